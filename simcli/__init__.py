@@ -110,7 +110,7 @@ def sweep(path, folder=None, *, vary=None, choices=None, worlds=None, seed=None,
 
 _LATE = {
     "ArticulationView": "simcli.analysis.articulation_view",
-    "BodyFlags": "simcli.model.selection",
+    "BodyFlags": "simcli.model.batch.selection",
     "State": "simcli.model.state",
     "eval_fk": "simcli.analysis.evaluate",
     "eval_ik": "simcli.analysis.evaluate",

@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     from simcli.analysis.drift import Drift
     from simcli.analysis.expectations import Verdict
     from simcli.model.measures import Measures
-    from simcli.model.phases import Phase
+    from simcli.model.phases.stretches import Phase
     from simcli.model.snapshot import Unsolved
     from simcli.model.tables import Model
     from simcli.spec import Document, SceneSpec
-    from simcli.spec.overrides import Override
+    from simcli.spec.document.overrides import Override
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ class Job:
     @cached_property
     def recorded(self) -> tuple[str, ...]:
         """Quantities that frames hold because the scene names them: to be written, or in what it expects."""
-        from simcli.spec.channel_names import canonical, is_on_demand
+        from simcli.spec.names.channel_names import canonical, is_on_demand
 
         named = (*self.spec.output.quantities, *(one.channel for one in self.spec.expect))
         return tuple(dict.fromkeys(canonical(name) for name in named if is_on_demand(name)))

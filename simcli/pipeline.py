@@ -18,12 +18,12 @@ from simcli.model.snapshot import Event, FrameBlock, Status, Unsolved
 if TYPE_CHECKING:
     from simcli.analysis.drift import Drift, EnergyAccount
     from simcli.analysis.expectations import Verdict
-    from simcli.model.phases import Phase
+    from simcli.model.phases.stretches import Phase
     from simcli.model.tables import Model
     from simcli.records.spawn import RecorderProcess
     from simcli.spec import Document, SceneSpec
-    from simcli.spec.document import HeldScene
-    from simcli.spec.overrides import Override
+    from simcli.spec.document.overrides import Override
+    from simcli.spec.document.scene_file import HeldScene
 
 WARNING, ERROR = 1, 2  # severities of events; an error is a failure
 LAST_SECONDS = 5.0  # [s] that a run which is asked to stop may take to reach a frame from which it can go on
@@ -40,8 +40,8 @@ def read_scene(path: Path, sets: "Sequence[str | Override]" = ()) -> "tuple[Docu
     from simcli.analysis.earlier_runs import column_of
     from simcli.records.superblock import is_hdf5
     from simcli.spec import load_document, load_held, resolve
-    from simcli.spec.packed import is_packed, unpacked
-    from simcli.spec.sweep_file import is_sweep
+    from simcli.spec.batches.sweep_file import is_sweep
+    from simcli.spec.document.packed import is_packed, unpacked
 
     if is_hdf5(path):
         held = scene_in(path)
@@ -64,8 +64,8 @@ def scene_in(path: Path) -> "HeldScene":
     """
     from simcli.records.provenance import file_problems
     from simcli.records.reader import open_trajectory
-    from simcli.spec.document import HeldScene
-    from simcli.spec.overrides import Override
+    from simcli.spec.document.overrides import Override
+    from simcli.spec.document.scene_file import HeldScene
 
     with open_trajectory(path) as run:
         known = run.provenance
@@ -96,7 +96,7 @@ def build_run(document: "Document", spec: "SceneSpec", worlds: Sequence[int] | N
     Raises:
         SceneError: the scene makes no mechanism, at the start or after an event.
     """
-    from simcli.model.phases import build_phases
+    from simcli.model.phases.stretches import build_phases
 
     try:
         return build_phases(document, spec, worlds, tries_all)
@@ -172,7 +172,7 @@ def _execute_into(job: Job, watch: Watch, process: "RecorderProcess", goes_on: b
     """Run a job whose output may be written, by a process that waits for its orders; else as `execute`."""
     from simcli.analysis.drift import EnergyAccount
     from simcli.analysis.measure_layouts import layouts_of, recorded_columns
-    from simcli.kernels.runtime import start_device
+    from simcli.kernels.device.runtime import start_device
     from simcli.records import checkpoint, continuation
     from simcli.records.reader import open_trajectory
     from simcli.records.select import selection
@@ -247,7 +247,7 @@ def take_kernels(job: Job) -> None:
     Raises:
         DeviceError: the device is missing.
     """
-    from simcli.kernels.runtime import start_device
+    from simcli.kernels.device.runtime import start_device
 
     solver = _solver_of(job, start_device(job.request.device, job.spec.solver.precision, job.request.threads))
     solver.initial()
@@ -451,7 +451,7 @@ def _circumstances(job: Job, device) -> dict[str, Any]:
 
 def _provenance(job: Job, device):
     from simcli.records.provenance import collect
-    from simcli.spec.check_refs import file_contents
+    from simcli.spec.checks.references import file_contents
 
     files = file_contents(job.document, job.spec)
     where = f"{device.arch}: {device.name}" + (f", {device.threads} threads" if device.threads else "")

@@ -42,7 +42,7 @@ def pytest_terminal_summary(terminalreporter):
 @pytest.fixture
 def all_honoured(monkeypatch):
     """Scenes may ask for what the solvers do not honour: for tests of what a scene means."""
-    monkeypatch.setattr("simcli.spec.honours.check_honours", lambda check, tree: None)
+    monkeypatch.setattr("simcli.spec.honours.solver_fields.check_honours", lambda check, tree: None)
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ def scalar_code():
     These bytes are promised by test_kernels_lanes.py, test_run_determinism.py, test_run_isolation.py,
     test_complementarity.py and test_contact_closed_forms.py.
     """
-    from simcli.kernels import runtime
+    from simcli.kernels.device import runtime
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(runtime, "CPU_LANES", dict.fromkeys(runtime.CPU_LANES, 1))

@@ -8,7 +8,7 @@ from support.scenes import scene
 from test_affine_steps import Run
 
 import simcli as package
-from simcli.model.phases import build_phases
+from simcli.model.phases.stretches import build_phases
 from simcli.solvers import SOLVERS, RunPlan
 from simcli.spec import resolve
 

@@ -6,14 +6,14 @@ import yaml
 from support.affine_oracle import mass_matrix, shape
 
 import simcli
-from simcli.kernels.blocks import clear_matrix
 from simcli.kernels.language import ti
-from simcli.kernels.memory import Arena
+from simcli.kernels.linear.blocks import clear_matrix
+from simcli.kernels.memory.arena import Arena
 from simcli.kernels.potentials.energy import add_gradient, add_hessian, find_energy, find_slopes, follow_rows
 from simcli.kernels.potentials.paces import aim_laws
-from simcli.kernels.quadratic import start_gradients
-from simcli.model.affine_rows import energies_of
-from simcli.model.natural import natural_form
+from simcli.kernels.rows.quadratic import start_gradients
+from simcli.model.affine.rows import energies_of
+from simcli.model.natural.form import natural_form
 from simcli.model.state import State
 from simcli.solvers.affine.memory import AffineCore
 from simcli.solvers.shared.plan import RunPlan

@@ -6,7 +6,7 @@ from support.scenes import faults_of, scene
 
 from simcli.model import build
 from simcli.spec import resolve
-from simcli.spec.check_affine import HOLD_NOTHING
+from simcli.spec.checks.mechanism.affine import HOLD_NOTHING
 from simcli.spec.resolve import warnings
 
 SCENE = """

@@ -7,7 +7,7 @@ from support.forward import CHANNELS as FEW
 from support.scenes import scene
 
 from simcli import rotations as rot
-from simcli.model.phases import build_phases
+from simcli.model.phases.stretches import build_phases
 from simcli.solvers import SOLVERS, RunPlan
 from simcli.spec import resolve
 

@@ -8,7 +8,7 @@ from support.analysis_files import DT, STEPS_PER_FRAME, record
 
 from simcli.analysis.expectations import channels_needed, judge
 from simcli.model.snapshot import Status
-from simcli.spec.schema_expect import ExpectSpec
+from simcli.spec.schema.expect import ExpectSpec
 
 N_FRAMES = 300  # more than the frames that are read at once
 N_WORLDS = 3

@@ -13,10 +13,10 @@ from simcli.analysis.mechanics import Mechanics
 from simcli.analysis.run_states import step_back
 from simcli.analysis.states import frame_range
 from simcli.errors import UsageError
-from simcli.kernels.runtime import start_device
+from simcli.kernels.device.runtime import start_device
 from simcli.model.assemble import assemble
-from simcli.model.reference import link_poses
 from simcli.model.tables import LinkKind
+from simcli.model.tree.reference import link_poses
 from simcli.pipeline import build_model, read_scene
 
 AGREEMENT = 1e-12  # relative: the same operations in another order of lanes

@@ -10,11 +10,11 @@ from support.device import live_device
 from support.scenes import scene as write_scene
 
 from simcli import rotations as rot
-from simcli.kernels.memory import Arena
+from simcli.kernels.memory.arena import Arena
 from simcli.model import build
+from simcli.model.affine.switched_off import affine_form
+from simcli.model.contact.surfaces import surfaces
 from simcli.model.state import State
-from simcli.model.surfaces import surfaces
-from simcli.model.switched_off import affine_form
 from simcli.solvers import RunPlan
 from simcli.solvers.affine.memory import AffineCore
 from simcli.spec import resolve
@@ -44,7 +44,7 @@ APART = "contact: {exclude: [[a_ball, a_capsule]], pairs: [{a: a_ball/it, b: a_b
 def bench(tmp_path_factory):
     """Six bodies of one shape each, and ground."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("simcli.spec.honours.check_honours", lambda check, tree: None)
+        patch.setattr("simcli.spec.honours.solver_fields.check_honours", lambda check, tree: None)
         text = scene({"ground": "{type: plane}"}, {name: {"it": SHAPES[name[2:]]} for name in BODIES}, APART)
         model = read_model(tmp_path_factory.mktemp("scene"), text)
     bench = Bench(model, live_device(), N, NEAR, give=GIVE)

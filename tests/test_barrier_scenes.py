@@ -6,8 +6,8 @@ from support.device import live_device
 from support.scenes import faults_of
 
 from simcli.kernels.language import ti
-from simcli.kernels.memory import Arena
-from simcli.kernels.skyline import SkylineMatrix, corner, factorize_skyline, substitute_skyline
+from simcli.kernels.linear.skyline import SkylineMatrix, corner, factorize_skyline, substitute_skyline
+from simcli.kernels.memory.arena import Arena
 
 START = """
 world: {shapes: {ground: {type: plane}}}

@@ -15,7 +15,7 @@ from simcli.analysis.modes import Study
 from simcli.analysis.statics import Statics
 from simcli.cli.doorman import run_command
 from simcli.errors import SceneError
-from simcli.kernels.runtime import live_device
+from simcli.kernels.device.runtime import live_device
 from simcli.solvers import SOLVERS
 from simcli.spec.forces import BushingForce
 

@@ -13,7 +13,7 @@ from simcli.model import build
 from simcli.model.measures import measures_of
 from simcli.records import layout
 from simcli.spec import resolve
-from simcli.spec.channel_names import GROUPS, PLURAL, SCALARS, WATCHED, canonical, pattern, split
+from simcli.spec.names.channel_names import GROUPS, PLURAL, SCALARS, WATCHED, canonical, pattern, split
 from simcli.spec.resolve import warnings
 
 BASE = """

@@ -9,7 +9,7 @@ import pytest
 
 from simcli.cli import doorman
 from simcli.errors import Exit
-from simcli.spec.schema import SolverSpec
+from simcli.spec.schema.scene import SolverSpec
 
 PAGE = files("simcli").joinpath("docs", "choosing.md").read_text(encoding="utf-8")
 ROW = re.compile(r"^\| `(\w+)` \| `(\w+)` \| (\S.*?) \| (\S+) \| (\S.*?) \| (\S+) \|$", re.MULTILINE)

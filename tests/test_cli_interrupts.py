@@ -61,7 +61,7 @@ def stopped(folder, number, where, what, work):
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, Exit.INTERRUPTED), (signal.SIGTERM, Exit.STOPPED)])
 def test_a_signal_ends_the_preparation(tmp_path, number, code):
-    found, err = stopped(tmp_path, number, "simcli.model.phases", "build_phases", IN_PYTHON)
+    found, err = stopped(tmp_path, number, "simcli.model.phases.stretches", "build_phases", IN_PYTHON)
     assert found == code
     assert "nothing was written" in err
 

@@ -15,7 +15,7 @@ from support.zoo import JOINTS, forces_of, random_states, write_states, zoo
 import simcli as package
 from simcli.cli import doorman
 from simcli.errors import Exit
-from simcli.model.joints import CATALOGUE, RIBLE
+from simcli.model.joints.catalogue import CATALOGUE, RIBLE
 from simcli.pipeline import build_model, read_scene
 from simcli.records.results import FIELDS
 

@@ -9,7 +9,7 @@ from support.process import simcli
 from simcli.cli import doctor, precompile
 from simcli.cli.shipped import shipped_scenes
 from simcli.errors import Exit
-from simcli.kernels import kernel_cache
+from simcli.kernels.device import kernel_cache
 
 # An event in the midst: the tables change by kernels of their own.
 SCENE = """

@@ -14,7 +14,7 @@ from simcli.cli import doorman
 from simcli.errors import Exit
 from simcli.records.provenance import collect
 from simcli.records.reader import open_trajectory
-from simcli.spec.held_files import HeldPath
+from simcli.spec.document.held_files import HeldPath
 
 SCENES = Path(__file__).parent.parent / "scenes"
 PARTS = "materials: {light: {density: 500}, heavy: {density: 7850}}\n"

@@ -10,7 +10,7 @@ from simcli.cli import doorman
 from simcli.errors import Exit
 from simcli.pipeline import build_model, read_scene
 from simcli.records.reader import open_trajectory
-from simcli.spec.overrides import VARY_TABLE, Override
+from simcli.spec.document.overrides import VARY_TABLE, Override
 
 SCENE = """\
 simcli: 1

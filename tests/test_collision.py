@@ -31,7 +31,7 @@ IDENTITY = np.array((0.0, 0, 0, 0, 0, 0, 1))
 def bench(tmp_path_factory):
     """Bodies a and b with a shape of each kind, and a plane."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("simcli.spec.honours.check_honours", lambda check, tree: None)
+        patch.setattr("simcli.spec.honours.solver_fields.check_honours", lambda check, tree: None)
         text = scene({"ground": "{type: plane}"}, {"a": SHAPES, "b": SHAPES}, "contact: {capacity: 400}\n")
         model = read_model(tmp_path_factory.mktemp("scene"), text)
     bench = Bench(model, live_device(), N)

@@ -6,12 +6,12 @@ from support.contacts import SHAPES, Bench, random_poses, read_model, scene, ter
 from support.device import live_device
 
 from simcli import rotations as rot
+from simcli.kernels.chart.tree import TreeState, place_all
 from simcli.kernels.collision.detect import detect, place_shapes
+from simcli.kernels.device.runtime import start_device
 from simcli.kernels.language import ti
-from simcli.kernels.runtime import start_device
-from simcli.kernels.tree import TreeState, place_all
 from simcli.model import build_worlds
-from simcli.model.reference import body_poses
+from simcli.model.tree.reference import body_poses
 from simcli.spec import load_document, resolve
 
 ARM = """

@@ -30,7 +30,7 @@ ROUNDING = 1e-9  # [m], and the tolerance of polytopes
 def bench(tmp_path_factory):
     """All terrains in the world, and a body with a shape of each kind."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("simcli.spec.honours.check_honours", lambda check, tree: None)
+        patch.setattr("simcli.spec.honours.solver_fields.check_honours", lambda check, tree: None)
         world = {name: terrain(z, SIZE) for name, z in HEIGHTS.items()}
         model = read_model(tmp_path_factory.mktemp("scene"), scene(world, {"b": SHAPES}))
     bench = Bench(model, live_device(), N)

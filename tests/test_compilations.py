@@ -45,7 +45,7 @@ def twice(x: ti.i32) -> ti.i32:
 @pytest.fixture
 def fresh():
     """A device that has no kernels and keeps none."""
-    from simcli.kernels.runtime import start_device
+    from simcli.kernels.device.runtime import start_device
 
     return start_device("cpu", threads=1, offline_cache=False)
 
@@ -79,7 +79,7 @@ def test_what_others_write_meanwhile_is_passed_on(capfd):
 
 def test_nobody_is_told_of_a_start():
     """Taichi would ask its makers' server for a newer version, in a thread of its own."""
-    asked = ("from simcli.kernels.runtime import start_device\n"
+    asked = ("from simcli.kernels.device.runtime import start_device\n"
              "from simcli.kernels.language.internals import module\n_version_check = module('._version_check')\n"
              "asked = []\n_version_check.try_check_version = lambda: asked.append(True)\n"
              "start_device('cpu')\nimport time; time.sleep(0.2); print(asked)")  # fmt: skip
@@ -90,7 +90,7 @@ GOES_ON = f"""
 import sys, shutil
 from pathlib import Path
 from simcli.cli.doorman import run_command
-from simcli.kernels import runtime
+from simcli.kernels.device import runtime
 from simcli.kernels.language.compilations import kernels_noted
 import simcli
 
@@ -124,7 +124,7 @@ def test_a_device_goes_on_while_nothing_is_new(tmp_path):
 @pytest.mark.parametrize("other", ["precision='float32'", "threads=2", "offline_cache=False"])
 def test_another_device_is_started(other):
     """And one that had options is not taken for one without."""
-    code = ("from simcli.kernels.language.backend import program\nfrom simcli.kernels.runtime import start_device\n"
+    code = ("from simcli.kernels.language.backend import program\nfrom simcli.kernels.device.runtime import start_device\n"
             "found = []\n"
             f"for words in ({{'threads': 1}}, {{'threads': 1}}, dict(threads=1) | dict({other}), {{'threads': 1}}):\n"
             "    start_device('cpu', **words)\n    found.append(program())\n"

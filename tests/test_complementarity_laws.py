@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from simcli.kernels.algebra.values import Mat3, Vec3
 from simcli.kernels.complementarity.cones import curnier, fischer_cone, fischer_row, on_cone
 from simcli.kernels.language import ti
-from simcli.kernels.memory import Arena
-from simcli.kernels.values import Mat3, Vec3
+from simcli.kernels.memory.arena import Arena
 
 N, STEP = 400, 1e-6
 SLOPE = 1e-7  # of values about 1: a difference of second order over two steps of 1e-6 loses 1e-10, and curvature 1e-8

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from simcli import rotations as rot
-from simcli.model import constructors as con
-from simcli.model.constructors import Basis
+from simcli.model.natural import constructors as con
+from simcli.model.natural.constructors import Basis
 
 ENERGY = 1e-12  # relative, issue 4
 ROUNDING = 1e-11  # of sums over matrices whose condition is up to a thousand

@@ -146,7 +146,7 @@ def test_later_pairs_win(tmp_path):
 
 
 def test_a_solver_without_contact_refuses_what_is_said_of_it(tmp_path, monkeypatch):
-    monkeypatch.setattr("simcli.spec.honours.CONTACT", frozenset())
+    monkeypatch.setattr("simcli.spec.honours.solver_fields.CONTACT", frozenset())
     quiet = "contact: {enabled: false}\n"
     with pytest.raises(SceneError) as caught:
         scene(tmp_path, HEAD + quiet + options("generalized", passes=3) + "output: {channels: [contacts]}\n")

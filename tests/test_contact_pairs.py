@@ -11,12 +11,12 @@ from support.contacts import read_model, terrain
 from simcli import rotations as rot
 from simcli.errors import SceneError
 from simcli.kernels.collision.tables import Collider
-from simcli.kernels.memory import Arena
-from simcli.kernels.tables import Tables
-from simcli.model.colliders import MOST_CORNERS, colliders
-from simcli.model.csv_table import CsvError, read_grid
-from simcli.model.hull import HullError, convex_hull
-from simcli.model.mesh import mesh_properties
+from simcli.kernels.memory.arena import Arena
+from simcli.kernels.memory.tables import Tables
+from simcli.model.bodies.hull import HullError, convex_hull
+from simcli.model.bodies.mesh import mesh_properties
+from simcli.model.contact.colliders import MOST_CORNERS, colliders
+from simcli.model.signals.csv_table import CsvError, read_grid
 from simcli.model.tables import ShapeKind
 
 BALL = "{type: sphere, radius: 0.1}"

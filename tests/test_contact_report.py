@@ -12,7 +12,7 @@ from simcli.cli.summary import outcome_json, outcome_text
 from simcli.job import Outcome
 from simcli.records.integrity import verify
 from simcli.solvers.shared.contact_report import ROW, SUMMARY, crowded_text, gather, unsolved_events
-from simcli.spec.overrides import Override
+from simcli.spec.document.overrides import Override
 
 WORLDS = 6  # more than a pack of lanes, no multiple of it
 G, DT, RADIUS, FRICTION = 9.81, 1e-3, 0.1, 0.4  # of the scene

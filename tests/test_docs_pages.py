@@ -11,11 +11,11 @@ from simcli.cli import console, doorman
 from simcli.cli.docs import READING_ORDER
 from simcli.cli.markdown_text import CODE_INDENT, about, markdown_text
 from simcli.errors import Exit
-from simcli.spec.keys import fields
-from simcli.spec.reference import overview, section
-from simcli.spec.schema import AUTHORING, SceneSpec
-from simcli.spec.schema_body import BodySpec
-from simcli.spec.schema_joint import JointSpec
+from simcli.spec.manual.keys import fields
+from simcli.spec.manual.reference import overview, section
+from simcli.spec.schema.body import BodySpec
+from simcli.spec.schema.joint import JointSpec
+from simcli.spec.schema.scene import AUTHORING, SceneSpec
 
 PAGES = sorted(entry.name.removesuffix(".md") for entry in files("simcli").joinpath("docs").iterdir()
                if entry.name.endswith(".md"))  # fmt: skip

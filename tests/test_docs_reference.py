@@ -8,14 +8,15 @@ from support.scenes import scene
 
 from simcli.errors import SceneError
 from simcli.model import build
-from simcli.model.joints import CATALOGUE
-from simcli.spec import dofs, resolve
-from simcli.spec.channel_names import GROUPS, ON_DEMAND, SCALARS, of_group
-from simcli.spec.codes import over
-from simcli.spec.document import load_document
-from simcli.spec.expressions import CONSTANTS, FUNCTIONS, ExpressionError, evaluate
-from simcli.spec.patterns import matching
-from simcli.spec.units import UNITS, UnitError, describe, to_si
+from simcli.model.joints.catalogue import CATALOGUE
+from simcli.spec import resolve
+from simcli.spec.document.scene_file import load_document
+from simcli.spec.faults.codes import over
+from simcli.spec.names import dofs
+from simcli.spec.names.channel_names import GROUPS, ON_DEMAND, SCALARS, of_group
+from simcli.spec.names.patterns import matching
+from simcli.spec.values.expressions import CONSTANTS, FUNCTIONS, ExpressionError, evaluate
+from simcli.spec.values.units import UNITS, UnitError, describe, to_si
 
 ROUNDING = 1e-14  # relative: a product or two
 

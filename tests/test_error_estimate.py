@@ -24,7 +24,7 @@ from simcli.cli.refined_text import estimate_text
 from simcli.errors import Exit, FileError
 from simcli.model.tables import JointKind
 from simcli.records.error_estimate import Verdict
-from simcli.spec.schema import SolverSpec
+from simcli.spec.schema.scene import SolverSpec
 
 MOST_BYTES = 200e6  # of a process, however large the files are
 FACTOR = 2.0  # what is asked of an estimate

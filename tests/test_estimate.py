@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from simcli.kernels.kernel_cache import VARIABLE
+from simcli.kernels.device.kernel_cache import VARIABLE
 
 WITHIN = 0.2  # what is asked of an estimate, relative
 ROD = "{mass: 1, com: [0.1, 0, 0], inertia: {diag: [1, 1, 1]}}"

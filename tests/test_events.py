@@ -12,11 +12,11 @@ from support.runs import MIXED, committed, differing, worlds_of
 from support.scenes import faults_of, scene
 
 import simcli as package
-from simcli.kernels.memory import Arena
+from simcli.kernels.memory.arena import Arena
 from simcli.model import build
-from simcli.model.constraints import constraints_of, stated_alike
-from simcli.model.lawful import has_limit, needs_law
-from simcli.model.phases import build_phases, differences, first_step, representatives
+from simcli.model.constraints.build import constraints_of, stated_alike
+from simcli.model.joints.lawful import has_limit, needs_law
+from simcli.model.phases.stretches import build_phases, differences, first_step, representatives
 from simcli.solvers import SOLVERS, RunPlan
 from simcli.solvers.tree.integrators import STAGES
 from simcli.spec import resolve
@@ -311,7 +311,7 @@ def test_an_event_after_the_end_is_a_warning():
 
 def test_changes_of_structure_that_slip_through_are_refused(monkeypatch):
     """The guard behind the list of paths: whatever changes another table than it may."""
-    monkeypatch.setattr("simcli.spec.check_events.fixed_part", lambda steps: "")
+    monkeypatch.setattr("simcli.spec.checks.runs.events.fixed_part", lambda steps: "")
     found = faults_of("      bodies.arm.mass: 3\n", WIRED + "events:\n  - at: 0.01\n    set:\n")
     assert [(code, line) for code, line, _ in found] == [("SC316", 0)]
     assert "bodies.mass" in found[0][2]
@@ -362,8 +362,8 @@ def test_models_of_phases_are_those_built_one_by_one():
 
 def test_events_that_change_numbers_share_the_work(monkeypatch):
     """Thousands of them are checked and built in seconds: no work of the size of the scene for each."""
-    import simcli.model.phases as phases
-    import simcli.spec.honours as honours
+    import simcli.model.phases.stretches as phases
+    import simcli.spec.honours.solver_fields as honours
 
     calls = {"check_honours": 0, "build_together": 0, "build_worlds": 0}
 

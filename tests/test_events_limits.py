@@ -5,7 +5,7 @@ import pytest
 from support.forward import CHANNELS
 from support.scenes import scene
 
-from simcli.model.phases import build_phases
+from simcli.model.phases.stretches import build_phases
 from simcli.model.snapshot import Status
 from simcli.solvers import SOLVERS, RunPlan
 from simcli.spec import resolve

@@ -13,9 +13,9 @@ from support.runs import MIXED, SWING
 from support.trials import run_trial
 
 from simcli.errors import DeviceError, Exit, UsageError
-from simcli.kernels.runtime import choose_arch, has_cuda_device, start_device
+from simcli.kernels.device.runtime import choose_arch, has_cuda_device, start_device
 from simcli.model.assemble import assemble
-from simcli.model.joints import CATALOGUE
+from simcli.model.joints.catalogue import CATALOGUE
 from simcli.solvers import SOLVERS, RunPlan
 from simcli.solvers.tree.integrators import STAGES
 
@@ -131,7 +131,7 @@ def test_auto_without_cuda_says_that_it_took_the_cpu():
 
 def test_float64_is_what_metal_lacks(monkeypatch):
     """Also where the device is there; what a Vulkan driver lacks is found when it starts (test_gpu_devices.py)."""
-    from simcli.kernels import runtime
+    from simcli.kernels.device import runtime
 
     monkeypatch.setattr(runtime, "is_arch_supported", lambda arch: True)
     with pytest.raises(DeviceError, match="has no float64"):
@@ -149,7 +149,7 @@ def test_unknown_names_are_refused():
 
 def test_a_device_that_taichi_exchanges_is_refused(monkeypatch):
     """Taichi falls back to the CPU with a log line; that must not pass for the device that was asked for."""
-    from simcli.kernels import runtime
+    from simcli.kernels.device import runtime
 
     monkeypatch.setattr(runtime, "choose_arch", lambda device, precision: "cuda")
     if has_cuda_device():
@@ -161,7 +161,7 @@ def test_a_device_that_taichi_exchanges_is_refused(monkeypatch):
 ASSEMBLY = """
 from pathlib import Path
 from types import SimpleNamespace
-from simcli.kernels.runtime import start_device
+from simcli.kernels.device.runtime import start_device
 from simcli.pipeline import Request, prepare
 from simcli.solvers import SOLVERS, RunPlan
 from simcli.solvers.tree.integrators import STAGES

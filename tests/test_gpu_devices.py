@@ -11,9 +11,10 @@ from support.process import simcli
 from support.scenes import FALL
 
 from simcli.errors import DeviceError, Exit
-from simcli.kernels import elementary, runtime, self_test
-from simcli.kernels.programs import NO_BOUND
-from simcli.kernels.runtime import start_device
+from simcli.kernels.algebra import elementary
+from simcli.kernels.device import runtime, self_test
+from simcli.kernels.device.runtime import start_device
+from simcli.kernels.memory.programs import NO_BOUND
 from simcli.model.snapshot import Status
 from simcli.solvers import SOLVERS, RunPlan
 from simcli.solvers.shared import loop_bounds

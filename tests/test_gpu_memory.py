@@ -7,10 +7,10 @@ import test_kernels_vectors
 from support.gpu import GPUS, started
 
 from simcli.errors import DeviceError
-from simcli.kernels import storage
+from simcli.kernels.device.runtime import replace, start_device
 from simcli.kernels.language import ti
-from simcli.kernels.memory import Arena
-from simcli.kernels.runtime import replace, start_device
+from simcli.kernels.memory import storage
+from simcli.kernels.memory.arena import Arena
 
 SINGLE = 4  # bytes of float32
 

@@ -8,7 +8,7 @@ from typing import get_args
 import pytest
 
 import simcli
-from simcli.spec.schema import AffineSolver, GeneralizedSolver, MaximalSolver, NaturalSolver
+from simcli.spec.schema.scene import AffineSolver, GeneralizedSolver, MaximalSolver, NaturalSolver
 
 HOUSE = Path(simcli.__file__).parent
 PAGE = (HOUSE / "docs" / "house.md").read_text(encoding="utf-8")

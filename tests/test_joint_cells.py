@@ -12,9 +12,9 @@ from support.joint_cells import FIELDS, judged, names_not_covered
 import simcli as package
 from simcli.cli import doorman
 from simcli.errors import Exit
-from simcli.spec import dofs
-from simcli.spec.check_drives import READS
-from simcli.spec.joint_fields import JOINTS
+from simcli.spec.honours.drives import READS
+from simcli.spec.honours.joint_fields import JOINTS
+from simcli.spec.names import dofs
 
 ALL = [(solver, outside) for solver in sorted(JOINTS) for outside in (False, True)]
 # A scene of cells takes seconds to judge: half of them are left to the slow run, each solver and each place being in both.

@@ -7,7 +7,7 @@ import pytest
 from support.device import live_device
 from support.scenes import scene
 
-from simcli.model.phases import build_phases
+from simcli.model.phases.stretches import build_phases
 from simcli.pipeline import read_scene
 from simcli.solvers import SOLVERS, RunPlan
 from simcli.spec import resolve

@@ -14,7 +14,7 @@ from support.scenes import FALL
 from support.three_kernels import use
 
 from simcli.errors import Exit, SimcliWarning
-from simcli.kernels import kernel_cache, kernel_session
+from simcli.kernels.device import kernel_cache, kernel_session
 from simcli.kernels.language import ti
 from simcli.kernels.language.compilations import kernels_noted
 
@@ -32,7 +32,7 @@ def cache(tmp_path, monkeypatch):
 
 def take(n=1, threads=1):
     """Numbers of kernels compiled and read, by a start of the device that uses three kernels for a field of a size."""
-    from simcli.kernels.runtime import start_device, stop_device
+    from simcli.kernels.device.runtime import start_device, stop_device
 
     with kernels_noted() as taken:
         start_device("cpu", threads=threads)
@@ -106,7 +106,7 @@ sys.path.insert(0, {TESTS!r})
 import warnings
 from support.three_kernels import use
 from simcli.kernels.language import compilations
-from simcli.kernels.runtime import start_device, stop_device
+from simcli.kernels.device.runtime import start_device, stop_device
 warnings.simplefilter("always")
 with warnings.catch_warnings(record=True) as told, compilations.kernels_noted() as taken:
     for n in {{sizes}}:
@@ -320,7 +320,7 @@ from pathlib import Path
 cache = Path("cache").absolute()
 os.environ["SIMCLI_KERNEL_CACHE"] = str(cache)
 from support.three_kernels import use
-from simcli.kernels.runtime import start_device, stop_device
+from simcli.kernels.device.runtime import start_device, stop_device
 warnings.simplefilter("always")
 with warnings.catch_warnings(record=True) as told:
     for turn in range(3):

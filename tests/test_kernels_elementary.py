@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from simcli.kernels import elementary
-from simcli.kernels.memory import Arena
+from simcli.kernels.algebra import elementary
+from simcli.kernels.memory.arena import Arena
 
 # The reduced angle carries two roundings, the polynomials one each; at |x| ~ 1e6 the first of these is a whole one.
 SINCOS_ULPS = {1.0: 1.6, 10.0: 1.6, 1e3: 1.6, 1e6: 2.5}

@@ -8,7 +8,7 @@ from support.random_models import SCALAR_TYPES, TREE_TYPES, random_mechanism
 from support.trials import coordinate_errors, run_trial
 
 from simcli import rotations as rot
-from simcli.model.joints import CATALOGUE
+from simcli.model.joints.catalogue import CATALOGUE
 
 pinocchio_model = pytest.importorskip("support.pinocchio_model", reason="pinocchio is not installed")
 

@@ -7,7 +7,7 @@ import pytest
 from support.device import live_device
 from support.runs import MIXED
 
-from simcli.kernels import runtime
+from simcli.kernels.device import runtime
 from simcli.kernels.language import rolling
 from simcli.kernels.language.internals import ASTTransformer
 from simcli.pipeline import Request, prepare

@@ -6,8 +6,8 @@ from support.gpu import started
 from support.process import python
 
 from simcli.errors import DeviceError
-from simcli.kernels.memory import Arena
-from simcli.kernels.values import Sym3, Vec3
+from simcli.kernels.algebra.values import Sym3, Vec3
+from simcli.kernels.memory.arena import Arena
 from simcli.solvers import SOLVERS
 
 SCENE = """
@@ -42,7 +42,7 @@ os.environ |= {{name: os.path.abspath("cache") for name in ("SIMCLI_KERNEL_CACHE
 from functools import partial
 from pathlib import Path
 from simcli import pipeline
-from simcli.kernels import runtime
+from simcli.kernels.device import runtime
 from simcli.kernels.language.compilations import Origin, kernels_noted
 if {device!r} == "like_gpu":
     runtime.start_device = partial(runtime.start_device, like_gpu=True)
@@ -122,7 +122,7 @@ def test_memory_is_of_zeros_and_keeps_what_is_written(device, n_worlds):
 
 
 def test_memory_that_kernels_do_not_reach_is_refused(device, monkeypatch):
-    monkeypatch.setattr("simcli.kernels.storage.MASK", 1)
+    monkeypatch.setattr("simcli.kernels.memory.storage.MASK", 1)
     arena = Arena(device, 1)
     arena.slot(3)
     with pytest.raises(DeviceError, match=r"SC714: .* are more than kernels reach: simulate fewer worlds"):

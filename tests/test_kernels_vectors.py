@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
+from simcli.kernels.device.runtime import compile_thoroughly
 from simcli.kernels.language import ti
 from simcli.kernels.language.vectors import is_nan, vector
-from simcli.kernels.memory import Arena, any_lane, get_lane, put_lane
-from simcli.kernels.notes import Notes
-from simcli.kernels.runtime import compile_thoroughly
+from simcli.kernels.memory.arena import Arena, any_lane, get_lane, put_lane
+from simcli.kernels.memory.notes import Notes
 
 ODD = np.array([0.0, -0.0, 1.5, -1.5, np.inf, -np.inf, np.nan, 1e-290, -1e-290, 1e308, -1e308])
 

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from simcli.kernels import language
+from simcli.kernels.device.runtime import compile_thoroughly
 from simcli.kernels.language import procedures, ti
 from simcli.kernels.language.backend import configuration
 from simcli.kernels.language.procedures import procedure
-from simcli.kernels.memory import Arena
-from simcli.kernels.runtime import compile_thoroughly
+from simcli.kernels.memory.arena import Arena
 
 LEAST_GAIN = 1.2
 

@@ -12,7 +12,7 @@ from simcli.kernels.complementarity.measure import contact_speed, respond, row_s
 from simcli.kernels.complementarity.preparation import prepare
 from simcli.kernels.complementarity.problem import Problem
 from simcli.kernels.language import ti
-from simcli.kernels.memory import Arena
+from simcli.kernels.memory.arena import Arena
 
 N_BODIES, N_ROWS, N_CONTACTS = 12, 6, 16
 N = SIZE * N_BODIES

@@ -7,7 +7,7 @@ from support.lawful import Step, lawful_forest
 
 from simcli.kernels.algorithms import Algorithms
 from simcli.solvers.rows.pieces import NEWTON_CHOICES
-from simcli.spec.schema import GeneralizedSolver
+from simcli.spec.schema.scene import GeneralizedSolver
 
 SIZES, N_WORLDS = (1, 3, 6, 9), 500  # trees side by side, each in so many random states
 STEPS = (1e-3, 1e-2, 5e-2)  # [s]

@@ -12,7 +12,7 @@ from support.device import live_device
 from support.forward import Runner
 
 from simcli.solvers import SOLVERS
-from simcli.spec.joint_fields import FIELDS, JOINTS
+from simcli.spec.honours.joint_fields import FIELDS, JOINTS
 
 START = 0.5  # [rad]
 FAR = 1e9  # no bound

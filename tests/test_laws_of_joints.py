@@ -15,7 +15,7 @@ from support.scenes import scene
 import simcli as package
 from simcli.errors import SceneError
 from simcli.spec import resolve
-from simcli.spec.joint_fields import FIELDS, JOINTS
+from simcli.spec.honours.joint_fields import FIELDS, JOINTS
 
 HONOURED = JOINTS["generalized"]
 DT, COARSE = 1e-3, 5e-3  # [s]

@@ -17,7 +17,7 @@ from test_laws_of_joints import FORMS, HIT, settling, until
 
 from simcli.model import build_worlds
 from simcli.pipeline import read_scene
-from simcli.spec.joint_fields import JOINTS
+from simcli.spec.honours.joint_fields import JOINTS
 
 FRAMES = 8
 SMOOTH_SPAN, COUNTS = 0.24, (24, 48, 96)  # [s], steps: no law switches before HIT = 0.327 s, 0.3 s or 1/6 s, but bumps

@@ -11,9 +11,9 @@ import pytest
 from support.forward import Runner, model_of
 from support.scenes import scene
 
-from simcli.model.constraint_tables import Form
-from simcli.model.constraints import constraints_of
-from simcli.model.phases import build_phases
+from simcli.model.constraints.build import constraints_of
+from simcli.model.constraints.tables import Form
+from simcli.model.phases.stretches import build_phases
 from simcli.solvers import SOLVERS, RunPlan
 from simcli.spec import resolve
 

@@ -10,8 +10,8 @@ from support.process import simcli as command
 import simcli
 from simcli import pipeline
 from simcli.solvers import SOLVERS
-from simcli.spec.schema import AffineSolver, GeneralizedSolver, MaximalSolver, NaturalSolver
-from simcli.spec.schema_measure import REDUCTIONS
+from simcli.spec.schema.measure import REDUCTIONS
+from simcli.spec.schema.scene import AffineSolver, GeneralizedSolver, MaximalSolver, NaturalSolver
 
 SCENE = """
 simcli: 1

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from simcli import rotations as rot
-from simcli.model.inertia import SOLIDS, MassProperties, combine, shape_properties, shift_inertia
-from simcli.model.mesh import MeshError, mesh_properties, read_mesh, weld
+from simcli.model.bodies.inertia import SOLIDS, MassProperties, combine, shape_properties, shift_inertia
+from simcli.model.bodies.mesh import MeshError, mesh_properties, read_mesh, weld
 from simcli.model.tables import ShapeKind
 
 EXACT = 1e-13  # relative, some hundred roundings

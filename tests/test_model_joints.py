@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from simcli import rotations as rot
-from simcli.model import joints, rows
-from simcli.model.joints import CATALOGUE, RowKind
+from simcli.model.joints import catalogue as joints
+from simcli.model.joints import rows
+from simcli.model.joints.catalogue import CATALOGUE, RowKind
 from simcli.model.tables import JointKind
-from simcli.spec import dofs
+from simcli.spec.names import dofs
 
 SEEDS = range(5)
 ROUNDING = 1e-13  # poses of size one to ten through a dozen products

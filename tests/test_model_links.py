@@ -8,10 +8,10 @@ from support.random_models import SCALAR_TYPES, TREE_TYPES, random_mechanism, ra
 
 from simcli import rotations as rot
 from simcli.model.assemble import assemble
-from simcli.model.links import can_invert
-from simcli.model.reference import body_poses, dof_inertia
-from simcli.model.rows import joint_transform
+from simcli.model.joints.rows import joint_transform
 from simcli.model.tables import WORLD, LinkKind
+from simcli.model.tree.links import can_invert
+from simcli.model.tree.reference import body_poses, dof_inertia
 
 ROUNDING = 1e-14  # per body between the world and the body compared, lengths of order one
 SEEDS = range(8)

@@ -9,11 +9,11 @@ from support.random_models import TREE_TYPES, random_body, random_mechanism, ran
 from simcli import rotations as rot
 from simcli.model import describe
 from simcli.model.assemble import assemble
-from simcli.model.joints import CATALOGUE
+from simcli.model.joints.catalogue import CATALOGUE
 from simcli.model.mechanism import JointPart, Mechanism
-from simcli.model.mobility import body_jacobian, loop_ranks
-from simcli.model.reference import body_poses
 from simcli.model.tables import WORLD
+from simcli.model.tree.mobility import body_jacobian, loop_ranks
+from simcli.model.tree.reference import body_poses
 
 STEP = 1e-6
 DIFFERENCE = 1e-7

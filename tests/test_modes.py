@@ -14,9 +14,9 @@ from simcli.analysis.modes import Study, check_bounds, refuse, study
 from simcli.analysis.spectrum import ModeKind
 from simcli.analysis.statics import NoEquilibriumError, Statics
 from simcli.errors import SceneError
-from simcli.model.loosen import loosen
-from simcli.model.natural import natural_form
+from simcli.model.natural.form import natural_form
 from simcli.model.state import State
+from simcli.model.tree.loosen import loosen
 from simcli.pipeline import build_model
 from simcli.solvers import GeneralizedSolver, RunPlan
 from simcli.spec import resolve

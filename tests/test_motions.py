@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 from support.scenes import faults_of, scene
 
-from simcli.kernels.forces import Forces
+from simcli.kernels.forces.columns import Forces
+from simcli.kernels.forces.signals import Motions, Signals, drive
 from simcli.kernels.language import ti
-from simcli.kernels.memory import Arena
-from simcli.kernels.signals import Motions, Signals, drive
-from simcli.kernels.tables import Tables
+from simcli.kernels.memory.arena import Arena
+from simcli.kernels.memory.tables import Tables
 from simcli.model import build
-from simcli.model.actuation import Driven, MotionKind
-from simcli.model.inputs import prescribed
+from simcli.model.signals.inputs import prescribed
+from simcli.model.signals.tables import Driven, MotionKind
 from simcli.spec import resolve
 
 ROUNDING = 1e-14

@@ -10,11 +10,11 @@ from support.process import simcli as command
 
 import simcli
 from simcli import rotations as rot
-from simcli.model.affine_forms import Forms
-from simcli.model.natural import natural_form
-from simcli.model.pushes import pushes_of
+from simcli.model.affine.forms import Forms
+from simcli.model.natural.form import natural_form
+from simcli.model.natural.pushes import pushes_of
 from simcli.model.state import State
-from simcli.model.unknowns import tree_dofs
+from simcli.model.tree.unknowns import tree_dofs
 
 STEPS = (4e-3, 2e-3, 1e-3)
 DURATION = 0.4

@@ -9,9 +9,9 @@ from support.process import simcli as command
 
 import simcli
 from simcli import rotations as rot
-from simcli.model.mobility import bilateral_rows, carry, type_and_motion
-from simcli.model.rows import joint_transform, motion_columns, row_residual
-from simcli.spec import dofs
+from simcli.model.joints.rows import joint_transform, motion_columns, row_residual
+from simcli.model.tree.mobility import bilateral_rows, carry, type_and_motion
+from simcli.spec.names import dofs
 
 HELD = 1e-10  # [m, 1], issue 4 asks for 1e-11 of the solver's own; poses pass through a file and a product of three
 PLACED = 1e-9  # [m, 1]: angles of universals lose a digit or two near their singular places

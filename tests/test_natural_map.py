@@ -10,7 +10,7 @@ from support.device import live_device
 from simcli import pipeline
 from simcli.analysis.natural_map import natural_map
 from simcli.cli import bench_contact
-from simcli.model.reference import body_poses, body_twists
+from simcli.model.tree.reference import body_poses, body_twists
 from simcli.solvers import SOLVERS
 from simcli.solvers.shared.plan import RunPlan
 from simcli.solvers.shared.stated import stated_contacts

@@ -8,8 +8,8 @@ from support.process import simcli as command
 
 import simcli
 from simcli import rotations as rot
-from simcli.model import constructors as con
-from simcli.model.constructors import Basis
+from simcli.model.natural import constructors as con
+from simcli.model.natural.constructors import Basis
 
 SCENE = """
 simcli: 1

@@ -12,12 +12,12 @@ from support.process import python
 from support.process import simcli as command
 
 import simcli
-from simcli.model.constraint_tables import Form
-from simcli.model.constraints import constraints_of
-from simcli.model.natural import natural_form
-from simcli.model.quadratic import quadratic_of
+from simcli.model.constraints.build import constraints_of
+from simcli.model.constraints.tables import Form
+from simcli.model.natural.form import natural_form
+from simcli.model.natural.quadratic import quadratic_of
 from simcli.model.state import State
-from simcli.model.unknowns import unknown_of_dof
+from simcli.model.tree.unknowns import unknown_of_dof
 
 ROUNDING = 1e-12  # of numbers of order 1, a few terms each
 DIFFERENCES = 1e-8  # central differences of a polynomial of second degree are exact but for rounding / step

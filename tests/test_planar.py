@@ -8,10 +8,11 @@ from support.scenes import scene
 from simcli import rotations as rot
 from simcli.errors import SceneError
 from simcli.model import build
-from simcli.model.constraints import constraints_of
+from simcli.model.constraints.build import constraints_of
 from simcli.model.describe import freedom
 from simcli.model.tables import JointKind
-from simcli.spec import planes, resolve, resolved_yaml
+from simcli.spec import resolve, resolved_yaml
+from simcli.spec.expansion import planes
 
 EXACT = 1e-12
 PLANES = ("xy", "xz", "yz")

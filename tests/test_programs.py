@@ -7,8 +7,8 @@ from support.device import live_device
 from simcli.kernels.complementarity.problem import Problem
 from simcli.kernels.complementarity.solve import READY
 from simcli.kernels.language import ti
-from simcli.kernels.memory import Arena
-from simcli.kernels.programs import (
+from simcli.kernels.memory.arena import Arena
+from simcli.kernels.memory.programs import (
     GROUPS,
     NO_BOUND,
     Program,
@@ -21,7 +21,7 @@ from simcli.kernels.programs import (
     set_registers,
     within,
 )
-from simcli.kernels.slots import Slot
+from simcli.kernels.memory.slots import Slot
 from simcli.pipeline import Request, prepare
 from simcli.solvers import SOLVERS, RunPlan
 from simcli.solvers.affine.programs import STEPS

@@ -328,7 +328,7 @@ def test_pictures_are_the_same_whoever_draws_them():
     rng = np.random.default_rng(0)
     rows = [solid(kind, rng.uniform(-0.8, 0.8, 3), 0.3 * turned(rng), *sizes, rng.uniform(size=3), 0.6 + 0.4 * (k % 2))
             for k, (kind, *sizes, _) in enumerate(UNIT.values())]  # fmt: skip
-    from simcli.kernels.runtime import start_device
+    from simcli.kernels.device.runtime import start_device
 
     found = []
     for threads in (1, 3):

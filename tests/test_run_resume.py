@@ -23,8 +23,8 @@ from simcli.cli import doorman
 from simcli.errors import Exit, FileError, OutputError
 from simcli.records import checkpoint
 from simcli.records.superblock import CHECKSUM_AT, FLAGS_AT, SUPERBLOCK_BYTES, lookup3
-from simcli.spec import honours
-from simcli.spec.overrides import Override
+from simcli.spec.document.overrides import Override
+from simcli.spec.honours import solver_fields as honours
 
 GRACE = 120.0  # [s] until a child must have got somewhere
 POLL = 0.01  # [s]

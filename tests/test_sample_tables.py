@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from simcli.errors import SceneError
 from simcli.model import build_worlds
 from simcli.spec import json_schema, load_document, n_worlds, resolve, resolved_yaml, world_seeds, world_values
-from simcli.spec.overrides import VARY, VARY_TABLE, Override
+from simcli.spec.document.overrides import VARY, VARY_TABLE, Override
 from simcli.spec.resolve import warnings
 from simcli.spec.samples import sheets
 from simcli.spec.samples.csv_text import ANY, SEPARATORS, CsvError, cells, number_in

@@ -16,15 +16,15 @@ from simcli.spec import (
     n_worlds,
     resolve,
     resolved_yaml,
-    sobol,
     world_seeds,
     world_values,
 )
-from simcli.spec.nodes import plain
-from simcli.spec.overrides import VARY, Override
+from simcli.spec.batches import sobol
+from simcli.spec.document.nodes import plain
+from simcli.spec.document.overrides import VARY, Override
 from simcli.spec.resolve import warnings
 from simcli.spec.samples import normals, points
-from simcli.spec.schema_batch import KINDS, OPTIONS, VarySpec
+from simcli.spec.schema.batch import KINDS, OPTIONS, VarySpec
 
 P_VALUE = 1e-6  # of a false alarm, per test of a distribution; the seed is fixed, so that one is for ever
 BASE = """\

@@ -7,12 +7,13 @@ from support.mutations import SHIPPED, draw
 from test_spec_scene import ALL_KEYS
 
 from simcli.errors import SceneError
-from simcli.spec import codes, document_of_text, json_schema, load_document
-from simcli.spec.faults import Faults
-from simcli.spec.loader import parse_text
-from simcli.spec.nodes import find, parse_path, plain
-from simcli.spec.schema_json import DRAFT
-from simcli.spec.units import UNITS, dimension_of, fits
+from simcli.spec import document_of_text, json_schema, load_document
+from simcli.spec.document.loader import parse_text
+from simcli.spec.document.nodes import find, parse_path, plain
+from simcli.spec.faults import codes
+from simcli.spec.faults.fault_list import Faults
+from simcli.spec.manual.json_schema import DRAFT
+from simcli.spec.values.units import UNITS, dimension_of, fits
 
 # Kinds of mistakes that a schema can tell, and scenes of each.
 OF_THE_SCHEMA = ("misspelt_key", "misspelt_value", "wrong_type", "missing_key", "wrong_unit", "vector_length", "negative",

@@ -15,11 +15,11 @@ import simcli as package
 from simcli.analysis.channels import locate
 from simcli.errors import Exit, OutputError, SceneError
 from simcli.model import build
-from simcli.model.selection import choose, owners
+from simcli.model.batch.selection import choose, owners
 from simcli.records.select import selection
 from simcli.spec import json_schema, load_document, resolve, resolved_yaml
-from simcli.spec.patterns import fits, matching, wanted
-from simcli.spec.schema_select import SelectSpec
+from simcli.spec.names.patterns import fits, matching, wanted
+from simcli.spec.schema.select import SelectSpec
 
 NAMES = ("base", "left/arm", "left/arm2", "right/arm", "arm", "left/hand/finger", "finger", "Arm")
 PATTERNS = ("*", "arm", "arm*", "left/*", "*/arm", "?rm", "[bf]*", "fing?r", "nothing", "left", "ar", "*/*/*", "ARM", "Arm")

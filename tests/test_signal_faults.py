@@ -5,9 +5,9 @@ import pytest
 from support.scenes import faults_of, scene
 
 from simcli.model import build, build_worlds
-from simcli.model.csv_table import read_csv
+from simcli.model.signals.csv_table import read_csv
 from simcli.spec import resolve, resolved_yaml
-from simcli.spec.document import load_document
+from simcli.spec.document.scene_file import load_document
 
 ROUNDING = 1e-14
 BASE = """

@@ -6,14 +6,14 @@ from support.forward import Runner, model_of, slope
 from support.runs import MIXED
 from support.scenes import scene
 
-from simcli.kernels.forces import Forces
+from simcli.kernels.forces.columns import Forces
+from simcli.kernels.forces.signals import ORDERS as NUMBERS
+from simcli.kernels.forces.signals import Motions, Signals, evaluate_signals
 from simcli.kernels.language import ti
-from simcli.kernels.memory import Arena
-from simcli.kernels.signals import ORDERS as NUMBERS
-from simcli.kernels.signals import Motions, Signals, evaluate_signals
-from simcli.kernels.tables import Tables
+from simcli.kernels.memory.arena import Arena
+from simcli.kernels.memory.tables import Tables
 from simcli.model import build
-from simcli.model.signals import piecewise, signal_values
+from simcli.model.signals.values import piecewise, signal_values
 from simcli.solvers.tree.integrators import STAGES
 from simcli.spec import resolve
 

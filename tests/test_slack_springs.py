@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from support.forward import Runner
 
-from simcli.spec.schema import AffineSolver, GeneralizedSolver, MaximalSolver, NaturalSolver
+from simcli.spec.schema.scene import AffineSolver, GeneralizedSolver, MaximalSolver, NaturalSolver
 
 # T = 20 (1.5 - 1) - 10 * 4 < 0 until the spring hangs: the body flies, and the damper takes what was stored.
 ROPE = """

@@ -82,7 +82,7 @@ def test_python_keeps_its_own_functions():
                   "import simcli.kernels; print(mine is inspect.getframeinfo)") == "True\n"  # fmt: skip
 
 
-@pytest.mark.parametrize("room", ["simcli.kernels.runtime", "simcli.solvers"])
+@pytest.mark.parametrize("room", ["simcli.kernels.device.runtime", "simcli.solvers"])
 def test_modules_are_not_searched_at_a_start(room):
     """Taichi looks through all modules of Python at each function that is decorated: a second of every start."""
     code = ("import inspect\ncalls, own = [], inspect.getmodule\n"

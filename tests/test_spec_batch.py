@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from simcli.errors import SceneError
-from simcli.spec import load_document, resolve, sobol, world_seeds, world_values
+from simcli.spec import load_document, resolve, world_seeds, world_values
+from simcli.spec.batches import sobol
 
 BASE = """\
 simcli: 1

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from simcli.errors import SceneError
 from simcli.spec import load_document, resolve
-from simcli.spec.diagnostics import fault_data, render_faults, sarif
+from simcli.spec.faults.diagnostics import fault_data, render_faults, sarif
 
 GOOD = """\
 simcli: 1

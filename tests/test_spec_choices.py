@@ -9,7 +9,7 @@ from support.scenes import scene
 from simcli.errors import SceneError
 from simcli.model import build_worlds
 from simcli.spec import resolve
-from simcli.spec.honours import BUILT, CHOICES
+from simcli.spec.honours.solver_fields import BUILT, CHOICES
 from simcli.spec.resolve import warnings
 
 # A scene for every row of CHOICES: what it writes, where that is noted, and the solvers that have the key at all.

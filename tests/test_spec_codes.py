@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from simcli.errors import SceneError
-from simcli.spec import codes, load_document, resolve
+from simcli.spec import load_document, resolve
+from simcli.spec.faults import codes
 from simcli.spec.resolve import warnings
 
 ROOM = Path(__file__).parent.parent / "simcli"

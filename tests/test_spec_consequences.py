@@ -7,10 +7,10 @@ import yaml
 from support.process import simcli
 
 from simcli.errors import Exit, Fault, SceneError
-from simcli.spec.diagnostics import MOST_SHOWN, render_faults
-from simcli.spec.document import document_of_text
+from simcli.spec.document.scene_file import document_of_text
+from simcli.spec.faults.diagnostics import MOST_SHOWN, render_faults
 from simcli.spec.resolve import resolve
-from simcli.spec.schema import ENTRY_SECTIONS
+from simcli.spec.schema.scene import ENTRY_SECTIONS
 
 # Every section is named from others: by entry, by path, by pattern.
 SCENE = """\

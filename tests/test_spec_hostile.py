@@ -7,9 +7,9 @@ from support.process import simcli
 
 from simcli.errors import Exit, SceneError
 from simcli.spec import document_of_text, load_document, resolve
-from simcli.spec.diagnostics import render_faults
-from simcli.spec.faults import Faults
-from simcli.spec.schema import title_of_stem
+from simcli.spec.faults.diagnostics import render_faults
+from simcli.spec.faults.fault_list import Faults
+from simcli.spec.schema.scene import title_of_stem
 
 QUICK = 5.0  # s; generous, the machine may be busy
 BODY = "{mass: 1, inertia: {diag: [1, 1, 1]}}"
@@ -105,7 +105,7 @@ def test_sections_of_every_kind(tmp_path, section, value):
 @pytest.mark.parametrize("value", ["", "x", "1", "true", "[]", "{}", "[1]", "{a: 1}", "1e300", "-1", "$a", "a/b"])
 def test_every_key_with_every_kind_of_value(tmp_path, value):
     """All keys of bodies, joints and forces at once, each with a value that few of them take."""
-    from simcli.spec.keys import known_keys
+    from simcli.spec.manual.keys import known_keys
 
     lines = ["simcli: 1", "bodies: {w: " + BODY + "}", "x: 1"]
     for section, fixed in (("bodies", {}), ("joints", {"type": "revolute"}), ("forces", {"type": "spring"})):
@@ -153,7 +153,7 @@ def test_no_file_is_written_where_a_name_leads(tmp_path):
 
 def test_no_tree_is_built_of_a_long_text_with_a_mistake_at_its_end(monkeypatch):
     """The parser alone goes over the text first: it is twenty times faster than the tree."""
-    from simcli.spec import loader
+    from simcli.spec.document import loader
 
     def build(builder):
         raise AssertionError("a tree is built")

@@ -7,8 +7,10 @@ import pytest
 from support.scenes import scene
 
 from simcli.errors import SceneError
-from simcli.spec import joint_fields, resolve, structure
-from simcli.spec.joint_fields import FIELDS, JOINTS
+from simcli.spec import resolve
+from simcli.spec.honours import joint_fields
+from simcli.spec.honours.joint_fields import FIELDS, JOINTS
+from simcli.spec.names import structure
 
 PAGE = Path(joint_fields.__file__).parent.parent / "docs" / "joint_fields.md"
 MASS = "mass: 1, com: [0.1, 0.2, 0.3], inertia: {diag: [0.1, 0.2, 0.25]}"

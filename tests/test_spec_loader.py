@@ -7,9 +7,9 @@ import pytest
 
 from simcli.errors import SceneError
 from simcli.spec import load_document, resolve
-from simcli.spec.faults import Faults
-from simcli.spec.loader import MAX_ALIASES, decode, parse_text
-from simcli.spec.nodes import find, plain
+from simcli.spec.document.loader import MAX_ALIASES, decode, parse_text
+from simcli.spec.document.nodes import find, plain
+from simcli.spec.faults.fault_list import Faults
 
 QUICK = 2.0  # s, an attack must be refused within
 

@@ -9,7 +9,7 @@ from support.mutations import KINDS, combine, draw
 
 from simcli.errors import SceneError
 from simcli.spec import document_of_text, load_document, resolve
-from simcli.spec.schema_batch import KINDS as WAYS
+from simcli.spec.schema.batch import KINDS as WAYS
 
 PER_KIND = 15  # scenes of each kind of mistake: above 300 in all
 SEVERAL = 60  # scenes with two to four mistakes

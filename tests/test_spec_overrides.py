@@ -6,7 +6,7 @@ import pytest
 
 from simcli.errors import SceneError
 from simcli.spec import load_document, resolve, world_values
-from simcli.spec.overrides import Override
+from simcli.spec.document.overrides import Override
 
 GOOD = "simcli: 1\nbodies:\n  a: {mass: 1, inertia: {diag: [1, 1, 1]}}\n"
 

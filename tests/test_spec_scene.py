@@ -11,9 +11,10 @@ import pytest
 
 from simcli import rotations as rot
 from simcli.errors import SceneError
-from simcli.spec import dofs, json_schema, load_document, resolve, resolved_yaml, structure
-from simcli.spec.faults import Faults
-from simcli.spec.loader import parse_text
+from simcli.spec import json_schema, load_document, resolve, resolved_yaml
+from simcli.spec.document.loader import parse_text
+from simcli.spec.faults.fault_list import Faults
+from simcli.spec.names import dofs, structure
 from simcli.spec.resolve import warnings
 
 ROUNDING = 1e-14  # of products of a few rotations

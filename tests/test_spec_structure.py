@@ -5,8 +5,8 @@ import sys
 import pytest
 
 from simcli.model.from_scene import build
-from simcli.spec import structure
-from simcli.spec.document import document_of_text
+from simcli.spec.document.scene_file import document_of_text
+from simcli.spec.names import structure
 from simcli.spec.resolve import resolve
 
 BODY = "{mass: 1, inertia: {diag: [1, 1, 1]}}"

@@ -6,10 +6,11 @@ from typing import get_args
 import pytest
 
 from simcli.errors import SceneError
-from simcli.spec import document_of_text, hints, resolve
-from simcli.spec.keys import fields, known_keys, parts_at
-from simcli.spec.schema import SceneSpec
-from simcli.spec.synonyms import KEYS, NOT_HERE, VALUES, value_meant
+from simcli.spec import document_of_text, resolve
+from simcli.spec.faults import hints
+from simcli.spec.faults.synonyms import KEYS, NOT_HERE, VALUES, value_meant
+from simcli.spec.manual.keys import fields, known_keys, parts_at
+from simcli.spec.schema.scene import SceneSpec
 
 
 def contexts():

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simcli.spec.expressions import ExpressionError, evaluate, substitute
-from simcli.spec.units import UNITS, UnitError, base_units, parse_unit, to_si
+from simcli.spec.values.expressions import ExpressionError, evaluate, substitute
+from simcli.spec.values.units import UNITS, UnitError, base_units, parse_unit, to_si
 
 ROUNDING = 4e-16  # relative: a product of two factors
 QUICK = 2.0  # s, an attack must be refused within

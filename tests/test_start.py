@@ -19,14 +19,14 @@ from simcli.model.closure.chart import moved
 from simcli.model.closure.close import Mechanism
 from simcli.model.closure.gaps import gradients
 from simcli.model.closure.least import least_motion
-from simcli.model.constraint_tables import Form
-from simcli.model.constraints import constraints_of, stated_alike
-from simcli.model.mobility import bilateral_rows, body_jacobian
-from simcli.model.phases import build_phases
-from simcli.model.reference import body_poses
-from simcli.model.rows import row_gradient, row_residual
+from simcli.model.constraints.build import constraints_of, stated_alike
+from simcli.model.constraints.tables import Form
+from simcli.model.joints.rows import row_gradient, row_residual
+from simcli.model.phases.stretches import build_phases
 from simcli.model.state import State
 from simcli.model.tables import WORLD, JointKind
+from simcli.model.tree.mobility import bilateral_rows, body_jacobian
+from simcli.model.tree.reference import body_poses
 from simcli.solvers import SOLVERS, RunPlan
 from simcli.spec import resolve
 

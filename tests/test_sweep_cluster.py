@@ -155,7 +155,7 @@ def test_a_cluster_that_does_not_share_the_folder_says_so(tmp_path):
 
 
 def test_a_task_travels_as_text():
-    from simcli.spec.overrides import Override
+    from simcli.spec.document.overrides import Override
 
     chunk = Chunk("id", Path("/a/scene.yaml"), ("a=1", Override("--dt", "1e-3", "solver.dt")), (0, 3), ("x", "y"))
     work = Work(Path("/b"), "failed", 3.5, "cuda", 2, "m:f")

@@ -12,7 +12,7 @@ from support.runs import SWING
 import simcli
 from simcli.cli import doorman
 from simcli.errors import Exit, OutputError, SimcliWarning, UsageError
-from simcli.spec.schema_sweep import SweepSpec
+from simcli.spec.schema.sweep import SweepSpec
 from simcli.sweeps.in_python import SweepStoppedError
 
 VARY = {"joints.pin.q": {"uniform": [0, 1]}, "joints.elbow.damping": [0.01, 0.02]}

@@ -10,8 +10,8 @@ import simcli.sweeps.in_python
 from simcli.cli import doorman
 from simcli.cli.options import seconds
 from simcli.errors import Exit, OutputError, SceneError, UsageError
-from simcli.spec.overrides import VARY_TABLE, Override
-from simcli.spec.packed import unpacked
+from simcli.spec.document.overrides import VARY_TABLE, Override
+from simcli.spec.document.packed import unpacked
 from simcli.sweeps.bundle import Bundles
 from simcli.sweeps.chunk_run import run_chunk
 from simcli.sweeps.identity import this_process

@@ -8,8 +8,8 @@ import pytest
 from simcli.kernels.barrier.advance import KEPT
 from simcli.kernels.barrier.law import PARALLEL
 from simcli.kernels.complementarity.problem import SCHEDULE
-from simcli.kernels.system import FEWER_WEIGHTS, SOFTNESS, WEIGHTS
-from simcli.model.natural import THIN
+from simcli.kernels.linear.system import FEWER_WEIGHTS, SOFTNESS, WEIGHTS
+from simcli.model.natural.form import THIN
 from simcli.solvers.impulses.direction import STABLE
 from simcli.solvers.impulses.memory import KAPPA
 from simcli.solvers.natural.memory import FARTHEST_TURN, MOST_SOFT, SINGULAR

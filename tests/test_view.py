@@ -33,7 +33,7 @@ from simcli.records.reader import open_trajectory
 from simcli.records.select import selection
 from simcli.records.writer import Recorder
 from simcli.spec import resolve, resolved_yaml
-from simcli.spec.schema_look import COLOURS, rgb
+from simcli.spec.schema.look import COLOURS, rgb
 from simcli.view import palette, quantised
 from simcli.view.content import Content
 from simcli.view.curves import groups_of

@@ -6,8 +6,8 @@ from support.forward import Runner
 from support.scenes import faults_of
 from support.weightless import LAWS, MATTER, alone, mechanisms, moving, text, textbook, types_of
 
-from simcli.spec import dofs
-from simcli.spec.joint_fields import JOINTS
+from simcli.spec.honours.joint_fields import JOINTS
+from simcli.spec.names import dofs
 
 pytestmark = pytest.mark.usefixtures("scalar_code")
 

@@ -7,11 +7,11 @@ import numpy as np
 
 from simcli.analysis.evaluate import bench_of, eval_fk, eval_ik
 from simcli.analysis.view_data import ViewData
-from simcli.model.groups import Filters, find_group
-from simcli.model.selection import BodyFlags
+from simcli.model.batch.groups import Filters, find_group
+from simcli.model.batch.selection import BodyFlags
 from simcli.model.state import State
 from simcli.model.tables import Array, JointKind, Model
-from simcli.spec.patterns import Pattern
+from simcli.spec.names.patterns import Pattern
 
 
 class ArticulationView(ViewData):

@@ -20,7 +20,7 @@ import numpy as np
 
 from simcli.errors import UsageError
 from simcli.records.layout import OF_BODIES
-from simcli.spec.channel_names import SCALARS, canonical, is_on_demand, split
+from simcli.spec.names.channel_names import SCALARS, canonical, is_on_demand, split
 
 if TYPE_CHECKING:
     from simcli.records.reader import Trajectory
@@ -127,7 +127,7 @@ def locate(trajectory: "Trajectory", name: str) -> list[Source]:
 
 def matches_channel(channel: str, pattern: str) -> bool:
     """True if a pattern means a channel: as a whole, or by group, subject and quantity."""
-    from simcli.spec.patterns import fits
+    from simcli.spec.names.patterns import fits
 
     if fnmatchcase(channel, pattern):
         return True

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simcli.errors import UsageError
-from simcli.spec.expressions import CONSTANTS, FUNCTIONS, MAX_DEPTH, MAX_TEXT, Arithmetic, ExpressionError, value_of
-from simcli.spec.faults import did_you_mean
+from simcli.spec.faults.fault_list import did_you_mean
+from simcli.spec.values.expressions import CONSTANTS, FUNCTIONS, MAX_DEPTH, MAX_TEXT, Arithmetic, ExpressionError, value_of
 
 if TYPE_CHECKING:
     from simcli.analysis.world_table import WorldColumn

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simcli.errors import UsageError
-from simcli.model.selection import BodyFlags, flagged, owners
+from simcli.model.batch.selection import BodyFlags, flagged, owners
 from simcli.model.state import State
 from simcli.model.tables import Array, JointKind, Model
 
 if TYPE_CHECKING:
-    from simcli.kernels.runtime import Device
+    from simcli.kernels.device.runtime import Device
 
 KEPT = 4  # models whose kernels stay loaded
 ALIKE = 2  # of them, of one structure: the one a view started from, and the one it has come to
@@ -46,7 +46,7 @@ def bench_of(model: Model) -> Bench:
     Args:
         model: the tables.
     """
-    from simcli.kernels.runtime import live_device, start_device  # first of the room: it keeps Taichi's banner away
+    from simcli.kernels.device.runtime import live_device, start_device  # first of the room: it keeps Taichi's banner away
 
     device = live_device()
     if device is None or device.most_turns:  # see Device.refuse_bounded_loops

@@ -6,8 +6,8 @@ from simcli.model.measures import NORM, Measures
 from simcli.model.tables import Model
 from simcli.records.layout import COMPONENTS, coordinate_units
 from simcli.records.measures import MeasureLayout
-from simcli.spec.channel_names import kind_of, split
-from simcli.spec.schema_measure import MeasureSpec
+from simcli.spec.names.channel_names import kind_of, split
+from simcli.spec.schema.measure import MeasureSpec
 
 QUATERNION = ("x", "y", "z", "w")
 # Units of quantities, by `kind_of`.

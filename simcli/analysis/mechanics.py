@@ -3,7 +3,7 @@
 import numpy as np
 
 from simcli.kernels.algorithms import Algorithms
-from simcli.kernels.runtime import Device
+from simcli.kernels.device.runtime import Device
 from simcli.model.tables import Model
 
 Array = np.ndarray

@@ -16,13 +16,13 @@ from simcli.analysis.spectrum import MasslessError, Mode, modes_of, rounding_of,
 from simcli.analysis.statics import Array, NoEquilibriumError, Slope, Statics, linear_dofs, spring_tensions
 from simcli.errors import Fault, SceneError
 from simcli.kernels.algorithms import Algorithms
-from simcli.kernels.runtime import Device
-from simcli.model.actuation import Driven, MotionKind, SignalKind
-from simcli.model.constraint_tables import Form
-from simcli.model.constraints import constraints_of
-from simcli.model.loosen import loosen
+from simcli.kernels.device.runtime import Device
+from simcli.model.constraints.build import constraints_of
+from simcli.model.constraints.tables import Form
+from simcli.model.signals.tables import Driven, MotionKind, SignalKind
 from simcli.model.state import State
 from simcli.model.tables import DriveMode, JointKind, Model
+from simcli.model.tree.loosen import loosen
 from simcli.spec import Document
 
 CODE = "SC607"

@@ -16,7 +16,7 @@ from simcli.records.layout import CHANNELS, PARTS
 from simcli.records.lock import is_being_written
 from simcli.records.parts_file import Cut, RunPart, Seen, origin_text, write_parts
 from simcli.records.reader import Trajectory
-from simcli.spec.patterns import matching
+from simcli.spec.names.patterns import matching
 
 LEAN = 1e-9  # relative: times of frames are multiples of a step, rounded
 BATCH = "batch."  # keys of a scene that say how its worlds are drawn, and may differ between the parts

@@ -21,8 +21,8 @@ from simcli.analysis.spectrum import split_by_inertia
 from simcli.analysis.statics import Array, NoEquilibriumError, Posture, Statics, spring_tensions
 from simcli.errors import UsageError
 from simcli.model.tables import Model
-from simcli.spec.faults import did_you_mean
-from simcli.spec.patterns import matching
+from simcli.spec.faults.fault_list import did_you_mean
+from simcli.spec.names.patterns import matching
 
 SHORT = 1e-12  # [m], a spring without length pulls nowhere
 GROUP = "forces"

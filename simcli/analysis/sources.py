@@ -20,7 +20,7 @@ from simcli.analysis.subject import (
 )
 from simcli.analysis.tasks import Task
 from simcli.errors import UsageError
-from simcli.model.actuation import Driven
+from simcli.model.signals.tables import Driven
 from simcli.model.tables import Model
 from simcli.records.reader import Trajectory
 from simcli.records.result_reader import Results, open_any

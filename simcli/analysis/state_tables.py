@@ -14,7 +14,7 @@ from simcli.errors import FileError, SimcliError, UsageError
 from simcli.model.tables import JointKind, Model
 from simcli.records.result_reader import Results
 from simcli.records.results import FIELDS, ResultAxes, result_axes
-from simcli.spec.units import UnitError, parse_unit
+from simcli.spec.values.units import UnitError, parse_unit
 
 ROWS = 4096  # read at a time
 UNIT_LENGTH = 1e-3  # how far a quaternion's length may be from 1: what is left of one printed with four digits

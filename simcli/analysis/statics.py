@@ -19,8 +19,8 @@ import numpy as np
 from simcli import rotations as rot
 from simcli.errors import Exit, SimcliError
 from simcli.kernels.balance import Balance, Balances
-from simcli.kernels.runtime import Device
-from simcli.model.row_places import start_angles
+from simcli.kernels.device.runtime import Device
+from simcli.model.constraints.places import start_angles
 from simcli.model.tables import WORLD, JointKind, Model
 
 Array = np.ndarray

@@ -22,7 +22,7 @@ from simcli.records.result_reader import Results, open_any
 from simcli.records.stored_model import stored_model
 from simcli.records.superblock import is_hdf5
 from simcli.spec import Document, SceneSpec, document_of_text, load_document, n_worlds, resolve, resolved_yaml
-from simcli.spec.schema_body import InertiaSpec
+from simcli.spec.schema.body import InertiaSpec
 
 NOT_HONOURED = {"SC501"}  # the scene is sound, but its solver cannot run it: kinematics need no solver
 NO_FILE = ("SC110", "SC111")

@@ -19,8 +19,8 @@ import numpy as np
 from simcli import rotations as rot
 from simcli.analysis.states import States
 from simcli.errors import UsageError
-from simcli.model.joints import TYPE_NAME
-from simcli.model.selection import BodyFlags, choose, flagged
+from simcli.model.batch.selection import BodyFlags, choose, flagged
+from simcli.model.joints.catalogue import TYPE_NAME
 from simcli.model.tables import WORLD, JointKind, Model
 from simcli.records.named import unknown
 from simcli.records.reader import Trajectory

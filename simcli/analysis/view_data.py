@@ -7,7 +7,7 @@ import numpy as np
 from simcli import rotations as rot
 from simcli.analysis.evaluate import chosen
 from simcli.analysis.view_shape import ViewShape
-from simcli.model.edit import with_column
+from simcli.model.batch.edit import with_column
 from simcli.model.state import State, middle_of_limits
 from simcli.model.tables import WORLD, Array, Model
 

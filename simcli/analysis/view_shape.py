@@ -3,7 +3,7 @@
 import numpy as np
 
 from simcli.model.assemble import labels
-from simcli.model.groups import Group
+from simcli.model.batch.groups import Group
 from simcli.model.tables import Array, JointKind, Model
 
 FLOATING = (JointKind.FREE, JointKind.DISTANCE)

@@ -24,8 +24,8 @@ import numpy as np
 from simcli.analysis.conditions import meets
 from simcli.errors import UsageError
 from simcli.model.snapshot import Status
-from simcli.spec.channel_names import GROUPS, SCALARS, canonical, split
-from simcli.spec.faults import did_you_mean
+from simcli.spec.faults.fault_list import did_you_mean
+from simcli.spec.names.channel_names import GROUPS, SCALARS, canonical, split
 
 if TYPE_CHECKING:
     from simcli.records.reader import Trajectory

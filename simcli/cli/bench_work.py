@@ -128,7 +128,7 @@ class Runs:
     def residual(self) -> float:
         """[m/s], the largest natural map of the contacts of every step of some worlds."""
         from simcli.analysis.natural_map import natural_map
-        from simcli.kernels.runtime import start_device
+        from simcli.kernels.device.runtime import start_device
         from simcli.solvers import SOLVERS
         from simcli.solvers.shared.plan import RunPlan
         from simcli.solvers.shared.stated import stated_contacts
@@ -167,7 +167,7 @@ class States:
 
         from simcli import pipeline
         from simcli.kernels.algorithms import Algorithms
-        from simcli.kernels.runtime import start_device
+        from simcli.kernels.device.runtime import start_device
 
         document, spec = pipeline.read_scene(work.scene, work.sets)
         self.model, self.name = pipeline.build_model(document, spec), spec.name

@@ -70,7 +70,7 @@ def check(
     elif format is Format.JSON:
         _write_json(findings, bad)
     else:
-        from simcli.spec.diagnostics import sarif
+        from simcli.spec.faults.diagnostics import sarif
 
         console.data_json(sarif([fault for finding in findings for fault in finding.faults]))
     return Exit.NEGATIVE if bad else Exit.OK
@@ -107,7 +107,7 @@ def _check_one(path: Path) -> Finding:
     if path.suffix in OUTPUT_SUFFIXES:
         return _check_output(path)
     from simcli.spec import load_document
-    from simcli.spec.sweep_file import is_sweep
+    from simcli.spec.batches.sweep_file import is_sweep
 
     try:
         document = load_document(path)
@@ -119,7 +119,7 @@ def _check_one(path: Path) -> Finding:
 def _check_sweep(path: Path, document) -> Finding:
     """A sweep file, and every combination of its choices."""
     from simcli.spec import n_worlds
-    from simcli.spec.sweep_file import read_sweep
+    from simcli.spec.batches.sweep_file import read_sweep
     from simcli.sweeps.scenes import understood
 
     try:
@@ -167,7 +167,7 @@ def _check_output(path: Path) -> Finding:
 
 
 def _write_text(findings: list[Finding], bad: int) -> None:
-    from simcli.spec.diagnostics import render_faults
+    from simcli.spec.faults.diagnostics import render_faults
 
     for finding in findings:
         if finding.faults:
@@ -181,7 +181,7 @@ def _write_text(findings: list[Finding], bad: int) -> None:
 
 
 def _write_json(findings: list[Finding], bad: int) -> None:
-    from simcli.spec.diagnostics import fault_data
+    from simcli.spec.faults.diagnostics import fault_data
 
     files = [
         {"path": finding.path, "note": finding.note, "faults": [fault_data(fault) for fault in finding.faults]}

@@ -55,7 +55,7 @@ def _pages() -> dict[str, str]:
     """Every page by its topic, as Markdown, in the order of reading."""
     from importlib.resources import files
 
-    from simcli.spec.reference import overview
+    from simcli.spec.manual.reference import overview
 
     folder = files("simcli").joinpath("docs")
     written = {
@@ -71,8 +71,8 @@ def _pages() -> dict[str, str]:
 def _of_a_key(topic: str, pages: dict[str, str]) -> str:
     from difflib import get_close_matches
 
-    from simcli.spec.reference import section
-    from simcli.spec.schema import AUTHORING, SceneSpec
+    from simcli.spec.manual.reference import section
+    from simcli.spec.schema.scene import AUTHORING, SceneSpec
 
     try:
         return section(topic.removeprefix(f"{SCENE}."))

@@ -89,7 +89,7 @@ def _extras() -> list[Line]:
 def _devices() -> list[Line]:
     """Each device with the precisions it offers; a GPU is started, which computes known numbers, in a process of its own."""
     try:
-        from simcli.kernels.runtime import ARCHS, choose_arch, device_name
+        from simcli.kernels.device.runtime import ARCHS, choose_arch, device_name
     except Exception as error:
         return [Line("device", "bad", f"Taichi does not start: {error}")]
     lines = []
@@ -114,7 +114,7 @@ def _reason_against(choose_arch, device: str, precision: str) -> str:
         return NOT_HERE
     if device == "cpu":
         return ""
-    code = f"from simcli.kernels.runtime import start_device; start_device({device!r}, {precision!r})"
+    code = f"from simcli.kernels.device.runtime import start_device; start_device({device!r}, {precision!r})"
     try:
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=GPU_SECONDS)
     except subprocess.TimeoutExpired:
@@ -124,7 +124,7 @@ def _reason_against(choose_arch, device: str, precision: str) -> str:
 
 def _cache() -> list[Line]:
     """The folders where compiled kernels stay between runs."""
-    from simcli.kernels import kernel_cache
+    from simcli.kernels.device import kernel_cache
 
     lines, (keeper, reason) = [], kernel_cache.keeper()
     for folder in kernel_cache.folders():
@@ -141,7 +141,7 @@ def _cache() -> list[Line]:
 def _bundles() -> list[Line]:
     """The scenes of `simcli precompile`: whether their kernels are there, and how long these took to compile."""
     from simcli.cli.shipped import first_line, shipped_scenes
-    from simcli.kernels import kernel_cache
+    from simcli.kernels.device import kernel_cache
 
     lines, folders = [], kernel_cache.folders()
     facts = {name: keys for folder in reversed(folders) for name, keys in kernel_cache.bundles_below(folder).items()}

@@ -121,7 +121,7 @@ def leave(code: int, at_once: bool = False) -> None:
         code = code or Exit.OUTPUT
     if at_once:
         if "taichi" in sys.modules:
-            from simcli.kernels.runtime import stop_device
+            from simcli.kernels.device.runtime import stop_device
 
             stop_device()
         os._exit(int(code))
@@ -130,7 +130,7 @@ def leave(code: int, at_once: bool = False) -> None:
 
 def _expected(error: SimcliError, as_json: bool) -> int:
     if isinstance(error, SceneError):
-        from simcli.spec.diagnostics import fault_data, render_faults
+        from simcli.spec.faults.diagnostics import fault_data, render_faults
 
         console.say(render_faults(error.faults, error.document, console.colour_wanted()))
         if as_json:

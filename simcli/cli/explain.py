@@ -18,7 +18,7 @@ def explain(
 
     Example: simcli explain SC204
     """
-    from simcli.spec.codes import codes, page
+    from simcli.spec.faults.codes import codes, page
 
     if show_list:
         return _list([page(name) for name in codes()], json)

@@ -47,7 +47,7 @@ def fk(
     Example: simcli fk outputs/swing.h5 --frames ::10 -o poses.csv
     """
     from simcli.analysis.tasks import Forward
-    from simcli.model.selection import BodyFlags
+    from simcli.model.batch.selection import BodyFlags
 
     ask = Ask(scene, states, frames, at, world, sets, output, force, json, device, threads, {"joint_q": q, "joint_qd": qd})
     task = Forward(tuple(split_words(select)), BodyFlags[body_flags.upper()])

@@ -53,7 +53,7 @@ def ik(
     """
     from simcli.analysis.tasks import Inverse
     from simcli.analysis.verdicts import Worst
-    from simcli.model.selection import BodyFlags
+    from simcli.model.batch.selection import BodyFlags
 
     ask = Ask(scene, states, frames, at, world, sets, output, force, json, device, threads)
     task, worst = Inverse(unwrap, BodyFlags[body_flags.upper()]), Worst()

@@ -158,7 +158,7 @@ def _compute(ask: Ask, subject, ready, task: "Task", look: Look | None, report: 
     from simcli.analysis.mechanics import Mechanics
     from simcli.analysis.sources import renumbered
     from simcli.analysis.tasks import width
-    from simcli.kernels.runtime import start_device
+    from simcli.kernels.device.runtime import start_device
 
     device = start_device(ask.device, "float64", ask.threads)
     mechanics, axes = Mechanics(task.fitted(ready.model), device), task.axes(ready.model)
@@ -198,7 +198,7 @@ def choice_of(ask: Ask):
         UsageError: one of them is no such thing.
     """
     from simcli.analysis.states import Choice
-    from simcli.spec.units import UnitError, to_si
+    from simcli.spec.values.units import UnitError, to_si
 
     times = []
     for word in ask.at:

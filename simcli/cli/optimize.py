@@ -121,7 +121,7 @@ def optimize(
 def _facts(spec, intervals, text: str, maximizes: bool, population: int, seed: int, device: str,
            threads: int | None) -> dict[str, Any]:  # fmt: skip
     """What must be the same for an optimization to go on to the same bits."""
-    from simcli.kernels.runtime import start_device
+    from simcli.kernels.device.runtime import start_device
     from simcli.records.provenance import sha256, versions
     from simcli.search.optimizing import library
     from simcli.spec import resolved_yaml

@@ -139,7 +139,7 @@ def seconds(option: str, text: str) -> float:
     Raises:
         UsageError: the text is none.
     """
-    from simcli.spec.units import UnitError, to_si
+    from simcli.spec.values.units import UnitError, to_si
 
     try:
         found = float(text) if re.fullmatch(PLAIN_NUMBER, text.strip()) else to_si(text, "s")

@@ -86,7 +86,7 @@ def _keeper() -> Path:
     Raises:
         OutputError: there is none that can be written.
     """
-    from simcli.kernels import kernel_cache
+    from simcli.kernels.device import kernel_cache
 
     folder, reason = kernel_cache.keeper()
     if folder is None:
@@ -163,7 +163,7 @@ def _write(found: dict[str, Any]) -> None:
 
 def _keep_facts(item: Item, row: dict[str, Any], keeper: Path) -> None:
     """Keep beside the kernels which of them a bundle takes, and how long they took to compile, for `simcli doctor`."""
-    from simcli.kernels import kernel_cache
+    from simcli.kernels.device import kernel_cache
 
     if item.bundle:
         seconds = {kernel["key"]: kernel["trace_s"] + kernel["compile_s"] if kernel["origin"] == "compiled" else None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from simcli.cli import progress
 from simcli.errors import OutputError, UsageError
-from simcli.spec.overrides import Override
+from simcli.spec.document.overrides import Override
 
 if TYPE_CHECKING:
     from simcli.job import Job, Tick

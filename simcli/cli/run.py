@@ -27,7 +27,7 @@ from simcli.errors import Exit, SimcliError, UsageError
 
 if TYPE_CHECKING:
     from simcli.records.error_estimate import ErrorEstimate
-    from simcli.spec.overrides import Override
+    from simcli.spec.document.overrides import Override
 
 
 class Device(StrEnum):
@@ -162,7 +162,7 @@ def overrides(options: dict[str, tuple[str, object]]) -> "list[Override]":
     Args:
         options: option to the path that it stands for and its value, None if it was not given.
     """
-    from simcli.spec.overrides import Override
+    from simcli.spec.document.overrides import Override
 
     return [Override(option, str(value), path) for option, (path, value) in options.items() if value is not None]
 
@@ -173,7 +173,7 @@ def batch_overrides(vary: list[str], table: Path | None, worlds: int | None, see
     Raises:
         UsageError: a `--vary` is none.
     """
-    from simcli.spec.overrides import VARY_TABLE, Override
+    from simcli.spec.document.overrides import VARY_TABLE, Override
 
     rows = [] if table is None else [Override(VARY_TABLE, str(table))]
     counts = overrides({"--worlds": ("batch.worlds", worlds), "--seed": ("batch.seed", seed)})
@@ -186,7 +186,7 @@ def vary_override(text: str) -> "Override":
     Raises:
         UsageError: there is no `=`, no key or no values.
     """
-    from simcli.spec.overrides import VARY, Override
+    from simcli.spec.document.overrides import VARY, Override
 
     key, equals, values = text.partition("=")
     if not equals or not key.strip() or not values.strip():
@@ -200,7 +200,7 @@ def measure_override(text: str) -> "Override":
     Raises:
         UsageError: there is no name, or no reduction.
     """
-    from simcli.spec.overrides import Override
+    from simcli.spec.document.overrides import Override
 
     name, equals, rest = (part.strip() for part in text.partition("="))
     reduction, colon, quantity = (part.strip() for part in rest.partition(":"))

@@ -101,7 +101,7 @@ def _understand(scene: Path, sets: list[str]):
     except SceneError as error:
         if error.spec is None or not {fault.code for fault in error.faults} <= NOT_HONOURED:
             raise
-        from simcli.spec.diagnostics import render_faults
+        from simcli.spec.faults.diagnostics import render_faults
 
         console.say(render_faults(error.faults, error.document, console.colour_wanted()))
         return error.document, error.spec

@@ -54,7 +54,7 @@ def studied(scene: Path, sets: list[str], world: int, searches: bool, stable: bo
         NoEquilibriumError: there is none.
     """
     from simcli.analysis.modes import refuse, study
-    from simcli.kernels.runtime import start_device
+    from simcli.kernels.device.runtime import start_device
     from simcli.pipeline import build_model, read_scene
     from simcli.spec import n_worlds
 

@@ -5,7 +5,8 @@ States stand in the world axis: a Model of one world serves any number of states
 
 import numpy as np
 
-from simcli.kernels.dynamics import (
+from simcli.kernels.algebra.values import Force, Motion, Vec3
+from simcli.kernels.chart.dynamics import (
     accelerate,
     collect,
     compose,
@@ -14,18 +15,17 @@ from simcli.kernels.dynamics import (
     own_inertia,
     place_and_demand,
 )
-from simcli.kernels.external_forces import load_links
-from simcli.kernels.forces import Forces
+from simcli.kernels.chart.projection import Anchors, project_joints
+from simcli.kernels.chart.tree import TreeState, com_about_origin, place_all, point_velocity, vector_at
+from simcli.kernels.device.runtime import Device
+from simcli.kernels.forces.columns import Forces
+from simcli.kernels.forces.external import load_links
+from simcli.kernels.forces.signals import Motions, Signals, drive
 from simcli.kernels.language import ti
-from simcli.kernels.memory import Arena, put_lane
-from simcli.kernels.projection import Anchors, project_joints
+from simcli.kernels.memory.arena import Arena, put_lane
+from simcli.kernels.memory.slots import Ints, Shared, Slot
+from simcli.kernels.memory.tables import Tables
 from simcli.kernels.report import FrameRows, emit, put, report_bodies
-from simcli.kernels.runtime import Device
-from simcli.kernels.signals import Motions, Signals, drive
-from simcli.kernels.slots import Ints, Shared, Slot
-from simcli.kernels.tables import Tables
-from simcli.kernels.tree import TreeState, com_about_origin, place_all, point_velocity, vector_at
-from simcli.kernels.values import Force, Motion, Vec3
 from simcli.model.tables import JointKind, Model
 
 # Blocks of scratch that serve all states in turn, so that it stays in the cache; a GPU wants a thread per state.

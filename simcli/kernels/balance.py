@@ -13,13 +13,13 @@ import numpy as np
 
 from simcli.kernels.algorithms import flat
 from simcli.kernels.balance_core import Core, balance_states
-from simcli.kernels.memory import Arena
-from simcli.kernels.runtime import Device
-from simcli.kernels.system_entries import mass_entries, row_entries
-from simcli.model.constraint_tables import Form
-from simcli.model.constraints import constraints_of
+from simcli.kernels.device.runtime import Device
+from simcli.kernels.linear.entries import mass_entries, row_entries
+from simcli.kernels.memory.arena import Arena
+from simcli.model.constraints.build import constraints_of
+from simcli.model.constraints.tables import Form
 from simcli.model.tables import Model
-from simcli.model.unknowns import tree_dofs
+from simcli.model.tree.unknowns import tree_dofs
 
 SLOTS = 256  # states that scratch memory is for; more of them take turns
 

@@ -2,25 +2,25 @@
 
 import numpy as np
 
+from simcli.kernels.algebra.elementary import select
 from simcli.kernels.algorithms import give, take, turns
-from simcli.kernels.bushings import report_cables
-from simcli.kernels.dynamics import collect, demand
-from simcli.kernels.efforts import efforts, turn_of_ball
-from simcli.kernels.elementary import select
-from simcli.kernels.external_forces import load_links
-from simcli.kernels.forces import Forces
+from simcli.kernels.chart.dynamics import collect, demand
+from simcli.kernels.chart.retraction import retract
+from simcli.kernels.chart.tree import TreeState, place_all
+from simcli.kernels.forces.bushings import report_cables
+from simcli.kernels.forces.columns import Forces
+from simcli.kernels.forces.efforts import efforts, turn_of_ball
+from simcli.kernels.forces.external import load_links
+from simcli.kernels.forces.signals import Motions, Signals, drive
 from simcli.kernels.language import ti
-from simcli.kernels.laws import law_terms, limited_drive
-from simcli.kernels.memory import Arena
+from simcli.kernels.laws.bounded import law_terms, limited_drive
+from simcli.kernels.linear.system import System, fill, share_gears, wrench_of_couple
+from simcli.kernels.memory.arena import Arena
+from simcli.kernels.memory.tables import Tables
 from simcli.kernels.report import FrameRows, put, report_bodies, report_wrenches
-from simcli.kernels.retraction import retract
-from simcli.kernels.rows import measure
-from simcli.kernels.signals import Motions, Signals, drive
-from simcli.kernels.system import System, fill, share_gears, wrench_of_couple
-from simcli.kernels.tables import Tables
-from simcli.kernels.tree import TreeState, place_all
-from simcli.model.actuation import MotionKind
-from simcli.model.lawful import drives_by_law
+from simcli.kernels.rows.tree_rows import measure
+from simcli.model.joints.lawful import drives_by_law
+from simcli.model.signals.tables import MotionKind
 from simcli.model.tables import Model
 
 

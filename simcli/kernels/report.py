@@ -3,13 +3,13 @@
 The buffers are host memory on the CPU, so that nothing is copied twice. Values of a world that has ended are NaN.
 """
 
-from simcli.kernels.elementary import select
+from simcli.kernels.algebra.elementary import select
+from simcli.kernels.algebra.values import Mat3, Quat
+from simcli.kernels.chart.tree import body_pose, com_about_origin, point_velocity
 from simcli.kernels.language import ti
 from simcli.kernels.language.expressions import item
-from simcli.kernels.memory import Arena, get_lane, local
-from simcli.kernels.tables import Tables
-from simcli.kernels.tree import body_pose, com_about_origin, point_velocity
-from simcli.kernels.values import Mat3, Quat
+from simcli.kernels.memory.arena import Arena, get_lane, local
+from simcli.kernels.memory.tables import Tables
 
 
 class FrameRows:

@@ -5,12 +5,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simcli.model.actuation import no_inputs, no_motions, no_signals
-from simcli.model.force_tables import no_bushings
-from simcli.model.links import build_links, pile, spread
+from simcli.model.forces.tables import no_bushings
 from simcli.model.mechanism import DOF_DEFAULTS, BodyPart, JointPart, Mechanism
+from simcli.model.signals.tables import no_inputs, no_motions, no_signals
 from simcli.model.tables import Array, Bodies, Dofs, DriveMode, Joints, Mimics, Model
-from simcli.model.topology import depth_first
+from simcli.model.tree.links import build_links, pile, spread
+from simcli.model.tree.topology import depth_first
 
 
 def assemble(mechanism: Mechanism) -> Model:

@@ -8,11 +8,11 @@ from collections.abc import Container
 
 import numpy as np
 
-from simcli.model.joints import CATALOGUE, TYPE_NAME
-from simcli.model.mobility import bilateral_rows, loop_ranks
-from simcli.model.selection import choose, owners
+from simcli.model.batch.selection import choose, owners
+from simcli.model.joints.catalogue import CATALOGUE, TYPE_NAME
 from simcli.model.tables import WORLD, JointKind, Model
-from simcli.spec.patterns import Pattern
+from simcli.model.tree.mobility import bilateral_rows, loop_ranks
+from simcli.spec.names.patterns import Pattern
 
 QUATERNION = ("qx", "qy", "qz", "qw")
 

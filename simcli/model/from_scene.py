@@ -7,43 +7,44 @@ from pathlib import Path
 import numpy as np
 
 from simcli.errors import Where
-from simcli.model.affine import read_affine
+from simcli.model.affine.stiffness import read_affine
 from simcli.model.assemble import assemble
-from simcli.model.body_parts import ShapeReader, read_bodies
-from simcli.model.cables import read_cables
+from simcli.model.batch.gather import Worlds
+from simcli.model.batch.join import join
+from simcli.model.batch.param_units import param_unit
+from simcli.model.bodies.massless import carrying, lacking, weightless
+from simcli.model.bodies.parts import ShapeReader, read_bodies
+from simcli.model.bodies.points import read_points
 from simcli.model.closure.begin import begun, refuse
-from simcli.model.contact_pairs import read_contacts, refuse_flat
+from simcli.model.contact.pairs import read_contacts, refuse_flat
 from simcli.model.forces.bushing import read_bushings
+from simcli.model.forces.cables import read_cables
 from simcli.model.forces.spring import read_springs
 from simcli.model.forces.torque import add_torques
 from simcli.model.forces.torsion import add_torsions
 from simcli.model.forces.wrench import read_wrenches
-from simcli.model.gather import Worlds
-from simcli.model.gears import read_gears
-from simcli.model.inputs import with_signals
-from simcli.model.join import join
-from simcli.model.joint_parts import JointReader, read_dofs
-from simcli.model.joints import CATALOGUE, Motion
-from simcli.model.led import leading_joints
-from simcli.model.massless import carrying, lacking, weightless
+from simcli.model.joints.catalogue import CATALOGUE, Motion
+from simcli.model.joints.gears import read_gears
+from simcli.model.joints.parts import JointReader, read_dofs
 from simcli.model.mechanism import JointPart, Mechanism
-from simcli.model.natural import THIN
-from simcli.model.natural_bases import read_naturals
-from simcli.model.param_units import param_unit
-from simcli.model.placing import placing_order
-from simcli.model.points import read_points
-from simcli.model.reference import SINGULAR
-from simcli.model.signals import read_signals
-from simcli.model.start import read_start
-from simcli.model.straight import refuse_beside
+from simcli.model.natural.bases import read_naturals
+from simcli.model.natural.form import THIN
+from simcli.model.natural.led import leading_joints
+from simcli.model.natural.straight import refuse_beside
+from simcli.model.phases.start import read_start
+from simcli.model.signals.inputs import with_signals
+from simcli.model.signals.values import read_signals
 from simcli.model.tables import WORLD, Array, JointKind, LinkKind, Model
-from simcli.model.topology import Step, depth_first
-from simcli.spec import resolve, structure
-from simcli.spec.batch import world_seeds, world_values
-from simcli.spec.document import Document
-from simcli.spec.planes import AXES, NORMAL_INDEX, normal
+from simcli.model.tree.placing import placing_order
+from simcli.model.tree.reference import SINGULAR
+from simcli.model.tree.topology import Step, depth_first
+from simcli.spec import resolve
+from simcli.spec.batches.batch import world_seeds, world_values
+from simcli.spec.document.scene_file import Document
+from simcli.spec.expansion.planes import AXES, NORMAL_INDEX, normal
+from simcli.spec.names import structure
 from simcli.spec.resolve import resolve_world
-from simcli.spec.schema import SceneSpec
+from simcli.spec.schema.scene import SceneSpec
 
 ARMATURE = "give the body inertia about this axis, or the joint armature"
 HOLD = "give the body inertia, or hold it at a distance from every axis about which it turns"

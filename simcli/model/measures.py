@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 
 from simcli.model.tables import WORLD, Model
-from simcli.spec.channel_names import SCALARS, split
-from simcli.spec.schema_expect import StopSpec
-from simcli.spec.schema_measure import MeasureSpec
+from simcli.spec.names.channel_names import SCALARS, split
+from simcli.spec.schema.expect import StopSpec
+from simcli.spec.schema.measure import MeasureSpec
 
 LAST_STEP = 2**31 - 1  # where `until` is not written
 NO_BODY = -1  # of a row in world axes

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from simcli import rotations as rot
-from simcli.model.force_tables import Cables, Springs, Wrenches
-from simcli.model.joints import CATALOGUE, TYPE_NAME, JointType, Motion
+from simcli.model.forces.tables import Cables, Springs, Wrenches
+from simcli.model.joints.catalogue import CATALOGUE, TYPE_NAME, JointType, Motion
 from simcli.model.tables import DriveMode, JointKind, Points, Shapes
 
 Array = np.ndarray

@@ -5,9 +5,9 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 
 from simcli import rotations as rot
-from simcli.model import reference
-from simcli.model.joints import CATALOGUE, TYPE_NAME
+from simcli.model.joints.catalogue import CATALOGUE, TYPE_NAME
 from simcli.model.tables import Array, JointKind, Model
+from simcli.model.tree import reference
 
 
 @dataclass(eq=False)

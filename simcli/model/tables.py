@@ -8,11 +8,11 @@ or W (varied by the batch); index tables carry none. Tables are plural, columns 
 from dataclasses import dataclass
 from enum import IntEnum
 
-from simcli.model.actuation import Inputs, Lawful, Motions, Signals
-from simcli.model.affine_table import Affine
-from simcli.model.beginning import Beginning
-from simcli.model.contact_tables import Contacts
-from simcli.model.force_tables import Bushings, Cables, Springs, Wrenches
+from simcli.model.affine.table import Affine
+from simcli.model.contact.tables import Contacts
+from simcli.model.forces.tables import Bushings, Cables, Springs, Wrenches
+from simcli.model.phases.beginning import Beginning
+from simcli.model.signals.tables import Inputs, Lawful, Motions, Signals
 from simcli.model.table_base import Array, Table
 
 WORLD = -1  # body index of the world
@@ -268,7 +268,7 @@ class Columns(Table):
         weight: [kg, kg m^2], (W|1, NV), mass that each velocity moves, and a little where it has none; 0 of other dofs.
         excess: [kg m^2], (W|1, NV), that little.
         active: (NV,) bool, False for dofs that leave the plane of a planar scene.
-        led: (L,) joint that leads a kinematic body, else -1 (model/led.py).
+        led: (L,) joint that leads a kinematic body, else -1 (model/natural/led.py).
     """
 
     n_vectors: Array
@@ -280,7 +280,7 @@ class Columns(Table):
 
 @dataclass(frozen=True)
 class Naturals(Table):
-    """Points and vectors by which the natural solver shows the bodies, body by body (constructors.py).
+    """Points and vectors by which the natural solver shows the bodies, body by body (natural/constructors.py).
 
     Attributes:
         label: of every number of these coordinates, as `rod:2P.a.x`: body, kind, entity, axis.
@@ -371,7 +371,7 @@ class Model:
         joint_qd: (W|1, NV), initial joint velocities.
         joint_f: [N, N m], (W|1, NV), constant applied joint efforts (forces of type torque).
         param_name: (P,) varied parameters; param_unit: (P,); param_value: (W, P); world_seed: (W,) uint64.
-        columns: of the natural form of a model (natural.py), else None.
+        columns: of the natural form of a model (natural/form.py), else None.
         naturals: of a scene for the natural solver, else None.
         contacts: pairs of shapes that can touch, None if none can.  affine: of a scene for the affine solver, else None.
         start: what was done to begin with joint_q and joint_qd; None while these are as the scene wrote them.

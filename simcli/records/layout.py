@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from simcli.errors import OutputError
-from simcli.model.joints import CATALOGUE as JOINTS
-from simcli.model.joints import TYPE_NAME
+from simcli.model.joints.catalogue import CATALOGUE as JOINTS
+from simcli.model.joints.catalogue import TYPE_NAME
 from simcli.model.tables import JointKind, Model
 
 FORMAT = (1, 0)  # major, minor: a reader refuses a larger major

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from simcli.errors import OutputError
-from simcli.model.selection import choose
+from simcli.model.batch.selection import choose
 from simcli.model.tables import Model
 from simcli.records.layout import Axes, axes_of
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from simcli.errors import FileError
-from simcli.model.restore import with_numbers
+from simcli.model.batch.restore import with_numbers
 from simcli.model.tables import Model
 from simcli.records.model_columns import COLUMNS
 

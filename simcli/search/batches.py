@@ -15,7 +15,7 @@ import numpy as np
 from simcli.errors import SceneError, SimcliError
 from simcli.job import Job, Request, Watch, keep_going
 from simcli.search.intervals import QUIET
-from simcli.spec.overrides import SET, VARY, Override
+from simcli.spec.document.overrides import SET, VARY, Override
 
 if TYPE_CHECKING:
     from simcli.records.reader import Trajectory
@@ -141,7 +141,7 @@ def claim_scene(scene: Path, sets: Sequence[str | Override], output: Path, force
     """Refuse a place for a scene before anything is computed; else as `write_scene`. Returns the scene."""
     from simcli.errors import OutputError, UsageError
     from simcli.pipeline import read_scene
-    from simcli.spec.check_refs import named_files
+    from simcli.spec.checks.references import named_files
 
     if output.exists() and output.samefile(scene):
         raise OutputError(f"{output}: is the scene itself; choose another -o")

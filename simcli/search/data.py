@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simcli.errors import FileError, UsageError
-from simcli.spec.channel_names import SCALARS, canonical, is_on_demand, kind_of, split
-from simcli.spec.faults import did_you_mean
-from simcli.spec.units import UnitError, parse_unit, to_si
+from simcli.spec.faults.fault_list import did_you_mean
+from simcli.spec.names.channel_names import SCALARS, canonical, is_on_demand, kind_of, split
+from simcli.spec.values.units import UnitError, parse_unit, to_si
 
 if TYPE_CHECKING:
     from simcli.model.tables import Model

@@ -142,12 +142,12 @@ def free_numbers(scene: Path, sets: Sequence, spec: "SceneSpec", paths: Sequence
         UsageError: a path is no single number, stands there twice, begins outside of its bounds, or has bounds alone.
         SceneError: a path leads nowhere, or cannot vary.
     """
-    from simcli.model.param_units import param_unit
+    from simcli.model.batch.param_units import param_unit
     from simcli.pipeline import read_scene
-    from simcli.spec.faults import did_you_mean
-    from simcli.spec.lookup import value_at
-    from simcli.spec.nodes import parse_path
-    from simcli.spec.overrides import VARY, Override
+    from simcli.spec.document.lookup import value_at
+    from simcli.spec.document.nodes import parse_path
+    from simcli.spec.document.overrides import VARY, Override
+    from simcli.spec.faults.fault_list import did_you_mean
 
     twice = [path for path, count in Counter(paths).items() if count > 1]
     if twice:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simcli.errors import UsageError
-from simcli.spec.overrides import SET, VARY, Override
+from simcli.spec.document.overrides import SET, VARY, Override
 
 if TYPE_CHECKING:
     from simcli.spec import Document, SceneSpec
@@ -73,7 +73,7 @@ def read_intervals(scene: Path, sets: Sequence[str], texts: Sequence[str], optio
         UsageError: a text is no interval.
         SceneError: a path leads nowhere, cannot vary, or an end has the wrong unit; places show the text.
     """
-    from simcli.model.param_units import param_unit
+    from simcli.model.batch.param_units import param_unit
     from simcli.pipeline import read_scene
 
     split = [_parts(text, option) for text in texts]

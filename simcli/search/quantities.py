@@ -16,7 +16,7 @@ import numpy as np
 from simcli.errors import SceneError, UsageError
 from simcli.search.batches import Batches, SearchStoppedError, measures_alone, set_texts
 from simcli.search.intervals import QUIET, Interval
-from simcli.spec.faults import did_you_mean
+from simcli.spec.faults.fault_list import did_you_mean
 
 if TYPE_CHECKING:
     from simcli.analysis.modes import Study
@@ -174,7 +174,7 @@ class OfMode:
 
     def _value(self, point: np.ndarray) -> float:
         from simcli.analysis.modes import refuse, study
-        from simcli.kernels.runtime import start_device
+        from simcli.kernels.device.runtime import start_device
         from simcli.pipeline import build_model, read_scene
 
         document, spec = read_scene(self.scene, (*self.sets, *QUIET, *set_texts(self.paths, point)))

@@ -15,8 +15,8 @@ import numpy as np
 from simcli.errors import FileError, UsageError
 from simcli.model.snapshot import Status
 from simcli.search.data import Log
-from simcli.spec.channel_names import is_on_demand
-from simcli.spec.overrides import SET, Override
+from simcli.spec.document.overrides import SET, Override
+from simcli.spec.names.channel_names import is_on_demand
 
 if TYPE_CHECKING:
     from simcli.records.reader import Trajectory

@@ -8,7 +8,7 @@ from simcli.errors import UsageError
 from simcli.search.intervals import Interval
 from simcli.search.quantities import Quantity
 from simcli.search.roots import Crossing, Found, find_crossings
-from simcli.spec.units import UnitError, to_si
+from simcli.spec.values.units import UnitError, to_si
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,10 @@ order, whose steps find impacts, limits and friction exactly; one of second orde
 
 from collections.abc import Iterator
 
-from simcli.spec.check_touching import switches_contact, touching_pair
-from simcli.spec.checker import Checker
-from simcli.spec.schema import SceneSpec
-from simcli.spec.schema_joint import JointSpec
+from simcli.spec.checks.checker import Checker
+from simcli.spec.checks.mechanism.touching import switches_contact, touching_pair
+from simcli.spec.schema.joint import JointSpec
+from simcli.spec.schema.scene import SceneSpec
 
 AUTO = "auto"
 FIRST = {"generalized": "semi_implicit", "maximal": "semi_implicit", "natural": "moreau", "affine": "bdf1"}

@@ -7,20 +7,20 @@ from pydantic import ValidationError
 
 from simcli.errors import Fault, SceneError, Where
 from simcli.spec.auto import with_integrator
-from simcli.spec.checker import Checker
-from simcli.spec.checks import check_spec
-from simcli.spec.document import Document
-from simcli.spec.expansion import expanded, fill
-from simcli.spec.faults import Faults, in_order
-from simcli.spec.joint_units import JointUnits
-from simcli.spec.mend import Place, first_mends, mended, touched
-from simcli.spec.nodes import Scalar, Table, plain, replace
+from simcli.spec.batches.worlds import updated_scene
+from simcli.spec.checks.checker import Checker
+from simcli.spec.checks.every_check import check_spec
+from simcli.spec.document.nodes import Scalar, Table, plain, replace
+from simcli.spec.document.scene_file import Document
+from simcli.spec.expansion.expand import expanded, fill
+from simcli.spec.faults.fault_list import Faults, in_order
+from simcli.spec.faults.mend import Place, first_mends, mended, touched
+from simcli.spec.faults.validate import report
 from simcli.spec.samples.columns import Columns
 from simcli.spec.samples.reading import with_samples
-from simcli.spec.schema import ENTRY_SECTIONS, SceneSpec
-from simcli.spec.schema_batch import BatchSpec
-from simcli.spec.validate import report
-from simcli.spec.worlds import updated_scene
+from simcli.spec.schema.batch import BatchSpec
+from simcli.spec.schema.scene import ENTRY_SECTIONS, SceneSpec
+from simcli.spec.values.joint_units import JointUnits
 
 # Entries of lists that stand in for refused ones, so that the others keep their place; they say nothing.
 _LISTED = {"expect": {"max": "energy.drift", "below": 1e300}, "events": {"at": 0, "set": {"world.gravity": [0, 0, 0]}}}

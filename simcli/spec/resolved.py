@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 from pydantic import BaseModel
 
-from simcli.spec.scalars import ScalarError, plain_scalar
-from simcli.spec.schema import SceneSpec
+from simcli.spec.document.scalars import ScalarError, plain_scalar
+from simcli.spec.schema.scene import SceneSpec
 
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-/.$+* ")
 _OUTER = ("bodies", "joints", "forces", "signals", "materials", "articulations", "measure", "expect", "events")

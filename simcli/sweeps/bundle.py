@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from simcli.pipeline import read_scene
-from simcli.spec.check_refs import file_contents
-from simcli.spec.packed import packed
+from simcli.spec.checks.references import file_contents
+from simcli.spec.document.packed import packed
 from simcli.sweeps.plan import Chunk
 
 SUFFIX = ".packed"  # not that of a run that the scene stands in

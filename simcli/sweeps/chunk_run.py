@@ -12,7 +12,7 @@ from simcli.errors import OutputError, SimcliError, SimulationError
 from simcli.job import Outcome, Request, Tick, Watch, keep_going
 from simcli.pipeline import execute, prepare, read_scene
 from simcli.spec import n_worlds
-from simcli.spec.overrides import SWEEP, Override
+from simcli.spec.document.overrides import SWEEP, Override
 from simcli.sweeps.names import case_ids
 from simcli.sweeps.plan import Chunk
 from simcli.sweeps.sizes import SUMMARY_FRAMES

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from simcli.errors import Exit, SimcliError, UsageError
-from simcli.spec.overrides import SWEEP, VARY, VARY_TABLE, Override
+from simcli.spec.document.overrides import SWEEP, VARY, VARY_TABLE, Override
 from simcli.spec.resolved import flow_text
 from simcli.sweeps.driver import Options, Standing, drive, watch_nothing
 from simcli.sweeps.executors import Work

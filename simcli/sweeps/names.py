@@ -59,8 +59,8 @@ def _base(document: "Document", spec: "SceneSpec", device: str) -> "hashlib._Has
     from simcli.records.checkpoint import code_digest
     from simcli.records.provenance import versions
     from simcli.spec import resolved_yaml
-    from simcli.spec.check_refs import named_files
-    from simcli.spec.schema_look import LookSpec
+    from simcli.spec.checks.references import named_files
+    from simcli.spec.schema.look import LookSpec
 
     # What changes no number: the batch, whose values are those of the worlds, words, pictures, verdicts.
     idle = {"batch": type(spec.batch)(), "look": LookSpec(), "name": "", "description": "", "expect": ()}

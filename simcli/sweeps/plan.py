@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from simcli.errors import UsageError
-from simcli.spec.overrides import VARY_TABLE, Override
+from simcli.spec.document.overrides import VARY_TABLE, Override
 from simcli.spec.samples.typed import renamed
 from simcli.sweeps.names import case_ids, digest_of
 from simcli.sweeps.scenes import Understood, read, understood
@@ -15,7 +15,7 @@ from simcli.sweeps.sizes import Cost, cases_at_once, cost_of
 
 if TYPE_CHECKING:
     from simcli.spec import SceneSpec
-    from simcli.spec.sweep_file import Sweep
+    from simcli.spec.batches.sweep_file import Sweep
 
 DEVICES = ("auto", "cpu", "cuda", "vulkan", "metal")
 KEEP = ("all", "failed", "none")
@@ -203,15 +203,15 @@ def device_class(device: str, precision: str) -> str:
     """What `auto` is on this machine, as "cpu" or "cuda"; another device itself, without a look at whether it is there."""
     if device != "auto":
         return device
-    from simcli.kernels.runtime import choose_arch
+    from simcli.kernels.device.runtime import choose_arch
 
     return choose_arch(device, precision)
 
 
 def _cases(one: Understood, device: str) -> tuple[list[Case], dict[str, str]]:
     """The worlds of a structure, and the units of what differs between them."""
+    from simcli.model.batch.param_units import param_unit
     from simcli.model.from_scene import world_table
-    from simcli.model.param_units import param_unit
     from simcli.spec import n_worlds
 
     names, values = world_table(one.document, one.spec)
@@ -229,8 +229,8 @@ def _cases(one: Understood, device: str) -> tuple[list[Case], dict[str, str]]:
 
 def _number(spec: "SceneSpec", path: str, value: object) -> object:
     """A value of a choice as a number in SI, where it is written with a unit or an expression."""
-    from simcli.spec.lookup import value_at
-    from simcli.spec.nodes import parse_path
+    from simcli.spec.document.lookup import value_at
+    from simcli.spec.document.nodes import parse_path
 
     meant = value_at(spec, parse_path(path) or ()) if isinstance(value, str) else None
     return meant if isinstance(meant, int | float) and not isinstance(meant, bool) else value

@@ -12,7 +12,7 @@ from typing import Any
 
 from simcli.errors import FileError
 from simcli.records.drafts import drafted
-from simcli.spec.overrides import Override
+from simcli.spec.document.overrides import Override
 from simcli.sweeps.names import NAME_BYTES
 from simcli.sweeps.plan import Batch, Case, Plan, chunks_of
 from simcli.sweeps.sizes import Cost

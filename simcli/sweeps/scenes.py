@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from simcli.errors import Fault, SceneError
-from simcli.spec.faults import in_order
-from simcli.spec.overrides import Override
-from simcli.spec.sweep_file import Structure, Sweep, is_sweep, moved, read_sweep
+from simcli.spec.batches.sweep_file import Structure, Sweep, is_sweep, moved, read_sweep
+from simcli.spec.document.overrides import Override
+from simcli.spec.faults.fault_list import in_order
 
 if TYPE_CHECKING:
     from simcli.model.tables import Model
@@ -44,7 +44,7 @@ def read(path: Path, choices: Mapping[str, object] | None = None) -> Sweep:
     """
     from simcli.records.superblock import is_hdf5
     from simcli.spec import document_of_text, load_document
-    from simcli.spec.nodes import plain
+    from simcli.spec.document.nodes import plain
     from simcli.spec.resolved import flow_text
 
     document = None if is_hdf5(path) else load_document(path)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from simcli.errors import DeviceError, OutputError, SimcliError
-from simcli.spec.overrides import Override
+from simcli.spec.document.overrides import Override
 from simcli.sweeps.executors import Ending, Work
 from simcli.sweeps.plan import Chunk
 

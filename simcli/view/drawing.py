@@ -6,8 +6,8 @@ import numpy as np
 
 from simcli.model.tables import Model
 from simcli.records.reader import Trajectory
-from simcli.spec.schema import SceneSpec
-from simcli.spec.schema_look import BodyLookSpec, rgb
+from simcli.spec.schema.look import BodyLookSpec, rgb
+from simcli.spec.schema.scene import SceneSpec
 from simcli.view.glyphs import frames, links, masses, nodes_of, unit_of
 from simcli.view.joints import joint_items, strands
 from simcli.view.parts import Camera, Drawing, Item

@@ -9,7 +9,7 @@ import numpy as np
 
 from simcli.errors import UsageError, install_hint
 from simcli.records.drafts import drafted
-from simcli.spec.faults import suffix_of
+from simcli.spec.faults.fault_list import suffix_of
 
 Array = np.ndarray
 PICTURE, FILMS = ".png", (".gif", ".mp4")

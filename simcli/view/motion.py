@@ -7,8 +7,8 @@ import numpy as np
 from simcli import rotations as rot
 from simcli.analysis.channels import Source, check_worlds
 from simcli.errors import UsageError
-from simcli.model.reference import body_poses
 from simcli.model.tables import Model
+from simcli.model.tree.reference import body_poses
 from simcli.records.reader import Trajectory
 from simcli.view.parts import Camera, Drawing
 from simcli.view.stretch import RIGID, WHOLE, carried, with_stretch

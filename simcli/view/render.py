@@ -9,7 +9,7 @@ import numpy as np
 from simcli.errors import UsageError
 from simcli.kernels.rays.picture import Light, decoded, draw
 from simcli.kernels.rays.screens import Camera as RayCamera
-from simcli.spec.faults import did_you_mean
+from simcli.spec.faults.fault_list import did_you_mean
 from simcli.view.grounds import LIGHT_BACKGROUND, grounds_of
 from simcli.view.moments import Moments
 from simcli.view.motion import Motion, bounds, camera_of

@@ -4,14 +4,14 @@ from pathlib import Path
 
 import numpy as np
 
-from simcli.model.body_parts import SIZE_OF, load_mesh
-from simcli.model.csv_table import CsvError, read_grid
-from simcli.model.mesh import MeshError
-from simcli.model.surfaces import terrain_triangles
+from simcli.model.bodies.mesh import MeshError
+from simcli.model.bodies.parts import SIZE_OF, load_mesh
+from simcli.model.contact.surfaces import terrain_triangles
+from simcli.model.signals.csv_table import CsvError, read_grid
 from simcli.model.tables import WORLD, ShapeKind
-from simcli.spec.schema import SceneSpec
-from simcli.spec.schema_look import BodyLookSpec, ShapeLookSpec, rgb
-from simcli.spec.schema_shape import HeightfieldShape
+from simcli.spec.schema.look import BodyLookSpec, ShapeLookSpec, rgb
+from simcli.spec.schema.scene import SceneSpec
+from simcli.spec.schema.shape import HeightfieldShape
 from simcli.view import palette
 from simcli.view.parts import Item
 from simcli.view.tables import Tables

@@ -15,7 +15,7 @@ from simcli.model.from_scene import build_worlds, world_table
 from simcli.model.tables import Model
 from simcli.records.reader import Trajectory
 from simcli.spec import Document, SceneSpec, load_document, n_worlds, resolve
-from simcli.spec.held_files import HeldPath
+from simcli.spec.document.held_files import HeldPath
 from simcli.view.drawing import drawing_of, drawing_of_run
 from simcli.view.motion import Motion, motion_of_model, motion_of_run
 from simcli.view.parts import Drawing

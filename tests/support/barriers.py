@@ -8,11 +8,11 @@ from simcli.kernels.barrier.contact import add, measure, search_along
 from simcli.kernels.barrier.friction import grip
 from simcli.kernels.barrier.tables import Barrier
 from simcli.kernels.language import ti
-from simcli.kernels.memory import Arena
-from simcli.kernels.skyline import SkylineMatrix
-from simcli.kernels.tables import Tables
-from simcli.model.phases import build_phases
-from simcli.model.surfaces import surfaces
+from simcli.kernels.linear.skyline import SkylineMatrix
+from simcli.kernels.memory.arena import Arena
+from simcli.kernels.memory.tables import Tables
+from simcli.model.contact.surfaces import surfaces
+from simcli.model.phases.stretches import build_phases
 from simcli.solvers import SOLVERS, RunPlan
 from simcli.spec import resolve
 from support.intersections import crosses

@@ -6,11 +6,11 @@ from simcli import rotations as rot
 from simcli.kernels.collision.detect import detect
 from simcli.kernels.collision.tables import Collider
 from simcli.kernels.language import ti
-from simcli.kernels.memory import Arena
-from simcli.kernels.tables import Tables
+from simcli.kernels.memory.arena import Arena
+from simcli.kernels.memory.tables import Tables
 from simcli.model import build
-from simcli.model.colliders import colliders
-from simcli.model.link_frames import link_points
+from simcli.model.contact.colliders import colliders
+from simcli.model.tree.link_frames import link_points
 from simcli.spec import load_document, resolve
 
 SHAPES = {

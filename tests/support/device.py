@@ -9,7 +9,7 @@ def live_device(precision="float64"):
     Commands that tests run in this process start a device too, which frees everything on the one before: keep numbers
     between tests, not kernels.
     """
-    from simcli.kernels import runtime
+    from simcli.kernels.device import runtime
     from simcli.kernels.language.backend import program
 
     wanted = precision, runtime.CPU_LANES[precision]  # scalar_code of conftest.py changes the latter

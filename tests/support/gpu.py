@@ -8,7 +8,7 @@ GPUS = ("cuda", "vulkan")
 def started(name, precision):
     """A GPU, or a skip where there is none of this kind or none with this precision."""
     from simcli.errors import DeviceError
-    from simcli.kernels.runtime import start_device
+    from simcli.kernels.device.runtime import start_device
 
     try:
         return start_device(name, precision)

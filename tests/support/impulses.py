@@ -8,8 +8,8 @@ from simcli.kernels.complementarity.large import SEEN, SIZE, Pattern
 from simcli.kernels.complementarity.problem import SCHEDULE, Problem
 from simcli.kernels.complementarity.solve import READY, SEARCH
 from simcli.kernels.language import ti
-from simcli.kernels.memory import Arena
-from simcli.kernels.programs import NO_BOUND, Program, begin, run
+from simcli.kernels.memory.arena import Arena
+from simcli.kernels.memory.programs import NO_BOUND, Program, begin, run
 
 
 @dataclass

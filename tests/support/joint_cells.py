@@ -9,11 +9,12 @@ from dataclasses import dataclass, field
 
 from simcli.errors import SceneError
 from simcli.model.from_scene import build_worlds
-from simcli.spec import dofs, resolve
-from simcli.spec.check_drives import READS
-from simcli.spec.document import document_of_text
+from simcli.spec import resolve
+from simcli.spec.document.scene_file import document_of_text
+from simcli.spec.honours.drives import READS
+from simcli.spec.names import dofs
 from simcli.spec.resolve import warnings
-from simcli.spec.schema_joint import DriveSpec, JointSpec, LimitSpec
+from simcli.spec.schema.joint import DriveSpec, JointSpec, LimitSpec
 
 ROUNDS = 4  # faults of the text, of the schema's checks and of the model come one after another
 START = 0.3  # [rad/s, m/s] of every dof at the start

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from simcli.model.assemble import assemble
-from simcli.model.joints import CATALOGUE, RIBLE, TYPE_NAME
+from simcli.model.joints.catalogue import CATALOGUE, RIBLE, TYPE_NAME
 from simcli.model.tables import DriveMode, Model
 from support.forests import plant, scatter
 from support.random_models import SCALAR_TYPES, random_mechanism

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from simcli.spec.channel_names import split
+from simcli.spec.names.channel_names import split
 
 
 def quantity(run, spec) -> np.ndarray:

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import simcli
 from simcli.spec import load_document
-from simcli.spec.keys import known_keys
-from simcli.spec.nodes import Listing, Mark, Scalar, Table, find, walk
-from simcli.spec.quantities import is_signal
+from simcli.spec.document.nodes import Listing, Mark, Scalar, Table, find, walk
+from simcli.spec.manual.keys import known_keys
+from simcli.spec.values.quantities import is_signal
 
 HOME = Path(simcli.__file__).parent
 SHIPPED = sorted([*(HOME.parent / "scenes").glob("*.yaml"), *(HOME / "docs" / "templates").glob("*.yaml")])

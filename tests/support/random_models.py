@@ -4,7 +4,7 @@ import numpy as np
 
 from simcli import rotations as rot
 from simcli.model.assemble import assemble
-from simcli.model.joints import CATALOGUE, RIBLE
+from simcli.model.joints.catalogue import CATALOGUE, RIBLE
 from simcli.model.mechanism import BodyPart, JointPart, Mechanism
 from simcli.model.tables import WORLD, Model
 

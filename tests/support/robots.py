@@ -6,11 +6,11 @@ from functools import cache
 import numpy as np
 
 from simcli import rotations as rot
-from simcli.model import reference
 from simcli.model.assemble import assemble
 from simcli.model.mechanism import Mechanism
 from simcli.model.state import State
 from simcli.model.tables import JointKind
+from simcli.model.tree import reference
 from support.forests import plant, reverse, vary_all
 from support.random_models import SCALAR_TYPES, TREE_TYPES, random_mechanism, random_q
 

@@ -4,8 +4,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from simcli.model.actuation import no_inputs, no_motions, no_signals
-from simcli.model.force_tables import Cables, Springs, Wrenches, no_bushings
+from simcli.model.forces.tables import Cables, Springs, Wrenches, no_bushings
+from simcli.model.signals.tables import no_inputs, no_motions, no_signals
 from simcli.model.snapshot import ContactRows, FrameBlock
 from simcli.model.tables import Bodies, Dofs, JointKind, Joints, Links, Mimics, Model, Points, ShapeKind, Shapes
 

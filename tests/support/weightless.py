@@ -4,8 +4,8 @@ import json
 
 import numpy as np
 
-from simcli.spec import dofs
-from simcli.spec.joint_fields import JOINTS
+from simcli.spec.honours.joint_fields import JOINTS
+from simcli.spec.names import dofs
 from support.closed_loops import bennett
 from support.joint_cells import AXIS, NEEDS
 

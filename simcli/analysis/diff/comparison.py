@@ -18,7 +18,7 @@ from simcli.analysis.diff.scene_keys import Change, NameChange, fact_changes, na
 from simcli.analysis.diff.world_pairs import WorldPairs, pair_worlds
 from simcli.errors import UsageError
 from simcli.records.tiles import cut_frames, read_tile, tile_lengths
-from simcli.spec.channel_names import canonical
+from simcli.spec.names.channel_names import canonical
 
 if TYPE_CHECKING:
     from simcli.records.reader import Trajectory

@@ -16,7 +16,7 @@ from simcli.analysis.columns import JOINT_FIELDS, VECTORS, field_columns
 from simcli.errors import UsageError
 from simcli.records.layout import CATALOGUE, COMPONENTS, OF_BODIES
 from simcli.records.results import ResultAxes
-from simcli.spec.channel_names import SCALARS
+from simcli.spec.names.channel_names import SCALARS
 
 if TYPE_CHECKING:
     from simcli.records.reader import Trajectory

@@ -15,7 +15,7 @@ which makes the way until a contact slides the same for light bodies and heavy o
 from simcli.kernels.barrier.stencils import whole_of
 from simcli.kernels.collision.lanes import one, put, vector
 from simcli.kernels.language import ti
-from simcli.kernels.memory import local
+from simcli.kernels.memory.arena import local
 
 BAND = 4.0  # by which the load may change before a spring takes another stiffness
 

@@ -7,11 +7,11 @@ A stencil is up to four corners x_0 .. x_3: those of the first feature, then tho
 Source: Li et al. 2020 (IPC) for the kinds of stencils. Deviation: degenerate kinds are weights that are zero.
 """
 
+from simcli.kernels.algebra.elementary import precision_of
+from simcli.kernels.algebra.values import Value, Vec3
 from simcli.kernels.collision.lanes import TINY, across, length
 from simcli.kernels.collision.simplex import nearest_weights
-from simcli.kernels.elementary import precision_of
 from simcli.kernels.language import ti
-from simcli.kernels.values import Value, Vec3
 
 POINT_PLANE, POINT_POINT, POINT_EDGE, POINT_TRIANGLE, EDGE_EDGE = range(5)  # kinds of stencils
 PARALLEL_SINE = {"float64": 1e-14, "float32": 1e-6}  # square of the sine of edges whose nearest points are not unique

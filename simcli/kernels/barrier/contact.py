@@ -12,7 +12,7 @@ from simcli.kernels.barrier.sweep import move_vertices, place_vertices, search
 from simcli.kernels.barrier.tables import FAR, PIECE
 from simcli.kernels.collision.lanes import by_world, one, put, whole_of
 from simcli.kernels.language import ti
-from simcli.kernels.skyline import corner
+from simcli.kernels.linear.skyline import corner
 
 
 @ti.func

@@ -10,6 +10,7 @@ Source: Li et al. 2020 (IPC), section 5, for friction lagged once per step. Devi
 stuck instead of a law of the slip of one step, by which everything creeps; the radius of a shape carries the points.
 """
 
+from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.barrier.anchors import find_anchor, keep_anchor, recall, stored
 from simcli.kernels.barrier.closest import EDGE_EDGE, blend, direction, slide, weigh
 from simcli.kernels.barrier.law import barrier, mollifier, stick
@@ -18,8 +19,7 @@ from simcli.kernels.barrier.pieces import edge_scale, near_gap, new_piece, put_h
 from simcli.kernels.barrier.stencils import bodies_of, corners, places, shape_of, thickness
 from simcli.kernels.collision.lanes import by_world, one, put, vector, whole_of
 from simcli.kernels.language import ti
-from simcli.kernels.memory import get_lane, local
-from simcli.kernels.values import Vec3
+from simcli.kernels.memory.arena import get_lane, local
 
 
 def part_of(x, w, lane, body, k):

@@ -1,13 +1,13 @@
 """Where the vertices are and go, and which features may come near on the way."""
 
+from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.barrier.closest import EDGE_EDGE, POINT_PLANE
 from simcli.kernels.barrier.tables import BOX, EDGE, FACE, FAR, NOTHING, VERTEX
 from simcli.kernels.collision.lanes import by_world, one, put
 from simcli.kernels.collision.rule import combination_of, first_of
 from simcli.kernels.language import ti
-from simcli.kernels.memory import local
-from simcli.kernels.values import Vec3
-from simcli.model.surfaces import HALF_SPACE
+from simcli.kernels.memory.arena import local
+from simcli.model.contact.surfaces import HALF_SPACE
 
 
 def place_of(x, w, body, y: Vec3) -> Vec3:

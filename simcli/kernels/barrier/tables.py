@@ -2,13 +2,13 @@
 
 import numpy as np
 
+from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.barrier.closest import EDGE_EDGE, POINT_EDGE, POINT_PLANE, POINT_POINT, POINT_TRIANGLE
 from simcli.kernels.collision.rule import TouchRule
-from simcli.kernels.memory import Arena
-from simcli.kernels.notes import Notes
-from simcli.kernels.tables import Tables
-from simcli.kernels.values import Vec3
-from simcli.model.surfaces import HALF_SPACE, POINT, SEGMENT, SURFACE, Surfaces
+from simcli.kernels.memory.arena import Arena
+from simcli.kernels.memory.notes import Notes
+from simcli.kernels.memory.tables import Tables
+from simcli.model.contact.surfaces import HALF_SPACE, POINT, SEGMENT, SURFACE, Surfaces
 from simcli.model.tables import Model
 
 NOTHING = -1  # kind of two features that are never near each other without others being as near

@@ -1,9 +1,9 @@
 """Two boxes: the axis that separates them most, or along which they overlap least."""
 
+from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.collision.lanes import length, one, sign, vector
 from simcli.kernels.collision.points import tolerance
 from simcli.kernels.language import ti
-from simcli.kernels.values import Vec3
 
 SMALL = 1e-6  # sine of the angle of two edges that name no axis
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from simcli.kernels.algebra.elementary import precision_of
 from simcli.kernels.collision.convex import separate
 from simcli.kernels.collision.detect import place_shapes
 from simcli.kernels.collision.lanes import one
@@ -21,12 +22,11 @@ from simcli.kernels.collision.tables import (
     NarrowPhase,
     routine,
 )
-from simcli.kernels.elementary import precision_of
 from simcli.kernels.language import ti
-from simcli.kernels.memory import Arena, put_lane
-from simcli.kernels.tables import Tables
-from simcli.model.colliders import colliders
-from simcli.model.contact_pairs import ORDER
+from simcli.kernels.memory.arena import Arena, put_lane
+from simcli.kernels.memory.tables import Tables
+from simcli.model.contact.colliders import colliders
+from simcli.model.contact.pairs import ORDER
 from simcli.model.tables import Model, ShapeKind
 
 

@@ -1,5 +1,6 @@
 """Two convex shapes: how far apart and along which normal, then the points of contact."""
 
+from simcli.kernels.algebra.elementary import precision_of
 from simcli.kernels.collision.boxes import separate_boxes
 from simcli.kernels.collision.epa import penetration
 from simcli.kernels.collision.gjk import APART, BEYOND, TOUCH, TOUCHING, distance
@@ -8,7 +9,6 @@ from simcli.kernels.collision.manifold import add_manifold
 from simcli.kernels.collision.points import choose, keep_chosen
 from simcli.kernels.collision.tables import BOXES, CONVEX, GROUND, MOST_CANDIDATES, MOST_RING
 from simcli.kernels.collision.terrain import is_outward, lowest_above, set_cell, window
-from simcli.kernels.elementary import precision_of
 from simcli.kernels.language import ti
 
 

@@ -1,5 +1,7 @@
 """All contacts of the worlds of a block: place the shapes, find the pairs whose boxes touch, and do those one by one."""
 
+from simcli.kernels.algebra.elementary import select
+from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.collision.convex import convex_pair
 from simcli.kernels.collision.lanes import one
 from simcli.kernels.collision.planes import plane_pair
@@ -7,10 +9,8 @@ from simcli.kernels.collision.points import choose, clear, keep_chosen, report
 from simcli.kernels.collision.rounds import ball_pair, round_pair
 from simcli.kernels.collision.rule import combination_of, first_of
 from simcli.kernels.collision.tables import BALL_BARREL, BALL_BOX, BOXES, CONVEX, GROUND, HALF_SPACE, ROUND
-from simcli.kernels.elementary import select
 from simcli.kernels.language import ti
-from simcli.kernels.memory import any_lane, get_lane, local
-from simcli.kernels.values import Vec3
+from simcli.kernels.memory.arena import any_lane, get_lane, local
 
 
 @ti.func

@@ -1,13 +1,13 @@
 """Depth of two overlapping convex cores (EPA): the nearest face of the set of differences a - b of their points."""
 
+from simcli.kernels.algebra.elementary import precision_of
+from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.collision.gjk import difference
 from simcli.kernels.collision.lanes import TINY, across, length, one, unit_or, vector
 from simcli.kernels.collision.points import EQUAL
 from simcli.kernels.collision.simplex import nearest_weights
 from simcli.kernels.collision.tables import EPA_CORNER, EPA_CORNERS, EPA_EDGES, EPA_FACE, EPA_FACES
-from simcli.kernels.elementary import precision_of
 from simcli.kernels.language import ti
-from simcli.kernels.values import Vec3
 
 CLOSE = {"float64": 1e-10, "float32": 1e-5}  # [1] of the size of the shapes, difference of the bounds on the depth
 VISIBLE = {"float64": 1e-13, "float32": 1e-6}  # [1] of it, height above a face from which on it is seen

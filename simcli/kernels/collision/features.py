@@ -2,10 +2,10 @@
 
 from math import sqrt
 
+from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.collision.lanes import one, sign, unit_or, vector
 from simcli.kernels.collision.tables import BOX, CAPSULE, CELL, CONE, CYLINDER, MESH, MOST_RING, RING
 from simcli.kernels.language import ti
-from simcli.kernels.values import Vec3
 
 RIM_CORNERS = 8  # of the polygon that stands for a disc
 EIGHTH = sqrt(0.5)  # sine and cosine of an eighth of a turn

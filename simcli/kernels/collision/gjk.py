@@ -1,12 +1,12 @@
 """Distance of two convex cores (GJK), on the set of differences a - b of their points."""
 
+from simcli.kernels.algebra.elementary import precision_of
+from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.collision.lanes import one, vector
 from simcli.kernels.collision.simplex import nearest_weights
 from simcli.kernels.collision.support import support
 from simcli.kernels.collision.tables import GJK_CORNER
-from simcli.kernels.elementary import precision_of
 from simcli.kernels.language import ti
-from simcli.kernels.values import Vec3
 
 APART, TOUCHING, BEYOND, OPEN = range(4)
 ROUNDS = 64

@@ -1,8 +1,8 @@
 """Single worlds out of packs, and small geometry on scalars."""
 
+from simcli.kernels.algebra.values import Value, Vec3
 from simcli.kernels.language import ti
-from simcli.kernels.memory import Shared, Slot, get_lane, local, put_lane
-from simcli.kernels.values import Value, Vec3
+from simcli.kernels.memory.arena import Shared, Slot, get_lane, local, put_lane
 
 TINY = {"float64": 1e-300, "float32": 1e-36}  # keeps divisions by a length finite
 

@@ -1,11 +1,11 @@
 """Points of contact of two convex shapes along a known normal: their facing features, clipped against each other."""
 
+from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.collision.features import feature, ring_at
 from simcli.kernels.collision.lanes import one, unit_or, vector
 from simcli.kernels.collision.points import add_candidate, tolerance
 from simcli.kernels.collision.tables import MOST_CORNERS, RING
 from simcli.kernels.language import ti
-from simcli.kernels.values import Vec3
 
 ALIGNED = 0.9995  # cosine: a face whose normal is as near to that of the contact carries several points
 PARALLEL = 0.05  # sine of the angle below which two edges touch in two points

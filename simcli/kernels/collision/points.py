@@ -1,11 +1,11 @@
 """Points of contact of one pair: candidates are collected, the best are chosen, and go into the c.contacts."""
 
+from simcli.kernels.algebra.elementary import precision_of
+from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.collision.lanes import one, put, vector
 from simcli.kernels.collision.tables import CANDIDATE, CONE, CYLINDER, ELLIPSOID, MOST_CANDIDATES, TERRAIN
-from simcli.kernels.elementary import precision_of
 from simcli.kernels.language import ti
-from simcli.kernels.memory import local
-from simcli.kernels.values import Vec3
+from simcli.kernels.memory.arena import local
 
 EQUAL = {"float64": 1e-9, "float32": 1e-5}  # [1] of the size of the shapes: lengths that differ by less are ties
 LEVEL = {"float64": 1e-6, "float32": 1e-5}  # [1] of it: depths that differ by less are one depth, so that noise chooses none

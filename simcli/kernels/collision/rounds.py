@@ -1,11 +1,11 @@
 """Spheres and capsules against each other, and a ball against a box or a cylinder: closed forms."""
 
+from simcli.kernels.algebra.elementary import precision_of
+from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.collision.lanes import across, length, one, sign, unit_or, vector
 from simcli.kernels.collision.points import add_candidate, tolerance
 from simcli.kernels.collision.tables import BALL_BARREL, BALL_BOX
-from simcli.kernels.elementary import precision_of
 from simcli.kernels.language import ti
-from simcli.kernels.values import Vec3
 
 PARALLEL = 0.05  # sine of the angle below which two segments touch in two points
 MEET = {"float64": 1e-13, "float32": 1e-6}  # [1] of the size: the difference of nearer points has no direction

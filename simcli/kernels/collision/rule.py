@@ -3,8 +3,8 @@
 import numpy as np
 
 from simcli.kernels.language import ti
-from simcli.kernels.memory import Arena
-from simcli.model.contact_tables import Contacts
+from simcli.kernels.memory.arena import Arena
+from simcli.model.contact.tables import Contacts
 
 
 class TouchRule:

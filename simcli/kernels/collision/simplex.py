@@ -1,9 +1,9 @@
 """The point of a triangle that is nearest to the origin."""
 
+from simcli.kernels.algebra.elementary import precision_of
+from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.collision.lanes import TINY
-from simcli.kernels.elementary import precision_of
 from simcli.kernels.language import ti
-from simcli.kernels.values import Vec3
 
 
 @ti.func

@@ -1,10 +1,10 @@
 """The farthest point of a shape's core along a direction."""
 
+from simcli.kernels.algebra.elementary import precision_of
+from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.collision.lanes import TINY, one, sign, vector
 from simcli.kernels.collision.tables import BOX, CAPSULE, CELL, CELL_CORNERS, CONE, CYLINDER, ELLIPSOID, MESH
-from simcli.kernels.elementary import precision_of
 from simcli.kernels.language import ti
-from simcli.kernels.values import Vec3
 
 
 @ti.func

@@ -2,15 +2,15 @@
 
 import numpy as np
 
+from simcli.kernels.algebra.values import Mat3, Vec3
 from simcli.kernels.collision.rule import TouchRule
-from simcli.kernels.memory import Arena
-from simcli.kernels.notes import Notes
-from simcli.kernels.tables import Tables
-from simcli.kernels.values import Mat3, Vec3
-from simcli.model.colliders import MOST_CORNERS, Colliders, colliders
-from simcli.model.contact_tables import Contacts
-from simcli.model.link_frames import body_rotations, links_of
+from simcli.kernels.memory.arena import Arena
+from simcli.kernels.memory.notes import Notes
+from simcli.kernels.memory.tables import Tables
+from simcli.model.contact.colliders import MOST_CORNERS, Colliders, colliders
+from simcli.model.contact.tables import Contacts
 from simcli.model.tables import Model, ShapeKind
+from simcli.model.tree.link_frames import body_rotations, links_of
 
 PLANE, SPHERE, BOX, CAPSULE, CYLINDER, CONE, ELLIPSOID, MESH, TERRAIN = (int(kind) for kind in ShapeKind)
 CELL = len(ShapeKind)  # the piece of terrain at hand: a prism below a triangle

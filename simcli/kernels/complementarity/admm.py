@@ -14,15 +14,15 @@ Source: Boyd et al. (2011), section 3, as Acary, Bremond and Huber (2018) use it
 J vf, so that u is a velocity; the matrix is factorised as the others are, L U.
 """
 
+from simcli.kernels.algebra.elementary import select
+from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.complementarity.cones import UNBOUNDED, clipped, on_cone
 from simcli.kernels.complementarity.dense import corner, substitute, whole
 from simcli.kernels.complementarity.krylov import solve_large
 from simcli.kernels.complementarity.large import multiply_blocks
 from simcli.kernels.complementarity.measure import contact_speed, pull, row_speed, times
-from simcli.kernels.elementary import select
 from simcli.kernels.language import ti
-from simcli.kernels.memory import local
-from simcli.kernels.values import Vec3
+from simcli.kernels.memory.arena import local
 
 ROUND = 20  # sweeps with the same factors
 FIRST_RHO, LEAST_RHO, MOST_RHO = 0.3, 1e-5, 1e3

@@ -9,8 +9,8 @@ times as fast as their numbers one by one.
 from simcli.kernels.complementarity.graph import Graph
 from simcli.kernels.language import ti
 from simcli.kernels.language.vectors import vector
-from simcli.kernels.memory import Arena, get_lane, local, put_lane
-from simcli.kernels.notes import Notes
+from simcli.kernels.memory.arena import Arena, get_lane, local, put_lane
+from simcli.kernels.memory.notes import Notes
 
 SIZE = 6  # velocities of a body, rows of a block
 

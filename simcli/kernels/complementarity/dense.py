@@ -4,9 +4,9 @@ All lanes do the same work in the same order whatever their numbers are. What is
 changes no bit of what is finite: sums here start at +0, and so never become -0.
 """
 
+from simcli.kernels.algebra.values import Mat3, Vec3
 from simcli.kernels.language import ti
-from simcli.kernels.memory import any_lane, get_lane, local
-from simcli.kernels.values import Mat3, Vec3
+from simcli.kernels.memory.arena import any_lane, get_lane, local
 
 
 def corner(i, j):

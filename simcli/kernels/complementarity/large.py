@@ -17,13 +17,13 @@ from itertools import pairwise
 
 import numpy as np
 
+from simcli.kernels.algebra.values import Mat3, Vec3
 from simcli.kernels.complementarity.block_factor import SIZE, BlockFactor
 from simcli.kernels.complementarity.dense import corner, put_three, three, whole
 from simcli.kernels.complementarity.graph import Graph
 from simcli.kernels.language import ti
-from simcli.kernels.memory import Arena, local
-from simcli.kernels.notes import Notes
-from simcli.kernels.values import Mat3, Vec3
+from simcli.kernels.memory.arena import Arena, local
+from simcli.kernels.memory.notes import Notes
 
 SEEN = 2 * SIZE  # of a contact
 MOST_VECTORS = 200  # of a search (krylov.py)

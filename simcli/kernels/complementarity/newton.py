@@ -8,6 +8,8 @@ The matrix is not symmetric, and must not be made so. Its factors are those of t
 Source: Alart and Curnier (1991), condensed to the velocities. Deviation: none.
 """
 
+from simcli.kernels.algebra.elementary import select
+from simcli.kernels.algebra.values import Mat3, Vec3
 from simcli.kernels.complementarity.admm import reciprocals, swept_contact, swept_row
 from simcli.kernels.complementarity.cones import chosen, curnier, fischer_cone, fischer_row, natural_row
 from simcli.kernels.complementarity.dense import any_entry, corner, is_anywhere, substitute, three, whole
@@ -15,10 +17,8 @@ from simcli.kernels.complementarity.krylov import solve_large
 from simcli.kernels.complementarity.large_problem import factorize_large
 from simcli.kernels.complementarity.measure import contact_speed, pull, row_speed, seen, times
 from simcli.kernels.complementarity.problem import ADMM, NEWTON
-from simcli.kernels.elementary import select
 from simcli.kernels.language import ti
-from simcli.kernels.memory import any_lane, local
-from simcli.kernels.values import Mat3, Vec3
+from simcli.kernels.memory.arena import any_lane, local
 
 ENOUGH = 2e-4  # of a step's length: the share of the merit that it must gain
 HALVINGS = 10

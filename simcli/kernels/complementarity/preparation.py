@@ -1,12 +1,12 @@
 """The preparation of a problem: what its rounds share, and what each of them begins with."""
 
+from simcli.kernels.algebra.elementary import select
+from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.complementarity.cones import UNBOUNDED
 from simcli.kernels.complementarity.dense import corner, factorize_mass, solve_mass, whole
 from simcli.kernels.complementarity.large_problem import prepare_large
-from simcli.kernels.elementary import select
 from simcli.kernels.language import ti
-from simcli.kernels.memory import any_lane, local
-from simcli.kernels.values import Vec3
+from simcli.kernels.memory.arena import any_lane, local
 
 
 @ti.func

@@ -16,11 +16,11 @@ contact may differ in compliance.
 
 from dataclasses import dataclass
 
+from simcli.kernels.algebra.values import Mat3, Vec3
 from simcli.kernels.complementarity.dense import corner
 from simcli.kernels.complementarity.large import SIZE, Large, Pattern
-from simcli.kernels.memory import Arena
-from simcli.kernels.programs import Registers
-from simcli.kernels.values import Mat3, Vec3
+from simcli.kernels.memory.arena import Arena
+from simcli.kernels.memory.programs import Registers
 
 NEWTON, CONE, ADMM = 0, 1, 2  # kinds of stages: Alart-Curnier, Fischer-Burmeister on the cone, sweeps
 # Kind, most iterations, iterations without progress after which it gives up.

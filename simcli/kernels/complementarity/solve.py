@@ -10,6 +10,8 @@ Source: Rockafellar (1976), proximal points. Deviation: rounds here do not chang
 does gives one round to each of its own.
 """
 
+from simcli.kernels.algebra.elementary import select
+from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.complementarity.admm import FIRST_RHO, ROUND, begin_sweeps, sweep
 from simcli.kernels.complementarity.cones import chosen
 from simcli.kernels.complementarity.dense import factorize, whole
@@ -28,10 +30,8 @@ from simcli.kernels.complementarity.newton import (
 )
 from simcli.kernels.complementarity.preparation import prepare, soften
 from simcli.kernels.complementarity.problem import ADMM, BROKEN, PROXIMAL, SOLVED, UNSOLVED
-from simcli.kernels.elementary import select
 from simcli.kernels.language import ti
-from simcli.kernels.programs import only, repeat
-from simcli.kernels.values import Vec3
+from simcli.kernels.memory.programs import only, repeat
 
 LEAST_KAPPA, RAISED_KAPPA, MOST_KAPPA = 1e-8, 1e-3, 1e-2
 ALMOST = 0.99  # of the most, against rounding

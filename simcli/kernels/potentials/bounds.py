@@ -3,9 +3,9 @@
 Source: augmented Lagrangian (Rockafellar). No deviation.
 """
 
-from simcli.kernels.elementary import select
+from simcli.kernels.algebra.elementary import select
 from simcli.kernels.language import ti
-from simcli.kernels.memory import local
+from simcli.kernels.memory.arena import local
 from simcli.kernels.potentials.shares import Share
 
 

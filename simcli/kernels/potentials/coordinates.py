@@ -1,6 +1,6 @@
 """Coordinates of joints of affine bodies: energies of two rows each, once per turn, along both axes of a line."""
 
-from simcli.kernels.elementary import atan2, nearest_turn
+from simcli.kernels.algebra.elementary import atan2, nearest_turn
 from simcli.kernels.language import ti
 from simcli.kernels.potentials.bounds import excess_of, raise_pushes, steepen, way_to_limit
 from simcli.kernels.potentials.gears import find_gears

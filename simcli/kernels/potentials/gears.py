@@ -7,12 +7,12 @@ The first part of the Hessian joins two coordinates, and is here; the second one
 
 import numpy as np
 
-from simcli.kernels.blocks import add_entry
 from simcli.kernels.language import ti
-from simcli.kernels.memory import Arena
-from simcli.kernels.tables import Tables
-from simcli.model.affine_rows import Energies
-from simcli.model.gears import gear_acts
+from simcli.kernels.linear.blocks import add_entry
+from simcli.kernels.memory.arena import Arena
+from simcli.kernels.memory.tables import Tables
+from simcli.model.affine.rows import Energies
+from simcli.model.joints.gears import gear_acts
 from simcli.model.tables import Model
 
 

@@ -19,16 +19,16 @@ energies of the step, as libuipc's passive joints are.
 
 import numpy as np
 
+from simcli.kernels.algebra.elementary import FULL_TURN, select
 from simcli.kernels.barrier.law import smooth_step
-from simcli.kernels.elementary import FULL_TURN, select
-from simcli.kernels.forces import Forces
+from simcli.kernels.forces.columns import Forces
+from simcli.kernels.forces.signals import Motions
 from simcli.kernels.language import ti
-from simcli.kernels.memory import Arena, local
+from simcli.kernels.memory.arena import Arena, local
+from simcli.kernels.memory.tables import Tables
 from simcli.kernels.potentials.bounds import add_hard, add_motion
 from simcli.kernels.potentials.shares import Share, damper
-from simcli.kernels.signals import Motions
-from simcli.kernels.tables import Tables
-from simcli.model.affine_rows import Energies, Kind
+from simcli.model.affine.rows import Energies, Kind
 from simcli.model.tables import Model
 
 

@@ -1,8 +1,8 @@
 """Coordinates from step to step: where a step begins, what its formula makes of the ones before, what acted."""
 
-from simcli.kernels.elementary import FULL_TURN, select
+from simcli.kernels.algebra.elementary import FULL_TURN, select
 from simcli.kernels.language import ti
-from simcli.model.actuation import MotionKind
+from simcli.model.signals.tables import MotionKind
 
 
 @ti.func

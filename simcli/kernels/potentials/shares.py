@@ -1,8 +1,8 @@
 """Energies of a coordinate with their derivatives, while a kernel is being compiled."""
 
 
-from simcli.kernels.elementary import select
-from simcli.kernels.memory import local
+from simcli.kernels.algebra.elementary import select
+from simcli.kernels.memory.arena import local
 
 
 def mean_force(now, before, w, row, weight):

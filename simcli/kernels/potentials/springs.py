@@ -1,11 +1,11 @@
 """Springs between points of affine bodies: energies of the square roots of rows."""
 
-from simcli.kernels.elementary import select
+from simcli.kernels.algebra.elementary import select
 from simcli.kernels.language import ti
-from simcli.kernels.memory import local
+from simcli.kernels.memory.arena import local
 from simcli.kernels.potentials.shares import Share, damper, mean_force
 from simcli.kernels.potentials.tables import Potential
-from simcli.kernels.quadratic import find_rates
+from simcli.kernels.rows.quadratic import find_rates
 
 TINY_STIFFNESS = 1e-30  # [N/m], of a spring that is none
 TINY_SQUARE = 1e-24  # [m^2] below, the square of a spring's length has no root with a direction

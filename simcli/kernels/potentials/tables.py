@@ -4,16 +4,16 @@ from itertools import pairwise
 
 import numpy as np
 
-from simcli.kernels.blocks import SIZE, BlockMatrix
-from simcli.kernels.forces import Forces
-from simcli.kernels.memory import Arena
-from simcli.kernels.polar import Arap
+from simcli.kernels.algebra.polar import Arap
+from simcli.kernels.forces.columns import Forces
+from simcli.kernels.linear.blocks import SIZE, BlockMatrix
+from simcli.kernels.linear.skyline import SkylineMatrix
+from simcli.kernels.memory.arena import Arena
+from simcli.kernels.memory.tables import Tables
 from simcli.kernels.potentials.gears import Gears
 from simcli.kernels.potentials.laws import Laws
-from simcli.kernels.quadratic import Polynomials
-from simcli.kernels.skyline import SkylineMatrix
-from simcli.kernels.tables import Tables
-from simcli.model.affine_rows import Energies
+from simcli.kernels.rows.quadratic import Polynomials
+from simcli.model.affine.rows import Energies
 from simcli.model.tables import Model
 
 

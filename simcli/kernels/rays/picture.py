@@ -4,13 +4,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from simcli.kernels.device.runtime import live_device, start_device
 from simcli.kernels.language import ti
 from simcli.kernels.rays import lit
 from simcli.kernels.rays.lit import against, background, colour_of, of_solid, seen_light, three
 from simcli.kernels.rays.screens import LIGHT_TILES, TILE, Camera, light_tiles_of, tiles_of
 from simcli.kernels.rays.shapes import NEVER, PLANE, vec3
 from simcli.kernels.rays.solids import Meshes, Solids
-from simcli.kernels.runtime import live_device, start_device
 from simcli.model.table_base import Array
 
 SAME = 3e-5  # [1] between surfaces that are one: more than rounding makes of it

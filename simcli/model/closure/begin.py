@@ -6,13 +6,13 @@ from dataclasses import replace
 import numpy as np
 
 from simcli.errors import Fault, SceneError, Where
-from simcli.model.beginning import Beginning, Lack, Move
 from simcli.model.closure.close import OPEN, Mechanism
 from simcli.model.closure.limits import has_bounds, outside
-from simcli.model.constraint_tables import Constraints, Form
-from simcli.model.constraints import constraints_of
-from simcli.model.forces import at_rest
-from simcli.model.row_places import turn_places
+from simcli.model.constraints.build import constraints_of
+from simcli.model.constraints.places import turn_places
+from simcli.model.constraints.tables import Constraints, Form
+from simcli.model.forces.rest import at_rest
+from simcli.model.phases.beginning import Beginning, Lack, Move
 from simcli.model.table_base import handed_on
 from simcli.model.tables import Array, JointKind, Model
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simcli.model.actuation import MotionKind
 from simcli.model.closure.chart import (
     Chart,
     chart_at,
@@ -22,9 +21,10 @@ from simcli.model.closure.chart import (
 )
 from simcli.model.closure.gaps import Entries, Gaps, Meter, entries_of, gradients
 from simcli.model.closure.least import least_motion
-from simcli.model.constraint_tables import Constraints
-from simcli.model.constraints import constraints_of
-from simcli.model.inputs import prescribed
+from simcli.model.constraints.build import constraints_of
+from simcli.model.constraints.tables import Constraints
+from simcli.model.signals.inputs import prescribed
+from simcli.model.signals.tables import MotionKind
 from simcli.model.tables import Array, Model
 
 CLOSED = 1e-12  # [m, rad, 1] gaps that are left as they are: the tolerance of the solvers' own corrections

@@ -16,8 +16,8 @@ import numpy as np
 
 from simcli import rotations as rot
 from simcli.model.closure.chart import Chart, angle_between, each
-from simcli.model.constraint_tables import Constraints, Form
-from simcli.model.row_places import coordinate_rows, couple_of_row, start_angles
+from simcli.model.constraints.places import coordinate_rows, couple_of_row, start_angles
+from simcli.model.constraints.tables import Constraints, Form
 from simcli.model.tables import Array, Model
 
 FULL_TURN = 2.0 * math.pi
@@ -196,7 +196,7 @@ def rotation_log(quat: Array) -> tuple[Array, Array]:
     Args:
         quat: [1], (..., 4), x y z w, w >= 0.
 
-    Source: kernels/rotation_log.py has the same formulas for the device. No deviation.
+    Source: kernels/algebra/rotation_log.py has the same formulas for the device. No deviation.
     """
     sine = np.sqrt(rot.dot(quat[..., :3], quat[..., :3]))
     small = sine < SMALL_SINE
@@ -208,7 +208,7 @@ def rotation_log(quat: Array) -> tuple[Array, Array]:
 
 
 def _successive(e: _Ends, found: Gaps, chosen: Array) -> None:
-    """One of two or three turns, each carried by those before: see kernels/successive.py."""
+    """One of two or three turns, each carried by those before: see kernels/rows/successive.py."""
     F_a, F_b = e.frames
     axes = [e.column(name) for name in ("on_a", "across_a", "on_b")]
     n = SUCCESSIVE[Form(e.rows.form[chosen[0]])]

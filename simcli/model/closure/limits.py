@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from simcli.model.closure.close import Mechanism
-from simcli.model.constraints import constraints_of
-from simcli.model.lawful import has_hard_limit
+from simcli.model.constraints.build import constraints_of
+from simcli.model.joints.lawful import has_hard_limit
 from simcli.model.tables import Array, JointKind, Model
 
 OUTSIDE = 1e-9  # [m, rad] beyond a bound that is rounding of what the scene writes

@@ -1,10 +1,15 @@
-"""Forces of a scene: the tables of their numbers, and where they rest. A file each, named as in spec/forces/."""
+"""Forces of a scene, a file each, named as in spec/forces/.
 
-from simcli.model.forces.bushing import bushings_at_rest
-from simcli.model.forces.spring import springs_at_rest
-from simcli.model.tables import Model
+In: forces of a scene. Out: tables of their numbers, and where they rest. Never here: what they do, which kernels know.
 
-
-def at_rest(model: Model) -> Model:
-    """The model whose springs and bushings rest, where the scene says nothing, as they are in its initial state."""
-    return bushings_at_rest(springs_at_rest(model))
+    ends         bodies and points that a force names
+    tables       tables of the forces that act on bodies, a row each
+    spring       springs between two points
+    wrench       wrenches on bodies
+    torque       torques on joints
+    torsion      torsion springs of joints
+    bushing      springs of six axes between two frames
+    cables       stiffnesses of cables, and the rest that the authored configuration is
+    bushing_rows rows of cables and bushings, in the links that carry their ends
+    rest         where springs and bushings rest, if the scene does not say
+"""

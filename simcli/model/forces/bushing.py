@@ -5,12 +5,12 @@ from dataclasses import replace
 import numpy as np
 
 from simcli import rotations as rot
-from simcli.model.body_parts import pose_of
-from simcli.model.force_tables import Bushings
+from simcli.model.batch.gather import Worlds
+from simcli.model.bodies.parts import pose_of
 from simcli.model.forces.ends import ends_at_start, of_type, read_ends
-from simcli.model.gather import Worlds
-from simcli.model.links import pile
+from simcli.model.forces.tables import Bushings
 from simcli.model.tables import Model
+from simcli.model.tree.links import pile
 
 NUMBERS = ("stiffness", "damping", "angular_stiffness", "angular_damping", "preload", "angular_preload")
 

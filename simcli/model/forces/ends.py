@@ -3,10 +3,10 @@
 import numpy as np
 
 from simcli import rotations as rot
-from simcli.model.gather import Worlds
-from simcli.model.links import pile
-from simcli.model.reference import body_poses
+from simcli.model.batch.gather import Worlds
 from simcli.model.tables import WORLD, Array, Model
+from simcli.model.tree.links import pile
+from simcli.model.tree.reference import body_poses
 
 
 def of_type(worlds: Worlds, type_name: str) -> list[str]:

@@ -5,11 +5,11 @@ from dataclasses import replace
 import numpy as np
 
 from simcli import rotations as rot
-from simcli.model.force_tables import Springs
+from simcli.model.batch.gather import Worlds
 from simcli.model.forces.ends import ends_at_start, of_type, read_ends
-from simcli.model.gather import Worlds
-from simcli.model.links import pile
+from simcli.model.forces.tables import Springs
 from simcli.model.tables import Model
+from simcli.model.tree.links import pile
 
 
 def read_springs(worlds: Worlds, model: Model) -> Springs:

@@ -1,9 +1,9 @@
 """Efforts on joints. Where a signal drives a number, the number is 0 here and an input adds the signal (see inputs.py)."""
 
+from simcli.model.batch.gather import Worlds
 from simcli.model.forces.ends import of_type
-from simcli.model.gather import Worlds
-from simcli.model.inputs import number
 from simcli.model.mechanism import JointPart
+from simcli.model.signals.inputs import number
 
 
 def add_torques(worlds: Worlds, parts: list[JointPart]) -> None:

@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from simcli.model.batch.gather import Worlds
 from simcli.model.forces.ends import of_type
-from simcli.model.gather import Worlds
 from simcli.model.mechanism import JointPart
 from simcli.model.tables import Array
 

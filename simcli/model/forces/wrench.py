@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from simcli.model.force_tables import Wrenches
+from simcli.model.batch.gather import Worlds
 from simcli.model.forces.ends import of_type
-from simcli.model.gather import Worlds
-from simcli.model.inputs import number
-from simcli.model.links import pile
+from simcli.model.forces.tables import Wrenches
 from simcli.model.mechanism import BodyPart
+from simcli.model.signals.inputs import number
 from simcli.model.tables import Array
+from simcli.model.tree.links import pile
 
 
 def read_wrenches(worlds: Worlds, bodies: list[BodyPart]) -> Wrenches:

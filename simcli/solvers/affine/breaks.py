@@ -13,11 +13,11 @@ Source: Hairer, Norsett, Wanner, Solving Ordinary Differential Equations I, II.6
 discontinuities. Deviation: an impact is found by what acts, not by the error.
 """
 
+from simcli.kernels.algebra.elementary import select
 from simcli.kernels.barrier.stencils import bodies_of
 from simcli.kernels.collision.lanes import one, put
-from simcli.kernels.elementary import select
 from simcli.kernels.language import ti
-from simcli.kernels.memory import any_lane
+from simcli.kernels.memory.arena import any_lane
 from simcli.kernels.potentials.paces import find_regimes
 from simcli.solvers.tree.integrators import copy
 

@@ -3,11 +3,11 @@
 import numpy as np
 
 from simcli.kernels.barrier.tables import Barrier
-from simcli.kernels.memory import Arena
-from simcli.kernels.tables import Tables
-from simcli.model.crossings import crossings
+from simcli.kernels.memory.arena import Arena
+from simcli.kernels.memory.tables import Tables
+from simcli.model.contact.crossings import crossings
+from simcli.model.contact.surfaces import Surfaces, surfaces
 from simcli.model.snapshot import Event, FrameBlock, Status
-from simcli.model.surfaces import Surfaces, surfaces
 from simcli.model.tables import Model
 from simcli.solvers.shared.plan import RunPlan
 

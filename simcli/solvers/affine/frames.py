@@ -1,9 +1,9 @@
 """What a call begins with for affine bodies, and the worlds that end; see watch.py."""
 
-from simcli.kernels.elementary import select
+from simcli.kernels.algebra.elementary import select
 from simcli.kernels.language import ti
 from simcli.kernels.language.vectors import is_nan
-from simcli.kernels.quadratic import start_gradients
+from simcli.kernels.rows.quadratic import start_gradients
 from simcli.solvers.shared.watch import CROWDED, NOT_CONVERGED, judge_speed
 
 

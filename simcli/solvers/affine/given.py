@@ -3,22 +3,23 @@
     m = m_n + weight (m_n - m_(n-1)) + m' / alpha,   or as prescribed        the coordinates of the joint that leads the body
     p = o + exp([phi]x) (p_n - o) + s,   A = exp([phi]x) A_n,   phi = sum W_i (m_i - m_i,n),   s = sum L_i (m_i - m_i,n)
 
-which is the step's own formula for the centre and for turning about a fixed axis (model/led.py): rates, and positions that
-are prescribed, come out as they are, other places to the order of the integrator. Within a step the bodies go there together
-with Newton's directions, as far as contact allows; until they have arrived the energy may grow, which is what they give.
+which is the step's own formula for the centre and for turning about a fixed axis (model/natural/led.py): rates, and
+positions that are prescribed, come out as they are, other places to the order of the integrator. Within a step the bodies
+go there together with Newton's directions, as far as contact allows; until they have arrived the energy may grow, which is
+what they give.
 """
 
 import numpy as np
 
-from simcli.kernels.blocks import SIZE
-from simcli.kernels.elementary import exp_rotation, select
+from simcli.kernels.algebra.elementary import exp_rotation, select
+from simcli.kernels.algebra.values import Vec3
+from simcli.kernels.chart.tree import store_vector, vector_at
 from simcli.kernels.language import ti
-from simcli.kernels.memory import Arena
+from simcli.kernels.linear.blocks import SIZE
+from simcli.kernels.memory.arena import Arena
+from simcli.kernels.memory.tables import Tables
 from simcli.kernels.potentials.shares import mean_force
-from simcli.kernels.tables import Tables
-from simcli.kernels.tree import store_vector, vector_at
-from simcli.kernels.values import Vec3
-from simcli.model.led import led_of
+from simcli.model.natural.led import led_of
 from simcli.model.tables import Model
 
 
@@ -32,7 +33,7 @@ class Given:
 
     Attributes:
         n: their coordinates.  n_bodies, body, joint: bodies, and their joints.
-        dof_start, dof, by_position, linear, angular, anchor, is_anchored: see model/led.py.
+        dof_start, dof, by_position, linear, angular, anchor, is_anchored: see model/natural/led.py.
         start, other, entry: of each coordinate, all others that share an entry of the matrix, and that entry.
         diagonal: entries on the diagonal.
         goal: (n) at the end of the step.  pull: (n) gradient of everything at the last iterate; pull_before: one step

@@ -8,15 +8,15 @@ Source: the soft transform constraint of libuipc. Deviation: a pose may move, an
 import numpy as np
 
 from simcli import rotations as rot
-from simcli.kernels.blocks import SIZE, add_entry
-from simcli.kernels.elementary import exp_rotation, select
+from simcli.kernels.algebra.elementary import exp_rotation, select
+from simcli.kernels.algebra.values import Vec3
+from simcli.kernels.chart.tree import store_vector, vector_at
+from simcli.kernels.forces.signals import driven_columns
 from simcli.kernels.language import ti
-from simcli.kernels.memory import Arena
+from simcli.kernels.linear.blocks import SIZE, add_entry
+from simcli.kernels.memory.arena import Arena
+from simcli.kernels.memory.tables import Tables
 from simcli.kernels.potentials.shares import mean_force
-from simcli.kernels.signals import driven_columns
-from simcli.kernels.tables import Tables
-from simcli.kernels.tree import store_vector, vector_at
-from simcli.kernels.values import Vec3
 from simcli.model.tables import Array, Model
 from simcli.solvers.tree.integrators import H
 

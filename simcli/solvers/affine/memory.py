@@ -4,18 +4,18 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from simcli.kernels.forces import Forces
-from simcli.kernels.loops import Loops
-from simcli.kernels.memory import Arena
+from simcli.kernels.chart.loops import Loops
+from simcli.kernels.chart.tree import TreeState
+from simcli.kernels.forces.columns import Forces
+from simcli.kernels.forces.signals import Signals
+from simcli.kernels.memory.arena import Arena
+from simcli.kernels.memory.programs import Program, Registers
+from simcli.kernels.memory.tables import Tables
 from simcli.kernels.potentials.tables import Potential
-from simcli.kernels.programs import Program, Registers
 from simcli.kernels.report import FrameRows
-from simcli.kernels.signals import Signals
-from simcli.kernels.tables import Tables
-from simcli.kernels.tree import TreeState
-from simcli.model.affine_rows import energies_of
-from simcli.model.constraint_tables import Laws
-from simcli.model.natural import largest_moments
+from simcli.model.affine.rows import energies_of
+from simcli.model.constraints.tables import Laws
+from simcli.model.natural.form import largest_moments
 from simcli.model.tables import Model
 from simcli.solvers.affine.contact import barrier_of
 from simcli.solvers.affine.given import Given

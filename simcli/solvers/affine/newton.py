@@ -4,16 +4,16 @@ Everything is evaluated in one place, once per trial point. Where the Hessian is
 the curvature of the rows, which leaves a sum of squares.
 """
 
+from simcli.kernels.algebra.elementary import exp_rotation, select
 from simcli.kernels.barrier.advance import cap
 from simcli.kernels.barrier.contact import add, measure, search_along
 from simcli.kernels.barrier.friction import grip
-from simcli.kernels.blocks import SIZE, add_entry, clear_matrix, factorize_blocks, least_pivot, substitute_blocks
-from simcli.kernels.elementary import exp_rotation, select
+from simcli.kernels.chart.tree import store_vector, vector_at
 from simcli.kernels.language import ti
-from simcli.kernels.memory import any_lane
+from simcli.kernels.linear.blocks import SIZE, add_entry, clear_matrix, factorize_blocks, least_pivot, substitute_blocks
+from simcli.kernels.memory.arena import any_lane
 from simcli.kernels.potentials.coordinates import cap_at_limits, raise_limits
 from simcli.kernels.potentials.energy import add_gradient, add_hessian, find_energy, find_slopes, follow_rows
-from simcli.kernels.tree import store_vector, vector_at
 from simcli.solvers.affine.holds import add_holds, energy_of_holds
 from simcli.solvers.tree.integrators import copy
 

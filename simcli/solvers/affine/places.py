@@ -1,9 +1,9 @@
 """Affine bodies as rigid ones: the rotation nearest to A, and the twist, for forces and reports."""
 
+from simcli.kernels.algebra.polar import rotation_of
+from simcli.kernels.algebra.values import Motion, Vec3
+from simcli.kernels.chart.tree import vector_at
 from simcli.kernels.language import ti
-from simcli.kernels.polar import rotation_of
-from simcli.kernels.tree import vector_at
-from simcli.kernels.values import Motion, Vec3
 
 
 @ti.func

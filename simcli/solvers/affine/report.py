@@ -1,27 +1,27 @@
 """Frames of affine bodies: poses, joint coordinates and efforts, reactions, energies, diagnostics."""
 
+from simcli.kernels.algebra.elementary import select
+from simcli.kernels.algebra.values import Sym3, Vec3
 from simcli.kernels.barrier.contact import renew
 from simcli.kernels.barrier.tables import FAR
 from simcli.kernels.barrier.touch import touch_of
+from simcli.kernels.chart.loops import report_rods, unwrap_turns
+from simcli.kernels.chart.projected_accelerations import project_accelerations
+from simcli.kernels.chart.projection import project_joints
+from simcli.kernels.chart.tree import vector_at
 from simcli.kernels.collision.lanes import one
-from simcli.kernels.elementary import select
 from simcli.kernels.language import ti
-from simcli.kernels.loops import report_rods, unwrap_turns
-from simcli.kernels.memory import put_lane
+from simcli.kernels.memory.arena import put_lane
 from simcli.kernels.potentials.energy import find_energy, follow_rows
 from simcli.kernels.potentials.paces import energy_of_armature
-from simcli.kernels.projected_accelerations import project_accelerations
-from simcli.kernels.projection import project_joints
-from simcli.kernels.quadratic import find_rates, give_state
 from simcli.kernels.report import put, report_bodies, report_points
-from simcli.kernels.tree import vector_at
-from simcli.kernels.values import Sym3, Vec3
+from simcli.kernels.rows.quadratic import find_rates, give_state
 from simcli.solvers.affine.given import report_efforts_of_holds, report_holds
 from simcli.solvers.affine.memory import DIAGNOSTICS
 from simcli.solvers.affine.places import place_affine
 from simcli.solvers.affine.stages import find_multipliers
 from simcli.solvers.shared.contact_report import CONTACTS, put_row
-from simcli.solvers.shared.drives import report_powers
+from simcli.solvers.shared.drives import add_drive_power
 
 
 @ti.func
@@ -141,7 +141,8 @@ def report_affine_drives(c: ti.template(), w: ti.i32):
     for k in range(y.n):
         d = y.dof.at(k)
         p.effort.store(w, d, p.effort.load(w, d) - c.forces.constant.load(w, d) * y.on.load(w, d))
-    report_powers(c, w)
+    for n in range(p.n):
+        add_drive_power(c, w, n, p.effort.load(w, p.dof.at(n)))
 
 
 @ti.func

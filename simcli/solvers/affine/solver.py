@@ -4,8 +4,8 @@ from functools import partial
 
 import numpy as np
 
+from simcli.model.affine.switched_off import affine_form
 from simcli.model.snapshot import Event
-from simcli.model.switched_off import affine_form
 from simcli.model.tables import Model
 from simcli.solvers.affine.contact import end_caught, end_overlapping, tell_deviation
 from simcli.solvers.affine.frames import begin_affine, blame_affine, judge_affine

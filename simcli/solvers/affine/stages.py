@@ -4,19 +4,19 @@ Functions of the core c and a block w. What differs between integrators is anoth
 of the step before, the pace alpha, the lead of the trial at t = 0 (`StepMemory`).
 """
 
+from simcli.kernels.algebra.elementary import select
 from simcli.kernels.barrier.friction import keep_anchors
-from simcli.kernels.blocks import SIZE
-from simcli.kernels.elementary import select
-from simcli.kernels.external_forces import load_links
+from simcli.kernels.chart.loops import follow_turns
+from simcli.kernels.chart.tree import vector_at
+from simcli.kernels.forces.external import load_links
+from simcli.kernels.forces.signals import drive
 from simcli.kernels.language import ti
-from simcli.kernels.loops import follow_turns
+from simcli.kernels.linear.blocks import SIZE
 from simcli.kernels.potentials.energy import find_slopes, follow_rows, work_of_step
 from simcli.kernels.potentials.paces import aim_laws, commit_laws, open_laws
 from simcli.kernels.potentials.shares import mean_force
 from simcli.kernels.potentials.springs import aim_springs, measure_rates, open_springs
-from simcli.kernels.quadratic import take_state
-from simcli.kernels.signals import drive
-from simcli.kernels.tree import vector_at
+from simcli.kernels.rows.quadratic import take_state
 from simcli.solvers.affine.given import follow_given, give_rates
 from simcli.solvers.affine.holds import work_of_holds
 from simcli.solvers.affine.places import place_affine

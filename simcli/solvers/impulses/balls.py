@@ -1,9 +1,9 @@
 """Bounds of the drives of balls: three rows whose impulses together stay within h E, by a box that each search renews."""
 
+from simcli.kernels.algebra.elementary import select
 from simcli.kernels.complementarity.measure import row_speed
-from simcli.kernels.elementary import select
 from simcli.kernels.language import ti
-from simcli.kernels.laws import share_limits
+from simcli.kernels.laws.bounded import share_limits
 from simcli.solvers.impulses.rows import DRIVE, UNBOUNDED
 from simcli.solvers.rows.pieces import aim_laws
 

@@ -9,18 +9,18 @@ of a world.
 
 import numpy as np
 
+from simcli.kernels.algebra.elementary import select
+from simcli.kernels.algebra.values import Vec3
+from simcli.kernels.chart.contacts import contacts_of, force_of_contact, impulse_of_contact, state_contacts
+from simcli.kernels.chart.tree import point_velocity
 from simcli.kernels.collision.detect import detect, place_shapes
 from simcli.kernels.collision.lanes import one, put, vector, whole_of
 from simcli.kernels.collision.tables import Collider
 from simcli.kernels.complementarity.dense import whole
 from simcli.kernels.complementarity.measure import contact_speed, row_speed
-from simcli.kernels.contact_chart import contacts_of, force_of_contact, impulse_of_contact, state_contacts
-from simcli.kernels.elementary import select
 from simcli.kernels.language import ti
-from simcli.kernels.memory import Arena, get_lane, local
-from simcli.kernels.tables import Tables
-from simcli.kernels.tree import point_velocity
-from simcli.kernels.values import Vec3
+from simcli.kernels.memory.arena import Arena, get_lane, local
+from simcli.kernels.memory.tables import Tables
 from simcli.model.tables import Model
 
 NEAR = 0.02  # [1] of the size of a shape, at most, from where a contact is known again by its place

@@ -14,13 +14,13 @@ is that of a scene, by the weight that its joints could carry, and not of a step
 
 import numpy as np
 
+from simcli.kernels.algebra.elementary import select
+from simcli.kernels.algebra.values import Mat3, Vec3
+from simcli.kernels.chart.dynamics import no_force
+from simcli.kernels.chart.tree import com_about_origin
 from simcli.kernels.complementarity.large import mass_place
-from simcli.kernels.dynamics import no_force
-from simcli.kernels.elementary import select
 from simcli.kernels.language import ti
-from simcli.kernels.system import fill_rows
-from simcli.kernels.tree import com_about_origin
-from simcli.kernels.values import Mat3, Vec3
+from simcli.kernels.linear.system import fill_rows
 from simcli.model.tables import Model
 
 STABLE = 0.5  # h^2 f r / I from which on directions turn

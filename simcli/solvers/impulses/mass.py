@@ -7,12 +7,12 @@ In large worlds M holds bodies apart, and what is linear on rows between them is
 Source: Jean (1999), the step in impulses. Deviation: none.
 """
 
+from simcli.kernels.algebra.elementary import select
 from simcli.kernels.complementarity.large import mass_place
-from simcli.kernels.elementary import select
 from simcli.kernels.language import ti
 from simcli.kernels.language.numbers import number
-from simcli.kernels.laws import limit_of
-from simcli.kernels.system import System
+from simcli.kernels.laws.bounded import limit_of
+from simcli.kernels.linear.system import System
 from simcli.solvers.tree.integrators import H
 
 

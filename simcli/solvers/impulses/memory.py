@@ -14,18 +14,18 @@ from dataclasses import replace
 
 import numpy as np
 
+from simcli.kernels.algebra.elementary import select
+from simcli.kernels.algebra.values import Mat3
+from simcli.kernels.chart.contacts import find_gaps
+from simcli.kernels.chart.retraction import retract
 from simcli.kernels.complementarity.problem import LIMITS, Problem
-from simcli.kernels.contact_chart import find_gaps
-from simcli.kernels.elementary import select
 from simcli.kernels.language import ti
-from simcli.kernels.memory import Arena
-from simcli.kernels.retraction import retract
-from simcli.kernels.system import System
-from simcli.kernels.tables import Tables
-from simcli.kernels.values import Mat3
-from simcli.model.constraint_tables import Constraints
-from simcli.model.lawful import is_smooth
-from simcli.model.massless import holding_rows
+from simcli.kernels.linear.system import System
+from simcli.kernels.memory.arena import Arena
+from simcli.kernels.memory.tables import Tables
+from simcli.model.bodies.massless import holding_rows
+from simcli.model.constraints.tables import Constraints
+from simcli.model.joints.lawful import is_smooth
 from simcli.model.tables import Model
 from simcli.solvers.impulses.contacts import (
     Contacts,

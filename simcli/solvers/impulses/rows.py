@@ -18,10 +18,10 @@ bodies apart, into rows.
 Source: Jean (1999), the step in impulses. Deviation: bounds that are far are rows only once they have been passed.
 """
 
-from simcli.kernels.contact_chart import find_gaps
-from simcli.kernels.elementary import select
+from simcli.kernels.algebra.elementary import select
+from simcli.kernels.chart.contacts import find_gaps
 from simcli.kernels.language import ti
-from simcli.kernels.laws import limit_of
+from simcli.kernels.laws.bounded import limit_of
 from simcli.solvers.impulses.contacts import aim_again, find_contacts
 from simcli.solvers.impulses.direction import find_stiffness
 from simcli.solvers.impulses.mass import act_of_law, mirrored, speed_of_motion, speed_of_row, state_mass

@@ -10,12 +10,12 @@ Source: Jean (1999) for the step, Rockafellar (1976) for the rounds. Deviation: 
 a step.
 """
 
+from simcli.kernels.algebra.elementary import select
 from simcli.kernels.complementarity.solve import READY, SEARCH
-from simcli.kernels.elementary import select
 from simcli.kernels.language import ti
-from simcli.kernels.law_pieces import choose
-from simcli.kernels.laws import FREE
-from simcli.kernels.programs import only, repeat, within
+from simcli.kernels.laws.bounded import FREE
+from simcli.kernels.laws.pieces import choose
+from simcli.kernels.memory.programs import only, repeat, within
 from simcli.solvers.impulses.balls import bound_balls
 from simcli.solvers.impulses.contacts import aim_contacts, rub
 from simcli.solvers.impulses.direction import turn_directions

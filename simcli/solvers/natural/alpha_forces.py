@@ -11,9 +11,9 @@ Source: derived. Left out is what a damper does as its line turns, for that is n
 turn in one step: (c/L) e (w - (e.w) e)^T; and second derivatives of turns, which are none along the motion of a hinge.
 """
 
-from simcli.kernels.elementary import select
+from simcli.kernels.algebra.elementary import select
 from simcli.kernels.language import ti
-from simcli.kernels.quadratic import IDLE, TINY_LENGTH, bend_gradients, extend, find_rates
+from simcli.kernels.rows.quadratic import IDLE, TINY_LENGTH, bend_gradients, extend, find_rates
 from simcli.solvers.natural.forces import bias_of, law_now, pull_coordinates, spring_now
 from simcli.solvers.tree.integrators import H
 

@@ -6,9 +6,9 @@ takes the step of impulses, and where none of them carries anything, nor would b
 Stages; rows/memory.py says what `c` holds.
 """
 
+from simcli.kernels.algebra.elementary import select
 from simcli.kernels.complementarity.dense import whole
 from simcli.kernels.complementarity.measure import contact_speed
-from simcli.kernels.elementary import select
 from simcli.kernels.language import ti
 from simcli.solvers.impulses.contacts import find_contacts
 from simcli.solvers.tree.integrators import H

@@ -1,23 +1,24 @@
 """Forces in steps that need no poses (natural/quadratic.py): gravity, wrenches, springs, and smooth efforts on coordinates.
 
 A spring is a force on its length, an effort one on a displacement or a turn: soft rows, whose force is linear in the
-acceleration over a step, lambda = push - gain x''. Wrenches are terms of the forces on the coordinates (model/pushes.py).
+acceleration over a step, lambda = push - gain x''. Wrenches are terms of the forces on the coordinates
+(model/natural/pushes.py).
 
 Called by natural/quadratic.py and generalized_alpha.py, whose core says what `c` holds.
 """
 
 import numpy as np
 
-from simcli.kernels.coordinate_laws import foresee, spring_law
-from simcli.kernels.elementary import select
+from simcli.kernels.algebra.elementary import select
 from simcli.kernels.language import ti
-from simcli.kernels.law_pieces import draw_line
-from simcli.kernels.laws import law_terms, split_power, state_law
-from simcli.kernels.memory import Arena
-from simcli.kernels.quadratic import IDLE, bend_bias, bias
-from simcli.kernels.tables import Tables
-from simcli.model.constraint_tables import Constraints
-from simcli.model.quadratic import Quadratic, Shape
+from simcli.kernels.laws.bounded import law_terms, split_power, state_law
+from simcli.kernels.laws.coordinate import foresee, spring_law
+from simcli.kernels.laws.pieces import draw_line
+from simcli.kernels.memory.arena import Arena
+from simcli.kernels.memory.tables import Tables
+from simcli.kernels.rows.quadratic import IDLE, bend_bias, bias
+from simcli.model.constraints.tables import Constraints
+from simcli.model.natural.quadratic import Quadratic, Shape
 from simcli.model.tables import Model
 from simcli.solvers.natural.led import led_power
 from simcli.solvers.tree.integrators import H

@@ -14,14 +14,14 @@ F holds springs, wrenches and smooth efforts at q1, v1 and the end of the step; 
 Source: Arnold and Bruels (2007), Convergence of the generalized-alpha scheme for constrained mechanical systems, in the
 constants of Chung and Hulbert (1993), equations 17, 20 and 25. Deviations: the projection, which index-3 codes leave out;
 one matrix for several rounds, the first of them taken where the step is expected to end. The matrix has the weights of flat
-and thin bodies, which are a little more than their inertia (model/natural.py); the balance has the inertia, so that rounds
-take the rest away.
+and thin bodies, which are a little more than their inertia (model/natural/form.py); the balance has the inertia, so that
+rounds take the rest away.
 """
 
-from simcli.kernels.elementary import select
+from simcli.kernels.algebra.elementary import select
 from simcli.kernels.language import ti
-from simcli.kernels.memory import any_lane, local
-from simcli.kernels.quadratic import bend_gradients, extend, find_residuals, give_state
+from simcli.kernels.memory.arena import any_lane, local
+from simcli.kernels.rows.quadratic import bend_gradients, extend, find_residuals, give_state
 from simcli.solvers.natural.forces import idle_coordinates
 from simcli.solvers.natural.led import led_impulse
 from simcli.solvers.natural.memory import ROUNDS_PER_MATRIX

@@ -9,21 +9,21 @@ the couple sum a x F_a, from which effort and wrench of the joint follow.
 Stages and what they call; rows/memory.py says what `c` holds.
 """
 
-from simcli.kernels.elementary import exp_rotation
+from simcli.kernels.algebra.elementary import exp_rotation
+from simcli.kernels.algebra.values import Vec3
+from simcli.kernels.chart.tree import store_vector, vector_at
 from simcli.kernels.language import ti
-from simcli.kernels.memory import Arena
-from simcli.kernels.system import hold
-from simcli.kernels.tables import Tables
-from simcli.kernels.tree import store_vector, vector_at
-from simcli.kernels.values import Vec3
-from simcli.model.led import led_of
+from simcli.kernels.linear.system import hold
+from simcli.kernels.memory.arena import Arena
+from simcli.kernels.memory.tables import Tables
+from simcli.model.natural.led import led_of
 from simcli.model.tables import Model
 from simcli.solvers.rows.repeat import foreseen
 from simcli.solvers.tree.integrators import H
 
 
 class LedBodies:
-    """Device columns of the motions, see model/led.py.
+    """Device columns of the motions, see model/natural/led.py.
 
     Attributes:
         n: kinematic bodies.  link, joint: of each.  start: offsets of their dofs.

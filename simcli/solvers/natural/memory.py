@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from simcli.kernels.memory import Arena, Slot
-from simcli.kernels.quadratic import SaddlePoint
-from simcli.kernels.tables import Tables
-from simcli.model.constraint_tables import Constraints, Form
-from simcli.model.quadratic import Quadratic
+from simcli.kernels.memory.arena import Arena, Slot
+from simcli.kernels.memory.tables import Tables
+from simcli.kernels.rows.quadratic import SaddlePoint
+from simcli.model.constraints.tables import Constraints, Form
+from simcli.model.natural.quadratic import Quadratic
 from simcli.solvers.tree.integrators import STAGES
 
 # Evaluations per step, of every solver's integrators.

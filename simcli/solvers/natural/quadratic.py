@@ -1,14 +1,15 @@
 """Stages of steps in natural coordinates of a mechanism whose rows are polynomials: stages.py without poses.
 
-Most mechanisms have smooth forces alone. The rows are flat lists of terms (kernels/quadratic.py), and the one matrix of a
-step serves its velocities, its accelerations and its corrections; where springs or efforts act (forces.py) the accelerations
-take a second one. The list is in programs.py, with that of generalized_alpha, which shares stages.
+Most mechanisms have smooth forces alone. The rows are flat lists of terms (kernels/rows/quadratic.py), and the one matrix
+of a step serves its velocities, its accelerations and its corrections; where springs or efforts act (forces.py) the
+accelerations take a second one. The list is in programs.py, with that of generalized_alpha, which shares stages.
 """
 
-from simcli.kernels.elementary import select
+from simcli.kernels.algebra.elementary import select
 from simcli.kernels.language import ti
-from simcli.kernels.memory import any_lane
-from simcli.kernels.quadratic import (
+from simcli.kernels.linear.sparse import substitute
+from simcli.kernels.memory.arena import any_lane
+from simcli.kernels.rows.quadratic import (
     bend_gradients,
     bias,
     extend,
@@ -19,7 +20,6 @@ from simcli.kernels.quadratic import (
     start_gradients,
     take_state,
 )
-from simcli.kernels.sparse import substitute
 from simcli.solvers.natural.forces import (
     add_work,
     demand_paces,

@@ -9,7 +9,7 @@ v+ and is made together with the projection of velocities, whose metric has the 
 Source: derived; discrete mechanics as in Marsden and West (2001), section 1.
 """
 
-from simcli.kernels.elementary import select
+from simcli.kernels.algebra.elementary import select
 from simcli.kernels.language import ti
 from simcli.solvers.rows.pieces import acceleration_of_law
 from simcli.solvers.tree.integrators import H

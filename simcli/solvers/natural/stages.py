@@ -3,15 +3,15 @@
 The lists, and what they are for, are in natural/programs.py.
 """
 
-from simcli.kernels.dynamics import no_force
-from simcli.kernels.elementary import select
-from simcli.kernels.external_forces import load_links
+from simcli.kernels.algebra.elementary import select
+from simcli.kernels.chart.dynamics import no_force
+from simcli.kernels.chart.retraction import retract
+from simcli.kernels.chart.tree import AFFINE, place_all
+from simcli.kernels.forces.external import load_links
+from simcli.kernels.forces.work import accumulate_work, effort_power
 from simcli.kernels.language import ti
-from simcli.kernels.memory import any_lane
-from simcli.kernels.retraction import retract
-from simcli.kernels.system import assemble, fill, force_of_row, leave, share_gears
-from simcli.kernels.tree import AFFINE, place_all
-from simcli.kernels.work import accumulate_work, effort_power
+from simcli.kernels.linear.system import assemble, fill, force_of_row, leave, share_gears
+from simcli.kernels.memory.arena import any_lane
 from simcli.solvers.natural.led import projection_work
 from simcli.solvers.natural.memory import MOST_SOFT, SINGULAR
 from simcli.solvers.natural.rotors import weigh_rotors

@@ -3,11 +3,11 @@
 Stages of trees, free bodies and natural coordinates, and what they call; rows/memory.py says what `c` holds.
 """
 
-from simcli.kernels.elementary import select
+from simcli.kernels.algebra.elementary import select
+from simcli.kernels.chart.retraction import retract
 from simcli.kernels.language import ti
-from simcli.kernels.laws import FREE
-from simcli.kernels.memory import local
-from simcli.kernels.retraction import retract
+from simcli.kernels.laws.bounded import FREE
+from simcli.kernels.memory.arena import local
 from simcli.solvers.tree.integrators import H
 
 

@@ -3,11 +3,11 @@
 Called by stages of trees and of natural coordinates; rows/memory.py says what `c` holds.
 """
 
-from simcli.kernels.coordinate_laws import foresee, foresee_again, spring_law
-from simcli.kernels.elementary import select
+from simcli.kernels.algebra.elementary import select
 from simcli.kernels.language import ti
-from simcli.kernels.law_pieces import draw_line
-from simcli.kernels.laws import FREE
+from simcli.kernels.laws.bounded import FREE
+from simcli.kernels.laws.coordinate import foresee, foresee_again, spring_law
+from simcli.kernels.laws.pieces import draw_line
 from simcli.solvers.rows.pieces import add_first_node
 from simcli.solvers.rows.repeat import foreseen
 from simcli.solvers.shared.motions import lock_motions

@@ -1,10 +1,10 @@
 """What evaluations under constraints end with: efforts and powers of laws; and the gyroscopic torques of free bodies."""
 
-from simcli.kernels.elementary import select
-from simcli.kernels.gyroscope import gyroscopic_change
+from simcli.kernels.algebra.elementary import select
+from simcli.kernels.chart.gyroscope import gyroscopic_change
 from simcli.kernels.language import ti
-from simcli.kernels.laws import FREE
-from simcli.kernels.system import hold
+from simcli.kernels.laws.bounded import FREE
+from simcli.kernels.linear.system import hold
 from simcli.solvers.rows.pieces import law_power
 from simcli.solvers.rows.repeat import note_jumps
 

@@ -15,18 +15,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simcli.kernels.elementary import select
+from simcli.kernels.algebra.elementary import select
+from simcli.kernels.chart.retraction import retract
+from simcli.kernels.forces.work import accumulate_work, effort_power
 from simcli.kernels.language import ti
-from simcli.kernels.laws import FREE
-from simcli.kernels.memory import Arena
-from simcli.kernels.retraction import retract
-from simcli.kernels.rows import first_numbers
-from simcli.kernels.system import System
-from simcli.kernels.tables import Tables
-from simcli.kernels.work import accumulate_work, effort_power
-from simcli.model.actuation import MotionKind
-from simcli.model.constraint_tables import Constraints
-from simcli.model.massless import lacking
+from simcli.kernels.laws.bounded import FREE
+from simcli.kernels.linear.system import System
+from simcli.kernels.memory.arena import Arena
+from simcli.kernels.memory.tables import Tables
+from simcli.kernels.rows.tree_rows import first_numbers
+from simcli.model.bodies.massless import lacking
+from simcli.model.constraints.tables import Constraints
+from simcli.model.signals.tables import MotionKind
 from simcli.model.tables import LinkKind, Model
 from simcli.solvers.natural.memory import (
     ALL_STAGES,

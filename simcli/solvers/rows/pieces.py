@@ -3,13 +3,13 @@
 Called by stages of trees and of natural coordinates; rows/memory.py says what `c` holds.
 """
 
-from simcli.kernels.efforts import turn_of_ball, turn_to_target
-from simcli.kernels.elementary import select
+from simcli.kernels.algebra.elementary import select
+from simcli.kernels.algebra.rotation_log import pulled_back
+from simcli.kernels.forces.efforts import turn_of_ball, turn_to_target
 from simcli.kernels.language import ti
-from simcli.kernels.law_pieces import choose, find_reach
-from simcli.kernels.laws import share_limits, split_power, state_law
-from simcli.kernels.rotation_log import pulled_back
-from simcli.kernels.rows import turning
+from simcli.kernels.laws.bounded import share_limits, split_power, state_law
+from simcli.kernels.laws.pieces import choose, find_reach
+from simcli.kernels.rows.tree_rows import turning
 from simcli.solvers.rows.repeat import foreseen
 from simcli.solvers.shared.motions import motion_power
 

@@ -8,11 +8,11 @@ step and takes the step of semi_implicit, whose impulses are those of the mass m
 stages found.
 """
 
-from simcli.kernels.elementary import select
+from simcli.kernels.algebra.elementary import select
+from simcli.kernels.chart.retraction import retract
+from simcli.kernels.forces.work import effort_power
 from simcli.kernels.language import ti
-from simcli.kernels.laws import FREE, STUCK
-from simcli.kernels.retraction import retract
-from simcli.kernels.work import effort_power
+from simcli.kernels.laws.bounded import FREE, STUCK
 from simcli.solvers.tree.integrators import copy
 
 JUMP = {"float64": 1e-9, "float32": 1e-4}  # [m or rad] that a change of speed moves in a step, below which it is smooth

@@ -1,14 +1,14 @@
 """Reactions and efforts of a constrained evaluation: what rows, laws and locks give, added to what the tree shows."""
 
-from simcli.kernels.bushings import report_cables
-from simcli.kernels.contact_chart import push_links
-from simcli.kernels.dynamics import collect, demand
-from simcli.kernels.elementary import nearest_turn, select
+from simcli.kernels.algebra.elementary import nearest_turn, select
+from simcli.kernels.chart.contacts import push_links
+from simcli.kernels.chart.dynamics import collect, demand
+from simcli.kernels.forces.bushings import report_cables
 from simcli.kernels.language import ti
-from simcli.kernels.laws import FREE, elastic_terms
+from simcli.kernels.laws.bounded import FREE, elastic_terms
+from simcli.kernels.linear.system import force_of_row, share_gears, wrench_of_couple
 from simcli.kernels.report import report_wrenches
-from simcli.kernels.rows import turning
-from simcli.kernels.system import force_of_row, share_gears, wrench_of_couple
+from simcli.kernels.rows.tree_rows import turning
 from simcli.solvers.natural.led import add_led_efforts, add_led_wrenches
 from simcli.solvers.rows.pieces import acceleration_of_law
 from simcli.solvers.shared.drives import keep_before

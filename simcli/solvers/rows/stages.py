@@ -1,10 +1,10 @@
 """Stages of steps that rows and laws constrain: equations, choices of pieces, corrections. See tree/stages.py."""
 
-from simcli.kernels.dynamics import collect, demand
+from simcli.kernels.chart.dynamics import collect, demand
 from simcli.kernels.language import ti
-from simcli.kernels.rows import measure
-from simcli.kernels.sparse import substitute
-from simcli.kernels.system import assemble, enter, extrapolate, fill, keep, leave
+from simcli.kernels.linear.sparse import substitute
+from simcli.kernels.linear.system import assemble, enter, extrapolate, fill, keep, leave
+from simcli.kernels.rows.tree_rows import measure
 from simcli.solvers.rows.corrections import harden
 from simcli.solvers.rows.equations import state_equations
 from simcli.solvers.rows.laws import account_laws, finish_try, turn_ahead

@@ -1,7 +1,7 @@
 """The time of an evaluation, and what depends on it: signals, and the work of forces that jump."""
 
+from simcli.kernels.forces.signals import drive
 from simcli.kernels.language import ti
-from simcli.kernels.signals import drive
 from simcli.solvers.shared.ledger import close_account, open_account
 from simcli.solvers.tree.integrators import H
 

@@ -4,15 +4,15 @@ and events that the host makes of them.
 
 import numpy as np
 
+from simcli.kernels.algebra.elementary import select
+from simcli.kernels.algebra.values import Value
+from simcli.kernels.chart.contacts import contacts_of, force_of_contact, place_of_contact
 from simcli.kernels.collision.lanes import one
 from simcli.kernels.complementarity.problem import LIMITS
-from simcli.kernels.contact_chart import contacts_of, force_of_contact, place_of_contact
-from simcli.kernels.elementary import select
 from simcli.kernels.language import ti
 from simcli.kernels.language.numbers import number
-from simcli.kernels.memory import Arena, Slot, get_lane, put_lane
+from simcli.kernels.memory.arena import Arena, Slot, get_lane, put_lane
 from simcli.kernels.report import emit, put
-from simcli.kernels.values import Value
 from simcli.model.snapshot import CONTACT_WIDTHS, ContactRows, Event, Unsolved
 from simcli.solvers.impulses.contacts import deepest
 from simcli.solvers.rows.memory import DIAGNOSTICS

@@ -5,18 +5,18 @@ from collections.abc import Sequence
 import numpy as np
 
 from simcli.errors import UsageError
-from simcli.kernels.forces import Forces
-from simcli.kernels.loops import Loops
-from simcli.kernels.memory import Arena
-from simcli.kernels.programs import Program, Registers
+from simcli.kernels.chart.loops import Loops
+from simcli.kernels.chart.tree import TreeState
+from simcli.kernels.forces.columns import Forces
+from simcli.kernels.forces.signals import Motions, Signals
+from simcli.kernels.memory.arena import Arena
+from simcli.kernels.memory.programs import Program, Registers
+from simcli.kernels.memory.tables import Tables
 from simcli.kernels.report import FrameRows
-from simcli.kernels.signals import Motions, Signals
-from simcli.kernels.tables import Tables
-from simcli.kernels.tree import TreeState
-from simcli.model.constraint_tables import Constraints, Laws
-from simcli.model.constraints import constraints_of
-from simcli.model.lawful import drives_by_law, is_smooth
-from simcli.model.quadratic import Quadratic, quadratic_of
+from simcli.model.constraints.build import constraints_of
+from simcli.model.constraints.tables import Constraints, Laws
+from simcli.model.joints.lawful import drives_by_law, is_smooth
+from simcli.model.natural.quadratic import Quadratic, quadratic_of
 from simcli.model.tables import Model
 from simcli.solvers.impulses.direction import turns
 from simcli.solvers.impulses.memory import Impulses

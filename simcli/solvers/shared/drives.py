@@ -8,13 +8,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from simcli.kernels.coordinate_laws import bound_law, servo_law
-from simcli.kernels.efforts import turn_to_target
-from simcli.kernels.elementary import select
+from simcli.kernels.algebra.elementary import select
+from simcli.kernels.chart.tree import quaternion_at
+from simcli.kernels.forces.efforts import turn_to_target
 from simcli.kernels.language import ti
-from simcli.kernels.memory import Arena
-from simcli.kernels.tables import Tables
-from simcli.kernels.tree import quaternion_at
+from simcli.kernels.laws.coordinate import bound_law, servo_law
+from simcli.kernels.memory.arena import Arena
+from simcli.kernels.memory.tables import Tables
 from simcli.model.tables import JointKind, Model
 
 DRIVE, BALL_DRIVE, MOTION = 0, 1, 2
@@ -38,8 +38,7 @@ class Drives:
         unknown: of a motion of the tree, the number of its acceleration in the system, else -1.
         before: of a motion, the effort without what kinematic bodies are held by.
         effort_limit: [N, N m], infinite where there is none.
-        n_powers: dofs of the joints whose power is asked for.  of, joint: each, and its joint.
-        is_first: 1 for the first of its joint.
+        joint: of those whose power is asked for, else -1.  is_first: 1 for the first dof of its joint.
         effort: [N, N m], (NV), of the dofs.  power: [W], (J), of the joints.
     """
 
@@ -53,7 +52,7 @@ class Drives:
         component = dofs - starts[owner]
         is_ball = of.kind[owner] == JointKind.BALL
         moved = tables.ever(lambda m: m.motions.kind[None] != 0)[dofs]
-        items, at = arena.records(len(dofs)), arena.records()
+        items = arena.records(len(dofs))
         self.n = len(dofs)
         self.dof, self.component = items.ints(dofs), items.ints(component)
         self.q = items.ints(of.q_start[owner] + np.where(is_ball, 0, component))
@@ -63,9 +62,8 @@ class Drives:
         self.unknown, self.before = items.ints(np.where(moved, tables.unknown_of_dof[dofs], -1)), items.slot()
         self.effort_limit = items.column(model.dofs.effort_limit[:, dofs])
         self.has_limit = bool(tables.ever(lambda m: np.isfinite(m.dofs.effort_limit))[dofs].any())
-        own = dofs[np.isin(owner, powers)]
-        joint, self.n_powers = model.dofs.joint[own], len(own)
-        self.of, self.joint, self.is_first = at.ints(own), at.ints(joint), at.ints(own == starts[joint])
+        self.joint = items.ints(np.where(np.isin(owner, powers), owner, -1))
+        self.is_first = items.ints(dofs == starts[owner])
         self.effort, self.power = arena.slot(model.n_qd), arena.slot(model.n_joints)
 
     def clear(self):
@@ -83,24 +81,25 @@ def report_drives(c: ti.template(), w: ti.i32):
     """
     p = c.gauges.drives
     for n in range(p.n):
-        p.effort.store(w, p.dof.at(n), effort_of_drive(c, w, n))
-    report_powers(c, w)
+        effort = effort_of_drive(c, w, n)
+        p.effort.store(w, p.dof.at(n), effort)
+        add_drive_power(c, w, n, effort)
 
 
 @ti.func
-def report_powers(c: ti.template(), w: ti.i32):
-    """Power of each joint's drive, by the efforts that were just found.
+def add_drive_power(c: ti.template(), w: ti.i32, n: ti.i32, effort: ti.template()):
+    """Power of drive n, after those of the dofs of its joint before it, where it is asked for.
 
     Reads:  c.state.qd
     Writes: c.gauges.drives.power
     """
     p = c.gauges.drives
-    for m in range(p.n_powers):
-        d = p.of.at(m)
-        total = c.tables.arena.zero()
-        if p.is_first.at(m) == 0:
-            total = p.power.load(w, p.joint.at(m))
-        p.power.store(w, p.joint.at(m), total + p.effort.load(w, d) * c.state.qd.load(w, d))
+    j = p.joint.at(n)
+    if j >= 0:
+        power = effort * c.state.qd.load(w, p.dof.at(n))
+        if p.is_first.at(n) == 0:
+            power = power + p.power.load(w, j)
+        p.power.store(w, j, power)
 
 
 @ti.func

@@ -5,7 +5,7 @@ from simcli.model.tables import Model
 from simcli.solvers.natural.memory import FARTHEST_TURN
 from simcli.solvers.shared.contact_report import crowded_text
 from simcli.solvers.shared.plan import RunPlan
-from simcli.spec.channel_names import split
+from simcli.spec.names.channel_names import split
 
 NOTHING = -1  # body or joint of an event that names none
 RULE_CODES = {Status.NOT_FINITE: "SC601", Status.TOO_FAST: "SC602", Status.SINGULAR: "SC603", Status.STOPPED: "SC604",

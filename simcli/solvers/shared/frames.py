@@ -1,13 +1,13 @@
 """The frames of all solvers that have accelerations: a list of stages, whose steps each solver gives, and a report."""
 
-from simcli.kernels.dynamics import demand
-from simcli.kernels.elementary import select
+from simcli.kernels.algebra.elementary import select
+from simcli.kernels.chart.dynamics import demand
+from simcli.kernels.chart.loops import follow_natural_turns, follow_turns, report_rods, unwrap_turns
+from simcli.kernels.chart.projected_accelerations import project_accelerations, report_accelerations
+from simcli.kernels.chart.projection import project_joints
 from simcli.kernels.language import ti
 from simcli.kernels.language.vectors import is_nan
-from simcli.kernels.loops import follow_natural_turns, follow_turns, report_rods, unwrap_turns
-from simcli.kernels.programs import begin, only_blocks, repeat_blocks, run
-from simcli.kernels.projected_accelerations import project_accelerations, report_accelerations
-from simcli.kernels.projection import project_joints
+from simcli.kernels.memory.programs import begin, only_blocks, repeat_blocks, run
 from simcli.kernels.report import (
     put,
     report_bodies,

@@ -3,8 +3,8 @@
 import numpy as np
 
 from simcli.kernels.collision.clearance import Clearances
-from simcli.kernels.memory import Arena
-from simcli.kernels.tables import Tables
+from simcli.kernels.memory.arena import Arena
+from simcli.kernels.memory.tables import Tables
 from simcli.model.measures import LAST_STEP, NO_BODY, NORM, Measures, Reduction, Source
 from simcli.model.tables import Model
 from simcli.solvers.shared.drives import Drives

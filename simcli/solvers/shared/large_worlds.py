@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from simcli.kernels.complementarity.large import SIZE, Pattern
-from simcli.kernels.system import System
-from simcli.kernels.tables import Tables
-from simcli.model.constraint_tables import Laws
+from simcli.kernels.linear.system import System
+from simcli.kernels.memory.tables import Tables
+from simcli.model.constraints.tables import Laws
 from simcli.model.tables import Model
 from simcli.solvers.impulses.rows import HARD, MOTION
 

@@ -5,10 +5,10 @@ forces do not jump: it is opened with the power at its start and closed with tha
 where one follows the other. The fourth-order integrator sums its own stages and keeps no account.
 """
 
-from simcli.kernels.external_forces import load_links
+from simcli.kernels.forces.external import load_links
+from simcli.kernels.forces.work import effort_power, elastic_energy
 from simcli.kernels.language import ti
 from simcli.kernels.report import mechanical_energy
-from simcli.kernels.work import effort_power, elastic_energy
 from simcli.solvers.impulses.contacts import contact_energy
 from simcli.solvers.rows.pieces import law_power
 from simcli.solvers.rows.repeat import open_again

@@ -3,7 +3,7 @@
 import numpy as np
 
 from simcli.model.closure.limits import OUTSIDE, Outside, bounds_of, tightens
-from simcli.model.constraints import constraints_of
+from simcli.model.constraints.build import constraints_of
 from simcli.model.snapshot import Event, Status
 from simcli.model.tables import Model
 

@@ -2,7 +2,7 @@
 
 How many turns a stage takes is not known beforehand, because iterations depend on the state. So each kernel ends with a loop
 in memory whose turns are known. If some are missing, the bound was met somewhere before: the state of before the frame is
-put back, and the frame is made in calls of fewer lines of its program (kernels/programs.py).
+put back, and the frame is made in calls of fewer lines of its program (kernels/memory/programs.py).
 
 Measured (llvmpipe, Mesa 22): 65535 turns; loops after that are left after one turn.
 """
@@ -10,10 +10,10 @@ Measured (llvmpipe, Mesa 22): 65535 turns; loops after that are left after one t
 import numpy as np
 
 from simcli.errors import DeviceError
+from simcli.kernels.device.runtime import Device
 from simcli.kernels.language import ti
-from simcli.kernels.memory import Arena
-from simcli.kernels.programs import NO_BOUND
-from simcli.kernels.runtime import Device
+from simcli.kernels.memory.arena import Arena
+from simcli.kernels.memory.programs import NO_BOUND
 
 FEW_LINES = 512  # of a call on such a driver, at first: a step has 9 where nothing constrains it
 FEWER = 4  # times fewer, where these were too many

@@ -1,8 +1,8 @@
 """Solvers that take the bodies one by one, every joint a set of rows: maximal and natural coordinates.
 
-Another form of the model (model/loosen.py, model/natural.py) goes under the constrained steps of solvers/rows/memory.py: the
-mass matrix is that of single bodies, and limits, drives and friction act on coordinates that are rows. What closes a loop
-makes no difference.
+Another form of the model (model/tree/loosen.py, model/natural/form.py) goes under the constrained steps of
+solvers/rows/memory.py: the mass matrix is that of single bodies, and limits, drives and friction act on coordinates that
+are rows. What closes a loop makes no difference.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -12,20 +12,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simcli.kernels.runtime import Device
-from simcli.model.loosen import loosen
-from simcli.model.natural import natural_form
-from simcli.model.natural_bases import natural_q
-from simcli.model.phases import representatives
+from simcli.kernels.device.runtime import Device
+from simcli.model.natural.bases import natural_q
+from simcli.model.natural.form import natural_form
+from simcli.model.phases.stretches import representatives
 from simcli.model.snapshot import Event, FrameBlock
 from simcli.model.state import State
 from simcli.model.tables import Model
+from simcli.model.tree.loosen import loosen
 from simcli.solvers.shared.engine import Engine
 from simcli.solvers.shared.plan import RunPlan
 from simcli.solvers.shared.solver import NOWHERE, TREE, GeneralizedSolver
 
 if TYPE_CHECKING:
-    from simcli.model.phases import Phase
+    from simcli.model.phases.stretches import Phase
 
 COORDINATES = {"frames/joint_q": "n_q", "frames/joint_qd": "n_qd", "frames/joint_qdd": "n_qd",
                "frames/joint_effort": "n_qd", "frames/joint_wrench": "n_joints"}  # fmt: skip

@@ -5,18 +5,17 @@ measured follows from coordinates, velocities and poses, a look is a stage of th
 or of the frame; else the steps of a run are frames of one step each, of which only some leave the device.
 """
 
+from simcli.kernels.algebra.elementary import select
+from simcli.kernels.chart.tree import quaternion_at, vector_at
 from simcli.kernels.collision.clearance import find_clearances
-from simcli.kernels.elementary import select
 from simcli.kernels.language import ti
 from simcli.kernels.report import emit, report_orientation, report_point, report_velocity
-from simcli.kernels.tree import quaternion_at, vector_at
 from simcli.model.measures import LAST_STEP, NORM
 from simcli.solvers.shared.clock import first_of
 from simcli.solvers.shared.reductions import (
     FIRST,
     KEEPS,
     SERIES,
-    SUMS,
     TERMS,
     close_sums,
     reduce_crossing,
@@ -122,26 +121,23 @@ def take_measures(c: ti.template(), w: ti.i32, step: ti.i64):
         for n in range(m.n_stops):
             stop(c, w, seen(c, w, n), n)
     status = c.health.load(w, 0)
+    t = (zero + c.constants.load(w, H)) * ti.cast(step, c.tables.arena.device.real)
+    number = ti.cast(ti.min(step, ti.cast(LAST_STEP, ti.i64)), ti.i32)
     takes = (m.alive.load(w, 0) != 0.0) & ((status == 0.0) | (status == STOPPED))
     m.alive.store(w, 0, select(status == 0.0, zero + 1.0, zero))
-    h = zero + c.constants.load(w, H)
-    t = h * ti.cast(step, c.tables.arena.device.real)
     m.last.store(w, 0, select(takes, t, m.last.load(w, 0)))
-    number = ti.cast(ti.min(step, ti.cast(LAST_STEP, ti.i64)), ti.i32)
     for k in ti.static(range(len(SERIES))):
         for n in range(m.limits.at(k), m.limits.at(k + 1)):
-            KEEPS[k](m, w, n, m.arena.packs.load(w, m.places.at(n)), t, takes, number)
+            KEEPS[k](m, w, n, m.arena.packs.load(w, m.places.at(n)), t, takes, number == 0)
     for n in range(m.limits.at(len(SERIES)), m.n - m.n_records):
         if m.begin.at(n) <= number and number <= m.end.at(n):
-            take_other(c, w, n, number, t, h, takes)
+            take_other(c, w, n, number, t, takes)
     if (number & (TERMS - 1)) == 0:
-        for n in range(m.limits.at(SUMS), m.n - m.n_records):
-            close_sums(m, w, n)
+        close_sums(m, w)
 
 
 @ti.func
-def take_other(c: ti.template(), w: ti.i32, n: ti.i32, number: ti.i32, t: ti.template(), h: ti.template(),
-               takes: ti.template()):
+def take_other(c: ti.template(), w: ti.i32, n: ti.i32, number: ti.i32, t: ti.template(), takes: ti.template()):
     """A row of any kind, at a step that counts.
 
     Reads:  c.{state, rows}
@@ -152,9 +148,9 @@ def take_other(c: ti.template(), w: ti.i32, n: ti.i32, number: ti.i32, t: ti.tem
     x = seen(c, w, n)
     for k in ti.static(range(len(SERIES))):
         if (kind == SERIES[k][0]) | (kind == SERIES[k][-1]):
-            KEEPS[k](m, w, n, x, t, takes, number)
+            KEEPS[k](m, w, n, x, t, takes, number == m.begin.at(n))
     if kind >= FIRST:
-        reduce_crossing(m, w, n, kind, x, t, h, takes)
+        reduce_crossing(m, w, n, kind, x, t, t * 0.0 + c.constants.load(w, H), takes)
 
 
 @ti.func

@@ -7,7 +7,7 @@ the CPU there, but takes minutes to compile; measures and the other solvers have
 from collections.abc import Sequence
 
 from simcli.errors import DeviceError
-from simcli.kernels.runtime import Device
+from simcli.kernels.device.runtime import Device
 from simcli.model.tables import Model
 
 PROVED = "generalized"  # solver

@@ -8,11 +8,11 @@ Source: Neumaier (1974), Rundungsfehleranalyse einiger Verfahren zur Summation e
 
 import numpy as np
 
-from simcli.kernels.elementary import select
+from simcli.kernels.algebra.elementary import select
 from simcli.kernels.language import ti
 from simcli.kernels.language.vectors import is_nan
-from simcli.kernels.memory import any_lane, local
-from simcli.kernels.slots import Records
+from simcli.kernels.memory.arena import any_lane, local
+from simcli.kernels.memory.slots import Records
 from simcli.model.measures import Reduction
 
 MAX, MIN, MAX_ABS, RANGE, FINAL, MEAN, STD, RMS, INTEGRAL, FIRST, LAST_OUTSIDE, COUNT, STOP, RECORD = map(int, Reduction)
@@ -72,7 +72,7 @@ def sums_found(dt, span, last, first, total, square) -> dict[int, np.ndarray]:
                 STD: np.where(still, 0.0, np.sqrt(np.maximum(spread, 0)))}  # fmt: skip
 
 
-def keep_largest(m, w, n, x, t, takes, _number):
+def keep_largest(m, w, n, x, t, takes, _starts):
     """`max`: the first of equal values counts (inside kernels).
 
     Writes: m.{value, time}
@@ -80,42 +80,46 @@ def keep_largest(m, w, n, x, t, takes, _number):
     keep(m, w, n, x, t, takes & ~(x <= m.value.load(w, n)))  # than none, too
 
 
-def keep_smallest(m, w, n, x, t, takes, _number):
+def keep_smallest(m, w, n, x, t, takes, _starts):
     """`min`: as `keep_largest`."""
     keep(m, w, n, x, t, takes & ~(x >= m.value.load(w, n)))
 
 
-def keep_farthest(m, w, n, x, t, takes, _number):
+def keep_farthest(m, w, n, x, t, takes, _starts):
     """`max_abs`: as `keep_largest`."""
     size = local(abs(x))
     keep(m, w, n, size, t, takes & ~(size <= m.value.load(w, n)))
 
 
 @ti.func
-def keep(m: ti.template(), w: ti.i32, n: ti.i32, x: ti.template(), t: ti.template(), where: ti.template()):
+def keep(m: ti.template(), w: ti.i32, n: ti.i32, x: ti.template(), t: ti.template(), found: ti.template()):
     """Replace a value and its time; most steps of most runs replace none.
 
     Writes: m.{value, time}
     """
-    if any_lane(where):
-        m.value.store(w, n, select(where, x, m.value.load(w, n)))
-        m.time.store(w, n, select(where, t, m.time.load(w, n)))
+    if any_lane(found):
+        m.value.store(w, n, select(found, x, m.value.load(w, n)))
+        m.time.store(w, n, select(found, t, m.time.load(w, n)))
 
 
-def keep_span(m, w, n, x, t, takes, _number):
-    """`range`, between `base` and `before` (inside kernels).
+@ti.func
+def keep_span(m: ti.template(), w: ti.i32, n: ti.i32, x: ti.template(), t: ti.template(), takes: ti.template(),
+              _starts: ti.template()):
+    """`range`, between `base` and `before`.
 
     Writes: m.{value, time, base, before}
     """
-    low, high = m.base.load(w, n), m.before.load(w, n)
-    falls, rises = local(takes & ~(x >= low)), local(takes & ~(x <= high))  # than none, too
-    low, high = select(falls, x, low), select(rises, x, high)
-    m.base.store(w, n, low)
-    m.before.store(w, n, high)
-    keep(m, w, n, high - low, t, falls | rises)
+    falls = takes & ~(x >= m.base.load(w, n))  # than none, too
+    rises = takes & ~(x <= m.before.load(w, n))
+    if any_lane(falls | rises):
+        low = select(falls, x, m.base.load(w, n))
+        high = select(rises, x, m.before.load(w, n))
+        m.base.store(w, n, low)
+        m.before.store(w, n, high)
+        keep(m, w, n, high - low, t, falls | rises)
 
 
-def keep_last(m, w, n, x, _t, takes, _number):
+def keep_last(m, w, n, x, _t, takes, _starts):
     """`final` (inside kernels).
 
     Writes: m.value
@@ -125,57 +129,61 @@ def keep_last(m, w, n, x, _t, takes, _number):
 
 @ti.func
 def add_value(m: ti.template(), w: ti.i32, n: ti.i32, x: ti.template(), _t: ti.template(), takes: ti.template(),
-              number: ti.i32):
+              starts: ti.template()):
     """`mean`, `integral`.
 
     Writes: m.{base, before, total}
     """
-    note_ends(m, w, n, x, takes, number)
+    note_ends(m, w, n, x, takes, starts)
     m.total.add(w, n, x, takes)
 
 
 @ti.func
 def add_square(m: ti.template(), w: ti.i32, n: ti.i32, x: ti.template(), _t: ti.template(), takes: ti.template(),
-               number: ti.i32):
+               starts: ti.template()):
     """`rms`.
 
     Writes: m.{base, before, square}
     """
-    note_ends(m, w, n, x, takes, number)
+    note_ends(m, w, n, x, takes, starts)
     m.square.add(w, n, x * x, takes)
 
 
 @ti.func
 def add_both(m: ti.template(), w: ti.i32, n: ti.i32, x: ti.template(), _t: ti.template(), takes: ti.template(),
-             number: ti.i32):
+             starts: ti.template()):
     """`std`.
 
     Writes: m.{base, before, total, square}
     """
-    note_ends(m, w, n, x, takes, number)
+    note_ends(m, w, n, x, takes, starts)
     away = x - m.base.load(w, n)
     m.total.add(w, n, away, takes)
     m.square.add(w, n, away * away, takes)
 
 
 @ti.func
-def note_ends(m: ti.template(), w: ti.i32, n: ti.i32, x: ti.template(), takes: ti.template(), number: ti.i32):
+def note_ends(m: ti.template(), w: ti.i32, n: ti.i32, x: ti.template(), takes: ti.template(), starts: ti.template()):
     """The values at the first step, and at the last one so far.
 
     Writes: m.{base, before}
     """
-    if number == m.begin.at(n):
+    if starts:
         m.base.store(w, n, select(takes, x, m.base.load(w, n)))
     m.before.store(w, n, select(takes, x, m.before.load(w, n)))
 
 
-def close_sums(m, w, n):
-    """End the parts of both sums of a row (inside kernels).
+@ti.func
+def close_sums(m: ti.template(), w: ti.i32):
+    """End the parts of all sums.
 
     Writes: m.{total, square}
     """
-    m.total.close(w, n)
-    m.square.close(w, n)
+    for n in range(m.limits.at(SUMS), m.n - m.n_records):
+        if n < m.limits.at(SUMS + 1) or n >= m.limits.at(SUMS + 2):
+            m.total.close(w, n)
+        if n >= m.limits.at(SUMS + 1):
+            m.square.close(w, n)
 
 
 # Rows of these kinds stand together, with what becomes of their numbers; sums come last.

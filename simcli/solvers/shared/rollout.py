@@ -4,7 +4,7 @@ Each block runs all its steps before the next block starts, so its state stays i
 and judges is in its engine (engine.py).
 """
 
-from simcli.kernels.elementary import select
+from simcli.kernels.algebra.elementary import select
 from simcli.kernels.language import ti
 from simcli.kernels.report import unload
 from simcli.solvers.shared.contact_report import SUMMARY, unload_contacts

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from simcli.kernels.device.runtime import Device, compile_thoroughly
+from simcli.kernels.device.self_test import unable
 from simcli.kernels.language import ti
-from simcli.kernels.memory import Arena
-from simcli.kernels.programs import NO_BOUND
-from simcli.kernels.runtime import Device, compile_thoroughly
-from simcli.kernels.self_test import unable
-from simcli.model.constraints import stated_alike
+from simcli.kernels.memory.arena import Arena
+from simcli.kernels.memory.programs import NO_BOUND
+from simcli.model.constraints.build import stated_alike
 from simcli.model.measures import Source
-from simcli.model.phases import representatives
+from simcli.model.phases.stretches import representatives
 from simcli.model.snapshot import Event, FrameBlock, Status
 from simcli.model.tables import Model
 from simcli.solvers.shared.contact_report import SUMMARY, gather, unsolved_events, worst_event, worst_step
@@ -41,7 +41,7 @@ from simcli.solvers.shared.start import lacking, start_events
 CALL_SECONDS = 0.05  # aim of one kernel call: short, because signals and those who watch wait for its end
 BLOCK_BYTES = 16 << 20  # aim of one FrameBlock
 if TYPE_CHECKING:
-    from simcli.model.phases import Phase
+    from simcli.model.phases.stretches import Phase
 
 THOROUGH_WORK = 1e7  # world-steps that make up for the compilation of a kernel for one scene
 MANY_STEPS = 1 << 62  # more than any run has

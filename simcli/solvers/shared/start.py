@@ -1,7 +1,7 @@
 """What was done to begin a run, as the status of its worlds and the events of its first frame."""
 
-from simcli.model.beginning import Beginning
 from simcli.model.closure.begin import move_text
+from simcli.model.phases.beginning import Beginning
 from simcli.model.snapshot import Event, Status
 from simcli.model.tables import Model
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from simcli.kernels.language import ti
-from simcli.kernels.memory import Arena, get_lane, put_lane
+from simcli.kernels.memory.arena import Arena, get_lane, put_lane
 from simcli.model.measures import ANYTHING
 from simcli.model.tables import Model
 from simcli.solvers.shared.contact_report import CONTACTS, ROW

@@ -1,8 +1,8 @@
 """Worlds that end: what each step is watched for. What a solver has besides is in its engine's `judge` and `blame`."""
 
-from simcli.kernels.elementary import select
+from simcli.kernels.algebra.elementary import select
 from simcli.kernels.language import ti
-from simcli.kernels.memory import any_lane
+from simcli.kernels.memory.arena import any_lane
 from simcli.model.snapshot import Status
 
 SPEED_SQUARED = 1  # row of the solver's constants, after H

@@ -9,11 +9,11 @@ Each evaluates the accelerations at some nodes of a step; tree/programs.py has t
 
 import math
 
-from simcli.kernels.coordinate_laws import foresee_again
+from simcli.kernels.chart.retraction import retract
+from simcli.kernels.chart.tree import FREE, store_vector, vector_at
+from simcli.kernels.forces.work import accumulate_work, effort_power
 from simcli.kernels.language import ti
-from simcli.kernels.retraction import retract
-from simcli.kernels.tree import FREE, store_vector, vector_at
-from simcli.kernels.work import accumulate_work, effort_power
+from simcli.kernels.laws.coordinate import foresee_again
 
 STAGES = {"semi_implicit": 1, "rk4": 4, "implicit": 2}  # evaluations per step
 GAMMA = 1.0 - math.sqrt(0.5)  # makes the two-stage method below L-stable

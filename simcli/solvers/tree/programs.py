@@ -14,7 +14,7 @@ one of first order, where a law stops a coordinate in it (repeat.py).
 Sources and formulas: integrators.py, rows/memory.py, impulses/memory.py, each with its deviations.
 """
 
-from simcli.kernels.programs import only, only_blocks, repeat, set_registers
+from simcli.kernels.memory.programs import only, only_blocks, repeat, set_registers
 from simcli.solvers.impulses.memory import finish_impulses, look_ahead, look_back, move_by_impulses
 from simcli.solvers.impulses.stages import correcting, solving
 from simcli.solvers.rows.corrections import ask_for_correction, correct

@@ -13,12 +13,12 @@ What differs between integrators is another stage (integrators.py, repeat.py, im
 The lists are in tree/programs.py.
 """
 
-from simcli.kernels.dynamics import accelerate, eliminate
-from simcli.kernels.efforts import efforts
-from simcli.kernels.external_forces import load_links
+from simcli.kernels.chart.dynamics import accelerate, eliminate
+from simcli.kernels.chart.tree import place_all
+from simcli.kernels.forces.efforts import efforts
+from simcli.kernels.forces.external import load_links
+from simcli.kernels.forces.work import accumulate_work, effort_power
 from simcli.kernels.language import ti
-from simcli.kernels.tree import place_all
-from simcli.kernels.work import accumulate_work, effort_power
 from simcli.solvers.impulses.memory import move_by_impulses, needs_end
 from simcli.solvers.rows.report import report_constrained_reactions, report_reactions
 from simcli.solvers.shared.clock import follow_signals, time_of

@@ -11,7 +11,7 @@ from simcli.spec.forces.spring import SpringForce
 from simcli.spec.forces.torque import TorqueForce
 from simcli.spec.forces.torsion import TorsionForce
 from simcli.spec.forces.wrench import WrenchForce
-from simcli.spec.quantities import ByType
+from simcli.spec.values.quantities import ByType
 
 FORCES: tuple[type[Force], ...] = (SpringForce, WrenchForce, TorqueForce, TorsionForce, BushingForce)
 WITH_AXES = frozenset(get_args(force.model_fields["type"].annotation)[0] for force in FORCES if "axes" in force.model_fields)

@@ -4,7 +4,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import BeforeValidator, WithJsonSchema, model_validator
 
-from simcli.spec.quantities import Part, Point, Text, one_of, one_or_list_json, quantity, refuse, say
+from simcli.spec.values.quantities import Part, Point, Text, one_of, one_or_list_json, quantity, refuse, say
 
 SOLVERS = frozenset(("generalized", "maximal", "natural", "affine"))
 

@@ -5,8 +5,8 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, WithJsonSchema, model_validator
 
 from simcli.spec.forces.base import SOLVERS, EndSpec, Force
-from simcli.spec.quantities import REQUIRED, fixed_list, one_or_list_json, quantity, refuse, say, vector
-from simcli.spec.schema_pose import PoseSpec
+from simcli.spec.schema.pose import PoseSpec
+from simcli.spec.values.quantities import REQUIRED, fixed_list, one_or_list_json, quantity, refuse, say, vector
 
 
 def _thrice(value: object) -> object:

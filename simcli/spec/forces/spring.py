@@ -3,7 +3,7 @@
 from typing import Literal
 
 from simcli.spec.forces.base import EndSpec, Force
-from simcli.spec.quantities import REQUIRED, Truth, quantity, say
+from simcli.spec.values.quantities import REQUIRED, Truth, quantity, say
 
 
 class SpringForce(Force):

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, WithJsonSchema
 
 from simcli.spec.forces.base import Force, listed
-from simcli.spec.quantities import REQUIRED, Text, drivable, one_or_list_json, say
+from simcli.spec.values.quantities import REQUIRED, Text, drivable, one_or_list_json, say
 
 
 class TorqueForce(Force):

@@ -3,7 +3,7 @@
 from typing import Literal
 
 from simcli.spec.forces.base import Force, one_or_list
-from simcli.spec.quantities import REQUIRED, Text, say
+from simcli.spec.values.quantities import REQUIRED, Text, say
 
 
 class TorsionForce(Force):

@@ -3,7 +3,7 @@
 from typing import Literal
 
 from simcli.spec.forces.base import Force
-from simcli.spec.quantities import REQUIRED, Point, Text, drivable_vector, say
+from simcli.spec.values.quantities import REQUIRED, Point, Text, drivable_vector, say
 
 
 class WrenchForce(Force):

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from simcli.spec.loader import MARKED_ENCODINGS, MAX_BYTES, split_lines
-from simcli.spec.units import UnitError, parse_unit
+from simcli.spec.document.loader import MARKED_ENCODINGS, MAX_BYTES, split_lines
+from simcli.spec.values.units import UnitError, parse_unit
 
 if TYPE_CHECKING:
-    from simcli.spec.held_files import HeldPath
+    from simcli.spec.document.held_files import HeldPath
 
 ANY = ""  # separator of `cells`: a comma, a semicolon, a tab or blanks
 SEPARATORS = (",", ";", "\t")

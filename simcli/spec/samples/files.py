@@ -8,13 +8,13 @@ values alone are kept, as a table of one column.
 import os
 from pathlib import Path
 
-from simcli.spec.document import Document, checked_file, present_file
-from simcli.spec.faults import Faults
-from simcli.spec.held_files import HeldPath
-from simcli.spec.nodes import Mark
-from simcli.spec.overrides import VARY, VARY_TABLE
+from simcli.spec.document.held_files import HeldPath
+from simcli.spec.document.nodes import Mark
+from simcli.spec.document.overrides import VARY, VARY_TABLE
+from simcli.spec.document.scene_file import Document, checked_file, present_file
+from simcli.spec.faults.fault_list import Faults
 from simcli.spec.samples.csv_text import CsvError
-from simcli.spec.scopes import place
+from simcli.spec.values.scopes import place
 
 TYPED = (VARY, VARY_TABLE)
 

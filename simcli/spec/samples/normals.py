@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from statistics import NormalDist
 
-    from simcli.spec.schema_batch import VarySpec
+    from simcli.spec.schema.batch import VarySpec
 
 SMALLEST = 2.0**-54  # half a step of a 53-bit fraction, keeps the inverse normal finite
 SEMIDEFINITE = 1e-12  # a pivot above minus this is a zero that was rounded

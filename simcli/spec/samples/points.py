@@ -5,7 +5,7 @@ A draw is a function of (seed, path, draw) and of what the scene declares of the
 
 import numpy as np
 
-from simcli.spec import sobol
+from simcli.spec.batches import sobol
 
 MASK = 2**64 - 1
 

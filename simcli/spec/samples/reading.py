@@ -4,19 +4,19 @@ import hashlib
 from collections.abc import Mapping
 
 from simcli.errors import SimcliError, UsageError, Where
-from simcli.spec.checker import Checker
-from simcli.spec.document import Document
-from simcli.spec.lookup import value_at
-from simcli.spec.nodes import Mark, Table, find, locate, parse_path
-from simcli.spec.paths import exists
+from simcli.spec.checks.checker import Checker
+from simcli.spec.document.lookup import value_at
+from simcli.spec.document.nodes import Mark, Table, find, locate, parse_path
+from simcli.spec.document.paths import exists
+from simcli.spec.document.scene_file import Document
 from simcli.spec.samples.columns import Column
 from simcli.spec.samples.csv_text import CsvError, read_bytes
 from simcli.spec.samples.files import earlier_text, kept_name, path_of, shown_name
 from simcli.spec.samples.sheets import MAX_FAULTS, sheet_of
 from simcli.spec.samples.table import UnknownColumnError, read_columns
-from simcli.spec.schema import SceneSpec
-from simcli.spec.schema_batch import TableSpec, VarySpec
-from simcli.spec.scopes import place
+from simcli.spec.schema.batch import TableSpec, VarySpec
+from simcli.spec.schema.scene import SceneSpec
+from simcli.spec.values.scopes import place
 
 TABLE = ("batch", "table")
 

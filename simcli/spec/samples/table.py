@@ -3,12 +3,12 @@
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from simcli.spec.faults import did_you_mean, nearest
-from simcli.spec.nodes import format_path, parse_path
+from simcli.spec.document.nodes import format_path, parse_path
+from simcli.spec.faults.fault_list import did_you_mean, nearest
 from simcli.spec.samples.columns import Column, Columns
 from simcli.spec.samples.csv_text import CsvError, cells
 from simcli.spec.samples.sheets import Header, Sheet, header_of
-from simcli.spec.units import UnitError, parse_unit
+from simcli.spec.values.units import UnitError, parse_unit
 
 SEED = "seed"
 # Columns that simcli writes beside those of paths: numbers of worlds, and what a run came to.

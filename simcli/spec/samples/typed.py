@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 
-from simcli.spec.faults import Faults
-from simcli.spec.nodes import Mark, plain
-from simcli.spec.overrides import VARY, VARY_TABLE, Override, spread
+from simcli.spec.document.nodes import Mark, plain
+from simcli.spec.document.overrides import VARY, VARY_TABLE, Override, spread
+from simcli.spec.faults.fault_list import Faults
 from simcli.spec.resolved import flow_text
 
 

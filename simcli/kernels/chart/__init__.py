@@ -1,0 +1,14 @@
+"""The tree chart: joint coordinates to poses and twists of links, and back.
+
+In: coordinates, velocities, forces on links. Out: poses, twists, accelerations, joint coordinates. Never here: laws, rows.
+
+    tree                     the tree chart: joint coordinates to poses and twists of links
+    points                   points of links in the world, and forces that act there
+    retraction               the retraction of joint coordinates: the move along rates that keeps rotations what they are
+    dynamics                 articulated-body algorithm, recursive Newton-Euler, composite inertias
+    gyroscope                the gyroscopic torque of a free body at the end of a step
+    projection               poses and twists of bodies to joint coordinates
+    projected_accelerations  accelerations of bodies to those of joint coordinates
+    loops                    coordinates of joints that close loops: projected from the bodies
+    contacts                 contacts against the tree chart: what they see of each velocity
+"""

@@ -1,0 +1,322 @@
+"""Contacts against the tree chart: what they see of each velocity, and their gaps at other poses.
+
+Which links touch differs between the worlds of a pack, so that this goes lane by lane on scalars.
+"""
+
+from simcli.kernels.algebra.values import Vec3
+from simcli.kernels.chart.tree import point_velocity
+from simcli.kernels.collision.lanes import across as perpendicular
+from simcli.kernels.collision.lanes import one, put, unit_or, vector, whole_of
+from simcli.kernels.collision.tables import NO_GRAIN, PLANE, TERRAIN
+from simcli.kernels.complementarity.large import SEEN, SIZE, see_body
+from simcli.kernels.language import ti
+from simcli.kernels.memory.arena import get_lane
+
+UPRIGHT = 1e-6  # [1], less of a grain in the tangent plane has no direction
+
+
+@ti.func
+def contacts_of(k: ti.template(), w: ti.i32, lane: ti.i32):
+    """Number of contacts in one world."""
+    return ti.cast(get_lane(k.contacts.count.part(w, 0, 0), lane), ti.i32)
+
+
+@ti.func
+def state_contacts(k: ti.template(), t: ti.template(), s: ti.template(), p: ti.template(), first_spin: ti.template(),
+                   w: ti.i32):
+    """Which contacts are on, their tangents, and what they see of each velocity: normal, and two tangents.
+
+        J v = (n, t_1, t_2) . (v_B - v_A), the velocity of each body where it is pushed (`pushed_points`)
+
+    Friction mu_1 along a grain and mu_2 across it, within an ellipse, is that within a circle for tangents that are
+    shorter by mu_i / mu, with mu the larger one: so are t_1 and t_2.
+
+    Args:
+        k: Collider, after `detect`.
+        p: Problem.
+        first_spin: its row (n, t_1, t_2) . (w_B - w_A) of the first contact, three for each; -1 if there are none.
+
+    Reads:  k, s.{S, R, o, origin}
+    Writes: p.contacts.{on, jacobian}, p.rows.jacobian of spins, or p.large; k.contacts.{along, across}
+    """
+    clear_contacts(k, p, first_spin, w)
+    for lane in range(k.lanes):
+        for c in range(contacts_of(k, w, lane)):
+            state_contact(k, t, s, p, first_spin, w, lane, c)
+
+
+@ti.func
+def clear_contacts(k: ti.template(), p: ti.template(), first_spin: ti.template(), w: ti.i32):
+    """Contacts are off, and those that some world has see nothing.
+
+    Writes: p.contacts.{on, jacobian}, p.rows.jacobian of spins
+    """
+    zero = p.arena.zero()
+    most = 0
+    for lane in range(k.lanes):
+        most = ti.max(most, contacts_of(k, w, lane))
+    for c in range(k.contacts.capacity):
+        p.contacts.on.store(w, c, zero)
+    if ti.static(not p.is_large):
+        for c in range(most):
+            for a in range(p.n):
+                p.contacts.jacobian.store(w, c * p.n + a, Vec3(zero, zero, zero))
+                if ti.static(first_spin >= 0):
+                    for m in ti.static(range(3)):
+                        p.rows.jacobian.store(w, (first_spin + 3 * c + m) * p.n + a, zero)
+
+
+@ti.func
+def state_contact(k: ti.template(), t: ti.template(), s: ti.template(), p: ti.template(), first_spin: ti.template(),
+                  w: ti.i32, lane: ti.i32, c: ti.i32):
+    """Turn on contact c of one world: its tangents, and what it sees.
+
+    Reads:  k, s.{S, R, o, origin}
+    Writes: as `state_contacts`
+    """
+    put(p.contacts.on, w, lane, c, 1.0)
+    combination = whole_of(k.contacts.combination, w, lane, c)
+    n = one(k.contacts.normal, w, lane, c)
+    along = tangent_of(k, s, w, lane, combination, n)
+    frame = (n, along, n.cross(along))
+    axes = cone_axes(k, frame, w, lane, combination)
+    put(k.contacts.along, w, lane, c, axes[1])
+    put(k.contacts.across, w, lane, c, axes[2])
+    point_a, point_b = pushed_points(k, t, s, w, lane, c)
+    a = k.link.at(whole_of(k.contacts.shape_a, w, lane, c))
+    b = k.link.at(whole_of(k.contacts.shape_b, w, lane, c))
+    if ti.static(p.is_large):
+        see_link(t, s, p, first_spin, w, c, 0, a, point_a, axes, frame, -1.0)
+        see_link(t, s, p, first_spin, w, c, 1, b, point_b, axes, frame, 1.0)
+    else:
+        pull_link(t, s, p, first_spin, w, lane, c, a, point_a, axes, frame, -1.0)
+        pull_link(t, s, p, first_spin, w, lane, c, b, point_b, axes, frame, 1.0)
+
+
+def cone_axes(k, frame, w, lane, combination):
+    """Axes along which a contact is stated: those of its frame, shorter where there is less friction."""
+    if not k.has_grain:
+        return frame
+    along, across = (one(share, w, lane, combination) for share in (k.share_along, k.share_across))
+    return frame[0], frame[1] * along, frame[2] * across
+
+
+@ti.func
+def tangent_of(k: ti.template(), s: ti.template(), w: ti.i32, lane: ti.i32, combination: ti.i32, n: ti.template()):
+    """A unit tangent: along the grain of the shapes, if it has one."""
+    found = perpendicular(n)
+    if ti.static(k.has_grain):
+        link = k.grain_link.at(combination)
+        if link != NO_GRAIN:
+            grain = one(k.grain, w, lane, combination)
+            if link >= 0:
+                grain = one(s.R, w, lane, link) * grain
+            along = grain - n * n.dot(grain)
+            if along.dot(along) > UPRIGHT * UPRIGHT:
+                found = unit_or(along, found)
+    return found
+
+
+@ti.func
+def pull_link(t: ti.template(), s: ti.template(), p: ti.template(), first_spin: ti.template(), w: ti.i32,
+              lane: ti.i32, c: ti.i32, link: ti.i32, point: ti.template(), axes: ti.template(), frame: ti.template(),
+              sign: ti.template()):
+    """Add to contact c what it sees of the velocities that carry a link; nothing for the world, -1.
+
+    Args:
+        axes: what it sees velocities along.  frame: what spins see turning about.
+
+    Writes: p.contacts.jacobian, p.rows.jacobian of spins
+    """
+    x = point * 1.0
+    if link >= 0:
+        x = point - one(s.origin, w, lane, t.root.at(link))
+    i = link
+    while i >= 0:
+        first = t.link_qd.at(i)
+        for d in range(first, first + t.link_n_qd.at(i)):
+            u = p.n_given - 1 - t.unknown.at(d)  # tips first
+            if u < p.n_given:
+                motion = one(s.S, w, lane, d)
+                add_seen(p.contacts.jacobian, w, lane, c * p.n + u, axes, point_velocity(motion, x), sign)
+                if ti.static(first_spin >= 0):
+                    for m in ti.static(range(3)):
+                        at = (first_spin + 3 * c + m) * p.n + u
+                        seen = frame[m].dot(motion.angular) * sign
+                        put(p.rows.jacobian, w, lane, at, one(p.rows.jacobian, w, lane, at) + seen)
+        i = t.parent.at(i)
+
+
+@ti.func
+def see_link(t: ti.template(), s: ti.template(), p: ti.template(), first_spin: ti.template(), w: ti.i32, c: ti.i32,
+             side: ti.i32, link: ti.i32, point: ti.template(), axes: ti.template(), frame: ti.template(),
+             sign: ti.template()):
+    """What contact c of a large world sees of a link, whose velocities are those of no other.
+
+    Writes: p.large.{body, seen, spin}
+    """
+    first = -1
+    if link >= 0:
+        first = p.n_given - 1 - t.unknown.at(t.link_qd.at(link))  # its last one, for tips come first
+    see_body(p, w, c, side, first)
+    if link >= 0:
+        x = point - s.origin.load(w, t.root.at(link))
+        for d in range(t.link_qd.at(link), t.link_qd.at(link) + t.link_n_qd.at(link)):
+            u = p.n_given - 1 - t.unknown.at(d)
+            motion = s.S.load(w, d)
+            at = SEEN * c + SIZE * side + u % SIZE
+            v = point_velocity(motion, x)
+            p.large.seen.store(w, at, Vec3(*seen_along(axes, v, sign)))
+            if ti.static(first_spin >= 0):
+                for m in ti.static(range(3)):
+                    at = (3 * c + m) * SEEN + SIZE * side + u % SIZE
+                    p.large.spin.store(w, at, frame[m].dot(motion.angular) * sign)
+
+
+def seen_along(axes, v: Vec3, sign) -> list:
+    """Components of a velocity, on B positive."""
+    return [axis.dot(v) * sign for axis in axes]
+
+
+def add_seen(jacobian, w, lane, at, axes, v: Vec3, sign):
+    """Add the components of a velocity to an entry."""
+    put(jacobian, w, lane, at, one(jacobian, w, lane, at) + Vec3(*(axis.dot(v) for axis in axes)) * sign)
+
+
+@ti.func
+def core_place(t: ti.template(), s: ti.template(), w: ti.i32, lane: ti.i32, link: ti.i32, core: ti.template()):
+    """[m], where a point of a link, or of the world, is."""
+    x = core * 1.0
+    if link >= 0:
+        x = one(s.origin, w, lane, t.root.at(link)) + one(s.o, w, lane, link) + one(s.R, w, lane, link) * core
+    return x
+
+
+@ti.func
+def surface_points(k: ti.template(), t: ti.template(), s: ti.template(), w: ti.i32, lane: ti.i32, c: ti.i32):
+    """[m], where contact c has the surfaces of A and of B at the present poses: core point + radius along the normal."""
+    n = one(k.contacts.normal, w, lane, c)
+    x_a = core_place(t, s, w, lane, k.link.at(whole_of(k.contacts.shape_a, w, lane, c)), one(k.contacts.core_a, w, lane, c))
+    x_b = core_place(t, s, w, lane, k.link.at(whole_of(k.contacts.shape_b, w, lane, c)), one(k.contacts.core_b, w, lane, c))
+    return x_a + n * one(k.contacts.radius_a, w, lane, c), x_b - n * one(k.contacts.radius_b, w, lane, c)
+
+
+@ti.func
+def pushed_points(k: ti.template(), t: ti.template(), s: ti.template(), w: ti.i32, lane: ti.i32, c: ti.i32):
+    """[m], where contact c pushes A and B: each at its own surface point; in an overlap both in its middle.
+
+    Surface points across an open gap meet when the bodies touch. A point that both share, in the middle of the gap, would be
+    off each of them by half the gap, and would turn the friction of an impact into too much spin. In an overlap, which may
+    last, one point keeps the angular momentum of two bodies.
+    """
+    n = one(k.contacts.normal, w, lane, c)
+    point_a, point_b = surface_points(k, t, s, w, lane, c)
+    overlap = ti.min(n.dot(point_b - point_a), 0.0)
+    return point_a + n * (0.5 * overlap), point_b - n * (0.5 * overlap)
+
+
+@ti.func
+def place_of_contact(k: ti.template(), t: ti.template(), s: ti.template(), w: ti.i32, lane: ti.i32, c: ti.i32):
+    """[m], the middle of the gap of contact c at the present poses.
+
+    What slides along a plane or a face takes the contact with it, while the point of the face stays behind. Of two rounded
+    surfaces the larger radius leaves more of the way to the other one, in the ratio of the radii; two features of
+    polyhedra share it.
+
+    Reads:  k, s.{R, o, origin}
+    """
+    n = one(k.contacts.normal, w, lane, c)
+    point_a, point_b = surface_points(k, t, s, w, lane, c)
+    r_a = one(k.contacts.radius_a, w, lane, c)
+    r_b = one(k.contacts.radius_b, w, lane, c)
+    kind = k.kind.at(whole_of(k.contacts.shape_a, w, lane, c))
+    share = 0.5 + 0.0 * r_a  # of the way of B
+    if kind == PLANE or kind == TERRAIN:
+        share = 1.0 + 0.0 * r_a
+    elif r_a + r_b > 0.0:
+        share = r_a / (r_a + r_b)
+        if r_a == 0.0:
+            share = 1.0 + 0.0 * r_a
+        elif r_b == 0.0:
+            share = 0.0 * r_a
+    apart = point_b - point_a
+    gap = n.dot(apart)
+    return point_a + n * (0.5 * gap) + (apart - n * gap) * share
+
+
+@ti.func
+def find_gaps(k: ti.template(), t: ti.template(), s: ti.template(), w: ti.i32):
+    """Gaps of the contacts at the present poses, along their normals.
+
+    Reads:  k, s.{R, o, origin}
+    Writes: k.contacts.reach
+    """
+    for lane in range(k.lanes):
+        for c in range(contacts_of(k, w, lane)):
+            point_a, point_b = surface_points(k, t, s, w, lane, c)
+            put(k.contacts.reach, w, lane, c, one(k.contacts.normal, w, lane, c).dot(point_b - point_a))
+
+
+@ti.func
+def push_links(k: ti.template(), t: ti.template(), s: ti.template(), impulse: ti.template(), f: ti.template(), w: ti.i32,
+               scale: ti.template()):
+    """Add the forces of contacts to those on links, about each tree's O.
+
+    Args:
+        impulse: (C, Vec3) [N s], normal and tangents.  f: (links) Force.
+        scale: [1/s], of impulses to forces.
+
+    Reads:  k, s.{R, o, origin}
+    Writes: f
+    """
+    for lane in range(k.lanes):
+        for c in range(contacts_of(k, w, lane)):
+            force = force_of_contact(k, impulse, w, lane, c) * get_lane(scale, lane)
+            point_a, point_b = pushed_points(k, t, s, w, lane, c)
+            push_link(t, s, f, w, lane, k.link.at(whole_of(k.contacts.shape_a, w, lane, c)), point_a, -force)
+            push_link(t, s, f, w, lane, k.link.at(whole_of(k.contacts.shape_b, w, lane, c)), point_b, force)
+
+
+@ti.func
+def push_link(t: ti.template(), s: ti.template(), f: ti.template(), w: ti.i32, lane: ti.i32, link: ti.i32,
+              point: ti.template(), force: ti.template()):
+    """Add a force at a point to that on a link.
+
+    Writes: f
+    """
+    if link >= 0:
+        x = point - one(s.origin, w, lane, t.root.at(link))
+        total = one(f, w, lane, link)
+        put(f, w, lane, link, type_of_force(total, force, x.cross(force)))
+
+
+def type_of_force(total, force: Vec3, moment: Vec3):
+    """A force with more of it."""
+    return total + type(total).of(force, moment)
+
+
+@ti.func
+def force_of_contact(k: ti.template(), impulse: ti.template(), w: ti.i32, lane: ti.i32, c: ti.i32):
+    """An impulse, given along the normal and the tangents of contact c, in the world: on B."""
+    n = one(k.contacts.normal, w, lane, c)
+    x = one(impulse, w, lane, c)
+    along = one(k.contacts.along, w, lane, c)
+    return n * x.parts[0] + along * x.parts[1] + one(k.contacts.across, w, lane, c) * x.parts[2] + vector()
+
+
+@ti.func
+def impulse_of_contact(k: ti.template(), force: ti.template(), w: ti.i32, lane: ti.i32, c: ti.i32):
+    """What `force_of_contact` makes a force of; never one that pulls, and no tangent part where friction has none."""
+    x = vector(ti.max(one(k.contacts.normal, w, lane, c).dot(force), 0.0), 0.0, 0.0)
+    along, across = one(k.contacts.along, w, lane, c), one(k.contacts.across, w, lane, c)
+    square_1, square_2 = along.dot(along), across.dot(across)
+    return Vec3(x.parts[0], share(along.dot(force), square_1), share(across.dot(force), square_2))
+
+
+@ti.func
+def share(part: ti.template(), whole: ti.template()):
+    """Part / whole, 0 if there is no whole."""
+    found = 0.0 * part
+    if whole > 0.0:
+        found = part / whole
+    return found

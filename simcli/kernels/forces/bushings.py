@@ -1,0 +1,151 @@
+"""Bushings: springs and dampers of six axes between two frames; and cables, which are bushings of joints.
+
+    d = F_a^T (p_b - p_a),   phi = log(F_a^T F_b)
+
+    E = d.K d / 2 + phi.L phi / 2 - f.d - m.phi
+    f_b = F_a (f - K d - C d'),   couple on B = -F_a (J^-T (L phi - m) + D w)
+
+p_a, p_b: the ends; F_a: the axes, fixed in A; F_b: fixed in B. At rest p_b = p_a and F_b = F_a. K, L, C, D: stiffnesses and
+dampings along and about the axes; f, m: preloads on B; w: angular velocity of B against A in these axes; J: see
+`rotation_log`. The force on B and that on A act at one point, so that action equals reaction, moment included: at p_b, where
+the force is the gradient of E. That of a cable, whose K is one number and whose force is along the line of its anchors, acts
+half way between them, where damping sees both ends alike. d' is the velocity of that point of B against that of A, so that
+dampers do not see a rotation of both bodies together. A turn is at most half a one: beyond, phi is the shorter way.
+
+Source: the cable of the Newton engine's articulations (stretch, bend and twist, the tangent as third axis); the energy is
+that of a linear spring on d and phi. Deviation: bend and twist have their own stiffness, along axes of the parent's anchor.
+"""
+
+
+from simcli.kernels.algebra.rotation_log import pulled_back, rotation_log
+from simcli.kernels.algebra.values import Force, Mat3, Vec3
+from simcli.kernels.chart.points import add_force, world_point
+from simcli.kernels.chart.tree import point_velocity, upright
+from simcli.kernels.language import ti
+from simcli.kernels.memory.tables import Tables
+from simcli.kernels.report import put
+from simcli.model.forces.bushing_rows import bushing_rows
+from simcli.model.tables import Model
+
+
+class Bushings:
+    """Device columns of cables and bushings.
+
+    Attributes:
+        n_cables: they come first.  joint: index of the joint of each.
+        link_a, link_b: links that carry both ends, -1 for the world.
+        point_a, point_b: ends in the axes of those links, of which the first is where the second one rests.
+        frame_a, frame_b: F_a and F_b in the axes of those links.
+        stiffness, damping, angular_stiffness, angular_damping, preload, angular_preload: K, C, L, D, f, m.
+        place: where the force acts on the way from p_a to p_b.
+        wrench: force [N] and torque [N m] on B at its end, world: of the last `load_bushings`.
+    """
+
+    _data_oriented = True
+
+    def __init__(self, model: Model, tables: Tables):
+        arena, self.n_cables = tables.arena, len(model.cables.name)
+        self.n = self.n_cables + len(model.bushings.name)
+        items = arena.records(self.n)
+        self.wrench = items.slot(Force)
+        if not self.n:  # nothing reads the columns then, and every event lays them out again
+            return
+        rows = bushing_rows(model)
+        self.joint = arena.ints(model.cables.joint)
+        self.link_a, self.link_b = items.ints(rows.link_a), items.ints(rows.link_b)
+        self.place = items.column(rows.place)
+        for name in ("point_a", "point_b", "stiffness", "damping", "angular_stiffness", "angular_damping", "preload",
+                     "angular_preload"):  # fmt: skip
+            setattr(self, name, items.column(getattr(rows, name), Vec3))
+        self.frame_a, self.frame_b = items.column(rows.frame_a, Mat3), items.column(rows.frame_b, Mat3)
+
+
+@ti.func
+def turning_of(t: ti.template(), s: ti.template(), w: ti.i32, link: ti.i32, frame: ti.template()):
+    """Axes of an end in the world, and the angular velocity of its link; the world's do not move.
+
+    Reads: s.{R, v}
+    """
+    zero = t.arena.zero()
+    R = upright(zero) * frame
+    spin = Vec3(zero, zero, zero)
+    if link >= 0:
+        R = s.R.load(w, link) * frame
+        spin = s.v.load(w, link).angular
+    return R, spin
+
+
+def times(a, b):
+    """Products of the components of two vectors."""
+    return Vec3(*(x * y for x, y in zip(a.parts, b.parts, strict=True)))
+
+
+@ti.func
+def bushing_law(t: ti.template(), u: ti.template(), s: ti.template(), w: ti.i32, k: ti.i32):
+    """Force and couple of bushing k on B, world, at the point where they act; that point about the Os of A and B, and from
+    the end on B; energy [J] and dissipated power [W].
+
+    Reads: u columns, s.{R, o, v, origin}
+    """
+    zero = t.arena.zero()
+    none = Vec3(zero, zero, zero)
+    link_a = u.link_a.at(k)
+    link_b = u.link_b.at(k)
+    x_a, p_a, _v_a = world_point(t, s, w, link_a, u.point_a.load(w, k))
+    x_b, p_b, _v_b = world_point(t, s, w, link_b, u.point_b.load(w, k))
+    gap = p_b - p_a
+    place = zero + u.place.load(w, k)
+    act_a = x_a + gap * place
+    act_b = x_b - gap * (1.0 - place)
+    rate = Vec3(zero, zero, zero)
+    if link_b >= 0:
+        rate = rate + point_velocity(s.v.load(w, link_b), act_b)
+    if link_a >= 0:
+        rate = rate - point_velocity(s.v.load(w, link_a), act_a)
+    F_a, spin_a = turning_of(t, s, w, link_a, u.frame_a.load(w, k))
+    F_b, spin_b = turning_of(t, s, w, link_b, u.frame_b.load(w, k))
+    d = F_a.transposed_times(gap)
+    d_rate = F_a.transposed_times(rate)
+    phi, factor = rotation_log(F_a.T * F_b)
+    turn_rate = F_a.transposed_times(spin_b - spin_a)
+    preload = none + u.preload.load(w, k)
+    couple_preload = none + u.angular_preload.load(w, k)
+    pull = times(d, u.stiffness.load(w, k))
+    drag = times(d_rate, u.damping.load(w, k))
+    turn_pull = times(phi, u.angular_stiffness.load(w, k))
+    turn_drag = times(turn_rate, u.angular_damping.load(w, k))
+    force = F_a * (preload - pull - drag)
+    couple = -(F_a * (pulled_back(phi, factor, turn_pull - couple_preload) + turn_drag))
+    energy = (d.dot(pull) + phi.dot(turn_pull)) * 0.5 - d.dot(preload) - phi.dot(couple_preload)
+    power = d_rate.dot(drag) + turn_rate.dot(turn_drag)
+    return force, couple, act_a, act_b, gap * (place - 1.0), energy, power
+
+
+@ti.func
+def load_bushings(t: ti.template(), u: ti.template(), s: ti.template(), w: ti.i32):
+    """Add the forces of all bushings to their links; the dissipated power [W], and what is stored [J].
+
+    Reads:  u columns, s.{R, o, v, origin}
+    Writes: adds to s.external; u.wrench
+    """
+    dissipated = t.arena.zero()
+    stored = t.arena.zero()
+    for k in range(u.n):
+        force, couple, act_a, act_b, arm, energy, power = bushing_law(t, u, s, w, k)
+        add_force(s, w, u.link_a.at(k), act_a, -force, -couple)
+        add_force(s, w, u.link_b.at(k), act_b, force, couple)
+        u.wrench.store(w, k, Force.of(force, couple + arm.cross(force)))
+        dissipated = dissipated + power
+        stored = stored + energy
+    return dissipated, stored
+
+
+@ti.func
+def report_cables(u: ti.template(), rows: ti.template(), w: ti.i32):
+    """Reactions of cables where they were loaded last.
+
+    Reads:  u.wrench
+    Writes: rows.joint_wrench
+    """
+    for k in range(u.n_cables):
+        put(rows.joint_wrench, w, 6 * u.joint.at(k), u.wrench.load(w, k))

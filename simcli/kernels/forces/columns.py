@@ -1,0 +1,146 @@
+"""Columns of forces: joint efforts (applied, damping, drives), springs between points, cables, wrenches on bodies.
+
+efforts.py and external.py have what acts, work.py what it does.
+"""
+
+import numpy as np
+
+from simcli.kernels.algebra.values import Vec3
+from simcli.kernels.forces.bushings import Bushings
+from simcli.kernels.forces.signals import driven_columns
+from simcli.kernels.memory.arena import Arena
+from simcli.kernels.memory.tables import Tables
+from simcli.model.joints.drives import reads
+from simcli.model.joints.lawful import limit_damping
+from simcli.model.table_base import kept
+from simcli.model.tables import DriveMode, JointKind, Model
+from simcli.model.tree.link_frames import body_rotations, link_points
+
+
+class Forces:
+    """Device columns of drives, springs, cables and wrenches.
+
+    Attributes:
+        ball_stiffness: of the geodesic spring of a ball joint's drive; its target is a rotation vector.
+        stiffness, rate_gain, target, target_rate, driving, constant: a drive's law per dof,
+            effort = constant + driving + stiffness (target - q) + rate_gain (target_rate - qd) - damping qd.
+        torsion, torsion_rest, torsion_energy: stiffness, rest and constant energy of torsion springs per dof.
+        soft_lower, soft_upper, soft_stiffness, soft_damping: soft limits per dof; while one acts, the drive rests.
+        armature: [kg, kg m^2], per dof.
+        by_law: per dof, 1 where a law (laws/bounded.py) gives the drive's effort instead.
+        work: [J] done since the start: dissipated, input.  power: [W] now.  power_start: [W] at the start.
+        stored: [J] in springs, cables and bushings, where they were loaded last.
+    """
+
+    _data_oriented = True
+
+    def __init__(self, model: Model, tables: Tables, arena: Arena, by_law: np.ndarray | None = None):
+        driven = self.driven = driven_columns(model)
+        used = {name: name in driven for name in laws_of(model)}
+        used |= dict.fromkeys(set().union(*map(acting, tables.phases)), True)
+        self.has_drives = used["stiffness"] or used["rate_gain"] or used["ball_stiffness"]
+        self.has_damping = bool(tables.ever(lambda m: m.dofs.damping != 0).any())
+        self.has_soft_limits = used["soft_stiffness"]
+        self.has_torsion = used["torsion"] or used["torsion_energy"]
+        sprung = self.has_drives or self.has_damping or self.has_soft_limits or self.has_torsion
+        self.has_efforts = sprung or used["constant"] or used["driving"]
+        self.armature, self.has_armature = tables.armature, bool(tables.ever(lambda m: m.dofs.armature != 0).any())
+        self.has_diagonal = sprung or self.has_armature
+        self.has_ball_drives = used["ball_stiffness"]
+        self.some_by_law = by_law is not None and bool(np.any(by_law))
+        self.by_law = tables.dofs.ints(np.zeros(model.n_qd) if by_law is None else by_law)
+        for name, values in laws_of(model).items():
+            setattr(self, name, tables.dofs.column(values, driven=name in driven))
+        self.damping = tables.damping
+        self.n_springs, self.n_wrenches = len(model.springs.name), len(model.wrenches.name)
+        self.bushings = Bushings(model, tables)
+        self.has_external = self.n_springs + self.n_wrenches + self.bushings.n > 0
+        self.has_elastic = self.n_springs + self.bushings.n > 0 or self.has_soft_limits or self.has_torsion
+        self.has_work = self.has_efforts or self.has_external
+        self.work, self.power, self.power_start = arena.records(2).slots(3)
+        self.stored = arena.single.slot()
+        self.springs_by_rows = False  # True: rows of the constrained system carry their tension
+        self.add_springs(model, tables)
+        self.add_wrenches(model, tables)
+
+    def add_springs(self, model: Model, tables: Tables):
+        """Columns of springs; a point in the world keeps its coordinates, a point of a body becomes one of its link."""
+        springs, items = model.springs, tables.arena.records(len(model.springs.name))
+        self.spring_link = tables.arena.ints(np.where(springs.body >= 0, model.links.tip[springs.body], -1))
+        points = link_points(model, springs.body.reshape(-1), springs.point.reshape(len(springs.point), -1, 3))
+        self.spring_point = tables.column(points, Vec3)
+        self.spring_stiffness, self.spring_damping = items.column(springs.stiffness), items.column(springs.damping)
+        self.rest_length, self.slack = items.column(springs.rest_length), items.ints(springs.slack)
+
+    def add_wrenches(self, model: Model, tables: Tables):
+        """Columns of wrenches; one that follows its body is kept in link axes."""
+        wrenches, items = model.wrenches, tables.arena.records(len(model.wrenches.name))
+        self.wrench_link = items.ints(model.links.tip[wrenches.body])
+        self.wrench_point = items.column(link_points(model, wrenches.body, wrenches.point), Vec3)
+        turn = np.where(wrenches.follows[:, None, None], body_rotations(model, wrenches.body), np.eye(3))
+        self.wrench_force = items.column(turned(turn, wrenches.force), Vec3, driven="wrench_force" in self.driven)
+        self.wrench_torque = items.column(turned(turn, wrenches.torque), Vec3, driven="wrench_torque" in self.driven)
+        self.wrench_follows = items.ints(wrenches.follows)
+
+
+def turned(turn: np.ndarray, vector: np.ndarray) -> np.ndarray:
+    """Vectors (W|1, K, 3) turned by matrices (W|1, K, 3, 3)."""
+    return np.einsum("wkij,wkj->wki", turn, vector)
+
+
+def laws_of(model: Model) -> dict[str, np.ndarray]:
+    """Columns (W|1, NV) of all laws of coordinates."""
+    return drive_law(model) | soft_limits(model) | torsions(model)
+
+
+@kept
+def acting(model: Model) -> list[str]:
+    """Names of the columns of laws that are not zero everywhere."""
+    return [name for name, values in laws_of(model).items() if np.any(values)]
+
+
+@kept
+def drive_law(model: Model) -> dict[str, np.ndarray]:
+    """Reduce the drive modes to one law (see `Forces`).
+
+    Returns:
+        Columns (W|1, NV) stiffness, ball_stiffness, rate_gain, target, target_rate, driving, constant.
+
+    Source: Newton's actuator modes: VELOCITY reads no stiffness, EFFORT applies the target. Deviation: POSITION damps the
+    difference from the target velocity, which is 0 unless written, rather than the rate itself.
+    """
+    dofs, mode = model.dofs, model.dofs.drive_mode
+    has_position = reads(mode, "stiffness")
+    stiffness = np.where(has_position, dofs.drive_stiffness, 0.0)
+    on_ball = model.joints.kind[dofs.joint] == JointKind.BALL
+    return {
+        "stiffness": np.where(on_ball, 0.0, stiffness),
+        "ball_stiffness": np.where(on_ball, stiffness, 0.0),
+        "rate_gain": np.where(reads(mode, "damping"), dofs.drive_damping, 0.0),
+        "target": np.where(has_position, dofs.drive_target, 0.0),
+        "target_rate": np.where(reads(mode, "target_velocity"), dofs.drive_target_velocity, 0.0),
+        "driving": np.where(mode == DriveMode.EFFORT, dofs.drive_target, 0.0),
+        "constant": model.joint_f,
+    }
+
+
+def torsions(model: Model) -> dict[str, np.ndarray]:
+    """Torsion springs: columns (W|1, NV) torsion, torsion_rest, torsion_energy."""
+    dofs = model.dofs
+    return {"torsion": dofs.spring_stiffness, "torsion_rest": dofs.spring_rest, "torsion_energy": dofs.spring_energy}
+
+
+@kept
+def soft_limits(model: Model) -> dict[str, np.ndarray]:
+    """Limits that are springs: those with a stiffness.
+
+    Returns:
+        Columns (W|1, NV) soft_lower, soft_upper, infinite where there is none; soft_stiffness, soft_damping, 0 there.
+    """
+    dofs = model.dofs
+    soft = (dofs.limit_stiffness > 0) & (np.isfinite(dofs.limit_lower) | np.isfinite(dofs.limit_upper))
+    return {
+        "soft_lower": np.where(soft, dofs.limit_lower, -np.inf), "soft_upper": np.where(soft, dofs.limit_upper, np.inf),
+        "soft_stiffness": np.where(soft, dofs.limit_stiffness, 0.0),
+        "soft_damping": np.where(soft, limit_damping(model), 0.0),
+    }  # fmt: skip

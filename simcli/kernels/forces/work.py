@@ -1,0 +1,105 @@
+"""The account of work: powers of joint efforts, what springs and soft limits store, and work done since the start."""
+
+from simcli.kernels.algebra.elementary import select
+from simcli.kernels.chart.tree import BALL
+from simcli.kernels.forces.efforts import ball_error, coordinate_of
+from simcli.kernels.language import ti
+from simcli.kernels.laws.coordinate import bound_law, servo_law, torsion_law
+
+
+@ti.func
+def effort_power(t: ti.template(), fo: ti.template(), s: ti.template(), w: ti.i32, b: ti.template()):
+    """Powers of joint efforts over a step of length b that ends with the rates qd + b qdd; b = 0: now.
+
+        dissipated: c qd+ . qd_mid     input: (effort - damping) . qd_mid
+
+    Reads:  fo.{constant, stiffness, rate_gain, target, target_rate, damping}, s.{q, qd, qdd}
+    Writes: adds to fo.power
+    """
+    zero = t.arena.zero()
+    dissipated = zero
+    supplied = zero
+    for n in range(t.n_tree_dofs):
+        d = t.tree_dof.at(n)
+        before = s.qd.load(w, d)
+        after = before + s.qdd.load(w, d) * b
+        mid = (before + after) * 0.5
+        effort, damping = effort_over(t, fo, s, w, d, before, after, b)
+        dissipated = dissipated + ti.max(after * mid, zero) * damping  # a rate that turns round in a step is none
+        supplied = supplied + effort * mid
+    if ti.static(fo.has_ball_drives):
+        for i in range(t.n_links):
+            if t.kind.at(i) == BALL:
+                error = ball_error(t, fo, s, w, i)
+                for k in ti.static(range(3)):
+                    d = t.link_qd.at(i) + k
+                    after = s.qd.load(w, d) + s.qdd.load(w, d) * b
+                    pull = (error.parts[k] - after * b) * fo.ball_stiffness.load(w, d)
+                    if ti.static(fo.some_by_law):
+                        pull = pull * ti.cast(1 - fo.by_law.at(d), t.arena.device.real)
+                    supplied = supplied + pull * (s.qd.load(w, d) + after) * 0.5
+    fo.power.store(w, 0, fo.power.load(w, 0) + dissipated)
+    fo.power.store(w, 1, fo.power.load(w, 1) + supplied)
+
+
+@ti.func
+def effort_over(t: ti.template(), fo: ti.template(), s: ti.template(), w: ti.i32, d: ti.i32, before: ti.template(),
+                after: ti.template(), b: ti.template()):
+    """Applied effort and drive of a dof of the tree over a step of length b, and its damping.
+
+    Args:
+        before, after: rates at both ends.
+
+    Reads: fo columns, s.q
+    """
+    zero = t.arena.zero()
+    effort = zero + fo.constant.load(w, d)
+    damping = zero
+    rests = zero > 0.0
+    if ti.static(fo.has_damping):
+        damping = damping + fo.damping.load(w, d)
+    if ti.static(fo.has_soft_limits):
+        if t.dof_q.at(d) >= 0:
+            _force, stiffness, rate_gain, _stored = bound_law(fo, w, d, coordinate_of(t, s, w, d), before)
+            damping = damping + rate_gain
+            rests = stiffness > 0.0
+    drives = 1
+    if ti.static(fo.some_by_law):
+        drives = 1 - fo.by_law.at(d)
+    if drives != 0:
+        given, _stiffness, _damping = servo_law(fo, w, d, coordinate_of(t, s, w, d) + after * b, after)
+        effort = effort + select(rests, zero, given)
+    return effort, damping
+
+
+@ti.func
+def elastic_energy(t: ti.template(), fo: ti.template(), s: ti.template(), w: ti.i32):
+    """[J] stored in the springs, cables, torsion springs and soft limits, after `load_links`.
+
+    Reads: fo.stored, torsion springs and soft limits, s.q
+    """
+    zero = t.arena.zero()
+    total = zero
+    if ti.static(fo.n_springs + fo.bushings.n > 0):
+        total = total + fo.stored.load(w, 0)
+    for n in range(t.n_tree_dofs):
+        d = t.tree_dof.at(n)
+        if ti.static(fo.has_torsion):
+            _force, _stiffness, stored = torsion_law(fo, w, d, coordinate_of(t, s, w, d))
+            total = total + stored
+        if ti.static(fo.has_soft_limits):
+            if t.dof_q.at(d) >= 0:
+                _given, _k, _damping, kept = bound_law(fo, w, d, coordinate_of(t, s, w, d), zero)
+                total = total + kept
+    return total
+
+
+@ti.func
+def accumulate_work(fo: ti.template(), w: ti.i32, weight: ti.template()):
+    """Add power times a duration [s] to the work.
+
+    Reads:  fo.power
+    Writes: fo.work
+    """
+    for k in ti.static(range(2)):
+        fo.work.store(w, k, fo.work.load(w, k) + fo.power.load(w, k) * weight)

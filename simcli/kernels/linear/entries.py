@@ -1,0 +1,79 @@
+"""Which entries the constrained system has: mass matrix and rows against the dofs that they see."""
+
+import numpy as np
+
+from simcli.kernels.memory.tables import Tables
+from simcli.kernels.rows.tree_rows import first_numbers
+from simcli.model.constraints.places import coordinate_rows, couple_of_row
+from simcli.model.constraints.tables import Constraints, Form
+from simcli.model.tables import Model
+
+
+def mass_entries(model: Model, tables: Tables) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Entries of the mass matrix: each dof with itself and the dofs that carry it.
+
+    Returns:
+        start: (n_dofs + 1,), with: joint_qd index of the other dof of each entry, pairs: (n, 2) of unknowns.
+    """
+    links, start, others, pairs = model.links, [0], [], []
+    above: list[list[int]] = []
+    for i in range(model.n_links):
+        chain = list(above[links.parent[i]]) if links.parent[i] >= 0 else []
+        for d in own_dofs(model, tables, i):
+            chain = [d] if tables.is_natural else [*chain, d]
+            others += chain
+            pairs += [(tables.unknown_of_dof[d], tables.unknown_of_dof[e]) for e in chain]
+            start.append(len(others))
+        above.append(chain)
+    return np.array(start), np.array(others, int), np.array(pairs, int).reshape(-1, 2)
+
+
+def own_dofs(model: Model, tables: Tables, link: int) -> list[int]:
+    """Indices into joint_qd of the unknowns of a link."""
+    first = int(model.links.qd_start[link])
+    dofs = range(first, first + int(model.links.n_qd[link]))
+    return [d for d in dofs if tables.unknown_of_dof[d] >= 0]
+
+
+def row_entries(constraints: Constraints, model: Model, tables: Tables):
+    """Entries of J: each row with the dofs that move one of its two links and not the other.
+
+    A dof that carries both links moves them as one body, and a row does not see that.
+
+    Returns:
+        start: (R + 1,), dof: joint_qd index, side: 0 for the link of A, 1 for that of B, 2 and 3 for follower and leader of
+        a gear, 5 and 6 where these are rows, 4 for a row of rigidity; other: of that, the number in joint_q that multiplies
+        the dof, of gears on rows the entry of that row, else 0; pairs: (n, 2) of unknowns. A dof of both coordinates of a
+        gear has two entries.
+    """
+    links, rows, couples = model.links, constraints.rows, constraints.couples
+    path: list[list[int]] = []
+    for i in range(model.n_links):
+        own = own_dofs(model, tables, i)
+        path.append((path[links.parent[i]] if links.parent[i] >= 0 else []) + own)
+    path.append([])  # the world
+    start, dofs, sides, others, pairs = [0], [], [], [], []
+    first_q, row_of_dof = first_numbers(tables), coordinate_rows(rows, tables.n_qd)
+    couple = couple_of_row(constraints)
+    for r in range(rows.n):
+        if rows.form[r] == Form.GEAR:
+            ends = []
+            for d, side in ((int(rows.follower[r]), 2), (int(rows.leader[r]), 3)):
+                row = int(row_of_dof[d])
+                ends += [(d, side, 0)] if row < 0 else [(dofs[e], side + 3, e) for e in range(start[row], start[row + 1])]
+        elif rows.form[r] == Form.RIGID:
+            a, b = int(rows.follower[r]), int(rows.leader[r])
+            ends = [(a + k, 4, first_q[b + k]) for k in range(3)]
+            ends += [(b + k, 4, first_q[a + k]) for k in range(3)] if a != b else []
+            ends = [end for end in ends if tables.unknown_of_dof[end[0]] >= 0]
+        else:
+            a, b = (path[side[couple[r]]] for side in (couples.link_a, couples.link_b))
+            ends = [(d, 0, 0) for d in a if d not in b] + [(d, 1, 0) for d in b if d not in a]
+        for d, side, other in ends:
+            dofs.append(d)
+            sides.append(side)
+            others.append(other)
+            pairs.append((tables.n_tree_dofs + r, tables.unknown_of_dof[d]))
+        start.append(len(dofs))
+    lists = (np.array(values, int) for values in (start, dofs, sides, others))
+    return *lists, np.array(pairs, int).reshape(-1, 2)

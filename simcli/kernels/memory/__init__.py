@@ -1,0 +1,11 @@
+"""Memory of all worlds, and how kernels see it.
+
+In: shapes and numbers of a model. Out: slots, tables and stages that take them. Never here: physics.
+
+    storage   the array in which an arena keeps everything: on the CPU of the host, on a GPU of the device
+    slots     quantities of items in memory: what slots and tables are inside kernels, and where their numbers stand
+    arena     memory of all worlds, and packs inside kernels
+    notes     scalars of a block for work that goes lane by lane: what branches by nature, and needs lists
+    tables    the model's tables on the device, under the names they have on the host
+    programs  programs: a step is a list of stages, which a kernel takes one after another as a table says
+"""

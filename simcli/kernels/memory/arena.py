@@ -1,0 +1,374 @@
+"""Memory of all worlds, and packs inside kernels.
+
+A lane pack is a `ti.Vector` that holds the same scalar of several worlds; Taichi's CPU backend turns operations on packs
+into vector instructions (vectors.py), which it does for no loop over worlds. All packs of a
+block of worlds stand together in memory on the CPU, so that they fit the cache; on a GPU a pack is one scalar, and the world
+is the last index, so that neighbouring threads read neighbouring numbers.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+
+import numpy as np
+
+from simcli.kernels.device.runtime import Device
+from simcli.kernels.language import ti
+from simcli.kernels.language.expressions import is_mask, is_pack, item, local
+from simcli.kernels.language.numbers import MOST_INTS, MOST_REALS, Numbers, begin, given, known, listening, memory, number
+from simcli.kernels.language.vectors import as_numbers
+from simcli.kernels.memory.slots import INTS, KINDS, REALS, SLOTS, Ints, Records, RowSlot, Shared, Slot, Strip
+from simcli.kernels.memory.storage import MASK, storage_of
+
+PACKS_OF_LINE = 2  # of a cache line of 64 bytes
+APART = "apart"  # distance of a world's packs from one another, a variable of kernels of a GPU
+
+
+class Arena:
+    """Memory of all packs of all blocks, and of the tables that all worlds share.
+
+    It is one array (storage.py), which kernels are given as an argument: one address is the base of all they touch. Numbers
+    that they mention come from a table in it (numbers.py), so that a kernel serves scenes of all sizes.
+
+    Args:
+        device: of the run.
+        n_worlds: of it.
+
+    Attributes:
+        single: records of one item: what a world has once.
+        is_own: whether kernels that are compiled from now on serve this arena alone, and are faster for it.
+        packs: those of all slots, by their rows (`Slot.rows`): a slot of no own.
+        by_rows: the packs of all slots by rows, by their number: a slot of no own.
+        storage: the array.
+        stride: packs from one block to the next, on the CPU.
+        constants: all tables of INTS and of REALS, as the host has them.
+        mask: in a stage that is compiled, the worlds that write slots; None where all do.
+        of_kernel: the numbers that a kernel reads, whole and real, as the host has them.
+    """
+
+    _data_oriented = True
+
+    def __init__(self, device: Device, n_worlds: int):
+        self.device, self.n_worlds, self.n_blocks = device, n_worlds, device.blocks(n_worlds)
+        self.all_records, self.tables, self.notes = [], [], []
+        self.pending, self.traced, self.constants, self.is_own, self.mask = [], {}, {}, False, None
+        self.packs = Slot(self, *self.records(0).room(SLOTS, 1), 0, None)  # first, so that it begins where all packs do
+        self.single, self.rows = self.records(1), self.records(0)
+        self.single.slot()  # a place that is always there: what has no items begins within the memory
+        self.by_rows = Slot(self, *self.rows.room(SLOTS, 1), 0, None)
+
+    def records(self, n: int | None = None) -> Records:
+        """Memory for n items of one kind; None: as many as the first table has."""
+        records = Records(self, n)
+        self.all_records.append(records)
+        return records
+
+    def slot(self, n_items: int, kind=None) -> Slot:
+        """Reserve a quantity of n_items values of a kind (None for a plain pack), of items of its own."""
+        return self.records(n_items).slot(kind)
+
+    def ints(self, values) -> Ints:
+        """A table of integers that all worlds share, of items of its own."""
+        return self.records().ints(values)
+
+    def shared(self, values, kind=None) -> Shared:
+        """A column of real values that all worlds share, of a kind as in `slot`, of items of its own."""
+        return self.records().shared(values, kind)
+
+    def slot_by_rows(self, n_items: int, kind=None) -> RowSlot:
+        """A slot whose packs are found by their number, too, in `by_rows`."""
+        return RowSlot(self, self.by_rows.strip, n_items, kind)
+
+    def fill(self, slot: Slot, values: np.ndarray) -> Slot:
+        """Remember what is in a slot as a run begins, (W|1, items, ...): `upload` writes it."""
+        values = np.asarray(values).reshape(len(values), slot.n_items, slot.width)
+        slot.base = values.reshape(len(values), -1)
+        self.pending.append((slot, values))
+        return slot
+
+    def upload(self, other: "Arena | None" = None):
+        """Fill the slots that vary, of this arena or of a built one of the same layout."""
+        self.lay_out()
+        for slot, values in self.pending:
+            slot.write(values, other)
+        self.pending.clear()
+
+    def strips(self, what: str) -> Iterator[Strip]:
+        """All that hold SLOTS, INTS or REALS."""
+        return (records.strips[what] for records in self.all_records if what in records.strips)
+
+    @property
+    def layout(self) -> list[tuple]:
+        """What two arenas have in common if one can take the numbers of the other."""
+        self.lay_out()
+        return [(what, strip.n, strip.step) for what in KINDS for strip in self.strips(what)]
+
+    def add_notes(self, notes):
+        """Allocate them with everything else."""
+        self.notes.append(notes)
+
+    def has_structure_of(self, other: "Arena") -> bool:
+        """Whether all integers are those of another arena."""
+        pairs = zip(self.tables, other.tables, strict=True)
+        return all(np.array_equal(a, b) for (table, a), (_, b) in pairs if isinstance(table, Ints))
+
+    def lay_out(self) -> dict[str, int]:
+        """Let all strips stand one after another; gives the numbers of each kind."""
+        totals = dict.fromkeys(KINDS, 0)
+        for what in KINDS:
+            for strip in self.strips(what):
+                if what == SLOTS and strip.step > 2:
+                    strip.step |= 1  # items that are a power of two apart would share a few lines of the cache
+                strip.row = totals[what]
+                totals[what] += strip.size
+        return totals
+
+    @property
+    def n_rows(self) -> int:
+        """Packs of a block."""
+        return self.lay_out()[SLOTS]
+
+    @property
+    def n_ints(self) -> int:
+        """Integers that all worlds share."""
+        return self.lay_out()[INTS]
+
+    @property
+    def n_reals(self) -> int:
+        """Real numbers that all worlds share."""
+        return self.lay_out()[REALS]
+
+    def build(self):
+        """Allocate. No slot can be reserved afterwards."""
+        totals, device = self.lay_out(), self.device
+        n_constants = {what: totals[what] + 1 for what in (INTS, REALS)}
+        tables = MOST_INTS + MOST_REALS + 1
+        n_shared = tables + sum(n_constants.values())
+        ends = n_shared + np.cumsum([0, *(each.count * each.width * self.n_blocks for each in self.notes)])
+        in_line = device.lanes * PACKS_OF_LINE
+        packs = -(-int(ends[-1]) // in_line) * PACKS_OF_LINE
+        self.stride = -(-self.n_rows // PACKS_OF_LINE) * PACKS_OF_LINE
+        self.storage = storage_of(device)(device, n_shared, packs, (self.n_blocks, self.stride, self.n_rows))
+        self.set_places({INTS: tables, REALS: tables + n_constants[INTS], SLOTS: packs}, ends, n_constants)
+        self.refill(self)
+
+    def set_places(self, begins: dict[str, int], notes: np.ndarray, n_constants: dict[str, int]):
+        """Say where everything is.
+
+        Args:
+            begins: of tables and packs.
+            notes: where those of each begin.
+            n_constants: in tables.
+        """
+        whole, real = self.storage.whole, self.storage.real
+        self.of_kernel = whole[:MOST_INTS], real[MOST_INTS : MOST_INTS + MOST_REALS]
+        self.constants = {what: part[begins[what] : begins[what] + n_constants[what]]
+                          for what, part in ((INTS, whole), (REALS, real))}  # fmt: skip
+        for each, first in zip(self.notes, notes, strict=False):
+            each.place = int(first)
+        self.origin = Origin(begins[SLOTS])
+        for what, first in begins.items():
+            apart = self.n_blocks if what == SLOTS and self.device.is_gpu else 1
+            for strip in self.strips(what):
+                strip.place = first + strip.row * apart
+
+    def refill(self, other: "Arena"):
+        """Take the shared tables of another arena, built or not, of the same layout."""
+        assert other.layout == self.layout, "another layout"
+        for (table, _), (_, values) in zip(self.tables, other.tables, strict=True):
+            rows = table.strip.row + table.strip.rows(table.offset, table.width, table.strip.n)
+            self.constants[table.what][rows] = values.ravel()
+        self.storage.send()
+
+    def launch(self, kernel, *args):
+        """Call a kernel for all blocks of worlds.
+
+        Args:
+            kernel: of Taichi; it works in this arena alone, and calls `enter` for every block w < n_blocks.
+            args: its own arguments.
+        """
+        kernel = given(kernel, self.device.real, self.device.lanes)
+        numbers, args = Numbers(self, self.is_own), (self.storage.given, *args)
+        with listening(numbers):
+            numbers = self.traced.setdefault(kernel.ensure_compiled(*args), numbers)
+        numbers.fill(*self.of_kernel)
+        self.storage.send()
+        kernel(*args)
+
+    def enter(self, w):
+        """Say which block a kernel or a procedure works on (inside it), before anything is loaded.
+
+        Args:
+            w: the block.
+        """
+        variables = {APART: partial(number, self, "n_blocks")} if self.device.is_gpu else {
+            id(self): lambda: w * number(self, "stride")}  # fmt: skip
+        if self.is_own:
+            variables[id(self.origin)] = partial(self.begin_of, self.origin, w)
+        else:
+            variables |= {id(strip): partial(self.begin_of, strip, w if what == SLOTS else None)
+                          for what in KINDS for strip in self.strips(what)}  # fmt: skip
+        begin(variables)
+
+    def begin_of(self, start: "Strip | Origin", block=None):
+        """The place of a strip, or of all packs, as an expression (inside kernels).
+
+        Args:
+            start: of slots or of tables.
+            block: of slots.
+        """
+        place = number(start, "place")
+        if block is None:
+            return place
+        return (block if self.device.is_gpu else known(id(self), lambda: block * number(self, "stride"))) + place
+
+    def place_of(self, strip: Strip, item, block=None):
+        """The place of the numbers of an item, as an expression (inside kernels)."""
+        within = item if strip.step == 1 else item * strip.step
+        if block is not None:
+            within = self.apart(within + strip.row if self.is_own else within)
+        if self.is_own:
+            place = within + strip.place if block is None else self.begun(self.origin, block) + within
+        else:
+            place = self.begun(strip, block) + within
+        return place if isinstance(place, int) or self.device.is_gpu else place & MASK
+
+    def begun(self, start: "Strip | Origin", block):
+        """The variable that holds what `begin_of` gives, as an expression (inside kernels)."""
+        return known(id(start), partial(self.begin_of, start, block))
+
+    def apart(self, n):
+        """The distance of a world's packs, of which n - 1 are between (inside kernels)."""
+        if not self.device.is_gpu or (isinstance(n, int) and n == 0):
+            return n
+        return n * (self.n_blocks if self.is_own else known(APART, partial(number, self, "n_blocks")))
+
+    def at(self, k: int, place, block):
+        """Pack k behind a place, as an assignable expression (inside kernels)."""
+        return item(memory(), place + self.apart(k))
+
+    def constant(self, what: str, k: int, place):
+        """Number k behind a place of the tables of INTS or REALS, as an expression (inside kernels)."""
+        return (self.whole if what == INTS else self.real)(place + k)
+
+    def real(self, place):
+        """A number of the memory as an assignable expression (inside kernels)."""
+        return item(memory() if self.device.lanes == 1 else item(memory(), 0), place)
+
+    def whole(self, place):
+        """A whole number of the memory as an expression (inside kernels)."""
+        return ti.cast(ti.bit_cast(self.real(place), self.whole_kind), ti.i32)
+
+    def put_whole(self, place, value):
+        """Replace a whole number of the memory (inside kernels)."""
+        self.real(place)._assign(ti.bit_cast(ti.cast(value, self.whole_kind), self.device.real))
+
+    @property
+    def whole_kind(self):
+        """Taichi type of whole numbers in the memory."""
+        return ti.i64 if self.device.real == ti.f64 else ti.i32
+
+    def read(self) -> np.ndarray:
+        """Host copy of everything, (W with the idle lanes, rows): all state of a run, and all columns."""
+        return self.read_rows(np.arange(self.n_rows))
+
+    def read_rows(self, rows: np.ndarray) -> np.ndarray:
+        """Host copy of some rows, (W with the idle lanes, n)."""
+        return self.storage.read_rows(rows)
+
+    def write(self, values: np.ndarray):
+        """Set everything from a host copy of `read`; the same bits."""
+        values = np.ascontiguousarray(values, self.device.dtype)
+        if values.shape != (self.n_blocks * self.device.lanes, self.n_rows):
+            raise ValueError(f"state of shape {values.shape} does not fit")
+        self.write_rows(np.arange(self.n_rows), values)
+
+    def write_rows(self, rows: np.ndarray, values: np.ndarray):
+        """Set some rows of all lanes, (W with the idle lanes, n)."""
+        self.storage.write_rows(rows, values)
+
+    def set_real(self, strip: Strip, row: int, value: float):
+        """Set a number of a strip of REALS."""
+        self.constants[REALS][strip.row + row] = value
+        self.storage.send()
+
+    def destroy(self):
+        """Free everything."""
+        self.storage = self.of_kernel = None
+        self.constants = {}
+
+    @contextmanager
+    def writing(self, mask) -> Iterator[None]:
+        """Let only some worlds of a block write slots (inside kernels), see programs.py.
+
+        Args:
+            mask: of the block.
+        """
+        before, self.mask = self.mask, mask
+        try:
+            yield
+        finally:
+            self.mask = before
+
+    def written(self, part, value):
+        """What a part of a slot holds after a value has been written (inside kernels).
+
+        Args:
+            part: as it is.
+            value: for the worlds that write.
+        """
+        if self.mask is None:
+            return value
+        return ti.select(self.mask, value if is_pack(value) else self.zero() + value, part)
+
+    def written_lane(self, number, lane, value):
+        """As `written`, for the number of one lane."""
+        if self.mask is None:
+            return value
+        return ti.select(lane_of(self.mask, lane) != 0.0, value, number)
+
+    def writes(self, lane):
+        """Whether the world of a lane writes (inside kernels): work that goes lane by lane leaves the others out."""
+        return True if self.mask is None else lane_of(self.mask, lane) != 0.0
+
+    def zero(self):
+        """A pack of zeros (inside kernels). Not `x * 0.0` of a pack in memory: what a state before left may be NaN."""
+        lanes = self.device.lanes
+        return local(ti.Vector([0.0] * lanes, self.device.real) if lanes > 1 else ti.cast(0.0, self.device.real))
+
+
+class Origin:
+    """Where all packs begin: its place."""
+
+    _data_oriented = True
+
+    def __init__(self, place: int):
+        self.place = place
+
+
+def lane_of(pack, lane):
+    """A lane of a pack, assignable (inside kernels); of a mask 0.0 or 1.0, not assignable."""
+    return item(as_numbers(pack) if is_mask(pack) else pack, lane)
+
+
+def put_lane(pack, lane: int, value):
+    """Assign one lane of an assignable pack (inside kernels)."""
+    assert not (is_pack(pack) and is_mask(pack)), "lanes of a mask cannot be written"
+    (lane_of(pack, lane) if is_pack(pack) else pack)._assign(value)
+
+
+def get_lane(pack, lane: int):
+    """One lane of a pack (inside kernels)."""
+    return lane_of(pack, lane) if is_pack(pack) else pack
+
+
+def any_lane(mask):
+    """True if any lane of a mask is set (inside kernels)."""
+    if not is_pack(mask):
+        return mask
+    numbers = as_numbers(mask)
+    lanes = [item(numbers, k) for k in range(mask.get_shape()[0])]
+    found = lanes[0] != 0.0
+    for lane in lanes[1:]:
+        found = found | (lane != 0.0)
+    return found

@@ -1,0 +1,322 @@
+"""Programs: a step is a list of stages, which a kernel takes one after another as a table says.
+
+A stage is a function of its owner and a block of worlds, and leaves what it finds in memory. Each stands in the compiled
+code once, however often lists mention it, so that a list costs nothing to compile, and every backend compiles the same.
+
+    [place, load_forces, repeat(assemble, solve, at_most=8, wanted=pieces_change), advance]
+
+`repeat` nests, and each has a mask of its own: of the worlds of a block that began it, those that still want it. Stages
+inside write through that mask (`Arena.writing`), so that a world that is done keeps its bytes whatever its neighbours do.
+`repeat_blocks` and `only_blocks` are about whole blocks, and have no mask. Where a list has come to lies in memory: a call
+may end after any stage, and the next one goes on.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+import numpy as np
+
+from simcli.kernels.language import ti
+from simcli.kernels.language.procedures import procedure
+from simcli.kernels.memory.arena import Arena, any_lane, local
+from simcli.kernels.memory.notes import Notes
+
+TAKE, SET, ENTER, LEAVE = range(4)  # kinds of lines
+NOBODY = -1  # number of a stage that is none
+GROUP, MOST_GROUPS = 12, 8  # stages of a function
+NO_BOUND = 2**31 - 1  # turns, or stages of a call
+
+
+class Registers:
+    """Whole numbers of a block of worlds, by name: what stages and conditions read, and lists set.
+
+    Args:
+        arena: of the run, not built yet.
+        names: of the numbers.
+    """
+
+    _data_oriented = True
+
+    def __init__(self, arena: Arena, *names: str):
+        self.names, self.notes = names, Notes(arena, ti.i32)
+        self.notes.reserve(len(names))
+
+    def load(self, w, name: str):
+        """The number (inside kernels)."""
+        return self.notes.load(w, self.names.index(name))
+
+    def store(self, w, name: str, value) -> None:
+        """Replace the number (inside kernels)."""
+        self.notes.store(w, self.names.index(name), value)
+
+
+class Stage(NamedTuple):
+    """A stage, or a condition, and whose it is.
+
+    Attributes:
+        function: of the owner and a block. A condition gives a mask of worlds; one of blocks a whole number, 0 for no.
+        of: lead from the owner of the program to that of the stage.
+    """
+
+    function: Callable
+    of: tuple[Callable, ...]
+
+
+class Repeat(NamedTuple):
+    """Stages that are taken again.
+
+    Attributes:
+        body: stages and repetitions.
+        at_most: turns.
+        where: condition to begin; none if None.
+        wanted: condition to go on after a turn; none if None.
+        by_world: whether the conditions are of worlds, else of blocks.
+    """
+
+    body: tuple
+    at_most: int
+    where: Callable | None
+    wanted: Callable | None
+    by_world: bool = True
+
+
+class Set(NamedTuple):
+    """A number of the registers, from here on."""
+
+    name: str
+    value: int
+
+
+class Within(NamedTuple):
+    """A list whose stages have another owner.
+
+    Attributes:
+        of: gives it from that of the list around.
+        body: stages and repetitions.
+    """
+
+    of: Callable
+    body: tuple
+
+
+def repeat(*body, at_most: int = NO_BOUND, where: Callable | None = None, wanted: Callable | None = None) -> Repeat:
+    """Stages that the worlds that want it take again, see `Repeat`."""
+    return Repeat(body, at_most, where, wanted)
+
+
+def only(where: Callable, *body) -> Repeat:
+    """Stages that some worlds take, once."""
+    return Repeat(body, 1, where, None)
+
+
+def repeat_blocks(*body, at_most: int = NO_BOUND, where: Callable | None = None, wanted: Callable | None = None) -> Repeat:
+    """Stages that whole blocks take again."""
+    return Repeat(body, at_most, where, wanted, by_world=False)
+
+
+def only_blocks(where: Callable, *body) -> Repeat:
+    """Stages that some blocks take, once."""
+    return repeat_blocks(*body, at_most=1, where=where)
+
+
+def when(has, *body) -> tuple:
+    """Stages of a list that are for something, if a run has that."""
+    return body if has else ()
+
+
+def within(of: Callable, *body) -> Within:
+    """A list with an owner of its own, see `Within`."""
+    return Within(of, body)
+
+
+def set_registers(**values: int) -> tuple[Set, ...]:
+    """Numbers of the registers, from here on."""
+    return tuple(Set(name, value) for name, value in values.items())
+
+
+_tables: dict[tuple, tuple] = {}  # by list, and names of registers: what `Program` makes of them
+
+
+class Program:
+    """A list in memory.
+
+    Args:
+        arena: of the run, not built yet.
+        body: stages, repetitions, lists of other owners.
+        registers: that the list sets.
+
+    Attributes:
+        stages: each of them once, and the conditions; their `places` are their numbers.
+        masked: the stages that a repetition of worlds holds somewhere.  of_worlds: the conditions of such ones.
+        of_blocks: the conditions of blocks.
+        n: lines.
+        kind: of a line, see TAKE.  stage: its number.  level: number of repetitions that hold it.
+        target: line to go to, behind a repetition that nobody enters, or back to its begin.
+        most: turns; or the value that is set, of register `target`.
+        sets: whether there are registers.
+        masks: (levels) 1 for the worlds of a repetition.
+        counters: of a block: the line, and the turns of each level.
+    """
+
+    _data_oriented = True
+
+    def __init__(self, arena: Arena, body: Iterable, registers: Registers | None = None):
+        self.arena, self.registers, self.sets = arena, registers, registers is not None
+        key = tuple(body), registers.names if registers else ()
+        if key not in _tables:  # phases of a run have the same
+            self.places, self.stages = {}, []
+            self.masked, self.of_worlds, self.of_blocks = set(), set(), set()
+            lines: list = []
+            self.add(key[0], (), 0, False, lines)
+            conditions = self.of_worlds | self.of_blocks
+            assert not conditions & {line[1] for line in lines if line[0] == TAKE} - {NOBODY}, "a stage is no condition"
+            depth = max(line[2] for line in lines) + 1
+            _tables[key] = self.stages, self.masked, self.of_worlds, self.of_blocks, np.array(lines, np.int32).T, depth
+        self.stages, self.masked, self.of_worlds, self.of_blocks, columns, depth = _tables[key]
+        self.n, self.n_stages = len(columns[0]), len(self.stages)
+        table = arena.records(self.n)
+        self.kind, self.stage, self.level, self.target, self.most = [table.ints(column) for column in columns]
+        self.masks = arena.slot(depth)
+        self.counters = Notes(arena, ti.i32)
+        self.line, self.turn = self.counters.reserve(1), self.counters.reserve(depth)
+
+    def add(self, body: tuple, of: tuple, level: int, is_masked: bool, lines: list) -> None:
+        """Append the lines of a list to others."""
+        for item in body:
+            kind = item.__class__
+            if kind is tuple:
+                self.add(item, of, level, is_masked, lines)
+            elif kind is Within:
+                self.add(item.body, (*of, item.of), level, is_masked, lines)
+            elif kind is Set:
+                lines.append((SET, NOBODY, level, self.registers.names.index(item.name), item.value))
+            elif kind is Repeat:
+                self.add_repeat(item, of, level + 1, is_masked or item.by_world, lines)
+            else:
+                lines.append((TAKE, self.number(item, of), level, 0, 0))
+                if is_masked:
+                    self.masked.add(lines[-1][1])
+
+    def add_repeat(self, item: Repeat, of: tuple, level: int, is_masked: bool, lines: list) -> None:
+        """Append the lines of a repetition."""
+        at = len(lines)
+        lines.append(None)
+        self.add(item.body, of, level, is_masked, lines)
+        where, wanted = self.number(item.where, of), self.number(item.wanted, of)
+        (self.of_worlds if item.by_world else self.of_blocks).update({where, wanted})
+        if item.at_most > 1:
+            lines.append((LEAVE, wanted, level, at + 1, item.at_most))
+        lines[at] = (ENTER, where, level, len(lines), 0)
+
+    def number(self, function: Callable | None, of: tuple) -> int:
+        """Number of a stage or condition."""
+        if function is None:
+            return NOBODY
+        place = self.places.setdefault((function, of), len(self.stages))
+        if place == len(self.stages):
+            self.stages.append(Stage(function, of))
+        return place
+
+    @property
+    def n_groups(self) -> int:
+        """Of stages, each a function of its own in compiled code: compilers take longer, the longer a function is."""
+        return min(MOST_GROUPS, -(-self.n_stages // GROUP))
+
+    def group(self, n: int) -> range:
+        """Stages of group n."""
+        return range(self.group_end(n - 1), self.group_end(n))
+
+    def group_end(self, n: int) -> int:
+        """Number behind the last stage of group n."""
+        return self.n_stages * (n + 1) // self.n_groups
+
+    def take(self, k: int, owner, w, level) -> None:
+        """Stage or condition k (inside kernels); a condition leaves its mask."""
+        stage, zero = self.stages[k], self.arena.zero()
+        for lead in stage.of:
+            owner = lead(owner)
+        if k in self.of_worlds:
+            self.masks.store(w, level, ti.select(stage.function(owner, w), self.masks.load(w, level), zero))
+        elif k in self.of_blocks:
+            goes_on = ti.cast(stage.function(owner, w), self.arena.device.real)
+            self.masks.store(w, level, self.masks.load(w, level) * goes_on)
+        elif k in self.masked and self.arena.device.lanes > 1:
+            with self.arena.writing(local(self.masks.load(w, level) != 0.0)):
+                stage.function(owner, w)
+        else:
+            stage.function(owner, w)
+
+
+def group(n: int) -> Callable:
+    """The procedure for group n of stages, which hands later ones on: procedures form a chain (procedures.py)."""
+
+    @procedure
+    def take(program: ti.template(), owner: ti.template(), stage: ti.i32, w: ti.i32, level: ti.i32):
+        if stage < program.group_end(n):
+            for k in ti.static(program.group(n)):
+                if stage == k:
+                    program.take(k, owner, w, level)
+        else:
+            if ti.static(n + 1 < program.n_groups):
+                GROUPS[n + 1](program, owner, stage, w, level)
+
+    return take
+
+
+GROUPS = [group(n) for n in range(MOST_GROUPS)]
+
+
+@ti.func
+def begin(program: ti.template(), w: ti.i32):
+    """Go to the first line of a program."""
+    program.counters.store(w, program.line, 0)
+    program.masks.store(w, 0, program.arena.zero() + 1.0)
+
+
+@ti.func
+def run(program: ti.template(), owner: ti.template(), w: ti.i32, most: ti.i32):
+    """Take stages until the program is over, or as many lines as a call may have; whether it is over.
+
+    Args:
+        owner: of the stages.
+        most: lines; NO_BOUND for all.
+    """
+    line = program.counters.load(w, program.line)
+    left = most
+    spent = ti.cast(most < NO_BOUND, ti.i32)
+    while line < program.n and left > 0:
+        kind = program.kind.at(line)
+        level = program.level.at(line)
+        stage = program.stage.at(line)
+        if kind == ENTER:
+            program.masks.store(w, level, program.masks.load(w, level - 1))
+        if ti.static(program.n_groups == 1):
+            for k in ti.static(range(program.n_stages)):
+                if stage == k:
+                    program.take(k, owner, w, level)
+        else:
+            if stage >= 0:
+                GROUPS[0](program, owner, stage, w, level)
+        line = next_line(program, w, line, kind, level)
+        left -= spent
+    program.counters.store(w, program.line, line)
+    return ti.cast(line >= program.n, ti.i32)
+
+
+@ti.func
+def next_line(program: ti.template(), w: ti.i32, line: ti.i32, kind: ti.i32, level: ti.i32):
+    """The line after this one: where repetitions begin and end, that depends on who wants them."""
+    found = line + 1
+    if kind == ENTER:
+        program.counters.store(w, program.turn + level, 0)
+        if not any_lane(program.masks.load(w, level) != 0.0):
+            found = program.target.at(line)
+    elif kind == SET:
+        if ti.static(program.sets):
+            program.registers.notes.store(w, program.target.at(line), program.most.at(line))
+    elif kind == LEAVE:
+        turn = program.counters.load(w, program.turn + level) + 1
+        program.counters.store(w, program.turn + level, turn)
+        if turn < program.most.at(line) and any_lane(program.masks.load(w, level) != 0.0):
+            found = program.target.at(line)
+    return found

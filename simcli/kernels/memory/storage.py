@@ -1,0 +1,149 @@
+"""The array in which an arena keeps everything: on the CPU of the host, on a GPU of the device.
+
+First come numbers of kernels, then tables, then notes, then packs. What the host sets (numbers and tables) it has on a GPU
+as well, as a copy, of which it sends what has changed. Whole numbers are the bits of real ones of the same size, which no
+device changes that loads, stores and casts them (device/self_test.py).
+"""
+
+import mmap
+
+import numpy as np
+
+from simcli.errors import DeviceError
+from simcli.kernels.device.runtime import Device, held_on_device
+from simcli.kernels.language import ti
+
+MASK = (1 << 30) - 1  # of a place: so LLVM knows that what is added to it does not overflow, and adds it to the address
+MOST_NUMBERS = (1 << 31) - 1  # of an array on a GPU
+MOST_BYTES = 1 << 31  # of an array on a GPU, in Taichi's SPIR-V, which counts them in 32 bits
+PRIVATE = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_PRIVATE") else {}  # to this process
+
+
+class HostStorage:
+    """An array of the host.
+
+    Args:
+        device: of the run.
+        n_shared: numbers that all worlds share; they come first.
+        packs: where packs of worlds begin.
+        shape: blocks, packs from one block to the next, packs of a block.
+
+    Attributes:
+        real, whole: all numbers; at least those that worlds share.
+        given: what kernels get, (packs, lanes), or flat where a pack is a scalar.
+    """
+
+    def __init__(self, device: Device, n_shared: int, packs: int, shape: tuple[int, int, int]):
+        n_blocks, stride, n_rows = shape
+        n_packs = packs + n_blocks * stride
+        refuse_beyond(MASK, max(n_packs, packs * device.lanes), device.lanes * device.dtype.itemsize)
+        self.real = np.frombuffer(mmap.mmap(-1, n_packs * device.lanes * device.dtype.itemsize, **PRIVATE), device.dtype)
+        self.whole, by_packs = self.real.view(f"i{device.dtype.itemsize}"), self.real.reshape(n_packs, device.lanes)
+        self.given = by_packs if device.lanes > 1 else self.real
+        self.packs = by_packs[packs:].reshape(n_blocks, stride, device.lanes)[:, :n_rows]
+
+    def send(self) -> None:
+        """Let kernels see what the host has set."""
+
+    def read_rows(self, rows: np.ndarray) -> np.ndarray:
+        """Packs of all blocks by their numbers, (W with the idle lanes, n)."""
+        n_blocks, _, lanes = self.packs.shape
+        return self.packs[:, rows].swapaxes(1, 2).reshape(n_blocks * lanes, len(rows))
+
+    def write_rows(self, rows: np.ndarray, values: np.ndarray) -> None:
+        """Set packs of all blocks, (W with the idle lanes, n)."""
+        n_blocks, _, lanes = self.packs.shape
+        self.packs[:, rows] = values.reshape(n_blocks, lanes, len(rows)).swapaxes(1, 2)
+
+    def read_notes(self, first: int, shape: tuple[int, int, int], whole: bool) -> np.ndarray:
+        """Scalars or vectors of all blocks, (blocks, scalars, numbers of each): a view."""
+        end = first + int(np.prod(shape))
+        return (self.whole if whole else self.real)[first:end].reshape(shape)
+
+
+class DeviceStorage:
+    """An array of a GPU, and the host's copy of what it sets; as `HostStorage`, worlds last."""
+
+    def __init__(self, device: Device, n_shared: int, packs: int, shape: tuple[int, int, int]):
+        self.device, self.first, (self.n_blocks, _, n_rows) = device, packs, shape
+        n, size = packs + self.n_blocks * n_rows, device.dtype.itemsize
+        refuse_beyond(MOST_BYTES // size if device.by_spirv else MOST_NUMBERS, n, size)
+        self.real = np.zeros(n_shared, device.dtype)
+        self.whole, self.sent = self.real.view(f"i{size}"), np.zeros(n_shared, f"i{size}")
+        try:
+            self.given = ti.ndarray(device.real, n)  # of zeros
+            held_on_device.add(self)
+        except RuntimeError as error:
+            raise out_of_reach(n, size, f"the device has given ({str(error).strip()})") from error
+
+    def send(self) -> None:
+        """Let kernels see what the host has set: from the first to the last number that has changed."""
+        changed = np.flatnonzero(self.whole != self.sent)
+        if changed.size:
+            part = slice(changed[0], changed[-1] + 1)
+            _set(self.given, part.start, self.real[part])
+            self.sent[part] = self.whole[part]
+
+    def read_rows(self, rows: np.ndarray) -> np.ndarray:
+        """As of `HostStorage`; a copy."""
+        out = self.device.buffer((self.n_blocks, max(len(rows), 1)))
+        _read_rows(self.given, self.first, rows.astype(np.int32), self.n_blocks, out)
+        return self.device.fetch(out)[:, : len(rows)]
+
+    def write_rows(self, rows: np.ndarray, values: np.ndarray) -> None:
+        """As of `HostStorage`."""
+        _write_rows(self.given, self.first, rows.astype(np.int32), self.n_blocks, np.ascontiguousarray(values))
+
+    def read_notes(self, first: int, shape: tuple[int, int, int], whole: bool) -> np.ndarray:
+        """As of `HostStorage`; a copy."""
+        found = self.given.to_numpy()[first : first + int(np.prod(shape))]
+        found = found.view(self.whole.dtype) if whole else found
+        return np.moveaxis(found.reshape(*shape[1:], shape[0]), -1, 0)
+
+
+def storage_of(device: Device) -> type[HostStorage] | type[DeviceStorage]:
+    """What kernels of a device work in."""
+    return DeviceStorage if device.is_gpu else HostStorage
+
+
+def refuse_beyond(most: int, n: int, size: int) -> None:
+    """Refuse what kernels cannot count.
+
+    Args:
+        most: packs that they can.
+        n: packs.
+        size: [bytes], of each.
+
+    Raises:
+        DeviceError: SC714.
+    """
+    if n > most:
+        raise out_of_reach(n, size, "kernels reach")
+
+
+def out_of_reach(n: int, size: int, than: str) -> DeviceError:
+    """The refusal of a run that needs more memory than there is; as of `refuse_beyond`."""
+    return DeviceError(f"SC714: {n * size / 1e9:.3g} GB are more than {than}: simulate fewer worlds, or smaller ones")
+
+
+@ti.kernel
+def _set(memory: ti.types.ndarray(), first: ti.i32, values: ti.types.ndarray()):
+    """Set numbers one after another."""
+    for k in range(values.shape[0]):
+        memory[first + k] = values[k]
+
+
+@ti.kernel
+def _write_rows(memory: ti.types.ndarray(), first: ti.i32, rows: ti.types.ndarray(), n_blocks: ti.i32,
+                values: ti.types.ndarray()):
+    """Copy (W, n) into rows of a GPU's memory."""
+    for k, w in ti.ndrange(rows.shape[0], n_blocks):  # no loop in an invocation: a driver may bound its turns
+        memory[first + rows[k] * n_blocks + w] = values[w, k]
+
+
+@ti.kernel
+def _read_rows(memory: ti.types.ndarray(), first: ti.i32, rows: ti.types.ndarray(), n_blocks: ti.i32,
+               out: ti.types.ndarray()):
+    """Copy rows of a GPU's memory into (W, n)."""
+    for k, w in ti.ndrange(rows.shape[0], n_blocks):
+        out[w, k] = memory[first + rows[k] * n_blocks + w]

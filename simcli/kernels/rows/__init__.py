@@ -1,0 +1,9 @@
+"""Constraint rows: residuals, rates, and how a multiplier pulls.
+
+In: poses and twists of links, or natural coordinates. Out: rows. Never here: their solution (linear, complementarity).
+
+    forms       what rows of each form measure, in the world, of the gap between two points and the turning of two links
+    successive  successive turns of a joint outside the tree, as functions of the poses of its two links
+    tree_rows   constraint rows on the tree chart: residuals, rates, biases
+    quadratic   rows in natural coordinates from their polynomials (model/natural/quadratic.py)
+"""

@@ -1,0 +1,309 @@
+"""Rows in natural coordinates from their polynomials (model/natural/quadratic.py), and the saddle point of mass and rows.
+
+    [ M   G^T ] [ a  ]   [ F   ]       G: gradients of the rows; mu = -lambda; e tiny, taken away again by `filter`
+    [ G   -e  ] [ mu ] = [ rho ]
+
+There is no pose, no twist and no branch here: flat lists of terms that all worlds share, and numbers of each world.
+Coordinates that forces act on are rows, too; forces make them soft, e = 1 / gain (solvers/natural/forces.py).
+"""
+
+
+import numpy as np
+
+from simcli.kernels.algebra.elementary import atan2, nearest_turn
+from simcli.kernels.language import ti
+from simcli.kernels.linear.sparse import Factor, factorize
+from simcli.kernels.memory.arena import Arena, Slot
+from simcli.kernels.memory.tables import Tables
+from simcli.model.natural.quadratic import Quadratic, Shape
+from simcli.model.signals.tables import MotionKind
+from simcli.model.tree.elimination import eliminate
+
+TINY_LENGTH = 1e-12  # [m] below, two points have no direction
+IDLE = 1e30  # e of a row on which nothing acts: its multiplier is none in any precision
+
+
+class Polynomials:
+    """Device columns and memory of rows.
+
+    Args:
+        rows: the expanded rows.
+        tables, arena: see `Tables`.
+        angle: (R) of all rows, over full turns; only turns need it.
+
+    Attributes:
+        n, n_forms, n_rows, n_polynomials: numbers of free coordinates, of forms, of rows, and of these with partners.
+        n_bent: rows that are no polynomials: lengths and turns.  own, other: (n_bent) what their gradients have of the
+            polynomial and of the partner.  has_soft: whether some rows are coordinates.
+        x, v: (n + n_forms) coordinates and velocities, each followed by the forms of it.  next_x: at the end of a step.
+        gradient: (entries) of the rows.  residual: (polynomials).  rate: (R).
+    """
+
+    _data_oriented = True
+
+    def __init__(self, rows: Quadratic, tables: Tables, arena: Arena, angle: Slot | None = None):
+        self.n, self.n_forms, self.n_rows = rows.n, len(rows.form_start) - 1, len(rows.is_hard)
+        self.n_polynomials, self.angle = rows.constant.shape[1], angle
+        self.items, self.unknowns = arena.records(self.n_rows), arena.records(self.n)
+        forms, polynomials = arena.records(self.n + self.n_forms), arena.records(self.n_polynomials)
+        self.n_entries, self.n_curved = len(rows.entry_at), len(rows.curved)
+        self.n_own_entries = int(rows.entry_start[self.n_rows])
+        bent = np.flatnonzero(rows.shape != Shape.ITSELF)
+        self.n_bent, lengths = len(bent), arena.records(len(bent))
+        self.bent, self.partner = lengths.ints(bent), lengths.ints(rows.partner[bent])
+        self.own, self.other = lengths.slot(), lengths.slot()
+        self.is_hard = polynomials.ints(np.append(rows.is_hard, np.zeros(self.n_polynomials - self.n_rows, bool)))
+        self.has_soft = not rows.is_hard.all()
+        for name in ("form_start", "form_at", "linear_start", "linear_at", "product_start", "product_i", "product_j",
+                     "entry_start", "entry_at", "curved", "term_start", "term_at"):
+            setattr(self, name, arena.ints(getattr(rows, name)))
+        for name in ("form_coef", "form_constant", "constant", "linear_coef", "product_weight", "entry_coef", "term_coef"):
+            setattr(self, name, tables.column(getattr(rows, name)))
+        self.order = np.argsort(np.where(tables.unknown_of_dof < 0, tables.n_qd, tables.unknown_of_dof))[: self.n]
+        self.q_at, self.qd_at = self.unknowns.ints(natural_numbers(tables)[self.order]), self.unknowns.ints(self.order)
+        self.x, self.next_x, self.v = forms.slots(3)
+        self.gradient = arena.slot(self.n_entries)
+        self.residual, self.rate = polynomials.slot(), self.items.slot()
+
+
+class SaddlePoint(Polynomials):
+    """The rows with the factor of their saddle point.
+
+    Args:
+        rows, tables, arena, angle: see `Polynomials`.
+        bends: whether the matrix has the curvature of rows.
+
+    Attributes:
+        soft: (R) e.  lent: (R) what of it `solve` takes away again.
+        mass: (n) weights, 1 of prescribed coordinates.  inertia: (n) what of them is true.
+        factor: of the saddle point; unknowns are the coordinates, then
+            the rows.  moves: (n) 0 for coordinates that are prescribed.  has_led: whether there are any.
+        stress: (R) factor of the second derivatives of each row that M gets, which are bend_weight at bend_place.
+    """
+
+    def __init__(self, rows: Quadratic, tables: Tables, arena: Arena, angle: Slot, bends: bool):
+        super().__init__(rows, tables, arena, angle)
+        prescribed = tables.model.motions.kind[self.order] != MotionKind.NONE
+        weight, excess = tables.model.columns.weight[:, self.order], tables.model.columns.excess[:, self.order]
+        self.mass = self.unknowns.column(np.where(prescribed, 1.0, weight))
+        self.inertia = self.unknowns.column(np.where(prescribed, 1.0, weight - excess))
+        self.moves, self.has_led = self.unknowns.ints(~prescribed), bool(prescribed.any())
+        row_of = np.repeat(np.arange(self.n_rows), np.diff(rows.entry_start[: self.n_rows + 1])) + self.n
+        diagonal = np.arange(self.n + self.n_rows)
+        entries = np.stack((row_of, rows.entry_at[: self.n_own_entries]), axis=1)
+        bent = np.stack((rows.bend_i, rows.bend_j), axis=1)
+        seen = np.flatnonzero(~prescribed[bent].any(axis=1)) if bends else np.zeros(0, int)
+        pairs = np.concatenate((np.stack((diagonal, diagonal), axis=1), entries, bent[seen]))
+        pattern = eliminate(self.n + self.n_rows, pairs, diagonal >= self.n)
+        self.factor, self.place = Factor(pattern, arena), arena.ints(pattern.place)
+        first = len(diagonal) + len(entries)
+        self.bends, self.n_bends, self.bend_place = bends, len(seen), arena.ints(pattern.place[first:])
+        self.bend_row, self.bend_weight = arena.ints(rows.bend_row[seen]), tables.column(rows.bend_weight[:, seen])
+        self.stress = self.items.slot() if bends else arena.slot(0)
+        filled = np.setdiff1d(np.arange(pattern.nnz), pattern.place[:first])
+        self.filled, self.n_filled = arena.ints(filled), len(filled)
+        self.soft, self.lent = self.items.slot(), self.items.slot()
+
+
+def natural_numbers(tables: Tables) -> np.ndarray:
+    """Index into joint_q of each velocity of a model in natural form, (NV,)."""
+    index, links = np.full(tables.n_qd, -1), tables.model.links
+    for q, d, n in zip(links.q_start, links.qd_start, links.n_qd, strict=True):
+        index[d : d + n] = q + np.arange(n)
+    return index
+
+
+@ti.func
+def take_state(f: ti.template(), s: ti.template(), w: ti.i32):
+    """Coordinates and velocities from the state.
+
+    Reads:  s.{q, qd}
+    Writes: f.{x, v}
+    """
+    for i in range(f.n):
+        f.x.store(w, i, s.q.load(w, f.q_at.at(i)))
+        f.v.store(w, i, s.qd.load(w, f.qd_at.at(i)))
+
+
+@ti.func
+def give_state(f: ti.template(), s: ti.template(), w: ti.i32):
+    """Coordinates and velocities to the state.
+
+    Reads:  f.{x, v}
+    Writes: s.{q, qd}
+    """
+    for i in range(f.n):
+        s.q.store(w, f.q_at.at(i), f.x.load(w, i))
+        s.qd.store(w, f.qd_at.at(i), f.v.load(w, i))
+
+
+@ti.func
+def extend(f: ti.template(), x: ti.template(), w: ti.i32, constant: ti.template()):
+    """Forms of coordinates (constant 1.0), or of velocities (0.0), behind them.
+
+    Reads and writes: x, a slot as f.x
+    """
+    for k in range(f.n_forms):
+        u = f.gradient.arena.zero() + f.form_constant.load(w, k) * constant
+        for m in range(f.form_start.at(k), f.form_start.at(k + 1)):
+            u = u + f.form_coef.load(w, m) * x.load(w, f.form_at.at(m))
+        x.store(w, f.n + k, u)
+
+
+@ti.func
+def find_residuals(f: ti.template(), x: ti.template(), w: ti.i32):
+    """Phi of all rows at extended coordinates x; returns the largest of hard ones.
+
+    Writes: f.residual
+    """
+    worst = f.gradient.arena.zero()
+    for r in range(f.n_polynomials):
+        phi = f.gradient.arena.zero() + f.constant.load(w, r)
+        for m in range(f.linear_start.at(r), f.linear_start.at(r + 1)):
+            phi = phi + f.linear_coef.load(w, m) * x.load(w, f.linear_at.at(m))
+        for m in range(f.product_start.at(r), f.product_start.at(r + 1)):
+            phi = phi + f.product_weight.load(w, m) * x.load(w, f.product_i.at(m)) * x.load(w, f.product_j.at(m))
+        f.residual.store(w, r, phi)
+        if ti.static(f.has_soft):
+            if f.is_hard.at(r) != 0:
+                worst = ti.max(worst, ti.abs(phi))
+        else:
+            worst = ti.max(worst, ti.abs(phi))
+    if ti.static(f.n_bent > 0):
+        find_coordinates(f, w)
+    return worst
+
+
+@ti.func
+def find_coordinates(f: ti.template(), w: ti.i32):
+    """Lengths and turns in place of their polynomials, and how they change with these.
+
+        L = sqrt(2 phi), dL = d phi / L;   t = angle(c, s), dt = (c ds - s dc) / (c^2 + s^2)
+
+    Writes: f.{residual, own, other, angle}
+    """
+    for k in range(f.n_bent):
+        r = f.bent.at(k)
+        partner = f.partner.at(k)
+        phi = f.residual.load(w, r)
+        if partner >= 0:
+            cosine = f.residual.load(w, partner)
+            square = phi * phi + cosine * cosine
+            angle = nearest_turn(atan2(phi, cosine), f.angle.load(w, r))
+            f.angle.store(w, r, angle)
+            f.residual.store(w, r, angle)
+            f.own.store(w, k, cosine / square)
+            f.other.store(w, k, -phi / square)
+        else:
+            length = ti.sqrt(ti.max(phi * 2.0, phi * 0.0))
+            f.residual.store(w, r, length)
+            f.own.store(w, k, 1.0 / ti.max(length, TINY_LENGTH))
+            f.other.store(w, k, f.gradient.arena.zero())
+
+
+@ti.func
+def start_gradients(f: ti.template(), w: ti.i32):
+    """The constant parts of the gradients, which only `bend_gradients` changes.
+
+    Writes: f.gradient
+    """
+    for e in range(f.n_entries):
+        f.gradient.store(w, e, f.gradient.arena.zero() + f.entry_coef.load(w, e))
+
+
+@ti.func
+def bend_gradients(f: ti.template(), x: ti.template(), w: ti.i32):
+    """Gradients at extended coordinates x, of which `find_residuals` knows already.
+
+    Reads:  f.{own, other}
+    Writes: f.gradient, where it is not constant
+    """
+    for k in range(f.n_curved):
+        e = f.curved.at(k)
+        value = f.gradient.arena.zero() + f.entry_coef.load(w, e)
+        for m in range(f.term_start.at(k), f.term_start.at(k + 1)):
+            value = value + f.term_coef.load(w, m) * x.load(w, f.term_at.at(m))
+        f.gradient.store(w, e, value)
+    for k in range(f.n_bent):
+        r = f.bent.at(k)
+        own = f.own.load(w, k)
+        first = f.entry_start.at(r)
+        beside = f.entry_start.at(ti.max(f.partner.at(k), 0)) - first
+        for e in range(first, f.entry_start.at(r + 1)):
+            value = f.gradient.load(w, e) * own
+            if f.partner.at(k) >= 0:
+                value = value + f.gradient.load(w, e + beside) * f.other.load(w, k)
+            f.gradient.store(w, e, value)
+
+
+@ti.func
+def find_rates(f: ti.template(), w: ti.i32):
+    """G v.
+
+    Reads:  f.{gradient, v}
+    Writes: f.rate
+    """
+    for r in range(f.n_rows):
+        rate = f.gradient.arena.zero()
+        for e in range(f.entry_start.at(r), f.entry_start.at(r + 1)):
+            rate = rate + f.gradient.load(w, e) * f.v.load(w, f.entry_at.at(e))
+        f.rate.store(w, r, rate)
+
+
+@ti.func
+def bias(f: ti.template(), w: ti.i32, r: ti.i32):
+    """v^T H v of row r, from extended velocities.
+
+    Reads: f.v
+    """
+    total = f.gradient.arena.zero()
+    for m in range(f.product_start.at(r), f.product_start.at(r + 1)):
+        total = total + f.product_weight.load(w, m) * f.v.load(w, f.product_i.at(m)) * f.v.load(w, f.product_j.at(m))
+    return total * 2.0
+
+
+@ti.func
+def bend_bias(f: ti.template(), w: ti.i32, k: ti.i32):
+    """Acceleration of length or turn k where those of x are none, from extended velocities.
+
+        L'' = (2 phi)'' / 2L - L'^2 / L;   t'' = (c s'' - s c'') / (c^2 + s^2), of a sine and a cosine that stay so
+
+    Reads: f.{v, rate, own, other}
+    """
+    r = f.bent.at(k)
+    own = f.own.load(w, k)
+    rate = f.rate.load(w, r)
+    total = bias(f, w, r) * own
+    if f.partner.at(k) >= 0:
+        total = total + bias(f, w, f.partner.at(k)) * f.other.load(w, k)
+    else:
+        total = total - rate * rate * own
+    return total
+
+
+@ti.func
+def factorize_saddle(f: ti.template(), w: ti.i32):
+    """The factor of the saddle point at the present gradients.
+
+    Reads:  f.{mass, soft, gradient, stress}
+    Writes: f.factor
+    """
+    zero = f.gradient.arena.zero()
+    for k in range(f.n_filled):
+        f.factor.value.store(w, f.filled.at(k), zero)
+    for i in range(f.n):
+        f.factor.value.store(w, f.place.at(i), zero + f.mass.load(w, i))
+    for r in range(f.n_rows):
+        f.factor.value.store(w, f.place.at(f.n + r), zero - f.soft.load(w, r))
+    first = f.n + f.n_rows
+    for e in range(f.n_own_entries):
+        value = f.gradient.load(w, e)
+        if ti.static(f.has_led):
+            value = value * ti.cast(f.moves.at(f.entry_at.at(e)), f.gradient.arena.device.real)
+        f.factor.value.store(w, f.place.at(first + e), value)
+    if ti.static(f.bends):
+        for k in range(f.n_bends):
+            place = f.bend_place.at(k)
+            bend = f.stress.load(w, f.bend_row.at(k)) * f.bend_weight.load(w, k)
+            f.factor.value.store(w, place, f.factor.value.load(w, place) + bend)
+    factorize(f.factor, w)

@@ -1,0 +1,91 @@
+"""A model with other numbers: the same structure, some columns replaced, and what follows from them worked out again."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from simcli import rotations as rot
+from simcli.model.batch.selection import walk
+from simcli.model.joints.catalogue import Motion
+from simcli.model.mechanism import JointPart
+from simcli.model.tables import Array, JointKind, Model
+from simcli.model.tree.links import build_links
+from simcli.model.tree.reference import body_poses
+
+TABLES = ("bodies", "joints", "dofs")
+FOLLOWS = {"bodies": ("mass", "com", "inertia"), "joints": ("X_p", "X_c", "pitch"), "dofs": ("axis",)}  # in the links
+DERIVED = ("bodies.q",)
+START = ("joint_q", "joint_qd", "joint_f")
+
+
+def with_column(model: Model, path: str, values: Array) -> Model:
+    """The model with one column replaced.
+
+    Args:
+        model: the tables; it stays as it is.
+        path: as `dofs.limit_lower`, `joints.X_p`, `bodies.mass`, or joint_q, joint_qd, joint_f for the initial state.
+        values: [as the column], (W|1, ...). Axes are made unit.
+
+    Returns:
+        The tables, with the links and the authored poses of bodies that follow from them.
+
+    Raises:
+        ValueError: the column decides the structure or follows from others, or the shape is not the column's.
+    """
+    table, _, name = path.rpartition(".")
+    owner = getattr(model, table) if table in TABLES else model
+    old = getattr(owner, name, None) if table in TABLES or path in START else None
+    if not isinstance(old, np.ndarray) or old.dtype.kind != "f" or path in DERIVED:
+        raise ValueError(f"`{path}` cannot be set: it decides the structure, follows from others, or does not exist")
+    new = np.array(values, float)
+    if new.shape[1:] != old.shape[1:] or len(new) not in (1, model.n_worlds):
+        raise ValueError(f"`{path}` has shape {old.shape} or one entry per world, not {new.shape}")
+    if path == "dofs.axis":
+        new = rot.unit(new)
+    if not table:
+        new.setflags(write=False)
+        return replace(model, **{name: new}, start=None)
+    changed = replace(model, **{table: replace(owner, **{name: new})}, start=None)
+    return relinked(changed, model) if name in FOLLOWS.get(table, ()) else changed
+
+
+def relinked(model: Model, before: Model) -> Model:
+    """The model with links and authored poses that fit its bodies, anchors and axes.
+
+    Args:
+        model: the tables, of which the links are out of date.
+        before: the tables of which they were right.
+
+    Returns:
+        The tables; the authored poses are new in the trees where an anchor or an axis is.
+    """
+    joints = joint_parts(model)
+    links = build_links(model.bodies, joints, walk(model), model.joints.q_start, model.joints.qd_start)
+    model = replace(model, links=links)
+    moved = {int(links.root[k]) for k in range(model.n_links) if _differs(model, before, int(links.joint[k]))}
+    if not moved:
+        return model
+    R, x = body_poses(model, np.concatenate([part.zero_q() for part in joints], axis=1))
+    pose = np.moveaxis(rot.make_pose(x, rot.matrix_to_quat(R)), 0, 1)
+    within = np.isin(links.root[links.tip], list(moved))[None, :, None]
+    q = np.where(within, pose, model.bodies.q)
+    return replace(model, bodies=replace(model.bodies, q=q))
+
+
+def _differs(model: Model, before: Model, j: int) -> bool:
+    """True if the anchors or axes of a joint are other ones than before."""
+    dofs = slice(model.joints.qd_start[j], model.joints.qd_start[j + 1])
+    pairs = [(one.joints.X_p[:, j], one.joints.X_c[:, j], one.dofs.axis[:, dofs]) for one in (model, before)]
+    return any(np.any(new != old) for new, old in zip(*pairs, strict=True))
+
+
+def joint_parts(model: Model) -> list[JointPart]:
+    """Parts with what the links read of them."""
+    t, parts = model.joints, []
+    for j, name in enumerate(t.name):
+        axes = model.dofs.axis[:, t.qd_start[j] : t.qd_start[j + 1]]
+        n_linear = int(t.dof_dim[j, 0])
+        motion = Motion(axes[:, :n_linear], axes[:, n_linear:], t.pitch[:, j])
+        parts.append(JointPart(name, JointKind(t.kind[j]), int(t.parent[j]), int(t.child[j]), motion, t.X_p[:, j],
+                               t.X_c[:, j], is_tree=bool(t.is_tree[j])))  # fmt: skip
+    return parts

@@ -1,0 +1,108 @@
+"""SI units of varied parameters, by their dotted path."""
+
+import re
+from types import UnionType
+from typing import Annotated, Any, Union, get_args, get_origin
+
+from simcli.spec.document.nodes import parse_path
+from simcli.spec.names import dofs
+from simcli.spec.names.signal_uses import uses
+from simcli.spec.schema.scene import SceneSpec
+from simcli.spec.values.quantities import Part
+
+# Keys of a joint whose unit depends on the kind of its dofs, also inside `limit`, `drive` and `motion`, to their role.
+JOINT_ROLES = {
+    "q": "position",
+    "qd": "velocity",
+    "init_angle": "position",
+    "damping": "damping",
+    "friction": "effort",
+    "armature": "armature",
+    "velocity_limit": "velocity",
+    "limit": "position",
+    "lower": "position",
+    "upper": "position",
+    "stiffness": "stiffness",
+    "target": "position",
+    "target_velocity": "velocity",
+    "effort_limit": "effort",
+    "position": "position",
+    "velocity": "velocity",
+}
+DRIVING = ("constant", "amplitude", "offset", "before", "after", "from", "to", "value")  # of what a signal drives
+FORCE_ROLES = {"value": "effort", "stiffness": "stiffness", "damping": "damping", "rest_angle": "position"}  # on a joint
+_BRACKET = re.compile(r"\[([^\]]*)\](?:\.|$)")  # `say` puts the unit in brackets behind the description
+
+
+def param_unit(spec: SceneSpec, path: str) -> str:
+    """Unit of a number of a scene.
+
+    Args:
+        spec: the scene.
+        path: dotted path, as `joints.pin.damping` or `bodies.rod.com[0]`.
+
+    Returns:
+        SI unit, "" if it has none or it cannot be told.
+    """
+    steps = parse_path(path) or ()
+    names = [step for step in steps if isinstance(step, str)]
+    if names[:1] == ["joints"] and len(names) > 2 and names[1] in spec.joints and names[-1] in JOINT_ROLES:
+        effort = names[-2:] == ["drive", "target"] and _is_effort(spec.joints[names[1]])
+        return _joint_unit(spec, names[1], "effort" if effort else JOINT_ROLES[names[-1]], steps[-1])
+    if names[:1] == ["signals"] and names[-1] in DRIVING:
+        return _signal_unit(spec, names[1])
+    if names[:1] == ["initial"] and len(names) == 3 and names[2] in spec.joints:
+        return _joint_unit(spec, names[2], "position" if names[1] == "joint_q" else "velocity", steps[-1])
+    if names[:1] == ["forces"] and len(names) > 2 and names[1] in spec.forces:
+        force = spec.forces[names[1]]
+        if force.type in ("torque", "torsion") and names[2] in FORCE_ROLES and force.joint in spec.joints:
+            return _joint_unit(spec, force.joint, FORCE_ROLES[names[2]], steps[-1])
+        return _schema_unit(steps[2:], type(force))
+    return _schema_unit(steps)
+
+
+def _signal_unit(spec: SceneSpec, name: str) -> str:
+    """Unit of what a signal drives; "" if that differs, or if it drives nothing."""
+    units = {use.unit for use in uses(spec) if use.signal == name}
+    return units.pop() if len(units) == 1 else ""
+
+
+def _is_effort(joint) -> bool:
+    return bool(joint.drive) and joint.drive[0] is not None and joint.drive[0].mode == "effort"
+
+
+def _joint_unit(spec: SceneSpec, name: str, role: str, last: str | int) -> str:
+    """Unit of a role; of the entry that the path names, or of all dofs if they agree."""
+    joint = spec.joints[name]
+    kinds = dofs.q_kinds(joint.type, joint.dof_kinds) if role == "position" else joint.dof_kinds
+    units = dofs.units(role, kinds)
+    if isinstance(last, int) and last < len(units):
+        return units[last]
+    return units[0] if len(set(units)) == 1 else ""
+
+
+def _schema_unit(steps: tuple[str | int, ...], start: type[Part] = SceneSpec) -> str:
+    kinds, unit = [start], ""
+    for step in steps:
+        below: list[Any] = []
+        for kind in [part for whole in kinds for part in _alternatives(whole)]:
+            origin, arguments = get_origin(kind), get_args(kind)
+            if isinstance(kind, type) and issubclass(kind, Part) and step in kind.model_fields:
+                field = kind.model_fields[step]
+                found = _BRACKET.search(field.description or "")
+                unit = found.group(1) if found else ""
+                below.append(field.annotation)
+            elif origin is dict:
+                below.append(arguments[1])
+            elif origin in (list, tuple) and isinstance(step, int):
+                below.append(arguments[0])
+        kinds = below
+    return unit if kinds else ""
+
+
+def _alternatives(kind: Any) -> list[Any]:
+    if get_origin(kind) is Annotated:
+        return _alternatives(get_args(kind)[0])
+    if get_origin(kind) in (Union, UnionType):
+        return [one for part in get_args(kind) for one in _alternatives(part)]
+    return [kind]

@@ -1,0 +1,104 @@
+"""Bodies that lack inertia by themselves, and the joints that carry them.
+
+A point mass on an arm, or a rod without inertia about its axis, has a singular mass matrix as a body that stands alone: no
+velocity follows from the forces on it. Its joint makes the motion regular, because the coordinates of the joint move mass.
+So the loose form of a model (tree/loosen.py) keeps such a body on the joints by which the tree holds it, and its mass
+matrix is that of the small tree which these join: no inertia is made up, and nothing that is solved has another solution.
+
+The articulated inertia that a body meets in the small tree is regular where that of the whole tree is: a neighbour with a
+regular mass matrix hands on all but its own motion axes, whatever hangs on it, and a neighbour that lacks inertia keeps its
+own neighbours in turn.
+"""
+
+import numpy as np
+
+from simcli.model.constraints.tables import Constraints, Form
+from simcli.model.tables import WORLD, Array, JointKind, Model
+from simcli.model.tree.reference import SINGULAR, dof_inertia
+from simcli.model.tree.topology import Step, depth_first
+
+HOLD_NOTHING = (JointKind.FREE, JointKind.DISTANCE, JointKind.CABLE)  # in the tree, where rows are beside it
+
+
+def lacking(model: Model) -> Array:
+    """Bodies that by themselves lack inertia along or about some axis that they can move, in some world.
+
+    Args:
+        model: the tables.
+
+    Returns:
+        (B,) bool, False for kinematic bodies.
+    """
+    bodies = model.bodies
+    inertia = np.linalg.eigvalsh(bodies.inertia)
+    least = bodies.inertia[:, :, model.plane, model.plane] if model.plane >= 0 else inertia[..., 0]
+    lacks = (bodies.mass <= 0.0) | (least <= SINGULAR * inertia[..., 2])
+    return lacks.any(axis=0) & ~bodies.kinematic
+
+
+def carrying(model: Model) -> list[Step]:
+    """Joints of the tree between a body that lacks inertia and its neighbours: those on which the loose form keeps it.
+
+    Args:
+        model: the tables.
+
+    Returns:
+        Joints with the bodies that they join.
+    """
+    lacks = lacking(model)
+    if not lacks.any():
+        return []
+    joints = model.joints
+    steps = depth_first(joints.parent.tolist(), joints.child.tolist(), joints.is_tree.tolist())
+    return [step for step in steps if joints.kind[step.joint] not in HOLD_NOTHING
+            and (lacks[step.outer] or (step.inner != WORLD and lacks[step.inner]))]  # fmt: skip
+
+
+def weightless(model: Model, bodies: Array | None = None) -> list[tuple[int, int]]:
+    """Links of the tree along whose coordinates nothing has inertia: their acceleration has no value.
+
+    Args:
+        model: the tables.
+        bodies: (B,) bool, those whose joints matter; all where it is left out.
+
+    Returns:
+        Link and the body that its joint carries, of each link in turn.
+    """
+    if bodies is not None and not bodies.any():
+        return []
+    links, found = model.links, []
+    carries = {j: b for j, b in zip(links.joint.tolist(), links.body.tolist(), strict=True) if b >= 0}
+    D, scale = dof_inertia(model, model.joint_q)
+    for k in range(model.n_links):
+        first, n, body = links.qd_start[k], links.n_qd[k], carries[int(links.joint[k])]
+        known = model.motions.kind[first : first + n].all()  # prescribed, or no dof at all
+        if known or (bodies is not None and not bodies[body]):
+            continue
+        unit = np.sqrt(np.maximum(scale[k], np.finfo(float).tiny))
+        weakest = np.linalg.eigvalsh(D[k] / unit[:, :, None] / unit[:, None, :])[:, 0]
+        if weakest.min() <= SINGULAR or scale[k].min() <= 0.0:
+            found.append((k, body))
+    return found
+
+
+def holding_rows(constraints: Constraints, model: Model) -> Array:
+    """Rows of the joints of bodies that lack inertia, which hold where they have no compliance.
+
+    Returns:
+        (R,) bool.
+    """
+    rows = constraints.rows
+    lacks = np.append(lacking(model), False)  # the world is the last one
+    holds = np.append(lacks[model.joints.parent] | lacks[model.joints.child], False)  # and so are rows of no joint
+    return holds[rows.joint] & rows.is_hard & (rows.dof < 0) & (rows.form != Form.GEAR)
+
+
+def arms(model: Model) -> Array:
+    """[m], (W|1, B), longest way from the centre of mass of each body to an anchor of one of its joints."""
+    joints, bodies = model.joints, model.bodies
+    out = np.zeros((max(map(len, (joints.X_p, joints.X_c, bodies.com))), model.n_bodies))
+    for j in range(model.n_joints):
+        for body, pose in ((joints.parent[j], joints.X_p[:, j]), (joints.child[j], joints.X_c[:, j])):
+            if body != WORLD:
+                out[:, body] = np.maximum(out[:, body], np.linalg.norm(pose[:, :3] - bodies.com[:, body], axis=-1))
+    return out

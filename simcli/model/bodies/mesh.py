@@ -1,0 +1,164 @@
+"""Closed triangle meshes: reading OBJ and STL, checking, mass properties by the divergence theorem."""
+
+import re
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+
+from simcli.model.bodies.inertia import MassProperties
+from simcli.model.tables import Array
+
+STL_HEADER = 80  # bytes before the triangle count of a binary STL
+STL_TRIANGLE = np.dtype([("normal", "<f4", 3), ("vertices", "<f4", (3, 3)), ("attribute", "<u2")])
+LARGEST = 1e15  # [file units] of a coordinate: inertias go with its fifth power, and their products must stay finite
+FLAT = 1e-12  # [1] volume below this part of the bounding box is rounding
+
+
+class MeshError(ValueError):
+    """A mesh cannot be read or encloses no volume. Carries what the user can do."""
+
+    def __init__(self, message: str, hint: str = ""):
+        super().__init__(message)
+        self.hint = hint
+
+
+def read_mesh(path: Path) -> tuple[Array, Array]:
+    """Read a triangle mesh.
+
+    Args:
+        path: file that ends in .obj or .stl (text or binary).
+
+    Returns:
+        Vertices [file units], (n, 3), and triangles, (m, 3) int.
+
+    Raises:
+        MeshError: the file is missing, damaged or of another format.
+    """
+    readers = {".obj": _read_obj, ".stl": _read_stl}
+    reader = readers.get(path.suffix.lower())
+    if reader is None:
+        raise MeshError(f"mesh format `{path.suffix}` is not known", "convert the mesh to .obj or .stl")
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise MeshError(f"cannot read the mesh: {error.strerror}", "paths are relative to the scene file") from None
+    try:
+        vertices, faces = reader(data)
+    except (ValueError, IndexError, OverflowError) as error:
+        if isinstance(error, MeshError):
+            raise
+        raise MeshError(f"the mesh is damaged: {error}", "open it in a mesh editor and export it again") from None
+    if not len(faces):
+        raise MeshError("the mesh has no triangles", "export it with its faces")
+    if not np.isfinite(vertices).all():
+        raise MeshError("the mesh has coordinates that are not finite")
+    if len(vertices) and np.abs(vertices).max() > LARGEST:
+        raise MeshError(f"the mesh has coordinates beyond {LARGEST:g}", "check its units, and `scale`")
+    if faces.min() < 0 or faces.max() >= len(vertices):
+        raise MeshError("a face of the mesh names a vertex that does not exist")
+    return vertices, faces
+
+
+def _read_obj(data: bytes) -> tuple[Array, Array]:
+    vertices: list[list[float]] = []
+    faces: list[tuple[int, int, int]] = []
+    for line in data.decode("utf-8", errors="replace").replace("\\\n", " ").splitlines():
+        words = line.split("#", 1)[0].split()
+        if not words:
+            continue
+        if words[0] == "v":
+            vertices.append([float(word) for word in words[1:4]])
+        elif words[0] == "f":
+            corners = [int(word.split("/", 1)[0]) for word in words[1:]]
+            corners = [c - 1 if c > 0 else len(vertices) + c for c in corners]
+            faces.extend((corners[0], b, c) for b, c in pairwise(corners[1:]))
+    return np.array(vertices, float).reshape(-1, 3), np.array(faces, np.int64).reshape(-1, 3)
+
+
+def _read_stl(data: bytes) -> tuple[Array, Array]:
+    count = int(np.frombuffer(data, "<u4", 1, STL_HEADER)[0]) if len(data) >= STL_HEADER + 4 else -1
+    if len(data) == STL_HEADER + 4 + count * STL_TRIANGLE.itemsize:  # text may begin a binary file, so its size decides
+        corners = np.frombuffer(data, STL_TRIANGLE, count, STL_HEADER + 4)["vertices"].astype(float)
+    else:
+        text = data.decode("utf-8", errors="replace")
+        if not text.lstrip().startswith("solid"):
+            raise MeshError("the mesh is damaged: neither text nor binary STL", "export it again")
+        number = r"([-+0-9.eEnaifNAIF]+)"
+        found = re.findall(rf"\bvertex\s+{number}\s+{number}\s+{number}", text)
+        corners = np.array(found, float).reshape(-1, 3, 3)
+    return weld(corners)
+
+
+def weld(corners: Array) -> tuple[Array, Array]:
+    """Join corners with equal coordinates.
+
+    Args:
+        corners: (m, 3, 3), triangles by the coordinates of their corners.
+
+    Returns:
+        Vertices (n, 3) and triangles (m, 3).
+    """
+    flat = corners.reshape(-1, 3) + 0.0  # -0 to 0
+    vertices, index = np.unique(flat, axis=0, return_inverse=True)
+    return vertices, index.reshape(-1, 3)
+
+
+def check_closed(faces: Array) -> None:
+    """Refuse a surface with holes or with triangles that disagree about inside and outside.
+
+    Args:
+        faces: (m, 3) vertex indices.
+
+    Raises:
+        MeshError: an edge is not shared by exactly two triangles that run through it in opposite directions.
+    """
+    edges = np.concatenate((faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]))
+    if (edges[:, 0] == edges[:, 1]).any():
+        raise MeshError("the mesh has triangles without area", "remove degenerate triangles")
+    size = int(faces.max()) + 1
+    there, times = np.unique(edges[:, 0] * size + edges[:, 1], return_counts=True)
+    back = np.unique(edges[:, 1] * size + edges[:, 0])
+    either = np.unique(edges.min(axis=1) * size + edges.max(axis=1), return_counts=True)[1]
+    if (either != 2).any():
+        count = int((either != 2).sum())
+        raise MeshError(
+            f"the mesh is not closed: {count} edges do not have exactly two triangles",
+            "close its holes, or give the body mass and inertia and the shape no density",
+        )
+    if (times != 1).any() or not np.array_equal(there, back):
+        raise MeshError("neighbouring triangles of the mesh disagree about the outside", "make its normals consistent")
+
+
+def mesh_properties(vertices: Array, faces: Array) -> MassProperties:
+    """Volume, centroid and inertia of the solid inside a closed mesh, for density one.
+
+        int x x^T dV = sum over triangles (a, b, c) of det(a, b, c) / 120 (a a^T + b b^T + c c^T + s s^T), s = a + b + c
+
+    Args:
+        vertices: [m], (n, 3).
+        faces: (m, 3), counter-clockwise seen from outside.
+
+    Returns:
+        For density 1 kg/m^3, without world axis.
+
+    Raises:
+        MeshError: the mesh is open, inverted or flat.
+
+    Source: sums of signed tetrahedra from the mean vertex, which stands in for the origin against cancellation.
+    """
+    check_closed(faces)
+    middle = vertices.mean(axis=0)
+    corner = (vertices - middle)[faces]
+    det = np.linalg.det(corner)
+    volume = det.sum() / 6.0
+    box = float(np.prod(np.ptp(vertices, axis=0)))
+    if abs(volume) <= FLAT * box or box == 0.0:
+        raise MeshError("the mesh encloses no volume", "give the body mass and inertia instead")
+    if volume < 0.0:
+        raise MeshError("the mesh is inside out: its volume is negative", "flip its normals (or use a positive scale)")
+    total = corner.sum(axis=1)
+    com = (det @ total) / 24.0 / volume
+    second = np.einsum("m,mki,mkj->ij", det, corner, corner) + np.einsum("m,mi,mj->ij", det, total, total)
+    second = second / 120.0 - volume * np.outer(com, com)
+    return MassProperties(np.array(volume), com + middle, np.trace(second) * np.eye(3) - second)

@@ -1,0 +1,26 @@
+"""Named points of bodies."""
+
+import numpy as np
+
+from simcli.model.batch.gather import Worlds
+from simcli.model.tables import Points
+from simcli.model.tree.links import pile
+
+
+def read_points(worlds: Worlds) -> Points:
+    """Named points of all bodies, as `crank/b`.
+
+    Args:
+        worlds: the scenes.
+
+    Returns:
+        The table.
+    """
+    bodies = worlds.first.bodies
+    keys = [(b, name, point) for b, (name, body) in enumerate(bodies.items()) for point in body.points]
+    positions = [worlds.numbers(lambda s, n=n, p=p: s.bodies[n].points[p], (3,)) for _, n, p in keys]
+    return Points(
+        name=tuple(f"{name}/{point}" for _, name, point in keys),
+        body=np.array([b for b, _, _ in keys], np.int32),
+        position=pile(positions, (3,)),
+    )

@@ -1,0 +1,12 @@
+"""Joints: the catalogue, and what a scene says of each.
+
+In: joints of a scene. Out: their axes, anchors, drives, gears, and the coordinates that need a law. Never here: how joints
+make a tree (tree), constraint rows as tables (constraints).
+
+    catalogue  the joint catalogue: one entry per joint type, with its motion axes and its bilateral rows
+    rows       numbers of the joint catalogue at given poses: joint transforms, motion columns
+    parts      joints of a scene: axes, anchors, the poses that follow from them, and what acts on each dof
+    drives     which fields of a drive its mode reads, for all drives of a model at once
+    gears      gears of a scene: which joint follows which, and how the initial state of the followers follows
+    lawful     which coordinates need a law: something acts on them that a smooth force of the tree cannot state
+"""

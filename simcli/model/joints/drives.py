@@ -1,0 +1,22 @@
+"""Which fields of a drive its mode reads, for all drives of a model at once."""
+
+import numpy as np
+
+from simcli.model.tables import Array, DriveMode
+from simcli.spec.honours.drives import READS
+
+_FIELDS = {field for fields in READS.values() for field in fields}
+_READING = {field: np.array([field in READS.get(mode.name.lower(), ()) for mode in DriveMode]) for field in _FIELDS}
+
+
+def reads(mode: Array, field: str) -> Array:
+    """Where drives read a field.
+
+    Args:
+        mode: (...) DriveMode.
+        field: of `spec.schema_joint.DriveSpec`: target, target_velocity, stiffness or damping.
+
+    Returns:
+        (...) bool, False where there is no drive.
+    """
+    return _READING[field][mode]

@@ -1,0 +1,68 @@
+"""Gears of a scene: which joint follows which, and how the initial state of the followers follows."""
+
+import numpy as np
+
+from simcli.model.batch.gather import Worlds
+from simcli.model.mechanism import Gear, JointPart
+from simcli.model.tables import Array, Model
+
+SAME_START = 1e-9  # [m, rad or per second] what a written start may differ from the gear's: rounding in the file
+
+
+def read_gears(worlds: Worlds, parts: list[JointPart]) -> None:
+    """Read `mimic` of all joints.
+
+    Args:
+        worlds: the scenes; the spec has refused circles and joints that cannot turn together.
+        parts: completed in place: `gear`.
+    """
+    index = {part.name: j for j, part in enumerate(parts)}
+    for name, joint in worlds.first.joints.items():
+        if joint.mimic is None:
+            continue
+        ratio = worlds.numbers(lambda s, n=name: s.joints[n].mimic.ratio)
+        offset = worlds.numbers(lambda s, n=name: s.joints[n].mimic.offset)
+        parts[index[name]].gear = Gear(index[joint.mimic.joint], ratio, offset)
+
+
+def follow(worlds: Worlds, parts: list[JointPart]) -> None:
+    """Initial coordinates and velocities of joints that follow others; written ones must agree.
+
+    Args:
+        worlds: take the faults.
+        parts: completed in place; their own starts are read.
+    """
+    done = {j for j, part in enumerate(parts) if part.gear is None}
+    while len(done) < len(parts):
+        ready = [j for j, part in enumerate(parts) if j not in done and part.gear.leader in done]
+        assert ready, "gears make no circle"
+        for j in ready:
+            _follow_one(worlds, parts[j], parts[parts[j].gear.leader])
+        done.update(ready)
+
+
+def gear_acts(model: Model, follower: Array | int, leader: Array | int) -> Array:
+    """Whether the gears between these dofs act: those of which both joints are on."""
+    joint = model.dofs.joint
+    return model.joints.enabled[joint[follower]] & model.joints.enabled[joint[leader]]
+
+
+def _follow_one(worlds: Worlds, part: JointPart, leader: JointPart) -> None:
+    ratio, offset = part.gear.ratio[:, None], part.gear.offset[:, None]
+    zero = np.zeros((1, part.n_qd))
+    q = ratio * (leader.zero_q() if leader.q is None else leader.q) + offset
+    qd = ratio * (zero if leader.qd is None else leader.qd)
+    if part.q_given:
+        _compare(worlds, part, leader, "q", part.q, q)
+    if part.qd_given is not None and part.qd_given.any():
+        _compare(worlds, part, leader, "qd", part.qd, qd)
+    part.q, part.qd = q, qd
+
+
+def _compare(worlds: Worlds, part: JointPart, leader: JointPart, key: str, written: Array, led: Array) -> None:
+    gap = np.abs(written - led).max()
+    if gap > SAME_START:
+        message = f"the written {key} of joint `{part.name}` is {gap:.3g} away from its gear with `{leader.name}`"
+        joint = worlds.first.joints[part.name]
+        path = f"joints.{part.name}.{key}" if getattr(joint, key) is not None else f"initial.joint_{key}"
+        worlds.fault("SC465", path, message, f"leave it out: {key} = ratio * {key} of `{leader.name}` (+ offset) holds")

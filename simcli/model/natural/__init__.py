@@ -1,0 +1,12 @@
+"""The natural form: bodies as points and vectors, rows as polynomials.
+
+In: a Model. Out: the same in natural coordinates. Never here: steps.
+
+    constructors  natural coordinates as a user chooses them: points and vectors of a body
+    bases         which points and vectors describe each body of a scene for the natural solver, and their values at poses
+    form          the natural form of a model: every body by its centre of mass and up to three vectors
+    led           kinematic bodies in natural coordinates: the joints of the scene that lead them
+    quadratic     rows in natural coordinates as polynomials of second degree, expanded once per scene
+    pushes        wrenches on bodies in natural coordinates, as terms of the forces on the free coordinates
+    straight      which joints, springs and wrenches of a scene no polynomials state
+"""

@@ -1,0 +1,66 @@
+"""Which joints, springs and wrenches of a scene no polynomials state: what lies beside the axis of a bar of one vector.
+
+The attitude of such a bar is one vector, of which points beside its axis are no affine forms (affine/forms.py). Refused by
+name, for steps that have no other way than polynomials.
+"""
+
+from dataclasses import replace
+
+from simcli.model.affine.forms import Forms
+from simcli.model.batch.gather import Worlds
+from simcli.model.constraints.build import constraints_of
+from simcli.model.constraints.tables import Constraints, Form
+from simcli.model.natural.form import natural_form
+from simcli.model.state import State
+from simcli.model.tables import Model
+from simcli.model.tree.link_frames import link_points
+
+INSTEAD = "use zhong06, or leave `natural` of body `{}` out"
+
+
+def refuse_beside(worlds: Worlds, model: Model) -> None:
+    """Refuse what generalized_alpha cannot state.
+
+    Args:
+        worlds: receives the faults.
+        model: of the scene.
+    """
+    form = replace(natural_form(model, State.of(model)), spring_rows=True)
+    forms, constraints = Forms(form), constraints_of(form)
+    couples = constraints.couples
+    for p in range(len(couples.joint)):
+        for link, place in ((couples.link_a[p], couples.point_a), (couples.link_b[p], couples.point_b)):
+            if forms.point(int(link), place[:, p]) is None:
+                _refuse(worlds, form, couples, p, int(link), "an anchor beside the axis of bar")
+        for r in range(couples.row_start[p], couples.row_start[p + 1]):
+            link = _link_across(forms, constraints, p, r)
+            if link is not None:
+                _refuse(worlds, form, couples, p, link, "a direction across the axis of bar")
+    places = link_points(form, form.wrenches.body, form.wrenches.point)
+    for k, body in enumerate(form.wrenches.body.tolist()):
+        if forms.point(int(form.links.tip[body]), places[:, k]) is None:
+            name = form.bodies.name[body]
+            words = f"generalized_alpha does not take a wrench beside the axis of bar `{name}`"
+            worlds.fault("SC501", f"forces.{form.wrenches.name[k]}", words, INSTEAD.format(name))
+
+
+def _link_across(forms: Forms, constraints: Constraints, p: int, r: int) -> int | None:
+    """The link of couple p that has no affine form of a direction of row r; None if both have."""
+    rows, couples = constraints.rows, constraints.couples
+    a, b = int(couples.link_a[p]), int(couples.link_b[p])
+    asked = {
+        Form.ALONG: [(a, rows.on_a)], Form.DOT: [(a, rows.on_a), (b, rows.on_b)],
+        Form.TURN: [(a, rows.on_a), (a, rows.across_a), (b, rows.on_b)],
+    }.get(Form(int(rows.form[r])), [])  # fmt: skip
+    return next((link for link, d in asked if forms.direction(link, d[:, r]) is None), None)
+
+
+def _refuse(worlds: Worlds, form: Model, couples, p: int, link: int, words: str) -> None:
+    """The fault of one end of a couple, at its joint or spring."""
+    body = form.bodies.name[form.links.body[link]]
+    j = int(couples.joint[p])
+    springs = [k for k, joint in enumerate(couples.joint.tolist()) if joint < 0]
+    path = f"joints.{form.joints.name[j]}" if j >= 0 else f"forces.{form.springs.name[springs.index(p)]}"
+    message = f"generalized_alpha does not take {words} `{body}`"
+    if all(fault.where.path != path or fault.message != message for fault in worlds.faults):
+        worlds.fault("SC501", path, message, INSTEAD.format(body))

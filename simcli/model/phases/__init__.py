@@ -1,0 +1,8 @@
+"""Where a run begins, and the stretches between its events.
+
+In: a scene and its model. Out: the initial state, and a model for each stretch. Never here: closing of loops (closure).
+
+    start      the initial state: coordinates and velocities of joints, of free bodies, and by pattern
+    beginning  what was done to begin a run: coordinates that the closing of loops moved, and worlds that cannot begin
+    stretches  phases of a run: the stretches between events, each a model of its own with the same structure
+"""

@@ -1,0 +1,248 @@
+"""What signals drive, and prescribed motions: the wiring of a scene, by index."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from simcli import rotations as rot
+from simcli.model.batch.gather import Worlds
+from simcli.model.signals.tables import Driven, Inputs, MotionKind, Motions, Signals
+from simcli.model.signals.values import labels_of, signal_values
+from simcli.model.table_base import Array
+from simcli.model.tables import WORLD, JointKind, Model
+from simcli.model.tree.links import pile
+from simcli.spec.values.quantities import is_signal
+
+HOLDS = (("linear", "angular", Driven.HOLD_RATE), ("shift", "turn", Driven.HOLD_SHIFT))  # what signals drive of a hold
+SAME_START = 1e-9  # [m, rad or per second] what a written start may differ from its motion: rounding in the file
+
+
+def number(value: float | str) -> float:
+    """A number of a scene that a signal may drive; 0 where one does."""
+    return 0.0 if is_signal(value) else value
+
+
+class _Wiring:
+    """Rows of `Inputs`, and the motions, as they are found."""
+
+    def __init__(self, worlds: Worlds, model: Model):
+        self.worlds, self.model = worlds, model
+        self.rows: list[tuple[int, int, int]] = []
+        self.gains: list[Array] = []
+        self.kind = np.zeros(model.n_qd, np.int32)
+        self.value: dict[int, Array] = {}
+        signals = worlds.first.signals
+        self.index = {name: i for i, name in enumerate(row for key, one in signals.items() for row in labels_of(key, one))}
+
+    def drive(self, column: Driven, item: int, text: object, component: int = 0, gain: Array | float = 1.0) -> None:
+        """Let a signal drive an item, if the text names one; of a signal of several numbers the given component."""
+        if not is_signal(text):
+            return
+        name = text[1:]
+        signal = self.index[name] if name in self.index else self.index[f"{name}:{component}"]
+        self.rows.append((int(column), item, signal))
+        self.gains.append(np.atleast_1d(np.asarray(gain, float)))
+
+    def inputs(self) -> Inputs:
+        rows = np.array(self.rows, np.int32).reshape(-1, 3).T
+        return Inputs(*(column.copy() for column in rows), pile(self.gains, ()))
+
+    def motions(self) -> Motions:
+        value = np.zeros((max(map(len, self.value.values()), default=1), self.model.n_qd))
+        for dof, one in self.value.items():
+            value[:, dof] = one
+        return Motions(self.kind, value)
+
+
+def with_signals(worlds: Worlds, model: Model, signals: Signals) -> Model:
+    """Add the signals, what they drive, and the prescribed motions, with the initial state that these ask for.
+
+    Args:
+        worlds: the scenes; what cannot be prescribed is noted there.
+        model: of the same scenes, without signals.
+        signals: from `read_signals`.
+
+    Returns:
+        The model.
+    """
+    wiring = _Wiring(worlds, model)
+    _drives(wiring)
+    _forces(wiring)
+    _holds(wiring)
+    _joint_motions(wiring)
+    for body, (name, spec) in enumerate(worlds.first.bodies.items()):
+        if spec.kinematic or spec.motion is not None:
+            _body_motion(wiring, body, name)
+    worlds.raise_faults()
+    motions = wiring.motions()
+    model = replace(model, signals=signals, inputs=wiring.inputs(), motions=motions)
+    return _started(worlds, model) if motions.kind.any() else model
+
+
+def _drives(wiring: _Wiring) -> None:
+    model = wiring.model
+    for name, joint in wiring.worlds.first.joints.items():
+        first = model.joints.qd_start[model.joints.name.index(name)]
+        for k, drive in enumerate(joint.drive or ()):
+            if drive is not None:
+                wiring.drive(Driven.DRIVE_TARGET, first + k, drive.target)
+                wiring.drive(Driven.DRIVE_TARGET_VELOCITY, first + k, drive.target_velocity)
+        if joint.driving is not None:
+            for aim in (joint.driving.aim_angle, joint.driving.aim_distance):
+                wiring.drive(Driven.AIM, first, aim)
+
+
+def _forces(wiring: _Wiring) -> None:
+    model = wiring.model
+    for name, force in wiring.worlds.first.forces.items():
+        if force.type == "torque":
+            first = model.joints.qd_start[model.joints.name.index(force.joint)]
+            for k, value in enumerate(force.value):
+                wiring.drive(Driven.JOINT_F, first + k, value)
+        elif force.type == "wrench":
+            item = 3 * model.wrenches.name.index(name)
+            for k in range(3):
+                wiring.drive(Driven.WRENCH_FORCE, item + k, force.force[k], k)
+                wiring.drive(Driven.WRENCH_TORQUE, item + k, force.torque[k], k)
+
+
+def _holds(wiring: _Wiring) -> None:
+    for body, spec in enumerate(wiring.worlds.first.bodies.values()):
+        hold = spec.affine.transform if spec.affine is not None else None
+        for *keys, column in HOLDS if hold is not None else ():
+            for n, vector in enumerate(getattr(hold, key) or () for key in keys):
+                for k, text in enumerate(vector):
+                    wiring.drive(column, 6 * body + 3 * n + k, text, k)
+
+
+def _joint_motions(wiring: _Wiring) -> None:
+    worlds, joints = wiring.worlds, wiring.model.joints
+    gears = wiring.model.mimics.follower
+    for name, joint in worlds.first.joints.items():
+        if joint.motion is None:
+            continue
+        j = joints.name.index(name)
+        first, n = joints.qd_start[j], joints.qd_start[j + 1] - joints.qd_start[j]
+        path = f"joints.{name}.motion"
+        if n != 1:
+            message = f"the motion of joint `{name}`, which has {n} dofs, cannot be prescribed"
+            worlds.fault("SC470", path, message, "prescribe a joint with one dof")
+        elif first in gears:
+            worlds.fault("SC470", path, f"joint `{name}` has a motion and a gear", "prescribe the joint that leads")
+        else:
+            key = "velocity" if joint.motion.position is None else "position"
+            wiring.kind[first] = MotionKind[key.upper()]
+            read = lambda s, n=name, k=key: number(getattr(s.joints[n].motion, k))  # noqa: E731
+            wiring.value[first] = worlds.numbers(read)
+            wiring.drive(Driven.MOTION, first, getattr(joint.motion, key))
+
+
+def _body_motion(wiring: _Wiring, body: int, name: str) -> None:
+    """A body with a motion: every dof of its joint to the world that has no motion of its own gets a velocity."""
+    worlds, joints = wiring.worlds, wiring.model.joints
+    spec, path = worlds.first.bodies[name], f"bodies.{name}"
+    if not spec.kinematic:
+        if spec.motion is not None:
+            worlds.fault("SC470", f"{path}.motion", f"body `{name}` has a motion, but is not kinematic",
+                         "write kinematic: true")  # fmt: skip
+        return
+    at_root = (joints.child == body) & joints.is_tree & (joints.parent == WORLD)
+    if not at_root.any():
+        message = f"the kinematic body `{name}` does not hang on the world, so that other bodies move it"
+        worlds.fault("SC470", f"{path}.kinematic", message, "only the root of a tree can be kinematic")
+        return
+    j = int(np.flatnonzero(at_root)[0])
+    first, end = joints.qd_start[j], joints.qd_start[j + 1]
+    free = joints.kind[j] == JointKind.FREE or joints.name[j] not in worlds.first.joints
+    if spec.motion is not None and not free:
+        message = f"the motion of body `{name}`, which joint `{joints.name[j]}` holds, cannot be prescribed"
+        worlds.fault("SC470", f"{path}.motion", message, f"write `motion` in joints.{joints.name[j]}")
+        return
+    held = np.arange(first, end)[wiring.kind[first:end] == MotionKind.NONE]
+    wiring.kind[held] = MotionKind.VELOCITY
+    if spec.motion is not None:
+        _free_motion(wiring, name, j)
+
+
+def _free_motion(wiring: _Wiring, name: str, j: int) -> None:
+    """Velocity of the centre of mass and angular velocity, turned from the world into the anchor frame of the joint.
+
+    In a plane along the axes of the joint, whose coordinates are those of the origin: only a centre there is prescribed.
+    """
+    worlds, joints = wiring.worlds, wiring.model.joints
+    joint = worlds.first.joints.get(joints.name[j])
+    turned = joint is not None and joint.parent_frame is not None
+    back = rot.transpose(rot.quat_to_matrix(joints.X_p[:, j, 3:]))  # the identity unless a parent frame is written
+    first = joints.qd_start[j]
+    parts = (("linear", first, back), ("angular", first + 3, back))
+    if joints.kind[j] == JointKind.PLANAR:
+        axes = wiring.model.dofs.axis[:, first : first + 3]
+        parts = (("linear", first, axes[:, :2]), ("angular", first + 2, axes[:, 2:]))
+        if np.any(wiring.model.bodies.com[:, joints.child[j]]) and any(worlds.first.bodies[name].motion.angular):
+            message = f"the centre of mass of body `{name}`, which turns as prescribed, is not its origin"
+            worlds.fault("SC470", f"bodies.{name}.com", message, "leave `com` out: nothing asks for it")
+    for key, start, rows in parts:
+        vector = getattr(worlds.first.bodies[name].motion, key)
+        read = lambda s, k=key: [number(v) for v in getattr(s.bodies[name].motion, k)]  # noqa: E731
+        constant = np.einsum("wik,wk->wi", *_together(rows, worlds.numbers(read, (3,))))
+        for i in range(rows.shape[1]):
+            wiring.value[start + i] = constant[:, i]
+            for k in range(3):
+                if turned or rows[:, i, k].any():
+                    wiring.drive(Driven.MOTION, start + i, vector[k], k, rows[:, i, k])
+
+
+def _together(*arrays: Array) -> list[Array]:
+    """Arrays with world axes of one length."""
+    n_worlds = max(len(array) for array in arrays)
+    return [np.broadcast_to(array, (n_worlds, *array.shape[1:])) for array in arrays]
+
+
+def prescribed(model: Model, t: float) -> Array:
+    """Prescribed motions at a time.
+
+    Args:
+        model: the tables.
+        t: [s].
+
+    Returns:
+        (W|1, NV, 3): coordinate or velocity, and its two rates; 0 for dofs without.
+    """
+    signals, inputs = signal_values(model.signals, t), model.inputs
+    chosen = np.flatnonzero(inputs.column == Driven.MOTION)
+    n_worlds = max(len(signals), len(inputs.gain), len(model.motions.value))
+    found = np.zeros((n_worlds, model.n_qd, 3))
+    found[..., 0] = model.motions.value
+    for n in chosen:
+        found[:, inputs.item[n]] += inputs.gain[:, n, None] * signals[:, inputs.signal[n]]
+    return found
+
+
+def _started(worlds: Worlds, model: Model) -> Model:
+    """The model whose initial state follows the prescribed motions; what the scene wrote must agree."""
+    joints, dofs, kind = model.joints, model.dofs, model.motions.kind
+    motion = prescribed(model, 0.0)
+    n_worlds = max(len(motion), len(model.joint_q), len(model.joint_qd))
+    q, qd = (np.broadcast_to(a, (n_worlds, a.shape[1])).copy() for a in (model.joint_q, model.joint_qd))
+    q_given, qd_given = dofs.q_given.copy(), dofs.qd_given.copy()
+    for d in np.flatnonzero(kind):
+        j = dofs.joint[d]
+        rate = motion[:, d, 0]
+        if kind[d] == MotionKind.POSITION:
+            at = joints.q_start[j] + d - joints.qd_start[j]
+            _agree(worlds, model, d, "joint_q", q[:, at] - motion[:, d, 0], q_given[d])
+            q[:, at], rate, q_given[d] = motion[:, d, 0], motion[:, d, 1], True
+        _agree(worlds, model, d, "joint_qd", qd[:, d] - rate, qd_given[d])
+        qd[:, d], qd_given[d] = rate, True
+    worlds.raise_faults()
+    changed = replace(dofs, q_given=q_given, qd_given=qd_given)
+    shared = [a[:1] if len(a) > 1 and (a == a[:1]).all() else a for a in (q, qd)]
+    return replace(model, dofs=changed, joint_q=shared[0], joint_qd=shared[1])
+
+
+def _agree(worlds: Worlds, model: Model, d: int, key: str, gap: Array, given: bool) -> None:
+    if given and np.abs(gap).max() > SAME_START:
+        name = model.joints.name[model.dofs.joint[d]]
+        message = f"the written {key} of joint `{name}` is {np.abs(gap).max():.3g} away from its prescribed motion"
+        path = f"joints.{name}" if name in worlds.first.joints else f"bodies.{name.removesuffix('_free')}"
+        worlds.fault("SC470", path, message, "leave it out: the joint begins where its motion does")

@@ -1,0 +1,134 @@
+"""Tables of what acts on a mechanism as a function of time: signals, what they drive, and prescribed motions."""
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+
+from simcli.model.table_base import Array, Table
+
+
+class SignalKind(IntEnum):
+    """Forms of a signal (see `Signals`)."""
+
+    CONSTANT = 0
+    SINE = 1
+    STEP = 2
+    RAMP = 3
+    CHIRP = 4
+    TABLE = 5
+
+
+class Driven(IntEnum):
+    """Columns of the model that signals drive."""
+
+    DRIVE_TARGET = 0  # dofs.drive_target, by dof
+    DRIVE_TARGET_VELOCITY = 1  # dofs.drive_target_velocity, by dof
+    JOINT_F = 2  # joint_f, by dof
+    WRENCH_FORCE = 3  # wrenches.force, by 3 * wrench + component
+    WRENCH_TORQUE = 4  # wrenches.torque, likewise
+    MOTION = 5  # motions.value, by dof
+    AIM = 6  # affine.driving_aim, by dof
+    HOLD_RATE = 7  # affine.hold_rate, by 6 * body + component
+    HOLD_SHIFT = 8  # affine.hold_shift, likewise
+
+
+class MotionKind(IntEnum):
+    """How the motion of a dof is prescribed."""
+
+    NONE = 0
+    POSITION = 1
+    VELOCITY = 2
+
+
+@dataclass(frozen=True)
+class Lawful(Table):
+    """Dofs on whose coordinates laws act that no smooth force of a tree states (joints/lawful.py), in any phase of a run.
+
+    Attributes:
+        acts: (NV,) bool, any of them.
+        limited: (NV,) bool, bounds, hard or soft.
+        beyond_limits: (NV,) bool, others than limits.
+    """
+
+    acts: Array
+    limited: Array
+    beyond_limits: Array
+
+
+@dataclass(frozen=True)
+class Signals(Table):
+    """Functions of time t [s], one number each; a signal of several numbers is several rows.
+
+        CONSTANT  p0
+        SINE      p3 + p0 sin(p1 t + p2)
+        STEP      p0, from p2 on p1
+        RAMP      p0 until p2, a straight line, p1 from p3 on
+        CHIRP     p0 sin(phase), phase' = 2 pi f, f from p1 to p2 over the time p3, p2 from then on
+        TABLE     c0 + c1 s + c2 s^2 + c3 s^3,  s = t - knot of the last piece that begins by t, the first one before
+
+    Attributes:
+        name: (K,) as `sweep`, or `push:2` for a signal of several numbers.
+        kind: (K,) SignalKind.
+        parameter: (W|1, K, 4), p0 to p3, in the units of what the signal drives, s, Hz, rad and rad/s.
+        piece_start: (K + 1,) offsets into the pieces of tables.
+        knot: [s], (P,), where each piece begins; the same in all worlds.
+        cubic: (W|1, P, 4), c0 to c3.
+    """
+
+    name: tuple[str, ...]
+    kind: Array
+    parameter: Array
+    piece_start: Array
+    knot: Array
+    cubic: Array
+
+
+@dataclass(frozen=True)
+class Inputs(Table):
+    """What signals drive: a number of a column is its own value plus gain times signal, summed over its rows here.
+
+    Attributes:
+        column: (N,) Driven.
+        item: (N,) index into that column.
+        signal: (N,) index into the signals.
+        gain: [1], (W|1, N).
+    """
+
+    column: Array
+    item: Array
+    signal: Array
+    gain: Array
+
+
+@dataclass(frozen=True)
+class Motions(Table):
+    """Prescribed motions per velocity coordinate.
+
+    Attributes:
+        kind: (NV,) MotionKind.
+        value: (W|1, NV), coordinate or velocity; 0 where there is no motion or a signal gives it.
+    """
+
+    kind: Array
+    value: Array
+
+
+def no_signals() -> Signals:
+    """A table without signals."""
+    none = np.zeros(0, np.int32)
+    return Signals((), none, np.zeros((1, 0, 4)), np.zeros(1, np.int32), np.zeros(0), np.zeros((1, 0, 4)))
+
+
+def no_inputs() -> Inputs:
+    """A table without inputs."""
+    return Inputs(*(np.zeros(0, np.int32) for _ in range(3)), np.zeros((1, 0)))
+
+
+def no_motions(n_qd: int) -> Motions:
+    """A table without prescribed motions.
+
+    Args:
+        n_qd: NV.
+    """
+    return Motions(np.zeros(n_qd, np.int32), np.zeros((1, n_qd)))

@@ -1,0 +1,201 @@
+"""Signals of a scene: their parameters and the cubics of their tables; and their values in numpy."""
+
+from pathlib import Path
+
+import numpy as np
+
+from simcli.model.batch.gather import Worlds
+from simcli.model.signals.csv_table import CsvError, read_csv
+from simcli.model.signals.tables import SignalKind, Signals
+from simcli.model.table_base import Array
+from simcli.model.tree.links import pile
+
+PARAMETERS = 4
+TURN = 2.0 * np.pi
+# What p0 to p3 are, by kind (see `Signals`).
+_READ = {
+    "sine": lambda s: (s.amplitude, TURN * s.frequency, s.phase, s.offset),
+    "step": lambda s: (s.before, s.after, s.time, 0.0),
+    "ramp": lambda s: (s.from_, s.to, s.start, s.end),
+    "chirp": lambda s: (s.amplitude, s.f0, s.f1, s.duration),
+}
+
+
+def kind_of(signal) -> str:
+    """Which form a signal of a scene has, as `sine`."""
+    return next(name for name in type(signal).model_fields if getattr(signal, name) is not None)
+
+
+def labels_of(name: str, signal) -> list[str]:
+    """Rows of a signal in the table: its name, or `name:i` for each of several numbers."""
+    n = len(signal.constant) if signal.constant is not None else 1
+    return [name] if n == 1 else [f"{name}:{i}" for i in range(n)]
+
+
+class _Pieces:
+    """Cubics of the tables read so far."""
+
+    def __init__(self):
+        self.knots: list[Array] = []
+        self.cubics: list[Array] = []
+
+    def add(self, time: Array, value: Array, interpolate: str) -> int:
+        """Add a table and return its number of pieces."""
+        self.knots.append(np.concatenate((time[:1], time)))
+        self.cubics.append(piecewise(time, value, interpolate))
+        return len(self.knots[-1])
+
+
+def read_signals(worlds: Worlds, folder: Path) -> Signals:
+    """All signals.
+
+    Args:
+        worlds: the scenes; their faults are noted there.
+        folder: of the scene; CSV files lie below it.
+
+    Returns:
+        The table.
+    """
+    names, kinds, parameters, sizes, pieces = [], [], [], [], _Pieces()
+    for name, signal in worlds.first.signals.items():
+        kind, rows = kind_of(signal), labels_of(name, signal)
+        names += rows
+        kinds += [SignalKind[kind.upper()]] * len(rows)
+        parameters += _parameters(worlds, name, kind, len(rows))
+        sizes += [_read_table(worlds, name, folder, pieces)] if kind == "table" else [0] * len(rows)
+    n_worlds = max((len(cubic) for cubic in pieces.cubics), default=1)
+    cubics = [np.broadcast_to(cubic, (n_worlds, *cubic.shape[1:])) for cubic in pieces.cubics]
+    return Signals(
+        name=tuple(names),
+        kind=np.array(kinds, np.int32),
+        parameter=pile(parameters, (PARAMETERS,)),
+        piece_start=np.cumsum([0, *sizes]).astype(np.int32),
+        knot=np.concatenate([np.zeros(0), *pieces.knots]),
+        cubic=np.concatenate([np.zeros((n_worlds, 0, 4)), *cubics], axis=1),
+    )
+
+
+def _parameters(worlds: Worlds, name: str, kind: str, n_rows: int) -> list[Array]:
+    """p0 to p3 of each row of a signal, (W|1, 4)."""
+    if kind == "constant":
+        values = worlds.numbers(lambda s: s.signals[name].constant, (n_rows,))
+        return [np.pad(values[:, i : i + 1], ((0, 0), (0, PARAMETERS - 1))) for i in range(n_rows)]
+    if kind == "table":
+        return [np.zeros((1, PARAMETERS))]
+    return [worlds.numbers(lambda s: _READ[kind](getattr(s.signals[name], kind)), (PARAMETERS,))]
+
+
+def _read_table(worlds: Worlds, name: str, folder: Path, pieces: _Pieces) -> int:
+    """Add the table of a signal and return its number of pieces."""
+    path, table = f"signals.{name}.table", worlds.first.signals[name].table
+    worlds.common(lambda s: s.signals[name].table.time, f"{path}.time")
+    if table.file is None:
+        value = worlds.numbers(lambda s: s.signals[name].table.value, (len(table.time),))
+        return pieces.add(np.array(table.time, float), value, table.interpolate)
+    try:
+        time, value = read_csv(folder / table.file)
+    except CsvError as error:
+        worlds.fault("SC471", f"{path}.file", f"{table.file}: {error}", error.hint)
+        return 0
+    return pieces.add(time, value[None], table.interpolate)
+
+
+def piecewise(time: Array, value: Array, interpolate: str) -> Array:
+    """Cubics of a table: constant before its first time and from its last one on.
+
+    Args:
+        time: [s], (n,), rising.
+        value: (W|1, n).
+        interpolate: previous, linear or cubic (the natural spline: no curvature at the ends).
+
+    Returns:
+        (W|1, n + 1, 4), c0 to c3 of the piece before the first time and of one from each time on.
+    """
+    cubic = np.zeros((len(value), len(time) + 1, 4))
+    cubic[:, 0, 0], cubic[:, 1:, 0] = value[:, 0], value
+    if interpolate == "previous" or len(time) == 1:
+        return cubic
+    h = np.diff(time)
+    slope = np.diff(value) / h
+    curvature = np.zeros_like(value)
+    if interpolate == "cubic":
+        curvature = natural_curvature(h, slope)
+    cubic[:, 1:-1, 1] = slope - h * (2.0 * curvature[:, :-1] + curvature[:, 1:]) / 6.0
+    cubic[:, 1:-1, 2] = curvature[:, :-1] / 2.0
+    cubic[:, 1:-1, 3] = np.diff(curvature) / (6.0 * h)
+    return cubic
+
+
+def natural_curvature(h: Array, slope: Array) -> Array:
+    """Second derivatives of the natural cubic spline at its points.
+
+        h_(i-1) m_(i-1) + 2 (h_(i-1) + h_i) m_i + h_i m_(i+1) = 6 (slope_i - slope_(i-1)),   m_0 = m_n = 0
+
+    Args:
+        h: [s], (n,), lengths of the pieces.
+        slope: (W|1, n), of their chords.
+
+    Returns:
+        (W|1, n + 1).
+
+    Source: the tridiagonal system of any text on splines, by Thomas' elimination. No deviation.
+    """
+    n = len(h)
+    m = np.zeros((len(slope), n + 1))
+    right = 6.0 * np.diff(slope)
+    pivot = np.zeros(n)
+    for i in range(1, n):
+        pivot[i] = 2.0 * (h[i - 1] + h[i]) - (h[i - 1] ** 2 / pivot[i - 1] if i > 1 else 0.0)
+        m[:, i] = right[:, i - 1] - (h[i - 1] / pivot[i - 1] * m[:, i - 1] if i > 1 else 0.0)
+    for i in range(n - 1, 0, -1):
+        m[:, i] = (m[:, i] - h[i] * m[:, i + 1]) / pivot[i]
+    return m
+
+
+def signal_values(signals: Signals, t: float) -> Array:
+    """Signals at a time, with their rates; across a jump those that follow.
+
+    Args:
+        signals: the table.
+        t: [s].
+
+    Returns:
+        (W|1, K, 3): value, first and second derivative.
+    """
+    columns = [_one(signals, k, t) for k in range(len(signals.name))]
+    return np.stack(np.broadcast_arrays(*columns), axis=1) if columns else np.zeros((1, 0, 3))
+
+
+def _one(signals: Signals, k: int, t: float) -> Array:
+    """(W|1, 3)."""
+    p = signals.parameter[:, k].T
+    none = np.zeros_like(p[0])
+    kind = SignalKind(signals.kind[k])
+    if kind == SignalKind.SINE:
+        return _wave(p[0], p[1] * t + p[2], p[1], none) + np.stack((p[3], none, none), axis=-1)
+    if kind == SignalKind.CHIRP:
+        before, sweep = np.minimum(t, p[3]), TURN * (p[2] - p[1]) / p[3]
+        phase = TURN * (p[1] * before + p[2] * (t - before)) + 0.5 * sweep * before**2
+        going = t < p[3]
+        return _wave(p[0], phase, TURN * p[1] + sweep * before, np.where(going, sweep, 0.0))
+    if kind == SignalKind.STEP:
+        return np.stack((np.where(t >= p[2], p[1], p[0]), none, none), axis=-1)
+    if kind == SignalKind.RAMP:
+        rate = (p[1] - p[0]) / (p[3] - p[2])
+        going = (t >= p[2]) & (t < p[3])
+        inside = p[0] + rate * (np.clip(t, p[2], p[3]) - p[2])
+        return np.stack((np.where(t >= p[3], p[1], inside), np.where(going, rate, 0.0), none), axis=-1)
+    if kind == SignalKind.TABLE:
+        first, end = signals.piece_start[k : k + 2]
+        piece = first + int(np.searchsorted(signals.knot[first + 1 : end], t, side="right"))
+        s, c = t - signals.knot[piece], signals.cubic[:, piece].T
+        value = c[0] + s * (c[1] + s * (c[2] + s * c[3]))
+        return np.stack((value, c[1] + s * (2.0 * c[2] + s * 3.0 * c[3]), 2.0 * c[2] + 6.0 * s * c[3]), axis=-1)
+    return np.stack((p[0], none, none), axis=-1)
+
+
+def _wave(amplitude: Array, phase: Array, rate: Array, acceleration: Array) -> Array:
+    """A times the sine of a phase, and its two derivatives from those of the phase, (W|1, 3)."""
+    sine, cosine = np.sin(phase), np.cos(phase)
+    second = acceleration * cosine - rate**2 * sine
+    return np.stack((amplitude * sine, amplitude * rate * cosine, amplitude * second), axis=-1)

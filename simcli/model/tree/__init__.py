@@ -1,0 +1,14 @@
+"""The spanning tree as links, and what follows from its shape.
+
+In: joints and bodies by index. Out: links, order, kinematics in numpy, symbolic factorisation. Never here: scenes.
+
+    topology     the order in which a tree is walked: names and numbers of joints only, no geometry
+    placing      the order in which bodies are placed, and which joint outside the tree places a free body
+    links        the spanning tree as elementary links: chains of helices, balls
+    link_frames  points and directions of bodies in the frames of the links that carry them
+    unknowns     the unknowns of the equations of motion: velocities of the tree, in the order of its links
+    reference    kinematics and inertias of the link tree in plain numpy, for all worlds at once
+    elimination  symbolic factorisation
+    mobility     how many of the rows of a mechanism are independent at a configuration
+    loosen       the loose form of a model: every body on a free joint of its own, every joint of the scene a set of rows
+"""

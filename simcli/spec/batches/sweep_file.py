@@ -1,0 +1,258 @@
+"""A sweep file to the structures that it names: scenes, and the overrides that make each variant of them."""
+
+import itertools
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from simcli.errors import Fault, SceneError, Where
+from simcli.spec.document.nodes import Step, Table, locate, parse_path, plain
+from simcli.spec.document.overrides import SWEEP, VARY, VARY_TABLE, Override
+from simcli.spec.document.scene_file import Document, load_document
+from simcli.spec.faults.fault_list import Faults, did_you_mean, in_order
+from simcli.spec.faults.validate import report
+from simcli.spec.manual.keys import SWEEP_ROOT
+from simcli.spec.resolved import flow_text
+from simcli.spec.samples.typed import renamed
+from simcli.spec.schema.sweep import SweepSpec
+
+MOST_STRUCTURES = 10_000  # each is a scene to read, and a batch of its own
+SCENE = "scene"  # the choice between scenes, and the column of the table
+_VARIED = "batch.vary."
+
+
+@dataclass(frozen=True)
+class Structure:
+    """One combination of choices.
+
+    Attributes:
+        scene: file.
+        labels: (choice, value or name), that of the scene first if there are several.
+        sets: overrides that make it.
+        places: path of each of them in the sweep file.
+    """
+
+    scene: Path
+    labels: tuple[tuple[str, object], ...] = ()
+    sets: tuple[Override, ...] = ()
+    places: tuple[tuple[Step, ...], ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The choices in words."""
+        return ", ".join(f"{name} = {value}" for name, value in self.labels)
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """A sweep file that has been read.
+
+    Attributes:
+        document: its text.
+        spec: its meaning.
+        structures: the product of its choices, in the order of the table.
+    """
+
+    document: Document
+    spec: SweepSpec
+    structures: tuple[Structure, ...]
+
+
+def is_sweep(document: Document) -> bool:
+    """Whether a file is a sweep, and no scene."""
+    return document.root.get(SWEEP_ROOT) is not None and document.root.get("simcli") is None
+
+
+def read_sweep(document: Document) -> Sweep:
+    """Give a sweep file its meaning; its scenes are not read yet.
+
+    Raises:
+        SceneError: with all its faults.
+    """
+    faults = Faults()
+    data = {key: value for key, value in plain(document.root).items() if value is not None}
+    spec, found = None, []
+    try:
+        spec = SweepSpec.model_validate(data)
+    except ValidationError as error:
+        report(error, document.root, (SWEEP_ROOT,), faults)
+    if spec is not None:
+        found = _structures(document, spec, faults)
+    if faults.errors:
+        error = SceneError(in_order(faults.found))
+        error.document = document
+        raise error
+    return Sweep(document, spec, tuple(found))
+
+
+def load_sweep(path: Path) -> Sweep:
+    """Read a sweep file.
+
+    Raises:
+        SceneError: with all its faults, but not those of its scenes.
+    """
+    return read_sweep(load_document(path))
+
+
+def _structures(document: Document, spec: SweepSpec, faults: Faults) -> list[Structure]:
+    """The product of scenes and choices, less what `exclude` and `only` leave out."""
+    scenes = {name: _file(document, spec, name, faults) for name in spec.scene}
+    common = [NO_VERDICTS, *_laid(document, spec.set, ("set",), faults), *_batch(document, spec, faults)]
+    options = {name: _options(document, name, choice, faults) for name, choice in spec.choices.items()}
+    names = {SCENE: list(spec.scene)} | {name: [label for label, _ in some] for name, some in options.items()}
+    _check_combinations(document, spec, names, faults)
+    count = len(scenes)
+    for some in options.values():
+        count *= len(some)
+    if count > MOST_STRUCTURES:
+        faults.add("SC418", f"{count} combinations of choices", _at(document, "choices"), f"the limit is {MOST_STRUCTURES}; "
+                   "numbers vary within a batch: write them below `vary`, as {params.k: {grid: [1, 2, 3]}}")  # fmt: skip
+        return []
+    found = []
+    for combination in itertools.product(scenes, *options.values()):
+        scene, chosen = combination[0], dict(zip(options, combination[1:], strict=True))
+        labels = {SCENE: scene} | {name: label for name, (label, _) in chosen.items()}
+        if not _is_wanted(spec, labels):
+            continue
+        laid = [*common, *(one for _, sets in chosen.values() for one in sets)]
+        shown = tuple((name, value) for name, value in labels.items() if name != SCENE or len(scenes) > 1)
+        found.append(Structure(scenes[scene], shown, tuple(one for one, _ in laid), tuple(at for _, at in laid)))
+    if not found and not faults.errors:
+        where = _at(document, "only" if spec.only else "exclude")
+        faults.add("SC205", "no combination is left", where, "leave some of them")
+    return found
+
+
+def _file(document: Document, spec: SweepSpec, name: str, faults: Faults) -> Path:
+    """The scene file that a sweep names, relative to its own folder."""
+    path = Path(document.path).parent / spec.scene[name]
+    if not path.is_file():
+        at = [SCENE, name] if name else [SCENE]
+        if name and not isinstance(document.root.get(SCENE), Table):  # an entry of a list
+            at = [SCENE, list(spec.scene).index(name)]
+        folder = path.parent
+        siblings = sorted(entry.name for entry in folder.iterdir())[:500] if folder.is_dir() else []
+        faults.add("SC110", f"there is no file `{spec.scene[name]}`", locate(document.root, at),
+                   did_you_mean(path.name, siblings, "there"))  # fmt: skip
+    return path
+
+
+Laid = tuple[Override, tuple[Step, ...]]
+# A sweep gives numbers, and judges none: what a scene expects of itself need not hold of its variants.
+NO_VERDICTS: Laid = (Override(SWEEP, "[]", "expect"), ())
+
+
+def _batch(document: Document, spec: SweepSpec, faults: Faults) -> list[Laid]:
+    """What a sweep says of the batch and of measures."""
+    numbers = {name: value for name in ("worlds", "seed") if (value := getattr(spec, name)) is not None}
+    found = [(Override(SWEEP, str(value), f"batch.{name}"), (name,)) for name, value in numbers.items()]
+    if spec.table is not None:
+        found.append((Override(VARY_TABLE, _beside(document, spec.table.file)), ("table", "file")))
+        found += [(Override(SWEEP, flow_text(value), f"batch.table.{name}"), ("table", name))
+                  for name in ("columns", "sha256") if (value := getattr(spec.table, name)) is not None]  # fmt: skip
+    found += _laid(document, {_VARIED + path: value for path, value in spec.vary.items()}, ("vary",), faults)
+    found += [(Override(SWEEP, flow_text(value), f"measure.{name}"), ("measure", name))
+              for name, value in spec.measure.items()]  # fmt: skip
+    return found
+
+
+def _options(document: Document, name: str, choice: list | dict, faults: Faults) -> list[tuple[object, list[Laid]]]:
+    """Label of each value of a choice, and what it sets."""
+    at = ("choices", name)
+    if isinstance(choice, Mapping):
+        return [(label, _laid(document, sets, (*at, label), faults)) for label, sets in choice.items()]
+    labels = [value if isinstance(value, str | int | float | bool) else flow_text(value) for value in choice]
+    for index, label in enumerate(labels):
+        if any(label == other and type(label) is type(other) for other in labels[:index]):
+            faults.add("SC102", f"`{label}` stands twice in the choice `{name}`", _at(document, *at, index), "keep one")
+    return [(label, _laid(document, {name: value}, (*at, index), faults, on_value=True))
+            for index, (label, value) in enumerate(zip(labels, choice, strict=True))]  # fmt: skip
+
+
+def _laid(document: Document, sets: Mapping[str, object], at: tuple[Step, ...], faults: Faults,
+          on_value: bool = False) -> list[Laid]:  # fmt: skip
+    """Overrides out of paths and values, with their places.
+
+    Args:
+        document: the sweep.
+        sets: dotted path to value.
+        at: where they stand; `on_value`: the one value itself.
+        faults: collects.
+        on_value: whether `at` is the place of the value, rather than of the mapping that holds it.
+    """
+    found = []
+    for path, value in sets.items():
+        place = at if on_value else (*at, path.removeprefix(_VARIED) if at == ("vary",) else path)
+        if path.startswith(_VARIED) and len(path) > len(_VARIED):
+            varied = Override(VARY, f"{path.removeprefix(_VARIED)}={flow_text(value)}")
+            found.append((renamed(varied, lambda file: _beside(document, file)), place))
+        elif parse_path(path) is None or path.partition(".")[0] == "include":
+            hint = "write a path of the scene, as solver.dt, or a name with what each choice sets"
+            faults.add("SC113", f"`{path[:60]}` is not a path of a value", _at(document, *place), hint)
+        else:
+            found.append((Override(SWEEP, flow_text(value), path), place))
+    return found
+
+
+def _beside(document: Document, file: str) -> str:
+    """A file that a sweep names, relative to its own folder."""
+    return os.path.join(os.path.dirname(document.path), file)
+
+
+def _at(document: Document, *steps: Step) -> Where:
+    return locate(document.root, steps)
+
+
+def _is_wanted(spec: SweepSpec, labels: Mapping[str, object]) -> bool:
+    """Whether a combination is neither excluded nor missing among those that alone are wanted."""
+    if any(_fits(one, labels) for one in spec.exclude):
+        return False
+    return not spec.only or any(_fits(one, labels) for one in spec.only)
+
+
+def _fits(combination: Mapping[str, object], labels: Mapping[str, object]) -> bool:
+    return all(labels.get(name) in _several(value) for name, value in combination.items())
+
+
+def _several(value: object) -> list:
+    return value if isinstance(value, list) else [value]
+
+
+def _check_combinations(document: Document, spec: SweepSpec, names: Mapping[str, Sequence[object]], faults: Faults) -> None:
+    """Every name in `exclude` and `only` is that of a choice, every value one of its values."""
+    for section in ("exclude", "only"):
+        for index, combination in enumerate(getattr(spec, section)):
+            for name, value in combination.items():
+                where = _at(document, section, index, name)
+                if name not in names:
+                    faults.add("SC301", f"there is no choice `{name}`", where, did_you_mean(name, names, "choices"))
+                    continue
+                for one in _several(value):
+                    if one not in names[name]:
+                        known = [str(label) for label in names[name]]
+                        faults.add("SC206", f"`{one}` is no value of the choice `{name}`", where,
+                                   did_you_mean(str(one), known, "values"))  # fmt: skip
+
+
+def moved(fault: Fault, structure: Structure, document: Document) -> Fault:
+    """A fault of a scene with the overrides of a structure, at the place in the sweep file where the override stands.
+
+    Args:
+        fault: of the scene.
+        structure: whose overrides it was read with.
+        document: the sweep file.
+    """
+    where = fault.where
+    if where is None or where.file not in (SWEEP, VARY, VARY_TABLE):
+        return fault
+    pairs = zip(structure.sets, structure.places, strict=True)
+    of_option = [(one, place) for one, place in pairs if one.option == where.file]
+    if not 0 < where.line <= len(of_option):
+        return fault
+    override, place = of_option[where.line - 1]
+    inner = (parse_path(where.path) or ())[len(parse_path(override.path) or ()) :] if override.path else ()
+    there = locate(document.root, (*place, *inner), on_key=fault.code == "SC204")
+    return Fault(fault.code, fault.message, there, fault.hint, fault.severity)

@@ -1,0 +1,194 @@
+"""One world of a batch: a scene with some values replaced. Only what they touch is read and checked again."""
+
+from collections.abc import Iterable
+
+from pydantic import ValidationError
+
+from simcli.spec.checks.every_check import check_entries
+from simcli.spec.document.lookup import value_at
+from simcli.spec.document.nodes import Scalar, Step, Table, find, format_path, parse_path, plain, rebuild, replace, walk
+from simcli.spec.document.scene_file import Document
+from simcli.spec.expansion.expand import BEFORE_EXPANSION, adapter, expanded, fill
+from simcli.spec.faults.fault_list import Faults
+from simcli.spec.faults.validate import report
+from simcli.spec.schema.scene import ENTRY_SECTIONS, SceneSpec
+from simcli.spec.values.expressions import ExpressionError, has_expression, names_in, substitute
+from simcli.spec.values.joint_units import JointUnits
+from simcli.spec.values.scopes import Scope
+
+Path = tuple[Step, ...]
+
+
+def updated_scene(document: Document, base: SceneSpec, values: dict[str, object], faults: Faults) -> SceneSpec:
+    """The scene with some values replaced.
+
+    Args:
+        document: the scene as written, resolved before.
+        base: it without the values.
+        values: dotted path to value.
+        faults: collects.
+
+    Returns:
+        The scene; parts that the values do not touch are those of `base`.
+    """
+    tree = document.expanded
+    early = {path: value for path, value in values.items() if (parse_path(path) or ("",))[0] in BEFORE_EXPANSION}
+    late = {parse_path(path) or ("",): value for path, value in values.items() if path not in early}
+    quick = _parameter_leaves(document, early) if early else {}
+    if quick is None:
+        root = document.root
+        for path, value in early.items():
+            root = _with_value(root, parse_path(path) or (), value, faults)
+        tree, _ = expanded(document, root, faults)
+        if document.cache.get("why_integrator"):  # chosen for the scene as a whole, which the text does not say
+            tree = replace(tree, ("solver", "integrator"), Scalar(base.solver.integrator, tree.mark)) or tree
+    else:
+        late = {**quick, **late}
+    return _with_late(document, base, tree, late, faults, quick is None)[0]
+
+
+def scene_after(
+    document: Document, base: SceneSpec, tree: Table, values: dict[str, object], faults: Faults
+) -> tuple[SceneSpec, Table]:
+    """The scene after an event, laid over that of the event before: of what events may set.
+
+    Args:
+        document: the scene as written, resolved before.
+        base: the scene before the event.
+        tree: its tree.
+        values: dotted path to value.
+        faults: collects.
+
+    Returns:
+        The scene and its tree.
+    """
+    late = {parse_path(path) or ("",): value for path, value in values.items()}
+    return _with_late(document, base, tree, late, faults, False, tree)
+
+
+def _with_late(document: Document, base: SceneSpec, tree: Table, late: dict[Path, object], faults: Faults, rebuilt: bool,
+               before: Table | None = None) -> tuple[SceneSpec, Table]:  # fmt: skip
+    """Lay values over an expanded tree, which differs from that of `base` where templates made it anew."""
+    before = before or document.expanded
+    for steps, value in late.items():
+        tree = _with_value(_with_list(tree, steps, base), steps, value, faults)
+    if {steps[0] for steps in late} & {"joints", "forces", "initial", "run"}:
+        units: JointUnits = document.cache["units"]
+        units.faults = faults
+        tree = units.root(tree, {steps[1] for steps in late if steps[0] == "joints" and len(steps) > 1})
+    changed = list(_changed(before, tree, rebuilt))
+    spec = _updated(base, tree, changed, faults)
+    if not faults.errors:
+        check_entries(spec, tree, document, faults, changed)
+    return spec, tree
+
+
+def _parameter_leaves(document: Document, early: dict[str, object]) -> dict[Path, object] | None:
+    """New values of every expression that depends on some parameters.
+
+    Returns:
+        Path in the expanded tree to value; None where templates depend on them, or the values are more than numbers of
+        top-level parameters, so that everything must be expanded again.
+    """
+    named = {(parse_path(path) or ())[1:]: value for path, value in early.items() if path.startswith("params.")}
+    if len(named) < len(early) or any(len(steps) != 1 or type(v) not in (int, float) for steps, v in named.items()):
+        return None
+    params = document.root.get("params")
+    if not isinstance(params, Table) or any(steps[0] not in params.items for steps in named):
+        return None
+    key = frozenset(steps[0] for steps in named)
+    found = document.cache.setdefault("leaves", {})
+    if key not in found:
+        found[key] = dependent_leaves(document.root, params, set(key))
+    if found[key] is None:
+        return None
+    scope = Scope(None, Faults())
+    scope.declare(params)
+    scope.values.update((steps[0], float(value)) for steps, value in named.items())
+    try:
+        new = {steps: substitute(text, scope.lookup) for steps, text in found[key].items()}
+    except ExpressionError:
+        return None
+    dependent = {name: scope.lookup(name) for name in params.items if name in scope.nodes}
+    return None if scope.faults.found else {**{("params", name): value for name, value in dependent.items()}, **new}
+
+
+def dependent_leaves(root: Table, params: Table, names: set[str]) -> dict[Path, str] | None:
+    """Path and text of every expression that uses a parameter, directly or through others; None if a template does."""
+    texts = {
+        name: names_in(node.value)
+        for name, node in params.items.items()
+        if isinstance(node, Scalar) and has_expression(node.value)
+    }
+    size = 0
+    while size < len(names):
+        size = len(names)
+        names |= {name for name, used in texts.items() if used & names}
+    leaves: dict[Path, str] = {}
+    for path, node in walk(root):
+        if not (isinstance(node, Scalar) and has_expression(node.value) and names_in(node.value) & names):
+            continue
+        if path[0] == "params":
+            continue
+        if path[0] in BEFORE_EXPANSION:
+            return None
+        leaves[path] = node.value
+    return leaves
+
+
+def _with_value(root: Table, steps: Path, value: object, faults: Faults) -> Table:
+    old = find(root, steps) if steps else None
+    mark = old.mark if old is not None else root.mark
+    changed = replace(root, steps, rebuild(value, mark)) if steps else None
+    if changed is None:
+        faults.add("SC303", f"the path `{format_path(steps)}` leads nowhere", None, "name a value of the scene")
+        return root
+    return changed
+
+
+def _with_list(root: Table, steps: Path, base: SceneSpec) -> Table:
+    """The tree with the list that a path counts in, where the file leaves it at its default."""
+    if not steps or not isinstance(steps[-1], int) or find(root, steps[:-1]) is not None:
+        return root
+    value = value_at(base, steps[:-1])
+    changed = replace(root, steps[:-1], rebuild(value, root.mark)) if isinstance(value, tuple) else None
+    return root if changed is None else changed
+
+
+def _changed(old: Table, new: Table, rebuilt: bool) -> Iterable[tuple[str, str]]:
+    """(section, entry) of what differs; the entry is "" for sections that are read as a whole."""
+    for section, node in new.items.items():
+        before = old.get(section)
+        if node is before or section == "batch":  # which no world changes
+            continue
+        if section not in ENTRY_SECTIONS or not isinstance(node, Table) or not isinstance(before, Table):
+            yield section, ""
+            continue
+        for name, entry in node.items.items():
+            was = before.get(name)
+            if entry is not was and not (rebuilt and was is not None and plain(entry) == plain(was)):
+                yield section, name
+        if list(node.items) != list(before.items):
+            yield section, ""
+
+
+def _updated(base: SceneSpec, tree: Table, changed: list[tuple[str, str]], faults: Faults) -> SceneSpec:
+    """The scene with the changed parts read again."""
+    update: dict[str, object] = {}
+    for section, name in changed:
+        node = tree.items[section]
+        data = plain(node.items[name]) if name else plain(node)
+        if not name and section in ("output", "solver"):
+            whole = {key: plain(tree.items[key]) for key in ("output", "solver", "run") if key in tree.items}
+            fill(whole, base.name)
+            data = whole[section]
+        try:
+            value = adapter(section).validate_python({name: data} if name else data)
+        except ValidationError as error:
+            report(error, node, (section,), faults)
+            continue
+        if name:
+            update[section] = {**update.get(section, getattr(base, section)), name: value[name]}
+        else:
+            update[section] = value
+    return base.model_copy(update=update)

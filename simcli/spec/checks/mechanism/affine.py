@@ -1,0 +1,96 @@
+"""What the affine solver asks of joints that are driven, stiff or loaded."""
+
+from simcli.spec.checks.checker import Checker
+from simcli.spec.honours.joint_fields import AFFINE_COORDINATES, JOINTS, asked, place, refuse
+from simcli.spec.names import dofs, structure
+from simcli.spec.schema.joint import JointSpec
+
+HOLD_NOTHING = JOINTS["affine"].types - JOINTS["affine"].tree["compliance"]
+AIMS = {"revolute": "aim_angle", "prismatic": "aim_distance"}  # base joint to the key of its driving joint
+
+
+def check_affine(check: Checker) -> None:
+    """Driving joints stand on a base joint; stiffness is said once."""
+    if ("solver", "") in check.broken or check.spec.solver.type != "affine":
+        return
+    for name, body in check.spec.bodies.items():
+        if body.kinematic and body.affine is not None and body.affine.transform is not None:
+            refuse(check, "a soft hold of a kinematic body", f"bodies.{name}.affine.transform", "keep one of them", True)
+    for name, joint in check.spec.joints.items():
+        _check_kinematic(check, name, joint)
+        _check_driving(check, name, joint)
+        if joint.strength_ratio is not None and joint.type in HOLD_NOTHING:
+            refuse(check, f"`strength_ratio` of a `{joint.type}` joint", f"joints.{name}.strength_ratio",
+                   "leave it out: such a joint holds nothing", True)  # fmt: skip
+        if joint.compliance and joint.strength_ratio is not None:
+            check.fault("SC613", f"joint `{name}` has both `compliance` and `strength_ratio`",
+                        f"joints.{name}.strength_ratio", "keep one of them")  # fmt: skip
+        for index, limit in enumerate(joint.limit or ()):
+            if limit is not None and limit.strength and (limit.lower is None or limit.upper is None or limit.stiffness):
+                hint = "write lower and upper, and no stiffness"
+                check.fault("SC613", f"the cubic limit of joint `{name}` needs both bounds and no stiffness",
+                            _limit_path(check, name, index), hint)  # fmt: skip
+
+
+def _check_kinematic(check: Checker, name: str, joint: JointSpec) -> None:
+    """A joint that leads a body as prescribed does nothing else."""
+    if not _leads(check, joint):
+        return
+    fields = [field for field in asked(joint, name, structure.switched(check.spec)) if field != "motion"]
+    fields += [field for field in ("driving", "strength_ratio") if check.has(f"joints.{name}.{field}")]
+    for field in fields:
+        words = f"`{field}` of a joint that leads a kinematic body"
+        refuse(check, words, place(check, name, field), f"leave it out, or `kinematic` of body `{joint.child}`", True)
+
+
+def _leads(check: Checker, joint: JointSpec) -> bool:
+    """True for a joint by which a kinematic body hangs on the world."""
+    body = check.spec.bodies.get(joint.child)
+    return joint.parent == structure.WORLD and body is not None and body.kinematic
+
+
+def check_efforts(check: Checker) -> None:
+    """Refuse efforts on joints, and gears to joints, whose coordinates the affine solver does not measure."""
+    if check.spec.solver.type != "affine":
+        return
+    for name, joint in check.spec.joints.items():
+        leader = check.spec.joints.get(joint.mimic.joint) if joint.mimic is not None else None
+        if leader is not None and joint.type in AFFINE_COORDINATES and leader.type not in AFFINE_COORDINATES:
+            hint = f"gears join {', '.join(sorted(AIMS))} and cylindrical joints"
+            refuse(check, f"a gear to a joint of type `{leader.type}`", f"joints.{name}.mimic.joint", hint)
+    for name, force in check.spec.forces.items():
+        joint = check.spec.joints.get(force.joint) if force.type in ("torque", "torsion") else None
+        if joint is not None and joint.type not in AFFINE_COORDINATES:
+            hint = f"it acts on {', '.join(sorted(AIMS))} and cylindrical joints; or use a wrench"
+            refuse(check, f"an effort on a joint of type `{joint.type}`", f"forces.{name}.joint", hint)
+        elif joint is not None and _leads(check, joint):
+            hint = "leave it out: the body moves as prescribed"
+            refuse(check, "an effort on a joint that leads a kinematic body", f"forces.{name}.joint", hint)
+
+
+def _limit_path(check: Checker, name: str, index: int) -> str:
+    path = f"joints.{name}.limit"
+    return f"{path}[{index}]" if check.has(f"{path}[{index}].strength") else path
+
+
+def _check_driving(check: Checker, name: str, joint: JointSpec) -> None:
+    if joint.driving is None:
+        return
+    path, base = f"joints.{name}.driving", dofs.SAME.get(joint.type, joint.type)
+    if base not in AIMS:
+        check.fault("SC612", f"joint `{name}` of type `{joint.type}` is no base for a driving joint", path,
+                    "a driving joint stands on a revolute or a prismatic joint", on_key=True)  # fmt: skip
+        return
+    for key in AIMS.values():
+        if getattr(joint.driving, key) is not None and key != AIMS[base]:
+            check.fault("SC612", f"`{key}` on a {base} joint", f"{path}.{key}", f"write `{AIMS[base]}`", on_key=True)
+            return
+    if not (check.has(f"{path}.is_constrained") or _may_begin(check, path)):
+        hint = "add `is_constrained: true`, or let an event set it"
+        check.fault("SC667", f"the drive of joint `{name}` never acts", path, hint, on_key=True, severity="warning")
+
+
+def _may_begin(check: Checker, path: str) -> bool:
+    """True if an event says whether a drive acts, alone or with all that is below its path."""
+    paths = {text for event in check.spec.events for text in event.set}
+    return not paths.isdisjoint((path, f"{path}.is_constrained"))

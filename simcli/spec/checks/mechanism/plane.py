@@ -1,0 +1,80 @@
+"""Planar scenes: bodies, anchors and axes stay in the plane."""
+
+from simcli.spec.checks.checker import Checker
+from simcli.spec.expansion.planes import NORMAL_INDEX, Vector, normal
+from simcli.spec.names import dofs
+from simcli.spec.schema.joint import JointSpec
+from simcli.spec.schema.pose import PoseSpec, norm
+
+TYPES = frozenset(("fixed", "revolute", "prismatic", "planar", "distance", "d6", "cable", "nc_fixed", "nc_revolute",
+                   "nc_prismatic", "nc_planar", "nc_planar_revolute", "nc_orbital", "nc_orbital_revolute"))  # that fit in
+OUTSIDE = 1e-9  # [m], or of a unit vector: rounding in the file
+
+
+def check_plane(check: Checker, bodies: list[str], joints: list[str]) -> None:
+    """In a planar scene bodies, anchors and axes stay in the plane.
+
+    Args:
+        check: the scene; a spatial one has nothing to check.
+        bodies: names to look at.
+        joints: names to look at.
+    """
+    plane = check.spec.world.plane
+    if plane is None:
+        return
+    for name in bodies:
+        body = check.spec.bodies[name]
+        _pose(check, plane, body.pose, f"bodies.{name}.pose")
+        _point(check, plane, body.com, f"bodies.{name}.com")
+        if body.velocity is not None:
+            _point(check, plane, body.velocity.linear, f"bodies.{name}.velocity.linear")
+            _along(check, plane, body.velocity.angular, f"bodies.{name}.velocity.angular")
+    for name in joints:
+        _joint(check, plane, name, check.spec.joints[name])
+
+
+def _joint(check: Checker, plane: str, name: str, joint: JointSpec) -> None:
+    path = f"joints.{name}"
+    if joint.type not in TYPES:
+        turns = ("ball", "universal", "cylindrical", "screw", "nc_spherical", "nc_universal", "nc_cylindrical")
+        hint = "use revolute" if joint.type in turns else "use planar"
+        _fault(check, plane, f"a `{joint.type}` joint moves out of it", f"{path}.type", hint)
+        return
+    _point(check, plane, joint.at, f"{path}.at")
+    for key in ("parent_frame", "child_frame"):
+        _pose(check, plane, getattr(joint, key), f"{path}.{key}")
+    if joint.axis is not None and joint.type in dofs.AXIS and joint.type != "cable":
+        (_point if joint.type in ("prismatic", "nc_prismatic") else _along)(check, plane, joint.axis, f"{path}.axis")
+    for group, inside in (("linear", _point), ("angular", _along)):
+        for index, entry in enumerate(getattr(joint.axes, group) if joint.axes else ()):
+            inside(check, plane, entry.axis, f"{path}.axes.{group}[{index}]")
+
+
+def _fault(check: Checker, plane: str, words: str, path: str, hint: str) -> None:
+    check.fault("SC467", f"the scene is planar ({plane}), but {words}", path, hint)
+
+
+def _point(check: Checker, plane: str, value: Vector | None, path: str) -> None:
+    """A place or direction in the plane."""
+    if value is not None and abs(value[NORMAL_INDEX[plane]]) > OUTSIDE * max(1.0, norm(value)):
+        axis = "xyz"[NORMAL_INDEX[plane]]
+        _fault(check, plane, f"`{path}` has {axis} = {value[NORMAL_INDEX[plane]]:g}", path, f"write 0 for {axis}")
+
+
+def _along(check: Checker, plane: str, value: Vector | None, path: str) -> None:
+    """A direction along the normal, or nothing."""
+    if value is None:
+        return
+    across = [component for index, component in enumerate(value) if index != NORMAL_INDEX[plane]]
+    if max(map(abs, across)) > OUTSIDE * norm(value):
+        shown = ", ".join(f"{component:g}" for component in normal(plane))
+        _fault(check, plane, f"`{path}` is not along its normal", path, f"write [{shown}], or leave it out")
+
+
+def _pose(check: Checker, plane: str, pose: PoseSpec | None, path: str) -> None:
+    if pose is None:
+        return
+    _point(check, plane, pose.xyz, f"{path}.xyz")
+    turned = [part for index, part in enumerate(pose.quat_xyzw[:3]) if index != NORMAL_INDEX[plane]]
+    if max(map(abs, turned)) > OUTSIDE:
+        _fault(check, plane, f"`{path}` is turned out of it", path, "turn about the normal only")

@@ -1,0 +1,324 @@
+"""Names and references: every name that a scene uses must exist."""
+
+import re
+from collections.abc import Iterable
+
+from simcli.spec.checks.checker import Checker
+from simcli.spec.checks.runs.expect import check_expectations, check_watched
+from simcli.spec.checks.runs.measure import check_measures
+from simcli.spec.checks.runs.quantities import check_recorded
+from simcli.spec.document.nodes import Scalar, Table, find, format_path, walk
+from simcli.spec.document.scene_file import Document, checked_file
+from simcli.spec.faults.fault_list import did_you_mean
+from simcli.spec.names.patterns import matching, wanted
+from simcli.spec.samples.reading import sample_files
+from simcli.spec.schema.joint import JointSpec
+from simcli.spec.schema.scene import SceneSpec
+from simcli.spec.values.quantities import is_signal
+
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*\Z")
+_RESOLVED_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*(?:/[A-Za-z0-9_-]+)*\Z")
+# Keys of entries that name a body or a joint.
+_NAMES_IN = {
+    "joints": {"parent": "body", "child": "body"},
+    "forces": {"body": "body", "joint": "joint"},
+    "expect": {"body": "body", "joint": "joint"},
+}
+
+
+def check_names(check: Checker) -> None:
+    """Names as they are written, before prefixes."""
+    root = check.document.root
+    resolved = root.get("resolved")
+    pattern = _RESOLVED_NAME if isinstance(resolved, Scalar) and resolved.value is True else NAME
+    for path, table in _name_tables(root):
+        for name, mark in table.keys.items():
+            if name == "world" and path[-1] in ("bodies", "instances", "replicate"):
+                check.fault("SC312", "the name `world` is reserved", mark=mark, hint="choose another name")
+            elif not pattern.match(name):
+                check.fault(
+                    "SC312",
+                    f"`{name[:40]}` is not a name",
+                    mark=mark,
+                    hint="letters, digits, _ and -, not a digit first",
+                )
+
+
+def _name_tables(root: Table) -> Iterable[tuple[tuple[str, ...], Table]]:
+    sections = (
+        "bodies",
+        "joints",
+        "forces",
+        "signals",
+        "materials",
+        "models",
+        "instances",
+        "replicate",
+        "articulations",
+    )
+    roots = [((), root)]
+    models = root.get("models")
+    if isinstance(models, Table):
+        roots += [(("models", name), node) for name, node in models.items.items() if isinstance(node, Table)]
+    for prefix, node in roots:
+        for section in sections:
+            table = node.get(section)
+            if isinstance(table, Table):
+                yield (*prefix, section), table
+        bodies = node.get("bodies")
+        for owner in [*(bodies.items.values() if isinstance(bodies, Table) else ()), node.get("world")]:
+            look = owner.get("look") if isinstance(owner, Table) else None
+            for holder, inner in ((owner, "shapes"), (owner, "points"), (look, "shapes")):
+                table = holder.get(inner) if isinstance(holder, Table) else None
+                if isinstance(table, Table):
+                    yield (*prefix, "bodies", inner), table
+    look = root.get("look")
+    cameras = look.get("cameras") if isinstance(look, Table) else None
+    if isinstance(cameras, Table):
+        yield ("look", "cameras"), cameras
+
+
+def check_references(check: Checker) -> None:
+    """All references between parts."""
+    _bodies_and_joints(check)
+    _forces(check)
+    _materials(check)
+    _files(check)
+    _signals(check)
+    _articulations(check)
+    _patterns(check)
+    _contact(check)
+    check_measures(check)
+    check_expectations(check)
+    _of_refused(check)
+    check_watched(check)
+    check_recorded(check)
+
+
+def _of_refused(check: Checker) -> None:
+    """References of entries that the schema refused for another reason."""
+    for section, name in sorted(check.broken):
+        for key, of in _NAMES_IN.get(section, {}).items() if name else ():
+            steps = (section, int(name) if section == "expect" else name, key)
+            node = find(check.tree, steps)
+            if isinstance(node, Scalar) and isinstance(node.value, str) and node.value != "world":
+                {"body": check.body, "joint": check.joint_or_free}[of](node.value, format_path(steps))
+
+
+def _bodies_and_joints(check: Checker) -> None:
+    for name, joint in check.spec.joints.items():
+        if joint.parent != "world":
+            check.body(joint.parent, f"joints.{name}.parent")
+        if joint.child == "world":
+            check.fault(
+                "SC410", f"the child of joint `{name}` is the world", f"joints.{name}.child", "swap parent and child"
+            )
+        else:
+            check.body(joint.child, f"joints.{name}.child")
+        if joint.parent == joint.child != "world":
+            check.fault("SC411", f"joint `{name}` connects `{joint.child}` with itself", f"joints.{name}.child")
+        if joint.mimic and check.joint(joint.mimic.joint, f"joints.{name}.mimic.joint") and joint.mimic.joint == name:
+            check.fault("SC411", f"joint `{name}` mimics itself", f"joints.{name}.mimic.joint")
+    for name, body in check.spec.bodies.items():
+        for index, point in enumerate(body.natural.points if body.natural else ()):
+            if point not in body.points:
+                hint = did_you_mean(point, body.points, "points")
+                check.fault("SC310", f"body `{name}` has no point `{point}`", f"bodies.{name}.natural.points[{index}]", hint)
+
+
+def _forces(check: Checker) -> None:
+    for name, force in check.spec.forces.items():
+        path = f"forces.{name}"
+        for end in force.ENDS:
+            _end(check, getattr(force, end), f"{path}.{end}", force.type)
+        if hasattr(force, "body"):
+            check.body(force.body, f"{path}.body")
+        if hasattr(force, "joint") and check.joint(force.joint, f"{path}.joint"):
+            _per_dof(check, path, force)
+
+
+def _per_dof(check: Checker, path: str, force) -> None:
+    """One number per dof of the joint; of some forces also one for all."""
+    joint = check.spec.joints.get(force.joint)
+    for key in force.PER_DOF:
+        given, n = len(getattr(force, key)), len(joint.dof_kinds) if joint else 1
+        if joint is not None and given != n and not (force.SPREADS and given == 1):
+            message = f"`{key}` has {given} entries, joint `{force.joint}` has {n} dofs"
+            check.fault("SC463", message, f"{path}.{key}", f"write {n} number(s)")
+
+
+def _end(check: Checker, end, path: str, kind: str) -> None:
+    if end.body is None or end.body == "world":
+        if end.body == "world":
+            check.fault("SC304", f"the end of a {kind} on the world", path, "write {world: [x, y, z]}")
+        return
+    at = f"{path}.body" if check.has(f"{path}.body") else path
+    if not check.body(end.body, at) or end.point is None or end.body not in check.spec.bodies:
+        return
+    points = check.spec.bodies[end.body].points
+    if end.point not in points:
+        at = f"{path}.point" if check.has(f"{path}.point") else path
+        check.fault("SC310", f"body `{end.body}` has no point `{end.point}`", at, did_you_mean(end.point, points, "points"))
+
+
+def _materials(check: Checker) -> None:
+    known = check.names["materials"]
+    owners = [(f"bodies.{name}.shapes", body.shapes) for name, body in check.spec.bodies.items()]
+    for path, shapes in [*owners, ("world.shapes", check.spec.world.shapes)]:
+        for key, shape in shapes.items():
+            if shape.material is not None and shape.material not in known and not check.is_refused("materials"):
+                hint = did_you_mean(shape.material, known, "materials")
+                check.fault("SC306", f"there is no material `{shape.material}`", f"{path}.{key}.material", hint)
+
+
+def named_files(spec: SceneSpec) -> list[tuple[str, str]]:
+    """(dotted path, file) of every mesh, terrain and table that a scene names."""
+    owners = [*((f"bodies.{name}", body) for name, body in spec.bodies.items()), ("world", spec.world)]
+    groups = [(f"{path}.{inner}", shapes) for path, owner in owners
+              for inner, shapes in (("shapes", owner.shapes), ("look.shapes", owner.look.shapes))]  # fmt: skip
+    named = [(f"{path}.{key}.file", getattr(shape, "file", None)) for path, shapes in groups
+             for key, shape in shapes.items()]  # fmt: skip
+    named += [(f"signals.{name}.table.file", signal.table and signal.table.file) for name, signal in spec.signals.items()]
+    return [(path, file) for path, file in named if file]
+
+
+def file_contents(document: Document, spec: SceneSpec) -> dict[str, bytes]:
+    """Contents of every file that a scene names, by its path, and of what its batch was read from."""
+    named = {file: (document.folder / file).read_bytes() for _, file in named_files(spec)}
+    return named | sample_files(document)
+
+
+def _files(check: Checker) -> None:
+    """Meshes, terrain and tables lie below the scene's folder."""
+    folder = check.document.folder
+    for path, file in named_files(check.spec):
+        checked_file(file, folder, folder, check.where(path), check.faults)
+
+
+def _signals(check: Checker) -> None:
+    known = check.names["signals"]
+    for section in ("bodies", "joints", "forces"):
+        table = check.tree.get(section)
+        if not isinstance(table, Table) or not table.has_dollar:
+            continue
+        for path, node in walk(table, (section,)):
+            if isinstance(node, Scalar) and is_signal(node.value) and node.value[1:] not in known:
+                if check.is_lost(node.value[1:], "signals"):
+                    continue
+                name = node.value[1:]
+                hint = f"a parameter is written `${{{name}}}`" if name in check.spec.params else ""
+                hint = hint or did_you_mean(name, known, "signals")
+                check.fault("SC311", f"there is no signal `{node.value}`", path, hint)
+
+
+def _articulations(check: Checker) -> None:
+    owner: dict[str, str] = {}
+    for group, names in (check.spec.articulations or {}).items():
+        for index, name in enumerate(names):
+            path = f"articulations.{group}[{index}]"
+            if not check.joint(name, path):
+                continue
+            if name in owner:
+                check.fault("SC415", f"joint `{name}` is listed twice, in `{owner[name]}` and `{group}`", path, "keep one")
+            owner.setdefault(name, group)
+
+
+def _patterns(check: Checker) -> None:
+    """Patterns of `initial` and of `output.select`: each must mean something."""
+    joints = list(check.names["joints"])
+    places = {name: index for index, name in enumerate(joints)}
+    listed = {
+        title: [places[name] for name in names if name in places]
+        for title, names in (check.spec.articulations or {}).items()
+    }
+    free = [f"{name}_free" for name in check.names["bodies"]]
+    for key in ("joint_q", "joint_qd"):
+        for pattern, value in getattr(check.spec.initial, key).items():
+            path = ("initial", key, pattern)
+            matched = matching([*joints, *free], pattern, listed)
+            if not matched and not check.lacks_names("bodies", "joints", "articulations"):
+                hint = did_you_mean(pattern, [*joints, *listed], "joints")
+                check.fault("SC454", f"`{pattern}` fits no joint", path, hint, on_key=True)
+            for place in matched:
+                if place < len(joints):
+                    _start(check, joints[place], value, key, path)
+    if check.spec.output.select is not None:
+        _select(check, [*joints, *check.names["bodies"], *free], listed)
+
+
+def _select(check: Checker, names: list[str], listed: dict[str, list[int]]) -> None:
+    select = check.spec.output.select
+    known = len(check.faults.found)
+    for key in ("include", "exclude"):
+        for index, pattern in enumerate(getattr(select, key) or ()):
+            if not matching(names, pattern, listed) and not check.lacks_names("bodies", "joints", "articulations"):
+                message = f"`{pattern}` fits no body, no joint and no listed articulation"
+                hint = did_you_mean(pattern, [*names, *listed], "names")
+                path = f"output.select.{key}[{index}]"
+                check.fault("SC313", message, path if check.has(path) else f"output.select[{index}]", hint)
+    n_bodies = len(check.names["bodies"])
+    types = [check.spec.joints[name].type if name in check.spec.joints else None for name in check.names["joints"]]
+    kinds = [*types, *[None] * n_bodies, *["free"] * n_bodies]
+    kept = wanted(names, kinds, select.include, select.exclude, select.types, select.exclude_types, listed)
+    lacks = check.lacks_names("bodies", "joints", "articulations")
+    if not kept and len(check.faults.found) == known and not lacks:
+        check.fault("SC313", "`select` keeps no body and no joint", "output.select", "include more, or exclude less")
+
+
+def _start(check: Checker, name: str, value: object, key: str, path: tuple) -> None:
+    joint = check.spec.joints.get(name)
+    if joint is None:
+        return
+    n = check.n_q(joint) if key == "joint_q" else len(joint.dof_kinds)
+    if value == "center":
+        reason, hint = _no_middle(check, joint)
+        if reason:
+            check.fault("SC458", f"`center` for joint `{name}`, {reason}", path, hint)
+    elif len(value) != n:
+        check.fault("SC463", f"{len(value)} value(s) for joint `{name}`, which has {n}", path, f"write {n} number(s)")
+
+
+def _no_middle(check: Checker, joint: JointSpec) -> tuple[str, str]:
+    """Why a joint has no middle of its limits, and what to write; "" if it has one, or nothing to centre."""
+    kinds = joint.dof_kinds
+    if check.n_q(joint) != len(kinds):
+        return "whose coordinates hold a quaternion", "name other joints, or write its numbers"
+    if kinds and joint.limit is None:
+        return "which has no limits", "add `limit: [lower, upper]` to the joint, or write a number"
+    for bound in ("lower", "upper"):
+        if any(limit is None or getattr(limit, bound) is None for limit in joint.limit or ()):
+            return f"whose limit has no {bound} bound", "write both bounds, or a number"
+    return "", ""
+
+
+def _contact(check: Checker) -> None:
+    contact = check.spec.contact
+    for index, pair in enumerate(contact.exclude):
+        for side in (0, 1):
+            _touchable(check, pair[side], f"contact.exclude[{index}][{side}]")
+    for index, pair in enumerate(contact.pairs):
+        for side in ("a", "b"):
+            _touchable(check, getattr(pair, side), f"contact.pairs[{index}].{side}")
+
+
+def _touchable(check: Checker, name: str, path: str) -> None:
+    """A body, a shape of a body as body/shape, a shape of the world, or the world."""
+    body, _, shape = name.rpartition("/")
+    shapes = check.spec.bodies[body].shapes if body in check.spec.bodies else {}
+    world = check.spec.world.shapes
+    if (
+        name == "world"
+        or name in check.names["bodies"]
+        or name in world
+        or shape in shapes
+        or ("bodies", body) in check.broken
+        or check.is_refused("bodies", "world")
+    ):
+        return
+    every = [f"{b}/{key}" for b, spec in check.spec.bodies.items() for key in spec.shapes]
+    check.fault(
+        "SC314",
+        f"there is no body or shape `{name}`",
+        path,
+        did_you_mean(name, [*check.names["bodies"], *world, *every]),
+    )

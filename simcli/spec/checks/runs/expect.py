@@ -1,0 +1,93 @@
+"""What `expect` and `run.stop_when` name: whether it is there, when, and whether there is a newer spelling."""
+
+import math
+
+from simcli.spec.checks.checker import Checker
+from simcli.spec.checks.runs.quantities import check_parts, is_pattern, known_channel, known_quantity, known_subject
+from simcli.spec.faults.fault_list import did_you_mean
+from simcli.spec.names.channel_names import is_on_demand, is_whole
+from simcli.spec.schema.expect import ExpectSpec
+
+_FRAME_TOLERANCE = 1e-3  # of a step: times of frames are k dt in floating point
+
+
+def check_expectations(check: Checker) -> None:
+    """Names, worlds and times of all expectations."""
+    for index, expect in enumerate(check.spec.expect):
+        path = f"expect[{index}]"
+        _world(check, expect, path)
+        if expect.measure is not None:
+            _measure(check, expect, f"{path}.measure")
+            continue
+        key = next(key for key in ("max", "min", "quantity") if getattr(expect, key) is not None)
+        subject = expect.subject
+        if subject is None:
+            known = known_channel(check, getattr(expect, key), f"{path}.{key}")
+            if known and is_on_demand(expect.channel) and is_pattern(expect.channel):
+                check.fault("SC315", f"`{expect.channel}` is a pattern", f"{path}.{key}", "write one expectation for each")
+        else:
+            known = known_subject(check, subject, getattr(expect, subject), f"{path}.{subject}")
+        if known and is_on_demand(expect.channel) and not is_pattern(expect.channel):
+            check_parts(check, expect.channel, f"{path}.{key}", path, expect.component, False)
+        if known:
+            _newer(check, _written(expect, key, subject), expect.channel, key, f"{path}.{key}")
+        if isinstance(expect.at, float):
+            _expected_time(check, expect.at, f"{path}.at")
+
+
+def _world(check: Checker, expect: ExpectSpec, path: str) -> None:
+    if expect.world is not None and expect.world >= check.n_worlds and ("batch", "") not in check.broken:
+        check.fault("SC205", f"there are {check.n_worlds} worlds, counted from 0", f"{path}.world")
+
+
+def _measure(check: Checker, expect: ExpectSpec, path: str) -> None:
+    known = check.spec.measure
+    if expect.measure not in known and ("measure", expect.measure) not in check.broken:
+        hint = did_you_mean(expect.measure, known, "measures") if known else "write it below `measure`"
+        check.fault("SC315", f"there is no measure `{expect.measure}`", path, hint)
+
+
+def check_watched(check: Checker) -> None:
+    """The quantity and the component that may end a world."""
+    stop = check.spec.run.stop_when
+    if stop is None:
+        return
+    path = "run.stop_when"
+    at = f"{path}.joint" if stop.joint is not None else f"{path}.quantity"
+    if not known_quantity(check, str(stop.channel) if stop.joint is None else "", at, stop.joint or ""):
+        return
+    check_parts(check, str(stop.channel), at, path, stop.component, stop.norm)
+    written = stop.quantity if is_whole(stop.quantity) else f"{{joint: {stop.joint}, quantity: {stop.quantity}}}"
+    _newer(check, written, str(stop.channel), "quantity", "run.stop_when.quantity")
+
+
+def _written(expect: ExpectSpec, key: str, subject: str | None) -> str:
+    text = getattr(expect, key)
+    return text if subject is None else f"{{{subject}: {getattr(expect, subject)}, quantity: {text}}}"
+
+
+def _newer(check: Checker, written: str, name: str, key: str, path: str) -> None:
+    """A note on an older spelling, which goes on meaning the same."""
+    if written != name:
+        message = f"`{written}` is an older spelling of `{name}`"
+        check.fault("SC318", message, path, f"write `{key}: {name}`", severity="note")
+
+
+def _expected_time(check: Checker, at: float, path: str) -> None:
+    """`at` is the time of a recorded frame: nothing is interpolated."""
+    spec = check.spec
+    if any((section, "") in check.broken for section in ("run", "output", "solver")):
+        return
+    if any(fault.code in ("SC407", "SC418") for fault in check.faults.found):
+        return  # the frames are not known
+    if at > spec.run.duration * (1 + 1e-12):
+        hint = f"the run ends at {spec.run.duration:g} s"
+        check.fault("SC233", f"the time {at:g} s is after the end of the run", path, hint)
+        return
+    every = spec.output.every or spec.solver.dt
+    last = math.floor(spec.run.duration / every * (1 + 1e-12))
+    frames = (min(round(at / every), last) * every, spec.run.duration)  # the run ends with a frame, too
+    nearest = min(frames, key=lambda time: abs(at - time))
+    if abs(at - nearest) > _FRAME_TOLERANCE * spec.solver.dt:
+        message = f"no frame is recorded at {at:.12g} s: there is one every {every:.12g} s, and at the end"
+        check.fault("SC233", message, path, f"the nearest is {nearest:.12g}")

@@ -1,0 +1,186 @@
+"""Names of quantities: whether they are there, and which components they have."""
+
+from simcli.spec.checks.checker import Checker
+from simcli.spec.checks.mechanism.touching import touching_pair
+from simcli.spec.faults.fault_list import did_you_mean, nearest
+from simcli.spec.names import structure
+from simcli.spec.names.channel_names import GROUPS, ON_DEMAND, SCALARS, canonical, is_on_demand, kind_of, of_group, split
+from simcli.spec.schema.scene import SceneSpec
+
+WIDTHS = {"position": 3, "orientation": 4, "velocity": 3, "angular_velocity": 3, "wrench": 6, "force": 3}
+NO_DISTANCE = ("heightfield",)  # shapes
+
+
+def check_recorded(check: Checker) -> None:
+    """The names of `output.quantities`."""
+    for n, text in enumerate(check.spec.output.quantities):
+        path = f"output.quantities[{n}]"
+        if not known_quantity(check, text, path):
+            continue
+        if not is_on_demand(text):
+            check.fault("SC315", f"`{text}` is a column of `output.channels`", path, "remove it here")
+        elif canonical(text) in [canonical(one) for one in check.spec.output.quantities[:n]]:
+            check.fault("SC207", f"`{text}` is written twice", path, "remove one")
+        else:
+            check_parts(check, text, path, path, None, False)
+
+
+def named_quantities(spec: SceneSpec) -> list[str]:
+    """What a scene looks at, by its canonical names: to record, to expect, to measure, or to end a world."""
+    stop = [] if spec.run.stop_when is None else [str(spec.run.stop_when.channel)]
+    named = [*spec.output.quantities, *(one.channel for one in spec.expect)]
+    return [*stop, *map(canonical, [*named, *(one.quantity for one in spec.measure.values())])]
+
+
+def is_pattern(text: str) -> bool:
+    """Whether a name may mean several."""
+    return any(c in text for c in "*?[")
+
+
+def known_quantity(check: Checker, text: str, path: str, joint: str = "") -> bool:
+    """Whether a name means one quantity that a run can look at; a fault if not.
+
+    Args:
+        check: the scene.
+        text: the whole name, or "" where a joint alone is named.
+        path: where it stands.
+        joint: see `text`.
+    """
+    if joint:
+        return known_subject(check, "joint", joint, path)
+    if is_pattern(text):
+        check.fault("SC315", f"`{text}` is a pattern", path, "write one name for each")
+        return False
+    if split(text).group == "diag":
+        check.fault("SC315", f"`{text}` cannot be looked at", path, "diagnostics are in every frame: see output.every")
+        return False
+    return known_channel(check, text, path)
+
+
+def known_channel(check: Checker, text: str, path: str) -> bool:
+    """Whether a name, or a pattern of subjects, is one of `channel_names`; a fault if not."""
+    name = split(text)
+    if name.group in ("distance", "contact"):
+        return _known_pair(check, text, path)
+    known = of_group(name.group) or SCALARS.get(name.group, ())
+    if (name.group in GROUPS) != bool(name.subject) or name.quantity not in known:
+        hint = _meant(check, text) or "as energy.drift, joint.pin.q or body.crank.position"
+        check.fault("SC315", f"`{text[:60]}` is no quantity", path, hint)
+        return False
+    if not name.subject or is_pattern(name.subject):
+        return True
+    return known_subject(check, name.group, name.subject, path, text)
+
+
+def _known_pair(check: Checker, text: str, path: str) -> bool:
+    """`known_channel` of a distance or of contacts."""
+    group, subject, word = split(text)
+    bodies = [subject, word] if group == "distance" else subject.split(".")
+    if (group == "contact" and word not in ON_DEMAND["contact"]) or not 1 <= len(bodies) <= 2 or not all(bodies):
+        hint = "as distance.rod.cup" if group == "distance" else "as contact.rod.force, contact.rod.world.count"
+        check.fault("SC315", f"`{text[:60]}` is no quantity", path, hint)
+        return False
+    if is_pattern(text):
+        return True
+    if len(set(bodies)) < len(bodies):
+        check.fault("SC315", f"`{text}` names one body twice", path, "name two")
+        return False
+    there = [body == structure.WORLD or known_subject(check, "body", body, path, text) for body in bodies]
+    if not all(there):
+        return False
+    return _have_distance(check, bodies, path) if group == "distance" else _can_touch(check, text, path)
+
+
+def _have_distance(check: Checker, bodies: list[str], path: str) -> bool:
+    kinds = set()
+    for body in bodies:
+        owner = check.spec.world if body == structure.WORLD else check.spec.bodies.get(body)
+        if owner is None:
+            return True
+        shapes = {key: shape for key, shape in owner.shapes.items() if shape.collide}
+        kinds |= {shape.type for shape in shapes.values()}
+        if not shapes:
+            check.fault("SC315", f"`{body}` has no shape that can touch, and no distance", path, "give it `shapes`")
+            return False
+        terrain = next((key for key, shape in shapes.items() if shape.type in NO_DISTANCE), None)
+        if terrain:
+            check.fault("SC315", f"the distance from terrain is not found (`{terrain}` of `{body}`)", path,
+                        "measure the position of a point instead")  # fmt: skip
+            return False
+    if kinds == {"plane"}:
+        check.fault("SC315", "two planes have no distance", path, "name a body with another shape")
+        return False
+    return True
+
+
+def _can_touch(check: Checker, text: str, path: str) -> bool:
+    if touching_pair(check) is None and ("contact", "") not in check.broken:
+        message = f"`{text}`, but nothing can touch"
+        check.fault("SC315", message, path, "give shapes to two bodies, and contact.enabled: true")
+        return False
+    return True
+
+
+def width_of(check: Checker, text: str) -> int | None:
+    """Components of a quantity that is there; None if they are not known."""
+    group, subject, word = split(text)
+    if group != "joint" or word in ("wrench", "drive_power"):
+        return WIDTHS.get(kind_of(text), 1)
+    joint = check.spec.joints.get(subject)
+    if joint is None:
+        return 7 if word == "q" else 6
+    return check.n_q(joint) if word == "q" else len(joint.dof_kinds)
+
+
+def check_parts(check: Checker, text: str, at: str, path: str, component: int | None, norm: bool) -> None:
+    """Components that are asked for.
+
+    Args:
+        check: the scene.
+        text: name of a quantity that is there.
+        at: where the name stands.
+        path: where `component` and `norm` do.
+        component: which of them, None for all.
+        norm: whether their norm is meant.
+    """
+    width = width_of(check, text)
+    if width == 0:
+        check.fault("SC205", f"`{text}` has no component", at)
+    elif component is not None and width is not None and component >= width:
+        message = f"`{text}` has {width} component(s), counted from 0"
+        check.fault("SC205", message, f"{path}.component" if check.has(f"{path}.component") else at)
+    if norm and kind_of(text) == "wrench":
+        message = f"the norm of `{text}` would add forces to torques"
+        check.fault("SC207", message, f"{path}.norm", "use components")
+
+
+def _meant(check: Checker, text: str) -> str:
+    """A hint: the nearest whole name of the scene; "" if none is near."""
+    subjects = {
+        "body": check.names["bodies"],
+        "joint": [*check.names["joints"], *(f"{name}_free" for name in check.names["bodies"])],
+        "point": [f"{name}/{point}" for name, body in check.spec.bodies.items() for point in body.points],
+    }
+    names = [f"{group}.{quantity}" for group, quantities in SCALARS.items() for quantity in quantities]
+    names += [f"{group}.{one}.{quantity}" for group, of in subjects.items() for one in of for quantity in of_group(group)]
+    close = nearest(canonical(text), names)
+    return f"did you mean `{close}`?" if close else ""
+
+
+def known_subject(check: Checker, group: str, name: str, path: str, whole: str = "") -> bool:
+    """Whether a body, joint or point exists; a fault if not, with the nearest whole name where one is written."""
+    if group != "point":
+        test = check.body if group == "body" else check.joint_or_free
+        there = name in check.names["bodies" if group == "body" else "joints"]
+        return test(name, path, _meant(check, whole) if whole and not there else "")
+    body, slash, point = name.rpartition("/")
+    if not slash:
+        check.fault("SC310", f"`{name}` names no point", path, "write body/point")
+        return False
+    if not known_subject(check, "body", body, path, whole):
+        return False
+    points = check.spec.bodies[body].points if body in check.spec.bodies else {point: None}
+    if point not in points:
+        hint = (whole and _meant(check, whole)) or did_you_mean(point, points, "points")
+        check.fault("SC310", f"body `{body}` has no point `{point}`", path, hint)
+    return point in points

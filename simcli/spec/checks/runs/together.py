@@ -1,0 +1,101 @@
+"""What the batch declares of several paths: zips, dimensions of the Sobol sequence, correlations, units."""
+
+from simcli.spec.batches import sobol
+from simcli.spec.batches.batch import SOBOL, sobol_dimensions
+from simcli.spec.checks.checker import Checker
+from simcli.spec.document.nodes import Node, Scalar, child, find
+from simcli.spec.faults.fault_list import did_you_mean
+from simcli.spec.samples.normals import correlation_of, factor, groups, partners
+from simcli.spec.schema.batch import VarySpec
+from simcli.spec.values.quantities import own_unit
+from simcli.spec.values.units import UnitError, dimension_of
+
+
+def check_together(check: Checker) -> None:
+    """What paths declare of each other: zips of one length, dimensions of their own, correlations that can be."""
+    batch = check.spec.batch
+    zips = {path: vary.zip for path, vary in batch.vary.items() if vary.kind == "zip"}
+    first = next(iter(zips), "")
+    for path, entries in zips.items():
+        if len(entries) != len(zips[first]):
+            message = f"{len(entries)} entries of `zip`, but `{first}` has {len(zips[first])}"
+            hint = "all zips have as many; a `grid` has its own number"
+            check.fault("SC322", message, ["batch", "vary", path, "zip"], hint)
+    taken: dict[int, str] = {}
+    for path, dimension in sobol_dimensions(batch).items():
+        at = ["batch", "vary", path]
+        other = taken.setdefault(dimension, path)
+        if dimension >= sobol.MAX_DIMENSIONS:
+            check.fault("SC317", f"{dimension + 1} paths with {' or '.join(SOBOL)}", at, f"at most {sobol.MAX_DIMENSIONS}",
+                        on_key=True)  # fmt: skip
+        elif other != path:
+            message = f"`{path}` has dimension {dimension} of the Sobol sequence, as `{other}` has"
+            check.fault("SC322", message, at, "write another `dimension`", on_key=True)
+    _check_correlations(check)
+
+
+def _check_correlations(check: Checker) -> None:
+    normals = {path: vary for path, vary in check.spec.batch.vary.items() if vary.kind == "normal"}
+    is_sound = True
+    for path, vary in normals.items():
+        for other in partners(vary):
+            key = "correlation" if other in (vary.correlation or {}) else "covariance"
+            reason, hint = _no_partner(normals, path, other)
+            if reason:
+                is_sound = False
+                check.fault("SC322", reason, ["batch", "vary", path, key, other], hint, on_key=True)
+    for paths in groups(normals) if is_sound else ():
+        if factor(normals, paths) is None:
+            at = next([path, "correlation" if normals[path].correlation else "covariance"] for path in paths
+                      if any(partners(normals[path])))  # fmt: skip
+            names = ", ".join(f"`{path}`" for path in paths[:4]) + (", .." if len(paths) > 4 else "")
+            message = f"no normal distribution has these correlations of {names}: their matrix has a negative eigenvalue"
+            check.fault("SC322", message, ["batch", "vary", *at], "lower them, or write those that are missing")
+
+
+def _no_partner(normals: dict[str, VarySpec], path: str, other: str) -> tuple[str, str]:
+    """Why a path cannot be correlated with another, and what to do; "" if it can."""
+    if other == path:
+        return f"`{path}` is correlated with itself", "name another path"
+    if other not in normals:
+        return f"`{other}` has no normal distribution under `vary`", did_you_mean(other, [p for p in normals if p != path])
+    if normals[other].low is not None or normals[other].high is not None:
+        return f"`{other}` has bounds, and cut distributions are not correlated", "leave out its bounds"
+    if path in partners(normals[other]) and path > other:
+        return f"`{path}` and `{other}` say their correlation twice", "keep one of them"
+    value = correlation_of(normals, path, other)
+    if not -1.0 <= value <= 1.0:
+        most = normals[path].normal[1] * normals[other].normal[1]
+        return f"the covariance with `{other}` is larger than the product of the deviations, {most:g}", "write less"
+    return "", ""
+
+
+def check_units(check: Checker, path: str, vary: VarySpec, at: list) -> None:
+    """A deviation has the dimension of its mean, bounds too; a covariance that of the product."""
+    node = find(check.tree, [*at, vary.kind])
+    mean = written_dimension(child(node, 0)) if vary.kind == "normal" else None
+    if mean is None:
+        return
+    written: list[tuple[list, Node | None]] = [([*at, "normal", 1], child(node, 1)), *(
+        ([*at, key], find(check.tree, [*at, key])) for key in ("low", "high"))]  # fmt: skip
+    for place, one in written:
+        given = written_dimension(one)
+        if given is not None and given != mean:
+            message = f"a unit of another kind than that of the mean of `{path}`"
+            check.fault("SC213", message, place, "write one unit for all")
+    for other in vary.covariance or ():
+        theirs = written_dimension(find(check.tree, ["batch", "vary", other, "normal", 0]))
+        given = written_dimension(find(check.tree, [*at, "covariance", other]))
+        if given and theirs and given != tuple(a + b for a, b in zip(mean, theirs, strict=True)):
+            message = f"a covariance of `{path}` and `{other}` is in the product of their units"
+            check.fault("SC213", message, [*at, "covariance", other], "as `2 N*m` of a force and a length")
+
+
+def written_dimension(node: Node | None) -> tuple | None:
+    """Dimension of a number that is written with a unit, None of any other."""
+    if not isinstance(node, Scalar) or not isinstance(node.value, str):
+        return None
+    try:
+        return dimension_of(own_unit(node.value))
+    except UnitError:
+        return None

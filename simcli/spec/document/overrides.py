@@ -1,0 +1,265 @@
+"""Values from the command line, laid on the tree of a scene; their faults show the option and the text as typed."""
+
+import itertools
+import re
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from simcli.spec.document.loader import parse_text
+from simcli.spec.document.nodes import Listing, Mark, Node, Scalar, Step, Table, child, format_path, parse_path, replace
+from simcli.spec.faults.fault_list import Faults, did_you_mean
+from simcli.spec.values.scopes import place
+
+SET, VARY, VARY_TABLE = "--set", "--vary", "--vary-table"
+SWEEP = "sweep"  # option of what a sweep file lays over its scenes
+_VARIED = "batch.vary."
+_DRAW = re.compile(r"(\s*)([a-z_]+)(\s*)\((.*)\)\s*\Z", re.DOTALL)
+_WORD = re.compile(r"\s*([a-z_]+)\s*(\(|\Z)")
+_NAMED_VALUE = re.compile(r"\s*([a-z_]+)\s*=\s*(.*\S)", re.DOTALL)
+# Sections whose entries are named by the user: a path into a name that is not there is a fault, not a new entry.
+NAMED = ("bodies", "joints", "forces", "signals", "materials", "models", "instances", "replicate", "params")
+
+
+class Override(NamedTuple):
+    """A value from the command line.
+
+    Attributes:
+        option: the option, `--dt`; stands for the file in the places of faults.
+        text: what was typed after it.
+        path: dotted path that the option stands for; "" where the text says it, as `joints.pin.q=0.5`.
+    """
+
+    option: str
+    text: str
+    path: str = ""
+
+
+class Laid(NamedTuple):
+    """An override that has been read: where to, what, and the place of its key."""
+
+    steps: tuple[Step, ...]
+    node: Node
+    key_mark: Mark
+
+
+def apply_sets(
+    root: Table, sets: Iterable[str | Override], keep: Callable[[str, str], None], faults: Faults
+) -> tuple[Table, list[Laid]]:
+    """Lay overrides on the raw tree, in order.
+
+    Args:
+        root: the tree of the file.
+        sets: overrides; a text is one of `--set`.
+        keep: takes option and text, one line per use of the option, for the snippets of messages.
+        faults: collects.
+
+    Returns:
+        The tree with them, and those that must wait for the expansion.
+    """
+    sets = list(sets)
+    lines: dict[str, list[str]] = {}
+    waiting: list[Laid] = []
+    varied: dict[str, Mark] = {}
+    tables = [item.text for item in sets if isinstance(item, Override) and item.option == VARY_TABLE]
+    for number, text in enumerate(tables, start=1):  # below all others
+        lines[VARY_TABLE] = tables
+        root = _with_table(root, text, number)
+    for item in sets:
+        override = item if isinstance(item, Override) else Override(SET, item)
+        if override.option == VARY_TABLE:
+            continue
+        override = override._replace(text=override.text.replace("\n", " ").replace("\r", " "))
+        lines.setdefault(override.option, []).append(override.text)
+        laid = _read(override, len(lines[override.option]), faults)
+        if laid is None or (override.option == VARY and _varies_already(laid, varied, faults)):
+            continue
+        late = len(laid.steps) > 1 and "/" in str(laid.steps[1])
+        if late and child(child(root, laid.steps[0]), laid.steps[1]) is None:
+            waiting.append(laid)
+            continue
+        if not known(root, laid, faults):
+            continue
+        if unwritten_list(root, laid.steps) is not None:
+            waiting.append(laid)
+            continue
+        root = put(root, laid, faults) or root
+    for option, texts in lines.items():
+        keep(option, "\n".join(texts))
+    return root, waiting
+
+
+def _read(override: Override, number: int, faults: Faults) -> Laid | None:
+    """Path and value of an override, or None after a fault."""
+    option, text, path = override
+    column, value = 1, text
+    if not path:
+        key, equals, value = text.partition("=")
+        path, column = key.strip(), len(key) + 2
+        key_mark = Mark(option, number, 1, max(1, len(key)))
+        steps = ("batch", "vary", path) if option == VARY else override_path(path)
+        if not equals or not path or steps is None:
+            faults.add("SC113", f"`{text[:60]}` is not an override", place(key_mark), f"write {option} {_EXAMPLES[option]}")
+            return None
+    else:
+        key_mark = Mark(option, number, 1, max(1, len(text)))
+        steps = parse_path(path)
+    if steps[0] == "include":
+        faults.add("SC113", "`include` cannot be set", place(key_mark), "write it into the scene")
+        return None
+    node = (spread if option == VARY else _value)(value, Mark(option, number, column, 1), faults)
+    return Laid(steps, node, key_mark)
+
+
+def _with_table(root: Table, file: str, number: int) -> Table:
+    """The tree whose worlds are the rows of a file: of what the scene says of its batch the seed stays alone."""
+    mark = Mark(VARY_TABLE, number, 1, max(1, len(file)))
+    table = Table({"file": Scalar(file, mark, quoted=True)}, {"file": mark}, mark, block=False)
+    seed = child(root.get("batch"), "seed")
+    items = ({"seed": seed} if seed is not None else {}) | {"table": table}
+    return root.replaced({"batch": Table(items, dict.fromkeys(items, mark), mark, block=False)}, {"batch": mark})
+
+
+def is_of_batch(override: Override) -> bool:
+    """Whether an override says something of the batch, other than its seed."""
+    path = override.path or override.text.partition("=")[0].strip()
+    return override.option in (VARY, VARY_TABLE) or (path.split(".")[0] == "batch" and path != "batch.seed")
+
+
+def varied_key(override: Override) -> str:
+    """The key that a `--vary` is about; "" of any other option."""
+    return override.text.partition("=")[0].strip() if override.option == VARY else ""
+
+
+def _varies_already(laid: Laid, varied: dict[str, Mark], faults: Faults) -> bool:
+    """Whether an earlier `--vary` took the same path; a fault if so."""
+    path = str(laid.steps[-1])
+    first = varied.setdefault(path, laid.key_mark)
+    if first is laid.key_mark:
+        return False
+    hint = f"{VARY} number {first.line} takes it too; keep one"
+    faults.add("SC102", f"`{path[:60]}` is varied twice", place(laid.key_mark), hint)
+    return True
+
+
+_EXAMPLES = {SET: "joints.pin.q=0.5", VARY: "joints.pin.q=0.1,0.2"}
+
+
+def override_path(text: str) -> tuple[Step, ...] | None:
+    """Steps of the left side of `--set`; the keys of `batch.vary` are dotted paths themselves."""
+    if text.startswith(_VARIED) and len(text) > len(_VARIED):
+        return "batch", "vary", text.removeprefix(_VARIED)
+    return parse_path(text)
+
+
+def _value(text: str, start: Mark, faults: Faults) -> Node:
+    node = parse_text(text, start.file, faults, at=(start.line, start.column))
+    return Scalar(None, start) if node is None else node
+
+
+def spread(text: str, start: Mark, faults: Faults) -> Node:
+    """The values of `--vary`: `0.1,0.2` is a grid, `normal(1, 0.1, low=0)` a draw; marks are those of the text as typed."""
+    if text.lstrip().startswith("{"):
+        return _value(text, start, faults)
+    draw = _DRAW.match(text)
+    if draw is None and (word := _WORD.match(text)):
+        mark = start._replace(column=start.column + word.start(1), length=len(text.strip()))
+        hint = f"close the bracket: `{text.strip()[:40]})`" if word[2] else f"put numbers in brackets: {word[1]}(0, 1)"
+        faults.add("SC113", f"`{text.strip()[:60]}` is no way to vary", place(mark), hint)
+        return Table({}, {}, mark, block=False)
+    if draw is None:
+        node = _value(f"[{text}]", start._replace(column=start.column - 1), faults)
+        mark = start._replace(length=max(1, len(text)))
+        return Table({"grid": node}, {"grid": mark}, mark, block=False)
+    before, kind, gap, inner = draw.groups()
+    at = start._replace(column=start.column + len(before), length=len(kind))
+    open_at = at.column + len(kind) + len(gap)
+    plain_text, named = _arguments(inner)
+    node = _value(f"[{plain_text}]", start._replace(column=open_at), faults)
+    items: dict[str, Node] = {kind: node}
+    keys = {kind: at}
+    for key, offset, value, value_offset in named:
+        keys[key] = at._replace(column=open_at + 1 + offset, length=max(1, len(key)))
+        if not key:
+            message = f"`{value[:40]}` stands behind a named value"
+            faults.add("SC113", message, place(keys.pop(key)), "write named values last")
+            continue
+        if key in items:
+            faults.add("SC102", f"`{key}` stands twice", place(keys[key]), "keep one")
+        items[key] = _value(value, start._replace(column=open_at + 1 + value_offset), faults)
+    if kind == "from":
+        return _as_from(items, keys, at, faults)
+    return Table(items, keys, at, block=False)
+
+
+def _arguments(text: str) -> tuple[str, list[tuple[str, int, str, int]]]:
+    """Arguments of a draw: the text of those without a name, and of the others name, offset, value, its offset."""
+    cuts, depth, quote = [-1], 0, ""
+    for k, character in enumerate(text):
+        if quote:
+            quote = "" if character == quote else quote
+        elif character in "\"'":
+            quote = character
+        elif character in "[{(":
+            depth += 1
+        elif character in "]})":
+            depth -= 1
+        elif character == "," and depth == 0:
+            cuts.append(k)
+    pieces = [(first + 1, text[first + 1 : last]) for first, last in itertools.pairwise([*cuts, len(text)])]
+    named, bare = [], len(text)
+    for at, piece in pieces:
+        found = _NAMED_VALUE.match(piece)
+        if found:
+            named.append((found[1], at + found.start(1), found[2], at + found.start(2)))
+            bare = min(bare, max(0, at - 1))
+        elif named:
+            named.append(("", at, piece.strip(), at))
+    return text[:bare], named
+
+
+def _as_from(items: dict[str, Node], keys: dict[str, Mark], at: Mark, faults: Faults) -> Node:
+    """`from(FILE, measure=NAME)` as the mapping of a scene."""
+    files = items.pop("from")
+    keys.pop("from")
+    entries = files.items if isinstance(files, Listing) else [files]
+    if len(entries) > 1:
+        faults.add("SC113", "`from` takes one file", place(entries[1].mark), "write from(earlier.h5, measure=NAME)")
+    if entries:
+        items, keys = {"file": entries[0], **items}, {"file": entries[0].mark, **keys}
+    return Table({"from": Table(items, keys, at, block=False)}, {"from": at}, at, block=False)
+
+
+def known(root: Table, laid: Laid, faults: Faults) -> bool:
+    """Whether the entry that a path leads into exists; a fault if not."""
+    steps = laid.steps
+    if len(steps) <= 2 or steps[0] not in NAMED:
+        return True
+    section = root.get(str(steps[0]))
+    names = section.items if isinstance(section, Table) else {}
+    if steps[1] in names:
+        return True
+    hint = did_you_mean(str(steps[1]), names, f"{steps[0]}")
+    faults.add("SC301", f"there is no `{steps[1]}` in `{steps[0]}`", place(laid.key_mark, format_path(steps)), hint)
+    return False
+
+
+def unwritten_list(root: Table, steps: tuple[Step, ...]) -> tuple[Step, ...] | None:
+    """The path of the list that a path counts in, if the file leaves it at its default."""
+    first = next((k for k, step in enumerate(steps) if isinstance(step, int)), None)
+    if not first:
+        return None
+    node: Node | None = root
+    for step in steps[:first]:
+        if isinstance(node, Listing) or (isinstance(node, Scalar) and node.value is not None):
+            return None
+        node = child(node, step)
+    return steps[:first] if node is None or (isinstance(node, Scalar) and node.value is None) else None
+
+
+def put(root: Table, laid: Laid, faults: Faults) -> Table | None:
+    """The tree with one override, or None after a fault."""
+    changed = replace(root, laid.steps, laid.node, laid.key_mark)
+    if changed is None:
+        message = f"`{format_path(laid.steps)}` leads through something that is no mapping, or past the end of a list"
+        faults.add("SC113", message, place(laid.key_mark, format_path(laid.steps)), "set the whole value")
+    return changed

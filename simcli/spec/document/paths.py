@@ -1,0 +1,50 @@
+"""Dotted paths that a scene writes as text: whether they lead anywhere, and the fault of one that does not."""
+
+from simcli.errors import Where
+from simcli.spec.checks.checker import Checker
+from simcli.spec.document.lookup import value_at
+from simcli.spec.document.nodes import Listing, find, format_path, parse_path
+from simcli.spec.faults.fault_list import did_you_mean
+from simcli.spec.manual.keys import known_keys
+
+
+def nowhere(check: Checker, text: str, path: list | Where) -> None:
+    """The fault of a path that leads nowhere, unless that follows from a fault of the entry that it leads into.
+
+    Args:
+        check: takes it.
+        text: the path as written.
+        path: where it is written.
+    """
+    steps = parse_path(text) or ()
+    if _into_refused(check, steps):
+        return
+    known: list[str] = []
+    for length in range(len(steps), 0, -1):
+        above = find(check.tree, steps[: length - 1])
+        if above is not None and hasattr(above, "items") and not isinstance(above, Listing):
+            known = [*above.items, *known_keys(tuple(steps[: length - 1]))]
+            close = did_you_mean(str(steps[length - 1]), dict.fromkeys(known), "there")
+            if str(steps[length - 1]) in known:
+                close = f"`{format_path(steps[:length])}` is not written in the scene; write it first"
+            check.fault("SC303", f"the path `{text[:80]}` leads nowhere", path, close, on_key=True)
+            return
+    check.fault("SC303", f"the path `{text[:80]}` leads nowhere", path, "as joints.pin.damping", on_key=True)
+
+
+def _into_refused(check: Checker, steps: tuple) -> bool:
+    """Whether a path leads into a section, or to a key that the schema knows of an entry, that is refused already."""
+    if check.is_refused(*map(str, steps[:1])):
+        return True
+    return len(steps) > 2 and steps[:2] in check.broken and str(steps[-1]) in known_keys(steps[:-1])
+
+
+def exists(check: Checker, steps: tuple) -> bool:
+    """Whether a path leads to a value that is written or that has a default."""
+    for root in (check.tree, check.document.root):
+        if find(root, steps) is not None:
+            return True
+    if value_at(check.spec, steps) is not None:
+        return True
+    # A key that is not written, but that the schema knows, of something that is.
+    return value_at(check.spec, steps[:-1]) is not None and steps[-1] in known_keys(tuple(steps[:-1]))

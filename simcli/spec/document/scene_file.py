@@ -1,0 +1,356 @@
+"""A scene file with its includes and `--set` overrides, as one marked tree."""
+
+import os
+import stat
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from simcli.errors import Fault, SceneError, Where
+from simcli.spec.document.held_files import HeldPath
+from simcli.spec.document.loader import MAX_BYTES, decode, parse_text, split_lines
+from simcli.spec.document.nodes import Listing, Mark, Node, Scalar, Table, locate, parse_path
+from simcli.spec.document.overrides import SET, VARY, VARY_TABLE, Laid, Override, apply_sets, is_of_batch, varied_key
+from simcli.spec.faults.fault_list import Faults, did_you_mean
+from simcli.spec.values.scopes import place
+
+MAX_INCLUDES = 1000
+# Reads a column of worlds out of an earlier run: path of the file, name as of `simcli table`; values and unit.
+ReadRun = Callable[[str, str], tuple[Sequence[float], str]]
+
+
+class Document:
+    """A scene as written: what `resolve` starts from.
+
+    Attributes:
+        path: the scene file as the user gave it, or what messages call one that stands in a result.
+        place: where it is read from.
+        overrides: of the command line, in order.
+        typed: those of them that were given now; the others come with a result that the scene stands in.
+        read_run: reads earlier runs that the batch names; None where nothing can.
+        worlds: of its batch that are meant, where the scene stands in a result of some of them; None if all are.
+        root: the merged tree: includes under the file's keys, then the overrides of the command line.
+        sources: (path relative to the scene's folder, text) of the scene and every include, in reading order.
+        late_sets: overrides that wait for the expansion: of names that exist only then, as `joints.left/pin.q`, and of
+            entries of lists that are not written, as `bodies.a.com[0]`.
+        lost: prefixes of the names that broken instances would have made; nothing is known of them.
+        expanded: the tree after expansion, kept by `resolve`; None before.
+        cache: what `resolve` keeps between calls.
+    """
+
+    def __init__(self, path: str, root: Table, sources: list[tuple[str, str]], place: HeldPath | None = None):
+        self.path = path
+        self.place: Path | HeldPath = place or Path(path)
+        self.overrides: tuple[Override, ...] = ()
+        self.typed: frozenset[Override] = frozenset()
+        self.read_run: ReadRun | None = None
+        self.worlds: tuple[int, ...] | None = None
+        self.root = root
+        self.sources = sources
+        self.late_sets: list[Laid] = []
+        self.lost: tuple[str, ...] = ()
+        self.expanded: Table | None = None
+        self.cache: dict = {}
+        self._texts: dict[str, list[str]] = {}
+        self._lines: dict[tuple[str, int], str] = {}
+
+    @property
+    def folder(self) -> Path | HeldPath:
+        """Folder of the scene; every file that it names lies below."""
+        return self.place.resolve().parent
+
+    @property
+    def stem(self) -> str:
+        """Default name of the scene."""
+        return self.place.stem
+
+    def keep(self, file: str, text: str) -> None:
+        """Remember a text for the snippets of messages."""
+        self._texts[file] = split_lines(text)
+
+    def keep_line(self, file: str, number: int, text: str) -> None:
+        """Remember one line of a large text for the snippets of messages."""
+        self._lines[file, number] = text
+
+    def know(self, other: "Document") -> None:
+        """Remember the texts of another document, too."""
+        self._texts |= other._texts
+
+    def line(self, where: Where) -> str | None:
+        """The source line of a place, None if there is none."""
+        if (where.file, where.line) in self._lines:
+            return self._lines[where.file, where.line]
+        lines = self._texts.get(where.file, [])
+        return lines[where.line - 1] if 0 < where.line <= len(lines) else None
+
+    def where(self, path: str, on_key: bool = False) -> Where:
+        """The place of a dotted path, or of its deepest part that is written."""
+        steps = parse_path(path) or ()
+        place_now = locate(self.expanded or self.root, steps, on_key)
+        return Where(place_now.file, place_now.line, place_now.column, place_now.length, path)
+
+
+@dataclass(frozen=True)
+class HeldScene:
+    """A scene inside a result.
+
+    Attributes:
+        sources: (path relative to the scene's folder, text) of the scene and its includes.
+        files: meshes and tables by their path; None of one that was not kept.
+        overrides: of the run.
+        worlds: numbers of those that were run, None if all were.
+    """
+
+    sources: tuple[tuple[str, str], ...]
+    files: Mapping[str, bytes | None]
+    overrides: tuple[Override, ...]
+    worlds: tuple[int, ...] | None
+
+
+def load_document(
+    path: str | os.PathLike, sets: Iterable[str | Override] = (), read_run: ReadRun | None = None
+) -> Document:
+    """Read a scene with its includes and overrides; nothing is evaluated yet.
+
+    Args:
+        path: scene file.
+        sets: overrides `KEY.PATH=VALUE` in order, VALUE in YAML; or values of other options.
+        read_run: see `Document`.
+
+    Raises:
+        SceneError: with all faults of syntax; the places know their text (SceneError.document renders snippets).
+    """
+    path = os.fspath(path)
+    try:
+        reader = _Reader(path)
+    except (OSError, ValueError, RuntimeError) as problem:
+        message = f"cannot read `{path}`: {problem}".replace("\x00", "?")
+        raise SceneError([Fault("SC110", message, Where(path, 0, 0))]) from None
+    reader.document.read_run = read_run
+    own = [_as_override(one) for one in sets]
+    reader.document.typed = frozenset(own)
+    try:
+        return reader.read(own)
+    except SceneError as error:
+        error.document = reader.document
+        raise
+
+
+def load_held(
+    held: HeldScene, path: str, sets: Iterable[str | Override] = (), read_run: ReadRun | None = None
+) -> Document:
+    """Read a scene as it stands in a result, with the overrides that it was run with, and others after them.
+
+    Args:
+        held: what the result has of it.
+        path: of the result; messages call the scene `path#name`.
+        sets: as of `load_document`; a key that they vary is no longer varied as it was, and with a table of theirs nothing
+            of the batch is as it was, its seed left out.
+        read_run: see `Document`.
+
+    Raises:
+        SceneError: as of `load_document`.
+    """
+    texts = dict(held.sources)
+    name = next(iter(texts))
+    place = HeldPath({**held.files, **{key: text.encode() for key, text in texts.items()}}, name)
+    own = [_as_override(one) for one in sets]
+    varied = {varied_key(one) for one in own}
+    kept = [one for one in held.overrides if one.option != VARY or varied_key(one) not in varied]
+    if any(one.option == VARY_TABLE for one in own):
+        kept = [one for one in kept if not is_of_batch(one)]
+    reader = _Reader(f"{path}#{name}", place)
+    reader.document.typed = frozenset(own)
+    reader.document.read_run = read_run
+    reader.document.worlds = held.worlds
+    try:
+        return reader.read([*kept, *own])
+    except SceneError as error:
+        error.document = reader.document
+        raise
+
+
+def document_of_text(text: str, path: str, sets: Iterable[str] = ()) -> Document:
+    """Read a scene that stands in another file, as the resolved scene in a result; it includes nothing.
+
+    Args:
+        text: the scene.
+        path: what messages call it; files that it names are looked for in the folder of this path.
+        sets: as of `load_document`.
+
+    Raises:
+        SceneError: with all faults of syntax.
+    """
+    reader = _Reader(path)
+    try:
+        return reader.read(list(sets), text)
+    except SceneError as error:
+        error.document = reader.document
+        raise
+
+
+def _as_override(one: str | Override) -> Override:
+    return one if isinstance(one, Override) else Override(SET, one)
+
+
+class _Reader:
+    """Reads one scene and the files that it includes."""
+
+    def __init__(self, path: str, place: HeldPath | None = None):
+        self.path = path
+        self.faults = Faults()
+        self.document = Document(path, Table({}, {}, Mark(path, 1, 1, 1)), [], place)
+        self.top = self.document.folder
+        self.merged: dict[Path | HeldPath, Table] = {}
+        self.bytes = 0
+        self.is_unread = False  # whether a file has no tree
+
+    def read(self, sets: list[str | Override], text: str | None = None) -> Document:
+        if text is None:
+            root = self.file(self.document.place, self.path, [])
+        else:
+            checked = decode(text.encode(), self.path, self.faults)
+            self.faults.raise_if_any()
+            root = self.table(checked, self.path, os.path.basename(self.path))
+        is_read = not self.is_unread and root is not None
+        of_text = {(fault.where.file, fault.where.line) for fault in self.faults.errors if fault.where}
+        self.document.overrides = tuple(_as_override(one) for one in sets)
+        if is_read:
+            self.document.root, self.document.late_sets = apply_sets(root, sets, self.document.keep, self.faults)
+        if of_text and is_read:
+            self.judge_further(of_text)
+        self.faults.raise_if_any()
+        return self.document
+
+    def judge_further(self, lines: set[tuple[str, int]]) -> None:
+        """Add the faults of a scene whose text had faults, where these could be mended; not those of the same lines."""
+        from simcli.spec.resolve import resolve
+
+        try:
+            resolve(self.document)
+        except SceneError as error:
+            for fault in error.faults:
+                if fault.where is None or (fault.where.file, fault.where.line) not in lines:
+                    self.faults.add(fault.code, fault.message, fault.where, fault.hint, fault.severity)
+
+    def file(self, path: Path | HeldPath, shown: str, stack: list) -> Table:
+        """One file with its includes merged under it."""
+        real = path.resolve()
+        if real in self.merged:
+            return self.merged[real]
+        empty = Table({}, {}, Mark(shown, 1, 1, 1))
+        text = self.text(real, shown)
+        table = None
+        if text is not None:
+            table = self.table(text, shown, os.path.relpath(real, self.top).replace(os.sep, "/"))
+        if table is None:
+            self.is_unread = True
+            return empty
+        self.merged[real] = self.with_includes(table, path, shown, [*stack, real])
+        return self.merged[real]
+
+    def table(self, text: str, shown: str, name: str) -> Table | None:
+        """The marked tree of one text, or None after a fault."""
+        self.document.keep(shown, text)
+        self.document.sources.append((name, text))
+        node = parse_text(text, shown, self.faults)
+        if isinstance(node, Table):
+            return node
+        if node is not None:
+            self.faults.add(
+                "SC109", "a scene is a mapping of keys to values", place(node.mark), "start with `simcli: 1`"
+            )
+        elif not self.faults.errors:
+            self.faults.add("SC109", "the file is empty", Where(shown, 1, 1), "start with `simcli: 1`")
+        return None
+
+    def text(self, real: Path | HeldPath, shown: str) -> str | None:
+        try:
+            status = real.stat()
+            if not stat.S_ISREG(status.st_mode):
+                self.faults.add("SC110", f"`{shown}` is not a file", Where(shown, 0, 0))
+                return None
+            if status.st_size > MAX_BYTES - self.bytes:
+                self.faults.add("SC105", f"the files have more than {MAX_BYTES} bytes (64 MiB)", Where(shown, 1, 1))
+                return None
+            data = real.read_bytes()
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+            self.faults.add("SC110", f"cannot read `{shown}`: {reason}", Where(shown, 0, 0))
+            return None
+        self.bytes += len(data)
+        return decode(data, shown, self.faults)
+
+    def with_includes(self, node: Table, path: Path | HeldPath, shown: str, stack: list) -> Table:
+        listed = node.get("include")
+        if listed is None:
+            return node
+        names = listed.items if isinstance(listed, Listing) else [listed]
+        below = Table({}, {}, node.mark)
+        for name in names:
+            table = self.included(name, path, shown, stack)
+            if table is not None:
+                below = merged(table, below)
+        return merged(node.replaced({"include": None}), below)
+
+    def included(self, name: Node, path: Path | HeldPath, shown: str, stack: list) -> Table | None:
+        if isinstance(name, Scalar) and name.value is None:
+            return None
+        if not isinstance(name, Scalar) or not isinstance(name.value, str):
+            self.faults.add("SC203", "`include` takes file names", place(name.mark, "include"), "as [materials.yaml]")
+            return None
+        target = checked_file(name.value, path.parent, self.top, place(name.mark, "include"), self.faults)
+        if target is None:
+            return None
+        if target in stack:
+            self.faults.add("SC112", f"`{name.value}` includes itself", place(name.mark, "include"), "remove this line")
+            return None
+        if len(stack) > 60 or len(self.merged) > MAX_INCLUDES:
+            self.faults.add(
+                "SC105", f"more than {MAX_INCLUDES} includes, or nested deeper than 60", place(name.mark, "include")
+            )
+            return None
+        inner = os.path.join(os.path.dirname(shown), name.value)
+        return self.file(target, inner, stack)
+
+
+def checked_file(name: str, folder: Path | HeldPath, top: Path | HeldPath, where: Where,
+                 faults: Faults) -> Path | HeldPath | None:  # fmt: skip
+    """The real path of a file that a scene names, if it lies below the scene's folder and is a regular file."""
+    target = folder / name
+    try:
+        target = target.resolve()
+        inside = not os.path.isabs(name) and target.is_relative_to(top)
+        there = inside and target.is_file()
+    except (OSError, ValueError, RuntimeError):
+        inside, there = True, False
+    if not inside:
+        faults.add("SC111", f"`{name}` is outside the folder of the scene", where, "files lie below the scene's folder")
+        return None
+    return present_file(name, folder, target, there, where, faults)
+
+
+def present_file(name: str, folder: Path | HeldPath, target: Path | HeldPath, there: bool, where: Where,
+                 faults: Faults) -> Path | HeldPath | None:  # fmt: skip
+    """A file if it is there; a fault if not, with the nearest name of its folder."""
+    if not there and isinstance(target, HeldPath) and target.is_left_out:
+        faults.add("SC110", f"`{name}` was too large to be kept in the result", where, "run the scene file itself")
+        return None
+    if not there:
+        try:
+            siblings = sorted(entry.name for entry in (folder / name).parent.iterdir())[:500]
+        except (OSError, ValueError):
+            siblings = []
+        faults.add("SC110", f"there is no file `{name}`", where, did_you_mean(os.path.basename(name), siblings, "there"))
+        return None
+    return target
+
+
+def merged(over: Table, under: Table) -> Table:
+    """`under` with the keys of `over` laid on top; mappings are merged, everything else is replaced."""
+    items, keys = dict(under.items), dict(under.keys)
+    for key, value in over.items.items():
+        old = items.get(key)
+        items[key] = merged(value, old) if isinstance(value, Table) and isinstance(old, Table) else value
+        keys[key] = over.keys[key]
+    return Table(items, keys, over.mark, over.block)

@@ -1,0 +1,452 @@
+"""Defaults, models, instances and replicas: from the file as written to the tree that is simulated.
+
+Names inside a template get the prefix of the instance, and so do references to them; `at` moves what is given in world
+coordinates: body poses, joint anchors and axes, world ends of springs, frames of joints on the world. Every node keeps
+the mark of the template's line.
+"""
+
+import itertools
+import math
+
+import numpy as np
+from pydantic import ValidationError
+
+from simcli import rotations as rot
+from simcli.spec.document.nodes import Listing, Mark, Node, Scalar, Table, plain, rebuild
+from simcli.spec.expansion.planes import AXES, default_axis
+from simcli.spec.faults.fault_list import Faults, did_you_mean
+from simcli.spec.faults.validate import report
+from simcli.spec.forces import WITH_AXES, WrenchForce
+from simcli.spec.names import dofs
+from simcli.spec.schema.pose import PoseSpec
+from simcli.spec.schema.scene import InstanceSpec, ReplicaSpec
+from simcli.spec.values.scopes import Scope, evaluated, place
+
+MAX_COPIES = 100_000
+MAX_EXPANDED = 2_000_000  # nodes
+SECTIONS = ("bodies", "joints", "forces", "signals", "articulations")
+
+
+class TooLargeError(Exception):
+    """The expansion was given up; the fault is noted."""
+
+
+class Expander:
+    """Expands one tree.
+
+    Attributes:
+        faults: collects.
+        models: templates by name.
+        out: section -> entries of the expanded tree, and their key marks.
+        lost: prefixes of names that a broken instance would have made; nothing is known of them.
+    """
+
+    def __init__(self, root: Table, scope: Scope, faults: Faults):
+        self.root, self.scope, self.faults = root, scope, faults
+        self.models = _table(root.get("models"))
+        self.defaults = _table(root.get("defaults"))
+        plane = _table(root.get("world")).get("plane")
+        self.plane = plane.value if isinstance(plane, Scalar) and plane.value in AXES else None
+        self.out: dict[str, dict[str, Node]] = {section: {} for section in SECTIONS}
+        self.keys: dict[str, dict[str, Mark]] = {section: {} for section in SECTIONS}
+        self.nodes = 0
+        self.used: set[str] = set()
+        self.lost: list[str] = []
+
+    def expand(self) -> Table:
+        """The tree without authoring keys; expressions evaluated."""
+        rest = {}
+        for key, node in self.root.items.items():
+            if key not in ("models", "defaults", "instances", "replicate", "params", "include", "resolved", *SECTIONS):
+                rest[key] = evaluated(node, self.scope)
+        if "world" in rest:
+            rest["world"] = self.with_shape_defaults(rest["world"], self.scope)
+        for section in SECTIONS:
+            node = self.root.get(section)
+            if node is not None and not isinstance(node, Table):
+                rest[section] = node
+        if self.copies_in(self.root, {}) > MAX_COPIES:
+            where = place(self.root.keys.get("replicate", self.root.keys.get("instances", self.root.mark)))
+            self.faults.add("SC105", f"more than {MAX_COPIES} copies of models", where, "make fewer")
+            raise TooLargeError
+        self.content(self.root, "", _UNMOVED, self.scope, [])
+        params = {name: Scalar(value, self.scope.nodes[name][0].mark) for name, value in self.scope.values.items()}
+        items = dict(rest)
+        if params:
+            items["params"] = Table(params, {name: self.scope.nodes[name][0].mark for name in params}, self.root.mark)
+        for section in SECTIONS:
+            if self.out[section] or (isinstance(self.root.get(section), Table) and section == "articulations"):
+                home = self.root.get(section)
+                mark = home.mark if home is not None else self.root.mark
+                items[section] = Table(self.out[section], self.keys[section], mark)
+        keys = {key: self.root.keys.get(key, self.root.mark) for key in items}
+        return Table(items, keys, self.root.mark)
+
+    def unused(self) -> Table:
+        """The content of the templates that nothing uses, so that their faults come with the others."""
+        quiet = Expander(self.root, Scope(None, Faults()), Faults())  # what their parameters lack, an instance may give
+        quiet.scope.declare(self.root.get("params"))
+        for name, model in self.models.items.items():
+            if name not in self.used and isinstance(model, Table):
+                inner = quiet.inner_scope(model, _EMPTY, name, quiet.scope)
+                quiet.content(model.replaced({"instances": None, "replicate": None}), f"{name}/", _UNMOVED, inner, [name])
+        sections = {section: Table(quiet.out[section], quiet.keys[section], self.root.mark) for section in SECTIONS}
+        return Table(sections, dict.fromkeys(sections, self.root.mark), self.root.mark)
+
+    def copies_in(self, source: Table, known: dict[str, int]) -> int:
+        """How many copies of models a scene or template makes, as far as the counts are written as numbers."""
+        total = 0
+        for section in ("instances", "replicate"):
+            for node in _table(source.get(section)).items.values():
+                model = plain(_table(node).get("model") or _NOTHING)
+                if not isinstance(model, str) or not isinstance(self.models.get(model), Table):
+                    continue
+                if model not in known:
+                    known[model] = 0  # ends circles, which are faults of their own
+                    known[model] = self.copies_in(self.models.items[model], known)
+                total += _times(node, self.scope) * (1 + known[model])
+        return total
+
+    def content(self, source: Table, prefix: str, at: np.ndarray, scope: Scope, stack: list[str]) -> None:
+        """Put the entries of a scene or template into the output, then its instances."""
+        local = {section: set(_table(source.get(section)).items) for section in SECTIONS}
+        place_in = _Place(prefix, at, local, self.plane)
+        for section in SECTIONS:
+            table = _table(source.get(section))
+            for name, node in table.items.items():
+                entry = evaluated(node, scope)
+                if section == "bodies":
+                    entry = self.body(entry, scope, place_in)
+                elif section == "joints":
+                    entry = self.joint(entry, scope, place_in)
+                elif prefix:
+                    entry = place_in.force(entry) if section == "forces" else place_in.names_in(entry, section)
+                self.put(section, prefix + name, entry, table.keys[name])
+        for section, kind in (("instances", InstanceSpec), ("replicate", ReplicaSpec)):
+            table = _table(source.get(section))
+            for name, node in table.items.items():
+                self.copies(kind, section, name, table.keys[name], node, prefix, at, scope, stack)
+
+    def put(self, section: str, name: str, node: Node, mark: Mark) -> None:
+        """Add an entry to the output."""
+        self.nodes += node.size
+        if name in self.out[section]:
+            self.faults.add("SC302", f"`{name}` stands twice in `{section}`", place(mark, f"{section}.{name}"), "rename one")
+        self.out[section][name] = node
+        self.keys[section][name] = mark
+
+    def copies(self, kind, section, name, key_mark, node, prefix, at, scope, stack) -> None:
+        """Expand one instance or replica."""
+        where = place(key_mark, f"{section}.{name}")
+        ready = evaluated(node, scope)
+        try:
+            spec = kind.model_validate(plain(ready))
+        except ValidationError as error:
+            report(error, ready, (section, name), self.faults, key_mark)
+            # One copy of the model all the same, so that its own faults and those of references to it come with this one.
+            wanted = plain(_table(ready).get("model") or _NOTHING)
+            spec = InstanceSpec.model_construct(model=wanted, at=PoseSpec(), params={})
+            if not isinstance(wanted, str):
+                self.lost.append(f"{prefix}{name}/")
+                return
+        if kind is ReplicaSpec and not isinstance(spec, ReplicaSpec):
+            self.lost.append(f"{prefix}{name}/")  # the names of copies that cannot be counted
+        model = self.models.get(spec.model)
+        place_of = place(ready.items["model"].mark, f"{section}.{name}.model") if isinstance(ready, Table) else where
+        if not isinstance(model, Table):
+            self.faults.add(
+                "SC307",
+                f"there is no model `{spec.model}`",
+                place_of,
+                did_you_mean(spec.model, self.models.items, "models"),
+            )
+            self.lost.append(f"{prefix}{name}/")
+            return
+        if spec.model in stack:
+            self.faults.add("SC308", f"the model `{spec.model}` contains itself", place_of)
+            self.lost.append(f"{prefix}{name}/")
+            return
+        if isinstance(spec, ReplicaSpec) and math.prod(spec.count) > MAX_COPIES:
+            number = math.prod(spec.count)
+            self.faults.add("SC105", f"{number} copies of `{spec.model}`, the limit is {MAX_COPIES}", where, "make fewer")
+            self.lost.append(f"{prefix}{name}/")
+            return
+        self.used.add(spec.model)
+        inner = self.inner_scope(model, ready, spec.model, scope)
+        for tag, shift in _places(spec):
+            self.nodes += 1
+            if self.nodes > MAX_EXPANDED:
+                message = f"more than {MAX_EXPANDED} values after expansion"
+                self.faults.add("SC105", message, where, "make fewer copies")
+                raise TooLargeError
+            base = _compose(_as_array(spec.at), np.array([*shift, *_UNMOVED[3:]]))
+            self.content(model, f"{prefix}{name}/{tag}", _compose(at, base), inner, [*stack, spec.model])
+
+    def inner_scope(self, model: Table, instance: Table, name: str, scope: Scope) -> Scope:
+        """Parameters of a template, with those of the instance on top."""
+        inner = Scope(scope, self.faults)
+        inner.declare(model.get("params"))
+        own = instance.get("params")
+        for key in _table(own).items:
+            if key not in inner.nodes:
+                known = list(inner.nodes)
+                self.faults.add(
+                    "SC309",
+                    f"the model `{name}` has no parameter `{key}`",
+                    place(own.keys[key]),
+                    did_you_mean(key, known, "parameters"),
+                )
+        inner.declare(own, home=scope)
+        inner.check_all()
+        return inner
+
+    def body(self, node: Node, scope: Scope, where: "_Place") -> Node:
+        """A body with its defaults, moved into place."""
+        if not isinstance(node, Table):
+            return node
+        node = self.with_default(node, "body", scope)
+        node = self.with_shape_defaults(node, scope)
+        return where.body(node)
+
+    def joint(self, node: Node, scope: Scope, where: "_Place") -> Node:
+        """A joint with its defaults, moved into place."""
+        if not isinstance(node, Table):
+            return node
+        return where.joint(self.with_default(node, "joint", scope))
+
+    def with_shape_defaults(self, node: Node, scope: Scope) -> Node:
+        """The owner of shapes with the defaults of shapes."""
+        shapes = node.get("shapes") if isinstance(node, Table) else None
+        if not isinstance(shapes, Table) or not _table(self.defaults.get("shape")).items:
+            return node
+        items = {
+            name: self.with_default(shape, "shape", scope) if isinstance(shape, Table) else shape
+            for name, shape in shapes.items.items()
+        }
+        return node.replaced({"shapes": shapes.replaced(items)})
+
+    def with_default(self, node: Table, kind: str, scope: Scope) -> Table:
+        """The entry with the keys of `defaults` that it does not write and that its type takes."""
+        default = _table(self.defaults.get(kind))
+        if not default.items:
+            return node
+        default = evaluated(default, scope)
+        added = {key: value for key, value in default.items.items() if key not in node.items}
+        if kind == "joint":
+            added = {key: value for key, value in added.items() if _takes(node, key)}
+        return node.replaced(added, default.keys) if added else node
+
+
+def _takes(joint: Table, key: str) -> bool:
+    """Whether a default makes sense for a joint: keys of one type, or of joints with dofs, are left out elsewhere."""
+    type_node = joint.get("type")
+    name = type_node.value if isinstance(type_node, Scalar) else None
+    if name not in dofs.TYPES:
+        return True
+    if key in dofs.ONLY:
+        return name in dofs.ONLY[key]
+    if key in ("at", "parent_frame", "child_frame"):
+        return not any(other in joint.items for other in ("at", "parent_frame", "child_frame"))
+    if key in dofs.ACTING:
+        return name not in dofs.NO_DOFS
+    return key != "limit" or name not in dofs.NO_LIMITS
+
+
+class _Place:
+    """Where the content of a template goes: prefix for names, pose for what is given in the world; the scene's plane."""
+
+    def __init__(self, prefix: str, at: np.ndarray, local: dict[str, set[str]], plane: str | None):
+        self.prefix, self.at, self.local, self.plane = prefix, at, local, plane
+        self.moves = not np.array_equal(at, _UNMOVED)
+
+    def name(self, node: Node | None, section: str) -> Node | None:
+        """A reference: with the prefix if the name is one of the template's own."""
+        if not isinstance(node, Scalar) or not isinstance(node.value, str):
+            return node
+        head, slash, tail = node.value.rpartition("/")
+        if node.value in self.local[section]:
+            return Scalar(self.prefix + node.value, node.mark, node.quoted)
+        if section == "bodies" and slash and head in self.local[section]:
+            return Scalar(f"{self.prefix}{head}/{tail}", node.mark, node.quoted)
+        return node
+
+    def signals(self, node: Node) -> Node:
+        """`$name` of the template's own signals, anywhere below."""
+        if not self.local["signals"] or not self.prefix:
+            return node
+        if isinstance(node, Scalar):
+            own = isinstance(node.value, str) and node.value[:1] == "$" and node.value[1:] in self.local["signals"]
+            return Scalar(f"${self.prefix}{node.value[1:]}", node.mark, node.quoted) if own else node
+        if isinstance(node, Table):
+            return node.replaced({key: self.signals(value) for key, value in node.items.items()})
+        return Listing([self.signals(item) for item in node.items], node.mark)
+
+    def names_in(self, node: Node, section: str) -> Node:
+        if section == "articulations" and isinstance(node, Listing):
+            return Listing([self.name(item, "joints") for item in node.items], node.mark)
+        return node
+
+    def body(self, node: Table) -> Table:
+        node = self.signals(node)
+        if not self.moves:
+            return node
+        changes: dict[str, Node] = {}
+        mark = node.items["pose"].mark if "pose" in node.items else node.mark
+        pose = _pose(node.get("pose"))
+        if pose is not None:
+            changes["pose"] = _pose_node(_compose(self.at, pose), mark)
+        for section in ("velocity", "motion"):
+            table = node.get(section)
+            if isinstance(table, Table):
+                changes[section] = table.replaced({key: self.turned(value) for key, value in table.items.items()})
+        return node.replaced(changes)
+
+    def joint(self, node: Table) -> Table:
+        node = self.signals(node)
+        changes: dict[str, Node] = {}
+        if self.prefix:
+            changes = {key: new for key in ("parent", "child") if (new := self.name(node.get(key), "bodies")) is not None}
+            mimic = node.get("mimic")
+            if isinstance(mimic, Table) and "joint" in mimic.items:
+                changes["mimic"] = mimic.replaced({"joint": self.name(mimic.items["joint"], "joints")})
+        if self.moves:
+            changes.update(self.moved_joint(node))
+        return node.replaced(changes) if changes else node
+
+    def moved_joint(self, node: Table) -> dict[str, Node]:
+        type_name = plain(node.items["type"]) if "type" in node.items else None
+        frames = "parent_frame" in node.items or "child_frame" in node.items or type_name in dofs.FRAMES_ONLY
+        if frames:
+            parent = node.get("parent")
+            if not isinstance(parent, Scalar) or parent.value != "world":
+                return {}
+            pose = _pose(node.get("parent_frame"))
+            mark = node.items["parent_frame"].mark if "parent_frame" in node.items else node.mark
+            return {"parent_frame": _pose_node(_compose(self.at, pose), mark)} if pose is not None else {}
+        changes: dict[str, Node] = {}
+        point = _numbers(node.get("at"), 3)
+        if point:
+            changes["at"] = _vector_node(rot.pose_apply(self.at, point), node.items["at"].mark)
+        if "axis" in node.items:
+            changes["axis"] = self.turned(node.items["axis"])
+        elif type_name in dofs.AXIS:
+            changes["axis"] = self.vector(default_axis(self.plane, type_name), node.mark)
+        axes = node.get("axes")
+        if isinstance(axes, Table):
+            changes["axes"] = axes.replaced({key: self.turned_axes(value) for key, value in axes.items.items()})
+        return changes
+
+    def turned_axes(self, node: Node) -> Node:
+        if not isinstance(node, Listing):
+            return node
+        items = []
+        for item in node.items:
+            if isinstance(item, Table) and "axis" in item.items:
+                items.append(item.replaced({"axis": self.turned(item.items["axis"])}))
+            else:
+                items.append(self.turned(item))
+        return Listing(items, node.mark)
+
+    def turned(self, node: Node) -> Node:
+        value = _numbers(node, 3)
+        return self.vector(value, node.mark) if value else node
+
+    def vector(self, value: tuple[float, ...], mark: Mark) -> Node:
+        return _vector_node(rot.quat_rotate(self.at[3:], np.array(value, float)), mark)
+
+    def force(self, node: Node) -> Node:
+        if not isinstance(node, Table):
+            return node
+        node = self.signals(node)
+        changes: dict[str, Node] = {}
+        for key, section in (("body", "bodies"), ("joint", "joints")):
+            if key in node.items:
+                changes[key] = self.name(node.items[key], section)
+        for key in ("a", "b"):
+            if key in node.items:
+                changes[key] = self.end(node.items[key])
+        frame = node.get("frame")
+        if self.moves and not (isinstance(frame, Scalar) and frame.value == "body"):
+            for key in WrenchForce.DRIVEN:
+                if key in node.items:
+                    changes[key] = self.turned(node.items[key])
+        axes = _pose(node.get("axes"))
+        on_world = self.moves and "world" in _table(node.get("a")).items
+        if on_world and axes is not None and plain(node.get("type") or _NOTHING) in WITH_AXES:
+            turned = _compose(np.array([*_UNMOVED[:3], *self.at[3:]]), axes)
+            changes["axes"] = rebuild({"quat_xyzw": turned[3:].tolist()}, node.mark)
+        return node.replaced(changes)
+
+    def end(self, node: Node) -> Node:
+        if not isinstance(node, Table):
+            return self.name(node, "bodies")
+        changes = {"body": self.name(node.items["body"], "bodies")} if "body" in node.items else {}
+        point = _numbers(node.get("world"), 3)
+        if point and self.moves:
+            changes["world"] = _vector_node(rot.pose_apply(self.at, point), node.items["world"].mark)
+        return node.replaced(changes)
+
+
+def _times(node: Table, scope: Scope) -> int:
+    """Copies that a replica asks for; one for an instance, and where it cannot be told yet."""
+    count = _table(node).get("count")
+    values = plain(evaluated(count, Scope(scope, Faults()))) if count is not None else []
+    numbers = values if isinstance(values, list) else [values]
+    return math.prod(int(n) for n in numbers if type(n) in (int, float) and 1 <= n < 1e18)
+
+
+def _places(spec: InstanceSpec):
+    """Tag and shift of every copy."""
+    if not isinstance(spec, ReplicaSpec):
+        yield "", (0.0, 0.0, 0.0)
+        return
+    for index in itertools.product(*(range(n) for n in spec.count)):
+        yield "-".join(str(i) for i in index) + "/", tuple(i * d for i, d in zip(index, spec.spacing, strict=True))
+
+
+def _table(node: Node | None) -> Table:
+    return node if isinstance(node, Table) else _EMPTY
+
+
+_UNMOVED = np.array(rot.IDENTITY_POSE)
+_NOTHING = Scalar(None, Mark("", 0, 0, 0))
+_EMPTY = Table({}, {}, Mark("", 0, 0, 0))
+
+
+def _compose(outer: np.ndarray, inner: np.ndarray) -> np.ndarray:
+    """The inner pose seen from outside; exact where the outer one is the identity."""
+    return inner if np.array_equal(outer, _UNMOVED) else rot.pose_compose(outer, inner)
+
+
+def _as_array(pose: PoseSpec) -> np.ndarray:
+    return np.array([*pose.xyz, *pose.quat_xyzw])
+
+
+def _pose(node: Node | None) -> np.ndarray | None:
+    """The pose of a node; None if it is wrong, which the schema reports."""
+    if node is None:
+        return _UNMOVED
+    try:
+        spec = PoseSpec.model_validate(plain(node))
+    except ValidationError:
+        return None
+    return _as_array(spec)
+
+
+def _pose_node(pose: np.ndarray, mark: Mark) -> Node:
+    return rebuild({"xyz": pose[:3].tolist(), "quat_xyzw": pose[3:].tolist()}, mark)
+
+
+def _vector_node(value: np.ndarray, mark: Mark) -> Node:
+    return rebuild(value.tolist(), mark)
+
+
+def _numbers(node: Node | None, count: int) -> tuple[float, ...] | None:
+    """A list of plain numbers or lengths; None if it is none, which the schema reports."""
+    if not isinstance(node, Listing) or len(node.items) != count:
+        return None
+    try:
+        return PoseSpec.model_validate({"xyz": plain(node)}).xyz
+    except ValidationError:
+        values = plain(node)
+        return tuple(values) if all(type(v) in (int, float) for v in values) else None

@@ -1,0 +1,300 @@
+"""Which solver honours which field of which joint type, as data; the check that refuses the rest; and the page of it.
+
+A solver that learns something gets a type added to one of the sets below; nothing else changes. docs/joint_fields.md is
+made from them by `page`, and a test keeps the two equal.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from simcli.spec.checks.checker import Checker
+from simcli.spec.names import dofs, structure
+from simcli.spec.schema.joint import JointSpec
+
+FIELDS = (
+    "limit", "drive", "friction", "damping", "armature", "velocity_limit", "effort_limit", "compliance", "mimic",
+    "motion", "enabled",
+)  # fmt: skip
+NONE: frozenset[str] = frozenset()
+
+
+def _types(names: str) -> frozenset[str]:
+    return frozenset(names.split())
+
+
+SCALAR = _types("revolute prismatic screw d6 universal cylindrical planar")  # coordinates without a quaternion
+MOVING = SCALAR | _types("ball free distance")
+ROWS = SCALAR | _types("fixed ball distance")  # types with rows outside the tree
+
+
+@dataclass(frozen=True)
+class JointFields:
+    """What a solver honours of joints.
+
+    Attributes:
+        types: joint types.
+        tree: field to types, for joints of the tree.
+        loop: field to types, for joints outside it.
+    """
+
+    types: frozenset[str]
+    tree: dict[str, frozenset[str]]
+    loop: dict[str, frozenset[str]]
+
+
+JOINTS: dict[str, JointFields] = {
+    "generalized": JointFields(
+        types=MOVING | _types("fixed cable"),
+        tree={
+            "limit": SCALAR | _types("ball distance"),
+            "drive": SCALAR | _types("ball"),
+            "friction": SCALAR | _types("ball"),
+            "damping": MOVING,
+            "armature": MOVING,
+            "velocity_limit": SCALAR | _types("ball"),
+            "effort_limit": SCALAR | _types("ball"),
+            "compliance": NONE,
+            "mimic": SCALAR,
+            "motion": _types("revolute prismatic screw"),
+            "enabled": NONE,
+        },
+        loop={
+            "limit": SCALAR | _types("ball distance"),
+            "drive": SCALAR | _types("ball"),
+            "friction": SCALAR | _types("ball"),
+            "damping": SCALAR | _types("ball"),
+            "armature": SCALAR | _types("ball"),
+            "velocity_limit": SCALAR | _types("ball"),
+            "effort_limit": SCALAR | _types("ball"),
+            "compliance": ROWS,
+            "mimic": SCALAR,
+            "motion": _types("revolute prismatic screw"),
+            "enabled": ROWS,
+        },
+    ),
+}
+
+
+def _with_rible(types: frozenset[str]) -> frozenset[str]:
+    """The types, and those of Rible's joints that are one of them under another name."""
+    return types | {name for name, other in dofs.SAME.items() if other in types}
+
+
+_OUTSIDE = {field: _with_rible(types) for field, types in JOINTS["generalized"].loop.items()}
+_OUTSIDE |= {field: _OUTSIDE[field] | dofs.ROWS_ONLY for field in ("compliance", "enabled")}
+_ALL = MOVING | _types("fixed cable") | frozenset(dofs.RIBLE)
+JOINTS |= {name: JointFields(_ALL, _OUTSIDE, _OUTSIDE) for name in ("maximal", "natural")}
+AFFINE_COORDINATES = _with_rible(_types("revolute prismatic cylindrical"))
+_AFFINE = dict.fromkeys(FIELDS, AFFINE_COORDINATES) | {"motion": _with_rible(_types("revolute prismatic"))}
+_AFFINE |= {field: _OUTSIDE[field] - {"screw"} for field in ("compliance", "enabled")}
+JOINTS["affine"] = JointFields(_ALL - {"screw", "cable"}, _AFFINE, _AFFINE)
+
+
+@dataclass(frozen=True)
+class Form:
+    """A field that solvers honour, but not in this form.
+
+    Attributes:
+        type: joint type.
+        applies: whether a joint has the form.
+        field: the field.
+        words: the form in words.
+        hint: what to do instead.
+    """
+
+    type: str
+    applies: Callable[[JointSpec], bool]
+    field: str
+    words: str
+    hint: str
+
+
+def _soft(joint: JointSpec) -> bool:
+    return any(limit is not None and limit.stiffness > 0 for limit in joint.limit or ())
+
+
+def _uneven(joint: JointSpec) -> bool:
+    held = [drive is not None and drive.mode.startswith("position") and drive.stiffness for drive in joint.drive or ()]
+    return len({stiffness or 0.0 for stiffness in held}) > 1
+
+
+def _limited_unevenly(joint: JointSpec) -> bool:
+    return len({None if drive is None else drive.effort_limit for drive in joint.drive or ()}) > 1
+
+
+def _bounded_softly(joint: JointSpec) -> bool:
+    return joint.compliance > 0 and joint.limit is not None
+
+
+REFUSED_FORMS: tuple[Form, ...] = (
+    Form("ball", _uneven, "drive", "a ball drive of different stiffnesses", "give its three dofs the same"),
+    Form("ball", _limited_unevenly, "effort_limit", "effort limits that differ between the dofs of a ball",
+         "write one for all"),
+    Form("distance", _soft, "limit", "a soft limit of a distance", "leave the stiffness out, or use a spring"),
+    Form("distance", _bounded_softly, "compliance", "compliance of a distance's bounds", "write `length`, or use a spring"),
+)
+
+WORDS = {
+    "limit": "a limit", "drive": "a drive", "friction": "dry friction", "damping": "damping", "armature": "armature",
+    "velocity_limit": "a velocity limit", "effort_limit": "an effort limit", "compliance": "compliance",
+    "mimic": "a gear", "motion": "a prescribed motion", "enabled": "a switch",
+}  # fmt: skip
+
+
+def asked(joint: JointSpec, name: str, switched: set[str]) -> Iterator[str]:
+    """Fields that a joint asks for."""
+    if joint.limit is not None:
+        yield "limit"
+    if joint.drive is not None:
+        yield "drive"
+        if any(drive is not None and drive.effort_limit is not None for drive in joint.drive):
+            yield "effort_limit"
+    yield from (key for key in ("friction", "damping", "armature") if any(getattr(joint, key)))
+    if joint.velocity_limit is not None:
+        yield "velocity_limit"
+    yield from (key for key in ("compliance", "mimic", "motion") if getattr(joint, key))
+    if name in switched:
+        yield "enabled"
+
+
+# Types on which torsion springs are honoured: those with scalar coordinates.
+TORSION = _with_rible(SCALAR)
+
+
+def check_torsion(check: Checker) -> None:
+    """Refuse torsion springs on joints where solvers would ignore them."""
+    for name, force in check.spec.forces.items():
+        joint = check.spec.joints.get(force.joint) if force.type == "torsion" else None
+        if joint is None:
+            continue
+        if joint.type not in TORSION:
+            hint = "a spring between two points acts on any bodies"
+            refuse(check, f"a torsion spring on a joint of type `{joint.type}`", f"forces.{name}.joint", hint)
+
+
+def refuse(check: Checker, words: str, path: object, hint: str, on_key: bool = False) -> None:
+    """The fault of what a solver does not honour."""
+    check.fault("SC501", f"the {check.spec.solver.type} solver does not honour {words}", path, hint, on_key)
+
+
+def check_joint_fields(check: Checker, tree: structure.Tree | None) -> None:
+    """Refuse joint types and fields of joints that the chosen solver would ignore.
+
+    Args:
+        check: the scene.
+        tree: its structure; None if it is not known, then a field that is honoured somewhere passes.
+    """
+    honoured = JOINTS[check.spec.solver.type]
+    switched = structure.switched(check.spec)
+    for name, joint in check.spec.joints.items():
+        if joint.type not in honoured.types:
+            refuse(check, f"a joint of type `{joint.type}`", f"joints.{name}.type", "`simcli schema` lists the types")
+            continue
+        for field in asked(joint, name, switched):
+            _check_field(check, tree, name, field)
+        for form in REFUSED_FORMS:
+            if dofs.SAME.get(joint.type, joint.type) == form.type and form.applies(joint):
+                refuse(check, form.words, place(check, name, form.field), form.hint, True)
+
+
+def _check_field(check: Checker, tree: structure.Tree | None, name: str, field: str) -> None:
+    honoured, kind = JOINTS[check.spec.solver.type], check.spec.joints[name].type
+    in_tree, outside = kind in honoured.tree[field], kind in honoured.loop[field]
+    if in_tree and outside:
+        return
+    if tree is None:
+        fits = in_tree or outside
+        where = ""
+    else:
+        fits = in_tree if name in tree.tree_joints else outside
+        where = " of the tree" if name in tree.tree_joints else " outside the tree"
+    if fits or _refused_before(kind, field):
+        return
+    hint = f"`simcli docs joint_fields` has the table of what {check.spec.solver.type} honours"
+    if outside:
+        hint = f"write `loop: true`, then the {field} is honoured"
+    elif in_tree:
+        hint = "give it to a joint of the tree"
+    refuse(check, f"{WORDS[field]} on a `{kind}` joint{where}", place(check, name, field), hint, True)
+
+
+def _refused_before(kind: str, field: str) -> bool:
+    """Whether the scene itself makes no sense, which has been said."""
+    return (field == "limit" and kind in dofs.NO_LIMITS) or (field == "mimic" and kind not in dofs.GEARED)
+
+
+def place(check: Checker, name: str, field: str) -> tuple:
+    """Path of a field of a joint as written: values of single axes stand below `axes`, a switch in an event."""
+    key = "drive" if field == "effort_limit" else field
+    path = ("joints", name, key)
+    if check.has(f"joints.{name}.{key}"):
+        below = (*path, "effort_limit")
+        return below if field == "effort_limit" and check.has(f"joints.{name}.drive.effort_limit") else path
+    if field == "enabled":
+        for index, event in enumerate(check.spec.events):
+            if f"joints.{name}.enabled" in event.set:
+                return ("events", index, "set", f"joints.{name}.enabled")
+    return (*path[:2], "axes") if check.has(f"joints.{name}.axes") else path
+
+
+NOTES = """\
+- `limit`: hard, or soft where it has a stiffness; its damping is critical if left out. While a limit acts, the drive
+  rests. The limits of a ball bound the components of the rotation vector of its quaternion, in the parent anchor frame.
+  That of a distance joint is its shortest and longest distance. The force that keeps a length is part of `joint_effort`,
+  in every solver: its components, and its couple about the child's centre of mass, in the parent anchor frame.
+- `drive`: modes position and position_velocity (effort = stiffness (target - q) + damping (target_velocity - qd)),
+  velocity (damping (target_velocity - qd)) and effort (target), implicit in the step; what a mode does not read is
+  refused. The target of a ball is a rotation vector, in the parent anchor frame; its spring is geodesic.
+- `friction`: dry friction with exact stiction.
+- `velocity_limit`, `effort_limit`: bounds that are never passed; the effort limit is the drive's, of a ball that of the size
+  of its torque.
+- `compliance`: of the rows of a joint outside the tree. A joint of the tree has no rows: write `loop: true`.
+- `mimic`: a gear between two joints, q = ratio * q_other + offset, dof by dof. A follower may lead.
+- `motion`: the coordinate follows exactly, whatever else acts on it; the effort that it takes is reported.
+- `armature`: of a joint outside the tree it acts on the rate of the coordinate.
+- `enabled`: a joint that is off, or that an event switches, is never a joint of the tree. While it is off, nothing on it
+  acts: rows, limit, drive, friction, damping, armature, motion, springs, torques, and gears that it leads or follows.
+"""
+
+
+INTRODUCTION = (
+    "Which solver honours which field of which joint type. What is not honoured is refused by name, with its place in the",
+    "file. `compliance` and `enabled` of the tree are those of a joint that can be switched off.",
+)
+HALF = 6  # fields side by side, as many as a terminal is wide
+
+
+def _table(rows: frozenset[str], honoured: Callable[[str, str], bool]) -> list[str]:
+    names = [name for name in dofs.TYPES if name in rows]
+    lines: list[str] = []
+    for fields in (FIELDS[:HALF], FIELDS[HALF:]):
+        lines += ["", f"| joint | {' | '.join(fields)} |", "|---" * (len(fields) + 1) + "|"]
+        for name in names:
+            cells = ["yes" if honoured(name, field) else "refused" for field in fields]
+            lines.append(f"| {name} | {' | '.join(cells)} |")
+    return lines
+
+
+def page() -> str:
+    """The reference page on joint types and fields of all solvers, Markdown."""
+    groups: dict[int, list[str]] = {}
+    for solver, fields in JOINTS.items():
+        alike = next((key for key, names in groups.items() if JOINTS[names[0]] == fields), len(groups))
+        groups.setdefault(alike, []).append(solver)
+    lines = ["# Fields of joints", "", *INTRODUCTION]
+    for solvers in groups.values():
+        of = JOINTS[solvers[0]]
+        title = f"the {' and the '.join(solvers)} solver"
+        if of.tree == of.loop:
+            lines += ["", f"## Joints: {title}", *_table(of.types, lambda name, field, of=of: name in of.tree[field])]
+            continue
+        lines += ["", f"## Joints of the tree: {title}", *_table(of.types, lambda *cell, of=of: _anywhere(of, *cell))]
+        lines += ["", f"## Joints that close loops: {title}",
+                  *_table(of.types - {"cable"}, lambda name, field, of=of: name in of.loop[field])]  # fmt: skip
+    forms = [f"- Refused: {form.words} ({form.hint})." for form in REFUSED_FORMS]
+    return "\n".join([*lines, "", "## Notes", "", ""]) + NOTES + "\n".join(forms) + "\n"
+
+
+def _anywhere(fields: JointFields, name: str, field: str) -> bool:
+    """Honoured in the tree; fields of joints that are switched are those of a joint outside it."""
+    return name in fields.tree[field] or (field in ("compliance", "enabled") and name in fields.loop[field])

@@ -1,0 +1,60 @@
+"""What generalized_alpha takes: rows of second degree, and forces that are smooth along coordinates that are such rows.
+
+Whatever stops, sticks or switches breaks the recurrences of its accelerations, which assume that they are smooth. Angles of
+successive turns are no functions of one polynomial, nor are the components of a rotation vector. The turn of a joint that
+yields is one, but its gradient is not the couple about the axis that the other solvers take.
+"""
+
+from simcli.spec.checks.checker import Checker
+from simcli.spec.honours import joint_fields
+from simcli.spec.honours.joint_fields import refuse
+from simcli.spec.names import dofs, structure
+from simcli.spec.schema.joint import JointSpec
+
+WHO, INSTEAD = "with generalized_alpha", "use zhong06"
+SMOOTH = ("drive", "damping", "armature", "compliance")  # fields of joints
+ALONG = ("drive", "damping", "armature")  # those that act along coordinates
+NO_ROWS = ("screw", "cable")  # types whose equations are not of second degree
+STRAIGHT = ("revolute", "prismatic", "cylindrical", "planar")  # displacements and one turn
+
+
+def check_smooth(check: Checker) -> None:
+    """Refuse what generalized_alpha would have to switch, and what is no polynomial."""
+    for name, joint in check.spec.joints.items():
+        if joint.type in NO_ROWS:
+            refuse(check, f"a joint of type `{joint.type}` {WHO}", f"joints.{name}.type", INSTEAD)
+        for field in joint_fields.asked(joint, name, structure.switched(check.spec)):
+            words = joint_fields.WORDS[field]
+            if field not in SMOOTH:
+                refuse(check, f"{words} {WHO}", joint_fields.place(check, name, field), INSTEAD, True)
+            elif field in ALONG and joint.compliance:
+                words = f"{words} on a joint that yields {WHO}"
+                refuse(check, words, joint_fields.place(check, name, field), INSTEAD, True)
+            elif field in ALONG and not is_straight(joint):
+                words = f"{words} on a `{joint.type}` joint of several turns {WHO}"
+                refuse(check, words, joint_fields.place(check, name, field), INSTEAD, True)
+    _check_forces(check)
+
+
+def _check_forces(check: Checker) -> None:
+    """Bodies that yield, and forces that switch or act on other coordinates."""
+    for name, body in check.spec.bodies.items():
+        if body.natural is not None and body.natural.compliance:
+            refuse(check, f"a body that yields {WHO}", f"bodies.{name}.natural.compliance", INSTEAD)
+    for name, force in check.spec.forces.items():
+        if not force.IS_SMOOTH:
+            refuse(check, f"a force of type `{force.type}` {WHO}", f"forces.{name}.type", INSTEAD)
+        if getattr(force, "slack", False):
+            refuse(check, f"a slack spring {WHO}", f"forces.{name}.slack", INSTEAD, True)
+        joint = check.spec.joints.get(getattr(force, "joint", None))
+        if joint is not None and joint.compliance:
+            refuse(check, f"a {force.type} on a joint that yields {WHO}", f"forces.{name}.joint", INSTEAD)
+        elif joint is not None and not is_straight(joint):
+            words = f"a {force.type} on a `{joint.type}` joint of several turns {WHO}"
+            refuse(check, words, f"forces.{name}.joint", INSTEAD)
+
+
+def is_straight(joint: JointSpec) -> bool:
+    """Whether the coordinates of a joint are displacements and at most one turn."""
+    kind = dofs.SAME.get(joint.type, joint.type)
+    return kind in STRAIGHT or (kind == "d6" and joint.dof_kinds.count("A") < 2)

@@ -1,0 +1,205 @@
+"""Which solver honours which field. A field that the chosen solver does not honour is refused by name.
+
+One row per field: a path pattern (`*` any name or index), the neutral values that ask for nothing, and the solvers that
+honour anything else. A solver that learns something gets its name added to a row; nothing else changes. Fields of joints
+depend on the joint's type: joint_fields.py has them.
+
+Fields of CHOICES say how a solver writes its unknowns or solves for them, and nothing about the mechanism. Another solver
+notes them in a warning, because its result is that of the same scene: one file serves all solvers.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from simcli.spec.checks.checker import Checker
+from simcli.spec.checks.mechanism.affine import check_efforts
+from simcli.spec.checks.mechanism.barrier import check_barrier
+from simcli.spec.checks.mechanism.touching import touching_pair
+from simcli.spec.document.nodes import Scalar, Table, walk
+from simcli.spec.honours.joint_fields import check_joint_fields, check_torsion, refuse
+from simcli.spec.honours.smooth import check_smooth
+from simcli.spec.names import dofs, structure
+from simcli.spec.values.quantities import is_signal
+
+GENERALIZED, MAXIMAL, NATURAL, AFFINE = "generalized", "maximal", "natural", "affine"
+BUILT = frozenset((GENERALIZED, MAXIMAL, NATURAL, AFFINE))
+_EXACT = BUILT - {AFFINE}
+_RIGID = frozenset((GENERALIZED, MAXIMAL))
+
+
+@dataclass(frozen=True)
+class Row:
+    """A field and who honours it.
+
+    Attributes:
+        path: dotted pattern in the scene.
+        solvers: solvers that honour it.
+        neutral: values that ask for nothing.
+        words: the field in words.
+        hint: what to do instead.
+    """
+
+    path: str
+    solvers: frozenset[str]
+    words: str
+    neutral: tuple = (None, False, 0.0, (), {})
+    hint: str = "remove it"
+
+
+ROWS: tuple[Row, ...] = (
+    Row("joints.*.loop", BUILT, "a loop joint", hint="this version builds trees only"),
+    Row("joints.*.strength_ratio", frozenset((AFFINE,)), "libuipc's strength ratio"),
+    Row("joints.*.driving", frozenset((AFFINE,)), "libuipc's driving joint", hint="use `drive`"),
+    Row("joints.*.limit.*.strength", frozenset((AFFINE,)), "a cubic limit", hint="use `stiffness`"),
+    Row("bodies.*.affine", frozenset((AFFINE,)), "the stiffness of a body"),
+    Row("contact.pairs.*.d_hat", frozenset((AFFINE,)), "where the barrier of a pair begins"),
+    Row("contact.pairs.*.barrier_stiffness", frozenset((AFFINE,)), "the stiffness of a barrier"),
+    Row("bodies.*.kinematic", BUILT, "a kinematic body"),
+    Row("bodies.*.motion", BUILT, "a prescribed body motion"),
+    Row("bodies.*.natural.compliance", frozenset((NATURAL,)), "bodies that yield", hint="use the natural solver"),
+    Row("world.plane", _EXACT, "a planar scene", hint="use joints that keep the bodies in a plane"),
+    Row("events", BUILT, "events"),
+    Row("initial.assemble", BUILT, "assembly of loops"),
+)
+
+CHOICES: tuple[Row, ...] = (
+    Row("bodies.*.natural", frozenset((NATURAL,)), "the kind of natural coordinates"),
+    Row("solver.contact.linear", _RIGID, "sparse contact", ("auto", "dense")),
+)
+
+LOOPS: frozenset[str] = BUILT  # solvers that close loops
+SIGNALS: frozenset[str] = BUILT  # solvers that read signals
+CONTACT: frozenset[str] = BUILT  # solvers with contact
+TOUCHING = ("semi_implicit", "moreau", "bdf1", "bdf2")  # their integrators that take contacts
+
+
+def check_honours(check: Checker, tree: structure.Tree | None) -> None:
+    """Refuse what the chosen solver would ignore, and note what only chooses how another one works."""
+    if ("solver", "") in check.broken:
+        return
+    solver = check.spec.solver.type
+    for row, path in _ignored(check, ROWS):
+        refuse(check, row.words, path, row.hint, True)
+    for row, path in _ignored(check, CHOICES):
+        message = f"the {solver} solver does not use {row.words}; the motion is the same without it"
+        check.fault("SC502", message, path, f"it is for {' and '.join(sorted(row.solvers))}", True, severity="warning")
+    check_joint_fields(check, tree)
+    _check_forces(check)
+    check_torsion(check)
+    check_efforts(check)
+    _check_integrator(check)
+    if tree is not None and solver not in LOOPS:
+        for name in tree.loop_joints:
+            joint = check.spec.joints[name]
+            if not joint.loop and joint.type not in dofs.NEVER_TREE:
+                refuse(
+                    check,
+                    f"the loop that joint `{name}` closes",
+                    f"joints.{name}",
+                    "this version builds trees only",
+                    True,
+                )
+    if solver not in SIGNALS:
+        _signals(check)
+    _check_contact(check)
+
+
+def _check_forces(check: Checker) -> None:
+    for name, force in check.spec.forces.items():
+        if check.spec.solver.type not in force.SOLVERS:
+            hint = f"use {', '.join(sorted(force.SOLVERS))}"
+            refuse(check, f"a force of type `{force.type}`", f"forces.{name}.type", hint)
+
+
+def _ignored(check: Checker, rows: tuple[Row, ...]) -> Iterator[tuple[Row, tuple]]:
+    """Rows whose field asks for something that the chosen solver does not honour, with the paths of these fields."""
+    for row in rows:
+        if check.spec.solver.type in row.solvers:
+            continue
+        for path, value in _matches(check.spec, row.path.split(".")):
+            if not any(value is one or (type(value) is type(one) and value == one) for one in row.neutral):
+                yield row, path
+
+
+def _check_contact(check: Checker) -> None:
+    """Refuse contact where solver, integrator or precision do not take it, and what the barrier does not know."""
+    solver, apart = check.spec.solver.type, "write contact: {enabled: false}, or collide: false"
+    if solver not in CONTACT:
+        _contact(check, "", "remove it", apart)
+    elif (integrator := getattr(check.spec.solver, "integrator", "")) not in TOUCHING:
+        hint = f"use {TOUCHING[solver == NATURAL]}"
+        _contact(check, f" with {integrator}", hint, f"{hint}, {apart}")
+    elif solver == AFFINE and check.spec.solver.precision == "float32":
+        hint = "use precision: float64"
+        _contact(check, " in single precision", hint, f"{hint}, {apart}")
+    elif solver == AFFINE:
+        check_barrier(check)
+    elif solver in _RIGID and check.spec.solver.contact.linear == "sparse":
+        _check_sparse(check)
+
+
+def _check_sparse(check: Checker) -> None:
+    """Refuse sparse linear systems where bodies share velocities, or have fewer than six."""
+    path, spec = "solver.contact.linear", check.spec
+    held = [name for name, joint in spec.joints.items() if joint.type != "free" or joint.parent != structure.WORLD]
+    if spec.solver.type == GENERALIZED and held:
+        refuse(check, f"sparse contact with joint `{held[0]}`", path, "take the maximal solver, or linear: auto", True)
+    elif spec.world.plane is not None:
+        refuse(check, "sparse contact in a planar scene", path, "write linear: auto", True)
+
+
+def _check_integrator(check: Checker) -> None:
+    """Refuse what the chosen integrator would ignore."""
+    integrator = getattr(check.spec.solver, "integrator", "")
+    if integrator == "generalized_alpha":
+        check_smooth(check)
+    elif check.has("solver.spectral_radius"):
+        hint = "take generalized_alpha, or leave it out"
+        refuse(check, f"a spectral radius with {integrator}", "solver.spectral_radius", hint, True)
+
+
+def _matches(value: object, pattern: list[str]) -> list[tuple[tuple, object]]:
+    """Paths and values that a pattern fits."""
+    found: list[tuple[tuple, object]] = [((), value)]
+    for step in pattern:
+        if step == "*":
+            found = [((*path, key), below) for path, one in found for key, below in _entries(one)]
+        else:
+            below = ((path, getattr(one, step, None)) for path, one in found)
+            found = [((*path, step), one) for path, one in below if one is not None]
+    return found
+
+
+def _entries(value: object) -> Iterable[tuple[str | int, object]]:
+    """Names or indices of what a mapping or a list holds, and what they hold; nothing of another value."""
+    return value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, tuple) else ()
+
+
+def _signals(check: Checker) -> None:
+    for section in ("bodies", "joints", "forces"):
+        table = check.tree.get(section)
+        for path, node in walk(table, (section,)) if isinstance(table, Table) else ():
+            if isinstance(node, Scalar) and is_signal(node.value):
+                refuse(check, f"the signal `{node.value}`", path, "write a number")
+
+
+def _contact(check: Checker, who: str, instead: str, apart: str) -> None:
+    """Refuse the first pair of shapes that could touch, and what is said about contact.
+
+    Args:
+        check: the scene.
+        who: which integrator does not take it, as " with rk4".
+        instead: what to do about what is said.
+        apart: what to do about the pair.
+    """
+    spec = check.spec
+    if check.has("solver.contact"):
+        refuse(check, f"how contacts are solved{who}", "solver.contact", instead, True)
+    if "contacts" in spec.output.channels:
+        where = f"output.channels[{spec.output.channels.index('contacts')}]"
+        refuse(check, f"the channel `contacts`{who}", where, instead)
+    pair = touching_pair(check)
+    if pair is not None:
+        shape = next(key for key, one in spec.bodies[pair[1]].shapes.items() if one.collide)
+        path = "contact" if check.has("contact") else f"bodies.{pair[1]}.shapes.{shape}"
+        refuse(check, f"contact{who}, and `{pair[0]}` and `{pair[1]}` could touch", path, apart, True)

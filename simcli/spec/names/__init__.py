@@ -1,0 +1,11 @@
+"""What can be known of a scene by its names alone.
+
+In: a tree or a SceneSpec. Out: which names a pattern means, which joints make the tree, what a channel is called. Never
+here: geometry, numbers of the physics.
+
+    patterns       the one language of selection: which of some names a pattern means
+    dofs           what the spec must know of joint types: their dofs, in the order of joint_qd, and which keys they take
+    structure      which joints make the tree, which close loops, which bodies are free
+    channel_names  names of what a run finds, one grammar for all who ask
+    signal_uses    where a scene uses its signals, and in which unit
+"""

@@ -1,0 +1,81 @@
+"""Where a scene uses its signals, and in which unit."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from simcli.spec.names import dofs
+from simcli.spec.schema.scene import SceneSpec
+from simcli.spec.values.quantities import is_signal
+
+
+@dataclass(frozen=True)
+class Use:
+    """A number that a signal drives.
+
+    Attributes:
+        signal: its name.
+        path: of the field that names it, as `forces.push.force`.
+        unit: SI unit of the number.
+        component: of a vector, None elsewhere.
+        whole: whether all components of the vector name this signal.
+    """
+
+    signal: str
+    path: str
+    unit: str
+    component: int | None = None
+    whole: bool = False
+
+
+# Vectors that signals drive, with their units.
+_VECTORS = {"force": "N", "torque": "N*m", "linear": "m/s", "angular": "rad/s", "shift": "m", "turn": "rad"}
+
+
+def uses(spec: SceneSpec) -> Iterator[Use]:
+    """Every use of a signal."""
+    for name, joint in spec.joints.items():
+        yield from _of_joint(name, joint)
+    for name, force in spec.forces.items():
+        path = f"forces.{name}"
+        yield from _of_vectors(path, force, force.DRIVEN)
+        if force.type == "torque" and force.joint in spec.joints:
+            units = dofs.units("effort", spec.joints[force.joint].dof_kinds)
+            for value, unit in zip(force.value, units, strict=False):
+                yield from _of_number(f"{path}.value", value, unit)
+    for name, body in spec.bodies.items():
+        if body.motion is not None:
+            yield from _of_vectors(f"bodies.{name}.motion", body.motion, ("linear", "angular"))
+        if body.affine is not None and body.affine.transform is not None:
+            path = f"bodies.{name}.affine.transform"
+            yield from _of_vectors(path, body.affine.transform, ("shift", "turn", "linear", "angular"))
+
+
+def _of_joint(name: str, joint) -> Iterator[Use]:
+    kinds = joint.dof_kinds
+    for drive, kind in zip(joint.drive or (), kinds, strict=False):
+        if drive is not None:
+            role = "effort" if drive.mode == "effort" else "position"
+            yield from _of_number(f"joints.{name}.drive.target", drive.target, dofs.UNITS[role][kind])
+            unit = dofs.UNITS["velocity"][kind]
+            yield from _of_number(f"joints.{name}.drive.target_velocity", drive.target_velocity, unit)
+    if joint.driving is not None:
+        yield from _of_number(f"joints.{name}.driving.aim_angle", joint.driving.aim_angle, "rad")
+        yield from _of_number(f"joints.{name}.driving.aim_distance", joint.driving.aim_distance, "m")
+    if joint.motion is not None and kinds:
+        for role in ("position", "velocity"):
+            value = getattr(joint.motion, role)
+            yield from _of_number(f"joints.{name}.motion.{role}", value, dofs.UNITS[role][kinds[0]])
+
+
+def _of_number(path: str, value: object, unit: str) -> Iterator[Use]:
+    if is_signal(value):
+        yield Use(value[1:], path, unit)
+
+
+def _of_vectors(path: str, part, keys: tuple[str, ...]) -> Iterator[Use]:
+    for key in keys:
+        vector = getattr(part, key) or ()
+        whole = len(set(vector)) == 1
+        for component, value in enumerate(vector):
+            if is_signal(value):
+                yield Use(value[1:], f"{path}.{key}", _VECTORS[key], component, whole)

@@ -1,0 +1,153 @@
+"""Schema of `expect` and of `run.stop_when`: conditions on recorded quantities."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, TypeAdapter, WithJsonSchema, WrapValidator, model_validator
+from pydantic_core import PydanticCustomError
+
+from simcli.spec.names.channel_names import GROUPS, SCALARS, WATCHED, ChannelName, canonical, is_whole, pattern, split
+from simcli.spec.values.quantities import (
+    REQUIRED,
+    AnyNumber,
+    Part,
+    Text,
+    Time,
+    Truth,
+    count,
+    number_json,
+    one_of,
+    one_or_list_json,
+    quantity,
+    refuse,
+    say,
+)
+
+NotNegative = quantity(ge=0)
+_TIME = TypeAdapter(Time)
+_TIME_JSON = number_json("s", words=("end",), ge=0)
+_SHORT = tuple(dict.fromkeys(name for names in GROUPS.values() for name in names))
+_INSTEAD = {
+    "quantity": "use `below` or `above`", "equals": "use `below` or `above`",
+    **dict.fromkeys(GROUPS, "write the whole name, as joint.pin.q"),
+}  # fmt: skip
+_ALONE = tuple(f"{group}.{name}" for group, names in SCALARS.items() for name in names)
+
+
+def _listed(value: object) -> object:
+    return value if isinstance(value, list | tuple) else (value,)
+
+
+Values = Annotated[tuple[AnyNumber, ...], BeforeValidator(_listed), WithJsonSchema(one_or_list_json())]
+
+
+def _named(*words: str) -> Any:
+    """A whole name as `joint.pin.q`, which the references check, or one of a few words."""
+    schema = {"anyOf": [{"enum": list(words)}, {"type": "string", "pattern": pattern()}]}
+    whole = WrapValidator(lambda value, check: value if isinstance(value, str) and is_whole(value) else check(value))
+    return Annotated[Literal[words], whole, WithJsonSchema(schema)]
+
+
+def _twice(key: str, name: str) -> PydanticCustomError:
+    return refuse("SC207", f"`{key}` and the whole name `{name}` contradict each other", f"remove `{key}`", key)
+
+
+class StopSpec(Part):
+    """A condition that ends a world early, at the end of a step."""
+
+    quantity: _named(*WATCHED) = say(REQUIRED, "What is watched", "", "joint.pin.q")
+    joint: Text | None = say(None, "Joint, where `quantity` is joint_q or joint_qd alone", "", "pin")
+    component: count(ge=0) | None = say(None, "Only this component; default: the first of q and qd, else any", "", 0)
+    norm: Truth = say(False, "The Euclidean norm of the components", "", True)
+    above: AnyNumber | None = say(None, "Stop when larger", "of the quantity", 3)
+    below: AnyNumber | None = say(None, "Stop when smaller", "of the quantity", -3)
+
+    @model_validator(mode="after")
+    def _shape(self) -> "StopSpec":
+        name = self.quantity
+        if not is_whole(name) and self.joint is None:
+            raise refuse("SC202", "`joint` is missing", f"write `quantity: joint.NAME.{WATCHED[name]}`")
+        if is_whole(name) and self.joint is not None:
+            raise _twice("joint", name)
+        if self.above is None and self.below is None:
+            raise refuse("SC202", "one of `above`, `below` is missing", "add one of them")
+        if self.norm and self.component is not None:
+            raise refuse("SC207", "`norm` and `component` contradict each other", "keep one of them", "component")
+        return self
+
+    @property
+    def watched(self) -> int | None:
+        """The component that is watched; None for all of them, or their norm."""
+        is_first = self.channel.group == "joint" and self.channel.quantity in WATCHED.values() and not self.norm
+        return 0 if is_first and self.component is None else self.component
+
+    @property
+    def channel(self) -> ChannelName:
+        """What is watched."""
+        return split(self.quantity) if is_whole(self.quantity) else ChannelName("joint", self.joint, WATCHED[self.quantity])
+
+
+def _when(value: object) -> object:
+    if value == "end":
+        return value
+    return _TIME.validate_python(value)
+
+
+class ExpectSpec(Part):
+    """One acceptance test of the result."""
+
+    max: Text | None = say(None, "Largest absolute value over time of a quantity by its name", "", "energy.drift")
+    min: Text | None = say(None, "Smallest value over time of a quantity by its name", "", "joint.pin.q")
+    measure: Text | None = say(None, "A measure by its name", "", "peak")
+    at: Annotated[float | Literal["end"], BeforeValidator(_when), WithJsonSchema(_TIME_JSON)] | None = say(
+        None, "Time of the frame, or end", "s", 2.0
+    )
+    body: Text | None = say(None, "Body, where `quantity` is no whole name", "", "crank")
+    joint: Text | None = say(None, "Joint, where `quantity` is no whole name", "", "pin")
+    point: Text | None = say(None, "Named point, as body/point, where `quantity` is no whole name", "", "crank/b")
+    quantity: _named(*_SHORT, *_ALONE) | None = say(None, "What is compared, by its name", "", "body.crank.position")
+    component: count(ge=0) | None = say(None, "Only this component", "", 2)
+    world: count(ge=0) | None = say(None, "Only this world; default: every world", "", 0)
+    equals: Values | None = say(None, "Expected value(s)", "of the quantity", [0.1, 0.0, 0.2])
+    within: NotNegative | None = say(None, "Largest difference", "of the quantity", 1e-6)
+    below: AnyNumber | None = say(None, "Upper bound", "of the quantity", 1e-6)
+    above: AnyNumber | None = say(None, "Lower bound", "of the quantity", -1e-6)
+
+    @model_validator(mode="after")
+    def _shape(self) -> "ExpectSpec":
+        subject = one_of(self, ("max", "min", "measure", "at"))
+        if subject == "at":
+            _check_quantity(self)
+        others = {"at": (), "measure": ("quantity", *GROUPS)}.get(subject, ("quantity", "equals", *GROUPS))
+        extra = [key for key in others if getattr(self, key) is not None]
+        if extra:
+            raise refuse("SC207", f"`{extra[0]}` goes with `at`, not with `{subject}`", _INSTEAD.get(extra[0], ""), extra[0])
+        if self.equals is None and self.below is None and self.above is None:
+            raise refuse("SC202", "one of `equals`, `below`, `above` is missing", "add one of them")
+        if (self.equals is None) != (self.within is None):
+            lacking = "within" if self.within is None else "equals"
+            raise refuse("SC202", f"`{lacking}` is missing", "`equals` and `within` go together")
+        return self
+
+    @property
+    def subject(self) -> str | None:
+        """The key that names whose quantity it is; None where the name is whole."""
+        return next((group for group in GROUPS if getattr(self, group) is not None), None)
+
+    @property
+    def channel(self) -> str:
+        """The name of what is compared, in its one spelling."""
+        if self.measure:
+            return f"measure.{self.measure}"
+        text = self.max or self.min or self.quantity
+        return canonical(text) if self.subject is None else f"{self.subject}.{getattr(self, self.subject)}.{text}"
+
+
+def _check_quantity(expect: ExpectSpec) -> None:
+    if expect.quantity is None:
+        raise refuse("SC202", "`quantity` is missing", "as `quantity: body.rod.position`")
+    whole = is_whole(expect.quantity)
+    subject = one_of(expect, tuple(GROUPS), required=not whole)
+    if whole and subject:
+        raise _twice(subject, expect.quantity)
+    if not whole and expect.quantity not in GROUPS[subject]:
+        raise refuse("SC207", f"there is no `{expect.quantity}` of a {subject}", "", "quantity")

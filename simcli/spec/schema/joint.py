@@ -1,0 +1,275 @@
+"""Schema of joints. Per-dof values come out as tuples with one entry per dof, in the order of joint_qd."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, WithJsonSchema, model_validator
+
+from simcli.spec.names import dofs
+from simcli.spec.schema.pose import PoseSpec
+from simcli.spec.values.quantities import (
+    REQUIRED,
+    AnyNumber,
+    Direction,
+    Length,
+    Part,
+    Plain,
+    Point,
+    PositiveLength,
+    Text,
+    Truth,
+    drivable,
+    is_axis,
+    number_json,
+    one_of,
+    one_or_list_json,
+    quantity,
+    refuse,
+    say,
+)
+
+JointType = Literal[tuple(dofs.TYPES)]
+
+
+def _listed(value: object) -> object:
+    """A scalar becomes a list of one; it is spread over the dofs when the joint is known."""
+    return value if isinstance(value, list | tuple) or value is None else (value,)
+
+
+PerDof = Annotated[tuple[AnyNumber, ...], BeforeValidator(_listed), WithJsonSchema(one_or_list_json())]
+
+Losses = Annotated[tuple[AnyNumber, ...], BeforeValidator(_listed), WithJsonSchema(one_or_list_json(ge=0))]
+
+_BOUNDS = {**one_or_list_json(), "items": {**number_json(), "type": ["number", "string", "null"]}}
+Bounds = Annotated[tuple[AnyNumber | None, ...], BeforeValidator(_listed), WithJsonSchema(_BOUNDS)]
+
+
+class LimitSpec(Part):
+    """Bounds of one coordinate: hard, or soft if a stiffness is given. `[lower, upper]` for short."""
+
+    lower: AnyNumber | None = say(None, "Lower bound, reported coordinate; none if left out", "rad or m", -1.5)
+    upper: AnyNumber | None = say(None, "Upper bound, reported coordinate; none if left out", "rad or m", 1.5)
+    stiffness: quantity(ge=0) = say(0.0, "Stiffness of a soft bound; 0 is a hard one", "N*m/rad or N/m", 1e4)
+    damping: quantity(ge=0) | None = say(None, "Damping of a soft bound; default: critical", "N*m*s/rad or N*s/m", 10)
+    strength: quantity("kg*m^2", ge=0) = say(
+        0.0, "Affine solver: of a cubic energy beyond the bounds, strength (excess / width)^3 / dt^2; 0: none", "kg*m^2", 1.0
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _pair(cls, value: Any) -> Any:
+        if not isinstance(value, list | tuple):
+            return value
+        if len(value) != 2:
+            raise refuse("SC205", f"a limit of {len(value)} numbers", "write [lower, upper]")
+        return {"lower": value[0], "upper": value[1]}
+
+
+class DriveSpec(Part):
+    """An actuator on one dof."""
+
+    mode: Literal["position", "velocity", "position_velocity", "effort"] = say(
+        REQUIRED, "What the drive follows. effort: `target` is the effort; velocity: `target_velocity` alone", "", "position"
+    )
+    target: drivable() = say(
+        0.0, "Target position, or effort in effort mode; a number or `$signal`", "rad, m, N or N*m", 0.5
+    )
+    target_velocity: drivable() = say(0.0, "Target velocity; a number or `$signal`", "rad/s or m/s", 0.0)
+    stiffness: quantity(ge=0) = say(0.0, "Stiffness of the position error", "N*m/rad or N/m", 100)
+    damping: quantity(ge=0) = say(0.0, "Damping of the velocity error", "N*m*s/rad or N*s/m", 5)
+    effort_limit: quantity(ge=0) | None = say(None, "Largest effort of the drive", "N*m or N", 20)
+
+
+def _limits(value: object) -> object:
+    """One limit, or a list of them; a list of two numbers is one limit."""
+    is_pair = isinstance(value, list) and len(value) == 2 and not any(isinstance(x, list | dict) or x is None for x in value)
+    return (value,) if is_pair or isinstance(value, dict) else value
+
+
+def _drives(value: object) -> object:
+    return (value,) if isinstance(value, dict) else value
+
+
+Limits = Annotated[tuple[LimitSpec | None, ...], BeforeValidator(_limits)]
+Drives = Annotated[tuple[DriveSpec | None, ...], BeforeValidator(_drives)]
+
+
+class AxisSpec(Part):
+    """One axis of a d6 or universal joint; a plain vector for short."""
+
+    axis: Direction = say(REQUIRED, "Direction", "", [1, 0, 0])
+    limit: LimitSpec | None = say(None, "Bounds of this coordinate", "rad or m", [-1, 1])
+    drive: DriveSpec | None = say(None, "Actuator on this dof", "", "{mode: effort, target: 1}")
+    damping: quantity(ge=0) | None = say(None, "Viscous damping", "N*m*s/rad or N*s/m", 0.1)
+    friction: quantity(ge=0) | None = say(None, "Dry friction", "N*m or N", 0.1)
+    armature: quantity(ge=0) | None = say(None, "Inertia of the drive train", "kg*m^2 or kg", 0.01)
+    velocity_limit: quantity(gt=0) | None = say(None, "Largest speed", "rad/s or m/s", 10)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _short(cls, value: Any) -> Any:
+        return {"axis": value} if isinstance(value, list | tuple) or is_axis(value) else value
+
+
+class AxesSpec(Part):
+    """Axes of a d6 (linear before angular) or universal joint (first in the parent, second in the child)."""
+
+    linear: tuple[AxisSpec, ...] = say((), "Sliding axes, at most three, orthogonal", "", "[[1, 0, 0]]", max_length=3)
+    angular: tuple[AxisSpec, ...] = say((), "Turning axes in the order of rotation, at most three, orthogonal", "",
+                                        "[[0, 1, 0], [0, 0, 1]]", max_length=3)  # fmt: skip
+
+
+class JointMotionSpec(Part):
+    """An ideal drive: the coordinate follows exactly, its effort is reported."""
+
+    position: drivable() | None = say(None, "Prescribed coordinate; a number or `$signal`", "rad or m", "$sweep")
+    velocity: drivable() | None = say(None, "Prescribed velocity; a number or `$signal`", "rad/s or m/s", 3.0)
+
+    @model_validator(mode="after")
+    def _one(self) -> "JointMotionSpec":
+        one_of(self, ("position", "velocity"))
+        return self
+
+
+class DrivingSpec(Part):
+    """Affine solver: a driving joint, libuipc's and more."""
+
+    aim_angle: drivable("rad") | None = say(None, "Target of a revolute joint, reported; a number or `$signal`", "rad", 1.0)
+    aim_distance: drivable("m") | None = say(None, "Target of a prismatic joint; a number or `$signal`", "m", 0.1)
+    strength_ratio: quantity("", gt=0) = say(100.0, "Stiffness as a ratio of mass / dt^2", "", 100)
+    stiffness: quantity("N*m/rad", "N/m", gt=0) | None = say(
+        None, "Stiffness, instead of `strength_ratio`", "N*m/rad or N/m", 1e6
+    )
+    is_constrained: Truth = say(False, "Whether the drive acts", "", True)
+    is_passive: Truth = say(False, "True: the target is the value at the last step, which creeps under load", "", False)
+    is_locked: Truth = say(False, "True: the target is the value at which the drive began to act", "", False)
+    turns: Literal["many", "one"] = say("many", "one: the angle stays within half a turn, and jumps there, as libuipc's", "",
+                                        "one")  # fmt: skip
+
+    @model_validator(mode="after")
+    def _one(self) -> "DrivingSpec":
+        one_of(self, ("aim_angle", "aim_distance"), required=False)
+        if self.is_passive and self.is_locked:
+            raise refuse("SC207", "`is_passive` and `is_locked` contradict each other", "keep one of them", "is_locked")
+        if self.stiffness is not None and "strength_ratio" in self.model_fields_set:
+            raise refuse("SC207", "`stiffness` and `strength_ratio` contradict each other", "keep one of them", "stiffness")
+        return self
+
+
+class MimicSpec(Part):
+    """A gear: q = ratio * q_other + offset."""
+
+    joint: Text = say(REQUIRED, "The joint that leads", "", "other")
+    ratio: Plain = say(1.0, "Transmission ratio", "", 2.0)
+    offset: AnyNumber = say(0.0, "Offset", "rad or m", 0.0)
+
+
+class JointSpec(Part):
+    """A connection of two bodies. After reading, per-dof values have one entry per dof."""
+
+    type: JointType = say(REQUIRED, "Kind of joint; nc_...: one of Rible's 21", "", "revolute")
+    parent: Text = say(REQUIRED, "Parent body, or world", "", "world")
+    child: Text = say(REQUIRED, "Child body", "", "crank")
+    at: Point | None = say(None, "Anchor in the world at the authored poses; default: the child's origin", "m", [0, 0, 0])
+    parent_frame: PoseSpec | None = say(None, "Anchor frame in the parent, instead of `at`", "", "{xyz: [0.4, 0, 0]}")
+    child_frame: PoseSpec | None = say(None, "Anchor frame in the child, instead of `at`", "", "{xyz: [0, 0, 0]}")
+    axis: Direction | None = say(None, "Axis: in the world with `at`, else in the parent anchor frame; default [1, 0, 0], "
+                                 "of a cable its tangent [0, 0, 1], in a planar scene the normal", "",
+                                 [0, 1, 0])  # fmt: skip
+    axes: AxesSpec | None = say(None, "Axes of a d6 or universal joint", "", "{angular: [[0, 1, 0], [0, 0, 1]]}")
+    q: PerDof | None = say(None, "Initial coordinates; quaternion x y z w for ball", "rad or m", 0.3)
+    qd: PerDof | None = say(None, "Initial velocities; of ball and free in the parent anchor frame", "rad/s or m/s", 0.0)
+    limit: Limits | None = say(None, "Bounds: [lower, upper] or {lower, upper, stiffness, damping}", "rad or m", [-1.5, 1.5])
+    drive: Drives | None = say(None, "Actuator", "", "{mode: position, target: 0.5, stiffness: 100}")
+    motion: JointMotionSpec | None = say(None, "Ideal drive", "", "{position: $sweep}")
+    damping: Losses = say((0.0,), "Viscous damping", "N*m*s/rad or N*s/m", 0.01)
+    friction: Losses = say((0.0,), "Dry friction", "N*m or N", 0.1)
+    armature: Losses = say((0.0,), "Inertia of the drive train, added to the dof", "kg*m^2 or kg", 0.01)
+    velocity_limit: Bounds | None = say(None, "Largest speed", "rad/s or m/s", 10)
+    compliance: quantity(ge=0) = say(0.0, "Compliance of the joint's rows, 0 is rigid", "m/N or rad/(N*m)", 1e-9)
+    strength_ratio: quantity("", gt=0) | None = say(None, "Affine solver: stiffness as a ratio of mass / dt^2", "", 100)
+    driving: DrivingSpec | None = say(None, "Affine solver: driving joint", "", "{aim_angle: 1.0}")
+    init_angle: AnyNumber = say(0.0, "Reported coordinate = measured + init_angle", "rad or m", 0.1)
+    enabled: Truth = say(True, "False: the joint does not act until an event switches it on", "", False)
+    loop: Truth = say(False, "True: the joint closes a loop, it is not part of the tree", "", True)
+    mimic: MimicSpec | None = say(None, "Gear to another joint", "", "{joint: other, ratio: 2}")
+    length: PositiveLength | None = say(None, "distance: the length; cable of a material: length of the piece that bends",
+                                        "m", 0.4)  # fmt: skip
+    pitch: Length | None = say(None, "screw: advance per turn", "m", 0.005)
+    stretch: quantity("N/m", ge=0) | None = say(None, "cable: stiffness of the distance of its anchors; default 1e5", "N/m",
+                                                1e4)  # fmt: skip
+    bend: quantity("N*m/rad", ge=0) | None = say(None, "cable: bending stiffness; default 0", "N*m/rad", 0.1)
+    twist: quantity("N*m/rad", ge=0) | None = say(None, "cable: stiffness about its tangent; default `bend`", "N*m/rad", 0.1)
+    stretch_damping: quantity("N*s/m", ge=0) | None = say(None, "cable: damping of the anchors' distance", "N*s/m", 1.0)
+    bend_damping: quantity("N*m*s/rad", ge=0) | None = say(None, "cable: bending damping", "N*m*s/rad", 1e-3)
+    twist_damping: quantity("N*m*s/rad", ge=0) | None = say(None, "cable: damping about its tangent; default `bend_damping`",
+                                                            "N*m*s/rad", 1e-3)  # fmt: skip
+    youngs: quantity("Pa", gt=0) | None = say(None, "cable: Young's modulus", "Pa", 1e9)
+    poisson: quantity("", gt=-1, le=0.5) | None = say(None, "cable: Poisson's ratio", "", 0.3)
+    radius: PositiveLength | None = say(None, "cable: radius of the section", "m", 0.002)
+
+    @property
+    def dof_kinds(self) -> str:
+        """Kinds of the dofs in the order of joint_qd, "L" linear and "A" angular."""
+        axes = self.axes or _NO_AXES
+        return dofs.kinds(self.type, len(axes.linear), len(axes.angular))
+
+    @property
+    def uses_frames(self) -> bool:
+        """True if the anchors are given in the bodies rather than in the world."""
+        return self.parent_frame is not None or self.child_frame is not None or self.type in dofs.FRAMES_ONLY
+
+    @model_validator(mode="after")
+    def _spread(self) -> "JointSpec":
+        of = self.dof_kinds
+        own = (*self.axes.linear, *self.axes.angular) if self.axes else ()
+        n = 1 if self.type == "distance" else len(of)
+        for name in ("damping", "friction", "armature", "velocity_limit"):
+            self.__dict__[name] = _per_dof(self, name, len(of), own)
+        for name in ("limit", "drive"):
+            self.__dict__[name] = _per_dof(self, name, n, own)
+        _check_coordinates(self, of)
+        if own:
+            bare = {name: tuple(AxisSpec(axis=a.axis) for a in getattr(self.axes, name)) for name in ("linear", "angular")}
+            self.__dict__["axes"] = AxesSpec(**bare)
+        self.__pydantic_fields_set__.update(("damping", "friction", "armature"))
+        return self
+
+
+_NO_AXES = AxesSpec()
+
+
+def _per_dof(joint: JointSpec, name: str, n: int, own: tuple[AxisSpec, ...]) -> tuple | None:
+    """Spread a value over the dofs and lay the values of single axes on top."""
+    value = getattr(joint, name)
+    axis_values = [getattr(axis, name) for axis in own]
+    if value is None and all(one is None for one in axis_values):
+        return None
+    if value is None:
+        value = (None,)
+    if len(value) == 1:
+        value = value * n
+    if len(value) != n:
+        raise refuse(
+            "SC205",
+            f"`{name}` has {len(value)} entries, but the joint has {n} dof(s)",
+            "write one number, or one per dof",
+            name,
+        )
+    if len(axis_values) == n:
+        value = tuple(old if new is None else new for old, new in zip(value, axis_values, strict=True))
+    negative = [one for one in value if isinstance(one, float) and one < 0]
+    if negative:
+        raise refuse("SC231", f"`{name}` is negative: {negative[0]:g}", "it must be at least 0", name)
+    return value
+
+
+def _check_coordinates(joint: JointSpec, of: str) -> None:
+    for name, n in (("q", dofs.n_q(joint.type, len(of))), ("qd", len(of))):
+        value = getattr(joint, name)
+        if value is not None and len(value) != n:
+            raise refuse(
+                "SC205",
+                f"`{name}` has {len(value)} entries, a `{joint.type}` joint has {n}",
+                f"write {n} number(s)" if n else "leave it out",
+                name,
+            )

@@ -1,0 +1,67 @@
+"""Schema of `measure`: numbers per world, found at every step."""
+
+from typing import Literal
+
+from pydantic import model_validator
+
+from simcli.spec.names.channel_names import canonical
+from simcli.spec.schema.parts import Pair
+from simcli.spec.values.quantities import AnyNumber, Part, Text, Time, Truth, count, one_of, refuse, say
+
+Index = count(ge=0)  # `count` is a field below
+BOUNDED = {"first": ("above", "below"), "count": ("above", "below"), "last_outside": ("within",)}  # what a reduction needs
+REDUCTIONS = ("max", "min", "max_abs", "range", "final", "mean", "std", "rms", "integral", *BOUNDED)
+
+
+class MeasureSpec(Part):
+    """One number per world and component: a quantity by its name, and how it is reduced over the steps of the run."""
+
+    max: Text | None = say(None, "Largest value, and when", "", "joint.shaft.q")
+    min: Text | None = say(None, "Smallest value, and when", "", "body.load.position")
+    max_abs: Text | None = say(None, "Largest absolute value, and when", "", "joint.shaft.effort")
+    range: Text | None = say(None, "Largest value less the smallest", "", "joint.arm.q")
+    final: Text | None = say(None, "Value at the last step", "", "body.load.position")
+    mean: Text | None = say(None, "Mean over time, by the trapezoidal rule", "", "joint.shaft.effort")
+    std: Text | None = say(None, "Standard deviation over time, by the trapezoidal rule", "", "joint.shaft.qd")
+    rms: Text | None = say(None, "Root of the mean square over time, by the trapezoidal rule", "", "joint.shaft.effort")
+    integral: Text | None = say(None, "Integral over time, by the trapezoidal rule", "", "joint.shaft.effort")
+    first: Text | None = say(None, "Time at which it first is `above` or `below` a bound, on a line within the step", "",
+                             "joint.door.q")
+    last_outside: Text | None = say(None, "Time of the last step at which it is not `within` bounds", "", "joint.arm.q")
+    count: Text | None = say(None, "How often it gets `above` or `below` a bound", "", "joint.arm.q")
+    above: AnyNumber | None = say(None, "Bound of `first` and `count`", "of the quantity", 1.0)
+    below: AnyNumber | None = say(None, "Bound of `first` and `count`", "of the quantity", -1.0)
+    within: Pair | None = say(None, "Bounds of `last_outside`", "of the quantity", [-0.01, 0.01])
+    since: Time = say(0.0, "First time that counts", "s", 1.0, alias="from")
+    until: Time | None = say(None, "Last time that counts; default: the end", "s", 2.0)
+    component: Index | None = say(None, "Only this component; default: each is measured", "", 2)
+    norm: Truth = say(False, "The Euclidean norm of the components", "", True)
+    frame: Literal["world", "body"] = say("world", "Axes of a vector of a body, or of a joint's child", "", "body")
+
+    @model_validator(mode="after")
+    def _shape(self) -> "MeasureSpec":
+        reduction = one_of(self, REDUCTIONS)
+        needed = BOUNDED.get(reduction, ())
+        for key in ("above", "below", "within"):
+            if getattr(self, key) is not None and key not in needed:
+                raise refuse("SC207", f"`{key}` does not go with `{reduction}`", "", key)
+        if needed:
+            one_of(self, needed)
+        if self.within is not None and not self.within[0] <= self.within[1]:
+            low, high = self.within
+            raise refuse("SC232", f"`within` from {low:g} down to {high:g}", "write [low, high]", "within")
+        if self.norm and self.component is not None:
+            raise refuse("SC207", "`norm` and `component` contradict each other", "keep one of them", "component")
+        if self.until is not None and self.until < self.since:
+            raise refuse("SC232", f"`until` {self.until:g} s is before `from` {self.since:g} s", "", "until")
+        return self
+
+    @property
+    def reduction(self) -> str:
+        """The key that is written."""
+        return next(name for name in REDUCTIONS if getattr(self, name) is not None)
+
+    @property
+    def quantity(self) -> str:
+        """The name of what is measured, in its one spelling."""
+        return canonical(getattr(self, self.reduction))

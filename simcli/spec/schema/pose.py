@@ -1,0 +1,71 @@
+"""Schema of poses."""
+
+import math
+
+from pydantic import model_validator
+
+from simcli import rotations as rot
+from simcli.spec.values.quantities import REQUIRED, Direction, Part, Point, one_of, quantity, refuse, say, vector
+
+Quaternion = vector("", count=4)
+ORIENTATIONS = ("rpy", "quat_xyzw", "quat_wxyz", "axis_angle")
+_NO_ORIENTATION = dict.fromkeys(ORIENTATIONS)
+IDENTITY = (0.0, 0.0, 0.0, 1.0)
+_UNIT_NORM = 1e-15  # rounding of a vector that was normalised before
+_SMALLEST_NORM = 1e-12  # of a quaternion or axis that can still be normalised
+
+
+class AxisAngleSpec(Part):
+    """A rotation by an angle about an axis."""
+
+    axis: Direction = say(REQUIRED, "Axis, normalised when read", "", [0, 0, 1])
+    angle: quantity("rad") = say(REQUIRED, "Angle, right-handed", "rad", "90 deg")
+
+
+class PoseSpec(Part):
+    """Position and orientation. After reading, `xyz` and the unit `quat_xyzw` hold the pose, whatever was written."""
+
+    xyz: Point = say((0.0, 0.0, 0.0), "Position", "m", [0, 0, 1])
+    rpy: vector("rad") | None = say(
+        None, "Roll, pitch, yaw about the fixed x, y, z axes, in this order", "rad", [0, 0, 1.57]
+    )
+    quat_xyzw: Quaternion | None = say(None, "Quaternion, x y z w", "", [0, 0, 0, 1])
+    quat_wxyz: Quaternion | None = say(None, "Quaternion, w x y z", "", [1, 0, 0, 0])
+    axis_angle: AxisAngleSpec | None = say(None, "Axis and angle", "", "{axis: [0, 0, 1], angle: 90 deg}")
+
+    @model_validator(mode="after")
+    def _one_quaternion(self) -> "PoseSpec":
+        given = one_of(self, ORIENTATIONS, "SC208", required=False)
+        quaternion = _quaternion(self, given)
+        self.__dict__.update(_NO_ORIENTATION, quat_xyzw=quaternion)
+        self.__pydantic_fields_set__.clear()
+        self.__pydantic_fields_set__.update(("xyz", "quat_xyzw"))
+        return self
+
+
+def _quaternion(pose: PoseSpec, given: str | None) -> tuple[float, float, float, float]:
+    if given is None:
+        return IDENTITY
+    if given == "rpy":
+        return tuple(rot.quat_from_rpy(pose.rpy).tolist())
+    if given == "axis_angle":
+        if norm(pose.axis_angle.axis) < _SMALLEST_NORM:
+            raise refuse("SC421", "the axis of a rotation is zero", "give it a direction, as [0, 0, 1]", "axis_angle.axis")
+        return tuple(rot.quat_from_axis_angle(unit(pose.axis_angle.axis), pose.axis_angle.angle).tolist())
+    value = pose.quat_xyzw if given == "quat_xyzw" else (*pose.quat_wxyz[1:], pose.quat_wxyz[0])
+    if norm(value) < _SMALLEST_NORM:
+        raise refuse("SC422", "a quaternion of length zero is no rotation", "the identity is [0, 0, 0, 1] as xyzw", given)
+    return unit(value)
+
+
+def norm(value: tuple[float, ...]) -> float:
+    """Length of a vector, safe from overflow."""
+    return math.hypot(*value)
+
+
+def unit(value: tuple[float, ...]) -> tuple[float, ...]:
+    """A vector of length one; a vector within rounding of it is kept, so that reading twice changes nothing."""
+    length = norm(value)
+    if abs(length - 1.0) <= _UNIT_NORM:
+        return tuple(value)
+    return tuple(x / length for x in value)

@@ -1,0 +1,246 @@
+"""The scene: SceneSpec, and what is written in a file but gone after expansion (SceneFile)."""
+
+import re
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
+
+from simcli.spec.forces import ForceSpec
+from simcli.spec.schema.barrier import BarrierSpec
+from simcli.spec.schema.batch import BatchSpec
+from simcli.spec.schema.body import BodySpec, MaterialSpec, WorldSpec
+from simcli.spec.schema.contact import ContactSolvingSpec, ContactSpec
+from simcli.spec.schema.expect import ExpectSpec
+from simcli.spec.schema.joint import JointSpec
+from simcli.spec.schema.look import LookSpec
+from simcli.spec.schema.measure import MeasureSpec
+from simcli.spec.schema.parts import (
+    EventSpec,
+    InitialSpec,
+    OutputSpec,
+    RunSpec,
+    SignalSpec,
+)
+from simcli.spec.schema.pose import PoseSpec
+from simcli.spec.values.quantities import (
+    REQUIRED,
+    ByType,
+    Part,
+    Plain,
+    PositiveTime,
+    Text,
+    Truth,
+    count,
+    quantity,
+    refuse,
+    say,
+    spell,
+    vector,
+)
+
+PositiveCount = count(gt=0)
+Precision = Literal["float64", "float32"]
+STEPPING = "Time stepping; auto: of second order where the motion is smooth, of first order with contact or sudden laws"
+
+
+class _Solver(Part):
+    dt: PositiveTime = say(1e-3, "Time step", "s", 1e-3)
+    precision: Precision = say("float64", "Floating-point type of the simulation", "", "float32")
+    max_velocity: quantity("", gt=0) = say(1e6, "A joint velocity beyond it counts as divergence", "rad/s or m/s", 1e6)
+
+
+class _Impulsive(_Solver):
+    contact: ContactSolvingSpec = say(ContactSolvingSpec, "How contacts are found and solved", "", "{tolerance: 1e-10}")
+
+
+class GeneralizedSolver(_Impulsive):
+    """Joint coordinates of a tree."""
+
+    type: Literal["generalized"] = say("generalized", "Kind of coordinates", "", "generalized")
+    integrator: Literal["auto", "semi_implicit", "rk4", "implicit"] = say("auto", STEPPING, "", "rk4")
+
+
+class _Correcting(_Impulsive):
+    tolerance: quantity("m", gt=0) = say(
+        1e-12, "Residual of the equations that a step leaves; single precision takes 2e-6 at least", "m", 1e-12
+    )
+    max_iterations: count(gt=0) = say(
+        30, "Corrections of positions in one step, at most; what they leave is in diag/position_violation", "", 30
+    )
+
+
+class MaximalSolver(_Correcting):
+    """Position and quaternion per body, joints as rows."""
+
+    type: Literal["maximal"] = say(REQUIRED, "Kind of coordinates", "", "maximal")
+    integrator: Literal["auto", "semi_implicit"] = say("auto", STEPPING, "", "semi_implicit")
+    joint_direction: Literal["auto", "explicit", "implicit"] = say(
+        "auto", "Forces of joints along directions of the step's start, or of its end, which damps and stands heavy loads "
+        "on light bodies; auto: implicit where dt^2 times the weight of all would turn a body too far", "", "implicit")
+
+
+class NaturalSolver(_Correcting):
+    """Points and vectors per body, rigidity as rows."""
+
+    type: Literal["natural"] = say(REQUIRED, "Kind of coordinates", "", "natural")
+    integrator: Literal["auto", "zhong06", "generalized_alpha", "moreau"] = say("auto", STEPPING, "", "moreau")
+    spectral_radius: quantity("", ge=0, le=1) = say(
+        0.8, "Of generalized_alpha, what is left of a high frequency after a step: 1 damps nothing", "", 0.9
+    )
+
+
+class AffineSolver(_Solver):
+    """Twelve numbers per body; rigidity and joints are stiff energies."""
+
+    type: Literal["affine"] = say(REQUIRED, "Kind of coordinates", "", "affine")
+    integrator: Literal["auto", "bdf1", "bdf2"] = say("auto", STEPPING, "", "bdf2")
+    tolerance: quantity("m", gt=0) = say(1e-6, "Largest displacement by the last iteration of a step", "m", 1e-9)
+    max_iterations: count(gt=0) = say(100, "Iterations per step before the world counts as failed", "", 50)
+    stiffness: quantity("Pa", gt=0) = say(1e8, "Of the rigidity of bodies, times their volume", "Pa", 1e9)
+    strength_ratio: quantity("", gt=0) = say(
+        100.0, "Stiffness of joints that say nothing of it, as a ratio of mass / dt^2", "", 1000
+    )
+    friction_speed: quantity("", gt=0) = say(
+        0.01, "Speed at which dry friction of joints is full; what it holds creeps by less", "rad/s or m/s", 1e-3
+    )
+    contact: BarrierSpec = say(BarrierSpec, "Barrier contact", "", "{d_hat: 1 mm}")
+
+
+SolverSpec = Annotated[
+    GeneralizedSolver | MaximalSolver | NaturalSolver | AffineSolver,
+    ByType(GeneralizedSolver, MaximalSolver, NaturalSolver, AffineSolver),
+]
+
+
+def _version(value: object) -> object:
+    if type(value) is not int or value != 1:
+        raise refuse("SC206", f"{spell(value)} is no version of the format that this program reads", "write simcli: 1")
+    return value
+
+
+Version = Annotated[int, BeforeValidator(_version), WithJsonSchema({"const": 1})]
+
+
+TITLE_PATTERN = r"^[A-Za-z0-9_][A-Za-z0-9._-]{0,99}$"
+_TITLE = re.compile(TITLE_PATTERN.removesuffix("$") + r"\Z")
+
+
+def _title(value: object) -> object:
+    if isinstance(value, str) and not _TITLE.match(value):
+        hint = "letters, digits, ., _ and -, a letter or digit first, at most 100; where the result goes is said by `-o`"
+        raise refuse("SC312", f"{spell(value)} is not the name of a scene", hint)
+    return value
+
+
+def title_of_stem(stem: str) -> str:
+    """The name of a scene that has none: the stem of its file, with _ for what a name cannot hold."""
+    made = re.sub(r"[^A-Za-z0-9._-]", "_", stem)[:100]
+    return made if _TITLE.match(made) else f"_{made}"[:100]
+
+
+Title = Annotated[Text, AfterValidator(_title), WithJsonSchema({"type": "string", "pattern": TITLE_PATTERN})]
+
+
+class SceneSpec(Part):
+    """A scene with everything expanded: SI numbers, vectors as tuples, names as they are simulated."""
+
+    simcli: Version = say(REQUIRED, "Version of the scene format", "", 1)
+    name: Title = say("", "Name, of the file of its results too; default: the stem of the scene's file", "", "slider_crank")
+    description: Text = say("", "What the scene shows", "", "A slider-crank at constant speed")
+    params: dict[str, Plain] = say(dict, 'Numbers for "${...}"', "", "{L: 0.4}")
+    materials: dict[str, MaterialSpec] = say(dict, "Materials by name", "", "{steel: {density: 7850, friction: 0.3}}")
+    world: WorldSpec = say(WorldSpec, "What is fixed", "", "{gravity: [0, 0, -9.81]}")
+    bodies: dict[str, BodySpec] = say(dict, "Bodies by name", "", "{crank: {mass: 1, inertia: {diag: [1e-3, 2e-3, 2e-3]}}}")
+    joints: dict[str, JointSpec] = say(dict, "Joints by name", "", "{pin: {type: revolute, parent: world, child: crank}}")
+    articulations: dict[str, tuple[Text, ...]] | None = say(None, "Names for groups of joints", "", "{arm: [pin, elbow]}")
+    allow_orphan_joints: Truth = say(False, "Allow joints in no articulation (not with the generalized solver)", "", True)
+    forces: dict[str, ForceSpec] = say(dict, "Forces by name", "", "{t1: {type: torque, joint: pin, value: 2}}")
+    signals: dict[str, SignalSpec] = say(
+        dict, "Functions of time by name", "", "{sweep: {sine: {amplitude: 1, frequency: 2}}}"
+    )
+    events: tuple[EventSpec, ...] = say(
+        (), "Values that change during the run", "", "[{at: 1, set: {joints.pin.enabled: false}}]"
+    )
+    contact: ContactSpec = say(ContactSpec, "Contact", "", "{enabled: false}")
+    initial: InitialSpec = say(InitialSpec, "Initial state", "", "{joint_q: {pin: 0.2}}")
+    solver: SolverSpec = say(GeneralizedSolver, "Solver and time step", "", "{type: generalized, dt: 1e-3}")
+    run: RunSpec = say(RunSpec, "Duration", "", "{duration: 10}")
+    output: OutputSpec = say(OutputSpec, "What is written", "", "{every: 0.01}")
+    look: LookSpec = say(LookSpec, "How it is drawn: background and cameras", "", "{background: white}")
+    batch: BatchSpec = say(BatchSpec, "Worlds and what differs between them", "", "{worlds: 1024, seed: 7}")
+    measure: dict[str, MeasureSpec] = say(
+        dict, "Numbers per world, found at every step, by name", "", "{peak: {max_abs: joint.shaft.effort}}"
+    )
+    expect: tuple[ExpectSpec, ...] = say((), "Acceptance tests", "", "[{max: energy.drift, below: 1e-6}]")
+
+
+Raw = dict[str, Any]
+
+
+class DefaultsSpec(Part):
+    """Values for every joint, shape or body that does not write its own."""
+
+    joint: Raw = say(dict, "For every joint", "", "{damping: 0.01}")
+    shape: Raw = say(dict, "For every shape", "", "{material: steel}")
+    body: Raw = say(dict, "For every body", "", "{}")
+
+
+class InstanceSpec(Part):
+    """A copy of a model, its names with the prefix `NAME/`."""
+
+    model: Text = say(REQUIRED, "Name of the model", "", "link")
+    at: PoseSpec = say(PoseSpec, "Where its world frame is placed", "", "{xyz: [0, 1, 0]}")
+    params: Raw = say(dict, "Own values of the model's parameters", "", "{L: 0.5}")
+
+
+_COUNT_JSON = {"type": ["integer", "string"], "x-words": []}
+
+
+def _per_axis(value: object) -> object:
+    if isinstance(value, list | tuple):
+        return [*value, *[1] * (3 - len(value))]
+    return [value, 1, 1]
+
+
+class ReplicaSpec(InstanceSpec):
+    """Copies of a model on a grid, their names with the prefix `NAME/i-j-k/`; `count: 5` makes a line."""
+
+    count: Annotated[
+        tuple[PositiveCount, PositiveCount, PositiveCount],
+        BeforeValidator(_per_axis),
+        WithJsonSchema({"type": ["integer", "string", "array"], "items": _COUNT_JSON, "maxItems": 3, "x-words": []}),
+    ] = say(REQUIRED, "Copies along x, y, z, or along a line", "", [3, 3, 1])
+    spacing: vector("m") = say(REQUIRED, "Distance between copies along x, y, z", "m", [1, 1, 0])
+
+
+class ModelSpec(Part):
+    """A template: a small scene of bodies and joints with own parameters."""
+
+    params: Raw = say(dict, "Parameters and their default values", "", "{L: 0.4}")
+    bodies: Raw = say(dict, "Bodies, as in the scene", "", "{link: {mass: 1}}")
+    joints: Raw = say(dict, "Joints, as in the scene", "", "{hinge: {type: revolute, parent: world, child: link}}")
+    forces: Raw = say(dict, "Forces, as in the scene", "", "{}")
+    signals: Raw = say(dict, "Signals, as in the scene", "", "{}")
+    articulations: Raw = say(dict, "Articulations, as in the scene", "", "{arm: [hinge]}")
+    instances: Raw = say(dict, "Models inside this one", "", "{tip: {model: gripper}}")
+    replicate: Raw = say(dict, "Replicas inside this one", "", "{}")
+
+
+# Keys of a file that are gone after expansion.
+AUTHORING: dict[str, Any] = {
+    "include": list[str],
+    "resolved": Truth,
+    "defaults": DefaultsSpec,
+    "models": dict[str, ModelSpec],
+    "instances": dict[str, InstanceSpec],
+    "replicate": dict[str, ReplicaSpec],
+}
+AUTHORING_WORDS = {
+    "include": "Files below the scene's folder, merged under this one. Example: [materials.yaml]",
+    "resolved": "Written by simcli: names may hold the slash of instances. Example: true",
+    "defaults": "Values for what is not written. Example: {joint: {damping: 0.01}}",
+    "models": "Templates by name. Example: {link: {bodies: {}, joints: {}}}",
+    "instances": "Copies of models. Example: {left: {model: link, at: {xyz: [0, 1, 0]}}}",
+    "replicate": "Copies of models on a grid. Example: {grid: {model: link, count: [3, 3, 1], spacing: [1, 1, 0]}}",
+}
+ENTRY_SECTIONS = ("materials", "bodies", "joints", "forces", "signals")

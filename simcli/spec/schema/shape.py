@@ -1,0 +1,165 @@
+"""Schema of shapes: a form, which is all that can be seen, and what it is made of."""
+
+from typing import Annotated, Any, Literal, Union
+
+from pydantic import WithJsonSchema, model_validator
+
+from simcli.spec.schema.pose import PoseSpec
+from simcli.spec.values.quantities import (
+    REQUIRED,
+    ByType,
+    Direction,
+    Length,
+    Part,
+    Plain,
+    PositiveLength,
+    Text,
+    Truth,
+    list_json,
+    number_json,
+    one_of,
+    quantity,
+    refuse,
+    say,
+    vector,
+)
+
+
+class Placed(Part):
+    """Something with a pose in a body, or in the world."""
+
+    pose: PoseSpec = say(PoseSpec, "Pose in the body (or world) frame", "", "{xyz: [0.2, 0, 0]}")
+
+
+class _Shape(Placed):
+    material: Text | None = say(None, "Name of a material", "", "steel")
+    density: quantity("kg/m^3", gt=0) | None = say(None, "Mass per volume, instead of the material's", "kg/m^3", 1000)
+    collide: Truth = say(True, "Whether the shape takes part in contact", "", False)
+    grain: Direction | None = say(
+        None, "Direction in the frame of `pose`: `friction` holds along it, `friction_across` across it", "", [1, 0, 0]
+    )
+
+
+class PlaneShape(_Shape):
+    """A half space, solid below the plane; in `world` only."""
+
+    type: Literal["plane"] = say(REQUIRED, "Kind of shape", "", "plane")
+    normal: Direction = say((0.0, 0.0, 1.0), "Outward normal, normalised when read", "", [0, 0, 1])
+    offset: Length = say(0.0, "Distance of the plane from the origin along the normal", "m", 0.0)
+
+
+class SphereForm(Part):
+    """A ball."""
+
+    type: Literal["sphere"] = say(REQUIRED, "Kind of shape", "", "sphere")
+    radius: quantity("m", ge=0) = say(REQUIRED, "Radius; 0: a point that touches others", "m", 0.1)
+
+
+class SphereShape(SphereForm, _Shape):
+    """A ball."""
+
+
+class BoxForm(Part):
+    """A box about its centre."""
+
+    type: Literal["box"] = say(REQUIRED, "Kind of shape", "", "box")
+    size: vector("m") = say(REQUIRED, "Full lengths along x, y, z", "m", [0.4, 0.02, 0.02])
+
+
+class BoxShape(BoxForm, _Shape):
+    """A box about its centre."""
+
+
+class CapsuleForm(Part):
+    """A cylinder along z with half balls on its ends, about its centre."""
+
+    type: Literal["capsule"] = say(REQUIRED, "Kind of shape", "", "capsule")
+    radius: PositiveLength = say(REQUIRED, "Radius", "m", 0.02)
+    length: quantity("m", ge=0) = say(REQUIRED, "Length of the cylinder part", "m", 0.3)
+
+
+class CapsuleShape(CapsuleForm, _Shape):
+    """A cylinder along z with half balls on its ends, about its centre."""
+
+
+class CylinderForm(Part):
+    """A cylinder along z, about its centre."""
+
+    type: Literal["cylinder"] = say(REQUIRED, "Kind of shape", "", "cylinder")
+    radius: PositiveLength = say(REQUIRED, "Radius", "m", 0.05)
+    length: PositiveLength = say(REQUIRED, "Length along z", "m", 0.3)
+
+
+class CylinderShape(CylinderForm, _Shape):
+    """A cylinder along z, about its centre."""
+
+
+class ConeForm(Part):
+    """A cone along z: base at -length/2, apex at +length/2."""
+
+    type: Literal["cone"] = say(REQUIRED, "Kind of shape", "", "cone")
+    radius: PositiveLength = say(REQUIRED, "Radius of the base", "m", 0.05)
+    length: PositiveLength = say(REQUIRED, "Height along z", "m", 0.3)
+
+
+class ConeShape(ConeForm, _Shape):
+    """A cone along z: base at -length/2, apex at +length/2."""
+
+
+class EllipsoidForm(Part):
+    """An ellipsoid about its centre."""
+
+    type: Literal["ellipsoid"] = say(REQUIRED, "Kind of shape", "", "ellipsoid")
+    radii: vector("m") = say(REQUIRED, "Half axes along x, y, z", "m", [0.1, 0.05, 0.05])
+
+
+class EllipsoidShape(EllipsoidForm, _Shape):
+    """An ellipsoid about its centre."""
+
+
+_SCALE_JSON = {**list_json(number_json(""), 3, 3), **number_json(""), "type": ["number", "string", "array"]}
+Scale = Annotated[vector(""), WithJsonSchema(_SCALE_JSON)]
+
+
+class MeshForm(Part):
+    """A triangle mesh from a file."""
+
+    type: Literal["mesh"] = say(REQUIRED, "Kind of shape", "", "mesh")
+    file: Text = say(REQUIRED, "OBJ or STL file, relative to the scene and below its folder", "", "part.obj")
+    scale: Scale = say((1.0, 1.0, 1.0), "Factor on the coordinates, one or one per axis", "", 0.001)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _scale(cls, value: Any) -> Any:
+        if isinstance(value, dict) and type(value.get("scale")) in (int, float):
+            return {**value, "scale": [value["scale"]] * 3}
+        return value
+
+
+class MeshShape(MeshForm, _Shape):
+    """A closed triangle mesh from a file."""
+
+    convex: Truth = say(True, "Collide with the convex hull", "", True)
+
+
+class HeightfieldShape(_Shape):
+    """Terrain: heights on a regular grid, centred; in `world` only."""
+
+    type: Literal["heightfield"] = say(REQUIRED, "Kind of shape", "", "heightfield")
+    file: Text | None = say(None, "CSV file of heights, relative to the scene", "", "hills.csv")
+    data: list[list[Plain]] | None = say(None, "Heights, rows along y", "m", "[[0, 0.1], [0, 0.2]]")
+    size: vector("m") = say(REQUIRED, "Extent along x and y, and the height of the value 1", "m", [10, 10, 1])
+
+    @model_validator(mode="after")
+    def _source(self) -> "HeightfieldShape":
+        one_of(self, ("file", "data"))
+        if self.data is not None and (
+            len(self.data) < 2 or len({len(row) for row in self.data}) != 1 or len(self.data[0]) < 2
+        ):
+            raise refuse("SC205", "heights need at least 2 x 2 values in rows of one length", "", "data")
+        return self
+
+
+_SHAPES = (PlaneShape, SphereShape, BoxShape, CapsuleShape, CylinderShape, ConeShape, EllipsoidShape, MeshShape,
+           HeightfieldShape)  # fmt: skip
+ShapeSpec = Annotated[Union[_SHAPES], ByType(*_SHAPES)]  # noqa: UP007  (of a tuple)

@@ -1,0 +1,198 @@
+"""Arithmetic in `${...}`: a whitelist over Python's syntax tree, in double precision, with bounds on everything."""
+
+import ast
+import math
+import re
+import warnings
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from simcli.spec.faults.fault_list import did_you_mean
+
+MAX_TEXT = 1000  # characters of one expression
+MAX_DEPTH = 64
+_SLOT = re.compile(r"\$\{([^{}]*)\}")
+_ALLOWED = re.compile(r"[A-Za-z0-9_.+\-*/(), \t\n]*\Z")
+
+CONSTANTS = {"pi": math.pi}
+FUNCTIONS: dict[str, tuple[Callable[..., float], int, int]] = {
+    "min": (min, 1, 64),
+    "max": (max, 1, 64),
+    "abs": (abs, 1, 1),
+    "sqrt": (math.sqrt, 1, 1),
+    "sin": (math.sin, 1, 1),
+    "cos": (math.cos, 1, 1),
+    "tan": (math.tan, 1, 1),
+}
+_OPERATORS: dict[type, Callable[[float, float], float]] = {
+    ast.Add: lambda a, b: a + b,
+    ast.Sub: lambda a, b: a - b,
+    ast.Mult: lambda a, b: a * b,
+    ast.Div: lambda a, b: a / b,
+    ast.Pow: math.pow,  # refuses roots of negative numbers, of which ** makes complex ones
+}
+RESERVED = frozenset((*CONSTANTS, *FUNCTIONS))
+
+
+class Arithmetic(NamedTuple):
+    """What an expression computes with: numbers, or whole columns of them.
+
+    Attributes:
+        number: makes one of a float.
+        operators: by their node of Python's syntax tree; all that are allowed.
+        functions: by name, those of FUNCTIONS.
+    """
+
+    number: Callable[[float], Any]
+    operators: Mapping[type, Callable[[Any, Any], Any]]
+    functions: Mapping[str, Callable[..., Any]]
+
+
+NUMBERS = Arithmetic(float, _OPERATORS, {name: function for name, (function, _, _) in FUNCTIONS.items()})
+
+
+class ExpressionError(ValueError):
+    """An expression that cannot be evaluated. The message is for the user."""
+
+    def __init__(self, message: str, hint: str = "", code: str = "SC221"):
+        super().__init__(message)
+        self.hint = hint
+        self.code = code
+
+
+Lookup = Callable[[str], float]
+
+
+def has_expression(value: object) -> bool:
+    """True for a string that holds `${`."""
+    return isinstance(value, str) and "${" in value
+
+
+def substitute(text: str, lookup: Lookup) -> object:
+    """Evaluate a string with expressions.
+
+    Args:
+        text: as `${2*L}` or `${L} cm`.
+        lookup: value of a parameter by name; raises KeyError.
+
+    Returns:
+        A number if the whole string is one expression, else the string with the numbers put in.
+
+    Raises:
+        ExpressionError: what is wrong with it.
+    """
+    if _SLOT.sub("", text).find("${") >= 0:
+        raise ExpressionError(f"`{_clip(text)}` has a `${{` without its `}}`", "expressions look like `${2*L + 0.1}`")
+    whole = _SLOT.fullmatch(text.strip())
+    if whole:
+        return evaluate(whole.group(1), lookup)
+    return _SLOT.sub(lambda match: _spell(evaluate(match.group(1), lookup)), text)
+
+
+def names_in(text: str) -> set[str]:
+    """Identifiers inside the `${...}` of a string."""
+    return {name for slot in _SLOT.findall(text) for name in re.findall(r"[A-Za-z_]\w*", slot)}
+
+
+def evaluate(text: str, lookup: Lookup | Mapping[str, float]) -> float:
+    """Value of one expression.
+
+    Raises:
+        ExpressionError: syntax, an unknown name, a result that is not a finite real number.
+    """
+    if isinstance(lookup, Mapping):
+        lookup = lookup.__getitem__
+    if len(text) > MAX_TEXT:
+        raise ExpressionError(f"an expression of {len(text)} characters, the limit is {MAX_TEXT}")
+    if not _ALLOWED.match(text):
+        raise ExpressionError(
+            f"`{_clip(text)}` is not arithmetic",
+            "allowed: numbers, parameters, + - * / ** ( ) min max abs sqrt sin cos tan pi",
+        )
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(text.strip(), mode="eval")
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        raise ExpressionError(f"`{_clip(text)}` cannot be read as arithmetic", _reading_hint(text)) from None
+    try:
+        value = value_of(tree.body, lookup, text)
+    except ZeroDivisionError:
+        raise ExpressionError(f"`{_clip(text)}` divides by zero") from None
+    except OverflowError:
+        raise ExpressionError(f"`{_clip(text)}` is beyond the largest number, 1.8e308") from None
+    except ValueError as error:
+        if isinstance(error, ExpressionError):
+            raise
+        raise ExpressionError(f"`{_clip(text)}` is not a real number") from None
+    if isinstance(value, complex) or not math.isfinite(value):
+        raise ExpressionError(f"`{_clip(text)}` is not a finite real number")
+    return value
+
+
+def _reading_hint(text: str) -> str:
+    """What a text that is no arithmetic lacks."""
+    missing = text.count("(") - text.count(")")
+    if missing:
+        return f"{'close' if missing > 0 else 'remove'} {abs(missing)} bracket(s): expressions look like `${{2*(L + 0.1)}}`"
+    return "every operator has a number on both sides, as `${2*L + 0.1}`"
+
+
+def value_of(node: ast.expr, lookup: Callable[[str], Any], text: str, by: Arithmetic = NUMBERS, depth: int = 0) -> Any:
+    """Value of a node of Python's syntax tree.
+
+    Args:
+        node: of the tree of `text`.
+        lookup: value of a name.
+        text: for messages.
+        by: what is computed with.
+        depth: of the node in the tree.
+
+    Raises:
+        ExpressionError: the node is no arithmetic.
+    """
+    if depth > MAX_DEPTH:
+        raise ExpressionError(f"an expression nested deeper than {MAX_DEPTH} levels")
+    if isinstance(node, ast.Constant) and type(node.value) in (int, float):
+        return by.number(node.value)
+    if isinstance(node, ast.Name):
+        return by.number(CONSTANTS[node.id]) if node.id in CONSTANTS else _named(node.id, lookup)
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.UAdd | ast.USub):
+        value = value_of(node.operand, lookup, text, by, depth + 1)
+        return -value if isinstance(node.op, ast.USub) else value
+    if isinstance(node, ast.BinOp) and type(node.op) in by.operators:
+        left = value_of(node.left, lookup, text, by, depth + 1)
+        right = value_of(node.right, lookup, text, by, depth + 1)
+        return by.operators[type(node.op)](left, right)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.keywords:
+        arguments = [value_of(argument, lookup, text, by, depth + 1) for argument in _arguments(node)]
+        return by.functions[node.func.id](*arguments)
+    raise ExpressionError(
+        f"`{_clip(text)}` is not arithmetic",
+        "allowed: numbers, parameters, + - * / ** ( ) min max abs sqrt sin cos tan pi",
+    )
+
+
+def _arguments(node: ast.Call) -> list[ast.expr]:
+    """What a known function is called with."""
+    name = node.func.id
+    if name not in FUNCTIONS:
+        raise ExpressionError(f"unknown function `{name}`", did_you_mean(name, FUNCTIONS, "functions"))
+    _, fewest, most = FUNCTIONS[name]
+    if not fewest <= len(node.args) <= most:
+        raise ExpressionError(f"`{name}` takes {fewest if fewest == most else 'one or more'} argument(s)")
+    return node.args
+
+
+def _named(name: str, lookup: Callable[[str], Any]) -> Any:
+    if name in FUNCTIONS:
+        raise ExpressionError(f"the function `{name}` is used without its argument")
+    return lookup(name)
+
+
+def _spell(value: float) -> str:
+    return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
+
+
+def _clip(text: str) -> str:
+    return text if len(text) <= 60 else text[:57] + "..."

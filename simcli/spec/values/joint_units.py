@@ -1,0 +1,260 @@
+"""Units of values that belong to joints: metres or radians by the joint's dofs.
+
+Works on the tree, before the schema, because only the joint as a whole tells the dimension of its numbers. A scalar
+that stands for several dofs must fit all of them. What is no text with a unit is left to the schema.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+
+from simcli.spec.document.nodes import Listing, Node, Scalar, Step, Table, plain
+from simcli.spec.faults.fault_list import Faults
+from simcli.spec.names import dofs
+from simcli.spec.names.channel_names import WATCHED, kind_of, split
+from simcli.spec.names.patterns import matching
+from simcli.spec.values.scopes import failed, place
+from simcli.spec.values.units import UnitError, to_si
+
+_PER_DOF = {
+    "qd": "velocity",
+    "damping": "damping",
+    "friction": "effort",
+    "armature": "armature",
+    "velocity_limit": "velocity",
+}
+_LIMIT = {"lower": "position", "upper": "position", "stiffness": "stiffness", "damping": "damping"}
+_DRIVE = {"target_velocity": "velocity", "stiffness": "stiffness", "damping": "damping", "effort_limit": "effort"}
+_FORCE = {"value": "effort", "stiffness": "stiffness", "damping": "damping", "rest_angle": "position"}  # on a joint
+_MOTION = {"position": "position", "velocity": "velocity"}
+_OF_JOINT = {"q": "position", "qd": "velocity", "qdd": "velocity", "effort": "effort", "drive_effort": "effort"}
+BOUNDED = ("first", "count", "last_outside")  # reductions of a measure
+# Of quantities, and of groups.
+UNITS = {"position": "m", "orientation": "", "velocity": "m/s", "angular_velocity": "rad/s", "energy": "J", "distance": "m",
+         "force": "N", "count": ""}  # fmt: skip
+
+
+class JointUnits:
+    """Converts the values of joints; keeps the kinds of all joints for `initial` and `run.stop_when`."""
+
+    def __init__(self, faults: Faults):
+        self.faults = faults
+        self.types: dict[str, tuple[str, str]] = {}
+
+    def root(self, root: Table, names: Collection[Step] | None = None) -> Table:
+        """The tree with the values of joints in SI, of all joints or of some."""
+        changes: dict[str, Node] = {}
+        joints = root.get("joints")
+        if isinstance(joints, Table):
+            chosen = joints.items if names is None else [name for name in names if name in joints.items]
+            new = {name: self.joint(name, joints.items[name]) for name in chosen}
+            if any(new[name] is not joints.items[name] for name in new):
+                changes["joints"] = joints.replaced(new)
+        forces = root.get("forces")
+        if isinstance(forces, Table):
+            new = {name: self.force(node) for name, node in forces.items.items()}
+            if any(new[name] is not forces.items[name] for name in new):
+                changes["forces"] = forces.replaced(new)
+        initial, run = root.get("initial"), root.get("run")
+        if isinstance(initial, Table):
+            changes["initial"] = self.initial(initial, self.listed(root.get("articulations")))
+        if isinstance(run, Table) and isinstance(run.get("stop_when"), Table):
+            changes["run"] = run.replaced({"stop_when": self.bounds(run.items["stop_when"])})
+        measures = root.get("measure")
+        if isinstance(measures, Table):
+            changes["measure"] = measures.replaced({name: self.bounds(node) for name, node in measures.items.items()})
+        return root.replaced(changes) if changes else root
+
+    def force(self, node: Node) -> Node:
+        """A force on a joint."""
+        joint = node.get("joint") if isinstance(node, Table) else None
+        if not isinstance(joint, Scalar) or joint.value not in self.types:
+            return node
+        _, of = self.types[joint.value]
+        changes = {key: self.per_dof(node.items[key], dofs.units(role, of)) for key, role in _FORCE.items()
+                   if key in node.items}  # fmt: skip
+        return node.replaced(changes) if any(new is not node.items[key] for key, new in changes.items()) else node
+
+    def joint(self, name: str, node: Node) -> Node:
+        """One joint."""
+        type_node = node.get("type") if isinstance(node, Table) else None
+        if not isinstance(type_node, Scalar) or type_node.value not in dofs.TYPES:
+            return node
+        axes = node.get("axes")
+        linear, angular = (_length(axes, "linear"), _length(axes, "angular"))
+        of = dofs.kinds(type_node.value, linear, angular)
+        self.types[name] = (type_node.value, of)
+        changes: dict[str, Node] = {}
+        for key, value in node.items.items():
+            new = self.value(key, value, type_node.value, of)
+            if new is not value:
+                changes[key] = new
+        if isinstance(axes, Table):
+            groups = [(key, kind) for key, kind in (("linear", "L"), ("angular", "A")) if key in axes.items]
+            changes["axes"] = axes.replaced({key: self.axes(axes.items[key], kind) for key, kind in groups})
+        return node.replaced(changes) if changes else node
+
+    def value(self, key: str, node: Node, type_name: str, of: str) -> Node:
+        """One value of a joint."""
+        if key in _PER_DOF:
+            return self.per_dof(node, dofs.units(_PER_DOF[key], of))
+        if key == "q":
+            return self.per_dof(node, dofs.units("position", dofs.q_kinds(type_name, of)))
+        if key == "init_angle":
+            return self.per_dof(node, dofs.units("position", of[:1]))
+        if key == "compliance":
+            return self.scalar(node, ["m/N", "rad/(N*m)"], any_of=True)
+        if key == "limit":
+            return self.limits(node, "L" if type_name == "distance" else of)
+        if key == "drive":
+            return self.drives(node, of)
+        if key == "motion":
+            return self.keyed(node, _MOTION, of)
+        if key == "mimic" and isinstance(node, Table) and "offset" in node.items:
+            return node.replaced({"offset": self.scalar(node.items["offset"], dofs.units("position", of[:1]))})
+        return node
+
+    def axes(self, node: Node, kind: str) -> Node:
+        """Entries of `axes`."""
+        if not isinstance(node, Listing):
+            return node
+        items = []
+        for item in node.items:
+            if isinstance(item, Table):
+                item = item.replaced(
+                    {key: self.value(key, item.items[key], "", kind) for key in item.items if key != "axis"}
+                )
+            items.append(item)
+        return Listing(items, node.mark)
+
+    def limits(self, node: Node, of: str) -> Node:
+        """One limit, a pair, or a list of limits."""
+        if isinstance(node, Table):
+            return self.keyed(node, _LIMIT, of)
+        if not isinstance(node, Listing):
+            return node
+        if len(node.items) == 2 and all(isinstance(item, Scalar) and item.value is not None for item in node.items):
+            return Listing([self.scalar(item, dofs.units("position", of)) for item in node.items], node.mark)
+        return Listing([self.limits(item, one) for item, one in _by_dof(node, of)], node.mark)
+
+    def drives(self, node: Node, of: str) -> Node:
+        """One drive, or a list of them."""
+        if isinstance(node, Listing):
+            return Listing([self.drives(item, one) for item, one in _by_dof(node, of)], node.mark)
+        if not isinstance(node, Table):
+            return node
+        mode = node.get("mode")
+        effort = isinstance(mode, Scalar) and mode.value == "effort"
+        return self.keyed(node, {**_DRIVE, "target": "effort" if effort else "position"}, of)
+
+    def keyed(self, node: Node, roles: dict[str, str], of: str) -> Node:
+        """A mapping whose keys have roles."""
+        if not isinstance(node, Table):
+            return node
+        changes = {
+            key: self.scalar(node.items[key], dofs.units(role, of)) for key, role in roles.items() if key in node.items
+        }
+        return node.replaced(changes)
+
+    def per_dof(self, node: Node, units: Sequence[str]) -> Node:
+        """One value, or one per dof."""
+        if not isinstance(node, Listing):
+            return self.scalar(node, units)
+        items = list(node.items)
+        for index, unit in enumerate(units[: len(items)]):
+            items[index] = self.scalar(items[index], [unit])
+        return Listing(items, node.mark)
+
+    def scalar(self, node: Node, units: Sequence[str], any_of: bool = False) -> Node:
+        """A text with a unit to SI; it must fit every unit, or any of them."""
+        if not isinstance(node, Scalar) or not isinstance(node.value, str) or node.value.startswith("$") or not units:
+            return node
+        if node.value == "center":
+            return node
+        try:
+            if any_of:
+                return Scalar(to_si(node.value, *units), node.mark)
+            value = 0.0
+            for unit in dict.fromkeys(units):
+                value = to_si(node.value, unit)
+            return Scalar(value, node.mark)
+        except UnitError as error:
+            self.faults.add(error.code, str(error), place(node.mark), error.hint)
+            return failed(node.mark)
+
+    def initial(self, node: Table, listed: Mapping[str, Sequence[int]]) -> Table:
+        """Values of `initial`; what several joints share must fit them all."""
+        changes = {}
+        names = list(self.types)
+        for key, role in (("joint_q", "position"), ("joint_qd", "velocity")):
+            table = node.get(key)
+            if not isinstance(table, Table):
+                continue
+            new = {}
+            for pattern, value in table.items.items():
+                found = [self.types[names[place]] for place in matching(names, pattern, listed)]
+                kinds = [dofs.q_kinds(type_name, of) if role == "position" else of for type_name, of in found]
+                new[pattern] = self.shared(value, [dofs.units(role, kind) for kind in dict.fromkeys(kinds)])
+            changes[key] = table.replaced(new)
+        return node.replaced(changes)
+
+    def listed(self, node: Node | None) -> dict[str, list[int]]:
+        """The listed articulations: title to places in `types`; what is no such list is left to the schema."""
+        place_of = {name: place for place, name in enumerate(self.types)}
+        groups = plain(node) if isinstance(node, Table) else {}
+        return {title: [place_of[name] for name in names if isinstance(name, str) and name in place_of]
+                for title, names in groups.items() if isinstance(names, list)}  # fmt: skip
+
+    def shared(self, node: Node, layouts: Sequence[Sequence[str]]) -> Node:
+        """A value of several joints, each with its units."""
+        if not isinstance(node, Listing):
+            return self.scalar(node, [unit for units in layouts for unit in units])
+        entries = [[units[k] for units in layouts if k < len(units)] for k in range(len(node.items))]
+        return Listing([self.scalar(item, units) for item, units in zip(node.items, entries, strict=True)], node.mark)
+
+    def bounds(self, node: Node) -> Node:
+        """Bounds of `run.stop_when`, or of a measure: of the unit of their quantity."""
+        named = node.get("quantity") if isinstance(node, Table) else None
+        if isinstance(node, Table) and named is None:
+            named = next((node.items[key] for key in BOUNDED if key in node.items), None)
+        text = named.value if isinstance(named, Scalar) and isinstance(named.value, str) else ""
+        if not text:
+            return node
+        component, joint = node.get("component"), node.get("joint")
+        if text in WATCHED:
+            text = f"joint.{joint.value if isinstance(joint, Scalar) else ''}.{WATCHED[text]}"
+        units = self.units_of(text)
+        if isinstance(component, Scalar) and type(component.value) is int:
+            units = units[component.value : component.value + 1]
+        elif "quantity" in node.items and kind_of(text) in WATCHED.values():
+            units = units[:1]  # of `stop_when`, which watches the first one
+        changes = {key: self.scalar(node.items[key], units) for key in ("above", "below") if key in node.items}
+        within = node.get("within")
+        if isinstance(within, Listing):
+            changes["within"] = Listing([self.scalar(item, units) for item in within.items], within.mark)
+        return node.replaced(changes)
+
+    def units_of(self, text: str) -> list[str]:
+        """Units of the components of a quantity; none where they are not known."""
+        group, subject, word = split(text)
+        if group != "joint":
+            return [UNITS[kind_of(text)]] if kind_of(text) in UNITS else []
+        if word == "wrench":
+            return [*["N"] * 3, *["N*m"] * 3]
+        if word == "drive_power":
+            return ["W"]
+        is_free = subject.endswith("_free") and subject not in self.types
+        if word not in _OF_JOINT or not (is_free or subject in self.types):
+            return []
+        type_name, of = self.types.get(subject, ("free", dofs.kinds("free", 0, 0)))
+        units = dofs.units(_OF_JOINT[word], dofs.q_kinds(type_name, of) if word == "q" else of)
+        return [f"{unit}^2" for unit in units] if word == "qdd" else units
+
+
+def _length(axes: Node | None, key: str) -> int:
+    node = axes.get(key) if isinstance(axes, Table) else None
+    return min(len(node.items), 3) if isinstance(node, Listing) else 0
+
+
+def _by_dof(node: Listing, of: str):
+    """Entries of a list with the kind of their dof; an entry beyond the last dof is left to the schema."""
+    for index, item in enumerate(node.items):
+        yield item, of[index : index + 1] or of

@@ -1,0 +1,352 @@
+"""Field types of the schema: numbers with a dimension, vectors, signals, counts; and `say`, which documents a field."""
+
+import re
+from collections.abc import Callable
+from typing import Annotated, Any, get_args
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+from pydantic_core import PydanticCustomError, PydanticKnownError, core_schema
+
+from simcli.spec.values.units import UnitError, to_si
+
+REQUIRED = ...
+
+
+class Part(BaseModel):
+    """Base of every schema class: frozen, no unknown keys, no infinities; its validator is made at its first value.
+
+    pydantic writes the schemas of nested classes into those of their owners, once per place, and so makes the whole
+    format's validators, several times over, before it reads the first scene: a third of the time of a check. Here the
+    schema of an owner only calls the nested class, which makes its own validator once, if a scene ever needs it.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
+
+    @classmethod
+    def model_rebuild(cls, **options: Any) -> bool | None:
+        """Make the validator of the class; called by pydantic at the first value."""
+        _in_making.add(cls)
+        depth = options.pop("_parent_namespace_depth", 2) + 1  # this function is one frame more
+        try:
+            return super().model_rebuild(_parent_namespace_depth=depth, **options)
+        finally:
+            _in_making.discard(cls)
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> core_schema.CoreSchema:
+        """The class's own schema while its validator is made, else a call of the class."""
+        if cls in _in_making:
+            _in_making.remove(cls)  # below itself the class is nested
+            return handler(source)
+        return called(cls.model_validate, lambda: _own_schema(cls))
+
+
+_in_making: set[type[Part]] = set()
+SIGNAL_PATTERN = r"^\$[^{\s]"  # of a text that names a signal
+DESCRIBED = "simcli_described"  # in the metadata of a schema that is a call
+
+
+def _own_schema(part: type[Part]) -> core_schema.CoreSchema:
+    part.model_rebuild()
+    return part.__pydantic_core_schema__
+
+
+def called(validate: Callable[[Any], Any], described: Callable[[], Any]) -> core_schema.CoreSchema:
+    """A schema that is nothing but a call.
+
+    Args:
+        validate: from what is written to the value; pydantic adds the place to its errors.
+        described: makes the schema in full, for `schema_json`.
+    """
+    return core_schema.no_info_plain_validator_function(validate, metadata={DESCRIBED: described})
+
+
+class ByType:
+    """Annotation of a union of parts that differ in their `type`: the part is looked up, the others are never made."""
+
+    def __init__(self, *parts: type[Part]):
+        self.parts = {tag: part for part in parts for tag in get_args(part.model_fields["type"].annotation)}
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> core_schema.CoreSchema:
+        """A call of `validate`."""
+        return called(self.validate, self._described)
+
+    def validate(self, value: Any) -> Part:
+        """The value as the part that its `type` names; pydantic's own errors of a tagged union."""
+        if isinstance(value, tuple(self.parts.values())):
+            return value
+        if not isinstance(value, dict):
+            raise PydanticKnownError("model_attributes_type")
+        if "type" not in value:
+            raise PydanticKnownError("union_tag_not_found", {"discriminator": "'type'"})
+        tag = value["type"]
+        if not isinstance(tag, str) or tag not in self.parts:
+            expected = ", ".join(f"'{name}'" for name in self.parts)
+            context = {"discriminator": "'type'", "tag": str(tag), "expected_tags": expected}
+            raise PydanticKnownError("union_tag_invalid", context)
+        return self.parts[tag].model_validate(value)
+
+    def _described(self) -> core_schema.CoreSchema:
+        choices = {tag: _own_schema(part) for tag, part in self.parts.items()}
+        return core_schema.tagged_union_schema(choices, "type")
+
+
+def say(default: Any, text: str, unit: str = "", example: Any = None, **more: Any) -> Any:
+    """A field with its description: what it is, [unit], an example.
+
+    Args:
+        default: default value, REQUIRED if there is none, a callable for a factory.
+        text: what the field is.
+        unit: SI unit; "" if it has none.
+        example: value as written in a scene.
+        **more: passed to pydantic's Field.
+    """
+    words = text + (f" [{unit}]" if unit else "")
+    shown = example if isinstance(example, str) else str(example).lower() if isinstance(example, bool) else repr(example)
+    shown = shown if isinstance(example, str) else shown.replace("'", "")
+    words += f". Example: {shown}" if example is not None else ""
+    if callable(default):
+        return Field(default_factory=default, description=words, **more)
+    return Field(default, description=words, **more)
+
+
+def refuse(code: str, message: str, hint: str = "", at: str = "") -> PydanticCustomError:
+    """A fault out of a validator.
+
+    Args:
+        code: rule code.
+        message: one line for the user.
+        hint: what to do.
+        at: key below the value that the validator sees, dotted.
+    """
+    return PydanticCustomError(code, "{message}", {"message": message, "hint": hint, "at": at})
+
+
+def _convert(units: tuple[str, ...]) -> Callable[[object], object]:
+    def convert(value: object) -> object:
+        kind = type(value)
+        if kind is float or kind is int:
+            return value
+        if kind is str:
+            return from_text(value, *units)
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise refuse("SC203", f"{spell(value)} is not a number", number_hint(units))
+        return value
+
+    return convert
+
+
+def from_text(text: str, *units: str) -> float:
+    """SI value of a string with a unit, as a fault of the schema if it is none."""
+    if text.startswith("$"):
+        raise refuse(
+            "SC214",
+            f"the signal `{text}` stands where only a number may",
+            f"a parameter is written `${{{text[1:]}}}`; signals drive targets, forces and prescribed motions",
+        )
+    try:
+        return to_si(text, *units) if units else to_si(text, own_unit(text))
+    except UnitError as error:
+        raise refuse(error.code, str(error), error.hint) from None
+
+
+def own_unit(text: str) -> str:
+    """The unit that stands in a text, for fields that take any."""
+    return text.strip().lstrip("+-.0123456789").lstrip("eE+-0123456789" if text.strip()[:1].isdigit() else "").strip()
+
+
+def spell(value: object) -> str:
+    """A value as it may be named in a message."""
+    if value is None:
+        return "nothing"
+    if isinstance(value, bool):
+        return f"`{str(value).lower()}`"
+    if isinstance(value, dict):
+        return "a mapping"
+    if isinstance(value, list | tuple):
+        return "a list"
+    text = str(value)
+    return f"`{text if len(text) <= 40 else text[:37] + '...'}`"
+
+
+def number_hint(units: tuple[str, ...]) -> str:
+    """What to write instead."""
+    named = [unit for unit in units if unit]
+    return f'write a number in {named[0]}, or a string as "2 {named[0]}"' if named else "write a plain number"
+
+
+_BOUNDS_JSON = {"gt": "exclusiveMinimum", "ge": "minimum", "lt": "exclusiveMaximum", "le": "maximum"}
+
+
+def number_json(*units: str, words: tuple[str, ...] = (), signal: bool = False, **bounds: float) -> dict[str, Any]:
+    """JSON Schema of a number that may be a text with a unit; `schema_json` makes the pattern of the text of it.
+
+    Args:
+        *units: as of `quantity`.
+        words: texts that stand for a number, as "auto".
+        signal: whether `$name` may stand there.
+        **bounds: as of `quantity`.
+    """
+    more = {"x-words": list(words)} if words else {}
+    more |= {"x-signal": True} if signal else {}
+    unit = " or ".join(one or "1" for one in units) or "any"
+    return {"type": ["number", "string"], "x-unit": unit, **more, **{_BOUNDS_JSON[key]: at for key, at in bounds.items()}}
+
+
+def one_or_list_json(*units: str, **more: Any) -> dict[str, Any]:
+    """JSON Schema of a number as of `number_json`, or of a list of them."""
+    one = number_json(*units, **more)
+    return {**one, "type": [*one["type"], "array"], "items": one}
+
+
+def quantity(*units: str, **bounds: float) -> Any:
+    """A float in SI that may be written with a unit.
+
+    Args:
+        *units: SI units whose dimension is accepted; "" a plain number, none at all: any unit.
+        **bounds: gt, ge, lt, le as of pydantic's Field.
+    """
+    schema = WithJsonSchema(number_json(*units, **bounds))
+    return Annotated[float, Field(strict=True, **bounds), BeforeValidator(_convert(units)), schema]
+
+
+def _convert_signal(units: tuple[str, ...]) -> Callable[[object], object]:
+    convert = _convert(units)
+
+    def either(value: object) -> object:
+        return value if is_signal(value) else float(convert(value))
+
+    return either
+
+
+def is_signal(value: object) -> bool:
+    """True for `$name`."""
+    return isinstance(value, str) and value.startswith("$") and not value.startswith("${")
+
+
+def drivable(*units: str) -> Any:
+    """A float in SI, or `$name` of a signal."""
+    schema = WithJsonSchema(number_json(*units, signal=True))
+    return Annotated[float | str, BeforeValidator(_convert_signal(units)), schema]
+
+
+_NUMBER_WORD = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+
+
+def fixed_list(count: int, what: str) -> Callable[[object], object]:
+    """A check that a value is a list of so many entries."""
+
+    def check(value: object) -> object:
+        if not isinstance(value, list | tuple):
+            raise refuse("SC203", f"{spell(value)} is not a list of {count} {what}", _in_brackets(value, count, what))
+        if len(value) != count:
+            raise refuse("SC205", f"a list of {len(value)}, but {count} {what} are expected", f"write {count} {what}")
+        return value
+
+    return check
+
+
+def _in_brackets(value: object, count: int, what: str) -> str:
+    """The hint of a value that is no list: its own numbers as one, if it holds them."""
+    words = value.strip("()<> ").replace(",", " ").split() if isinstance(value, str) else []
+    if len(words) == count and all(map(_NUMBER_WORD.fullmatch, words)):
+        return f"write `[{', '.join(words)}]`"
+    return f"write {count} {what} in brackets"
+
+
+def list_json(item: dict, low: int, high: int | None = None) -> dict:
+    """JSON Schema of a list without prefixItems, which older editors ignore."""
+    return {"type": "array", "items": item, "minItems": low, **({"maxItems": high} if high else {})}
+
+
+def vector(*units: str, count: int = 3) -> Any:
+    """A tuple of `count` floats in SI."""
+    one = quantity(*units)
+    items = tuple[(one,) * count]
+    schema = WithJsonSchema(list_json(number_json(*units), count, count))
+    return Annotated[items, BeforeValidator(fixed_list(count, "numbers")), schema]
+
+
+def drivable_vector(*units: str) -> Any:
+    """Three floats in SI, each of which may be `$name`; or one `$name` of a vector-valued signal for all."""
+    one = drivable(*units)
+
+    def check(value: object) -> object:
+        return (value,) * 3 if is_signal(value) else fixed_list(3, "numbers")(value)
+
+    schema = {**list_json(number_json(*units, signal=True), 3, 3), "type": ["array", "string"], "pattern": SIGNAL_PATTERN}
+    return Annotated[tuple[one, one, one], BeforeValidator(check), WithJsonSchema(schema)]
+
+
+def _whole(value: object) -> object:
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+        return int(value)
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise refuse("SC203", f"{spell(value)} is not a whole number", "write a whole number")
+    return value
+
+
+def count(**bounds: int) -> Any:
+    """A whole number; `1e3` counts as one."""
+    return Annotated[int, Field(strict=True, **bounds), BeforeValidator(_whole)]
+
+
+def _truth(value: object) -> object:
+    if not isinstance(value, bool):
+        raise refuse("SC203", f"{spell(value)} is not true or false", "write true or false")
+    return value
+
+
+def _text(value: object) -> object:
+    if not isinstance(value, str):
+        hint = f'write "{value}" in quotes' if isinstance(value, int | float) and not isinstance(value, bool) else ""
+        raise refuse("SC203", f"{spell(value)} is not a text", hint or "write a text")
+    return value
+
+
+Truth = Annotated[bool, BeforeValidator(_truth)]
+Text = Annotated[str, BeforeValidator(_text)]
+
+Plain = quantity("")
+Length = quantity("m")
+PositiveLength = quantity("m", gt=0)
+Time = quantity("s", ge=0)
+PositiveTime = quantity("s", gt=0)
+AnyNumber = quantity()
+Point = vector("m")
+AXES = {"x": (1, 0, 0), "y": (0, 1, 0), "z": (0, 0, 1)}
+
+
+def is_axis(value: object) -> bool:
+    """True for the letter of an axis, with or without a sign."""
+    return isinstance(value, str) and value.lower().lstrip("+-") in AXES and len(value) < 3
+
+
+def _no_letter(value: object) -> object:
+    if is_axis(value):
+        sign = -1 if value[0] == "-" else 1
+        along = [sign * x for x in AXES[value[-1].lower()]]
+        raise refuse("SC203", f"{spell(value)} is not a list of 3 numbers", f"write `{along}`")
+    return value
+
+
+Direction = Annotated[vector(""), BeforeValidator(_no_letter)]
+
+
+def one_of(part: BaseModel, names: tuple[str, ...], code: str = "SC207", required: bool = True) -> str | None:
+    """The one key of several that is written.
+
+    Raises:
+        PydanticCustomError: none (if required) or more than one.
+    """
+    values = part.__dict__
+    given = [name for name in names if values[name] is not None]
+    if len(given) == 1:
+        return given[0]
+    if not given and not required:
+        return None
+    listed = ", ".join(f"`{name}`" for name in names)
+    if given:
+        both = " and ".join(f"`{name}`" for name in given)
+        raise refuse(code, f"{both} contradict each other", f"keep one of {listed}", at=given[1])
+    raise refuse("SC202", f"one of {listed} is missing", "add one of them")
