@@ -8,8 +8,8 @@ from support.forward import model_of
 
 from simcli.records.layout import CHANNELS, PARTS
 from simcli.solvers import SOLVERS, RunPlan
-from simcli.spec.schema.scene import AffineSolver, GeneralizedSolver, MaximalSolver, NaturalSolver
 from simcli.spec.schema.parts import Channel
+from simcli.spec.schema.scene import AffineSolver, GeneralizedSolver, MaximalSolver, NaturalSolver
 
 ANGLE, RATE, ARM, G = 0.7, 3.0, 0.6, 9.81
 H, N = 1e-3, 100
