@@ -56,7 +56,7 @@ class _Builder:
     def add_joint(self, j: int) -> None:
         model = self.model
         kind, before, swapped = JointKind(model.joints.kind[j]), len(self.rows), False
-        if kind == JointKind.CABLE:
+        if kind == JointKind.CABLE or model.joints.child[j] == WORLD:  # that stands for a combination
             return
         is_led = model.columns is not None and j in model.columns.led
         if (not model.joints.is_tree[j] or kind == JointKind.DISTANCE) and not is_led:  # the tree leaves a distance free
@@ -102,7 +102,8 @@ class _Builder:
         first, count = int(model.joints.qd_start[j]), int(model.joints.dof_dim[j].sum())
         for k in range(count):
             d = first + k
-            geared = bool(np.any(model.mimics.follower == d) or np.any(model.mimics.leader == d))
+            geared = bool(np.any(model.mimics.follower == d) or np.any(model.mimics.leader == d)
+                          or np.any(model.combinations.term_dof == d))
             if self.lawful.acts[d]:
                 self.laws.append((d, len(self.rows)))
             if self.lawful.acts[d] or geared:
@@ -155,6 +156,15 @@ class _Builder:
             self.rows.append(_RowPart(label, Form.GEAR, j, True, NO_VECTOR, NO_VECTOR, NO_VECTOR, mimics.offset[:, k],
                                       terms=((follower, np.ones(1)), (leader, -mimics.ratio[:, k]))))  # fmt: skip
 
+    def add_combinations(self) -> None:
+        """Combinations as coordinates of the joints without bodies that stand for them (joints/combined.py)."""
+        model, combinations = self.model, self.model.combinations
+        for k, d in enumerate(np.flatnonzero(model.joints.child[model.dofs.joint] == WORLD).tolist()):
+            terms = [(int(combinations.term_dof[n]), combinations.term_factor[:, n]) for n in
+                     range(*combinations.term_start[k : k + 2])]  # fmt: skip
+            self.laws.append((d, len(self.rows)))
+            self.rows.append(_RowPart(f"{combinations.name[k]}:sum", Form.GEAR, int(model.dofs.joint[terms[0][0]]), False,
+                                      NO_VECTOR, NO_VECTOR, NO_VECTOR, np.zeros(1), terms=terms, dof=d))  # fmt: skip
 
     def add_rigidity(self) -> None:
         """Rows that keep the vectors of natural coordinates unit and at right angles."""
@@ -197,6 +207,7 @@ def constraints_of(model: Model) -> Constraints:
     if model.spring_rows:
         builder.add_springs()
     builder.add_gears()
+    builder.add_combinations()
     if model.columns is not None:
         builder.add_rigidity()
     tree = np.isin(model.dofs.joint, np.flatnonzero(model.joints.is_tree))
