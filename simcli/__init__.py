@@ -33,12 +33,12 @@ def open(path, **options):
 
     Args:
         path: an HDF5 file written by simcli; of a run also an unfinished one.
-        **options: passed to `simcli.records.result_reader.open_any`.
+        **options: passed to `simcli.records.reading.result_reader.open_any`.
 
     Raises:
         FileError: the file is not ours, damaged or hostile.
     """
-    from simcli.records.result_reader import open_any
+    from simcli.records.reading.result_reader import open_any
 
     return open_any(path, **options)
 
@@ -109,12 +109,12 @@ def sweep(path, folder=None, *, vary=None, choices=None, worlds=None, seed=None,
 
 
 _LATE = {
-    "ArticulationView": "simcli.analysis.articulation_view",
+    "ArticulationView": "simcli.analysis.mechanics.articulation_view",
     "BodyFlags": "simcli.model.batch.selection",
     "State": "simcli.model.state",
-    "eval_fk": "simcli.analysis.evaluate",
-    "eval_ik": "simcli.analysis.evaluate",
-    "state_at": "simcli.analysis.evaluate",
+    "eval_fk": "simcli.analysis.mechanics.evaluate",
+    "eval_ik": "simcli.analysis.mechanics.evaluate",
+    "state_at": "simcli.analysis.mechanics.evaluate",
 }
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from simcli.analysis.expectations import Verdict
     from simcli.model.phases.stretches import Phase
     from simcli.model.tables import Model
-    from simcli.records.spawn import RecorderProcess
+    from simcli.records.writing.spawn import RecorderProcess
     from simcli.spec import Document, SceneSpec
     from simcli.spec.document.overrides import Override
     from simcli.spec.document.scene_file import HeldScene
@@ -37,8 +37,8 @@ def read_scene(path: Path, sets: "Sequence[str | Override]" = ()) -> "tuple[Docu
         FileError: it is an HDF5 file, but damaged or no run.
         UsageError: the run does not know the scene that it was made from; the file is a sweep.
     """
-    from simcli.analysis.earlier_runs import column_of
-    from simcli.records.superblock import is_hdf5
+    from simcli.analysis.worlds.earlier_runs import column_of
+    from simcli.records.wholeness.superblock import is_hdf5
     from simcli.spec import load_document, load_held, resolve
     from simcli.spec.batches.sweep_file import is_sweep
     from simcli.spec.document.packed import is_packed, unpacked
@@ -62,8 +62,8 @@ def scene_in(path: Path) -> "HeldScene":
         FileError: the file is damaged or no run.
         UsageError: the run does not know the scene that it was made from.
     """
-    from simcli.records.provenance import file_problems
-    from simcli.records.reader import open_trajectory
+    from simcli.records.contents.provenance import file_problems
+    from simcli.records.reading.reader import open_trajectory
     from simcli.spec.document.overrides import Override
     from simcli.spec.document.scene_file import HeldScene
 
@@ -145,8 +145,8 @@ def execute(job: Job, watch: Watch = keep_going) -> Outcome:
         FileError: the output that should go on is damaged.
         DeviceError: the device is missing.
     """
-    from simcli.records import continuation, lock
-    from simcli.records.spawn import RecorderProcess
+    from simcli.records.going_on import continuation, lock
+    from simcli.records.writing.spawn import RecorderProcess
 
     lock.wait_for_orphan(job.output)
     goes_on = job.request.resume and job.output.exists()
@@ -171,12 +171,12 @@ def _execute_noted(job: Job, watch: Watch, process: "RecorderProcess", goes_on: 
 def _execute_into(job: Job, watch: Watch, process: "RecorderProcess", goes_on: bool) -> Outcome:
     """Run a job whose output may be written, by a process that waits for its orders; else as `execute`."""
     from simcli.analysis.drift import EnergyAccount
-    from simcli.analysis.measure_layouts import layouts_of, recorded_columns
+    from simcli.analysis.worlds.measure_layouts import layouts_of, recorded_columns
     from simcli.kernels.device.runtime import start_device
-    from simcli.records import checkpoint, continuation
-    from simcli.records.reader import open_trajectory
-    from simcli.records.select import selection
-    from simcli.records.writer import Recorder
+    from simcli.records.contents.select import selection
+    from simcli.records.going_on import checkpoint, continuation
+    from simcli.records.reading.reader import open_trajectory
+    from simcli.records.writing.writer import Recorder
 
     spec, model, schedule = job.spec, job.model, job.schedule
     device = start_device(job.request.device, spec.solver.precision, job.request.threads)
@@ -273,8 +273,8 @@ def _begin(job: Job, solver, continues, outcome: Outcome) -> FrameBlock | None:
 def _finished(job: Job) -> Outcome:
     """The outcome of a run that had ended before; its expectations are judged again."""
     from simcli.analysis.drift import EnergyAccount
-    from simcli.records.reader import open_trajectory
-    from simcli.records.repair import tidy_finished
+    from simcli.records.reading.reader import open_trajectory
+    from simcli.records.wholeness.repair import tidy_finished
 
     tidy_finished(job.output)
     account = EnergyAccount(job.model)
@@ -395,7 +395,7 @@ def _warnings(events: list[Event]) -> Counter[str]:
 
 def _judge(job: Job) -> "list[Verdict]":
     from simcli.analysis.expectations import judge
-    from simcli.records.reader import open_trajectory
+    from simcli.records.reading.reader import open_trajectory
 
     with open_trajectory(job.output) as trajectory:
         return judge(job.spec.expect, trajectory, job.schedule.dt, job.numbers)
@@ -439,9 +439,9 @@ def claim_space(job: Job) -> int:
 
 
 def _circumstances(job: Job, device) -> dict[str, Any]:
-    """What must be the same for a run to go on to the same bytes, see `records.checkpoint`."""
-    from simcli.records.checkpoint import code_digest
-    from simcli.records.provenance import sha256, versions
+    """What must be the same for a run to go on to the same bytes, see `records.going_on.checkpoint`."""
+    from simcli.records.contents.provenance import sha256, versions
+    from simcli.records.going_on.checkpoint import code_digest
 
     kept = {name: version for name, version in versions().items() if name in ("simcli", "taichi")}
     worlds = None if job.request.worlds is None else list(job.request.worlds)
@@ -450,7 +450,7 @@ def _circumstances(job: Job, device) -> dict[str, Any]:
 
 
 def _provenance(job: Job, device):
-    from simcli.records.provenance import collect
+    from simcli.records.contents.provenance import collect
     from simcli.spec.checks.references import file_contents
 
     files = file_contents(job.document, job.spec)

@@ -16,7 +16,7 @@ from simcli.model.affine.rows import energies_of
 from simcli.model.natural.form import natural_form
 from simcli.model.state import State
 from simcli.solvers.affine.memory import AffineCore
-from simcli.solvers.shared.plan import RunPlan
+from simcli.solvers.shared.host.plan import RunPlan
 
 DT, ALPHA = 0.01, 100.0
 DIFFERENCE = 1e-5  # step of central differences: errors of third derivatives, 1e-10, and rounding, 1e-11, relative

@@ -60,7 +60,7 @@ GRACE, POLL = 300.0, 0.01  # [s]
 # As in test_run_kill.py: commits as often as chunks allow.
 OFTEN = """
 import sys
-from simcli.records import writer
+from simcli.records.writing import writer
 writer.PATIENCE_S = 0.0
 from simcli.cli import main
 sys.argv[0] = "simcli"

@@ -11,10 +11,11 @@ import simcli
 from simcli import rotations as rot
 from simcli.cli import doorman
 from simcli.errors import Exit, UsageError
-from simcli.records.integrity import verify
-from simcli.view import quantised, stretch
-from simcli.view.content import Content
-from simcli.view.moments import Moments, between
+from simcli.records.wholeness.integrity import verify
+from simcli.view import stretch
+from simcli.view.page import quantised
+from simcli.view.page.content import Content
+from simcli.view.pictures.moments import Moments, between
 from simcli.view.subject import subject_of_run
 
 STIFFNESS, VOLUME, SPIN = 2e4, 0.008, 6.0
@@ -207,7 +208,7 @@ def test_the_page_draws_the_stretch(path, tmp_path):
 
 def test_a_picture_shows_the_stretch(path, monkeypatch):
     """The box that the ray caster is given has the corners of the file."""
-    from simcli.view import render, stage
+    from simcli.view.pictures import render, stage
 
     with simcli.open(path) as run:
         subject, moments = subject_of_run(run, [0]), Moments(subject_of_run(run, [0]))

@@ -11,7 +11,7 @@ from support.process import python
 from simcli.analysis.channels import available, default_channels, default_columns, locate, read_channels
 from simcli.analysis.export.csv_text import write_table_csv
 from simcli.analysis.export.tables import Extract
-from simcli.analysis.plot import MAX_PANELS, draw, save
+from simcli.analysis.plots.plot import MAX_PANELS, draw, save
 from simcli.errors import UsageError
 
 N_FRAMES, N_WORLDS = 12, 3
@@ -128,7 +128,7 @@ def test_missing_matplotlib_has_a_one_line_hint(tmp_path):
     code = (
         "import sys\n"
         "sys.modules['matplotlib'] = None\n"
-        "from simcli.analysis.plot import draw\n"
+        "from simcli.analysis.plots.plot import draw\n"
         "from simcli.errors import UsageError\n"
         "try:\n"
         "    draw([])\n"

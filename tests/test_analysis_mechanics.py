@@ -9,9 +9,9 @@ from support.random_models import TREE_TYPES, random_mechanism
 from support.zoo import random_states, zoo
 
 from simcli import rotations as rot
-from simcli.analysis.mechanics import Mechanics
-from simcli.analysis.run_states import step_back
-from simcli.analysis.states import frame_range
+from simcli.analysis.mechanics.rounds import Mechanics
+from simcli.analysis.states.portions import frame_range
+from simcli.analysis.states.run_states import step_back
 from simcli.errors import UsageError
 from simcli.kernels.device.runtime import start_device
 from simcli.model.assemble import assemble
@@ -49,7 +49,7 @@ def size(values):
 @pytest.mark.slow
 def test_states_in_any_order_get_the_bodies_of_their_worlds(monkeypatch):
     """Crowded and empty worlds, more rounds than one call takes."""
-    monkeypatch.setattr("simcli.analysis.mechanics.CALL_STATES", 20)
+    monkeypatch.setattr("simcli.analysis.mechanics.rounds.CALL_STATES", 20)
     model, rng = varied_model(), np.random.default_rng(3)
     world = rng.choice([0, 1, 1, 1, 1, 5, 3], 40)
     states = random_states(model, len(world), rng)

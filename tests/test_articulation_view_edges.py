@@ -12,7 +12,7 @@ from support.scenes import scene
 
 import simcli as package
 from simcli import rotations as rot
-from simcli.analysis import evaluate
+from simcli.analysis.mechanics import evaluate
 from simcli.errors import UsageError
 from simcli.kernels.algorithms import Algorithms
 from simcli.model import build

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from support.process import TIMEOUT, environment
 
-from simcli.cli import bench_scenes, doorman
+from simcli.cli import doorman
+from simcli.cli.bench import scenes as bench_scenes
 from simcli.errors import Exit
 
 PEERS = Path(__file__).with_name("benchmarks") / "peers.py"

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from support.forward import model_of
 
-from simcli.records.layout import CHANNELS, PARTS
+from simcli.records.contents.layout import CHANNELS, PARTS
 from simcli.solvers import SOLVERS, RunPlan
 from simcli.spec.schema.parts import Channel
 from simcli.spec.schema.scene import AffineSolver, GeneralizedSolver, MaximalSolver, NaturalSolver

@@ -10,9 +10,9 @@ from support.scenes import scene
 
 import simcli
 from simcli import rotations as rot
-from simcli.analysis.equilibrium import search
-from simcli.analysis.modes import Study
-from simcli.analysis.statics import Statics
+from simcli.analysis.rest.equilibrium import search
+from simcli.analysis.rest.modes import Study
+from simcli.analysis.rest.statics import Statics
 from simcli.cli.doorman import run_command
 from simcli.errors import SceneError
 from simcli.kernels.device.runtime import live_device

@@ -11,7 +11,7 @@ from simcli.analysis import channels
 from simcli.errors import SceneError
 from simcli.model import build
 from simcli.model.measures import measures_of
-from simcli.records import layout
+from simcli.records.contents import layout
 from simcli.spec import resolve
 from simcli.spec.names.channel_names import GROUPS, PLURAL, SCALARS, WATCHED, canonical, pattern, split
 from simcli.spec.resolve import warnings

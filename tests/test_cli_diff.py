@@ -11,8 +11,9 @@ from support.recorder_here import RecorderHere
 from support.records_child import write
 from support.runs import SWING
 
-from simcli.cli import diff_text, doorman, progress
-from simcli.cli.diff import ATOL, RTOL
+from simcli.cli import doorman, progress
+from simcli.cli.results import diff_text
+from simcli.cli.results.diff import ATOL, RTOL
 from simcli.errors import Exit
 
 FRAMES = range(12)

@@ -68,4 +68,4 @@ def test_a_signal_ends_the_preparation(tmp_path, number, code):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_the_compilation(tmp_path, number):
-    assert stopped(tmp_path, number, "simcli.solvers.shared.solver", "compile_thoroughly", IN_C)[0] == -number
+    assert stopped(tmp_path, number, "simcli.solvers.shared.host.solver", "compile_thoroughly", IN_C)[0] == -number

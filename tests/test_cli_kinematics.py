@@ -17,7 +17,7 @@ from simcli.cli import doorman
 from simcli.errors import Exit
 from simcli.model.joints.catalogue import CATALOGUE, RIBLE
 from simcli.pipeline import build_model, read_scene
-from simcli.records.results import FIELDS
+from simcli.records.reading.results import FIELDS
 
 pinocchio_model = pytest.importorskip("support.pinocchio_model", reason="pinocchio is not installed")
 

@@ -15,10 +15,11 @@ from support.zoo import random_states, zoo
 
 import simcli as package
 from simcli import rotations as rot
-from simcli.cli import doorman, mechanics_text
+from simcli.cli import doorman
+from simcli.cli.mechanics import results_text as mechanics_text
 from simcli.errors import Exit, OutputError
 from simcli.pipeline import build_model, read_scene
-from simcli.records import results
+from simcli.records.reading import results
 
 pytestmark = pytest.mark.usefixtures("scalar_code")
 POWER = 1e-12  # relative: roundings of some hundred products
@@ -225,7 +226,7 @@ def test_loop_joints_are_not_read_and_their_forces_are_refused_by_name(command):
 
 def test_forces_of_loops_have_the_power_of_their_wrench(tmp_path):
     """J^T f . qd = F . (velocity of the child's point against the parent's) + T . (relative angular velocity)."""
-    from simcli.analysis.tasks import loop_forces
+    from simcli.analysis.mechanics.tasks import loop_forces
     from simcli.kernels.algorithms import Algorithms
 
     (tmp_path / "zoo.yaml").write_text(zoo())

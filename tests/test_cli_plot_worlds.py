@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from support.world_files import FAILED, grid, peaks, world_file
 
-from simcli.analysis import plot
 from simcli.analysis.channels import read_channels
+from simcli.analysis.plots import plot
 from simcli.cli import doorman
 from simcli.errors import Exit
-from simcli.records.reader import open_trajectory
+from simcli.records.reading.reader import open_trajectory
 
 PNG = b"\x89PNG\r\n\x1a\n"
 RNG = np.random.default_rng(5)

@@ -6,7 +6,8 @@ import subprocess
 import pytest
 from support.process import simcli
 
-from simcli.cli import doctor, precompile
+from simcli.cli.runs import precompile
+from simcli.cli.scenes import doctor
 from simcli.cli.shipped import shipped_scenes
 from simcli.errors import Exit
 from simcli.kernels.device import kernel_cache

@@ -15,12 +15,12 @@ from PIL import Image
 from simcli import rotations as rot
 from simcli.cli import doorman
 from simcli.errors import Exit
-from simcli.records.reader import open_trajectory
-from simcli.view import images
-from simcli.view import render as render_page
-from simcli.view.moments import Moments, between
+from simcli.records.reading.reader import open_trajectory
 from simcli.view.motion import Motion
-from simcli.view.render import times_of_film
+from simcli.view.pictures import images
+from simcli.view.pictures import render as render_page
+from simcli.view.pictures.moments import Moments, between
+from simcli.view.pictures.render import times_of_film
 from simcli.view.subject import subject_of_run
 
 SCENE = """

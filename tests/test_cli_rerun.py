@@ -12,8 +12,8 @@ from support.analysis_files import record
 
 from simcli.cli import doorman
 from simcli.errors import Exit
-from simcli.records.provenance import collect
-from simcli.records.reader import open_trajectory
+from simcli.records.contents.provenance import collect
+from simcli.records.reading.reader import open_trajectory
 from simcli.spec.document.held_files import HeldPath
 
 SCENES = Path(__file__).parent.parent / "scenes"
@@ -146,7 +146,7 @@ def test_a_damaged_mesh_inside_is_found(folder, tmp_path, capsys):
 
 
 def test_what_is_too_large_to_be_kept_is_named(folder, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr("simcli.records.provenance.MAX_FILE_BYTES", 100)
+    monkeypatch.setattr("simcli.records.contents.provenance.MAX_FILE_BYTES", 100)
     files = [("big.obj", bytes(101)), ("small.csv", bytes(98)), ("more.csv", b"12")]
     kept = collect([], "", "cpu", "float64", 0, files=files).files
     assert [(path, data) for path, _, data in kept] == [("big.obj", None), *files[1:]]

@@ -9,7 +9,7 @@ import pytest
 from simcli.cli import doorman
 from simcli.errors import Exit
 from simcli.pipeline import build_model, read_scene
-from simcli.records.reader import open_trajectory
+from simcli.records.reading.reader import open_trajectory
 from simcli.spec.document.overrides import VARY_TABLE, Override
 
 SCENE = """\

@@ -12,10 +12,10 @@ from support.world_files import FAILED, grid, world_file
 from simcli.cli import doorman
 from simcli.errors import Exit
 from simcli.model.snapshot import CONTACT_WIDTHS, Event
-from simcli.records import parts_file
-from simcli.records.integrity import verify
-from simcli.records.provenance import collect
-from simcli.records.reader import open_trajectory
+from simcli.records.contents.provenance import collect
+from simcli.records.reading import parts_file
+from simcli.records.reading.reader import open_trajectory
+from simcli.records.wholeness.integrity import verify
 
 N_FRAMES = 24
 EVENTS = (Event(3, 0.03, 1, "SC601", 2, 0, 1, 2.5, "lost"), Event(5, 0.05, -1, "SC700", 0, -1, -1, 0.0, "switched"),
@@ -264,7 +264,7 @@ def test_damaged_and_foreign_files_leave_nothing(path, command, tmp_path, damage
 
 
 def test_a_disk_that_fills_leaves_nothing(path, command, tmp_path, monkeypatch):
-    from simcli.records.backing import Backing
+    from simcli.records.writing.backing import Backing
 
     def full(self, data):
         self.failure = self.failure or OSError(28, "No space left on device")

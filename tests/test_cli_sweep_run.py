@@ -15,10 +15,10 @@ from support.sweep_cluster import GRACE, child_environment
 from support.sweep_stand_in import SECONDS, number_of, table_of
 
 from simcli.cli import doorman
-from simcli.cli.sweep_run import exit_code, failure_lines, standing_line, summary_text
+from simcli.cli.sweeps.sweep_run import exit_code, failure_lines, standing_line, summary_text
 from simcli.errors import Exit
+from simcli.sweeps.book.state import LedgerReader
 from simcli.sweeps.driver import Standing, Summary
-from simcli.sweeps.state import LedgerReader
 
 SCENE = """
 simcli: 1

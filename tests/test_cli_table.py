@@ -198,7 +198,7 @@ def test_reasons_stand_there_only_if_there_are_some(command, path):
 
 def test_a_terminal_gets_what_fits(command, path, monkeypatch):
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
-    monkeypatch.setattr("simcli.cli.table.MAX_ROWS", 5)
+    monkeypatch.setattr("simcli.cli.results.table.MAX_ROWS", 5)
     monkeypatch.setenv("COLUMNS", "40")
     code, out, err = command(path)
     assert code == Exit.OK

@@ -8,10 +8,10 @@ from support.touching import SCENE, VARIED
 
 import simcli as package
 from simcli import pipeline
-from simcli.cli.summary import outcome_json, outcome_text
+from simcli.cli.runs.summary import outcome_json, outcome_text
 from simcli.job import Outcome
-from simcli.records.integrity import verify
-from simcli.solvers.shared.contact_report import ROW, SUMMARY, crowded_text, gather, unsolved_events
+from simcli.records.wholeness.integrity import verify
+from simcli.solvers.shared.contacts.report import ROW, SUMMARY, crowded_text, gather, unsolved_events
 from simcli.spec.document.overrides import Override
 
 WORLDS = 6  # more than a pack of lanes, no multiple of it
@@ -73,7 +73,7 @@ def asked(tmp_path_factory):
 
 @pytest.fixture(autouse=True)
 def _commits_often(monkeypatch):
-    monkeypatch.setattr("simcli.records.writer.PATIENCE_S", 0.0)
+    monkeypatch.setattr("simcli.records.writing.writer.PATIENCE_S", 0.0)
 
 
 def run(asked, name="", sets=(), watch=pipeline.keep_going, **more):
@@ -156,7 +156,7 @@ def test_contacts_are_what_the_scene_says(whole):
 @pytest.mark.slow
 def test_a_run_that_goes_on_ends_with_the_same_bytes(asked, whole):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("simcli.solvers.shared.solver.CALL_SECONDS", 0.0)  # one frame a call
+        patch.setattr("simcli.solvers.shared.host.solver.CALL_SECONDS", 0.0)  # one frame a call
         assert run(asked, "cut", watch=lambda tick: tick.frames < 90).status == "stopped"
     outcome = run(asked, "cut", resume=True)
     assert 0 < outcome.first_frame < outcome.n_frames

@@ -10,7 +10,7 @@ from support.contact_scenes import NEUTRAL, RADIUS, YARD, batch, scene, write
 from support.runs import committed, differing, digest, worlds_of
 
 from simcli import pipeline
-from simcli.records.reader import open_trajectory
+from simcli.records.reading.reader import open_trajectory
 
 slow = pytest.mark.slow
 STEP, EVERY, FRAMES = 1e-2, 0.02, 64
@@ -22,7 +22,7 @@ CASES = {f"case {k}": {**KINDS[k % len(KINDS)], "w": 0.5 * k} for k in range(N_W
 
 @pytest.fixture(autouse=True)
 def _commits_often(monkeypatch):
-    monkeypatch.setattr("simcli.records.writer.PATIENCE_S", 0.0)
+    monkeypatch.setattr("simcli.records.writing.writer.PATIENCE_S", 0.0)
 
 
 @pytest.fixture(scope="module", params=[pytest.param(one, marks=slow) for one in ("generalized", "maximal", "natural")])
@@ -71,7 +71,7 @@ def test_resumed_runs_end_at_the_same_bytes(yard, monkeypatch):
     folder, asked, _ = yard
     cut = replace(asked, output=folder / "cut.h5", checkpoint_every=0.0, force=True)
     with monkeypatch.context() as patched:
-        patched.setattr("simcli.solvers.shared.solver.CALL_SECONDS", 0.0)
+        patched.setattr("simcli.solvers.shared.host.solver.CALL_SECONDS", 0.0)
         assert execute(cut, 20).status == "stopped"
     outcome = execute(replace(cut, resume=True, force=False))
     assert outcome.status == "done"

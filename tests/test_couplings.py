@@ -7,7 +7,7 @@ from support.device import live_device
 from support.forward import Runner, model_of
 from support.scenes import faults_of
 
-from simcli.analysis.statics import Statics
+from simcli.analysis.rest.statics import Statics
 from simcli.errors import UsageError
 
 STIFFNESS, DAMPING, FACTOR = 50.0, 0.3, -2.0

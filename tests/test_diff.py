@@ -21,12 +21,12 @@ from simcli.analysis.diff.labelled import oriented
 from simcli.analysis.diff.rising_numbers import RisingNumbers
 from simcli.errors import FileError, UsageError
 from simcli.model.snapshot import Event, Status
-from simcli.records import tiles
-from simcli.records.bits import differing_bits, size_of_rows
-from simcli.records.integrity import held
-from simcli.records.layout import axes_of, selected
-from simcli.records.reader import open_trajectory
-from simcli.records.tiles import cut_frames, cut_worlds, read_tile, tile_lengths
+from simcli.records.contents.layout import axes_of, selected
+from simcli.records.reading import tiles
+from simcli.records.reading.reader import open_trajectory
+from simcli.records.reading.tiles import cut_frames, cut_worlds, read_tile, tile_lengths
+from simcli.records.wholeness.bits import differing_bits, size_of_rows
+from simcli.records.wholeness.integrity import held
 
 STRICT, LOOSE = Tolerance(0.0, 0.0), Tolerance(1e-6, 1e-9)
 EVENTS = (Event(20, 0.02, 1, "SC601", 2, 0, -1, 1.5, "first"), Event(50, 0.05, 2, "SC661", 1, -1, 1, 2.5, "second"))

@@ -9,7 +9,7 @@ from support.diff_files import write_run
 from simcli.analysis.diff.comparison import Asked, compare
 from simcli.analysis.diff.extremes import Tolerance
 from simcli.model.snapshot import Event
-from simcli.records.reader import open_trajectory
+from simcli.records.reading.reader import open_trajectory
 
 
 def events_of(tmp_path, other, **changes):

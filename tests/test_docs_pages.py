@@ -8,8 +8,8 @@ from importlib.resources import files
 import pytest
 
 from simcli.cli import console, doorman
-from simcli.cli.docs import READING_ORDER
 from simcli.cli.markdown_text import CODE_INDENT, about, markdown_text
+from simcli.cli.scenes.docs import READING_ORDER
 from simcli.errors import Exit
 from simcli.spec.manual.keys import fields
 from simcli.spec.manual.reference import overview, section

@@ -20,10 +20,10 @@ from simcli.analysis.refinement.estimate import estimate_error
 from simcli.analysis.refinement.sums import Quantity, Sums
 from simcli.analysis.refinement.verdicts import order_and_error, rounding_floors, step_for
 from simcli.cli import doorman
-from simcli.cli.refined_text import estimate_text
+from simcli.cli.runs.refined_text import estimate_text
 from simcli.errors import Exit, FileError
 from simcli.model.tables import JointKind
-from simcli.records.error_estimate import Verdict
+from simcli.records.contents.error_estimate import Verdict
 from simcli.spec.schema.scene import SolverSpec
 
 MOST_BYTES = 200e6  # of a process, however large the files are

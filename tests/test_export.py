@@ -11,9 +11,9 @@ from support.diff_files import write_run
 
 from simcli.analysis.export import tables
 from simcli.cli import doorman
-from simcli.cli.export_formats import FORMATS
+from simcli.cli.results.export_formats import FORMATS
 from simcli.errors import Exit
-from simcli.records.reader import open_trajectory
+from simcli.records.reading.reader import open_trajectory
 
 N_FRAMES, WORLDS, EVERY = 12, (0, 2), 5
 CHOSEN = ["--world", "0,2", "--every", str(EVERY), "-c", "joint.ball_free.q,energy.total,body.link1.position,diag.status"]

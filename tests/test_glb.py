@@ -12,8 +12,8 @@ from support.diff_files import write_run
 from simcli import rotations as rot
 from simcli.cli import doorman
 from simcli.errors import Exit
-from simcli.records.reader import open_trajectory
-from simcli.view.parts import HERE, UPRIGHT, Item
+from simcli.records.reading.reader import open_trajectory
+from simcli.view.drawing.parts import HERE, UPRIGHT, Item
 from simcli.view.tessellation import triangles_of
 
 FLOAT32 = 1e-6  # relative: numbers of glTF are float32

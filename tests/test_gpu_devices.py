@@ -17,7 +17,7 @@ from simcli.kernels.device.runtime import start_device
 from simcli.kernels.memory.programs import NO_BOUND
 from simcli.model.snapshot import Status
 from simcli.solvers import SOLVERS, RunPlan
-from simcli.solvers.shared import loop_bounds
+from simcli.solvers.shared.host import loop_bounds
 
 AGREEMENT = {"float64": 1e-10, "float32": 1e-5}  # promised between devices; some last places of float32 over 100 steps
 N_STEPS, FRAMES = 100, 10
@@ -192,7 +192,7 @@ def test_contact_is_that_of_the_cpu(gpu, tmp_path, monkeypatch):
 
     path = tmp_path / "scene.yaml"
     path.write_text(BALLS.replace("SOLVER", "generalized"))
-    monkeypatch.setattr("simcli.solvers.shared.solver.refuse_unproved", lambda *arguments: None)
+    monkeypatch.setattr("simcli.solvers.shared.host.solver.refuse_unproved", lambda *arguments: None)
     both = []
     for device in (started(gpu, "float64"), live_device()):
         solver = _solver_of(prepare(Request(path)), device)
@@ -345,7 +345,7 @@ def test_a_stage_that_is_too_long_is_refused(pendulum, bounded):
 def test_loops_that_end_are_counted(pendulum, bounded, monkeypatch):
     solver = solver_of(pendulum, bounded.device)
     solver.initial()
-    monkeypatch.setattr("simcli.solvers.shared.solver.TURNS", 1)  # of the kernel: what a loop does that is left early
+    monkeypatch.setattr("simcli.solvers.shared.host.solver.TURNS", 1)  # of the kernel: what a loop does that is left early
     with pytest.raises(DeviceError, match="SC713"):
         solver.advance(1)
 

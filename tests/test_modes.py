@@ -9,10 +9,10 @@ import pytest
 from support.runs import MIXED
 from support.scenes import scene
 
-from simcli.analysis.equilibrium import search
-from simcli.analysis.modes import Study, check_bounds, refuse, study
-from simcli.analysis.spectrum import ModeKind
-from simcli.analysis.statics import NoEquilibriumError, Statics
+from simcli.analysis.rest.equilibrium import search
+from simcli.analysis.rest.modes import Study, check_bounds, refuse, study
+from simcli.analysis.rest.spectrum import ModeKind
+from simcli.analysis.rest.statics import NoEquilibriumError, Statics
 from simcli.errors import SceneError
 from simcli.model.natural.form import natural_form
 from simcli.model.state import State

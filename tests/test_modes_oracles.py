@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from support.scenes import scene
 
-from simcli.analysis.modes import study
-from simcli.analysis.spectrum import ModeKind
+from simcli.analysis.rest.modes import study
+from simcli.analysis.rest.spectrum import ModeKind
 from simcli.pipeline import build_model
 from simcli.spec import resolve
 

@@ -9,11 +9,11 @@ from support.device import live_device
 
 from simcli import pipeline
 from simcli.analysis.natural_map import natural_map
-from simcli.cli import bench_contact
+from simcli.cli.bench import contact as bench_contact
 from simcli.model.tree.reference import body_poses, body_twists
 from simcli.solvers import SOLVERS
-from simcli.solvers.shared.plan import RunPlan
-from simcli.solvers.shared.stated import stated_contacts
+from simcli.solvers.shared.contacts.stated import stated_contacts
+from simcli.solvers.shared.host.plan import RunPlan
 
 MASS, MU, FAST = 2.0, 0.5, 3.0  # kg, 1, m/s
 PUSH = 0.1  # [N s]
@@ -130,7 +130,7 @@ def test_mujoco_yields_where_it_touches(log):
 
 
 def test_the_scene_of_stacks_is_a_scene(tmp_path):
-    from simcli.cli.bench_contact import stacks
+    from simcli.cli.bench.contact import stacks
 
     path = stacks(tmp_path)
     assert len(yaml.safe_load(path.read_text())["bodies"]) == 5

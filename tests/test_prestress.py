@@ -9,7 +9,7 @@ import pytest
 import yaml
 from scipy.optimize import nnls
 
-from simcli.analysis.least_distance import least_distance, nearest, nonnegative
+from simcli.analysis.rest.least_distance import least_distance, nearest, nonnegative
 from simcli.cli import doorman
 from simcli.errors import Exit
 

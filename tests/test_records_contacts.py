@@ -15,18 +15,18 @@ from support.tiny_model import contacts, frames, tiny_model
 from simcli.cli import doorman
 from simcli.errors import Exit, FileError
 from simcli.model.snapshot import CONTACT_WIDTHS, joined, no_contacts
-from simcli.records import writer
-from simcli.records.checkpoint import Checkpoint
-from simcli.records.continuation import Continuation
-from simcli.records.integrity import info, verify
-from simcli.records.layout import axes_of, datasets
-from simcli.records.named import UnknownNameError
-from simcli.records.provenance import collect
-from simcli.records.reader import open_trajectory
-from simcli.records.repair import repair
-from simcli.records.select import selection
-from simcli.records.superblock import FORMAT_BOUNDS
-from simcli.records.writer import Recorder
+from simcli.records.contents.layout import axes_of, datasets
+from simcli.records.contents.provenance import collect
+from simcli.records.contents.select import selection
+from simcli.records.going_on.checkpoint import Checkpoint
+from simcli.records.going_on.continuation import Continuation
+from simcli.records.reading.named import UnknownNameError
+from simcli.records.reading.reader import open_trajectory
+from simcli.records.wholeness.integrity import info, verify
+from simcli.records.wholeness.repair import repair
+from simcli.records.wholeness.superblock import FORMAT_BOUNDS
+from simcli.records.writing import writer
+from simcli.records.writing.writer import Recorder
 
 N = 64
 CHANNELS = ("joints", "contacts")

@@ -18,10 +18,10 @@ import pytest
 from support.records_child import BLOCK, N_FRAMES, write
 
 from simcli.errors import Exit, FileError
-from simcli.records.heaps import ENTRY, HEAD
-from simcli.records.integrity import held, verify
-from simcli.records.reader import open_trajectory
-from simcli.records.repair import repair
+from simcli.records.reading.reader import open_trajectory
+from simcli.records.wholeness.heaps import ENTRY, HEAD
+from simcli.records.wholeness.integrity import held, verify
+from simcli.records.wholeness.repair import repair
 
 HERE = Path(__file__).parent
 TIMEOUT_S = 120
@@ -177,8 +177,8 @@ import json, sys
 from pathlib import Path
 import h5py
 from simcli.errors import FileError
-from simcli.records.integrity import held, info, verify
-from simcli.records.reader import open_trajectory
+from simcli.records.wholeness.integrity import held, info, verify
+from simcli.records.reading.reader import open_trajectory
 source, copy, flips = Path(sys.argv[1]), Path(sys.argv[2]), json.loads(sys.argv[3])
 data = source.read_bytes()
 def content(path):

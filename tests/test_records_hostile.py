@@ -6,12 +6,12 @@ import pytest
 from support.tiny_model import frames, tiny_model
 
 from simcli.errors import Exit, FileError
-from simcli.records import guard
-from simcli.records.integrity import verify
-from simcli.records.layout import CHANNELS, axes_of, datasets
-from simcli.records.provenance import collect
-from simcli.records.reader import open_trajectory
-from simcli.records.writer import Recorder
+from simcli.records.contents.layout import CHANNELS, axes_of, datasets
+from simcli.records.contents.provenance import collect
+from simcli.records.reading import guard
+from simcli.records.reading.reader import open_trajectory
+from simcli.records.wholeness.integrity import verify
+from simcli.records.writing.writer import Recorder
 
 N = 20
 MAX_OBJECTS = 500  # instead of 100 000, which take long to make

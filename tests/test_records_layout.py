@@ -9,11 +9,11 @@ from support.recorder_here import RecorderHere
 from support.tiny_model import frames, tiny_model
 
 from simcli.errors import OutputError
-from simcli.records import chunks
-from simcli.records.layout import CHANNELS, axes_of, datasets, point_datasets
-from simcli.records.provenance import collect
-from simcli.records.select import selection
-from simcli.records.writer import Recorder
+from simcli.records.contents import chunks
+from simcli.records.contents.layout import CHANNELS, axes_of, datasets, point_datasets
+from simcli.records.contents.provenance import collect
+from simcli.records.contents.select import selection
+from simcli.records.writing.writer import Recorder
 
 # Copied from the specification of the file (version 1): what must be there, by group.
 SPECIFIED = {

@@ -11,10 +11,10 @@ from support.recorder_here import RecorderHere
 from support.tiny_model import frames, tiny_model
 
 from simcli.pipeline import Request, prepare
-from simcli.records import writer
-from simcli.records.layout import CHANNELS, axes_of, datasets
-from simcli.records.provenance import collect
-from simcli.records.writer import Recorder
+from simcli.records.contents.layout import CHANNELS, axes_of, datasets
+from simcli.records.contents.provenance import collect
+from simcli.records.writing import writer
+from simcli.records.writing.writer import Recorder
 from simcli.solvers import SOLVERS, RunPlan
 
 N_FRAMES, N_STEPS = 40, 3

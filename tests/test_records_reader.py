@@ -15,14 +15,14 @@ import simcli
 from simcli.cli.doorman import run_command
 from simcli.errors import Exit, FileError, UsageError
 from simcli.model.snapshot import Event
-from simcli.records.integrity import info, verify
-from simcli.records.layout import CHANNELS, PARTS, axes_of, datasets
-from simcli.records.named import UnknownNameError
-from simcli.records.provenance import collect
-from simcli.records.reader import open_trajectory
-from simcli.records.repair import repair, tidy_finished
-from simcli.records.superblock import lookup3
-from simcli.records.writer import Recorder
+from simcli.records.contents.layout import CHANNELS, PARTS, axes_of, datasets
+from simcli.records.contents.provenance import collect
+from simcli.records.reading.named import UnknownNameError
+from simcli.records.reading.reader import open_trajectory
+from simcli.records.wholeness.integrity import info, verify
+from simcli.records.wholeness.repair import repair, tidy_finished
+from simcli.records.wholeness.superblock import lookup3
+from simcli.records.writing.writer import Recorder
 
 N = 40
 MODEL = tiny_model()
@@ -212,9 +212,9 @@ import os
 import h5py
 from support.recorder_here import RecorderHere
 from support.tiny_model import frames, tiny_model
-from simcli.records import writer
-from simcli.records.layout import CHANNELS, PARTS, axes_of, datasets
-from simcli.records.provenance import collect
+from simcli.records.writing import writer
+from simcli.records.contents.layout import CHANNELS, PARTS, axes_of, datasets
+from simcli.records.contents.provenance import collect
 writer.PATIENCE_S = 0.0
 model, here = tiny_model(), RecorderHere()
 rows = datasets(model, CHANNELS)
@@ -305,14 +305,14 @@ def test_a_killed_file_is_called_unfinished_and_a_copy_repaired_alone(tmp_path, 
 def test_repair_refuses_a_file_that_is_being_written(tmp_path):
     path = tmp_path / "a.h5"
     with Recorder(path, MODEL, collect(SOURCES, "r", "cpu", "float64", 7), CHANNELS, N):
-        code = ("from simcli.records.repair import repair\nfrom simcli.errors import FileError\n"
+        code = ("from simcli.records.wholeness.repair import repair\nfrom simcli.errors import FileError\n"
                 f"try: repair({str(path)!r})\nexcept FileError as error: print(error)")  # fmt: skip
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert "is writing this file" in done.stdout, done.stderr
 
 
 def test_a_live_file_can_be_read_by_another_process(tmp_path, monkeypatch):
-    from simcli.records import writer
+    from simcli.records.writing import writer
 
     monkeypatch.setattr(writer, "PATIENCE_S", 0.0)
     path = tmp_path / "a.h5"
@@ -321,7 +321,7 @@ def test_a_live_file_can_be_read_by_another_process(tmp_path, monkeypatch):
         while out.n_committed < N:
             pass
         code = (f"import simcli; r = simcli.open({str(path)!r}); print(r.n_frames, r.status, r.digest); "
-                f"from simcli.records.integrity import verify; print(verify({str(path)!r}))")  # fmt: skip
+                f"from simcli.records.wholeness.integrity import verify; print(verify({str(path)!r}))")  # fmt: skip
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     with simcli.open(path) as run:
         assert done.stdout.split() == ["40", "running", run.digest, "[]"], done.stderr

@@ -10,12 +10,12 @@ from support.tiny_model import frames, tiny_model
 
 import simcli
 from simcli.errors import Exit, FileError, UsageError
-from simcli.records.layout import CHANNELS, axes_of, datasets
-from simcli.records.provenance import collect
-from simcli.records.reader import Trajectory
-from simcli.records.result_reader import Results, open_any, verify_any
-from simcli.records.results import FIELDS, Field, ResultWriter, result_axes
-from simcli.records.writer import Recorder
+from simcli.records.contents.layout import CHANNELS, axes_of, datasets
+from simcli.records.contents.provenance import collect
+from simcli.records.reading.reader import Trajectory
+from simcli.records.reading.result_reader import Results, open_any, verify_any
+from simcli.records.reading.results import FIELDS, Field, ResultWriter, result_axes
+from simcli.records.writing.writer import Recorder
 
 MODEL = tiny_model()
 AXES = result_axes(MODEL)

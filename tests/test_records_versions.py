@@ -8,9 +8,9 @@ from support.hdf5_objects import DATATYPE, NAMES, NEWEST, headers
 from support.records_child import write
 from support.tiny_model import tiny_model
 
-from simcli.records.provenance import collect
-from simcli.records.results import FIELDS, ResultWriter, result_axes
-from simcli.records.superblock import VERSION, VERSION_AT, is_marked, read_superblock
+from simcli.records.contents.provenance import collect
+from simcli.records.reading.results import FIELDS, ResultWriter, result_axes
+from simcli.records.wholeness.superblock import VERSION, VERSION_AT, is_marked, read_superblock
 
 HEADER_VERSION = 2
 FEWEST = 30  # objects of the smaller file, so that an empty list does not pass

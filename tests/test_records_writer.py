@@ -18,17 +18,17 @@ from support.tiny_model import frames, tiny_model
 
 from simcli.errors import OutputError
 from simcli.model.snapshot import Event
-from simcli.records import ring, writer
-from simcli.records.backlog import Backlog
-from simcli.records.integrity import verify
-from simcli.records.layout import CHANNELS, TEXT_BYTES, axes_of, datasets
-from simcli.records.lock import WriterLock, is_being_written, wait_for_orphan
-from simcli.records.messages import Committed
-from simcli.records.provenance import collect
-from simcli.records.reader import open_trajectory
-from simcli.records.ring import Ring, nameless_file
-from simcli.records.spawn import KEPT_FROM_IT, RecorderProcess
-from simcli.records.writer import Recorder
+from simcli.records.contents.layout import CHANNELS, TEXT_BYTES, axes_of, datasets
+from simcli.records.contents.provenance import collect
+from simcli.records.going_on.lock import WriterLock, is_being_written, wait_for_orphan
+from simcli.records.reading.reader import open_trajectory
+from simcli.records.wholeness.integrity import verify
+from simcli.records.writing import ring, writer
+from simcli.records.writing.backlog import Backlog
+from simcli.records.writing.messages import Committed
+from simcli.records.writing.ring import Ring, nameless_file
+from simcli.records.writing.spawn import KEPT_FROM_IT, RecorderProcess
+from simcli.records.writing.writer import Recorder
 
 N_FRAMES = 70
 WAIT_S = 10.0  # far more than a commit takes
@@ -361,6 +361,8 @@ def test_wrong_status_is_refused(tmp_path):
 
 def test_neither_the_recorder_nor_what_feeds_it_needs_more_than_its_own():
     code = "import sys, simcli.records.{}; print(*sorted({{'taichi', 'xarray', 'h5py', 'pydantic'}} & set(sys.modules)))"
-    for module, expected in {"recorder_process": "h5py", "writer": "", "continuation": "", "reader": "h5py"}.items():
+    needed = {"writing.recorder_process": "h5py", "writing.writer": "", "going_on.continuation": "",
+              "reading.reader": "h5py"}  # fmt: skip
+    for module, expected in needed.items():
         done = subprocess.run([sys.executable, "-c", code.format(module)], capture_output=True, text=True, check=True)
         assert done.stdout.strip() == expected, module

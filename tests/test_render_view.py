@@ -11,8 +11,8 @@ from support.browser import CHROMIUM, Browser
 from simcli.cli import doorman
 from simcli.errors import Exit
 from simcli.kernels.rays.solids import Solids
-from simcli.records.reader import open_trajectory
-from simcli.view import render
+from simcli.records.reading.reader import open_trajectory
+from simcli.view.pictures import render
 from simcli.view.subject import subject_of_run
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not CHROMIUM, reason="no chromium here: apt-get install chromium")]

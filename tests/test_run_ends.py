@@ -11,7 +11,7 @@ from support.runs import committed, differing, digest
 
 from simcli import pipeline
 from simcli.errors import SceneError
-from simcli.records.reader import open_trajectory
+from simcli.records.reading.reader import open_trajectory
 
 SOLVERS = ("generalized", "maximal", "natural", "affine")
 LATER = [pytest.param(name, marks=pytest.mark.slow) if name != "generalized" else name for name in SOLVERS]
@@ -68,13 +68,13 @@ def test_what_is_asked_for_is_simulated(tmp_path, solver):
 
 
 def test_a_stopped_run_goes_on_to_the_same_end(tmp_path, monkeypatch):
-    monkeypatch.setattr("simcli.records.writer.PATIENCE_S", 0.0)
+    monkeypatch.setattr("simcli.records.writing.writer.PATIENCE_S", 0.0)
     sets = ("run.duration=0.401", "output.every=0.002", "solver.type=generalized")
     whole = run(asked(tmp_path, "whole", *sets))
     assert (whole.n_frames, whole.n_steps) == (202, 401)
     cut = asked(tmp_path, "cut", *sets, checkpoint_every=0.0)
     with monkeypatch.context() as patched:
-        patched.setattr("simcli.solvers.shared.solver.CALL_SECONDS", 0.0)
+        patched.setattr("simcli.solvers.shared.host.solver.CALL_SECONDS", 0.0)
         assert run(cut, 100).status == "stopped"
     outcome = run(replace(cut, resume=True))
     assert (outcome.status, outcome.n_frames, outcome.n_steps) == ("done", 202, 401)

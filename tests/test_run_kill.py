@@ -29,7 +29,7 @@ RUN = ["--worlds", "3", "--vary", "joints.pin.q=linspace(1, 2)", "--set", f"run.
 # The command line as it is, but committing as often as its chunks allow: a run of this size commits twice otherwise.
 OFTEN = """
 import sys
-from simcli.records import writer
+from simcli.records.writing import writer
 writer.PATIENCE_S = 0.0
 from simcli.cli import main
 sys.argv[0] = "simcli"

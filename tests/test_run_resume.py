@@ -21,8 +21,8 @@ import simcli as package
 from simcli import pipeline
 from simcli.cli import doorman
 from simcli.errors import Exit, FileError, OutputError
-from simcli.records import checkpoint
-from simcli.records.superblock import CHECKSUM_AT, FLAGS_AT, SUPERBLOCK_BYTES, lookup3
+from simcli.records.going_on import checkpoint
+from simcli.records.wholeness.superblock import CHECKSUM_AT, FLAGS_AT, SUPERBLOCK_BYTES, lookup3
 from simcli.spec.document.overrides import Override
 from simcli.spec.honours import solver_fields as honours
 
@@ -63,7 +63,7 @@ EVERY = 0.002  # [s] between frames
 
 @pytest.fixture(autouse=True)
 def _commits_often(monkeypatch):
-    monkeypatch.setattr("simcli.records.writer.PATIENCE_S", 0.0)
+    monkeypatch.setattr("simcli.records.writing.writer.PATIENCE_S", 0.0)
 
 
 @pytest.fixture(scope="module")
@@ -94,7 +94,7 @@ def run(asked, stop_after=None):
 def stopped(asked, *after):
     """A run that is asked to stop after some numbers of frames, and goes on each time but the last."""
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("simcli.solvers.shared.solver.CALL_SECONDS", 0.0)  # one frame a call: it sees the wish at once
+        patched.setattr("simcli.solvers.shared.host.solver.CALL_SECONDS", 0.0)  # one frame a call: it sees the wish at once
         for k, frames in enumerate(after):
             outcome = run(replace(asked, resume=k > 0, checkpoint_every=0.0), frames)
             assert outcome.status == "stopped"

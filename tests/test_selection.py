@@ -16,7 +16,7 @@ from simcli.analysis.channels import locate
 from simcli.errors import Exit, OutputError, SceneError
 from simcli.model import build
 from simcli.model.batch.selection import choose, owners
-from simcli.records.select import selection
+from simcli.records.contents.select import selection
 from simcli.spec import json_schema, load_document, resolve, resolved_yaml
 from simcli.spec.names.patterns import fits, matching, wanted
 from simcli.spec.schema.select import SelectSpec

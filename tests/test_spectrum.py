@@ -5,8 +5,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from simcli.analysis.spectrum import MasslessError, ModeKind, modes_of
-from simcli.analysis.statics import WIDTH, _slope
+from simcli.analysis.rest.spectrum import MasslessError, ModeKind, modes_of
+from simcli.analysis.rest.statics import WIDTH, _slope
 
 EXACT = 1e-12
 NONE = np.zeros((2, 2))

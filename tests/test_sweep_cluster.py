@@ -13,12 +13,12 @@ from support.sweep_cluster import GRACE, DaskCluster, child_environment, childre
 from support.sweep_stand_in import FUNCTION, SCENE, SECONDS, names, number_of, plan_of, table_of, well
 
 from simcli.errors import DeviceError
-from simcli.sweeps.bundle import Bundles
-from simcli.sweeps.cluster_task import answer, place_files, unpack
-from simcli.sweeps.executors import Ending, Work
-from simcli.sweeps.plan import Chunk
-from simcli.sweeps.pool import report_of
-from simcli.sweeps.wire import task_of, task_text
+from simcli.sweeps.executors.bundle import Bundles
+from simcli.sweeps.executors.cluster_task import answer, place_files, unpack
+from simcli.sweeps.executors.contract import Ending, Work
+from simcli.sweeps.executors.pool import report_of
+from simcli.sweeps.executors.wire import task_of, task_text
+from simcli.sweeps.planning.plan import Chunk
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="POSIX")
 RESULT = {"file": "results/a.h5", "digest": "d", "failed": {}, "n_steps": 1, "seconds": 1.0}
@@ -48,8 +48,8 @@ def wait_for_workers(cluster, n):
 def test_a_worker_that_is_killed_costs_its_chunk(tmp_path):
     """Results over the wire; the other cluster tests share the folder."""
     pytest.importorskip("distributed")
-    from simcli.sweeps.cluster import Cluster
     from simcli.sweeps.driver import drive
+    from simcli.sweeps.executors.cluster import Cluster
 
     folder, killed = tmp_path / "sweep", []
     with DaskCluster(tmp_path, 2, **{SECONDS: "0.1"}) as cluster:
@@ -68,8 +68,8 @@ def test_a_worker_that_is_killed_costs_its_chunk(tmp_path):
 @pytest.mark.slow
 def test_a_scheduler_that_is_killed_and_comes_back(tmp_path):
     pytest.importorskip("distributed")
-    from simcli.sweeps.cluster import Cluster
     from simcli.sweeps.driver import drive
+    from simcli.sweeps.executors.cluster import Cluster
 
     folder = tmp_path / "sweep"
     with DaskCluster(tmp_path, 2, **{SECONDS: "0.2"}) as cluster:
@@ -115,8 +115,8 @@ def test_a_driver_that_is_killed_leaves_no_work_behind(tmp_path):
 @pytest.mark.slow
 def test_workers_of_another_version_are_refused_by_name(tmp_path):
     pytest.importorskip("distributed")
-    from simcli.sweeps.cluster import Cluster
     from simcli.sweeps.driver import drive
+    from simcli.sweeps.executors.cluster import Cluster
 
     folder = tmp_path / "sweep"
     with DaskCluster(tmp_path, 0, **{SECONDS: "0.05"}) as cluster:
@@ -136,9 +136,9 @@ def test_workers_of_another_version_are_refused_by_name(tmp_path):
 def test_a_cluster_that_does_not_share_the_folder_says_so(tmp_path):
     pytest.importorskip("distributed")
     from simcli.errors import OutputError
-    from simcli.sweeps import cluster_task
-    from simcli.sweeps.cluster import Cluster
     from simcli.sweeps.driver import drive
+    from simcli.sweeps.executors import cluster_task
+    from simcli.sweeps.executors.cluster import Cluster
 
     folder = tmp_path / "sweep"
     plan = plan_of(well(4))
@@ -198,7 +198,7 @@ def test_an_answer_that_is_none_is_a_crash(plain):
 
 def test_without_the_package_the_extra_is_named(tmp_path, monkeypatch):
     from simcli.errors import UsageError
-    from simcli.sweeps.cluster import Cluster
+    from simcli.sweeps.executors.cluster import Cluster
 
     monkeypatch.setitem(sys.modules, "distributed", None)
     began = time.monotonic()

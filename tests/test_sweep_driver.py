@@ -11,14 +11,14 @@ from support.sweep_stand_in import FUNCTION, SECONDS, Here, number_of, plan_of, 
 
 from simcli.errors import DeviceError, Exit, OutputError, SimcliWarning, UsageError
 from simcli.sweeps import driver as driver_module
-from simcli.sweeps import pool as pool_module
-from simcli.sweeps.claims import Claims
+from simcli.sweeps.book.claims import Claims
+from simcli.sweeps.book.identity import this_process
+from simcli.sweeps.book.state import LedgerReader
 from simcli.sweeps.driver import Options, drive
-from simcli.sweeps.executors import Ending, Pace, Work
-from simcli.sweeps.identity import this_process
-from simcli.sweeps.pool import Pool
-from simcli.sweeps.shards import Shard, cases_of, shard_of
-from simcli.sweeps.state import LedgerReader
+from simcli.sweeps.executors import pool as pool_module
+from simcli.sweeps.executors.contract import Ending, Pace, Work
+from simcli.sweeps.executors.pool import Pool
+from simcli.sweeps.planning.shards import Shard, cases_of, shard_of
 
 
 def whole_table(cases, given_up=None):

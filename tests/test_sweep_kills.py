@@ -16,7 +16,7 @@ from support.sweep_cluster import GRACE, DaskCluster, child_environment, childre
 from support.sweep_stand_in import SECONDS, names, number_of, table_of
 
 from simcli.errors import Exit
-from simcli.sweeps.state import LedgerReader
+from simcli.sweeps.book.state import LedgerReader
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="kill -9, and the children of a process")
 CASES, SIZE = 60, 2

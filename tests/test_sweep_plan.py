@@ -9,11 +9,11 @@ from support.runs import SWING
 import simcli
 from simcli.cli import doorman
 from simcli.errors import Exit, FileError, SceneError, UsageError
-from simcli.sweeps import names, sizes
-from simcli.sweeps.forecast import forecast
-from simcli.sweeps.plan import plan_of
-from simcli.sweeps.plan_file import NAME, read_plan, write_plan
-from simcli.sweeps.sizes import Cost, cases_at_once
+from simcli.sweeps.planning import names, sizes
+from simcli.sweeps.planning.forecast import forecast
+from simcli.sweeps.planning.plan import plan_of
+from simcli.sweeps.planning.plan_file import NAME, read_plan, write_plan
+from simcli.sweeps.planning.sizes import Cost, cases_at_once
 
 SCENE = SWING.replace("solver: {", "params: {unused: 1.0}\nsolver: {").replace(", integrator: rk4", "")
 GRID = "joints.elbow.damping={grid: [0.01, 0.02]}"
@@ -87,7 +87,7 @@ def test_names_change_with_version_code_and_device(ids, monkeypatch):
         patched.setattr(simcli, "__version__", "99.0")
         found.append(ids(DRAWN))
     with monkeypatch.context() as patched:
-        patched.setattr("simcli.records.checkpoint.code_digest", lambda: "other")
+        patched.setattr("simcli.records.going_on.checkpoint.code_digest", lambda: "other")
         found.append(ids(DRAWN))
     assert len({name for some in found for name in some}) == 4 * 6
 

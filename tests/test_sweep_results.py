@@ -11,11 +11,11 @@ from support.runs import SWING, committed, differing, worlds_of
 
 import simcli
 from simcli import pipeline
-from simcli.analysis.world_export import write_table
+from simcli.analysis.worlds.world_export import write_table
 from simcli.errors import FileError, SceneError, SimulationError, UsageError
-from simcli.records.sweep_cases import numbers_digest, read_cases
-from simcli.sweeps.chunk_run import run_chunk
-from simcli.sweeps.plan import plan_of
+from simcli.records.contents.sweep_cases import numbers_digest, read_cases
+from simcli.sweeps.executors.chunk_run import run_chunk
+from simcli.sweeps.planning.plan import plan_of
 from simcli.sweeps.table import table_of
 from simcli.sweeps.whole import problems_of
 
@@ -180,7 +180,8 @@ def test_an_error_leaves_nothing_and_the_leftovers_of_the_dead_go(chunk, scenes,
     (tmp_path / "results").mkdir()
     dead = tmp_path / "results" / f".{chunk.id}.{os.uname().nodename}-1.part.h5"
     dead.write_bytes(b"")
-    monkeypatch.setattr("simcli.records.sweep_cases.write_cases", lambda *_: (_ for _ in ()).throw(OSError(28, "full")))
+    full = OSError(28, "full")
+    monkeypatch.setattr("simcli.records.contents.sweep_cases.write_cases", lambda *_: (_ for _ in ()).throw(full))
     with pytest.raises(OSError, match="full"):
         run_chunk(chunk, tmp_path, 1, "cpu", "none", None)
     assert list((tmp_path / "results").iterdir()) == []

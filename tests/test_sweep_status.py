@@ -8,11 +8,11 @@ from support.sweep_stand_in import Here, plan_of, well
 
 from simcli.errors import UsageError
 from simcli.sweeps import status as status_module
-from simcli.sweeps.claims import Claims
+from simcli.sweeps.book.claims import Claims
+from simcli.sweeps.book.identity import this_process
+from simcli.sweeps.book.ledger import Event, Ledger
 from simcli.sweeps.driver import Options, drive
-from simcli.sweeps.identity import this_process
-from simcli.sweeps.ledger import Event, Ledger
-from simcli.sweeps.shards import Shard
+from simcli.sweeps.planning.shards import Shard
 from simcli.sweeps.status import status_of
 
 N = 40

@@ -12,12 +12,12 @@ from simcli.cli.options import seconds
 from simcli.errors import Exit, OutputError, SceneError, UsageError
 from simcli.spec.document.overrides import VARY_TABLE, Override
 from simcli.spec.document.packed import unpacked
-from simcli.sweeps.bundle import Bundles
-from simcli.sweeps.chunk_run import run_chunk
-from simcli.sweeps.identity import this_process
-from simcli.sweeps.ledger import Event, Ledger
-from simcli.sweeps.plan import plan_of
-from simcli.sweeps.plan_file import write_plan
+from simcli.sweeps.book.identity import this_process
+from simcli.sweeps.book.ledger import Event, Ledger
+from simcli.sweeps.executors.bundle import Bundles
+from simcli.sweeps.executors.chunk_run import run_chunk
+from simcli.sweeps.planning.plan import plan_of
+from simcli.sweeps.planning.plan_file import write_plan
 from simcli.sweeps.status import status_of
 
 HEADER = "joints.elbow.damping,bodies.lower.mass\n"

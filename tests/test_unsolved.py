@@ -12,12 +12,12 @@ from simcli import pipeline
 from simcli.analysis.drift import LIMIT, EnergyAccount, advice_of, round_down
 from simcli.cli.console import plural
 from simcli.cli.doorman import run_command
-from simcli.cli.run import exit_code
-from simcli.cli.summary import outcome_json, outcome_text
+from simcli.cli.runs.run import exit_code
+from simcli.cli.runs.summary import outcome_json, outcome_text
 from simcli.errors import Exit, SceneError
 from simcli.job import Outcome
 from simcli.model.snapshot import Unsolved
-from simcli.solvers.shared.contact_report import SUMMARY, worst_event, worst_step
+from simcli.solvers.shared.contacts.report import SUMMARY, worst_event, worst_step
 from simcli.spec import load_document, resolve
 
 DT = 1e-3  # [s]
@@ -183,8 +183,8 @@ def test_a_quiet_run_tells_the_worst_step_and_fails_where_that_is_wanted(solver,
 @pytest.mark.slow
 def test_a_resumed_run_keeps_the_worst_step(tmp_path, monkeypatch):
     """Cut where the impact, by far the worst, is over."""
-    monkeypatch.setattr("simcli.solvers.shared.solver.CALL_SECONDS", 0.0)
-    monkeypatch.setattr("simcli.records.writer.PATIENCE_S", 0.0)
+    monkeypatch.setattr("simcli.solvers.shared.host.solver.CALL_SECONDS", 0.0)
+    monkeypatch.setattr("simcli.records.writing.writer.PATIENCE_S", 0.0)
     scene(tmp_path, STRICT, "generalized")
 
     def request(**more):

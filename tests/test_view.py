@@ -22,25 +22,26 @@ from support.tiny_model import frames, tiny_model
 from support.world_files import FAILED, grid, world_file
 
 from simcli import rotations as rot
-from simcli.analysis.subject import scene_of
+from simcli.analysis.states.subject import scene_of
 from simcli.cli import doorman
 from simcli.errors import Exit, UsageError
 from simcli.model.from_scene import build
-from simcli.records.layout import axes_of, selected
-from simcli.records.model_columns import model_arrays
-from simcli.records.provenance import collect
-from simcli.records.reader import open_trajectory
-from simcli.records.select import selection
-from simcli.records.writer import Recorder
+from simcli.records.contents.layout import axes_of, selected
+from simcli.records.contents.model_columns import model_arrays
+from simcli.records.contents.provenance import collect
+from simcli.records.contents.select import selection
+from simcli.records.reading.reader import open_trajectory
+from simcli.records.writing.writer import Recorder
 from simcli.spec import resolve, resolved_yaml
 from simcli.spec.schema.look import COLOURS, rgb
-from simcli.view import palette, quantised
-from simcli.view.content import Content
-from simcli.view.curves import groups_of
-from simcli.view.document import write_page
-from simcli.view.drawing import drawing_of
-from simcli.view.live import Server
+from simcli.view.drawing import palette
+from simcli.view.drawing.scene import drawing_of
 from simcli.view.motion import bounds, camera_of, motion_of_model, motion_of_run, start_poses
+from simcli.view.page import quantised
+from simcli.view.page.content import Content
+from simcli.view.page.curves import groups_of
+from simcli.view.page.document import write_page
+from simcli.view.page.live import Server
 from simcli.view.subject import subject_of_run, subject_of_scene
 
 SCENES = Path(__file__).parents[1] / "scenes"
@@ -467,7 +468,7 @@ def test_the_file_itself_is_not_replaced(path, capsys):
 
 
 def test_a_page_too_large_for_browsers_is_refused_with_what_would_do(path, tmp_path, capsys, monkeypatch):
-    from simcli.cli import view
+    from simcli.cli.results import view
 
     monkeypatch.setattr(view, "MOST_BYTES", 100.0)
     code, _, err = command(capsys, path, "-o", tmp_path / "p.html")
@@ -476,7 +477,7 @@ def test_a_page_too_large_for_browsers_is_refused_with_what_would_do(path, tmp_p
 
 
 def test_a_page_that_cannot_be_written_leaves_nothing(path, tmp_path, capsys, monkeypatch):
-    from simcli.view import document
+    from simcli.view.page import document
 
     def fail(*_, **__):
         raise OSError(28, "No space left on device")

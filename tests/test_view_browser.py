@@ -109,7 +109,7 @@ POSES = """(() => simcli.stage.worlds[simcli.state.focus].bodies.slice(0, simcli
 def test_bodies_are_seen_where_their_poses_say(browser, pages, name):
     """At three times: poses as in the file, paint where they are projected, and a picture that is not empty."""
     from simcli import rotations as rot
-    from simcli.records.reader import open_trajectory
+    from simcli.records.reading.reader import open_trajectory
 
     path = pages(name, "--world", "0")
     browser.open(path.as_uri())

@@ -38,7 +38,7 @@ def chain() -> str:
 def run_once(mode: str, dtype: str, folder: Path) -> dict:
     """Run the scene in this process: [s] of stepping and closing, of the clock, our processor and the recorder's; [B]."""
     from simcli import pipeline
-    from simcli.records.writer import Recorder
+    from simcli.records.writing.writer import Recorder
 
     found = {}
     step_all, close = pipeline._step_all, Recorder.close

@@ -6,8 +6,8 @@
     body.upper.position             position, orientation, velocity, angular_velocity of a body, stretch of an affine one
     point.upper/tip.position        position, velocity of a named point
 
-Patterns take several at once: `joint.arm*.q`, `energy.*`. The subject is selected as everywhere (`spec.patterns`), so that
-`joint.elbow.q` finds `left/elbow` too. The plural (`joints.pin.q`, as in the scene's paths) means the same.
+Patterns take several at once: `joint.arm*.q`, `energy.*`. The subject is selected as everywhere (`spec.names.patterns`), so
+that `joint.elbow.q` finds `left/elbow` too. The plural (`joints.pin.q`, as in the scene's paths) means the same.
 """
 
 from collections.abc import Iterable, Sequence
@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simcli.errors import UsageError
-from simcli.records.layout import OF_BODIES
+from simcli.records.contents.layout import OF_BODIES
 from simcli.spec.names.channel_names import SCALARS, canonical, is_on_demand, split
 
 if TYPE_CHECKING:
-    from simcli.records.reader import Trajectory
+    from simcli.records.reading.reader import Trajectory
 
 XYZ = ("x", "y", "z")
 QUATERNION = ("x", "y", "z", "w")

@@ -1,7 +1,7 @@
 """Conditions on columns of numbers and words: `{measure.peak} > 3 and {status} == ok`.
 
 Names stand in braces, because they contain dots, slashes and signs. Between them stands the arithmetic of `${...}` in scenes
-(`spec.expressions`), then comparisons, `and`, `or`, `not`. A number that is missing (NaN) meets no comparison.
+(`spec.values.expressions`), then comparisons, `and`, `or`, `not`. A number that is missing (NaN) meets no comparison.
 """
 
 import ast
@@ -18,7 +18,7 @@ from simcli.spec.faults.fault_list import did_you_mean
 from simcli.spec.values.expressions import CONSTANTS, FUNCTIONS, MAX_DEPTH, MAX_TEXT, Arithmetic, ExpressionError, value_of
 
 if TYPE_CHECKING:
-    from simcli.analysis.world_table import WorldColumn
+    from simcli.analysis.worlds.world_table import WorldColumn
 
 _SLOT = re.compile(r"\{([^{}]*)\}")
 _COMPARISONS = {

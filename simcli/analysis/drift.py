@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from simcli.model.tables import Model
-from simcli.records.reader import Trajectory
+from simcli.records.reading.reader import Trajectory
 
 LIMIT = 0.01  # [1], part of a world's energy that may drift without a word
 ROUNDING = 1e-6  # [1] of the largest term of the ledger, below which a drift is rounding and tolerance

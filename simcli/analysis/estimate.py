@@ -10,11 +10,11 @@ import numpy as np
 from simcli.model.closure.begin import has_bounds, has_rows
 from simcli.model.from_scene import CHUNK
 from simcli.model.tables import Model
-from simcli.records.chunks import frame_bytes
-from simcli.records.layout import Axes, selected
-from simcli.records.model_columns import model_arrays
-from simcli.records.ring import LIMIT_BYTES
-from simcli.records.select import selection
+from simcli.records.contents.chunks import frame_bytes
+from simcli.records.contents.layout import Axes, selected
+from simcli.records.contents.model_columns import model_arrays
+from simcli.records.contents.select import selection
+from simcli.records.writing.ring import LIMIT_BYTES
 from simcli.spec.resolved import to_yaml
 
 # Measured on small scenes: what a file and a process take before the first frame.

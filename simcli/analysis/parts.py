@@ -1,4 +1,4 @@
-"""Which parts of runs make a new one: what is asked for, checked, and handed to `records.parts_file`."""
+"""Which parts of runs make a new one: what is asked for, checked, and handed to `records.reading.parts_file`."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -10,12 +10,12 @@ import numpy as np
 
 from simcli.analysis.channels import check_worlds
 from simcli.analysis.diff.scene_keys import name_changes, scene_changes
-from simcli.analysis.states import frame_range
+from simcli.analysis.states.portions import frame_range
 from simcli.errors import OutputError, UsageError
-from simcli.records.layout import CHANNELS, PARTS
-from simcli.records.lock import is_being_written
-from simcli.records.parts_file import Cut, RunPart, Seen, origin_text, write_parts
-from simcli.records.reader import Trajectory
+from simcli.records.contents.layout import CHANNELS, PARTS
+from simcli.records.going_on.lock import is_being_written
+from simcli.records.reading.parts_file import Cut, RunPart, Seen, origin_text, write_parts
+from simcli.records.reading.reader import Trajectory
 from simcli.spec.names.patterns import matching
 
 LEAN = 1e-9  # relative: times of frames are multiples of a step, rounded

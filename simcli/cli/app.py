@@ -22,52 +22,52 @@ class Command(NamedTuple):
     Attributes:
         name: as typed, `mass-matrix`.
         panel: where `--help` shows it.
-        place: `module:function` below simcli.cli; "" for a module and a function of the command's own name.
+        place: `room.module:function` below simcli.cli; without a function one of the command's own name.
     """
 
     name: str
     panel: str
-    place: str = ""
+    place: str
 
     def function(self):
         """The function that Typer turns into the command; imports its module."""
-        module, _, function = (self.place or f"{self.name}:{self.name}").partition(":")
-        return getattr(import_module(f"simcli.cli.{module}"), function)
+        module, _, function = self.place.partition(":")
+        return getattr(import_module(f"simcli.cli.{module}"), function or self.name)
 
 
 COMMANDS = (
-    Command("run", SCENES),
-    Command("sweep", SCENES),
-    Command("check", SCENES),
-    Command("show", SCENES),
-    Command("samples", SCENES),
-    Command("new", SCENES),
-    Command("schema", SCENES),
-    Command("explain", SCENES),
-    Command("info", RESULTS),
-    Command("table", RESULTS),
-    Command("view", RESULTS),
-    Command("plot", RESULTS),
-    Command("render", RESULTS),
-    Command("export", RESULTS),
-    Command("diff", RESULTS),
-    Command("slice", RESULTS, "slice:slice_run"),
-    Command("merge", RESULTS),
-    Command("repair", RESULTS),
-    Command("fk", MECHANICS),
-    Command("ik", MECHANICS),
-    Command("id", MECHANICS, "inverse_dynamics:id"),
-    Command("mass-matrix", MECHANICS, "mass_matrix:mass_matrix"),
-    Command("jacobian", MECHANICS),
-    Command("equilibrium", STATICS),
-    Command("modes", STATICS),
-    Command("solve", SEARCH),
-    Command("fit", SEARCH),
-    Command("optimize", SEARCH),
-    Command("docs", TOOL),
-    Command("bench", TOOL),
-    Command("precompile", TOOL),
-    Command("doctor", TOOL),
+    Command("run", SCENES, "runs.run"),
+    Command("sweep", SCENES, "sweeps.sweep"),
+    Command("check", SCENES, "scenes.check"),
+    Command("show", SCENES, "scenes.show"),
+    Command("samples", SCENES, "scenes.samples"),
+    Command("new", SCENES, "scenes.new"),
+    Command("schema", SCENES, "scenes.schema"),
+    Command("explain", SCENES, "scenes.explain"),
+    Command("info", RESULTS, "results.info"),
+    Command("table", RESULTS, "results.table"),
+    Command("view", RESULTS, "results.view"),
+    Command("plot", RESULTS, "results.plot"),
+    Command("render", RESULTS, "results.render"),
+    Command("export", RESULTS, "results.export"),
+    Command("diff", RESULTS, "results.diff"),
+    Command("slice", RESULTS, "results.slice:slice_run"),
+    Command("merge", RESULTS, "results.merge"),
+    Command("repair", RESULTS, "results.repair"),
+    Command("fk", MECHANICS, "mechanics.fk"),
+    Command("ik", MECHANICS, "mechanics.ik"),
+    Command("id", MECHANICS, "mechanics.inverse_dynamics:id"),
+    Command("mass-matrix", MECHANICS, "mechanics.mass_matrix:mass_matrix"),
+    Command("jacobian", MECHANICS, "mechanics.jacobian"),
+    Command("equilibrium", STATICS, "mechanics.equilibrium"),
+    Command("modes", STATICS, "mechanics.modes"),
+    Command("solve", SEARCH, "search.solve"),
+    Command("fit", SEARCH, "search.fit"),
+    Command("optimize", SEARCH, "search.optimize"),
+    Command("docs", TOOL, "scenes.docs"),
+    Command("bench", TOOL, "bench.bench"),
+    Command("precompile", TOOL, "runs.precompile"),
+    Command("doctor", TOOL, "scenes.doctor"),
 )
 GROUPS = ("sweep",)  # commands that have commands: their function makes the group
 

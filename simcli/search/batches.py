@@ -18,7 +18,7 @@ from simcli.search.intervals import QUIET
 from simcli.spec.document.overrides import SET, VARY, Override
 
 if TYPE_CHECKING:
-    from simcli.records.reader import Trajectory
+    from simcli.records.reading.reader import Trajectory
     from simcli.spec import SceneSpec
 
 
@@ -92,7 +92,7 @@ class Batches:
             SearchStoppedError: the watcher has seen enough.
         """
         from simcli import pipeline
-        from simcli.records.reader import open_trajectory
+        from simcli.records.reading.reader import open_trajectory
 
         with tempfile.TemporaryDirectory(prefix="simcli-search-") as folder:
             job, places = self._valid(points, Path(folder) / "batch.h5")

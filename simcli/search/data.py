@@ -118,8 +118,8 @@ def read_log(path: Path, model: "Model", wanted: Sequence[str] = (), sigmas: Seq
 
 def known_units(model: "Model") -> dict[str, str]:
     """SI units of the columns that every table of this mechanism may have, by label."""
-    from simcli.analysis.columns import field_columns
-    from simcli.records.results import result_axes
+    from simcli.analysis.states.columns import field_columns
+    from simcli.records.reading.results import result_axes
 
     axes = result_axes(model)
     return {name.label: name.unit for field in FIELDS for name in field_columns(field, axes)}
@@ -235,7 +235,7 @@ def _unit(path: Path, header: str, name: str, known: dict[str, str], given: str)
 
 def _unit_on_demand(name: str, known: dict[str, str]) -> str:
     """SI unit of what tables of states do not have: wrenches, and what a run holds if it is named; "" of anything else."""
-    from simcli.analysis.measure_layouts import SI
+    from simcli.analysis.worlds.measure_layouts import SI
 
     whole, _, part = name.rpartition(".")
     if split(whole).group == "joint" and split(whole).quantity == "wrench":

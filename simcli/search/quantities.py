@@ -19,9 +19,9 @@ from simcli.search.intervals import QUIET, Interval
 from simcli.spec.faults.fault_list import did_you_mean
 
 if TYPE_CHECKING:
-    from simcli.analysis.modes import Study
-    from simcli.analysis.spectrum import Mode
-    from simcli.analysis.world_table import WorldTable
+    from simcli.analysis.rest.modes import Study
+    from simcli.analysis.rest.spectrum import Mode
+    from simcli.analysis.worlds.world_table import WorldTable
 
 MODES = "modes"
 MODE_UNITS = {"frequency": "Hz", "omega": "rad/s", "damping_ratio": "1", "real": "1/s"}
@@ -85,7 +85,7 @@ class Measured:
     def __call__(self, points: np.ndarray) -> np.ndarray:
         """Values of one batch; NaN of worlds that fail."""
         from simcli.analysis.conditions import numbers
-        from simcli.analysis.world_table import read_table
+        from simcli.analysis.worlds.world_table import read_table
 
         values = np.full(len(points), np.nan)
         with self.batches.run(points) as (run, places):
@@ -100,8 +100,8 @@ class Measured:
 
     def _table_before(self) -> "WorldTable":
         """The columns that a run will have, with zeros in them."""
-        from simcli.analysis.measure_layouts import layouts_of
-        from simcli.analysis.world_table import WorldColumn, WorldTable
+        from simcli.analysis.worlds.measure_layouts import layouts_of
+        from simcli.analysis.worlds.world_table import WorldColumn, WorldTable
 
         job = self.batches.prepare_scene()
         found = [WorldColumn(one.path, np.zeros(1), one.unit) for one in self.intervals]
@@ -153,7 +153,7 @@ class OfMode:
 
     def __call__(self, points: np.ndarray) -> np.ndarray:
         """Values, one study of an equilibrium after the other; NaN where there is no equilibrium, or no such number."""
-        from simcli.analysis.statics import NoEquilibriumError
+        from simcli.analysis.rest.statics import NoEquilibriumError
 
         found, invalid = np.full(len(points), np.nan), None
         for k, point in enumerate(points):
@@ -173,7 +173,7 @@ class OfMode:
         return found
 
     def _value(self, point: np.ndarray) -> float:
-        from simcli.analysis.modes import refuse, study
+        from simcli.analysis.rest.modes import refuse, study
         from simcli.kernels.device.runtime import start_device
         from simcli.pipeline import build_model, read_scene
 

@@ -19,7 +19,7 @@ from simcli.spec.document.overrides import SET, Override
 from simcli.spec.names.channel_names import is_on_demand
 
 if TYPE_CHECKING:
-    from simcli.records.reader import Trajectory
+    from simcli.records.reading.reader import Trajectory
     from simcli.spec import SceneSpec
 
 ON_STEP = 1e-6  # of a step that a time may be off: what is left of a time that was printed

@@ -9,10 +9,10 @@ from collections import deque
 from collections.abc import Collection
 from dataclasses import replace
 
-from simcli.sweeps.executors import Ending
-from simcli.sweeps.names import digest_of
-from simcli.sweeps.plan import Chunk, Plan
-from simcli.sweeps.state import State, Tries
+from simcli.sweeps.book.state import State, Tries
+from simcli.sweeps.executors.contract import Ending
+from simcli.sweeps.planning.names import digest_of
+from simcli.sweeps.planning.plan import Chunk, Plan
 
 MOST_LOST = 10  # attempts whose process was killed: mostly by others, who kill whatever runs
 OVERTIME_UNHALVED = 2  # attempts that the end of a job cut off: another one of this size would be cut off, too

@@ -9,16 +9,16 @@ from pathlib import Path
 
 from simcli.errors import DeviceError, OutputError, SimcliError, SimcliWarning, plural
 from simcli.sweeps.agenda import Agenda
-from simcli.sweeps.claims import Claims
-from simcli.sweeps.executors import Ending, Executor, Pace, Report, WorkersGoneError
-from simcli.sweeps.identity import this_process
-from simcli.sweeps.ledger import GO_ON, Event, Ledger
-from simcli.sweeps.plan import Chunk, Plan
-from simcli.sweeps.plan_file import NAME as PLAN
-from simcli.sweeps.plan_file import write_plan
-from simcli.sweeps.provenance import own_version
-from simcli.sweeps.shards import Shard, cases_of
-from simcli.sweeps.state import LOST, OVERTIME, LedgerReader
+from simcli.sweeps.book.claims import Claims
+from simcli.sweeps.book.identity import this_process
+from simcli.sweeps.book.ledger import GO_ON, Event, Ledger
+from simcli.sweeps.book.state import LOST, OVERTIME, LedgerReader
+from simcli.sweeps.executors.contract import Ending, Executor, Pace, Report, WorkersGoneError
+from simcli.sweeps.planning.plan import Chunk, Plan
+from simcli.sweeps.planning.plan_file import NAME as PLAN
+from simcli.sweeps.planning.plan_file import write_plan
+from simcli.sweeps.planning.provenance import own_version
+from simcli.sweeps.planning.shards import Shard, cases_of
 
 POLL_S = 0.5  # between looks at what has happened
 CLAIMS_S = 2.0  # for which what is known of the claims of others is true enough

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 from simcli.errors import Exit, SimcliError, UsageError
 from simcli.spec.document.overrides import SWEEP, VARY, VARY_TABLE, Override
 from simcli.spec.resolved import flow_text
+from simcli.sweeps.book.state import LedgerReader
 from simcli.sweeps.driver import Options, Standing, drive, watch_nothing
-from simcli.sweeps.executors import Work
-from simcli.sweeps.plan import plan_of
-from simcli.sweeps.pool import Pool, cores
-from simcli.sweeps.state import LedgerReader
+from simcli.sweeps.executors.contract import Work
+from simcli.sweeps.executors.pool import Pool, cores
+from simcli.sweeps.planning.plan import plan_of
 from simcli.sweeps.table import table_of
 
 if TYPE_CHECKING:
-    from simcli.analysis.world_table import WorldTable
+    from simcli.analysis.worlds.world_table import WorldTable
 
 
 class SweepStoppedError(SimcliError):

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from simcli.errors import FileError, UsageError, plural
-from simcli.sweeps.claims import FOLDER as CLAIMS
-from simcli.sweeps.claims import PERIOD_S, Claim, Hearts, read_claims
-from simcli.sweeps.identity import this_process
-from simcli.sweeps.ledger import FOLDER as LEDGERS
-from simcli.sweeps.plan_file import read_plan
-from simcli.sweeps.state import LedgerReader, Work
+from simcli.sweeps.book.claims import FOLDER as CLAIMS
+from simcli.sweeps.book.claims import PERIOD_S, Claim, Hearts, read_claims
+from simcli.sweeps.book.identity import this_process
+from simcli.sweeps.book.ledger import FOLDER as LEDGERS
+from simcli.sweeps.book.state import LedgerReader, Work
+from simcli.sweeps.planning.plan_file import read_plan
 
 LISTEN_S = 2 * PERIOD_S  # for the hearts of other machines
 POLL_S = 0.25

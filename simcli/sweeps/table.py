@@ -17,11 +17,11 @@ from pathlib import Path
 
 import numpy as np
 
-from simcli.analysis.world_table import ERROR, STATUS_WORDS, WorldColumn, WorldTable, read_table
+from simcli.analysis.worlds.world_table import ERROR, STATUS_WORDS, WorldColumn, WorldTable, read_table
 from simcli.errors import FileError, UsageError
-from simcli.records.reader import Trajectory, open_trajectory
-from simcli.records.sweep_cases import read_cases
-from simcli.sweeps.plan import Case, Plan
+from simcli.records.contents.sweep_cases import read_cases
+from simcli.records.reading.reader import Trajectory, open_trajectory
+from simcli.sweeps.planning.plan import Case, Plan
 
 WORDS = (*STATUS_WORDS[:3], "missing")
 OK, STOPPED, FAILED, MISSING = WORDS

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from simcli.errors import FileError, plural
-from simcli.records.integrity import verify
-from simcli.records.reader import open_trajectory
-from simcli.records.sweep_cases import numbers_digest, read_cases
-from simcli.sweeps.chunk_run import RESULTS, RUNS
-from simcli.sweeps.plan import Plan
+from simcli.records.contents.sweep_cases import numbers_digest, read_cases
+from simcli.records.reading.reader import open_trajectory
+from simcli.records.wholeness.integrity import verify
+from simcli.sweeps.executors.chunk_run import RESULTS, RUNS
+from simcli.sweeps.planning.plan import Plan
 
 MOST_NAMED = 3  # cases of a problem
 

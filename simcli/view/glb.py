@@ -22,8 +22,8 @@ from simcli import rotations as rot
 from simcli.analysis.export.tables import Extract, Seen, unseen
 from simcli.errors import UsageError
 from simcli.records.drafts import drafted
+from simcli.view.drawing.parts import HERE, UPRIGHT, Array, Drawing, Item, Strand
 from simcli.view.motion import Motion, bounds
-from simcli.view.parts import HERE, UPRIGHT, Array, Drawing, Item, Strand
 from simcli.view.stretch import RIGID, SEEN, UNMOVED, WHOLE, carried, strain, without_stretch
 from simcli.view.subject import subject_of_run
 from simcli.view.tessellation import triangles_of

@@ -9,8 +9,8 @@ from simcli.analysis.channels import Source, check_worlds
 from simcli.errors import UsageError
 from simcli.model.tables import Model
 from simcli.model.tree.reference import body_poses
-from simcli.records.reader import Trajectory
-from simcli.view.parts import Camera, Drawing
+from simcli.records.reading.reader import Trajectory
+from simcli.view.drawing.parts import Camera, Drawing
 from simcli.view.stretch import RIGID, WHOLE, carried, with_stretch
 
 Array = np.ndarray

@@ -6,19 +6,19 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from simcli.analysis.earlier_runs import column_of
-from simcli.analysis.subject import Subject as Mechanism
-from simcli.analysis.subject import scene_of
-from simcli.analysis.world_table import WorldTable, read_table
+from simcli.analysis.states.subject import Subject as Mechanism
+from simcli.analysis.states.subject import scene_of
+from simcli.analysis.worlds.earlier_runs import column_of
+from simcli.analysis.worlds.world_table import WorldTable, read_table
 from simcli.errors import SceneError, UsageError
 from simcli.model.from_scene import build_worlds, world_table
 from simcli.model.tables import Model
-from simcli.records.reader import Trajectory
+from simcli.records.reading.reader import Trajectory
 from simcli.spec import Document, SceneSpec, load_document, n_worlds, resolve
 from simcli.spec.document.held_files import HeldPath
-from simcli.view.drawing import drawing_of, drawing_of_run
+from simcli.view.drawing.parts import Drawing
+from simcli.view.drawing.scene import drawing_of, drawing_of_run
 from simcli.view.motion import Motion, motion_of_model, motion_of_run
-from simcli.view.parts import Drawing
 
 
 @dataclass(frozen=True)

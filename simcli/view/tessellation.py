@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from simcli.view.parts import Array, Item
+from simcli.view.drawing.parts import Array, Item
 
 AROUND = 32  # corners of a circle: off by 0.5 % of the radius
 ALONG = 8  # edges of a quarter of a circle

@@ -17,8 +17,8 @@ import numpy as np
 import smooth_peers
 
 from simcli.cli import console
-from simcli.cli.bench import HEAD, TOUCHING, Task, cells, line, subject, works
-from simcli.cli.bench_work import WATCHED, Runs, States, Work
+from simcli.cli.bench.bench import HEAD, TOUCHING, Task, cells, line, subject, works
+from simcli.cli.bench.work import WATCHED, Runs, States, Work
 from simcli.errors import SimcliError, UsageError
 
 TASKS = (Task.RUN, Task.RNEA, Task.HUMANOID, Task.STACKS)

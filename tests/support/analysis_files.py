@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from simcli.records.layout import axes_of, selected
-from simcli.records.provenance import collect
-from simcli.records.reader import open_trajectory
-from simcli.records.writer import Recorder
+from simcli.records.contents.layout import axes_of, selected
+from simcli.records.contents.provenance import collect
+from simcli.records.reading.reader import open_trajectory
+from simcli.records.writing.writer import Recorder
 from support.recorder_here import RecorderHere
 from support.tiny_model import frames, tiny_model
 

@@ -5,7 +5,7 @@ import json
 import numpy as np
 
 from simcli.cli.doorman import run_command
-from simcli.records.reader import open_trajectory
+from simcli.records.reading.reader import open_trajectory
 
 GRAVITY = 9.81
 INTEGRATOR = {"generalized": "semi_implicit", "maximal": "semi_implicit", "natural": "moreau"}

@@ -4,10 +4,10 @@ import h5py
 import numpy as np
 
 from simcli.model.snapshot import ContactRows, FrameBlock
-from simcli.records.layout import Axes, axes_of, selected
-from simcli.records.provenance import collect
-from simcli.records.select import selection
-from simcli.records.writer import Recorder
+from simcli.records.contents.layout import Axes, axes_of, selected
+from simcli.records.contents.provenance import collect
+from simcli.records.contents.select import selection
+from simcli.records.writing.writer import Recorder
 from support.recorder_here import RecorderHere
 from support.tiny_model import frames, tiny_model
 

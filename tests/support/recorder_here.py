@@ -3,9 +3,9 @@
 import os
 from collections import deque
 
-from simcli.records.messages import Assignment, Close, Publish
-from simcli.records.recorder_process import Recording
-from simcli.records.ring import nameless_file
+from simcli.records.writing.messages import Assignment, Close, Publish
+from simcli.records.writing.recorder_process import Recording
+from simcli.records.writing.ring import nameless_file
 
 
 class RecorderHere:

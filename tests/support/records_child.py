@@ -10,11 +10,11 @@ import sys
 import time
 
 from simcli.errors import Exit, OutputError
-from simcli.records import writer
-from simcli.records.layout import axes_of, datasets
-from simcli.records.provenance import collect
-from simcli.records.spawn import RecorderProcess
-from simcli.records.writer import Recorder
+from simcli.records.contents.layout import axes_of, datasets
+from simcli.records.contents.provenance import collect
+from simcli.records.writing import writer
+from simcli.records.writing.spawn import RecorderProcess
+from simcli.records.writing.writer import Recorder
 from support.tiny_model import frames, tiny_model
 
 N_FRAMES, N_WORLDS, BLOCK = 240, 66, 5

@@ -7,11 +7,13 @@ import sys
 from pathlib import Path
 
 from simcli.errors import Exit, SimcliError
-from simcli.sweeps import bundle, claims, driver
-from simcli.sweeps.cluster import Cluster
-from simcli.sweeps.executors import Work
-from simcli.sweeps.pool import Pool
-from simcli.sweeps.shards import shard_of
+from simcli.sweeps import driver
+from simcli.sweeps.book import claims
+from simcli.sweeps.executors import bundle
+from simcli.sweeps.executors.cluster import Cluster
+from simcli.sweeps.executors.contract import Work
+from simcli.sweeps.executors.pool import Pool
+from simcli.sweeps.planning.shards import shard_of
 from support.sweep_stand_in import FUNCTION, SCENE, names, plan_of
 
 

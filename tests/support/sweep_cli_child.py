@@ -4,7 +4,7 @@ import sys
 from dataclasses import replace
 
 from simcli.cli import main
-from simcli.sweeps import pool
+from simcli.sweeps.executors import pool
 from support.sweep_stand_in import FUNCTION
 
 if __name__ == "__main__":

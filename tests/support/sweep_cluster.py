@@ -31,7 +31,7 @@ def children(process):
     with contextlib.suppress(OSError):
         lists = [(task / "children").read_text().split() for task in Path(f"/proc/{process.pid}/task").iterdir()]
         numbers = [int(one) for found in lists for one in found]
-        return [one for one in numbers if b"sweeps.worker" in Path(f"/proc/{one}/cmdline").read_bytes()]
+        return [one for one in numbers if b"sweeps.executors.worker" in Path(f"/proc/{one}/cmdline").read_bytes()]
     return []
 
 
@@ -69,7 +69,7 @@ class DaskCluster:
         if version is None:
             return self._start("-m", "distributed.cli.dask_worker", *words)
         code = f"""
-from simcli.sweeps import cluster_task
+from simcli.sweeps.executors import cluster_task
 cluster_task.own_version = lambda: {version!r}
 from distributed.cli.dask_worker import main
 main()

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from simcli.errors import DeviceError, OutputError, UsageError
 from simcli.sweeps.agenda import part_of
-from simcli.sweeps.plan import Case, Chunk, Plan
+from simcli.sweeps.planning.plan import Case, Chunk, Plan
 
 FUNCTION = "support.sweep_stand_in:run"
 SCENE = Path(__file__)  # any file that is there
@@ -103,7 +103,7 @@ def run(chunk, folder, threads, device, keep, time_limit, watch):
 
 def table_of(folder):
     """case -> (number in its result file, reason): what a final table would hold."""
-    from simcli.sweeps.state import LedgerReader
+    from simcli.sweeps.book.state import LedgerReader
 
     state, found = LedgerReader(folder).read(), {}
     for case, result in state.results.items():
@@ -132,8 +132,8 @@ class Here:
         self._waiting.append(chunk)
 
     def reports(self, timeout):
-        from simcli.sweeps.executors import Ending, Report, Work
-        from simcli.sweeps.wire import run_task
+        from simcli.sweeps.executors.contract import Ending, Report, Work
+        from simcli.sweeps.executors.wire import run_task
 
         chunks, self._waiting, found = self._waiting, [], []
         for chunk in chunks:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from simcli.model.snapshot import Event, Status
-from simcli.records.measures import MeasureLayout
+from simcli.records.contents.measures import MeasureLayout
 from support.analysis_files import record
 
 PEAK = MeasureLayout("peak", "joint.hinge0.q", "max", "rad", "largest value of joint.hinge0.q", ())

@@ -17,11 +17,11 @@ from simcli.analysis.diff.model_tables import TableDifference, model_changes
 from simcli.analysis.diff.scene_keys import Change, NameChange, fact_changes, name_changes, param_changes, scene_changes
 from simcli.analysis.diff.world_pairs import WorldPairs, pair_worlds
 from simcli.errors import UsageError
-from simcli.records.tiles import cut_frames, read_tile, tile_lengths
+from simcli.records.reading.tiles import cut_frames, read_tile, tile_lengths
 from simcli.spec.names.channel_names import canonical
 
 if TYPE_CHECKING:
-    from simcli.records.reader import Trajectory
+    from simcli.records.reading.reader import Trajectory
 
 # Between solvers of other kinds or steps these differ by nature: they describe the work of a solver, not the motion.
 WORK_OF_SOLVER = ("diag.iterations", "diag.residual", "diag.position_violation", "diag.velocity_violation")

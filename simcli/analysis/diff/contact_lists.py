@@ -12,7 +12,7 @@ from simcli.analysis.diff.labelled import Component
 from simcli.analysis.diff.world_pairs import WorldPairs
 
 if TYPE_CHECKING:
-    from simcli.records.reader import Trajectory
+    from simcli.records.reading.reader import Trajectory
 
 CONTACTS_AT_ONCE = 20_000  # of one file, unless a single frame has more
 LISTS_AT_ONCE = 100_000  # frames of worlds

@@ -12,7 +12,7 @@ from simcli.spec import document_of_text
 from simcli.spec.document.nodes import plain
 
 if TYPE_CHECKING:
-    from simcli.records.reader import Trajectory
+    from simcli.records.reading.reader import Trajectory
 
 ALL_WORLDS = -1
 

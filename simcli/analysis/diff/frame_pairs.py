@@ -15,7 +15,7 @@ from simcli.analysis.expectations import TIME_TOLERANCE
 from simcli.errors import FileError, UsageError
 
 if TYPE_CHECKING:
-    from simcli.records.reader import Trajectory
+    from simcli.records.reading.reader import Trajectory
 
 FRAMES_AT_ONCE = 65536  # whose times or steps are read
 

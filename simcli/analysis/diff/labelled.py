@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simcli.analysis.channels import BEYOND, QUANTITIES, quantity_of
-from simcli.analysis.columns import JOINT_FIELDS, VECTORS, field_columns
+from simcli.analysis.states.columns import JOINT_FIELDS, VECTORS, field_columns
 from simcli.errors import UsageError
-from simcli.records.layout import CATALOGUE, COMPONENTS, OF_BODIES
-from simcli.records.results import ResultAxes
+from simcli.records.contents.layout import CATALOGUE, COMPONENTS, OF_BODIES
+from simcli.records.reading.results import ResultAxes
 from simcli.spec.names.channel_names import SCALARS
 
 if TYPE_CHECKING:
-    from simcli.records.reader import Trajectory
+    from simcli.records.reading.reader import Trajectory
 
 STATE_FIELDS = ("joint_q", "joint_qd", "joint_qdd", "joint_effort", "body_q", "body_qd")
 ROWS = {"frames/multiplier": ("multiplier", "row_label"), "frames/natural_q": ("natural", "natural_label")}

@@ -8,11 +8,11 @@ import numpy as np
 
 from simcli.analysis.diff.extremes import Tolerance
 from simcli.analysis.diff.world_pairs import WorldPairs
-from simcli.records.layout import COMPONENTS
-from simcli.records.model_columns import COLUMNS, LABELS, NAME_SCALES, NOT_STORED, ModelColumn
+from simcli.records.contents.layout import COMPONENTS
+from simcli.records.contents.model_columns import COLUMNS, LABELS, NAME_SCALES, NOT_STORED, ModelColumn
 
 if TYPE_CHECKING:
-    from simcli.records.reader import Trajectory
+    from simcli.records.reading.reader import Trajectory
 
 OFFSETS = ("J+1", "S+1")  # they say how lists of other lengths are cut, which is told where the lists are compared
 

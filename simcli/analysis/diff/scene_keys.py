@@ -12,7 +12,7 @@ from simcli.spec import document_of_text
 from simcli.spec.document.nodes import plain
 
 if TYPE_CHECKING:
-    from simcli.records.reader import Trajectory
+    from simcli.records.reading.reader import Trajectory
 
 NOTHING = "-"  # a key that one file lacks: it has its default there, or what it belongs to does not exist
 NAME_AXES = {"bodies": "body_name", "joints": "joint_name", "points": "point_name", "q": "q_label", "qd": "qd_label",

@@ -10,7 +10,7 @@ import numpy as np
 from simcli.analysis.channels import check_worlds
 
 if TYPE_CHECKING:
-    from simcli.records.reader import Trajectory
+    from simcli.records.reading.reader import Trajectory
 
 
 @dataclass(frozen=True)

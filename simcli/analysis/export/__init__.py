@@ -11,5 +11,5 @@ In: an open `Trajectory` and what of it is wanted. Out: a file, whole or not at 
     opensim     .sto, .mot
     vtk         .pvd with a folder of .vtp
 
-`simcli.cli.export_formats` has the table of suffixes; `simcli.view.glb` writes .glb, because it draws.
+`simcli.cli.results.export_formats` has the table of suffixes; `simcli.view.glb` writes .glb, because it draws.
 """

@@ -13,7 +13,7 @@ import numpy as np
 from simcli.analysis.channels import CONTACTS, XYZ, Source, check_worlds, default_columns, locate
 
 if TYPE_CHECKING:
-    from simcli.records.reader import Trajectory
+    from simcli.records.reading.reader import Trajectory
 
 BLOCK_BYTES = 2 * 1024 * 1024  # [B] of the numbers of a block
 CONTACT_UNITS = {"shape_a": "", "shape_b": "", "point": "m", "normal": "1", "gap": "m", "force": "N"}

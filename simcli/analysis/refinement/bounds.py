@@ -8,10 +8,10 @@ import numpy as np
 from simcli.analysis.diff.labelled import Labelled
 from simcli.model.closure.limits import has_bounds
 from simcli.model.tables import JointKind, Model
-from simcli.records.tiles import cut_frames, read_tile, tile_lengths
+from simcli.records.reading.tiles import cut_frames, read_tile, tile_lengths
 
 if TYPE_CHECKING:
-    from simcli.records.reader import Trajectory
+    from simcli.records.reading.reader import Trajectory
 
 COORDINATES, RATES = "frames/joint_q", "frames/joint_qd"
 

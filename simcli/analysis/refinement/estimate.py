@@ -13,11 +13,11 @@ from simcli.analysis.refinement.sums import QUANTITIES, Quantity, Sums, quantiti
 from simcli.analysis.refinement.verdicts import order_and_error, rounding_floors
 from simcli.model.snapshot import Status
 from simcli.model.tables import Model
-from simcli.records.error_estimate import ErrorEstimate, Verdict
-from simcli.records.tiles import cut_frames, cut_worlds, read_tile, tile_lengths
+from simcli.records.contents.error_estimate import ErrorEstimate, Verdict
+from simcli.records.reading.tiles import cut_frames, cut_worlds, read_tile, tile_lengths
 
 if TYPE_CHECKING:
-    from simcli.records.reader import Trajectory
+    from simcli.records.reading.reader import Trajectory
 
 COMPARED = ("state", "joints", "bodies", "energy", "reactions")  # channels of a file that hold one of the quantities
 Key = tuple[str, str]  # name and unit of a quantity

@@ -9,8 +9,8 @@ Source: Li et al. 2020 (IPC) for the kinds of stencils. Deviation: degenerate ki
 
 from simcli.kernels.algebra.elementary import precision_of
 from simcli.kernels.algebra.values import Value, Vec3
+from simcli.kernels.collision.convex.simplex import nearest_weights
 from simcli.kernels.collision.lanes import TINY, across, length
-from simcli.kernels.collision.simplex import nearest_weights
 from simcli.kernels.language import ti
 
 POINT_PLANE, POINT_POINT, POINT_EDGE, POINT_TRIANGLE, EDGE_EDGE = range(5)  # kinds of stencils

@@ -7,11 +7,10 @@
     planes     a half space against anything
     rounds     spheres and capsules; a ball against a box or a cylinder
     boxes      separating axes of two boxes
-    support, simplex, gjk, epa   distance and depth of convex cores
     terrain    prisms below the triangles of terrain
-    convex     two convex shapes, by the above
-    features, manifold   facing features, clipped into points of contact
+    convex     two convex shapes: distance, depth, points of contact; a room of its own
     points     candidates of a pair, the choice among them, the table
+    clearance  the smallest distance of two bodies
 
 A solver makes a `Collider(model, tables, arena)`, builds the arena and then `collider.notes`, writes `collider.margin`, and
 in its kernel calls `place_shapes` and `detect` for a block; then `collider.contacts` holds the contacts of its worlds.

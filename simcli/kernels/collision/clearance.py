@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from simcli.kernels.algebra.elementary import precision_of
-from simcli.kernels.collision.convex import separate
+from simcli.kernels.collision.convex.pair import separate
 from simcli.kernels.collision.detect import place_shapes
 from simcli.kernels.collision.lanes import one
 from simcli.kernels.collision.planes import height_above

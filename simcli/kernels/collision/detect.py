@@ -2,7 +2,7 @@
 
 from simcli.kernels.algebra.elementary import select
 from simcli.kernels.algebra.values import Vec3
-from simcli.kernels.collision.convex import convex_pair
+from simcli.kernels.collision.convex.pair import convex_pair
 from simcli.kernels.collision.lanes import one
 from simcli.kernels.collision.planes import plane_pair
 from simcli.kernels.collision.points import choose, clear, keep_chosen, report

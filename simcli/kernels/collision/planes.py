@@ -1,10 +1,10 @@
 """A half space against any convex shape."""
 
 from simcli.kernels.algebra.values import Vec3
-from simcli.kernels.collision.features import feature, ring_at
+from simcli.kernels.collision.convex.features import feature, ring_at
+from simcli.kernels.collision.convex.support import support
 from simcli.kernels.collision.lanes import one
 from simcli.kernels.collision.points import add_candidate, tolerance
-from simcli.kernels.collision.support import support
 from simcli.kernels.collision.tables import RING
 from simcli.kernels.language import ti
 

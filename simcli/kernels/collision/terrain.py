@@ -5,8 +5,8 @@ Cell (i, j) of the grid is cut from corner (i, j) to (i + 1, j + 1) into the tri
 
 from simcli.kernels.algebra.elementary import precision_of
 from simcli.kernels.algebra.values import Vec3
+from simcli.kernels.collision.convex.support import support
 from simcli.kernels.collision.lanes import one, put, unit_or, vector
-from simcli.kernels.collision.support import support
 from simcli.kernels.language import ti
 
 EQUAL = {"float64": 1e-9, "float32": 1e-4}  # [1], weights and, of the size of a triangle, heights that count as zero

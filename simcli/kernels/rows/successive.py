@@ -8,7 +8,8 @@ their dual basis D_k
 The first axis rests in the parent, the last one in the child. Notation: F the anchor frames in the world; a, b the sides of
 parent and child; u the first axis as the child carries it.
 
-Source: kernels.projection, whose angles these are. Deviation: on the branch nearest to the angle before, and with rates.
+Source: kernels.chart.projection, whose angles these are. Deviation: on the branch nearest to the angle before, and with
+rates.
 """
 
 from simcli.kernels.algebra.elementary import atan2, nearest_turn, select

@@ -12,7 +12,7 @@ HALF_WAY, AT_END = 0.5, 1.0  # where forces act between the ends
 
 
 class BushingRows(NamedTuple):
-    """Columns as of `kernels.bushings.Bushings`, (W|1, K, ...); links (K,)."""
+    """Columns as of `kernels.forces.bushings.Bushings`, (W|1, K, ...); links (K,)."""
 
     link_a: Array
     link_b: Array

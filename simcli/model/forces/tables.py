@@ -32,7 +32,7 @@ class Springs(Table):
 
 @dataclass(frozen=True)
 class Bushings(Table):
-    """Springs and dampers of six axes between two frames (kernels.bushings states the law).
+    """Springs and dampers of six axes between two frames (kernels.forces.bushings states the law).
 
     Attributes:
         name: (U,).

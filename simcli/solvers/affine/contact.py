@@ -9,7 +9,7 @@ from simcli.model.contact.crossings import crossings
 from simcli.model.contact.surfaces import Surfaces, surfaces
 from simcli.model.snapshot import Event, FrameBlock, Status
 from simcli.model.tables import Model
-from simcli.solvers.shared.plan import RunPlan
+from simcli.solvers.shared.host.plan import RunPlan
 
 PER_FEATURE, SPARE = 16, 256  # candidates at `capacity: auto`: an edge on a face of a box meets about 12 features there
 

@@ -21,10 +21,10 @@ from simcli.solvers.affine.contact import barrier_of
 from simcli.solvers.affine.given import Given
 from simcli.solvers.affine.holds import Holds
 from simcli.solvers.affine.programs import frame_of_affine
-from simcli.solvers.shared.contact_report import ContactReport
+from simcli.solvers.shared.contacts.report import ContactReport
 from simcli.solvers.shared.core import ENERGY, HEALTH
-from simcli.solvers.shared.gauges import Gauges
-from simcli.solvers.shared.plan import RunPlan
+from simcli.solvers.shared.host.plan import RunPlan
+from simcli.solvers.shared.looks.gauges import Gauges
 
 DIAGNOSTICS = ("iterations", "residual", "position_violation", "velocity_violation")
 CONTACT_DIAGNOSTICS = ("penetration", "gap", "contacts")

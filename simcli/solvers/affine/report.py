@@ -20,7 +20,7 @@ from simcli.solvers.affine.given import report_efforts_of_holds, report_holds
 from simcli.solvers.affine.memory import DIAGNOSTICS
 from simcli.solvers.affine.places import place_affine
 from simcli.solvers.affine.stages import find_multipliers
-from simcli.solvers.shared.contact_report import CONTACTS, put_row
+from simcli.solvers.shared.contacts.report import CONTACTS, put_row
 from simcli.solvers.shared.drives import add_drive_power
 
 

@@ -11,10 +11,10 @@ from simcli.solvers.affine.contact import end_caught, end_overlapping, tell_devi
 from simcli.solvers.affine.frames import begin_affine, blame_affine, judge_affine
 from simcli.solvers.affine.memory import AffineCore
 from simcli.solvers.affine.report import close_affine, open_affine, report_affine_drives, report_frame
-from simcli.solvers.shared.engine import Engine
 from simcli.solvers.shared.frames import advance
-from simcli.solvers.shared.loose import LooseSolver
-from simcli.solvers.shared.plan import RunPlan
+from simcli.solvers.shared.host.engine import Engine
+from simcli.solvers.shared.host.loose import LooseSolver
+from simcli.solvers.shared.host.plan import RunPlan
 
 WORTH_A_WORD = 0.01  # part of a spin that bdf1 may take in a run before it is said
 

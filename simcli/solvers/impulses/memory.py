@@ -43,7 +43,7 @@ from simcli.solvers.impulses.rows import (
     MOTION,
     UPPER,
 )
-from simcli.solvers.shared.large_worlds import pattern_of
+from simcli.solvers.shared.host.large_worlds import pattern_of
 from simcli.solvers.tree.integrators import H, copy
 
 KAPPA = 1e-4  # proximal compliance of contacts that a step begins with

@@ -22,7 +22,7 @@ from simcli.kernels.algebra.elementary import select
 from simcli.kernels.chart.contacts import find_gaps
 from simcli.kernels.language import ti
 from simcli.kernels.laws.bounded import limit_of
-from simcli.solvers.impulses.contacts import aim_again, find_contacts
+from simcli.solvers.impulses.contacts import aim_again
 from simcli.solvers.impulses.direction import find_stiffness
 from simcli.solvers.impulses.mass import act_of_law, mirrored, speed_of_motion, speed_of_row, state_mass
 from simcli.solvers.impulses.spins import state_spins
@@ -62,8 +62,6 @@ def state_problem(c: ti.template(), w: ti.i32, b: ti.template(), h: ti.template(
         p.push.store(w, mirrored(y, n), y.load.load(w, n) * g)
         if ti.static(c.turns):
             m.load.store(w, mirrored(y, n), y.load.load(w, n) * h)
-    if ti.static(c.touches and not c.is_natural):  # which has to know before whether there are some
-        find_contacts(m.contacts, c.tables, c.state, p, m.first_spin, w, h)
     if ti.static(m.first_spin >= 0):
         state_spins(c, w)
 

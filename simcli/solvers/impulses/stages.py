@@ -17,7 +17,7 @@ from simcli.kernels.laws.bounded import FREE
 from simcli.kernels.laws.pieces import choose
 from simcli.kernels.memory.programs import only, repeat, within
 from simcli.solvers.impulses.balls import bound_balls
-from simcli.solvers.impulses.contacts import aim_contacts, rub
+from simcli.solvers.impulses.contacts import aim_contacts, find_contacts, rub
 from simcli.solvers.impulses.direction import turn_directions
 from simcli.solvers.impulses.mass import mirrored
 from simcli.solvers.impulses.memory import FAST, FINER, KAPPA
@@ -41,6 +41,17 @@ from simcli.solvers.tree.integrators import H
 def problem_of(c):
     """What the search works on."""
     return c.bound.impulses.problem
+
+
+@ti.func
+def watch_contacts(c: ti.template(), w: ti.i32):
+    """Find the contacts of a step at the poses where it starts.
+
+    Reads:  c.state of `place_all`
+    Writes: c.bound.impulses, p.contacts
+    """
+    m = c.bound.impulses
+    find_contacts(m.contacts, c.tables, c.state, m.problem, m.first_spin, w, c.constants.load(w, H))
 
 
 def solving(c) -> tuple:

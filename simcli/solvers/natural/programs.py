@@ -17,7 +17,7 @@ and changes no position. That of generalized_alpha is in generalized_alpha.py.
 
 from simcli.kernels.memory.programs import only_blocks, repeat_blocks, set_registers
 from simcli.solvers.impulses.memory import keep_impulses, look_ahead, look_back
-from simcli.solvers.impulses.stages import solving
+from simcli.solvers.impulses.stages import solving, watch_contacts
 from simcli.solvers.natural.alpha_forces import evaluate_forces, stiffen_rows
 from simcli.solvers.natural.contacts import (
     keep_answer,
@@ -25,7 +25,6 @@ from simcli.solvers.natural.contacts import (
     note_smooth,
     part_contacts,
     recall_answer,
-    watch_contacts,
 )
 from simcli.solvers.natural.excess import carry_excess, give_excess, owe_excess, return_excess
 from simcli.solvers.natural.forces import add_work

@@ -9,7 +9,7 @@ from simcli.kernels.laws.bounded import FREE
 from simcli.kernels.laws.coordinate import foresee, foresee_again, spring_law
 from simcli.kernels.laws.pieces import draw_line
 from simcli.solvers.rows.pieces import add_first_node
-from simcli.solvers.rows.repeat import foreseen
+from simcli.solvers.rows.repeat import foreseen, meets_end
 from simcli.solvers.shared.motions import lock_motions
 
 
@@ -46,8 +46,8 @@ def set_hard_row(c: ti.template(), w: ti.i32, r: ti.i32, b: ti.template(), h: ti
                  instant: ti.i32):
     """Equation of a hard or compliant row; rows of laws are set after it.
 
-        one stage:  J qdd = -(phi / h + rate) / g - bias h / 2 g     so that phi vanishes where the step ends
-        else:       J qdd = -bias
+        at the end:   J qdd = -(phi / h + rate) / g - bias h / 2 g     so that phi vanishes where the step ends
+        else:         J qdd = -bias
         compliant:    J qdd + e lambda = ...,  e = compliance / b^2
 
     Reads:  c.bound.system
@@ -63,9 +63,8 @@ def set_hard_row(c: ti.template(), w: ti.i32, r: ti.i32, b: ti.template(), h: ti
     bias = y.rows.bias.load(w, r)
     load = -bias
     soft = y.softness.load(w, 0) * y.scale.load(w, r)
-    if ti.static(c.stages == 1):
-        if instant == 0:
-            load = -(residual / h + rate) / g - bias * (0.5 * h / g)
+    if meets_end(c, w) * (1 - instant) != 0:
+        load = -(residual / h + rate) / g - bias * (0.5 * h / g)
     span = b * b + zero
     yields = (compliance > 0.0) & (span > 0.0)
     safe = select(span > 0.0, span, span + 1.0)

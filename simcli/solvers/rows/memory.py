@@ -88,7 +88,8 @@ class Constrained:
         turning: rows whose bias is the square of an angular velocity, over turn_weight.
         turn: (h omega)^2 of what turns fastest in the present step.
         tries: choices of pieces in the last evaluation.  choosing: 1 where one was made anew.
-        repeats: whether steps may be taken again.  jumps: 1 if this one is.  opens: 1 if the last one was.
+        repeats: whether steps may be taken again.  notes_jumps: whether laws may want that.
+        jumps: 1 if this one is.  opens: 1 if the last one was.
         switches: whether steps of zhong06 may be of first order, those with jumps = 1: something stops or touches in them.
         parts: 1 where a step is taken again because nothing touches in it.
         work_kept: [J] done before this step.
@@ -133,7 +134,8 @@ class Constrained:
         turning, weight = turning_rows(constraints)
         self.turning, self.n_turning, self.turn_weight = arena.ints(turning), len(turning), tables.column(weight)
         is_touching = tables.is_natural and impulses is not None
-        self.repeats = (stages > 1 or integrator == "zhong06") and constraints.laws.n > 0 and not is_touching
+        self.notes_jumps = (stages > 1 or integrator == "zhong06") and constraints.laws.n > 0 and not is_touching
+        self.repeats = self.notes_jumps or (stages > 1 and impulses is not None and not is_touching)
         self.switches = tables.is_natural and (self.repeats or is_touching)
         self.parts = arena.single.slot()
         self.projections = MANY_PROJECTIONS if tables.is_natural and tables.has_excess else PROJECTIONS

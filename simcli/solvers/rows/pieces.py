@@ -10,7 +10,7 @@ from simcli.kernels.language import ti
 from simcli.kernels.laws.bounded import share_limits, split_power, state_law
 from simcli.kernels.laws.pieces import choose, find_reach
 from simcli.kernels.rows.tree_rows import turning
-from simcli.solvers.rows.repeat import foreseen
+from simcli.solvers.rows.repeat import foreseen, meets_end
 from simcli.solvers.shared.motions import motion_power
 
 NEWTON_CHOICES = 6  # tries of the quick method before the walk, which cannot run in circles
@@ -54,8 +54,8 @@ def state_laws(c: ti.template(), w: ti.i32, stage: ti.i32, b: ti.template(), h: 
                instant: ti.i32):
     """State the laws at the present coordinates.
 
-    The acceleration of a coordinate that is a row is J qdd and the row's bias. A first-order step takes half of it: then
-    the bound is met where the step ends, see `set_hard_row`.
+    The acceleration of a coordinate that is a row is J qdd and the row's bias. A step whose rows are met at its end takes
+    half of it: then the bound is met there, see `set_hard_row`.
 
     Reads:  c.state.{q, qd}, c.{k1_q, k1_qd}, c.bound
     Writes: c.bound.system.laws, the graphs
@@ -63,9 +63,8 @@ def state_laws(c: ti.template(), w: ti.i32, stage: ti.i32, b: ti.template(), h: 
     y = c.bound.system
     zero = c.tables.arena.zero()
     part = zero + 1.0
-    if ti.static(c.stages == 1):
-        if instant == 0:
-            part = zero + 0.5 * h / g
+    if meets_end(c, w) * (1 - instant) != 0:
+        part = zero + 0.5 * h / g
     for n in range(y.laws.n):
         i = y.laws.unknown.at(n)
         x = zero

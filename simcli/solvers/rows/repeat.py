@@ -18,6 +18,16 @@ from simcli.solvers.tree.integrators import copy
 JUMP = {"float64": 1e-9, "float32": 1e-4}  # [m or rad] that a change of speed moves in a step, below which it is smooth
 
 
+def meets_end(c, w):
+    """Whether the rows of the present evaluation are met where its step ends, 1 or 0 (inside kernels).
+
+    So in steps of one evaluation, and in those of impulses that are taken again; other rows hold at the instant.
+    """
+    if c.stages == 1:
+        return 1
+    return ti.cast(c.now.load(w, "node") == c.stages, ti.i32) if c.by_impulses else 0
+
+
 @ti.func
 def note_jumps(c: ti.template(), w: ti.i32, stage: ti.i32, h: ti.template(), instant: ti.i32):
     """Note the worlds where a lock changes a speed in this stage, and where locked coordinates shall be after the step.

@@ -2,14 +2,17 @@
 
 In reading order:
 
-    plan          steps and frames of a run;  engine: what a solver is on the device
-    solver        the host's side: calls, frames, events, phases;  loose: of solvers that take the bodies one by one
-    core          all memory of a run in coordinates of joints, of free bodies and of points
-    rollout       the kernels of a run;  frames: how a call goes through them;  loop_bounds: drivers that cut loops
-    clock         times within a step, and the signals of each;  motions: prescribed coordinates;  drives: what drives give
-    ledger        energies, and the work of forces;  watch: worlds that end;  endings, limit_events: what is said of them
-    start         where a run begins
-    gauges        rows of quantities that a run looks at;  measures: a look;  reductions: what a look adds;  touches, stated,
-                  contact_report: contacts as frames show them
-    large_worlds  which scenes keep nothing dense;  proved: what is refused on devices that compile by way of SPIR-V
+    host      the host's side of all solvers: what a run asks for, calls, events, and what ends
+    core      what the kernel of a run reads and writes: tables, state, forces, steps, and the constants of the integrator
+    rollout   the kernels of a run: every block of worlds by whole frames, and what changes tables between them
+    others    columns of frames that leave the device together in one buffer
+    frames    the frames of all solvers that have accelerations: a list of stages, whose steps each solver gives
+    clock     the time of an evaluation, and what depends on it: signals, and the work of forces that jump
+    motions   prescribed motions: dofs of the tree that are locked to them, and rows of other joints that follow them
+    drives    what the drives of joints give: their laws at the coordinates and rates that a frame shows
+    ledger    the energy ledger: energies, and the work of forces by the trapezoidal rule
+    watch     worlds that end: what each step is watched for
+    start     what was done to begin a run, as the status of its worlds and the events of its first frame
+    looks     what a run looks at besides its frames: measures, and ends of worlds that depend on them
+    contacts  contacts as frames show them
 """

@@ -26,10 +26,10 @@ from simcli.solvers.natural.memory import ALL_STAGES, AlphaSteps, QuadraticSteps
 from simcli.solvers.natural.memory import NODES as NATURAL_NODES
 from simcli.solvers.natural.programs import frame_of_natural
 from simcli.solvers.rows.memory import CONTACT_DIAGNOSTICS, DIAGNOSTICS, Constrained, Limits, yields
-from simcli.solvers.shared.contact_report import ContactReport
-from simcli.solvers.shared.gauges import Gauges
-from simcli.solvers.shared.large_worlds import is_large
-from simcli.solvers.shared.plan import RunPlan
+from simcli.solvers.shared.contacts.report import ContactReport
+from simcli.solvers.shared.host.large_worlds import is_large
+from simcli.solvers.shared.host.plan import RunPlan
+from simcli.solvers.shared.looks.gauges import Gauges
 from simcli.solvers.tree.integrators import IMPLICIT, NODES, RK4_WEIGHTS
 from simcli.solvers.tree.programs import frame_of_tree
 
@@ -69,7 +69,7 @@ class Core:
     Attributes:
         turns: whether directions of rows turn in the passes of a step, see direction.py.
         by_impulses: whether steps solve a complementarity problem.
-        is_large: whether they keep nothing dense, see large_worlds.py.
+        is_large: whether they keep nothing dense, see host/large_worlds.py.
         looks_back: whether frames show the last step: its reactions are found where it began, with the impulses of all its
             passes.
         touches: whether shapes may touch, in some phase.

@@ -18,7 +18,7 @@ from simcli.solvers.natural.memory import FARTHEST_TURN
 from simcli.solvers.rows.repeat import open_again
 from simcli.solvers.rows.report import add_efforts, report_rows, unwrap_rows
 from simcli.solvers.shared.clock import begin_program
-from simcli.solvers.shared.contact_report import (
+from simcli.solvers.shared.contacts.report import (
     begin_call,
     is_crowded,
     needed_contacts,

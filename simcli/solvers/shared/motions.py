@@ -9,7 +9,7 @@ Called by stages of trees and of natural coordinates; rows/memory.py says what `
 """
 
 from simcli.kernels.language import ti
-from simcli.solvers.rows.repeat import foreseen
+from simcli.solvers.rows.repeat import foreseen, meets_end
 from simcli.solvers.tree.integrators import H
 
 
@@ -132,7 +132,8 @@ def motion_power(c: ti.template(), w: ti.i32, b: ti.template()):
             r = y.lead_row.at(m)
             mid = y.rows.rate.load(w, r)
             if ti.static(c.stages > 1):  # that is what the rate lacks
-                mid = mid + c.motions.motion_qd.load(w, y.lead_dof.at(m))
+                if meets_end(c, w) == 0:
+                    mid = mid + c.motions.motion_qd.load(w, y.lead_dof.at(m))
             for e in range(y.j_start.at(r), y.j_start.at(r + 1)):
                 a = y.acceleration.load(w, c.tables.unknown.at(y.j_dof.at(e)))
                 mid = mid + y.entry.load(w, y.n_mass + e) * a * (b * 0.5)

@@ -1,16 +1,16 @@
 """The kernels of a run: every block of worlds by whole frames, and what changes tables between them.
 
 Each block runs all its steps before the next block starts, so its state stays in the cache. How a solver steps, reports
-and judges is in its engine (engine.py).
+and judges is in its engine (host/engine.py).
 """
 
 from simcli.kernels.algebra.elementary import select
 from simcli.kernels.language import ti
 from simcli.kernels.report import unload
-from simcli.solvers.shared.contact_report import SUMMARY, unload_contacts
+from simcli.solvers.shared.contacts.report import SUMMARY, unload_contacts
 from simcli.solvers.shared.core import ENERGY, HEALTH
-from simcli.solvers.shared.loop_bounds import count_turns
-from simcli.solvers.shared.measures import look_at_frame, unload_quantities
+from simcli.solvers.shared.host.loop_bounds import count_turns
+from simcli.solvers.shared.looks.measures import look_at_frame, unload_quantities
 from simcli.solvers.shared.others import unload_others
 
 SUPPLIED = 1  # row of c.forces.work that holds the input
@@ -25,7 +25,7 @@ def rollout(c: ti.template(), n_frames: ti.i32, looks: ti.i32, steps: ti.i32, fi
             health: ti.types.ndarray(), touch: ti.types.ndarray(), contacts: ti.types.ndarray(),
             quantity: ti.types.ndarray(), others: ti.types.ndarray()):
     """Advance every block by n_frames frames of `looks` times `steps` steps, the first of which is step number `first` (from
-    0 on); steps = 0 reports the initial state. Measures take each look, frames the last. `turns`: see loop_bounds.py.
+    0 on); steps = 0 reports the initial state. Measures take each look, frames the last. `turns`: see host/loop_bounds.py.
 
     Where steps are programs, a call ends within a frame that has more than so many `lines`; with goes_on = 1 the next call
     takes the others. `c.over` tells which blocks have come to their end.

@@ -70,7 +70,7 @@ CHOICES: tuple[Row, ...] = (
 LOOPS: frozenset[str] = BUILT  # solvers that close loops
 SIGNALS: frozenset[str] = BUILT  # solvers that read signals
 CONTACT: frozenset[str] = BUILT  # solvers with contact
-TOUCHING = ("semi_implicit", "moreau", "bdf1", "bdf2")  # their integrators that take contacts
+TOUCHING = ("semi_implicit", "moreau", "rk4", "implicit", "bdf1", "bdf2")  # their integrators that take contacts
 
 
 def check_honours(check: Checker, tree: structure.Tree | None) -> None:

@@ -1,0 +1,226 @@
+"""Pictures over worlds: a point, a bar's part or a cell for each. Needs matplotlib, the extra `plot`.
+
+    x or y alone        histogram
+    x and y             a line where x is a parameter that ascends or descends from world to world, one for each value of
+                        one other parameter; else points
+    x, y and z          heat map where x and y make a grid, else points with the colour of z
+
+Worlds that failed are marked, those without a number are counted in the legend.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from simcli.analysis.plots.plot import MAX_LEGEND, in_order, legend_beside, new_figure
+from simcli.analysis.worlds.world_table import WorldColumn, WorldTable
+from simcli.errors import UsageError
+
+SIZE = (8.0, 4.8)  # [inch]
+MAX_BINS = 60
+MAX_MARKED = 200  # points of a line that get a marker
+MANY = 10000  # points that are drawn as a bitmap in svg and pdf, too
+EDGE = 0.025  # of the height of a panel
+SPARSE = 4  # a grid has at most so many cells per world
+FAILED = {"color": "tab:red", "marker": "x", "linestyle": "none", "markeredgewidth": 1.8, "zorder": 4}
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """What a picture shows.
+
+    Attributes:
+        figure: of matplotlib.
+        kind: histogram, line, scatter, heat map.
+        n_worlds: that it shows.
+        n_failed: of these.
+        n_missing: worlds that it cannot show, because they lack a number.
+    """
+
+    figure: object
+    kind: str
+    n_worlds: int
+    n_failed: int
+    n_missing: int
+
+
+class _Worlds:
+    """Numbers of the worlds of a picture, those that have them all.
+
+    Attributes:
+        axes: columns x, y, z, those that are given.
+        there: (n,) bool, True where no number is missing.
+        failed: (n,) bool, True where a world is there, but failed.
+    """
+
+    def __init__(self, table: WorldTable, names: list[str]):
+        self.table = table
+        self.axes = [table.column(name) for name in names]
+        for column in self.axes:
+            if column.has_words:
+                raise UsageError(f"`{column.name}` has words, no numbers to draw; `--where` selects by them")
+        self.there = np.all([np.isfinite(column.values.astype(float)) for column in self.axes], axis=0)
+        if not self.there.any():
+            raise UsageError(f"no world has a number of {' and '.join(f'`{column.name}`' for column in self.axes)}")
+        self.failed = self.there & (table.columns["status"].values == "failed")
+        self.good = self.there & ~self.failed
+
+    @property
+    def missing_text(self) -> str:
+        """How many worlds lack a number, and how many of them failed."""
+        failed = int((~self.there & (self.table.columns["status"].values == "failed")).sum())
+        return f"no value ({(~self.there).sum()}{f', of which {failed} failed' if failed else ''})"
+
+    def mark(self, panel, title: str | None = None) -> None:
+        """Mark the worlds that failed, count those without a number, and show the legend if it says anything."""
+        if self.failed.any() and len(self.axes) > 1:
+            x, y = (column.values[self.failed] for column in self.axes[:2])
+            panel.plot(x, y, **FAILED, label=f"failed ({self.failed.sum()})")
+        if not self.there.all():
+            known = ~self.there & np.isfinite(self.axes[0].values.astype(float)) & (len(self.axes) == 2)
+            at = self.axes[0].values[known]  # at the edge, below the x they have
+            panel.plot(at, np.full(len(at), EDGE), color="tab:red", marker="|" if len(at) else "", markersize=9,
+                       linestyle="none", transform=panel.get_xaxis_transform(), label=self.missing_text)  # fmt: skip
+        if panel.get_legend_handles_labels()[1]:
+            legend_beside(panel, title)
+
+
+def draw_worlds(table: WorldTable, names: list[str], title: str = "", along_x: bool = True) -> Drawn:
+    """Draw one to three columns of a table.
+
+    Args:
+        table: of worlds.
+        names: of the columns along x, y and in colour.
+        title: shown above.
+        along_x: False if a single column lies along y.
+
+    Raises:
+        UsageError: no such column, nothing to draw, or matplotlib is not installed.
+    """
+    worlds = _Worlds(table, names)
+    figure = new_figure(*SIZE, title)
+    panel = figure.subplots()
+    if len(names) == 1:
+        kind = _histogram(panel, worlds, along_x)
+    else:
+        kind = _curves(panel, worlds) if len(names) == 2 else _colours(panel, worlds)
+        panel.set_xlabel(_label(worlds.axes[0]))
+        panel.set_ylabel(_label(worlds.axes[1]))
+    counts = (worlds.there, worlds.failed, ~worlds.there)
+    return Drawn(figure, kind, *(int(mask.sum()) for mask in counts))
+
+
+def _label(column: WorldColumn) -> str:
+    """Name and unit, and what a measure is."""
+    return f"{column.title}\n{column.text}" if column.name.startswith("measure.") else column.title
+
+
+def _histogram(panel, worlds: _Worlds, along_x: bool) -> str:
+    values = worlds.axes[0].values.astype(float)
+    edges = np.histogram_bin_edges(values[worlds.there], "auto")
+    if len(edges) > MAX_BINS + 1:
+        edges = np.linspace(edges[0], edges[-1], MAX_BINS + 1)
+    any_failed = bool(worlds.failed.any())
+    parts = [values[worlds.good]] + [values[worlds.failed]] * any_failed
+    labels = [f"not failed ({worlds.good.sum()})", f"failed ({worlds.failed.sum()})"] if any_failed else None
+    panel.hist(parts, edges, stacked=True, orientation="vertical" if along_x else "horizontal", label=labels,
+               color=["tab:blue", "tab:red"][: len(parts)], edgecolor="white", linewidth=0.5)  # fmt: skip
+    (panel.set_xlabel if along_x else panel.set_ylabel)(_label(worlds.axes[0]))
+    (panel.set_ylabel if along_x else panel.set_xlabel)("worlds")
+    (panel.yaxis if along_x else panel.xaxis).get_major_locator().set_params(integer=True)
+    panel.grid(True, axis="y" if along_x else "x", linewidth=0.3)
+    panel.set_axisbelow(True)
+    worlds.mark(panel)
+    return "histogram"
+
+
+def _curves(panel, worlds: _Worlds) -> str:
+    """Lines or points, in colours by the one other parameter if there are few of its values."""
+    x, y = worlds.axes
+    groups, title = _groups(worlds)
+    if len(groups) > 1:  # colours in the order of the parameter
+        panel.set_prop_cycle(color=in_order(len(groups)))
+    are_lines = x.is_varied and all(_goes_on(x.values[rows]) for rows in groups.values())
+    for label, rows in groups.items():
+        kept = rows[worlds.good[rows]]
+        if are_lines:
+            marker = {"marker": "o", "markersize": 3} if len(kept) <= MAX_MARKED else {}
+            panel.plot(x.values[kept], y.values[kept], linewidth=1.2, label=label, **marker)
+        else:
+            panel.scatter(x.values[kept], y.values[kept], s=_point_size(len(x.values)), linewidths=0, alpha=0.8,
+                          label=label, rasterized=len(kept) > MANY)  # fmt: skip
+    panel.grid(True, linewidth=0.3)
+    panel.set_axisbelow(True)
+    worlds.mark(panel, title)
+    return "line" if are_lines else "scatter"
+
+
+def _groups(worlds: _Worlds) -> tuple[dict[str | None, np.ndarray], str | None]:
+    """Rows by the value of the one parameter beyond x and y, and its title; all rows if that says nothing."""
+    axes = [column.name for column in worlds.axes]
+    others = [column for column in worlds.table.varied if column.name not in axes]
+    if len(others) == 1 and worlds.axes[0].is_varied:
+        values, place = np.unique(others[0].values, return_inverse=True)
+        if len(values) <= MAX_LEGEND:
+            return {f"{value:.6g}": np.flatnonzero(place == k) for k, value in enumerate(values)}, others[0].title
+    return {None: np.arange(worlds.table.n_rows)}, None
+
+
+def _goes_on(values: np.ndarray) -> bool:
+    """True if numbers ascend or descend throughout."""
+    steps = np.diff(values)
+    return bool((steps > 0).all() or (steps < 0).all())
+
+
+def _colours(panel, worlds: _Worlds) -> str:
+    x, y, z = worlds.axes
+    grid = _grid(worlds)
+    if grid is None:
+        rows = worlds.good
+        shown = panel.scatter(x.values[rows], y.values[rows], c=z.values[rows], s=_point_size(rows.sum()), linewidths=0,
+                              rasterized=rows.sum() > MANY)  # fmt: skip
+        panel.grid(True, linewidth=0.3)
+        panel.set_axisbelow(True)
+        most = 1
+    else:
+        shown = panel.pcolormesh(*grid[:2], np.ma.masked_invalid(grid[2]), shading="nearest", rasterized=True)
+        panel.set_facecolor("0.85")
+        most = grid[3]
+    of = f"\nmedian of {most} worlds" if most > 1 else ""
+    panel.figure.colorbar(shown, ax=panel, label=_label(z) + of)
+    _mark_cells(panel, worlds, is_grid=grid is not None)
+    return "scatter" if grid is None else "heat map"
+
+
+def _mark_cells(panel, worlds: _Worlds, is_grid: bool) -> None:
+    """Failed worlds, and grey cells without a number, in a legend below: the right side has the colours."""
+    x, y, _ = worlds.axes
+    if worlds.failed.any():
+        panel.plot(x.values[worlds.failed], y.values[worlds.failed], **FAILED, label=f"failed ({worlds.failed.sum()})")
+    if not worlds.there.all():
+        look = {"color": "0.85", "marker": "s", "markeredgecolor": "0.5"} if is_grid else {}
+        panel.plot([], [], linestyle="none", **look, label=worlds.missing_text)
+    if panel.get_legend_handles_labels()[1]:
+        panel.figure.legend(fontsize="small", loc="outside lower center", ncols=2)
+
+
+def _grid(worlds: _Worlds) -> tuple[np.ndarray, np.ndarray, np.ndarray, int] | None:
+    """Values of x (m,) and y (n,), medians of z in the cells (n, m), most worlds in a cell; None if there is no grid."""
+    x, y, z = (column.values.astype(float) for column in worlds.axes)
+    keep = worlds.there
+    xs, ys = (np.unique(values[np.isfinite(values)]) for values in (x, y))
+    ix, iy = np.searchsorted(xs, x[keep]), np.searchsorted(ys, y[keep])
+    if min(len(xs), len(ys)) < 2 or len(xs) * len(ys) > SPARSE * keep.sum():
+        return None
+    cell = iy * len(xs) + ix
+    order = np.lexsort((z[keep], cell))
+    cells, first, count = np.unique(cell[order], return_index=True, return_counts=True)
+    sorted_z = z[keep][order]
+    table = np.full(len(xs) * len(ys), np.nan)
+    table[cells] = (sorted_z[first + (count - 1) // 2] + sorted_z[first + count // 2]) / 2
+    return xs, ys, table.reshape(len(ys), len(xs)), int(count.max())
+
+
+def _point_size(count: int) -> float:
+    """[points^2], of a marker among so many."""
+    return 18.0 if count <= 300 else 6.0 if count <= 5000 else 1.0

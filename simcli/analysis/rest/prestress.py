@@ -1,0 +1,257 @@
+"""Prestress of nets of springs and cables on rigid parts: states of self-stress, mechanisms, and tensions that balance.
+
+    A t + g = 0      A_ik = -d length_k / d y_i,  t tensions, g the loads of everything else over the directions y
+
+The directions are those that joints leave, so that struts may be bodies and their forces multipliers. States of self-stress
+are tensions with A t = 0; infinitesimal mechanisms are directions in which no spring changes its length, A^T y = 0.
+
+Source: Pellegrino and Calladine (1986), matrix analysis of statically and kinematically indeterminate frameworks; Schek
+(1974), the force density method. Deviation: rigid parts are eliminated with their rows, as in statics.py.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+import numpy as np
+
+from simcli import rotations as rot
+from simcli.analysis.rest.least_distance import RANK, nearest, null_space
+from simcli.analysis.rest.spectrum import split_by_inertia
+from simcli.analysis.rest.statics import Array, NoEquilibriumError, Posture, Statics, spring_tensions
+from simcli.errors import UsageError
+from simcli.model.tables import Model
+from simcli.spec.faults.fault_list import did_you_mean
+from simcli.spec.names.patterns import matching
+
+SHORT = 1e-12  # [m], a spring without length pulls nowhere
+GROUP = "forces"
+
+
+class Quantity(StrEnum):
+    """What may be unknown of a spring; the other number of its law is kept."""
+
+    rest_length = "rest_length"  # follows from the tension and the stiffness
+    stiffness = "stiffness"  # follows from the tension and the stretch
+    tension = "tension"  # as rest_length
+    force_density = "force_density"  # likewise: tension per length
+
+
+UNITS = {Quantity.rest_length: "m", Quantity.stiffness: "N/m", Quantity.tension: "N", Quantity.force_density: "N/m"}
+
+
+@dataclass(frozen=True)
+class Prestress:
+    """How springs hold a structure.
+
+    Attributes:
+        length, tension: [m], [N], (K,) of each spring.
+        self_stress: [1], (s, K), states of self-stress, the largest tension of each 1.
+        mechanisms: number of infinitesimal mechanisms, rigid motions among them.
+        rigid_motions: number of motions of everything as one rigid body.
+        redundant_rows: number of rows of joints that others imply: states of self-stress of the joints alone.
+    """
+
+    length: Array
+    tension: Array
+    self_stress: Array
+    mechanisms: int
+    rigid_motions: int
+    redundant_rows: int
+
+    @property
+    def density(self) -> Array:
+        """[N/m], (K,), tension per length; 0 of what has no length."""
+        return self.tension / np.where(self.length > SHORT, self.length, np.inf)
+
+
+@dataclass(frozen=True)
+class Solved:
+    """Springs that hold the initial state.
+
+    Attributes:
+        model: with their numbers.
+        values: path, as `forces.cord.rest_length`, to the number found.
+        units: of them.
+    """
+
+    model: Model
+    values: dict[str, float]
+    units: dict[str, str]
+
+
+def prestress_of(statics: Statics, posture: Posture) -> Prestress:
+    """The states of self-stress and the mechanisms of a posture.
+
+    Args:
+        statics: of the mechanism.
+        posture: where.
+    """
+    A, length = equilibrium_matrix(statics, posture)
+    T, _ = split_by_inertia(statics.mass(posture))
+    loose = T @ null_space(A.T @ T)[1]
+    states = null_space(A)[1].T
+    leads = states[np.arange(len(states)), np.abs(states).argmax(axis=1)] if states.size else np.ones(len(states))
+    free = int(statics.is_free.sum()) - posture.U.shape[1]
+    return Prestress(
+        length, spring_tensions(statics.model, posture.found.pose[0]), states / leads[:, None],
+        loose.shape[1], rigid_motions(statics, posture, loose), int(statics.balance.holds.sum()) - free,
+    )  # fmt: skip
+
+
+def equilibrium_matrix(statics: Statics, posture: Posture) -> tuple[Array, Array]:
+    """A over the directions of a posture, [m], (m, K), and the lengths of the springs, [m], (K,)."""
+    model, pose = statics.model, posture.found.pose[0]
+    springs, m = model.springs, posture.U.shape[1]
+    twist = np.concatenate((twists(statics, posture, posture.U), np.zeros((m, 1, 6))), axis=1)  # WORLD is the last entry
+    places = np.concatenate((pose, [rot.IDENTITY_POSE]))
+    com = np.concatenate((model.bodies.com[0], np.zeros((1, 3))))
+    ends, rates = [], []
+    for side in range(2):
+        body = springs.body[:, side]
+        x = rot.pose_apply(places[body], springs.point[0, :, side])
+        lever = x - rot.pose_apply(places[body], com[body])
+        ends.append(x)
+        rates.append(twist[:, body, :3] + np.cross(twist[:, body, 3:], lever))
+    gap = ends[1] - ends[0]
+    length = np.linalg.norm(gap, axis=-1)
+    along = gap / np.maximum(length, SHORT)[:, None]
+    return -np.einsum("mkc,kc->mk", rates[1] - rates[0], along), length
+
+
+def rigid_motions(statics: Statics, posture: Posture, loose: Array) -> int:
+    """Number of directions (m, n) that move everything as one rigid body; what has no inertia is not looked at."""
+    x = rot.pose_apply(posture.found.pose[0], statics.model.bodies.com[0])
+    axes = np.broadcast_to(np.eye(3)[:, None], (3, len(x), 3))
+    shifts, turns = (axes, np.zeros_like(axes)), (np.cross(axes, x - x.mean(axis=0)), axes)
+    rigid = np.concatenate([np.concatenate(field, axis=2) for field in (shifts, turns)])
+    twist = twists(statics, posture, posture.U @ loose)
+    weight = inertia_roots(statics.model, posture.found.pose[0])
+    both = np.concatenate([np.einsum("bij,nbj->nbi", weight, field) for field in (rigid, twist)]).reshape(6 + len(twist), -1)
+    size = np.linalg.norm(both, axis=1, keepdims=True)
+    both /= np.where(size > 0.0, size, 1.0)
+    return len(twist) + rank_of(both[:6]) - rank_of(both)
+
+
+def twists(statics: Statics, posture: Posture, moves: Array) -> Array:
+    """[m/s, rad/s], (m, B, 6), of the bodies in motions (n, m) of a posture."""
+    if not moves.shape[1]:
+        return np.zeros((0, statics.model.n_bodies, 6))
+    return statics.balance(posture.q, rate=moves.T, angle=posture.angle).twist
+
+
+def inertia_roots(model: Model, pose: Array) -> Array:
+    """Square roots of the inertias of bodies, (B, 6, 6), over linear and angular velocity, world."""
+    bodies = model.bodies
+    out = np.zeros((len(pose), 6, 6))
+    R = rot.quat_to_matrix(pose[:, 3:])
+    values, axes = np.linalg.eigh(bodies.inertia[0])
+    out[:, range(3), range(3)] = np.sqrt(np.maximum(bodies.mass[0], 0.0))[:, None]
+    out[:, 3:, 3:] = np.sqrt(np.maximum(values, 0.0))[:, :, None] * np.swapaxes(R @ axes, 1, 2)
+    return out
+
+
+def rank_of(matrix: Array) -> int:
+    """Number of singular values that are no rounding."""
+    return matrix.shape[0] - null_space(matrix.T)[1].shape[1]
+
+
+def without(model: Model, chosen: Collection[int]) -> Model:
+    """The model without the forces of some springs."""
+    stiffness = np.array(model.springs.stiffness)
+    stiffness[:, list(chosen)] = 0.0
+    return replace(model, springs=replace(model.springs, stiffness=stiffness))
+
+
+def solve(model: Model, bare: Statics, chosen: Mapping[int, Quantity], least: float) -> Solved:
+    """Numbers of springs with which the initial state is an equilibrium.
+
+    Of many answers the tensions are those nearest to the scene's own. Slack springs do not push, no stiffness is negative.
+
+    Args:
+        model: of one world.
+        bare: of `without` the chosen springs.
+        chosen: from `chosen_springs`.
+        least: [N], of the tensions of slack springs.
+
+    Raises:
+        UsageError: nothing depends on a number that is chosen.
+        NoEquilibriumError: no such numbers balance the rest, or they are none that a spring can have.
+    """
+    posture, at, springs = bare.start(), np.array(sorted(chosen)), model.springs
+    A, length = equilibrium_matrix(bare, posture)
+    length = length[at]
+    stretch = length - springs.rest_length[0, at]
+    by_scale = np.array([chosen[k] == Quantity.stiffness for k in at])
+    refuse_impossible(model, at, by_scale, length, stretch)
+    sign = np.where(by_scale & (stretch < 0.0), -1.0, 1.0)
+    lower = np.where(springs.slack[at], least, np.where(by_scale, 0.0, -np.inf))
+    before = springs.stiffness[0, at] * np.where(springs.slack[at], np.maximum(stretch, 0.0), stretch)
+    tension = nearest(A[:, at] * sign, -posture.load, sign * before, lower)
+    if tension is None:
+        raise NoEquilibriumError("nothing balances the initial state so that every slack spring pulls with at least "
+                                 f"{least:g} N and no stiffness is negative")  # fmt: skip
+    return with_tensions(model, chosen, at, sign * tension, length)
+
+
+def chosen_springs(model: Model, unknowns: Sequence[str]) -> dict[int, Quantity]:
+    """Springs with an unknown number, and which.
+
+    Raises:
+        UsageError: a pattern is none, fits nothing, or two of them ask for two numbers of one spring.
+    """
+    found: dict[int, Quantity] = {}
+    for word in unknowns:
+        path, _, key = word.rpartition(".")
+        group, _, pattern = path.partition(".")
+        if group != GROUP or not pattern or key not in Quantity.__members__:
+            fields = ", ".join(Quantity)
+            raise UsageError(f"--unknown {word}: write forces.NAME.QUANTITY, the quantity one of {fields}")
+        places = matching(model.springs.name, pattern)
+        if not places:
+            raise UsageError(f"--unknown {word}: no spring fits; {did_you_mean(pattern, model.springs.name, 'springs')}")
+        for k in places:
+            if found.setdefault(k, Quantity(key)) != key:
+                raise UsageError(f"--unknown {word}: `{model.springs.name[k]}` has its {found[k]} unknown already")
+    return found
+
+
+def refuse_impossible(model: Model, at: Array, by_scale: Array, length: Array, stretch: Array) -> None:
+    """Refuse unknowns on which nothing depends.
+
+    Raises:
+        UsageError: with the spring.
+    """
+    names = [model.springs.name[k] for k in at]
+    for mask, words in (
+        (length <= SHORT, "has no length, so that it pulls nowhere"),
+        (~by_scale & (model.springs.stiffness[0, at] == 0.0), "has no stiffness, so that its rest length says nothing"),
+        (by_scale & (np.abs(stretch) <= RANK * length), "is as long as it rests, so that its stiffness says nothing"),
+        (by_scale & (stretch < 0.0) & model.springs.slack[at], "is slack there, so that its stiffness says nothing"),
+    ):
+        if mask.any():
+            raise UsageError(f"--unknown: spring `{names[int(mask.argmax())]}` {words}")
+
+
+def with_tensions(model: Model, chosen: Mapping[int, Quantity], at: Array, tension: Array, length: Array) -> Solved:
+    """The model whose springs have these tensions, and the numbers that were asked for.
+
+    Raises:
+        NoEquilibriumError: a rest length would be negative.
+    """
+    stiffness, rest = np.array(model.springs.stiffness), np.array(model.springs.rest_length)
+    values, units = {}, {}
+    for k, t, L in zip(at.tolist(), tension.tolist(), length.tolist(), strict=True):
+        name, quantity = model.springs.name[k], chosen[k]
+        if quantity == Quantity.stiffness:
+            stiffness[0, k] = t / (L - rest[0, k])
+        else:
+            rest[0, k] = L - t / stiffness[0, k]
+        if rest[0, k] < 0.0:
+            raise NoEquilibriumError(f"spring `{name}` would have to pull with {t:.6g} N, more than it does where it rests "
+                                     "at no length: make it stiffer")  # fmt: skip
+        found = {Quantity.rest_length: rest[0, k], Quantity.stiffness: stiffness[0, k], Quantity.tension: t,
+                 Quantity.force_density: t / L}[quantity]  # fmt: skip
+        values[f"{GROUP}.{name}.{quantity}"] = float(found)
+        units[f"{GROUP}.{name}.{quantity}"] = UNITS[quantity]
+    return Solved(replace(model, springs=replace(model.springs, stiffness=stiffness, rest_length=rest)), values, units)

@@ -1,0 +1,95 @@
+"""What a file says of the measures of a scene: units, components, words."""
+
+from collections.abc import Mapping, Sequence
+
+from simcli.model.measures import NORM, Measures
+from simcli.model.tables import Model
+from simcli.records.contents.layout import COMPONENTS, coordinate_units
+from simcli.records.contents.measures import MeasureLayout
+from simcli.spec.names.channel_names import kind_of, split
+from simcli.spec.schema.measure import MeasureSpec
+
+QUATERNION = ("x", "y", "z", "w")
+# Units of quantities, by `kind_of`.
+SI = {"position": "m", "orientation": "1", "velocity": "m/s", "angular_velocity": "rad/s", "drive_power": "W", "force": "N",
+      "count": "1", "energy": "J", "distance": "m"}  # fmt: skip
+TIMES = ("first", "last_outside")  # reductions whose value is a time [s]
+WORDS = {
+    "max": "largest value of", "min": "smallest value of", "max_abs": "largest absolute value of",
+    "range": "largest less smallest value of", "final": "value at the last step of", "mean": "mean over time of",
+    "std": "standard deviation over time of", "rms": "root of the mean square over time of",
+    "integral": "integral over time of", "first": "first time of", "last_outside": "last time of",
+}  # fmt: skip
+
+
+def layouts_of(specs: Mapping[str, MeasureSpec], measures: Measures, model: Model) -> tuple[MeasureLayout, ...]:
+    """What a file says of the measures of a scene.
+
+    Args:
+        specs: `measure` of the scene.
+        measures: their table.
+        model: of the scene.
+    """
+    return tuple(_layout(name, specs[name], measures, rows, model)
+                 for name, rows in zip(measures.names, measures.rows, strict=True))  # fmt: skip
+
+
+def _layout(name: str, spec: MeasureSpec, measures: Measures, rows: slice, model: Model) -> MeasureLayout:
+    source, first, parts = measures.source[rows][0], measures.first[rows][0], measures.part[rows]
+    units = {_unit(spec.quantity, source, first + max(part, 0), max(part, 0), model) for part in parts}
+    unit = units.pop() if len(units) == 1 else "mixed"
+    if spec.reduction == "integral":
+        unit = "mixed" if unit == "mixed" else f"{unit} s"
+    unit = "s" if spec.reduction in TIMES else "1" if spec.reduction == "count" else unit
+    labels = tuple(_label(spec.quantity, part) for part in parts) if len(parts) > 1 else ()
+    return MeasureLayout(name, spec.quantity, spec.reduction, unit, in_words(spec), labels)
+
+
+def in_words(spec: MeasureSpec) -> str:
+    """A measure in one line."""
+    of = f"the norm of {spec.quantity}" if spec.norm else spec.quantity
+    of += f"[{spec.component}]" if spec.component is not None else ""
+    of += " in axes of the body" if spec.frame == "body" else ""
+    bounds = {"above": spec.above, "below": spec.below, "outside": spec.within}
+    bound = "".join(f" {word} {_bound(at)}" for word, at in bounds.items() if at is not None)
+    what = f"how often {of} gets" if spec.reduction == "count" else f"{WORDS[spec.reduction]} {of}"
+    start = f" from {spec.since:g} s" if spec.since else ""
+    return f"{what}{bound}{start}" + (f" until {spec.until:g} s" if spec.until is not None else "")
+
+
+def _bound(at: float | tuple[float, float]) -> str:
+    return " to ".join(f"{x:g}" for x in (at if isinstance(at, tuple) else (at,)))
+
+
+def recorded_columns(measures: Measures, names: Sequence[str], model: Model) -> list[tuple[str, str]]:
+    """Label and unit of each column of /frames/quantity.
+
+    Args:
+        measures: of the run.
+        names: of the quantities that are recorded.
+        model: of the scene.
+    """
+    found, n = [], measures.n - measures.records
+    for name in names:
+        for part in range(measures.width[n]):
+            label = f"{name}.{_label(name, part)}" if measures.width[n] > 1 else name
+            found.append((label, _unit(name, measures.source[n], measures.first[n] + part, part, model)))
+        n += measures.width[n]
+    return found
+
+
+def _unit(quantity: str, source: int, row: int, part: int, model: Model) -> str:
+    kind = kind_of(quantity)
+    if kind == "wrench":
+        return "N" if part < 3 else "N m"
+    if kind in SI:
+        return SI[kind]
+    units = coordinate_units(model)
+    own = {"q": "q_unit", "effort": "effort_unit", "drive_effort": "effort_unit"}.get(kind, "qd_unit")
+    return units[own][row] + "^2" * (kind == "qdd")
+
+
+def _label(quantity: str, part: int) -> str:
+    group, _, word = split(quantity)
+    names = {"orientation": QUATERNION, "wrench": COMPONENTS["wrench"]}.get(word, COMPONENTS["xyz"])
+    return str(part) if group == "joint" and word != "wrench" else names[part] if part != NORM else "norm"

@@ -1,0 +1,292 @@
+"""One row per world: number, status, varied parameters, measures. What `simcli table` shows and `simcli plot -x -y` draws.
+
+    file                 of several files
+    world                number of the world in its file
+    status               ok, stopped (it met run.stop_when), failed, unfinished (its run did not come to its end)
+    status.reason        of a failure, as `too fast`
+    status.time          when it failed or stopped [s]
+    params.l             a varied parameter, by its path in the scene
+    measure.peak         a measure; measure.pos.x one component of a vector
+
+A number that is not there is NaN.
+"""
+
+import contextlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from simcli.analysis.conditions import meets
+from simcli.errors import UsageError
+from simcli.model.snapshot import Status
+from simcli.spec.faults.fault_list import did_you_mean
+from simcli.spec.names.channel_names import GROUPS, SCALARS, canonical, split
+
+if TYPE_CHECKING:
+    from simcli.records.reading.reader import Trajectory
+
+STATUS_WORDS = ("ok", "stopped", "failed", "unfinished")
+ERROR = 2  # severity of the event that ends a world
+MET = "SC604"  # code of the event of a world that met run.stop_when
+PLAIN = ("file", "world", "status", "status.reason", "status.time")  # columns of every table
+
+
+@dataclass(frozen=True)
+class WorldColumn:
+    """One quantity of all rows.
+
+    Attributes:
+        name: as `measure.peak`.
+        values: (n,), numbers or words.
+        unit: of numbers, else "".
+        text: what it is, in words.
+        words: that may stand in it; () of numbers.
+        is_varied: True of a parameter.
+    """
+
+    name: str
+    values: np.ndarray
+    unit: str = ""
+    text: str = ""
+    words: tuple[str, ...] = ()
+    is_varied: bool = False
+
+    @property
+    def has_words(self) -> bool:
+        """True if words stand in it, not numbers."""
+        return self.values.dtype.kind == "U"
+
+    @property
+    def title(self) -> str:
+        """Name and unit: `measure.peak [rad]`."""
+        return f"{self.name} [{self.unit}]" if self.unit else self.name
+
+    @cached_property
+    def order(self) -> np.ndarray:
+        """Keys by which rows ascend, (n,) float64; NaN stays."""
+        return np.unique(self.values, return_inverse=True)[1].astype(float) if self.has_words else self.values.astype(float)
+
+
+@dataclass(frozen=True)
+class WorldTable:
+    """Rows of worlds.
+
+    Attributes:
+        columns: by name, in the order in which they are shown.
+        n_rows: length of each.
+    """
+
+    columns: dict[str, WorldColumn]
+    n_rows: int
+
+    @property
+    def varied(self) -> list[WorldColumn]:
+        """Parameters that differ between the rows."""
+        return [column for column in self.columns.values() if column.is_varied and len(np.unique(column.values)) > 1]
+
+    @property
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Values by the names of the columns, as `pandas.DataFrame` takes them."""
+        return {name: column.values for name, column in self.columns.items()}
+
+    def column(self, name: str) -> WorldColumn:
+        """A column by its name.
+
+        Raises:
+            UsageError: there is none; the message has the nearest name.
+        """
+        found = self._named(name)
+        if len(found) == 1:
+            return self.columns[found[0]]
+        if found:
+            raise UsageError(f"`{name}` has {len(found)} components: name one, as `{found[0]}`")
+        raise self._unknown(name)
+
+    def select(self, patterns: Sequence[str]) -> "WorldTable":
+        """The table with some columns, in the order of the patterns.
+
+        Args:
+            patterns: names, with wildcards; the name of a vector means all its components.
+
+        Raises:
+            UsageError: a pattern fits nothing.
+        """
+        kept: dict[str, WorldColumn] = {}
+        for pattern in patterns:
+            form = canonical(pattern)
+            found = self._named(pattern) or [name for name in self.columns if fnmatchcase(canonical(name), form)]
+            if not found:
+                raise self._unknown(pattern)
+            kept |= {name: self.columns[name] for name in found}
+        return replace(self, columns=kept)
+
+    def where(self, condition: str) -> "WorldTable":
+        """The rows that meet a condition of `analysis.conditions`.
+
+        Raises:
+            UsageError: it is none.
+        """
+        return self._rows(np.flatnonzero(np.broadcast_to(meets(condition, self.column), self.n_rows)))
+
+    def only(self, worlds: Sequence[int], n_worlds: int) -> "WorldTable":
+        """The rows of some worlds, in the order of the worlds.
+
+        Args:
+            worlds: numbers.
+            n_worlds: how many the file holds.
+
+        Raises:
+            UsageError: there is no such world.
+        """
+        outside = [world for world in worlds if not 0 <= world < n_worlds]
+        if outside:
+            raise UsageError(f"no world {outside[0]}: the file holds 0 to {n_worlds - 1}")
+        return self._rows(np.flatnonzero(np.isin(self.columns["world"].values, worlds)))
+
+    def sort(self, names: Sequence[str]) -> "WorldTable":
+        """The rows in order, those without a number last; equal ones stay as they are.
+
+        Args:
+            names: of columns, the first first; `-` before a name is descending.
+
+        Raises:
+            UsageError: there is no such column.
+        """
+        order = np.arange(self.n_rows)
+        for name in reversed(names):
+            keys = self.column(name.removeprefix("-")).order[order]
+            order = order[np.argsort(-keys if name.startswith("-") else keys, kind="stable")]
+        return self._rows(order)
+
+    def top(self, count: int) -> "WorldTable":
+        """The first rows."""
+        return self._rows(np.arange(min(count, self.n_rows)))
+
+    def _rows(self, places: np.ndarray) -> "WorldTable":
+        columns = {name: replace(column, values=column.values[places]) for name, column in self.columns.items()}
+        return WorldTable(columns, len(places))
+
+    def _named(self, name: str) -> list[str]:
+        """The column of a name, or those of the components of a vector."""
+        if name in self.columns:
+            return [name]
+        same = [known for known in self.columns if canonical(known) == canonical(name)]
+        is_vector = name.startswith("measure.")
+        return same or [known for known in self.columns if is_vector and known.startswith(f"{name}.")]
+
+    def _unknown(self, name: str) -> UsageError:
+        ends = [known for known in self.columns if known.rpartition(".")[2] == name or known.endswith(f".{name}")]
+        hint = f"did you mean `{ends[0]}`?" if ends else did_you_mean(name, self.columns, "columns")
+        group, _, quantity = split(name)
+        if quantity in (*GROUPS.get(group, ()), *SCALARS.get(group, ())):
+            hint = "a channel varies over time; a measure of it (`measure:` in the scene) is one number per world"
+        return UsageError(f"no column `{name}`{f': {hint}' if hint else ''}")
+
+
+def read_table(trajectories: "Sequence[Trajectory]") -> WorldTable:
+    """Rows of all worlds of some files, one after the other.
+
+    Args:
+        trajectories: of one scene, or of scenes with common columns; what a file lacks is NaN in its rows.
+
+    Raises:
+        UsageError: the same column has two units.
+    """
+    parts = [{column.name: column for column in _columns(trajectory)} for trajectory in trajectories]
+    sizes = [trajectory.n_worlds for trajectory in trajectories]
+    names = list(dict.fromkeys(name for part in parts for name in part))
+    names.sort(key=lambda name: PLAIN.index(name) if name in PLAIN else len(PLAIN) + name.startswith("measure."))
+    if len(parts) > 1:
+        files = _files(trajectories)
+        words = WorldColumn("file", np.repeat(np.array(files), sizes), "", "file of the row", tuple(files))
+    else:
+        words = None
+    stacked = {name: _stacked(name, parts, sizes, trajectories) for name in names}
+    return WorldTable(({"file": words} if words else {}) | stacked, sum(sizes))
+
+
+def read_files(paths: Iterable[Path]) -> WorldTable:
+    """As `read_table`, of files that are opened one after the other."""
+    from simcli.records.reading.reader import open_trajectory
+
+    with contextlib.ExitStack() as opened:
+        return read_table([opened.enter_context(open_trajectory(path)) for path in paths])
+
+
+def _files(trajectories: "Sequence[Trajectory]") -> list[str]:
+    """Short names of files: without their folders where they differ all the same."""
+    short = [Path(trajectory.path).name for trajectory in trajectories]
+    return short if len(set(short)) == len(short) else [trajectory.path for trajectory in trajectories]
+
+
+def _stacked(name: str, parts: list[dict], sizes: list[int], trajectories: "Sequence[Trajectory]") -> WorldColumn:
+    """One column of all files."""
+    there = [part[name] for part in parts if name in part]
+    for part, trajectory in zip(parts, trajectories, strict=True):
+        if name in part and part[name].unit != there[0].unit:
+            raise UsageError(f"{trajectory.path}: `{name}` is in {part[name].unit or 'no unit'}, elsewhere in "
+                             f"{there[0].unit or 'no unit'}: these files are of different scenes")  # fmt: skip
+    pieces = [part[name].values if name in part else np.full(size, np.nan) for part, size in zip(parts, sizes, strict=True)]
+    return replace(there[0], values=np.concatenate(pieces))
+
+
+def _columns(trajectory: "Trajectory") -> list[WorldColumn]:
+    """Columns of one file."""
+    columns = [WorldColumn("world", np.arange(trajectory.n_worlds), "", "number of the world in its file"),
+               *_status(trajectory)]  # fmt: skip
+    units = trajectory.param_units
+    columns += [WorldColumn(name, values, units[name], "varied", is_varied=True)
+                for name, values in trajectory.params.items()]  # fmt: skip
+    for name, measure in trajectory.measures.items():
+        layout, value = measure.layout, measure.value
+        labels = [f".{label}" for label in layout.labels] or [""]
+        numbers = value.reshape(trajectory.n_worlds, len(labels)).T
+        columns += [WorldColumn(f"measure.{name}{label}", row, layout.unit, layout.text)
+                    for label, row in zip(labels, numbers, strict=True)]  # fmt: skip
+    return columns
+
+
+def _status(trajectory: "Trajectory") -> list[WorldColumn]:
+    """Word, reason and time of each world."""
+    n = trajectory.n_worlds
+    codes = np.asarray(trajectory.diag.status[-1] if trajectory.n_frames else np.zeros(n, int)).astype(int)
+    word = np.full(n, "ok" if trajectory.is_complete else "unfinished", dtype="<U10")
+    word[codes == Status.STOPPED] = "stopped"
+    failed = (codes != Status.OK) & (codes != Status.STOPPED)
+    word[failed] = "failed"
+    reasons = {code: _reason(code) for code in np.unique(codes[failed]).tolist()}
+    known, place = np.unique(codes, return_inverse=True)
+    reason = np.array([reasons.get(code, "") for code in known.tolist()])[place]
+    return [
+        WorldColumn("status", word, "", "how the world ended", STATUS_WORDS),
+        WorldColumn("status.reason", reason, "", "of a failure", ("", *reasons.values())),
+        WorldColumn("status.time", _ends(trajectory, codes), "s", "when the world failed or stopped"),
+    ]
+
+
+def _reason(code: int) -> str:
+    known = code in list(Status)
+    return Status(code).name.lower().replace("_", " ") if known else f"status {code}"
+
+
+def _ends(trajectory: "Trajectory", codes: np.ndarray) -> np.ndarray:
+    """When each world ended [s], (W,), by its event, else by the first frame after it; NaN where it did not."""
+    time = np.full(len(codes), np.nan)
+    ended = codes != Status.OK
+    if not ended.any():
+        return time
+    for event in trajectory.events:
+        if (event.severity >= ERROR or event.code == MET) and event.world >= 0 and np.isnan(time[event.world]):
+            time[event.world] = event.time
+    time[~ended] = np.nan
+    for frame in range(trajectory.n_frames):
+        unknown = ended & np.isnan(time)
+        if not unknown.any():
+            break
+        time[unknown & (np.asarray(trajectory.diag.status[frame]) != Status.OK)] = trajectory.time[frame]
+    return time

@@ -1,0 +1,148 @@
+"""`simcli bench`: speed of runs and of inverse dynamics."""
+
+import tempfile
+from collections.abc import Iterator
+from dataclasses import asdict
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from simcli.cli import console
+from simcli.cli.bench import contact as bench_contact
+from simcli.cli.bench import cubes as bench_cubes
+from simcli.cli.bench import scenes as bench_scenes
+from simcli.cli.bench.work import Row, Runs, States, Work
+from simcli.cli.options import JsonFlag, SetValues, existing_file
+from simcli.errors import Exit
+
+_TASKS = ("Whole runs with writing, inverse dynamics, four-bars in natural coordinates, or runs that touch: humanoids that "
+          "fall, stacks of five boxes, piles of 8, 27 and 64 cubes with barrier contact.")  # fmt: skip
+PEERS = "`python tests/benchmarks/peers.py`, in a checkout of the source, times MuJoCo and pinocchio beside it, in turns"
+
+
+class Task(StrEnum):
+    """What to time."""
+
+    RUN = "run"
+    RNEA = "rnea"
+    FOURBAR = "fourbar"
+    HUMANOID = "humanoid"
+    STACKS = "stacks"
+    CUBES = "cubes"
+
+
+TOUCHING = {Task.HUMANOID: 512, Task.STACKS: 256}  # worlds
+WORLDS = 1024  # of the others
+
+
+def bench(
+    scene: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="SCENE",
+            help="Scene file. Default: chains of 2, 7 and 20 hinges, four-bars of 2 to 40 windows, or what the task names.",
+            callback=existing_file,
+            show_default=False,
+        ),
+    ] = None,
+    task: Annotated[
+        Task, typer.Option("--task", help=_TASKS)
+    ] = Task.RUN,
+    worlds: Annotated[
+        int | None,
+        typer.Option("--worlds", metavar="N", min=1, show_default=False,
+                     help="Worlds (states for rnea). Default: 512 humanoids, 256 stacks, 1 pile, else 1024."),
+    ] = None,
+    precision: Annotated[str, typer.Option("--precision", help="float64 or float32.")] = "float64",
+    threads: Annotated[int, typer.Option("--threads", metavar="N", min=1, help="CPU threads.")] = 1,
+    device: Annotated[str, typer.Option("--device", help="cpu, cuda, ...")] = "cpu",
+    duration: Annotated[float, typer.Option("--duration", metavar="T", help="Simulated time of a run, in seconds.")] = 4.0,
+    repeat: Annotated[int, typer.Option("--repeat", metavar="N", min=1, help="Runs of each scene.")] = 3,
+    sets: SetValues = [],  # noqa: B006
+    json: JsonFlag = False,
+) -> int:
+    """Time a scene through run's own path, writing joint states.
+
+    Every tenth step is written, of four-bars every hundredth. Other engines beside it: tests/benchmarks/peers.py.
+
+    Example: simcli bench --precision float32
+    """
+    if task is Task.CUBES:
+        return _cubes(worlds or 1, device, threads, tuple(sets), json)
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        for work in works(scene, task, worlds, precision, threads, device, duration, tuple(sets), Path(folder)):
+            timed = subject(work, task)
+            seconds = [timed.once() for _ in range(repeat)]
+            rows.append(work.row(timed, seconds, timed.residual() if task in TOUCHING else None))
+            console.say(line(rows[-1]))
+    growth = _growth(rows) if task is Task.FOURBAR and not scene else None
+    if json:
+        console.emit("bench", {"rows": [asdict(row) for row in rows], "exponent": growth})
+    else:
+        console.data(console.table([cells(row) for row in rows], HEAD, indent=""))
+        if growth is not None:
+            console.data(f"time per step grows with the number of windows to the power {growth:.2f}")
+        console.say(PEERS)
+    return Exit.OK
+
+
+def _cubes(worlds: int, device: str, threads: int, sets: tuple[str, ...], json: bool) -> int:
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        for row in bench_cubes.time_cubes(Path(folder), worlds, device, threads, sets):
+            rows.append(row)
+            console.say(f"  {row['cubes']} cubes: {row['per_second']:.3g} steps/s, {row['iterations']:.2f} iterations")
+    if json:
+        console.emit("bench", {"rows": rows})
+    else:
+        console.data(bench_cubes.table(rows))
+    return Exit.OK
+
+
+def works(scene: Path | None, task: Task, worlds: int | None, precision: str, threads: int, device: str, duration: float,
+          sets: tuple[str, ...], folder: Path) -> Iterator[Work]:  # fmt: skip
+    """What a task times: a scene, or the task's own ones."""
+    worlds, stride = worlds or TOUCHING.get(task, WORLDS), 100 if task is Task.FOURBAR else 10
+    for path, share, more in _scenes(scene, task, folder):
+        yield Work(path, task.value, worlds, precision, threads, device, duration * share, (*more, *sets), folder, stride)
+
+
+def subject(work: Work, task: Task) -> Runs | States:
+    """What of a scene a task times."""
+    return States(work) if task is Task.RNEA else Runs(work)
+
+
+def _scenes(scene: Path | None, task: Task, folder: Path) -> list[tuple[Path, float, tuple[str, ...]]]:
+    """Scenes to time, with the share of the duration of each and what is set in it."""
+    if task is Task.HUMANOID:
+        return [(scene or bench_contact.HUMANOID, 1.0, (*bench_contact.PUSHED, *more)) for more in ((), bench_contact.LOOSE)]
+    if scene or task is Task.STACKS:
+        return [(scene or bench_contact.stacks(folder), 1.0, ())]
+    built_in = bench_scenes.four_bars if task is Task.FOURBAR else bench_scenes.chains
+    return [(path, share, ()) for path, share in built_in(folder)]
+
+
+def _growth(rows: list[Row]) -> float:
+    """Exponent p of time = c N^p, fitted to the rows by least squares of logarithms."""
+    import numpy as np
+
+    times = [row.microseconds for row in rows]
+    return float(np.polyfit(np.log(bench_scenes.WINDOWS), np.log(times), 1)[0])
+
+
+def line(row: Row) -> str:
+    """A row, while the others are still to come."""
+    return f"  {row.scene}: {row.engine} {row.microseconds:.3f} us"
+
+
+HEAD = ("scene", "engine", "precision", "worlds", "steps", "threads", "us each", "per second", "compile s", "residual m/s")
+
+
+def cells(row: Row) -> tuple[str, ...]:
+    """A row of the table."""
+    return (row.scene, row.engine, row.precision, str(row.worlds), str(row.steps), str(row.threads),
+            f"{row.microseconds:.3f}", f"{row.per_second:.3g}", f"{row.compile:.1f}",
+            "" if row.residual is None else f"{row.residual:.1e}")  # fmt: skip

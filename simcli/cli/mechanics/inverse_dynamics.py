@@ -1,0 +1,78 @@
+"""`simcli id`: inverse dynamics."""
+
+from typing import Annotated, Literal
+
+import typer
+
+from simcli.cli.mechanics.mechanics import (
+    Ask,
+    At,
+    DeviceName,
+    Force,
+    Frames,
+    Output,
+    Q,
+    Qd,
+    Qdd,
+    StatesFile,
+    SubjectPath,
+    Threads,
+    Worlds,
+    conclude,
+    perform,
+)
+from simcli.cli.options import JsonFlag, SetValues
+from simcli.errors import Exit
+
+
+def id(
+    scene: SubjectPath,
+    states: StatesFile = None,
+    q: Q = [],  # noqa: B006
+    qd: Qd = [],  # noqa: B006
+    qdd: Qdd = [],  # noqa: B006
+    frames: Frames = None,
+    at: At = [],  # noqa: B006
+    world: Worlds = None,
+    external: Annotated[
+        bool, typer.Option("--external/--no-external", help="Count the scene's springs, cables and wrenches.")
+    ] = True,
+    differentiate: Annotated[
+        Literal["spline"] | None,
+        typer.Option(
+            "--differentiate", help="Take missing rates and accelerations from q over time.", show_default="they are zero"
+        ),
+    ] = None,
+    compare: Annotated[bool, typer.Option("--compare", help="Show the recorded efforts and the difference.")] = False,
+    sets: SetValues = [],  # noqa: B006
+    output: Output = None,
+    force: Force = False,
+    device: DeviceName = "auto",
+    threads: Threads = None,
+    json: JsonFlag = False,
+) -> int:
+    """Inverse dynamics: the efforts along the motion axes that a motion needs, by recursive Newton-Euler.
+
+    effort = (M + armature) qdd + bias(q, qd) - J^T f
+
+    with gravity in the bias and f the scene's springs, cables and wrenches, and body forces of the states (columns
+    body.NAME.force.x, body.NAME.torque.x: world, about the centre of mass). It is everything that acts along a joint:
+    applied, drives, damping, friction, limits; for a free base the force that would have to hold it. On a run it is the
+    recorded joint_effort, which --compare shows. Accelerations that are not given are zero: the efforts that hold;
+    --differentiate spline takes them from a table of coordinates over time, by quintic splines (needs scipy). What a
+    joint that closes a loop transmits is taken from a run that recorded its reactions.
+    Example: simcli id outputs/swing.h5 --compare -o efforts.h5
+    """
+    from simcli.analysis.mechanics.tasks import Efforts
+    from simcli.analysis.mechanics.verdicts import Difference
+
+    given = {"joint_q": q, "joint_qd": qd, "joint_qdd": qdd}
+    ask = Ask(scene, states, frames, at, world, sets, output, force, json, device, threads, given,
+              differentiate is not None)  # fmt: skip
+    task, difference = Efforts(external, compare), Difference()
+    report = perform(ask, task, difference.look if compare else None)
+    if compare:
+        report.facts |= difference.facts
+        report.notes.append(difference.words)
+    conclude(ask, task, report)
+    return Exit.OK

@@ -1,0 +1,255 @@
+"""What the commands fk, ik, id, mass-matrix and jacobian share: their options, and the way from states to results."""
+
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from simcli.cli import console
+from simcli.cli.options import existing_file, parse_worlds
+from simcli.errors import OutputError, UsageError
+
+if TYPE_CHECKING:
+    from simcli.analysis.mechanics.tasks import Task
+
+PORTION_BYTES = 64 * 2**20  # of inputs and results in memory at once
+PORTION_STATES = 1 << 16
+TEXT, CSV, JSON, HDF5 = "text", "csv", "json", "hdf5"
+FORMATS = {".csv": CSV, ".json": JSON, ".h5": HDF5, ".hdf5": HDF5}
+
+SubjectPath = Annotated[
+    Path,
+    typer.Argument(
+        metavar="SCENE",
+        help="Scene (YAML), or a run or result (HDF5): the scene in it, and its states.",
+        callback=existing_file,
+        show_default=False,
+    ),
+]
+StatesFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--states",
+        metavar="FILE",
+        help="States: a run or a result of these commands (HDF5), or a CSV table with the columns of `simcli export`.",
+        callback=existing_file,
+        show_default="those of a run, else the initial state",
+    ),
+]
+Frames = Annotated[
+    str | None,
+    typer.Option("--frames", metavar="A:B:C", help="Frames (rows of a table), as 10:20, ::100 or -1. Default: all."),
+]
+At = Annotated[list[str], typer.Option("--at", metavar="T", help="The frame at this time, 0.5 or '5 ms'. Repeatable.")]
+Worlds = Annotated[str | None, typer.Option("--world", metavar="I,J", help="Worlds, as 3 or 0,4 or 0-7. Default: all.")]
+Q = Annotated[
+    list[str],
+    typer.Option("--q", metavar="VALUES", help="Joint coordinates in place of the initial: all numbers, or NAME=NUMBERS."),
+]
+Qd = Annotated[list[str], typer.Option("--qd", metavar="VALUES", help="Joint velocities, likewise.")]
+Qdd = Annotated[list[str], typer.Option("--qdd", metavar="VALUES", help="Joint accelerations, likewise.")]
+
+
+class Flags(StrEnum):
+    """Kinds of bodies, as `model.batch.selection.BodyFlags` names them."""
+
+    dynamic = "dynamic"
+    kinematic = "kinematic"
+    all = "all"
+
+
+BodyFlag = Annotated[
+    Flags, typer.Option("--body-flags", help="Only bodies that move by forces, or as prescribed; joints that place such.")
+]
+Output = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", metavar="FILE", help="Write .h5, .csv or .json.", show_default="a table on stdout"),
+]
+Force = Annotated[bool, typer.Option("--force", help="Replace an existing output.")]
+DeviceName = Annotated[str, typer.Option("--device", help="auto, cpu or cuda; always in float64.")]
+Threads = Annotated[int | None, typer.Option("--threads", metavar="N", min=1, help="CPU threads. Default: all.")]
+
+
+@dataclass(frozen=True)
+class Ask:
+    """The options that the commands share, as given.
+
+    Attributes:
+        given: joint_q, joint_qd and joint_qdd to the texts of --q, --qd and --qdd.
+        differentiate: rates and accelerations that a table lacks follow from its coordinates over time.
+    """
+
+    scene: Path
+    states: Path | None
+    frames: str | None
+    at: Sequence[str]
+    world: str | None
+    sets: Sequence[str]
+    output: Path | None
+    force: bool
+    json: bool
+    device: str
+    threads: int | None
+    given: dict[str, Sequence[str]] = field(default_factory=dict)
+    differentiate: bool = False
+
+    @property
+    def format(self) -> str:
+        """What is written."""
+        if self.output is None:
+            return JSON if self.json else TEXT
+        return FORMATS[self.output.suffix]
+
+
+@dataclass
+class Report:
+    """What is said of a result in the end.
+
+    Attributes:
+        scene: its name.
+        n_states: states computed.
+        notes: lines for people.
+        facts: numbers that go with the result, for the JSON document.
+        body: the table or the fields, if they go to stdout.
+    """
+
+    scene: str
+    n_states: int = 0
+    notes: list[str] = field(default_factory=list)
+    facts: dict[str, Any] = field(default_factory=dict)
+    body: Any = None
+
+
+Look = Callable[[Any, dict], None]  # sees the states and the results of each portion
+
+
+def perform(ask: Ask, task: "Task", look: Look | None = None) -> Report:
+    """Read, compute and write.
+
+    Args:
+        ask: the options.
+        task: what is computed.
+        look: sees every portion before it is written.
+    """
+    from simcli.analysis.states.sources import prepare
+    from simcli.analysis.states.subject import open_subject
+
+    choice = choice_of(ask)
+    claim(ask)
+    with ExitStack() as files:
+        subject = open_subject(ask.scene, ask.sets, task.kind == "id")
+        if subject.file is not None:
+            files.enter_context(subject.file)
+        ready = prepare(subject, ask.states, choice, ask.given, task, ask.differentiate)
+        if ready.file is not None:
+            files.enter_context(ready.file)
+        report = Report(subject.spec.name, notes=ready.source.notes)
+        with console.stdout_kept_clean():
+            _compute(ask, subject, ready, task, look, report)
+    return report
+
+
+def _compute(ask: Ask, subject, ready, task: "Task", look: Look | None, report: Report) -> None:
+    from simcli.analysis.mechanics.rounds import Mechanics
+    from simcli.analysis.mechanics.tasks import width
+    from simcli.analysis.states.sources import renumbered
+    from simcli.kernels.device.runtime import start_device
+
+    device = start_device(ask.device, "float64", ask.threads)
+    mechanics, axes = Mechanics(task.fitted(ready.model), device), task.axes(ready.model)
+    portion = max(min(PORTION_BYTES // (8 * max(width(task, axes), 1)), PORTION_STATES), 1)
+    with _sink(ask, subject, ready, task, axes, device) as sink:
+        for states in ready.source.portions(portion):
+            found = task(mechanics, states, ready.seats[states.world])
+            if look:
+                look(states, found)
+            sink.put(renumbered(states, ready.numbers), found)
+            report.n_states += len(states)
+    mechanics.close()
+    report.body = getattr(sink, "body", None)
+    if ready.source.n_ended:
+        states = console.plural(report.n_states, "state")
+        report.notes.append(f"{ready.source.n_ended} of {states} belong to worlds that had ended: they have no result")
+
+
+def _sink(ask: Ask, subject, ready, task: "Task", axes, device):
+    """Where portions go."""
+    from simcli.analysis.mechanics.result_tables import CsvWriter
+    from simcli.cli.mechanics import results_text as text
+
+    with_world = len(ready.numbers) > 1
+    if ask.format == HDF5:
+        return text.Hdf5(ask.output, task, axes, subject, ready, device, ("simcli", *sys.argv[1:]))
+    if ask.format == CSV:
+        with_time = ready.source.has_times
+        return CsvWriter(ask.output, task.outputs, axes, with_time, with_world)
+    return (text.Json if ask.format == JSON else text.Text)(task, axes, with_world, ask.output)
+
+
+def choice_of(ask: Ask):
+    """Frames, times and worlds that are wanted.
+
+    Raises:
+        UsageError: one of them is no such thing.
+    """
+    from simcli.analysis.states.portions import Choice
+    from simcli.spec.values.units import UnitError, to_si
+
+    times = []
+    for word in ask.at:
+        try:
+            times.append(float(word))
+        except ValueError:
+            try:
+                times.append(to_si(word, "s"))
+            except UnitError as error:
+                raise UsageError(f"--at {word}: {error}") from None
+    return Choice(ask.frames, tuple(times), None if ask.world is None else tuple(parse_worlds(ask.world)))
+
+
+def claim(ask: Ask) -> None:
+    """Refuse an output that cannot be meant, before anything is computed.
+
+    Raises:
+        UsageError: its name says no format.
+        OutputError: it exists, or is one of the inputs.
+    """
+    from simcli.records.going_on.continuation import claim_output
+    from simcli.records.going_on.lock import is_being_written
+
+    path = ask.output
+    if path is None:
+        return
+    if path.suffix not in FORMATS:
+        raise UsageError(f"-o {path}: write a name that ends in .h5, .csv or .json")
+    for given in (ask.scene, ask.states):
+        if given is not None and given.exists() and path.exists() and path.samefile(given):
+            raise OutputError(f"{path}: is an input; choose another -o")
+    if ask.format == HDF5:
+        claim_output(path, ask.force)
+        if is_being_written(path):
+            raise OutputError(f"{path}: another simcli writes this file; choose another -o")
+    elif path.is_dir():
+        raise OutputError(f"{path}: is a folder; name a file with -o")
+    elif path.exists() and not ask.force:
+        raise OutputError(f"{path}: exists; add --force to replace it, or choose another file with -o")
+
+
+def conclude(ask: Ask, task: "Task", report: Report) -> None:
+    """Say what came out: the result itself on stdout if it went to no file."""
+    for note in report.notes:
+        console.say(console.paint("note:", "warn") + f" {note}")
+    facts = {"scene": report.scene, "states": report.n_states, **report.facts}
+    if ask.output is not None:
+        console.say(f"wrote {ask.output} ({console.plural(report.n_states, 'state')})")
+        if ask.json:
+            console.emit(task.kind, {"path": ask.output, **facts})
+    elif ask.json:
+        console.emit(task.kind, {**facts, **report.body})
+    else:
+        console.data(report.body)

@@ -1,0 +1,232 @@
+"""How results leave the command line: tables for people, JSON documents, and files by the writers of other rooms."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from simcli.cli import console
+from simcli.errors import OutputError, UsageError
+from simcli.records.drafts import draft_of
+
+TABLE_STATES = 12  # shown to people; files and --json hold all
+TABLE_COLUMNS = 10  # numbers of a matrix in a line
+NUMBER_WIDTH = 12  # of six digits with sign and exponent
+JSON_NUMBERS = 2_000_000  # beyond it a text of numbers helps nobody, and Python takes some 100 B for each of them
+
+
+class Text:
+    """The first states as tables.
+
+    Args:
+        task: what was computed.
+        axes: of its result.
+        with_world: name the world of each state.
+    """
+
+    def __init__(self, task, axes, with_world: bool, path: Path | None = None):
+        self.task, self.axes, self.with_world = task, axes, with_world
+        self.blocks, self.n_states = [], 0
+
+    def __enter__(self) -> "Text":
+        return self
+
+    def __exit__(self, *_) -> None:
+        pass
+
+    def put(self, states, values: dict) -> None:
+        """Keep what is shown."""
+        for k in range(min(len(states), max(TABLE_STATES - self.n_states, 0))):
+            lines = WRITERS[self.task.kind](self.axes, {name: values[name][k] for name in self.task.outputs})
+            self.blocks.append("\n".join([self.title(states, k), *lines]))
+        self.n_states += len(states)
+
+    def title(self, states, k: int) -> str:
+        """One state in words."""
+        words = [f"world {states.world[k]}"] if self.with_world else []
+        if np.isfinite(states.time[k]):
+            words.append(f"t = {states.time[k]:g} s")
+        return ", ".join(words) or f"state {states.frame[k]}"
+
+    @property
+    def body(self) -> str:
+        """All tables."""
+        more = self.n_states - len(self.blocks)
+        rest = [f"... and {console.plural(more, 'state')} more: -o FILE or --json holds all"] if more else []
+        return "\n\n".join([*self.blocks, *rest])
+
+
+def _number(x: float) -> str:
+    return "-" if x != x else f"{x + 0.0:.6g}"  # no minus before zero
+
+
+def _rows(rows: list[tuple], header: tuple[str, ...]) -> list[str]:
+    return console.table([tuple(_number(x) if isinstance(x, float) else x for x in row) for row in rows], header).split("\n")
+
+
+def _vector(values) -> str:
+    return "  ".join(f"{_number(x):>{NUMBER_WIDTH}}" for x in values.tolist())
+
+
+def bodies_lines(axes, values: dict) -> list[str]:
+    """Poses and twists."""
+    pose, twist = values["body_q"], values["body_qd"]
+    lines = _rows([(name, _vector(pose[b, :3]), _vector(pose[b, 3:])) for b, name in enumerate(axes.label["B"])],
+                  ("body", "position x y z [m]", "orientation x y z w"))  # fmt: skip
+    lines += _rows([(name, _vector(twist[b, :3]), _vector(twist[b, 3:])) for b, name in enumerate(axes.label["B"])],
+                   ("body", "velocity of the centre of mass [m/s]", "angular velocity [rad/s]"))  # fmt: skip
+    if axes.label["N"]:
+        points = values["point_position"], values["point_velocity"]
+        lines += _rows([(name, *(_vector(a[n]) for a in points)) for n, name in enumerate(axes.label["N"])],
+                       ("point", "position [m]", "velocity [m/s]"))  # fmt: skip
+    return lines
+
+
+def joints_lines(axes, values: dict) -> list[str]:
+    """Joint coordinates and rates, with the residuals of a projection."""
+    q = zip(axes.label["NQ"], values["joint_q"].tolist(), axes.unit["q_unit"], strict=True)
+    qd = zip(axes.label["NV"], values["joint_qd"].tolist(), axes.unit["qd_unit"], strict=True)
+    units = {"position": "m", "angle": "rad", "velocity": "m/s", "spin": "rad/s"}
+    residual = ", ".join(f"{values[f'residual_{name}']:.3g} {unit}" for name, unit in units.items())
+    return [*_rows([*q], ("coordinate", "joint_q", "unit")), *_rows([*qd], ("dof", "joint_qd", "unit")),
+            f"  residual: {residual}"]  # fmt: skip
+
+
+def efforts_lines(axes, values: dict) -> list[str]:
+    """Efforts, beside the recorded ones if they are there."""
+    columns = [values[name].tolist() for name in ("joint_effort", "recorded_effort") if name in values]
+    header = ("dof", "effort", "recorded")[: 1 + len(columns)]
+    return _rows([*zip(axes.label["NV"], *columns, axes.unit["effort_unit"], strict=True)], (*header, "unit"))
+
+
+def matrix_lines(axes, values: dict) -> list[str]:
+    """A mass matrix."""
+    return _grid(values["mass_matrix"], axes.label["NV"], axes.label["NV"])
+
+
+def jacobian_lines(axes, values: dict) -> list[str]:
+    """Six rows for each body."""
+    lines = []
+    for b, body in enumerate(axes.label["B"]):
+        lines += _grid(values["jacobian"][b], [f"{body} {part}" for part in axes.label["twist"]], axes.label["NV"])
+    return lines
+
+
+def _grid(numbers, rows, columns) -> list[str]:
+    """A matrix; wide ones in several strips."""
+    lines, width = [], max([NUMBER_WIDTH, *map(len, columns)])
+    for first in range(0, max(len(columns), 1), TABLE_COLUMNS):
+        some = slice(first, first + TABLE_COLUMNS)
+        cells = [(row, *(f"{_number(x):>{width}}" for x in line[some].tolist()))
+                 for row, line in zip(rows, numbers, strict=True)]  # fmt: skip
+        lines += _rows(cells, ("", *(f"{name:>{width}}" for name in columns[some])))
+    return lines
+
+
+WRITERS = {"fk": bodies_lines, "ik": joints_lines, "id": efforts_lines, "mass-matrix": matrix_lines,
+           "jacobian": jacobian_lines}  # fmt: skip
+
+
+class Json:
+    """All states as one document, on stdout or in a file.
+
+    Args:
+        task: what was computed.
+        axes: of its result.
+        with_world: always written here; in the place of Text's.
+        path: of the file, None for stdout.
+    """
+
+    def __init__(self, task, axes, with_world: bool, path: Path | None = None):
+        self.task, self.axes, self.path = task, axes, path
+        self.parts: dict[str, list] = {name: [] for name in ("time", "world", "frame", *task.outputs)}
+        self.count = 0
+
+    def __enter__(self) -> "Json":
+        return self
+
+    def __exit__(self, kind, error, traceback) -> None:
+        if kind is None and self.path is not None:
+            self._write()
+
+    def put(self, states, values: dict) -> None:
+        """Keep a portion.
+
+        Raises:
+            UsageError: there is too much for a text.
+        """
+        found = {"time": states.time, "world": states.world, "frame": states.frame, **values}
+        for name, parts in self.parts.items():
+            parts.append(found[name])
+            self.count += found[name].size
+        if self.count > JSON_NUMBERS:
+            raise UsageError(f"more than {JSON_NUMBERS} numbers: write them with -o FILE.h5, or choose some with --frames")
+
+    @property
+    def body(self) -> dict[str, Any]:
+        """Fields, with the names along their axes and their units."""
+        from simcli.records.reading.results import FIELDS
+
+        axes = {name: list(FIELDS[name].axes[1:]) for name in self.task.outputs}
+        used = dict.fromkeys(axis for names in axes.values() for axis in names)
+        units = {name: FIELDS[name].unit for name in self.task.outputs}
+        values = {name: np.concatenate(parts) if parts else [] for name, parts in self.parts.items()}
+        return {"axes": axes, "labels": {axis: self.axes.label[axis] for axis in used},
+                "units": {**units, **{name: self.axes.unit[name] for name in self.axes.unit}}, **values}  # fmt: skip
+
+    def _write(self) -> None:
+        document = console.plain({"schema": f"simcli.{self.task.kind}/1", **self.body})
+        text = json.dumps(document, ensure_ascii=False, allow_nan=False) + "\n"
+        draft = draft_of(self.path)
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            draft.write_text(text, encoding="utf-8")
+            os.replace(draft, self.path)
+        except OSError as error:
+            raise OutputError(f"{self.path}: cannot write: {error.strerror or error}; nothing was left there") from error
+        finally:
+            draft.unlink(missing_ok=True)
+
+
+class Hdf5:
+    """A result file, with the inputs that it was computed from.
+
+    Args:
+        path: of the file.
+        task: what is computed.
+        axes: of its result.
+        subject: the mechanism.
+        ready: the states.
+        device: where it is computed.
+        argv: the command line.
+    """
+
+    def __init__(self, path: Path, task, axes, subject, ready, device, argv: tuple[str, ...]):
+        from simcli.records.contents.provenance import collect
+        from simcli.records.reading.results import ResultWriter
+        from simcli.spec import resolved_yaml
+
+        sources, scene = subject.document.sources, resolved_yaml(subject.spec)
+        if subject.file is not None:  # with its batch, which the subject leaves out
+            sources, scene = subject.file.provenance.scene_source, subject.file.provenance.scene_resolved
+        where = f"{device.arch}: {device.name}"
+        provenance = collect(sources, scene, where, device.precision, subject.spec.batch.seed, argv)
+        self.inputs = [name for name in task.inputs if name in ready.source.fields]
+        fields = ["time", "world", "frame", *self.inputs, *task.outputs]
+        self.writer = ResultWriter(path, task.kind, fields, axes, provenance, subject.spec.name, ready.source.where,
+                                   ready.source.n_states)  # fmt: skip
+
+    def __enter__(self) -> "Hdf5":
+        self.writer.__enter__()
+        return self
+
+    def __exit__(self, *what) -> None:
+        self.writer.__exit__(*what)
+
+    def put(self, states, values: dict) -> None:
+        """Write a portion."""
+        places = {"time": states.time, "world": states.world, "frame": states.frame}
+        inputs = {name: states.values[name] for name in self.inputs}
+        self.writer.put({**places, **inputs, **values})

@@ -1,0 +1,149 @@
+"""What the commands equilibrium and modes share: their options, the study of a scene, and an equilibrium in words."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from simcli.cli import console
+from simcli.errors import UsageError
+
+if TYPE_CHECKING:
+    from simcli.analysis.rest.modes import Study
+
+
+ROUNDING = 1e-12
+
+
+class Place(StrEnum):
+    """Where small motions are looked at."""
+
+    SEARCH = "search"
+    INITIAL = "initial"
+
+
+At = Annotated[
+    Place, typer.Option("--at", help="search: the equilibrium near the initial state; initial: that state itself.")
+]
+Stable = Annotated[bool, typer.Option("--stable", help="Go down in energy to a stable equilibrium.")]
+World = Annotated[int, typer.Option("--world", metavar="I", min=0, help="World of the batch. Default: the first.")]
+
+
+@contextmanager
+def studied(scene: Path, sets: list[str], world: int, searches: bool, stable: bool, device: str,
+            threads: int | None, unknowns: list[str] = (), least: float = 0.0) -> "Iterator[Study]":  # fmt: skip
+    """The study of one world of a scene.
+
+    Args:
+        scene: the file.
+        sets: overrides.
+        world: of the batch.
+        searches: see `analysis.rest.modes.study`, also for `stable`, `unknowns` and `least`.
+        stable: likewise.
+        device: name.
+        threads: of the CPU.
+        unknowns: likewise.
+        least: [N], likewise.
+
+    Raises:
+        SceneError: the scene is invalid, or has what no linear equations can have.
+        UsageError: there is no such world; --stable without a search.
+        NoEquilibriumError: there is none.
+    """
+    from simcli.analysis.rest.modes import refuse, study
+    from simcli.kernels.device.runtime import start_device
+    from simcli.pipeline import build_model, read_scene
+    from simcli.spec import n_worlds
+
+    if stable and not searches:
+        raise UsageError("--stable searches, and --at initial does not: give one of them")
+    document, spec = read_scene(scene, sets)
+    if world >= n_worlds(spec):
+        raise UsageError(f"--world {world}: the batch has worlds 0 to {n_worlds(spec) - 1}")
+    model = build_model(document, spec, (world,))
+    refuse(model, document)
+    with console.stdout_kept_clean():
+        found = study(model, start_device(device, "float64", threads), searches, stable, unknowns, least)
+        if spec.events:
+            found.notes.append("events of the scene come later than its start, and are not looked at")
+        yield found
+        found.close()
+
+
+def number(x: float) -> str:
+    """A number for people."""
+    return "-" if x != x else f"{x + 0.0:.6g}"  # no minus before zero
+
+
+def clean(values):
+    """Numbers without those that are rounding beside the largest, or beside 1."""
+    size = abs(values)
+    return values * (size > ROUNDING * max(1.0, size[size == size].max(initial=0.0)))
+
+
+def say_notes(study: "Study") -> None:
+    """Notes for people."""
+    for note in study.notes:
+        console.say(console.paint("note:", "warn") + f" {note}")
+
+
+def verdict(study: "Study") -> str:
+    """An equilibrium in one line."""
+    found = study.equilibrium
+    gap = f"{found.force:.3g} N, {found.torque:.3g} N m"
+    hint = "; --stable looks for a stable one" if study.slopes[0] > 0 else ""
+    return f"{stability(study)} after {console.plural(found.iterations, 'iteration')}; out of balance: {gap}{hint}"
+
+
+def stability(study: "Study") -> str:
+    """Whether an equilibrium is stable, in words."""
+    falls, stays = study.slopes
+    if falls < 0:
+        return "equilibrium where forces have a kink"
+    if falls:
+        return f"unstable equilibrium, energy falls in {console.plural(falls, 'direction')},"
+    return f"neutral equilibrium, {console.plural(stays, 'direction')} without stiffness," if stays else "stable equilibrium"
+
+
+def equilibrium_data(study: "Study") -> dict[str, Any]:
+    """An equilibrium as JSON."""
+    from simcli.records.contents.layout import coordinate_units
+
+    model, found, posture = study.model, study.equilibrium, study.equilibrium.posture
+    rows = zip(study.statics.balance.row_label, posture.multiplier, study.statics.balance.holds, strict=True)
+    falls, stays = study.slopes
+    units = coordinate_units(model)["q_unit"]
+    wrenches = posture.found.wrench[0, : model.n_joints]
+    return {
+        "iterations": found.iterations, "residual": {"force": found.force, "torque": found.torque},
+        "stable": None if falls < 0 else falls + stays == 0,
+        "falling_directions": None if falls < 0 else falls, "neutral_directions": None if falls < 0 else stays,
+        "joint_q": by_joint(model, study.joint_q(), model.joints.q_start),
+        "body_q": dict(zip(model.bodies.name, posture.found.pose[0], strict=True)),
+        "joint_wrench": dict(zip(model.joints.name, wrenches, strict=True)),
+        "multiplier": {label: value for label, value, holds in rows if holds}, **springs_data(study),
+        "units": {"residual": ["N", "N m"], "joint_q": by_joint(model, units, model.joints.q_start), "body_q": "m, 1",
+                  "joint_wrench": "N, N m", "multiplier": "N or N m", "springs": {"length": "m", "tension": "N",
+                  "force_density": "N/m"}, "self_stress": "1"},
+    }  # fmt: skip
+
+
+def springs_data(study: "Study") -> dict[str, Any]:
+    """Springs at an equilibrium, and how they hold it, as JSON."""
+    found, names = study.prestress, study.model.springs.name
+    numbers = zip(names, found.length, found.tension, found.density, strict=True)
+    return {
+        "springs": {name: {"length": length, "tension": tension, "force_density": density}
+                    for name, length, tension, density in numbers},
+        "self_stress": [dict(zip(names, state, strict=True)) for state in found.self_stress],
+        "mechanisms": found.mechanisms, "rigid_motions": found.rigid_motions, "redundant_rows": found.redundant_rows,
+    }  # fmt: skip
+
+
+def by_joint(model, values, start) -> dict[str, Any]:
+    """Numbers along an axis of coordinates by joint, of joints that have some."""
+    return {name: values[first:end] for name, first, end in zip(model.joints.name, start[:-1], start[1:], strict=True)
+            if end > first}  # fmt: skip

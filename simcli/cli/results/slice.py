@@ -1,0 +1,68 @@
+"""`simcli slice`: a part of a run as a run."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from simcli.cli import console, progress
+from simcli.cli.options import FilePath, JsonFlag, Replace, SelectPatterns, Target, parse_worlds, seconds, split_words
+from simcli.errors import Exit
+
+
+def slice_run(
+    file: FilePath,
+    output: Target,
+    since: Annotated[
+        str | None, typer.Option("--from", metavar="T", help="First time, 0.5 or '500 ms'.", show_default=False)
+    ] = None,
+    until: Annotated[str | None, typer.Option("--until", metavar="T", help="Last time.", show_default=False)] = None,
+    frames: Annotated[
+        str | None, typer.Option("--frames", metavar="A:B:C", help="Frames, as 10:20, ::100 or -1.", show_default=False)
+    ] = None,
+    world: Annotated[
+        str | None, typer.Option("--world", metavar="I,J", help="Worlds, as 3 or 0,4 or 0-7. Default: all.")
+    ] = None,
+    channel: Annotated[
+        list[str],
+        typer.Option("--channel", "-c", metavar="NAME",
+                     help="Groups as in `output.channels`: state, joints, bodies, energy, reactions, contacts, body_qdd."),
+    ] = [],  # noqa: B006  (Typer copies it)
+    select: SelectPatterns = [],  # noqa: B006
+    force: Replace = False,
+    json: JsonFlag = False,
+) -> int:
+    """Write some frames, worlds, channels, bodies or joints of a run as a file like that of a run.
+
+    Measures, parameters and events of the worlds stay; frames keep their times. Events after the last frame go.
+    Example: simcli slice outputs/batch.h5 --world 3,7 --from 2 --until 4 -c state -o outputs/two.h5
+    """
+    from simcli.analysis.parts import Slice, check_target, write_slice
+    from simcli.records.reading.reader import open_trajectory
+
+    asked = Slice(
+        frames=frames,
+        since=None if since is None else seconds("--from", since),
+        until=None if until is None else seconds("--until", until),
+        worlds=None if world is None else tuple(parse_worlds(world)),
+        channels=tuple(split_words(channel)),
+        select=tuple(split_words(select)),
+    )
+    check_target(output, [file], force)
+    with open_trajectory(file) as run, progress.fraction_shown("slicing") as show:
+        write_slice(run, asked, output, ("simcli", *sys.argv[1:]), show)
+    return say_written("slice", output, [file], json)
+
+
+def say_written(kind: str, path: Path, sources: list[Path], as_json: bool) -> int:
+    """Tell what was written."""
+    from simcli.records.wholeness.integrity import info
+
+    found = info(path)
+    counts = f"{console.plural(found['frames'], 'frame')}, {console.plural(found['worlds'], 'world')}"
+    console.say(f"wrote {path} ({counts}, {console.size_text(found['bytes'])})")
+    if as_json:
+        console.emit(kind, {"path": path, "from": sources, **{key: found[key] for key in (
+            "frames", "worlds", "time", "bytes", "channels", "bodies", "joints", "digest")}})  # fmt: skip
+    return Exit.OK

@@ -1,0 +1,165 @@
+"""`simcli view`: a page that shows the motion."""
+
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from simcli.cli import console
+from simcli.cli.options import Channels, JsonFlag, SetValues, existing_file, parse_worlds, split_words
+from simcli.errors import Exit, OutputError, UsageError
+
+POSE_BYTES = 16  # of a pose in the page: 12, in base64
+MOST_POSES = 12e6  # [B] of poses that are shown unasked
+MOST_WORLDS = 9  # that are shown unasked
+MOST_BYTES = 100e6  # [B] that are written unasked
+PROGRAM = 0.7e6  # [B] of a page without frames
+
+
+def view(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE|SCENE",
+            help="Output of `simcli run` (HDF5), or a scene (YAML).",
+            callback=existing_file,
+            show_default=False,
+        ),
+    ],
+    world: Annotated[
+        str | None, typer.Option("--world", metavar="I,J", help="Worlds, as 3 or 0,4 or 0-7. Default: the first few.")
+    ] = None,
+    grid: Annotated[
+        str, typer.Option("--grid", metavar="COLUMNSxROWS", help="Worlds side by side, as 4x4.", show_default=False)
+    ] = "",
+    overlay: Annotated[bool, typer.Option("--overlay", help="Worlds in one picture, all but one as ghosts.")] = False,
+    every: Annotated[
+        int | None, typer.Option("--every", metavar="N", min=1, help="Every N-th frame only.", show_default="1")
+    ] = None,
+    channel: Channels = [],  # noqa: B006
+    look: Annotated[
+        Path | None,
+        typer.Option("--look", metavar="SCENE", help="Colours and cameras of this scene.", callback=existing_file,
+                     show_default=False),
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Page to write.", show_default="FILE.html, outputs/SCENE.html")
+    ] = None,
+    open_: Annotated[bool, typer.Option("--open", help="Show it in the browser.")] = False,
+    sets: SetValues = [],  # noqa: B006
+    json: JsonFlag = False,
+) -> int:
+    """Write one HTML file that plays the motion in any browser, without network: turn, scrub, compare worlds, follow curves.
+
+    A run may still be going on; a scene is shown at its start. Colours, cameras and shapes that are only seen: `look`.
+    Example: simcli view outputs/swing.h5 --open
+    Example: simcli view outputs/batch.h5 --world 0,3,17 --overlay -c joint.pin.q
+    """
+    from simcli.analysis.states.subject import is_hdf5
+    from simcli.view.page.content import Content
+    from simcli.view.page.curves import groups_of
+    from simcli.view.page.document import write_page
+    from simcli.view.subject import subject_of_run, subject_of_scene
+
+    columns, most = _columns_of(grid, overlay)
+    worlds = parse_worlds(world) if world is not None else None
+    with ExitStack() as opened:
+        if is_hdf5(file):
+            from simcli.records.reading.reader import open_trajectory
+
+            if sets:
+                raise UsageError("--set changes a scene that is shown at its start; the look of a run: --look SCENE")
+            run = opened.enter_context(open_trajectory(file))
+            most = most or _few(run, every or 1)
+            subject = subject_of_run(run, worlds, most, look)
+            groups, n_frames = groups_of(run, split_words(channel)), len(range(0, run.n_frames, every or 1))
+            target = output or file.with_suffix(".html")
+        else:
+            if channel or every or look:
+                raise UsageError("--channel, --every and --look are of runs: simcli run SCENE first")
+            subject = subject_of_scene(file, sets, worlds, most or MOST_WORLDS)
+            groups, n_frames = [], 1
+            target = output or Path("outputs") / f"{subject.spec.name}.html"
+        _check_target(target, file)
+        n_bodies = len(subject.drawings[0].bodies)
+        content = Content(subject, slice(0, None, every or 1), groups)
+        what = ", ".join((console.plural(n_frames, "frame"), console.plural(len(subject.worlds), "world"),
+                          console.plural(n_bodies, "body")))  # fmt: skip
+        _say_size(target, what, content.estimate(n_frames), every)
+        _write(write_page, content, _arranged(subject.worlds, columns, overlay), target, n_frames)
+        facts = {"path": target, "bytes": target.stat().st_size, "frames": content.n_frames, "worlds": subject.worlds,
+                 "bodies": n_bodies, "position_error_m": content.error,
+                 "notes": [*subject.notes, *subject.drawings[0].notes]}  # fmt: skip
+    for note in facts["notes"]:
+        console.say(console.paint(f"note: {note}", "warn"))
+    size = console.size_text(facts["bytes"])
+    console.say(f"wrote {target} ({size}, places to {1e3 * facts['position_error_m']:.2g} mm)")
+    if json:
+        console.emit("view", facts)
+    if open_:
+        _open(target)
+    return Exit.OK
+
+
+def _columns_of(grid: str, overlay: bool) -> tuple[int, int]:
+    """Columns of --grid and the number of its places; 0 and 0 where it is not given."""
+    if not grid:
+        return 0, 0
+    if overlay:
+        raise UsageError("--grid and --overlay contradict each other: keep one of them")
+    columns, cross, rows = grid.lower().partition("x")
+    if not (cross and columns.isdigit() and rows.isdigit() and int(columns) * int(rows)):
+        raise UsageError(f"--grid: `{grid}` is not COLUMNSxROWS: write 4x4")
+    return int(columns), int(columns) * int(rows)
+
+
+def _few(run, every: int) -> int:
+    """So many worlds that the page stays small."""
+    frames = max(1, run.n_frames // every)
+    return int(max(1, min(MOST_WORLDS, MOST_POSES // (POSE_BYTES * frames * max(1, len(run.bodies))))))
+
+
+def _arranged(worlds: tuple[int, ...], columns: int, overlay: bool) -> dict:
+    """How the worlds are shown at first."""
+    mode = "ghosts" if overlay and len(worlds) > 1 else "grid" if columns or len(worlds) > 1 else "one"
+    return {"mode": mode, "shown": list(range(len(worlds))), "columns": columns}
+
+
+def _check_target(target: Path, file: Path) -> None:
+    if target.is_dir():
+        raise UsageError(f"{target}: is a folder; name a file in it")
+    if target.exists() and target.samefile(file):
+        raise UsageError(f"{target}: is the file to show; -o names another")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"{target.parent}: cannot be made: {error.strerror or error}") from error
+
+
+def _say_size(target: Path, what: str, size: int, every: int | None) -> None:
+    """Say how large the page will be, before it is written.
+
+    Raises:
+        UsageError: it would be too large for a browser, and nobody asked for every frame of it.
+    """
+    if size > MOST_BYTES and every is None:
+        enough = -int(-size // MOST_BYTES)
+        raise UsageError(f"{what} make a page of about {console.size_text(size)}, too large for many browsers: "
+                         f"thin them with --every {enough}, or take fewer worlds with --world; --every 1 writes all")
+    console.say(f"{target}: {what}, about {console.size_text(PROGRAM + size)}")
+
+
+def _write(write_page, content, view: dict, target: Path, n_frames: int) -> None:
+    from simcli.cli.progress import fraction_shown
+    from simcli.records.drafts import written
+
+    with fraction_shown("writing") as show, written(target) as stream:
+        write_page(content, view, stream, done=lambda frames: show(frames / max(n_frames, 1)))
+
+
+def _open(target: Path) -> None:
+    import webbrowser
+
+    if not webbrowser.open(target.resolve().as_uri()):
+        console.say(f"no browser was found here: open {target} in one")

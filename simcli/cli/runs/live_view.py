@@ -1,0 +1,31 @@
+"""`simcli run --view`: a page that grows with the run."""
+
+from pathlib import Path
+
+from simcli.cli import console
+
+
+class LiveView:
+    """Shows a run from its first frames on, if that is wanted.
+
+    Args:
+        wanted: whether it is.
+    """
+
+    def __init__(self, wanted: bool):
+        self._wanted, self._process = wanted, None
+
+    def __enter__(self) -> "LiveView":
+        return self
+
+    def __exit__(self, *_) -> None:
+        if self._process:
+            self._process.close()
+
+    def see(self, tick, output: Path) -> None:
+        """Begin as soon as the file of this run stands at its name: an older one may be there before."""
+        if self._wanted and not self._process and tick.steps:
+            from simcli.view.page.live_process import LiveProcess
+
+            self._process = LiveProcess(output)
+            console.say(f"view: {self._process.address}")

@@ -1,0 +1,13 @@
+"""Commands on scenes and on the tool itself, without a run.
+
+In: scene files, names of pages. Out: verdicts, pages, schemas. Never here: runs, results.
+
+    new      `simcli new`: a scene that runs, to start from
+    check    `simcli check`: is this valid? Scenes, folders, outputs
+    explain  `simcli explain`: the page of one fault code
+    show     `simcli show`: what simcli understood of a scene
+    samples  `simcli samples`: what a batch would draw, a row per world
+    schema   `simcli schema`: the JSON Schema of scene files and of sweep files, for editors
+    docs     `simcli docs`: the pages of the manual, in the terminal
+    doctor   `simcli doctor`: does this installation work, and what can it use?
+"""

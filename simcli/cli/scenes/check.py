@@ -1,0 +1,190 @@
+"""`simcli check`: is this valid? Scenes, folders, outputs. Starts neither Taichi nor, for scenes, HDF5."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from simcli.cli import console
+from simcli.cli.console import plural
+from simcli.cli.options import JsonFlag, existing
+from simcli.errors import Exit, Fault, SceneError, UsageError, Where
+
+SCENE_SUFFIXES = (".yaml", ".yml")
+OUTPUT_SUFFIXES = (".h5", ".hdf5")
+FILE_CODE = "SC701"  # of a damaged or foreign output file
+
+
+class Format(StrEnum):
+    """How findings are written."""
+
+    TEXT = "text"
+    JSON = "json"
+    SARIF = "sarif"
+
+
+@dataclass
+class Finding:
+    """What was found in one file.
+
+    Attributes:
+        path: the file.
+        faults: errors, warnings and notes.
+        note: what it is, for a file that is good.
+        document: the text that the places are in, None for outputs.
+    """
+
+    path: Path
+    faults: list[Fault] = field(default_factory=list)
+    note: str = ""
+    document: Any = None
+
+    def fails(self, strict: bool) -> bool:
+        """True if the file counts as bad; `strict` counts warnings."""
+        return any(fault.severity == "error" or (strict and fault.severity == "warning") for fault in self.faults)
+
+
+def check(
+    paths: Annotated[
+        list[Path], typer.Argument(metavar="PATH", help="Scenes, folders, HDF5 outputs.", show_default=False)
+    ],
+    format: Annotated[Format, typer.Option("--format", help="text, json or sarif.")] = Format.TEXT,
+    strict: Annotated[bool, typer.Option("--strict", help="Warnings count as errors.")] = False,
+    json: JsonFlag = False,
+) -> int:
+    """Check scenes and outputs without running anything.
+
+    Exit code 1 if anything is wrong. Of more than 200 faults of a file the first are printed; --json has them all.
+
+    Example: simcli check scenes/
+    """
+    findings = [_check_one(path) for path in _files(paths)]
+    bad = sum(finding.fails(strict) for finding in findings)
+    if json:
+        format = Format.JSON
+    if format is Format.TEXT:
+        _write_text(findings, bad)
+    elif format is Format.JSON:
+        _write_json(findings, bad)
+    else:
+        from simcli.spec.faults.diagnostics import sarif
+
+        console.data_json(sarif([fault for finding in findings for fault in finding.faults]))
+    return Exit.NEGATIVE if bad else Exit.OK
+
+
+def _files(paths: list[Path]) -> list[Path]:
+    """Every file to look at; in folders, the scenes and outputs below them.
+
+    Raises:
+        UsageError: a path does not exist, or there is nothing to check below it.
+    """
+    files: list[Path] = []
+    for path in paths:
+        if not existing(path).is_dir():
+            files.append(path)
+            continue
+        below = sorted(entry for entry in path.rglob("*") if entry.is_file() and _is_ours(entry))
+        if not below:
+            raise UsageError(f"{path}: no scene (a .yaml file with the key `simcli`) and no .h5 file below this folder")
+        files.extend(below)
+    return files
+
+
+def _is_ours(path: Path) -> bool:
+    """True for outputs and for YAML files that are scenes or sweeps; included fragments lack the format version."""
+    if path.suffix in OUTPUT_SUFFIXES:
+        return True
+    if path.suffix not in SCENE_SUFFIXES:
+        return False
+    return any(line.startswith((b"simcli:", b"sweep:")) for line in path.read_bytes().splitlines())
+
+
+def _check_one(path: Path) -> Finding:
+    if path.suffix in OUTPUT_SUFFIXES:
+        return _check_output(path)
+    from simcli.spec import load_document
+    from simcli.spec.batches.sweep_file import is_sweep
+
+    try:
+        document = load_document(path)
+    except SceneError as error:
+        return Finding(path, error.faults, document=error.document)
+    return _check_sweep(path, document) if is_sweep(document) else _check_scene(path)
+
+
+def _check_sweep(path: Path, document) -> Finding:
+    """A sweep file, and every combination of its choices."""
+    from simcli.spec import n_worlds
+    from simcli.spec.batches.sweep_file import read_sweep
+    from simcli.sweeps.planning.scenes import understood
+
+    try:
+        counts = [n_worlds(one.spec) for one in understood(read_sweep(document))]
+    except SceneError as error:
+        return Finding(path, error.faults, document=error.document)
+    return Finding(path, [], f"sweep of {plural(sum(counts), 'case')} in {plural(len(counts), 'structure')}", document)
+
+
+def _check_scene(path: Path) -> Finding:
+    from simcli.pipeline import build_model, read_scene
+    from simcli.spec.resolve import warnings
+
+    try:
+        document, spec = read_scene(path)
+        model = build_model(document, spec)
+    except SceneError as error:
+        return Finding(path, error.faults, document=error.document)
+    note = f"{plural(len(spec.bodies), 'body')}, {plural(len(spec.joints), 'joint')}, {spec.solver.type}"
+    return Finding(path, warnings(document) + _moved(model, document), note, document)
+
+
+def _moved(model, document) -> list[Fault]:
+    """Warnings of written coordinates at which the loops do not close."""
+    from simcli.model.closure.begin import move_text
+
+    hint, names = "write the coordinates of fewer joints of the loop", model.joints.name
+    return [Fault("SC616", move_text(model, one), document.where(f"joints.{names[one.joint]}.q"), hint, "warning")
+            for one in model.start.moves if one.is_written]  # fmt: skip
+
+
+def _check_output(path: Path) -> Finding:
+    from simcli.records.reading.result_reader import Results, is_result, verify_any
+    from simcli.records.wholeness.integrity import info
+
+    faults = [Fault(FILE_CODE, problem, Where(str(path), 0, 0)) for problem in verify_any(path)]
+    if faults:
+        return Finding(path, faults)
+    if is_result(path):
+        with Results(path) as result:
+            return Finding(path, [], f"{plural(result.n_states, 'state')}, result of {result.kind}")
+    found = info(path)
+    counts = f"{plural(found['frames'], 'frame')}, {plural(found['worlds'], 'world')}"
+    return Finding(path, [], f"{counts}, {console.status_text(found['status'])}")
+
+
+def _write_text(findings: list[Finding], bad: int) -> None:
+    from simcli.spec.faults.diagnostics import render_faults
+
+    for finding in findings:
+        if finding.faults:
+            console.say(render_faults(finding.faults, finding.document, console.colour_wanted()))
+        else:
+            console.data(f"{finding.path}: ok ({finding.note})")
+    n_of = Counter(fault.severity for finding in findings for fault in finding.faults)
+    if n_of:
+        counts = ", ".join(plural(n_of[kind], kind) for kind in ("error", "warning", "note") if n_of[kind] or kind != "note")
+        console.say(f"{counts}; {bad} of {plural(len(findings), 'file')} bad")
+
+
+def _write_json(findings: list[Finding], bad: int) -> None:
+    from simcli.spec.faults.diagnostics import fault_data
+
+    files = [
+        {"path": finding.path, "note": finding.note, "faults": [fault_data(fault) for fault in finding.faults]}
+        for finding in findings
+    ]
+    console.emit("check", {"ok": not bad, "files": files})

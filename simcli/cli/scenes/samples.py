@@ -1,0 +1,58 @@
+"""`simcli samples`: what a batch would draw, a row per world."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from simcli.cli import console
+from simcli.cli.options import JsonFlag, ScenePath, Seed, SetValues, VaryTable, VaryValues, WorldCount
+from simcli.cli.runs.run import batch_overrides
+from simcli.errors import Exit, UsageError
+
+
+def samples(
+    scene: ScenePath,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="File to write (csv, parquet), - for CSV on stdout.", show_default=False),
+    ] = None,
+    sets: SetValues = [],  # noqa: B006  (Typer copies it)
+    vary: VaryValues = [],  # noqa: B006
+    vary_table: VaryTable = None,
+    worlds: WorldCount = None,
+    seed: Seed = None,
+    json: JsonFlag = False,
+) -> int:
+    """Show the numbers that a batch would draw, or write them as a table for --vary-table.
+
+    `simcli run SCENE --vary-table FILE` of the written table makes the same worlds, to the byte.
+    Example: simcli samples scenes/double_pendulum.yaml --worlds 8 --vary "joints.elbow.q=lhs(0, 1)" -o samples.csv
+    """
+    from simcli.analysis.worlds.samples import sample_table
+    from simcli.analysis.worlds.world_export import check_suffix
+    from simcli.cli.results.table import Chosen, save, show_rows
+    from simcli.pipeline import read_scene
+    from simcli.spec.samples.files import input_paths
+
+    if output not in (None, Path("-")):
+        check_suffix(output)
+    document, spec = read_scene(scene, (*batch_overrides(vary, vary_table, worlds, seed), *sets))
+    if output not in (None, Path("-")):
+        _refuse_input(output, scene, *input_paths(document))
+    found = sample_table(document, spec)
+    if output is not None:
+        save(found, output, console.plural(found.n_rows, "world"))
+    if json:
+        columns = [{"name": one.name, "unit": one.unit, "values": one.values} for one in found.columns.values()]
+        console.emit("samples", {"scene": scene, "worlds": found.n_rows, "columns": columns, "path": output})
+    elif output is None:
+        show_rows(Chosen(found, found.n_rows, found.n_rows, None, True), found, "world")
+    return Exit.OK
+
+
+def _refuse_input(output: Path, *inputs: Path) -> None:
+    """Refuse to write over what is read."""
+    for one in inputs:
+        if output.exists() and one.exists() and output.samefile(one):
+            raise UsageError(f"-o {output}: is read by this command, and will not be replaced; choose another file")

@@ -1,0 +1,7 @@
+"""`simcli sweep`: many batches with a ledger.
+
+In: scenes, sweep files, folders of sweeps. Out: progress, states, tables. Never here: the sweep itself (sweeps).
+
+    sweep      `simcli sweep` and its commands `table` and `check`
+    sweep_run  `simcli sweep run` and `simcli sweep status`
+"""

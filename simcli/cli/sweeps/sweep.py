@@ -1,0 +1,109 @@
+"""`simcli sweep`: many batches as one. Its commands `table` and `check`; `run` and `status` are in `sweep_run`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from simcli.cli import console, progress
+from simcli.cli.options import Condition, JsonFlag
+from simcli.cli.results.table import ColumnNames, SortNames, TableOutput, TopRows, choose, give, refuse_format
+from simcli.errors import Exit, UsageError
+
+
+def existing_folder(path: Path) -> Path:
+    """A folder that is there.
+
+    Raises:
+        UsageError: it is not.
+    """
+    if not path.is_dir():
+        what = "is no folder" if path.exists() else "no such folder"
+        raise UsageError(f"{path}: {what}; `simcli sweep run SCENE -o {path}` makes one")
+    return path
+
+
+SweepFolder = Annotated[
+    Path, typer.Argument(metavar="DIR", help="Folder of a sweep.", callback=existing_folder, show_default=False)
+]
+
+
+def sweep() -> typer.Typer:
+    """The group of commands."""
+    from simcli.cli.sweeps import sweep_run
+
+    words = "Run a parameter study of many batches on many processes or machines, resumable; each command takes --json."
+    group = typer.Typer(no_args_is_help=True, rich_markup_mode="rich", help=words)
+    group.command("run")(sweep_run.run)
+    group.command("status")(sweep_run.status)
+    group.command("table")(table)
+    group.command("check")(check)
+    return group
+
+
+def table(
+    folder: SweepFolder,
+    column: ColumnNames = [],  # noqa: B006
+    where: Condition = [],  # noqa: B006
+    sort: SortNames = [],  # noqa: B006
+    top: TopRows = None,
+    output: TableOutput = None,
+    json: JsonFlag = False,
+) -> int:
+    """Show a row per case: status, choices, varied parameters, measures.
+
+    The table is the same, byte for byte, in whatever order and by whatever processes the cases were run.
+
+    Example: simcli sweep table outputs/night --where '{status} == ok' --sort -measure.peak --top 10
+    """
+    from simcli.sweeps.book.state import LedgerReader
+    from simcli.sweeps.planning.plan_file import read_plan
+    from simcli.sweeps.table import table_of
+
+    refuse_format(output)
+    plan, state = read_plan(folder), LedgerReader(folder).read()
+    done = {case: result.file for case, result in state.results.items()}
+    with progress.fraction_shown("reading results") as show:
+        whole = table_of(plan, folder, done, state.given_up(), show)
+    return give("sweep_table", [folder], choose(whole, where, sort, top, column), output, json, "case")
+
+
+def check(
+    folder: SweepFolder,
+    strict: Annotated[bool, typer.Option("--strict", help="Warnings count as errors: missing cases, too.")] = False,
+    json: JsonFlag = False,
+) -> int:
+    """Compare every result with its checksum in the ledger, and count missing cases.
+
+    Exit code 1 if a result is damaged; with --strict also if cases are missing.
+
+    Example: simcli sweep check outputs/night
+    """
+    from simcli.sweeps.book.state import LedgerReader
+    from simcli.sweeps.planning.plan_file import read_plan
+    from simcli.sweeps.whole import Problem, problems_of
+
+    plan, reader = read_plan(folder), LedgerReader(folder)
+    state = reader.read()
+    done = {case: result.file for case, result in state.results.items()}
+    found = [Problem(name, f"{console.plural(count, 'line')} damaged, and passed over", False)
+             for name, count in sorted(state.damaged.items())]  # fmt: skip
+    found += [Problem(name, "ends in the middle of a line: its process writes it, or was killed", False)
+              for name in reader.unfinished()]  # fmt: skip
+    with progress.fraction_shown("reading results") as show:
+        found += problems_of(plan, folder, done, state.digests, state.given_up(), show)
+    errors = sum(one.is_error for one in found)
+    for one in found:
+        word = console.paint("error:", "bad") if one.is_error else console.paint("warning:", "warn")
+        console.say(f"{word} {one.file or folder}: {one.text}")
+    n_planned = sum(case.id in done for case in plan.cases)
+    files = len(set(done.values()))
+    if not json:
+        console.data(f"{folder}: {n_planned} of {console.plural(len(plan.cases), 'case')} in "
+                     f"{console.plural(files, 'result')}; {console.plural(errors, 'error')}")  # fmt: skip
+    else:
+        problems = [{"file": one.file, "text": one.text, "severity": "error" if one.is_error else "warning"}
+                    for one in found]  # fmt: skip
+        console.emit("sweep_check", {"ok": not errors, "cases": len(plan.cases), "done": n_planned, "results": files,
+                                     "problems": problems})  # fmt: skip
+    return Exit.NEGATIVE if errors or (strict and found) else Exit.OK

@@ -1,0 +1,248 @@
+"""Depth of two overlapping convex cores (EPA): the nearest face of the set of differences a - b of their points."""
+
+from simcli.kernels.algebra.elementary import precision_of
+from simcli.kernels.algebra.values import Vec3
+from simcli.kernels.collision.convex.gjk import difference
+from simcli.kernels.collision.convex.simplex import nearest_weights
+from simcli.kernels.collision.lanes import TINY, across, length, one, unit_or, vector
+from simcli.kernels.collision.points import EQUAL
+from simcli.kernels.collision.tables import EPA_CORNER, EPA_CORNERS, EPA_EDGES, EPA_FACE, EPA_FACES
+from simcli.kernels.language import ti
+
+CLOSE = {"float64": 1e-10, "float32": 1e-5}  # [1] of the size of the shapes, difference of the bounds on the depth
+VISIBLE = {"float64": 1e-13, "float32": 1e-6}  # [1] of it, height above a face from which on it is seen
+GONE, FLAT = 1e30, 1e29  # distances that stand for a free place, and for a triangle without area
+NORMAL, AWAY = 3, 6  # places in a face
+START = 6  # points that the tetrahedron is chosen from
+
+
+@ti.func
+def penetration(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32):
+    """Least translation that separates two convex cores, of which the set of differences has a volume.
+
+    A polytope in that set grows towards its face that is nearest to the origin, or sees it from the farthest where the
+    origin is still outside. So nothing is asked of the start but a volume, and touching cores need no other code.
+
+    Where curved cores are so deep in each other that many normals are nearly as good, the polytope can be full before
+    its bounds meet. Then the best direction that was tried is returned: its depth separates the cores, too.
+
+    Returns:
+        [m], separation along the normal, -depth; unit normal from a to b; [m], deepest point of core a, from its origin.
+
+    Writes: c.notes
+
+    Source: van den Bergen (2001). Deviation: any tetrahedron starts it.
+    """
+    size = one(c.bound, w, lane, a) + one(c.bound, w, lane, b)
+    tie = ti.static(VISIBLE[precision_of()]) * size
+    d = unit_or(one(c.position, w, lane, b) - one(c.position, w, lane, a), vector(0.0, 0.0, 1.0))
+    n_corners, n_faces, best = 0, 0, 0
+    depth = GONE + 0.0 * size
+    n = d * 1.0
+    p = vector()
+    last = EPA_CORNERS + START - 4
+    for turn in range(last + 1):
+        if turn < START:
+            d = start_direction(c, w, turn, d)
+        else:
+            best = nearest_face(c, w, n_faces)
+            d = c.notes.value(w, c.faces + best * EPA_FACE + NORMAL, Vec3)
+        far, point = difference(c, w, lane, a, b, d)
+        if turn < START:
+            start_corner(c, w, turn, far, point)
+            if turn == START - 1:
+                n_corners, n_faces = first_faces(c, w)
+        else:
+            known = c.notes.load(w, c.faces + best * EPA_FACE + AWAY)
+            if d.dot(far) < depth:
+                depth = d.dot(far)
+                n = d
+                p = point
+            if d.dot(far) - known <= ti.static(CLOSE[precision_of()]) * size:
+                depth = d.dot(far)
+                n = d
+                p = deepest_point(c, w, n_faces, known + ti.static(EQUAL[precision_of()]) * size)
+                break
+            if turn == last:
+                break
+            n_faces = grow(c, w, n_corners, n_faces, far, point, tie)
+            n_corners += 1
+    return -depth, n, p
+
+
+@ti.func
+def corner(c: ti.template(), w: ti.i32, k: ti.i32):
+    """[m], corner k of the polytope."""
+    return c.notes.value(w, c.corners + k * EPA_CORNER, Vec3)
+
+
+@ti.func
+def start_direction(c: ti.template(), w: ti.i32, turn: ti.i32, d: ti.template()):
+    """Where to look for the points of the first tetrahedron: along d, back, across, back, up, back."""
+    n = -d
+    if turn == 0:
+        n = d * 1.0
+    elif turn == 2:
+        n = across(unit_or(corner(c, w, 1) - corner(c, w, 0), d))
+    elif turn == 4:
+        n = unit_or((corner(c, w, 1) - corner(c, w, 0)).cross(corner(c, w, 2) - corner(c, w, 0)), across(d))
+    return n
+
+
+@ti.func
+def start_corner(c: ti.template(), w: ti.i32, turn: ti.i32, far: ti.template(), point: ti.template()):
+    """Note a corner of the first tetrahedron; of two found looking forth and back, the one farther from the others."""
+    k = ti.select(turn < 2, turn, turn // 2 + 1)
+    is_better = True
+    if turn == 3:
+        line = unit_or(corner(c, w, 1) - corner(c, w, 0), vector())
+        is_better = length(line.cross(far - corner(c, w, 0))) > length(line.cross(corner(c, w, 2) - corner(c, w, 0)))
+    elif turn == 5:
+        normal = (corner(c, w, 1) - corner(c, w, 0)).cross(corner(c, w, 2) - corner(c, w, 0))
+        is_better = ti.abs(normal.dot(far - corner(c, w, 0))) > ti.abs(normal.dot(corner(c, w, 3) - corner(c, w, 0)))
+    if is_better:
+        put_corner(c, w, k, far, point)
+
+
+@ti.func
+def put_corner(c: ti.template(), w: ti.i32, k: ti.i32, far: ti.template(), point: ti.template()):
+    """Note corner k of the polytope."""
+    c.notes.store(w, c.corners + k * EPA_CORNER, far)
+    c.notes.store(w, c.corners + k * EPA_CORNER + 3, point)
+
+
+@ti.func
+def first_faces(c: ti.template(), w: ti.i32):
+    """Note the faces of the tetrahedron, outward.
+
+    Returns:
+        4 corners, 4 faces.
+    """
+    up = (corner(c, w, 1) - corner(c, w, 0)).cross(corner(c, w, 2) - corner(c, w, 0)).dot(corner(c, w, 3) - corner(c, w, 0))
+    for f in range(4):
+        i = ti.select(f == 0, 1, 0)
+        j = ti.select(f <= 1, 2, 1)
+        k = ti.select(f <= 2, 3, 2)
+        # The faces opposite 0, 1, 2, 3 of a right-handed tetrahedron are outward as 123, 203, 013, 021.
+        if (up > 0.0) != (f % 2 == 0):
+            put_face(c, w, f, j, i, k)
+        else:
+            put_face(c, w, f, i, j, k)
+    return 4, 4
+
+
+@ti.func
+def put_face(c: ti.template(), w: ti.i32, f: ti.i32, i: ti.i32, j: ti.i32, k: ti.i32):
+    """Note face f with corners i, j, k, counter-clockwise seen from outside."""
+    at = c.faces + f * EPA_FACE
+    p = corner(c, w, i)
+    normal = (corner(c, w, j) - p).cross(corner(c, w, k) - p)
+    size = length(normal)
+    away = FLAT + 0.0 * size
+    if size > ti.static(TINY[precision_of()]):
+        normal = normal * (1.0 / size)
+        away = normal.dot(p)
+    c.notes.store(w, at, ti.cast(i, c.arena.device.real))
+    c.notes.store(w, at + 1, ti.cast(j, c.arena.device.real))
+    c.notes.store(w, at + 2, ti.cast(k, c.arena.device.real))
+    c.notes.store(w, at + NORMAL, normal)
+    c.notes.store(w, at + AWAY, away)
+
+
+@ti.func
+def nearest_face(c: ti.template(), w: ti.i32, n_faces: ti.i32):
+    """The face of least distance, the first of equals."""
+    best = 0
+    least = c.notes.load(w, c.faces + AWAY)
+    for f in range(1, n_faces):
+        away = c.notes.load(w, c.faces + f * EPA_FACE + AWAY)
+        if away < least:
+            least = away
+            best = f
+    return best
+
+
+@ti.func
+def grow(c: ti.template(), w: ti.i32, k: ti.i32, n_faces: ti.i32, far: ti.template(), point: ti.template(),
+         tie: ti.template()):
+    """Add corner k: what it sees goes, and the rim of that is joined to it.
+
+    Returns:
+        Number of faces, free places included.
+    """
+    put_corner(c, w, k, far, point)
+    n_edges = 0
+    for f in range(n_faces):
+        at = c.faces + f * EPA_FACE
+        away = c.notes.load(w, at + AWAY)
+        if away < FLAT and c.notes.value(w, at + NORMAL, Vec3).dot(far) - away > tie:
+            c.notes.store(w, at + AWAY, GONE)
+            for side in range(3):
+                i = c.notes.load(w, at + side)
+                j = c.notes.load(w, at + (side + 1) % 3)
+                n_edges = toggle_edge(c, w, n_edges, i, j)
+    free = 0
+    for e in range(n_edges):
+        while free < n_faces and c.notes.load(w, c.faces + free * EPA_FACE + AWAY) < GONE:
+            free += 1
+        if free < EPA_FACES:
+            i = ti.cast(c.notes.load(w, c.edges + 2 * e), ti.i32)
+            j = ti.cast(c.notes.load(w, c.edges + 2 * e + 1), ti.i32)
+            put_face(c, w, free, i, j, k)
+            free += 1
+            n_faces = ti.max(n_faces, free)
+    return n_faces
+
+
+@ti.func
+def toggle_edge(c: ti.template(), w: ti.i32, n_edges: ti.i32, i: ti.template(), j: ti.template()):
+    """Add edge ij to the rim, or take ji away: an edge between two faces that go.
+
+    Returns:
+        Number of edges.
+    """
+    found = -1
+    for e in range(n_edges):
+        if c.notes.load(w, c.edges + 2 * e) == j and c.notes.load(w, c.edges + 2 * e + 1) == i:
+            found = e
+    count = n_edges
+    if found >= 0:
+        count = n_edges - 1
+        c.notes.store(w, c.edges + 2 * found, c.notes.load(w, c.edges + 2 * count))
+        c.notes.store(w, c.edges + 2 * found + 1, c.notes.load(w, c.edges + 2 * count + 1))
+    elif n_edges < EPA_EDGES:
+        c.notes.store(w, c.edges + 2 * n_edges, i)
+        c.notes.store(w, c.edges + 2 * n_edges + 1, j)
+        count = n_edges + 1
+    return count
+
+
+@ti.func
+def deepest_point(c: ti.template(), w: ti.i32, n_faces: ti.i32, limit: ti.template()):
+    """[m], the point of core a, from its origin, that belongs to the nearest point of the polytope.
+
+    A flat face of the set is several triangles of equal distance, of which one holds the nearest point.
+
+    Args:
+        limit: [m], triangles that are not farther come into question.
+    """
+    p = vector()
+    least = GONE + 0.0 * limit
+    for f in range(n_faces):
+        at = c.faces + f * EPA_FACE
+        if c.notes.load(w, at + AWAY) <= limit:
+            i = ti.cast(c.notes.load(w, at), ti.i32)
+            j = ti.cast(c.notes.load(w, at + 1), ti.i32)
+            k = ti.cast(c.notes.load(w, at + 2), ti.i32)
+            weights = nearest_weights(corner(c, w, i), corner(c, w, j), corner(c, w, k))
+            x = combined(c, w, i, j, k, 0, weights)
+            if x.dot(x) < least:
+                least = x.dot(x)
+                p = combined(c, w, i, j, k, 3, weights)
+    return p
+
+
+def combined(c, w, i, j, k, part, weights: Vec3) -> Vec3:
+    """Weighted sum of what stands at a place of three corners."""
+    first, second, third = (c.notes.value(w, c.corners + m * EPA_CORNER + part, Vec3) for m in (i, j, k))
+    return first * weights.parts[0] + second * weights.parts[1] + third * weights.parts[2]

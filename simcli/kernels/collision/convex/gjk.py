@@ -1,0 +1,171 @@
+"""Distance of two convex cores (GJK), on the set of differences a - b of their points."""
+
+from simcli.kernels.algebra.elementary import precision_of
+from simcli.kernels.algebra.values import Vec3
+from simcli.kernels.collision.convex.simplex import nearest_weights
+from simcli.kernels.collision.convex.support import support
+from simcli.kernels.collision.lanes import one, vector
+from simcli.kernels.collision.tables import GJK_CORNER
+from simcli.kernels.language import ti
+
+APART, TOUCHING, BEYOND, OPEN = range(4)
+ROUNDS = 64
+CLOSE = {"float64": 1e-14, "float32": 1e-6}  # [1], relative difference of the bounds on the square of the distance
+TOUCH = {"float64": 1e-7, "float32": 1e-4}  # [1] of the size of the shapes: nearer cores have no direction between them
+THIN = {"float64": 1e-9, "float32": 1e-4}  # [1], height of a tetrahedron above a face by the size of the face
+FAR = {"float64": 1e300, "float32": 1e30}  # [m^2]
+WEIGHT = 6  # place in a corner of the simplex
+
+
+@ti.func
+def difference(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32, d: ti.template()):
+    """[m], the point of the set of differences that is farthest along d, and the point of a, from its origin.
+
+    The set is {p - q: p in core a, q in core b}, world axes.
+    """
+    point = vector()
+    far = one(c.position, w, lane, a) - one(c.position, w, lane, b)
+    for side in range(2):
+        s = ti.select(side == 0, 1.0, -1.0)
+        p = support(c, w, lane, ti.select(side == 0, a, b), d * s)
+        far = far + p * s
+        if side == 0:
+            point = p
+    return far, point
+
+
+@ti.func
+def distance(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32, reach: ti.template()):
+    """Distance of the cores of two convex shapes.
+
+    Args:
+        reach: [m], who is farther apart does not matter.
+
+    Returns:
+        APART, TOUCHING (or overlapping: nothing else is known) or BEYOND reach; [m], the distance; unit normal from a to b;
+        [m], the nearest point of core a, from its origin.
+
+    Writes: c.notes
+
+    Source: Gilbert, Johnson, Keerthi (1988). Deviation: the nearest point of a tetrahedron is the nearest of those of its
+    faces that see the origin; slivers lose accuracy, so that a step that brings it no nearer is the last.
+    """
+    state = OPEN
+    small = ti.static(TOUCH[precision_of()]) * (one(c.bound, w, lane, a) + one(c.bound, w, lane, b))
+    v = one(c.position, w, lane, a) - one(c.position, w, lane, b)
+    if v.dot(v) == 0.0:
+        v = vector(0.0, 0.0, 1.0)
+    square = v.dot(v)
+    n_corners = 0
+    for turn in range(ROUNDS):
+        far, point = difference(c, w, lane, a, b, -v)
+        low = v.dot(far)
+        if low > 0.0 and low * low > reach * reach * v.dot(v):
+            state = BEYOND
+        elif turn > 0 and square - low <= ti.static(CLOSE[precision_of()]) * square:
+            state = APART
+        elif is_corner(c, w, far, n_corners):
+            state = APART
+        else:
+            at = c.simplex + n_corners * GJK_CORNER
+            c.notes.store(w, at, far)
+            c.notes.store(w, at + 3, point)
+            kept, found = shrink(c, w, n_corners + 1, ti.select(turn == 0, ti.static(FAR[precision_of()]), square))
+            if kept == 0:
+                state = APART
+            else:
+                n_corners = kept
+                v = found
+                square = v.dot(v)
+                if kept == 4 or square <= small * small:
+                    state = TOUCHING
+        if state != OPEN:
+            break
+    if state == OPEN:
+        state = APART
+    size = ti.sqrt(square)
+    p = vector()
+    for k in range(n_corners):
+        at = c.simplex + k * GJK_CORNER
+        p = p + c.notes.value(w, at + 3, Vec3) * c.notes.load(w, at + WEIGHT)
+    n = v * (-1.0 / size)
+    return state, size, n, p
+
+
+@ti.func
+def is_corner(c: ti.template(), w: ti.i32, p: ti.template(), n_corners: ti.i32):
+    """Whether p is a corner of the simplex: nothing is farther."""
+    found = False
+    for k in range(n_corners):
+        off = c.notes.value(w, c.simplex + k * GJK_CORNER, Vec3) - p
+        if off.dot(off) == 0.0:
+            found = True
+    return found
+
+
+@ti.func
+def shrink(c: ti.template(), w: ti.i32, n_corners: ti.i32, square: ti.template()):
+    """Keep the corners of the simplex that hold its nearest point to the origin, with their weights.
+
+    Args:
+        square: [m^2], of a distance; if the simplex is no nearer, its first n_corners - 1 corners stay as they are.
+
+    Returns:
+        Number of corners, 4 if the origin is inside, 0 if it is no nearer; the nearest point [m].
+
+    Writes: c.notes
+    """
+    nearest = vector()
+    weights = vector()
+    least = square * 1.0
+    chosen = -1
+    is_inside = True
+    n_faces = ti.select(n_corners == 4, 4, 1)
+    for f in range(n_faces):
+        i, j, k = face_corners(f, n_corners)
+        p = c.notes.value(w, c.simplex + i * GJK_CORNER, Vec3)
+        q = c.notes.value(w, c.simplex + j * GJK_CORNER, Vec3)
+        r = c.notes.value(w, c.simplex + k * GJK_CORNER, Vec3)
+        sees = True
+        if n_corners == 4:
+            normal = (q - p).cross(r - p)
+            height = normal.dot(c.notes.value(w, c.simplex + f * GJK_CORNER, Vec3) - p)
+            # The side of a corner that lies in the face is rounding: four corners of a parallelogram are common.
+            area = ti.sqrt(normal.dot(normal))
+            is_flat = ti.abs(height) <= ti.static(THIN[precision_of()]) * area * ti.sqrt(area)
+            sees = is_flat or normal.dot(p) * height >= 0.0
+        if sees:
+            is_inside = False
+            found = nearest_weights(p, q, r)
+            x = p * found.parts[0] + q * found.parts[1] + r * found.parts[2]
+            if x.dot(x) < least:
+                least = x.dot(x)
+                nearest = x
+                weights = found
+                chosen = f
+    kept = ti.select(is_inside, 4, 0)
+    if chosen >= 0:
+        i, j, k = face_corners(chosen, n_corners)
+        for m in range(3):
+            source = ti.select(m == 0, i, ti.select(m == 1, j, k))
+            weight = ti.select(m == 0, weights.parts[0], ti.select(m == 1, weights.parts[1], weights.parts[2]))
+            if weight > 0.0:
+                for part in range(WEIGHT):
+                    c.notes.store(w, c.simplex + kept * GJK_CORNER + part,
+                                  c.notes.load(w, c.simplex + source * GJK_CORNER + part))
+                c.notes.store(w, c.simplex + kept * GJK_CORNER + WEIGHT, weight)
+                kept += 1
+    return kept, nearest
+
+
+@ti.func
+def face_corners(f: ti.i32, n_corners: ti.i32):
+    """Corners of face f of a tetrahedron, the one opposite corner f; or those of what has fewer corners, the last again."""
+    i = ti.select(f == 0, 1, 0)
+    j = ti.select(f <= 1, 2, 1)
+    k = ti.select(f <= 2, 3, 2)
+    if n_corners < 4:
+        i = 0
+        j = ti.min(1, n_corners - 1)
+        k = n_corners - 1
+    return i, j, k

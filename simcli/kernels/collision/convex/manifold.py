@@ -1,0 +1,170 @@
+"""Points of contact of two convex shapes along a known normal: their facing features, clipped against each other."""
+
+from simcli.kernels.algebra.values import Vec3
+from simcli.kernels.collision.convex.features import feature, ring_at
+from simcli.kernels.collision.lanes import one, unit_or, vector
+from simcli.kernels.collision.points import add_candidate, tolerance
+from simcli.kernels.collision.tables import MOST_CORNERS, RING
+from simcli.kernels.language import ti
+
+ALIGNED = 0.9995  # cosine: a face whose normal is as near to that of the contact carries several points
+PARALLEL = 0.05  # sine of the angle below which two edges touch in two points
+CLOSER = 1e-6  # [1], the face of B is preferred to that of A if its cosine is larger by this
+LABELS = 2 * MOST_CORNERS  # edges of the clipped polygon, then those of the clipping one
+EDGES = LABELS * LABELS  # pairs of edges that meet in a corner
+WITNESS = EDGES - 1  # in place of the edges, for a point that is no corner
+FACES = 2048  # numbers of pairs of faces; further ones share them
+SPARE = 2  # the polygon that takes turns with the clipped one
+
+
+@ti.func
+def corner(c: ti.template(), w: ti.i32, polygon: ti.i32, k: ti.i32):
+    """[m], corner k of a polygon."""
+    return c.notes.value(w, ring_at(c, polygon) + k * RING, Vec3)
+
+
+@ti.func
+def add_manifold(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32, n: ti.template(), p: ti.template(),
+                 gap: ti.template(), has_witness: ti.i32, reach: ti.template(), origin: ti.template(), number: ti.i32):
+    """Note the points in which shapes a and b touch along n.
+
+    If the normal is that of a face, the feature of the other shape is clipped by the sides of that face; two parallel
+    edges clip each other. The deepest point p is added where no corner is as deep.
+
+    Args:
+        n: normal, from a to b.
+        p: [m], deepest point on the core of a, from its origin.
+        gap: [m], of the cores at p.
+        has_witness: 0 if p is not known.
+        reach: [m], largest gap of the cores.
+        origin: [m], added to all points: from the origin of the pair's first shape to that of a.
+        number: of a, where the pair's first shape has several.
+
+    Writes: c.notes
+    """
+    tie = tolerance(c, w, lane, a, b)
+    reference, N, faces = facing(c, w, lane, a, b, n, number)
+    least = reach + 2.0 * tie
+    if reference >= 0:
+        polygon, m = clip(c, w, reference, n, tie)
+        v = corner(c, w, reference, 0)
+        side = ti.select(reference == 0, 1.0, -1.0)
+        for k in range(m):
+            at = ring_at(c, polygon) + k * RING
+            q = c.notes.value(w, at, Vec3)
+            t = side * N.dot(q - v) / N.dot(n)
+            if t <= reach:
+                least = ti.min(least, t)
+                before = ring_at(c, polygon) + ((k + m - 1) % m) * RING
+                edges = c.notes.load(w, before + 3) * LABELS + c.notes.load(w, at + 3)
+                if reference == 0:
+                    q = q - n * t
+                add_candidate(c, w, q + origin, n, t, faces * EDGES + ti.cast(edges, ti.i32))
+    if has_witness == 1 and gap <= reach and gap < least - tie:
+        add_candidate(c, w, p + origin, n, gap, faces * EDGES + WITNESS)
+
+
+@ti.func
+def facing(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32, n: ti.template(), number: ti.i32):
+    """Note the facing features of a and b as polygons 0 and 1, from the origin of a, and choose which of them clips.
+
+    Returns:
+        0 or 1, -1 if neither can; normal of the plane that clips; number of the two features.
+
+    Writes: c.notes
+    """
+    shift = one(c.position, w, lane, b) - one(c.position, w, lane, a)
+    reference = -1
+    N = n * 1.0
+    best = ALIGNED
+    faces = number % FACES
+    edges = 0
+    for side in range(2):
+        sign = ti.select(side == 0, 1.0, -1.0)
+        i = ti.select(side == 0, a, b)
+        count, k, normal = feature(c, w, lane, i, n * sign, side, shift * ti.select(side == 0, 0.0, 1.0))
+        c.notes.store(w, c.counts + side, ti.cast(count, c.arena.device.real))
+        faces = (faces * 61 + k) % FACES
+        if count == 2:
+            edges += 1
+        if count > 2 and normal.dot(n) * sign >= best:
+            reference = side
+            N = normal
+            best = normal.dot(n) * sign + CLOSER
+    if reference < 0 and edges == 2:
+        u = unit_or(corner(c, w, 0, 1) - corner(c, w, 0, 0), vector())
+        v = unit_or(corner(c, w, 1, 1) - corner(c, w, 1, 0), vector())
+        turn = u.cross(v)
+        if turn.dot(turn) <= PARALLEL * PARALLEL and ti.abs(u.dot(n)) <= PARALLEL and v.dot(v) > 0.0:
+            reference = 0
+            N = unit_or(n - u * u.dot(n), n)
+    return reference, N, (faces * 2 + ti.max(reference, 0)) % FACES
+
+
+@ti.func
+def clip(c: ti.template(), w: ti.i32, reference: ti.i32, n: ti.template(), tie: ti.template()):
+    """Clip the other polygon by the sides of the reference, planes parallel to n; an edge has a plane at each end.
+
+    Each corner is labelled with the edge that leaves it, so that two labels name the two edges that meet in it.
+
+    Returns:
+        Number of the polygon that holds the result, and how many corners it has.
+
+    Writes: c.notes
+
+    Source: Sutherland and Hodgman (1974); labels as of Box2D's features, by edges in place of corners.
+    """
+    n_sides = ti.cast(c.notes.load(w, c.counts + reference), ti.i32)
+    polygon = 1 - reference
+    other = SPARE
+    m = ti.cast(c.notes.load(w, c.counts + polygon), ti.i32)
+    turn = 1.0
+    if n_sides > 2:
+        v = corner(c, w, reference, 1)
+        if (v - corner(c, w, reference, 0)).cross(corner(c, w, reference, 2) - v).dot(n) < 0.0:
+            turn = -1.0
+    for s in range(n_sides):
+        v = corner(c, w, reference, s)
+        out = v - corner(c, w, reference, (s + 1) % n_sides)
+        if n_sides > 2:
+            out = n.cross(out) * turn
+        else:
+            out = out - n * n.dot(out)
+        out = unit_or(out, n)
+        m = clip_by_plane(c, w, polygon, other, m, v, out, tie, MOST_CORNERS + s)
+        swap = polygon
+        polygon = other
+        other = swap
+    return polygon, m
+
+
+@ti.func
+def clip_by_plane(c: ti.template(), w: ti.i32, source: ti.i32, target: ti.i32, m: ti.i32, v: ti.template(),
+                  out: ti.template(), tie: ti.template(), label: ti.i32):
+    """Copy what lies below a plane through v with the outward normal `out`.
+
+    Returns:
+        Number of corners.
+
+    Writes: c.notes
+    """
+    count = 0
+    for k in range(m):
+        at = ring_at(c, source) + k * RING
+        q = c.notes.value(w, at, Vec3)
+        r = corner(c, w, source, (k + 1) % m)
+        leaving = c.notes.load(w, at + 3)
+        high = out.dot(q - v) - tie
+        next_high = out.dot(r - v) - tie
+        to = ring_at(c, target) + count * RING
+        if high <= 0.0:
+            c.notes.store(w, to, q)
+            c.notes.store(w, to + 3, leaving)
+            count += 1
+            leaving = ti.cast(label, c.arena.device.real)
+            to += RING
+        if (high <= 0.0) != (next_high <= 0.0):
+            c.notes.store(w, to, q + (r - q) * (high / (high - next_high)))
+            c.notes.store(w, to + 3, leaving)
+            count += 1
+    return count

@@ -1,0 +1,55 @@
+"""`output.select`: which bodies and joints a file keeps."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from simcli.errors import OutputError
+from simcli.model.batch.selection import choose
+from simcli.model.tables import Model
+from simcli.records.contents.layout import Axes, axes_of
+
+
+def selection(model: Model, select: Any = None, row_label: Sequence[str] = (),
+              quantities: Sequence[tuple[str, str]] = ()) -> Axes:  # fmt: skip
+    """Axes of a file that keeps some bodies and joints.
+
+    The coordinates follow the joints, named points and contacts the bodies.
+
+    Args:
+        model: the tables.
+        select: None for everything; patterns over bodies, joints and articulations (`spec.names.patterns`); or what has the
+            fields `include`, `exclude`, `types`, `exclude_types`, as `output.select` of a scene.
+        row_label: labels of the constraint rows.
+        quantities: see `axes_of`; they stay.
+
+    Raises:
+        OutputError: a pattern that includes fits nothing, or nothing is left.
+    """
+    whole = axes_of(model, row_label, quantities)
+    if select is None:
+        return whole
+    fields = ("include", "exclude", "types", "exclude_types")
+    chosen = {"include": select} if isinstance(select, Sequence) else {name: getattr(select, name) for name in fields}
+    for pattern in chosen["include"] or ():
+        if not any(map(len, choose(model, pattern))):
+            raise OutputError(f"output.select: `{pattern}` matches no body, no joint and no articulation")
+    index = dict(zip("BJ", choose(model, **chosen), strict=True))
+    if not len(index["B"]) + len(index["J"]):
+        raise OutputError("output.select keeps no body and no joint")
+    index["NQ"] = _members(model.joints.q_start, index["J"])
+    index["NV"] = _members(model.joints.qd_start, index["J"])
+    index["N"] = np.flatnonzero(np.isin(model.points.body, index["B"]))
+    if whole.label["G"]:
+        per_entity = len(whole.label["G"]) // len(model.naturals.body)
+        index["G"] = np.flatnonzero(np.isin(np.repeat(model.naturals.body, per_entity), index["B"]))
+    label = {axis: tuple(names[i] for i in index[axis]) if axis in index else names
+             for axis, names in whole.label.items()}  # fmt: skip
+    return Axes(model.n_worlds, label, index, whole.capacity, whole.quantity_unit)
+
+
+def _members(start: np.ndarray, joints: np.ndarray) -> np.ndarray:
+    """Coordinates of the given joints, in their order."""
+    parts = [np.arange(start[j], start[j + 1]) for j in joints]
+    return np.concatenate([np.zeros(0, np.int64), *parts]).astype(np.int64)

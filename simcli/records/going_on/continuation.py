@@ -1,0 +1,138 @@
+"""May an output be written, and where does an unfinished one go on?
+
+HDF5 is imported where a file is opened: a new run needs it in its recorder only.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from simcli.errors import FileError, OutputError
+from simcli.model.snapshot import Event
+from simcli.records.contents.layout import ORPHANED
+from simcli.records.contents.provenance import sha256
+from simcli.records.going_on import checkpoint as checkpoints
+from simcli.records.going_on.checkpoint import Checkpoint
+from simcli.records.going_on.lock import is_being_written
+from simcli.records.wholeness.superblock import SIGNATURE
+
+if TYPE_CHECKING:
+    from simcli.records.reading.reader import Trajectory
+
+UNFINISHED = ("running", "stopped", ORPHANED)
+
+
+@dataclass(frozen=True)
+class Continuation:
+    """An unfinished output and the checkpoint that it goes on from.
+
+    Attributes:
+        path: of the output.
+        uuid: its name, which it keeps.
+        checkpoint: state, and how many frames stay.
+        events: what happened up to there.
+        wall: [s], wall time that its run has taken.
+    """
+
+    path: Path
+    uuid: str
+    checkpoint: Checkpoint
+    events: list[Event]
+    wall: float
+
+    @property
+    def n_frames(self) -> int:
+        """Frames that stay."""
+        return self.checkpoint.n_frames
+
+
+def claim_output(path: Path, replace: bool) -> None:
+    """Refuse to write over anything that is not meant to be replaced.
+
+    Raises:
+        OutputError: the file exists and `replace` is not given, or it is no HDF5 file at all.
+    """
+    if not path.exists():
+        return
+    if path.is_dir():
+        raise OutputError(f"{path}: is a folder; name a file with -o")
+    with path.open("rb") as file:
+        is_output = file.read(len(SIGNATURE)) == SIGNATURE
+    if not is_output:
+        raise OutputError(f"{path}: exists and is no HDF5 file, so it will not be replaced; choose another -o")
+    if replace:
+        return
+    if _status(path) in UNFINISHED and not is_being_written(path):
+        raise OutputError(f"{path}: holds an unfinished run; add --resume to continue it, --restart to begin anew")
+    raise OutputError(f"{path}: exists; add --force to replace it, or choose another file with -o")
+
+
+def _status(path: Path) -> str:
+    from simcli.records.reading.reader import open_trajectory
+
+    try:
+        with open_trajectory(path) as run:
+            return run.status
+    except FileError:
+        return ""
+
+
+def is_finished(path: Path, scene_resolved: str) -> bool:
+    """Whether there is an output of this scene whose run has ended by itself.
+
+    Raises:
+        OutputError: there is a file, but of another scene.
+        FileError: there is a file, but damaged or not ours.
+    """
+    from simcli.records.reading.reader import open_trajectory
+
+    if not path.exists():
+        return False
+    with open_trajectory(path) as run:
+        if run.provenance.origin:
+            raise OutputError(f"{path}: was cut from other files or put together from them, so no run can go on in it; "
+                              "choose another file with -o, or --restart to begin anew in its place")  # fmt: skip
+        if sha256(run.provenance.scene_resolved) != sha256(scene_resolved):
+            raise OutputError(f"{path}: is of another scene, or of other options; --restart begins anew")
+        return run.status not in UNFINISHED
+
+
+def find(path: Path, facts: Mapping[str, Any]) -> Continuation | None:
+    """Where an unfinished output goes on; None if it has no usable checkpoint, and its run must begin anew.
+
+    Args:
+        path: an output whose scene is the one at hand (`is_finished`).
+        facts: circumstances as of `Checkpoint`, those of this process.
+
+    Raises:
+        OutputError: it was made in other circumstances, in which the bytes may differ, or it is being written.
+        FileError: a committed row is damaged.
+    """
+    from simcli.records.reading.reader import open_trajectory
+    from simcli.records.wholeness.integrity import verify
+
+    if is_being_written(path):
+        raise OutputError(f"{path}: another simcli writes this file")
+    with open_trajectory(path) as run:
+        found = checkpoints.newest(path, run.n_frames, int(run._file["run"].attrs["frames_per_commit"]))
+        if found is None or found.facts.get("uuid") != run.attributes["uuid"]:
+            return None
+        _refuse_other(path, found.facts, {**facts, "uuid": run.attributes["uuid"]})
+        problems = verify(path)
+        if problems:
+            raise FileError(f"{problems[0]}; --restart begins anew")
+        return Continuation(path, run.attributes["uuid"], found, run.events[: found.n_events], _wall(run))
+
+
+def _wall(run: "Trajectory") -> float:
+    return float(run._file["run/wall_s"][()])
+
+
+def _refuse_other(path: Path, theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> None:
+    words = {"code": "the code of simcli", "uuid": "its file"}
+    for name, value in ours.items():
+        if theirs.get(name) != value:
+            shown = "" if name in words else f": {theirs.get(name)} then, {value} now"
+            changed = words.get(name, name)
+            raise OutputError(f"{path}: cannot go on to the same bytes, {changed} changed{shown}; --restart begins anew")

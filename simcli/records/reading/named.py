@@ -1,0 +1,171 @@
+"""What a trajectory holds, by name: joints, bodies, points, and the quantities of a group."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+from simcli.errors import UsageError
+from simcli.records.contents.layout import CATALOGUE, OF_BODIES
+from simcli.records.reading.series import Column
+
+if TYPE_CHECKING:
+    from simcli.records.reading.reader import Trajectory
+
+
+class UnknownNameError(UsageError, KeyError):
+    """A body, joint, point or quantity that the file does not hold."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+def unknown(kind: str, name: str, known: Iterable[str]) -> UnknownNameError:
+    """The error for a name that is not there, with the nearest one."""
+    known = list(known)
+    near = get_close_matches(str(name), known, 1)
+    hint = f"did you mean `{near[0]}`?" if near else f"there are {', '.join(known[:12]) or 'none'}"
+    return UnknownNameError(f"no {kind} `{name}`: {hint}")
+
+
+class Joint:
+    """One joint's history. Coordinates have shape (F, W, n), in the layout of the joint's type."""
+
+    def __init__(self, run: "Trajectory", name: str):
+        self._run, self.name = run, name
+        self._index = run._index("joint", run.joints, name)
+
+    def __repr__(self) -> str:
+        return f"<joint {self.name}: {len(range(*self._span('q')))} coordinates, {self._run.n_frames} frames>"
+
+    def _span(self, kind: str) -> tuple[int, int]:
+        start = self._run.model[f"{kind}_start"]
+        return int(start[self._index]), int(start[self._index + 1])
+
+    def _coordinate(self, path: str, kind: str) -> Column:
+        return self._run.column(path, slice(*self._span(kind)))
+
+    @property
+    def q(self) -> Column:
+        """[rad, m], coordinates."""
+        return self._coordinate("frames/joint_q", "q")
+
+    @property
+    def qd(self) -> Column:
+        """[rad/s, m/s], velocities."""
+        return self._coordinate("frames/joint_qd", "qd")
+
+    @property
+    def qdd(self) -> Column:
+        """[rad/s^2, m/s^2], accelerations."""
+        return self._coordinate("frames/joint_qdd", "qd")
+
+    @property
+    def effort(self) -> Column:
+        """[N m, N], efforts along the motion axes."""
+        return self._coordinate("frames/joint_effort", "qd")
+
+    @property
+    def wrench(self) -> Column:
+        """[N, N m], (F, W, 6), force and torque on the child at the child anchor, world."""
+        return self._run.column("frames/joint_wrench", self._index)
+
+
+class Body:
+    """One body's history."""
+
+    def __init__(self, run: "Trajectory", name: str):
+        self._run, self.name = run, name
+        self._index = run._index("body", run.bodies, name)
+
+    def __repr__(self) -> str:
+        return f"<body {self.name}: {self._run.n_frames} frames>"
+
+    @property
+    def pose(self) -> Column:
+        """[m, 1], (F, W, 7), px py pz qx qy qz qw of the body frame, world."""
+        return self._run.column("frames/body_q", self._index)
+
+    @property
+    def position(self) -> Column:
+        """[m], (F, W, 3), origin of the body frame, world."""
+        return self._run.column("frames/body_q", self._index, slice(0, 3))
+
+    @property
+    def orientation(self) -> Column:
+        """[1], (F, W, 4), quaternion x y z w, world."""
+        return self._run.column("frames/body_q", self._index, slice(3, 7))
+
+    @property
+    def natural_q(self) -> Column:
+        """[m], (F, W, n), natural coordinates: points, then vectors, world; of a run of the natural solver."""
+        labels = self._run.naturals
+        own = [k for k, label in enumerate(labels) if label.startswith(f"{self.name}:")]
+        return self._run.column("frames/natural_q", slice(own[0], own[-1] + 1) if own else slice(0, 0))
+
+    @property
+    def velocity(self) -> Column:
+        """[m/s], (F, W, 3), of the centre of mass, world."""
+        return self._run.column("frames/body_qd", self._index, slice(0, 3))
+
+    @property
+    def angular_velocity(self) -> Column:
+        """[rad/s], (F, W, 3), world."""
+        return self._run.column("frames/body_qd", self._index, slice(3, 6))
+
+
+    def __getattr__(self, name: str) -> Column:
+        """What else frames hold of bodies, (F, W, n), by the names of `layout.OF_BODIES`."""
+        if name not in OF_BODIES:
+            raise AttributeError(str(unknown("quantity of a body", name, dir(self))))
+        entries = OF_BODIES[name]
+        return self._run.column(entries.path, self._index, slice(entries.first, entries.first + len(entries.labels)))
+
+    def __dir__(self):
+        return [*object.__dir__(self), *OF_BODIES]
+
+
+class Point:
+    """One named point's history."""
+
+    def __init__(self, run: "Trajectory", name: str):
+        self._run, self.name = run, name
+        run._index("point", run.points, name)
+
+    def __repr__(self) -> str:
+        return f"<point {self.name}: {self._run.n_frames} frames>"
+
+    @property
+    def position(self) -> Column:
+        """[m], (F, W, 3), world."""
+        return self._run.column(f"frames/point/{self.name}/position")
+
+    @property
+    def velocity(self) -> Column:
+        """[m/s], (F, W, 3), world."""
+        return self._run.column(f"frames/point/{self.name}/velocity")
+
+
+class Quantities:
+    """The (F, W) columns of one group by attribute: `run.energy.total`, `run.diag.status`."""
+
+    def __init__(self, run: "Trajectory", group: str):
+        self._run, self._group = run, group
+        self._names = [row.path.split("/")[1] for row in CATALOGUE if row.path.startswith(f"{group}/")]
+
+    def __dir__(self):
+        return self._names
+
+    def __repr__(self) -> str:
+        return f"<{self._group}: {', '.join(self._names)}>"
+
+    def __getattr__(self, name: str) -> Column:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        if name not in self._names:
+            raise AttributeError(str(unknown(f"quantity in {self._group}", name, self._names)))
+        return self._run.column(f"{self._group}/{name}")
+
+    def __getitem__(self, name: str) -> Column:
+        if name not in self._names:
+            raise unknown(f"quantity in {self._group}", name, self._names)
+        return self._run.column(f"{self._group}/{name}")

@@ -1,0 +1,179 @@
+"""Is a file whole (`verify`), and what is in it (`info`)."""
+
+import json
+import os
+from collections.abc import Iterator
+
+import h5py
+import numpy as np
+
+from simcli.errors import FileError
+from simcli.records.contents.digest import Digest, static_digest
+from simcli.records.contents.layout import CATALOGUE, ORPHANED, STATUSES, Dataset, point_datasets
+from simcli.records.contents.provenance import provenance_problems
+from simcli.records.reading.guard import reading
+from simcli.records.reading.reader import Trajectory, open_trajectory
+
+READ_BYTES = 32 * 1024 * 1024  # at a time
+
+
+def verify(path: str | os.PathLike) -> list[str]:
+    """Every problem of a file: structure, checksums of all committed chunks, scene texts, model, digest, order of time.
+
+    Returns:
+        One line per problem; empty if the file is whole.
+    """
+    try:
+        run = open_trajectory(path)
+    except FileError as error:
+        return [str(error)]
+    with run:
+        checks = (_text_problems, _counter_problems, _row_problems, _order_problems)
+        return [problem for check in checks for problem in _guarded(check, run)]
+
+
+def _guarded(check, run: Trajectory) -> list[str]:
+    """Problems of one check; an exception is one more problem: HDF5 raises nearly every type on damaged metadata."""
+    try:
+        return list(check(run))
+    except Exception as error:
+        return [f"{run.path}: {check.__name__.strip('_').replace('_', ' ')}: {str(error) or type(error).__name__}"]
+
+
+def held(run: Trajectory) -> list[Dataset]:
+    """Growing datasets that the file holds."""
+    rows = [*CATALOGUE, *point_datasets(run.points)]
+    return [row for row in rows if row.path in run._file]
+
+
+def _text_problems(run: Trajectory) -> Iterator[str]:
+    group = run._file["provenance"]
+    yield from provenance_problems(group)
+    if static_digest(run._file) != group.attrs["static_digest"]:
+        yield "/model or /params does not match its digest"
+
+
+def _counter_problems(run: Trajectory) -> Iterator[str]:
+    if run.status not in (*STATUSES, ORPHANED):
+        yield f"/run/status is {run.status!r}"
+    if run.digest is None and run.n_frames:
+        yield f"/run: no digest belongs to the {run.n_frames} committed frames"
+
+
+def _row_problems(run: Trajectory) -> Iterator[str]:
+    """Read everything, which checks fletcher32, and compare the digest."""
+    rows, counters = held(run), run.counters()
+    digest, whole = Digest(row.path for row in rows), True
+    for row in rows:
+        n = committed_length(row, run.n_frames, run.n_worlds, counters)
+        for first, last in portions(run._file[row.path], n):
+            try:
+                digest.add(row.path, np.ascontiguousarray(run._file[row.path][first:last]))
+            except (OSError, RuntimeError):
+                whole = False
+                yield f"/{row.path}: a chunk in rows {first} to {last - 1} does not match its checksum"
+    if whole and counters["digest"] is not None and digest.value().hex() != counters["digest"]:
+        yield "/run/digest: the committed rows are not the ones that were written"
+
+
+def committed_length(row: Dataset, n_frames: int, n_worlds: int, counters: dict) -> int:
+    """Rows of a dataset that belong to so many frames; `counters` as of `Trajectory.counters`."""
+    if row.by_frame:
+        return n_frames
+    if row.axes[0] == "offset":
+        return n_frames * n_worlds + 1 if counters["digest"] else 0
+    return counters["events" if row.axes[0] == "E" else "contacts"]
+
+
+def portions(dataset: h5py.Dataset, n: int, n_bytes: int = READ_BYTES) -> Iterator[tuple[int, int]]:
+    """First and last + 1 of the rows 0 to n - 1, in whole chunks, about so many bytes at a time."""
+    row = max(int(np.prod(dataset.shape[1:])) * dataset.dtype.itemsize, 1)
+    chunk = dataset.chunks[0] if dataset.chunks else 1
+    length = max(n_bytes // (row * chunk), 1) * chunk
+    return ((first, min(first + length, n)) for first in range(0, n, length))
+
+
+def _order_problems(run: Trajectory) -> Iterator[str]:
+    for name, values in (("time", run.time), ("step", run.step)):
+        if (~(np.diff(values) > 0)).any():  # also catches NaN
+            frame = int(np.argmin(np.diff(values) > 0)) + 1
+            yield f"/frames/{name} does not rise at frame {frame}"
+    if "contacts/offset" in run._file and run.digest:
+        offset = run._file["contacts/offset"][: run.n_frames * run.n_worlds + 1]
+        n_contacts = run.counters()["contacts"]
+        if len(offset) and (offset[0] != 0 or (np.diff(offset) < 0).any() or offset[-1] != n_contacts):
+            yield "/contacts/offset does not rise from 0 to the number of contacts"
+
+
+def info(path: str | os.PathLike) -> dict:
+    """What is in a file, as plain numbers and strings; reads counters and names only.
+
+    Raises:
+        FileError: it is missing, damaged, hostile or not made by simcli.
+    """
+    with open_trajectory(path) as run, reading(path):
+        time = run._file["frames/time"]
+        n = run.n_frames
+        provenance = run.provenance
+        return {
+            "path": run.path,
+            **run.attributes,
+            "status": run.status,
+            "bytes": os.path.getsize(path),
+            "frames": n,
+            "worlds": run.n_worlds,
+            "time": [float(time[0]), float(time[n - 1])] if n else [],
+            "steps": int(run._file["frames/step"][n - 1]) if n else 0,
+            "bodies": list(run.bodies),
+            "joints": list(run.joints),
+            "points": list(run.points),
+            "naturals": list(dict.fromkeys(label.split(".")[0] for label in run.naturals)),
+            "coordinates": {"q": len(run._axes.label["NQ"]), "qd": len(run._axes.label["NV"])},
+            "channels": list(run.channels),
+            "dtype": _float_type(run),
+            "params": list(run.params),
+            "measures": {name: {"quantity": one.layout.quantity, "reduction": one.layout.reduction, "unit": one.layout.unit,
+                                "meaning": one.layout.text} for name, one in run.measures.items()},
+            "error_estimate": _estimate(run),
+            "contacts": run.contacts_until(n),
+            "events": _event_summary(run),
+            "wall_s": float(run._file["run/wall_s"][()]),
+            "digest": run.digest,
+            "provenance": {
+                "argv": list(provenance.argv),
+                "device": provenance.device,
+                "precision": provenance.precision,
+                "seed": provenance.seed,
+                "deterministic": provenance.deterministic,
+                "created_utc": provenance.created_utc,
+                "versions": provenance.versions,
+                "scene_files": [name for name, _ in provenance.scene_source],
+                "files": [name for name, _, _ in provenance.files],
+                "origin": json.loads(provenance.origin) if provenance.origin else None,
+            },
+        }
+
+
+def _float_type(run: Trajectory) -> str:
+    return run._file["diag/residual"].dtype.name
+
+
+def _estimate(run: Trajectory) -> str:
+    """Whether there is an estimate of the error, and of which step; "" if there is none."""
+    found = run.error_estimate
+    return "" if found is None else f"of {len(found.channel)} quantities, of {found.integrator} with steps of {found.dt:g} s"
+
+
+def _event_summary(run: Trajectory) -> dict:
+    """Number of events by code, and the first few."""
+    events = run.events
+    codes = [event.code for event in events]
+    return {
+        "count": len(events),
+        "codes": {code: codes.count(code) for code in dict.fromkeys(codes)},
+        "first": [f"t = {event.time:g} s, {_who(event.world)}: {event.code}: {event.text}" for event in events[:5]],
+    }
+
+
+def _who(world: int) -> str:
+    return f"world {world}" if world >= 0 else "all worlds"

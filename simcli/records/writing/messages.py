@@ -1,0 +1,199 @@
+"""Messages between a run and its recorder: pickled objects through a pipe, each after its length.
+
+The run sends an `Assignment`, `Publish`, then `Frames` again and again, then `Close`. The recorder answers `Committed` for
+the new file and after every commit, and `Closed`; or `Failed` or `Defect`, and ends.
+"""
+
+import os
+import pickle
+import select
+import struct
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from simcli.model.snapshot import ContactRows, Event
+from simcli.model.tables import Model
+from simcli.records.contents.layout import Axes, Dataset
+
+if TYPE_CHECKING:
+    from simcli.records.contents.measures import MeasureLayout
+    from simcli.records.contents.provenance import Provenance
+
+LENGTH = struct.Struct("<Q")
+
+
+@dataclass(frozen=True)
+class Order:
+    """What file is to be made.
+
+    Attributes:
+        path: of the file.
+        uuid: its name.
+        title: of the file.
+        model: what is simulated.
+        provenance: where the file comes from.
+        axes: of the file.
+        rows: datasets that grow.
+        dtype: "float64" or "float32", of the file.
+        grain: frames of a commit, or a multiple.
+        kept_frames: frames of an unfinished run at the path that stay.
+        kept_events: events of those.
+        wall: [s], wall time that the run has taken before.
+        measures: that are written when the file is closed.
+    """
+
+    path: Path
+    uuid: str
+    title: str
+    model: Model
+    provenance: "Provenance"
+    axes: Axes
+    rows: tuple[Dataset, ...]
+    dtype: str
+    grain: int
+    kept_frames: int = 0
+    kept_events: int = 0
+    wall: float = 0.0
+    measures: "tuple[MeasureLayout, ...]" = ()
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """The first message: what to make and how.
+
+    Attributes:
+        order: the file.
+        folder: to which relative paths relate.
+        owner: process id of the run.
+        length: frames of the ring.
+        portion: frames that are written at once.
+        patience: [s], how long a whole grain may wait for more.
+    """
+
+    order: Order
+    folder: str
+    owner: int
+    length: int
+    portion: int
+    patience: float
+
+
+@dataclass(frozen=True)
+class Publish:
+    """The file, made under another name since its assignment, is to stand at its own; nothing has changed there before."""
+
+
+@dataclass(frozen=True)
+class Frames:
+    """The next frames are in the ring.
+
+    Attributes:
+        n: how many.
+        events: that came with them.
+        contacts: theirs; None if there are none.
+    """
+
+    n: int
+    events: list[Event]
+    contacts: ContactRows | None
+
+
+@dataclass(frozen=True)
+class Close:
+    """Nothing follows; the file is to be marked so.
+
+    Attributes:
+        status: done, stopped or failed.
+        measured: rows by measure, values and times of all rows (W, N); None if there are none.
+    """
+
+    status: str
+    measured: "tuple[dict[str, slice], np.ndarray, np.ndarray] | None" = None
+
+
+@dataclass(frozen=True)
+class Committed:
+    """So many frames of the file are safe; the first answer, once the file is there, says how many of them stayed."""
+
+    n: int
+
+
+@dataclass(frozen=True)
+class Closed:
+    """The file is closed, with so many frames."""
+
+    n: int
+
+
+@dataclass(frozen=True)
+class Failed:
+    """The file cannot be made or written; the process ends.
+
+    Attributes:
+        what: "cannot be made" or "cannot write"; "" if the reason says all.
+        reason: what the operating system said.
+    """
+
+    what: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Defect:
+    """The process ends because of a mistake in its program."""
+
+    traceback: str
+
+
+def send(descriptor: int, message: Any) -> None:
+    """Write a whole message; waits while the pipe is full.
+
+    Raises:
+        BrokenPipeError: nobody reads it any more.
+    """
+    body = pickle.dumps(message, protocol=5)
+    for part in (LENGTH.pack(len(body)), body):
+        left = memoryview(part)
+        while left:
+            left = left[os.write(descriptor, left) :]
+
+
+class Inbox:
+    """The reading end of a pipe. A message that its sender did not finish is none."""
+
+    def __init__(self, descriptor: int):
+        self._descriptor = descriptor
+        self._read = bytearray()
+        self._poll = select.poll()
+        self._poll.register(descriptor, select.POLLIN)
+
+    def waits(self, seconds: float | None) -> bool:
+        """True once there is something to read, or the sender is gone; False if neither was so for so long.
+
+        Args:
+            seconds: [s]; None for ever.
+        """
+        return bool(self._poll.poll(None if seconds is None else 1000 * seconds))
+
+    def take(self) -> Any:
+        """The next message; waits for it.
+
+        Raises:
+            EOFError: the sender is gone.
+        """
+        self._read_until(LENGTH.size)
+        end = LENGTH.size + LENGTH.unpack_from(self._read)[0]
+        self._read_until(end)
+        message = pickle.loads(memoryview(self._read)[LENGTH.size : end])
+        self._read = bytearray()
+        return message
+
+    def _read_until(self, n: int) -> None:
+        while len(self._read) < n:
+            part = os.read(self._descriptor, n - len(self._read))
+            if not part:
+                raise EOFError
+            self._read += part

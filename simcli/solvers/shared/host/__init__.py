@@ -1,0 +1,14 @@
+"""The host's side of all solvers: what a run asks for, calls, events, and what ends.
+
+In: a Model, a RunPlan. Out: calls of kernels, FrameBlocks, events. Never here: what a step does.
+
+    plan          what a run asks of any solver: step, frames, channels, quantities
+    engine        what a solver is on the device: Taichi functions of its core `c` and a block `w`
+    large_worlds  which scenes keep nothing dense
+    proved        what is refused on devices that compile by way of SPIR-V, because no run has proved it there
+    loop_bounds   kernel calls on drivers that leave loops after so many turns, and say nothing
+    endings       what the events of worlds that end say: the reason of each, and which body and joint it names
+    limit_events  worlds that end because an event leaves a coordinate outside a hard limit
+    solver        calls, frames, events, phases; and the generalized solver
+    loose         solvers that take the bodies one by one, every joint a set of rows: maximal and natural coordinates
+"""

@@ -1,0 +1,64 @@
+"""What the events of worlds that end say: the reason of each, and which body and joint it names."""
+
+from simcli.model.snapshot import Event, Status
+from simcli.model.tables import Model
+from simcli.solvers.natural.memory import FARTHEST_TURN
+from simcli.solvers.shared.contacts.report import crowded_text
+from simcli.solvers.shared.host.plan import RunPlan
+from simcli.spec.names.channel_names import split
+
+NOTHING = -1  # body or joint of an event that names none
+RULE_CODES = {Status.NOT_FINITE: "SC601", Status.TOO_FAST: "SC602", Status.SINGULAR: "SC603", Status.STOPPED: "SC604",
+              Status.TURNS_FAR: "SC608", Status.NOT_CONVERGED: "SC610", Status.CROWDED: "SC660"}  # fmt: skip
+
+
+def ending(model: Model, plan: RunPlan, world: int, status: Status, step: int, guilty: int, room: int) -> Event:
+    """The event of one world that ended.
+
+    Args:
+        model: host tables.
+        plan: of the run.
+        world: that ended.
+        status: why.
+        step: steps since the start of the run.
+        guilty: the dof that is to blame; the number of contacts where there are too many.
+        room: contacts that there is room for.
+    """
+    if status == Status.CROWDED:
+        body, joint, value, text = NOTHING, NOTHING, float(guilty), crowded_text(guilty, room)
+    elif status == Status.STOPPED:
+        body, joint = subject_of(model, plan.measures.stop)
+        value, text = float(status), f"run.stop_when was met by {plan.measures.stop}"
+    else:
+        joint = int(model.dofs.joint[guilty])
+        body = int(model.joints.child[joint])
+        value, text = float(status), reason(status, model.bodies.name[body], model.dofs.label[guilty])
+    severity = 2 if status.is_failure else 0
+    return Event(step, step * plan.dt, world, RULE_CODES[status], severity, body, joint, value, text)
+
+
+def subject_of(model: Model, quantity: str) -> tuple[int, int]:
+    """Body and joint that a quantity belongs to; NOTHING where there is none."""
+    group, subject, _ = split(quantity)
+    if group == "body":
+        return model.bodies.name.index(subject), NOTHING
+    if group != "joint":
+        return NOTHING, NOTHING
+    joint = model.joints.name.index(subject)
+    return int(model.joints.child[joint]), joint
+
+
+def reason(status: Status, body: str, dof: str) -> str:
+    """Why a world failed.
+
+    Args:
+        status: of a failure of one dof.
+        body, dof: names of what is to blame.
+    """
+    texts = {
+        Status.NOT_FINITE: f"a velocity of joint `{dof}` is not finite (body `{body}`)",
+        Status.TOO_FAST: f"joint `{dof}` is faster than solver.max_velocity (body `{body}`)",
+        Status.TURNS_FAR: f"body `{body}` turns by more than {FARTHEST_TURN} rad in a step: make dt smaller",
+        Status.NOT_CONVERGED: f"a step did not converge in solver.max_iterations; body `{body}` moves most",
+    }
+    return texts.get(status, f"the articulated inertia at joint `{dof}` is not positive (body `{body}`)")

@@ -1,0 +1,410 @@
+"""Generalized coordinates: joint coordinates of a tree, articulated-body algorithm.
+
+The host's side: buffers in, frames and events out. The device's side is rollout.py and frames.py, its integrators are
+in integrators.py.
+"""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from simcli.kernels.device.runtime import Device, compile_thoroughly
+from simcli.kernels.device.self_test import unable
+from simcli.kernels.language import ti
+from simcli.kernels.memory.arena import Arena
+from simcli.kernels.memory.programs import NO_BOUND
+from simcli.model.constraints.build import stated_alike
+from simcli.model.measures import Source
+from simcli.model.phases.stretches import representatives
+from simcli.model.snapshot import Event, FrameBlock, Status
+from simcli.model.tables import Model
+from simcli.solvers.shared.contacts.report import SUMMARY, gather, unsolved_events, worst_event, worst_step
+from simcli.solvers.shared.core import ENERGY, HEALTH, Core, springs_are_rows
+from simcli.solvers.shared.drives import report_drives
+from simcli.solvers.shared.frames import advance, begin_frames, blame, judge, report
+from simcli.solvers.shared.host.endings import ending
+from simcli.solvers.shared.host.engine import Engine
+from simcli.solvers.shared.host.large_worlds import is_large
+from simcli.solvers.shared.host.limit_events import end_outside
+from simcli.solvers.shared.host.loop_bounds import TURNS, LoopsCutError, Turns, call_in_parts, too_long
+from simcli.solvers.shared.host.plan import RunPlan
+from simcli.solvers.shared.host.proved import refuse_unproved
+from simcli.solvers.shared.ledger import close, open_new
+from simcli.solvers.shared.others import other_columns, width_of_others
+from simcli.solvers.shared.rollout import enter_phase, leave_phase, rollout
+from simcli.solvers.shared.start import lacking, start_events
+
+CALL_SECONDS = 0.05  # aim of one kernel call: short, because signals and those who watch wait for its end
+BLOCK_BYTES = 16 << 20  # aim of one FrameBlock
+if TYPE_CHECKING:
+    from simcli.model.phases.stretches import Phase
+
+THOROUGH_WORK = 1e7  # world-steps that make up for the compilation of a kernel for one scene
+MANY_STEPS = 1 << 62  # more than any run has
+ALL_WORLDS = -1  # world of an event that all worlds share
+NOWHERE: Mapping[str, np.ndarray] = MappingProxyType({})  # no places for columns
+# Columns of frames in which a number may stand for nothing, by where a measure finds it.
+OF_JOINTS = {Source.Q: "joint_q", Source.QD: "joint_qd", Source.QDD: "joint_qdd", Source.EFFORT: "joint_effort"}
+TREE = Engine(Core, begin_frames, advance, report, report_drives, judge, blame, close, open_new)
+
+
+class GeneralizedSolver:
+    """Steps all worlds of a model.
+
+    Args:
+        model: host tables, of a mechanism that has begun (model/closure).
+        options: the `solver` section of a scene: integrator, max_velocity.
+        plan: steps, frames, channels.
+        device: from `start_device`.
+        phases: what events change during the run, by rising step.
+        engine: the device's side.
+        standing: models that stand for those of the phases in all that the layout depends on; found if left out.
+
+    Attributes:
+        present: model of the phase that runs.
+        status: (W,), Status of each world.
+        unsolved: steps so far that were not solved, None if there are none.
+        row_label: names of the constraint rows.
+        compile_seconds: [s], wall time of the call that compiled.
+    """
+
+    def __init__(self, model: Model, options, plan: RunPlan, device: Device, phases: "Sequence[Phase]" = (),
+                 engine: Engine = TREE, standing: Sequence[Model] | None = None):
+        self.engine, self.plan, self.options = engine, plan, options
+        self.phases = list(phases)
+        if standing is None:
+            standing = [phase.model for phase in representatives(model, phases)]
+        self.models = stated_alike((model, *standing), springs_are_rows(model, options))
+        self.model = self.present = model = self.models[0]
+        refuse_unproved(device, getattr(options, "type", "generalized"), self.models, plan.measures.n > 0)
+        large = is_large(self.models, options)
+        self.device = device.for_worlds(1 if large else model.n_worlds)
+        self.arena = Arena(self.device, model.n_worlds)
+        self.core = self.lay_out(model, self.arena)
+        self.row_label = self.core.row_label
+        self.arena.build()
+        self.core.tables.arena.upload()
+        self.core.state.q.write(np.nan_to_num(model.joint_q)[..., None])
+        self.core.state.qd.write(np.nan_to_num(model.joint_qd)[..., None])
+        self.core.clear()
+        self.n_steps, self.kept = 0, {}
+        slots = {name: np.isnan(getattr(model, name)).any(axis=0) for name in ("joint_q", "joint_qd")}
+        self.placeholders = {**slots, "joint_qdd": slots["joint_qd"], "joint_effort": slots["joint_qd"]}
+        self.status, self.unsolved = np.zeros(model.n_worlds, int), None
+        self.compile_seconds = self.frame_seconds = None
+
+    def stated(self, model: Model) -> Model:
+        """The model of a phase with the rows that all phases have."""
+        return replace(model, lawful=self.model.lawful, spring_rows=self.model.spring_rows)
+
+    def lay_out(self, model: Model, arena: Arena) -> Core:
+        """The tables of a phase in an arena, and the room for the state; `model` from `stated`."""
+        core = self.engine.core(model, self.options, self.plan, arena, self.models)
+        core.engine, core.loop_turns = self.engine, Turns(self.device, arena)
+        core.gauges.find(core)
+        return core
+
+    def suggest_frames(self) -> int:
+        """Frames per `advance` call that keep a call short and a block of frames in memory; one before any was timed."""
+        if self.frame_seconds is None:
+            return 1
+        frames = min(BLOCK_BYTES // max(1, self.frame_bytes()), int(CALL_SECONDS / self.frame_seconds))
+        return max(1, min(frames, 4096))
+
+    def frame_bytes(self) -> int:
+        """Bytes of one frame of all worlds."""
+        return sum(self.widths().values()) * self.arena.n_blocks * self.device.lanes * self.device.dtype.itemsize
+
+    def initial(self) -> FrameBlock:
+        """Frame 0: the assembled state with its accelerations, efforts and reactions; worlds that fail in it end here."""
+        block = self.run(1, 0)
+        self.end_at_start(block, lacking(self.model.start))
+        block.events += start_events(self.model)
+        if self.engine.end:
+            self.engine.end(self, block)
+        block.events += self.engine.notes(self.model, self.options, self.plan)
+        return block
+
+    def end_at_start(self, block: FrameBlock, ended: dict[int, Status]) -> None:
+        """End worlds in frame 0, status by world: NaN in the block, frozen on the device."""
+        if not ended:
+            return
+        self.end(ended)
+        self.core.gauges.forget(list(ended))
+        ends = list(ended)
+        if block.contacts:
+            block.contacts = block.contacts.of_worlds(~np.isin(np.arange(self.model.n_worlds), ends))
+        for name, column in block.columns.items():
+            if name == "diag/contacts":
+                column[:, ends] = -1
+            elif name == "diag/status":
+                column[:, ends] = list(ended.values())
+            elif np.issubdtype(column.dtype, np.floating):
+                column[:, ends] = np.nan
+
+    def end(self, ended: dict[int, int]) -> None:
+        """End worlds before they begin: status by world."""
+        if ended:
+            health = self.core.health.read()
+            for world, status in ended.items():
+                health[world, 0, 0] = self.status[world] = status
+            self.core.health.write(health)
+
+    def advance(self, n_frames: int, places: Mapping[str, np.ndarray] = NOWHERE) -> FrameBlock:
+        """The next frames: n_frames of them, or fewer if an event comes before.
+
+        Args:
+            n_frames: how many.
+            places: where columns are made, if they fit there: HDF5 path to (n_frames, W, ...), C-contiguous.
+        """
+        steps, left = self.plan.steps_per_frame, self.plan.n_steps - self.n_steps
+        if 0 < left < steps:
+            n_frames, steps = 1, left  # the run ends between two frames of its rhythm, with one more
+        elif left > 0:
+            n_frames = min(n_frames, left // steps)
+        asked, events = steps, self.switch()
+        while (part := self.steps_to_switch()) < steps:  # in the midst of the next frame
+            events += self.call(1, part, places)[1] + self.switch()
+            steps -= part
+        whole = steps == asked and not self.device.most_turns
+        block = self.run(min(n_frames, self.steps_to_switch() // steps) if whole else 1, steps, places)
+        block.events[:0] = events
+        return block
+
+    def steps_to_switch(self) -> int:
+        """Steps until the next event, more than a run has if there is none."""
+        return self.phases[0].step - self.n_steps if self.phases else MANY_STEPS
+
+    def switch(self) -> list[Event]:
+        """Take the tables of the phases that begin now."""
+        events = []
+        while self.phases and self.phases[0].step <= self.n_steps:
+            phase = self.phases.pop(0)
+            arena = Arena(self.device, self.model.n_worlds)
+            before, self.present = self.present, self.stated(phase.model)
+            core = self.lay_out(self.present, arena)
+            self.move_account(leave_phase)
+            self.arena.refill(arena)
+            core.tables.arena.upload(self.arena)
+            self.move_account(enter_phase)
+            when = self.n_steps * self.plan.dt
+            events += [Event(self.n_steps, when, ALL_WORLDS, "SC606", 0, -1, -1, 0.0, text) for text in phase.texts]
+            events += end_outside(self, before, self.present)
+            if self.engine.enter:
+                events += self.engine.enter(self, self.present)
+        return events
+
+    def move_account(self, kernel) -> None:
+        """Call the kernel of one side of a change of tables.
+
+        Raises:
+            DeviceError: SC713, its loops ended early.
+        """
+        self.arena.launch(kernel, self.core, TURNS)
+        try:
+            self.core.loop_turns.refuse_few()
+        except LoopsCutError:
+            raise too_long(self.device) from None
+
+    def measured(self) -> tuple[np.ndarray, np.ndarray]:
+        """Values of all rows of measures up to now, and the times of them [s], (W, N); NaN where there is nothing yet."""
+        measures = self.plan.measures
+        if not measures.n:
+            return np.zeros((self.model.n_worlds, 0)), np.zeros((self.model.n_worlds, 0))
+        value, time = self.core.gauges.found(self.plan.dt)
+        blank = [source in OF_JOINTS and bool(self.placeholders[OF_JOINTS[source]][first + max(part, 0)])
+                 for source, first, part in zip(measures.source, measures.first, measures.part, strict=True)]  # fmt: skip
+        value[:, blank] = time[:, blank] = np.nan
+        return value, time
+
+    def state_arrays(self) -> dict[str, np.ndarray]:
+        """All that the frames to come depend on, besides the model and the number of steps."""
+        return {"arena": self.arena.read(), "status": self.status}
+
+    def restore(self, arrays: dict[str, np.ndarray], n_steps: int) -> None:
+        """Go on from `state_arrays` of another run, which had made n_steps steps.
+
+        Raises:
+            KeyError, ValueError: they are those of another mechanism.
+        """
+        self.n_steps = n_steps - 1
+        while len(self.phases) > 1 and self.phases[1].step <= self.n_steps:
+            self.phases.pop(0)  # the tables of the next one take their place
+        self.switch()  # what begins at n_steps is still to come
+        self.arena.write(arrays["arena"])
+        self.status = np.asarray(arrays["status"], int).reshape(self.model.n_worlds)
+        self.n_steps = n_steps
+
+    def run(self, n_frames: int, steps: int, places: Mapping[str, np.ndarray] = NOWHERE) -> FrameBlock:
+        """Frames of so many steps; `places` as of `advance`."""
+        before = self.n_steps
+        arrays, events = self.call(n_frames, steps, places)
+        step_count = before + steps * np.arange(1, n_frames + 1, dtype=np.int64)
+        contacts = None
+        if self.core.leaving["contacts"]:
+            contacts = gather(arrays["touch"], arrays["contacts"], arrays["health"][..., 0])
+        return FrameBlock(step_count, step_count * self.plan.dt, self.columns(arrays, n_frames), events, contacts,
+                          self.unsolved)
+
+    def call(self, n_frames: int, steps: int, places: Mapping[str, np.ndarray]) -> tuple[dict, list[Event]]:
+        """Advance by frames: their columns, and events of what failed; `places` as of `advance`.
+
+        Raises:
+            DeviceError: the device cannot do it.
+        """
+        if not self.device.is_gpu:
+            return self.call_once(n_frames, steps, places)
+        try:
+            return call_in_parts(self, n_frames, steps) if self.device.most_turns else self.call_once(n_frames, steps)
+        except RuntimeError as error:  # Taichi's
+            raise unable(self.device, error) from error
+
+    def call_once(self, n_frames: int, steps: int, places: Mapping[str, np.ndarray] = NOWHERE) -> tuple[dict, list[Event]]:
+        """Call the kernel, gather its buffers, and turn new failures into events; `places` as of `advance`.
+
+        Raises:
+            LoopsCutError: the state is spoilt.
+        """
+        buffers = self.buffers(n_frames, places)
+        start = time.perf_counter()
+        if self.compile_seconds is None:
+            self.arena.is_own = self.model.n_worlds * self.plan.n_steps > THOROUGH_WORK
+            compile_thoroughly(self.arena.is_own and not self.core.touches)  # contact would take minutes
+        arrays = (buffer for buffer, _ in buffers.values())
+        self.take_frames(n_frames, steps, list(arrays))
+        ti.sync()
+        seconds = time.perf_counter() - start
+        if self.compile_seconds is None:
+            self.compile_seconds = seconds
+        else:
+            self.frame_seconds = seconds / n_frames
+        self.core.loop_turns.refuse_few()
+        arrays = {name: self.fetch(buffer, n_frames, n) for name, (buffer, n) in buffers.items()}
+        before, self.n_steps = self.n_steps, self.n_steps + n_frames * steps
+        events = self.new_events(arrays["health"][-1], before)
+        if self.core.summarises:
+            events += self.judge_solutions(arrays["touch"][-1], before)
+        return arrays, events
+
+    def take_frames(self, n_frames: int, steps: int, arrays: list) -> None:
+        """Call the kernel until all blocks have come to the end of their frames.
+
+        Args:
+            n_frames, steps: as of `call_once`.
+            arrays: its buffers.
+        """
+        lines = self.core.loop_turns.most_lines
+        every = self.plan.measures.needs_every_step and not self.core.gauges.within
+        looks, steps = (steps, 1) if every and steps else (1, steps)
+        goes_on = 0
+        while True:
+            self.arena.launch(rollout, self.core, n_frames, looks, steps, self.n_steps, TURNS, lines, goes_on, *arrays)
+            if lines == NO_BOUND or np.all(self.core.over.read() != 0.0):
+                return
+            self.core.loop_turns.refuse_few()
+            goes_on = 1
+
+    def judge_solutions(self, summary: np.ndarray, before: int) -> list[Event]:
+        """Events of the steps of a call that were not solved; updates `unsolved`.
+
+        Args:
+            summary: (W, len(SUMMARY)), at the last frame.
+            before: steps before the call.
+        """
+        dt, is_last = self.plan.dt, self.n_steps == self.plan.n_steps
+        what = "contacts" if self.core.touches else "constraints"
+        events = unsolved_events(summary, before, dt, is_last, self.n_steps, what)
+        self.unsolved = worst_step(summary, dt)
+        return [*events, worst_event(self.unsolved)] if self.unsolved and is_last else events
+
+    def widths(self) -> dict[str, int]:
+        """Columns of each output buffer, none for channels that are off."""
+        model, reports = self.model, self.core.leaving
+        joints, bodies = reports["joints"], reports["bodies"]
+        return {
+            "joint_q": joints * model.n_q, "joint_qd": joints * model.n_qd, "joint_qdd": joints * model.n_qd,
+            "joint_effort": joints * model.n_qd, "body_q": bodies * 7 * model.n_bodies,
+            "body_qd": bodies * 6 * model.n_bodies, "points": bodies * 6 * len(model.points.name),
+            "joint_wrench": reports["reactions"] * 6 * model.n_joints,
+            "multiplier": reports["reactions"] * self.core.n_rows, "energy": reports["energy"] * len(ENERGY),
+            "diag": self.core.constrained * len(self.core.diagnostics), "health": len(HEALTH),
+            "touch": self.core.summarises * len(SUMMARY),
+            "contacts": self.core.contacts.width if reports["contacts"] else 0, "quantity": self.plan.measures.records,
+            "others": width_of_others(self.core),
+        }  # fmt: skip
+
+    def buffers(self, n_frames: int, places: Mapping[str, np.ndarray]) -> dict:
+        """Flat output buffers of a call, with their numbers of columns; `places` as of `advance`.
+
+        Device memory is kept for the next call of as many frames: Taichi frees its arrays only when Python collects them.
+        """
+        if n_frames in self.kept:
+            return self.kept[n_frames]
+        rows = n_frames * self.arena.n_blocks * self.device.lanes
+        buffers = {}
+        for name, n in self.widths().items():
+            place = self.fitting(places.get(f"frames/{name}"), n_frames, rows * n)
+            buffers[name] = (self.device.buffer((max(rows * n, 1),)) if place is None else place, n)
+        if self.device.is_gpu:
+            self.kept = {n_frames: buffers}
+        return buffers
+
+    def fitting(self, place: np.ndarray | None, n_frames: int, size: int) -> np.ndarray | None:
+        """A place as a flat buffer of so many values, if a kernel can fill it: no idle lanes, and the device's type."""
+        if place is None or self.device.is_gpu or place.dtype != self.device.dtype:
+            return None
+        flat = place[:n_frames].reshape(-1)
+        return flat if flat.size == size else None
+
+    def fetch(self, buffer, n_frames: int, n: int) -> np.ndarray:
+        """A buffer on the host, (F, W, n), without the idle lanes of the last block."""
+        if n == 0:
+            return np.zeros((n_frames, self.model.n_worlds, 0), self.device.dtype)
+        return self.device.fetch(buffer).reshape(n_frames, -1, n)[:, : self.model.n_worlds]
+
+    def columns(self, arrays: dict, n_frames: int) -> dict[str, np.ndarray]:
+        """HDF5 path to array (F, W, ...), of the channels that are on."""
+        model, columns = self.model, {}
+        lead = (n_frames, model.n_worlds)
+        if self.core.leaving["joints"]:
+            for name, blank in self.placeholders.items():
+                arrays[name][..., blank] = np.nan
+                columns[f"frames/{name}"] = arrays[name]
+        if self.core.leaving["bodies"]:
+            columns["frames/body_q"] = arrays["body_q"].reshape(*lead, model.n_bodies, 7)
+            columns["frames/body_qd"] = arrays["body_qd"].reshape(*lead, model.n_bodies, 6)
+            for k, name in enumerate(model.points.name):
+                columns[f"frames/point/{name}/position"] = arrays["points"][..., 6 * k : 6 * k + 3]
+                columns[f"frames/point/{name}/velocity"] = arrays["points"][..., 6 * k + 3 : 6 * k + 6]
+        columns |= other_columns(self.core, arrays["others"], model.n_bodies)
+        if self.core.leaving["reactions"]:
+            columns["frames/joint_wrench"] = arrays["joint_wrench"].reshape(*lead, model.n_joints, 6)
+            columns["frames/multiplier"] = arrays["multiplier"]
+        if self.core.constrained:
+            columns |= {f"diag/{name}": arrays["diag"][..., k] for k, name in enumerate(self.core.diagnostics)}
+            for name in {"iterations", "contacts"} & set(self.core.diagnostics):
+                columns[f"diag/{name}"] = np.nan_to_num(columns[f"diag/{name}"], nan=-1).astype(np.int32)
+        if self.core.leaving["energy"]:
+            columns |= {f"energy/{name}": arrays["energy"][..., k] for k, name in enumerate(ENERGY)}
+        if self.plan.measures.records:
+            columns["frames/quantity"] = arrays["quantity"]
+        columns["diag/status"] = arrays["health"][..., 0].astype(np.uint8)
+        return columns
+
+    def new_events(self, health: np.ndarray, before: int) -> list[Event]:
+        """Events of the worlds that ended in the last call; updates `status`.
+
+        Args:
+            health: (W, 3), HEALTH columns at the last frame.
+            before: steps before the call.
+        """
+        code = health[:, 0].astype(int)
+        room = self.core.contacts.capacity if self.core.touches else 0
+        events = [ending(self.model, self.plan, int(world), Status(code[world]), before + int(health[world, 1]),
+                         int(health[world, 2]), room) for world in np.flatnonzero(code != self.status)]  # fmt: skip
+        self.status = code
+        return events

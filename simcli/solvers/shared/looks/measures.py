@@ -1,0 +1,229 @@
+"""Quantities that a run looks at, on the device: what a look at the end of a step adds to each; see model/measures.py.
+
+A measure takes what a frame of that step would show, so that it is what a file with every step would give. Where all that is
+measured follows from coordinates, velocities and poses, a look is a stage of the next step, which has just placed them,
+or of the frame; else the steps of a run are frames of one step each, of which only some leave the device.
+"""
+
+from simcli.kernels.algebra.elementary import select
+from simcli.kernels.chart.tree import quaternion_at, vector_at
+from simcli.kernels.collision.clearance import find_clearances
+from simcli.kernels.language import ti
+from simcli.kernels.report import emit, report_orientation, report_point, report_velocity
+from simcli.model.measures import LAST_STEP, NORM
+from simcli.solvers.shared.clock import first_of
+from simcli.solvers.shared.contacts.touches import add_touches
+from simcli.solvers.shared.looks.reductions import (
+    FIRST,
+    KEEPS,
+    SERIES,
+    TERMS,
+    close_sums,
+    reduce_crossing,
+)
+from simcli.solvers.shared.watch import STOPPED
+from simcli.solvers.tree.integrators import H
+
+
+@ti.func
+def look(c: ti.template(), w: ti.i32):
+    """A stage: look at the step whose end was just placed, as the next one starts or as a frame ends.
+
+    Reads:  c.{health, state, now}
+    Writes: c.{gauges, health, rows}
+    """
+    step = c.now.load(w, "step")
+    if step > 0 or c.now.load(w, "steps") == 0:  # else the frame before has looked
+        place_seen(c, w)
+        look_further(c, w)
+        take_measures(c, w, first_of(c, w) + step)
+
+
+@ti.func
+def look_at_frame(c: ti.template(), w: ti.i32, step: ti.i64):
+    """Look at a frame that was just made.
+
+    Args:
+        step: steps since the start of the run.
+
+    Reads:  c.{health, state, rows}
+    Writes: c.{gauges, health, rows}
+    """
+    if ti.static(not c.gauges.within or c.gauges.n_records > 0):
+        if ti.static(not c.reports["bodies"]):
+            place_seen(c, w)
+        look_further(c, w)
+    if ti.static(not c.gauges.within):
+        take_measures(c, w, step)
+
+
+@ti.func
+def place_seen(c: ti.template(), w: ti.i32):
+    """Places and velocities of the bodies and points that are looked at.
+
+    Reads:  c.state
+    Writes: c.rows.{body_q, body_qd, points}
+    """
+    m = c.gauges
+    for k in range(m.n_positions):
+        place_component(c, w, k)
+    for k in range(m.n_orientations):
+        report_orientation(c.tables, c.state, c.rows, w, m.orientations.at(k))
+    for k in range(m.n_velocities):
+        report_velocity(c.tables, c.state, c.rows, w, m.velocities.at(k))
+    for k in range(m.n_points):
+        report_point(c.tables, c.state, c.rows, w, m.points.at(k))
+
+
+@ti.func
+def place_component(c: ti.template(), w: ti.i32, k: ti.i32):
+    """A component of a position, to the bits that `report_body` gives.
+
+    Reads:  c.state
+    Writes: c.rows.body_q
+    """
+    p = c.gauges.positions
+    packs = c.gauges.arena.packs
+    offset = c.tables.body_offset.load(w, p.link.at(k)).parts
+    x = packs.load(w, p.origin.at(k)) + packs.load(w, p.o.at(k))
+    R = [packs.part(w, p.R.at(k), i) for i in ti.static(range(3))]
+    packs.store(w, p.x.at(k), x + (R[0] * offset[0] + R[1] * offset[1] + R[2] * offset[2]))
+
+
+@ti.func
+def look_further(c: ti.template(), w: ti.i32):
+    """Find what no frame shows: efforts of drives, distances, sums of contact forces.
+
+    Reads:  c.{forces, state, rows, contacts}
+    Writes: c.gauges
+    """
+    if ti.static(c.gauges.has["drives"]):
+        c.engine.report_drives(c, w)
+    if ti.static(c.gauges.has["clearances"]):
+        find_clearances(c.gauges.clearances, c.tables, c.state, w)
+    if ti.static(c.gauges.has["touches"]):
+        add_touches(c, w)
+
+
+@ti.func
+def take_measures(c: ti.template(), w: ti.i32, step: ti.i64):
+    """Look at a step: the state that is reported now.
+
+    Args:
+        step: steps since the start of the run.
+
+    Reads:  c.{state, rows}
+    Writes: c.{gauges, health}
+    """
+    m = c.gauges
+    zero = c.tables.arena.zero()
+    if step > 0:
+        for n in range(m.n_stops):
+            stop(c, w, seen(c, w, n), n)
+    status = c.health.load(w, 0)
+    t = (zero + c.constants.load(w, H)) * ti.cast(step, c.tables.arena.device.real)
+    number = ti.cast(ti.min(step, ti.cast(LAST_STEP, ti.i64)), ti.i32)
+    takes = (m.alive.load(w, 0) != 0.0) & ((status == 0.0) | (status == STOPPED))
+    m.alive.store(w, 0, select(status == 0.0, zero + 1.0, zero))
+    m.last.store(w, 0, select(takes, t, m.last.load(w, 0)))
+    for k in ti.static(range(len(SERIES))):
+        for n in range(m.limits.at(k), m.limits.at(k + 1)):
+            KEEPS[k](m, w, n, m.arena.packs.load(w, m.places.at(n)), t, takes, number == 0)
+    for n in range(m.limits.at(len(SERIES)), m.n - m.n_records):
+        if m.begin.at(n) <= number and number <= m.end.at(n):
+            take_other(c, w, n, number, t, takes)
+    if (number & (TERMS - 1)) == 0:
+        close_sums(m, w)
+
+
+@ti.func
+def take_other(c: ti.template(), w: ti.i32, n: ti.i32, number: ti.i32, t: ti.template(), takes: ti.template()):
+    """A row of any kind, at a step that counts.
+
+    Reads:  c.{state, rows}
+    Writes: c.gauges
+    """
+    m = c.gauges
+    kind = m.kind.at(n)
+    x = seen(c, w, n)
+    for k in ti.static(range(len(SERIES))):
+        if (kind == SERIES[k][0]) | (kind == SERIES[k][-1]):
+            KEEPS[k](m, w, n, x, t, takes, number == m.begin.at(n))
+    if kind >= FIRST:
+        reduce_crossing(m, w, n, kind, x, t, t * 0.0 + c.constants.load(w, H), takes)
+
+
+@ti.func
+def seen(c: ti.template(), w: ti.i32, n: ti.i32):
+    """The number of row n now.
+
+    Reads:  c.{state, rows, gauges}
+    Writes: c.gauges.parts
+    """
+    m = c.gauges
+    x = m.arena.packs.load(w, m.places.at(n))
+    if m.is_plain.at(n) == 0:
+        gather(c, w, n)
+        x = component(m, w, m.part.at(n), m.width.at(n))
+    return x
+
+
+@ti.func
+def stop(c: ti.template(), w: ti.i32, x: ti.template(), n: ti.i32):
+    """End the worlds in which the number of row n is beyond its bounds.
+
+    Reads:  c.{gauges, count}
+    Writes: c.health
+    """
+    m = c.gauges
+    zero = c.tables.arena.zero()
+    status = c.health.load(w, 0)
+    ends = (status == 0.0) & ((x > zero + m.above.load(w, n)) | (x < zero + m.below.load(w, n)))
+    c.health.store(w, 0, select(ends, zero + STOPPED, status))
+    c.health.store(w, 1, select(ends, c.count.load(w, 0), c.health.load(w, 1)))
+    c.health.store(w, 2, select(ends, zero - 1.0, c.health.load(w, 2)))
+
+
+@ti.func
+def unload_quantities(out: ti.template(), c: ti.template(), first: ti.i32, w: ti.i32, poison: ti.template()):
+    """Copy the quantities that frames record to a flat buffer, as `report.unload`.
+
+    Writes: out
+    """
+    m = c.gauges
+    for i in range(m.n_records):
+        x = m.arena.packs.load(w, m.places.at(m.n - m.n_records + i))
+        emit(out, c.lanes, first + i, m.n_records, x + poison)
+
+
+@ti.func
+def gather(c: ti.template(), w: ti.i32, n: ti.i32):
+    """The components of the quantity of row n, in the axes that it asks for.
+
+    Reads:  c.{state, rows}
+    Writes: c.gauges.parts
+    """
+    m = c.gauges
+    for k in range(m.width.at(n)):
+        m.parts.store(w, k, m.arena.packs.load(w, m.places.at(n) + k * m.apart.at(n)))
+    if m.turn.at(n) >= 0:
+        R = quaternion_at(c.rows.body_q, w, 7 * m.turn.at(n) + 3).matrix()
+        for vector in range(m.width.at(n) // 3):
+            v = R.T * vector_at(m.parts, w, 3 * vector)
+            for k in ti.static(range(3)):
+                m.parts.store(w, 3 * vector + k, v.parts[k])
+
+
+@ti.func
+def component(m: ti.template(), w: ti.i32, part: ti.i32, width: ti.i32):
+    """A component of the quantity that was gathered, or its norm.
+
+    Reads: m.parts
+    """
+    x = m.parts.load(w, ti.max(part, 0))
+    if part == NORM:
+        x = x * 0.0
+        for k in range(width):
+            x = x + m.parts.load(w, k) * m.parts.load(w, k)
+        x = ti.sqrt(x)
+    return x

@@ -1,0 +1,130 @@
+"""What happened in a sweep, line by line: appended, checksummed, synced; one file per writing process.
+
+    DIR/ledger/HOST-PID-TOKEN.jsonl
+
+A line is a JSON object: `event`, the `chunk` and its `cases`, the `attempt`, who writes it, the `time` (for people: nothing
+is decided by it), and `sum`, the checksum of all before it. No two processes write one file, so there are no locks, and a
+folder may be shared over NFS. What was appended never changes; the end of a line that a killed process or a full disk
+left unfinished is dropped by readers (`state`).
+"""
+
+import contextlib
+import json
+import os
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from enum import StrEnum
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from simcli.errors import OutputError
+from simcli.records.drafts import sync
+from simcli.sweeps.book.identity import Identity
+
+FOLDER, SUFFIX = "ledger", ".jsonl"
+SUM_BYTES = 8
+SUM_KEY = ', "sum": "'
+GO_ON = "nothing that the ledger holds is lost, and the same command goes on"
+
+
+class Event(StrEnum):
+    """What a line says of a chunk."""
+
+    PLANNED = "planned"  # of a whole sweep: a driver has begun
+    STARTED = "started"
+    DONE = "done"  # there is a result file; worlds that failed are among its cases, with their reasons
+    FAILED = "failed"  # an attempt brought nothing
+    GIVEN_UP = "given up"  # the cases will not be tried again unless that is asked for
+    ABANDONED = "abandoned"  # stopped in time: nobody is to blame
+    ENDED = "ended"  # of a whole sweep: a driver has ended by itself
+
+
+def line_of(facts: dict[str, Any]) -> bytes:
+    """A line of a ledger, with its checksum."""
+    text = json.dumps(facts, ensure_ascii=True, allow_nan=False)
+    return f'{text[:-1]}{SUM_KEY}{_sum(text[:-1])}"}}\n'.encode()
+
+
+def facts_of(line: bytes) -> dict[str, Any] | None:
+    """What a line says; None if it is damaged, unfinished or no line of a ledger."""
+    try:
+        text, key, rest = line.decode().rpartition(SUM_KEY)
+        if not key or rest.rstrip("\n") != f'{_sum(text)}"}}':
+            return None
+        facts = json.loads(text + "}")
+    except (ValueError, RecursionError):
+        return None
+    return facts if isinstance(facts, dict) else None
+
+
+def _sum(text: str) -> str:
+    return blake2b(text.encode(), digest_size=SUM_BYTES).hexdigest()
+
+
+class Ledger:
+    """The ledger of this process; the file comes with the first line.
+
+    Args:
+        folder: of the sweep.
+        writer: this process.
+    """
+
+    def __init__(self, folder: Path, writer: Identity):
+        self.path = folder / FOLDER / f"{writer.name}{SUFFIX}"
+        self._writer = writer
+        self._descriptor: int | None = None
+        self._is_torn = False
+
+    def note(self, event: Event, chunk: str = "", cases: Sequence[str] = (), **facts: Any) -> None:
+        """Append a line, and return when it is on the disk.
+
+        Args:
+            event: what happened.
+            chunk: its id, "" of a whole sweep.
+            cases: ids of all of its cases.
+            **facts: more, as JSON has it.
+
+        Raises:
+            OutputError: it cannot be written.
+        """
+        who = {"host": self._writer.host, "pid": self._writer.pid, "time": datetime.now(UTC).isoformat(timespec="seconds")}
+        place = {"chunk": chunk, "cases": list(cases)} if chunk else {}
+        try:
+            self._append(line_of({"event": str(event), **place, **facts, **who}))
+        except OSError as error:
+            raise OutputError(f"{self.path}: cannot write: {error.strerror or error}; {GO_ON}") from error
+
+    def _append(self, line: bytes) -> None:
+        if self._descriptor is None:
+            self._open()
+        size = os.fstat(self._descriptor).st_size
+        whole = (b"\n" if self._is_torn else b"") + line
+        try:
+            n = os.write(self._descriptor, whole)
+            if n < len(whole):  # only a disk that is about to be full does so: the next write says what is wrong
+                n += os.write(self._descriptor, whole[n:])
+            if n < len(whole):
+                raise OSError("the file system took a part of the line only")
+            os.fsync(self._descriptor)
+        except OSError:
+            self._is_torn = True
+            with contextlib.suppress(OSError):
+                os.ftruncate(self._descriptor, size)
+                self._is_torn = False
+            raise
+        # What is written to a file that was removed with its folder is written for nobody, and no system call says so.
+        if not os.path.samestat(os.fstat(self._descriptor), os.stat(self.path)):
+            raise OSError("the file was replaced by another")
+
+    def _open(self) -> None:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self._descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
+        sync(self.path.parent)
+
+    def close(self) -> None:
+        """Close the file. May be called twice."""
+        if self._descriptor is not None:
+            with contextlib.suppress(OSError):  # every line is on the disk already
+                os.close(self._descriptor)
+            self._descriptor = None

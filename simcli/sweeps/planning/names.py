@@ -1,0 +1,73 @@
+"""Names of cases: digests of all that decides about the numbers of a result."""
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from simcli.spec import Document, SceneSpec
+
+NAME_BYTES = 10  # 20 hexadecimal digits: among 2^24 cases two have the same name once in 10^9 sweeps
+
+
+def case_ids(document: "Document", spec: "SceneSpec", device: str, worlds: Sequence[int]) -> list[str]:
+    """Names of worlds of a batch, whatever their number and the others are.
+
+    Args:
+        document: the scene as written.
+        spec: it resolved.
+        device: class of device, as "cpu".
+        worlds: numbers in the batch.
+    """
+    from simcli.spec import world_seeds, world_values
+
+    base, seeds = _base(document, spec, device), world_seeds(spec)
+    values = [sorted(one.items()) for one in world_values(document, spec)]
+    if spec.batch.table is not None and spec.batch.table.read.seeds is None:
+        seeds = [seeds[k] for k in _counts(values)]  # a row is the same case wherever in its table it stands
+    found = []
+    for world in worlds:
+        name = base.copy()
+        name.update(json.dumps([values[world], seeds[world]]).encode())
+        found.append(name.hexdigest())
+    return found
+
+
+def _counts(values: Sequence[list]) -> list[int]:
+    """How many of the entries before each are equal to it."""
+    seen: Counter[str] = Counter()
+    found = []
+    for value in values:
+        key = json.dumps(value)
+        found.append(seen[key])
+        seen[key] += 1
+    return found
+
+
+def digest_of(names: Iterable[str]) -> str:
+    """Name of some cases in their order."""
+    whole = hashlib.blake2b(digest_size=NAME_BYTES)
+    for name in names:
+        whole.update(name.encode())
+    return whole.hexdigest()
+
+
+def _base(document: "Document", spec: "SceneSpec", device: str) -> "hashlib._Hash":
+    """Digest of what all worlds of a batch share: scene, files, code, precision, class of device."""
+    from simcli.records.contents.provenance import versions
+    from simcli.records.going_on.checkpoint import code_digest
+    from simcli.spec import resolved_yaml
+    from simcli.spec.checks.references import named_files
+    from simcli.spec.schema.look import LookSpec
+
+    # What changes no number: the batch, whose values are those of the worlds, words, pictures, verdicts.
+    idle = {"batch": type(spec.batch)(), "look": LookSpec(), "name": "", "description": "", "expect": ()}
+    bare = spec.model_copy(update=idle)
+    facts = {name: version for name, version in versions().items() if name in ("simcli", "taichi")}
+    facts |= {"code": code_digest(), "precision": spec.solver.precision, "device": device, "scene": resolved_yaml(bare)}
+    whole = hashlib.blake2b(json.dumps(facts, sort_keys=True).encode(), digest_size=NAME_BYTES)
+    for _, name in sorted(named_files(spec), key=lambda one: one[1]):
+        whole.update(f"\0{name}\0".encode() + hashlib.sha256((document.folder / name).read_bytes()).digest())
+    return whole

@@ -1,0 +1,98 @@
+"""The scenes of a sweep: a sweep file read, and every combination of its choices understood."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from simcli.errors import Fault, SceneError
+from simcli.spec.batches.sweep_file import Structure, Sweep, is_sweep, moved, read_sweep
+from simcli.spec.document.overrides import Override
+from simcli.spec.faults.fault_list import in_order
+
+if TYPE_CHECKING:
+    from simcli.model.tables import Model
+    from simcli.spec import Document, SceneSpec
+
+
+@dataclass(frozen=True)
+class Understood:
+    """One structure of a sweep.
+
+    Attributes:
+        structure: its choices.
+        document: the scene as written, with its overrides.
+        spec: it resolved.
+        model: its first world.
+    """
+
+    structure: Structure
+    document: "Document"
+    spec: "SceneSpec"
+    model: "Model"
+
+
+def read(path: Path, choices: Mapping[str, object] | None = None) -> Sweep:
+    """A sweep file; or the sweep of the batch of a scene, which has no choices.
+
+    Args:
+        path: YAML of either, or a run with a scene inside.
+        choices: as in a sweep file, beside its own.
+
+    Raises:
+        SceneError: the sweep file is invalid, or the choices are.
+    """
+    from simcli.records.wholeness.superblock import is_hdf5
+    from simcli.spec import document_of_text, load_document
+    from simcli.spec.document.nodes import plain
+    from simcli.spec.resolved import flow_text
+
+    document = None if is_hdf5(path) else load_document(path)
+    if document is not None and is_sweep(document) and not choices:
+        return read_sweep(document)
+    data: dict = {"sweep": 1, "scene": path.name}
+    if document is not None and is_sweep(document):
+        data = plain(document.root)
+    whole = {**data, "choices": {**(data.get("choices") or {}), **(choices or {})}}
+    return read_sweep(document_of_text(flow_text(whole), str(path)))
+
+
+def understood(sweep: Sweep, sets: Sequence[Override | str] = ()) -> Iterator[Understood]:
+    """Every structure of a sweep, one after the other: read, resolved, and the first of its worlds built.
+
+    Raises:
+        SceneError: at the end, with the faults of all of them; one that not all of them have says which have it.
+    """
+    faults: dict[Fault, list[Structure]] = {}
+    document = sweep.document
+    for structure in sweep.structures:
+        try:
+            one = _understood(structure, sets)
+        except SceneError as error:
+            for fault in dict.fromkeys(moved(fault, structure, document) for fault in error.faults):
+                faults.setdefault(fault, []).append(structure)
+            if error.document is not None:
+                document.know(error.document)
+        else:
+            yield one
+    if faults:
+        error = SceneError(in_order([_named(fault, which, sweep.structures) for fault, which in faults.items()]))
+        error.document = document
+        raise error
+
+
+def _understood(structure: Structure, sets: Sequence[Override | str]) -> Understood:
+    from simcli.pipeline import build_run, read_scene
+
+    document, spec = read_scene(structure.scene, (*structure.sets, *sets))
+    return Understood(structure, document, spec, build_run(document, spec, (0,), tries_all=True)[0].model)
+
+
+def _named(fault: Fault, which: list[Structure], structures: Sequence[Structure]) -> Fault:
+    """A fault that not all structures have, with the choice that makes it, or else the first structure that has it."""
+    if len(which) == len(structures):
+        return fault
+    guilty = [label for label in which[0].labels if [one for one in structures if label in one.labels] == which]
+    more = f" and {len(which) - 1} more" if len(which) > 1 else ""
+    words = f"{guilty[0][0]} = {guilty[0][1]}" if guilty else which[0].text + more
+    return Fault(fault.code, f"{fault.message} (with {words})", fault.where, fault.hint, fault.severity)

@@ -1,0 +1,95 @@
+"""Joints as items: a hinge is a bearing about its axis, a slide a rail and a block, a ball a socket."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from simcli import rotations as rot
+from simcli.model.tables import WORLD, JointKind
+from simcli.view.drawing import palette
+from simcli.view.drawing.glyphs import along
+from simcli.view.drawing.parts import UPRIGHT, Item, Strand
+from simcli.view.drawing.tables import JointRow, Tables
+
+Array = np.ndarray
+RADIUS = 0.065  # of a bearing, of the unit
+AXIS = (1.0, 0.012)  # length and radius of what shows an axis of rotation, of the unit
+RAIL = 4.0  # length of a rail without limits, of the unit
+_NONE = {JointKind.FREE, JointKind.FIXED, JointKind.DISTANCE, JointKind.CABLE}
+_BALLS = {JointKind.BALL, JointKind.ORBITAL_BALL, JointKind.PLANAR_BALL, JointKind.PRISMATIC_BALL}
+
+
+def joint_items(joint: JointRow, unit: float, colour: palette.Colour, shown: bool) -> Iterator[Item]:
+    """Items of one joint.
+
+    Args:
+        joint: the row.
+        unit: [m], a length of the mechanism.
+        colour: of the child.
+        shown: whether they are drawn at first.
+    """
+    r = RADIUS * unit
+    if joint.kind in _NONE:
+        return
+
+    def on(is_child: bool, kind: str, size: tuple[float, ...], axis: Array, shift: float, paint: palette.Colour) -> Item:
+        """An item on the parent's or the child's anchor, along an axis of the parent's anchor frame."""
+        anchor, body = (joint.X_c, joint.child) if is_child else (joint.X_p, joint.parent)
+        pose = rot.pose_compose(anchor, np.array((*(shift * axis), *along(axis))))
+        return Item(joint.name, body, kind, size, tuple(pose[:3].tolist()), tuple(pose[3:].tolist()), paint,
+                    layer="joint", shown=shown)  # fmt: skip
+
+    if joint.kind in _BALLS or not len(joint.linear) + len(joint.angular):
+        anchor = joint.X_p
+        yield Item(joint.name, joint.parent, "sphere", (1.25 * r,), tuple(anchor[:3].tolist()), UPRIGHT, palette.METAL,
+                   layer="joint", shown=shown)  # fmt: skip
+        return
+    slides = len(joint.linear) > 0
+    for k, axis in enumerate(joint.linear[:2]):
+        yield from _rail(on, joint, k, axis, unit, r)
+    if slides and not len(joint.angular):
+        yield on(True, "box", (1.9 * r, 1.9 * r, 2.8 * r), joint.linear[0], 0.0, colour)
+    for k, axis in enumerate(joint.angular):
+        is_child = k > 0 or slides
+        yield on(is_child, "cylinder", (r, 2.4 * r), axis, 0.0, palette.METAL)
+        yield on(True, "cylinder", (0.55 * r, 3.0 * r), axis, 0.0, palette.PIN)
+    for axis in joint.angular:
+        line = on(True, "cylinder", (AXIS[1] * unit, AXIS[0] * unit), axis, 0.0, palette.AXIS)
+        yield replace(line, layer="axis", shown=False)
+    if joint.parent == WORLD and len(joint.angular) == 1 and not slides:
+        yield _foot(on, joint, joint.angular[0], r)
+
+
+def _rail(on, joint: JointRow, k: int, axis: Array, unit: float, r: float) -> Iterator[Item]:
+    """What a joint slides on, between its limits if it has any."""
+    lower, upper = (float(bounds[k]) for bounds in (joint.lower, joint.upper))
+    if np.isfinite(lower) and np.isfinite(upper):
+        length, middle = upper - lower + 3.0 * r, 0.5 * (lower + upper)
+    else:
+        length, middle = RAIL * unit, 0.0
+    if joint.kind != JointKind.PLANAR:
+        yield on(False, "cylinder", (0.32 * r, length), axis, middle, palette.METAL)
+
+
+def _foot(on, joint: JointRow, axis: Array, r: float) -> Item:
+    """The plate by which a bearing is fixed to the world, behind it as cameras look, or below."""
+    world = rot.quat_rotate(joint.X_p[3:], axis)
+    behind = np.sign(float(world @ np.array((-0.6, 0.8, -0.9)))) or 1.0
+    return on(False, "cylinder", (1.9 * r, 0.4 * r), axis, behind * 1.55 * r, palette.FIXED)
+
+
+def strands(tables: Tables, unit: float) -> Iterator[Strand]:
+    """Distance joints, cables, springs and bushings."""
+    kinds = {JointKind.DISTANCE: ("rod", 0.3, palette.METAL), JointKind.CABLE: ("cable", 0.25, palette.METAL)}
+    for joint in tables.joints():
+        if joint.kind in kinds:
+            kind, radius, colour = kinds[joint.kind]
+            points = (tuple(joint.X_p[:3].tolist()), tuple(joint.X_c[:3].tolist()))
+            yield Strand(joint.name, kind, (joint.parent, joint.child), points, radius * RADIUS * unit, colour, "joint")
+    rows = [row for kind in ("spring", "bushing")
+            for row in zip(tables.names(kind), tables[f"{kind}_body"], tables[f"{kind}_point"], strict=True)]  # fmt: skip
+    for name, bodies, points in rows:
+        if min(bodies) >= WORLD:
+            ends = tuple(tuple(point.tolist()) for point in points)
+            yield Strand(name, "spring", tuple(map(int, bodies)), ends, 0.8 * RADIUS * unit, palette.SPRING, "spring")

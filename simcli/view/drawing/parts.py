@@ -1,0 +1,146 @@
+"""What a drawing is made of."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from simcli.rotations import quat_rotate
+from simcli.view.drawing.palette import Colour
+
+Array = np.ndarray
+KINDS = ("sphere", "ellipsoid", "box", "capsule", "cylinder", "cone", "plane", "mesh")
+LAYERS = ("shape", "link", "joint", "axis", "mass", "frame", "spring")
+HERE = (0.0, 0.0, 0.0)
+UPRIGHT = (0.0, 0.0, 0.0, 1.0)
+_CORNERS = np.array([(x, y, z) for x in (False, True) for y in (False, True) for z in (False, True)])
+# Half extents along the axes of an item, by its size.
+_HALVES = {
+    "sphere": lambda radius: (radius,) * 3,
+    "ellipsoid": lambda *radii: radii,
+    "box": lambda *size: tuple(0.5 * edge for edge in size),
+    "capsule": lambda radius, length: (radius, radius, 0.5 * length + radius),
+    "cylinder": lambda radius, length: (radius, radius, 0.5 * length),
+    "cone": lambda radius, length: (radius, radius, 0.5 * length),
+    "plane": lambda: (np.inf,) * 3,
+}
+
+
+@dataclass(frozen=True)
+class Item:
+    """One rigid thing, fixed to a body or to the world.
+
+    Attributes:
+        name: as `crank/rod` for a shape, the name of a joint or body for a glyph.
+        body: index of the body, -1 for the world.
+        kind: one of KINDS; z is the axis of a capsule, cylinder, cone and the normal of a plane.
+        size: [m], as shapes of a scene have it: sphere (radius,); box full lengths; capsule, cylinder and cone
+            (radius, length), about their middle, a cone with its apex up; ellipsoid half axes; plane and mesh ().
+        position: [m], (3,), in the body.
+        orientation: (4,), x y z w, in the body.
+        colour: sRGB, 0 to 1.
+        opacity: 0 to 1.
+        layer: one of LAYERS, each of which can be switched.
+        shown: whether it is drawn before somebody switches its layer.
+        vertices: [m], (n, 3), of a mesh, in the item's frame; None for others.
+        triangles: (m, 3), of a mesh, counter-clockwise seen from outside; None for others.
+        bar: [m], length, first and last radius of a mesh that is a `glyphs.tapered` bar, for those who can draw it round.
+    """
+
+    name: str
+    body: int
+    kind: str
+    size: tuple[float, ...]
+    position: tuple[float, float, float]
+    orientation: tuple[float, float, float, float]
+    colour: Colour
+    opacity: float = 1.0
+    layer: str = "shape"
+    shown: bool = True
+    vertices: Array | None = field(default=None, compare=False)
+    triangles: Array | None = field(default=None, compare=False)
+    bar: tuple[float, float, float] | None = None
+
+    @property
+    def corners(self) -> Array:
+        """Corners [m], (8, 3), in the body, of the box along the item's axes that holds it; infinite for a plane."""
+        if self.kind == "mesh":
+            low, high = self.vertices.min(axis=0), self.vertices.max(axis=0)
+        else:
+            high = np.array(_HALVES[self.kind](*self.size))
+            low = -high
+        return np.array(self.position) + quat_rotate(np.array(self.orientation), np.where(_CORNERS, high, low))
+
+    @property
+    def radius(self) -> float:
+        """[m], half the largest distance of its corners."""
+        return 0.5 * float(np.linalg.norm(self.corners[0] - self.corners[-1])) if self.kind != "plane" else np.inf
+
+
+@dataclass(frozen=True)
+class Strand:
+    """A straight thing between points of two bodies, as long as these are apart.
+
+    Attributes:
+        name: of the joint or force.
+        kind: "rod", "spring" or "cable".
+        bodies: indices, -1 for the world.
+        points: [m], two of (3,), each in its body.
+        radius: [m], of a rod or cable; of the coil of a spring.
+        colour: sRGB, 0 to 1.
+        layer: one of LAYERS.
+    """
+
+    name: str
+    kind: str
+    bodies: tuple[int, int]
+    points: tuple[tuple[float, ...], tuple[float, ...]]
+    radius: float
+    colour: Colour
+    layer: str
+
+
+@dataclass(frozen=True)
+class Camera:
+    """From where a scene is seen.
+
+    Attributes:
+        position, target: [m], world.
+        up: [1], world.
+        fov: [rad], vertical.
+    """
+
+    position: tuple[float, float, float]
+    target: tuple[float, float, float]
+    up: tuple[float, float, float] = (0.0, 0.0, 1.0)
+    fov: float = 0.7
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """One world of a scene, ready to be drawn.
+
+    Attributes:
+        items: rigid things.
+        strands: straight things between bodies.
+        bodies: names; items and strands have indices into them.
+        points: named points: (name, body, position in it).
+        background: sRGB, None for the viewer's own.
+        grid: whether a grid lies under the scene.
+        cameras: by name.
+        camera: name of the camera that is taken first; "" for one that frames the motion.
+        up: [1], away from gravity, along the axis of the world next to it.
+        unit: [m], a length of the mechanism by which glyphs are sized.
+        notes: what cannot be drawn, and why.
+    """
+
+    items: tuple[Item, ...]
+    strands: tuple[Strand, ...]
+    bodies: tuple[str, ...]
+    points: tuple[tuple[str, int, tuple[float, ...]], ...]
+    background: Colour | None
+    grid: bool
+    cameras: dict[str, Camera]
+    camera: str
+    up: tuple[float, float, float]
+    unit: float
+    notes: tuple[str, ...] = ()

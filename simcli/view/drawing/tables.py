@@ -1,0 +1,92 @@
+"""The numbers of one world that a drawing is made of, from a model or from the file of a run."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from simcli.model.tables import WORLD, JointKind, Model
+from simcli.records.contents.layout import axes_of
+from simcli.records.contents.model_columns import COLUMNS, NAME_SCALES, model_arrays
+from simcli.records.reading.reader import Trajectory
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True)
+class Tables:
+    """Tables of /model, cut to one world.
+
+    Attributes:
+        arrays: by their names in /model, without world axis.
+    """
+
+    arrays: dict[str, Array]
+
+    def __getitem__(self, name: str) -> Array:
+        return self.arrays[name]
+
+    def names(self, what: str) -> tuple[str, ...]:
+        """Names of bodies, joints, shapes, points, springs."""
+        return tuple(map(str, self.arrays[f"{what}_name"]))
+
+    @property
+    def n_bodies(self) -> int:
+        """Number of bodies."""
+        return len(self.arrays["body_name"])
+
+    def joints(self) -> "list[JointRow]":
+        """Joints whose bodies are both there."""
+        return [row for j, name in enumerate(self.names("joint")) if (row := self._joint(j, name)) is not None]
+
+    def _joint(self, j: int, name: str) -> "JointRow | None":
+        parent, child = int(self["joint_parent"][j]), int(self["joint_child"][j])
+        if min(parent, child) < WORLD:  # `output.select` left it out
+            return None
+        first = int(self["qd_start"][j])
+        n_linear, n_angular = (int(n) for n in self["joint_dof_dim"][j])
+        axes = self["joint_axis"][first : first + n_linear + n_angular]
+        return JointRow(name, JointKind(int(self["joint_type"][j])), parent, child, self["joint_X_p"][j],
+                        self["joint_X_c"][j], axes[:n_linear], axes[n_linear:],
+                        self["dof_limit_lower"][first:], self["dof_limit_upper"][first:])  # fmt: skip
+
+
+@dataclass(frozen=True)
+class JointRow:
+    """One joint.
+
+    Attributes:
+        name, kind, parent, child: of the joint; indices of bodies, -1 for the world.
+        X_p, X_c: [m, 1], (7,), anchors in parent and child.
+        linear, angular: [1], (n, 3), axes, parent anchor frame.
+        lower, upper: limits of its dofs, and what follows them.
+    """
+
+    name: str
+    kind: JointKind
+    parent: int
+    child: int
+    X_p: Array
+    X_c: Array
+    linear: Array
+    angular: Array
+    lower: Array
+    upper: Array
+
+
+def tables_of(model: Model, world: int = 0) -> Tables:
+    """Tables of a model."""
+    axes = axes_of(model)
+    names = {name: np.array(axes.label[axis], object) for axis, name in NAME_SCALES.items()}
+    return Tables(_of_world({**model_arrays(model, axes), **names}, world))
+
+
+def tables_of_run(run: Trajectory, world: int = 0) -> Tables:
+    """Tables of the file of a run."""
+    return Tables(_of_world(run.model, world))
+
+
+def _of_world(arrays: dict[str, Array], world: int) -> dict[str, Array]:
+    """One world of the tables that have a world axis."""
+    varied = {column.name for column in COLUMNS if column.axes[0] == "W|1"}
+    return {name: array[world if len(array) > 1 else 0] if name in varied and len(array) else array
+            for name, array in arrays.items()}  # fmt: skip

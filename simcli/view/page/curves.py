@@ -1,0 +1,97 @@
+"""The strip below the motion: channels over time, in groups of one unit."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from simcli.analysis.channels import MAX_JOINTS, Source, available, locate
+from simcli.records.reading.reader import Trajectory
+
+PROBES = 50  # frames at which a channel is looked at
+MAX_SERIES = 8  # in a group
+
+
+@dataclass(frozen=True)
+class Series:
+    """One number over time.
+
+    Attributes:
+        label: as `joint.pin.q`.
+        source: where it is read.
+        component: of the source.
+    """
+
+    label: str
+    source: Source
+    component: int
+
+
+@dataclass(frozen=True)
+class Group:
+    """Series of one unit.
+
+    Attributes:
+        title: of the group.
+        unit: of its series.
+        series: in the order of the legend.
+    """
+
+    title: str
+    unit: str
+    series: tuple[Series, ...]
+
+
+def groups_of(run: Trajectory, names: Sequence[str] = ()) -> list[Group]:
+    """What the strip shows.
+
+    Args:
+        run: an open file.
+        names: channels or patterns; none: energies, coordinates and velocities of joints.
+
+    Raises:
+        UsageError: there is no such channel.
+    """
+    if names:
+        return [group for name in names for group in _by_unit(name, locate(run, name))]
+    known = available(run)
+    energies = [f"energy.{part}" for part in ("kinetic", "potential", "elastic", "total")]
+    found = _by_unit("Energy", [one for one in _of(run, [name for name in energies if name in known]) if _says(run, one)])
+    for title, end in (("Joints", ".q"), ("Joint speeds", ".qd")):
+        joints = [name for name in known if name.startswith("joint.") and name.endswith(end)]
+        scalars = [source for source in _of(run, joints) if len(source.labels) == 1]
+        found += _by_unit(title, scalars[:MAX_JOINTS])
+    return found
+
+
+def _of(run: Trajectory, names: Sequence[str]) -> list[Source]:
+    return [source for name in names for source in locate(run, name)]
+
+
+def _says(run: Trajectory, source: Source) -> bool:
+    """Whether a channel is anything but zero, at some frames."""
+    frames = slice(0, run.n_frames, max(1, run.n_frames // PROBES))
+    return bool(np.any(source.read(frames, [0]))) if run.n_frames else False
+
+
+def _by_unit(title: str, sources: Sequence[Source]) -> list[Group]:
+    """Groups of the components of some channels."""
+    of_unit: dict[str, list[Series]] = {}
+    for source in sources:
+        for k, (label, unit) in enumerate(zip(source.labels, source.units, strict=True)):
+            of_unit.setdefault(unit, []).append(Series(label, source, k))
+    return [Group(title if len(of_unit) == 1 else f"{title} [{unit}]", unit, tuple(series[:MAX_SERIES]))
+            for unit, series in of_unit.items()]  # fmt: skip
+
+
+def values_of(groups: Sequence[Group], frames: slice, worlds: Sequence[int]) -> list[np.ndarray]:
+    """Numbers of all series of all groups, (F, W) float32 each; a channel is read once."""
+    read: dict[str, np.ndarray] = {}
+    found = []
+    for group in groups:
+        for series in group.series:
+            name = series.source.name
+            if name not in read:
+                read[name] = series.source.read(frames, worlds)
+            found.append(read[name][:, :, series.component].astype(np.float32))
+    return found
