@@ -11,13 +11,10 @@ sys.path.insert(0, str(Path(__file__).parent))
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 
-# Files that compile most go first, so that no process is left with one at the end while the others are through.
-LONGEST = ("test_solvers_agree", "test_run_determinism", "test_contact_closed_forms", "test_laws_of_joints",
-           "test_laws_integrators", "test_natural_joints", "test_run_isolation", "test_barrier_runs", "test_scenes",
-           "test_loops", "test_cli_kinematics", "test_cli_kinematics_faults", "test_laws_outside", "test_affine_machines",
-           "test_natural_led", "test_affine_steps", "test_affine_agrees", "test_cases_closed_loops", "test_contact_grain",
-           "test_modes", "test_cli_run", "test_natural_forces", "test_kernels_oracles", "test_kernels_lanes", "test_cables",
-           "test_run_resume", "test_natural_quadratic", "test_events", "test_gpu_code", "test_complementarity")  # fmt: skip
+# Files that take 20 s and more of CPU go first, so that no process is left with one at the end while the others are through.
+LONGEST = ("test_measures", "test_scenes", "test_quantities", "test_gpu_devices", "test_solvers_agree", "test_cli_run",
+           "test_kernels_shared", "test_cases_closed_loops", "test_run_resume", "test_laws_of_joints", "test_kernel_cache",
+           "test_run_determinism", "test_cli_slice", "test_error_estimate")  # fmt: skip
 FOR_GPU = ("for", "gpu")  # property of a test
 
 
@@ -43,6 +40,16 @@ def pytest_terminal_summary(terminalreporter):
 def all_honoured(monkeypatch):
     """Scenes may ask for what the solvers do not honour: for tests of what a scene means."""
     monkeypatch.setattr("simcli.spec.honours.solver_fields.check_honours", lambda check, tree: None)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def recorder_of_runs():
+    """Runs in this process record in it: a process of the recorder costs 0.26 s. Runs of other processes have one."""
+    from support.recorder_here import RecorderHere
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("simcli.records.writing.spawn.RecorderProcess", RecorderHere)
+        yield
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import json
 
 import pytest
 from support.analysis_files import record
-from support.process import python, simcli
+from support.process import python, simcli, simcli_apart
 
 from simcli.errors import Exit
 
@@ -40,7 +40,7 @@ def folder(tmp_path):
 
 
 def test_good_scene_is_exit_0(folder):
-    done = simcli("check", "good.yaml", cwd=folder)
+    done = simcli_apart("check", "good.yaml", cwd=folder)
     assert (done.returncode, done.stderr) == (Exit.OK, "")
     assert done.stdout == "good.yaml: ok (1 body, 1 joint, generalized)\n"
 

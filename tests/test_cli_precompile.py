@@ -4,7 +4,7 @@ import json
 import subprocess
 
 import pytest
-from support.process import simcli
+from support.process import simcli_apart
 
 from simcli.cli.runs import precompile
 from simcli.cli.scenes import doctor
@@ -34,7 +34,7 @@ def folder(tmp_path):
 
 def call(folder, *words, cache="kernels"):
     places = {kernel_cache.VARIABLE: str(folder / cache), "XDG_CACHE_HOME": str(folder)}
-    done = simcli(*words, "--json", cwd=folder, **places)
+    done = simcli_apart(*words, "--json", cwd=folder, **places)
     return done, json.loads(done.stdout or "null")
 
 

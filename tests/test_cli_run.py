@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from support.process import simcli, start
+from support.process import simcli, simcli_apart, start
 
 import simcli as package
 from simcli.cli import doorman
@@ -73,7 +73,7 @@ def wait_for_frames(path, process, count=3):
 
 
 def test_default_output_and_a_readable_end(scene, tmp_path):
-    done = simcli("run", scene, cwd=tmp_path)
+    done = simcli_apart("run", scene, cwd=tmp_path)
     assert done.returncode == Exit.OK, done.stderr
     assert done.stdout == ""
     assert "world-steps/s" in done.stderr
@@ -221,7 +221,7 @@ def test_one_signal_stops_cleanly(scene, tmp_path, number, code):
 
 @pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
 def test_no_terminal_no_escape_codes(scene, tmp_path):
-    done = simcli("run", scene, "-o", "a.h5", "-v", cwd=tmp_path)
+    done = simcli_apart("run", scene, "-o", "a.h5", "-v", cwd=tmp_path)
     assert "\x1b[" not in done.stderr + done.stdout
 
 
@@ -278,14 +278,6 @@ def test_doctor_runs_a_scene(command):
     lines = {line["name"]: line for line in document["lines"]}
     assert lines["self-run"]["state"] == "ok"
     assert lines["device cpu"]["state"] == "ok"
-
-
-def test_every_template_runs_to_its_expectations(command):
-    for entry in json.loads(command("new", "--list", "--json").stdout)["templates"]:
-        name = entry["name"]
-        assert command("new", name, "--template", name).returncode == Exit.OK
-        done = command("run", f"{name}.yaml", "-q", "--json", "--duration", "1")
-        assert done.returncode == Exit.OK, done.stderr + done.stdout
 
 
 def test_a_file_that_does_not_fit_is_refused_before_the_run(tmp_path, monkeypatch):

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 import typer
-from support.process import environment, simcli
+from support.process import environment, simcli, simcli_apart
 
 import simcli as package
 from simcli.cli import console, doorman
@@ -27,7 +27,7 @@ ESCAPE = "\x1b["
 
 
 def test_help_lists_every_command():
-    done = simcli("--help")
+    done = simcli_apart("--help")
     assert done.returncode == Exit.OK
     for command in COMMANDS:
         assert f" {command} " in done.stdout
@@ -41,7 +41,7 @@ def test_every_command_has_help_with_json(command):
 
 
 def test_help_has_no_colour_without_a_terminal():
-    assert ESCAPE not in simcli("--help").stdout
+    assert ESCAPE not in simcli_apart("--help").stdout
 
 
 def test_environment_of_the_user_stands(monkeypatch):
@@ -56,7 +56,7 @@ def test_environment_of_the_user_stands(monkeypatch):
 
 
 def test_version_is_one_line_on_stdout():
-    done = simcli("--version")
+    done = simcli_apart("--version")
     assert done.stdout == f"simcli {package.__version__}\n"
     assert done.stderr == ""
 

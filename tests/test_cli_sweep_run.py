@@ -10,7 +10,7 @@ import time
 from importlib.resources import files
 
 import pytest
-from support.process import simcli
+from support.process import simcli_apart
 from support.sweep_cluster import GRACE, child_environment
 from support.sweep_stand_in import SECONDS, number_of, table_of
 
@@ -70,7 +70,7 @@ def ended(process):
 
 def test_a_real_sweep_by_its_events(scene, tmp_path, command, monkeypatch):
     words = ("sweep", "run", scene, "-o", "night", "--workers", "2", "--max-worlds", "12")
-    done = simcli(*words, "--json", cwd=tmp_path)
+    done = simcli_apart(*words, "--json", cwd=tmp_path)
     assert done.returncode == Exit.OK, done.stderr
     events = [json.loads(line) for line in done.stdout.splitlines()]
     assert {event["schema"] for event in events} == {"simcli.sweep.event/1"}

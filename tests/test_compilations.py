@@ -4,7 +4,7 @@ import json
 import os
 
 import pytest
-from support.process import python, simcli
+from support.process import python, simcli_apart
 from support.scenes import FALL
 
 from simcli.errors import Exit
@@ -16,7 +16,7 @@ def kernels_of_run(folder, cache):
     """What `run --json` says of its kernels."""
     (folder / "fall.yaml").write_text(FALL)
     places = {"SIMCLI_KERNEL_CACHE": str(cache), "XDG_CACHE_HOME": str(folder)}
-    done = simcli("run", "fall.yaml", "--json", "--force", cwd=folder, **places)
+    done = simcli_apart("run", "fall.yaml", "--json", "--force", cwd=folder, **places)
     assert done.returncode == Exit.OK, done.stderr
     return json.loads(done.stdout)["kernels"]
 
@@ -107,7 +107,7 @@ for _ in range(4):
 for path in Path("cache").rglob("*.tic"):
     shutil.copy(path, path.with_name("T0.tic"))
 run()
-runtime.MOST_KERNELS = 1
+runtime._MOST_KERNELS = 1
 run()
 """
 

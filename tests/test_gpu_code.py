@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from support.process import python, simcli
+from support.process import python, simcli_apart
 from support.random_models import TREE_TYPES, random_mechanism
 from support.runs import MIXED, SWING
 from support.trials import run_trial
@@ -115,7 +115,7 @@ def swing(tmp_path):
 
 @pytest.mark.skipif(has_cuda_device(), reason="CUDA is here")
 def test_cuda_without_cuda_is_refused(swing, tmp_path):
-    done = simcli("run", swing, "--device", "cuda", "--json", cwd=tmp_path)
+    done = simcli_apart("run", swing, "--device", "cuda", "--json", cwd=tmp_path)
     assert done.returncode == Exit.DEVICE
     message = json.loads(done.stdout)["message"]
     assert "`cuda` is not available" in message

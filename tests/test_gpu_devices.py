@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from support.device import live_device
 from support.gpu import GPUS, started
-from support.process import simcli
+from support.process import simcli_apart
 from support.scenes import FALL
 
 from simcli.errors import DeviceError, Exit
@@ -212,7 +212,7 @@ def test_contact_is_that_of_the_cpu(gpu, tmp_path, monkeypatch):
 def test_gpus_run_from_the_command_line(gpu, precision, tmp_path):
     started(gpu, precision)
     (tmp_path / "scene.yaml").write_text(DOUBLE_PENDULUM.replace("PRECISION", precision))
-    done = simcli("run", "scene.yaml", "--device", gpu, "--worlds", 1000, "--json", cwd=tmp_path)
+    done = simcli_apart("run", "scene.yaml", "--device", gpu, "--worlds", 1000, "--json", cwd=tmp_path)
     assert done.returncode == Exit.OK, done.stderr
     assert json.loads(done.stdout)["device"]["arch"] == gpu
 

@@ -1,10 +1,13 @@
 """The floors of the house: imports only go down, and heavy libraries stay in the rooms that own them."""
 
 import ast
+import os
 import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -56,7 +59,6 @@ LONG_STAGES = {"kernels/collision/boxes.py", "kernels/collision/convex/epa.py", 
                "kernels/collision/convex/gjk.py", "kernels/collision/rounds.py", "kernels/collision/terrain.py"}  # fmt: skip
 LEAVING = {"print", "sys.exit", "os._exit", "exit"}
 FILES = sorted(path for path in HOUSE.rglob("*.py"))
-IDS = [str(path.relative_to(HOUSE)) for path in FILES]
 INTERNALS = HOUSE / "kernels" / "language" / "internals.py"
 BELOW = {"ti.lang", "ti._lib", "ti._kernels", "ti._snode", "ti._ti_core"}  # Taichi's public interface
 
@@ -67,18 +69,30 @@ def room_of(path: Path) -> str:
     return "" if first == "__init__" else first
 
 
+@cache
+def text_of(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
+@cache
 def tree_of(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
+    return ast.parse(text_of(path), filename=str(path))
 
 
-def imports_of(tree: ast.AST) -> list[tuple[str, int]]:
+@cache
+def nodes_of(path: Path) -> list[ast.AST]:
+    return list(ast.walk(tree_of(path)))
+
+
+@cache
+def imports_of(path: Path) -> list[tuple[str, int]]:
     """(module, line) of every import anywhere in a file; `from simcli import x` counts as simcli.x."""
     found = []
-    for node in ast.walk(tree):
+    for node in nodes_of(path):
         if isinstance(node, ast.Import):
             found += [(alias.name, node.lineno) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"relative import at line {node.lineno}"
+            assert node.level == 0, f"{path}: relative import at line {node.lineno}"
             if node.module == "simcli":
                 found += [(f"simcli.{alias.name}", node.lineno) for alias in node.names]
             else:
@@ -86,67 +100,83 @@ def imports_of(tree: ast.AST) -> list[tuple[str, int]]:
     return found
 
 
+def offences(rule: Callable[[Path], Iterator[str]]) -> list[str]:
+    """What a rule has against each file of the house."""
+    return [f"{path.relative_to(HOUSE)}: {words}" for path in FILES for words in rule(path)]
+
+
 def test_every_room_stands_on_a_floor():
     rooms = {room_of(path) for path in FILES} - {""}
     assert rooms <= set(FLOORS)
 
 
-@pytest.mark.parametrize("path", FILES, ids=IDS)
-def test_imports_go_down(path):
+def upward_imports(path):
     room = room_of(path)
-    if room == "":
-        return  # the front door: it is tested below to import nothing when it opens
-    for module, line in imports_of(tree_of(path)):
+    for module, line in imports_of(path) if room else ():  # the front door is tested below to import nothing when it opens
         parts = module.split(".")
         if parts[0] != "simcli" or len(parts) == 1 or parts[1].startswith("__"):
             continue
         target = parts[1]
-        assert target in FLOORS, f"line {line}: {module} is no room"
-        assert target == room or FLOORS[target] < FLOORS[room], f"line {line}: {room} must not import {target}"
+        if target not in FLOORS:
+            yield f"line {line}: {module} is no room"
+        elif target != room and FLOORS[target] >= FLOORS[room]:
+            yield f"line {line}: {room} must not import {target}"
 
 
-@pytest.mark.parametrize("path", FILES, ids=IDS)
-def test_pages_that_are_cited_exist(path):
+def test_imports_go_down():
+    assert offences(upward_imports) == []
+
+
+def test_pages_that_are_cited_exist():
     """Sources are author, year and equation; what is cited as a file is in the repository."""
     pages = {page.name for page in (HOUSE / "docs").iterdir()} | {"README.md"}
-    cited = re.findall(r"[\w/-]+\.md\b", path.read_text(encoding="utf-8"))
-    assert {name.removeprefix("docs/") for name in cited} <= pages
+
+    def missing(path):
+        cited = re.findall(r"[\w/-]+\.md\b", text_of(path))
+        yield from sorted({name.removeprefix("docs/") for name in cited} - pages)
+
+    assert offences(missing) == []
 
 
-@pytest.mark.parametrize("path", FILES, ids=IDS)
-def test_stages_are_short(path):
+def test_stages_are_short():
     """Functions of the device; a room that has mended its long ones leaves the list."""
-    functions = [node for node in ast.walk(tree_of(path)) if isinstance(node, ast.FunctionDef) and any(
-        ast.unparse(one) in ("ti.func", "procedure") for one in node.decorator_list)]  # fmt: skip
-    long = [node.name for node in functions if node.end_lineno - node.lineno >= MOST_OF_STAGE]
-    assert bool(long) == (path.relative_to(HOUSE).as_posix() in LONG_STAGES), long
+    long = {}
+    for path in FILES:
+        functions = [node for node in nodes_of(path) if isinstance(node, ast.FunctionDef) and any(
+            ast.unparse(one) in ("ti.func", "procedure") for one in node.decorator_list)]  # fmt: skip
+        if names := [node.name for node in functions if node.end_lineno - node.lineno >= MOST_OF_STAGE]:
+            long[path.relative_to(HOUSE).as_posix()] = names
+    assert long.keys() == LONG_STAGES, long
 
 
-@pytest.mark.parametrize("path", FILES, ids=IDS)
-def test_libraries_stay_with_their_owners(path):
-    room = room_of(path)
-    for module, line in imports_of(tree_of(path)):
-        library = module.split(".")[0]
-        assert room in OWNERS.get(library, {room}), f"line {line}: {library} belongs to {sorted(OWNERS[library])}"
+def test_libraries_stay_with_their_owners():
+    def strangers(path):
+        room = room_of(path)
+        for module, line in imports_of(path):
+            library = module.split(".")[0]
+            if room not in OWNERS.get(library, {room}):
+                yield f"line {line}: {library} belongs to {sorted(OWNERS[library])}"
+
+    assert offences(strangers) == []
 
 
 def test_taichi_is_named_in_one_line():
     """So a fork of it is tried by changing that line; no string of code that a test runs names it either."""
     sources = [*FILES, *Path(__file__).parent.rglob("*.py")]
-    named = [path for path in sources for _ in re.findall(r"\b(?:from|import) taichi\b", path.read_text(encoding="utf-8"))]
-    constants = [path for path in FILES if path.is_relative_to(HOUSE / "kernels") for node in ast.walk(tree_of(path))
+    named = [path for path in sources for _ in re.findall(r"\b(?:from|import) taichi\b", text_of(path))]
+    constants = [path for path in FILES if path.is_relative_to(HOUSE / "kernels") for node in nodes_of(path)
                  if isinstance(node, ast.Constant) and re.match(r"taichi\b", str(node.value))]  # fmt: skip
     assert (named, constants) == ([], [INTERNALS])
 
 
-@pytest.mark.parametrize("path", FILES, ids=IDS)
-def test_what_is_below_taichis_public_interface_is_taken_from_one_file(path):
-    tree = tree_of(path)
-    if path != INTERNALS:
-        below = {ast.unparse(node) for node in ast.walk(tree) if isinstance(node, ast.Attribute)} & BELOW
-        assert not below
-    if INTERNALS.parent not in path.parents:
-        assert "simcli.kernels.language.internals" not in {module for module, _ in imports_of(tree)}
+def test_what_is_below_taichis_public_interface_is_taken_from_one_file():
+    def taken(path):
+        if path != INTERNALS:
+            yield from sorted({ast.unparse(node) for node in nodes_of(path) if isinstance(node, ast.Attribute)} & BELOW)
+        if INTERNALS.parent not in path.parents:
+            yield from ("internals" for module, _ in imports_of(path) if module == "simcli.kernels.language.internals")
+
+    assert offences(taken) == []
 
 
 @pytest.mark.parametrize(
@@ -170,20 +200,22 @@ def test_front_door_imports_nothing_when_it_opens():
     assert not [node for node in top if isinstance(node, ast.Import | ast.ImportFrom)]
 
 
-@pytest.mark.parametrize("path", FILES, ids=IDS)
-def test_only_the_command_line_prints_or_exits(path):
-    if room_of(path) in {"cli", "__main__"}:
-        return
-    for node in ast.walk(tree_of(path)):
-        if isinstance(node, ast.Call):
-            called = ast.unparse(node.func)
-            allowed = {"os._exit"} if path.relative_to(HOUSE).as_posix() in MAY_EXIT else set()
-            assert called not in LEAVING - allowed, f"line {node.lineno}: {called}"
+def test_only_the_command_line_prints_or_exits():
+    def leaving(path):
+        allowed = {"os._exit"} if path.relative_to(HOUSE).as_posix() in MAY_EXIT else set()
+        for node in nodes_of(path) if room_of(path) not in {"cli", "__main__"} else ():
+            if isinstance(node, ast.Call) and (called := ast.unparse(node.func)) in LEAVING - allowed:
+                yield f"line {node.lineno}: {called}"
+
+    assert offences(leaving) == []
 
 
-@pytest.mark.parametrize("path", FILES, ids=IDS)
-def test_files_stay_short(path):
-    assert len(path.read_text(encoding="utf-8").splitlines()) <= MAX_LINES
+def test_files_stay_short():
+    def too_long(path):
+        n = len(text_of(path).splitlines())
+        yield from [f"{n} lines"] * (n > MAX_LINES)
+
+    assert offences(too_long) == []
 
 
 @pytest.mark.parametrize("room", ["kernels", "solvers"])
@@ -192,7 +224,7 @@ def test_device_code_keeps_real_annotations(room):
     for path in (HOUSE / room).rglob("*.py"):
         assert ("__future__", "annotations") not in [
             (node.module, alias.name)
-            for node in ast.walk(tree_of(path))
+            for node in nodes_of(path)
             if isinstance(node, ast.ImportFrom)
             for alias in node.names
         ], path
@@ -221,6 +253,8 @@ def test_tests_on_a_gpu_are_counted_by_their_mark(workers, tmp_path):
                                          "def test_one(k):\n    assert k != 1\n    if k == 2:\n        pytest.skip()\n\n\n"
                                          "def test_gpu():\n    pass\n")  # fmt: skip
     words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", workers, str(folder)]
-    done = subprocess.run(words, capture_output=True, text=True, cwd=folder, env=environment(), timeout=TIMEOUT)
+    paths = os.pathsep.join([str(Path(__file__).parent), *sys.path])  # of what the copy imports
+    env = environment() | {"PYTHONPATH": paths}
+    done = subprocess.run(words, capture_output=True, text=True, cwd=folder, env=env, timeout=TIMEOUT)
     assert "tests on a GPU: 2\n" in done.stdout, done.stdout
     assert "1 failed, 2 passed, 1 skipped" in done.stdout

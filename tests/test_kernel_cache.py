@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from support.process import environment, python, simcli
+from support.process import environment, python, simcli_apart
 from support.scenes import FALL
 from support.three_kernels import use
 
@@ -280,7 +280,7 @@ def test_a_folder_that_cannot_be_made_costs_a_warning(tmp_path):
     (tmp_path / "fall.yaml").write_text(FALL)
     cache = tmp_path / "file" / "cache"
     places = {kernel_cache.VARIABLE: str(cache), "XDG_CACHE_HOME": str(tmp_path / "file")}
-    assert_warned_once(simcli("run", "fall.yaml", "-q", cwd=tmp_path, **places), cache)
+    assert_warned_once(simcli_apart("run", "fall.yaml", "-q", cwd=tmp_path, **places), cache)
 
 
 def test_without_a_place_for_temporary_files_kernels_are_compiled(cache, monkeypatch):
@@ -298,7 +298,7 @@ def test_a_full_file_system_costs_a_warning(cache, tmp_path):
     try:
         (cache / "filling").write_bytes(bytes(60_000))
         (tmp_path / "fall.yaml").write_text(FALL)
-        done = simcli("run", "fall.yaml", "-q", cwd=tmp_path, XDG_CACHE_HOME=str(cache))
+        done = simcli_apart("run", "fall.yaml", "-q", cwd=tmp_path, XDG_CACHE_HOME=str(cache))
         assert_warned_once(done, cache)
     finally:
         subprocess.run(["umount", str(cache)], check=True)

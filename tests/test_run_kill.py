@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from support.many import run_many
-from support.process import environment, recorder_of, simcli
+from support.process import environment, recorder_of, simcli_apart
 from support.runs import SWING, committed, differing
 
 import simcli as package
@@ -48,7 +48,7 @@ def scene(tmp_path_factory):
 def whole(scene, tmp_path_factory):
     """The uninterrupted run, by the plain command line."""
     folder = tmp_path_factory.mktemp("whole")
-    done = simcli("run", scene, "-o", "whole.h5", *RUN, cwd=folder)
+    done = simcli_apart("run", scene, "-o", "whole.h5", *RUN, cwd=folder)
     assert done.returncode == Exit.OK, done.stderr
     rows = committed(folder / "whole.h5")
     assert len(rows["frames/time"]) == N_FRAMES + 1

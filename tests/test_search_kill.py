@@ -4,7 +4,7 @@ import json
 import time
 
 import pytest
-from support.process import TIMEOUT, simcli, start
+from support.process import TIMEOUT, simcli_apart, start
 from support.search_scenes import BLOCK
 
 from simcli.errors import Exit
@@ -29,7 +29,7 @@ def test_kills_lose_nothing(tmp_path):
         process.kill()
         process.communicate()
         assert lines_in(kept) >= n_lines
-    gone_on, whole = simcli(*words, "-o", kept), simcli(*words)
+    gone_on, whole = simcli_apart(*words, "-o", kept), simcli_apart(*words)
     assert gone_on.returncode == whole.returncode == Exit.NEGATIVE, gone_on.stderr
     first, second = json.loads(gone_on.stdout), json.loads(whole.stdout)
     assert first.pop("from_ledger") >= KILLED_AT[-1] - 1

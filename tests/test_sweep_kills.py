@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from support.process import simcli
+from support.process import simcli_apart
 from support.process import start as simcli_start
 from support.sweep_cluster import GRACE, DaskCluster, child_environment, children
 from support.sweep_stand_in import SECONDS, names, number_of, table_of
@@ -164,7 +164,7 @@ def test_real_chunks_that_are_killed(tmp_path):
     """No stand-in: the table as a file is that of an undisturbed sweep, byte for byte, and every result is whole."""
     (tmp_path / "swing.yaml").write_text(SCENE)
     words = ["sweep", "run", "swing.yaml", "--workers", "2", "--max-worlds", "4", "-q", "-o"]
-    assert simcli(*words, "whole", cwd=tmp_path).returncode == Exit.OK
+    assert simcli_apart(*words, "whole", cwd=tmp_path).returncode == Exit.OK
     rng, process, n_killed = random.Random(6), simcli_start(*words, "killed", cwd=tmp_path), 0
     while n_killed < 6 and wait_for_more(tmp_path / "killed", process, n_done(tmp_path / "killed")):
         time.sleep(rng.uniform(0.0, 2.0))
@@ -177,10 +177,10 @@ def test_real_chunks_that_are_killed(tmp_path):
             process = simcli_start(*words, "killed", cwd=tmp_path)
         n_killed += 1
     process.communicate()
-    assert simcli(*words, "killed", cwd=tmp_path).returncode == Exit.OK
+    assert simcli_apart(*words, "killed", cwd=tmp_path).returncode == Exit.OK
     for name in ("whole", "killed"):
-        assert simcli("sweep", "table", name, "-o", f"{name}.csv", cwd=tmp_path).returncode == Exit.OK
-        checked = simcli("sweep", "check", name, cwd=tmp_path)
+        assert simcli_apart("sweep", "table", name, "-o", f"{name}.csv", cwd=tmp_path).returncode == Exit.OK
+        checked = simcli_apart("sweep", "check", name, cwd=tmp_path)
         assert checked.returncode == Exit.OK, checked.stderr
     assert (tmp_path / "whole.csv").read_bytes() == (tmp_path / "killed.csv").read_bytes()
     assert n_killed > 2

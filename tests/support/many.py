@@ -10,11 +10,15 @@ TIMEOUT = 1200.0  # [s], far beyond any list of these commands
 CHILD = """
 import json, sys
 from simcli.cli.doorman import run_command
+from simcli.kernels.language.compilations import kernels_noted
 for number, words in enumerate(json.load(sys.stdin)):
     with open(f"{sys.argv[1]}/{number}.log", "w") as log:
         talk, sys.stderr = sys.stderr, log
-        code = int(run_command(words, debug=False, as_json="--json" in words))
+        with kernels_noted() as taken:
+            code = int(run_command(words, debug=False, as_json="--json" in words))
         sys.stderr = talk
+    with open(f"{sys.argv[1]}/{number}.kernels", "w") as file:
+        json.dump([[kernel.name, kernel.key] for kernel in taken], file)
     with open(f"{sys.argv[1]}/{number}.code", "w") as file:
         file.write(str(code))
 """
@@ -29,7 +33,7 @@ def run_many(commands, folder, **changes):
         **changes: of the environment.
 
     Returns:
-        one (exit code, stderr) per command; exit code None for those after a crash.
+        one (exit code, stderr) per command; exit code None for those after a crash. `step_kernels` tells more.
     """
     words = [[str(word) for word in command] for command in commands]
     child = subprocess.run(
@@ -42,3 +46,9 @@ def run_many(commands, folder, **changes):
         talk = log.read_text() if log.exists() else ""
         results.append((int(code.read_text()), talk) if code.exists() else (None, talk + child.stderr))
     return results
+
+
+def step_kernels(folder):
+    """Keys of the kernels that made steps in all commands of a folder."""
+    files = (json.loads(path.read_text()) for path in folder.glob("*.kernels"))
+    return {key for kernels in files for name, key in kernels if name.endswith(".rollout")}

@@ -53,9 +53,9 @@ def open_checked(path: str | os.PathLike) -> tuple[h5py.File, Axes]:
     try:
         with reading(path):
             _check_format(file, path)
-            check_objects(file, path)
+            held = check_objects(file, path)
             axes = _axes(file)
-            _check_layout(file, axes, path)
+            _check_layout(file, held, axes, path)
     except FileError:
         file.close()
         raise
@@ -138,12 +138,15 @@ def _check_format(file: h5py.File, path: Path) -> None:
                         f"{list(FORMAT)}; update simcli")  # fmt: skip
 
 
-def check_objects(file: h5py.File, path: Path) -> None:
+def check_objects(file: h5py.File, path: Path) -> dict[str, h5py.h5d.DatasetID]:
     """Walk over all links without following any that lead out of the file.
 
     In HDF5's own words: h5py's objects take three times as long, and a file has some hundred things.
+
+    Returns:
+        datasets by their paths, `/model/mass`.
     """
-    waiting, seen, n = [("", file.id)], set(), 0
+    waiting, held, seen, n = [("", file.id)], {}, set(), 0
     while waiting:
         prefix, group = waiting.pop()
         for name in group:
@@ -156,6 +159,8 @@ def check_objects(file: h5py.File, path: Path) -> None:
                 kind = "an external" if link == h5py.h5l.TYPE_EXTERNAL else "a soft"
                 raise FileError(f"{path}: {place} is {kind} link; files with such links are refused")
             item = h5py.h5o.open(group, name)
+            if isinstance(item, h5py.h5d.DatasetID):
+                held[place] = item
             address = h5py.h5o.get_info(item).addr
             if address in seen:
                 continue
@@ -166,6 +171,7 @@ def check_objects(file: h5py.File, path: Path) -> None:
                 _check_dataset(item, place, path)
             else:
                 raise FileError(f"{path}: {place} is a named type; files of simcli have none")
+    return held
 
 
 def _check_dataset(dataset: h5py.h5d.DatasetID, place: str, path: Path) -> None:
@@ -179,7 +185,7 @@ def _check_dataset(dataset: h5py.h5d.DatasetID, place: str, path: Path) -> None:
     foreign = [code for code in codes if code not in FILTERS]
     if foreign:
         raise FileError(f"{path}: {place} uses the filter {foreign[0]}; only {', '.join(FILTERS.values())} are read")
-    item = dataset.dtype.itemsize
+    item = dataset.get_type().get_size()  # numpy's type takes ten times as long
     if shape is None:
         raise FileError(f"{path}: {place} has no shape")
     declared, stored = item, dataset.get_storage_size()
@@ -205,11 +211,11 @@ def _axes(file: h5py.File) -> Axes:
     return Axes(len(file["frames/world"]), {**label, **COMPONENTS}, quantity_unit=unit)
 
 
-def _check_layout(file: h5py.File, axes: Axes, path: Path) -> None:
+def _check_layout(file: h5py.File, held: dict[str, h5py.h5d.DatasetID], axes: Axes, path: Path) -> None:
     """Types, ranks and shapes of everything that a reader takes by name."""
     frames = len(file["frames/time"])
     for name, expected in RUN_TYPES.items():
-        dataset = file["run"][name]
+        dataset = _found(held, f"/run/{name}", path)
         shape = (2, 32) if name == "digest" else (2,) if name.startswith("digest") else ()
         if dataset.dtype != np.dtype(expected) or dataset.shape != shape:
             raise FileError(f"{path}: /run/{name} has type {dataset.dtype}, shape {dataset.shape}; refused")
@@ -217,28 +223,32 @@ def _check_layout(file: h5py.File, axes: Axes, path: Path) -> None:
     if not 0 <= n <= frames:
         raise FileError(f"{path}: /run/n_committed is {n}, but there are {frames} frames; the file is damaged")
     for row in selected(axes, ALL_CHANNELS):
-        if row.path not in file:
-            if row.channel == "always":
-                raise FileError(f"{path}: lacks /{row.path}; the file is damaged")
+        if row.channel != "always" and f"/{row.path}" not in held:
             continue
-        dataset = file[row.path]
+        dataset = _found(held, f"/{row.path}", path)
         kinds = [row.dtype("f8"), row.dtype("f4")] if row.kind == "float" else [row.dtype("f8")]
         if dataset.dtype not in kinds:
             raise FileError(f"{path}: /{row.path} has type {dataset.dtype}, not {kinds[0]}; refused")
-        if dataset.ndim != len(row.axes) or dataset.shape[1:] != axes.tail(row):
+        if dataset.rank != len(row.axes) or dataset.shape[1:] != axes.tail(row):
             raise FileError(f"{path}: /{row.path} has shape {dataset.shape}, not (n, *{axes.tail(row)}); refused")
-        if row.by_frame and len(dataset) < n:
-            raise FileError(f"{path}: /{row.path} has {len(dataset)} frames of {n} committed; the file is damaged")
-    _check_model(file, axes, path)
+        if row.by_frame and dataset.shape[0] < n:
+            raise FileError(f"{path}: /{row.path} has {dataset.shape[0]} frames of {n} committed; the file is damaged")
+    _check_model(file, held, axes, path)
 
 
-def _check_model(file: h5py.File, axes: Axes, path: Path) -> None:
+def _found(held: dict[str, h5py.h5d.DatasetID], place: str, path: Path) -> h5py.h5d.DatasetID:
+    if place not in held:
+        raise FileError(f"{path}: lacks {place}; the file is damaged")
+    return held[place]
+
+
+def _check_model(file: h5py.File, held: dict[str, h5py.h5d.DatasetID], axes: Axes, path: Path) -> None:
     for column in COLUMNS:
-        if column.is_younger and column.name not in file["model"]:
+        if column.is_younger and f"/model/{column.name}" not in held:
             continue
-        dataset = file["model"][column.name]
+        dataset = _found(held, f"/model/{column.name}", path)
         sizes = [axes.size(axis) if axis in axes.label else None for axis in column.axes]
-        fits = dataset.ndim == len(sizes)
+        fits = dataset.rank == len(sizes)
         fits = fits and all(a in (None, b) for a, b in zip(sizes, dataset.shape, strict=True))
         if not fits or dataset.dtype.kind not in "iuf":
             raise FileError(f"{path}: /model/{column.name} has type {dataset.dtype}, shape {dataset.shape}; refused")

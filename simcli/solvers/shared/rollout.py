@@ -13,8 +13,6 @@ from simcli.solvers.shared.host.loop_bounds import count_turns
 from simcli.solvers.shared.looks.measures import look_at_frame, unload_quantities
 from simcli.solvers.shared.others import unload_others
 
-SUPPLIED = 1  # row of c.forces.work that holds the input
-
 
 @ti.kernel
 def rollout(c: ti.template(), n_frames: ti.i32, looks: ti.i32, steps: ti.i32, first: ti.i64, turns: ti.i32,
@@ -31,7 +29,7 @@ def rollout(c: ti.template(), n_frames: ti.i32, looks: ti.i32, steps: ti.i32, fi
     takes the others. `c.over` tells which blocks have come to their end.
 
     Reads:  c
-    Writes: c.state, c.forces.work, c.loop_turns, c.over, the buffers
+    Writes: c.state, c.forces.account.work, c.loop_turns, c.over, the buffers
     """
     ti.loop_config(block_dim=c.block_dim)
     for w in range(c.arena.n_blocks):
@@ -69,13 +67,13 @@ def leave_phase(c: ti.template(), turns: ti.i32):
     """Before tables change: take the stored energy out of the input.
 
     Reads:  c
-    Writes: c.forces.work, c.loop_turns
+    Writes: c.forces.account.work, c.loop_turns
     """
     ti.loop_config(block_dim=c.block_dim)
     for w in range(c.arena.n_blocks):
         c.arena.enter(w)
         stored = c.engine.close(c, w)
-        c.forces.work.store(w, SUPPLIED, c.forces.work.load(w, SUPPLIED) - stored)
+        c.forces.account.supply(w, -stored)
         if ti.static(c.loop_turns.are_bounded):
             count_turns(c, w, turns)
 
@@ -85,13 +83,13 @@ def enter_phase(c: ti.template(), turns: ti.i32):
     """After tables have changed: what is stored now counts as input.
 
     Reads:  c
-    Writes: c.forces.work, c.loop_turns
+    Writes: c.forces.account.work, c.loop_turns
     """
     ti.loop_config(block_dim=c.block_dim)
     for w in range(c.arena.n_blocks):
         c.arena.enter(w)
         stored = c.engine.open(c, w)
-        c.forces.work.store(w, SUPPLIED, c.forces.work.load(w, SUPPLIED) + stored)
+        c.forces.account.supply(w, stored)
         if ti.static(c.loop_turns.are_bounded):
             count_turns(c, w, turns)
 

@@ -17,6 +17,7 @@ from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.chart.contacts import contacts_of, find_gaps
 from simcli.kernels.collision.lanes import one, put
 from simcli.kernels.language import ti
+from simcli.solvers.rows.repeat import go_back_in_account
 from simcli.solvers.tree.integrators import H
 
 
@@ -46,12 +47,9 @@ def is_smooth(c, w):
 def restore_account(c: ti.template(), w: ti.i32):
     """Begin with the work that was done before the step.
 
-    Reads:  c.bound.work_kept
-    Writes: c.forces.work, c.bound.opens
+    Writes: c.forces.account, c.bound.opens
     """
-    for k in ti.static(range(2)):
-        c.forces.work.store(w, k, c.bound.work_kept.load(w, k))
-    c.bound.opens.store(w, 0, c.tables.arena.zero() + 1.0)
+    go_back_in_account(c, w)
 
 
 @ti.func

@@ -25,10 +25,9 @@ from simcli.solvers.rows.stages import (
     advance_again,
     advance_constrained,
     assemble_system,
-    choose,
-    chooses,
     count_correction,
     fill_system,
+    find_active_set,
     find_bias,
     finish_solutions,
     follow_prescribed,
@@ -38,6 +37,7 @@ from simcli.solvers.rows.stages import (
     keep_solution,
     lacks,
     measure_rows,
+    set_changes,
     settle,
     solve_system,
 )
@@ -78,10 +78,10 @@ def frame_of_tree(c) -> tuple:
         c: core of the run.
     """
     shows = (show_reactions,) if c.reports["wrenches"] else ()
-    start = (set_registers(node=0, instant=1), *evaluation(c), *shows)
-    measured = measurement(c, lead_rows)
+    start = (set_registers(node=0, instant=1), *_evaluation(c), *shows)
+    measured = _measurement(c, lead_rows)
     if c.stages > 1 and c.touches:
-        smooth = (set_registers(node=0, instant=1), *evaluation(c, by_impulses=False), *shows)
+        smooth = (set_registers(node=0, instant=1), *_evaluation(c, by_impulses=False), *shows)
         last = (look_back, *measured, *shows, look_ahead, *measured)
         end = (only(jumps, *last), only(is_smooth, *smooth))
     elif c.stages > 1:
@@ -110,22 +110,22 @@ def at_last_step(c) -> tuple:
 def step_of_first_order(c) -> tuple:
     """A step of semi_implicit."""
     if not c.constrained:
-        return set_registers(node=0), *evaluation(c, starts=True), *at_last_step(c), advance_smooth
-    steps = (set_registers(node=0), *evaluation(c, starts=True), *at_last_step(c), advance_constrained)
+        return set_registers(node=0), *_evaluation(c, starts=True), *at_last_step(c), advance_smooth
+    steps = (set_registers(node=0), *_evaluation(c, starts=True), *at_last_step(c), advance_constrained)
     if not c.bound.system.n_rows:
         return steps
-    correction = (*measurement(c, lead_rows_to_end), ask_for_correction, solve_system, correct)
+    correction = (*_measurement(c, lead_rows_to_end), ask_for_correction, solve_system, correct)
     return *steps, set_registers(rates=0, correction=0), repeat(*correction, at_most=c.bound.max_corrections, wanted=lacks)
 
 
 def step_by_impulses(c) -> tuple:
     """A step of semi_implicit in which something can touch, or whose directions turn."""
-    return set_registers(node=0), *evaluation(c, starts=True), *at_last_step(c), *move_and_correct(c)
+    return set_registers(node=0), *_evaluation(c, starts=True), *at_last_step(c), *move_and_correct(c)
 
 
 def move_and_correct(c) -> tuple:
     """From the start of a step to its end, along the velocities that impulses give there."""
-    correction = (*measurement(c, lead_rows_to_end), *correcting(c), move_by_impulses)
+    correction = (*_measurement(c, lead_rows_to_end), *correcting(c), move_by_impulses)
     corrections = repeat(*correction, at_most=c.bound.max_corrections, where=has_end, wanted=lacks_impulses)
     return advance_by_impulses, corrections, finish_impulses, settle
 
@@ -137,24 +137,24 @@ def step_of_nodes(c) -> tuple:
     for node, move in enumerate(MOVES[c.integrator]):
         keeps = (keep_account,) if repeats and node == 0 else ()
         finds = (watch_contacts,) if c.touches and node == 0 else ()
-        found = evaluation(c, keep_start if node == 0 else None, node == 0, by_impulses=False)
+        found = _evaluation(c, keep_start if node == 0 else None, node == 0, by_impulses=False)
         nodes += [set_registers(node=node), found, finds, move, keeps]
     if not c.constrained:
         return tuple(nodes)
     correction = (ask_for_correction, solve_system, correct)
     positions, velocities = (set_registers(rates=0), *correction), (set_registers(rates=1), *correction)
-    both = (*measurement(c, lead_rows), positions, velocities, count_correction)
+    both = (*_measurement(c, lead_rows), positions, velocities, count_correction)
     projections = repeat(*both, at_most=c.bound.max_corrections, wanted=lacks)
     projected = (set_registers(correction=0), projections) if c.bound.system.n_rows else ()
     again = (go_back, set_registers(node=c.stages))
     if c.touches:
-        again = (*again, *evaluation(c), restore_account, *move_and_correct(c))
+        again = (*again, *_evaluation(c), restore_account, *move_and_correct(c))
         return *nodes, settle, *projected, place, meet_contacts, only(jumps, *again), only(is_smooth, forget_contacts)
-    again = only(jumps, *again, *evaluation(c), advance_again, follow_prescribed)
+    again = only(jumps, *again, *_evaluation(c), advance_again, follow_prescribed)
     return *nodes, settle, *((again,) if repeats else ()), *projected
 
 
-def evaluation(c, first=None, starts: bool = False, by_impulses: bool | None = None) -> tuple:
+def _evaluation(c, first=None, starts: bool = False, by_impulses: bool | None = None) -> tuple:
     """Accelerations at the present coordinates, for the node and the times that the registers say.
 
     Args:
@@ -171,11 +171,11 @@ def evaluation(c, first=None, starts: bool = False, by_impulses: bool | None = N
     rows = (measure_rows,) if c.bound.system.n_rows else ()
     to_end = starts and c.stages == 1
     leads = (lead_rows_to_end if to_end else lead_rows,) if c.bound.system.n_leads else ()
-    answer = (*when(c.touches, watch_contacts), *solving(c)) if by_impulses else choices(c)
+    answer = (*when(c.touches, watch_contacts), *solving(c)) if by_impulses else _with_active_set(c)
     return *begins, find_bias, *rows, fill_system, *leads, *answer, account
 
 
-def choices(c) -> tuple:
+def _with_active_set(c) -> tuple:
     """Solutions for the pieces of all laws, until none changes."""
     y = c.bound.system
     tries = [assemble_system, solve_system, keep_solution]
@@ -183,11 +183,11 @@ def choices(c) -> tuple:
         last = k == y.solutions - 1
         tries += [set_registers(solution=k), harden_rows, solve_system, finish_solutions if last else keep_solution]
     most = c.bound.max_choices if y.laws.n else 1
-    tries = only(chooses, set_registers(solution=0), *tries)
-    return set_registers(choice=0), repeat(choose, tries, at_most=most, wanted=chooses)
+    tries = only(set_changes, set_registers(solution=0), *tries)
+    return set_registers(choice=0), repeat(find_active_set, tries, at_most=most, wanted=set_changes)
 
 
-def measurement(c, leading) -> tuple:
+def _measurement(c, leading) -> tuple:
     """Poses, and how rows stand there.
 
     Args:
