@@ -22,7 +22,7 @@ from simcli.kernels.algebra.elementary import select
 from simcli.kernels.chart.contacts import find_gaps
 from simcli.kernels.language import ti
 from simcli.kernels.laws.bounded import limit_of
-from simcli.solvers.impulses.contacts import aim_again
+from simcli.solvers.impulses.aims import aim_again
 from simcli.solvers.impulses.direction import find_stiffness
 from simcli.solvers.impulses.mass import act_of_law, mirrored, speed_of_row, state_mass
 from simcli.solvers.impulses.spins import state_spins

@@ -16,8 +16,9 @@ from simcli.kernels.language import ti
 from simcli.kernels.laws.active_set import choose_piece
 from simcli.kernels.laws.bounded import FREE
 from simcli.kernels.memory.programs import only, repeat, within
+from simcli.solvers.impulses.aims import aim_contacts, rub
 from simcli.solvers.impulses.balls import bound_balls
-from simcli.solvers.impulses.contacts import aim_contacts, find_contacts, rub
+from simcli.solvers.impulses.contacts import find_contacts
 from simcli.solvers.impulses.direction import turn_directions
 from simcli.solvers.impulses.mass import mirrored
 from simcli.solvers.impulses.memory import FAST, FINER, KAPPA

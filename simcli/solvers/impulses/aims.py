@@ -1,0 +1,131 @@
+"""What the contacts of a step aim at: gaps to reach, speeds after impacts, and their friction.
+
+Source: Jean (1999), the step in impulses; restitution by Moreau (1988). Deviation: heights of bounces are those of free
+flight, see `rebound`.
+"""
+
+from simcli.kernels.chart.contacts import contacts_of
+from simcli.kernels.collision.lanes import one, put, vector, whole_of
+from simcli.kernels.complementarity.measure import contact_speed
+from simcli.kernels.language import ti
+from simcli.kernels.memory.arena import get_lane
+
+STILL = 1e-6  # [m/s], slower contacts stick
+
+
+@ti.func
+def rub(k: ti.template(), p: ti.template(), w: ti.i32, v: ti.template()):
+    """Friction of the contacts: that at rest, unless they slipped before or, if they are new, slip now.
+
+    Args:
+        v: (n) velocities at the start of the step.
+
+    Reads:  k.slid, p.contacts
+    Writes: p.friction
+    """
+    for lane in range(k.collider.lanes):
+        for c in range(contacts_of(k.collider, w, lane)):
+            combination = whole_of(k.collider.contacts.combination, w, lane, c)
+            mu = one(k.collider.friction, w, lane, combination)
+            if ti.static(k.has_static):
+                slips = one(k.slid, w, lane, c)
+                if slips < 0.0:
+                    u = seen_speed(p, w, lane, c, v).parts
+                    slips = ti.select(u[1] * u[1] + u[2] * u[2] > STILL * STILL, 1.0, 0.0)
+                if slips == 0.0:
+                    mu = one(k.collider.friction_static, w, lane, combination)
+            put(p.friction, w, lane, c, mu)
+
+
+@ti.func
+def seen_speed(p: ti.template(), w: ti.i32, lane: ti.i32, c: ti.i32, v: ti.template()):
+    """J v of contact c in one world."""
+    total = vector()
+    if ti.static(p.is_large):
+        total = contact_speed(p, w, c, v)
+    else:
+        for a in range(p.n_given):
+            total = total + one(p.contacts.jacobian, w, lane, c * p.n + a) * one(v, w, lane, a)
+    return total
+
+
+@ti.func
+def aim_contacts(k: ti.template(), p: ti.template(), w: ti.i32, v: ti.template(), h: ti.template()):
+    """What contacts are to reach: the gap that is left of an overlap, or the speed after an impact.
+
+        overlap:   gap + min(push_out |gap|, push_out_speed h)
+        compliant: 0, with w_n = gap+/h + c x_n/h^2, so that gap+ = -c F
+        impact:  e |v-|, or with the approach's own acceleration, so that heights are e^2 of what they were: see `rebound`
+
+    Args:
+        v: (n) velocities at the start of the step.
+
+    Reads:  p.{contacts.jacobian, free}, k.collider
+    Writes: k.{bounces, target}, k.collider.contacts.reach, p.contacts.{bias, compliance}
+    """
+    table = k.collider.contacts
+    for lane in range(k.collider.lanes):
+        step = get_lane(h, lane)
+        for c in range(contacts_of(k.collider, w, lane)):
+            combination = whole_of(table.combination, w, lane, c)
+            gap = one(table.gap, w, lane, c)
+            out = ti.min(k.options.push_out * ti.max(-gap, 0.0), k.options.push_out_speed * step)
+            compliance = one(k.collider.compliance, w, lane, combination)
+            target = ti.select(compliance > 0.0, 0.0 * gap, ti.min(gap + out, 0.0))
+            bounces = 0.0 * gap
+            bias = (gap - target) / step + one(k.bent, w, lane, c)
+            if ti.static(k.has_bounce):
+                e = one(k.collider.restitution, w, lane, combination)
+                before = seen_speed(p, w, lane, c, v).parts[0]
+                free = seen_speed(p, w, lane, c, p.free).parts[0]
+                least = ti.max(2.0 * get_lane(k.gravity.load(w, 0) + p.arena.zero(), lane) * step,
+                               k.options.restitution_threshold)
+                if e > 0.0 and before < -least and gap + step * ti.min(before, free) < 0.0:
+                    target = rebound(e, before, (before - free) / step, ti.max(gap, 0.0), step, k.lag * step)
+                    bias = -target
+                    bounces = 1.0 + 0.0 * gap
+            put(table.reach, w, lane, c, gap)
+            put(k.target, w, lane, c, target)
+            put(k.bounces, w, lane, c, bounces)
+            put(p.contacts.bias, w, lane, c, vector(bias, 0.0, 0.0))
+            put(p.contacts.compliance, w, lane, c, vector(compliance / (step * step), 0.0, 0.0))
+
+
+@ti.func
+def rebound(e: ti.template(), before: ti.template(), a: ti.template(), gap: ti.template(), h: ti.template(),
+            lag: ti.template()):
+    """[m/s], normal velocity after an impact: of the invariant (v - a s)^2/2 + a x of free flight, e^2 is kept.
+
+    The step of the impact moves by the velocity that is found, to gap + h v.
+
+    Args:
+        e: restitution.  before: [m/s], normal velocity, negative.
+        a: [m/s^2], acceleration of the approach.  gap: [m], not negative.
+        lag: [s], s: 0 where steps of free flight are symmetric, h/2 where a velocity is that of the step before.
+    """
+    found = -e * before
+    if a > 0.0:
+        start, rest = lag * a, (h - lag) * a
+        square = e * e * ((start - before) * (start - before) + 2.0 * a * gap) - 2.0 * a * gap
+        square = square + rest * rest - start * start
+        if square > rest * rest:
+            found = ti.sqrt(square) - rest
+    return found
+
+
+@ti.func
+def aim_again(k: ti.template(), p: ti.template(), w: ti.i32, h: ti.template()):
+    """Biases of contacts for the gaps that the velocities found have reached.
+
+        w_n = (gap - target) / h + J (v - v found)
+
+    Reads:  k.{bounces, target}, k.collider.contacts.reach, p.velocity
+    Writes: p.contacts.bias
+    """
+    for lane in range(k.collider.lanes):
+        step = get_lane(h, lane)
+        for c in range(contacts_of(k.collider, w, lane)):
+            if one(k.bounces, w, lane, c) == 0.0:
+                lacks = one(k.collider.contacts.reach, w, lane, c) - one(k.target, w, lane, c)
+                speed = seen_speed(p, w, lane, c, p.velocity).parts[0]
+                put(p.contacts.bias, w, lane, c, vector(lacks / step - speed, 0.0, 0.0))
