@@ -39,11 +39,12 @@ def report_frame(c: ti.template(), w: ti.i32, steps: ti.i32):
     if ti.static(c.reports["bodies"]):
         report_points(c.tables, c.state, c.rows, w)
         report_stretches(c, w)
+    if ti.static(c.reports["body_qdd"]):
+        report_affine_accelerations(c, w)
     if ti.static(c.reports["joints"]):
         project_joints(c.loops.anchors, c.rows, c.state.q, c.state.qd, w)
         unwrap_turns(c.loops, c.state.q, w)
         show_coordinates(c, w)
-        report_affine_accelerations(c, w)
         project_accelerations(c.loops.anchors, c.rows, c.state.q, c.state.qd, c.state.qdd, w)
         _report_efforts(c, w)
         if ti.static(c.given.n > 0):
