@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from simcli.spec.document.overrides import Override
     from simcli.spec.document.scene_file import HeldScene
 
-WARNING, ERROR = 1, 2  # severities of events; an error is a failure
+_WARNING, _ERROR = 1, 2  # severities of events; an error is a failure
 LAST_SECONDS = 5.0  # [s] that a run which is asked to stop may take to reach a frame from which it can go on
 
 
@@ -384,13 +384,13 @@ def _failures(events: list[Event], job: Job) -> list[Failure]:
             text=event.text,
         )
         for event in sorted(events, key=lambda event: (event.step, event.world))
-        if event.severity >= ERROR
+        if event.severity >= _ERROR
     ]
 
 
 def _warnings(events: list[Event]) -> Counter[str]:
     """Warnings among events, by code."""
-    return Counter(event.code for event in events if event.severity == WARNING)
+    return Counter(event.code for event in events if event.severity == _WARNING)
 
 
 def _judge(job: Job) -> "list[Verdict]":

@@ -9,14 +9,22 @@ out the same alone and in any batch.
 """
 
 import math
+from functools import reduce
 
 import numpy as np
 
-Array = np.ndarray
+_Array = np.ndarray
 IDENTITY_POSE = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
+SMALL_SINE = 1e-6  # of half an angle, below which 2 asin(s) / s is 2
+# Of `spin_of_vector`: below this angle [rad] its factors a, b, a', b' are series in the square of it.
+SMALL_ANGLE = 0.1
+SPIN_SERIES = (
+    (1 / 2, -1 / 24, 1 / 720, -1 / 40320, 1 / 3628800), (1 / 6, -1 / 120, 1 / 5040, -1 / 362880, 1 / 39916800),
+    (-1 / 12, 1 / 180, -1 / 6720, 1 / 453600, -1 / 47900160), (-1 / 60, 1 / 1260, -1 / 60480, 1 / 4989600, -1 / 622702080),
+)  # fmt: skip
 
 
-def dot(a: Array, b: Array) -> Array:
+def dot(a: _Array, b: _Array) -> _Array:
     """Scalar product over the last axis.
 
     Args:
@@ -29,7 +37,7 @@ def dot(a: Array, b: Array) -> Array:
     return a[..., 0] * b[..., 0] + a[..., 1] * b[..., 1] + a[..., 2] * b[..., 2]
 
 
-def cross(a: Array, b: Array) -> Array:
+def cross(a: _Array, b: _Array) -> _Array:
     """Vector product over the last axis; several times faster than numpy's on small arrays.
 
     Args:
@@ -44,7 +52,7 @@ def cross(a: Array, b: Array) -> Array:
     return np.stack((ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx), axis=-1)
 
 
-def skew(v: Array) -> Array:
+def skew(v: _Array) -> _Array:
     """Matrix that multiplies by v from the left in the vector product.
 
     Args:
@@ -59,11 +67,11 @@ def skew(v: Array) -> Array:
     return np.stack(rows, axis=-1).reshape(*v.shape[:-1], 3, 3)
 
 
-def _square(v: Array) -> Array:
+def _square(v: _Array) -> _Array:
     return sum(v[..., i] * v[..., i] for i in range(v.shape[-1]))
 
 
-def unit(v: Array) -> Array:
+def unit(v: _Array) -> _Array:
     """Vector of length one in the same direction.
 
     Args:
@@ -78,7 +86,7 @@ def unit(v: Array) -> Array:
     return v / np.sqrt(_square(v))[..., None]
 
 
-def turn(R: Array, v: Array) -> Array:
+def turn(R: _Array, v: _Array) -> _Array:
     """Product of matrices and vectors.
 
     Args:
@@ -91,7 +99,7 @@ def turn(R: Array, v: Array) -> Array:
     return R[..., 0] * v[..., 0:1] + R[..., 1] * v[..., 1:2] + R[..., 2] * v[..., 2:3]
 
 
-def multiply(A: Array, B: Array) -> Array:
+def multiply(A: _Array, B: _Array) -> _Array:
     """Product of 3 x 3 matrices.
 
     Args:
@@ -104,7 +112,7 @@ def multiply(A: Array, B: Array) -> Array:
     return sum(A[..., :, i : i + 1] * B[..., i : i + 1, :] for i in range(3))
 
 
-def transpose(R: Array) -> Array:
+def transpose(R: _Array) -> _Array:
     """Transpose of the last two axes.
 
     Args:
@@ -116,7 +124,7 @@ def transpose(R: Array) -> Array:
     return np.swapaxes(R, -1, -2)
 
 
-def quat_multiply(a: Array, b: Array) -> Array:
+def quat_multiply(a: _Array, b: _Array) -> _Array:
     """Product of quaternions, R(ab) = R(a) R(b).
 
     Args:
@@ -135,7 +143,7 @@ def quat_multiply(a: Array, b: Array) -> Array:
     return np.stack((x, y, z, w), axis=-1)
 
 
-def quat_inverse(q: Array) -> Array:
+def quat_inverse(q: _Array) -> _Array:
     """Conjugate of a unit quaternion.
 
     Args:
@@ -147,7 +155,7 @@ def quat_inverse(q: Array) -> Array:
     return q * np.array((-1.0, -1.0, -1.0, 1.0))
 
 
-def quat_rotate(q: Array, v: Array) -> Array:
+def quat_rotate(q: _Array, v: _Array) -> _Array:
     """Vector turned by a quaternion.
 
         v' = v + 2 w (u x v) + 2 u x (u x v),  q = (u, w)
@@ -164,7 +172,7 @@ def quat_rotate(q: Array, v: Array) -> Array:
     return v + w * t + cross(u, t)
 
 
-def quat_to_matrix(q: Array) -> Array:
+def quat_to_matrix(q: _Array) -> _Array:
     """Rotation matrix of a quaternion; orthogonal to rounding even if the quaternion is not quite unit.
 
     Args:
@@ -185,7 +193,7 @@ def quat_to_matrix(q: Array) -> Array:
     return np.stack(rows, axis=-1).reshape(*q.shape[:-1], 3, 3)
 
 
-def matrix_to_quat(R: Array) -> Array:
+def matrix_to_quat(R: _Array) -> _Array:
     """Quaternion of a rotation matrix, w >= 0; accurate at every angle.
 
     The symmetric matrix 4 q q^T is linear in R; its row with the largest diagonal entry is a multiple of q that
@@ -215,7 +223,7 @@ def matrix_to_quat(R: Array) -> Array:
     return np.where(q[..., 3:] < 0.0, -q, q)
 
 
-def quat_from_axis_angle(axis: Array, angle: Array) -> Array:
+def quat_from_axis_angle(axis: _Array, angle: _Array) -> _Array:
     """Quaternion of a turn about a unit axis.
 
     Args:
@@ -227,15 +235,83 @@ def quat_from_axis_angle(axis: Array, angle: Array) -> Array:
     """
     half = 0.5 * np.asarray(angle, dtype=float)[..., None]
     axis = np.asarray(axis, dtype=float)
-    xyz = _each(math.sin, half) * axis
-    return np.concatenate((xyz, np.broadcast_to(_each(math.cos, half), (*xyz.shape[:-1], 1))), axis=-1)
+    xyz = each(math.sin, half) * axis
+    return np.concatenate((xyz, np.broadcast_to(each(math.cos, half), (*xyz.shape[:-1], 1))), axis=-1)
 
 
-def _each(function, values: Array) -> Array:
-    return np.array([function(x) for x in values.ravel().tolist()]).reshape(values.shape)
+def each(function, *values: _Array) -> _Array:
+    """A function of the maths library, number by number: a vectorised one may round by the number of its items."""
+    values = np.broadcast_arrays(*values)
+    flat = [function(*x) for x in zip(*(v.ravel().tolist() for v in values), strict=True)]
+    return np.array(flat, float).reshape(values[0].shape)
 
 
-def quat_from_rpy(rpy: Array) -> Array:
+def quat_from_vector(vector: _Array) -> _Array:
+    """Quaternion of a rotation vector.
+
+    Args:
+        vector: [rad], (..., 3).
+
+    Returns:
+        [1], (..., 4), x y z w.
+    """
+    angle = np.sqrt(dot(vector, vector))
+    safe = np.where(angle > 0.0, angle, 1.0)
+    return quat_from_axis_angle(vector / safe[..., None], angle)
+
+
+def rotation_log(quat: _Array) -> tuple[_Array, _Array]:
+    """Rotation vectors, at most half a turn long, and the factor f in J_l^-T c = c + p x c / 2 + f p x (p x c).
+
+    Args:
+        quat: [1], (..., 4), x y z w, w >= 0.
+
+    Source: kernels/algebra/rotation_log.py has the same formulas for the device. No deviation.
+    """
+    sine = np.sqrt(dot(quat[..., :3], quat[..., :3]))
+    small = sine < SMALL_SINE
+    angle, safe = 2.0 * each(math.atan2, sine, quat[..., 3]), np.where(small, 1.0, sine)
+    vector = quat[..., :3] * np.where(small, 2.0, angle / safe)[..., None]
+    theta = np.where(small, 1.0, angle)
+    factor = np.where(small, 1.0 / 12.0, (1.0 - theta * quat[..., 3] / (2.0 * safe)) / (theta * theta))
+    return vector, factor
+
+
+def spin_of_vector(vector: _Array, rate: _Array, change: _Array) -> tuple[_Array, _Array]:
+    """Angular velocity and acceleration of a frame whose rotation vector p has the rates p' and p''.
+
+        w = p' + a p x p' + b p x (p x p'),   a = (1 - cos t) / t^2,   b = (t - sin t) / t^3,   t = |p|
+        w' = p'' + a p x p'' + b p x (p x p'') + a' p x p' + b' p x (p x p') + b p' x (p x p')
+
+    Args:
+        vector: [rad], (..., 3), p.
+        rate: [rad/s], (..., 3).
+        change: [rad/s^2], (..., 3).
+
+    Returns:
+        [rad/s] and [rad/s^2], (..., 3), in the frame that the rotation leads out of.
+
+    Source: the left Jacobian of the exponential map, as in Sola, Deray and Atchuthan (2018), A micro Lie theory for state
+    estimation in robotics, eq. 145; its rate by differentiation. No deviation.
+    """
+    square = dot(vector, vector)
+    small = square < SMALL_ANGLE**2
+    t = np.sqrt(np.where(small, 1.0, square))
+    sine, cosine = each(math.sin, t), each(math.cos, t)
+    left, lag, safe = 1.0 - cosine, t - sine, t * t
+    far = (left / safe, lag / (safe * t), (t * sine - 2.0 * left) / (safe * safe),
+           (left * t - 3.0 * lag) / (safe * safe * t))  # fmt: skip
+    within = np.where(small, square, 0.0)
+    near = [reduce(lambda total, factor: total * within + factor, reversed(row)) for row in SPIN_SERIES]
+    a, b, a_rate, b_rate = (np.where(small, n, f)[..., None] for n, f in zip(near, far, strict=True))
+    growth = dot(vector, rate)[..., None]
+    turned, again = cross(vector, rate), cross(vector, cross(vector, rate))
+    spin = rate + a * turned + b * again
+    twist = change + a * cross(vector, change) + b * (cross(vector, cross(vector, change)) + cross(rate, turned))
+    return spin, twist + growth * (a_rate * turned + b_rate * again)
+
+
+def quat_from_rpy(rpy: _Array) -> _Array:
     """Quaternion of roll, pitch, yaw: R = Rz(yaw) Ry(pitch) Rx(roll), the convention of URDF and SDF.
 
     Args:
@@ -245,13 +321,13 @@ def quat_from_rpy(rpy: Array) -> Array:
         [1], (..., 4), x y z w.
     """
     half = 0.5 * np.asarray(rpy, dtype=float)
-    (sr, sp, sy), (cr, cp, cy) = (np.moveaxis(_each(function, half), -1, 0) for function in (math.sin, math.cos))
+    (sr, sp, sy), (cr, cp, cy) = (np.moveaxis(each(function, half), -1, 0) for function in (math.sin, math.cos))
     x, y = sr * cp * cy - cr * sp * sy, cr * sp * cy + sr * cp * sy
     z, w = cr * cp * sy - sr * sp * cy, cr * cp * cy + sr * sp * sy
     return np.stack((x, y, z, w), axis=-1)
 
 
-def make_pose(position: Array, quat: Array) -> Array:
+def make_pose(position: _Array, quat: _Array) -> _Array:
     """Pose from its parts.
 
     Args:
@@ -268,7 +344,7 @@ def make_pose(position: Array, quat: Array) -> Array:
     return np.concatenate((np.broadcast_to(position, (*lead, 3)), np.broadcast_to(quat, (*lead, 4))), axis=-1)
 
 
-def pose_compose(a: Array, b: Array) -> Array:
+def pose_compose(a: _Array, b: _Array) -> _Array:
     """Product of poses, first b, then a.
 
     Args:
@@ -281,7 +357,7 @@ def pose_compose(a: Array, b: Array) -> Array:
     return make_pose(pose_apply(a, b[..., :3]), quat_multiply(a[..., 3:], b[..., 3:]))
 
 
-def pose_inverse(a: Array) -> Array:
+def pose_inverse(a: _Array) -> _Array:
     """Inverse of a pose.
 
     Args:
@@ -294,7 +370,7 @@ def pose_inverse(a: Array) -> Array:
     return make_pose(-quat_rotate(back, a[..., :3]), back)
 
 
-def pose_apply(a: Array, point: Array) -> Array:
+def pose_apply(a: _Array, point: _Array) -> _Array:
     """Point carried by a pose.
 
     Args:
@@ -307,7 +383,7 @@ def pose_apply(a: Array, point: Array) -> Array:
     return a[..., :3] + quat_rotate(a[..., 3:], np.asarray(point, dtype=float))
 
 
-def pose_distance(a: Array, b: Array) -> tuple[Array, Array]:
+def pose_distance(a: _Array, b: _Array) -> tuple[_Array, _Array]:
     """How far two poses are apart.
 
     Args:
@@ -323,7 +399,7 @@ def pose_distance(a: Array, b: Array) -> tuple[Array, Array]:
     return np.sqrt(dot(shift, shift)), 2.0 * np.arctan2(sine, np.abs(q[..., 3]))
 
 
-def frame_along(axis: Array) -> Array:
+def frame_along(axis: _Array) -> _Array:
     """Right-handed frame whose z axis is the given axis.
 
     The x axis is the coordinate direction that follows the largest component of `axis` in cyclic order, made

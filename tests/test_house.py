@@ -1,6 +1,7 @@
 """The floors of the house: imports only go down, and heavy libraries stay in the rooms that own them."""
 
 import ast
+import os
 import re
 import shutil
 import subprocess
@@ -252,6 +253,8 @@ def test_tests_on_a_gpu_are_counted_by_their_mark(workers, tmp_path):
                                          "def test_one(k):\n    assert k != 1\n    if k == 2:\n        pytest.skip()\n\n\n"
                                          "def test_gpu():\n    pass\n")  # fmt: skip
     words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", workers, str(folder)]
-    done = subprocess.run(words, capture_output=True, text=True, cwd=folder, env=environment(), timeout=TIMEOUT)
+    paths = os.pathsep.join([str(Path(__file__).parent), *sys.path])  # of what the copy imports
+    env = environment() | {"PYTHONPATH": paths}
+    done = subprocess.run(words, capture_output=True, text=True, cwd=folder, env=env, timeout=TIMEOUT)
     assert "tests on a GPU: 2\n" in done.stdout, done.stdout
     assert "1 failed, 2 passed, 1 skipped" in done.stdout

@@ -6,7 +6,7 @@ from support.forward import Runner
 from support.lawful import Step, lawful_forest
 
 from simcli.kernels.algorithms import Algorithms
-from simcli.solvers.rows.pieces import NEWTON_CHOICES
+from simcli.solvers.rows.active_set import NEWTON_CHOICES
 from simcli.spec.schema.scene import GeneralizedSolver
 
 SIZES, N_WORLDS = (1, 3, 6, 9), 500  # trees side by side, each in so many random states

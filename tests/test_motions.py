@@ -5,12 +5,13 @@ import pytest
 from support.scenes import faults_of, scene
 
 from simcli.kernels.forces.columns import Forces
-from simcli.kernels.forces.signals import Motions, Signals, drive
+from simcli.kernels.forces.prescribed import Prescribed
+from simcli.kernels.forces.signals import Signals, drive
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.tables import Tables
 from simcli.model import build
-from simcli.model.signals.inputs import prescribed
+from simcli.model.signals.prescribed import prescribed
 from simcli.model.signals.tables import Driven, MotionKind
 from simcli.spec import resolve
 
@@ -23,8 +24,8 @@ ROUNDING = 1e-14
     ("  c: {mass: 1, inertia: {diag: [1, 1, 1]}, motion: {linear: [1, 0, 0]}}\n", 0),
     ("  c: {kinematic: true, motion: {linear: [1, 0, 0]}}\n"
      "joints: {j: {type: revolute, parent: world, child: c, at: [0, 0, 0]}}\n", 0),
-    ("joints: {j: {type: ball, parent: world, child: a, at: [0, 0, 0], motion: {velocity: 1}}}\n", 0),
-    ("joints: {j: {type: planar, parent: world, child: a, at: [0, 0, 0], loop: true, motion: {velocity: 1}}}\n", 0),
+    ("joints:\n  j: {type: ball, parent: world, child: a, at: [0, 0, 0], q: [0, 0, 0, 1], motion: {position: 0.3}}\n", 1),
+    ("joints:\n  j: {type: ball, parent: world, child: a, at: [0, 0, 0], qd: [1, 0, 0], motion: {position: 0.3}}\n", 1),
     ("  c: {mass: 1, inertia: {diag: [1, 1, 1]}}\njoints:\n  i: {type: revolute, parent: world, child: a, at: [0, 0, 0]}\n"
      "  j: {type: revolute, parent: world, child: c, at: [0, 0, 0], mimic: {joint: i}, motion: {velocity: 1}}\n", 3),
     ("joints:\n  j: {type: revolute, parent: world, child: a, at: [0, 0, 0], q: 0.2, motion: {position: 0.3}}\n", 1),
@@ -112,7 +113,7 @@ def drive_at(s: ti.template(), t: float):
 def test_the_device_has_the_motions_of_an_instant(moving, device):
     arena = Arena(device, 1)
     tables = Tables(moving, arena)
-    motions = Motions(moving, tables)
+    motions = Prescribed(moving, tables)
     signals = Signals(moving, tables, arena, (Forces(moving, tables, arena), motions))
     arena.build()
     tables.arena.upload()

@@ -7,8 +7,9 @@ from support.runs import MIXED
 from support.scenes import scene
 
 from simcli.kernels.forces.columns import Forces
+from simcli.kernels.forces.prescribed import Prescribed
 from simcli.kernels.forces.signals import ORDERS as NUMBERS
-from simcli.kernels.forces.signals import Motions, Signals, evaluate_signals
+from simcli.kernels.forces.signals import Signals, evaluate_signals
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.tables import Tables
@@ -76,7 +77,7 @@ class Probe:
     def __init__(self, model, device):
         arena = Arena(device, model.n_worlds)
         tables = Tables(model, arena)
-        owners = (Forces(model, tables, arena), Motions(model, tables))
+        owners = (Forces(model, tables, arena), Prescribed(model, tables))
         self.signals = Signals(model, tables, arena, owners)
         arena.build()
         tables.arena.upload()

@@ -85,6 +85,7 @@ WRITTEN = {"effort_limit": "drive"}  # in which field it stands
 FORMS = {
     ("ball", "drive"): ("{mode: velocity, target_velocity: 1, damping: 1}", f"[{UNEVEN}]"),
     ("ball", "effort_limit"): ("{mode: velocity, target_velocity: 1, damping: 1, effort_limit: 2}", f"[{UNEVENLY_LIMITED}]"),
+    ("ball", "motion"): ("{velocity: 1}", "[{velocity: 1}, {velocity: 1}, null]"),
     ("distance", "limit"): ("[0.5, 1.5]", "{upper: 1.5, stiffness: 5}"),
     ("distance", "compliance"): ("length: 1", "limit: [0.5, 1.5]"),
 }

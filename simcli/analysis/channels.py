@@ -26,14 +26,14 @@ if TYPE_CHECKING:
     from simcli.records.reading.reader import Trajectory
 
 XYZ = ("x", "y", "z")
-QUATERNION = ("x", "y", "z", "w")
+_QUATERNION = ("x", "y", "z", "w")
 WRENCH = ("fx", "fy", "fz", "tx", "ty", "tz")
 # group -> quantity -> labels of the components and their unit; a joint's own coordinates have those of the model
 QUANTITIES = {
     "joint": {"q": (), "qd": (), "qdd": (), "effort": (), "wrench": (WRENCH, ("N",) * 3 + ("N m",) * 3)},
     "body": {
         "position": (XYZ, ("m",) * 3),
-        "orientation": (QUATERNION, ("1",) * 4),
+        "orientation": (_QUATERNION, ("1",) * 4),
         "velocity": (XYZ, ("m/s",) * 3),
         "angular_velocity": (XYZ, ("rad/s",) * 3),
     },

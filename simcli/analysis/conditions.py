@@ -25,7 +25,7 @@ _COMPARISONS = {
     ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge, ast.Eq: operator.eq,
     ast.NotEq: lambda a, b: (a != b) & (a == a) & (b == b),  # NaN is no other number
 }  # fmt: skip
-COLUMNS = Arithmetic(
+_COLUMNS = Arithmetic(
     np.float64,
     {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: np.divide, ast.Pow: np.power},
     {"min": lambda *values: reduce(np.minimum, values), "max": lambda *values: reduce(np.maximum, values),
@@ -33,10 +33,10 @@ COLUMNS = Arithmetic(
 )  # fmt: skip
 HOW = "write as `{measure.peak} > 3 and {status} == ok`"
 
-Lookup = Callable[[str], "WorldColumn"]
+_Lookup = Callable[[str], "WorldColumn"]
 
 
-def meets(text: str, lookup: Lookup) -> np.ndarray:
+def meets(text: str, lookup: _Lookup) -> np.ndarray:
     """Which rows meet a condition.
 
     Args:
@@ -52,7 +52,7 @@ def meets(text: str, lookup: Lookup) -> np.ndarray:
     return _evaluated(text, lookup, _mask, f"a condition: {HOW}")
 
 
-def numbers(text: str, lookup: Lookup) -> np.ndarray:
+def numbers(text: str, lookup: _Lookup) -> np.ndarray:
     """Numbers of all rows by arithmetic on columns, as `{measure.peak} - 2 * {params.l}`.
 
     Args:
@@ -76,7 +76,7 @@ def names_in_braces(text: str) -> list[str]:
     return [name.strip() for name in _SLOT.findall(text)]
 
 
-def _evaluated(text: str, lookup: Lookup, value: Callable, how: str) -> np.ndarray:
+def _evaluated(text: str, lookup: _Lookup, value: Callable, how: str) -> np.ndarray:
     """A text with names in braces, read as Python and valued."""
     if len(text) > MAX_TEXT:
         raise UsageError(f"a condition of {len(text)} characters, the limit is {MAX_TEXT}")
@@ -108,7 +108,7 @@ class _Names:
         self.text, self._columns = text, columns
 
     def number(self, node: ast.expr, depth: int) -> np.ndarray:
-        return value_of(node, self._numbers, self.text, COLUMNS, depth)
+        return value_of(node, self._numbers, self.text, _COLUMNS, depth)
 
     def _numbers(self, name: str) -> np.ndarray:
         if name not in self._columns:

@@ -15,15 +15,15 @@ from simcli.model.tables import Model
 from simcli.records.reading.reader import Trajectory
 
 LIMIT = 0.01  # [1], part of a world's energy that may drift without a word
-ROUNDING = 1e-6  # [1] of the largest term of the ledger, below which a drift is rounding and tolerance
+_ROUNDING = 1e-6  # [1] of the largest term of the ledger, below which a drift is rounding and tolerance
 CREEP, SETTLING = 1e-4, 1e-6  # [m/s, m] that solvers may leave of a body at rest; energies of that size are none
-TERMS = ("kinetic", "potential", "elastic", "dissipated", "input", "drift")
+_TERMS = ("kinetic", "potential", "elastic", "dissipated", "input", "drift")
 # Order in dt of the drift of each integrator, and the ones of the same solver that drift less.
 ORDER = {"semi_implicit": 1, "implicit": 2, "rk4": 4, "moreau": 1, "zhong06": 2, "generalized_alpha": 2, "bdf1": 1,
          "bdf2": 2}  # fmt: skip
 BETTER = {"semi_implicit": "implicit", "moreau": "zhong06", "bdf1": "bdf2"}
-FRAMES_AT_ONCE = 4096  # of a file that are read back together
-MARGIN = 0.8  # of the step that would just do
+_FRAMES_AT_ONCE = 4096  # of a file that are read back together
+_MARGIN = 0.8  # of the step that would just do
 MANTISSAS = (5.0, 2.0, 1.0)  # of steps that are proposed
 
 
@@ -59,8 +59,8 @@ class EnergyAccount:
     """
 
     def __init__(self, model: Model):
-        self.low = {name: np.full(model.n_worlds, np.nan) for name in TERMS}
-        self.high = {name: np.full(model.n_worlds, np.nan) for name in TERMS}
+        self.low = {name: np.full(model.n_worlds, np.nan) for name in _TERMS}
+        self.high = {name: np.full(model.n_worlds, np.nan) for name in _TERMS}
         mass = np.broadcast_to(model.bodies.mass, (len(model.bodies.mass), model.n_bodies)).sum(axis=1)
         self.none = mass * (0.5 * CREEP**2 + np.linalg.norm(model.gravity, axis=-1) * SETTLING)
 
@@ -70,7 +70,7 @@ class EnergyAccount:
         Args:
             columns: [J], `energy/NAME` to (F, W); without these nothing is seen.
         """
-        for name in TERMS:
+        for name in _TERMS:
             values = columns.get(f"energy/{name}")
             if values is not None and len(values):
                 self.low[name] = np.fmin(self.low[name], np.fmin.reduce(values, axis=0))
@@ -78,9 +78,9 @@ class EnergyAccount:
 
     def see_run(self, run: Trajectory, n_frames: int) -> None:
         """Take in the first frames of a file that has the channel."""
-        for first in range(0, n_frames, FRAMES_AT_ONCE):
-            part = slice(first, min(first + FRAMES_AT_ONCE, n_frames))
-            self.see({f"energy/{name}": np.asarray(getattr(run.energy, name)[part]) for name in TERMS})
+        for first in range(0, n_frames, _FRAMES_AT_ONCE):
+            part = slice(first, min(first + _FRAMES_AT_ONCE, n_frames))
+            self.see({f"energy/{name}": np.asarray(getattr(run.energy, name)[part]) for name in _TERMS})
 
     def energy(self) -> np.ndarray:
         """[J], (W,), the largest energy that changed hands."""
@@ -100,7 +100,7 @@ class EnergyAccount:
             touches: whether shapes may touch, which keeps some integrators away.
         """
         drift, energy = self.largest("drift"), self.energy()
-        rounding = ROUNDING * np.fmax.reduce([self.largest(name) for name in TERMS[:-1]])
+        rounding = _ROUNDING * np.fmax.reduce([self.largest(name) for name in _TERMS[:-1]])
         counts = drift > np.fmax(rounding, self.none)
         part = np.where(counts, drift / np.where(energy > 0, energy, np.nan), 0.0)
         world = int(np.nan_to_num(part).argmax())
@@ -120,7 +120,7 @@ def advice_of(part: float, integrator: str, dt: float, touches: bool) -> str:
         dt: [s].
         touches: whether shapes may touch.
     """
-    step = round_down(MARGIN * dt * (LIMIT / part) ** (1.0 / ORDER.get(integrator, 1)))
+    step = round_down(_MARGIN * dt * (LIMIT / part) ** (1.0 / ORDER.get(integrator, 1)))
     text = f"solver.dt of {step:g} s"
     better = BETTER.get(integrator)
     if better and not (touches and better in ("implicit", "zhong06")):

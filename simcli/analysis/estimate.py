@@ -24,7 +24,7 @@ LABEL_BYTES = 64  # [B] of a name in the file: a reference and its place in the 
 PROCESS_BYTES = 195_000_000  # [B], Python, its modules, Taichi, and the kernels of a tree without rows
 # [B], more for the kernels, which LLVM optimises: of rows, of affine bodies, and of contact with either.
 ROW_KERNELS, AFFINE_KERNELS, CONTACT_KERNELS = 90_000_000, 65_000_000, 160_000_000
-ENTRY_BYTES = 17_000  # [B] of a body or joint: text, tree, scene and parts, in Python
+_ENTRY_BYTES = 17_000  # [B] of a body or joint: text, tree, scene and parts, in Python
 WORLD_BYTES = 14_000  # [B] of the scene of a world of a batch while the model is built
 CONTACT_REALS = 520  # of a contact that has room: place, axes, cores, impulses, rows
 TABLE_COPIES = 2  # of the model: in numpy and on the device
@@ -80,7 +80,7 @@ def kernel_bytes(solver: str, model: Model) -> int:
 def entry_bytes(model: Model) -> int:
     """Bytes of the scene in Python: its entries, and the scenes of the worlds that are built at once."""
     n_entries = model.n_bodies + sum(not name.endswith("_free") for name in model.joints.name)
-    return ENTRY_BYTES * n_entries + WORLD_BYTES * min(model.n_worlds, CHUNK) * bool(model.param_name)
+    return _ENTRY_BYTES * n_entries + WORLD_BYTES * min(model.n_worlds, CHUNK) * bool(model.param_name)
 
 
 def contact_bytes(model: Model) -> int:

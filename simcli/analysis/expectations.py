@@ -17,7 +17,7 @@ from simcli.model.snapshot import Status
 from simcli.spec.names.channel_names import is_on_demand, split
 
 TIME_TOLERANCE = 1e-3  # of a step: times of frames are k dt in floating point
-FRAMES_AT_ONCE = 128  # a large batch does not fit in memory as a whole
+_FRAMES_AT_ONCE = 128  # a large batch does not fit in memory as a whole
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ def channels_of(names: Iterable[str]) -> frozenset[str]:
     return frozenset(needed)
 
 
-def describe(expect) -> str:
+def _describe(expect) -> str:
     """An expectation in words, without its numbers."""
     component = f"[{expect.component}]" if expect.component is not None else ""
     name = expect.channel + component
@@ -201,8 +201,8 @@ def _extremes(expect, sources: list[Source], trajectory, time: np.ndarray) -> _N
     n_worlds = trajectory.n_worlds
     best, when = np.full(n_worlds, -np.inf), np.full(n_worlds, np.nan)
     lost = np.zeros(n_worlds, bool)
-    for first in range(0, len(time), FRAMES_AT_ONCE):
-        span = slice(first, min(first + FRAMES_AT_ONCE, len(time)))
+    for first in range(0, len(time), _FRAMES_AT_ONCE):
+        span = slice(first, min(first + _FRAMES_AT_ONCE, len(time)))
         values, alive = _frames(expect, sources, trajectory, span)
         status = trajectory.diag.status[span]
         # A failure anywhere, or a number that is none in a healthy frame, leaves the world without an extreme.
@@ -249,7 +249,7 @@ def _verdict(expect, numbers: _Numbers, world_numbers: Sequence[int]) -> Verdict
     w = int(np.argmax(np.where(asked, np.where(numbers.lost, np.inf, excess), -np.inf)))
     lost = bool(numbers.lost[w])
     return Verdict(
-        text=describe(expect),
+        text=_describe(expect),
         passed=not failed.any(),
         world=int(batch[w]),
         time=float(numbers.time[w]),
@@ -265,4 +265,4 @@ def _verdict(expect, numbers: _Numbers, world_numbers: Sequence[int]) -> Verdict
 def _unjudged(expect, world_numbers: Sequence[int], reason: str) -> Verdict:
     asked = [number for number in world_numbers if expect.world in (None, number)]
     nan = math.nan
-    return Verdict(describe(expect), False, asked[0], nan, limits(expect), nan, nan, tuple(asked), reason=reason)
+    return Verdict(_describe(expect), False, asked[0], nan, limits(expect), nan, nan, tuple(asked), reason=reason)

@@ -32,11 +32,11 @@ def natural_map(J: np.ndarray, M: np.ndarray, v: np.ndarray, impulse: np.ndarray
     u[:, 0] += mu * np.linalg.norm(w[:, 1:], axis=1)
     moved = impulse - u / d[:, None]
     inside = np.linalg.norm(moved[:, 1:], axis=1) <= mu * moved[:, 0]
-    value = np.where((inside & (moved[:, 0] >= 0))[:, None], u, (impulse - on_cone(moved, mu)) * d[:, None])
+    value = np.where((inside & (moved[:, 0] >= 0))[:, None], u, (impulse - _on_cone(moved, mu)) * d[:, None])
     return np.abs(value).max(axis=1)
 
 
-def on_cone(x: np.ndarray, mu: np.ndarray) -> np.ndarray:
+def _on_cone(x: np.ndarray, mu: np.ndarray) -> np.ndarray:
     """The nearest points of the cones |x_t| <= mu x_n.
 
     Args:

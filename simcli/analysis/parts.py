@@ -18,8 +18,8 @@ from simcli.records.reading.parts_file import Cut, RunPart, Seen, origin_text, w
 from simcli.records.reading.reader import Trajectory
 from simcli.spec.names.patterns import matching
 
-LEAN = 1e-9  # relative: times of frames are multiples of a step, rounded
-BATCH = "batch."  # keys of a scene that say how its worlds are drawn, and may differ between the parts
+_LEAN = 1e-9  # relative: times of frames are multiples of a step, rounded
+_BATCH = "batch."  # keys of a scene that say how its worlds are drawn, and may differ between the parts
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ def _frames(run: Trajectory, asked: Slice) -> range:
             raise UsageError(f"--frames {asked.frames}: {run.path} has no such frame; it has {n}, numbered from 0")
         return found
     time = run.time
-    lean = LEAN * max(abs(float(time[0])), abs(float(time[-1])))
+    lean = _LEAN * max(abs(float(time[0])), abs(float(time[-1])))
     first = 0 if asked.since is None else int(np.searchsorted(time, asked.since - lean))
     last = n if asked.until is None else int(np.searchsorted(time, asked.until + lean, side="right"))
     if first >= last:
@@ -175,7 +175,7 @@ def _check_fits(a: Trajectory, b: Trajectory) -> None:
         UsageError: with what differs.
     """
     both = f"{a.path} and {b.path}"
-    keys = [change.key for change in scene_changes(a, b) if not change.key.startswith(BATCH)]
+    keys = [change.key for change in scene_changes(a, b) if not change.key.startswith(_BATCH)]
     if keys:
         raise UsageError(f"{both} are not of one scene: {_few(keys)} differ; `simcli diff` shows how")
     if name_changes(a, b):

@@ -9,10 +9,10 @@ import typer
 from simcli.cli import console
 
 SCENES = "Scenes"
-RESULTS = "Results"
+_RESULTS = "Results"
 MECHANICS = "Kinematics and dynamics of states"
 STATICS = "Equilibrium and small motions"
-SEARCH = "Searches"
+_SEARCH = "Searches"
 TOOL = "The tool"
 
 
@@ -44,16 +44,16 @@ COMMANDS = (
     Command("new", SCENES, "scenes.new"),
     Command("schema", SCENES, "scenes.schema"),
     Command("explain", SCENES, "scenes.explain"),
-    Command("info", RESULTS, "results.info"),
-    Command("table", RESULTS, "results.table"),
-    Command("view", RESULTS, "results.view"),
-    Command("plot", RESULTS, "results.plot"),
-    Command("render", RESULTS, "results.render"),
-    Command("export", RESULTS, "results.export"),
-    Command("diff", RESULTS, "results.diff"),
-    Command("slice", RESULTS, "results.slice:slice_run"),
-    Command("merge", RESULTS, "results.merge"),
-    Command("repair", RESULTS, "results.repair"),
+    Command("info", _RESULTS, "results.info"),
+    Command("table", _RESULTS, "results.table"),
+    Command("view", _RESULTS, "results.view"),
+    Command("plot", _RESULTS, "results.plot"),
+    Command("render", _RESULTS, "results.render"),
+    Command("export", _RESULTS, "results.export"),
+    Command("diff", _RESULTS, "results.diff"),
+    Command("slice", _RESULTS, "results.slice:slice_run"),
+    Command("merge", _RESULTS, "results.merge"),
+    Command("repair", _RESULTS, "results.repair"),
     Command("fk", MECHANICS, "mechanics.fk"),
     Command("ik", MECHANICS, "mechanics.ik"),
     Command("id", MECHANICS, "mechanics.inverse_dynamics:id"),
@@ -61,15 +61,15 @@ COMMANDS = (
     Command("jacobian", MECHANICS, "mechanics.jacobian"),
     Command("equilibrium", STATICS, "mechanics.equilibrium"),
     Command("modes", STATICS, "mechanics.modes"),
-    Command("solve", SEARCH, "search.solve"),
-    Command("fit", SEARCH, "search.fit"),
-    Command("optimize", SEARCH, "search.optimize"),
+    Command("solve", _SEARCH, "search.solve"),
+    Command("fit", _SEARCH, "search.fit"),
+    Command("optimize", _SEARCH, "search.optimize"),
     Command("docs", TOOL, "scenes.docs"),
     Command("bench", TOOL, "bench.bench"),
     Command("precompile", TOOL, "runs.precompile"),
     Command("doctor", TOOL, "scenes.doctor"),
 )
-GROUPS = ("sweep",)  # commands that have commands: their function makes the group
+_GROUPS = ("sweep",)  # commands that have commands: their function makes the group
 
 
 def build(words: Sequence[str] = ()) -> typer.Typer:
@@ -93,7 +93,7 @@ def build(words: Sequence[str] = ()) -> typer.Typer:
     app.callback()(root)
     first = next((word for word in words if not word.startswith("-")), "")
     for command in [command for command in COMMANDS if command.name == first] or COMMANDS:
-        if command.name in GROUPS:
+        if command.name in _GROUPS:
             app.add_typer(command.function()(), name=command.name, rich_help_panel=command.panel)
         else:
             app.command(command.name, rich_help_panel=command.panel)(command.function())

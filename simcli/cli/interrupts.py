@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 from simcli.errors import Exit
 
-CODES = {signal.SIGINT: Exit.INTERRUPTED, signal.SIGTERM: Exit.STOPPED}
-PREPARING, COMPILING, STEPPING = "preparing", "compiling", "stepping"  # stages; the latter two are those of a Tick
+_CODES = {signal.SIGINT: Exit.INTERRUPTED, signal.SIGTERM: Exit.STOPPED}
+PREPARING, COMPILING, _STEPPING = "preparing", "compiling", "stepping"  # stages; the latter two are those of a Tick
 
 
 class StoppedEarly(BaseException):
@@ -45,12 +45,12 @@ class Interrupt:
         """Take signals as a stage of the run wants them."""
         if stage != self.stage:
             self.stage = stage
-            for number in CODES:
+            for number in _CODES:
                 signal.signal(number, signal.SIG_DFL if stage == COMPILING else self.on_signal)
 
     def on_signal(self, number: int, _frame) -> None:
         """Note a signal, or end."""
-        code = int(CODES[signal.Signals(number)])
+        code = int(_CODES[signal.Signals(number)])
         if self.stage == PREPARING:
             raise StoppedEarly(code)
         if self.code is not None:
@@ -65,7 +65,7 @@ class Interrupt:
 def caught() -> Iterator[Interrupt]:
     """Catch SIGINT and SIGTERM for the length of the block; give the note that says whether one came."""
     note = Interrupt()
-    before = {number: signal.signal(number, note.on_signal) for number in CODES}
+    before = {number: signal.signal(number, note.on_signal) for number in _CODES}
     try:
         yield note
     finally:

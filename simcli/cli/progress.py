@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterator
 from simcli.cli import console
 
 PLAIN_PERIOD = 10.0  # [s] between plain lines
-STEPPING = "stepping"  # stage of a Tick that needs no word
-PATIENCE = 1.0  # [s] before a bar of `fraction_shown` appears: what is over by then needs none
+_STEPPING = "stepping"  # stage of a Tick that needs no word
+_PATIENCE = 1.0  # [s] before a bar of `fraction_shown` appears: what is over by then needs none
 
 
-def line_of(tick) -> str:
+def _line_of(tick) -> str:
     """One line of talk about a `pipeline.Tick`."""
     if not tick.steps:
         return f"{tick.stage} ..."
@@ -28,7 +28,7 @@ def line_of(tick) -> str:
 
 
 @contextlib.contextmanager
-def shown(quiet: bool, line: Callable[..., str] = line_of) -> Iterator[Callable]:
+def shown(quiet: bool, line: Callable[..., str] = _line_of) -> Iterator[Callable]:
     """Give a function that takes a `pipeline.Tick` and shows it; the live line is gone at the end.
 
     Args:
@@ -60,7 +60,7 @@ def fraction_shown(what: str) -> Iterator[Callable[[float], None]]:
             now = time.monotonic()
             left = (now - begun) * (1.0 - fraction) / max(fraction, 1e-9)
             talk = f"{100 * fraction:5.1f} %  eta {console.duration_text(left)}"
-            if is_live and now - begun >= PATIENCE:
+            if is_live and now - begun >= _PATIENCE:
                 bar = bar or screen.enter_context(_bar())
                 task = bar.task_ids[0] if bar.task_ids else bar.add_task(what, total=1.0, talk="")
                 bar.update(task, completed=fraction, talk=talk)
@@ -79,7 +79,7 @@ def _plain(line: Callable[..., str]) -> Callable:
         now = time.monotonic()
         if now - last >= PLAIN_PERIOD:
             last = now
-            console.say(line(tick) if tick.stage == STEPPING else f"{tick.stage}: {line(tick)}")
+            console.say(line(tick) if tick.stage == _STEPPING else f"{tick.stage}: {line(tick)}")
 
     return show
 
@@ -100,7 +100,7 @@ def _live(line: Callable[..., str]) -> Iterator[Callable]:
         task = bar.add_task("preparing", total=1.0, talk="")
 
         def show(tick) -> None:
-            talk = line(tick) if tick.fraction or tick.stage == STEPPING else ""
+            talk = line(tick) if tick.fraction or tick.stage == _STEPPING else ""
             bar.update(task, completed=tick.fraction, description=tick.stage, talk=talk)
 
         yield show

@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-GAP = 2  # characters between columns
+_GAP = 2  # characters between columns
 
 
 def terminal_table(cells: list[list[str]], right: list[bool], width: int) -> list[str]:
@@ -18,15 +18,15 @@ def terminal_table(cells: list[list[str]], right: list[bool], width: int) -> lis
         right: which columns stand to the right.
         width: characters of the terminal.
     """
-    grid = Table(box=None, show_header=False, pad_edge=False, padding=(0, GAP, 0, 0))
-    least = -GAP
+    grid = Table(box=None, show_header=False, pad_edge=False, padding=(0, _GAP, 0, 0))
+    least = -_GAP
     for k, to_right in enumerate(right):
         column = [row[k] for row in cells]
         is_padded = any(cell.startswith(" ") for cell in column)  # stands under other numbers, which folding would part
         longest = max(map(cell_len, column if is_padded else " ".join(column).split()), default=0)
         can_fold = longest < max(map(cell_len, column))
         grid.add_column(justify="right" if to_right else "left", min_width=max(longest, 1), no_wrap=not can_fold)
-        least += max(longest, 1) + GAP
+        least += max(longest, 1) + _GAP
     for row in cells:
         grid.add_row(*map(Text, row))
     screen = Console(file=io.StringIO(), width=max(width, least), color_system=None, legacy_windows=False)

@@ -20,7 +20,8 @@ from simcli.kernels.chart.tree import TreeState, com_about_origin, place_all, po
 from simcli.kernels.device.runtime import Device
 from simcli.kernels.forces.columns import Forces
 from simcli.kernels.forces.external import load_links
-from simcli.kernels.forces.signals import Motions, Signals, drive
+from simcli.kernels.forces.prescribed import Prescribed
+from simcli.kernels.forces.signals import Signals, drive
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import Arena, put_lane
 from simcli.kernels.memory.slots import Ints, Shared, Slot
@@ -52,7 +53,7 @@ class Algorithms:
         self.model, self.device = model, device
         slots = (GPU_SLOTS if device.is_gpu else CPU_SLOTS * device.lanes) if model.n_worlds == 1 else n_states
         self.arena = Arena(device, slots)
-        self.core = Core(model, self.arena)
+        self.core = _Core(model, self.arena)
         self.arena.build()
         self.core.tables.arena.upload()
         for slot in (self.core.state.external, self.core.state.qd):
@@ -172,8 +173,10 @@ class Algorithms:
         if model.n_worlds != self.model.n_worlds:
             return False
         draft = Arena(self.device, self.arena.n_worlds)
-        core = Core(model, draft)
-        if layout(core) != layout(self.core) or draft.layout != self.arena.layout or not draft.has_structure_of(self.arena):
+        core = _Core(model, draft)
+        if _layout(core) != _layout(self.core) or draft.layout != self.arena.layout:
+            return False
+        if not draft.has_structure_of(self.arena):
             return False
         self.arena.refill(draft)
         core.tables.arena.upload(self.arena)
@@ -185,7 +188,7 @@ class Algorithms:
         self.arena.destroy()
 
 
-def layout(core: "Core") -> list:
+def _layout(core: "_Core") -> list:
     """What kernels are compiled for: counts, switches, and where each column stands, of all parts of a core."""
 
     def place(value):
@@ -201,7 +204,7 @@ def flat(states: np.ndarray) -> np.ndarray:
     return states.ravel() if states.size else np.zeros(1, states.dtype)
 
 
-class Core:
+class _Core:
     """Tables, state and results of `Algorithms`."""
 
     _data_oriented = True
@@ -214,7 +217,7 @@ class Core:
         self.rows = FrameRows(self.tables, arena, 0)
         self.anchors = Anchors(model, self.tables)
         self.forces = Forces(model, self.tables, arena)
-        self.signals = Signals(model, self.tables, arena, (self.forces, Motions(model, self.tables)))
+        self.signals = Signals(model, self.tables, arena, (self.forces, Prescribed(model, self.tables)))
         self.when = arena.slot(2)
         self.body_f = arena.slot(6 * model.n_bodies)
         self.matrix = arena.slot(model.n_qd**2)

@@ -21,7 +21,7 @@ from simcli.model.constraints.tables import Form
 from simcli.model.tables import Model
 from simcli.model.tree.unknowns import tree_dofs
 
-SLOTS = 256  # states that scratch memory is for; more of them take turns
+_SLOTS = 256  # states that scratch memory is for; more of them take turns
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Balance:
         self.model, self.device = model, device
         self.constraints = constraints_of(model)
         rows = self.constraints.rows
-        self.arena = Arena(device, SLOTS)
+        self.arena = Arena(device, _SLOTS)
         self.core = Core(model, self.arena, self.constraints)
         self.arena.build()
         self.core.clear()

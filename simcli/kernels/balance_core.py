@@ -11,7 +11,8 @@ from simcli.kernels.forces.bushings import report_cables
 from simcli.kernels.forces.columns import Forces
 from simcli.kernels.forces.efforts import efforts, turn_of_ball
 from simcli.kernels.forces.external import load_links
-from simcli.kernels.forces.signals import Motions, Signals, drive
+from simcli.kernels.forces.prescribed import Prescribed, gap_of_lead
+from simcli.kernels.forces.signals import Signals, drive
 from simcli.kernels.language import ti
 from simcli.kernels.laws.bounded import law_terms, limited_drive
 from simcli.kernels.linear.system import System, fill, share_gears, wrench_of_couple
@@ -20,7 +21,6 @@ from simcli.kernels.memory.tables import Tables
 from simcli.kernels.report import FrameRows, put, report_bodies, report_wrenches
 from simcli.kernels.rows.tree_rows import measure
 from simcli.model.joints.lawful import drives_by_law
-from simcli.model.signals.tables import MotionKind
 from simcli.model.tables import Model
 
 
@@ -34,15 +34,13 @@ class Core:
         self.lanes, self.block_dim = arena.device.lanes, arena.device.block_dim
         self.tables = Tables(model, arena)
         self.forces = Forces(model, self.tables, arena, drives_by_law(model, constraints.laws))
-        self.motions = Motions(model, self.tables)
+        self.motions = Prescribed(model, self.tables)
         self.signals = Signals(model, self.tables, arena, (self.forces, self.motions))
         self.state = TreeState(self.tables, arena, self.forces.has_external)
         self.rows = FrameRows(self.tables, arena, 0)
         self.system = System(constraints, model, self.tables, arena, False)
         self.is_compliant = bool((constraints.rows.compliance > 0).any())
         self.first_free = self.system.rows.first_gear  # rows from here on act on coordinates, not on links
-        kinds = model.motions.kind[constraints.rows.dof[constraints.rows.is_hard & (constraints.rows.dof >= 0)]]
-        self.leads_by_position = arena.ints(kinds == MotionKind.POSITION)
         self.n_rows = constraints.rows.n
         self.start, self.move = self.tables.coordinates.slot(), self.tables.dofs.slot()
         self.balance = self.tables.tree_dofs.slot()
@@ -110,12 +108,11 @@ def balance_of(c: ti.template(), w: ti.i32, time: ti.f64):
     measure(t, s, y.rows, w)
     for m in range(y.n_leads):  # a velocity at rest holds what it finds
         r = y.lead_row.at(m)
-        lacks = y.rows.residual.load(w, r) - c.motions.motion_q.load(w, y.lead_dof.at(m))
-        y.rows.residual.store(w, r, lacks * ti.cast(c.leads_by_position.at(m), t.arena.device.real))
+        y.rows.residual.store(w, r, gap_of_lead(t, s, y, c.motions, w, m))
     fill(y, t, s, w)
-    push_rows(c, w)
+    _push_rows(c, w)
     push_laws(c, w)
-    pull_links(c, w)
+    _pull_links(c, w)
     collect(t, s, s.u, w)
     report_wrenches(t, s, c.rows, w)
     report_loops(c, w)
@@ -126,7 +123,7 @@ def balance_of(c: ti.template(), w: ti.i32, time: ti.f64):
 
 
 @ti.func
-def push_rows(c: ti.template(), w: ti.i32):
+def _push_rows(c: ti.template(), w: ti.i32):
     """Forces of compliant and idle rows: lambda = -phi / compliance, or none.
 
     Reads:  c.system.rows.residual
@@ -181,7 +178,7 @@ def push_laws(c: ti.template(), w: ti.i32):
 
 
 @ti.func
-def pull_links(c: ti.template(), w: ti.i32):
+def _pull_links(c: ti.template(), w: ti.i32):
     """Take what rows give from what the links need.
 
     Reads:  c.system.{force, rows}

@@ -14,7 +14,7 @@ from simcli.model.tables import WORLD, JointKind, Model
 from simcli.model.tree.mobility import bilateral_rows, loop_ranks
 from simcli.spec.names.patterns import Pattern
 
-QUATERNION = ("qx", "qy", "qz", "qw")
+_QUATERNION = ("qx", "qy", "qz", "qw")
 
 
 def joint_type(model: Model, joint: int) -> str:
@@ -134,7 +134,7 @@ def layout(model: Model, joints: Container[str] | None = None) -> dict[str, list
         labels = {"joint_q": model.dofs.q_label, "joint_qd": model.dofs.label}
         values = {"joint_q": model.joint_q, "joint_qd": model.joint_qd}
         places = ("px", "py", "pz") if entry.coordinates == "pose" else ("",) * (len(scalar) - 3)
-        letters = (*places, *QUATERNION) if entry.has_quaternion else ()
+        letters = (*places, *_QUATERNION) if entry.has_quaternion else ()
         for key, rows in out.items():
             for i, unit in enumerate(units[key]):
                 index = int(starts[key]) + i

@@ -18,7 +18,7 @@ LAST_STEP = 2**31 - 1  # where `until` is not written
 NO_BODY = -1  # of a row in world axes
 NORM = -1  # component of a row that is the norm
 ANYTHING = -2  # other side of contacts
-ORDER = {"position": (0, 3), "orientation": (3, 4), "velocity": (0, 3), "angular_velocity": (3, 3)}  # first, number of parts
+_ORDER = {"position": (0, 3), "orientation": (3, 4), "velocity": (0, 3), "angular_velocity": (3, 3)}  # first, number
 
 
 class Source(IntEnum):
@@ -137,7 +137,7 @@ def measures_of(specs: Mapping[str, MeasureSpec], model: Model, dt: float, stop:
         stop: what ends a world.
         recorded: quantities that are columns of frames.
     """
-    rows = Rows(model)
+    rows = _Rows(model)
     if stop is not None:
         bounds = {"above": math.inf if stop.above is None else stop.above,
                   "below": -math.inf if stop.below is None else stop.below}  # fmt: skip
@@ -146,8 +146,8 @@ def measures_of(specs: Mapping[str, MeasureSpec], model: Model, dt: float, stop:
     for spec in specs.values():
         first = rows.n
         kind = Reduction[spec.reduction.upper()]
-        rows.add(spec.quantity, kind, **bounds_of(spec), **steps_of(spec, dt), norm=spec.norm, component=spec.component,
-                 turn=body_of(spec, model))  # fmt: skip
+        rows.add(spec.quantity, kind, **_bounds_of(spec), **steps_of(spec, dt), norm=spec.norm, component=spec.component,
+                 turn=_body_of(spec, model))  # fmt: skip
         slices.append(slice(first, rows.n))
     before = rows.n
     for quantity in recorded:
@@ -156,7 +156,7 @@ def measures_of(specs: Mapping[str, MeasureSpec], model: Model, dt: float, stop:
                     channels=frozenset(rows.channels - {""}), pairs=rows.pairs)  # fmt: skip
 
 
-class Rows:
+class _Rows:
     """The table while it is made.
 
     Args:
@@ -198,7 +198,7 @@ class Rows:
             first, n = {"position": (0, 3), "velocity": (3, 3)}[word]
             return Source.POINT, 6 * model.points.name.index(subject) + first, n, ""
         if group == "body":
-            first, n = ORDER[word]
+            first, n = _ORDER[word]
             source, width = (Source.POSE, 7) if word in ("position", "orientation") else (Source.TWIST, 6)
             return source, width * model.bodies.name.index(subject) + first, n, ""
         if group in ("distance", "contact"):
@@ -228,7 +228,7 @@ class Rows:
         return self.pairs[source].index(pair)
 
 
-def body_of(spec: MeasureSpec, model: Model) -> int:
+def _body_of(spec: MeasureSpec, model: Model) -> int:
     """The body in whose axes a quantity is taken."""
     if spec.frame == "world":
         return NO_BODY
@@ -238,7 +238,7 @@ def body_of(spec: MeasureSpec, model: Model) -> int:
     return model.bodies.name.index(subject if group == "body" else subject.rpartition("/")[0])
 
 
-def bounds_of(spec: MeasureSpec) -> dict[str, float]:
+def _bounds_of(spec: MeasureSpec) -> dict[str, float]:
     """Bounds beyond which something happens."""
     if spec.within:
         return {"below": spec.within[0], "above": spec.within[1]}

@@ -13,7 +13,7 @@ from simcli.model.forces.tables import Cables, Springs, Wrenches
 from simcli.model.joints.catalogue import CATALOGUE, TYPE_NAME, JointType, Motion
 from simcli.model.tables import DriveMode, JointKind, Points, Shapes
 
-Array = np.ndarray
+_Array = np.ndarray
 ONE_POSE = np.array([rot.IDENTITY_POSE])
 ZERO, NO_LENGTH = np.zeros(1), np.full((1, 2), np.nan)
 for _shared in (ONE_POSE, ZERO, NO_LENGTH):
@@ -56,14 +56,14 @@ class BodyPart:
     """
 
     name: str
-    mass: Array
-    com: Array
-    inertia: Array
-    pose: Array = field(default_factory=lambda: ONE_POSE)
+    mass: _Array
+    com: _Array
+    inertia: _Array
+    pose: _Array = field(default_factory=lambda: ONE_POSE)
     kinematic: bool = False
     n_vectors: int = -1
-    compliance: Array = field(default_factory=lambda: ZERO)
-    volume: Array | None = None
+    compliance: _Array = field(default_factory=lambda: ZERO)
+    volume: _Array | None = None
 
 
 @dataclass
@@ -77,8 +77,8 @@ class Gear:
     """
 
     leader: int
-    ratio: Array
-    offset: Array
+    ratio: _Array
+    offset: _Array
 
 
 @dataclass
@@ -113,20 +113,20 @@ class JointPart:
     parent: int
     child: int
     motion: Motion
-    X_p: Array = field(default_factory=lambda: ONE_POSE)
-    X_c: Array = field(default_factory=lambda: ONE_POSE)
+    X_p: _Array = field(default_factory=lambda: ONE_POSE)
+    X_c: _Array = field(default_factory=lambda: ONE_POSE)
     is_tree: bool = True
     enabled: bool = True
     articulation: int = -1
-    length: Array = field(default_factory=lambda: NO_LENGTH)
-    compliance: Array = field(default_factory=lambda: ZERO)
+    length: _Array = field(default_factory=lambda: NO_LENGTH)
+    compliance: _Array = field(default_factory=lambda: ZERO)
     gear: Gear | None = None
-    q: Array | None = None
-    qd: Array | None = None
+    q: _Array | None = None
+    qd: _Array | None = None
     q_given: bool = False
-    qd_given: Array | None = None
-    effort: Array | None = None
-    dof: dict[str, Array] = field(default_factory=dict)
+    qd_given: _Array | None = None
+    effort: _Array | None = None
+    dof: dict[str, _Array] = field(default_factory=dict)
     drive_mode: tuple[DriveMode, ...] | None = None
 
     @property
@@ -144,7 +144,7 @@ class JointPart:
         """Number of joint velocities."""
         return sum(self.entry.dof_dim(self.motion))
 
-    def zero_q(self) -> Array:
+    def zero_q(self) -> _Array:
         """Coordinates of the joint at rest in its anchor frames, (1, n_q); NaN for slots."""
         q = np.zeros((1, self.n_q))
         if self.entry.has_quaternion:
@@ -208,7 +208,7 @@ class Mechanism:
     bodies: list[BodyPart]
     joints: list[JointPart]
     n_worlds: int = 1
-    gravity: Array = field(default_factory=lambda: np.array([[0.0, 0.0, -9.81]]))
+    gravity: _Array = field(default_factory=lambda: np.array([[0.0, 0.0, -9.81]]))
     articulation_name: tuple[str, ...] = ()
     shapes: Shapes = field(default_factory=no_shapes)
     points: Points = field(default_factory=no_points)
@@ -217,6 +217,6 @@ class Mechanism:
     wrenches: Wrenches = field(default_factory=no_wrenches)
     param_name: tuple[str, ...] = ()
     param_unit: tuple[str, ...] = ()
-    param_value: Array | None = None
-    world_seed: Array | None = None
+    param_value: _Array | None = None
+    world_seed: _Array | None = None
     plane: int = -1

@@ -22,9 +22,9 @@ from simcli.spec.values.units import UnitError, parse_unit, to_si
 if TYPE_CHECKING:
     from simcli.model.tables import Model
 
-TIME, SIGMA = "time", "sigma."
+_TIME, SIGMA = "time", "sigma."
 PASSED = ("world", "frame", "status")  # columns of our own tables that are no quantities
-FIELDS = ("joint_q", "joint_qd", "joint_qdd", "joint_effort", "body_q", "body_qd", "point_position", "point_velocity")
+_FIELDS = ("joint_q", "joint_qd", "joint_qdd", "joint_effort", "body_q", "body_qd", "point_position", "point_velocity")
 PARQUET = ".parquet"
 
 
@@ -101,14 +101,14 @@ def read_log(path: Path, model: "Model", wanted: Sequence[str] = (), sigmas: Seq
     known = known_units(model)
     names = [canonical(name) for name in raw.header]
     _check_header(path, raw, names)
-    quantities = [k for k, name in enumerate(names) if name not in (TIME, *PASSED) and not name.startswith(SIGMA)]
+    quantities = [k for k, name in enumerate(names) if name not in (_TIME, *PASSED) and not name.startswith(SIGMA)]
     kept = [k for k in _chosen(path, quantities, names, wanted) if np.isfinite(raw.columns[k]).any()]
     if not kept and len(raw.line):
-        raise FileError(f"{path}: has no number below the header, but in `{TIME}`")
+        raise FileError(f"{path}: has no number below the header, but in `{_TIME}`")
     units = [_unit(path, raw.header[k], names[k], known, raw.unit[k]) for k in kept]
     values = [raw.columns[k] * _factor(path, raw.header[k], raw.unit[k], unit) for k, unit in zip(kept, units, strict=True)]
     sigma = _sigmas(path, raw, names, [names[k] for k in kept], units)
-    time = raw.columns[names.index(TIME)] * _factor(path, TIME, raw.unit[names.index(TIME)], "s")
+    time = raw.columns[names.index(_TIME)] * _factor(path, _TIME, raw.unit[names.index(_TIME)], "s")
     passed = tuple(raw.header[k] for k in range(len(names)) if names[k] in PASSED or (k in quantities and k not in kept))
     labels = tuple(names[k] for k in kept)
     log = Log(path, time, raw.line, labels, tuple(units), np.array(values).T, np.array(sigma).T, passed)
@@ -122,7 +122,7 @@ def known_units(model: "Model") -> dict[str, str]:
     from simcli.records.reading.results import result_axes
 
     axes = result_axes(model)
-    return {name.label: name.unit for field in FIELDS for name in field_columns(field, axes)}
+    return {name.label: name.unit for field in _FIELDS for name in field_columns(field, axes)}
 
 
 def _read_csv(path: Path) -> _Raw:
@@ -192,8 +192,9 @@ def _check_header(path: Path, raw: _Raw, names: list[str]) -> None:
     for k, name in enumerate(names):
         if name in names[:k]:
             raise FileError(f"{path}:1: the column `{raw.header[k]}` stands there twice")
-    if TIME not in names:
-        raise FileError(f"{path}:1: there is no column `{TIME}`; it has {', '.join(f'`{word}`' for word in raw.header[:6])}")
+    if _TIME not in names:
+        there = ", ".join(f"`{word}`" for word in raw.header[:6])
+        raise FileError(f"{path}:1: there is no column `{_TIME}`; it has {there}")
     for k, name in enumerate(names):
         if name.startswith(SIGMA) and canonical(name.removeprefix(SIGMA)) not in names:
             hint = did_you_mean(name.removeprefix(SIGMA), [one for one in names if one != name], "columns")
@@ -275,7 +276,7 @@ def _check_rows(log: Log, raw: _Raw, names: list[str]) -> None:
         raise FileError(f"{log.path}: has a header and no row below it")
     without = np.flatnonzero(~np.isfinite(log.time))
     if len(without):
-        raise FileError(f"{log.at(without[0])}: column `{TIME}`: the cell is empty")
+        raise FileError(f"{log.at(without[0])}: column `{_TIME}`: the cell is empty")
     times, first = np.unique(log.time, return_index=True)
     if "world" in names and len(times) < len(log.time):
         again = int(np.setdiff1d(np.arange(len(log.time)), first)[0])

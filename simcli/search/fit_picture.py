@@ -8,7 +8,7 @@ from simcli.search.fitting import Fit
 PANEL = (8.0, 3.6)  # [inch], of one column
 HEIGHTS = (3, 1)  # of values and residuals
 MAX_COLUMNS = 8
-DOT = 3.0  # [pt]
+_DOT = 3.0  # [pt]
 
 
 def draw_fit(fit: Fit, title: str):
@@ -35,11 +35,11 @@ def draw_fit(fit: Fit, title: str):
     time = log.time[order]
     for k, (label, unit) in enumerate(zip(log.labels, log.units, strict=True)):
         above, below = panels[2 * k], panels[2 * k + 1]
-        above.plot(time, log.values[order, k], "o", markersize=DOT, color="C0", label="data")
+        above.plot(time, log.values[order, k], "o", markersize=_DOT, color="C0", label="data")
         above.plot(time, fit.fitted[order, k], "-", linewidth=1.0, color="C1", label="fit")
         above.set_ylabel(f"{label}\n[{unit or '1'}]")
         above.legend(fontsize="small")
-        below.plot(time, fit.residual[order, k], "o", markersize=DOT, color="C0")
+        below.plot(time, fit.residual[order, k], "o", markersize=_DOT, color="C0")
         if fit.absolute:
             below.fill_between(time, -fit.sigma[order, k], fit.sigma[order, k], color="C1", alpha=0.2, linewidth=0.0)
         below.axhline(0.0, color="C1", linewidth=0.8)

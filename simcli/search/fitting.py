@@ -26,13 +26,13 @@ from simcli.search.stencil import stencil_at
 if TYPE_CHECKING:
     from simcli.spec import SceneSpec
 
-LEAST_SIZE = 1e-3  # of a number relative to what it began with, for the steps of differences
+_LEAST_SIZE = 1e-3  # of a number relative to what it began with, for the steps of differences
 WITHOUT_EFFECT = 2e-7  # change of all values per relative change of a number that is rounding of the differences
-BEYOND = 1e-9  # of a number: how far beyond 0 it is looked whether scenes are valid
+_BEYOND = 1e-9  # of a number: how far beyond 0 it is looked whether scenes are valid
 AT_BOUND = 1e-9  # of the interval from a bound that is on it
 BOUND = np.inf
 AT_EDGE = "it ended beside points that make no valid scene, or fail: --bounds keep away from them"
-REASONS = {
+_REASONS = {
     0: "the limit of iterations was reached: --iterations N allows more",
     1: "the gradient vanishes",
     2: "chi-square no longer falls",
@@ -180,7 +180,7 @@ def free_numbers(scene: Path, sets: Sequence, spec: "SceneSpec", paths: Sequence
 def _bounded(batches: Batches, one: Free) -> Free:
     """A number with the bound that its sign has, if scenes are invalid beyond 0: masses, stiffnesses, dampings, lengths."""
     for sign, end in ((1.0, "low"), (-1.0, "high")):
-        beyond = -sign * BEYOND * one.size
+        beyond = -sign * _BEYOND * one.size
         is_open = not np.isfinite(getattr(one, end)) and sign * one.start >= 0.0
         if is_open and not batches.is_valid(np.array([beyond])) and batches.is_valid(np.array([one.start])):
             bound = 0.0 if batches.is_valid(np.array([0.0])) else min(-beyond, one.start, key=abs)
@@ -238,7 +238,7 @@ class _Problem:
         return self._kept[key]
 
     def _run(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        size = np.maximum(np.abs(x), LEAST_SIZE * self.size)
+        size = np.maximum(np.abs(x), _LEAST_SIZE * self.size)
         stencil = stencil_at(x, size, self.low, self.high)
         known, reason = self.log.is_known, "failed, or ended before the last time of the data"
         try:
@@ -300,9 +300,9 @@ def fit_log(run: Run, free: Sequence[Free], log: Log, iterations: int, tolerance
     chi_square = float(residual @ residual)
     variance = 1.0 if absolute else chi_square / max(n_data - len(free), 1)
     at_bound = _at_bound(x, free)
-    found = statistics_of(jacobian, np.maximum(np.abs(x), LEAST_SIZE * size), ~at_bound, variance)
+    found = statistics_of(jacobian, np.maximum(np.abs(x), _LEAST_SIZE * size), ~at_bound, variance)
     at_edge = x.tobytes() in problem.edges
-    reason, converged = (AT_EDGE, False) if at_edge else (REASONS[done.status], done.status > 0)
+    reason, converged = (AT_EDGE, False) if at_edge else (_REASONS[done.status], done.status > 0)
     return Fit(tuple(free), x, log, values, sigma, absolute, chi_square, n_data, found, reason, converged, problem.n_trials,
                problem.interpolation, problem.without)  # fmt: skip
 

@@ -21,7 +21,7 @@ from simcli.sweeps.book.ledger import FOLDER, SUFFIX, Ledger, facts_of
 FORM = 1  # of the lines below
 
 
-class Step(StrEnum):
+class _Step(StrEnum):
     """What a line is about."""
 
     SEARCH = "search"  # what is optimized, and with what
@@ -74,9 +74,9 @@ class Generations:
             OutputError: it cannot be written.
         """
         if self._is_new:
-            self._ledger.note(Step.SEARCH, search=self._search)
+            self._ledger.note(_Step.SEARCH, search=self._search)
             self._is_new = False
-        self._ledger.note(Step.GENERATION, **generation.facts)
+        self._ledger.note(_Step.GENERATION, **generation.facts)
         self.known[generation.number] = generation
 
     def close(self) -> None:
@@ -91,10 +91,10 @@ class Generations:
         if path.is_dir() and any(path.iterdir()) and not (path / FOLDER).is_dir():
             raise UsageError(f"{path}: is not empty, and holds no optimization; choose another -o")
         for file, facts in self._lines():
-            if facts.get("event") == Step.SEARCH:
+            if facts.get("event") == _Step.SEARCH:
                 self._compare(facts.get("search") or {})
                 is_there = True
-            elif facts.get("event") == Step.GENERATION:
+            elif facts.get("event") == _Step.GENERATION:
                 self._take(file, facts)
             else:
                 raise UsageError(f"{file}: is the ledger of something else; choose another -o")

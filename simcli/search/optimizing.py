@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from simcli.search.generations import Generations
     from simcli.search.quantities import Quantity
 
-MIDDLE, FIRST_STEP = 0.5, 0.25  # of the intervals: the first generation fills them
+_MIDDLE, _FIRST_STEP = 0.5, 0.25  # of the intervals: the first generation fills them
 LEAST_POPULATION = 16  # a batch of so many costs hardly more than one of a few
-EDGE = 1e-3  # of an interval from its end that is at it
-REASONS = {
+_EDGE = 1e-3  # of an interval from its end that is at it
+_REASONS = {
     "tolx": "the points lie together within the tolerance",
     "tolflatfitness": "all points of a generation have the same value",
     "tolfunrel": "the value no longer falls",
@@ -86,7 +86,7 @@ class Optimum:
 
     def ends(self, intervals: Sequence[Interval]) -> list[str]:
         """Paths whose value lies at an end of its interval."""
-        near = [abs(one.at(part) - x) <= abs(one.at(abs(part - EDGE)) - one.at(part)) for one, x in
+        near = [abs(one.at(part) - x) <= abs(one.at(abs(part - _EDGE)) - one.at(part)) for one, x in
                 zip(intervals, self.x, strict=True) for part in (0.0, 1.0)]  # fmt: skip
         return [one.path for k, one in enumerate(intervals) if near[2 * k] or near[2 * k + 1]]
 
@@ -166,7 +166,7 @@ def _search(n: int, seed: int, population: int, tolerance: float):
     }  # fmt: skip
     with warnings.catch_warnings():  # about its own defaults
         warnings.simplefilter("ignore")
-        return library().CMAEvolutionStrategy([MIDDLE] * max(n, 2), FIRST_STEP, options)
+        return library().CMAEvolutionStrategy([_MIDDLE] * max(n, 2), _FIRST_STEP, options)
 
 
 def _same(one: Generation, points: np.ndarray) -> Generation:
@@ -188,7 +188,7 @@ def _costs(values: np.ndarray, parts: np.ndarray, n: int) -> np.ndarray:
     if not len(known):
         return np.zeros(len(values))
     costs = np.where(np.isfinite(values), values, known.max() + np.ptp(known) + 1.0)
-    beyond = ((parts[:, n:] - MIDDLE) ** 2).sum(axis=1)
+    beyond = ((parts[:, n:] - _MIDDLE) ** 2).sum(axis=1)
     return costs + np.ptp(known) * beyond / beyond.max() if beyond.any() else costs
 
 
@@ -202,7 +202,7 @@ def _limit(n: int, population: int, limits: Limits) -> str:
 
 def _reason(stop: dict) -> str:
     name = next(iter(stop))
-    return REASONS.get(name, f"the search ended by its rule `{name}`")
+    return _REASONS.get(name, f"the search ended by its rule `{name}`")
 
 
 def _why(quantity: "Quantity") -> str:

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 MODES = "modes"
 MODE_UNITS = {"frequency": "Hz", "omega": "rad/s", "damping_ratio": "1", "real": "1/s"}
-SHORT = {"damping": "damping_ratio"}
-FAILED = "failed"
+_SHORT = {"damping": "damping_ratio"}
+_FAILED = "failed"
 NOT_VALID = "made no valid scene"
 
 
@@ -92,9 +92,9 @@ class Measured:
             table = read_table([run])
             values[places] = np.broadcast_to(numbers(self.text, table.column), len(places))
             status, reason = (table.columns[name].values for name in ("status", "status.reason"))
-            values[(np.isin(np.arange(len(points)), places[status == FAILED])) | ~np.isfinite(values)] = np.nan
-            self.without.update(f"failed ({word})" for word in reason[status == FAILED].tolist())
-            self.without["had no value of the measure"] += int((np.isnan(values[places]) & (status != FAILED)).sum())
+            values[(np.isin(np.arange(len(points)), places[status == _FAILED])) | ~np.isfinite(values)] = np.nan
+            self.without.update(f"failed ({word})" for word in reason[status == _FAILED].tolist())
+            self.without["had no value of the measure"] += int((np.isnan(values[places]) & (status != _FAILED)).sum())
         self.without[NOT_VALID] += len(points) - len(places)
         return values
 
@@ -146,7 +146,7 @@ class OfMode:
         words = self.text.split(".")
         if len(words) != 3 or not words[1].isdigit() or not int(words[1]):
             raise UsageError(f"`{self.text}` is no number of a mode: write as modes.1.frequency; they are counted from 1")
-        self.number, self.key = int(words[1]), SHORT.get(words[2], words[2])
+        self.number, self.key = int(words[1]), _SHORT.get(words[2], words[2])
         if self.key not in MODE_UNITS:
             raise UsageError(f"`{self.text}`: a mode has no `{words[2]}`: {did_you_mean(words[2], MODE_UNITS, 'it has')}")
         self.unit = MODE_UNITS[self.key]

@@ -19,13 +19,13 @@ import numpy as np
 
 from simcli.search.intervals import Interval
 
-Values = Callable[[np.ndarray], np.ndarray]  # x (n,) to values (n,), NaN where there is none
-NODES = 5  # known points of an interpolation
+_Values = Callable[[np.ndarray], np.ndarray]  # x (n,) to values (n,), NaN where there is none
+_NODES = 5  # known points of an interpolation
 WIDEN = 4.0  # of an estimated error, so that the root is between the points
 USUAL_ROUNDS = 5.0  # after the first, for the bar
 MAX_ROUNDS = 80  # a bracket of any numbers shrinks to rounding within them
-STEEP = 30.0  # times the height that a bracket of a square-root singularity may keep
-FLAT = 1e-12  # height relative to the values that is rounding, and no jump
+_STEEP = 30.0  # times the height that a bracket of a square-root singularity may keep
+_FLAT = 1e-12  # height relative to the values that is rounding, and no jump
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ class _Samples:
         inside = self.f[(self.x >= low) & (self.x <= high)]
         whole, height = np.nanmax(inside) - np.nanmin(inside), abs(self.f[k + 1] - self.f[k])
         shrunk = self.width(k) / (high - low)
-        return shrunk < 1.0 and height > max(STEEP * np.sqrt(shrunk) * whole, FLAT * np.nanmax(np.abs(self.f)))
+        return shrunk < 1.0 and height > max(_STEEP * np.sqrt(shrunk) * whole, _FLAT * np.nanmax(np.abs(self.f)))
 
     def proposals(self, k: int, tolerance: float) -> np.ndarray:
         """Points strictly inside a bracket for the next round."""
@@ -133,7 +133,7 @@ class _Samples:
         """Where f is 0 by inverse interpolation, and the last correction; by the secant where f does not rise or fall."""
         low, high = self.x[k], self.x[k + 1]
         near = np.flatnonzero(np.isfinite(self.f))
-        near = near[np.argsort(np.abs(near - (k + 0.5)), kind="stable")[:NODES]]
+        near = near[np.argsort(np.abs(near - (k + 0.5)), kind="stable")[:_NODES]]
         x, f = self.x[near], self.f[near]
         order = np.argsort(x)
         slopes = np.diff(f[order])
@@ -155,7 +155,7 @@ class _Samples:
         return Crossing(x[best], f[best] + target, f[best], *x, self.is_jump(k), f[0] + target, f[1] + target)
 
 
-def find_crossings(values: Values, interval: Interval, target: float, n_points: int, tolerance: float,
+def find_crossings(values: _Values, interval: Interval, target: float, n_points: int, tolerance: float,
                    seen: Callable[[float], None] = lambda part: None) -> Found:  # fmt: skip
     """All places where a function crosses a value, as far as a first batch tells its crossings apart.
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from simcli.spec import SceneSpec
 
 ON_STEP = 1e-6  # of a step that a time may be off: what is left of a time that was printed
-NODES = 6  # frames of an interpolation
+_NODES = 6  # frames of an interpolation
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ def rhythm_of(log: Log, spec: "SceneSpec") -> Rhythm:
         raise FileError(f"{log.at(row)}: the time {log.time[row]:g} s is outside of the run, 0 to {duration:g} s: {hint}")
     steps = np.round(log.time / dt)
     if (np.abs(log.time / dt - steps) > ON_STEP).any():
-        return Rhythm(dt, False, min((int(steps.max()) + NODES) * dt, duration))
+        return Rhythm(dt, False, min((int(steps.max()) + _NODES) * dt, duration))
     whole, last = math.gcd(*steps.astype(int).tolist()), int(steps.max())
     return Rhythm((whole or round(duration / dt)) * dt, True, last * dt if last else duration)
 
@@ -75,7 +75,7 @@ def output_sets(log: Log, rhythm: Rhythm) -> list[Override]:
     return [Override(SET, text, path) for path, text in values.items()]
 
 
-def columns_of(run: "Trajectory", log: Log) -> list[tuple]:
+def _columns_of(run: "Trajectory", log: Log) -> list[tuple]:
     """Source and component of each column of a log.
 
     Raises:
@@ -114,7 +114,7 @@ def numbers_at(run: "Trajectory", log: Log, rhythm: Rhythm) -> tuple[np.ndarray,
     frame = np.minimum(frame, run.n_frames - 1)
     ended = np.asarray(run.diag.status[:]) != Status.OK
     lost = ended[frame].T  # (W, T)
-    columns, error = columns_of(run, log), 0.0
+    columns, error = _columns_of(run, log), 0.0
     out = np.empty((run.n_worlds, len(log.time), len(columns)))
     blocks: dict[str, np.ndarray] = {}
     for k, (source, part) in enumerate(columns):
@@ -133,7 +133,7 @@ def numbers_at(run: "Trajectory", log: Log, rhythm: Rhythm) -> tuple[np.ndarray,
 
 def _interpolated(time: np.ndarray, values: np.ndarray, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Numbers between frames, (W, T), and what the last degree changes of them."""
-    n = min(NODES, len(time))
+    n = min(_NODES, len(time))
     first = np.clip(np.searchsorted(time, at) - n // 2, 0, len(time) - n)
     place = first[:, None] + np.arange(n)
     found = np.einsum("tn,tnw->wt", _weights(time[place], at), values[place])

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 import numpy as np
 
 UNDETERMINED = 1e-6  # singular value relative to the largest: above the error of the differences
-SHARE = 1e-3  # part of a number in such a direction from which its error is not known
-NAMED = 0.05  # part of a number in a direction that is named
+_SHARE = 1e-3  # part of a number in such a direction from which its error is not known
+_NAMED = 0.05  # part of a number in a direction that is named
 
 
 @dataclass(frozen=True)
-class Direction:
+class _Direction:
     """A combination of numbers that the data do not determine.
 
     Attributes:
@@ -33,7 +33,7 @@ class Direction:
     def words(self, paths: Sequence[str]) -> str:
         """The numbers that change along it, as `+1 params.k, -0.5 params.c`."""
         order = np.argsort(-np.abs(self.part), kind="stable")
-        return ", ".join(f"{self.part[k]:+.2g} {paths[k]}" for k in order if abs(self.part[k]) > NAMED)
+        return ", ".join(f"{self.part[k]:+.2g} {paths[k]}" for k in order if abs(self.part[k]) > _NAMED)
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Statistics:
     error: np.ndarray
     correlation: np.ndarray
     singular_values: np.ndarray
-    undetermined: tuple[Direction, ...]
+    undetermined: tuple[_Direction, ...]
 
 
 def statistics_of(jacobian: np.ndarray, size: np.ndarray, free: np.ndarray, variance: float) -> Statistics:
@@ -73,7 +73,7 @@ def statistics_of(jacobian: np.ndarray, size: np.ndarray, free: np.ndarray, vari
     _, s, Vt = np.linalg.svd(J / length, full_matrices=False)
     known = s > UNDETERMINED * s[0]
     covariance = variance * (Vt[known].T / s[known] ** 2) @ Vt[known] / np.outer(length, length)
-    lost = (Vt[~known] ** 2).sum(axis=0) > SHARE
+    lost = (Vt[~known] ** 2).sum(axis=0) > _SHARE
     deviation = np.sqrt(np.diag(covariance))
     deviation[lost] = np.nan
     error[places] = deviation
@@ -93,7 +93,7 @@ def without_undetermined(jacobian: np.ndarray) -> np.ndarray:
     return jacobian if known.all() else (U[:, known] * s[known]) @ Vt[known] * length
 
 
-def _direction(row: np.ndarray, value: float, places: np.ndarray, length: np.ndarray, size: np.ndarray) -> Direction:
+def _direction(row: np.ndarray, value: float, places: np.ndarray, length: np.ndarray, size: np.ndarray) -> _Direction:
     part = np.zeros(len(size))
     part[places] = row / length / size[places]
-    return Direction(part / part[np.abs(part).argmax()], float(value))
+    return _Direction(part / part[np.abs(part).argmax()], float(value))

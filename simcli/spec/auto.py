@@ -11,7 +11,7 @@ from simcli.spec.checks.mechanism.touching import switches_contact, touching_pai
 from simcli.spec.schema.joint import JointSpec
 from simcli.spec.schema.scene import SceneSpec
 
-AUTO = "auto"
+_AUTO = "auto"
 FIRST = {"generalized": "semi_implicit", "maximal": "semi_implicit", "natural": "moreau", "affine": "bdf1"}
 SECOND = {"generalized": "implicit", "natural": "zhong06", "affine": "bdf2"}
 # Solvers whose integrator of second order takes a step with the one of first order by itself where a law acts suddenly.
@@ -26,13 +26,13 @@ def with_integrator(check: Checker) -> tuple[SceneSpec, str]:
         check: a scene that passed the schema.
     """
     spec = check.spec
-    if spec.solver.integrator != AUTO:
+    if spec.solver.integrator != _AUTO:
         return spec, ""
-    name, why = chosen(check)
+    name, why = _chosen(check)
     return spec.model_copy(update={"solver": spec.solver.model_copy(update={"integrator": name})}), why
 
 
-def chosen(check: Checker) -> tuple[str, str]:
+def _chosen(check: Checker) -> tuple[str, str]:
     """The integrator of a scene that names none, and why."""
     solver = check.spec.solver.type
     if solver not in SECOND:
@@ -40,6 +40,8 @@ def chosen(check: Checker) -> tuple[str, str]:
     touch = _touching(check)
     if touch:
         return FIRST[solver], f"of first order, because {touch}"
+    if any(body.affine is not None and body.affine.quasi_static for body in check.spec.bodies.values()):
+        return FIRST[solver], "of first order, because a body is quasi-static"
     sudden = "" if solver in BENDS_WELL else next(_sudden(check.spec), "")
     if sudden:
         return FIRST[solver], f"of first order, because {sudden}"

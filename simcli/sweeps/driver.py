@@ -102,7 +102,7 @@ class Summary:
     problem: str = ""
 
 
-Watch = Callable[[Standing], bool]
+_Watch = Callable[[Standing], bool]
 
 
 DEFAULTS = Options()
@@ -113,7 +113,7 @@ def watch_nothing(_: Standing) -> bool:
     return True
 
 
-def drive(plan: Plan, folder: Path, executor: Executor, options: Options = DEFAULTS, watch: Watch = watch_nothing
+def drive(plan: Plan, folder: Path, executor: Executor, options: Options = DEFAULTS, watch: _Watch = watch_nothing
           ) -> Summary:  # fmt: skip
     """Get all cases of a sweep done that are not.
 
@@ -199,7 +199,7 @@ class _Driver:
     """One call of `drive`."""
 
     def __init__(self, plan: Plan, reader: LedgerReader, ledger: Ledger, claims: Claims, executor: Executor,
-                 options: Options, watch: Watch):
+                 options: Options, watch: _Watch):
         self._plan, self._reader, self._ledger, self._claims = plan, reader, ledger, claims
         self._executor, self._options, self._watch = executor, options, watch
         mine = cases_of(plan, options.shard)

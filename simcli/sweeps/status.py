@@ -17,7 +17,7 @@ POLL_S = 0.25
 
 
 @dataclass(frozen=True)
-class Row:
+class _Row:
     """What one executor on one machine has done.
 
     Attributes:
@@ -37,7 +37,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Status:
+class _Status:
     """How a sweep stands.
 
     Attributes:
@@ -61,13 +61,13 @@ class Status:
     n_running: int
     running: tuple[Claim, ...]
     n_lost: int
-    rows: tuple[Row, ...]
+    rows: tuple[_Row, ...]
     rate: float
     seconds_left: float
     notes: tuple[str, ...]
 
 
-def status_of(folder: Path) -> Status:
+def status_of(folder: Path) -> _Status:
     """How the sweep in a folder stands. Takes some seconds if other machines are at it: their hearts are listened to.
 
     Raises:
@@ -92,10 +92,10 @@ def status_of(folder: Path) -> Status:
     left = seconds / n_worked * n_left / len(alive) if alive and n_worked else float("nan")
     notes = [f"ledger/{name}: {plural(n, 'damaged line')} not believed" for name, n in sorted(state.damaged.items())]
     notes += [f"ledger/{name}: is no ledger; left alone" for name in sorted(state.foreign)]
-    rows = tuple(Row(*key, work) for key, work in sorted(state.work.items()))
+    rows = tuple(_Row(*key, work) for key, work in sorted(state.work.items()))
     lost = begun - at_work - given_up
     failed = {case: reason for case, reason in state.failed().items() if case in wanted}
-    return Status(n_cases, len(done), len(given_up), failed, len(at_work), tuple(alive), len(lost), rows,
+    return _Status(n_cases, len(done), len(given_up), failed, len(at_work), tuple(alive), len(lost), rows,
                   n_steps / seconds * len(alive) if seconds > 0 else 0.0, left, tuple(notes))  # fmt: skip
 
 

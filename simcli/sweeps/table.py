@@ -23,8 +23,8 @@ from simcli.records.contents.sweep_cases import read_cases
 from simcli.records.reading.reader import Trajectory, open_trajectory
 from simcli.sweeps.planning.plan import Case, Plan
 
-WORDS = (*STATUS_WORDS[:3], "missing")
-OK, STOPPED, FAILED, MISSING = WORDS
+_WORDS = (*STATUS_WORDS[:3], "missing")
+OK, _STOPPED, _FAILED, _MISSING = _WORDS
 AGAIN = "the command that began the sweep runs its cases again"
 _CODED = re.compile(r"(SC\d{3}): (.*)", re.DOTALL)
 
@@ -55,10 +55,10 @@ def table_of(plan: Plan, folder: Path, done: Mapping[str, str], given_up: Mappin
         rows.take(folder / file, wanted)
         seen(k / len(of_file))
     case = WorldColumn("case", np.array([one.id for one in plan.cases], "U20"), "", "name of the case")
-    return WorldTable({"case": case} | rows.status() | labels_of(plan) | rows.measures, len(plan.cases))
+    return WorldTable({"case": case} | rows.status() | _labels_of(plan) | rows.measures, len(plan.cases))
 
 
-def labels_of(plan: Plan) -> dict[str, WorldColumn]:
+def _labels_of(plan: Plan) -> dict[str, WorldColumn]:
     """Columns of choices and of what varies: numbers where all values are numbers, else words."""
     names = list(dict.fromkeys(name for batch in _firsts(plan) for name, _ in batch.labels))
     units, n = dict(plan.units), len(plan.cases)
@@ -119,14 +119,14 @@ class _Rows:
 
     def __init__(self, n: int):
         self._n = n
-        self._status, self._code = np.full(n, MISSING, "U10"), np.full(n, "", "U5")
+        self._status, self._code = np.full(n, _MISSING, "U10"), np.full(n, "", "U5")
         self._reason, self._time = np.full(n, "", object), np.full(n, np.nan)
         self.measures: dict[str, WorldColumn] = {}
 
     def give_up(self, row: int, reason: str) -> None:
         """Note a case that brings no result."""
         coded = _CODED.match(reason)
-        self._status[row] = FAILED
+        self._status[row] = _FAILED
         self._code[row], self._reason[row] = coded.groups() if coded else ("", reason)
 
     def take(self, path: Path, wanted: Mapping[str, int]) -> None:
@@ -167,7 +167,7 @@ class _Rows:
         """How the cases ended."""
         reason = self._reason.astype(str)
         columns = (
-            WorldColumn("status", self._status, "", "how the case ended", WORDS),
+            WorldColumn("status", self._status, "", "how the case ended", _WORDS),
             WorldColumn("status.code", self._code, "", "fault of a failure", _different(self._code)),
             WorldColumn("status.reason", reason, "", "of a failure", _different(reason)),
             WorldColumn("status.time", self._time, "s", "when the case failed or stopped"),

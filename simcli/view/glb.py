@@ -28,15 +28,15 @@ from simcli.view.stretch import RIGID, SEEN, UNMOVED, WHOLE, carried, strain, wi
 from simcli.view.subject import subject_of_run
 from simcli.view.tessellation import triangles_of
 
-MAGIC, VERSION, JSON_CHUNK, BIN_CHUNK = b"glTF", 2, b"JSON", b"BIN\0"
+MAGIC, _VERSION, JSON_CHUNK, BIN_CHUNK = b"glTF", 2, b"JSON", b"BIN\0"
 MOST_BYTES = 2**32 - 2**16  # of a file: its lengths have 32 bits
 FLOAT, UINT = 5126, 5125
 VERTICES, INDICES = 34962, 34963
-THIN = 0.25  # of the radius of a spring's coil: radius of the rod that is drawn for it
+_THIN = 0.25  # of the radius of a spring's coil: radius of the rod that is drawn for it
 Y_UP = {0: (0.0, 0.0, 0.5**0.5, 0.5**0.5), 1: UPRIGHT, 2: (-(0.5**0.5), 0.0, 0.0, 0.5**0.5)}  # from the axis that is up
 _UPSIDE_DOWN = {0: (0.0, 0.0, -(0.5**0.5), 0.5**0.5), 1: (1.0, 0.0, 0.0, 0.0), 2: (0.5**0.5, 0.0, 0.0, 0.5**0.5)}
 PATHS = {"translation": 3, "rotation": 4, "scale": 3}
-PARTS = {"translation": slice(3), "rotation": slice(3, RIGID), "scale": slice(RIGID, RIGID + 3)}  # of poses
+_PARTS = {"translation": slice(3), "rotation": slice(3, RIGID), "scale": slice(RIGID, RIGID + 3)}  # of poses
 ASKEW = 1e-3  # of a stretch, what is not along the body axes, from which on no scale can tell it
 
 
@@ -164,7 +164,7 @@ def write(asked: Extract, path: Path, seen: Seen = unseen) -> int:
     if n_bytes > MOST_BYTES:
         raise UsageError(f"{path}: {n_bytes / 1e9:.3g} GB are more than a .glb holds: take fewer frames with --every")
     with drafted(path) as draft, draft.open("wb") as stream:
-        stream.write(struct.pack("<4sII", MAGIC, VERSION, n_bytes))
+        stream.write(struct.pack("<4sII", MAGIC, _VERSION, n_bytes))
         stream.write(struct.pack("<I4s", len(head), JSON_CHUNK) + head)
         stream.write(struct.pack("<I4s", scene.size, BIN_CHUNK) + b"".join(scene.parts))
         stream.truncate(n_bytes)
@@ -192,7 +192,7 @@ def _add_drawing(scene: _Scene, drawing: Drawing, low: Array, high: Array) -> No
         child = scene.node(name=item.name, mesh=mesh, **place)
         scene.nodes[1 + item.body].setdefault("children", []).append(child)
     for strand in drawing.strands:
-        radius = THIN * strand.radius if strand.kind == "spring" else strand.radius
+        radius = _THIN * strand.radius if strand.kind == "spring" else strand.radius
         rod = Item(strand.name, -1, "cylinder", (radius, 1.0), HERE, UPRIGHT, strand.colour)
         scene.nodes[0]["children"].append(scene.node(name=strand.name, mesh=scene.mesh(rod, reach)))
     if not scene.nodes[0]["children"]:
@@ -204,7 +204,7 @@ def _stand(scene: _Scene, drawing: Drawing, poses: Array, has_scale: Array) -> N
     poses = np.where(np.isfinite(poses), poses, UNMOVED)
     for body, pose in enumerate(poses):
         scene.nodes[1 + body] |= {"translation": pose[:3].tolist(), "rotation": _unit(pose[3:RIGID])}
-        scene.nodes[1 + body] |= {"scale": pose[PARTS["scale"]].tolist()} if has_scale[body] else {}
+        scene.nodes[1 + body] |= {"scale": pose[_PARTS["scale"]].tolist()} if has_scale[body] else {}
     first = len(scene.nodes) - len(drawing.strands)
     for k, strand in enumerate(drawing.strands):
         scene.nodes[first + k] |= {path: values[0].tolist() for path, values in _spans(strand, poses[None]).items()}
@@ -245,7 +245,7 @@ def _write_motion(stream: BinaryIO, base: int, motion: Scaled, drawing: Drawing,
     for first, poses in _steady(motion):
         for body, some in tracks.items():
             for track in some:
-                track.put(stream, base, first, poses[:, body, PARTS[track.path]])
+                track.put(stream, base, first, poses[:, body, _PARTS[track.path]])
         for k, some in strands.items():
             values = _spans(drawing.strands[k], poses)
             for track in some:

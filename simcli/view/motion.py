@@ -13,11 +13,11 @@ from simcli.records.reading.reader import Trajectory
 from simcli.view.drawing.parts import Camera, Drawing
 from simcli.view.stretch import RIGID, WHOLE, carried, with_stretch
 
-Array = np.ndarray
+_Array = np.ndarray
 BLOCK = 3e6  # [B] of poses that are read at once
-FAR = 3.0  # of the size of the motion: what is fixed and larger does not decide what the camera sees
-FLAT = 0.15  # [1], sine of the angle at which a plane is seen edge-on
-MARGIN = 1.1  # of the distance from which everything is just seen
+_FAR = 3.0  # of the size of the motion: what is fixed and larger does not decide what the camera sees
+_FLAT = 0.15  # [1], sine of the angle at which a plane is seen edge-on
+_MARGIN = 1.1  # of the distance from which everything is just seen
 FOV = 0.6  # [rad]
 ASPECT = 16 / 9
 _DECIDE = ("shape", "link")  # layers that decide what the camera sees: joints add little, rails may be without end
@@ -34,7 +34,7 @@ class Motion:
         com: [m], (W, B, 3), centres of mass, if bodies are stretched.
     """
 
-    def __init__(self, time: Array, worlds: Sequence[int], n_bodies: int, read, com: Array | None = None):
+    def __init__(self, time: _Array, worlds: Sequence[int], n_bodies: int, read, com: _Array | None = None):
         self.time, self.worlds, self.n_bodies, self._read, self.com = time, tuple(worlds), n_bodies, read, com
 
     @property
@@ -42,7 +42,7 @@ class Motion:
         """Number of frames, F."""
         return len(self.time)
 
-    def blocks(self) -> Iterator[tuple[int, Array]]:
+    def blocks(self) -> Iterator[tuple[int, _Array]]:
         """First frame and poses [m, 1], (f, W, B, 7), px py pz qx qy qz qw, world; NaN where a world has ended.
 
         Of bodies that are stretched (f, W, B, 13): see `stretch`.
@@ -60,12 +60,12 @@ def motion_of_model(model: Model, worlds: Sequence[int] = (0,)) -> Motion:
     return Motion(np.zeros(1), worlds, model.n_bodies, lambda *_: chosen[None])
 
 
-def start_poses(model: Model) -> Array:
+def start_poses(model: Model) -> _Array:
     """[m, 1], (W|1, B, 7), poses of the bodies at the start."""
     return _forward(model, model.joint_q)
 
 
-def _forward(model: Model, joint_q: Array) -> Array:
+def _forward(model: Model, joint_q: _Array) -> _Array:
     turn, place = body_poses(model, joint_q)
     return np.moveaxis(rot.make_pose(place, rot.matrix_to_quat(turn)), 0, 1)
 
@@ -94,7 +94,7 @@ def motion_of_run(run: Trajectory, worlds: Sequence[int] = (0,), frames: slice =
             com = run.model["body_com"]
             com = com[list(worlds)] if len(com) > 1 else np.repeat(com, len(worlds), axis=0)
 
-        def read(first: int, last: int) -> Array:
+        def read(first: int, last: int) -> _Array:
             frames = slice(picked[first], picked[last - 1] + 1, picked.step)
             found = [source.read(frames, worlds) for source in (poses, stretches) if source is not None]
             found = [rows.reshape(*rows.shape[:2], len(run.bodies), -1) for rows in found]
@@ -105,7 +105,7 @@ def motion_of_run(run: Trajectory, worlds: Sequence[int] = (0,), frames: slice =
         of_world = [models(world) for world in worlds]
         source = Source("joint_q", column, ("",) * column.shape[2], ())
 
-        def read(first: int, last: int) -> Array:
+        def read(first: int, last: int) -> _Array:
             q = source.read(slice(picked[first], picked[last - 1] + 1, picked.step), worlds)
             return np.stack([_forward(model, q[:, k]) for k, model in enumerate(of_world)], axis=1)
 
@@ -140,7 +140,7 @@ class Extent:
         self._fixed = fixed + [(point[None], 0.0) for body, point in ends if body < 0]
         self._low, self._high = np.full(3, np.inf), np.full(3, -np.inf)
 
-    def see(self, poses: Array) -> None:
+    def see(self, poses: _Array) -> None:
         """Take poses in, (f, W, B, 7 or 13)."""
         if not len(self._body):
             return
@@ -150,19 +150,19 @@ class Extent:
             self._low = np.fmin(self._low, np.fmin.reduce(place))
             self._high = np.fmax(self._high, np.fmax.reduce(place))
 
-    def box(self) -> tuple[Array, Array]:
+    def box(self) -> tuple[_Array, _Array]:
         """Corners [m], two of (3,), world; with what is fixed and not much larger."""
         low, high = self._low, self._high
         if not (np.isfinite(low) & np.isfinite(high)).all():
             low, high = np.full(3, -0.5 * self._unit), np.full(3, 0.5 * self._unit)
-        reach, middle = FAR * float(np.linalg.norm(high - low)), 0.5 * (low + high)
+        reach, middle = _FAR * float(np.linalg.norm(high - low)), 0.5 * (low + high)
         for corners, radius in self._fixed:
             if radius < reach and np.linalg.norm(corners - middle, axis=1).max() < reach:
                 low, high = np.minimum(low, corners.min(axis=0)), np.maximum(high, corners.max(axis=0))
         return low, high
 
 
-def bounds(drawing: Drawing, motion: Motion) -> tuple[Array, Array]:
+def bounds(drawing: Drawing, motion: Motion) -> tuple[_Array, _Array]:
     """The box of `Extent` of a whole motion: corners [m], two of (3,), world."""
     extent = Extent(drawing)
     for _, poses in motion.blocks():
@@ -170,7 +170,7 @@ def bounds(drawing: Drawing, motion: Motion) -> tuple[Array, Array]:
     return extent.box()
 
 
-def camera_of(low: Array, high: Array, drawing: Drawing, aspect: float = ASPECT) -> Camera:
+def camera_of(low: _Array, high: _Array, drawing: Drawing, aspect: float = ASPECT) -> Camera:
     """A camera that sees a box: across a flat motion, from above one that lies, else from a corner; outside of planes.
 
     Args:
@@ -198,13 +198,13 @@ def camera_of(low: Array, high: Array, drawing: Drawing, aspect: float = ASPECT)
     return (outside or cameras)[0]
 
 
-def _is_above(camera: Camera, point: Array, normal: Array) -> bool:
+def _is_above(camera: Camera, point: _Array, normal: _Array) -> bool:
     """Whether a camera sees the outside of a plane, and not too flat."""
     away = np.array(camera.position) - point
-    return float(away @ normal) > FLAT * float(np.linalg.norm(away))
+    return float(away @ normal) > _FLAT * float(np.linalg.norm(away))
 
 
-def _seeing(low: Array, high: Array, up: Array, towards: Array, aspect: float) -> Camera:
+def _seeing(low: _Array, high: _Array, up: _Array, towards: _Array, aspect: float) -> Camera:
     """A camera in a direction from the middle of a box, so far away that all corners of the box are seen."""
     towards = towards / np.linalg.norm(towards)
     middle = 0.5 * (low + high)
@@ -215,6 +215,6 @@ def _seeing(low: Array, high: Array, up: Array, towards: Array, aspect: float) -
                         for i in (0, 1) for j in (0, 1) for k in (0, 1)]) - middle  # fmt: skip
     depth, x, y = corners @ towards, np.abs(corners @ across), np.abs(corners @ over)
     tangent = np.tan(0.5 * FOV)
-    distance = MARGIN * float(np.max(depth + np.maximum(y, x / aspect) / tangent))
+    distance = _MARGIN * float(np.max(depth + np.maximum(y, x / aspect) / tangent))
     place = middle + distance * towards
     return Camera(tuple(place.tolist()), tuple(middle.tolist()), tuple(up.tolist()), FOV)

@@ -5,7 +5,7 @@ import numpy as np
 from simcli.view.drawing.parts import Array, Item
 
 AROUND = 32  # corners of a circle: off by 0.5 % of the radius
-ALONG = 8  # edges of a quarter of a circle
+_ALONG = 8  # edges of a quarter of a circle
 _BOX = np.array([(x, y, z) for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
 _SIDES = np.array([(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)])
 
@@ -52,7 +52,7 @@ def _profile(item: Item) -> list[tuple[tuple[float, float], tuple[float, float]]
 
 def _arc(radius: float, middle: float, first: float, last: float) -> list:
     """Part of a circle about (0, middle), from and to angles in units of pi above the equator."""
-    angles = np.pi * np.linspace(first, last, 1 + round(2 * ALONG * (last - first)))
+    angles = np.pi * np.linspace(first, last, 1 + round(2 * _ALONG * (last - first)))
     return [((max(radius * np.cos(a), 0.0), middle + radius * np.sin(a)), (np.cos(a), np.sin(a))) for a in angles]
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 WORK_OF_SOLVER = ("diag.iterations", "diag.residual", "diag.position_violation", "diag.velocity_violation")
 EXACT = ("diag.status",)  # a code, of which no other is nearly the same
 
-Seen = Callable[[float], None]  # takes the fraction that is done
+_Seen = Callable[[float], None]  # takes the fraction that is done
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ class Comparison:
         return [channel for channel in self.channels if channel.is_above]
 
 
-def compare(a: "Trajectory", b: "Trajectory", asked: Asked, seen: Seen = lambda fraction: None) -> Comparison:
+def compare(a: "Trajectory", b: "Trajectory", asked: Asked, seen: _Seen = lambda fraction: None) -> Comparison:
     """Compare two runs.
 
     Args:
@@ -209,7 +209,7 @@ class _Spreads:
     """Reads both files once and keeps what is largest."""
 
     def __init__(self, a: "Trajectory", b: "Trajectory", pairs: FramePairs, worlds: WorldPairs, tolerance: Tolerance,
-                 seen: Seen):  # fmt: skip
+                 seen: _Seen):  # fmt: skip
         self._runs, self._pairs, self._worlds = (a, b), pairs, worlds
         self._tolerance, self._seen = tolerance, seen
 

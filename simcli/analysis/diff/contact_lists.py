@@ -21,7 +21,7 @@ MATCHED = (*(Component(f"contacts.{name}.{part}", f"contacts.{name}", unit)
              for name, unit in (("point", "m"), ("normal", "1"), ("force", "N")) for part in XYZ),
            Component("contacts.gap", "contacts.gap", "m"))  # fmt: skip
 
-Table = dict[str, np.ndarray]
+_Table = dict[str, np.ndarray]
 
 
 class ContactDifferences:
@@ -61,7 +61,7 @@ class ContactDifferences:
         run = self._runs[k]
         return run.contacts_until(int(frames[last - 1]) + 1) - run.contacts_until(int(frames[first]))
 
-    def _rows(self, k: int, first: int, last: int) -> Table:
+    def _rows(self, k: int, first: int, last: int) -> _Table:
         """Contacts of some pairs of frames, of the worlds that are compared.
 
         `owner` has frame and world in one number, `shapes` both shapes; the values are in the order of MATCHED.
@@ -80,7 +80,7 @@ class ContactDifferences:
         values = np.concatenate([rows["point"], rows["normal"], rows["force"], rows["gap"][:, None]], axis=1)
         return {"owner": owner, "shapes": shapes, "values": values}
 
-    def _add(self, a: Table, b: Table, first: int, last: int) -> None:
+    def _add(self, a: _Table, b: _Table, first: int, last: int) -> None:
         n_worlds, frames = self._runs[0].n_worlds, self._pairs.a[first:last]
         mine, theirs = _identities(a, b)
         lost = np.zeros((last - first) * n_worlds)
@@ -101,7 +101,7 @@ def _kept_shapes(run: "Trajectory", names: dict[str, int]) -> np.ndarray:
     return kept
 
 
-def _identities(a: Table, b: Table) -> tuple[np.ndarray, np.ndarray]:
+def _identities(a: _Table, b: _Table) -> tuple[np.ndarray, np.ndarray]:
     """A number for each contact of both tables: equal for those of one owner, pair of shapes, and place among these."""
     n = len(a["owner"])
     owner, shapes = (np.unique(np.concatenate([a[name], b[name]]), return_inverse=True)[1] for name in ("owner", "shapes"))

@@ -14,7 +14,7 @@ from simcli.spec.document.nodes import plain
 if TYPE_CHECKING:
     from simcli.records.reading.reader import Trajectory
 
-ALL_WORLDS = -1
+_ALL_WORLDS = -1
 
 
 @dataclass(frozen=True)
@@ -61,8 +61,8 @@ def event_changes(a: "Trajectory", b: "Trajectory", worlds: WorldPairs, toleranc
     if not (a.n_frames and b.n_frames):
         return []
     end = min(float(run.column("frames/time")[-1]) for run in (a, b)) + 0.5 * step
-    number = {ALL_WORLDS: ALL_WORLDS, **dict(zip(worlds.b.tolist(), worlds.a.tolist(), strict=True))}
-    mine = _grouped(a, {ALL_WORLDS: ALL_WORLDS, **{world: world for world in worlds.a.tolist()}}, end)
+    number = {_ALL_WORLDS: _ALL_WORLDS, **dict(zip(worlds.b.tolist(), worlds.a.tolist(), strict=True))}
+    mine = _grouped(a, {_ALL_WORLDS: _ALL_WORLDS, **{world: world for world in worlds.a.tolist()}}, end)
     theirs = _grouped(b, number, end)
     found = [one for key in dict.fromkeys([*mine, *theirs])
              for one in _of_group(key, mine.get(key, []), theirs.get(key, []), tolerance, step)]  # fmt: skip

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 STATE_FIELDS = ("joint_q", "joint_qd", "joint_qdd", "joint_effort", "body_q", "body_qd")
 # quantity -> labels and units of its components, of what `analysis.channels` does not offer
 ACCELERATIONS = {"acceleration": (XYZ, ("m/s^2",) * 3), "angular_acceleration": (XYZ, ("rad/s^2",) * 3)}
-ROWS = {"frames/multiplier": ("multiplier", "row_label"), "frames/natural_q": ("natural", "natural_label")}
+_ROWS = {"frames/multiplier": ("multiplier", "row_label"), "frames/natural_q": ("natural", "natural_label")}
 N_QUATERNION = 4
 UNITLESS = "1"  # of joint coordinates only quaternions, the last four of their joint
 
@@ -84,7 +84,7 @@ def _named(run: "Trajectory") -> Iterator[tuple[str, list[Component]]]:
     yield "frames/body_stretch", [part for body in run.bodies for part in _parts(f"body.{body}", YIELDING)]
     wrench = {"wrench": QUANTITIES["joint"]["wrench"]}
     yield "frames/joint_wrench", [part for joint in run.joints for part in _parts(f"joint.{joint}", wrench)]
-    for path, (word, table) in ROWS.items():
+    for path, (word, table) in _ROWS.items():
         labels = [f"{word}.{label}" for label in run.model.get(table, ())]
         yield path, [Component(label, label, "") for label in labels]
     yield "frames/quantity", [Component(label, quantity_of(label), unit) for label, unit in run.quantities.items()]

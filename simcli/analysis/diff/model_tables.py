@@ -14,7 +14,7 @@ from simcli.records.contents.model_columns import COLUMNS, LABELS, NAME_SCALES, 
 if TYPE_CHECKING:
     from simcli.records.reading.reader import Trajectory
 
-OFFSETS = ("J+1", "S+1")  # they say how lists of other lengths are cut, which is told where the lists are compared
+_OFFSETS = ("J+1", "S+1")  # they say how lists of other lengths are cut, which is told where the lists are compared
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ def model_changes(a: "Trajectory", b: "Trajectory", worlds: WorldPairs, toleranc
     """
     found = []
     for column in COLUMNS:
-        if column.axes[0] in OFFSETS:
+        if column.axes[0] in _OFFSETS:
             continue
         one = _of_table(a, b, column, worlds, tolerance)
         if one is not None:

@@ -14,7 +14,7 @@ from simcli.spec.document.nodes import plain
 if TYPE_CHECKING:
     from simcli.records.reading.reader import Trajectory
 
-NOTHING = "-"  # a key that one file lacks: it has its default there, or what it belongs to does not exist
+_NOTHING = "-"  # a key that one file lacks: it has its default there, or what it belongs to does not exist
 NAME_AXES = {"bodies": "body_name", "joints": "joint_name", "points": "point_name", "q": "q_label", "qd": "qd_label",
              "rows": "row_label", "shapes": "shape_name"}  # fmt: skip
 
@@ -60,8 +60,8 @@ def scene_changes(a: "Trajectory", b: "Trajectory") -> list[Change]:
         mine, theirs = (_leaves(plain(document_of_text(text, "scene").root)) for text in (first, second))
     except SceneError:
         return [Change("scene", first, second)]
-    return [Change(key, mine.get(key, NOTHING), theirs.get(key, NOTHING)) for key in dict.fromkeys([*mine, *theirs])
-            if mine.get(key, NOTHING) != theirs.get(key, NOTHING)]  # fmt: skip
+    return [Change(key, mine.get(key, _NOTHING), theirs.get(key, _NOTHING)) for key in dict.fromkeys([*mine, *theirs])
+            if mine.get(key, _NOTHING) != theirs.get(key, _NOTHING)]  # fmt: skip
 
 
 def _leaves(tree: Any, path: str = "") -> dict[str, Any]:
@@ -78,8 +78,8 @@ def _leaves(tree: Any, path: str = "") -> dict[str, Any]:
 def fact_changes(a: "Trajectory", b: "Trajectory") -> list[Change]:
     """Versions, device, precision, type of the numbers, seed and state of the run that differ."""
     mine, theirs = _facts(a), _facts(b)
-    return [Change(key, mine.get(key, NOTHING), theirs.get(key, NOTHING)) for key in dict.fromkeys([*mine, *theirs])
-            if mine.get(key, NOTHING) != theirs.get(key, NOTHING)]  # fmt: skip
+    return [Change(key, mine.get(key, _NOTHING), theirs.get(key, _NOTHING)) for key in dict.fromkeys([*mine, *theirs])
+            if mine.get(key, _NOTHING) != theirs.get(key, _NOTHING)]  # fmt: skip
 
 
 def _facts(run: "Trajectory") -> dict[str, Any]:
@@ -112,7 +112,7 @@ def param_changes(a: "Trajectory", b: "Trajectory", worlds: WorldPairs) -> list[
     changes = []
     for name in dict.fromkeys([*a.params, *b.params]):
         if name not in a.params or name not in b.params:
-            words = ["varied" if name in run.params else NOTHING for run in (a, b)]
+            words = ["varied" if name in run.params else _NOTHING for run in (a, b)]
             changes.append(Change(name, *words))
             continue
         mine, theirs = a.params[name][worlds.a], b.params[name][worlds.b]

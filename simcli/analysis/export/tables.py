@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 BLOCK_BYTES = 2 * 1024 * 1024  # [B] of the numbers of a block
 CONTACT_UNITS = {"shape_a": "", "shape_b": "", "point": "m", "normal": "1", "gap": "m", "force": "N"}
-VECTORS = ("point", "normal", "force")
+_VECTORS = ("point", "normal", "force")
 
 Seen = Callable[[float], None]  # takes the part of the file that is done
 
@@ -45,7 +45,7 @@ class Header(NamedTuple):
         return f"{self.name} [{self.unit}]" if self.unit else self.name
 
 
-TIME, WORLD = Header("time", "s"), Header("world", "", "i8")
+_TIME, _WORLD = Header("time", "s"), Header("world", "", "i8")
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ class ChannelTable:
         self._asked, self._sources = asked, asked.sources
         self.has_worlds = len(asked.worlds) > 1
         self.n_rows = len(asked.frames) * len(asked.worlds)
-        self.headers = [TIME, WORLD]
+        self.headers = [_TIME, _WORLD]
         for source in self._sources:
             self.headers += [Header(*both) for both in zip(source.labels, source.units, strict=True)]
 
@@ -145,9 +145,9 @@ class ContactTable:
     def __init__(self, asked: Extract):
         self._asked = asked
         self._shapes = np.array([*asked.run.model["shape_name"], ""])[:-1]
-        self.headers = [TIME, WORLD]
+        self.headers = [_TIME, _WORLD]
         for name, unit in CONTACT_UNITS.items():
-            parts = [f"{name}.{part}" for part in XYZ] if name in VECTORS else [name]
+            parts = [f"{name}.{part}" for part in XYZ] if name in _VECTORS else [name]
             kind = self._shapes.dtype.str if name.startswith("shape") else "f8"
             self.headers += [Header(part, unit, kind) for part in parts]
 

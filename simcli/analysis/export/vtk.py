@@ -21,8 +21,8 @@ from simcli.analysis.export.tables import Extract, Seen, unseen
 from simcli.errors import OutputError
 from simcli.records.drafts import draft_of, written
 
-BODIES, CONTACTS = "bodies", "contacts"
-KINDS = {"f8": "Float64", "i8": "Int64", "i4": "Int32"}
+BODIES, _CONTACTS = "bodies", "contacts"
+_KINDS = {"f8": "Float64", "i8": "Int64", "i4": "Int32"}
 OF_CONTACTS = ("force", "normal", "gap", "shape_a", "shape_b", "world")
 
 
@@ -78,7 +78,7 @@ def _write_frames(asked: Extract, draft: Path, name: str, pose, twist, seen: See
                 table = run.contact_table(frame, frame + 1)
                 keep = np.isin(table["world"], worlds)
                 values = {column: table[column][keep] for column in OF_CONTACTS}
-                parts[CONTACTS] = _points(table["point"][keep], values, {"shape_name": run.model["shape_name"]})
+                parts[_CONTACTS] = _points(table["point"][keep], values, {"shape_name": run.model["shape_name"]})
             for number, (part, text) in enumerate(parts.items()):
                 file = f"{part}_{frame:0{digits}d}.vtp"
                 (draft / file).write_text(text, encoding="utf-8")
@@ -114,7 +114,7 @@ def _array(name: str, values: np.ndarray) -> str:
     data = np.ascontiguousarray(values, f"<{code}").tobytes()
     text = base64.b64encode(len(data).to_bytes(8, "little") + data).decode()
     width = values.shape[1] if values.ndim > 1 else 1
-    return (f'        <DataArray type="{KINDS[code]}" Name={quoteattr(name)} NumberOfComponents="{width}" format="binary">'
+    return (f'        <DataArray type="{_KINDS[code]}" Name={quoteattr(name)} NumberOfComponents="{width}" format="binary">'
             f"{text}</DataArray>\n")  # fmt: skip
 
 

@@ -20,21 +20,21 @@ from simcli.analysis.states.portions import Held, States
 from simcli.errors import UsageError, install_hint
 from simcli.model.tables import LinkKind, Model
 
-Array = np.ndarray
+_Array = np.ndarray
 DEGREE = 5  # its second derivative is of fourth order in the distance of the samples
 FEWEST = DEGREE + 1
-MISSING = {"joint_qd": "rates", "joint_qdd": "accelerations"}
+_MISSING = {"joint_qd": "rates", "joint_qdd": "accelerations"}
 
 
 def note_missing(source: Held) -> None:
     """Tell the user which derivatives a table lacks, because zero is rarely what a recorded motion means."""
-    missing = [name for field, name in MISSING.items() if field not in source.fields]
+    missing = [name for field, name in _MISSING.items() if field not in source.fields]
     if missing:
         more = "; --differentiate spline takes them from the coordinates over time" if source.has_times else ""
         source.notes.append(f"{source.where} has no {' and no '.join(missing)}: they count as zero{more}")
 
 
-def differentiated(source: Held, model: Model, seats: Array) -> Held:
+def differentiated(source: Held, model: Model, seats: _Array) -> Held:
     """States whose missing rates and accelerations are those of splines in time.
 
     Rates that are given stay; the accelerations are then their derivatives. Only joints of the tree are differentiated.
@@ -49,7 +49,7 @@ def differentiated(source: Held, model: Model, seats: Array) -> Held:
     """
     if not source.has_times:
         raise UsageError(f"--differentiate: the states of {source.where} have no times: add a column `time`")
-    if not set(MISSING) - source.fields:
+    if not set(_MISSING) - source.fields:
         raise UsageError(f"--differentiate: {source.where} holds rates and accelerations; there is nothing to differentiate")
     states = source.states
     shape = (len(states), model.n_qd)
@@ -71,7 +71,7 @@ def differentiated(source: Held, model: Model, seats: Array) -> Held:
     return replace(source, states=States(states.time, states.world, states.frame, values))
 
 
-def derivatives(model: Model, q: Array, com: Array, spline: Callable[[Array, int], Array]) -> tuple[Array, Array]:
+def derivatives(model: Model, q: _Array, com: _Array, spline: Callable[[_Array, int], _Array]) -> tuple[_Array, _Array]:
     """Rates and accelerations of the joints of the tree.
 
     Args:
@@ -103,7 +103,7 @@ def derivatives(model: Model, q: Array, com: Array, spline: Callable[[Array, int
     return rate, acceleration
 
 
-def _through(source: Held, time: Array, world: int) -> Callable[[Array, int], Array]:
+def _through(source: Held, time: _Array, world: int) -> Callable[[_Array, int], _Array]:
     """A function that interpolates numbers at these times and differentiates them there."""
     try:
         from scipy.interpolate import make_interp_spline
@@ -118,7 +118,7 @@ def _through(source: Held, time: Array, world: int) -> Callable[[Array, int], Ar
     return lambda values, order: make_interp_spline(time, values, k=DEGREE).derivative(order)(time)
 
 
-def _spin(quat: Array, spline: Callable[[Array, int], Array]) -> tuple[Array, Array]:
+def _spin(quat: _Array, spline: Callable[[_Array, int], _Array]) -> tuple[_Array, _Array]:
     """Angular velocity and acceleration in the frame that the quaternion turns into, (F, 3) each."""
     quat = _continuous(quat)
     back = quat * np.array([-1.0, -1.0, -1.0, 1.0])
@@ -126,7 +126,7 @@ def _spin(quat: Array, spline: Callable[[Array, int], Array]) -> tuple[Array, Ar
     return first, second
 
 
-def _continuous(quat: Array) -> Array:
+def _continuous(quat: _Array) -> _Array:
     """Unit quaternions of which none has its sign turned against the one before."""
     quat = rot.unit(quat)
     turned = np.sum(quat[1:] * quat[:-1], axis=1) < 0.0

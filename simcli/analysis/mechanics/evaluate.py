@@ -18,7 +18,7 @@ from simcli.model.tables import Array, JointKind, Model
 if TYPE_CHECKING:
     from simcli.kernels.device.runtime import Device
 
-KEPT = 4  # models whose kernels stay loaded
+_KEPT = 4  # models whose kernels stay loaded
 ALIKE = 2  # of them, of one structure: the one a view started from, and the one it has come to
 _benches: "OrderedDict[int, Bench]" = OrderedDict()
 
@@ -56,7 +56,7 @@ def bench_of(model: Model) -> Bench:
         del _benches[key]  # its memory went with its device
     if id(model) not in _benches:
         bench = _reused(model)
-        while bench is None and len(_benches) >= KEPT:
+        while bench is None and len(_benches) >= _KEPT:
             _benches.popitem(last=False)[1].algorithms.destroy()
         _benches[id(model)] = bench or Bench(model, device)  # it holds the model, so that the id stays the model's own
     _benches.move_to_end(id(model))

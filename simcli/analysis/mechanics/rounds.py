@@ -6,7 +6,7 @@ from simcli.kernels.algorithms import Algorithms
 from simcli.kernels.device.runtime import Device
 from simcli.model.tables import Model
 
-Array = np.ndarray
+_Array = np.ndarray
 CALL_STATES = 1 << 16  # states of one call on a model whose worlds differ, idle seats included
 
 
@@ -32,7 +32,7 @@ class Mechanics:
         """True if some of these forces follow signals."""
         return bool(self.algorithms.core.forces.driven & {"wrench_force", "wrench_torque"})
 
-    def __call__(self, name: str, world: Array, *arrays: Array) -> tuple[Array, ...]:
+    def __call__(self, name: str, world: _Array, *arrays: _Array) -> tuple[_Array, ...]:
         """Call an algorithm by name for N states.
 
         A model of W worlds takes rounds of W states, each in the seat of its world; seats without a state repeat one.
@@ -65,5 +65,5 @@ class Mechanics:
         self.algorithms.destroy()
 
 
-def _tuple(found) -> tuple[Array, ...]:
+def _tuple(found) -> tuple[_Array, ...]:
     return found if isinstance(found, tuple) else (found,)

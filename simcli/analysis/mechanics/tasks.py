@@ -29,7 +29,7 @@ from simcli.records.reading.results import FIELDS, ResultAxes, result_axes
 if TYPE_CHECKING:  # it brings Taichi, which a wrong input need not wait for
     from simcli.analysis.mechanics.rounds import Mechanics
 
-Array = np.ndarray
+_Array = np.ndarray
 
 
 class Task(Protocol):
@@ -58,7 +58,7 @@ class Task(Protocol):
         """Axes of its result."""
         ...
 
-    def __call__(self, mechanics: "Mechanics", states: States, world: Array) -> dict[str, Array]:
+    def __call__(self, mechanics: "Mechanics", states: States, world: _Array) -> dict[str, _Array]:
         """Its outputs for some states, `world` being the world of the model for each."""
         ...
 
@@ -68,7 +68,7 @@ def width(task: Task, axes: ResultAxes) -> int:
     return sum(prod(axes.tail(FIELDS[name])) for name in (*task.inputs, *task.outputs))
 
 
-def field(states: States, name: str, shape: tuple[int, ...]) -> Array:
+def field(states: States, name: str, shape: tuple[int, ...]) -> _Array:
     """A field of states, zero where they do not hold it, (N, *shape)."""
     found = states.values.get(name)
     return np.zeros((len(states), *shape)) if found is None else found
@@ -111,13 +111,13 @@ class Forward(OnTree):
         """The bodies that are wanted, and their points."""
         return result_axes(model).of_bodies(*self.kept(model))
 
-    def kept(self, model: Model) -> tuple[Array, Array]:
+    def kept(self, model: Model) -> tuple[_Array, _Array]:
         """Indices of the bodies and points that are wanted."""
         bodies = chosen_bodies(model, self.select)
         bodies = bodies[of_kind(model, self.flags, bodies)[0][bodies]]
         return bodies, np.flatnonzero(np.isin(model.points.body, bodies))
 
-    def __call__(self, mechanics: "Mechanics", states: States, world: Array) -> dict[str, Array]:
+    def __call__(self, mechanics: "Mechanics", states: States, world: _Array) -> dict[str, _Array]:
         """Poses and twists of bodies; named points."""
         model, q = mechanics.model, states.values["joint_q"]
         pose, twist = mechanics("forward_kinematics", world, q, field(states, "joint_qd", (model.n_qd,)))
@@ -126,7 +126,7 @@ class Forward(OnTree):
         return {"body_q": pose[:, bodies], "body_qd": twist[:, bodies], "point_position": x, "point_velocity": v}
 
 
-def point_motion(model: Model, world: Array, pose: Array, twist: Array) -> tuple[Array, Array]:
+def point_motion(model: Model, world: _Array, pose: _Array, twist: _Array) -> tuple[_Array, _Array]:
     """Positions [m] and velocities [m/s] of the named points, (N, n, 3) each, world.
 
         x = p + R r,   v = v_c + w x R (r - c)
@@ -144,7 +144,7 @@ def point_motion(model: Model, world: Array, pose: Array, twist: Array) -> tuple
     return pose[:, body, :3] + rot.turn(R, r), twist[:, body, :3] + rot.cross(twist[:, body, 3:], lever)
 
 
-def of_worlds(column: Array, world: Array) -> Array:
+def of_worlds(column: _Array, world: _Array) -> _Array:
     """Rows of a (W|1, ...) column for the worlds of states, (N|1, ...)."""
     return column[world] if len(column) > 1 else column
 
@@ -169,13 +169,13 @@ class Inverse(OnTree):
         """The joints that are wanted."""
         return result_axes(model).of_joints(*self.kept(model))
 
-    def kept(self, model: Model) -> tuple[Array, Array, Array]:
+    def kept(self, model: Model) -> tuple[_Array, _Array, _Array]:
         """Indices of the joints that are wanted, of their coordinates and of their velocities."""
         joints = of_kind(model, self.flags)[1]
         counts = np.diff(model.joints.q_start), np.diff(model.joints.qd_start)
         return np.flatnonzero(joints), *(np.flatnonzero(np.repeat(joints, count)) for count in counts)
 
-    def __call__(self, mechanics: "Mechanics", states: States, world: Array) -> dict[str, Array]:
+    def __call__(self, mechanics: "Mechanics", states: States, world: _Array) -> dict[str, _Array]:
         """Joint coordinates and rates, and the residuals of both."""
         model, pose = mechanics.model, states.values["body_q"]
         twist = field(states, "body_qd", (model.n_bodies, 6))
@@ -185,7 +185,7 @@ class Inverse(OnTree):
         q, (_, of_q, of_qd) = self.unwrapped(model, states.world, q) if self.unwrap else q, self.kept(model)
         return {"joint_q": q[:, of_q], "joint_qd": qd[:, of_qd]} | found
 
-    def unwrapped(self, model: Model, world: Array, q: Array) -> Array:
+    def unwrapped(self, model: Model, world: _Array, q: _Array) -> _Array:
         """Coordinates whose angles have taken the branch nearest to the state before of their world, (N, NQ)."""
         angles, q = angle_coordinates(model), np.array(q)
         for w in np.unique(world):
@@ -196,7 +196,7 @@ class Inverse(OnTree):
         return q
 
 
-def angle_coordinates(model: Model) -> Array:
+def angle_coordinates(model: Model) -> _Array:
     """Indices into joint_q of the angles; those of screws are left out, whose advance tells their turns."""
     joints = model.joints
     scalar = [j for j in range(model.n_joints) if np.diff(joints.q_start)[j] == joints.dof_dim[j].sum()
@@ -205,7 +205,7 @@ def angle_coordinates(model: Model) -> Array:
     return np.concatenate([np.zeros(0, np.int64), *ranges]).astype(np.int64)
 
 
-def residuals(pose: Array, twist: Array, back_pose: Array, back_twist: Array) -> dict[str, Array]:
+def residuals(pose: _Array, twist: _Array, back_pose: _Array, back_twist: _Array) -> dict[str, _Array]:
     """Largest distances over the bodies of each state, (N,): position, angle, velocity, spin."""
     shift, angle = rot.pose_distance(pose, back_pose)
     gap = twist - back_twist
@@ -247,7 +247,7 @@ class Efforts(OnTree):
         wrench = ("joint_wrench",) if loops else ()
         return (*self.inputs[:3], *(("recorded_effort",) if self.compare else ()), *wrench)  # no run records body_f
 
-    def __call__(self, mechanics: "Mechanics", states: States, world: Array) -> dict[str, Array]:
+    def __call__(self, mechanics: "Mechanics", states: States, world: _Array) -> dict[str, _Array]:
         """Efforts along the motion axes."""
         model, n = mechanics.model, mechanics.model.n_qd
         q, qd, qdd = states.values["joint_q"], field(states, "joint_qd", (n,)), field(states, "joint_qdd", (n,))
@@ -265,7 +265,7 @@ class Efforts(OnTree):
         return found | ({"recorded_effort": states.values["recorded_effort"]} if self.compare else {})
 
 
-def loop_forces(model: Model, loops: Sequence[int], world: Array, pose: Array, wrench: Array) -> Array:
+def loop_forces(model: Model, loops: Sequence[int], world: _Array, pose: _Array, wrench: _Array) -> _Array:
     """Forces and torques about the centres of mass that loop joints put on their bodies, (N, B, 6), world.
 
     The wrench of a joint acts on the child at the child anchor, and the opposite on the parent at the same point.
@@ -306,7 +306,7 @@ class Matrix(OnTree):
         """The model, with or without armature."""
         return model if self.armature else replace(model, dofs=replace(model.dofs, armature=np.zeros((1, model.n_qd))))
 
-    def __call__(self, mechanics: "Mechanics", states: States, world: Array) -> dict[str, Array]:
+    def __call__(self, mechanics: "Mechanics", states: States, world: _Array) -> dict[str, _Array]:
         """M(q)."""
         return {"mass_matrix": mechanics("mass_matrix", world, states.values["joint_q"])[0]}
 
@@ -328,13 +328,13 @@ class Jacobians(OnTree):
         """The bodies that are wanted."""
         return result_axes(model).of_bodies(chosen_bodies(model, self.select), ())
 
-    def __call__(self, mechanics: "Mechanics", states: States, world: Array) -> dict[str, Array]:
+    def __call__(self, mechanics: "Mechanics", states: States, world: _Array) -> dict[str, _Array]:
         """J(q)."""
         found = mechanics("jacobian", world, states.values["joint_q"])[0]
         return {"jacobian": found[:, chosen_bodies(mechanics.model, self.select)]}
 
 
-def of_kind(model: Model, flags: BodyFlags, among: Array | slice = np.s_[:]) -> tuple[Array, Array]:
+def of_kind(model: Model, flags: BodyFlags, among: _Array | slice = np.s_[:]) -> tuple[_Array, _Array]:
     """Bodies of some kinds and the joints that place them, (B,) and (J,) bool.
 
     Raises:
@@ -346,7 +346,7 @@ def of_kind(model: Model, flags: BodyFlags, among: Array | slice = np.s_[:]) -> 
     return bodies, joints
 
 
-def chosen_bodies(model: Model, patterns: Sequence[str]) -> Array:
+def chosen_bodies(model: Model, patterns: Sequence[str]) -> _Array:
     """Bodies that patterns mean, all without patterns.
 
     Raises:

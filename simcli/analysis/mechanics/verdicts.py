@@ -19,7 +19,7 @@ class Worst:
         size = np.nan_to_num(np.maximum(found["residual_position"], found["residual_angle"]))
         if len(size) and size.max() > self._size:
             k = int(size.argmax())
-            self.place, self._size = place_of(states, k), float(size[k])
+            self.place, self._size = _place_of(states, k), float(size[k])
 
     def exceeds(self, tolerance: float) -> bool:
         """True if a body is further [m] or more turned [rad] than this."""
@@ -43,7 +43,7 @@ class Difference:
         """See some states."""
         gap = np.nan_to_num(np.abs(found["joint_effort"] - found["recorded_effort"]))
         if gap.size and gap.max() > self.facts["largest_difference"]:
-            self.place = f" at {place_of(states, int(gap.max(axis=1).argmax()))}"
+            self.place = f" at {_place_of(states, int(gap.max(axis=1).argmax()))}"
         self.facts["largest_difference"] = max(self.facts["largest_difference"], _largest(gap))
         self.facts["largest_effort"] = max(self.facts["largest_effort"], _largest(np.abs(found["recorded_effort"])))
 
@@ -54,7 +54,7 @@ class Difference:
         return f"recorded and computed efforts differ by at most {gap:.3g}{self.place}; the largest effort is {size:.3g}"
 
 
-def place_of(states: States, k: int) -> str:
+def _place_of(states: States, k: int) -> str:
     """A state in words."""
     time = f"t = {states.time[k]:g} s, " if np.isfinite(states.time[k]) else ""
     return f"{time}frame {states.frame[k]}, world {states.world[k]}"

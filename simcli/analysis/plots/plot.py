@@ -13,7 +13,7 @@ DOTS_PER_INCH = 120
 MAX_LEGEND = 12  # entries; nobody tells more curves apart
 MAX_COLOURS = 10  # of matplotlib's cycle
 MAX_PANELS = 12
-BAND = (0.05, 0.5, 0.95)  # quantiles of the worlds that are drawn where there are more than MAX_LEGEND
+_BAND = (0.05, 0.5, 0.95)  # quantiles of the worlds that are drawn where there are more than MAX_LEGEND
 
 
 def draw(channels: list[Channel], title: str = "", names: Mapping[int, str] | None = None, names_title: str = ""):
@@ -144,11 +144,11 @@ def quantiles(values: np.ndarray) -> np.ndarray:
     Args:
         values: (F, W), NaN of worlds that have ended.
     """
-    found = np.full((len(BAND), len(values)), np.nan)
+    found = np.full((len(_BAND), len(values)), np.nan)
     whole = ~np.isnan(values).any(axis=1)
-    found[:, whole] = np.quantile(values[whole], BAND, axis=1)
+    found[:, whole] = np.quantile(values[whole], _BAND, axis=1)
     some = ~whole & ~np.isnan(values).all(axis=1)
-    found[:, some] = np.nanquantile(values[some], BAND, axis=1)
+    found[:, some] = np.nanquantile(values[some], _BAND, axis=1)
     return found
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from simcli.errors import UsageError, install_hint
 
 ROWS_OF_PANEL = (12, 24)  # fewest and most
-COLUMNS = (40, 120)
+_COLUMNS = (40, 120)
 MARKERS = {True: "hd", False: "dot"}  # with and without block characters
 
 
@@ -27,7 +27,7 @@ def text_of(figure, has_blocks: bool = True, has_colours: bool = True) -> str:
     except ImportError as error:
         raise UsageError(install_hint("plots in a terminal need plotext", "plot")) from error
     size = shutil.get_terminal_size((80, 24))
-    width = int(np.clip(size.columns, *COLUMNS))
+    width = int(np.clip(size.columns, *_COLUMNS))
     panels = [axes for axes in figure.axes if axes.get_label() != "<colorbar>"]
     height = int(np.clip((size.lines - 2) // len(panels), *ROWS_OF_PANEL))
     return "\n".join(_panel(plotext, axes, width, height, has_blocks, has_colours) for axes in panels)

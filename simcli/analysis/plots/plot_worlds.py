@@ -16,13 +16,13 @@ from simcli.analysis.plots.plot import MAX_LEGEND, in_order, legend_beside, new_
 from simcli.analysis.worlds.world_table import WorldColumn, WorldTable
 from simcli.errors import UsageError
 
-SIZE = (8.0, 4.8)  # [inch]
+_SIZE = (8.0, 4.8)  # [inch]
 MAX_BINS = 60
 MAX_MARKED = 200  # points of a line that get a marker
 MANY = 10000  # points that are drawn as a bitmap in svg and pdf, too
-EDGE = 0.025  # of the height of a panel
+_EDGE = 0.025  # of the height of a panel
 SPARSE = 4  # a grid has at most so many cells per world
-FAILED = {"color": "tab:red", "marker": "x", "linestyle": "none", "markeredgewidth": 1.8, "zorder": 4}
+_FAILED = {"color": "tab:red", "marker": "x", "linestyle": "none", "markeredgewidth": 1.8, "zorder": 4}
 
 
 @dataclass(frozen=True)
@@ -75,11 +75,11 @@ class _Worlds:
         """Mark the worlds that failed, count those without a number, and show the legend if it says anything."""
         if self.failed.any() and len(self.axes) > 1:
             x, y = (column.values[self.failed] for column in self.axes[:2])
-            panel.plot(x, y, **FAILED, label=f"failed ({self.failed.sum()})")
+            panel.plot(x, y, **_FAILED, label=f"failed ({self.failed.sum()})")
         if not self.there.all():
             known = ~self.there & np.isfinite(self.axes[0].values.astype(float)) & (len(self.axes) == 2)
             at = self.axes[0].values[known]  # at the edge, below the x they have
-            panel.plot(at, np.full(len(at), EDGE), color="tab:red", marker="|" if len(at) else "", markersize=9,
+            panel.plot(at, np.full(len(at), _EDGE), color="tab:red", marker="|" if len(at) else "", markersize=9,
                        linestyle="none", transform=panel.get_xaxis_transform(), label=self.missing_text)  # fmt: skip
         if panel.get_legend_handles_labels()[1]:
             legend_beside(panel, title)
@@ -98,7 +98,7 @@ def draw_worlds(table: WorldTable, names: list[str], title: str = "", along_x: b
         UsageError: no such column, nothing to draw, or matplotlib is not installed.
     """
     worlds = _Worlds(table, names)
-    figure = new_figure(*SIZE, title)
+    figure = new_figure(*_SIZE, title)
     panel = figure.subplots()
     if len(names) == 1:
         kind = _histogram(panel, worlds, along_x)
@@ -196,7 +196,7 @@ def _mark_cells(panel, worlds: _Worlds, is_grid: bool) -> None:
     """Failed worlds, and grey cells without a number, in a legend below: the right side has the colours."""
     x, y, _ = worlds.axes
     if worlds.failed.any():
-        panel.plot(x.values[worlds.failed], y.values[worlds.failed], **FAILED, label=f"failed ({worlds.failed.sum()})")
+        panel.plot(x.values[worlds.failed], y.values[worlds.failed], **_FAILED, label=f"failed ({worlds.failed.sum()})")
     if not worlds.there.all():
         look = {"color": "0.85", "marker": "s", "markeredgecolor": "0.5"} if is_grid else {}
         panel.plot([], [], linestyle="none", **look, label=worlds.missing_text)

@@ -13,7 +13,7 @@ from simcli.records.reading.tiles import cut_frames, read_tile, tile_lengths
 if TYPE_CHECKING:
     from simcli.records.reading.reader import Trajectory
 
-COORDINATES, RATES = "frames/joint_q", "frames/joint_qd"
+_COORDINATES, RATES = "frames/joint_q", "frames/joint_qd"
 
 
 def may_hit(run: "Trajectory", columns: dict[str, Labelled], models: Iterable[Model]) -> np.ndarray:
@@ -40,7 +40,7 @@ def _near_limits(run: "Trajectory", columns: dict[str, Labelled], model: Model) 
     for dof in np.flatnonzero(hard.any(axis=0)).tolist():
         joint = int(np.searchsorted(model.joints.qd_start, dof, side="right")) - 1
         names = [f"joint.{model.joints.name[joint]}.{word}" for word in ("q", "qd")]
-        places = [list(columns[path].components).index(name) for path, name in zip((COORDINATES, RATES), names, strict=True)
+        places = [list(columns[path].components).index(name) for path, name in zip((_COORDINATES, RATES), names, strict=True)
                   if path in columns and name in columns[path].components]  # fmt: skip
         if len(places) < len(names):  # several coordinates, or not recorded
             return np.ones(run.n_worlds, bool)
@@ -49,7 +49,7 @@ def _near_limits(run: "Trajectory", columns: dict[str, Labelled], model: Model) 
 
 
 def _meets(run: "Trajectory", places: list[int], lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
-    paths = [run.column(path) for path in (COORDINATES, RATES)]
+    paths = [run.column(path) for path in (_COORDINATES, RATES)]
     frames, worlds = np.arange(run.n_frames), np.arange(run.n_worlds)
     room, speed = np.full(run.n_worlds, np.inf), np.zeros(run.n_worlds)
     for part in cut_frames([frames, frames], tile_lengths(paths)[0]):

@@ -16,7 +16,7 @@ from simcli.analysis.diff.labelled import Labelled
 QUANTITIES = ("joint.q", "joint.qd", "joint.qdd", "joint.effort", "joint.wrench", "body.position", "body.orientation",
               "body.velocity", "body.angular_velocity", "energy.total")  # fmt: skip
 SIZES = ("energy.kinetic", "energy.potential", "energy.elastic")  # read for their size: a sum of them can be zero
-TURN = "rad"  # unit of the difference of two quaternions: the angle between them, twice the length of q_a - q_b
+_TURN = "rad"  # unit of the difference of two quaternions: the angle between them, twice the length of q_a - q_b
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ def quantities_of(column: Labelled) -> list[Quantity]:
     for four in column.quaternions:
         rolls.setdefault(_name(column.components[four[0]].channel), []).append(four)
     return found + [
-        Quantity(name, TURN, tuple(column.components[four[0]].channel for four in some),
+        Quantity(name, _TURN, tuple(column.components[four[0]].channel for four in some),
                  np.array([[place[label] for label in four] for four in some]))
         for name, some in rolls.items() if name in QUANTITIES
     ]  # fmt: skip

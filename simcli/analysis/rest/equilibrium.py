@@ -12,14 +12,14 @@ import numpy as np
 
 from simcli.analysis.rest.statics import Array, NoEquilibriumError, Posture, Statics
 
-BALANCED = 1e-9  # residual relative to the loads of the mechanism that a search ends at
+_BALANCED = 1e-9  # residual relative to the loads of the mechanism that a search ends at
 AS_IT_IS = 1e-6  # likewise, of a state that is taken as it stands: numbers of a scene have some six digits
 MAX_ITERATIONS = 200
 LARGEST_STEP = 0.3  # xi of one step
 POLISH = 4  # Newton steps beyond BALANCED, while they help
-NEWTON_HALVINGS, HALVINGS = 5, 14  # a Newton step that has to be shorter goes nowhere
+NEWTON_HALVINGS, _HALVINGS = 5, 14  # a Newton step that has to be shorter goes nowhere
 DECREASE = 1e-4  # part of the promised decrease that a step has to give
-FLAT = 1e-10  # eigenvalues of the stiffness below this part of the largest are no slope
+_FLAT = 1e-10  # eigenvalues of the stiffness below this part of the largest are no slope
 SADDLE = 1e6  # roundings of forces per stiffness that a saddle is told by; differences over a narrow width enlarge them
 KICK = 0.05  # xi by which a saddle is left
 
@@ -72,7 +72,7 @@ def search(statics: Statics, stable: bool = False) -> Equilibrium:
     posture, downhill = statics.start(), stable
     for k in range(MAX_ITERATIONS):
         K = statics.tangent(posture)
-        if is_balanced(statics, posture, BALANCED):
+        if is_balanced(statics, posture, _BALANCED):
             way = saddle_exit(K, statics.noise(posture)) if stable else None
             if way is None:
                 posture, more = polished(statics, posture)
@@ -101,7 +101,7 @@ def residual_text(statics: Statics, posture: Posture) -> str:
 
 def newton_step(statics: Statics, posture: Posture, K: Array) -> Posture | None:
     """One Newton step, halved until the loads shrink; None if they do not."""
-    step = limited(np.linalg.lstsq(K, posture.load, FLAT)[0])
+    step = limited(np.linalg.lstsq(K, posture.load, _FLAT)[0])
     size, part = np.linalg.norm(posture.load), 1.0
     for _ in range(NEWTON_HALVINGS):
         after = statics.moved(posture, part * step)
@@ -114,12 +114,12 @@ def newton_step(statics: Statics, posture: Posture, K: Array) -> Posture | None:
 def downhill_step(statics: Statics, posture: Posture, K: Array) -> Posture | None:
     """One step along which the loads do work: energy falls, if there is one; None if there is no such step."""
     values, vectors = np.linalg.eigh(0.5 * (K + K.T))
-    size = np.maximum(np.abs(values), FLAT * np.abs(values).max(initial=0.0))
+    size = np.maximum(np.abs(values), _FLAT * np.abs(values).max(initial=0.0))
     if not size.any():
         size = np.ones_like(size) * np.linalg.norm(posture.load) / LARGEST_STEP
     step = limited(vectors @ (vectors.T @ posture.load / size))
     promised, part = step @ posture.load, 1.0
-    for _ in range(HALVINGS):
+    for _ in range(_HALVINGS):
         half, whole = statics.moved(posture, 0.5 * part * step), statics.moved(posture, part * step)
         if half is not None and whole is not None:
             pulls = [promised, *(pull_along(after, posture.U @ step, statics.unit) for after in (half, whole))]
@@ -158,7 +158,7 @@ def polished(statics: Statics, posture: Posture) -> tuple[Posture, int]:
     for k in range(POLISH):
         if not posture.load.any():
             return posture, k
-        step = np.linalg.lstsq(statics.tangent(posture), posture.load, FLAT)[0]
+        step = np.linalg.lstsq(statics.tangent(posture), posture.load, _FLAT)[0]
         after = statics.moved(posture, limited(step))
         if after is None or np.linalg.norm(after.load) > 0.5 * np.linalg.norm(posture.load):
             return posture, k

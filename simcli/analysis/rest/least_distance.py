@@ -11,21 +11,21 @@ solved once more, for the last digits.
 
 import numpy as np
 
-Array = np.ndarray
+_Array = np.ndarray
 RANK = 1e-9  # singular values below this part of the largest are none
 ACTS = 1e-12  # multipliers below this part of the largest do not act
 EMPTY = 1e-10  # relative residual of what has no solution
-ROUNDS = 10  # of the active set, for each multiplier
+_ROUNDS = 10  # of the active set, for each multiplier
 
 
-def null_space(A: Array) -> tuple[Array, Array]:
+def null_space(A: _Array) -> tuple[_Array, _Array]:
     """The pseudo-inverse of A (m, n), (n, m), and an orthonormal basis of what A takes to zero, (n, n - rank)."""
     left, values, right = np.linalg.svd(A)
     rank = int((values > RANK * values.max(initial=0.0)).sum())
     return right[:rank].T @ (left[:, :rank] / values[:rank]).T, right[rank:].T
 
 
-def nearest(A: Array, b: Array, start: Array, lower: Array) -> Array | None:
+def nearest(A: _Array, b: _Array, start: _Array, lower: _Array) -> _Array | None:
     """The solution of A x = b that is nearest to `start`, in the sense of least squares where A x = b has none.
 
     Args:
@@ -48,7 +48,7 @@ def nearest(A: Array, b: Array, start: Array, lower: Array) -> Array | None:
     return None if step is None else x + N @ (step * size)
 
 
-def least_distance(G: Array, h: Array) -> Array | None:
+def least_distance(G: _Array, h: _Array) -> _Array | None:
     """The shortest z with G z >= h; None if there is none.
 
     Args:
@@ -67,7 +67,7 @@ def least_distance(G: Array, h: Array) -> Array | None:
     return z if (G @ z >= h - EMPTY).all() else -rest[:-1] / rest[-1]
 
 
-def nonnegative(E: Array, f: Array) -> Array:
+def nonnegative(E: _Array, f: _Array) -> _Array:
     """The u >= 0 of least |E u - f|, by an active set.
 
     Args:
@@ -76,7 +76,7 @@ def nonnegative(E: Array, f: Array) -> Array:
     """
     u, passive = np.zeros(E.shape[1]), np.zeros(E.shape[1], bool)
     least = RANK * np.linalg.norm(E) * max(np.linalg.norm(f), 1.0) * 1e-3
-    for _ in range(ROUNDS * len(u)):
+    for _ in range(_ROUNDS * len(u)):
         slope = np.where(passive, -np.inf, E.T @ (f - E @ u))
         if not len(u) or slope.max() <= least:
             break

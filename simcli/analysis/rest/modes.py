@@ -25,8 +25,8 @@ from simcli.model.tables import DriveMode, JointKind, Model
 from simcli.model.tree.loosen import loosen
 from simcli.spec import Document
 
-CODE = "SC607"
-STILL = 1e-6  # of the largest motion of a body: a joint rate below it is rounding
+_CODE = "SC607"
+_STILL = 1e-6  # of the largest motion of a body: a joint rate below it is rounding
 SURE = 8.0  # estimated errors of a stiffness that it may be wrong by
 ON_BOUND = 1e-9  # [m, rad] from a hard limit that is on it
 KINKS = "a slack spring or a soft limit that begins to act there answers to one side only, and has no small motion"
@@ -43,24 +43,24 @@ def refuse(model: Model, document: Document) -> None:
         name = model.joints.name[j]
         message = f"dry friction of joint `{name}`: it sticks wherever it is put, and nothing swings"
         hint = f"leave it out: --set joints.{name}.friction=0"
-        faults.append(Fault(CODE, message, document.where(f"joints.{name}.friction"), hint))
+        faults.append(Fault(_CODE, message, document.where(f"joints.{name}.friction"), hint))
     for j in sorted(set(dofs.joint[moving(model)].tolist())):
         name = model.joints.name[j]
         body = model.bodies.name[model.joints.child[j]]
         place = f"bodies.{body}.motion" if model.bodies.kinematic[model.joints.child[j]] else f"joints.{name}.motion"
         message = f"joint `{name}` moves as prescribed, so that nothing is at rest"
-        faults.append(Fault(CODE, message, document.where(place), "prescribe a constant position"))
+        faults.append(Fault(_CODE, message, document.where(place), "prescribe a constant position"))
     for b in np.flatnonzero(model.bodies.compliance.any(axis=0)).tolist():
         name = model.bodies.name[b]
         message = f"body `{name}` yields, and small motions are those of rigid bodies here"
-        faults.append(Fault(CODE, message, document.where(f"bodies.{name}.natural.compliance"), "leave its compliance out"))
+        faults.append(Fault(_CODE, message, document.where(f"bodies.{name}.natural.compliance"), "leave its compliance out"))
     rows = constraints_of(model).rows
     driven = model.dofs.drive_mode != DriveMode.NONE
     for j in sorted(set(rows.joint[rows.form == Form.ROLL].tolist())):
         if driven[model.dofs.joint == j].any() and not model.joints.is_tree[j]:
             name = model.joints.name[j]
             message = f"the drive of the ball joint `{name}` outside the tree has no linearisation here"
-            faults.append(Fault(CODE, message, document.where(f"joints.{name}.drive"), "make it a joint of the tree"))
+            faults.append(Fault(_CODE, message, document.where(f"joints.{name}.drive"), "make it a joint of the tree"))
     if faults:
         error = SceneError(faults)
         error.document = document
@@ -227,7 +227,7 @@ class Study:
         """What a mode shape is divided by: its leading rate, or the leading component of a twist where joints only yield."""
         twist = twist.reshape(-1, 2, 3)
         unit = np.broadcast_to([[self.statics.length], [1.0]], twist.shape)
-        rounding = STILL * np.abs(twist / unit).max(initial=0.0)
+        rounding = _STILL * np.abs(twist / unit).max(initial=0.0)
         for values, units, least in ((rate, self.dof_unit, rounding), (twist, unit, 0.0)):
             scaled = np.abs(values / units).ravel()
             if scaled.max(initial=0.0) > least:

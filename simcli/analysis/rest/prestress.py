@@ -24,11 +24,11 @@ from simcli.model.tables import Model
 from simcli.spec.faults.fault_list import did_you_mean
 from simcli.spec.names.patterns import matching
 
-SHORT = 1e-12  # [m], a spring without length pulls nowhere
-GROUP = "forces"
+_SHORT = 1e-12  # [m], a spring without length pulls nowhere
+_GROUP = "forces"
 
 
-class Quantity(StrEnum):
+class _Quantity(StrEnum):
     """What may be unknown of a spring; the other number of its law is kept."""
 
     rest_length = "rest_length"  # follows from the tension and the stiffness
@@ -37,7 +37,7 @@ class Quantity(StrEnum):
     force_density = "force_density"  # likewise: tension per length
 
 
-UNITS = {Quantity.rest_length: "m", Quantity.stiffness: "N/m", Quantity.tension: "N", Quantity.force_density: "N/m"}
+_UNITS = {_Quantity.rest_length: "m", _Quantity.stiffness: "N/m", _Quantity.tension: "N", _Quantity.force_density: "N/m"}
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Prestress:
     @property
     def density(self) -> Array:
         """[N/m], (K,), tension per length; 0 of what has no length."""
-        return self.tension / np.where(self.length > SHORT, self.length, np.inf)
+        return self.tension / np.where(self.length > _SHORT, self.length, np.inf)
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ def equilibrium_matrix(statics: Statics, posture: Posture) -> tuple[Array, Array
         rates.append(twist[:, body, :3] + np.cross(twist[:, body, 3:], lever))
     gap = ends[1] - ends[0]
     length = np.linalg.norm(gap, axis=-1)
-    along = gap / np.maximum(length, SHORT)[:, None]
+    along = gap / np.maximum(length, _SHORT)[:, None]
     return -np.einsum("mkc,kc->mk", rates[1] - rates[0], along), length
 
 
@@ -163,7 +163,7 @@ def without(model: Model, chosen: Collection[int]) -> Model:
     return replace(model, springs=replace(model.springs, stiffness=stiffness))
 
 
-def solve(model: Model, bare: Statics, chosen: Mapping[int, Quantity], least: float) -> Solved:
+def solve(model: Model, bare: Statics, chosen: Mapping[int, _Quantity], least: float) -> Solved:
     """Numbers of springs with which the initial state is an equilibrium.
 
     Of many answers the tensions are those nearest to the scene's own. Slack springs do not push, no stiffness is negative.
@@ -182,7 +182,7 @@ def solve(model: Model, bare: Statics, chosen: Mapping[int, Quantity], least: fl
     A, length = equilibrium_matrix(bare, posture)
     length = length[at]
     stretch = length - springs.rest_length[0, at]
-    by_scale = np.array([chosen[k] == Quantity.stiffness for k in at])
+    by_scale = np.array([chosen[k] == _Quantity.stiffness for k in at])
     refuse_impossible(model, at, by_scale, length, stretch)
     sign = np.where(by_scale & (stretch < 0.0), -1.0, 1.0)
     lower = np.where(springs.slack[at], least, np.where(by_scale, 0.0, -np.inf))
@@ -194,24 +194,24 @@ def solve(model: Model, bare: Statics, chosen: Mapping[int, Quantity], least: fl
     return with_tensions(model, chosen, at, sign * tension, length)
 
 
-def chosen_springs(model: Model, unknowns: Sequence[str]) -> dict[int, Quantity]:
+def chosen_springs(model: Model, unknowns: Sequence[str]) -> dict[int, _Quantity]:
     """Springs with an unknown number, and which.
 
     Raises:
         UsageError: a pattern is none, fits nothing, or two of them ask for two numbers of one spring.
     """
-    found: dict[int, Quantity] = {}
+    found: dict[int, _Quantity] = {}
     for word in unknowns:
         path, _, key = word.rpartition(".")
         group, _, pattern = path.partition(".")
-        if group != GROUP or not pattern or key not in Quantity.__members__:
-            fields = ", ".join(Quantity)
+        if group != _GROUP or not pattern or key not in _Quantity.__members__:
+            fields = ", ".join(_Quantity)
             raise UsageError(f"--unknown {word}: write forces.NAME.QUANTITY, the quantity one of {fields}")
         places = matching(model.springs.name, pattern)
         if not places:
             raise UsageError(f"--unknown {word}: no spring fits; {did_you_mean(pattern, model.springs.name, 'springs')}")
         for k in places:
-            if found.setdefault(k, Quantity(key)) != key:
+            if found.setdefault(k, _Quantity(key)) != key:
                 raise UsageError(f"--unknown {word}: `{model.springs.name[k]}` has its {found[k]} unknown already")
     return found
 
@@ -224,7 +224,7 @@ def refuse_impossible(model: Model, at: Array, by_scale: Array, length: Array, s
     """
     names = [model.springs.name[k] for k in at]
     for mask, words in (
-        (length <= SHORT, "has no length, so that it pulls nowhere"),
+        (length <= _SHORT, "has no length, so that it pulls nowhere"),
         (~by_scale & (model.springs.stiffness[0, at] == 0.0), "has no stiffness, so that its rest length says nothing"),
         (by_scale & (np.abs(stretch) <= RANK * length), "is as long as it rests, so that its stiffness says nothing"),
         (by_scale & (stretch < 0.0) & model.springs.slack[at], "is slack there, so that its stiffness says nothing"),
@@ -233,7 +233,7 @@ def refuse_impossible(model: Model, at: Array, by_scale: Array, length: Array, s
             raise UsageError(f"--unknown: spring `{names[int(mask.argmax())]}` {words}")
 
 
-def with_tensions(model: Model, chosen: Mapping[int, Quantity], at: Array, tension: Array, length: Array) -> Solved:
+def with_tensions(model: Model, chosen: Mapping[int, _Quantity], at: Array, tension: Array, length: Array) -> Solved:
     """The model whose springs have these tensions, and the numbers that were asked for.
 
     Raises:
@@ -243,15 +243,15 @@ def with_tensions(model: Model, chosen: Mapping[int, Quantity], at: Array, tensi
     values, units = {}, {}
     for k, t, L in zip(at.tolist(), tension.tolist(), length.tolist(), strict=True):
         name, quantity = model.springs.name[k], chosen[k]
-        if quantity == Quantity.stiffness:
+        if quantity == _Quantity.stiffness:
             stiffness[0, k] = t / (L - rest[0, k])
         else:
             rest[0, k] = L - t / stiffness[0, k]
         if rest[0, k] < 0.0:
             raise NoEquilibriumError(f"spring `{name}` would have to pull with {t:.6g} N, more than it does where it rests "
                                      "at no length: make it stiffer")  # fmt: skip
-        found = {Quantity.rest_length: rest[0, k], Quantity.stiffness: stiffness[0, k], Quantity.tension: t,
-                 Quantity.force_density: t / L}[quantity]  # fmt: skip
-        values[f"{GROUP}.{name}.{quantity}"] = float(found)
-        units[f"{GROUP}.{name}.{quantity}"] = UNITS[quantity]
+        found = {_Quantity.rest_length: rest[0, k], _Quantity.stiffness: stiffness[0, k], _Quantity.tension: t,
+                 _Quantity.force_density: t / L}[quantity]  # fmt: skip
+        values[f"{_GROUP}.{name}.{quantity}"] = float(found)
+        units[f"{_GROUP}.{name}.{quantity}"] = _UNITS[quantity]
     return Solved(replace(model, springs=replace(model.springs, stiffness=stiffness, rest_length=rest)), values, units)

@@ -9,14 +9,14 @@ from enum import StrEnum
 
 import numpy as np
 
-Array = np.ndarray
+_Array = np.ndarray
 SYMMETRIC = 1e-8  # part of a stiffness that is skew and yet rounding of its differences
 REAL = 1e-9  # imaginary part of an eigenvalue relative to its size that is none
-ROUNDING = 4e-15  # real part of an oscillation relative to the largest eigenvalue that is none
+_ROUNDING = 4e-15  # real part of an oscillation relative to the largest eigenvalue that is none
 UNDAMPED = 1e-10  # damping ratio that is rounding of the stiffness
 EIGENVALUES = 1e-15  # rounding of eigenvalues, relative to the largest, per direction
 NO_FORCE = 1e-9  # of the largest stiffness, along a direction without inertia that is only known to rounding
-MASSLESS = 1e-13  # inertia of a direction relative to the others that is none
+_MASSLESS = 1e-13  # inertia of a direction relative to the others that is none
 
 
 class ModeKind(StrEnum):
@@ -42,7 +42,7 @@ class Mode:
     kind: ModeKind
     eigenvalue: complex
     partner: complex | None
-    shape: Array
+    shape: _Array
 
     @property
     def omega(self) -> float:
@@ -67,12 +67,12 @@ class MasslessError(ValueError):
         direction: (m,).
     """
 
-    def __init__(self, direction: Array):
+    def __init__(self, direction: _Array):
         self.direction = direction
         super().__init__("a direction has stiffness or damping and no inertia")
 
 
-def modes_of(M: Array, C: Array, K: Array, noise: Array) -> tuple[list[Mode], int]:
+def modes_of(M: _Array, C: _Array, K: _Array, noise: _Array) -> tuple[list[Mode], int]:
     """Modes by rising size of their eigenvalues.
 
     Args:
@@ -103,7 +103,7 @@ def modes_of(M: Array, C: Array, K: Array, noise: Array) -> tuple[list[Mode], in
     return sorted(modes, key=lambda mode: mode.omega), idle
 
 
-def inertial_directions(M: Array, C: Array, K: Array, noise: Array) -> tuple[Array, int]:
+def inertial_directions(M: _Array, C: _Array, K: _Array, noise: _Array) -> tuple[_Array, int]:
     """Directions that have inertia, as columns, and the number of those that have nothing at all.
 
     Raises:
@@ -117,20 +117,20 @@ def inertial_directions(M: Array, C: Array, K: Array, noise: Array) -> tuple[Arr
     return heavy, idle.shape[1]
 
 
-def split_by_inertia(M: Array) -> tuple[Array, Array]:
+def split_by_inertia(M: _Array) -> tuple[_Array, _Array]:
     """Directions with inertia and those without, as columns."""
     values, vectors = np.linalg.eigh(0.5 * (M + M.T))
-    heavy = values > MASSLESS * values.max(initial=0.0)
+    heavy = values > _MASSLESS * values.max(initial=0.0)
     return vectors[:, heavy], vectors[:, ~heavy]
 
 
-def rounding_of(values: Array, shapes: Array, noise: Array) -> Array:
+def rounding_of(values: _Array, shapes: _Array, noise: _Array) -> _Array:
     """What eigenvalues may be wrong by: errors of K along the shapes, (m, n), and those of the eigenvalue solver."""
     along = np.einsum("in,ij,jn->n", np.abs(shapes), noise, np.abs(shapes))
     return along + EIGENVALUES * len(values) * np.abs(values).max(initial=0.0)
 
 
-def undamped(A: Array, L_inverse: Array, noise: Array) -> list[Mode]:
+def undamped(A: _Array, L_inverse: _Array, noise: _Array) -> list[Mode]:
     """Modes of y'' + A y = 0, A symmetric."""
     squares, vectors = np.linalg.eigh(A)
     shapes = L_inverse.T @ vectors
@@ -146,13 +146,13 @@ def undamped(A: Array, L_inverse: Array, noise: Array) -> list[Mode]:
     return modes
 
 
-def damped(A: Array, B: Array, L_inverse: Array, K: Array, C: Array, noise: Array) -> list[Mode]:
+def damped(A: _Array, B: _Array, L_inverse: _Array, K: _Array, C: _Array, noise: _Array) -> list[Mode]:
     """Modes of y'' + B y' + A y = 0."""
     m = len(A)
     quiet = flat_directions(np.concatenate((K, K.T)), np.concatenate((noise, noise.T)))
-    deaf = quiet @ null_space(np.concatenate((C, C.T)) @ quiet, 1e-12 * np.abs(C).max(initial=0.0))
+    deaf = quiet @ _null_space(np.concatenate((C, C.T)) @ quiet, 1e-12 * np.abs(C).max(initial=0.0))
     Z, _ = np.linalg.qr(np.linalg.solve(L_inverse, np.eye(m)).T @ deaf)
-    Q = null_space(Z.T, 0.5)  # of Z, whose columns are orthonormal: all that is at right angles to them
+    Q = _null_space(Z.T, 0.5)  # of Z, whose columns are orthonormal: all that is at right angles to them
     modes = [Mode(ModeKind.ZERO, 0j, 0j, L_inverse.T @ z) for z in Z.T]
     a, b, n = Q.T @ A @ Q, Q.T @ B @ Q, Q.shape[1]
     state = np.block([[np.zeros((n, n)), np.eye(n)], [-a, -b]])
@@ -162,7 +162,7 @@ def damped(A: Array, B: Array, L_inverse: Array, K: Array, C: Array, noise: Arra
     values[still] = 0.0
     flat = np.abs(values.imag) <= REAL * np.abs(values)
     values[flat] = values[flat].real
-    size = np.maximum(ROUNDING * np.abs(values).max(initial=0.0), UNDAMPED * np.abs(values))
+    size = np.maximum(_ROUNDING * np.abs(values).max(initial=0.0), UNDAMPED * np.abs(values))
     lasting = ~flat & (np.abs(values.real) <= size)
     values[lasting] = 1j * values[lasting].imag
     for value, vector in zip(values, vectors.T, strict=True):
@@ -179,7 +179,7 @@ def _kind(value: complex) -> ModeKind:
     return ModeKind.GROWTH if value.real > 0.0 else ModeKind.DECAY
 
 
-def flat_directions(K: Array, noise: Array) -> Array:
+def flat_directions(K: _Array, noise: _Array) -> _Array:
     """Orthonormal directions that a stiffness takes to nothing but its errors, as columns."""
     if not K.shape[1]:
         return np.zeros((0, 0))
@@ -188,7 +188,7 @@ def flat_directions(K: Array, noise: Array) -> Array:
     return right[values <= error].T
 
 
-def null_space(matrix: Array, threshold: float) -> Array:
+def _null_space(matrix: _Array, threshold: float) -> _Array:
     """Orthonormal directions that a matrix takes to nothing: singular values up to a threshold."""
     if not matrix.shape[1]:
         return np.zeros((0, 0))

@@ -24,17 +24,17 @@ from simcli.model.constraints.places import start_angles
 from simcli.model.tables import WORLD, JointKind, Model
 
 Array = np.ndarray
-RANK = 1e-9  # singular values of rows below this part of the largest are redundancy
-WIDTH, NARROWER, WIDTHS = 8e-3, 8.0, 4  # xi of the first differences; what a worse than SMOOTH error divides it by; tries
-SMOOTH = 1e-9  # relative error of a stiffness that is smooth
+_RANK = 1e-9  # singular values of rows below this part of the largest are redundancy
+WIDTH, NARROWER, _WIDTHS = 8e-3, 8.0, 4  # xi of the first differences; what a worse than SMOOTH error divides it by; tries
+_SMOOTH = 1e-9  # relative error of a stiffness that is smooth
 KINK = 1e-6  # relative change of slope across a state that is no rounding
-CLOSED = 1e-9  # [m, 1] residual of rows that are closed
-LARGEST_MOVE = 0.2  # xi of one correction of the rows
-CORRECTIONS = 60
-SPEED = 1e-2  # xi per second: forces near rest are linear in velocities but for squares, which cancel
-ROUNDING = 1e-15  # of a sum of forces, relative to what the mechanism carries
+_CLOSED = 1e-9  # [m, 1] residual of rows that are closed
+_LARGEST_MOVE = 0.2  # xi of one correction of the rows
+_CORRECTIONS = 60
+_SPEED = 1e-2  # xi per second: forces near rest are linear in velocities but for squares, which cancel
+_ROUNDING = 1e-15  # of a sum of forces, relative to what the mechanism carries
 RELATIVE = 1e-13  # rounding of a stiffness, relative to the diagonal entries of its row and its column
-TINY = np.finfo(float).tiny
+_TINY = np.finfo(float).tiny
 
 
 class NoEquilibriumError(SimcliError):
@@ -84,7 +84,7 @@ class Slope:
     def roughness(self) -> float:
         """Largest error of an entry relative to the diagonal entries of its row and its column."""
         size = np.sqrt(np.abs(np.diag(self.matrix)))
-        return float((self.error / (np.outer(size, size) + TINY)).max(initial=0.0))
+        return float((self.error / (np.outer(size, size) + _TINY)).max(initial=0.0))
 
 
 class Statics:
@@ -123,19 +123,19 @@ class Statics:
             angle: (R,).
         """
         holds, worst, best = self.balance.holds, np.inf, (q, angle, np.inf)
-        for _ in range(CORRECTIONS):
+        for _ in range(_CORRECTIONS):
             found = self.balance(q, angle=angle)
             q, angle, lack = found.q[0], found.angle[0], found.residual[0, holds]
             now = np.abs(lack).max(initial=0.0)
             if now < best[2]:
                 best = (q, angle, now)
-            if now == 0.0 or (now >= 0.5 * worst and now < CLOSED):
+            if now == 0.0 or (now >= 0.5 * worst and now < _CLOSED):
                 break
             worst = now
             step = np.zeros(len(self.unit))
             rows = (self.balance.jacobian(found)[holds] * self.unit)[:, self.is_free]
-            step[self.is_free] = -np.linalg.lstsq(rows, lack, RANK)[0]
-            step *= LARGEST_MOVE / max(np.abs(step).max(initial=0.0), LARGEST_MOVE)
+            step[self.is_free] = -np.linalg.lstsq(rows, lack, _RANK)[0]
+            step *= _LARGEST_MOVE / max(np.abs(step).max(initial=0.0), _LARGEST_MOVE)
             q = self.balance(q, move=(step * self.unit)[None], angle=angle).q[0]
         return best
 
@@ -147,7 +147,7 @@ class Statics:
         size = np.linalg.norm(rows, axis=1, keepdims=True)
         size[size == 0.0] = 1.0
         left, values, right = np.linalg.svd(rows / size)
-        rank = int((values > RANK * values.max(initial=0.0)).sum())
+        rank = int((values > _RANK * values.max(initial=0.0)).sum())
         U = np.zeros((len(free), free.sum() - rank))
         U[free] = right[rank:].T * self.unit[free, None]
         push = right[:rank] @ (found.effort[0] * self.unit)[free]
@@ -166,7 +166,7 @@ class Statics:
         """
         q = self.balance(posture.q, move=(posture.U @ step)[None], angle=posture.angle).q[0]
         q, angle, worst = self.closed(q, posture.angle)
-        return self.at(q, angle) if worst <= CLOSED else None
+        return self.at(q, angle) if worst <= _CLOSED else None
 
     def efforts(self, posture: Posture, moves: Array | None = None, rates: Array | None = None) -> Array:
         """U^T R, (N, m), at displacements or velocities (N, n) from a posture, with its multipliers."""
@@ -184,11 +184,11 @@ class Statics:
     def stiffness(self, posture: Posture) -> Slope:
         """K, by differences as narrow as its smoothness asks for."""
         best, noise = None, self.noise(posture)
-        for k in range(WIDTHS):
+        for k in range(_WIDTHS):
             slope = _slope(lambda moves: self.efforts(posture, moves), posture, WIDTH / NARROWER**k, noise)
             if best is None or slope.roughness < best.roughness:
                 best = slope
-            if best.roughness <= SMOOTH:
+            if best.roughness <= _SMOOTH:
                 break
         return best
 
@@ -200,12 +200,12 @@ class Statics:
 
     def damping(self, posture: Posture) -> Slope:
         """C; forces are linear in velocities near rest, so that any small width will do."""
-        slope = _slope(lambda rates: self.efforts(posture, rates=rates), posture, SPEED, self.noise(posture))
+        slope = _slope(lambda rates: self.efforts(posture, rates=rates), posture, _SPEED, self.noise(posture))
         return replace(slope, matrix=np.where(np.abs(slope.matrix) <= 4.0 * slope.error, 0.0, slope.matrix))
 
     def noise(self, posture: Posture) -> float:
         """[N m], rounding of the loads."""
-        return ROUNDING * self.loads(posture)[1]
+        return _ROUNDING * self.loads(posture)[1]
 
     def mass(self, posture: Posture) -> Array:
         """M over the directions, (m, m)."""

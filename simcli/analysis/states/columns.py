@@ -26,7 +26,7 @@ VECTORS = {
     "point_position": (("position",), "point"),
     "point_velocity": (("velocity",), "point"),
 }
-PARTS = {**QUANTITIES["body"], "force": (("x", "y", "z"), ("N",) * 3), "torque": (("x", "y", "z"), ("N m",) * 3)}
+_PARTS = {**QUANTITIES["body"], "force": (("x", "y", "z"), ("N",) * 3), "torque": (("x", "y", "z"), ("N m",) * 3)}
 READABLE = ("joint_q", "joint_qd", "joint_qdd", "joint_effort", "recorded_effort", "body_q", "body_qd", "body_f")
 PLACES = ("time", "world", "frame", "state")
 
@@ -85,7 +85,7 @@ def _vector_columns(field: str, axes: ResultAxes) -> Iterator[tuple[str, str]]:
     quantities, group = VECTORS[field]
     for name in axes.label["B" if group == "body" else "N"]:
         for quantity in quantities:
-            for part, unit in zip(*PARTS[quantity], strict=True):
+            for part, unit in zip(*_PARTS[quantity], strict=True):
                 yield f"{group}.{name}.{quantity}.{part}", unit
 
 

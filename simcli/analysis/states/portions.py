@@ -13,9 +13,9 @@ import numpy as np
 from simcli.errors import UsageError
 from simcli.model.tables import Model
 
-Array = np.ndarray
+_Array = np.ndarray
 SAME_TIME = 1e-9  # relative to the time itself: rounding of k dt, far below any step
-PLACES = ("time", "world", "frame")
+_PLACES = ("time", "world", "frame")
 
 
 @dataclass(frozen=True)
@@ -29,15 +29,15 @@ class States:
         values: field to array (N, ...), names and layouts of `records.reading.results.FIELDS`.
     """
 
-    time: Array
-    world: Array
-    frame: Array
-    values: Mapping[str, Array]
+    time: _Array
+    world: _Array
+    frame: _Array
+    values: Mapping[str, _Array]
 
     def __len__(self) -> int:
         return len(self.world)
 
-    def pick(self, which: Array | slice) -> "States":
+    def pick(self, which: _Array | slice) -> "States":
         """Some of them."""
         values = {name: array[which] for name, array in self.values.items()}
         return States(self.time[which], self.world[which], self.frame[which], values)
@@ -124,7 +124,7 @@ class Choice:
         """True if nothing is left out."""
         return self.frames is None and not self.at and self.worlds is None
 
-    def of_times(self, time: Array, where: str) -> Array:
+    def of_times(self, time: _Array, where: str) -> _Array:
         """Indices of the wanted frames, rising as they were asked for.
 
         Args:
@@ -146,7 +146,7 @@ class Choice:
             raise UsageError(f"--frames {self.frames}: {where} has no such frame; it has {n}, numbered from 0")
         return np.asarray(found, np.int64)
 
-    def of_worlds(self, n_worlds: int, where: str) -> Array:
+    def of_worlds(self, n_worlds: int, where: str) -> _Array:
         """Numbers of the wanted worlds.
 
         Raises:
@@ -180,7 +180,7 @@ def frame_range(text: str, n: int) -> range:
     return range(n)[slice(*numbers)]
 
 
-def _frame_at(time: Array, t: float, where: str) -> int:
+def _frame_at(time: _Array, t: float, where: str) -> int:
     if not np.isfinite(time).any():
         raise UsageError(f"--at {t:g}: the states of {where} have no times")
     k = int(np.nanargmin(np.abs(time - t)))
@@ -274,7 +274,7 @@ def with_given(source: Held, model: Model, given: Mapping[str, Sequence[str]]) -
     return Held("the state of the command line", states, source.n_worlds, source.notes)
 
 
-def _replaced(values: Array, texts: Sequence[str], joints: Sequence[str], start: Array, option: str) -> Array:
+def _replaced(values: _Array, texts: Sequence[str], joints: Sequence[str], start: _Array, option: str) -> _Array:
     """Rows with the numbers of `0.1,0.2` (all of them) or `pin=0.2,ball=0,0,0,1`."""
     for text in texts:
         joint, words = None, []
@@ -289,7 +289,7 @@ def _replaced(values: Array, texts: Sequence[str], joints: Sequence[str], start:
     return values
 
 
-def _assign(values: Array, joint: str | None, words: list[str], joints: Sequence[str], start: Array, option: str) -> None:
+def _assign(values: _Array, joint: str | None, words: list[str], joints: Sequence[str], start: _Array, option: str) -> None:
     first, last, whose = 0, int(start[-1]), "the mechanism"
     if joint is not None:
         if joint not in joints:

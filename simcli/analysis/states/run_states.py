@@ -21,9 +21,9 @@ from simcli.model.tables import LinkKind, Model
 from simcli.records.reading.reader import Trajectory
 from simcli.records.reading.series import Column
 
-Array = np.ndarray
+_Array = np.ndarray
 LEAN = 1e-6  # of a step: times of steps are rounded (Exact meaning 9 of the scene format)
-COLUMNS = {"joint_q": "frames/joint_q", "joint_qd": "frames/joint_qd", "joint_qdd": "frames/joint_qdd",
+_COLUMNS = {"joint_q": "frames/joint_q", "joint_qd": "frames/joint_qd", "joint_qdd": "frames/joint_qdd",
            "recorded_effort": "frames/joint_effort", "body_q": "frames/body_q", "body_qd": "frames/body_qd",
            "joint_wrench": "frames/joint_wrench"}  # fmt: skip
 
@@ -46,7 +46,7 @@ class RunStates:
     choice: Choice
     wanted: tuple[str, ...]
     model: Model
-    seats: Array
+    seats: _Array
     dt: float = 0.0
     goes_back: bool = False
     notes: list[str] = field(default_factory=list)
@@ -59,7 +59,7 @@ class RunStates:
         self.frames = self.choice.of_times(self.run.time, self.where)
         self.worlds = self.choice.of_worlds(self.n_worlds, self.where)
         sizes = {"joint_q": self.model.n_q, "joint_qd": self.model.n_qd, "body_q": self.model.n_bodies}
-        self.columns = {name: self.run.column(COLUMNS[name]) for name in self.wanted if sizes.get(name, sizes["joint_qd"])}
+        self.columns = {name: self.run.column(_COLUMNS[name]) for name in self.wanted if sizes.get(name, sizes["joint_qd"])}
         for name, column in self.columns.items():
             if column.dtype != np.float64 and not self.notes:
                 self.notes.append(f"{self.where} holds {column.dtype.name}: its {name} has seven digits")
@@ -73,7 +73,7 @@ class RunStates:
         for first in range(0, len(self.frames), n_frames):
             yield self.portion(self.frames[first : first + n_frames])
 
-    def portion(self, frames: Array) -> States:
+    def portion(self, frames: _Array) -> States:
         """The states of some frames."""
         values = {name: self.read(name, frames) if name in self.columns else np.zeros((len(frames), len(self.worlds), 0))
                   for name in self.wanted}  # fmt: skip
@@ -87,11 +87,11 @@ class RunStates:
         flat["lean"] = np.repeat(np.where(frames > 0, -LEAN, LEAN) * self.dt, len(self.worlds))
         return States(time, world, np.repeat(frames, len(self.worlds)), flat)
 
-    def read(self, name: str, frames: Array) -> Array:
+    def read(self, name: str, frames: _Array) -> _Array:
         """A field at some frames, (f, w, ...) float64."""
         return np.asarray(self.read_rows(self.columns[name], frames), np.float64)
 
-    def read_rows(self, column: Column, frames: Array) -> Array:
+    def read_rows(self, column: Column, frames: _Array) -> _Array:
         """A column at some frames, (f, w, ...); frames that rise by equal steps in one go."""
         rising, place = np.unique(frames, return_inverse=True)
         steps = np.unique(np.diff(rising))
@@ -104,7 +104,7 @@ class RunStates:
             rows = np.stack([column[int(frame), worlds] for frame in rising])
         return rows[place]
 
-    def to_start_of_step(self, frames: Array, values: dict[str, Array]) -> None:
+    def to_start_of_step(self, frames: _Array, values: dict[str, _Array]) -> None:
         """Replace coordinates and rates at the end of a step by those at its start.
 
         Writes: values
@@ -121,7 +121,7 @@ class RunStates:
         values["joint_qd"] = np.where(is_next[:, None, None], earlier["joint_qd"], qd)
 
 
-def step_back(model: Model, q: Array, rate: Array, h: Array, com: Array) -> Array:
+def step_back(model: Model, q: _Array, rate: _Array, h: _Array, com: _Array) -> _Array:
     """Joint coordinates from which the rates led here in a time h: q (-) h rate.
 
     Scalars subtract; rotations take the exponential of -h w from the left; of a free body the centre of mass moves back.
@@ -152,7 +152,7 @@ def step_back(model: Model, q: Array, rate: Array, h: Array, com: Array) -> Arra
     return out
 
 
-def _turned_back(quat: Array, turn: Array) -> Array:
+def _turned_back(quat: _Array, turn: _Array) -> _Array:
     """A quaternion before it turned by a rotation vector of its outer frame."""
     angle = np.linalg.norm(turn, axis=-1, keepdims=True)
     # sin(x/2)/x, which has the value 1/2 at zero

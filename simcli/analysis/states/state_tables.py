@@ -16,7 +16,7 @@ from simcli.records.reading.result_reader import Results
 from simcli.records.reading.results import FIELDS, ResultAxes, result_axes
 from simcli.spec.values.units import UnitError, parse_unit
 
-ROWS = 4096  # read at a time
+_ROWS = 4096  # read at a time
 UNIT_LENGTH = 1e-3  # how far a quaternion's length may be from 1: what is left of one printed with four digits
 QUATERNION_JOINTS = (JointKind.BALL, JointKind.FREE, JointKind.DISTANCE)
 INPUT = {"joint": "joint_q", "body": "body_q"}  # what a state must at least hold, by what the command starts from
@@ -25,7 +25,7 @@ READ = {"joint": ("joint_q", "joint_qd", "joint_qdd", "joint_effort", "recorded_
 
 
 @dataclass(frozen=True)
-class Cell:
+class _Cell:
     """What one column of a table means: a place (time, world), a number of a field, or nothing."""
 
     header: str
@@ -83,7 +83,7 @@ class _Table:
             raise FileError(f"{self.path}: has a header and no state below it")
         return self.states(cells, table, lines)
 
-    def cell(self, text: str, line: int) -> Cell:
+    def cell(self, text: str, line: int) -> _Cell:
         """What a word of the header means."""
         label, unit = text, ""
         if text.endswith("]") and " [" in text:
@@ -91,12 +91,12 @@ class _Table:
         label = label.strip()
         if label in PLACES:
             expected = "s" if label == "time" else ""
-            return Cell(text, None, label, self.factor(text, unit, expected, line))
+            return _Cell(text, None, label, self.factor(text, unit, expected, line))
         name = self.names.find(label)
         if name is not None and name.field in READ[self.start]:
-            return Cell(text, name, "", self.factor(text, unit, name.unit, line))
+            return _Cell(text, name, "", self.factor(text, unit, name.unit, line))
         if name is not None or self.names.is_unused(label):
-            return Cell(text, None, "", 1.0)
+            return _Cell(text, None, "", 1.0)
         near = self.names.nearest(label)
         hint = f"; did you mean `{near}`?" if near else ""
         raise FileError(f"{self.path}:{line}: unknown column `{text}`{hint}")
@@ -113,7 +113,7 @@ class _Table:
             raise FileError(f"{self.path}:{line}: column `{text}` is in {unit}, but [{expected or '1'}] is expected")
         return value
 
-    def check_header(self, cells: list[Cell], line: int) -> None:
+    def check_header(self, cells: list[_Cell], line: int) -> None:
         """Refuse columns that stand twice, and missing ones that have no default."""
         seen: dict[object, str] = {}
         for cell in cells:
@@ -132,7 +132,7 @@ class _Table:
         if unused:
             self.notes.append(f"{self.path}: not read: {', '.join(unused[:6])}{', ...' if len(unused) > 6 else ''}")
 
-    def portions(self, reader, cells: list[Cell]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def portions(self, reader, cells: list[_Cell]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Numbers of some rows, (n, columns), and their lines."""
         rows: list[list[str]] = []
         lines: list[int] = []
@@ -143,13 +143,13 @@ class _Table:
                 raise FileError(f"{self.path}:{reader.line_num}: {len(row)} cells, but the header names {len(cells)}")
             rows.append(row)
             lines.append(reader.line_num)
-            if len(rows) == ROWS:
+            if len(rows) == _ROWS:
                 yield self.numbers(rows, lines, cells), np.array(lines)
                 rows, lines = [], []
         if rows:
             yield self.numbers(rows, lines, cells), np.array(lines)
 
-    def numbers(self, rows: list[list[str]], lines: list[int], cells: list[Cell]) -> np.ndarray:
+    def numbers(self, rows: list[list[str]], lines: list[int], cells: list[_Cell]) -> np.ndarray:
         """Texts as numbers; NaN for cells that may be empty."""
         optional = np.array([self.is_optional(cell) for cell in cells])
         try:
@@ -167,13 +167,13 @@ class _Table:
                             "not finite")  # fmt: skip
         return table * np.array([cell.factor for cell in cells])
 
-    def is_optional(self, cell: Cell) -> bool:
+    def is_optional(self, cell: _Cell) -> bool:
         """True for cells that may be empty or are not read."""
         if cell.place:
             return False
         return cell.name is None or not needed(self.model, cell.name.field)[cell.name.index]
 
-    def number(self, text: str, cell: Cell, is_optional: bool, line: int) -> float:
+    def number(self, text: str, cell: _Cell, is_optional: bool, line: int) -> float:
         """One cell."""
         text = text.strip()
         if is_optional and (cell.name is None or not text):
@@ -184,7 +184,7 @@ class _Table:
             problem = f"`{text}` is not a number" if text else "the cell is empty"
             raise FileError(f"{self.path}:{line}: column `{cell.header}`: {problem}") from None
 
-    def states(self, cells: list[Cell], table: np.ndarray, lines: np.ndarray) -> Held:
+    def states(self, cells: list[_Cell], table: np.ndarray, lines: np.ndarray) -> Held:
         """The numbers sorted into fields."""
         places = {cell.place: table[:, k] for k, cell in enumerate(cells) if cell.place}
         values: dict[str, np.ndarray] = {}

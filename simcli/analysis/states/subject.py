@@ -24,13 +24,13 @@ from simcli.records.wholeness.superblock import is_hdf5
 from simcli.spec import Document, SceneSpec, document_of_text, load_document, n_worlds, resolve, resolved_yaml
 from simcli.spec.schema.body import InertiaSpec
 
-NOT_HONOURED = {"SC501"}  # the scene is sound, but its solver cannot run it: kinematics need no solver
+_NOT_HONOURED = {"SC501"}  # the scene is sound, but its solver cannot run it: kinematics need no solver
 NO_FILE = ("SC110", "SC111")
-SAME = 1e-9  # relative: other versions and machines may round otherwise, nobody means less than this
+_SAME = 1e-9  # relative: other versions and machines may round otherwise, nobody means less than this
 # Tables that say how a run starts, is driven and drawn: not what its states mean.
 NOT_COMPARED = ("initial_", "applied_", "shape_", "dof_drive_", "dof_limit_", "dof_damping", "dof_friction",
                 "dof_effort_", "dof_velocity_", "body_q", "joint_articulation")  # fmt: skip
-TABLES = ("bodies", "joints", "dofs", "links", "mimics", "cables", "shapes", "points", "springs",
+_TABLES = ("bodies", "joints", "dofs", "links", "mimics", "cables", "shapes", "points", "springs",
           "bushings", "wrenches")  # fmt: skip
 
 
@@ -115,7 +115,7 @@ def _understand(document: Document, needs_forces: bool, needs_meshes: bool = Tru
         return resolve(document)
     except SceneError as error:
         serious = [fault for fault in error.faults if not (
-            (fault.code in NOT_HONOURED and not needs_forces) or (_is_of_mesh(fault) and not needs_meshes))]  # fmt: skip
+            (fault.code in _NOT_HONOURED and not needs_forces) or (_is_of_mesh(fault) and not needs_meshes))]  # fmt: skip
         if error.spec is None or serious:
             raise
         return error.spec
@@ -177,7 +177,7 @@ def _replayed(subject: Subject, run: Trajectory) -> int | None:
     if tuple(run.params) != names:
         return None
     mine = np.array([column[0] for column in run.params.values()])
-    same = np.flatnonzero(np.isclose(values, mine, rtol=SAME, atol=0.0).all(axis=1))
+    same = np.flatnonzero(np.isclose(values, mine, rtol=_SAME, atol=0.0).all(axis=1))
     return int(same[0]) if len(same) else None
 
 
@@ -218,7 +218,7 @@ def differing(model: Model, seats: np.ndarray, wanted: np.ndarray, run: Trajecto
             theirs = theirs[wanted] if len(theirs) > 1 else theirs
             if mine.shape[1:] == theirs.shape[1:] and 1 in (len(mine), len(theirs)):
                 mine, theirs = np.broadcast_arrays(mine, theirs)
-        if mine.shape != theirs.shape or not np.allclose(mine, theirs, rtol=SAME, atol=SAME, equal_nan=True):
+        if mine.shape != theirs.shape or not np.allclose(mine, theirs, rtol=_SAME, atol=_SAME, equal_nan=True):
             names.append(column.name)
     return names
 
@@ -228,7 +228,7 @@ def of_one_world(model: Model) -> Model:
     varies = [column.name for column in COLUMNS if column.axes[:1] == ("W|1",) and len(column.read(model)) > 1
               and not column.name.startswith("initial_")]  # fmt: skip
     for name, table in vars(model).items():
-        if name not in TABLES:  # whose world axes COLUMNS does not know
+        if name not in _TABLES:  # whose world axes COLUMNS does not know
             columns = vars(table).values() if is_dataclass(table) else ()
             varies += [name for column in columns if np.shape(column)[:1] == (model.n_worlds,)]
     return model if varies else replace(model, n_worlds=1, joint_q=model.joint_q[:1], joint_qd=model.joint_qd[:1])

@@ -9,12 +9,12 @@ from simcli.records.contents.measures import MeasureLayout
 from simcli.spec.names.channel_names import kind_of, split
 from simcli.spec.schema.measure import MeasureSpec
 
-QUATERNION = ("x", "y", "z", "w")
+_QUATERNION = ("x", "y", "z", "w")
 # Units of quantities, by `kind_of`.
 SI = {"position": "m", "orientation": "1", "velocity": "m/s", "angular_velocity": "rad/s", "drive_power": "W", "force": "N",
       "count": "1", "energy": "J", "distance": "m"}  # fmt: skip
 TIMES = ("first", "last_outside")  # reductions whose value is a time [s]
-WORDS = {
+_WORDS = {
     "max": "largest value of", "min": "smallest value of", "max_abs": "largest absolute value of",
     "range": "largest less smallest value of", "final": "value at the last step of", "mean": "mean over time of",
     "std": "standard deviation over time of", "rms": "root of the mean square over time of",
@@ -52,7 +52,7 @@ def in_words(spec: MeasureSpec) -> str:
     of += " in axes of the body" if spec.frame == "body" else ""
     bounds = {"above": spec.above, "below": spec.below, "outside": spec.within}
     bound = "".join(f" {word} {_bound(at)}" for word, at in bounds.items() if at is not None)
-    what = f"how often {of} gets" if spec.reduction == "count" else f"{WORDS[spec.reduction]} {of}"
+    what = f"how often {of} gets" if spec.reduction == "count" else f"{_WORDS[spec.reduction]} {of}"
     start = f" from {spec.since:g} s" if spec.since else ""
     return f"{what}{bound}{start}" + (f" until {spec.until:g} s" if spec.until is not None else "")
 
@@ -91,5 +91,5 @@ def _unit(quantity: str, source: int, row: int, part: int, model: Model) -> str:
 
 def _label(quantity: str, part: int) -> str:
     group, _, word = split(quantity)
-    names = {"orientation": QUATERNION, "wrench": COMPONENTS["wrench"]}.get(word, COMPONENTS["xyz"])
+    names = {"orientation": _QUATERNION, "wrench": COMPONENTS["wrench"]}.get(word, COMPONENTS["xyz"])
     return str(part) if group == "joint" and word != "wrench" else names[part] if part != NORM else "norm"

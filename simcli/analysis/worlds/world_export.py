@@ -12,7 +12,7 @@ from simcli.spec.faults.fault_list import suffix_of
 if TYPE_CHECKING:
     from simcli.analysis.worlds.world_table import WorldTable
 
-SUFFIXES = (".csv", ".parquet")
+_SUFFIXES = (".csv", ".parquet")
 ROWS_AT_ONCE = 65536
 
 
@@ -22,7 +22,7 @@ def check_suffix(path: Path) -> None:
     Raises:
         UsageError: that is so.
     """
-    if suffix_of(path, SUFFIXES) == ".parquet":
+    if suffix_of(path, _SUFFIXES) == ".parquet":
         pyarrow_of()
 
 

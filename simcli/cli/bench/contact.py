@@ -18,13 +18,13 @@ run: {{duration: 1.0}}
 output: {{every: 0.05}}
 batch: {{seed: 1, vary: {{params.d: {{uniform: [0.0, 0.02]}}}}}}
 """
-BOX = ('  b{i}: {{pose: {{xyz: ["${{{sign} * d}}", 0, "${{{z} + {i} * d / 4}}"]}}, '
+_BOX = ('  b{i}: {{pose: {{xyz: ["${{{sign} * d}}", 0, "${{{z} + {i} * d / 4}}"]}}, '
        "shapes: {{s: {{type: box, size: [0.2, 0.2, 0.2], material: m}}}}}}\n")  # fmt: skip
 
 
 def stacks(folder: Path) -> Path:
     """Five boxes that fall on each other, a little askew and apart, every world by another distance."""
-    boxes = "".join(BOX.format(i=i, sign=(-1) ** i, z=round(0.1 + 0.2 * i, 3)) for i in range(5))
+    boxes = "".join(_BOX.format(i=i, sign=(-1) ** i, z=round(0.1 + 0.2 * i, 3)) for i in range(5))
     path = folder / "stacks.yaml"
     path.write_text(STACK.format(boxes=boxes))
     return path

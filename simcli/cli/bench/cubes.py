@@ -5,8 +5,8 @@ from pathlib import Path
 
 from simcli.cli import console
 
-SIDES = (2, 3, 4)  # cubes along each edge of a pile
-SIZE, APART = 0.2, 0.02  # [m]
+_SIDES = (2, 3, 4)  # cubes along each edge of a pile
+_SIZE, _APART = 0.2, 0.02  # [m]
 DURATION = 0.5  # [s]: they fall, meet, and lie
 
 
@@ -27,9 +27,9 @@ def time_cubes(folder: Path, worlds: int, device: str, threads: int, sets: tuple
     from simcli import pipeline
     from simcli.records.reading.reader import open_trajectory
 
-    for side in SIDES:
+    for side in _SIDES:
         path = folder / f"cubes{side**3}.yaml"
-        path.write_text("\n".join(pile(side)) + "\n")
+        path.write_text("\n".join(_pile(side)) + "\n")
         request = pipeline.Request(path, folder / "cubes.h5", (*sets, f"batch.worlds={worlds}"), device, threads, force=True)
         job = pipeline.prepare(request)
         with console.stdout_kept_clean():
@@ -44,15 +44,15 @@ def time_cubes(folder: Path, worlds: int, device: str, threads: int, sets: tuple
         }  # fmt: skip
 
 
-def pile(side: int) -> list[str]:
+def _pile(side: int) -> list[str]:
     """Lines of a scene of cubes over each other, every layer a little beside the one below."""
     lines = ["simcli: 1", "world: {shapes: {ground: {type: plane}}}", "bodies:"]
     for k in range(side**3):
-        layer, shift = k // side**2, 0.2 * APART * (k // side**2 % 2)
-        x, y = (i * (SIZE + APART) + shift for i in (k % side, k // side % side))
-        z = SIZE / 2 + APART + layer * (SIZE + APART)
+        layer, shift = k // side**2, 0.2 * _APART * (k // side**2 % 2)
+        x, y = (i * (_SIZE + _APART) + shift for i in (k % side, k // side % side))
+        z = _SIZE / 2 + _APART + layer * (_SIZE + _APART)
         lines.append(f"  c{k}: {{pose: {{xyz: [{x:.4f}, {y:.4f}, {z:.4f}]}}, shapes: {{it: {{type: box, "
-                     f"size: [{SIZE}, {SIZE}, {SIZE}], density: 1000}}}}}}")  # fmt: skip
+                     f"size: [{_SIZE}, {_SIZE}, {_SIZE}], density: 1000}}}}}}")  # fmt: skip
     return [*lines, "solver: {type: affine, dt: 0.01, contact: {d_hat: 2 mm}}", f"run: {{duration: {DURATION}}}",
             "output: {every: 0.01, channels: [joints]}"]  # fmt: skip
 

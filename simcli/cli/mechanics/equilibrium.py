@@ -60,12 +60,12 @@ def equilibrium(
         elif initial:
             console.data(block(study))
         else:
-            console.data("\n".join(lines(study)))
+            console.data("\n".join(_lines(study)))
             console.say(verdict(study))
     return Exit.OK
 
 
-def lines(study: "Study") -> list[str]:
+def _lines(study: "Study") -> list[str]:
     """Coordinates and reactions as tables."""
     from simcli.records.contents.layout import coordinate_units
 

@@ -17,10 +17,10 @@ from simcli.errors import OutputError, UsageError
 if TYPE_CHECKING:
     from simcli.analysis.mechanics.tasks import Task
 
-PORTION_BYTES = 64 * 2**20  # of inputs and results in memory at once
+_PORTION_BYTES = 64 * 2**20  # of inputs and results in memory at once
 PORTION_STATES = 1 << 16
-TEXT, CSV, JSON, HDF5 = "text", "csv", "json", "hdf5"
-FORMATS = {".csv": CSV, ".json": JSON, ".h5": HDF5, ".hdf5": HDF5}
+_TEXT, CSV, JSON, HDF5 = "text", "csv", "json", "hdf5"
+_FORMATS = {".csv": CSV, ".json": JSON, ".h5": HDF5, ".hdf5": HDF5}
 
 SubjectPath = Annotated[
     Path,
@@ -102,12 +102,12 @@ class Ask:
     def format(self) -> str:
         """What is written."""
         if self.output is None:
-            return JSON if self.json else TEXT
-        return FORMATS[self.output.suffix]
+            return JSON if self.json else _TEXT
+        return _FORMATS[self.output.suffix]
 
 
 @dataclass
-class Report:
+class _Report:
     """What is said of a result in the end.
 
     Attributes:
@@ -125,10 +125,10 @@ class Report:
     body: Any = None
 
 
-Look = Callable[[Any, dict], None]  # sees the states and the results of each portion
+_Look = Callable[[Any, dict], None]  # sees the states and the results of each portion
 
 
-def perform(ask: Ask, task: "Task", look: Look | None = None) -> Report:
+def perform(ask: Ask, task: "Task", look: _Look | None = None) -> _Report:
     """Read, compute and write.
 
     Args:
@@ -148,13 +148,13 @@ def perform(ask: Ask, task: "Task", look: Look | None = None) -> Report:
         ready = prepare(subject, ask.states, choice, ask.given, task, ask.differentiate)
         if ready.file is not None:
             files.enter_context(ready.file)
-        report = Report(subject.spec.name, notes=ready.source.notes)
+        report = _Report(subject.spec.name, notes=ready.source.notes)
         with console.stdout_kept_clean():
             _compute(ask, subject, ready, task, look, report)
     return report
 
 
-def _compute(ask: Ask, subject, ready, task: "Task", look: Look | None, report: Report) -> None:
+def _compute(ask: Ask, subject, ready, task: "Task", look: _Look | None, report: _Report) -> None:
     from simcli.analysis.mechanics.rounds import Mechanics
     from simcli.analysis.mechanics.tasks import width
     from simcli.analysis.states.sources import renumbered
@@ -162,7 +162,7 @@ def _compute(ask: Ask, subject, ready, task: "Task", look: Look | None, report: 
 
     device = start_device(ask.device, "float64", ask.threads)
     mechanics, axes = Mechanics(task.fitted(ready.model), device), task.axes(ready.model)
-    portion = max(min(PORTION_BYTES // (8 * max(width(task, axes), 1)), PORTION_STATES), 1)
+    portion = max(min(_PORTION_BYTES // (8 * max(width(task, axes), 1)), PORTION_STATES), 1)
     with _sink(ask, subject, ready, task, axes, device) as sink:
         for states in ready.source.portions(portion):
             found = task(mechanics, states, ready.seats[states.world])
@@ -225,7 +225,7 @@ def claim(ask: Ask) -> None:
     path = ask.output
     if path is None:
         return
-    if path.suffix not in FORMATS:
+    if path.suffix not in _FORMATS:
         raise UsageError(f"-o {path}: write a name that ends in .h5, .csv or .json")
     for given in (ask.scene, ask.states):
         if given is not None and given.exists() and path.exists() and path.samefile(given):
@@ -240,7 +240,7 @@ def claim(ask: Ask) -> None:
         raise OutputError(f"{path}: exists; add --force to replace it, or choose another file with -o")
 
 
-def conclude(ask: Ask, task: "Task", report: Report) -> None:
+def conclude(ask: Ask, task: "Task", report: _Report) -> None:
     """Say what came out: the result itself on stdout if it went to no file."""
     for note in report.notes:
         console.say(console.paint("note:", "warn") + f" {note}")

@@ -23,7 +23,7 @@ from simcli.errors import Exit
 if TYPE_CHECKING:
     from simcli.analysis.rest.modes import Study
 
-SHOWN, LEAST = 3, 0.05  # joint coordinates named in a line of the table, and what they are at least of the largest
+SHOWN, _LEAST = 3, 0.05  # joint coordinates named in a line of the table, and what they are at least of the largest
 IN_PHASE = 1.0  # [deg] from 0 or 180 that is a sign
 
 
@@ -50,14 +50,14 @@ def modes(
             say_notes(study)
             console.emit("modes", document)
         else:
-            table = lines(study)
+            table = _lines(study)
             say_notes(study)
             console.data(table)
             console.say(verdict(study))
     return Exit.OK
 
 
-def lines(study: "Study") -> str:
+def _lines(study: "Study") -> str:
     """A line for each mode."""
     rate, _ = study.shapes
     rows = []
@@ -74,7 +74,7 @@ def leaders(study: "Study", rate) -> str:
     size = abs(rate) / study.dof_unit
     words = []
     for d in sorted(range(len(size)), key=lambda d: -size[d])[:SHOWN]:
-        if size[d] > LEAST * size.max():
+        if size[d] > _LEAST * size.max():
             words.append(f"{study.model.dofs.label[d]} {phased(complex(rate[d]))}")
     return ", ".join(words)
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from simcli.analysis.rest.modes import Study
 
 
-ROUNDING = 1e-12
+_ROUNDING = 1e-12
 
 
 class Place(StrEnum):
@@ -81,7 +81,7 @@ def number(x: float) -> str:
 def clean(values):
     """Numbers without those that are rounding beside the largest, or beside 1."""
     size = abs(values)
-    return values * (size > ROUNDING * max(1.0, size[size == size].max(initial=0.0)))
+    return values * (size > _ROUNDING * max(1.0, size[size == size].max(initial=0.0)))
 
 
 def say_notes(study: "Study") -> None:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from simcli.spec.faults.fault_list import suffix_of
 
 
-class Format(NamedTuple):
+class _Format(NamedTuple):
     """A format of export.
 
     Attributes:
@@ -34,18 +34,18 @@ class Format(NamedTuple):
 
 
 FORMATS = (
-    Format(".csv", "CSV", "analysis.export.csv_text:write"),
-    Format(".parquet", "Parquet", "analysis.export.parquet:write"),
-    Format(".npz", "arrays of numpy", "analysis.export.npz:write"),
-    Format(".jsonl", "JSON Lines", "analysis.export.json_lines:write"),
-    Format(".sto", "storage of OpenSim", "analysis.export.opensim:write", takes_worlds=False),
-    Format(".mot", "joint coordinates for OpenSim", "analysis.export.opensim:write_motion", takes_worlds=False),
-    Format(".pvd", "VTK, with a folder of .vtp beside it", "analysis.export.vtk:write", "frame", takes_channels=False),
-    Format(".glb", "animated glTF", "view.glb:write", "frame", takes_channels=False, takes_worlds=False),
+    _Format(".csv", "CSV", "analysis.export.csv_text:write"),
+    _Format(".parquet", "Parquet", "analysis.export.parquet:write"),
+    _Format(".npz", "arrays of numpy", "analysis.export.npz:write"),
+    _Format(".jsonl", "JSON Lines", "analysis.export.json_lines:write"),
+    _Format(".sto", "storage of OpenSim", "analysis.export.opensim:write", takes_worlds=False),
+    _Format(".mot", "joint coordinates for OpenSim", "analysis.export.opensim:write_motion", takes_worlds=False),
+    _Format(".pvd", "VTK, with a folder of .vtp beside it", "analysis.export.vtk:write", "frame", takes_channels=False),
+    _Format(".glb", "animated glTF", "view.glb:write", "frame", takes_channels=False, takes_worlds=False),
 )
 
 
-def format_of(path: Path) -> Format:
+def format_of(path: Path) -> _Format:
     """The format that a suffix names.
 
     Raises:

@@ -4,7 +4,7 @@ from simcli.cli import console
 from simcli.cli.options import FilePath, JsonFlag
 from simcli.errors import Exit
 
-MAX_NAMES = 12  # names of a kind on a terminal; --json holds all of them
+_MAX_NAMES = 12  # names of a kind on a terminal; --json holds all of them
 
 
 def info(file: FilePath, json: JsonFlag = False) -> int:
@@ -88,8 +88,8 @@ def _names(names: list[str]) -> str:
     """`3: a, b, c`, or the first few."""
     if not names:
         return ""
-    more = ", ..." if len(names) > MAX_NAMES else ""
-    return f"{len(names)}: {', '.join(names[:MAX_NAMES])}{more}"
+    more = ", ..." if len(names) > _MAX_NAMES else ""
+    return f"{len(names)}: {', '.join(names[:_MAX_NAMES])}{more}"
 
 
 def _events(events: dict) -> str:

@@ -14,7 +14,7 @@ from simcli.errors import Exit, UsageError
 if TYPE_CHECKING:
     from simcli.view.pictures.render import Look, Shooting
 
-FPS, SPEED, MOST_FPS = 30.0, 1.0, 240.0
+FPS, _SPEED, MOST_FPS = 30.0, 1.0, 240.0
 LEAST_EDGE, MOST_EDGE = 16, 8192  # pixels
 MOST_PICTURES = 1_000_000
 SIZE, GIF_SIZE = "1280x720", "640x360"
@@ -152,7 +152,7 @@ def _write_film(shooting: "Shooting", target: Path, given: dict, tell) -> dict:
 
     rate = Fraction(given["fps"] or FPS).limit_denominator(1001)
     begin, end = float(shooting.moments.time[0]), float(shooting.moments.time[-1])
-    speed = given["speed"] or SPEED
+    speed = given["speed"] or _SPEED
     if (end - begin) / speed * rate > MOST_PICTURES:
         raise UsageError(f"{end - begin:g} s at --speed {speed:g} and --fps {float(rate):g} are more than {MOST_PICTURES} "
                          "pictures: raise --speed")  # fmt: skip

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from simcli.analysis.worlds.world_table import WorldTable
 
 MAX_ROWS = 40  # on a terminal, unless --top says more
-MAX_NAMES = 6  # of columns that do not fit
-GAP = "  "
+_MAX_NAMES = 6  # of columns that do not fit
+_GAP = "  "
 
 
 ColumnNames = Annotated[
@@ -176,8 +176,8 @@ def _notes(shown: "WorldTable", n_columns: int, chosen: Chosen, noun: str) -> st
         notes[0] += f" that {'meets' if n_found == 1 else 'meet'} the condition, of {chosen.n_all}"
     hidden = list(shown.columns)[n_columns:]
     if hidden:
-        more = ", ..." if len(hidden) > MAX_NAMES else ""
-        notes.append(f"{console.plural(len(hidden), 'column')} more: {', '.join(hidden[:MAX_NAMES])}{more}")
+        more = ", ..." if len(hidden) > _MAX_NAMES else ""
+        notes.append(f"{console.plural(len(hidden), 'column')} more: {', '.join(hidden[:_MAX_NAMES])}{more}")
     if hidden or (shown.n_rows < n_found and chosen.top is None):
         notes.append("--top N, -c NAME or -o FILE.csv shows them")
     return "; ".join(notes)
@@ -196,9 +196,9 @@ def _cell(value: float | int | str) -> str:
 
 def _fitting(columns: list[list[str]], width: int) -> list[list[str]]:
     """The first columns that fit into a width, one at least."""
-    used, kept = -len(GAP), []
+    used, kept = -len(_GAP), []
     for column in columns:
-        used += len(GAP) + max(map(len, column))
+        used += len(_GAP) + max(map(len, column))
         if kept and used > width:
             break
         kept.append(column)

@@ -10,9 +10,9 @@ from simcli.cli import console
 from simcli.cli.options import Channels, JsonFlag, SetValues, existing_file, parse_worlds, split_words
 from simcli.errors import Exit, OutputError, UsageError
 
-POSE_BYTES = 16  # of a pose in the page: 12, in base64
-MOST_POSES = 12e6  # [B] of poses that are shown unasked
-MOST_WORLDS = 9  # that are shown unasked
+_POSE_BYTES = 16  # of a pose in the page: 12, in base64
+_MOST_POSES = 12e6  # [B] of poses that are shown unasked
+_MOST_WORLDS = 9  # that are shown unasked
 MOST_BYTES = 100e6  # [B] that are written unasked
 PROGRAM = 0.7e6  # [B] of a page without frames
 
@@ -78,7 +78,7 @@ def view(
         else:
             if channel or every or look:
                 raise UsageError("--channel, --every and --look are of runs: simcli run SCENE first")
-            subject = subject_of_scene(file, sets, worlds, most or MOST_WORLDS)
+            subject = subject_of_scene(file, sets, worlds, most or _MOST_WORLDS)
             groups, n_frames = [], 1
             target = output or Path("outputs") / f"{subject.spec.name}.html"
         _check_target(target, file)
@@ -117,7 +117,7 @@ def _columns_of(grid: str, overlay: bool) -> tuple[int, int]:
 def _few(run, every: int) -> int:
     """So many worlds that the page stays small."""
     frames = max(1, run.n_frames // every)
-    return int(max(1, min(MOST_WORLDS, MOST_POSES // (POSE_BYTES * frames * max(1, len(run.bodies))))))
+    return int(max(1, min(_MOST_WORLDS, _MOST_POSES // (_POSE_BYTES * frames * max(1, len(run.bodies))))))
 
 
 def _arranged(worlds: tuple[int, ...], columns: int, overlay: bool) -> dict:

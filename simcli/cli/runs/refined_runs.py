@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from simcli.records.contents.error_estimate import ErrorEstimate
 
 OPTION, WANTED = "--error-estimate", "--wanted"
-PARTS = {"half": 2, "a quarter of": 4}  # of the step, in words
+_PARTS = {"half": 2, "a quarter of": 4}  # of the step, in words
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ def refinement_of(job: "Job") -> Refinement:
 
     if not job.channels & set(COMPARED):
         raise UsageError(f"{OPTION} compares frames, and `output.channels` has none of {', '.join(COMPARED)}")
-    return Refinement(job, tuple(_finer(job, part) for part in PARTS.values()))
+    return Refinement(job, tuple(_finer(job, part) for part in _PARTS.values()))
 
 
 def _finer(job: "Job", part: int) -> "Job":
@@ -79,7 +79,7 @@ def run_refined(refinement: Refinement, show: "Callable[[Tick], None]",
     from simcli import pipeline
 
     with _cleared(_folder(refinement.job.output)):
-        for words, job in zip(PARTS, refinement.finer, strict=True):
+        for words, job in zip(_PARTS, refinement.finer, strict=True):
 
             def watch(tick: "Tick", words: str = words) -> bool:
                 show(replace(tick, stage=f"at {words} the step"))

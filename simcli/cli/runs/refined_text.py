@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from simcli.records.contents.error_estimate import ErrorEstimate
 
 NOT_MADE = "  no estimate of the error: a run did not come to its end; the same command with --resume goes on"
-REASONS = {
+_REASONS = {
     Verdict.IMPACTS: "cannot tell: shapes may touch, or a hard limit may be met",
     Verdict.IRREGULAR: "cannot tell: the differences follow no order",
     Verdict.SHORT: "cannot tell: the world ended before its second frame",
@@ -37,7 +37,7 @@ def estimate_text(found: "ErrorEstimate", wanted: float | None) -> str:
     for reason in reasons:
         worlds = int((found.verdict == reason).any(axis=1).sum())
         among = f" (in {worlds} of {n_worlds} worlds)" if n_worlds > 1 else ""
-        lines.append(console.paint(f"  {REASONS[Verdict(reason)]}", "warn") + among)
+        lines.append(console.paint(f"  {_REASONS[Verdict(reason)]}", "warn") + among)
     return "\n".join(lines)
 
 

@@ -8,7 +8,7 @@ from simcli.cli.console import plural
 from simcli.errors import Exit
 
 MAX_MOVES = 6  # joints that the line on the start names
-MAX_ROWS = 20  # rows of a table on a terminal; the JSON and the file hold all of them
+_MAX_ROWS = 20  # rows of a table on a terminal; the JSON and the file hold all of them
 
 
 def job_text(job) -> str:
@@ -102,8 +102,8 @@ def outcome_text(outcome, solver: str = "", verbose: int = 0) -> str:
         lines.append("  " + unsolved_line(outcome))
     if outcome.drift:
         lines.append(console.paint("  energy: ", "warn") + drift_text(outcome.drift))
-    lines += _failures(outcome.failures, len(outcome.failures) if verbose else MAX_ROWS)
-    lines += _verdicts(outcome.verdicts, len(outcome.verdicts) if verbose else MAX_ROWS)
+    lines += _failures(outcome.failures, len(outcome.failures) if verbose else _MAX_ROWS)
+    lines += _verdicts(outcome.verdicts, len(outcome.verdicts) if verbose else _MAX_ROWS)
     if good and all(verdict.passed for verdict in outcome.verdicts):
         more = " --open, or simcli plot" if outcome.best_shown == "view" else ""
         lines.append(console.paint(f"  next: simcli {outcome.best_shown} {quote(str(outcome.output))}{more}", "dim"))

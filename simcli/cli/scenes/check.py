@@ -18,7 +18,7 @@ OUTPUT_SUFFIXES = (".h5", ".hdf5")
 FILE_CODE = "SC701"  # of a damaged or foreign output file
 
 
-class Format(StrEnum):
+class _Format(StrEnum):
     """How findings are written."""
 
     TEXT = "text"
@@ -51,7 +51,7 @@ def check(
     paths: Annotated[
         list[Path], typer.Argument(metavar="PATH", help="Scenes, folders, HDF5 outputs.", show_default=False)
     ],
-    format: Annotated[Format, typer.Option("--format", help="text, json or sarif.")] = Format.TEXT,
+    format: Annotated[_Format, typer.Option("--format", help="text, json or sarif.")] = _Format.TEXT,
     strict: Annotated[bool, typer.Option("--strict", help="Warnings count as errors.")] = False,
     json: JsonFlag = False,
 ) -> int:
@@ -64,10 +64,10 @@ def check(
     findings = [_check_one(path) for path in _files(paths)]
     bad = sum(finding.fails(strict) for finding in findings)
     if json:
-        format = Format.JSON
-    if format is Format.TEXT:
+        format = _Format.JSON
+    if format is _Format.TEXT:
         _write_text(findings, bad)
-    elif format is Format.JSON:
+    elif format is _Format.JSON:
         _write_json(findings, bad)
     else:
         from simcli.spec.faults.diagnostics import sarif

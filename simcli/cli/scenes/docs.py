@@ -9,12 +9,12 @@ from simcli.cli import console
 from simcli.cli.options import JsonFlag
 from simcli.errors import Exit, UsageError
 
-SCENE = "scene"  # the page that is made from the schema
+_SCENE = "scene"  # the page that is made from the schema
 MAX_WIDTH = 100
 # In the order in which one reads them; a page that is not here stands behind them.
 READING_ORDER = (
     "start", "tutorial", "gallery",
-    SCENE, "units", "expressions", "names", "selection", "coordinates", "joint_fields", "assembly", "batch",
+    _SCENE, "units", "expressions", "names", "selection", "coordinates", "joint_fields", "assembly", "batch",
     "choosing", "generalized", "maximal", "natural", "affine", "contact",
     "results", "sweep", "sweep-machines", "search", "view", "render", "convert", "mechanics", "modes", "devices",
     "theory", "theory-generalized", "theory-maximal", "theory-natural", "theory-affine", "theory-contact",
@@ -63,7 +63,7 @@ def _pages() -> dict[str, str]:
         for entry in folder.iterdir()
         if entry.name.endswith(".md")
     }
-    pages = {**written, SCENE: overview()}
+    pages = {**written, _SCENE: overview()}
     place = {name: k for k, name in enumerate(READING_ORDER)}
     return dict(sorted(pages.items(), key=lambda page: (place.get(page[0], len(place)), page[0])))
 
@@ -75,7 +75,7 @@ def _of_a_key(topic: str, pages: dict[str, str]) -> str:
     from simcli.spec.schema.scene import AUTHORING, SceneSpec
 
     try:
-        return section(topic.removeprefix(f"{SCENE}."))
+        return section(topic.removeprefix(f"{_SCENE}."))
     except UsageError as error:
         near = get_close_matches(topic, [*pages, *SceneSpec.model_fields, *AUTHORING], n=1)  # of a key the error knows more
         words = f"did you mean `{near[0]}`?" if near and near[0] in pages else str(error)

@@ -15,7 +15,7 @@ OPTIONAL = {"matplotlib": "plot", "plotext": "plot --terminal", "pillow": "rende
             "pyarrow": "Parquet", "scipy": "fit and id --differentiate", "cma": "optimize",
             "distributed": "sweep run --cluster", "mujoco": "the tests", "pin": "the tests"}  # fmt: skip
 OLDEST, NEWEST = (3, 11), (3, 13)
-NOT_HERE = "not on this machine"
+_NOT_HERE = "not on this machine"
 GPU_SECONDS = 120.0  # [s], for a GPU to start: its driver may compile for a while
 SELF_RUN_DURATION = "0.1"  # [s], simulated: enough for a frame, a compile and a file
 
@@ -109,9 +109,9 @@ def _reason_against(choose_arch, device: str, precision: str) -> str:
 
     try:
         if choose_arch(device, precision) != device:
-            return NOT_HERE
+            return _NOT_HERE
     except SimcliError:
-        return NOT_HERE
+        return _NOT_HERE
     if device == "cpu":
         return ""
     code = f"from simcli.kernels.device.runtime import start_device; start_device({device!r}, {precision!r})"

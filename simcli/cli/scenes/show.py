@@ -10,7 +10,7 @@ from simcli.cli.options import JsonFlag, ScenePath, SelectPatterns, SetValues, s
 from simcli.cli.results.render import SIZE, CameraName, Size, parse_size, say_notes
 from simcli.errors import Exit, SceneError, UsageError
 
-NOT_HONOURED = {"SC501"}  # the scene is sound, this version cannot run it
+_NOT_HONOURED = {"SC501"}  # the scene is sound, this version cannot run it
 
 
 def show(
@@ -99,7 +99,7 @@ def _understand(scene: Path, sets: list[str]):
     try:
         return read_scene(scene, sets)
     except SceneError as error:
-        if error.spec is None or not {fault.code for fault in error.faults} <= NOT_HONOURED:
+        if error.spec is None or not {fault.code for fault in error.faults} <= _NOT_HONOURED:
             raise
         from simcli.spec.faults.diagnostics import render_faults
 

@@ -24,7 +24,7 @@ from simcli.errors import Exit, OutputError, UsageError
 if TYPE_CHECKING:
     from simcli.search.fitting import Fit
 
-ITERATIONS, TOLERANCE = 50, 1e-10
+ITERATIONS, _TOLERANCE = 50, 1e-10
 ROUGH = 1e-3  # error of an interpolation, of a standard deviation, from which it is told
 
 
@@ -59,7 +59,7 @@ def fit(
         float,
         typer.Option("--tolerance", metavar="R", min=1e-15, max=0.1,
                      help="Relative change of numbers and chi-square at which the fit ends."),
-    ] = TOLERANCE,
+    ] = _TOLERANCE,
     sets: SetValues = [],  # noqa: B006
     plot: Annotated[
         Path | None, typer.Option("--plot", help="Picture of fit and residuals (png, svg, pdf).", show_default=False)

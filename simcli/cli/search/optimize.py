@@ -27,7 +27,7 @@ from simcli.errors import Exit, SceneError, UsageError
 if TYPE_CHECKING:
     from simcli.search.optimizing import Optimum
 
-GENERATIONS, EVALUATIONS, TOLERANCE, SEED = 200, 1_000_000, 1e-6, 1
+GENERATIONS, EVALUATIONS, _TOLERANCE, _SEED = 200, 1_000_000, 1e-6, 1
 BEST = "best.yaml"
 
 
@@ -48,12 +48,12 @@ def optimize(
         float,
         typer.Option("--tolerance", metavar="R", min=1e-15, max=0.1,
                      help="Spread of a generation, as a part of the intervals, at which the search ends."),
-    ] = TOLERANCE,
+    ] = _TOLERANCE,
     population: Annotated[
         int | None,
         typer.Option("--population", metavar="N", min=4, help="Worlds of a generation.", show_default="16 or more"),
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, max=2**32 - 1, help="Seed of the search.")] = SEED,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, max=2**32 - 1, help="Seed of the search.")] = _SEED,
     measure: MeasureTexts = [],  # noqa: B006
     sets: SetValues = [],  # noqa: B006
     output: Annotated[

@@ -29,7 +29,7 @@ from simcli.errors import Exit, UsageError
 if TYPE_CHECKING:
     from simcli.search.solving import Solved
 
-POINTS, TOLERANCE = 33, 1e-9
+POINTS, _TOLERANCE = 33, 1e-9
 
 
 def solve(
@@ -48,7 +48,7 @@ def solve(
         float,
         typer.Option("--tolerance", metavar="R", min=0, max=0.1,
                      help="Relative width of a bracket at which its root is found."),
-    ] = TOLERANCE,
+    ] = _TOLERANCE,
     at: At = Place.SEARCH,
     stable: Stable = False,
     measure: MeasureTexts = [],  # noqa: B006

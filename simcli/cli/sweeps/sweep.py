@@ -1,4 +1,4 @@
-"""`simcli sweep`: many batches as one. Its commands `table` and `check`; `run` and `status` are in `sweep_run`."""
+"""`simcli sweep`: many batches as one. Its commands `_table` and `_check`; `run` and `status` are in `sweep_run`."""
 
 from pathlib import Path
 from typing import Annotated
@@ -36,12 +36,12 @@ def sweep() -> typer.Typer:
     group = typer.Typer(no_args_is_help=True, rich_markup_mode="rich", help=words)
     group.command("run")(sweep_run.run)
     group.command("status")(sweep_run.status)
-    group.command("table")(table)
-    group.command("check")(check)
+    group.command("table")(_table)
+    group.command("check")(_check)
     return group
 
 
-def table(
+def _table(
     folder: SweepFolder,
     column: ColumnNames = [],  # noqa: B006
     where: Condition = [],  # noqa: B006
@@ -68,7 +68,7 @@ def table(
     return give("sweep_table", [folder], choose(whole, where, sort, top, column), output, json, "case")
 
 
-def check(
+def _check(
     folder: SweepFolder,
     strict: Annotated[bool, typer.Option("--strict", help="Warnings count as errors: missing cases, too.")] = False,
     json: JsonFlag = False,

@@ -33,12 +33,12 @@ if TYPE_CHECKING:
     from simcli.sweeps.planning.plan import Plan
 
 MOST_FAILURES = 5  # that are told one by one
-CODES = {"SIGINT": Exit.INTERRUPTED, "SIGTERM": Exit.STOPPED, "SIGUSR1": Exit.STOPPED}
+_CODES = {"SIGINT": Exit.INTERRUPTED, "SIGTERM": Exit.STOPPED, "SIGUSR1": Exit.STOPPED}
 
-WORK, ALONE = "Who does the work", "What is done"
+WORK, _ALONE = "Who does the work", "What is done"
 
 
-class Keep(StrEnum):
+class _Keep(StrEnum):
     """Trajectories that stay."""
 
     ALL = "all"
@@ -47,7 +47,7 @@ class Keep(StrEnum):
 
 
 @dataclass
-class Asked:
+class _Asked:
     """Whether the sweep was asked to end.
 
     Attributes:
@@ -58,7 +58,7 @@ class Asked:
 
     def on_signal(self, number: int, _frame) -> None:
         """Note a signal. A second Ctrl-C ends the process at once; schedulers send several signals that all mean "soon"."""
-        code = int(CODES[signal.Signals(number).name])
+        code = int(_CODES[signal.Signals(number).name])
         if code == self.code == Exit.INTERRUPTED:
             os._exit(code)  # workers end with this process, and the ledger holds what is done
         if self.code is None:
@@ -67,10 +67,10 @@ class Asked:
 
 
 @contextlib.contextmanager
-def asked_to_end() -> Iterator[Asked]:
+def asked_to_end() -> Iterator[_Asked]:
     """Catch signals for the length of the block; give the note that says whether one came."""
-    note = Asked()
-    before = {name: signal.signal(getattr(signal, name), note.on_signal) for name in CODES if hasattr(signal, name)}
+    note = _Asked()
+    before = {name: signal.signal(getattr(signal, name), note.on_signal) for name in _CODES if hasattr(signal, name)}
     try:
         yield note
     finally:
@@ -79,7 +79,7 @@ def asked_to_end() -> Iterator[Asked]:
 
 
 @dataclass(frozen=True)
-class Place:
+class _Place:
     """Where the work is done, as the command line says it.
 
     Attributes:
@@ -159,31 +159,31 @@ def run(
                      help="Stop within this wall time; exit code 75 if cases are left."),
     ] = None,
     retry_failed: Annotated[
-        bool, typer.Option("--retry-failed", rich_help_panel=ALONE, help="Run failed cases again.")
+        bool, typer.Option("--retry-failed", rich_help_panel=_ALONE, help="Run failed cases again.")
     ] = False,
     tries: Annotated[
         int,
-        typer.Option("--tries", metavar="N", min=1, rich_help_panel=ALONE,
+        typer.Option("--tries", metavar="N", min=1, rich_help_panel=_ALONE,
                      help="Attempts for a case whose process ends with an error."),
     ] = 3,
     device: Annotated[
         Device,
-        typer.Option("--device", rich_help_panel=ALONE,
+        typer.Option("--device", rich_help_panel=_ALONE,
                      help="Where to compute. Results of another class of device are other cases."),
     ] = Device.AUTO,
     keep: Annotated[
-        Keep | None,
-        typer.Option("--keep", rich_help_panel=ALONE, show_default=False,
+        _Keep | None,
+        typer.Option("--keep", rich_help_panel=_ALONE, show_default=False,
                      help="Trajectories to keep. Default: what the sweep file says, else none."),
     ] = None,
     time_limit: Annotated[
         str | None,
-        typer.Option("--time-limit", metavar="T", rich_help_panel=ALONE, show_default=False,
+        typer.Option("--time-limit", metavar="T", rich_help_panel=_ALONE, show_default=False,
                      help="Wall time limit per case."),
     ] = None,
     max_worlds: Annotated[
         int | None,
-        typer.Option("--max-worlds", metavar="N", min=1, rich_help_panel=ALONE, show_default=False,
+        typer.Option("--max-worlds", metavar="N", min=1, rich_help_panel=_ALONE, show_default=False,
                      help="Most cases per chunk. Default: 30 s to 2 min of work that fit into 1 GiB."),
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show cases, bytes and hours; run nothing.")] = False,
@@ -201,7 +201,7 @@ def run(
     from simcli.sweeps.planning.shards import shard_of
 
     begun = time.monotonic()
-    place = Place(workers, shard, cluster, fetch, None if patience is None else seconds("--patience", patience), threads)
+    place = _Place(workers, shard, cluster, fetch, None if patience is None else seconds("--patience", patience), threads)
     place.check()
     walltime = None if max_walltime is None else seconds("--max-walltime", max_walltime)
     options = Options(None if shard is None else shard_of(shard), walltime, retry_failed, tries)
@@ -229,7 +229,7 @@ def run(
     return code
 
 
-def executor_of(plan: "Plan", folder: Path, place: Place, quiet: bool) -> "Executor":
+def executor_of(plan: "Plan", folder: Path, place: _Place, quiet: bool) -> "Executor":
     """Who does the work."""
     from simcli.sweeps.executors.contract import Work
     from simcli.sweeps.executors.pool import Pool, cores

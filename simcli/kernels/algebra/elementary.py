@@ -15,7 +15,7 @@ QUARTER = {"float64": (1.5707963267341256, 6.077100506303966e-11, 2.022266248795
 # Adding and subtracting 1.5 * 2^(mantissa bits) rounds to an integer, without a library call.
 ROUNDER = {"float64": 1.5 * 2.0**52, "float32": 1.5 * 2.0**23}
 # Taylor terms that leave less than half an ulp on |x| <= pi/4.
-TERMS = {"float64": (8, 8), "float32": (4, 5)}
+_TERMS = {"float64": (8, 8), "float32": (4, 5)}
 SMALL_ANGLE_SQUARED = {"float64": 1e-8, "float32": 1e-4}  # below, sin(x)/x is its series of two terms to rounding
 TANGENT = sqrt(2) - 1  # of pi/8: the largest argument of the arctangent's series
 ARC_TERMS = {"float64": 20, "float32": 9}  # of that series: the first one left out is below half an ulp of pi/8
@@ -64,7 +64,7 @@ def sincos(x):
     n = rounded(x * (2 / pi))
     y = local(((x - n * p1) - n * p2) - n * p3)
     z = local(y * y)
-    n_sin, n_cos = TERMS[precision]
+    n_sin, n_cos = _TERMS[precision]
     s_series = polynomial(z, [(-1) ** k / factorial(2 * k + 1) for k in range(1, n_sin + 1)])
     c_series = polynomial(z, [(-1) ** k / factorial(2 * k) for k in range(2, n_cos + 1)])
     s = local(y + y * z * s_series)

@@ -83,8 +83,8 @@ def add_arap(a: ti.template(), m: ti.template(), w: ti.i32, x: ti.template(), gr
         R = a.R.load(w, n)
         twice = a.stiffness.load(w, n) * 2.0
         a_k = [vector_at(x, w, SIZE * b + 3 + 3 * k) for k in range(3)]
-        S = outer(a_k[0], R.column(0)) + outer(a_k[1], R.column(1)) + outer(a_k[2], R.column(2))
-        back = inverse(upright_trace(S) - S)
+        S = _outer(a_k[0], R.column(0)) + _outer(a_k[1], R.column(1)) + _outer(a_k[2], R.column(2))
+        back = _inverse(upright_trace(S) - S)
         for k in ti.static(range(3)):
             gap = a_k[k] - R.column(k)
             for i in ti.static(range(3)):
@@ -101,7 +101,7 @@ def add_arap(a: ti.template(), m: ti.template(), w: ti.i32, x: ti.template(), gr
                         add_entry(m, w, m.place.at(place), bent.parts[row] * twice)
 
 
-def outer(a: Vec3, b: Vec3) -> Mat3:
+def _outer(a: Vec3, b: Vec3) -> Mat3:
     """A b^T."""
     return Mat3(*(x * y for x in a.parts for y in b.parts))
 
@@ -113,7 +113,7 @@ def upright_trace(S: Mat3) -> Mat3:
     return Mat3(trace, none, none, none, trace, none, none, none, trace)
 
 
-def inverse(T: Mat3) -> Mat3:
+def _inverse(T: Mat3) -> Mat3:
     """Of a matrix."""
     a, b, c = (T.column(k) for k in range(3))
     rows = (b.cross(c), c.cross(a), a.cross(b))

@@ -6,7 +6,7 @@ from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import local
 from simcli.kernels.report import quaternion_of
 
-SMALL_SINE = 1e-6  # of half an angle below which 2 asin(s)/s is 2
+_SMALL_SINE = 1e-6  # of half an angle below which 2 asin(s)/s is 2
 SMALL_ANGLE = 0.3  # [rad] below which a power series has less rounding, and no error beyond it
 
 
@@ -15,7 +15,7 @@ def rotation_log(R: Mat3) -> tuple[Vec3, object]:
     q = quaternion_of(R)
     half = Vec3(*q.parts[:3])
     sine = local(ti.sqrt(half.dot(half)))
-    small = local(sine < SMALL_SINE)
+    small = local(sine < _SMALL_SINE)
     angle = local(2.0 * atan2(sine, q.parts[3]))
     safe = select(small, sine * 0.0 + 1.0, sine)
     phi = half * select(small, sine * 0.0 + 2.0, angle / safe)

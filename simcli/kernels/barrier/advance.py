@@ -7,7 +7,7 @@ from simcli.kernels.collision.lanes import by_world, one, put, whole_of
 from simcli.kernels.language import ti
 
 KEPT = 0.1  # of the gap at the start, which is left at least
-ENOUGH = 2.0 * KEPT  # of it, from which on nothing more is tried
+_ENOUGH = 2.0 * KEPT  # of it, from which on nothing more is tried
 MOST_ADVANCES = 64
 
 
@@ -44,7 +44,7 @@ def free_part(c: ti.template(), w: ti.i32, lane: ti.i32, k: ti.i32):
                 if goal < 0.0:
                     goal = KEPT * gap
                     is_open = gap > 0.0
-                elif gap <= ENOUGH / KEPT * goal:
+                elif gap <= _ENOUGH / KEPT * goal:
                     is_open = False
                 if is_open:
                     free = until(kind, n, xi + goal, p, q, r, s, v_a, v_b, v_d, v_e)

@@ -17,7 +17,7 @@ from simcli.kernels.collision.lanes import one, put, vector
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import local
 
-BAND = 4.0  # by which the load may change before a spring takes another stiffness
+_BAND = 4.0  # by which the load may change before a spring takes another stiffness
 
 
 @ti.func
@@ -63,7 +63,7 @@ def recall(c: ti.template(), w: ti.i32, lane: ti.i32, g: ti.i32, anchor: ti.i32)
     stretch = vector()
     if anchor >= 0:
         before = one(c.anchors.stiffness, w, lane, anchor)
-        keeps = before <= BAND * stiffness and stiffness <= BAND * before
+        keeps = before <= _BAND * stiffness and stiffness <= _BAND * before
         stiffness = ti.select(keeps, before, stiffness)
         stretch = one(c.anchors.stretch, w, lane, anchor) * ti.min(before / stiffness, 1.0)
     put(c.grips.stiffness, w, lane, g, stiffness)

@@ -74,7 +74,7 @@ def weigh_edges(a: ti.template(), b: ti.template(), d: ti.template(), e: ti.temp
 
 
 @ti.func
-def freedom(kind: ti.i32, c: ti.template()):
+def _freedom(kind: ti.i32, c: ti.template()):
     """How the weights change as the nearest points slide: up to two independent ways.
 
     Returns:
@@ -117,7 +117,7 @@ def slide(kind: ti.i32, c: ti.template(), n: ti.template(), a: ti.template(), b:
     Returns:
         Number of ways; unit vectors t_1, t_2 across n; changes of the weights [1/m], 0 where the points are held.
     """
-    count, first, second = freedom(kind, c)
+    count, first, second = _freedom(kind, c)
     s = across(n)
     if count > 0:
         along = blend(first, (a, b, d, e))

@@ -209,17 +209,17 @@ def add_pieces(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32, 
                 more = c.notes.load(w, c.gradient + 12 * side + r)
                 put(gradient, w, lane, 12 * body + r, one(gradient, w, lane, 12 * body + r) + more)
                 for s in range(r + 1):
-                    add_entry(c, w, lane, matrix, corner(12 * body + r, 12 * body + s), 12 * side + r, 12 * side + s)
+                    _add_entry(c, w, lane, matrix, corner(12 * body + r, 12 * body + s), 12 * side + r, 12 * side + s)
     if a < c.n_bodies and b < c.n_bodies:
         first = ti.select(a > b, 0, 12)
         for r in range(12):
             row = corner(12 * ti.max(a, b) + r, 12 * ti.min(a, b))
             for s in range(12):
-                add_entry(c, w, lane, matrix, row + s, first + r, 12 - first + s)
+                _add_entry(c, w, lane, matrix, row + s, first + r, 12 - first + s)
 
 
 @ti.func
-def add_entry(c: ti.template(), w: ti.i32, lane: ti.i32, matrix: ti.template(), place: ti.i32, r: ti.i32, s: ti.i32):
+def _add_entry(c: ti.template(), w: ti.i32, lane: ti.i32, matrix: ti.template(), place: ti.i32, r: ti.i32, s: ti.i32):
     """Add the squares of the notes to an entry.
 
     Writes: matrix.value

@@ -22,14 +22,14 @@ from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import get_lane, local
 
 
-def part_of(x, w, lane, body, k):
+def _part_of(x, w, lane, body, k):
     """Number k of the twelve of a body in one world."""
     return local(get_lane(x.part(w, 12 * body + k, 0), lane))
 
 
-def column_of(x, w, lane, body, k) -> Vec3:
+def _column_of(x, w, lane, body, k) -> Vec3:
     """Vector a_k of a body in one world."""
-    return Vec3(*(part_of(x, w, lane, body, 3 + 3 * k + m) for m in range(3)))
+    return Vec3(*(_part_of(x, w, lane, body, 3 + 3 * k + m) for m in range(3)))
 
 
 @ti.func
@@ -42,7 +42,7 @@ def turned_back(c: ti.template(), w: ti.i32, lane: ti.i32, x: ti.template(), bod
     y = vector(n.parts[0], n.parts[1], n.parts[2])
     if body < c.n_bodies:
         for k in ti.static(range(3)):
-            y.parts[k] = column_of(x, w, lane, body, k).dot(n)
+            y.parts[k] = _column_of(x, w, lane, body, k).dot(n)
     return y
 
 
@@ -53,7 +53,7 @@ def turned_out(c: ti.template(), w: ti.i32, lane: ti.i32, x: ti.template(), body
     if body < c.n_bodies:
         v = v * 0.0
         for k in ti.static(range(3)):
-            v = v + column_of(x, w, lane, body, k) * y.parts[k]
+            v = v + _column_of(x, w, lane, body, k) * y.parts[k]
     return v
 
 
@@ -165,9 +165,9 @@ def arm(c: ti.template(), w: ti.i32, lane: ti.i32, body: ti.i32, y: ti.template(
     total = vector(y.parts[0], y.parts[1], y.parts[2])
     if body < c.n_bodies:
         for m in ti.static(range(3)):
-            total.parts[m] = (sign * part_of(x, w, lane, body, m) + y.parts[0] * part_of(x, w, lane, body, 3 + m)
-                              + y.parts[1] * part_of(x, w, lane, body, 6 + m)
-                              + y.parts[2] * part_of(x, w, lane, body, 9 + m))  # fmt: skip
+            total.parts[m] = (sign * _part_of(x, w, lane, body, m) + y.parts[0] * _part_of(x, w, lane, body, 3 + m)
+                              + y.parts[1] * _part_of(x, w, lane, body, 6 + m)
+                              + y.parts[2] * _part_of(x, w, lane, body, 9 + m))  # fmt: skip
     return total
 
 

@@ -24,7 +24,7 @@ from simcli.kernels.barrier.tables import PIECE
 from simcli.kernels.collision.lanes import across, length, one, unit_or, vector, whole_of
 from simcli.kernels.language import ti
 
-SMALL = {"float64": 1e-150, "float32": 1e-18}  # norms that are as good as zero
+_SMALL = {"float64": 1e-150, "float32": 1e-18}  # norms that are as good as zero
 
 
 @ti.func
@@ -94,7 +94,7 @@ def new_piece(c: ti.template(), w: ti.i32, factor: ti.template()):
     return at + 1
 
 
-class Pair:
+class _Pair:
     """The nearest points of a candidate (inside kernels).
 
     Args:
@@ -112,7 +112,7 @@ class Pair:
         self.first, self.second = places
 
 
-def put_pair(c, w, at, pair: Pair, f, turn=None, other=None):
+def put_pair(c, w, at, pair: _Pair, f, turn=None, other=None):
     """The numbers of both bodies of a force f at the first point and its opposite at the second (inside kernels).
 
     Args:
@@ -146,7 +146,7 @@ def stencil_pieces(c: ti.template(), w: ti.i32, lane: ti.i32, k: ti.i32, exact: 
         if size - xi < near:
             is_near = 1
             energy, slope, curvature = barrier(size - xi, near, one(c.stiffness, w, lane, combination))
-            pair = Pair(k, kind, weights, n, size, places(c, w, lane, k, kind, weights))
+            pair = _Pair(k, kind, weights, n, size, places(c, w, lane, k, kind, weights))
             weight = 1.0 + 0.0 * xi
             put_pair(c, w, c.gradient, pair, n * slope)
             if kind == EDGE_EDGE:
@@ -156,7 +156,7 @@ def stencil_pieces(c: ti.template(), w: ti.i32, lane: ti.i32, k: ti.i32, exact: 
                 count, s, t, change_s, change_t = slide(kind, weights, n, a, b, d, e)
                 load = -weight * slope / size
                 for way in range(2):
-                    tangent, change = chosen(way == 0, s, t), chosen(way == 0, change_s, change_t)
+                    tangent, change = _chosen(way == 0, s, t), _chosen(way == 0, change_s, change_t)
                     bend(c, w, lane, pair, tangent, change, count > way, load, exact)
     return is_near
 
@@ -217,7 +217,7 @@ def mollified(c: ti.template(), w: ti.i32, lane: ti.i32, pair: ti.template(), u:
         put_pair(c, w, c.gradient, pair, pair.n * (m * slope), (u_rest, g_u * both), (v_rest, g_v * both))
         size_m = m_1 * ti.sqrt(2.0 * (g_u.dot(g_u) + g_v.dot(g_v)))
         size_b = -slope * ti.sqrt(squared(pair.weights))
-        if size_m > ti.static(SMALL[precision_of()]):
+        if size_m > ti.static(_SMALL[precision_of()]):
             ratio = ti.sqrt(size_b / size_m)
             for sign in ti.static((1, -1) if exact else (1,)):
                 at = new_piece(c, w, sign * 0.5 + 0.0 * m)
@@ -257,13 +257,13 @@ def turn_of_edges(turn: ti.i32, u: ti.template(), v: ti.template(), N: ti.templa
     elif turn < 7:
         factor = ti.select(turn < 5, 1.0, -1.0) * length(N) * m_1 * energy
         side = ti.select(turn == 4 or turn == 5, -1.0, 1.0)
-        f, g = chosen(turn % 2 == 1, s, t), chosen(turn % 2 == 1, t, s) * side
+        f, g = _chosen(turn % 2 == 1, s, t), _chosen(turn % 2 == 1, t, s) * side
     else:
         factor = m_2 * energy
     return factor, f, g
 
 
-def chosen(mask, a, b):
+def _chosen(mask, a, b):
     """Value a where the mask is set, else b."""
     return type(a)(*(ti.select(mask, x, y) for x, y in zip(a.parts, b.parts, strict=True)))
 

@@ -10,7 +10,7 @@ from simcli.kernels.memory.arena import local
 from simcli.model.contact.surfaces import HALF_SPACE
 
 
-def place_of(x, w, body, y: Vec3) -> Vec3:
+def _place_of(x, w, body, y: Vec3) -> Vec3:
     """A point y of an affine body, x = p + y_1 a_1 + y_2 a_2 + y_3 a_3."""
     parts = [x.load(w, 12 * body + k) for k in range(12)]
     sums = [parts[3 + m] * y.parts[0] + parts[6 + m] * y.parts[1] + parts[9 + m] * y.parts[2] for m in range(3)]
@@ -31,7 +31,7 @@ def place_vertices(c: ti.template(), w: ti.i32, x: ti.template()):
         body = c.vertex_body.at(v)
         y = c.vertex.load(w, v)
         if body < c.n_bodies:
-            c.at.store(w, v, place_of(x, w, body, y))
+            c.at.store(w, v, _place_of(x, w, body, y))
         else:
             c.at.store(w, v, y + Vec3(zero, zero, zero))
 
@@ -51,7 +51,7 @@ def move_vertices(c: ti.template(), w: ti.i32, dx: ti.template(), part: ti.templ
         body = c.vertex_body.at(v)
         way = Vec3(zero, zero, zero)
         if body < c.n_bodies:
-            way = place_of(dx, w, body, c.vertex.load(w, v)) * part
+            way = _place_of(dx, w, body, c.vertex.load(w, v)) * part
         c.move.store(w, v, way)
 
 
@@ -211,11 +211,11 @@ def search_pair(c: ti.template(), w: ti.i32, lane: ti.i32, combination: ti.i32, 
                 kind = c.kind(c.core.at(a), c.core.at(b), c.feature_sort.at(f), c.feature_sort.at(g))
                 if kind != NOTHING and c.feature_sort.at(f) + turn <= c.feature_sort.at(g):
                     if apart(low_f, high_f, c.notes.value(w, place + 1, Vec3), c.notes.value(w, place + 4, Vec3)) <= reach:
-                        join(c, w, lane, kind, combination, f, g)
+                        _join(c, w, lane, kind, combination, f, g)
 
 
 @ti.func
-def join(c: ti.template(), w: ti.i32, lane: ti.i32, kind: ti.i32, combination: ti.i32, f: ti.i32, g: ti.i32):
+def _join(c: ti.template(), w: ti.i32, lane: ti.i32, kind: ti.i32, combination: ti.i32, f: ti.i32, g: ti.i32):
     """Append the stencil of two features, the one with fewer corners first.
 
     Writes: c.candidates

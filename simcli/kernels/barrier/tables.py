@@ -18,10 +18,10 @@ ARROW = 24  # numbers of two bodies
 PIECE = ARROW + 1  # scalars of a piece: its factor, then its vector
 MOST_PIECES = 16
 FAR = 1e30  # [m], gap where nothing is near
-GRIPPING, LEAST = 4, 64  # one in so many candidates has friction at a time, at most, but room for some
+GRIPPING, _LEAST = 4, 64  # one in so many candidates has friction at a time, at most, but room for some
 
 
-def kind_of(core_a: int, core_b: int, a: int, b: int) -> int:
+def _kind_of(core_a: int, core_b: int, a: int, b: int) -> int:
     """Kind of stencil of a feature of one shape and one of another, by the cores of the shapes."""
     if HALF_SPACE in (core_a, core_b):
         return POINT_PLANE if {a, b} == {VERTEX} else NOTHING
@@ -79,7 +79,7 @@ class Grips:
         self.slip, self.stiffness, self.lost = arena.slot(2 * capacity), items.slot(), arena.single.slot()
 
 
-class Anchors:
+class _Anchors:
     """What contacts remember from step to step: how far each has been pulled from where it stuck.
 
     Attributes:
@@ -145,9 +145,9 @@ class Barrier:
         self._features(host, arena)
         self.at, self.move = vertices.slot(Vec3), vertices.slot(Vec3).scratch()
         self.low, self.high = shapes.slot(Vec3).scratch(), shapes.slot(Vec3).scratch()
-        gripping = max(capacity // GRIPPING, LEAST)
+        gripping = max(capacity // GRIPPING, _LEAST)
         self.candidates, self.grips = Candidates(arena, capacity), Grips(arena, gripping)
-        self.anchors = Anchors(arena, gripping)
+        self.anchors = _Anchors(arena, gripping)
         self.energy, self.barrier, self.held, self.least = (arena.single.slot() for _ in range(4))
         self.taken, self.crowded, self.touching = arena.single.slots(3)
         self.closest = arena.slot(2)
@@ -179,7 +179,8 @@ class Barrier:
         self.feature_sort, self.feature_flat = features.ints(np.concatenate(sorts)), features.ints(np.concatenate(flats))
         self.most_features = int(np.diff(start).max(initial=0))
         cores = range(HALF_SPACE + 1)
-        self.kind_table = arena.ints([kind_of(i, k, a, b) for i in cores for k in cores for a in range(3) for b in range(3)])
+        kinds = [_kind_of(i, k, a, b) for i in cores for k in cores for a in range(3) for b in range(3)]
+        self.kind_table = arena.ints(kinds)
 
     def kind(self, core_a, core_b, a, b):
         """Kind of stencil of two features (inside kernels)."""

@@ -12,7 +12,7 @@ from simcli.kernels.complementarity.large import SEEN, SIZE, see_body
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import get_lane
 
-UPRIGHT = 1e-6  # [1], less of a grain in the tangent plane has no direction
+_UPRIGHT = 1e-6  # [1], less of a grain in the tangent plane has no direction
 
 
 @ti.func
@@ -112,7 +112,7 @@ def tangent_of(k: ti.template(), s: ti.template(), w: ti.i32, lane: ti.i32, comb
             if link >= 0:
                 grain = one(s.R, w, lane, link) * grain
             along = grain - n * n.dot(grain)
-            if along.dot(along) > UPRIGHT * UPRIGHT:
+            if along.dot(along) > _UPRIGHT * _UPRIGHT:
                 found = unit_or(along, found)
     return found
 

@@ -17,7 +17,7 @@ from simcli.model.tables import LinkKind
 
 HELIX, BALL, FREE, AFFINE = (int(kind) for kind in (LinkKind.HELIX, LinkKind.BALL, LinkKind.FREE, LinkKind.AFFINE))
 
-TINY = 1e-300
+_TINY = 1e-300
 
 
 class TreeState:
@@ -248,7 +248,7 @@ def attitude(t: ti.template(), s: ti.template(), w: ti.i32, i: ti.i32, start: ti
                 R = columns_of(a, normal.cross(a), normal)
             else:
                 x, y, z = a.parts
-                part = 1.0 / ti.max(1.0 + x, TINY)
+                part = 1.0 / ti.max(1.0 + x, _TINY)
                 R = Mat3(x, -y, -z, y, 1.0 - y * y * part, -(y * z * part), z, -(y * z * part), 1.0 - z * z * part)
     return R
 

@@ -5,7 +5,7 @@ from simcli.kernels.collision.lanes import length, one, sign, vector
 from simcli.kernels.collision.points import tolerance
 from simcli.kernels.language import ti
 
-SMALL = 1e-6  # sine of the angle of two edges that name no axis
+_SMALL = 1e-6  # sine of the angle of two edges that name no axis
 
 
 @ti.func
@@ -15,7 +15,7 @@ def reach_of(R: ti.template(), half: ti.template(), axis: ti.template()):
     return (ti.abs(y.parts[0]) * half.parts[0] + ti.abs(y.parts[1]) * half.parts[1] + ti.abs(y.parts[2]) * half.parts[2])
 
 
-def column_of(R, k) -> Vec3:
+def _column_of(R, k) -> Vec3:
     """Column k, computed on the device, of a matrix."""
     return Vec3(*(ti.select(k == 0, x, ti.select(k == 1, y, z)) for x, y, z in (R.parts[0:3], R.parts[3:6], R.parts[6:9])))
 
@@ -44,13 +44,13 @@ def separate_boxes(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i
     n = vector(0.0, 0.0, 1.0)
     best = 0
     for k in range(15):
-        axis = column_of(R_a, k % 3)
+        axis = _column_of(R_a, k % 3)
         if k >= 3 and k < 6:
-            axis = column_of(R_b, k - 3)
+            axis = _column_of(R_b, k - 3)
         elif k >= 6:
-            axis = axis.cross(column_of(R_b, (k - 6) // 3))
+            axis = axis.cross(_column_of(R_b, (k - 6) // 3))
         size = length(axis)
-        if size > SMALL:
+        if size > _SMALL:
             axis = axis * (1.0 / size)
             away = axis.dot(x)
             found = ti.abs(away) - reach_of(R_a, half_a, axis) - reach_of(R_b, half_b, axis)
@@ -68,8 +68,8 @@ def separate_boxes(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i
 def edge_point(R_a: ti.template(), half_a: ti.template(), R_b: ti.template(), half_b: ti.template(), x: ti.template(),
                n: ti.template(), i: ti.i32, j: ti.i32):
     """[m], point of the edge of a along its axis i, outermost along n, that is nearest to the edge of b along j."""
-    u = column_of(R_a, i)
-    v = column_of(R_b, j)
+    u = _column_of(R_a, i)
+    v = _column_of(R_b, j)
     p = edge_middle(R_a, half_a, n, i)
     q = x + edge_middle(R_b, half_b, n * -1.0, j)
     uv = u.dot(v)

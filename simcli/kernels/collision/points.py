@@ -8,14 +8,14 @@ from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import local
 
 EQUAL = {"float64": 1e-9, "float32": 1e-5}  # [1] of the size of the shapes: lengths that differ by less are ties
-LEVEL = {"float64": 1e-6, "float32": 1e-5}  # [1] of it: depths that differ by less are one depth, so that noise chooses none
+_LEVEL = {"float64": 1e-6, "float32": 1e-5}  # [1] of it: depths that differ by less are one depth, so noise chooses none
 SPAN = 4  # points that span a face
 TIE = 1.0 + 1e-6  # [1], a farther point is farther than this times
 FAR = {"float64": 1e300, "float32": 1e30}
-STEEP = 0.1  # sine of the angle from a shape's axis from which on the normal is followed to the axis
-ALONG = 0.9999  # cosine: the normal passes through the axis
+_STEEP = 0.1  # sine of the angle from a shape's axis from which on the normal is followed to the axis
+_ALONG = 0.9999  # cosine: the normal passes through the axis
 FEATURES = 1 << 24  # float32 holds integers up to here
-NORMAL, GAP, FEATURE, AWAY = 3, 6, 7, 8  # places in a candidate
+_NORMAL, GAP, FEATURE, _AWAY = 3, 6, 7, 8  # places in a candidate
 CHOSEN = -1.0
 SAME_SIDE = 1e-9  # [1], part of the distance of the third point from the line that is no distance on the other side
 
@@ -42,7 +42,7 @@ def add_candidate(c: ti.template(), w: ti.i32, p: ti.template(), n: ti.template(
     if k < MOST_CANDIDATES:
         at = c.candidates + k * CANDIDATE
         c.notes.store(w, at, p)
-        c.notes.store(w, at + NORMAL, n)
+        c.notes.store(w, at + _NORMAL, n)
         c.notes.store(w, at + GAP, gap)
         c.notes.store(w, at + FEATURE, ti.cast(feature % FEATURES, c.arena.device.real))
         c.notes.store(w, c.n_candidates, ti.cast(k + 1, c.arena.device.real))
@@ -62,7 +62,7 @@ def choose(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32, most
     n = ti.cast(c.notes.load(w, c.n_candidates), ti.i32)
     tie = tolerance(c, w, lane, a, b)
     has_more = most > SPAN
-    level = ti.select(has_more, ti.static(LEVEL[precision_of()] / EQUAL[precision_of()]), 1.0) * tie
+    level = ti.select(has_more, ti.static(_LEVEL[precision_of()] / EQUAL[precision_of()]), 1.0) * tie
     is_ground = c.kind.at(a) == TERRAIN
     deepest = lowest_candidate(c, w, n)
     best = first_candidate(c, w, n, c.notes.load(w, c.candidates + deepest * CANDIDATE + GAP) + level, is_ground)
@@ -72,7 +72,7 @@ def choose(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32, most
     for m in range(ti.select(has_more, most - 1, most)):
         if best >= 0 and n > 0:
             chosen = c.notes.value(w, c.candidates + best * CANDIDATE, Vec3)
-            c.notes.store(w, c.candidates + best * CANDIDATE + AWAY, CHOSEN)
+            c.notes.store(w, c.candidates + best * CANDIDATE + _AWAY, CHOSEN)
             if m == 0:
                 first = chosen
             elif m == 1:
@@ -80,8 +80,8 @@ def choose(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32, most
             elif m == 2:
                 side = (chosen - first).cross(line)
             best = next_candidate(c, w, n, m, chosen, first, line, side, tie)
-    if has_more and c.notes.load(w, c.candidates + deepest * CANDIDATE + AWAY) > tie * tie:
-        c.notes.store(w, c.candidates + deepest * CANDIDATE + AWAY, CHOSEN)
+    if has_more and c.notes.load(w, c.candidates + deepest * CANDIDATE + _AWAY) > tie * tie:
+        c.notes.store(w, c.candidates + deepest * CANDIDATE + _AWAY, CHOSEN)
 
 
 @ti.func
@@ -99,11 +99,11 @@ def next_candidate(c: ti.template(), w: ti.i32, n: ti.i32, m: ti.i32, chosen: ti
         most = SAME_SIDE * side.dot(side)
     for k in range(n):
         at = c.candidates + k * CANDIDATE
-        before = c.notes.load(w, at + AWAY)
+        before = c.notes.load(w, at + _AWAY)
         if before >= 0.0:
             q = c.notes.value(w, at, Vec3)
             away = ti.min(before, (q - chosen).dot(q - chosen))
-            c.notes.store(w, at + AWAY, away)
+            c.notes.store(w, at + _AWAY, away)
             if away > farthest * TIE:
                 farthest = away
                 lonely = k
@@ -124,7 +124,7 @@ def lowest_candidate(c: ti.template(), w: ti.i32, n: ti.i32):
     best = 0
     for k in range(n):
         at = c.candidates + k * CANDIDATE
-        c.notes.store(w, at + AWAY, ti.static(FAR[precision_of()]))
+        c.notes.store(w, at + _AWAY, ti.static(FAR[precision_of()]))
         if c.notes.load(w, at + GAP) < c.notes.load(w, c.candidates + best * CANDIDATE + GAP):
             best = k
     return best
@@ -158,7 +158,7 @@ def keep_chosen(c: ti.template(), w: ti.i32):
     """
     kept = 0
     for k in range(ti.cast(c.notes.load(w, c.n_candidates), ti.i32)):
-        if c.notes.load(w, c.candidates + k * CANDIDATE + AWAY) == CHOSEN:
+        if c.notes.load(w, c.candidates + k * CANDIDATE + _AWAY) == CHOSEN:
             for part in range(CANDIDATE):
                 c.notes.store(w, c.candidates + kept * CANDIDATE + part,
                               c.notes.load(w, c.candidates + k * CANDIDATE + part))
@@ -180,20 +180,20 @@ def report(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32, comb
             put(c.contacts.shape_a, w, lane, row, ti.cast(a, c.arena.device.real))
             put(c.contacts.shape_b, w, lane, row, ti.cast(b, c.arena.device.real))
             put(c.contacts.combination, w, lane, row, ti.cast(combination, c.arena.device.real))
-            write(c, w, lane, row, c.candidates + k * CANDIDATE, a, b)
+            _write(c, w, lane, row, c.candidates + k * CANDIDATE, a, b)
         needed += 1.0
     put(c.contacts.needed, w, lane, 0, needed)
     put(c.contacts.count, w, lane, 0, ti.min(needed, ti.cast(c.contacts.capacity, c.arena.device.real)))
 
 
 @ti.func
-def write(c: ti.template(), w: ti.i32, lane: ti.i32, row: ti.i32, at: ti.i32, a: ti.i32, b: ti.i32):
+def _write(c: ti.template(), w: ti.i32, lane: ti.i32, row: ti.i32, at: ti.i32, a: ti.i32, b: ti.i32):
     """One row of the table from the candidate noted at `at`.
 
     Writes: c.contacts
     """
     p = c.notes.value(w, at, Vec3)
-    n = c.notes.value(w, at + NORMAL, Vec3)
+    n = c.notes.value(w, at + _NORMAL, Vec3)
     gap = c.notes.load(w, at + GAP)
     r_a = one(c.radius, w, lane, a)
     r_b = one(c.radius, w, lane, b)
@@ -253,7 +253,7 @@ def distance_to_axis(p: ti.template(), d: ti.template()):
     r = ti.sqrt(p.parts[0] ** 2 + p.parts[1] ** 2)
     together = d.parts[0] * p.parts[0] + d.parts[1] * p.parts[1]
     found = r * 0.0
-    if steep > STEEP and together > ALONG * steep * r:
+    if steep > _STEEP and together > _ALONG * steep * r:
         found = r / steep
     return found
 

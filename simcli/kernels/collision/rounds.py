@@ -7,9 +7,9 @@ from simcli.kernels.collision.points import add_candidate, tolerance
 from simcli.kernels.collision.tables import BALL_BARREL, BALL_BOX
 from simcli.kernels.language import ti
 
-PARALLEL = 0.05  # sine of the angle below which two segments touch in two points
-MEET = {"float64": 1e-13, "float32": 1e-6}  # [1] of the size: the difference of nearer points has no direction
-SAME = {"float64": 1e-10, "float32": 1e-4}  # its square, below which the crossing of two lines is rounding
+_PARALLEL = 0.05  # sine of the angle below which two segments touch in two points
+_MEET = {"float64": 1e-13, "float32": 1e-6}  # [1] of the size: the difference of nearer points has no direction
+_SAME = {"float64": 1e-10, "float32": 1e-4}  # its square, below which the crossing of two lines is rounding
 
 
 @ti.func
@@ -49,28 +49,28 @@ def round_pair(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32, 
     turn = u.cross(v)
     det = turn.dot(turn)
     s = clamp(ux, l_a)
-    if det > ti.static(SAME[precision_of()]):
+    if det > ti.static(_SAME[precision_of()]):
         s = clamp((ux - uv * vx) / det, l_a)
     t = clamp(s * uv - vx, l_b)
     s = clamp(ux + t * uv, l_a)
     p = u * s
     q = x + v * t
     other = vector(0.0, 0.0, 1.0)  # where the cores meet: across both
-    if l_a > 0.0 and l_b > 0.0 and det > ti.static(SAME[precision_of()]):
+    if l_a > 0.0 and l_b > 0.0 and det > ti.static(_SAME[precision_of()]):
         other = turn * (1.0 / length(turn))
     elif l_a > 0.0:
         other = across(u)
     elif l_b > 0.0:
         other = across(v)
     n = other * 1.0
-    if (q - p).dot(q - p) > ti.static(MEET[precision_of()]) ** 2 * (half_a.dot(half_a) + half_b.dot(half_b)):
+    if (q - p).dot(q - p) > ti.static(_MEET[precision_of()]) ** 2 * (half_a.dot(half_a) + half_b.dot(half_b)):
         n = unit_or(q - p, other)
     tie = tolerance(c, w, lane, a, b)
     least = n.dot(q - p)
     low = ti.max(ux - ti.abs(uv) * l_b, -l_a)  # where B begins and ends along A
     high = ti.min(ux + ti.abs(uv) * l_b, l_a)
     is_deeper = True
-    if det <= PARALLEL * PARALLEL and high - low > tie:
+    if det <= _PARALLEL * _PARALLEL and high - low > tie:
         for end in range(2):
             s = ti.select(end == 0, low, high)
             t = clamp((s - ux) * uv, l_b)

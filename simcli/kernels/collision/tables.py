@@ -66,7 +66,7 @@ def routines_of(kind: np.ndarray, pairs: Contacts) -> np.ndarray:
     return routines
 
 
-class ContactTable:
+class _ContactTable:
     """Contacts of each world, by the lower and then the higher index of their shapes; entries from `count` on are left over.
 
     The gap of contact c is n . (x_B - x_A) - radius_a - radius_b, with x the place of the core points: a point of a flat
@@ -189,7 +189,7 @@ class Collider(NarrowPhase):
         self.acts, self.can_rest = tables.column(pairs.enabled), bool(tables.ever(lambda m: m.contacts.enabled == 0).any())
         self._friction(model, tables, arena)
         self.extent, self.margin = self.shapes.slot(Vec3), self.shapes.slot()
-        self.contacts = ContactTable(arena, pairs.capacity)
+        self.contacts = _ContactTable(arena, pairs.capacity)
 
     def _friction(self, model: Model, tables: Tables, arena: Arena):
         """The larger of both coefficients for a round cone, and how much shorter the tangents are for it."""

@@ -9,11 +9,11 @@ from simcli.kernels.collision.convex.support import support
 from simcli.kernels.collision.lanes import one, put, unit_or, vector
 from simcli.kernels.language import ti
 
-EQUAL = {"float64": 1e-9, "float32": 1e-4}  # [1], weights and, of the size of a triangle, heights that count as zero
-FLAT = 1.0 - 1e-9  # cosine: the normal of the triangle itself
+_EQUAL = {"float64": 1e-9, "float32": 1e-4}  # [1], weights and, of the size of a triangle, heights that count as zero
+_FLAT = 1.0 - 1e-9  # cosine: the normal of the triangle itself
 # Steps from a cell's corner to the corners of its triangles, and to the corner beyond the edge that leaves each of them.
 CORNERS = (((0, 0), (1, 0), (1, 1)), ((0, 0), (1, 1), (0, 1)))
-BEYOND = (((0, -1), (2, 1), (0, 1)), ((1, 0), (1, 2), (-1, 0)))
+_BEYOND = (((0, -1), (2, 1), (0, 1)), ((1, 0), (1, 2), (-1, 0)))
 
 
 def step(table, triangle, k):
@@ -42,12 +42,12 @@ def window(c: ti.template(), w: ti.i32, lane: ti.i32, i: ti.i32, b: ti.i32, reac
     half = one(c.half, w, lane, i)
     x = R.transposed_times(one(c.position, w, lane, b) - one(c.position, w, lane, i))
     e = one(c.extent, w, lane, b)
-    column, n_columns = span(x.parts[0], along(R.column(0), e) + reach, half.parts[0], c.columns.at(i) - 1)
-    row, n_rows = span(x.parts[1], along(R.column(1), e) + reach, half.parts[1], c.rows.at(i) - 1)
+    column, n_columns = span(x.parts[0], _along(R.column(0), e) + reach, half.parts[0], c.columns.at(i) - 1)
+    row, n_rows = span(x.parts[1], _along(R.column(1), e) + reach, half.parts[1], c.rows.at(i) - 1)
     return column, n_columns, row, n_rows
 
 
-def along(axis: Vec3, extent: Vec3):
+def _along(axis: Vec3, extent: Vec3):
     """[m], half extent along an axis of a box along the axes of the world."""
     (a, b, c), (x, y, z) = axis.parts, extent.parts
     return ti.abs(a) * x + ti.abs(b) * y + ti.abs(c) * z
@@ -89,7 +89,7 @@ def set_cell(c: ti.template(), w: ti.i32, lane: ti.i32, i: ti.i32, b: ti.i32, co
     put(c.rotation, w, lane, c.n_shapes, R)
     put(c.position, w, lane, c.n_shapes, one(c.position, w, lane, i) + R * middle)
     x = R.transposed_times(one(c.position, w, lane, b) - one(c.position, w, lane, i))
-    low = x.parts[2] - along(R.column(2), one(c.extent, w, lane, b))
+    low = x.parts[2] - _along(R.column(2), one(c.extent, w, lane, b))
     return R * middle, ti.select(low > top + reach, 0, 1)
 
 
@@ -121,8 +121,8 @@ def is_outward(c: ti.template(), w: ti.i32, lane: ti.i32, i: ti.i32, column: ti.
     a = c.notes.value(w, c.cell, Vec3)
     b = c.notes.value(w, c.cell + 3, Vec3)
     e = c.notes.value(w, c.cell + 6, Vec3)
-    small = ti.static(EQUAL[precision_of()]) * ti.sqrt((b - a).dot(b - a) + (e - a).dot(e - a))
-    is_valid = up.dot(n) > FLAT
+    small = ti.static(_EQUAL[precision_of()]) * ti.sqrt((b - a).dot(b - a) + (e - a).dot(e - a))
+    is_valid = up.dot(n) > _FLAT
     if not is_valid and d.parts[2] > 0.0 and ti.abs(up.dot(R * (y - a))) <= small:
         middle = one(c.position, w, lane, c.n_shapes) - one(c.position, w, lane, i)
         n_edges = 0
@@ -134,7 +134,7 @@ def is_outward(c: ti.template(), w: ti.i32, lane: ti.i32, i: ti.i32, column: ti.
             arm = y - start
             if inward.dot(arm) <= small * ti.sqrt(edge.dot(edge)):
                 n_edges += 1
-                dx, dy = step(BEYOND, triangle, k)
+                dx, dy = step(_BEYOND, triangle, k)
                 over_column = column + dx
                 over_row = row + dy
                 if over_column < 0 or over_row < 0 or over_column >= c.columns.at(i) or over_row >= c.rows.at(i):

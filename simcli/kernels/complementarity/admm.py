@@ -28,7 +28,7 @@ ROUND = 20  # sweeps with the same factors
 FIRST_RHO, LEAST_RHO, MOST_RHO = 0.3, 1e-5, 1e3
 UNSPLIT = 1e-7  # rho of rows without bounds
 ETA = 1e-6  # H, relative to d
-BALANCED, LEAST_CHANGE, MOST_CHANGE = 2.0, 0.2, 5.0  # factors of rho: what is small enough to leave, limits
+_BALANCED, LEAST_CHANGE, MOST_CHANGE = 2.0, 0.2, 5.0  # factors of rho: what is small enough to leave, limits
 
 
 def weight_of_row(p, w, s):
@@ -126,7 +126,7 @@ def sweep(p: ti.template(), w: ti.i32):
     ratio = ti.sqrt(ti.sqrt(ti.max(primal, tiny) / ti.max(dual, tiny)))
     rho = g.rho.load(w, 0)
     new = clipped(rho * clipped(ratio, LEAST_CHANGE, MOST_CHANGE), LEAST_RHO, MOST_RHO)
-    changes = (ratio > BALANCED) | (ratio * BALANCED < 1.0)
+    changes = (ratio > _BALANCED) | (ratio * _BALANCED < 1.0)
     g.rho.store(w, 0, select(changes, new, rho))
     g.changed.store(w, 0, select(changes, rho * 0.0 + 1.0, rho * 0.0))
 

@@ -75,7 +75,7 @@ def inner(row, x: list):
     return local(total)
 
 
-def split(rows: list) -> tuple[list, list]:
+def _split(rows: list) -> tuple[list, list]:
     """U with the inverses of its diagonal there, and L."""
     unit = [local(row * 0.0) for row in rows]
     for k in range(SIZE):
@@ -88,8 +88,8 @@ def split(rows: list) -> tuple[list, list]:
     return rows, unit
 
 
-def right_solved(rows: list, pivot: list) -> list:
-    """A U^-1 of a block, U as `split` leaves it."""
+def _right_solved(rows: list, pivot: list) -> list:
+    """A U^-1 of a block, U as `_split` leaves it."""
     found = []
     for row in rows:
         solved = local(row)
@@ -101,7 +101,7 @@ def right_solved(rows: list, pivot: list) -> list:
     return found
 
 
-def below(rows: list, unit: list) -> list:
+def _below(rows: list, unit: list) -> list:
     """L^-1 A of a block."""
     found = []
     for i, row in enumerate(rows):
@@ -111,7 +111,7 @@ def below(rows: list, unit: list) -> list:
     return found
 
 
-def forward(x: list, unit: list) -> list:
+def _forward(x: list, unit: list) -> list:
     """L^-1 x."""
     for i in range(1, SIZE):
         for k in range(i):
@@ -119,8 +119,8 @@ def forward(x: list, unit: list) -> list:
     return x
 
 
-def backward(x: list, pivot: list) -> list:
-    """U^-1 x, U as `split` leaves it."""
+def _backward(x: list, pivot: list) -> list:
+    """U^-1 x, U as `_split` leaves it."""
     for i in reversed(range(SIZE)):
         for k in range(i + 1, SIZE):
             x[i] = local(x[i] - get_lane(pivot[i], k) * x[k])
@@ -197,7 +197,7 @@ def reduce_row(f: ti.template(), w: ti.i32, k: ti.i32, body: ti.i32, entry: ti.i
     Writes: f.{lower, row}
     """
     g = f.graph
-    left = right_solved(rows_of(f, w, f.row + SIZE * body), rows_of(f, w, f.diagonal + SIZE * body))
+    left = _right_solved(rows_of(f, w, f.row + SIZE * body), rows_of(f, w, f.diagonal + SIZE * body))
     put_rows(f, w, f.lower + SIZE * entry, left)
     for e in range(g.notes.load(w, g.start + k), g.notes.load(w, g.start + k + 1)):
         at = f.row + SIZE * g.notes.load(w, g.column + e)
@@ -218,11 +218,11 @@ def finish_row(f: ti.template(), w: ti.i32, i: ti.i32, body: ti.i32):
     Writes: f.{diagonal, unit, upper}
     """
     g = f.graph
-    pivot, unit = split(rows_of(f, w, f.row + SIZE * body))
+    pivot, unit = _split(rows_of(f, w, f.row + SIZE * body))
     put_rows(f, w, f.diagonal + SIZE * body, pivot)
     put_rows(f, w, f.unit + SIZE * body, unit)
     for e in range(g.notes.load(w, g.start + i), g.notes.load(w, g.start + i + 1)):
-        put_rows(f, w, f.upper + SIZE * e, below(rows_of(f, w, f.row + SIZE * g.notes.load(w, g.column + e)), unit))
+        put_rows(f, w, f.upper + SIZE * e, _below(rows_of(f, w, f.row + SIZE * g.notes.load(w, g.column + e)), unit))
 
 
 @ti.func
@@ -238,13 +238,13 @@ def substitute_blocks(f: ti.template(), w: ti.i32, x: ti.template()):
         for t in range(g.notes.load(w, g.row_start + i), g.notes.load(w, g.row_start + i + 1)):
             other = g.notes.load(w, g.order + g.notes.load(w, g.row_pivot + t))
             take_product(f, w, x, body, f.lower + SIZE * g.notes.load(w, g.row_entry + t), other)
-        put_six(x, w, body, forward(six(x, w, body), rows_of(f, w, f.unit + SIZE * body)))
+        put_six(x, w, body, _forward(six(x, w, body), rows_of(f, w, f.unit + SIZE * body)))
     for m in range(f.n):
         i = f.n - 1 - m
         body = g.notes.load(w, g.order + i)
         for e in range(g.notes.load(w, g.start + i), g.notes.load(w, g.start + i + 1)):
             take_product(f, w, x, body, f.upper + SIZE * e, g.notes.load(w, g.column + e))
-        put_six(x, w, body, backward(six(x, w, body), rows_of(f, w, f.diagonal + SIZE * body)))
+        put_six(x, w, body, _backward(six(x, w, body), rows_of(f, w, f.diagonal + SIZE * body)))
 
 
 @ti.func

@@ -90,7 +90,7 @@ def any_entry(value: Mat3):
     return any_lane(local(first))
 
 
-def split(a: Mat3) -> Mat3:
+def _split(a: Mat3) -> Mat3:
     """L and U of three rows and columns in one, the diagonal of U inverted."""
     m = [local(x) for x in a.parts]
     m[0] = local(1.0 / m[0])
@@ -103,15 +103,15 @@ def split(a: Mat3) -> Mat3:
 
 
 def lower_solved(f: Mat3, rows: list) -> list:
-    """L^-1 of three rows of numbers, f from `split`."""
+    """L^-1 of three rows of numbers, f from `_split`."""
     m = f.parts
     one, two, last = rows
     two = [local(b - m[3] * a) for a, b in zip(one, two, strict=True)]
     return [one, two, [local(c - m[6] * a - m[7] * b) for a, b, c in zip(one, two, last, strict=True)]]
 
 
-def right_solved(f: Mat3, a: Mat3) -> Mat3:
-    """A U^-1 of a block, f from `split`."""
+def _right_solved(f: Mat3, a: Mat3) -> Mat3:
+    """A U^-1 of a block, f from `_split`."""
     m, found = f.parts, []
     for x, y, z in (a.parts[k : k + 3] for k in (0, 3, 6)):
         x = local(x * m[0])
@@ -120,19 +120,19 @@ def right_solved(f: Mat3, a: Mat3) -> Mat3:
     return Mat3(*found)
 
 
-def below(f: Mat3, a: Mat3) -> Mat3:
-    """L^-1 A of a block, f from `split`."""
+def _below(f: Mat3, a: Mat3) -> Mat3:
+    """L^-1 A of a block, f from `_split`."""
     rows = lower_solved(f, [a.parts[k : k + 3] for k in (0, 3, 6)])
     return Mat3(*(x for row in rows for x in row))
 
 
-def forward(f: Mat3, x: Vec3) -> Vec3:
-    """L^-1 x of three numbers, f from `split`."""
+def _forward(f: Mat3, x: Vec3) -> Vec3:
+    """L^-1 x of three numbers, f from `_split`."""
     return Vec3(*(x for (x,) in lower_solved(f, [[part] for part in x.parts])))
 
 
-def backward(f: Mat3, x: Vec3) -> Vec3:
-    """U^-1 x of three numbers, f from `split`."""
+def _backward(f: Mat3, x: Vec3) -> Vec3:
+    """U^-1 x of three numbers, f from `_split`."""
     m, (a, b, c) = f.parts, x.parts
     c = local(c * m[8])
     b = local((b - m[5] * c) * m[4])
@@ -141,7 +141,7 @@ def backward(f: Mat3, x: Vec3) -> Vec3:
 
 @ti.func
 def factorize(p: ti.template(), w: ti.i32):
-    """A = L U in place, L with a unit diagonal, by blocks of three; blocks on the diagonal apart, see `split`.
+    """A = L U in place, L with a unit diagonal, by blocks of three; blocks on the diagonal apart, see `_split`.
 
     A row of blocks is told which it has on either side of the diagonal: bodies that do not touch leave most of it empty.
     A pivot that is zero makes the solution no number, and the step of that world is not taken.
@@ -158,18 +158,18 @@ def factorize(p: ti.template(), w: ti.i32):
             if any_entry(here):
                 p.column.store(w, i * n + left, zero + ti.cast(k, real))
                 left = left + 1
-                scaled = right_solved(p.pivot.load(w, k), here)
+                scaled = _right_solved(p.pivot.load(w, k), here)
                 p.matrix.store(w, i * n + k, scaled)
                 for e in range(whole(p.n_right, w, k)):
                     j = whole(p.column, w, k * n + n - 1 - e)
                     p.matrix.store(w, i * n + j, p.matrix.load(w, i * n + j) - scaled * p.matrix.load(w, k * n + j))
         right = 0
-        pivot = split(p.matrix.load(w, i * n + i))
+        pivot = _split(p.matrix.load(w, i * n + i))
         p.pivot.store(w, i, pivot)
         for j in range(i + 1, n):
             here = p.matrix.load(w, i * n + j)
             if any_entry(here):
-                p.matrix.store(w, i * n + j, below(pivot, here))
+                p.matrix.store(w, i * n + j, _below(pivot, here))
                 p.column.store(w, i * n + n - 1 - right, zero + ti.cast(j, real))
                 right = right + 1
         p.n_left.store(w, i, zero + ti.cast(left, real))
@@ -189,11 +189,11 @@ def substitute(p: ti.template(), w: ti.i32, x: ti.template()):
         for e in range(whole(p.n_left, w, i)):
             k = whole(p.column, w, i * n + e)
             total = total - p.matrix.load(w, i * n + k) * three(x, w, k)
-        put_three(x, w, i, forward(p.pivot.load(w, i), total))
+        put_three(x, w, i, _forward(p.pivot.load(w, i), total))
     for m in range(p.n_threes):
         i = p.n_threes - 1 - m
         total = three(x, w, i)
         for e in range(whole(p.n_right, w, i)):
             j = whole(p.column, w, i * n + n - 1 - e)
             total = total - p.matrix.load(w, i * n + j) * three(x, w, j)
-        put_three(x, w, i, backward(p.pivot.load(w, i), total))
+        put_three(x, w, i, _backward(p.pivot.load(w, i), total))

@@ -12,7 +12,7 @@ from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.notes import Notes
 
-WORD = 32  # bits
+_WORD = 32  # bits
 UNKNOWN, COMPLETE, OPEN = 0, 1, 2  # what the pattern is: not found yet; of all that is coupled; of less
 
 
@@ -38,7 +38,7 @@ class Graph:
     _data_oriented = True
 
     def __init__(self, arena: Arena, n: int, edges: np.ndarray, n_contacts: int, room: int):
-        self.arena, self.n, self.room, self.n_edges, self.words = arena, n, room, len(edges), -(-n // WORD)
+        self.arena, self.n, self.room, self.n_edges, self.words = arena, n, room, len(edges), -(-n // _WORD)
         self.edge = arena.ints(edges)
         notes = self.notes = Notes(arena, ti.i32)
         self.state, self.fill = notes.reserve(1), notes.reserve(1)
@@ -58,8 +58,8 @@ def couple(g: ti.template(), w: ti.i32, a: ti.i32, b: ti.i32):
     for side in range(2):
         one = ti.select(side == 0, a, b)
         other = a + b - one
-        at = g.near + one * g.words + other // WORD
-        g.notes.store(w, at, g.notes.load(w, at) | (1 << (other % WORD)))
+        at = g.near + one * g.words + other // _WORD
+        g.notes.store(w, at, g.notes.load(w, at) | (1 << (other % _WORD)))
 
 
 @ti.func
@@ -98,7 +98,7 @@ def order_bodies(g: ti.template(), w: ti.i32):
                 fill = list_neighbours(g, w, v, fill)
                 for e in range(first, fill):
                     u = g.notes.load(w, g.column + e)
-                    join(g, w, u, v)
+                    _join(g, w, u, v)
                     count_neighbours(g, w, u)
             g.notes.store(w, g.degree + v, -1)
     g.notes.store(w, g.start + g.n, fill)
@@ -144,15 +144,15 @@ def list_neighbours(g: ti.template(), w: ti.i32, v: ti.i32, first: ti.i32):
     for k in range(g.words):
         bits = g.notes.load(w, g.near + v * g.words + k)
         if bits != 0:
-            for bit in range(WORD):
+            for bit in range(_WORD):
                 if (bits >> bit) & 1 != 0:
-                    g.notes.store(w, g.column + at, WORD * k + bit)
+                    g.notes.store(w, g.column + at, _WORD * k + bit)
                     at += 1
     return at
 
 
 @ti.func
-def join(g: ti.template(), w: ti.i32, u: ti.i32, v: ti.i32):
+def _join(g: ti.template(), w: ti.i32, u: ti.i32, v: ti.i32):
     """Give u the neighbours of v, and take v and u out of them.
 
     Writes: g.near
@@ -160,10 +160,10 @@ def join(g: ti.template(), w: ti.i32, u: ti.i32, v: ti.i32):
     for k in range(g.words):
         at = g.near + u * g.words + k
         bits = g.notes.load(w, at) | g.notes.load(w, g.near + v * g.words + k)
-        if k == v // WORD:
-            bits &= ~(1 << (v % WORD))
-        if k == u // WORD:
-            bits &= ~(1 << (u % WORD))
+        if k == v // _WORD:
+            bits &= ~(1 << (v % _WORD))
+        if k == u // _WORD:
+            bits &= ~(1 << (u % _WORD))
         g.notes.store(w, at, bits)
 
 

@@ -24,7 +24,7 @@ def solve_large(p: ti.template(), w: ti.i32, x: ti.template()):
     Writes: x, p.large
     """
     g = p.large
-    size = norm(p, w, x)
+    size = _norm(p, w, x)
     last = 0
     ends = ti.cast(g.graph.notes.load(w, g.graph.state) == COMPLETE or not size > 0.0, ti.i32)
     for a in range(p.n):
@@ -39,7 +39,7 @@ def solve_large(p: ti.template(), w: ti.i32, x: ti.template()):
                 for a in range(p.n):
                     g.along.store(w, a, basis(g, w, last * p.n + a))
             elif last > 0:
-                combine(p, w, last)
+                _combine(p, w, last)
             substitute_blocks(g.factor, w, g.along)
             if ends != 0:
                 goes_on = 0
@@ -65,7 +65,7 @@ def put_basis(g, w, k, value):
 
 
 @ti.func
-def norm(p: ti.template(), w: ti.i32, x: ti.template()):
+def _norm(p: ti.template(), w: ti.i32, x: ti.template()):
     """[sqrt(J)], of impulses by the masses that they move."""
     total = p.arena.zero()
     for a in range(p.n):
@@ -88,7 +88,7 @@ def take_in(p: ti.template(), w: ti.i32, j: ti.i32):
         g.hessenberg.store(w, i * m + j, total)
         for a in range(n):
             g.image.store(w, a, g.image.load(w, a) - total * basis(g, w, i * n + a))
-    beyond = norm(p, w, g.image)
+    beyond = _norm(p, w, g.image)
     for a in range(n):
         put_basis(g, w, (j + 1) * n + a, g.image.load(w, a) / ti.max(beyond, p.limits.tiny))
     for i in range(j):
@@ -107,7 +107,7 @@ def take_in(p: ti.template(), w: ti.i32, j: ti.i32):
 
 
 @ti.func
-def combine(p: ti.template(), w: ti.i32, last: ti.i32):
+def _combine(p: ti.template(), w: ti.i32, last: ti.i32):
     """What leaves least, of as many vectors.
 
     Reads:  p.large.{basis, hessenberg}

@@ -27,7 +27,7 @@ from simcli.kernels.memory.notes import Notes
 
 SEEN = 2 * SIZE  # of a contact
 MOST_VECTORS = 200  # of a search (krylov.py)
-CLOSE = {"float64": 1e-11, "float32": 1e-6}  # [1], of the right-hand side, that it may leave
+_CLOSE = {"float64": 1e-11, "float32": 1e-6}  # [1], of the right-hand side, that it may leave
 ROOM = 64  # entries of the factor for each body: a heap of a thousand boxes needs 40, and more grows slower than Krylov
 
 
@@ -92,7 +92,7 @@ class Large:
         self.cosine, self.sine, self.rest = (arena.slot(MOST_VECTORS + 1) for _ in range(3))
         self.steps = arena.single.slot()
         self.row_gain, self.contact_gain = arena.slot(n_rows), arena.slot(n_contacts, Mat3)
-        self.close = CLOSE[arena.device.precision]
+        self.close = _CLOSE[arena.device.precision]
 
 
 def coupled(pattern: Pattern) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

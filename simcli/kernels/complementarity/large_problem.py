@@ -93,11 +93,11 @@ def diagonal_of_contact(p: ti.template(), w: ti.i32, c: ti.i32):
                     for j in range(SIZE):
                         inverse = g.inverse.load(w, SIZE * (SIZE * body + i) + j)
                         moved = moved + g.seen.load(w, SEEN * c + SIZE * side + j) * inverse
-                    total = total + product(g.seen.load(w, SEEN * c + SIZE * side + i), moved)
+                    total = total + _product(g.seen.load(w, SEEN * c + SIZE * side + i), moved)
     p.contacts.metric.store(w, c, total)
 
 
-def product(a: Vec3, b: Vec3) -> Vec3:
+def _product(a: Vec3, b: Vec3) -> Vec3:
     """Part by part."""
     return Vec3(*(x * y for x, y in zip(a.parts, b.parts, strict=True)))
 
@@ -207,7 +207,7 @@ def add_row(p: ti.template(), w: ti.i32, s: ti.i32):
                 edge = g.edge.at(g.edge_start.at(s) + e * length + f)
                 if edge >= 0:
                     entry = g.graph.notes.load(w, g.graph.place + edge)
-                add_entry(p, w, a, g.column.at(first + f), entry, pulled * g.value.load(w, first + f))
+                _add_entry(p, w, a, g.column.at(first + f), entry, pulled * g.value.load(w, first + f))
     else:
         if ti.static(g.spin.n_items > 0):
             add_spin(p, w, s - g.n_plain, gain)
@@ -229,11 +229,11 @@ def add_spin(p: ti.template(), w: ti.i32, spin: ti.i32, gain: ti.template()):
                     pulled = g.spin.load(w, spin * SEEN + SIZE * one + i) * gain
                     for j in range(SIZE):
                         value = pulled * g.spin.load(w, spin * SEEN + SIZE * other + j)
-                        add_entry(p, w, SIZE * a + i, SIZE * b + j, entry, value)
+                        _add_entry(p, w, SIZE * a + i, SIZE * b + j, entry, value)
 
 
 @ti.func
-def add_entry(p: ti.template(), w: ti.i32, a: ti.i32, b: ti.i32, entry: ti.i32, value: ti.template()):
+def _add_entry(p: ti.template(), w: ti.i32, a: ti.i32, b: ti.i32, entry: ti.i32, value: ti.template()):
     """Add to what two velocities have in common.
 
     Writes: p.large.factor

@@ -20,9 +20,9 @@ from simcli.kernels.complementarity.problem import ADMM, NEWTON
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import any_lane, local
 
-ENOUGH = 2e-4  # of a step's length: the share of the merit that it must gain
+_ENOUGH = 2e-4  # of a step's length: the share of the merit that it must gain
 HALVINGS = 10
-SHARPEN, SHORT = 0.15, 0.01  # of sigma, once F is below it or a step this short
+SHARPEN, _SHORT = 0.15, 0.01  # of sigma, once F is below it or a step this short
 SHARPEST = 1e-14  # [m/s]
 HUGE = 1e30  # [m^2/s^2], worse than any merit
 COARSE = 0.3  # sigma of a stage that begins, relative to the natural map
@@ -63,7 +63,7 @@ def scaled_columns(m: Mat3, s: Vec3) -> Mat3:
     return Mat3(*(part * s.parts[k % 3] for k, part in enumerate(m.parts)))
 
 
-def outer(a: Vec3, b: Vec3) -> Mat3:
+def _outer(a: Vec3, b: Vec3) -> Mat3:
     """The product a b^T."""
     return Mat3(*(x * y for x in a.parts for y in b.parts))
 
@@ -165,7 +165,7 @@ def condense_row(p: ti.template(), w: ti.i32, s: ti.i32, kind: ti.i32):
                 for k in range(whole(p.rows.length, w, s)):
                     j = whole(p.rows.columns, w, s * p.n + k) // 3
                     if j != last:
-                        total = p.matrix.load(w, i * m + j) + outer(pulled, three(p.rows.jacobian, w, s * m + j))
+                        total = p.matrix.load(w, i * m + j) + _outer(pulled, three(p.rows.jacobian, w, s * m + j))
                         p.matrix.store(w, i * m + j, total)
                     last = j
             before = i
@@ -197,7 +197,7 @@ def condensed_block(p: ti.template(), w: ti.i32, i: ti.i32, j: ti.i32, count: ti
 
     Reads:  p.{mass, product, touched, acting}
     """
-    total = mass_block(p, w, i, j)
+    total = _mass_block(p, w, i, j)
     for e in range(count):
         c = whole(p.acting, w, e)
         if whole(p.touched, w, c * p.n_threes + j) != 0:
@@ -205,7 +205,7 @@ def condensed_block(p: ti.template(), w: ti.i32, i: ti.i32, j: ti.i32, count: ti
     return total
 
 
-def mass_block(p, w, i, j) -> Mat3:
+def _mass_block(p, w, i, j) -> Mat3:
     """Three rows and columns of M."""
     places = [(3 * i + k, 3 * j + m) for k in range(3) for m in range(3)]
     return Mat3(*(p.arena.zero() + p.mass.load(w, corner(ti.max(a, b), ti.min(a, b))) for a, b in places))
@@ -275,7 +275,7 @@ def try_length(p: ti.template(), w: ti.i32):
     better = merit < g.least.load(w, 0)
     g.least.store(w, 0, select(better, merit, g.least.load(w, 0)))
     g.length.store(w, 0, select(better, t, g.length.load(w, 0)))
-    falls = merit <= (1.0 - ENOUGH * t) * g.merit.load(w, 0)
+    falls = merit <= (1.0 - _ENOUGH * t) * g.merit.load(w, 0)
     g.trying.store(w, 0, select(falls, p.arena.zero(), g.trying.load(w, 0)))
     g.part.store(w, 0, t * 0.5)
 
@@ -304,5 +304,5 @@ def go(p: ti.template(), w: ti.i32):
     p.iterations.store(w, 0, p.iterations.load(w, 0) + 1.0)
     g.busy.store(w, 0, select(moves, p.arena.zero() + 1.0, p.arena.zero()))
     sigma = g.sigma.load(w, 0)
-    sharper = (g.least.load(w, 0) < sigma * sigma * g.rows.load(w, 0)) | (length < SHORT)
+    sharper = (g.least.load(w, 0) < sigma * sigma * g.rows.load(w, 0)) | (length < _SHORT)
     g.sigma.store(w, 0, select(sharper, ti.max(SHARPEN * sigma, SHARPEST), sigma))

@@ -22,8 +22,8 @@ def prepare(p: ti.template(), w: ti.i32):
     p.progress.stale.store(w, 0, p.arena.zero() + 1.0)
     p.progress.rows.store(w, 0, p.arena.zero())
     if ti.static(p.is_large):
-        count(p, w, p.rows, 0)
-        count(p, w, p.contacts, 1)
+        _count(p, w, p.rows, 0)
+        _count(p, w, p.contacts, 1)
         prepare_large(p, w)
         for c in range(whole(p.live, w, 1)):
             p.contacts.metric.store(w, c, metric_of(p.contacts.metric.load(w, c)))
@@ -39,8 +39,8 @@ def prepare_dense(p: ti.template(), w: ti.i32):
     solve_mass(p, w, p.push)
     for a in range(p.n):
         p.free.store(w, a, p.free.load(w, a) + p.push.load(w, a))
-    gather(p, w, p.rows, 0)
-    gather(p, w, p.contacts, 1)
+    _gather(p, w, p.rows, 0)
+    _gather(p, w, p.contacts, 1)
     if whole(p.live, w, 0) + whole(p.live, w, 1) > 0:
         for s in range(whole(p.live, w, 0)):
             load_row(p, w, s)
@@ -64,7 +64,7 @@ def pad(p: ti.template(), w: ti.i32):
 
 
 @ti.func
-def count(p: ti.template(), w: ti.i32, side: ti.template(), which: ti.template()):
+def _count(p: ti.template(), w: ti.i32, side: ti.template(), which: ti.template()):
     """Number of rows of a large world to look at; those that are off are cleared.
 
     Writes: p.live, p.progress.rows, side.given
@@ -83,7 +83,7 @@ def count(p: ti.template(), w: ti.i32, side: ti.template(), which: ti.template()
 
 
 @ti.func
-def gather(p: ti.template(), w: ti.i32, side: ti.template(), which: ti.template()):
+def _gather(p: ti.template(), w: ti.i32, side: ti.template(), which: ti.template()):
     """Number of rows to look at, and the columns of each.
 
     Writes: p.live, p.progress.rows, side.{columns, length, jacobian, given}
@@ -132,7 +132,7 @@ def unless_finite(w, slot, item):
 
 
 def any_part(slot, w, item, count):
-    """True if any lane of any part of `count` items is not zero."""
+    """True if any lane of any part of `_count` items is not zero."""
     first, *rest = (part != 0.0 for k in range(count) for part in parts_of(slot, w, item + k))
     for other in rest:
         first = first | other

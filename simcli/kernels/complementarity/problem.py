@@ -29,7 +29,7 @@ SCHEDULE = ((NEWTON, 8, 3), (ADMM, 100, 99), (NEWTON, 12, 99), (ADMM, 300, 99), 
 
 
 @dataclass(frozen=True)
-class Limits:
+class _Limits:
     """Numbers of a precision.
 
     Attributes:
@@ -47,7 +47,7 @@ class Limits:
     tiny: float
 
 
-LIMITS = {"float64": Limits(1e-8, 1e-6, 1e-8, 1e-13, 1e-300), "float32": Limits(1e-4, 1e-3, 1e-6, 1e-6, 1e-36)}
+LIMITS = {"float64": _Limits(1e-8, 1e-6, 1e-8, 1e-13, 1e-300), "float32": _Limits(1e-4, 1e-3, 1e-6, 1e-6, 1e-36)}
 SOLVED, PROXIMAL, UNSOLVED, BROKEN = 0, 1, 2, 3  # statuses
 
 
@@ -122,7 +122,7 @@ class Problem:
 
     _data_oriented = True
 
-    def __init__(self, arena: Arena, n: int, n_rows: int, n_contacts: int, schedule=SCHEDULE, limits: Limits | None = None,
+    def __init__(self, arena: Arena, n: int, n_rows: int, n_contacts: int, schedule=SCHEDULE, limits: _Limits | None = None,
                  pattern: Pattern | None = None):
         self.arena, self.n_given, self.n_threes = arena, n, -(-n // 3)
         n = self.n = 3 * self.n_threes

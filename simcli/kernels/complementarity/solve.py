@@ -45,7 +45,7 @@ def everywhere(p, condition):
 
 
 @ti.func
-def begin_search(p: ti.template(), w: ti.i32):
+def _begin_search(p: ti.template(), w: ti.i32):
     """Nothing is found yet: no impulse, the free velocity.
 
     Writes: p.{velocity, trial, residual, proximal, iterations, sweeps, status}, p.progress, kept of both
@@ -188,7 +188,7 @@ def wants_factors(p, w):
 
 
 @ti.func
-def renew(p: ti.template(), w: ti.i32):
+def _renew(p: ti.template(), w: ti.i32):
     """Factors of the condensed matrix.
 
     Reads:  rows, contacts, p.mass
@@ -204,7 +204,7 @@ def renew(p: ti.template(), w: ti.i32):
 
 
 @ti.func
-def count_iteration(p: ti.template(), w: ti.i32):
+def _count_iteration(p: ti.template(), w: ti.i32):
     """One iteration less is left.
 
     Writes: p.now
@@ -237,7 +237,7 @@ def wants_kind(p, w):
 
 
 @ti.func
-def keep(p: ti.template(), w: ti.i32):
+def _keep(p: ti.template(), w: ti.i32):
     """Keep what an attempt has found if its natural map without the proximal term is the least.
 
     Reads:  best of both, p.best_velocity, p.progress
@@ -305,10 +305,10 @@ def finish(p: ti.template(), w: ti.i32):
 
 MEASURE = (only(is_unknown, respond), measure, forget)
 NEWTON_STEP = (direct, begin_halving, repeat(try_length, at_most=HALVINGS, wanted=is_trying), go)
-ITERATE = (only(by_newton, linearize), only(wants_factors, renew), only(by_newton, *NEWTON_STEP), only(by_sweeps, sweep),
-           count_iteration, *MEASURE, tire)
+ITERATE = (only(by_newton, linearize), only(wants_factors, _renew), only(by_newton, *NEWTON_STEP), only(by_sweeps, sweep),
+           _count_iteration, *MEASURE, tire)
 WALK = (begin_kind, only(is_unmeasured, *MEASURE), begin_iterations, only(by_sweeps, begin_sweeps), tire,
         repeat(*ITERATE, where=goes_on, wanted=goes_on), restore)
 READY = (prepare,)
-ATTEMPT = (begin_attempt, repeat(*WALK, where=wants_kind, wanted=wants_kind), keep, end_attempt)
-SEARCH = (begin_search, repeat(*ATTEMPT, where=is_open, wanted=is_open), finish)
+ATTEMPT = (begin_attempt, repeat(*WALK, where=wants_kind, wanted=wants_kind), _keep, end_attempt)
+SEARCH = (_begin_search, repeat(*ATTEMPT, where=is_open, wanted=is_open), finish)

@@ -22,12 +22,12 @@ from simcli.kernels.language import ti
 VARIABLE = "SIMCLI_KERNEL_CACHE"
 TAICHIS = "TI_OFFLINE_CACHE_FILE_PATH"  # is heeded where ours is not set
 SUFFIX = ".tic"  # Taichi's, of a kernel
-FACTS = ".bundle.json"  # our own, of the kernels that a scene takes
+_FACTS = ".bundle.json"  # our own, of the kernels that a scene takes
 MOST_BYTES = 2**30  # of all kernels below a folder
 MOST_KERNELS = 4000  # each costs every start some 6 us
 KEPT = 0.75  # of both, when old ones go
 LEAST_FREE = 16 * 2**20  # bytes: a kernel with contact takes a few MB
-SHORT = 3600.0  # [s]: a part of a file that is older belongs to nobody, a use that is younger need not be noted again
+_SHORT = 3600.0  # [s]: a part of a file that is older belongs to nobody, a use that is younger need not be noted again
 LEVELS = {  # of x86-64 processors, as compilers and distributions name them, by what they have
     "v4": {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"},
     "v3": {"avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "abm", "movbe"},
@@ -158,7 +158,7 @@ def keep_bundle(folder: Path, name: str, seconds: dict[str, float | None]) -> No
     known = bundles_below(folder)
     times = {key: took for bundle in known.values() for key, took in bundle.items() if took is not None}
     with tempfile.TemporaryDirectory() as place:
-        file = Path(place) / f"{name}{FACTS}"
+        file = Path(place) / f"{name}{_FACTS}"
         file.write_text(json.dumps({key: times.get(key) if took is None else took for key, took in seconds.items()}))
         keep(file, folder)
 
@@ -166,9 +166,9 @@ def keep_bundle(folder: Path, name: str, seconds: dict[str, float | None]) -> No
 def bundles_below(folder: Path) -> dict[str, dict[str, float | None]]:
     """What `keep_bundle` has kept in a folder: by name the times of the kernels, of which some may be gone."""
     found = {}
-    for path in sorted(place_in(folder).glob(f"*{FACTS}")):
+    for path in sorted(place_in(folder).glob(f"*{_FACTS}")):
         with contextlib.suppress(OSError, ValueError):
-            found[path.name.removesuffix(FACTS)] = json.loads(path.read_text())
+            found[path.name.removesuffix(_FACTS)] = json.loads(path.read_text())
     return found
 
 
@@ -177,7 +177,7 @@ def note_use(files: list[str]) -> None:
     now = time.time()
     for file in files:
         with contextlib.suppress(OSError):
-            if abs(now - os.stat(file).st_mtime) > SHORT:
+            if abs(now - os.stat(file).st_mtime) > _SHORT:
                 os.utime(file)
 
 
@@ -189,7 +189,7 @@ def tidy(folder: Path) -> None:
             facts = path.stat()
             if path.suffix == SUFFIX:
                 found.append((facts.st_mtime, facts.st_size, path))
-            elif SUFFIX in path.name and now - facts.st_mtime > SHORT:
+            elif SUFFIX in path.name and now - facts.st_mtime > _SHORT:
                 path.unlink()
     n_bytes = sum(size for _, size, _ in found)
     if n_bytes <= MOST_BYTES and len(found) <= MOST_KERNELS:

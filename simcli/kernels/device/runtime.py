@@ -25,7 +25,7 @@ CPU_LANES = {"float64": 4, "float32": 8}
 # Taichi writes a number of threads into each kernel, and its pool, which is as large as was asked for, takes no more than it
 # has: with one number for all, a kernel that was compiled on two cores is the same on 64.
 KERNEL_THREADS = 256
-MOST_KERNELS = 16  # of a device that goes on: Taichi keeps the program of each, with contact 28 MB
+_MOST_KERNELS = 16  # of a device that goes on: Taichi keeps the program of each, with contact 28 MB
 GPU_BLOCK = 64  # threads per GPU block: one world per thread, registers are the limit
 ARCHS = {"cpu": ti.cpu, "cuda": ti.cuda, "vulkan": ti.vulkan, "metal": ti.metal}
 BY_SPIRV = ("vulkan", "metal")
@@ -246,7 +246,7 @@ def _goes_on(wanted: Device) -> bool:
     """
     if live_device() is None or wanted.is_gpu or replace(_live[0][0], lanes=wanted.lanes) != wanted or _live[0][2]:
         return False
-    is_full = len(_made) >= MOST_KERNELS or any(kernel.origin == Origin.COMPILED for kernel in _made)
+    is_full = len(_made) >= _MOST_KERNELS or any(kernel.origin == Origin.COMPILED for kernel in _made)
     return not is_full and bool(_sessions) and _sessions[0].is_up_to_date()
 
 

@@ -26,19 +26,19 @@ from simcli.kernels.device.runtime import Device
 from simcli.kernels.language import ti
 from simcli.kernels.language.vectors import is_nan
 
-REACH = 1e3  # [rad], largest angle
+_REACH = 1e3  # [rad], largest angle
 N = 512  # numbers of each function
 # Relative to the largest value of a function near the argument: square roots and quotients of a GPU may be off by 3 ulp,
 # and the angle and the vector part of a rotation carry several of them.
 ULPS = 32.0
 # Turns of a loop. Mesa's software driver ends all loops of an invocation after 65535 in total.
 MANY_TURNS = 70_000
-FIRST_STEP, STEPS = 2**33, 5  # a step count that no 32 bits hold
-TURN = 2.0 * np.pi  # [rad]
+_FIRST_STEP, _STEPS = 2**33, 5  # a step count that no 32 bits hold
+_TURN = 2.0 * np.pi  # [rad]
 UNDEFINED = (np.nan, np.inf, 1.0)
 # Of each of them: is it NaN, is it at most 2, is it itself, is it below infinity, does it leave 1 as it is (1 alone).
-SEEN = (1, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 1, 1, 1)
-BITS = (0, 1, 2, -1, 5, 2**24 + 1, 2**30 + 1, -(2**31), 2**31 - 1)  # as real numbers most are denormal, or NaN
+_SEEN = (1, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 1, 1, 1)
+_BITS = (0, 1, 2, -1, 5, 2**24 + 1, 2**30 + 1, -(2**31), 2**31 - 1)  # as real numbers most are denormal, or NaN
 
 # By name, what numpy gives; numbers are those of the kernel `_evaluate`.
 REFERENCES: dict[str, Callable] = {
@@ -48,7 +48,7 @@ REFERENCES: dict[str, Callable] = {
     "square root": lambda x, y: np.sqrt(y),
     "quotient": lambda x, y: x / y,
     "arctangent": lambda x, y: np.arctan2(x, y - 1.0),
-    "nearest turn": lambda x, y: y + TURN * np.rint((x - y) / TURN),
+    "nearest turn": lambda x, y: y + _TURN * np.rint((x - y) / _TURN),
     "rotation": lambda x, y: _rotation(x, y)[0],
     "cosine of half a rotation": lambda x, y: _rotation(x, y)[1],
 }
@@ -56,7 +56,7 @@ REFERENCES: dict[str, Callable] = {
 
 def _rotation(x, y):
     """First and last component of the unit quaternion of (y, x/1000, -y)."""
-    angle = np.sqrt(2.0 * y * y + (x / REACH) ** 2)
+    angle = np.sqrt(2.0 * y * y + (x / _REACH) ** 2)
     return y / angle * np.sin(0.5 * angle), np.cos(0.5 * angle)
 
 
@@ -65,14 +65,14 @@ def _evaluate(n: ti.i32, x: ti.types.ndarray(), y: ti.types.ndarray(), out: ti.t
     """Every function of REFERENCES, n values each, one after another."""
     for k in range(n):
         sine, cosine = elementary.sincos(x[k])
-        turn = elementary.exp_rotation(Vec3(y[k], x[k] / REACH, -y[k]))
+        turn = elementary.exp_rotation(Vec3(y[k], x[k] / _REACH, -y[k]))
         out[k] = sine
         out[n + k] = cosine
         out[2 * n + k] = elementary.rounded(x[k])
         out[3 * n + k] = ti.sqrt(y[k])
         out[4 * n + k] = x[k] / y[k]
         out[5 * n + k] = elementary.atan2(x[k], y[k] - 1.0)
-        out[6 * n + k] = y[k] + TURN * ti.round((x[k] - y[k]) * (1.0 / TURN))
+        out[6 * n + k] = y[k] + _TURN * ti.round((x[k] - y[k]) * (1.0 / _TURN))
         out[7 * n + k] = turn.parts[0]
         out[8 * n + k] = turn.parts[3]
 
@@ -143,7 +143,7 @@ def unable(device: Device, error: Exception) -> DeviceError:
 
 def _examine(device: Device) -> int:
     rng = np.random.default_rng(1)
-    x = np.concatenate((rng.uniform(-REACH, REACH, N // 2), rng.uniform(-2.0, 2.0, N // 2))).astype(device.dtype)
+    x = np.concatenate((rng.uniform(-_REACH, _REACH, N // 2), rng.uniform(-2.0, 2.0, N // 2))).astype(device.dtype)
     y = rng.uniform(1e-3, 2.0, N).astype(device.dtype)
     found = _on_device(device, _evaluate, (x, y), len(REFERENCES) * N, device.dtype).reshape(-1, N)
     for (name, reference), values in zip(REFERENCES.items(), found, strict=True):
@@ -152,21 +152,21 @@ def _examine(device: Device) -> int:
         if not error.max() <= ULPS * np.finfo(device.dtype).eps:
             k = int(np.nanargmax(np.where(np.isnan(error), np.inf, error)))
             raise _wrong(device, f"{name} of ({x[k]:.9g}, {y[k]:.9g}) is {values[k]:.9g} instead of {wanted[k]:.9g}")
-    seen = _on_device(device, _look, (np.array(UNDEFINED, device.dtype),), len(SEEN), np.int32)
-    if tuple(seen.tolist()) != SEEN:
+    seen = _on_device(device, _look, (np.array(UNDEFINED, device.dtype),), len(_SEEN), np.int32)
+    if tuple(seen.tolist()) != _SEEN:
         raise _wrong(device, "numbers that are undefined or infinite are not found")
     _refuse_lost_bits(device)
     counts = device.buffer((3,), np.int32)
-    _count(MANY_TURNS, FIRST_STEP, STEPS, counts)
+    _count(MANY_TURNS, _FIRST_STEP, _STEPS, counts)
     turns, low, high = device.fetch(counts).tolist()
-    if high * 2**20 + low != FIRST_STEP + STEPS * MANY_TURNS:
+    if high * 2**20 + low != _FIRST_STEP + _STEPS * MANY_TURNS:
         raise _wrong(device, "integers of 64 bits are wrong")
     return 0 if turns == MANY_TURNS else turns
 
 
 def _refuse_lost_bits(device: Device) -> None:
     """Refuse a device that changes whole numbers which are kept as the bits of real ones; some flush what is denormal."""
-    bits, size = np.array(BITS, np.int32), device.dtype.itemsize
+    bits, size = np.array(_BITS, np.int32), device.dtype.itemsize
     memory, out = device.buffer((2 * len(bits),)), device.buffer((2 * len(bits),), np.int32)
     held = np.concatenate((bits, 0 * bits)).astype(f"i{size}").view(device.dtype)
     memory.from_numpy(held)

@@ -75,7 +75,7 @@ def turning_of(t: ti.template(), s: ti.template(), w: ti.i32, link: ti.i32, fram
     return R, spin
 
 
-def times(a, b):
+def _times(a, b):
     """Products of the components of two vectors."""
     return Vec3(*(x * y for x, y in zip(a.parts, b.parts, strict=True)))
 
@@ -110,10 +110,10 @@ def bushing_law(t: ti.template(), u: ti.template(), s: ti.template(), w: ti.i32,
     turn_rate = F_a.transposed_times(spin_b - spin_a)
     preload = none + u.preload.load(w, k)
     couple_preload = none + u.angular_preload.load(w, k)
-    pull = times(d, u.stiffness.load(w, k))
-    drag = times(d_rate, u.damping.load(w, k))
-    turn_pull = times(phi, u.angular_stiffness.load(w, k))
-    turn_drag = times(turn_rate, u.angular_damping.load(w, k))
+    pull = _times(d, u.stiffness.load(w, k))
+    drag = _times(d_rate, u.damping.load(w, k))
+    turn_pull = _times(phi, u.angular_stiffness.load(w, k))
+    turn_drag = _times(turn_rate, u.angular_damping.load(w, k))
     force = F_a * (preload - pull - drag)
     couple = -(F_a * (pulled_back(phi, factor, turn_pull - couple_preload) + turn_drag))
     energy = (d.dot(pull) + phi.dot(turn_pull)) * 0.5 - d.dot(preload) - phi.dot(couple_preload)

@@ -6,6 +6,7 @@ efforts.py and external.py have what acts, work.py what it does.
 import numpy as np
 
 from simcli.kernels.algebra.values import Vec3
+from simcli.kernels.forces.account import Account
 from simcli.kernels.forces.bushings import Bushings
 from simcli.kernels.forces.signals import driven_columns
 from simcli.kernels.memory.arena import Arena
@@ -28,7 +29,7 @@ class Forces:
         soft_lower, soft_upper, soft_stiffness, soft_damping: soft limits per dof; while one acts, the drive rests.
         armature: [kg, kg m^2], per dof.
         by_law: per dof, 1 where a law (laws/bounded.py) gives the drive's effort instead.
-        work: [J] done since the start: dissipated, input.  power: [W] now.  power_start: [W] at the start.
+        account: work done since the start, and power now.
         stored: [J] in springs, cables and bushings, where they were loaded last.
     """
 
@@ -57,7 +58,7 @@ class Forces:
         self.has_external = self.n_springs + self.n_wrenches + self.bushings.n > 0
         self.has_elastic = self.n_springs + self.bushings.n > 0 or self.has_soft_limits or self.has_torsion
         self.has_work = self.has_efforts or self.has_external
-        self.work, self.power, self.power_start = arena.records(2).slots(3)
+        self.account = Account(arena)
         self.stored = arena.single.slot()
         self.springs_by_rows = False  # True: rows of the constrained system carry their tension
         self.add_springs(model, tables)
@@ -78,12 +79,12 @@ class Forces:
         self.wrench_link = items.ints(model.links.tip[wrenches.body])
         self.wrench_point = items.column(link_points(model, wrenches.body, wrenches.point), Vec3)
         turn = np.where(wrenches.follows[:, None, None], body_rotations(model, wrenches.body), np.eye(3))
-        self.wrench_force = items.column(turned(turn, wrenches.force), Vec3, driven="wrench_force" in self.driven)
-        self.wrench_torque = items.column(turned(turn, wrenches.torque), Vec3, driven="wrench_torque" in self.driven)
+        self.wrench_force = items.column(_turned(turn, wrenches.force), Vec3, driven="wrench_force" in self.driven)
+        self.wrench_torque = items.column(_turned(turn, wrenches.torque), Vec3, driven="wrench_torque" in self.driven)
         self.wrench_follows = items.ints(wrenches.follows)
 
 
-def turned(turn: np.ndarray, vector: np.ndarray) -> np.ndarray:
+def _turned(turn: np.ndarray, vector: np.ndarray) -> np.ndarray:
     """Vectors (W|1, K, 3) turned by matrices (W|1, K, 3, 3)."""
     return np.einsum("wkij,wkj->wki", turn, vector)
 

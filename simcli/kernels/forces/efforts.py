@@ -114,7 +114,7 @@ def turn_of_ball(fo: ti.template(), q: ti.template(), w: ti.i32, first_q: ti.i32
 
     Reads: q, fo.target
     """
-    x = fo.work.arena.zero() + fo.target.load(w, d)
+    x = fo.stored.arena.zero() + fo.target.load(w, d)
     error, _factor = turn_to_target(fo, w, d - component, quaternion_at(q, w, first_q).matrix())
     for k in ti.static(range(3)):
         if component == k:

@@ -7,7 +7,7 @@ from simcli.kernels.forces.bushings import load_bushings
 from simcli.kernels.language import ti
 from simcli.kernels.laws.coordinate import spring_law
 
-TINY_LENGTH = 1e-12  # [m] below, a spring has no direction and gives no force
+_TINY_LENGTH = 1e-12  # [m] below, a spring has no direction and gives no force
 
 
 @ti.func
@@ -17,7 +17,7 @@ def load_links(t: ti.template(), fo: ti.template(), s: ti.template(), w: ti.i32)
     Powers: dissipated by dampers, input by wrenches.
 
     Reads:  fo springs, bushings and wrenches, s.{R, o, v, origin}
-    Writes: s.external, fo.{power, stored}
+    Writes: s.external, fo.{account.power, stored}
     """
     zero = t.arena.zero()
     none = Vec3(zero, zero, zero)
@@ -35,8 +35,7 @@ def load_links(t: ti.template(), fo: ti.template(), s: ti.template(), w: ti.i32)
     for k in range(fo.n_wrenches):
         of_force, of_torque = load_wrench(t, fo, s, w, k)
         supplied = supplied + of_force + of_torque
-    fo.power.store(w, 0, dissipated)
-    fo.power.store(w, 1, supplied)
+    fo.account.set_power(w, dissipated, supplied)
     fo.stored.store(w, 0, stored)
 
 
@@ -56,7 +55,7 @@ def load_spring(t: ti.template(), fo: ti.template(), s: ti.template(), w: ti.i32
     x_b, p_b, v_b = world_point(t, s, w, link_b, fo.spring_point.load(w, 2 * k + 1))
     gap = p_b - p_a
     length = ti.sqrt(gap.dot(gap))
-    along = gap * (1.0 / ti.max(length, TINY_LENGTH))
+    along = gap * (1.0 / ti.max(length, _TINY_LENGTH))
     rate = along.dot(v_b - v_a)
     given, _stiffness, _damping, stored, taken, acts = spring_law(fo, w, k, length, rate)
     tension = select(acts, given, zero)

@@ -9,19 +9,20 @@ from dataclasses import dataclass
 import numpy as np
 
 from simcli.kernels.algebra.elementary import select, sincos
+from simcli.kernels.forces.prescribed import columns_of_motion, turn_balls
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import Arena, get_lane, is_pack, local, put_lane
 from simcli.kernels.memory.tables import Tables
 from simcli.model.joints.drives import reads
-from simcli.model.signals.tables import Driven, MotionKind, SignalKind
+from simcli.model.signals.tables import Driven, SignalKind
 from simcli.model.tables import DriveMode, Model
 from simcli.model.tree.link_frames import body_rotations
 
-SINE, STEP, RAMP, CHIRP, TABLE = (
+SINE, _STEP, RAMP, CHIRP, _TABLE = (
     int(getattr(SignalKind, name)) for name in ("SINE", "STEP", "RAMP", "CHIRP", "TABLE"))  # fmt: skip
 ORDERS = 3  # numbers per signal: value, first and second derivative
-PARAMETERS = 4
-TURN = 2.0 * np.pi
+_PARAMETERS = 4
+_TURN = 2.0 * np.pi
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ class Route:
     """One way from a signal to a number of a device column.
 
     Attributes:
-        column: name of the column, as in `Forces` or `Motions`.
+        column: name of the column, as in `Forces` or `Prescribed`.
         row: which of its numbers.
         source: which of the signals' numbers (3 * signal + order of the derivative).
         gain: [1], (W|1,).
@@ -75,10 +76,7 @@ def _to_wrench(column: str):
 
 
 def _to_motion(model: Model, dof: int, source: int, gain: np.ndarray) -> list[Route]:
-    names = ("motion_q", "motion_qd", "motion_qdd")
-    if model.motions.kind[dof] == MotionKind.VELOCITY:
-        names = names[1:]
-    return [Route(name, dof, source + order, gain) for order, name in enumerate(names)]
+    return [Route(name, dof, source + order, gain) for order, name in enumerate(columns_of_motion(model, dof))]
 
 
 _ROUTES = {
@@ -92,29 +90,6 @@ _ROUTES = {
     Driven.HOLD_RATE: lambda model, item, source, gain: [Route("hold_rate", item, source, gain)],
     Driven.HOLD_SHIFT: lambda model, item, source, gain: [Route("hold_shift", item, source, gain)],
 }
-
-
-class Motions:
-    """Prescribed motions per dof, (NV), at the time of the evaluation.
-
-    Attributes:
-        kind: (NV,) MotionKind, on the host.
-        motion_q: coordinate, of dofs prescribed by position.
-        motion_qd, motion_qdd: velocity and acceleration, of all prescribed dofs.
-    """
-
-    _data_oriented = True
-
-    def __init__(self, model: Model, tables: Tables):
-        self.kind = model.motions.kind
-        value, driven = model.motions.value, driven_columns(model)
-        if model.columns is not None and np.any(model.columns.led >= 0):  # solvers/natural/led.py writes them
-            driven = {"motion_q", "motion_qd", "motion_qdd"}
-        by_position = self.kind == MotionKind.POSITION
-        columns = {"motion_q": np.where(by_position, value, 0.0), "motion_qd": np.where(by_position, 0.0, value),
-                   "motion_qdd": np.zeros((1, model.n_qd))}  # fmt: skip
-        for name, values in columns.items():
-            setattr(self, name, tables.dofs.column(values, driven=name in driven))
 
 
 def driven_columns(model: Model) -> set[str]:
@@ -134,6 +109,7 @@ class Signals:
     Attributes:
         n: signals.
         values: per signal its value, first and second derivative.
+        balls: `Prescribed` that signals turn balls by, if there are some.
     """
 
     _data_oriented = True
@@ -155,6 +131,8 @@ class Signals:
         self.gain = items.column(_stacked([way.gain for way in ways]))
         self.base = items.column(_stacked([slot.base[:, way.row] for slot, way in zip(slots, ways, strict=True)]))
         self.rows = arena.by_rows  # which driven columns have
+        self.balls = next((o for o in owners if getattr(o, "n_balls", 0)), None)
+        self.has_balls = self.balls is not None
 
 
 def _flat(values: np.ndarray) -> np.ndarray:
@@ -189,6 +167,8 @@ def drive(s: ti.template(), w: ti.i32, t: ti.template(), lean: ti.template()):
         else:
             value = value + s.base.load(w, n)
         s.rows.store(w, row, value)
+    if ti.static(s.has_balls):
+        turn_balls(s.balls, w)
 
 
 @ti.func
@@ -203,10 +183,10 @@ def evaluate_signals(s: ti.template(), w: ti.i32, t: ti.template(), lean: ti.tem
     side = zero + (t + lean)
     for k in range(s.n):
         kind = s.kind.at(k)
-        p0 = zero + s.parameter.load(w, PARAMETERS * k)
-        p1 = zero + s.parameter.load(w, PARAMETERS * k + 1)
-        p2 = zero + s.parameter.load(w, PARAMETERS * k + 2)
-        p3 = zero + s.parameter.load(w, PARAMETERS * k + 3)
+        p0 = zero + s.parameter.load(w, _PARAMETERS * k)
+        p1 = zero + s.parameter.load(w, _PARAMETERS * k + 1)
+        p2 = zero + s.parameter.load(w, _PARAMETERS * k + 2)
+        p3 = zero + s.parameter.load(w, _PARAMETERS * k + 3)
         value = zero + p0
         rate = zero + 0.0
         second = zero + 0.0
@@ -217,16 +197,16 @@ def evaluate_signals(s: ti.template(), w: ti.i32, t: ti.template(), lean: ti.tem
         if ti.static(CHIRP in s.kinds):
             if kind == CHIRP:
                 value, rate, second = chirp(p0, p1, p2, p3, now, side, zero)
-        if ti.static(STEP in s.kinds):
-            if kind == STEP:
+        if ti.static(_STEP in s.kinds):
+            if kind == _STEP:
                 value = select(side < p2, p0, p1)
         if ti.static(RAMP in s.kinds):
             if kind == RAMP:
                 slope = (p1 - p0) / (p3 - p2)
                 value = select(side < p3, p0 + slope * (ti.max(now, p2) - p2), p1)
                 rate = select((side < p2) | (side >= p3), zero, slope)
-        if ti.static(TABLE in s.kinds):
-            if kind == TABLE:
+        if ti.static(_TABLE in s.kinds):
+            if kind == _TABLE:
                 start, c0, c1, c2, c3 = piece_of(s, w, k, t + lean)
                 value, rate, second = cubic(now - start, c0, c1, c2, c3)
         s.values.store(w, ORDERS * k, value)
@@ -247,9 +227,9 @@ def chirp(amplitude, first, last, duration, now, side, zero):
         now, side: [s], the time, and one that is past a jump or before it.
         zero: what the frequency changes by when it has come to the last one.
     """
-    sweep, before = local((last - first) / duration * TURN), local(ti.min(now, duration))
-    phase = local((first * before + last * (now - before)) * TURN + sweep * before * before * 0.5)
-    return wave(amplitude, phase, local(first * TURN + sweep * before), select(side < duration, sweep, zero))
+    sweep, before = local((last - first) / duration * _TURN), local(ti.min(now, duration))
+    phase = local((first * before + last * (now - before)) * _TURN + sweep * before * before * 0.5)
+    return wave(amplitude, phase, local(first * _TURN + sweep * before), select(side < duration, sweep, zero))
 
 
 def cubic(x, c0, c1, c2, c3):
@@ -264,23 +244,23 @@ def piece_of(s: ti.template(), w: ti.i32, k: ti.i32, t: ti.template()):
 
     Reads: s.{knot, cubic, piece_start}
     """
-    found = [s.arena.zero() for _ in range(1 + PARAMETERS)]
+    found = [s.arena.zero() for _ in range(1 + _PARAMETERS)]
     if ti.static(is_pack(t)):
         for lane in ti.static(range(s.arena.device.lanes)):
-            piece = piece_at(s, w, k, get_lane(t, lane))
+            piece = _piece_at(s, w, k, get_lane(t, lane))
             put_lane(found[0], lane, get_lane(s.knot.load(w, piece), lane))
-            for m in ti.static(range(PARAMETERS)):
-                put_lane(found[1 + m], lane, get_lane(s.cubic.load(w, PARAMETERS * piece + m), lane))
+            for m in ti.static(range(_PARAMETERS)):
+                put_lane(found[1 + m], lane, get_lane(s.cubic.load(w, _PARAMETERS * piece + m), lane))
     else:
-        piece = piece_at(s, w, k, t)
+        piece = _piece_at(s, w, k, t)
         found[0] = s.arena.zero() + s.knot.load(w, piece)
-        for m in ti.static(range(PARAMETERS)):
-            found[1 + m] = s.arena.zero() + s.cubic.load(w, PARAMETERS * piece + m)
+        for m in ti.static(range(_PARAMETERS)):
+            found[1 + m] = s.arena.zero() + s.cubic.load(w, _PARAMETERS * piece + m)
     return found[0], found[1], found[2], found[3], found[4]
 
 
 @ti.func
-def piece_at(s: ti.template(), w: ti.i32, k: ti.i32, t: ti.template()):
+def _piece_at(s: ti.template(), w: ti.i32, k: ti.i32, t: ti.template()):
     """The last piece of table k that begins by t, the first one before: a search that all lanes share.
 
     Reads: s.{knot, piece_start}

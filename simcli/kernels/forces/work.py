@@ -14,7 +14,7 @@ def effort_power(t: ti.template(), fo: ti.template(), s: ti.template(), w: ti.i3
         dissipated: c qd+ . qd_mid     input: (effort - damping) . qd_mid
 
     Reads:  fo.{constant, stiffness, rate_gain, target, target_rate, damping}, s.{q, qd, qdd}
-    Writes: adds to fo.power
+    Writes: adds to fo.account.power
     """
     zero = t.arena.zero()
     dissipated = zero
@@ -38,8 +38,7 @@ def effort_power(t: ti.template(), fo: ti.template(), s: ti.template(), w: ti.i3
                     if ti.static(fo.some_by_law):
                         pull = pull * ti.cast(1 - fo.by_law.at(d), t.arena.device.real)
                     supplied = supplied + pull * (s.qd.load(w, d) + after) * 0.5
-    fo.power.store(w, 0, fo.power.load(w, 0) + dissipated)
-    fo.power.store(w, 1, fo.power.load(w, 1) + supplied)
+    fo.account.add_power(w, dissipated, supplied)
 
 
 @ti.func
@@ -92,14 +91,3 @@ def elastic_energy(t: ti.template(), fo: ti.template(), s: ti.template(), w: ti.
                 _given, _k, _damping, kept = bound_law(fo, w, d, coordinate_of(t, s, w, d), zero)
                 total = total + kept
     return total
-
-
-@ti.func
-def accumulate_work(fo: ti.template(), w: ti.i32, weight: ti.template()):
-    """Add power times a duration [s] to the work.
-
-    Reads:  fo.power
-    Writes: fo.work
-    """
-    for k in ti.static(range(2)):
-        fo.work.store(w, k, fo.work.load(w, k) + fo.power.load(w, k) * weight)

@@ -19,7 +19,7 @@ from simcli.kernels.language.backend import program
 from simcli.kernels.language.internals import Kernel, core, handle_exception_from_cpp
 
 LOOKED_UP = re.compile(rb"Create kernel '[^']*' from (in-memory cache|cache) \(key='(\w+)'\)")
-LEVELS = ("trace", "debug", "info", "warn", "error", "critical")
+_LEVELS = ("trace", "debug", "info", "warn", "error", "critical")
 MOST_TEXT = 65536  # bytes that a pipe holds; a look-up is told in 200
 
 
@@ -127,7 +127,7 @@ def _look_up(prog, kernel) -> tuple[Origin, str]:
 
 
 def _said_at_look_up(prog, kernel) -> bytes:
-    level = next(level for level in LEVELS if core.logging_effective(level))
+    level = next(level for level in _LEVELS if core.logging_effective(level))
     with _stderr_caught() as said:
         core.set_logging_level("debug")
         try:

@@ -33,8 +33,8 @@ from simcli.kernels.language.internals import (
 
 OF_DEVICE = ("lanes", "block_dim")  # names of attributes: numbers that are the same for all scenes
 MOST_INTS, MOST_REALS = 8192, 2048  # numbers that a kernel reads
-ZERO = "zero"  # a number that the compiler does not know
-MEMORY = "_memory"  # name of the array that kernels and procedures are given before their own arguments
+_ZERO = "zero"  # a number that the compiler does not know
+_MEMORY = "_memory"  # name of the array that kernels and procedures are given before their own arguments
 
 _build_attribute, _build_name = ASTTransformer.build_Attribute, ASTTransformer.build_Name
 _build_function_def = ASTTransformer.build_FunctionDef
@@ -62,7 +62,7 @@ class Numbers:
 
     def load(self, owner, name: str, value):
         """The entry of an attribute, as an expression (inside kernels); its value in a kernel that serves one scene."""
-        if self.own and name != ZERO:
+        if self.own and name != _ZERO:
             return value
         kind = float if is_real(value) else int
         entries = self.entries[kind]
@@ -135,9 +135,9 @@ def begin(variables: dict[object, Callable]) -> None:
     """
     if _listening:
         numbers = _listening[-1]
-        numbers.known = {ZERO: local(numbers.load(numbers, "zero", 0))}
+        numbers.known = {_ZERO: local(numbers.load(numbers, "zero", 0))}
         numbers.known |= {key: local(0) for key in variables}
-        with aside(numbers.known[ZERO] == 0):
+        with aside(numbers.known[_ZERO] == 0):
             for key, make in variables.items():
                 numbers.known[key]._assign(make())
 
@@ -167,8 +167,8 @@ def unknown_zero():
     """0, which the compiler does not know (inside kernels); None where nobody listens."""
     if not _listening:
         return None
-    found = _listening[-1].known.get(ZERO)
-    return _listening[-1].load(_listening[-1], ZERO, 0) if found is None else found
+    found = _listening[-1].known.get(_ZERO)
+    return _listening[-1].load(_listening[-1], _ZERO, 0) if found is None else found
 
 
 def unused_number():
@@ -224,16 +224,16 @@ def with_memory(arguments: list, item=None) -> list:
         arguments: its own.
         item: type of the array's items; that of the caller if None.
     """
-    return [KernelArgument(ti.types.ndarray(dtype=item, ndim=1), MEMORY), *arguments]
+    return [KernelArgument(ti.types.ndarray(dtype=item, ndim=1), _MEMORY), *arguments]
 
 
 def _build_function(ctx, node: ast.FunctionDef):
     if _listening and (ctx.is_kernel or ctx.is_real_function):
-        node.args.args.insert(0, ast.arg(MEMORY))
+        node.args.args.insert(0, ast.arg(_MEMORY))
         create = ctx.create_variable
 
         def created(name, variable):
-            if name == MEMORY:
+            if name == _MEMORY:
                 _listening[-1].memory = variable
             create(name, variable)
 

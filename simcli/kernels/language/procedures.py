@@ -19,7 +19,7 @@ from simcli.kernels.language.backend import configuration, program
 from simcli.kernels.language.internals import Func, TaichiCallableTemplateMapper, impl, kernel_impl, ti
 from simcli.kernels.language.numbers import memory, own_variables, with_memory
 
-ENTER = ast.fix_missing_locations(ast.parse("_arena.enter(w)").body[0])
+_ENTER = ast.fix_missing_locations(ast.parse("_arena.enter(w)").body[0])
 CALLING = ("x64", "arm64")  # backends that call
 
 
@@ -68,7 +68,7 @@ class _Called(Func):
                 with own_variables() as arena:
                     if arena:
                         context.global_vars["_arena"] = arena
-                        tree.body[0].body.insert(0, ENTER)
+                        tree.body[0].body.insert(0, _ENTER)
                     kernel_impl.transform_tree(tree, context)
             finally:
                 runtime.compiling_callable, runtime.current_kernel = outer, kernel

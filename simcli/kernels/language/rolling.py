@@ -15,10 +15,10 @@ from simcli.kernels.language.expressions import item
 from simcli.kernels.language.internals import ASTTransformer, ti
 from simcli.kernels.language.numbers import unknown_zero, unused_number
 
-NAME = "_rolling"  # in device functions
-NEVER = 2_000_000_000  # iterations
-GUARD = f"if {{0}} > {NEVER}: {NAME}.call()"
-ZERO = f"{NAME}.zero()"
+_NAME = "_rolling"  # in device functions
+_NEVER = 2_000_000_000  # iterations
+GUARD = f"if {{0}} > {_NEVER}: {_NAME}.call()"
+_ZERO = f"{_NAME}.zero()"
 
 _fields = SimpleNamespace(zero=None, sink=None)
 _build_range_for = ASTTransformer.build_range_for
@@ -54,11 +54,11 @@ _here = SimpleNamespace(zero=_zero, call=_call)
 def _build_rolled(ctx, node: ast.For):
     if ctx.is_kernel or not ctx.func.func.__module__.startswith("simcli."):
         return _build_range_for(ctx, node)
-    ctx.global_vars[NAME] = _here
+    ctx.global_vars[_NAME] = _here
     bounds = node.iter.args
     end = bounds[-1]
     if not any(isinstance(part, ast.Call) for part in ast.walk(end)):  # what is read from a table is opaque already
-        node.iter.args = [*bounds[:-1], ast.copy_location(ast.BinOp(end, ast.Add(), _parsed(ZERO).value), end)]
+        node.iter.args = [*bounds[:-1], ast.copy_location(ast.BinOp(end, ast.Add(), _parsed(_ZERO).value), end)]
     node.body = [*node.body, _parsed(GUARD.format(node.target.id))]
     return _build_range_for(ctx, node)
 

@@ -10,13 +10,13 @@ from types import SimpleNamespace
 
 from simcli.kernels.language.internals import ASTTransformer, ASTTransformerContext, Expr, core, impl, ops
 
-LEAST, MOST = -(2**31), 2**31 - 1  # of whole numbers of 32 bits
-SCALARS = (Expr, int, float)  # what operations are given, but for matrices and fields
+_LEAST, MOST = -(2**31), 2**31 - 1  # of whole numbers of 32 bits
+_SCALARS = (Expr, int, float)  # what operations are given, but for matrices and fields
 
 _taichis = SimpleNamespace(init=Expr.__init__, expr_init=impl.expr_init.__wrapped__, binary=ops._binary_operation)
 
 
-def place_of(context, node) -> str:
+def _place_of(context, node) -> str:
     """File, line and source of a node of a kernel's syntax tree, for Taichi's messages.
 
     Taichi draws carets under every node that it compiles, needed or not: a quarter of the start-up time of a cached kernel.
@@ -54,7 +54,7 @@ def constant(value: int | float):
     """Taichi's pointer to a number, None if it is too large."""
     if type(value) is float:
         return core.make_const_expr_fp(impl.pytaichi.default_fp, value)
-    if LEAST <= value <= MOST:
+    if _LEAST <= value <= MOST:
         return core.make_const_expr_int(impl.pytaichi.default_ip, value)
     return None
 
@@ -62,7 +62,7 @@ def constant(value: int | float):
 def begin_expression(self, *args, dbg_info=None, dtype=None):
     """Taichi's Expr.__init__."""
     (x,) = args
-    pointer = x if type(x) is core.Expr else constant(x) if dtype is None and type(x) in SCALARS[1:] else None
+    pointer = x if type(x) is core.Expr else constant(x) if dtype is None and type(x) in _SCALARS[1:] else None
     if pointer is None:
         _taichis.init(self, x, dbg_info=dbg_info, dtype=dtype)
         return
@@ -74,7 +74,7 @@ def begin_expression(self, *args, dbg_info=None, dtype=None):
 
 def binary(operation, of_python, a, b):
     """An operation of two operands, of which one at least is an expression."""
-    if type(a) not in SCALARS or type(b) not in SCALARS or not (type(a) is Expr or type(b) is Expr):
+    if type(a) not in _SCALARS or type(b) not in _SCALARS or not (type(a) is Expr or type(b) is Expr):
         return _taichis.binary(operation, of_python, a, b)
     return expression(operation(operand(a), operand(b)))
 
@@ -90,7 +90,7 @@ def operand(x):
     return pointer
 
 
-def local(value):
+def _local(value):
     """A local variable that starts as a value, or what Taichi makes of what is none."""
     if type(value) is not Expr:
         return _taichis.expr_init(value)
@@ -100,8 +100,8 @@ def local(value):
 
 # Taichi would warn of each call of a function that is not its own, with the words of it; we call plain Python on purpose.
 OURS = (
-    (ASTTransformerContext, "get_pos_info", place_of), (Expr, "__init__", begin_expression),
-    (ops, "_binary_operation", binary), (impl, "expr_init", local),
+    (ASTTransformerContext, "get_pos_info", _place_of), (Expr, "__init__", begin_expression),
+    (ops, "_binary_operation", binary), (impl, "expr_init", _local),
     (ASTTransformer, "warn_if_is_external_func", staticmethod(lambda context, node: None)),
 )  # fmt: skip
 TAICHIS = tuple((owner, name, vars(owner)[name]) for owner, name, _ in OURS)

@@ -37,7 +37,7 @@ def bound_law(fo, w, d, x, v):
     Source: joint limits of the Newton engine, which go before the drive. No deviation.
     """
     lower, upper = fo.soft_lower.load(w, d), fo.soft_upper.load(w, d)
-    none = fo.work.arena.zero()
+    none = fo.stored.arena.zero()
     over = local(select(x < lower, none + lower, select(x > upper, none + upper, none + x)) - x)
     acts = local((x < lower) | (x > upper))
     stiffness = select(acts, none + fo.soft_stiffness.load(w, d), none)
@@ -57,8 +57,8 @@ def servo_law(fo, w, d, x, v):
 
     F = driving + k (target - x) + c (target_rate - v)
     """
-    effort = local(fo.work.arena.zero() + fo.driving.load(w, d))
-    stiffness, damping = fo.work.arena.zero(), fo.work.arena.zero()
+    effort = local(fo.stored.arena.zero() + fo.driving.load(w, d))
+    stiffness, damping = fo.stored.arena.zero(), fo.stored.arena.zero()
     if fo.has_drives:
         stiffness = local(stiffness + fo.stiffness.load(w, d))
         damping = local(damping + fo.rate_gain.load(w, d))
@@ -76,10 +76,10 @@ def spring_law(fo, w, k, length, rate):
         acts. A slack spring that is stretched gives nothing while its damper would push: the damper takes what the spring
         gives.
     """
-    none = fo.work.arena.zero()
+    none = fo.stored.arena.zero()
     stiffness, damping = local(none + fo.spring_stiffness.load(w, k)), local(none + fo.spring_damping.load(w, k))
     stretch = local(length - fo.rest_length.load(w, k))
-    is_slack = local(none + ti.cast(fo.slack.at(k), fo.work.arena.device.real) > 0.0)
+    is_slack = local(none + ti.cast(fo.slack.at(k), fo.stored.arena.device.real) > 0.0)
     tension = local(stretch * stiffness + rate * damping)
     elastic = local(select(is_slack & (stretch <= 0.0), none, stretch * stiffness))
     acts = local(~is_slack | ((stretch > 0.0) & (tension > 0.0)))

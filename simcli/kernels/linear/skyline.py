@@ -7,8 +7,8 @@ costs nothing. There is no pivoting; zeros of the lanes that begin later change 
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import Arena, any_lane, get_lane, local
 
-SIZE = 12  # unknowns of a body
-GROUP = 4  # rows that are reduced side by side: one row alone waits for each of its sums
+_SIZE = 12  # unknowns of a body
+_GROUP = 4  # rows that are reduced side by side: one row alone waits for each of its sums
 
 
 def corner(i, j):
@@ -28,7 +28,7 @@ class SkylineMatrix:
     _data_oriented = True
 
     def __init__(self, n_bodies: int, arena: Arena):
-        self.arena, self.n = arena, SIZE * n_bodies
+        self.arena, self.n = arena, _SIZE * n_bodies
         unknowns = arena.records(self.n)
         self.value, self.begin = arena.slot(corner(self.n, 0)).scratch(), unknowns.slot().of_block()
         self.inverse, self.x = unknowns.slot().scratch(), unknowns.slot().scratch()
@@ -43,7 +43,7 @@ class SkylineMatrix:
         return [(j, self.entry(i, j)) for j in range(self.n) if j != i]
 
 
-def column_of(slot, w, row):
+def _column_of(slot, w, row):
     """An index that all lanes share, from a slot."""
     return local(ti.cast(get_lane(slot.part(w, row, 0), 0), ti.i32))
 
@@ -55,15 +55,15 @@ def factorize_skyline(m: ti.template(), w: ti.i32):
     Reads:  m.value
     Writes: m.{value, begin, inverse}
     """
-    for g in range(m.n // GROUP):
-        i = GROUP * g
+    for g in range(m.n // _GROUP):
+        i = _GROUP * g
         begin = i
-        for r in range(GROUP):
+        for r in range(_GROUP):
             begin = ti.min(begin, first_column(m, w, i + r, begin))
-        for r in range(GROUP):
+        for r in range(_GROUP):
             m.begin.store(w, i + r, m.arena.zero() + ti.cast(begin, m.arena.device.real))
         reduce_rows(m, w, i, begin)
-        for r in range(GROUP):
+        for r in range(_GROUP):
             for s in range(r):
                 row, other = corner(i + r, 0), corner(i + s, 0)
                 total = m.value.load(w, row + i + s)
@@ -98,7 +98,7 @@ def reduce_rows(m: ti.template(), w: ti.i32, i: ti.i32, begin: ti.i32):
         other = corner(j, 0)
         a, b = m.value.load(w, r_0 + j), m.value.load(w, r_1 + j)
         c, d = m.value.load(w, r_2 + j), m.value.load(w, r_3 + j)
-        for k in range(ti.max(begin, column_of(m.begin, w, j)), j):
+        for k in range(ti.max(begin, _column_of(m.begin, w, j)), j):
             factor = m.value.load(w, other + k)
             a = a - m.value.load(w, r_0 + k) * factor
             b = b - m.value.load(w, r_1 + k) * factor
@@ -135,7 +135,7 @@ def substitute_skyline(m: ti.template(), w: ti.i32):
     """
     for i in range(m.n):
         total = m.x.load(w, i)
-        for k in range(column_of(m.begin, w, i), i):
+        for k in range(_column_of(m.begin, w, i), i):
             total = total - m.value.load(w, corner(i, k)) * m.x.load(w, k)
         m.x.store(w, i, total)
     for i in range(m.n):
@@ -143,5 +143,5 @@ def substitute_skyline(m: ti.template(), w: ti.i32):
     for r in range(m.n):
         i = m.n - 1 - r
         x = m.x.load(w, i)
-        for k in range(column_of(m.begin, w, i), i):
+        for k in range(_column_of(m.begin, w, i), i):
             m.x.store(w, k, m.x.load(w, k) - m.value.load(w, corner(i, k)) * x)

@@ -25,6 +25,8 @@ from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.tables import Tables
 from simcli.kernels.rows.tree_rows import Rows
 from simcli.model.constraints.tables import Constraints, Form
+from simcli.model.signals.prescribed import balls_of_dofs
+from simcli.model.signals.tables import MotionKind
 from simcli.model.tables import Model
 from simcli.model.tree.elimination import eliminate
 
@@ -55,7 +57,8 @@ class System:
         acceleration, multiplier: the solution: qdd by unknown, mu by row.  force: lambda by row, of idle rows too.
         effort: (n dofs) what holds a locked dof.
         shared: (rows) what gears add to the forces of coordinates, see `share_gears`; empty if they join dofs of the tree.
-        lead_row, lead_dof: rows that follow prescribed motions, and the dofs whose motions these are.
+        lead_row, lead_dof: rows that follow prescribed motions, and the dofs whose motions these are.  lead_component: which
+            dof of a ball each is, else -1.  lead_by_position: 0 for velocities.
         turn_row, turn_q: rows of successive turns, and their coordinates in joint_q.
     """
 
@@ -88,6 +91,9 @@ class System:
         self.is_own = rows_of.ints(np.where(rows.form == Form.GEAR, 0, own))
         leads = np.flatnonzero((rows.dof >= 0) & rows.is_hard)
         self.n_leads, self.lead_row, self.lead_dof = len(leads), arena.ints(leads), arena.ints(rows.dof[leads])
+        component = balls_of_dofs(model)[1][rows.dof[leads]]
+        self.lead_component, self.leads_balls = arena.ints(component), bool((component >= 0).any())
+        self.lead_by_position = arena.ints(model.motions.kind[rows.dof[leads]] == MotionKind.POSITION)
         turns = np.flatnonzero((rows.dof >= 0) & np.isin(rows.form, (Form.CARDAN, Form.EULER)))
         shown = model.joints.q_start[rows.joint[turns]] + rows.dof[turns] - model.joints.qd_start[rows.joint[turns]]
         self.n_turns, self.turn_row, self.turn_q = len(turns), arena.ints(turns), arena.ints(shown)

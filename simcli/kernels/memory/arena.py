@@ -21,7 +21,7 @@ from simcli.kernels.memory.slots import INTS, KINDS, REALS, SLOTS, Ints, Records
 from simcli.kernels.memory.storage import MASK, storage_of
 
 PACKS_OF_LINE = 2  # of a cache line of 64 bytes
-APART = "apart"  # distance of a world's packs from one another, a variable of kernels of a GPU
+_APART = "apart"  # distance of a world's packs from one another, a variable of kernels of a GPU
 
 
 class Arena:
@@ -166,7 +166,7 @@ class Arena:
                           for what, part in ((INTS, whole), (REALS, real))}  # fmt: skip
         for each, first in zip(self.notes, notes, strict=False):
             each.place = int(first)
-        self.origin = Origin(begins[SLOTS])
+        self.origin = _Origin(begins[SLOTS])
         for what, first in begins.items():
             apart = self.n_blocks if what == SLOTS and self.device.is_gpu else 1
             for strip in self.strips(what):
@@ -201,7 +201,7 @@ class Arena:
         Args:
             w: the block.
         """
-        variables = {APART: partial(number, self, "n_blocks")} if self.device.is_gpu else {
+        variables = {_APART: partial(number, self, "n_blocks")} if self.device.is_gpu else {
             id(self): lambda: w * number(self, "stride")}  # fmt: skip
         if self.is_own:
             variables[id(self.origin)] = partial(self.begin_of, self.origin, w)
@@ -210,7 +210,7 @@ class Arena:
                           for what in KINDS for strip in self.strips(what)}  # fmt: skip
         begin(variables)
 
-    def begin_of(self, start: "Strip | Origin", block=None):
+    def begin_of(self, start: "Strip | _Origin", block=None):
         """The place of a strip, or of all packs, as an expression (inside kernels).
 
         Args:
@@ -233,7 +233,7 @@ class Arena:
             place = self.begun(strip, block) + within
         return place if isinstance(place, int) or self.device.is_gpu else place & MASK
 
-    def begun(self, start: "Strip | Origin", block):
+    def begun(self, start: "Strip | _Origin", block):
         """The variable that holds what `begin_of` gives, as an expression (inside kernels)."""
         return known(id(start), partial(self.begin_of, start, block))
 
@@ -241,7 +241,7 @@ class Arena:
         """The distance of a world's packs, of which n - 1 are between (inside kernels)."""
         if not self.device.is_gpu or (isinstance(n, int) and n == 0):
             return n
-        return n * (self.n_blocks if self.is_own else known(APART, partial(number, self, "n_blocks")))
+        return n * (self.n_blocks if self.is_own else known(_APART, partial(number, self, "n_blocks")))
 
     def at(self, k: int, place, block):
         """Pack k behind a place, as an assignable expression (inside kernels)."""
@@ -337,7 +337,7 @@ class Arena:
         return local(ti.Vector([0.0] * lanes, self.device.real) if lanes > 1 else ti.cast(0.0, self.device.real))
 
 
-class Origin:
+class _Origin:
     """Where all packs begin: its place."""
 
     _data_oriented = True

@@ -21,9 +21,9 @@ from simcli.kernels.language.procedures import procedure
 from simcli.kernels.memory.arena import Arena, any_lane, local
 from simcli.kernels.memory.notes import Notes
 
-TAKE, SET, ENTER, LEAVE = range(4)  # kinds of lines
+TAKE, _SET, _ENTER, LEAVE = range(4)  # kinds of lines
 NOBODY = -1  # number of a stage that is none
-GROUP, MOST_GROUPS = 12, 8  # stages of a function
+_GROUP, MOST_GROUPS = 12, 8  # stages of a function
 NO_BOUND = 2**31 - 1  # turns, or stages of a call
 
 
@@ -50,7 +50,7 @@ class Registers:
         self.notes.store(w, self.names.index(name), value)
 
 
-class Stage(NamedTuple):
+class _Stage(NamedTuple):
     """A stage, or a condition, and whose it is.
 
     Attributes:
@@ -189,7 +189,7 @@ class Program:
             elif kind is Within:
                 self.add(item.body, (*of, item.of), level, is_masked, lines)
             elif kind is Set:
-                lines.append((SET, NOBODY, level, self.registers.names.index(item.name), item.value))
+                lines.append((_SET, NOBODY, level, self.registers.names.index(item.name), item.value))
             elif kind is Repeat:
                 self.add_repeat(item, of, level + 1, is_masked or item.by_world, lines)
             else:
@@ -206,7 +206,7 @@ class Program:
         (self.of_worlds if item.by_world else self.of_blocks).update({where, wanted})
         if item.at_most > 1:
             lines.append((LEAVE, wanted, level, at + 1, item.at_most))
-        lines[at] = (ENTER, where, level, len(lines), 0)
+        lines[at] = (_ENTER, where, level, len(lines), 0)
 
     def number(self, function: Callable | None, of: tuple) -> int:
         """Number of a stage or condition."""
@@ -214,13 +214,13 @@ class Program:
             return NOBODY
         place = self.places.setdefault((function, of), len(self.stages))
         if place == len(self.stages):
-            self.stages.append(Stage(function, of))
+            self.stages.append(_Stage(function, of))
         return place
 
     @property
     def n_groups(self) -> int:
         """Of stages, each a function of its own in compiled code: compilers take longer, the longer a function is."""
-        return min(MOST_GROUPS, -(-self.n_stages // GROUP))
+        return min(MOST_GROUPS, -(-self.n_stages // _GROUP))
 
     def group(self, n: int) -> range:
         """Stages of group n."""
@@ -288,7 +288,7 @@ def run(program: ti.template(), owner: ti.template(), w: ti.i32, most: ti.i32):
         kind = program.kind.at(line)
         level = program.level.at(line)
         stage = program.stage.at(line)
-        if kind == ENTER:
+        if kind == _ENTER:
             program.masks.store(w, level, program.masks.load(w, level - 1))
         if ti.static(program.n_groups == 1):
             for k in ti.static(range(program.n_stages)):
@@ -307,11 +307,11 @@ def run(program: ti.template(), owner: ti.template(), w: ti.i32, most: ti.i32):
 def next_line(program: ti.template(), w: ti.i32, line: ti.i32, kind: ti.i32, level: ti.i32):
     """The line after this one: where repetitions begin and end, that depends on who wants them."""
     found = line + 1
-    if kind == ENTER:
+    if kind == _ENTER:
         program.counters.store(w, program.turn + level, 0)
         if not any_lane(program.masks.load(w, level) != 0.0):
             found = program.target.at(line)
-    elif kind == SET:
+    elif kind == _SET:
         if ti.static(program.sets):
             program.registers.notes.store(w, program.target.at(line), program.most.at(line))
     elif kind == LEAVE:

@@ -19,7 +19,7 @@ SLOTS, INTS, REALS = "slots", "ints", "reals"  # what records hold
 KINDS = (SLOTS, INTS, REALS)
 
 
-def width_of(kind) -> int:
+def _width_of(kind) -> int:
     """Numbers of a value of a kind (a class of algebra/values.py; None for a plain number)."""
     return kind.width if kind else 1
 
@@ -170,7 +170,7 @@ class Slot:
     @property
     def width(self) -> int:
         """Packs of a value; a constant in kernels."""
-        return width_of(self.kind)
+        return _width_of(self.kind)
 
     def load(self, block, item):
         """The value of an item."""

@@ -15,7 +15,7 @@ from simcli.kernels.language import ti
 
 MASK = (1 << 30) - 1  # of a place: so LLVM knows that what is added to it does not overflow, and adds it to the address
 MOST_NUMBERS = (1 << 31) - 1  # of an array on a GPU
-MOST_BYTES = 1 << 31  # of an array on a GPU, in Taichi's SPIR-V, which counts them in 32 bits
+_MOST_BYTES = 1 << 31  # of an array on a GPU, in Taichi's SPIR-V, which counts them in 32 bits
 PRIVATE = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_PRIVATE") else {}  # to this process
 
 
@@ -67,7 +67,7 @@ class DeviceStorage:
     def __init__(self, device: Device, n_shared: int, packs: int, shape: tuple[int, int, int]):
         self.device, self.first, (self.n_blocks, _, n_rows) = device, packs, shape
         n, size = packs + self.n_blocks * n_rows, device.dtype.itemsize
-        refuse_beyond(MOST_BYTES // size if device.by_spirv else MOST_NUMBERS, n, size)
+        refuse_beyond(_MOST_BYTES // size if device.by_spirv else MOST_NUMBERS, n, size)
         self.real = np.zeros(n_shared, device.dtype)
         self.whole, self.sent = self.real.view(f"i{size}"), np.zeros(n_shared, f"i{size}")
         try:

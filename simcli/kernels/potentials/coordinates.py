@@ -32,7 +32,7 @@ def find_laws(p: ti.template(), w: ti.i32, alpha: ti.template()):
         k = y.point_of.at(m)
         x, weight = point_of(p, w, m)
         stores, drives, dampers, hard, inert = evaluate_law(y, w, k, x, alpha.load(w, y.body.at(k)))
-        law = whole((stores, drives, dampers, hard, inert))
+        law = _whole((stores, drives, dampers, hard, inert))
         total = total + law.energy * weight
         kept = stores.energy + y.forces.torsion_energy.load(w, y.dof.at(k))
         p.elastic.store(w, 0, p.elastic.load(w, 0) + kept * weight)
@@ -61,7 +61,7 @@ def point_of(p: ti.template(), w: ti.i32, m: ti.i32):
     return x, weight
 
 
-def whole(shares) -> Share:
+def _whole(shares) -> Share:
     """The sum of shares."""
     total = Share(shares[0].energy * 0.0)
     for share in shares:

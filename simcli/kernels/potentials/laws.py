@@ -22,7 +22,7 @@ import numpy as np
 from simcli.kernels.algebra.elementary import FULL_TURN, select
 from simcli.kernels.barrier.law import smooth_step
 from simcli.kernels.forces.columns import Forces
-from simcli.kernels.forces.signals import Motions
+from simcli.kernels.forces.prescribed import Prescribed
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import Arena, local
 from simcli.kernels.memory.tables import Tables
@@ -83,7 +83,7 @@ class Laws:
         self.hard = tables.column(affine.limit_stiffness)
         for name in ("effort_limit", "velocity_limit", "friction", "armature"):
             setattr(self, name, tables.column(getattr(dofs, name)[:, :n]))
-        self.creep, self.motions = slip, Motions(model, tables)
+        self.creep, self.motions = slip, Prescribed(model, tables)
         self.has_armature = bool(tables.ever(lambda m: m.dofs.armature > 0.0).any())
         on = model.joints.enabled[dofs.joint[:n]]
         self.on, self.motion = tables.column(on[None].astype(float)), arena.ints(np.where(on, model.motions.kind[:n], 0))

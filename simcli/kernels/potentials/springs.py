@@ -19,7 +19,7 @@ def spring_energies(p: Potential, w, k, length, alpha):
     """
     fo, zero = p.forces, length * 0.0
     stored, damped = Share(zero), Share(zero)
-    is_slack = zero + ti.cast(fo.slack.at(k), fo.work.arena.device.real) > 0.0
+    is_slack = zero + ti.cast(fo.slack.at(k), fo.stored.arena.device.real) > 0.0
     stretch = local(length - fo.rest_length.load(w, k))
     loose = is_slack & (stretch < 0.0)
     stored.spring(select(loose, zero, zero + fo.spring_stiffness.load(w, k)), stretch)

@@ -24,8 +24,8 @@ from simcli.kernels.rays.shapes import (
 
 BIAS = 2e-4  # [1]: rays to the light start so far above the surface
 FEW = 8  # rays to the lamp: if all of them are blocked, so are the others
-REACH = 1.02  # of the square of a distance: the cone of the lamp is wider than its middle plane by the square of its spread
-LINE, DARK = 0.006, 0.11  # width of a line of a plane by their distance; what it takes of the light
+_REACH = 1.02  # of the square of a distance: the cone of the lamp is wider than its middle plane by the square of its spread
+LINE, _DARK = 0.006, 0.11  # width of a line of a plane by their distance; what it takes of the light
 # Places in the table of numbers of a picture.
 EYE, RIGHT, UP, FORWARD, LIGHT, LIGHT_U, LIGHT_V = range(0, 21, 3)
 SPREAD, TILES_U, TILES_V, PER_U, PER_V, SHINE, PIXEL = range(21, 28)
@@ -133,7 +133,7 @@ def behind_rods(own, p, numbers: ti.template(), first, last, light_solid: ti.tem
             offset = of_solid(s, solids, 9) - p
             along = offset.dot(three(numbers, LIGHT))
             reach = solids[s, 12] + numbers[SPREAD] * ti.max(0.0, along)
-            if along > -solids[s, 12] and offset.dot(offset) - along * along < reach * reach * REACH:
+            if along > -solids[s, 12] and offset.dot(offset) - along * along < reach * reach * _REACH:
                 others = 1
         elif s != own:
             left *= 1.0 - solids[s, 24] * behind_rod(s, p, numbers, solids)
@@ -200,8 +200,8 @@ def ruled(s, p, normal, d, depth, numbers: ti.template(), solids: ti.template())
         axis = of_solid(s, solids, 3 * k).normalized()
         lean = ti.abs((d - d.dot(normal) * normal).dot(axis))
         width = depth * numbers[PIXEL] * (1.0 + lean * (1.0 / slant - 1.0))
-        left *= 1.0 - DARK * line_share(axis.dot(offset), width, solids[s, 18])
-        left *= 1.0 - DARK * line_share(axis.dot(offset), width, 5.0 * solids[s, 18])
+        left *= 1.0 - _DARK * line_share(axis.dot(offset), width, solids[s, 18])
+        left *= 1.0 - _DARK * line_share(axis.dot(offset), width, 5.0 * solids[s, 18])
     return left
 
 

@@ -3,7 +3,7 @@
 from simcli.kernels.language import ti
 from simcli.kernels.rays.shapes import LEAST, NEVER, met, vec3, vec4
 
-EDGE = 1e-6  # [1] of barycentric coordinates: neighbours overlap by so much, for no ray may slip between them
+_EDGE = 1e-6  # [1] of barycentric coordinates: neighbours overlap by so much, for no ray may slip between them
 
 
 @ti.func
@@ -32,7 +32,7 @@ def triangle(o, d, triangles: ti.template(), f):
         s = o - a
         q = s.cross(u)
         x, y = s.dot(p) / det, d.dot(q) / det
-        if x >= -EDGE and y >= -EDGE and x + y <= 1.0 + EDGE:
+        if x >= -_EDGE and y >= -_EDGE and x + y <= 1.0 + _EDGE:
             found = vec4(v.dot(q) / det, x, y, 0.0)
     return found
 

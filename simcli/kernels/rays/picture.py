@@ -13,15 +13,15 @@ from simcli.kernels.rays.shapes import NEVER, PLANE, vec3
 from simcli.kernels.rays.solids import Meshes, Solids
 from simcli.model.table_base import Array
 
-SAME = 3e-5  # [1] between surfaces that are one: more than rounding makes of it
+_SAME = 3e-5  # [1] between surfaces that are one: more than rounding makes of it
 TASK = 256  # pixels of a task
 MOST_LAYERS = 24  # solids behind each other that are looked through
-EDGE = 0.025  # [1] of the range of sRGB: pixels that differ from a neighbour by more are drawn again with more rays
+_EDGE = 0.025  # [1] of the range of sRGB: pixels that differ from a neighbour by more are drawn again with more rays
 # Rays of such a pixel: a lattice of rank 1, whose projections on both axes are even.
 LATTICE = np.array([((k + 0.5) / 12, (0.5 + k * 5 % 12) / 12) for k in range(12)], np.float32)
 LATTICE_STRIDE = 6  # each of these takes so much fewer rays to the lamp, others than its neighbours
-MIDDLE = np.full((1, 2), 0.5, np.float32)
-table = ti.types.ndarray
+_MIDDLE = np.full((1, 2), 0.5, np.float32)
+_table = ti.types.ndarray
 
 
 @dataclass(frozen=True)
@@ -83,15 +83,15 @@ def draw(solids: Solids, meshes: Meshes, camera: Camera, light: Light) -> Pictur
               seen.start, seen.solid, shadows.lists.start, shadows.lists.solid)  # fmt: skip
     every = np.arange(camera.width * camera.height, dtype=np.int32)
     linear, solid = np.empty((len(every), 3), np.float32), np.empty(len(every), np.int32)
-    draw_pixels(every, MIDDLE, 1, linear, solid, *tables)
+    draw_pixels(every, _MIDDLE, 1, linear, solid, *tables)
     is_plane = np.append(solids.is_plane, False)[solid]
-    edge = _edges(encoded(linear).reshape(camera.height, camera.width, 3), is_plane.reshape(camera.height, camera.width))
+    edge = _edges(_encoded(linear).reshape(camera.height, camera.width, 3), is_plane.reshape(camera.height, camera.width))
     if len(edge):
         finer, unused = np.empty((len(edge), 3), np.float32), np.empty(len(edge), np.int32)
         draw_pixels(edge, LATTICE, LATTICE_STRIDE, finer, unused, *tables)
         linear[edge] = finer
     size = (camera.height, camera.width)
-    return Picture(np.round(255.0 * encoded(linear)).astype(np.uint8).reshape(*size, 3), solid.reshape(size))
+    return Picture(np.round(255.0 * _encoded(linear)).astype(np.uint8).reshape(*size, 3), solid.reshape(size))
 
 
 def ready_device() -> None:
@@ -101,7 +101,7 @@ def ready_device() -> None:
         start_device("cpu", "float32")
 
 
-def encoded(linear: Array) -> Array:
+def _encoded(linear: Array) -> Array:
     """Linear light as sRGB, 0 to 1.
 
     Source: IEC 61966-2-1. No deviation.
@@ -111,7 +111,7 @@ def encoded(linear: Array) -> Array:
 
 
 def decoded(colour: Array) -> Array:
-    """The inverse of `encoded`."""
+    """The inverse of `_encoded`."""
     x = np.asarray(colour, float)
     return np.where(x <= 0.04045, x / 12.92, ((x + 0.055) / 1.055) ** 2.4)
 
@@ -130,7 +130,7 @@ def _edges(shown: Array, is_plane: Array) -> Array:
     """
     found = np.zeros(shown.shape[:2], bool)
     for one, other in ((np.s_[:, 1:], np.s_[:, :-1]), (np.s_[1:], np.s_[:-1])):
-        differ = (np.abs(shown[one] - shown[other]).max(axis=-1) > EDGE) & ~(is_plane[one] & is_plane[other])
+        differ = (np.abs(shown[one] - shown[other]).max(axis=-1) > _EDGE) & ~(is_plane[one] & is_plane[other])
         found[one] |= differ
         found[other] |= differ
     return np.flatnonzero(found).astype(np.int32)
@@ -152,14 +152,14 @@ def _numbers(camera: Camera, light: Light, shadows) -> Array:
 
 
 @ti.func
-def nearest(o, d, after, first, last, tile_solid: ti.template(), solids: ti.template(), names: ti.template(),
+def _nearest(o, d, after, first, last, tile_solid: ti.template(), solids: ti.template(), names: ti.template(),
             nodes: ti.template(), links: ti.template(), triangles: ti.template()):
     """The solid that a ray meets first beyond `after`, of those of a tile: (t, normal), number; of equal ones the first."""
     found, solid = ti.Vector([NEVER, 0.0, 0.0, 0.0], ti.f32), -1
     for m in range(first, last):
         s = tile_solid[m]
         one = against(s, o, d, after, 0, solids, names, nodes, links, triangles)
-        if one[0] < found[0] - SAME:
+        if one[0] < found[0] - _SAME:
             found, solid = one, s
     return found, solid
 
@@ -177,12 +177,13 @@ def opacity_at(s, p, solids: ti.template(), names: ti.template()):
 
 
 @ti.kernel
-def draw_pixels(pixels: table(ti.i32, ndim=1), offsets: table(ti.f32, ndim=2), stride: ti.i32, out: table(ti.f32, ndim=2),
-                out_solid: table(ti.i32, ndim=1), numbers: table(ti.f32, ndim=1), counts: table(ti.i32, ndim=1),
-                lamp: table(ti.f32, ndim=2),
-                solids: table(ti.f32, ndim=2), names: table(ti.i32, ndim=2), nodes: table(ti.f32, ndim=2),
-                links: table(ti.i32, ndim=2), triangles: table(ti.f32, ndim=2), tile_start: table(ti.i32, ndim=1),
-                tile_solid: table(ti.i32, ndim=1), light_start: table(ti.i32, ndim=1), light_solid: table(ti.i32, ndim=1)):
+def draw_pixels(pixels: _table(ti.i32, ndim=1), offsets: _table(ti.f32, ndim=2), stride: ti.i32, out: _table(ti.f32, ndim=2),
+                out_solid: _table(ti.i32, ndim=1), numbers: _table(ti.f32, ndim=1), counts: _table(ti.i32, ndim=1),
+                lamp: _table(ti.f32, ndim=2),
+                solids: _table(ti.f32, ndim=2), names: _table(ti.i32, ndim=2), nodes: _table(ti.f32, ndim=2),
+                links: _table(ti.i32, ndim=2), triangles: _table(ti.f32, ndim=2), tile_start: _table(ti.i32, ndim=1),
+                tile_solid: _table(ti.i32, ndim=1), light_start: _table(ti.i32, ndim=1),
+                light_solid: _table(ti.i32, ndim=1)):
     """Mean colour of some pixels over the rays of a pattern, and what the first ray meets.
 
     Reads: pixels (n,), numbers row by row; offsets (rays, 2), within the pixel; the tables; each `stride`-th point of the
@@ -203,14 +204,14 @@ def draw_pixels(pixels: table(ti.i32, ndim=1), offsets: table(ti.f32, ndim=2), s
             after, left, layer = 0.0, 1.0, 0
             shown = -1
             while layer < counts[4] and left > 0.01:
-                hit, s = nearest(eye, d, after, first, last, tile_solid, solids, names, nodes, links, triangles)
+                hit, s = _nearest(eye, d, after, first, last, tile_solid, solids, names, nodes, links, triangles)
                 layer += 1
                 if s < 0:
                     layer = counts[4]
                 else:
                     p = eye + hit[0] * d
                     normal = vec3(hit[1], hit[2], hit[3]).normalized()
-                    after = hit[0] + 0.5 * SAME  # less than between what is told apart: nothing is skipped
+                    after = hit[0] + 0.5 * _SAME  # less than between what is told apart: nothing is skipped
                     share = left * opacity_at(s, p, solids, names)
                     if share > 0.0:
                         shown = s if shown < 0 else shown

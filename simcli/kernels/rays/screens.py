@@ -9,7 +9,7 @@ from simcli.model.table_base import Array
 
 TILE = 16  # pixels of a tile's edge
 LIGHT_TILES = 64  # along either side of the light's picture
-NEAR = 1e-3  # [1], least depth that is projected
+_NEAR = 1e-3  # [1], least depth that is projected
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Camera:
     def project(self, points: Array) -> Array:
         """Pixels along x and y, from the upper left corner, and depth: (..., 3)."""
         right, up, depth = np.moveaxis((points - self.eye) @ self.axes.T, -1, 0)
-        scale = 1.0 / (np.where(np.abs(depth) < NEAR, NEAR, depth) * self.pixel)
+        scale = 1.0 / (np.where(np.abs(depth) < _NEAR, _NEAR, depth) * self.pixel)
         return np.stack((0.5 * self.width + right * scale, 0.5 * self.height - up * scale, depth), axis=-1)
 
 
@@ -58,8 +58,8 @@ def tiles_of(solids: Solids, camera: Camera) -> Lists:
     """Lists of the tiles of a picture, row by row."""
     shown = camera.project(solids.corners())
     depth = shown[..., 2]
-    behind = (depth <= NEAR).all(axis=1) & ~solids.is_plane
-    whole = (depth <= NEAR).any(axis=1) | solids.is_plane
+    behind = (depth <= _NEAR).all(axis=1) & ~solids.is_plane
+    whole = (depth <= _NEAR).any(axis=1) | solids.is_plane
     count = np.array((-(-camera.width // TILE), -(-camera.height // TILE)))
     low = np.where(whole[:, None], 0.0, shown[..., :2].min(axis=1) - 1.0)
     high = np.where(whole[:, None], (camera.width, camera.height), shown[..., :2].max(axis=1) + 1.0)
@@ -91,7 +91,7 @@ def light_tiles_of(solids: Solids, light: Array, spread: float) -> LightTiles:
         light: (3,), unit vector to the middle of the light, which is far away.
         spread: tangent of half the angle under which the light is seen.
     """
-    axes = across(light)
+    axes = _across(light)
     corners = solids.corners()
     along, flat = corners @ light, corners @ axes.T
     throws = ~solids.is_plane
@@ -113,7 +113,7 @@ def light_tiles_of(solids: Solids, light: Array, spread: float) -> LightTiles:
     return LightTiles(_lists((low - origin) * per_unit, last, np.array((LIGHT_TILES, LIGHT_TILES))), axes, origin, per_unit)
 
 
-def across(direction: Array) -> Array:
+def _across(direction: Array) -> Array:
     """Two unit vectors (2, 3) that are orthogonal to a unit vector and to each other."""
     least = np.eye(3)[np.argmin(np.abs(direction))]
     one = np.cross(direction, least)

@@ -8,11 +8,11 @@ from simcli.kernels.rays.hierarchy import Hierarchy, hierarchy_of
 from simcli.kernels.rays.shapes import BALL, CAPSULE, FRUSTUM, MESH, PLANE
 from simcli.model.table_base import Array
 
-LEAST_SIZE = 1e-6  # [1] of the scene: flatter solids have no inverse map
-ROW = 25  # numbers of a solid in the kernel's table
-THIN, ROUND = 3.0, 0.9  # half length in radii, and least by largest radius, of what throws the shadow of a straight strip
+_LEAST_SIZE = 1e-6  # [1] of the scene: flatter solids have no inverse map
+_ROW = 25  # numbers of a solid in the kernel's table
+_THIN, _ROUND = 3.0, 0.9  # half length in radii, and least by largest radius, of what throws the shadow of a straight strip
 COIL_SHADE = 0.5  # share of the light that a coil takes
-UNBOUNDED = -1.0  # as radius: the plane
+_UNBOUNDED = -1.0  # as radius: the plane
 _SIGNS = np.array([(x, y, z) for x in (-1.0, 1.0) for y in (-1.0, 1.0) for z in (-1.0, 1.0)])
 
 
@@ -118,21 +118,21 @@ class Solids:
             return np.zeros(0)
         reach = np.linalg.norm(self.corners() - self.centre[:, None], axis=-1).max(axis=1)
         longest = np.linalg.norm(self.map, ord=2, axis=(1, 2))
-        return np.where(self.is_plane, UNBOUNDED, np.where(self.kind == BALL, longest, reach))
+        return np.where(self.is_plane, _UNBOUNDED, np.where(self.kind == BALL, longest, reach))
 
     def rods(self) -> tuple[Array, Array, Array]:
         """Half axes (N, 3) of thin round solids, radii (N,) of their feet and tops; radii are 0 for all others."""
         across = np.linalg.norm(self.map[:, :, :2], axis=1)
         half = np.where(self.kind == CAPSULE, self.length, 1.0)[:, None] * self.map[:, :, 2]
         radius = across.max(axis=1)
-        thin = (np.isin(self.kind, (CAPSULE, FRUSTUM)) | self.is_coil) & (np.linalg.norm(half, axis=1) > THIN * radius)
-        thin &= (across.min(axis=1) > ROUND * radius) & (self.top > 0.0)
+        thin = (np.isin(self.kind, (CAPSULE, FRUSTUM)) | self.is_coil) & (np.linalg.norm(half, axis=1) > _THIN * radius)
+        thin &= (across.min(axis=1) > _ROUND * radius) & (self.top > 0.0)
         return half, np.where(thin, radius, 0.0), np.where(thin, radius * self.top, 0.0)
 
     def table(self, meshes: Meshes) -> tuple[Array, Array]:
         """The kernel's tables: numbers (N, ROW) float32, and (N, 3) int32 of kind, first node, one past the last."""
         n = len(self.kind)
-        rows = np.zeros((n, ROW))
+        rows = np.zeros((n, _ROW))
         rows[:, :9] = np.linalg.inv(self.map).reshape(n, 9)
         rows[:, 9:12], rows[:, 12], rows[:, 13] = self.centre, self.radius(), self.top
         rows[:, 14:17], rows[:, 17] = self.colour, self.opacity
@@ -152,5 +152,5 @@ def _thick(maps: Array) -> Array:
     if not len(maps):
         return maps
     u, size, v = np.linalg.svd(maps)
-    thin = size.min(axis=1) < LEAST_SIZE
-    return np.where(thin[:, None, None], u @ (np.maximum(size, LEAST_SIZE)[..., None] * v), maps)
+    thin = size.min(axis=1) < _LEAST_SIZE
+    return np.where(thin[:, None, None], u @ (np.maximum(size, _LEAST_SIZE)[..., None] * v), maps)

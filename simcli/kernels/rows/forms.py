@@ -15,7 +15,7 @@ from simcli.kernels.algebra.values import Mat3, Vec3
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import local
 
-TINY_LENGTH = 1e-12  # [m] below, two points have no direction
+_TINY_LENGTH = 1e-12  # [m] below, two points have no direction
 
 
 def meet(d: Vec3, gap: tuple, constant):
@@ -33,7 +33,7 @@ def stay_apart(gap: tuple, constant):
 def length_of(gap: tuple):
     """The length of the gap."""
     length = local(ti.sqrt(gap[0].dot(gap[0])))
-    safe = local(ti.max(length, TINY_LENGTH))
+    safe = local(ti.max(length, _TINY_LENGTH))
     force = gap[0] * (1.0 / safe)
     rate = force.dot(gap[1])
     return length, rate, (gap[1].dot(gap[1]) - rate * rate) / safe + force.dot(gap[2]), force
@@ -41,24 +41,24 @@ def length_of(gap: tuple):
 
 def component_along(d: Vec3, a: tuple, gap: tuple, constant):
     """The gap along a direction of A."""
-    residual, rate, bias = product(gap, carried(d, a))
+    residual, rate, bias = _product(gap, _carried(d, a))
     return residual - constant, rate, bias, d
 
 
 def product_of_directions(d_a: Vec3, a: tuple, d_b: Vec3, b: tuple, constant):
     """The scalar product of a direction of A and one of B."""
-    residual, rate, bias = product(carried(d_a, a), carried(d_b, b))
+    residual, rate, bias = _product(_carried(d_a, a), _carried(d_b, b))
     return residual - constant, rate, bias, d_b.cross(d_a)
 
 
-def carried(d: Vec3, side: tuple) -> tuple[Vec3, Vec3, Vec3]:
+def _carried(d: Vec3, side: tuple) -> tuple[Vec3, Vec3, Vec3]:
     """A direction of a link, with its derivatives: d' = w x d,  d'' = w' x d + w x d'."""
     _R, spin, alpha = side
     rate = spin.cross(d)
     return d, rate, alpha.cross(d) + spin.cross(rate)
 
 
-def product(x: tuple, y: tuple):
+def _product(x: tuple, y: tuple):
     """The scalar product of two vectors that move, with its derivatives."""
     return x[0].dot(y[0]), x[1].dot(y[0]) + x[0].dot(y[1]), x[2].dot(y[0]) + x[1].dot(y[1]) * 2.0 + x[0].dot(y[2])
 

@@ -30,7 +30,7 @@ from simcli.model.constraints.places import coordinate_rows, couple_of_row, star
 from simcli.model.constraints.tables import Constraints, Form
 from simcli.model.tables import LinkKind
 
-MEET, APART, ALONG, DOT, PITCH, TURN, LENGTH, SPIN, GEAR, RIGID, CARDAN, EULER, ROLL = map(int, Form)
+_MEET, _APART, _ALONG, _DOT, PITCH, _TURN, _LENGTH, SPIN, GEAR, _RIGID, CARDAN, EULER, ROLL = map(int, Form)
 
 
 class Rows:
@@ -58,10 +58,10 @@ class Rows:
         self.is_swapped, self.has_swapped = pairs.ints(couples.is_swapped), bool(couples.is_swapped.any())
         self.form = items.ints(rows.form)
         forms = set(rows.form.tolist())
-        self.has_meet, self.has_apart, self.has_dot = MEET in forms, APART in forms, DOT in forms
-        self.has_length, self.has_spin = LENGTH in forms, SPIN in forms
+        self.has_meet, self.has_apart, self.has_dot = _MEET in forms, _APART in forms, _DOT in forms
+        self.has_length, self.has_spin = _LENGTH in forms, SPIN in forms
         self.has_cardan, self.has_euler, self.has_roll = CARDAN in forms, EULER in forms, ROLL in forms
-        self.has_along, self.has_turn = bool({ALONG, PITCH} & forms), bool({TURN, PITCH} & forms)
+        self.has_along, self.has_turn = bool({_ALONG, PITCH} & forms), bool({_TURN, PITCH} & forms)
         self.on_a, self.across_a = items.column(rows.on_a, Vec3), items.column(rows.across_a, Vec3)
         self.on_b, self.constant = items.column(rows.on_b, Vec3), items.column(rows.constant)
         self.residual, self.rate, self.bias = items.slot(), items.slot(), items.slot()
@@ -70,7 +70,7 @@ class Rows:
         for slot in (self.residual, self.rate, self.bias, self.pull_a, self.pull_b):
             slot.scratch()
         gears = np.flatnonzero(rows.form == GEAR)
-        rigid = np.flatnonzero(rows.form == RIGID)
+        rigid = np.flatnonzero(rows.form == _RIGID)
         self.n_rigid, self.first_rigid = len(rigid), rows.n - len(rigid)
         self.n_gears, self.first_gear = len(gears), rows.n - len(rigid) - len(gears)
         geared = arena.records(self.n_gears)
@@ -120,6 +120,17 @@ def anchor(t: ti.template(), s: ti.template(), w: ti.i32, link: ti.i32, point: t
         velocity = point_velocity(v, x)
         acceleration = point_velocity(s.a.load(w, link), x) + v.angular.cross(velocity)
     return x, p, velocity, acceleration
+
+
+@ti.func
+def turn_of_couple(t: ti.template(), s: ti.template(), r: ti.template(), w: ti.i32, k: ti.i32):
+    """Rotation of the anchor frame of B against that of A, of couple k.
+
+    Reads: s.R
+    """
+    R_a, _spin_a, _alpha_a = turning(t, s, w, r.link_a.at(k))
+    R_b, _spin_b, _alpha_b = turning(t, s, w, r.link_b.at(k))
+    return (R_a * r.frame_a.load(w, k)).T * (R_b * r.frame_b.load(w, k))
 
 
 @ti.func
@@ -190,16 +201,16 @@ def measure_gap(r: ti.template(), w: ti.i32, n: ti.i32, gap: ti.template(), a: t
     form = r.form.at(n)
     constant = zero + r.constant.load(w, n)
     if ti.static(r.has_meet):
-        if form == MEET:
+        if form == _MEET:
             residual, rate, bias, force = meet(none + r.on_a.load(w, n), gap, constant)
     if ti.static(r.has_apart):
-        if form == APART:
+        if form == _APART:
             residual, rate, bias, force = stay_apart(gap, constant)
     if ti.static(r.has_length):
-        if form == LENGTH:
+        if form == _LENGTH:
             residual, rate, bias, force = length_of(gap)
     if ti.static(r.has_along):
-        if form == ALONG or form == PITCH:
+        if form == _ALONG or form == PITCH:
             residual, rate, bias, force = component_along(a[0] * r.on_a.load(w, n), a, gap, constant)
     return residual, rate, bias, force
 
@@ -225,11 +236,11 @@ def measure_turn(r: ti.template(), w: ti.i32, k: ti.i32, n: ti.i32, a: ti.templa
     form = r.form.at(n)
     constant = zero + r.constant.load(w, n)
     if ti.static(r.has_dot):
-        if form == DOT:
+        if form == _DOT:
             residual, rate, bias, couple = product_of_directions(a[0] * r.on_a.load(w, n), a, b[0] * r.on_b.load(w, n), b,
                                                                  constant)
     if ti.static(r.has_turn):
-        if form == TURN or form == PITCH:
+        if form == _TURN or form == PITCH:
             residual, rate, bias, couple = add_angle(r, w, n, a, b, residual, rate, bias)
     if ti.static(r.has_spin):
         if form == SPIN:

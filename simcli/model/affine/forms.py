@@ -7,7 +7,7 @@ import numpy as np
 from simcli.model.tables import Array, Model
 from simcli.model.tree.unknowns import unknown_of_dof
 
-ROUNDING = 1e-12  # [1] of a vector across the axis of a bar: it is meant to lie along it
+_ROUNDING = 1e-12  # [1] of a vector across the axis of a bar: it is meant to lie along it
 
 
 @dataclass
@@ -82,7 +82,7 @@ class Forms:
         if link < 0:
             return constant_vector(components)
         total = constant_vector(np.zeros((1, 3)))
-        size = ROUNDING * np.abs(components).max()
+        size = _ROUNDING * np.abs(components).max()
         for k, axis in enumerate(self.axes(link)):
             if not full and not np.any(components[:, k]):
                 continue

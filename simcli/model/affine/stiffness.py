@@ -42,6 +42,8 @@ def read_affine(worlds: Worlds, model: Model, bodies: list[BodyPart]) -> Affine:
     return Affine(
         shape_stiffness=_shape_stiffness(worlds, model, bodies),
         is_arap=np.array([body.affine is not None and body.affine.energy == "arap" for body in first.bodies.values()]),
+        is_quasi_static=np.array([body.affine is not None and body.affine.quasi_static for body in first.bodies.values()],
+                                 bool),
         **_holds(worlds, model, dt),
         joint_stiffness=_joint_stiffness(worlds, model, ratio),
         limit_stiffness=_joint_stiffness(worlds, model, ratio, soft=False)[:, dof],

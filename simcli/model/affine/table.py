@@ -12,6 +12,7 @@ class Affine(Table):
     Attributes:
         shape_stiffness: [J], (W|1, B), times |A A^T - 1|^2, or times |A - R|^2.
         is_arap: (B,) bool, for the latter.
+        is_quasi_static: (B,) bool, for bodies that keep no velocity from step to step.
         has_hold: (B,) bool, whether there is a soft hold.
         hold: [N/m, N m], (W|1, B, 2), of soft holds, times 1 and times the second moments over the mass.
         is_motor: (B,) bool, holds that move along.
@@ -32,6 +33,7 @@ class Affine(Table):
 
     shape_stiffness: Array
     is_arap: Array
+    is_quasi_static: Array
     has_hold: Array
     hold: Array
     is_motor: Array

@@ -12,10 +12,10 @@ from simcli.model.tables import Array, JointKind, Model
 from simcli.model.tree.links import build_links
 from simcli.model.tree.reference import body_poses
 
-TABLES = ("bodies", "joints", "dofs")
+_TABLES = ("bodies", "joints", "dofs")
 FOLLOWS = {"bodies": ("mass", "com", "inertia"), "joints": ("X_p", "X_c", "pitch"), "dofs": ("axis",)}  # in the links
 DERIVED = ("bodies.q",)
-START = ("joint_q", "joint_qd", "joint_f")
+_START = ("joint_q", "joint_qd", "joint_f")
 
 
 def with_column(model: Model, path: str, values: Array) -> Model:
@@ -33,8 +33,8 @@ def with_column(model: Model, path: str, values: Array) -> Model:
         ValueError: the column decides the structure or follows from others, or the shape is not the column's.
     """
     table, _, name = path.rpartition(".")
-    owner = getattr(model, table) if table in TABLES else model
-    old = getattr(owner, name, None) if table in TABLES or path in START else None
+    owner = getattr(model, table) if table in _TABLES else model
+    old = getattr(owner, name, None) if table in _TABLES or path in _START else None
     if not isinstance(old, np.ndarray) or old.dtype.kind != "f" or path in DERIVED:
         raise ValueError(f"`{path}` cannot be set: it decides the structure, follows from others, or does not exist")
     new = np.array(values, float)

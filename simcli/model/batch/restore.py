@@ -28,10 +28,10 @@ def with_numbers(model: Model, columns: Mapping[str, Array], n_worlds: int) -> M
     own = tables.pop("", {})
     changed = {name: replace(getattr(model, name), **some) for name, some in tables.items()}
     model = replace(model, n_worlds=n_worlds, **own, **changed)
-    return replace(model, links=links_of(model))
+    return replace(model, links=_links_of(model))
 
 
-def links_of(model: Model) -> Links:
+def _links_of(model: Model) -> Links:
     """Links of the tree, from the tables of bodies, joints and dofs."""
     joints, bodies = model.joints, model.bodies
     parts = []

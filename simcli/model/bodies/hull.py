@@ -7,7 +7,7 @@ import numpy as np
 from simcli.model.table_base import Array
 from simcli.rotations import frame_along
 
-FLAT = 1e-9  # [1] of the extent of the points: what is less far from a plane lies in it
+_FLAT = 1e-9  # [1] of the extent of the points: what is less far from a plane lies in it
 
 
 class HullError(ValueError):
@@ -31,7 +31,7 @@ def convex_hull(points: Array) -> tuple[Array, list[Array], Array]:
     less than FLAT from a face count as inside.
     """
     points = np.unique(np.asarray(points, float), axis=0) + 0.0
-    tolerance = FLAT * float(np.ptp(points, axis=0).max(initial=0.0))
+    tolerance = _FLAT * float(np.ptp(points, axis=0).max(initial=0.0))
     triangles = _triangles(points, tolerance)
     normals, area = _normals(points, triangles)
     rings, outward, free = [], [], np.ones(len(triangles), bool)

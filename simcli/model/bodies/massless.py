@@ -17,7 +17,7 @@ from simcli.model.tables import WORLD, Array, JointKind, Model
 from simcli.model.tree.reference import SINGULAR, dof_inertia
 from simcli.model.tree.topology import Step, depth_first
 
-HOLD_NOTHING = (JointKind.FREE, JointKind.DISTANCE, JointKind.CABLE)  # in the tree, where rows are beside it
+_HOLD_NOTHING = (JointKind.FREE, JointKind.DISTANCE, JointKind.CABLE)  # in the tree, where rows are beside it
 
 
 def lacking(model: Model) -> Array:
@@ -50,7 +50,7 @@ def carrying(model: Model) -> list[Step]:
         return []
     joints = model.joints
     steps = depth_first(joints.parent.tolist(), joints.child.tolist(), joints.is_tree.tolist())
-    return [step for step in steps if joints.kind[step.joint] not in HOLD_NOTHING
+    return [step for step in steps if joints.kind[step.joint] not in _HOLD_NOTHING
             and (lacks[step.outer] or (step.inner != WORLD and lacks[step.inner]))]  # fmt: skip
 
 

@@ -11,8 +11,8 @@ from simcli.model.tables import Array
 
 STL_HEADER = 80  # bytes before the triangle count of a binary STL
 STL_TRIANGLE = np.dtype([("normal", "<f4", 3), ("vertices", "<f4", (3, 3)), ("attribute", "<u2")])
-LARGEST = 1e15  # [file units] of a coordinate: inertias go with its fifth power, and their products must stay finite
-FLAT = 1e-12  # [1] volume below this part of the bounding box is rounding
+_LARGEST = 1e15  # [file units] of a coordinate: inertias go with its fifth power, and their products must stay finite
+_FLAT = 1e-12  # [1] volume below this part of the bounding box is rounding
 
 
 class MeshError(ValueError):
@@ -53,8 +53,8 @@ def read_mesh(path: Path) -> tuple[Array, Array]:
         raise MeshError("the mesh has no triangles", "export it with its faces")
     if not np.isfinite(vertices).all():
         raise MeshError("the mesh has coordinates that are not finite")
-    if len(vertices) and np.abs(vertices).max() > LARGEST:
-        raise MeshError(f"the mesh has coordinates beyond {LARGEST:g}", "check its units, and `scale`")
+    if len(vertices) and np.abs(vertices).max() > _LARGEST:
+        raise MeshError(f"the mesh has coordinates beyond {_LARGEST:g}", "check its units, and `scale`")
     if faces.min() < 0 or faces.max() >= len(vertices):
         raise MeshError("a face of the mesh names a vertex that does not exist")
     return vertices, faces
@@ -153,7 +153,7 @@ def mesh_properties(vertices: Array, faces: Array) -> MassProperties:
     det = np.linalg.det(corner)
     volume = det.sum() / 6.0
     box = float(np.prod(np.ptp(vertices, axis=0)))
-    if abs(volume) <= FLAT * box or box == 0.0:
+    if abs(volume) <= _FLAT * box or box == 0.0:
         raise MeshError("the mesh encloses no volume", "give the body mass and inertia instead")
     if volume < 0.0:
         raise MeshError("the mesh is inside out: its volume is negative", "flip its normals (or use a positive scale)")

@@ -17,8 +17,8 @@ from simcli.model.tree.links import pile
 from simcli.spec.expansion.planes import NORMAL_INDEX
 from simcli.spec.schema.body import InertiaSpec, Tensor
 
-NOWHERE, POINT = (0.0,) * 3, ((0.0,) * 3,) * 3
-MASSLESS = (ShapeKind.PLANE, ShapeKind.HEIGHTFIELD)
+_NOWHERE, _POINT = (0.0,) * 3, ((0.0,) * 3,) * 3
+_MASSLESS = (ShapeKind.PLANE, ShapeKind.HEIGHTFIELD)
 SIZE_OF = {
     "sphere": lambda s: (s.radius, 0.0, 0.0),
     "box": lambda s: s.size,
@@ -210,7 +210,7 @@ def _numbers(worlds: Worlds) -> _Numbers:
     plane = worlds.first.world.plane
     return _Numbers(
         mass=read(lambda body: body.mass or 0.0),
-        com=read(lambda body: body.com or NOWHERE, (3,)),
+        com=read(lambda body: body.com or _NOWHERE, (3,)),
         inertia=read(lambda body: _tensor(body.inertia, plane), (3, 3)),
         compliance=read(lambda body: body.natural.compliance if body.natural else 0.0),
     )
@@ -219,7 +219,7 @@ def _numbers(worlds: Worlds) -> _Numbers:
 def _tensor(inertia: InertiaSpec | None, plane: str | None) -> Tensor:
     """Inertia as written; of a moment about the normal of a plane the tensor of a thin plate, (I, I/2, I/2)."""
     if inertia is None:
-        return POINT
+        return _POINT
     if inertia.normal is None:
         return inertia.matrix()
     n = NORMAL_INDEX.get(plane)

@@ -16,7 +16,7 @@ from simcli.model.phases.beginning import Beginning, Lack, Move
 from simcli.model.table_base import handed_on
 from simcli.model.tables import Array, JointKind, Model
 
-MOVED = 1e-9  # [m, rad, 1] changes of a coordinate that are told
+_MOVED = 1e-9  # [m, rad, 1] changes of a coordinate that are told
 DIRECTIONS = (Form.DOT, Form.TURN, Form.CARDAN, Form.EULER)  # rows whose residual is an angle
 CUT = "leave `assemble: false` out, or write coordinates that close the loop"
 
@@ -101,10 +101,10 @@ def _moves(mechanism: Mechanism, before: Array) -> list[Move]:
     for j in np.flatnonzero(model.joints.is_tree):
         own, rates = (slice(start[j], start[j + 1]) for start in (model.joints.q_start, model.joints.qd_start))
         change = np.abs(mechanism.q[:, own] - before[:, own]).max(axis=1, initial=0.0)
-        if change.max(initial=0.0) <= MOVED:
+        if change.max(initial=0.0) <= _MOVED:
             continue
         world = int(change.argmax())
-        n_worlds = int((change > MOVED).sum()) * (model.n_worlds // mechanism.lead)
+        n_worlds = int((change > _MOVED).sum()) * (model.n_worlds // mechanism.lead)
         ends = (tuple(q[world, own].tolist()) for q in (before, mechanism.q))
         found.append(Move(int(j), world, float(change[world]), *ends, bool(model.dofs.q_given[rates].any()), n_worlds))
     return found

@@ -106,7 +106,7 @@ def moved(links: Links, joint_q: Array, step: Array) -> Array:
         is_free = int(links.kind[k] == LinkKind.FREE)
         place = at + 3 * is_free
         before = q[:, place : place + 4]
-        after = rot.unit(rot.quat_multiply(rotation_of(step[:, d + 3 * is_free : d + n]), before))
+        after = rot.unit(rot.quat_multiply(_rotation_of(step[:, d + 3 * is_free : d + n]), before))
         after = np.where(touched[:, None], after, before)
         if is_free:
             com = links.com[:, k]
@@ -116,7 +116,7 @@ def moved(links: Links, joint_q: Array, step: Array) -> Array:
     return q
 
 
-def rotation_of(vector: Array) -> Array:
+def _rotation_of(vector: Array) -> Array:
     """Quaternion of a rotation vector [rad], (W, 3)."""
     angle = np.sqrt(rot.dot(vector, vector))
     none = angle == 0.0
@@ -233,13 +233,6 @@ def momenta(model: Model, chart: Chart, joint_q: Array, joint_qd: Array) -> Arra
     return np.where(k >= 0, found, 0.0)
 
 
-def each(function, *values: Array) -> Array:
-    """A function of the maths library, number by number: a vectorised one may round by the number of its items."""
-    values = np.broadcast_arrays(*values)
-    flat = [function(*x) for x in zip(*(v.ravel().tolist() for v in values), strict=True)]
-    return np.array(flat, float).reshape(values[0].shape)
-
-
 def angle_between(cosine: Array, sine: Array) -> Array:
     """[rad], in (-pi, pi], from multiples of cosine and sine."""
-    return each(math.atan2, sine, cosine)
+    return rot.each(math.atan2, sine, cosine)

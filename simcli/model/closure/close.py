@@ -22,15 +22,15 @@ from simcli.model.closure.chart import (
 from simcli.model.closure.gaps import Entries, Gaps, Meter, entries_of, gradients
 from simcli.model.closure.least import least_motion
 from simcli.model.constraints.build import constraints_of
-from simcli.model.constraints.tables import Constraints
-from simcli.model.signals.inputs import prescribed
+from simcli.model.constraints.tables import Constraints, Form
+from simcli.model.signals.prescribed import prescribed
 from simcli.model.signals.tables import MotionKind
 from simcli.model.tables import Array, Model
 
-CLOSED = 1e-12  # [m, rad, 1] gaps that are left as they are: the tolerance of the solvers' own corrections
+_CLOSED = 1e-12  # [m, rad, 1] gaps that are left as they are: the tolerance of the solvers' own corrections
 OPEN = 1e-9  # [m, rad, 1] gaps that count as such: far above what corrections reach, far below what is seen
-CORRECTIONS = 30  # of each kind; Newton's method needs five where it converges, and halves a gap where dofs are singular
-LARGEST_MOVE = 0.5  # [rad or m] of one correction: linear gradients say little about what is farther
+_CORRECTIONS = 30  # of each kind; Newton's method needs five where it converges, and halves a gap where dofs are singular
+_LARGEST_MOVE = 0.5  # [rad or m] of one correction: linear gradients say little about what is farther
 
 
 @dataclass
@@ -42,7 +42,7 @@ class Mechanism:
         lead: worlds that differ: 1 or W.
         q, qd: [m, rad, 1] and [m/s, rad/s], (lead, NQ) and (lead, NV).
         acts: (lead, R) bool, rows that hold from the first instant on.
-        goal, speed: (lead, R), prescribed coordinates and rates of rows, else 0.
+        goal, speed: (lead, R), prescribed coordinates and rates of rows, else 0; the meter knows where balls shall be.
         tells_place: (R,) bool, False for rows that prescribe a velocity alone.
         is_tree: (NV,) bool.  is_led: (NV,) bool, dofs with prescribed motions.
         angle: [rad], (lead, R), of rows that count turns.
@@ -81,9 +81,10 @@ class Mechanism:
         acts = rows.is_hard & (rows.enabled > 0.0) & (rows.compliance == 0.0)
         q, qd = (_full(np.nan_to_num(a), lead) for a in (model.joint_q, model.joint_qd))
         is_tree = link_of_dof(model) >= 0
+        goal = np.where(by_position & (rows.form != Form.ROLL), motion[..., 0], 0.0)
         return Mechanism(
             model, constraints, meter, entries_of(meter, paths), lead, q, qd, _full(acts, lead),
-            _full(np.where(by_position, motion[..., 0], 0.0), lead), _full(np.where(leads, speed, 0.0), lead),
+            _full(goal, lead), _full(np.where(leads, speed, 0.0), lead),
             by_position | ~leads, is_tree, model.motions.kind != MotionKind.NONE, _full(meter.first_angle, lead),
             paths, link_of_dof(model),
         )  # fmt: skip
@@ -98,7 +99,7 @@ class Mechanism:
     def close(self) -> Array:
         """Close the loops, of unwritten coordinates first; gives what rows still lack, (lead, R)."""
         written = self.model.dofs.q_given & ~self.is_led
-        lacks = self.correct(self.is_tree & ~written & ~self.is_led, CLOSED)
+        lacks = self.correct(self.is_tree & ~written & ~self.is_led, _CLOSED)
         if np.abs(lacks).max(initial=0.0) > OPEN:
             lacks = self.correct(self.is_tree & ~self.is_led, OPEN)
         if np.abs(lacks).max(initial=0.0) > OPEN:
@@ -117,7 +118,7 @@ class Mechanism:
         q, angle, best = self.q.copy(), self.angle.copy(), np.full(self.lead, np.inf)
         last = best.copy()
         least = np.zeros((self.lead, self.constraints.rows.n))
-        for n in range(CORRECTIONS):
+        for n in range(_CORRECTIONS):
             chart, gaps, lacks = self.measure()
             now = np.abs(lacks).max(axis=1, initial=0.0)
             better = now < best
@@ -141,7 +142,7 @@ class Mechanism:
             M = _full(mass_block(self.model, chart, bulk, dofs, self.relatives(dofs)), self.lead)[chosen]
             x = least_motion(J, M, np.zeros((len(chosen), len(dofs))), -lacks[chosen][:, rows], evenly)
             largest = np.abs(x).max(axis=1, initial=0.0)
-            step[np.ix_(chosen, dofs)] = x * (LARGEST_MOVE / np.maximum(largest, LARGEST_MOVE))[:, None]
+            step[np.ix_(chosen, dofs)] = x * (_LARGEST_MOVE / np.maximum(largest, _LARGEST_MOVE))[:, None]
         return step
 
     def drive(self) -> Array:

@@ -15,15 +15,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from simcli import rotations as rot
-from simcli.model.closure.chart import Chart, angle_between, each
+from simcli.model.closure.chart import Chart, angle_between
 from simcli.model.constraints.places import coordinate_rows, couple_of_row, start_angles
-from simcli.model.constraints.tables import Constraints, Form
+from simcli.model.constraints.tables import Constraints, Form, Rows
+from simcli.model.signals.prescribed import balls_by_position, prescribed
 from simcli.model.tables import Array, Model
 
-FULL_TURN = 2.0 * math.pi
-TINY_LENGTH = 1e-12  # [m] below, two points have no direction
-SMALL_SINE = 1e-6  # of half an angle, below which 2 asin(s) / s is 2
-TURNS = (Form.TURN, Form.PITCH)
+_FULL_TURN = 2.0 * math.pi
+_TINY_LENGTH = 1e-12  # [m] below, two points have no direction
+_TURNS = (Form.TURN, Form.PITCH)
 SUCCESSIVE = {Form.CARDAN: 2, Form.EULER: 3}
 
 
@@ -57,6 +57,7 @@ class Meter:
         row_of_dof: (NV,) row that is the coordinate of a dof outside the tree, else -1.
         q_of_dof: (NV,) index into joint_q of a dof with one coordinate.
         first_angle: [rad], (W|1, R), what each turn begins with.
+        aim: (W|1, R, 3, 3), where prescribed balls shall be turned, child against parent; the identity for other rows.
     """
 
     constraints: Constraints
@@ -64,6 +65,7 @@ class Meter:
     row_of_dof: Array
     q_of_dof: Array
     first_angle: Array
+    aim: Array
 
     @staticmethod
     def of(model: Model, constraints: Constraints) -> "Meter":
@@ -71,7 +73,7 @@ class Meter:
         joints, joint = model.joints, model.dofs.joint
         q_of_dof = joints.q_start[joint] + np.arange(model.n_qd) - joints.qd_start[joint]
         return Meter(constraints, couple_of_row(constraints), coordinate_rows(constraints.rows, model.n_qd), q_of_dof,
-                     start_angles(constraints, model))  # fmt: skip
+                     start_angles(constraints, model), _aims(model, constraints.rows))  # fmt: skip
 
     def gaps(self, chart: Chart, joint_q: Array, near: Array) -> Gaps:
         """Rows at a posture.
@@ -82,7 +84,7 @@ class Meter:
             near: [rad], (W, R), the angles before, which tell full turns.
         """
         rows, found = self.constraints.rows, _blank(len(joint_q), self.constraints.rows.n)
-        ends = _Ends(self.constraints, self.couple, chart)
+        ends = _Ends(self.constraints, self.couple, chart, self.aim)
         for form in np.unique(rows.form):
             chosen = np.flatnonzero(rows.form == form)
             if form == Form.GEAR:
@@ -102,6 +104,15 @@ class Meter:
         return found.residual[:, row] if row >= 0 else joint_q[:, self.q_of_dof[dof]]
 
 
+def _aims(model: Model, rows: Rows) -> Array:
+    motion = prescribed(model, 0.0)[..., 0]
+    aim = np.broadcast_to(np.eye(3), (len(motion), rows.n, 3, 3)).copy()
+    for first in balls_by_position(model):
+        chosen = (rows.dof >= first) & (rows.dof < first + 3)
+        aim[:, chosen] = rot.quat_to_matrix(rot.quat_from_vector(motion[:, first : first + 3]))[:, None]
+    return aim
+
+
 def _blank(lead: int, n: int) -> Gaps:
     force, couple, at_a, at_b = np.zeros((4, lead, n, 3))
     residual, angle = np.zeros((2, lead, n))
@@ -111,8 +122,9 @@ def _blank(lead: int, n: int) -> Gaps:
 class _Ends:
     """Anchors and directions of the rows of one kind."""
 
-    def __init__(self, constraints: Constraints, couple: Array, chart: Chart):
+    def __init__(self, constraints: Constraints, couple: Array, chart: Chart, aim: Array):
         self.couples, self.rows, self.of_row, self.chart = constraints.couples, constraints.rows, couple, chart
+        self.aim = aim
 
     def pick(self, chosen: Array) -> None:
         """Turn to some rows."""
@@ -148,7 +160,7 @@ def _apart(e: _Ends, found: Gaps, chosen: Array) -> None:
 
 def _length(e: _Ends, found: Gaps, chosen: Array) -> None:
     length = np.sqrt(rot.dot(e.gap, e.gap))
-    found.force[:, chosen] = e.gap / np.maximum(length, TINY_LENGTH)[..., None]
+    found.force[:, chosen] = e.gap / np.maximum(length, _TINY_LENGTH)[..., None]
     found.residual[:, chosen] = length
 
 
@@ -183,28 +195,11 @@ def _pitch(e: _Ends, found: Gaps, chosen: Array) -> None:
 
 def _spin(e: _Ends, found: Gaps, chosen: Array) -> None:
     F_a, F_b = e.frames
-    log, factor = rotation_log(rot.matrix_to_quat(rot.multiply(rot.transpose(F_a), F_b)))
+    log, factor = rot.rotation_log(rot.matrix_to_quat(rot.multiply(rot.transpose(F_a), F_b)))
     component = np.broadcast_to(e.column("on_a"), log.shape)
     turned = rot.cross(log, component)
     found.residual[:, chosen] = rot.dot(log, component)
     found.couple[:, chosen] = rot.turn(F_a, component + 0.5 * turned + factor[..., None] * rot.cross(log, turned))
-
-
-def rotation_log(quat: Array) -> tuple[Array, Array]:
-    """Rotation vectors, at most half a turn long, and the factor f in J_l^-T c = c + p x c / 2 + f p x (p x c).
-
-    Args:
-        quat: [1], (..., 4), x y z w, w >= 0.
-
-    Source: kernels/algebra/rotation_log.py has the same formulas for the device. No deviation.
-    """
-    sine = np.sqrt(rot.dot(quat[..., :3], quat[..., :3]))
-    small = sine < SMALL_SINE
-    angle, safe = 2.0 * each(math.atan2, sine, quat[..., 3]), np.where(small, 1.0, sine)
-    vector = quat[..., :3] * np.where(small, 2.0, angle / safe)[..., None]
-    theta = np.where(small, 1.0, angle)
-    factor = np.where(small, 1.0 / 12.0, (1.0 - theta * quat[..., 3] / (2.0 * safe)) / (theta * theta))
-    return vector, factor
 
 
 def _successive(e: _Ends, found: Gaps, chosen: Array) -> None:
@@ -239,11 +234,17 @@ def _about(axis: Array, start: Array, end: Array) -> Array:
 
 
 def _nearest(angle: Array, near: Array) -> Array:
-    return angle + FULL_TURN * np.round((near - angle) * (1.0 / FULL_TURN))
+    return angle + _FULL_TURN * np.round((near - angle) * (1.0 / _FULL_TURN))
 
 
 def _roll(e: _Ends, found: Gaps, chosen: Array) -> None:
-    """A rate without a coordinate."""
+    """A rate without a coordinate; where it follows a motion, the turn from where that is."""
+    F_a, F_b = e.frames
+    turned = rot.multiply(rot.multiply(rot.transpose(F_a), F_b), rot.transpose(e.aim[:, chosen]))
+    log, _factor = rot.rotation_log(rot.matrix_to_quat(turned))
+    hard = e.rows.is_hard[chosen]
+    found.residual[:, chosen] = np.where(hard, rot.dot(log, e.column("on_a")), 0.0)
+    found.couple[:, chosen] = np.where(hard[:, None], rot.turn(F_a, e.column("on_a")), 0.0)
 
 
 _MEASURES = {

@@ -11,8 +11,8 @@ import numpy as np
 from simcli import rotations as rot
 from simcli.model.tables import Array
 
-RANK = 1e-9  # singular values of rows of length one below this part of the largest are redundancy
-SINGULAR = 1e-13  # eigenvalues of a mass matrix with a diagonal of ones below this part of the largest are rounding
+_RANK = 1e-9  # singular values of rows of length one below this part of the largest are redundancy
+_SINGULAR = 1e-13  # eigenvalues of a mass matrix with a diagonal of ones below this part of the largest are rounding
 
 
 def least_motion(J: Array, M: Array, p: Array, b: Array, evenly: bool = True) -> Array:
@@ -39,7 +39,7 @@ def least_motion(J: Array, M: Array, p: Array, b: Array, evenly: bool = True) ->
     length = np.where((length > 0.0) & evenly, length, 1.0)
     left, values, right = np.linalg.svd(A / length[..., None])
     m = values.shape[1]
-    counts = (values > RANK * values.max(axis=1, initial=0.0)[:, None]) & (values > 0.0)
+    counts = (values > _RANK * values.max(axis=1, initial=0.0)[:, None]) & (values > 0.0)
     inverse = np.where(counts, 1.0 / np.where(counts, values, 1.0), 0.0)
     asked = _product(rot.transpose(left), b / length)[:, :m] * inverse
     x = _product(rot.transpose(right[:, :m]), asked)
@@ -49,7 +49,7 @@ def least_motion(J: Array, M: Array, p: Array, b: Array, evenly: bool = True) ->
     N = np.ascontiguousarray(rot.transpose(right * free[..., None]))  # columns that rows see are zero
     H = np.matmul(np.ascontiguousarray(rot.transpose(N)), np.matmul(S, N))
     values, vectors = np.linalg.eigh(H)
-    yields = (values > SINGULAR * values.max(axis=1, initial=0.0)[:, None]) & (values > 0.0)
+    yields = (values > _SINGULAR * values.max(axis=1, initial=0.0)[:, None]) & (values > 0.0)
     inverse = np.where(yields, 1.0 / np.where(yields, values, 1.0), 0.0)
     y = -_product(vectors, inverse * _product(rot.transpose(vectors), _product(rot.transpose(N), push)))
     return (x + _product(N, y)) * unit

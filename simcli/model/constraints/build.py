@@ -66,7 +66,7 @@ class _Builder:
             for row in rows:
                 self.add_row(j, row)
         if not model.joints.is_tree[j] and kind == JointKind.BALL:
-            self.add_rolls(j)
+            self.add_rolls(j, is_led)
         elif not model.joints.is_tree[j] and kind not in MOVED:
             self.add_loop_coordinates(j, is_led)
         if kind == JointKind.DISTANCE and not is_rod(model, j) and not is_led:
@@ -125,13 +125,18 @@ class _Builder:
         self.laws.append((-1, len(self.rows)))
         self.append(j, Form.LENGTH, False, NO_VECTOR, NO_VECTOR, NO_VECTOR, np.zeros(1))
 
-    def add_rolls(self, j: int) -> None:
-        """Velocities of a ball joint outside the tree on which laws act, but for its limits."""
+    def add_rolls(self, j: int, is_led: bool) -> None:
+        """Velocities of a ball joint outside the tree on which laws, but for its limits, or prescribed motions act."""
         first = int(self.model.joints.qd_start[j])
         for k in range(3):
-            if self.lawful.beyond_limits[first + k]:
-                self.laws.append((first + k, len(self.rows)))
-                self.append(j, Form.ROLL, False, np.eye(3)[None, k], NO_VECTOR, NO_VECTOR, np.zeros(1))
+            moves = self.model.motions.kind[first + k] != MotionKind.NONE and not is_led
+            for is_hard, acts in ((False, self.lawful.beyond_limits[first + k]), (True, moves)):
+                if acts:
+                    self.append(j, Form.ROLL, is_hard, np.eye(3)[None, k], NO_VECTOR, NO_VECTOR, np.zeros(1))
+                if acts and is_hard:
+                    self.rows[-1].dof = first + k
+                elif acts:
+                    self.laws.append((first + k, len(self.rows) - 1))
 
     def add_spins(self, j: int) -> None:
         first = int(self.model.joints.qd_start[j])

@@ -25,14 +25,14 @@ def crossings(host: Surfaces, contacts: Contacts, vertex: Array) -> Iterator[tup
         for k in np.flatnonzero(near.any(axis=0) | is_plane).tolist():
             pair = int(a[k]), int(b[k])
             if is_plane[k]:
-                yield from ((world, pair) for world in below(host, vertex, *pair))
+                yield from ((world, pair) for world in _below(host, vertex, *pair))
                 continue
             for world in np.flatnonzero(near[:, k]).tolist():
                 if cut(host, vertex[world], *pair) or cut(host, vertex[world], *pair[::-1]):
                     yield world, pair
 
 
-def below(host: Surfaces, vertex: Array, a: int, b: int) -> list[int]:
+def _below(host: Surfaces, vertex: Array, a: int, b: int) -> list[int]:
     """Worlds in which shape b touches the half space a."""
     origin = vertex[:, host.vertex_start[a]]
     height = np.einsum("wvk,wk->wv", vertex[:, part(host.vertex_start, b)] - origin[:, None],

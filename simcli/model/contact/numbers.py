@@ -22,9 +22,9 @@ RULES = {
     "multiply": lambda a, b: a * b,
     "max": np.maximum,
 }
-RANK = tuple(RULES)
+_RANK = tuple(RULES)
 OF_SLIDING = ("friction_across", "friction_static")  # like `friction` where they are not written
-NUMBERS = ("friction", *OF_SLIDING, "rolling_friction", "torsional_friction", "restitution", "compliance")
+_NUMBERS = ("friction", *OF_SLIDING, "rolling_friction", "torsional_friction", "restitution", "compliance")
 OF_PAIRS = ("d_hat", "barrier_stiffness")  # that no material has
 _DEFAULT = MaterialSpec()
 Labels = list[tuple[str, str]]
@@ -43,7 +43,7 @@ def read_numbers(worlds: Worlds, labels: Labels, shape: Array, a: Array, b: Arra
     columns = _combined(worlds, labels, a, b)
     for index, written in enumerate(worlds.first.contact.pairs):
         hit = hits(labels, written, a, b)
-        for key in NUMBERS + OF_PAIRS:
+        for key in _NUMBERS + OF_PAIRS:
             if _number(written, key) is not None:
                 value = worlds.numbers(lambda s, key=key, index=index: _number(s.contact.pairs[index], key))
                 columns[key] = np.where(hit, value[:, None], columns[key])
@@ -81,16 +81,16 @@ def _combined(worlds: Worlds, labels: Labels, a: Array, b: Array) -> dict[str, A
     """What the materials of two groups combine to, (W|1, K)."""
     materials = [lambda s, label=label: _material(s, label) for label in labels]
     columns = {key: np.full((1, len(a)), np.nan) for key in OF_PAIRS}
-    for key in NUMBERS:
+    for key in _NUMBERS:
         value = worlds.numbers(lambda s, key=key: [_number(get(s), key) for get in materials], (len(materials),))
         if key == "compliance":  # in series
             columns[key] = value[:, a] + value[:, b]
             continue
         rule = "restitution" if key == "restitution" else "friction"
-        rank = np.array([RANK.index(getattr(get(worlds.first).combine, rule)) for get in materials])
+        rank = np.array([_RANK.index(getattr(get(worlds.first).combine, rule)) for get in materials])
         strongest = np.maximum(rank[a], rank[b])
-        columns[key] = np.select([strongest == k for k in range(len(RANK))],
-                                 [RULES[name](value[:, a], value[:, b]) for name in RANK])  # fmt: skip
+        columns[key] = np.select([strongest == k for k in range(len(_RANK))],
+                                 [RULES[name](value[:, a], value[:, b]) for name in _RANK])  # fmt: skip
     return columns
 
 

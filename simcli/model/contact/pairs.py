@@ -26,9 +26,9 @@ SINGLE = (ShapeKind.SPHERE, ShapeKind.ELLIPSOID)  # touch a convex shape in one 
 RIMMED = (ShapeKind.CYLINDER, ShapeKind.CONE)
 # On a rim the lowest point comes on top, and somewhere else in each step.
 FACE_POINTS, RIM_POINTS, EDGE_POINTS, TERRAIN_POINTS = 4, 5, 2, 8
-SPARE, PER_SHAPE = 64, 16  # contacts of a world at `capacity: auto`: a box in a pile has 6 neighbours, half of 4 points each
+_SPARE, PER_SHAPE = 64, 16  # contacts of a world at `capacity: auto`: a box of a pile has 6 neighbours, half of 4 points
 SWITCH = "contact.enabled"  # of events
-THIN = 1e-10  # [1], twice the area of a triangle over the square of its extent, below which it has no normal
+_THIN = 1e-10  # [1], twice the area of a triangle over the square of its extent, below which it has no normal
 
 
 def read_contacts(worlds: Worlds, shapes: Shapes, kinematic: Array) -> Contacts | None:
@@ -63,7 +63,7 @@ def read_contacts(worlds: Worlds, shapes: Shapes, kinematic: Array) -> Contacts 
             _check_mesh(worlds, shapes, s, labels[s])
     kinds = shapes.kind[groups.first]
     points = np.array([most_points(i, j) for i, j in zip(kinds[g], kinds[h], strict=True)])
-    auto = min(int((points * count[g, h]).sum()), SPARE + PER_SHAPE * len(touching))
+    auto = min(int((points * count[g, h]).sum()), _SPARE + PER_SHAPE * len(touching))
     numbers = read_numbers(worlds, members, groups.first, g, h)
     start = np.searchsorted(apart[:, 0], np.arange(len(labels) + 1))
     whole = {"group": group, "owner": shapes.body, "rank": np.argsort(ORDER)[shapes.kind], "apart_start": start,
@@ -203,7 +203,7 @@ def _check_mesh(worlds: Worlds, shapes: Shapes, index: int, label: tuple[str, st
     elif len(shapes.vertices[index]):
         sides = shapes.vertices[index][shapes.faces[index]]
         area = np.linalg.norm(np.cross(sides[:, 1] - sides[:, 0], sides[:, 2] - sides[:, 0]), axis=1)
-        if area.min() <= THIN * np.square(np.ptp(sides, axis=1).max(axis=1))[area.argmin()]:
+        if area.min() <= _THIN * np.square(np.ptp(sides, axis=1).max(axis=1))[area.argmin()]:
             _, path = shape_of(worlds.first, *label)
             message = f"mesh `{label[0]}` has a triangle without area, number {int(area.argmin()) + 1}"
             worlds.fault("SC632", f"{path}.file", message, "remove degenerate triangles, or write convex: true")

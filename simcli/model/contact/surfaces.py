@@ -16,7 +16,7 @@ from simcli.model.tables import Model, ShapeKind
 from simcli.model.tree.link_frames import link_points, links_of
 
 POINT, SEGMENT, SURFACE, HALF_SPACE = range(4)  # what a shape's core is
-FLAT = 1e-9  # [1], sine of the angle between two triangles of one flat face
+_FLAT = 1e-9  # [1], sine of the angle between two triangles of one flat face
 _BOX = np.array([(x, y, z) for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
 
 
@@ -188,7 +188,7 @@ def _joints_of_faces(vertex: Array, face: Array) -> tuple[Array, Array, Array]:
     order = np.argsort(owner.ravel(), kind="stable")
     first = np.concatenate([[0], np.cumsum(count)[:-1]])
     one, other = order[first] % len(face), order[first + count - 1] % len(face)
-    is_flat = (count == 2) & (np.linalg.norm(np.cross(normal[one], normal[other]), axis=1) < FLAT)
+    is_flat = (count == 2) & (np.linalg.norm(np.cross(normal[one], normal[other]), axis=1) < _FLAT)
     is_flat &= np.einsum("ek,ek->e", normal[one], normal[other]) > 0.0
     return edge, is_flat, np.stack((one, other), axis=1)
 

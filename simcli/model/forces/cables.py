@@ -14,7 +14,7 @@ from simcli.model.tree.links import pile
 from simcli.spec.expansion.planes import axis_of
 from simcli.spec.schema.joint import JointSpec
 
-STRETCH = 1e5  # [N/m] where bend or twist alone are written: Newton's default
+_STRETCH = 1e5  # [N/m] where bend or twist alone are written: Newton's default
 DAMPINGS = ("stretch_damping", "bend_damping", "twist_damping")
 
 
@@ -34,7 +34,7 @@ def stiffnesses(joint: JointSpec) -> tuple[float, float, float]:
     """
     if joint.youngs is None:
         bend = joint.bend or 0.0
-        return (STRETCH if joint.stretch is None else joint.stretch), bend, (bend if joint.twist is None else joint.twist)
+        return (_STRETCH if joint.stretch is None else joint.stretch), bend, (bend if joint.twist is None else joint.twist)
     area = math.pi * joint.radius**2
     second = 0.25 * math.pi * joint.radius**4
     shear = joint.youngs / (2.0 * (1.0 + joint.poisson))

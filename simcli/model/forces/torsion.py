@@ -22,7 +22,7 @@ def add_torsions(worlds: Worlds, parts: list[JointPart]) -> None:
     for name in of_type(worlds, "torsion"):
         part = by_name[worlds.first.forces[name].joint]
         k, c, r = (
-            worlds.numbers(lambda s, n=name, key=key, m=part.n_qd: spread(getattr(s.forces[n], key), m), (part.n_qd,))
+            worlds.numbers(lambda s, n=name, key=key, m=part.n_qd: _spread(getattr(s.forces[n], key), m), (part.n_qd,))
             for key in ("stiffness", "damping", "rest_angle")
         )
         before = moments.get(part.name, [np.zeros((1, part.n_qd))] * 3)
@@ -35,6 +35,6 @@ def add_torsions(worlds: Worlds, parts: list[JointPart]) -> None:
         by_name[name].dof |= {"spring_stiffness": stiffness, "spring_rest": rest, "spring_energy": energy}
 
 
-def spread(values: tuple[float, ...], count: int) -> tuple[float, ...]:
+def _spread(values: tuple[float, ...], count: int) -> tuple[float, ...]:
     """One number for all dofs, or one for each."""
     return values * count if len(values) == 1 else values

@@ -31,7 +31,7 @@ import numpy as np
 from simcli import rotations as rot
 from simcli.model.tables import JointKind
 
-Array = np.ndarray
+_Array = np.ndarray
 
 
 class RowKind(IntEnum):
@@ -57,9 +57,9 @@ class Row:
     """
 
     kind: RowKind
-    on_a: Array | None = None
-    on_b: Array | None = None
-    constant: Array | float = 0.0
+    on_a: _Array | None = None
+    on_b: _Array | None = None
+    constant: _Array | float = 0.0
     swapped: bool = False
 
 
@@ -74,58 +74,58 @@ class Motion:
         radius: [m], (...), of orbital joints, whose first two angular axes move the child's anchor instead of turning it.
     """
 
-    linear: Array
-    angular: Array
-    pitch: Array | float = 0.0
-    radius: Array | float = 0.0
+    linear: _Array
+    angular: _Array
+    pitch: _Array | float = 0.0
+    radius: _Array | float = 0.0
 
 
-def _no_axes() -> Array:
+def _no_axes() -> _Array:
     return np.zeros((0, 3))
 
 
-def no_motion(**_: Array) -> Motion:
+def no_motion(**_: _Array) -> Motion:
     """Motion of a joint without degrees of freedom."""
     return Motion(_no_axes(), _no_axes())
 
 
-def slide(axis: Array, **_: Array) -> Motion:
+def _slide(axis: _Array, **_: _Array) -> Motion:
     """Motion along an axis."""
     return Motion(axis[..., None, :], _no_axes())
 
 
-def hinge(axis: Array, **_: Array) -> Motion:
+def hinge(axis: _Array, **_: _Array) -> Motion:
     """Motion about an axis."""
     return Motion(_no_axes(), axis[..., None, :])
 
 
-def twist_along(axis: Array, pitch: Array, **_: Array) -> Motion:
+def twist_along(axis: _Array, pitch: _Array, **_: _Array) -> Motion:
     """Motion about an axis with an advance along it."""
     return Motion(_no_axes(), axis[..., None, :], pitch)
 
 
-def slide_and_turn(axis: Array, **_: Array) -> Motion:
+def slide_and_turn(axis: _Array, **_: _Array) -> Motion:
     """Motion along and about one axis."""
     return Motion(axis[..., None, :], axis[..., None, :])
 
 
-def glide(axis: Array, **_: Array) -> Motion:
+def glide(axis: _Array, **_: _Array) -> Motion:
     """Motion in the plane that has the axis as its normal; its x and y are those of `frame_along`."""
     frame = rot.transpose(rot.frame_along(axis))
     return Motion(frame[..., :2, :], axis[..., None, :])
 
 
-def listed(linear: Array, angular: Array, **_: Array) -> Motion:
+def _listed(linear: _Array, angular: _Array, **_: _Array) -> Motion:
     """Motion along and about the listed axes."""
     return Motion(linear, angular)
 
 
-def all_turns(**_: Array) -> Motion:
+def all_turns(**_: _Array) -> Motion:
     """Motion about a point."""
     return Motion(_no_axes(), np.eye(3))
 
 
-def everything(**_: Array) -> Motion:
+def everything(**_: _Array) -> Motion:
     """Motion without restriction."""
     return Motion(np.eye(3), np.eye(3))
 
@@ -142,7 +142,7 @@ def composed(n_linear: int, n_angular: int, orbits: bool = False) -> Callable[..
         Function of axis [1], (..., 3) and radius [m].
     """
 
-    def make(axis: Array | None = None, radius: Array | float = 0.0, **_: Array) -> Motion:
+    def make(axis: _Array | None = None, radius: _Array | float = 0.0, **_: _Array) -> Motion:
         every = np.eye(3)
         if axis is None:
             return Motion(every[:n_linear], every[:n_angular])
@@ -284,15 +284,15 @@ class JointType:
 
 
 CATALOGUE: dict[str, JointType] = {
-    "prismatic": JointType(JointKind.PRISMATIC, "scalars", slide, on_lines, same_axes, ("axis",)),
+    "prismatic": JointType(JointKind.PRISMATIC, "scalars", _slide, on_lines, same_axes, ("axis",)),
     "revolute": JointType(JointKind.REVOLUTE, "scalars", hinge, same_point, parallel, ("axis",)),
     "ball": JointType(JointKind.BALL, "quaternion", all_turns, same_point, unbound),
     "fixed": JointType(JointKind.FIXED, "scalars", no_motion, same_point, same_axes),
     "free": JointType(JointKind.FREE, "pose", everything, unbound, unbound),
     "distance": JointType(JointKind.DISTANCE, "pose", everything, unbound, unbound),
-    "d6": JointType(JointKind.D6, "scalars", listed, translation_by_count, rotation_by_count, ("axes",)),
+    "d6": JointType(JointKind.D6, "scalars", _listed, translation_by_count, rotation_by_count, ("axes",)),
     "cable": JointType(JointKind.CABLE, "slots", no_motion, unbound, unbound),
-    "universal": JointType(JointKind.UNIVERSAL, "scalars", listed, same_point, crossed, ("axes",)),
+    "universal": JointType(JointKind.UNIVERSAL, "scalars", _listed, same_point, crossed, ("axes",)),
     "cylindrical": JointType(JointKind.CYLINDRICAL, "scalars", slide_and_turn, on_lines, parallel, ("axis",)),
     "planar": JointType(JointKind.PLANAR, "scalars", glide, on_lines, parallel, ("axis",)),
     "screw": JointType(JointKind.SCREW, "scalars", twist_along, on_screw, parallel, ("axis", "pitch")),

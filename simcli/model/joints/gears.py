@@ -6,7 +6,7 @@ from simcli.model.batch.gather import Worlds
 from simcli.model.mechanism import Gear, JointPart
 from simcli.model.tables import Array, Model
 
-SAME_START = 1e-9  # [m, rad or per second] what a written start may differ from the gear's: rounding in the file
+_SAME_START = 1e-9  # [m, rad or per second] what a written start may differ from the gear's: rounding in the file
 
 
 def read_gears(worlds: Worlds, parts: list[JointPart]) -> None:
@@ -61,7 +61,7 @@ def _follow_one(worlds: Worlds, part: JointPart, leader: JointPart) -> None:
 
 def _compare(worlds: Worlds, part: JointPart, leader: JointPart, key: str, written: Array, led: Array) -> None:
     gap = np.abs(written - led).max()
-    if gap > SAME_START:
+    if gap > _SAME_START:
         message = f"the written {key} of joint `{part.name}` is {gap:.3g} away from its gear with `{leader.name}`"
         joint = worlds.first.joints[part.name]
         path = f"joints.{part.name}.{key}" if getattr(joint, key) is not None else f"initial.joint_{key}"

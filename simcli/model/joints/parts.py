@@ -24,7 +24,7 @@ from simcli.spec.expansion.planes import axis_of
 from simcli.spec.schema.body import BodySpec
 
 SAME_POSE = 1e-9  # [m] or [rad]
-SMALLEST_AXIS = 1e-12  # of an axis that can still be normalised
+_SMALLEST_AXIS = 1e-12  # of an axis that can still be normalised
 SMALLEST_SINE = 1e-6  # of the angle between axes that count as different; sixth root of what squares lose
 TURN_PER_RADIAN = 1.0 / (2.0 * np.pi)
 SMALLEST_RADIUS = 1e-9  # [m], of an orbital joint
@@ -89,7 +89,7 @@ class JointReader:
         return entry.motion(**given)
 
     def _unit(self, axis: Array, path: str) -> Array | None:
-        if axis.size and np.abs(axis).max(axis=-1).min() < SMALLEST_AXIS:
+        if axis.size and np.abs(axis).max(axis=-1).min() < _SMALLEST_AXIS:
             self.worlds.fault("SC456", path, f"`{path}` is zero: it has no direction", "write one, as [0, 0, 1]")
             return None
         return rot.unit(axis) if axis.size else axis

@@ -10,10 +10,10 @@ import numpy as np
 from simcli import rotations as rot
 from simcli.model.joints.catalogue import JointType, Motion, Row, RowKind
 
-Array = np.ndarray
+_Array = np.ndarray
 
 
-def _scalar_transform(motion: Motion, q: Array) -> Array:
+def _scalar_transform(motion: Motion, q: _Array) -> _Array:
     n_linear = motion.linear.shape[-2]
     position = (motion.linear * q[:n_linear, None]).sum(axis=-2)
     quat = np.array((0.0, 0.0, 0.0, 1.0))
@@ -23,7 +23,7 @@ def _scalar_transform(motion: Motion, q: Array) -> Array:
     return rot.make_pose(position, quat)
 
 
-def joint_transform(entry: JointType, motion: Motion, q: Array) -> Array:
+def joint_transform(entry: JointType, motion: Motion, q: _Array) -> _Array:
     """Pose of the child anchor frame in the parent anchor frame, x_j(q).
 
     Args:
@@ -52,7 +52,7 @@ def joint_transform(entry: JointType, motion: Motion, q: Array) -> Array:
     return q.copy()
 
 
-def _orbit(motion: Motion, q: Array) -> tuple[Array, Array]:
+def _orbit(motion: Motion, q: _Array) -> tuple[_Array, _Array]:
     """Place of the child's anchor by longitude and latitude, and its derivatives as rows, in the parent anchor frame."""
     n, b = motion.angular[0], -motion.angular[1]
     t = rot.cross(b, n)
@@ -61,7 +61,7 @@ def _orbit(motion: Motion, q: Array) -> tuple[Array, Array]:
     return motion.radius * (cl * out + sl * n), motion.radius * np.stack((cl * along, cl * n - sl * out))
 
 
-def _scalar_columns(motion: Motion, q: Array, Q: Array, lever: Array) -> list[Array]:
+def _scalar_columns(motion: Motion, q: _Array, Q: _Array, lever: _Array) -> list[_Array]:
     columns = [np.concatenate((Q @ axis, np.zeros(3))) for axis in motion.linear]
     carried = Q
     for axis, angle in zip(motion.angular, q[motion.linear.shape[-2] :], strict=True):
@@ -71,7 +71,7 @@ def _scalar_columns(motion: Motion, q: Array, Q: Array, lever: Array) -> list[Ar
     return columns
 
 
-def motion_columns(entry: JointType, motion: Motion, q: Array, X_a: Array, X_b: Array, com_b: Array) -> Array:
+def motion_columns(entry: JointType, motion: Motion, q: _Array, X_a: _Array, X_b: _Array, com_b: _Array) -> _Array:
     """Twist of the child per joint velocity while the parent rests.
 
     Args:
@@ -111,30 +111,30 @@ def motion_columns(entry: JointType, motion: Motion, q: Array, X_a: Array, X_b: 
     return np.concatenate((np.concatenate((Q, np.zeros((3, 3)))), angular), axis=1)
 
 
-def _point_gradient(d: Array, X_a: Array, X_b: Array, com_a: Array, com_b: Array) -> Array:
+def _point_gradient(d: _Array, X_a: _Array, X_b: _Array, com_a: _Array, com_b: _Array) -> _Array:
     """Gradient of d . (x_B - x_A) for a direction d at rest in the world."""
     return np.concatenate((-d, -rot.cross(X_a[:3] - com_a, d), d, rot.cross(X_b[:3] - com_b, d)))
 
 
-def _dot_gradient(d_a: Array, d_b: Array) -> Array:
+def _dot_gradient(d_a: _Array, d_b: _Array) -> _Array:
     """Gradient of d_A . d_B: their vector product turns it."""
     n = rot.cross(d_a, d_b)
     return np.concatenate((np.zeros(3), n, np.zeros(3), -n))
 
 
-def _along_gradient(d: Array, X_a: Array, X_b: Array, com_a: Array, com_b: Array) -> Array:
+def _along_gradient(d: _Array, X_a: _Array, X_b: _Array, com_a: _Array, com_b: _Array) -> _Array:
     gradient = _point_gradient(d, X_a, X_b, com_a, com_b)
     gradient[3:6] += rot.cross(d, X_b[:3] - X_a[:3])  # d turns with A
     return gradient
 
 
-def _turn_directions(row: Row, X_a: Array, X_b: Array) -> tuple[Array, Array, Array]:
+def _turn_directions(row: Row, X_a: _Array, X_b: _Array) -> tuple[_Array, _Array, _Array]:
     t_a = rot.quat_rotate(X_a[3:], row.on_b)
     b_a = rot.quat_rotate(X_a[3:], rot.cross(row.on_a, row.on_b))
     return t_a, b_a, rot.quat_rotate(X_b[3:], row.on_b)
 
 
-def turn_angle(row: Row, X_a: Array, X_b: Array, near: float = 0.0) -> float:
+def turn_angle(row: Row, X_a: _Array, X_b: _Array, near: float = 0.0) -> float:
     """Angle of a PITCH row, on the branch nearest to a known angle.
 
     Args:
@@ -151,7 +151,7 @@ def turn_angle(row: Row, X_a: Array, X_b: Array, near: float = 0.0) -> float:
     return angle + 2.0 * np.pi * round((near - angle) / (2.0 * np.pi))
 
 
-def row_residual(row: Row, X_a: Array, X_b: Array, near: float = 0.0) -> float:
+def row_residual(row: Row, X_a: _Array, X_b: _Array, near: float = 0.0) -> float:
     """Residual of a row.
 
     Args:
@@ -178,7 +178,7 @@ def row_residual(row: Row, X_a: Array, X_b: Array, near: float = 0.0) -> float:
     return float(d_a @ gap - row.constant * turn_angle(row, X_a, X_b, near))
 
 
-def row_gradient(row: Row, X_a: Array, X_b: Array, com_a: Array, com_b: Array) -> Array:
+def row_gradient(row: Row, X_a: _Array, X_b: _Array, com_a: _Array, com_b: _Array) -> _Array:
     """Rate of a row's residual per twist of the two bodies.
 
     Args:

@@ -8,7 +8,7 @@ from simcli.model.natural.constructors import LETTERS, SLENDER, Basis, complain,
 from simcli.model.tables import Array, Model, Naturals
 from simcli.model.tree.links import pile
 
-AXES = "xyz"
+_AXES = "xyz"
 
 
 def read_naturals(worlds: Worlds, model: Model) -> Naturals:
@@ -36,7 +36,7 @@ def read_naturals(worlds: Worlds, model: Model) -> Naturals:
         n_points, n_vectors = counts(kind)
         names = [*(spec.points if spec and spec.points else [f"p{k}" for k in range(n_points)]),
                  *LETTERS[n_points - 1 : n_points - 1 + n_vectors]]  # fmt: skip
-        shown = [axis for k, axis in enumerate(AXES) if k != model.plane]
+        shown = [axis for k, axis in enumerate(_AXES) if k != model.plane]
         label += [f"{name}:{kind}.{entity}.{axis}" for entity in names for axis in shown]
         body += [b] * len(names)
         is_point += [True] * n_points + [False] * n_vectors

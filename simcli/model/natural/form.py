@@ -29,7 +29,7 @@ from simcli.model.tree.loosen import SUFFIX, beside, with_damping, with_dofs, wi
 # is taken away again by iteration, each of which leaves this part (see solvers/natural/excess.py). A point mass on an arm
 # lacks all of it.
 THIN = 1e-2
-NOTHING = 1e-12  # second moment, relative to the largest, that is rounding
+_NOTHING = 1e-12  # second moment, relative to the largest, that is rounding
 
 
 def natural_form(model: Model, start: State) -> Model:
@@ -127,7 +127,7 @@ def principal_axes(model: Model, n_vectors: Array) -> tuple[Array, Array]:
     keeps = (is_diagonal & (n_vectors != 1))[None, :, None]  # the axes of the body, as they are
     axes = np.where(keeps[..., None], np.eye(3), axes)
     moments = np.where(keeps, np.diagonal(second, axis1=-2, axis2=-1), moments)
-    return axes, np.where(moments > NOTHING * moments.max(axis=-1, keepdims=True), moments, 0.0)
+    return axes, np.where(moments > _NOTHING * moments.max(axis=-1, keepdims=True), moments, 0.0)
 
 
 def _links(model: Model, q_start: Array, n: Array, axes: Array, A: Array, n_vectors: Array) -> Links:

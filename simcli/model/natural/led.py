@@ -1,9 +1,12 @@
-"""Kinematic bodies in natural coordinates: the joints of the scene that lead them, as constant motions in the world.
+"""Kinematic bodies in natural coordinates: the joints of the scene that lead them, as motions in the world.
 
-A kinematic body hangs on the world. Its joint is free, or has one dof that is prescribed, or stands still. So its velocity
-is a sum of constant motions times the prescribed velocities,
+A kinematic body hangs on the world, and all dofs of its joint are prescribed or stand still. So its velocity is a sum of
+motions times the prescribed velocities,
 
     v = sum L_i m_i',   w = sum W_i m_i'     of the centre of mass, or with an anchor of the point of the body that is there
+
+which are constant, but where turns carry the turns after them: these have the W_i of the posture in which all coordinates
+are 0. The coordinates of a ball by position are its rotation vector.
 """
 
 from dataclasses import dataclass
@@ -11,8 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from simcli import rotations as rot
+from simcli.model.signals.prescribed import balls_by_position, prescribed
 from simcli.model.signals.tables import MotionKind
-from simcli.model.tables import WORLD, Array, Model
+from simcli.model.tables import WORLD, Array, JointKind, Model
+
+CONSTANT, SUCCESSIVE, VECTOR = range(3)  # how the turns of a joint depend on its coordinates
 
 
 @dataclass(frozen=True)
@@ -24,7 +30,8 @@ class Led:
         bodies: (n,) kinematic bodies.  dof_start: (n + 1,) offsets.  dof: (N,) dofs of their joints.
         linear, angular: [1 or m] and [1], (W|1, N, 3), L and W, world.
         anchor: [m], (W|1, n, 3), world.  is_anchored: (n,) bool.
-        by_position: (N,) bool.  start: [m, rad], (W|1, N), coordinates at t = 0 of dofs that are prescribed by position.
+        by_position: (N,) bool.  start: [m, rad], (W|1, N), coordinates at t = 0; of a ball by position its rotation vector.
+        curve: (n,) CONSTANT, SUCCESSIVE or VECTOR.
     """
 
     joint: Array
@@ -37,6 +44,7 @@ class Led:
     is_anchored: Array
     by_position: Array
     start: Array
+    curve: Array
 
 
 def leading_joints(model: Model) -> Array:
@@ -64,9 +72,15 @@ def led_of(model: Model, joint: Array) -> Led:
     axis = rot.turn(rot.quat_to_matrix(joints.X_p[:, of, 3:]), model.dofs.axis[:, dof])
     pitch = np.where(turns, joints.pitch[:, of], 1.0)
     by_position = model.motions.kind[dof] == MotionKind.POSITION
-    at = np.where(by_position, joints.q_start[of], 0)
+    scalar = joints.q_start[of + 1] - joints.q_start[of] == joints.dof_dim[of].sum(axis=1)
+    at = np.where(scalar, joints.q_start[of] + dof - joints.qd_start[of], 0)
+    start = np.where(scalar, np.nan_to_num(model.joint_q[:, at]), 0.0)
+    balls = np.add.outer(balls_by_position(model), np.arange(3))
+    start = np.where(np.isin(dof, balls), prescribed(model, 0.0)[:, dof, 0], start)
+    several = (joints.dof_dim[chosen].sum(axis=1) > 1) & ~np.isin(joints.kind[chosen], (JointKind.FREE, JointKind.DISTANCE))
+    vector = np.isin(joints.qd_start[chosen], balls[:, 0])
+    curve = np.select([vector, several & (joints.kind[chosen] != JointKind.BALL)], [VECTOR, SUCCESSIVE], CONSTANT)
     return Led(
         joint, bodies, np.concatenate(([0], np.cumsum(counts))).astype(int), dof, axis * pitch[..., None],
-        axis * turns[:, None], joints.X_p[:, chosen, :3], np.array([n == 1 for n in counts], bool), by_position,
-        np.where(by_position, np.nan_to_num(model.joint_q[:, at]), 0.0),
+        axis * turns[:, None], joints.X_p[:, chosen, :3], several | (np.array(counts, int) == 1), by_position, start, curve,
     )  # fmt: skip

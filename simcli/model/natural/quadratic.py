@@ -27,7 +27,7 @@ from simcli.model.table_base import Table, kept
 from simcli.model.tables import Array, Model
 
 QUADRATIC = (Form.MEET, Form.APART, Form.ALONG, Form.DOT, Form.RIGID)  # of hard rows
-SMOOTH = (Form.ALONG, Form.LENGTH, Form.TURN)  # of coordinates
+_SMOOTH = (Form.ALONG, Form.LENGTH, Form.TURN)  # of coordinates
 
 
 class Shape(IntEnum):
@@ -159,7 +159,7 @@ def quadratic_of(model: Model) -> Quadratic | None:
     """
     forms, constraints = Forms(model), constraints_of(model)
     table = constraints.rows
-    if not np.where(table.is_hard, np.isin(table.form, QUADRATIC), np.isin(table.form, SMOOTH)).all():
+    if not np.where(table.is_hard, np.isin(table.form, QUADRATIC), np.isin(table.form, _SMOOTH)).all():
         return None
     rows, pushes = _expand(forms, constraints), pushes_of(forms)
     return None if rows is None or pushes is None else flat_tables(forms, rows, pushes, table.is_hard)

@@ -15,7 +15,7 @@ from simcli.model.state import State
 from simcli.model.tables import Model
 from simcli.model.tree.link_frames import link_points
 
-INSTEAD = "use zhong06, or leave `natural` of body `{}` out"
+_INSTEAD = "use zhong06, or leave `natural` of body `{}` out"
 
 
 def refuse_beside(worlds: Worlds, model: Model) -> None:
@@ -41,7 +41,7 @@ def refuse_beside(worlds: Worlds, model: Model) -> None:
         if forms.point(int(form.links.tip[body]), places[:, k]) is None:
             name = form.bodies.name[body]
             words = f"generalized_alpha does not take a wrench beside the axis of bar `{name}`"
-            worlds.fault("SC501", f"forces.{form.wrenches.name[k]}", words, INSTEAD.format(name))
+            worlds.fault("SC501", f"forces.{form.wrenches.name[k]}", words, _INSTEAD.format(name))
 
 
 def _link_across(forms: Forms, constraints: Constraints, p: int, r: int) -> int | None:
@@ -63,4 +63,4 @@ def _refuse(worlds: Worlds, form: Model, couples, p: int, link: int, words: str)
     path = f"joints.{form.joints.name[j]}" if j >= 0 else f"forces.{form.springs.name[springs.index(p)]}"
     message = f"generalized_alpha does not take {words} `{body}`"
     if all(fault.where.path != path or fault.message != message for fault in worlds.faults):
-        worlds.fault("SC501", path, message, INSTEAD.format(body))
+        worlds.fault("SC501", path, message, _INSTEAD.format(body))

@@ -38,11 +38,11 @@ CHANGEABLE = {
                  "compliance", "enabled"},
     "": {"gravity", "joint_f"},
 }  # fmt: skip
-START = ("joint_q", "joint_qd", "start")  # of the first phase alone
+_START = ("joint_q", "joint_qd", "start")  # of the first phase alone
 # Not the pattern of their zeros but their values: points may coincide, friction at rest may be that of sliding.
 VALUES_COUNT = {("springs", "point"), ("wrenches", "point"),
                 *((table, name) for table in ("affine", "contacts") for name in CHANGEABLE[table])}  # fmt: skip
-BATCH = ("n_worlds", "param_name", "param_unit", "param_value", "world_seed")  # of the batch
+_BATCH = ("n_worlds", "param_name", "param_unit", "param_value", "world_seed")  # of the batch
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ def _build_together(document: Document, spec: SceneSpec, worlds: Sequence[int] |
     models: dict[int, Model] = {}
     for indices in groups.values():
         together = _started(build_together(document, [scenes[index] for index in indices]), first)
-        together = replace(together, **{name: getattr(first, name) for name in BATCH})
+        together = replace(together, **{name: getattr(first, name) for name in _BATCH})
         _refuse_structure(document, indices[0], spec.events[indices[0]].set, _fixed_differences(first, together))
         changed = differences(first, together)
         for k, index in enumerate(indices):
@@ -181,7 +181,7 @@ def _started(model: Model, first: Model) -> Model:
     rest = np.where(np.isnan(model.springs.rest_length), first.springs.rest_length, model.springs.rest_length)
     return replace(model, dofs=replace(model.dofs, **given), springs=replace(model.springs, rest_length=rest),
                    bushings=replace(model.bushings, rest=first.bushings.rest),
-                   **{name: getattr(first, name) for name in START})  # fmt: skip
+                   **{name: getattr(first, name) for name in _START})  # fmt: skip
 
 
 def _refuse_structure(document: Document, index: int, changes: dict[str, object], changed: list[str]) -> None:

@@ -6,15 +6,15 @@ import numpy as np
 
 from simcli import rotations as rot
 from simcli.model.batch.gather import Worlds
+from simcli.model.signals.prescribed import started
 from simcli.model.signals.tables import Driven, Inputs, MotionKind, Motions, Signals
-from simcli.model.signals.values import labels_of, signal_values
+from simcli.model.signals.values import labels_of
 from simcli.model.table_base import Array
 from simcli.model.tables import WORLD, JointKind, Model
 from simcli.model.tree.links import pile
 from simcli.spec.values.quantities import is_signal
 
 HOLDS = (("linear", "angular", Driven.HOLD_RATE), ("shift", "turn", Driven.HOLD_SHIFT))  # what signals drive of a hold
-SAME_START = 1e-9  # [m, rad or per second] what a written start may differ from its motion: rounding in the file
 
 
 def number(value: float | str) -> float:
@@ -76,7 +76,7 @@ def with_signals(worlds: Worlds, model: Model, signals: Signals) -> Model:
     worlds.raise_faults()
     motions = wiring.motions()
     model = replace(model, signals=signals, inputs=wiring.inputs(), motions=motions)
-    return _started(worlds, model) if motions.kind.any() else model
+    return started(worlds, model) if motions.kind.any() else model
 
 
 def _drives(wiring: _Wiring) -> None:
@@ -119,22 +119,19 @@ def _joint_motions(wiring: _Wiring) -> None:
     worlds, joints = wiring.worlds, wiring.model.joints
     gears = wiring.model.mimics.follower
     for name, joint in worlds.first.joints.items():
-        if joint.motion is None:
-            continue
-        j = joints.name.index(name)
-        first, n = joints.qd_start[j], joints.qd_start[j + 1] - joints.qd_start[j]
-        path = f"joints.{name}.motion"
-        if n != 1:
-            message = f"the motion of joint `{name}`, which has {n} dofs, cannot be prescribed"
-            worlds.fault("SC470", path, message, "prescribe a joint with one dof")
-        elif first in gears:
-            worlds.fault("SC470", path, f"joint `{name}` has a motion and a gear", "prescribe the joint that leads")
-        else:
-            key = "velocity" if joint.motion.position is None else "position"
-            wiring.kind[first] = MotionKind[key.upper()]
-            read = lambda s, n=name, k=key: number(getattr(s.joints[n].motion, k))  # noqa: E731
-            wiring.value[first] = worlds.numbers(read)
-            wiring.drive(Driven.MOTION, first, getattr(joint.motion, key))
+        first = joints.qd_start[joints.name.index(name)]
+        for k, motion in enumerate(joint.motion or ()):
+            if motion is None:
+                continue
+            if first + k in gears:
+                message = f"joint `{name}` has a motion and a gear"
+                worlds.fault("SC470", f"joints.{name}.motion", message, "prescribe the joint that leads")
+                break
+            key = "velocity" if motion.position is None else "position"
+            wiring.kind[first + k] = MotionKind[key.upper()]
+            read = lambda s, n=name, k=k, key=key: number(getattr(s.joints[n].motion[k], key))  # noqa: E731
+            wiring.value[first + k] = worlds.numbers(read)
+            wiring.drive(Driven.MOTION, first + k, getattr(motion, key))
 
 
 def _body_motion(wiring: _Wiring, body: int, name: str) -> None:
@@ -196,53 +193,3 @@ def _together(*arrays: Array) -> list[Array]:
     """Arrays with world axes of one length."""
     n_worlds = max(len(array) for array in arrays)
     return [np.broadcast_to(array, (n_worlds, *array.shape[1:])) for array in arrays]
-
-
-def prescribed(model: Model, t: float) -> Array:
-    """Prescribed motions at a time.
-
-    Args:
-        model: the tables.
-        t: [s].
-
-    Returns:
-        (W|1, NV, 3): coordinate or velocity, and its two rates; 0 for dofs without.
-    """
-    signals, inputs = signal_values(model.signals, t), model.inputs
-    chosen = np.flatnonzero(inputs.column == Driven.MOTION)
-    n_worlds = max(len(signals), len(inputs.gain), len(model.motions.value))
-    found = np.zeros((n_worlds, model.n_qd, 3))
-    found[..., 0] = model.motions.value
-    for n in chosen:
-        found[:, inputs.item[n]] += inputs.gain[:, n, None] * signals[:, inputs.signal[n]]
-    return found
-
-
-def _started(worlds: Worlds, model: Model) -> Model:
-    """The model whose initial state follows the prescribed motions; what the scene wrote must agree."""
-    joints, dofs, kind = model.joints, model.dofs, model.motions.kind
-    motion = prescribed(model, 0.0)
-    n_worlds = max(len(motion), len(model.joint_q), len(model.joint_qd))
-    q, qd = (np.broadcast_to(a, (n_worlds, a.shape[1])).copy() for a in (model.joint_q, model.joint_qd))
-    q_given, qd_given = dofs.q_given.copy(), dofs.qd_given.copy()
-    for d in np.flatnonzero(kind):
-        j = dofs.joint[d]
-        rate = motion[:, d, 0]
-        if kind[d] == MotionKind.POSITION:
-            at = joints.q_start[j] + d - joints.qd_start[j]
-            _agree(worlds, model, d, "joint_q", q[:, at] - motion[:, d, 0], q_given[d])
-            q[:, at], rate, q_given[d] = motion[:, d, 0], motion[:, d, 1], True
-        _agree(worlds, model, d, "joint_qd", qd[:, d] - rate, qd_given[d])
-        qd[:, d], qd_given[d] = rate, True
-    worlds.raise_faults()
-    changed = replace(dofs, q_given=q_given, qd_given=qd_given)
-    shared = [a[:1] if len(a) > 1 and (a == a[:1]).all() else a for a in (q, qd)]
-    return replace(model, dofs=changed, joint_q=shared[0], joint_qd=shared[1])
-
-
-def _agree(worlds: Worlds, model: Model, d: int, key: str, gap: Array, given: bool) -> None:
-    if given and np.abs(gap).max() > SAME_START:
-        name = model.joints.name[model.dofs.joint[d]]
-        message = f"the written {key} of joint `{name}` is {np.abs(gap).max():.3g} away from its prescribed motion"
-        path = f"joints.{name}" if name in worlds.first.joints else f"bodies.{name.removesuffix('_free')}"
-        worlds.fault("SC470", path, message, "leave it out: the joint begins where its motion does")

@@ -10,18 +10,18 @@ from simcli.model.signals.tables import SignalKind, Signals
 from simcli.model.table_base import Array
 from simcli.model.tree.links import pile
 
-PARAMETERS = 4
-TURN = 2.0 * np.pi
+_PARAMETERS = 4
+_TURN = 2.0 * np.pi
 # What p0 to p3 are, by kind (see `Signals`).
 _READ = {
-    "sine": lambda s: (s.amplitude, TURN * s.frequency, s.phase, s.offset),
+    "sine": lambda s: (s.amplitude, _TURN * s.frequency, s.phase, s.offset),
     "step": lambda s: (s.before, s.after, s.time, 0.0),
     "ramp": lambda s: (s.from_, s.to, s.start, s.end),
     "chirp": lambda s: (s.amplitude, s.f0, s.f1, s.duration),
 }
 
 
-def kind_of(signal) -> str:
+def _kind_of(signal) -> str:
     """Which form a signal of a scene has, as `sine`."""
     return next(name for name in type(signal).model_fields if getattr(signal, name) is not None)
 
@@ -58,7 +58,7 @@ def read_signals(worlds: Worlds, folder: Path) -> Signals:
     """
     names, kinds, parameters, sizes, pieces = [], [], [], [], _Pieces()
     for name, signal in worlds.first.signals.items():
-        kind, rows = kind_of(signal), labels_of(name, signal)
+        kind, rows = _kind_of(signal), labels_of(name, signal)
         names += rows
         kinds += [SignalKind[kind.upper()]] * len(rows)
         parameters += _parameters(worlds, name, kind, len(rows))
@@ -68,7 +68,7 @@ def read_signals(worlds: Worlds, folder: Path) -> Signals:
     return Signals(
         name=tuple(names),
         kind=np.array(kinds, np.int32),
-        parameter=pile(parameters, (PARAMETERS,)),
+        parameter=pile(parameters, (_PARAMETERS,)),
         piece_start=np.cumsum([0, *sizes]).astype(np.int32),
         knot=np.concatenate([np.zeros(0), *pieces.knots]),
         cubic=np.concatenate([np.zeros((n_worlds, 0, 4)), *cubics], axis=1),
@@ -79,10 +79,10 @@ def _parameters(worlds: Worlds, name: str, kind: str, n_rows: int) -> list[Array
     """p0 to p3 of each row of a signal, (W|1, 4)."""
     if kind == "constant":
         values = worlds.numbers(lambda s: s.signals[name].constant, (n_rows,))
-        return [np.pad(values[:, i : i + 1], ((0, 0), (0, PARAMETERS - 1))) for i in range(n_rows)]
+        return [np.pad(values[:, i : i + 1], ((0, 0), (0, _PARAMETERS - 1))) for i in range(n_rows)]
     if kind == "table":
-        return [np.zeros((1, PARAMETERS))]
-    return [worlds.numbers(lambda s: _READ[kind](getattr(s.signals[name], kind)), (PARAMETERS,))]
+        return [np.zeros((1, _PARAMETERS))]
+    return [worlds.numbers(lambda s: _READ[kind](getattr(s.signals[name], kind)), (_PARAMETERS,))]
 
 
 def _read_table(worlds: Worlds, name: str, folder: Path, pieces: _Pieces) -> int:
@@ -174,10 +174,10 @@ def _one(signals: Signals, k: int, t: float) -> Array:
     if kind == SignalKind.SINE:
         return _wave(p[0], p[1] * t + p[2], p[1], none) + np.stack((p[3], none, none), axis=-1)
     if kind == SignalKind.CHIRP:
-        before, sweep = np.minimum(t, p[3]), TURN * (p[2] - p[1]) / p[3]
-        phase = TURN * (p[1] * before + p[2] * (t - before)) + 0.5 * sweep * before**2
+        before, sweep = np.minimum(t, p[3]), _TURN * (p[2] - p[1]) / p[3]
+        phase = _TURN * (p[1] * before + p[2] * (t - before)) + 0.5 * sweep * before**2
         going = t < p[3]
-        return _wave(p[0], phase, TURN * p[1] + sweep * before, np.where(going, sweep, 0.0))
+        return _wave(p[0], phase, _TURN * p[1] + sweep * before, np.where(going, sweep, 0.0))
     if kind == SignalKind.STEP:
         return np.stack((np.where(t >= p[2], p[1], p[0]), none, none), axis=-1)
     if kind == SignalKind.RAMP:

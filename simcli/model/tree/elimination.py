@@ -10,7 +10,7 @@ from heapq import heapify, heappop, heappush
 
 import numpy as np
 
-Array = np.ndarray
+_Array = np.ndarray
 
 
 @dataclass(frozen=True)
@@ -31,13 +31,13 @@ class Elimination:
         place: (n_pairs,) entry that each pair of unknowns of the matrix goes to.
     """
 
-    order: Array
-    position: Array
-    start: Array
-    column: Array
-    update_start: Array
-    update: Array
-    place: Array
+    order: _Array
+    position: _Array
+    start: _Array
+    column: _Array
+    update_start: _Array
+    update: _Array
+    place: _Array
 
     @property
     def n(self) -> int:
@@ -50,7 +50,7 @@ class Elimination:
         return len(self.column)
 
 
-def eliminate(n: int, pairs: Array, late: Array) -> Elimination:
+def eliminate(n: int, pairs: _Array, late: _Array) -> Elimination:
     """Order the unknowns by least degree and list the work.
 
     Args:
@@ -83,7 +83,7 @@ def eliminate(n: int, pairs: Array, late: Array) -> Elimination:
                        np.array(update_start), np.array(update, int), place)
 
 
-def _order(n: int, pairs: Array, late: Array) -> tuple[list[int], list[set[int]]]:
+def _order(n: int, pairs: _Array, late: _Array) -> tuple[list[int], list[set[int]]]:
     """Least-degree order, and for each unknown those that it is coupled to when its turn comes."""
     near: list[set[int]] = [set() for _ in range(n)]
     for i, j in np.asarray(pairs, int).reshape(-1, 2).tolist():

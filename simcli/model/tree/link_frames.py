@@ -4,13 +4,13 @@ import numpy as np
 
 from simcli.model.tables import Array, Model
 
-IDENTITY = np.eye(3)
+_IDENTITY = np.eye(3)
 
 
 def body_rotations(model: Model, body: Array) -> Array:
     """Body axes to link axes of the bodies' links, (W|1, K, 3, 3); the identity for the world."""
     rotation = model.links.body_rotation[:, model.links.tip[body]]
-    return np.where((body >= 0)[:, None, None], rotation, IDENTITY)
+    return np.where((body >= 0)[:, None, None], rotation, _IDENTITY)
 
 
 def link_points(model: Model, body: Array, point: Array) -> Array:

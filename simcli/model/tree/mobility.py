@@ -12,7 +12,7 @@ from simcli.model.tables import Array, JointKind, Model
 from simcli.model.tree.reference import body_poses
 from simcli.model.tree.topology import depth_first
 
-RANK = 1e-9  # [1] singular values below this part of the largest count as zero
+_RANK = 1e-9  # [1] singular values below this part of the largest count as zero
 
 
 @dataclass(frozen=True)
@@ -135,5 +135,5 @@ def _rank(matrix: Array) -> int:
     if not matrix.size:
         return 0
     values = np.linalg.svd(matrix, compute_uv=False)
-    return int((values > RANK * values[0]).sum()) if values[0] > 0.0 else 0
+    return int((values > _RANK * values[0]).sum()) if values[0] > 0.0 else 0
 

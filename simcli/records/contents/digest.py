@@ -18,14 +18,14 @@ from hashlib import blake2b
 import h5py
 import numpy as np
 
-SIZE = 32  # [B]
+_SIZE = 32  # [B]
 
 
 class Digest:
     """Running digest of one file's committed rows."""
 
     def __init__(self, paths: Iterable[str]):
-        self._hashes = {path: blake2b(digest_size=SIZE) for path in sorted(paths, key=str.encode)}
+        self._hashes = {path: blake2b(digest_size=_SIZE) for path in sorted(paths, key=str.encode)}
 
     def add(self, path: str, rows: np.ndarray) -> None:
         """Append rows of one dataset: C-contiguous, in the type of the file."""
@@ -34,7 +34,7 @@ class Digest:
 
     def value(self) -> bytes:
         """Digest of everything so far."""
-        whole = blake2b(digest_size=SIZE)
+        whole = blake2b(digest_size=_SIZE)
         for path, part in self._hashes.items():
             whole.update(path.encode() + b"\0" + part.digest())
         return whole.digest()
@@ -42,7 +42,7 @@ class Digest:
 
 def static_digest(file: h5py.File) -> str:
     """Digest of /model and /params: path, type, shape and content of every dataset, in the order of the paths."""
-    whole = blake2b(digest_size=SIZE)
+    whole = blake2b(digest_size=_SIZE)
     for name in ("model", "params"):
         for path in sorted(file[name], key=str.encode):
             dataset = file[name][path]

@@ -21,9 +21,9 @@ import numpy as np
 from simcli.records.going_on.lock import WriterLock
 from simcli.records.wholeness.superblock import FORMAT_BOUNDS
 
-GROUP = "error_estimate"
-WORDS = ("channel", "unit", "label", "verdict")  # texts of fixed length: such of any length grow a heap
-UNITS = {"order": "1", "time": "s"}  # of the others that of the channel
+_GROUP = "error_estimate"
+_WORDS = ("channel", "unit", "label", "verdict")  # texts of fixed length: such of any length grow a heap
+_UNITS = {"order": "1", "time": "s"}  # of the others that of the channel
 
 
 class Verdict(StrEnum):
@@ -92,21 +92,21 @@ def add_error_estimate(path: Path, found: ErrorEstimate) -> None:
             group["world"] = file["frames/world"]
             for name in _columns():
                 _write(group, name, getattr(found, name))
-            if GROUP in file:
-                del file[GROUP]
-            file[GROUP] = group
+            if _GROUP in file:
+                del file[_GROUP]
+            file[_GROUP] = group
     finally:
         lock.release()
 
 
 def _write(group: h5py.Group, name: str, values: np.ndarray) -> None:
-    if name in WORDS:
+    if name in _WORDS:
         texts = np.char.encode(values.astype(str), "utf-8")
         kind = h5py.string_dtype("utf-8", max(texts.dtype.itemsize, 1))
         dataset = group.create_dataset(name, data=texts.astype(kind), dtype=kind)
     else:
         dataset = group.create_dataset(name, data=np.asarray(values, "<f8"))
-        dataset.attrs["units"] = UNITS.get(name, "mixed")
+        dataset.attrs["units"] = _UNITS.get(name, "mixed")
     if values.ndim > 1:
         dataset.dims[0].attach_scale(group["world"])
 
@@ -117,9 +117,9 @@ def _columns() -> list[str]:
 
 def read_error_estimate(file: h5py.File) -> ErrorEstimate | None:
     """The estimate of a file, None if it has none."""
-    group = file.get(GROUP)
+    group = file.get(_GROUP)
     if group is None:
         return None
     facts: dict[str, Any] = {"dt": float(group.attrs["dt"]), "integrator": str(group.attrs["integrator"])}
-    texts = {name: group[name].asstr()[...].astype(str) for name in WORDS}
-    return ErrorEstimate(**facts, **texts, **{name: group[name][...] for name in _columns() if name not in WORDS})
+    texts = {name: group[name].asstr()[...].astype(str) for name in _WORDS}
+    return ErrorEstimate(**facts, **texts, **{name: group[name][...] for name in _columns() if name not in _WORDS})

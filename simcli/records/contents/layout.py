@@ -165,9 +165,9 @@ def _events() -> Iterable[Dataset]:
     yield row("text", f"S{TEXT_BYTES}", "", "one line")
 
 
-TIME = Dataset("frames/time", ("F",), "s", "time", "f8")
-STEP = Dataset("frames/step", ("F",), "1", "steps since t = 0", "i8")
-CATALOGUE = (TIME, STEP, *_state(), *_energy(), *_diag(), *_contacts(), *_events())
+_TIME = Dataset("frames/time", ("F",), "s", "time", "f8")
+_STEP = Dataset("frames/step", ("F",), "1", "steps since t = 0", "i8")
+CATALOGUE = (_TIME, _STEP, *_state(), *_energy(), *_diag(), *_contacts(), *_events())
 
 
 def point_datasets(names: Sequence[str]) -> list[Dataset]:

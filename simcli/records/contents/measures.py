@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import h5py
 import numpy as np
 
-GROUP = "measures"
+_GROUP = "measures"
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ def create_measures(file: h5py.File, layouts: Sequence[MeasureLayout], n_worlds:
     """
     if not layouts:
         return
-    group = file.create_group(GROUP, track_order=True)  # of the scene
+    group = file.create_group(_GROUP, track_order=True)  # of the scene
     group["world"] = file["frames/world"]
     for layout in layouts:
         own = group.create_group(layout.name)
@@ -86,14 +86,14 @@ def write_measures(file: h5py.File, rows: Mapping[str, slice], value: np.ndarray
     """
     for name, where in rows.items():
         for key, numbers in (("value", value), ("time", time)):
-            dataset = file[GROUP][name][key]
+            dataset = file[_GROUP][name][key]
             dataset[...] = numbers[:, where].reshape(dataset.shape)
 
 
 def read_measures(file: h5py.File) -> dict[str, Measure]:
     """All measures of a file, by name."""
     found = {}
-    for name, group in file.get(GROUP, {}).items():
+    for name, group in file.get(_GROUP, {}).items():
         if isinstance(group, h5py.Group):
             value = group["value"]
             layout = MeasureLayout(name, str(group.attrs["quantity"]), str(group.attrs["reduction"]),

@@ -21,12 +21,12 @@ import numpy as np
 from simcli.records.drafts import sync
 from simcli.records.going_on.tidy import remove_drafts
 
-FORMAT = 1
-KEPT = 2
+_FORMAT = 1
+_KEPT = 2
 COUNTS = ("n_frames", "n_steps", "n_events")
-FACTS = "facts"  # name of the JSON among the arrays
+_FACTS = "facts"  # name of the JSON among the arrays
 EVERY = 60.0  # [s] of wall time between checkpoints if nobody says otherwise
-SHARE = 0.02  # of the wall time that such checkpoints may take
+_SHARE = 0.02  # of the wall time that such checkpoints may take
 CODE = ("kernels", "solvers", "model")  # rooms whose code decides what the bytes are
 
 
@@ -51,7 +51,7 @@ class Checkpoint:
 
 def paths(output: Path) -> list[Path]:
     """The files that may hold checkpoints of an output."""
-    return [output.with_name(f"{output.name}.checkpoint{k}") for k in range(KEPT)]
+    return [output.with_name(f"{output.name}.checkpoint{k}") for k in range(_KEPT)]
 
 
 def _age(path: Path) -> float:
@@ -85,12 +85,12 @@ def write(path: Path, checkpoint: Checkpoint) -> None:
         OSError: it cannot be written; a draft is removed.
     """
     counts = {name: getattr(checkpoint, name) for name in COUNTS}
-    facts = {"format": FORMAT, **counts, **checkpoint.facts}
+    facts = {"format": _FORMAT, **counts, **checkpoint.facts}
     text = np.frombuffer(json.dumps(facts).encode(), np.uint8)
     draft = path.with_name(f".{path.name}.part")
     try:
         with draft.open("wb") as stream:
-            np.savez(stream, **{FACTS: text}, **checkpoint.arrays)
+            np.savez(stream, **{_FACTS: text}, **checkpoint.arrays)
             stream.flush()
             os.fsync(stream.fileno())
         os.replace(draft, path)
@@ -113,9 +113,9 @@ def read(path: Path) -> Checkpoint | None:
                 return None
         with np.load(path, allow_pickle=False) as stored:
             arrays = {name: stored[name] for name in stored.files}
-        facts = json.loads(arrays.pop(FACTS).tobytes())
+        facts = json.loads(arrays.pop(_FACTS).tobytes())
         counts = [int(facts.pop(name)) for name in COUNTS]
-        if facts.pop("format") != FORMAT or min(counts) < 0 or not counts[0]:
+        if facts.pop("format") != _FORMAT or min(counts) < 0 or not counts[0]:
             return None
         return Checkpoint(*counts, arrays, facts)
     except Exception:  # a damaged zip raises nearly every type
@@ -192,5 +192,5 @@ class Keeper:
 
     def _after(self, seconds: float) -> None:
         """Put the next one off for as long as this one's cost asks for."""
-        rest = max(self.every, seconds / SHARE) if self.may_stretch else self.every
+        rest = max(self.every, seconds / _SHARE) if self.may_stretch else self.every
         self._due = max(self._due, time.monotonic() + rest)

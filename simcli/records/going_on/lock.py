@@ -12,7 +12,7 @@ except ImportError:  # Windows: the lock file alone, which a killed writer leave
     fcntl = None
 
 FINISH_S = 30.0  # a recorder whose run was killed writes at most what lies in the ring
-POLL_S = 0.02
+_POLL_S = 0.02
 
 
 def is_being_written(path: Path) -> bool:
@@ -33,7 +33,7 @@ def wait_for_orphan(path: Path) -> None:
     """Wait while the recorder of a run that was killed still writes what it had been handed."""
     deadline = time.monotonic() + FINISH_S
     while time.monotonic() < deadline and is_being_written(path) and _owner_is_dead(path):
-        time.sleep(POLL_S)
+        time.sleep(_POLL_S)
 
 
 def _owner_is_dead(path: Path) -> bool:

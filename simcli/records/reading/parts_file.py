@@ -30,7 +30,7 @@ from simcli.records.writing.ragged import contact_rows, event_rows
 
 BLOCK_BYTES = 8 * 1024 * 1024  # [B] of one dataset that are in memory at once, unless a commit is larger
 BLOCK_CONTACTS = 65536  # contacts that are in memory at once, unless a frame has more
-UNITS = ("q_unit", "qd_unit", "effort_unit")
+_UNITS = ("q_unit", "qd_unit", "effort_unit")
 
 Seen = Callable[[float], None]  # takes the part that is done
 
@@ -137,7 +137,7 @@ def tables_in(run: Trajectory) -> WorldTables:
         file = run._file
         values = np.asarray(file["params/value"][...], float)
         return WorldTables({column.name: run.model[column.name] for column in COLUMNS},
-                      {name: tuple(run.model[name]) for name in UNITS},
+                      {name: tuple(run.model[name]) for name in _UNITS},
                       tuple(run.param_units.values()), values, run.world_seed)  # fmt: skip
 
 

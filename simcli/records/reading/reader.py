@@ -26,7 +26,7 @@ from simcli.records.reading.guard import open_checked, reading
 from simcli.records.reading.named import Body, Joint, Point, Quantities, UnknownNameError, unknown
 from simcli.records.reading.series import Column, closed
 
-TABLES = ("contacts/", "events/")  # what does not go by frames
+_TABLES = ("contacts/", "events/")  # what does not go by frames
 
 
 class Trajectory:
@@ -131,7 +131,7 @@ class Trajectory:
             UnknownNameError: the file does not hold it.
         """
         path = path.strip("/")
-        if path.startswith(TABLES) and path in self._file:
+        if path.startswith(_TABLES) and path in self._file:
             raise UnknownNameError(f"{path} does not go by frame and world: ask `contacts(frame, world)` or `events`")
         if path not in self._file or not isinstance(self._file[path], h5py.Dataset):
             row = next((row for row in CATALOGUE if row.path == path), None)

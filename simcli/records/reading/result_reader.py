@@ -22,7 +22,7 @@ from simcli.records.reading.results import FIELDS, LABELLED, OFFSETS, RESULT_FOR
 from simcli.records.reading.series import closed
 from simcli.records.wholeness.integrity import verify
 
-MARK = "simcli_result"  # attribute that only results have
+_MARK = "simcli_result"  # attribute that only results have
 
 
 class Results:
@@ -135,9 +135,9 @@ class Results:
 
 
 def _check_format(file: h5py.File, path: str) -> None:
-    version = file.attrs.get(MARK)
+    version = file.attrs.get(_MARK)
     if version is None:
-        raise FileError(f"{path}: is an HDF5 file, but no result of simcli (it lacks the attribute {MARK})")
+        raise FileError(f"{path}: is an HDF5 file, but no result of simcli (it lacks the attribute {_MARK})")
     if np.shape(version) != (2,) or not 1 <= int(version[0]) <= RESULT_FORMAT[0]:
         raise FileError(f"{path}: has format {np.ravel(version)[:2].tolist()}, this version reads up to "
                         f"{list(RESULT_FORMAT)}; update simcli")  # fmt: skip
@@ -162,7 +162,7 @@ def is_result(path: str | os.PathLike) -> bool:
     """
     check_path(Path(path))
     with reading(path), open_plainly(Path(path)) as file:
-        return MARK in file.attrs
+        return _MARK in file.attrs
 
 
 def open_any(path: str | os.PathLike) -> Trajectory | Results:

@@ -17,11 +17,11 @@ from simcli.records.reading.reader import Trajectory
 from simcli.records.reading.tiles import cut_worlds, read_tile, tile_lengths
 from simcli.records.wholeness.integrity import committed_length, held, portions
 
-PORTION_BYTES = 8 * 1024 * 1024  # [B] of a table that does not go by frames, read at once
+_PORTION_BYTES = 8 * 1024 * 1024  # [B] of a table that does not go by frames, read at once
 SIGNIFICAND_BITS = {2: 10, 4: 23, 8: 52}  # of the floats of so many bytes
 STATIC_GROUPS = ("model", "params")
 
-Seen = Callable[[int], None]  # takes the number of bytes that were read
+_Seen = Callable[[int], None]  # takes the number of bytes that were read
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ def _bytes(values: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(values).reshape(-1).view(f"u{word}").reshape(-1, size // word)
 
 
-def differing_bits(a: Trajectory, b: Trajectory, seen: Seen = lambda n: None) -> list[BitDifference]:
+def differing_bits(a: Trajectory, b: Trajectory, seen: _Seen = lambda n: None) -> list[BitDifference]:
     """Compare all datasets of two runs.
 
     Where the runs are of other lengths, or have other numbers of worlds, the frames and worlds are compared that both have.
@@ -127,7 +127,7 @@ def _lengths(run: Trajectory) -> dict[str, int]:
     return {row.path: committed_length(row, run.n_frames, run.n_worlds, counters) for row in held(run)}
 
 
-def _of_rows(a: Trajectory, b: Trajectory, seen: Seen) -> Iterator[BitDifference]:
+def _of_rows(a: Trajectory, b: Trajectory, seen: _Seen) -> Iterator[BitDifference]:
     """Of everything that grows with the run."""
     mine, theirs = ({row.path: row for row in held(run)} for run in (a, b))
     n, lengths = min(a.n_frames, b.n_frames), [_lengths(a), _lengths(b)]
@@ -151,7 +151,7 @@ def _of_rows(a: Trajectory, b: Trajectory, seen: Seen) -> Iterator[BitDifference
             yield _placed(a, row, differing)
 
 
-def _of_frames(a: Trajectory, b: Trajectory, row: Dataset, n: int, seen: Seen) -> _Found:
+def _of_frames(a: Trajectory, b: Trajectory, row: Dataset, n: int, seen: _Seen) -> _Found:
     x, y = a.column(row.path), b.column(row.path)
     found = _Found()
     worlds = np.arange(min(a.n_worlds, b.n_worlds) if x.ndim > 1 else 1)
@@ -172,7 +172,7 @@ class _Ragged:
         self._runs, self._n = (a, b), n
         self._contacts: int | None = None  # rows that belong to the same frame and world in both files
 
-    def compare(self, row: Dataset, lengths: list[dict[str, int]], seen: Seen) -> _Found:
+    def compare(self, row: Dataset, lengths: list[dict[str, int]], seen: _Seen) -> _Found:
         """Compare the leading rows of one table that can be compared."""
         a, b = self._runs
         n = min(one[row.path] for one in lengths)
@@ -187,9 +187,9 @@ class _Ragged:
             return found
         return self._look(row.path, n if kind == "E" else min(n, self._contacts or 0), seen)
 
-    def _look(self, path: str, n: int, seen: Seen) -> _Found:
+    def _look(self, path: str, n: int, seen: _Seen) -> _Found:
         found = _Found()
-        for first, last in portions(self._runs[0]._file[path], n, PORTION_BYTES):
+        for first, last in portions(self._runs[0]._file[path], n, _PORTION_BYTES):
             parts = []
             for run in self._runs:
                 with reading(f"{run.path}: /{path}, rows {first} to {last - 1}"):
@@ -230,7 +230,7 @@ def _octets(value: np.generic) -> np.ndarray:
     return np.frombuffer(np.asarray(value).tobytes(), np.uint8)
 
 
-def _of_tables(a: Trajectory, b: Trajectory, seen: Seen) -> Iterator[BitDifference]:
+def _of_tables(a: Trajectory, b: Trajectory, seen: _Seen) -> Iterator[BitDifference]:
     """Of /model and /params."""
     for group in STATIC_GROUPS:
         names = dict.fromkeys([*a._file[group], *b._file[group]])
@@ -248,10 +248,10 @@ def _of_tables(a: Trajectory, b: Trajectory, seen: Seen) -> Iterator[BitDifferen
                 yield _difference(path, found, entry=_table_entry(a, path, found.index))
 
 
-def _of_table(a: Trajectory, b: Trajectory, path: str, seen: Seen) -> _Found:
+def _of_table(a: Trajectory, b: Trajectory, path: str, seen: _Seen) -> _Found:
     found = _Found()
     n = a._file[path].shape[0] if a._file[path].ndim else 0
-    for first, last in portions(a._file[path], n, PORTION_BYTES):
+    for first, last in portions(a._file[path], n, _PORTION_BYTES):
         parts = []
         for run in (a, b):
             with reading(f"{run.path}: /{path}"):

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 HEAD = b"GCOL\x01\x00\x00\x00"  # signature, version, reserved; the size of the heap follows
-HEAD_BYTES, ENTRY_BYTES, ALIGNMENT = 16, 16, 8
+HEAD_BYTES, _ENTRY_BYTES, _ALIGNMENT = 16, 16, 8
 ENTRY = struct.Struct("<HHIQ")  # index, references, reserved, size; the content follows, padded
-FREE = 0  # index of the free space, whose size counts its own entry
+_FREE = 0  # index of the free space, whose size counts its own entry
 SEARCHED = 256 * 1024 * 1024  # [B] from the start of the file; what is written at the creation is rarely a hundredth of it
 WINDOW = 16 * 1024 * 1024  # [B] searched at once; pages that were looked at count as memory of the process until they go
 
@@ -32,7 +32,7 @@ def _heaps(data: mmap.mmap) -> Iterator[int]:
         start = data.find(HEAD, first, end)
         while start >= 0:
             yield start
-            start = data.find(HEAD, start + ALIGNMENT, end)
+            start = data.find(HEAD, start + _ALIGNMENT, end)
         data.madvise(mmap.MADV_DONTNEED, first, min(WINDOW, len(data) - first))
 
 
@@ -43,10 +43,10 @@ def _adds_up(data: mmap.mmap, start: int) -> bool:
     if end > len(data):
         return False
     place = start + HEAD_BYTES
-    while place + ENTRY_BYTES <= end:  # less than an entry may be left over
+    while place + _ENTRY_BYTES <= end:  # less than an entry may be left over
         index, _, _, size = ENTRY.unpack_from(data, place)
-        length = size if index == FREE else ENTRY_BYTES + -(-size // ALIGNMENT) * ALIGNMENT
-        if length < ENTRY_BYTES:
+        length = size if index == _FREE else _ENTRY_BYTES + -(-size // _ALIGNMENT) * _ALIGNMENT
+        if length < _ENTRY_BYTES:
             return False
         place += length
     return place <= end

@@ -16,7 +16,7 @@ SIGNATURE = b"\x89HDF\r\n\x1a\n"
 VERSION_AT, SIZES_AT, FLAGS_AT, END_AT, CHECKSUM_AT = 8, 9, 11, 28, 44  # [B]
 SUPERBLOCK_BYTES = 48
 VERSION, ADDRESS_BYTES = 3, 8
-MASK = 0xFFFFFFFF
+_MASK = 0xFFFFFFFF
 # Oldest and newest form of what HDF5 writes. 1.10 is the first with SWMR; "latest" would be the form of the library at hand,
 # which readers built on an older one cannot open.
 FORMAT_BOUNDS = ("v110", "v110")
@@ -43,23 +43,23 @@ def lookup3(data: bytes) -> int:
     """
 
     def turn(x: int, k: int) -> int:
-        return ((x << k) | (x >> (32 - k))) & MASK
+        return ((x << k) | (x >> (32 - k))) & _MASK
 
-    a = b = c = (0xDEADBEEF + len(data)) & MASK
+    a = b = c = (0xDEADBEEF + len(data)) & _MASK
     if not data:
         return c
     n_mixed = (len(data) - 1) // 12
     words = np.frombuffer(data + bytes(-len(data) % 12), "<u4").reshape(-1, 3).tolist()
     for x, y, z in words[:n_mixed]:
-        a, b, c = (a + x) & MASK, (b + y) & MASK, (c + z) & MASK
+        a, b, c = (a + x) & _MASK, (b + y) & _MASK, (c + z) & _MASK
         for k in (4, 6, 8, 16, 19, 4):  # the roles of a, b, c rotate after each line
-            a = ((a - c) & MASK) ^ turn(c, k)
-            c = (c + b) & MASK
+            a = ((a - c) & _MASK) ^ turn(c, k)
+            c = (c + b) & _MASK
             a, b, c = b, c, a
     x, y, z = words[n_mixed]
-    a, b, c = (a + x) & MASK, (b + y) & MASK, (c + z) & MASK
+    a, b, c = (a + x) & _MASK, (b + y) & _MASK, (c + z) & _MASK
     for k in (14, 11, 25, 16, 4, 14, 24):
-        c = ((c ^ b) - turn(b, k)) & MASK
+        c = ((c ^ b) - turn(b, k)) & _MASK
         a, b, c = b, c, a
     return b  # the seventh line leaves the result in c, and the roles rotated once more
 

@@ -31,7 +31,7 @@ from simcli.records.reading.guard import small
 from simcli.records.wholeness.superblock import FORMAT_BOUNDS
 from simcli.records.writing.backing import Backing
 
-ALIGNMENT = 8  # [B] counters never straddle a page, so that a killed writer cannot leave half of one
+_ALIGNMENT = 8  # [B] counters never straddle a page, so that a killed writer cannot leave half of one
 CHUNK_CACHE = 0  # [B] whole chunks are written once: to keep them costs a copy (measured: 2.1 s per GB with, 1.2 without)
 # For long runs: HDF5's own way keeps some 300 B of memory for each gap between chunks until the file is closed. This one
 # fills no gap, which costs a file 90 kB.
@@ -40,7 +40,7 @@ STATIC_CHUNK = 1024 * 1024  # [B]
 # Marker of the netCDF-4 convention for a scale that is only a length.
 NO_VARIABLE = "This is a netCDF dimension but not a netCDF variable.%10d"
 BARE_SCALES = {"C": "contact", "E": "event", "offset": "contact_start"}
-TEXT = h5py.string_dtype()
+_TEXT = h5py.string_dtype()
 DIGEST_SLOTS = 2  # one describes the commit that n_committed counts, the other the one under way
 
 
@@ -67,7 +67,7 @@ def create_file(
     Raises:
         OSError: it cannot be written.
     """
-    file = h5py.File(target, "w", libver=FORMAT_BOUNDS, alignment_threshold=ALIGNMENT, alignment_interval=ALIGNMENT,
+    file = h5py.File(target, "w", libver=FORMAT_BOUNDS, alignment_threshold=_ALIGNMENT, alignment_interval=_ALIGNMENT,
                      rdcc_nbytes=CHUNK_CACHE, fs_strategy=GAPS_OF_LONG if grain >= MAX_FRAMES else None)  # fmt: skip
     small(file)
     try:
@@ -105,7 +105,7 @@ def _write_scales(file: h5py.File, axes: Axes) -> None:
     model, frames = file.create_group("model"), file.create_group("frames")
     labels = {SCALES.get(axis, NAME_SCALES.get(axis, axis)): names for axis, names in axes.label.items() if axis != "P"}
     for name, values in {**labels, **COMPONENTS, **LABELS}.items():
-        _scale(model, name, np.array(values, object), TEXT)
+        _scale(model, name, np.array(values, object), _TEXT)
     world = _scale(frames, "world", np.arange(axes.n_worlds, dtype=np.int64))
     model["world"] = world
     if axes.n_worlds > 1:
@@ -172,14 +172,14 @@ def _write_model(file: h5py.File, tables: WorldTables) -> None:
             dataset.dims[k].attach_scale(_model_scale(group, axis, array.shape[k]))
     for name, kept in tables.units.items():
         axis = "NQ" if name == "q_unit" else "NV"
-        dataset = group.create_dataset(name, shape=(len(kept),), data=np.array(kept, object), dtype=TEXT)
+        dataset = group.create_dataset(name, shape=(len(kept),), data=np.array(kept, object), dtype=_TEXT)
         dataset.dims[0].attach_scale(group[NAME_SCALES[axis]])
 
 
 def _write_quantities(file: h5py.File, axes: Axes) -> None:
     """Units of what `output.quantities` names."""
     if axes.label["Y"]:
-        unit = file["model"].create_dataset("quantity_unit", data=np.array(axes.quantity_unit, object), dtype=TEXT)
+        unit = file["model"].create_dataset("quantity_unit", data=np.array(axes.quantity_unit, object), dtype=_TEXT)
         unit.dims[0].attach_scale(file["model"][NAME_SCALES["Y"]])
 
 
@@ -204,12 +204,12 @@ def _static(group: h5py.Group, name: str, array: np.ndarray) -> h5py.Dataset:
 
 def _write_params(file: h5py.File, tables: WorldTables, axes: Axes) -> None:
     group = file.create_group("params")
-    name = _scale(group, "name", np.array(axes.label["P"], object), TEXT)
+    name = _scale(group, "name", np.array(axes.label["P"], object), _TEXT)
     world = _linked(file, "params", "world", "frames")
     value = _static(group, "value", np.ascontiguousarray(tables.param_value, float))
     value.dims[0].attach_scale(world)
     value.dims[1].attach_scale(name)
-    unit = group.create_dataset("unit", shape=name.shape, data=np.array(tables.param_unit, object), dtype=TEXT)
+    unit = group.create_dataset("unit", shape=name.shape, data=np.array(tables.param_unit, object), dtype=_TEXT)
     unit.dims[0].attach_scale(name)
     seed = _static(group, "seed", np.asarray(tables.world_seed, np.uint64))
     seed.dims[0].attach_scale(world)

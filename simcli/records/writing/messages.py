@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from simcli.records.contents.measures import MeasureLayout
     from simcli.records.contents.provenance import Provenance
 
-LENGTH = struct.Struct("<Q")
+_LENGTH = struct.Struct("<Q")
 
 
 @dataclass(frozen=True)
@@ -155,7 +155,7 @@ def send(descriptor: int, message: Any) -> None:
         BrokenPipeError: nobody reads it any more.
     """
     body = pickle.dumps(message, protocol=5)
-    for part in (LENGTH.pack(len(body)), body):
+    for part in (_LENGTH.pack(len(body)), body):
         left = memoryview(part)
         while left:
             left = left[os.write(descriptor, left) :]
@@ -184,10 +184,10 @@ class Inbox:
         Raises:
             EOFError: the sender is gone.
         """
-        self._read_until(LENGTH.size)
-        end = LENGTH.size + LENGTH.unpack_from(self._read)[0]
+        self._read_until(_LENGTH.size)
+        end = _LENGTH.size + _LENGTH.unpack_from(self._read)[0]
         self._read_until(end)
-        message = pickle.loads(memoryview(self._read)[LENGTH.size : end])
+        message = pickle.loads(memoryview(self._read)[_LENGTH.size : end])
         self._read = bytearray()
         return message
 

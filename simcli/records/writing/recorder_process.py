@@ -45,7 +45,7 @@ class RefusedError(Exception):
 
     def __init__(self, what: str, error: BaseException):
         super().__init__(what)
-        self.message = Failed(what, reason_of(error))
+        self.message = Failed(what, _reason_of(error))
 
 
 @contextlib.contextmanager
@@ -170,7 +170,7 @@ def _write_until_closed(recording: Recording, post: Correspondence) -> Close:
         backlog.add(message.n, message.events, message.contacts)
 
 
-def reason_of(error: BaseException) -> str:
+def _reason_of(error: BaseException) -> str:
     """What the operating system said, out of HDF5's long message."""
     found = re.search(r"error message = '([^']*)'", str(error))
     if found:

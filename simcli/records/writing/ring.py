@@ -15,10 +15,10 @@ import numpy as np
 
 from simcli.records.contents.layout import Axes, Dataset
 
-ALIGNMENT = 64  # [B] a cache line
+_ALIGNMENT = 64  # [B] a cache line
 LIMIT_BYTES = 64 * 1024 * 1024  # of frames that wait to be written; more where a commit is larger
 # To touch fresh memory costs ten times as much as to copy there, page by page; all at once it costs little.
-AT_ONCE = mmap.MAP_SHARED | getattr(mmap, "MAP_POPULATE", 0)
+_AT_ONCE = mmap.MAP_SHARED | getattr(mmap, "MAP_POPULATE", 0)
 
 
 def nameless_file() -> int:
@@ -49,7 +49,7 @@ def reserve(descriptor: int, n_bytes: int) -> None:
     with contextlib.suppress(OSError):
         os.ftruncate(descriptor, size)
         if size:
-            mmap.mmap(descriptor, size, flags=AT_ONCE).close()
+            mmap.mmap(descriptor, size, flags=_AT_ONCE).close()
 
 
 class Ring:
@@ -73,10 +73,10 @@ class Ring:
             if row.by_frame:
                 shape, dtype = (length, *axes.tail(row)), row.dtype(float_type)
                 places[row.path] = (shape, dtype, end)
-                end += -(-prod(shape) * dtype.itemsize // ALIGNMENT) * ALIGNMENT
+                end += -(-prod(shape) * dtype.itemsize // _ALIGNMENT) * _ALIGNMENT
         if os.fstat(descriptor).st_size < end:
             os.ftruncate(descriptor, end)
-        memory = mmap.mmap(descriptor, end, flags=AT_ONCE)
+        memory = mmap.mmap(descriptor, end, flags=_AT_ONCE)
         self._columns = {path: np.ndarray(shape, dtype, memory, place) for path, (shape, dtype, place) in places.items()}
 
     def __iter__(self) -> Iterator[str]:

@@ -11,7 +11,7 @@ from simcli.model.snapshot import Event, FrameBlock, Status
 from simcli.model.tables import Model
 from simcli.solvers.shared.host.plan import RunPlan
 
-PER_FEATURE, SPARE = 16, 256  # candidates at `capacity: auto`: an edge on a face of a box meets about 12 features there
+PER_FEATURE, _SPARE = 16, 256  # candidates at `capacity: auto`: an edge on a face of a box meets about 12 features there
 
 USUAL_FORCE = 1e3  # [N], stiffness times d_hat^3 where nobody says: libuipc's at its d_hat of 0.01 m
 
@@ -38,7 +38,7 @@ def barrier_of(model: Model, options, dt: float, tables: Tables, arena: Arena) -
 def capacity_of(model: Model, host: Surfaces) -> int:
     """Most candidates of a world."""
     features = sum(map(len, (host.vertex[0], host.edge, host.face)))
-    return max(SPARE + PER_FEATURE * features, model.contacts.capacity)
+    return max(_SPARE + PER_FEATURE * features, model.contacts.capacity)
 
 
 def tell_deviation(model: Model, options, plan: RunPlan) -> list[Event]:
@@ -68,7 +68,7 @@ def end_overlapping(solver, block: FrameBlock) -> None:
         block: of frame 0.
     """
     pairs = overlapping(solver, solver.model)
-    block.events += told(solver, pairs, "at the start")
+    block.events += _told(solver, pairs, "at the start")
     solver.end_at_start(block, dict.fromkeys(pairs, Status.OVERLAPPING))
 
 
@@ -86,7 +86,7 @@ def end_caught(solver, model: Model) -> list[Event]:
         return []
     pairs = {world: pair for world, pair in overlapping(solver, model).items() if not solver.status[world]}
     solver.end(dict.fromkeys(pairs, Status.OVERLAPPING))
-    return told(solver, pairs, "when contact begins")
+    return _told(solver, pairs, "when contact begins")
 
 
 def overlapping(solver, model: Model) -> dict[int, tuple[int, int]]:
@@ -106,7 +106,7 @@ def overlapping(solver, model: Model) -> dict[int, tuple[int, int]]:
     return pairs
 
 
-def told(solver, pairs: dict[int, tuple[int, int]], when: str) -> list[Event]:
+def _told(solver, pairs: dict[int, tuple[int, int]], when: str) -> list[Event]:
     """The events of worlds that overlap, by the pair in each."""
     model, time = solver.model, solver.n_steps * solver.plan.dt
     events = []

@@ -127,7 +127,7 @@ def energy_of_holds(c: ti.template(), w: ti.i32):
     """
     total = c.tables.arena.zero()
     for n in range(c.holds.n):
-        off = c.potential.rows.next_x.load(w, held(c.holds, n)) - c.holds.aim.load(w, n)
+        off = c.potential.rows.next_x.load(w, _held(c.holds, n)) - c.holds.aim.load(w, n)
         total = total + off * off * c.holds.stiffness.load(w, n) * 0.5
     return total
 
@@ -140,7 +140,7 @@ def add_holds(c: ti.template(), w: ti.i32):
     """
     p = c.potential
     for n in range(c.holds.n):
-        i = held(c.holds, n)
+        i = _held(c.holds, n)
         stiff = p.gradient.arena.zero() + c.holds.stiffness.load(w, n)
         p.gradient.store(w, i, p.gradient.load(w, i) + (p.rows.x.load(w, i) - c.holds.aim.load(w, n)) * stiff)
         add_entry(p.matrix, w, c.diagonal.at(i), stiff)
@@ -156,7 +156,7 @@ def work_of_holds(c: ti.template(), w: ti.i32):
     s = c.holds
     given = c.tables.arena.zero()
     for n in range(c.holds.n):
-        i = held(c.holds, n)
+        i = _held(c.holds, n)
         x = c.potential.rows.x.load(w, i)
         s.force.store(w, n, (s.aim.load(w, n) - x) * s.stiffness.load(w, n))
         force = mean_force(s.force, s.force_before, w, n, c.step.weight.load(w, s.body.at(n // SIZE)))
@@ -165,6 +165,6 @@ def work_of_holds(c: ti.template(), w: ti.i32):
     return given
 
 
-def held(s: Holds, n):
+def _held(s: Holds, n):
     """Held coordinate n among all (inside kernels)."""
     return s.body.at(n // SIZE) * SIZE + n % SIZE

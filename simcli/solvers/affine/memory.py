@@ -27,13 +27,13 @@ from simcli.solvers.shared.host.plan import RunPlan
 from simcli.solvers.shared.looks.gauges import Gauges
 
 DIAGNOSTICS = ("iterations", "residual", "position_violation", "velocity_violation")
-CONTACT_DIAGNOSTICS = ("penetration", "gap", "contacts")
-NOW = ("frame", "first_high", "first_low", "steps", "step", "instant")  # see shared/core.py
+_CONTACT_DIAGNOSTICS = ("penetration", "gap", "contacts")
+_NOW = ("frame", "first_high", "first_low", "steps", "step", "instant")  # see shared/core.py
 
 # Growth of the energy that is rounding, relative to the energy; of steps longer than the tolerance.
-ROUNDING = {"float64": 1e-11, "float32": 1e-4}
+_ROUNDING = {"float64": 1e-11, "float32": 1e-4}
 # Displacements [m, for bodies of size 1 m] that cannot be told from none.
-TIGHT = {"float64": 1e-14, "float32": 2e-6}
+_TIGHT = {"float64": 1e-14, "float32": 2e-6}
 HALF_SIDE = 3.0  # half the side of a box with the second moment S and the mass m is sqrt(3 S / m)
 
 
@@ -59,14 +59,16 @@ class StepMemory:
         running: 1 in worlds that have not converged; done: 1 in those that have by their last displacement.
         iterations, failed: of the last step.  allowed: iterations until the search at hand has failed.
         mass: weights.  extent: [m], by body, of its points from its centre; of a point mass its arm.
+        keeps: (B) 0 for quasi-static bodies, which keep no velocity from step to step, else 1.  has_quasi_static: whether
+            there are any.
         thin: 1 for coordinates of moving bodies along which there is no mass.  has_thin: whether there are any.
     """
 
     _data_oriented = True
 
     def __init__(self, n: int, model: Model, tables: Tables, arena: Arena, tolerance: float):
-        self.tolerance = max(tolerance, TIGHT[arena.device.precision])
-        self.rounding = ROUNDING[arena.device.precision]
+        self.tolerance = max(tolerance, _TIGHT[arena.device.precision])
+        self.rounding = _ROUNDING[arena.device.precision]
         unknowns = arena.records(n)
         for name in ("alpha", "weight", "age", "breaks", "pattern"):
             setattr(self, name, tables.bodies.slot())
@@ -81,6 +83,8 @@ class StepMemory:
         blocks = blocks_of(model)
         weighs = blocks[..., 0] > 0.0
         extent = np.sqrt(HALF_SIDE * largest_moments(model, blocks[..., 1:]) / np.where(weighs, blocks[..., 0], 1.0))
+        self.has_quasi_static = bool(model.affine.is_quasi_static.any())
+        self.keeps = tables.bodies.column(1.0 * ~model.affine.is_quasi_static[None])
         self.extent = tables.bodies.column(np.where(weighs, extent, 0.0))
         thin = ((blocks <= 0.0) & ~model.bodies.kinematic[:, None]).repeat(3, axis=-1)
         self.thin, self.has_thin = unknowns.column(1.0 * thin.reshape(len(thin), n)), bool(thin.any())
@@ -128,7 +132,7 @@ class AffineCore:
         self.tables = Tables(model, arena, phases)
         self.forces = Forces(model, self.tables, arena)
         self.forces.springs_by_rows = True
-        self.accelerates = True
+        self.accelerates, self.keeps_account = True, False
         energies = energies_of(model, self.tables.phases)
         self.potential = Potential(energies, model, self.tables, self.forces, arena, options.friction_speed * plan.dt)
         self.motions, self.coordinate_dof = self.potential.laws.motions, energies.coordinate_dof
@@ -158,7 +162,7 @@ class AffineCore:
         self.health = arena.slot(len(HEALTH))
         self.gauges = Gauges(plan.measures, model, self.tables, arena, np.full((2, model.n_qd), -1), is_alone=False)
         self.constants = self.tables.column(np.array([[plan.dt, np.square(float(options.max_velocity))]]))
-        self.constrained, self.diagnostics = True, DIAGNOSTICS + self.touches * CONTACT_DIAGNOSTICS
+        self.constrained, self.diagnostics = True, DIAGNOSTICS + self.touches * _CONTACT_DIAGNOSTICS
         self.n_rows, self.row_label = self.potential.n_rows, energies.label
         self.row_joint, self.row_child = arena.ints(energies.joint), arena.ints(
             np.where(energies.joint >= 0, model.joints.child[energies.joint], -1))  # fmt: skip
@@ -167,7 +171,7 @@ class AffineCore:
         self.stretch = arena.slot(6 * model.n_bodies * self.reports["stretch"])
         self.multipliers, self.diag = arena.slot(self.n_rows), arena.slot(len(self.diagnostics))
         self.leaving = plan.leaving(self.reports)
-        self.has_program, self.now = True, Registers(arena, *NOW)
+        self.has_program, self.now = True, Registers(arena, *_NOW)
         self.program = Program(arena, frame_of_affine(self), self.now)
 
     def coordinates(self, laws: Laws) -> np.ndarray:
@@ -182,8 +186,9 @@ class AffineCore:
 
     def clear(self):
         """Zero what a run accumulates."""
-        for slot in (self.health, self.count, self.forces.work, self.total_start, self.state.qdd, self.multipliers):
+        for slot in (self.health, self.count, self.total_start, self.state.qdd, self.multipliers):
             slot.write(np.zeros((1, slot.n_items, slot.width)))
+        self.forces.account.clear()
         self.gauges.clear()
         self.step.clear()
         self.given.clear()

@@ -76,15 +76,17 @@ def end(c) -> tuple:
 
 def minimum(c) -> tuple:
     """Targets, then Newton's method. The first trial is where the bodies are, and where prescribed ones shall be."""
-    flight = stages.fly, when(c.signals.n, stages.follow_end), when(c.forces.n_wrenches, stages.load_wrenches), stages.fall
+    loads = when(c.forces.n_wrenches, stages.load_wrenches)
+    quiet = when(c.step.has_quasi_static, stages.come_to_rest)
+    flight = quiet, stages.fly, when(c.signals.n, stages.follow_end), loads, stages.fall
     aims = stages.aim, when(c.holds.n, find_aims), when(c.given.n, lead)
     running = newton.is_running
     first = only(running, trial(c, begins=True), halvings(c), settlement(c))
-    iterations = repeat(direction(c), trial(c), halvings(c), settlement(c), where=running, wanted=running)
+    iterations = repeat(_direction(c), trial(c), halvings(c), settlement(c), where=running, wanted=running)
     return flight, aims, newton.begin_search, first, iterations, newton.end_search
 
 
-def direction(c) -> tuple:
+def _direction(c) -> tuple:
     """Newton's direction. Where the Hessian of a world is indefinite, it is built again without curvature of rows."""
     hessian = newton.add_energies, when(c.touches, newton.add_contacts), when(c.given.n, take_given), newton.factorize
     return (newton.linearise, repeat_blocks(hessian, at_most=2, wanted=newton.lacks_curvature), newton.solve,

@@ -11,6 +11,7 @@ from simcli.kernels.chart.projection import project_joints
 from simcli.kernels.chart.tree import vector_at
 from simcli.kernels.collision.lanes import one
 from simcli.kernels.language import ti
+from simcli.kernels.linear.blocks import SIZE
 from simcli.kernels.memory.arena import put_lane
 from simcli.kernels.potentials.energy import find_energy, follow_rows
 from simcli.kernels.potentials.paces import energy_of_armature
@@ -22,6 +23,7 @@ from simcli.solvers.affine.places import place_affine
 from simcli.solvers.affine.stages import find_multipliers
 from simcli.solvers.shared.contacts.report import CONTACTS, put_row
 from simcli.solvers.shared.drives import add_drive_power
+from simcli.solvers.shared.ledger import write_energies
 
 
 @ti.func
@@ -43,14 +45,14 @@ def report_frame(c: ti.template(), w: ti.i32, steps: ti.i32):
         show_coordinates(c, w)
         report_affine_accelerations(c, w)
         project_accelerations(c.loops.anchors, c.rows, c.state.q, c.state.qd, c.state.qdd, w)
-        report_efforts(c, w)
+        _report_efforts(c, w)
         if ti.static(c.given.n > 0):
             report_efforts_of_holds(c, w)
     follow_rows(c.potential, w, c.potential.rows.next_x)  # where everything was evaluated last, with its forms
     if steps > 0:  # those of frame 0 are of a trial
         find_multipliers(c, w)
     if ti.static(c.reports["wrenches"]):
-        report_wrenches(c, w)
+        _report_wrenches(c, w)
         if ti.static(c.given.n > 0):
             report_holds(c, w)
     if ti.static(c.reports["joints"] and c.loops.n_rods > 0):
@@ -59,7 +61,7 @@ def report_frame(c: ti.template(), w: ti.i32, steps: ti.i32):
     if ti.static(c.reports["contacts"]):
         report_touches(c, w)
     if ti.static(c.reports["energy"]):
-        report_energy(c, w, steps)
+        _report_energy(c, w, steps)
 
 
 @ti.func
@@ -109,7 +111,7 @@ def show_coordinates(c: ti.template(), w: ti.i32):
 
 
 @ti.func
-def report_efforts(c: ti.template(), w: ti.i32):
+def _report_efforts(c: ti.template(), w: ti.i32):
     """What acts on the coordinates of joints: applied efforts, drives, motions, dampers, springs, limits, gears.
 
     Reads:  c.potential.laws.{slope, inert}
@@ -145,7 +147,7 @@ def report_affine_drives(c: ti.template(), w: ti.i32):
 
 
 @ti.func
-def report_wrenches(c: ti.template(), w: ti.i32):
+def _report_wrenches(c: ti.template(), w: ti.i32):
     """Force and torque of each joint on its child, at the child's anchor, world: - sum of V_r phi_r' on the child.
 
         F_p the force,  sum a_k x F_k the torque about the centre of mass
@@ -167,7 +169,7 @@ def report_wrenches(c: ti.template(), w: ti.i32):
             for e in range(f.entry_start.at(r), f.entry_start.at(r + 1)):
                 i = f.entry_at.at(e) - 12 * child
                 if i >= 0 and i < 12:
-                    given = along(zero, i % 3) * (f.gradient.load(w, e) * force)
+                    given = _along(zero, i % 3) * (f.gradient.load(w, e) * force)
                     if i < 3:
                         pull = pull + given
                     else:
@@ -179,7 +181,7 @@ def report_wrenches(c: ti.template(), w: ti.i32):
                 add_to(c.rows.joint_wrench, w, 6 * j + 3 + m, couple.parts[m])
 
 
-def along(zero, k):
+def _along(zero, k):
     """The unit vector along axis k, which the kernel knows (inside kernels)."""
     return Vec3(*(zero + ti.select(k == m, 1.0, 0.0) for m in range(3)))
 
@@ -242,7 +244,10 @@ def energies_of_state(c: ti.template(), w: ti.i32):
     potential = c.tables.arena.zero()
     for i in range(f.n):
         v = f.v.load(w, i)
-        kinetic = kinetic + v * v * c.step.mass.load(w, i) * 0.5
+        energy = v * v * c.step.mass.load(w, i) * 0.5
+        if ti.static(c.step.has_quasi_static):  # whose velocity is gone when the next step begins
+            energy = energy * c.step.keeps.load(w, i // SIZE)
+        kinetic = kinetic + energy
     for b in range(c.tables.n_bodies):
         for k in ti.static(range(3)):
             at = 12 * b + k
@@ -284,17 +289,11 @@ def open_affine(c: ti.template(), w: ti.i32):
 
 
 @ti.func
-def report_energy(c: ti.template(), w: ti.i32, steps: ti.i32):
+def _report_energy(c: ti.template(), w: ti.i32, steps: ti.i32):
     """The energy ledger: ENERGY columns. What the formula of the step takes is the drift.
 
-    Reads:  c.potential, c.forces.work
+    Reads:  c.potential, c.forces.account.work
     Writes: c.total_start, c.rows.energy
     """
     kinetic, potential, elastic = energies_of_state(c, w)
-    total = kinetic + potential + elastic
-    if steps == 0:
-        c.total_start.store(w, 0, total)
-    dissipated = c.forces.work.load(w, 0)
-    supplied = c.forces.work.load(w, 1)
-    drift = total - c.total_start.load(w, 0) + dissipated - supplied
-    put(c.rows.energy, w, 0, kinetic, potential, elastic, dissipated, supplied, total, drift)
+    write_energies(c, w, steps, kinetic, potential, elastic)

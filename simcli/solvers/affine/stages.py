@@ -162,6 +162,21 @@ def fly(c: ti.template(), w: ti.i32):
 
 
 @ti.func
+def come_to_rest(c: ti.template(), w: ti.i32):
+    """Take from quasi-static bodies the velocity of the step before: y = x_n + a / alpha^2.
+
+    So inertia resists only what a step moves, and the steps lead down the energies to an equilibrium.
+
+    Source: libuipc's bodies that are not dynamic. No deviation.
+
+    Reads:  c.step.keeps
+    Writes: c.potential.rows.v
+    """
+    for i in range(c.potential.n):
+        c.potential.rows.v.store(w, i, c.potential.rows.v.load(w, i) * c.step.keeps.load(w, i // SIZE))
+
+
+@ti.func
 def load_wrenches(c: ti.template(), w: ti.i32):
     """External forces on the coordinates: wrenches where the free flight c.step.target leads.
 
@@ -255,7 +270,7 @@ def account(c: ti.template(), w: ti.i32):
     """Work of the step, see `work_of_step`.
 
     Reads:  c.step, c.potential
-    Writes: c.forces.work, c.step.force_before, c.given, c.holds, c.potential
+    Writes: c.forces.account.work, c.step.force_before, c.given, c.holds, c.potential
     """
     z = c.step
     supplied = c.tables.arena.zero()
@@ -268,10 +283,14 @@ def account(c: ti.template(), w: ti.i32):
     if ti.static(c.given.n > 0):
         supplied = supplied + follow_given(c, w)
     dissipated, driven = work_of_step(c.potential, w, z.weight)
+    if ti.static(z.has_quasi_static):
+        for i in range(c.potential.n):
+            way = (c.potential.rows.x.load(w, i) - z.start.load(w, i)) * z.alpha.load(w, i // SIZE)
+            dissipated = dissipated + way * way * z.mass.load(w, i) * (1.0 - z.keeps.load(w, i // SIZE))
     if ti.static(c.has_friction):
         dissipated = dissipated + select(c.health.load(w, 0) == 0.0, c.barrier.taken.load(w, 0), supplied * 0.0)
-    c.forces.work.store(w, 0, c.forces.work.load(w, 0) + dissipated)
-    c.forces.work.store(w, 1, c.forces.work.load(w, 1) + driven + supplied)
+    c.forces.account.dissipate(w, dissipated)
+    c.forces.account.supply(w, driven + supplied)
 
 
 @ti.func

@@ -5,7 +5,7 @@ from simcli.kernels.complementarity.measure import row_speed
 from simcli.kernels.language import ti
 from simcli.kernels.laws.bounded import share_limits
 from simcli.solvers.impulses.rows import DRIVE, UNBOUNDED
-from simcli.solvers.rows.pieces import aim_laws
+from simcli.solvers.rows.active_set import aim_laws
 
 
 @ti.func

@@ -23,10 +23,10 @@ from simcli.kernels.memory.arena import Arena, get_lane, local
 from simcli.kernels.memory.tables import Tables
 from simcli.model.tables import Model
 
-NEAR = 0.02  # [1] of the size of a shape, at most, from where a contact is known again by its place
+_NEAR = 0.02  # [1] of the size of a shape, at most, from where a contact is known again by its place
 MOST_BOUND = 100.0  # [m] from the middle of a shape: a turning plane does not watch all the world
 SLACK = 1e-3  # [1] of its size: how far a resting shape is watched
-STILL = 1e-6  # [m/s], slower contacts stick
+_STILL = 1e-6  # [m/s], slower contacts stick
 
 
 class Contacts:
@@ -118,7 +118,7 @@ def find_contacts(k: ti.template(), t: ti.template(), s: ti.template(), p: ti.te
         for c in range(ti.cast(get_lane(k.known.part(w, 0, 0), lane), ti.i32)):
             put(k.taken, w, lane, c, 0.0)
         for c in range(contacts_of(k.collider, w, lane)):
-            recall(k, p, w, lane, c, match(k, w, lane, c))
+            _recall(k, p, w, lane, c, match(k, w, lane, c))
 
 
 @ti.func
@@ -132,7 +132,7 @@ def match(k: ti.template(), w: ti.i32, lane: ti.i32, c: ti.i32):
     point = one(table.point, w, lane, c)
     a = whole_of(table.shape_a, w, lane, c)
     b = whole_of(table.shape_b, w, lane, c)
-    size = ti.min(one(k.collider.bound, w, lane, a), one(k.collider.bound, w, lane, b)) * NEAR
+    size = ti.min(one(k.collider.bound, w, lane, a), one(k.collider.bound, w, lane, b)) * _NEAR
     least = size * size
     found = -1
     same = -1
@@ -182,7 +182,7 @@ def known_of_pair(k: ti.template(), w: ti.i32, lane: ti.i32, low: ti.i32, high: 
 
 
 @ti.func
-def recall(k: ti.template(), p: ti.template(), w: ti.i32, lane: ti.i32, c: ti.i32, j: ti.i32):
+def _recall(k: ti.template(), p: ti.template(), w: ti.i32, lane: ti.i32, c: ti.i32, j: ti.i32):
     """Begin contact c with the impulse of contact j of the step before, or with none.
 
     Reads:  k.{impulse, slips, bend}, the table
@@ -224,7 +224,7 @@ def remember(k: ti.template(), p: ti.template(), w: ti.i32, h: ti.template()):
             sought = (one(table.gap, w, lane, c) - one(k.target, w, lane, c)) / get_lane(h, lane)
             bend = one(p.contacts.bias, w, lane, c).parts[0] - sought
             put(k.bend, w, lane, c, ti.select(one(k.bounces, w, lane, c) == 0.0, bend, 0.0))
-            put(k.slips, w, lane, c, ti.select(u[1] * u[1] + u[2] * u[2] > STILL * STILL, 1.0, 0.0))
+            put(k.slips, w, lane, c, ti.select(u[1] * u[1] + u[2] * u[2] > _STILL * _STILL, 1.0, 0.0))
 
 
 @ti.func
@@ -245,7 +245,7 @@ def rub(k: ti.template(), p: ti.template(), w: ti.i32, v: ti.template()):
                 slips = one(k.slid, w, lane, c)
                 if slips < 0.0:
                     u = seen_speed(p, w, lane, c, v).parts
-                    slips = ti.select(u[1] * u[1] + u[2] * u[2] > STILL * STILL, 1.0, 0.0)
+                    slips = ti.select(u[1] * u[1] + u[2] * u[2] > _STILL * _STILL, 1.0, 0.0)
                 if slips == 0.0:
                     mu = one(k.collider.friction_static, w, lane, combination)
             put(p.friction, w, lane, c, mu)

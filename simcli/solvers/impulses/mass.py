@@ -13,7 +13,7 @@ from simcli.kernels.language import ti
 from simcli.kernels.language.numbers import number
 from simcli.kernels.laws.bounded import limit_of
 from simcli.kernels.linear.system import System
-from simcli.solvers.tree.integrators import H
+from simcli.solvers.shared.motions import speed_of_lock
 
 
 def mirrored(y: System, i):
@@ -74,13 +74,13 @@ def firm_up(c: ti.template(), w: ti.i32, h: ti.template()):
     t = c.tables
     p = c.bound.impulses.problem
     zero = t.arena.zero()
-    for k in range(c.bound.n_motions):
-        d = c.bound.motion_dof.at(k)
+    for k in range(c.motions.n_locks):
+        d = c.motions.lock_dof.at(k)
         i = t.unknown.at(d)
         at = mass_place(p, mirrored(y, i), mirrored(y, i))
         none = zero + t.weight.load(w, d) == 0.0
         p.mass.store(w, at, select(none, zero + 1.0, p.mass.load(w, at)))
-        asked = (speed_of_motion(c, w, k) - c.state.qd.load(w, d)) / h
+        asked = (speed_of_lock(c, w, k) - c.state.qd.load(w, d)) / h
         y.load.store(w, i, y.load.load(w, i) + select(none, asked, zero))
     if ti.static(c.has_excess):
         for i in range(y.n_dofs):
@@ -92,13 +92,13 @@ def firm_up(c: ti.template(), w: ti.i32, h: ti.template()):
             b = y.rows.vector_d.at(2 * n + 1)
             gain = ti.max(zero + t.excess.load(w, a), zero + t.excess.load(w, b))
             push_row(c, w, r, gain * y.load.load(w, y.n_dofs + r))
-            add_square(c, w, r, gain)
+            _add_square(c, w, r, gain)
         for n in range(c.bound.impulses.n_firm):
             r = c.bound.impulses.firm_row.at(n)
             holds = (zero + y.enabled.load(w, r) != 0.0) & (zero + y.compliance.load(w, r) == 0.0)
             gain = select(holds, 1.0 / (zero + y.scale.load(w, r)), zero)
             push_row(c, w, r, gain * y.load.load(w, y.n_dofs + r))
-            add_square(c, w, r, gain)
+            _add_square(c, w, r, gain)
 
 
 @ti.func
@@ -114,7 +114,7 @@ def push_row(c: ti.template(), w: ti.i32, r: ti.i32, push: ti.template()):
 
 
 @ti.func
-def add_square(c: ti.template(), w: ti.i32, r: ti.i32, gain: ti.template()):
+def _add_square(c: ti.template(), w: ti.i32, r: ti.i32, gain: ti.template()):
     """Add g J^T J to M, of row r of the system.
 
     Writes: p.mass
@@ -162,7 +162,7 @@ def add_linear(c: ti.template(), w: ti.i32, k: ti.i32, h: ti.template()):
             push = select(gain > 0.0, speed * 0.0, push)
         push_row(c, w, r, push)
         if ti.static(not p.is_large):
-            add_square(c, w, r, gain * h)
+            _add_square(c, w, r, gain * h)
 
 
 @ti.func
@@ -173,17 +173,3 @@ def speed_of_row(c: ti.template(), w: ti.i32, r: ti.i32, v: ti.template()):
     for e in range(y.j_start.at(r), y.j_start.at(r + 1)):
         total = total + y.entry.load(w, y.n_mass + e) * v.load(w, mirrored(y, y.end_j.at(y.n_mass + e)))
     return total
-
-
-@ti.func
-def speed_of_motion(c: ti.template(), w: ti.i32, k: ti.i32):
-    """Velocity of a prescribed dof in this step: that which reaches its position, or its own.
-
-    Reads: c.motions, c.state.q, c.constants
-    """
-    d = c.bound.motion_dof.at(k)
-    speed = c.tables.arena.zero() + c.motions.motion_qd.load(w, d)
-    if c.bound.by_position.at(k) != 0:
-        way = c.motions.motion_q.load(w, d) - c.state.q.load(w, c.bound.motion_q.at(k))
-        speed = way / c.constants.load(w, H)
-    return speed

@@ -47,7 +47,7 @@ from simcli.solvers.shared.host.large_worlds import pattern_of
 from simcli.solvers.tree.integrators import H, copy
 
 KAPPA = 1e-4  # proximal compliance of contacts that a step begins with
-LOOSE = 100.0  # of `tolerance`: what a step may lack where it ends
+_LOOSE = 100.0  # of `tolerance`: what a step may lack where it ends
 FAST = 0.01  # of what the solution before lacked: with less, kappa is small enough
 FINER = 0.01  # of what the last step missed by its poses, `exact` at most: how finely a step begins
 
@@ -102,7 +102,7 @@ class Impulses:
         self.first_spin = self.n_plain if spins else -1
         limits = LIMITS[arena.device.precision]
         tolerance = max(options.contact.tolerance, limits.tolerance if arena.device.precision == "float32" else 0.0)
-        limits = replace(limits, tolerance=tolerance, exact=LOOSE * tolerance)
+        limits = replace(limits, tolerance=tolerance, exact=_LOOSE * tolerance)
         pattern = pattern_of(rows, phases[0].laws, system, model, tables, spins > 0) if is_large else None
         self.problem = Problem(arena, n, self.n_plain + spins, capacity, limits=limits, pattern=pattern)
         is_law = np.isin(np.arange(phases[0].rows.n), phases[0].laws.row)
@@ -164,7 +164,7 @@ def finish_impulses(c: ti.template(), w: ti.i32):
     """Velocities at the end of the step, and its work.
 
     Reads:  c
-    Writes: c.state.qd, c.forces.work, c.bound.impulses
+    Writes: c.state.qd, c.forces.account.work, c.bound.impulses
     """
     keep_impulses(c, w)
     for n in range(c.bound.system.n_dofs):
@@ -177,7 +177,7 @@ def keep_impulses(c: ti.template(), w: ti.i32):
     """What a step that is over leaves for the next one and for the frame.
 
     Reads:  c.bound.impulses
-    Writes: c.bound.{impulses, tries}, c.forces.work
+    Writes: c.bound.{impulses, tries}, c.forces.account.work
     """
     m = c.bound.impulses
     if ti.static(c.touches):
@@ -188,7 +188,7 @@ def keep_impulses(c: ti.template(), w: ti.i32):
         m.kept.store(w, n, m.problem.rows.impulse.load(w, n))
     c.bound.tries.store(w, 0, m.iterations.load(w, 0))
     if ti.static(c.touches):
-        c.forces.work.store(w, 0, c.forces.work.load(w, 0) + contact_loss(m.problem, m.first_spin, w, m.start))
+        c.forces.account.dissipate(w, contact_loss(m.problem, m.first_spin, w, m.start))
 
 
 @ti.func

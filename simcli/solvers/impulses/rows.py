@@ -22,15 +22,16 @@ from simcli.kernels.algebra.elementary import select
 from simcli.kernels.chart.contacts import find_gaps
 from simcli.kernels.language import ti
 from simcli.kernels.laws.bounded import limit_of
-from simcli.solvers.impulses.contacts import aim_again, find_contacts
+from simcli.solvers.impulses.contacts import aim_again
 from simcli.solvers.impulses.direction import find_stiffness
-from simcli.solvers.impulses.mass import act_of_law, mirrored, speed_of_motion, speed_of_row, state_mass
+from simcli.solvers.impulses.mass import act_of_law, mirrored, speed_of_row, state_mass
 from simcli.solvers.impulses.spins import state_spins
+from simcli.solvers.rows.active_set import state_laws
 from simcli.solvers.rows.equations import push_rows, set_hard_row, set_springs
-from simcli.solvers.rows.pieces import state_laws
+from simcli.solvers.shared.motions import speed_of_lock
 
 HARD, MOTION, DRIVE, FRICTION, LOWER, UPPER, LINEAR = range(7)  # kinds of rows
-FAR, WATCHED = 20.0, 4.0  # [m/s or rad/s], and of its speed: a bound that takes a faster motion to reach is not watched
+_FAR, _WATCHED = 20.0, 4.0  # [m/s or rad/s], and of its speed: a bound that takes a faster motion to reach is not watched
 UNBOUNDED = 1e31  # [N s], beyond what the problem takes for a bound
 
 
@@ -62,8 +63,6 @@ def state_problem(c: ti.template(), w: ti.i32, b: ti.template(), h: ti.template(
         p.push.store(w, mirrored(y, n), y.load.load(w, n) * g)
         if ti.static(c.turns):
             m.load.store(w, mirrored(y, n), y.load.load(w, n) * h)
-    if ti.static(c.touches and not c.is_natural):  # which has to know before whether there are some
-        find_contacts(m.contacts, c.tables, c.state, p, m.first_spin, w, h)
     if ti.static(m.first_spin >= 0):
         state_spins(c, w)
 
@@ -87,8 +86,8 @@ def begin_dofs(c: ti.template(), w: ti.i32):
         m.start.store(w, mirrored(y, n), v)
         m.problem.free.store(w, mirrored(y, n), v)
     if ti.static(c.is_natural):  # whose corrections lock these
-        for k in range(c.bound.n_motions):
-            y.free.store(w, t.unknown.at(c.bound.motion_dof.at(k)), zero)
+        for k in range(c.motions.n_locks):
+            y.free.store(w, t.unknown.at(c.motions.lock_dof.at(k)), zero)
 
 
 @ti.func
@@ -132,8 +131,8 @@ def state_row(c: ti.template(), w: ti.i32, n: ti.i32, h: ti.template(), statemen
         bias = -speed_of_row(c, w, item, m.start) - y.load.load(w, y.n_dofs + item) * h
         soft = softness_of(c, w, item)
     elif kind == MOTION:
-        unknown = c.tables.unknown.at(c.bound.motion_dof.at(item))
-        bias = -speed_of_motion(c, w, item)
+        unknown = c.tables.unknown.at(c.motions.lock_dof.at(item))
+        bias = -speed_of_lock(c, w, item)
     else:
         if ti.static(y.laws.n > 0):
             sign = ti.select(kind == UPPER, -sign, sign)
@@ -207,7 +206,7 @@ def bound_of_law(c: ti.template(), w: ti.i32, n: ti.i32, kind: ti.i32, k: ti.i32
     bound = laws.low.load(w, k)
     if kind == UPPER:
         bound = laws.high.load(w, k)
-    far = -sign * bound > ti.abs(laws.rate.load(w, k)) * WATCHED + FAR
+    far = -sign * bound > ti.abs(laws.rate.load(w, k)) * _WATCHED + _FAR
     if statement > 0:
         far = far & (c.bound.impulses.awake.load(w, n) == 0.0)
     return select(ti.abs(bound) < UNBOUNDED, bound, c.tables.arena.zero()), far

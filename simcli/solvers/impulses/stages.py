@@ -13,11 +13,11 @@ a step.
 from simcli.kernels.algebra.elementary import select
 from simcli.kernels.complementarity.solve import READY, SEARCH
 from simcli.kernels.language import ti
+from simcli.kernels.laws.active_set import choose_piece
 from simcli.kernels.laws.bounded import FREE
-from simcli.kernels.laws.pieces import choose
 from simcli.kernels.memory.programs import only, repeat, within
 from simcli.solvers.impulses.balls import bound_balls
-from simcli.solvers.impulses.contacts import aim_contacts, rub
+from simcli.solvers.impulses.contacts import aim_contacts, find_contacts, rub
 from simcli.solvers.impulses.direction import turn_directions
 from simcli.solvers.impulses.mass import mirrored
 from simcli.solvers.impulses.memory import FAST, FINER, KAPPA
@@ -34,13 +34,24 @@ from simcli.solvers.impulses.rows import (
     wake_bounds,
 )
 from simcli.solvers.impulses.spins import bound_spins
-from simcli.solvers.rows.pieces import acceleration_of_law, aim_laws
+from simcli.solvers.rows.active_set import acceleration_of_law, aim_laws
 from simcli.solvers.tree.integrators import H
 
 
 def problem_of(c):
     """What the search works on."""
     return c.bound.impulses.problem
+
+
+@ti.func
+def watch_contacts(c: ti.template(), w: ti.i32):
+    """Find the contacts of a step at the poses where it starts.
+
+    Reads:  c.state of `place_all`
+    Writes: c.bound.impulses, p.contacts
+    """
+    m = c.bound.impulses
+    find_contacts(m.contacts, c.tables, c.state, m.problem, m.first_spin, w, c.constants.load(w, H))
 
 
 def solving(c) -> tuple:
@@ -70,7 +81,7 @@ def searching(c, rest: tuple = ()) -> tuple:
         c: core of the run.
         rest: stages before the first search.
     """
-    aims = (aim,) if c.touches else ()
+    aims = (_aim,) if c.touches else ()
     spins = (bound_spins,) if c.bound.impulses.first_spin >= 0 else ()
     balls = (bound_balls,) if c.bound.system.laws.has_shared_limit else ()
     wakes = (wake,) if c.bound.system.laws.n else ()
@@ -175,7 +186,7 @@ def state_rows(c: ti.template(), w: ti.i32):
 
 
 @ti.func
-def aim(c: ti.template(), w: ti.i32):
+def _aim(c: ti.template(), w: ti.i32):
     """Friction of contacts, and what they are to reach."""
     m = c.bound.impulses
     rub(m.contacts, m.problem, w, m.start)
@@ -287,7 +298,7 @@ def take_answer(c: ti.template(), w: ti.i32):
             y.force.store(w, item, force)
             y.multiplier.store(w, item, -force)
         elif kind == MOTION:
-            y.effort.store(w, c.tables.unknown.at(c.bound.motion_dof.at(item)), force)
+            y.effort.store(w, c.tables.unknown.at(c.motions.lock_dof.at(item)), force)
         elif kind != LINEAR:
             if ti.static(y.laws.n > 0):
                 sign = ti.select(kind == UPPER, -1.0, 1.0)
@@ -309,7 +320,7 @@ def find_pieces(c: ti.template(), w: ti.i32, g: ti.template()):
     for k in range(y.laws.n):
         aim = y.laws.goal.load(w, k)
         y.laws.aim.store(w, k, aim)
-        choose(y.laws, w, k, aim, zero - 1.0, zero == 0.0)
+        choose_piece(y.laws, w, k, aim, zero - 1.0, zero == 0.0)
         i = y.laws.unknown.at(k)
         effort = y.laws.effort.load(w, k)
         if i < y.n_dofs:

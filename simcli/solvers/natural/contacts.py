@@ -10,19 +10,7 @@ from simcli.kernels.algebra.elementary import select
 from simcli.kernels.complementarity.dense import whole
 from simcli.kernels.complementarity.measure import contact_speed
 from simcli.kernels.language import ti
-from simcli.solvers.impulses.contacts import find_contacts
 from simcli.solvers.tree.integrators import H
-
-
-@ti.func
-def watch_contacts(c: ti.template(), w: ti.i32):
-    """Find the contacts of a step.
-
-    Reads:  c.state of `place_all`
-    Writes: c.bound.impulses, p.contacts
-    """
-    m = c.bound.impulses
-    find_contacts(m.contacts, c.tables, c.state, m.problem, m.first_spin, w, c.constants.load(w, H))
 
 
 @ti.func

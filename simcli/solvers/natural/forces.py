@@ -11,16 +11,16 @@ import numpy as np
 
 from simcli.kernels.algebra.elementary import select
 from simcli.kernels.language import ti
+from simcli.kernels.laws.active_set import draw_line
 from simcli.kernels.laws.bounded import law_terms, split_power, state_law
 from simcli.kernels.laws.coordinate import foresee, spring_law
-from simcli.kernels.laws.pieces import draw_line
 from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.tables import Tables
 from simcli.kernels.rows.quadratic import IDLE, bend_bias, bias
 from simcli.model.constraints.tables import Constraints
 from simcli.model.natural.quadratic import Quadratic, Shape
 from simcli.model.tables import Model
-from simcli.solvers.natural.led import led_power
+from simcli.solvers.shared.motion_work import led_power
 from simcli.solvers.tree.integrators import H
 
 
@@ -57,7 +57,7 @@ class CoordinateForces:
         self.n_yielding, self.yielding = len(yielding), arena.ints(yielding)
         self.is_mixed = self.n + self.n_yielding > 0
         self.acts, self.pull = items.slot(), arena.slot(rows.n)
-        self.gravity = tables.column(weights(model, tables, rows.n))
+        self.gravity = tables.column(_weights(model, tables, rows.n))
         self.n_wrenches = len(model.wrenches.name)
         self.wrench, self.n_pushes = arena.slot(6 * self.n_wrenches), len(rows.push_at)
         self.push_at, self.push_form, self.push_component = (
@@ -67,7 +67,7 @@ class CoordinateForces:
         self.has_power = damped or self.n_wrenches > 0 or self.has_laws
 
 
-def weights(model: Model, tables: Tables, n: int) -> np.ndarray:
+def _weights(model: Model, tables: Tables, n: int) -> np.ndarray:
     """[N], (W|1, n), gravity along the free coordinates: it acts on centres of mass alone."""
     links, out = model.links, np.zeros((max(len(model.gravity), len(model.columns.weight)), n))
     for first in links.qd_start:
@@ -266,7 +266,7 @@ def add_work(c: ti.template(), w: ti.i32):
     """Half a step of the powers of the instant, at coordinates and velocities whose forces are known.
 
     Reads:  c.steps.rows, c.pushes, c.bound.system.laws
-    Writes: c.forces.{power, work}
+    Writes: c.forces.account
     """
     p = c.pushes
     f = c.steps.rows
@@ -290,7 +290,5 @@ def add_work(c: ti.template(), w: ti.i32):
             supplied = supplied + (p.pull.load(w, i) - p.gravity.load(w, i)) * f.v.load(w, i)
     if ti.static(c.led.n > 0):
         supplied = supplied + led_power(c, w)
-    c.forces.power.store(w, 0, dissipated)
-    c.forces.power.store(w, 1, supplied)
-    for m in ti.static(range(2)):
-        c.forces.work.store(w, m, c.forces.work.load(w, m) + c.forces.power.load(w, m) * (h * 0.5))
+    c.forces.account.set_power(w, dissipated, supplied)
+    c.forces.account.book_power(w, h * 0.5)

@@ -23,9 +23,9 @@ from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import any_lane, local
 from simcli.kernels.rows.quadratic import bend_gradients, extend, find_residuals, give_state
 from simcli.solvers.natural.forces import idle_coordinates
-from simcli.solvers.natural.led import led_impulse
 from simcli.solvers.natural.memory import ROUNDS_PER_MATRIX
 from simcli.solvers.natural.quadratic import add_row_forces, ask_for_velocities, move_to_place, soften_rows, spread_softness
+from simcli.solvers.shared.motion_work import led_impulse
 from simcli.solvers.tree.integrators import H
 
 
@@ -281,7 +281,7 @@ def ask_for_excess(c: ti.template(), w: ti.i32):
 def end_alpha(c: ti.template(), w: ti.i32):
     """Velocities as they are projected, the accelerations for the next step, and the state.
 
-    Writes: c.alpha.{a, w}, c.steps.rows.{x, v}, c.state.{q, qd}, c.forces.work
+    Writes: c.alpha.{a, w}, c.steps.rows.{x, v}, c.state.{q, qd}, c.forces.account.work
     """
     f = c.steps.rows
     if ti.static(c.led.n > 0):

@@ -17,7 +17,7 @@ and changes no position. That of generalized_alpha is in generalized_alpha.py.
 
 from simcli.kernels.memory.programs import only_blocks, repeat_blocks, set_registers
 from simcli.solvers.impulses.memory import keep_impulses, look_ahead, look_back
-from simcli.solvers.impulses.stages import solving
+from simcli.solvers.impulses.stages import solving, watch_contacts
 from simcli.solvers.natural.alpha_forces import evaluate_forces, stiffen_rows
 from simcli.solvers.natural.contacts import (
     keep_answer,
@@ -25,7 +25,6 @@ from simcli.solvers.natural.contacts import (
     note_smooth,
     part_contacts,
     recall_answer,
-    watch_contacts,
 )
 from simcli.solvers.natural.excess import carry_excess, give_excess, owe_excess, return_excess
 from simcli.solvers.natural.forces import add_work
@@ -43,7 +42,7 @@ from simcli.solvers.natural.generalized_alpha import (
     take_balance,
     take_jump,
 )
-from simcli.solvers.natural.led import begin_led, lead_bodies, led_work
+from simcli.solvers.natural.led import begin_led, lead_bodies
 from simcli.solvers.natural.memory import MAX_PLACEMENTS, REFINEMENTS
 from simcli.solvers.natural.quadratic import (
     ask_for_accelerations,
@@ -62,7 +61,6 @@ from simcli.solvers.natural.rotors import note_paces
 from simcli.solvers.natural.stages import (
     advance_midpoint,
     begin_evaluation,
-    chooses_somewhere,
     end_projection,
     end_velocities,
     fill_matrix,
@@ -73,6 +71,7 @@ from simcli.solvers.natural.stages import (
     load_midpoint,
     pull_vectors,
     push_midpoint,
+    set_changes_somewhere,
     show_projection,
     soften_step,
     state_projection,
@@ -84,8 +83,8 @@ from simcli.solvers.rows.stages import (
     account,
     assemble_system,
     begin_system,
-    choose,
     fill_system,
+    find_active_set,
     find_bias,
     finish_solutions,
     harden_rows,
@@ -95,7 +94,8 @@ from simcli.solvers.rows.stages import (
 )
 from simcli.solvers.shared.clock import lead_to_end, lead_to_frame, lead_to_start
 from simcli.solvers.shared.frames import frame, is_later
-from simcli.solvers.shared.motions import follow_motions, lead_rows, lead_rows_to_end, lead_work
+from simcli.solvers.shared.motion_work import work_of_step
+from simcli.solvers.shared.motions import follow_motions, lead_rows, lead_rows_to_end
 from simcli.solvers.tree.stages import follow, load_forces, place, show_reactions
 
 
@@ -108,10 +108,10 @@ def frame_of_natural(c) -> tuple:
     shows = (show_reactions,) if c.reports["wrenches"] else ()
     leads = (lead_to_frame,) if c.leads.n else ()
     end = (set_registers(node=0, instant=1), *leads, *led(c, begin_led), *projection(c), place, *signals(c),
-           *contacts(c, meet_contacts), *evaluation(c, is_frame=True), *shows)  # fmt: skip
+           *contacts(c, meet_contacts), *_evaluation(c, is_frame=True), *shows)  # fmt: skip
     start = (*end, begin_recurrences) if c.integrator == "generalized_alpha" else end
     if c.looks_back:
-        measured = (*measurement(c), *rows_of_motions(c, lead_rows))
+        measured = (*_measurement(c), *rows_of_motions(c, lead_rows))
         end = (set_registers(node=c.stages, instant=1), look_back, *leads, place, *signals(c), *measured, *shows,
                look_ahead, keep_answer, *led(c, begin_led), *projection(c), recall_answer, place, *measured)  # fmt: skip
     if not c.is_quadratic:
@@ -156,29 +156,29 @@ def step_of_poses(c) -> tuple:
     """A step of zhong06 or moreau, whatever acts."""
     start, end = ((lead_to_start,), (lead_to_end,)) if c.leads.n else ((), ())
     found = (set_registers(node=0), *start, *led(c, begin_led), *projection(c), *end, place, *signals(c),
-             *contacts(c, meet_contacts), *evaluation(c))  # fmt: skip
-    again = (set_registers(node=c.stages), *contacts(c, part_contacts), *evaluation(c))
+             *contacts(c, meet_contacts), *_evaluation(c))  # fmt: skip
+    again = (set_registers(node=c.stages), *contacts(c, part_contacts), *_evaluation(c))
     correction = (solve_system, filter_correction, solve_system, correct)
-    measured = (place, *measurement(c), *rows_of_motions(c, lead_rows_to_end), ask_for_correction)
+    measured = (place, *_measurement(c), *rows_of_motions(c, lead_rows_to_end), ask_for_correction)
     corrections = repeat_blocks(*measured, only_blocks(lacks_somewhere, *correction), at_most=c.bound.max_corrections,
                                 wanted=lacks_somewhere)  # fmt: skip
     rotors = (note_paces,) if c.forces.has_armature and c.bound.system.laws.n else ()
     return (*found, *((only_blocks(is_taken_again, *again),) if c.bound.switches else ()), advance_midpoint,
             set_registers(rates=0), corrections, *((keep_impulses,) if c.by_impulses else ()),
-            *rows_of_motions(c, lead_work), *rotors, pull_vectors, *led(c, led_work), end_velocities,
-            *((follow_motions,) if c.bound.n_motions else ()), *((show_projection,) if c.touches else ()))  # fmt: skip
+            *rotors, pull_vectors, *((work_of_step,) if c.bound.system.n_leads + c.led.n else ()), end_velocities,
+            *((follow_motions,) if c.motions.n_locks else ()), *((show_projection,) if c.touches else ()))  # fmt: skip
 
 
 def projection(c) -> tuple:
     """Velocities projected on the rows, with the least kinetic energy; the matrix serves accelerations, too."""
-    soft = (*measurement(c), soften_step) if c.bound.system.n_rows else ()
+    soft = (*_measurement(c), soften_step) if c.bound.system.n_rows else ()
     excess = (return_excess,) if c.has_excess else ()
     further = repeat_blocks(harden_rows, *excess, solve_system, take_projection, at_most=c.bound.projections - 1)
     return (place, find_bias, *soft, fill_matrix, *rows_of_motions(c, lead_rows), state_projection, solve_system,
             take_projection, further, end_projection)  # fmt: skip
 
 
-def evaluation(c, is_frame: bool = False) -> tuple:
+def _evaluation(c, is_frame: bool = False) -> tuple:
     """Accelerations at the present coordinates, and the multipliers of rows.
 
     Args:
@@ -188,13 +188,13 @@ def evaluation(c, is_frame: bool = False) -> tuple:
     late = c.is_midpoint and not is_frame
     hard = (harden_instant,) if is_frame and c.bound.system.n_rows else ()
     motions = rows_of_motions(c, lead_rows if is_frame else lead_rows_to_end)
-    answer = (*solving(c), note_smooth) if c.by_impulses else choices(c, is_frame)
-    return (begin_evaluation, *led(c, lead_bodies), load_midpoint if late else load_forces, find_bias, *measurement(c),
+    answer = (*solving(c), note_smooth) if c.by_impulses else _with_active_set(c, is_frame)
+    return (begin_evaluation, *led(c, lead_bodies), load_midpoint if late else load_forces, find_bias, *_measurement(c),
             *hard, begin_system if c.bound.is_plain else fill_system, *((push_midpoint,) if late else ()), *motions,
             *answer, account)  # fmt: skip
 
 
-def choices(c, is_frame: bool) -> tuple:
+def _with_active_set(c, is_frame: bool) -> tuple:
     """Solutions for the pieces of all laws, until none changes; for a frame also until bodies without inertia are right."""
     y = c.bound.system
     carries, gives, owes = ((carry_excess,), (give_excess,), (owe_excess,)) if c.has_excess else ((), (), ())
@@ -204,12 +204,13 @@ def choices(c, is_frame: bool) -> tuple:
         tries += [set_registers(solution=k), harden_rows, *gives, solve_system, finish_solutions if last else keep_solution]
     tries = (set_registers(solution=0), *tries, *owes)
     if not y.laws.n and not (c.has_excess and is_frame):
-        return set_registers(choice=0), choose, *tries
-    tries = only_blocks(chooses_somewhere, *tries)
-    return set_registers(choice=0), repeat_blocks(choose, tries, at_most=c.bound.max_choices, wanted=chooses_somewhere)
+        return set_registers(choice=0), find_active_set, *tries
+    tries = only_blocks(set_changes_somewhere, *tries)
+    search = repeat_blocks(find_active_set, tries, at_most=c.bound.max_choices, wanted=set_changes_somewhere)
+    return set_registers(choice=0), search
 
 
-def measurement(c) -> tuple:
+def _measurement(c) -> tuple:
     """The stage that measures rows, if there are some."""
     return (measure_rows,) if c.bound.system.n_rows else ()
 

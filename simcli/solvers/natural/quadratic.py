@@ -152,7 +152,7 @@ def ask_for_accelerations(c: ti.template(), w: ti.i32):
         M a - G^T lambda = F,  phi = 0 to second order where the step ends: phi/h + G (v + g a) + h/2 v^T H v = 0,  g = h/2
 
     Reads:  c.steps.{solution, rows}, c.pushes.pull
-    Writes: c.steps.{acceleration, force, load, rows.v, rows.rate}, c.forces.work
+    Writes: c.steps.{acceleration, force, load, rows.v, rows.rate}, c.forces.account.work
     """
     f = c.steps.rows
     h = c.constants.load(w, H)

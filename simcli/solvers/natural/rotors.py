@@ -11,7 +11,7 @@ Source: derived; discrete mechanics as in Marsden and West (2001), section 1.
 
 from simcli.kernels.algebra.elementary import select
 from simcli.kernels.language import ti
-from simcli.solvers.rows.pieces import acceleration_of_law
+from simcli.solvers.rows.active_set import acceleration_of_law
 from simcli.solvers.tree.integrators import H
 
 

@@ -7,18 +7,18 @@ from simcli.kernels.algebra.elementary import select
 from simcli.kernels.chart.dynamics import no_force
 from simcli.kernels.chart.retraction import retract
 from simcli.kernels.chart.tree import AFFINE, place_all
+from simcli.kernels.forces.account import DISSIPATED, SUPPLIED
 from simcli.kernels.forces.external import load_links
-from simcli.kernels.forces.work import accumulate_work, effort_power
+from simcli.kernels.forces.work import effort_power
 from simcli.kernels.language import ti
 from simcli.kernels.linear.system import assemble, fill, force_of_row, leave, share_gears
 from simcli.kernels.memory.arena import any_lane
-from simcli.solvers.natural.led import projection_work
 from simcli.solvers.natural.memory import MOST_SOFT, SINGULAR
 from simcli.solvers.natural.rotors import weigh_rotors
 from simcli.solvers.rows.corrections import is_rigid
 from simcli.solvers.rows.equations import state_equations
 from simcli.solvers.rows.repeat import foreseen
-from simcli.solvers.shared.motions import impulse_work
+from simcli.solvers.shared.motion_work import work_of_projection
 from simcli.solvers.tree.integrators import H, copy
 
 
@@ -88,8 +88,8 @@ def state_projection(c: ti.template(), w: ti.i32):
         y.gain.store(w, n, zero)
         y.load.store(w, n, zero + c.bound.impulse.load(w, n))
         y.goal.store(w, n, zero)
-    for m in range(c.bound.n_motions):
-        y.free.store(w, c.tables.unknown.at(c.bound.motion_dof.at(m)), zero)
+    for m in range(c.motions.n_locks):
+        y.free.store(w, c.tables.unknown.at(c.motions.lock_dof.at(m)), zero)
     for r in range(y.n_rows):
         i = y.n_dofs + r
         acts = (zero + y.enabled.load(w, r) != 0.0) & (zero + y.compliance.load(w, r) == 0.0)
@@ -123,10 +123,8 @@ def end_projection(c: ti.template(), w: ti.i32):
             none = c.tables.arena.zero()
             given = select(y.free.load(w, y.n_dofs + r) == 0.0, none, y.multiplier.load(w, r))
             c.bound.projected.store(w, r, c.bound.projected.load(w, r) - given)
-    if ti.static(y.n_leads > 0):
-        impulse_work(c, w)
-    if ti.static(c.led.n > 0):
-        projection_work(c, w)
+    if ti.static(y.n_leads + c.motions.n_locks > 0):
+        work_of_projection(c, w)
     for n in range(y.n_dofs):
         d = c.tables.tree_dof.at(n)
         c.state.qd.store(w, d, c.state.qd.load(w, d) + y.acceleration.load(w, n))
@@ -167,21 +165,20 @@ def load_midpoint(c: ti.template(), w: ti.i32):
     They act along the coordinates as these are there: a torque on vectors that have not yet turned is one of order one.
 
     Reads:  c.state.{q, qd}, c.forces
-    Writes: c.bound.{push, q_kept}, c.forces.power; c.state.external is none
+    Writes: c.bound.{push, q_kept}, c.forces.account.power; c.state.external is none
     """
     dissipated = c.tables.arena.zero()
     supplied = c.tables.arena.zero()
     if ti.static(c.reports["energy"]):
         load_links(c.tables, c.forces, c.state, w)
-        dissipated = c.forces.power.load(w, 0)
-        supplied = c.forces.power.load(w, 1)
+        dissipated = c.forces.account.power.load(w, DISSIPATED)
+        supplied = c.forces.account.power.load(w, SUPPLIED)
     copy(c.bound.q_kept, c.state.q, c.tables.n_q, w)
     retract(c.tables, c.bound.q_kept, c.state.q, c.state.qd, w, foreseen(c, w) * c.constants.load(w, H) * 0.5)
     place_all(c.tables, c.state, w)
     load_links(c.tables, c.forces, c.state, w)
     if ti.static(c.reports["energy"]):
-        c.forces.power.store(w, 0, dissipated)
-        c.forces.power.store(w, 1, supplied)
+        c.forces.account.set_power(w, dissipated, supplied)
     for i in range(c.tables.n_links):
         force = c.state.external.load(w, i)
         first = c.tables.link_qd.at(i)
@@ -208,7 +205,7 @@ def state_system(c: ti.template(), w: ti.i32):
     state_equations(c, w, 0, c.b.load(w, 0), c.constants.load(w, H), c.g.load(w, 0), c.now.load(w, "instant"))
 
 
-def chooses_somewhere(c, w):
+def set_changes_somewhere(c, w):
     """Whether a piece was chosen anew in some world (of a block)."""
     return any_lane(c.bound.choosing.load(w, 0) != 0.0)
 
@@ -223,14 +220,14 @@ def advance_midpoint(c: ti.template(), w: ti.i32):
     """q+ = q + h (v + g a); the velocities stay those of the start until `end_velocities`.
 
     Reads:  c.state, c.bound
-    Writes: c.state.q, c.bound.{q_start, move}, c.forces.work
+    Writes: c.state.q, c.bound.{q_start, move}, c.forces.account.work
     """
     s = c.state
     h = c.constants.load(w, H)
     g = c.g.load(w, 0)
     if ti.static(c.forces.has_work):
         effort_power(c.tables, c.forces, s, w, h)
-        accumulate_work(c.forces, w, h)
+        c.forces.account.book_power(w, h)
     for n in range(c.tables.n_tree_dofs):
         d = c.tables.tree_dof.at(n)
         c.bound.move.store(w, d, (s.qd.load(w, d) + s.qdd.load(w, d) * g) * h)
@@ -273,7 +270,7 @@ def pull_vectors(c: ti.template(), w: ti.i32):
     s = c.state
     t = c.tables
     y = c.bound.system
-    pull_links(c, w)
+    _pull_links(c, w)
     for i in range(t.n_links):
         if t.kind.at(i) == AFFINE:
             force = s.f.load(w, i)
@@ -292,7 +289,7 @@ def pull_vectors(c: ti.template(), w: ti.i32):
 
 
 @ti.func
-def pull_links(c: ti.template(), w: ti.i32):
+def _pull_links(c: ti.template(), w: ti.i32):
     """Forces of the rows of joints on the links, at their present pulls.
 
     Reads:  c.bound.system

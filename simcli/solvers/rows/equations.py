@@ -5,11 +5,11 @@ Called by stages of trees and of natural coordinates; rows/memory.py says what `
 
 from simcli.kernels.algebra.elementary import select
 from simcli.kernels.language import ti
+from simcli.kernels.laws.active_set import draw_line
 from simcli.kernels.laws.bounded import FREE
 from simcli.kernels.laws.coordinate import foresee, foresee_again, spring_law
-from simcli.kernels.laws.pieces import draw_line
-from simcli.solvers.rows.pieces import add_first_node
-from simcli.solvers.rows.repeat import foreseen
+from simcli.solvers.rows.active_set import add_first_node
+from simcli.solvers.rows.repeat import foreseen, meets_end
 from simcli.solvers.shared.motions import lock_motions
 
 
@@ -19,7 +19,7 @@ def state_equations(c: ti.template(), w: ti.i32, stage: ti.i32, b: ti.template()
     """Masks, known values and right-hand side for the pieces that are chosen.
 
     Args:
-        g, instant: as of `choose_pieces`.
+        g, instant: as of `update_active_set`.
 
     Reads:  c.bound, c.state
     Writes: c.bound.system.{free, goal, load, soft, gain, laws}
@@ -36,7 +36,7 @@ def state_equations(c: ti.template(), w: ti.i32, stage: ti.i32, b: ti.template()
         for n in range(y.laws.n):
             set_law(c, w, n, g)
     set_springs(c, w, stage, b)
-    if ti.static(c.bound.n_motions > 0):
+    if ti.static(c.motions.n_locks > 0):
         lock_motions(c, w, stage, h, g, instant)
     push_rows(y, w)
 
@@ -46,8 +46,8 @@ def set_hard_row(c: ti.template(), w: ti.i32, r: ti.i32, b: ti.template(), h: ti
                  instant: ti.i32):
     """Equation of a hard or compliant row; rows of laws are set after it.
 
-        one stage:  J qdd = -(phi / h + rate) / g - bias h / 2 g     so that phi vanishes where the step ends
-        else:       J qdd = -bias
+        at the end:   J qdd = -(phi / h + rate) / g - bias h / 2 g     so that phi vanishes where the step ends
+        else:         J qdd = -bias
         compliant:    J qdd + e lambda = ...,  e = compliance / b^2
 
     Reads:  c.bound.system
@@ -63,9 +63,8 @@ def set_hard_row(c: ti.template(), w: ti.i32, r: ti.i32, b: ti.template(), h: ti
     bias = y.rows.bias.load(w, r)
     load = -bias
     soft = y.softness.load(w, 0) * y.scale.load(w, r)
-    if ti.static(c.stages == 1):
-        if instant == 0:
-            load = -(residual / h + rate) / g - bias * (0.5 * h / g)
+    if meets_end(c, w) * (1 - instant) != 0:
+        load = -(residual / h + rate) / g - bias * (0.5 * h / g)
     span = b * b + zero
     yields = (compliance > 0.0) & (span > 0.0)
     safe = select(span > 0.0, span, span + 1.0)

@@ -5,7 +5,7 @@ from simcli.kernels.chart.gyroscope import gyroscopic_change
 from simcli.kernels.language import ti
 from simcli.kernels.laws.bounded import FREE
 from simcli.kernels.linear.system import hold
-from simcli.solvers.rows.pieces import law_power
+from simcli.solvers.rows.active_set import law_power
 from simcli.solvers.rows.repeat import note_jumps
 
 
@@ -31,7 +31,7 @@ def account_laws(c: ti.template(), w: ti.i32, stage: ti.i32, h: ti.template(), g
     """Powers of laws, and the jumps that they make.
 
     Reads:  c
-    Writes: c.forces.power, c.bound.{jumps, system.laws}
+    Writes: c.forces.account.power, c.bound.{jumps, system.laws}
     """
     if ti.static(c.stages == 1):
         law_power(c, w, h, g)

@@ -1,7 +1,7 @@
 """Steps under constraints: loops, gears, laws and prescribed motions.
 
-An evaluation builds the constrained system at its poses and solves it for accelerations and multipliers, choosing the pieces
-of the laws again until none changes. A correction returns to the rows: positions to zero residuals, never by a force that
+An evaluation builds the constrained system at its poses and solves it for accelerations and multipliers, finding the active
+set of the laws again until it stays. A correction returns to the rows: positions to zero residuals, never by a force that
 would feed them back slowly. The lists of stages are in tree/programs.py and natural/programs.py.
 
     semi_implicit   rows hold at the positions that the step reaches, along their directions where it starts (as SHAKE
@@ -16,17 +16,16 @@ from typing import NamedTuple
 import numpy as np
 
 from simcli.kernels.algebra.elementary import select
+from simcli.kernels.algebra.values import Mat3
 from simcli.kernels.chart.retraction import retract
-from simcli.kernels.forces.work import accumulate_work, effort_power
+from simcli.kernels.forces.work import effort_power
 from simcli.kernels.language import ti
 from simcli.kernels.laws.bounded import FREE
 from simcli.kernels.linear.system import System
 from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.tables import Tables
-from simcli.kernels.rows.tree_rows import first_numbers
 from simcli.model.bodies.massless import lacking
 from simcli.model.constraints.tables import Constraints
-from simcli.model.signals.tables import MotionKind
 from simcli.model.tables import LinkKind, Model
 from simcli.solvers.natural.memory import (
     ALL_STAGES,
@@ -41,12 +40,12 @@ from simcli.solvers.tree.integrators import copy
 
 DIAGNOSTICS = ("iterations", "position_violation", "velocity_violation")
 CONTACT_DIAGNOSTICS = ("residual", "penetration", "contacts")
-# Choices of pieces in one step: two or three suffice where nothing chatters; a walk (pieces.py) ends one piece at a time.
+# Active sets in one step: two or three suffice where nothing chatters; a walk (active_set.py) ends one piece at a time.
 MAX_CHOICES, CHOICES_PER_LAW = 20, 4
 # Residuals [m or 1] that cannot be told from none.
-TIGHT = {"float64": 1e-15, "float32": 2e-6}
+_TIGHT = {"float64": 1e-15, "float32": 2e-6}
 # Relative difference of two solutions for one velocity that is rounding: pieces that differ by less are as good.
-ROUNDING = {"float64": 1e-13, "float32": 1e-5}
+_ROUNDING = {"float64": 1e-13, "float32": 1e-5}
 
 
 def yields(model: Model) -> bool:
@@ -76,7 +75,7 @@ class Constrained:
 
     Args:
         constraints, model, tables, arena: see `System`.
-        motions: (NV,) MotionKind, 0 for dofs that are not prescribed.
+        n_locks: dofs that motions lock.
         integrator: its name.
         limits: where corrections end.
         impulses: makes `Impulses` of the system and the number of prescribed dofs, where shapes can touch.
@@ -87,8 +86,10 @@ class Constrained:
         worst: largest residual of hard rows before the last correction.
         turning: rows whose bias is the square of an angular velocity, over turn_weight.
         turn: (h omega)^2 of what turns fastest in the present step.
-        tries: choices of pieces in the last evaluation.  choosing: 1 where one was made anew.
-        repeats: whether steps may be taken again.  jumps: 1 if this one is.  opens: 1 if the last one was.
+        turned: (rows of prescribed motions) rotation of child against parent at the start of a step, of balls.
+        tries: active sets of the last evaluation.  choosing: 1 where a piece of the set is another than before.
+        repeats: whether steps may be taken again.  notes_jumps: whether laws may want that.
+        jumps: 1 if this one is.  opens: 1 if the last one was.
         switches: whether steps of zhong06 may be of first order, those with jumps = 1: something stops or touches in them.
         parts: 1 where a step is taken again because nothing touches in it.
         work_kept: [J] done before this step.
@@ -106,41 +107,33 @@ class Constrained:
 
     _data_oriented = True
 
-    def __init__(self, constraints: Constraints, model: Model, tables: Tables, arena: Arena, motions: np.ndarray,
+    def __init__(self, constraints: Constraints, model: Model, tables: Tables, arena: Arena, n_locks: int,
                  integrator: str, limits: Limits, impulses=None):
         stages = ALL_STAGES[integrator]
         self.arena = arena
-        prescribed = np.flatnonzero((motions != 0) & (tables.unknown_of_dof >= 0))
-        self.n_motions, moved = len(prescribed), arena.records(len(prescribed))
-        self.motion_dof = moved.ints(prescribed)
-        numbers = np.where(first_numbers(tables) < 0, np.append(tables.q_of_dof, -1), first_numbers(tables))
-        self.motion_q = moved.ints(numbers[prescribed])
-        motion_of = np.full(tables.n_qd, -1)
-        motion_of[prescribed] = np.arange(len(prescribed))
-        self.motion_of = tables.dofs.ints(motion_of)
-        self.by_position = moved.ints(motions[prescribed] == MotionKind.POSITION)
         stiff = any(map(yields, tables.phases)) or bool((constraints.rows.spring >= 0).any())
         idles = bool(tables.ever(lambda m: ~m.joints.enabled).any())
         idles |= bool((constraints.rows.enabled == 0).any())
-        leads = constraints.rows.dof[constraints.rows.is_hard & (constraints.rows.dof >= 0)]
-        self.leads_by_position = arena.ints(motions[leads] == MotionKind.POSITION)
-        special = constraints.laws.n or stiff or len(prescribed) or len(leads)
+        leads = (constraints.rows.is_hard & (constraints.rows.dof >= 0)).sum()
+        special = constraints.laws.n or stiff or n_locks or leads
         self.is_plain = not special  # one matrix serves velocities and positions
         self.system = System(constraints, model, tables, arena, idles or not self.is_plain)
         self.jump = JUMP[arena.device.precision]
-        self.tight, self.max_corrections = max(limits.tolerance, TIGHT[arena.device.precision]), limits.corrections
-        self.rounding = ROUNDING[arena.device.precision]
+        self.tight, self.max_corrections = max(limits.tolerance, _TIGHT[arena.device.precision]), limits.corrections
+        self.rounding = _ROUNDING[arena.device.precision]
         turning, weight = turning_rows(constraints)
         self.turning, self.n_turning, self.turn_weight = arena.ints(turning), len(turning), tables.column(weight)
         is_touching = tables.is_natural and impulses is not None
-        self.repeats = (stages > 1 or integrator == "zhong06") and constraints.laws.n > 0 and not is_touching
+        self.notes_jumps = (stages > 1 or integrator == "zhong06") and constraints.laws.n > 0 and not is_touching
+        self.repeats = self.notes_jumps or (stages > 1 and impulses is not None and not is_touching)
         self.switches = tables.is_natural and (self.repeats or is_touching)
         self.parts = arena.single.slot()
         self.projections = MANY_PROJECTIONS if tables.is_natural and tables.has_excess else PROJECTIONS
         self.max_choices = MAX_CHOICES + CHOICES_PER_LAW * constraints.laws.n
         n = tables.n_tree_dofs
+        self.turned = arena.slot(self.system.n_leads if self.system.leads_balls else 0, Mat3)
         self.start, self.base, self.worst = self.system.rows.items.slot(), tables.tree_dofs.slot(), arena.single.slot()
-        self.impulses = impulses(self.system, self.n_motions) if impulses else None
+        self.impulses = impulses(self.system, n_locks) if impulses else None
         n_diagnostics = len(DIAGNOSTICS) + (len(CONTACT_DIAGNOSTICS) if impulses else 0)
         self.tries, self.diag = arena.single.slot(), arena.slot(n_diagnostics)
         self.choosing = arena.single.slot()
@@ -188,17 +181,17 @@ def use_constrained(c: ti.template(), w: ti.i32, h: ti.template()):
     """qd+ = qd + h qdd, locked dofs at their speeds; q+ = q (+) h qd+ (a first-order step).
 
     Reads:  c.state, c.bound
-    Writes: c.state.{q, qd}, c.bound.q_start, c.forces.work
+    Writes: c.state.{q, qd}, c.bound.q_start, c.forces.account.work
     """
     s = c.state
     if ti.static(c.forces.has_work):
         effort_power(c.tables, c.forces, s, w, h)
-        accumulate_work(c.forces, w, h)
+        c.forces.account.book_power(w, h)
     for n in range(c.tables.n_tree_dofs):
         d = c.tables.tree_dof.at(n)
         s.qd.store(w, d, s.qd.load(w, d) + s.qdd.load(w, d) * h)
     settle_speeds(c, w)
     copy(c.bound.q_start, s.q, c.tables.n_q, w)
     retract(c.tables, c.bound.q_start, s.q, s.qd, w, h)
-    if ti.static(c.bound.n_motions > 0):
+    if ti.static(c.motions.n_locks > 0):
         follow_motions(c, w)

@@ -18,6 +18,16 @@ from simcli.solvers.tree.integrators import copy
 JUMP = {"float64": 1e-9, "float32": 1e-4}  # [m or rad] that a change of speed moves in a step, below which it is smooth
 
 
+def meets_end(c, w):
+    """Whether the rows of the present evaluation are met where its step ends, 1 or 0 (inside kernels).
+
+    So in steps of one evaluation, and in those of impulses that are taken again; other rows hold at the instant.
+    """
+    if c.stages == 1:
+        return 1
+    return ti.cast(c.now.load(w, "node") == c.stages, ti.i32) if c.by_impulses else 0
+
+
 @ti.func
 def note_jumps(c: ti.template(), w: ti.i32, stage: ti.i32, h: ti.template(), instant: ti.i32):
     """Note the worlds where a lock changes a speed in this stage, and where locked coordinates shall be after the step.
@@ -100,13 +110,12 @@ def use_again(c: ti.template(), w: ti.i32, h: ti.template()):
     """A first-order step; locked dofs are at the speeds of their locks.
 
     Reads:  c.state, c.bound
-    Writes: c.state.{q, qd}, c.bound.q_start, c.forces.work
+    Writes: c.state.{q, qd}, c.bound.q_start, c.forces.account.work
     """
     s = c.state
     effort_power(c.tables, c.forces, s, w, h)
-    for k in ti.static(range(2)):
-        c.forces.work.store(w, k, c.bound.work_kept.load(w, k) + c.forces.power.load(w, k) * h)
-    c.bound.opens.store(w, 0, c.tables.arena.zero() + 1.0)
+    go_back_in_account(c, w)
+    c.forces.account.book_power(w, h)
     y = c.bound.system
     for n in range(c.tables.n_tree_dofs):
         d = c.tables.tree_dof.at(n)
@@ -121,33 +130,44 @@ def use_again(c: ti.template(), w: ti.i32, h: ti.template()):
 
 
 @ti.func
+def go_back_in_account(c: ti.template(), w: ti.i32):
+    """The work that was done before the step which is taken again.
+
+    Reads:  c.bound.work_kept
+    Writes: c.forces.account.work, c.bound.opens
+    """
+    for k in ti.static(range(2)):
+        c.forces.account.work.store(w, k, c.bound.work_kept.load(w, k))
+    c.bound.opens.store(w, 0, c.tables.arena.zero() + 1.0)
+
+
+@ti.func
 def keep_work(c: ti.template(), w: ti.i32, h: ti.template()):
     """Remember the work done before this step, after its first stage has been used.
 
     A trapezoidal account (ledger.py) ends here, in case that the step is taken again, and one that ended opens.
 
     Reads:  c.forces, c.bound.opens
-    Writes: c.bound.{work_kept, opens}, c.forces.power_start
+    Writes: c.bound.{work_kept, opens}, c.forces.account.start
     """
     if ti.static(c.integrator == "implicit"):
         open_again(c, w)
         c.bound.opens.store(w, 0, c.tables.arena.zero())
+    account = c.forces.account
     for k in ti.static(range(2)):
-        added = c.forces.power.load(w, k) * h
+        added = account.power.load(w, k) * h
         if ti.static(c.integrator == "rk4"):
             added = added * c.weights.load(w, 0)
         else:
-            added = (added + c.forces.power_start.load(w, k) * h) * 0.5
-        c.bound.work_kept.store(w, k, c.forces.work.load(w, k) - added)
+            added = (added + account.start.load(w, k) * h) * 0.5
+        c.bound.work_kept.store(w, k, account.work.load(w, k) - added)
 
 
 @ti.func
 def open_again(c: ti.template(), w: ti.i32):
     """Start the account of worlds whose last step was taken again with the power that was just found.
 
-    Reads:  c.forces.power, c.bound.opens
-    Writes: c.forces.power_start
+    Reads:  c.forces.account.power, c.bound.opens
+    Writes: c.forces.account.start
     """
-    opens = c.bound.opens.load(w, 0) > 0.0
-    for k in ti.static(range(2)):
-        c.forces.power_start.store(w, k, select(opens, c.forces.power.load(w, k), c.forces.power_start.load(w, k)))
+    c.forces.account.begin_stretch_where(w, c.bound.opens.load(w, 0) > 0.0)

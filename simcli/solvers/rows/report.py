@@ -10,7 +10,7 @@ from simcli.kernels.linear.system import force_of_row, share_gears, wrench_of_co
 from simcli.kernels.report import report_wrenches
 from simcli.kernels.rows.tree_rows import turning
 from simcli.solvers.natural.led import add_led_efforts, add_led_wrenches
-from simcli.solvers.rows.pieces import acceleration_of_law
+from simcli.solvers.rows.active_set import acceleration_of_law
 from simcli.solvers.shared.drives import keep_before
 from simcli.solvers.tree.integrators import H
 
@@ -106,7 +106,7 @@ def add_efforts(c: ti.template(), w: ti.i32):
         d = y.lead_dof.at(m)
         c.rows.effort.store(w, d, c.rows.effort.load(w, d) + y.force.load(w, y.lead_row.at(m)))
     if ti.static(y.rows.n_gears > 0):
-        add_gears(c, w)
+        _add_gears(c, w)
     if ti.static(c.led.n > 0):
         if ti.static(c.gauges.has["motions"]):
             keep_before(c, w)
@@ -132,7 +132,7 @@ def add_limit_of_ball(c: ti.template(), w: ti.i32, k: ti.i32):
 
 
 @ti.func
-def add_gears(c: ti.template(), w: ti.i32):
+def _add_gears(c: ti.template(), w: ti.i32):
     """Add what gears give to the coordinates that they join.
 
     Reads:  c.bound

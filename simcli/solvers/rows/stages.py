@@ -1,17 +1,17 @@
-"""Stages of steps that rows and laws constrain: equations, choices of pieces, corrections. See tree/stages.py."""
+"""Stages of steps that rows and laws constrain: equations, the active set, corrections. See tree/stages.py."""
 
 from simcli.kernels.chart.dynamics import collect, demand
 from simcli.kernels.language import ti
 from simcli.kernels.linear.sparse import substitute
 from simcli.kernels.linear.system import assemble, enter, extrapolate, fill, keep, leave
 from simcli.kernels.rows.tree_rows import measure
+from simcli.solvers.rows.active_set import update_active_set
 from simcli.solvers.rows.corrections import harden
 from simcli.solvers.rows.equations import state_equations
 from simcli.solvers.rows.laws import account_laws, finish_try, turn_ahead
 from simcli.solvers.rows.memory import settle_speeds, use_constrained
-from simcli.solvers.rows.pieces import choose_pieces
 from simcli.solvers.rows.repeat import keep_work, use_again
-from simcli.solvers.shared.motions import follow_motions
+from simcli.solvers.shared.motions import follow_motions, keep_turns
 from simcli.solvers.tree.integrators import H
 
 
@@ -53,6 +53,8 @@ def begin_system(c: ti.template(), w: ti.i32):
     if ti.static(y.n_rows > 0):
         for r in range(y.n_rows):
             c.bound.start.store(w, r, y.rows.residual.load(w, r))
+    if ti.static(c.bound.system.leads_balls):
+        keep_turns(c, w)
     for n in range(c.tables.n_tree_dofs):
         d = c.tables.tree_dof.at(n)
         c.bound.base.store(w, n, c.state.tau.load(w, d) - c.state.u.load(w, d))
@@ -61,13 +63,13 @@ def begin_system(c: ti.template(), w: ti.i32):
 
 
 @ti.func
-def choose(c: ti.template(), w: ti.i32):
+def find_active_set(c: ti.template(), w: ti.i32):
     """The pieces of all laws, by what the last try found.
 
     Writes: c.bound.{system.laws, tries, choosing}
     """
     k = c.now.load(w, "choice")
-    choose_pieces(c, w, k, c.now.load(w, "node"), c.b.load(w, 0), c.constants.load(w, H), c.g.load(w, 0),
+    update_active_set(c, w, k, c.now.load(w, "node"), c.b.load(w, 0), c.constants.load(w, H), c.g.load(w, 0),
                   c.now.load(w, "instant"))  # fmt: skip
     chosen = c.tables.arena.zero() + 1.0
     if k > 0:
@@ -81,7 +83,7 @@ def choose(c: ti.template(), w: ti.i32):
     c.now.store(w, "choice", k + 1)
 
 
-def chooses(c, w):
+def set_changes(c, w):
     """The worlds in which a piece was chosen anew."""
     return c.bound.choosing.load(w, 0) != 0.0
 
@@ -148,7 +150,7 @@ def settle(c: ti.template(), w: ti.i32):
 @ti.func
 def follow_prescribed(c: ti.template(), w: ti.i32):
     """Prescribed coordinates, as they are where a step ends."""
-    if ti.static(c.bound.n_motions > 0):
+    if ti.static(c.motions.n_locks > 0):
         follow_motions(c, w)
 
 

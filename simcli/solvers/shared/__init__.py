@@ -8,6 +8,7 @@ In reading order:
     frames    the frames of all solvers that have accelerations: a list of stages, whose steps each solver gives
     clock     the time of an evaluation, and what depends on it: signals, and the work of forces that jump
     motions   prescribed motions: dofs of the tree that are locked to them, and rows of other joints that follow them
+    motion_work  their work: forces that hold what they lead, times the ways of it
     drives    what the drives of joints give: their laws at the coordinates and rates that a frame shows
     ledger    the energy ledger: energies, and the work of forces by the trapezoidal rule
     watch     worlds that end: what each step is watched for

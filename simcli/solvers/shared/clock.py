@@ -8,7 +8,7 @@ from simcli.solvers.tree.integrators import H
 # Part of a step by which a jump is taken to lie inside the step rather than on its edge: times of steps are rounded.
 # Events use the same one (Exact meaning 9 of the scene format); in float32 it must outweigh the rounding of the time.
 LEAN = {"float64": 1e-6, "float32": 1e-2}
-WORD = 1 << 30  # steps before a frame are kept as multiples of it and the rest, because registers hold 32 bits
+_WORD = 1 << 30  # steps before a frame are kept as multiples of it and the rest, because registers hold 32 bits
 
 
 @ti.func
@@ -21,7 +21,7 @@ def follow_signals(c: ti.template(), w: ti.i32, t: ti.template(), side: ti.templ
         stage: of the step; its first evaluation opens an account of work, anything else has no stage.
 
     Reads:  c.signals, c.state of `place_all`
-    Writes: the driven slots, c.forces.{work, power, power_start}
+    Writes: the driven slots, c.forces.account
     """
     lean = side * c.constants.load(w, H) * LEAN[c.precision]
     if ti.static(c.closes_every_step):
@@ -64,8 +64,8 @@ def begin_program(c, w, first, steps) -> None:
         first: steps before the frame.
         steps: of the frame.
     """
-    c.now.store(w, "first_high", ti.cast(first // WORD, ti.i32))
-    c.now.store(w, "first_low", ti.cast(first % WORD, ti.i32))
+    c.now.store(w, "first_high", ti.cast(first // _WORD, ti.i32))
+    c.now.store(w, "first_low", ti.cast(first % _WORD, ti.i32))
     c.now.store(w, "steps", steps)
     c.now.store(w, "step", 0)
     c.now.store(w, "instant", 0)
@@ -73,7 +73,7 @@ def begin_program(c, w, first, steps) -> None:
 
 def first_of(c, w):
     """Steps before the frame (inside kernels)."""
-    return ti.cast(c.now.load(w, "first_high"), ti.i64) * WORD + c.now.load(w, "first_low")
+    return ti.cast(c.now.load(w, "first_high"), ti.i64) * _WORD + c.now.load(w, "first_low")
 
 
 @ti.func

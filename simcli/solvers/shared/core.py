@@ -8,7 +8,8 @@ from simcli.errors import UsageError
 from simcli.kernels.chart.loops import Loops
 from simcli.kernels.chart.tree import TreeState
 from simcli.kernels.forces.columns import Forces
-from simcli.kernels.forces.signals import Motions, Signals
+from simcli.kernels.forces.prescribed import LedBodies, Prescribed
+from simcli.kernels.forces.signals import Signals
 from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.programs import Program, Registers
 from simcli.kernels.memory.tables import Tables
@@ -21,7 +22,6 @@ from simcli.model.tables import Model
 from simcli.solvers.impulses.direction import turns
 from simcli.solvers.impulses.memory import Impulses
 from simcli.solvers.natural.forces import CoordinateForces, yielding_rows
-from simcli.solvers.natural.led import LedBodies
 from simcli.solvers.natural.memory import ALL_STAGES, AlphaSteps, QuadraticSteps
 from simcli.solvers.natural.memory import NODES as NATURAL_NODES
 from simcli.solvers.natural.programs import frame_of_natural
@@ -36,7 +36,7 @@ from simcli.solvers.tree.programs import frame_of_tree
 ENERGY = ("kinetic", "potential", "elastic", "dissipated", "input", "total", "drift")
 # Whole numbers of a block on the way through a program: frames of the call that are over; steps before the frame, in two
 # parts; its steps, and those that are over; then see tree/stages.py and impulses/stages.py.
-NOW = ("frame", "first_high", "first_low", "steps", "step", "node", "instant", "choice", "solution", "correction", "rates",
+_NOW = ("frame", "first_high", "first_low", "steps", "step", "node", "instant", "choice", "solution", "correction", "rates",
        "search", "searches", "statement")  # fmt: skip
 HEALTH = ("status", "steps into the call", "dof")
 
@@ -105,7 +105,7 @@ class Core:
         self.summarises = self.constrained
         self.diagnostics = DIAGNOSTICS + (CONTACT_DIAGNOSTICS if self.touches else ())
         self.forces = Forces(model, self.tables, arena, drives_by_law(model, constraints.laws, self.tables.phases))
-        self.motions = Motions(model, self.tables)
+        self.motions = Prescribed(model, self.tables)
         self.led = LedBodies(model, self.tables, arena)
         late = self.integrator == "zhong06"  # forces of the middle of a step, motions of its ends
         self.signals = Signals(model, self.tables, arena, (self.forces,) if late else (self.forces, self.motions))
@@ -127,7 +127,7 @@ class Core:
         self.reports["wrenches"] = self.reports["reactions"]
         self.n_rows, self.row_label = constraints.rows.n, constraints.rows.label
         if self.constrained:
-            self.bound = Constrained(constraints, model, self.tables, arena, model.motions.kind, self.integrator,
+            self.bound = Constrained(constraints, model, self.tables, arena, self.motions.n_locks, self.integrator,
                                      Limits.of(options), self.impulses_of(model, options, arena))
             capacity = self.bound.impulses.contacts.capacity if self.touches else 0
             self.contacts = ContactReport(arena, capacity, self.reports["contacts"])
@@ -173,7 +173,7 @@ class Core:
 
     def write_programs(self, arena: Arena):
         """The list of stages of a frame, and what it reads."""
-        self.now, (self.b, self.g) = Registers(arena, *NOW), arena.single.slots(2)
+        self.now, (self.b, self.g) = Registers(arena, *_NOW), arena.single.slots(2)
         self.nodes = self.tables.column(np.array([{**NODES, **NATURAL_NODES}[self.integrator]]))
         if not self.is_natural:
             self.parts = self.tables.column(np.array([IMPLICIT[self.integrator]]))
@@ -221,11 +221,11 @@ class Core:
 
     def clear(self):
         """Zero what a run accumulates."""
-        for slot in (self.health, self.count, self.forces.work, self.forces.power, self.forces.power_start, self.total_start,
-                     self.state.tau, self.state.diagonal, self.state.qdd):
+        for slot in (self.health, self.count, self.total_start, self.state.tau, self.state.diagonal, self.state.qdd):
             slot.write(np.zeros((1, slot.n_items, slot.width)))
         if self.integrator == "rk4":
             self.slope.write(np.zeros((1, self.slope.n_items, 1)))
+        self.forces.account.clear()
         self.led.clear()
         self.gauges.clear()
         if self.constrained:

@@ -17,7 +17,7 @@ from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.tables import Tables
 from simcli.model.tables import JointKind, Model
 
-DRIVE, BALL_DRIVE, MOTION = 0, 1, 2
+_DRIVE, BALL_DRIVE, _MOTION = 0, 1, 2
 
 
 class Drives:
@@ -56,7 +56,7 @@ class Drives:
         self.n = len(dofs)
         self.dof, self.component = items.ints(dofs), items.ints(component)
         self.q = items.ints(of.q_start[owner] + np.where(is_ball, 0, component))
-        self.kind = items.ints(np.select([moved, is_ball], [MOTION, BALL_DRIVE], DRIVE))
+        self.kind = items.ints(np.select([moved, is_ball], [_MOTION, BALL_DRIVE], _DRIVE))
         self.has_motion, self.has_ball = bool(moved.any()), bool(is_ball.any())
         self.row, self.lead = items.ints(switches[dofs]), items.ints(leads[dofs])
         self.unknown, self.before = items.ints(np.where(moved, tables.unknown_of_dof[dofs], -1)), items.slot()
@@ -129,9 +129,9 @@ def effort_of_drive(c: ti.template(), w: ti.i32, n: ti.i32):
         limit = zero + p.effort_limit.load(w, n)  # of a ball it bounds the size, which its components do not pass
         given = select(given > limit, limit, select(given < -limit, -limit, given))
     if ti.static(p.has_motion):
-        if p.kind.at(n) == MOTION:
+        if p.kind.at(n) == _MOTION:
             given = effort_of_motion(c, w, n)
-    return switched(c, w, p.row.at(n), given)
+    return _switched(c, w, p.row.at(n), given)
 
 
 @ti.func
@@ -183,7 +183,7 @@ def effort_of_motion(c: ti.template(), w: ti.i32, n: ti.i32):
     return total
 
 
-def switched(c, w, row, effort):
+def _switched(c, w, row, effort):
     """An effort, or 0 where the joint of a row is off (inside kernels)."""
     if not c.constrained:
         return effort

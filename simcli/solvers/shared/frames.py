@@ -9,7 +9,6 @@ from simcli.kernels.language import ti
 from simcli.kernels.language.vectors import is_nan
 from simcli.kernels.memory.programs import begin, only_blocks, repeat_blocks, run
 from simcli.kernels.report import (
-    put,
     report_bodies,
     report_efforts,
     report_points,
@@ -25,7 +24,7 @@ from simcli.solvers.shared.contacts.report import (
     note_step,
     report_contacts,
 )
-from simcli.solvers.shared.ledger import energies, find_power, open_account
+from simcli.solvers.shared.ledger import energies, find_power, open_account, write_energies
 from simcli.solvers.shared.watch import CROWDED, NOT_CONVERGED, TURNS_FAR, judge_speed, watch
 from simcli.solvers.tree.integrators import H
 
@@ -72,7 +71,7 @@ def frame(c, step: tuple, start: tuple, end: tuple) -> tuple:
         step: stages of each step.
         start, end: of the frame of the start, which has no step; after the last step of any other.
     """
-    turns = (follow_loops,) if c.constrained and c.loops.n_turns else ()
+    turns = (_follow_loops,) if c.constrained and c.loops.n_turns else ()
     shows = (report_contacts,) if c.touches else ()
     last = (only_blocks(is_last_step, *shows),) if shows else ()
     steps = repeat_blocks(*step, *turns, *last, end_step, where=has_steps, wanted=has_steps)
@@ -80,7 +79,7 @@ def frame(c, step: tuple, start: tuple, end: tuple) -> tuple:
 
 
 @ti.func
-def follow_loops(c: ti.template(), w: ti.i32):
+def _follow_loops(c: ti.template(), w: ti.i32):
     """Full turns of joints that close loops."""
     if ti.static(c.is_quadratic):
         follow_natural_turns(c.loops, c.tables, c.state, w, c.constants.load(w, H))
@@ -189,15 +188,15 @@ def report(c: ti.template(), w: ti.i32, steps: ti.i32):
     if ti.static(c.reports["bodies"]):
         report_points(c.tables, c.state, c.rows, w)
     if ti.static(c.reports["energy"]):
-        report_energy(c, w, steps)
+        _report_energy(c, w, steps)
 
 
 @ti.func
-def report_energy(c: ti.template(), w: ti.i32, steps: ti.i32):
-    """The energy ledger: ENERGY columns. drift = total - total(0) + dissipated - input.
+def _report_energy(c: ti.template(), w: ti.i32, steps: ti.i32):
+    """The energy ledger, with the powers that end the stretch at hand.
 
     Reads:  c.state, c.forces
-    Writes: c.total_start, c.forces.power_start, c.rows.energy
+    Writes: c.total_start, c.forces.account, c.rows.energy
     """
     if ti.static(c.keeps_account):
         if steps == 0:
@@ -207,14 +206,4 @@ def report_energy(c: ti.template(), w: ti.i32, steps: ti.i32):
             if ti.static(c.constrained):
                 open_again(c, w)
     kinetic, potential, elastic = energies(c, w)
-    total = kinetic + potential + elastic
-    if steps == 0:
-        c.total_start.store(w, 0, total)
-    dissipated = c.forces.work.load(w, 0)
-    supplied = c.forces.work.load(w, 1)
-    if ti.static(c.keeps_account):
-        half = c.constants.load(w, H) * 0.5
-        dissipated = dissipated + (c.forces.power.load(w, 0) - c.forces.power_start.load(w, 0)) * half
-        supplied = supplied + (c.forces.power.load(w, 1) - c.forces.power_start.load(w, 1)) * half
-    drift = total - c.total_start.load(w, 0) + dissipated - supplied
-    put(c.rows.energy, w, 0, kinetic, potential, elastic, dissipated, supplied, total, drift)
+    write_energies(c, w, steps, kinetic, potential, elastic)

@@ -8,7 +8,12 @@ A row of a prescribed motion has its residual against the motion m, so that what
 Called by stages of trees and of natural coordinates; rows/memory.py says what `c` holds.
 """
 
+from simcli.kernels.algebra.elementary import exp_rotation, select
+from simcli.kernels.algebra.values import Vec3
+from simcli.kernels.chart.tree import quaternion_at, upright, vector_at
+from simcli.kernels.forces.prescribed import gap_of_lead, goal_of_ball, turn_between
 from simcli.kernels.language import ti
+from simcli.kernels.rows.tree_rows import turn_of_couple
 from simcli.solvers.rows.repeat import foreseen
 from simcli.solvers.tree.integrators import H
 
@@ -27,18 +32,36 @@ def lock_motions(c: ti.template(), w: ti.i32, stage: ti.i32, h: ti.template(), g
     """
     y = c.bound.system
     zero = c.tables.arena.zero()
-    for m in range(c.bound.n_motions):
-        d = c.bound.motion_dof.at(m)
+    for m in range(c.motions.n_locks):
+        d = c.motions.lock_dof.at(m)
         i = c.tables.unknown.at(d)
         goal = zero + c.motions.motion_qdd.load(w, d)
         if instant == 0 and (c.stages == 1 or stage == c.stages):
-            speed = zero + c.motions.motion_qd.load(w, d)
-            if c.bound.by_position.at(m) != 0:
-                speed = (c.motions.motion_q.load(w, d) - c.state.q.load(w, c.bound.motion_q.at(m))) / h
-            goal = (speed - c.state.qd.load(w, d)) / g
+            goal = (speed_of_lock(c, w, m) - c.state.qd.load(w, d)) / g
         y.free.store(w, i, zero)
         y.gain.store(w, i, zero)
         y.goal.store(w, i, goal)
+
+
+@ti.func
+def speed_of_lock(c: ti.template(), w: ti.i32, m: ti.i32):
+    """Velocity of the m-th prescribed dof in a step: that which reaches its position, or its own.
+
+    Reads: c.motions, c.state.q
+    """
+    h = c.constants.load(w, H)
+    d = c.motions.lock_dof.at(m)
+    at = c.motions.lock_q.at(m)
+    component = c.motions.lock_component.at(m)
+    speed = c.tables.arena.zero() + c.motions.motion_qd.load(w, d)
+    if c.motions.lock_by_position.at(m) != 0:
+        if component < 0:
+            speed = (c.motions.motion_q.load(w, d) - c.state.q.load(w, at)) / h
+        if ti.static(c.motions.locks_balls):
+            if component >= 0:
+                goal = goal_of_ball(c.motions, w, d - component)
+                speed = turn_between(goal.matrix(), quaternion_at(c.state.q, w, at).matrix(), component) / h
+    return speed
 
 
 @ti.func
@@ -48,13 +71,30 @@ def follow_motions(c: ti.template(), w: ti.i32):
     Reads:  c.motions
     Writes: c.state.{q, qd}
     """
-    for m in range(c.bound.n_motions):
-        d = c.bound.motion_dof.at(m)
+    for m in range(c.motions.n_locks):
+        d = c.motions.lock_dof.at(m)
         zero = c.tables.arena.zero()
-        if c.bound.by_position.at(m) != 0:
-            c.state.q.store(w, c.bound.motion_q.at(m), zero + c.motions.motion_q.load(w, d))
+        component = c.motions.lock_component.at(m)
+        if c.motions.lock_by_position.at(m) != 0 and component < 0:
+            c.state.q.store(w, c.motions.lock_q.at(m), zero + c.motions.motion_q.load(w, d))
+        if ti.static(c.motions.locks_balls):
+            if c.motions.lock_by_position.at(m) != 0 and component == 0:
+                store_near(c, w, c.motions.lock_q.at(m), goal_of_ball(c.motions, w, d))
         if ti.static(c.stages > 1 or c.is_natural):
             c.state.qd.store(w, d, zero + c.motions.motion_qd.load(w, d))
+
+
+@ti.func
+def store_near(c: ti.template(), w: ti.i32, at: ti.i32, goal: ti.template()):
+    """Store a quaternion, with the sign that it has had.
+
+    Writes: c.state.q
+    """
+    agrees = c.tables.arena.zero()
+    for k in ti.static(range(4)):
+        agrees = agrees + goal.parts[k] * c.state.q.load(w, at + k)
+    for k in ti.static(range(4)):
+        c.state.q.store(w, at + k, select(agrees < 0.0, -goal.parts[k], goal.parts[k]))
 
 
 @ti.func
@@ -68,11 +108,7 @@ def lead_rows(c: ti.template(), w: ti.i32):
     for m in range(y.n_leads):
         r = y.lead_row.at(m)
         d = y.lead_dof.at(m)
-        x = y.rows.residual.load(w, r)
-        lacks = x * 0.0
-        if c.bound.leads_by_position.at(m) != 0:
-            lacks = x - c.motions.motion_q.load(w, d)
-        y.rows.residual.store(w, r, lacks)
+        y.rows.residual.store(w, r, gap_of_lead(c.tables, c.state, y, c.motions, w, m))
         y.rows.rate.store(w, r, y.rows.rate.load(w, r) - c.motions.motion_qd.load(w, d))
         y.rows.bias.store(w, r, y.rows.bias.load(w, r) - c.motions.motion_qdd.load(w, d))
 
@@ -87,82 +123,78 @@ def lead_rows_to_end(c: ti.template(), w: ti.i32):
     rows = c.bound.system.rows
     for m in range(c.bound.system.n_leads):
         r = c.bound.system.lead_row.at(m)
-        rows.residual.store(w, r, rows.residual.load(w, r) - goal_of_lead(c, w, m))
+        lacks = rows.residual.load(w, r) - goal_of_lead(c, w, m)
+        if ti.static(c.bound.system.leads_balls):
+            if c.bound.system.lead_component.at(m) >= 0:
+                lacks = gap_of_ball(c, w, m, goal_of_led_ball(c, w, m))
+        rows.residual.store(w, r, lacks)
 
 
 @ti.func
 def goal_of_lead(c: ti.template(), w: ti.i32, m: ti.i32):
-    """Coordinate of a row of a prescribed motion at the end of a step of one stage.
+    """Coordinate of a row of a prescribed motion at the end of a step of one stage, but for balls.
 
     Reads: c.motions, c.bound.start
     """
-    h = c.constants.load(w, H)
     d = c.bound.system.lead_dof.at(m)
     goal = c.tables.arena.zero()
-    if c.bound.leads_by_position.at(m) != 0:
+    if c.bound.system.lead_by_position.at(m) != 0:
         goal = goal + c.motions.motion_q.load(w, d)
     else:
-        speed = goal + c.motions.motion_qd.load(w, d)
-        if ti.static(c.integrator == "zhong06"):  # that of the middle of the step, to second order
-            speed = speed - c.motions.motion_qdd.load(w, d) * (h * 0.5) * foreseen(c, w)
-        goal = c.bound.start.load(w, c.bound.system.lead_row.at(m)) + speed * h
+        goal = c.bound.start.load(w, c.bound.system.lead_row.at(m)) + way_by_velocity(c, w, d)
     return goal
 
 
 @ti.func
-def motion_power(c: ti.template(), w: ti.i32, b: ti.template()):
-    """Power of prescribed motions over a step of length b that ends with qd + b qdd; b = 0: now.
+def way_by_velocity(c: ti.template(), w: ti.i32, d: ti.i32):
+    """What dof d moves in a step of one stage, by its velocity.
 
-    Reads:  c.bound, c.state, c.motions
-    Writes: adds to c.forces.power
+    Reads: c.motions
     """
-    y = c.bound.system
-    supplied = c.forces.power.load(w, 1)
-    if ti.static(c.integrator != "zhong06" or c.by_impulses):  # whose smooth steps take the work of both their ends
-        share = supplied * 0.0 + 1.0
-        if ti.static(c.integrator == "zhong06"):
-            share = c.bound.jumps.load(w, 0)
-        for m in range(c.bound.n_motions):
-            d = c.bound.motion_dof.at(m)
-            i = c.tables.unknown.at(d)
-            mid = c.state.qd.load(w, d) + y.acceleration.load(w, i) * (b * 0.5)
-            supplied = supplied + y.effort.load(w, i) * mid * share
-    if ti.static(not c.is_natural):
-        for m in range(y.n_leads):
-            r = y.lead_row.at(m)
-            mid = y.rows.rate.load(w, r)
-            if ti.static(c.stages > 1):  # that is what the rate lacks
-                mid = mid + c.motions.motion_qd.load(w, y.lead_dof.at(m))
-            for e in range(y.j_start.at(r), y.j_start.at(r + 1)):
-                a = y.acceleration.load(w, c.tables.unknown.at(y.j_dof.at(e)))
-                mid = mid + y.entry.load(w, y.n_mass + e) * a * (b * 0.5)
-            supplied = supplied + y.force.load(w, r) * mid
-    c.forces.power.store(w, 1, supplied)
+    h = c.constants.load(w, H)
+    speed = c.tables.arena.zero() + c.motions.motion_qd.load(w, d)
+    if ti.static(c.is_natural):  # that of the middle of the step, to second order
+        speed = speed - c.motions.motion_qdd.load(w, d) * (h * 0.5) * foreseen(c, w)
+    return speed * h
 
 
 @ti.func
-def lead_work(c: ti.template(), w: ti.i32):
-    """Work of rows of prescribed motions in a step of natural coordinates: force times way.
+def goal_of_led_ball(c: ti.template(), w: ti.i32, m: ti.i32):
+    """Rotation of a ball of a prescribed motion at the end of a step of one stage, of which m is a row.
 
-    Reads:  c.bound, c.motions
-    Writes: adds to c.forces.work
+    Reads: c.motions, c.bound.turned
     """
-    y = c.bound.system
-    for m in range(y.n_leads):
-        r = y.lead_row.at(m)
-        way = goal_of_lead(c, w, m) - c.bound.start.load(w, r)
-        c.forces.work.store(w, 1, c.forces.work.load(w, 1) + y.force.load(w, r) * way)
+    first = c.bound.system.lead_dof.at(m) - c.bound.system.lead_component.at(m)
+    start = c.bound.turned.load(w, m)
+    zero = c.tables.arena.zero()
+    goal = Vec3(zero, zero, zero)
+    if c.bound.system.lead_by_position.at(m) != 0:
+        goal = goal + vector_at(c.motions.motion_q, w, first)
+        start = upright(zero)
+    else:
+        goal = Vec3(way_by_velocity(c, w, first), way_by_velocity(c, w, first + 1), way_by_velocity(c, w, first + 2))
+    return exp_rotation(goal).matrix() * start
 
 
 @ti.func
-def impulse_work(c: ti.template(), w: ti.i32):
-    """Work of rows of prescribed motions in a projection of velocities: impulse times mean rate.
+def gap_of_ball(c: ti.template(), w: ti.i32, m: ti.i32, goal: ti.template()):
+    """[rad], along row m of a prescribed motion, from a rotation to that which the joint has.
 
-    Reads:  c.bound, c.motions
-    Writes: adds to c.forces.work
+    Reads: c.state.R
     """
-    y = c.bound.system
-    for m in range(y.n_leads):
-        r = y.lead_row.at(m)
-        mean = c.motions.motion_qd.load(w, y.lead_dof.at(m)) + y.rows.rate.load(w, r) * 0.5
-        c.forces.work.store(w, 1, c.forces.work.load(w, 1) + y.force.load(w, r) * mean)
+    rows = c.bound.system.rows
+    R = turn_of_couple(c.tables, c.state, rows, w, rows.couple.at(c.bound.system.lead_row.at(m)))
+    return turn_between(R, goal, c.bound.system.lead_component.at(m))
+
+
+@ti.func
+def keep_turns(c: ti.template(), w: ti.i32):
+    """Rotations of balls that rows lead, where a step begins.
+
+    Writes: c.bound.turned
+    """
+    rows = c.bound.system.rows
+    for m in range(c.bound.system.n_leads):
+        if c.bound.system.lead_component.at(m) >= 0:
+            k = rows.couple.at(c.bound.system.lead_row.at(m))
+            c.bound.turned.store(w, m, turn_of_couple(c.tables, c.state, rows, w, k))

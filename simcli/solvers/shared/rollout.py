@@ -12,8 +12,6 @@ from simcli.solvers.shared.core import ENERGY, HEALTH
 from simcli.solvers.shared.host.loop_bounds import count_turns
 from simcli.solvers.shared.looks.measures import look_at_frame, unload_quantities
 
-SUPPLIED = 1  # row of c.forces.work that holds the input
-
 
 @ti.kernel
 def rollout(c: ti.template(), n_frames: ti.i32, looks: ti.i32, steps: ti.i32, first: ti.i64, turns: ti.i32,
@@ -30,7 +28,7 @@ def rollout(c: ti.template(), n_frames: ti.i32, looks: ti.i32, steps: ti.i32, fi
     takes the others. `c.over` tells which blocks have come to their end.
 
     Reads:  c
-    Writes: c.state, c.forces.work, c.loop_turns, c.over, the buffers
+    Writes: c.state, c.forces.account.work, c.loop_turns, c.over, the buffers
     """
     ti.loop_config(block_dim=c.block_dim)
     for w in range(c.arena.n_blocks):
@@ -68,13 +66,13 @@ def leave_phase(c: ti.template(), turns: ti.i32):
     """Before tables change: take the stored energy out of the input.
 
     Reads:  c
-    Writes: c.forces.work, c.loop_turns
+    Writes: c.forces.account.work, c.loop_turns
     """
     ti.loop_config(block_dim=c.block_dim)
     for w in range(c.arena.n_blocks):
         c.arena.enter(w)
         stored = c.engine.close(c, w)
-        c.forces.work.store(w, SUPPLIED, c.forces.work.load(w, SUPPLIED) - stored)
+        c.forces.account.supply(w, -stored)
         if ti.static(c.loop_turns.are_bounded):
             count_turns(c, w, turns)
 
@@ -84,13 +82,13 @@ def enter_phase(c: ti.template(), turns: ti.i32):
     """After tables have changed: what is stored now counts as input.
 
     Reads:  c
-    Writes: c.forces.work, c.loop_turns
+    Writes: c.forces.account.work, c.loop_turns
     """
     ti.loop_config(block_dim=c.block_dim)
     for w in range(c.arena.n_blocks):
         c.arena.enter(w)
         stored = c.engine.open(c, w)
-        c.forces.work.store(w, SUPPLIED, c.forces.work.load(w, SUPPLIED) + stored)
+        c.forces.account.supply(w, stored)
         if ti.static(c.loop_turns.are_bounded):
             count_turns(c, w, turns)
 

@@ -6,7 +6,7 @@ from simcli.model.snapshot import Event, Status
 from simcli.model.tables import Model
 
 ENDS = {"SC477": Status.OUTSIDE_LIMIT}  # of a world that cannot begin; else its loops are open
-INFO, WARNING, ERROR = range(3)  # severities
+INFO, _WARNING, _ERROR = range(3)  # severities
 
 
 def lacking(start: Beginning) -> dict[int, Status]:
@@ -17,8 +17,8 @@ def lacking(start: Beginning) -> dict[int, Status]:
 def start_events(model: Model) -> list[Event]:
     """What closing the loops has moved, and the worst of what each world lacks that cannot begin."""
     child = model.joints.child
-    events = [Event(0, 0.0, one.world, "SC616", WARNING if one.is_written else INFO, int(child[one.joint]), one.joint,
+    events = [Event(0, 0.0, one.world, "SC616", _WARNING if one.is_written else INFO, int(child[one.joint]), one.joint,
                     one.size, move_text(model, one)) for one in model.start.moves]  # fmt: skip
     worst = {lack.world: lack for lack in sorted(model.start.lacks, key=lambda lack: lack.size)}
-    return events + [Event(0, 0.0, world, lack.code, ERROR, int(child[lack.joint]), lack.joint, lack.size, lack.text)
+    return events + [Event(0, 0.0, world, lack.code, _ERROR, int(child[lack.joint]), lack.joint, lack.size, lack.text)
                      for world, lack in sorted(worst.items())]  # fmt: skip

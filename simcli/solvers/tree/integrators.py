@@ -11,7 +11,7 @@ import math
 
 from simcli.kernels.chart.retraction import retract
 from simcli.kernels.chart.tree import FREE, store_vector, vector_at
-from simcli.kernels.forces.work import accumulate_work, effort_power
+from simcli.kernels.forces.work import effort_power
 from simcli.kernels.language import ti
 from simcli.kernels.laws.coordinate import foresee_again
 
@@ -30,12 +30,12 @@ def use_semi_implicit(c: ti.template(), w: ti.i32, h: ti.template()):
     """qd+ = qd + h qdd(q, qd+ in damping and drives),  q+ = q (+) h qd+.
 
     Reads:  c.state.{q, qd, qdd}
-    Writes: c.state.{q, qd}, c.forces.work
+    Writes: c.state.{q, qd}, c.forces.account.work
     """
     s = c.state
     if ti.static(c.forces.has_work):
         effort_power(c.tables, c.forces, s, w, h)
-        accumulate_work(c.forces, w, h)
+        c.forces.account.book_power(w, h)
     for n in range(c.tables.n_tree_dofs):
         d = c.tables.tree_dof.at(n)
         s.qd.store(w, d, s.qd.load(w, d) + s.qdd.load(w, d) * h)
@@ -68,7 +68,7 @@ def keep_slopes(c: ti.template(), w: ti.i32):
     Source: Kutta (1901) for coordinates and velocities; Munthe-Kaas (1999) for rotations. No deviation.
 
     Reads:  c.state.{qd, qdd}
-    Writes: c.{slope, slope_sum, qd_sum}, c.forces.work
+    Writes: c.{slope, slope_sum, qd_sum}, c.forces.account.work
     """
     s = c.state
     h = c.constants.load(w, H)
@@ -76,7 +76,7 @@ def keep_slopes(c: ti.template(), w: ti.i32):
     weight = h * c.weights.load(w, node)
     if ti.static(c.forces.has_work):
         effort_power(c.tables, c.forces, s, w, 0.0)
-        accumulate_work(c.forces, w, weight)
+        c.forces.account.book_power(w, weight)
     take_slopes(c.tables, s, c.slope, w, h * c.nodes.load(w, node))
     for n in range(c.tables.n_tree_dofs):
         d = c.tables.tree_dof.at(n)
@@ -154,14 +154,14 @@ def move_to_end(c: ti.template(), w: ti.i32):
     Source: Verwer, Spee, Blom and Hundsdorfer (1999), the scheme ROS2. Deviation: A is taken anew in the second stage.
 
     Reads:  c.state.{q, qd, qdd}, c.q_base
-    Writes: c.state.{q, qd}, c.{k1_q, k1_qd}, c.forces.work
+    Writes: c.state.{q, qd}, c.{k1_q, k1_qd}, c.forces.account.work
     """
     s = c.state
     h = c.constants.load(w, H)
     b = h * GAMMA
     if ti.static(c.forces.has_work):
         effort_power(c.tables, c.forces, s, w, 0.0)
-        accumulate_work(c.forces, w, h)
+        c.forces.account.book_power(w, h)
     for d in range(c.tables.n_qd):
         qdd = s.qdd.load(w, d)
         rate = s.qd.load(w, d)

@@ -8,15 +8,16 @@ A frame is its steps, and what it shows of their end; the frame of the start has
     implicit        two nodes, L-stable in damping and drives
 
 Rows hold where a step of semi_implicit ends, by corrections along their directions at its start, or by impulses where
-something can touch; the others project positions and velocities after their nodes, and take the step of a world again, as
-one of first order, where a law stops a coordinate in it (repeat.py).
+something can touch; the others project positions and velocities after their nodes. Where a law stops a coordinate in a step
+(repeat.py), or shapes have met where it ends (impacts.py), they take the step of that world again, as one of first order:
+impacts are of first order, and what is smooth between them is of the integrator's.
 
 Sources and formulas: integrators.py, rows/memory.py, impulses/memory.py, each with its deviations.
 """
 
-from simcli.kernels.memory.programs import only, only_blocks, repeat, set_registers
+from simcli.kernels.memory.programs import only, only_blocks, repeat, set_registers, when
 from simcli.solvers.impulses.memory import finish_impulses, look_ahead, look_back, move_by_impulses
-from simcli.solvers.impulses.stages import correcting, solving
+from simcli.solvers.impulses.stages import correcting, solving, watch_contacts
 from simcli.solvers.rows.corrections import ask_for_correction, correct
 from simcli.solvers.rows.repeat import go_back
 from simcli.solvers.rows.stages import (
@@ -24,10 +25,9 @@ from simcli.solvers.rows.stages import (
     advance_again,
     advance_constrained,
     assemble_system,
-    choose,
-    chooses,
     count_correction,
     fill_system,
+    find_active_set,
     find_bias,
     finish_solutions,
     follow_prescribed,
@@ -37,12 +37,14 @@ from simcli.solvers.rows.stages import (
     keep_solution,
     lacks,
     measure_rows,
+    set_changes,
     settle,
     solve_system,
 )
 from simcli.solvers.shared.frames import frame, is_last_step
 from simcli.solvers.shared.looks.measures import look
 from simcli.solvers.shared.motions import lead_rows, lead_rows_to_end
+from simcli.solvers.tree.impacts import forget_contacts, is_smooth, meet_contacts, restore_account
 from simcli.solvers.tree.integrators import (
     combine_slopes,
     keep_slopes,
@@ -76,14 +78,18 @@ def frame_of_tree(c) -> tuple:
         c: core of the run.
     """
     shows = (show_reactions,) if c.reports["wrenches"] else ()
-    start = (set_registers(node=0, instant=1), *evaluation(c), *shows)
-    if c.stages > 1:
+    start = (set_registers(node=0, instant=1), *_evaluation(c), *shows)
+    measured = _measurement(c, lead_rows)
+    if c.stages > 1 and c.touches:
+        smooth = (set_registers(node=0, instant=1), *_evaluation(c, by_impulses=False), *shows)
+        last = (look_back, *measured, *shows, look_ahead, *measured)
+        end = (only(jumps, *last), only(is_smooth, *smooth))
+    elif c.stages > 1:
         end = start
     elif c.looks_back:
-        measured = measurement(c, lead_rows)
         end = (look_back, *measured, show_reactions, look_ahead, *measured)
     else:
-        end = measurement(c, lead_rows)
+        end = measured
     if c.stages == 1 and not c.constrained:
         start = (*start, place)
     kind = step_of_nodes if c.stages > 1 else step_by_impulses if c.by_impulses else step_of_first_order
@@ -104,20 +110,24 @@ def at_last_step(c) -> tuple:
 def step_of_first_order(c) -> tuple:
     """A step of semi_implicit."""
     if not c.constrained:
-        return set_registers(node=0), *evaluation(c, starts=True), *at_last_step(c), advance_smooth
-    steps = (set_registers(node=0), *evaluation(c, starts=True), *at_last_step(c), advance_constrained)
+        return set_registers(node=0), *_evaluation(c, starts=True), *at_last_step(c), advance_smooth
+    steps = (set_registers(node=0), *_evaluation(c, starts=True), *at_last_step(c), advance_constrained)
     if not c.bound.system.n_rows:
         return steps
-    correction = (*measurement(c, lead_rows_to_end), ask_for_correction, solve_system, correct)
+    correction = (*_measurement(c, lead_rows_to_end), ask_for_correction, solve_system, correct)
     return *steps, set_registers(rates=0, correction=0), repeat(*correction, at_most=c.bound.max_corrections, wanted=lacks)
 
 
 def step_by_impulses(c) -> tuple:
     """A step of semi_implicit in which something can touch, or whose directions turn."""
-    correction = (*measurement(c, lead_rows_to_end), *correcting(c), move_by_impulses)
+    return set_registers(node=0), *_evaluation(c, starts=True), *at_last_step(c), *move_and_correct(c)
+
+
+def move_and_correct(c) -> tuple:
+    """From the start of a step to its end, along the velocities that impulses give there."""
+    correction = (*_measurement(c, lead_rows_to_end), *correcting(c), move_by_impulses)
     corrections = repeat(*correction, at_most=c.bound.max_corrections, where=has_end, wanted=lacks_impulses)
-    begin = (set_registers(node=0), *evaluation(c, starts=True), *at_last_step(c))
-    return *begin, advance_by_impulses, corrections, finish_impulses, settle
+    return advance_by_impulses, corrections, finish_impulses, settle
 
 
 def step_of_nodes(c) -> tuple:
@@ -126,37 +136,46 @@ def step_of_nodes(c) -> tuple:
     repeats = c.constrained and c.bound.repeats
     for node, move in enumerate(MOVES[c.integrator]):
         keeps = (keep_account,) if repeats and node == 0 else ()
-        nodes += [set_registers(node=node), evaluation(c, keep_start if node == 0 else None, node == 0), move, keeps]
+        finds = (watch_contacts,) if c.touches and node == 0 else ()
+        found = _evaluation(c, keep_start if node == 0 else None, node == 0, by_impulses=False)
+        nodes += [set_registers(node=node), found, finds, move, keeps]
     if not c.constrained:
         return tuple(nodes)
-    taken_again = (go_back, set_registers(node=c.stages), *evaluation(c), advance_again, follow_prescribed)
     correction = (ask_for_correction, solve_system, correct)
     positions, velocities = (set_registers(rates=0), *correction), (set_registers(rates=1), *correction)
-    both = (*measurement(c, lead_rows), positions, velocities, count_correction)
+    both = (*_measurement(c, lead_rows), positions, velocities, count_correction)
     projections = repeat(*both, at_most=c.bound.max_corrections, wanted=lacks)
-    return (*nodes, settle, *((only(jumps, *taken_again),) if repeats else ()),
-            *((set_registers(correction=0), projections) if c.bound.system.n_rows else ()))  # fmt: skip
+    projected = (set_registers(correction=0), projections) if c.bound.system.n_rows else ()
+    again = (go_back, set_registers(node=c.stages))
+    if c.touches:
+        again = (*again, *_evaluation(c), restore_account, *move_and_correct(c))
+        return *nodes, settle, *projected, place, meet_contacts, only(jumps, *again), only(is_smooth, forget_contacts)
+    again = only(jumps, *again, *_evaluation(c), advance_again, follow_prescribed)
+    return *nodes, settle, *((again,) if repeats else ()), *projected
 
 
-def evaluation(c, first=None, starts: bool = False) -> tuple:
+def _evaluation(c, first=None, starts: bool = False, by_impulses: bool | None = None) -> tuple:
     """Accelerations at the present coordinates, for the node and the times that the registers say.
 
     Args:
         c: core of the run.
         first: a stage before all others, if there is one.
         starts: whether it is the first of a step.
+        by_impulses: whether contacts and impacts are solved for; None: where the run does so.
     """
+    by_impulses = c.by_impulses if by_impulses is None else by_impulses
     begins = (place, *(looks(c) if starts else ()), *((follow,) if c.signals.n else ()), begin_evaluation, load_forces)
     begins = (first, *begins) if first else begins
     if not c.constrained:
         return *begins, solve_tree
     rows = (measure_rows,) if c.bound.system.n_rows else ()
-    leads = (lead_rows_to_end if starts and c.stages == 1 else lead_rows,) if c.bound.system.n_leads else ()
-    answer = solving(c) if c.by_impulses else choices(c)
+    to_end = starts and c.stages == 1
+    leads = (lead_rows_to_end if to_end else lead_rows,) if c.bound.system.n_leads else ()
+    answer = (*when(c.touches, watch_contacts), *solving(c)) if by_impulses else _with_active_set(c)
     return *begins, find_bias, *rows, fill_system, *leads, *answer, account
 
 
-def choices(c) -> tuple:
+def _with_active_set(c) -> tuple:
     """Solutions for the pieces of all laws, until none changes."""
     y = c.bound.system
     tries = [assemble_system, solve_system, keep_solution]
@@ -164,11 +183,11 @@ def choices(c) -> tuple:
         last = k == y.solutions - 1
         tries += [set_registers(solution=k), harden_rows, solve_system, finish_solutions if last else keep_solution]
     most = c.bound.max_choices if y.laws.n else 1
-    tries = only(chooses, set_registers(solution=0), *tries)
-    return set_registers(choice=0), repeat(choose, tries, at_most=most, wanted=chooses)
+    tries = only(set_changes, set_registers(solution=0), *tries)
+    return set_registers(choice=0), repeat(find_active_set, tries, at_most=most, wanted=set_changes)
 
 
-def measurement(c, leading) -> tuple:
+def _measurement(c, leading) -> tuple:
     """Poses, and how rows stand there.
 
     Args:

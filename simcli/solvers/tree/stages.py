@@ -17,7 +17,7 @@ from simcli.kernels.chart.dynamics import accelerate, eliminate
 from simcli.kernels.chart.tree import place_all
 from simcli.kernels.forces.efforts import efforts
 from simcli.kernels.forces.external import load_links
-from simcli.kernels.forces.work import accumulate_work, effort_power
+from simcli.kernels.forces.work import effort_power
 from simcli.kernels.language import ti
 from simcli.solvers.impulses.memory import move_by_impulses, needs_end
 from simcli.solvers.rows.report import report_constrained_reactions, report_reactions
@@ -59,13 +59,12 @@ def begin_evaluation(c: ti.template(), w: ti.i32):
 def load_forces(c: ti.template(), w: ti.i32):
     """External forces of links, and efforts of joints.
 
-    Writes: c.state.{external, tau, diagonal, stiffness}, c.forces.power
+    Writes: c.state.{external, tau, diagonal, stiffness}, c.forces.account.power
     """
     if ti.static(c.forces.has_external):
         load_links(c.tables, c.forces, c.state, w)
     elif ti.static(c.forces.has_work):
-        c.forces.power.store(w, 0, c.tables.arena.zero())
-        c.forces.power.store(w, 1, c.tables.arena.zero())
+        c.forces.account.set_power(w, c.tables.arena.zero(), c.tables.arena.zero())
     if ti.static(c.constrained or c.forces.has_efforts or c.forces.has_diagonal):
         b = c.b.load(w, 0)
         efforts(c.tables, c.forces, c.state, w, b)
@@ -111,6 +110,6 @@ def advance_by_impulses(c: ti.template(), w: ti.i32):
     """The first move of a step along the velocities that impulses give."""
     if ti.static(c.forces.has_work):
         effort_power(c.tables, c.forces, c.state, w, c.constants.load(w, H))
-        accumulate_work(c.forces, w, c.constants.load(w, H))
+        c.forces.account.book_power(w, c.constants.load(w, H))
     copy(c.bound.q_start, c.state.q, c.tables.n_q, w)
     move_by_impulses(c, w)

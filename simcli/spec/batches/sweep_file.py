@@ -20,7 +20,7 @@ from simcli.spec.samples.typed import renamed
 from simcli.spec.schema.sweep import SweepSpec
 
 MOST_STRUCTURES = 10_000  # each is a scene to read, and a batch of its own
-SCENE = "scene"  # the choice between scenes, and the column of the table
+_SCENE = "scene"  # the choice between scenes, and the column of the table
 _VARIED = "batch.vary."
 
 
@@ -102,7 +102,7 @@ def _structures(document: Document, spec: SweepSpec, faults: Faults) -> list[Str
     scenes = {name: _file(document, spec, name, faults) for name in spec.scene}
     common = [NO_VERDICTS, *_laid(document, spec.set, ("set",), faults), *_batch(document, spec, faults)]
     options = {name: _options(document, name, choice, faults) for name, choice in spec.choices.items()}
-    names = {SCENE: list(spec.scene)} | {name: [label for label, _ in some] for name, some in options.items()}
+    names = {_SCENE: list(spec.scene)} | {name: [label for label, _ in some] for name, some in options.items()}
     _check_combinations(document, spec, names, faults)
     count = len(scenes)
     for some in options.values():
@@ -114,11 +114,11 @@ def _structures(document: Document, spec: SweepSpec, faults: Faults) -> list[Str
     found = []
     for combination in itertools.product(scenes, *options.values()):
         scene, chosen = combination[0], dict(zip(options, combination[1:], strict=True))
-        labels = {SCENE: scene} | {name: label for name, (label, _) in chosen.items()}
+        labels = {_SCENE: scene} | {name: label for name, (label, _) in chosen.items()}
         if not _is_wanted(spec, labels):
             continue
         laid = [*common, *(one for _, sets in chosen.values() for one in sets)]
-        shown = tuple((name, value) for name, value in labels.items() if name != SCENE or len(scenes) > 1)
+        shown = tuple((name, value) for name, value in labels.items() if name != _SCENE or len(scenes) > 1)
         found.append(Structure(scenes[scene], shown, tuple(one for one, _ in laid), tuple(at for _, at in laid)))
     if not found and not faults.errors:
         where = _at(document, "only" if spec.only else "exclude")
@@ -130,9 +130,9 @@ def _file(document: Document, spec: SweepSpec, name: str, faults: Faults) -> Pat
     """The scene file that a sweep names, relative to its own folder."""
     path = Path(document.path).parent / spec.scene[name]
     if not path.is_file():
-        at = [SCENE, name] if name else [SCENE]
-        if name and not isinstance(document.root.get(SCENE), Table):  # an entry of a list
-            at = [SCENE, list(spec.scene).index(name)]
+        at = [_SCENE, name] if name else [_SCENE]
+        if name and not isinstance(document.root.get(_SCENE), Table):  # an entry of a list
+            at = [_SCENE, list(spec.scene).index(name)]
         folder = path.parent
         siblings = sorted(entry.name for entry in folder.iterdir())[:500] if folder.is_dir() else []
         faults.add("SC110", f"there is no file `{spec.scene[name]}`", locate(document.root, at),
@@ -140,12 +140,12 @@ def _file(document: Document, spec: SweepSpec, name: str, faults: Faults) -> Pat
     return path
 
 
-Laid = tuple[Override, tuple[Step, ...]]
+_Laid = tuple[Override, tuple[Step, ...]]
 # A sweep gives numbers, and judges none: what a scene expects of itself need not hold of its variants.
-NO_VERDICTS: Laid = (Override(SWEEP, "[]", "expect"), ())
+NO_VERDICTS: _Laid = (Override(SWEEP, "[]", "expect"), ())
 
 
-def _batch(document: Document, spec: SweepSpec, faults: Faults) -> list[Laid]:
+def _batch(document: Document, spec: SweepSpec, faults: Faults) -> list[_Laid]:
     """What a sweep says of the batch and of measures."""
     numbers = {name: value for name in ("worlds", "seed") if (value := getattr(spec, name)) is not None}
     found = [(Override(SWEEP, str(value), f"batch.{name}"), (name,)) for name, value in numbers.items()]
@@ -159,7 +159,7 @@ def _batch(document: Document, spec: SweepSpec, faults: Faults) -> list[Laid]:
     return found
 
 
-def _options(document: Document, name: str, choice: list | dict, faults: Faults) -> list[tuple[object, list[Laid]]]:
+def _options(document: Document, name: str, choice: list | dict, faults: Faults) -> list[tuple[object, list[_Laid]]]:
     """Label of each value of a choice, and what it sets."""
     at = ("choices", name)
     if isinstance(choice, Mapping):
@@ -173,7 +173,7 @@ def _options(document: Document, name: str, choice: list | dict, faults: Faults)
 
 
 def _laid(document: Document, sets: Mapping[str, object], at: tuple[Step, ...], faults: Faults,
-          on_value: bool = False) -> list[Laid]:  # fmt: skip
+          on_value: bool = False) -> list[_Laid]:  # fmt: skip
     """Overrides out of paths and values, with their places.
 
     Args:

@@ -16,7 +16,7 @@ from simcli.spec.schema.joint import JointSpec
 from simcli.spec.schema.scene import SceneSpec
 from simcli.spec.values.quantities import is_signal
 
-NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*\Z")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*\Z")
 _RESOLVED_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*(?:/[A-Za-z0-9_-]+)*\Z")
 # Keys of entries that name a body or a joint.
 _NAMES_IN = {
@@ -30,7 +30,7 @@ def check_names(check: Checker) -> None:
     """Names as they are written, before prefixes."""
     root = check.document.root
     resolved = root.get("resolved")
-    pattern = _RESOLVED_NAME if isinstance(resolved, Scalar) and resolved.value is True else NAME
+    pattern = _RESOLVED_NAME if isinstance(resolved, Scalar) and resolved.value is True else _NAME
     for path, table in _name_tables(root):
         for name, mark in table.keys.items():
             if name == "world" and path[-1] in ("bodies", "instances", "replicate"):

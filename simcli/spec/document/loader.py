@@ -19,7 +19,7 @@ from simcli.spec.document.syntax import mistake_of
 from simcli.spec.document.syntax_flow import Mistake
 from simcli.spec.faults.fault_list import Faults
 
-MAX_DEPTH = 64
+_MAX_DEPTH = 64
 MAX_ALIASES = 1000
 MAX_NODES = 2_000_000
 MAX_BYTES = 64 * 2**20
@@ -208,8 +208,8 @@ class _Builder:
         return root
 
     def node(self, event: yaml.NodeEvent, depth: int) -> Node:
-        if depth > MAX_DEPTH:
-            self.stop("SC105", f"nested deeper than {MAX_DEPTH} levels", event, "flatten the scene")
+        if depth > _MAX_DEPTH:
+            self.stop("SC105", f"nested deeper than {_MAX_DEPTH} levels", event, "flatten the scene")
         self.nodes += 1
         if self.nodes > MAX_NODES:
             self.stop("SC105", f"more than {MAX_NODES} values once aliases are expanded", event, "write fewer aliases")
@@ -241,8 +241,8 @@ class _Builder:
         node = self.anchors[event.anchor]
         if node is None:
             self.stop("SC105", f"the alias `*{_short(event.anchor)}` stands inside its own anchor", event)
-        if depth + node.height - 1 > MAX_DEPTH:
-            self.stop("SC105", f"nested deeper than {MAX_DEPTH} levels through an alias", event, "flatten the scene")
+        if depth + node.height - 1 > _MAX_DEPTH:
+            self.stop("SC105", f"nested deeper than {_MAX_DEPTH} levels through an alias", event, "flatten the scene")
         self.nodes += node.size - 1
         return node
 

@@ -17,7 +17,7 @@ _DRAW = re.compile(r"(\s*)([a-z_]+)(\s*)\((.*)\)\s*\Z", re.DOTALL)
 _WORD = re.compile(r"\s*([a-z_]+)\s*(\(|\Z)")
 _NAMED_VALUE = re.compile(r"\s*([a-z_]+)\s*=\s*(.*\S)", re.DOTALL)
 # Sections whose entries are named by the user: a path into a name that is not there is a fault, not a new entry.
-NAMED = ("bodies", "joints", "forces", "signals", "materials", "models", "instances", "replicate", "params")
+_NAMED = ("bodies", "joints", "forces", "signals", "materials", "models", "instances", "replicate", "params")
 
 
 class Override(NamedTuple):
@@ -232,7 +232,7 @@ def _as_from(items: dict[str, Node], keys: dict[str, Mark], at: Mark, faults: Fa
 def known(root: Table, laid: Laid, faults: Faults) -> bool:
     """Whether the entry that a path leads into exists; a fault if not."""
     steps = laid.steps
-    if len(steps) <= 2 or steps[0] not in NAMED:
+    if len(steps) <= 2 or steps[0] not in _NAMED:
         return True
     section = root.get(str(steps[0]))
     names = section.items if isinstance(section, Table) else {}

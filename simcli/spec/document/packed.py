@@ -14,7 +14,7 @@ from simcli.spec.document.scene_file import HeldScene
 if TYPE_CHECKING:
     from simcli.spec.document.scene_file import Document
 
-MARK = b"simcli packed scene 1\n"
+_MARK = b"simcli packed scene 1\n"
 
 
 def packed(document: "Document", files: Mapping[str, bytes]) -> bytes:
@@ -26,14 +26,14 @@ def packed(document: "Document", files: Mapping[str, bytes]) -> bytes:
     """
     facts = {"sources": document.sources, "overrides": document.overrides, "worlds": document.worlds,
              "files": [(name, len(content)) for name, content in files.items()]}  # fmt: skip
-    return b"".join([MARK, json.dumps(facts).encode(), b"\n", *files.values()])
+    return b"".join([_MARK, json.dumps(facts).encode(), b"\n", *files.values()])
 
 
 def is_packed(path: Path) -> bool:
     """True for a file of `packed`."""
     try:
         with path.open("rb") as stream:
-            return stream.read(len(MARK)) == MARK
+            return stream.read(len(_MARK)) == _MARK
     except (OSError, ValueError):
         return False
 
@@ -44,7 +44,7 @@ def unpacked(data: bytes) -> HeldScene:
     Raises:
         ValueError: the bytes are not whole.
     """
-    line, at = data.index(b"\n", len(MARK)), len(MARK)
+    line, at = data.index(b"\n", len(_MARK)), len(_MARK)
     facts, at = json.loads(data[at:line]), line + 1
     files = {}
     for name, size in facts["files"]:

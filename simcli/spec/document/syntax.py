@@ -15,10 +15,10 @@ _LONGEST = 2**20  # characters of a text that is parsed again for each: libyaml 
 
 _READABLE = 2**23  # characters of a text that is read as people write it; of a longer one the parser's own place is told
 
-Failure = Callable[[str], int | None]
+_Failure = Callable[[str], int | None]
 
 
-def mistake_of(text: str, failed: int, failure: Failure) -> tuple[Mistake | None, str | None]:
+def mistake_of(text: str, failed: int, failure: _Failure) -> tuple[Mistake | None, str | None]:
     """The first mistake in a text, and the text without it.
 
     Args:

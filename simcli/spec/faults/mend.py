@@ -48,7 +48,7 @@ _NAMED = {"points": Mend(value=[0.0, 0.0, 0.0]), "joint_q": Mend(value=REMOVED),
           "vary": Mend(value=REMOVED)}  # fmt: skip
 
 
-def place_of(mark: Mark) -> Place:
+def _place_of(mark: Mark) -> Place:
     """Where a mark begins."""
     return mark.file, mark.line, mark.column
 
@@ -75,7 +75,7 @@ def leave_mend(faults: Faults, kind: str, node: Node, prefix: tuple[Step, ...], 
     mend = _mend_of(kind, table, path, hint)
     if mend is None:
         return
-    place = place_of(table.keys[key])
+    place = _place_of(table.keys[key])
     faults.mends.setdefault(place, mend)
     faults.mended_sections.update(_unknown_sections(mend, table.items[key], path))
 
@@ -145,7 +145,7 @@ def mended(node: Node, mends: dict[Place, Mend]) -> Node:
     same = True
     for key, old in node.items.items():
         mark = node.keys[key]
-        mend = mends.get(place_of(mark))
+        mend = mends.get(_place_of(mark))
         new = mended(old, mends) if mend is None or mend.value is None else old
         same = same and mend is None and new is old
         if mend is not None and mend.moves:
@@ -164,14 +164,14 @@ def mended(node: Node, mends: dict[Place, Mend]) -> Node:
 def touched(node: Node, mends: dict[Place, Mend], inside: bool = False) -> set[Place]:
     """Places of all that mends take away or replace."""
     if isinstance(node, Scalar) or node is None:
-        return {place_of(node.mark)} if inside and node is not None else set()
-    found = {place_of(node.mark)} if inside else set()
+        return {_place_of(node.mark)} if inside and node is not None else set()
+    found = {_place_of(node.mark)} if inside else set()
     if isinstance(node, Listing):
         for item in node.items:
             found |= touched(item, mends, inside)
         return found
     for key, value in node.items.items():
-        place = place_of(node.keys[key])
+        place = _place_of(node.keys[key])
         mend = mends.get(place)
         gone = inside or (mend is not None and mend.value is not None)
         found |= touched(value, mends, gone)

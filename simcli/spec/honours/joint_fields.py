@@ -15,7 +15,7 @@ FIELDS = (
     "limit", "drive", "friction", "damping", "armature", "velocity_limit", "effort_limit", "compliance", "mimic",
     "motion", "enabled",
 )  # fmt: skip
-NONE: frozenset[str] = frozenset()
+_NONE: frozenset[str] = frozenset()
 
 
 def _types(names: str) -> frozenset[str]:
@@ -24,7 +24,7 @@ def _types(names: str) -> frozenset[str]:
 
 SCALAR = _types("revolute prismatic screw d6 universal cylindrical planar")  # coordinates without a quaternion
 MOVING = SCALAR | _types("ball free distance")
-ROWS = SCALAR | _types("fixed ball distance")  # types with rows outside the tree
+_ROWS = SCALAR | _types("fixed ball distance")  # types with rows outside the tree
 
 
 @dataclass(frozen=True)
@@ -53,10 +53,10 @@ JOINTS: dict[str, JointFields] = {
             "armature": MOVING,
             "velocity_limit": SCALAR | _types("ball"),
             "effort_limit": SCALAR | _types("ball"),
-            "compliance": NONE,
+            "compliance": _NONE,
             "mimic": SCALAR,
-            "motion": _types("revolute prismatic screw"),
-            "enabled": NONE,
+            "motion": SCALAR | _types("ball"),
+            "enabled": _NONE,
         },
         loop={
             "limit": SCALAR | _types("ball distance"),
@@ -66,10 +66,10 @@ JOINTS: dict[str, JointFields] = {
             "armature": SCALAR | _types("ball"),
             "velocity_limit": SCALAR | _types("ball"),
             "effort_limit": SCALAR | _types("ball"),
-            "compliance": ROWS,
+            "compliance": _ROWS,
             "mimic": SCALAR,
-            "motion": _types("revolute prismatic screw"),
-            "enabled": ROWS,
+            "motion": SCALAR | _types("ball"),
+            "enabled": _ROWS,
         },
     ),
 }
@@ -85,7 +85,7 @@ _OUTSIDE |= {field: _OUTSIDE[field] | dofs.ROWS_ONLY for field in ("compliance",
 _ALL = MOVING | _types("fixed cable") | frozenset(dofs.RIBLE)
 JOINTS |= {name: JointFields(_ALL, _OUTSIDE, _OUTSIDE) for name in ("maximal", "natural")}
 AFFINE_COORDINATES = _with_rible(_types("revolute prismatic cylindrical"))
-_AFFINE = dict.fromkeys(FIELDS, AFFINE_COORDINATES) | {"motion": _with_rible(_types("revolute prismatic"))}
+_AFFINE = dict.fromkeys(FIELDS, AFFINE_COORDINATES)
 _AFFINE |= {field: _OUTSIDE[field] - {"screw"} for field in ("compliance", "enabled")}
 JOINTS["affine"] = JointFields(_ALL - {"screw", "cable"}, _AFFINE, _AFFINE)
 
@@ -118,6 +118,12 @@ def _uneven(joint: JointSpec) -> bool:
     return len({stiffness or 0.0 for stiffness in held}) > 1
 
 
+def _moved_in_part(joint: JointSpec) -> bool:
+    keys = [motion and next(key for key in ("position", "velocity") if getattr(motion, key) is not None)
+            for motion in joint.motion or ()]  # fmt: skip
+    return len(set(keys)) > 1
+
+
 def _limited_unevenly(joint: JointSpec) -> bool:
     return len({None if drive is None else drive.effort_limit for drive in joint.drive or ()}) > 1
 
@@ -130,6 +136,8 @@ REFUSED_FORMS: tuple[Form, ...] = (
     Form("ball", _uneven, "drive", "a ball drive of different stiffnesses", "give its three dofs the same"),
     Form("ball", _limited_unevenly, "effort_limit", "effort limits that differ between the dofs of a ball",
          "write one for all"),
+    Form("ball", _moved_in_part, "motion", "a prescribed motion of a part of a ball's dofs, or of two kinds",
+         "write `motion` for all three, by `position` (a rotation vector) or by `velocity`"),
     Form("distance", _soft, "limit", "a soft limit of a distance", "leave the stiffness out, or use a spring"),
     Form("distance", _bounded_softly, "compliance", "compliance of a distance's bounds", "write `length`, or use a spring"),
 )
@@ -250,7 +258,9 @@ NOTES = """\
   of its torque.
 - `compliance`: of the rows of a joint outside the tree. A joint of the tree has no rows: write `loop: true`.
 - `mimic`: a gear between two joints, q = ratio * q_other + offset, dof by dof. A follower may lead.
-- `motion`: the coordinate follows exactly, whatever else acts on it; the effort that it takes is reported.
+- `motion`: the coordinate follows exactly, whatever else acts on it; the effort that it takes is reported. One for all dofs,
+  or a list of one per dof, `null` for those that are free; below `axes` each axis may have its own. Of a ball all three:
+  `position` is a rotation vector, as the target of its drive, `velocity` its angular velocity, in the parent anchor frame.
 - `armature`: of a joint outside the tree it acts on the rate of the coordinate.
 - `enabled`: a joint that is off, or that an event switches, is never a joint of the tree. While it is off, nothing on it
   acts: rows, limit, drive, friction, damping, armature, motion, springs, torques, and gears that it leads or follows.
@@ -261,13 +271,13 @@ INTRODUCTION = (
     "Which solver honours which field of which joint type. What is not honoured is refused by name, with its place in the",
     "file. `compliance` and `enabled` of the tree are those of a joint that can be switched off.",
 )
-HALF = 6  # fields side by side, as many as a terminal is wide
+_HALF = 6  # fields side by side, as many as a terminal is wide
 
 
 def _table(rows: frozenset[str], honoured: Callable[[str, str], bool]) -> list[str]:
     names = [name for name in dofs.TYPES if name in rows]
     lines: list[str] = []
-    for fields in (FIELDS[:HALF], FIELDS[HALF:]):
+    for fields in (FIELDS[:_HALF], FIELDS[_HALF:]):
         lines += ["", f"| joint | {' | '.join(fields)} |", "|---" * (len(fields) + 1) + "|"]
         for name in names:
             cells = ["yes" if honoured(name, field) else "refused" for field in fields]

@@ -21,9 +21,9 @@ from simcli.spec.honours.smooth import check_smooth
 from simcli.spec.names import dofs, structure
 from simcli.spec.values.quantities import is_signal
 
-GENERALIZED, MAXIMAL, NATURAL, AFFINE = "generalized", "maximal", "natural", "affine"
-BUILT = frozenset((GENERALIZED, MAXIMAL, NATURAL, AFFINE))
-_EXACT = BUILT - {AFFINE}
+GENERALIZED, MAXIMAL, NATURAL, _AFFINE = "generalized", "maximal", "natural", "affine"
+BUILT = frozenset((GENERALIZED, MAXIMAL, NATURAL, _AFFINE))
+_EXACT = BUILT - {_AFFINE}
 _RIGID = frozenset((GENERALIZED, MAXIMAL))
 
 
@@ -48,12 +48,12 @@ class Row:
 
 ROWS: tuple[Row, ...] = (
     Row("joints.*.loop", BUILT, "a loop joint", hint="this version builds trees only"),
-    Row("joints.*.strength_ratio", frozenset((AFFINE,)), "libuipc's strength ratio"),
-    Row("joints.*.driving", frozenset((AFFINE,)), "libuipc's driving joint", hint="use `drive`"),
-    Row("joints.*.limit.*.strength", frozenset((AFFINE,)), "a cubic limit", hint="use `stiffness`"),
-    Row("bodies.*.affine", frozenset((AFFINE,)), "the stiffness of a body"),
-    Row("contact.pairs.*.d_hat", frozenset((AFFINE,)), "where the barrier of a pair begins"),
-    Row("contact.pairs.*.barrier_stiffness", frozenset((AFFINE,)), "the stiffness of a barrier"),
+    Row("joints.*.strength_ratio", frozenset((_AFFINE,)), "libuipc's strength ratio"),
+    Row("joints.*.driving", frozenset((_AFFINE,)), "libuipc's driving joint", hint="use `drive`"),
+    Row("joints.*.limit.*.strength", frozenset((_AFFINE,)), "a cubic limit", hint="use `stiffness`"),
+    Row("bodies.*.affine", frozenset((_AFFINE,)), "the stiffness of a body"),
+    Row("contact.pairs.*.d_hat", frozenset((_AFFINE,)), "where the barrier of a pair begins"),
+    Row("contact.pairs.*.barrier_stiffness", frozenset((_AFFINE,)), "the stiffness of a barrier"),
     Row("bodies.*.kinematic", BUILT, "a kinematic body"),
     Row("bodies.*.motion", BUILT, "a prescribed body motion"),
     Row("bodies.*.natural.compliance", frozenset((NATURAL,)), "bodies that yield", hint="use the natural solver"),
@@ -70,7 +70,7 @@ CHOICES: tuple[Row, ...] = (
 LOOPS: frozenset[str] = BUILT  # solvers that close loops
 SIGNALS: frozenset[str] = BUILT  # solvers that read signals
 CONTACT: frozenset[str] = BUILT  # solvers with contact
-TOUCHING = ("semi_implicit", "moreau", "bdf1", "bdf2")  # their integrators that take contacts
+TOUCHING = ("semi_implicit", "moreau", "rk4", "implicit", "bdf1", "bdf2")  # their integrators that take contacts
 
 
 def check_honours(check: Checker, tree: structure.Tree | None) -> None:
@@ -129,10 +129,10 @@ def _check_contact(check: Checker) -> None:
     elif (integrator := getattr(check.spec.solver, "integrator", "")) not in TOUCHING:
         hint = f"use {TOUCHING[solver == NATURAL]}"
         _contact(check, f" with {integrator}", hint, f"{hint}, {apart}")
-    elif solver == AFFINE and check.spec.solver.precision == "float32":
+    elif solver == _AFFINE and check.spec.solver.precision == "float32":
         hint = "use precision: float64"
         _contact(check, " in single precision", hint, f"{hint}, {apart}")
-    elif solver == AFFINE:
+    elif solver == _AFFINE:
         check_barrier(check)
     elif solver in _RIGID and check.spec.solver.contact.linear == "sparse":
         _check_sparse(check)

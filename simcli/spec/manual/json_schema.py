@@ -31,7 +31,8 @@ _SHORT: dict[str, dict[str, Any]] = {
     "TableSpec": _NAME,
     "UnsolvedSpec": {"enum": ["warn", "fail"]},
 }  # fmt: skip
-_LISTED = ("limit", "drive")  # keys of a joint: one entry may stand without its list
+# Keys of a joint of which one entry may stand without its list.
+_LISTED = {"limit": "LimitSpec", "drive": "DriveSpec", "motion": "JointMotionSpec"}
 _EXPRESSION = r"\$\{"
 _NUMBER = r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?"
 _KINEMATIC = {"properties": {"kinematic": {"const": True}}, "required": ["kinematic"]}
@@ -208,9 +209,9 @@ def _shorten(definitions: dict[str, Any]) -> None:
 
 def _unlist(definitions: dict[str, Any]) -> None:
     """One entry of a joint's lists without the list, in place."""
-    for key in _LISTED:
+    for key, name in _LISTED.items():
         field = definitions["JointSpec"]["properties"][key]
-        one = {"$ref": f"#/definitions/{key.capitalize()}Spec"}
+        one = {"$ref": f"#/definitions/{name}"}
         entries = {"type": "array", "items": {"if": {"type": "array"}, "then": one, "else": _entry(one, key)}}
         alone = {"anyOf": [entries, one]} if key == "limit" else entries
         shown = field.get("description", "")

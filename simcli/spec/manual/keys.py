@@ -85,7 +85,7 @@ def below(kind: Any, step: Step) -> list[Any]:
         elif origin in _ENTRY_PARTS and isinstance(step, int):
             found.append(get_args(one)[0])
         elif origin in _ENTRY_PARTS:
-            # One entry may stand without its list (`limit`, `drive`).
+            # One entry may stand without its list (`limit`, `drive`, `motion`).
             found.extend(below(get_args(one)[0], step))
     return found
 

@@ -11,14 +11,15 @@ from simcli.spec.values.quantities import Part
 
 ABOUT = "The keys of a scene file; below a key: `simcli docs joints`, `simcli docs joints.limit`."
 EXAMPLE = ". Example: "
-UNITS = 'Plain numbers are SI, angles in radians; any number may be a text with its unit: `"5 cm"`, `"90 deg"`, `"120 rpm"`.'
+_UNITS = ('Plain numbers are SI, angles in radians; any number may be a text with its unit: `"5 cm"`, `"90 deg"`, '
+          '`"120 rpm"`.')  # fmt: skip
 
 
 def overview() -> str:
     """The top-level keys of a scene, as Markdown."""
     written = [f"- `{name}`: {_meaning(SceneSpec.model_fields[name])}" for name in SceneSpec.model_fields]
     gone = [f"- `{name}`: {_sentence(*words.split(EXAMPLE))}" for name, words in AUTHORING_WORDS.items()]
-    return "\n\n".join(["# The scene file", ABOUT, UNITS, "\n".join(written), "## To write less", "\n".join(gone)])
+    return "\n\n".join(["# The scene file", ABOUT, _UNITS, "\n".join(written), "## To write less", "\n".join(gone)])
 
 
 def section(topic: str) -> str:

@@ -61,10 +61,9 @@ def _of_joint(name: str, joint) -> Iterator[Use]:
     if joint.driving is not None:
         yield from _of_number(f"joints.{name}.driving.aim_angle", joint.driving.aim_angle, "rad")
         yield from _of_number(f"joints.{name}.driving.aim_distance", joint.driving.aim_distance, "m")
-    if joint.motion is not None and kinds:
-        for role in ("position", "velocity"):
-            value = getattr(joint.motion, role)
-            yield from _of_number(f"joints.{name}.motion.{role}", value, dofs.UNITS[role][kinds[0]])
+    for motion, kind in zip(joint.motion or (), kinds, strict=False):
+        for role in ("position", "velocity") if motion is not None else ():
+            yield from _of_number(f"joints.{name}.motion.{role}", getattr(motion, role), dofs.UNITS[role][kind])
 
 
 def _of_number(path: str, value: object, unit: str) -> Iterator[Use]:

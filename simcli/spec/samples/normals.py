@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 SMALLEST = 2.0**-54  # half a step of a 53-bit fraction, keeps the inverse normal finite
 SEMIDEFINITE = 1e-12  # a pivot above minus this is a zero that was rounded
-Matrix = list[list[float]]
+_Matrix = list[list[float]]
 
 
 @cache
@@ -89,7 +89,7 @@ def correlation_of(normals: "Mapping[str, VarySpec]", a: str, b: str) -> float |
     return None
 
 
-def factor(normals: "Mapping[str, VarySpec]", paths: list[str]) -> Matrix | None:
+def factor(normals: "Mapping[str, VarySpec]", paths: list[str]) -> _Matrix | None:
     """Lower triangle L of the correlation matrix R = L L^T; None if R is not positive semidefinite.
 
     Source: Cholesky. Deviation: a pivot of zero makes a column of zeros, if what it would divide is zero too.

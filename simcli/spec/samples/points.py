@@ -7,7 +7,7 @@ import numpy as np
 
 from simcli.spec.batches import sobol
 
-MASK = 2**64 - 1
+_MASK = 2**64 - 1
 
 
 def random_words(seed: int, path: str, count: int, stream: object) -> np.ndarray:
@@ -19,7 +19,7 @@ def _generator(seed: int, path: str, stream: object) -> np.random.Philox:
     import hashlib
 
     digest = hashlib.blake2b(f"{stream}:{path}".encode(), digest_size=8).digest()
-    return np.random.Philox(key=(seed & MASK) << 64 | int.from_bytes(digest, "little"))
+    return np.random.Philox(key=(seed & _MASK) << 64 | int.from_bytes(digest, "little"))
 
 
 def even_fractions(seed: int, path: str, count: int) -> list[float]:

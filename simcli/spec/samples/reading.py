@@ -18,7 +18,7 @@ from simcli.spec.schema.batch import TableSpec, VarySpec
 from simcli.spec.schema.scene import SceneSpec
 from simcli.spec.values.scopes import place
 
-TABLE = ("batch", "table")
+_TABLE = ("batch", "table")
 
 
 def with_samples(check: Checker) -> SceneSpec:
@@ -44,7 +44,7 @@ def sample_files(document: Document) -> Mapping[str, bytes]:
 
 def _with_table(check: Checker, table: TableSpec) -> TableSpec | None:
     """The table with its contents; None after a fault."""
-    mark = _mark(check, (*TABLE, "file"))
+    mark = _mark(check, (*_TABLE, "file"))
     path = path_of(check.document, table.file, mark, check.faults)
     if path is None:
         return None
@@ -61,8 +61,8 @@ def _with_table(check: Checker, table: TableSpec) -> TableSpec | None:
         return None
     sha256 = hashlib.sha256(data).hexdigest()
     if table.sha256 not in (None, sha256):
-        check.fault("SC320", f"`{table.file}` is not the file of this checksum: its SHA-256 is {sha256}", (*TABLE, "sha256"),
-                    "put the file back, or remove `sha256`")  # fmt: skip
+        check.fault("SC320", f"`{table.file}` is not the file of this checksum: its SHA-256 is {sha256}",
+                    (*_TABLE, "sha256"), "put the file back, or remove `sha256`")  # fmt: skip
         return None
     columns = read_columns(sheet, shown, table.columns, lambda base, n: _is_vector(check, base, n), list(check.spec.params))
     if sheet.problems:
@@ -128,9 +128,9 @@ def _tell(check: Checker, problems: list[CsvError], shown: str) -> None:
         if problem.text is not None:
             check.document.keep_line(shown, problem.line, problem.text)
         if isinstance(problem, UnknownColumnError):
-            table = find(check.tree, (*TABLE, "columns"))
+            table = find(check.tree, (*_TABLE, "columns"))
             mark = table.keys.get(problem.key) if isinstance(table, Table) else None
-            where = place(mark, "batch.table.columns") if mark else locate(check.tree, (*TABLE, "columns"))
+            where = place(mark, "batch.table.columns") if mark else locate(check.tree, (*_TABLE, "columns"))
         else:
             where = Where(shown, problem.line, problem.column if problem.line else 0, problem.length, "batch.table")
         check.faults.add("SC320", str(problem), where, problem.hint)

@@ -10,9 +10,9 @@ from simcli.spec.samples.csv_text import CsvError, cells
 from simcli.spec.samples.sheets import Header, Sheet, header_of
 from simcli.spec.values.units import UnitError, parse_unit
 
-SEED = "seed"
+_SEED = "seed"
 # Columns that simcli writes beside those of paths: numbers of worlds, and what a run came to.
-PASSED_OVER = ("world", SEED, "file", "status")
+PASSED_OVER = ("world", _SEED, "file", "status")
 _GROUPS = ("status.", "measure.")
 Fits = Callable[[str, int], bool]  # whether a path stands for a vector of so many numbers, which its components alone do not
 
@@ -56,7 +56,7 @@ def read_columns(sheet: Sheet, file: str, names: Mapping[str, str] | None, fits:
         params: names of parameters, for hints.
     """
     targets = list(_by_name(sheet, names) if names is not None else _by_header(sheet, params))
-    seeds = next((one.index for one in sheet.headers if one.name == SEED), None) if names is None else None
+    seeds = next((one.index for one in sheet.headers if one.name == _SEED), None) if names is None else None
     _refuse_doubles(sheet, targets)
     if not targets and names is None and not sheet.problems and seeds is None:
         problem = CsvError("no column is for a number of the scene", "write paths as headers, as params.k, or "

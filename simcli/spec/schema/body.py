@@ -68,10 +68,10 @@ def refuse_less_at_rest(sliding: float | None, at_rest: float | None) -> None:
         raise refuse("SC664", message, "write friction <= friction_static", "friction_static")
 
 
-Inertia = quantity("kg*m^2")
-Row = vector("kg*m^2")
-Rows = Annotated[
-    tuple[Row, Row, Row],
+_Inertia = quantity("kg*m^2")
+_Row = vector("kg*m^2")
+_Rows = Annotated[
+    tuple[_Row, _Row, _Row],
     BeforeValidator(fixed_list(3, "rows")),
     WithJsonSchema(list_json(list_json(number_json("kg*m^2"), 3, 3), 3, 3)),
 ]
@@ -84,8 +84,8 @@ class InertiaSpec(Part):
     """Inertia about the centre of mass, in body axes."""
 
     diag: vector("kg*m^2") | None = say(None, "Moments about the body's x, y, z axes", "kg*m^2", [1e-3, 2e-3, 2e-3])
-    full: Rows | None = say(None, "Symmetric matrix, three rows", "kg*m^2", "[[2, 0, 0], [0, 2, 0], [0, 0, 1]]")
-    normal: Inertia | None = say(
+    full: _Rows | None = say(None, "Symmetric matrix, three rows", "kg*m^2", "[[2, 0, 0], [0, 2, 0], [0, 0, 1]]")
+    normal: _Inertia | None = say(
         None, "Planar scenes: the moment about the normal; `inertia: 0.02` for short", "kg*m^2", 0.02
     )
     point: Truth = say(False, "A point mass without inertia; `inertia: point` for short", "", True)
@@ -201,6 +201,7 @@ class AffineSpec(Part):
     volume: quantity("m^3", gt=0) | None = say(None, "Volume; default: that of its shapes, or mass / (1000 kg/m^3)", "m^3",
                                                0.001)  # fmt: skip
     energy: Literal["orthogonal", "arap"] = say("orthogonal", "arap: as rigid as possible", "", "arap")
+    quasi_static: Truth = say(False, "True: keeps no velocity from step to step, and creeps to equilibrium", "", True)
     transform: TransformSpec | None = say(None, "Soft hold, or motor", "", "{linear: [1, 0, 0]}")
 
 

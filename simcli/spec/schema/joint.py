@@ -79,18 +79,31 @@ class DriveSpec(Part):
     effort_limit: quantity(ge=0) | None = say(None, "Largest effort of the drive", "N*m or N", 20)
 
 
+class JointMotionSpec(Part):
+    """An ideal drive of one dof: the coordinate follows exactly, its effort is reported."""
+
+    position: drivable() | None = say(None, "Prescribed coordinate; a number or `$signal`", "rad or m", "$sweep")
+    velocity: drivable() | None = say(None, "Prescribed velocity; a number or `$signal`", "rad/s or m/s", 3.0)
+
+    @model_validator(mode="after")
+    def _one(self) -> "JointMotionSpec":
+        one_of(self, ("position", "velocity"))
+        return self
+
+
 def _limits(value: object) -> object:
     """One limit, or a list of them; a list of two numbers is one limit."""
     is_pair = isinstance(value, list) and len(value) == 2 and not any(isinstance(x, list | dict) or x is None for x in value)
     return (value,) if is_pair or isinstance(value, dict) else value
 
 
-def _drives(value: object) -> object:
+def _one_or_list(value: object) -> object:
     return (value,) if isinstance(value, dict) else value
 
 
-Limits = Annotated[tuple[LimitSpec | None, ...], BeforeValidator(_limits)]
-Drives = Annotated[tuple[DriveSpec | None, ...], BeforeValidator(_drives)]
+_Limits = Annotated[tuple[LimitSpec | None, ...], BeforeValidator(_limits)]
+_Drives = Annotated[tuple[DriveSpec | None, ...], BeforeValidator(_one_or_list)]
+JointMotions = Annotated[tuple[JointMotionSpec | None, ...], BeforeValidator(_one_or_list)]
 
 
 class AxisSpec(Part):
@@ -99,6 +112,7 @@ class AxisSpec(Part):
     axis: Direction = say(REQUIRED, "Direction", "", [1, 0, 0])
     limit: LimitSpec | None = say(None, "Bounds of this coordinate", "rad or m", [-1, 1])
     drive: DriveSpec | None = say(None, "Actuator on this dof", "", "{mode: effort, target: 1}")
+    motion: JointMotionSpec | None = say(None, "Ideal drive of this dof", "", "{velocity: 3.0}")
     damping: quantity(ge=0) | None = say(None, "Viscous damping", "N*m*s/rad or N*s/m", 0.1)
     friction: quantity(ge=0) | None = say(None, "Dry friction", "N*m or N", 0.1)
     armature: quantity(ge=0) | None = say(None, "Inertia of the drive train", "kg*m^2 or kg", 0.01)
@@ -116,18 +130,6 @@ class AxesSpec(Part):
     linear: tuple[AxisSpec, ...] = say((), "Sliding axes, at most three, orthogonal", "", "[[1, 0, 0]]", max_length=3)
     angular: tuple[AxisSpec, ...] = say((), "Turning axes in the order of rotation, at most three, orthogonal", "",
                                         "[[0, 1, 0], [0, 0, 1]]", max_length=3)  # fmt: skip
-
-
-class JointMotionSpec(Part):
-    """An ideal drive: the coordinate follows exactly, its effort is reported."""
-
-    position: drivable() | None = say(None, "Prescribed coordinate; a number or `$signal`", "rad or m", "$sweep")
-    velocity: drivable() | None = say(None, "Prescribed velocity; a number or `$signal`", "rad/s or m/s", 3.0)
-
-    @model_validator(mode="after")
-    def _one(self) -> "JointMotionSpec":
-        one_of(self, ("position", "velocity"))
-        return self
 
 
 class DrivingSpec(Part):
@@ -178,9 +180,11 @@ class JointSpec(Part):
     axes: AxesSpec | None = say(None, "Axes of a d6 or universal joint", "", "{angular: [[0, 1, 0], [0, 0, 1]]}")
     q: PerDof | None = say(None, "Initial coordinates; quaternion x y z w for ball", "rad or m", 0.3)
     qd: PerDof | None = say(None, "Initial velocities; of ball and free in the parent anchor frame", "rad/s or m/s", 0.0)
-    limit: Limits | None = say(None, "Bounds: [lower, upper] or {lower, upper, stiffness, damping}", "rad or m", [-1.5, 1.5])
-    drive: Drives | None = say(None, "Actuator", "", "{mode: position, target: 0.5, stiffness: 100}")
-    motion: JointMotionSpec | None = say(None, "Ideal drive", "", "{position: $sweep}")
+    limit: _Limits | None = say(None, "Bounds: [lower, upper] or {lower, upper, stiffness, damping}", "rad or m",
+                                [-1.5, 1.5])  # fmt: skip
+    drive: _Drives | None = say(None, "Actuator", "", "{mode: position, target: 0.5, stiffness: 100}")
+    motion: JointMotions | None = say(None, "Ideal drive; of a ball a rotation vector, or its angular velocity", "",
+                                      "{position: $sweep}")  # fmt: skip
     damping: Losses = say((0.0,), "Viscous damping", "N*m*s/rad or N*s/m", 0.01)
     friction: Losses = say((0.0,), "Dry friction", "N*m or N", 0.1)
     armature: Losses = say((0.0,), "Inertia of the drive train, added to the dof", "kg*m^2 or kg", 0.01)
@@ -225,7 +229,7 @@ class JointSpec(Part):
         n = 1 if self.type == "distance" else len(of)
         for name in ("damping", "friction", "armature", "velocity_limit"):
             self.__dict__[name] = _per_dof(self, name, len(of), own)
-        for name in ("limit", "drive"):
+        for name in ("limit", "drive", "motion"):
             self.__dict__[name] = _per_dof(self, name, n, own)
         _check_coordinates(self, of)
         if own:

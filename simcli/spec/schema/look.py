@@ -39,7 +39,7 @@ def _colour(value: str) -> str:
     raise refuse("SC206", f"`{value[:40]}` is not a colour", hint)
 
 
-Colour = Annotated[Text, AfterValidator(_colour), WithJsonSchema({"type": "string", "pattern": _COLOUR_PATTERN})]
+_Colour = Annotated[Text, AfterValidator(_colour), WithJsonSchema({"type": "string", "pattern": _COLOUR_PATTERN})]
 Opacity = quantity("", ge=0, le=1)
 
 
@@ -50,7 +50,7 @@ def rgb(colour: str) -> tuple[float, float, float]:
 
 
 class _Painted(Placed):
-    colour: Colour | None = say(None, "Colour; default: that of the body", "", "orange")
+    colour: _Colour | None = say(None, "Colour; default: that of the body", "", "orange")
     opacity: Opacity | None = say(None, "0 is invisible, 1 opaque; default: that of the body", "", 0.5)
 
 
@@ -89,7 +89,7 @@ ShapeLookSpec = Annotated[Union[_LOOKS], ByType(*_LOOKS)]  # noqa: UP007  (of a 
 class BodyLookSpec(Part):
     """How a body, or what is fixed to the world, is drawn."""
 
-    colour: Colour | None = say(None, 'A name as `orange`, or "#rrggbb"; default: one that tells bodies apart', "", "teal")
+    colour: _Colour | None = say(None, 'A name as `orange`, or "#rrggbb"; default: one that tells bodies apart', "", "teal")
     opacity: Opacity = say(1.0, "0 is invisible, 1 opaque", "", 0.5)
     hidden: Truth = say(False, "True: nothing of it is drawn", "", True)
     shapes: dict[str, ShapeLookSpec] = say(
@@ -109,7 +109,7 @@ class CameraSpec(Part):
 class LookSpec(Part):
     """How the scene is drawn: background and cameras."""
 
-    background: Colour | None = say(None, "Colour behind everything; default: light or dark as the viewer is", "", "white")
+    background: _Colour | None = say(None, "Colour behind everything; default: light or dark as the viewer is", "", "white")
     grid: Truth = say(True, "Whether a grid lies under the scene", "", False)
     camera: Text | None = say(None, "Camera that is taken first; default: one that frames the whole motion", "", "side")
     cameras: dict[str, CameraSpec] = say(dict, "Cameras by name", "", "{side: {from: [0, -5, 1], at: [0, 0, 1]}}")

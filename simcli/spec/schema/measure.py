@@ -9,8 +9,8 @@ from simcli.spec.schema.parts import Pair
 from simcli.spec.values.quantities import AnyNumber, Part, Text, Time, Truth, count, one_of, refuse, say
 
 Index = count(ge=0)  # `count` is a field below
-BOUNDED = {"first": ("above", "below"), "count": ("above", "below"), "last_outside": ("within",)}  # what a reduction needs
-REDUCTIONS = ("max", "min", "max_abs", "range", "final", "mean", "std", "rms", "integral", *BOUNDED)
+_BOUNDED = {"first": ("above", "below"), "count": ("above", "below"), "last_outside": ("within",)}  # what a reduction needs
+REDUCTIONS = ("max", "min", "max_abs", "range", "final", "mean", "std", "rms", "integral", *_BOUNDED)
 
 
 class MeasureSpec(Part):
@@ -41,7 +41,7 @@ class MeasureSpec(Part):
     @model_validator(mode="after")
     def _shape(self) -> "MeasureSpec":
         reduction = one_of(self, REDUCTIONS)
-        needed = BOUNDED.get(reduction, ())
+        needed = _BOUNDED.get(reduction, ())
         for key in ("above", "below", "within"):
             if getattr(self, key) is not None and key not in needed:
                 raise refuse("SC207", f"`{key}` does not go with `{reduction}`", "", key)

@@ -157,14 +157,14 @@ class RunSpec(Part):
     stop_when: StopSpec | None = say(None, "Ends a world early", "", "{quantity: joint.pin.q, above: 3}")
 
 
-Channel = Literal["state", "joints", "bodies", "energy", "contacts", "reactions"]
+_Channel = Literal["state", "joints", "bodies", "energy", "contacts", "reactions"]
 
 
 class OutputSpec(Part):
     """What is written."""
 
     every: PositiveTime | None = say(None, "Time between frames, a whole multiple of dt; default: about 0.01 s", "s", 0.01)
-    channels: tuple[Channel, ...] = say(
+    channels: tuple[_Channel, ...] = say(
         ("state", "energy"), "Groups of results; state is joints and bodies", "", "[state, energy]"
     )
     quantities: tuple[Text, ...] = say(

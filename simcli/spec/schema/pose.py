@@ -10,7 +10,7 @@ from simcli.spec.values.quantities import REQUIRED, Direction, Part, Point, one_
 Quaternion = vector("", count=4)
 ORIENTATIONS = ("rpy", "quat_xyzw", "quat_wxyz", "axis_angle")
 _NO_ORIENTATION = dict.fromkeys(ORIENTATIONS)
-IDENTITY = (0.0, 0.0, 0.0, 1.0)
+_IDENTITY = (0.0, 0.0, 0.0, 1.0)
 _UNIT_NORM = 1e-15  # rounding of a vector that was normalised before
 _SMALLEST_NORM = 1e-12  # of a quaternion or axis that can still be normalised
 
@@ -45,7 +45,7 @@ class PoseSpec(Part):
 
 def _quaternion(pose: PoseSpec, given: str | None) -> tuple[float, float, float, float]:
     if given is None:
-        return IDENTITY
+        return _IDENTITY
     if given == "rpy":
         return tuple(rot.quat_from_rpy(pose.rpy).tolist())
     if given == "axis_angle":

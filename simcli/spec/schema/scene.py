@@ -39,13 +39,13 @@ from simcli.spec.values.quantities import (
 )
 
 PositiveCount = count(gt=0)
-Precision = Literal["float64", "float32"]
-STEPPING = "Time stepping; auto: of second order where the motion is smooth, of first order with contact or sudden laws"
+_Precision = Literal["float64", "float32"]
+_STEPPING = "Time stepping; auto: of second order where the motion is smooth, of first order with contact or sudden laws"
 
 
 class _Solver(Part):
     dt: PositiveTime = say(1e-3, "Time step", "s", 1e-3)
-    precision: Precision = say("float64", "Floating-point type of the simulation", "", "float32")
+    precision: _Precision = say("float64", "Floating-point type of the simulation", "", "float32")
     max_velocity: quantity("", gt=0) = say(1e6, "A joint velocity beyond it counts as divergence", "rad/s or m/s", 1e6)
 
 
@@ -57,7 +57,7 @@ class GeneralizedSolver(_Impulsive):
     """Joint coordinates of a tree."""
 
     type: Literal["generalized"] = say("generalized", "Kind of coordinates", "", "generalized")
-    integrator: Literal["auto", "semi_implicit", "rk4", "implicit"] = say("auto", STEPPING, "", "rk4")
+    integrator: Literal["auto", "semi_implicit", "rk4", "implicit"] = say("auto", _STEPPING, "", "rk4")
 
 
 class _Correcting(_Impulsive):
@@ -73,7 +73,7 @@ class MaximalSolver(_Correcting):
     """Position and quaternion per body, joints as rows."""
 
     type: Literal["maximal"] = say(REQUIRED, "Kind of coordinates", "", "maximal")
-    integrator: Literal["auto", "semi_implicit"] = say("auto", STEPPING, "", "semi_implicit")
+    integrator: Literal["auto", "semi_implicit"] = say("auto", _STEPPING, "", "semi_implicit")
     joint_direction: Literal["auto", "explicit", "implicit"] = say(
         "auto", "Forces of joints along directions of the step's start, or of its end, which damps and stands heavy loads "
         "on light bodies; auto: implicit where dt^2 times the weight of all would turn a body too far", "", "implicit")
@@ -83,7 +83,7 @@ class NaturalSolver(_Correcting):
     """Points and vectors per body, rigidity as rows."""
 
     type: Literal["natural"] = say(REQUIRED, "Kind of coordinates", "", "natural")
-    integrator: Literal["auto", "zhong06", "generalized_alpha", "moreau"] = say("auto", STEPPING, "", "moreau")
+    integrator: Literal["auto", "zhong06", "generalized_alpha", "moreau"] = say("auto", _STEPPING, "", "moreau")
     spectral_radius: quantity("", ge=0, le=1) = say(
         0.8, "Of generalized_alpha, what is left of a high frequency after a step: 1 damps nothing", "", 0.9
     )
@@ -93,7 +93,7 @@ class AffineSolver(_Solver):
     """Twelve numbers per body; rigidity and joints are stiff energies."""
 
     type: Literal["affine"] = say(REQUIRED, "Kind of coordinates", "", "affine")
-    integrator: Literal["auto", "bdf1", "bdf2"] = say("auto", STEPPING, "", "bdf2")
+    integrator: Literal["auto", "bdf1", "bdf2"] = say("auto", _STEPPING, "", "bdf2")
     tolerance: quantity("m", gt=0) = say(1e-6, "Largest displacement by the last iteration of a step", "m", 1e-9)
     max_iterations: count(gt=0) = say(100, "Iterations per step before the world counts as failed", "", 50)
     stiffness: quantity("Pa", gt=0) = say(1e8, "Of the rigidity of bodies, times their volume", "Pa", 1e9)

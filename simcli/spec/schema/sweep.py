@@ -65,9 +65,9 @@ def _combination(value: dict[str, Any]) -> dict[str, Any]:
 
 _OBJECT = {"type": "object"}
 Scenes = Annotated[dict[str, Text], BeforeValidator(_scenes), WithJsonSchema({"type": ["string", "array", "object"]})]
-Choice = Annotated[Any, BeforeValidator(_choice), WithJsonSchema({"type": ["array", "object"]})]
+_Choice = Annotated[Any, BeforeValidator(_choice), WithJsonSchema({"type": ["array", "object"]})]
 Combination = Annotated[dict[str, Any], AfterValidator(_combination), WithJsonSchema(_OBJECT)]
-Keep = Literal["all", "failed", "none"]
+_Keep = Literal["all", "failed", "none"]
 
 
 class SweepSpec(Part):
@@ -78,7 +78,7 @@ class SweepSpec(Part):
     scene: Scenes = say(REQUIRED, "Scene file, from the folder of this one; a list, or by name what stands in the table",
                         "", "arm.yaml")  # fmt: skip
     set: dict[str, Any] = say(dict, "Dotted path to value, in all cases", "", "{run.duration: 10 s}")
-    choices: dict[str, Choice] = say(
+    choices: dict[str, _Choice] = say(
         dict, "Dotted path to a list of values, or a name to what each choice sets; their product is run", "",
         "{solver.type: [generalized, maximal], spring: {soft: {params.k: 10}, stiff: {params.k: 100}}}")  # fmt: skip
     exclude: tuple[Combination, ...] = say((), "Combinations that are left out, as choice to value or list of values", "",
@@ -91,6 +91,6 @@ class SweepSpec(Part):
     worlds: count(gt=0, le=16_777_216) | None = say(None, "Worlds per grid point, instead of the scene's", "", 1000)
     seed: count(ge=0) | None = say(None, "Seed, instead of the scene's", "", 7)
     measure: dict[str, Any] = say(dict, "Measures, beside those of the scene", "", "{peak: {max_abs: joint.pin.q}}")
-    keep: Keep = say("none", "Trajectories that stay, beside the measures of all cases: all, failed, none", "", "failed")
+    keep: _Keep = say("none", "Trajectories that stay, beside the measures of all cases: all, failed, none", "", "failed")
     time_limit: PositiveTime | None = say(None, "Wall time that a case may take", "s", 600)
     max_worlds: count(gt=0) | None = say(None, "Worlds that run as one batch, at most", "", 500)

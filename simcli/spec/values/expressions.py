@@ -48,7 +48,7 @@ class Arithmetic(NamedTuple):
     functions: Mapping[str, Callable[..., Any]]
 
 
-NUMBERS = Arithmetic(float, _OPERATORS, {name: function for name, (function, _, _) in FUNCTIONS.items()})
+_NUMBERS = Arithmetic(float, _OPERATORS, {name: function for name, (function, _, _) in FUNCTIONS.items()})
 
 
 class ExpressionError(ValueError):
@@ -60,7 +60,7 @@ class ExpressionError(ValueError):
         self.code = code
 
 
-Lookup = Callable[[str], float]
+_Lookup = Callable[[str], float]
 
 
 def has_expression(value: object) -> bool:
@@ -68,7 +68,7 @@ def has_expression(value: object) -> bool:
     return isinstance(value, str) and "${" in value
 
 
-def substitute(text: str, lookup: Lookup) -> object:
+def substitute(text: str, lookup: _Lookup) -> object:
     """Evaluate a string with expressions.
 
     Args:
@@ -94,7 +94,7 @@ def names_in(text: str) -> set[str]:
     return {name for slot in _SLOT.findall(text) for name in re.findall(r"[A-Za-z_]\w*", slot)}
 
 
-def evaluate(text: str, lookup: Lookup | Mapping[str, float]) -> float:
+def evaluate(text: str, lookup: _Lookup | Mapping[str, float]) -> float:
     """Value of one expression.
 
     Raises:
@@ -138,7 +138,7 @@ def _reading_hint(text: str) -> str:
     return "every operator has a number on both sides, as `${2*L + 0.1}`"
 
 
-def value_of(node: ast.expr, lookup: Callable[[str], Any], text: str, by: Arithmetic = NUMBERS, depth: int = 0) -> Any:
+def value_of(node: ast.expr, lookup: Callable[[str], Any], text: str, by: Arithmetic = _NUMBERS, depth: int = 0) -> Any:
     """Value of a node of Python's syntax tree.
 
     Args:

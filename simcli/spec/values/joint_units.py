@@ -26,9 +26,9 @@ _DRIVE = {"target_velocity": "velocity", "stiffness": "stiffness", "damping": "d
 _FORCE = {"value": "effort", "stiffness": "stiffness", "damping": "damping", "rest_angle": "position"}  # on a joint
 _MOTION = {"position": "position", "velocity": "velocity"}
 _OF_JOINT = {"q": "position", "qd": "velocity", "qdd": "velocity", "effort": "effort", "drive_effort": "effort"}
-BOUNDED = ("first", "count", "last_outside")  # reductions of a measure
+_BOUNDED = ("first", "count", "last_outside")  # reductions of a measure
 # Of quantities, and of groups.
-UNITS = {"position": "m", "orientation": "", "velocity": "m/s", "angular_velocity": "rad/s", "energy": "J", "distance": "m",
+_UNITS = {"position": "m", "orientation": "", "velocity": "m/s", "angular_velocity": "rad/s", "energy": "J", "distance": "m",
          "force": "N", "count": ""}  # fmt: skip
 
 
@@ -107,7 +107,7 @@ class JointUnits:
         if key == "drive":
             return self.drives(node, of)
         if key == "motion":
-            return self.keyed(node, _MOTION, of)
+            return self.motions(node, of)
         if key == "mimic" and isinstance(node, Table) and "offset" in node.items:
             return node.replaced({"offset": self.scalar(node.items["offset"], dofs.units("position", of[:1]))})
         return node
@@ -144,6 +144,12 @@ class JointUnits:
         mode = node.get("mode")
         effort = isinstance(mode, Scalar) and mode.value == "effort"
         return self.keyed(node, {**_DRIVE, "target": "effort" if effort else "position"}, of)
+
+    def motions(self, node: Node, of: str) -> Node:
+        """One prescribed motion, or a list of them."""
+        if isinstance(node, Listing):
+            return Listing([self.keyed(item, _MOTION, one) for item, one in _by_dof(node, of)], node.mark)
+        return self.keyed(node, _MOTION, of)
 
     def keyed(self, node: Node, roles: dict[str, str], of: str) -> Node:
         """A mapping whose keys have roles."""
@@ -214,7 +220,7 @@ class JointUnits:
         """Bounds of `run.stop_when`, or of a measure: of the unit of their quantity."""
         named = node.get("quantity") if isinstance(node, Table) else None
         if isinstance(node, Table) and named is None:
-            named = next((node.items[key] for key in BOUNDED if key in node.items), None)
+            named = next((node.items[key] for key in _BOUNDED if key in node.items), None)
         text = named.value if isinstance(named, Scalar) and isinstance(named.value, str) else ""
         if not text:
             return node
@@ -236,7 +242,7 @@ class JointUnits:
         """Units of the components of a quantity; none where they are not known."""
         group, subject, word = split(text)
         if group != "joint":
-            return [UNITS[kind_of(text)]] if kind_of(text) in UNITS else []
+            return [_UNITS[kind_of(text)]] if kind_of(text) in _UNITS else []
         if word == "wrench":
             return [*["N"] * 3, *["N*m"] * 3]
         if word == "drive_power":

@@ -314,18 +314,18 @@ Time = quantity("s", ge=0)
 PositiveTime = quantity("s", gt=0)
 AnyNumber = quantity()
 Point = vector("m")
-AXES = {"x": (1, 0, 0), "y": (0, 1, 0), "z": (0, 0, 1)}
+_AXES = {"x": (1, 0, 0), "y": (0, 1, 0), "z": (0, 0, 1)}
 
 
 def is_axis(value: object) -> bool:
     """True for the letter of an axis, with or without a sign."""
-    return isinstance(value, str) and value.lower().lstrip("+-") in AXES and len(value) < 3
+    return isinstance(value, str) and value.lower().lstrip("+-") in _AXES and len(value) < 3
 
 
 def _no_letter(value: object) -> object:
     if is_axis(value):
         sign = -1 if value[0] == "-" else 1
-        along = [sign * x for x in AXES[value[-1].lower()]]
+        along = [sign * x for x in _AXES[value[-1].lower()]]
         raise refuse("SC203", f"{spell(value)} is not a list of 3 numbers", f"write `{along}`")
     return value
 

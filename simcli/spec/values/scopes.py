@@ -164,11 +164,11 @@ def failed(mark: Mark) -> Scalar:
     return Scalar(Failed(), mark)
 
 
-def uses(node: Node, names: set[str]) -> bool:
+def _uses(node: Node, names: set[str]) -> bool:
     """Whether an expression below a node names one of the parameters."""
     if not node.has_dollar:
         return False
     if isinstance(node, Scalar):
         return has_expression(node.value) and bool(names & names_in(node.value))
     children = node.items.values() if isinstance(node, Table) else node.items
-    return any(uses(item, names) for item in children)
+    return any(_uses(item, names) for item in children)

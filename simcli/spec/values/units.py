@@ -10,10 +10,10 @@ from functools import lru_cache
 
 Dimension = tuple[float, float, float, float, float]
 
-NONE: Dimension = (0, 0, 0, 0, 0)
+_NONE: Dimension = (0, 0, 0, 0, 0)
 _ANGLE = 3
 _MASS = 1
-MAX_TEXT = 120  # characters; the longest sensible unit is far shorter
+_MAX_TEXT = 120  # characters; the longest sensible unit is far shorter
 _MAX_POWER = 12
 _MAX_NESTING = 8
 
@@ -42,12 +42,12 @@ UNITS: dict[str, tuple[float, Dimension]] = {
     "psi": (6894.757293168, _PA), "atm": (101325.0, _PA),
     "J": (1.0, _J), "mJ": (1e-3, _J), "kJ": (1e3, _J), "W": (1.0, _W), "mW": (1e-3, _W), "kW": (1e3, _W),
     "g0": (9.80665, _ACC), "gee": (9.80665, _ACC),
-    "%": (0.01, NONE), "ppm": (1e-6, NONE),
+    "%": (0.01, _NONE), "ppm": (1e-6, _NONE),
 }  # fmt: skip
 
 # Names of dimensions for messages, by their exponents.
 _NAMES: dict[Dimension, str] = {
-    NONE: "a plain number", _M: "a length", _KG: "a mass", _S: "a time", _RAD: "an angle", _CYCLE: "a count of cycles",
+    _NONE: "a plain number", _M: "a length", _KG: "a mass", _S: "a time", _RAD: "an angle", _CYCLE: "a count of cycles",
     _HZ: "a frequency", _RATE: "an angular velocity", _N: "a force", _PA: "a pressure", _J: "a torque or energy",
     _W: "a power", _ACC: "an acceleration", (1, 0, -1, 0, 0): "a velocity", (2, 0, 0, 0, 0): "an area",
     (3, 0, 0, 0, 0): "a volume", (-3, 1, 0, 0, 0): "a density", (2, 1, 0, 0, 0): "an inertia",
@@ -95,7 +95,7 @@ def parse_unit(text: str) -> tuple[float, Dimension]:
     Raises:
         UnitError: an unknown unit or a text that is none.
     """
-    if len(text) > MAX_TEXT:
+    if len(text) > _MAX_TEXT:
         raise UnitError("a unit of more than 120 characters")
     return _Parser(text).parse()
 
@@ -117,7 +117,7 @@ class _Parser:
 
     def parse(self) -> tuple[float, Dimension]:
         if not self.tokens:
-            return 1.0, NONE
+            return 1.0, _NONE
         value = self.product(0)
         if self.next < len(self.tokens):
             raise UnitError(f"`{self.text}` is not a unit", "units look like `m/s^2` or `N*m/rad`")
@@ -147,7 +147,7 @@ class _Parser:
                 raise UnitError(f"`{self.text}` lacks a `)`")
             self.next += 1
         elif token == "1":
-            factor, dimension = 1.0, NONE
+            factor, dimension = 1.0, _NONE
         elif token in UNITS:
             factor, dimension = UNITS[token]
         elif token and (token[0].isalpha() or token[0] in "°%"):
@@ -215,7 +215,7 @@ def to_si(text: str, *expected: str) -> float:
     Raises:
         UnitError: no number, no unit, an unknown unit, or another dimension than expected.
     """
-    match = _NUMBER.match(text) if len(text) <= MAX_TEXT else None
+    match = _NUMBER.match(text) if len(text) <= _MAX_TEXT else None
     wanted = " or ".join(f"{describe(dimension_of(unit))} [{unit or '1'}]" for unit in expected)
     if match is None:
         code = "SC211" if text.strip()[:1] in _NUMERIC else "SC203"

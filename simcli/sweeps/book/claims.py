@@ -25,7 +25,7 @@ from simcli.sweeps.planning.plan import Chunk
 
 FOLDER, CLAIM, BEAT = "claims", ".claim", ".beat"
 PERIOD_S = 5.0  # between beats
-PATIENCE_S = 90.0  # without a beat until a claim is stale: network file systems show a change after up to 60 s
+_PATIENCE_S = 90.0  # without a beat until a claim is stale: network file systems show a change after up to 60 s
 NO_LINKS = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EACCES}
 
 
@@ -53,7 +53,7 @@ class Hearts:
         clock: [s], of this process; runs steadily.
     """
 
-    def __init__(self, folder: Path, patience: float = PATIENCE_S, clock: Callable[[], float] = time.monotonic):
+    def __init__(self, folder: Path, patience: float = _PATIENCE_S, clock: Callable[[], float] = time.monotonic):
         self._folder = folder
         self._patience = patience
         self._clock = clock
@@ -91,7 +91,7 @@ class Claims:
         patience, clock: see `Hearts`.
     """
 
-    def __init__(self, folder: Path, owner: Identity, period: float = PERIOD_S, patience: float = PATIENCE_S,
+    def __init__(self, folder: Path, owner: Identity, period: float = PERIOD_S, patience: float = _PATIENCE_S,
                  clock: Callable[[], float] = time.monotonic):
         self._folder = folder / FOLDER
         self._owner = owner

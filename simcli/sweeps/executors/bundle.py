@@ -7,7 +7,7 @@ from simcli.spec.checks.references import file_contents
 from simcli.spec.document.packed import packed
 from simcli.sweeps.planning.plan import Chunk
 
-SUFFIX = ".packed"  # not that of a run that the scene stands in
+_SUFFIX = ".packed"  # not that of a run that the scene stands in
 
 
 class Bundles:
@@ -30,4 +30,4 @@ class Bundles:
             document, spec = read_scene(chunk.scene, chunk.sets)
             self._packed = packed(document, file_contents(document, spec))
             self._of = chunk.scene, chunk.sets
-        return {f"{chunk.scene.stem}{SUFFIX}": self._packed}
+        return {f"{chunk.scene.stem}{_SUFFIX}": self._packed}

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from simcli.spec import SceneSpec
 
 RESULTS, RUNS = "results", "runs"
-NEVER = 1e9  # [s] between checkpoints: a chunk that is lost begins anew
+_NEVER = 1e9  # [s] between checkpoints: a chunk that is lost begins anew
 ISOLATED = Override(SWEEP, "isolate", "run.on_failure")  # a world that fails is a case that failed, and no more
 
 
@@ -114,7 +114,7 @@ def _recorded(chunk: Chunk, worlds: tuple[int, ...], cases: tuple[str, ...], pat
         try:
             sets = (*chunk.sets, ISOLATED, *(() if with_frames else _without_frames(read_scene(chunk.scene, chunk.sets)[1])))
             job = prepare(Request(chunk.scene, draft, sets, device, threads, worlds, tries_all=True, force=True,
-                                  checkpoint_every=NEVER, argv=("simcli", "sweep")))  # fmt: skip
+                                  checkpoint_every=_NEVER, argv=("simcli", "sweep")))  # fmt: skip
         finally:  # of a scene that has changed neither the numbers nor the faults count
             _check_names(chunk, worlds, cases, device)
         outcome = execute(job, clock)

@@ -23,7 +23,7 @@ from simcli.sweeps.executors.pool import WorkerProcess
 from simcli.sweeps.executors.wire import reason_of, task_of, task_text
 from simcli.sweeps.planning.provenance import own_version
 
-POLL_S = 0.2
+_POLL_S = 0.2
 REFUSED_VERSION = "version"  # ending of a task that came to a worker with another simcli
 
 _idle: list[WorkerProcess] = []
@@ -95,7 +95,7 @@ def _run(task: str) -> dict[str, Any]:
         process.begin(chunk, task, work.time_limit)
         is_wanted = _wanted()
         while True:
-            if reports := [one for one in process.news(POLL_S) if isinstance(one, Report)]:
+            if reports := [one for one in process.news(_POLL_S) if isinstance(one, Report)]:
                 return _plain(reports[0])
             if not is_wanted():
                 return {"ending": Ending.STOPPED.value, "reason": "nobody waits for it any more"}

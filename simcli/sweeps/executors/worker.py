@@ -16,7 +16,7 @@ import time
 from simcli.sweeps.executors.wire import run_task, task_of
 
 STOP = "stop"
-PERIOD_S = 0.5  # between words of how far a chunk is
+_PERIOD_S = 0.5  # between words of how far a chunk is
 PR_SET_PDEATHSIG = 1  # of prctl(2)
 IGNORED = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2")
 
@@ -45,7 +45,7 @@ def main(answers: int, parent: int) -> None:
         def watch(tick=None) -> bool:
             nonlocal last
             now = time.monotonic()
-            if tick is not None and now - last >= PERIOD_S:
+            if tick is not None and now - last >= _PERIOD_S:
                 last = now
                 _answer(answers, {"fraction": tick.fraction, "rate": tick.rate})
             return not stopped.is_set()

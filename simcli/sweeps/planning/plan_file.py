@@ -18,9 +18,9 @@ from simcli.sweeps.planning.plan import Batch, Case, Plan, chunks_of
 from simcli.sweeps.planning.sizes import Cost
 
 NAME = "plan.json.gz"
-FORMAT = 1
-LEVEL = 3  # of compression: a third of the time of the highest, for a tenth more bytes
-MOST_BYTES = 2**31  # [B] of the text: a file of others that unpacks to more is refused
+_FORMAT = 1
+_LEVEL = 3  # of compression: a third of the time of the highest, for a tenth more bytes
+_MOST_BYTES = 2**31  # [B] of the text: a file of others that unpacks to more is refused
 _DIGITS = 2 * NAME_BYTES
 
 
@@ -41,10 +41,10 @@ def write_plan(plan: Plan, folder: Path) -> None:
                         "cases": "".join(case.id for case in cases)})  # fmt: skip
         first += batch.n_cases
     same = {name: getattr(plan, name) for name in ("digest", "keep", "time_limit", "device", "units", "sources")}
-    facts = {"format": FORMAT, **same, "batches": batches}
+    facts = {"format": _FORMAT, **same, "batches": batches}
     folder.mkdir(parents=True, exist_ok=True)
     with drafted(folder / NAME) as draft:
-        draft.write_bytes(gzip.compress(json.dumps(facts).encode(), LEVEL, mtime=0))
+        draft.write_bytes(gzip.compress(json.dumps(facts).encode(), _LEVEL, mtime=0))
 
 
 def read_plan(folder: Path) -> Plan:
@@ -56,9 +56,9 @@ def read_plan(folder: Path) -> Plan:
     path = folder / NAME
     try:
         with gzip.open(path) as stream:
-            text = stream.read(MOST_BYTES + 1)
-        if len(text) > MOST_BYTES:
-            raise ValueError(f"it unpacks to more than {MOST_BYTES} bytes")
+            text = stream.read(_MOST_BYTES + 1)
+        if len(text) > _MOST_BYTES:
+            raise ValueError(f"it unpacks to more than {_MOST_BYTES} bytes")
         return _plan(json.loads(text))
     except FileNotFoundError:
         raise FileError(f"{folder}: is no folder of a sweep: it has no {NAME}; `simcli sweep run SCENE -o DIR` makes one"
@@ -68,8 +68,8 @@ def read_plan(folder: Path) -> Plan:
 
 
 def _plan(facts: dict[str, Any]) -> Plan:
-    if facts["format"] != FORMAT:
-        raise ValueError(f"format {facts['format']}, and this program reads {FORMAT}")
+    if facts["format"] != _FORMAT:
+        raise ValueError(f"format {facts['format']}, and this program reads {_FORMAT}")
     cases: list[Case] = []
     batches = []
     for one in facts["batches"]:

@@ -16,7 +16,7 @@ BUILDING = 3e-4  # [s] of a body of a world whose scene is read and built in Pyt
 LONGEST = 120.0  # [s] of a chunk: what a worker that dies loses
 SHORTEST = 30.0  # [s], below which starting (1.5 s) would cost more than a twentieth of a chunk
 PIECES = 16  # chunks of a structure, at least, if they are not shorter than that: work for many workers
-MEMORY = 2**30  # [B] of the worlds of a chunk, so that several workers fit into a machine
+_MEMORY = 2**30  # [B] of the worlds of a chunk, so that several workers fit into a machine
 GRAIN = 64  # chunks hold a multiple of so many worlds: packs of lanes without gaps
 SOME = 1024  # worlds between which memory is compared: what is bounded for many, as the frames on their way, is not counted
 SUMMARY_FRAMES = 50  # of a run whose trajectory is not kept: places at which it can be stopped
@@ -76,7 +76,7 @@ def cases_at_once(cost: Cost, n_cases: int, most: int | None) -> int:
     def within(seconds: float) -> int:
         return max(int(seconds / cost.seconds), 1)
 
-    size = min(within(LONGEST), max(int(MEMORY / max(cost.memory, 1.0)), 1))
+    size = min(within(LONGEST), max(int(_MEMORY / max(cost.memory, 1.0)), 1))
     size = min(size, max(math.ceil(n_cases / PIECES), within(SHORTEST)))
     size = max(size // GRAIN * GRAIN, min(size, GRAIN))
     return min(size, most or size)

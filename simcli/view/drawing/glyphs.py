@@ -13,21 +13,21 @@ from simcli.view.drawing import palette
 from simcli.view.drawing.parts import HERE, UPRIGHT, Item
 from simcli.view.drawing.tables import Tables
 
-Array = np.ndarray
-SAME = 1e-6  # of the unit: points nearer than this are one
+_Array = np.ndarray
+_SAME = 1e-6  # of the unit: points nearer than this are one
 BAR, BAR_TIP = 0.04, 0.65  # radius of a bar, of the unit; of its tip, of that
 BOB = 0.1  # radius of what stands for a mass at the end of a bar, of the unit
-MASS = 0.045  # radius of a centre of mass, of the unit
+_MASS = 0.045  # radius of a centre of mass, of the unit
 FRAME = (0.35, 0.012)  # length and radius of the axes of a frame, of the unit
-SIDES, RINGS = 16, 4  # of a bar, and of each of its round ends
+_SIDES, RINGS = 16, 4  # of a bar, and of each of its round ends
 ROTOR = 0.6  # edge of the plate that stands for a rotor, of the box of its inertia
 JOINED = 0.5  # of the unit: largest edge of such a box of a body that a joint holds at its middle
 SOLID = (0.08, 1.0)  # of the unit: least and largest edge of the box that stands for an inertia
 
 
-def nodes_of(tables: Tables) -> list[Array]:
+def nodes_of(tables: Tables) -> list[_Array]:
     """Points of each body where something holds it or that have names, (n, 3) in the body; the last list is the world's."""
-    found: list[list[Array]] = [[] for _ in range(tables.n_bodies + 1)]
+    found: list[list[_Array]] = [[] for _ in range(tables.n_bodies + 1)]
     for joint in tables.joints():
         if joint.kind == JointKind.FREE:
             continue
@@ -43,16 +43,16 @@ def nodes_of(tables: Tables) -> list[Array]:
     return [_distinct(np.array(points, float).reshape(-1, 3)) for points in found]
 
 
-def _distinct(points: Array) -> Array:
+def _distinct(points: _Array) -> _Array:
     size = np.ptp(points, axis=0).max() if len(points) else 0.0
-    kept: list[Array] = []
+    kept: list[_Array] = []
     for point in points:
-        if all(np.linalg.norm(point - one) > SAME * size for one in kept):
+        if all(np.linalg.norm(point - one) > _SAME * size for one in kept):
             kept.append(point)
     return np.array(kept).reshape(-1, 3)
 
 
-def unit_of(tables: Tables, nodes: list[Array], solids: list[Item]) -> float:
+def unit_of(tables: Tables, nodes: list[_Array], solids: list[Item]) -> float:
     """[m], the length of a typical body: of those between its points, else of its shapes, else of its inertia."""
     places = [np.vstack([points, tables["body_com"][b]]) for b, points in enumerate(nodes[:-1]) if len(points)]
     lengths = [length for place in places if (length := float(np.linalg.norm(np.ptp(place, axis=0)))) > 0.0]
@@ -63,7 +63,7 @@ def unit_of(tables: Tables, nodes: list[Array], solids: list[Item]) -> float:
     return float(np.median(lengths)) if lengths else 1.0
 
 
-def links(tables: Tables, b: int, points: Array, unit: float, colour: palette.Colour, opacity: float) -> list[Item]:
+def links(tables: Tables, b: int, points: _Array, unit: float, colour: palette.Colour, opacity: float) -> list[Item]:
     """Bars of a body without shapes, between its points; what stands for its inertia if there are none.
 
     Args:
@@ -79,7 +79,7 @@ def links(tables: Tables, b: int, points: Array, unit: float, colour: palette.Co
     to_mass = [float(np.linalg.norm(point - com)) for point in points]
     if not len(points):
         return [_block(tables, b, unit, look)]
-    if len(points) == 1 and to_mass[0] < SAME * unit:
+    if len(points) == 1 and to_mass[0] < _SAME * unit:
         axis = _hinge_axis(tables, b)
         return [_block(tables, b, unit, look, JOINED) if axis is None else _rotor(tables, b, axis, unit, look)]
     if len(points) > 1:
@@ -89,7 +89,7 @@ def links(tables: Tables, b: int, points: Array, unit: float, colour: palette.Co
     return [_bar(points[0], com, unit, look), bob]
 
 
-def _pairs(points: Array) -> list[tuple[int, int]]:
+def _pairs(points: _Array) -> list[tuple[int, int]]:
     """Points that bars join: all of two or three, of more the shortest tree."""
     n = len(points)
     if n == 3:
@@ -107,7 +107,7 @@ def _pairs(points: Array) -> list[tuple[int, int]]:
     return made
 
 
-def _bar(a: Array, b: Array, unit: float, look: dict) -> Item:
+def _bar(a: _Array, b: _Array, unit: float, look: dict) -> Item:
     """A tapered bar from one point to another."""
     length = float(np.linalg.norm(b - a))
     radius = min(BAR * unit, 0.15 * length)
@@ -117,7 +117,7 @@ def _bar(a: Array, b: Array, unit: float, look: dict) -> Item:
                 triangles=triangles, bar=bar, **look)  # fmt: skip
 
 
-def tapered(length: float, first: float, last: float) -> tuple[Array, Array]:
+def tapered(length: float, first: float, last: float) -> tuple[_Array, _Array]:
     """A round bar with round ends.
 
     Args:
@@ -131,19 +131,19 @@ def tapered(length: float, first: float, last: float) -> tuple[Array, Array]:
     angle = np.linspace(0.0, 0.5 * np.pi, RINGS + 1)
     rings = [(-first * np.cos(t), first * np.sin(t)) for t in angle[1:]]
     rings += [(length + last * np.sin(t), last * np.cos(t)) for t in angle[:-1]]
-    turn = 2.0 * np.pi * np.arange(SIDES) / SIDES
+    turn = 2.0 * np.pi * np.arange(_SIDES) / _SIDES
     circle = np.stack((np.cos(turn), np.sin(turn)), axis=-1)
-    body = np.concatenate([np.column_stack((radius * circle, np.full(SIDES, z))) for z, radius in rings])
+    body = np.concatenate([np.column_stack((radius * circle, np.full(_SIDES, z))) for z, radius in rings])
     vertices = np.concatenate((body, [(0.0, 0.0, -first), (0.0, 0.0, length + last)]))
-    here, following = np.arange(SIDES), (np.arange(SIDES) + 1) % SIDES
+    here, following = np.arange(_SIDES), (np.arange(_SIDES) + 1) % _SIDES
     triangles = []
     for k in range(len(rings) - 1):
-        low, high = k * SIDES, (k + 1) * SIDES
+        low, high = k * _SIDES, (k + 1) * _SIDES
         triangles += [np.stack((low + here, low + following, high + following), axis=-1),
                       np.stack((low + here, high + following, high + here), axis=-1)]  # fmt: skip
-    top, n = (len(rings) - 1) * SIDES, len(body)
-    triangles += [np.stack((np.full(SIDES, n), following, here), axis=-1),
-                  np.stack((np.full(SIDES, n + 1), top + here, top + following), axis=-1)]  # fmt: skip
+    top, n = (len(rings) - 1) * _SIDES, len(body)
+    triangles += [np.stack((np.full(_SIDES, n), following, here), axis=-1),
+                  np.stack((np.full(_SIDES, n + 1), top + here, top + following), axis=-1)]  # fmt: skip
     return vertices, np.concatenate(triangles)
 
 
@@ -157,7 +157,7 @@ def _block(tables: Tables, b: int, unit: float, look: dict, most: float = SOLID[
     return Item(kind="box", size=size, position=place, orientation=_tuple(rot.matrix_to_quat(axes)), **look)
 
 
-def _hinge_axis(tables: Tables, b: int) -> Array | None:
+def _hinge_axis(tables: Tables, b: int) -> _Array | None:
     """The axis about which a joint lets a body turn, in the body; None if it has none or several."""
     for joint in tables.joints():
         if joint.child == b and len(joint.angular) == 1 and not len(joint.linear):
@@ -165,14 +165,14 @@ def _hinge_axis(tables: Tables, b: int) -> Array | None:
     return None
 
 
-def _rotor(tables: Tables, b: int, axis: Array, unit: float, look: dict) -> Item:
+def _rotor(tables: Tables, b: int, axis: _Array, unit: float, look: dict) -> Item:
     """A plate that turns about an axis through its middle, thinner than a bearing is long."""
     edge = float(np.clip(ROTOR * max(_edges(tables, b)[0]), SOLID[0] * unit, ROTOR * unit))
     place = _tuple(tables["body_com"][b])
     return Item(kind="box", size=(edge, edge, 0.1 * unit), position=place, orientation=along(axis), **look)
 
 
-def _edges(tables: Tables, b: int) -> tuple[Array, Array]:
+def _edges(tables: Tables, b: int) -> tuple[_Array, _Array]:
     """[m], edges of the box of uniform density with a body's mass and inertia, and its axes in the body, (3, 3) columns.
 
     I_x = m (b^2 + c^2) / 12, so that a^2 = 6 (I_y + I_z - I_x) / m.
@@ -188,7 +188,7 @@ def _edges(tables: Tables, b: int) -> tuple[Array, Array]:
 
 def masses(tables: Tables, unit: float) -> list[Item]:
     """Centres of mass."""
-    return [Item(name, b, "sphere", (MASS * unit,), _tuple(tables["body_com"][b]), UPRIGHT, palette.MASS, layer="mass",
+    return [Item(name, b, "sphere", (_MASS * unit,), _tuple(tables["body_com"][b]), UPRIGHT, palette.MASS, layer="mass",
                  shown=False) for b, name in enumerate(tables.names("body"))]  # fmt: skip
 
 
@@ -201,10 +201,10 @@ def frames(tables: Tables, unit: float) -> list[Item]:
             for axis, colour in zip(np.eye(3), palette.AXES, strict=True)]  # fmt: skip
 
 
-def along(axis: Array) -> tuple[float, ...]:
+def along(axis: _Array) -> tuple[float, ...]:
     """A quaternion x y z w that turns z to a unit axis."""
     return _tuple(rot.matrix_to_quat(rot.frame_along(axis)))
 
 
-def _tuple(values: Array) -> tuple[float, ...]:
+def _tuple(values: _Array) -> tuple[float, ...]:
     return tuple(np.asarray(values, float).tolist()) if np.any(values) else HERE if len(values) == 3 else UPRIGHT

@@ -12,9 +12,9 @@ from simcli.view.drawing.glyphs import along
 from simcli.view.drawing.parts import UPRIGHT, Item, Strand
 from simcli.view.drawing.tables import JointRow, Tables
 
-Array = np.ndarray
+_Array = np.ndarray
 RADIUS = 0.065  # of a bearing, of the unit
-AXIS = (1.0, 0.012)  # length and radius of what shows an axis of rotation, of the unit
+_AXIS = (1.0, 0.012)  # length and radius of what shows an axis of rotation, of the unit
 RAIL = 4.0  # length of a rail without limits, of the unit
 _NONE = {JointKind.FREE, JointKind.FIXED, JointKind.DISTANCE, JointKind.CABLE}
 _BALLS = {JointKind.BALL, JointKind.ORBITAL_BALL, JointKind.PLANAR_BALL, JointKind.PRISMATIC_BALL}
@@ -33,7 +33,7 @@ def joint_items(joint: JointRow, unit: float, colour: palette.Colour, shown: boo
     if joint.kind in _NONE:
         return
 
-    def on(is_child: bool, kind: str, size: tuple[float, ...], axis: Array, shift: float, paint: palette.Colour) -> Item:
+    def on(is_child: bool, kind: str, size: tuple[float, ...], axis: _Array, shift: float, paint: palette.Colour) -> Item:
         """An item on the parent's or the child's anchor, along an axis of the parent's anchor frame."""
         anchor, body = (joint.X_c, joint.child) if is_child else (joint.X_p, joint.parent)
         pose = rot.pose_compose(anchor, np.array((*(shift * axis), *along(axis))))
@@ -55,13 +55,13 @@ def joint_items(joint: JointRow, unit: float, colour: palette.Colour, shown: boo
         yield on(is_child, "cylinder", (r, 2.4 * r), axis, 0.0, palette.METAL)
         yield on(True, "cylinder", (0.55 * r, 3.0 * r), axis, 0.0, palette.PIN)
     for axis in joint.angular:
-        line = on(True, "cylinder", (AXIS[1] * unit, AXIS[0] * unit), axis, 0.0, palette.AXIS)
+        line = on(True, "cylinder", (_AXIS[1] * unit, _AXIS[0] * unit), axis, 0.0, palette.AXIS)
         yield replace(line, layer="axis", shown=False)
     if joint.parent == WORLD and len(joint.angular) == 1 and not slides:
         yield _foot(on, joint, joint.angular[0], r)
 
 
-def _rail(on, joint: JointRow, k: int, axis: Array, unit: float, r: float) -> Iterator[Item]:
+def _rail(on, joint: JointRow, k: int, axis: _Array, unit: float, r: float) -> Iterator[Item]:
     """What a joint slides on, between its limits if it has any."""
     lower, upper = (float(bounds[k]) for bounds in (joint.lower, joint.upper))
     if np.isfinite(lower) and np.isfinite(upper):
@@ -72,7 +72,7 @@ def _rail(on, joint: JointRow, k: int, axis: Array, unit: float, r: float) -> It
         yield on(False, "cylinder", (0.32 * r, length), axis, middle, palette.METAL)
 
 
-def _foot(on, joint: JointRow, axis: Array, r: float) -> Item:
+def _foot(on, joint: JointRow, axis: _Array, r: float) -> Item:
     """The plate by which a bearing is fixed to the world, behind it as cameras look, or below."""
     world = rot.quat_rotate(joint.X_p[3:], axis)
     behind = np.sign(float(world @ np.array((-0.6, 0.8, -0.9)))) or 1.0

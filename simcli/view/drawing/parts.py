@@ -8,7 +8,7 @@ from simcli.rotations import quat_rotate
 from simcli.view.drawing.palette import Colour
 
 Array = np.ndarray
-KINDS = ("sphere", "ellipsoid", "box", "capsule", "cylinder", "cone", "plane", "mesh")
+_KINDS = ("sphere", "ellipsoid", "box", "capsule", "cylinder", "cone", "plane", "mesh")
 LAYERS = ("shape", "link", "joint", "axis", "mass", "frame", "spring")
 HERE = (0.0, 0.0, 0.0)
 UPRIGHT = (0.0, 0.0, 0.0, 1.0)

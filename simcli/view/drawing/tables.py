@@ -9,7 +9,7 @@ from simcli.records.contents.layout import axes_of
 from simcli.records.contents.model_columns import COLUMNS, NAME_SCALES, model_arrays
 from simcli.records.reading.reader import Trajectory
 
-Array = np.ndarray
+_Array = np.ndarray
 
 
 @dataclass(frozen=True)
@@ -20,9 +20,9 @@ class Tables:
         arrays: by their names in /model, without world axis.
     """
 
-    arrays: dict[str, Array]
+    arrays: dict[str, _Array]
 
-    def __getitem__(self, name: str) -> Array:
+    def __getitem__(self, name: str) -> _Array:
         return self.arrays[name]
 
     def names(self, what: str) -> tuple[str, ...]:
@@ -65,12 +65,12 @@ class JointRow:
     kind: JointKind
     parent: int
     child: int
-    X_p: Array
-    X_c: Array
-    linear: Array
-    angular: Array
-    lower: Array
-    upper: Array
+    X_p: _Array
+    X_c: _Array
+    linear: _Array
+    angular: _Array
+    lower: _Array
+    upper: _Array
 
 
 def tables_of(model: Model, world: int = 0) -> Tables:
@@ -85,7 +85,7 @@ def tables_of_run(run: Trajectory, world: int = 0) -> Tables:
     return Tables(_of_world(run.model, world))
 
 
-def _of_world(arrays: dict[str, Array], world: int) -> dict[str, Array]:
+def _of_world(arrays: dict[str, _Array], world: int) -> dict[str, _Array]:
     """One world of the tables that have a world axis."""
     varied = {column.name for column in COLUMNS if column.axes[0] == "W|1"}
     return {name: array[world if len(array) > 1 else 0] if name in varied and len(array) else array

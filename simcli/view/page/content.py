@@ -23,7 +23,7 @@ from simcli.view.page.quantised import (
 from simcli.view.stretch import SEEN, strain
 from simcli.view.subject import Subject
 
-Array = np.ndarray
+_Array = np.ndarray
 MAX_EVENTS = 400  # on the time line, the gravest first
 SPEEDS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100)
 SECONDS = 12.0  # about as long as a motion takes at first
@@ -33,7 +33,7 @@ GLANCES = 50  # frames by which the size of a page is told
 LARGEST_FORCES = 0.95  # part of the contact forces that are shown shorter than the unit
 
 
-def encoded(array: Array, kind: str) -> str:
+def _encoded(array: _Array, kind: str) -> str:
     """Numbers in base64, little-endian."""
     return base64.b64encode(np.ascontiguousarray(array, np.dtype(kind).newbyteorder("<")).tobytes()).decode()
 
@@ -63,7 +63,7 @@ class Content:
                     far = float(np.linalg.norm(item.corners, axis=1).max())
                     self.reach[item.body] = max(self.reach[item.body], far)
         self.error, self.n_frames, self.force = 0.0, 0, 0.0
-        self.last: Array | None = None  # poses at the frame before
+        self.last: _Array | None = None  # poses at the frame before
 
     def estimate(self, n_frames: int) -> int:
         """[B], about what so many frames take: base64 makes four bytes of three."""
@@ -90,7 +90,7 @@ class Content:
         for first, poses in motion.blocks():
             yield self.chunk(motion.time[first : first + len(poses)], poses)
 
-    def chunk(self, time: Array, poses: Array) -> dict:
+    def chunk(self, time: _Array, poses: _Array) -> dict:
         """One block of frames, which follow those before."""
         self.extent.see(poses)
         poses, goes_on = filled(poses, self.last)
@@ -100,16 +100,16 @@ class Content:
         if stretch is not None:
             packed = np.concatenate((packed, unpack_stretch(*stretch)), axis=-1)
         self.error = max(self.error, error(poses, packed, self.reach))
-        made = {"time": encoded(time, "f8"), "range": encoded(ranges, "f4"), "poses": encoded(words, "u2"),
-                "valid": encoded(goes_on, "u1")}  # fmt: skip
+        made = {"time": _encoded(time, "f8"), "range": _encoded(ranges, "f4"), "poses": _encoded(words, "u2"),
+                "valid": _encoded(goes_on, "u1")}  # fmt: skip
         if stretch is not None:
-            made["strain"], made["stretch"] = encoded(stretch[0], "f4"), encoded(stretch[1], "i2")
+            made["strain"], made["stretch"] = _encoded(stretch[0], "f4"), _encoded(stretch[1], "i2")
         if self.subject.run is not None:
             start = self.frames.start or 0
             step = self.frames.step or 1
             first, last = start + self.n_frames * step, start + (self.n_frames + len(time) - 1) * step + 1
             strip = values_of(self.groups, slice(first, last, step), self.subject.worlds)
-            made["strip"] = [encoded(values, "f4") for values in strip]
+            made["strip"] = [_encoded(values, "f4") for values in strip]
             contacts = self._contacts(range(first, last, step))
             if contacts is not None:
                 made["contacts"] = contacts
@@ -137,7 +137,7 @@ class Content:
             size = np.linalg.norm(rows[:, 3:], axis=1)
             self.force = max(self.force, float(np.quantile(size, LARGEST_FORCES)))
         counts = np.bincount(owner, minlength=len(frames) * len(worlds))
-        return {"start": encoded(np.concatenate([[0], np.cumsum(counts)]), "u4"), "value": encoded(rows, "f4")}
+        return {"start": _encoded(np.concatenate([[0], np.cumsum(counts)]), "u4"), "value": _encoded(rows, "f4")}
 
     def head(self, view: dict, live: bool = False) -> dict:
         """Everything but the chunks, which have been made.
@@ -150,7 +150,7 @@ class Content:
         spec, drawings = subject.spec, subject.drawings
         kinds = list(dict.fromkeys(map(id, drawings)))
         one_of = {id(drawing): drawing for drawing in drawings}
-        meshes = Meshes()
+        meshes = _Meshes()
         low, high = self.extent.box()
         auto = camera_of(low, high, drawings[0])
         return {
@@ -223,7 +223,7 @@ class Content:
         return min(SPEEDS, key=lambda speed: abs(np.log(span / speed / SECONDS)))
 
 
-class Meshes:
+class _Meshes:
     """Meshes of all drawings, each once."""
 
     def __init__(self):
@@ -235,11 +235,11 @@ class Meshes:
         key = (np.asarray(item.vertices, "<f4").tobytes(), np.asarray(item.triangles, "<u4").tobytes())
         if key not in self._index:
             self._index[key] = len(self.rows)
-            self.rows.append({"vertices": encoded(item.vertices, "f4"), "triangles": encoded(item.triangles, "u4")})
+            self.rows.append({"vertices": _encoded(item.vertices, "f4"), "triangles": _encoded(item.triangles, "u4")})
         return self._index[key]
 
 
-def _drawing(drawing: Drawing, meshes: Meshes) -> dict:
+def _drawing(drawing: Drawing, meshes: _Meshes) -> dict:
     items = []
     for item in drawing.items:
         row = {"name": item.name, "body": item.body, "kind": item.kind, "size": item.size, "position": item.position,

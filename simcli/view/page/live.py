@@ -30,10 +30,10 @@ from simcli.view.subject import Subject, dumped, subject_of_run
 
 HOST = "127.0.0.1"
 LINGER = 3.0  # [s] after the run, for a page that has not got its end
-MOST_POSES = 30e6  # [B] of poses that a page is to hold: frames are thinned so that the whole run fits
-MOST_WORLDS = 9
-POSE_BYTES = 16
-AT_ONCE = 2000  # frames in an answer
+_MOST_POSES = 30e6  # [B] of poses that a page is to hold: frames are thinned so that the whole run fits
+_MOST_WORLDS = 9
+_POSE_BYTES = 16
+_AT_ONCE = 2000  # frames in an answer
 WAITING = '<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="1"><title>simcli</title><p>No frame yet.'
 
 
@@ -52,7 +52,7 @@ class Live:
             if not run.n_frames:
                 return WAITING
             subject, step = self._subject(run)
-            content = self._content(subject, slice(0, min(run.n_frames, AT_ONCE * step), step))
+            content = self._content(subject, slice(0, min(run.n_frames, _AT_ONCE * step), step))
             view = {"mode": "grid" if len(subject.worlds) > 1 else "one", "columns": 0,
                     "shown": list(range(len(subject.worlds)))}  # fmt: skip
             with io.StringIO() as stream:
@@ -68,12 +68,12 @@ class Live:
         with self._lock, open_trajectory(self.path) as run:
             subject, step = self._subject(run)
             start = max(first, 0) * step
-            content = self._content(subject, slice(start, min(run.n_frames, start + AT_ONCE * step), step))
+            content = self._content(subject, slice(start, min(run.n_frames, start + _AT_ONCE * step), step))
             chunks = []
             if run.n_frames > start:
                 content.last = self._before(subject, start - step)
                 chunks = list(content.chunks())
-            is_whole = start + AT_ONCE * step >= run.n_frames
+            is_whole = start + _AT_ONCE * step >= run.n_frames
             status = run.status if is_whole else "running"
             self.told_end = self.told_end or status != "running"
             box = content.extent.box()
@@ -85,11 +85,11 @@ class Live:
 
     def _subject(self, run: Trajectory) -> tuple[Subject, int]:
         """The worlds that are seen, and every how many frames one is."""
-        subject = subject_of_run(run, most=MOST_WORLDS)
+        subject = subject_of_run(run, most=_MOST_WORLDS)
         spec = subject.spec
         frames = spec.run.duration / (spec.output.every or spec.solver.dt)
-        size = POSE_BYTES * frames * len(subject.worlds) * max(1, len(run.bodies))
-        return subject, max(1, -int(-size // MOST_POSES))
+        size = _POSE_BYTES * frames * len(subject.worlds) * max(1, len(run.bodies))
+        return subject, max(1, -int(-size // _MOST_POSES))
 
     def _content(self, subject: Subject, frames: slice) -> Content:
         content = Content(subject, frames, groups_of(subject.run))

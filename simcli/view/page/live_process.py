@@ -7,7 +7,7 @@ from pathlib import Path
 from simcli.errors import OutputError
 from simcli.records.writing.spawn import own_process, signals_kept_from_children
 
-PATIENCE = 20.0  # [s] for its end
+_PATIENCE = 20.0  # [s] for its end
 
 
 class LiveProcess:
@@ -37,7 +37,7 @@ class LiveProcess:
         self._process.stdin.close()
         self._process.stdout.close()
         with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(PATIENCE)
+            self._process.wait(_PATIENCE)
         if self._process.returncode is None:
             self._process.kill()
             self._process.wait()

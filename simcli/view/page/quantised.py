@@ -10,17 +10,17 @@ import numpy as np
 from simcli import rotations as rot
 from simcli.view.stretch import RIGID, SEEN, UNMOVED, is_stretched, strain
 
-Array = np.ndarray
-LEVELS = 65535  # of a position
-HALF = 16383  # of a component of a quaternion: 0 to 2 HALF
-LARGEST = np.sqrt(0.5)
+_Array = np.ndarray
+_LEVELS = 65535  # of a position
+_HALF = 16383  # of a component of a quaternion: 0 to 2 HALF
+_LARGEST = np.sqrt(0.5)
 N_BYTES = 12
 STEPS = 32767  # of the largest strain, either way
 N_STRETCH_BYTES = 12
 TWICE = np.array((1, 1, 1, 2, 2, 2))  # how often each part of a symmetric matrix stands in it
 
 
-def quantise(poses: Array) -> tuple[Array, Array]:
+def quantise(poses: _Array) -> tuple[_Array, _Array]:
     """Pack poses.
 
     Args:
@@ -33,24 +33,24 @@ def quantise(poses: Array) -> tuple[Array, Array]:
     low = np.nextafter(place.min(axis=0).astype(np.float32), np.float32(-np.inf))
     extent = np.nextafter((place.max(axis=0) - low).astype(np.float32), np.float32(np.inf))
     words = np.empty((*poses.shape[:-1], 6), np.uint16)
-    words[..., :3] = np.clip(np.rint((place - low) / extent * LEVELS), 0, LEVELS)
+    words[..., :3] = np.clip(np.rint((place - low) / extent * _LEVELS), 0, _LEVELS)
     which = np.abs(turn).argmax(axis=-1)[..., None]
     turn = turn * np.where(np.take_along_axis(turn, which, axis=-1) < 0.0, -1.0, 1.0)
     turn = turn / np.linalg.norm(turn, axis=-1, keepdims=True)
     others = np.arange(3) + (np.arange(3) >= which)
     small = np.take_along_axis(turn, others, axis=-1)
-    words[..., 3:] = np.clip(np.rint((small / LARGEST + 1.0) * HALF), 0, 2 * HALF)
+    words[..., 3:] = np.clip(np.rint((small / _LARGEST + 1.0) * _HALF), 0, 2 * _HALF)
     words[..., 3] |= ((which[..., 0] >> 1) << 15).astype(np.uint16)
     words[..., 4] |= ((which[..., 0] & 1) << 15).astype(np.uint16)
     return np.concatenate((low, extent), axis=-1).astype(np.float32), words
 
 
-def unpack(ranges: Array, words: Array) -> Array:
+def unpack(ranges: _Array, words: _Array) -> _Array:
     """Poses [m, 1], (F, W, B, 7), of what `quantise` made."""
     ranges = ranges.astype(float)
-    place = ranges[..., :3] + words[..., :3] / LEVELS * ranges[..., 3:]
+    place = ranges[..., :3] + words[..., :3] / _LEVELS * ranges[..., 3:]
     which = ((words[..., 3] >> 15) << 1 | (words[..., 4] >> 15)).astype(int)[..., None]
-    small = ((words[..., 3:] & 0x7FFF) / HALF - 1.0) * LARGEST
+    small = ((words[..., 3:] & 0x7FFF) / _HALF - 1.0) * _LARGEST
     turn = np.empty((*words.shape[:-1], 4))
     np.put_along_axis(turn, np.arange(3) + (np.arange(3) >= which), small, axis=-1)
     largest = np.sqrt(np.maximum(1.0 - (small * small).sum(axis=-1, keepdims=True), 0.0))
@@ -58,7 +58,7 @@ def unpack(ranges: Array, words: Array) -> Array:
     return np.concatenate((place, turn), axis=-1)
 
 
-def quantise_stretch(poses: Array) -> tuple[Array, Array] | None:
+def quantise_stretch(poses: _Array) -> tuple[_Array, _Array] | None:
     """Pack how bodies are stretched.
 
     Args:
@@ -73,12 +73,12 @@ def quantise_stretch(poses: Array) -> tuple[Array, Array] | None:
     return largest, np.rint(strain(poses) / largest[..., None].astype(float) * STEPS).astype(np.int16)
 
 
-def unpack_stretch(largest: Array, words: Array) -> Array:
+def unpack_stretch(largest: _Array, words: _Array) -> _Array:
     """S [1], (F, W, B, 6), of what `quantise_stretch` made."""
     return words / STEPS * largest[..., None].astype(float) + UNMOVED[RIGID:]
 
 
-def error(poses: Array, packed: Array, reach: Array) -> float:
+def error(poses: _Array, packed: _Array, reach: _Array) -> float:
     """[m], most that a point of a body moves by packing.
 
     Args:
@@ -94,7 +94,7 @@ def error(poses: Array, packed: Array, reach: Array) -> float:
     return float((shift + part * reach).max(initial=0.0))
 
 
-def filled(poses: Array, before: Array | None = None) -> tuple[Array, Array]:
+def filled(poses: _Array, before: _Array | None = None) -> tuple[_Array, _Array]:
     """Poses of worlds that have ended as they were last.
 
     Args:

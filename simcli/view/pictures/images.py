@@ -11,9 +11,9 @@ from simcli.errors import UsageError, install_hint
 from simcli.records.drafts import drafted
 from simcli.spec.faults.fault_list import suffix_of
 
-Array = np.ndarray
+_Array = np.ndarray
 PICTURE, FILMS = ".png", (".gif", ".mp4")
-SUFFIXES = (PICTURE, *FILMS)
+_SUFFIXES = (PICTURE, *FILMS)
 CENTISECOND = 100  # per second: GIF counts in them
 MOST_GIF = 1e8  # pixels: a GIF is put together in memory
 QUALITY = "18"  # of H.264: nobody sees what is lost
@@ -25,7 +25,7 @@ def check_suffix(path: Path) -> None:
     Raises:
         UsageError: that is so.
     """
-    if suffix_of(path, SUFFIXES) == ".mp4":
+    if suffix_of(path, _SUFFIXES) == ".mp4":
         _av()
     else:
         _pillow()
@@ -36,7 +36,7 @@ def is_film(path: Path) -> bool:
     return path.suffix.lower() in FILMS
 
 
-def write_picture(picture: Array, path: Path) -> None:
+def write_picture(picture: _Array, path: Path) -> None:
     """Write a picture, (h, w, 3) uint8, as PNG.
 
     Raises:
@@ -64,7 +64,7 @@ def check_film(n_pictures: int, size: tuple[int, int], rate: Fraction, path: Pat
         raise UsageError(f"--size {size[0]}x{size[1]}: MP4 wants even numbers")
 
 
-def write_film(pictures: Iterable[Array], samples: list[Array], size: tuple[int, int], rate: Fraction, path: Path) -> None:
+def write_film(pictures: Iterable[_Array], samples: list[_Array], size: tuple[int, int], rate: Fraction, path: Path) -> None:
     """Write pictures, (h, w, 3) uint8 each, in the format of the suffix.
 
     Args:
@@ -85,7 +85,7 @@ def write_film(pictures: Iterable[Array], samples: list[Array], size: tuple[int,
             _write_mp4(pictures, size, rate, part)
 
 
-def _write_gif(pictures: Iterable[Array], samples: list[Array], rate: Fraction, part: Path) -> None:
+def _write_gif(pictures: Iterable[_Array], samples: list[_Array], rate: Fraction, part: Path) -> None:
     image = _pillow()
     palette = image.fromarray(np.concatenate(samples)).quantize(256, method=image.Quantize.MEDIANCUT, kmeans=1)
     flat = [image.fromarray(one).quantize(palette=palette, dither=image.Dither.NONE) for one in pictures]
@@ -95,7 +95,7 @@ def _write_gif(pictures: Iterable[Array], samples: list[Array], rate: Fraction, 
     flat[0].save(part, format="GIF", save_all=True, append_images=flat[1:], duration=lasts, loop=0, optimize=False)
 
 
-def _write_mp4(pictures: Iterable[Array], size: tuple[int, int], rate: Fraction, part: Path) -> None:
+def _write_mp4(pictures: Iterable[_Array], size: tuple[int, int], rate: Fraction, part: Path) -> None:
     av = _av()
     with av.open(str(part), "w", format="mp4", options={"movflags": "faststart"}) as container:
         stream = container.add_stream("h264", rate=rate)

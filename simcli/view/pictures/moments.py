@@ -9,8 +9,8 @@ from simcli.errors import UsageError
 from simcli.view.stretch import RIGID
 from simcli.view.subject import Subject
 
-Array = np.ndarray
-SAME = 1e-9  # of the time between frames: as near as this one asks for the frame itself
+_Array = np.ndarray
+_SAME = 1e-9  # of the time between frames: as near as this one asks for the frame itself
 
 
 class Moments:
@@ -31,7 +31,7 @@ class Moments:
         self.time = subject.motion().time
         self._last = self._last_frames()
 
-    def at(self, time: float) -> Array:
+    def at(self, time: float) -> _Array:
         """Poses [m, 1], (W, B, 7 or 13), world: positions on straight lines between frames, rotations on the shortest way.
 
         Args:
@@ -41,7 +41,7 @@ class Moments:
             UsageError: the run does not hold it.
         """
         first, last = float(self.time[0]), float(self.time[-1])
-        lean = SAME * (last - first)
+        lean = _SAME * (last - first)
         if not first - lean <= time <= last + lean:
             raise UsageError(f"--time {time:g}: {self._subject.path} holds {first:g} to {last:g} s")
         after = min(bisect_left(self.time, time - lean), len(self.time) - 1)
@@ -54,7 +54,7 @@ class Moments:
         """Frames of the run, at most so many."""
         return slice(0, len(self.time), max(1, -(-len(self.time) // most)))
 
-    def _frames(self, first: int, last: int) -> Array:
+    def _frames(self, first: int, last: int) -> _Array:
         """Frames first to last; of each world that has ended before, its last one."""
         rows = self._read(first, last)
         for w, end in enumerate(self._last):
@@ -63,7 +63,7 @@ class Moments:
                 rows[np.arange(first, last + 1) > end, w] = held
         return rows
 
-    def _read(self, first: int, last: int) -> Array:
+    def _read(self, first: int, last: int) -> _Array:
         return np.concatenate([poses for _, poses in self._subject.motion(slice(first, last + 1)).blocks()])
 
     def _last_frames(self) -> list[int]:
@@ -76,7 +76,7 @@ class Moments:
         return found
 
 
-def between(one: Array, other: Array, share: float) -> Array:
+def between(one: _Array, other: _Array, share: float) -> _Array:
     """Poses (..., 7 or 13) between two, `share` 0 the one and 1 the other."""
     moved = one + share * (other - one)
     place, stretch = moved[..., :3], moved[..., RIGID:]

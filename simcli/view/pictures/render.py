@@ -17,12 +17,12 @@ from simcli.view.pictures.moments import Moments
 from simcli.view.pictures.stage import LINES, MeshStore, Stage, joined, nice
 from simcli.view.subject import Subject
 
-Array = np.ndarray
-AUTO = "auto"
+_Array = np.ndarray
+_AUTO = "auto"
 GHOST = 0.28  # opacity of all worlds but the first, where they are drawn over each other
 FAINT = 0.12  # opacity of the first of several instants in one picture
 FRAMES_FOR_CAMERA = 1000  # that decide what the camera sees
-GAP = 2  # pixels between worlds side by side
+_GAP = 2  # pixels between worlds side by side
 _SUN = (-0.5, 0.85, 0.42)  # right, up and towards the camera, where the light is
 _GAP_SHADE = 0.9
 
@@ -59,8 +59,8 @@ class Studio:
         self._first = drawings[0]
         self._cells = [list(range(len(drawings)))] if look.overlay else [[w] for w in range(len(drawings))]
         self._columns, self._rows = _grid(len(self._cells), look.size)
-        self._cell_size = ((look.size[0] - GAP * (self._columns - 1)) // self._columns,
-                           (look.size[1] - GAP * (self._rows - 1)) // self._rows)  # fmt: skip
+        self._cell_size = ((look.size[0] - _GAP * (self._columns - 1)) // self._columns,
+                           (look.size[1] - _GAP * (self._rows - 1)) // self._rows)  # fmt: skip
         if min(self._cell_size) < 16:
             raise UsageError(f"{len(self._cells)} worlds in {look.size[0]}x{look.size[1]} pixels: name fewer, a larger "
                              "--size, or --overlay")  # fmt: skip
@@ -75,7 +75,7 @@ class Studio:
         self._rays = _ray_camera(self.camera, self._origin, self._scale, self._cell_size)
         self._light = _light(self._first, self._rays)
 
-    def picture(self, poses: Array) -> Array:
+    def picture(self, poses: _Array) -> _Array:
         """A picture, (h, w, 3) uint8.
 
         Args:
@@ -88,11 +88,11 @@ class Studio:
         for number, cell in enumerate(self._cells):
             shown = self._draw(cell, instants, faint)
             row, column = divmod(number, self._columns)
-            y, x = row * (self._cell_size[1] + GAP), column * (self._cell_size[0] + GAP)
+            y, x = row * (self._cell_size[1] + _GAP), column * (self._cell_size[0] + _GAP)
             whole[y : y + self._cell_size[1], x : x + self._cell_size[0]] = shown
         return whole
 
-    def _draw(self, cell: list[int], instants: Array, faint: Array) -> Array:
+    def _draw(self, cell: list[int], instants: _Array, faint: _Array) -> _Array:
         last = len(instants) - 1
         parts = [self._stages[w].solids(instants[n, w], faint[n] * (GHOST if k else 1.0), with_fixed=not k and n == last)
                  for k, w in enumerate(cell) for n in range(last, -1, -1)]  # fmt: skip
@@ -111,7 +111,7 @@ class Shooting:
     studio: Studio
     moments: Moments
 
-    def at(self, time: float) -> Array:
+    def at(self, time: float) -> _Array:
         """The picture of one instant [s].
 
         Raises:
@@ -119,11 +119,11 @@ class Shooting:
         """
         return self.studio.picture(self.moments.at(time))
 
-    def strobe(self, times: Sequence[float]) -> Array:
+    def strobe(self, times: Sequence[float]) -> _Array:
         """One picture of several instants [s], the earlier the fainter."""
         return self.studio.picture(np.stack([self.moments.at(time) for time in times]))
 
-    def film(self, times: Sequence[float], tell: Callable[[float], None] = lambda _: None) -> Iterator[Array]:
+    def film(self, times: Sequence[float], tell: Callable[[float], None] = lambda _: None) -> Iterator[_Array]:
         """Pictures of instants [s]; `tell` is told the fraction that is done."""
         for k, time in enumerate(times):
             yield self.at(time)
@@ -144,7 +144,7 @@ def shooting_of(subject: Subject, look: Look) -> Shooting:
     return Shooting(Studio(subject.drawings, subject.motion(moments.thinned(FRAMES_FOR_CAMERA)), look), moments)
 
 
-def start_picture(subject: Subject, look: Look) -> Array:
+def start_picture(subject: Subject, look: Look) -> _Array:
     """The picture of the start of a scene, (h, w, 3) uint8.
 
     Raises:
@@ -173,16 +173,16 @@ def _grid(n: int, size: tuple[int, int]) -> tuple[int, int]:
     return best, -(-n // best)
 
 
-def _camera(drawing: Drawing, box: tuple[Array, Array], size: tuple[int, int], name: str) -> Camera:
-    name = name or drawing.camera or AUTO
-    if name == AUTO:
+def _camera(drawing: Drawing, box: tuple[_Array, _Array], size: tuple[int, int], name: str) -> Camera:
+    name = name or drawing.camera or _AUTO
+    if name == _AUTO:
         return camera_of(*box, drawing, size[0] / size[1])
     if name not in drawing.cameras:
-        raise UsageError(f"--camera {name}: the scene has no such camera; {did_you_mean(name, [AUTO, *drawing.cameras])}")
+        raise UsageError(f"--camera {name}: the scene has no such camera; {did_you_mean(name, [_AUTO, *drawing.cameras])}")
     return drawing.cameras[name]
 
 
-def _ray_camera(camera: Camera, origin: Array, scale: float, size: tuple[int, int]) -> RayCamera:
+def _ray_camera(camera: Camera, origin: _Array, scale: float, size: tuple[int, int]) -> RayCamera:
     eye, target, up = (np.array(part, float) for part in (camera.position, camera.target, camera.up))
     forward = target - eye
     forward /= np.linalg.norm(forward)

@@ -9,11 +9,11 @@ from simcli.kernels.collision.points import EQUAL
 from simcli.kernels.collision.tables import EPA_CORNER, EPA_CORNERS, EPA_EDGES, EPA_FACE, EPA_FACES
 from simcli.kernels.language import ti
 
-CLOSE = {"float64": 1e-10, "float32": 1e-5}  # [1] of the size of the shapes, difference of the bounds on the depth
+_CLOSE = {"float64": 1e-10, "float32": 1e-5}  # [1] of the size of the shapes, difference of the bounds on the depth
 VISIBLE = {"float64": 1e-13, "float32": 1e-6}  # [1] of it, height above a face from which on it is seen
-GONE, FLAT = 1e30, 1e29  # distances that stand for a free place, and for a triangle without area
-NORMAL, AWAY = 3, 6  # places in a face
-START = 6  # points that the tetrahedron is chosen from
+GONE, _FLAT = 1e30, 1e29  # distances that stand for a free place, and for a triangle without area
+_NORMAL, _AWAY = 3, 6  # places in a face
+_START = 6  # points that the tetrahedron is chosen from
 
 
 @ti.func
@@ -40,25 +40,25 @@ def penetration(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32)
     depth = GONE + 0.0 * size
     n = d * 1.0
     p = vector()
-    last = EPA_CORNERS + START - 4
+    last = EPA_CORNERS + _START - 4
     for turn in range(last + 1):
-        if turn < START:
+        if turn < _START:
             d = start_direction(c, w, turn, d)
         else:
             best = nearest_face(c, w, n_faces)
-            d = c.notes.value(w, c.faces + best * EPA_FACE + NORMAL, Vec3)
+            d = c.notes.value(w, c.faces + best * EPA_FACE + _NORMAL, Vec3)
         far, point = difference(c, w, lane, a, b, d)
-        if turn < START:
+        if turn < _START:
             start_corner(c, w, turn, far, point)
-            if turn == START - 1:
+            if turn == _START - 1:
                 n_corners, n_faces = first_faces(c, w)
         else:
-            known = c.notes.load(w, c.faces + best * EPA_FACE + AWAY)
+            known = c.notes.load(w, c.faces + best * EPA_FACE + _AWAY)
             if d.dot(far) < depth:
                 depth = d.dot(far)
                 n = d
                 p = point
-            if d.dot(far) - known <= ti.static(CLOSE[precision_of()]) * size:
+            if d.dot(far) - known <= ti.static(_CLOSE[precision_of()]) * size:
                 depth = d.dot(far)
                 n = d
                 p = deepest_point(c, w, n_faces, known + ti.static(EQUAL[precision_of()]) * size)
@@ -71,7 +71,7 @@ def penetration(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32)
 
 
 @ti.func
-def corner(c: ti.template(), w: ti.i32, k: ti.i32):
+def _corner(c: ti.template(), w: ti.i32, k: ti.i32):
     """[m], corner k of the polytope."""
     return c.notes.value(w, c.corners + k * EPA_CORNER, Vec3)
 
@@ -83,9 +83,9 @@ def start_direction(c: ti.template(), w: ti.i32, turn: ti.i32, d: ti.template())
     if turn == 0:
         n = d * 1.0
     elif turn == 2:
-        n = across(unit_or(corner(c, w, 1) - corner(c, w, 0), d))
+        n = across(unit_or(_corner(c, w, 1) - _corner(c, w, 0), d))
     elif turn == 4:
-        n = unit_or((corner(c, w, 1) - corner(c, w, 0)).cross(corner(c, w, 2) - corner(c, w, 0)), across(d))
+        n = unit_or((_corner(c, w, 1) - _corner(c, w, 0)).cross(_corner(c, w, 2) - _corner(c, w, 0)), across(d))
     return n
 
 
@@ -95,17 +95,17 @@ def start_corner(c: ti.template(), w: ti.i32, turn: ti.i32, far: ti.template(), 
     k = ti.select(turn < 2, turn, turn // 2 + 1)
     is_better = True
     if turn == 3:
-        line = unit_or(corner(c, w, 1) - corner(c, w, 0), vector())
-        is_better = length(line.cross(far - corner(c, w, 0))) > length(line.cross(corner(c, w, 2) - corner(c, w, 0)))
+        line = unit_or(_corner(c, w, 1) - _corner(c, w, 0), vector())
+        is_better = length(line.cross(far - _corner(c, w, 0))) > length(line.cross(_corner(c, w, 2) - _corner(c, w, 0)))
     elif turn == 5:
-        normal = (corner(c, w, 1) - corner(c, w, 0)).cross(corner(c, w, 2) - corner(c, w, 0))
-        is_better = ti.abs(normal.dot(far - corner(c, w, 0))) > ti.abs(normal.dot(corner(c, w, 3) - corner(c, w, 0)))
+        normal = (_corner(c, w, 1) - _corner(c, w, 0)).cross(_corner(c, w, 2) - _corner(c, w, 0))
+        is_better = ti.abs(normal.dot(far - _corner(c, w, 0))) > ti.abs(normal.dot(_corner(c, w, 3) - _corner(c, w, 0)))
     if is_better:
-        put_corner(c, w, k, far, point)
+        _put_corner(c, w, k, far, point)
 
 
 @ti.func
-def put_corner(c: ti.template(), w: ti.i32, k: ti.i32, far: ti.template(), point: ti.template()):
+def _put_corner(c: ti.template(), w: ti.i32, k: ti.i32, far: ti.template(), point: ti.template()):
     """Note corner k of the polytope."""
     c.notes.store(w, c.corners + k * EPA_CORNER, far)
     c.notes.store(w, c.corners + k * EPA_CORNER + 3, point)
@@ -118,7 +118,8 @@ def first_faces(c: ti.template(), w: ti.i32):
     Returns:
         4 corners, 4 faces.
     """
-    up = (corner(c, w, 1) - corner(c, w, 0)).cross(corner(c, w, 2) - corner(c, w, 0)).dot(corner(c, w, 3) - corner(c, w, 0))
+    o = _corner(c, w, 0)
+    up = (_corner(c, w, 1) - o).cross(_corner(c, w, 2) - o).dot(_corner(c, w, 3) - o)
     for f in range(4):
         i = ti.select(f == 0, 1, 0)
         j = ti.select(f <= 1, 2, 1)
@@ -135,27 +136,27 @@ def first_faces(c: ti.template(), w: ti.i32):
 def put_face(c: ti.template(), w: ti.i32, f: ti.i32, i: ti.i32, j: ti.i32, k: ti.i32):
     """Note face f with corners i, j, k, counter-clockwise seen from outside."""
     at = c.faces + f * EPA_FACE
-    p = corner(c, w, i)
-    normal = (corner(c, w, j) - p).cross(corner(c, w, k) - p)
+    p = _corner(c, w, i)
+    normal = (_corner(c, w, j) - p).cross(_corner(c, w, k) - p)
     size = length(normal)
-    away = FLAT + 0.0 * size
+    away = _FLAT + 0.0 * size
     if size > ti.static(TINY[precision_of()]):
         normal = normal * (1.0 / size)
         away = normal.dot(p)
     c.notes.store(w, at, ti.cast(i, c.arena.device.real))
     c.notes.store(w, at + 1, ti.cast(j, c.arena.device.real))
     c.notes.store(w, at + 2, ti.cast(k, c.arena.device.real))
-    c.notes.store(w, at + NORMAL, normal)
-    c.notes.store(w, at + AWAY, away)
+    c.notes.store(w, at + _NORMAL, normal)
+    c.notes.store(w, at + _AWAY, away)
 
 
 @ti.func
 def nearest_face(c: ti.template(), w: ti.i32, n_faces: ti.i32):
     """The face of least distance, the first of equals."""
     best = 0
-    least = c.notes.load(w, c.faces + AWAY)
+    least = c.notes.load(w, c.faces + _AWAY)
     for f in range(1, n_faces):
-        away = c.notes.load(w, c.faces + f * EPA_FACE + AWAY)
+        away = c.notes.load(w, c.faces + f * EPA_FACE + _AWAY)
         if away < least:
             least = away
             best = f
@@ -170,20 +171,20 @@ def grow(c: ti.template(), w: ti.i32, k: ti.i32, n_faces: ti.i32, far: ti.templa
     Returns:
         Number of faces, free places included.
     """
-    put_corner(c, w, k, far, point)
+    _put_corner(c, w, k, far, point)
     n_edges = 0
     for f in range(n_faces):
         at = c.faces + f * EPA_FACE
-        away = c.notes.load(w, at + AWAY)
-        if away < FLAT and c.notes.value(w, at + NORMAL, Vec3).dot(far) - away > tie:
-            c.notes.store(w, at + AWAY, GONE)
+        away = c.notes.load(w, at + _AWAY)
+        if away < _FLAT and c.notes.value(w, at + _NORMAL, Vec3).dot(far) - away > tie:
+            c.notes.store(w, at + _AWAY, GONE)
             for side in range(3):
                 i = c.notes.load(w, at + side)
                 j = c.notes.load(w, at + (side + 1) % 3)
                 n_edges = toggle_edge(c, w, n_edges, i, j)
     free = 0
     for e in range(n_edges):
-        while free < n_faces and c.notes.load(w, c.faces + free * EPA_FACE + AWAY) < GONE:
+        while free < n_faces and c.notes.load(w, c.faces + free * EPA_FACE + _AWAY) < GONE:
             free += 1
         if free < EPA_FACES:
             i = ti.cast(c.notes.load(w, c.edges + 2 * e), ti.i32)
@@ -230,11 +231,11 @@ def deepest_point(c: ti.template(), w: ti.i32, n_faces: ti.i32, limit: ti.templa
     least = GONE + 0.0 * limit
     for f in range(n_faces):
         at = c.faces + f * EPA_FACE
-        if c.notes.load(w, at + AWAY) <= limit:
+        if c.notes.load(w, at + _AWAY) <= limit:
             i = ti.cast(c.notes.load(w, at), ti.i32)
             j = ti.cast(c.notes.load(w, at + 1), ti.i32)
             k = ti.cast(c.notes.load(w, at + 2), ti.i32)
-            weights = nearest_weights(corner(c, w, i), corner(c, w, j), corner(c, w, k))
+            weights = nearest_weights(_corner(c, w, i), _corner(c, w, j), _corner(c, w, k))
             x = combined(c, w, i, j, k, 0, weights)
             if x.dot(x) < least:
                 least = x.dot(x)

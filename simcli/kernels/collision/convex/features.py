@@ -17,7 +17,7 @@ def ring_at(c, polygon):
 
 
 @ti.func
-def put_corner(c: ti.template(), w: ti.i32, polygon: ti.i32, k: ti.i32, p: ti.template()):
+def _put_corner(c: ti.template(), w: ti.i32, polygon: ti.i32, k: ti.i32, p: ti.template()):
     """Corner k of a polygon; the edge that leaves it has its number.
 
     Writes: c.notes
@@ -50,7 +50,7 @@ def feature(c: ti.template(), w: ti.i32, lane: ti.i32, i: ti.i32, d: ti.template
     count = 1
     number = 0
     normal = vector()
-    put_corner(c, w, polygon, 0, vector())
+    _put_corner(c, w, polygon, 0, vector())
     if ti.static(c.has[BOX]):
         if kind == BOX:
             count = 4
@@ -58,8 +58,8 @@ def feature(c: ti.template(), w: ti.i32, lane: ti.i32, i: ti.i32, d: ti.template
     if ti.static(c.has[CAPSULE]):
         if kind == CAPSULE:
             count = 2
-            put_corner(c, w, polygon, 0, Vec3(0.0, 0.0, half.parts[0] - half.parts[2]))
-            put_corner(c, w, polygon, 1, Vec3(0.0, 0.0, half.parts[2] - half.parts[0]))
+            _put_corner(c, w, polygon, 0, Vec3(0.0, 0.0, half.parts[0] - half.parts[2]))
+            _put_corner(c, w, polygon, 1, Vec3(0.0, 0.0, half.parts[2] - half.parts[0]))
     if ti.static(c.has[CYLINDER] or c.has[CONE]):
         if kind == CYLINDER or kind == CONE:
             count, number, normal = barrel_feature(c, w, half, y, polygon, kind)
@@ -72,9 +72,9 @@ def feature(c: ti.template(), w: ti.i32, lane: ti.i32, i: ti.i32, d: ti.template
             a = c.notes.value(w, c.cell, Vec3)
             b = c.notes.value(w, c.cell + 3, Vec3)
             e = c.notes.value(w, c.cell + 6, Vec3)
-            put_corner(c, w, polygon, 0, a)
-            put_corner(c, w, polygon, 1, b)
-            put_corner(c, w, polygon, 2, e)
+            _put_corner(c, w, polygon, 0, a)
+            _put_corner(c, w, polygon, 1, b)
+            _put_corner(c, w, polygon, 2, e)
             normal = unit_or((b - a).cross(e - a), vector(0.0, 0.0, 1.0))
     for k in range(count):
         at = ring_at(c, polygon) + k * RING
@@ -96,7 +96,7 @@ def box_face(c: ti.template(), w: ti.i32, half: ti.template(), y: ti.template(),
     for n in range(4):
         t = ti.select(n == 1 or n == 2, -1.0, 1.0)
         u = ti.select(n >= 2, -1.0, 1.0)
-        put_corner(c, w, polygon, n, around_axis(axis, half, s, t, u))
+        _put_corner(c, w, polygon, n, around_axis(axis, half, s, t, u))
     return 2 * axis + ti.select(s > 0.0, 1, 0), around_axis(axis, vector(1.0, 1.0, 1.0), s, 0.0, 0.0)
 
 
@@ -126,14 +126,14 @@ def barrel_feature(c: ti.template(), w: ti.i32, half: ti.template(), y: ti.templ
         normal = Vec3(0.0, 0.0, side)
         p = Vec3(r, 0.0, side * h)
         for k in range(RIM_CORNERS):
-            put_corner(c, w, polygon, k, p)
+            _put_corner(c, w, polygon, k, p)
             p = Vec3((p.parts[0] - p.parts[1]) * EIGHTH, (p.parts[0] + p.parts[1]) * EIGHTH, side * h)
     else:
         out = unit_or(Vec3(y.parts[0], y.parts[1], 0.0), vector(1.0, 0.0, 0.0)) * r
-        put_corner(c, w, polygon, 0, out - vector(0.0, 0.0, 1.0) * h)
+        _put_corner(c, w, polygon, 0, out - vector(0.0, 0.0, 1.0) * h)
         if kind == CONE:
             out = vector()
-        put_corner(c, w, polygon, 1, out + vector(0.0, 0.0, 1.0) * h)
+        _put_corner(c, w, polygon, 1, out + vector(0.0, 0.0, 1.0) * h)
     return count, number, normal
 
 
@@ -151,5 +151,5 @@ def hull_face(c: ti.template(), w: ti.i32, i: ti.i32, y: ti.template(), polygon:
     start = c.ring_start.at(best)
     count = c.ring_start.at(best + 1) - start
     for k in range(count):
-        put_corner(c, w, polygon, k, c.corner.load(w, c.corner_start.at(i) + c.ring.at(start + k)))
+        _put_corner(c, w, polygon, k, c.corner.load(w, c.corner_start.at(i) + c.ring.at(start + k)))
     return count, best - first, c.face_normal.load(w, best) * 1.0

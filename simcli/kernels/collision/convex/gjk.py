@@ -8,12 +8,12 @@ from simcli.kernels.collision.lanes import one, vector
 from simcli.kernels.collision.tables import GJK_CORNER
 from simcli.kernels.language import ti
 
-APART, TOUCHING, BEYOND, OPEN = range(4)
-ROUNDS = 64
-CLOSE = {"float64": 1e-14, "float32": 1e-6}  # [1], relative difference of the bounds on the square of the distance
+APART, TOUCHING, BEYOND, _OPEN = range(4)
+_ROUNDS = 64
+_CLOSE = {"float64": 1e-14, "float32": 1e-6}  # [1], relative difference of the bounds on the square of the distance
 TOUCH = {"float64": 1e-7, "float32": 1e-4}  # [1] of the size of the shapes: nearer cores have no direction between them
-THIN = {"float64": 1e-9, "float32": 1e-4}  # [1], height of a tetrahedron above a face by the size of the face
-FAR = {"float64": 1e300, "float32": 1e30}  # [m^2]
+_THIN = {"float64": 1e-9, "float32": 1e-4}  # [1], height of a tetrahedron above a face by the size of the face
+_FAR = {"float64": 1e300, "float32": 1e30}  # [m^2]
 WEIGHT = 6  # place in a corner of the simplex
 
 
@@ -50,19 +50,19 @@ def distance(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32, re
     Source: Gilbert, Johnson, Keerthi (1988). Deviation: the nearest point of a tetrahedron is the nearest of those of its
     faces that see the origin; slivers lose accuracy, so that a step that brings it no nearer is the last.
     """
-    state = OPEN
+    state = _OPEN
     small = ti.static(TOUCH[precision_of()]) * (one(c.bound, w, lane, a) + one(c.bound, w, lane, b))
     v = one(c.position, w, lane, a) - one(c.position, w, lane, b)
     if v.dot(v) == 0.0:
         v = vector(0.0, 0.0, 1.0)
     square = v.dot(v)
     n_corners = 0
-    for turn in range(ROUNDS):
+    for turn in range(_ROUNDS):
         far, point = difference(c, w, lane, a, b, -v)
         low = v.dot(far)
         if low > 0.0 and low * low > reach * reach * v.dot(v):
             state = BEYOND
-        elif turn > 0 and square - low <= ti.static(CLOSE[precision_of()]) * square:
+        elif turn > 0 and square - low <= ti.static(_CLOSE[precision_of()]) * square:
             state = APART
         elif is_corner(c, w, far, n_corners):
             state = APART
@@ -70,7 +70,7 @@ def distance(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32, re
             at = c.simplex + n_corners * GJK_CORNER
             c.notes.store(w, at, far)
             c.notes.store(w, at + 3, point)
-            kept, found = shrink(c, w, n_corners + 1, ti.select(turn == 0, ti.static(FAR[precision_of()]), square))
+            kept, found = shrink(c, w, n_corners + 1, ti.select(turn == 0, ti.static(_FAR[precision_of()]), square))
             if kept == 0:
                 state = APART
             else:
@@ -79,9 +79,9 @@ def distance(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32, re
                 square = v.dot(v)
                 if kept == 4 or square <= small * small:
                     state = TOUCHING
-        if state != OPEN:
+        if state != _OPEN:
             break
-    if state == OPEN:
+    if state == _OPEN:
         state = APART
     size = ti.sqrt(square)
     p = vector()
@@ -132,7 +132,7 @@ def shrink(c: ti.template(), w: ti.i32, n_corners: ti.i32, square: ti.template()
             height = normal.dot(c.notes.value(w, c.simplex + f * GJK_CORNER, Vec3) - p)
             # The side of a corner that lies in the face is rounding: four corners of a parallelogram are common.
             area = ti.sqrt(normal.dot(normal))
-            is_flat = ti.abs(height) <= ti.static(THIN[precision_of()]) * area * ti.sqrt(area)
+            is_flat = ti.abs(height) <= ti.static(_THIN[precision_of()]) * area * ti.sqrt(area)
             sees = is_flat or normal.dot(p) * height >= 0.0
         if sees:
             is_inside = False

@@ -8,17 +8,17 @@ from simcli.kernels.collision.tables import MOST_CORNERS, RING
 from simcli.kernels.language import ti
 
 ALIGNED = 0.9995  # cosine: a face whose normal is as near to that of the contact carries several points
-PARALLEL = 0.05  # sine of the angle below which two edges touch in two points
+_PARALLEL = 0.05  # sine of the angle below which two edges touch in two points
 CLOSER = 1e-6  # [1], the face of B is preferred to that of A if its cosine is larger by this
-LABELS = 2 * MOST_CORNERS  # edges of the clipped polygon, then those of the clipping one
-EDGES = LABELS * LABELS  # pairs of edges that meet in a corner
+_LABELS = 2 * MOST_CORNERS  # edges of the clipped polygon, then those of the clipping one
+EDGES = _LABELS * _LABELS  # pairs of edges that meet in a corner
 WITNESS = EDGES - 1  # in place of the edges, for a point that is no corner
 FACES = 2048  # numbers of pairs of faces; further ones share them
-SPARE = 2  # the polygon that takes turns with the clipped one
+_SPARE = 2  # the polygon that takes turns with the clipped one
 
 
 @ti.func
-def corner(c: ti.template(), w: ti.i32, polygon: ti.i32, k: ti.i32):
+def _corner(c: ti.template(), w: ti.i32, polygon: ti.i32, k: ti.i32):
     """[m], corner k of a polygon."""
     return c.notes.value(w, ring_at(c, polygon) + k * RING, Vec3)
 
@@ -47,7 +47,7 @@ def add_manifold(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32
     least = reach + 2.0 * tie
     if reference >= 0:
         polygon, m = clip(c, w, reference, n, tie)
-        v = corner(c, w, reference, 0)
+        v = _corner(c, w, reference, 0)
         side = ti.select(reference == 0, 1.0, -1.0)
         for k in range(m):
             at = ring_at(c, polygon) + k * RING
@@ -56,7 +56,7 @@ def add_manifold(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32
             if t <= reach:
                 least = ti.min(least, t)
                 before = ring_at(c, polygon) + ((k + m - 1) % m) * RING
-                edges = c.notes.load(w, before + 3) * LABELS + c.notes.load(w, at + 3)
+                edges = c.notes.load(w, before + 3) * _LABELS + c.notes.load(w, at + 3)
                 if reference == 0:
                     q = q - n * t
                 add_candidate(c, w, q + origin, n, t, faces * EDGES + ti.cast(edges, ti.i32))
@@ -92,10 +92,10 @@ def facing(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32, n: t
             N = normal
             best = normal.dot(n) * sign + CLOSER
     if reference < 0 and edges == 2:
-        u = unit_or(corner(c, w, 0, 1) - corner(c, w, 0, 0), vector())
-        v = unit_or(corner(c, w, 1, 1) - corner(c, w, 1, 0), vector())
+        u = unit_or(_corner(c, w, 0, 1) - _corner(c, w, 0, 0), vector())
+        v = unit_or(_corner(c, w, 1, 1) - _corner(c, w, 1, 0), vector())
         turn = u.cross(v)
-        if turn.dot(turn) <= PARALLEL * PARALLEL and ti.abs(u.dot(n)) <= PARALLEL and v.dot(v) > 0.0:
+        if turn.dot(turn) <= _PARALLEL * _PARALLEL and ti.abs(u.dot(n)) <= _PARALLEL and v.dot(v) > 0.0:
             reference = 0
             N = unit_or(n - u * u.dot(n), n)
     return reference, N, (faces * 2 + ti.max(reference, 0)) % FACES
@@ -116,16 +116,16 @@ def clip(c: ti.template(), w: ti.i32, reference: ti.i32, n: ti.template(), tie: 
     """
     n_sides = ti.cast(c.notes.load(w, c.counts + reference), ti.i32)
     polygon = 1 - reference
-    other = SPARE
+    other = _SPARE
     m = ti.cast(c.notes.load(w, c.counts + polygon), ti.i32)
     turn = 1.0
     if n_sides > 2:
-        v = corner(c, w, reference, 1)
-        if (v - corner(c, w, reference, 0)).cross(corner(c, w, reference, 2) - v).dot(n) < 0.0:
+        v = _corner(c, w, reference, 1)
+        if (v - _corner(c, w, reference, 0)).cross(_corner(c, w, reference, 2) - v).dot(n) < 0.0:
             turn = -1.0
     for s in range(n_sides):
-        v = corner(c, w, reference, s)
-        out = v - corner(c, w, reference, (s + 1) % n_sides)
+        v = _corner(c, w, reference, s)
+        out = v - _corner(c, w, reference, (s + 1) % n_sides)
         if n_sides > 2:
             out = n.cross(out) * turn
         else:
@@ -152,7 +152,7 @@ def clip_by_plane(c: ti.template(), w: ti.i32, source: ti.i32, target: ti.i32, m
     for k in range(m):
         at = ring_at(c, source) + k * RING
         q = c.notes.value(w, at, Vec3)
-        r = corner(c, w, source, (k + 1) % m)
+        r = _corner(c, w, source, (k + 1) % m)
         leaving = c.notes.load(w, at + 3)
         high = out.dot(q - v) - tie
         next_high = out.dot(r - v) - tie

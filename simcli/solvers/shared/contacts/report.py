@@ -22,7 +22,7 @@ ROW = sum(CONTACT_WIDTHS.values())  # scalars of a contact
 # Columns of a world: contacts of the frame; steps so far that were not solved, and the largest of their residuals [m/s];
 # the first of them, counted into the call, and its residual; the worst of them, counted from the start of the run.
 SUMMARY = ("contacts", "unsolved", "worst", "first", "first_residual", "worst_step")
-CONTACTS, UNSOLVED, WORST, FIRST, FIRST_RESIDUAL, WORST_STEP = range(len(SUMMARY))
+CONTACTS, _UNSOLVED, WORST, _FIRST, FIRST_RESIDUAL, WORST_STEP = range(len(SUMMARY))
 
 
 class ContactReport:
@@ -60,7 +60,7 @@ def begin_call(c: ti.template(), w: ti.i32, first: ti.i64):
     Writes: c.contacts.{summary, before}
     """
     c.contacts.before.store(w, 0, c.tables.arena.zero() + ti.cast(first, c.tables.arena.device.real))
-    c.contacts.summary.store(w, FIRST, c.tables.arena.zero())
+    c.contacts.summary.store(w, _FIRST, c.tables.arena.zero())
 
 
 def needed_contacts(c, w):
@@ -87,14 +87,14 @@ def note_step(c: ti.template(), w: ti.i32, step: ti.template(), alive: ti.templa
     r = c.contacts
     residual, allowed = lack_of_step(c, w)
     lacks = alive & ~(residual <= allowed)
-    before = r.summary.load(w, UNSOLVED)
+    before = r.summary.load(w, _UNSOLVED)
     is_first = lacks & (before == 0.0)
     worst = r.summary.load(w, WORST)
-    r.summary.store(w, UNSOLVED, select(lacks, before + 1.0, before))
+    r.summary.store(w, _UNSOLVED, select(lacks, before + 1.0, before))
     is_worst = lacks & ~(residual <= worst)
     r.summary.store(w, WORST, select(is_worst, residual, worst))
     r.summary.store(w, WORST_STEP, select(is_worst, r.before.load(w, 0) + step, r.summary.load(w, WORST_STEP)))
-    r.summary.store(w, FIRST, select(is_first, step, r.summary.load(w, FIRST)))
+    r.summary.store(w, _FIRST, select(is_first, step, r.summary.load(w, _FIRST)))
     r.summary.store(w, FIRST_RESIDUAL, select(is_first, residual, r.summary.load(w, FIRST_RESIDUAL)))
 
 
@@ -209,12 +209,12 @@ def unsolved_events(summary: np.ndarray, before: int, dt: float, is_last: bool, 
         what: is not solved.
     """
     events = []
-    for world in np.flatnonzero(summary[:, FIRST] > 0).tolist():
-        step, residual = before + int(summary[world, FIRST]), float(summary[world, FIRST_RESIDUAL])
+    for world in np.flatnonzero(summary[:, _FIRST] > 0).tolist():
+        step, residual = before + int(summary[world, _FIRST]), float(summary[world, FIRST_RESIDUAL])
         text = f"the {what} of a step are not solved: {residual:.3g} m/s are left"
         events.append(Event(step, step * dt, world, "SC661", 1, -1, -1, residual, text))
-    for world in np.flatnonzero(summary[:, UNSOLVED] > 0).tolist() if is_last else ():
-        count = int(summary[world, UNSOLVED])
+    for world in np.flatnonzero(summary[:, _UNSOLVED] > 0).tolist() if is_last else ():
+        count = int(summary[world, _UNSOLVED])
         text = f"{count} step(s) left {what} unsolved, by {summary[world, WORST]:.3g} m/s at most"
         events.append(Event(n_steps, n_steps * dt, world, "SC662", 1, -1, -1, float(count), text))
     return events
@@ -227,7 +227,7 @@ def worst_step(summary: np.ndarray, dt: float) -> Unsolved | None:
         summary: (W, len(SUMMARY)), at the last frame of a call.
         dt: [s], step.
     """
-    counts = np.nan_to_num(summary[:, UNSOLVED])
+    counts = np.nan_to_num(summary[:, _UNSOLVED])
     if not counts.any():
         return None
     left = np.where(counts > 0, summary[:, WORST], -1.0)

@@ -7,7 +7,7 @@ from simcli.solvers.shared.contacts.report import crowded_text
 from simcli.solvers.shared.host.plan import RunPlan
 from simcli.spec.names.channel_names import split
 
-NOTHING = -1  # body or joint of an event that names none
+_NOTHING = -1  # body or joint of an event that names none
 RULE_CODES = {Status.NOT_FINITE: "SC601", Status.TOO_FAST: "SC602", Status.SINGULAR: "SC603", Status.STOPPED: "SC604",
               Status.TURNS_FAR: "SC608", Status.NOT_CONVERGED: "SC610", Status.CROWDED: "SC660"}  # fmt: skip
 
@@ -25,7 +25,7 @@ def ending(model: Model, plan: RunPlan, world: int, status: Status, step: int, g
         room: contacts that there is room for.
     """
     if status == Status.CROWDED:
-        body, joint, value, text = NOTHING, NOTHING, float(guilty), crowded_text(guilty, room)
+        body, joint, value, text = _NOTHING, _NOTHING, float(guilty), crowded_text(guilty, room)
     elif status == Status.STOPPED:
         body, joint = subject_of(model, plan.measures.stop)
         value, text = float(status), f"run.stop_when was met by {plan.measures.stop}"
@@ -41,9 +41,9 @@ def subject_of(model: Model, quantity: str) -> tuple[int, int]:
     """Body and joint that a quantity belongs to; NOTHING where there is none."""
     group, subject, _ = split(quantity)
     if group == "body":
-        return model.bodies.name.index(subject), NOTHING
+        return model.bodies.name.index(subject), _NOTHING
     if group != "joint":
-        return NOTHING, NOTHING
+        return _NOTHING, _NOTHING
     joint = model.joints.name.index(subject)
     return int(model.joints.child[joint]), joint
 

@@ -36,10 +36,10 @@ def end_outside(solver, before: Model, model: Model) -> list[Event]:
         found += one.passed(value, np.maximum(passed, 0.0) + ALLOWED[core.precision])
     worst = {one.world: one for one in sorted(found, key=lambda one: one.size) if not solver.status[one.world]}
     solver.end(dict.fromkeys(worst, Status.OUTSIDE_LIMIT))
-    return [told(solver, one, bool(before.joints.enabled[one.joint])) for _, one in sorted(worst.items())]
+    return [_told(solver, one, bool(before.joints.enabled[one.joint])) for _, one in sorted(worst.items())]
 
 
-def told(solver, one: Outside, is_set: bool) -> Event:
+def _told(solver, one: Outside, is_set: bool) -> Event:
     """The event of a world that ends.
 
     Args:

@@ -27,7 +27,7 @@ from simcli.solvers.shared.host.solver import NOWHERE, TREE, GeneralizedSolver
 if TYPE_CHECKING:
     from simcli.model.phases.stretches import Phase
 
-COORDINATES = {"frames/joint_q": "n_q", "frames/joint_qd": "n_qd", "frames/joint_qdd": "n_qd",
+_COORDINATES = {"frames/joint_q": "n_q", "frames/joint_qd": "n_qd", "frames/joint_qdd": "n_qd",
                "frames/joint_effort": "n_qd", "frames/joint_wrench": "n_joints"}  # fmt: skip
 
 
@@ -117,7 +117,7 @@ class LooseSolver:
 
     def shown(self, block: FrameBlock) -> FrameBlock:
         """A block without the columns of added joints, and with the natural coordinates that the scene chooses."""
-        for name, count in COORDINATES.items():
+        for name, count in _COORDINATES.items():
             if name in block.columns:
                 block.columns[name] = np.ascontiguousarray(block.columns[name][:, :, : getattr(self.model, count)])
         if self.model.naturals is not None and "frames/body_q" in block.columns:

@@ -38,13 +38,13 @@ from simcli.solvers.shared.rollout import enter_phase, leave_phase, rollout
 from simcli.solvers.shared.start import lacking, start_events
 
 CALL_SECONDS = 0.05  # aim of one kernel call: short, because signals and those who watch wait for its end
-BLOCK_BYTES = 16 << 20  # aim of one FrameBlock
+_BLOCK_BYTES = 16 << 20  # aim of one FrameBlock
 if TYPE_CHECKING:
     from simcli.model.phases.stretches import Phase
 
 THOROUGH_WORK = 1e7  # world-steps that make up for the compilation of a kernel for one scene
 MANY_STEPS = 1 << 62  # more than any run has
-ALL_WORLDS = -1  # world of an event that all worlds share
+_ALL_WORLDS = -1  # world of an event that all worlds share
 NOWHERE: Mapping[str, np.ndarray] = MappingProxyType({})  # no places for columns
 # Columns of frames in which a number may stand for nothing, by where a measure finds it.
 OF_JOINTS = {Source.Q: "joint_q", Source.QD: "joint_qd", Source.QDD: "joint_qdd", Source.EFFORT: "joint_effort"}
@@ -112,7 +112,7 @@ class GeneralizedSolver:
         """Frames per `advance` call that keep a call short and a block of frames in memory; one before any was timed."""
         if self.frame_seconds is None:
             return 1
-        frames = min(BLOCK_BYTES // max(1, self.frame_bytes()), int(CALL_SECONDS / self.frame_seconds))
+        frames = min(_BLOCK_BYTES // max(1, self.frame_bytes()), int(CALL_SECONDS / self.frame_seconds))
         return max(1, min(frames, 4096))
 
     def frame_bytes(self) -> int:
@@ -192,7 +192,7 @@ class GeneralizedSolver:
             core.tables.arena.upload(self.arena)
             self.move_account(enter_phase)
             when = self.n_steps * self.plan.dt
-            events += [Event(self.n_steps, when, ALL_WORLDS, "SC606", 0, -1, -1, 0.0, text) for text in phase.texts]
+            events += [Event(self.n_steps, when, _ALL_WORLDS, "SC606", 0, -1, -1, 0.0, text) for text in phase.texts]
             events += end_outside(self, before, self.present)
             if self.engine.enter:
                 events += self.engine.enter(self, self.present)

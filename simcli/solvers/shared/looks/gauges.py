@@ -17,8 +17,8 @@ DRIVEN = {Source.DRIVE_EFFORT, Source.DRIVE_POWER}  # likewise, if no motion pre
 MOST_PARTS = 7
 # Where rows of a kind stand among the others.
 OTHERS = len(SERIES) + 1
-_PLACES = {STOP: 0, RECORD: OTHERS + 1} | {kind: 1 + n for n, kinds in enumerate(SERIES) for kind in kinds}
-PLACES = np.array([_PLACES.get(int(kind), OTHERS) for kind in Reduction])
+_PLACE_OF_KIND = {STOP: 0, RECORD: OTHERS + 1} | {kind: 1 + n for n, kinds in enumerate(SERIES) for kind in kinds}
+_PLACES = np.array([_PLACE_OF_KIND.get(int(kind), OTHERS) for kind in Reduction])
 
 
 class Positions:
@@ -98,7 +98,7 @@ class Gauges:
         kind = np.array(measures.kind)
         is_plain = np.not_equal(measures.part, NORM) & np.equal(measures.turn, NO_BODY)
         is_always = np.equal(measures.begin, 0) & np.equal(measures.end, LAST_STEP)
-        place = PLACES[kind]
+        place = _PLACES[kind]
         place = np.where((place > 0) & ~(is_plain & is_always), np.maximum(place, OTHERS), place)
         self.order = np.argsort(place, kind="stable")
         self.limits = arena.ints(np.searchsorted(place[self.order], 1 + np.arange(len(SERIES) + 1)))

@@ -119,7 +119,7 @@ def take_measures(c: ti.template(), w: ti.i32, step: ti.i64):
     zero = c.tables.arena.zero()
     if step > 0:
         for n in range(m.n_stops):
-            stop(c, w, seen(c, w, n), n)
+            _stop(c, w, _seen(c, w, n), n)
     status = c.health.load(w, 0)
     t = (zero + c.constants.load(w, H)) * ti.cast(step, c.tables.arena.device.real)
     number = ti.cast(ti.min(step, ti.cast(LAST_STEP, ti.i64)), ti.i32)
@@ -145,7 +145,7 @@ def take_other(c: ti.template(), w: ti.i32, n: ti.i32, number: ti.i32, t: ti.tem
     """
     m = c.gauges
     kind = m.kind.at(n)
-    x = seen(c, w, n)
+    x = _seen(c, w, n)
     for k in ti.static(range(len(SERIES))):
         if (kind == SERIES[k][0]) | (kind == SERIES[k][-1]):
             KEEPS[k](m, w, n, x, t, takes, number == m.begin.at(n))
@@ -154,7 +154,7 @@ def take_other(c: ti.template(), w: ti.i32, n: ti.i32, number: ti.i32, t: ti.tem
 
 
 @ti.func
-def seen(c: ti.template(), w: ti.i32, n: ti.i32):
+def _seen(c: ti.template(), w: ti.i32, n: ti.i32):
     """The number of row n now.
 
     Reads:  c.{state, rows, gauges}
@@ -163,13 +163,13 @@ def seen(c: ti.template(), w: ti.i32, n: ti.i32):
     m = c.gauges
     x = m.arena.packs.load(w, m.places.at(n))
     if m.is_plain.at(n) == 0:
-        gather(c, w, n)
+        _gather(c, w, n)
         x = component(m, w, m.part.at(n), m.width.at(n))
     return x
 
 
 @ti.func
-def stop(c: ti.template(), w: ti.i32, x: ti.template(), n: ti.i32):
+def _stop(c: ti.template(), w: ti.i32, x: ti.template(), n: ti.i32):
     """End the worlds in which the number of row n is beyond its bounds.
 
     Reads:  c.{gauges, count}
@@ -197,7 +197,7 @@ def unload_quantities(out: ti.template(), c: ti.template(), first: ti.i32, w: ti
 
 
 @ti.func
-def gather(c: ti.template(), w: ti.i32, n: ti.i32):
+def _gather(c: ti.template(), w: ti.i32, n: ti.i32):
     """The components of the quantity of row n, in the axes that it asks for.
 
     Reads:  c.{state, rows}

@@ -77,22 +77,22 @@ def keep_largest(m, w, n, x, t, takes, _starts):
 
     Writes: m.{value, time}
     """
-    keep(m, w, n, x, t, takes & ~(x <= m.value.load(w, n)))  # than none, too
+    _keep(m, w, n, x, t, takes & ~(x <= m.value.load(w, n)))  # than none, too
 
 
 def keep_smallest(m, w, n, x, t, takes, _starts):
     """`min`: as `keep_largest`."""
-    keep(m, w, n, x, t, takes & ~(x >= m.value.load(w, n)))
+    _keep(m, w, n, x, t, takes & ~(x >= m.value.load(w, n)))
 
 
 def keep_farthest(m, w, n, x, t, takes, _starts):
     """`max_abs`: as `keep_largest`."""
     size = local(abs(x))
-    keep(m, w, n, size, t, takes & ~(size <= m.value.load(w, n)))
+    _keep(m, w, n, size, t, takes & ~(size <= m.value.load(w, n)))
 
 
 @ti.func
-def keep(m: ti.template(), w: ti.i32, n: ti.i32, x: ti.template(), t: ti.template(), found: ti.template()):
+def _keep(m: ti.template(), w: ti.i32, n: ti.i32, x: ti.template(), t: ti.template(), found: ti.template()):
     """Replace a value and its time; most steps of most runs replace none.
 
     Writes: m.{value, time}
@@ -116,7 +116,7 @@ def keep_span(m: ti.template(), w: ti.i32, n: ti.i32, x: ti.template(), t: ti.te
         high = select(rises, x, m.before.load(w, n))
         m.base.store(w, n, low)
         m.before.store(w, n, high)
-        keep(m, w, n, high - low, t, falls | rises)
+        _keep(m, w, n, high - low, t, falls | rises)
 
 
 def keep_last(m, w, n, x, _t, takes, _starts):
@@ -139,7 +139,7 @@ def add_value(m: ti.template(), w: ti.i32, n: ti.i32, x: ti.template(), _t: ti.t
 
 
 @ti.func
-def add_square(m: ti.template(), w: ti.i32, n: ti.i32, x: ti.template(), _t: ti.template(), takes: ti.template(),
+def _add_square(m: ti.template(), w: ti.i32, n: ti.i32, x: ti.template(), _t: ti.template(), takes: ti.template(),
                starts: ti.template()):
     """`rms`.
 
@@ -188,7 +188,7 @@ def close_sums(m: ti.template(), w: ti.i32):
 
 # Rows of these kinds stand together, with what becomes of their numbers; sums come last.
 SERIES = ((MAX,), (MIN,), (MAX_ABS,), (FINAL,), (RANGE,), (MEAN, INTEGRAL), (RMS,), (STD,))  # two at most
-KEEPS = (keep_largest, keep_smallest, keep_farthest, keep_last, keep_span, add_value, add_square, add_both)
+KEEPS = (keep_largest, keep_smallest, keep_farthest, keep_last, keep_span, add_value, _add_square, add_both)
 SUMS = SERIES.index((MEAN, INTEGRAL))
 
 

@@ -16,6 +16,8 @@ def check_affine(check: Checker) -> None:
     for name, body in check.spec.bodies.items():
         if body.kinematic and body.affine is not None and body.affine.transform is not None:
             refuse(check, "a soft hold of a kinematic body", f"bodies.{name}.affine.transform", "keep one of them", True)
+        if body.affine is not None and body.affine.quasi_static:
+            _check_quasi_static(check, name)
     for name, joint in check.spec.joints.items():
         _check_kinematic(check, name, joint)
         _check_driving(check, name, joint)
@@ -30,6 +32,17 @@ def check_affine(check: Checker) -> None:
                 hint = "write lower and upper, and no stiffness"
                 check.fault("SC613", f"the cubic limit of joint `{name}` needs both bounds and no stiffness",
                             _limit_path(check, name, index), hint)  # fmt: skip
+
+
+def _check_quasi_static(check: Checker, name: str):
+    """A body that keeps no velocity has none to begin with, is not moved as prescribed, and takes steps of first order."""
+    body, path = check.spec.bodies[name], f"bodies.{name}.affine.quasi_static"
+    if body.kinematic:
+        refuse(check, "a quasi-static kinematic body", path, "keep one of them", True)
+    if body.velocity is not None:
+        refuse(check, "the velocity of a quasi-static body", f"bodies.{name}.velocity", "leave it out: it is not kept", True)
+    if check.spec.solver.integrator == "bdf2":
+        refuse(check, "a quasi-static body with bdf2", path, "write integrator: bdf1", True)
 
 
 def _check_kinematic(check: Checker, name: str, joint: JointSpec) -> None:

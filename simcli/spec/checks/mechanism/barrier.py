@@ -8,7 +8,7 @@ from simcli.spec.honours.joint_fields import refuse
 from simcli.spec.schema.body import MaterialSpec
 from simcli.spec.schema.contact import PairSpec
 
-WORDS = {
+_WORDS = {
     "friction_across": ("friction that differs between directions", "write `friction` alone"),
     "friction_static": ("friction at rest other than in sliding", "write `friction` alone"),
     "rolling_friction": ("rolling friction", "remove it"),
@@ -21,7 +21,7 @@ WORDS = {
 def check_barrier(check: Checker) -> None:
     """Refuse what materials and pairs ask for beyond friction."""
     for path, numbers in _asked(check):
-        for key, (words, hint) in WORDS.items():
+        for key, (words, hint) in _WORDS.items():
             value = getattr(numbers, key)
             if value and not (key == "friction_static" and value == numbers.friction):
                 refuse(check, words, f"{path}.{key}", hint, True)

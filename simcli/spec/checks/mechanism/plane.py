@@ -6,9 +6,9 @@ from simcli.spec.names import dofs
 from simcli.spec.schema.joint import JointSpec
 from simcli.spec.schema.pose import PoseSpec, norm
 
-TYPES = frozenset(("fixed", "revolute", "prismatic", "planar", "distance", "d6", "cable", "nc_fixed", "nc_revolute",
+_TYPES = frozenset(("fixed", "revolute", "prismatic", "planar", "distance", "d6", "cable", "nc_fixed", "nc_revolute",
                    "nc_prismatic", "nc_planar", "nc_planar_revolute", "nc_orbital", "nc_orbital_revolute"))  # that fit in
-OUTSIDE = 1e-9  # [m], or of a unit vector: rounding in the file
+_OUTSIDE = 1e-9  # [m], or of a unit vector: rounding in the file
 
 
 def check_plane(check: Checker, bodies: list[str], joints: list[str]) -> None:
@@ -35,7 +35,7 @@ def check_plane(check: Checker, bodies: list[str], joints: list[str]) -> None:
 
 def _joint(check: Checker, plane: str, name: str, joint: JointSpec) -> None:
     path = f"joints.{name}"
-    if joint.type not in TYPES:
+    if joint.type not in _TYPES:
         turns = ("ball", "universal", "cylindrical", "screw", "nc_spherical", "nc_universal", "nc_cylindrical")
         hint = "use revolute" if joint.type in turns else "use planar"
         _fault(check, plane, f"a `{joint.type}` joint moves out of it", f"{path}.type", hint)
@@ -56,7 +56,7 @@ def _fault(check: Checker, plane: str, words: str, path: str, hint: str) -> None
 
 def _point(check: Checker, plane: str, value: Vector | None, path: str) -> None:
     """A place or direction in the plane."""
-    if value is not None and abs(value[NORMAL_INDEX[plane]]) > OUTSIDE * max(1.0, norm(value)):
+    if value is not None and abs(value[NORMAL_INDEX[plane]]) > _OUTSIDE * max(1.0, norm(value)):
         axis = "xyz"[NORMAL_INDEX[plane]]
         _fault(check, plane, f"`{path}` has {axis} = {value[NORMAL_INDEX[plane]]:g}", path, f"write 0 for {axis}")
 
@@ -66,7 +66,7 @@ def _along(check: Checker, plane: str, value: Vector | None, path: str) -> None:
     if value is None:
         return
     across = [component for index, component in enumerate(value) if index != NORMAL_INDEX[plane]]
-    if max(map(abs, across)) > OUTSIDE * norm(value):
+    if max(map(abs, across)) > _OUTSIDE * norm(value):
         shown = ", ".join(f"{component:g}" for component in normal(plane))
         _fault(check, plane, f"`{path}` is not along its normal", path, f"write [{shown}], or leave it out")
 
@@ -76,5 +76,5 @@ def _pose(check: Checker, plane: str, pose: PoseSpec | None, path: str) -> None:
         return
     _point(check, plane, pose.xyz, f"{path}.xyz")
     turned = [part for index, part in enumerate(pose.quat_xyzw[:3]) if index != NORMAL_INDEX[plane]]
-    if max(map(abs, turned)) > OUTSIDE:
+    if max(map(abs, turned)) > _OUTSIDE:
         _fault(check, plane, f"`{path}` is turned out of it", path, "turn about the normal only")

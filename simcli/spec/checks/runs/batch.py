@@ -29,7 +29,7 @@ _IN_STEP = ("zip", "list")  # ways whose entries go together with those of other
 _MOST_COLUMNS = 50  # of a table, that are tried with the others of their rows: the cost is the square of their number
 _OF_UNITS = ("SC211", "SC212", "SC213")
 _MOST_ROWS = 100  # of a table, some milliseconds each
-TABLE = ("batch", "table")
+_TABLE = ("batch", "table")
 
 
 class Trial(NamedTuple):
@@ -117,7 +117,7 @@ def _place(check: Checker, columns: Columns, path: str, row: int | None) -> Wher
 
 def _header(check: Checker, column: Column, head: Where) -> Where:
     """Place of the path of a column: in the scene if `columns` says it, else in the file."""
-    return check.where([*TABLE, "columns", column.key]) if column.key else head
+    return check.where([*_TABLE, "columns", column.key]) if column.key else head
 
 
 def _may_vary(check: Checker, path: str, at: list | Where) -> bool:
@@ -156,7 +156,7 @@ def _check_table_size(check: Checker) -> None:
     if batch.table is None or not batch.table.read.n_rows or batch.n_draws == batch.table.read.n_rows:
         return
     n_rows, n = batch.table.read.n_rows, batch.n_draws
-    where = ["batch", "worlds"] if check.has("batch.worlds") else [*TABLE, "file"]
+    where = ["batch", "worlds"] if check.has("batch.worlds") else [*_TABLE, "file"]
     if n > n_rows:
         check.fault("SC205", f"{n} worlds, but `{batch.table.file}` has {n_rows} rows", where, f"at most {n_rows}")
     else:

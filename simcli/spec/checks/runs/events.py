@@ -142,17 +142,17 @@ def is_alike(before: SceneSpec, after: SceneSpec, text: str) -> bool:
     steps = parse_path(text) or ()
     if steps[0] not in _NUMBERS_ONLY or "driving" in steps:
         return False
-    return kind_of(value_at(before, steps)) == kind_of(value_at(after, steps))
+    return _kind_of(value_at(before, steps)) == _kind_of(value_at(after, steps))
 
 
-def kind_of(value: object) -> object:
+def _kind_of(value: object) -> object:
     """What a structure may depend on: whether a number is zero or infinite, of a part of a scene each; else the value."""
     if isinstance(value, TableSignal):
-        return value.time, kind_of(value.value), value.file, value.interpolate  # all worlds have the same times
+        return value.time, _kind_of(value.value), value.file, value.interpolate  # all worlds have the same times
     if isinstance(value, BaseModel):
-        return type(value), tuple(kind_of(getattr(value, name)) for name in type(value).model_fields)
+        return type(value), tuple(_kind_of(getattr(value, name)) for name in type(value).model_fields)
     if isinstance(value, list | tuple):
-        return tuple(map(kind_of, value))
+        return tuple(map(_kind_of, value))
     if isinstance(value, bool) or not isinstance(value, int | float):
         return value
     return "number", value != 0, abs(value) < inf
@@ -167,10 +167,10 @@ def kinds_of_scenes(spec: SceneSpec, scenes: list[SceneSpec], order: list[int]) 
         order: indices of events in time.
     """
     fields = {field for event in spec.events for field in map(_field_of, event.set)}
-    kinds = {field: kind_of(value_at(spec, field)) for field in fields}
+    kinds = {field: _kind_of(value_at(spec, field)) for field in fields}
     found, key = [], None
     for index in order:
-        now = {field: kind_of(value_at(scenes[index], field)) for field in map(_field_of, spec.events[index].set)}
+        now = {field: _kind_of(value_at(scenes[index], field)) for field in map(_field_of, spec.events[index].set)}
         if key is None or any(kinds[field] != kind for field, kind in now.items()):
             kinds |= now
             key = tuple(map(repr, kinds.values()))

@@ -7,7 +7,7 @@ from simcli.spec.checks.runs.quantities import check_parts, known_quantity
 from simcli.spec.names.channel_names import kind_of
 from simcli.spec.schema.measure import MeasureSpec
 
-NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 TURNED = ("position", "velocity", "angular_velocity", "wrench")  # vectors that a measure takes in axes of a body
 
 
@@ -15,7 +15,7 @@ def check_measures(check: Checker) -> None:
     """All measures of the scene."""
     for name, spec in check.spec.measure.items():
         path = f"measure.{name}"
-        if not NAME.fullmatch(name):
+        if not _NAME.fullmatch(name):
             check.fault("SC206", f"`{name}` cannot name a measure", ("measure", name),
                         "use letters, digits, `_` and `-`, a letter first", on_key=True)  # fmt: skip
             continue

@@ -7,7 +7,7 @@ from simcli.spec.names import structure
 from simcli.spec.names.channel_names import GROUPS, ON_DEMAND, SCALARS, canonical, is_on_demand, kind_of, of_group, split
 from simcli.spec.schema.scene import SceneSpec
 
-WIDTHS = {"position": 3, "orientation": 4, "velocity": 3, "angular_velocity": 3, "wrench": 6, "force": 3}
+_WIDTHS = {"position": 3, "orientation": 4, "velocity": 3, "angular_velocity": 3, "wrench": 6, "force": 3}
 NO_DISTANCE = ("heightfield",)  # shapes
 
 
@@ -121,11 +121,11 @@ def _can_touch(check: Checker, text: str, path: str) -> bool:
     return True
 
 
-def width_of(check: Checker, text: str) -> int | None:
+def _width_of(check: Checker, text: str) -> int | None:
     """Components of a quantity that is there; None if they are not known."""
     group, subject, word = split(text)
     if group != "joint" or word in ("wrench", "drive_power"):
-        return WIDTHS.get(kind_of(text), 1)
+        return _WIDTHS.get(kind_of(text), 1)
     joint = check.spec.joints.get(subject)
     if joint is None:
         return 7 if word == "q" else 6
@@ -143,7 +143,7 @@ def check_parts(check: Checker, text: str, at: str, path: str, component: int | 
         component: which of them, None for all.
         norm: whether their norm is meant.
     """
-    width = width_of(check, text)
+    width = _width_of(check, text)
     if width == 0:
         check.fault("SC205", f"`{text}` has no component", at)
     elif component is not None and width is not None and component >= width:

@@ -1,4 +1,4 @@
-"""Pieces of the graph of a law: which one an aim is on, where it ends, and its line."""
+"""The active set of bounded laws: on which piece of its graph each of them is, where that ends, and its line."""
 
 from simcli.kernels.algebra.elementary import select
 from simcli.kernels.language import ti
@@ -7,7 +7,7 @@ from simcli.kernels.memory.arena import local
 
 
 @ti.func
-def choose(law: ti.template(), w: ti.i32, k: ti.i32, aim: ti.template(), slack: ti.template(), may: ti.template()):
+def choose_piece(law: ti.template(), w: ti.i32, k: ti.i32, aim: ti.template(), slack: ti.template(), may: ti.template()):
     """Choose the piece of law k on which v - delta lambda(v) = aim, unless the one that is chosen gives that speed.
 
     Args:

@@ -1,23 +1,29 @@
-"""The pieces of the laws on which a try of a constrained evaluation is, and the motion and power of their coordinates.
+"""The active set of an evaluation: on which piece of its graph each bounded law is; motion and power of their coordinates.
+
+A law of one coordinate is a monotone graph, so that the bounded problem of rows and laws is linear for a given set of
+pieces: the sparse factor solves it, and its solution tells the next set, until none changes (kernels/laws/bounded.py).
+Where something touches, cones of three rows join the problem, and its method is that of impulses/stages.py; both take the
+graphs of `state_laws`.
 
 Called by stages of trees and of natural coordinates; rows/memory.py says what `c` holds.
 """
 
 from simcli.kernels.algebra.elementary import select
 from simcli.kernels.algebra.rotation_log import pulled_back
+from simcli.kernels.forces.account import DISSIPATED, SUPPLIED
 from simcli.kernels.forces.efforts import turn_of_ball, turn_to_target
 from simcli.kernels.language import ti
+from simcli.kernels.laws.active_set import choose_piece, find_reach
 from simcli.kernels.laws.bounded import share_limits, split_power, state_law
-from simcli.kernels.laws.pieces import choose, find_reach
 from simcli.kernels.rows.tree_rows import turning
-from simcli.solvers.rows.repeat import foreseen
-from simcli.solvers.shared.motions import motion_power
+from simcli.solvers.rows.repeat import foreseen, meets_end
+from simcli.solvers.shared.motion_work import motion_power
 
 NEWTON_CHOICES = 6  # tries of the quick method before the walk, which cannot run in circles
 
 
 @ti.func
-def choose_pieces(c: ti.template(), w: ti.i32, k: ti.i32, stage: ti.i32, b: ti.template(), h: ti.template(),
+def update_active_set(c: ti.template(), w: ti.i32, k: ti.i32, stage: ti.i32, b: ti.template(), h: ti.template(),
                   g: ti.template(), instant: ti.i32):
     """Choose the pieces of all laws for try k, by what the try before found.
 
@@ -44,7 +50,7 @@ def choose_pieces(c: ti.template(), w: ti.i32, k: ti.i32, stage: ti.i32, b: ti.t
             if k < NEWTON_CHOICES:
                 share_limits(y.laws, w, may, c.bound.rounding)
         for n in range(y.laws.n):
-            choose_again(c, w, n, k, may)
+            update_law(c, w, n, k, may)
         if k > 0:
             c.bound.tries.store(w, 0, c.bound.tries.load(w, 0) + y.laws.changed.load(w, 0))
 
@@ -54,8 +60,8 @@ def state_laws(c: ti.template(), w: ti.i32, stage: ti.i32, b: ti.template(), h: 
                instant: ti.i32):
     """State the laws at the present coordinates.
 
-    The acceleration of a coordinate that is a row is J qdd and the row's bias. A first-order step takes half of it: then
-    the bound is met where the step ends, see `set_hard_row`.
+    The acceleration of a coordinate that is a row is J qdd and the row's bias. A step whose rows are met at its end takes
+    half of it: then the bound is met there, see `set_hard_row`.
 
     Reads:  c.state.{q, qd}, c.{k1_q, k1_qd}, c.bound
     Writes: c.bound.system.laws, the graphs
@@ -63,9 +69,8 @@ def state_laws(c: ti.template(), w: ti.i32, stage: ti.i32, b: ti.template(), h: 
     y = c.bound.system
     zero = c.tables.arena.zero()
     part = zero + 1.0
-    if ti.static(c.stages == 1):
-        if instant == 0:
-            part = zero + 0.5 * h / g
+    if meets_end(c, w) * (1 - instant) != 0:
+        part = zero + 0.5 * h / g
     for n in range(y.laws.n):
         i = y.laws.unknown.at(n)
         x = zero
@@ -199,7 +204,7 @@ def aim_laws(c: ti.template(), w: ti.i32, k: ti.i32, g: ti.template()):
 
 
 @ti.func
-def choose_again(c: ti.template(), w: ti.i32, n: ti.i32, k: ti.i32, may: ti.template()):
+def update_law(c: ti.template(), w: ti.i32, n: ti.i32, k: ti.i32, may: ti.template()):
     """Choose the piece of law n at the aim of the last try; in the walk the next piece, if its own ends first.
 
     Reads:  c.bound
@@ -225,7 +230,7 @@ def choose_again(c: ti.template(), w: ti.i32, n: ti.i32, k: ti.i32, may: ti.temp
         walks = may & ~arrives
         y.laws.changed.store(w, 0, select(walks, zero + 1.0, y.laws.changed.load(w, 0)))
     y.laws.aim.store(w, n, goal)
-    choose(y.laws, w, n, point, slack, acts)
+    choose_piece(y.laws, w, n, point, slack, acts)
 
 
 @ti.func
@@ -254,12 +259,12 @@ def law_power(c: ti.template(), w: ti.i32, b: ti.template(), g: ti.template()):
         g: [s], over which accelerations act on the velocity that the laws are about.
 
     Reads:  c.bound, c.state
-    Writes: adds to c.forces.power
+    Writes: adds to c.forces.account.power
     """
     y = c.bound.system
     if ti.static(y.laws.n > 0):
-        dissipated = c.forces.power.load(w, 0)
-        supplied = c.forces.power.load(w, 1)
+        dissipated = c.forces.account.power.load(w, DISSIPATED)
+        supplied = c.forces.account.power.load(w, SUPPLIED)
         for n in range(y.laws.n):
             v = y.laws.rate.load(w, n)
             a = acceleration_of_law(c, w, n)
@@ -278,7 +283,6 @@ def law_power(c: ti.template(), w: ti.i32, b: ti.template(), g: ti.template()):
                 taken = taken * enabled
             dissipated = dissipated + taken
             supplied = supplied + given
-        c.forces.power.store(w, 0, dissipated)
-        c.forces.power.store(w, 1, supplied)
-    if ti.static(c.bound.n_motions + y.n_leads > 0):
+        c.forces.account.set_power(w, dissipated, supplied)
+    if ti.static(c.motions.n_locks + y.n_leads > 0):
         motion_power(c, w, b)

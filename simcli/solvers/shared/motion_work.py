@@ -1,0 +1,174 @@
+"""Work of prescribed motions, for the ledger: the forces that hold what they lead, times the ways of it.
+
+    power        force times velocity, where a step ends or an instant is shown
+    step         force times way; of kinematic bodies in a smooth step of natural coordinates, whose forces act by the
+                 gradients of both its ends: kinetic energy gained, less what all other forces did
+    projection   impulse times mean velocity
+
+Stages and what they call; rows/memory.py says what `c` holds. Affine bodies: `solvers/affine/given.py:follow_given`.
+"""
+
+from simcli.kernels.forces.account import SUPPLIED
+from simcli.kernels.forces.prescribed import turn_between
+from simcli.kernels.language import ti
+from simcli.kernels.linear.system import hold
+from simcli.solvers.rows.repeat import meets_end
+from simcli.solvers.shared.motions import goal_of_lead, goal_of_led_ball
+from simcli.solvers.tree.integrators import H
+
+
+@ti.func
+def motion_power(c: ti.template(), w: ti.i32, b: ti.template()):
+    """Power of prescribed motions over a step of length b that ends with qd + b qdd; b = 0: now.
+
+    Reads:  c.bound, c.state, c.motions
+    Writes: adds to c.forces.account.power
+    """
+    y = c.bound.system
+    supplied = c.forces.account.power.load(w, SUPPLIED)
+    if ti.static(c.integrator != "zhong06" or c.by_impulses):  # whose smooth steps take the work of both their ends
+        share = supplied * 0.0 + 1.0
+        if ti.static(c.integrator == "zhong06"):
+            share = c.bound.jumps.load(w, 0)
+        for m in range(c.motions.n_locks):
+            d = c.motions.lock_dof.at(m)
+            i = c.tables.unknown.at(d)
+            mid = c.state.qd.load(w, d) + y.acceleration.load(w, i) * (b * 0.5)
+            supplied = supplied + y.effort.load(w, i) * mid * share
+    if ti.static(not c.is_natural):
+        for m in range(y.n_leads):
+            r = y.lead_row.at(m)
+            mid = y.rows.rate.load(w, r)
+            if ti.static(c.stages > 1):  # that is what the rate lacks
+                if meets_end(c, w) == 0:
+                    mid = mid + c.motions.motion_qd.load(w, y.lead_dof.at(m))
+            for e in range(y.j_start.at(r), y.j_start.at(r + 1)):
+                a = y.acceleration.load(w, c.tables.unknown.at(y.j_dof.at(e)))
+                mid = mid + y.entry.load(w, y.n_mass + e) * a * (b * 0.5)
+            supplied = supplied + y.force.load(w, r) * mid
+    c.forces.account.power.store(w, SUPPLIED, supplied)
+
+
+@ti.func
+def work_of_step(c: ti.template(), w: ti.i32):
+    """Work of rows of prescribed motions and of kinematic bodies in a step of natural coordinates, where it ends.
+
+        smooth:   half of h lambda with the gradients of either end, F of the middle, along the way
+        contacts: that of the bodies has been taken by `motion_power`, with the chord of the way as the velocity at its end
+
+    Reads:  c.bound.{base, q_start, move, start, system}, c.motions, c.state.qd
+    Writes: adds to c.forces.account.work
+    """
+    y = c.bound.system
+    done = c.forces.account.work.load(w, SUPPLIED)
+    for m in range(y.n_leads):
+        r = y.lead_row.at(m)
+        way = goal_of_lead(c, w, m) - c.bound.start.load(w, r)
+        if ti.static(c.bound.system.leads_balls):
+            if c.bound.system.lead_component.at(m) >= 0:
+                way = turn_between(goal_of_led_ball(c, w, m), c.bound.turned.load(w, m), c.bound.system.lead_component.at(m))
+        done = done + y.force.load(w, r) * way
+    c.forces.account.work.store(w, SUPPLIED, done)
+    if ti.static(c.led.n > 0):
+        add_led_work(c, w)
+
+
+@ti.func
+def add_led_work(c: ti.template(), w: ti.i32):
+    """The part of kinematic bodies.
+
+    Writes: adds to c.forces.account.work
+    """
+    y = c.bound.system
+    t = c.tables
+    h = c.constants.load(w, H)
+    done = c.forces.account.work.load(w, SUPPLIED)
+    share = done * 0.0 + 1.0
+    if ti.static(c.by_impulses):
+        share = 1.0 - c.bound.jumps.load(w, 0)
+    for m in range(c.motions.n_locks):
+        d = c.motions.lock_dof.at(m)
+        v = c.motions.motion_qd.load(w, d)
+        chord = (c.motions.motion_q.load(w, d) - c.bound.q_start.load(w, c.motions.lock_q.at(m))) / h
+        before = chord + (c.state.qd.load(w, d) - chord) * share
+        given = c.bound.base.load(w, t.unknown.at(d)) * 2.0 + c.bound.move.load(w, d)
+        done = done - given * chord * (h * 0.5) * share
+        done = done + (v * v - before * before) * 0.5 * t.weight.load(w, d)
+    for r in range(y.n_rows):
+        way = t.arena.zero()
+        for e in range(y.j_start.at(r), y.j_start.at(r + 1)):
+            d = y.j_dof.at(e)
+            m = c.motions.lock_of.at(d)
+            if m >= 0:
+                end = c.motions.motion_q.load(w, d) - c.bound.q_start.load(w, c.motions.lock_q.at(m))
+                way = way + y.entry.load(w, y.n_mass + e) * end
+        done = done - y.force.load(w, r) * way * 0.5 * share
+    c.forces.account.work.store(w, SUPPLIED, done)
+
+
+@ti.func
+def work_of_projection(c: ti.template(), w: ti.i32):
+    """Work of prescribed motions in a projection of velocities in natural coordinates: impulses times mean velocities.
+
+    Reads:  c.bound.{system, move}, c.motions, c.state.qd
+    Writes: adds to c.forces.account.work
+    """
+    y = c.bound.system
+    done = c.forces.account.work.load(w, SUPPLIED)
+    for m in range(y.n_leads):
+        r = y.lead_row.at(m)
+        mean = c.motions.motion_qd.load(w, y.lead_dof.at(m)) + y.rows.rate.load(w, r) * 0.5
+        done = done + y.force.load(w, r) * mean
+    if ti.static(c.led.n > 0):
+        hold(y, w)
+    for m in range(c.motions.n_locks):
+        d = c.motions.lock_dof.at(m)
+        mean = (c.bound.move.load(w, d) + c.state.qd.load(w, d)) * 0.5
+        done = done + y.effort.load(w, c.tables.unknown.at(d)) * mean
+    c.forces.account.work.store(w, SUPPLIED, done)
+
+
+@ti.func
+def led_power(c: ti.template(), w: ti.i32):
+    """[W] of what holds kinematic bodies, in steps of generalized_alpha.
+
+    Reads: c.steps, c.alpha.next_a, c.pushes.pull
+    """
+    f = c.steps.rows
+    t = c.tables
+    power = t.arena.zero()
+    for i in range(f.n):
+        if f.moves.at(i) == 0:
+            inertia = c.alpha.next_a.load(w, i) * t.weight.load(w, f.qd_at.at(i))
+            power = power + (inertia - c.pushes.pull.load(w, i)) * f.v.load(w, i)
+    for r in range(f.n_rows):
+        power = power - c.steps.force.load(w, r) * led_rate(c, w, r)
+    return power
+
+
+@ti.func
+def led_rate(c: ti.template(), w: ti.i32, r: ti.i32):
+    """What kinematic bodies give to the rate of row r, in steps of generalized_alpha.
+
+    Reads: c.steps.rows
+    """
+    f = c.steps.rows
+    rate = c.tables.arena.zero()
+    for e in range(f.entry_start.at(r), f.entry_start.at(r + 1)):
+        if f.moves.at(f.entry_at.at(e)) == 0:
+            rate = rate + f.gradient.load(w, e) * f.v.load(w, f.entry_at.at(e))
+    return rate
+
+
+@ti.func
+def led_impulse(c: ti.template(), w: ti.i32):
+    """Work of kinematic bodies in the projection that ends a step of generalized_alpha, as in `work_of_projection`.
+
+    Reads:  c.steps
+    Writes: adds to c.forces.account.work
+    """
+    f = c.steps.rows
+    done = c.forces.account.work.load(w, SUPPLIED)
+    for r in range(f.n_rows):
+        done = done + c.steps.solution.load(w, f.n + r) * led_rate(c, w, r)
+    c.forces.account.work.store(w, SUPPLIED, done)

@@ -1,0 +1,72 @@
+"""Impacts in steps of several nodes: a world in which shapes meet takes its step again, by impulses.
+
+The nodes of a step know nothing of contacts. Those that are near where it starts are found there, and where one of them
+overlaps at the poses that the nodes reach, the step of that world is one of first order: the world goes back, and impulses
+bring it to the end of the step. What rests or slides takes all its steps so. A world in which nothing meets keeps what its
+nodes have found, which is of the integrator's order.
+
+Source: Acary (2012), Higher order event capturing time-stepping schemes for nonsmooth multibody systems with unilateral
+constraints and impacts: smooth integrators between impacts, the step in impulses across them. Deviation: no error estimate
+chooses the step, overlaps do.
+
+Stages; tree/programs.py has the lists.
+"""
+
+from simcli.kernels.algebra.elementary import select
+from simcli.kernels.algebra.values import Vec3
+from simcli.kernels.chart.contacts import contacts_of, find_gaps
+from simcli.kernels.collision.lanes import one, put
+from simcli.kernels.language import ti
+from simcli.solvers.rows.repeat import go_back_in_account
+from simcli.solvers.tree.integrators import H
+
+
+@ti.func
+def meet_contacts(c: ti.template(), w: ti.i32):
+    """Add to the worlds that jump those in which a contact overlaps at the present poses.
+
+    Reads:  c.state of `place_all`, c.bound.impulses
+    Writes: c.bound.jumps, c.bound.impulses.contacts
+    """
+    k = c.bound.impulses.contacts.collider
+    find_gaps(k, c.tables, c.state, w)
+    if ti.static(not c.bound.notes_jumps):
+        c.bound.jumps.store(w, 0, c.tables.arena.zero())
+    for lane in range(k.lanes):
+        for n in range(contacts_of(k, w, lane)):
+            if one(k.contacts.reach, w, lane, n) < 0.0:
+                put(c.bound.jumps, w, lane, 0, 1.0)
+
+
+def is_smooth(c, w):
+    """The worlds whose last step was smooth."""
+    return c.bound.jumps.load(w, 0) == 0.0
+
+
+@ti.func
+def restore_account(c: ti.template(), w: ti.i32):
+    """Begin with the work that was done before the step.
+
+    Writes: c.forces.account, c.bound.opens
+    """
+    go_back_in_account(c, w)
+
+
+@ti.func
+def forget_contacts(c: ti.template(), w: ti.i32):
+    """After a smooth step no contact carries anything, and the next ones begin with nothing.
+
+    Reads:  c.bound.worst
+    Writes: c.bound.impulses
+    """
+    m = c.bound.impulses
+    p = m.problem
+    zero = c.tables.arena.zero()
+    m.contacts.known.store(w, 0, zero)
+    for n in range(m.contacts.capacity):
+        p.contacts.impulse.store(w, n, Vec3(zero, zero, zero))
+    m.iterations.store(w, 0, zero)
+    m.residual.store(w, 0, zero)
+    if ti.static(c.bound.system.n_rows > 0):
+        lacks = c.bound.worst.load(w, 0)
+        m.residual.store(w, 0, select(lacks > c.bound.tight, lacks / c.constants.load(w, H), zero))

@@ -1,0 +1,156 @@
+"""Contact with integrators of several nodes: smooth motion of their order between impacts, impacts of first order."""
+
+import itertools
+import json
+
+import numpy as np
+import pytest
+from support.contact_scenes import run
+from support.runs import committed, differing, worlds_of
+
+from simcli.solvers.tree.programs import MOVES
+from simcli.spec.honours.solver_fields import TOUCHING
+
+NODES = sorted(MOVES)
+GRAVITY, HEIGHT, RESTITUTION = 9.81, 0.4, 0.5
+
+# Two links with a limited drive and damping; the ball of the second one meets a wall on its way back, at 0.72 s.
+ARM = {
+    "simcli": 1,
+    "materials": {"m": {"friction": 0.3}},
+    "defaults": {"shape": {"material": "m"}},
+    "world": {"shapes": {"wall": {"type": "plane", "normal": [1, 0, 0], "offset": -0.3}}},
+    "bodies": {"upper": {"pose": {"xyz": [0.5, 0, 0]}, "mass": 1, "inertia": {"diag": [0.01, 0.1, 0.1]}},
+               "lower": {"pose": {"xyz": [1.5, 0, 0]},
+                         "shapes": {"tip": {"type": "sphere", "radius": 0.1, "density": 200}}}},
+    "joints": {"j": {"type": "revolute", "parent": "world", "child": "upper", "at": [0, 0, 0], "axis": [0, 1, 0],
+                     "damping": 0.1},
+               "k": {"type": "revolute", "parent": "upper", "child": "lower", "at": [1, 0, 0], "axis": [0, 1, 0],
+                     "drive": {"mode": "position", "stiffness": 20, "damping": 1, "target": 0.3, "effort_limit": 30}}},
+    "output": {"channels": ["state", "energy", "contacts", "reactions"]},
+}  # fmt: skip
+
+# Balls that fall: one bounces on the ground, one has none below it; heights differ by world.
+BALLS = {
+    "simcli": 1,
+    "params": {"z": HEIGHT},
+    "materials": {"m": {"friction": 0, "restitution": RESTITUTION}},
+    "defaults": {"shape": {"material": "m"}, "body": {"mass": 1}},
+    "world": {"shapes": {"ground": {"type": "box", "size": [2, 2, 0.2], "pose": {"xyz": [0, 0, -0.1]}}}},
+    "bodies": {"bounces": {"pose": {"xyz": [0, 0, "${0.1 + z}"]}, "velocity": {"linear": [0.3, 0, 0]},
+                           "shapes": {"s": {"type": "sphere", "radius": 0.1}}},
+               "falls": {"pose": {"xyz": [5, 0, 1]}, "velocity": {"linear": [0.3, 0, 2], "angular": [1, 2, 3]},
+                         "shapes": {"s": {"type": "sphere", "radius": 0.1}}}},
+    "output": {"channels": ["state", "energy", "contacts"]},
+}  # fmt: skip
+
+# A four-bar whose rod carries a ball that comes to rest on the ground; dry friction, a limit and damping in its joints.
+ROD = [0.8, np.sqrt(0.32)]  # of its end; the other one is above the crank
+LOOP = {
+    "simcli": 1,
+    "world": {"shapes": {"ground": {"type": "plane", "normal": [0, 0, 1], "offset": -0.05}}},
+    "bodies": {"crank": {"pose": {"xyz": [0, 0, 0.125]}, "mass": 1, "inertia": {"diag": [0.02, 0.02, 0.002]}},
+               "rod": {"pose": {"xyz": [ROD[0] / 2, 0, (0.25 + ROD[1]) / 2]}, "mass": 1,
+                       "inertia": {"diag": [0.002, 0.1, 0.1]},
+                       "shapes": {"ball": {"type": "sphere", "radius": 0.1, "pose": {"xyz": [0, 0, -0.22]}}}},
+               "rocker": {"pose": {"xyz": [0.9, 0, ROD[1] / 2]}, "mass": 1, "inertia": {"diag": [0.02, 0.02, 0.002]}}},
+    "joints": {"a": {"type": "revolute", "parent": "world", "child": "crank", "at": [0, 0, 0], "axis": [0, 1, 0], "qd": 3,
+                     "limit": [-2.5, 2.5], "friction": 0.2},
+               "b": {"type": "revolute", "parent": "crank", "child": "rod", "at": [0, 0, 0.25], "axis": [0, 1, 0],
+                     "damping": 0.05},
+               "c": {"type": "revolute", "parent": "rod", "child": "rocker", "at": [ROD[0], 0, ROD[1]],
+                     "axis": [0, 1, 0]},
+               "d": {"type": "revolute", "parent": "world", "child": "rocker", "at": [1, 0, 0], "axis": [0, 1, 0],
+                     "friction": 0.1}},
+    "output": {"channels": ["state", "energy"]},
+}  # fmt: skip
+
+
+def frames(folder, base, integrator, dt, duration, every=0.1, **more):
+    """Committed rows of a run."""
+    content = {**base, "run": {"duration": duration}, **more,
+               "solver": {"type": "generalized", "integrator": integrator, "dt": dt},
+               "output": {**base["output"], "every": every}}  # fmt: skip
+    name = f"run{len(list(folder.glob('*.h5')))}"
+    code, found = run(folder, name, content)
+    found.close()
+    assert code == 0
+    return committed(folder / f"{name}.h5")
+
+
+def test_every_integrator_of_nodes_takes_contact():
+    assert set(NODES) <= set(TOUCHING)
+
+
+@pytest.mark.parametrize("integrator", NODES)
+def test_until_an_impact_no_bit_differs_from_free_motion(tmp_path, integrator):
+    apart = json.loads(json.dumps(ARM))
+    apart["output"]["channels"].remove("contacts")
+    free = frames(tmp_path, {**apart, "contact": {"enabled": False}}, integrator, 1e-3, 1.0)
+    met = frames(tmp_path, ARM, integrator, 1e-3, 1.0)
+    for name in ("frames/joint_q", "frames/joint_qd", "frames/joint_qdd", "frames/joint_wrench"):
+        # The accelerations of the start are solved for by impulses.
+        np.testing.assert_array_equal(met[name][1:8], free[name][1:8], err_msg=name)
+    assert np.abs(met["frames/joint_q"][9] - free["frames/joint_q"][9]).max() > 0.1
+
+
+@pytest.mark.parametrize("integrator", NODES)
+def test_after_an_impact_the_error_is_of_first_order(tmp_path, integrator):
+    """Against a step forty times smaller, without friction: with it, a plastic impact that slips and then sticks depends on
+    where in a step it falls, because the first of its two impulses only brings the surfaces together.
+    """
+    smooth = {**ARM, "materials": {"m": {"friction": 0}}}
+    finest = frames(tmp_path, smooth, "rk4", 2.5e-5, 1.2)["frames/joint_q"]
+    errors = [np.abs(frames(tmp_path, smooth, integrator, dt, 1.2)["frames/joint_q"] - finest).max(axis=(1, 2))
+              for dt in (1e-3, 2.5e-4)]  # fmt: skip
+    assert errors[0][7] < 3e-7  # before it
+    assert 2e-4 < errors[0][-1] < 2e-3
+    assert errors[1][-1] < 0.4 * errors[0][-1]
+
+
+@pytest.mark.parametrize("integrator", NODES)
+def test_a_ball_bounces_as_the_closed_form_says(tmp_path, integrator):
+    """Times and speeds of three impacts; between them parabolas, exact in both integrators."""
+    h = 1e-3
+    found = frames(tmp_path, BALLS, integrator, h, 1.0, every=h)
+    t = np.arange(1001) * h
+    position = found["frames/body_q"][:, 0, 0, :3]
+    np.testing.assert_allclose(position[:, 0], 0.3 * t, atol=1e-12)
+    falls = found["frames/body_q"][:, 0, 1, 2] - (1 + 2 * t - GRAVITY / 2 * t**2)
+    speed = np.sqrt(2 * GRAVITY * HEIGHT)
+    assert np.abs(falls[t < speed / GRAVITY]).max() < 1e-12
+    assert np.abs(falls).max() < 2e-3  # the steps of impacts are of first order for all of their world
+    meets = [speed / GRAVITY]
+    for k in range(1, 4):
+        meets.append(meets[-1] + 2 * speed * RESTITUTION**k / GRAVITY)
+    for k, (start, end) in enumerate(itertools.pairwise(meets)):
+        inside = (t > start + 2 * h) & (t < end - 2 * h)
+        up = speed * RESTITUTION ** (k + 1)
+        s = t[inside] - start
+        assert np.abs(position[inside, 2] - 0.1 - (up * s - GRAVITY / 2 * s**2)).max() < 2 * (k + 1) * h * speed
+        curve = np.diff(position[inside, 2], 2) / h**2
+        np.testing.assert_allclose(curve, -GRAVITY, atol=1e-5)
+    drift = found["energy/drift"]
+    assert np.abs(np.diff(drift[t < meets[0] - h], axis=0)).max() < 1e-12
+
+
+@pytest.mark.parametrize("integrator", NODES)
+def test_a_world_does_not_see_whether_its_neighbours_jump(tmp_path, integrator):
+    heights = [0.4, 0.1, 3.0, 0.25, 0.01]
+    many = {"batch": {"worlds": len(heights), "vary": {"params.z": {"list": heights}}}}
+    together = frames(tmp_path, BALLS, integrator, 2e-3, 0.5, **many)
+    for world, z in enumerate(heights):
+        alone = frames(tmp_path, {**BALLS, "params": {"z": z}}, integrator, 2e-3, 0.5)
+        assert differing(worlds_of(together, [world]), worlds_of(alone, [0])) == []
+
+
+def test_loops_laws_and_contact_agree_with_first_order(tmp_path):
+    """All of it at rest at the end: where it rests does not depend on the integrator, and before the impact rk4 is exact."""
+    fine = frames(tmp_path, LOOP, "semi_implicit", 2.5e-5, 0.6)
+    for integrator in NODES:
+        found = frames(tmp_path, LOOP, integrator, 1e-3, 0.6)
+        away = np.abs(found["frames/joint_q"] - fine["frames/joint_q"]).max(axis=(1, 2))
+        assert away[:5].max() < 2.5e-4
+        assert away[5:].max() < 1e-9
+        assert np.abs(found["frames/joint_qd"][5:]).max() < 1e-7
+        assert np.abs(found["energy/drift"][:4]).max() < 1e-5
