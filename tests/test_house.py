@@ -111,6 +111,7 @@ PARALLEL = set("""
 """.split())  # noqa: SIM905
 # Names that still mean two things; a name leaves the list when it means one.
 AMBIGUOUS = set("""
+    BEYOND COLUMNS
     Array FAR Form KEPT RIBLE ROWS_ONLY Row SINGULAR SIZE SMALL_ANGLE SUCCESSIVE TAICHIS TOUCHING Target UNBOUNDED
     corner emit first_of is_smooth keep lacking measure number place prepare refuse say shape_of speed_of_row
     three turns

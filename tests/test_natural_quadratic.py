@@ -106,7 +106,7 @@ def residuals(model, constraints, unknown, x):
                 Form.ALONG: d_a @ gap - c, Form.DOT: d_a @ (axes[b] @ rows.on_b[0, r]) - c,
             }[Form(rows.form[r])])  # fmt: skip
     for r in range(len(out), rows.n):
-        one, other = ([q[number(model, first + k)] for k in range(3)] for first in (rows.follower[r], rows.leader[r]))
+        one, other = ([q[number(model, first + k)] for k in range(3)] for first in (rows.vector_a[r], rows.vector_b[r]))
         out.append(np.dot(one, other) - rows.constant[0, r])
     return np.array(out)
 

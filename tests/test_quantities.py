@@ -38,12 +38,14 @@ MOVED = """
 simcli: 1
 bodies:
   rod: {pose: {xyz: [0, 0, -0.5]}, mass: 2, inertia: {diag: [0.1, 0.1, 0.1]}}
+  lid: {pose: {xyz: [2, 0, -0.5]}, mass: 2, inertia: {diag: [0.1, 0.1, 0.1]}, kinematic: true}
 joints:
   swing: {type: revolute, parent: world, child: rod, at: [0, 0, 0], axis: [0, 1, 0], damping: 0.3, motion: {position: $turn}}
+  lead: {type: revolute, parent: world, child: lid, at: [2, 0, 0], axis: [0, 1, 0], motion: {position: $turn}}
 signals: {turn: {sine: {amplitude: 0.4, frequency: 1}}}
 solver: {dt: 1.0e-3}
 run: {duration: 0.2}
-output: {every: 0.02, quantities: [joint.swing.drive_effort]}
+output: {every: 0.02, quantities: [joint.swing.drive_effort, joint.lead.drive_effort]}
 """
 GEARED = """
 simcli: 1
@@ -137,15 +139,16 @@ def test_drives_give_what_their_laws_say(solver, integrator, tmp_path):
 @pytest.mark.parametrize("solver", [
     pytest.param(one, marks=[pytest.mark.slow] * (one in ("maximal", "natural"))) for one in SOLVERS])  # fmt: skip
 def test_a_motion_drives_with_what_the_other_laws_leave(solver, tmp_path):
-    """The couple about the pin by d'Alembert, and the damper on top of it."""
+    """The couple about the pin by d'Alembert, and the damper on top of it; of a body that is led the couple alone."""
     _, path = run(tmp_path, MOVED, f"solver.type={solver}", "solver.dt=2.5e-4")
     with simcli.open(path) as trajectory:
         since = int(solver == "affine")  # frame 0 of which is a trial
         t, w = trajectory.time[since:], 2 * np.pi
         q, qd, qdd = 0.4 * np.sin(w * t), 0.4 * w * np.cos(w * t), -0.4 * w * w * np.sin(w * t)
-        expected = (0.1 + 2 * 0.25) * qdd + 2 * 9.81 * 0.5 * np.sin(q) + 0.3 * qd
-        given = column(trajectory, "joint.swing.drive_effort")[since:, 0, 0]
-        np.testing.assert_allclose(given, expected, atol=2e-2 * np.abs(expected).max())
+        couple = (0.1 + 2 * 0.25) * qdd + 2 * 9.81 * 0.5 * np.sin(q)
+        for joint, expected in (("swing", couple + 0.3 * qd), ("lead", couple)):
+            given = column(trajectory, f"joint.{joint}.drive_effort")[since:, 0, 0]
+            np.testing.assert_allclose(given, expected, atol=2e-2 * np.abs(expected).max())
 
 
 @pytest.mark.parametrize("solver", [

@@ -71,7 +71,7 @@ def test_scenes_share_kernels(outcomes, folder):
 
 @pytest.mark.slow
 def test_scenes_share_kernels_in_the_other_precision(tmp_path):
-    """What is not meant for float32 may miss its expectations, or is refused for a number that is too small for it."""
+    """What is not meant for float32 may miss its expectations, or be refused; not more."""
     commands = [["run", scene, "-q", "-o", f"{name}.h5", "--device", "cpu", "--precision", "float32"]
                 for name, scene in SHIPPED.items()]  # fmt: skip
     codes = [code for code, _ in run_many(commands, tmp_path)]

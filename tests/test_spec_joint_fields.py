@@ -10,7 +10,7 @@ from simcli.errors import SceneError
 from simcli.spec import resolve
 from simcli.spec.honours import joint_fields
 from simcli.spec.honours.joint_fields import HONOURED_FIELDS, JOINTS
-from simcli.spec.names import structure
+from simcli.spec.names import dofs, structure
 
 PAGE = Path(joint_fields.__file__).parents[2] / "docs" / "joint_fields.md"
 MASS = "mass: 1, com: [0.1, 0.2, 0.3], inertia: {diag: [0.1, 0.2, 0.25]}"
@@ -60,7 +60,7 @@ def faults_of(text):
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_cell(kind, field, loop):
     honoured = JOINTS["generalized"]
-    outside = loop or field == "enabled" or kind == "cable"
+    outside = loop or field == "enabled" or kind in dofs.NEVER_TREE
     expected = kind in (honoured.loop if outside else honoured.tree)[field]
     faults = faults_of(text_of(kind, field, loop))
     if expected:

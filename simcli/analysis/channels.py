@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simcli.errors import UsageError
-from simcli.records.contents.layout import STRETCH
+from simcli.records.contents.layout import OF_BODIES
 from simcli.spec.names.channel_names import SCALARS, canonical, is_on_demand, split_name
 
 if TYPE_CHECKING:
@@ -40,8 +40,8 @@ QUANTITIES = {
     "point": {"position": (XYZ, ("m",) * 3), "velocity": (XYZ, ("m/s",) * 3)},
 }
 # The same with what files hold beside: no condition or measure takes it.
-YIELDING = {"stretch": (STRETCH, ("1",) * 6)}  # of affine bodies
-RECORDED = {**QUANTITIES, "body": {**QUANTITIES["body"], **YIELDING}}
+BEYOND = {name: (one.labels, (one.unit,) * len(one.labels)) for name, one in OF_BODIES.items()}
+RECORDED = {**QUANTITIES, "body": {**QUANTITIES["body"], **BEYOND}}
 CONTACT_LIST = "contacts"  # what is recorded of them is no channel
 # quantity of a joint -> offsets and units in /model, and what its unit has beyond them
 COORDINATES = {

@@ -34,19 +34,25 @@ def put(slot, w, first, *values):
             row += 1
 
 
+def unload(out, slot, first, w, n: int, poison):
+    """Copy n rows of a block to a flat buffer of their own, world by world; see `unload_part`."""
+    unload_part(out, slot, first, w, n, n, poison)
+
+
 @ti.func
-def unload(out: ti.template(), slot: ti.template(), first: ti.i32, w: ti.i32, n: ti.template(), poison: ti.template()):
+def unload_part(out: ti.template(), slot: ti.template(), first: ti.i32, w: ti.i32, n: ti.template(), stride: ti.template(),
+                poison: ti.template()):
     """Copy n rows of a block to a flat buffer, world by world, plus the poison: 0, or NaN for worlds that have ended.
 
     The buffer is flat, because an index into an array of several axes costs more than the copy.
 
     Args:
-        first: where the first world of the block begins; the next one begins n further.
+        first: where the first world of the block begins.  stride: how much further the next one does.
 
     Writes: out
     """
     for i in range(n):
-        emit(out, slot.arena.device.lanes, first + i, n, slot.load(w, i) + poison)
+        emit(out, slot.arena.device.lanes, first + i, stride, slot.load(w, i) + poison)
 
 
 def emit(out, lanes: int, first, stride: int, pack):

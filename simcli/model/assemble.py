@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from simcli.model.forces.tables import no_bushings
+from simcli.model.joints.combinations import no_combinations
 from simcli.model.mechanism import DOF_DEFAULTS, BodyPart, JointPart, Mechanism
 from simcli.model.signals.tables import no_inputs, no_motions, no_signals
 from simcli.model.tables import Array, Bodies, Dofs, DriveMode, Joints, Mimics, Model
@@ -43,6 +44,7 @@ def assemble(mechanism: Mechanism) -> Model:
         points=mechanism.points,
         springs=mechanism.springs,
         bushings=no_bushings(),
+        combinations=no_combinations(),
         cables=mechanism.cables,
         wrenches=mechanism.wrenches,
         signals=no_signals(),

@@ -11,6 +11,7 @@ from enum import IntEnum
 from simcli.model.affine.table import Affine
 from simcli.model.contact.tables import Contacts
 from simcli.model.forces.tables import Bushings, Cables, Springs, Wrenches
+from simcli.model.joints.combinations import Combinations
 from simcli.model.phases.beginning import Beginning
 from simcli.model.signals.tables import Inputs, Lawful, Motions, Signals
 from simcli.model.table_base import Array, Table
@@ -377,6 +378,7 @@ class Model:
         start: what was done to begin with joint_q and joint_qd; None while these are as the scene wrote them.
         lawful: dofs that have laws in any phase of a run, so that all phases have the same rows; None: those of this model.
         spring_rows: whether springs are rows, for steps that take them implicitly.
+        combinations: of coordinates; in the form that solvers step (joints/combined.py) joints stand for them.
     """
 
     n_worlds: int
@@ -389,6 +391,7 @@ class Model:
     points: Points
     springs: Springs
     bushings: Bushings
+    combinations: Combinations
     cables: Cables
     wrenches: Wrenches
     signals: Signals

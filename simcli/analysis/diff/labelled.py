@@ -2,7 +2,6 @@
 
 Names have the grammar of `analysis.channels`, and beyond it:
 
-    body.NAME.acceleration, .angular_acceleration   of the channel body_qdd
     multiplier.ROW, natural.COORDINATE              of constraint rows and natural coordinates
 """
 
@@ -12,10 +11,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simcli.analysis.channels import QUANTITIES, XYZ, YIELDING, quantity_of
+from simcli.analysis.channels import BEYOND, QUANTITIES, quantity_of
 from simcli.analysis.states.columns import JOINT_FIELDS, VECTORS, field_columns
 from simcli.errors import UsageError
-from simcli.records.contents.layout import COMPONENTS, DATASETS
+from simcli.records.contents.layout import COMPONENTS, DATASETS, OF_BODIES
 from simcli.records.reading.results import ResultAxes
 from simcli.spec.names.channel_names import SCALARS
 
@@ -23,8 +22,6 @@ if TYPE_CHECKING:
     from simcli.records.reading.reader import Trajectory
 
 STATE_FIELDS = ("joint_q", "joint_qd", "joint_qdd", "joint_effort", "body_q", "body_qd")
-# quantity -> labels and units of its components, of what `analysis.channels` does not offer
-ACCELERATIONS = {"acceleration": (XYZ, ("m/s^2",) * 3), "angular_acceleration": (XYZ, ("rad/s^2",) * 3)}
 _ROWS = {"frames/multiplier": ("multiplier", "row_label"), "frames/natural_q": ("natural", "natural_label")}
 N_QUATERNION = 4
 UNITLESS = "1"  # of joint coordinates only quaternions, the last four of their joint
@@ -80,8 +77,9 @@ def _named(run: "Trajectory") -> Iterator[tuple[str, list[Component]]]:
     for field in STATE_FIELDS:
         named = field_columns(field, axes)
         yield f"frames/{field}", [Component(one.label, _channel(one.label, field), one.unit) for one in named]
-    yield "frames/body_qdd", [part for body in run.bodies for part in _parts(f"body.{body}", ACCELERATIONS)]
-    yield "frames/body_stretch", [part for body in run.bodies for part in _parts(f"body.{body}", YIELDING)]
+    for path in dict.fromkeys(entries.path for entries in OF_BODIES.values()):
+        quantities = {name: BEYOND[name] for name, entries in OF_BODIES.items() if entries.path == path}
+        yield path, [part for body in run.bodies for part in _parts(f"body.{body}", quantities)]
     wrench = {"wrench": QUANTITIES["joint"]["wrench"]}
     yield "frames/joint_wrench", [part for joint in run.joints for part in _parts(f"joint.{joint}", wrench)]
     for path, (word, table) in _ROWS.items():

@@ -13,7 +13,7 @@ import numpy as np
 
 _Array = np.ndarray
 RANK = 1e-9  # singular values below this part of the largest are none
-ACTS = 1e-12  # multipliers below this part of the largest do not act
+_ACTS = 1e-12  # multipliers below this part of the largest do not act
 EMPTY = 1e-10  # relative residual of what has no solution
 _ROUNDS = 10  # of the active set, for each multiplier
 
@@ -62,7 +62,7 @@ def least_distance(G: _Array, h: _Array) -> _Array | None:
     rest = E @ multiplier - f
     if np.linalg.norm(rest) <= EMPTY:
         return None
-    acts = multiplier > ACTS * multiplier.max(initial=0.0)
+    acts = multiplier > _ACTS * multiplier.max(initial=0.0)
     z = null_space(G[acts])[0] @ h[acts]
     return z if (G @ z >= h - EMPTY).all() else -rest[:-1] / rest[-1]
 
@@ -89,7 +89,7 @@ def nonnegative(E: _Array, f: _Array) -> _Array:
                 break
             part = (u[falls] / (u[falls] - wanted[falls])).min()
             u = u + part * (wanted - u)
-            passive &= u > ACTS * u.max(initial=0.0)
+            passive &= u > _ACTS * u.max(initial=0.0)
             u[~passive] = 0.0
         u = wanted
     return u

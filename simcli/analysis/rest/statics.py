@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from simcli import rotations as rot
-from simcli.errors import Exit, SimcliError
+from simcli.errors import Exit, SimcliError, UsageError
 from simcli.kernels.balance import Balance, Balances
 from simcli.kernels.device.runtime import Device
 from simcli.model.constraints.places import start_angles
@@ -103,6 +103,10 @@ class Statics:
 
     def __init__(self, model: Model, device: Device):
         # A few hundred states at most: scalar code takes longer for them than packs, but far less to compile.
+        if model.combinations.name:
+            name = model.combinations.name[0]
+            raise UsageError(f"`{name}`: statics and modes do not know couplings; run the scene until it rests, or let "
+                             "a joint follow another (mimic)")  # fmt: skip
         self.model, self.balance = model, Balance(model, device.for_worlds(model.n_worlds))
         self.length = typical_length(model)
         dof = self.balance.dof

@@ -12,7 +12,7 @@ from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.tables import Tables
 from simcli.kernels.report import put
 from simcli.model.joints.catalogue import ORBITS
-from simcli.model.tables import JointKind, Model
+from simcli.model.tables import WORLD, JointKind, Model
 from simcli.model.tree.link_frames import body_rotations, links_of
 
 
@@ -28,7 +28,8 @@ class Loops:
 
     def __init__(self, model: Model, tables: Tables, arena: Arena):
         joints = model.joints
-        closed = np.flatnonzero(~joints.is_tree & (joints.kind != JointKind.CABLE))
+        has_bodies = joints.child != WORLD  # as none that stand for combinations
+        closed = np.flatnonzero(~joints.is_tree & (joints.kind != JointKind.CABLE) & has_bodies)
         self.n = len(closed)
         self.anchors = Anchors(model, tables, closed)
         rods = np.flatnonzero(~joints.is_tree & (joints.kind == JointKind.DISTANCE))

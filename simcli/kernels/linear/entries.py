@@ -41,10 +41,10 @@ def row_entries(constraints: Constraints, model: Model, tables: Tables):
     A dof that carries both links moves them as one body, and a row does not see that.
 
     Returns:
-        start: (R + 1,), dof: joint_qd index, side: 0 for the link of A, 1 for that of B, 2 and 3 for follower and leader of
-        a gear, 5 and 6 where these are rows, 4 for a row of rigidity; other: of that, the number in joint_q that multiplies
-        the dof, of gears on rows the entry of that row, else 0; pairs: (n, 2) of unknowns. A dof of both coordinates of a
-        gear has two entries.
+        start: (R + 1,), dof: joint_qd index, side: 0 for the link of A, 1 for that of B, 2 for a term of a gear, 3 where
+        its coordinate is a row, 4 for a row of rigidity; other: of that, the number in joint_q that multiplies the dof, of
+        terms on rows the entry of that row, else 0; term: of gears; pairs: (n, 2) of unknowns. A dof of several coordinates
+        of a gear has as many entries.
     """
     links, rows, couples = model.links, constraints.rows, constraints.couples
     path: list[list[int]] = []
@@ -52,28 +52,30 @@ def row_entries(constraints: Constraints, model: Model, tables: Tables):
         own = own_dofs(model, tables, i)
         path.append((path[links.parent[i]] if links.parent[i] >= 0 else []) + own)
     path.append([])  # the world
-    start, dofs, sides, others, pairs = [0], [], [], [], []
+    start, dofs, sides, others, terms, pairs = [0], [], [], [], [], []
     first_q, row_of_dof = first_numbers(tables), coordinate_rows(rows, tables.n_qd)
     couple = couple_of_row(constraints)
     for r in range(rows.n):
         if rows.form[r] == Form.GEAR:
             ends = []
-            for d, side in ((int(rows.follower[r]), 2), (int(rows.leader[r]), 3)):
+            for n in range(rows.term_start[r], rows.term_start[r + 1]):
+                d = int(rows.term_dof[n])
                 row = int(row_of_dof[d])
-                ends += [(d, side, 0)] if row < 0 else [(dofs[e], side + 3, e) for e in range(start[row], start[row + 1])]
+                ends += [(d, 2, 0, n)] if row < 0 else [(dofs[e], 3, e, n) for e in range(start[row], start[row + 1])]
         elif rows.form[r] == Form.RIGID:
-            a, b = int(rows.follower[r]), int(rows.leader[r])
-            ends = [(a + k, 4, first_q[b + k]) for k in range(3)]
-            ends += [(b + k, 4, first_q[a + k]) for k in range(3)] if a != b else []
+            a, b = int(rows.vector_a[r]), int(rows.vector_b[r])
+            ends = [(a + k, 4, first_q[b + k], 0) for k in range(3)]
+            ends += [(b + k, 4, first_q[a + k], 0) for k in range(3)] if a != b else []
             ends = [end for end in ends if tables.unknown_of_dof[end[0]] >= 0]
         else:
             a, b = (path[side[couple[r]]] for side in (couples.link_a, couples.link_b))
-            ends = [(d, 0, 0) for d in a if d not in b] + [(d, 1, 0) for d in b if d not in a]
-        for d, side, other in ends:
+            ends = [(d, 0, 0, 0) for d in a if d not in b] + [(d, 1, 0, 0) for d in b if d not in a]
+        for d, side, other, term in ends:
             dofs.append(d)
             sides.append(side)
             others.append(other)
+            terms.append(term)
             pairs.append((tables.n_tree_dofs + r, tables.unknown_of_dof[d]))
         start.append(len(dofs))
-    lists = (np.array(values, int) for values in (start, dofs, sides, others))
+    lists = (np.array(values, int) for values in (start, dofs, sides, others, terms))
     return *lists, np.array(pairs, int).reshape(-1, 2)

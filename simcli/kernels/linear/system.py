@@ -73,14 +73,14 @@ class System:
         self.unknowns = unknowns
         self.steps_lock = steps_lock
         m_start, m_with, pairs = mass_entries(model, tables)
-        j_start, j_dof, j_side, j_other, row_pairs = row_entries(constraints, model, tables)
+        j_start, j_dof, j_side, j_other, j_term, row_pairs = row_entries(constraints, model, tables)
         self.n_mass, self.n_entries = len(m_with), len(m_with) + len(j_dof)
         pairs = np.concatenate((pairs, row_pairs, np.repeat(np.arange(self.n_dofs, self.n)[:, None], 2, axis=1)))
         pattern = eliminate(self.n, pairs, np.arange(self.n) >= self.n_dofs)
         self.factor = Factor(pattern, arena)
         self.m_start, self.m_with = arena.ints(m_start), arena.ints(m_with)
         self.j_start, self.j_dof, self.j_side = arena.ints(j_start), arena.ints(j_dof), arena.ints(j_side)
-        self.j_other = arena.ints(j_other)
+        self.j_other, self.j_term = arena.ints(j_other), arena.ints(j_term)
         seen = self.n_dofs - 1 - pairs[self.n_mass : self.n_entries, 1]
         self.seen = [seen[a:b] for a, b in pairwise(j_start)]
         self.end_i, self.end_j = arena.ints(pairs[:, 0]), arena.ints(pairs[:, 1])
@@ -163,13 +163,12 @@ def fill_rows(y: ti.template(), t: ti.template(), s: ti.template(), w: ti.i32):
                     if side == 1:
                         pull = y.rows.pull_b.load(w, r)
                     value = s.S.load(w, y.j_dof.at(e)).dot(pull)
-                elif side == 3:
-                    value = t.arena.zero() - y.rows.ratio.load(w, r)
+                if ti.static(y.rows.n_gears > 0):
+                    if side == 2 or side == 3:
+                        value = t.arena.zero() + y.rows.factor.load(w, y.j_term.at(e))
                 if ti.static(y.rows.has_shared):
-                    if side > 4:
-                        value = y.entry.load(w, y.n_mass + y.j_other.at(e))
-                    if side == 6:
-                        value = -value * y.rows.ratio.load(w, r)
+                    if side == 3:
+                        value = value * y.entry.load(w, y.n_mass + y.j_other.at(e))
                 if ti.static(t.is_natural):
                     if side == 4:  # the constant is 1 for a vector with itself
                         value = s.q.load(w, y.j_other.at(e)) * (1.0 + y.rows.constant.load(w, r))
@@ -338,12 +337,10 @@ def share_gears(y: ti.template(), w: ti.i32):
     for g in range(y.rows.n_gears):
         n = y.rows.first_gear + g
         force = y.force.load(w, n)
-        follower = y.rows.follower_row.at(g)
-        if follower >= 0:
-            y.shared.store(w, follower, y.shared.load(w, follower) + force)
-        leader = y.rows.leader_row.at(g)
-        if leader >= 0:
-            y.shared.store(w, leader, y.shared.load(w, leader) - force * y.rows.ratio.load(w, n))
+        for k in range(y.rows.term_start.at(g), y.rows.term_start.at(g + 1)):
+            row = y.rows.term_row.at(k)
+            if row >= 0:
+                y.shared.store(w, row, y.shared.load(w, row) + force * y.rows.factor.load(w, k))
 
 
 @ti.func

@@ -12,7 +12,7 @@ from simcli.kernels.linear.blocks import add_entry
 from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.tables import Tables
 from simcli.model.affine.rows import Energies
-from simcli.model.joints.gears import gear_acts
+from simcli.model.joints.gears import terms_act
 from simcli.model.tables import Model
 
 
@@ -43,7 +43,7 @@ class Gears:
         entries = [rows.entry_at[rows.entry_start[r] : rows.entry_start[r + 1]].tolist() for r in first]
         self.n, items, sides = len(chosen), arena.records(len(chosen)), arena.records(len(parts))
         self.part, self.row = sides.ints(parts), sides.ints(first)
-        acts = gear_acts(model, gears.follower[chosen], gears.leader[chosen])
+        acts = terms_act(model, (gears.follower[chosen], gears.leader[chosen]))
         self.stiffness = items.column(model.affine.limit_stiffness[:, gears.follower[chosen]] * acts)
         self.ratio, self.offset = items.column(gears.ratio[:, chosen]), items.column(gears.offset[:, chosen])
         self.coordinates = [sorted({*entries[2 * g], *entries[2 * g + 1]}) for g in range(self.n)]

@@ -40,7 +40,8 @@ class Rows:
         residual, rate, bias: per row.
         pull_a, pull_b: Force per row on the links of A and B, each about its own tree's O.
         angle: of rows that are or have an angle, over full turns.
-        follower_row, leader_row: of gears, row that is the coordinate of a joint outside the tree, else -1.
+        term_start: (gears + 1).  term_q, term_dof, factor: of terms of gears, as in `constraints.tables.Rows`; term_row:
+            the row that is the coordinate of a joint outside the tree, else -1.
     """
 
     _data_oriented = True
@@ -73,17 +74,14 @@ class Rows:
         rigid = np.flatnonzero(rows.form == _RIGID)
         self.n_rigid, self.first_rigid = len(rigid), rows.n - len(rigid)
         self.n_gears, self.first_gear = len(gears), rows.n - len(rigid) - len(gears)
-        geared = arena.records(self.n_gears)
-        vectors = np.stack((rows.follower[rigid], rows.leader[rigid]), axis=-1)
+        vectors = np.stack((rows.vector_a[rigid], rows.vector_b[rigid]), axis=-1)
         self.vector_q, self.vector_d = arena.ints(first_numbers(tables)[vectors]), arena.ints(vectors)
-        q_index = tables.q_of_dof
-        self.follower_q, self.leader_q = geared.ints(q_index[rows.follower[gears]]), geared.ints(q_index[rows.leader[gears]])
-        self.follower, self.leader = geared.ints(rows.follower[gears]), geared.ints(rows.leader[gears])
-        self.ratio = tables.column(rows.ratio)
-        row_of_dof = coordinate_rows(rows, tables.n_qd)
-        ends = row_of_dof[rows.follower[gears]], row_of_dof[rows.leader[gears]]
-        self.follower_row, self.leader_row = (geared.ints(end) for end in ends)
-        self.has_shared = bool(np.any(np.concatenate(ends) >= 0))
+        terms = arena.records(len(rows.term_dof))
+        term_row = coordinate_rows(rows, tables.n_qd)[rows.term_dof]
+        starts = rows.term_start[self.first_gear : self.first_gear + self.n_gears + 1]
+        self.term_start, self.factor = arena.ints(starts), terms.column(rows.term_factor)
+        self.term_dof, self.term_q = terms.ints(rows.term_dof), terms.ints(tables.q_of_dof[rows.term_dof])
+        self.term_row, self.has_shared = terms.ints(term_row), bool(np.any(term_row >= 0))
 
     def clear(self):
         """Begin with the turns that the initial coordinates count."""
@@ -300,18 +298,23 @@ def successive_angle(r: ti.template(), w: ti.i32, k: ti.i32, n: ti.i32, a: ti.te
 
 @ti.func
 def measure_gear(s: ti.template(), r: ti.template(), w: ti.i32, g: ti.i32):
-    """The row of gear g: x_follower = ratio x_leader + constant.
+    """The row of gear g: the sum of factors times coordinates, less the constant.
 
     Reads:  r columns, r.{residual, rate, bias} of coordinates, s.{q, qd}
     Writes: r.{residual, rate, bias} of the gear
     """
+    zero = r.items.arena.zero()
+    total, rate, bias = zero, zero, zero
+    for k in range(r.term_start.at(g), r.term_start.at(g + 1)):
+        x, v, change = coordinate(s, r, w, r.term_row.at(k), r.term_q.at(k), r.term_dof.at(k))
+        factor = r.factor.load(w, k)
+        total = total + x * factor
+        rate = rate + v * factor
+        bias = bias + change * factor
     n = r.first_gear + g
-    ratio = r.ratio.load(w, n)
-    x_f, v_f, b_f = coordinate(s, r, w, r.follower_row.at(g), r.follower_q.at(g), r.follower.at(g))
-    x_l, v_l, b_l = coordinate(s, r, w, r.leader_row.at(g), r.leader_q.at(g), r.leader.at(g))
-    r.residual.store(w, n, x_f - x_l * ratio - r.constant.load(w, n))
-    r.rate.store(w, n, v_f - v_l * ratio)
-    r.bias.store(w, n, b_f - b_l * ratio)
+    r.residual.store(w, n, total - r.constant.load(w, n))
+    r.rate.store(w, n, rate)
+    r.bias.store(w, n, bias)
 
 
 @ti.func

@@ -204,8 +204,8 @@ def _rigidity(found: _Collection, constraints: Constraints) -> None:
     link_of = {int(first): k for k, first in enumerate(model.links.qd_start)}
     for r in np.flatnonzero(table.form == Form.RIGID).tolist():
         body = int(model.joints.child[table.joint[r]])
-        same = table.follower[r] == table.leader[r]
-        one, other = (_vector(found.forms, link_of, int(x[r])) for x in (table.follower, table.leader))
+        same = table.vector_a[r] == table.vector_b[r]
+        one, other = (_vector(found.forms, link_of, int(x[r])) for x in (table.vector_a, table.vector_b))
         row = product(one, other, ONE)
         row.affine = row.affine + AffineForm(-table.constant[:, r])
         stiffness = model.affine.shape_stiffness[:, body] * (2.0 if same else 4.0)

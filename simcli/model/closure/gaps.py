@@ -95,8 +95,9 @@ class Meter:
             found.angle[:, chosen] = near[:, chosen]
             _MEASURES[Form(form)](ends, found, chosen)
         for r in np.flatnonzero(rows.form == Form.GEAR):
-            led, leading = (self._coordinate(found, joint_q, int(d[r])) for d in (rows.follower, rows.leader))
-            found.residual[:, r] = led - rows.ratio[:, r] * leading - rows.constant[:, r]
+            terms = range(rows.term_start[r], rows.term_start[r + 1])
+            total = sum(rows.term_factor[:, n] * self._coordinate(found, joint_q, int(rows.term_dof[n])) for n in terms)
+            found.residual[:, r] = total - rows.constant[:, r]
         return found
 
     def _coordinate(self, found: Gaps, joint_q: Array, dof: int) -> Array:
@@ -282,8 +283,8 @@ def entries_of(meter: Meter, paths: list[list[int]]) -> Entries:
     found, geared, seen = [], {}, []
     for r in range(rows.n):
         if rows.form[r] == Form.GEAR:
-            ends = [(int(rows.follower[r]), np.ones(1)), (int(rows.leader[r]), -rows.ratio[:, r])]
-            places = [(int(meter.row_of_dof[d]), d, value) for d, value in ends]
+            terms = [(int(rows.term_dof[n]), rows.term_factor[:, n]) for n in range(*rows.term_start[r : r + 2])]
+            places = [(int(meter.row_of_dof[d]), d, value) for d, value in terms]
             geared[r] = [(row, True, value) if row >= 0 else (d, False, value) for row, d, value in places]
             seen.append(sorted({d for at, is_row, _ in geared[r] for d in (seen[at] if is_row else [at])}))
             continue

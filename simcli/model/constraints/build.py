@@ -10,7 +10,7 @@ from simcli.model.bodies.massless import arms
 from simcli.model.constraints.coordinate_rows import NO_VECTOR, coordinate_row
 from simcli.model.constraints.tables import Constraints, Couples, Form, Laws, Rows
 from simcli.model.joints.catalogue import CATALOGUE, TYPE_NAME, MotionAxis, Row, RowKind
-from simcli.model.joints.gears import gear_acts
+from simcli.model.joints.gears import terms_act
 from simcli.model.joints.lawful import MOVED, lawful_of
 from simcli.model.signals.tables import Lawful, MotionKind
 from simcli.model.table_base import kept
@@ -31,9 +31,8 @@ class _RowPart:
     across_a: Array
     on_b: Array
     constant: Array
-    follower: int = -1
-    leader: int = -1
-    ratio: Array | float = 0.0
+    vectors: tuple[int, int] = (-1, -1)
+    terms: Sequence[tuple[int, Array]] = ()  # dofs and factors
     spring: int = -1
     dof: int = -1
     rests: bool = False
@@ -57,7 +56,7 @@ class _Builder:
     def add_joint(self, j: int) -> None:
         model = self.model
         kind, before, swapped = JointKind(model.joints.kind[j]), len(self.rows), False
-        if kind == JointKind.CABLE:
+        if kind == JointKind.CABLE or model.joints.child[j] == WORLD:  # that stands for a combination
             return
         is_led = model.columns is not None and j in model.columns.led
         if (not model.joints.is_tree[j] or kind == JointKind.DISTANCE) and not is_led:  # the tree leaves a distance free
@@ -103,7 +102,8 @@ class _Builder:
         first, count = int(model.joints.qd_start[j]), int(model.joints.dof_dim[j].sum())
         for k in range(count):
             d = first + k
-            geared = bool(np.any(model.mimics.follower == d) or np.any(model.mimics.leader == d))
+            geared = bool(np.any(model.mimics.follower == d) or np.any(model.mimics.leader == d)
+                          or np.any(model.combinations.term_dof == d))
             if self.lawful.acts[d]:
                 self.laws.append((d, len(self.rows)))
             if self.lawful.acts[d] or geared:
@@ -159,8 +159,17 @@ class _Builder:
             j = int(self.model.dofs.joint[follower])
             label = f"{self.model.dofs.label[follower]}:mimic"
             self.rows.append(_RowPart(label, Form.GEAR, j, True, NO_VECTOR, NO_VECTOR, NO_VECTOR, mimics.offset[:, k],
-                                      follower, leader, mimics.ratio[:, k]))  # fmt: skip
+                                      terms=((follower, np.ones(1)), (leader, -mimics.ratio[:, k]))))  # fmt: skip
 
+    def add_combinations(self) -> None:
+        """Combinations as coordinates of the joints without bodies that stand for them (joints/combined.py)."""
+        model, combinations = self.model, self.model.combinations
+        for k, d in enumerate(np.flatnonzero(model.joints.child[model.dofs.joint] == WORLD).tolist()):
+            terms = [(int(combinations.term_dof[n]), combinations.term_factor[:, n]) for n in
+                     range(*combinations.term_start[k : k + 2])]  # fmt: skip
+            self.laws.append((d, len(self.rows)))
+            self.rows.append(_RowPart(f"{combinations.name[k]}:sum", Form.GEAR, int(model.dofs.joint[terms[0][0]]), False,
+                                      NO_VECTOR, NO_VECTOR, NO_VECTOR, np.zeros(1), terms=terms, dof=d))  # fmt: skip
 
     def add_rigidity(self) -> None:
         """Rows that keep the vectors of natural coordinates unit and at right angles."""
@@ -173,7 +182,7 @@ class _Builder:
                 for j in range(i, columns.n_vectors[k]):
                     a, b = first + 3 * i, first + 3 * j
                     self.rows.append(_RowPart(f"{name}:rigid{i}{j}", Form.RIGID, int(links.joint[k]), True, NO_VECTOR,
-                                              NO_VECTOR, NO_VECTOR, np.full(1, float(i == j)), a, b))  # fmt: skip
+                                              NO_VECTOR, NO_VECTOR, np.full(1, float(i == j)), (a, b)))  # fmt: skip
 
 
 def stated_alike(models: Sequence[Model], spring_rows: bool) -> list[Model]:
@@ -203,6 +212,7 @@ def constraints_of(model: Model) -> Constraints:
     if model.spring_rows:
         builder.add_springs()
     builder.add_gears()
+    builder.add_combinations()
     if model.columns is not None:
         builder.add_rigidity()
     tree = np.isin(model.dofs.joint, np.flatnonzero(model.joints.is_tree))
@@ -288,9 +298,16 @@ def _rows(builder: _Builder) -> Rows:
         constant=_stack([np.asarray(p.constant, float) for p in parts], ()),
         compliance=_compliance(model, parts, yields),
         enabled=_enabled(model, parts, joint)[None],
-        scale=_scale(model, parts), follower=np.array([p.follower for p in parts], int),
-        leader=np.array([p.leader for p in parts], int), ratio=_stack([np.atleast_1d(p.ratio) for p in parts], ()), dof=dof,
+        scale=_scale(model, parts), vector_a=np.array([p.vectors[0] for p in parts], int),
+        vector_b=np.array([p.vectors[1] for p in parts], int), dof=dof, **_terms(parts),
     )  # fmt: skip
+
+
+def _terms(parts: list[_RowPart]) -> dict[str, Array]:
+    """Columns of the terms of combinations."""
+    terms = [term for part in parts for term in part.terms]
+    return {"term_start": np.cumsum([0, *(len(part.terms) for part in parts)]),
+            "term_dof": np.array([d for d, _ in terms], int), "term_factor": _stack([f for _, f in terms], ())}
 
 
 def _compliance(model: Model, parts: list[_RowPart], on_joint: Array) -> Array:
@@ -302,11 +319,11 @@ def _compliance(model: Model, parts: list[_RowPart], on_joint: Array) -> Array:
 
 
 def _enabled(model: Model, parts: list[_RowPart], joint: Array) -> Array:
-    """1 for rows that act, (R,): their joints are on, both of them for a gear, and something acts on their coordinate."""
+    """1 for rows that act, (R,): their joints are on, all of them for a gear, and something acts on their coordinate."""
     on = np.where(joint >= 0, model.joints.enabled[joint], True)
     for r, part in enumerate(parts):
         if part.form == Form.GEAR:
-            on[r] = gear_acts(model, part.follower, part.leader)
+            on[r] = terms_act(model, [d for d, _ in part.terms])
         on[r] &= not part.rests
     return on.astype(float)
 
@@ -322,7 +339,7 @@ def _scale(model: Model, parts: list[_RowPart]) -> Array:
     out = []
     for part in parts:
         if part.form == Form.RIGID:
-            weight = model.columns.weight[:, [part.follower, part.leader]]
+            weight = model.columns.weight[:, list(part.vectors)]
             out.append((2.0 / np.maximum(weight, np.finfo(float).tiny)).sum(axis=1))
             continue
         inertia = turning if part.form in TURNING else mass

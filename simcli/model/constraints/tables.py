@@ -6,7 +6,7 @@ kinds). More kinds are added to those of the catalogue, most of them because law
     TURN    angle about d, over full turns       the coordinate of a hinge that closes a loop
     LENGTH  |x_B - x_A|                          the coordinate of a distance joint, or of a spring
     SPIN    component of log(R_A^T R_B)          a coordinate of a ball joint, for its limits
-    GEAR    q_follower - ratio q_leader - offset on joint coordinates themselves
+    GEAR    sum f_i q_i - c        a combination of joint coordinates themselves
     RIGID   a_i . a_j, less 1 if i = j             two vectors of a link in natural coordinates
     CARDAN  angle number c of two successive turns      a coordinate of a universal joint, or of a d6
     EULER   of three, about axes at right angles
@@ -78,12 +78,14 @@ class Rows(Table):
             and the first axis of CARDAN and EULER.
         across_a: [1], (W|1, R, 3), t_A of PITCH and TURN in link axes of A; second axis of CARDAN and EULER in anchor axes.
         on_b: [1], (W|1, R, 3), d_B of DOT, t_B of PITCH and TURN in link axes of B; third axis of EULER in anchor axes.
-        constant: (W|1, R): c, or the pitch [m/rad], or the offset of a gear.
+        constant: (W|1, R): c, or the pitch [m/rad].
         compliance: [m/N, rad/(N m)], (W|1, R).
         enabled: (W|1, R), 1 or 0.
         scale: [1/kg, 1/(kg m^2)], (W|1, R), typical size of J M^-1 J^T.
-        follower, leader: (R,) index into joint_qd of gears, or of the first numbers of two vectors; else -1.
-        ratio: (W|1, R), of gears.
+        vector_a, vector_b: (R,) index into joint_qd of the first numbers of the two vectors of RIGID; else -1.
+        term_start: (R + 1,) offsets into the terms of GEAR, of which other rows have none.
+        term_dof: (T,) index into joint_qd.
+        term_factor: [1, or what makes it one unit], (W|1, T), f_i.
         dof: (R,) index into joint_qd of the coordinate that the row is, of joints outside the tree; else -1. Hard rows among
             them follow prescribed motions; the others carry laws and gears.
     """
@@ -100,9 +102,11 @@ class Rows(Table):
     compliance: Array
     enabled: Array
     scale: Array
-    follower: Array
-    leader: Array
-    ratio: Array
+    vector_a: Array
+    vector_b: Array
+    term_start: Array
+    term_dof: Array
+    term_factor: Array
     dof: Array
 
     @property

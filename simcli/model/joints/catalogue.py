@@ -297,6 +297,11 @@ CATALOGUE: dict[str, JointEntry] = {
     "planar": JointEntry(JointKind.PLANAR, "scalars", glide, on_lines, parallel, ("axis",)),
     "screw": JointEntry(JointKind.SCREW, "scalars", twist_along, on_screw, parallel, ("axis", "pitch")),
 }
+_FREELY = "slides quaternion"
+CATALOGUE |= {
+    "point_on_line": JointEntry(JointKind.PRISMATIC_BALL, _FREELY, composed(1, 3), on_lines, unbound, ("axis",)),
+    "point_on_plane": JointEntry(JointKind.PLANAR_BALL, _FREELY, composed(2, 3), on_lines, unbound, ("axis",)),
+}
 TYPE_NAME = {entry.kind: name for name, entry in CATALOGUE.items()}
 
 
@@ -310,7 +315,7 @@ def _orbital(kind: JointKind, coordinates: str, n_angular: int) -> JointEntry:
     return JointEntry(kind, coordinates, composed(0, n_angular, True), on_sphere, after_orbit, ("axis",))
 
 
-_QUATERNION, _SWAPPED = "slides quaternion", (partial(seen_from_child, rows) for rows in (on_lines, crossed))
+_SWAPPED = (partial(seen_from_child, rows) for rows in (on_lines, crossed))
 RIBLE: dict[str, JointEntry] = {
     "nc_fixed": _again("fixed", 0, 0),
     "nc_revolute": _again("revolute", 0, 1, "axis"),
@@ -319,13 +324,12 @@ RIBLE: dict[str, JointEntry] = {
     "nc_prismatic": _again("prismatic", 1, 0, "axis"),
     "nc_cylindrical": _again("cylindrical", 1, 1, "axis"),
     "nc_prismatic_universal": _again("d6", 1, 2, "axis"),
-    "nc_prismatic_spherical": JointEntry(JointKind.PRISMATIC_BALL, _QUATERNION, composed(1, 3), on_lines, unbound,
-                                         ("axis",)),
+    "nc_prismatic_spherical": CATALOGUE["point_on_line"],
     "nc_universal_prismatic": JointEntry(JointKind.UNIVERSAL_PRISMATIC, "carried", composed(1, 2), *_SWAPPED, ("axis",)),
     "nc_planar": _again("d6", 2, 0, "axis"),
     "nc_planar_revolute": _again("planar", 2, 1, "axis"),
     "nc_planar_universal": _again("d6", 2, 2, "axis"),
-    "nc_planar_spherical": JointEntry(JointKind.PLANAR_BALL, _QUATERNION, composed(2, 3), on_lines, unbound, ("axis",)),
+    "nc_planar_spherical": CATALOGUE["point_on_plane"],
     "nc_orbital": _orbital(JointKind.ORBITAL, "orbit", 0),
     "nc_orbital_revolute": _orbital(JointKind.ORBITAL_REVOLUTE, "orbit", 1),
     "nc_orbital_universal": _orbital(JointKind.ORBITAL_UNIVERSAL, "orbit", 2),
@@ -334,7 +338,7 @@ RIBLE: dict[str, JointEntry] = {
     "nc_floating_revolute": _again("d6", 3, 1, "axis"),
     "nc_floating_universal": _again("d6", 3, 2, "axis"),
     "nc_floating_spherical": _again("free", 3, 3),
-}  # fmt: skip
+}
 CATALOGUE |= RIBLE
 TYPE_NAME = {entry.kind: name for name, entry in RIBLE.items()} | TYPE_NAME  # the shorter name of two
 ORBITS = frozenset(entry.kind for entry in RIBLE.values() if entry.translation is on_sphere)

@@ -1,5 +1,7 @@
 """Gears of a scene: which joint follows which, and how the initial state of the followers follows."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from simcli.model.batch.gather import Worlds
@@ -41,10 +43,9 @@ def follow_gears(worlds: Worlds, parts: list[JointPart]) -> None:
         done.update(ready)
 
 
-def gear_acts(model: Model, follower: Array | int, leader: Array | int) -> Array:
-    """Whether the gears between these dofs act: those of which both joints are on."""
-    joint = model.dofs.joint
-    return model.joints.enabled[joint[follower]] & model.joints.enabled[joint[leader]]
+def terms_act(model: Model, dofs: Sequence[int | Array]) -> Array:
+    """Whether combinations of these dofs act: those of which all joints are on."""
+    return np.all([model.joints.enabled[model.dofs.joint[one]] for one in dofs], axis=0)
 
 
 def _follow_one(worlds: Worlds, part: JointPart, leader: JointPart) -> None:

@@ -183,7 +183,7 @@ def _expand(forms: Forms, constraints: Constraints) -> list[Polynomial] | None:
             rows.append(row)
     for r in range(len(rows), table.n):
         link_of = {int(first): k for k, first in enumerate(forms.model.links.qd_start)}
-        one, other = (_vector_at(forms, link_of, int(first[r])) for first in (table.follower, table.leader))
+        one, other = (_vector_at(forms, link_of, int(first[r])) for first in (table.vector_a, table.vector_b))
         row = product(one, other, np.ones(1))
         row.affine = row.affine + AffineForm(-table.constant[:, r])
         rows.append(row)

@@ -94,6 +94,11 @@ def _drives(wiring: _Wiring) -> None:
 
 def _forces(wiring: _Wiring) -> None:
     model = wiring.model
+    combined = [force.drive for force in wiring.worlds.first.forces.values() if force.TERMS]
+    for n, drive in enumerate(combined):
+        if drive is not None:  # of the coordinate that stands for it behind all others, see joints/combined.py
+            wiring.drive(Driven.DRIVE_TARGET, model.n_qd + n, drive.target)
+            wiring.drive(Driven.DRIVE_TARGET_VELOCITY, model.n_qd + n, drive.target_velocity)
     for name, force in wiring.worlds.first.forces.items():
         if force.type == "torque":
             first = model.joints.qd_start[model.joints.name.index(force.joint)]

@@ -8,6 +8,7 @@ An axis is also a dimension scale; `SCALES` says under which name.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,7 +22,6 @@ CONVENTIONS = (
     "simcli-1.0: SI units; quaternions x y z w; linear before angular; body_qd is the velocity of the centre of mass "
     "and the angular velocity, world frame"
 )
-CHANNELS = ("state", "joints", "bodies", "energy", "reactions", "contacts", "body_qdd")
 PARTS = {"state": ("joints", "bodies")}  # a channel that stands for others
 TEXT_BYTES = 160  # of an event's text: fixed, since strings of variable length break readers of a growing file
 CODE_BYTES = 8
@@ -36,6 +36,29 @@ COMPONENTS = {
     "xyz": ("x", "y", "z"),
 }
 STRETCH = ("xx", "yy", "zz", "xy", "xz", "yz")  # of a symmetric matrix
+
+
+class _Entries(NamedTuple):
+    """A quantity of a body that frames hold beside pose and velocity: some entries of a dataset.
+
+    Attributes:
+        path: of the dataset.
+        first: entry.
+        labels: of the entries.
+        unit: of each.
+    """
+
+    path: str
+    first: int
+    labels: tuple[str, ...]
+    unit: str
+
+
+OF_BODIES = {
+    "stretch": _Entries("frames/body_stretch", 0, STRETCH, "1"),
+    "acceleration": _Entries("frames/body_qdd", 0, COMPONENTS["xyz"], "m/s^2"),
+    "angular_acceleration": _Entries("frames/body_qdd", 3, COMPONENTS["xyz"], "rad/s^2"),
+}
 # Axis to the name of its dimension scale, the same in every group: xarray finds a scale by its last path component.
 SCALES = {
     "F": "time", "W": "world", "B": "body_name", "J": "joint_name", "NQ": "q_label", "NV": "qd_label",
@@ -168,6 +191,7 @@ def _events() -> Iterable[Dataset]:
 _TIME = Dataset("frames/time", ("F",), "s", "time", "f8")
 _STEP = Dataset("frames/step", ("F",), "1", "steps since t = 0", "i8")
 DATASETS = (_TIME, _STEP, *_state(), *_energy(), *_diag(), *_contacts(), *_events())
+CHANNELS = (*PARTS, *dict.fromkeys(row.channel for row in DATASETS if row.channel != "always"))
 
 
 def point_datasets(names: Sequence[str]) -> list[Dataset]:

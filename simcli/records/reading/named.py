@@ -5,7 +5,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from simcli.errors import UsageError
-from simcli.records.contents.layout import DATASETS
+from simcli.records.contents.layout import DATASETS, OF_BODIES
 from simcli.records.reading.series import Column
 
 if TYPE_CHECKING:
@@ -96,11 +96,6 @@ class Body:
         return self._run.column("frames/body_q", self._index, slice(3, 7))
 
     @property
-    def stretch(self) -> Column:
-        """[1], (F, W, 6), xx yy zz xy xz yz of S, body axes: its axes are R S; of a run of the affine solver."""
-        return self._run.column("frames/body_stretch", self._index)
-
-    @property
     def natural_q(self) -> Column:
         """[m], (F, W, n), natural coordinates: points, then vectors, world; of a run of the natural solver."""
         labels = self._run.naturals
@@ -116,6 +111,17 @@ class Body:
     def angular_velocity(self) -> Column:
         """[rad/s], (F, W, 3), world."""
         return self._run.column("frames/body_qd", self._index, slice(3, 6))
+
+
+    def __getattr__(self, name: str) -> Column:
+        """What else frames hold of bodies, (F, W, n), by the names of `layout.OF_BODIES`."""
+        if name not in OF_BODIES:
+            raise AttributeError(str(unknown("quantity of a body", name, dir(self))))
+        entries = OF_BODIES[name]
+        return self._run.column(entries.path, self._index, slice(entries.first, entries.first + len(entries.labels)))
+
+    def __dir__(self):
+        return [*object.__dir__(self), *OF_BODIES]
 
 
 class NamedPoint:

@@ -274,12 +274,12 @@ def report_holds(c: ti.template(), w: ti.i32):
 
 
 @ti.func
-def report_efforts_of_holds(c: ti.template(), w: ti.i32):
-    """The efforts of motions along the coordinates of the joints that lead given bodies.
+def report_efforts_of_holds(c: ti.template(), w: ti.i32, effort: ti.template()):
+    """Add the efforts of motions along the coordinates of the joints that lead given bodies.
 
-    Writes: c.rows.effort
+    Writes: effort, (NV)
     """
     for k in range(c.given.n):
         force, couple = hold_of(c, w, k)
         x = vector_at(c.potential.rows.x, w, SIZE * c.given.body.at(k))
-        add_efforts_of_led(c.given, c.rows.effort, w, k, force, couple, x)
+        add_efforts_of_led(c.given, effort, w, k, force, couple, x)

@@ -132,7 +132,7 @@ class AffineCore:
         self.tables = Tables(model, arena, phases)
         self.forces = Forces(model, self.tables, arena)
         self.forces.springs_by_rows = True
-        self.accelerates, self.keeps_account = True, False
+        self.keeps_account = False
         energies = energies_of(model, self.tables.phases)
         self.potential = Potential(energies, model, self.tables, self.forces, arena, options.friction_speed * plan.dt)
         self.motions, self.coordinate_dof = self.potential.laws.motions, energies.coordinate_dof
@@ -146,12 +146,11 @@ class AffineCore:
         self.state = TreeState(self.tables, arena, self.forces.has_external)
         self.loops = Loops(model, self.tables, arena)
         self.rows = FrameRows(self.tables, arena, len(ENERGY))
-        self.reports = {name: name in plan.channels for name in ("energy", "reactions")}
-        self.reports |= {name: bool(plan.channels & {"state", name}) for name in ("joints", "bodies")}
-        self.reports["stretch"] = self.reports["bodies"]
+        self.reports = plan.reports()
+        self.reports["body_qdd"] |= self.reports["joints"]
         self.reports["wrenches"] = self.reports["reactions"] or (self.reports["joints"] and self.loops.n_rods > 0)
         self.summarises = self.touches = any(m.contacts is not None for m in self.tables.phases)
-        self.reports["contacts"] = self.touches and "contacts" in plan.channels
+        self.reports["contacts"] &= self.touches
         self.restarts = self.integrator == "bdf2" and (self.touches or self.potential.laws.n > 0)
         self.has_friction = False
         if self.touches:

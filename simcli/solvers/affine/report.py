@@ -39,15 +39,16 @@ def report_frame(c: ti.template(), w: ti.i32, steps: ti.i32):
     if ti.static(c.reports["bodies"]):
         report_points(c.tables, c.state, c.rows, w)
         report_stretches(c, w)
+    if ti.static(c.reports["body_qdd"]):
+        report_affine_accelerations(c, w)
     if ti.static(c.reports["joints"]):
         project_joints(c.loops.anchors, c.rows, c.state.q, c.state.qd, w)
         unwrap_turns(c.loops, c.state.q, w)
         show_coordinates(c, w)
-        report_affine_accelerations(c, w)
         project_accelerations(c.loops.anchors, c.rows, c.state.q, c.state.qd, c.state.qdd, w)
         _report_efforts(c, w)
         if ti.static(c.given.n > 0):
-            report_efforts_of_holds(c, w)
+            report_efforts_of_holds(c, w, c.rows.effort)
     follow_rows(c.potential, w, c.potential.rows.next_x)  # where everything was evaluated last, with its forms
     if steps > 0:  # those of frame 0 are of a trial
         find_multipliers(c, w)
@@ -129,7 +130,7 @@ def _report_efforts(c: ti.template(), w: ti.i32):
 def report_affine_drives(c: ti.template(), w: ti.i32):
     """Efforts of drives, driving joints and motions: all that puts work in, less the efforts that are applied.
 
-    Reads:  c.potential.laws, c.forces.constant
+    Reads:  c.potential.laws, c.forces.constant, c.given
     Writes: c.gauges.drives.{effort, power}
     """
     y = c.potential.laws
@@ -142,6 +143,8 @@ def report_affine_drives(c: ti.template(), w: ti.i32):
     for k in range(y.n):
         d = y.dof.at(k)
         p.effort.store(w, d, p.effort.load(w, d) - c.forces.constant.load(w, d) * y.on.load(w, d))
+    if ti.static(c.given.n > 0):
+        report_efforts_of_holds(c, w, p.effort)
     for n in range(p.n):
         add_drive_power(c, w, n, p.effort.load(w, p.dof.at(n)))
 

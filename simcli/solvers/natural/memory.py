@@ -41,7 +41,7 @@ def turning_rows(constraints: Constraints) -> tuple[np.ndarray, np.ndarray]:
         (K,) rows, (W|1, K): omega^2 over the bias.
     """
     rows = constraints.rows
-    own = (rows.form == Form.RIGID) & (rows.follower == rows.leader)
+    own = (rows.form == Form.RIGID) & (rows.vector_a == rows.vector_b)
     chosen = np.flatnonzero(own | (rows.form == Form.APART))
     length = np.where(own[chosen], 2.0, rows.constant[:, chosen])
     return chosen, 1.0 / length

@@ -142,10 +142,9 @@ def _add_gears(c: ti.template(), w: ti.i32):
     for g in range(y.rows.n_gears):
         n = y.rows.first_gear + g
         force = y.force.load(w, n)
-        follower = y.rows.follower.at(g)
-        leader = y.rows.leader.at(g)
-        c.rows.effort.store(w, follower, c.rows.effort.load(w, follower) + force)
-        c.rows.effort.store(w, leader, c.rows.effort.load(w, leader) - force * y.rows.ratio.load(w, n))
+        for k in range(y.rows.term_start.at(g), y.rows.term_start.at(g + 1)):
+            d = y.rows.term_dof.at(k)
+            c.rows.effort.store(w, d, c.rows.effort.load(w, d) + force * y.rows.factor.load(w, k))
 
 
 @ti.func

@@ -80,7 +80,6 @@ class Core:
         is_quadratic: see `polynomials`.  steps, pushes: of these steps.
         now, b, g: see tree/stages.py.  nodes, parts: of the integrator.  has_program, program: of a frame.
         over: 1 for the blocks whose frames are over.
-        accelerates: whether frames have accelerations of joints.
     """
 
     _data_oriented = True
@@ -111,16 +110,14 @@ class Core:
         self.signals = Signals(model, self.tables, arena, (self.forces,) if late else (self.forces, self.motions))
         self.leads = Signals(model, self.tables, arena, (self.motions,) if late else ())
         self.state = TreeState(self.tables, arena, self.forces.has_external, self.integrator == "implicit")
-        self.reports = {name: name in plan.channels for name in ("energy", "reactions")}
-        self.reports |= {name: bool(plan.channels & {"state", name}) for name in ("joints", "bodies")}
+        self.reports = plan.reports()
         self.reports["stretch"] = False  # of rigid bodies
-        self.accelerates = True
         self.total_start, self.count, self.over = arena.single.slots(3)
         self.health = arena.slot(len(HEALTH))
         self.gauges = Gauges(plan.measures, model, self.tables, arena, rows_of_dofs(constraints, model),
                              len(self.tables.phases) == 1)  # fmt: skip
         self.rows = FrameRows(self.tables, arena, len(ENERGY))
-        self.reports["contacts"] = self.touches and "contacts" in plan.channels
+        self.reports["contacts"] &= self.touches
         self.constants = self.tables.column(np.array([[plan.dt, np.square(float(options.max_velocity))]]))
         self.forces.springs_by_rows = model.spring_rows
         self.projects = self.has_compliance = False
@@ -135,6 +132,7 @@ class Core:
             self.loops = Loops(model, self.tables, arena)
             self.projects = self.loops.n > 0 and self.reports["joints"]
             self.reports["wrenches"] |= self.projects and self.loops.n_rods > 0
+            self.reports["body_qdd"] |= self.projects
             rows = constraints.rows
             self.acting = rows.is_hard & (rows.compliance.max(axis=0) == 0) & (rows.enabled.min(axis=0) > 0)
             self.has_compliance = any(map(yields, self.tables.phases))

@@ -174,15 +174,15 @@ def report(c: ti.template(), w: ti.i32, steps: ti.i32):
             add_efforts(c, w)
     if ti.static(c.reports["bodies"] or c.projects):
         report_bodies(c.tables, c.state, c.rows, w)
+    if ti.static(c.reports["body_qdd"]):
+        demand(c.tables, c.state, w)
+        report_accelerations(c.tables, c.state, c.rows, w)
     if ti.static(c.projects):
         project_joints(c.loops.anchors, c.rows, c.state.q, c.state.qd, w)
         unwrap_turns(c.loops, c.state.q, w)
         if ti.static(c.bound.system.n_turns > 0):
             unwrap_rows(c, w)
-        if ti.static(c.accelerates):
-            demand(c.tables, c.state, w)
-            report_accelerations(c.tables, c.state, c.rows, w)
-            project_accelerations(c.loops.anchors, c.rows, c.state.q, c.state.qd, c.state.qdd, w)
+        project_accelerations(c.loops.anchors, c.rows, c.state.q, c.state.qd, c.state.qdd, w)
         if ti.static(c.loops.n_rods > 0):
             report_rods(c.loops, c.rows, w)
     if ti.static(c.reports["bodies"]):

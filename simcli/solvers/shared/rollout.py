@@ -11,6 +11,7 @@ from simcli.solvers.shared.contacts.report import SUMMARY, unload_contacts
 from simcli.solvers.shared.core import ENERGY, HEALTH
 from simcli.solvers.shared.host.loop_bounds import count_turns
 from simcli.solvers.shared.looks.measures import look_at_frame, unload_quantities
+from simcli.solvers.shared.others import unload_others
 
 
 @ti.kernel
@@ -20,7 +21,7 @@ def rollout(c: ti.template(), n_frames: ti.i32, looks: ti.i32, steps: ti.i32, fi
             pose: ti.types.ndarray(), twist: ti.types.ndarray(), points: ti.types.ndarray(), wrench: ti.types.ndarray(),
             multiplier: ti.types.ndarray(), energy: ti.types.ndarray(), diag: ti.types.ndarray(),
             health: ti.types.ndarray(), touch: ti.types.ndarray(), contacts: ti.types.ndarray(),
-            quantity: ti.types.ndarray(), stretch: ti.types.ndarray()):
+            quantity: ti.types.ndarray(), others: ti.types.ndarray()):
     """Advance every block by n_frames frames of `looks` times `steps` steps, the first of which is step number `first` (from
     0 on); steps = 0 reports the initial state. Measures take each look, frames the last. `turns`: see host/loop_bounds.py.
 
@@ -55,7 +56,7 @@ def rollout(c: ti.template(), n_frames: ti.i32, looks: ti.i32, steps: ti.i32, fi
                 if over != 0 and (f + 1) % looks == 0:
                     at = (f // looks * c.state.n_blocks + w) * c.lanes
                     unload_frame(c, w, at, q, qd, qdd, effort, pose, twist, points, wrench, multiplier, energy, diag,
-                                 health, touch, contacts, quantity, stretch)
+                                 health, touch, contacts, quantity, others)
         c.over.store(w, 0, c.tables.arena.zero() + ti.cast(over, c.tables.arena.device.real))
         if ti.static(c.loop_turns.are_bounded):
             count_turns(c, w, turns)
@@ -98,7 +99,7 @@ def unload_frame(c: ti.template(), w: ti.i32, at: ti.i32, q: ti.template(), qd: 
                  effort: ti.template(), pose: ti.template(), twist: ti.template(), points: ti.template(),
                  wrench: ti.template(), multiplier: ti.template(), energy: ti.template(), diag: ti.template(),
                  health: ti.template(), touch: ti.template(), contacts: ti.template(), quantity: ti.template(),
-                 stretch: ti.template()):
+                 others: ti.template()):
     """A frame of a block to the buffers; `at` counts frames, blocks and lanes before it.
 
     Reads:  c
@@ -114,12 +115,11 @@ def unload_frame(c: ti.template(), w: ti.i32, at: ti.i32, q: ti.template(), qd: 
         unload(pose, c.rows.body_q, at * (7 * c.tables.n_bodies), w, 7 * c.tables.n_bodies, poison)
         unload(twist, c.rows.body_qd, at * (6 * c.tables.n_bodies), w, 6 * c.tables.n_bodies, poison)
         unload(points, c.rows.points, at * (6 * c.tables.n_points), w, 6 * c.tables.n_points, poison)
-    if ti.static(c.leaving["stretch"]):
-        unload(stretch, c.stretch, at * (6 * c.tables.n_bodies), w, 6 * c.tables.n_bodies, poison)
     if ti.static(c.leaving["reactions"]):
         unload(wrench, c.rows.joint_wrench, at * (6 * c.tables.n_joints), w, 6 * c.tables.n_joints, poison)
     if ti.static(c.leaving["energy"]):
         unload(energy, c.rows.energy, at * len(ENERGY), w, len(ENERGY), poison)
+    unload_others(others, c, at, w, poison)
     if ti.static(c.gauges.n_records > 0):
         unload_quantities(quantity, c, at * c.gauges.n_records, w, poison)
     if ti.static(c.constrained):

@@ -10,6 +10,8 @@ from simcli.spec.checks.runs.quantities import check_recorded
 from simcli.spec.document.nodes import Scalar, TableNode, find, format_path, walk_nodes
 from simcli.spec.document.scene_file import Document, checked_file
 from simcli.spec.faults.fault_list import did_you_mean
+from simcli.spec.forces.base import TermSpec, kinds_of_terms
+from simcli.spec.names import dofs
 from simcli.spec.names.patterns import matching, wanted
 from simcli.spec.samples.reading import sample_files
 from simcli.spec.schema.joint import JointSpec
@@ -135,6 +137,27 @@ def _forces(check: Checker) -> None:
             check.body(force.body, f"{path}.body")
         if hasattr(force, "joint") and check.joint(force.joint, f"{path}.joint"):
             _per_dof(check, path, force)
+        for key in force.TERMS:
+            _terms(check, [f"{path}.{key}[{n}]" for n in range(len(getattr(force, key)))], force, getattr(force, key))
+
+
+def _terms(check: Checker, paths: list[str], force, terms: tuple[TermSpec, ...]) -> None:
+    """Coordinates that are there, each once, and of one kind unless the force says its unit."""
+    for n, (path, term) in enumerate(zip(paths, terms, strict=True)):
+        joint = check.spec.joints.get(term.joint) if check.joint(term.joint, f"{path}.joint") else None
+        if joint is None:
+            continue
+        if joint.type not in dofs.GEARED:
+            check.fault("SC463", f"a `{joint.type}` joint has no scalar coordinates that a sum could take", f"{path}.joint",
+                        f"sums take {', '.join(sorted(dofs.GEARED))}")  # fmt: skip
+        elif term.dof >= len(joint.dof_kinds):
+            check.fault("SC463", f"joint `{term.joint}` has {len(joint.dof_kinds)} dof(s), and no dof {term.dof}",
+                        f"{path}.dof", f"from 0 to {len(joint.dof_kinds) - 1}")  # fmt: skip
+        elif any((term.joint, term.dof) == (other.joint, other.dof) for other in terms[:n]):
+            check.fault("SC463", f"dof {term.dof} of joint `{term.joint}` stands in the sum twice", path, "add the factors")
+    if force.unit is None and len(kinds_of_terms(check.spec.joints, terms)) > 1:
+        check.fault("SC213", f"the sum of a {force.type} adds turns to displacements", paths[0],
+                    "write `unit: m` (or rad), and factors that make it so")  # fmt: skip
 
 
 def _per_dof(check: Checker, path: str, force) -> None:

@@ -365,6 +365,8 @@ class _Place:
         for key in ("a", "b"):
             if key in node.items:
                 changes[key] = self.end(node.items[key])
+        if isinstance(node.get("of"), Listing):
+            changes["of"] = Listing([self.term(item) for item in node.items["of"].items], node.items["of"].mark)
         frame = node.get("frame")
         if self.moves and not (isinstance(frame, Scalar) and frame.value == "body"):
             for key in WrenchForce.DRIVEN:
@@ -376,6 +378,10 @@ class _Place:
             turned = _compose(np.array([*_UNMOVED[:3], *self.at[3:]]), axes)
             changes["axes"] = rebuild({"quat_xyzw": turned[3:].tolist()}, node.mark)
         return node.replaced(changes)
+
+    def term(self, node: Node) -> Node:
+        named = isinstance(node, TableNode) and "joint" in node.items
+        return node.replaced({"joint": self.name(node.items["joint"], "joints")}) if named else node
 
     def end(self, node: Node) -> Node:
         if not isinstance(node, TableNode):

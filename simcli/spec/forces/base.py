@@ -1,10 +1,23 @@
 """What all forces have in common: which of their words name something, and who honours them."""
 
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, ClassVar
 
 from pydantic import BeforeValidator, WithJsonSchema, model_validator
 
-from simcli.spec.values.quantities import Part, Point, Text, one_of, one_or_list_json, quantity, refuse, say
+from simcli.spec.values.quantities import (
+    REQUIRED,
+    AnyNumber,
+    Part,
+    Point,
+    Text,
+    count,
+    one_of,
+    one_or_list_json,
+    quantity,
+    refuse,
+    say,
+)
 
 SOLVER_TYPES = frozenset(("generalized", "maximal", "natural", "affine"))
 
@@ -13,7 +26,7 @@ class ForceBase(Part):
     """A force of a scene.
 
     Attributes:
-        ENDS: its keys that are `EndSpec`.
+        ENDS: its keys that are `EndSpec`.  TERMS: those that are lists of `TermSpec`.
         PER_DOF: its keys that have one number per dof of `joint`.  SPREADS: one number may stand for all of them.
         EVENTS: keys below it that events may set.
         DRIVEN: its vectors that signals may drive; in world axes, which turn with an instance, unless `frame` is body.
@@ -21,6 +34,7 @@ class ForceBase(Part):
     """
 
     ENDS: ClassVar[tuple[str, ...]] = ()
+    TERMS: ClassVar[tuple[str, ...]] = ()
     PER_DOF: ClassVar[tuple[str, ...]] = ()
     SPREADS: ClassVar[bool] = False
     EVENTS: ClassVar[tuple[tuple[str, ...], ...]] = ()
@@ -59,6 +73,25 @@ class EndSpec(Part):
         elif self.point is not None or self.at is not None:
             raise refuse("SC207", "a place in the world has no `point` or `at`", "write {world: [x, y, z]}", "world")
         return self
+
+
+class TermSpec(Part):
+    """A coordinate of a joint, times a factor."""
+
+    joint: Text = say(REQUIRED, "Joint", "", "elbow")
+    dof: count(ge=0) = say(0, "Which of its dofs, from 0 on", "", 1)
+    factor: AnyNumber = say(1.0, "Factor", "1, m/rad or rad/m", 0.02)
+
+
+def kinds_of_terms(joints: Mapping, terms: Iterable[TermSpec]) -> str:
+    """Kinds of the coordinates of a sum, each once: "A" angular, "L" linear; of those that are there.
+
+    Args:
+        joints: of the scene, by name.
+        terms: of the sum.
+    """
+    known = [(joints[term.joint].dof_kinds, term.dof) for term in terms if term.joint in joints]
+    return "".join(sorted({kinds[dof] for kinds, dof in known if dof < len(kinds)}))
 
 
 def listed_forces(value: object) -> object:

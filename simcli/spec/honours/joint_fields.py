@@ -24,7 +24,7 @@ def _types(names: str) -> frozenset[str]:
 
 SCALAR = _types("revolute prismatic screw d6 universal cylindrical planar")  # coordinates without a quaternion
 MOVING = SCALAR | _types("ball free distance")
-_ROWS = SCALAR | _types("fixed ball distance")  # types with rows outside the tree
+_ROWS = SCALAR | _types("fixed ball distance") | frozenset(dofs.SLIDING)  # types with rows outside the tree
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class JointFields:
 
 JOINTS: dict[str, JointFields] = {
     "generalized": JointFields(
-        types=MOVING | _types("fixed cable"),
+        types=MOVING | _types("fixed cable") | frozenset(dofs.SLIDING),
         tree={
             "limit": SCALAR | _types("ball distance"),
             "drive": SCALAR | _types("ball"),
@@ -82,7 +82,7 @@ def _with_rible(types: frozenset[str]) -> frozenset[str]:
 
 _OUTSIDE = {field: _with_rible(types) for field, types in JOINTS["generalized"].loop.items()}
 _OUTSIDE |= {field: _OUTSIDE[field] | dofs.ROWS_ONLY for field in ("compliance", "enabled")}
-_ALL = MOVING | _types("fixed cable") | frozenset(dofs.RIBLE)
+_ALL = JOINTS["generalized"].types | frozenset(dofs.RIBLE)
 JOINTS |= {name: JointFields(_ALL, _OUTSIDE, _OUTSIDE) for name in ("maximal", "natural")}
 AFFINE_COORDINATES = _with_rible(_types("revolute prismatic cylindrical"))
 _AFFINE = dict.fromkeys(HONOURED_FIELDS, AFFINE_COORDINATES)

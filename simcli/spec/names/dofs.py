@@ -31,7 +31,9 @@ SAME = {
     "nc_spherical": "ball", "nc_planar_revolute": "planar", "nc_floating_spherical": "free",
 }  # fmt: skip
 ORBITAL = frozenset(name for name in RIBLE if name.startswith("nc_orbital"))
-ROWS_ONLY = frozenset(RIBLE) - frozenset(SAME)  # no tree moves along their coordinates
+# An anchor of the child slides along the axis of the parent, or in the plane across it; the child turns as it likes.
+SLIDING = {"point_on_line": "LAAA", "point_on_plane": "LLAAA"}
+ROWS_ONLY = frozenset(RIBLE) - frozenset(SAME) | frozenset(SLIDING)  # no tree moves along their coordinates
 TYPES: dict[str, str] = {
     "fixed": "",
     "revolute": "A",
@@ -45,11 +47,12 @@ TYPES: dict[str, str] = {
     "cylindrical": "LA",
     "planar": "LLA",
     "screw": "A",
+    **SLIDING,
     **RIBLE,
 }
 
 # Keys that only some types take, beyond those that all take.
-AXIS = frozenset(("revolute", "prismatic", "cylindrical", "planar", "screw", "cable")) | frozenset(
+AXIS = frozenset(("revolute", "prismatic", "cylindrical", "planar", "screw", "cable", *SLIDING)) | frozenset(
     name for name in RIBLE if name not in ("nc_spherical", "nc_fixed", "nc_floating", "nc_floating_spherical")
 )
 ONLY: dict[str, frozenset[str]] = {
@@ -72,7 +75,7 @@ ONLY: dict[str, frozenset[str]] = {
         )
     },
 }
-_N_Q = {"ball": 4, "free": 7, "distance": 7}
+_N_Q = {"ball": 4, "free": 7, "distance": 7, **{name: len(of) + 1 for name, of in SLIDING.items()}}
 NEVER_TREE = frozenset(("cable",)) | ROWS_ONLY
 NO_LIMITS = frozenset(("fixed", "free", "cable", "nc_fixed", "nc_floating_spherical"))  # no coordinate to bound
 NO_DOFS = frozenset(("fixed", "cable", "nc_fixed"))  # nothing that a limit, drive, damper or gear could act on

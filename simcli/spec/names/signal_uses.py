@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from simcli.spec.forces.base import kinds_of_terms
 from simcli.spec.names import dofs
 from simcli.spec.schema.scene import SceneSpec
 from simcli.spec.values.quantities import is_signal
@@ -38,6 +39,9 @@ def uses(spec: SceneSpec) -> Iterator[Use]:
     for name, force in spec.forces.items():
         path = f"forces.{name}"
         yield from _of_vectors(path, force, force.DRIVEN)
+        if getattr(force, "drive", None) is not None:
+            kind = {"m": "L", "rad": "A", None: kinds_of_terms(spec.joints, force.of)[:1] or "A"}[force.unit]
+            yield from _of_drive(f"{path}.drive", force.drive, kind)
         if force.type == "torque" and force.joint in spec.joints:
             units = dofs.units("effort", spec.joints[force.joint].dof_kinds)
             for value, unit in zip(force.value, units, strict=False):
@@ -54,16 +58,19 @@ def _of_joint(name: str, joint) -> Iterator[Use]:
     kinds = joint.dof_kinds
     for drive, kind in zip(joint.drive or (), kinds, strict=False):
         if drive is not None:
-            role = "effort" if drive.mode == "effort" else "position"
-            yield from _of_number(f"joints.{name}.drive.target", drive.target, dofs.DOF_UNITS[role][kind])
-            unit = dofs.DOF_UNITS["velocity"][kind]
-            yield from _of_number(f"joints.{name}.drive.target_velocity", drive.target_velocity, unit)
+            yield from _of_drive(f"joints.{name}.drive", drive, kind)
     if joint.driving is not None:
         yield from _of_number(f"joints.{name}.driving.aim_angle", joint.driving.aim_angle, "rad")
         yield from _of_number(f"joints.{name}.driving.aim_distance", joint.driving.aim_distance, "m")
     for motion, kind in zip(joint.motion or (), kinds, strict=False):
         for role in ("position", "velocity") if motion is not None else ():
             yield from _of_number(f"joints.{name}.motion.{role}", getattr(motion, role), dofs.DOF_UNITS[role][kind])
+
+
+def _of_drive(path: str, drive, kind: str) -> Iterator[Use]:
+    role = "effort" if drive.mode == "effort" else "position"
+    yield from _of_number(f"{path}.target", drive.target, dofs.DOF_UNITS[role][kind])
+    yield from _of_number(f"{path}.target_velocity", drive.target_velocity, dofs.DOF_UNITS["velocity"][kind])
 
 
 def _of_number(path: str, value: object, unit: str) -> Iterator[Use]:

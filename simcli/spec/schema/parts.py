@@ -157,7 +157,7 @@ class RunSpec(Part):
     stop_when: StopSpec | None = say(None, "Ends a world early", "", "{quantity: joint.pin.q, above: 3}")
 
 
-_Channel = Literal["state", "joints", "bodies", "energy", "contacts", "reactions"]
+_Channel = Literal["state", "joints", "bodies", "energy", "contacts", "reactions", "body_qdd"]
 
 
 class OutputSpec(Part):

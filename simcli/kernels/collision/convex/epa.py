@@ -236,14 +236,14 @@ def deepest_point(c: ti.template(), w: ti.i32, n_faces: ti.i32, limit: ti.templa
             j = ti.cast(c.notes.load(w, at + 1), ti.i32)
             k = ti.cast(c.notes.load(w, at + 2), ti.i32)
             weights = nearest_weights(_corner(c, w, i), _corner(c, w, j), _corner(c, w, k))
-            x = combined(c, w, i, j, k, 0, weights)
+            x = _combined(c, w, i, j, k, 0, weights)
             if x.dot(x) < least:
                 least = x.dot(x)
-                p = combined(c, w, i, j, k, 3, weights)
+                p = _combined(c, w, i, j, k, 3, weights)
     return p
 
 
-def combined(c, w, i, j, k, part, weights: Vec3) -> Vec3:
+def _combined(c, w, i, j, k, part, weights: Vec3) -> Vec3:
     """Weighted sum of what stands at a place of three corners."""
     first, second, third = (c.notes.value(w, c.corners + m * EPA_CORNER + part, Vec3) for m in (i, j, k))
     return first * weights.parts[0] + second * weights.parts[1] + third * weights.parts[2]

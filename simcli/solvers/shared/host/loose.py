@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simcli.kernels.device.runtime import Device
+from simcli.model.joints.combined import combined
 from simcli.model.natural.bases import natural_q
 from simcli.model.natural.form import natural_form
 from simcli.model.phases.stretches import representatives
@@ -57,7 +58,7 @@ class FormedPhase:
     @property
     def model(self) -> Model:
         """Its tables."""
-        return self.form(self.phase.model, self.start)
+        return self.form(combined(self.phase.model), self.start)
 
 
 class LooseSolver:
@@ -75,10 +76,11 @@ class LooseSolver:
 
     def __init__(self, form: Callable[[Model, State], Model], model: Model, options, plan: RunPlan, device: Device,
                  phases: "Sequence[Phase]" = (), engine: Engine = TREE):
-        self.model, start = model, State.of(model)
-        standing = [form(phase.model, start) for phase in representatives(self.model, phases)]
+        self.model, whole = model, combined(model)
+        start = State.of(whole)
+        standing = [form(combined(phase.model), start) for phase in representatives(self.model, phases)]
         later = [FormedPhase(phase, form, start) for phase in phases]
-        self.stepper = GeneralizedSolver(form(self.model, start), options, plan, device, later, engine, standing)
+        self.stepper = GeneralizedSolver(form(whole, start), options, plan, device, later, engine, standing)
         self.row_label = self.stepper.row_label
 
     @property
@@ -128,6 +130,22 @@ class LooseSolver:
     def named(self, event: Event) -> Event:
         """An event that names a joint of the scene, or none."""
         return event if event.joint < self.model.n_joints else replace(event, joint=-1)
+
+
+def generalized_solver(model: Model, *args, **named) -> GeneralizedSolver | LooseSolver:
+    """A solver in joint coordinates; combinations are coordinates of their own, which frames do not show.
+
+    Args:
+        model: of the scene.
+        *args, **named: as of `GeneralizedSolver`.
+    """
+    if model.combinations.name:
+        return LooseSolver(_as_it_is, model, *args, **named)
+    return GeneralizedSolver(model, *args, **named)
+
+
+def _as_it_is(model: Model, _start: State) -> Model:
+    return model
 
 
 MaximalSolver = partial(LooseSolver, loosen)

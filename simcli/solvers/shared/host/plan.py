@@ -4,6 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from simcli.model.measures import NO_MEASURES, Measures
+from simcli.records.contents.layout import CHANNELS, PARTS
+
+# What frames show, by name, and the channels that ask for it.
+ASKED = {name: {name} | {whole for whole, parts in PARTS.items() if name in parts} for name in CHANNELS}
+ASKED["stretch"] = ASKED["bodies"]
 
 
 @dataclass(frozen=True)
@@ -14,7 +19,7 @@ class RunPlan:
         dt: [s], step.
         steps_per_frame: steps between frames.
         n_frames: frames after frame 0.
-        channels: channel groups to fill, of "state" (= "joints" and "bodies"), "energy", "reactions", "contacts".
+        channels: channel groups to fill, as of `output.channels`.
         measures: quantities that are looked at: end conditions of worlds, numbers per world, columns of frames.
         last_steps: steps before the last frame, 0 for as many as before the others.
         written: of the channels, those that leave the device; None for all.
@@ -28,11 +33,14 @@ class RunPlan:
     measures: Measures = NO_MEASURES
     written: frozenset[str] | None = None
 
+    def reports(self) -> dict[str, bool]:
+        """What frames show, by name, whether it leaves the device or not."""
+        return {name: bool(of & self.channels) for name, of in ASKED.items()}
+
     def leaving(self, reports: Mapping[str, bool]) -> dict[str, bool]:
         """Of what frames show, by name, what leaves the device."""
         written = self.channels if self.written is None else self.written
-        of = {"joints": {"state", "joints"}, "bodies": {"state", "bodies"}, "stretch": {"state", "bodies"}}
-        return {name: on and bool(of.get(name, {name}) & written) for name, on in reports.items()}
+        return {name: reports[name] and bool(of & written) for name, of in ASKED.items()}
 
     @property
     def n_steps(self) -> int:

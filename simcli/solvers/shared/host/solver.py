@@ -34,6 +34,7 @@ from simcli.solvers.shared.host.loop_bounds import TURNS, LoopsCutError, Turns, 
 from simcli.solvers.shared.host.plan import RunPlan
 from simcli.solvers.shared.host.proved import refuse_unproved
 from simcli.solvers.shared.ledger import close, open_new
+from simcli.solvers.shared.others import other_columns, width_of_others
 from simcli.solvers.shared.rollout import enter_phase, leave_phase, rollout
 from simcli.solvers.shared.start import lacking, start_events
 
@@ -92,8 +93,7 @@ class GeneralizedSolver:
         self.core.clear()
         self.n_steps, self.kept = 0, {}
         slots = {name: np.isnan(getattr(model, name)).any(axis=0) for name in ("joint_q", "joint_qd")}
-        closes = ~model.joints.is_tree[model.dofs.joint] & (not self.core.accelerates)
-        self.placeholders = {**slots, "joint_qdd": slots["joint_qd"] | closes, "joint_effort": slots["joint_qd"]}
+        self.placeholders = {**slots, "joint_qdd": slots["joint_qd"], "joint_effort": slots["joint_qd"]}
         self.status, self.unsolved = np.zeros(model.n_worlds, int), None
         self.compile_seconds = self.frame_seconds = None
 
@@ -334,7 +334,7 @@ class GeneralizedSolver:
             "diag": self.core.constrained * len(self.core.diagnostics), "health": len(HEALTH),
             "touch": self.core.summarises * len(SUMMARY),
             "contacts": self.core.contacts.width if reports["contacts"] else 0, "quantity": self.plan.measures.records,
-            "body_stretch": reports["stretch"] * 6 * model.n_bodies,
+            "others": width_of_others(self.core),
         }  # fmt: skip
 
     def buffers(self, n_frames: int, places: Mapping[str, np.ndarray]) -> dict:
@@ -377,11 +377,10 @@ class GeneralizedSolver:
         if self.core.leaving["bodies"]:
             columns["frames/body_q"] = arrays["body_q"].reshape(*lead, model.n_bodies, 7)
             columns["frames/body_qd"] = arrays["body_qd"].reshape(*lead, model.n_bodies, 6)
-            if self.core.leaving["stretch"]:
-                columns["frames/body_stretch"] = arrays["body_stretch"].reshape(*lead, model.n_bodies, 6)
             for k, name in enumerate(model.points.name):
                 columns[f"frames/point/{name}/position"] = arrays["points"][..., 6 * k : 6 * k + 3]
                 columns[f"frames/point/{name}/velocity"] = arrays["points"][..., 6 * k + 3 : 6 * k + 6]
+        columns |= other_columns(self.core, arrays["others"], model.n_bodies)
         if self.core.leaving["reactions"]:
             columns["frames/joint_wrench"] = arrays["joint_wrench"].reshape(*lead, model.n_joints, 6)
             columns["frames/multiplier"] = arrays["multiplier"]

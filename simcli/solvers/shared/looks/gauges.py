@@ -16,9 +16,9 @@ PLACED = {Source.Q, Source.QD, Source.POSE, Source.TWIST, Source.POINT, Source.D
 DRIVEN = {Source.DRIVE_EFFORT, Source.DRIVE_POWER}  # likewise, if no motion prescribes them, while tables stay
 MOST_PARTS = 7
 # Where rows of a kind stand among the others.
-OTHERS = len(SERIES) + 1
-_PLACE_OF_KIND = {STOP: 0, RECORD: OTHERS + 1} | {kind: 1 + n for n, kinds in enumerate(SERIES) for kind in kinds}
-_PLACES = np.array([_PLACE_OF_KIND.get(int(kind), OTHERS) for kind in Reduction])
+_OTHERS = len(SERIES) + 1
+_PLACE_OF_KIND = {STOP: 0, RECORD: _OTHERS + 1} | {kind: 1 + n for n, kinds in enumerate(SERIES) for kind in kinds}
+_PLACES = np.array([_PLACE_OF_KIND.get(int(kind), _OTHERS) for kind in Reduction])
 
 
 class Positions:
@@ -99,7 +99,7 @@ class Gauges:
         is_plain = np.not_equal(measures.part, NORM) & np.equal(measures.turn, NO_BODY)
         is_always = np.equal(measures.begin, 0) & np.equal(measures.end, LAST_STEP)
         place = _PLACES[kind]
-        place = np.where((place > 0) & ~(is_plain & is_always), np.maximum(place, OTHERS), place)
+        place = np.where((place > 0) & ~(is_plain & is_always), np.maximum(place, _OTHERS), place)
         self.order = np.argsort(place, kind="stable")
         self.limits = arena.ints(np.searchsorted(place[self.order], 1 + np.arange(len(SERIES) + 1)))
         self.places, self.apart = items.ints(self.where), items.ints(self.stride)

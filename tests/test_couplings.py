@@ -1,0 +1,225 @@
+"""Couplings: closed forms, MuJoCo's fixed tendon, agreement and order of all solvers, bounds, energy, wrong words."""
+
+import mujoco
+import numpy as np
+import pytest
+from support.device import live_device
+from support.forward import Runner, model_of
+from support.scenes import faults_of
+
+from simcli.analysis.rest.statics import Statics
+from simcli.errors import UsageError
+
+STIFFNESS, DAMPING, FACTOR = 50.0, 0.3, -2.0
+SLIDERS = f"""
+world: {{gravity: [0, 0, 0]}}
+bodies:
+  a: {{mass: 2, inertia: {{diag: [0.1, 0.1, 0.1]}}}}
+  b: {{mass: 3, inertia: {{diag: [0.1, 0.1, 0.1]}}, pose: {{xyz: [0, 1, 0]}}}}
+joints:
+  ja: {{type: prismatic, parent: world, child: a, axis: [1, 0, 0], q: 0.3}}
+  jb: {{type: prismatic, parent: world, child: b, at: [0, 1, 0], axis: [1, 0, 0]}}
+forces:
+  t: {{type: coupling, of: [{{joint: ja}}, {{joint: jb, factor: {FACTOR}}}], ACTS}}
+"""
+SPRUNG = SLIDERS.replace("ACTS", f"stiffness: {STIFFNESS}, damping: {DAMPING}")
+MASS = 1.0 / (1.0 / 2.0 + FACTOR**2 / 3.0)  # along x = q_a + factor q_b
+# All kinds of coordinates, of the tree and of a loop, several times; everything that may act along a coupling.
+MIXED = """
+signals: {s: {sine: {amplitude: 0.4, frequency: 1.5, offset: 0.1}}}
+bodies:
+  a: {mass: 1, com: [0.3, 0, 0], inertia: {diag: [0.1, 0.12, 0.15]}}
+  b: {mass: 2, com: [0.2, 0.1, 0], inertia: {diag: [0.1, 0.12, 0.15]}, pose: {xyz: [0.6, 0, 0]}}
+  c: {mass: 1.5, com: [0, 0, 0.1], inertia: {diag: [0.1, 0.12, 0.15]}, pose: {xyz: [0, 2, 0]}SHAPE}
+  d: {mass: 0.5, com: [0.1, 0, 0], inertia: {diag: [0.1, 0.12, 0.15]}, pose: {xyz: [0, 4, 0]}}
+joints:
+  ja: {type: revolute, parent: world, child: a, axis: [0, 1, 0], qd: 1}
+  jb: {type: universal, parent: a, child: b, at: [0.6, 0, 0], axes: {angular: [[0, 1, 0], [0, 0, 1]]}}
+  jc: {type: prismatic, parent: world, child: c, at: [0, 2, 0], axis: [0, 0, 1], damping: 3}
+  jd: {type: revolute, parent: world, child: d, at: [0, 4, 0], axis: [0, 1, 0.2], loop: true}
+forces:
+  t1: {type: coupling, of: [{joint: ja}, {joint: jb, dof: 1, factor: -0.5}, {joint: jd, factor: 0.7}], stiffness: 8,
+       rest: 0.2, damping: 0.3, friction: 0.5,
+       drive: {mode: position, target: $s, stiffness: 40, damping: 2, effort_limit: 4}}
+  t2: {type: coupling, unit: m, of: [{joint: jb, factor: 0.3}, {joint: jc, factor: 2}], stiffness: 200, limit: [-0.06, 0.06]}
+"""
+TOUCHING = MIXED.replace("SHAPE", ", shapes: {s: {type: sphere, radius: 0.1}}").replace(
+    "bodies:", "world: {shapes: {floor: {type: plane, pose: {xyz: [0, 0, -9]}}}}\nbodies:", 1)  # fmt: skip
+MIXED = MIXED.replace("SHAPE", "")
+COORDINATES = 5  # of the joints of MIXED
+ORDERS = {("generalized", "semi_implicit"): 1, ("generalized", "rk4"): 4, ("generalized", "implicit"): 2,
+          ("maximal", "semi_implicit"): 1, ("natural", "zhong06"): 2}  # fmt: skip
+TIME = 0.6  # [s]
+ROUNDING = 1e-9  # of the error that a step of rk4 may reach
+AGREE = {1: 2e-2, 2: 3e-3}  # [rad, m], of steps of 0.5 and 1 ms in which friction, bounds and limits switch
+DRIFT = {"maximal": 0.3}  # [J], of its steps of 0.5 ms, which lose 0.21 J with a joint's own limit in place of a coupling's
+PEER = 2e-6  # [rad], between rk4 here and there at 0.5 ms
+
+
+def runner(text, kind, integrator, channels=("state", "energy")):
+    return Runner(f"{text}solver: {{type: {kind}, dt: 1.0e-3, integrator: {integrator}}}\n", integrator, live_device(),
+                  frozenset(channels))  # fmt: skip
+
+
+def x_of(q):
+    return q[:, 0] + FACTOR * q[:, 1]
+
+
+def oscillation(t):
+    w = np.sqrt(STIFFNESS / MASS)
+    z = DAMPING / (2.0 * MASS * w)
+    wd = w * np.sqrt(1.0 - z * z)
+    return 0.3 * np.exp(-z * w * t) * (np.cos(wd * t) + z * w / wd * np.sin(wd * t))
+
+
+@pytest.mark.parametrize(("kind", "integrator"), ORDERS)
+def test_two_sliders_swing_against_each_other(kind, integrator):
+    """The closed form of a damped oscillator, at the order of the integrator; nothing is lost from the ledger."""
+    run, errors, drifts = runner(SPRUNG, kind, integrator), [], []
+    for h in (4e-3, 2e-3):
+        found = run(h, round(TIME / h), 1)
+        q = found["frames/joint_q"][:, 0]
+        errors.append(abs(x_of(q)[-1] - oscillation(TIME)))
+        drifts.append(abs(found["energy/drift"][-1, 0]))
+        assert np.isclose(2 * q[-1, 0] - 2 * 0.3, 3 * q[-1, 1] / FACTOR, atol=1e-9)  # F on a, factor F on b
+    order = ORDERS[kind, integrator]
+    assert np.log2(errors[0] / errors[1]) == pytest.approx(order, abs=0.25)
+    assert drifts[1] < max(0.6**order * drifts[0], ROUNDING)
+    assert found["energy/dissipated"][-1, 0] > 0.5
+
+
+@pytest.fixture(scope="module")
+def fine():
+    """By rk4 with the finest steps: coordinates, work supplied, work dissipated."""
+    return numbers(runner(MIXED, "generalized", "rk4"), 2.5e-4)
+
+
+def numbers(run, h):
+    found = run(h, round(0.05 / h), 20)
+    assert found["diag/status"].max() == 0
+    return [found["frames/joint_q"][1:, 0, :COORDINATES], found["energy/input"][-1, 0], found["energy/dissipated"][-1, 0],
+            found["energy/drift"][:, 0]]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "integrator", "text"), [
+    *((*pair, MIXED) for pair in ORDERS if pair != ("generalized", "rk4")),
+    *((*pair, TOUCHING) for pair in (("generalized", "semi_implicit"), ("maximal", "semi_implicit"), ("natural", "moreau"))),
+])  # fmt: skip
+def test_solvers_agree_on_coordinates_work_and_losses(fine, kind, integrator, text):
+    """On a driven, bounded, rubbing sum of coordinates of a tree and of a loop; also where something could touch."""
+    order = ORDERS.get((kind, integrator), 1)
+    bound = AGREE[order]
+    q, supplied, dissipated, drift = numbers(runner(text, kind, integrator), 5e-4 if order == 1 else 1e-3)
+    assert np.abs(q - fine[0]).max() < bound
+    assert abs(supplied - fine[1]) < 5 * bound
+    assert abs(dissipated - fine[2]) < 5 * bound
+    assert np.abs(drift).max() < DRIFT.get(kind, 5 * bound)
+    x = 0.3 * q[:, 1] + 2.0 * q[:, 3]
+    assert np.abs(x).max() < 0.06 + bound
+    assert x.min() < -0.055
+
+
+CHAIN = """
+bodies:
+  a: {mass: 1, com: [0.3, 0, 0], inertia: {diag: [0.02, 0.05, 0.05]}}
+  b: {mass: 0.7, com: [0.25, 0, 0], inertia: {diag: [0.02, 0.04, 0.04]}, pose: {xyz: [0.6, 0, 0]}}
+  c: {mass: 0.4, com: [0.2, 0, 0], inertia: {diag: [0.01, 0.03, 0.03]}, pose: {xyz: [1.1, 0, 0]}}
+joints:
+  ja: {type: revolute, parent: world, child: a, axis: [0, 1, 0], qd: 1}
+  jb: {type: revolute, parent: a, child: b, at: [0.6, 0, 0], axis: [0, 1, 0], qd: -0.5}
+  jc: {type: revolute, parent: b, child: c, at: [1.1, 0, 0], axis: [0, 1, 0]}
+forces:
+  t: {type: coupling, unit: m, of: [{joint: ja, factor: 0.3}, {joint: jb, factor: -0.2}, {joint: jc, factor: 0.15}],
+      stiffness: 60, rest: 0.1, damping: 2, drive: {mode: position, target: 0.2, stiffness: 30, damping: 1}}
+"""
+TENDON = """
+<mujoco><option timestep="5e-4" integrator="RK4"/><compiler autolimits="true"/>
+<worldbody><body><joint name="ja" axis="0 1 0"/><inertial pos="0.3 0 0" mass="1" diaginertia="0.02 0.05 0.05"/>
+<body pos="0.6 0 0"><joint name="jb" axis="0 1 0"/><inertial pos="0.25 0 0" mass="0.7" diaginertia="0.02 0.04 0.04"/>
+<body pos="0.5 0 0"><joint name="jc" axis="0 1 0"/><inertial pos="0.2 0 0" mass="0.4" diaginertia="0.01 0.03 0.03"/>
+</body></body></body></worldbody>
+<tendon><fixed name="t" stiffness="60" damping="2" springlength="0.1"><joint joint="ja" coef="0.3"/>
+<joint joint="jb" coef="-0.2"/><joint joint="jc" coef="0.15"/></fixed></tendon>
+<actuator><position tendon="t" kp="30" kv="1"/></actuator></mujoco>
+"""
+
+
+def test_a_fixed_tendon_of_mujoco_does_the_same():
+    model = mujoco.MjModel.from_xml_string(TENDON)
+    data = mujoco.MjData(model)
+    data.qvel[:], data.ctrl[:] = [1, -0.5, 0], 0.2
+    mujoco.mj_step(model, data, 1000)
+    found = runner(CHAIN, "generalized", "rk4")(5e-4, 1000, 1)["frames/joint_q"][-1, 0, :3]
+    assert np.abs(data.qpos).max() > 0.3
+    assert np.abs(found - data.qpos).max() < PEER
+
+
+@pytest.mark.parametrize(("kind", "integrator"), [("generalized", "implicit"), ("maximal", "semi_implicit"),
+                                                  ("natural", "zhong06")])  # fmt: skip
+def test_a_drive_gives_no_more_than_its_limit_and_its_force_is_that_of_the_row(kind, integrator):
+    """Sliders at x = 0.3 that a drive far away pulls with its limit: x = 0.3 + E t^2 / (2 m)."""
+    text = SLIDERS.replace("ACTS", "drive: {mode: position, target: 9, stiffness: 1000, effort_limit: 0.4}")
+    run = runner(text, kind, integrator, ("state", "energy", "reactions"))
+    found = run(1e-3, 500, 1)
+    x = x_of(found["frames/joint_q"][:, 0])
+    assert x[1] == pytest.approx(0.3 + 0.4 * 0.25 / (2.0 * MASS), abs=3e-4 if kind == "maximal" else 1e-9)
+    row = run.solver.row_label.index("t:sum")
+    assert found["frames/multiplier"][1, 0, row] == pytest.approx(0.4)
+    assert found["energy/input"][1, 0] == pytest.approx(0.4 * (x[1] - 0.3), rel=2e-3)
+
+
+def test_worlds_and_events_may_differ_in_what_acts():
+    vary = "{forces.t.stiffness: {list: [50, 80]}, 'forces.t.of[1].factor': {list: [-2, 1]}}"
+    model, _ = model_of(f"{SPRUNG}batch: {{worlds: 2, vary: {vary}}}\n")
+    assert model.combinations.spring_stiffness.tolist() == [[50], [80]]
+    assert model.combinations.term_factor.tolist() == [[1, -2], [1, 1]]
+    event = "events: [{at: 0.01, set: {forces.t.stiffness: 10, forces.t.rest: 1}}]\n"
+    solver = "run: {duration: 0.1}\nsolver: {type: generalized, dt: 1e-3}\n"
+    assert faults_of(SPRUNG + event + solver) == []
+
+
+def test_names_of_instances_are_their_own():
+    inside = "\n".join("    " + line for line in SPRUNG.split("bodies:")[1].splitlines())
+    twice = "instances: {one: {model: m}, two: {model: m, at: {xyz: [0, 5, 0]}}}"
+    model, _ = model_of(f"models:\n  m:\n    bodies:{inside}\n{twice}\n")
+    joints = [model.joints.name[model.dofs.joint[d]] for d in model.combinations.term_dof]
+    assert joints == ["one/ja", "one/jb", "two/ja", "two/jb"]
+
+
+SPRING = "stiffness: 1"
+WRONG = {
+    "lost": ("of: [{joint: no}], stiffness: 1", "SC305", "no"),
+    "beyond": ("of: [{joint: ja, dof: 1}], stiffness: 1", "SC463", "no dof 1"),
+    "twice": ("of: [{joint: ja}, {joint: ja}], stiffness: 1", "SC463", "twice"),
+    "idle": ("of: [{joint: ja}]", "SC202", "does nothing"),
+    "mixed": ("of: [{joint: ja}, {joint: jh}], stiffness: 1", "SC213", "adds turns to displacements"),
+    "ball": ("of: [{joint: jf}], stiffness: 1", "SC463", "no scalar coordinates"),
+}
+
+
+@pytest.mark.parametrize("word", WRONG)
+def test_wrong_words_are_told(word):
+    keys, code, message = WRONG[word]
+    start = """
+defaults: {body: {mass: 1, inertia: {diag: [1, 1, 1]}}}
+bodies: {a: {}, h: {}, f: {}}
+joints:
+  ja: {type: prismatic, parent: world, child: a}
+  jh: {type: revolute, parent: world, child: h}
+  jf: {type: ball, parent: world, child: f}
+"""
+    found = faults_of(f"forces: {{t: {{type: coupling, {keys}}}}}\n", start)
+    assert [one[0] for one in found] == [code]
+    assert message in found[0][2]
+
+
+@pytest.mark.parametrize("solver", ["type: affine", "type: natural, integrator: generalized_alpha"])
+def test_solvers_without_couplings_refuse_them(solver):
+    found = faults_of(f"{SPRUNG}solver: {{{solver}, dt: 1e-3}}\n")
+    assert [one[0] for one in found] == ["SC501"]
+    assert "coupling" in found[0][2]
+
+
+def test_statics_do_not_ignore_couplings():
+    with pytest.raises(UsageError, match="couplings"):
+        Statics(model_of(SPRUNG)[0], live_device())
