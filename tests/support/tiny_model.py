@@ -5,6 +5,7 @@ from functools import lru_cache
 import numpy as np
 
 from simcli.model.forces.tables import Cables, Springs, Wrenches, no_bushings
+from simcli.model.joints.combinations import no_combinations
 from simcli.model.signals.tables import no_inputs, no_motions, no_signals
 from simcli.model.snapshot import ContactRows, FrameBlock
 from simcli.model.tables import Bodies, Dofs, JointKind, Joints, Links, Mimics, Model, Points, ShapeKind, Shapes
@@ -49,7 +50,7 @@ def tiny_model(n_worlds=3, n_links=2, floating=True):
         points=Points(("link0/tip", "link1/tip"), np.array([0, 1]), np.zeros((1, 2, 3))),
         springs=Springs(("s",), np.array([[-1, 0]]), np.zeros((1, 1, 2, 3)), np.ones((1, 1)), np.zeros((1, 1)),
                         np.ones((1, 1)), np.array([False])),
-        bushings=no_bushings(),
+        bushings=no_bushings(), combinations=no_combinations(),
         cables=Cables((), np.zeros(0, int), np.zeros((1, 0, 3)), np.zeros((1, 0, 7)), *[np.zeros((1, 0))] * 6),
         wrenches=Wrenches((), np.zeros(0, int), *[np.zeros((1, 0, 3))] * 3, np.zeros(0, bool)),
         signals=no_signals(), inputs=no_inputs(), motions=no_motions(nv),

@@ -164,6 +164,8 @@ class _Builder:
     def add_combinations(self) -> None:
         """Combinations as coordinates of the joints without bodies that stand for them (joints/combined.py)."""
         model, combinations = self.model, self.model.combinations
+        if not combinations.name:
+            return
         for k, d in enumerate(np.flatnonzero(model.joints.child[model.dofs.joint] == WORLD).tolist()):
             terms = [(int(combinations.term_dof[n]), combinations.term_factor[:, n]) for n in
                      range(*combinations.term_start[k : k + 2])]  # fmt: skip
@@ -306,6 +308,8 @@ def _rows(builder: _Builder) -> Rows:
 def _terms(parts: list[_RowPart]) -> dict[str, Array]:
     """Columns of the terms of combinations."""
     terms = [term for part in parts for term in part.terms]
+    if not terms:
+        return {"term_start": np.zeros(len(parts) + 1, int), "term_dof": np.zeros(0, int), "term_factor": np.zeros((1, 0))}
     return {"term_start": np.cumsum([0, *(len(part.terms) for part in parts)]),
             "term_dof": np.array([d for d, _ in terms], int), "term_factor": _stack([f for _, f in terms], ())}
 

@@ -30,6 +30,8 @@ def read_couplings(worlds: Worlds, model: Model) -> Combinations:
         model: its joints.
     """
     names = of_type(worlds, "coupling")
+    if not names:
+        return model.combinations  # none: an event builds a model, and most scenes have no couplings
     forces = [worlds.first.forces[name] for name in names]
     for name in names:
         worlds.common(lambda s, n=name: _structure(s.forces[n]), f"forces.{name}")
