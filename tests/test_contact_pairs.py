@@ -71,7 +71,7 @@ def test_who_touches(case, tmp_path, all_honoured):
 def test_pairs_of_a_joint_that_are_asked_for_are_refused_where_contact_is_not_honoured(tmp_path):
     bodies = {"x": f"shapes: {{s: {BALL}}}", "y": f"shapes: {{s: {BALL}}}"}
     quiet = scene(bodies, HINGE + "contact: {exclude: [[world, x], [world, y]]}\n")
-    quiet = quiet.replace("type: generalized", "type: generalized, integrator: rk4")
+    quiet = quiet.replace("type: generalized", "type: natural, integrator: zhong06")
     assert pairs_of(read_model(tmp_path, quiet)) == set()
     asked = quiet.replace("contact: {", "contact: {pairs: [{a: x/s, b: y/s}], ")
     with pytest.raises(SceneError, match="`x` and `y` could touch"):

@@ -16,7 +16,7 @@ from simcli.kernels.device import runtime, self_test
 from simcli.kernels.device.runtime import start_device
 from simcli.kernels.memory.programs import NO_BOUND
 from simcli.model.snapshot import Status
-from simcli.solvers import SOLVERS, RunPlan
+from simcli.solvers import SOLVERS, GeneralizedSolver, RunPlan
 from simcli.solvers.shared.host import loop_bounds
 
 AGREEMENT = {"float64": 1e-10, "float32": 1e-5}  # promised between devices; some last places of float32 over 100 steps
@@ -309,7 +309,7 @@ def bounded(monkeypatch):
     """A device like a GPU, with a driver that bounds loops; `at` says whether a call of so many lines is too long."""
     device = runtime.replace(start_device("cpu", "float64", threads=1, like_gpu=True), most_turns=65535)
     state = SimpleNamespace(device=device, at=lambda lines: False, calls=[])
-    once = SOLVERS["generalized"].call_once
+    once = GeneralizedSolver.call_once
 
     def call_once(solver, n_frames, steps):
         lines = solver.core.loop_turns.most_lines
@@ -319,7 +319,7 @@ def bounded(monkeypatch):
             raise loop_bounds.LoopsCutError
         return found
 
-    monkeypatch.setattr(SOLVERS["generalized"], "call_once", call_once)
+    monkeypatch.setattr(GeneralizedSolver, "call_once", call_once)
     return state
 
 

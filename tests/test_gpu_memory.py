@@ -63,7 +63,7 @@ def reader(arena, whole, real, found):
     return read
 
 
-@pytest.mark.parametrize(("arch", "name"), [("cpu", "MOST_NUMBERS"), ("vulkan", "MOST_BYTES")])
+@pytest.mark.parametrize(("arch", "name"), [("cpu", "MOST_NUMBERS"), ("vulkan", "_MOST_BYTES")])
 def test_memory_that_a_gpu_does_not_reach_is_refused(arch, name, monkeypatch):
     device = replace(start_device("cpu", "float32", threads=1, like_gpu=True), arch=arch)
     arena = Arena(device, 1)

@@ -17,7 +17,7 @@ LEAST_GAIN = 1.2
 
 def rows_of_table():
     """(file, name in it, gain, file of the test, test) of each trick."""
-    _, *lines = language.__doc__.partition("    trick ")[2].strip().splitlines()
+    _, *lines = language.__doc__.partition("    Trick ")[2].strip().splitlines()
     rows = (re.split(r" {2,}", line.strip()) for line in lines)
     return [(*trick.split("."), gain, *test.split(".")) for trick, _, gain, _, test in rows]
 
@@ -26,7 +26,7 @@ def rows_of_table():
 def test_a_trick_and_its_test_are_where_the_table_says(row):
     file, name, gain, test_file, test = row
     room = Path(language.__file__).parent
-    place = next(path for path in (room / f"{file}.py", room.parent / f"{file}.py") if path.exists())
+    place = next(path for path in (room / f"{file}.py", *room.parent.rglob(f"{file}.py")) if path.exists())
     assert re.search(rf"\b{name}\b", place.read_text(encoding="utf-8"))
     assert f"def test_{test}(" in Path(__file__).with_name(f"test_{test_file}.py").read_text(encoding="utf-8")
     assert gain == "all" or float(gain) >= LEAST_GAIN

@@ -63,7 +63,7 @@ def test_every_word_for_a_key_is_answered(word):
     reached = set()
     for path, tag in CONTEXTS:
         targets = [target for target in KEYS[word] if target_is_there(path, tag, target)]
-        if not targets or word in known_keys(path):
+        if not targets or word in known_keys(path, tag):
             continue
         hint = hints.unknown_key(path, word, scene_of(path, tag) if tag else None)
         shown = targets[0].partition(".")[2] if path and path[0] == targets[0].partition(".")[0] else targets[0]

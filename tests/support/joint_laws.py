@@ -55,6 +55,8 @@ KINDS = {
     "free": Kind({}, [Dof(2, "L", Z), Dof(5, "A", Z)], 6),
     "distance": Kind({"parent_frame": {"xyz": [0, 0, -1]}, "child_frame": {}}, [Dof(2, "L", Z), Dof(5, "A", Z)], 6),
     "fixed": Kind({}, [], 0),
+    "point_on_line": Kind({"axis": Z}, [], 4),
+    "point_on_plane": Kind({"axis": Z}, [], 5),
 }
 FAR = {"distance": {"limit": [0, 100]}}  # where the law is not about the distance
 
@@ -119,10 +121,12 @@ SMOOTH_LAWS = {
     "calm": Law("effort_limit", drive("position", **SERVO, effort_limit=1e3)),
     "bump": Law("limit", bound(-0.5, 0.1, stiffness=100.0, damping=4.0), start=0.6, **NOT_OF_LENGTHS),
 }
+STILL = {"position": 0.0}  # of the dofs of a ball that a motion turns about one axis
 PER_DOF = ("limit", "drive", "damping", "friction", "armature", "velocity_limit")
 # Where a joint lets a body not go: a direction of a force and one of a torque.
 HELD = {"revolute": (X, X), "prismatic": (Y, X), "ball": (X, None), "d6": (Y, X), "universal": (X, X), "cylindrical": (Y, Y),
-        "planar": (Z, X), "screw": (X, X), "fixed": (X, Y), "distance": (Z, None)}  # fmt: skip
+        "planar": (Z, X), "screw": (X, X), "fixed": (X, Y), "distance": (Z, None), "point_on_line": (X, None),
+        "point_on_plane": (Z, None)}  # fmt: skip
 PUSH, TWIST = 3.0, 1.5  # [N], [N m]
 
 
@@ -185,6 +189,9 @@ class Forest:
         out = {}
         for dof in KINDS[kind].dofs:
             for key, value in law.keys(dof.inertia(kind)).items():
+                if key == "motion" and kind == "ball":
+                    out[key] = [value if k == dof.index else STILL for k in range(KINDS[kind].n)]
+                    continue
                 if key not in PER_DOF:
                     out[key] = value
                     continue

@@ -7,8 +7,9 @@ from simcli.model.assemble import assemble
 from simcli.model.joints.catalogue import CATALOGUE, RIBLE
 from simcli.model.mechanism import BodyPart, JointPart, Mechanism
 from simcli.model.tables import WORLD, Model
+from simcli.spec.names.dofs import ROWS_ONLY
 
-TREE_TYPES = tuple(name for name in CATALOGUE if name != "cable" and name not in RIBLE)
+TREE_TYPES = tuple(name for name in CATALOGUE if name != "cable" and name not in (*RIBLE, *ROWS_ONLY))
 SCALAR_TYPES = tuple(name for name in TREE_TYPES if CATALOGUE[name].coordinates == "scalars")
 
 

@@ -21,7 +21,7 @@ five balls that touch. Last comes what tells if it breaks: tests/test_FILE.py, t
     internals._caller_named_only   import   2.9   Taichi      source_text.python_keeps_its_own_functions
     source_text.stands_in_class    import   2.8   solvers     source_text.modules_are_not_searched_at_a_start
     source_text.source_lines       trace    1.3   four-bars   source_text.texts_of_all_device_functions_are_those_of_the_file
-    tracing.place_of               trace    2.0   four-bars   tracing.mistakes_are_told_with_their_place
+    tracing._place_of              trace    2.0   four-bars   tracing.mistakes_are_told_with_their_place
     tracing.expression             trace    1.25  balls       tracing.programs_are_those_of_taichis_own_front_end
     rolling.GUARD                  compile  2.2   four-bars   kernels_rolling.the_bytes_are_those_of_unrolled_loops
     procedures.procedure           compile  2.2   balls       language.a_procedure_is_compiled_once_and_called_or_inlined

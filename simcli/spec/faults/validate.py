@@ -5,7 +5,7 @@ from pydantic import ValidationError
 from simcli.spec.document.nodes import Mark, Node, PathStep, TableNode, child, find, locate
 from simcli.spec.faults import hints
 from simcli.spec.faults.fault_list import Faults, did_you_mean
-from simcli.spec.faults.hints import misplaced, unknown_key
+from simcli.spec.faults.hints import key_meant, misplaced, tag_of, unknown_key
 from simcli.spec.faults.mend import leave_mend
 from simcli.spec.faults.synonyms import value_meant
 from simcli.spec.manual.keys import known_keys
@@ -205,5 +205,7 @@ def owner(path: tuple[PathStep, ...]) -> str:
 def _unknown_key(path: tuple[PathStep, ...], key: str, root: Node | None) -> tuple[str, str, str]:
     parent = tuple(path[:-1]) if path[-1:] == (key,) else path
     if key in known_keys(parent):  # of another kind of joint, force, solver ..
-        return "SC204", f"`{key}` does not go with the `type` of {owner(parent)}", "remove it, or take a type that has it"
+        here = key_meant(parent, key, tag_of(root, parent))
+        hint = f"did you mean `{here}`?" if here else "remove it, or take a type that has it"
+        return "SC204", f"`{key}` does not go with the `type` of {owner(parent)}", hint
     return "SC204", f"unknown key `{key}` in {owner(parent)}", unknown_key(parent, key, root)
