@@ -21,7 +21,7 @@ REFUSED = {
     PIN.format(type="ball", more="friction: 1"): ("SC501", "dry friction"),
     PIN.format(type="universal", more="axes: {angular: [[1, 0, 0], [0, 1, 0]]}, armature: 1"): ("SC501", "armature"),
     PIN.format(type="planar", more="velocity_limit: 1"): ("SC501", "a velocity limit"),
-    PIN.format(type="universal", more="axes: {angular: [[1, 0, 0], [0, 1, 0]]}, motion: {position: 1}"): ("SC501", "a prescribed motion"),
+    PIN.format(type="planar", more="motion: {position: 1}"): ("SC501", "a prescribed motion"),
     "joints:\n  k: {type: universal, axes: {angular: [[1, 0, 0], [0, 1, 0]]}, parent: world, child: a, at: [0, 0, 0]}\n"
     "  j: {type: cylindrical, parent: a, child: b, at: [0, 0, 0], mimic: {joint: k}}\n": ("SC501", "a gear to a joint"),
     PIN.format(type="ball", more="limit: [-1, 1]"): ("SC501", "a limit"),
