@@ -109,13 +109,6 @@ PARALLEL = set("""
     main mass_matrix run solve sweep table write
     multiply rotation_log spin_of_vector transpose vector
 """.split())  # noqa: SIM905
-# Names that still mean two things; a name leaves the list when it means one.
-AMBIGUOUS = set("""
-    BEYOND COLUMNS
-    Array FAR Form KEPT RIBLE ROWS_ONLY Row SINGULAR SIZE SMALL_ANGLE SUCCESSIVE TAICHIS TOUCHING Target UNBOUNDED
-    corner emit first_of is_smooth keep lacking measure number place prepare refuse say shape_of speed_of_row
-    three turns
-""".split())  # noqa: SIM905
 LEAVING = {"print", "sys.exit", "os._exit", "exit"}
 FILES = sorted(path for path in HOUSE.rglob("*.py"))
 INTERNALS = HOUSE / "kernels" / "language" / "internals.py"
@@ -334,8 +327,8 @@ def test_a_public_name_means_one_thing():
     """What only its own module uses has an underscore; what two modules have is parallel on purpose, or renamed."""
     count = Counter(name for path in FILES if path.name != "__init__.py" for name in public_names(path))
     doubles = {name for name, n in count.items() if n > 1}
-    assert doubles - PARALLEL - AMBIGUOUS == set()
-    assert (PARALLEL | AMBIGUOUS) - doubles == set(), "these have become one: take them off the list"
+    assert doubles - PARALLEL == set()
+    assert PARALLEL - doubles == set(), "these have become one: take them off the list"
 
 
 def nested(node: ast.AST, depth: int = 0) -> int:

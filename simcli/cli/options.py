@@ -111,7 +111,7 @@ SelectPatterns = Annotated[
         help="Only these bodies, joints or articulations, as 'arm*' or left/elbow. Repeatable, or separated by commas.",
     ),
 ]
-Target = Annotated[
+NewFile = Annotated[
     Path, typer.Option("--output", "-o", metavar="OUT", help="HDF5 file to write.", show_default=False)
 ]
 Replace = Annotated[bool, typer.Option("--force", help="Replace an existing output.")]

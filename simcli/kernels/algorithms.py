@@ -26,7 +26,7 @@ from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import Arena, put_lane
 from simcli.kernels.memory.slots import Ints, Shared, Slot
 from simcli.kernels.memory.tables import Tables
-from simcli.kernels.report import FrameRows, emit, put, report_bodies
+from simcli.kernels.report import FrameRows, put, report_bodies, write_pack
 from simcli.model.tables import JointKind, Model
 
 # Blocks of scratch that serve all states in turn, so that it stays in the cache; a GPU wants a thread per state.
@@ -226,7 +226,7 @@ class _Core:
 
 
 @ti.func
-def turns(c: ti.template(), w: ti.i32, n_states: ti.i32):
+def blocks_of_slot(c: ti.template(), w: ti.i32, n_states: ti.i32):
     """Blocks of states that scratch block w serves: w, w + n_slots, ..."""
     n_blocks = (n_states + c.lanes - 1) // c.lanes
     return (n_blocks - w + c.n_slots - 1) // c.n_slots
@@ -253,7 +253,7 @@ def give(c: ti.template(), w: ti.i32, block: ti.i32, slot: ti.template(), n: ti.
     at = block * c.lanes * n
     for item in range(n // slot.width):
         for k in ti.static(range(slot.width)):
-            emit(out, c.lanes, at + item * slot.width + k, n, slot.part(w, item, k))
+            write_pack(out, c.lanes, at + item * slot.width + k, n, slot.part(w, item, k))
 
 
 @ti.kernel
@@ -262,7 +262,7 @@ def _kinematics(c: ti.template(), n_states: ti.i32, q: ti.types.ndarray(), qd: t
     ti.loop_config(block_dim=c.block_dim)
     for w in range(c.arena.n_blocks):
         c.arena.enter(w)
-        for k in range(turns(c, w, n_states)):
+        for k in range(blocks_of_slot(c, w, n_states)):
             block = w + k * c.n_slots
             take(c, w, block, c.state.q, c.tables.n_q, q)
             take(c, w, block, c.state.qd, c.tables.n_qd, qd)
@@ -294,7 +294,7 @@ def _external_forces(c: ti.template(), n_states: ti.i32, q: ti.types.ndarray(), 
     ti.loop_config(block_dim=c.block_dim)
     for w in range(c.arena.n_blocks):
         c.arena.enter(w)
-        for k in range(turns(c, w, n_states)):
+        for k in range(blocks_of_slot(c, w, n_states)):
             block = w + k * c.n_slots
             take(c, w, block, c.state.q, c.tables.n_q, q)
             take(c, w, block, c.state.qd, c.tables.n_qd, qd)
@@ -329,7 +329,7 @@ def _inverse_dynamics(c: ti.template(), n_states: ti.i32, has_force: ti.template
     ti.loop_config(block_dim=c.block_dim)
     for w in range(c.arena.n_blocks):
         c.arena.enter(w)
-        for k in range(turns(c, w, n_states)):
+        for k in range(blocks_of_slot(c, w, n_states)):
             block = w + k * c.n_slots
             take(c, w, block, c.state.q, c.tables.n_q, q)
             take(c, w, block, c.state.qd, c.tables.n_qd, qd)
@@ -351,7 +351,7 @@ def _forward_dynamics(c: ti.template(), n_states: ti.i32, has_force: ti.template
     ti.loop_config(block_dim=c.block_dim)
     for w in range(c.arena.n_blocks):
         c.arena.enter(w)
-        for k in range(turns(c, w, n_states)):
+        for k in range(blocks_of_slot(c, w, n_states)):
             block = w + k * c.n_slots
             take(c, w, block, c.state.q, c.tables.n_q, q)
             take(c, w, block, c.state.qd, c.tables.n_qd, qd)
@@ -371,7 +371,7 @@ def _mass_matrix(c: ti.template(), n_states: ti.i32, q: ti.types.ndarray(), out:
     ti.loop_config(block_dim=c.block_dim)
     for w in range(c.arena.n_blocks):
         c.arena.enter(w)
-        for k in range(turns(c, w, n_states)):
+        for k in range(blocks_of_slot(c, w, n_states)):
             block = w + k * c.n_slots
             take(c, w, block, c.state.q, c.tables.n_q, q)
             place_all(c.tables, c.state, w)
@@ -412,7 +412,7 @@ def _jacobian(c: ti.template(), n_states: ti.i32, q: ti.types.ndarray(), out: ti
     ti.loop_config(block_dim=c.block_dim)
     for w in range(c.arena.n_blocks):
         c.arena.enter(w)
-        for k in range(turns(c, w, n_states)):
+        for k in range(blocks_of_slot(c, w, n_states)):
             block = w + k * c.n_slots
             take(c, w, block, c.state.q, c.tables.n_q, q)
             place_all(c.tables, c.state, w)
@@ -449,7 +449,7 @@ def _project(c: ti.template(), n_states: ti.i32, pose: ti.types.ndarray(), twist
     ti.loop_config(block_dim=c.block_dim)
     for w in range(c.arena.n_blocks):
         c.arena.enter(w)
-        for k in range(turns(c, w, n_states)):
+        for k in range(blocks_of_slot(c, w, n_states)):
             block = w + k * c.n_slots
             take(c, w, block, c.rows.body_q, 7 * c.tables.n_bodies, pose)
             take(c, w, block, c.rows.body_qd, 6 * c.tables.n_bodies, twist)

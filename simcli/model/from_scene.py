@@ -12,7 +12,7 @@ from simcli.model.assemble import assemble
 from simcli.model.batch.gather import Worlds
 from simcli.model.batch.join import join
 from simcli.model.batch.param_units import param_unit
-from simcli.model.bodies.massless import carrying, lacking, weightless
+from simcli.model.bodies.massless import carrying, lacks_inertia, weightless
 from simcli.model.bodies.parts import ShapeReader, read_bodies
 from simcli.model.bodies.points import read_points
 from simcli.model.closure.begin import begun, refuse_start
@@ -317,11 +317,11 @@ def _refuse_weightless(worlds: Worlds, model: Model, bodies: Array | None = None
 
 def _refuse_points(worlds: Worlds, model: Model) -> None:
     """Refuse bodies that lack inertia along or about some axis along which their joints let them move, or joints yield."""
-    _refuse_weightless(worlds, model, lacking(model), HOLD)
+    _refuse_weightless(worlds, model, lacks_inertia(model), HOLD)
     for step in carrying(model) if worlds.first.solver.type == "maximal" else ():
         name = model.joints.name[step.joint]
         if model.joints.compliance[:, step.joint].any():
-            body = next(b for b in (step.outer, step.inner) if lacking(model)[b])
+            body = next(b for b in (step.outer, step.inner) if lacks_inertia(model)[b])
             message = f"joint `{name}` yields, and nothing else gives inertia to body `{model.bodies.name[body]}`"
             worlds.fault("SC452", f"joints.{name}.compliance", message, "leave it out, or give the body inertia")
     worlds.raise_faults()
@@ -332,7 +332,7 @@ def _refuse_spins(worlds: Worlds, model: Model) -> None:
     bodies, plane = model.bodies, model.plane
     inertia = np.linalg.eigvalsh(bodies.inertia)
     whole = ((bodies.n_vectors == 3) | (bodies.n_vectors < 0)) & (plane < 0) & ~bodies.kinematic
-    spins = np.isin(np.arange(model.n_bodies), [b for _, b in weightless(model, lacking(model))])
+    spins = np.isin(np.arange(model.n_bodies), [b for _, b in weightless(model, lacks_inertia(model))])
     thin = (inertia[..., 0] <= SINGULAR * inertia[..., 2]) & spins
     least, most = (inertia[..., 1] + side * (inertia[..., 0] - inertia[..., 2]) for side in (1, -1))  # second moments, twice
     flat = least <= THIN * most

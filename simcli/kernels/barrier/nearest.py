@@ -12,7 +12,7 @@ Where a flat face has a notch, points beyond it have two nearest points along a 
 from simcli.kernels.barrier.closest import blend, direction, weigh
 from simcli.kernels.barrier.pieces import near_gap
 from simcli.kernels.barrier.stencils import corners, thickness
-from simcli.kernels.barrier.tables import FAR
+from simcli.kernels.barrier.tables import INFINITE_GAP
 from simcli.kernels.collision.lanes import one, put, whole_of
 from simcli.kernels.language import ti
 
@@ -27,7 +27,7 @@ def count_nearest(c: ti.template(), w: ti.i32, lane: ti.i32):
     n = whole_of(c.candidates.count, w, lane, 0)
     for k in range(n):
         kind, combination, a, b, d, e = corners(c, w, lane, k)
-        size = FAR + 0.0 * thickness(c, w, lane, k)
+        size = INFINITE_GAP + 0.0 * thickness(c, w, lane, k)
         if near_gap(kind, thickness(c, w, lane, k) + one(c.near, w, lane, combination), a, b, d, e):
             size, _n = direction(blend(weigh(kind, a, b, d, e), (a, b, d, e)))
         put(c.candidates.size, w, lane, k, size)

@@ -2,7 +2,7 @@
 
 from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.barrier.closest import EDGE_EDGE, POINT_PLANE
-from simcli.kernels.barrier.tables import BOX, EDGE, FACE, FAR, NOTHING, VERTEX
+from simcli.kernels.barrier.tables import BOX, EDGE, FACE, INFINITE_GAP, NOTHING, VERTEX
 from simcli.kernels.collision.lanes import by_world, one, put
 from simcli.kernels.collision.rule import combination_of, first_of
 from simcli.kernels.language import ti
@@ -150,7 +150,7 @@ def search_shapes(c: ti.template(), w: ti.i32, lane: ti.i32, i: ti.i32, j: ti.i3
     a = first_of(c.rule, i, j)
     b = i + j - a
     xi_a, xi_b = one(c.radius, w, lane, a), one(c.radius, w, lane, b)
-    gap = -FAR + 0.0 * xi_a
+    gap = -INFINITE_GAP + 0.0 * xi_a
     if c.core.at(a) != HALF_SPACE:
         gap = apart(one(c.low, w, lane, a), one(c.high, w, lane, a), one(c.low, w, lane, b), one(c.high, w, lane, b))
     if gap <= one(c.widest, w, lane, 0) + xi_a + xi_b:

@@ -7,7 +7,7 @@ import numpy as np
 from simcli.kernels.device.runtime import live_device, start_device
 from simcli.kernels.language import ti
 from simcli.kernels.rays import lit
-from simcli.kernels.rays.lit import against, background, colour_of, of_solid, seen_light, three
+from simcli.kernels.rays.lit import against, background, colour_of, of_solid, seen_light, vec3_at
 from simcli.kernels.rays.screens import LIGHT_TILES, TILE, Camera, light_tiles_of, tiles_of
 from simcli.kernels.rays.shapes import NEVER, PLANE, vec3
 from simcli.kernels.rays.solids import Meshes, Solids
@@ -195,12 +195,12 @@ def draw_pixels(pixels: _table(ti.i32, ndim=1), offsets: _table(ti.f32, ndim=2),
         x, y = pixels[i] % counts[0], pixels[i] // counts[0]
         tile = y // TILE * counts[2] + x // TILE
         first, last = tile_start[tile], tile_start[tile + 1]
-        eye = three(numbers, lit.EYE)
+        eye = vec3_at(numbers, lit.EYE)
         total = vec3(0.0)
         for k in range(offsets.shape[0]):
             px, py = ti.cast(x, ti.f32) + offsets[k, 0], ti.cast(y, ti.f32) + offsets[k, 1]
-            d = (three(numbers, lit.FORWARD) + (px - 0.5 * counts[0]) * three(numbers, lit.RIGHT)
-                 + (0.5 * counts[1] - py) * three(numbers, lit.UP)).normalized()
+            d = (vec3_at(numbers, lit.FORWARD) + (px - 0.5 * counts[0]) * vec3_at(numbers, lit.RIGHT)
+                 + (0.5 * counts[1] - py) * vec3_at(numbers, lit.UP)).normalized()
             after, left, layer = 0.0, 1.0, 0
             shown = -1
             while layer < counts[4] and left > 0.01:
@@ -216,7 +216,7 @@ def draw_pixels(pixels: _table(ti.i32, ndim=1), offsets: _table(ti.f32, ndim=2),
                     if share > 0.0:
                         shown = s if shown < 0 else shown
                         seen = 0.0
-                        if normal.dot(three(numbers, lit.LIGHT)) > 0.0:
+                        if normal.dot(vec3_at(numbers, lit.LIGHT)) > 0.0:
                             seen = seen_light(s, p + lit.BIAS * normal, k, stride, lamp, numbers, light_start,
                                               light_solid, counts[3], solids, names, nodes, links, triangles)
                         total += share * colour_of(s, p, normal, d, seen, hit[0], numbers, solids, names)

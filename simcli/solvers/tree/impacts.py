@@ -38,7 +38,7 @@ def meet_contacts(c: ti.template(), w: ti.i32):
                 put(c.bound.jumps, w, lane, 0, 1.0)
 
 
-def is_smooth(c, w):
+def was_smooth(c, w):
     """The worlds whose last step was smooth."""
     return c.bound.jumps.load(w, 0) == 0.0
 

@@ -44,7 +44,7 @@ from simcli.solvers.rows.stages import (
 from simcli.solvers.shared.frames import frame, is_last_step
 from simcli.solvers.shared.looks.measures import look
 from simcli.solvers.shared.motions import lead_rows, lead_rows_to_end
-from simcli.solvers.tree.impacts import forget_contacts, is_smooth, meet_contacts, restore_account
+from simcli.solvers.tree.impacts import forget_contacts, meet_contacts, restore_account, was_smooth
 from simcli.solvers.tree.integrators import (
     combine_slopes,
     keep_slopes,
@@ -61,7 +61,7 @@ from simcli.solvers.tree.stages import (
     has_end,
     lacks_impulses,
     load_forces,
-    place,
+    place_links,
     show_reactions,
     solve_tree,
 )
@@ -83,7 +83,7 @@ def frame_of_tree(c) -> tuple:
     if c.stages > 1 and c.touches:
         smooth = (set_registers(node=0, instant=1), *_evaluation(c, by_impulses=False), *shows)
         last = (look_back, *measured, *shows, look_ahead, *measured)
-        end = (only(jumps, *last), only(is_smooth, *smooth))
+        end = (only(jumps, *last), only(was_smooth, *smooth))
     elif c.stages > 1:
         end = start
     elif c.looks_back:
@@ -91,7 +91,7 @@ def frame_of_tree(c) -> tuple:
     else:
         end = measured
     if c.stages == 1 and not c.constrained:
-        start = (*start, place)
+        start = (*start, place_links)
     kind = step_of_nodes if c.stages > 1 else step_by_impulses if c.by_impulses else step_of_first_order
     return *frame(c, kind(c), start, end), *looks(c)
 
@@ -149,7 +149,7 @@ def step_of_nodes(c) -> tuple:
     again = (go_back, set_registers(node=c.stages))
     if c.touches:
         again = (*again, *_evaluation(c), restore_account, *move_and_correct(c))
-        return *nodes, settle, *projected, place, meet_contacts, only(jumps, *again), only(is_smooth, forget_contacts)
+        return *nodes, settle, *projected, place_links, meet_contacts, only(jumps, *again), only(was_smooth, forget_contacts)
     again = only(jumps, *again, *_evaluation(c), advance_again, follow_prescribed)
     return *nodes, settle, *((again,) if repeats else ()), *projected
 
@@ -164,7 +164,7 @@ def _evaluation(c, first=None, starts: bool = False, by_impulses: bool | None = 
         by_impulses: whether contacts and impacts are solved for; None: where the run does so.
     """
     by_impulses = c.by_impulses if by_impulses is None else by_impulses
-    begins = (place, *(looks(c) if starts else ()), *((follow,) if c.signals.n else ()), begin_evaluation, load_forces)
+    begins = (place_links, *(looks(c) if starts else ()), *((follow,) if c.signals.n else ()), begin_evaluation, load_forces)
     begins = (first, *begins) if first else begins
     if not c.constrained:
         return *begins, solve_tree
@@ -195,4 +195,4 @@ def _measurement(c, leading) -> tuple:
         leading: the stage for rows of prescribed motions.
     """
     rows = (measure_rows,) if c.constrained and c.bound.system.n_rows else ()
-    return place, *rows, *((leading,) if rows and c.bound.system.n_leads else ())
+    return place_links, *rows, *((leading,) if rows and c.bound.system.n_leads else ())

@@ -20,7 +20,7 @@ from simcli.spec.forces import WITH_AXES, WrenchForce
 from simcli.spec.names import dofs
 from simcli.spec.schema.pose import PoseSpec
 from simcli.spec.schema.scene import InstanceSpec, ReplicaSpec
-from simcli.spec.values.scopes import Scope, evaluated, place
+from simcli.spec.values.scopes import Scope, evaluated, where_of
 
 MAX_COPIES = 100_000
 MAX_EXPANDED = 2_000_000  # nodes
@@ -66,7 +66,7 @@ class Expander:
             if node is not None and not isinstance(node, TableNode):
                 rest[section] = node
         if self.copies_in(self.root, {}) > MAX_COPIES:
-            where = place(self.root.keys.get("replicate", self.root.keys.get("instances", self.root.mark)))
+            where = where_of(self.root.keys.get("replicate", self.root.keys.get("instances", self.root.mark)))
             self.faults.add("SC105", f"more than {MAX_COPIES} copies of models", where, "make fewer")
             raise TooLargeError
         self.content(self.root, "", _UNMOVED, self.scope, [])
@@ -131,13 +131,14 @@ class Expander:
         """Add an entry to the output."""
         self.nodes += node.size
         if name in self.out[section]:
-            self.faults.add("SC302", f"`{name}` stands twice in `{section}`", place(mark, f"{section}.{name}"), "rename one")
+            where = where_of(mark, f"{section}.{name}")
+            self.faults.add("SC302", f"`{name}` stands twice in `{section}`", where, "rename one")
         self.out[section][name] = node
         self.keys[section][name] = mark
 
     def copies(self, kind, section, name, key_mark, node, prefix, at, scope, stack) -> None:
         """Expand one instance or replica."""
-        where = place(key_mark, f"{section}.{name}")
+        where = where_of(key_mark, f"{section}.{name}")
         ready = evaluated(node, scope)
         try:
             spec = kind.model_validate(plain(ready))
@@ -152,7 +153,7 @@ class Expander:
         if kind is ReplicaSpec and not isinstance(spec, ReplicaSpec):
             self.lost.append(f"{prefix}{name}/")  # the names of copies that cannot be counted
         model = self.models.get(spec.model)
-        place_of = place(ready.items["model"].mark, f"{section}.{name}.model") if isinstance(ready, TableNode) else where
+        place_of = where_of(ready.items["model"].mark, f"{section}.{name}.model") if isinstance(ready, TableNode) else where
         if not isinstance(model, TableNode):
             self.faults.add(
                 "SC307",
@@ -193,7 +194,7 @@ class Expander:
                 self.faults.add(
                     "SC309",
                     f"the model `{name}` has no parameter `{key}`",
-                    place(own.keys[key]),
+                    where_of(own.keys[key]),
                     did_you_mean(key, known, "parameters"),
                 )
         inner.declare(own, home=scope)
