@@ -179,9 +179,9 @@ def test_the_keyboard_and_the_mouse_move_it(browser, pages):
     browser.press("Escape", 27)
     assert browser.evaluate("document.querySelector('.panel').hidden")
     browser.settle()
-    sizes = browser.evaluate("(({ width, height, clientWidth, clientHeight }) => [[width, height], [clientWidth, clientHeight]])"
-                             "(document.getElementById('view'))")  # fmt: skip
-    assert sizes[0] == sizes[1]  # curves and legend took their room before the picture was made
+    drawn, seen = ([browser.evaluate(f"document.getElementById('view').{one}") for one in both]
+                   for both in (("width", "height"), ("clientWidth", "clientHeight")))  # fmt: skip
+    assert drawn == seen  # curves and legend took their room before the picture was made
     assert browser.console == []
 
 
@@ -189,6 +189,7 @@ def test_worlds_stand_side_by_side_are_ghosts_and_are_sorted(browser, tmp_path):
     run(["view", world_file(tmp_path / "w.h5", grid(2, 3)), "-o", tmp_path / "w.html", "--grid", "2x2"])
     browser.open((tmp_path / "w.html").as_uri())
     assert browser.evaluate("simcli.state.mode") == "grid"
+    browser.settle()
     labels = browser.evaluate("[...document.querySelectorAll('.cell b')].map((one) => one.textContent)")
     assert labels == ["0", "1", "2", "3"]
     browser.press("v")
@@ -208,7 +209,8 @@ def test_worlds_stand_side_by_side_are_ghosts_and_are_sorted(browser, tmp_path):
 
 
 def test_each_world_is_drawn_in_its_cell(browser, tmp_path):
-    run(["run", SCENES / "double_pendulum.yaml", "--worlds", 4, "--duration", "0.1", "--set", "expect=[]", "-o", tmp_path / "d.h5", "-q"])
+    less = ["--worlds", 4, "--duration", "0.1", "--set", "expect=[]"]
+    run(["run", SCENES / "double_pendulum.yaml", *less, "-o", tmp_path / "d.h5", "-q"])
     run(["view", tmp_path / "d.h5", "-o", tmp_path / "d.html", "--grid", "2x2"])
     browser.open((tmp_path / "d.html").as_uri())
     picture = browser.picture()
