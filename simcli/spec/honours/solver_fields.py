@@ -51,7 +51,7 @@ FIELD_RULES: tuple[FieldRule, ...] = (
     FieldRule("joints.*.strength_ratio", frozenset((_AFFINE,)), "libuipc's strength ratio"),
     FieldRule("joints.*.driving", frozenset((_AFFINE,)), "libuipc's driving joint", hint="use `drive`"),
     FieldRule("joints.*.limit.*.strength", frozenset((_AFFINE,)), "a cubic limit", hint="use `stiffness`"),
-    FieldRule("bodies.*.affine", frozenset((_AFFINE,)), "the stiffness of a body"),
+    FieldRule("bodies.*.affine", frozenset((_AFFINE,)), "`affine` of a body"),
     FieldRule("contact.pairs.*.d_hat", frozenset((_AFFINE,)), "where the barrier of a pair begins"),
     FieldRule("contact.pairs.*.barrier_stiffness", frozenset((_AFFINE,)), "the stiffness of a barrier"),
     FieldRule("bodies.*.kinematic", BUILT, "a kinematic body"),
