@@ -61,12 +61,6 @@ LONG_STAGES = {"kernels/collision/boxes.py", "kernels/collision/convex/epa.py", 
 MOST_FILES = 15  # Python files of a folder, its door among them
 MOST_OF_FUNCTION, MOST_NESTED = 60, 4  # lines; loops and conditions within each other
 LONG_FUNCTIONS = {
-    "cli/results/view.py:view",
-    "cli/runs/run.py:run",
-    "cli/search/fit.py:fit",
-    "cli/search/optimize.py:optimize",
-    "cli/search/solve.py:solve",
-    "cli/sweeps/sweep_run.py:run",
     "kernels/device/runtime.py:start_device",
     "solvers/shared/core.py:__init__",
 }

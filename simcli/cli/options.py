@@ -64,14 +64,9 @@ FilePaths = Annotated[
     list[Path],
     typer.Argument(metavar="FILE...", help="Outputs of `simcli run` (HDF5).", callback=existing_files, show_default=False),
 ]
-Condition = Annotated[
-    list[str],
-    typer.Option(
-        "--where",
-        metavar="CONDITION",
-        help="Only worlds that meet it, as '{measure.peak} > 3 and {status} == ok'. Repeatable.",
-    ),
-]
+_WHERE = "Only {} that meet it, as '{{measure.peak}} > 3 and {{status}} == ok'. Repeatable."
+Condition = Annotated[list[str], typer.Option("--where", metavar="CONDITION", help=_WHERE.format("worlds"))]
+CaseCondition = Annotated[list[str], typer.Option("--where", metavar="CONDITION", help=_WHERE.format("cases"))]
 SetValues = Annotated[
     list[str],
     typer.Option("--set", metavar="KEY=VALUE", help="Override a value of the scene, as joints.pin.q=0.5. Repeatable."),

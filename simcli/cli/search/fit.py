@@ -27,43 +27,52 @@ if TYPE_CHECKING:
 ITERATIONS, _TOLERANCE = 50, 1e-10
 ROUGH = 1e-3  # error of an interpolation, of a standard deviation, from which it is told
 
+_DataFile = Annotated[
+    Path,
+    typer.Option(
+        "--data", metavar="LOG", callback=existing_file, show_default=False,
+        help="Measured trajectory (csv, parquet): time \\[s], joint.pin.q \\[deg], ...; empty cells are gaps, "
+        "sigma.NAME has standard deviations.",
+    ),
+]
+_FreeNumbers = Annotated[
+    list[str],
+    typer.Option("--free", metavar="KEY,...", show_default=False,
+                 help="Numbers to fit, as params.k,joints.pin.q; they begin as in the scene."),
+]
+_Bounds = Annotated[
+    list[str], typer.Option("--bounds", metavar="KEY=LOW..HIGH", help="Bounds of a free number. Repeatable.")
+]
+_Columns = Annotated[
+    list[str],
+    typer.Option("--column", "-c", metavar="NAME", help="Only these columns of the log, as 'joint.*'. Repeatable."),
+]
+_Deviations = Annotated[
+    list[str],
+    typer.Option("--sigma", metavar="NAME=VALUE", help="Standard deviation of a column, as 'joint.pin.q=0.5 deg'."),
+]
+_Iterations = Annotated[int, typer.Option("--iterations", metavar="N", min=1, help="Most trial points.")]
+_Tolerance = Annotated[
+    float,
+    typer.Option("--tolerance", metavar="R", min=1e-15, max=0.1,
+                 help="Relative change of numbers and chi-square at which the fit ends."),
+]
+_Picture = Annotated[
+    Path | None, typer.Option("--plot", help="Picture of fit and residuals (png, svg, pdf).", show_default=False)
+]
+
 
 def fit(
     scene: ScenePath,
-    data: Annotated[
-        Path,
-        typer.Option(
-            "--data", metavar="LOG", callback=existing_file, show_default=False,
-            help="Measured trajectory (csv, parquet): time \\[s], joint.pin.q \\[deg], ...; empty cells are gaps, "
-            "sigma.NAME has standard deviations.",
-        ),
-    ],
-    free: Annotated[
-        list[str],
-        typer.Option("--free", metavar="KEY,...", show_default=False,
-                     help="Numbers to fit, as params.k,joints.pin.q; they begin as in the scene."),
-    ],
-    bounds: Annotated[
-        list[str], typer.Option("--bounds", metavar="KEY=LOW..HIGH", help="Bounds of a free number. Repeatable.")
-    ] = [],  # noqa: B006
-    column: Annotated[
-        list[str],
-        typer.Option("--column", "-c", metavar="NAME", help="Only these columns of the log, as 'joint.*'. Repeatable."),
-    ] = [],  # noqa: B006
-    sigma: Annotated[
-        list[str],
-        typer.Option("--sigma", metavar="NAME=VALUE", help="Standard deviation of a column, as 'joint.pin.q=0.5 deg'."),
-    ] = [],  # noqa: B006
-    iterations: Annotated[int, typer.Option("--iterations", metavar="N", min=1, help="Most trial points.")] = ITERATIONS,
-    tolerance: Annotated[
-        float,
-        typer.Option("--tolerance", metavar="R", min=1e-15, max=0.1,
-                     help="Relative change of numbers and chi-square at which the fit ends."),
-    ] = _TOLERANCE,
+    data: _DataFile,
+    free: _FreeNumbers,
+    bounds: _Bounds = [],  # noqa: B006
+    column: _Columns = [],  # noqa: B006
+    sigma: _Deviations = [],  # noqa: B006
+    iterations: _Iterations = ITERATIONS,
+    tolerance: _Tolerance = _TOLERANCE,
     sets: SetValues = [],  # noqa: B006
-    plot: Annotated[
-        Path | None, typer.Option("--plot", help="Picture of fit and residuals (png, svg, pdf).", show_default=False)
-    ] = None,
+    plot: _Picture = None,
     output: SceneOut = None,
     force: ForceScene = False,
     device: DeviceOption = "auto",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from simcli.cli import console, interrupts, progress
-from simcli.cli.runs.run import measure_override
+from simcli.cli.runs.run_options import measure_override
 
 if TYPE_CHECKING:
     from simcli.job import Tick

@@ -31,24 +31,27 @@ if TYPE_CHECKING:
 
 POINTS, _TOLERANCE = 33, 1e-9
 
+_Target = Annotated[
+    str,
+    typer.Option(
+        "--target", metavar="QUANTITY=VALUE", show_default=False,
+        help="Quantity and the value that it takes, as 'measure.peak=3 N', 'modes.1.frequency=5 Hz' or "
+        "'{measure.a} / {measure.b}=2'.",
+    ),
+]
+_Points = Annotated[int, typer.Option("--points", metavar="N", min=2, help="Worlds of the first batch.")]
+_Tolerance = Annotated[
+    float,
+    typer.Option("--tolerance", metavar="R", min=0, max=0.1, help="Relative width of a bracket at which its root is found."),
+]
+
 
 def solve(
     scene: ScenePath,
     vary: Vary,
-    target: Annotated[
-        str,
-        typer.Option(
-            "--target", metavar="QUANTITY=VALUE", show_default=False,
-            help="Quantity and the value that it takes, as 'measure.peak=3 N', 'modes.1.frequency=5 Hz' or "
-            "'{measure.a} / {measure.b}=2'.",
-        ),
-    ],
-    points: Annotated[int, typer.Option("--points", metavar="N", min=2, help="Worlds of the first batch.")] = POINTS,
-    tolerance: Annotated[
-        float,
-        typer.Option("--tolerance", metavar="R", min=0, max=0.1,
-                     help="Relative width of a bracket at which its root is found."),
-    ] = _TOLERANCE,
+    target: _Target,
+    points: _Points = POINTS,
+    tolerance: _Tolerance = _TOLERANCE,
     at: StudyAt = StudyPlace.SEARCH,
     stable: Stable = False,
     measure: MeasureTexts = [],  # noqa: B006
