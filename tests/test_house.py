@@ -57,23 +57,15 @@ MAY_EXIT = {"records/writing/recorder_process.py", "sweeps/executors/worker.py"}
 MOST_OF_STAGE = 40  # lines of a device function
 # Rooms with longer ones: collision.
 LONG_STAGES = {"kernels/collision/boxes.py", "kernels/collision/convex/epa.py", "kernels/collision/convex/features.py",
-               "kernels/collision/convex/gjk.py", "kernels/collision/rounds.py", "kernels/collision/terrain.py"}  # fmt: skip
+               "kernels/collision/convex/gjk.py", "kernels/collision/rounds.py"}  # fmt: skip
 MOST_FILES = 15  # Python files of a folder, its door among them
 MOST_OF_FUNCTION, MOST_NESTED = 60, 4  # lines; loops and conditions within each other
 LONG_FUNCTIONS = {
-    "kernels/device/runtime.py:start_device",
     "solvers/shared/core.py:__init__",
 }
 DEEP_FUNCTIONS = {
-    "kernels/algebra/polar.py:add_arap",
-    "kernels/algorithms.py:composite_matrix",
-    "kernels/barrier/nearest.py:count_one_of",
-    "kernels/barrier/sweep.py:search_pair",
     "kernels/chart/contacts.py:clear_contacts",
     "kernels/chart/contacts.py:pull_link",
-    "kernels/collision/convex/pair.py:convex_pair",
-    "kernels/collision/detect.py:detect",
-    "kernels/collision/terrain.py:is_outward",
     "kernels/complementarity/large.py:invert_masses",
     "kernels/complementarity/large_problem.py:add_contact",
     "kernels/complementarity/large_problem.py:add_spin",
@@ -83,15 +75,11 @@ DEEP_FUNCTIONS = {
     "kernels/forces/efforts.py:efforts",
     "kernels/forces/work.py:effort_power",
     "kernels/linear/system.py:fill_rows",
-    "kernels/rays/picture.py:draw_pixels",
-    "model/natural/quadratic.py:curvature",
     "solvers/affine/breaks.py:spread_along_contacts",
     "solvers/affine/report.py:_report_wrenches",
     "solvers/impulses/direction.py:add_stiffness",
     "solvers/rows/corrections.py:find_lacks",
     "solvers/shared/rollout.py:rollout",
-    "spec/batches/sweep_file.py:_check_combinations",
-    "spec/checks/mechanism/physics.py:check_quaternions",
 }
 # Names that several modules have on purpose; all others are of one. Add here what is parallel, not what is in the way.
 PARALLEL = set("""

@@ -380,6 +380,21 @@ def _mass_matrix(c: ti.template(), n_states: ti.i32, q: ti.types.ndarray(), out:
 
 
 @ti.func
+def _put_entries(c: ti.template(), w: ti.i32, d: ti.i32, p: ti.i32, force: ti.template()):
+    """M[d, e] and M[e, d] of the dofs e of link p.
+
+    Writes: c.matrix
+    """
+    s, t = c.state, c.tables
+    for e in range(t.link_qd.at(p), t.link_qd.at(p) + t.link_n_qd.at(p)):
+        value = s.S.load(w, e).dot(force)
+        if e == d:
+            value = value + t.armature.load(w, d)
+        c.matrix.store(w, d * t.n_qd + e, value)
+        c.matrix.store(w, e * t.n_qd + d, value)
+
+
+@ti.func
 def composite_matrix(c: ti.template(), w: ti.i32):
     """Composite rigid bodies: M[d, e] = S_e . I S_d for every dof e between the root and dof d.
 
@@ -398,12 +413,7 @@ def composite_matrix(c: ti.template(), w: ti.i32):
             force = s.I.load(w, i).times(s.S.load(w, d))
             p = i
             while p >= 0:
-                for e in range(t.link_qd.at(p), t.link_qd.at(p) + t.link_n_qd.at(p)):
-                    value = s.S.load(w, e).dot(force)
-                    if e == d:
-                        value = value + t.armature.load(w, d)
-                    c.matrix.store(w, d * n + e, value)
-                    c.matrix.store(w, e * n + d, value)
+                _put_entries(c, w, d, p, force)
                 p = t.parent.at(p)
 
 

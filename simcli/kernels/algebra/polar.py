@@ -73,6 +73,26 @@ def find_arap(a: ti.template(), w: ti.i32, x: ti.template()):
 
 
 @ti.func
+def _add_column(m: ti.template(), w: ti.i32, b: ti.i32, R: ti.template(), back: ti.template(), place: ti.template(),
+                curve: ti.template(), twice: ti.template()):
+    """Add column i of block (k, j) of the Hessian of body b, on or below the diagonal.
+
+    Args:
+        place: (k, j, i), known when compiling.
+
+    Writes: m.factor.value
+    """
+    k, j, i = ti.static(place)
+    along = unit_vector(R.parts[0] * 0.0, i)
+    bent = R.column(k).cross(back * R.column(j).cross(along)) * curve
+    if ti.static(k == j):
+        bent = bent + along
+    for row in ti.static(range(i if k == j else 0, 3)):
+        at = AFFINE_DOFS * AFFINE_DOFS * b + AFFINE_DOFS * (3 + 3 * k + row) + 3 + 3 * j + i
+        add_entry(m, w, m.place.at(at), bent.parts[row] * twice)
+
+
+@ti.func
 def add_arap(a: ti.template(), m: ti.template(), w: ti.i32, x: ti.template(), gradient: ti.template(), curve: ti.template()):
     """Add gradient and Hessian, after `find_arap`; without the curvature, 2 k.
 
@@ -92,13 +112,7 @@ def add_arap(a: ti.template(), m: ti.template(), w: ti.i32, x: ti.template(), gr
                 gradient.store(w, at, gradient.load(w, at) + gap.parts[i] * twice)
             for j in ti.static(range(k + 1)):
                 for i in ti.static(range(3)):
-                    along = unit_vector(R.parts[0] * 0.0, i)
-                    bent = R.column(k).cross(back * R.column(j).cross(along)) * curve
-                    if ti.static(k == j):
-                        bent = bent + along
-                    for row in ti.static(range(i if k == j else 0, 3)):
-                        place = AFFINE_DOFS * AFFINE_DOFS * b + AFFINE_DOFS * (3 + 3 * k + row) + 3 + 3 * j + i
-                        add_entry(m, w, m.place.at(place), bent.parts[row] * twice)
+                    _add_column(m, w, b, R, back, (k, j, i), curve, twice)
 
 
 def _outer(a: Vec3, b: Vec3) -> Mat3:

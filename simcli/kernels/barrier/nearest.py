@@ -38,6 +38,15 @@ def count_nearest(c: ti.template(), w: ti.i32, lane: ti.i32):
 
 
 @ti.func
+def _is_of_same(c: ti.template(), w: ti.i32, lane: ti.i32, k: ti.i32, m: ti.i32):
+    """1 if two candidates are of the same point and flat face."""
+    is_same = one(c.candidates.flat, w, lane, m) == one(c.candidates.flat, w, lane, k)
+    if is_same:
+        is_same = one(c.candidates.corner, w, lane, 4 * m) == one(c.candidates.corner, w, lane, 4 * k)
+    return ti.select(is_same, 1, 0)
+
+
+@ti.func
 def count_one_of(c: ti.template(), w: ti.i32, lane: ti.i32, begin: ti.i32, n: ti.i32):
     """Let one candidate count of those from `begin` on that are of the same point and flat face, the first of equals.
 
@@ -54,14 +63,12 @@ def count_one_of(c: ti.template(), w: ti.i32, lane: ti.i32, begin: ti.i32, n: ti
         goes_on = 1
         for k in range(begin + 1, n):
             if goes_on == 1:
-                is_same = one(c.candidates.flat, w, lane, k) == one(c.candidates.flat, w, lane, begin)
-                if is_same and one(c.candidates.corner, w, lane, 4 * k) == one(c.candidates.corner, w, lane, 4 * begin):
-                    put(c.candidates.counts, w, lane, k, 0.0)
-                    if one(c.candidates.size, w, lane, k) < one(c.candidates.size, w, lane, nearest):
-                        nearest = k
-                    end = k + 1
-                else:
-                    goes_on = 0
+                goes_on = _is_of_same(c, w, lane, begin, k)
+            if goes_on == 1:
+                put(c.candidates.counts, w, lane, k, 0.0)
+                if one(c.candidates.size, w, lane, k) < one(c.candidates.size, w, lane, nearest):
+                    nearest = k
+                end = k + 1
         put(c.candidates.counts, w, lane, begin, 0.0)
         put(c.candidates.counts, w, lane, nearest, 1.0)
     return end

@@ -176,6 +176,20 @@ def opacity_at(s, p, solids: ti.template(), names: ti.template()):
     return found
 
 
+@ti.func
+def _colour_at(s, eye, d, hit, k, stride, lamp: ti.template(), numbers: ti.template(), counts: ti.template(),
+               light_start: ti.template(), light_solid: ti.template(), solids: ti.template(), names: ti.template(),
+               nodes: ti.template(), links: ti.template(), triangles: ti.template()):
+    """Light from where ray k of a pixel meets solid s."""
+    p = eye + hit[0] * d
+    normal = vec3(hit[1], hit[2], hit[3]).normalized()
+    seen = 0.0
+    if normal.dot(vec3_at(numbers, lit.LIGHT)) > 0.0:
+        seen = seen_light(s, p + lit.BIAS * normal, k, stride, lamp, numbers, light_start, light_solid, counts[3], solids,
+                          names, nodes, links, triangles)
+    return colour_of(s, p, normal, d, seen, hit[0], numbers, solids, names)
+
+
 @ti.kernel
 def draw_pixels(pixels: _table(ti.i32, ndim=1), offsets: _table(ti.f32, ndim=2), stride: ti.i32, out: _table(ti.f32, ndim=2),
                 out_solid: _table(ti.i32, ndim=1), numbers: _table(ti.f32, ndim=1), counts: _table(ti.i32, ndim=1),
@@ -205,22 +219,16 @@ def draw_pixels(pixels: _table(ti.i32, ndim=1), offsets: _table(ti.f32, ndim=2),
             shown = -1
             while layer < counts[4] and left > 0.01:
                 hit, s = _nearest(eye, d, after, first, last, tile_solid, solids, names, nodes, links, triangles)
-                layer += 1
-                if s < 0:
-                    layer = counts[4]
-                else:
-                    p = eye + hit[0] * d
-                    normal = vec3(hit[1], hit[2], hit[3]).normalized()
+                layer = layer + 1 if s >= 0 else counts[4]
+                share = 0.0
+                if s >= 0:
+                    share = left * opacity_at(s, eye + hit[0] * d, solids, names)
                     after = hit[0] + 0.5 * _SAME  # less than between what is told apart: nothing is skipped
-                    share = left * opacity_at(s, p, solids, names)
-                    if share > 0.0:
-                        shown = s if shown < 0 else shown
-                        seen = 0.0
-                        if normal.dot(vec3_at(numbers, lit.LIGHT)) > 0.0:
-                            seen = seen_light(s, p + lit.BIAS * normal, k, stride, lamp, numbers, light_start,
-                                              light_solid, counts[3], solids, names, nodes, links, triangles)
-                        total += share * colour_of(s, p, normal, d, seen, hit[0], numbers, solids, names)
-                        left -= share
+                if share > 0.0:
+                    shown = s if shown < 0 else shown
+                    total += share * _colour_at(s, eye, d, hit, k, stride, lamp, numbers, counts, light_start, light_solid,
+                                                solids, names, nodes, links, triangles)
+                    left -= share
             total += left * background(py / counts[1], numbers)
             if k == 0:
                 out_solid[i] = shown
