@@ -3,7 +3,7 @@
 import numpy as np
 
 from simcli.kernels.algebra.elementary import select
-from simcli.kernels.algorithms import blocks_of_slot, give, take
+from simcli.kernels.algorithms_core import blocks_of_slot, give, take
 from simcli.kernels.chart.dynamics import collect, demand
 from simcli.kernels.chart.retraction import retract
 from simcli.kernels.chart.tree import TreeState, place_all
