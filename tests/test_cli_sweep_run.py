@@ -19,7 +19,7 @@ from simcli.cli.sweeps.sweep_run import sweep_exit_code
 from simcli.cli.sweeps.sweep_text import failure_lines, standing_line, summary_text
 from simcli.errors import Exit
 from simcli.sweeps.book.state import LedgerReader
-from simcli.sweeps.driver import Standing, Summary
+from simcli.sweeps.standing import Standing, Summary
 
 SCENE = """
 simcli: 1

@@ -22,7 +22,7 @@ from simcli.cli.search.searching import (
 from simcli.errors import Exit, OutputError, UsageError
 
 if TYPE_CHECKING:
-    from simcli.search.fitting import Fit
+    from simcli.search.fits.fitting import Fit
 
 ITERATIONS, _TOLERANCE = 50, 1e-10
 ROUGH = 1e-3  # error of an interpolation, of a standard deviation, from which it is told
@@ -89,8 +89,9 @@ def fit(
     """  # fmt: skip
     from simcli.pipeline import build_model
     from simcli.search.batches import Batches, claim_scene, set_texts
-    from simcli.search.data import read_log
-    from simcli.search.fitting import fit_scene, free_numbers
+    from simcli.search.fits.data import read_log
+    from simcli.search.fits.fitting import fit_scene
+    from simcli.search.fits.free_numbers import free_numbers
     from simcli.search.intervals import BOUNDS, read_intervals, read_single
 
     if not (paths := split_words(free)):
@@ -134,7 +135,7 @@ def _claim_picture(plot: Path, inputs: tuple[Path, ...]) -> None:
 
 def _draw(found: "Fit", plot: Path, title: str) -> None:
     from simcli.analysis.plots.plot import save_figure
-    from simcli.search.fit_picture import draw_fit
+    from simcli.search.fits.fit_picture import draw_fit
 
     save_figure(draw_fit(found, title), plot)
     console.say(f"wrote {plot}")
@@ -191,7 +192,7 @@ def _relative_residual(found: "Fit") -> float:
     """Smallest residual or standard deviation of a column, relative to its spread."""
     import numpy as np
 
-    from simcli.search.series import spreads
+    from simcli.search.fits.series import spreads
 
     size = np.nanmin(found.sigma, axis=0) if found.absolute else found.rms
     return (size / spreads(found.log.values)).min()

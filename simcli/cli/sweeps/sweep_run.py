@@ -33,9 +33,9 @@ from simcli.cli.sweeps.sweep_text import standing_line, summary_text
 from simcli.errors import Exit
 
 if TYPE_CHECKING:
-    from simcli.sweeps.driver import Options, Standing, Summary
     from simcli.sweeps.executors.contract import Executor
     from simcli.sweeps.planning.plan import Plan
+    from simcli.sweeps.standing import Options, Standing, Summary
 
 
 def run(
@@ -70,9 +70,9 @@ def run(
 
     Example: simcli sweep run scene.yaml -o night --workers 8
     """
-    from simcli.sweeps.driver import Options
     from simcli.sweeps.planning.plan import plan_of
     from simcli.sweeps.planning.shards import shard_of
+    from simcli.sweeps.standing import Options
 
     begun = time.monotonic()
     place = WorkPlace(workers, shard, cluster, fetch, _seconds("--patience", patience), threads)
