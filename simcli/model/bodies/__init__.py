@@ -2,6 +2,7 @@
 
 In: bodies of a scene. Out: mass properties, meshes, hulls. Never here: joints, who touches whom.
 
+    tables    bodies, their shapes and their points, as tables
     points    named points of bodies
     inertia   mass, centre of mass and inertia of solids, their sums and changes of frame
     mesh      closed triangle meshes: reading OBJ and STL, checking, mass properties by the divergence theorem

@@ -10,9 +10,10 @@ from simcli import rotations as rot
 from simcli.model.batch.gather import Worlds
 from simcli.model.bodies.inertia import MassProperties, combine, shape_properties
 from simcli.model.bodies.mesh import MeshError, mesh_properties, read_mesh
+from simcli.model.bodies.tables import Shapes
 from simcli.model.mechanism import BodyPart
 from simcli.model.signals.csv_table import CsvError, read_grid
-from simcli.model.tables import WORLD, Array, ShapeKind, Shapes
+from simcli.model.tables import WORLD, Array, ShapeKind
 from simcli.model.tree.links import pile
 from simcli.spec.expansion.planes import NORMAL_INDEX
 from simcli.spec.schema.body import InertiaSpec, Tensor

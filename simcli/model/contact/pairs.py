@@ -12,9 +12,10 @@ import numpy as np
 
 from simcli.model.batch.gather import Worlds
 from simcli.model.bodies.hull import HullError, convex_hull
+from simcli.model.bodies.tables import Shapes
 from simcli.model.contact.numbers import Labels, hits, of_name, read_numbers, written_shape
 from simcli.model.contact.tables import Contacts
-from simcli.model.tables import WORLD, Array, ShapeKind, Shapes
+from simcli.model.tables import WORLD, Array, ShapeKind
 from simcli.spec.checks.runs.quantities import named_quantities
 from simcli.spec.names.channel_names import split_name
 from simcli.spec.names.structure import joined

@@ -1,4 +1,4 @@
-"""The spanning tree as elementary links: chains of helices, balls, free and welded links (see `tables.Links`).
+"""The spanning tree as elementary links: chains of helices, balls, free and welded links (see tree/tables.py).
 
 How a joint becomes links. Let A be the pose of the anchor frame on the inner side in the frame of the link that
 carries the inner body, and Z_k a frame whose z axis is the k-th motion axis. The chain
@@ -17,8 +17,10 @@ from operator import attrgetter
 import numpy as np
 
 from simcli import rotations as rot
+from simcli.model.bodies.tables import Bodies
 from simcli.model.mechanism import ZERO, JointPart
-from simcli.model.tables import WORLD, Array, Bodies, JointKind, LinkKind, Links
+from simcli.model.tables import WORLD, Array, JointKind, LinkKind
+from simcli.model.tree.tables import Links
 from simcli.model.tree.topology import Step
 
 LINK_OF = {"quaternion": (LinkKind.BALL, 3), "pose": (LinkKind.FREE, 6)}
