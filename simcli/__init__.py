@@ -4,7 +4,7 @@ The map of the house. Text flows down one street and nothing downstream changes 
 
     YAML -> spec.SceneSpec -> model.Model -> solvers.* (kernels) -> model.FrameBlock -> records (HDF5) -> records.Trajectory
 
-    rotations.py rotations, poses and frames as arrays
+    rotations/   rotations, poses and frames as arrays
     errors.py    error tree, places in files, exit codes
     spec/        text to meaning: loader with marks, schema, checks, parameters, sweeps
     model/       meaning to numbers: read-only numpy tables, joint catalogue, topology, inertia

@@ -16,7 +16,7 @@ class Placement:
 
     def __init__(self, prefix: str, at: np.ndarray, local: dict[str, set[str]], plane: str | None):
         self.prefix, self.at, self.local, self.plane = prefix, at, local, plane
-        self.moves = not np.array_equal(at, UNMOVED)
+        self.moves = not np.array_equal(at, UNMOVED_POSE)
 
     def _name(self, node: Node | None, section: str) -> Node | None:
         """A reference: with the prefix if the name is one of the template's own."""
@@ -55,7 +55,7 @@ class Placement:
         mark = node.items["pose"].mark if "pose" in node.items else node.mark
         pose = _pose(node.get("pose"))
         if pose is not None:
-            changes["pose"] = _pose_node(compose(self.at, pose), mark)
+            changes["pose"] = _pose_node(compose_poses(self.at, pose), mark)
         for section in ("velocity", "motion"):
             table = node.get(section)
             if isinstance(table, TableNode):
@@ -84,7 +84,7 @@ class Placement:
                 return {}
             pose = _pose(node.get("parent_frame"))
             mark = node.items["parent_frame"].mark if "parent_frame" in node.items else node.mark
-            return {"parent_frame": _pose_node(compose(self.at, pose), mark)} if pose is not None else {}
+            return {"parent_frame": _pose_node(compose_poses(self.at, pose), mark)} if pose is not None else {}
         changes: dict[str, Node] = {}
         point = _numbers(node.get("at"), 3)
         if point:
@@ -137,8 +137,8 @@ class Placement:
                     changes[key] = self._turned(node.items[key])
         axes = _pose(node.get("axes"))
         on_world = self.moves and "world" in table_at(node.get("a")).items
-        if on_world and axes is not None and plain(node.get("type") or NOTHING) in WITH_AXES:
-            turned = compose(np.array([*UNMOVED[:3], *self.at[3:]]), axes)
+        if on_world and axes is not None and plain(node.get("type") or NO_VALUE) in WITH_AXES:
+            turned = compose_poses(np.array([*UNMOVED_POSE[:3], *self.at[3:]]), axes)
             changes["axes"] = rebuild({"quat_xyzw": turned[3:].tolist()}, node.mark)
         return node.replaced(changes)
 
@@ -161,14 +161,14 @@ def table_at(node: Node | None) -> TableNode:
     return node if isinstance(node, TableNode) else EMPTY_TABLE
 
 
-UNMOVED = np.array(rot.IDENTITY_POSE)
-NOTHING = Scalar(None, Mark("", 0, 0, 0))
+UNMOVED_POSE = np.array(rot.IDENTITY_POSE)
+NO_VALUE = Scalar(None, Mark("", 0, 0, 0))
 EMPTY_TABLE = TableNode({}, {}, Mark("", 0, 0, 0))
 
 
-def compose(outer: np.ndarray, inner: np.ndarray) -> np.ndarray:
+def compose_poses(outer: np.ndarray, inner: np.ndarray) -> np.ndarray:
     """The inner pose seen from outside; exact where the outer one is the identity."""
-    return inner if np.array_equal(outer, UNMOVED) else rot.pose_compose(outer, inner)
+    return inner if np.array_equal(outer, UNMOVED_POSE) else rot.pose_compose(outer, inner)
 
 
 def pose_array(pose: PoseSpec) -> np.ndarray:
@@ -179,7 +179,7 @@ def pose_array(pose: PoseSpec) -> np.ndarray:
 def _pose(node: Node | None) -> np.ndarray | None:
     """The pose of a node; None if it is wrong, which the schema reports."""
     if node is None:
-        return UNMOVED
+        return UNMOVED_POSE
     try:
         spec = PoseSpec.model_validate(plain(node))
     except ValidationError:

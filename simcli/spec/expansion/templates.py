@@ -12,7 +12,7 @@ import numpy as np
 from pydantic import ValidationError
 
 from simcli.spec.document.nodes import Mark, Node, Scalar, TableNode, plain
-from simcli.spec.expansion.placing import EMPTY_TABLE, NOTHING, UNMOVED, Placement, compose, pose_array, table_at
+from simcli.spec.expansion.placing import EMPTY_TABLE, NO_VALUE, UNMOVED_POSE, Placement, compose_poses, pose_array, table_at
 from simcli.spec.expansion.planes import AXES
 from simcli.spec.faults.fault_list import Faults, did_you_mean
 from simcli.spec.faults.validate import report_errors
@@ -68,7 +68,7 @@ class Expander:
             where = where_of(self.root.keys.get("replicate", self.root.keys.get("instances", self.root.mark)))
             self.faults.add("SC105", f"more than {MAX_COPIES} copies of models", where, "make fewer")
             raise TooLargeError
-        self.content(self.root, "", UNMOVED, self.scope, [])
+        self.content(self.root, "", UNMOVED_POSE, self.scope, [])
         params = {name: Scalar(value, self.scope.nodes[name][0].mark) for name, value in self.scope.values.items()}
         items = dict(rest)
         if params:
@@ -88,7 +88,7 @@ class Expander:
         for name, model in self.models.items.items():
             if name not in self.used and isinstance(model, TableNode):
                 inner = quiet.inner_scope(model, EMPTY_TABLE, name, quiet.scope)
-                quiet.content(model.replaced({"instances": None, "replicate": None}), f"{name}/", UNMOVED, inner, [name])
+                quiet.content(model.replaced({"instances": None, "replicate": None}), f"{name}/", UNMOVED_POSE, inner, [name])
         sections = {section: TableNode(quiet.out[section], quiet.keys[section], self.root.mark) for section in SECTIONS}
         return TableNode(sections, dict.fromkeys(sections, self.root.mark), self.root.mark)
 
@@ -97,7 +97,7 @@ class Expander:
         total = 0
         for section in ("instances", "replicate"):
             for node in table_at(source.get(section)).items.values():
-                model = plain(table_at(node).get("model") or NOTHING)
+                model = plain(table_at(node).get("model") or NO_VALUE)
                 if not isinstance(model, str) or not isinstance(self.models.get(model), TableNode):
                     continue
                 if model not in known:
@@ -144,7 +144,7 @@ class Expander:
         except ValidationError as error:
             report_errors(error, ready, (section, name), self.faults, key_mark)
             # One copy of the model all the same, so that its own faults and those of references to it come with this one.
-            wanted = plain(table_at(ready).get("model") or NOTHING)
+            wanted = plain(table_at(ready).get("model") or NO_VALUE)
             spec = InstanceSpec.model_construct(model=wanted, at=PoseSpec(), params={})
             if not isinstance(wanted, str):
                 self.lost.append(f"{prefix}{name}/")
@@ -179,8 +179,8 @@ class Expander:
                 message = f"more than {MAX_EXPANDED} values after expansion"
                 self.faults.add("SC105", message, where, "make fewer copies")
                 raise TooLargeError
-            base = compose(pose_array(spec.at), np.array([*shift, *UNMOVED[3:]]))
-            self.content(model, f"{prefix}{name}/{tag}", compose(at, base), inner, [*stack, spec.model])
+            base = compose_poses(pose_array(spec.at), np.array([*shift, *UNMOVED_POSE[3:]]))
+            self.content(model, f"{prefix}{name}/{tag}", compose_poses(at, base), inner, [*stack, spec.model])
 
     def inner_scope(self, model: TableNode, instance: TableNode, name: str, scope: Scope) -> Scope:
         """Parameters of a template, with those of the instance on top."""
