@@ -14,7 +14,7 @@ The map of the house. Text flows down one street and nothing downstream changes 
     analysis/    meaning of the result: expectations, plots, exports
     view/        what is seen of a mechanism and of its motion
     job.py       what a run is asked for, and what it comes to
-    pipeline.py  one run as a paragraph
+    pipeline/    one run as a paragraph
     sweeps/      many batches as one: cases, chunks, ledger, workers, one table
     search/      solve, fit and optimize: every round is one batch
     cli/         Typer commands; the only room that prints or exits

@@ -88,7 +88,8 @@ class Expander:
         for name, model in self.models.items.items():
             if name not in self.used and isinstance(model, TableNode):
                 inner = quiet.inner_scope(model, EMPTY_TABLE, name, quiet.scope)
-                quiet.content(model.replaced({"instances": None, "replicate": None}), f"{name}/", UNMOVED_POSE, inner, [name])
+                alone = model.replaced({"instances": None, "replicate": None})
+                quiet.content(alone, f"{name}/", UNMOVED_POSE, inner, [name])
         sections = {section: TableNode(quiet.out[section], quiet.keys[section], self.root.mark) for section in SECTIONS}
         return TableNode(sections, dict.fromkeys(sections, self.root.mark), self.root.mark)
 
