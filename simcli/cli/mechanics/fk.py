@@ -46,7 +46,7 @@ def fk(
     give some bodies only.
     Example: simcli fk outputs/swing.h5 --frames ::10 -o poses.csv
     """
-    from simcli.analysis.mechanics.tasks import Forward
+    from simcli.analysis.mechanics.kinematic_tasks import Forward
     from simcli.model.batch.selection import BodyFlags
 
     ask = Ask(scene, states, frames, at, world, sets, output, force, json, device, threads, {"joint_q": q, "joint_qd": qd})

@@ -51,7 +51,7 @@ def ik(
     --body-flags gives the joints that place bodies of this kind only, and the residuals of those bodies.
     Example: simcli ik scene.yaml --states poses.csv -o joints.csv
     """
-    from simcli.analysis.mechanics.tasks import Inverse
+    from simcli.analysis.mechanics.kinematic_tasks import Inverse
     from simcli.analysis.mechanics.verdicts import Worst
     from simcli.model.batch.selection import BodyFlags
 

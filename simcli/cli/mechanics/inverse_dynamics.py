@@ -63,7 +63,7 @@ def id(
     joint that closes a loop transmits is taken from a run that recorded its reactions.
     Example: simcli id outputs/swing.h5 --compare -o efforts.h5
     """
-    from simcli.analysis.mechanics.tasks import Efforts
+    from simcli.analysis.mechanics.dynamic_tasks import Efforts
     from simcli.analysis.mechanics.verdicts import Difference
 
     given = {"joint_q": q, "joint_qd": qd, "joint_qdd": qdd}

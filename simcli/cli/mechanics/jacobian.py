@@ -40,7 +40,7 @@ def jacobian(
     joints that close loops. --select gives some bodies only.
     Example: simcli jacobian scenes/double_pendulum.yaml --q 0.1,0.2 --select lower --json
     """
-    from simcli.analysis.mechanics.tasks import Jacobians
+    from simcli.analysis.mechanics.dynamic_tasks import Jacobians
 
     ask = Ask(scene, states, frames, at, world, sets, output, force, json, device, threads, {"joint_q": q})
     task = Jacobians(tuple(split_words(select)))

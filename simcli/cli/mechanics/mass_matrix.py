@@ -44,7 +44,7 @@ def mass_matrix(
     columns of joints that close loops are zero: the tree's velocities alone move the bodies.
     Example: simcli mass-matrix scenes/double_pendulum.yaml --q 0.1,0.2
     """
-    from simcli.analysis.mechanics.tasks import Matrix
+    from simcli.analysis.mechanics.dynamic_tasks import Matrix
 
     ask = Ask(scene, states, frames, at, world, sets, output, force, json, device, threads, {"joint_q": q})
     task = Matrix(armature)

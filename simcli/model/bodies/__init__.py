@@ -9,4 +9,5 @@ In: bodies of a scene. Out: mass properties, meshes, hulls. Never here: joints, 
     hull      convex hull of points in space: vertices, and faces as flat polygons
     parts     bodies of a scene: mass properties from what is written or from shapes, and the table of shapes
     massless  bodies that lack inertia by themselves, and the joints that carry them
+    refusals  bodies that lack inertia where something would move them, refused with what to do
 """
