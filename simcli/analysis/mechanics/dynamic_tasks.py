@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simcli import rotations as rot
-from simcli.analysis.mechanics.tasks import Array, OnTree, chosen_bodies, field, loop_joints, loop_names, of_worlds
+from simcli.analysis.mechanics.tasks import OnTree, chosen_bodies, field, loop_joints, loop_names, of_worlds
 from simcli.analysis.states.portions import States
 from simcli.errors import UsageError
 from simcli.model.tables import WORLD, Array, Model

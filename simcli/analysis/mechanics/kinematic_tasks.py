@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simcli import rotations as rot
-from simcli.analysis.mechanics.tasks import Array, OnTree, chosen_bodies, field, of_kind, of_worlds
+from simcli.analysis.mechanics.tasks import OnTree, chosen_bodies, field, of_kind, of_worlds
 from simcli.analysis.states.portions import States
 from simcli.model.batch.selection import BodyFlags
 from simcli.model.tables import Array, JointKind, Model

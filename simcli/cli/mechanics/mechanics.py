@@ -12,7 +12,7 @@ import typer
 
 from simcli.cli import console
 from simcli.cli.options import existing_file, parse_worlds
-from simcli.errors import OutputError, UsageError
+from simcli.errors import Exit, OutputError, UsageError
 
 if TYPE_CHECKING:
     from simcli.analysis.mechanics.tasks import Task
@@ -254,3 +254,9 @@ def conclude(ask: Ask, task: "Task", report: _Report) -> None:
         console.emit(task.kind, {**facts, **report.body})
     else:
         console.data(report.body)
+
+
+def answer(ask: Ask, task: "Task") -> int:
+    """Compute, and say what came out; the exit code."""
+    conclude(ask, task, perform(ask, task))
+    return Exit.OK
