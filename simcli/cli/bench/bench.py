@@ -43,13 +43,10 @@ def bench(
         typer.Argument(
             metavar="SCENE",
             help="Scene file. Default: chains of 2, 7 and 20 hinges, four-bars of 2 to 40 windows, or what the task names.",
-            callback=existing_file,
-            show_default=False,
+            callback=existing_file, show_default=False,
         ),
     ] = None,
-    task: Annotated[
-        BenchTask, typer.Option("--task", help=_TASKS)
-    ] = BenchTask.RUN,
+    task: Annotated[BenchTask, typer.Option("--task", help=_TASKS)] = BenchTask.RUN,
     worlds: Annotated[
         int | None,
         typer.Option("--worlds", metavar="N", min=1, show_default=False,

@@ -25,20 +25,16 @@ _FORMATS = {".csv": CSV, ".json": JSON, ".h5": HDF5, ".hdf5": HDF5}
 SubjectPath = Annotated[
     Path,
     typer.Argument(
-        metavar="SCENE",
-        help="Scene (YAML), or a run or result (HDF5): the scene in it, and its states.",
-        callback=existing_file,
-        show_default=False,
+        metavar="SCENE", help="Scene (YAML), or a run or result (HDF5): the scene in it, and its states.",
+        callback=existing_file, show_default=False,
     ),
 ]
 StatesFile = Annotated[
     Path | None,
     typer.Option(
-        "--states",
-        metavar="FILE",
+        "--states", metavar="FILE",
         help="States: a run or a result of these commands (HDF5), or a CSV table with the columns of `simcli export`.",
-        callback=existing_file,
-        show_default="those of a run, else the initial state",
+        callback=existing_file, show_default="those of a run, else the initial state",
     ),
 ]
 FrameNumbers = Annotated[

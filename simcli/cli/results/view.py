@@ -28,9 +28,7 @@ _Grid = Annotated[
     str, typer.Option("--grid", metavar="COLUMNSxROWS", help="Worlds side by side, as 4x4.", show_default=False)
 ]
 _Overlay = Annotated[bool, typer.Option("--overlay", help="Worlds in one picture, all but one as ghosts.")]
-_Every = Annotated[
-    int | None, typer.Option("--every", metavar="N", min=1, help="Every N-th frame only.", show_default="1")
-]
+_Every = Annotated[int | None, typer.Option("--every", metavar="N", min=1, help="Every N-th frame only.", show_default="1")]
 _Look = Annotated[
     Path | None,
     typer.Option("--look", metavar="SCENE", help="Colours and cameras of this scene.", callback=existing_file,

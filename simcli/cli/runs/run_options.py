@@ -45,9 +45,7 @@ class SolverType(StrEnum):
     AFFINE = "affine"
 
 
-RunFile = Annotated[
-    Path | None, typer.Option("--output", "-o", help="HDF5 file to write.", show_default="outputs/NAME.h5")
-]
+RunFile = Annotated[Path | None, typer.Option("--output", "-o", help="HDF5 file to write.", show_default="outputs/NAME.h5")]
 Duration = Annotated[str | None, typer.Option("--duration", metavar="T", help="Simulated time, 5 or '5 s'.")]
 StepLength = Annotated[str | None, typer.Option("--dt", metavar="T", help="Step, 1e-3 or '1 ms'.")]
 SolverChoice = Annotated[SolverType | None, typer.Option("--solver", help="Solver, instead of the scene's.")]

@@ -16,9 +16,7 @@ DEFAULT_TEMPLATE = "pendulum"
 
 def new(
     name: Annotated[str | None, typer.Argument(metavar="NAME", help="Name of the scene; NAME.yaml is written.")] = None,
-    template: Annotated[str, typer.Option("--template", "-t", metavar="T", help="What to start from.")] = (
-        DEFAULT_TEMPLATE
-    ),
+    template: Annotated[str, typer.Option("--template", "-t", metavar="T", help="What to start from.")] = DEFAULT_TEMPLATE,
     show_list: Annotated[bool, typer.Option("--list", help="List the templates.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
     json: JsonFlag = False,

@@ -174,9 +174,7 @@ def _density(spec, shape) -> float | None:
 def _from_shapes(worlds: Worlds, name: str, solids: dict[str, MassProperties]) -> MassProperties:
     """Mass properties of a body's shapes: those with a density, or all alike if none has one."""
     dense = [key for key in solids if _density(worlds.first, worlds.first.bodies[name].shapes[key]) is not None]
-    parts = [
-        solids[key].scaled(worlds.numbers(lambda s, key=key: _density(s, s.bodies[name].shapes[key]))) for key in dense
-    ]
+    parts = [solids[key].scaled(worlds.numbers(lambda s, key=key: _density(s, s.bodies[name].shapes[key]))) for key in dense]
     return combine(parts or list(solids.values()))
 
 

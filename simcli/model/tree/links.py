@@ -163,9 +163,7 @@ def spread(arrays: list[Array], n_worlds: int) -> list[Array]:
     return [a if len(a) == n_worlds else np.broadcast_to(a, (n_worlds, *a.shape[1:])) for a in arrays]
 
 
-def build_links(
-    bodies: Bodies, joints: list[JointPart], steps: list[Step], q_start: Array, qd_start: Array
-) -> Links:
+def build_links(bodies: Bodies, joints: list[JointPart], steps: list[Step], q_start: Array, qd_start: Array) -> Links:
     """Lay the tree out as links.
 
     Args:

@@ -47,17 +47,7 @@ def check_names(check: Checker) -> None:
 
 
 def _name_tables(root: TableNode) -> Iterable[tuple[tuple[str, ...], TableNode]]:
-    sections = (
-        "bodies",
-        "joints",
-        "forces",
-        "signals",
-        "materials",
-        "models",
-        "instances",
-        "replicate",
-        "articulations",
-    )
+    sections = ("bodies", "joints", "forces", "signals", "materials", "models", "instances", "replicate", "articulations")
     roots = [((), root)]
     models = root.get("models")
     if isinstance(models, TableNode):

@@ -107,9 +107,7 @@ class HeldScene:
     worlds: tuple[int, ...] | None
 
 
-def load_document(
-    path: str | os.PathLike, sets: Iterable[str | Override] = (), read_run: ReadRun | None = None
-) -> Document:
+def load_document(path: str | os.PathLike, sets: Iterable[str | Override] = (), read_run: ReadRun | None = None) -> Document:
     """Read a scene with its includes and overrides; nothing is evaluated yet.
 
     Args:
@@ -136,9 +134,7 @@ def load_document(
         raise
 
 
-def load_held(
-    held: HeldScene, path: str, sets: Iterable[str | Override] = (), read_run: ReadRun | None = None
-) -> Document:
+def load_held(held: HeldScene, path: str, sets: Iterable[str | Override] = (), read_run: ReadRun | None = None) -> Document:
     """Read a scene as it stands in a result, with the overrides that it was run with, and others after them.
 
     Args:
@@ -257,9 +253,7 @@ class _Reader:
         if isinstance(node, TableNode):
             return node
         if node is not None:
-            self.faults.add(
-                "SC109", "a scene is a mapping of keys to values", where_of(node.mark), "start with `simcli: 1`"
-            )
+            self.faults.add("SC109", "a scene is a mapping of keys to values", where_of(node.mark), "start with `simcli: 1`")
         elif not self.faults.errors:
             self.faults.add("SC109", "the file is empty", Where(shown, 1, 1), "start with `simcli: 1`")
         return None

@@ -25,10 +25,7 @@ from simcli.spec.values.quantities import (
 
 MAX_STRATA = 2**24
 _DEVIATIONS = 37.0  # from the mean: beyond, the tail of a normal distribution is less than the smallest number
-Draw = Annotated[
-    tuple[AnyNumber | tuple[AnyNumber, ...], ...],
-    WithJsonSchema(list_json(one_or_list_json(), 0)),
-]
+Draw = Annotated[tuple[AnyNumber | tuple[AnyNumber, ...], ...], WithJsonSchema(list_json(one_or_list_json(), 0))]
 Weights = Annotated[tuple[quantity("", ge=0), ...], WithJsonSchema(list_json(number_json("", ge=0), 1))]
 
 
