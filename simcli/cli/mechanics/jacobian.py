@@ -29,4 +29,4 @@ def jacobian(
 
     ask = shared.Ask(scene, states, frames, at, world, sets, output, force, json, device, threads, {"joint_q": q})
     task = Jacobians(tuple(split_words(select)))
-    return shared.answer(ask, task)
+    return shared.give_answer(ask, task)

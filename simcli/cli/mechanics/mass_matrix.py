@@ -33,4 +33,4 @@ def mass_matrix(
 
     ask = shared.Ask(scene, states, frames, at, world, sets, output, force, json, device, threads, {"joint_q": q})
     task = Matrix(armature)
-    return shared.answer(ask, task)
+    return shared.give_answer(ask, task)

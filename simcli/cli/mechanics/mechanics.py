@@ -240,7 +240,7 @@ def claim(ask: Ask) -> None:
 def conclude(ask: Ask, task: "Task", report: _Report) -> None:
     """Say what came out: the result itself on stdout if it went to no file."""
     for note in report.notes:
-        console.say(console.paint("note:", "warn") + f" {note}")
+        console.note(note)
     facts = {"scene": report.scene, "states": report.n_states, **report.facts}
     if ask.output is not None:
         console.say(f"wrote {ask.output} ({console.plural(report.n_states, 'state')})")
@@ -252,7 +252,7 @@ def conclude(ask: Ask, task: "Task", report: _Report) -> None:
         console.data(report.body)
 
 
-def answer(ask: Ask, task: "Task") -> int:
+def give_answer(ask: Ask, task: "Task") -> int:
     """Compute, and say what came out; the exit code."""
     conclude(ask, task, perform(ask, task))
     return Exit.OK

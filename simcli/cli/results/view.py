@@ -87,7 +87,7 @@ def view(
         _write(content, _arranged(subject.worlds, columns, overlay), target, n_frames)
         facts = _facts(content, target)
     for note in facts["notes"]:
-        console.say(console.paint(f"note: {note}", "warn"))
+        console.note(note)
     size = console.size_text(facts["bytes"])
     console.say(f"wrote {target} ({size}, places to {1e3 * facts['position_error_m']:.2g} mm)")
     if json:

@@ -155,7 +155,7 @@ def _say(found: "Fit") -> None:
         console.data("\n" + console.table(cells, ("correlation", *paths), indent=""))
     console.data("\n" + set_line(set_texts(paths, found.x)))
     for note in _notes(found):
-        console.say(f"{console.paint('note:', 'warn')} {note}")
+        console.note(note)
     say_without(found.without)
     console.say(_verdict(found))
 

@@ -152,7 +152,7 @@ def _write_best(scene: Path, sets, paths: list[str], found: "Optimum", output: P
     try:
         write_scene(scene, (*sets, *set_texts(paths, found.x)), output / BEST, True)
     except (UsageError, SceneError) as error:  # the search itself is whole
-        console.say(f"{console.paint('note:', 'warn')} {output / BEST} is not written: {error}")
+        console.note(f"{output / BEST} is not written: {error}")
     else:
         console.say(f"wrote {output / BEST}; every generation is in {output}")
 
@@ -166,10 +166,10 @@ def _say(found: "Optimum", intervals, quantity) -> None:
     console.data(console.table(rows, ("number", "value", "interval"), indent=""))
     console.data("\n" + set_line(set_texts([one.path for one in intervals], found.x)))
     for path in found.ends(intervals):
-        console.say(f"{console.paint('note:', 'warn')} {path} lies at an end of its interval: a wider one may do better")
+        console.note(f"{path} lies at an end of its interval: a wider one may do better")
     if found.n_failed:
         of = console.plural(found.n_worlds, "world")
-        console.say(f"{console.paint('note:', 'warn')} {found.n_failed} of {of} had no value, and counted as worst")
+        console.note(f"{found.n_failed} of {of} had no value, and counted as worst")
     say_without(quantity.without)
     before = f" ({found.n_replayed} from the ledger)" if found.n_replayed else ""
     head = "converged" if found.converged else console.paint("not converged", "bad")

@@ -126,7 +126,7 @@ def say_without(without) -> None:
     """Why points had no value."""
     reasons = [(reason, count) for reason, count in without.most_common() if count]
     for reason, count in reasons[:MAX_REASONS]:
-        console.say(f"{console.paint('note:', 'warn')} {console.plural(count, 'point')} {reason}")
+        console.note(f"{console.plural(count, 'point')} {reason}")
 
 
 def write_found(scene: Path, sets: Sequence, output: Path | None, force: bool) -> None:

@@ -98,7 +98,7 @@ def solve(
         write_found(scene, (*sets, *set_texts([interval.path], [found.roots[0].x])), output, force)
     elif output is not None:
         problem = "there is no root" if not found.roots else f"there are {len(found.roots)} roots: narrow --vary"
-        console.say(f"{console.paint('note:', 'warn')} {output} is not written: {problem}")
+        console.note(f"{output} is not written: {problem}")
     return Exit.OK if found.roots and (output is None or len(found.roots) == 1) else Exit.NEGATIVE
 
 
@@ -128,8 +128,8 @@ def _say(solved: "Solved") -> None:
         console.data(console.table(rows, header, indent=""))
     unit, of = in_unit(interval.unit), in_unit(quantity.unit)
     for one in found.jumps:
-        console.say(f"{console.paint('note:', 'warn')} at {interval.path} = {one.x:.10g}{unit} the quantity jumps from "
-                    f"{one.below:.6g} to {one.above:.6g}{of}: no root")  # fmt: skip
+        console.note(f"at {interval.path} = {one.x:.10g}{unit} the quantity jumps from "
+                     f"{one.below:.6g} to {one.above:.6g}{of}: no root")  # fmt: skip
     say_without(quantity.without)
     work = f"{console.plural(len(found.x), 'point')} in {console.plural(found.rounds, 'round')}"
     between = f"{interval.words} from {interval.low:g} to {interval.high:g}{unit}"

@@ -43,5 +43,5 @@ def status(
                 for row in found.rows]  # fmt: skip
         console.data(console.table(rows, ("executor", "host", "chunks", "cases", "rate")))
     for note in found.notes:
-        console.say(f"{console.paint('warning:', 'warn')} {note}")
+        console.warn(note)
     return Exit.OK

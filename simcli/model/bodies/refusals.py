@@ -58,9 +58,14 @@ def refuse_spins(worlds: Worlds, model: Model) -> None:
             whole & flat & (bodies.compliance > 0), "leave its compliance out, or make it thicker"),
     }  # fmt: skip
     for words, (lacks, hint) in faults.items():
-        for b in np.flatnonzero(lacks.any(axis=0)):
-            name = bodies.name[b]
-            worlds.fault("SC452", f"bodies.{name}", f"body `{name}` {words}", hint)
+        _fault_bodies(worlds, model, lacks, words, hint)
+
+
+def _fault_bodies(worlds: Worlds, model: Model, lacks: Array, words: str, hint: str) -> None:
+    """A fault for each body that something is said of in any world, (W|1, B) bool."""
+    for b in np.flatnonzero(lacks.any(axis=0)):
+        name = model.bodies.name[b]
+        worlds.fault("SC452", f"bodies.{name}", f"body `{name}` {words}", hint)
 
 
 def refuse_unnatural(worlds: Worlds, model: Model) -> None:
@@ -84,8 +89,6 @@ def refuse_unnatural(worlds: Worlds, model: Model) -> None:
         "has inertia, which a point of `natural: 1P` ignores": (asked == 0) & (inertia[..., 2] > 0),
     }  # fmt: skip
     for words, lacks in faults.items():
-        for b in np.flatnonzero(lacks.any(axis=0)):
-            name = bodies.name[b]
-            worlds.fault("SC452", f"bodies.{name}", f"body `{name}` {words}", "change mass, inertia or natural")
+        _fault_bodies(worlds, model, lacks, words, "change mass, inertia or natural")
     points = (inertia[..., 2] <= 0).any(axis=0) & (asked != 0) & ~bodies.kinematic
     refuse_weightless(worlds, model, points, f"{HOLD}, or write natural: 1P")
