@@ -12,7 +12,8 @@ from simcli.spec.honours.solver_fields import TOUCHING
 from simcli.spec.schema.scene import GeneralizedSolver, MaximalSolver, NaturalSolver
 
 STEP, GRAVITY, ARM, START, SWING = 1e-3, 9.81, 0.5, 0.3, 0.6
-PAIRS = [(get_args(spec.model_fields["type"].annotation)[0], one) for spec in (GeneralizedSolver, MaximalSolver, NaturalSolver)
+SOLVERS = (GeneralizedSolver, MaximalSolver, NaturalSolver)
+PAIRS = [(get_args(spec.model_fields["type"].annotation)[0], one) for spec in SOLVERS
          for one in get_args(spec.model_fields["integrator"].annotation) if one in TOUCHING]  # fmt: skip
 SOLID = {"mass": 1, "inertia": {"diag": [0.02, 0.03, 0.04]}, "shapes": {"s": {"type": "sphere", "radius": 0.05}}}
 
