@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from support.joint_rows import joint_transform, row_residual
 
 from simcli import rotations as rot
 from simcli.model.joints import catalogue as joints
@@ -69,7 +70,7 @@ class Placed:
 
     def place(self, q):
         self.X_a = rot.pose_compose(self.body_a, self.X_p)
-        self.X_b = rot.pose_compose(self.X_a, rows.joint_transform(self.entry, self.motion, q))
+        self.X_b = rot.pose_compose(self.X_a, joint_transform(self.entry, self.motion, q))
         self.body_b = rot.pose_compose(self.X_b, rot.pose_inverse(self.X_c))
         self.com_a, self.com_b = rot.pose_apply(self.body_a, self.com[0]), rot.pose_apply(self.body_b, self.com[1])
 
@@ -137,7 +138,7 @@ def test_motion_axes_span_the_null_space_of_the_rows(name, axes, seed):
 def test_rows_vanish_at_any_coordinates(name, axes, seed):
     placed = Placed(name, axes, seed)
     for row in placed.rows:
-        assert abs(rows.row_residual(row, placed.X_a, placed.X_b, placed.angle)) < ROUNDING
+        assert abs(row_residual(row, placed.X_a, placed.X_b, placed.angle)) < ROUNDING
 
 
 @pytest.mark.parametrize(("name", "axes"), [case[1:] for case in CASES], ids=IDS)
@@ -156,7 +157,7 @@ def test_gradients_are_the_rates_of_the_residuals(name, axes):
                 turn = rot.quat_from_axis_angle(t[3:] / angle, sign * STEP * angle)
                 position = com + sign * STEP * t[:3] + rot.quat_rotate(turn, X[:3] - com)
                 anchors.append(rot.make_pose(position, rot.quat_multiply(turn, X[3:])))
-            return rows.row_residual(row, *anchors, near=placed.angle)
+            return row_residual(row, *anchors, near=placed.angle)
 
         for row in listed:
             rate = (moved(1, row) - moved(-1, row)) / (2 * STEP)
@@ -215,9 +216,9 @@ def test_screw_advances_over_many_turns():
     for turns in (-40.3, -1.0, 0.0, 0.7, 25.25):
         angle = 2 * np.pi * turns
         placed.place(np.array([angle]))
-        residuals = [rows.row_residual(row, placed.X_a, placed.X_b, near=angle + 1.0) for row in placed.rows]
+        residuals = [row_residual(row, placed.X_a, placed.X_b, near=angle + 1.0) for row in placed.rows]
         assert np.abs(residuals).max() < ROUNDING * 10
-    lost = [rows.row_residual(row, placed.X_a, placed.X_b, near=0.0) for row in placed.rows]
+    lost = [row_residual(row, placed.X_a, placed.X_b, near=0.0) for row in placed.rows]
     assert np.abs(lost).max() > 1.0  # the angle without its turns is another place
 
 

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from support.joint_rows import joint_transform
 from support.random_models import SCALAR_TYPES, TREE_TYPES, random_mechanism, random_model
 
 from simcli import rotations as rot
 from simcli.model.assemble import assemble
-from simcli.model.joints.rows import joint_transform
 from simcli.model.tables import WORLD, LinkKind
 from simcli.model.tree.links import can_invert
 from simcli.model.tree.reference import body_poses, dof_inertia

@@ -5,11 +5,12 @@ from functools import cache
 import numpy as np
 import pytest
 import yaml
+from support.joint_rows import joint_transform, row_residual
 from support.process import simcli as command
 
 import simcli
 from simcli import rotations as rot
-from simcli.model.joints.rows import joint_transform, motion_columns, row_residual
+from simcli.model.joints.rows import motion_columns
 from simcli.model.tree.mobility import bilateral_rows, carry, type_and_motion
 from simcli.spec.names import dofs
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
+from support.joint_rows import row_residual
 from support.process import simcli as command
 from support.scenes import faults_of, scene
 
@@ -21,7 +22,7 @@ from simcli.model.closure.gaps import gradients
 from simcli.model.closure.least import least_motion
 from simcli.model.constraints.build import constraints_of, stated_alike
 from simcli.model.constraints.tables import Form
-from simcli.model.joints.rows import row_gradient, row_residual
+from simcli.model.joints.rows import row_gradient
 from simcli.model.phases.stretches import build_phases
 from simcli.model.state import State
 from simcli.model.tables import WORLD, JointKind

@@ -9,7 +9,7 @@ import numpy as np
 from simcli.kernels.language import ti
 from simcli.kernels.linear.skyline import AFFINE_DOFS, SkylineMatrix, factorize_skyline, substitute_skyline
 from simcli.kernels.linear.sparse import Factor, factorize, substitute
-from simcli.kernels.memory.arena import Arena, get_lane, put_lane
+from simcli.kernels.memory.arena import Arena
 from simcli.model.tree.elimination import eliminate
 
 
@@ -55,12 +55,6 @@ class BlockMatrix:
         """All other unknowns that share an entry with one, each with that entry, on the host."""
         bodies = sorted({b for pair in self.pair_of if i // AFFINE_DOFS in pair for b in pair})
         return [(j, self.entry(i, j)) for b in bodies for j in range(AFFINE_DOFS * b, AFFINE_DOFS * (b + 1)) if j != i]
-
-
-def add_to_lane(slot, w, row, lane: int, value):
-    """Add a scalar to one lane of a row of a slot (inside kernels)."""
-    part = slot.part(w, row, 0)
-    put_lane(part, lane, get_lane(part, lane) + value)
 
 
 @ti.func

@@ -23,7 +23,6 @@ from simcli.model.tables import Array, Model
 
 _FULL_TURN = 2.0 * math.pi
 _TINY_LENGTH = 1e-12  # [m] below, two points have no direction
-_TURNS = (Form.TURN, Form.PITCH)
 _SUCCESSIVE_ANGLES = {Form.CARDAN: 2, Form.EULER: 3}
 
 

@@ -1,6 +1,6 @@
-"""Numbers of the joint catalogue at given poses: joint transforms, motion columns, residuals and gradients of rows.
+"""Numbers of the joint catalogue at given poses: motion columns, gradients of rows.
 
-One joint at a time, in numpy: the reference that tests and `simcli show` use and that device code is checked against.
+One joint at a time, in numpy: what `simcli show` uses, and device code is checked against.
 """
 
 from dataclasses import replace
@@ -11,45 +11,6 @@ from simcli import rotations as rot
 from simcli.model.joints.catalogue import JointEntry, MotionAxis, Row, RowKind
 
 _Array = np.ndarray
-
-
-def _scalar_transform(motion: MotionAxis, q: _Array) -> _Array:
-    n_linear = motion.linear.shape[-2]
-    position = (motion.linear * q[:n_linear, None]).sum(axis=-2)
-    quat = np.array((0.0, 0.0, 0.0, 1.0))
-    for axis, angle in zip(motion.angular, q[n_linear:], strict=True):
-        quat = rot.quat_multiply(quat, rot.quat_from_axis_angle(axis, angle))
-        position = position + motion.pitch * angle * axis
-    return rot.make_pose(position, quat)
-
-
-def joint_transform(entry: JointEntry, motion: MotionAxis, q: _Array) -> _Array:
-    """Pose of the child anchor frame in the parent anchor frame, x_j(q).
-
-    Args:
-        entry: catalogue entry.
-        motion: its axes, without leading axes.
-        q: [m, rad, 1], (n_q,), joint coordinates.
-
-    Returns:
-        [m, 1], (7,).
-
-    Source: the joint types of the Newton engine, with universal, cylindrical and planar as the D6 of their axes and the
-    screw as a hinge that advances. No deviation.
-    """
-    q = np.asarray(q, dtype=float)
-    if entry.coordinates == "scalars":
-        return _scalar_transform(motion, q)
-    if entry.coordinates == "carried":
-        pose = _scalar_transform(MotionAxis(motion.linear[:0], motion.angular), q[1:])
-        return rot.make_pose(q[0] * rot.quat_rotate(pose[3:], motion.linear[0]), pose[3:])
-    if entry.coordinates.startswith("orbit"):
-        place, _ = _orbit(motion, q)
-        turn = q[2:] if entry.has_quaternion else _scalar_transform(MotionAxis(motion.linear, motion.angular[2:]), q[2:])[3:]
-        return rot.make_pose(place, turn)
-    if entry.coordinates.endswith("quaternion"):
-        return rot.make_pose((motion.linear * q[:-4, None]).sum(axis=-2), q[-4:])
-    return q.copy()
 
 
 def _orbit(motion: MotionAxis, q: _Array) -> tuple[_Array, _Array]:
@@ -132,50 +93,6 @@ def _turn_directions(row: Row, X_a: _Array, X_b: _Array) -> tuple[_Array, _Array
     t_a = rot.quat_rotate(X_a[3:], row.on_b)
     b_a = rot.quat_rotate(X_a[3:], rot.cross(row.on_a, row.on_b))
     return t_a, b_a, rot.quat_rotate(X_b[3:], row.on_b)
-
-
-def turn_angle(row: Row, X_a: _Array, X_b: _Array, near: float = 0.0) -> float:
-    """Angle of a PITCH row, on the branch nearest to a known angle.
-
-    Args:
-        row: of kind PITCH.
-        X_a: [m, 1], (7,), parent anchor frame, world.
-        X_b: [m, 1], (7,), child anchor frame, world.
-        near: [rad], the angle that the joint had before.
-
-    Returns:
-        [rad].
-    """
-    t_a, b_a, t_b = _turn_directions(row, X_a, X_b)
-    angle = float(np.arctan2(b_a @ t_b, t_a @ t_b))
-    return angle + 2.0 * np.pi * round((near - angle) / (2.0 * np.pi))
-
-
-def row_residual(row: Row, X_a: _Array, X_b: _Array, near: float = 0.0) -> float:
-    """Residual of a row.
-
-    Args:
-        row: the row.
-        X_a: [m, 1], (7,), parent anchor frame, world.
-        X_b: [m, 1], (7,), child anchor frame, world.
-        near: [rad], angle of the joint before, read by PITCH.
-
-    Returns:
-        [m], or [1] for DOT.
-    """
-    if row.swapped:
-        X_a, X_b = X_b, X_a
-    gap = X_b[:3] - X_a[:3]
-    if row.kind == RowKind.MEET:
-        return float(row.on_a @ gap - row.constant)
-    if row.kind == RowKind.APART:
-        return float((gap @ gap - row.constant**2) / (2.0 * row.constant))
-    d_a = rot.quat_rotate(X_a[3:], row.on_a)
-    if row.kind == RowKind.ALONG:
-        return float(d_a @ gap - row.constant)
-    if row.kind == RowKind.DOT:
-        return float(d_a @ rot.quat_rotate(X_b[3:], row.on_b) - row.constant)
-    return float(d_a @ gap - row.constant * turn_angle(row, X_a, X_b, near))
 
 
 def row_gradient(row: Row, X_a: _Array, X_b: _Array, com_a: _Array, com_b: _Array) -> _Array:

@@ -22,7 +22,6 @@ from simcli.model.tables import Array
 
 DEPENDENT = 1e-6  # least singular value of X, relative to the largest, of independent vectors
 OFF_AXIS = 1e-9  # [m], or of a unit vector: rounding in the file
-SPATIAL = ("1P3V", "2P2V", "3P1V", "4P")
 PLANAR = ("1P2V", "2P1V", "3P")
 SLENDER = ("1P1V", "2P", "1P")
 LETTERS = "uvw"
@@ -173,29 +172,6 @@ def rigidity(basis: Basis, q: Array) -> tuple[Array, Array]:
     X = basis.differences
     reference = [X[..., i] @ X[..., j] for i, j in PAIRS[basis.n_dims]]
     return 0.5 * jacobian @ q - np.array(reference), jacobian
-
-
-def from_internal(basis: Basis, com: Array, axes: Array, n_vectors: int) -> Array:
-    """The constant matrix that makes q of the solver's own coordinates (p, a_1, ..); its pseudoinverse leads back.
-
-    Args:
-        basis: of the body.
-        com: [m], (3,), body frame.
-        axes: [1], (3, 3), of the vectors a_k in the body frame, as columns (natural.principal_axes).
-        n_vectors: how many of them are coordinates; in a plane the second is the first turned about the normal.
-
-    Returns:
-        [1, m], (N (1 + M), 3 (1 + n_vectors)).
-    """
-    entities = [(1.0, point - com) for point in basis.points] + [(0.0, vector) for vector in basis.vectors]
-    rows = []
-    for share, place in entities:
-        s = axes.T @ place
-        blocks = [share * np.eye(3), *(s[k] * np.eye(3) for k in range(n_vectors))]
-        if basis.plane >= 0 and n_vectors:
-            blocks[1] = blocks[1] + s[1] * rot.skew(axes[:, 2])
-        rows.append(basis.axes @ np.concatenate(blocks, axis=1))
-    return np.concatenate(rows)
 
 
 def complain(basis: Basis, com: Array, inertia: Array) -> str:

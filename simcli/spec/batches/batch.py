@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Iterable
 
 from simcli.spec.batches import sobol
-from simcli.spec.samples.normals import correlated, normal_quantiles, partners
+from simcli.spec.samples.normals import correlated, normal_quantiles
 from simcli.spec.samples.points import even_fractions, latin_fractions, random_words, scrambled_fractions
 from simcli.spec.schema.batch import BatchSpec, VarySpec
 from simcli.spec.schema.scene import SceneSpec
@@ -71,11 +71,6 @@ def sobol_dimensions(batch: BatchSpec) -> dict[str, int]:
     paths = [path for kind in SOBOL for path, vary in batch.vary.items() if vary.kind == kind]
     written = (batch.vary[path].dimension for path in paths)
     return {path: k if own is None else own for k, (path, own) in enumerate(zip(paths, written, strict=True))}
-
-
-def is_correlated(path: str, batch: BatchSpec) -> bool:
-    """Whether a path is drawn together with others."""
-    return any(path in partners(vary) or (name == path and any(partners(vary))) for name, vary in batch.vary.items())
 
 
 def _axes(batch: BatchSpec) -> list[list[dict[str, object]]]:

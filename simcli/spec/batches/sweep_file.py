@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from simcli.errors import Fault, SceneError, Where
 from simcli.spec.document.nodes import PathStep, TableNode, locate, parse_path, plain
 from simcli.spec.document.overrides import SWEEP, VARY, VARY_TABLE, Override
-from simcli.spec.document.scene_file import Document, load_document
+from simcli.spec.document.scene_file import Document
 from simcli.spec.faults.fault_list import Faults, did_you_mean, in_order
 from simcli.spec.faults.validate import report_errors
 from simcli.spec.manual.keys import SWEEP_ROOT
@@ -86,15 +86,6 @@ def read_sweep(document: Document) -> Sweep:
         error.document = document
         raise error
     return Sweep(document, spec, tuple(found))
-
-
-def load_sweep(path: Path) -> Sweep:
-    """Read a sweep file.
-
-    Raises:
-        SceneError: with all its faults, but not those of its scenes.
-    """
-    return read_sweep(load_document(path))
 
 
 def _structures(document: Document, spec: SweepSpec, faults: Faults) -> list[Structure]:
