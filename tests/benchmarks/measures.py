@@ -52,7 +52,7 @@ def main() -> None:
     parser.add_argument("--turns", type=int, default=40, help="runs of each (default: 40)")
     parser.add_argument("--steps", type=int, default=2000, help="of a run (default: 2000)")
     args = parser.parse_args()
-    with tempfile.TemporaryDirectory() as name:
+    with tempfile.TemporaryDirectory() as name, console.stdout_kept_clean():
         for words, (every, channels) in WRITES.items():
             scenes = [chain(args.steps, every or args.steps, channels, measures) for measures in (False, True)]
             pair = [job(Path(name), scene) for scene in scenes]
@@ -63,7 +63,7 @@ def main() -> None:
                 seconds = {k: pipeline.execute(pair[k]).stepping for k in ((0, 1) if turn % 2 else (1, 0))}
                 ratios.append(seconds[1] / seconds[0])
             low, middle, high = (100 * (np.quantile(ratios, part) - 1) for part in (0.25, 0.5, 0.75))
-            console.say(f"{words}: {middle:+.1f} % ({low:+.1f} to {high:+.1f} %)")
+            console.data(f"{words}: {middle:+.1f} % ({low:+.1f} to {high:+.1f} %)")
 
 
 if __name__ == "__main__":
