@@ -3,7 +3,7 @@
 import numpy as np
 
 from simcli.kernels.algebra.elementary import select
-from simcli.kernels.algorithms import give, take, turns
+from simcli.kernels.algorithms_core import blocks_of_slot, give, take
 from simcli.kernels.chart.dynamics import collect, demand
 from simcli.kernels.chart.retraction import retract
 from simcli.kernels.chart.tree import TreeState, place_all
@@ -19,7 +19,7 @@ from simcli.kernels.linear.system import System, fill, share_gears, wrench_of_co
 from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.tables import Tables
 from simcli.kernels.report import FrameRows, put, report_bodies, report_wrenches
-from simcli.kernels.rows.tree_rows import measure
+from simcli.kernels.rows.tree_rows import measure_tree_rows
 from simcli.model.joints.lawful import drives_by_law
 from simcli.model.tables import Model
 
@@ -63,7 +63,7 @@ def balance_states(c: ti.template(), n_states: ti.i32, time: ti.f64, q: ti.types
     ti.loop_config(block_dim=c.block_dim)
     for w in range(c.arena.n_blocks):
         c.arena.enter(w)
-        for k in range(turns(c, w, n_states)):
+        for k in range(blocks_of_slot(c, w, n_states)):
             block = w + k * c.n_slots
             t = c.tables
             s = c.state
@@ -105,7 +105,7 @@ def balance_of(c: ti.template(), w: ti.i32, time: ti.f64):
     for n in range(t.n_tree_dofs):
         s.qdd.store(w, t.tree_dof.at(n), t.arena.zero())
     demand(t, s, w)
-    measure(t, s, y.rows, w)
+    measure_tree_rows(t, s, y.rows, w)
     for m in range(y.n_leads):  # a velocity at rest holds what it finds
         r = y.lead_row.at(m)
         y.rows.residual.store(w, r, gap_of_lead(t, s, y, c.motions, w, m))

@@ -18,9 +18,9 @@ import numpy as np
 from simcli import rotations as rot
 from simcli.analysis.rest.least_distance import RANK, nearest, null_space
 from simcli.analysis.rest.spectrum import split_by_inertia
-from simcli.analysis.rest.statics import Array, NoEquilibriumError, Posture, Statics, spring_tensions
+from simcli.analysis.rest.statics import NoEquilibriumError, Posture, Statics, spring_tensions
 from simcli.errors import UsageError
-from simcli.model.tables import Model
+from simcli.model.tables import Array, Model
 from simcli.spec.faults.fault_list import did_you_mean
 from simcli.spec.names.patterns import matching
 

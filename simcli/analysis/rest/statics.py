@@ -21,9 +21,8 @@ from simcli.errors import Exit, SimcliError, UsageError
 from simcli.kernels.balance import Balance, Balances
 from simcli.kernels.device.runtime import Device
 from simcli.model.constraints.places import start_angles
-from simcli.model.tables import WORLD, JointKind, Model
+from simcli.model.tables import WORLD, Array, JointKind, Model
 
-Array = np.ndarray
 _RANK = 1e-9  # singular values of rows below this part of the largest are redundancy
 WIDTH, NARROWER, _WIDTHS = 8e-3, 8.0, 4  # xi of the first differences; what a worse than SMOOTH error divides it by; tries
 _SMOOTH = 1e-9  # relative error of a stiffness that is smooth

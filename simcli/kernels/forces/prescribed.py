@@ -1,7 +1,7 @@
 """Prescribed motions on the device: where a coordinate shall be, its rate and acceleration, at the time of an evaluation.
 
 Of a ball by position signals give the rotation vector p(t); what its dofs have is the angular velocity and acceleration that
-follow from p, p' and p'' (rotations.py has the formulas), in the parent anchor frame.
+follow from p, p' and p'' (rotations/quaternions.py has the formulas), in the parent anchor frame.
 """
 
 import numpy as np
@@ -87,7 +87,7 @@ def turn_balls(m: ti.template(), w: ti.i32):
 
 
 def spin_of_vector(p: Vec3, rate: Vec3, change: Vec3) -> tuple[Vec3, Vec3]:
-    """Angular velocity and acceleration of a frame from its rotation vector and the rates of it: as rotations.py."""
+    """Angular velocity and acceleration of a frame from its rotation vector and the rates of it, as in rotations."""
     square = local(p.dot(p))
     small = local(square < SMALL_ANGLE**2)
     one = local(square * 0.0 + 1.0)

@@ -259,7 +259,7 @@ def leave(y: ti.template(), w: ti.i32):
 
 
 @ti.func
-def keep(y: ti.template(), w: ti.i32, k: ti.i32):
+def keep_try(y: ti.template(), w: ti.i32, k: ti.i32):
     """Add solution k of a try to the weighted sum, for `extrapolate`.
 
     Reads:  y.factor.x

@@ -34,7 +34,7 @@ _MEET, _APART, _ALONG, _DOT, PITCH, _TURN, _LENGTH, SPIN, GEAR, _RIGID, CARDAN, 
 
 
 class Rows:
-    """Device columns of couples and rows, and what `measure` leaves.
+    """Device columns of couples and rows, and what `measure_tree_rows` leaves.
 
     Attributes:
         residual, rate, bias: per row.
@@ -149,7 +149,7 @@ def turning(t: ti.template(), s: ti.template(), w: ti.i32, link: ti.i32):
 
 
 @ti.func
-def measure(t: ti.template(), s: ti.template(), r: ti.template(), w: ti.i32):
+def measure_tree_rows(t: ti.template(), s: ti.template(), r: ti.template(), w: ti.i32):
     """Residuals, rates, biases and pulls of all rows at the present poses.
 
     Reads:  r columns, s.{R, o, v, a, origin, q, qd}; s.a of `demand` at qdd = 0

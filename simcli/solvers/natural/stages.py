@@ -13,7 +13,7 @@ from simcli.kernels.forces.work import effort_power
 from simcli.kernels.language import ti
 from simcli.kernels.linear.system import assemble, fill, force_of_row, leave, share_gears
 from simcli.kernels.memory.arena import any_lane
-from simcli.solvers.natural.memory import MOST_SOFT, SINGULAR
+from simcli.solvers.natural.memory import MOST_SOFT, SOFTNESS_OF_TURN
 from simcli.solvers.natural.rotors import weigh_rotors
 from simcli.solvers.rows.corrections import is_rigid
 from simcli.solvers.rows.equations import state_equations
@@ -24,7 +24,7 @@ from simcli.solvers.tree.integrators import H, copy
 
 @ti.func
 def soften(c: ti.template(), w: ti.i32, fastest: ti.template()):
-    """Softness of hard rows in this step, SINGULAR (h omega)^2 of their size.
+    """Softness of hard rows in this step, SOFTNESS_OF_TURN (h omega)^2 of their size.
 
     Where branches of a mechanism meet, an eigenvalue of J M^-1 J^T is the square of the distance from there. A step is
     h omega long: within a part of a step from there, what the rows ask for is made of errors, and e lets it pass.
@@ -39,7 +39,7 @@ def soften(c: ti.template(), w: ti.i32, fastest: ti.template()):
     h = c.constants.load(w, H)
     turn = fastest * (h * h)
     c.bound.turn.store(w, 0, turn)
-    y.softness.store(w, 0, ti.min(ti.max(turn * SINGULAR, y.least), MOST_SOFT))
+    y.softness.store(w, 0, ti.min(ti.max(turn * SOFTNESS_OF_TURN, y.least), MOST_SOFT))
 
 
 @ti.func

@@ -19,7 +19,7 @@ from simcli.model.constraints.tables import Constraints, Laws
 from simcli.model.joints.lawful import drives_by_law, is_smooth
 from simcli.model.natural.quadratic import Quadratic, quadratic_of
 from simcli.model.tables import Model
-from simcli.solvers.impulses.direction import turns
+from simcli.solvers.impulses.direction import directions_turn
 from simcli.solvers.impulses.memory import Impulses
 from simcli.solvers.natural.forces import CoordinateForces, yielding_rows
 from simcli.solvers.natural.memory import ALL_STAGES, AlphaSteps, QuadraticSteps
@@ -96,7 +96,7 @@ class Core:
         constraints = constraints_of(model)
         moves = bool(np.any(model.motions.kind))
         self.touches = any(m.contacts is not None for m in self.tables.phases)
-        self.turns = self.is_loose and turns(model, options.joint_direction, plan.dt)
+        self.turns = self.is_loose and directions_turn(model, options.joint_direction, plan.dt)
         self.by_impulses = self.touches or self.turns
         self.is_large = is_large(self.tables.phases, options)
         self.looks_back = self.touches and (self.is_natural or ("reactions" in plan.channels and not self.turns))
