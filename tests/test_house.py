@@ -86,7 +86,6 @@ DEEP_FUNCTIONS = {
     "kernels/complementarity/large_problem.py:diagonal_of_contact",
     "kernels/complementarity/large_problem.py:metric_of_row",
     "kernels/complementarity/newton.py:condense_row",
-    "kernels/forces/efforts.py:efforts",
     "kernels/forces/work.py:effort_power",
     "kernels/linear/system.py:fill_rows",
     "kernels/rays/picture.py:draw_pixels",

@@ -163,9 +163,9 @@ def push_laws(c: ti.template(), w: ti.i32):
             if r >= 0:
                 x = y.rows.residual.load(w, r)
                 v = y.rows.rate.load(w, r)
-            given, _k1, _c1, rest, _k2, _c2, _inertia = law_terms(y.laws, c.forces, w, k, x, v)
-            y.laws.drive.store(w, k, given)
-            y.laws.rest.store(w, k, rest)
+            given, rest, _inertia = law_terms(y.laws, c.forces, w, k, x, v)
+            y.laws.drive.store(w, k, given.force)
+            y.laws.rest.store(w, k, rest.force)
         for k in range(y.laws.n):
             r = y.laws.row.at(k)
             d = ti.max(y.laws.dof.at(k), 0)

@@ -19,8 +19,8 @@ that of a linear spring on d and phi. Deviation: bend and twist have their own s
 
 from simcli.kernels.algebra.rotation_log import pulled_back, rotation_log
 from simcli.kernels.algebra.values import Force, Mat3, Vec3
-from simcli.kernels.chart.points import add_force, world_point
-from simcli.kernels.chart.tree import point_velocity, upright
+from simcli.kernels.chart.points import add_force, world_point, world_turn
+from simcli.kernels.chart.tree import point_velocity
 from simcli.kernels.language import ti
 from simcli.kernels.memory.tables import Tables
 from simcli.kernels.report import put
@@ -60,21 +60,6 @@ class Bushings:
         self.frame_a, self.frame_b = items.column(rows.frame_a, Mat3), items.column(rows.frame_b, Mat3)
 
 
-@ti.func
-def turning_of(t: ti.template(), s: ti.template(), w: ti.i32, link: ti.i32, frame: ti.template()):
-    """Axes of an end in the world, and the angular velocity of its link; the world's do not move.
-
-    Reads: s.{R, v}
-    """
-    zero = t.arena.zero()
-    R = upright(zero) * frame
-    spin = Vec3(zero, zero, zero)
-    if link >= 0:
-        R = s.R.load(w, link) * frame
-        spin = s.v.load(w, link).angular
-    return R, spin
-
-
 def _times(a, b):
     """Products of the components of two vectors."""
     return Vec3(*(x * y for x, y in zip(a.parts, b.parts, strict=True)))
@@ -102,8 +87,10 @@ def bushing_law(t: ti.template(), u: ti.template(), s: ti.template(), w: ti.i32,
         rate = rate + point_velocity(s.v.load(w, link_b), act_b)
     if link_a >= 0:
         rate = rate - point_velocity(s.v.load(w, link_a), act_a)
-    F_a, spin_a = turning_of(t, s, w, link_a, u.frame_a.load(w, k))
-    F_b, spin_b = turning_of(t, s, w, link_b, u.frame_b.load(w, k))
+    R_a, spin_a = world_turn(t, s, w, link_a)
+    R_b, spin_b = world_turn(t, s, w, link_b)
+    F_a = R_a * u.frame_a.load(w, k)
+    F_b = R_b * u.frame_b.load(w, k)
     d = F_a.transposed_times(gap)
     d_rate = F_a.transposed_times(rate)
     phi, factor = rotation_log(F_a.T * F_b)

@@ -6,8 +6,7 @@ from simcli.kernels.chart.points import add_force, world_point
 from simcli.kernels.forces.bushings import load_bushings
 from simcli.kernels.language import ti
 from simcli.kernels.laws.coordinate import spring_law
-
-_TINY_LENGTH = 1e-12  # [m] below, a spring has no direction and gives no force
+from simcli.kernels.rows.forms import length_along
 
 
 @ti.func
@@ -53,16 +52,13 @@ def load_spring(t: ti.template(), fo: ti.template(), s: ti.template(), w: ti.i32
     link_b = fo.spring_link.at(2 * k + 1)
     x_a, p_a, v_a = world_point(t, s, w, link_a, fo.spring_point.load(w, 2 * k))
     x_b, p_b, v_b = world_point(t, s, w, link_b, fo.spring_point.load(w, 2 * k + 1))
-    gap = p_b - p_a
-    length = ti.sqrt(gap.dot(gap))
-    along = gap * (1.0 / ti.max(length, _TINY_LENGTH))
-    rate = along.dot(v_b - v_a)
-    given, _stiffness, _damping, stored, taken, acts = spring_law(fo, w, k, length, rate)
-    tension = select(acts, given, zero)
+    length, rate, along = length_along(p_b - p_a, v_b - v_a)
+    law, taken, acts = spring_law(fo, w, k, length, rate)
+    pull = along * select(acts, law.force, zero)
     if ti.static(not fo.springs_by_rows):
-        add_force(s, w, link_a, x_a, along * tension, none)
-        add_force(s, w, link_b, x_b, -(along * tension), none)
-    return taken, stored
+        add_force(s, w, link_a, x_a, -pull, none)
+        add_force(s, w, link_b, x_b, pull, none)
+    return taken, law.energy
 
 
 @ti.func

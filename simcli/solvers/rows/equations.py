@@ -164,17 +164,17 @@ def push_of_spring(c: ti.template(), w: ti.i32, r: ti.i32, stage: ti.i32, b: ti.
     zero = c.tables.arena.zero()
     k = y.spring.at(r)
     rate = y.rows.rate.load(w, r)
-    tension, stiffness, damping, _stored, _taken, acts = spring_law(c.forces, w, k, y.rows.residual.load(w, r), rate)
-    push, gain = foresee(-tension, stiffness, damping, rate, b)
-    push = push + stiffness * rate * b * (1.0 - foreseen(c, w))
-    turning = y.rows.bias.load(w, r) * damping * b
+    law, _taken, acts = spring_law(c.forces, w, k, y.rows.residual.load(w, r), rate)
+    push, gain = foresee(law, rate, b)
+    push = push + law.stiffness * rate * b * (1.0 - foreseen(c, w))
+    turning = y.rows.bias.load(w, r) * law.damping * b
     if ti.static(c.is_natural):  # whose J qdd and B are parts of one acceleration, which not even rigidity divides
         turning = y.rows.bias.load(w, r) * gain
     push = push - turning
     if ti.static(c.integrator == "implicit"):
         if stage == 1:
             moved, gained = add_first_node(c, w, r, zero, zero)
-            push = push + turning * 2.0 + foresee_again(stiffness, gain, moved, gained, b)
+            push = push + turning * 2.0 + foresee_again(law.stiffness, gain, moved, gained, b)
     return select(acts, push, zero), gain, acts
 
 

@@ -5,7 +5,7 @@ from simcli.kernels.chart.contacts import push_links
 from simcli.kernels.chart.dynamics import collect, demand
 from simcli.kernels.forces.bushings import report_cables
 from simcli.kernels.language import ti
-from simcli.kernels.laws.bounded import FREE, elastic_terms
+from simcli.kernels.laws.bounded import FREE, elastic_law
 from simcli.kernels.linear.system import force_of_row, share_gears, wrench_of_couple
 from simcli.kernels.report import report_wrenches
 from simcli.kernels.rows.tree_rows import turning
@@ -197,8 +197,8 @@ def law_energy(c: ti.template(), w: ti.i32):
         for k in range(y.laws.n):
             r = y.laws.row.at(k)
             if r >= 0:
-                _force, _stiffness, energy = elastic_terms(y.laws, c.forces, w, k, y.rows.residual.load(w, r))
-                total = total + energy * y.enabled.load(w, r)
+                stored = elastic_law(y.laws, c.forces, w, k, y.rows.residual.load(w, r))
+                total = total + stored.energy * y.enabled.load(w, r)
     return total
 
 
