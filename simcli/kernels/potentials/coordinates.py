@@ -34,8 +34,7 @@ def find_laws(p: ti.template(), w: ti.i32, alpha: ti.template()):
         stores, drives, dampers, hard, inert = evaluate_law(y, w, k, x, alpha.load(w, y.body.at(k)))
         law = _whole((stores, drives, dampers, hard, inert))
         total = total + law.energy * weight
-        kept = stores.energy + y.forces.torsion_energy.load(w, y.dof.at(k))
-        p.elastic.store(w, 0, p.elastic.load(w, 0) + kept * weight)
+        p.elastic.store(w, 0, p.elastic.load(w, 0) + stores.energy * weight)
         y.slope.store(w, m, law.slope * weight)
         y.bend.store(w, m, law.bend * weight)
         y.drive.store(w, m, drives.slope * weight)

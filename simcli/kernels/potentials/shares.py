@@ -2,6 +2,7 @@
 
 
 from simcli.kernels.algebra.elementary import select
+from simcli.kernels.laws.coordinate import Response
 from simcli.kernels.memory.arena import local
 
 
@@ -22,6 +23,10 @@ class Share:
     def add(self, energy, slope, bend):
         """Add another one."""
         self.energy, self.slope, self.bend = local(self.energy + energy), local(self.slope + slope), local(self.bend + bend)
+
+    def store(self, law: Response):
+        """Add what a law stores, of its response to a coordinate that rests."""
+        self.add(law.energy, -law.force, law.stiffness)
 
     def spring(self, k, x):
         """K x^2 / 2."""

@@ -2,6 +2,7 @@
 
 from simcli.kernels.algebra.elementary import select
 from simcli.kernels.language import ti
+from simcli.kernels.laws.coordinate import spring_law
 from simcli.kernels.memory.arena import local
 from simcli.kernels.potentials.shares import Share, damper, mean_force
 from simcli.kernels.potentials.tables import Potential
@@ -20,14 +21,13 @@ def spring_energies(p: Potential, w, k, length, alpha):
     fo, zero = p.forces, length * 0.0
     stored, damped = Share(zero), Share(zero)
     is_slack = zero + ti.cast(fo.slack.at(k), fo.stored.arena.device.real) > 0.0
-    stretch = local(length - fo.rest_length.load(w, k))
-    loose = is_slack & (stretch < 0.0)
-    stored.spring(select(loose, zero, zero + fo.spring_stiffness.load(w, k)), stretch)
+    still, _taken, pulls = spring_law(fo, w, k, length, zero)
+    stored.store(still.where(pulls))
     hangs = is_slack & (p.length.load(w, k) < fo.rest_length.load(w, k))
-    damping = local(select(hangs, zero, zero + fo.spring_damping.load(w, k)))
-    rate = local((length - p.length_past.load(w, k)) * alpha)
-    tension = local(ti.max(fo.spring_stiffness.load(w, k) * stretch + damping * rate, zero))
-    steep = local(fo.spring_stiffness.load(w, k) + damping * alpha)
+    rate = local(select(hangs, zero, (length - p.length_past.load(w, k)) * alpha))
+    law, _taken, _acts = spring_law(fo, w, k, length, rate)
+    damping = local(select(hangs, zero, law.damping))
+    tension, steep = local(ti.max(-law.force, zero)), local(law.stiffness + damping * alpha)
     acts = local(select((tension > 0.0) & (steep > 0.0), zero + 1.0, zero))
     whole = tension * tension * 0.5 / ti.max(steep, TINY_STIFFNESS), tension, steep * acts
     parts = zip(whole, (stored.energy, stored.slope, stored.bend), damper(damping, rate, alpha), strict=True)
