@@ -19,7 +19,7 @@ that of a linear spring on d and phi. Deviation: bend and twist have their own s
 
 from simcli.kernels.algebra.rotation_log import pulled_back, rotation_log
 from simcli.kernels.algebra.values import Force, Mat3, Vec3
-from simcli.kernels.chart.points import add_force, world_point, world_turn
+from simcli.kernels.chart.points import world_point, world_turn
 from simcli.kernels.chart.tree import point_velocity
 from simcli.kernels.language import ti
 from simcli.kernels.memory.tables import Tables
@@ -28,49 +28,17 @@ from simcli.model.forces.bushing_rows import bushing_rows
 from simcli.model.tables import Model
 
 
-class Bushings:
-    """Device columns of cables and bushings.
-
-    Attributes:
-        n_cables: they come first.  joint: index of the joint of each.
-        link_a, link_b: links that carry both ends, -1 for the world.
-        point_a, point_b: ends in the axes of those links, of which the first is where the second one rests.
-        frame_a, frame_b: F_a and F_b in the axes of those links.
-        stiffness, damping, angular_stiffness, angular_damping, preload, angular_preload: K, C, L, D, f, m.
-        place: where the force acts on the way from p_a to p_b.
-        wrench: force [N] and torque [N m] on B at its end, world: of the last `load_bushings`.
-    """
-
-    _data_oriented = True
-
-    def __init__(self, model: Model, tables: Tables):
-        arena, self.n_cables = tables.arena, len(model.cables.name)
-        self.n = self.n_cables + len(model.bushings.name)
-        items = arena.records(self.n)
-        self.wrench = items.slot(Force)
-        if not self.n:  # nothing reads the columns then, and every event lays them out again
-            return
-        rows = bushing_rows(model)
-        self.joint = arena.ints(model.cables.joint)
-        self.link_a, self.link_b = items.ints(rows.link_a), items.ints(rows.link_b)
-        self.place = items.column(rows.place)
-        for name in ("point_a", "point_b", "stiffness", "damping", "angular_stiffness", "angular_damping", "preload",
-                     "angular_preload"):  # fmt: skip
-            setattr(self, name, items.column(getattr(rows, name), Vec3))
-        self.frame_a, self.frame_b = items.column(rows.frame_a, Mat3), items.column(rows.frame_b, Mat3)
-
-
 def _times(a, b):
     """Products of the components of two vectors."""
     return Vec3(*(x * y for x, y in zip(a.parts, b.parts, strict=True)))
 
 
 @ti.func
-def bushing_law(t: ti.template(), u: ti.template(), s: ti.template(), w: ti.i32, k: ti.i32):
-    """Force and couple of bushing k on B, world, at the point where they act; that point about the Os of A and B, and from
-    the end on B; energy [J] and dissipated power [W].
+def act_of_bushing(t: ti.template(), u: ti.template(), s: ti.template(), w: ti.i32, k: ti.i32):
+    """What bushing k does to its links; see external.py.
 
-    Reads: u columns, s.{R, o, v, origin}
+    Reads:  u columns, s.{R, o, v, origin}
+    Writes: u.wrench
     """
     zero = t.arena.zero()
     none = Vec3(zero, zero, zero)
@@ -105,26 +73,42 @@ def bushing_law(t: ti.template(), u: ti.template(), s: ti.template(), w: ti.i32,
     couple = -(F_a * (pulled_back(phi, factor, turn_pull - couple_preload) + turn_drag))
     energy = (d.dot(pull) + phi.dot(turn_pull)) * 0.5 - d.dot(preload) - phi.dot(couple_preload)
     power = d_rate.dot(drag) + turn_rate.dot(turn_drag)
-    return force, couple, act_a, act_b, gap * (place - 1.0), energy, power
+    u.wrench.store(w, k, Force.of(force, couple + (gap * (place - 1.0)).cross(force)))
+    return force, couple, act_a, act_b, power, zero, energy
 
 
-@ti.func
-def load_bushings(t: ti.template(), u: ti.template(), s: ti.template(), w: ti.i32):
-    """Add the forces of all bushings to their links; the dissipated power [W], and what is stored [J].
+class Bushings:
+    """Device columns of cables and bushings.
 
-    Reads:  u columns, s.{R, o, v, origin}
-    Writes: adds to s.external; u.wrench
+    Attributes:
+        n_cables: they come first.  joint: index of the joint of each.
+        link_a, link_b: links that carry both ends, -1 for the world.
+        point_a, point_b: ends in the axes of those links, of which the first is where the second one rests.
+        frame_a, frame_b: F_a and F_b in the axes of those links.
+        stiffness, damping, angular_stiffness, angular_damping, preload, angular_preload: K, C, L, D, f, m.
+        place: where the force acts on the way from p_a to p_b.
+        wrench: force [N] and torque [N m] on B at its end, world: of the last `load_links`.
     """
-    dissipated = t.arena.zero()
-    stored = t.arena.zero()
-    for k in range(u.n):
-        force, couple, act_a, act_b, arm, energy, power = bushing_law(t, u, s, w, k)
-        add_force(s, w, u.link_a.at(k), act_a, -force, -couple)
-        add_force(s, w, u.link_b.at(k), act_b, force, couple)
-        u.wrench.store(w, k, Force.of(force, couple + arm.cross(force)))
-        dissipated = dissipated + power
-        stored = stored + energy
-    return dissipated, stored
+
+    _data_oriented = True
+    act = staticmethod(act_of_bushing)
+    stores, by_rows = True, False
+
+    def __init__(self, model: Model, tables: Tables):
+        arena, self.n_cables = tables.arena, len(model.cables.name)
+        self.n = self.n_cables + len(model.bushings.name)
+        items = arena.records(self.n)
+        self.wrench = items.slot(Force)
+        if not self.n:  # nothing reads the columns then, and every event lays them out again
+            return
+        rows = bushing_rows(model)
+        self.joint = arena.ints(model.cables.joint)
+        self.link_a, self.link_b = items.ints(rows.link_a), items.ints(rows.link_b)
+        self.place = items.column(rows.place)
+        for name in ("point_a", "point_b", "stiffness", "damping", "angular_stiffness", "angular_damping", "preload",
+                     "angular_preload"):  # fmt: skip
+            setattr(self, name, items.column(getattr(rows, name), Vec3))
+        self.frame_a, self.frame_b = items.column(rows.frame_a, Mat3), items.column(rows.frame_b, Mat3)
 
 
 @ti.func

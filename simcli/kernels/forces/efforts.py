@@ -111,11 +111,31 @@ def turn_of_ball(fo: ti.template(), q: ti.template(), w: ti.i32, first_q: ti.i32
 
     Reads: q, fo.target
     """
-    x = fo.stored.arena.zero() + fo.target.load(w, d)
     error, _factor = turn_to_target(fo, w, d - component, quaternion_at(q, w, first_q).matrix())
-    for k in ti.static(range(3)):
+    return fo.target.load(w, d) - component_of(error, component)
+
+
+@ti.func
+def component_of(v: ti.template(), component: ti.i32):
+    """Component of a vector, which the data tell."""
+    found = v.parts[0]
+    for k in ti.static(range(1, 3)):
         if component == k:
-            x = x - error.parts[k]
+            found = v.parts[k]
+    return found
+
+
+@ti.func
+def coordinate_of_law(t: ti.template(), fo: ti.template(), law: ti.template(), q: ti.template(), w: ti.i32, k: ti.i32):
+    """Coordinate that law k acts on, of a dof of the tree; of a ball as `turn_of_ball` has it.
+
+    Reads: q, fo.target
+    """
+    d = law.dof.at(k)
+    x = q.load(w, ti.max(t.dof_q.at(d), 0))
+    if ti.static(law.has_ball):
+        if law.on_ball.at(k) != 0:
+            x = turn_of_ball(fo, q, w, law.first_q.at(k), d, law.component.at(k))
     return x
 
 

@@ -73,7 +73,7 @@ def elastic_energy(t: ti.template(), fo: ti.template(), s: ti.template(), w: ti.
     """
     zero = t.arena.zero()
     total = zero
-    if ti.static(fo.n_springs + fo.bushings.n > 0):
+    if ti.static(fo.has_external):
         total = total + fo.stored.load(w, 0)
     for n in range(t.n_tree_dofs):
         d = t.tree_dof.at(n)

@@ -147,8 +147,13 @@ def limited_drive(law: ti.template(), w: ti.i32, k: ti.i32):
         if law.shares_limit.at(k) != 0:
             first = k - law.component.at(k)
             square = law.drive.load(w, first) ** 2 + law.drive.load(w, first + 1) ** 2 + law.drive.load(w, first + 2) ** 2
-            found = drive * select(square > limit * limit, limit / ti.sqrt(square), one)
+            found = drive * part_within(square, limit)
     return found
+
+
+def part_within(square, limit):
+    """Part of a vector, of whose size this is the square, that a limit lets pass."""
+    return select(square > limit * limit, limit / ti.sqrt(square), square * 0.0 + 1.0)
 
 
 @ti.func

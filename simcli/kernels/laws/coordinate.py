@@ -6,7 +6,6 @@ take `foresee` of it, statics its force, energies of affine bodies its V and D, 
 
 from simcli.kernels.algebra.elementary import select
 from simcli.kernels.algebra.values import Value
-from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import local
 
 
@@ -130,23 +129,3 @@ def add_applied(law: Response, fo, w, d, x, v, lag=None) -> Response:
     if fo.has_torsion:
         law = law + torsion_law(fo, w, d, x)
     return law
-
-
-def spring_law(fo, w, k, length, rate):
-    """Spring k between two points, along its length; a slack one never pushes.
-
-        T = k (length - rest) + c rate,   F = -T     as if it acted
-
-    Returns:
-        The response as if it acted, but for V; what the damper takes [W]; and a mask of where it acts. A slack spring that
-        is stretched gives nothing while its damper would push: the damper takes what the spring gives.
-    """
-    none = fo.stored.arena.zero()
-    stiffness, damping = local(none + fo.spring_stiffness.load(w, k)), local(none + fo.spring_damping.load(w, k))
-    stretch = local(length - fo.rest_length.load(w, k))
-    is_slack = local(none + ti.cast(fo.slack.at(k), fo.stored.arena.device.real) > 0.0)
-    tension = local(stretch * stiffness + rate * damping)
-    elastic = local(select(is_slack & (stretch <= 0.0), none, stretch * stiffness))
-    acts = local(~is_slack | ((stretch > 0.0) & (tension > 0.0)))
-    taken = local(select(acts, damping * rate, -elastic) * rate)
-    return Response(-tension, stiffness, damping, stretch * elastic * 0.5, rate * rate * damping * 0.5), taken, acts

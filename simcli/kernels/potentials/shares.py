@@ -33,6 +33,12 @@ class Share:
         self.add(k * x * x * 0.5, k * x, k)
 
 
+def slopes_of_turn(c, s):
+    """Derivatives of atan2(s, c) by c and by s, and 1 / (c^2 + s^2)."""
+    square = local(1.0 / (c * c + s * s))
+    return local(-s * square), local(c * square), square
+
+
 def damper(c, rate, alpha):
     """Energy of a damper over a step, and its two derivatives."""
     return c * rate * rate * 0.5 / alpha, c * rate, c * alpha

@@ -35,7 +35,7 @@ def evaluate_forces(c: ti.template(), w: ti.i32):
     if ti.static(c.forces.has_armature):
         extend(f, f.v, w, 0.0)
     for n in range(p.n):
-        law, acts, inertia = response_now(c, w, n)
+        law, _taken, acts, inertia = response_now(c, w, n)
         if c.now.load(w, "correction") == 0:
             p.acts.store(w, n, select(acts, zero + 1.0, zero))
         force = law.force * p.acts.load(w, n)
@@ -60,7 +60,7 @@ def stiffen_rows(c: ti.template(), w: ti.i32):
     span = h * h * c.alpha.share * moves
     rate_span = h * c.alpha.rate_share * moves
     for n in range(p.n):
-        law, _acts, inertia = response_now(c, w, n)
+        law, _taken, _acts, inertia = response_now(c, w, n)
         acting = p.acts.load(w, n)
         along = law.stiffness * acting - tension_per_length(c, w, n)
         gain = along * span + law.damping * rate_span * acting + inertia

@@ -10,10 +10,11 @@ Called by natural/quadratic.py and generalized_alpha.py, whose core says what `c
 import numpy as np
 
 from simcli.kernels.algebra.elementary import select
+from simcli.kernels.forces.springs import spring_law
 from simcli.kernels.language import ti
 from simcli.kernels.laws.active_set import draw_line
 from simcli.kernels.laws.bounded import law_terms, split_power, state_law
-from simcli.kernels.laws.coordinate import Response, foresee, spring_law
+from simcli.kernels.laws.coordinate import Response, foresee
 from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.tables import Tables
 from simcli.kernels.rows.quadratic import IDLE, bend_bias, bias
@@ -212,7 +213,7 @@ def soften_coordinates(c: ti.template(), w: ti.i32):
         gain = zero
         if ti.static(p.has_springs):
             if p.spring.at(k) >= 0:
-                law, _taken, acts = spring_now(c, w, k)
+                law, _taken, acts, _inertia = response_now(c, w, k)
                 foreseen, yielded = foresee(law, f.rate.load(w, r), b)
                 gain = select(acts, yielded, zero)
                 push = select(acts, foreseen, zero) - turning * gain
@@ -232,43 +233,33 @@ def soften_coordinates(c: ti.template(), w: ti.i32):
 
 
 @ti.func
-def spring_now(c: ti.template(), w: ti.i32, k: ti.i32):
-    """`spring_law` of the spring of soft row k.
-
-    Reads: c.steps.rows.{residual, rate}, c.forces
-    """
-    r = c.pushes.row.at(k)
-    rows = c.steps.rows
-    return spring_law(c.forces, w, c.pushes.spring.at(k), rows.residual.load(w, r), rows.rate.load(w, r))
-
-
-@ti.func
 def response_now(c: ti.template(), w: ti.i32, k: ti.i32):
-    """What acts on the coordinate of soft row k now, as if it acted; where it does; and its armature.
+    """Response of soft row k now, as if it acted; what the damper of a spring takes [W]; where it acts; its armature.
 
     Reads:  c.steps.rows.{residual, rate}, c.forces
     Writes: c.bound.system.laws.{drive_now, rest_now, coordinate, rate} of its law
     """
     zero = c.tables.arena.zero()
     found = Response.none(zero)
+    taken = zero
     acts = zero == 0.0
     inertia = zero
+    x = c.steps.rows.residual.load(w, c.pushes.row.at(k))
+    v = c.steps.rows.rate.load(w, c.pushes.row.at(k))
     if ti.static(c.pushes.has_springs):
         if c.pushes.spring.at(k) >= 0:
-            found, _taken, acts = spring_now(c, w, k)
+            found, taken, acts = spring_law(c.forces.springs, w, c.pushes.spring.at(k), x, v)
     if ti.static(c.pushes.has_laws):
         n = c.pushes.law.at(k)
         if n >= 0:
             laws = c.bound.system.laws
-            x = c.steps.rows.residual.load(w, c.pushes.row.at(k))
-            v = c.steps.rows.rate.load(w, c.pushes.row.at(k))
             drive, rest, inertia = law_terms(laws, c.forces, w, n, x, v)
             laws.coordinate.store(w, n, x)
             laws.rate.store(w, n, v)
             laws.drive_now.store(w, n, drive.force)
             laws.rest_now.store(w, n, rest.force)
             found = drive + rest
-    return found, acts, inertia
+    return found, taken, acts, inertia
 
 
 @ti.func
@@ -288,7 +279,7 @@ def add_work(c: ti.template(), w: ti.i32):
         rate = f.rate.load(w, p.row.at(k))
         if ti.static(p.has_springs):
             if p.spring.at(k) >= 0:
-                _law, taken, _acts = spring_now(c, w, k)
+                _law, taken, _acts, _inertia = response_now(c, w, k)
                 dissipated = dissipated + taken
         if ti.static(p.has_laws):
             if p.law.at(k) >= 0:

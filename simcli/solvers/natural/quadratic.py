@@ -300,4 +300,4 @@ def note_laws(c: ti.template(), w: ti.i32):
     if ti.static(c.pushes.has_laws):
         for k in range(c.pushes.n):
             if c.pushes.law.at(k) >= 0:
-                _law, _acts, _inertia = response_now(c, w, k)
+                _law, _taken, _acts, _inertia = response_now(c, w, k)

@@ -119,7 +119,7 @@ class Core:
         self.rows = FrameRows(self.tables, arena, len(ENERGY))
         self.reports["contacts"] &= self.touches
         self.constants = self.tables.column(np.array([[plan.dt, np.square(float(options.max_velocity))]]))
-        self.forces.springs_by_rows = model.spring_rows
+        self.forces.springs.by_rows = model.spring_rows
         self.projects = self.has_compliance = False
         self.reports["wrenches"] = self.reports["reactions"]
         self.n_rows, self.row_label = constraints.rows.n, constraints.rows.label
@@ -188,7 +188,7 @@ class Core:
             return None
         if not all(is_smooth(phase, constraints.laws) for phase in tables.phases):
             return None
-        plain = len(tables.phases) == 1 and not self.forces.n_wrenches and not yielding_rows(constraints, tables).any()
+        plain = len(tables.phases) == 1 and not self.forces.wrenches.n and not yielding_rows(constraints, tables).any()
         if self.integrator != "generalized_alpha" and not plain:
             return None
         every, found = ([of(phase) for phase in tables.phases] for of in (constraints_of, quadratic_of))

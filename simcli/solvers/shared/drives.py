@@ -10,8 +10,9 @@ import numpy as np
 
 from simcli.kernels.algebra.elementary import select
 from simcli.kernels.chart.tree import quaternion_at
-from simcli.kernels.forces.efforts import turn_to_target
+from simcli.kernels.forces.efforts import component_of, turn_to_target
 from simcli.kernels.language import ti
+from simcli.kernels.laws.bounded import part_within
 from simcli.kernels.laws.coordinate import bound_law, servo_law, turn_law
 from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.tables import Tables
@@ -118,9 +119,7 @@ def effort_of_drive(c: ti.template(), w: ti.i32, n: ti.i32):
         if p.kind.at(n) == BALL_DRIVE:
             R = quaternion_at(c.state.q, w, p.q.at(n)).matrix()
             error, _factor = turn_to_target(c.forces, w, d - p.component.at(n), R)
-            for k in ti.static(range(3)):
-                if p.component.at(n) == k:
-                    given = given + turn_law(c.forces, w, d, error.parts[k]).force
+            given = given + turn_law(c.forces, w, d, component_of(error, p.component.at(n))).force
             given = given * share_of_ball(c, w, n, error)
     if ti.static(c.forces.has_soft_limits):
         bound = bound_law(c.forces, w, d, x, v)
@@ -151,7 +150,7 @@ def share_of_ball(c: ti.template(), w: ti.i32, n: ti.i32, error: ti.template()):
     for k in ti.static(range(3)):
         law = servo_law(c.forces, w, first + k, zero, c.state.qd.load(w, first + k))
         square = square + (law + turn_law(c.forces, w, first + k, error.parts[k])).force ** 2
-    return select(square > limit * limit, limit / ti.sqrt(square), zero + 1.0)
+    return part_within(square, limit)
 
 
 @ti.func
