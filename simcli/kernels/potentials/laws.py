@@ -122,12 +122,12 @@ def evaluate_law(y: Laws, w, k, x, alpha):
     rate = local((x - y.past.load(w, k)) * alpha)
     applied = local(y.on.load(w, d) * fo.constant.load(w, d) + zero)
     driven.add(-(applied * x), -applied, zero)
-    add_drive(driven, y, w, d, x, rate, alpha)
     add_motion(driven, y, w, k, d, x)
     driven.spring(zero + y.stiffness.load(w, d) * y.acts.load(w, d), error_of_drive(y, w, k, d, x))
     stored.store(torsion_law(fo, w, d, x))
     stored.store(bound_law(fo, w, d, x, zero))
-    begun = bound_law(fo, w, d, start, zero)
+    begun = bound_law(fo, w, d, start, zero)  # as the step began: a bound within it would bend the energy
+    add_drive(driven, y, w, d, x, rate, alpha, begun.stiffness == 0.0)
     damped.add(*damper(local(y.damping.load(w, d) + begun.damping), rate, alpha))
     add_friction(damped, y, w, d, x - start)
     add_cubic(stored, y, w, d, x, zero)
@@ -138,8 +138,8 @@ def evaluate_law(y: Laws, w, k, x, alpha):
     return stored, driven, damped, hard, inert
 
 
-def add_drive(share: Share, y: Laws, w, d, x, rate, alpha):
-    """A drive: an effort, a spring and a damper, as far as its effort limit goes."""
+def add_drive(share: Share, y: Laws, w, d, x, rate, alpha, acts):
+    """A drive: an effort, a spring and a damper, as far as its effort limit goes; nothing in lanes where it rests."""
     fo, zero, own = y.forces, local(x * 0.0), Share(local(x * 0.0))
     most = local(zero + y.effort_limit.load(w, d))
     effort = local(ti.max(ti.min(zero + fo.driving.load(w, d), most), -most))
@@ -150,7 +150,8 @@ def add_drive(share: Share, y: Laws, w, d, x, rate, alpha):
     bend = select(passes, own.bend, zero + 1.0)
     over = select(passes, over, zero)  # infinity less infinity is none
     slope = own.slope - select(own.slope > 0.0, over, -over)
-    share.add(own.energy - over * over * 0.5 / bend - effort * x, slope - effort, select(passes, zero, own.bend))
+    given = (own.energy - over * over * 0.5 / bend - effort * x, slope - effort, select(passes, zero, own.bend))
+    share.add(*(select(acts, part, zero) for part in given))
 
 
 def add_friction(share: Share, y: Laws, w, d, slip):
