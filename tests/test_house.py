@@ -101,7 +101,7 @@ DEEP_FUNCTIONS = {
 # Names that several modules have on purpose; all others are of one. Add here what is parallel, not what is in the way.
 PARALLEL = set("""
     Bushings Contacts Core DIAGNOSTICS Laws Limits NODES Rows Signals
-    AffineSolver GeneralizedSolver MaximalSolver NaturalSolver
+    Springs Wrenches AffineSolver GeneralizedSolver MaximalSolver NaturalSolver
     BALL BOX CAPSULE CONE FREE HALF_SPACE MESH PLANE ROUND
     account aim_laws assemble begin begin_evaluation eliminate factorize factorize_blocks go_back meet_contacts put report
     settle soften substitute substitute_blocks work_of_step

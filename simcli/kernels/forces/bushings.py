@@ -22,15 +22,11 @@ from simcli.kernels.algebra.values import Force, Mat3, Vec3
 from simcli.kernels.chart.points import world_point, world_turn
 from simcli.kernels.chart.tree import point_velocity
 from simcli.kernels.language import ti
+from simcli.kernels.memory.arena import local
 from simcli.kernels.memory.tables import Tables
 from simcli.kernels.report import put
 from simcli.model.forces.bushing_rows import bushing_rows
 from simcli.model.tables import Model
-
-
-def _times(a, b):
-    """Products of the components of two vectors."""
-    return Vec3(*(x * y for x, y in zip(a.parts, b.parts, strict=True)))
 
 
 @ti.func
@@ -41,7 +37,6 @@ def act_of_bushing(t: ti.template(), u: ti.template(), s: ti.template(), w: ti.i
     Writes: u.wrench
     """
     zero = t.arena.zero()
-    none = Vec3(zero, zero, zero)
     link_a = u.link_a.at(k)
     link_b = u.link_b.at(k)
     x_a, p_a, _v_a = world_point(t, s, w, link_a, u.point_a.load(w, k))
@@ -58,23 +53,39 @@ def act_of_bushing(t: ti.template(), u: ti.template(), s: ti.template(), w: ti.i
     R_a, spin_a = world_turn(t, s, w, link_a)
     R_b, spin_b = world_turn(t, s, w, link_b)
     F_a = R_a * u.frame_a.load(w, k)
-    F_b = R_b * u.frame_b.load(w, k)
-    d = F_a.transposed_times(gap)
-    d_rate = F_a.transposed_times(rate)
-    phi, factor = rotation_log(F_a.T * F_b)
-    turn_rate = F_a.transposed_times(spin_b - spin_a)
-    preload = none + u.preload.load(w, k)
-    couple_preload = none + u.angular_preload.load(w, k)
-    pull = _times(d, u.stiffness.load(w, k))
-    drag = _times(d_rate, u.damping.load(w, k))
-    turn_pull = _times(phi, u.angular_stiffness.load(w, k))
-    turn_drag = _times(turn_rate, u.angular_damping.load(w, k))
-    force = F_a * (preload - pull - drag)
-    couple = -(F_a * (pulled_back(phi, factor, turn_pull - couple_preload) + turn_drag))
-    energy = (d.dot(pull) + phi.dot(turn_pull)) * 0.5 - d.dot(preload) - phi.dot(couple_preload)
-    power = d_rate.dot(drag) + turn_rate.dot(turn_drag)
+    phi, factor = rotation_log(F_a.T * (R_b * u.frame_b.load(w, k)))
+    along = F_a.transposed_times(gap), F_a.transposed_times(rate)
+    turned = phi, F_a.transposed_times(spin_b - spin_a)
+    push, turn_pull, turn_drag, energy, power = bushing_law(u, w, k, along, turned)
+    force = F_a * push
+    couple = -(F_a * (pulled_back(phi, factor, turn_pull) + turn_drag))
     u.wrench.store(w, k, Force.of(force, couple + (gap * (place - 1.0)).cross(force)))
     return force, couple, act_a, act_b, power, zero, energy
+
+
+def bushing_law(u, w, k, along, turned):
+    """What bushing k answers in its axes.
+
+    Args:
+        u: see `Bushings`.
+        along, turned: d and phi, with their rates.
+
+    Returns:
+        Force; L phi - m and D w; energy [J] and dissipated power [W].
+    """
+    none = Vec3(*(u.wrench.arena.zero() for _ in range(3)))
+    preload, couple_preload = none + u.preload.load(w, k), none + u.angular_preload.load(w, k)
+    (d, d_rate), (phi, turn_rate) = along, turned
+    pull, drag = _times(d, u.stiffness.load(w, k)), _times(d_rate, u.damping.load(w, k))
+    turn_pull, turn_drag = _times(phi, u.angular_stiffness.load(w, k)), _times(turn_rate, u.angular_damping.load(w, k))
+    energy = local((d.dot(pull) + phi.dot(turn_pull)) * 0.5 - d.dot(preload) - phi.dot(couple_preload))
+    power = local(d_rate.dot(drag) + turn_rate.dot(turn_drag))
+    return preload - pull - drag, turn_pull - couple_preload, turn_drag, energy, power
+
+
+def _times(a, b):
+    """Products of the components of two vectors."""
+    return Vec3(*(x * y for x, y in zip(a.parts, b.parts, strict=True)))
 
 
 class Bushings:
