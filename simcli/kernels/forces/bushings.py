@@ -103,7 +103,7 @@ class Bushings:
 
     _data_oriented = True
     act = staticmethod(act_of_bushing)
-    stores, by_rows = True, False
+    stores, by_rows, need_poses = True, False, True
 
     def __init__(self, model: Model, tables: Tables):
         arena, self.n_cables = tables.arena, len(model.cables.name)

@@ -58,7 +58,7 @@ class Forces:
         self.wrenches = Wrenches(model, tables, driven)
         self.wrench_force, self.wrench_torque = self.wrenches.force, self.wrenches.torque  # which signals may drive
         self.on_links = tuple(one for one in (self.bushings, self.springs, self.wrenches) if one.n)
-        self.has_external = bool(self.on_links)
+        self.has_external, self.need_poses = bool(self.on_links), any(one.need_poses for one in self.on_links)
         self.has_elastic = any(one.stores for one in self.on_links) or self.has_soft_limits or self.has_torsion
         self.has_work = self.has_efforts or self.has_external
         self.account = Account(arena)

@@ -2,7 +2,8 @@
 
 What acts between two links A and B has its columns and one function in a file of its own: `act` gives the force [N] and the
 couple [N m] on B, A taking the opposite; the points at which they act, of each about its O; the powers that it dissipates
-and supplies [W]; and what it stores [J]. What it measures, and its law, are inside.
+and supplies [W]; and what it stores [J]. What it measures, and its law, are inside. Its columns also say whether it
+`stores`, whether rows carry it instead (`by_rows`), and whether steps that have no poses lack it (`need_poses`).
 """
 
 from simcli.kernels.algebra.values import Force, Vec3

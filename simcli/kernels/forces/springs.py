@@ -37,7 +37,7 @@ class Springs:
 
     _data_oriented = True
     act = staticmethod(act_of_spring)
-    stores = True
+    stores, need_poses = True, False
 
     def __init__(self, model: Model, tables: Tables):
         springs, self.n, self.by_rows = model.springs, len(model.springs.name), False
