@@ -15,7 +15,8 @@ import numpy as np
 from simcli.kernels.device.runtime import Device
 from simcli.kernels.language import ti
 from simcli.kernels.language.expressions import is_mask, is_pack, item, local
-from simcli.kernels.language.numbers import MOST_INTS, MOST_REALS, Numbers, begin, given, known, listening, memory, number
+from simcli.kernels.language.numbers import MOST_INTS, MOST_REALS, begin, given, known, memory, number
+from simcli.kernels.language.traces import traced
 from simcli.kernels.language.vectors import as_numbers
 from simcli.kernels.memory.slots import INTS, KINDS, REALS, SLOTS, Ints, Records, RowSlot, Shared, Slot, Strip
 from simcli.kernels.memory.storage import MASK, storage_of
@@ -47,6 +48,8 @@ class Arena:
     """
 
     _data_oriented = True
+    _untraced = ("tables", "pending", "traced", "constants", "storage", "of_kernel")
+    _numbers = ("n_worlds", "n_blocks", "stride")
 
     def __init__(self, device: Device, n_worlds: int):
         self.device, self.n_worlds, self.n_blocks = device, n_worlds, device.blocks(n_worlds)
@@ -187,13 +190,15 @@ class Arena:
             kernel: of Taichi; it works in this arena alone, and calls `enter` for every block w < n_blocks.
             args: its own arguments.
         """
-        kernel = given(kernel, self.device.real, self.device.lanes)
-        numbers, args = Numbers(self, self.is_own), (self.storage.given, *args)
-        with listening(numbers):
-            numbers = self.traced.setdefault(kernel.ensure_compiled(*args), numbers)
-        numbers.fill(*self.of_kernel)
+        kernel, args = given(kernel, self.device.real, self.device.lanes), (self.storage.given, *args)
+        instance, features = kernel.mapper.lookup(args)
+        key = kernel.func, instance, kernel.autodiff_mode
+        found = self.traced.get(key)
+        if found is None:
+            found = self.traced[key] = traced(self, kernel, args, key, features)
+        found.numbers.fill(*self.of_kernel)
         self.storage.send()
-        kernel(*args)
+        kernel.launch_kernel(found.compiled, *args)
 
     def enter(self, w):
         """Say which block a kernel or a procedure works on (inside it), before anything is loaded.
