@@ -67,7 +67,9 @@ def test_the_ledger_knows_what_is_taken(tmp_path):
     ({"velocity": {"linear": [1, 0, 0]}}, "velocity of a quasi-static body"),
     ({"kinematic": True}, "quasi-static kinematic body"),
     ({"integrator": "bdf2"}, "quasi-static body with bdf2"),
-    ({"solver": "natural"}, "affine"),
+    ({"solver": "natural"}, "`affine` of a body"),
+    ({"joints": {"a": {"type": "revolute", "parent": "world", "child": "falls", "axis": [0, 0, 1], "qd": 1.0}}},
+     "`qd` of joint `a`"),
 ])  # fmt: skip
 def test_what_makes_no_sense_is_refused_by_name(tmp_path, capsys, changes, words):
     from support.contact_scenes import write
@@ -79,6 +81,7 @@ def test_what_makes_no_sense_is_refused_by_name(tmp_path, capsys, changes, words
     if changes.pop("solver", None):
         solver = {"type": "natural", "integrator": "zhong06", "tolerance": 1e-10}
     content["solver"] |= solver
+    content["joints"] = changes.pop("joints", {})
     content["bodies"]["falls"] |= changes
     code = run_command(["check", str(write(tmp_path, "bad", content))], debug=False, as_json=False)
     seen = capsys.readouterr()

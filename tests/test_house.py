@@ -113,7 +113,7 @@ PARALLEL = set("""
 AMBIGUOUS = set("""
     BEYOND COLUMNS
     Array FAR Form KEPT RIBLE ROWS_ONLY Row SINGULAR SIZE SMALL_ANGLE SUCCESSIVE TAICHIS TOUCHING Target UNBOUNDED
-    corner emit first_of is_smooth keep lacking measure number place prepare refuse say shape_of speed_of_row
+    corner emit first_of keep lacking measure number place prepare refuse say shape_of speed_of_row
     three turns
 """.split())  # noqa: SIM905
 LEAVING = {"print", "sys.exit", "os._exit", "exit"}

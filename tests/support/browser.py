@@ -1,6 +1,7 @@
 """A headless Chromium, driven by its DevTools protocol over a pipe: no port, no package, no network."""
 
 import base64
+import io
 import json
 import os
 import shutil
@@ -101,16 +102,16 @@ class Browser:
         x, y = places[-1]
         self.ask("Input.dispatchMouseEvent", type="mouseReleased", x=x, y=y, button="left", clickCount=1)
 
-    def picture(self, path: Path | None = None) -> np.ndarray:
-        """What is seen, (height, width, 3) uint8; written as PNG, too, if a path is given."""
+    def picture(self) -> np.ndarray:
+        """What the page draws on its canvas now, (height, width, 3) uint8.
+
+        It is taken in the task that draws it, because a screenshot of a busy browser may show what was drawn before.
+        """
         from matplotlib.image import imread
 
-        data = base64.b64decode(self.ask("Page.captureScreenshot", format="png")["data"])
-        if path is not None:
-            path.write_bytes(data)
-        import io
-
-        return np.rint(imread(io.BytesIO(data))[..., :3] * 255).astype(np.uint8)
+        address = self.evaluate("(() => { simcli.draw(); return document.getElementById('view').toDataURL('image/png') })()")
+        drawn = imread(io.BytesIO(base64.b64decode(address.partition(",")[2])))
+        return np.rint(drawn[..., :3] * 255).astype(np.uint8)
 
     def settle(self) -> None:
         """Wait until what was changed is drawn."""

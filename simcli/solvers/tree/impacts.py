@@ -17,7 +17,6 @@ from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.chart.contacts import contacts_of, find_gaps
 from simcli.kernels.collision.lanes import one, put
 from simcli.kernels.language import ti
-from simcli.solvers.rows.repeat import go_back_in_account
 from simcli.solvers.tree.integrators import H
 
 
@@ -38,18 +37,9 @@ def meet_contacts(c: ti.template(), w: ti.i32):
                 put(c.bound.jumps, w, lane, 0, 1.0)
 
 
-def is_smooth(c, w):
+def were_smooth(c, w):
     """The worlds whose last step was smooth."""
     return c.bound.jumps.load(w, 0) == 0.0
-
-
-@ti.func
-def restore_account(c: ti.template(), w: ti.i32):
-    """Begin with the work that was done before the step.
-
-    Writes: c.forces.account, c.bound.opens
-    """
-    go_back_in_account(c, w)
 
 
 @ti.func

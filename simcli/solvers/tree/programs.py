@@ -19,7 +19,7 @@ from simcli.kernels.memory.programs import only, only_blocks, repeat, set_regist
 from simcli.solvers.impulses.memory import finish_impulses, look_ahead, look_back, move_by_impulses
 from simcli.solvers.impulses.stages import correcting, solving, watch_contacts
 from simcli.solvers.rows.corrections import ask_for_correction, correct
-from simcli.solvers.rows.repeat import go_back
+from simcli.solvers.rows.repeat import go_back, go_back_in_account
 from simcli.solvers.rows.stages import (
     account,
     advance_again,
@@ -44,7 +44,7 @@ from simcli.solvers.rows.stages import (
 from simcli.solvers.shared.frames import frame, is_last_step
 from simcli.solvers.shared.looks.measures import look
 from simcli.solvers.shared.motions import lead_rows, lead_rows_to_end
-from simcli.solvers.tree.impacts import forget_contacts, is_smooth, meet_contacts, restore_account
+from simcli.solvers.tree.impacts import forget_contacts, meet_contacts, were_smooth
 from simcli.solvers.tree.integrators import (
     combine_slopes,
     keep_slopes,
@@ -83,7 +83,7 @@ def frame_of_tree(c) -> tuple:
     if c.stages > 1 and c.touches:
         smooth = (set_registers(node=0, instant=1), *_evaluation(c, by_impulses=False), *shows)
         last = (look_back, *measured, *shows, look_ahead, *measured)
-        end = (only(jumps, *last), only(is_smooth, *smooth))
+        end = (only(jumps, *last), only(were_smooth, *smooth))
     elif c.stages > 1:
         end = start
     elif c.looks_back:
@@ -148,8 +148,8 @@ def step_of_nodes(c) -> tuple:
     projected = (set_registers(correction=0), projections) if c.bound.system.n_rows else ()
     again = (go_back, set_registers(node=c.stages))
     if c.touches:
-        again = (*again, *_evaluation(c), restore_account, *move_and_correct(c))
-        return *nodes, settle, *projected, place, meet_contacts, only(jumps, *again), only(is_smooth, forget_contacts)
+        again = (*again, *_evaluation(c), go_back_in_account, *move_and_correct(c))
+        return *nodes, settle, *projected, place, meet_contacts, only(jumps, *again), only(were_smooth, forget_contacts)
     again = only(jumps, *again, *_evaluation(c), advance_again, follow_prescribed)
     return *nodes, settle, *((again,) if repeats else ()), *projected
 

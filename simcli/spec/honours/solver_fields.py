@@ -51,7 +51,7 @@ ROWS: tuple[Row, ...] = (
     Row("joints.*.strength_ratio", frozenset((_AFFINE,)), "libuipc's strength ratio"),
     Row("joints.*.driving", frozenset((_AFFINE,)), "libuipc's driving joint", hint="use `drive`"),
     Row("joints.*.limit.*.strength", frozenset((_AFFINE,)), "a cubic limit", hint="use `stiffness`"),
-    Row("bodies.*.affine", frozenset((_AFFINE,)), "the stiffness of a body"),
+    Row("bodies.*.affine", frozenset((_AFFINE,)), "`affine` of a body"),
     Row("contact.pairs.*.d_hat", frozenset((_AFFINE,)), "where the barrier of a pair begins"),
     Row("contact.pairs.*.barrier_stiffness", frozenset((_AFFINE,)), "the stiffness of a barrier"),
     Row("bodies.*.kinematic", BUILT, "a kinematic body"),

@@ -20,6 +20,7 @@ def check_affine(check: Checker) -> None:
             _check_quasi_static(check, name)
     for name, joint in check.spec.joints.items():
         _check_kinematic(check, name, joint)
+        _check_rates(check, name, joint)
         _check_driving(check, name, joint)
         if joint.strength_ratio is not None and joint.type in HOLD_NOTHING:
             refuse(check, f"`strength_ratio` of a `{joint.type}` joint", f"joints.{name}.strength_ratio",
@@ -43,6 +44,14 @@ def _check_quasi_static(check: Checker, name: str):
         refuse(check, "the velocity of a quasi-static body", f"bodies.{name}.velocity", "leave it out: it is not kept", True)
     if check.spec.solver.integrator == "bdf2":
         refuse(check, "a quasi-static body with bdf2", path, "write integrator: bdf1", True)
+
+
+def _check_rates(check: Checker, name: str, joint: JointSpec):
+    """A joint gives no velocity to a body that keeps none."""
+    child = check.spec.bodies.get(joint.child)
+    if child is not None and child.affine is not None and child.affine.quasi_static and any(joint.qd or ()):
+        words = f"the initial `qd` of joint `{name}`, whose child `{joint.child}` is quasi-static"
+        refuse(check, words, f"joints.{name}.qd", "leave it out: it is not kept", True)
 
 
 def _check_kinematic(check: Checker, name: str, joint: JointSpec) -> None:

@@ -42,7 +42,7 @@ class App {
     this.set({})
     this.stage.resetCamera()
     window.addEventListener('keydown', (event) => { press(this, event) })
-    window.addEventListener('resize', () => { this.dirty = true })
+    new ResizeObserver(() => { this.dirty = true }).observe(this.canvas)
     this.stage.controls.addEventListener('change', () => { this.dirty = true })
     this.canvas.addEventListener('dblclick', (event) => { this.pick(event) })
     if (view.play) this.set({ playing: true })
@@ -205,14 +205,14 @@ class App {
   draw() {
     this.dirty = false
     const { state, stage } = this
+    this.timeline.draw()
+    this.strip.draw(state.time, state.shown, state.focus) // first, because a longer legend leaves the stage less room
     stage.cell()
     stage.place(state.time)
     stage.follow(state.follow, state.focus)
     this.trails.place(state.time, this.choices)
     this.contacts.place(state.time)
     stage.draw()
-    this.timeline.draw()
-    this.strip.draw(state.time, state.shown, state.focus)
     this.label()
   }
 
