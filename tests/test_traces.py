@@ -1,11 +1,13 @@
 """A kernel that was traced serves every run of which a trace reads the same, and no other."""
 
 import pytest
+from support.forward import model_of
 
 import simcli as package
 from simcli import pipeline
 from simcli.kernels.language import traces
 from simcli.kernels.language.compilations import Origin, kernels_noted
+from simcli.solvers import SOLVERS, RunPlan
 
 SCENE = """
 simcli: 1
@@ -71,6 +73,21 @@ def test_what_a_trace_reads_of_another_scene_is_another(text, sets, started, tmp
     assert second[0].trace > 0
     assert [kernel.key for kernel in first] == [kernel.key for kernel in second]
     assert digest == anew
+
+
+def test_a_solver_outlives_its_device(device, tmp_path):
+    """Kernels of a device that was stopped are gone, and are traced once more for the next one."""
+    from simcli.kernels.device.runtime import start_device, stop_device
+
+    model, options = model_of(SCENE.replace("simcli: 1\n", ""))
+    plan = RunPlan(1e-3, 5, 2, frozenset(("joints",)))
+    one, other = (SOLVERS["generalized"](model, options, plan, device) for _ in range(2))
+    expected = [one.initial(), one.advance(1), one.advance(1)][-1].columns["frames/joint_q"]
+    other.initial()
+    other.advance(1)
+    stop_device()
+    start_device("cpu", threads=1)
+    assert other.advance(1).columns["frames/joint_q"].tobytes() == expected.tobytes()
 
 
 def test_a_signature_tells_structures_apart_and_values_of_memory_not():
