@@ -72,7 +72,6 @@ DEEP_FUNCTIONS = {
     "kernels/complementarity/large_problem.py:diagonal_of_contact",
     "kernels/complementarity/large_problem.py:metric_of_row",
     "kernels/complementarity/newton.py:condense_row",
-    "kernels/forces/efforts.py:efforts",
     "kernels/forces/work.py:effort_power",
     "kernels/linear/system.py:fill_rows",
     "solvers/affine/breaks.py:spread_along_contacts",
@@ -84,7 +83,7 @@ DEEP_FUNCTIONS = {
 # Names that several modules have on purpose; all others are of one. Add here what is parallel, not what is in the way.
 PARALLEL = set("""
     Bushings Contacts Core DIAGNOSTICS Laws Limits NODES Rows Signals
-    AffineSolver GeneralizedSolver MaximalSolver NaturalSolver
+    Springs Wrenches AffineSolver GeneralizedSolver MaximalSolver NaturalSolver
     BALL BOX CAPSULE CONE FREE HALF_SPACE MESH PLANE ROUND
     account aim_laws assemble begin begin_evaluation eliminate factorize factorize_blocks go_back meet_contacts put report
     settle soften substitute substitute_blocks work_of_step

@@ -19,6 +19,11 @@ from simcli.kernels.language import ti
 from simcli.kernels.language.compilations import kernels_noted
 
 
+@pytest.fixture(autouse=True, scope="module")
+def one_device():
+    """In place of that of conftest.py: folders are looked at whenever a device starts."""
+
+
 @pytest.fixture
 def cache(tmp_path, monkeypatch):
     """An empty folder of kernels, which the environment names; the user's own is empty, too."""

@@ -33,8 +33,9 @@ GPUS_WITHOUT_FLOAT64 = ("metal",)  # Vulkan: the driver says, when it starts
 
 
 def _note(taken: KernelTaken) -> None:
-    """Count a kernel that is called first, and warn if it was compiled and cannot be kept."""
-    _made.append(taken)
+    """Count a kernel that is traced, and warn if it was compiled and cannot be kept."""
+    if taken.trace:
+        _made.append(taken)
     if taken.origin == Origin.COMPILED and _sessions:
         _sessions[0].tell()
 
@@ -264,8 +265,12 @@ def _goes_on(wanted: Device) -> bool:
     """
     if live_device() is None or wanted.is_gpu or replace(_live[0][0], lanes=wanted.lanes) != wanted or _live[0][2]:
         return False
-    is_full = len(_made) >= _MOST_KERNELS or any(kernel.origin == Origin.COMPILED for kernel in _made)
-    return not is_full and bool(_sessions) and _sessions[0].is_up_to_date()
+    return len(_made) < _MOST_KERNELS and bool(_sessions) and not _has_news()
+
+
+def _has_news() -> bool:
+    """Whether the device has kernels that the folders lack, or they have some that it does not see."""
+    return any(kernel.origin == Origin.COMPILED for kernel in _made) or not _sessions[0].is_up_to_date()
 
 
 def compile_thoroughly(thorough: bool = True) -> None:

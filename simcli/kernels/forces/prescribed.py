@@ -10,6 +10,7 @@ from simcli.kernels.algebra.elementary import exp_rotation, polynomial, select, 
 from simcli.kernels.algebra.rotation_log import rotation_log
 from simcli.kernels.algebra.values import Quat, Vec3
 from simcli.kernels.chart.tree import store_vector, upright, vector_at
+from simcli.kernels.forces.efforts import component_of
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import Arena, local
 from simcli.kernels.memory.tables import Tables
@@ -115,11 +116,7 @@ def goal_of_ball(m, w, first) -> Quat:
 def turn_between(R: ti.template(), goal: ti.template(), component: ti.i32):
     """[rad], component of the rotation vector from a goal to R, rotations both, in the frame that they lead out of."""
     log, _factor = rotation_log(R * goal.T)
-    found = log.parts[0]
-    for k in ti.static(range(1, 3)):
-        if component == k:
-            found = log.parts[k]
-    return found
+    return component_of(log, component)
 
 
 @ti.func

@@ -9,13 +9,16 @@ is the last index, so that neighbouring threads read neighbouring numbers.
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from simcli.kernels.device.runtime import Device
 from simcli.kernels.language import ti
+from simcli.kernels.language.backend import program
 from simcli.kernels.language.expressions import is_mask, is_pack, item, local
-from simcli.kernels.language.numbers import MOST_INTS, MOST_REALS, Numbers, begin, given, known, listening, memory, number
+from simcli.kernels.language.numbers import MOST_INTS, MOST_REALS, begin, given, known, memory, number
+from simcli.kernels.language.traces import traced
 from simcli.kernels.language.vectors import as_numbers
 from simcli.kernels.memory.slots import INTS, KINDS, REALS, SLOTS, Ints, Records, RowSlot, Shared, Slot, Strip
 from simcli.kernels.memory.storage import MASK, storage_of
@@ -47,11 +50,13 @@ class Arena:
     """
 
     _data_oriented = True
+    _untraced = ("tables", "pending", "traced", "constants", "storage", "of_kernel")
+    _numbers = ("n_worlds", "n_blocks", "stride")
 
     def __init__(self, device: Device, n_worlds: int):
         self.device, self.n_worlds, self.n_blocks = device, n_worlds, device.blocks(n_worlds)
         self.all_records, self.tables, self.notes = [], [], []
-        self.pending, self.traced, self.constants, self.is_own, self.mask = [], {}, {}, False, None
+        self.pending, self.traced, self.constants, self.is_own, self.mask = [], WeakKeyDictionary(), {}, False, None
         self.packs = Slot(self, *self.records(0).room(SLOTS, 1), 0, None)  # first, so that it begins where all packs do
         self.single, self.rows = self.records(1), self.records(0)
         self.single.slot()  # a place that is always there: what has no items begins within the memory
@@ -187,13 +192,16 @@ class Arena:
             kernel: of Taichi; it works in this arena alone, and calls `enter` for every block w < n_blocks.
             args: its own arguments.
         """
-        kernel = given(kernel, self.device.real, self.device.lanes)
-        numbers, args = Numbers(self, self.is_own), (self.storage.given, *args)
-        with listening(numbers):
-            numbers = self.traced.setdefault(kernel.ensure_compiled(*args), numbers)
-        numbers.fill(*self.of_kernel)
+        kernel, args = given(kernel, self.device.real, self.device.lanes), (self.storage.given, *args)
+        instance, features = kernel.mapper.lookup(args)
+        key = kernel.func, instance, kernel.autodiff_mode
+        known = self.traced.setdefault(program(), {})
+        found = known.get(key)
+        if found is None:
+            found = known[key] = traced(self, kernel, args, key, features)
+        found.numbers.fill(*self.of_kernel)
         self.storage.send()
-        kernel(*args)
+        kernel.launch_kernel(found.compiled, *args)
 
     def enter(self, w):
         """Say which block a kernel or a procedure works on (inside it), before anything is loaded.

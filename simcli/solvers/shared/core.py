@@ -119,7 +119,7 @@ class Core:
         self.rows = FrameRows(self.tables, arena, len(ENERGY))
         self.reports["contacts"] &= self.touches
         self.constants = self.tables.column(np.array([[plan.dt, np.square(float(options.max_velocity))]]))
-        self.forces.springs_by_rows = model.spring_rows
+        self.forces.springs.by_rows = model.spring_rows
         self.projects = self.has_compliance = False
         self.reports["wrenches"] = self.reports["reactions"]
         self.n_rows, self.row_label = constraints.rows.n, constraints.rows.label
@@ -182,13 +182,13 @@ class Core:
         """The rows of steps that need no poses, where there are such steps: in natural coordinates, with smooth forces."""
         rows, tables = constraints.rows, self.tables
         leads = bool((rows.is_hard & (rows.dof >= 0)).any()) or (self.led.n > 0 and self.integrator != "generalized_alpha")
-        if self.touches or not self.is_natural or leads or self.forces.bushings.n > 0 or not rows.n:
+        if self.touches or not self.is_natural or leads or self.forces.need_poses or not rows.n:
             return None
         if self.has_excess and self.integrator != "generalized_alpha":  # whose iteration takes it away
             return None
         if not all(is_smooth(phase, constraints.laws) for phase in tables.phases):
             return None
-        plain = len(tables.phases) == 1 and not self.forces.n_wrenches and not yielding_rows(constraints, tables).any()
+        plain = len(tables.phases) == 1 and not self.forces.wrenches.n and not yielding_rows(constraints, tables).any()
         if self.integrator != "generalized_alpha" and not plain:
             return None
         every, found = ([of(phase) for phase in tables.phases] for of in (constraints_of, quadratic_of))

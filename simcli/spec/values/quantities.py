@@ -214,7 +214,15 @@ def _convert_signal(units: tuple[str, ...]) -> Callable[[object], object]:
     convert = _convert(units)
 
     def either(value: object) -> object:
-        return value if is_signal(value) else float(convert(value))
+        if is_signal(value):
+            return value
+        try:
+            return float(convert(value))
+        except PydanticCustomError:
+            if isinstance(value, str) and value.isidentifier():
+                hint = f"a signal is written `${value}`; else {number_hint(units)}"
+                raise refuse("SC203", f"`{value}` is not a number", hint) from None
+            raise
 
     return either
 
