@@ -20,30 +20,8 @@ from simcli.cli.options import (
     seconds,
     split_words,
 )
-from simcli.cli.runs.run_options import (
-    CheckpointTime,
-    DeviceChoice,
-    DryRun,
-    Duration,
-    EstimateError,
-    FailureChoice,
-    LivePage,
-    NoWords,
-    OnlyWorlds,
-    PrecisionChoice,
-    Restart,
-    Resume,
-    RunDevice,
-    RunFile,
-    RunThreads,
-    SolverChoice,
-    StepLength,
-    Verbosity,
-    WantedError,
-    batch_overrides,
-    measure_override,
-    overrides,
-)
+from simcli.cli.runs import run_options
+from simcli.cli.runs.run_options import DeviceChoice, batch_overrides, measure_override, overrides
 from simcli.errors import Exit, SimcliError, UsageError
 
 if TYPE_CHECKING:
@@ -52,33 +30,33 @@ if TYPE_CHECKING:
 
 def run(
     scene: ScenePath,
-    output: RunFile = None,
+    output: run_options.RunFile = None,
     sets: SetValues = [],  # noqa: B006  (Typer copies it)
     vary: VaryValues = [],  # noqa: B006
     vary_table: VaryTable = None,
     measure: MeasureValues = [],  # noqa: B006
     worlds: WorldCount = None,
     seed: Seed = None,
-    duration: Duration = None,
-    dt: StepLength = None,
-    solver: SolverChoice = None,
+    duration: run_options.Duration = None,
+    dt: run_options.StepLength = None,
+    solver: run_options.SolverChoice = None,
     select: SelectPatterns = [],  # noqa: B006
-    device: RunDevice = DeviceChoice.AUTO,
-    precision: PrecisionChoice = None,
-    threads: RunThreads = None,
-    world: OnlyWorlds = None,
-    on_failure: FailureChoice = None,
-    resume: Resume = False,
-    restart: Restart = False,
-    checkpoint_every: CheckpointTime = None,
-    error_estimate: EstimateError = False,
-    wanted: WantedError = None,
-    view: LivePage = False,
-    dry_run: DryRun = False,
+    device: run_options.RunDevice = DeviceChoice.AUTO,
+    precision: run_options.PrecisionChoice = None,
+    threads: run_options.RunThreads = None,
+    world: run_options.OnlyWorlds = None,
+    on_failure: run_options.FailureChoice = None,
+    resume: run_options.Resume = False,
+    restart: run_options.Restart = False,
+    checkpoint_every: run_options.CheckpointTime = None,
+    error_estimate: run_options.EstimateError = False,
+    wanted: run_options.WantedError = None,
+    view: run_options.LivePage = False,
+    dry_run: run_options.DryRun = False,
     force: Replace = False,
     json: JsonFlag = False,
-    quiet: NoWords = False,
-    verbose: Verbosity = 0,
+    quiet: run_options.NoWords = False,
+    verbose: run_options.Verbosity = 0,
 ) -> int:
     """Run a scene and write its trajectory.
 

@@ -10,25 +10,7 @@ from typing import TYPE_CHECKING
 from simcli.cli import console, interrupts
 from simcli.cli.options import MeasureValues, ScenePath, Seed, SetValues, VaryTable, VaryValues, WorldCount, seconds
 from simcli.cli.runs.run_options import DeviceChoice, NoWords, batch_overrides, measure_override
-from simcli.cli.sweeps.sweep_options import (
-    ChunkThreads,
-    ClusterAddress,
-    EventLines,
-    Fetch,
-    KeptChoice,
-    MaxWalltime,
-    MaxWorlds,
-    MostTries,
-    Patience,
-    RetryFailed,
-    ShardText,
-    SweepDevice,
-    SweepDryRun,
-    SweepOut,
-    TimeLimit,
-    Workers,
-    WorkPlace,
-)
+from simcli.cli.sweeps import sweep_options
 from simcli.cli.sweeps.sweep_text import standing_line, summary_text
 from simcli.errors import Exit
 
@@ -40,28 +22,28 @@ if TYPE_CHECKING:
 
 def run(
     scene: ScenePath,
-    output: SweepOut,
+    output: sweep_options.SweepOut,
     sets: SetValues = [],  # noqa: B006
     vary: VaryValues = [],  # noqa: B006
     vary_table: VaryTable = None,
     measure: MeasureValues = [],  # noqa: B006
     worlds: WorldCount = None,
     seed: Seed = None,
-    workers: Workers = None,
-    shard: ShardText = None,
-    cluster: ClusterAddress = None,
-    fetch: Fetch = False,
-    patience: Patience = None,
-    threads: ChunkThreads = None,
-    max_walltime: MaxWalltime = None,
-    retry_failed: RetryFailed = False,
-    tries: MostTries = 3,
-    device: SweepDevice = DeviceChoice.AUTO,
-    keep: KeptChoice = None,
-    time_limit: TimeLimit = None,
-    max_worlds: MaxWorlds = None,
-    dry_run: SweepDryRun = False,
-    json: EventLines = False,
+    workers: sweep_options.Workers = None,
+    shard: sweep_options.ShardText = None,
+    cluster: sweep_options.ClusterAddress = None,
+    fetch: sweep_options.Fetch = False,
+    patience: sweep_options.Patience = None,
+    threads: sweep_options.ChunkThreads = None,
+    max_walltime: sweep_options.MaxWalltime = None,
+    retry_failed: sweep_options.RetryFailed = False,
+    tries: sweep_options.MostTries = 3,
+    device: sweep_options.SweepDevice = DeviceChoice.AUTO,
+    keep: sweep_options.KeptChoice = None,
+    time_limit: sweep_options.TimeLimit = None,
+    max_worlds: sweep_options.MaxWorlds = None,
+    dry_run: sweep_options.SweepDryRun = False,
+    json: sweep_options.EventLines = False,
     quiet: NoWords = False,
 ) -> int:
     """Run all cases of a sweep that are not done, and record each in the ledger of the folder.
@@ -75,7 +57,7 @@ def run(
     from simcli.sweeps.standing import Options
 
     begun = time.monotonic()
-    place = WorkPlace(workers, shard, cluster, fetch, _seconds("--patience", patience), threads)
+    place = sweep_options.WorkPlace(workers, shard, cluster, fetch, _seconds("--patience", patience), threads)
     place.check()
     walltime, limit = _seconds("--max-walltime", max_walltime), _seconds("--time-limit", time_limit)
     options = Options(None if shard is None else shard_of(shard), walltime, retry_failed, tries)
@@ -114,7 +96,7 @@ def _drive(plan: "Plan", folder: Path, executor: "Executor", options: "Options",
     return code
 
 
-def executor_of(plan: "Plan", folder: Path, place: WorkPlace, quiet: bool) -> "Executor":
+def executor_of(plan: "Plan", folder: Path, place: sweep_options.WorkPlace, quiet: bool) -> "Executor":
     """Who does the work."""
     from simcli.sweeps.executors.contract import Work
     from simcli.sweeps.executors.pool import Pool, cores
