@@ -159,25 +159,25 @@ run: {duration: 0.1}
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_what_is_not_proved_is_refused_by_name(solver, arch, tmp_path):
     """Before anything is compiled. The generalized solver is refused for contact, the others as they are."""
-    from simcli.pipeline import Request, _solver_of, prepare
+    from simcli.pipeline import Request, prepare, solver_of
 
     path = tmp_path / "scene.yaml"
     path.write_text(BALLS.replace("SOLVER", solver))
     device = runtime.replace(live_device(), arch=arch)
     what = "contact" if solver == "generalized" else f"the solver `{solver}`"
     with pytest.raises(DeviceError, match=f"SC715: {what} is not proved on device `{arch}` .* use --device cpu"):
-        _solver_of(prepare(Request(path)), device)
+        solver_of(prepare(Request(path)), device)
 
 
 @pytest.mark.parametrize("arch", runtime.BY_SPIRV)
 def test_measures_are_refused_where_they_are_not_proved(arch, tmp_path):
-    from simcli.pipeline import Request, _solver_of, prepare
+    from simcli.pipeline import Request, prepare, solver_of
 
     path = tmp_path / "scene.yaml"
     path.write_text(FALL + "measure: {end: {final: body.ball.position}}")
     device = runtime.replace(live_device(), arch=arch)
     with pytest.raises(DeviceError, match=f"SC715: a quantity .* is not proved on device `{arch}`"):
-        _solver_of(prepare(Request(path)), device)
+        solver_of(prepare(Request(path)), device)
 
 
 CONTACT_AGREEMENT = 1e-8  # until other contacts act
@@ -188,14 +188,14 @@ CONTACT_AGREEMENT = 1e-8  # until other contacts act
 @pytest.mark.parametrize("gpu", GPUS)
 def test_contact_is_that_of_the_cpu(gpu, tmp_path, monkeypatch):
     """Also where it is refused: the software driver takes many minutes to compile it."""
-    from simcli.pipeline import Request, _solver_of, prepare
+    from simcli.pipeline import Request, prepare, solver_of
 
     path = tmp_path / "scene.yaml"
     path.write_text(BALLS.replace("SOLVER", "generalized"))
     monkeypatch.setattr("simcli.solvers.shared.host.solver.refuse_unproved", lambda *arguments: None)
     both = []
     for device in (started(gpu, "float64"), live_device()):
-        solver = _solver_of(prepare(Request(path)), device)
+        solver = solver_of(prepare(Request(path)), device)
         both.append(columns_of(solver))
     found, wanted = both
     assert wanted["diag/contacts"].max() > 0

@@ -192,19 +192,6 @@ def start_device(device: str = "auto", precision: str = "float64", threads: int 
     arch = choose_arch(device, precision)
     if threads is None:
         threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    real = ti.f64 if precision == "float64" else ti.f32
-    settings = {
-        "default_fp": real,
-        "default_ip": ti.i32,
-        "fast_math": False,  # reassociation would break batch invariance, and the GPU would approximate square roots
-        "log_level": ti.ERROR,
-        "random_seed": 0,
-        "advanced_optimization": False,  # see compile_thoroughly
-    }
-    if arch == "cpu":
-        # Taichi's own loop splitting gives every thread at least 512 iterations: too coarse for packs (finding 5).
-        settings |= {"cpu_max_num_threads": threads, "make_cpu_multithreading_loop": False}
-        settings["real_matrix_scalarize"] = like_gpu  # see vectors.py
     is_gpu = like_gpu or arch != "cpu"
     lanes = 1 if is_gpu else CPU_LANES[precision]
     device = Device(arch, device_name(arch), precision, lanes, threads if arch == "cpu" else 0, is_gpu)
@@ -212,11 +199,50 @@ def start_device(device: str = "auto", precision: str = "float64", threads: int 
         _live[0] = (device, *_live[0][1:])
         compile_thoroughly(False)
         return device
+    _forget_device()
+    _start_taichi(arch, _settings_of(precision, device.threads, like_gpu), options)
+    keep_vectors(arch == "cpu" and not like_gpu)
+    if arch != "cpu":
+        from simcli.kernels.device.self_test import refuse_wrong_numbers  # it stands above this file
+
+        device = replace(device, most_turns=refuse_wrong_numbers(device))
+    _live[:] = [(device, program(), bool(options))]
+    _made.clear()
+    return device
+
+
+def _settings_of(precision: str, threads: int, like_gpu: bool) -> dict:
+    """Fields of Taichi's compile configuration; threads are 0 on a GPU."""
+    settings = {
+        "default_fp": ti.f64 if precision == "float64" else ti.f32,
+        "default_ip": ti.i32,
+        "fast_math": False,  # reassociation would break batch invariance, and the GPU would approximate square roots
+        "log_level": ti.ERROR,
+        "random_seed": 0,
+        "advanced_optimization": False,  # see compile_thoroughly
+    }
+    if threads:
+        # Taichi's own loop splitting gives every thread at least 512 iterations: too coarse for packs (finding 5).
+        settings |= {"cpu_max_num_threads": threads, "make_cpu_multithreading_loop": False}
+        settings["real_matrix_scalarize"] = like_gpu  # see vectors.py
+    return settings
+
+
+def _forget_device() -> None:
+    """Stop the device that is started, if there is one, and let go of its memory."""
     if program() is not None:
         for storage in held_on_device:  # which something may still hold
             storage.given = None
         gc.collect()  # arrays of a device started before must not be freed in the memory of the new one
     stop_device()
+
+
+def _start_taichi(arch: str, settings: dict, options: dict) -> None:
+    """Begin a session of kernels, and initialise Taichi for it.
+
+    Raises:
+        DeviceError: the device does not start, or Taichi takes another one.
+    """
     _sessions[:] = [KernelSession()]
     with stdout_silenced(), warnings.catch_warnings(), variable_unread():
         warnings.simplefilter("ignore")
@@ -227,16 +253,8 @@ def start_device(device: str = "auto", precision: str = "float64", threads: int 
     if arch == "cpu":
         configuration().cpu_max_num_threads = KERNEL_THREADS
     keep_loops_rolled(arch == "cpu")
-    keep_vectors(arch == "cpu" and not like_gpu)
-    if configuration().arch != (ti.x64 if arch == "cpu" and ARCHS["cpu"] == ti.x64 else ARCHS[arch]):
+    if configuration().arch != ARCHS[arch]:
         raise DeviceError(f"device `{arch}` is not available: Taichi fell back to another one")
-    if arch != "cpu":
-        from simcli.kernels.device.self_test import refuse_wrong_numbers  # it stands above this file
-
-        device = replace(device, most_turns=refuse_wrong_numbers(device))
-    _live[:] = [(device, program(), bool(options))]
-    _made.clear()
-    return device
 
 
 def _goes_on(wanted: Device) -> bool:
