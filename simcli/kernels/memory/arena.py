@@ -50,6 +50,7 @@ class Arena:
 
     def __init__(self, device: Device, n_worlds: int):
         self.device, self.n_worlds, self.n_blocks = device, n_worlds, device.blocks(n_worlds)
+        self.reach = max(64, 1 << (self.n_blocks - 1).bit_length())
         self.all_records, self.tables, self.notes = [], [], []
         self.pending, self.traced, self.constants, self.is_own, self.mask = [], {}, {}, False, None
         self.packs = Slot(self, *self.records(0).room(SLOTS, 1), 0, None)  # first, so that it begins where all packs do
@@ -188,9 +189,11 @@ class Arena:
             args: its own arguments.
         """
         kernel = given(kernel, self.device.real, self.device.lanes)
-        numbers, args = Numbers(self, self.is_own), (self.storage.given, *args)
+        args, kept = (self.storage.given, *args), self.is_own if self.device.by_spirv else None
+        numbers = self.traced.get(kept) or Numbers(self, self.is_own)
         with listening(numbers):
-            numbers = self.traced.setdefault(kernel.ensure_compiled(*args), numbers)
+            compiled = kernel.ensure_compiled(*args)
+        numbers = self.traced.setdefault(compiled if kept is None else kept, numbers)
         numbers.fill(*self.of_kernel)
         self.storage.send()
         kernel(*args)
