@@ -29,6 +29,8 @@ _MOST_KERNELS = 16  # of a device that goes on: Taichi keeps the program of each
 GPU_BLOCK = 64  # threads per GPU block: one world per thread, registers are the limit
 ARCHS = {"cpu": ti.cpu, "cuda": ti.cuda, "vulkan": ti.vulkan, "metal": ti.metal}
 BY_SPIRV = ("vulkan", "metal")
+# Of Mesa's software driver: it compiles up to twice as fast without LLVM's optimisation, and calls take more time than steps.
+_MESA = "GALLIVM_PERF", "nopt"
 GPUS_WITHOUT_FLOAT64 = ("metal",)  # Vulkan: the driver says, when it starts
 
 
@@ -204,6 +206,8 @@ def start_device(device: str = "auto", precision: str = "float64", threads: int 
         # Taichi's own loop splitting gives every thread at least 512 iterations: too coarse for packs (finding 5).
         settings |= {"cpu_max_num_threads": threads, "make_cpu_multithreading_loop": False}
         settings["real_matrix_scalarize"] = like_gpu  # see vectors.py
+    if arch == "vulkan":
+        os.environ.setdefault(*_MESA)
     is_gpu = like_gpu or arch != "cpu"
     lanes = 1 if is_gpu else CPU_LANES[precision]
     device = Device(arch, device_name(arch), precision, lanes, threads if arch == "cpu" else 0, is_gpu)

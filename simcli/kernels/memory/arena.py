@@ -12,7 +12,7 @@ from functools import partial
 
 import numpy as np
 
-from simcli.kernels.device.runtime import Device
+from simcli.kernels.device.runtime import GPU_BLOCK, Device
 from simcli.kernels.language import ti
 from simcli.kernels.language.expressions import is_mask, is_pack, item, local
 from simcli.kernels.language.numbers import MOST_INTS, MOST_REALS, Numbers, begin, given, known, listening, memory, number
@@ -39,6 +39,7 @@ class Arena:
         is_own: whether kernels that are compiled from now on serve this arena alone, and are faster for it.
         packs: those of all slots, by their rows (`Slot.rows`): a slot of no own.
         by_rows: the packs of all slots by rows, by their number: a slot of no own.
+        reach: bound of loops over all blocks where kernels are to know one: Taichi's SPIR-V starts 131072 threads otherwise.
         storage: the array.
         stride: packs from one block to the next, on the CPU.
         constants: all tables of INTS and of REALS, as the host has them.
@@ -50,7 +51,7 @@ class Arena:
 
     def __init__(self, device: Device, n_worlds: int):
         self.device, self.n_worlds, self.n_blocks = device, n_worlds, device.blocks(n_worlds)
-        self.reach = max(64, 1 << (self.n_blocks - 1).bit_length())
+        self.reach = max(GPU_BLOCK, 1 << (self.n_blocks - 1).bit_length())
         self.all_records, self.tables, self.notes = [], [], []
         self.pending, self.traced, self.constants, self.is_own, self.mask = [], {}, {}, False, None
         self.packs = Slot(self, *self.records(0).room(SLOTS, 1), 0, None)  # first, so that it begins where all packs do
@@ -189,11 +190,11 @@ class Arena:
             args: its own arguments.
         """
         kernel = given(kernel, self.device.real, self.device.lanes)
-        args, kept = (self.storage.given, *args), self.is_own if self.device.by_spirv else None
-        numbers = self.traced.get(kept) or Numbers(self, self.is_own)
+        args, of_all = (self.storage.given, *args), "all" if self.device.by_spirv else None  # many: one table is sent once
+        numbers = self.traced.get(of_all) or Numbers(self, self.is_own)
         with listening(numbers):
             compiled = kernel.ensure_compiled(*args)
-        numbers = self.traced.setdefault(compiled if kept is None else kept, numbers)
+        numbers = self.traced.setdefault(of_all or compiled, numbers)
         numbers.fill(*self.of_kernel)
         self.storage.send()
         kernel(*args)

@@ -1,8 +1,8 @@
 """The kernels of a run on devices whose compilers take long for long kernels: one stage each, at the line where the host is.
 
 Drivers of SPIR-V inline all that a kernel calls, and their compilers take time that grows faster than what they are given:
-LLVM of Mesa's software driver takes 0.07 s for 40 loads, 0.4 s for 160, 1.2 s for 320. Stages leave in memory what they find,
-so that it makes no difference to the numbers where one kernel ends and the next begins.
+LLVM in Mesa's software driver takes 0.07 s for 40 loads, 0.4 s for 160, 1.2 s for 320. Stages leave in memory what they
+find, so that it makes no difference to the numbers where one kernel ends and the next begins.
 
 The host is at the line of the program at which the last block of worlds is; blocks that are ahead wait.
 """

@@ -1,4 +1,4 @@
-"""Frames on devices that take the stages of a step in kernels of their own (by_stages.py): the host walks through the program."""
+"""Frames on devices that take each stage of a step as a kernel (by_stages.py): the host walks through the program."""
 
 import numpy as np
 
