@@ -29,7 +29,7 @@ _MOST_KERNELS = 16  # of a device that goes on: Taichi keeps the program of each
 GPU_BLOCK = 64  # threads per GPU block: one world per thread, registers are the limit
 ARCHS = {"cpu": ti.cpu, "cuda": ti.cuda, "vulkan": ti.vulkan, "metal": ti.metal}
 BY_SPIRV = ("vulkan", "metal")
-# Of Mesa's software driver: it compiles up to twice as fast without LLVM's optimisation, and calls take more time than steps.
+# Of Mesa's software driver: without LLVM's optimisation it compiles up to twice as fast, and calls take longer than steps.
 _MESA = "GALLIVM_PERF", "nopt"
 GPUS_WITHOUT_FLOAT64 = ("metal",)  # Vulkan: the driver says, when it starts
 
