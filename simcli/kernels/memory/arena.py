@@ -21,6 +21,7 @@ from simcli.kernels.memory.slots import INTS, KINDS, REALS, SLOTS, Ints, Records
 from simcli.kernels.memory.storage import MASK, storage_of
 
 PACKS_OF_LINE = 2  # of a cache line of 64 bytes
+_CLASS = 8  # factor from one bound of loops over blocks to the next
 _APART = "apart"  # distance of a world's packs from one another, a variable of kernels of a GPU
 
 
@@ -51,7 +52,7 @@ class Arena:
 
     def __init__(self, device: Device, n_worlds: int):
         self.device, self.n_worlds, self.n_blocks = device, n_worlds, device.blocks(n_worlds)
-        self.reach = max(GPU_BLOCK, 1 << (self.n_blocks - 1).bit_length())
+        self.reach = bound_over(self.n_blocks)
         self.all_records, self.tables, self.notes = [], [], []
         self.pending, self.traced, self.constants, self.is_own, self.mask = [], {}, {}, False, None
         self.packs = Slot(self, *self.records(0).room(SLOTS, 1), 0, None)  # first, so that it begins where all packs do
@@ -189,15 +190,23 @@ class Arena:
             kernel: of Taichi; it works in this arena alone, and calls `enter` for every block w < n_blocks.
             args: its own arguments.
         """
-        kernel = given(kernel, self.device.real, self.device.lanes)
-        args, of_all = (self.storage.given, *args), "all" if self.device.by_spirv else None  # many: one table is sent once
-        numbers = self.traced.get(of_all) or Numbers(self, self.is_own)
-        with listening(numbers):
-            compiled = kernel.ensure_compiled(*args)
-        numbers = self.traced.setdefault(of_all or compiled, numbers)
+        kernel, numbers, args = self.compiled(kernel, *args)
         numbers.fill(*self.of_kernel)
         self.storage.send()
         kernel(*args)
+
+    def compiled(self, kernel, *args) -> tuple:
+        """What `launch` calls, compiled: the kernel, the numbers that it reads, and its arguments.
+
+        On devices that take each stage as a kernel all have one table of numbers, which need not be sent for each of them.
+        Its order is that in which they are compiled.
+        """
+        kernel = given(kernel, self.device.real, self.device.lanes)
+        args, of_all = (self.storage.given, *args), "all" if self.device.by_spirv else None
+        numbers = self.traced.get(of_all) or Numbers(self, self.is_own)
+        with listening(numbers):
+            found = kernel.ensure_compiled(*args)
+        return kernel, self.traced.setdefault(of_all or found, numbers), args
 
     def enter(self, w):
         """Say which block a kernel or a procedure works on (inside it), before anything is loaded.
@@ -339,6 +348,14 @@ class Arena:
         """A pack of zeros (inside kernels). Not `x * 0.0` of a pack in memory: what a state before left may be NaN."""
         lanes = self.device.lanes
         return local(ti.Vector([0.0] * lanes, self.device.real) if lanes > 1 else ti.cast(0.0, self.device.real))
+
+
+def bound_over(n_blocks: int) -> int:
+    """The least bound of loops over so many blocks; there are few, because kernels depend on it."""
+    reach = GPU_BLOCK
+    while reach < n_blocks:
+        reach *= _CLASS
+    return reach
 
 
 class _Origin:

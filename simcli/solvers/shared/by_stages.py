@@ -66,7 +66,7 @@ def go_on(c: ti.template(), line: ti.i32, least: ti.types.ndarray()):
 
 
 @ti.kernel
-def report_frame(c: ti.template(), steps: ti.i32, last: ti.i64, turns: ti.i32):
+def show_frame(c: ti.template(), steps: ti.i32, last: ti.i64, turns: ti.i32):
     """What a frame shows, after `last` steps."""
     ti.loop_config(block_dim=c.block_dim)
     for w in range(c.arena.reach):

@@ -8,7 +8,7 @@ from simcli.solvers.shared.by_stages import (
     enter_repetition,
     give_frame,
     go_on,
-    report_frame,
+    show_frame,
     take_stage,
 )
 from simcli.solvers.shared.host.loop_bounds import TURNS
@@ -24,16 +24,19 @@ def take_frames_by_stages(solver, n_frames: int, looks: int, steps: int, arrays:
         arrays: buffers of columns.
     """
     c, launch = solver.core, solver.arena.launch
+    if solver.compile_seconds is None:
+        for stage in range(c.program.n_stages):  # in an order that does not depend on which of them a run takes
+            solver.arena.compiled(take_stage, c, stage, 0, 0, TURNS)
     for frame in range(n_frames * looks):
         first = solver.n_steps + frame * steps
         launch(begin_frame, c, int(frame > 0), first, steps)
-        walk(solver)
-        launch(report_frame, c, steps, first + steps, TURNS)
+        take_program(solver)
+        launch(show_frame, c, steps, first + steps, TURNS)
         if (frame + 1) % looks == 0:
             launch(give_frame, c, frame // looks, *arrays)
 
 
-def walk(solver) -> None:
+def take_program(solver) -> None:
     """All lines of the program of a frame."""
     c, launch = solver.core, solver.arena.launch
     least = solver.device.buffer((1,), np.int32)
