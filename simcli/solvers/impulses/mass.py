@@ -80,7 +80,7 @@ def firm_up(c: ti.template(), w: ti.i32, h: ti.template()):
         at = mass_place(p, mirrored(y, i), mirrored(y, i))
         none = zero + t.weight.load(w, d) == 0.0
         p.mass.store(w, at, select(none, zero + 1.0, p.mass.load(w, at)))
-        asked = (speed_of_lock(c, w, k) - c.state.qd.load(w, d)) / h
+        asked = (speed_of_lock(c, w, k, h) - c.state.qd.load(w, d)) / h
         y.load.store(w, i, y.load.load(w, i) + select(none, asked, zero))
     if ti.static(c.has_excess):
         for i in range(y.n_dofs):

@@ -132,7 +132,7 @@ def state_row(c: ti.template(), w: ti.i32, n: ti.i32, h: ti.template(), statemen
         soft = softness_of(c, w, item)
     elif kind == MOTION:
         unknown = c.tables.unknown.at(c.motions.lock_dof.at(item))
-        bias = -speed_of_lock(c, w, item)
+        bias = -speed_of_lock(c, w, item, h)
     else:
         if ti.static(y.laws.n > 0):
             sign = ti.select(kind == UPPER, -sign, sign)

@@ -86,15 +86,16 @@ def keep_answer(c: ti.template(), w: ti.i32):
 
 @ti.func
 def recall_answer(c: ti.template(), w: ti.i32):
-    """Put back what `keep_answer` has kept.
+    """Put back what `keep_answer` has kept, and the accelerations that frames show.
 
     Reads:  c.bound.impulses.answer
-    Writes: c.bound.system.{acceleration, force, effort}
+    Writes: c.bound.system.{acceleration, force, effort}, c.state.qdd
     """
     y = c.bound.system
     m = c.bound.impulses
     for n in range(y.n_dofs):
         y.acceleration.store(w, n, m.answer.load(w, n))
+        c.state.qdd.store(w, c.tables.tree_dof.at(n), m.answer.load(w, n))
         y.effort.store(w, n, m.answer.load(w, y.n + n))
     for r in range(y.n_rows):
         y.force.store(w, r, m.answer.load(w, y.n_dofs + r))

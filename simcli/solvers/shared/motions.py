@@ -37,17 +37,19 @@ def lock_motions(c: ti.template(), w: ti.i32, stage: ti.i32, h: ti.template(), g
         i = c.tables.unknown.at(d)
         goal = zero + c.motions.motion_qdd.load(w, d)
         if instant == 0 and (c.stages == 1 or stage == c.stages):
-            goal = (speed_of_lock(c, w, m) - c.state.qd.load(w, d)) / g
+            goal = (speed_of_lock(c, w, m, g) - c.state.qd.load(w, d)) / g
         y.free.store(w, i, zero)
         y.gain.store(w, i, zero)
         y.goal.store(w, i, goal)
 
 
 @ti.func
-def speed_of_lock(c: ti.template(), w: ti.i32, m: ti.i32):
+def speed_of_lock(c: ti.template(), w: ti.i32, m: ti.i32, g: ti.template()):
     """Velocity of the m-th prescribed dof in a step: that which reaches its position, or its own.
 
-    Reads: c.motions, c.state.q
+    Where the accelerations of an instant are shown, the velocity that its own acceleration leads to over a time g [s].
+
+    Reads: c.motions, c.state.{q, qd}, c.now
     """
     h = c.constants.load(w, H)
     d = c.motions.lock_dof.at(m)
@@ -61,6 +63,8 @@ def speed_of_lock(c: ti.template(), w: ti.i32, m: ti.i32):
             if component >= 0:
                 goal = goal_of_ball(c.motions, w, d - component)
                 speed = turn_between(goal.matrix(), quaternion_at(c.state.q, w, at).matrix(), component) / h
+    if c.now.load(w, "instant") != 0:
+        speed = c.state.qd.load(w, d) + c.motions.motion_qdd.load(w, d) * g
     return speed
 
 
