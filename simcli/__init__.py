@@ -4,7 +4,7 @@ The map of the house. Text flows down one street and nothing downstream changes 
 
     YAML -> spec.SceneSpec -> model.Model -> solvers.* (kernels) -> model.FrameBlock -> records (HDF5) -> records.Trajectory
 
-    rotations.py rotations, poses and frames as arrays
+    rotations/   rotations, poses and frames as arrays
     errors.py    error tree, places in files, exit codes
     spec/        text to meaning: loader with marks, schema, checks, parameters, sweeps
     model/       meaning to numbers: read-only numpy tables, joint catalogue, topology, inertia
@@ -14,7 +14,7 @@ The map of the house. Text flows down one street and nothing downstream changes 
     analysis/    meaning of the result: expectations, plots, exports
     view/        what is seen of a mechanism and of its motion
     job.py       what a run is asked for, and what it comes to
-    pipeline.py  one run as a paragraph
+    pipeline/    one run as a paragraph
     sweeps/      many batches as one: cases, chunks, ledger, workers, one table
     search/      solve, fit and optimize: every round is one batch
     cli/         Typer commands; the only room that prints or exits

@@ -12,9 +12,11 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 
 # Files that take 20 s and more of CPU go first, so that no process is left with one at the end while the others are through.
-LONGEST = ("test_measures", "test_scenes", "test_quantities", "test_gpu_devices", "test_solvers_agree", "test_cli_run",
-           "test_kernels_shared", "test_cases_closed_loops", "test_run_resume", "test_laws_of_joints", "test_kernel_cache",
-           "test_run_determinism", "test_cli_slice", "test_error_estimate")  # fmt: skip
+LONGEST = ("test_measures", "test_couplings", "test_quantities", "test_gpu_devices", "test_joint_cells", "test_scenes",
+           "test_cli_kinematics", "test_solvers_agree", "test_diff", "test_contact_closed_forms", "test_cases_closed_loops",
+           "test_cli_search", "test_kernels_shared", "test_contact_compliance", "test_cli_run", "test_run_resume",
+           "test_laws_of_joints", "test_run_determinism", "test_cli_slice", "test_kernel_cache")  # fmt: skip
+MOST_KERNELS = 32  # of a device of tests, some 10 MB each
 FOR_GPU = ("for", "gpu")  # property of a test
 
 
@@ -49,6 +51,21 @@ def recorder_of_runs():
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("simcli.records.writing.spawn.RecorderProcess", RecorderHere)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_device():
+    """Within a file a device goes on whatever was compiled: a restart costs a third of a compilation once more.
+
+    Folders of kernels are brought up to date when the next file starts a device.
+    """
+    from simcli.kernels.device import runtime
+
+    is_old = [True] * (runtime.live_device() is not None and bool(runtime._sessions) and runtime._has_news())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(runtime, "_has_news", lambda: bool(is_old and is_old.pop()))
+        patch.setattr(runtime, "_MOST_KERNELS", MOST_KERNELS)
         yield
 
 

@@ -6,6 +6,7 @@ from support.barriers import Drop, box_mesh
 from support.device import live_device
 from test_affine_steps import Run
 
+pytestmark = pytest.mark.usefixtures("scalar_code")
 SPEED, H, N = 20.0, 0.01, 20  # [rad/s], [s]
 STRAIN = 1e-5  # relative, of angles: twice what the least of the stiffnesses leaves, w^2 S / (4 kappa V)
 # Steel of 2 mm that spins and tumbles. Worlds: stiffnesses up to 4e10 times the inertia over the square of the step.

@@ -7,6 +7,8 @@ from support.device import live_device
 
 from simcli import rotations as rot
 
+pytestmark = pytest.mark.usefixtures("scalar_code")
+
 G = 9.8
 KAPPA = 1e9  # [N/m^3]
 REST = 1e-9  # [m], in 0.1 s: what friction holds stays, once it has swung to rest

@@ -6,7 +6,7 @@ from support.device import live_device
 from support.scenes import faults_of
 
 from simcli.kernels.language import ti
-from simcli.kernels.linear.skyline import SkylineMatrix, corner, factorize_skyline, substitute_skyline
+from simcli.kernels.linear.skyline import SkylineMatrix, factorize_skyline, packed_index, substitute_skyline
 from simcli.kernels.memory.arena import Arena
 
 START = """
@@ -67,7 +67,7 @@ def test_the_skyline_solves_whatever_is_zero_in_some_worlds(worlds):
     m = SkylineMatrix(n_bodies, arena)
     arena.build()
     lower = np.tril_indices(n)
-    assert corner(n, 0) == len(lower[0])
+    assert packed_index(n, 0) == len(lower[0])
     m.value.write(A[:, *lower][..., None])
     m.x.write(b[..., None])
     arena.launch(solve, m)

@@ -60,3 +60,11 @@ def test_a_scene_without_a_peer_is_timed_and_says_so(chain, tmp_path):
     done = subprocess.run(words, capture_output=True, text=True, env=environment(), timeout=TIMEOUT, check=True)
     assert len(done.stdout.splitlines()) == 2
     assert "no peer for springs, wrenches, drives and applied torques" in done.stderr
+
+
+@pytest.mark.slow
+def test_what_measures_cost_is_said():
+    words = [sys.executable, str(PEERS.with_name("measures.py")), "--turns", "1", "--steps", "20"]
+    done = subprocess.run(words, capture_output=True, text=True, env=environment(), timeout=TIMEOUT, check=True)
+    assert [line.partition(":")[0] for line in done.stdout.splitlines()] == [
+        "no frames between start and end", "states at each tenth step"]  # fmt: skip

@@ -286,7 +286,7 @@ def test_a_file_that_does_not_fit_is_refused_before_the_run(tmp_path, monkeypatc
     from simcli.errors import OutputError
 
     scene = tmp_path / "swing.yaml"
-    scene.write_text((Path(pipeline.__file__).parent / "docs/templates/pendulum.yaml").read_text())
+    scene.write_text((Path(pipeline.__file__).parents[1] / "docs/templates/pendulum.yaml").read_text())
     job = pipeline.prepare(pipeline.Request(scene, tmp_path / "out.h5"))
     pipeline.claim_space(job)
     monkeypatch.setattr(estimate, "free_bytes", lambda path: 1000)

@@ -17,7 +17,7 @@ import simcli as package
 from simcli.cli import console, doorman
 from simcli.cli.app import build_app
 from simcli.cli.options import parse_worlds, split_words
-from simcli.cli.runs.run import vary_override
+from simcli.cli.runs.run_options import vary_override
 from simcli.errors import Exit, UsageError
 
 COMMANDS = ["run", "sweep", "check", "show", "samples", "new", "schema", "explain", "info", "table", "view", "plot",

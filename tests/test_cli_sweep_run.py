@@ -15,10 +15,11 @@ from support.sweep_cluster import GRACE, child_environment
 from support.sweep_stand_in import SECONDS, number_of, table_of
 
 from simcli.cli import doorman
-from simcli.cli.sweeps.sweep_run import failure_lines, standing_line, summary_text, sweep_exit_code
+from simcli.cli.sweeps.sweep_run import sweep_exit_code
+from simcli.cli.sweeps.sweep_text import failure_lines, standing_line, summary_text
 from simcli.errors import Exit
 from simcli.sweeps.book.state import LedgerReader
-from simcli.sweeps.driver import Standing, Summary
+from simcli.sweeps.standing import Standing, Summary
 
 SCENE = """
 simcli: 1

@@ -8,13 +8,13 @@ import pytest
 from support.contact_scenes import write
 from support.process import simcli
 
-from simcli.spec.honours.solver_fields import TOUCHING
+from simcli.spec.honours.solver_fields import CONTACT_INTEGRATORS
 from simcli.spec.schema.scene import GeneralizedSolver, MaximalSolver, NaturalSolver
 
 STEP, GRAVITY, ARM, START, SWING = 1e-3, 9.81, 0.5, 0.3, 0.6
 SOLVERS = (GeneralizedSolver, MaximalSolver, NaturalSolver)
 PAIRS = [(get_args(spec.model_fields["type"].annotation)[0], one) for spec in SOLVERS
-         for one in get_args(spec.model_fields["integrator"].annotation) if one in TOUCHING]  # fmt: skip
+         for one in get_args(spec.model_fields["integrator"].annotation) if one in CONTACT_INTEGRATORS]  # fmt: skip
 SOLID = {"mass": 1, "inertia": {"diag": [0.02, 0.03, 0.04]}, "shapes": {"s": {"type": "sphere", "radius": 0.05}}}
 
 

@@ -7,7 +7,7 @@ from support.gpu import AGREEMENT, DOUBLE_PENDULUM, GPUS, assert_agree, columns_
 
 from simcli.kernels.device import runtime
 from simcli.kernels.device.runtime import start_device
-from simcli.pipeline import Request, _solver_of, prepare
+from simcli.pipeline import Request, prepare, solver_of
 from simcli.solvers import SOLVERS
 from simcli.solvers.shared.host import walk
 
@@ -35,7 +35,7 @@ def run(text, device, folder):
     """All columns of a run of a scene."""
     path = folder / "scene.yaml"
     path.write_text(text)
-    solver = _solver_of(prepare(Request(path)), device)
+    solver = solver_of(prepare(Request(path)), device)
     return columns_of(solver) | dict(zip(("values", "times"), solver.measured(), strict=True))
 
 

@@ -57,64 +57,38 @@ MAY_EXIT = {"records/writing/recorder_process.py", "sweeps/executors/worker.py"}
 MOST_OF_STAGE = 40  # lines of a device function
 # Rooms with longer ones: collision.
 LONG_STAGES = {"kernels/collision/boxes.py", "kernels/collision/convex/epa.py", "kernels/collision/convex/features.py",
-               "kernels/collision/convex/gjk.py", "kernels/collision/rounds.py", "kernels/collision/terrain.py"}  # fmt: skip
+               "kernels/collision/convex/gjk.py", "kernels/collision/rounds.py"}  # fmt: skip
 MOST_FILES = 15  # Python files of a folder, its door among them
 MOST_OF_FUNCTION, MOST_NESTED = 60, 4  # lines; loops and conditions within each other
 LONG_FUNCTIONS = {
-    "cli/results/view.py:view",
-    "cli/runs/run.py:run",
-    "cli/search/fit.py:fit",
-    "cli/search/optimize.py:optimize",
-    "cli/search/solve.py:solve",
-    "cli/sweeps/sweep_run.py:run",
-    "kernels/device/runtime.py:start_device",
     "solvers/shared/core.py:__init__",
 }
 DEEP_FUNCTIONS = {
-    "kernels/algebra/polar.py:add_arap",
-    "kernels/algorithms.py:composite_matrix",
-    "kernels/barrier/nearest.py:count_one_of",
-    "kernels/barrier/sweep.py:search_pair",
     "kernels/chart/contacts.py:clear_contacts",
     "kernels/chart/contacts.py:pull_link",
-    "kernels/collision/convex/pair.py:convex_pair",
-    "kernels/collision/detect.py:detect",
-    "kernels/collision/terrain.py:is_outward",
     "kernels/complementarity/large.py:invert_masses",
     "kernels/complementarity/large_problem.py:add_contact",
     "kernels/complementarity/large_problem.py:add_spin",
     "kernels/complementarity/large_problem.py:diagonal_of_contact",
     "kernels/complementarity/large_problem.py:metric_of_row",
     "kernels/complementarity/newton.py:condense_row",
-    "kernels/forces/efforts.py:efforts",
     "kernels/forces/work.py:effort_power",
     "kernels/linear/system.py:fill_rows",
-    "kernels/rays/picture.py:draw_pixels",
-    "model/natural/quadratic.py:curvature",
     "solvers/affine/breaks.py:spread_along_contacts",
     "solvers/affine/report.py:_report_wrenches",
     "solvers/impulses/direction.py:add_stiffness",
     "solvers/rows/corrections.py:find_lacks",
     "solvers/shared/rollout.py:rollout",
-    "spec/batches/sweep_file.py:_check_combinations",
-    "spec/checks/mechanism/physics.py:check_quaternions",
 }
 # Names that several modules have on purpose; all others are of one. Add here what is parallel, not what is in the way.
 PARALLEL = set("""
     Bushings Contacts Core DIAGNOSTICS Laws Limits NODES Rows Signals
-    AffineSolver GeneralizedSolver MaximalSolver NaturalSolver
+    Springs Wrenches AffineSolver GeneralizedSolver MaximalSolver NaturalSolver
     BALL BOX CAPSULE CONE FREE HALF_SPACE MESH PLANE ROUND
     account aim_laws assemble begin begin_evaluation eliminate factorize factorize_blocks go_back meet_contacts put report
     settle soften substitute substitute_blocks work_of_step
     main mass_matrix run solve sweep table write
     multiply rotation_log spin_of_vector transpose vector
-""".split())  # noqa: SIM905
-# Names that still mean two things; a name leaves the list when it means one.
-AMBIGUOUS = set("""
-    BEYOND COLUMNS
-    Array FAR Form KEPT RIBLE ROWS_ONLY Row SINGULAR SIZE SMALL_ANGLE SUCCESSIVE TAICHIS TOUCHING Target UNBOUNDED
-    corner emit first_of keep lacking measure number place prepare refuse say shape_of speed_of_row
-    three turns
 """.split())  # noqa: SIM905
 LEAVING = {"print", "sys.exit", "os._exit", "exit"}
 FILES = sorted(path for path in HOUSE.rglob("*.py"))
@@ -334,8 +308,8 @@ def test_a_public_name_means_one_thing():
     """What only its own module uses has an underscore; what two modules have is parallel on purpose, or renamed."""
     count = Counter(name for path in FILES if path.name != "__init__.py" for name in public_names(path))
     doubles = {name for name, n in count.items() if n > 1}
-    assert doubles - PARALLEL - AMBIGUOUS == set()
-    assert (PARALLEL | AMBIGUOUS) - doubles == set(), "these have become one: take them off the list"
+    assert doubles - PARALLEL == set()
+    assert PARALLEL - doubles == set(), "these have become one: take them off the list"
 
 
 def nested(node: ast.AST, depth: int = 0) -> int:

@@ -8,6 +8,7 @@ from typing import get_args
 import pytest
 
 import simcli
+from simcli.spec.forces import FORCES
 from simcli.spec.schema.scene import AffineSolver, GeneralizedSolver, MaximalSolver, NaturalSolver
 
 HOUSE = Path(simcli.__file__).parent
@@ -50,3 +51,10 @@ def test_the_step_of_every_integrator_is_named():
         (solver,) = get_args(spec.model_fields["type"].annotation)
         for integrator in get_args(spec.model_fields["integrator"].annotation):
             assert integrator == "auto" or (solver, integrator) in listed
+
+
+def test_the_spelling_of_every_force_is_named():
+    """First words of the table, element by element."""
+    part = PAGE.partition("## Where a force is spelled")[2].partition("##")[0]
+    told = set(re.findall(r"[\w]+", " ".join(re.findall(r"^\| ([^|]+) \|", part, re.MULTILINE))))
+    assert {get_args(force.model_fields["type"].annotation)[0] for force in FORCES} <= told

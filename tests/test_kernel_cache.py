@@ -19,6 +19,11 @@ from simcli.kernels.language import ti
 from simcli.kernels.language.compilations import kernels_noted
 
 
+@pytest.fixture(autouse=True, scope="module")
+def one_device():
+    """In place of that of conftest.py: folders are looked at whenever a device starts."""
+
+
 @pytest.fixture
 def cache(tmp_path, monkeypatch):
     """An empty folder of kernels, which the environment names; the user's own is empty, too."""
@@ -91,11 +96,11 @@ def test_a_damaged_kernel_is_mended_and_a_lost_one_comes_back(cache):
 
 
 def test_taichis_variable_names_the_folder_where_ours_does_not(cache, monkeypatch, tmp_path):
-    monkeypatch.setenv(kernel_cache.TAICHIS, str(tmp_path / "taichis"))
+    monkeypatch.setenv(kernel_cache.TAICHI_VARIABLE, str(tmp_path / "taichis"))
     assert kernel_cache.named_folder() == cache
     monkeypatch.delenv(kernel_cache.VARIABLE)
     assert kernel_cache.folders() == [tmp_path / "taichis", tmp_path / "own" / "simcli" / "kernels"]
-    monkeypatch.delenv(kernel_cache.TAICHIS)
+    monkeypatch.delenv(kernel_cache.TAICHI_VARIABLE)
     assert kernel_cache.folders() == [tmp_path / "own" / "simcli" / "kernels"]
 
 

@@ -6,16 +6,16 @@ from support.device import live_device
 
 from simcli.kernels.complementarity.graph import COMPLETE, OPEN
 from simcli.kernels.complementarity.krylov import solve_large
-from simcli.kernels.complementarity.large import SEEN, SIZE, SystemPattern
+from simcli.kernels.complementarity.large import DOFS, SEEN, SystemPattern
 from simcli.kernels.complementarity.large_problem import factorize_large, multiply
 from simcli.kernels.complementarity.measure import contact_speed, respond, row_speed
-from simcli.kernels.complementarity.preparation import prepare
+from simcli.kernels.complementarity.preparation import prepare_problem
 from simcli.kernels.complementarity.problem import Problem
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import Arena
 
 N_BODIES, N_ROWS, N_CONTACTS = 12, 6, 16
-N = SIZE * N_BODIES
+N = DOFS * N_BODIES
 ROUNDING = 1e-9  # [1], relative, for a condition of 1e4
 
 
@@ -30,7 +30,7 @@ class Bench:
     def __init__(self, device, monkeypatch, room):
         monkeypatch.setattr("simcli.kernels.complementarity.large.ROOM", room)
         rng = self.rng = np.random.default_rng(3)
-        self.columns = [np.concatenate([SIZE * b + rng.choice(SIZE, 3) for b in rng.choice(N_BODIES, 2, replace=False)])
+        self.columns = [np.concatenate([DOFS * b + rng.choice(DOFS, 3) for b in rng.choice(N_BODIES, 2, replace=False)])
                         for _ in range(N_ROWS)]  # fmt: skip
         self.columns[0][:] = self.columns[0][0]  # one velocity, many times
         start = np.cumsum([0, *map(len, self.columns)])
@@ -47,7 +47,7 @@ class Bench:
             ti.loop_config(block_dim=1)
             for w in range(arena.n_blocks):
                 arena.enter(w)
-                prepare(p, w)
+                prepare_problem(p, w)
                 respond(p, w)
                 for s in range(p.rows.count):
                     p.rows.speed.store(w, s, row_speed(p, w, s, x))
@@ -63,11 +63,11 @@ class Bench:
     def fill(self):
         """Random numbers, of which numpy keeps the dense form: M, J, G."""
         p, rng = self.problem, self.rng
-        self.mass, blocks = np.zeros((N, N)), np.tril_indices(SIZE)
+        self.mass, blocks = np.zeros((N, N)), np.tril_indices(DOFS)
         for b in range(N_BODIES):
-            spread = rng.normal(size=(SIZE, SIZE))
-            self.mass[SIZE * b : SIZE * (b + 1), SIZE * b : SIZE * (b + 1)] = spread @ spread.T + np.eye(SIZE)
-        own = [self.mass[SIZE * b : SIZE * (b + 1), SIZE * b : SIZE * (b + 1)][blocks] for b in range(N_BODIES)]
+            spread = rng.normal(size=(DOFS, DOFS))
+            self.mass[DOFS * b : DOFS * (b + 1), DOFS * b : DOFS * (b + 1)] = spread @ spread.T + np.eye(DOFS)
+        own = [self.mass[DOFS * b : DOFS * (b + 1), DOFS * b : DOFS * (b + 1)][blocks] for b in range(N_BODIES)]
         values = [rng.normal(size=len(columns)) for columns in self.columns]
         body = np.array([[-1, 3], [2, -1], *(rng.choice(N_BODIES - 1, 2, replace=False) for _ in range(N_CONTACTS - 2))])
         seen, spin = rng.normal(size=(N_CONTACTS, SEEN, 3)), rng.normal(size=(N_CONTACTS, 3, SEEN))
@@ -78,9 +78,9 @@ class Bench:
             np.add.at(rows[s], columns, value)
         for c in np.flatnonzero(self.on):
             for side in np.flatnonzero(body[c] >= 0):
-                its = slice(SIZE * body[c, side], SIZE * (body[c, side] + 1))
-                self.contacts[c][:, its] = seen[c, SIZE * side : SIZE * (side + 1)].T
-                rows[N_ROWS + 3 * c : N_ROWS + 3 * c + 3, its] = spin[c][:, SIZE * side : SIZE * (side + 1)]
+                its = slice(DOFS * body[c, side], DOFS * (body[c, side] + 1))
+                self.contacts[c][:, its] = seen[c, DOFS * side : DOFS * (side + 1)].T
+                rows[N_ROWS + 3 * c : N_ROWS + 3 * c + 3, its] = spin[c][:, DOFS * side : DOFS * (side + 1)]
         self.rows, self.gains = rows, 10.0 ** rng.uniform(-2, 2, len(rows))
         self.blocks = rng.normal(size=(N_CONTACTS, 3, 3)) + 3 * np.eye(3)
         self.given, self.impulses = rng.normal(size=N), (rng.normal(size=len(rows)), rng.normal(size=(N_CONTACTS, 3)))

@@ -1,5 +1,9 @@
-"""Measures: what a file with every step would give, in all solvers; kept to the byte, and checked by name."""
+"""Measures: what a file with every step would give, in all solvers; kept to the byte, and checked by name.
 
+Drives are measured with everything else, so that quantities of drives are told here, too.
+"""
+
+from functools import cache
 from typing import get_args
 
 import numpy as np
@@ -9,6 +13,7 @@ from support.process import simcli as command
 
 import simcli
 from simcli import pipeline
+from simcli.analysis.channels import read_channels
 from simcli.solvers import SOLVERS
 from simcli.spec.schema.measure import REDUCTIONS
 from simcli.spec.schema.scene import AffineSolver, GeneralizedSolver, MaximalSolver, NaturalSolver
@@ -51,6 +56,18 @@ ALL = PLACED + """
   heat: {final: energy.dissipated}
   power: {integral: energy.kinetic}
 """
+LIMIT = 3  # [N m] of the drive of the elbow
+DRIVEN = SCENE.replace("q: 0.3}", "q: 0.3, drive: {mode: position, target: $s, stiffness: 30, damping: 2}}").replace(
+    "damping: 0.1}", f"damping: 0.1, drive: {{mode: velocity, target_velocity: 1, damping: 5, effort_limit: {LIMIT}}}}}"
+) + """
+signals: {s: {sine: {amplitude: 0.5, frequency: 2}}}
+output: {quantities: [joint.pin.drive_effort, joint.elbow.drive_effort, joint.pin.drive_power]}
+"""
+DRIVES = """
+  peak: {max_abs: joint.pin.drive_effort}
+  last: {final: joint.elbow.drive_power}
+  used: {integral: joint.pin.drive_power}
+"""
 CHANNELS = "output.channels=[state, energy, reactions]"
 SCHEMAS = {"generalized": GeneralizedSolver, "maximal": MaximalSolver, "natural": NaturalSolver, "affine": AffineSolver}
 WAYS = [(solver, one) for solver in SOLVERS for one in get_args(SCHEMAS[solver].model_fields["integrator"].annotation)
@@ -71,26 +88,56 @@ def numbers(measures) -> bytes:
     return b"".join(one.value.tobytes() + one.time.tobytes() for one in measures.values())
 
 
+def way_of(solver, integrator):
+    """What sets solver and integrator; no limit of efforts where it takes none."""
+    free = "joints.elbow.drive={mode: velocity, target_velocity: 1, damping: 5}"
+    return (f"solver.type={solver}", f"solver.integrator={integrator}", CHANNELS,
+            *[free] * (integrator == "generalized_alpha"))  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def driven(tmp_path_factory):
+    """The driven scene by solver and integrator: measures and file, with a frame each 10 ms, and of every step."""
+    @cache
+    def runs(solver, integrator):
+        folder, way = tmp_path_factory.mktemp("driven"), way_of(solver, integrator)
+        return [run(folder, DRIVEN + ALL + DRIVES, *way, f"output.every={every}", name=f"{every}.h5")
+                for every in (0.01, 0.001)]  # fmt: skip
+
+    return runs
+
+
+def column(trajectory, name: str) -> np.ndarray:
+    """(F, W, n) of a channel."""
+    return read_channels(trajectory, [name], tuple(range(trajectory.n_worlds)))[0].values
+
+
+def specs_of(folder, text):
+    """Measures of a scene, as they are resolved."""
+    (folder / "scene.yaml").write_text(text)
+    specs = pipeline.prepare(pipeline.Request(folder / "scene.yaml")).spec.measure
+    assert {spec.reduction for spec in specs.values()} == set(REDUCTIONS)
+    return specs
+
+
 @pytest.mark.parametrize(("solver", "integrator"), WAYS)
-def test_measures_are_those_of_a_file_with_every_step(solver, integrator, tmp_path):
-    compare(solver, integrator, ALL, set(REDUCTIONS), tmp_path)
+def test_measures_are_those_of_a_file_with_every_step(solver, integrator, driven, tmp_path):
+    found, whole = driven(solver, integrator)
+    compare(found, whole, specs_of(tmp_path, SCENE + ALL), solver)
 
 
 @pytest.mark.parametrize(("solver", "integrator"), [way for way in WAYS if way[0] in ("generalized", "maximal")])
 def test_measures_of_what_a_step_places_are_those_of_every_step(solver, integrator, tmp_path):
-    compare(solver, integrator, PLACED, set(REDUCTIONS), tmp_path)
+    way = way_of(solver, integrator)
+    runs = [run(tmp_path, SCENE + PLACED, *way, f"output.every={every}", name=f"{every}.h5") for every in (0.01, 0.001)]
+    compare(*runs, specs_of(tmp_path, SCENE + PLACED), solver)
 
 
-def compare(solver, integrator, measured, reductions, tmp_path):
+def compare(found, whole, specs, solver):
     """Every component of every measure in both worlds, against numpy."""
-    way = (f"solver.type={solver}", f"solver.integrator={integrator}", CHANNELS)
-    found, _ = run(tmp_path, SCENE + measured, *way, "output.every=0.01")
-    whole, path = run(tmp_path, SCENE + measured, *way, "output.every=0.001", name="every.h5")
     if solver != "natural":  # whose frames round its motion
-        assert numbers(found) == numbers(whole)
-    (tmp_path / "scene.yaml").write_text(SCENE + measured)
-    specs = pipeline.prepare(pipeline.Request(tmp_path / "scene.yaml")).spec.measure
-    assert {spec.reduction for spec in specs.values()} == reductions
+        assert numbers(found[0]) == numbers(whole[0])
+    whole, path = whole
     with simcli.open(path) as trajectory:
         t = trajectory.time
         for name, spec in specs.items():
@@ -106,11 +153,35 @@ def compare(solver, integrator, measured, reductions, tmp_path):
                 assert when is None or spec.frame == "body" or time[w, k] == when
 
 
-@pytest.mark.parametrize(("solver", "measured"), [("generalized", PLACED), ("affine", ALL)])
-def test_a_world_measures_the_same_in_any_batch(solver, measured, tmp_path):
-    sets = f"solver.type={solver}", "output.every=0.01"
-    many, _ = run(tmp_path, SCENE + measured, *sets)
-    alone, _ = run(tmp_path, SCENE + measured, *sets, name="alone.h5", worlds=(1,))
+@pytest.mark.parametrize(("solver", "integrator"), WAYS)
+def test_drives_give_what_their_laws_say(solver, integrator, driven):
+    """k (target - q) + c (target_rate - qd), within the limit; an affine step evaluates that at its last iterate."""
+    limit = LIMIT if integrator != "generalized_alpha" else 100  # which takes none
+    (_, path), (every, whole) = driven(solver, integrator)
+    slack = 1e-3 if solver == "affine" else 1e-13
+    with simcli.open(path) as trajectory:
+        q, qd = (trajectory.joint("pin").q[...], trajectory.joint("pin").qd[...])
+        rate = trajectory.joint("elbow").qd[...]
+        target = 0.5 * np.sin(4 * np.pi * trajectory.time)[:, None, None]
+        skip = int(solver == "affine")  # frame 0 of which is a trial
+        expected = {"pin": 30 * (target - q) - 2 * qd, "elbow": np.clip(5 * (1 - rate), -limit, limit)}
+        for joint, effort in expected.items():
+            given = column(trajectory, f"joint.{joint}.drive_effort")
+            np.testing.assert_allclose(given[skip:], effort[skip:], rtol=0, atol=slack)
+        power = column(trajectory, "joint.pin.drive_power")
+        np.testing.assert_allclose(power, column(trajectory, "joint.pin.drive_effort") * qd, rtol=1e-15)
+        assert limit > LIMIT or np.abs(expected["elbow"]).max() == limit
+    with simcli.open(whole) as trajectory:
+        effort, power = (column(trajectory, f"joint.pin.drive_{name}")[..., 0] for name in ("effort", "power"))
+        np.testing.assert_array_equal(every["peak"].value, np.abs(effort).max(axis=0))
+        area = ((power[1:] + power[:-1]) * 0.5 * 1e-3).sum(axis=0)
+        np.testing.assert_allclose(every["used"].value, area, rtol=1e-13)
+
+
+@pytest.mark.parametrize(("solver", "integrator"), [("generalized", "semi_implicit"), ("affine", "bdf2")])
+def test_a_world_measures_the_same_in_any_batch(solver, integrator, driven, tmp_path):
+    (many, _), _ = driven(solver, integrator)
+    alone, _ = run(tmp_path, DRIVEN + ALL + DRIVES, *way_of(solver, integrator), "output.every=0.01", worlds=(1,))
     for name, one in many.items():
         assert one.value[1:].tobytes() == alone[name].value.tobytes()
         assert one.time[1:].tobytes() == alone[name].time.tobytes()
@@ -179,13 +250,14 @@ def test_events_in_the_midst_of_a_frame_lose_no_step(tmp_path):
     assert numbers(found) == numbers(whole)
 
 
-def test_measures_tell_their_units_and_what_they_are(tmp_path):
-    found, path = run(tmp_path, SCENE + ALL, "output.channels=[]")
+def test_measures_tell_their_units_and_what_they_are(driven):
+    (found, path), _ = driven("generalized", "semi_implicit")
     units = {name: one.layout.unit for name, one in found.items()}
     assert units == {"highest": "rad", "lowest": "rad/s", "farthest": "m/s", "swing": "rad", "end": "m", "usual": "rad",
                      "spread": "m", "pace": "m/s", "walked": "rad/s s", "fell": "s", "never": "s", "settled": "s",
                      "strokes": "1", "spin": "rad/s", "along": "m/s", "jerk": "rad/s^2", "effort": "N m", "pull": "mixed",
-                     "twist": "N m", "heat": "J", "power": "J s"}  # fmt: skip
+                     "twist": "N m", "heat": "J", "power": "J s", "peak": "N m", "last": "W",
+                     "used": "W s"}  # fmt: skip
     assert found["end"].layout.labels == ("x", "y", "z")
     assert found["fell"].layout.text == "first time of joint.elbow.q below 0.35"
     assert np.isnan(found["never"].value).all()
@@ -244,3 +316,15 @@ def test_mistakes_are_named(line, code, words, tmp_path):
     assert code in done.stderr
     assert words in done.stderr
     assert f"scene.yaml:{len((SCENE + 'measure:').splitlines()) + 1}:" in done.stderr
+
+
+def test_expectations_record_what_they_name(tmp_path):
+    expect = "expect: [{max: joint.elbow.drive_effort, below: 3.0001}]"
+    _, path = run(tmp_path, DRIVEN + "measure:" + DRIVES + expect, "output.quantities=[]")
+    with simcli.open(path) as trajectory:
+        assert trajectory.quantities == {"joint.elbow.drive_effort": "N m"}
+    done = command("plot", path, "-c", "joint.pin.drive_effort", "-o", tmp_path / "p.png")
+    assert done.returncode == 2
+    assert "output: {quantities: [..]}" in done.stderr
+    done = command("export", path, "-c", "joint.elbow.drive_effort")
+    assert done.stdout.startswith("time [s],joint.elbow.drive_effort [N m]\n")

@@ -1,16 +1,16 @@
 """Quantities that no channel holds: drives, distances, sums of contacts; in measures, in frames, and to end a world."""
 
+from functools import cache
 from itertools import combinations
 
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 from support.process import simcli as command
-from test_measures import WAYS, numbers, run
+from test_measures import column, run
 
 import simcli
 from simcli import pipeline
-from simcli.analysis.channels import read_channels
 from simcli.errors import SceneError
 from simcli.solvers import SOLVERS
 
@@ -34,46 +34,33 @@ measure:
   last: {final: joint.elbow.drive_power}
   used: {integral: joint.pin.drive_power}
 """
-MOVED = """
+LED = """
 simcli: 1
 bodies:
   rod: {pose: {xyz: [0, 0, -0.5]}, mass: 2, inertia: {diag: [0.1, 0.1, 0.1]}}
   lid: {pose: {xyz: [2, 0, -0.5]}, mass: 2, inertia: {diag: [0.1, 0.1, 0.1]}, kinematic: true}
+  rubbed: {pose: {xyz: [4, 0, -0.5]}, mass: 2, inertia: {diag: [0.1, 0.1, 0.1]}}
+  arm: {pose: {xyz: [6, 0, -0.5]}, mass: 3, inertia: {diag: [0.3, 0.3, 0.3]}}
+  led: {pose: {xyz: [8, 0, -0.5]}, mass: 3, inertia: {diag: [0.3, 0.3, 0.3]}}
 joints:
   swing: {type: revolute, parent: world, child: rod, at: [0, 0, 0], axis: [0, 1, 0], damping: 0.3, motion: {position: $turn}}
   lead: {type: revolute, parent: world, child: lid, at: [2, 0, 0], axis: [0, 1, 0], motion: {position: $turn}}
-signals: {turn: {sine: {amplitude: 0.4, frequency: 1}}}
-solver: {dt: 1.0e-3}
-run: {duration: 0.2}
-output: {every: 0.02, quantities: [joint.swing.drive_effort, joint.lead.drive_effort]}
-"""
-GEARED = """
-simcli: 1
-bodies:
-  rod: {pose: {xyz: [0, 0, -0.5]}, mass: 2, inertia: {diag: [0.1, 0.1, 0.1]}}
-  arm: {pose: {xyz: [2, 0, -0.5]}, mass: 3, inertia: {diag: [0.3, 0.3, 0.3]}}
-  led: {pose: {xyz: [4, 0, -0.5]}, mass: 3, inertia: {diag: [0.3, 0.3, 0.3]}}
-joints:
-  swing: {type: revolute, parent: world, child: rod, at: [0, 0, 0], axis: [0, 1, 0], damping: 0.3, friction: 4,
-          motion: {position: $turn}}
-  pin: {type: revolute, parent: world, child: arm, at: [2, 0, 0], axis: [0, 1, 0], motion: {position: $turn}}
-  geared: {type: revolute, parent: world, child: led, at: [4, 0, 0], axis: [0, 1, 0], mimic: {joint: pin, ratio: 2}}
+  rub: {type: revolute, parent: world, child: rubbed, at: [4, 0, 0], axis: [0, 1, 0], damping: 0.3, friction: 4,
+        motion: {position: $turn}}
+  pin: {type: revolute, parent: world, child: arm, at: [6, 0, 0], axis: [0, 1, 0], motion: {position: $turn}}
+  geared: {type: revolute, parent: world, child: led, at: [8, 0, 0], axis: [0, 1, 0], mimic: {joint: pin, ratio: 2}}
 signals: {turn: {sine: {amplitude: 0.4, frequency: 1}}}
 solver: {dt: 2.0e-4}
 run: {duration: 0.2}
-output: {every: 0.002, quantities: [joint.swing.drive_power, joint.pin.drive_power]}
+output: {every: 0.002, quantities: [joint.swing.drive_effort, joint.lead.drive_effort, QUANTITIES
+         joint.swing.drive_power, joint.rub.drive_power, joint.pin.drive_power, joint.lead.drive_power]}
 """
 BALL = """
-simcli: 1
-bodies:
-  rod: {pose: {xyz: [0, 0, -0.5]}, mass: 2, inertia: {diag: [0.2, 0.3, 0.1]}}
+  ball: {pose: {xyz: [10, 0, -0.5]}, mass: 2, inertia: {diag: [0.2, 0.3, 0.1]}}
 joints:
-  neck: {type: ball, parent: world, child: rod, at: [0, 0, 0], q: [0.1, 0.2, -0.1, 0.96],
+  neck: {type: ball, parent: world, child: ball, at: [10, 0, 0], q: [0.1, 0.2, -0.1, 0.96],
          drive: [{mode: position, target: 0.3, stiffness: 20, damping: 0.5}, {mode: position, target: -0.2, stiffness: 20,
           damping: 0.5}, {mode: position, target: 0.1, stiffness: 20, damping: 0.5}]}
-solver: {dt: 1.0e-3}
-run: {duration: 0.05}
-output: {every: 0.01, quantities: [joint.neck.drive_effort, joint.neck.drive_power]}
 """
 TOUCHING = """
 simcli: 1
@@ -90,7 +77,7 @@ output:
                contact.ball.box.force, contact.box.ball.force, contact.world.count]
 measure: {hardest: {max: contact.ball.force, norm: true}, nearest: {min: distance.ball.box}}
 """
-QUICK = (("generalized", "implicit"), ("maximal", "semi_implicit"), ("affine", "bdf2"))
+pytestmark = pytest.mark.usefixtures("scalar_code")
 KINDS = {
     "ball": "{type: sphere, radius: 0.2}", "brick": "{type: box, size: [0.3, 0.2, 0.5]}",
     "pill": "{type: capsule, radius: 0.1, length: 0.4}", "can": "{type: cylinder, radius: 0.15, length: 0.4}",
@@ -98,50 +85,26 @@ KINDS = {
 }  # fmt: skip
 
 
-def column(trajectory, name: str) -> np.ndarray:
-    """(F, W, n) of a channel."""
-    worlds = range(trajectory.n_worlds)
-    return read_channels(trajectory, [name], tuple(worlds))[0].values
+@pytest.fixture(scope="module")
+def led(tmp_path_factory):
+    """The file of a run of led joints by solver, beside the drive of a ball where the solver takes one."""
+    @cache
+    def path(solver):
+        text = LED.replace("QUANTITIES", "" if solver == "affine" else "joint.neck.drive_effort, joint.neck.drive_power,")
+        text = text if solver == "affine" else text.replace("\njoints:\n", BALL)
+        return run(tmp_path_factory.mktemp("led"), text, f"solver.type={solver}")[1]
+
+    return path
 
 
-@pytest.mark.parametrize(("solver", "integrator"), [pytest.param(*way, marks=() if way in QUICK else pytest.mark.slow)
-                                                    for way in WAYS])  # fmt: skip
-def test_drives_give_what_their_laws_say(solver, integrator, tmp_path):
-    """k (target - q) + c (target_rate - qd), within the limit; an affine step evaluates that at its last iterate."""
-    limit = 3 if integrator != "generalized_alpha" else 100  # which takes none
-    way = f"solver.type={solver}", f"solver.integrator={integrator}"
-    if limit > 3:
-        way = *way, "joints.elbow.drive={mode: velocity, target_velocity: 1, damping: 5}"
-    found, path = run(tmp_path, DRIVEN, *way)
-    every, whole = run(tmp_path, DRIVEN, *way, "output.every=0.001", name="every.h5")
-    slack = 1e-3 if solver == "affine" else 1e-13
-    with simcli.open(path) as trajectory:
-        q, qd = (trajectory.joint("pin").q[...], trajectory.joint("pin").qd[...])
-        rate = trajectory.joint("elbow").qd[...]
-        target = 0.5 * np.sin(4 * np.pi * trajectory.time)[:, None, None]
-        skip = int(solver == "affine")  # frame 0 of which is a trial
-        expected = {"pin": 30 * (target - q) - 2 * qd, "elbow": np.clip(5 * (1 - rate), -limit, limit)}
-        for joint, effort in expected.items():
-            given = column(trajectory, f"joint.{joint}.drive_effort")
-            np.testing.assert_allclose(given[skip:], effort[skip:], rtol=0, atol=slack)
-        power = column(trajectory, "joint.pin.drive_power")
-        np.testing.assert_allclose(power, column(trajectory, "joint.pin.drive_effort") * qd, rtol=1e-15)
-        assert limit > 3 or np.abs(expected["elbow"]).max() == limit
-    if solver != "natural":  # whose frames round its motion
-        assert numbers(found) == numbers(every)
-    with simcli.open(whole) as trajectory:
-        effort, power = (column(trajectory, f"joint.pin.drive_{name}")[..., 0] for name in ("effort", "power"))
-        np.testing.assert_array_equal(every["peak"].value, np.abs(effort).max(axis=0))
-        area = ((power[1:] + power[:-1]) * 0.5 * 1e-3).sum(axis=0)
-        np.testing.assert_allclose(every["used"].value, area, rtol=1e-13)
+every_solver = pytest.mark.parametrize("solver", [
+    pytest.param(one, marks=[pytest.mark.slow] * (one == "natural")) for one in SOLVERS])  # fmt: skip
 
 
-@pytest.mark.parametrize("solver", [
-    pytest.param(one, marks=[pytest.mark.slow] * (one in ("maximal", "natural"))) for one in SOLVERS])  # fmt: skip
-def test_a_motion_drives_with_what_the_other_laws_leave(solver, tmp_path):
+@every_solver
+def test_a_motion_drives_with_what_the_other_laws_leave(solver, led):
     """The couple about the pin by d'Alembert, and the damper on top of it; of a body that is led the couple alone."""
-    _, path = run(tmp_path, MOVED, f"solver.type={solver}", "solver.dt=2.5e-4")
-    with simcli.open(path) as trajectory:
+    with simcli.open(led(solver)) as trajectory:
         since = int(solver == "affine")  # frame 0 of which is a trial
         t, w = trajectory.time[since:], 2 * np.pi
         q, qd, qdd = 0.4 * np.sin(w * t), 0.4 * w * np.cos(w * t), -0.4 * w * w * np.sin(w * t)
@@ -151,24 +114,23 @@ def test_a_motion_drives_with_what_the_other_laws_leave(solver, tmp_path):
             np.testing.assert_allclose(given, expected, atol=2e-2 * np.abs(expected).max())
 
 
-@pytest.mark.parametrize("solver", [
-    pytest.param(one, marks=[pytest.mark.slow] * (one in ("maximal", "natural"))) for one in SOLVERS])  # fmt: skip
-def test_motions_put_in_what_the_ledger_says(solver, tmp_path):
-    """With dry friction on one of them, and a gear that the other one leads."""
-    _, path = run(tmp_path, GEARED, f"solver.type={solver}")
-    with simcli.open(path) as trajectory:
-        power = sum(column(trajectory, f"joint.{name}.drive_power")[1:, 0, 0] for name in ("swing", "pin"))
+@every_solver
+def test_motions_put_in_what_the_ledger_says(solver, led):
+    """With dry friction on one of them, a gear, a body that is led, and the drive of a ball."""
+    with simcli.open(led(solver)) as trajectory:
+        names = ["swing", "lead", "rub", "pin", *["neck"] * (solver != "affine")]
+        power = sum(column(trajectory, f"joint.{name}.drive_power")[1:, 0, 0] for name in names)
         supplied = trajectory.energy.input[:, 0]
         work = np.trapezoid(power, trajectory.time[1:])
         assert work == pytest.approx(supplied[-1] - supplied[1], rel=3e-3)
         assert abs(work) > 5
 
 
-@pytest.mark.parametrize("solver", [  # but the affine one, which refuses drives of balls
-    pytest.param(one, marks=[pytest.mark.slow] * (one == "natural")) for one in SOLVERS if one != "affine"])  # fmt: skip
-def test_the_drive_of_a_ball_is_a_spring_on_its_rotation_vector(solver, tmp_path):
-    _, path = run(tmp_path, BALL, f"solver.type={solver}")
-    with simcli.open(path) as trajectory:
+@every_solver
+def test_the_drive_of_a_ball_is_a_spring_on_its_rotation_vector(solver, led):
+    if solver == "affine":
+        pytest.skip("it refuses drives of balls")
+    with simcli.open(led(solver)) as trajectory:
         q, qd = trajectory.joint("neck").q[:, 0], trajectory.joint("neck").qd[:, 0]
         error = (Rotation.from_rotvec([0.3, -0.2, 0.1]) * Rotation.from_quat(q).inv()).as_rotvec()
         effort = 20 * error - 0.5 * qd
@@ -295,18 +257,6 @@ def test_mistakes_are_named(where, line, code, words, tmp_path):
     done = command("check", "scene.yaml", cwd=tmp_path)
     assert code in done.stderr
     assert words in done.stderr
-
-
-def test_expectations_record_what_they_name(tmp_path):
-    expect = "expect: [{max: joint.elbow.drive_effort, below: 3.0001}]"
-    _, path = run(tmp_path, DRIVEN + expect, "output.quantities=[]")
-    with simcli.open(path) as trajectory:
-        assert trajectory.quantities == {"joint.elbow.drive_effort": "N m"}
-    done = command("plot", path, "-c", "joint.pin.drive_effort", "-o", tmp_path / "p.png")
-    assert done.returncode == 2
-    assert "output: {quantities: [..]}" in done.stderr
-    done = command("export", path, "-c", "joint.elbow.drive_effort")
-    assert done.stdout.startswith("time [s],joint.elbow.drive_effort [N m]\n")
 
 
 @pytest.mark.parametrize("where", ["measure={d: {min: distance.a.b}}", "output.quantities=[distance.b.a]",

@@ -168,7 +168,7 @@ def test_failed_worlds_stay_failed(folder, tmp_path):
 
 def test_events_of_the_scene_come_once(folder, tmp_path, monkeypatch):
     """One before a checkpoint, one at its very step, one after it, in the midst of a frame."""
-    monkeypatch.setattr(honours, "ROWS", tuple(row for row in honours.ROWS if row.path != "events"))
+    monkeypatch.setattr(honours, "FIELD_RULES", tuple(row for row in honours.FIELD_RULES if row.path != "events"))
     switches = [{"at": at, "set": {"forces.motor.value": value}} for at, value in ((0.1, 0.5), (0.318, -0.4), (0.401, 0.2))]
     asked = request(folder, tmp_path / "cut.h5", sets=(f"events={json.dumps(switches)}",))
     run(replace(asked, output=tmp_path / "whole.h5"))

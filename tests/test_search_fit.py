@@ -8,9 +8,10 @@ import pytest
 from support.tiny_model import tiny_model
 
 from simcli.errors import FileError, SceneError, SimulationError, UsageError
-from simcli.search.data import Log, read_log
-from simcli.search.fitting import Free, fit_log
-from simcli.search.statistics import statistics_of
+from simcli.search.fits.data import Log, read_log
+from simcli.search.fits.fitting import fit_log
+from simcli.search.fits.free_numbers import FreeNumber
+from simcli.search.fits.statistics import statistics_of
 from simcli.search.stencil import stencil_at
 
 optimize = pytest.importorskip("scipy.optimize")
@@ -37,7 +38,7 @@ def log_of(values, sigma=np.nan):
 
 def numbers(start=(1.0, -0.5, 0.1), low=-np.inf, high=np.inf):
     low, high = np.broadcast_to(low, 3), np.broadcast_to(high, 3)
-    return [Free(name, s, a, b, "") for name, s, a, b in zip("abc", start, low.tolist(), high.tolist(), strict=True)]
+    return [FreeNumber(name, s, a, b, "") for name, s, a, b in zip("abc", start, low.tolist(), high.tolist(), strict=True)]
 
 
 def fitted(log, free=None, run=run, iterations=50):

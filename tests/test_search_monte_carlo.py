@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 
 from simcli.search.batches import Batches
-from simcli.search.data import Log
-from simcli.search.fitting import fit_log, free_numbers, runner
+from simcli.search.fits.data import Log
+from simcli.search.fits.fitting import fit_log
+from simcli.search.fits.free_numbers import free_numbers
+from simcli.search.fits.residuals import runner
+from simcli.search.fits.series import output_sets, rhythm_of
 from simcli.search.intervals import read_single
-from simcli.search.series import output_sets, rhythm_of
 
 pytest.importorskip("scipy")
 

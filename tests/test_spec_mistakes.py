@@ -209,3 +209,11 @@ def test_a_fault_of_an_included_file_hides_nothing(tmp_path):
         resolve(load_document(tmp_path / "scene.yaml"))
     places = [(fault.where.file.rpartition("/")[2], fault.where.line) for fault in caught.value.faults]
     assert sorted(set(places)) == [("more.yaml", 2), ("more.yaml", 3), ("scene.yaml", 6)]
+
+
+def test_a_bare_name_where_a_signal_may_stand_is_told_its_dollar():
+    text = "simcli: 1\nbodies: {a: {mass: 1, inertia: {diag: [1, 1, 1]}}}\n"
+    text += "signals: {push: {sine: {amplitude: 1, frequency: 1}}}\n"
+    (fault,) = faults_of(text + "forces: {f: {type: wrench, body: a, force: [push, 0, 0]}}\n")
+    assert "`$push`" in fault.hint
+    assert fault.where.line == 4

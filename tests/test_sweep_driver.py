@@ -14,11 +14,12 @@ from simcli.sweeps import driver as driver_module
 from simcli.sweeps.book.claims import Claims
 from simcli.sweeps.book.identity import this_process
 from simcli.sweeps.book.state import LedgerReader
-from simcli.sweeps.driver import Options, drive_sweep
+from simcli.sweeps.driver import drive_sweep
 from simcli.sweeps.executors import pool as pool_module
 from simcli.sweeps.executors.contract import Ending, Pace, Work
 from simcli.sweeps.executors.pool import Pool
 from simcli.sweeps.planning.shards import Shard, cases_of, shard_of
+from simcli.sweeps.standing import Options
 
 
 def whole_table(cases, given_up=None):

@@ -11,8 +11,9 @@ from simcli.sweeps import status as status_module
 from simcli.sweeps.book.claims import Claims
 from simcli.sweeps.book.identity import this_process
 from simcli.sweeps.book.ledger import Ledger, LedgerEvent
-from simcli.sweeps.driver import Options, drive_sweep
+from simcli.sweeps.driver import drive_sweep
 from simcli.sweeps.planning.shards import Shard
+from simcli.sweeps.standing import Options
 from simcli.sweeps.status import status_of
 
 N = 40

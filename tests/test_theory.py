@@ -5,14 +5,14 @@ from importlib.resources import files
 
 import pytest
 
-from simcli.kernels.barrier.advance import KEPT
+from simcli.kernels.barrier.advance import KEPT_GAP
 from simcli.kernels.barrier.law import PARALLEL
 from simcli.kernels.complementarity.problem import SCHEDULE
 from simcli.kernels.linear.system import FEWER_WEIGHTS, SOFTNESS, WEIGHTS
 from simcli.model.natural.form import THIN
 from simcli.solvers.impulses.direction import STABLE
 from simcli.solvers.impulses.memory import KAPPA
-from simcli.solvers.natural.memory import FARTHEST_TURN, MOST_SOFT, SINGULAR
+from simcli.solvers.natural.memory import FARTHEST_TURN, MOST_SOFT, SOFTNESS_OF_TURN
 from simcli.solvers.tree.integrators import GAMMA, RK4_WEIGHTS
 
 SUBSCRIPTS = "₀₁₂₃₄"
@@ -40,7 +40,7 @@ def counted(numbers):
         ("theory", f"{SOFTNESS['float64']:.0e} of J M⁻¹ Jᵀ ({SOFTNESS['float32']:.0e} in float32)".replace("e-0", "e-")),
         ("theory-maximal", f"larger than {STABLE}"),
         ("theory-natural", f"ends a world at {FARTHEST_TURN}"),
-        ("theory-natural", f"e = {SINGULAR} (h ω)²"),
+        ("theory-natural", f"e = {SOFTNESS_OF_TURN} (h ω)²"),
         ("theory-natural", f"at most {MOST_SOFT:.0e}".replace("e-0", "e-")),
         ("theory-natural", f"with {THIN:.0%} of the largest moment".replace("%", " %")),
         ("theory-affine", f"s a part {PARALLEL:.0e} of".replace("e-0", "e-")),
@@ -57,7 +57,7 @@ def test_formulas_with_numbers_are_those_of_the_code():
     assert pytest.approx(1 - 2**-0.5) == GAMMA
     assert "γ = 1 - 1/√2" in PAGES["theory-generalized"]
     assert pytest.approx((1 / 6, 1 / 3, 1 / 3, 1 / 6)) == RK4_WEIGHTS
-    assert pytest.approx(0.1) == KEPT
+    assert pytest.approx(0.1) == KEPT_GAP
     assert "a tenth of each gap" in PAGES["theory-affine"]
 
 

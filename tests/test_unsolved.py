@@ -17,6 +17,7 @@ from simcli.cli.runs.summary import outcome_json, outcome_text
 from simcli.errors import Exit, SceneError
 from simcli.job import Outcome
 from simcli.model.snapshot import Unsolved
+from simcli.pipeline.stepping import heed_unsolved
 from simcli.solvers.shared.contacts.report import SUMMARY, worst_event, worst_step
 from simcli.spec import load_document, resolve
 
@@ -83,7 +84,7 @@ def test_what_a_scene_makes_of_it(wanted, tells, code, tmp_path):
     spec = scene(tmp_path, STRICT, "generalized", wanted)
     job = SimpleNamespace(spec=spec, numbers=(5,))
     outcome = Outcome(tmp_path / "a.h5", n_worlds=1)
-    pipeline._heed(job, outcome, Unsolved(0, 90, 0.09, 2e-3, 8, 1))
+    heed_unsolved(job, outcome, Unsolved(0, 90, 0.09, 2e-3, 8, 1))
     assert exit_code(outcome, None) == code
     text, told = outcome_text(outcome), outcome_json(outcome)["unsolved"]
     line = "8 steps in 1 world left unsolved; the worst is step 90 of world 5 (t = 0.09 s), by 0.002 m/s"

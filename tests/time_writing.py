@@ -38,10 +38,11 @@ def chain() -> str:
 def run_once(mode: str, dtype: str, folder: Path) -> dict:
     """Run the scene in this process: [s] of stepping and closing, of the clock, our processor and the recorder's; [B]."""
     from simcli import pipeline
+    from simcli.pipeline import execution
     from simcli.records.writing.writer import Recorder
 
     found = {}
-    step_all, close = pipeline._step_all, Recorder.close
+    step_all, close = execution.step_all, Recorder.close
 
     def timed(*args):
         found["wall"], found["ours"] = time.perf_counter(), time.process_time()
@@ -55,7 +56,7 @@ def run_once(mode: str, dtype: str, folder: Path) -> dict:
         self._n_put += len(block.step)
         self._n_committed = self._n_put
 
-    pipeline._step_all, Recorder.close = timed, timed_close
+    execution.step_all, Recorder.close = timed, timed_close
     if mode == "nothing":
         Recorder.put, Recorder.places = put_nothing, lambda self, n: {}
     sets = (f"output.dtype={dtype}",)

@@ -40,8 +40,8 @@ QUANTITIES = {
     "point": {"position": (XYZ, ("m",) * 3), "velocity": (XYZ, ("m/s",) * 3)},
 }
 # The same with what files hold beside: no condition or measure takes it.
-BEYOND = {name: (one.labels, (one.unit,) * len(one.labels)) for name, one in OF_BODIES.items()}
-RECORDED = {**QUANTITIES, "body": {**QUANTITIES["body"], **BEYOND}}
+RECORDED_ONLY = {name: (one.labels, (one.unit,) * len(one.labels)) for name, one in OF_BODIES.items()}
+RECORDED = {**QUANTITIES, "body": {**QUANTITIES["body"], **RECORDED_ONLY}}
 CONTACT_LIST = "contacts"  # what is recorded of them is no channel
 # quantity of a joint -> offsets and units in /model, and what its unit has beyond them
 COORDINATES = {

@@ -7,7 +7,7 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from simcli.errors import OutputError
@@ -43,6 +43,25 @@ def say(text: str = "") -> None:
     """Write a line for people, to stderr; one that nobody can read any more is no error."""
     with contextlib.suppress(OSError):
         print(CONTROL_BUT_COLOURS.sub(_spelled, text), file=sys.stderr, flush=True)
+
+
+def note(text: str) -> None:
+    """Say what is worth knowing."""
+    say(f"{paint('note:', 'warn')} {text}")
+
+
+def warn(text: str) -> None:
+    """Say what is not as it should be, though it goes on."""
+    say(f"{paint('warning:', 'warn')} {text}")
+
+
+def list_texts(kind: str, key: str, texts: Iterable[tuple[str, str]], as_json: bool) -> None:
+    """Names and what each is about, as a table or as JSON: {KEY: [{"name", "about"}]}."""
+    rows = list(texts)
+    if as_json:
+        emit(kind, {key: [{"name": name, "about": about} for name, about in rows]})
+    else:
+        data(table(rows, indent=""))
 
 
 def data(text: str) -> None:

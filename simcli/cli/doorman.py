@@ -94,7 +94,7 @@ def show_warnings() -> None:
 
     def show(message, category, *place, **more) -> None:
         if issubclass(category, SimcliWarning):
-            console.say(f"{console.paint('warning:', 'warn')} {message}")
+            console.warn(message)
         else:
             others(message, category, *place, **more)
 

@@ -1,19 +1,22 @@
-"""Ctrl-C and SIGTERM, by the stage of a run.
+"""Ctrl-C and SIGTERM, by the stage of a run; and what asks a sweep to end.
 
-Before there is a file, a signal ends the process. Then the first one asks the run to stop at the next block, and the second
-ends the process at once. While kernels compile, Taichi holds Python's lock, so that no handler of ours runs, for minutes
-perhaps. So signals have their default action there: nothing has been written that could be lost.
+In a run: before there is a file, a signal ends the process. Then the first one asks the run to stop at the next block, and
+the second ends the process at once. While kernels compile, Taichi holds Python's lock, so that no handler of ours runs, for
+minutes perhaps. So signals have their default action there: nothing has been written that could be lost.
 """
 
 import contextlib
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import TypeVar
 
 from simcli.errors import Exit
 
 _CODES = {signal.SIGINT: Exit.INTERRUPTED, signal.SIGTERM: Exit.STOPPED}
+_CODES_OF_SWEEP = _CODES | ({signal.SIGUSR1: Exit.STOPPED} if hasattr(signal, "SIGUSR1") else {})  # as schedulers send it
+_Note = TypeVar("_Note", "Interrupt", "AskedToEnd")
 PREPARING, COMPILING, _STEPPING = "preparing", "compiling", "stepping"  # stages; the latter two are those of a Tick
 
 
@@ -61,13 +64,41 @@ class Interrupt:
         os.write(2, b"\nstopping after this block; once more to quit at once\n")
 
 
+@dataclass
+class AskedToEnd:
+    """Whether a sweep was asked to end.
+
+    Attributes:
+        code: exit code of the signal that did, None if there was none.
+    """
+
+    code: int | None = None
+
+    def on_signal(self, number: int, _frame) -> None:
+        """Note a signal. A second Ctrl-C ends the process at once; schedulers send several signals that all mean "soon"."""
+        code = int(_CODES_OF_SWEEP[signal.Signals(number)])
+        if code == self.code == Exit.INTERRUPTED:
+            os._exit(code)  # workers end with this process, and the ledger holds what is done
+        if self.code is None:
+            os.write(2, b"\nstopping: what ends within 20 s is kept, and the same command goes on with the rest\n")
+        self.code = code
+
+
 @contextlib.contextmanager
-def caught() -> Iterator[Interrupt]:
-    """Catch SIGINT and SIGTERM for the length of the block; give the note that says whether one came."""
-    note = Interrupt()
-    before = {number: signal.signal(number, note.on_signal) for number in _CODES}
+def _noted(note: _Note, numbers: Iterable[int]) -> Iterator[_Note]:
+    before = {number: signal.signal(number, note.on_signal) for number in numbers}
     try:
         yield note
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def caught() -> contextlib.AbstractContextManager[Interrupt]:
+    """Catch SIGINT and SIGTERM for the length of the block; give the note that says whether one came."""
+    return _noted(Interrupt(), _CODES)
+
+
+def asked_to_end() -> contextlib.AbstractContextManager[AskedToEnd]:
+    """Likewise for a sweep, with the signals of schedulers."""
+    return _noted(AskedToEnd(), _CODES_OF_SWEEP)

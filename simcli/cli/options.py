@@ -64,14 +64,9 @@ FilePaths = Annotated[
     list[Path],
     typer.Argument(metavar="FILE...", help="Outputs of `simcli run` (HDF5).", callback=existing_files, show_default=False),
 ]
-Condition = Annotated[
-    list[str],
-    typer.Option(
-        "--where",
-        metavar="CONDITION",
-        help="Only worlds that meet it, as '{measure.peak} > 3 and {status} == ok'. Repeatable.",
-    ),
-]
+_WHERE = "Only {} that meet it, as '{{measure.peak}} > 3 and {{status}} == ok'. Repeatable."
+Condition = Annotated[list[str], typer.Option("--where", metavar="CONDITION", help=_WHERE.format("worlds"))]
+CaseCondition = Annotated[list[str], typer.Option("--where", metavar="CONDITION", help=_WHERE.format("cases"))]
 SetValues = Annotated[
     list[str],
     typer.Option("--set", metavar="KEY=VALUE", help="Override a value of the scene, as joints.pin.q=0.5. Repeatable."),
@@ -79,8 +74,7 @@ SetValues = Annotated[
 VaryValues = Annotated[
     list[str],
     typer.Option(
-        "--vary",
-        metavar="KEY=VALUES",
+        "--vary", metavar="KEY=VALUES",
         help="Vary a value over worlds: K=0.1,0.2 (a grid), K='uniform(0,1)', K='normal(1,0.1,low=0)', zip, lhs, choice "
         "and more: simcli docs batch. Repeatable.",
     ),
@@ -95,8 +89,7 @@ VaryTable = Annotated[
 MeasureValues = Annotated[
     list[str],
     typer.Option(
-        "--measure",
-        metavar="NAME=REDUCTION:QUANTITY",
+        "--measure", metavar="NAME=REDUCTION:QUANTITY",
         help="A number per world, found at every step: peak=max_abs:joint.pin.effort, or NAME={first: joint.pin.q, "
         "above: 1}. Repeatable.",
     ),
@@ -106,14 +99,11 @@ Seed = Annotated[int | None, typer.Option("--seed", metavar="N", min=0, help="Se
 SelectPatterns = Annotated[
     list[str],
     typer.Option(
-        "--select",
-        metavar="PATTERN",
+        "--select", metavar="PATTERN",
         help="Only these bodies, joints or articulations, as 'arm*' or left/elbow. Repeatable, or separated by commas.",
     ),
 ]
-Target = Annotated[
-    Path, typer.Option("--output", "-o", metavar="OUT", help="HDF5 file to write.", show_default=False)
-]
+NewFile = Annotated[Path, typer.Option("--output", "-o", metavar="OUT", help="HDF5 file to write.", show_default=False)]
 Replace = Annotated[bool, typer.Option("--force", help="Replace an existing output.")]
 WorldList = Annotated[
     str | None, typer.Option("--world", metavar="I,J", help="Worlds, as 3 or 0,4 or 0-7. Default: the first.")
@@ -121,9 +111,7 @@ WorldList = Annotated[
 Channels = Annotated[
     list[str],
     typer.Option(
-        "--channel",
-        "-c",
-        metavar="NAME",
+        "--channel", "-c", metavar="NAME",
         help="As energy.total, joint.pin.q, body.upper.position. Repeatable, or separated by commas.",
     ),
 ]

@@ -5,6 +5,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator
+from math import isfinite
 
 from simcli.cli import console
 
@@ -17,14 +18,10 @@ def _line_of(tick) -> str:
     """One line of talk about a `pipeline.Tick`."""
     if not tick.steps:
         return f"{tick.stage} ..."
-    words = [
-        f"{100 * tick.fraction:5.1f} %",
-        f"t = {tick.time:.6g} s",
-        f"{console.count_text(tick.rate)} world-steps/s",
-        f"eta {console.duration_text(tick.seconds_left)}",
-        console.size_text(tick.n_bytes),
-    ]
-    return "  ".join(words)
+    words = [f"{100 * tick.fraction:5.1f} %", f"t = {tick.time:.6g} s"]
+    words += [f"{console.count_text(tick.rate)} world-steps/s"] if tick.rate else []
+    words += [f"eta {console.duration_text(tick.seconds_left)}"] if isfinite(tick.seconds_left) else []
+    return "  ".join([*words, console.size_text(tick.n_bytes)])
 
 
 @contextlib.contextmanager

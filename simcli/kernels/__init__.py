@@ -19,6 +19,7 @@ float32, side by side in one `ti.Vector`) and a plain scalar on a GPU. From the 
     potentials       energies of affine bodies with their gradient and Hessian, from the rows of model/affine/rows.py
     barrier          barrier contact: surfaces that never meet, by an energy that grows without bound as they come near
     report           from device state to frames: poses, twists, energies and reactions of one frame
+    algorithms_core  what evaluates the rigid-body algorithms on the device: its memory, its kernels
     algorithms       the host's door to the rigid-body algorithms: arrays of states in, arrays out
     balance_core     what evaluates a balance on the device: its memory, its kernel
     balance          the balance of a mechanism at many states at once: efforts, rows, mass matrix

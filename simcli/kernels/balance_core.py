@@ -3,23 +3,24 @@
 import numpy as np
 
 from simcli.kernels.algebra.elementary import select
-from simcli.kernels.algorithms import give, take, turns
+from simcli.kernels.algorithms_core import blocks_of_slot, give, take
 from simcli.kernels.chart.dynamics import collect, demand
 from simcli.kernels.chart.retraction import retract
 from simcli.kernels.chart.tree import TreeState, place_all
 from simcli.kernels.forces.bushings import report_cables
 from simcli.kernels.forces.columns import Forces
-from simcli.kernels.forces.efforts import efforts, turn_of_ball
+from simcli.kernels.forces.efforts import coordinate_of_law, efforts
 from simcli.kernels.forces.external import load_links
 from simcli.kernels.forces.prescribed import Prescribed, gap_of_lead
 from simcli.kernels.forces.signals import Signals, drive
 from simcli.kernels.language import ti
 from simcli.kernels.laws.bounded import law_terms, limited_drive
-from simcli.kernels.linear.system import System, fill, share_gears, wrench_of_couple
+from simcli.kernels.linear.system import System, fill
 from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.tables import Tables
-from simcli.kernels.report import FrameRows, put, report_bodies, report_wrenches
-from simcli.kernels.rows.tree_rows import measure
+from simcli.kernels.report import FrameRows, report_bodies, report_wrenches
+from simcli.kernels.rows.pulls import pull_links, report_couples, share_gears
+from simcli.kernels.rows.tree_rows import measure_tree_rows
 from simcli.model.joints.lawful import drives_by_law
 from simcli.model.tables import Model
 
@@ -63,7 +64,7 @@ def balance_states(c: ti.template(), n_states: ti.i32, time: ti.f64, q: ti.types
     ti.loop_config(block_dim=c.block_dim)
     for w in range(c.arena.n_blocks):
         c.arena.enter(w)
-        for k in range(turns(c, w, n_states)):
+        for k in range(blocks_of_slot(c, w, n_states)):
             block = w + k * c.n_slots
             t = c.tables
             s = c.state
@@ -105,14 +106,14 @@ def balance_of(c: ti.template(), w: ti.i32, time: ti.f64):
     for n in range(t.n_tree_dofs):
         s.qdd.store(w, t.tree_dof.at(n), t.arena.zero())
     demand(t, s, w)
-    measure(t, s, y.rows, w)
+    measure_tree_rows(t, s, y.rows, w)
     for m in range(y.n_leads):  # a velocity at rest holds what it finds
         r = y.lead_row.at(m)
         y.rows.residual.store(w, r, gap_of_lead(t, s, y, c.motions, w, m))
     fill(y, t, s, w)
     _push_rows(c, w)
     push_laws(c, w)
-    _pull_links(c, w)
+    pull_links(y, s, w, -1.0, False)
     collect(t, s, s.u, w)
     report_wrenches(t, s, c.rows, w)
     report_loops(c, w)
@@ -155,17 +156,16 @@ def push_laws(c: ti.template(), w: ti.i32):
         for k in range(y.laws.n):
             r = y.laws.row.at(k)
             d = ti.max(y.laws.dof.at(k), 0)
-            x = s.q.load(w, ti.max(c.tables.dof_q.at(d), 0))
+            x = zero
             v = s.qd.load(w, d)
-            if ti.static(y.laws.has_ball):
-                if y.laws.on_ball.at(k) != 0 and r < 0:
-                    x = turn_of_ball(c.forces, s.q, w, y.laws.first_q.at(k), d, y.laws.component.at(k))
             if r >= 0:
                 x = y.rows.residual.load(w, r)
                 v = y.rows.rate.load(w, r)
-            given, _k1, _c1, rest, _k2, _c2, _inertia = law_terms(y.laws, c.forces, w, k, x, v)
-            y.laws.drive.store(w, k, given)
-            y.laws.rest.store(w, k, rest)
+            else:
+                x = coordinate_of_law(c.tables, c.forces, y.laws, s.q, w, k)
+            given, rest, _inertia = law_terms(y.laws, c.forces, w, k, x, v)
+            y.laws.drive.store(w, k, given.force)
+            y.laws.rest.store(w, k, rest.force)
         for k in range(y.laws.n):
             r = y.laws.row.at(k)
             d = ti.max(y.laws.dof.at(k), 0)
@@ -178,26 +178,6 @@ def push_laws(c: ti.template(), w: ti.i32):
 
 
 @ti.func
-def _pull_links(c: ti.template(), w: ti.i32):
-    """Take what rows give from what the links need.
-
-    Reads:  c.system.{force, rows}
-    Writes: c.state.f
-    """
-    r = c.system.rows
-    s = c.state
-    for k in range(r.n_couples):
-        a = r.link_a.at(k)
-        b = r.link_b.at(k)
-        for n in range(r.row_start.at(k), r.row_start.at(k + 1)):
-            force = c.system.force.load(w, n)
-            if a >= 0:
-                s.f.store(w, a, s.f.load(w, a) - r.pull_a.load(w, n) * force)
-            if b >= 0:
-                s.f.store(w, b, s.f.load(w, b) - r.pull_b.load(w, n) * force)
-
-
-@ti.func
 def report_loops(c: ti.template(), w: ti.i32):
     """Wrenches of joints that are rows: on the child at the child anchor, world.
 
@@ -205,21 +185,13 @@ def report_loops(c: ti.template(), w: ti.i32):
     Writes: adds to c.rows.joint_wrench
     """
     t = c.tables
-    s = c.state
-    r = c.system.rows
-    if ti.static(r.has_shared):
+    if ti.static(c.system.rows.has_shared):
         share_gears(c.system, w)
     for j in range(t.n_joints):
         if t.joint_link.at(j) < 0:
             for m in ti.static(range(6)):
                 c.rows.joint_wrench.store(w, 6 * j + m, t.arena.zero())
-    for k in range(r.n_couples):
-        first = 6 * r.joint.at(k)
-        if first >= 0:
-            at_anchor = wrench_of_couple(c.system, s, w, k)
-            for m in ti.static(range(6)):
-                before = c.rows.joint_wrench.load(w, first + m)
-                put(c.rows.joint_wrench, w, first + m, before + at_anchor.parts[m])
+    report_couples(c.system, c.state, c.rows, w)
 
 
 @ti.func

@@ -52,10 +52,10 @@ def unload_part(out: ti.template(), slot: ti.template(), first: ti.i32, w: ti.i3
     Writes: out
     """
     for i in range(n):
-        emit(out, slot.arena.device.lanes, first + i, stride, slot.load(w, i) + poison)
+        write_pack(out, slot.arena.device.lanes, first + i, stride, slot.load(w, i) + poison)
 
 
-def emit(out, lanes: int, first, stride: int, pack):
+def write_pack(out, lanes: int, first, stride: int, pack):
     """Write one pack to out[first], out[first + stride], ..., a lane each."""
     value, at = local(pack), local(first)
     for lane in range(lanes):

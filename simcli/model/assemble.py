@@ -5,11 +5,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from simcli.model.bodies.tables import Bodies
 from simcli.model.forces.tables import no_bushings
 from simcli.model.joints.combinations import no_combinations
+from simcli.model.joints.tables import Dofs, Joints, Mimics
 from simcli.model.mechanism import DOF_DEFAULTS, BodyPart, JointPart, Mechanism
 from simcli.model.signals.tables import no_inputs, no_motions, no_signals
-from simcli.model.tables import Array, Bodies, Dofs, DriveMode, Joints, Mimics, Model
+from simcli.model.tables import Array, DriveMode, Model
 from simcli.model.tree.links import build_links, pile, spread
 from simcli.model.tree.topology import depth_first
 

@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from simcli import rotations as rot
+from simcli.model.bodies.tables import Points, Shapes
 from simcli.model.forces.tables import Cables, Springs, Wrenches
 from simcli.model.joints.catalogue import CATALOGUE, TYPE_NAME, JointEntry, MotionAxis
-from simcli.model.tables import DriveMode, JointKind, Points, Shapes
+from simcli.model.tables import DriveMode, JointKind
 
 _Array = np.ndarray
 ONE_POSE = np.array([rot.IDENTITY_POSE])

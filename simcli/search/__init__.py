@@ -8,12 +8,8 @@ well they do. Never found here: physics, printing, signals.
     quantities   what a world is judged by: measures, arithmetic of them, small motions
     roots        brackets of a function and their refinement, without any scene
     solving      `simcli solve`
-    data         a measured log: columns by the grammar of quantities, gaps, weights
-    series       the numbers of a run at the times of a log
     stencil      a point and its neighbours: the Jacobian out of one batch
-    statistics   standard errors, correlation, directions that data do not determine
-    fitting      `simcli fit`
-    fit_picture  a picture of a fit and its residuals
+    fits         `simcli fit`
     generations  the ledger of an optimization, by generation
     optimizing   `simcli optimize`
 """

@@ -7,6 +7,8 @@ Never found here: physics, the reading of scenes (spec), printing (cli).
     book       what has happened, so that nothing is lost and nothing done twice
     executors  who does the work: processes of this machine, or a Dask cluster
     agenda     which chunk is next, and what is tried again
+    standing   how a sweep is driven, how far it is, and what it came to
+    folder     whether a folder is that of a sweep, and what of it can be believed
     driver     the sweep as a loop: take a chunk, note that it has begun, note what came of it, until there is none left
     status     how a sweep stands, out of its folder alone: for whoever looks from outside
     table      what came of a sweep: a row per case, of the plan and the results alone

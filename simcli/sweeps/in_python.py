@@ -9,10 +9,11 @@ from simcli.errors import Exit, SimcliError, UsageError
 from simcli.spec.document.overrides import SWEEP, VARY, VARY_TABLE, Override
 from simcli.spec.resolved import flow_text
 from simcli.sweeps.book.state import LedgerReader
-from simcli.sweeps.driver import Options, Standing, drive_sweep, watch_nothing
+from simcli.sweeps.driver import drive_sweep
 from simcli.sweeps.executors.contract import Work
 from simcli.sweeps.executors.pool import Pool, cores
 from simcli.sweeps.planning.plan import plan_of
+from simcli.sweeps.standing import Options, Standing, watch_nothing
 from simcli.sweeps.table import table_of
 
 if TYPE_CHECKING:

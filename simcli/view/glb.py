@@ -21,8 +21,9 @@ import simcli
 from simcli import rotations as rot
 from simcli.analysis.export.tables import ExportSeen, Extract, unseen
 from simcli.errors import UsageError
+from simcli.model.tables import Array
 from simcli.records.drafts import drafted
-from simcli.view.drawing.parts import HERE, UPRIGHT, Array, Drawing, Item, Strand
+from simcli.view.drawing.parts import HERE, UPRIGHT, Drawing, Item, Strand
 from simcli.view.motion import RecordedMotion, bounds
 from simcli.view.stretch import RIGID, SEEN_STRETCH, UNMOVED, WHOLE, carried, strain, without_stretch
 from simcli.view.subject import subject_of_run

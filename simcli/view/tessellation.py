@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from simcli.view.drawing.parts import Array, Item
+from simcli.model.tables import Array
+from simcli.view.drawing.parts import Item
 
 AROUND = 32  # corners of a circle: off by 0.5 % of the radius
 _ALONG = 8  # edges of a quarter of a circle

@@ -4,7 +4,7 @@ import numpy as np
 
 from simcli import rotations as rot
 from simcli.kernels.barrier.advance import cap
-from simcli.kernels.barrier.contact import add, measure, search_along
+from simcli.kernels.barrier.contact import add, measure_barrier, search_along
 from simcli.kernels.barrier.friction import grip
 from simcli.kernels.barrier.tables import Barrier
 from simcli.kernels.language import ti
@@ -88,7 +88,7 @@ def _grip(c: ti.template(), x: ti.template(), n_blocks: ti.i32):
 def _measure(c: ti.template(), x: ti.template(), n_blocks: ti.i32):
     for w in range(n_blocks):
         x.arena.enter(w)
-        measure(c, w, x)
+        measure_barrier(c, w, x)
 
 
 @ti.kernel

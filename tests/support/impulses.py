@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simcli.kernels.complementarity.large import SEEN, SIZE, SystemPattern
+from simcli.kernels.complementarity.large import DOFS, SEEN, SystemPattern
 from simcli.kernels.complementarity.problem import SCHEDULE, Problem
 from simcli.kernels.complementarity.solve import READY, SEARCH
 from simcli.kernels.language import ti
@@ -144,14 +144,14 @@ class Bench:
     def load_large(self, worlds, M):
         """Masses of bodies, rows that may see everything, and contacts of two bodies at most."""
         (n, m, k), large = self.sizes, self.problem.large
-        low = np.tril_indices(SIZE)
-        blocks = M.reshape(len(worlds), n // SIZE, SIZE, n // SIZE, SIZE)
-        assert sum(np.abs(blocks[:, i, :, j]).max() for i in range(n // SIZE) for j in range(i)) == 0
-        self.problem.mass.write(np.stack([blocks[:, b, :, b][:, *low] for b in range(n // SIZE)], axis=1)[..., None])
+        low = np.tril_indices(DOFS)
+        blocks = M.reshape(len(worlds), n // DOFS, DOFS, n // DOFS, DOFS)
+        assert sum(np.abs(blocks[:, i, :, j]).max() for i in range(n // DOFS) for j in range(i)) == 0
+        self.problem.mass.write(np.stack([blocks[:, b, :, b][:, *low] for b in range(n // DOFS)], axis=1)[..., None])
         large.value.write(np.stack([padded(one.rows, (m, n)) for one in worlds])[..., None])
-        body, seen = np.full((len(worlds), k, 2), -1.0), np.zeros((len(worlds), k, 2, SIZE, 3))
+        body, seen = np.full((len(worlds), k, 2), -1.0), np.zeros((len(worlds), k, 2, DOFS, 3))
         for w, one in enumerate(worlds):
-            parts = padded(one.contacts, (len(one.contacts), 3, n)).reshape(-1, 3, n // SIZE, SIZE)
+            parts = padded(one.contacts, (len(one.contacts), 3, n)).reshape(-1, 3, n // DOFS, DOFS)
             for c, part in enumerate(parts):
                 for side, b in enumerate(np.flatnonzero(np.abs(part).max(axis=(0, 2)))):
                     body[w, c, side], seen[w, c, side] = b, part[:, b].T
@@ -161,7 +161,7 @@ class Bench:
 
 def pattern_of_all(n, m):
     """Rows that may see all velocities."""
-    return SystemPattern(n // SIZE, n * np.arange(m + 1), np.tile(np.arange(n), m), False)
+    return SystemPattern(n // DOFS, n * np.arange(m + 1), np.tile(np.arange(n), m), False)
 
 
 def padded(values, shape, other=0.0):

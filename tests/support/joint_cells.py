@@ -6,6 +6,8 @@ refuses the variant is seen by `check`; whether the field does something, by the
 
 import json
 from dataclasses import dataclass, field
+from functools import cache
+from itertools import product
 
 from simcli.errors import SceneError
 from simcli.model.from_scene import build_worlds
@@ -99,7 +101,9 @@ class Scene:
     """A scene of cells.
 
     Attributes:
-        cells: (type, field name) to the names of the joints with and without the field.
+        cells: (type, field name, whether it closes a loop) to the names of the joints with and without the field.
+        model: its tables, once nothing in it is refused.
+        options: of the solver.
     """
 
     bodies: dict = field(default_factory=dict)
@@ -107,10 +111,12 @@ class Scene:
     forces: dict = field(default_factory=dict)
     cells: dict = field(default_factory=dict)
     known: dict = field(default_factory=dict)
+    model: object = None
+    options: object = None
 
     def joint(self, kind, keys, outside, twisted=False):
         """The name of a joint of a type with these keys; one joint for all cells that say the same."""
-        text = f"{kind} {json.dumps(keys, sort_keys=True)} {twisted}"
+        text = f"{kind} {json.dumps(keys, sort_keys=True)} {outside} {twisted}"
         if text not in self.known:
             name = self.known[text] = f"j{len(self.known)}"
             self.bodies[name] = {"mass": 1.2, "com": [0.1, 0.15, 0.2], "inertia": {"diag": [0.1, 0.2, 0.25]}}
@@ -160,34 +166,32 @@ class Scene:
         }, indent=0)  # fmt: skip
 
 
-def build(outside, skip=frozenset()):
-    """A scene of all cells but some.
-
-    Args:
-        outside: joints close loops.
-        skip: cells (type, field name) to leave out.
-    """
+def build(skip=frozenset()):
+    """A scene of all cells but some: (type, field name, whether it closes a loop)."""
     scene = Scene()
-    for kind in dofs.TYPES:
-        for one in FIELDS:
-            if (kind, one.name) in skip:
-                continue
-            having, twisted = dict(one.having), one.name in HOLDING and kind in UNTWISTED
-            if "mimic" in having:  # a leader that moves otherwise than the base
-                having["mimic"] = {"joint": scene.joint(kind, {} if kind in dofs.NO_DOFS else {"damping": 1.0}, outside)}
-            if "driving" in having and kind in ("prismatic", "nc_prismatic"):
-                having["driving"] = {"aim_distance": 0.5, "is_constrained": True}
-            scene.cells[kind, one.name] = tuple(scene.joint(kind, keys, outside, twisted) for keys in (having, one.without))
+    for kind, one, outside in product(dofs.TYPES, FIELDS, (False, True)):
+        if (kind, one.name, outside) in skip:
+            continue
+        having, twisted = dict(one.having), one.name in HOLDING and kind in UNTWISTED
+        if "mimic" in having:  # a leader that moves otherwise than the base
+            having["mimic"] = {"joint": scene.joint(kind, {} if kind in dofs.NO_DOFS else {"damping": 1.0}, outside)}
+        if "driving" in having and kind in ("prismatic", "nc_prismatic"):
+            having["driving"] = {"aim_distance": 0.5, "is_constrained": True}
+        pair = tuple(scene.joint(kind, keys, outside, twisted) for keys in (having, one.without))
+        scene.cells[kind, one.name, outside] = pair
     return scene
 
 
 def told(scene, solver):
-    """What `check` says of each joint: name to faults and warnings. A fault elsewhere is an error of the scene of cells."""
+    """What `check` says of each joint: name to faults and warnings. A fault elsewhere is an error of the scene of cells.
+
+    Sets the model and the options of the scene if it has no fault.
+    """
     document = document_of_text(scene.text(solver), "cells.yaml")
     try:
         spec = resolve(document)
         found = warnings(document)
-        build_worlds(document, spec, None)
+        scene.model, scene.options = build_worlds(document, spec, None), spec.solver
     except SceneError as error:
         found = error.faults
     by_joint = {}
@@ -198,15 +202,16 @@ def told(scene, solver):
     return by_joint
 
 
-def judged(solver, outside):
+@cache
+def judged(solver):
     """The cells that a solver takes, in a scene of their own, and what is said of the others.
 
     Returns:
-        the scene; (type, field name) to the faults and warnings of the joint that has the field.
+        the scene; cells to the faults and warnings of the joint that has the field.
     """
     refused = {}
     for _ in range(ROUNDS):
-        scene = build(outside, frozenset(refused))
+        scene = build(frozenset(refused))
         by_joint = told(scene, solver)
         new = {cell: by_joint[pair[0]] for cell, pair in scene.cells.items() if pair[0] in by_joint}
         bases = {cell for cell, pair in scene.cells.items() if pair[1] in by_joint and cell not in new}

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from simcli.model.assemble import assemble
-from simcli.model.joints.catalogue import CATALOGUE, RIBLE, TYPE_NAME
+from simcli.model.joints.catalogue import CATALOGUE, RIBLE_ENTRIES, TYPE_NAME
 from simcli.model.tables import DriveMode, Model
 from support.forests import plant, scatter
 from support.random_models import SCALAR_TYPES, random_mechanism
 
 FREE_TYPES = ("free", "distance", "fixed")  # joints without a coordinate that a law could bound
-LAWFUL_TYPES = tuple(name for name in CATALOGUE if name not in ("free", "distance", "cable", *RIBLE))
+LAWFUL_TYPES = tuple(name for name in CATALOGUE if name not in ("free", "distance", "cable", *RIBLE_ENTRIES))
 MODES = (DriveMode.NONE, DriveMode.POSITION, DriveMode.VELOCITY, DriveMode.POSITION_VELOCITY, DriveMode.EFFORT)
 
 

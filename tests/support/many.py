@@ -7,19 +7,22 @@ import sys
 from support.process import environment
 
 TIMEOUT = 1200.0  # [s], far beyond any list of these commands
-CHILD = """
+MOST_KERNELS = 100  # of the process
+CHILD = f"""
 import json, sys
 from simcli.cli.doorman import run_command
+from simcli.kernels.device import runtime
 from simcli.kernels.language.compilations import kernels_noted
+runtime._MOST_KERNELS, runtime._has_news = {MOST_KERNELS}, lambda: False  # one device for all
 for number, words in enumerate(json.load(sys.stdin)):
-    with open(f"{sys.argv[1]}/{number}.log", "w") as log:
+    with open(f"{{sys.argv[1]}}/{{number}}.log", "w") as log:
         talk, sys.stderr = sys.stderr, log
         with kernels_noted() as taken:
             code = int(run_command(words, debug=False, as_json="--json" in words))
         sys.stderr = talk
-    with open(f"{sys.argv[1]}/{number}.kernels", "w") as file:
+    with open(f"{{sys.argv[1]}}/{{number}}.kernels", "w") as file:
         json.dump([[kernel.name, kernel.key] for kernel in taken], file)
-    with open(f"{sys.argv[1]}/{number}.code", "w") as file:
+    with open(f"{{sys.argv[1]}}/{{number}}.code", "w") as file:
         file.write(str(code))
 """
 

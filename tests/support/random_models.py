@@ -4,12 +4,12 @@ import numpy as np
 
 from simcli import rotations as rot
 from simcli.model.assemble import assemble
-from simcli.model.joints.catalogue import CATALOGUE, RIBLE
+from simcli.model.joints.catalogue import CATALOGUE, RIBLE_ENTRIES
 from simcli.model.mechanism import BodyPart, JointPart, Mechanism
 from simcli.model.tables import WORLD, Model
 from simcli.spec.names.dofs import ROWS_ONLY
 
-TREE_TYPES = tuple(name for name in CATALOGUE if name != "cable" and name not in (*RIBLE, *ROWS_ONLY))
+TREE_TYPES = tuple(name for name in CATALOGUE if name != "cable" and name not in (*RIBLE_ENTRIES, *ROWS_ONLY))
 SCALAR_TYPES = tuple(name for name in TREE_TYPES if CATALOGUE[name].coordinates == "scalars")
 
 

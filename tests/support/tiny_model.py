@@ -4,11 +4,14 @@ from functools import lru_cache
 
 import numpy as np
 
+from simcli.model.bodies.tables import Bodies, Points, Shapes
 from simcli.model.forces.tables import Cables, Springs, Wrenches, no_bushings
 from simcli.model.joints.combinations import no_combinations
+from simcli.model.joints.tables import Dofs, Joints, Mimics
 from simcli.model.signals.tables import no_inputs, no_motions, no_signals
 from simcli.model.snapshot import ContactRows, FrameBlock
-from simcli.model.tables import Bodies, Dofs, JointKind, Joints, Links, Mimics, Model, Points, ShapeKind, Shapes
+from simcli.model.tables import JointKind, Model, ShapeKind
+from simcli.model.tree.tables import Links
 
 IDENTITY = np.array([0.0, 0, 0, 0, 0, 0, 1])
 

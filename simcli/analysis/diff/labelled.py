@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simcli.analysis.channels import BEYOND, QUANTITIES, quantity_of
+from simcli.analysis.channels import QUANTITIES, RECORDED_ONLY, quantity_of
 from simcli.analysis.states.columns import JOINT_FIELDS, VECTORS, field_columns
 from simcli.errors import UsageError
 from simcli.records.contents.layout import COMPONENTS, DATASETS, OF_BODIES
@@ -78,7 +78,7 @@ def _named(run: "Trajectory") -> Iterator[tuple[str, list[Component]]]:
         named = field_columns(field, axes)
         yield f"frames/{field}", [Component(one.label, _channel(one.label, field), one.unit) for one in named]
     for path in dict.fromkeys(entries.path for entries in OF_BODIES.values()):
-        quantities = {name: BEYOND[name] for name, entries in OF_BODIES.items() if entries.path == path}
+        quantities = {name: RECORDED_ONLY[name] for name, entries in OF_BODIES.items() if entries.path == path}
         yield path, [part for body in run.bodies for part in _parts(f"body.{body}", quantities)]
     wrench = {"wrench": QUANTITIES["joint"]["wrench"]}
     yield "frames/joint_wrench", [part for joint in run.joints for part in _parts(f"joint.{joint}", wrench)]

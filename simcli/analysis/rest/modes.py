@@ -13,7 +13,7 @@ import numpy as np
 from simcli.analysis.rest.equilibrium import Equilibrium, as_it_is, search_equilibrium
 from simcli.analysis.rest.prestress import Prestress, SolvedPrestress, chosen_springs, prestress_of, solve_prestress, without
 from simcli.analysis.rest.spectrum import MasslessError, Mode, modes_of, rounding_of, split_by_inertia
-from simcli.analysis.rest.statics import Array, NoEquilibriumError, Slope, Statics, linear_dofs, spring_tensions
+from simcli.analysis.rest.statics import NoEquilibriumError, Slope, Statics, linear_dofs, spring_tensions
 from simcli.errors import Fault, SceneError
 from simcli.kernels.algorithms import Algorithms
 from simcli.kernels.device.runtime import Device
@@ -21,7 +21,7 @@ from simcli.model.constraints.build import constraints_of
 from simcli.model.constraints.tables import Form
 from simcli.model.signals.tables import Driven, MotionKind, SignalKind
 from simcli.model.state import State
-from simcli.model.tables import DriveMode, JointKind, Model
+from simcli.model.tables import Array, DriveMode, JointKind, Model
 from simcli.model.tree.loosen import loosen
 from simcli.spec import Document
 

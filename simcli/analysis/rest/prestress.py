@@ -18,9 +18,10 @@ import numpy as np
 from simcli import rotations as rot
 from simcli.analysis.rest.least_distance import RANK, nearest, null_space
 from simcli.analysis.rest.spectrum import split_by_inertia
-from simcli.analysis.rest.statics import Array, NoEquilibriumError, Posture, Statics, spring_tensions
+from simcli.analysis.rest.statics import NoEquilibriumError, Posture, Statics, spring_tensions
 from simcli.errors import UsageError
-from simcli.model.tables import Model
+from simcli.model.forces.spring import elastic_tension, ends_of_springs
+from simcli.model.tables import Array, Model
 from simcli.spec.faults.fault_list import did_you_mean
 from simcli.spec.names.patterns import matching
 
@@ -106,12 +107,9 @@ def equilibrium_matrix(statics: Statics, posture: Posture) -> tuple[Array, Array
     twist = np.concatenate((twists(statics, posture, posture.U), np.zeros((m, 1, 6))), axis=1)  # WORLD is the last entry
     places = np.concatenate((pose, [rot.IDENTITY_POSE]))
     com = np.concatenate((model.bodies.com[0], np.zeros((1, 3))))
-    ends, rates = [], []
-    for side in range(2):
-        body = springs.body[:, side]
-        x = rot.pose_apply(places[body], springs.point[0, :, side])
+    ends, rates = ends_of_springs(springs, pose), []
+    for x, body in zip(ends, springs.body.T, strict=True):
         lever = x - rot.pose_apply(places[body], com[body])
-        ends.append(x)
         rates.append(twist[:, body, :3] + np.cross(twist[:, body, 3:], lever))
     gap = ends[1] - ends[0]
     length = np.linalg.norm(gap, axis=-1)
@@ -180,18 +178,17 @@ def solve_prestress(model: Model, bare: Statics, chosen: Mapping[int, _Quantity]
     """
     posture, at, springs = bare.start(), np.array(sorted(chosen)), model.springs
     A, length = equilibrium_matrix(bare, posture)
-    length = length[at]
-    stretch = length - springs.rest_length[0, at]
+    stretch = length[at] - springs.rest_length[0, at]
     by_scale = np.array([chosen[k] == _Quantity.stiffness for k in at])
-    refuse_impossible(model, at, by_scale, length, stretch)
+    refuse_impossible(model, at, by_scale, length[at], stretch)
     sign = np.where(by_scale & (stretch < 0.0), -1.0, 1.0)
     lower = np.where(springs.slack[at], least, np.where(by_scale, 0.0, -np.inf))
-    before = springs.stiffness[0, at] * np.where(springs.slack[at], np.maximum(stretch, 0.0), stretch)
+    before = elastic_tension(springs, length)[at]
     tension = nearest(A[:, at] * sign, -posture.load, sign * before, lower)
     if tension is None:
         raise NoEquilibriumError("nothing balances the initial state so that every slack spring pulls with at least "
                                  f"{least:g} N and no stiffness is negative")  # fmt: skip
-    return with_tensions(model, chosen, at, sign * tension, length)
+    return with_tensions(model, chosen, at, sign * tension, length[at])
 
 
 def chosen_springs(model: Model, unknowns: Sequence[str]) -> dict[int, _Quantity]:

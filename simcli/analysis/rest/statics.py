@@ -16,14 +16,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from simcli import rotations as rot
 from simcli.errors import Exit, SimcliError, UsageError
 from simcli.kernels.balance import Balance, Balances
 from simcli.kernels.device.runtime import Device
 from simcli.model.constraints.places import start_angles
-from simcli.model.tables import WORLD, JointKind, Model
+from simcli.model.forces.spring import elastic_tension, ends_of_springs
+from simcli.model.tables import WORLD, Array, JointKind, Model
 
-Array = np.ndarray
 _RANK = 1e-9  # singular values of rows below this part of the largest are redundancy
 WIDTH, NARROWER, _WIDTHS = 8e-3, 8.0, 4  # xi of the first differences; what a worse than SMOOTH error divides it by; tries
 _SMOOTH = 1e-9  # relative error of a stiffness that is smooth
@@ -293,7 +292,5 @@ def spring_tensions(model: Model, pose: Array) -> Array:
         model: the tables.
         pose: [m, 1], (B, 7), world.
     """
-    springs, places = model.springs, np.concatenate((pose, [rot.IDENTITY_POSE]))  # WORLD is the last entry
-    ends = [rot.pose_apply(places[springs.body[:, side]], springs.point[0, :, side]) for side in range(2)]
-    tension = springs.stiffness[0] * (np.linalg.norm(ends[1] - ends[0], axis=-1) - springs.rest_length[0])
-    return np.where(springs.slack, np.maximum(tension, 0.0), tension)
+    a, b = ends_of_springs(model.springs, pose)
+    return elastic_tension(model.springs, np.linalg.norm(b - a, axis=-1))

@@ -33,7 +33,7 @@ class BenchTask(StrEnum):
     CUBES = "cubes"
 
 
-TOUCHING = {BenchTask.HUMANOID: 512, BenchTask.STACKS: 256}  # worlds
+CONTACT_TASKS = {BenchTask.HUMANOID: 512, BenchTask.STACKS: 256}  # worlds
 WORLDS = 1024  # of the others
 
 
@@ -43,13 +43,10 @@ def bench(
         typer.Argument(
             metavar="SCENE",
             help="Scene file. Default: chains of 2, 7 and 20 hinges, four-bars of 2 to 40 windows, or what the task names.",
-            callback=existing_file,
-            show_default=False,
+            callback=existing_file, show_default=False,
         ),
     ] = None,
-    task: Annotated[
-        BenchTask, typer.Option("--task", help=_TASKS)
-    ] = BenchTask.RUN,
+    task: Annotated[BenchTask, typer.Option("--task", help=_TASKS)] = BenchTask.RUN,
     worlds: Annotated[
         int | None,
         typer.Option("--worlds", metavar="N", min=1, show_default=False,
@@ -76,7 +73,7 @@ def bench(
         for work in works(scene, task, worlds, precision, threads, device, duration, tuple(sets), Path(folder)):
             timed = subject(work, task)
             seconds = [timed.once() for _ in range(repeat)]
-            rows.append(work.row(timed, seconds, timed.residual() if task in TOUCHING else None))
+            rows.append(work.row(timed, seconds, timed.residual() if task in CONTACT_TASKS else None))
             console.say(line(rows[-1]))
     growth = _growth(rows) if task is BenchTask.FOURBAR and not scene else None
     if json:
@@ -106,7 +103,7 @@ def works(scene: Path | None, task: BenchTask, worlds: int | None, precision: st
           duration: float,
           sets: tuple[str, ...], folder: Path) -> Iterator[BenchWork]:  # fmt: skip
     """What a task times: a scene, or the task's own ones."""
-    worlds, stride = worlds or TOUCHING.get(task, WORLDS), 100 if task is BenchTask.FOURBAR else 10
+    worlds, stride = worlds or CONTACT_TASKS.get(task, WORLDS), 100 if task is BenchTask.FOURBAR else 10
     for path, share, more in _scenes(scene, task, folder):
         yield BenchWork(path, task.value, worlds, precision, threads, device, duration * share, (*more, *sets), folder,
                         stride)  # fmt: skip

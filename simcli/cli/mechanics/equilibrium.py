@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 Unknown = Annotated[
     list[str],
     typer.Option(
-        "--unknown",
-        metavar="PATTERN",
+        "--unknown", metavar="PATTERN",
         help="Keep the initial state, and find what balances it: 'forces.cable*.rest_length', or stiffness, tension, "
         "force_density. Repeatable.",
     ),

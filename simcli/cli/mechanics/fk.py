@@ -1,42 +1,24 @@
 """`simcli fk`: joint coordinates to poses of bodies."""
 
-from simcli.cli.mechanics.mechanics import (
-    Ask,
-    AtTime,
-    BodyFlag,
-    DeviceName,
-    Flags,
-    ForceResults,
-    FrameNumbers,
-    Output,
-    Q,
-    Qd,
-    StatesFile,
-    SubjectPath,
-    ThreadCount,
-    WorldNumbers,
-    conclude,
-    perform,
-)
+from simcli.cli.mechanics import mechanics as shared
 from simcli.cli.options import JsonFlag, SelectPatterns, SetValues, split_words
-from simcli.errors import Exit
 
 
 def fk(
-    scene: SubjectPath,
-    states: StatesFile = None,
-    q: Q = [],  # noqa: B006
-    qd: Qd = [],  # noqa: B006
-    frames: FrameNumbers = None,
-    at: AtTime = [],  # noqa: B006
-    world: WorldNumbers = None,
+    scene: shared.SubjectPath,
+    states: shared.StatesFile = None,
+    q: shared.Q = [],  # noqa: B006
+    qd: shared.Qd = [],  # noqa: B006
+    frames: shared.FrameNumbers = None,
+    at: shared.AtTime = [],  # noqa: B006
+    world: shared.WorldNumbers = None,
     select: SelectPatterns = [],  # noqa: B006
-    body_flags: BodyFlag = Flags.all,
+    body_flags: shared.BodyFlag = shared.Flags.all,
     sets: SetValues = [],  # noqa: B006
-    output: Output = None,
-    force: ForceResults = False,
-    device: DeviceName = "auto",
-    threads: ThreadCount = None,
+    output: shared.Output = None,
+    force: shared.ForceResults = False,
+    device: shared.DeviceName = "auto",
+    threads: shared.ThreadCount = None,
     json: JsonFlag = False,
 ) -> int:
     """Forward kinematics: poses and twists of bodies, and named points, from joint coordinates and velocities.
@@ -46,10 +28,10 @@ def fk(
     give some bodies only.
     Example: simcli fk outputs/swing.h5 --frames ::10 -o poses.csv
     """
-    from simcli.analysis.mechanics.tasks import Forward
+    from simcli.analysis.mechanics.kinematic_tasks import Forward
     from simcli.model.batch.selection import BodyFlags
 
-    ask = Ask(scene, states, frames, at, world, sets, output, force, json, device, threads, {"joint_q": q, "joint_qd": qd})
+    given = {"joint_q": q, "joint_qd": qd}
+    ask = shared.Ask(scene, states, frames, at, world, sets, output, force, json, device, threads, given)
     task = Forward(tuple(split_words(select)), BodyFlags[body_flags.upper()])
-    conclude(ask, task, perform(ask, task))
-    return Exit.OK
+    return shared.give_answer(ask, task)

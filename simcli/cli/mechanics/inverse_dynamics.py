@@ -4,36 +4,20 @@ from typing import Annotated, Literal
 
 import typer
 
-from simcli.cli.mechanics.mechanics import (
-    Ask,
-    AtTime,
-    DeviceName,
-    ForceResults,
-    FrameNumbers,
-    Output,
-    Q,
-    Qd,
-    Qdd,
-    StatesFile,
-    SubjectPath,
-    ThreadCount,
-    WorldNumbers,
-    conclude,
-    perform,
-)
+from simcli.cli.mechanics import mechanics as shared
 from simcli.cli.options import JsonFlag, SetValues
 from simcli.errors import Exit
 
 
 def id(
-    scene: SubjectPath,
-    states: StatesFile = None,
-    q: Q = [],  # noqa: B006
-    qd: Qd = [],  # noqa: B006
-    qdd: Qdd = [],  # noqa: B006
-    frames: FrameNumbers = None,
-    at: AtTime = [],  # noqa: B006
-    world: WorldNumbers = None,
+    scene: shared.SubjectPath,
+    states: shared.StatesFile = None,
+    q: shared.Q = [],  # noqa: B006
+    qd: shared.Qd = [],  # noqa: B006
+    qdd: shared.Qdd = [],  # noqa: B006
+    frames: shared.FrameNumbers = None,
+    at: shared.AtTime = [],  # noqa: B006
+    world: shared.WorldNumbers = None,
     external: Annotated[
         bool, typer.Option("--external/--no-external", help="Count the scene's springs, cables and wrenches.")
     ] = True,
@@ -45,10 +29,10 @@ def id(
     ] = None,
     compare: Annotated[bool, typer.Option("--compare", help="Show the recorded efforts and the difference.")] = False,
     sets: SetValues = [],  # noqa: B006
-    output: Output = None,
-    force: ForceResults = False,
-    device: DeviceName = "auto",
-    threads: ThreadCount = None,
+    output: shared.Output = None,
+    force: shared.ForceResults = False,
+    device: shared.DeviceName = "auto",
+    threads: shared.ThreadCount = None,
     json: JsonFlag = False,
 ) -> int:
     """Inverse dynamics: the efforts along the motion axes that a motion needs, by recursive Newton-Euler.
@@ -63,16 +47,16 @@ def id(
     joint that closes a loop transmits is taken from a run that recorded its reactions.
     Example: simcli id outputs/swing.h5 --compare -o efforts.h5
     """
-    from simcli.analysis.mechanics.tasks import Efforts
+    from simcli.analysis.mechanics.dynamic_tasks import Efforts
     from simcli.analysis.mechanics.verdicts import Difference
 
     given = {"joint_q": q, "joint_qd": qd, "joint_qdd": qdd}
-    ask = Ask(scene, states, frames, at, world, sets, output, force, json, device, threads, given,
-              differentiate is not None)  # fmt: skip
+    ask = shared.Ask(scene, states, frames, at, world, sets, output, force, json, device, threads, given,
+                     differentiate is not None)  # fmt: skip
     task, difference = Efforts(external, compare), Difference()
-    report = perform(ask, task, difference.look if compare else None)
+    report = shared.perform(ask, task, difference.look if compare else None)
     if compare:
         report.facts |= difference.facts
         report.notes.append(difference.words)
-    conclude(ask, task, report)
+    shared.conclude(ask, task, report)
     return Exit.OK

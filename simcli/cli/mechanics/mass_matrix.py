@@ -4,38 +4,23 @@ from typing import Annotated
 
 import typer
 
-from simcli.cli.mechanics.mechanics import (
-    Ask,
-    AtTime,
-    DeviceName,
-    ForceResults,
-    FrameNumbers,
-    Output,
-    Q,
-    StatesFile,
-    SubjectPath,
-    ThreadCount,
-    WorldNumbers,
-    conclude,
-    perform,
-)
+from simcli.cli.mechanics import mechanics as shared
 from simcli.cli.options import JsonFlag, SetValues
-from simcli.errors import Exit
 
 
 def mass_matrix(
-    scene: SubjectPath,
-    states: StatesFile = None,
-    q: Q = [],  # noqa: B006
-    frames: FrameNumbers = None,
-    at: AtTime = [],  # noqa: B006
-    world: WorldNumbers = None,
+    scene: shared.SubjectPath,
+    states: shared.StatesFile = None,
+    q: shared.Q = [],  # noqa: B006
+    frames: shared.FrameNumbers = None,
+    at: shared.AtTime = [],  # noqa: B006
+    world: shared.WorldNumbers = None,
     armature: Annotated[bool, typer.Option("--armature/--no-armature", help="Count the joints' armature.")] = True,
     sets: SetValues = [],  # noqa: B006
-    output: Output = None,
-    force: ForceResults = False,
-    device: DeviceName = "auto",
-    threads: ThreadCount = None,
+    output: shared.Output = None,
+    force: shared.ForceResults = False,
+    device: shared.DeviceName = "auto",
+    threads: shared.ThreadCount = None,
     json: JsonFlag = False,
 ) -> int:
     """Joint-space mass matrix M(q), one row and column per joint velocity.
@@ -44,9 +29,8 @@ def mass_matrix(
     columns of joints that close loops are zero: the tree's velocities alone move the bodies.
     Example: simcli mass-matrix scenes/double_pendulum.yaml --q 0.1,0.2
     """
-    from simcli.analysis.mechanics.tasks import Matrix
+    from simcli.analysis.mechanics.dynamic_tasks import Matrix
 
-    ask = Ask(scene, states, frames, at, world, sets, output, force, json, device, threads, {"joint_q": q})
+    ask = shared.Ask(scene, states, frames, at, world, sets, output, force, json, device, threads, {"joint_q": q})
     task = Matrix(armature)
-    conclude(ask, task, perform(ask, task))
-    return Exit.OK
+    return shared.give_answer(ask, task)

@@ -12,7 +12,7 @@ import typer
 
 from simcli.cli import console
 from simcli.cli.options import existing_file, parse_worlds
-from simcli.errors import OutputError, UsageError
+from simcli.errors import Exit, OutputError, UsageError
 
 if TYPE_CHECKING:
     from simcli.analysis.mechanics.tasks import Task
@@ -25,20 +25,16 @@ _FORMATS = {".csv": CSV, ".json": JSON, ".h5": HDF5, ".hdf5": HDF5}
 SubjectPath = Annotated[
     Path,
     typer.Argument(
-        metavar="SCENE",
-        help="Scene (YAML), or a run or result (HDF5): the scene in it, and its states.",
-        callback=existing_file,
-        show_default=False,
+        metavar="SCENE", help="Scene (YAML), or a run or result (HDF5): the scene in it, and its states.",
+        callback=existing_file, show_default=False,
     ),
 ]
 StatesFile = Annotated[
     Path | None,
     typer.Option(
-        "--states",
-        metavar="FILE",
+        "--states", metavar="FILE",
         help="States: a run or a result of these commands (HDF5), or a CSV table with the columns of `simcli export`.",
-        callback=existing_file,
-        show_default="those of a run, else the initial state",
+        callback=existing_file, show_default="those of a run, else the initial state",
     ),
 ]
 FrameNumbers = Annotated[
@@ -244,7 +240,7 @@ def claim(ask: Ask) -> None:
 def conclude(ask: Ask, task: "Task", report: _Report) -> None:
     """Say what came out: the result itself on stdout if it went to no file."""
     for note in report.notes:
-        console.say(console.paint("note:", "warn") + f" {note}")
+        console.note(note)
     facts = {"scene": report.scene, "states": report.n_states, **report.facts}
     if ask.output is not None:
         console.say(f"wrote {ask.output} ({console.plural(report.n_states, 'state')})")
@@ -254,3 +250,9 @@ def conclude(ask: Ask, task: "Task", report: _Report) -> None:
         console.emit(task.kind, {**facts, **report.body})
     else:
         console.data(report.body)
+
+
+def give_answer(ask: Ask, task: "Task") -> int:
+    """Compute, and say what came out; the exit code."""
+    conclude(ask, task, perform(ask, task))
+    return Exit.OK

@@ -87,7 +87,7 @@ def clean(values):
 def say_notes(study: "Study") -> None:
     """Notes for people."""
     for note in study.notes:
-        console.say(console.paint("note:", "warn") + f" {note}")
+        console.note(note)
 
 
 def study_verdict(study: "Study") -> str:

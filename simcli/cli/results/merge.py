@@ -4,12 +4,12 @@ import sys
 from contextlib import ExitStack
 
 from simcli.cli import progress
-from simcli.cli.options import FilePaths, JsonFlag, Replace, Target
+from simcli.cli.options import FilePaths, JsonFlag, NewFile, Replace
 from simcli.cli.results.slice import say_written
 from simcli.errors import UsageError
 
 
-def merge(files: FilePaths, output: Target, force: Replace = False, json: JsonFlag = False) -> int:
+def merge(files: FilePaths, output: NewFile, force: Replace = False, json: JsonFlag = False) -> int:
     """Write the worlds of several runs of one scene, one after the other, as a file like that of a run.
 
     The runs have the same scene but for its `batch`, the same times, channels and measures; `simcli slice` makes them so.

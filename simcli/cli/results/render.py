@@ -79,7 +79,7 @@ def render(
 def say_render_notes(notes: list[str]) -> None:
     """Say what cannot be drawn."""
     for note in notes:
-        console.say(console.paint(f"note: {note}", "warn"))
+        console.note(note)
 
 
 def parse_size(text: str) -> tuple[int, int]:

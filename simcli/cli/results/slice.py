@@ -7,13 +7,13 @@ from typing import Annotated
 import typer
 
 from simcli.cli import console, progress
-from simcli.cli.options import FilePath, JsonFlag, Replace, SelectPatterns, Target, parse_worlds, seconds, split_words
+from simcli.cli.options import FilePath, JsonFlag, NewFile, Replace, SelectPatterns, parse_worlds, seconds, split_words
 from simcli.errors import Exit
 
 
 def slice_run(
     file: FilePath,
-    output: Target,
+    output: NewFile,
     since: Annotated[
         str | None, typer.Option("--from", metavar="T", help="First time, 0.5 or '500 ms'.", show_default=False)
     ] = None,

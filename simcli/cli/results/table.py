@@ -21,15 +21,9 @@ _MAX_NAMES = 6  # of columns that do not fit
 _GAP = "  "
 
 
-ColumnNames = Annotated[
-    list[str],
-    typer.Option(
-        "--column",
-        "-c",
-        metavar="NAME",
-        help="Only these, as world, params.l, 'measure.*'. Repeatable, or separated by commas.",
-    ),
-]
+_ONLY = "Only these, as {}, params.l, 'measure.*'. Repeatable, or separated by commas."
+ColumnNames = Annotated[list[str], typer.Option("--column", "-c", metavar="NAME", help=_ONLY.format("world"))]
+CaseColumns = Annotated[list[str], typer.Option("--column", "-c", metavar="NAME", help=_ONLY.format("case"))]
 SortNames = Annotated[
     list[str], typer.Option("--sort", metavar="NAME", help="Ascending by a column; -NAME descending. Repeatable.")
 ]

@@ -16,37 +16,40 @@ _MOST_WORLDS = 9  # that are shown unasked
 MOST_PAGE_BYTES = 100e6  # [B] that are written unasked
 PROGRAM = 0.7e6  # [B] of a page without frames
 
+_RunOrScene = Annotated[
+    Path,
+    typer.Argument(metavar="FILE|SCENE", help="Output of `simcli run` (HDF5), or a scene (YAML).", callback=existing_file,
+                   show_default=False),
+]
+_Worlds = Annotated[
+    str | None, typer.Option("--world", metavar="I,J", help="Worlds, as 3 or 0,4 or 0-7. Default: the first few.")
+]
+_Grid = Annotated[
+    str, typer.Option("--grid", metavar="COLUMNSxROWS", help="Worlds side by side, as 4x4.", show_default=False)
+]
+_Overlay = Annotated[bool, typer.Option("--overlay", help="Worlds in one picture, all but one as ghosts.")]
+_Every = Annotated[int | None, typer.Option("--every", metavar="N", min=1, help="Every N-th frame only.", show_default="1")]
+_Look = Annotated[
+    Path | None,
+    typer.Option("--look", metavar="SCENE", help="Colours and cameras of this scene.", callback=existing_file,
+                 show_default=False),
+]
+_Page = Annotated[
+    Path | None, typer.Option("--output", "-o", help="Page to write.", show_default="FILE.html, outputs/SCENE.html")
+]
+_Open = Annotated[bool, typer.Option("--open", help="Show it in the browser.")]
+
 
 def view(
-    file: Annotated[
-        Path,
-        typer.Argument(
-            metavar="FILE|SCENE",
-            help="Output of `simcli run` (HDF5), or a scene (YAML).",
-            callback=existing_file,
-            show_default=False,
-        ),
-    ],
-    world: Annotated[
-        str | None, typer.Option("--world", metavar="I,J", help="Worlds, as 3 or 0,4 or 0-7. Default: the first few.")
-    ] = None,
-    grid: Annotated[
-        str, typer.Option("--grid", metavar="COLUMNSxROWS", help="Worlds side by side, as 4x4.", show_default=False)
-    ] = "",
-    overlay: Annotated[bool, typer.Option("--overlay", help="Worlds in one picture, all but one as ghosts.")] = False,
-    every: Annotated[
-        int | None, typer.Option("--every", metavar="N", min=1, help="Every N-th frame only.", show_default="1")
-    ] = None,
+    file: _RunOrScene,
+    world: _Worlds = None,
+    grid: _Grid = "",
+    overlay: _Overlay = False,
+    every: _Every = None,
     channel: Channels = [],  # noqa: B006
-    look: Annotated[
-        Path | None,
-        typer.Option("--look", metavar="SCENE", help="Colours and cameras of this scene.", callback=existing_file,
-                     show_default=False),
-    ] = None,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Page to write.", show_default="FILE.html, outputs/SCENE.html")
-    ] = None,
-    open_: Annotated[bool, typer.Option("--open", help="Show it in the browser.")] = False,
+    look: _Look = None,
+    output: _Page = None,
+    open_: _Open = False,
     sets: SetValues = [],  # noqa: B006
     json: JsonFlag = False,
 ) -> int:
@@ -57,22 +60,19 @@ def view(
     Example: simcli view outputs/batch.h5 --world 0,3,17 --overlay -c joint.pin.q
     """
     from simcli.analysis.states.subject import is_hdf5
+    from simcli.records.reading.reader import open_trajectory
     from simcli.view.page.content import Content
     from simcli.view.page.curves import groups_of
-    from simcli.view.page.document import write_page
     from simcli.view.subject import subject_of_run, subject_of_scene
 
     columns, most = _columns_of(grid, overlay)
     worlds = parse_worlds(world) if world is not None else None
     with ExitStack() as opened:
         if is_hdf5(file):
-            from simcli.records.reading.reader import open_trajectory
-
             if sets:
                 raise UsageError("--set changes a scene that is shown at its start; the look of a run: --look SCENE")
             run = opened.enter_context(open_trajectory(file))
-            most = most or _few(run, every or 1)
-            subject = subject_of_run(run, worlds, most, look)
+            subject = subject_of_run(run, worlds, most or _few(run, every or 1), look)
             groups, n_frames = groups_of(run, split_words(channel)), len(range(0, run.n_frames, every or 1))
             target = output or file.with_suffix(".html")
         else:
@@ -82,17 +82,12 @@ def view(
             groups, n_frames = [], 1
             target = output or Path("outputs") / f"{subject.spec.name}.html"
         _check_target(target, file)
-        n_bodies = len(subject.drawings[0].bodies)
         content = Content(subject, slice(0, None, every or 1), groups)
-        what = ", ".join((console.plural(n_frames, "frame"), console.plural(len(subject.worlds), "world"),
-                          console.plural(n_bodies, "body")))  # fmt: skip
-        _say_size(target, what, content.estimate(n_frames), every)
-        _write(write_page, content, _arranged(subject.worlds, columns, overlay), target, n_frames)
-        facts = {"path": target, "bytes": target.stat().st_size, "frames": content.n_frames, "worlds": subject.worlds,
-                 "bodies": n_bodies, "position_error_m": content.error,
-                 "notes": [*subject.notes, *subject.drawings[0].notes]}  # fmt: skip
+        _say_size(target, content, n_frames, every)
+        _write(content, _arranged(subject.worlds, columns, overlay), target, n_frames)
+        facts = _facts(content, target)
     for note in facts["notes"]:
-        console.say(console.paint(f"note: {note}", "warn"))
+        console.note(note)
     size = console.size_text(facts["bytes"])
     console.say(f"wrote {target} ({size}, places to {1e3 * facts['position_error_m']:.2g} mm)")
     if json:
@@ -137,12 +132,15 @@ def _check_target(target: Path, file: Path) -> None:
         raise OutputError(f"{target.parent}: cannot be made: {error.strerror or error}") from error
 
 
-def _say_size(target: Path, what: str, size: int, every: int | None) -> None:
+def _say_size(target: Path, content, n_frames: int, every: int | None) -> None:
     """Say how large the page will be, before it is written.
 
     Raises:
         UsageError: it would be too large for a browser, and nobody asked for every frame of it.
     """
+    subject, size = content.subject, content.estimate(n_frames)
+    what = ", ".join((console.plural(n_frames, "frame"), console.plural(len(subject.worlds), "world"),
+                      console.plural(len(subject.drawings[0].bodies), "body")))  # fmt: skip
     if size > MOST_PAGE_BYTES and every is None:
         enough = -int(-size // MOST_PAGE_BYTES)
         raise UsageError(f"{what} make a page of about {console.size_text(size)}, too large for many browsers: "
@@ -150,12 +148,22 @@ def _say_size(target: Path, what: str, size: int, every: int | None) -> None:
     console.say(f"{target}: {what}, about {console.size_text(PROGRAM + size)}")
 
 
-def _write(write_page, content, view: dict, target: Path, n_frames: int) -> None:
+def _write(content, view: dict, target: Path, n_frames: int) -> None:
     from simcli.cli.progress import fraction_shown
     from simcli.records.drafts import written
+    from simcli.view.page.document import write_page
 
     with fraction_shown("writing") as show, written(target) as stream:
         write_page(content, view, stream, done=lambda frames: show(frames / max(n_frames, 1)))
+
+
+def _facts(content, target: Path) -> dict:
+    """What was written, as JSON has it."""
+    subject = content.subject
+    drawing = subject.drawings[0]
+    return {"path": target, "bytes": target.stat().st_size, "frames": content.n_frames, "worlds": subject.worlds,
+            "bodies": len(drawing.bodies), "position_error_m": content.error,
+            "notes": [*subject.notes, *drawing.notes]}  # fmt: skip
 
 
 def _open(target: Path) -> None:

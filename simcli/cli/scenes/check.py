@@ -48,9 +48,7 @@ class Finding:
 
 
 def check(
-    paths: Annotated[
-        list[Path], typer.Argument(metavar="PATH", help="Scenes, folders, HDF5 outputs.", show_default=False)
-    ],
+    paths: Annotated[list[Path], typer.Argument(metavar="PATH", help="Scenes, folders, HDF5 outputs.", show_default=False)],
     format: Annotated[_Format, typer.Option("--format", help="text, json or sarif.")] = _Format.TEXT,
     strict: Annotated[bool, typer.Option("--strict", help="Warnings count as errors.")] = False,
     json: JsonFlag = False,

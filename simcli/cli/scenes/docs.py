@@ -36,11 +36,7 @@ def docs(
 
     pages = _pages()
     if topic is None:
-        rows = [(name, about(text)) for name, text in pages.items()]
-        if json:
-            console.emit("docs", {"topics": [{"name": name, "about": words} for name, words in rows]})
-        else:
-            console.data(console.table(rows, indent=""))
+        console.list_texts("docs", "topics", ((name, about(text)) for name, text in pages.items()), json)
         return Exit.OK
     text = pages[topic] if topic in pages else _of_a_key(topic, pages)
     if json:

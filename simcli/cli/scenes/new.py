@@ -16,9 +16,7 @@ DEFAULT_TEMPLATE = "pendulum"
 
 def new(
     name: Annotated[str | None, typer.Argument(metavar="NAME", help="Name of the scene; NAME.yaml is written.")] = None,
-    template: Annotated[str, typer.Option("--template", "-t", metavar="T", help="What to start from.")] = (
-        DEFAULT_TEMPLATE
-    ),
+    template: Annotated[str, typer.Option("--template", "-t", metavar="T", help="What to start from.")] = DEFAULT_TEMPLATE,
     show_list: Annotated[bool, typer.Option("--list", help="List the templates.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
     json: JsonFlag = False,
@@ -29,7 +27,9 @@ def new(
     """
     templates = shipped_scenes("templates")
     if show_list:
-        return _list(templates, json)
+        texts = ((name, first_line(text)) for name, text in templates.items())
+        console.list_texts("new", "templates", texts, json)
+        return Exit.OK
     if name is None:
         raise UsageError(f"a name is missing: simcli new swing --template {template}; templates: simcli new --list")
     if template not in templates:
@@ -41,15 +41,6 @@ def new(
     console.say(f"wrote {path}\n  next: simcli run {quote(str(path))}")
     if json:
         console.emit("new", {"path": path, "template": template})
-    return Exit.OK
-
-
-def _list(templates: dict[str, str], as_json: bool) -> int:
-    rows = [(name, first_line(text)) for name, text in templates.items()]
-    if as_json:
-        console.emit("new", {"templates": [{"name": name, "about": about} for name, about in rows]})
-    else:
-        console.data(console.table(rows, indent=""))
     return Exit.OK
 
 

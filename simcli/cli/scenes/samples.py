@@ -7,7 +7,7 @@ import typer
 
 from simcli.cli import console
 from simcli.cli.options import JsonFlag, ScenePath, Seed, SetValues, VaryTable, VaryValues, WorldCount
-from simcli.cli.runs.run import batch_overrides
+from simcli.cli.runs.run_options import batch_overrides
 from simcli.errors import Exit, UsageError
 
 

@@ -22,48 +22,57 @@ from simcli.cli.search.searching import (
 from simcli.errors import Exit, OutputError, UsageError
 
 if TYPE_CHECKING:
-    from simcli.search.fitting import Fit
+    from simcli.search.fits.fitting import Fit
 
 ITERATIONS, _TOLERANCE = 50, 1e-10
 ROUGH = 1e-3  # error of an interpolation, of a standard deviation, from which it is told
 
+_DataFile = Annotated[
+    Path,
+    typer.Option(
+        "--data", metavar="LOG", callback=existing_file, show_default=False,
+        help="Measured trajectory (csv, parquet): time \\[s], joint.pin.q \\[deg], ...; empty cells are gaps, "
+        "sigma.NAME has standard deviations.",
+    ),
+]
+_FreeNumbers = Annotated[
+    list[str],
+    typer.Option("--free", metavar="KEY,...", show_default=False,
+                 help="Numbers to fit, as params.k,joints.pin.q; they begin as in the scene."),
+]
+_Bounds = Annotated[
+    list[str], typer.Option("--bounds", metavar="KEY=LOW..HIGH", help="Bounds of a free number. Repeatable.")
+]
+_Columns = Annotated[
+    list[str],
+    typer.Option("--column", "-c", metavar="NAME", help="Only these columns of the log, as 'joint.*'. Repeatable."),
+]
+_Deviations = Annotated[
+    list[str],
+    typer.Option("--sigma", metavar="NAME=VALUE", help="Standard deviation of a column, as 'joint.pin.q=0.5 deg'."),
+]
+_Iterations = Annotated[int, typer.Option("--iterations", metavar="N", min=1, help="Most trial points.")]
+_Tolerance = Annotated[
+    float,
+    typer.Option("--tolerance", metavar="R", min=1e-15, max=0.1,
+                 help="Relative change of numbers and chi-square at which the fit ends."),
+]
+_Picture = Annotated[
+    Path | None, typer.Option("--plot", help="Picture of fit and residuals (png, svg, pdf).", show_default=False)
+]
+
 
 def fit(
     scene: ScenePath,
-    data: Annotated[
-        Path,
-        typer.Option(
-            "--data", metavar="LOG", callback=existing_file, show_default=False,
-            help="Measured trajectory (csv, parquet): time \\[s], joint.pin.q \\[deg], ...; empty cells are gaps, "
-            "sigma.NAME has standard deviations.",
-        ),
-    ],
-    free: Annotated[
-        list[str],
-        typer.Option("--free", metavar="KEY,...", show_default=False,
-                     help="Numbers to fit, as params.k,joints.pin.q; they begin as in the scene."),
-    ],
-    bounds: Annotated[
-        list[str], typer.Option("--bounds", metavar="KEY=LOW..HIGH", help="Bounds of a free number. Repeatable.")
-    ] = [],  # noqa: B006
-    column: Annotated[
-        list[str],
-        typer.Option("--column", "-c", metavar="NAME", help="Only these columns of the log, as 'joint.*'. Repeatable."),
-    ] = [],  # noqa: B006
-    sigma: Annotated[
-        list[str],
-        typer.Option("--sigma", metavar="NAME=VALUE", help="Standard deviation of a column, as 'joint.pin.q=0.5 deg'."),
-    ] = [],  # noqa: B006
-    iterations: Annotated[int, typer.Option("--iterations", metavar="N", min=1, help="Most trial points.")] = ITERATIONS,
-    tolerance: Annotated[
-        float,
-        typer.Option("--tolerance", metavar="R", min=1e-15, max=0.1,
-                     help="Relative change of numbers and chi-square at which the fit ends."),
-    ] = _TOLERANCE,
+    data: _DataFile,
+    free: _FreeNumbers,
+    bounds: _Bounds = [],  # noqa: B006
+    column: _Columns = [],  # noqa: B006
+    sigma: _Deviations = [],  # noqa: B006
+    iterations: _Iterations = ITERATIONS,
+    tolerance: _Tolerance = _TOLERANCE,
     sets: SetValues = [],  # noqa: B006
-    plot: Annotated[
-        Path | None, typer.Option("--plot", help="Picture of fit and residuals (png, svg, pdf).", show_default=False)
-    ] = None,
+    plot: _Picture = None,
     output: SceneOut = None,
     force: ForceScene = False,
     device: DeviceOption = "auto",
@@ -80,8 +89,9 @@ def fit(
     """  # fmt: skip
     from simcli.pipeline import build_model
     from simcli.search.batches import Batches, claim_scene, set_texts
-    from simcli.search.data import read_log
-    from simcli.search.fitting import fit_scene, free_numbers
+    from simcli.search.fits.data import read_log
+    from simcli.search.fits.fitting import fit_scene
+    from simcli.search.fits.free_numbers import free_numbers
     from simcli.search.intervals import BOUNDS, read_intervals, read_single
 
     if not (paths := split_words(free)):
@@ -125,7 +135,7 @@ def _claim_picture(plot: Path, inputs: tuple[Path, ...]) -> None:
 
 def _draw(found: "Fit", plot: Path, title: str) -> None:
     from simcli.analysis.plots.plot import save_figure
-    from simcli.search.fit_picture import draw_fit
+    from simcli.search.fits.fit_picture import draw_fit
 
     save_figure(draw_fit(found, title), plot)
     console.say(f"wrote {plot}")
@@ -145,7 +155,7 @@ def _say(found: "Fit") -> None:
         console.data("\n" + console.table(cells, ("correlation", *paths), indent=""))
     console.data("\n" + set_line(set_texts(paths, found.x)))
     for note in _notes(found):
-        console.say(f"{console.paint('note:', 'warn')} {note}")
+        console.note(note)
     say_without(found.without)
     console.say(_verdict(found))
 
@@ -182,7 +192,7 @@ def _relative_residual(found: "Fit") -> float:
     """Smallest residual or standard deviation of a column, relative to its spread."""
     import numpy as np
 
-    from simcli.search.series import spreads
+    from simcli.search.fits.series import spreads
 
     size = np.nanmin(found.sigma, axis=0) if found.absolute else found.rms
     return (size / spreads(found.log.values)).min()

@@ -1,6 +1,7 @@
 """`simcli optimize`: the numbers of a scene for which a measure is least or largest."""
 
 import math
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -30,37 +31,43 @@ if TYPE_CHECKING:
 GENERATIONS, EVALUATIONS, _TOLERANCE, _SEED = 200, 1_000_000, 1e-6, 1
 BEST = "best.yaml"
 
+_Minimize = Annotated[
+    str | None,
+    typer.Option("--minimize", metavar="EXPRESSION",
+                 help="Measure, or arithmetic of some: '{measure.a} + 2 * {measure.b}'."),
+]
+_Maximize = Annotated[str | None, typer.Option("--maximize", metavar="EXPRESSION", help="Likewise, for the largest.")]
+_Generations = Annotated[int, typer.Option("--generations", metavar="N", min=1, help="Most generations.")]
+_Evaluations = Annotated[int, typer.Option("--evaluations", metavar="N", min=1, help="Most worlds.")]
+_Tolerance = Annotated[
+    float,
+    typer.Option("--tolerance", metavar="R", min=1e-15, max=0.1,
+                 help="Spread of a generation, as a part of the intervals, at which the search ends."),
+]
+_Population = Annotated[
+    int | None, typer.Option("--population", metavar="N", min=4, help="Worlds of a generation.", show_default="16 or more")
+]
+_SearchSeed = Annotated[int, typer.Option("--seed", metavar="N", min=0, max=2**32 - 1, help="Seed of the search.")]
+_SearchFolder = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", metavar="DIR", show_default=False,
+                 help="Folder for every generation and the best scene; the same command then goes on after a stop."),
+]
+
 
 def optimize(
     scene: ScenePath,
     vary: Vary,
-    minimize: Annotated[
-        str | None,
-        typer.Option("--minimize", metavar="EXPRESSION",
-                     help="Measure, or arithmetic of some: '{measure.a} + 2 * {measure.b}'."),
-    ] = None,
-    maximize: Annotated[
-        str | None, typer.Option("--maximize", metavar="EXPRESSION", help="Likewise, for the largest.")
-    ] = None,
-    generations: Annotated[int, typer.Option("--generations", metavar="N", min=1, help="Most generations.")] = GENERATIONS,
-    evaluations: Annotated[int, typer.Option("--evaluations", metavar="N", min=1, help="Most worlds.")] = EVALUATIONS,
-    tolerance: Annotated[
-        float,
-        typer.Option("--tolerance", metavar="R", min=1e-15, max=0.1,
-                     help="Spread of a generation, as a part of the intervals, at which the search ends."),
-    ] = _TOLERANCE,
-    population: Annotated[
-        int | None,
-        typer.Option("--population", metavar="N", min=4, help="Worlds of a generation.", show_default="16 or more"),
-    ] = None,
-    seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, max=2**32 - 1, help="Seed of the search.")] = _SEED,
+    minimize: _Minimize = None,
+    maximize: _Maximize = None,
+    generations: _Generations = GENERATIONS,
+    evaluations: _Evaluations = EVALUATIONS,
+    tolerance: _Tolerance = _TOLERANCE,
+    population: _Population = None,
+    seed: _SearchSeed = _SEED,
     measure: MeasureTexts = [],  # noqa: B006
     sets: SetValues = [],  # noqa: B006
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="DIR", show_default=False,
-                     help="Folder for every generation and the best scene; the same command then goes on after a stop."),
-    ] = None,
+    output: _SearchFolder = None,
     device: DeviceOption = "auto",
     threads: SearchThreads = None,
     json: JsonFlag = False,
@@ -76,39 +83,28 @@ def optimize(
     from simcli.search.batches import Batches
     from simcli.search.generations import Generations
     from simcli.search.intervals import read_intervals, read_single
-    from simcli.search.optimizing import Limits, library, population_of
-    from simcli.search.optimizing import find_optimum as search
-    from simcli.search.quantities import Measured, is_of_mode
+    from simcli.search.optimizing import Limits, find_optimum, population_of
+    from simcli.search.quantities import Measured
 
-    if (minimize is None) == (maximize is None):
-        raise UsageError("give one of --minimize EXPRESSION and --maximize EXPRESSION")
-    library()
-    maximizes = maximize is not None
-    text, sets = maximize if maximizes else minimize, all_sets(sets, measure)
-    limits = Limits(generations, evaluations, tolerance)
-    if is_of_mode(text):
-        raise UsageError(f"`{text}`: optimize takes measures; `simcli solve` takes modes")
+    maximizes, text = _aim(minimize, maximize)
+    limits, sets = Limits(generations, evaluations, tolerance), all_sets(sets, measure)
     _, spec = read_single(scene, sets, "optimize")
     intervals = read_intervals(scene, sets, vary)
     if not vary or len({one.path for one in intervals}) < len(intervals):
         raise UsageError("give --vary KEY=LOW..HIGH once for each number")
     size, paths = population_of(len(intervals), population), [one.path for one in intervals]
-    ledger = None
-    with watched(quiet or json) as watch:
-        quantity = Measured(Batches(scene, sets, paths, device, threads, watch), text, intervals)
+    with watched(quiet or json) as watch, ExitStack() as at_end:
+        quantity, ledger = Measured(Batches(scene, sets, paths, device, threads, watch), text, intervals), None
         if output is not None:
             ledger = Generations(output, _facts(spec, intervals, text, maximizes, size, seed, device, threads))
+            at_end.callback(ledger.close)
             watch.when_stopped = f"every generation is in {output}, and the same command goes on"
         watch.what = "generation 1"
 
         def seen(number: int, best: float) -> None:
             watch.what = f"generation {number + 1}, best {best:.6g}"
 
-        try:
-            found = search(quantity, intervals, maximizes, seed, size, limits, ledger, seen)
-        finally:
-            if ledger:
-                ledger.close()
+        found = find_optimum(quantity, intervals, maximizes, seed, size, limits, ledger, seen)
     if json:
         console.emit("optimize", {"scene": scene, "folder": output, **_data(found, intervals, quantity, maximizes)})
     else:
@@ -116,6 +112,20 @@ def optimize(
     if output is not None:
         _write_best(scene, sets, paths, found, output)
     return Exit.OK if found.converged else Exit.NEGATIVE
+
+
+def _aim(minimize: str | None, maximize: str | None) -> tuple[bool, str]:
+    """Whether the largest is sought, and of what."""
+    from simcli.search.optimizing import library
+    from simcli.search.quantities import is_of_mode
+
+    if (minimize is None) == (maximize is None):
+        raise UsageError("give one of --minimize EXPRESSION and --maximize EXPRESSION")
+    library()  # before anything is computed
+    text = maximize if minimize is None else minimize
+    if is_of_mode(text):
+        raise UsageError(f"`{text}`: optimize takes measures; `simcli solve` takes modes")
+    return minimize is None, text
 
 
 def _facts(spec, intervals, text: str, maximizes: bool, population: int, seed: int, device: str,
@@ -142,7 +152,7 @@ def _write_best(scene: Path, sets, paths: list[str], found: "Optimum", output: P
     try:
         write_scene(scene, (*sets, *set_texts(paths, found.x)), output / BEST, True)
     except (UsageError, SceneError) as error:  # the search itself is whole
-        console.say(f"{console.paint('note:', 'warn')} {output / BEST} is not written: {error}")
+        console.note(f"{output / BEST} is not written: {error}")
     else:
         console.say(f"wrote {output / BEST}; every generation is in {output}")
 
@@ -156,10 +166,10 @@ def _say(found: "Optimum", intervals, quantity) -> None:
     console.data(console.table(rows, ("number", "value", "interval"), indent=""))
     console.data("\n" + set_line(set_texts([one.path for one in intervals], found.x)))
     for path in found.ends(intervals):
-        console.say(f"{console.paint('note:', 'warn')} {path} lies at an end of its interval: a wider one may do better")
+        console.note(f"{path} lies at an end of its interval: a wider one may do better")
     if found.n_failed:
         of = console.plural(found.n_worlds, "world")
-        console.say(f"{console.paint('note:', 'warn')} {found.n_failed} of {of} had no value, and counted as worst")
+        console.note(f"{found.n_failed} of {of} had no value, and counted as worst")
     say_without(quantity.without)
     before = f" ({found.n_replayed} from the ledger)" if found.n_replayed else ""
     head = "converged" if found.converged else console.paint("not converged", "bad")

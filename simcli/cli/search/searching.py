@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from simcli.cli import console, interrupts, progress
-from simcli.cli.runs.run import measure_override
+from simcli.cli.runs.run_options import measure_override
 
 if TYPE_CHECKING:
     from simcli.job import Tick
@@ -126,7 +126,7 @@ def say_without(without) -> None:
     """Why points had no value."""
     reasons = [(reason, count) for reason, count in without.most_common() if count]
     for reason, count in reasons[:MAX_REASONS]:
-        console.say(f"{console.paint('note:', 'warn')} {console.plural(count, 'point')} {reason}")
+        console.note(f"{console.plural(count, 'point')} {reason}")
 
 
 def write_found(scene: Path, sets: Sequence, output: Path | None, force: bool) -> None:

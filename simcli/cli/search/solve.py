@@ -31,24 +31,27 @@ if TYPE_CHECKING:
 
 POINTS, _TOLERANCE = 33, 1e-9
 
+_Target = Annotated[
+    str,
+    typer.Option(
+        "--target", metavar="QUANTITY=VALUE", show_default=False,
+        help="Quantity and the value that it takes, as 'measure.peak=3 N', 'modes.1.frequency=5 Hz' or "
+        "'{measure.a} / {measure.b}=2'.",
+    ),
+]
+_Points = Annotated[int, typer.Option("--points", metavar="N", min=2, help="Worlds of the first batch.")]
+_Tolerance = Annotated[
+    float,
+    typer.Option("--tolerance", metavar="R", min=0, max=0.1, help="Relative width of a bracket at which its root is found."),
+]
+
 
 def solve(
     scene: ScenePath,
     vary: Vary,
-    target: Annotated[
-        str,
-        typer.Option(
-            "--target", metavar="QUANTITY=VALUE", show_default=False,
-            help="Quantity and the value that it takes, as 'measure.peak=3 N', 'modes.1.frequency=5 Hz' or "
-            "'{measure.a} / {measure.b}=2'.",
-        ),
-    ],
-    points: Annotated[int, typer.Option("--points", metavar="N", min=2, help="Worlds of the first batch.")] = POINTS,
-    tolerance: Annotated[
-        float,
-        typer.Option("--tolerance", metavar="R", min=0, max=0.1,
-                     help="Relative width of a bracket at which its root is found."),
-    ] = _TOLERANCE,
+    target: _Target,
+    points: _Points = POINTS,
+    tolerance: _Tolerance = _TOLERANCE,
     at: StudyAt = StudyPlace.SEARCH,
     stable: Stable = False,
     measure: MeasureTexts = [],  # noqa: B006
@@ -95,7 +98,7 @@ def solve(
         write_found(scene, (*sets, *set_texts([interval.path], [found.roots[0].x])), output, force)
     elif output is not None:
         problem = "there is no root" if not found.roots else f"there are {len(found.roots)} roots: narrow --vary"
-        console.say(f"{console.paint('note:', 'warn')} {output} is not written: {problem}")
+        console.note(f"{output} is not written: {problem}")
     return Exit.OK if found.roots and (output is None or len(found.roots) == 1) else Exit.NEGATIVE
 
 
@@ -125,8 +128,8 @@ def _say(solved: "Solved") -> None:
         console.data(console.table(rows, header, indent=""))
     unit, of = in_unit(interval.unit), in_unit(quantity.unit)
     for one in found.jumps:
-        console.say(f"{console.paint('note:', 'warn')} at {interval.path} = {one.x:.10g}{unit} the quantity jumps from "
-                    f"{one.below:.6g} to {one.above:.6g}{of}: no root")  # fmt: skip
+        console.note(f"at {interval.path} = {one.x:.10g}{unit} the quantity jumps from "
+                     f"{one.below:.6g} to {one.above:.6g}{of}: no root")  # fmt: skip
     say_without(quantity.without)
     work = f"{console.plural(len(found.x), 'point')} in {console.plural(found.rounds, 'round')}"
     between = f"{interval.words} from {interval.low:g} to {interval.high:g}{unit}"

@@ -1,4 +1,4 @@
-"""`simcli sweep`: many batches as one. Its commands `_table` and `_check`; `run` and `status` are in `sweep_run`."""
+"""`simcli sweep`: many batches as one. Its commands `_table` and `_check`; `run` and `status` have files of their own."""
 
 from pathlib import Path
 from typing import Annotated
@@ -6,8 +6,8 @@ from typing import Annotated
 import typer
 
 from simcli.cli import console, progress
-from simcli.cli.options import Condition, JsonFlag
-from simcli.cli.results.table import ColumnNames, SortNames, TableOutput, TopRows, choose_rows, give_table, refuse_format
+from simcli.cli.options import CaseCondition, JsonFlag
+from simcli.cli.results.table import CaseColumns, SortNames, TableOutput, TopRows, choose_rows, give_table, refuse_format
 from simcli.errors import Exit, UsageError
 
 
@@ -30,12 +30,13 @@ SweepFolder = Annotated[
 
 def sweep() -> typer.Typer:
     """The group of commands."""
-    from simcli.cli.sweeps import sweep_run
+    from simcli.cli.sweeps.sweep_run import run
+    from simcli.cli.sweeps.sweep_status import status
 
     words = "Run a parameter study of many batches on many processes or machines, resumable; each command takes --json."
     group = typer.Typer(no_args_is_help=True, rich_markup_mode="rich", help=words)
-    group.command("run")(sweep_run.run)
-    group.command("status")(sweep_run.status)
+    group.command("run")(run)
+    group.command("status")(status)
     group.command("table")(_table)
     group.command("check")(_check)
     return group
@@ -43,8 +44,8 @@ def sweep() -> typer.Typer:
 
 def _table(
     folder: SweepFolder,
-    column: ColumnNames = [],  # noqa: B006
-    where: Condition = [],  # noqa: B006
+    column: CaseColumns = [],  # noqa: B006
+    where: CaseCondition = [],  # noqa: B006
     sort: SortNames = [],  # noqa: B006
     top: TopRows = None,
     output: TableOutput = None,

@@ -10,7 +10,7 @@ import numpy as np
 from simcli.kernels.algebra.values import Mat3, Vec3
 from simcli.kernels.chart.tree import columns_of, unit_vector, vector_at
 from simcli.kernels.language import ti
-from simcli.kernels.linear.blocks import SIZE, add_entry
+from simcli.kernels.linear.blocks import AFFINE_DOFS, add_entry
 from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.tables import Tables
 from simcli.model.tables import Model
@@ -63,13 +63,33 @@ def find_arap(a: ti.template(), w: ti.i32, x: ti.template()):
     """
     total = a.R.arena.zero()
     for n in range(a.n):
-        first = SIZE * a.body.at(n) + 3
+        first = AFFINE_DOFS * a.body.at(n) + 3
         R = rotation_of(x, w, first)
         a.R.store(w, n, R)
         for k in ti.static(range(3)):
             gap = vector_at(x, w, first + 3 * k) - R.column(k)
             total = total + gap.dot(gap) * a.stiffness.load(w, n)
     return total
+
+
+@ti.func
+def _add_column(m: ti.template(), w: ti.i32, b: ti.i32, R: ti.template(), back: ti.template(), place: ti.template(),
+                curve: ti.template(), twice: ti.template()):
+    """Add column i of block (k, j) of the Hessian of body b, on or below the diagonal.
+
+    Args:
+        place: (k, j, i), known when compiling.
+
+    Writes: m.factor.value
+    """
+    k, j, i = ti.static(place)
+    along = unit_vector(R.parts[0] * 0.0, i)
+    bent = R.column(k).cross(back * R.column(j).cross(along)) * curve
+    if ti.static(k == j):
+        bent = bent + along
+    for row in ti.static(range(i if k == j else 0, 3)):
+        at = AFFINE_DOFS * AFFINE_DOFS * b + AFFINE_DOFS * (3 + 3 * k + row) + 3 + 3 * j + i
+        add_entry(m, w, m.place.at(at), bent.parts[row] * twice)
 
 
 @ti.func
@@ -82,23 +102,17 @@ def add_arap(a: ti.template(), m: ti.template(), w: ti.i32, x: ti.template(), gr
         b = a.body.at(n)
         R = a.R.load(w, n)
         twice = a.stiffness.load(w, n) * 2.0
-        a_k = [vector_at(x, w, SIZE * b + 3 + 3 * k) for k in range(3)]
+        a_k = [vector_at(x, w, AFFINE_DOFS * b + 3 + 3 * k) for k in range(3)]
         S = _outer(a_k[0], R.column(0)) + _outer(a_k[1], R.column(1)) + _outer(a_k[2], R.column(2))
         back = _inverse(upright_trace(S) - S)
         for k in ti.static(range(3)):
             gap = a_k[k] - R.column(k)
             for i in ti.static(range(3)):
-                at = SIZE * b + 3 + 3 * k + i
+                at = AFFINE_DOFS * b + 3 + 3 * k + i
                 gradient.store(w, at, gradient.load(w, at) + gap.parts[i] * twice)
             for j in ti.static(range(k + 1)):
                 for i in ti.static(range(3)):
-                    along = unit_vector(R.parts[0] * 0.0, i)
-                    bent = R.column(k).cross(back * R.column(j).cross(along)) * curve
-                    if ti.static(k == j):
-                        bent = bent + along
-                    for row in ti.static(range(i if k == j else 0, 3)):
-                        place = SIZE * SIZE * b + SIZE * (3 + 3 * k + row) + 3 + 3 * j + i
-                        add_entry(m, w, m.place.at(place), bent.parts[row] * twice)
+                    _add_column(m, w, b, R, back, (k, j, i), curve, twice)
 
 
 def _outer(a: Vec3, b: Vec3) -> Mat3:

@@ -7,7 +7,7 @@ from simcli.kernels.memory.arena import local
 from simcli.kernels.report import quaternion_of
 
 _SMALL_SINE = 1e-6  # of half an angle below which 2 asin(s)/s is 2
-SMALL_ANGLE = 0.3  # [rad] below which a power series has less rounding, and no error beyond it
+LOG_SERIES_ANGLE = 0.3  # [rad] below which a power series has less rounding, and no error beyond it
 
 
 def rotation_log(R: Mat3) -> tuple[Vec3, object]:
@@ -41,7 +41,7 @@ def change_of_pull(phi: Vec3, factor, component: Vec3, spin: Vec3) -> Vec3:
     across = phi.cross(spin)
     rate = spin - across * 0.5 + phi.cross(across) * factor
     square = local(phi.dot(phi))
-    small = local(square < SMALL_ANGLE**2)
+    small = local(square < LOG_SERIES_ANGLE**2)
     safe = select(small, square * 0.0 + 1.0, square)
     angle = local(ti.sqrt(safe))
     sine, cosine = sincos(angle * 0.5)

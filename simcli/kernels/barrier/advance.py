@@ -6,8 +6,8 @@ from simcli.kernels.barrier.sweep import apart, lower, upper
 from simcli.kernels.collision.lanes import by_world, one, put, whole_of
 from simcli.kernels.language import ti
 
-KEPT = 0.1  # of the gap at the start, which is left at least
-_ENOUGH = 2.0 * KEPT  # of it, from which on nothing more is tried
+KEPT_GAP = 0.1  # of the gap at the start, which is left at least
+_ENOUGH = 2.0 * KEPT_GAP  # of it, from which on nothing more is tried
 MOST_ADVANCES = 64
 
 
@@ -18,12 +18,12 @@ def free_part(c: ti.template(), w: ti.i32, lane: ti.i32, k: ti.i32):
     The normal n of the nearest points separates the features. As long as all corners of one stay beyond those of the
     other along this n they cannot touch; along straight ways that time is exact for each pair of corners:
 
-        n . (x_i - x_j) + t n . (v_i - v_j) >= xi + KEPT g_0
+        n . (x_i - x_j) + t n . (v_i - v_j) >= xi + KEPT_GAP g_0
 
     There the next normal is taken. A way along the surfaces needs one normal, however long it is.
 
     Returns:
-        [1]. At that part the gap is at least KEPT of that at the start.
+        [1]. At that part the gap is at least KEPT_GAP of that at the start.
 
     Source: conservative advancement (Mirtich 1996) with the bound of straight ways; Li et al. 2021 (additive CCD) for
     what is kept. Deviation from the latter: the bound is along the normal, not by the longest way.
@@ -42,9 +42,9 @@ def free_part(c: ti.template(), w: ti.i32, lane: ti.i32, k: ti.i32):
                 size, n = direction(blend(weigh(kind, p, q, r, s), (p, q, r, s)))
                 gap = size - xi
                 if goal < 0.0:
-                    goal = KEPT * gap
+                    goal = KEPT_GAP * gap
                     is_open = gap > 0.0
-                elif gap <= _ENOUGH / KEPT * goal:
+                elif gap <= _ENOUGH / KEPT_GAP * goal:
                     is_open = False
                 if is_open:
                     free = until(kind, n, xi + goal, p, q, r, s, v_a, v_b, v_d, v_e)

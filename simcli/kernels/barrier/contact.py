@@ -1,7 +1,7 @@
 """The doors of barrier contact to a solver, each for the worlds of a block that write (`Arena.writing`).
 
-In a step: `search_along` and `cap` (advance.py) before anything moves, `measure` at every trial, `add` for a new direction;
-`renew` between steps where contact has been switched.
+In a step: `search_along` and `cap` (advance.py) before anything moves, `measure_barrier` at every trial, `add` for a new
+direction; `renew` between steps where contact has been switched.
 """
 
 from simcli.kernels.barrier.friction import grip_energy, grip_pieces
@@ -9,10 +9,10 @@ from simcli.kernels.barrier.nearest import count_nearest, counts
 from simcli.kernels.barrier.pieces import stencil_energy, stencil_pieces
 from simcli.kernels.barrier.stencils import bodies_of, shapes_of
 from simcli.kernels.barrier.sweep import move_vertices, place_vertices, search
-from simcli.kernels.barrier.tables import FAR, PIECE
+from simcli.kernels.barrier.tables import INFINITE_GAP, PIECE
 from simcli.kernels.collision.lanes import by_world, one, put, whole_of
 from simcli.kernels.language import ti
-from simcli.kernels.linear.skyline import corner
+from simcli.kernels.linear.skyline import packed_index
 
 
 @ti.func
@@ -33,7 +33,7 @@ def search_along(c: ti.template(), w: ti.i32, x: ti.template(), dx: ti.template(
 def renew(c: ti.template(), w: ti.i32, x: ti.template()):
     """Contacts at coordinates x after contact has been switched on or off; where it is off nothing sticks any longer.
 
-    Writes: as `search_along` and `measure`, c.{grips, anchors}.count
+    Writes: as `search_along` and `measure_barrier`, c.{grips, anchors}.count
     """
     for lane in range(c.lanes):
         if one(c.acts, w, lane, 0) == 0.0:
@@ -42,7 +42,7 @@ def renew(c: ti.template(), w: ti.i32, x: ti.template()):
     place_vertices(c, w, x)
     move_vertices(c, w, x, 0.0)
     search(c, w)
-    measure(c, w, x)
+    measure_barrier(c, w, x)
 
 
 @ti.func
@@ -79,7 +79,7 @@ def add_mark(c: ti.template(), w: ti.i32, lane: ti.i32, k: ti.i32):
 
 
 @ti.func
-def measure(c: ti.template(), w: ti.i32, x: ti.template()):
+def measure_barrier(c: ti.template(), w: ti.i32, x: ti.template()):
     """Energy at coordinates that the candidates were searched for.
 
     Writes: c.{at, energy, barrier, held, least, closest, touching, pattern, taken}, c.candidates.acts
@@ -91,7 +91,7 @@ def measure(c: ti.template(), w: ti.i32, x: ti.template()):
 @by_world
 @ti.func
 def measure_worlds(c: ti.template(), w: ti.i32, lane: ti.i32, x: ti.template()):
-    """`measure` in a world.
+    """`measure_barrier` in a world.
 
     Writes: c.energy
     """
@@ -108,7 +108,7 @@ def measure_candidates(c: ti.template(), w: ti.i32, lane: ti.i32):
     Writes: c.{barrier, least, closest, touching, pattern}, c.candidates.{size, counts, acts}
     """
     total = one(c.near, w, lane, 0) * 0.0
-    least = total + FAR
+    least = total + INFINITE_GAP
     touching = total
     count_nearest(c, w, lane)
     for b in range(c.n_bodies):
@@ -161,7 +161,7 @@ def add(c: ti.template(), w: ti.i32, x: ti.template(), gradient: ti.template(), 
         matrix: see `SkylineMatrix`.
         exact: True for the curvature as it is.
 
-    Reads:  c.{candidates, grips}; which candidates count is known from `measure` at x
+    Reads:  c.{candidates, grips}; which candidates count is known from `measure_barrier` at x
     Writes: c.at, gradient, matrix.value
     """
     place_vertices(c, w, x)
@@ -209,11 +209,11 @@ def add_pieces(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32, 
                 more = c.notes.load(w, c.gradient + 12 * side + r)
                 put(gradient, w, lane, 12 * body + r, one(gradient, w, lane, 12 * body + r) + more)
                 for s in range(r + 1):
-                    _add_entry(c, w, lane, matrix, corner(12 * body + r, 12 * body + s), 12 * side + r, 12 * side + s)
+                    _add_entry(c, w, lane, matrix, packed_index(12 * body + r, 12 * body + s), 12 * side + r, 12 * side + s)
     if a < c.n_bodies and b < c.n_bodies:
         first = ti.select(a > b, 0, 12)
         for r in range(12):
-            row = corner(12 * ti.max(a, b) + r, 12 * ti.min(a, b))
+            row = packed_index(12 * ti.max(a, b) + r, 12 * ti.min(a, b))
             for s in range(12):
                 _add_entry(c, w, lane, matrix, row + s, first + r, 12 - first + s)
 

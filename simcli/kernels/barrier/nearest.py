@@ -12,7 +12,7 @@ Where a flat face has a notch, points beyond it have two nearest points along a 
 from simcli.kernels.barrier.closest import blend, direction, weigh
 from simcli.kernels.barrier.pieces import near_gap
 from simcli.kernels.barrier.stencils import corners, thickness
-from simcli.kernels.barrier.tables import FAR
+from simcli.kernels.barrier.tables import INFINITE_GAP
 from simcli.kernels.collision.lanes import one, put, whole_of
 from simcli.kernels.language import ti
 
@@ -27,7 +27,7 @@ def count_nearest(c: ti.template(), w: ti.i32, lane: ti.i32):
     n = whole_of(c.candidates.count, w, lane, 0)
     for k in range(n):
         kind, combination, a, b, d, e = corners(c, w, lane, k)
-        size = FAR + 0.0 * thickness(c, w, lane, k)
+        size = INFINITE_GAP + 0.0 * thickness(c, w, lane, k)
         if near_gap(kind, thickness(c, w, lane, k) + one(c.near, w, lane, combination), a, b, d, e):
             size, _n = direction(blend(weigh(kind, a, b, d, e), (a, b, d, e)))
         put(c.candidates.size, w, lane, k, size)
@@ -35,6 +35,15 @@ def count_nearest(c: ti.template(), w: ti.i32, lane: ti.i32):
     for k in range(n):
         if begin <= k:
             begin = count_one_of(c, w, lane, k, n)
+
+
+@ti.func
+def _is_of_same(c: ti.template(), w: ti.i32, lane: ti.i32, k: ti.i32, m: ti.i32):
+    """1 if two candidates are of the same point and flat face."""
+    is_same = one(c.candidates.flat, w, lane, m) == one(c.candidates.flat, w, lane, k)
+    if is_same:
+        is_same = one(c.candidates.corner, w, lane, 4 * m) == one(c.candidates.corner, w, lane, 4 * k)
+    return ti.select(is_same, 1, 0)
 
 
 @ti.func
@@ -54,14 +63,12 @@ def count_one_of(c: ti.template(), w: ti.i32, lane: ti.i32, begin: ti.i32, n: ti
         goes_on = 1
         for k in range(begin + 1, n):
             if goes_on == 1:
-                is_same = one(c.candidates.flat, w, lane, k) == one(c.candidates.flat, w, lane, begin)
-                if is_same and one(c.candidates.corner, w, lane, 4 * k) == one(c.candidates.corner, w, lane, 4 * begin):
-                    put(c.candidates.counts, w, lane, k, 0.0)
-                    if one(c.candidates.size, w, lane, k) < one(c.candidates.size, w, lane, nearest):
-                        nearest = k
-                    end = k + 1
-                else:
-                    goes_on = 0
+                goes_on = _is_of_same(c, w, lane, begin, k)
+            if goes_on == 1:
+                put(c.candidates.counts, w, lane, k, 0.0)
+                if one(c.candidates.size, w, lane, k) < one(c.candidates.size, w, lane, nearest):
+                    nearest = k
+                end = k + 1
         put(c.candidates.counts, w, lane, begin, 0.0)
         put(c.candidates.counts, w, lane, nearest, 1.0)
     return end

@@ -2,7 +2,7 @@
 
 from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.barrier.closest import EDGE_EDGE, POINT_PLANE
-from simcli.kernels.barrier.tables import BOX, EDGE, FACE, FAR, NOTHING, VERTEX
+from simcli.kernels.barrier.tables import BOX, EDGE, FACE, INFINITE_GAP, NOTHING, VERTEX
 from simcli.kernels.collision.lanes import by_world, one, put
 from simcli.kernels.collision.rule import combination_of, first_of
 from simcli.kernels.language import ti
@@ -150,7 +150,7 @@ def search_shapes(c: ti.template(), w: ti.i32, lane: ti.i32, i: ti.i32, j: ti.i3
     a = first_of(c.rule, i, j)
     b = i + j - a
     xi_a, xi_b = one(c.radius, w, lane, a), one(c.radius, w, lane, b)
-    gap = -FAR + 0.0 * xi_a
+    gap = -INFINITE_GAP + 0.0 * xi_a
     if c.core.at(a) != HALF_SPACE:
         gap = apart(one(c.low, w, lane, a), one(c.high, w, lane, a), one(c.low, w, lane, b), one(c.high, w, lane, b))
     if gap <= one(c.widest, w, lane, 0) + xi_a + xi_b:
@@ -180,6 +180,23 @@ def search_plane(c: ti.template(), w: ti.i32, lane: ti.i32, combination: ti.i32,
 
 
 @ti.func
+def _meet(c: ti.template(), w: ti.i32, lane: ti.i32, combination: ti.i32, a: ti.i32, b: ti.i32, turn: ti.i32,
+          reach: ti.template(), f: ti.i32, place: ti.i32, low: ti.template(), high: ti.template()):
+    """A candidate, if feature f of shape a and that of b at a place of the list come near each other.
+
+    Args:
+        low, high: [m], of the box of f.  Others: see `search_pair`.
+
+    Writes: c.candidates
+    """
+    g = ti.cast(c.notes.load(w, place), ti.i32)
+    kind = c.kind(c.core.at(a), c.core.at(b), c.feature_sort.at(f), c.feature_sort.at(g))
+    if kind != NOTHING and c.feature_sort.at(f) + turn <= c.feature_sort.at(g):
+        if apart(low, high, c.notes.value(w, place + 1, Vec3), c.notes.value(w, place + 4, Vec3)) <= reach:
+            _join(c, w, lane, kind, combination, f, g)
+
+
+@ti.func
 def search_pair(c: ti.template(), w: ti.i32, lane: ti.i32, combination: ti.i32, a: ti.i32, b: ti.i32, turn: ti.i32,
                 reach: ti.template()):
     """Features of two shapes that come near each other: those of b near a are listed, those of a meet the list.
@@ -206,12 +223,7 @@ def search_pair(c: ti.template(), w: ti.i32, lane: ti.i32, combination: ti.i32, 
         low_f, high_f = feature_box(c, w, lane, f)
         if apart(low, high, low_f, high_f) <= reach:
             for k in range(count):
-                place = c.near_list + k * (1 + BOX)
-                g = ti.cast(c.notes.load(w, place), ti.i32)
-                kind = c.kind(c.core.at(a), c.core.at(b), c.feature_sort.at(f), c.feature_sort.at(g))
-                if kind != NOTHING and c.feature_sort.at(f) + turn <= c.feature_sort.at(g):
-                    if apart(low_f, high_f, c.notes.value(w, place + 1, Vec3), c.notes.value(w, place + 4, Vec3)) <= reach:
-                        _join(c, w, lane, kind, combination, f, g)
+                _meet(c, w, lane, combination, a, b, turn, reach, f, c.near_list + k * (1 + BOX), low_f, high_f)
 
 
 @ti.func

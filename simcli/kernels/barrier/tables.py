@@ -17,7 +17,7 @@ BOX = 6  # scalars of a box
 ARROW = 24  # numbers of two bodies
 PIECE = ARROW + 1  # scalars of a piece: its factor, then its vector
 MOST_PIECES = 16
-FAR = 1e30  # [m], gap where nothing is near
+INFINITE_GAP = 1e30  # [m], gap where nothing is near
 GRIPPING, _LEAST = 4, 64  # one in so many candidates has friction at a time, at most, but room for some
 
 
@@ -41,7 +41,7 @@ class Candidates:
         count: (1).  needed: (1), how many there were; more than the capacity is an overflow.
         kind: (C).  combination: (C), row of the numbers of both shapes.  corner: (4 C), vertices of the stencil.
         flat: (C), flat face of the triangle of a POINT_TRIANGLE, -1 for others.  size: [m], (C), distance of the features,
-            FAR beyond reach.  counts: (C), 1 but for triangles whose flat face has one that is nearer to the point.
+            INFINITE_GAP beyond reach.  counts: (C), 1 but for triangles whose flat face has one that is nearer to the point.
         acts: (C), 1 for those with a force.
     """
 

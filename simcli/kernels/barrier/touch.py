@@ -12,7 +12,7 @@ from simcli.kernels.language import ti
 
 @ti.func
 def touch_of(c: ti.template(), w: ti.i32, lane: ti.i32, k: ti.i32, x: ti.template()):
-    """What a candidate says of itself at coordinates x, where `measure` was last.
+    """What a candidate says of itself at coordinates x, where `measure_barrier` was last.
 
     Returns:
         1 if it carries a force; shapes a and b; [m], point half way between the surfaces; unit normal from a to b; [m], gap;

@@ -8,7 +8,7 @@ from simcli.kernels.chart.tree import point_velocity
 from simcli.kernels.collision.lanes import across as perpendicular
 from simcli.kernels.collision.lanes import one, put, unit_or, vector, whole_of
 from simcli.kernels.collision.tables import NO_GRAIN, PLANE, TERRAIN
-from simcli.kernels.complementarity.large import SEEN, SIZE, see_body
+from simcli.kernels.complementarity.large import DOFS, SEEN, see_body
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import get_lane
 
@@ -164,12 +164,12 @@ def see_link(t: ti.template(), s: ti.template(), p: ti.template(), first_spin: t
         for d in range(t.link_qd.at(link), t.link_qd.at(link) + t.link_n_qd.at(link)):
             u = p.n_given - 1 - t.unknown.at(d)
             motion = s.S.load(w, d)
-            at = SEEN * c + SIZE * side + u % SIZE
+            at = SEEN * c + DOFS * side + u % DOFS
             v = point_velocity(motion, x)
             p.large.seen.store(w, at, Vec3(*seen_along(axes, v, sign)))
             if ti.static(first_spin >= 0):
                 for m in ti.static(range(3)):
-                    at = (3 * c + m) * SEEN + SIZE * side + u % SIZE
+                    at = (3 * c + m) * SEEN + DOFS * side + u % DOFS
                     p.large.spin.store(w, at, frame[m].dot(motion.angular) * sign)
 
 

@@ -6,7 +6,7 @@ dof by dof (block elimination by scalar pivots, mathematically the same), so tha
 """
 
 from simcli.kernels.algebra.values import Force, Inertia, Mat3, Motion, Vec3
-from simcli.kernels.chart.tree import AFFINE, TreeState, com_about_origin, place, point_velocity
+from simcli.kernels.chart.tree import AFFINE, TreeState, com_about_origin, place_link, point_velocity
 from simcli.kernels.language import ti
 from simcli.kernels.memory.tables import ADD, CARRY, START, Tables
 
@@ -216,13 +216,13 @@ def demand(t: ti.template(), s: ti.template(), w: ti.i32):
 
 @ti.func
 def place_and_demand(t: ti.template(), s: ti.template(), w: ti.i32):
-    """Recursive Newton-Euler, first pass, without external forces: `place` and `demand_of` link by link.
+    """Recursive Newton-Euler, first pass, without external forces: `place_link` and `demand_of` link by link.
 
     Reads:  t links, s.{q, qd, qdd}
     Writes: s.{R, o, v, a, f, origin, S}
     """
     for i in range(t.n_links):
-        R, o, v, c = place(t, s, w, i)
+        R, o, v, c = place_link(t, s, w, i)
         demand_of(t, s, w, i, R, o, v, c, False)
 
 

@@ -1,7 +1,7 @@
 """Points of links in the world, and forces that act there."""
 
 from simcli.kernels.algebra.values import Force, Vec3
-from simcli.kernels.chart.tree import point_velocity
+from simcli.kernels.chart.tree import point_velocity, upright
 from simcli.kernels.language import ti
 
 
@@ -20,6 +20,21 @@ def world_point(t: ti.template(), s: ti.template(), w: ti.i32, link: ti.i32, poi
         world = x + s.origin.load(w, t.root.at(link))
         rate = point_velocity(s.v.load(w, link), x)
     return x, world, rate
+
+
+@ti.func
+def world_turn(t: ti.template(), s: ti.template(), w: ti.i32, link: ti.i32):
+    """Rotation of a link, and its angular velocity [rad/s]; those of the world, a link of -1, rest.
+
+    Reads: s.{R, v}
+    """
+    zero = t.arena.zero()
+    R = upright(zero)
+    spin = Vec3(zero, zero, zero)
+    if link >= 0:
+        R = s.R.load(w, link)
+        spin = s.v.load(w, link).angular
+    return R, spin
 
 
 @ti.func

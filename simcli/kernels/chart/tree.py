@@ -90,7 +90,7 @@ def upright(zero) -> Mat3:
 
 
 @ti.func
-def place(t: ti.template(), s: ti.template(), w: ti.i32, i: ti.i32):
+def place_link(t: ti.template(), s: ti.template(), w: ti.i32, i: ti.i32):
     """Place link i: pose, twist, motion columns and velocity-product acceleration, from its parent's and its own q, qd.
 
         v = v_p + S qd      c = v_p x (S qd), and for a free joint + (v_rel x w_rel): its angular columns pass through
@@ -314,11 +314,11 @@ def columns_of(a: Vec3, b: Vec3, c: Vec3) -> Mat3:
 def place_all(t: ti.template(), s: ti.template(), w: ti.i32):
     """Place every link, parents first.
 
-    Reads:  see `place`.
-    Writes: see `place`; s.c
+    Reads:  see `place_link`.
+    Writes: see `place_link`; s.c
     """
     for i in range(t.n_links):
-        _R, _o, _v, c = place(t, s, w, i)
+        _R, _o, _v, c = place_link(t, s, w, i)
         s.c.store(w, i, c)
 
 

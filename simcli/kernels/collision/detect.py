@@ -54,12 +54,21 @@ def detect(c: ti.template(), w: ti.i32):
             if ti.static(c.can_rest):
                 near = select(zero + c.acts.load(w, 0) > 0.0, near, 0)
             if any_lane(near):
-                combination = combination_of(c.rule, i, j)
-                if combination >= 0:
-                    a = first_of(c.rule, i, j)
-                    for lane in range(c.lanes):
-                        if get_lane(near, lane) != 0:
-                            collide(c, w, lane, a, i + j - a, combination)
+                _collide_where_near(c, w, i, j, near)
+
+
+@ti.func
+def _collide_where_near(c: ti.template(), w: ti.i32, i: ti.i32, j: ti.i32, near: ti.template()):
+    """Two shapes i < j in the worlds where their boxes touch.
+
+    Writes: c.contacts, c.notes
+    """
+    combination = combination_of(c.rule, i, j)
+    if combination >= 0:
+        a = first_of(c.rule, i, j)
+        for lane in range(c.lanes):
+            if get_lane(near, lane) != 0:
+                collide(c, w, lane, a, i + j - a, combination)
 
 
 def extent_of(c, w, i) -> Vec3:

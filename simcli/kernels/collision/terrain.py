@@ -102,6 +102,17 @@ def upward(c: ti.template(), w: ti.i32, lane: ti.i32):
 
 
 @ti.func
+def _is_below(c: ti.template(), w: ti.i32, lane: ti.i32, i: ti.i32, column: ti.i32, row: ti.i32, origin: ti.template(),
+              y: ti.template(), d: ti.template(), small: ti.template()):
+    """1 if a corner of terrain i lies below the plane through y with the normal d, from an origin, or is none."""
+    below = 1
+    if column >= 0 and row >= 0 and column < c.columns.at(i) and row < c.rows.at(i):
+        q = grid_point(c, w, lane, i, column, row) - origin
+        below = ti.select(d.dot(q - y) <= small, 1, 0)
+    return below
+
+
+@ti.func
 def is_outward(c: ti.template(), w: ti.i32, lane: ti.i32, i: ti.i32, column: ti.i32, row: ti.i32, triangle: ti.i32,
                p: ti.template(), n: ti.template()):
     """Whether n can be a normal of the terrain's surface at the point p of the triangle at hand.
@@ -135,14 +146,7 @@ def is_outward(c: ti.template(), w: ti.i32, lane: ti.i32, i: ti.i32, column: ti.
             if inward.dot(arm) <= small * ti.sqrt(edge.dot(edge)):
                 n_edges += 1
                 dx, dy = step(_BEYOND, triangle, k)
-                over_column = column + dx
-                over_row = row + dy
-                if over_column < 0 or over_row < 0 or over_column >= c.columns.at(i) or over_row >= c.rows.at(i):
-                    n_good += 1
-                else:
-                    q = grid_point(c, w, lane, i, over_column, over_row) - R.transposed_times(middle)
-                    if d.dot(q - y) <= small:
-                        n_good += 1
+                n_good += _is_below(c, w, lane, i, column + dx, row + dy, R.transposed_times(middle), y, d, small)
         is_valid = n_edges > 0 and n_good == n_edges
     return is_valid
 

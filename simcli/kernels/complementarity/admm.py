@@ -17,11 +17,12 @@ J vf, so that u is a velocity; the matrix is factorised as the others are, L U.
 from simcli.kernels.algebra.elementary import select
 from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.complementarity.cones import UNBOUNDED, clipped, on_cone
-from simcli.kernels.complementarity.dense import corner, substitute, whole
+from simcli.kernels.complementarity.dense import substitute, whole
 from simcli.kernels.complementarity.krylov import solve_large
 from simcli.kernels.complementarity.large import multiply_blocks
 from simcli.kernels.complementarity.measure import contact_speed, pull, row_speed, times
 from simcli.kernels.language import ti
+from simcli.kernels.linear.skyline import packed_index
 from simcli.kernels.memory.arena import local
 
 ROUND = 20  # sweeps with the same factors
@@ -89,7 +90,7 @@ def multiply_mass(p: ti.template(), w: ti.i32):
         for i in range(p.n):
             total = p.arena.zero()
             for j in range(p.n):
-                total = total + p.mass.load(w, corner(ti.max(i, j), ti.min(i, j))) * p.free.load(w, j)
+                total = total + p.mass.load(w, packed_index(ti.max(i, j), ti.min(i, j))) * p.free.load(w, j)
             p.momentum.store(w, i, total)
 
 

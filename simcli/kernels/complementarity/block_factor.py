@@ -12,7 +12,7 @@ from simcli.kernels.language.vectors import vector
 from simcli.kernels.memory.arena import Arena, get_lane, local, put_lane
 from simcli.kernels.memory.notes import Notes
 
-SIZE = 6  # velocities of a body, rows of a block
+DOFS = 6  # velocities of a body, rows of a block
 
 
 class BlockFactor:
@@ -32,14 +32,14 @@ class BlockFactor:
 
     def __init__(self, arena: Arena, graph: Graph):
         self.arena, self.graph, self.n = arena, graph, graph.n
-        notes = self.notes = Notes(arena, width=SIZE)
-        self.upper, self.lower = notes.reserve(SIZE * graph.room), notes.reserve(SIZE * graph.room)
-        self.diagonal, self.unit, self.row = (notes.reserve(SIZE * graph.n) for _ in range(3))
+        notes = self.notes = Notes(arena, width=DOFS)
+        self.upper, self.lower = notes.reserve(DOFS * graph.room), notes.reserve(DOFS * graph.room)
+        self.diagonal, self.unit, self.row = (notes.reserve(DOFS * graph.n) for _ in range(3))
 
 
 def rows_of(f, w, at) -> list:
     """Rows of the block that begins at a place."""
-    return [f.notes.load(w, at + k) for k in range(SIZE)]
+    return [f.notes.load(w, at + k) for k in range(DOFS)]
 
 
 def put_rows(f, w, at, rows: list):
@@ -50,19 +50,19 @@ def put_rows(f, w, at, rows: list):
 
 def six(x, w, body) -> list:
     """Numbers of a body."""
-    return [x.load(w, SIZE * body + k) for k in range(SIZE)]
+    return [x.load(w, DOFS * body + k) for k in range(DOFS)]
 
 
 def put_six(x, w, body, values: list):
     """Replace the numbers of a body."""
     for k, value in enumerate(values):
-        x.store(w, SIZE * body + k, value)
+        x.store(w, DOFS * body + k, value)
 
 
 def weighted(rows: list, weights):
     """The sum of rows by the numbers of a vector: a row of a product."""
     total = get_lane(weights, 0) * rows[0]
-    for k in range(1, SIZE):
+    for k in range(1, DOFS):
         total = total + get_lane(weights, k) * rows[k]
     return local(total)
 
@@ -70,7 +70,7 @@ def weighted(rows: list, weights):
 def inner(row, x: list):
     """The inner product of a vector and numbers."""
     total = get_lane(row, 0) * x[0]
-    for k in range(1, SIZE):
+    for k in range(1, DOFS):
         total = total + get_lane(row, k) * x[k]
     return local(total)
 
@@ -78,9 +78,9 @@ def inner(row, x: list):
 def _split(rows: list) -> tuple[list, list]:
     """U with the inverses of its diagonal there, and L."""
     unit = [local(row * 0.0) for row in rows]
-    for k in range(SIZE):
+    for k in range(DOFS):
         inverse = local(1.0 / get_lane(rows[k], k))
-        for i in range(k + 1, SIZE):
+        for i in range(k + 1, DOFS):
             factor = local(get_lane(rows[i], k) * inverse)
             put_lane(unit[i], k, factor)
             rows[i] = local(rows[i] - rows[k] * factor)
@@ -93,7 +93,7 @@ def _right_solved(rows: list, pivot: list) -> list:
     found = []
     for row in rows:
         solved = local(row)
-        for k in range(SIZE):
+        for k in range(DOFS):
             part = local(get_lane(row, k) * get_lane(pivot[k], k))
             put_lane(solved, k, part)
             row = local(row - pivot[k] * part)
@@ -113,7 +113,7 @@ def _below(rows: list, unit: list) -> list:
 
 def _forward(x: list, unit: list) -> list:
     """L^-1 x."""
-    for i in range(1, SIZE):
+    for i in range(1, DOFS):
         for k in range(i):
             x[i] = local(x[i] - get_lane(unit[i], k) * x[k])
     return x
@@ -121,8 +121,8 @@ def _forward(x: list, unit: list) -> list:
 
 def _backward(x: list, pivot: list) -> list:
     """U^-1 x, U as `_split` leaves it."""
-    for i in reversed(range(SIZE)):
-        for k in range(i + 1, SIZE):
+    for i in reversed(range(DOFS)):
+        for k in range(i + 1, DOFS):
             x[i] = local(x[i] - get_lane(pivot[i], k) * x[k])
         x[i] = local(x[i] * get_lane(pivot[i], i))
     return x
@@ -137,11 +137,11 @@ def place_of(f: ti.template(), w: ti.i32, a: ti.i32, b: ti.i32, e: ti.i32):
     """
     at = -1
     if a == b:
-        at = f.diagonal + SIZE * a
+        at = f.diagonal + DOFS * a
     elif e >= 0:
-        at = f.lower + SIZE * e
+        at = f.lower + DOFS * e
         if f.graph.notes.load(w, f.graph.position + a) < f.graph.notes.load(w, f.graph.position + b):
-            at = f.upper + SIZE * e
+            at = f.upper + DOFS * e
     return at
 
 
@@ -151,11 +151,11 @@ def clear_blocks(f: ti.template(), w: ti.i32):
 
     Writes: f.notes
     """
-    zero = vector([f.arena.zero()] * SIZE)
-    for k in range(SIZE * f.graph.notes.load(w, f.graph.fill)):
+    zero = vector([f.arena.zero()] * DOFS)
+    for k in range(DOFS * f.graph.notes.load(w, f.graph.fill)):
         f.notes.store(w, f.upper + k, zero)
         f.notes.store(w, f.lower + k, zero)
-    for k in range(SIZE * f.n):
+    for k in range(DOFS * f.n):
         f.notes.store(w, f.diagonal + k, zero)
 
 
@@ -165,7 +165,7 @@ def move_block(f: ti.template(), w: ti.i32, source: ti.i32, target: ti.i32):
 
     Writes: f.notes
     """
-    for k in range(SIZE):
+    for k in range(DOFS):
         f.notes.store(w, target + k, f.notes.load(w, source + k))
 
 
@@ -180,10 +180,10 @@ def factorize_blocks(f: ti.template(), w: ti.i32):
         body = g.notes.load(w, g.order + i)
         for t in range(g.notes.load(w, g.row_start + i), g.notes.load(w, g.row_start + i + 1)):
             other = g.notes.load(w, g.order + g.notes.load(w, g.row_pivot + t))
-            move_block(f, w, f.lower + SIZE * g.notes.load(w, g.row_entry + t), f.row + SIZE * other)
-        move_block(f, w, f.diagonal + SIZE * body, f.row + SIZE * body)
+            move_block(f, w, f.lower + DOFS * g.notes.load(w, g.row_entry + t), f.row + DOFS * other)
+        move_block(f, w, f.diagonal + DOFS * body, f.row + DOFS * body)
         for e in range(g.notes.load(w, g.start + i), g.notes.load(w, g.start + i + 1)):
-            move_block(f, w, f.upper + SIZE * e, f.row + SIZE * g.notes.load(w, g.column + e))
+            move_block(f, w, f.upper + DOFS * e, f.row + DOFS * g.notes.load(w, g.column + e))
         for t in range(g.notes.load(w, g.row_start + i), g.notes.load(w, g.row_start + i + 1)):
             k = g.notes.load(w, g.row_pivot + t)
             reduce_row(f, w, k, g.notes.load(w, g.order + k), g.notes.load(w, g.row_entry + t))
@@ -197,17 +197,17 @@ def reduce_row(f: ti.template(), w: ti.i32, k: ti.i32, body: ti.i32, entry: ti.i
     Writes: f.{lower, row}
     """
     g = f.graph
-    left = _right_solved(rows_of(f, w, f.row + SIZE * body), rows_of(f, w, f.diagonal + SIZE * body))
-    put_rows(f, w, f.lower + SIZE * entry, left)
+    left = _right_solved(rows_of(f, w, f.row + DOFS * body), rows_of(f, w, f.diagonal + DOFS * body))
+    put_rows(f, w, f.lower + DOFS * entry, left)
     for e in range(g.notes.load(w, g.start + k), g.notes.load(w, g.start + k + 1)):
-        at = f.row + SIZE * g.notes.load(w, g.column + e)
-        take_away(f, w, at, left, f.upper + SIZE * e)
+        at = f.row + DOFS * g.notes.load(w, g.column + e)
+        take_away(f, w, at, left, f.upper + DOFS * e)
 
 
 def take_away(f, w, at, left: list, other):
     """Subtract the product with another block from the block at a place."""
     rows = rows_of(f, w, other)
-    for k in range(SIZE):
+    for k in range(DOFS):
         f.notes.store(w, at + k, f.notes.load(w, at + k) - weighted(rows, left[k]))
 
 
@@ -218,11 +218,11 @@ def finish_row(f: ti.template(), w: ti.i32, i: ti.i32, body: ti.i32):
     Writes: f.{diagonal, unit, upper}
     """
     g = f.graph
-    pivot, unit = _split(rows_of(f, w, f.row + SIZE * body))
-    put_rows(f, w, f.diagonal + SIZE * body, pivot)
-    put_rows(f, w, f.unit + SIZE * body, unit)
+    pivot, unit = _split(rows_of(f, w, f.row + DOFS * body))
+    put_rows(f, w, f.diagonal + DOFS * body, pivot)
+    put_rows(f, w, f.unit + DOFS * body, unit)
     for e in range(g.notes.load(w, g.start + i), g.notes.load(w, g.start + i + 1)):
-        put_rows(f, w, f.upper + SIZE * e, _below(rows_of(f, w, f.row + SIZE * g.notes.load(w, g.column + e)), unit))
+        put_rows(f, w, f.upper + DOFS * e, _below(rows_of(f, w, f.row + DOFS * g.notes.load(w, g.column + e)), unit))
 
 
 @ti.func
@@ -237,14 +237,14 @@ def substitute_blocks(f: ti.template(), w: ti.i32, x: ti.template()):
         body = g.notes.load(w, g.order + i)
         for t in range(g.notes.load(w, g.row_start + i), g.notes.load(w, g.row_start + i + 1)):
             other = g.notes.load(w, g.order + g.notes.load(w, g.row_pivot + t))
-            take_product(f, w, x, body, f.lower + SIZE * g.notes.load(w, g.row_entry + t), other)
-        put_six(x, w, body, _forward(six(x, w, body), rows_of(f, w, f.unit + SIZE * body)))
+            take_product(f, w, x, body, f.lower + DOFS * g.notes.load(w, g.row_entry + t), other)
+        put_six(x, w, body, _forward(six(x, w, body), rows_of(f, w, f.unit + DOFS * body)))
     for m in range(f.n):
         i = f.n - 1 - m
         body = g.notes.load(w, g.order + i)
         for e in range(g.notes.load(w, g.start + i), g.notes.load(w, g.start + i + 1)):
-            take_product(f, w, x, body, f.upper + SIZE * e, g.notes.load(w, g.column + e))
-        put_six(x, w, body, _backward(six(x, w, body), rows_of(f, w, f.diagonal + SIZE * body)))
+            take_product(f, w, x, body, f.upper + DOFS * e, g.notes.load(w, g.column + e))
+        put_six(x, w, body, _backward(six(x, w, body), rows_of(f, w, f.diagonal + DOFS * body)))
 
 
 @ti.func
@@ -254,5 +254,5 @@ def take_product(f: ti.template(), w: ti.i32, x: ti.template(), body: ti.i32, at
     Writes: x
     """
     y = six(x, w, other)
-    for k in range(SIZE):
-        x.store(w, SIZE * body + k, x.load(w, SIZE * body + k) - inner(f.notes.load(w, at + k), y))
+    for k in range(DOFS):
+        x.store(w, DOFS * body + k, x.load(w, DOFS * body + k) - inner(f.notes.load(w, at + k), y))

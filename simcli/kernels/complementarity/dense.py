@@ -6,12 +6,8 @@ changes no bit of what is finite: sums here start at +0, and so never become -0.
 
 from simcli.kernels.algebra.values import Mat3, Vec3
 from simcli.kernels.language import ti
+from simcli.kernels.linear.skyline import packed_index
 from simcli.kernels.memory.arena import any_lane, get_lane, local
-
-
-def corner(i, j):
-    """Place of entry (i, j), j <= i, in a lower triangle stored row by row."""
-    return i * (i + 1) // 2 + j
 
 
 def whole(slot, w, item):
@@ -37,18 +33,18 @@ def factorize_mass(p: ti.template(), w: ti.i32):
     for i in range(p.n):
         begin = i
         for j in range(i):
-            if any_lane(p.mass.load(w, corner(i, j)) != 0.0):
+            if any_lane(p.mass.load(w, packed_index(i, j)) != 0.0):
                 begin = ti.min(begin, j)
         p.begin.store(w, i, zero + ti.cast(begin, p.arena.device.real))
         for j in range(begin, i + 1):
-            total = zero + p.mass.load(w, corner(i, j))
+            total = zero + p.mass.load(w, packed_index(i, j))
             for k in range(ti.max(begin, whole(p.begin, w, j)), j):
-                total = total - p.root.load(w, corner(i, k)) * p.root.load(w, corner(j, k))
+                total = total - p.root.load(w, packed_index(i, k)) * p.root.load(w, packed_index(j, k))
             if i == j:
                 total = 1.0 / ti.sqrt(total)
             else:
-                total = total * p.root.load(w, corner(j, j))
-            p.root.store(w, corner(i, j), total)
+                total = total * p.root.load(w, packed_index(j, j))
+            p.root.store(w, packed_index(i, j), total)
 
 
 @ti.func
@@ -61,14 +57,14 @@ def solve_mass(p: ti.template(), w: ti.i32, x: ti.template()):
     for i in range(p.n):
         total = x.load(w, i)
         for k in range(whole(p.begin, w, i), i):
-            total = total - p.root.load(w, corner(i, k)) * x.load(w, k)
-        x.store(w, i, total * p.root.load(w, corner(i, i)))
+            total = total - p.root.load(w, packed_index(i, k)) * x.load(w, k)
+        x.store(w, i, total * p.root.load(w, packed_index(i, i)))
     for m in range(p.n):
         i = p.n - 1 - m
-        value = x.load(w, i) * p.root.load(w, corner(i, i))
+        value = x.load(w, i) * p.root.load(w, packed_index(i, i))
         x.store(w, i, value)
         for k in range(whole(p.begin, w, i), i):
-            x.store(w, k, x.load(w, k) - p.root.load(w, corner(i, k)) * value)
+            x.store(w, k, x.load(w, k) - p.root.load(w, packed_index(i, k)) * value)
 
 
 def three(slot, w, k) -> Vec3:

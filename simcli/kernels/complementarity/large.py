@@ -1,9 +1,9 @@
 """What a large world keeps instead of dense matrices: the few velocities that a row sees, and the mass of each body.
 
-Velocities belong to bodies, SIZE each, and bodies are coupled by rows and contacts alone:
+Velocities belong to bodies, DOFS each, and bodies are coupled by rows and contacts alone:
 
     rows      entries on a pattern that the scene has for good; duplicates add up
-    contacts  at most two bodies, SIZE columns of three for each
+    contacts  at most two bodies, DOFS columns of three for each
     spins     rows that see the bodies of a contact
     mass      a block for each body
 
@@ -18,14 +18,15 @@ from itertools import pairwise
 import numpy as np
 
 from simcli.kernels.algebra.values import Mat3, Vec3
-from simcli.kernels.complementarity.block_factor import SIZE, BlockFactor
-from simcli.kernels.complementarity.dense import corner, put_three, three, whole
+from simcli.kernels.complementarity.block_factor import DOFS, BlockFactor
+from simcli.kernels.complementarity.dense import put_three, three, whole
 from simcli.kernels.complementarity.graph import Graph
 from simcli.kernels.language import ti
+from simcli.kernels.linear.skyline import packed_index
 from simcli.kernels.memory.arena import Arena, local
 from simcli.kernels.memory.notes import Notes
 
-SEEN = 2 * SIZE  # of a contact
+SEEN = 2 * DOFS  # of a contact
 MOST_VECTORS = 200  # of a search (krylov.py)
 _CLOSE = {"float64": 1e-11, "float32": 1e-6}  # [1], of the right-hand side, that it may leave
 ROOM = 64  # entries of the factor for each body: a heap of a thousand boxes needs 40, and more grows slower than Krylov
@@ -36,7 +37,7 @@ class SystemPattern:
     """What the rows of a scene see for good.
 
     Attributes:
-        n_bodies: with SIZE velocities each, one after the other.
+        n_bodies: with DOFS velocities each, one after the other.
         start: (rows + 1,) offsets into columns.
         column: velocities that each row sees; one may come twice.
         has_spins: whether the other rows are spins, three for each contact.
@@ -74,12 +75,12 @@ class Large:
         if arena.device.lanes != 1:
             raise ValueError("large worlds go one by one")
         self.n_bodies, self.n_plain, self.krylov = pattern.n_bodies, len(pattern.start) - 1, MOST_VECTORS
-        n = self.n = SIZE * pattern.n_bodies
+        n = self.n = DOFS * pattern.n_bodies
         self.start, self.column = arena.ints(pattern.start), arena.ints(pattern.column)
         self.value = arena.slot(len(pattern.column))
         self.seen, self.body = arena.slot(SEEN * n_contacts, Vec3), arena.slot(2 * n_contacts)
         self.spin = arena.slot(3 * SEEN * n_contacts * pattern.has_spins)
-        self.inverse = arena.slot(SIZE * SIZE * pattern.n_bodies)
+        self.inverse = arena.slot(DOFS * DOFS * pattern.n_bodies)
         edges, edge, edge_start = coupled(pattern)
         self.edge, self.edge_start = arena.ints(edge), arena.ints(edge_start)
         room = min(ROOM * self.n_bodies, self.n_bodies * (self.n_bodies - 1) // 2)
@@ -97,7 +98,7 @@ class Large:
 
 def coupled(pattern: SystemPattern) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Bodies that rows couple, (E, 2); which of these each pair of entries of each row is, -1 for one body; offsets."""
-    bodies = [pattern.column[a:b] // SIZE for a, b in pairwise(pattern.start)]
+    bodies = [pattern.column[a:b] // DOFS for a, b in pairwise(pattern.start)]
     pairs = [np.stack(np.meshgrid(row, row, indexing="ij"), axis=-1).reshape(-1, 2) for row in bodies]
     pairs, start = np.concatenate([np.zeros((0, 2), int), *pairs]), np.cumsum([0, *(len(row) ** 2 for row in bodies)])
     apart = pairs[:, 0] != pairs[:, 1]
@@ -111,8 +112,8 @@ def mass_place(p, i, j):
     """Place in p.mass of an entry between two velocities, of one body where the world is large."""
     low, high = ti.min(i, j), ti.max(i, j)
     if not p.is_large:
-        return corner(high, low)
-    return i // SIZE * corner(SIZE, 0) + corner(high % SIZE, low % SIZE)
+        return packed_index(high, low)
+    return i // DOFS * packed_index(DOFS, 0) + packed_index(high % DOFS, low % DOFS)
 
 
 def body_of(p, w, c, side):
@@ -122,7 +123,7 @@ def body_of(p, w, c, side):
 
 def half_seen(p, w, c, side, half) -> Mat3:
     """What contact c sees of three velocities of one of its bodies, a row for each."""
-    at = local(SEEN * c + SIZE * side + 3 * half)
+    at = local(SEEN * c + DOFS * side + 3 * half)
     return Mat3(*(part for k in range(3) for part in p.large.seen.load(w, at + k).parts))
 
 
@@ -135,13 +136,13 @@ def see_body(p: ti.template(), w: ti.i32, c: ti.i32, side: ti.i32, first: ti.i32
     zero = p.arena.zero()
     body = -1
     if first >= 0:
-        body = first // SIZE
+        body = first // DOFS
     p.large.body.store(w, 2 * c + side, zero + ti.cast(body, p.arena.device.real))
-    for k in range(SIZE):
-        p.large.seen.store(w, SEEN * c + SIZE * side + k, Vec3(zero, zero, zero))
+    for k in range(DOFS):
+        p.large.seen.store(w, SEEN * c + DOFS * side + k, Vec3(zero, zero, zero))
         if ti.static(p.large.spin.n_items > 0):
             for m in range(3):
-                p.large.spin.store(w, (3 * c + m) * SEEN + SIZE * side + k, zero)
+                p.large.spin.store(w, (3 * c + m) * SEEN + DOFS * side + k, zero)
 
 
 @ti.func
@@ -157,9 +158,9 @@ def speed_of_row(p: ti.template(), w: ti.i32, s: ti.i32, v: ti.template()):
             for side in range(2):
                 body = body_of(p, w, (s - g.n_plain) // 3, side)
                 if body >= 0:
-                    for k in range(SIZE):
-                        value = g.spin.load(w, (s - g.n_plain) * SEEN + SIZE * side + k)
-                        total = total + value * v.load(w, SIZE * body + k)
+                    for k in range(DOFS):
+                        value = g.spin.load(w, (s - g.n_plain) * SEEN + DOFS * side + k)
+                        total = total + value * v.load(w, DOFS * body + k)
     return total
 
 
@@ -179,9 +180,9 @@ def pull_of_row(p: ti.template(), w: ti.i32, s: ti.i32, x: ti.template(), out: t
             for side in range(2):
                 body = body_of(p, w, (s - g.n_plain) // 3, side)
                 if body >= 0:
-                    for k in range(SIZE):
-                        a = SIZE * body + k
-                        value = g.spin.load(w, (s - g.n_plain) * SEEN + SIZE * side + k)
+                    for k in range(DOFS):
+                        a = DOFS * body + k
+                        value = g.spin.load(w, (s - g.n_plain) * SEEN + DOFS * side + k)
                         out.store(w, a, out.load(w, a) + value * x)
 
 
@@ -230,11 +231,11 @@ def multiply_blocks(p: ti.template(), w: ti.i32, x: ti.template(), out: ti.templ
     Writes: out
     """
     for b in range(p.large.n_bodies):
-        for i in range(SIZE):
+        for i in range(DOFS):
             total = p.arena.zero()
-            for j in range(SIZE):
-                total = total + p.mass.load(w, mass_place(p, SIZE * b + i, SIZE * b + j)) * x.load(w, SIZE * b + j)
-            out.store(w, SIZE * b + i, total)
+            for j in range(DOFS):
+                total = total + p.mass.load(w, mass_place(p, DOFS * b + i, DOFS * b + j)) * x.load(w, DOFS * b + j)
+            out.store(w, DOFS * b + i, total)
 
 
 @ti.func
@@ -244,13 +245,13 @@ def solve_blocks(p: ti.template(), w: ti.i32, x: ti.template()):
     Writes: x, p.large.image
     """
     for b in range(p.large.n_bodies):
-        for i in range(SIZE):
-            p.large.image.store(w, i, x.load(w, SIZE * b + i))
-        for i in range(SIZE):
+        for i in range(DOFS):
+            p.large.image.store(w, i, x.load(w, DOFS * b + i))
+        for i in range(DOFS):
             total = p.arena.zero()
-            for j in range(SIZE):
-                total = total + p.large.inverse.load(w, SIZE * (SIZE * b + i) + j) * p.large.image.load(w, j)
-            x.store(w, SIZE * b + i, total)
+            for j in range(DOFS):
+                total = total + p.large.inverse.load(w, DOFS * (DOFS * b + i) + j) * p.large.image.load(w, j)
+            x.store(w, DOFS * b + i, total)
 
 
 @ti.func
@@ -262,21 +263,21 @@ def invert_masses(p: ti.template(), w: ti.i32):
     """
     g = p.large
     for b in range(g.n_bodies):
-        at = SIZE * SIZE * b
-        for i in range(SIZE):
-            for j in range(SIZE):
-                g.inverse.store(w, at + SIZE * i + j, p.mass.load(w, mass_place(p, SIZE * b + i, SIZE * b + j)))
-        for k in range(SIZE):
-            pivot = 1.0 / g.inverse.load(w, at + SIZE * k + k)
-            g.inverse.store(w, at + SIZE * k + k, p.arena.zero() + 1.0)
-            for j in range(SIZE):
-                g.inverse.store(w, at + SIZE * k + j, g.inverse.load(w, at + SIZE * k + j) * pivot)
-            for i in range(SIZE):
+        at = DOFS * DOFS * b
+        for i in range(DOFS):
+            for j in range(DOFS):
+                g.inverse.store(w, at + DOFS * i + j, p.mass.load(w, mass_place(p, DOFS * b + i, DOFS * b + j)))
+        for k in range(DOFS):
+            pivot = 1.0 / g.inverse.load(w, at + DOFS * k + k)
+            g.inverse.store(w, at + DOFS * k + k, p.arena.zero() + 1.0)
+            for j in range(DOFS):
+                g.inverse.store(w, at + DOFS * k + j, g.inverse.load(w, at + DOFS * k + j) * pivot)
+            for i in range(DOFS):
                 if i != k:
-                    factor = g.inverse.load(w, at + SIZE * i + k)
-                    g.inverse.store(w, at + SIZE * i + k, p.arena.zero())
-                    for j in range(SIZE):
-                        value = g.inverse.load(w, at + SIZE * i + j) - factor * g.inverse.load(w, at + SIZE * k + j)
-                        g.inverse.store(w, at + SIZE * i + j, value)
-        for i in range(SIZE):
-            g.weight.store(w, SIZE * b + i, g.inverse.load(w, at + SIZE * i + i))
+                    factor = g.inverse.load(w, at + DOFS * i + k)
+                    g.inverse.store(w, at + DOFS * i + k, p.arena.zero())
+                    for j in range(DOFS):
+                        value = g.inverse.load(w, at + DOFS * i + j) - factor * g.inverse.load(w, at + DOFS * k + j)
+                        g.inverse.store(w, at + DOFS * i + j, value)
+        for i in range(DOFS):
+            g.weight.store(w, DOFS * b + i, g.inverse.load(w, at + DOFS * i + i))

@@ -14,8 +14,8 @@ from simcli.kernels.complementarity.graph import (
     transpose,
 )
 from simcli.kernels.complementarity.large import (
+    DOFS,
     SEEN,
-    SIZE,
     body_of,
     invert_masses,
     mass_place,
@@ -60,18 +60,18 @@ def metric_of_row(p: ti.template(), w: ti.i32, s: ti.i32):
                 a = g.column.at(e)
                 for f in range(g.start.at(s), g.start.at(s + 1)):
                     b = g.column.at(f)
-                    if a // SIZE == b // SIZE:
-                        total = total + g.value.load(w, e) * g.value.load(w, f) * g.inverse.load(w, SIZE * a + b % SIZE)
+                    if a // DOFS == b // DOFS:
+                        total = total + g.value.load(w, e) * g.value.load(w, f) * g.inverse.load(w, DOFS * a + b % DOFS)
         else:
             if ti.static(g.spin.n_items > 0):
                 at = (s - g.n_plain) * SEEN
                 for side in range(2):
                     body = body_of(p, w, (s - g.n_plain) // 3, side)
                     if body >= 0:
-                        for i in range(SIZE):
-                            for j in range(SIZE):
-                                both = g.spin.load(w, at + SIZE * side + i) * g.spin.load(w, at + SIZE * side + j)
-                                total = total + both * g.inverse.load(w, SIZE * (SIZE * body + i) + j)
+                        for i in range(DOFS):
+                            for j in range(DOFS):
+                                both = g.spin.load(w, at + DOFS * side + i) * g.spin.load(w, at + DOFS * side + j)
+                                total = total + both * g.inverse.load(w, DOFS * (DOFS * body + i) + j)
     return total
 
 
@@ -88,12 +88,12 @@ def diagonal_of_contact(p: ti.template(), w: ti.i32, c: ti.i32):
         for side in range(2):
             body = body_of(p, w, c, side)
             if body >= 0:
-                for i in range(SIZE):
+                for i in range(DOFS):
                     moved = Vec3(zero, zero, zero)
-                    for j in range(SIZE):
-                        inverse = g.inverse.load(w, SIZE * (SIZE * body + i) + j)
-                        moved = moved + g.seen.load(w, SEEN * c + SIZE * side + j) * inverse
-                    total = total + _product(g.seen.load(w, SEEN * c + SIZE * side + i), moved)
+                    for j in range(DOFS):
+                        inverse = g.inverse.load(w, DOFS * (DOFS * body + i) + j)
+                        moved = moved + g.seen.load(w, SEEN * c + DOFS * side + j) * inverse
+                    total = total + _product(g.seen.load(w, SEEN * c + DOFS * side + i), moved)
     p.contacts.metric.store(w, c, total)
 
 
@@ -132,8 +132,8 @@ def factorize_large(p: ti.template(), w: ti.i32):
         find_pattern(p, w)
     clear_blocks(g.factor, w)
     for b in range(g.n_bodies):
-        for k in range(SIZE):
-            g.factor.notes.store(w, g.factor.diagonal + SIZE * b + k, mass_row(p, w, b, k))
+        for k in range(DOFS):
+            g.factor.notes.store(w, g.factor.diagonal + DOFS * b + k, mass_row(p, w, b, k))
     for s in range(whole(p.live, w, 0)):
         if p.rows.on.load(w, s) != 0.0:
             add_row(p, w, s)
@@ -185,7 +185,7 @@ def find_pattern(p: ti.template(), w: ti.i32):
 
 def mass_row(p, w, b, k):
     """A row of the mass of a body."""
-    return vector([p.mass.load(w, mass_place(p, SIZE * b + k, SIZE * b + m)) for m in range(SIZE)])
+    return vector([p.mass.load(w, mass_place(p, DOFS * b + k, DOFS * b + m)) for m in range(DOFS)])
 
 
 @ti.func
@@ -225,11 +225,11 @@ def add_spin(p: ti.template(), w: ti.i32, spin: ti.i32, gain: ti.template()):
         for other in range(2):
             a, b = body_of(p, w, spin // 3, one), body_of(p, w, spin // 3, other)
             if a >= 0 and b >= 0:
-                for i in range(SIZE):
-                    pulled = g.spin.load(w, spin * SEEN + SIZE * one + i) * gain
-                    for j in range(SIZE):
-                        value = pulled * g.spin.load(w, spin * SEEN + SIZE * other + j)
-                        _add_entry(p, w, SIZE * a + i, SIZE * b + j, entry, value)
+                for i in range(DOFS):
+                    pulled = g.spin.load(w, spin * SEEN + DOFS * one + i) * gain
+                    for j in range(DOFS):
+                        value = pulled * g.spin.load(w, spin * SEEN + DOFS * other + j)
+                        _add_entry(p, w, DOFS * a + i, DOFS * b + j, entry, value)
 
 
 @ti.func
@@ -239,9 +239,9 @@ def _add_entry(p: ti.template(), w: ti.i32, a: ti.i32, b: ti.i32, entry: ti.i32,
     Writes: p.large.factor
     """
     f = p.large.factor
-    at = place_of(f, w, a // SIZE, b // SIZE, entry)
+    at = place_of(f, w, a // DOFS, b // DOFS, entry)
     if at >= 0:
-        add_to_row(f, w, at + a % SIZE, single(b % SIZE, value))
+        add_to_row(f, w, at + a % DOFS, single(b % DOFS, value))
 
 
 def add_to_row(f, w, at, value):
@@ -251,7 +251,7 @@ def add_to_row(f, w, at, value):
 
 def single(k, value):
     """A vector that is zero but for number k."""
-    return vector([ti.select(k == m, value, value * 0.0) for m in range(SIZE)])
+    return vector([ti.select(k == m, value, value * 0.0) for m in range(DOFS)])
 
 
 @ti.func
@@ -270,12 +270,12 @@ def add_contact(p: ti.template(), w: ti.i32, c: ti.i32):
                 at = place_of(g.factor, w, a, b, entry)
                 if at >= 0:
                     normal, first, second = seen_rows(p, w, c, other)
-                    for k in range(SIZE):
-                        x, y, z = gain.transposed_times(g.seen.load(w, SEEN * c + SIZE * one + k)).parts
+                    for k in range(DOFS):
+                        x, y, z = gain.transposed_times(g.seen.load(w, SEEN * c + DOFS * one + k)).parts
                         add_to_row(g.factor, w, at + k, normal * x + first * y + second * z)
 
 
 def seen_rows(p, w, c, side) -> list:
     """What contact c sees of one of its bodies, a vector for each direction."""
-    seen = [p.large.seen.load(w, SEEN * c + SIZE * side + k).parts for k in range(SIZE)]
+    seen = [p.large.seen.load(w, SEEN * c + DOFS * side + k).parts for k in range(DOFS)]
     return [vector([parts[m] for parts in seen]) for m in range(3)]

@@ -90,7 +90,7 @@ def respond(p: ti.template(), w: ti.i32):
 
 
 @ti.func
-def measure(p: ti.template(), w: ti.i32):
+def measure_residual(p: ti.template(), w: ti.i32):
     """Natural map of the present impulses after `respond`; they are kept if they are the best of the round.
 
     What is no number is never the best: comparisons with it fail.

@@ -12,12 +12,13 @@ from simcli.kernels.algebra.elementary import select
 from simcli.kernels.algebra.values import Mat3, Vec3
 from simcli.kernels.complementarity.admm import reciprocals, swept_contact, swept_row
 from simcli.kernels.complementarity.cones import chosen, curnier, fischer_cone, fischer_row, natural_row
-from simcli.kernels.complementarity.dense import any_entry, corner, is_anywhere, substitute, three, whole
+from simcli.kernels.complementarity.dense import any_entry, is_anywhere, substitute, three, whole
 from simcli.kernels.complementarity.krylov import solve_large
 from simcli.kernels.complementarity.large_problem import factorize_large
 from simcli.kernels.complementarity.measure import contact_speed, pull, row_speed, seen, times
 from simcli.kernels.complementarity.problem import ADMM, NEWTON
 from simcli.kernels.language import ti
+from simcli.kernels.linear.skyline import packed_index
 from simcli.kernels.memory.arena import any_lane, local
 
 _ENOUGH = 2e-4  # of a step's length: the share of the merit that it must gain
@@ -208,14 +209,14 @@ def condensed_block(p: ti.template(), w: ti.i32, i: ti.i32, j: ti.i32, count: ti
 def _mass_block(p, w, i, j) -> Mat3:
     """Three rows and columns of M."""
     places = [(3 * i + k, 3 * j + m) for k in range(3) for m in range(3)]
-    return Mat3(*(p.arena.zero() + p.mass.load(w, corner(ti.max(a, b), ti.min(a, b))) for a, b in places))
+    return Mat3(*(p.arena.zero() + p.mass.load(w, packed_index(ti.max(a, b), ti.min(a, b))) for a, b in places))
 
 
 @ti.func
 def direct(p: ti.template(), w: ti.i32):
     """The direction of a Newton step: of impulses and of what rows see.
 
-    The velocity goes along dv: M dv = J^T dx holds whatever G is. `measure` finds it anew from the impulses.
+    The velocity goes along dv: M dv = J^T dx holds whatever G is. `measure_residual` finds it anew from the impulses.
 
     Reads:  factors, p.force, gain of both
     Writes: p.force, {step, rate} of both

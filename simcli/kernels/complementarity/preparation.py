@@ -3,14 +3,15 @@
 from simcli.kernels.algebra.elementary import select
 from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.complementarity.cones import UNBOUNDED
-from simcli.kernels.complementarity.dense import corner, factorize_mass, solve_mass, whole
+from simcli.kernels.complementarity.dense import factorize_mass, solve_mass, whole
 from simcli.kernels.complementarity.large_problem import prepare_large
 from simcli.kernels.language import ti
+from simcli.kernels.linear.skyline import packed_index
 from simcli.kernels.memory.arena import any_lane, local
 
 
 @ti.func
-def prepare(p: ti.template(), w: ti.i32):
+def prepare_problem(p: ti.template(), w: ti.i32):
     """What the rounds share: the rows that are on, where they act, the factor of M, and the metric.
 
     Rows that are off in some lane and not beyond the last one that is on in any are cleared, so that nobody asks again.
@@ -33,7 +34,7 @@ def prepare(p: ti.template(), w: ti.i32):
 
 @ti.func
 def prepare_dense(p: ti.template(), w: ti.i32):
-    """`prepare` where all is dense."""
+    """`prepare_problem` where all is dense."""
     pad(p, w)
     factorize_mass(p, w)
     solve_mass(p, w, p.push)
@@ -57,8 +58,8 @@ def pad(p: ti.template(), w: ti.i32):
     zero = p.arena.zero()
     for i in range(p.n_given, p.n):
         for j in range(i):
-            p.mass.store(w, corner(i, j), zero)
-        p.mass.store(w, corner(i, i), zero + 1.0)
+            p.mass.store(w, packed_index(i, j), zero)
+        p.mass.store(w, packed_index(i, i), zero + 1.0)
         p.free.store(w, i, zero)
         p.push.store(w, i, zero)
 
@@ -152,8 +153,8 @@ def load_row(p: ti.template(), w: ti.i32, s: ti.i32):
         for i in range(first, p.n):
             y = p.rows.jacobian.load(w, s * p.n + i)
             for k in range(ti.max(whole(p.begin, w, i), first), i):
-                y = y - p.root.load(w, corner(i, k)) * p.force.load(w, k)
-            y = y * p.root.load(w, corner(i, i))
+                y = y - p.root.load(w, packed_index(i, k)) * p.force.load(w, k)
+            y = y * p.root.load(w, packed_index(i, i))
             p.force.store(w, i, y)
             total = total + y * y
     p.rows.metric.store(w, s, select(total > 0.0, total, total * 0.0 + 1.0))
@@ -173,8 +174,8 @@ def load_contact(p: ti.template(), w: ti.i32, c: ti.i32):
         for i in range(first, p.n):
             y = p.contacts.jacobian.load(w, c * p.n + i)
             for k in range(ti.max(whole(p.begin, w, i), first), i):
-                y = y - p.reach.load(w, k) * p.root.load(w, corner(i, k))
-            y = y * p.root.load(w, corner(i, i))
+                y = y - p.reach.load(w, k) * p.root.load(w, packed_index(i, k))
+            y = y * p.root.load(w, packed_index(i, i))
             p.reach.store(w, i, y)
             total = total + squares(y)
     p.contacts.metric.store(w, c, metric_of(total))

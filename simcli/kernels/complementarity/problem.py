@@ -17,8 +17,8 @@ contact may differ in compliance.
 from dataclasses import dataclass
 
 from simcli.kernels.algebra.values import Mat3, Vec3
-from simcli.kernels.complementarity.dense import corner
-from simcli.kernels.complementarity.large import SIZE, Large, SystemPattern
+from simcli.kernels.complementarity.large import DOFS, Large, SystemPattern
+from simcli.kernels.linear.skyline import packed_index
 from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.programs import Registers
 
@@ -99,7 +99,7 @@ class Problem:
 
     Attributes, given:
         mass: (n (n + 1)/2) lower triangle of M, row by row.  free: (n) vf without `push`.  rows, contacts: see `Side`.
-        push: (n) [N s], impulses that are given: `prepare` adds M^-1 push to vf.
+        push: (n) [N s], impulses that are given: `prepare_problem` adds M^-1 push to vf.
         lower, upper: (rows) [N s]; beyond 1e30 there is none.
         friction: (contacts) mu. A friction that differs between the tangents is their rows times mu_i, and mu = 1.
         kappa: (1) proximal compliance relative to d, 0 for none; 1e-4 is good.
@@ -135,8 +135,8 @@ class Problem:
         self.rows.given += [self.lower, self.upper]
         self.centre = self.contacts.items.slot(Vec3)
         self.contacts.given += [self.friction, self.centre]
-        self.n_mass = pattern.n_bodies * corner(SIZE, 0) if pattern else corner(n, 0)
-        self.mass, self.root = arena.slot(self.n_mass), arena.slot(corner(dense, 0)).scratch()
+        self.n_mass = pattern.n_bodies * packed_index(DOFS, 0) if pattern else packed_index(n, 0)
+        self.mass, self.root = arena.slot(self.n_mass), arena.slot(packed_index(dense, 0)).scratch()
         self.begin = arena.slot(dense).of_block()
         m = dense // 3
         self.matrix, self.pivot = arena.slot(m * m, Mat3).scratch(), threes.slot(Mat3).scratch()

@@ -15,7 +15,7 @@ from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.complementarity.admm import FIRST_RHO, ROUND, begin_sweeps, sweep
 from simcli.kernels.complementarity.cones import chosen
 from simcli.kernels.complementarity.dense import factorize, whole
-from simcli.kernels.complementarity.measure import STARTING, measure, respond
+from simcli.kernels.complementarity.measure import STARTING, measure_residual, respond
 from simcli.kernels.complementarity.newton import (
     COARSE,
     HALVINGS,
@@ -28,7 +28,7 @@ from simcli.kernels.complementarity.newton import (
     renew_large,
     try_length,
 )
-from simcli.kernels.complementarity.preparation import prepare, soften
+from simcli.kernels.complementarity.preparation import prepare_problem, soften
 from simcli.kernels.complementarity.problem import ADMM, BROKEN, PROXIMAL, SOLVED, UNSOLVED
 from simcli.kernels.language import ti
 from simcli.kernels.memory.programs import only, repeat
@@ -303,12 +303,12 @@ def finish(p: ti.template(), w: ti.i32):
         p.contacts.impulse.store(w, c, p.contacts.kept.load(w, c))
 
 
-MEASURE = (only(is_unknown, respond), measure, forget)
+MEASURE = (only(is_unknown, respond), measure_residual, forget)
 NEWTON_STEP = (direct, begin_halving, repeat(try_length, at_most=HALVINGS, wanted=is_trying), go)
 ITERATE = (only(by_newton, linearize), only(wants_factors, _renew), only(by_newton, *NEWTON_STEP), only(by_sweeps, sweep),
            _count_iteration, *MEASURE, tire)
 WALK = (begin_kind, only(is_unmeasured, *MEASURE), begin_iterations, only(by_sweeps, begin_sweeps), tire,
         repeat(*ITERATE, where=goes_on, wanted=goes_on), restore)
-READY = (prepare,)
+READY = (prepare_problem,)
 ATTEMPT = (begin_attempt, repeat(*WALK, where=wants_kind, wanted=wants_kind), _keep, end_attempt)
 SEARCH = (_begin_search, repeat(*ATTEMPT, where=is_open, wanted=is_open), finish)

@@ -20,7 +20,7 @@ import simcli
 from simcli.kernels.language import ti
 
 VARIABLE = "SIMCLI_KERNEL_CACHE"
-TAICHIS = "TI_OFFLINE_CACHE_FILE_PATH"  # is heeded where ours is not set
+TAICHI_VARIABLE = "TI_OFFLINE_CACHE_FILE_PATH"  # is heeded where ours is not set
 SUFFIX = ".tic"  # Taichi's, of a kernel
 _FACTS = ".bundle.json"  # our own, of the kernels that a scene takes
 MOST_BYTES = 2**30  # of all kernels below a folder
@@ -47,7 +47,7 @@ def users_folder() -> Path:
 
 def named_folder() -> Path | None:
     """The folder that the environment names, if it names one."""
-    name = os.environ.get(VARIABLE) or os.environ.get(TAICHIS)
+    name = os.environ.get(VARIABLE) or os.environ.get(TAICHI_VARIABLE)
     return Path(name).absolute() if name else None
 
 
@@ -131,7 +131,7 @@ def bytes_below(folder: Path) -> int:
     return n_bytes
 
 
-def keep(file: Path, folder: Path) -> None:
+def keep_kernel(file: Path, folder: Path) -> None:
     """Put a file of Taichi's into a folder, whole or not at all.
 
     Raises:
@@ -160,7 +160,7 @@ def keep_bundle(folder: Path, name: str, seconds: dict[str, float | None]) -> No
     with tempfile.TemporaryDirectory() as place:
         file = Path(place) / f"{name}{_FACTS}"
         file.write_text(json.dumps({key: times.get(key) if took is None else took for key, took in seconds.items()}))
-        keep(file, folder)
+        keep_kernel(file, folder)
 
 
 def bundles_below(folder: Path) -> dict[str, dict[str, float | None]]:

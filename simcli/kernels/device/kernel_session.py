@@ -107,7 +107,7 @@ class KernelSession:
             new = [path for path in _plain_files(self.path) if path.suffix == SUFFIX]
             if self.keeper and new:
                 for file in new:
-                    kernel_cache.keep(file, self.keeper)
+                    kernel_cache.keep_kernel(file, self.keeper)
                 kernel_cache.tidy(self.keeper)
                 _remove_old()
         finally:
@@ -127,12 +127,12 @@ class KernelSession:
 @contextlib.contextmanager
 def variable_unread() -> Iterator[None]:
     """Keep the environment variable of its folder from Taichi, which would print that an argument overrides it."""
-    value = os.environ.pop(kernel_cache.TAICHIS, None)
+    value = os.environ.pop(kernel_cache.TAICHI_VARIABLE, None)
     try:
         yield
     finally:
         if value is not None:
-            os.environ[kernel_cache.TAICHIS] = value
+            os.environ[kernel_cache.TAICHI_VARIABLE] = value
 
 
 def _free_folder(folders: list[Path]) -> tuple[Path, int | None]:

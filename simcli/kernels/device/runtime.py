@@ -35,8 +35,9 @@ GPUS_WITHOUT_FLOAT64 = ("metal",)  # Vulkan: the driver says, when it starts
 
 
 def _note(taken: KernelTaken) -> None:
-    """Count a kernel that is called first, and warn if it was compiled and cannot be kept."""
-    _made.append(taken)
+    """Count a kernel that is traced, and warn if it was compiled and cannot be kept."""
+    if taken.trace:
+        _made.append(taken)
     if taken.origin == Origin.COMPILED and _sessions:
         _sessions[0].tell()
 
@@ -193,19 +194,6 @@ def start_device(device: str = "auto", precision: str = "float64", threads: int 
     arch = choose_arch(device, precision)
     if threads is None:
         threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    real = ti.f64 if precision == "float64" else ti.f32
-    settings = {
-        "default_fp": real,
-        "default_ip": ti.i32,
-        "fast_math": False,  # reassociation would break batch invariance, and the GPU would approximate square roots
-        "log_level": ti.ERROR,
-        "random_seed": 0,
-        "advanced_optimization": False,  # see compile_thoroughly
-    }
-    if arch == "cpu":
-        # Taichi's own loop splitting gives every thread at least 512 iterations: too coarse for packs (finding 5).
-        settings |= {"cpu_max_num_threads": threads, "make_cpu_multithreading_loop": False}
-        settings["real_matrix_scalarize"] = like_gpu  # see vectors.py
     if arch == "vulkan":
         os.environ.setdefault(*_MESA)
     is_gpu = like_gpu or arch != "cpu"
@@ -215,11 +203,50 @@ def start_device(device: str = "auto", precision: str = "float64", threads: int 
         _live[0] = (device, *_live[0][1:])
         compile_thoroughly(False)
         return device
+    _forget_device()
+    _start_taichi(arch, _settings_of(precision, device.threads, like_gpu), options)
+    keep_vectors(arch == "cpu" and not like_gpu)
+    if arch != "cpu":
+        from simcli.kernels.device.self_test import refuse_wrong_numbers  # it stands above this file
+
+        device = replace(device, most_turns=refuse_wrong_numbers(device))
+    _live[:] = [(device, program(), bool(options))]
+    _made.clear()
+    return device
+
+
+def _settings_of(precision: str, threads: int, like_gpu: bool) -> dict:
+    """Fields of Taichi's compile configuration; threads are 0 on a GPU."""
+    settings = {
+        "default_fp": ti.f64 if precision == "float64" else ti.f32,
+        "default_ip": ti.i32,
+        "fast_math": False,  # reassociation would break batch invariance, and the GPU would approximate square roots
+        "log_level": ti.ERROR,
+        "random_seed": 0,
+        "advanced_optimization": False,  # see compile_thoroughly
+    }
+    if threads:
+        # Taichi's own loop splitting gives every thread at least 512 iterations: too coarse for packs (finding 5).
+        settings |= {"cpu_max_num_threads": threads, "make_cpu_multithreading_loop": False}
+        settings["real_matrix_scalarize"] = like_gpu  # see vectors.py
+    return settings
+
+
+def _forget_device() -> None:
+    """Stop the device that is started, if there is one, and let go of its memory."""
     if program() is not None:
         for storage in held_on_device:  # which something may still hold
             storage.given = None
         gc.collect()  # arrays of a device started before must not be freed in the memory of the new one
     stop_device()
+
+
+def _start_taichi(arch: str, settings: dict, options: dict) -> None:
+    """Begin a session of kernels, and initialise Taichi for it.
+
+    Raises:
+        DeviceError: the device does not start, or Taichi takes another one.
+    """
     _sessions[:] = [KernelSession()]
     with stdout_silenced(), warnings.catch_warnings(), variable_unread():
         warnings.simplefilter("ignore")
@@ -230,16 +257,8 @@ def start_device(device: str = "auto", precision: str = "float64", threads: int 
     if arch == "cpu":
         configuration().cpu_max_num_threads = KERNEL_THREADS
     keep_loops_rolled(arch == "cpu")
-    keep_vectors(arch == "cpu" and not like_gpu)
-    if configuration().arch != (ti.x64 if arch == "cpu" and ARCHS["cpu"] == ti.x64 else ARCHS[arch]):
+    if configuration().arch != ARCHS[arch]:
         raise DeviceError(f"device `{arch}` is not available: Taichi fell back to another one")
-    if arch != "cpu":
-        from simcli.kernels.device.self_test import refuse_wrong_numbers  # it stands above this file
-
-        device = replace(device, most_turns=refuse_wrong_numbers(device))
-    _live[:] = [(device, program(), bool(options))]
-    _made.clear()
-    return device
 
 
 def _goes_on(wanted: Device) -> bool:
@@ -250,8 +269,12 @@ def _goes_on(wanted: Device) -> bool:
     """
     if live_device() is None or wanted.is_gpu or replace(_live[0][0], lanes=wanted.lanes) != wanted or _live[0][2]:
         return False
-    is_full = len(_made) >= _MOST_KERNELS or any(kernel.origin == Origin.COMPILED for kernel in _made)
-    return not is_full and bool(_sessions) and _sessions[0].is_up_to_date()
+    return len(_made) < _MOST_KERNELS and bool(_sessions) and not _has_news()
+
+
+def _has_news() -> bool:
+    """Whether the device has kernels that the folders lack, or they have some that it does not see."""
+    return any(kernel.origin == Origin.COMPILED for kernel in _made) or not _sessions[0].is_up_to_date()
 
 
 def compile_thoroughly(thorough: bool = True) -> None:

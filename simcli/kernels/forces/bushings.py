@@ -19,13 +19,73 @@ that of a linear spring on d and phi. Deviation: bend and twist have their own s
 
 from simcli.kernels.algebra.rotation_log import pulled_back, rotation_log
 from simcli.kernels.algebra.values import Force, Mat3, Vec3
-from simcli.kernels.chart.points import add_force, world_point
-from simcli.kernels.chart.tree import point_velocity, upright
+from simcli.kernels.chart.points import world_point, world_turn
+from simcli.kernels.chart.tree import point_velocity
 from simcli.kernels.language import ti
+from simcli.kernels.memory.arena import local
 from simcli.kernels.memory.tables import Tables
 from simcli.kernels.report import put
 from simcli.model.forces.bushing_rows import bushing_rows
 from simcli.model.tables import Model
+
+
+@ti.func
+def act_of_bushing(t: ti.template(), u: ti.template(), s: ti.template(), w: ti.i32, k: ti.i32):
+    """What bushing k does to its links; see external.py.
+
+    Reads:  u columns, s.{R, o, v, origin}
+    Writes: u.wrench
+    """
+    zero = t.arena.zero()
+    link_a = u.link_a.at(k)
+    link_b = u.link_b.at(k)
+    x_a, p_a, _v_a = world_point(t, s, w, link_a, u.point_a.load(w, k))
+    x_b, p_b, _v_b = world_point(t, s, w, link_b, u.point_b.load(w, k))
+    gap = p_b - p_a
+    place = zero + u.place.load(w, k)
+    act_a = x_a + gap * place
+    act_b = x_b - gap * (1.0 - place)
+    rate = Vec3(zero, zero, zero)
+    if link_b >= 0:
+        rate = rate + point_velocity(s.v.load(w, link_b), act_b)
+    if link_a >= 0:
+        rate = rate - point_velocity(s.v.load(w, link_a), act_a)
+    R_a, spin_a = world_turn(t, s, w, link_a)
+    R_b, spin_b = world_turn(t, s, w, link_b)
+    F_a = R_a * u.frame_a.load(w, k)
+    phi, factor = rotation_log(F_a.T * (R_b * u.frame_b.load(w, k)))
+    along = F_a.transposed_times(gap), F_a.transposed_times(rate)
+    turned = phi, F_a.transposed_times(spin_b - spin_a)
+    push, turn_pull, turn_drag, energy, power = bushing_law(u, w, k, along, turned)
+    force = F_a * push
+    couple = -(F_a * (pulled_back(phi, factor, turn_pull) + turn_drag))
+    u.wrench.store(w, k, Force.of(force, couple + (gap * (place - 1.0)).cross(force)))
+    return force, couple, act_a, act_b, power, zero, energy
+
+
+def bushing_law(u, w, k, along, turned):
+    """What bushing k answers in its axes.
+
+    Args:
+        u: see `Bushings`.
+        along, turned: d and phi, with their rates.
+
+    Returns:
+        Force; L phi - m and D w; energy [J] and dissipated power [W].
+    """
+    none = Vec3(*(u.wrench.arena.zero() for _ in range(3)))
+    preload, couple_preload = none + u.preload.load(w, k), none + u.angular_preload.load(w, k)
+    (d, d_rate), (phi, turn_rate) = along, turned
+    pull, drag = _times(d, u.stiffness.load(w, k)), _times(d_rate, u.damping.load(w, k))
+    turn_pull, turn_drag = _times(phi, u.angular_stiffness.load(w, k)), _times(turn_rate, u.angular_damping.load(w, k))
+    energy = local((d.dot(pull) + phi.dot(turn_pull)) * 0.5 - d.dot(preload) - phi.dot(couple_preload))
+    power = local(d_rate.dot(drag) + turn_rate.dot(turn_drag))
+    return preload - pull - drag, turn_pull - couple_preload, turn_drag, energy, power
+
+
+def _times(a, b):
+    """Products of the components of two vectors."""
+    return Vec3(*(x * y for x, y in zip(a.parts, b.parts, strict=True)))
 
 
 class Bushings:
@@ -38,10 +98,12 @@ class Bushings:
         frame_a, frame_b: F_a and F_b in the axes of those links.
         stiffness, damping, angular_stiffness, angular_damping, preload, angular_preload: K, C, L, D, f, m.
         place: where the force acts on the way from p_a to p_b.
-        wrench: force [N] and torque [N m] on B at its end, world: of the last `load_bushings`.
+        wrench: force [N] and torque [N m] on B at its end, world: of the last `load_links`.
     """
 
     _data_oriented = True
+    act = staticmethod(act_of_bushing)
+    stores, by_rows, need_poses = True, False, True
 
     def __init__(self, model: Model, tables: Tables):
         arena, self.n_cables = tables.arena, len(model.cables.name)
@@ -58,86 +120,6 @@ class Bushings:
                      "angular_preload"):  # fmt: skip
             setattr(self, name, items.column(getattr(rows, name), Vec3))
         self.frame_a, self.frame_b = items.column(rows.frame_a, Mat3), items.column(rows.frame_b, Mat3)
-
-
-@ti.func
-def turning_of(t: ti.template(), s: ti.template(), w: ti.i32, link: ti.i32, frame: ti.template()):
-    """Axes of an end in the world, and the angular velocity of its link; the world's do not move.
-
-    Reads: s.{R, v}
-    """
-    zero = t.arena.zero()
-    R = upright(zero) * frame
-    spin = Vec3(zero, zero, zero)
-    if link >= 0:
-        R = s.R.load(w, link) * frame
-        spin = s.v.load(w, link).angular
-    return R, spin
-
-
-def _times(a, b):
-    """Products of the components of two vectors."""
-    return Vec3(*(x * y for x, y in zip(a.parts, b.parts, strict=True)))
-
-
-@ti.func
-def bushing_law(t: ti.template(), u: ti.template(), s: ti.template(), w: ti.i32, k: ti.i32):
-    """Force and couple of bushing k on B, world, at the point where they act; that point about the Os of A and B, and from
-    the end on B; energy [J] and dissipated power [W].
-
-    Reads: u columns, s.{R, o, v, origin}
-    """
-    zero = t.arena.zero()
-    none = Vec3(zero, zero, zero)
-    link_a = u.link_a.at(k)
-    link_b = u.link_b.at(k)
-    x_a, p_a, _v_a = world_point(t, s, w, link_a, u.point_a.load(w, k))
-    x_b, p_b, _v_b = world_point(t, s, w, link_b, u.point_b.load(w, k))
-    gap = p_b - p_a
-    place = zero + u.place.load(w, k)
-    act_a = x_a + gap * place
-    act_b = x_b - gap * (1.0 - place)
-    rate = Vec3(zero, zero, zero)
-    if link_b >= 0:
-        rate = rate + point_velocity(s.v.load(w, link_b), act_b)
-    if link_a >= 0:
-        rate = rate - point_velocity(s.v.load(w, link_a), act_a)
-    F_a, spin_a = turning_of(t, s, w, link_a, u.frame_a.load(w, k))
-    F_b, spin_b = turning_of(t, s, w, link_b, u.frame_b.load(w, k))
-    d = F_a.transposed_times(gap)
-    d_rate = F_a.transposed_times(rate)
-    phi, factor = rotation_log(F_a.T * F_b)
-    turn_rate = F_a.transposed_times(spin_b - spin_a)
-    preload = none + u.preload.load(w, k)
-    couple_preload = none + u.angular_preload.load(w, k)
-    pull = _times(d, u.stiffness.load(w, k))
-    drag = _times(d_rate, u.damping.load(w, k))
-    turn_pull = _times(phi, u.angular_stiffness.load(w, k))
-    turn_drag = _times(turn_rate, u.angular_damping.load(w, k))
-    force = F_a * (preload - pull - drag)
-    couple = -(F_a * (pulled_back(phi, factor, turn_pull - couple_preload) + turn_drag))
-    energy = (d.dot(pull) + phi.dot(turn_pull)) * 0.5 - d.dot(preload) - phi.dot(couple_preload)
-    power = d_rate.dot(drag) + turn_rate.dot(turn_drag)
-    return force, couple, act_a, act_b, gap * (place - 1.0), energy, power
-
-
-@ti.func
-def load_bushings(t: ti.template(), u: ti.template(), s: ti.template(), w: ti.i32):
-    """Add the forces of all bushings to their links; the dissipated power [W], and what is stored [J].
-
-    Reads:  u columns, s.{R, o, v, origin}
-    Writes: adds to s.external; u.wrench
-    """
-    dissipated = t.arena.zero()
-    stored = t.arena.zero()
-    for k in range(u.n):
-        force, couple, act_a, act_b, arm, energy, power = bushing_law(t, u, s, w, k)
-        add_force(s, w, u.link_a.at(k), act_a, -force, -couple)
-        add_force(s, w, u.link_b.at(k), act_b, force, couple)
-        u.wrench.store(w, k, Force.of(force, couple + arm.cross(force)))
-        dissipated = dissipated + power
-        stored = stored + energy
-    return dissipated, stored
 
 
 @ti.func

@@ -5,17 +5,17 @@ efforts.py and external.py have what acts, work.py what it does.
 
 import numpy as np
 
-from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.forces.account import Account
 from simcli.kernels.forces.bushings import Bushings
 from simcli.kernels.forces.signals import driven_columns
+from simcli.kernels.forces.springs import Springs
+from simcli.kernels.forces.wrenches import Wrenches
 from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.tables import Tables
 from simcli.model.joints.drives import reads
 from simcli.model.joints.lawful import limit_damping
 from simcli.model.table_base import kept
 from simcli.model.tables import DriveMode, JointKind, Model
-from simcli.model.tree.link_frames import body_rotations, link_points
 
 
 class Forces:
@@ -29,6 +29,7 @@ class Forces:
         soft_lower, soft_upper, soft_stiffness, soft_damping: soft limits per dof; while one acts, the drive rests.
         armature: [kg, kg m^2], per dof.
         by_law: per dof, 1 where a law (laws/bounded.py) gives the drive's effort instead.
+        bushings, springs, wrenches, on_links: forces on links, and those of them that there are, see external.py.
         account: work done since the start, and power now.
         stored: [J] in springs, cables and bushings, where they were loaded last.
     """
@@ -53,40 +54,15 @@ class Forces:
         for name, values in laws_of(model).items():
             setattr(self, name, tables.dofs.column(values, driven=name in driven))
         self.damping = tables.damping
-        self.n_springs, self.n_wrenches = len(model.springs.name), len(model.wrenches.name)
-        self.bushings = Bushings(model, tables)
-        self.has_external = self.n_springs + self.n_wrenches + self.bushings.n > 0
-        self.has_elastic = self.n_springs + self.bushings.n > 0 or self.has_soft_limits or self.has_torsion
+        self.bushings, self.springs = Bushings(model, tables), Springs(model, tables)
+        self.wrenches = Wrenches(model, tables, driven)
+        self.wrench_force, self.wrench_torque = self.wrenches.force, self.wrenches.torque  # which signals may drive
+        self.on_links = tuple(one for one in (self.bushings, self.springs, self.wrenches) if one.n)
+        self.has_external, self.need_poses = bool(self.on_links), any(one.need_poses for one in self.on_links)
+        self.has_elastic = any(one.stores for one in self.on_links) or self.has_soft_limits or self.has_torsion
         self.has_work = self.has_efforts or self.has_external
         self.account = Account(arena)
         self.stored = arena.single.slot()
-        self.springs_by_rows = False  # True: rows of the constrained system carry their tension
-        self.add_springs(model, tables)
-        self.add_wrenches(model, tables)
-
-    def add_springs(self, model: Model, tables: Tables):
-        """Columns of springs; a point in the world keeps its coordinates, a point of a body becomes one of its link."""
-        springs, items = model.springs, tables.arena.records(len(model.springs.name))
-        self.spring_link = tables.arena.ints(np.where(springs.body >= 0, model.links.tip[springs.body], -1))
-        points = link_points(model, springs.body.reshape(-1), springs.point.reshape(len(springs.point), -1, 3))
-        self.spring_point = tables.column(points, Vec3)
-        self.spring_stiffness, self.spring_damping = items.column(springs.stiffness), items.column(springs.damping)
-        self.rest_length, self.slack = items.column(springs.rest_length), items.ints(springs.slack)
-
-    def add_wrenches(self, model: Model, tables: Tables):
-        """Columns of wrenches; one that follows its body is kept in link axes."""
-        wrenches, items = model.wrenches, tables.arena.records(len(model.wrenches.name))
-        self.wrench_link = items.ints(model.links.tip[wrenches.body])
-        self.wrench_point = items.column(link_points(model, wrenches.body, wrenches.point), Vec3)
-        turn = np.where(wrenches.follows[:, None, None], body_rotations(model, wrenches.body), np.eye(3))
-        self.wrench_force = items.column(_turned(turn, wrenches.force), Vec3, driven="wrench_force" in self.driven)
-        self.wrench_torque = items.column(_turned(turn, wrenches.torque), Vec3, driven="wrench_torque" in self.driven)
-        self.wrench_follows = items.ints(wrenches.follows)
-
-
-def _turned(turn: np.ndarray, vector: np.ndarray) -> np.ndarray:
-    """Vectors (W|1, K, 3) turned by matrices (W|1, K, 3, 3)."""
-    return np.einsum("wkij,wkj->wki", turn, vector)
 
 
 def laws_of(model: Model) -> dict[str, np.ndarray]:

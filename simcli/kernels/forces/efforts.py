@@ -4,11 +4,11 @@ In the implicit forms their gradients go to the diagonal of the mass matrix, whi
 nothing.
 """
 
-from simcli.kernels.algebra.elementary import exp_rotation, select
+from simcli.kernels.algebra.elementary import exp_rotation
 from simcli.kernels.algebra.rotation_log import rotation_log
 from simcli.kernels.chart.tree import BALL, quaternion_at, vector_at
 from simcli.kernels.language import ti
-from simcli.kernels.laws.coordinate import bound_law, foresee, servo_law, torsion_law
+from simcli.kernels.laws.coordinate import Response, add_applied, bound_law, foresee, servo_law, turn_law
 
 
 @ti.func
@@ -31,63 +31,60 @@ def efforts(t: ti.template(), fo: ti.template(), s: ti.template(), w: ti.i32, b:
     for n in range(t.n_tree_dofs):
         d = t.tree_dof.at(n)
         qd = s.qd.load(w, d)
-        effort, stiffness, damping = effort_of_dof(t, fo, s, w, d, qd)
-        push, gain = foresee(effort, stiffness, damping, qd, b)
+        law = effort_of_dof(t, fo, s, w, d, qd)
+        push, gain = foresee(law, qd, b)
         s.tau.store(w, d, push)
         s.diagonal.store(w, d, gain + t.armature.load(w, d))
         if ti.static(s.keeps_stiffness):
-            s.stiffness.store(w, d, stiffness)
+            s.stiffness.store(w, d, law.stiffness)
     if ti.static(fo.has_ball_drives):
         for i in range(t.n_links):
             if t.kind.at(i) == BALL:
-                first = t.link_qd.at(i)
-                error = ball_error(t, fo, s, w, i)
-                for k in ti.static(range(3)):
-                    d = first + k
-                    stiffness = t.arena.zero() + fo.ball_stiffness.load(w, d)
-                    if ti.static(fo.some_by_law):
-                        stiffness = stiffness * ti.cast(1 - fo.by_law.at(d), t.arena.device.real)
-                    push, gain = foresee(error.parts[k] * stiffness, stiffness, stiffness * 0.0, s.qd.load(w, d), b)
-                    s.tau.store(w, d, s.tau.load(w, d) + push)
-                    s.diagonal.store(w, d, s.diagonal.load(w, d) + gain)
-                    if ti.static(s.keeps_stiffness):
-                        s.stiffness.store(w, d, s.stiffness.load(w, d) + stiffness)
+                add_ball_drive(t, fo, s, w, i, b)
+
+
+@ti.func
+def add_ball_drive(t: ti.template(), fo: ti.template(), s: ti.template(), w: ti.i32, i: ti.i32, b: ti.template()):
+    """Add the spring of the drive of the ball joint of link i, as `efforts` does.
+
+    Reads:  fo columns, s.{q, qd}
+    Writes: s.{tau, diagonal, stiffness}
+    """
+    error = ball_error(t, fo, s, w, i)
+    for k in ti.static(range(3)):
+        d = t.link_qd.at(i) + k
+        if is_smooth_drive(fo, d):
+            law = turn_law(fo, w, d, error.parts[k])
+            push, gain = foresee(law, s.qd.load(w, d), b)
+            s.tau.store(w, d, s.tau.load(w, d) + push)
+            s.diagonal.store(w, d, s.diagonal.load(w, d) + gain)
+            if ti.static(s.keeps_stiffness):
+                s.stiffness.store(w, d, s.stiffness.load(w, d) + law.stiffness)
+
+
+def is_smooth_drive(fo, d):
+    """Whether the drive of dof d is an effort, and no bounded law (inside kernels)."""
+    return fo.by_law.at(d) == 0 if fo.some_by_law else 1
 
 
 @ti.func
 def effort_of_dof(t: ti.template(), fo: ti.template(), s: ti.template(), w: ti.i32, d: ti.i32, qd: ti.template()):
-    """Force on a dof of the tree now, its stiffness and its damping: all smooth laws of its coordinate.
+    """Response now of all smooth laws of the coordinate of a dof of the tree.
 
     Reads: fo columns, s.q
     """
+    x = coordinate_of(t, s, w, d)
     zero = t.arena.zero()
-    effort = zero + fo.constant.load(w, d)
-    stiffness = zero
-    damping = zero
-    if ti.static(fo.has_damping):
-        damping = damping + fo.damping.load(w, d)
-        effort = effort - qd * damping
-    if ti.static(fo.has_torsion):
-        given, k, _stored = torsion_law(fo, w, d, coordinate_of(t, s, w, d))
-        effort = effort + given
-        stiffness = stiffness + k
+    law = add_applied(Response.none(zero), fo, w, d, x, qd)
     rests = zero > 0.0
     if ti.static(fo.has_soft_limits):
         if t.dof_q.at(d) >= 0:  # limits of ball joints are rows
-            given, k, rate_gain, _stored = bound_law(fo, w, d, coordinate_of(t, s, w, d), qd)
-            effort = effort + given
-            stiffness = stiffness + k
-            damping = damping + rate_gain
-            rests = k > 0.0
-    drives = 1
-    if ti.static(fo.some_by_law):
-        drives = 1 - fo.by_law.at(d)
-    if drives != 0:
-        given, k, rate_gain = servo_law(fo, w, d, coordinate_of(t, s, w, d), qd)
-        effort = effort + select(rests, zero, given)
-        stiffness = stiffness + select(rests, zero, k)
-        damping = damping + select(rests, zero, rate_gain)
-    return effort, stiffness, damping
+            bound = bound_law(fo, w, d, x, qd)
+            law = law + bound
+            rests = bound.stiffness > 0.0
+    if is_smooth_drive(fo, d):
+        law = law + servo_law(fo, w, d, x, qd).where(~rests)
+    return law
 
 
 @ti.func
@@ -114,11 +111,31 @@ def turn_of_ball(fo: ti.template(), q: ti.template(), w: ti.i32, first_q: ti.i32
 
     Reads: q, fo.target
     """
-    x = fo.stored.arena.zero() + fo.target.load(w, d)
     error, _factor = turn_to_target(fo, w, d - component, quaternion_at(q, w, first_q).matrix())
-    for k in ti.static(range(3)):
+    return fo.target.load(w, d) - component_of(error, component)
+
+
+@ti.func
+def component_of(v: ti.template(), component: ti.i32):
+    """Component of a vector, which the data tell."""
+    found = v.parts[0]
+    for k in ti.static(range(1, 3)):
         if component == k:
-            x = x - error.parts[k]
+            found = v.parts[k]
+    return found
+
+
+@ti.func
+def coordinate_of_law(t: ti.template(), fo: ti.template(), law: ti.template(), q: ti.template(), w: ti.i32, k: ti.i32):
+    """Coordinate that law k acts on, of a dof of the tree; of a ball as `turn_of_ball` has it.
+
+    Reads: q, fo.target
+    """
+    d = law.dof.at(k)
+    x = q.load(w, ti.max(t.dof_q.at(d), 0))
+    if ti.static(law.has_ball):
+        if law.on_ball.at(k) != 0:
+            x = turn_of_ball(fo, q, w, law.first_q.at(k), d, law.component.at(k))
     return x
 
 

@@ -1,86 +1,38 @@
-"""External forces on links: of springs between points, cables and wrenches, which know poses and twists only."""
+"""Forces on links: of bushings and cables, springs between points, and wrenches, which know poses and twists only.
 
-from simcli.kernels.algebra.elementary import select
+What acts between two links A and B has its columns and one function in a file of its own: `act` gives the force [N] and the
+couple [N m] on B, A taking the opposite; the points at which they act, of each about its O; the powers that it dissipates
+and supplies [W]; and what it stores [J]. What it measures, and its law, are inside. Its columns also say whether it
+`stores`, whether rows carry it instead (`by_rows`), and whether steps that have no poses lack it (`need_poses`).
+"""
+
 from simcli.kernels.algebra.values import Force, Vec3
-from simcli.kernels.chart.points import add_force, world_point
-from simcli.kernels.forces.bushings import load_bushings
+from simcli.kernels.chart.points import add_force
 from simcli.kernels.language import ti
-from simcli.kernels.laws.coordinate import spring_law
-
-_TINY_LENGTH = 1e-12  # [m] below, a spring has no direction and gives no force
 
 
 @ti.func
 def load_links(t: ti.template(), fo: ti.template(), s: ti.template(), w: ti.i32):
-    """External forces on links, their powers, and what springs, cables and bushings store.
+    """Forces on links, their powers, and what they store.
 
-    Powers: dissipated by dampers, input by wrenches.
-
-    Reads:  fo springs, bushings and wrenches, s.{R, o, v, origin}
+    Reads:  fo.on_links, s.{R, o, v, origin}
     Writes: s.external, fo.{account.power, stored}
     """
     zero = t.arena.zero()
     none = Vec3(zero, zero, zero)
     dissipated = zero
+    supplied = zero
     stored = zero
     for i in range(t.n_links):
         s.external.store(w, i, Force.of(none, none))
-    if ti.static(fo.bushings.n > 0):
-        dissipated, stored = load_bushings(t, fo.bushings, s, w)
-    for k in range(fo.n_springs):
-        taken, kept = load_spring(t, fo, s, w, k)
-        dissipated = dissipated + taken
-        stored = stored + kept
-    supplied = zero
-    for k in range(fo.n_wrenches):
-        of_force, of_torque = load_wrench(t, fo, s, w, k)
-        supplied = supplied + of_force + of_torque
+    for u in ti.static(fo.on_links):
+        for k in range(u.n):
+            force, couple, x_a, x_b, taken, given, kept = u.act(t, u, s, w, k)
+            if ti.static(not u.by_rows):
+                add_force(s, w, u.link_a.at(k), x_a, -force, -couple)
+                add_force(s, w, u.link_b.at(k), x_b, force, couple)
+            dissipated = dissipated + taken
+            supplied = supplied + given
+            stored = stored + kept
     fo.account.set_power(w, dissipated, supplied)
     fo.stored.store(w, 0, stored)
-
-
-@ti.func
-def load_spring(t: ti.template(), fo: ti.template(), s: ti.template(), w: ti.i32, k: ti.i32):
-    """Force of spring k on its two links, along the line of its ends; the power that its damper takes [W], and what it
-    stores [J].
-
-    Reads:  fo springs, s.{R, o, v, origin}
-    Writes: s.external
-    """
-    zero = t.arena.zero()
-    none = Vec3(zero, zero, zero)
-    link_a = fo.spring_link.at(2 * k)
-    link_b = fo.spring_link.at(2 * k + 1)
-    x_a, p_a, v_a = world_point(t, s, w, link_a, fo.spring_point.load(w, 2 * k))
-    x_b, p_b, v_b = world_point(t, s, w, link_b, fo.spring_point.load(w, 2 * k + 1))
-    gap = p_b - p_a
-    length = ti.sqrt(gap.dot(gap))
-    along = gap * (1.0 / ti.max(length, _TINY_LENGTH))
-    rate = along.dot(v_b - v_a)
-    given, _stiffness, _damping, stored, taken, acts = spring_law(fo, w, k, length, rate)
-    tension = select(acts, given, zero)
-    if ti.static(not fo.springs_by_rows):
-        add_force(s, w, link_a, x_a, along * tension, none)
-        add_force(s, w, link_b, x_b, -(along * tension), none)
-    return taken, stored
-
-
-@ti.func
-def load_wrench(t: ti.template(), fo: ti.template(), s: ti.template(), w: ti.i32, k: ti.i32):
-    """Force and torque of wrench k on its link, and the power that each supplies [W].
-
-    Reads:  fo wrenches, s.{R, o, v, origin}
-    Writes: s.external
-    """
-    zero = t.arena.zero()
-    none = Vec3(zero, zero, zero)
-    link = fo.wrench_link.at(k)
-    x, _, v = world_point(t, s, w, link, fo.wrench_point.load(w, k))
-    force = none + fo.wrench_force.load(w, k)
-    torque = none + fo.wrench_torque.load(w, k)
-    if fo.wrench_follows.at(k) != 0:
-        R = s.R.load(w, link)
-        force = R * fo.wrench_force.load(w, k)
-        torque = R * fo.wrench_torque.load(w, k)
-    add_force(s, w, link, x, force, torque)
-    return force.dot(v), torque.dot(s.v.load(w, link).angular)

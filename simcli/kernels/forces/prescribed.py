@@ -1,7 +1,7 @@
 """Prescribed motions on the device: where a coordinate shall be, its rate and acceleration, at the time of an evaluation.
 
 Of a ball by position signals give the rotation vector p(t); what its dofs have is the angular velocity and acceleration that
-follow from p, p' and p'' (rotations.py has the formulas), in the parent anchor frame.
+follow from p, p' and p'' (rotations/quaternions.py has the formulas), in the parent anchor frame.
 """
 
 import numpy as np
@@ -10,6 +10,7 @@ from simcli.kernels.algebra.elementary import exp_rotation, polynomial, select, 
 from simcli.kernels.algebra.rotation_log import rotation_log
 from simcli.kernels.algebra.values import Quat, Vec3
 from simcli.kernels.chart.tree import store_vector, upright, vector_at
+from simcli.kernels.forces.efforts import component_of
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import Arena, local
 from simcli.kernels.memory.tables import Tables
@@ -87,7 +88,7 @@ def turn_balls(m: ti.template(), w: ti.i32):
 
 
 def spin_of_vector(p: Vec3, rate: Vec3, change: Vec3) -> tuple[Vec3, Vec3]:
-    """Angular velocity and acceleration of a frame from its rotation vector and the rates of it: as rotations.py."""
+    """Angular velocity and acceleration of a frame from its rotation vector and the rates of it, as in rotations."""
     square = local(p.dot(p))
     small = local(square < SMALL_ANGLE**2)
     one = local(square * 0.0 + 1.0)
@@ -115,11 +116,7 @@ def goal_of_ball(m, w, first) -> Quat:
 def turn_between(R: ti.template(), goal: ti.template(), component: ti.i32):
     """[rad], component of the rotation vector from a goal to R, rotations both, in the frame that they lead out of."""
     log, _factor = rotation_log(R * goal.T)
-    found = log.parts[0]
-    for k in ti.static(range(1, 3)):
-        if component == k:
-            found = log.parts[k]
-    return found
+    return component_of(log, component)
 
 
 @ti.func

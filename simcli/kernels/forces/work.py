@@ -1,10 +1,9 @@
 """The account of work: powers of joint efforts, what springs and soft limits store, and work done since the start."""
 
-from simcli.kernels.algebra.elementary import select
 from simcli.kernels.chart.tree import BALL
-from simcli.kernels.forces.efforts import ball_error, coordinate_of
+from simcli.kernels.forces.efforts import ball_error, coordinate_of, is_smooth_drive
 from simcli.kernels.language import ti
-from simcli.kernels.laws.coordinate import bound_law, servo_law, torsion_law
+from simcli.kernels.laws.coordinate import bound_law, servo_law, torsion_law, turn_law
 
 
 @ti.func
@@ -33,11 +32,10 @@ def effort_power(t: ti.template(), fo: ti.template(), s: ti.template(), w: ti.i3
                 error = ball_error(t, fo, s, w, i)
                 for k in ti.static(range(3)):
                     d = t.link_qd.at(i) + k
-                    after = s.qd.load(w, d) + s.qdd.load(w, d) * b
-                    pull = (error.parts[k] - after * b) * fo.ball_stiffness.load(w, d)
-                    if ti.static(fo.some_by_law):
-                        pull = pull * ti.cast(1 - fo.by_law.at(d), t.arena.device.real)
-                    supplied = supplied + pull * (s.qd.load(w, d) + after) * 0.5
+                    if is_smooth_drive(fo, d):
+                        after = s.qd.load(w, d) + s.qdd.load(w, d) * b
+                        pull = turn_law(fo, w, d, error.parts[k] - after * b).force
+                        supplied = supplied + pull * (s.qd.load(w, d) + after) * 0.5
     fo.account.add_power(w, dissipated, supplied)
 
 
@@ -59,15 +57,11 @@ def effort_over(t: ti.template(), fo: ti.template(), s: ti.template(), w: ti.i32
         damping = damping + fo.damping.load(w, d)
     if ti.static(fo.has_soft_limits):
         if t.dof_q.at(d) >= 0:
-            _force, stiffness, rate_gain, _stored = bound_law(fo, w, d, coordinate_of(t, s, w, d), before)
-            damping = damping + rate_gain
-            rests = stiffness > 0.0
-    drives = 1
-    if ti.static(fo.some_by_law):
-        drives = 1 - fo.by_law.at(d)
-    if drives != 0:
-        given, _stiffness, _damping = servo_law(fo, w, d, coordinate_of(t, s, w, d) + after * b, after)
-        effort = effort + select(rests, zero, given)
+            bound = bound_law(fo, w, d, coordinate_of(t, s, w, d), before)
+            damping = damping + bound.damping
+            rests = bound.stiffness > 0.0
+    if is_smooth_drive(fo, d):
+        effort = effort + servo_law(fo, w, d, coordinate_of(t, s, w, d) + after * b, after).where(~rests).force
     return effort, damping
 
 
@@ -79,15 +73,13 @@ def elastic_energy(t: ti.template(), fo: ti.template(), s: ti.template(), w: ti.
     """
     zero = t.arena.zero()
     total = zero
-    if ti.static(fo.n_springs + fo.bushings.n > 0):
+    if ti.static(fo.has_external):
         total = total + fo.stored.load(w, 0)
     for n in range(t.n_tree_dofs):
         d = t.tree_dof.at(n)
         if ti.static(fo.has_torsion):
-            _force, _stiffness, stored = torsion_law(fo, w, d, coordinate_of(t, s, w, d))
-            total = total + stored
+            total = total + torsion_law(fo, w, d, coordinate_of(t, s, w, d)).energy
         if ti.static(fo.has_soft_limits):
             if t.dof_q.at(d) >= 0:
-                _given, _k, _damping, kept = bound_law(fo, w, d, coordinate_of(t, s, w, d), zero)
-                total = total + kept
+                total = total + bound_law(fo, w, d, coordinate_of(t, s, w, d), zero).energy
     return total

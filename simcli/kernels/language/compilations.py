@@ -101,9 +101,13 @@ def materialize(self, key=None, args=None, arg_features=None) -> None:
     end = time.perf_counter()
     origin, code = _look_up(prog, kernel)
     name = f"{self.func.__module__.removeprefix('simcli.')}.{self.func.__qualname__}"
-    kernel = KernelTaken(name, code, origin, traced - start, end - traced)
-    for tell in listeners:
-        tell(kernel)
+    tell(KernelTaken(name, code, origin, traced - start, end - traced))
+
+
+def tell(kernel: KernelTaken) -> None:
+    """Tell all who listen that a run takes a kernel."""
+    for listener in listeners:
+        listener(kernel)
 
 
 Kernel.materialize = materialize

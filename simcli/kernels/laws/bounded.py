@@ -20,7 +20,16 @@ import numpy as np
 
 from simcli.kernels.algebra.elementary import select
 from simcli.kernels.language import ti
-from simcli.kernels.laws.coordinate import bound_law, foresee, foresee_again, servo_law, torsion_law
+from simcli.kernels.laws.coordinate import (
+    Response,
+    add_applied,
+    bound_law,
+    foresee,
+    foresee_again,
+    servo_law,
+    torsion_law,
+    turn_law,
+)
 from simcli.kernels.memory.arena import Arena, local
 from simcli.kernels.memory.tables import Tables
 from simcli.model.constraints.tables import Constraints, Form
@@ -138,8 +147,13 @@ def limited_drive(law: ti.template(), w: ti.i32, k: ti.i32):
         if law.shares_limit.at(k) != 0:
             first = k - law.component.at(k)
             square = law.drive.load(w, first) ** 2 + law.drive.load(w, first + 1) ** 2 + law.drive.load(w, first + 2) ** 2
-            found = drive * select(square > limit * limit, limit / ti.sqrt(square), one)
+            found = drive * part_within(square, limit)
     return found
+
+
+def part_within(square, limit):
+    """Part of a vector, of whose size this is the square, that a limit lets pass."""
+    return select(square > limit * limit, limit / ti.sqrt(square), square * 0.0 + 1.0)
 
 
 @ti.func
@@ -189,86 +203,54 @@ def wanted_drive(law, w, k, kappa):
 
 @ti.func
 def law_terms(law: ti.template(), fo: ti.template(), w: ti.i32, k: ti.i32, x: ti.template(), v: ti.template()):
-    """Smooth forces of law k now: those of its drive, without an effort limit, and of the rest.
+    """Responses of the drive of law k, without an effort limit, and of the rest; and the armature.
 
-    The rest is soft limits of rows; on a loop joint also damping, constant efforts, torsion springs and what armature takes
+    The rest is soft limits of rows; on a loop joint also applied efforts, dampers, torsion springs, and what armature takes
     of the lag.
 
     Reads: fo columns, law.lag
-
-    Returns:
-        Force, stiffness and damping of the drive, those of the rest, and the armature.
     """
     zero = law.changed.arena.zero()
-    drive, drive_stiffness, drive_damping = zero, zero, zero
-    rest, stiffness, damping, inertia = zero, zero, zero, zero
+    drive = Response.none(zero)
+    rest = Response.none(zero)
+    inertia = zero
     d = law.dof.at(k)
     if d >= 0:
-        bound, bound_stiffness, bound_damping, _stored = bound_law(fo, w, d, x, v)
-        rests = bound_stiffness + bound_damping > 0.0
+        bound = bound_law(fo, w, d, x, v)
+        rests = bound.stiffness > 0.0
         if ti.static(law.has_ball):
             if law.on_ball.at(k) != 0:
                 rests = zero > 0.0
         if law.has_soft_limit.at(k) != 0:
-            rest = bound
-            stiffness = bound_stiffness
-            damping = bound_damping
+            rest = rest + bound
         if law.is_loop.at(k) != 0:
-            rest, stiffness, damping, inertia = add_loop_terms(law, fo, w, k, d, x, v, rest, stiffness, damping)
+            rest = add_applied(rest, fo, w, d, x, v, law.lag.load(w, k))
+            if ti.static(fo.has_armature):
+                inertia = inertia + fo.armature.load(w, d)
         if law.is_driven.at(k) != 0:
-            given, servo_stiffness, servo_damping = servo_law(fo, w, d, x, v)
-            drive = select(rests, zero, given)
-            drive_stiffness = select(rests, zero, servo_stiffness)
-            drive_damping = select(rests, zero, servo_damping)
+            drive = servo_law(fo, w, d, x, v).where(~rests)
             if ti.static(law.has_ball):
-                drive = drive + (fo.target.load(w, d) - x) * fo.ball_stiffness.load(w, d)
-                drive_stiffness = drive_stiffness + fo.ball_stiffness.load(w, d)
-    return drive, drive_stiffness, drive_damping, rest, stiffness, damping, inertia
+                drive = drive + turn_law(fo, w, d, fo.target.load(w, d) - x)
+    return drive, rest, inertia
 
 
 @ti.func
-def add_loop_terms(law: ti.template(), fo: ti.template(), w: ti.i32, k: ti.i32, d: ti.i32, x: ti.template(),
-                   v: ti.template(), force: ti.template(), stiffness: ti.template(), damping: ti.template()):
-    """Force, stiffness and damping of law k with what acts on dof d of a joint outside the tree, and its armature.
-
-    Reads: fo columns, law.lag
-    """
-    total = force + fo.constant.load(w, d) - v * fo.damping.load(w, d)
-    all_stiffness = stiffness
-    inertia = law.changed.arena.zero()
-    if ti.static(fo.has_armature):
-        inertia = inertia + fo.armature.load(w, d)
-        total = total - law.lag.load(w, k) * inertia
-    if ti.static(fo.has_torsion):
-        torsion, torsion_stiffness, _kept = torsion_law(fo, w, d, x)
-        total = total + torsion
-        all_stiffness = all_stiffness + torsion_stiffness
-    return total, all_stiffness, damping + fo.damping.load(w, d), inertia
-
-
-@ti.func
-def elastic_terms(law: ti.template(), fo: ti.template(), w: ti.i32, k: ti.i32, x: ti.template()):
-    """What law k stores: force, stiffness and energy of its torsion springs and soft limits.
+def elastic_law(law: ti.template(), fo: ti.template(), w: ti.i32, k: ti.i32, x: ti.template()):
+    """Response of what law k stores in: its torsion springs and soft limits, at rest.
 
     Reads: fo columns
     """
     zero = law.changed.arena.zero()
-    force, stiffness, energy = zero, zero, zero
+    total = Response.none(zero)
     d = law.dof.at(k)
     if d >= 0:
         if ti.static(fo.has_torsion):
             if law.is_loop.at(k) != 0:
-                torsion, torsion_stiffness, stored = torsion_law(fo, w, d, x)
-                force = force + torsion
-                stiffness = stiffness + torsion_stiffness
-                energy = energy + stored
+                total = total + torsion_law(fo, w, d, x)
         if ti.static(fo.has_soft_limits):
             if law.has_soft_limit.at(k) != 0:
-                bound, bound_stiffness, _damping, kept = bound_law(fo, w, d, x, zero)
-                force = force + bound
-                stiffness = stiffness + bound_stiffness
-                energy = energy + kept
-    return force, stiffness, energy
+                total = total + bound_law(fo, w, d, x, zero)
+    return total
 
 
 @ti.func
@@ -285,13 +267,13 @@ def state_law(law: ti.template(), fo: ti.template(), w: ti.i32, k: ti.i32, x: ti
     Writes: law.{drive, drive_gain, rest, rest_gain, low, high, drive_now, rest_now, coordinate, rate} of law k
     """
     zero = law.changed.arena.zero()
-    drive, k1, c1, rest, k2, c2, inertia = law_terms(law, fo, w, k, x, v)
-    law.drive_now.store(w, k, drive)
-    law.rest_now.store(w, k, rest)
-    push1, gain1 = foresee(drive, k1, c1, v, b)
-    push2, gain2 = foresee(rest, k2, c2, v, b)
-    push1 = push1 + foresee_again(k1, gain1, moved, gained, b)
-    push2 = push2 + foresee_again(k2, gain2, moved, gained, b)
+    drive, rest, inertia = law_terms(law, fo, w, k, x, v)
+    law.drive_now.store(w, k, drive.force)
+    law.rest_now.store(w, k, rest.force)
+    push1, gain1 = foresee(drive, v, b)
+    push2, gain2 = foresee(rest, v, b)
+    push1 = push1 + foresee_again(drive.stiffness, gain1, moved, gained, b)
+    push2 = push2 + foresee_again(rest.stiffness, gain2, moved, gained, b)
     gain2 = gain2 + inertia
     law.drive.store(w, k, push1 + v * gain1 / g)
     law.drive_gain.store(w, k, gain1 / g)
@@ -340,6 +322,6 @@ def split_power(law: ti.template(), fo: ti.template(), w: ti.i32, k: ti.i32, end
         if ti.static(fo.has_armature):
             inert = ((end - law.rate.load(w, k)) / g + law.lag.load(w, k)) * fo.armature.load(w, d)
             effort = effort + select(now & (law.lock.load(w, k) == FREE), inert * 0.0, inert)
-    elastic, stiffness, _energy = elastic_terms(law, fo, w, k, law.coordinate.load(w, k))
-    elastic = elastic - select(now, elastic * 0.0, stiffness * ahead)
+    stored = elastic_law(law, fo, w, k, law.coordinate.load(w, k))
+    elastic = stored.force - select(now, drive * 0.0, stored.stiffness * ahead)
     return drive * mid, ti.max((drive + elastic - effort) * mid, elastic * 0.0)

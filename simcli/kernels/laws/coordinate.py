@@ -1,22 +1,49 @@
 """What acts on one coordinate, law by law: its force now, and how that changes with the coordinate and its rate.
 
-A law is a function of the coordinate x and its rate v. It gives F(x, v), the stiffness k = -dF/dx, the damping c = -dF/dv
-and the energy V(x) that it stores, F = -dV/dx - c v. Every stepper takes from these what it needs: `foresee` is all that an
-implicit step knows of a law.
+A law is a function of the coordinate x and its rate v, and its `Response` is all that a stepper knows of it: implicit steps
+take `foresee` of it, statics its force, energies of affine bodies its V and D, the ledger its V.
 """
 
 from simcli.kernels.algebra.elementary import select
-from simcli.kernels.language import ti
+from simcli.kernels.algebra.values import Value
 from simcli.kernels.memory.arena import local
 
 
-def foresee(effort, stiffness, damping, v, b):
+class Response(Value):
+    """What laws give at a coordinate and its rate; responses of several laws add up.
+
+        F = -dV/dx - dD/dv,   k = -dF/dx,   c = -dF/dv
+
+    Attributes:
+        force, stiffness, damping: F, k, c.
+        energy: V, that is stored.
+        loss: D, the dissipation function; of a damper half its power.
+
+    Source: Rayleigh (1873), the dissipation function. Deviation: constant efforts have neither V nor D; their work is
+    supplied.
+    """
+
+    width = 5
+
+    force, stiffness, damping, energy, loss = (property(lambda self, k=k: self.parts[k]) for k in range(5))
+
+    @staticmethod
+    def none(zero) -> "Response":
+        """Of no law."""
+        return Response(*(zero for _ in range(5)))
+
+    def where(self, acts) -> "Response":
+        """Only in lanes where it acts."""
+        return Response(*(select(acts, part, part * 0.0) for part in self.parts))
+
+
+def foresee(law: Response, v, b):
     """Force of a law at the end of a time b, linear in the acceleration a: F(x + b v + b^2 a, v + b a) = push - gain a.
 
     Returns:
         push = F - b k v, and gain = b (c + b k).
     """
-    return local(effort - stiffness * v * b), local((damping + stiffness * b) * b)
+    return local(law.force - law.stiffness * v * b), local((law.damping + law.stiffness * b) * b)
 
 
 def foresee_again(stiffness, gain, moved, gained, b):
@@ -29,8 +56,21 @@ def foresee_again(stiffness, gain, moved, gained, b):
     return local((stiffness * moved * b + gain * gained) * 2.0)
 
 
+def constant_law(fo, w, d):
+    """Applied effort of a dof."""
+    none = fo.stored.arena.zero()
+    return Response(none + fo.constant.load(w, d), none, none, none, none)
+
+
+def damper_law(fo, w, d, v):
+    """Viscous damping of a dof."""
+    none = fo.stored.arena.zero()
+    c = local(none + fo.damping.load(w, d))
+    return Response(-(v * c), none, c, none, v * v * c * 0.5)
+
+
 def bound_law(fo, w, d, x, v):
-    """Soft limit of a dof: F, k, c, V; zeros while the coordinate is between the bounds.
+    """Soft limit of a dof; nothing while the coordinate is between the bounds.
 
         F = k (bound - x) - c v     beyond a bound
 
@@ -40,48 +80,52 @@ def bound_law(fo, w, d, x, v):
     none = fo.stored.arena.zero()
     over = local(select(x < lower, none + lower, select(x > upper, none + upper, none + x)) - x)
     acts = local((x < lower) | (x > upper))
-    stiffness = select(acts, none + fo.soft_stiffness.load(w, d), none)
-    damping = select(acts, none + fo.soft_damping.load(w, d), none)
-    return local(over * stiffness - v * damping), stiffness, damping, local(over * over * stiffness * 0.5)
+    k = select(acts, none + fo.soft_stiffness.load(w, d), none)
+    c = select(acts, none + fo.soft_damping.load(w, d), none)
+    return Response(over * k - v * c, k, c, over * over * k * 0.5, v * v * c * 0.5)
 
 
 def torsion_law(fo, w, d, x):
-    """Torsion springs of a dof: F, k, V."""
-    stiffness = fo.torsion.load(w, d)
-    turn = local(fo.torsion_rest.load(w, d) - x)
-    return local(turn * stiffness), stiffness, local(turn * turn * stiffness * 0.5 + fo.torsion_energy.load(w, d))
+    """Torsion springs of a dof."""
+    none = fo.stored.arena.zero()
+    k, turn = fo.torsion.load(w, d), local(fo.torsion_rest.load(w, d) - x)
+    return Response(turn * k, none + k, none, turn * turn * k * 0.5 + fo.torsion_energy.load(w, d), none)
 
 
 def servo_law(fo, w, d, x, v):
-    """Drive of a dof, as if it had no effort limit and no soft limit acted: F, k, c.
+    """Drive of a dof, as if it had no effort limit and no soft limit acted; the effort that it is told is not in V.
 
     F = driving + k (target - x) + c (target_rate - v)
     """
-    effort = local(fo.stored.arena.zero() + fo.driving.load(w, d))
-    stiffness, damping = fo.stored.arena.zero(), fo.stored.arena.zero()
-    if fo.has_drives:
-        stiffness = local(stiffness + fo.stiffness.load(w, d))
-        damping = local(damping + fo.rate_gain.load(w, d))
-        effort = local(effort + (fo.target.load(w, d) - x) * stiffness + (fo.target_rate.load(w, d) - v) * damping)
-    return effort, stiffness, damping
-
-
-def spring_law(fo, w, k, length, rate):
-    """Spring k between two points, along its length: its tension; a slack one never pushes.
-
-        T = k (length - rest) + c rate     as if it acted; F = -T along the length
-
-    Returns:
-        Tension as if it acted; stiffness; damping; what is stored [J]; what the damper takes [W]; and a mask of where it
-        acts. A slack spring that is stretched gives nothing while its damper would push: the damper takes what the spring
-        gives.
-    """
     none = fo.stored.arena.zero()
-    stiffness, damping = local(none + fo.spring_stiffness.load(w, k)), local(none + fo.spring_damping.load(w, k))
-    stretch = local(length - fo.rest_length.load(w, k))
-    is_slack = local(none + ti.cast(fo.slack.at(k), fo.stored.arena.device.real) > 0.0)
-    tension = local(stretch * stiffness + rate * damping)
-    elastic = local(select(is_slack & (stretch <= 0.0), none, stretch * stiffness))
-    acts = local(~is_slack | ((stretch > 0.0) & (tension > 0.0)))
-    taken = local(select(acts, damping * rate, -elastic) * rate)
-    return tension, stiffness, damping, local(stretch * elastic * 0.5), taken, acts
+    effort, k, c, energy, loss = local(none + fo.driving.load(w, d)), none, none, none, none
+    if fo.has_drives:
+        k, c = local(none + fo.stiffness.load(w, d)), local(none + fo.rate_gain.load(w, d))
+        lack, lag = local(fo.target.load(w, d) - x), local(fo.target_rate.load(w, d) - v)
+        effort = local(effort + lack * k + lag * c)
+        energy, loss = k * lack * lack * 0.5, c * lag * lag * 0.5
+    return Response(effort, k, c, energy, loss)
+
+
+def turn_law(fo, w, d, lack):
+    """Spring of the drive of a ball, along one of its dofs, by what it lacks to its target, a part of a rotation vector."""
+    none = fo.stored.arena.zero()
+    k = local(none + fo.ball_stiffness.load(w, d))
+    return Response(lack * k, k, none, lack * lack * k * 0.5, none)
+
+
+def add_applied(law: Response, fo, w, d, x, v, lag=None) -> Response:
+    """A response with what acts on a dof wherever it is: applied efforts, dampers, torsion springs.
+
+    Args:
+        lag: acceleration that its armature takes besides; not on trees, whose mass matrix has that.
+    """
+    law = law + constant_law(fo, w, d)
+    if fo.has_damping:
+        law = law + damper_law(fo, w, d, v)
+    if fo.has_armature and lag is not None:
+        none = law.damping * 0.0
+        law = law - Response(lag * fo.armature.load(w, d), none, none, none, none)
+    if fo.has_torsion:
+        law = law + torsion_law(fo, w, d, x)
+    return law

@@ -7,12 +7,10 @@ does not act leaves zeros. Pairs are numbered: the diagonal blocks first, then t
 import numpy as np
 
 from simcli.kernels.language import ti
-from simcli.kernels.linear.skyline import SkylineMatrix, factorize_skyline, substitute_skyline
+from simcli.kernels.linear.skyline import AFFINE_DOFS, SkylineMatrix, factorize_skyline, substitute_skyline
 from simcli.kernels.linear.sparse import Factor, factorize, substitute
 from simcli.kernels.memory.arena import Arena, get_lane, put_lane
 from simcli.model.tree.elimination import eliminate
-
-SIZE = 12  # unknowns of a body
 
 
 class BlockMatrix:
@@ -36,9 +34,9 @@ class BlockMatrix:
         apart = sorted({(max(pair), min(pair)) for pair in pairs if pair[0] != pair[1]})
         blocks = [(b, b) for b in range(n_bodies)] + apart
         self.pair_of = {pair: k for k, pair in enumerate(blocks)}
-        self.n, self.n_pairs = SIZE * n_bodies, len(blocks)
+        self.n, self.n_pairs = AFFINE_DOFS * n_bodies, len(blocks)
         ends = np.array(blocks, int).reshape(-1, 2)
-        i, j = (SIZE * ends[:, k][:, None, None] + np.arange(SIZE) for k in range(2))
+        i, j = (AFFINE_DOFS * ends[:, k][:, None, None] + np.arange(AFFINE_DOFS) for k in range(2))
         rows, columns = np.broadcast_arrays(np.swapaxes(i, 1, 2), j)
         self.ends = np.sort(np.stack((rows.ravel(), columns.ravel()), axis=1), axis=1)[:, ::-1]
         pattern = eliminate(self.n, self.ends, np.zeros(self.n, bool))
@@ -50,13 +48,13 @@ class BlockMatrix:
     def entry(self, i: int, j: int) -> int:
         """Entry of the factor of two unknowns, on the host."""
         one, other = max(i, j), min(i, j)
-        pair = self.pair_of[one // SIZE, other // SIZE]
-        return int(self.places[SIZE * SIZE * pair + SIZE * (one % SIZE) + other % SIZE])
+        pair = self.pair_of[one // AFFINE_DOFS, other // AFFINE_DOFS]
+        return int(self.places[AFFINE_DOFS * AFFINE_DOFS * pair + AFFINE_DOFS * (one % AFFINE_DOFS) + other % AFFINE_DOFS])
 
     def partners(self, i: int) -> list[tuple[int, int]]:
         """All other unknowns that share an entry with one, each with that entry, on the host."""
-        bodies = sorted({b for pair in self.pair_of if i // SIZE in pair for b in pair})
-        return [(j, self.entry(i, j)) for b in bodies for j in range(SIZE * b, SIZE * (b + 1)) if j != i]
+        bodies = sorted({b for pair in self.pair_of if i // AFFINE_DOFS in pair for b in pair})
+        return [(j, self.entry(i, j)) for b in bodies for j in range(AFFINE_DOFS * b, AFFINE_DOFS * (b + 1)) if j != i]
 
 
 def add_to_lane(slot, w, row, lane: int, value):

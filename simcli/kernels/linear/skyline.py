@@ -7,11 +7,11 @@ costs nothing. There is no pivoting; zeros of the lanes that begin later change 
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import Arena, any_lane, get_lane, local
 
-_SIZE = 12  # unknowns of a body
+AFFINE_DOFS = 12  # unknowns of a body
 _GROUP = 4  # rows that are reduced side by side: one row alone waits for each of its sums
 
 
-def corner(i, j):
+def packed_index(i, j):
     """Place of entry (i, j), j <= i, in a lower triangle stored row by row."""
     return i * (i + 1) // 2 + j
 
@@ -28,15 +28,15 @@ class SkylineMatrix:
     _data_oriented = True
 
     def __init__(self, n_bodies: int, arena: Arena):
-        self.arena, self.n = arena, _SIZE * n_bodies
+        self.arena, self.n = arena, AFFINE_DOFS * n_bodies
         unknowns = arena.records(self.n)
-        self.value, self.begin = arena.slot(corner(self.n, 0)).scratch(), unknowns.slot().of_block()
+        self.value, self.begin = arena.slot(packed_index(self.n, 0)).scratch(), unknowns.slot().of_block()
         self.inverse, self.x = unknowns.slot().scratch(), unknowns.slot().scratch()
-        self.factor, self.nnz, self.position = self, corner(self.n, 0), unknowns.ints(range(self.n))
+        self.factor, self.nnz, self.position = self, packed_index(self.n, 0), unknowns.ints(range(self.n))
 
     def entry(self, i: int, j: int) -> int:
         """Place of the entry of two unknowns, on the host."""
-        return corner(max(i, j), min(i, j))
+        return packed_index(max(i, j), min(i, j))
 
     def partners(self, i: int) -> list[tuple[int, int]]:
         """All other unknowns that share an entry with one, each with that entry, on the host."""
@@ -65,7 +65,7 @@ def factorize_skyline(m: ti.template(), w: ti.i32):
         reduce_rows(m, w, i, begin)
         for r in range(_GROUP):
             for s in range(r):
-                row, other = corner(i + r, 0), corner(i + s, 0)
+                row, other = packed_index(i + r, 0), packed_index(i + s, 0)
                 total = m.value.load(w, row + i + s)
                 for k in range(begin, i + s):
                     total = total - m.value.load(w, row + k) * m.value.load(w, other + k)
@@ -80,7 +80,7 @@ def first_column(m: ti.template(), w: ti.i32, i: ti.i32, most: ti.i32):
     going = 1
     for j in range(most):
         if going != 0:
-            if any_lane(m.value.load(w, corner(i, j)) != 0.0):
+            if any_lane(m.value.load(w, packed_index(i, j)) != 0.0):
                 going = 0
             else:
                 begin = j + 1
@@ -93,9 +93,9 @@ def reduce_rows(m: ti.template(), w: ti.i32, i: ti.i32, begin: ti.i32):
 
     Writes: m.value
     """
-    r_0, r_1, r_2, r_3 = corner(i, 0), corner(i + 1, 0), corner(i + 2, 0), corner(i + 3, 0)
+    r_0, r_1, r_2, r_3 = packed_index(i, 0), packed_index(i + 1, 0), packed_index(i + 2, 0), packed_index(i + 3, 0)
     for j in range(begin, i):
-        other = corner(j, 0)
+        other = packed_index(j, 0)
         a, b = m.value.load(w, r_0 + j), m.value.load(w, r_1 + j)
         c, d = m.value.load(w, r_2 + j), m.value.load(w, r_3 + j)
         for k in range(ti.max(begin, _column_of(m.begin, w, j)), j):
@@ -116,7 +116,7 @@ def scale_row(m: ti.template(), w: ti.i32, i: ti.i32, begin: ti.i32):
 
     Writes: m.{value, inverse}
     """
-    row = corner(i, 0)
+    row = packed_index(i, 0)
     pivot = m.value.load(w, row + i)
     for j in range(begin, i):
         y = m.value.load(w, row + j)
@@ -136,7 +136,7 @@ def substitute_skyline(m: ti.template(), w: ti.i32):
     for i in range(m.n):
         total = m.x.load(w, i)
         for k in range(_column_of(m.begin, w, i), i):
-            total = total - m.value.load(w, corner(i, k)) * m.x.load(w, k)
+            total = total - m.value.load(w, packed_index(i, k)) * m.x.load(w, k)
         m.x.store(w, i, total)
     for i in range(m.n):
         m.x.store(w, i, m.x.load(w, i) * m.inverse.load(w, i))
@@ -144,4 +144,4 @@ def substitute_skyline(m: ti.template(), w: ti.i32):
         i = m.n - 1 - r
         x = m.x.load(w, i)
         for k in range(_column_of(m.begin, w, i), i):
-            m.x.store(w, k, m.x.load(w, k) - m.value.load(w, corner(i, k)) * x)
+            m.x.store(w, k, m.x.load(w, k) - m.value.load(w, packed_index(i, k)) * x)

@@ -15,8 +15,7 @@ from itertools import pairwise
 import numpy as np
 
 from simcli.kernels.algebra.elementary import select
-from simcli.kernels.algebra.values import Force
-from simcli.kernels.chart.dynamics import compose, no_force, own_inertia
+from simcli.kernels.chart.dynamics import compose, own_inertia
 from simcli.kernels.language import ti
 from simcli.kernels.laws.bounded import Laws
 from simcli.kernels.linear.entries import mass_entries, row_entries
@@ -259,7 +258,7 @@ def leave(y: ti.template(), w: ti.i32):
 
 
 @ti.func
-def keep(y: ti.template(), w: ti.i32, k: ti.i32):
+def keep_try(y: ti.template(), w: ti.i32, k: ti.i32):
     """Add solution k of a try to the weighted sum, for `extrapolate`.
 
     Reads:  y.factor.x
@@ -323,55 +322,3 @@ def hold(y: ti.template(), w: ti.i32):
                 y.effort.store(w, j, y.effort.load(w, j) + value * y.acceleration.load(w, i))
     for i in range(y.n_dofs):
         y.effort.store(w, i, select(y.free.load(w, i) == 0.0, y.effort.load(w, i), zero))
-
-
-@ti.func
-def share_gears(y: ti.template(), w: ti.i32):
-    """Forces of gears as forces along the coordinates that they join, of joints outside the tree.
-
-    Reads:  y.force
-    Writes: y.shared
-    """
-    for r in range(y.n_rows):
-        y.shared.store(w, r, y.entry.arena.zero())
-    for g in range(y.rows.n_gears):
-        n = y.rows.first_gear + g
-        force = y.force.load(w, n)
-        for k in range(y.rows.term_start.at(g), y.rows.term_start.at(g + 1)):
-            row = y.rows.term_row.at(k)
-            if row >= 0:
-                y.shared.store(w, row, y.shared.load(w, row) + force * y.rows.factor.load(w, k))
-
-
-@ti.func
-def force_of_row(y: ti.template(), w: ti.i32, r: ti.i32):
-    """Force of a row of a couple, with what gears give along it.
-
-    Reads: y.{force, shared}, after `share_gears`
-    """
-    force = y.force.load(w, r)
-    if ti.static(y.rows.has_shared):
-        force = force + y.shared.load(w, r)
-    return force
-
-
-@ti.func
-def wrench_of_couple(y: ti.template(), s: ti.template(), w: ti.i32, k: ti.i32):
-    """What the rows of couple k give the child, about the child's anchor, world; after `share_gears`.
-
-    Reads: y.{force, shared, rows}, s.{R, o}
-    """
-    r = y.rows
-    total = no_force(y.entry.arena.zero())
-    for n in range(r.row_start.at(k), r.row_start.at(k + 1)):
-        total = total + r.pull_b.load(w, n) * force_of_row(y, w, n)
-    b = ti.max(r.link_b.at(k), 0)
-    x = s.o.load(w, b) + s.R.load(w, b) * r.point_b.load(w, k)
-    if ti.static(r.has_swapped):
-        if r.is_swapped.at(k) != 0:
-            a = r.link_a.at(k)
-            total = no_force(y.entry.arena.zero())
-            for n in range(r.row_start.at(k), r.row_start.at(k + 1)):
-                total = total + r.pull_a.load(w, n) * force_of_row(y, w, n)
-            x = s.o.load(w, a) + s.R.load(w, a) * r.point_a.load(w, k)
-    return Force.of(total.force, total.moment - x.cross(total.force))

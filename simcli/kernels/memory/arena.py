@@ -9,18 +9,22 @@ is the last index, so that neighbouring threads read neighbouring numbers.
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from simcli.kernels.device.runtime import GPU_BLOCK, Device
 from simcli.kernels.language import ti
+from simcli.kernels.language.backend import program
 from simcli.kernels.language.expressions import is_mask, is_pack, item, local
-from simcli.kernels.language.numbers import MOST_INTS, MOST_REALS, Numbers, begin, given, known, listening, memory, number
+from simcli.kernels.language.numbers import MOST_INTS, MOST_REALS, Numbers, begin, given, known, memory, number
+from simcli.kernels.language.traces import Traced, traced
 from simcli.kernels.language.vectors import as_numbers
 from simcli.kernels.memory.slots import INTS, KINDS, REALS, SLOTS, Ints, Records, RowSlot, Shared, Slot, Strip
 from simcli.kernels.memory.storage import MASK, storage_of
 
 PACKS_OF_LINE = 2  # of a cache line of 64 bytes
+_OF_ALL = "all"  # the numbers of all kernels
 _CLASS = 8  # factor from one bound of loops over blocks to the next
 _APART = "apart"  # distance of a world's packs from one another, a variable of kernels of a GPU
 
@@ -49,12 +53,14 @@ class Arena:
     """
 
     _data_oriented = True
+    _untraced = ("reach", "tables", "pending", "traced", "constants", "storage", "of_kernel")
+    _numbers = ("n_worlds", "n_blocks", "stride")
 
     def __init__(self, device: Device, n_worlds: int):
         self.device, self.n_worlds, self.n_blocks = device, n_worlds, device.blocks(n_worlds)
         self.reach = bound_over(self.n_blocks)
         self.all_records, self.tables, self.notes = [], [], []
-        self.pending, self.traced, self.constants, self.is_own, self.mask = [], {}, {}, False, None
+        self.pending, self.traced, self.constants, self.is_own, self.mask = [], WeakKeyDictionary(), {}, False, None
         self.packs = Slot(self, *self.records(0).room(SLOTS, 1), 0, None)  # first, so that it begins where all packs do
         self.single, self.rows = self.records(1), self.records(0)
         self.single.slot()  # a place that is always there: what has no items begins within the memory
@@ -190,23 +196,25 @@ class Arena:
             kernel: of Taichi; it works in this arena alone, and calls `enter` for every block w < n_blocks.
             args: its own arguments.
         """
-        kernel, numbers, args = self.compiled(kernel, *args)
-        numbers.fill(*self.of_kernel)
+        kernel, found, args = self.compiled(kernel, *args)
+        found.numbers.fill(*self.of_kernel)
         self.storage.send()
-        kernel(*args)
+        kernel.launch_kernel(found.compiled, *args)
 
-    def compiled(self, kernel, *args) -> tuple:
-        """What `launch` calls, compiled: the kernel, the numbers that it reads, and its arguments.
+    def compiled(self, kernel, *args) -> tuple[object, Traced, tuple]:
+        """What `launch` calls: the kernel, what it was compiled to, and its arguments.
 
         On devices that take each stage as a kernel all have one table of numbers, which need not be sent for each of them.
         Its order is that in which they are compiled.
         """
-        kernel = given(kernel, self.device.real, self.device.lanes)
-        args, of_all = (self.storage.given, *args), "all" if self.device.by_spirv else None
-        numbers = self.traced.get(of_all) or Numbers(self, self.is_own)
-        with listening(numbers):
-            found = kernel.ensure_compiled(*args)
-        return kernel, self.traced.setdefault(of_all or found, numbers), args
+        kernel, args = given(kernel, self.device.real, self.device.lanes), (self.storage.given, *args)
+        instance, features = kernel.mapper.lookup(args)
+        key = kernel.func, instance, kernel.autodiff_mode
+        known = self.traced.setdefault(program(), {})
+        if key not in known:
+            of_all = known.setdefault(_OF_ALL, Numbers(self, self.is_own)) if self.device.by_spirv else None
+            known[key] = traced(self, kernel, args, key, features, of_all)
+        return kernel, known[key], args
 
     def enter(self, w):
         """Say which block a kernel or a procedure works on (inside it), before anything is loaded.

@@ -23,6 +23,7 @@ class Notes:
     """
 
     _data_oriented = True
+    _numbers = ("place",)
 
     def __init__(self, arena, kind=None, width: int = 1):
         self.arena, self.kind, self.width = arena, kind or arena.device.real, width

@@ -160,6 +160,7 @@ class Program:
     """
 
     _data_oriented = True
+    _untraced = ("places",)
 
     def __init__(self, arena: Arena, body: Iterable, registers: Registers | None = None):
         self.arena, self.registers, self.sets = arena, registers, registers is not None

@@ -35,6 +35,7 @@ class Strip:
     """
 
     _data_oriented = True
+    _numbers = ("row", "place")
 
     def __init__(self, n: int, step: int = 0):
         self.n, self.step, self.row, self.place = n, step, 0, 0

@@ -5,7 +5,7 @@ from simcli.kernels.language import ti
 from simcli.kernels.potentials.bounds import excess_of, raise_pushes, steepen, way_to_limit
 from simcli.kernels.potentials.gears import find_gears
 from simcli.kernels.potentials.laws import evaluate_law
-from simcli.kernels.potentials.shares import Share, mean_force
+from simcli.kernels.potentials.shares import Share, mean_force, slopes_of_turn
 
 
 @ti.func
@@ -34,8 +34,7 @@ def find_laws(p: ti.template(), w: ti.i32, alpha: ti.template()):
         stores, drives, dampers, hard, inert = evaluate_law(y, w, k, x, alpha.load(w, y.body.at(k)))
         law = _whole((stores, drives, dampers, hard, inert))
         total = total + law.energy * weight
-        kept = stores.energy + y.forces.torsion_energy.load(w, y.dof.at(k))
-        p.elastic.store(w, 0, p.elastic.load(w, 0) + kept * weight)
+        p.elastic.store(w, 0, p.elastic.load(w, 0) + stores.energy * weight)
         y.slope.store(w, m, law.slope * weight)
         y.bend.store(w, m, law.bend * weight)
         y.drive.store(w, m, drives.slope * weight)
@@ -86,9 +85,7 @@ def coordinate_slopes(p: ti.template(), w: ti.i32, curve: ti.template()):
         if y.is_turn.at(k) != 0:
             c = p.rows.residual.load(w, row)
             s = p.rows.residual.load(w, row + 1)
-            square = 1.0 / (c * c + s * s)
-            by_c = -s * square
-            by_s = c * square
+            by_c, by_s, square = slopes_of_turn(c, s)
             turn = slope * curve * square * square
             p.first.store(w, row, slope * by_c)
             p.first.store(w, row + 1, slope * by_s)

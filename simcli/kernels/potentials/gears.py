@@ -11,6 +11,7 @@ from simcli.kernels.language import ti
 from simcli.kernels.linear.blocks import add_entry
 from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.tables import Tables
+from simcli.kernels.potentials.shares import slopes_of_turn
 from simcli.model.affine.rows import Energies
 from simcli.model.joints.gears import terms_act
 from simcli.model.tables import Model
@@ -108,11 +109,7 @@ def add_gears(p: ti.template(), w: ti.i32):
         by_first = p.gradient.arena.zero() + 0.5
         by_second = by_first
         if p.laws.is_turn.at(g.part.at(k)) != 0:
-            c = f.residual.load(w, row)
-            s = f.residual.load(w, row + 1)
-            square = 1.0 / (c * c + s * s)
-            by_first = -s * square
-            by_second = c * square
+            by_first, by_second, _square = slopes_of_turn(f.residual.load(w, row), f.residual.load(w, row + 1))
         if k % 2 == 1:
             by_first = -by_first * g.ratio.load(w, k // 2)
             by_second = -by_second * g.ratio.load(w, k // 2)

@@ -24,6 +24,7 @@ from simcli.kernels.barrier.law import smooth_step
 from simcli.kernels.forces.columns import Forces
 from simcli.kernels.forces.prescribed import Prescribed
 from simcli.kernels.language import ti
+from simcli.kernels.laws.coordinate import bound_law, servo_law, torsion_law
 from simcli.kernels.memory.arena import Arena, local
 from simcli.kernels.memory.tables import Tables
 from simcli.kernels.potentials.bounds import add_hard, add_motion
@@ -121,17 +122,13 @@ def evaluate_law(y: Laws, w, k, x, alpha):
     rate = local((x - y.past.load(w, k)) * alpha)
     applied = local(y.on.load(w, d) * fo.constant.load(w, d) + zero)
     driven.add(-(applied * x), -applied, zero)
-    add_drive(driven, y, w, d, x, rate, alpha)
     add_motion(driven, y, w, k, d, x)
     driven.spring(zero + y.stiffness.load(w, d) * y.acts.load(w, d), error_of_drive(y, w, k, d, x))
-    stored.spring(zero + fo.torsion.load(w, d), x - fo.torsion_rest.load(w, d))
-    lower, upper = zero + fo.soft_lower.load(w, d), zero + fo.soft_upper.load(w, d)
-    excess = local(ti.max(x - upper, zero) - ti.max(lower - x, zero))
-    stiff = select(excess == 0.0, zero, zero + fo.soft_stiffness.load(w, d))
-    stored.spring(stiff, excess)
-    beyond = (start > upper) | (start < lower)
-    damping = zero + y.damping.load(w, d) + select(beyond, zero + fo.soft_damping.load(w, d), zero)
-    damped.add(*damper(damping, rate, alpha))
+    stored.store(torsion_law(fo, w, d, x))
+    stored.store(bound_law(fo, w, d, x, zero))
+    begun = bound_law(fo, w, d, start, zero)  # as the step began: a bound within it would bend the energy
+    add_drive(driven, y, w, d, x, rate, alpha, begun.stiffness == 0.0)
+    damped.add(*damper(local(y.damping.load(w, d) + begun.damping), rate, alpha))
     add_friction(damped, y, w, d, x - start)
     add_cubic(stored, y, w, d, x, zero)
     add_hard(hard, y, w, k, d, x, zero)
@@ -141,19 +138,20 @@ def evaluate_law(y: Laws, w, k, x, alpha):
     return stored, driven, damped, hard, inert
 
 
-def add_drive(share: Share, y: Laws, w, d, x, rate, alpha):
-    """A drive: an effort, a spring and a damper, as far as its effort limit goes."""
+def add_drive(share: Share, y: Laws, w, d, x, rate, alpha, acts):
+    """A drive: an effort, a spring and a damper, as far as its effort limit goes; nothing in lanes where it rests."""
     fo, zero, own = y.forces, local(x * 0.0), Share(local(x * 0.0))
     most = local(zero + y.effort_limit.load(w, d))
     effort = local(ti.max(ti.min(zero + fo.driving.load(w, d), most), -most))
-    own.spring(zero + fo.stiffness.load(w, d), x - fo.target.load(w, d))
-    own.add(*damper(zero + fo.rate_gain.load(w, d), rate - fo.target_rate.load(w, d), alpha))
+    law = servo_law(fo, w, d, x, rate)
+    own.add(law.energy + law.loss / alpha, fo.driving.load(w, d) - law.force, law.stiffness + law.damping * alpha)
     over = local(ti.max(ti.abs(own.slope) - most, zero))
     passes = local(over > 0.0)
     bend = select(passes, own.bend, zero + 1.0)
     over = select(passes, over, zero)  # infinity less infinity is none
     slope = own.slope - select(own.slope > 0.0, over, -over)
-    share.add(own.energy - over * over * 0.5 / bend - effort * x, slope - effort, select(passes, zero, own.bend))
+    given = (own.energy - over * over * 0.5 / bend - effort * x, slope - effort, select(passes, zero, own.bend))
+    share.add(*(select(acts, part, zero) for part in given))
 
 
 def add_friction(share: Share, y: Laws, w, d, slip):

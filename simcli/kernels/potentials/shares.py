@@ -2,6 +2,7 @@
 
 
 from simcli.kernels.algebra.elementary import select
+from simcli.kernels.laws.coordinate import Response
 from simcli.kernels.memory.arena import local
 
 
@@ -23,9 +24,19 @@ class Share:
         """Add another one."""
         self.energy, self.slope, self.bend = local(self.energy + energy), local(self.slope + slope), local(self.bend + bend)
 
+    def store(self, law: Response):
+        """Add what a law stores, of its response to a coordinate that rests."""
+        self.add(law.energy, -law.force, law.stiffness)
+
     def spring(self, k, x):
         """K x^2 / 2."""
         self.add(k * x * x * 0.5, k * x, k)
+
+
+def slopes_of_turn(c, s):
+    """Derivatives of atan2(s, c) by c and by s, and 1 / (c^2 + s^2)."""
+    square = local(1.0 / (c * c + s * s))
+    return local(-s * square), local(c * square), square
 
 
 def damper(c, rate, alpha):

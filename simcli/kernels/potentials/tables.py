@@ -6,7 +6,7 @@ import numpy as np
 
 from simcli.kernels.algebra.polar import Arap
 from simcli.kernels.forces.columns import Forces
-from simcli.kernels.linear.blocks import SIZE, BlockMatrix
+from simcli.kernels.linear.blocks import AFFINE_DOFS, BlockMatrix
 from simcli.kernels.linear.skyline import SkylineMatrix
 from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.tables import Tables
@@ -48,9 +48,9 @@ class Potential:
         rows = energies.rows
         self.rows, self.n, self.n_rows = Polynomials(rows, tables, arena), rows.n, len(energies.label)
         items, lengths = arena.records(self.n_rows), arena.records(len(energies.length_row))
-        bodies = [{i // SIZE for i in entries(rows, r)} for r in range(self.n_rows)]
+        bodies = [{i // AFFINE_DOFS for i in entries(rows, r)} for r in range(self.n_rows)]
         self.gears = Gears(energies, model, tables, arena)
-        bodies += [{i // SIZE for i in at} for at in self.gears.coordinates]
+        bodies += [{i // AFFINE_DOFS for i in at} for at in self.gears.coordinates]
         free = [sorted(b for b in some if not model.bodies.kinematic[b]) for some in bodies]
         ties = sorted({tie for some in free for tie in pairwise(some)})
         self.n_ties, self.tie = len(ties), arena.ints([b for tie in ties for b in tie])

@@ -33,7 +33,7 @@ SKY, EARTH, KEY, TOP, BOTTOM, ABOVE, N_NUMBERS = range(28, 49, 3)
 
 
 @ti.func
-def three(table: ti.template(), place):
+def vec3_at(table: ti.template(), place):
     """Three numbers from a place on."""
     return vec3(table[place], table[place + 1], table[place + 2])
 
@@ -100,7 +100,7 @@ def behind_rod(s, p, numbers: ti.template(), solids: ti.template()):
     Rays would need to be many, for the strip is thinner than the lamp. That the ends are cut by a second strip across is
     exact where they lie outside of the disc, or the disc within the first strip.
     """
-    light = three(numbers, LIGHT)
+    light = vec3_at(numbers, LIGHT)
     half = of_solid(s, solids, 19)
     foot = of_solid(s, solids, 9) - half - p
     whole = 2.0 * half
@@ -131,7 +131,7 @@ def behind_rods(own, p, numbers: ti.template(), first, last, light_solid: ti.tem
         s = light_solid[m]
         if solids[s, 22] == 0.0:
             offset = of_solid(s, solids, 9) - p
-            along = offset.dot(three(numbers, LIGHT))
+            along = offset.dot(vec3_at(numbers, LIGHT))
             reach = solids[s, 12] + numbers[SPREAD] * ti.max(0.0, along)
             if along > -solids[s, 12] and offset.dot(offset) - along * along < reach * reach * _REACH:
                 others = 1
@@ -159,7 +159,7 @@ def seen_light(own, p, first_ray, stride, lamp: ti.template(), numbers: ti.templ
                light_solid: ti.template(), n_tiles, solids: ti.template(), names: ti.template(), nodes: ti.template(),
                links: ti.template(), triangles: ti.template()):
     """How much of the lamp a point p of the solid `own` sees, 0 to 1: by each `stride`-th of its rays from `first_ray`."""
-    light, u, v = three(numbers, LIGHT), three(numbers, LIGHT_U), three(numbers, LIGHT_V)
+    light, u, v = vec3_at(numbers, LIGHT), vec3_at(numbers, LIGHT_U), vec3_at(numbers, LIGHT_V)
     i = ti.cast(ti.floor((p.dot(u) - numbers[TILES_U]) * numbers[PER_U]), ti.i32)
     j = ti.cast(ti.floor((p.dot(v) - numbers[TILES_V]) * numbers[PER_V]), ti.i32)
     found = 1.0
@@ -209,20 +209,20 @@ def ruled(s, p, normal, d, depth, numbers: ti.template(), solids: ti.template())
 def colour_of(s, p, normal, d, seen, depth, numbers: ti.template(), solids: ti.template(), names: ti.template()):
     """Linear light that comes from the point p of solid s against d."""
     base = of_solid(s, solids, 14)
-    light = three(numbers, LIGHT)
+    light = vec3_at(numbers, LIGHT)
     if names[s, 0] == PLANE and solids[s, 18] > 0.0:
         base *= ruled(s, p, normal, d, depth, numbers, solids)
-    up = 0.5 + 0.5 * normal.dot(three(numbers, ABOVE))
-    ambient = up * three(numbers, SKY) + (1.0 - up) * three(numbers, EARTH)
+    up = 0.5 + 0.5 * normal.dot(vec3_at(numbers, ABOVE))
+    ambient = up * vec3_at(numbers, SKY) + (1.0 - up) * vec3_at(numbers, EARTH)
     key = ti.max(0.0, normal.dot(light)) * seen
-    found = base * (ambient + key * three(numbers, KEY))
+    found = base * (ambient + key * vec3_at(numbers, KEY))
     if names[s, 0] != PLANE:
         half = ti.max(0.0, normal.dot((light - d).normalized()))
-        found += numbers[SHINE] * seen * ti.pow(half, 48.0) * three(numbers, KEY)
+        found += numbers[SHINE] * seen * ti.pow(half, 48.0) * vec3_at(numbers, KEY)
     return found
 
 
 @ti.func
 def background(share, numbers: ti.template()):
     """Linear light from behind everything; `share` 0 at the top, 1 at the bottom."""
-    return (1.0 - share) * three(numbers, TOP) + share * three(numbers, BOTTOM)
+    return (1.0 - share) * vec3_at(numbers, TOP) + share * vec3_at(numbers, BOTTOM)

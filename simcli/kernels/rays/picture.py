@@ -7,7 +7,7 @@ import numpy as np
 from simcli.kernels.device.runtime import live_device, start_device
 from simcli.kernels.language import ti
 from simcli.kernels.rays import lit
-from simcli.kernels.rays.lit import against, background, colour_of, of_solid, seen_light, three
+from simcli.kernels.rays.lit import against, background, colour_of, of_solid, seen_light, vec3_at
 from simcli.kernels.rays.screens import LIGHT_TILES, TILE, Camera, light_tiles_of, tiles_of
 from simcli.kernels.rays.shapes import NEVER, PLANE, vec3
 from simcli.kernels.rays.solids import Meshes, Solids
@@ -176,6 +176,20 @@ def opacity_at(s, p, solids: ti.template(), names: ti.template()):
     return found
 
 
+@ti.func
+def _colour_at(s, eye, d, hit, k, stride, lamp: ti.template(), numbers: ti.template(), counts: ti.template(),
+               light_start: ti.template(), light_solid: ti.template(), solids: ti.template(), names: ti.template(),
+               nodes: ti.template(), links: ti.template(), triangles: ti.template()):
+    """Light from where ray k of a pixel meets solid s."""
+    p = eye + hit[0] * d
+    normal = vec3(hit[1], hit[2], hit[3]).normalized()
+    seen = 0.0
+    if normal.dot(vec3_at(numbers, lit.LIGHT)) > 0.0:
+        seen = seen_light(s, p + lit.BIAS * normal, k, stride, lamp, numbers, light_start, light_solid, counts[3], solids,
+                          names, nodes, links, triangles)
+    return colour_of(s, p, normal, d, seen, hit[0], numbers, solids, names)
+
+
 @ti.kernel
 def draw_pixels(pixels: _table(ti.i32, ndim=1), offsets: _table(ti.f32, ndim=2), stride: ti.i32, out: _table(ti.f32, ndim=2),
                 out_solid: _table(ti.i32, ndim=1), numbers: _table(ti.f32, ndim=1), counts: _table(ti.i32, ndim=1),
@@ -195,32 +209,26 @@ def draw_pixels(pixels: _table(ti.i32, ndim=1), offsets: _table(ti.f32, ndim=2),
         x, y = pixels[i] % counts[0], pixels[i] // counts[0]
         tile = y // TILE * counts[2] + x // TILE
         first, last = tile_start[tile], tile_start[tile + 1]
-        eye = three(numbers, lit.EYE)
+        eye = vec3_at(numbers, lit.EYE)
         total = vec3(0.0)
         for k in range(offsets.shape[0]):
             px, py = ti.cast(x, ti.f32) + offsets[k, 0], ti.cast(y, ti.f32) + offsets[k, 1]
-            d = (three(numbers, lit.FORWARD) + (px - 0.5 * counts[0]) * three(numbers, lit.RIGHT)
-                 + (0.5 * counts[1] - py) * three(numbers, lit.UP)).normalized()
+            d = (vec3_at(numbers, lit.FORWARD) + (px - 0.5 * counts[0]) * vec3_at(numbers, lit.RIGHT)
+                 + (0.5 * counts[1] - py) * vec3_at(numbers, lit.UP)).normalized()
             after, left, layer = 0.0, 1.0, 0
             shown = -1
             while layer < counts[4] and left > 0.01:
                 hit, s = _nearest(eye, d, after, first, last, tile_solid, solids, names, nodes, links, triangles)
-                layer += 1
-                if s < 0:
-                    layer = counts[4]
-                else:
-                    p = eye + hit[0] * d
-                    normal = vec3(hit[1], hit[2], hit[3]).normalized()
+                layer = layer + 1 if s >= 0 else counts[4]
+                share = 0.0
+                if s >= 0:
+                    share = left * opacity_at(s, eye + hit[0] * d, solids, names)
                     after = hit[0] + 0.5 * _SAME  # less than between what is told apart: nothing is skipped
-                    share = left * opacity_at(s, p, solids, names)
-                    if share > 0.0:
-                        shown = s if shown < 0 else shown
-                        seen = 0.0
-                        if normal.dot(three(numbers, lit.LIGHT)) > 0.0:
-                            seen = seen_light(s, p + lit.BIAS * normal, k, stride, lamp, numbers, light_start,
-                                              light_solid, counts[3], solids, names, nodes, links, triangles)
-                        total += share * colour_of(s, p, normal, d, seen, hit[0], numbers, solids, names)
-                        left -= share
+                if share > 0.0:
+                    shown = s if shown < 0 else shown
+                    total += share * _colour_at(s, eye, d, hit, k, stride, lamp, numbers, counts, light_start, light_solid,
+                                                solids, names, nodes, links, triangles)
+                    left -= share
             total += left * background(py / counts[1], numbers)
             if k == 0:
                 out_solid[i] = shown

@@ -15,7 +15,7 @@ from simcli.kernels.algebra.values import Mat3, Vec3
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import local
 
-_TINY_LENGTH = 1e-12  # [m] below, two points have no direction
+TINY_LENGTH = 1e-12  # [m] below, two points have no direction
 
 
 def meet(d: Vec3, gap: tuple, constant):
@@ -32,11 +32,19 @@ def stay_apart(gap: tuple, constant):
 
 def length_of(gap: tuple):
     """The length of the gap."""
-    length = local(ti.sqrt(gap[0].dot(gap[0])))
-    safe = local(ti.max(length, _TINY_LENGTH))
-    force = gap[0] * (1.0 / safe)
-    rate = force.dot(gap[1])
-    return length, rate, (gap[1].dot(gap[1]) - rate * rate) / safe + force.dot(gap[2]), force
+    length, rate, along = length_along(*gap[:2])
+    return length, rate, (gap[1].dot(gap[1]) - rate * rate) / ti.max(length, TINY_LENGTH) + along.dot(gap[2]), along
+
+
+def length_along(gap: Vec3, change: Vec3):
+    """Length of a gap, the rate of it, and the direction of the gap: none where it has no length.
+
+    Args:
+        change: rate of the gap.
+    """
+    length = local(ti.sqrt(gap.dot(gap)))
+    along = gap * (1.0 / local(ti.max(length, TINY_LENGTH)))
+    return length, along.dot(change), along
 
 
 def component_along(d: Vec3, a: tuple, gap: tuple, constant):

@@ -15,11 +15,11 @@ from simcli.kernels.language import ti
 from simcli.kernels.linear.sparse import Factor, factorize
 from simcli.kernels.memory.arena import Arena, Slot
 from simcli.kernels.memory.tables import Tables
+from simcli.kernels.rows.forms import TINY_LENGTH
 from simcli.model.natural.quadratic import Quadratic, Shape
 from simcli.model.signals.tables import MotionKind
 from simcli.model.tree.elimination import eliminate
 
-TINY_LENGTH = 1e-12  # [m] below, two points have no direction
 IDLE = 1e30  # e of a row on which nothing acts: its multiplier is none in any precision
 
 

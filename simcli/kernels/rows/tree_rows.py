@@ -11,7 +11,8 @@ import numpy as np
 
 from simcli.kernels.algebra.values import Force, Mat3, Vec3
 from simcli.kernels.chart.dynamics import gravity_motion
-from simcli.kernels.chart.tree import point_velocity, upright, vector_at
+from simcli.kernels.chart.points import world_point, world_turn
+from simcli.kernels.chart.tree import point_velocity, vector_at
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.tables import Tables
@@ -34,7 +35,7 @@ _MEET, _APART, _ALONG, _DOT, PITCH, _TURN, _LENGTH, SPIN, GEAR, _RIGID, CARDAN, 
 
 
 class Rows:
-    """Device columns of couples and rows, and what `measure` leaves.
+    """Device columns of couples and rows, and what `measure_tree_rows` leaves.
 
     Attributes:
         residual, rate, bias: per row.
@@ -105,18 +106,10 @@ def anchor(t: ti.template(), s: ti.template(), w: ti.i32, link: ti.i32, point: t
 
     Reads: s.{R, o, v, a, origin}
     """
-    zero = t.arena.zero()
-    none = Vec3(zero, zero, zero)
-    x = none + point
-    p = none + point
-    velocity = Vec3(zero, zero, zero)
+    x, p, velocity = world_point(t, s, w, link, point)
     acceleration = gravity_motion(t, w).linear
     if link >= 0:
-        x = s.o.load(w, link) + s.R.load(w, link) * point
-        p = x + s.origin.load(w, t.root.at(link))
-        v = s.v.load(w, link)
-        velocity = point_velocity(v, x)
-        acceleration = point_velocity(s.a.load(w, link), x) + v.angular.cross(velocity)
+        acceleration = point_velocity(s.a.load(w, link), x) + s.v.load(w, link).angular.cross(velocity)
     return x, p, velocity, acceleration
 
 
@@ -138,18 +131,15 @@ def turning(t: ti.template(), s: ti.template(), w: ti.i32, link: ti.i32):
     Reads: s.{R, v, a}
     """
     zero = t.arena.zero()
-    R = upright(zero)
-    spin = Vec3(zero, zero, zero)
+    R, spin = world_turn(t, s, w, link)
     alpha = Vec3(zero, zero, zero)
     if link >= 0:
-        R = s.R.load(w, link)
-        spin = s.v.load(w, link).angular
         alpha = s.a.load(w, link).angular
     return R, spin, alpha
 
 
 @ti.func
-def measure(t: ti.template(), s: ti.template(), r: ti.template(), w: ti.i32):
+def measure_tree_rows(t: ti.template(), s: ti.template(), r: ti.template(), w: ti.i32):
     """Residuals, rates, biases and pulls of all rows at the present poses.
 
     Reads:  r columns, s.{R, o, v, a, origin, q, qd}; s.a of `demand` at qdd = 0

@@ -12,7 +12,7 @@ import numpy as np
 from simcli import rotations as rot
 from simcli.model.batch.gather import Worlds
 from simcli.model.mechanism import BodyPart
-from simcli.model.signals.inputs import number
+from simcli.model.signals.inputs import constant_part
 from simcli.model.tables import WORLD, Affine, Array, Model
 from simcli.spec.schema.joint import DrivingSpec
 
@@ -52,7 +52,7 @@ def read_affine(worlds: Worlds, model: Model, bodies: list[BodyPart]) -> Affine:
         driving_acts=_driving(worlds, paths, lambda d: float(d.is_constrained)),
         driving_passive=_driving(worlds, paths, lambda d: float(d.is_passive)),
         driving_locked=_driving(worlds, paths, lambda d: float(d.is_locked)),
-        driving_aim=_driving(worlds, paths, lambda d: number(next(
+        driving_aim=_driving(worlds, paths, lambda d: constant_part(next(
             (aim for aim in (d.aim_angle, d.aim_distance) if aim is not None), 0.0))),
         has_driving=np.array([path is not None for path in paths], bool),
         one_turn=np.array([path is not None and first.joints[path].driving.turns == "one" for path in paths], bool),
@@ -96,7 +96,7 @@ def _hold(worlds: Worlds, name: str, ratio: Array) -> dict[str, Array]:
                 "hold_shift": np.zeros((1, 6)), "hold_passive": np.zeros(1)}  # fmt: skip
 
     def six(hold, one: str, other: str) -> list[float]:
-        return [number(v) for key in (one, other) for v in getattr(hold, key) or (0.0, 0.0, 0.0)]
+        return [constant_part(v) for key in (one, other) for v in getattr(hold, key) or (0.0, 0.0, 0.0)]
 
     def read(get, shape=()):
         return worlds.numbers(lambda s: get(s.bodies[name].affine.transform), shape)

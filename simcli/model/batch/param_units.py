@@ -31,7 +31,7 @@ JOINT_ROLES = {
 }
 DRIVING = ("constant", "amplitude", "offset", "before", "after", "from", "to", "value")  # of what a signal drives
 FORCE_ROLES = {"value": "effort", "stiffness": "stiffness", "damping": "damping", "rest_angle": "position"}  # on a joint
-_BRACKET = re.compile(r"\[([^\]]*)\](?:\.|$)")  # `say` puts the unit in brackets behind the description
+_BRACKET = re.compile(r"\[([^\]]*)\](?:\.|$)")  # `doc` puts the unit in brackets behind the description
 
 
 def param_unit(spec: SceneSpec, path: str) -> str:

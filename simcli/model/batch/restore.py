@@ -5,8 +5,9 @@ from dataclasses import replace
 
 from simcli.model.joints.catalogue import MotionAxis
 from simcli.model.mechanism import JointPart
-from simcli.model.tables import Array, JointKind, Links, Model
+from simcli.model.tables import Array, JointKind, Model
 from simcli.model.tree.links import build_links
+from simcli.model.tree.tables import Links
 from simcli.model.tree.topology import depth_first
 
 

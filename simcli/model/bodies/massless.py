@@ -20,7 +20,7 @@ from simcli.model.tree.topology import Step, depth_first
 _HOLD_NOTHING = (JointKind.FREE, JointKind.DISTANCE, JointKind.CABLE)  # in the tree, where rows are beside it
 
 
-def lacking(model: Model) -> Array:
+def lacks_inertia(model: Model) -> Array:
     """Bodies that by themselves lack inertia along or about some axis that they can move, in some world.
 
     Args:
@@ -45,7 +45,7 @@ def carrying(model: Model) -> list[Step]:
     Returns:
         Joints with the bodies that they join.
     """
-    lacks = lacking(model)
+    lacks = lacks_inertia(model)
     if not lacks.any():
         return []
     joints = model.joints
@@ -88,7 +88,7 @@ def holding_rows(constraints: Constraints, model: Model) -> Array:
         (R,) bool.
     """
     rows = constraints.rows
-    lacks = np.append(lacking(model), False)  # the world is the last one
+    lacks = np.append(lacks_inertia(model), False)  # the world is the last one
     holds = np.append(lacks[model.joints.parent] | lacks[model.joints.child], False)  # and so are rows of no joint
     return holds[rows.joint] & rows.is_hard & (rows.dof < 0) & (rows.form != Form.GEAR)
 

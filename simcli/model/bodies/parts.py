@@ -10,9 +10,10 @@ from simcli import rotations as rot
 from simcli.model.batch.gather import Worlds
 from simcli.model.bodies.inertia import MassProperties, combine, shape_properties
 from simcli.model.bodies.mesh import MeshError, mesh_properties, read_mesh
+from simcli.model.bodies.tables import Shapes
 from simcli.model.mechanism import BodyPart
 from simcli.model.signals.csv_table import CsvError, read_grid
-from simcli.model.tables import WORLD, Array, ShapeKind, Shapes
+from simcli.model.tables import WORLD, Array, ShapeKind
 from simcli.model.tree.links import pile
 from simcli.spec.expansion.planes import NORMAL_INDEX
 from simcli.spec.schema.body import InertiaSpec, Tensor
@@ -173,9 +174,7 @@ def _density(spec, shape) -> float | None:
 def _from_shapes(worlds: Worlds, name: str, solids: dict[str, MassProperties]) -> MassProperties:
     """Mass properties of a body's shapes: those with a density, or all alike if none has one."""
     dense = [key for key in solids if _density(worlds.first, worlds.first.bodies[name].shapes[key]) is not None]
-    parts = [
-        solids[key].scaled(worlds.numbers(lambda s, key=key: _density(s, s.bodies[name].shapes[key]))) for key in dense
-    ]
+    parts = [solids[key].scaled(worlds.numbers(lambda s, key=key: _density(s, s.bodies[name].shapes[key]))) for key in dense]
     return combine(parts or list(solids.values()))
 
 

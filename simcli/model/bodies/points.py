@@ -3,7 +3,7 @@
 import numpy as np
 
 from simcli.model.batch.gather import Worlds
-from simcli.model.tables import Points
+from simcli.model.bodies.tables import Points
 from simcli.model.tree.links import pile
 
 

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from simcli import rotations as rot
-from simcli.model.tables import WORLD, Array, LinkKind, Links, Model
+from simcli.model.tables import WORLD, Array, LinkKind, Model
 from simcli.model.tree.links import SIX
 from simcli.model.tree.reference import link_poses, link_twists
+from simcli.model.tree.tables import Links
 
 
 @dataclass(frozen=True)

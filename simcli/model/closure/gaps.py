@@ -24,7 +24,7 @@ from simcli.model.tables import Array, Model
 _FULL_TURN = 2.0 * math.pi
 _TINY_LENGTH = 1e-12  # [m] below, two points have no direction
 _TURNS = (Form.TURN, Form.PITCH)
-SUCCESSIVE = {Form.CARDAN: 2, Form.EULER: 3}
+_SUCCESSIVE_ANGLES = {Form.CARDAN: 2, Form.EULER: 3}
 
 
 @dataclass(frozen=True)
@@ -207,7 +207,7 @@ def _successive(e: _Ends, found: Gaps, chosen: Array) -> None:
     """One of two or three turns, each carried by those before: see kernels/rows/successive.py."""
     F_a, F_b = e.frames
     axes = [e.column(name) for name in ("on_a", "across_a", "on_b")]
-    n = SUCCESSIVE[Form(e.rows.form[chosen[0]])]
+    n = _SUCCESSIVE_ANGLES[Form(e.rows.form[chosen[0]])]
     first = rot.turn(F_a, axes[0])
     if n == 2:
         last = rot.turn(F_b, axes[1])

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from simcli.model.joints.catalogue import RowKind
-from simcli.model.tables import Array, Table
+from simcli.model.table_base import Array, Table
 
 
 class Form(IntEnum):

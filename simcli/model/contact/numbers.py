@@ -65,7 +65,7 @@ def hits(labels: Labels, pair: PairSpec, a: Array, b: Array) -> Array:
     return (one[a] & other[b]) | (one[b] & other[a])
 
 
-def shape_of(scene: SceneSpec, name: str, body: str) -> tuple[ShapeSpec, str]:
+def written_shape(scene: SceneSpec, name: str, body: str) -> tuple[ShapeSpec, str]:
     """A shape as written, and its dotted path."""
     key = name if body == "world" else name.removeprefix(f"{body}/")
     owner = scene.world if body == "world" else scene.bodies[body]
@@ -73,7 +73,7 @@ def shape_of(scene: SceneSpec, name: str, body: str) -> tuple[ShapeSpec, str]:
 
 
 def _material(scene: SceneSpec, label: tuple[str, str]) -> MaterialSpec:
-    name = shape_of(scene, *label)[0].material
+    name = written_shape(scene, *label)[0].material
     return scene.materials[name] if name else _DEFAULT
 
 
@@ -99,7 +99,7 @@ def _refuse_two_rebounds(worlds: Worlds, labels: Labels, a: Array, b: Array, col
     for k in np.flatnonzero(((columns["compliance"] > 0) & (columns["restitution"] > 0)).any(axis=0))[:1]:
         names = f"`{labels[a[k]][0]}` and `{labels[b[k]][0]}`"
         message = f"contact of {names} is compliant and has restitution, but what is compliant rebounds by itself"
-        worlds.fault("SC669", shape_of(worlds.first, *labels[a[k]])[1], message,
+        worlds.fault("SC669", written_shape(worlds.first, *labels[a[k]])[1], message,
                      "write restitution: 0 or compliance: 0 for the pair, in `contact.pairs`, or in both materials")
 
 
@@ -115,7 +115,7 @@ def _grains(worlds: Worlds, labels: Labels, shape: Array, a: Array, b: Array) ->
     A shape with a grain is a group of its own. A pair has one if friction across it is written; then one of its shapes, and
     not both, must say where it runs.
     """
-    shapes = [shape_of(worlds.first, *label) for label in labels]
+    shapes = [written_shape(worlds.first, *label) for label in labels]
     has = np.array([shape.grain is not None for shape, _ in shapes])
     wants = _wants_grain(worlds, labels, a, b)
     for one, other in zip(a[wants & (has[a] == has[b])], b[wants & (has[a] == has[b])], strict=True):
@@ -146,5 +146,5 @@ def _wants_grain(worlds: Worlds, labels: Labels, a: Array, b: Array) -> Array:
 
 def _direction(worlds: Worlds, label: tuple[str, str]) -> Array:
     """[1], (W|1, 3), grain of a shape in its body."""
-    along = rot.unit(worlds.numbers(lambda s: shape_of(s, *label)[0].grain, (3,)))
-    return rot.quat_rotate(pose_of(worlds, lambda s: shape_of(s, *label)[0].pose)[:, 3:], along)
+    along = rot.unit(worlds.numbers(lambda s: written_shape(s, *label)[0].grain, (3,)))
+    return rot.quat_rotate(pose_of(worlds, lambda s: written_shape(s, *label)[0].pose)[:, 3:], along)

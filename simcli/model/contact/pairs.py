@@ -12,9 +12,10 @@ import numpy as np
 
 from simcli.model.batch.gather import Worlds
 from simcli.model.bodies.hull import HullError, convex_hull
-from simcli.model.contact.numbers import Labels, hits, of_name, read_numbers, shape_of
+from simcli.model.bodies.tables import Shapes
+from simcli.model.contact.numbers import Labels, hits, of_name, read_numbers, written_shape
 from simcli.model.contact.tables import Contacts
-from simcli.model.tables import WORLD, Array, ShapeKind, Shapes
+from simcli.model.tables import WORLD, Array, ShapeKind
 from simcli.spec.checks.runs.quantities import named_quantities
 from simcli.spec.names.channel_names import split_name
 from simcli.spec.names.structure import joined
@@ -118,7 +119,7 @@ def _groups(worlds: Worlds, shapes: Shapes, kinematic: Array, labels: Labels) ->
     found: dict[tuple, int] = {}
     of = np.full(len(labels), -1)
     for s in np.flatnonzero(shapes.collide).tolist():
-        shape, body = shape_of(scene, *labels[s])[0], shapes.body[s]
+        shape, body = written_shape(scene, *labels[s])[0], shapes.body[s]
         still = bool(body == WORLD or kinematic[body])
         named = tuple(k for k, side in enumerate(sides) if s in side)
         grain = -1 if shape.grain is None else s
@@ -204,7 +205,7 @@ def _check_mesh(worlds: Worlds, shapes: Shapes, index: int, label: tuple[str, st
         sides = shapes.vertices[index][shapes.faces[index]]
         area = np.linalg.norm(np.cross(sides[:, 1] - sides[:, 0], sides[:, 2] - sides[:, 0]), axis=1)
         if area.min() <= _THIN * np.square(np.ptp(sides, axis=1).max(axis=1))[area.argmin()]:
-            _, path = shape_of(worlds.first, *label)
+            _, path = written_shape(worlds.first, *label)
             message = f"mesh `{label[0]}` has a triangle without area, number {int(area.argmin()) + 1}"
             worlds.fault("SC632", f"{path}.file", message, "remove degenerate triangles, or write convex: true")
 
@@ -221,7 +222,7 @@ def refuse_flat(worlds: Worlds, shapes: Shapes, contacts: Contacts | None) -> No
 
 def _check_hull(worlds: Worlds, shapes: Shapes, index: int, label: tuple[str, str]) -> None:
     """Refuse a mesh that has no hull, or does not want it."""
-    shape, path = shape_of(worlds.first, *label)
+    shape, path = written_shape(worlds.first, *label)
     if not shape.convex:
         message = f"mesh `{label[0]}` would collide as it is, but meshes collide as their convex hulls"
         hint = "write convex: true, split it into convex shapes, or write collide: false"
@@ -236,5 +237,5 @@ def _check_volume(worlds: Worlds, shapes: Shapes, index: int, label: tuple[str, 
         convex_hull(shapes.vertices[index]) if len(shapes.vertices[index]) else None
     except HullError as error:
         message = f"mesh `{label[0]}` has no convex hull: {error}"
-        path = shape_of(worlds.first, *label)[1]
+        path = written_shape(worlds.first, *label)[1]
         worlds.fault("SC481", f"{path}.file", message, "give it a volume, or write collide: false")

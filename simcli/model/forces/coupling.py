@@ -5,7 +5,7 @@ import numpy as np
 from simcli.model.batch.gather import Worlds
 from simcli.model.forces.ends import of_type
 from simcli.model.joints.combinations import Combinations
-from simcli.model.signals.inputs import number
+from simcli.model.signals.inputs import constant_part
 from simcli.model.tables import DriveMode, Model
 from simcli.model.tree.links import pile
 from simcli.spec.forces.base import kinds_of_terms
@@ -58,4 +58,4 @@ def _structure(force) -> tuple:
 def _number(force, below: str, key: str, default: float) -> float:
     part = getattr(force, below) if below else force
     value = None if part is None else getattr(part, key)
-    return default if value is None else number(value)
+    return default if value is None else constant_part(value)

@@ -8,7 +8,7 @@ from simcli import rotations as rot
 from simcli.model.batch.gather import Worlds
 from simcli.model.forces.ends import ends_at_start, of_type, read_ends
 from simcli.model.forces.tables import Springs
-from simcli.model.tables import Model
+from simcli.model.tables import Array, Model
 from simcli.model.tree.links import pile
 
 
@@ -41,6 +41,30 @@ def read_springs(worlds: Worlds, model: Model) -> Springs:
         slack=np.array([force.slack for force in forces], bool),
         **columns,
     )
+
+
+def ends_of_springs(springs: Springs, pose: Array) -> list[Array]:
+    """Both ends of each spring of world 0, [m], world, (K, 3).
+
+    Args:
+        springs: the table.
+        pose: [m, 1], (B, 7), of the bodies, world.
+    """
+    places = np.concatenate((pose, [rot.IDENTITY_POSE]))  # WORLD is the last entry
+    return [rot.pose_apply(places[springs.body[:, side]], springs.point[0, :, side]) for side in range(2)]
+
+
+def elastic_tension(springs: Springs, length: Array) -> Array:
+    """[N], (K,), of the springs of world 0 at lengths (K,), 0 of a slack one that is shorter than it rests.
+
+    On the device, with dampers, it is kernels/laws/coordinate.py:spring_law.
+
+    Args:
+        springs: the table.
+        length: [m], (K,).
+    """
+    tension = springs.stiffness[0] * (length - springs.rest_length[0])
+    return np.where(springs.slack, np.maximum(tension, 0.0), tension)
 
 
 def springs_at_rest(model: Model) -> Model:

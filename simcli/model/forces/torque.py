@@ -3,7 +3,7 @@
 from simcli.model.batch.gather import Worlds
 from simcli.model.forces.ends import of_type
 from simcli.model.mechanism import JointPart
-from simcli.model.signals.inputs import number
+from simcli.model.signals.inputs import constant_part
 
 
 def add_torques(worlds: Worlds, parts: list[JointPart]) -> None:
@@ -21,5 +21,5 @@ def add_torques(worlds: Worlds, parts: list[JointPart]) -> None:
             message = f"force `{name}` has {len(force.value)} values, joint `{part.name}` has {part.n_qd} dofs"
             worlds.fault("SC463", f"forces.{name}.value", message, f"write {part.n_qd} numbers")
             continue
-        value = worlds.numbers(lambda s, n=name: [number(v) for v in s.forces[n].value], (part.n_qd,))
+        value = worlds.numbers(lambda s, n=name: [constant_part(v) for v in s.forces[n].value], (part.n_qd,))
         part.effort = value if part.effort is None else part.effort + value

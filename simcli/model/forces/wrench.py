@@ -6,7 +6,7 @@ from simcli.model.batch.gather import Worlds
 from simcli.model.forces.ends import of_type
 from simcli.model.forces.tables import Wrenches
 from simcli.model.mechanism import BodyPart
-from simcli.model.signals.inputs import number
+from simcli.model.signals.inputs import constant_part
 from simcli.model.tables import Array
 from simcli.model.tree.links import pile
 
@@ -43,4 +43,4 @@ def read_wrenches(worlds: Worlds, bodies: list[BodyPart]) -> Wrenches:
 
 def _vector(worlds: Worlds, name: str, key: str) -> Array:
     """Force or torque of a wrench, (W|1, 3)."""
-    return worlds.numbers(lambda s: [number(value) for value in getattr(s.forces[name], key)], (3,))
+    return worlds.numbers(lambda s: [constant_part(value) for value in getattr(s.forces[name], key)], (3,))

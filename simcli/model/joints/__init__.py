@@ -3,6 +3,7 @@
 In: joints of a scene. Out: their axes, anchors, drives, gears, and the coordinates that need a law. Never here: how joints
 make a tree (tree), constraint rows as tables (constraints).
 
+    tables     joints, their dofs and their gears, as tables
     catalogue  the joint catalogue: one entry per joint type, with its motion axes and its bilateral rows
     rows       numbers of the joint catalogue at given poses: joint transforms, motion columns
     parts      joints of a scene: axes, anchors, the poses that follow from them, and what acts on each dof

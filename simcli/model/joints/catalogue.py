@@ -316,7 +316,7 @@ def _orbital(kind: JointKind, coordinates: str, n_angular: int) -> JointEntry:
 
 
 _SWAPPED = (partial(seen_from_child, rows) for rows in (on_lines, crossed))
-RIBLE: dict[str, JointEntry] = {
+RIBLE_ENTRIES: dict[str, JointEntry] = {
     "nc_fixed": _again("fixed", 0, 0),
     "nc_revolute": _again("revolute", 0, 1, "axis"),
     "nc_universal": _again("universal", 0, 2, "axis"),
@@ -339,10 +339,10 @@ RIBLE: dict[str, JointEntry] = {
     "nc_floating_universal": _again("d6", 3, 2, "axis"),
     "nc_floating_spherical": _again("free", 3, 3),
 }
-CATALOGUE |= RIBLE
-TYPE_NAME = {entry.kind: name for name, entry in RIBLE.items()} | TYPE_NAME  # the shorter name of two
-ORBITS = frozenset(entry.kind for entry in RIBLE.values() if entry.translation is on_sphere)
-ROWS_ONLY = frozenset(entry.kind for entry in RIBLE.values() if entry.kind >= JointKind.ORBITAL_BALL)
+CATALOGUE |= RIBLE_ENTRIES
+TYPE_NAME = {entry.kind: name for name, entry in RIBLE_ENTRIES.items()} | TYPE_NAME  # the shorter name of two
+ORBITS = frozenset(entry.kind for entry in RIBLE_ENTRIES.values() if entry.translation is on_sphere)
+ROWS_ONLY_KINDS = frozenset(entry.kind for entry in RIBLE_ENTRIES.values() if entry.kind >= JointKind.ORBITAL_BALL)
 
 
 def distance_row(length: float) -> Row:

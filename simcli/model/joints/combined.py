@@ -11,7 +11,7 @@ from simcli.model.state import State
 from simcli.model.tables import WORLD, Array, JointKind, Model
 from simcli.model.tree.loosen import LOOSE_SUFFIX, beside, with_dofs, with_joints, with_state
 
-COLUMNS = tuple(one.name for one in fields(Combinations) if one.name in DOF_DEFAULTS)  # as of dofs
+DOF_COLUMNS = tuple(one.name for one in fields(Combinations) if one.name in DOF_DEFAULTS)  # as of dofs
 
 
 def combined(model: Model) -> Model:
@@ -35,7 +35,7 @@ def combined(model: Model) -> Model:
     joints = with_joints(model.joints, parts)
     joints = replace(joints, is_tree=np.append(model.joints.is_tree, np.zeros(len(parts), bool)))
     dofs, n = with_dofs(model.dofs, parts, model.n_joints), model.n_qd
-    columns = {name: beside([getattr(dofs, name)[:, :n], getattr(combinations, name)]) for name in COLUMNS}
+    columns = {name: beside([getattr(dofs, name)[:, :n], getattr(combinations, name)]) for name in DOF_COLUMNS}
     dofs = replace(dofs, drive_mode=np.append(model.dofs.drive_mode, combinations.drive_mode).astype(np.int32), **columns)
     at = model.joints.q_start[model.dofs.joint] + np.arange(n) - model.joints.qd_start[model.dofs.joint]
     start = State.of(model)

@@ -5,14 +5,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from simcli.model.constraints.tables import Laws
-from simcli.model.joints.catalogue import ROWS_ONLY
+from simcli.model.joints.catalogue import ROWS_ONLY_KINDS
 from simcli.model.signals.tables import Driven, Lawful
 from simcli.model.table_base import kept
 from simcli.model.tables import Array, DriveMode, JointKind, Model
 from simcli.model.tree.reference import dof_inertia
 
 # Without a coordinate that a law could bound.
-MOVED = (JointKind.FREE, JointKind.FIXED, JointKind.DISTANCE, JointKind.CABLE, *ROWS_ONLY)
+MOVED = (JointKind.FREE, JointKind.FIXED, JointKind.DISTANCE, JointKind.CABLE, *ROWS_ONLY_KINDS)
 
 
 @kept

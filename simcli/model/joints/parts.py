@@ -16,7 +16,7 @@ from simcli.model.batch.gather import Worlds
 from simcli.model.bodies.parts import pose_of
 from simcli.model.joints.catalogue import CATALOGUE, ORBITS, MotionAxis
 from simcli.model.mechanism import ONE_POSE, BodyPart, JointPart
-from simcli.model.signals.inputs import number
+from simcli.model.signals.inputs import constant_part
 from simcli.model.tables import WORLD, Array, DriveMode, JointKind
 from simcli.model.tree.links import can_invert
 from simcli.model.tree.topology import Step
@@ -333,5 +333,5 @@ def _read_drives(worlds: Worlds, part: JointPart) -> None:
                ("drive_target", "target", 0.0), ("drive_target_velocity", "target_velocity", 0.0),
                ("effort_limit", "effort_limit", np.inf))  # fmt: skip
     for column, key, default in sources:
-        read = lambda one, k=key, d=default: d if one is None else number(_or(getattr(one, k), d))  # noqa: E731
+        read = lambda one, k=key, d=default: d if one is None else constant_part(_or(getattr(one, k), d))  # noqa: E731
         part.dof[column] = worlds.numbers(lambda s, read=read: [read(one) for one in s.joints[name].drive], (n,))

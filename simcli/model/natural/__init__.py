@@ -2,6 +2,7 @@
 
 In: a Model. Out: the same in natural coordinates. Never here: steps.
 
+    tables        natural coordinates as tables: those that a solver steps, and those by which bodies are shown
     constructors  natural coordinates as a user chooses them: points and vectors of a body
     bases         which points and vectors describe each body of a scene for the natural solver, and their values at poses
     form          the natural form of a model: every body by its centre of mass and up to three vectors

@@ -5,7 +5,8 @@ import numpy as np
 from simcli import rotations as rot
 from simcli.model.batch.gather import Worlds
 from simcli.model.natural.constructors import LETTERS, SLENDER, Basis, complain, constructor_counts, in_plane
-from simcli.model.tables import Array, Model, Naturals
+from simcli.model.natural.tables import Naturals
+from simcli.model.tables import Array, Model
 from simcli.model.tree.links import pile
 
 _AXES = "xyz"

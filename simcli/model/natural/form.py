@@ -20,10 +20,12 @@ from simcli.model.bodies.massless import arms
 from simcli.model.joints.catalogue import MotionAxis
 from simcli.model.mechanism import JointPart
 from simcli.model.natural.led import leading_joints
+from simcli.model.natural.tables import Columns
 from simcli.model.signals.tables import MotionKind
 from simcli.model.state import State
-from simcli.model.tables import WORLD, Array, Columns, JointKind, LinkKind, Links, Model
+from simcli.model.tables import WORLD, Array, JointKind, LinkKind, Model
 from simcli.model.tree.loosen import LOOSE_SUFFIX, beside, with_damping, with_dofs, with_joints, with_state
+from simcli.model.tree.tables import Links
 
 # Least second moment, relative to the largest, on the diagonal that is inverted; what flat bodies and thin rods lack of it
 # is taken away again by iteration, each of which leaves this part (see solvers/natural/excess.py). A point mass on an arm

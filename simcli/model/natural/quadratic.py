@@ -13,6 +13,7 @@ Source: Garcia de Jalon and Bayo (1994), chapter 2. Deviation: a product of two 
 work than its Hessian in the coordinates.
 """
 
+import itertools
 from dataclasses import dataclass, field, fields
 from enum import IntEnum
 
@@ -126,10 +127,9 @@ class Polynomial:
         found: dict[tuple[int, int], Array] = {}
         for a, b, weight in self.products:
             for one, other in ((a, b), (b, a)):
-                for i, x in one.coef.items():
-                    for j, y in other.coef.items():
-                        if i >= j:
-                            found[i, j] = found.get((i, j), np.zeros(1)) + weight * x * y
+                for (i, x), (j, y) in itertools.product(one.coef.items(), other.coef.items()):
+                    if i >= j:
+                        found[i, j] = found.get((i, j), np.zeros(1)) + weight * x * y
         return found
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from simcli.errors import Fault, SceneError
 from simcli.model.batch.join import NO_WORLD_AXIS
 from simcli.model.from_scene import build_together, build_worlds
-from simcli.model.joints.combined import COLUMNS as COMBINED
+from simcli.model.joints.combined import DOF_COLUMNS as COMBINED
 from simcli.model.tables import Model
 from simcli.spec.checks.runs.events import events_are_tried, in_time, kinds_of_scenes, scenes_of_events
 from simcli.spec.document.nodes import locate

@@ -17,7 +17,7 @@ from simcli.spec.values.quantities import is_signal
 HOLDS = (("linear", "angular", Driven.HOLD_RATE), ("shift", "turn", Driven.HOLD_SHIFT))  # what signals drive of a hold
 
 
-def number(value: float | str) -> float:
+def constant_part(value: float | str) -> float:
     """A number of a scene that a signal may drive; 0 where one does."""
     return 0.0 if is_signal(value) else value
 
@@ -134,7 +134,7 @@ def _joint_motions(wiring: _Wiring) -> None:
                 break
             key = "velocity" if motion.position is None else "position"
             wiring.kind[first + k] = MotionKind[key.upper()]
-            read = lambda s, n=name, k=k, key=key: number(getattr(s.joints[n].motion[k], key))  # noqa: E731
+            read = lambda s, n=name, k=k, key=key: constant_part(getattr(s.joints[n].motion[k], key))  # noqa: E731
             wiring.value[first + k] = worlds.numbers(read)
             wiring.drive(Driven.MOTION, first + k, getattr(motion, key))
 
@@ -185,7 +185,7 @@ def _free_motion(wiring: _Wiring, name: str, j: int) -> None:
             worlds.fault("SC470", f"bodies.{name}.com", message, "leave `com` out: nothing asks for it")
     for key, start, rows in parts:
         vector = getattr(worlds.first.bodies[name].motion, key)
-        read = lambda s, k=key: [number(v) for v in getattr(s.bodies[name].motion, k)]  # noqa: E731
+        read = lambda s, k=key: [constant_part(v) for v in getattr(s.bodies[name].motion, k)]  # noqa: E731
         constant = np.einsum("wik,wk->wi", *_together(rows, worlds.numbers(read, (3,))))
         for i in range(rows.shape[1]):
             wiring.value[start + i] = constant[:, i]

@@ -2,6 +2,7 @@
 
 In: joints and bodies by index. Out: links, order, kinematics in numpy, symbolic factorisation. Never here: scenes.
 
+    tables       the spanning tree as a table of elementary links
     topology     the order in which a tree is walked: names and numbers of joints only, no geometry
     placing      the order in which bodies are placed, and which joint outside the tree places a free body
     links        the spanning tree as elementary links: chains of helices, balls

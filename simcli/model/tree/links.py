@@ -1,4 +1,4 @@
-"""The spanning tree as elementary links: chains of helices, balls, free and welded links (see `tables.Links`).
+"""The spanning tree as elementary links: chains of helices, balls, free and welded links (see tree/tables.py).
 
 How a joint becomes links. Let A be the pose of the anchor frame on the inner side in the frame of the link that
 carries the inner body, and Z_k a frame whose z axis is the k-th motion axis. The chain
@@ -17,8 +17,10 @@ from operator import attrgetter
 import numpy as np
 
 from simcli import rotations as rot
+from simcli.model.bodies.tables import Bodies
 from simcli.model.mechanism import ZERO, JointPart
-from simcli.model.tables import WORLD, Array, Bodies, JointKind, LinkKind, Links
+from simcli.model.tables import WORLD, Array, JointKind, LinkKind
+from simcli.model.tree.tables import Links
 from simcli.model.tree.topology import Step
 
 LINK_OF = {"quaternion": (LinkKind.BALL, 3), "pose": (LinkKind.FREE, 6)}
@@ -161,9 +163,7 @@ def spread(arrays: list[Array], n_worlds: int) -> list[Array]:
     return [a if len(a) == n_worlds else np.broadcast_to(a, (n_worlds, *a.shape[1:])) for a in arrays]
 
 
-def build_links(
-    bodies: Bodies, joints: list[JointPart], steps: list[Step], q_start: Array, qd_start: Array
-) -> Links:
+def build_links(bodies: Bodies, joints: list[JointPart], steps: list[Step], q_start: Array, qd_start: Array) -> Links:
     """Lay the tree out as links.
 
     Args:

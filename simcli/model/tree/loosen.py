@@ -14,9 +14,10 @@ from simcli.model.batch.edit import joint_parts
 from simcli.model.bodies.massless import carrying
 from simcli.model.joints.catalogue import CATALOGUE, MotionAxis
 from simcli.model.joints.lawful import limit_damping
+from simcli.model.joints.tables import Dofs, Joints
 from simcli.model.mechanism import DOF_DEFAULTS, JointPart
 from simcli.model.state import State
-from simcli.model.tables import WORLD, Array, Dofs, DriveMode, JointKind, Joints, Model
+from simcli.model.tables import WORLD, Array, DriveMode, JointKind, Model
 from simcli.model.tree.links import build_links
 from simcli.model.tree.topology import depth_first
 

@@ -9,9 +9,7 @@ from simcli.model.tree.topology import Step
 from simcli.spec.names import dofs
 
 
-def placing_order(
-    worlds: Worlds, joints: list[JointPart], steps: list[Step]
-) -> Iterator[tuple[Step, JointPart | None]]:
+def placing_order(worlds: Worlds, joints: list[JointPart], steps: list[Step]) -> Iterator[tuple[Step, JointPart | None]]:
     """The walk; the tree of a free body that a joint outside the tree places comes after what that joint hangs on.
 
     Args:

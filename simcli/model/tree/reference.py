@@ -6,8 +6,9 @@ Slow and short: what `build` needs for its checks, and what device code is compa
 import numpy as np
 
 from simcli import rotations as rot
-from simcli.model.tables import WORLD, Array, LinkKind, Links, Model
+from simcli.model.tables import WORLD, Array, LinkKind, Model
 from simcli.model.tree.links import SIX
+from simcli.model.tree.tables import Links
 
 
 def link_poses(links: Links, joint_q: Array) -> tuple[Array, Array]:

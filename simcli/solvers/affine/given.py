@@ -22,7 +22,7 @@ from simcli.kernels.forces.prescribed import (
     way_of_led,
 )
 from simcli.kernels.language import ti
-from simcli.kernels.linear.blocks import SIZE
+from simcli.kernels.linear.blocks import AFFINE_DOFS
 from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.tables import Tables
 from simcli.kernels.potentials.shares import mean_force
@@ -50,8 +50,8 @@ class Given(LedBodies):
     def __init__(self, model: Model, matrix, tables: Tables, arena: Arena):
         super().__init__(model, tables, arena)
         bodies = np.flatnonzero(model.columns.led >= 0)
-        self.n_unknowns = SIZE * len(bodies)
-        unknowns = [SIZE * int(b) + k for b in bodies for k in range(SIZE)]
+        self.n_unknowns = AFFINE_DOFS * len(bodies)
+        unknowns = [AFFINE_DOFS * int(b) + k for b in bodies for k in range(AFFINE_DOFS)]
         partners = [matrix.partners(i) for i in unknowns]
         self.start = arena.ints(np.concatenate(([0], np.cumsum([len(p) for p in partners]))))
         self.other, self.entry = (arena.ints([pair[k] for p in partners for pair in p]) for k in range(2))
@@ -68,7 +68,7 @@ class Given(LedBodies):
 
 def unknown_of(g: Given, n):
     """Coordinate n of the given ones among all (inside kernels)."""
-    return g.body.at(n // SIZE) * SIZE + n % SIZE
+    return g.body.at(n // AFFINE_DOFS) * AFFINE_DOFS + n % AFFINE_DOFS
 
 
 @ti.func
@@ -93,14 +93,14 @@ def lead(c: ti.template(), w: ti.i32):
             g.reached.store(w, i, g.begun.load(w, i) + way)
         rate, spin, _pull, _twist = rates_of_led(g, c.motions, w, k, g.reached)
         shift, turn = way_of_led(g, w, k)
-        first = SIZE * b
+        first = AFFINE_DOFS * b
         place = vector_at(z.start, w, first)
         lever = lever_of(g, w, k, place, g.begun)
         store_vector(g.rate, w, 3 * k, rate)
         store_vector(g.spin, w, 3 * k, spin)
-        store_vector(g.goal, w, SIZE * k, place + (turn * lever - lever) + shift)
+        store_vector(g.goal, w, AFFINE_DOFS * k, place + (turn * lever - lever) + shift)
         for m in range(1, 4):
-            store_vector(g.goal, w, SIZE * k + 3 * m, turn * vector_at(z.start, w, first + 3 * m))
+            store_vector(g.goal, w, AFFINE_DOFS * k + 3 * m, turn * vector_at(z.start, w, first + 3 * m))
         expect(c, w, k)
 
 
@@ -125,8 +125,8 @@ def expect(c: ti.template(), w: ti.i32, k: ti.i32):
     g = c.given
     z = c.step
     for m in range(4):
-        at = SIZE * g.body.at(k) + 3 * m
-        goal = vector_at(g.goal, w, SIZE * k + 3 * m)
+        at = AFFINE_DOFS * g.body.at(k) + 3 * m
+        goal = vector_at(g.goal, w, AFFINE_DOFS * k + 3 * m)
         ahead = rate_of(g, w, k, m, goal) * (1.0 / z.alpha.load(w, g.body.at(k)))
         store_vector(z.target, w, at, vector_at(z.target, w, at) + (goal - vector_at(z.past, w, at) - ahead))
 
@@ -216,7 +216,7 @@ def give_rates(c: ti.template(), w: ti.i32):
     """
     g = c.given
     for k in range(g.n):
-        first = SIZE * g.body.at(k)
+        first = AFFINE_DOFS * g.body.at(k)
         for m in range(4):
             rate = rate_of(g, w, k, m, vector_at(c.potential.rows.x, w, first + 3 * m))
             store_vector(c.step.next_v, w, first + 3 * m, rate)
@@ -237,7 +237,7 @@ def follow_given(c: ti.template(), w: ti.i32):
     supplied = c.tables.arena.zero()
     for n in range(g.n_unknowns):
         i = unknown_of(g, n)
-        pull = mean_force(g.pull, g.pull_before, w, n, c.step.weight.load(w, g.body.at(n // SIZE)))
+        pull = mean_force(g.pull, g.pull_before, w, n, c.step.weight.load(w, g.body.at(n // AFFINE_DOFS)))
         supplied = supplied + pull * (x.load(w, i) - c.step.start.load(w, i))
         g.pull_before.store(w, n, g.pull.load(w, n))
     for i in range(g.n_dofs):
@@ -252,11 +252,11 @@ def hold_of(c: ti.template(), w: ti.i32, k: ti.i32):
 
     Reads: c.given.pull, c.potential.rows.x
     """
-    pull = vector_at(c.given.pull, w, SIZE * k)
+    pull = vector_at(c.given.pull, w, AFFINE_DOFS * k)
     couple = pull * 0.0
     for m in range(1, 4):
-        a = vector_at(c.potential.rows.x, w, SIZE * c.given.body.at(k) + 3 * m)
-        couple = couple + a.cross(vector_at(c.given.pull, w, SIZE * k + 3 * m))
+        a = vector_at(c.potential.rows.x, w, AFFINE_DOFS * c.given.body.at(k) + 3 * m)
+        couple = couple + a.cross(vector_at(c.given.pull, w, AFFINE_DOFS * k + 3 * m))
     return pull, couple
 
 
@@ -281,5 +281,5 @@ def report_efforts_of_holds(c: ti.template(), w: ti.i32, effort: ti.template()):
     """
     for k in range(c.given.n):
         force, couple = hold_of(c, w, k)
-        x = vector_at(c.potential.rows.x, w, SIZE * c.given.body.at(k))
+        x = vector_at(c.potential.rows.x, w, AFFINE_DOFS * c.given.body.at(k))
         add_efforts_of_led(c.given, effort, w, k, force, couple, x)

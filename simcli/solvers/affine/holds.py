@@ -13,7 +13,7 @@ from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.chart.tree import store_vector, vector_at
 from simcli.kernels.forces.signals import driven_columns
 from simcli.kernels.language import ti
-from simcli.kernels.linear.blocks import SIZE, add_entry
+from simcli.kernels.linear.blocks import AFFINE_DOFS, add_entry
 from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.tables import Tables
 from simcli.kernels.potentials.shares import mean_force
@@ -41,7 +41,7 @@ class Holds:
     def __init__(self, model: Model, weight: Array, tables: Tables, arena: Arena):
         table = model.affine
         bodies = np.flatnonzero(table.has_hold)
-        self.n_bodies, self.n, self.body = len(bodies), SIZE * len(bodies), arena.ints(bodies)
+        self.n_bodies, self.n, self.body = len(bodies), AFFINE_DOFS * len(bodies), arena.ints(bodies)
         stiffness, aim = stiffness_and_aim(model, weight)
         self.stiffness, self.fixed = tables.column(_of(stiffness, bodies)), tables.column(_of(aim, bodies))
         self.origin = tables.column(_of(table.hold_pose[..., :3], bodies))
@@ -78,7 +78,7 @@ def stiffness_and_aim(model: Model, weight: Array) -> tuple[Array, Array]:
     vectors = np.swapaxes(R, -1, -2)
     both = max(len(centre), len(vectors)), model.n_bodies
     aim = np.concatenate([np.broadcast_to(x, (*both, *x.shape[2:])) for x in (centre[..., None, :], vectors)], axis=-2)
-    return np.repeat(share, 3, axis=-1), aim.reshape(*both, SIZE)
+    return np.repeat(share, 3, axis=-1), aim.reshape(*both, AFFINE_DOFS)
 
 
 @ti.func
@@ -96,27 +96,27 @@ def find_aims(c: ti.template(), w: ti.i32):
     none = Vec3(zero, zero, zero)  # a pack, whatever columns the worlds share
     for k in range(s.n_bodies):
         b = s.body.at(k)
-        first = SIZE * b
+        first = AFFINE_DOFS * b
         by = none + vector_at(s.hold_shift, w, 6 * b)
         about = none + vector_at(s.hold_shift, w, 6 * b + 3)
         origin = vector_at(s.origin, w, 3 * k)
-        centre = vector_at(s.fixed, w, SIZE * k) - origin
+        centre = vector_at(s.fixed, w, AFFINE_DOFS * k) - origin
         if s.motor.at(k) != 0:
             by = vector_at(s.hold_rate, w, 6 * b) * h
             about = vector_at(s.hold_rate, w, 6 * b + 3) * h
         turn = exp_rotation(about).matrix()
         if s.motor.at(k) != 0:
-            store_vector(s.aim, w, SIZE * k, vector_at(z.start, w, first) + by)
+            store_vector(s.aim, w, AFFINE_DOFS * k, vector_at(z.start, w, first) + by)
             for m in range(1, 4):
-                store_vector(s.aim, w, SIZE * k + 3 * m, turn * vector_at(z.start, w, first + 3 * m))
+                store_vector(s.aim, w, AFFINE_DOFS * k + 3 * m, turn * vector_at(z.start, w, first + 3 * m))
         else:
-            store_vector(s.aim, w, SIZE * k, origin + by + turn * centre)
+            store_vector(s.aim, w, AFFINE_DOFS * k, origin + by + turn * centre)
             for m in range(1, 4):
-                store_vector(s.aim, w, SIZE * k + 3 * m, turn * vector_at(s.fixed, w, SIZE * k + 3 * m))
+                store_vector(s.aim, w, AFFINE_DOFS * k + 3 * m, turn * vector_at(s.fixed, w, AFFINE_DOFS * k + 3 * m))
         stays = zero + s.passive.load(w, k) > 0.0
-        for m in range(SIZE):
-            aim = s.aim.load(w, SIZE * k + m)
-            s.aim.store(w, SIZE * k + m, select(stays, z.start.load(w, first + m), aim))
+        for m in range(AFFINE_DOFS):
+            aim = s.aim.load(w, AFFINE_DOFS * k + m)
+            s.aim.store(w, AFFINE_DOFS * k + m, select(stays, z.start.load(w, first + m), aim))
 
 
 @ti.func
@@ -159,7 +159,7 @@ def work_of_holds(c: ti.template(), w: ti.i32):
         i = _held(c.holds, n)
         x = c.potential.rows.x.load(w, i)
         s.force.store(w, n, (s.aim.load(w, n) - x) * s.stiffness.load(w, n))
-        force = mean_force(s.force, s.force_before, w, n, c.step.weight.load(w, s.body.at(n // SIZE)))
+        force = mean_force(s.force, s.force_before, w, n, c.step.weight.load(w, s.body.at(n // AFFINE_DOFS)))
         given = given + force * (x - c.step.start.load(w, i))
         s.force_before.store(w, n, s.force.load(w, n))
     return given
@@ -167,4 +167,4 @@ def work_of_holds(c: ti.template(), w: ti.i32):
 
 def _held(s: Holds, n):
     """Held coordinate n among all (inside kernels)."""
-    return s.body.at(n // SIZE) * SIZE + n % SIZE
+    return s.body.at(n // AFFINE_DOFS) * AFFINE_DOFS + n % AFFINE_DOFS

@@ -131,13 +131,13 @@ class AffineCore:
         self.arena, self.lanes, self.block_dim = arena, arena.device.lanes, arena.device.block_dim
         self.tables = Tables(model, arena, phases)
         self.forces = Forces(model, self.tables, arena)
-        self.forces.springs_by_rows = True
+        self.forces.springs.by_rows = True
         self.keeps_account = False
         energies = energies_of(model, self.tables.phases)
         self.potential = Potential(energies, model, self.tables, self.forces, arena, options.friction_speed * plan.dt)
         self.motions, self.coordinate_dof = self.potential.laws.motions, energies.coordinate_dof
         self.step = StepMemory(self.potential.n, model, self.tables, arena, options.tolerance)
-        self.pushes_thin = self.step.has_thin and self.forces.n_wrenches > 0
+        self.pushes_thin = self.step.has_thin and self.forces.wrenches.n > 0
         self.holds = Holds(model, blocks_of(model), self.tables, arena)
         self.signals = Signals(model, self.tables, arena, (self.forces, self.potential.laws, self.motions, self.holds))
         self.given = Given(model, self.potential.matrix, self.tables, arena)

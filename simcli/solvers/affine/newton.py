@@ -6,11 +6,18 @@ the curvature of the rows, which leaves a sum of squares.
 
 from simcli.kernels.algebra.elementary import exp_rotation, select
 from simcli.kernels.barrier.advance import cap
-from simcli.kernels.barrier.contact import add, measure, search_along
+from simcli.kernels.barrier.contact import add, measure_barrier, search_along
 from simcli.kernels.barrier.friction import grip
 from simcli.kernels.chart.tree import store_vector, vector_at
 from simcli.kernels.language import ti
-from simcli.kernels.linear.blocks import SIZE, add_entry, clear_matrix, factorize_blocks, least_pivot, substitute_blocks
+from simcli.kernels.linear.blocks import (
+    AFFINE_DOFS,
+    add_entry,
+    clear_matrix,
+    factorize_blocks,
+    least_pivot,
+    substitute_blocks,
+)
 from simcli.kernels.memory.arena import any_lane
 from simcli.kernels.potentials.coordinates import cap_at_limits, raise_limits
 from simcli.kernels.potentials.energy import add_gradient, add_hessian, find_energy, find_slopes, follow_rows
@@ -158,7 +165,7 @@ def find_energies(c: ti.template(), w: ti.i32):
     for b in range(c.tables.n_bodies):
         alpha = z.alpha.load(w, b)
         inertial = c.tables.arena.zero()
-        for i in range(SIZE * b, SIZE * (b + 1)):
+        for i in range(AFFINE_DOFS * b, AFFINE_DOFS * (b + 1)):
             gap = c.potential.rows.next_x.load(w, i) - z.target.load(w, i)
             inertial = inertial + gap * gap * z.mass.load(w, i)
         total = total + inertial * (alpha * alpha * 0.5)
@@ -189,7 +196,7 @@ def add_contact_energy(c: ti.template(), w: ti.i32):
 
     Writes: c.step.energy, c.barrier
     """
-    measure(c.barrier, w, c.potential.rows.next_x)
+    measure_barrier(c.barrier, w, c.potential.rows.next_x)
     c.step.energy.store(w, 0, c.step.energy.load(w, 0) + c.barrier.energy.load(w, 0))
 
 
@@ -283,7 +290,7 @@ def add_energies(c: ti.template(), w: ti.i32):
     curve = z.curve.load(w, 0)
     clear_matrix(p.matrix, w)
     for i in range(p.n):
-        alpha = z.alpha.load(w, i // SIZE)
+        alpha = z.alpha.load(w, i // AFFINE_DOFS)
         mass = alpha * alpha * z.mass.load(w, i)
         p.gradient.store(w, i, (p.rows.x.load(w, i) - z.target.load(w, i)) * mass)
         if ti.static(c.pushes_thin):

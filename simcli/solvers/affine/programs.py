@@ -76,7 +76,7 @@ def end(c) -> tuple:
 
 def minimum(c) -> tuple:
     """Targets, then Newton's method. The first trial is where the bodies are, and where prescribed ones shall be."""
-    loads = when(c.forces.n_wrenches, stages.load_wrenches)
+    loads = when(c.forces.wrenches.n, stages.load_wrenches)
     quiet = when(c.step.has_quasi_static, stages.come_to_rest)
     flight = quiet, stages.fly, when(c.signals.n, stages.follow_end), loads, stages.fall
     aims = stages.aim, when(c.holds.n, find_aims), when(c.given.n, lead)

@@ -3,7 +3,7 @@
 from simcli.kernels.algebra.elementary import select
 from simcli.kernels.algebra.values import Sym3, Vec3
 from simcli.kernels.barrier.contact import renew
-from simcli.kernels.barrier.tables import FAR
+from simcli.kernels.barrier.tables import INFINITE_GAP
 from simcli.kernels.barrier.touch import touch_of
 from simcli.kernels.chart.loops import report_rods, unwrap_turns
 from simcli.kernels.chart.projected_accelerations import project_accelerations
@@ -11,7 +11,7 @@ from simcli.kernels.chart.projection import project_joints
 from simcli.kernels.chart.tree import vector_at
 from simcli.kernels.collision.lanes import one
 from simcli.kernels.language import ti
-from simcli.kernels.linear.blocks import SIZE
+from simcli.kernels.linear.blocks import AFFINE_DOFS
 from simcli.kernels.memory.arena import put_lane
 from simcli.kernels.potentials.energy import find_energy, follow_rows
 from simcli.kernels.potentials.paces import energy_of_armature
@@ -214,7 +214,7 @@ def report_diagnostics(c: ti.template(), w: ti.i32):
     put(c.diag, w, 0, c.step.iterations.load(w, 0), c.step.size.load(w, 0), position, velocity)
     if ti.static(c.touches):
         gap = c.barrier.least.load(w, 0)
-        gap = select(gap < FAR, gap, zero + ti.math.inf)
+        gap = select(gap < INFINITE_GAP, gap, zero + ti.math.inf)
         put(c.diag, w, len(DIAGNOSTICS), ti.max(-gap, 0.0), gap, c.barrier.touching.load(w, 0))
 
 
@@ -249,7 +249,7 @@ def energies_of_state(c: ti.template(), w: ti.i32):
         v = f.v.load(w, i)
         energy = v * v * c.step.mass.load(w, i) * 0.5
         if ti.static(c.step.has_quasi_static):  # whose velocity is gone when the next step begins
-            energy = energy * c.step.keeps.load(w, i // SIZE)
+            energy = energy * c.step.keeps.load(w, i // AFFINE_DOFS)
         kinetic = kinetic + energy
     for b in range(c.tables.n_bodies):
         for k in ti.static(range(3)):

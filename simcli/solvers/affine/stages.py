@@ -11,7 +11,7 @@ from simcli.kernels.chart.tree import vector_at
 from simcli.kernels.forces.external import load_links
 from simcli.kernels.forces.signals import drive
 from simcli.kernels.language import ti
-from simcli.kernels.linear.blocks import SIZE
+from simcli.kernels.linear.blocks import AFFINE_DOFS
 from simcli.kernels.potentials.energy import find_slopes, follow_rows, work_of_step
 from simcli.kernels.potentials.paces import aim_laws, commit_laws, open_laws
 from simcli.kernels.potentials.shares import mean_force
@@ -20,7 +20,7 @@ from simcli.kernels.rows.quadratic import take_state
 from simcli.solvers.affine.given import follow_given, give_rates
 from simcli.solvers.affine.holds import work_of_holds
 from simcli.solvers.affine.places import place_affine
-from simcli.solvers.shared.clock import LEAN, first_of
+from simcli.solvers.shared.clock import LEAN, steps_before
 from simcli.solvers.tree.integrators import H, copy
 
 SQRT_2 = 2.0**0.5
@@ -80,7 +80,7 @@ def follow_start(c: ti.template(), w: ti.i32):
 def follow_end(c: ti.template(), w: ti.i32):
     """What signals drive, where the step ends. The number of the step is whole: see `time_of`."""
     h = c.constants.load(w, H)
-    number = first_of(c, w) + c.now.load(w, "step") + 1
+    number = steps_before(c, w) + c.now.load(w, "step") + 1
     drive(c.signals, w, h * ti.cast(number, c.tables.arena.device.real), -h * LEAN[c.precision])
 
 
@@ -153,12 +153,12 @@ def fly(c: ti.template(), w: ti.i32):
     z = c.step
     ahead = z.lead.load(w, 0)
     for i in range(c.potential.n):
-        weight = z.weight.load(w, i // SIZE)
+        weight = z.weight.load(w, i // AFFINE_DOFS)
         x = z.start.load(w, i)
         v = c.potential.rows.v.load(w, i)
         past = x + (x - z.x_before.load(w, i)) * weight + v * ahead
         z.past.store(w, i, past)
-        z.target.store(w, i, past + (v + (v - z.v_before.load(w, i)) * weight) / z.alpha.load(w, i // SIZE))
+        z.target.store(w, i, past + (v + (v - z.v_before.load(w, i)) * weight) / z.alpha.load(w, i // AFFINE_DOFS))
 
 
 @ti.func
@@ -173,7 +173,7 @@ def come_to_rest(c: ti.template(), w: ti.i32):
     Writes: c.potential.rows.v
     """
     for i in range(c.potential.n):
-        c.potential.rows.v.store(w, i, c.potential.rows.v.load(w, i) * c.step.keeps.load(w, i // SIZE))
+        c.potential.rows.v.store(w, i, c.potential.rows.v.load(w, i) * c.step.keeps.load(w, i // AFFINE_DOFS))
 
 
 @ti.func
@@ -211,14 +211,14 @@ def fall(c: ti.template(), w: ti.i32):
     z = c.step
     zero = c.tables.arena.zero()
     for i in range(c.potential.n):
-        square = z.alpha.load(w, i // SIZE) * z.alpha.load(w, i // SIZE)
+        square = z.alpha.load(w, i // AFFINE_DOFS) * z.alpha.load(w, i // AFFINE_DOFS)
         pull = z.force.load(w, i) / (z.mass.load(w, i) * square)
         pull = select(zero + z.mass.load(w, i) > 0.0, pull, zero)
         z.target.store(w, i, z.target.load(w, i) + pull)
     for b in range(c.tables.n_bodies):
         square = z.alpha.load(w, b) * z.alpha.load(w, b)
         for k in ti.static(range(3)):
-            at = SIZE * b + k
+            at = AFFINE_DOFS * b + k
             z.target.store(w, at, z.target.load(w, at) + c.tables.gravity.load(w, 0).parts[k] / square)
 
 
@@ -244,13 +244,13 @@ def find_motion(c: ti.template(), w: ti.i32):
     z = c.step
     f = c.potential.rows
     for i in range(f.n):
-        z.next_v.store(w, i, (f.x.load(w, i) - z.past.load(w, i)) * z.alpha.load(w, i // SIZE))
+        z.next_v.store(w, i, (f.x.load(w, i) - z.past.load(w, i)) * z.alpha.load(w, i // AFFINE_DOFS))
     if ti.static(c.given.n > 0):
         give_rates(c, w)
     for i in range(f.n):
         v = f.v.load(w, i)
-        past = v + (v - z.v_before.load(w, i)) * z.weight.load(w, i // SIZE)
-        z.acceleration.store(w, i, (z.next_v.load(w, i) - past) * z.alpha.load(w, i // SIZE))
+        past = v + (v - z.v_before.load(w, i)) * z.weight.load(w, i // AFFINE_DOFS)
+        z.acceleration.store(w, i, (z.next_v.load(w, i) - past) * z.alpha.load(w, i // AFFINE_DOFS))
 
 
 @ti.func
@@ -275,7 +275,7 @@ def account(c: ti.template(), w: ti.i32):
     z = c.step
     supplied = c.tables.arena.zero()
     for i in range(c.potential.n):
-        force = mean_force(z.force, z.force_before, w, i, z.weight.load(w, i // SIZE))
+        force = mean_force(z.force, z.force_before, w, i, z.weight.load(w, i // AFFINE_DOFS))
         supplied = supplied + force * (c.potential.rows.x.load(w, i) - z.start.load(w, i))
         z.force_before.store(w, i, z.force.load(w, i))
     if ti.static(c.holds.n > 0):
@@ -285,8 +285,8 @@ def account(c: ti.template(), w: ti.i32):
     dissipated, driven = work_of_step(c.potential, w, z.weight)
     if ti.static(z.has_quasi_static):
         for i in range(c.potential.n):
-            way = (c.potential.rows.x.load(w, i) - z.start.load(w, i)) * z.alpha.load(w, i // SIZE)
-            dissipated = dissipated + way * way * z.mass.load(w, i) * (1.0 - z.keeps.load(w, i // SIZE))
+            way = (c.potential.rows.x.load(w, i) - z.start.load(w, i)) * z.alpha.load(w, i // AFFINE_DOFS)
+            dissipated = dissipated + way * way * z.mass.load(w, i) * (1.0 - z.keeps.load(w, i // AFFINE_DOFS))
     if ti.static(c.has_friction):
         dissipated = dissipated + select(c.health.load(w, 0) == 0.0, c.barrier.taken.load(w, 0), supplied * 0.0)
     c.forces.account.dissipate(w, dissipated)

@@ -4,7 +4,7 @@ from simcli.kernels.algebra.elementary import select
 from simcli.kernels.complementarity.measure import row_speed
 from simcli.kernels.language import ti
 from simcli.kernels.laws.bounded import share_limits
-from simcli.solvers.impulses.rows import DRIVE, UNBOUNDED
+from simcli.solvers.impulses.rows import BOUNDLESS, DRIVE
 from simcli.solvers.rows.active_set import aim_laws
 
 
@@ -52,7 +52,7 @@ def bound_ball(c: ti.template(), w: ti.i32, n: ti.i32, k: ti.i32):
     full = size > limit
     for j in ti.static(range(3)):
         share = limit * ti.abs(wanted_impulse(p, w, n + j, metric, soft)) / select(full, size, zero + 1.0)
-        bound_drive(p, w, n + j, select(full, share, zero + UNBOUNDED))
+        bound_drive(p, w, n + j, select(full, share, zero + BOUNDLESS))
 
 
 @ti.func
@@ -76,6 +76,6 @@ def bound_drive(p: ti.template(), w: ti.i32, n: ti.i32, most: ti.template()):
     Writes: p.{lower, upper}
     """
     on = p.rows.on.load(w, n) != 0.0
-    upper = select(on, ti.min(most, p.arena.zero() + UNBOUNDED), p.upper.load(w, n))
+    upper = select(on, ti.min(most, p.arena.zero() + BOUNDLESS), p.upper.load(w, n))
     p.upper.store(w, n, upper)
     p.lower.store(w, n, select(on, -upper, p.lower.load(w, n)))

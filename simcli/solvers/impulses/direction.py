@@ -18,16 +18,15 @@ from simcli.kernels.algebra.elementary import select
 from simcli.kernels.algebra.values import Mat3, Vec3
 from simcli.kernels.chart.dynamics import no_force
 from simcli.kernels.chart.tree import com_about_origin
-from simcli.kernels.complementarity.large import mass_place
+from simcli.kernels.complementarity.large import DOFS, mass_place
 from simcli.kernels.language import ti
 from simcli.kernels.linear.system import fill_rows
 from simcli.model.tables import Model
 
 STABLE = 0.5  # h^2 f r / I from which on directions turn
-DOFS = 6  # of a free body
 
 
-def turns(model: Model, choice: str, h: float) -> bool:
+def directions_turn(model: Model, choice: str, h: float) -> bool:
     """Whether directions turn in the passes of a scene.
 
     Args:

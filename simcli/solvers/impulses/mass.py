@@ -156,7 +156,7 @@ def add_linear(c: ti.template(), w: ti.i32, k: ti.i32, h: ti.template()):
         y.load.store(w, i, y.load.load(w, i) + m.push.load(w, k) - gain * m.start.load(w, mirrored(y, i)))
     else:
         r = i - y.n_dofs
-        speed = speed_of_row(c, w, r, m.start) + y.laws.shift.load(w, k) * h
+        speed = row_velocity(c, w, r, m.start) + y.laws.shift.load(w, k) * h
         push = m.push.load(w, k) - gain * speed
         if ti.static(p.is_large):
             push = select(gain > 0.0, speed * 0.0, push)
@@ -166,7 +166,7 @@ def add_linear(c: ti.template(), w: ti.i32, k: ti.i32, h: ti.template()):
 
 
 @ti.func
-def speed_of_row(c: ti.template(), w: ti.i32, r: ti.i32, v: ti.template()):
+def row_velocity(c: ti.template(), w: ti.i32, r: ti.i32, v: ti.template()):
     """J v of a row of the system."""
     y = c.bound.system
     total = c.tables.arena.zero()

@@ -18,6 +18,7 @@ from simcli.kernels.algebra.elementary import select
 from simcli.kernels.algebra.values import Mat3
 from simcli.kernels.chart.contacts import find_gaps
 from simcli.kernels.chart.retraction import retract
+from simcli.kernels.complementarity.large import DOFS
 from simcli.kernels.complementarity.problem import LIMITS, Problem
 from simcli.kernels.language import ti
 from simcli.kernels.linear.system import System
@@ -32,7 +33,6 @@ from simcli.solvers.impulses.contacts import (
     contact_loss,
     remember,
 )
-from simcli.solvers.impulses.direction import DOFS
 from simcli.solvers.impulses.mass import mirrored
 from simcli.solvers.impulses.rows import (
     DRIVE,

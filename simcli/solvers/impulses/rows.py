@@ -24,7 +24,7 @@ from simcli.kernels.language import ti
 from simcli.kernels.laws.bounded import limit_of
 from simcli.solvers.impulses.aims import aim_again
 from simcli.solvers.impulses.direction import find_stiffness
-from simcli.solvers.impulses.mass import act_of_law, mirrored, speed_of_row, state_mass
+from simcli.solvers.impulses.mass import act_of_law, mirrored, row_velocity, state_mass
 from simcli.solvers.impulses.spins import state_spins
 from simcli.solvers.rows.active_set import state_laws
 from simcli.solvers.rows.equations import push_rows, set_hard_row, set_springs
@@ -32,7 +32,7 @@ from simcli.solvers.shared.motions import speed_of_lock
 
 HARD, MOTION, DRIVE, FRICTION, LOWER, UPPER, LINEAR = range(7)  # kinds of rows
 _FAR, _WATCHED = 20.0, 4.0  # [m/s or rad/s], and of its speed: a bound that takes a faster motion to reach is not watched
-UNBOUNDED = 1e31  # [N s], beyond what the problem takes for a bound
+BOUNDLESS = 1e31  # [N s], beyond what the problem takes for a bound
 
 
 @ti.func
@@ -120,15 +120,15 @@ def state_row(c: ti.template(), w: ti.i32, n: ti.i32, h: ti.template(), statemen
     on = zero == 0.0
     bias = zero
     soft = zero
-    lower = zero - UNBOUNDED
-    upper = zero + UNBOUNDED
+    lower = zero - BOUNDLESS
+    upper = zero + BOUNDLESS
     sign = ti.cast(1.0, c.tables.arena.device.real)
     row = -1
     unknown = -1
     if kind == HARD:
         row = item
         on = y.free.load(w, y.n_dofs + item) != 0.0
-        bias = -speed_of_row(c, w, item, m.start) - y.load.load(w, y.n_dofs + item) * h
+        bias = -row_velocity(c, w, item, m.start) - y.load.load(w, y.n_dofs + item) * h
         soft = softness_of(c, w, item)
     elif kind == MOTION:
         unknown = c.tables.unknown.at(c.motions.lock_dof.at(item))
@@ -160,8 +160,8 @@ def row_of_law(c: ti.template(), w: ti.i32, n: ti.i32, kind: ti.i32, k: ti.i32, 
     on = zero == 0.0  # a variable for masks, which what `act_of_law` gives would not make
     on = act_of_law(c, w, k)
     soft = zero
-    lower = zero - UNBOUNDED
-    upper = zero + UNBOUNDED
+    lower = zero - BOUNDLESS
+    upper = zero + BOUNDLESS
     bias = zero
     if y.laws.unknown.at(k) >= y.n_dofs:
         bias = y.laws.shift.load(w, k) * h
@@ -209,7 +209,7 @@ def bound_of_law(c: ti.template(), w: ti.i32, n: ti.i32, kind: ti.i32, k: ti.i32
     far = -sign * bound > ti.abs(laws.rate.load(w, k)) * _WATCHED + _FAR
     if statement > 0:
         far = far & (c.bound.impulses.awake.load(w, n) == 0.0)
-    return select(ti.abs(bound) < UNBOUNDED, bound, c.tables.arena.zero()), far
+    return select(ti.abs(bound) < BOUNDLESS, bound, c.tables.arena.zero()), far
 
 
 @ti.func
@@ -264,7 +264,7 @@ def wake_bounds(c: ti.template(), w: ti.i32, h: ti.template()):
             if i < y.n_dofs:
                 speed = p.velocity.load(w, mirrored(y, i))
             else:
-                speed = speed_of_row(c, w, i - y.n_dofs, p.velocity) + y.laws.shift.load(w, k) * h
+                speed = row_velocity(c, w, i - y.n_dofs, p.velocity) + y.laws.shift.load(w, k) * h
             passed = speed < y.laws.low.load(w, k)
             if kind == UPPER:
                 passed = speed > y.laws.high.load(w, k)
@@ -342,7 +342,7 @@ def state_rest(c: ti.template(), w: ti.i32, h: ti.template()):
             if ti.static(y.n_springs > 0):
                 is_spring = ti.cast(y.spring.at(r) >= 0, ti.i32)
             if is_spring == 0:
-                p.rows.bias.store(w, n, y.rows.residual.load(w, r) / h - speed_of_row(c, w, r, p.velocity))
+                p.rows.bias.store(w, n, y.rows.residual.load(w, r) / h - row_velocity(c, w, r, p.velocity))
     if ti.static(c.touches):
         find_gaps(m.contacts.collider, c.tables, c.state, w)
         aim_again(m.contacts, p, w, h)

@@ -24,10 +24,10 @@ from simcli.solvers.impulses.direction import turn_directions
 from simcli.solvers.impulses.mass import mirrored
 from simcli.solvers.impulses.memory import FAST, FINER, KAPPA
 from simcli.solvers.impulses.rows import (
+    BOUNDLESS,
     HARD,
     LINEAR,
     MOTION,
-    UNBOUNDED,
     UPPER,
     restore_momentum,
     state_problem,
@@ -130,7 +130,7 @@ def begin_solving(c: ti.template(), w: ti.i32):
     p.goal.store(w, 0, ti.max(zero + p.limits.tolerance, ti.min(m.missed.load(w, 0) * FINER, zero + p.limits.exact)))
     m.missed.store(w, 0, zero)
     m.first.store(w, 0, zero + 1.0)
-    m.lacked.store(w, 0, zero + UNBOUNDED)
+    m.lacked.store(w, 0, zero + BOUNDLESS)
     p.kappa.store(w, 0, zero + KAPPA)
     m.iterations.store(w, 0, zero)
     m.awakened.store(w, 0, zero + 1.0)

@@ -13,8 +13,9 @@ turn in one step: (c/L) e (w - (e.w) e)^T; and second derivatives of turns, whic
 
 from simcli.kernels.algebra.elementary import select
 from simcli.kernels.language import ti
-from simcli.kernels.rows.quadratic import IDLE, TINY_LENGTH, bend_gradients, extend, find_rates
-from simcli.solvers.natural.forces import bias_of, law_now, pull_coordinates, spring_now
+from simcli.kernels.rows.forms import TINY_LENGTH
+from simcli.kernels.rows.quadratic import IDLE, bend_gradients, extend, find_rates
+from simcli.solvers.natural.forces import bias_of, pull_coordinates, response_now
 from simcli.solvers.tree.integrators import H
 
 
@@ -34,20 +35,13 @@ def evaluate_forces(c: ti.template(), w: ti.i32):
     if ti.static(c.forces.has_armature):
         extend(f, f.v, w, 0.0)
     for n in range(p.n):
-        force = zero
-        if ti.static(p.has_springs):
-            if p.spring.at(n) >= 0:
-                tension, _stiffness, _damping, _stored, _taken, acts = spring_now(c, w, n)
-                if c.now.load(w, "correction") == 0:
-                    p.acts.store(w, n, select(acts, zero + 1.0, zero))
-                force = -tension * p.acts.load(w, n)
-        if ti.static(p.has_laws):
+        law, _taken, acts, inertia = response_now(c, w, n)
+        if c.now.load(w, "correction") == 0:
+            p.acts.store(w, n, select(acts, zero + 1.0, zero))
+        force = law.force * p.acts.load(w, n)
+        if ti.static(c.forces.has_armature):
             if p.law.at(n) >= 0:
-                _stiffness, _damping, inertia = law_now(c, w, n)
-                laws = c.bound.system.laws
-                force = laws.drive_now.load(w, p.law.at(n)) + laws.rest_now.load(w, p.law.at(n))
-                if ti.static(c.forces.has_armature):
-                    force = force - acceleration_of(c, w, n) * inertia
+                force = force - acceleration_of(c, w, n) * inertia
         c.steps.force.store(w, p.row.at(n), force)
 
 
@@ -66,16 +60,10 @@ def stiffen_rows(c: ti.template(), w: ti.i32):
     span = h * h * c.alpha.share * moves
     rate_span = h * c.alpha.rate_share * moves
     for n in range(p.n):
-        gain = zero
-        if ti.static(p.has_springs):
-            if p.spring.at(n) >= 0:
-                _tension, stiffness, damping, _stored, _taken, _acts = spring_now(c, w, n)
-                acting = p.acts.load(w, n)
-                gain = (stiffness * acting - tension_per_length(c, w, n)) * span + damping * rate_span * acting
-        if ti.static(p.has_laws):
-            if p.law.at(n) >= 0:
-                stiffness, damping, inertia = law_now(c, w, n)
-                gain = stiffness * span + damping * rate_span + inertia
+        law, _taken, _acts, inertia = response_now(c, w, n)
+        acting = p.acts.load(w, n)
+        along = law.stiffness * acting - tension_per_length(c, w, n)
+        gain = along * span + law.damping * rate_span * acting + inertia
         f.soft.store(w, p.row.at(n), 1.0 / ti.max(gain, 1.0 / IDLE))
         f.lent.store(w, p.row.at(n), zero)
     find_stresses(c, w, span)
@@ -121,15 +109,18 @@ def find_stresses(c: ti.template(), w: ti.i32, span: ti.template()):
 
 @ti.func
 def tension_per_length(c: ti.template(), w: ti.i32, n: ti.i32):
-    """T/L of the spring of soft row n, none where it has no direction.
+    """T/L of the spring of soft row n; none where it has no direction, or the row is no spring.
 
     Reads: c.steps.{force, rows.own, rows.residual}
     """
     f = c.steps.rows
     r = c.pushes.row.at(n)
-    zero = c.tables.arena.zero()
-    has_direction = f.residual.load(w, r) > TINY_LENGTH
-    return select(has_direction, -c.steps.force.load(w, r) * f.own.load(w, c.pushes.bent.at(n)), zero)
+    found = c.tables.arena.zero()
+    if ti.static(c.pushes.has_springs):
+        if c.pushes.spring.at(n) >= 0:
+            given = -c.steps.force.load(w, r) * f.own.load(w, c.pushes.bent.at(n))
+            found = select(f.residual.load(w, r) > TINY_LENGTH, given, found)
+    return found
 
 
 @ti.func

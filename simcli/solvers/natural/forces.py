@@ -10,10 +10,11 @@ Called by natural/quadratic.py and generalized_alpha.py, whose core says what `c
 import numpy as np
 
 from simcli.kernels.algebra.elementary import select
+from simcli.kernels.forces.springs import spring_law
 from simcli.kernels.language import ti
 from simcli.kernels.laws.active_set import draw_line
 from simcli.kernels.laws.bounded import law_terms, split_power, state_law
-from simcli.kernels.laws.coordinate import foresee, spring_law
+from simcli.kernels.laws.coordinate import Response, foresee
 from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.tables import Tables
 from simcli.kernels.rows.quadratic import IDLE, bend_bias, bias
@@ -212,8 +213,8 @@ def soften_coordinates(c: ti.template(), w: ti.i32):
         gain = zero
         if ti.static(p.has_springs):
             if p.spring.at(k) >= 0:
-                tension, stiffness, damping, _stored, _taken, acts = spring_now(c, w, k)
-                foreseen, yielded = foresee(-tension, stiffness, damping, f.rate.load(w, r), b)
+                law, _taken, acts, _inertia = response_now(c, w, k)
+                foreseen, yielded = foresee(law, f.rate.load(w, r), b)
                 gain = select(acts, yielded, zero)
                 push = select(acts, foreseen, zero) - turning * gain
         if ti.static(p.has_laws):
@@ -232,33 +233,33 @@ def soften_coordinates(c: ti.template(), w: ti.i32):
 
 
 @ti.func
-def spring_now(c: ti.template(), w: ti.i32, k: ti.i32):
-    """`spring_law` of the spring of soft row k.
-
-    Reads: c.steps.rows.{residual, rate}, c.forces
-    """
-    r = c.pushes.row.at(k)
-    rows = c.steps.rows
-    return spring_law(c.forces, w, c.pushes.spring.at(k), rows.residual.load(w, r), rows.rate.load(w, r))
-
-
-@ti.func
-def law_now(c: ti.template(), w: ti.i32, k: ti.i32):
-    """Efforts of the law of soft row k now; its stiffness, damping and armature.
+def response_now(c: ti.template(), w: ti.i32, k: ti.i32):
+    """Response of soft row k now, as if it acted; what the damper of a spring takes [W]; where it acts; its armature.
 
     Reads:  c.steps.rows.{residual, rate}, c.forces
-    Writes: c.bound.system.laws.{drive_now, rest_now, coordinate, rate}
+    Writes: c.bound.system.laws.{drive_now, rest_now, coordinate, rate} of its law
     """
-    laws = c.bound.system.laws
-    n = c.pushes.law.at(k)
+    zero = c.tables.arena.zero()
+    found = Response.none(zero)
+    taken = zero
+    acts = zero == 0.0
+    inertia = zero
     x = c.steps.rows.residual.load(w, c.pushes.row.at(k))
     v = c.steps.rows.rate.load(w, c.pushes.row.at(k))
-    drive, drive_stiffness, drive_damping, rest, stiffness, damping, inertia = law_terms(laws, c.forces, w, n, x, v)
-    laws.coordinate.store(w, n, x)
-    laws.rate.store(w, n, v)
-    laws.drive_now.store(w, n, drive)
-    laws.rest_now.store(w, n, rest)
-    return drive_stiffness + stiffness, drive_damping + damping, inertia
+    if ti.static(c.pushes.has_springs):
+        if c.pushes.spring.at(k) >= 0:
+            found, taken, acts = spring_law(c.forces.springs, w, c.pushes.spring.at(k), x, v)
+    if ti.static(c.pushes.has_laws):
+        n = c.pushes.law.at(k)
+        if n >= 0:
+            laws = c.bound.system.laws
+            drive, rest, inertia = law_terms(laws, c.forces, w, n, x, v)
+            laws.coordinate.store(w, n, x)
+            laws.rate.store(w, n, v)
+            laws.drive_now.store(w, n, drive.force)
+            laws.rest_now.store(w, n, rest.force)
+            found = drive + rest
+    return found, taken, acts, inertia
 
 
 @ti.func
@@ -278,7 +279,7 @@ def add_work(c: ti.template(), w: ti.i32):
         rate = f.rate.load(w, p.row.at(k))
         if ti.static(p.has_springs):
             if p.spring.at(k) >= 0:
-                _tension, _stiffness, _damping, _stored, taken, _acts = spring_now(c, w, k)
+                _law, taken, _acts, _inertia = response_now(c, w, k)
                 dissipated = dissipated + taken
         if ti.static(p.has_laws):
             if p.law.at(k) >= 0:

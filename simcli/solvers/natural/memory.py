@@ -18,7 +18,7 @@ PROJECTIONS, MANY_PROJECTIONS = 3, 5
 
 # Of a step, the part around a singular position that softness lets pass: of 0.01 to 1 the one with which a four-bar that
 # passes ten such positions is nearest to its closed form, at steps of 0.25 to 2 ms; the errors are of order 2 then.
-SINGULAR = 0.1
+SOFTNESS_OF_TURN = 0.1
 MOST_SOFT = 1e-4  # relative to G M^-1 G^T, so that the filter leaves 1e-8
 # Angular velocity times h that a step may have: it advances the angle by the arc sine, so that from 1 on it has no solution.
 FARTHEST_TURN = 0.9

@@ -96,7 +96,7 @@ from simcli.solvers.shared.clock import lead_to_end, lead_to_frame, lead_to_star
 from simcli.solvers.shared.frames import frame, is_later
 from simcli.solvers.shared.motion_work import work_of_step
 from simcli.solvers.shared.motions import follow_motions, lead_rows, lead_rows_to_end
-from simcli.solvers.tree.stages import follow, load_forces, place, show_reactions
+from simcli.solvers.tree.stages import follow, load_forces, place_links, show_reactions
 
 
 def frame_of_natural(c) -> tuple:
@@ -107,13 +107,14 @@ def frame_of_natural(c) -> tuple:
     """
     shows = (show_reactions,) if c.reports["wrenches"] else ()
     leads = (lead_to_frame,) if c.leads.n else ()
-    end = (set_registers(node=0, instant=1), *leads, *led(c, begin_led), *projection(c), place, *signals(c),
+    end = (set_registers(node=0, instant=1), *leads, *led(c, begin_led), *projection(c), place_links, *signals(c),
            *contacts(c, meet_contacts), *_evaluation(c, is_frame=True), *shows)  # fmt: skip
     start = (*end, begin_recurrences) if c.integrator == "generalized_alpha" else end
     if c.looks_back:
         measured = (*_measurement(c), *rows_of_motions(c, lead_rows))
-        end = (set_registers(node=c.stages, instant=1), look_back, *leads, place, *signals(c), *measured, *shows,
-               look_ahead, keep_answer, *led(c, begin_led), *projection(c), recall_answer, place, *measured)  # fmt: skip
+        end = (set_registers(node=c.stages, instant=1), look_back, *leads, place_links, *signals(c), *measured, *shows,
+               look_ahead, keep_answer, *led(c, begin_led), *projection(c), recall_answer, place_links,
+               *measured)  # fmt: skip
     if not c.is_quadratic:
         return frame(c, step_of_poses(c), start, end)
     step = step_of_alpha(c) if c.integrator == "generalized_alpha" else step_of_polynomials(c)
@@ -155,11 +156,11 @@ def placements(move) -> tuple:
 def step_of_poses(c) -> tuple:
     """A step of zhong06 or moreau, whatever acts."""
     start, end = ((lead_to_start,), (lead_to_end,)) if c.leads.n else ((), ())
-    found = (set_registers(node=0), *start, *led(c, begin_led), *projection(c), *end, place, *signals(c),
+    found = (set_registers(node=0), *start, *led(c, begin_led), *projection(c), *end, place_links, *signals(c),
              *contacts(c, meet_contacts), *_evaluation(c))  # fmt: skip
     again = (set_registers(node=c.stages), *contacts(c, part_contacts), *_evaluation(c))
     correction = (solve_system, filter_correction, solve_system, correct)
-    measured = (place, *_measurement(c), *rows_of_motions(c, lead_rows_to_end), ask_for_correction)
+    measured = (place_links, *_measurement(c), *rows_of_motions(c, lead_rows_to_end), ask_for_correction)
     corrections = repeat_blocks(*measured, only_blocks(lacks_somewhere, *correction), at_most=c.bound.max_corrections,
                                 wanted=lacks_somewhere)  # fmt: skip
     rotors = (note_paces,) if c.forces.has_armature and c.bound.system.laws.n else ()
@@ -174,7 +175,7 @@ def projection(c) -> tuple:
     soft = (*_measurement(c), soften_step) if c.bound.system.n_rows else ()
     excess = (return_excess,) if c.has_excess else ()
     further = repeat_blocks(harden_rows, *excess, solve_system, take_projection, at_most=c.bound.projections - 1)
-    return (place, find_bias, *soft, fill_matrix, *rows_of_motions(c, lead_rows), state_projection, solve_system,
+    return (place_links, find_bias, *soft, fill_matrix, *rows_of_motions(c, lead_rows), state_projection, solve_system,
             take_projection, further, end_projection)  # fmt: skip
 
 

@@ -24,9 +24,9 @@ from simcli.solvers.natural.forces import (
     add_work,
     demand_paces,
     idle_coordinates,
-    law_now,
     note_coordinate_paces,
     pull_coordinates,
+    response_now,
     soften_coordinates,
 )
 from simcli.solvers.natural.stages import soften
@@ -300,4 +300,4 @@ def note_laws(c: ti.template(), w: ti.i32):
     if ti.static(c.pushes.has_laws):
         for k in range(c.pushes.n):
             if c.pushes.law.at(k) >= 0:
-                _stiffness, _damping, _inertia = law_now(c, w, k)
+                _law, _taken, _acts, _inertia = response_now(c, w, k)

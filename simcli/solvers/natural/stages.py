@@ -11,9 +11,10 @@ from simcli.kernels.forces.account import DISSIPATED, SUPPLIED
 from simcli.kernels.forces.external import load_links
 from simcli.kernels.forces.work import effort_power
 from simcli.kernels.language import ti
-from simcli.kernels.linear.system import assemble, fill, force_of_row, leave, share_gears
+from simcli.kernels.linear.system import assemble, fill, leave
 from simcli.kernels.memory.arena import any_lane
-from simcli.solvers.natural.memory import MOST_SOFT, SINGULAR
+from simcli.kernels.rows.pulls import pull_links, share_gears
+from simcli.solvers.natural.memory import MOST_SOFT, SOFTNESS_OF_TURN
 from simcli.solvers.natural.rotors import weigh_rotors
 from simcli.solvers.rows.corrections import is_rigid
 from simcli.solvers.rows.equations import state_equations
@@ -24,7 +25,7 @@ from simcli.solvers.tree.integrators import H, copy
 
 @ti.func
 def soften(c: ti.template(), w: ti.i32, fastest: ti.template()):
-    """Softness of hard rows in this step, SINGULAR (h omega)^2 of their size.
+    """Softness of hard rows in this step, SOFTNESS_OF_TURN (h omega)^2 of their size.
 
     Where branches of a mechanism meet, an eigenvalue of J M^-1 J^T is the square of the distance from there. A step is
     h omega long: within a part of a step from there, what the rows ask for is made of errors, and e lets it pass.
@@ -39,7 +40,7 @@ def soften(c: ti.template(), w: ti.i32, fastest: ti.template()):
     h = c.constants.load(w, H)
     turn = fastest * (h * h)
     c.bound.turn.store(w, 0, turn)
-    y.softness.store(w, 0, ti.min(ti.max(turn * SINGULAR, y.least), MOST_SOFT))
+    y.softness.store(w, 0, ti.min(ti.max(turn * SOFTNESS_OF_TURN, y.least), MOST_SOFT))
 
 
 @ti.func
@@ -270,7 +271,11 @@ def pull_vectors(c: ti.template(), w: ti.i32):
     s = c.state
     t = c.tables
     y = c.bound.system
-    _pull_links(c, w)
+    if ti.static(y.rows.has_shared):
+        share_gears(y, w)
+    for i in range(t.n_links):
+        s.f.store(w, i, no_force(t.arena.zero()))
+    pull_links(y, s, w, 1.0, True)
     for i in range(t.n_links):
         if t.kind.at(i) == AFFINE:
             force = s.f.load(w, i)
@@ -286,29 +291,6 @@ def pull_vectors(c: ti.template(), w: ti.i32):
             for x in ti.static(range(3)):
                 given = s.q.load(w, at_q + x) * pull
                 c.bound.move.store(w, at_d + x, c.bound.move.load(w, at_d + x) + given)
-
-
-@ti.func
-def _pull_links(c: ti.template(), w: ti.i32):
-    """Forces of the rows of joints on the links, at their present pulls.
-
-    Reads:  c.bound.system
-    Writes: c.state.f
-    """
-    r = c.bound.system.rows
-    if ti.static(r.has_shared):
-        share_gears(c.bound.system, w)
-    for i in range(c.tables.n_links):
-        c.state.f.store(w, i, no_force(c.tables.arena.zero()))
-    for k in range(r.n_couples):
-        a = r.link_a.at(k)
-        b = r.link_b.at(k)
-        for n in range(r.row_start.at(k), r.row_start.at(k + 1)):
-            force = force_of_row(c.bound.system, w, n)
-            if a >= 0:
-                c.state.f.store(w, a, c.state.f.load(w, a) + r.pull_a.load(w, n) * force)
-            if b >= 0:
-                c.state.f.store(w, b, c.state.f.load(w, b) + r.pull_b.load(w, n) * force)
 
 
 @ti.func

@@ -11,7 +11,7 @@ Called by stages of trees and of natural coordinates; rows/memory.py says what `
 from simcli.kernels.algebra.elementary import select
 from simcli.kernels.algebra.rotation_log import pulled_back
 from simcli.kernels.forces.account import DISSIPATED, SUPPLIED
-from simcli.kernels.forces.efforts import turn_of_ball, turn_to_target
+from simcli.kernels.forces.efforts import coordinate_of_law, turn_to_target
 from simcli.kernels.language import ti
 from simcli.kernels.laws.active_set import choose_piece, find_reach
 from simcli.kernels.laws.bounded import share_limits, split_power, state_law
@@ -106,10 +106,7 @@ def motion_of_dof(c: ti.template(), w: ti.i32, n: ti.i32, i: ti.i32, stage: ti.i
         if stage == 1:
             moved = c.k1_q.load(w, d)
             gained = c.k1_qd.load(w, d)
-    x = c.state.q.load(w, ti.max(c.tables.dof_q.at(d), 0))
-    if ti.static(y.laws.has_ball):
-        if y.laws.on_ball.at(n) != 0:
-            x = turn_of_ball(c.forces, c.state.q, w, y.laws.first_q.at(n), d, y.laws.component.at(n))
+    x = coordinate_of_law(c.tables, c.forces, y.laws, c.state.q, w, n)
     return x, c.state.qd.load(w, d), y.entry.load(w, y.m_start.at(i + 1) - 1), moved, gained
 
 

@@ -4,10 +4,11 @@ Called by stages of trees and of natural coordinates; rows/memory.py says what `
 """
 
 from simcli.kernels.algebra.elementary import select
+from simcli.kernels.forces.springs import spring_law
 from simcli.kernels.language import ti
 from simcli.kernels.laws.active_set import draw_line
 from simcli.kernels.laws.bounded import FREE
-from simcli.kernels.laws.coordinate import foresee, foresee_again, spring_law
+from simcli.kernels.laws.coordinate import foresee, foresee_again
 from simcli.solvers.rows.active_set import add_first_node
 from simcli.solvers.rows.repeat import foreseen, meets_end
 from simcli.solvers.shared.motions import lock_motions
@@ -164,17 +165,17 @@ def push_of_spring(c: ti.template(), w: ti.i32, r: ti.i32, stage: ti.i32, b: ti.
     zero = c.tables.arena.zero()
     k = y.spring.at(r)
     rate = y.rows.rate.load(w, r)
-    tension, stiffness, damping, _stored, _taken, acts = spring_law(c.forces, w, k, y.rows.residual.load(w, r), rate)
-    push, gain = foresee(-tension, stiffness, damping, rate, b)
-    push = push + stiffness * rate * b * (1.0 - foreseen(c, w))
-    turning = y.rows.bias.load(w, r) * damping * b
+    law, _taken, acts = spring_law(c.forces.springs, w, k, y.rows.residual.load(w, r), rate)
+    push, gain = foresee(law, rate, b)
+    push = push + law.stiffness * rate * b * (1.0 - foreseen(c, w))
+    turning = y.rows.bias.load(w, r) * law.damping * b
     if ti.static(c.is_natural):  # whose J qdd and B are parts of one acceleration, which not even rigidity divides
         turning = y.rows.bias.load(w, r) * gain
     push = push - turning
     if ti.static(c.integrator == "implicit"):
         if stage == 1:
             moved, gained = add_first_node(c, w, r, zero, zero)
-            push = push + turning * 2.0 + foresee_again(stiffness, gain, moved, gained, b)
+            push = push + turning * 2.0 + foresee_again(law.stiffness, gain, moved, gained, b)
     return select(acts, push, zero), gain, acts
 
 

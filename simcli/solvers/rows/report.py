@@ -5,9 +5,9 @@ from simcli.kernels.chart.contacts import push_links
 from simcli.kernels.chart.dynamics import collect, demand
 from simcli.kernels.forces.bushings import report_cables
 from simcli.kernels.language import ti
-from simcli.kernels.laws.bounded import FREE, elastic_terms
-from simcli.kernels.linear.system import force_of_row, share_gears, wrench_of_couple
+from simcli.kernels.laws.bounded import FREE, elastic_law
 from simcli.kernels.report import report_wrenches
+from simcli.kernels.rows.pulls import pull_links, report_couples, share_gears
 from simcli.kernels.rows.tree_rows import turning
 from simcli.solvers.natural.led import add_led_efforts, add_led_wrenches
 from simcli.solvers.rows.active_set import acceleration_of_law
@@ -38,21 +38,12 @@ def report_constrained_reactions(c: ti.template(), w: ti.i32):
     t = c.tables
     s = c.state
     y = c.bound.system
-    r = y.rows
     for j in range(6 * t.n_joints):
         c.rows.joint_wrench.store(w, j, t.arena.zero())
     demand(t, s, w)
-    if ti.static(r.has_shared):
+    if ti.static(y.rows.has_shared):
         share_gears(y, w)
-    for k in range(r.n_couples):
-        for n in range(r.row_start.at(k), r.row_start.at(k + 1)):
-            force = force_of_row(y, w, n)
-            a = r.link_a.at(k)
-            b = r.link_b.at(k)
-            if a >= 0:
-                s.f.store(w, a, s.f.load(w, a) - r.pull_a.load(w, n) * force)
-            if b >= 0:
-                s.f.store(w, b, s.f.load(w, b) - r.pull_b.load(w, n) * force)
+    pull_links(y, s, w, -1.0, True)
     if ti.static(c.touches):
         push_links(c.bound.impulses.contacts.collider, t, s, c.bound.impulses.problem.contacts.impulse, s.f, w,
                    t.arena.zero() - 1.0 / c.constants.load(w, H))
@@ -60,12 +51,7 @@ def report_constrained_reactions(c: ti.template(), w: ti.i32):
     report_wrenches(t, s, c.rows, w)
     if ti.static(c.forces.bushings.n_cables > 0):
         report_cables(c.forces.bushings, c.rows, w)
-    for k in range(r.n_couples):
-        at_anchor = wrench_of_couple(y, s, w, k)
-        first = 6 * r.joint.at(k)
-        if first >= 0:
-            for m in ti.static(range(6)):
-                c.rows.joint_wrench.store(w, first + m, c.rows.joint_wrench.load(w, first + m) + at_anchor.parts[m])
+    report_couples(y, s, c.rows, w)
     if ti.static(c.led.n > 0):
         add_led_wrenches(c, w)
 
@@ -197,8 +183,8 @@ def law_energy(c: ti.template(), w: ti.i32):
         for k in range(y.laws.n):
             r = y.laws.row.at(k)
             if r >= 0:
-                _force, _stiffness, energy = elastic_terms(y.laws, c.forces, w, k, y.rows.residual.load(w, r))
-                total = total + energy * y.enabled.load(w, r)
+                stored = elastic_law(y.laws, c.forces, w, k, y.rows.residual.load(w, r))
+                total = total + stored.energy * y.enabled.load(w, r)
     return total
 
 

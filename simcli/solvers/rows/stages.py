@@ -3,8 +3,8 @@
 from simcli.kernels.chart.dynamics import collect, demand
 from simcli.kernels.language import ti
 from simcli.kernels.linear.sparse import substitute
-from simcli.kernels.linear.system import assemble, enter, extrapolate, fill, keep, leave
-from simcli.kernels.rows.tree_rows import measure
+from simcli.kernels.linear.system import assemble, enter, extrapolate, fill, keep_try, leave
+from simcli.kernels.rows.tree_rows import measure_tree_rows
 from simcli.solvers.rows.active_set import update_active_set
 from simcli.solvers.rows.corrections import harden
 from simcli.solvers.rows.equations import state_equations
@@ -30,7 +30,7 @@ def find_bias(c: ti.template(), w: ti.i32):
 @ti.func
 def measure_rows(c: ti.template(), w: ti.i32):
     """Residuals, rates, biases and directions of rows."""
-    measure(c.tables, c.state, c.bound.system.rows, w)
+    measure_tree_rows(c.tables, c.state, c.bound.system.rows, w)
 
 
 @ti.func
@@ -111,7 +111,7 @@ def solve_system(c: ti.template(), w: ti.i32):
 def keep_solution(c: ti.template(), w: ti.i32):
     """Take a solution of a try out of the factor, and into the weighted sum of all."""
     leave(c.bound.system, w)
-    keep(c.bound.system, w, c.now.load(w, "solution"))
+    keep_try(c.bound.system, w, c.now.load(w, "solution"))
 
 
 @ti.func

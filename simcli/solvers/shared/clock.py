@@ -53,7 +53,7 @@ def time_of(c: ti.template(), w: ti.i32):
         node = ti.cast(0.0, real)
         side = ti.cast(1 - 2 * ti.min(c.now.load(w, "steps"), 1), real)
     whole = ti.cast(node, ti.i32)  # of a node at the end of the step
-    step = first_of(c, w) + c.now.load(w, "step") + whole
+    step = steps_before(c, w) + c.now.load(w, "step") + whole
     return h * (ti.cast(step, real) + (node - ti.cast(whole, real))), side
 
 
@@ -71,7 +71,7 @@ def begin_program(c, w, first, steps) -> None:
     c.now.store(w, "instant", 0)
 
 
-def first_of(c, w):
+def steps_before(c, w):
     """Steps before the frame (inside kernels)."""
     return ti.cast(c.now.load(w, "first_high"), ti.i64) * _WORD + c.now.load(w, "first_low")
 

@@ -19,7 +19,7 @@ from simcli.model.constraints.tables import Constraints, Laws
 from simcli.model.joints.lawful import drives_by_law, is_smooth
 from simcli.model.natural.quadratic import Quadratic, quadratic_of
 from simcli.model.tables import Model
-from simcli.solvers.impulses.direction import turns
+from simcli.solvers.impulses.direction import directions_turn
 from simcli.solvers.impulses.memory import Impulses
 from simcli.solvers.natural.forces import CoordinateForces, yielding_rows
 from simcli.solvers.natural.memory import ALL_STAGES, AlphaSteps, QuadraticSteps
@@ -96,7 +96,7 @@ class Core:
         constraints = constraints_of(model)
         moves = bool(np.any(model.motions.kind))
         self.touches = any(m.contacts is not None for m in self.tables.phases)
-        self.turns = self.is_loose and turns(model, options.joint_direction, plan.dt)
+        self.turns = self.is_loose and directions_turn(model, options.joint_direction, plan.dt)
         self.by_impulses = self.touches or self.turns
         self.is_large = is_large(self.tables.phases, options)
         self.looks_back = self.touches and (self.is_natural or ("reactions" in plan.channels and not self.turns))
@@ -119,7 +119,7 @@ class Core:
         self.rows = FrameRows(self.tables, arena, len(ENERGY))
         self.reports["contacts"] &= self.touches
         self.constants = self.tables.column(np.array([[plan.dt, np.square(float(options.max_velocity))]]))
-        self.forces.springs_by_rows = model.spring_rows
+        self.forces.springs.by_rows = model.spring_rows
         self.projects = self.has_compliance = False
         self.reports["wrenches"] = self.reports["reactions"]
         self.n_rows, self.row_label = constraints.rows.n, constraints.rows.label
@@ -182,13 +182,13 @@ class Core:
         """The rows of steps that need no poses, where there are such steps: in natural coordinates, with smooth forces."""
         rows, tables = constraints.rows, self.tables
         leads = bool((rows.is_hard & (rows.dof >= 0)).any()) or (self.led.n > 0 and self.integrator != "generalized_alpha")
-        if self.touches or not self.is_natural or leads or self.forces.bushings.n > 0 or not rows.n:
+        if self.touches or not self.is_natural or leads or self.forces.need_poses or not rows.n:
             return None
         if self.has_excess and self.integrator != "generalized_alpha":  # whose iteration takes it away
             return None
         if not all(is_smooth(phase, constraints.laws) for phase in tables.phases):
             return None
-        plain = len(tables.phases) == 1 and not self.forces.n_wrenches and not yielding_rows(constraints, tables).any()
+        plain = len(tables.phases) == 1 and not self.forces.wrenches.n and not yielding_rows(constraints, tables).any()
         if self.integrator != "generalized_alpha" and not plain:
             return None
         every, found = ([of(phase) for phase in tables.phases] for of in (constraints_of, quadratic_of))

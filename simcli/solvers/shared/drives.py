@@ -10,9 +10,10 @@ import numpy as np
 
 from simcli.kernels.algebra.elementary import select
 from simcli.kernels.chart.tree import quaternion_at
-from simcli.kernels.forces.efforts import turn_to_target
+from simcli.kernels.forces.efforts import component_of, turn_to_target
 from simcli.kernels.language import ti
-from simcli.kernels.laws.coordinate import bound_law, servo_law
+from simcli.kernels.laws.bounded import part_within
+from simcli.kernels.laws.coordinate import bound_law, servo_law, turn_law
 from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.tables import Tables
 from simcli.model.tables import JointKind, Model
@@ -113,18 +114,16 @@ def effort_of_drive(c: ti.template(), w: ti.i32, n: ti.i32):
     zero = c.tables.arena.zero()
     x = c.state.q.load(w, p.q.at(n))
     v = c.state.qd.load(w, d)
-    given, _stiffness, _damping = servo_law(c.forces, w, d, x, v)
+    given = servo_law(c.forces, w, d, x, v).force
     if ti.static(p.has_ball):
         if p.kind.at(n) == BALL_DRIVE:
             R = quaternion_at(c.state.q, w, p.q.at(n)).matrix()
             error, _factor = turn_to_target(c.forces, w, d - p.component.at(n), R)
-            for k in ti.static(range(3)):
-                if p.component.at(n) == k:
-                    given = given + error.parts[k] * c.forces.ball_stiffness.load(w, d)
+            given = given + turn_law(c.forces, w, d, component_of(error, p.component.at(n))).force
             given = given * share_of_ball(c, w, n, error)
     if ti.static(c.forces.has_soft_limits):
-        _bound, stiffness, damping, _stored = bound_law(c.forces, w, d, x, v)
-        given = select((stiffness + damping > 0.0) & (p.kind.at(n) != BALL_DRIVE), zero, given)
+        bound = bound_law(c.forces, w, d, x, v)
+        given = select((bound.stiffness > 0.0) & (p.kind.at(n) != BALL_DRIVE), zero, given)
     if ti.static(p.has_limit):
         limit = zero + p.effort_limit.load(w, n)  # of a ball it bounds the size, which its components do not pass
         given = select(given > limit, limit, select(given < -limit, -limit, given))
@@ -149,9 +148,9 @@ def share_of_ball(c: ti.template(), w: ti.i32, n: ti.i32, error: ti.template()):
     first = p.dof.at(n) - p.component.at(n)
     square = zero
     for k in ti.static(range(3)):
-        of_rate, _stiffness, _damping = servo_law(c.forces, w, first + k, zero, c.state.qd.load(w, first + k))
-        square = square + (of_rate + error.parts[k] * c.forces.ball_stiffness.load(w, first + k)) ** 2
-    return select(square > limit * limit, limit / ti.sqrt(square), zero + 1.0)
+        law = servo_law(c.forces, w, first + k, zero, c.state.qd.load(w, first + k))
+        square = square + (law + turn_law(c.forces, w, first + k, error.parts[k])).force ** 2
+    return part_within(square, limit)
 
 
 @ti.func

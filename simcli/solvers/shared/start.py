@@ -9,7 +9,7 @@ ENDS = {"SC477": Status.OUTSIDE_LIMIT}  # of a world that cannot begin; else its
 INFO, _WARNING, _ERROR = range(3)  # severities
 
 
-def lacking(start: Beginning) -> dict[int, Status]:
+def failed_starts(start: Beginning) -> dict[int, Status]:
     """Status by world, of worlds that cannot begin."""
     return {lack.world: ENDS.get(lack.code, Status.UNASSEMBLED) for lack in start.lacks}
 

@@ -61,7 +61,7 @@ from simcli.solvers.tree.stages import (
     has_end,
     lacks_impulses,
     load_forces,
-    place,
+    place_links,
     show_reactions,
     solve_tree,
 )
@@ -91,7 +91,7 @@ def frame_of_tree(c) -> tuple:
     else:
         end = measured
     if c.stages == 1 and not c.constrained:
-        start = (*start, place)
+        start = (*start, place_links)
     kind = step_of_nodes if c.stages > 1 else step_by_impulses if c.by_impulses else step_of_first_order
     return *frame(c, kind(c), start, end), *looks(c)
 
@@ -149,7 +149,8 @@ def step_of_nodes(c) -> tuple:
     again = (go_back, set_registers(node=c.stages))
     if c.touches:
         again = (*again, *_evaluation(c), go_back_in_account, *move_and_correct(c))
-        return *nodes, settle, *projected, place, meet_contacts, only(jumps, *again), only(were_smooth, forget_contacts)
+        return (*nodes, settle, *projected, place_links, meet_contacts, only(jumps, *again),
+                only(were_smooth, forget_contacts))  # fmt: skip
     again = only(jumps, *again, *_evaluation(c), advance_again, follow_prescribed)
     return *nodes, settle, *((again,) if repeats else ()), *projected
 
@@ -164,7 +165,7 @@ def _evaluation(c, first=None, starts: bool = False, by_impulses: bool | None = 
         by_impulses: whether contacts and impacts are solved for; None: where the run does so.
     """
     by_impulses = c.by_impulses if by_impulses is None else by_impulses
-    begins = (place, *(looks(c) if starts else ()), *((follow,) if c.signals.n else ()), begin_evaluation, load_forces)
+    begins = (place_links, *(looks(c) if starts else ()), *((follow,) if c.signals.n else ()), begin_evaluation, load_forces)
     begins = (first, *begins) if first else begins
     if not c.constrained:
         return *begins, solve_tree
@@ -195,4 +196,4 @@ def _measurement(c, leading) -> tuple:
         leading: the stage for rows of prescribed motions.
     """
     rows = (measure_rows,) if c.constrained and c.bound.system.n_rows else ()
-    return place, *rows, *((leading,) if rows and c.bound.system.n_leads else ())
+    return place_links, *rows, *((leading,) if rows and c.bound.system.n_leads else ())

@@ -26,7 +26,7 @@ from simcli.solvers.tree.integrators import H, copy, correct_efforts, use_semi_i
 
 
 @ti.func
-def place(c: ti.template(), w: ti.i32):
+def place_links(c: ti.template(), w: ti.i32):
     """Poses, velocities and motion axes of links, from the coordinates."""
     place_all(c.tables, c.state, w)
 

@@ -223,18 +223,16 @@ def _several(value: object) -> list:
 
 def _check_combinations(document: Document, spec: SweepSpec, names: Mapping[str, Sequence[object]], faults: Faults) -> None:
     """Every name in `exclude` and `only` is that of a choice, every value one of its values."""
-    for section in ("exclude", "only"):
-        for index, combination in enumerate(getattr(spec, section)):
-            for name, value in combination.items():
-                where = _at(document, section, index, name)
-                if name not in names:
-                    faults.add("SC301", f"there is no choice `{name}`", where, did_you_mean(name, names, "choices"))
-                    continue
-                for one in _several(value):
-                    if one not in names[name]:
-                        known = [str(label) for label in names[name]]
-                        faults.add("SC206", f"`{one}` is no value of the choice `{name}`", where,
-                                   did_you_mean(str(one), known, "values"))  # fmt: skip
+    entries = [(_at(document, section, index, name), name, _several(value)) for section in ("exclude", "only")
+               for index, combination in enumerate(getattr(spec, section)) for name, value in combination.items()]
+    for where, name, values in entries:
+        if name not in names:
+            faults.add("SC301", f"there is no choice `{name}`", where, did_you_mean(name, names, "choices"))
+            continue
+        known = [str(label) for label in names[name]]
+        for one in (one for one in values if one not in names[name]):
+            hint = did_you_mean(str(one), known, "values")
+            faults.add("SC206", f"`{one}` is no value of the choice `{name}`", where, hint)
 
 
 def moved_paths(fault: Fault, structure: Structure, document: Document) -> Fault:

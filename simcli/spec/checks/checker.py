@@ -11,7 +11,7 @@ from simcli.spec.faults.synonyms import value_meant
 from simcli.spec.names import dofs
 from simcli.spec.schema.joint import JointSpec
 from simcli.spec.schema.scene import ENTRY_SECTIONS, SceneSpec
-from simcli.spec.values.scopes import place
+from simcli.spec.values.scopes import where_of
 
 
 class Checker:
@@ -66,7 +66,7 @@ class Checker:
         if mark is None:
             where = path if isinstance(path, Where) else self.where(path, on_key)
         else:
-            where = place(mark)
+            where = where_of(mark)
         self.faults.add(code, message, where, hint, severity)
 
     def body(self, name: str, path: str, hint: str = "") -> bool:

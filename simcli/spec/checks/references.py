@@ -47,17 +47,7 @@ def check_names(check: Checker) -> None:
 
 
 def _name_tables(root: TableNode) -> Iterable[tuple[tuple[str, ...], TableNode]]:
-    sections = (
-        "bodies",
-        "joints",
-        "forces",
-        "signals",
-        "materials",
-        "models",
-        "instances",
-        "replicate",
-        "articulations",
-    )
+    sections = ("bodies", "joints", "forces", "signals", "materials", "models", "instances", "replicate", "articulations")
     roots = [((), root)]
     models = root.get("models")
     if isinstance(models, TableNode):
@@ -82,19 +72,9 @@ def _name_tables(root: TableNode) -> Iterable[tuple[tuple[str, ...], TableNode]]
 
 def check_references(check: Checker) -> None:
     """All references between parts."""
-    _bodies_and_joints(check)
-    _forces(check)
-    _materials(check)
-    _files(check)
-    _signals(check)
-    _articulations(check)
-    _patterns(check)
-    _contact(check)
-    check_measures(check)
-    check_expectations(check)
-    _of_refused(check)
-    check_watched(check)
-    check_recorded(check)
+    for kind in (_bodies_and_joints, _forces, _materials, _files, _signals, _articulations, _patterns, _contact,
+                 check_measures, check_expectations, _of_refused, check_watched, check_recorded):  # fmt: skip
+        kind(check)
 
 
 def _of_refused(check: Checker) -> None:

@@ -19,7 +19,7 @@ from simcli.spec.document.nodes import (
     replace,
 )
 from simcli.spec.faults.fault_list import Faults, did_you_mean
-from simcli.spec.values.scopes import place
+from simcli.spec.values.scopes import where_of
 
 SET, VARY, VARY_TABLE = "--set", "--vary", "--vary-table"
 SWEEP = "sweep"  # option of what a sweep file lays over its scenes
@@ -109,13 +109,14 @@ def _read(override: Override, number: int, faults: Faults) -> Laid | None:
         key_mark = Mark(option, number, 1, max(1, len(key)))
         steps = ("batch", "vary", path) if option == VARY else override_path(path)
         if not equals or not path or steps is None:
-            faults.add("SC113", f"`{text[:60]}` is not an override", place(key_mark), f"write {option} {_EXAMPLES[option]}")
+            hint = f"write {option} {_EXAMPLES[option]}"
+            faults.add("SC113", f"`{text[:60]}` is not an override", where_of(key_mark), hint)
             return None
     else:
         key_mark = Mark(option, number, 1, max(1, len(text)))
         steps = parse_path(path)
     if steps[0] == "include":
-        faults.add("SC113", "`include` cannot be set", place(key_mark), "write it into the scene")
+        faults.add("SC113", "`include` cannot be set", where_of(key_mark), "write it into the scene")
         return None
     node = (spread_values if option == VARY else _value)(value, Mark(option, number, column, 1), faults)
     return Laid(steps, node, key_mark)
@@ -148,7 +149,7 @@ def _varies_already(laid: Laid, varied: dict[str, Mark], faults: Faults) -> bool
     if first is laid.key_mark:
         return False
     hint = f"{VARY} number {first.line} takes it too; keep one"
-    faults.add("SC102", f"`{path[:60]}` is varied twice", place(laid.key_mark), hint)
+    faults.add("SC102", f"`{path[:60]}` is varied twice", where_of(laid.key_mark), hint)
     return True
 
 
@@ -175,7 +176,7 @@ def spread_values(text: str, start: Mark, faults: Faults) -> Node:
     if draw is None and (word := _WORD.match(text)):
         mark = start._replace(column=start.column + word.start(1), length=len(text.strip()))
         hint = f"close the bracket: `{text.strip()[:40]})`" if word[2] else f"put numbers in brackets: {word[1]}(0, 1)"
-        faults.add("SC113", f"`{text.strip()[:60]}` is no way to vary", place(mark), hint)
+        faults.add("SC113", f"`{text.strip()[:60]}` is no way to vary", where_of(mark), hint)
         return TableNode({}, {}, mark, block=False)
     if draw is None:
         node = _value(f"[{text}]", start._replace(column=start.column - 1), faults)
@@ -192,10 +193,10 @@ def spread_values(text: str, start: Mark, faults: Faults) -> Node:
         keys[key] = at._replace(column=open_at + 1 + offset, length=max(1, len(key)))
         if not key:
             message = f"`{value[:40]}` stands behind a named value"
-            faults.add("SC113", message, place(keys.pop(key)), "write named values last")
+            faults.add("SC113", message, where_of(keys.pop(key)), "write named values last")
             continue
         if key in items:
-            faults.add("SC102", f"`{key}` stands twice", place(keys[key]), "keep one")
+            faults.add("SC102", f"`{key}` stands twice", where_of(keys[key]), "keep one")
         items[key] = _value(value, start._replace(column=open_at + 1 + value_offset), faults)
     if kind == "from":
         return _as_from(items, keys, at, faults)
@@ -234,7 +235,7 @@ def _as_from(items: dict[str, Node], keys: dict[str, Mark], at: Mark, faults: Fa
     keys.pop("from")
     entries = files.items if isinstance(files, Listing) else [files]
     if len(entries) > 1:
-        faults.add("SC113", "`from` takes one file", place(entries[1].mark), "write from(earlier.h5, measure=NAME)")
+        faults.add("SC113", "`from` takes one file", where_of(entries[1].mark), "write from(earlier.h5, measure=NAME)")
     if entries:
         items, keys = {"file": entries[0], **items}, {"file": entries[0].mark, **keys}
     return TableNode({"from": TableNode(items, keys, at, block=False)}, {"from": at}, at, block=False)
@@ -250,7 +251,7 @@ def known_key(root: TableNode, laid: Laid, faults: Faults) -> bool:
     if steps[1] in names:
         return True
     hint = did_you_mean(str(steps[1]), names, f"{steps[0]}")
-    faults.add("SC301", f"there is no `{steps[1]}` in `{steps[0]}`", place(laid.key_mark, format_path(steps)), hint)
+    faults.add("SC301", f"there is no `{steps[1]}` in `{steps[0]}`", where_of(laid.key_mark, format_path(steps)), hint)
     return False
 
 
@@ -272,5 +273,5 @@ def put_value(root: TableNode, laid: Laid, faults: Faults) -> TableNode | None:
     changed = replace(root, laid.steps, laid.node, laid.key_mark)
     if changed is None:
         message = f"`{format_path(laid.steps)}` leads through something that is no mapping, or past the end of a list"
-        faults.add("SC113", message, place(laid.key_mark, format_path(laid.steps)), "set the whole value")
+        faults.add("SC113", message, where_of(laid.key_mark, format_path(laid.steps)), "set the whole value")
     return changed

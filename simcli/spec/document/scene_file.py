@@ -12,7 +12,7 @@ from simcli.spec.document.loader import MAX_BYTES, decode, parse_text, split_lin
 from simcli.spec.document.nodes import Listing, Mark, Node, Scalar, TableNode, locate, parse_path
 from simcli.spec.document.overrides import SET, VARY, VARY_TABLE, Laid, Override, apply_sets, is_of_batch, varied_key
 from simcli.spec.faults.fault_list import Faults, did_you_mean
-from simcli.spec.values.scopes import place
+from simcli.spec.values.scopes import where_of
 
 MAX_INCLUDES = 1000
 # Reads a column of worlds out of an earlier run: path of the file, name as of `simcli table`; values and unit.
@@ -107,9 +107,7 @@ class HeldScene:
     worlds: tuple[int, ...] | None
 
 
-def load_document(
-    path: str | os.PathLike, sets: Iterable[str | Override] = (), read_run: ReadRun | None = None
-) -> Document:
+def load_document(path: str | os.PathLike, sets: Iterable[str | Override] = (), read_run: ReadRun | None = None) -> Document:
     """Read a scene with its includes and overrides; nothing is evaluated yet.
 
     Args:
@@ -136,9 +134,7 @@ def load_document(
         raise
 
 
-def load_held(
-    held: HeldScene, path: str, sets: Iterable[str | Override] = (), read_run: ReadRun | None = None
-) -> Document:
+def load_held(held: HeldScene, path: str, sets: Iterable[str | Override] = (), read_run: ReadRun | None = None) -> Document:
     """Read a scene as it stands in a result, with the overrides that it was run with, and others after them.
 
     Args:
@@ -257,9 +253,7 @@ class _Reader:
         if isinstance(node, TableNode):
             return node
         if node is not None:
-            self.faults.add(
-                "SC109", "a scene is a mapping of keys to values", place(node.mark), "start with `simcli: 1`"
-            )
+            self.faults.add("SC109", "a scene is a mapping of keys to values", where_of(node.mark), "start with `simcli: 1`")
         elif not self.faults.errors:
             self.faults.add("SC109", "the file is empty", Where(shown, 1, 1), "start with `simcli: 1`")
         return None
@@ -297,17 +291,17 @@ class _Reader:
         if isinstance(name, Scalar) and name.value is None:
             return None
         if not isinstance(name, Scalar) or not isinstance(name.value, str):
-            self.faults.add("SC203", "`include` takes file names", place(name.mark, "include"), "as [materials.yaml]")
+            self.faults.add("SC203", "`include` takes file names", where_of(name.mark, "include"), "as [materials.yaml]")
             return None
-        target = checked_file(name.value, path.parent, self.top, place(name.mark, "include"), self.faults)
+        target = checked_file(name.value, path.parent, self.top, where_of(name.mark, "include"), self.faults)
         if target is None:
             return None
         if target in stack:
-            self.faults.add("SC112", f"`{name.value}` includes itself", place(name.mark, "include"), "remove this line")
+            self.faults.add("SC112", f"`{name.value}` includes itself", where_of(name.mark, "include"), "remove this line")
             return None
         if len(stack) > 60 or len(self.merged) > MAX_INCLUDES:
             self.faults.add(
-                "SC105", f"more than {MAX_INCLUDES} includes, or nested deeper than 60", place(name.mark, "include")
+                "SC105", f"more than {MAX_INCLUDES} includes, or nested deeper than 60", where_of(name.mark, "include")
             )
             return None
         inner = os.path.join(os.path.dirname(shown), name.value)

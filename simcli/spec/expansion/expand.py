@@ -16,7 +16,7 @@ from simcli.spec.faults.validate import report_errors
 from simcli.spec.schema.scene import AUTHORING, ENTRY_SECTIONS, SceneSpec, title_of_stem
 from simcli.spec.values.joint_units import JointUnits
 from simcli.spec.values.quantities import PositiveTime
-from simcli.spec.values.scopes import Scope, place
+from simcli.spec.values.scopes import Scope, where_of
 
 BEFORE_EXPANSION = ("params", "defaults", "models", "instances", "replicate")
 _FRAME_INTERVAL = 0.01  # [s], wanted time between frames where `output.every` is left out
@@ -58,7 +58,7 @@ def _with_default_list(tree: TableNode, laid: Laid, faults: Faults) -> TableNode
         return None  # the schema reports it
     if not isinstance(value, tuple):
         message = f"`{format_path(path)}` is not written in the scene"
-        faults.add("SC113", message, place(laid.key_mark, format_path(laid.steps)), "set the whole list")
+        faults.add("SC113", message, where_of(laid.key_mark, format_path(laid.steps)), "set the whole list")
         return None
     return replace(tree, path, rebuild(value, laid.key_mark), laid.key_mark)
 
@@ -76,7 +76,7 @@ def _check_authoring(root: TableNode, faults: Faults) -> None:
     for key in ("instances", "replicate"):
         node = root.get(key)
         if node is not None and not isinstance(node, TableNode) and not _is_null(node):
-            faults.add("SC203", f"`{key}` must be a mapping", place(node.mark, key), "names to {model: ..}")
+            faults.add("SC203", f"`{key}` must be a mapping", where_of(node.mark, key), "names to {model: ..}")
 
 
 def _check_unused(templates: TableNode, faults: Faults) -> None:

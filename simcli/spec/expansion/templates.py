@@ -11,16 +11,15 @@ import math
 import numpy as np
 from pydantic import ValidationError
 
-from simcli import rotations as rot
-from simcli.spec.document.nodes import Listing, Mark, Node, Scalar, TableNode, plain, rebuild
-from simcli.spec.expansion.planes import AXES, default_axis
+from simcli.spec.document.nodes import Mark, Node, Scalar, TableNode, plain
+from simcli.spec.expansion.placing import EMPTY_TABLE, NO_VALUE, UNMOVED_POSE, Placement, compose_poses, pose_array, table_at
+from simcli.spec.expansion.planes import AXES
 from simcli.spec.faults.fault_list import Faults, did_you_mean
 from simcli.spec.faults.validate import report_errors
-from simcli.spec.forces import WITH_AXES, WrenchForce
 from simcli.spec.names import dofs
 from simcli.spec.schema.pose import PoseSpec
 from simcli.spec.schema.scene import InstanceSpec, ReplicaSpec
-from simcli.spec.values.scopes import Scope, evaluated, place
+from simcli.spec.values.scopes import Scope, evaluated, where_of
 
 MAX_COPIES = 100_000
 MAX_EXPANDED = 2_000_000  # nodes
@@ -43,9 +42,9 @@ class Expander:
 
     def __init__(self, root: TableNode, scope: Scope, faults: Faults):
         self.root, self.scope, self.faults = root, scope, faults
-        self.models = _table(root.get("models"))
-        self.defaults = _table(root.get("defaults"))
-        plane = _table(root.get("world")).get("plane")
+        self.models = table_at(root.get("models"))
+        self.defaults = table_at(root.get("defaults"))
+        plane = table_at(root.get("world")).get("plane")
         self.plane = plane.value if isinstance(plane, Scalar) and plane.value in AXES else None
         self.out: dict[str, dict[str, Node]] = {section: {} for section in SECTIONS}
         self.keys: dict[str, dict[str, Mark]] = {section: {} for section in SECTIONS}
@@ -66,10 +65,10 @@ class Expander:
             if node is not None and not isinstance(node, TableNode):
                 rest[section] = node
         if self.copies_in(self.root, {}) > MAX_COPIES:
-            where = place(self.root.keys.get("replicate", self.root.keys.get("instances", self.root.mark)))
+            where = where_of(self.root.keys.get("replicate", self.root.keys.get("instances", self.root.mark)))
             self.faults.add("SC105", f"more than {MAX_COPIES} copies of models", where, "make fewer")
             raise TooLargeError
-        self.content(self.root, "", _UNMOVED, self.scope, [])
+        self.content(self.root, "", UNMOVED_POSE, self.scope, [])
         params = {name: Scalar(value, self.scope.nodes[name][0].mark) for name, value in self.scope.values.items()}
         items = dict(rest)
         if params:
@@ -88,8 +87,9 @@ class Expander:
         quiet.scope.declare(self.root.get("params"))
         for name, model in self.models.items.items():
             if name not in self.used and isinstance(model, TableNode):
-                inner = quiet.inner_scope(model, _EMPTY, name, quiet.scope)
-                quiet.content(model.replaced({"instances": None, "replicate": None}), f"{name}/", _UNMOVED, inner, [name])
+                inner = quiet.inner_scope(model, EMPTY_TABLE, name, quiet.scope)
+                alone = model.replaced({"instances": None, "replicate": None})
+                quiet.content(alone, f"{name}/", UNMOVED_POSE, inner, [name])
         sections = {section: TableNode(quiet.out[section], quiet.keys[section], self.root.mark) for section in SECTIONS}
         return TableNode(sections, dict.fromkeys(sections, self.root.mark), self.root.mark)
 
@@ -97,8 +97,8 @@ class Expander:
         """How many copies of models a scene or template makes, as far as the counts are written as numbers."""
         total = 0
         for section in ("instances", "replicate"):
-            for node in _table(source.get(section)).items.values():
-                model = plain(_table(node).get("model") or _NOTHING)
+            for node in table_at(source.get(section)).items.values():
+                model = plain(table_at(node).get("model") or NO_VALUE)
                 if not isinstance(model, str) or not isinstance(self.models.get(model), TableNode):
                     continue
                 if model not in known:
@@ -109,10 +109,10 @@ class Expander:
 
     def content(self, source: TableNode, prefix: str, at: np.ndarray, scope: Scope, stack: list[str]) -> None:
         """Put the entries of a scene or template into the output, then its instances."""
-        local = {section: set(_table(source.get(section)).items) for section in SECTIONS}
-        place_in = _Place(prefix, at, local, self.plane)
+        local = {section: set(table_at(source.get(section)).items) for section in SECTIONS}
+        place_in = Placement(prefix, at, local, self.plane)
         for section in SECTIONS:
-            table = _table(source.get(section))
+            table = table_at(source.get(section))
             for name, node in table.items.items():
                 entry = evaluated(node, scope)
                 if section == "bodies":
@@ -123,7 +123,7 @@ class Expander:
                     entry = place_in.force(entry) if section == "forces" else place_in.names_in(entry, section)
                 self.put(section, prefix + name, entry, table.keys[name])
         for section, kind in (("instances", InstanceSpec), ("replicate", ReplicaSpec)):
-            table = _table(source.get(section))
+            table = table_at(source.get(section))
             for name, node in table.items.items():
                 self.copies(kind, section, name, table.keys[name], node, prefix, at, scope, stack)
 
@@ -131,20 +131,21 @@ class Expander:
         """Add an entry to the output."""
         self.nodes += node.size
         if name in self.out[section]:
-            self.faults.add("SC302", f"`{name}` stands twice in `{section}`", place(mark, f"{section}.{name}"), "rename one")
+            where = where_of(mark, f"{section}.{name}")
+            self.faults.add("SC302", f"`{name}` stands twice in `{section}`", where, "rename one")
         self.out[section][name] = node
         self.keys[section][name] = mark
 
     def copies(self, kind, section, name, key_mark, node, prefix, at, scope, stack) -> None:
         """Expand one instance or replica."""
-        where = place(key_mark, f"{section}.{name}")
+        where = where_of(key_mark, f"{section}.{name}")
         ready = evaluated(node, scope)
         try:
             spec = kind.model_validate(plain(ready))
         except ValidationError as error:
             report_errors(error, ready, (section, name), self.faults, key_mark)
             # One copy of the model all the same, so that its own faults and those of references to it come with this one.
-            wanted = plain(_table(ready).get("model") or _NOTHING)
+            wanted = plain(table_at(ready).get("model") or NO_VALUE)
             spec = InstanceSpec.model_construct(model=wanted, at=PoseSpec(), params={})
             if not isinstance(wanted, str):
                 self.lost.append(f"{prefix}{name}/")
@@ -152,7 +153,7 @@ class Expander:
         if kind is ReplicaSpec and not isinstance(spec, ReplicaSpec):
             self.lost.append(f"{prefix}{name}/")  # the names of copies that cannot be counted
         model = self.models.get(spec.model)
-        place_of = place(ready.items["model"].mark, f"{section}.{name}.model") if isinstance(ready, TableNode) else where
+        place_of = where_of(ready.items["model"].mark, f"{section}.{name}.model") if isinstance(ready, TableNode) else where
         if not isinstance(model, TableNode):
             self.faults.add(
                 "SC307",
@@ -179,28 +180,28 @@ class Expander:
                 message = f"more than {MAX_EXPANDED} values after expansion"
                 self.faults.add("SC105", message, where, "make fewer copies")
                 raise TooLargeError
-            base = _compose(_as_array(spec.at), np.array([*shift, *_UNMOVED[3:]]))
-            self.content(model, f"{prefix}{name}/{tag}", _compose(at, base), inner, [*stack, spec.model])
+            base = compose_poses(pose_array(spec.at), np.array([*shift, *UNMOVED_POSE[3:]]))
+            self.content(model, f"{prefix}{name}/{tag}", compose_poses(at, base), inner, [*stack, spec.model])
 
     def inner_scope(self, model: TableNode, instance: TableNode, name: str, scope: Scope) -> Scope:
         """Parameters of a template, with those of the instance on top."""
         inner = Scope(scope, self.faults)
         inner.declare(model.get("params"))
         own = instance.get("params")
-        for key in _table(own).items:
+        for key in table_at(own).items:
             if key not in inner.nodes:
                 known = list(inner.nodes)
                 self.faults.add(
                     "SC309",
                     f"the model `{name}` has no parameter `{key}`",
-                    place(own.keys[key]),
+                    where_of(own.keys[key]),
                     did_you_mean(key, known, "parameters"),
                 )
         inner.declare(own, home=scope)
         inner.check_all()
         return inner
 
-    def body(self, node: Node, scope: Scope, where: "_Place") -> Node:
+    def body(self, node: Node, scope: Scope, where: Placement) -> Node:
         """A body with its defaults, moved into place."""
         if not isinstance(node, TableNode):
             return node
@@ -208,7 +209,7 @@ class Expander:
         node = self.with_shape_defaults(node, scope)
         return where.body(node)
 
-    def joint(self, node: Node, scope: Scope, where: "_Place") -> Node:
+    def joint(self, node: Node, scope: Scope, where: Placement) -> Node:
         """A joint with its defaults, moved into place."""
         if not isinstance(node, TableNode):
             return node
@@ -217,7 +218,7 @@ class Expander:
     def with_shape_defaults(self, node: Node, scope: Scope) -> Node:
         """The owner of shapes with the defaults of shapes."""
         shapes = node.get("shapes") if isinstance(node, TableNode) else None
-        if not isinstance(shapes, TableNode) or not _table(self.defaults.get("shape")).items:
+        if not isinstance(shapes, TableNode) or not table_at(self.defaults.get("shape")).items:
             return node
         items = {
             name: self.with_default(shape, "shape", scope) if isinstance(shape, TableNode) else shape
@@ -227,7 +228,7 @@ class Expander:
 
     def with_default(self, node: TableNode, kind: str, scope: Scope) -> TableNode:
         """The entry with the keys of `defaults` that it does not write and that its type takes."""
-        default = _table(self.defaults.get(kind))
+        default = table_at(self.defaults.get(kind))
         if not default.items:
             return node
         default = evaluated(default, scope)
@@ -252,150 +253,9 @@ def _takes(joint: TableNode, key: str) -> bool:
     return key != "limit" or name not in dofs.NO_LIMITS
 
 
-class _Place:
-    """Where the content of a template goes: prefix for names, pose for what is given in the world; the scene's plane."""
-
-    def __init__(self, prefix: str, at: np.ndarray, local: dict[str, set[str]], plane: str | None):
-        self.prefix, self.at, self.local, self.plane = prefix, at, local, plane
-        self.moves = not np.array_equal(at, _UNMOVED)
-
-    def name(self, node: Node | None, section: str) -> Node | None:
-        """A reference: with the prefix if the name is one of the template's own."""
-        if not isinstance(node, Scalar) or not isinstance(node.value, str):
-            return node
-        head, slash, tail = node.value.rpartition("/")
-        if node.value in self.local[section]:
-            return Scalar(self.prefix + node.value, node.mark, node.quoted)
-        if section == "bodies" and slash and head in self.local[section]:
-            return Scalar(f"{self.prefix}{head}/{tail}", node.mark, node.quoted)
-        return node
-
-    def signals(self, node: Node) -> Node:
-        """`$name` of the template's own signals, anywhere below."""
-        if not self.local["signals"] or not self.prefix:
-            return node
-        if isinstance(node, Scalar):
-            own = isinstance(node.value, str) and node.value[:1] == "$" and node.value[1:] in self.local["signals"]
-            return Scalar(f"${self.prefix}{node.value[1:]}", node.mark, node.quoted) if own else node
-        if isinstance(node, TableNode):
-            return node.replaced({key: self.signals(value) for key, value in node.items.items()})
-        return Listing([self.signals(item) for item in node.items], node.mark)
-
-    def names_in(self, node: Node, section: str) -> Node:
-        if section == "articulations" and isinstance(node, Listing):
-            return Listing([self.name(item, "joints") for item in node.items], node.mark)
-        return node
-
-    def body(self, node: TableNode) -> TableNode:
-        node = self.signals(node)
-        if not self.moves:
-            return node
-        changes: dict[str, Node] = {}
-        mark = node.items["pose"].mark if "pose" in node.items else node.mark
-        pose = _pose(node.get("pose"))
-        if pose is not None:
-            changes["pose"] = _pose_node(_compose(self.at, pose), mark)
-        for section in ("velocity", "motion"):
-            table = node.get(section)
-            if isinstance(table, TableNode):
-                changes[section] = table.replaced({key: self.turned(value) for key, value in table.items.items()})
-        return node.replaced(changes)
-
-    def joint(self, node: TableNode) -> TableNode:
-        node = self.signals(node)
-        changes: dict[str, Node] = {}
-        if self.prefix:
-            changes = {key: new for key in ("parent", "child") if (new := self.name(node.get(key), "bodies")) is not None}
-            mimic = node.get("mimic")
-            if isinstance(mimic, TableNode) and "joint" in mimic.items:
-                changes["mimic"] = mimic.replaced({"joint": self.name(mimic.items["joint"], "joints")})
-        if self.moves:
-            changes.update(self.moved_joint(node))
-        return node.replaced(changes) if changes else node
-
-    def moved_joint(self, node: TableNode) -> dict[str, Node]:
-        type_name = plain(node.items["type"]) if "type" in node.items else None
-        frames = "parent_frame" in node.items or "child_frame" in node.items or type_name in dofs.FRAMES_ONLY
-        if frames:
-            parent = node.get("parent")
-            if not isinstance(parent, Scalar) or parent.value != "world":
-                return {}
-            pose = _pose(node.get("parent_frame"))
-            mark = node.items["parent_frame"].mark if "parent_frame" in node.items else node.mark
-            return {"parent_frame": _pose_node(_compose(self.at, pose), mark)} if pose is not None else {}
-        changes: dict[str, Node] = {}
-        point = _numbers(node.get("at"), 3)
-        if point:
-            changes["at"] = _vector_node(rot.pose_apply(self.at, point), node.items["at"].mark)
-        if "axis" in node.items:
-            changes["axis"] = self.turned(node.items["axis"])
-        elif type_name in dofs.AXIS:
-            changes["axis"] = self.vector(default_axis(self.plane, type_name), node.mark)
-        axes = node.get("axes")
-        if isinstance(axes, TableNode):
-            changes["axes"] = axes.replaced({key: self.turned_axes(value) for key, value in axes.items.items()})
-        return changes
-
-    def turned_axes(self, node: Node) -> Node:
-        if not isinstance(node, Listing):
-            return node
-        items = []
-        for item in node.items:
-            if isinstance(item, TableNode) and "axis" in item.items:
-                items.append(item.replaced({"axis": self.turned(item.items["axis"])}))
-            else:
-                items.append(self.turned(item))
-        return Listing(items, node.mark)
-
-    def turned(self, node: Node) -> Node:
-        value = _numbers(node, 3)
-        return self.vector(value, node.mark) if value else node
-
-    def vector(self, value: tuple[float, ...], mark: Mark) -> Node:
-        return _vector_node(rot.quat_rotate(self.at[3:], np.array(value, float)), mark)
-
-    def force(self, node: Node) -> Node:
-        if not isinstance(node, TableNode):
-            return node
-        node = self.signals(node)
-        changes: dict[str, Node] = {}
-        for key, section in (("body", "bodies"), ("joint", "joints")):
-            if key in node.items:
-                changes[key] = self.name(node.items[key], section)
-        for key in ("a", "b"):
-            if key in node.items:
-                changes[key] = self.end(node.items[key])
-        if isinstance(node.get("of"), Listing):
-            changes["of"] = Listing([self.term(item) for item in node.items["of"].items], node.items["of"].mark)
-        frame = node.get("frame")
-        if self.moves and not (isinstance(frame, Scalar) and frame.value == "body"):
-            for key in WrenchForce.DRIVEN:
-                if key in node.items:
-                    changes[key] = self.turned(node.items[key])
-        axes = _pose(node.get("axes"))
-        on_world = self.moves and "world" in _table(node.get("a")).items
-        if on_world and axes is not None and plain(node.get("type") or _NOTHING) in WITH_AXES:
-            turned = _compose(np.array([*_UNMOVED[:3], *self.at[3:]]), axes)
-            changes["axes"] = rebuild({"quat_xyzw": turned[3:].tolist()}, node.mark)
-        return node.replaced(changes)
-
-    def term(self, node: Node) -> Node:
-        named = isinstance(node, TableNode) and "joint" in node.items
-        return node.replaced({"joint": self.name(node.items["joint"], "joints")}) if named else node
-
-    def end(self, node: Node) -> Node:
-        if not isinstance(node, TableNode):
-            return self.name(node, "bodies")
-        changes = {"body": self.name(node.items["body"], "bodies")} if "body" in node.items else {}
-        point = _numbers(node.get("world"), 3)
-        if point and self.moves:
-            changes["world"] = _vector_node(rot.pose_apply(self.at, point), node.items["world"].mark)
-        return node.replaced(changes)
-
-
 def _times(node: TableNode, scope: Scope) -> int:
     """Copies that a replica asks for; one for an instance, and where it cannot be told yet."""
-    count = _table(node).get("count")
+    count = table_at(node).get("count")
     values = plain(evaluated(count, Scope(scope, Faults()))) if count is not None else []
     numbers = values if isinstance(values, list) else [values]
     return math.prod(int(n) for n in numbers if type(n) in (int, float) and 1 <= n < 1e18)
@@ -410,49 +270,3 @@ def _places(spec: InstanceSpec):
         yield "-".join(str(i) for i in index) + "/", tuple(i * d for i, d in zip(index, spec.spacing, strict=True))
 
 
-def _table(node: Node | None) -> TableNode:
-    return node if isinstance(node, TableNode) else _EMPTY
-
-
-_UNMOVED = np.array(rot.IDENTITY_POSE)
-_NOTHING = Scalar(None, Mark("", 0, 0, 0))
-_EMPTY = TableNode({}, {}, Mark("", 0, 0, 0))
-
-
-def _compose(outer: np.ndarray, inner: np.ndarray) -> np.ndarray:
-    """The inner pose seen from outside; exact where the outer one is the identity."""
-    return inner if np.array_equal(outer, _UNMOVED) else rot.pose_compose(outer, inner)
-
-
-def _as_array(pose: PoseSpec) -> np.ndarray:
-    return np.array([*pose.xyz, *pose.quat_xyzw])
-
-
-def _pose(node: Node | None) -> np.ndarray | None:
-    """The pose of a node; None if it is wrong, which the schema reports."""
-    if node is None:
-        return _UNMOVED
-    try:
-        spec = PoseSpec.model_validate(plain(node))
-    except ValidationError:
-        return None
-    return _as_array(spec)
-
-
-def _pose_node(pose: np.ndarray, mark: Mark) -> Node:
-    return rebuild({"xyz": pose[:3].tolist(), "quat_xyzw": pose[3:].tolist()}, mark)
-
-
-def _vector_node(value: np.ndarray, mark: Mark) -> Node:
-    return rebuild(value.tolist(), mark)
-
-
-def _numbers(node: Node | None, count: int) -> tuple[float, ...] | None:
-    """A list of plain numbers or lengths; None if it is none, which the schema reports."""
-    if not isinstance(node, Listing) or len(node.items) != count:
-        return None
-    try:
-        return PoseSpec.model_validate({"xyz": plain(node)}).xyz
-    except ValidationError:
-        values = plain(node)
-        return tuple(values) if all(type(v) in (int, float) for v in values) else None

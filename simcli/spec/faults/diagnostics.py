@@ -79,21 +79,10 @@ def _window(source: str, column: int) -> tuple[str, int]:
 
 def fault_data(fault: Fault) -> dict[str, Any]:
     """A fault for JSON."""
-    data: dict[str, Any] = {
-        "code": fault.code,
-        "severity": fault.severity,
-        "message": fault.message,
-        "hint": fault.hint,
-    }
+    data: dict[str, Any] = {"code": fault.code, "severity": fault.severity, "message": fault.message, "hint": fault.hint}
     if fault.where is not None:
         where = fault.where
-        data |= {
-            "file": where.file,
-            "line": where.line,
-            "column": where.column,
-            "length": where.length,
-            "path": where.path,
-        }
+        data |= {"file": where.file, "line": where.line, "column": where.column, "length": where.length, "path": where.path}
     return data
 
 

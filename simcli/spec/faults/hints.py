@@ -13,10 +13,7 @@ from simcli.spec.schema.scene import ENTRY_SECTIONS, SceneSpec
 _SINGLE = ("solver", "run", "output", "world", "batch", "initial", "contact")  # sections that are one mapping each
 _GLUED = re.compile(r"([A-Za-z_]\w*):(.*)", re.DOTALL)
 _NO_COLON = "a colon after the key"
-_LACKING = {
-    _GLUED: "a space after the colon",
-    re.compile(r"([A-Za-z_]\w*)\s*([\[{].*)", re.DOTALL): _NO_COLON,
-}
+_LACKING = {_GLUED: "a space after the colon", re.compile(r"([A-Za-z_]\w*)\s*([\[{].*)", re.DOTALL): _NO_COLON}
 
 
 def unknown_key(path: tuple[PathStep, ...], key: str, root: Node | None = None) -> str:

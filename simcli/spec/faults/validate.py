@@ -10,7 +10,7 @@ from simcli.spec.faults.mend import leave_mend
 from simcli.spec.faults.synonyms import value_meant
 from simcli.spec.manual.keys import known_keys
 from simcli.spec.values.quantities import Part, spell
-from simcli.spec.values.scopes import FailedParameter, place
+from simcli.spec.values.scopes import FailedParameter, where_of
 
 _MISSING = ("missing", "union_tag_not_found")
 _TYPES = {
@@ -110,7 +110,7 @@ def _report_one(one: dict, node: Node, prefix: tuple[PathStep, ...], faults: Fau
     where = locate(node, [*steps, *extra], on_key)
     full = (*prefix, *steps)
     if not steps and (on_key or not extra) and kind != "extra_forbidden" and key_mark is not None:
-        where = place(key_mark)
+        where = where_of(key_mark)
     path = _dotted((*prefix, *steps, *extra))
     where = type(where)(where.file, where.line, where.column, where.length, path)
     code, message, hint = _words(one, full, _last_key(one["loc"]), None if prefix else node)

@@ -12,11 +12,11 @@ from simcli.spec.values.quantities import (
     Point,
     Text,
     count,
+    doc,
     one_of,
     one_or_list_json,
     quantity,
     refuse,
-    say,
 )
 
 SOLVER_TYPES = frozenset(("generalized", "maximal", "natural", "affine"))
@@ -46,10 +46,10 @@ class ForceBase(Part):
 class EndSpec(Part):
     """An end of a force between two points: `body/point`, {body: NAME, at: [..]} or {world: [..]}."""
 
-    body: Text | None = say(None, "Body", "", "slider")
-    point: Text | None = say(None, "Named point of the body", "", "p")
-    at: Point | None = say(None, "Place in the body frame", "m", [0, 0, 0.1])
-    world: Point | None = say(None, "Place in the world", "m", [1, 0, 0])
+    body: Text | None = doc(None, "Body", "", "slider")
+    point: Text | None = doc(None, "Named point of the body", "", "p")
+    at: Point | None = doc(None, "Place in the body frame", "m", [0, 0, 0.1])
+    world: Point | None = doc(None, "Place in the world", "m", [1, 0, 0])
 
     @model_validator(mode="before")
     @classmethod
@@ -78,9 +78,9 @@ class EndSpec(Part):
 class TermSpec(Part):
     """A coordinate of a joint, times a factor."""
 
-    joint: Text = say(REQUIRED, "Joint", "", "elbow")
-    dof: count(ge=0) = say(0, "Which of its dofs, from 0 on", "", 1)
-    factor: AnyNumber = say(1.0, "Factor", "1, m/rad or rad/m", 0.02)
+    joint: Text = doc(REQUIRED, "Joint", "", "elbow")
+    dof: count(ge=0) = doc(0, "Which of its dofs, from 0 on", "", 1)
+    factor: AnyNumber = doc(1.0, "Factor", "1, m/rad or rad/m", 0.02)
 
 
 def kinds_of_terms(joints: Mapping, terms: Iterable[TermSpec]) -> str:

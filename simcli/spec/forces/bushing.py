@@ -6,7 +6,7 @@ from pydantic import BeforeValidator, WithJsonSchema, model_validator
 
 from simcli.spec.forces.base import SOLVER_TYPES, EndSpec, ForceBase
 from simcli.spec.schema.pose import PoseSpec
-from simcli.spec.values.quantities import REQUIRED, fixed_list, one_or_list_json, quantity, refuse, say, vector
+from simcli.spec.values.quantities import REQUIRED, doc, fixed_list, one_or_list_json, quantity, refuse, vector
 
 
 def _thrice(value: object) -> object:
@@ -26,17 +26,17 @@ class BushingForce(ForceBase):
     there, at most half a turn.
     """
 
-    type: Literal["bushing"] = say(REQUIRED, "Kind of force", "", "bushing")
-    a: EndSpec = say(REQUIRED, "Where it is fixed, with its axes", "", "frame/left")
-    b: EndSpec = say(REQUIRED, "What it holds", "", "engine/left")
-    axes: PoseSpec = say(PoseSpec, "Its axes in the frame of the body of `a`, of the world without one; no `xyz`", "",
+    type: Literal["bushing"] = doc(REQUIRED, "Kind of force", "", "bushing")
+    a: EndSpec = doc(REQUIRED, "Where it is fixed, with its axes", "", "frame/left")
+    b: EndSpec = doc(REQUIRED, "What it holds", "", "engine/left")
+    axes: PoseSpec = doc(PoseSpec, "Its axes in the frame of the body of `a`, of the world without one; no `xyz`", "",
                          "{rpy: [0, 0, 90 deg]}")  # fmt: skip
-    stiffness: _three("N/m") = say((0.0, 0.0, 0.0), "Stiffness along the axes: one number, or three", "N/m", [1e5, 1e5, 3e5])
-    damping: _three("N*s/m") = say((0.0, 0.0, 0.0), "Damping along the axes", "N*s/m", 100)
-    angular_stiffness: _three("N*m/rad") = say((0.0, 0.0, 0.0), "Stiffness about the axes", "N*m/rad", 50)
-    angular_damping: _three("N*m*s/rad") = say((0.0, 0.0, 0.0), "Damping about the axes", "N*m*s/rad", 0.5)
-    preload: vector("N") = say((0.0, 0.0, 0.0), "Force on `b` at rest, along the axes", "N", [0, 0, 500])
-    angular_preload: vector("N*m") = say((0.0, 0.0, 0.0), "Torque on `b` at rest, about the axes", "N*m", [0, 0, 1])
+    stiffness: _three("N/m") = doc((0.0, 0.0, 0.0), "Stiffness along the axes: one number, or three", "N/m", [1e5, 1e5, 3e5])
+    damping: _three("N*s/m") = doc((0.0, 0.0, 0.0), "Damping along the axes", "N*s/m", 100)
+    angular_stiffness: _three("N*m/rad") = doc((0.0, 0.0, 0.0), "Stiffness about the axes", "N*m/rad", 50)
+    angular_damping: _three("N*m*s/rad") = doc((0.0, 0.0, 0.0), "Damping about the axes", "N*m*s/rad", 0.5)
+    preload: vector("N") = doc((0.0, 0.0, 0.0), "Force on `b` at rest, along the axes", "N", [0, 0, 500])
+    angular_preload: vector("N*m") = doc((0.0, 0.0, 0.0), "Torque on `b` at rest, about the axes", "N*m", [0, 0, 1])
 
     ENDS = ("a", "b")
     EVENTS = (("stiffness",), ("damping",), ("angular_stiffness",), ("angular_damping",), ("preload",), ("angular_preload",))

@@ -6,7 +6,7 @@ from pydantic import model_validator
 
 from simcli.spec.forces.base import SOLVER_TYPES, ForceBase, TermSpec
 from simcli.spec.schema.joint import DriveSpec, LimitSpec
-from simcli.spec.values.quantities import REQUIRED, AnyNumber, quantity, refuse, say
+from simcli.spec.values.quantities import REQUIRED, AnyNumber, doc, quantity, refuse
 
 _ACTS = ("stiffness", "damping", "friction", "velocity_limit", "limit", "drive")
 
@@ -14,19 +14,19 @@ _ACTS = ("stiffness", "damping", "friction", "velocity_limit", "limit", "drive")
 class CouplingForce(ForceBase):
     """Spring, damper, bounds and drive of x = sum of factor * coordinate: a fixed tendon, or a gear that gives."""
 
-    type: Literal["coupling"] = say(REQUIRED, "Kind of force", "", "coupling")
-    of: tuple[TermSpec, ...] = say(
+    type: Literal["coupling"] = doc(REQUIRED, "Kind of force", "", "coupling")
+    of: tuple[TermSpec, ...] = doc(
         REQUIRED, "What x is the sum of", "", "[{joint: shoulder, factor: 2}, {joint: elbow, factor: -1}]", min_length=1
     )
-    unit: Literal["m", "rad"] | None = say(None, "Unit of x; needed where turns and displacements are added", "", "m")
-    stiffness: quantity("N*m/rad", "N/m", ge=0) = say(0.0, "Stiffness", "N*m/rad or N/m", 50)
-    rest: AnyNumber = say(0.0, "x at which the spring gives nothing", "rad or m", 0.1)
-    damping: quantity("N*m*s/rad", "N*s/m", ge=0) = say(0.0, "Viscous damping", "N*m*s/rad or N*s/m", 0.5)
-    friction: quantity("N*m", "N", ge=0) = say(0.0, "Dry friction", "N*m or N", 0.1)
-    velocity_limit: quantity("rad/s", "m/s", gt=0) | None = say(None, "Largest speed", "rad/s or m/s", 10)
-    limit: LimitSpec | None = say(None, "Bounds of x: [lower, upper] or {lower, upper, stiffness, damping}", "rad or m",
+    unit: Literal["m", "rad"] | None = doc(None, "Unit of x; needed where turns and displacements are added", "", "m")
+    stiffness: quantity("N*m/rad", "N/m", ge=0) = doc(0.0, "Stiffness", "N*m/rad or N/m", 50)
+    rest: AnyNumber = doc(0.0, "x at which the spring gives nothing", "rad or m", 0.1)
+    damping: quantity("N*m*s/rad", "N*s/m", ge=0) = doc(0.0, "Viscous damping", "N*m*s/rad or N*s/m", 0.5)
+    friction: quantity("N*m", "N", ge=0) = doc(0.0, "Dry friction", "N*m or N", 0.1)
+    velocity_limit: quantity("rad/s", "m/s", gt=0) | None = doc(None, "Largest speed", "rad/s or m/s", 10)
+    limit: LimitSpec | None = doc(None, "Bounds of x: [lower, upper] or {lower, upper, stiffness, damping}", "rad or m",
                                   [-0.5, 0.5])  # fmt: skip
-    drive: DriveSpec | None = say(None, "Actuator along x", "", "{mode: position, target: 0.1, stiffness: 100}")
+    drive: DriveSpec | None = doc(None, "Actuator along x", "", "{mode: position, target: 0.1, stiffness: 100}")
 
     TERMS = ("of",)
     EVENTS = (("stiffness",), ("rest",), ("damping",), ("friction",), ("velocity_limit",), ("limit",), ("limit", "lower"),

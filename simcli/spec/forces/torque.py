@@ -5,19 +5,19 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, WithJsonSchema
 
 from simcli.spec.forces.base import ForceBase, listed_forces
-from simcli.spec.values.quantities import REQUIRED, Text, drivable, one_or_list_json, say
+from simcli.spec.values.quantities import REQUIRED, Text, doc, drivable, one_or_list_json
 
 
 class TorqueForce(ForceBase):
     """A constant effort on a joint, one per dof."""
 
-    type: Literal["torque"] = say(REQUIRED, "Kind of force", "", "torque")
-    joint: Text = say(REQUIRED, "Joint", "", "pin")
+    type: Literal["torque"] = doc(REQUIRED, "Kind of force", "", "torque")
+    joint: Text = doc(REQUIRED, "Joint", "", "pin")
     value: Annotated[
         tuple[drivable("N*m", "N"), ...],
         BeforeValidator(listed_forces),
         WithJsonSchema(one_or_list_json("N*m", "N", signal=True)),
-    ] = say(REQUIRED, "Effort, or one per dof; numbers or `$signal`", "N*m or N", 2.0)
+    ] = doc(REQUIRED, "Effort, or one per dof; numbers or `$signal`", "N*m or N", 2.0)
 
     PER_DOF = ("value",)
     EVENTS = (("value",),)

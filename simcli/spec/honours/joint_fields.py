@@ -91,7 +91,7 @@ JOINTS["affine"] = JointFields(_ALL - {"screw", "cable"}, _AFFINE, _AFFINE)
 
 
 @dataclass(frozen=True)
-class Form:
+class RefusedForm:
     """A field that solvers honour, but not in this form.
 
     Attributes:
@@ -132,14 +132,15 @@ def _bounded_softly(joint: JointSpec) -> bool:
     return joint.compliance > 0 and joint.limit is not None
 
 
-REFUSED_FORMS: tuple[Form, ...] = (
-    Form("ball", _uneven, "drive", "a ball drive of different stiffnesses", "give its three dofs the same"),
-    Form("ball", _limited_unevenly, "effort_limit", "effort limits that differ between the dofs of a ball",
-         "write one for all"),
-    Form("ball", _moved_in_part, "motion", "a prescribed motion of a part of a ball's dofs, or of two kinds",
-         "write `motion` for all three, by `position` (a rotation vector) or by `velocity`"),
-    Form("distance", _soft, "limit", "a soft limit of a distance", "leave the stiffness out, or use a spring"),
-    Form("distance", _bounded_softly, "compliance", "compliance of a distance's bounds", "write `length`, or use a spring"),
+REFUSED_FORMS: tuple[RefusedForm, ...] = (
+    RefusedForm("ball", _uneven, "drive", "a ball drive of different stiffnesses", "give its three dofs the same"),
+    RefusedForm("ball", _limited_unevenly, "effort_limit", "effort limits that differ between the dofs of a ball",
+                "write one for all"),
+    RefusedForm("ball", _moved_in_part, "motion", "a prescribed motion of a part of a ball's dofs, or of two kinds",
+                "write `motion` for all three, by `position` (a rotation vector) or by `velocity`"),
+    RefusedForm("distance", _soft, "limit", "a soft limit of a distance", "leave the stiffness out, or use a spring"),
+    RefusedForm("distance", _bounded_softly, "compliance", "compliance of a distance's bounds",
+                "write `length`, or use a spring"),
 )
 
 WORDS = {
@@ -177,10 +178,10 @@ def check_torsion(check: Checker) -> None:
             continue
         if joint.type not in TORSION:
             hint = "a spring between two points acts on any bodies"
-            refuse(check, f"a torsion spring on a joint of type `{joint.type}`", f"forces.{name}.joint", hint)
+            refuse_field(check, f"a torsion spring on a joint of type `{joint.type}`", f"forces.{name}.joint", hint)
 
 
-def refuse(check: Checker, words: str, path: object, hint: str, on_key: bool = False) -> None:
+def refuse_field(check: Checker, words: str, path: object, hint: str, on_key: bool = False) -> None:
     """The fault of what a solver does not honour."""
     check.fault("SC501", f"the {check.spec.solver.type} solver does not honour {words}", path, hint, on_key)
 
@@ -196,13 +197,13 @@ def check_joint_fields(check: Checker, tree: structure.Tree | None) -> None:
     switched = structure.switched(check.spec)
     for name, joint in check.spec.joints.items():
         if joint.type not in honoured.types:
-            refuse(check, f"a joint of type `{joint.type}`", f"joints.{name}.type", "`simcli schema` lists the types")
+            refuse_field(check, f"a joint of type `{joint.type}`", f"joints.{name}.type", "`simcli schema` lists the types")
             continue
         for field in asked(joint, name, switched):
             _check_field(check, tree, name, field)
         for form in REFUSED_FORMS:
             if dofs.SAME.get(joint.type, joint.type) == form.type and form.applies(joint):
-                refuse(check, form.words, place(check, name, form.field), form.hint, True)
+                refuse_field(check, form.words, written_path(check, name, form.field), form.hint, True)
 
 
 def _check_field(check: Checker, tree: structure.Tree | None, name: str, field: str) -> None:
@@ -223,7 +224,7 @@ def _check_field(check: Checker, tree: structure.Tree | None, name: str, field: 
         hint = f"write `loop: true`, then the {field} is honoured"
     elif in_tree:
         hint = "give it to a joint of the tree"
-    refuse(check, f"{WORDS[field]} on a `{kind}` joint{where}", place(check, name, field), hint, True)
+    refuse_field(check, f"{WORDS[field]} on a `{kind}` joint{where}", written_path(check, name, field), hint, True)
 
 
 def _refused_before(kind: str, field: str) -> bool:
@@ -231,7 +232,7 @@ def _refused_before(kind: str, field: str) -> bool:
     return (field == "limit" and kind in dofs.NO_LIMITS) or (field == "mimic" and kind not in dofs.GEARED)
 
 
-def place(check: Checker, name: str, field: str) -> tuple:
+def written_path(check: Checker, name: str, field: str) -> tuple:
     """Path of a field of a joint as written: values of single axes stand below `axes`, a switch in an event."""
     key = "drive" if field == "effort_limit" else field
     path = ("joints", name, key)

@@ -7,7 +7,7 @@ yields is one, but its gradient is not the couple about the axis that the other 
 
 from simcli.spec.checks.checker import Checker
 from simcli.spec.honours import joint_fields
-from simcli.spec.honours.joint_fields import refuse
+from simcli.spec.honours.joint_fields import refuse_field
 from simcli.spec.names import dofs, structure
 from simcli.spec.schema.joint import JointSpec
 
@@ -22,17 +22,17 @@ def check_smooth(check: Checker) -> None:
     """Refuse what generalized_alpha would have to switch, and what is no polynomial."""
     for name, joint in check.spec.joints.items():
         if joint.type in NO_ROWS:
-            refuse(check, f"a joint of type `{joint.type}` {WHO}", f"joints.{name}.type", _INSTEAD)
+            refuse_field(check, f"a joint of type `{joint.type}` {WHO}", f"joints.{name}.type", _INSTEAD)
         for field in joint_fields.asked(joint, name, structure.switched(check.spec)):
             words = joint_fields.WORDS[field]
             if field not in _SMOOTH:
-                refuse(check, f"{words} {WHO}", joint_fields.place(check, name, field), _INSTEAD, True)
+                refuse_field(check, f"{words} {WHO}", joint_fields.written_path(check, name, field), _INSTEAD, True)
             elif field in _ALONG and joint.compliance:
                 words = f"{words} on a joint that yields {WHO}"
-                refuse(check, words, joint_fields.place(check, name, field), _INSTEAD, True)
+                refuse_field(check, words, joint_fields.written_path(check, name, field), _INSTEAD, True)
             elif field in _ALONG and not is_straight(joint):
                 words = f"{words} on a `{joint.type}` joint of several turns {WHO}"
-                refuse(check, words, joint_fields.place(check, name, field), _INSTEAD, True)
+                refuse_field(check, words, joint_fields.written_path(check, name, field), _INSTEAD, True)
     _check_forces(check)
 
 
@@ -40,18 +40,18 @@ def _check_forces(check: Checker) -> None:
     """Bodies that yield, and forces that switch or act on other coordinates."""
     for name, body in check.spec.bodies.items():
         if body.natural is not None and body.natural.compliance:
-            refuse(check, f"a body that yields {WHO}", f"bodies.{name}.natural.compliance", _INSTEAD)
+            refuse_field(check, f"a body that yields {WHO}", f"bodies.{name}.natural.compliance", _INSTEAD)
     for name, force in check.spec.forces.items():
         if not force.IS_SMOOTH:
-            refuse(check, f"a force of type `{force.type}` {WHO}", f"forces.{name}.type", _INSTEAD)
+            refuse_field(check, f"a force of type `{force.type}` {WHO}", f"forces.{name}.type", _INSTEAD)
         if getattr(force, "slack", False):
-            refuse(check, f"a slack spring {WHO}", f"forces.{name}.slack", _INSTEAD, True)
+            refuse_field(check, f"a slack spring {WHO}", f"forces.{name}.slack", _INSTEAD, True)
         joint = check.spec.joints.get(getattr(force, "joint", None))
         if joint is not None and joint.compliance:
-            refuse(check, f"a {force.type} on a joint that yields {WHO}", f"forces.{name}.joint", _INSTEAD)
+            refuse_field(check, f"a {force.type} on a joint that yields {WHO}", f"forces.{name}.joint", _INSTEAD)
         elif joint is not None and not is_straight(joint):
             words = f"a {force.type} on a `{joint.type}` joint of several turns {WHO}"
-            refuse(check, words, f"forces.{name}.joint", _INSTEAD)
+            refuse_field(check, words, f"forces.{name}.joint", _INSTEAD)
 
 
 def is_straight(joint: JointSpec) -> bool:

@@ -16,7 +16,7 @@ from simcli.spec.checks.mechanism.affine import check_efforts
 from simcli.spec.checks.mechanism.barrier import check_barrier
 from simcli.spec.checks.mechanism.touching import touching_pair
 from simcli.spec.document.nodes import Scalar, TableNode, walk_nodes
-from simcli.spec.honours.joint_fields import check_joint_fields, check_torsion, refuse
+from simcli.spec.honours.joint_fields import check_joint_fields, check_torsion, refuse_field
 from simcli.spec.honours.smooth import check_smooth
 from simcli.spec.names import dofs, structure
 from simcli.spec.values.quantities import is_signal
@@ -28,7 +28,7 @@ _RIGID = frozenset((GENERALIZED, MAXIMAL))
 
 
 @dataclass(frozen=True)
-class Row:
+class FieldRule:
     """A field and who honours it.
 
     Attributes:
@@ -46,31 +46,31 @@ class Row:
     hint: str = "remove it"
 
 
-ROWS: tuple[Row, ...] = (
-    Row("joints.*.loop", BUILT, "a loop joint", hint="this version builds trees only"),
-    Row("joints.*.strength_ratio", frozenset((_AFFINE,)), "libuipc's strength ratio"),
-    Row("joints.*.driving", frozenset((_AFFINE,)), "libuipc's driving joint", hint="use `drive`"),
-    Row("joints.*.limit.*.strength", frozenset((_AFFINE,)), "a cubic limit", hint="use `stiffness`"),
-    Row("bodies.*.affine", frozenset((_AFFINE,)), "`affine` of a body"),
-    Row("contact.pairs.*.d_hat", frozenset((_AFFINE,)), "where the barrier of a pair begins"),
-    Row("contact.pairs.*.barrier_stiffness", frozenset((_AFFINE,)), "the stiffness of a barrier"),
-    Row("bodies.*.kinematic", BUILT, "a kinematic body"),
-    Row("bodies.*.motion", BUILT, "a prescribed body motion"),
-    Row("bodies.*.natural.compliance", frozenset((NATURAL,)), "bodies that yield", hint="use the natural solver"),
-    Row("world.plane", _EXACT, "a planar scene", hint="use joints that keep the bodies in a plane"),
-    Row("events", BUILT, "events"),
-    Row("initial.assemble", BUILT, "assembly of loops"),
+FIELD_RULES: tuple[FieldRule, ...] = (
+    FieldRule("joints.*.loop", BUILT, "a loop joint", hint="this version builds trees only"),
+    FieldRule("joints.*.strength_ratio", frozenset((_AFFINE,)), "libuipc's strength ratio"),
+    FieldRule("joints.*.driving", frozenset((_AFFINE,)), "libuipc's driving joint", hint="use `drive`"),
+    FieldRule("joints.*.limit.*.strength", frozenset((_AFFINE,)), "a cubic limit", hint="use `stiffness`"),
+    FieldRule("bodies.*.affine", frozenset((_AFFINE,)), "`affine` of a body"),
+    FieldRule("contact.pairs.*.d_hat", frozenset((_AFFINE,)), "where the barrier of a pair begins"),
+    FieldRule("contact.pairs.*.barrier_stiffness", frozenset((_AFFINE,)), "the stiffness of a barrier"),
+    FieldRule("bodies.*.kinematic", BUILT, "a kinematic body"),
+    FieldRule("bodies.*.motion", BUILT, "a prescribed body motion"),
+    FieldRule("bodies.*.natural.compliance", frozenset((NATURAL,)), "bodies that yield", hint="use the natural solver"),
+    FieldRule("world.plane", _EXACT, "a planar scene", hint="use joints that keep the bodies in a plane"),
+    FieldRule("events", BUILT, "events"),
+    FieldRule("initial.assemble", BUILT, "assembly of loops"),
 )
 
-CHOICES: tuple[Row, ...] = (
-    Row("bodies.*.natural", frozenset((NATURAL,)), "the kind of natural coordinates"),
-    Row("solver.contact.linear", _RIGID, "sparse contact", ("auto", "dense")),
+CHOICES: tuple[FieldRule, ...] = (
+    FieldRule("bodies.*.natural", frozenset((NATURAL,)), "the kind of natural coordinates"),
+    FieldRule("solver.contact.linear", _RIGID, "sparse contact", ("auto", "dense")),
 )
 
 LOOPS: frozenset[str] = BUILT  # solvers that close loops
 SIGNALS: frozenset[str] = BUILT  # solvers that read signals
 CONTACT: frozenset[str] = BUILT  # solvers with contact
-TOUCHING = ("semi_implicit", "moreau", "rk4", "implicit", "bdf1", "bdf2")  # their integrators that take contacts
+CONTACT_INTEGRATORS = ("semi_implicit", "moreau", "rk4", "implicit", "bdf1", "bdf2")  # their integrators that take contacts
 
 
 def check_honours(check: Checker, tree: structure.Tree | None) -> None:
@@ -78,8 +78,8 @@ def check_honours(check: Checker, tree: structure.Tree | None) -> None:
     if ("solver", "") in check.broken:
         return
     solver = check.spec.solver.type
-    for row, path in _ignored(check, ROWS):
-        refuse(check, row.words, path, row.hint, True)
+    for row, path in _ignored(check, FIELD_RULES):
+        refuse_field(check, row.words, path, row.hint, True)
     for row, path in _ignored(check, CHOICES):
         message = f"the {solver} solver does not use {row.words}; the motion is the same without it"
         check.fault("SC502", message, path, f"it is for {' and '.join(sorted(row.solvers))}", True, severity="warning")
@@ -92,7 +92,7 @@ def check_honours(check: Checker, tree: structure.Tree | None) -> None:
         for name in tree.loop_joints:
             joint = check.spec.joints[name]
             if not joint.loop and joint.type not in dofs.NEVER_TREE:
-                refuse(
+                refuse_field(
                     check,
                     f"the loop that joint `{name}` closes",
                     f"joints.{name}",
@@ -108,10 +108,10 @@ def _check_forces(check: Checker) -> None:
     for name, force in check.spec.forces.items():
         if check.spec.solver.type not in force.SOLVERS:
             hint = f"use {', '.join(sorted(force.SOLVERS))}"
-            refuse(check, f"a force of type `{force.type}`", f"forces.{name}.type", hint)
+            refuse_field(check, f"a force of type `{force.type}`", f"forces.{name}.type", hint)
 
 
-def _ignored(check: Checker, rows: tuple[Row, ...]) -> Iterator[tuple[Row, tuple]]:
+def _ignored(check: Checker, rows: tuple[FieldRule, ...]) -> Iterator[tuple[FieldRule, tuple]]:
     """Rows whose field asks for something that the chosen solver does not honour, with the paths of these fields."""
     for row in rows:
         if check.spec.solver.type in row.solvers:
@@ -126,8 +126,8 @@ def _check_contact(check: Checker) -> None:
     solver, apart = check.spec.solver.type, "write contact: {enabled: false}, or collide: false"
     if solver not in CONTACT:
         _contact(check, "", "remove it", apart)
-    elif (integrator := getattr(check.spec.solver, "integrator", "")) not in TOUCHING:
-        hint = f"use {TOUCHING[solver == NATURAL]}"
+    elif (integrator := getattr(check.spec.solver, "integrator", "")) not in CONTACT_INTEGRATORS:
+        hint = f"use {CONTACT_INTEGRATORS[solver == NATURAL]}"
         _contact(check, f" with {integrator}", hint, f"{hint}, {apart}")
     elif solver == _AFFINE and check.spec.solver.precision == "float32":
         hint = "use precision: float64"
@@ -143,9 +143,9 @@ def _check_sparse(check: Checker) -> None:
     path, spec = "solver.contact.linear", check.spec
     held = [name for name, joint in spec.joints.items() if joint.type != "free" or joint.parent != structure.WORLD_NAME]
     if spec.solver.type == GENERALIZED and held:
-        refuse(check, f"sparse contact with joint `{held[0]}`", path, "take the maximal solver, or linear: auto", True)
+        refuse_field(check, f"sparse contact with joint `{held[0]}`", path, "take the maximal solver, or linear: auto", True)
     elif spec.world.plane is not None:
-        refuse(check, "sparse contact in a planar scene", path, "write linear: auto", True)
+        refuse_field(check, "sparse contact in a planar scene", path, "write linear: auto", True)
 
 
 def _check_integrator(check: Checker) -> None:
@@ -155,7 +155,7 @@ def _check_integrator(check: Checker) -> None:
         check_smooth(check)
     elif check.has("solver.spectral_radius"):
         hint = "take generalized_alpha, or leave it out"
-        refuse(check, f"a spectral radius with {integrator}", "solver.spectral_radius", hint, True)
+        refuse_field(check, f"a spectral radius with {integrator}", "solver.spectral_radius", hint, True)
 
 
 def _matches(value: object, pattern: list[str]) -> list[tuple[tuple, object]]:
@@ -180,7 +180,7 @@ def _signals(check: Checker) -> None:
         table = check.tree.get(section)
         for path, node in walk_nodes(table, (section,)) if isinstance(table, TableNode) else ():
             if isinstance(node, Scalar) and is_signal(node.value):
-                refuse(check, f"the signal `{node.value}`", path, "write a number")
+                refuse_field(check, f"the signal `{node.value}`", path, "write a number")
 
 
 def _contact(check: Checker, who: str, instead: str, apart: str) -> None:
@@ -194,12 +194,12 @@ def _contact(check: Checker, who: str, instead: str, apart: str) -> None:
     """
     spec = check.spec
     if check.has("solver.contact"):
-        refuse(check, f"how contacts are solved{who}", "solver.contact", instead, True)
+        refuse_field(check, f"how contacts are solved{who}", "solver.contact", instead, True)
     if "contacts" in spec.output.channels:
         where = f"output.channels[{spec.output.channels.index('contacts')}]"
-        refuse(check, f"the channel `contacts`{who}", where, instead)
+        refuse_field(check, f"the channel `contacts`{who}", where, instead)
     pair = touching_pair(check)
     if pair is not None:
         shape = next(key for key, one in spec.bodies[pair[1]].shapes.items() if one.collide)
         path = "contact" if check.has("contact") else f"bodies.{pair[1]}.shapes.{shape}"
-        refuse(check, f"contact{who}, and `{pair[0]}` and `{pair[1]}` could touch", path, apart, True)
+        refuse_field(check, f"contact{who}, and `{pair[0]}` and `{pair[1]}` could touch", path, apart, True)

@@ -14,7 +14,7 @@ from simcli.spec.document.overrides import VARY, VARY_TABLE
 from simcli.spec.document.scene_file import Document, checked_file, present_file
 from simcli.spec.faults.fault_list import Faults
 from simcli.spec.samples.csv_text import CsvError
-from simcli.spec.values.scopes import place
+from simcli.spec.values.scopes import where_of
 
 TYPED = (VARY, VARY_TABLE)
 
@@ -61,19 +61,19 @@ def input_paths(document: Document) -> tuple[Path, ...]:
 
 def _found(document: Document, name: str, mark: Mark, faults: Faults) -> Path | HeldPath | None:
     if mark.file not in TYPED:
-        return checked_file(name, document.folder, document.folder, place(mark), faults)
+        return checked_file(name, document.folder, document.folder, where_of(mark), faults)
     if isinstance(document.place, HeldPath) and not _is_typed(document, mark):
         target = HeldPath(document.place.files, kept_name(name, mark))
-        return present_file(name, target.parent, target, target.is_file(), place(mark), faults)
+        return present_file(name, target.parent, target, target.is_file(), where_of(mark), faults)
     path = Path(name)
     try:
         there = path.is_file()
         if path.exists() and not there:
-            faults.add("SC110", f"`{name}` is no regular file", place(mark), "write it to a file first")
+            faults.add("SC110", f"`{name}` is no regular file", where_of(mark), "write it to a file first")
             return None
     except (OSError, ValueError):
         there = False
-    return present_file(name, Path(), path, there, place(mark), faults)
+    return present_file(name, Path(), path, there, where_of(mark), faults)
 
 
 def earlier_text(document: Document, name: str, column: str, mark: Mark, faults: Faults) -> str | None:

@@ -16,7 +16,7 @@ from simcli.spec.samples.sheets import MAX_FAULTS, sheet_of
 from simcli.spec.samples.table import UnknownColumnError, read_columns
 from simcli.spec.schema.batch import TableSpec, VarySpec
 from simcli.spec.schema.scene import SceneSpec
-from simcli.spec.values.scopes import place
+from simcli.spec.values.scopes import where_of
 
 _TABLE = ("batch", "table")
 
@@ -130,7 +130,7 @@ def _tell(check: Checker, problems: list[CsvError], shown: str) -> None:
         if isinstance(problem, UnknownColumnError):
             table = find(check.tree, (*_TABLE, "columns"))
             mark = table.keys.get(problem.key) if isinstance(table, TableNode) else None
-            where = place(mark, "batch.table.columns") if mark else locate(check.tree, (*_TABLE, "columns"))
+            where = where_of(mark, "batch.table.columns") if mark else locate(check.tree, (*_TABLE, "columns"))
         else:
             where = Where(shown, problem.line, problem.column if problem.line else 0, problem.length, "batch.table")
         check.faults.add("SC320", str(problem), where, problem.hint)

@@ -4,20 +4,20 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, WithJsonSchema
 
-from simcli.spec.values.quantities import Part, count, number_json, quantity, say
+from simcli.spec.values.quantities import Part, count, doc, number_json, quantity
 
 
 class BarrierSpec(Part):
     """Barrier contact: an energy of the gap that keeps surfaces apart."""
 
-    d_hat: quantity("m", gt=0) = say(1e-3, "Gap at which the barrier begins; bodies at rest hover below it", "m", 0.01)
+    d_hat: quantity("m", gt=0) = doc(1e-3, "Gap at which the barrier begins; bodies at rest hover below it", "m", 0.01)
     stiffness: Annotated[
         quantity("N/m^3", gt=0) | None,
         BeforeValidator(lambda value: None if value == "auto" else value),
         WithJsonSchema(number_json("N/m^3", words=("auto",), gt=0)),
-    ] = say(None, "kappa of -kappa (g^2 - d_hat^2)^2 ln(g^2 / d_hat^2), the energy of a pair of features at the gap g; "
+    ] = doc(None, "kappa of -kappa (g^2 - d_hat^2)^2 ln(g^2 / d_hat^2), the energy of a pair of features at the gap g; "
             "auto: 1 kN / d_hat^3, so that forces of kilonewtons leave a tenth of d_hat", "N/m^3", 1e9)  # fmt: skip
-    creep_speed: quantity("m/s", gt=0) = say(
+    creep_speed: quantity("m/s", gt=0) = doc(
         0.01, "Times dt, the way from where a contact stuck at which its friction is full; what is held stays", "m/s", 1e-3
     )
-    segments: count(ge=3) = say(16, "Corners of the polygons that stand for circles of cylinders, cones, ellipsoids", "", 32)
+    segments: count(ge=3) = doc(16, "Corners of the polygons that stand for circles of cylinders, cones, ellipsoids", "", 32)

@@ -14,31 +14,28 @@ from simcli.spec.values.quantities import (
     Part,
     Text,
     count,
+    doc,
     list_json,
     number_json,
     one_of,
     one_or_list_json,
     quantity,
     refuse,
-    say,
 )
 
 MAX_STRATA = 2**24
 _DEVIATIONS = 37.0  # from the mean: beyond, the tail of a normal distribution is less than the smallest number
-Draw = Annotated[
-    tuple[AnyNumber | tuple[AnyNumber, ...], ...],
-    WithJsonSchema(list_json(one_or_list_json(), 0)),
-]
+Draw = Annotated[tuple[AnyNumber | tuple[AnyNumber, ...], ...], WithJsonSchema(list_json(one_or_list_json(), 0))]
 Weights = Annotated[tuple[quantity("", ge=0), ...], WithJsonSchema(list_json(number_json("", ge=0), 1))]
 
 
 class FromSpec(Part):
     """Values out of an earlier run, one per world: those of a measure, or of what it varied."""
 
-    file: Text = say(REQUIRED, "Output of `simcli run`, below the scene's folder", "", "earlier.h5")
-    measure: Text | None = say(None, "A measure; NAME.x one component of a vector", "", "best")
-    param: Text | None = say(None, "A varied parameter, by its path", "", "params.k")
-    sha256: Text | None = say(None, "Checksum of the values; a resolved scene has it", "", "9f86d081")
+    file: Text = doc(REQUIRED, "Output of `simcli run`, below the scene's folder", "", "earlier.h5")
+    measure: Text | None = doc(None, "A measure; NAME.x one component of a vector", "", "best")
+    param: Text | None = doc(None, "A varied parameter, by its path", "", "params.k")
+    sha256: Text | None = doc(None, "Checksum of the values; a resolved scene has it", "", "9f86d081")
     _column: SampleColumn | None = PrivateAttr(None)
 
     @model_validator(mode="after")
@@ -74,37 +71,37 @@ OPTIONS = {"low": ("normal",), "high": ("normal",), "correlation": ("normal",), 
 class VarySpec(Part):
     """How one number differs between worlds: one of the ways, and what belongs to it."""
 
-    uniform: Pair | None = say(None, "Drawn evenly from [low, high)", "of the number", [0.01, 0.1])
-    normal: Pair | None = say(None, "Drawn from a normal distribution [mean, deviation]", "of the number", [1.0, 0.1])
-    low: AnyNumber | None = say(None, "With normal: nothing below it, the distribution is cut", "of the number", 0.8)
-    high: AnyNumber | None = say(None, "With normal: nothing above it", "of the number", 1.2)
-    correlation: dict[str, quantity("", ge=-1, le=1)] | None = say(
+    uniform: Pair | None = doc(None, "Drawn evenly from [low, high)", "of the number", [0.01, 0.1])
+    normal: Pair | None = doc(None, "Drawn from a normal distribution [mean, deviation]", "of the number", [1.0, 0.1])
+    low: AnyNumber | None = doc(None, "With normal: nothing below it, the distribution is cut", "of the number", 0.8)
+    high: AnyNumber | None = doc(None, "With normal: nothing above it", "of the number", 1.2)
+    correlation: dict[str, quantity("", ge=-1, le=1)] | None = doc(
         None, "With normal: correlation with other paths that are normal; of a pair one says it", "", "{params.m: 0.8}"
     )
-    covariance: dict[str, AnyNumber] | None = say(
+    covariance: dict[str, AnyNumber] | None = doc(
         None, "With normal: the same as covariance, in the product of both units", "", "{params.m: 0.04}"
     )
-    log_uniform: Pair | None = say(None, "Drawn evenly in the logarithm from [low, high)", "of the number", [1e-3, 1])
-    choice: Draw | None = say(None, "One of these entries", "of the number", [0.1, 0.2, 0.5])
-    weights: Weights | None = say(None, "With choice: how often each, relative to the others", "", [1, 2, 1])
-    linspace: Pair | None = say(None, "Spread over the worlds from first to last", "of the number", [0, 1])
-    list: Draw | None = say(None, "One entry per world", "of the number", [0.1, 0.2])
-    from_: FromSpec | None = say(
+    log_uniform: Pair | None = doc(None, "Drawn evenly in the logarithm from [low, high)", "of the number", [1e-3, 1])
+    choice: Draw | None = doc(None, "One of these entries", "of the number", [0.1, 0.2, 0.5])
+    weights: Weights | None = doc(None, "With choice: how often each, relative to the others", "", [1, 2, 1])
+    linspace: Pair | None = doc(None, "Spread over the worlds from first to last", "of the number", [0, 1])
+    list: Draw | None = doc(None, "One entry per world", "of the number", [0.1, 0.2])
+    from_: FromSpec | None = doc(
         None, "One entry per world, out of an earlier run", "", "{file: earlier.h5, measure: best}", alias="from"
     )
-    lhs: Pair | None = say(
+    lhs: Pair | None = doc(
         None, "Latin hypercube: of `strata` worlds in a row each has its own slice of [low, high)", "of the number", [0, 1]
     )
-    strata: count(gt=0, le=MAX_STRATA) | None = say(None, "With lhs: number of slices; default: `worlds`", "", 100)
-    sobol: Pair | None = say(None, "Low-discrepancy draws from [low, high)", "of the number", [0, 1])
-    scrambled_sobol: Pair | None = say(
+    strata: count(gt=0, le=MAX_STRATA) | None = doc(None, "With lhs: number of slices; default: `worlds`", "", 100)
+    sobol: Pair | None = doc(None, "Low-discrepancy draws from [low, high)", "of the number", [0, 1])
+    scrambled_sobol: Pair | None = doc(
         None, "The same with Owen's scrambling, whose errors are smaller and free of bias", "of the number", [0, 1]
     )
-    dimension: count(ge=0, lt=MAX_DIMENSIONS) | None = say(
+    dimension: count(ge=0, lt=MAX_DIMENSIONS) | None = doc(
         None, "With sobol, scrambled_sobol: of the sequence; default: by the order of such paths", "", 0
     )
-    grid: Draw | None = say(None, "All entries, times all of the other grids", "of the number", [0.2, 0.3])
-    zip: Draw | None = say(None, "As grid, but in step with all other zips", "of the number", [0.2, 0.3])
+    grid: Draw | None = doc(None, "All entries, times all of the other grids", "of the number", [0.2, 0.3])
+    zip: Draw | None = doc(None, "As grid, but in step with all other zips", "of the number", [0.2, 0.3])
 
     @property
     def kind(self) -> str:
@@ -183,11 +180,11 @@ def _as_targets(value: object) -> object:
 class TableSpec(Part):
     """A table whose rows are the worlds; `table: samples.csv` for short."""
 
-    file: Text = say(REQUIRED, "CSV or Parquet file, below the scene's folder", "", "samples.csv")
-    columns: Annotated[dict[str, Text] | None, BeforeValidator(_as_targets)] = say(
+    file: Text = doc(REQUIRED, "CSV or Parquet file, below the scene's folder", "", "samples.csv")
+    columns: Annotated[dict[str, Text] | None, BeforeValidator(_as_targets)] = doc(
         None, "Header to dotted path; default: headers are paths themselves", "", '{length: params.l, "k [N/mm]": params.k}'
     )
-    sha256: Text | None = say(None, "Checksum that the file must have; a resolved scene has it", "", "9f86d081")
+    sha256: Text | None = doc(None, "Checksum that the file must have; a resolved scene has it", "", "9f86d081")
     _read: SampleColumns | None = PrivateAttr(None)
 
     @model_validator(mode="before")
@@ -216,12 +213,12 @@ class TableSpec(Part):
 class BatchSpec(Part):
     """Many worlds of one scene."""
 
-    worlds: count(gt=0, le=MAX_WORLDS) | None = say(
+    worlds: count(gt=0, le=MAX_WORLDS) | None = doc(
         None, "Worlds (draws) per grid point; default: the rows of the table, the entries of a list, else 1", "", 1024
     )
-    seed: count(ge=0) = say(0, "Seed of all random numbers", "", 7)
-    table: TableSpec | None = say(None, "A file with a row per world", "", "{file: samples.csv}")
-    vary: dict[str, VarySpec] = say(
+    seed: count(ge=0) = doc(0, "Seed of all random numbers", "", 7)
+    table: TableSpec | None = doc(None, "A file with a row per world", "", "{file: samples.csv}")
+    vary: dict[str, VarySpec] = doc(
         dict, "Dotted path of a number to how it varies", "", "{joints.pin.damping: {uniform: [0, 1]}}"
     )
 

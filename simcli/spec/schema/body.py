@@ -14,6 +14,7 @@ from simcli.spec.values.quantities import (
     Point,
     Text,
     Truth,
+    doc,
     drivable_vector,
     fixed_list,
     list_json,
@@ -21,7 +22,6 @@ from simcli.spec.values.quantities import (
     one_of,
     quantity,
     refuse,
-    say,
     vector,
 )
 
@@ -31,29 +31,29 @@ Rule = Literal["average", "geometric", "min", "multiply", "max"]
 class CombineSpec(Part):
     """How the values of two materials become one."""
 
-    friction: Rule = say("average", "Rule for friction; the stronger of two materials' rules wins: max, multiply, min, "
+    friction: Rule = doc("average", "Rule for friction; the stronger of two materials' rules wins: max, multiply, min, "
                          "geometric, average", "", "geometric")  # fmt: skip
-    restitution: Rule = say("average", "Rule for restitution", "", "max")
+    restitution: Rule = doc("average", "Rule for restitution", "", "max")
 
 
 class MaterialSpec(Part):
     """What a shape is made of."""
 
-    density: quantity("kg/m^3", gt=0) | None = say(
+    density: quantity("kg/m^3", gt=0) | None = doc(
         None, "Mass per volume; gives bodies without `mass` theirs", "kg/m^3", 7850
     )
-    friction: quantity("", ge=0) = say(0.5, "Coefficient of sliding friction", "", 0.3)
-    friction_across: quantity("", ge=0) | None = say(
+    friction: quantity("", ge=0) = doc(0.5, "Coefficient of sliding friction", "", 0.3)
+    friction_across: quantity("", ge=0) | None = doc(
         None, "Coefficient of sliding friction across the `grain` of a shape; `friction` is along it", "", 0.6
     )
-    friction_static: quantity("", ge=0) | None = say(None, "Coefficient of friction at rest; default: `friction`", "", 0.35)
-    rolling_friction: quantity("m", ge=0) = say(0.0, "Rolling friction: torque per normal force", "m", 1e-3)
-    torsional_friction: quantity("m", ge=0) = say(0.0, "Torsional friction: torque per normal force", "m", 1e-3)
-    restitution: quantity("", ge=0, le=1) = say(0.0, "Coefficient of restitution, 0 to 1", "", 0.1)
-    compliance: quantity("m/N", ge=0) = say(
+    friction_static: quantity("", ge=0) | None = doc(None, "Coefficient of friction at rest; default: `friction`", "", 0.35)
+    rolling_friction: quantity("m", ge=0) = doc(0.0, "Rolling friction: torque per normal force", "m", 1e-3)
+    torsional_friction: quantity("m", ge=0) = doc(0.0, "Torsional friction: torque per normal force", "m", 1e-3)
+    restitution: quantity("", ge=0, le=1) = doc(0.0, "Coefficient of restitution, 0 to 1", "", 0.1)
+    compliance: quantity("m/N", ge=0) = doc(
         0.0, "Overlap of a point of contact per normal force; those of two materials add, 0 is rigid", "m/N", 1e-6
     )
-    combine: CombineSpec = say(CombineSpec, "Rules between two materials", "", "{friction: geometric, restitution: max}")
+    combine: CombineSpec = doc(CombineSpec, "Rules between two materials", "", "{friction: geometric, restitution: max}")
 
     @model_validator(mode="after")
     def _ordered(self) -> "MaterialSpec":
@@ -83,12 +83,12 @@ Tensor = tuple[tuple[float, float, float], ...]  # three rows
 class InertiaSpec(Part):
     """Inertia about the centre of mass, in body axes."""
 
-    diag: vector("kg*m^2") | None = say(None, "Moments about the body's x, y, z axes", "kg*m^2", [1e-3, 2e-3, 2e-3])
-    full: _Rows | None = say(None, "Symmetric matrix, three rows", "kg*m^2", "[[2, 0, 0], [0, 2, 0], [0, 0, 1]]")
-    normal: _Inertia | None = say(
+    diag: vector("kg*m^2") | None = doc(None, "Moments about the body's x, y, z axes", "kg*m^2", [1e-3, 2e-3, 2e-3])
+    full: _Rows | None = doc(None, "Symmetric matrix, three rows", "kg*m^2", "[[2, 0, 0], [0, 2, 0], [0, 0, 1]]")
+    normal: _Inertia | None = doc(
         None, "Planar scenes: the moment about the normal; `inertia: 0.02` for short", "kg*m^2", 0.02
     )
-    point: Truth = say(False, "A point mass without inertia; `inertia: point` for short", "", True)
+    point: Truth = doc(False, "A point mass without inertia; `inertia: point` for short", "", True)
 
     @model_validator(mode="before")
     @classmethod
@@ -134,15 +134,15 @@ def _bad_inertia(value: object) -> None:
 class VelocitySpec(Part):
     """Initial velocity of a free body; what is left out is 0, or follows where loops must close."""
 
-    linear: vector("m/s") | None = say(None, "Velocity of the centre of mass, world frame", "m/s", [1, 0, 0])
-    angular: vector("rad/s") | None = say(None, "Angular velocity, world frame", "rad/s", [0, 0, 3.14])
+    linear: vector("m/s") | None = doc(None, "Velocity of the centre of mass, world frame", "m/s", [1, 0, 0])
+    angular: vector("rad/s") | None = doc(None, "Angular velocity, world frame", "rad/s", [0, 0, 3.14])
 
 
 class BodyMotionSpec(Part):
     """Prescribed velocity of a kinematic body."""
 
-    linear: drivable_vector("m/s") = say((0.0, 0.0, 0.0), "Velocity, world frame; numbers or `$signal`", "m/s", "$push")
-    angular: drivable_vector("rad/s") = say((0.0, 0.0, 0.0), "Angular velocity, world; numbers or `$signal`", "rad/s",
+    linear: drivable_vector("m/s") = doc((0.0, 0.0, 0.0), "Velocity, world frame; numbers or `$signal`", "m/s", "$push")
+    angular: drivable_vector("rad/s") = doc((0.0, 0.0, 0.0), "Angular velocity, world; numbers or `$signal`", "rad/s",
                                             [0, 0, 1])  # fmt: skip
 
 
@@ -152,10 +152,10 @@ NaturalKind = Literal["1P3V", "2P2V", "3P1V", "4P", "1P2V", "2P1V", "3P", "1P1V"
 class NaturalSpec(Part):
     """Natural coordinates of a body; `natural: 1P3V` for short."""
 
-    kind: NaturalKind = say(REQUIRED, "How many points P and vectors V describe the body", "", "2P2V")
-    points: tuple[Text, ...] = say((), "Named points of the body", "", "[a, b]")
-    vectors: tuple[Direction, ...] = say((), "Vectors fixed in the body", "", "[[0, 1, 0], [0, 0, 1]]")
-    compliance: quantity("1/(N*m)", ge=0) = say(
+    kind: NaturalKind = doc(REQUIRED, "How many points P and vectors V describe the body", "", "2P2V")
+    points: tuple[Text, ...] = doc((), "Named points of the body", "", "[a, b]")
+    vectors: tuple[Direction, ...] = doc((), "Vectors fixed in the body", "", "[[0, 1, 0], [0, 0, 1]]")
+    compliance: quantity("1/(N*m)", ge=0) = doc(
         0.0, "Of the equations of rigidity among the principal axes, a.a - 1 and a.b; 0 is rigid", "1/(N*m)", 1e-6
     )
 
@@ -168,18 +168,18 @@ class NaturalSpec(Part):
 class TransformSpec(Part):
     """A soft hold on a body: at a pose, or moved along from where it was at the last step, as a motor does."""
 
-    strength: vector("", count=2) = say((100.0, 100.0), "Of position and of rotation, as ratios of mass / dt^2", "",
+    strength: vector("", count=2) = doc((100.0, 100.0), "Of position and of rotation, as ratios of mass / dt^2", "",
                                         [100, 100])  # fmt: skip
-    pose: PoseSpec | None = say(None, "Pose of the body frame that is aimed at", "", "{xyz: [0, 0, 1]}")
-    shift: drivable_vector("m") | None = say(None, "Moves the pose, world axes; numbers or `$signal`", "m", ["$x", 0, 0])
-    turn: drivable_vector("rad") | None = say(None, "Turns the pose about its origin, a rotation vector, world; numbers "
+    pose: PoseSpec | None = doc(None, "Pose of the body frame that is aimed at", "", "{xyz: [0, 0, 1]}")
+    shift: drivable_vector("m") | None = doc(None, "Moves the pose, world axes; numbers or `$signal`", "m", ["$x", 0, 0])
+    turn: drivable_vector("rad") | None = doc(None, "Turns the pose about its origin, a rotation vector, world; numbers "
                                               "or `$signal`", "rad", [0, 0, "$angle"])  # fmt: skip
-    linear: drivable_vector("m/s") | None = say(None, "Motor: velocity of the centre of mass, instead of `pose`; numbers or "
+    linear: drivable_vector("m/s") | None = doc(None, "Motor: velocity of the centre of mass, instead of `pose`; numbers or "
                                                 "`$signal`", "m/s", [1, 0, 0])  # fmt: skip
-    angular: drivable_vector("rad/s") | None = say(None, "Motor: angular velocity, world, instead of `pose`; numbers or "
+    angular: drivable_vector("rad/s") | None = doc(None, "Motor: angular velocity, world, instead of `pose`; numbers or "
                                                    "`$signal`", "rad/s", [0, 0, 3])  # fmt: skip
-    is_constrained: Truth = say(True, "Whether it acts", "", True)
-    is_passive: Truth = say(False, "True: the aim is where the body was at the last step, a damper", "", False)
+    is_constrained: Truth = doc(True, "Whether it acts", "", True)
+    is_passive: Truth = doc(False, "True: the aim is where the body was at the last step, a damper", "", False)
 
     @model_validator(mode="after")
     def _one(self) -> "TransformSpec":
@@ -197,43 +197,43 @@ class TransformSpec(Part):
 class AffineSpec(Part):
     """How a body of the affine solver resists strain: stiffness * volume * |A A^T - 1|^2, or * |A - R|^2 (arap)."""
 
-    stiffness: quantity("Pa", gt=0) | None = say(None, "Stiffness; default: that of the solver", "Pa", 1e9)
-    volume: quantity("m^3", gt=0) | None = say(None, "Volume; default: that of its shapes, or mass / (1000 kg/m^3)", "m^3",
+    stiffness: quantity("Pa", gt=0) | None = doc(None, "Stiffness; default: that of the solver", "Pa", 1e9)
+    volume: quantity("m^3", gt=0) | None = doc(None, "Volume; default: that of its shapes, or mass / (1000 kg/m^3)", "m^3",
                                                0.001)  # fmt: skip
-    energy: Literal["orthogonal", "arap"] = say("orthogonal", "arap: as rigid as possible", "", "arap")
-    quasi_static: Truth = say(False, "True: keeps no velocity from step to step, and creeps to equilibrium", "", True)
-    transform: TransformSpec | None = say(None, "Soft hold, or motor", "", "{linear: [1, 0, 0]}")
+    energy: Literal["orthogonal", "arap"] = doc("orthogonal", "arap: as rigid as possible", "", "arap")
+    quasi_static: Truth = doc(False, "True: keeps no velocity from step to step, and creeps to equilibrium", "", True)
+    transform: TransformSpec | None = doc(None, "Soft hold, or motor", "", "{linear: [1, 0, 0]}")
 
 
 class BodySpec(Part):
     """A rigid body."""
 
-    pose: PoseSpec | None = say(None, "Body frame in the world at the authored configuration; default: identity", "",
+    pose: PoseSpec | None = doc(None, "Body frame in the world at the authored configuration; default: identity", "",
                                 "{xyz: [0, 0, 1], rpy: [0, 0, 0]}")  # fmt: skip
-    mass: quantity("kg") | None = say(None, "Mass; with shapes it is spread over their volume", "kg", 1.0)
-    com: Point | None = say(None, "Centre of mass in the body frame; default: 0, or that of the shapes", "m", [0.2, 0, 0])
-    inertia: InertiaSpec | None = say(None, "About the centre of mass, in body axes: {diag: ..}, {full: ..} or point",
+    mass: quantity("kg") | None = doc(None, "Mass; with shapes it is spread over their volume", "kg", 1.0)
+    com: Point | None = doc(None, "Centre of mass in the body frame; default: 0, or that of the shapes", "m", [0.2, 0, 0])
+    inertia: InertiaSpec | None = doc(None, "About the centre of mass, in body axes: {diag: ..}, {full: ..} or point",
                                       "kg*m^2", "{diag: [1e-3, 2e-3, 2e-3]}")  # fmt: skip
-    shapes: dict[str, ShapeSpec] = say(
+    shapes: dict[str, ShapeSpec] = doc(
         dict, "Shapes by name, for mass and contact", "", "{ball: {type: sphere, radius: 0.1}}"
     )
-    velocity: VelocitySpec | None = say(None, "Initial velocity, of a free body", "", "{linear: [1, 0, 0]}")
-    kinematic: Truth = say(False, "True: moves as prescribed, infinite mass", "", True)
-    natural: NaturalSpec | None = say(None, "Natural solver: kind of coordinates", "", "1P3V")
-    affine: AffineSpec | None = say(None, "Affine solver: how it resists strain", "", "{stiffness: 1 GPa}")
-    motion: BodyMotionSpec | None = say(None, "Kinematic bodies: prescribed velocity", "", "{linear: [1, 0, 0]}")
-    points: dict[str, Point] = say(dict, "Named points in the body frame, used as `body/point`", "m", "{tip: [0.4, 0, 0]}")
-    look: BodyLookSpec = say(BodyLookSpec, "How it is drawn", "", "{colour: orange}")
+    velocity: VelocitySpec | None = doc(None, "Initial velocity, of a free body", "", "{linear: [1, 0, 0]}")
+    kinematic: Truth = doc(False, "True: moves as prescribed, infinite mass", "", True)
+    natural: NaturalSpec | None = doc(None, "Natural solver: kind of coordinates", "", "1P3V")
+    affine: AffineSpec | None = doc(None, "Affine solver: how it resists strain", "", "{stiffness: 1 GPa}")
+    motion: BodyMotionSpec | None = doc(None, "Kinematic bodies: prescribed velocity", "", "{linear: [1, 0, 0]}")
+    points: dict[str, Point] = doc(dict, "Named points in the body frame, used as `body/point`", "m", "{tip: [0.4, 0, 0]}")
+    look: BodyLookSpec = doc(BodyLookSpec, "How it is drawn", "", "{colour: orange}")
 
 
 class WorldSpec(Part):
     """What is fixed: gravity, ground, the plane of planar scenes."""
 
-    gravity: vector("m/s^2") = say((0.0, 0.0, -9.81), "Acceleration of gravity", "m/s^2", [0, 0, -9.81])
-    plane: Literal["xy", "xz", "yz"] | None = say(None, "Planar scene: its plane; a body that nothing holds has the "
+    gravity: vector("m/s^2") = doc((0.0, 0.0, -9.81), "Acceleration of gravity", "m/s^2", [0, 0, -9.81])
+    plane: Literal["xy", "xz", "yz"] | None = doc(None, "Planar scene: its plane; a body that nothing holds has the "
                                                  "coordinates [x, y, angle] of its frame there", "", "xy")  # fmt: skip
-    shapes: dict[str, ShapeSpec] = say(dict, "Shapes fixed to the world", "", "{ground: {type: plane}}")
-    look: BodyLookSpec = say(BodyLookSpec, "How what is fixed is drawn", "", "{colour: silver}")
+    shapes: dict[str, ShapeSpec] = doc(dict, "Shapes fixed to the world", "", "{ground: {type: plane}}")
+    look: BodyLookSpec = doc(BodyLookSpec, "How what is fixed is drawn", "", "{colour: silver}")
 
     @model_validator(mode="before")
     @classmethod

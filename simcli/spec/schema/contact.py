@@ -5,27 +5,27 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, WithJsonSchema, model_validator
 
 from simcli.spec.schema.body import refuse_less_at_rest
-from simcli.spec.values.quantities import REQUIRED, Part, Text, Truth, count, number_json, quantity, say
+from simcli.spec.values.quantities import REQUIRED, Part, Text, Truth, count, doc, number_json, quantity
 
 
 class PairSpec(Part):
     """Contact properties of one pair of shapes or bodies, instead of those of the materials."""
 
-    a: Text = say(REQUIRED, "Body, or shape as `body/shape`", "", "ball")
-    b: Text = say(REQUIRED, "Body, or shape; shapes of the world by their name", "", "ground")
-    friction: quantity("", ge=0) | None = say(None, "Coefficient of friction", "", 0.8)
-    friction_across: quantity("", ge=0) | None = say(
+    a: Text = doc(REQUIRED, "Body, or shape as `body/shape`", "", "ball")
+    b: Text = doc(REQUIRED, "Body, or shape; shapes of the world by their name", "", "ground")
+    friction: quantity("", ge=0) | None = doc(None, "Coefficient of friction", "", 0.8)
+    friction_across: quantity("", ge=0) | None = doc(
         None, "Coefficient of sliding friction across the `grain` of one of them; default: `friction`", "", 0.6
     )
-    friction_static: quantity("", ge=0) | None = say(None, "Coefficient of friction at rest; default: `friction`", "", 0.9)
-    rolling_friction: quantity("m", ge=0) | None = say(None, "Rolling friction: torque per normal force", "m", 1e-3)
-    torsional_friction: quantity("m", ge=0) | None = say(None, "Torsional friction: torque per normal force", "m", 1e-3)
-    restitution: quantity("", ge=0, le=1) | None = say(None, "Coefficient of restitution", "", 0)
-    compliance: quantity("m/N", ge=0) | None = say(
+    friction_static: quantity("", ge=0) | None = doc(None, "Coefficient of friction at rest; default: `friction`", "", 0.9)
+    rolling_friction: quantity("m", ge=0) | None = doc(None, "Rolling friction: torque per normal force", "m", 1e-3)
+    torsional_friction: quantity("m", ge=0) | None = doc(None, "Torsional friction: torque per normal force", "m", 1e-3)
+    restitution: quantity("", ge=0, le=1) | None = doc(None, "Coefficient of restitution", "", 0)
+    compliance: quantity("m/N", ge=0) | None = doc(
         None, "Overlap of a point of contact per normal force, 0 is rigid", "m/N", 1e-6
     )
-    d_hat: quantity("m", gt=0) | None = say(None, "Affine solver: gap at which the barrier begins", "m", 1e-3)
-    barrier_stiffness: quantity("N/m^3", gt=0) | None = say(None, "Affine solver: stiffness of the barrier", "N/m^3", 1e8)
+    d_hat: quantity("m", gt=0) | None = doc(None, "Affine solver: gap at which the barrier begins", "m", 1e-3)
+    barrier_stiffness: quantity("N/m^3", gt=0) | None = doc(None, "Affine solver: stiffness of the barrier", "N/m^3", 1e8)
 
     @model_validator(mode="after")
     def _ordered(self) -> "PairSpec":
@@ -40,17 +40,17 @@ def _auto(value: object) -> object:
 class ContactSpec(Part):
     """Contact between shapes."""
 
-    enabled: Truth = say(True, "False: shapes only give mass", "", False)
-    exclude: tuple[tuple[Text, Text], ...] = say((), "Pairs of bodies or shapes that never touch", "", "[[crank, slider]]",
+    enabled: Truth = doc(True, "False: shapes only give mass", "", False)
+    exclude: tuple[tuple[Text, Text], ...] = doc((), "Pairs of bodies or shapes that never touch", "", "[[crank, slider]]",
                                                  json_schema_extra={"items": {"type": "array"}})  # fmt: skip
-    pairs: tuple[PairSpec, ...] = say(
+    pairs: tuple[PairSpec, ...] = doc(
         (), "Overrides for pairs, later ones win; bodies that a joint connects touch only if they stand here", "",
         "[{a: ball, b: ground, friction: 0.8}]")
     capacity: Annotated[
         count(gt=0) | None,
         BeforeValidator(_auto),
         WithJsonSchema({"type": ["integer", "string"], "x-words": ["auto"], "exclusiveMinimum": 0}),
-    ] = say(None, "Most contacts of a world; auto: what its pairs can have, in large scenes 64 and 16 per shape", "", "auto")
+    ] = doc(None, "Most contacts of a world; auto: what its pairs can have, in large scenes 64 and 16 per shape", "", "auto")
 
 
 class ContactSolvingSpec(Part):
@@ -60,21 +60,21 @@ class ContactSolvingSpec(Part):
         quantity("m", ge=0) | None,
         BeforeValidator(_auto),
         WithJsonSchema(number_json("m", words=("auto",), ge=0)),
-    ] = say(None, "Gap below which two shapes are watched; auto: what their speeds can close in two steps", "m", 0.01)
-    restitution_threshold: quantity("m/s", ge=0) = say(
+    ] = doc(None, "Gap below which two shapes are watched; auto: what their speeds can close in two steps", "m", 0.01)
+    restitution_threshold: quantity("m/s", ge=0) = doc(
         0.0, "Slower impacts do not rebound; nor do those below 2 dt times gravity", "m/s", 0.01
     )
-    push_out: quantity("", ge=0, le=1) = say(
+    push_out: quantity("", ge=0, le=1) = doc(
         0.2, "Share of an overlap that is removed in a step; 0 adds no energy, and leaves overlaps as they are", "", 0.1
     )
-    push_out_speed: quantity("m/s", gt=0) = say(1.0, "Fastest removal of an overlap", "m/s", 0.5)
-    tolerance: quantity("m/s", gt=0) = say(
+    push_out_speed: quantity("m/s", gt=0) = doc(1.0, "Fastest removal of an overlap", "m/s", 0.5)
+    tolerance: quantity("m/s", gt=0) = doc(
         1e-8, "Error of velocities that the impulses of a pass may leave, a hundredth of what a step may; single "
         "precision takes 1e-4 at least", "m/s", 1e-10
     )  # fmt: skip
-    linear: Literal["auto", "dense", "sparse"] = say(
+    linear: Literal["auto", "dense", "sparse"] = doc(
         "auto", "Linear systems of a step: dense, of all velocities; sparse, of bodies that touch or are joined, in the "
         "maximal solver or without joints; auto: sparse for many bodies", "", "sparse"
     )  # fmt: skip
-    passes: count(gt=0) = say(5, "Most solutions of one step, each with the gaps of the poses that the last one reached",
+    passes: count(gt=0) = doc(5, "Most solutions of one step, each with the gaps of the poses that the last one reached",
                               "", 8)  # fmt: skip

@@ -23,12 +23,12 @@ from simcli.spec.values.quantities import (
     Time,
     Truth,
     count,
+    doc,
     number_json,
     one_of,
     one_or_list_json,
     quantity,
     refuse,
-    say,
 )
 
 NotNegative = quantity(ge=0)
@@ -63,12 +63,12 @@ def _twice(key: str, name: str) -> PydanticCustomError:
 class StopSpec(Part):
     """A condition that ends a world early, at the end of a step."""
 
-    quantity: _named(*WATCHED) = say(REQUIRED, "What is watched", "", "joint.pin.q")
-    joint: Text | None = say(None, "Joint, where `quantity` is joint_q or joint_qd alone", "", "pin")
-    component: count(ge=0) | None = say(None, "Only this component; default: the first of q and qd, else any", "", 0)
-    norm: Truth = say(False, "The Euclidean norm of the components", "", True)
-    above: AnyNumber | None = say(None, "Stop when larger", "of the quantity", 3)
-    below: AnyNumber | None = say(None, "Stop when smaller", "of the quantity", -3)
+    quantity: _named(*WATCHED) = doc(REQUIRED, "What is watched", "", "joint.pin.q")
+    joint: Text | None = doc(None, "Joint, where `quantity` is joint_q or joint_qd alone", "", "pin")
+    component: count(ge=0) | None = doc(None, "Only this component; default: the first of q and qd, else any", "", 0)
+    norm: Truth = doc(False, "The Euclidean norm of the components", "", True)
+    above: AnyNumber | None = doc(None, "Stop when larger", "of the quantity", 3)
+    below: AnyNumber | None = doc(None, "Stop when smaller", "of the quantity", -3)
 
     @model_validator(mode="after")
     def _shape(self) -> "StopSpec":
@@ -105,22 +105,22 @@ def _when(value: object) -> object:
 class ExpectSpec(Part):
     """One acceptance test of the result."""
 
-    max: Text | None = say(None, "Largest absolute value over time of a quantity by its name", "", "energy.drift")
-    min: Text | None = say(None, "Smallest value over time of a quantity by its name", "", "joint.pin.q")
-    measure: Text | None = say(None, "A measure by its name", "", "peak")
-    at: Annotated[float | Literal["end"], BeforeValidator(_when), WithJsonSchema(_TIME_JSON)] | None = say(
+    max: Text | None = doc(None, "Largest absolute value over time of a quantity by its name", "", "energy.drift")
+    min: Text | None = doc(None, "Smallest value over time of a quantity by its name", "", "joint.pin.q")
+    measure: Text | None = doc(None, "A measure by its name", "", "peak")
+    at: Annotated[float | Literal["end"], BeforeValidator(_when), WithJsonSchema(_TIME_JSON)] | None = doc(
         None, "Time of the frame, or end", "s", 2.0
     )
-    body: Text | None = say(None, "Body, where `quantity` is no whole name", "", "crank")
-    joint: Text | None = say(None, "Joint, where `quantity` is no whole name", "", "pin")
-    point: Text | None = say(None, "Named point, as body/point, where `quantity` is no whole name", "", "crank/b")
-    quantity: _named(*_SHORT, *_ALONE) | None = say(None, "What is compared, by its name", "", "body.crank.position")
-    component: count(ge=0) | None = say(None, "Only this component", "", 2)
-    world: count(ge=0) | None = say(None, "Only this world; default: every world", "", 0)
-    equals: Values | None = say(None, "Expected value(s)", "of the quantity", [0.1, 0.0, 0.2])
-    within: NotNegative | None = say(None, "Largest difference", "of the quantity", 1e-6)
-    below: AnyNumber | None = say(None, "Upper bound", "of the quantity", 1e-6)
-    above: AnyNumber | None = say(None, "Lower bound", "of the quantity", -1e-6)
+    body: Text | None = doc(None, "Body, where `quantity` is no whole name", "", "crank")
+    joint: Text | None = doc(None, "Joint, where `quantity` is no whole name", "", "pin")
+    point: Text | None = doc(None, "Named point, as body/point, where `quantity` is no whole name", "", "crank/b")
+    quantity: _named(*_SHORT, *_ALONE) | None = doc(None, "What is compared, by its name", "", "body.crank.position")
+    component: count(ge=0) | None = doc(None, "Only this component", "", 2)
+    world: count(ge=0) | None = doc(None, "Only this world; default: every world", "", 0)
+    equals: Values | None = doc(None, "Expected value(s)", "of the quantity", [0.1, 0.0, 0.2])
+    within: NotNegative | None = doc(None, "Largest difference", "of the quantity", 1e-6)
+    below: AnyNumber | None = doc(None, "Upper bound", "of the quantity", 1e-6)
+    above: AnyNumber | None = doc(None, "Lower bound", "of the quantity", -1e-6)
 
     @model_validator(mode="after")
     def _shape(self) -> "ExpectSpec":

@@ -17,6 +17,7 @@ from simcli.spec.values.quantities import (
     PositiveLength,
     Text,
     Truth,
+    doc,
     drivable,
     is_axis,
     number_json,
@@ -24,7 +25,6 @@ from simcli.spec.values.quantities import (
     one_or_list_json,
     quantity,
     refuse,
-    say,
 )
 
 JointType = Literal[tuple(dofs.TYPES)]
@@ -46,11 +46,11 @@ Bounds = Annotated[tuple[AnyNumber | None, ...], BeforeValidator(_listed), WithJ
 class LimitSpec(Part):
     """Bounds of one coordinate: hard, or soft if a stiffness is given. `[lower, upper]` for short."""
 
-    lower: AnyNumber | None = say(None, "Lower bound, reported coordinate; none if left out", "rad or m", -1.5)
-    upper: AnyNumber | None = say(None, "Upper bound, reported coordinate; none if left out", "rad or m", 1.5)
-    stiffness: quantity(ge=0) = say(0.0, "Stiffness of a soft bound; 0 is a hard one", "N*m/rad or N/m", 1e4)
-    damping: quantity(ge=0) | None = say(None, "Damping of a soft bound; default: critical", "N*m*s/rad or N*s/m", 10)
-    strength: quantity("kg*m^2", ge=0) = say(
+    lower: AnyNumber | None = doc(None, "Lower bound, reported coordinate; none if left out", "rad or m", -1.5)
+    upper: AnyNumber | None = doc(None, "Upper bound, reported coordinate; none if left out", "rad or m", 1.5)
+    stiffness: quantity(ge=0) = doc(0.0, "Stiffness of a soft bound; 0 is a hard one", "N*m/rad or N/m", 1e4)
+    damping: quantity(ge=0) | None = doc(None, "Damping of a soft bound; default: critical", "N*m*s/rad or N*s/m", 10)
+    strength: quantity("kg*m^2", ge=0) = doc(
         0.0, "Affine solver: of a cubic energy beyond the bounds, strength (excess / width)^3 / dt^2; 0: none", "kg*m^2", 1.0
     )
 
@@ -67,23 +67,23 @@ class LimitSpec(Part):
 class DriveSpec(Part):
     """An actuator on one dof."""
 
-    mode: Literal["position", "velocity", "position_velocity", "effort"] = say(
+    mode: Literal["position", "velocity", "position_velocity", "effort"] = doc(
         REQUIRED, "What the drive follows. effort: `target` is the effort; velocity: `target_velocity` alone", "", "position"
     )
-    target: drivable() = say(
+    target: drivable() = doc(
         0.0, "Target position, or effort in effort mode; a number or `$signal`", "rad, m, N or N*m", 0.5
     )
-    target_velocity: drivable() = say(0.0, "Target velocity; a number or `$signal`", "rad/s or m/s", 0.0)
-    stiffness: quantity(ge=0) = say(0.0, "Stiffness of the position error", "N*m/rad or N/m", 100)
-    damping: quantity(ge=0) = say(0.0, "Damping of the velocity error", "N*m*s/rad or N*s/m", 5)
-    effort_limit: quantity(ge=0) | None = say(None, "Largest effort of the drive", "N*m or N", 20)
+    target_velocity: drivable() = doc(0.0, "Target velocity; a number or `$signal`", "rad/s or m/s", 0.0)
+    stiffness: quantity(ge=0) = doc(0.0, "Stiffness of the position error", "N*m/rad or N/m", 100)
+    damping: quantity(ge=0) = doc(0.0, "Damping of the velocity error", "N*m*s/rad or N*s/m", 5)
+    effort_limit: quantity(ge=0) | None = doc(None, "Largest effort of the drive", "N*m or N", 20)
 
 
 class JointMotionSpec(Part):
     """An ideal drive of one dof: the coordinate follows exactly, its effort is reported."""
 
-    position: drivable() | None = say(None, "Prescribed coordinate; a number or `$signal`", "rad or m", "$sweep")
-    velocity: drivable() | None = say(None, "Prescribed velocity; a number or `$signal`", "rad/s or m/s", 3.0)
+    position: drivable() | None = doc(None, "Prescribed coordinate; a number or `$signal`", "rad or m", "$sweep")
+    velocity: drivable() | None = doc(None, "Prescribed velocity; a number or `$signal`", "rad/s or m/s", 3.0)
 
     @model_validator(mode="after")
     def _one(self) -> "JointMotionSpec":
@@ -109,14 +109,14 @@ JointMotions = Annotated[tuple[JointMotionSpec | None, ...], BeforeValidator(_on
 class AxisSpec(Part):
     """One axis of a d6 or universal joint; a plain vector for short."""
 
-    axis: Direction = say(REQUIRED, "Direction", "", [1, 0, 0])
-    limit: LimitSpec | None = say(None, "Bounds of this coordinate", "rad or m", [-1, 1])
-    drive: DriveSpec | None = say(None, "Actuator on this dof", "", "{mode: effort, target: 1}")
-    motion: JointMotionSpec | None = say(None, "Ideal drive of this dof", "", "{velocity: 3.0}")
-    damping: quantity(ge=0) | None = say(None, "Viscous damping", "N*m*s/rad or N*s/m", 0.1)
-    friction: quantity(ge=0) | None = say(None, "Dry friction", "N*m or N", 0.1)
-    armature: quantity(ge=0) | None = say(None, "Inertia of the drive train", "kg*m^2 or kg", 0.01)
-    velocity_limit: quantity(gt=0) | None = say(None, "Largest speed", "rad/s or m/s", 10)
+    axis: Direction = doc(REQUIRED, "Direction", "", [1, 0, 0])
+    limit: LimitSpec | None = doc(None, "Bounds of this coordinate", "rad or m", [-1, 1])
+    drive: DriveSpec | None = doc(None, "Actuator on this dof", "", "{mode: effort, target: 1}")
+    motion: JointMotionSpec | None = doc(None, "Ideal drive of this dof", "", "{velocity: 3.0}")
+    damping: quantity(ge=0) | None = doc(None, "Viscous damping", "N*m*s/rad or N*s/m", 0.1)
+    friction: quantity(ge=0) | None = doc(None, "Dry friction", "N*m or N", 0.1)
+    armature: quantity(ge=0) | None = doc(None, "Inertia of the drive train", "kg*m^2 or kg", 0.01)
+    velocity_limit: quantity(gt=0) | None = doc(None, "Largest speed", "rad/s or m/s", 10)
 
     @model_validator(mode="before")
     @classmethod
@@ -127,24 +127,24 @@ class AxisSpec(Part):
 class AxesSpec(Part):
     """Axes of a d6 (linear before angular) or universal joint (first in the parent, second in the child)."""
 
-    linear: tuple[AxisSpec, ...] = say((), "Sliding axes, at most three, orthogonal", "", "[[1, 0, 0]]", max_length=3)
-    angular: tuple[AxisSpec, ...] = say((), "Turning axes in the order of rotation, at most three, orthogonal", "",
+    linear: tuple[AxisSpec, ...] = doc((), "Sliding axes, at most three, orthogonal", "", "[[1, 0, 0]]", max_length=3)
+    angular: tuple[AxisSpec, ...] = doc((), "Turning axes in the order of rotation, at most three, orthogonal", "",
                                         "[[0, 1, 0], [0, 0, 1]]", max_length=3)  # fmt: skip
 
 
 class DrivingSpec(Part):
     """Affine solver: a driving joint, libuipc's and more."""
 
-    aim_angle: drivable("rad") | None = say(None, "Target of a revolute joint, reported; a number or `$signal`", "rad", 1.0)
-    aim_distance: drivable("m") | None = say(None, "Target of a prismatic joint; a number or `$signal`", "m", 0.1)
-    strength_ratio: quantity("", gt=0) = say(100.0, "Stiffness as a ratio of mass / dt^2", "", 100)
-    stiffness: quantity("N*m/rad", "N/m", gt=0) | None = say(
+    aim_angle: drivable("rad") | None = doc(None, "Target of a revolute joint, reported; a number or `$signal`", "rad", 1.0)
+    aim_distance: drivable("m") | None = doc(None, "Target of a prismatic joint; a number or `$signal`", "m", 0.1)
+    strength_ratio: quantity("", gt=0) = doc(100.0, "Stiffness as a ratio of mass / dt^2", "", 100)
+    stiffness: quantity("N*m/rad", "N/m", gt=0) | None = doc(
         None, "Stiffness, instead of `strength_ratio`", "N*m/rad or N/m", 1e6
     )
-    is_constrained: Truth = say(False, "Whether the drive acts", "", True)
-    is_passive: Truth = say(False, "True: the target is the value at the last step, which creeps under load", "", False)
-    is_locked: Truth = say(False, "True: the target is the value at which the drive began to act", "", False)
-    turns: Literal["many", "one"] = say("many", "one: the angle stays within half a turn, and jumps there, as libuipc's", "",
+    is_constrained: Truth = doc(False, "Whether the drive acts", "", True)
+    is_passive: Truth = doc(False, "True: the target is the value at the last step, which creeps under load", "", False)
+    is_locked: Truth = doc(False, "True: the target is the value at which the drive began to act", "", False)
+    turns: Literal["many", "one"] = doc("many", "one: the angle stays within half a turn, and jumps there, as libuipc's", "",
                                         "one")  # fmt: skip
 
     @model_validator(mode="after")
@@ -160,56 +160,56 @@ class DrivingSpec(Part):
 class MimicSpec(Part):
     """A gear: q = ratio * q_other + offset."""
 
-    joint: Text = say(REQUIRED, "The joint that leads", "", "other")
-    ratio: Plain = say(1.0, "Transmission ratio", "", 2.0)
-    offset: AnyNumber = say(0.0, "Offset", "rad or m", 0.0)
+    joint: Text = doc(REQUIRED, "The joint that leads", "", "other")
+    ratio: Plain = doc(1.0, "Transmission ratio", "", 2.0)
+    offset: AnyNumber = doc(0.0, "Offset", "rad or m", 0.0)
 
 
 class JointSpec(Part):
     """A connection of two bodies. After reading, per-dof values have one entry per dof."""
 
-    type: JointType = say(REQUIRED, "Kind of joint; nc_...: one of Rible's 21", "", "revolute")
-    parent: Text = say(REQUIRED, "Parent body, or world", "", "world")
-    child: Text = say(REQUIRED, "Child body", "", "crank")
-    at: Point | None = say(None, "Anchor in the world at the authored poses; default: the child's origin", "m", [0, 0, 0])
-    parent_frame: PoseSpec | None = say(None, "Anchor frame in the parent, instead of `at`", "", "{xyz: [0.4, 0, 0]}")
-    child_frame: PoseSpec | None = say(None, "Anchor frame in the child, instead of `at`", "", "{xyz: [0, 0, 0]}")
-    axis: Direction | None = say(None, "Axis: in the world with `at`, else in the parent anchor frame; default [1, 0, 0], "
+    type: JointType = doc(REQUIRED, "Kind of joint; nc_...: one of Rible's 21", "", "revolute")
+    parent: Text = doc(REQUIRED, "Parent body, or world", "", "world")
+    child: Text = doc(REQUIRED, "Child body", "", "crank")
+    at: Point | None = doc(None, "Anchor in the world at the authored poses; default: the child's origin", "m", [0, 0, 0])
+    parent_frame: PoseSpec | None = doc(None, "Anchor frame in the parent, instead of `at`", "", "{xyz: [0.4, 0, 0]}")
+    child_frame: PoseSpec | None = doc(None, "Anchor frame in the child, instead of `at`", "", "{xyz: [0, 0, 0]}")
+    axis: Direction | None = doc(None, "Axis: in the world with `at`, else in the parent anchor frame; default [1, 0, 0], "
                                  "of a cable its tangent [0, 0, 1], in a planar scene the normal", "",
                                  [0, 1, 0])  # fmt: skip
-    axes: AxesSpec | None = say(None, "Axes of a d6 or universal joint", "", "{angular: [[0, 1, 0], [0, 0, 1]]}")
-    q: PerDof | None = say(None, "Initial coordinates; quaternion x y z w for ball", "rad or m", 0.3)
-    qd: PerDof | None = say(None, "Initial velocities; of ball and free in the parent anchor frame", "rad/s or m/s", 0.0)
-    limit: _Limits | None = say(None, "Bounds: [lower, upper] or {lower, upper, stiffness, damping}", "rad or m",
+    axes: AxesSpec | None = doc(None, "Axes of a d6 or universal joint", "", "{angular: [[0, 1, 0], [0, 0, 1]]}")
+    q: PerDof | None = doc(None, "Initial coordinates; quaternion x y z w for ball", "rad or m", 0.3)
+    qd: PerDof | None = doc(None, "Initial velocities; of ball and free in the parent anchor frame", "rad/s or m/s", 0.0)
+    limit: _Limits | None = doc(None, "Bounds: [lower, upper] or {lower, upper, stiffness, damping}", "rad or m",
                                 [-1.5, 1.5])  # fmt: skip
-    drive: _Drives | None = say(None, "Actuator", "", "{mode: position, target: 0.5, stiffness: 100}")
-    motion: JointMotions | None = say(None, "Ideal drive; of a ball a rotation vector, or its angular velocity", "",
+    drive: _Drives | None = doc(None, "Actuator", "", "{mode: position, target: 0.5, stiffness: 100}")
+    motion: JointMotions | None = doc(None, "Ideal drive; of a ball a rotation vector, or its angular velocity", "",
                                       "{position: $sweep}")  # fmt: skip
-    damping: Losses = say((0.0,), "Viscous damping", "N*m*s/rad or N*s/m", 0.01)
-    friction: Losses = say((0.0,), "Dry friction", "N*m or N", 0.1)
-    armature: Losses = say((0.0,), "Inertia of the drive train, added to the dof", "kg*m^2 or kg", 0.01)
-    velocity_limit: Bounds | None = say(None, "Largest speed", "rad/s or m/s", 10)
-    compliance: quantity(ge=0) = say(0.0, "Compliance of the joint's rows, 0 is rigid", "m/N or rad/(N*m)", 1e-9)
-    strength_ratio: quantity("", gt=0) | None = say(None, "Affine solver: stiffness as a ratio of mass / dt^2", "", 100)
-    driving: DrivingSpec | None = say(None, "Affine solver: driving joint", "", "{aim_angle: 1.0}")
-    init_angle: AnyNumber = say(0.0, "Reported coordinate = measured + init_angle", "rad or m", 0.1)
-    enabled: Truth = say(True, "False: the joint does not act until an event switches it on", "", False)
-    loop: Truth = say(False, "True: the joint closes a loop, it is not part of the tree", "", True)
-    mimic: MimicSpec | None = say(None, "Gear to another joint", "", "{joint: other, ratio: 2}")
-    length: PositiveLength | None = say(None, "distance: the length; cable of a material: length of the piece that bends",
+    damping: Losses = doc((0.0,), "Viscous damping", "N*m*s/rad or N*s/m", 0.01)
+    friction: Losses = doc((0.0,), "Dry friction", "N*m or N", 0.1)
+    armature: Losses = doc((0.0,), "Inertia of the drive train, added to the dof", "kg*m^2 or kg", 0.01)
+    velocity_limit: Bounds | None = doc(None, "Largest speed", "rad/s or m/s", 10)
+    compliance: quantity(ge=0) = doc(0.0, "Compliance of the joint's rows, 0 is rigid", "m/N or rad/(N*m)", 1e-9)
+    strength_ratio: quantity("", gt=0) | None = doc(None, "Affine solver: stiffness as a ratio of mass / dt^2", "", 100)
+    driving: DrivingSpec | None = doc(None, "Affine solver: driving joint", "", "{aim_angle: 1.0}")
+    init_angle: AnyNumber = doc(0.0, "Reported coordinate = measured + init_angle", "rad or m", 0.1)
+    enabled: Truth = doc(True, "False: the joint does not act until an event switches it on", "", False)
+    loop: Truth = doc(False, "True: the joint closes a loop, it is not part of the tree", "", True)
+    mimic: MimicSpec | None = doc(None, "Gear to another joint", "", "{joint: other, ratio: 2}")
+    length: PositiveLength | None = doc(None, "distance: the length; cable of a material: length of the piece that bends",
                                         "m", 0.4)  # fmt: skip
-    pitch: Length | None = say(None, "screw: advance per turn", "m", 0.005)
-    stretch: quantity("N/m", ge=0) | None = say(None, "cable: stiffness of the distance of its anchors; default 1e5", "N/m",
+    pitch: Length | None = doc(None, "screw: advance per turn", "m", 0.005)
+    stretch: quantity("N/m", ge=0) | None = doc(None, "cable: stiffness of the distance of its anchors; default 1e5", "N/m",
                                                 1e4)  # fmt: skip
-    bend: quantity("N*m/rad", ge=0) | None = say(None, "cable: bending stiffness; default 0", "N*m/rad", 0.1)
-    twist: quantity("N*m/rad", ge=0) | None = say(None, "cable: stiffness about its tangent; default `bend`", "N*m/rad", 0.1)
-    stretch_damping: quantity("N*s/m", ge=0) | None = say(None, "cable: damping of the anchors' distance", "N*s/m", 1.0)
-    bend_damping: quantity("N*m*s/rad", ge=0) | None = say(None, "cable: bending damping", "N*m*s/rad", 1e-3)
-    twist_damping: quantity("N*m*s/rad", ge=0) | None = say(None, "cable: damping about its tangent; default `bend_damping`",
+    bend: quantity("N*m/rad", ge=0) | None = doc(None, "cable: bending stiffness; default 0", "N*m/rad", 0.1)
+    twist: quantity("N*m/rad", ge=0) | None = doc(None, "cable: stiffness about its tangent; default `bend`", "N*m/rad", 0.1)
+    stretch_damping: quantity("N*s/m", ge=0) | None = doc(None, "cable: damping of the anchors' distance", "N*s/m", 1.0)
+    bend_damping: quantity("N*m*s/rad", ge=0) | None = doc(None, "cable: bending damping", "N*m*s/rad", 1e-3)
+    twist_damping: quantity("N*m*s/rad", ge=0) | None = doc(None, "cable: damping about its tangent; default `bend_damping`",
                                                             "N*m*s/rad", 1e-3)  # fmt: skip
-    youngs: quantity("Pa", gt=0) | None = say(None, "cable: Young's modulus", "Pa", 1e9)
-    poisson: quantity("", gt=-1, le=0.5) | None = say(None, "cable: Poisson's ratio", "", 0.3)
-    radius: PositiveLength | None = say(None, "cable: radius of the section", "m", 0.002)
+    youngs: quantity("Pa", gt=0) | None = doc(None, "cable: Young's modulus", "Pa", 1e9)
+    poisson: quantity("", gt=-1, le=0.5) | None = doc(None, "cable: Poisson's ratio", "", 0.3)
+    radius: PositiveLength | None = doc(None, "cable: radius of the section", "m", 0.002)
 
     @property
     def dof_kinds(self) -> str:

@@ -16,7 +16,7 @@ from simcli.spec.schema.shape import (
     Placed,
     SphereForm,
 )
-from simcli.spec.values.quantities import REQUIRED, ByType, Direction, Part, Point, Text, Truth, quantity, refuse, say
+from simcli.spec.values.quantities import REQUIRED, ByType, Direction, Part, Point, Text, Truth, doc, quantity, refuse
 
 # sRGB. The colours that have their names from Okabe and Ito (2008), "Color Universal Design", are told apart by
 # people of all kinds of colour vision.
@@ -50,8 +50,8 @@ def rgb(colour: str) -> tuple[float, float, float]:
 
 
 class _Painted(Placed):
-    colour: _Colour | None = say(None, "Colour; default: that of the body", "", "orange")
-    opacity: Opacity | None = say(None, "0 is invisible, 1 opaque; default: that of the body", "", 0.5)
+    colour: _Colour | None = doc(None, "Colour; default: that of the body", "", "orange")
+    opacity: Opacity | None = doc(None, "0 is invisible, 1 opaque; default: that of the body", "", 0.5)
 
 
 class SphereLook(SphereForm, _Painted):
@@ -89,10 +89,10 @@ ShapeLookSpec = Annotated[Union[_LOOKS], ByType(*_LOOKS)]  # noqa: UP007  (of a 
 class BodyLookSpec(Part):
     """How a body, or what is fixed to the world, is drawn."""
 
-    colour: _Colour | None = say(None, 'A name as `orange`, or "#rrggbb"; default: one that tells bodies apart', "", "teal")
-    opacity: Opacity = say(1.0, "0 is invisible, 1 opaque", "", 0.5)
-    hidden: Truth = say(False, "True: nothing of it is drawn", "", True)
-    shapes: dict[str, ShapeLookSpec] = say(
+    colour: _Colour | None = doc(None, 'A name as `orange`, or "#rrggbb"; default: one that tells bodies apart', "", "teal")
+    opacity: Opacity = doc(1.0, "0 is invisible, 1 opaque", "", 0.5)
+    hidden: Truth = doc(False, "True: nothing of it is drawn", "", True)
+    shapes: dict[str, ShapeLookSpec] = doc(
         dict, "Shapes that are only seen: no mass, no contact", "", "{hood: {type: mesh, file: hood.obj, colour: red}}"
     )
 
@@ -100,16 +100,16 @@ class BodyLookSpec(Part):
 class CameraSpec(Part):
     """From where a scene is seen."""
 
-    position: Point = say(REQUIRED, "Where the camera stands, world", "m", [3, -4, 2], alias="from")
-    target: Point = say((0.0, 0.0, 0.0), "What it looks at, world", "m", [0, 0, 0.5], alias="at")
-    up: Direction = say((0.0, 0.0, 1.0), "What is up in the picture, world", "", [0, 0, 1])
-    fov: quantity("rad", gt=0, lt=3.1) = say(0.7, "Vertical field of view", "rad", "40 deg")
+    position: Point = doc(REQUIRED, "Where the camera stands, world", "m", [3, -4, 2], alias="from")
+    target: Point = doc((0.0, 0.0, 0.0), "What it looks at, world", "m", [0, 0, 0.5], alias="at")
+    up: Direction = doc((0.0, 0.0, 1.0), "What is up in the picture, world", "", [0, 0, 1])
+    fov: quantity("rad", gt=0, lt=3.1) = doc(0.7, "Vertical field of view", "rad", "40 deg")
 
 
 class LookSpec(Part):
     """How the scene is drawn: background and cameras."""
 
-    background: _Colour | None = say(None, "Colour behind everything; default: light or dark as the viewer is", "", "white")
-    grid: Truth = say(True, "Whether a grid lies under the scene", "", False)
-    camera: Text | None = say(None, "Camera that is taken first; default: one that frames the whole motion", "", "side")
-    cameras: dict[str, CameraSpec] = say(dict, "Cameras by name", "", "{side: {from: [0, -5, 1], at: [0, 0, 1]}}")
+    background: _Colour | None = doc(None, "Colour behind everything; default: light or dark as the viewer is", "", "white")
+    grid: Truth = doc(True, "Whether a grid lies under the scene", "", False)
+    camera: Text | None = doc(None, "Camera that is taken first; default: one that frames the whole motion", "", "side")
+    cameras: dict[str, CameraSpec] = doc(dict, "Cameras by name", "", "{side: {from: [0, -5, 1], at: [0, 0, 1]}}")

@@ -6,7 +6,7 @@ from pydantic import model_validator
 
 from simcli.spec.names.channel_names import canonical
 from simcli.spec.schema.parts import Pair
-from simcli.spec.values.quantities import AnyNumber, Part, Text, Time, Truth, count, one_of, refuse, say
+from simcli.spec.values.quantities import AnyNumber, Part, Text, Time, Truth, count, doc, one_of, refuse
 
 Index = count(ge=0)  # `count` is a field below
 _BOUNDED = {"first": ("above", "below"), "count": ("above", "below"), "last_outside": ("within",)}  # what a reduction needs
@@ -16,27 +16,27 @@ REDUCTIONS = ("max", "min", "max_abs", "range", "final", "mean", "std", "rms", "
 class MeasureSpec(Part):
     """One number per world and component: a quantity by its name, and how it is reduced over the steps of the run."""
 
-    max: Text | None = say(None, "Largest value, and when", "", "joint.shaft.q")
-    min: Text | None = say(None, "Smallest value, and when", "", "body.load.position")
-    max_abs: Text | None = say(None, "Largest absolute value, and when", "", "joint.shaft.effort")
-    range: Text | None = say(None, "Largest value less the smallest", "", "joint.arm.q")
-    final: Text | None = say(None, "Value at the last step", "", "body.load.position")
-    mean: Text | None = say(None, "Mean over time, by the trapezoidal rule", "", "joint.shaft.effort")
-    std: Text | None = say(None, "Standard deviation over time, by the trapezoidal rule", "", "joint.shaft.qd")
-    rms: Text | None = say(None, "Root of the mean square over time, by the trapezoidal rule", "", "joint.shaft.effort")
-    integral: Text | None = say(None, "Integral over time, by the trapezoidal rule", "", "joint.shaft.effort")
-    first: Text | None = say(None, "Time at which it first is `above` or `below` a bound, on a line within the step", "",
+    max: Text | None = doc(None, "Largest value, and when", "", "joint.shaft.q")
+    min: Text | None = doc(None, "Smallest value, and when", "", "body.load.position")
+    max_abs: Text | None = doc(None, "Largest absolute value, and when", "", "joint.shaft.effort")
+    range: Text | None = doc(None, "Largest value less the smallest", "", "joint.arm.q")
+    final: Text | None = doc(None, "Value at the last step", "", "body.load.position")
+    mean: Text | None = doc(None, "Mean over time, by the trapezoidal rule", "", "joint.shaft.effort")
+    std: Text | None = doc(None, "Standard deviation over time, by the trapezoidal rule", "", "joint.shaft.qd")
+    rms: Text | None = doc(None, "Root of the mean square over time, by the trapezoidal rule", "", "joint.shaft.effort")
+    integral: Text | None = doc(None, "Integral over time, by the trapezoidal rule", "", "joint.shaft.effort")
+    first: Text | None = doc(None, "Time at which it first is `above` or `below` a bound, on a line within the step", "",
                              "joint.door.q")
-    last_outside: Text | None = say(None, "Time of the last step at which it is not `within` bounds", "", "joint.arm.q")
-    count: Text | None = say(None, "How often it gets `above` or `below` a bound", "", "joint.arm.q")
-    above: AnyNumber | None = say(None, "Bound of `first` and `count`", "of the quantity", 1.0)
-    below: AnyNumber | None = say(None, "Bound of `first` and `count`", "of the quantity", -1.0)
-    within: Pair | None = say(None, "Bounds of `last_outside`", "of the quantity", [-0.01, 0.01])
-    since: Time = say(0.0, "First time that counts", "s", 1.0, alias="from")
-    until: Time | None = say(None, "Last time that counts; default: the end", "s", 2.0)
-    component: Index | None = say(None, "Only this component; default: each is measured", "", 2)
-    norm: Truth = say(False, "The Euclidean norm of the components", "", True)
-    frame: Literal["world", "body"] = say("world", "Axes of a vector of a body, or of a joint's child", "", "body")
+    last_outside: Text | None = doc(None, "Time of the last step at which it is not `within` bounds", "", "joint.arm.q")
+    count: Text | None = doc(None, "How often it gets `above` or `below` a bound", "", "joint.arm.q")
+    above: AnyNumber | None = doc(None, "Bound of `first` and `count`", "of the quantity", 1.0)
+    below: AnyNumber | None = doc(None, "Bound of `first` and `count`", "of the quantity", -1.0)
+    within: Pair | None = doc(None, "Bounds of `last_outside`", "of the quantity", [-0.01, 0.01])
+    since: Time = doc(0.0, "First time that counts", "s", 1.0, alias="from")
+    until: Time | None = doc(None, "Last time that counts; default: the end", "s", 2.0)
+    component: Index | None = doc(None, "Only this component; default: each is measured", "", 2)
+    norm: Truth = doc(False, "The Euclidean norm of the components", "", True)
+    frame: Literal["world", "body"] = doc("world", "Axes of a vector of a body, or of a joint's child", "", "body")
 
     @model_validator(mode="after")
     def _shape(self) -> "MeasureSpec":

@@ -5,7 +5,7 @@ import math
 from pydantic import model_validator
 
 from simcli import rotations as rot
-from simcli.spec.values.quantities import REQUIRED, Direction, Part, Point, one_of, quantity, refuse, say, vector
+from simcli.spec.values.quantities import REQUIRED, Direction, Part, Point, doc, one_of, quantity, refuse, vector
 
 Quaternion = vector("", count=4)
 ORIENTATIONS = ("rpy", "quat_xyzw", "quat_wxyz", "axis_angle")
@@ -18,20 +18,20 @@ _SMALLEST_NORM = 1e-12  # of a quaternion or axis that can still be normalised
 class AxisAngleSpec(Part):
     """A rotation by an angle about an axis."""
 
-    axis: Direction = say(REQUIRED, "Axis, normalised when read", "", [0, 0, 1])
-    angle: quantity("rad") = say(REQUIRED, "Angle, right-handed", "rad", "90 deg")
+    axis: Direction = doc(REQUIRED, "Axis, normalised when read", "", [0, 0, 1])
+    angle: quantity("rad") = doc(REQUIRED, "Angle, right-handed", "rad", "90 deg")
 
 
 class PoseSpec(Part):
     """Position and orientation. After reading, `xyz` and the unit `quat_xyzw` hold the pose, whatever was written."""
 
-    xyz: Point = say((0.0, 0.0, 0.0), "Position", "m", [0, 0, 1])
-    rpy: vector("rad") | None = say(
+    xyz: Point = doc((0.0, 0.0, 0.0), "Position", "m", [0, 0, 1])
+    rpy: vector("rad") | None = doc(
         None, "Roll, pitch, yaw about the fixed x, y, z axes, in this order", "rad", [0, 0, 1.57]
     )
-    quat_xyzw: Quaternion | None = say(None, "Quaternion, x y z w", "", [0, 0, 0, 1])
-    quat_wxyz: Quaternion | None = say(None, "Quaternion, w x y z", "", [1, 0, 0, 0])
-    axis_angle: AxisAngleSpec | None = say(None, "Axis and angle", "", "{axis: [0, 0, 1], angle: 90 deg}")
+    quat_xyzw: Quaternion | None = doc(None, "Quaternion, x y z w", "", [0, 0, 0, 1])
+    quat_wxyz: Quaternion | None = doc(None, "Quaternion, w x y z", "", [1, 0, 0, 0])
+    axis_angle: AxisAngleSpec | None = doc(None, "Axis and angle", "", "{axis: [0, 0, 1], angle: 90 deg}")
 
     @model_validator(mode="after")
     def _one_quaternion(self) -> "PoseSpec":

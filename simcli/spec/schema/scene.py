@@ -31,9 +31,9 @@ from simcli.spec.values.quantities import (
     Text,
     Truth,
     count,
+    doc,
     quantity,
     refuse,
-    say,
     spell,
     vector,
 )
@@ -44,27 +44,27 @@ _STEPPING = "Time stepping; auto: of second order where the motion is smooth, of
 
 
 class _Solver(Part):
-    dt: PositiveTime = say(1e-3, "Time step", "s", 1e-3)
-    precision: _Precision = say("float64", "Floating-point type of the simulation", "", "float32")
-    max_velocity: quantity("", gt=0) = say(1e6, "A joint velocity beyond it counts as divergence", "rad/s or m/s", 1e6)
+    dt: PositiveTime = doc(1e-3, "Time step", "s", 1e-3)
+    precision: _Precision = doc("float64", "Floating-point type of the simulation", "", "float32")
+    max_velocity: quantity("", gt=0) = doc(1e6, "A joint velocity beyond it counts as divergence", "rad/s or m/s", 1e6)
 
 
 class _Impulsive(_Solver):
-    contact: ContactSolvingSpec = say(ContactSolvingSpec, "How contacts are found and solved", "", "{tolerance: 1e-10}")
+    contact: ContactSolvingSpec = doc(ContactSolvingSpec, "How contacts are found and solved", "", "{tolerance: 1e-10}")
 
 
 class GeneralizedSolver(_Impulsive):
     """Joint coordinates of a tree."""
 
-    type: Literal["generalized"] = say("generalized", "Kind of coordinates", "", "generalized")
-    integrator: Literal["auto", "semi_implicit", "rk4", "implicit"] = say("auto", _STEPPING, "", "rk4")
+    type: Literal["generalized"] = doc("generalized", "Kind of coordinates", "", "generalized")
+    integrator: Literal["auto", "semi_implicit", "rk4", "implicit"] = doc("auto", _STEPPING, "", "rk4")
 
 
 class _Correcting(_Impulsive):
-    tolerance: quantity("m", gt=0) = say(
+    tolerance: quantity("m", gt=0) = doc(
         1e-12, "Residual of the equations that a step leaves; single precision takes 2e-6 at least", "m", 1e-12
     )
-    max_iterations: count(gt=0) = say(
+    max_iterations: count(gt=0) = doc(
         30, "Corrections of positions in one step, at most; what they leave is in diag/position_violation", "", 30
     )
 
@@ -72,9 +72,9 @@ class _Correcting(_Impulsive):
 class MaximalSolver(_Correcting):
     """Position and quaternion per body, joints as rows."""
 
-    type: Literal["maximal"] = say(REQUIRED, "Kind of coordinates", "", "maximal")
-    integrator: Literal["auto", "semi_implicit"] = say("auto", _STEPPING, "", "semi_implicit")
-    joint_direction: Literal["auto", "explicit", "implicit"] = say(
+    type: Literal["maximal"] = doc(REQUIRED, "Kind of coordinates", "", "maximal")
+    integrator: Literal["auto", "semi_implicit"] = doc("auto", _STEPPING, "", "semi_implicit")
+    joint_direction: Literal["auto", "explicit", "implicit"] = doc(
         "auto", "Forces of joints along directions of the step's start, or of its end, which damps and stands heavy loads "
         "on light bodies; auto: implicit where dt^2 times the weight of all would turn a body too far", "", "implicit")
 
@@ -82,9 +82,9 @@ class MaximalSolver(_Correcting):
 class NaturalSolver(_Correcting):
     """Points and vectors per body, rigidity as rows."""
 
-    type: Literal["natural"] = say(REQUIRED, "Kind of coordinates", "", "natural")
-    integrator: Literal["auto", "zhong06", "generalized_alpha", "moreau"] = say("auto", _STEPPING, "", "moreau")
-    spectral_radius: quantity("", ge=0, le=1) = say(
+    type: Literal["natural"] = doc(REQUIRED, "Kind of coordinates", "", "natural")
+    integrator: Literal["auto", "zhong06", "generalized_alpha", "moreau"] = doc("auto", _STEPPING, "", "moreau")
+    spectral_radius: quantity("", ge=0, le=1) = doc(
         0.8, "Of generalized_alpha, what is left of a high frequency after a step: 1 damps nothing", "", 0.9
     )
 
@@ -92,18 +92,18 @@ class NaturalSolver(_Correcting):
 class AffineSolver(_Solver):
     """Twelve numbers per body; rigidity and joints are stiff energies."""
 
-    type: Literal["affine"] = say(REQUIRED, "Kind of coordinates", "", "affine")
-    integrator: Literal["auto", "bdf1", "bdf2"] = say("auto", _STEPPING, "", "bdf2")
-    tolerance: quantity("m", gt=0) = say(1e-6, "Largest displacement by the last iteration of a step", "m", 1e-9)
-    max_iterations: count(gt=0) = say(100, "Iterations per step before the world counts as failed", "", 50)
-    stiffness: quantity("Pa", gt=0) = say(1e8, "Of the rigidity of bodies, times their volume", "Pa", 1e9)
-    strength_ratio: quantity("", gt=0) = say(
+    type: Literal["affine"] = doc(REQUIRED, "Kind of coordinates", "", "affine")
+    integrator: Literal["auto", "bdf1", "bdf2"] = doc("auto", _STEPPING, "", "bdf2")
+    tolerance: quantity("m", gt=0) = doc(1e-6, "Largest displacement by the last iteration of a step", "m", 1e-9)
+    max_iterations: count(gt=0) = doc(100, "Iterations per step before the world counts as failed", "", 50)
+    stiffness: quantity("Pa", gt=0) = doc(1e8, "Of the rigidity of bodies, times their volume", "Pa", 1e9)
+    strength_ratio: quantity("", gt=0) = doc(
         100.0, "Stiffness of joints that say nothing of it, as a ratio of mass / dt^2", "", 1000
     )
-    friction_speed: quantity("", gt=0) = say(
+    friction_speed: quantity("", gt=0) = doc(
         0.01, "Speed at which dry friction of joints is full; what it holds creeps by less", "rad/s or m/s", 1e-3
     )
-    contact: BarrierSpec = say(BarrierSpec, "Barrier contact", "", "{d_hat: 1 mm}")
+    contact: BarrierSpec = doc(BarrierSpec, "Barrier contact", "", "{d_hat: 1 mm}")
 
 
 SolverSpec = Annotated[
@@ -144,34 +144,34 @@ Title = Annotated[Text, AfterValidator(_title), WithJsonSchema({"type": "string"
 class SceneSpec(Part):
     """A scene with everything expanded: SI numbers, vectors as tuples, names as they are simulated."""
 
-    simcli: Version = say(REQUIRED, "Version of the scene format", "", 1)
-    name: Title = say("", "Name, of the file of its results too; default: the stem of the scene's file", "", "slider_crank")
-    description: Text = say("", "What the scene shows", "", "A slider-crank at constant speed")
-    params: dict[str, Plain] = say(dict, 'Numbers for "${...}"', "", "{L: 0.4}")
-    materials: dict[str, MaterialSpec] = say(dict, "Materials by name", "", "{steel: {density: 7850, friction: 0.3}}")
-    world: WorldSpec = say(WorldSpec, "What is fixed", "", "{gravity: [0, 0, -9.81]}")
-    bodies: dict[str, BodySpec] = say(dict, "Bodies by name", "", "{crank: {mass: 1, inertia: {diag: [1e-3, 2e-3, 2e-3]}}}")
-    joints: dict[str, JointSpec] = say(dict, "Joints by name", "", "{pin: {type: revolute, parent: world, child: crank}}")
-    articulations: dict[str, tuple[Text, ...]] | None = say(None, "Names for groups of joints", "", "{arm: [pin, elbow]}")
-    allow_orphan_joints: Truth = say(False, "Allow joints in no articulation (not with the generalized solver)", "", True)
-    forces: dict[str, ForceSpec] = say(dict, "Forces by name", "", "{t1: {type: torque, joint: pin, value: 2}}")
-    signals: dict[str, SignalSpec] = say(
+    simcli: Version = doc(REQUIRED, "Version of the scene format", "", 1)
+    name: Title = doc("", "Name, of the file of its results too; default: the stem of the scene's file", "", "slider_crank")
+    description: Text = doc("", "What the scene shows", "", "A slider-crank at constant speed")
+    params: dict[str, Plain] = doc(dict, 'Numbers for "${...}"', "", "{L: 0.4}")
+    materials: dict[str, MaterialSpec] = doc(dict, "Materials by name", "", "{steel: {density: 7850, friction: 0.3}}")
+    world: WorldSpec = doc(WorldSpec, "What is fixed", "", "{gravity: [0, 0, -9.81]}")
+    bodies: dict[str, BodySpec] = doc(dict, "Bodies by name", "", "{crank: {mass: 1, inertia: {diag: [1e-3, 2e-3, 2e-3]}}}")
+    joints: dict[str, JointSpec] = doc(dict, "Joints by name", "", "{pin: {type: revolute, parent: world, child: crank}}")
+    articulations: dict[str, tuple[Text, ...]] | None = doc(None, "Names for groups of joints", "", "{arm: [pin, elbow]}")
+    allow_orphan_joints: Truth = doc(False, "Allow joints in no articulation (not with the generalized solver)", "", True)
+    forces: dict[str, ForceSpec] = doc(dict, "Forces by name", "", "{t1: {type: torque, joint: pin, value: 2}}")
+    signals: dict[str, SignalSpec] = doc(
         dict, "Functions of time by name", "", "{sweep: {sine: {amplitude: 1, frequency: 2}}}"
     )
-    events: tuple[EventSpec, ...] = say(
+    events: tuple[EventSpec, ...] = doc(
         (), "Values that change during the run", "", "[{at: 1, set: {joints.pin.enabled: false}}]"
     )
-    contact: ContactSpec = say(ContactSpec, "Contact", "", "{enabled: false}")
-    initial: InitialSpec = say(InitialSpec, "Initial state", "", "{joint_q: {pin: 0.2}}")
-    solver: SolverSpec = say(GeneralizedSolver, "Solver and time step", "", "{type: generalized, dt: 1e-3}")
-    run: RunSpec = say(RunSpec, "Duration", "", "{duration: 10}")
-    output: OutputSpec = say(OutputSpec, "What is written", "", "{every: 0.01}")
-    look: LookSpec = say(LookSpec, "How it is drawn: background and cameras", "", "{background: white}")
-    batch: BatchSpec = say(BatchSpec, "Worlds and what differs between them", "", "{worlds: 1024, seed: 7}")
-    measure: dict[str, MeasureSpec] = say(
+    contact: ContactSpec = doc(ContactSpec, "Contact", "", "{enabled: false}")
+    initial: InitialSpec = doc(InitialSpec, "Initial state", "", "{joint_q: {pin: 0.2}}")
+    solver: SolverSpec = doc(GeneralizedSolver, "Solver and time step", "", "{type: generalized, dt: 1e-3}")
+    run: RunSpec = doc(RunSpec, "Duration", "", "{duration: 10}")
+    output: OutputSpec = doc(OutputSpec, "What is written", "", "{every: 0.01}")
+    look: LookSpec = doc(LookSpec, "How it is drawn: background and cameras", "", "{background: white}")
+    batch: BatchSpec = doc(BatchSpec, "Worlds and what differs between them", "", "{worlds: 1024, seed: 7}")
+    measure: dict[str, MeasureSpec] = doc(
         dict, "Numbers per world, found at every step, by name", "", "{peak: {max_abs: joint.shaft.effort}}"
     )
-    expect: tuple[ExpectSpec, ...] = say((), "Acceptance tests", "", "[{max: energy.drift, below: 1e-6}]")
+    expect: tuple[ExpectSpec, ...] = doc((), "Acceptance tests", "", "[{max: energy.drift, below: 1e-6}]")
 
 
 Raw = dict[str, Any]
@@ -180,17 +180,17 @@ Raw = dict[str, Any]
 class DefaultsSpec(Part):
     """Values for every joint, shape or body that does not write its own."""
 
-    joint: Raw = say(dict, "For every joint", "", "{damping: 0.01}")
-    shape: Raw = say(dict, "For every shape", "", "{material: steel}")
-    body: Raw = say(dict, "For every body", "", "{}")
+    joint: Raw = doc(dict, "For every joint", "", "{damping: 0.01}")
+    shape: Raw = doc(dict, "For every shape", "", "{material: steel}")
+    body: Raw = doc(dict, "For every body", "", "{}")
 
 
 class InstanceSpec(Part):
     """A copy of a model, its names with the prefix `NAME/`."""
 
-    model: Text = say(REQUIRED, "Name of the model", "", "link")
-    at: PoseSpec = say(PoseSpec, "Where its world frame is placed", "", "{xyz: [0, 1, 0]}")
-    params: Raw = say(dict, "Own values of the model's parameters", "", "{L: 0.5}")
+    model: Text = doc(REQUIRED, "Name of the model", "", "link")
+    at: PoseSpec = doc(PoseSpec, "Where its world frame is placed", "", "{xyz: [0, 1, 0]}")
+    params: Raw = doc(dict, "Own values of the model's parameters", "", "{L: 0.5}")
 
 
 _COUNT_JSON = {"type": ["integer", "string"], "x-words": []}
@@ -209,21 +209,21 @@ class ReplicaSpec(InstanceSpec):
         tuple[PositiveCount, PositiveCount, PositiveCount],
         BeforeValidator(_per_axis),
         WithJsonSchema({"type": ["integer", "string", "array"], "items": _COUNT_JSON, "maxItems": 3, "x-words": []}),
-    ] = say(REQUIRED, "Copies along x, y, z, or along a line", "", [3, 3, 1])
-    spacing: vector("m") = say(REQUIRED, "Distance between copies along x, y, z", "m", [1, 1, 0])
+    ] = doc(REQUIRED, "Copies along x, y, z, or along a line", "", [3, 3, 1])
+    spacing: vector("m") = doc(REQUIRED, "Distance between copies along x, y, z", "m", [1, 1, 0])
 
 
 class ModelSpec(Part):
     """A template: a small scene of bodies and joints with own parameters."""
 
-    params: Raw = say(dict, "Parameters and their default values", "", "{L: 0.4}")
-    bodies: Raw = say(dict, "Bodies, as in the scene", "", "{link: {mass: 1}}")
-    joints: Raw = say(dict, "Joints, as in the scene", "", "{hinge: {type: revolute, parent: world, child: link}}")
-    forces: Raw = say(dict, "Forces, as in the scene", "", "{}")
-    signals: Raw = say(dict, "Signals, as in the scene", "", "{}")
-    articulations: Raw = say(dict, "Articulations, as in the scene", "", "{arm: [hinge]}")
-    instances: Raw = say(dict, "Models inside this one", "", "{tip: {model: gripper}}")
-    replicate: Raw = say(dict, "Replicas inside this one", "", "{}")
+    params: Raw = doc(dict, "Parameters and their default values", "", "{L: 0.4}")
+    bodies: Raw = doc(dict, "Bodies, as in the scene", "", "{link: {mass: 1}}")
+    joints: Raw = doc(dict, "Joints, as in the scene", "", "{hinge: {type: revolute, parent: world, child: link}}")
+    forces: Raw = doc(dict, "Forces, as in the scene", "", "{}")
+    signals: Raw = doc(dict, "Signals, as in the scene", "", "{}")
+    articulations: Raw = doc(dict, "Articulations, as in the scene", "", "{arm: [hinge]}")
+    instances: Raw = doc(dict, "Models inside this one", "", "{tip: {model: gripper}}")
+    replicate: Raw = doc(dict, "Replicas inside this one", "", "{}")
 
 
 # Keys of a file that are gone after expansion.

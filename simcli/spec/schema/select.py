@@ -5,7 +5,7 @@ from typing import Any
 from pydantic import model_validator
 
 from simcli.spec.schema.joint import JointType
-from simcli.spec.values.quantities import Part, Text, refuse, say, spell
+from simcli.spec.values.quantities import Part, Text, doc, refuse, spell
 
 
 class SelectSpec(Part):
@@ -15,10 +15,10 @@ class SelectSpec(Part):
     `include` and the joints of `types`, or everything if neither is written; then `exclude` and `exclude_types` go.
     """
 
-    include: tuple[Text, ...] | None = say(None, "Names or patterns that are kept", "", "[arm*]")
-    exclude: tuple[Text, ...] = say((), "Names or patterns that are left out", "", "[gripper*]")
-    types: tuple[JointType, ...] | None = say(None, "Types of joints that are kept", "", "[revolute]")
-    exclude_types: tuple[JointType, ...] = say((), "Types of joints that are left out", "", "[fixed]")
+    include: tuple[Text, ...] | None = doc(None, "Names or patterns that are kept", "", "[arm*]")
+    exclude: tuple[Text, ...] = doc((), "Names or patterns that are left out", "", "[gripper*]")
+    types: tuple[JointType, ...] | None = doc(None, "Types of joints that are kept", "", "[revolute]")
+    exclude_types: tuple[JointType, ...] = doc((), "Types of joints that are left out", "", "[fixed]")
 
     @model_validator(mode="before")
     @classmethod

@@ -15,12 +15,12 @@ from simcli.spec.values.quantities import (
     PositiveLength,
     Text,
     Truth,
+    doc,
     list_json,
     number_json,
     one_of,
     quantity,
     refuse,
-    say,
     vector,
 )
 
@@ -28,14 +28,14 @@ from simcli.spec.values.quantities import (
 class Placed(Part):
     """Something with a pose in a body, or in the world."""
 
-    pose: PoseSpec = say(PoseSpec, "Pose in the body (or world) frame", "", "{xyz: [0.2, 0, 0]}")
+    pose: PoseSpec = doc(PoseSpec, "Pose in the body (or world) frame", "", "{xyz: [0.2, 0, 0]}")
 
 
 class _Shape(Placed):
-    material: Text | None = say(None, "Name of a material", "", "steel")
-    density: quantity("kg/m^3", gt=0) | None = say(None, "Mass per volume, instead of the material's", "kg/m^3", 1000)
-    collide: Truth = say(True, "Whether the shape takes part in contact", "", False)
-    grain: Direction | None = say(
+    material: Text | None = doc(None, "Name of a material", "", "steel")
+    density: quantity("kg/m^3", gt=0) | None = doc(None, "Mass per volume, instead of the material's", "kg/m^3", 1000)
+    collide: Truth = doc(True, "Whether the shape takes part in contact", "", False)
+    grain: Direction | None = doc(
         None, "Direction in the frame of `pose`: `friction` holds along it, `friction_across` across it", "", [1, 0, 0]
     )
 
@@ -43,16 +43,16 @@ class _Shape(Placed):
 class PlaneShape(_Shape):
     """A half space, solid below the plane; in `world` only."""
 
-    type: Literal["plane"] = say(REQUIRED, "Kind of shape", "", "plane")
-    normal: Direction = say((0.0, 0.0, 1.0), "Outward normal, normalised when read", "", [0, 0, 1])
-    offset: Length = say(0.0, "Distance of the plane from the origin along the normal", "m", 0.0)
+    type: Literal["plane"] = doc(REQUIRED, "Kind of shape", "", "plane")
+    normal: Direction = doc((0.0, 0.0, 1.0), "Outward normal, normalised when read", "", [0, 0, 1])
+    offset: Length = doc(0.0, "Distance of the plane from the origin along the normal", "m", 0.0)
 
 
 class SphereForm(Part):
     """A ball."""
 
-    type: Literal["sphere"] = say(REQUIRED, "Kind of shape", "", "sphere")
-    radius: quantity("m", ge=0) = say(REQUIRED, "Radius; 0: a point that touches others", "m", 0.1)
+    type: Literal["sphere"] = doc(REQUIRED, "Kind of shape", "", "sphere")
+    radius: quantity("m", ge=0) = doc(REQUIRED, "Radius; 0: a point that touches others", "m", 0.1)
 
 
 class SphereShape(SphereForm, _Shape):
@@ -62,8 +62,8 @@ class SphereShape(SphereForm, _Shape):
 class BoxForm(Part):
     """A box about its centre."""
 
-    type: Literal["box"] = say(REQUIRED, "Kind of shape", "", "box")
-    size: vector("m") = say(REQUIRED, "Full lengths along x, y, z", "m", [0.4, 0.02, 0.02])
+    type: Literal["box"] = doc(REQUIRED, "Kind of shape", "", "box")
+    size: vector("m") = doc(REQUIRED, "Full lengths along x, y, z", "m", [0.4, 0.02, 0.02])
 
 
 class BoxShape(BoxForm, _Shape):
@@ -73,9 +73,9 @@ class BoxShape(BoxForm, _Shape):
 class CapsuleForm(Part):
     """A cylinder along z with half balls on its ends, about its centre."""
 
-    type: Literal["capsule"] = say(REQUIRED, "Kind of shape", "", "capsule")
-    radius: PositiveLength = say(REQUIRED, "Radius", "m", 0.02)
-    length: quantity("m", ge=0) = say(REQUIRED, "Length of the cylinder part", "m", 0.3)
+    type: Literal["capsule"] = doc(REQUIRED, "Kind of shape", "", "capsule")
+    radius: PositiveLength = doc(REQUIRED, "Radius", "m", 0.02)
+    length: quantity("m", ge=0) = doc(REQUIRED, "Length of the cylinder part", "m", 0.3)
 
 
 class CapsuleShape(CapsuleForm, _Shape):
@@ -85,9 +85,9 @@ class CapsuleShape(CapsuleForm, _Shape):
 class CylinderForm(Part):
     """A cylinder along z, about its centre."""
 
-    type: Literal["cylinder"] = say(REQUIRED, "Kind of shape", "", "cylinder")
-    radius: PositiveLength = say(REQUIRED, "Radius", "m", 0.05)
-    length: PositiveLength = say(REQUIRED, "Length along z", "m", 0.3)
+    type: Literal["cylinder"] = doc(REQUIRED, "Kind of shape", "", "cylinder")
+    radius: PositiveLength = doc(REQUIRED, "Radius", "m", 0.05)
+    length: PositiveLength = doc(REQUIRED, "Length along z", "m", 0.3)
 
 
 class CylinderShape(CylinderForm, _Shape):
@@ -97,9 +97,9 @@ class CylinderShape(CylinderForm, _Shape):
 class ConeForm(Part):
     """A cone along z: base at -length/2, apex at +length/2."""
 
-    type: Literal["cone"] = say(REQUIRED, "Kind of shape", "", "cone")
-    radius: PositiveLength = say(REQUIRED, "Radius of the base", "m", 0.05)
-    length: PositiveLength = say(REQUIRED, "Height along z", "m", 0.3)
+    type: Literal["cone"] = doc(REQUIRED, "Kind of shape", "", "cone")
+    radius: PositiveLength = doc(REQUIRED, "Radius of the base", "m", 0.05)
+    length: PositiveLength = doc(REQUIRED, "Height along z", "m", 0.3)
 
 
 class ConeShape(ConeForm, _Shape):
@@ -109,8 +109,8 @@ class ConeShape(ConeForm, _Shape):
 class EllipsoidForm(Part):
     """An ellipsoid about its centre."""
 
-    type: Literal["ellipsoid"] = say(REQUIRED, "Kind of shape", "", "ellipsoid")
-    radii: vector("m") = say(REQUIRED, "Half axes along x, y, z", "m", [0.1, 0.05, 0.05])
+    type: Literal["ellipsoid"] = doc(REQUIRED, "Kind of shape", "", "ellipsoid")
+    radii: vector("m") = doc(REQUIRED, "Half axes along x, y, z", "m", [0.1, 0.05, 0.05])
 
 
 class EllipsoidShape(EllipsoidForm, _Shape):
@@ -124,9 +124,9 @@ Scale = Annotated[vector(""), WithJsonSchema(_SCALE_JSON)]
 class MeshForm(Part):
     """A triangle mesh from a file."""
 
-    type: Literal["mesh"] = say(REQUIRED, "Kind of shape", "", "mesh")
-    file: Text = say(REQUIRED, "OBJ or STL file, relative to the scene and below its folder", "", "part.obj")
-    scale: Scale = say((1.0, 1.0, 1.0), "Factor on the coordinates, one or one per axis", "", 0.001)
+    type: Literal["mesh"] = doc(REQUIRED, "Kind of shape", "", "mesh")
+    file: Text = doc(REQUIRED, "OBJ or STL file, relative to the scene and below its folder", "", "part.obj")
+    scale: Scale = doc((1.0, 1.0, 1.0), "Factor on the coordinates, one or one per axis", "", 0.001)
 
     @model_validator(mode="before")
     @classmethod
@@ -139,16 +139,16 @@ class MeshForm(Part):
 class MeshShape(MeshForm, _Shape):
     """A closed triangle mesh from a file."""
 
-    convex: Truth = say(True, "Collide with the convex hull", "", True)
+    convex: Truth = doc(True, "Collide with the convex hull", "", True)
 
 
 class HeightfieldShape(_Shape):
     """Terrain: heights on a regular grid, centred; in `world` only."""
 
-    type: Literal["heightfield"] = say(REQUIRED, "Kind of shape", "", "heightfield")
-    file: Text | None = say(None, "CSV file of heights, relative to the scene", "", "hills.csv")
-    data: list[list[Plain]] | None = say(None, "Heights, rows along y", "m", "[[0, 0.1], [0, 0.2]]")
-    size: vector("m") = say(REQUIRED, "Extent along x and y, and the height of the value 1", "m", [10, 10, 1])
+    type: Literal["heightfield"] = doc(REQUIRED, "Kind of shape", "", "heightfield")
+    file: Text | None = doc(None, "CSV file of heights, relative to the scene", "", "hills.csv")
+    data: list[list[Plain]] | None = doc(None, "Heights, rows along y", "m", "[[0, 0.1], [0, 0.2]]")
+    size: vector("m") = doc(REQUIRED, "Extent along x and y, and the height of the value 1", "m", [10, 10, 1])
 
     @model_validator(mode="after")
     def _source(self) -> "HeightfieldShape":

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
 
 from simcli.spec.schema.batch import TableSpec
-from simcli.spec.values.quantities import REQUIRED, Part, PositiveTime, Text, count, refuse, say, spell
+from simcli.spec.values.quantities import REQUIRED, Part, PositiveTime, Text, count, doc, refuse, spell
 
 
 def _version(value: object) -> object:
@@ -73,24 +73,24 @@ _Keep = Literal["all", "failed", "none"]
 class SweepSpec(Part):
     """A sweep: the product of its scenes and choices, each with its batch of worlds."""
 
-    sweep: Annotated[int, BeforeValidator(_version), WithJsonSchema({"const": 1})] = say(
+    sweep: Annotated[int, BeforeValidator(_version), WithJsonSchema({"const": 1})] = doc(
         REQUIRED, "Version of the format", "", 1)
-    scene: Scenes = say(REQUIRED, "Scene file, from the folder of this one; a list, or by name what stands in the table",
+    scene: Scenes = doc(REQUIRED, "Scene file, from the folder of this one; a list, or by name what stands in the table",
                         "", "arm.yaml")  # fmt: skip
-    set: dict[str, Any] = say(dict, "Dotted path to value, in all cases", "", "{run.duration: 10 s}")
-    choices: dict[str, _Choice] = say(
+    set: dict[str, Any] = doc(dict, "Dotted path to value, in all cases", "", "{run.duration: 10 s}")
+    choices: dict[str, _Choice] = doc(
         dict, "Dotted path to a list of values, or a name to what each choice sets; their product is run", "",
         "{solver.type: [generalized, maximal], spring: {soft: {params.k: 10}, stiff: {params.k: 100}}}")  # fmt: skip
-    exclude: tuple[Combination, ...] = say((), "Combinations that are left out, as choice to value or list of values", "",
+    exclude: tuple[Combination, ...] = doc((), "Combinations that are left out, as choice to value or list of values", "",
                                            "[{solver.type: maximal, spring: stiff}]")  # fmt: skip
-    only: tuple[Combination, ...] = say((), "Combinations that are run; the others are left out", "", "[{spring: soft}]")
-    vary: dict[str, Any] = say(dict, "What differs between worlds, beside `batch.vary` of the scene", "",
+    only: tuple[Combination, ...] = doc((), "Combinations that are run; the others are left out", "", "[{spring: soft}]")
+    vary: dict[str, Any] = doc(dict, "What differs between worlds, beside `batch.vary` of the scene", "",
                                "{joints.pin.damping: {uniform: [0, 1]}}")  # fmt: skip
-    table: TableSpec | None = say(None, "A row per world, in place of the scene's batch; from the folder of this file", "",
+    table: TableSpec | None = doc(None, "A row per world, in place of the scene's batch; from the folder of this file", "",
                                   "samples.csv")  # fmt: skip
-    worlds: count(gt=0, le=16_777_216) | None = say(None, "Worlds per grid point, instead of the scene's", "", 1000)
-    seed: count(ge=0) | None = say(None, "Seed, instead of the scene's", "", 7)
-    measure: dict[str, Any] = say(dict, "Measures, beside those of the scene", "", "{peak: {max_abs: joint.pin.q}}")
-    keep: _Keep = say("none", "Trajectories that stay, beside the measures of all cases: all, failed, none", "", "failed")
-    time_limit: PositiveTime | None = say(None, "Wall time that a case may take", "s", 600)
-    max_worlds: count(gt=0) | None = say(None, "Worlds that run as one batch, at most", "", 500)
+    worlds: count(gt=0, le=16_777_216) | None = doc(None, "Worlds per grid point, instead of the scene's", "", 1000)
+    seed: count(ge=0) | None = doc(None, "Seed, instead of the scene's", "", 7)
+    measure: dict[str, Any] = doc(dict, "Measures, beside those of the scene", "", "{peak: {max_abs: joint.pin.q}}")
+    keep: _Keep = doc("none", "Trajectories that stay, beside the measures of all cases: all, failed, none", "", "failed")
+    time_limit: PositiveTime | None = doc(None, "Wall time that a case may take", "s", 600)
+    max_worlds: count(gt=0) | None = doc(None, "Worlds that run as one batch, at most", "", 500)

@@ -11,7 +11,7 @@ from simcli.spec.faults.fault_list import Faults
 from simcli.spec.names import dofs
 from simcli.spec.names.channel_names import WATCHED, kind_of, split_name
 from simcli.spec.names.patterns import matching
-from simcli.spec.values.scopes import failed, place
+from simcli.spec.values.scopes import failed, where_of
 from simcli.spec.values.units import UnitError, to_si
 
 _PER_DOF = {
@@ -183,7 +183,7 @@ class JointUnits:
                 value = to_si(node.value, unit)
             return Scalar(value, node.mark)
         except UnitError as error:
-            self.faults.add(error.code, str(error), place(node.mark), error.hint)
+            self.faults.add(error.code, str(error), where_of(node.mark), error.hint)
             return failed(node.mark)
 
     def initial(self, node: TableNode, listed: Mapping[str, Sequence[int]]) -> TableNode:

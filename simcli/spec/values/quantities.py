@@ -1,4 +1,4 @@
-"""Field types of the schema: numbers with a dimension, vectors, signals, counts; and `say`, which documents a field."""
+"""Field types of the schema: numbers with a dimension, vectors, signals, counts; and `doc`, which documents a field."""
 
 import re
 from collections.abc import Callable
@@ -91,7 +91,7 @@ class ByType:
         return core_schema.tagged_union_schema(choices, "type")
 
 
-def say(default: Any, text: str, unit: str = "", example: Any = None, **more: Any) -> Any:
+def doc(default: Any, text: str, unit: str = "", example: Any = None, **more: Any) -> Any:
     """A field with its description: what it is, [unit], an example.
 
     Args:
@@ -214,7 +214,15 @@ def _convert_signal(units: tuple[str, ...]) -> Callable[[object], object]:
     convert = _convert(units)
 
     def either(value: object) -> object:
-        return value if is_signal(value) else float(convert(value))
+        if is_signal(value):
+            return value
+        try:
+            return float(convert(value))
+        except PydanticCustomError:
+            if isinstance(value, str) and value.isidentifier():
+                hint = f"a signal is written `${value}`; else {number_hint(units)}"
+                raise refuse("SC203", f"`{value}` is not a number", hint) from None
+            raise
 
     return either
 

@@ -7,7 +7,7 @@ from simcli.spec.values.expressions import RESERVED, ExpressionError, has_expres
 from simcli.spec.values.units import UnitError, parse_unit, to_si
 
 
-def place(mark: Mark, path: str = "") -> Where:
+def where_of(mark: Mark, path: str = "") -> Where:
     """A mark as a place."""
     return Where(mark.file, mark.line, mark.column, mark.length, path)
 
@@ -28,7 +28,7 @@ class Scope:
         """Take the entries of a `params` mapping; their expressions are evaluated in `home` (default: here)."""
         if not isinstance(table, TableNode):
             if table is not None and not (isinstance(table, Scalar) and table.value is None):
-                self.faults.add("SC203", "`params` must be a mapping of names to numbers", place(table.mark, "params"))
+                self.faults.add("SC203", "`params` must be a mapping of names to numbers", where_of(table.mark, "params"))
             return
         for name, node in table.items.items():
             if not name.isidentifier() or name in RESERVED:
@@ -36,7 +36,7 @@ class Scope:
                 self.faults.add(
                     "SC206",
                     f"`{name}` {reason}",
-                    place(table.keys[name], f"params.{name}"),
+                    where_of(table.keys[name], f"params.{name}"),
                     "use letters, digits and _",
                 )
                 continue
@@ -77,7 +77,7 @@ class Scope:
                     message = f"parameters refer to each other in a circle: {loop}"
                     for one in open_names:
                         self.values[one] = 1.0  # so that the circle is one fault
-                    place_of = place(self.nodes[circle][0].mark, f"params.{circle}")
+                    place_of = where_of(self.nodes[circle][0].mark, f"params.{circle}")
                     self.faults.add("SC223", message, place_of, "give one of them a number")
                     return
                 waiting.extend(needs)
@@ -96,7 +96,7 @@ class Scope:
 
     def _evaluate(self, name: str) -> float:
         node, home = self.nodes[name]
-        where = place(node.mark, f"params.{name}")
+        where = where_of(node.mark, f"params.{name}")
         value = node.value if isinstance(node, Scalar) else None
         try:
             if has_expression(value):
@@ -119,7 +119,7 @@ class Scope:
             try:
                 self.lookup(name)
             except ExpressionError as error:
-                self.faults.add(error.code, str(error), place(self.nodes[name][0].mark, f"params.{name}"), error.hint)
+                self.faults.add(error.code, str(error), where_of(self.nodes[name][0].mark, f"params.{name}"), error.hint)
                 self.values[name] = 1.0
 
 
@@ -141,7 +141,7 @@ def evaluated(node: Node, scope: Scope) -> Node:
         try:
             return Scalar(substitute_names(node.value, scope.lookup), node.mark, quoted=True)
         except ExpressionError as error:
-            scope.faults.add(error.code, str(error), place(node.mark), error.hint)
+            scope.faults.add(error.code, str(error), where_of(node.mark), error.hint)
             return failed(node.mark)
     if isinstance(node, TableNode):
         changed = {key: new for key, item in node.items.items() if (new := evaluated(item, scope)) is not item}

@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from simcli.errors import DeviceError, OutputError, UsageError
+from simcli.errors import DeviceError, OutputError, UsageError, install_hint
 from simcli.sweeps.executors.bundle import Bundles
 from simcli.sweeps.executors.cluster_task import (
     REFUSED_VERSION,
@@ -44,7 +44,7 @@ def _distributed():
     try:
         import distributed
     except ImportError as error:
-        raise UsageError("--cluster needs the package distributed: pip install 'simcli[cluster]'") from error
+        raise UsageError(install_hint("--cluster needs the package distributed", "cluster")) from error
     for name in [name for name in logging.root.manager.loggerDict if name.startswith("distributed")]:
         logging.getLogger(name).setLevel(logging.CRITICAL)  # what goes wrong with it is told here
     return distributed

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from simcli.spec import SceneSpec
     from simcli.spec.batches.sweep_file import Sweep
 
-DEVICES = ("auto", "cpu", "cuda", "vulkan", "metal")
 KEEP = ("all", "failed", "none")
 MOST_CASES = 2**24
 
@@ -162,8 +161,6 @@ def plan_of(path: Path, sets: Sequence[Override | str] = (), *, device: str = "a
         raise UsageError(f"time limit {time_limit:g} s: a case takes longer than 0 s, and ends some time")
     if max_worlds is not None and max_worlds < 1:
         raise UsageError(f"max_worlds {max_worlds}: a chunk has at least 1")
-    if device not in DEVICES:
-        raise UsageError(f"device `{device}`: choose {', '.join(DEVICES)}")
     sweep = read_scenes(path, choices)
     cases: list[Case] = []
     batches, units, sources = [], {}, {}
@@ -200,12 +197,14 @@ def _refuse_two_tables(sweep: "Sweep", sets: Sequence[Override | str]) -> None:
 
 
 def device_class(device: str, precision: str) -> str:
-    """What `auto` is on this machine, as "cpu" or "cuda"; another device itself, without a look at whether it is there."""
-    if device != "auto":
-        return device
-    from simcli.kernels.device.runtime import choose_arch
+    """What `auto` is on this machine, as "cpu" or "cuda"; another device itself, without a look at whether it is there.
 
-    return choose_arch(device, precision)
+    Raises:
+        UsageError: there is no such device.
+    """
+    from simcli.kernels.device.runtime import ARCHS, choose_arch
+
+    return device if device in ARCHS else choose_arch(device, precision)
 
 
 def _cases(one: Understood, device: str) -> tuple[list[Case], dict[str, str]]:

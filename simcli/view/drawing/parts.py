@@ -4,10 +4,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from simcli.model.tables import Array
 from simcli.rotations import quat_rotate
 from simcli.view.drawing.palette import Colour
 
-Array = np.ndarray
 _KINDS = ("sphere", "ellipsoid", "box", "capsule", "cylinder", "cone", "plane", "mesh")
 LAYERS = ("shape", "link", "joint", "axis", "mass", "frame", "spring")
 HERE = (0.0, 0.0, 0.0)

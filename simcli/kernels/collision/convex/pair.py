@@ -77,16 +77,29 @@ def convex_pair(c: ti.template(), w: ti.i32, lane: ti.i32, kind: ti.i32, a: ti.i
                 make_room(c, w, lane, a, b)
                 origin, is_near = set_cell(c, w, lane, a, b, at_column, at_row, item % 2, reach)
         if is_near == 1:
-            is_near, gap, n, p, has_point = separate(c, w, lane, kind, first, b, reach)
-            if is_near == 1:
-                if ti.static(c.serves[GROUND]):
-                    if kind == GROUND:  # Taichi would evaluate both sides of an `and`
-                        if not is_outward(c, w, lane, a, at_column, at_row, item % 2, p, n):
-                            overlaps = ti.select(gap <= 0.0, 1, 0)
-                            n, p, gap, has_point = lowest_above(c, w, lane, b)
-                            has_point *= overlaps
-                number = at_row * c.columns.at(a) + at_column
-                add_manifold(c, w, lane, first, b, n, p, gap, has_point, reach, origin, 2 * number + item % 2)
+            _meet_piece(c, w, lane, kind, a, first, b, reach, origin, at_column, at_row, item % 2)
+
+
+@ti.func
+def _meet_piece(c: ti.template(), w: ti.i32, lane: ti.i32, kind: ti.i32, a: ti.i32, first: ti.i32, b: ti.i32,
+                reach: ti.template(), origin: ti.template(), column: ti.i32, row: ti.i32, triangle: ti.i32):
+    """Note the points of contact of shape b with a, or with the prism of a that takes its place.
+
+    Args:
+        first: a, or the prism.  origin: [m], of the prism.  column, row, triangle: of the prism.
+
+    Writes: c.notes
+    """
+    is_near, gap, n, p, has_point = separate(c, w, lane, kind, first, b, reach)
+    if is_near == 1:
+        if ti.static(c.serves[GROUND]):
+            if kind == GROUND:  # Taichi would evaluate both sides of an `and`
+                if not is_outward(c, w, lane, a, column, row, triangle, p, n):
+                    overlaps = ti.select(gap <= 0.0, 1, 0)
+                    n, p, gap, has_point = lowest_above(c, w, lane, b)
+                    has_point *= overlaps
+        number = row * c.columns.at(a) + column
+        add_manifold(c, w, lane, first, b, n, p, gap, has_point, reach, origin, 2 * number + triangle)
 
 
 @ti.func

@@ -12,7 +12,7 @@ from simcli.kernels.complementarity.problem import LIMITS
 from simcli.kernels.language import ti
 from simcli.kernels.language.numbers import number
 from simcli.kernels.memory.arena import Arena, Slot, get_lane, put_lane
-from simcli.kernels.report import emit, put
+from simcli.kernels.report import put, write_pack
 from simcli.model.snapshot import CONTACT_WIDTHS, ContactRows, Event, Unsolved
 from simcli.solvers.impulses.contacts import deepest
 from simcli.solvers.rows.memory import DIAGNOSTICS
@@ -175,7 +175,7 @@ def unload_contacts(out: ti.template(), c: ti.template(), first: ti.i32, w: ti.i
     for lane in ti.static(range(c.lanes)):
         most = ti.max(most, ti.cast(get_lane(r.summary.part(w, CONTACTS, 0), lane), ti.i32))
     for i in range(most * ROW):
-        emit(out, c.lanes, first + i, r.width, r.rows.load(w, i))
+        write_pack(out, c.lanes, first + i, r.width, r.rows.load(w, i))
 
 
 def gather(summary: np.ndarray, rows: np.ndarray, status: np.ndarray) -> ContactRows:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from simcli.kernels.complementarity.large import SIZE
+from simcli.kernels.complementarity.large import DOFS
 
 
 def stated_contacts(solver) -> list[tuple]:
@@ -37,14 +37,14 @@ def stated_sparsely(p, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """J and M of large worlds, with all their zeros."""
     n_worlds, most, large = len(counts), int(counts.max(initial=0)), p.large
     body = large.body.read().reshape(n_worlds, -1, 2).astype(int)
-    seen = large.seen.read().reshape(n_worlds, -1, 2, SIZE, 3).swapaxes(3, 4)
+    seen = large.seen.read().reshape(n_worlds, -1, 2, DOFS, 3).swapaxes(3, 4)
     J, M = np.zeros((n_worlds, most, 3, p.n)), np.zeros((n_worlds, p.n, p.n))
-    blocks = symmetric(p.mass.read().reshape(n_worlds, large.n_bodies, -1), SIZE)
+    blocks = symmetric(p.mass.read().reshape(n_worlds, large.n_bodies, -1), DOFS)
     for b in range(large.n_bodies):
-        M[:, SIZE * b : SIZE * (b + 1), SIZE * b : SIZE * (b + 1)] = blocks[:, b]
+        M[:, DOFS * b : DOFS * (b + 1), DOFS * b : DOFS * (b + 1)] = blocks[:, b]
     for w, count in enumerate(counts):
         for c in range(count):
             for side in np.flatnonzero(body[w, c] >= 0):
-                at = SIZE * body[w, c, side]
-                J[w, c, :, at : at + SIZE] = seen[w, c, side]
+                at = DOFS * body[w, c, side]
+                J[w, c, :, at : at + DOFS] = seen[w, c, side]
     return J, M

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from simcli.kernels.complementarity.large import SIZE, SystemPattern
+from simcli.kernels.complementarity.large import DOFS, SystemPattern
 from simcli.kernels.linear.system import System
 from simcli.kernels.memory.tables import Tables
 from simcli.model.constraints.tables import Laws
@@ -25,9 +25,9 @@ def is_large(models: Sequence[Model], options) -> bool:
     """
     linear = getattr(getattr(options, "contact", None), "linear", "dense")
     links = models[0].links
-    apart = models[0].columns is None and bool((links.parent < 0).all() and (links.n_qd == SIZE).all())
+    apart = models[0].columns is None and bool((links.parent < 0).all() and (links.n_qd == DOFS).all())
     touches = any(model.contacts is not None for model in models)
-    return touches and apart and (linear == "sparse" or (linear == "auto" and SIZE * len(links.parent) >= LARGE))
+    return touches and apart and (linear == "sparse" or (linear == "auto" and DOFS * len(links.parent) >= LARGE))
 
 
 def pattern_of(rows: np.ndarray, laws: Laws, system: System, model: Model, tables: Tables, has_spins: bool) -> SystemPattern:

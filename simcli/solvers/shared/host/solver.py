@@ -36,7 +36,7 @@ from simcli.solvers.shared.host.walk import take_frames_by_stages
 from simcli.solvers.shared.ledger import close, open_new
 from simcli.solvers.shared.others import other_columns, width_of_others
 from simcli.solvers.shared.rollout import enter_phase, leave_phase, rollout
-from simcli.solvers.shared.start import lacking, start_events
+from simcli.solvers.shared.start import failed_starts, start_events
 
 CALL_SECONDS = 0.05  # aim of one kernel call: short, because signals and those who watch wait for its end
 _BLOCK_BYTES = 16 << 20  # aim of one FrameBlock
@@ -121,7 +121,7 @@ class GeneralizedSolver:
     def initial(self) -> FrameBlock:
         """Frame 0: the assembled state with its accelerations, efforts and reactions; worlds that fail in it end here."""
         block = self.run(1, 0)
-        self.end_at_start(block, lacking(self.model.start))
+        self.end_at_start(block, failed_starts(self.model.start))
         block.events += start_events(self.model)
         if self.engine.end:
             self.engine.end(self, block)

@@ -9,9 +9,9 @@ from simcli.kernels.algebra.elementary import select
 from simcli.kernels.chart.tree import quaternion_at, vector_at
 from simcli.kernels.collision.clearance import find_clearances
 from simcli.kernels.language import ti
-from simcli.kernels.report import emit, report_orientation, report_point, report_velocity
+from simcli.kernels.report import report_orientation, report_point, report_velocity, write_pack
 from simcli.model.measures import LAST_STEP, NORM
-from simcli.solvers.shared.clock import first_of
+from simcli.solvers.shared.clock import steps_before
 from simcli.solvers.shared.contacts.touches import add_touches
 from simcli.solvers.shared.looks.reductions import (
     FIRST,
@@ -36,7 +36,7 @@ def look(c: ti.template(), w: ti.i32):
     if step > 0 or c.now.load(w, "steps") == 0:  # else the frame before has looked
         place_seen(c, w)
         look_further(c, w)
-        take_measures(c, w, first_of(c, w) + step)
+        take_measures(c, w, steps_before(c, w) + step)
 
 
 @ti.func
@@ -193,7 +193,7 @@ def unload_quantities(out: ti.template(), c: ti.template(), first: ti.i32, w: ti
     m = c.gauges
     for i in range(m.n_records):
         x = m.arena.packs.load(w, m.places.at(m.n - m.n_records + i))
-        emit(out, c.lanes, first + i, m.n_records, x + poison)
+        write_pack(out, c.lanes, first + i, m.n_records, x + poison)
 
 
 @ti.func

@@ -1,7 +1,7 @@
 """What the affine solver asks of joints that are driven, stiff or loaded."""
 
 from simcli.spec.checks.checker import Checker
-from simcli.spec.honours.joint_fields import AFFINE_COORDINATES, JOINTS, asked, place, refuse
+from simcli.spec.honours.joint_fields import AFFINE_COORDINATES, JOINTS, asked, refuse_field, written_path
 from simcli.spec.names import dofs, structure
 from simcli.spec.schema.joint import JointSpec
 
@@ -15,7 +15,8 @@ def check_affine(check: Checker) -> None:
         return
     for name, body in check.spec.bodies.items():
         if body.kinematic and body.affine is not None and body.affine.transform is not None:
-            refuse(check, "a soft hold of a kinematic body", f"bodies.{name}.affine.transform", "keep one of them", True)
+            path = f"bodies.{name}.affine.transform"
+            refuse_field(check, "a soft hold of a kinematic body", path, "keep one of them", True)
         if body.affine is not None and body.affine.quasi_static:
             _check_quasi_static(check, name)
     for name, joint in check.spec.joints.items():
@@ -23,8 +24,8 @@ def check_affine(check: Checker) -> None:
         _check_rates(check, name, joint)
         _check_driving(check, name, joint)
         if joint.strength_ratio is not None and joint.type in HOLD_NOTHING:
-            refuse(check, f"`strength_ratio` of a `{joint.type}` joint", f"joints.{name}.strength_ratio",
-                   "leave it out: such a joint holds nothing", True)  # fmt: skip
+            refuse_field(check, f"`strength_ratio` of a `{joint.type}` joint", f"joints.{name}.strength_ratio",
+                         "leave it out: such a joint holds nothing", True)  # fmt: skip
         if joint.compliance and joint.strength_ratio is not None:
             check.fault("SC613", f"joint `{name}` has both `compliance` and `strength_ratio`",
                         f"joints.{name}.strength_ratio", "keep one of them")  # fmt: skip
@@ -39,11 +40,12 @@ def _check_quasi_static(check: Checker, name: str):
     """A body that keeps no velocity has none to begin with, is not moved as prescribed, and takes steps of first order."""
     body, path = check.spec.bodies[name], f"bodies.{name}.affine.quasi_static"
     if body.kinematic:
-        refuse(check, "a quasi-static kinematic body", path, "keep one of them", True)
+        refuse_field(check, "a quasi-static kinematic body", path, "keep one of them", True)
     if body.velocity is not None:
-        refuse(check, "the velocity of a quasi-static body", f"bodies.{name}.velocity", "leave it out: it is not kept", True)
+        refuse_field(check, "the velocity of a quasi-static body", f"bodies.{name}.velocity",
+                     "leave it out: it is not kept", True)  # fmt: skip
     if check.spec.solver.integrator == "bdf2":
-        refuse(check, "a quasi-static body with bdf2", path, "write integrator: bdf1", True)
+        refuse_field(check, "a quasi-static body with bdf2", path, "write integrator: bdf1", True)
 
 
 def _check_rates(check: Checker, name: str, joint: JointSpec):
@@ -51,7 +53,7 @@ def _check_rates(check: Checker, name: str, joint: JointSpec):
     child = check.spec.bodies.get(joint.child)
     if child is not None and child.affine is not None and child.affine.quasi_static and any(joint.qd or ()):
         words = f"the initial `qd` of joint `{name}`, whose child `{joint.child}` is quasi-static"
-        refuse(check, words, f"joints.{name}.qd", "leave it out: it is not kept", True)
+        refuse_field(check, words, f"joints.{name}.qd", "leave it out: it is not kept", True)
 
 
 def _check_kinematic(check: Checker, name: str, joint: JointSpec) -> None:
@@ -62,7 +64,8 @@ def _check_kinematic(check: Checker, name: str, joint: JointSpec) -> None:
     fields += [field for field in ("driving", "strength_ratio") if check.has(f"joints.{name}.{field}")]
     for field in fields:
         words = f"`{field}` of a joint that leads a kinematic body"
-        refuse(check, words, place(check, name, field), f"leave it out, or `kinematic` of body `{joint.child}`", True)
+        hint = f"leave it out, or `kinematic` of body `{joint.child}`"
+        refuse_field(check, words, written_path(check, name, field), hint, True)
 
 
 def _leads(check: Checker, joint: JointSpec) -> bool:
@@ -79,15 +82,15 @@ def check_efforts(check: Checker) -> None:
         leader = check.spec.joints.get(joint.mimic.joint) if joint.mimic is not None else None
         if leader is not None and joint.type in AFFINE_COORDINATES and leader.type not in AFFINE_COORDINATES:
             hint = f"gears join {', '.join(sorted(AIMS))} and cylindrical joints"
-            refuse(check, f"a gear to a joint of type `{leader.type}`", f"joints.{name}.mimic.joint", hint)
+            refuse_field(check, f"a gear to a joint of type `{leader.type}`", f"joints.{name}.mimic.joint", hint)
     for name, force in check.spec.forces.items():
         joint = check.spec.joints.get(force.joint) if force.type in ("torque", "torsion") else None
         if joint is not None and joint.type not in AFFINE_COORDINATES:
             hint = f"it acts on {', '.join(sorted(AIMS))} and cylindrical joints; or use a wrench"
-            refuse(check, f"an effort on a joint of type `{joint.type}`", f"forces.{name}.joint", hint)
+            refuse_field(check, f"an effort on a joint of type `{joint.type}`", f"forces.{name}.joint", hint)
         elif joint is not None and _leads(check, joint):
             hint = "leave it out: the body moves as prescribed"
-            refuse(check, "an effort on a joint that leads a kinematic body", f"forces.{name}.joint", hint)
+            refuse_field(check, "an effort on a joint that leads a kinematic body", f"forces.{name}.joint", hint)
 
 
 def _limit_path(check: Checker, name: str, index: int) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from simcli.spec.checks.checker import Checker
 from simcli.spec.checks.mechanism.touching import switches_contact
-from simcli.spec.honours.joint_fields import refuse
+from simcli.spec.honours.joint_fields import refuse_field
 from simcli.spec.schema.body import MaterialSpec
 from simcli.spec.schema.contact import PairSpec
 
@@ -24,7 +24,7 @@ def check_barrier(check: Checker) -> None:
         for key, (words, hint) in _WORDS.items():
             value = getattr(numbers, key)
             if value and not (key == "friction_static" and value == numbers.friction):
-                refuse(check, words, f"{path}.{key}", hint, True)
+                refuse_field(check, words, f"{path}.{key}", hint, True)
 
 
 def _asked(check: Checker) -> Iterator[tuple[str, MaterialSpec | PairSpec]]:

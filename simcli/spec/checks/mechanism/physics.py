@@ -295,15 +295,15 @@ def _spread_of(check: Checker, inertia: InertiaSpec) -> tuple[float, float]:
 
 def check_quaternions(check: Checker) -> None:
     """A note for every written quaternion that is not of length one."""
-    for section in ("bodies", "joints"):
-        table = check.document.root.get(section)
-        for name, entry in table.items.items() if isinstance(table, TableNode) else ():
-            for key in ("pose", "parent_frame", "child_frame"):
-                pose = child(entry, key)
-                for spelling in ORIENTATIONS[1:3] if pose is not None else ():
-                    values = child(pose, spelling)
-                    if isinstance(values, Listing):
-                        _unit(check, values, f"{section}.{name}.{key}.{spelling}")
+    tables = ((section, check.document.root.get(section)) for section in ("bodies", "joints"))
+    entries = ((f"{section}.{name}", entry) for section, table in tables if isinstance(table, TableNode)
+               for name, entry in table.items.items())  # fmt: skip
+    for (path, entry), key in itertools.product(entries, ("pose", "parent_frame", "child_frame")):
+        pose = child(entry, key)
+        for spelling in ORIENTATIONS[1:3] if pose is not None else ():
+            values = child(pose, spelling)
+            if isinstance(values, Listing):
+                _unit(check, values, f"{path}.{key}.{spelling}")
 
 
 def _unit(check: Checker, values: Listing, path: str) -> None:

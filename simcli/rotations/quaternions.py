@@ -1,20 +1,13 @@
-"""Rotations, poses and frames as numpy arrays with any leading axes.
-
-Quaternions are x y z w and unit; a pose is px py pz qx qy qz qw and maps coordinates of the inner frame to the outer:
-x_out = p + R(q) x_in. Nothing here knows bodies or joints.
-
-Sums are written out component by component and sines are taken one by one: numpy's own products of stacked matrices
-and its vectorised sines may round differently with the number and stride of the stacked items, and a world must come
-out the same alone and in any batch.
-"""
+"""Quaternions: products, rotations of vectors, matrices, rotation vectors and their rates."""
 
 import math
 from functools import reduce
 
 import numpy as np
 
+from simcli.rotations.vectors import cross, dot, each, square_of, unit
+
 _Array = np.ndarray
-IDENTITY_POSE = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
 SMALL_SINE = 1e-6  # of half an angle, below which 2 asin(s) / s is 2
 # Of `spin_of_vector`: below this angle [rad] its factors a, b, a', b' are series in the square of it.
 SMALL_ANGLE = 0.1
@@ -22,106 +15,6 @@ SPIN_SERIES = (
     (1 / 2, -1 / 24, 1 / 720, -1 / 40320, 1 / 3628800), (1 / 6, -1 / 120, 1 / 5040, -1 / 362880, 1 / 39916800),
     (-1 / 12, 1 / 180, -1 / 6720, 1 / 453600, -1 / 47900160), (-1 / 60, 1 / 1260, -1 / 60480, 1 / 4989600, -1 / 622702080),
 )  # fmt: skip
-
-
-def dot(a: _Array, b: _Array) -> _Array:
-    """Scalar product over the last axis.
-
-    Args:
-        a: (..., 3).
-        b: (..., 3).
-
-    Returns:
-        (...).
-    """
-    return a[..., 0] * b[..., 0] + a[..., 1] * b[..., 1] + a[..., 2] * b[..., 2]
-
-
-def cross(a: _Array, b: _Array) -> _Array:
-    """Vector product over the last axis; several times faster than numpy's on small arrays.
-
-    Args:
-        a: (..., 3).
-        b: (..., 3).
-
-    Returns:
-        (..., 3).
-    """
-    ax, ay, az = a[..., 0], a[..., 1], a[..., 2]
-    bx, by, bz = b[..., 0], b[..., 1], b[..., 2]
-    return np.stack((ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx), axis=-1)
-
-
-def skew(v: _Array) -> _Array:
-    """Matrix that multiplies by v from the left in the vector product.
-
-    Args:
-        v: (..., 3).
-
-    Returns:
-        (..., 3, 3).
-    """
-    zero = np.zeros(v.shape[:-1])
-    x, y, z = v[..., 0], v[..., 1], v[..., 2]
-    rows = (zero, -z, y, z, zero, -x, -y, x, zero)
-    return np.stack(rows, axis=-1).reshape(*v.shape[:-1], 3, 3)
-
-
-def _square(v: _Array) -> _Array:
-    return sum(v[..., i] * v[..., i] for i in range(v.shape[-1]))
-
-
-def unit(v: _Array) -> _Array:
-    """Vector of length one in the same direction.
-
-    Args:
-        v: (..., n), not zero.
-
-    Returns:
-        [1], (..., n).
-    """
-    v = np.asarray(v, dtype=float)
-    largest = np.abs(v).max(axis=-1, keepdims=True)  # against overflow of the squares
-    v = v / largest
-    return v / np.sqrt(_square(v))[..., None]
-
-
-def turn(R: _Array, v: _Array) -> _Array:
-    """Product of matrices and vectors.
-
-    Args:
-        R: (..., 3, 3).
-        v: (..., 3).
-
-    Returns:
-        (..., 3).
-    """
-    return R[..., 0] * v[..., 0:1] + R[..., 1] * v[..., 1:2] + R[..., 2] * v[..., 2:3]
-
-
-def multiply(A: _Array, B: _Array) -> _Array:
-    """Product of 3 x 3 matrices.
-
-    Args:
-        A: (..., 3, 3).
-        B: (..., 3, n).
-
-    Returns:
-        (..., 3, n).
-    """
-    return sum(A[..., :, i : i + 1] * B[..., i : i + 1, :] for i in range(3))
-
-
-def transpose(R: _Array) -> _Array:
-    """Transpose of the last two axes.
-
-    Args:
-        R: (..., n, m).
-
-    Returns:
-        (..., m, n).
-    """
-    return np.swapaxes(R, -1, -2)
 
 
 def quat_multiply(a: _Array, b: _Array) -> _Array:
@@ -182,7 +75,7 @@ def quat_to_matrix(q: _Array) -> _Array:
         [1], (..., 3, 3).
     """
     q = np.asarray(q, dtype=float)
-    scale = 2.0 / _square(q)
+    scale = 2.0 / square_of(q)
     x, y, z, w = (q[..., i] for i in range(4))
     xs, ys, zs = x * scale, y * scale, z * scale
     rows = (
@@ -237,13 +130,6 @@ def quat_from_axis_angle(axis: _Array, angle: _Array) -> _Array:
     axis = np.asarray(axis, dtype=float)
     xyz = each(math.sin, half) * axis
     return np.concatenate((xyz, np.broadcast_to(each(math.cos, half), (*xyz.shape[:-1], 1))), axis=-1)
-
-
-def each(function, *values: _Array) -> _Array:
-    """A function of the maths library, number by number: a vectorised one may round by the number of its items."""
-    values = np.broadcast_arrays(*values)
-    flat = [function(*x) for x in zip(*(v.ravel().tolist() for v in values), strict=True)]
-    return np.array(flat, float).reshape(values[0].shape)
 
 
 def quat_from_vector(vector: _Array) -> _Array:
@@ -325,94 +211,3 @@ def quat_from_rpy(rpy: _Array) -> _Array:
     x, y = sr * cp * cy - cr * sp * sy, cr * sp * cy + sr * cp * sy
     z, w = cr * cp * sy - sr * sp * cy, cr * cp * cy + sr * sp * sy
     return np.stack((x, y, z, w), axis=-1)
-
-
-def make_pose(position: _Array, quat: _Array) -> _Array:
-    """Pose from its parts.
-
-    Args:
-        position: [m], (..., 3).
-        quat: [1], (..., 4), x y z w.
-
-    Returns:
-        [m, 1], (..., 7).
-    """
-    position, quat = np.asarray(position, dtype=float), np.asarray(quat, dtype=float)
-    if position.shape[:-1] == quat.shape[:-1]:
-        return np.concatenate((position, quat), axis=-1)
-    lead = np.broadcast_shapes(position.shape[:-1], quat.shape[:-1])
-    return np.concatenate((np.broadcast_to(position, (*lead, 3)), np.broadcast_to(quat, (*lead, 4))), axis=-1)
-
-
-def pose_compose(a: _Array, b: _Array) -> _Array:
-    """Product of poses, first b, then a.
-
-    Args:
-        a: [m, 1], (..., 7).
-        b: [m, 1], (..., 7).
-
-    Returns:
-        [m, 1], (..., 7).
-    """
-    return make_pose(pose_apply(a, b[..., :3]), quat_multiply(a[..., 3:], b[..., 3:]))
-
-
-def pose_inverse(a: _Array) -> _Array:
-    """Inverse of a pose.
-
-    Args:
-        a: [m, 1], (..., 7).
-
-    Returns:
-        [m, 1], (..., 7).
-    """
-    back = quat_inverse(a[..., 3:])
-    return make_pose(-quat_rotate(back, a[..., :3]), back)
-
-
-def pose_apply(a: _Array, point: _Array) -> _Array:
-    """Point carried by a pose.
-
-    Args:
-        a: [m, 1], (..., 7).
-        point: [m], (..., 3), inner frame.
-
-    Returns:
-        [m], (..., 3), outer frame.
-    """
-    return a[..., :3] + quat_rotate(a[..., 3:], np.asarray(point, dtype=float))
-
-
-def pose_distance(a: _Array, b: _Array) -> tuple[_Array, _Array]:
-    """How far two poses are apart.
-
-    Args:
-        a: [m, 1], (..., 7).
-        b: [m, 1], (..., 7).
-
-    Returns:
-        Distance of the origins [m], (...), and angle between the orientations [rad], (...).
-    """
-    q = quat_multiply(quat_inverse(a[..., 3:]), b[..., 3:])
-    sine = np.sqrt(dot(q[..., :3], q[..., :3]))
-    shift = b[..., :3] - a[..., :3]
-    return np.sqrt(dot(shift, shift)), 2.0 * np.arctan2(sine, np.abs(q[..., 3]))
-
-
-def frame_along(axis: _Array) -> _Array:
-    """Right-handed frame whose z axis is the given axis.
-
-    The x axis is the coordinate direction that follows the largest component of `axis` in cyclic order, made
-    perpendicular to it: axis z gives (x, y, z), axis x gives (y, z, x), axis y gives (z, x, y), all exact.
-
-    Args:
-        axis: [1], (..., 3), unit.
-
-    Returns:
-        [1], (..., 3, 3), columns x y z.
-    """
-    axis = np.asarray(axis, dtype=float)
-    largest = np.abs(axis).argmax(axis=-1)
-    guide = np.eye(3)[(largest + 1) % 3]
-    x = unit(guide - dot(guide, axis)[..., None] * axis)
-    return np.stack((x, cross(axis, x), axis), axis=-1)

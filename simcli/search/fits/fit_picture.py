@@ -3,7 +3,7 @@
 import numpy as np
 
 from simcli.errors import UsageError
-from simcli.search.fitting import Fit
+from simcli.search.fits.fitting import Fit
 
 PANEL = (8.0, 3.6)  # [inch], of one column
 HEIGHTS = (3, 1)  # of values and residuals

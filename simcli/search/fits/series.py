@@ -14,7 +14,7 @@ import numpy as np
 
 from simcli.errors import FileError, UsageError
 from simcli.model.snapshot import Status
-from simcli.search.data import Log
+from simcli.search.fits.data import Log
 from simcli.spec.document.overrides import SET, Override
 from simcli.spec.names.channel_names import is_on_demand
 

@@ -1,0 +1,132 @@
+"""Forward kinematics and the projection of poses: what the commands compute of places and velocities."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from simcli import rotations as rot
+from simcli.analysis.mechanics.tasks import OnTree, chosen_bodies, field, of_kind, of_worlds
+from simcli.analysis.states.portions import States
+from simcli.model.batch.selection import BodyFlags
+from simcli.model.tables import Array, JointKind, Model
+from simcli.records.reading.results import ResultAxes, result_axes
+
+if TYPE_CHECKING:  # it brings Taichi, which a wrong input need not wait for
+    from simcli.analysis.mechanics.rounds import Mechanics
+
+
+@dataclass(frozen=True)
+class Forward(OnTree):
+    """Forward kinematics.
+
+    Attributes:
+        select: patterns of the bodies that are given, none for all.
+        flags: kinds of bodies that are given.
+    """
+
+    select: tuple[str, ...] = ()
+    flags: BodyFlags = BodyFlags.ALL
+    kind = "fk"
+    outputs = ("body_q", "body_qd", "point_position", "point_velocity")
+
+    def axes(self, model: Model) -> ResultAxes:
+        """The bodies that are wanted, and their points."""
+        return result_axes(model).of_bodies(*self.kept(model))
+
+    def kept(self, model: Model) -> tuple[Array, Array]:
+        """Indices of the bodies and points that are wanted."""
+        bodies = chosen_bodies(model, self.select)
+        bodies = bodies[of_kind(model, self.flags, bodies)[0][bodies]]
+        return bodies, np.flatnonzero(np.isin(model.points.body, bodies))
+
+    def __call__(self, mechanics: "Mechanics", states: States, world: Array) -> dict[str, Array]:
+        """Poses and twists of bodies; named points."""
+        model, q = mechanics.model, states.values["joint_q"]
+        pose, twist = mechanics("forward_kinematics", world, q, field(states, "joint_qd", (model.n_qd,)))
+        bodies, points = self.kept(model)
+        x, v = (a[:, points] for a in point_motion(model, world, pose, twist))
+        return {"body_q": pose[:, bodies], "body_qd": twist[:, bodies], "point_position": x, "point_velocity": v}
+
+
+def point_motion(model: Model, world: Array, pose: Array, twist: Array) -> tuple[Array, Array]:
+    """Positions [m] and velocities [m/s] of the named points, (N, n, 3) each, world.
+
+        x = p + R r,   v = v_c + w x R (r - c)
+
+    Args:
+        model: its points and centres of mass.
+        world: (N,).
+        pose: (N, B, 7).
+        twist: (N, B, 6).
+    """
+    body = model.points.body
+    r, c = of_worlds(model.points.position, world), of_worlds(model.bodies.com, world)[:, body]
+    R = rot.quat_to_matrix(pose[:, body, 3:])
+    lever = rot.turn(R, r - c)
+    return pose[:, body, :3] + rot.turn(R, r), twist[:, body, :3] + rot.cross(twist[:, body, 3:], lever)
+
+
+class Inverse(OnTree):
+    """Projection of poses and twists to joint coordinates and rates (Newton's eval_ik), and how far it misses them.
+
+    Args:
+        unwrap: angles go on from those of the state before of the same world; else one pose decides.
+        flags: kinds of bodies whose joints are given, and whose residuals count.
+    """
+
+    kind = "ik"
+    start = "body"
+    inputs = ("body_q", "body_qd")
+    outputs = ("joint_q", "joint_qd", "residual_position", "residual_angle", "residual_velocity", "residual_spin")
+
+    def __init__(self, unwrap: bool = False, flags: BodyFlags = BodyFlags.ALL):
+        self.unwrap, self.flags, self.last = unwrap, flags, {}
+
+    def axes(self, model: Model) -> ResultAxes:
+        """The joints that are wanted."""
+        return result_axes(model).of_joints(*self.kept(model))
+
+    def kept(self, model: Model) -> tuple[Array, Array, Array]:
+        """Indices of the joints that are wanted, of their coordinates and of their velocities."""
+        joints = of_kind(model, self.flags)[1]
+        counts = np.diff(model.joints.q_start), np.diff(model.joints.qd_start)
+        return np.flatnonzero(joints), *(np.flatnonzero(np.repeat(joints, count)) for count in counts)
+
+    def __call__(self, mechanics: "Mechanics", states: States, world: Array) -> dict[str, Array]:
+        """Joint coordinates and rates, and the residuals of both."""
+        model, pose = mechanics.model, states.values["body_q"]
+        twist = field(states, "body_qd", (model.n_bodies, 6))
+        q, qd = mechanics("projection", world, pose, twist)
+        back, counted = mechanics("forward_kinematics", world, q, qd), of_kind(model, self.flags)[0]
+        found = residuals(*(values[:, counted] for values in (pose, twist, *back)))
+        q, (_, of_q, of_qd) = self.unwrapped(model, states.world, q) if self.unwrap else q, self.kept(model)
+        return {"joint_q": q[:, of_q], "joint_qd": qd[:, of_qd]} | found
+
+    def unwrapped(self, model: Model, world: Array, q: Array) -> Array:
+        """Coordinates whose angles have taken the branch nearest to the state before of their world, (N, NQ)."""
+        angles, q = angle_coordinates(model), np.array(q)
+        for w in np.unique(world):
+            mine = np.flatnonzero(world == w)
+            track = np.concatenate([self.last.get(w, q[mine[:1]]), q[mine]])
+            track[:, angles] = np.unwrap(track[:, angles], axis=0)
+            q[mine], self.last[w] = track[1:], track[-1:]
+        return q
+
+
+def angle_coordinates(model: Model) -> Array:
+    """Indices into joint_q of the angles; those of screws are left out, whose advance tells their turns."""
+    joints = model.joints
+    scalar = [j for j in range(model.n_joints) if np.diff(joints.q_start)[j] == joints.dof_dim[j].sum()
+              and joints.kind[j] not in (JointKind.SCREW, JointKind.CABLE)]  # fmt: skip
+    ranges = [np.arange(joints.q_start[j] + joints.dof_dim[j, 0], joints.q_start[j + 1]) for j in scalar]
+    return np.concatenate([np.zeros(0, np.int64), *ranges]).astype(np.int64)
+
+
+def residuals(pose: Array, twist: Array, back_pose: Array, back_twist: Array) -> dict[str, Array]:
+    """Largest distances over the bodies of each state, (N,): position, angle, velocity, spin."""
+    shift, angle = rot.pose_distance(pose, back_pose)
+    gap = twist - back_twist
+    found = {"position": shift, "angle": angle, "velocity": np.linalg.norm(gap[..., :3], axis=-1),
+             "spin": np.linalg.norm(gap[..., 3:], axis=-1)}  # fmt: skip
+    return {f"residual_{name}": values.max(axis=1, initial=0.0) for name, values in found.items()}

@@ -1,0 +1,294 @@
+"""What evaluates the rigid-body algorithms on the device: its memory, its kernels."""
+
+from simcli.kernels.algebra.values import Force, Motion, Vec3
+from simcli.kernels.chart.dynamics import (
+    accelerate,
+    collect,
+    compose,
+    demand,
+    eliminate,
+    own_inertia,
+    place_and_demand,
+)
+from simcli.kernels.chart.projection import Anchors, project_joints
+from simcli.kernels.chart.tree import TreeState, com_about_origin, place_all, point_velocity, vector_at
+from simcli.kernels.forces.columns import Forces
+from simcli.kernels.forces.external import load_links
+from simcli.kernels.forces.prescribed import Prescribed
+from simcli.kernels.forces.signals import Signals, drive
+from simcli.kernels.language import ti
+from simcli.kernels.memory.arena import Arena, put_lane
+from simcli.kernels.memory.tables import Tables
+from simcli.kernels.report import FrameRows, put, report_bodies, write_pack
+from simcli.model.tables import Model
+
+
+class AlgorithmsCore:
+    """Tables, state and results of `Algorithms`."""
+
+    _data_oriented = True
+
+    def __init__(self, model: Model, arena: Arena):
+        self.arena, self.n_slots = arena, arena.n_blocks
+        self.lanes, self.block_dim = arena.device.lanes, arena.device.block_dim
+        self.tables = Tables(model, arena)
+        self.state = TreeState(self.tables, arena, has_external=True)
+        self.rows = FrameRows(self.tables, arena, 0)
+        self.anchors = Anchors(model, self.tables)
+        self.forces = Forces(model, self.tables, arena)
+        self.signals = Signals(model, self.tables, arena, (self.forces, Prescribed(model, self.tables)))
+        self.when = arena.slot(2)
+        self.body_f = arena.slot(6 * model.n_bodies)
+        self.matrix = arena.slot(model.n_qd**2)
+        self.columns = arena.slot(model.n_bodies * model.n_qd, Motion)
+        self.projected_q, self.projected_qd = self.tables.coordinates.slot(), self.tables.dofs.slot()
+
+
+@ti.func
+def blocks_of_slot(c: ti.template(), w: ti.i32, n_states: ti.i32):
+    """Blocks of states that scratch block w serves: w, w + n_slots, ..."""
+    n_blocks = (n_states + c.lanes - 1) // c.lanes
+    return (n_blocks - w + c.n_slots - 1) // c.n_slots
+
+
+@ti.func
+def take(c: ti.template(), w: ti.i32, block: ti.i32, slot: ti.template(), n: ti.template(), values: ti.template()):
+    """Load n rows of a block of states from a flat buffer; idle lanes repeat the last state.
+
+    Writes: slot
+    """
+    last = values.shape[0] // ti.max(n, 1) - 1
+    for row in range(n):
+        for lane in ti.static(range(c.lanes)):
+            put_lane(slot.part(w, row, 0), lane, values[ti.min(block * c.lanes + lane, last) * n + row])
+
+
+@ti.func
+def give(c: ti.template(), w: ti.i32, block: ti.i32, slot: ti.template(), n: ti.template(), out: ti.template()):
+    """Store n rows of a block of states to a flat buffer.
+
+    Writes: out
+    """
+    at = block * c.lanes * n
+    for item in range(n // slot.width):
+        for k in ti.static(range(slot.width)):
+            write_pack(out, c.lanes, at + item * slot.width + k, n, slot.part(w, item, k))
+
+
+@ti.kernel
+def states_to_bodies(c: ti.template(), n_states: ti.i32, q: ti.types.ndarray(), qd: ti.types.ndarray(),
+                     pose: ti.types.ndarray(), twist: ti.types.ndarray()):
+    """Poses and twists of bodies, of many states."""
+    ti.loop_config(block_dim=c.block_dim)
+    for w in range(c.arena.n_blocks):
+        c.arena.enter(w)
+        for k in range(blocks_of_slot(c, w, n_states)):
+            block = w + k * c.n_slots
+            take(c, w, block, c.state.q, c.tables.n_q, q)
+            take(c, w, block, c.state.qd, c.tables.n_qd, qd)
+            place_all(c.tables, c.state, w)
+            report_bodies(c.tables, c.state, c.rows, w)
+            give(c, w, block, c.rows.body_q, 7 * c.tables.n_bodies, pose)
+            give(c, w, block, c.rows.body_qd, 6 * c.tables.n_bodies, twist)
+
+
+@ti.func
+def load_body_forces(c: ti.template(), w: ti.i32, block: ti.i32, force: ti.template()):
+    """External forces of bodies about O.
+
+    Reads:  force, c.state.{R, o}
+    Writes: c.state.external
+    """
+    s = c.state
+    take(c, w, block, c.body_f, 6 * c.tables.n_bodies, force)
+    for b in range(c.tables.n_bodies):
+        link = c.tables.tip.at(b)
+        push = vector_at(c.body_f, w, 6 * b)
+        torque = vector_at(c.body_f, w, 6 * b + 3)
+        s.external.store(w, link, Force.of(push, torque + com_about_origin(c.tables, s, w, link).cross(push)))
+
+
+@ti.kernel
+def states_to_forces(c: ti.template(), n_states: ti.i32, q: ti.types.ndarray(), qd: ti.types.ndarray(),
+                     when: ti.types.ndarray(), out: ti.types.ndarray()):
+    """Springs, cables and wrenches about the centres of mass, of many states."""
+    ti.loop_config(block_dim=c.block_dim)
+    for w in range(c.arena.n_blocks):
+        c.arena.enter(w)
+        for k in range(blocks_of_slot(c, w, n_states)):
+            block = w + k * c.n_slots
+            take(c, w, block, c.state.q, c.tables.n_q, q)
+            take(c, w, block, c.state.qd, c.tables.n_qd, qd)
+            take(c, w, block, c.when, 2, when)
+            place_all(c.tables, c.state, w)
+            if ti.static(c.signals.n_routes > 0):
+                drive(c.signals, w, c.when.load(w, 0), c.when.load(w, 1))
+            load_links(c.tables, c.forces, c.state, w)
+            unload_body_forces(c, w)
+            give(c, w, block, c.body_f, 6 * c.tables.n_bodies, out)
+
+
+@ti.func
+def unload_body_forces(c: ti.template(), w: ti.i32):
+    """External forces of bodies about their centres of mass, world.
+
+    Reads:  c.state.{R, o, external}
+    Writes: c.body_f
+    """
+    s = c.state
+    for b in range(c.tables.n_bodies):
+        link = c.tables.tip.at(b)
+        force = s.external.load(w, link)
+        x = com_about_origin(c.tables, s, w, link)
+        put(c.body_f, w, 6 * b, force.force, force.moment - x.cross(force.force))
+
+
+@ti.kernel
+def accelerations_to_efforts(c: ti.template(), n_states: ti.i32, has_force: ti.template(), q: ti.types.ndarray(),
+                             qd: ti.types.ndarray(), qdd: ti.types.ndarray(), force: ti.types.ndarray(),
+                             out: ti.types.ndarray()):
+    """Recursive Newton-Euler, of many states."""
+    ti.loop_config(block_dim=c.block_dim)
+    for w in range(c.arena.n_blocks):
+        c.arena.enter(w)
+        for k in range(blocks_of_slot(c, w, n_states)):
+            block = w + k * c.n_slots
+            take(c, w, block, c.state.q, c.tables.n_q, q)
+            take(c, w, block, c.state.qd, c.tables.n_qd, qd)
+            take(c, w, block, c.state.qdd, c.tables.n_qd, qdd)
+            if ti.static(not has_force):
+                place_and_demand(c.tables, c.state, w)
+            else:
+                place_all(c.tables, c.state, w)
+                load_body_forces(c, w, block, force)
+                demand(c.tables, c.state, w)
+            collect(c.tables, c.state, c.state.u, w)
+            give(c, w, block, c.state.u, c.tables.n_qd, out)
+
+
+@ti.kernel
+def efforts_to_accelerations(c: ti.template(), n_states: ti.i32, has_force: ti.template(), q: ti.types.ndarray(),
+                             qd: ti.types.ndarray(), effort: ti.types.ndarray(), force: ti.types.ndarray(),
+                             out: ti.types.ndarray()):
+    """Articulated-body algorithm, of many states."""
+    ti.loop_config(block_dim=c.block_dim)
+    for w in range(c.arena.n_blocks):
+        c.arena.enter(w)
+        for k in range(blocks_of_slot(c, w, n_states)):
+            block = w + k * c.n_slots
+            take(c, w, block, c.state.q, c.tables.n_q, q)
+            take(c, w, block, c.state.qd, c.tables.n_qd, qd)
+            take(c, w, block, c.state.tau, c.tables.n_qd, effort)
+            place_all(c.tables, c.state, w)
+            if ti.static(has_force):
+                load_body_forces(c, w, block, force)
+            for d in range(c.tables.n_qd):
+                c.state.diagonal.store(w, d, c.tables.arena.zero() + c.tables.armature.load(w, d))
+            eliminate(c.tables, c.state, w)
+            accelerate(c.tables, c.state, w)
+            give(c, w, block, c.state.qdd, c.tables.n_qd, out)
+
+
+@ti.kernel
+def states_to_masses(c: ti.template(), n_states: ti.i32, q: ti.types.ndarray(), out: ti.types.ndarray()):
+    """Mass matrices of many states."""
+    ti.loop_config(block_dim=c.block_dim)
+    for w in range(c.arena.n_blocks):
+        c.arena.enter(w)
+        for k in range(blocks_of_slot(c, w, n_states)):
+            block = w + k * c.n_slots
+            take(c, w, block, c.state.q, c.tables.n_q, q)
+            place_all(c.tables, c.state, w)
+            composite_matrix(c, w)
+            give(c, w, block, c.matrix, c.tables.n_qd * c.tables.n_qd, out)
+
+
+@ti.func
+def _put_entries(c: ti.template(), w: ti.i32, d: ti.i32, p: ti.i32, force: ti.template()):
+    """M[d, e] and M[e, d] of the dofs e of link p.
+
+    Writes: c.matrix
+    """
+    s, t = c.state, c.tables
+    for e in range(t.link_qd.at(p), t.link_qd.at(p) + t.link_n_qd.at(p)):
+        value = s.S.load(w, e).dot(force)
+        if e == d:
+            value = value + t.armature.load(w, d)
+        c.matrix.store(w, d * t.n_qd + e, value)
+        c.matrix.store(w, e * t.n_qd + d, value)
+
+
+@ti.func
+def composite_matrix(c: ti.template(), w: ti.i32):
+    """Composite rigid bodies: M[d, e] = S_e . I S_d for every dof e between the root and dof d.
+
+    Reads:  c.state.{R, o, v, S}, c.tables
+    Writes: c.state.I, c.matrix
+    """
+    s, t = c.state, c.tables
+    n = t.n_qd
+    for k in range(n * n):
+        c.matrix.store(w, k, t.arena.zero())
+    for i in range(t.n_links):
+        s.I.store(w, i, own_inertia(t, s, w, i))
+    compose(t, s, w)
+    for i in range(t.n_links):
+        for d in range(t.link_qd.at(i), t.link_qd.at(i) + t.link_n_qd.at(i)):
+            force = s.I.load(w, i).times(s.S.load(w, d))
+            p = i
+            while p >= 0:
+                _put_entries(c, w, d, p, force)
+                p = t.parent.at(p)
+
+
+@ti.kernel
+def states_to_jacobians(c: ti.template(), n_states: ti.i32, q: ti.types.ndarray(), out: ti.types.ndarray()):
+    """Body Jacobians of many states."""
+    ti.loop_config(block_dim=c.block_dim)
+    for w in range(c.arena.n_blocks):
+        c.arena.enter(w)
+        for k in range(blocks_of_slot(c, w, n_states)):
+            block = w + k * c.n_slots
+            take(c, w, block, c.state.q, c.tables.n_q, q)
+            place_all(c.tables, c.state, w)
+            body_columns(c, w)
+            give(c, w, block, c.columns, 6 * c.tables.n_bodies * c.tables.n_qd, out)
+
+
+@ti.func
+def body_columns(c: ti.template(), w: ti.i32):
+    """Jacobian columns of every body: the motion columns of the dofs above it, taken at its centre of mass.
+
+    Reads:  c.state.{R, o, S}, c.tables
+    Writes: c.columns
+    """
+    s, t = c.state, c.tables
+    n = t.n_qd
+    for k in range(t.n_bodies * n):
+        zero = t.arena.zero()
+        c.columns.store(w, k, Motion.of(Vec3(zero, zero, zero), Vec3(zero, zero, zero)))
+    for b in range(t.n_bodies):
+        link = t.tip.at(b)
+        x = com_about_origin(t, s, w, link)
+        p = link
+        while p >= 0:
+            for d in range(t.link_qd.at(p), t.link_qd.at(p) + t.link_n_qd.at(p)):
+                S = s.S.load(w, d)
+                c.columns.store(w, b * n + d, Motion.of(point_velocity(S, x), S.angular))
+            p = t.parent.at(p)
+
+
+@ti.kernel
+def bodies_to_states(c: ti.template(), n_states: ti.i32, pose: ti.types.ndarray(), twist: ti.types.ndarray(),
+                     q: ti.types.ndarray(), qd: ti.types.ndarray()):
+    """Joint coordinates and rates from poses and twists, of many states."""
+    ti.loop_config(block_dim=c.block_dim)
+    for w in range(c.arena.n_blocks):
+        c.arena.enter(w)
+        for k in range(blocks_of_slot(c, w, n_states)):
+            block = w + k * c.n_slots
+            take(c, w, block, c.rows.body_q, 7 * c.tables.n_bodies, pose)
+            take(c, w, block, c.rows.body_qd, 6 * c.tables.n_bodies, twist)
+            project_joints(c.anchors, c.rows, c.projected_q, c.projected_qd, w)
+            give(c, w, block, c.projected_q, c.tables.n_q, q)
+            give(c, w, block, c.projected_qd, c.tables.n_qd, qd)

@@ -1,0 +1,96 @@
+"""What the forces of rows give: to the links that they join, and as the wrenches of joints that are rows.
+
+y is a `System`, whose forces are known and whose rows have been measured.
+"""
+
+from simcli.kernels.algebra.values import Force
+from simcli.kernels.chart.dynamics import no_force
+from simcli.kernels.language import ti
+
+
+@ti.func
+def share_gears(y: ti.template(), w: ti.i32):
+    """Forces of gears as forces along the coordinates that they join, of joints outside the tree.
+
+    Reads:  y.force
+    Writes: y.shared
+    """
+    for r in range(y.n_rows):
+        y.shared.store(w, r, y.entry.arena.zero())
+    for g in range(y.rows.n_gears):
+        n = y.rows.first_gear + g
+        force = y.force.load(w, n)
+        for k in range(y.rows.term_start.at(g), y.rows.term_start.at(g + 1)):
+            row = y.rows.term_row.at(k)
+            if row >= 0:
+                y.shared.store(w, row, y.shared.load(w, row) + force * y.rows.factor.load(w, k))
+
+
+@ti.func
+def force_of_row(y: ti.template(), w: ti.i32, r: ti.i32):
+    """Force of a row of a couple, with what gears give along it.
+
+    Reads: y.{force, shared}, after `share_gears`
+    """
+    force = y.force.load(w, r)
+    if ti.static(y.rows.has_shared):
+        force = force + y.shared.load(w, r)
+    return force
+
+
+@ti.func
+def wrench_of_couple(y: ti.template(), s: ti.template(), w: ti.i32, k: ti.i32):
+    """What the rows of couple k give the child, about the child's anchor, world; after `share_gears`.
+
+    Reads: y.{force, shared, rows}, s.{R, o}
+    """
+    r = y.rows
+    total = no_force(y.entry.arena.zero())
+    for n in range(r.row_start.at(k), r.row_start.at(k + 1)):
+        total = total + r.pull_b.load(w, n) * force_of_row(y, w, n)
+    b = ti.max(r.link_b.at(k), 0)
+    x = s.o.load(w, b) + s.R.load(w, b) * r.point_b.load(w, k)
+    if ti.static(r.has_swapped):
+        if r.is_swapped.at(k) != 0:
+            a = r.link_a.at(k)
+            total = no_force(y.entry.arena.zero())
+            for n in range(r.row_start.at(k), r.row_start.at(k + 1)):
+                total = total + r.pull_a.load(w, n) * force_of_row(y, w, n)
+            x = s.o.load(w, a) + s.R.load(w, a) * r.point_a.load(w, k)
+    return Force.of(total.force, total.moment - x.cross(total.force))
+
+
+@ti.func
+def pull_links(y: ti.template(), s: ti.template(), w: ti.i32, sign: ti.template(), with_gears: ti.template()):
+    """Add what rows give the links, times a sign; with what gears give along them, after `share_gears`.
+
+    Reads:  y.{force, shared, rows}
+    Writes: s.f
+    """
+    r = y.rows
+    for k in range(r.n_couples):
+        a = r.link_a.at(k)
+        b = r.link_b.at(k)
+        for n in range(r.row_start.at(k), r.row_start.at(k + 1)):
+            force = y.force.load(w, n)
+            if ti.static(with_gears):
+                force = force_of_row(y, w, n)
+            if a >= 0:
+                s.f.store(w, a, s.f.load(w, a) + r.pull_a.load(w, n) * (force * sign))
+            if b >= 0:
+                s.f.store(w, b, s.f.load(w, b) + r.pull_b.load(w, n) * (force * sign))
+
+
+@ti.func
+def report_couples(y: ti.template(), s: ti.template(), rows: ti.template(), w: ti.i32):
+    """Add the wrenches of joints that are rows, on the child at the child anchor, world; after `share_gears`.
+
+    Reads:  y.{force, shared, rows}, s.{R, o}
+    Writes: rows.joint_wrench
+    """
+    for k in range(y.rows.n_couples):
+        first = 6 * y.rows.joint.at(k)
+        if first >= 0:
+            at_anchor = wrench_of_couple(y, s, w, k)
+            for m in ti.static(range(6)):
+                rows.joint_wrench.store(w, first + m, rows.joint_wrench.load(w, first + m) + at_anchor.parts[m])

@@ -1,0 +1,94 @@
+"""Bodies that lack inertia where something would move them are refused, with what to do."""
+
+import numpy as np
+
+from simcli.model.batch.gather import Worlds
+from simcli.model.bodies.massless import carrying, lacks_inertia, weightless
+from simcli.model.natural.form import THIN
+from simcli.model.natural.led import leading_joints
+from simcli.model.tables import Array, LinkKind, Model
+from simcli.model.tree.reference import SINGULAR
+
+ARMATURE = "give the body inertia about this axis, or the joint armature"
+HOLD = "give the body inertia, or hold it at a distance from every axis about which it turns"
+
+
+def refuse_weightless(worlds: Worlds, model: Model, bodies: Array | None = None, hint: str = ARMATURE) -> None:
+    """Refuse dofs along which nothing has inertia: their acceleration has no value.
+
+    Args:
+        worlds: receives the faults.
+        model: the tables.
+        bodies: (B,) bool, those whose dofs matter; all where it is left out.
+        hint: what to do.
+    """
+    for k, b in weightless(model, bodies):
+        name, body = model.joints.name[model.links.joint[k]], model.bodies.name[b]
+        turning = "a rotation" if model.links.kind[k] != LinkKind.HELIX or model.links.turn[k] else "a displacement"
+        message = f"joint `{name}` has {turning} that moves no inertia (body `{body}` and what hangs on it)"
+        path = f"joints.{name}" if name in worlds.first.joints else f"bodies.{body}"
+        worlds.fault("SC452", path, message, hint)
+    worlds.raise_faults()
+
+
+def refuse_points(worlds: Worlds, model: Model) -> None:
+    """Refuse bodies that lack inertia along or about some axis along which their joints let them move, or joints yield."""
+    refuse_weightless(worlds, model, lacks_inertia(model), HOLD)
+    for step in carrying(model) if worlds.first.solver.type == "maximal" else ():
+        name = model.joints.name[step.joint]
+        if model.joints.compliance[:, step.joint].any():
+            body = next(b for b in (step.outer, step.inner) if lacks_inertia(model)[b])
+            message = f"joint `{name}` yields, and nothing else gives inertia to body `{model.bodies.name[body]}`"
+            worlds.fault("SC452", f"joints.{name}.compliance", message, "leave it out, or give the body inertia")
+    worlds.raise_faults()
+
+
+def refuse_spins(worlds: Worlds, model: Model) -> None:
+    """Refuse bodies whose spin contacts could drive without a mass that resists, and flat ones that yield."""
+    bodies, plane = model.bodies, model.plane
+    inertia = np.linalg.eigvalsh(bodies.inertia)
+    whole = ((bodies.n_vectors == 3) | (bodies.n_vectors < 0)) & (plane < 0) & ~bodies.kinematic
+    spins = np.isin(np.arange(model.n_bodies), [b for _, b in weightless(model, lacks_inertia(model))])
+    thin = (inertia[..., 0] <= SINGULAR * inertia[..., 2]) & spins
+    least, most = (inertia[..., 1] + side * (inertia[..., 0] - inertia[..., 2]) for side in (1, -1))  # second moments, twice
+    flat = least <= THIN * most
+    faults = {
+        "has no inertia about its axis, and contact would spin it": (whole & thin, "write natural: 1P1V, or inertia"),
+        "is flat or thin and yields, which contact does not take": (
+            whole & flat & (bodies.compliance > 0), "leave its compliance out, or make it thicker"),
+    }  # fmt: skip
+    for words, (lacks, hint) in faults.items():
+        _fault_bodies(worlds, model, lacks, words, hint)
+
+
+def _fault_bodies(worlds: Worlds, model: Model, lacks: Array, words: str, hint: str) -> None:
+    """A fault for each body that something is said of in any world, (W|1, B) bool."""
+    for b in np.flatnonzero(lacks.any(axis=0)):
+        name = model.bodies.name[b]
+        worlds.fault("SC452", f"bodies.{name}", f"body `{name}` {words}", hint)
+
+
+def refuse_unnatural(worlds: Worlds, model: Model) -> None:
+    """Refuse bodies whose natural coordinates would lack inertia, or would ignore some; and leading joints that give way."""
+    bodies, asked = model.bodies, model.bodies.n_vectors
+    leading = leading_joints(model)
+    for j in leading[leading >= 0].tolist():
+        name = model.joints.name[j]
+        for field, asks in (("compliance", model.joints.compliance[:, j].any()), ("enabled", not model.joints.enabled[j])):
+            if asks:
+                message = f"joint `{name}` leads a kinematic body, so that its `{field}` would be ignored"
+                worlds.fault("SC470", f"joints.{name}.{field}", message, "leave it out, or kinematic")
+    full = (asked == 3) | ((asked < 0) & (model.plane < 0))
+    inertia = np.linalg.eigvalsh(bodies.inertia)
+    if model.plane >= 0:
+        inertia = np.repeat(bodies.inertia[:, :, model.plane, model.plane, None], 3, axis=-1)
+    thick = inertia[..., 0] > THIN * inertia[..., 2]
+    faults = {
+        "has no mass": (bodies.mass <= 0) & ~bodies.kinematic,
+        "has inertia about its axis, which a bar of one vector ignores": (asked == 1) & thick & (model.plane < 0) & ~full,
+        "has inertia, which a point of `natural: 1P` ignores": (asked == 0) & (inertia[..., 2] > 0),
+    }  # fmt: skip
+    for words, lacks in faults.items():
+        _fault_bodies(worlds, model, lacks, words, "change mass, inertia or natural")
+    points = (inertia[..., 2] <= 0).any(axis=0) & (asked != 0) & ~bodies.kinematic
+    refuse_weightless(worlds, model, points, f"{HOLD}, or write natural: 1P")

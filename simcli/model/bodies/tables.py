@@ -1,0 +1,75 @@
+"""Bodies, their shapes and their points, as tables."""
+
+from dataclasses import dataclass
+
+from simcli.model.table_base import Array, Table
+
+
+@dataclass(frozen=True)
+class Bodies(Table):
+    """Rigid bodies, in file order.
+
+    Attributes:
+        name: (B,).
+        mass: [kg], (W|1, B).
+        com: [m], (W|1, B, 3), body frame.
+        inertia: [kg m^2], (W|1, B, 3, 3), about the centre of mass, body axes.
+        q: [m, 1], (W|1, B, 7), authored pose of the body frame (joint coordinates at zero), world.
+        kinematic: (B,) bool.
+        n_vectors: (B,) vectors of the natural coordinates that the scene asks for, -1 where it says nothing.
+        compliance: [1/(N m)], (W|1, B), of rigidity in natural coordinates.
+    """
+
+    name: tuple[str, ...]
+    mass: Array
+    com: Array
+    inertia: Array
+    q: Array
+    kinematic: Array
+    n_vectors: Array
+    compliance: Array
+
+
+@dataclass(frozen=True)
+class Shapes(Table):
+    """Shapes on bodies and in the world.
+
+    Attributes:
+        name: (S,).
+        kind: (S,) ShapeKind.
+        body: (S,) body index or WORLD.
+        size: [m], (W|1, S, 3): sphere (radius, 0, 0); box full lengths; capsule, cylinder, cone (radius, length, 0);
+            ellipsoid radii; terrain extent along x and y, 0; plane and mesh 0.
+        pose: [m, 1], (W|1, S, 7), in the body.
+        collide: (S,) bool.
+        vertices: mesh vertices per shape, (n, 3) [m] in the shape frame, empty for others.
+        faces: mesh triangles per shape, (m, 3), empty for others.
+        heights: [m] of terrain per shape, (rows along y, columns along x), empty for others.
+        convex: (S,) whether the hull of a mesh stands for it.
+    """
+
+    name: tuple[str, ...]
+    kind: Array
+    body: Array
+    size: Array
+    pose: Array
+    collide: Array
+    vertices: tuple[Array, ...]
+    faces: tuple[Array, ...]
+    heights: tuple[Array, ...] = ()
+    convex: tuple[bool, ...] = ()
+
+
+@dataclass(frozen=True)
+class Points(Table):
+    """Named points of bodies.
+
+    Attributes:
+        name: (P,) as `crank/b`.
+        body: (P,) body index.
+        position: [m], (W|1, P, 3), body frame.
+    """
+
+    name: tuple[str, ...]
+    body: Array
+    position: Array

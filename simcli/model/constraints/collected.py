@@ -1,0 +1,223 @@
+"""Couples, rows and laws of a model as they are found, joint by joint."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from simcli import rotations as rot
+from simcli.model.constraints.coordinate_rows import NO_VECTOR, coordinate_row
+from simcli.model.constraints.tables import Form
+from simcli.model.joints.catalogue import CATALOGUE, TYPE_NAME, MotionAxis, Row, RowKind
+from simcli.model.joints.lawful import MOVED
+from simcli.model.signals.tables import Lawful, MotionKind
+from simcli.model.tables import WORLD, Array, JointKind, Model
+from simcli.model.tree.link_frames import body_rotations
+
+SAME_AXIS = 1e-9  # of a unit vector's component along the normal of a planar scene
+
+
+@dataclass
+class RowPart:
+    """A row as it is found: its columns, in all worlds (tables.py)."""
+
+    label: str
+    form: int
+    joint: int
+    is_hard: bool
+    on_a: Array
+    across_a: Array
+    on_b: Array
+    constant: Array
+    vectors: tuple[int, int] = (-1, -1)
+    terms: Sequence[tuple[int, Array]] = ()  # dofs and factors
+    spring: int = -1
+    dof: int = -1
+    rests: bool = False
+
+
+class RowCollector:
+    """Collects couples, rows and laws joint by joint."""
+
+    def __init__(self, model: Model, lawful: Lawful):
+        self.model, self.lawful = model, lawful
+        self.couples: list[tuple[int, ...]] = []  # joint, parent, child, spring
+        self.row_start: list[int] = [0]
+        self.rows: list[RowPart] = []
+        self.laws: list[tuple[int, int]] = []  # dof, row
+        self.turn_a = self._anchor_axes(model.joints.parent, model.joints.X_p)
+        self.turn_b = self._anchor_axes(model.joints.child, model.joints.X_c)
+
+    def _anchor_axes(self, body: Array, X: Array) -> Array:
+        return body_rotations(self.model, body) @ rot.quat_to_matrix(X[..., 3:])
+
+    def add_joint(self, j: int) -> None:
+        """The rows of a joint, and the laws on them."""
+        model = self.model
+        kind, before, swapped = JointKind(model.joints.kind[j]), len(self.rows), False
+        if kind == JointKind.CABLE or model.joints.child[j] == WORLD:  # that stands for a combination
+            return
+        is_led = model.columns is not None and j in model.columns.led
+        if (not model.joints.is_tree[j] or kind == JointKind.DISTANCE) and not is_led:  # the tree leaves a distance free
+            rows = hard_rows(model, j)
+            swapped = bool(rows) and rows[0].swapped
+            for row in rows:
+                self._add_row(j, row)
+        if not model.joints.is_tree[j] and kind == JointKind.BALL:
+            self._add_rolls(j, is_led)
+        elif not model.joints.is_tree[j] and kind not in MOVED:
+            self._add_loop_coordinates(j, is_led)
+        if kind == JointKind.DISTANCE and not is_rod(model, j) and not is_led:
+            self._add_length(j)
+        if kind == JointKind.BALL:
+            self._add_spins(j)
+        if len(self.rows) > before:
+            ends = model.joints.parent[j], model.joints.child[j]
+            self.couples.append((j, *(ends[::-1] if swapped else ends), -1))
+            self.row_start.append(len(self.rows))
+
+    def _add_row(self, j: int, row: Row) -> None:
+        on_a = NO_VECTOR if row.on_a is None else _lead(row.on_a)
+        across, on_b = NO_VECTOR, NO_VECTOR
+        turn_a, turn_b = (self.turn_b, self.turn_a) if row.swapped else (self.turn_a, self.turn_b)
+        if row.on_b is not None:
+            on_b = rot.turn(turn_b[:, j], _lead(row.on_b))
+            across = rot.turn(turn_a[:, j], _lead(row.on_b))
+        if row.kind not in (RowKind.MEET, RowKind.APART):
+            on_a = rot.turn(turn_a[:, j], on_a)
+        self._append(j, int(row.kind), True, on_a, across, on_b, np.atleast_1d(row.constant))
+
+    def _append(self, j: int, form: int, is_hard: bool, on_a: Array, across: Array, on_b: Array, constant: Array) -> None:
+        count = len(self.rows) - (self.row_start[-1])
+        label = f"{self.model.joints.name[j]}:{count}"
+        self.rows.append(RowPart(label, form, j, is_hard, on_a, across, on_b, constant))
+
+    def _add_loop_coordinates(self, j: int, is_led: bool) -> None:
+        """Coordinates of a loop joint that a law, a smooth effort, a gear or a prescribed motion acts on.
+
+        A joint that leads a kinematic body in natural coordinates (natural/led.py) prescribes without a row.
+        """
+        model = self.model
+        first, count = int(model.joints.qd_start[j]), int(model.joints.dof_dim[j].sum())
+        for k in range(count):
+            d = first + k
+            geared = bool(np.any(model.mimics.follower == d) or np.any(model.mimics.leader == d)
+                          or np.any(model.combinations.term_dof == d))
+            if self.lawful.acts[d]:
+                self.laws.append((d, len(self.rows)))
+            if self.lawful.acts[d] or geared:
+                self._add_coordinate(j, k, is_hard=False)
+                self.rows[-1].rests = not self.lawful.acts[d]
+            if model.motions.kind[d] != MotionKind.NONE and not is_led:
+                self._add_coordinate(j, k, is_hard=True)
+
+    def _add_coordinate(self, j: int, k: int, is_hard: bool) -> None:
+        row = coordinate_row(self.model, j, k)
+        on_a, across, on_b = row.on_a, row.across_a, row.on_b
+        if not row.in_anchors:
+            on_a, across = (rot.turn(self.turn_a[:, j], v) for v in (on_a, across))
+            on_b = rot.turn(self.turn_b[:, j], on_b)
+        self._append(j, row.form, is_hard, on_a, across, on_b, np.full(1, row.constant))
+        self.rows[-1].dof = int(self.model.joints.qd_start[j]) + k
+
+    def _add_length(self, j: int) -> None:
+        self.laws.append((-1, len(self.rows)))
+        self._append(j, Form.LENGTH, False, NO_VECTOR, NO_VECTOR, NO_VECTOR, np.zeros(1))
+
+    def _add_rolls(self, j: int, is_led: bool) -> None:
+        """Velocities of a ball joint outside the tree on which laws, but for its limits, or prescribed motions act."""
+        first = int(self.model.joints.qd_start[j])
+        for k in range(3):
+            moves = self.model.motions.kind[first + k] != MotionKind.NONE and not is_led
+            for is_hard, acts in ((False, self.lawful.beyond_limits[first + k]), (True, moves)):
+                if acts:
+                    self._append(j, Form.ROLL, is_hard, np.eye(3)[None, k], NO_VECTOR, NO_VECTOR, np.zeros(1))
+                if acts and is_hard:
+                    self.rows[-1].dof = first + k
+                elif acts:
+                    self.laws.append((first + k, len(self.rows) - 1))
+
+    def _add_spins(self, j: int) -> None:
+        first = int(self.model.joints.qd_start[j])
+        for k in range(3):
+            if self.lawful.limited[first + k]:
+                self.laws.append((first + k, len(self.rows)))
+                self._append(j, Form.SPIN, False, np.eye(3)[None, k], NO_VECTOR, NO_VECTOR, np.zeros(1))
+
+    def add_springs(self) -> None:
+        """Springs as rows on the distances of their ends."""
+        for k, (a, b) in enumerate(self.model.springs.body.tolist()):
+            length = RowPart(f"{self.model.springs.name[k]}:length", Form.LENGTH, -1, False, *[NO_VECTOR] * 3, np.zeros(1))
+            length.spring = k
+            self.rows.append(length)
+            self.couples.append((-1, a, b, k))
+            self.row_start.append(len(self.rows))
+
+    def add_gears(self) -> None:
+        """Gears as hard rows on two coordinates each."""
+        mimics = self.model.mimics
+        for k, (follower, leader) in enumerate(zip(mimics.follower.tolist(), mimics.leader.tolist(), strict=True)):
+            j = int(self.model.dofs.joint[follower])
+            label = f"{self.model.dofs.label[follower]}:mimic"
+            self.rows.append(RowPart(label, Form.GEAR, j, True, NO_VECTOR, NO_VECTOR, NO_VECTOR, mimics.offset[:, k],
+                                      terms=((follower, np.ones(1)), (leader, -mimics.ratio[:, k]))))  # fmt: skip
+
+    def add_combinations(self) -> None:
+        """Combinations as coordinates of the joints without bodies that stand for them (joints/combined.py)."""
+        model, combinations = self.model, self.model.combinations
+        if not combinations.name:
+            return
+        for k, d in enumerate(np.flatnonzero(model.joints.child[model.dofs.joint] == WORLD).tolist()):
+            terms = [(int(combinations.term_dof[n]), combinations.term_factor[:, n]) for n in
+                     range(*combinations.term_start[k : k + 2])]  # fmt: skip
+            self.laws.append((d, len(self.rows)))
+            self.rows.append(RowPart(f"{combinations.name[k]}:sum", Form.GEAR, int(model.dofs.joint[terms[0][0]]), False,
+                                      NO_VECTOR, NO_VECTOR, NO_VECTOR, np.zeros(1), terms=terms, dof=d))  # fmt: skip
+
+    def add_rigidity(self) -> None:
+        """Rows that keep the vectors of natural coordinates unit and at right angles."""
+        links, columns = self.model.links, self.model.columns
+        for k in np.flatnonzero(columns.n_vectors).tolist():
+            if columns.led[k] >= 0:
+                continue
+            first, name = int(links.qd_start[k]) + 3, self.model.bodies.name[links.body[k]]
+            for i in range(columns.n_vectors[k]):
+                for j in range(i, columns.n_vectors[k]):
+                    a, b = first + 3 * i, first + 3 * j
+                    self.rows.append(RowPart(f"{name}:rigid{i}{j}", Form.RIGID, int(links.joint[k]), True, NO_VECTOR,
+                                              NO_VECTOR, NO_VECTOR, np.full(1, float(i == j)), (a, b)))  # fmt: skip
+
+
+def is_rod(model: Model, j: int) -> bool:
+    """True for a distance joint with one length."""
+    length = model.joints.length[:, j]
+    return bool(np.all(length[:, 0] == length[:, 1]))
+
+
+def hard_rows(model: Model, j: int) -> list[Row]:
+    """Bilateral rows of a joint, in all worlds; a planar scene keeps those that its plane leaves open.
+
+    A distance joint has one if its two bounds agree.
+    """
+    entry = CATALOGUE[TYPE_NAME[JointKind(model.joints.kind[j])]]
+    if entry.kind == JointKind.DISTANCE:
+        return [Row(RowKind.APART, constant=model.joints.length[:, j, 1])] if is_rod(model, j) else []
+    if entry.coordinates == "slots":
+        return []
+    n_linear, n_angular = model.joints.dof_dim[j].tolist()
+    first = int(model.joints.qd_start[j])
+    axes = model.dofs.axis[:, first : first + n_linear + n_angular]
+    motion = MotionAxis(axes[:, :n_linear], axes[:, n_linear:], model.joints.pitch[:, j], model.joints.length[:, j, 1])
+    rows = entry.rows(motion)
+    return [row for row in rows if keeps(row, model.plane)] if model.plane >= 0 else rows
+
+
+def keeps(row: Row, normal: int) -> bool:
+    """True for a row that motion in a plane can violate: one on a direction in the plane, or between such directions."""
+    in_plane = [np.abs(_lead(v)[..., normal]).max() < 1.0 - SAME_AXIS for v in (row.on_a, row.on_b) if v is not None]
+    return row.kind == RowKind.APART or all(in_plane)
+
+
+def _lead(v: Array) -> Array:
+    v = np.asarray(v, float)
+    return v if v.ndim > 1 else v[None]

@@ -1,0 +1,125 @@
+"""Joints, their dofs and their gears, as tables."""
+
+from dataclasses import dataclass
+
+from simcli.model.table_base import Array, Table
+
+
+@dataclass(frozen=True)
+class Joints(Table):
+    """Joints in file order, then the free joints made for bodies that no tree joint names as child.
+
+    Attributes:
+        name: (J,).
+        kind: (J,) JointKind.
+        parent: (J,) body index or WORLD.
+        child: (J,) body index.
+        is_tree: (J,) bool; the others close loops.
+        enabled: (J,) bool.
+        articulation: (J,) index into `articulation_name`, -1 for orphans.
+        articulation_name: names of the articulations.
+        X_p: [m, 1], (W|1, J, 7), parent anchor in the parent body (in the world if the parent is WORLD).
+        X_c: [m, 1], (W|1, J, 7), child anchor in the child body.
+        q_start: (J + 1,) offsets into joint_q.
+        qd_start: (J + 1,) offsets into joint_qd.
+        dof_dim: (J, 2) numbers of linear and angular dofs.
+        pitch: [m/rad], (W|1, J), of screws, else 0.
+        length: [m], (W|1, J, 2), minimum and maximum distance of distance joints; NaN: no bound on that side. A soft
+            bound has its stiffness and damping in dofs.limit_stiffness and dofs.limit_damping at the joint's first dof.
+            Of orbital joints both are the radius.
+        compliance: [m/N, rad/(N m)], (W|1, J), of the joint's rows, 0 is rigid.
+    """
+
+    name: tuple[str, ...]
+    kind: Array
+    parent: Array
+    child: Array
+    is_tree: Array
+    enabled: Array
+    articulation: Array
+    articulation_name: tuple[str, ...]
+    X_p: Array
+    X_c: Array
+    q_start: Array
+    qd_start: Array
+    dof_dim: Array
+    pitch: Array
+    length: Array
+    compliance: Array
+
+
+@dataclass(frozen=True)
+class Dofs(Table):
+    """Properties per velocity coordinate, indexed as joint_qd (linear before angular within a joint).
+
+    Units are those of a linear dof [m, N] or of an angular one [rad, N m]. Limits and targets of a ball joint, one per
+    dof, are components of the rotation vector of its quaternion, parent anchor frame.
+
+    Attributes:
+        label: (NV,) as `pin`, or `ball:0` for joints of several dofs.
+        q_label: (NQ,) labels of joint_q.
+        joint: (NV,) joint index.
+        axis: [1], (W|1, NV, 3), unit, parent anchor frame.
+        armature: [kg, kg m^2], (W|1, NV).
+        damping: [N s/m, N m s/rad], (W|1, NV), viscous, that of torsion springs included.
+        spring_stiffness: [N/m, N m/rad], (W|1, NV), of torsion springs, together.
+        spring_rest: [m, rad], (W|1, NV), coordinate where these give no effort.
+        spring_energy: [J], (W|1, NV), that several springs of different rests store there.
+        friction: [N, N m], (W|1, NV), dry friction.
+        limit_lower: (W|1, NV), -inf if there is none.
+        limit_upper: (W|1, NV), +inf if there is none.
+        limit_stiffness: (W|1, NV), 0 for a hard limit.
+        limit_damping: (W|1, NV), NaN for critically damped.
+        velocity_limit: (W|1, NV), +inf if there is none.
+        drive_mode: (NV,) DriveMode.
+        drive_stiffness: (W|1, NV).
+        drive_damping: (W|1, NV).
+        drive_target: (W|1, NV), position target, or effort in EFFORT mode.
+        drive_target_velocity: (W|1, NV).
+        effort_limit: (W|1, NV), +inf if there is none.
+        q_given: (NV,) bool, True where the scene wrote the initial coordinate (all dofs of a quaternion joint alike).
+        qd_given: (NV,) bool, True where the scene wrote the initial velocity, 0 included.
+    """
+
+    label: tuple[str, ...]
+    q_label: tuple[str, ...]
+    joint: Array
+    axis: Array
+    armature: Array
+    damping: Array
+    spring_stiffness: Array
+    spring_rest: Array
+    spring_energy: Array
+    friction: Array
+    limit_lower: Array
+    limit_upper: Array
+    limit_stiffness: Array
+    limit_damping: Array
+    velocity_limit: Array
+    drive_mode: Array
+    drive_stiffness: Array
+    drive_damping: Array
+    drive_target: Array
+    drive_target_velocity: Array
+    effort_limit: Array
+    q_given: Array
+    qd_given: Array
+
+
+@dataclass(frozen=True)
+class Mimics(Table):
+    """Gears, dof by dof: q[follower] = ratio q[leader] + offset. Both are scalar dofs of tree joints; no cycles.
+
+    Attributes:
+        name: (M,) label of the following dof.
+        follower: (M,) index into joint_qd.
+        leader: (M,) index into joint_qd; it may follow another one.
+        ratio: [1, m/rad or rad/m], (W|1, M).
+        offset: [m or rad], (W|1, M).
+    """
+
+    name: tuple[str, ...]
+    follower: Array
+    leader: Array
+    ratio: Array
+    offset: Array

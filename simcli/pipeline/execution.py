@@ -1,0 +1,212 @@
+"""A run: start the device, step, record, judge."""
+
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from simcli.job import Job, Outcome, Tick, Watch, keep_going
+from simcli.model.snapshot import Status
+from simcli.pipeline.preparation import claim_space
+from simcli.pipeline.stepping import begin_run, failures_among, heed_unsolved, step_all, unsolved_among, warnings_among
+
+if TYPE_CHECKING:
+    from simcli.analysis.drift import Drift, EnergyAccount
+    from simcli.analysis.expectations import Verdict
+    from simcli.records.writing.spawn import RecorderProcess
+
+
+def execute(job: Job, watch: Watch = keep_going) -> Outcome:
+    """Run a job: start the device, step, record, judge.
+
+    Args:
+        job: from `prepare`.
+        watch: sees every Tick; its False stops the run at the next block, with a file that opens.
+
+    Raises:
+        OutputError: the output exists, cannot be written, or was made in other circumstances.
+        FileError: the output that should go on is damaged.
+        DeviceError: the device is missing.
+    """
+    from simcli.records.going_on import continuation, lock
+    from simcli.records.writing.spawn import RecorderProcess
+
+    lock.wait_for_orphan(job.output)
+    goes_on = job.request.resume and job.output.exists()
+    if goes_on and continuation.is_finished(job.output, job.resolved):
+        return _finished(job)
+    if not goes_on:
+        continuation.claim_output(job.output, job.request.force)
+    with RecorderProcess(claim_space(job)) as process:  # it starts while Taichi is imported, and never after: that hangs
+        return _execute_noted(job, watch, process, goes_on)
+
+
+def _execute_noted(job: Job, watch: Watch, process: "RecorderProcess", goes_on: bool) -> Outcome:
+    """Run a job as `_execute_into` does, and note its kernels."""
+    from simcli.kernels.language.compilations import kernels_noted
+
+    with kernels_noted() as taken:
+        outcome = _execute_into(job, watch, process, goes_on)
+    outcome.kernels_compiled, outcome.kernels_from_cache = taken.compiled, taken.from_folder
+    return outcome
+
+
+def _execute_into(job: Job, watch: Watch, process: "RecorderProcess", goes_on: bool) -> Outcome:
+    """Run a job whose output may be written, by a process that waits for its orders; else as `execute`."""
+    from simcli.analysis.drift import EnergyAccount
+    from simcli.analysis.worlds.measure_layouts import layouts_of, recorded_columns
+    from simcli.kernels.device.runtime import start_device
+    from simcli.records.contents.select import selection
+    from simcli.records.going_on import checkpoint, continuation
+    from simcli.records.reading.reader import open_trajectory
+    from simcli.records.writing.writer import Recorder
+
+    spec, model, schedule = job.spec, job.model, job.schedule
+    device = start_device(job.request.device, spec.solver.precision, job.request.threads)
+    facts = _circumstances(job, device)
+    continues = continuation.find_continuation(job.output, facts) if goes_on else None
+    outcome = Outcome(job.output, n_worlds=model.n_worlds, device=_facts(device),
+                      best_shown=_best_shown(job))  # fmt: skip
+    watch(Tick("compiling", 0, schedule.n_frames, 0.0, 0, 0.0, 0))  # the start of some solvers is a solver, too
+    solver = solver_of(job, device)
+    account = EnergyAccount(model)
+    clock = time.perf_counter()
+    if continues is not None and "energy" in job.channels:
+        with open_trajectory(job.output) as run:
+            account.see_run(run, continues.n_frames)
+    recorder = Recorder(  # which makes the file meanwhile, under another name
+        job.output, model, _provenance(job, device), job.channels, schedule.n_frames + 1,
+        dtype=spec.output.dtype, title=spec.name,
+        axes=selection(model, spec.output.select, solver.row_label, recorded_columns(job.measures, job.recorded, model)),
+        row_label=solver.row_label, continues=continues, process=process, waits=True,
+        measures=layouts_of(spec.measure, job.measures, model),
+    )  # fmt: skip
+    first = begin_run(job, solver, continues, outcome)
+    watch(Tick("stepping", 0, schedule.n_frames, 0.0, 0, 0.0, 0))  # from here on there is a file to close
+    recorder.publish()
+    if continues is None:
+        checkpoint.clear_checkpoints(job.output)
+    facts["uuid"] = recorder.uuid
+    keeper = checkpoint.Keeper(job.output, facts, recorder.frames_per_commit, job.request.checkpoint_every)
+    with recorder:
+        step_all(job, solver, first, recorder, keeper, watch, outcome, account)
+        measured = (dict(zip(job.measures.names, job.measures.rows, strict=True)), *solver.measured())
+        recorder.close(outcome.status, measured)
+    keeper.write(recorder.n_committed)
+    outcome.problem = keeper.problem
+    if outcome.status != "stopped":
+        checkpoint.clear_checkpoints(job.output)
+    outcome.compile = solver.compile_seconds or 0.0
+    outcome.stepping = max(time.perf_counter() - clock - outcome.compile, 0.0)
+    outcome.n_stopped = int(sum(status == Status.STOPPED for status in solver.status.tolist()))
+    return _judged(job, outcome, account)
+
+
+def _best_shown(job: Job) -> str:
+    """The command that shows most of what a job writes."""
+    if job.channels & {"state", "bodies", "joints"}:
+        return "view"
+    return "plot" if job.channels or job.recorded else "table"
+
+
+def solver_of(job: Job, device):
+    """The solver of a job, on a device that was started."""
+    from simcli.solvers import SOLVERS, RunPlan
+
+    spec, schedule = job.spec, job.schedule
+    plan = RunPlan(schedule.dt, schedule.steps_per_frame, schedule.n_frames, job.channels | job.measures.channels,
+                   schedule.last_steps, job.measures, job.channels)  # fmt: skip
+    return SOLVERS[spec.solver.type](job.model, spec.solver, plan, device, job.phases)
+
+
+def take_kernels(job: Job) -> None:
+    """Call every kernel that a run of a job calls, and write nothing: the first frames, and on until the last event.
+
+    Raises:
+        DeviceError: the device is missing.
+    """
+    from simcli.kernels.device.runtime import start_device
+
+    solver = solver_of(job, start_device(job.request.device, job.spec.solver.precision, job.request.threads))
+    solver.initial()
+    last = max((phase.step for phase in job.phases), default=0)
+    block = solver.advance(1)
+    while block.step[-1] <= last:
+        block = solver.advance(solver.suggest_frames())
+    solver.state_arrays()
+
+
+def _finished(job: Job) -> Outcome:
+    """The outcome of a run that had ended before; its expectations are judged again."""
+    from simcli.analysis.drift import EnergyAccount
+    from simcli.records.reading.reader import open_trajectory
+    from simcli.records.wholeness.repair import tidy_finished
+
+    tidy_finished(job.output)
+    account = EnergyAccount(job.model)
+    with open_trajectory(job.output) as run:
+        outcome = Outcome(job.output, run.status, run.n_worlds, int(run.step[-1]), run.n_frames)
+        outcome.first_frame, outcome.first_step = outcome.n_frames, outcome.n_steps
+        outcome.failures = failures_among(run.events, job)
+        outcome.warnings += warnings_among(run.events)
+        outcome.device = {"name": run.provenance.device, "precision": run.provenance.precision}
+        heed_unsolved(job, outcome, unsolved_among(run.events))
+        if "energy" in job.channels:
+            account.see_run(run, outcome.n_frames)
+        outcome.n_stopped = int((run.diag.status[-1] == Status.STOPPED).sum())
+    return _judged(job, outcome, account)
+
+
+def _drift(job: Job, account: "EnergyAccount") -> "Drift | None":
+    """The ledger that is off by most; its world has its number in the batch."""
+    models = (job.model, *(phase.model for phase in job.phases))
+    touches = any(model.contacts is not None for model in models)
+    found = account.worst(job.spec.solver.integrator, job.schedule.dt, touches)
+    return found and replace(found, world=job.numbers[found.world])
+
+
+def _judged(job: Job, outcome: Outcome, account: "EnergyAccount") -> Outcome:
+    """An outcome with what its file shows: energies, size, expectations."""
+    outcome.drift = _drift(job, account)
+    outcome.n_bytes = job.output.stat().st_size
+    if outcome.status == "done" and job.spec.expect:
+        outcome.verdicts = _judge(job)
+    outcome.wall = time.perf_counter() - job.started
+    return outcome
+
+
+def _judge(job: Job) -> "list[Verdict]":
+    from simcli.analysis.expectations import judge_expectations
+    from simcli.records.reading.reader import open_trajectory
+
+    with open_trajectory(job.output) as trajectory:
+        return judge_expectations(job.spec.expect, trajectory, job.schedule.dt, job.numbers)
+
+
+def _circumstances(job: Job, device) -> dict[str, Any]:
+    """What must be the same for a run to go on to the same bytes, see `records.going_on.checkpoint`."""
+    from simcli.records.contents.provenance import sha256, versions
+    from simcli.records.going_on.checkpoint import code_digest
+
+    kept = {name: version for name, version in versions().items() if name in ("simcli", "taichi")}
+    worlds = None if job.request.worlds is None else list(job.request.worlds)
+    return {"scene": sha256(job.resolved), "worlds": worlds, "device": f"{device.arch}: {device.name}",
+            "precision": device.precision, "lanes": device.lanes, "code": code_digest(), **kept}  # fmt: skip
+
+
+def _provenance(job: Job, device):
+    from simcli.records.contents.provenance import collect_provenance
+    from simcli.spec.checks.references import file_contents
+
+    files = file_contents(job.document, job.spec)
+    where = f"{device.arch}: {device.name}" + (f", {device.threads} threads" if device.threads else "")
+    return collect_provenance(
+        job.document.sources, job.resolved, where, device.precision, job.spec.batch.seed,
+        job.request.argv or None, overrides=job.document.overrides, worlds=job.request.worlds, files=tuple(files.items()),
+    )  # fmt: skip
+
+
+def _facts(device) -> dict[str, Any]:
+    return {"arch": device.arch, "name": device.name, "precision": device.precision, "lanes": device.lanes,
+            "threads": device.threads}  # fmt: skip
+
+

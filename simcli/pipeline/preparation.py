@@ -1,0 +1,79 @@
+"""What is known of a run before any device starts: its scene, its schedule, its output."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from simcli.errors import OutputError, UsageError
+from simcli.job import Job, Request, Schedule
+from simcli.pipeline.scenes import build_run, read_scene
+
+if TYPE_CHECKING:
+    from simcli.spec import SceneSpec
+
+
+def prepare(request: Request) -> Job:
+    """Read, check and build; touches no device and writes nothing.
+
+    Raises:
+        SceneError: the scene or an override is invalid.
+        UsageError: a world to run does not exist; the output is the file that the scene is read from.
+    """
+    from simcli.analysis.expectations import channels_needed
+    from simcli.spec import n_worlds
+    from simcli.spec.samples.files import input_paths
+
+    started = time.perf_counter()
+    document, spec = read_scene(request.scene, request.sets)
+    if request.worlds is None:
+        request = replace(request, worlds=document.worlds)
+    outside = [world for world in request.worlds or () if world >= n_worlds(spec)]
+    if outside:
+        raise UsageError(f"--world {outside[0]}: the batch has worlds 0 to {n_worlds(spec) - 1}")
+    phases = build_run(document, spec, request.worlds, request.tries_all)
+    model, switches = phases[0].model, tuple(phase for phase in phases if phase.texts)
+    channels = frozenset(spec.output.channels) | channels_needed(spec.expect)
+    output = request.output or default_output(spec.name, request.worlds)
+    if output.exists() and any(output.samefile(one) for one in (request.scene, *input_paths(document)) if one.exists()):
+        raise UsageError(f"{output}: is the file that the scene is read from, and will not be replaced; choose another file "
+                         "with -o")  # fmt: skip
+    return Job(request, document, spec, model, schedule_of(spec), channels, output, started, switches)
+
+
+def schedule_of(spec: "SceneSpec") -> Schedule:
+    """Whole numbers of steps and frames; that both are multiples of dt has been checked with the scene.
+
+    A duration that is no multiple of `output.every` ends with a frame of its own.
+    """
+    dt = spec.solver.dt
+    steps_per_frame = max(round(spec.output.every / dt), 1)
+    whole, rest = divmod(round(spec.run.duration / dt), steps_per_frame)
+    return Schedule(dt, steps_per_frame, whole + bool(rest), rest)
+
+
+def default_output(name: str, worlds: Sequence[int] | None) -> Path:
+    """outputs/NAME.h5; of one world outputs/NAME-worldI.h5, of several outputs/NAME-worldI-J.h5, the first and the last."""
+    ends = dict.fromkeys((worlds[0], worlds[-1])) if worlds is not None else ()
+    return Path("outputs") / f"{name}{'-world' if ends else ''}{'-'.join(map(str, ends))}.h5"
+
+
+def claim_space(job: Job) -> int:
+    """Refuse to start a run whose file will not fit, unless `force` is given.
+
+    Returns:
+        [B], about what the file will take.
+
+    Raises:
+        OutputError: with what is needed and what is free.
+    """
+    from simcli.analysis.estimate import estimate, free_bytes
+
+    needed = estimate(job.spec, job.model, job.schedule, job.channels)["file_bytes"]
+    free = free_bytes(job.output)
+    if needed > free and not job.request.force:
+        sizes = f"needs about {needed / 1e9:.3g} GB, and {free / 1e9:.3g} GB are free there"
+        way_out = "take fewer worlds or frames (output.every, output.channels), or --force to start all the same"
+        raise OutputError(f"{job.output}: {sizes}; {way_out}")
+    return needed

@@ -1,0 +1,129 @@
+"""A run block by block, and what of its events is told."""
+
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from simcli.job import Failure, Job, Outcome, Tick, Watch
+from simcli.model.snapshot import Event, FrameBlock, Unsolved
+
+if TYPE_CHECKING:
+    from simcli.analysis.drift import EnergyAccount
+
+_WARNING, _ERROR = 1, 2  # severities of events; an error is a failure
+LAST_SECONDS = 5.0  # [s] that a run which is asked to stop may take to reach a frame from which it can go on
+
+
+def begin_run(job: Job, solver, continues, outcome: Outcome) -> FrameBlock | None:
+    """Frame 0; or, of a run that goes on, its state and what is known of it."""
+    if continues is None:
+        return solver.initial()
+    solver.restore(continues.checkpoint.arrays, continues.checkpoint.n_steps)
+    outcome.n_frames = outcome.first_frame = continues.n_frames
+    outcome.n_steps = outcome.first_step = continues.checkpoint.n_steps
+    outcome.n_events, outcome.failures = len(continues.events), failures_among(continues.events, job)
+    outcome.warnings += warnings_among(continues.events)
+    return None
+
+
+def unsolved_among(events: list[Event]) -> Unsolved | None:
+    """The unsolved steps of a run that has ended, out of its events."""
+    counts = [event.value for event in events if event.code == "SC662"]
+    for worst in events:
+        if worst.code == "SC668":
+            return Unsolved(worst.world, worst.step, worst.time, worst.value, int(sum(counts)), len(counts))
+    return None
+
+
+def heed_unsolved(job: Job, outcome: Outcome, unsolved: Unsolved | None) -> None:
+    """Note the unsolved steps of a run as `run.on_unsolved` wants it; its world has its number in the batch."""
+    wanted = job.spec.run.on_unsolved
+    if unsolved and not unsolved.residual <= wanted.above:
+        outcome.unsolved = replace(unsolved, world=job.numbers[unsolved.world])
+        outcome.unsolved_fails = wanted.action == "fail"
+
+
+def step_all(job: Job, solver, first: FrameBlock | None, recorder, keeper, watch: Watch, outcome: Outcome,
+              account: "EnergyAccount") -> None:
+    """Advance block by block until the end, a failure that stops, or a watcher that has seen enough."""
+    schedule, n_worlds = job.schedule, job.model.n_worlds
+    stop_at_failure = job.spec.run.on_failure == "stop"
+    clock = time.perf_counter()
+
+    def record(block: FrameBlock) -> bool:
+        recorder.put(block)
+        outcome.n_frames += len(block.step)
+        outcome.n_steps = int(block.step[-1])
+        outcome.failures += failures_among(block.events, job)
+        outcome.n_events += len(block.events)
+        outcome.warnings += warnings_among(block.events)
+        heed_unsolved(job, outcome, block.unsolved)
+        account.see(block.columns)
+        keeper.look(outcome.counts, recorder.n_committed, solver.state_arrays)
+        stepping = time.perf_counter() - clock - (solver.compile_seconds or 0.0)
+        steps = outcome.n_steps * n_worlds
+        rate = (outcome.n_steps - outcome.first_step) * n_worlds / stepping if stepping > 0 else 0.0
+        now = Tick("stepping", outcome.n_frames - 1, schedule.n_frames, outcome.n_steps * schedule.dt, steps, rate,
+                   _size(job.output))  # fmt: skip
+        return watch(now)
+
+    def step_on(limit: int) -> bool:
+        left = schedule.n_frames + 1 - outcome.n_frames
+        n_frames = min(solver.suggest_frames(), recorder.frames_wanted, left, limit)
+        return record(solver.advance(n_frames, recorder.places(n_frames)))
+
+    going = first is None or record(first)
+    while going and outcome.n_frames <= schedule.n_frames:
+        if stop_at_failure and (outcome.failures or outcome.unsolved_fails):
+            outcome.status = "failed"
+            return
+        going = step_on(keeper.frames_to_grain(outcome.n_frames) if keeper.is_due else schedule.n_frames)
+    if stop_at_failure and (outcome.failures or outcome.unsolved_fails):
+        outcome.status = "failed"
+    elif outcome.n_frames <= schedule.n_frames:
+        seconds = (time.perf_counter() - clock) / max(outcome.n_frames - outcome.first_frame, 1)
+        _keep_last(seconds, schedule.n_frames, keeper, outcome, step_on)
+        if outcome.n_frames % keeper.grain == 0:
+            keeper.take(outcome.counts, solver.state_arrays)
+        if outcome.n_frames <= schedule.n_frames:
+            outcome.status = "stopped"
+
+
+def _keep_last(seconds: float, n_frames: int, keeper, outcome: Outcome, step_on: Callable[[int], bool]) -> None:
+    """Step to the next frame that ends a commit, if it is near by the time of a frame: only there can a run go on."""
+    if keeper.frames_to_grain(outcome.n_frames) * seconds < LAST_SECONDS:
+        while outcome.n_frames % keeper.grain and outcome.n_frames <= n_frames:
+            step_on(keeper.frames_to_grain(outcome.n_frames))
+
+
+def failures_among(events: list[Event], job: Job) -> list[Failure]:
+    """Failures among events, as they came; worlds have their numbers in the batch."""
+    model = job.model
+    return [
+        Failure(
+            world=job.numbers[event.world] if event.world >= 0 else event.world,
+            step=event.step,
+            time=event.time,
+            code=event.code,
+            body=model.bodies.name[event.body] if event.body >= 0 else "",
+            joint=model.joints.name[event.joint] if event.joint >= 0 else "",
+            text=event.text,
+        )
+        for event in sorted(events, key=lambda event: (event.step, event.world))
+        if event.severity >= _ERROR
+    ]
+
+
+def warnings_among(events: list[Event]) -> Counter[str]:
+    """Warnings among events, by code."""
+    return Counter(event.code for event in events if event.severity == _WARNING)
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0

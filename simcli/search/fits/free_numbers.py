@@ -1,0 +1,115 @@
+"""The numbers that a fit may change: where they begin, and between which bounds."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from simcli.errors import UsageError
+from simcli.search.batches import Batches
+from simcli.search.intervals import QUIET, Interval
+
+if TYPE_CHECKING:
+    from simcli.spec import SceneSpec
+
+_BEYOND = 1e-9  # of a number: how far beyond 0 it is looked whether scenes are valid
+BOUND = np.inf
+
+
+@dataclass(frozen=True)
+class FreeNumber:
+    """A number that is fitted.
+
+    Attributes:
+        path: in the scene.
+        start: in SI.
+        low, high: bounds.
+        unit: SI.
+        is_natural: whether a bound is where scenes end to be valid, as a mass above 0.
+    """
+
+    path: str
+    start: float
+    low: float
+    high: float
+    unit: str
+    is_natural: bool = False
+
+    @property
+    def size(self) -> float:
+        """Over which values may change by their own size: the start; else the width of its bounds, else 1."""
+        if self.start:
+            return abs(self.start)
+        return self.high - self.low if np.isfinite(self.high - self.low) else 1.0
+
+
+def free_numbers(scene: Path, sets: Sequence, spec: "SceneSpec", paths: Sequence[str],
+                 bounds: Sequence[Interval]) -> list[FreeNumber]:  # fmt: skip
+    """The numbers that a fit may change, which begin as the scene has them.
+
+    Args:
+        scene: file.
+        sets: overrides of it.
+        spec: the scene with them.
+        paths: of the numbers.
+        bounds: of some of them.
+
+    Raises:
+        UsageError: a path is no single number, stands there twice, begins outside of its bounds, or has bounds alone.
+        SceneError: a path leads nowhere, or cannot vary.
+    """
+    from simcli.model.batch.param_units import param_unit
+    from simcli.pipeline import read_scene
+    from simcli.spec.document.overrides import VARY, Override
+    from simcli.spec.faults.fault_list import did_you_mean
+
+    twice = [path for path, count in Counter(paths).items() if count > 1]
+    if twice:
+        raise UsageError(f"--free {twice[0]}: stands there twice")
+    limits = {one.path: one for one in bounds}
+    for path in limits:
+        if path not in paths:
+            raise UsageError(f"--bounds {path}: is not among the free numbers: {did_you_mean(path, paths, 'free are')}")
+    found = []
+    for path in paths:
+        start, limit = _start_of(scene, sets, spec, path), limits.get(path)
+        low, high = (limit.low, limit.high) if limit else (-BOUND, BOUND)
+        if not low <= start <= high:
+            raise UsageError(f"--bounds {path}={low:g}..{high:g}: the scene has {start:g}, outside of them; begin within: "
+                             f"--set {path}={0.5 * (low + high):g}")  # fmt: skip
+        found.append(FreeNumber(path, start, low, high, param_unit(spec, path)))
+    read_scene(scene, (*sets, *QUIET, *(Override(VARY, f"{one.path}={one.start!r}") for one in found)))
+    return [_bounded(Batches(scene, sets, [one.path]), one) for one in found]
+
+
+def _start_of(scene: Path, sets: Sequence, spec: "SceneSpec", path: str) -> float:
+    """The number that a scene has at a path."""
+    from simcli.pipeline import read_scene
+    from simcli.spec.document.lookup import value_at
+    from simcli.spec.document.nodes import parse_path
+    from simcli.spec.document.overrides import VARY, Override
+
+    start = value_at(spec, parse_path(path) or ())
+    start = start[0] if isinstance(start, list | tuple) and len(start) == 1 else start
+    if isinstance(start, int | float) and not isinstance(start, bool):
+        return float(start)
+    if start is None:  # what is wrong with the path itself is said first, with suggestions
+        read_scene(scene, (*sets, *QUIET, Override(VARY, f"{path}=0.5, 0.6")))
+    what = "is not written in the scene" if start is None else "is no single number"
+    is_vector = isinstance(start, list | tuple)
+    hint = f"name one of its numbers, as `{path}[0]`" if is_vector else f"begin with --set {path}=..."
+    raise UsageError(f"--free {path}: {what}: {hint}")
+
+
+def _bounded(batches: Batches, one: FreeNumber) -> FreeNumber:
+    """A number with the bound that its sign has, if scenes are invalid beyond 0: masses, stiffnesses, dampings, lengths."""
+    for sign, end in ((1.0, "low"), (-1.0, "high")):
+        beyond = -sign * _BEYOND * one.size
+        is_open = not np.isfinite(getattr(one, end)) and sign * one.start >= 0.0
+        if is_open and not batches.is_valid(np.array([beyond])) and batches.is_valid(np.array([one.start])):
+            bound = 0.0 if batches.is_valid(np.array([0.0])) else min(-beyond, one.start, key=abs)
+            return replace(one, **{end: bound, "is_natural": True})
+    return one

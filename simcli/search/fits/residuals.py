@@ -1,0 +1,100 @@
+"""Residuals and Jacobian of a fit at trial points, each of which is run with its neighbours in one batch."""
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from simcli.errors import SceneError
+from simcli.search.batches import Batches
+from simcli.search.fits.data import Log
+from simcli.search.fits.free_numbers import FreeNumber
+from simcli.search.fits.series import Rhythm, numbers_at
+from simcli.search.quantities import NOT_VALID
+from simcli.search.stencil import stencil_at
+
+if TYPE_CHECKING:
+    pass
+
+LEAST_SIZE = 1e-3  # of a number relative to what it began with, for the steps of differences
+# Points (N, P) to numbers (N, T, C), and the error of their interpolation.
+PointRun = Callable[[np.ndarray], tuple[np.ndarray, float]]
+
+
+def runner(batches: Batches, log: Log, rhythm: Rhythm) -> PointRun:
+    """Runs points, and takes their numbers at the times of a log."""
+
+    def run(points: np.ndarray) -> tuple[np.ndarray, float]:
+        values = np.full((len(points), len(log.time), len(log.labels)), np.nan)
+        with batches.run(points) as (file, places):
+            values[places], error = numbers_at(file, log, rhythm)
+        return values, error
+
+    return run
+
+
+@dataclass
+class Residuals:
+    """Residuals and Jacobian at trial points; what was run is kept.
+
+    Attributes:
+        without: trial points without values, by reason.
+        n_trials: points that were run.
+        interpolation: error of it at the last point with values.
+        best: least chi-square.
+        edges: points beside which worlds lack values.
+    """
+
+    run: PointRun
+    free: tuple[FreeNumber, ...]
+    log: Log
+    sigma: np.ndarray
+    seen: Callable[[int, float], None]
+    without: Counter[str] = field(default_factory=Counter)
+    n_trials: int = 0
+    interpolation: float = 0.0
+    best: float = np.inf
+    edges: set[bytes] = field(default_factory=set)
+
+    def __post_init__(self):
+        self.size = np.array([one.size for one in self.free])
+        self.low, self.high = (np.array([getattr(one, end) for one in self.free]) for end in ("low", "high"))
+        self._kept: dict[bytes, tuple[np.ndarray, np.ndarray, np.ndarray]] = {}
+
+    def at(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Residuals (N,), their Jacobian (N, P), and values (T, C), at a point in SI; NaN if it has none."""
+        key = x.tobytes()
+        if key not in self._kept:
+            if len(self._kept) > 2:  # the point that stands, the one that is tried
+                self._kept.pop(next(iter(self._kept)))
+            self._kept[key] = self._run(x)
+        return self._kept[key]
+
+    def _values_at(self, points: np.ndarray) -> tuple[np.ndarray, float, str]:
+        """(N, T, C), the error of their interpolation, and why some are missing, if they are."""
+        try:
+            return *self.run(points), "failed, or ended before the last time of the data"
+        except SceneError:
+            if not self.n_trials:
+                raise
+            return np.full((len(points), *self.log.is_known.shape), np.nan), 0.0, NOT_VALID
+
+    def _run(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        size = np.maximum(np.abs(x), LEAST_SIZE * self.size)
+        stencil = stencil_at(x, size, self.low, self.high)
+        values, error, reason = self._values_at(stencil.points)
+        known = self.log.is_known
+        self.n_trials += 1
+        weighted = (values / self.sigma)[:, known]
+        residual = weighted[0] - (self.log.values / self.sigma)[known]
+        if np.isfinite(residual).all():
+            self.interpolation = error
+            self.best = min(self.best, float(residual @ residual))
+            if not np.isfinite(weighted).all():
+                self.edges.add(x.tobytes())
+        else:
+            self.without[reason] += 1
+        self.seen(self.n_trials, self.best)
+        return residual, stencil.jacobian(weighted), values[0]

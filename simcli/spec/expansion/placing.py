@@ -1,0 +1,206 @@
+"""Where the content of a template goes: names get the prefix of the instance, what is given in the world moves with it."""
+
+import numpy as np
+from pydantic import ValidationError
+
+from simcli import rotations as rot
+from simcli.spec.document.nodes import Listing, Mark, Node, Scalar, TableNode, plain, rebuild
+from simcli.spec.expansion.planes import default_axis
+from simcli.spec.forces import WITH_AXES, WrenchForce
+from simcli.spec.names import dofs
+from simcli.spec.schema.pose import PoseSpec
+
+
+class Placement:
+    """Where the content of a template goes: prefix for names, pose for what is given in the world; the scene's plane."""
+
+    def __init__(self, prefix: str, at: np.ndarray, local: dict[str, set[str]], plane: str | None):
+        self.prefix, self.at, self.local, self.plane = prefix, at, local, plane
+        self.moves = not np.array_equal(at, UNMOVED_POSE)
+
+    def _name(self, node: Node | None, section: str) -> Node | None:
+        """A reference: with the prefix if the name is one of the template's own."""
+        if not isinstance(node, Scalar) or not isinstance(node.value, str):
+            return node
+        head, slash, tail = node.value.rpartition("/")
+        if node.value in self.local[section]:
+            return Scalar(self.prefix + node.value, node.mark, node.quoted)
+        if section == "bodies" and slash and head in self.local[section]:
+            return Scalar(f"{self.prefix}{head}/{tail}", node.mark, node.quoted)
+        return node
+
+    def _signals(self, node: Node) -> Node:
+        """`$name` of the template's own signals, anywhere below."""
+        if not self.local["signals"] or not self.prefix:
+            return node
+        if isinstance(node, Scalar):
+            own = isinstance(node.value, str) and node.value[:1] == "$" and node.value[1:] in self.local["signals"]
+            return Scalar(f"${self.prefix}{node.value[1:]}", node.mark, node.quoted) if own else node
+        if isinstance(node, TableNode):
+            return node.replaced({key: self._signals(value) for key, value in node.items.items()})
+        return Listing([self._signals(item) for item in node.items], node.mark)
+
+    def names_in(self, node: Node, section: str) -> Node:
+        """An articulation with the names that its joints have here; other entries as they are."""
+        if section == "articulations" and isinstance(node, Listing):
+            return Listing([self._name(item, "joints") for item in node.items], node.mark)
+        return node
+
+    def body(self, node: TableNode) -> TableNode:
+        """A body, moved into place."""
+        node = self._signals(node)
+        if not self.moves:
+            return node
+        changes: dict[str, Node] = {}
+        mark = node.items["pose"].mark if "pose" in node.items else node.mark
+        pose = _pose(node.get("pose"))
+        if pose is not None:
+            changes["pose"] = _pose_node(compose_poses(self.at, pose), mark)
+        for section in ("velocity", "motion"):
+            table = node.get(section)
+            if isinstance(table, TableNode):
+                changes[section] = table.replaced({key: self._turned(value) for key, value in table.items.items()})
+        return node.replaced(changes)
+
+    def joint(self, node: TableNode) -> TableNode:
+        """A joint, moved into place."""
+        node = self._signals(node)
+        changes: dict[str, Node] = {}
+        if self.prefix:
+            changes = {key: new for key in ("parent", "child") if (new := self._name(node.get(key), "bodies")) is not None}
+            mimic = node.get("mimic")
+            if isinstance(mimic, TableNode) and "joint" in mimic.items:
+                changes["mimic"] = mimic.replaced({"joint": self._name(mimic.items["joint"], "joints")})
+        if self.moves:
+            changes.update(self._moved_joint(node))
+        return node.replaced(changes) if changes else node
+
+    def _moved_joint(self, node: TableNode) -> dict[str, Node]:
+        type_name = plain(node.items["type"]) if "type" in node.items else None
+        frames = "parent_frame" in node.items or "child_frame" in node.items or type_name in dofs.FRAMES_ONLY
+        if frames:
+            parent = node.get("parent")
+            if not isinstance(parent, Scalar) or parent.value != "world":
+                return {}
+            pose = _pose(node.get("parent_frame"))
+            mark = node.items["parent_frame"].mark if "parent_frame" in node.items else node.mark
+            return {"parent_frame": _pose_node(compose_poses(self.at, pose), mark)} if pose is not None else {}
+        changes: dict[str, Node] = {}
+        point = _numbers(node.get("at"), 3)
+        if point:
+            changes["at"] = _vector_node(rot.pose_apply(self.at, point), node.items["at"].mark)
+        if "axis" in node.items:
+            changes["axis"] = self._turned(node.items["axis"])
+        elif type_name in dofs.AXIS:
+            changes["axis"] = self._vector(default_axis(self.plane, type_name), node.mark)
+        axes = node.get("axes")
+        if isinstance(axes, TableNode):
+            changes["axes"] = axes.replaced({key: self._turned_axes(value) for key, value in axes.items.items()})
+        return changes
+
+    def _turned_axes(self, node: Node) -> Node:
+        if not isinstance(node, Listing):
+            return node
+        items = []
+        for item in node.items:
+            if isinstance(item, TableNode) and "axis" in item.items:
+                items.append(item.replaced({"axis": self._turned(item.items["axis"])}))
+            else:
+                items.append(self._turned(item))
+        return Listing(items, node.mark)
+
+    def _turned(self, node: Node) -> Node:
+        value = _numbers(node, 3)
+        return self._vector(value, node.mark) if value else node
+
+    def _vector(self, value: tuple[float, ...], mark: Mark) -> Node:
+        return _vector_node(rot.quat_rotate(self.at[3:], np.array(value, float)), mark)
+
+    def force(self, node: Node) -> Node:
+        """A force, moved into place."""
+        if not isinstance(node, TableNode):
+            return node
+        node = self._signals(node)
+        changes: dict[str, Node] = {}
+        for key, section in (("body", "bodies"), ("joint", "joints")):
+            if key in node.items:
+                changes[key] = self._name(node.items[key], section)
+        for key in ("a", "b"):
+            if key in node.items:
+                changes[key] = self._end(node.items[key])
+        if isinstance(node.get("of"), Listing):
+            changes["of"] = Listing([self._term(item) for item in node.items["of"].items], node.items["of"].mark)
+        frame = node.get("frame")
+        if self.moves and not (isinstance(frame, Scalar) and frame.value == "body"):
+            for key in WrenchForce.DRIVEN:
+                if key in node.items:
+                    changes[key] = self._turned(node.items[key])
+        axes = _pose(node.get("axes"))
+        on_world = self.moves and "world" in table_at(node.get("a")).items
+        if on_world and axes is not None and plain(node.get("type") or NO_VALUE) in WITH_AXES:
+            turned = compose_poses(np.array([*UNMOVED_POSE[:3], *self.at[3:]]), axes)
+            changes["axes"] = rebuild({"quat_xyzw": turned[3:].tolist()}, node.mark)
+        return node.replaced(changes)
+
+    def _term(self, node: Node) -> Node:
+        named = isinstance(node, TableNode) and "joint" in node.items
+        return node.replaced({"joint": self._name(node.items["joint"], "joints")}) if named else node
+
+    def _end(self, node: Node) -> Node:
+        if not isinstance(node, TableNode):
+            return self._name(node, "bodies")
+        changes = {"body": self._name(node.items["body"], "bodies")} if "body" in node.items else {}
+        point = _numbers(node.get("world"), 3)
+        if point and self.moves:
+            changes["world"] = _vector_node(rot.pose_apply(self.at, point), node.items["world"].mark)
+        return node.replaced(changes)
+
+
+def table_at(node: Node | None) -> TableNode:
+    """A node as a table, empty where it is none."""
+    return node if isinstance(node, TableNode) else EMPTY_TABLE
+
+
+UNMOVED_POSE = np.array(rot.IDENTITY_POSE)
+NO_VALUE = Scalar(None, Mark("", 0, 0, 0))
+EMPTY_TABLE = TableNode({}, {}, Mark("", 0, 0, 0))
+
+
+def compose_poses(outer: np.ndarray, inner: np.ndarray) -> np.ndarray:
+    """The inner pose seen from outside; exact where the outer one is the identity."""
+    return inner if np.array_equal(outer, UNMOVED_POSE) else rot.pose_compose(outer, inner)
+
+
+def pose_array(pose: PoseSpec) -> np.ndarray:
+    """A pose as [m, 1], (7,)."""
+    return np.array([*pose.xyz, *pose.quat_xyzw])
+
+
+def _pose(node: Node | None) -> np.ndarray | None:
+    """The pose of a node; None if it is wrong, which the schema reports."""
+    if node is None:
+        return UNMOVED_POSE
+    try:
+        spec = PoseSpec.model_validate(plain(node))
+    except ValidationError:
+        return None
+    return pose_array(spec)
+
+
+def _pose_node(pose: np.ndarray, mark: Mark) -> Node:
+    return rebuild({"xyz": pose[:3].tolist(), "quat_xyzw": pose[3:].tolist()}, mark)
+
+
+def _vector_node(value: np.ndarray, mark: Mark) -> Node:
+    return rebuild(value.tolist(), mark)
+
+
+def _numbers(node: Node | None, count: int) -> tuple[float, ...] | None:
+    """A list of plain numbers or lengths; None if it is none, which the schema reports."""
+    if not isinstance(node, Listing) or len(node.items) != count:
+        return None
+    try:
+        return PoseSpec.model_validate({"xyz": plain(node)}).xyz
+    except ValidationError:
+        values = plain(node)
+        return tuple(values) if all(type(v) in (int, float) for v in values) else None

@@ -1,0 +1,233 @@
+"""Every force, and what bounds a drive, in every solver and integrator that honours it: one start, one energy, one account.
+
+In each world one element acts on bodies of its own, and nothing else moves, so that no error hides behind another. What it
+gives at the start is that of formulas that stand here, and of the derivative of what it stores; work closes the ledger.
+"""
+
+from dataclasses import dataclass
+from functools import cache
+from typing import get_args
+
+import numpy as np
+import pytest
+from support.device import live_device
+from support.forward import Runner
+
+from simcli import rotations as rot
+from simcli.spec.forces import FORCES
+from simcli.spec.schema.scene import AffineSolver, GeneralizedSolver, MaximalSolver, NaturalSolver
+
+MASS, INERTIA = 1.5, np.array([0.2, 0.3, 0.4])
+ROUND = np.full(3, 0.3)  # of affine bodies, which yield in the instant of the start where their axes differ
+ANCHOR, PLACE = np.array([1.0, 0.2, 0.5]), np.array([0.1, 0.05, -0.1])  # in the world, and in the body
+FORCE, TORQUE = np.array([3.0, -2.0, 1.0]), np.array([0.4, 0.1, -0.3])
+SPEED, SPIN = [0.2, -0.1, 0.4], [1.0, 2.0, -1.5]
+ENDS = f"a: {{world: {ANCHOR.tolist()}}}, b: {{body: BODY, at: {PLACE.tolist()}}}"
+POSE = "pose: {xyz: ['${0.3 + X}', '${0.1 - X}', '${1 + 0.5*X}'], rpy: ['${0.2 + X}', '${-0.3 - 2*X}', '${0.7 + X}']}"
+ANGLE, RATE, STOP = 0.8, 0.5, 0.5  # [rad], [rad/s]; of the soft limit
+
+
+@dataclass(frozen=True)
+class Element:
+    """What acts on the body `NAME`, and on `NAME_2` if there is a second one.
+
+    Attributes:
+        kind: of force, "" of what is no force.
+        force: keys of the force; S scales all that acts in a world.
+        joint: keys of the joint that the body has; none if it is free.
+        expected: acceleration of the body [m/s^2, rad/s^2], (6,), of its place, orientation, velocities and inertia.
+        is_smooth: whether generalized_alpha takes it.
+    """
+
+    kind: str
+    force: str
+    expected: object
+    joint: str = ""
+    is_smooth: bool = True
+
+
+def free(push):
+    """The acceleration of a free body by a force at PLACE and a torque, (3,) both, from their function."""
+    def expected(x, R, v, spin, inertia):
+        arm = R @ PLACE
+        force, torque = push(x + arm, R, v + np.cross(spin, arm))
+        own = R.T @ (np.cross(arm, force) + torque)
+        turn = R.T @ spin
+        return np.concatenate((force / MASS, R @ ((own - np.cross(turn, inertia * turn)) / inertia)))
+
+    return expected
+
+
+def pull(k, c, rest):
+    def push(p, R, v):
+        gap = p - ANCHOR
+        along = gap / np.linalg.norm(gap)
+        return -(k * (np.linalg.norm(gap) - rest) + c * (along @ v)) * along, np.zeros(3)
+
+    return free(push)
+
+
+def hinged(effort):
+    """The acceleration of a hinge by an effort on it, a function of its angle and rate."""
+    def expected(x, R, v, spin, inertia):
+        angle = np.arctan2(R[1, 0], R[0, 0])
+        return np.array([0, 0, 0, 0, 0, effort(angle, spin[2]) / inertia[2]])
+
+    return expected
+
+
+def slid(x, R, v, spin, inertia):
+    force = -20.0 * (0.3 - 0.5 * 0.1) - 2.0 * (0.4 - 0.5 * 0.2)
+    return np.array([force / MASS, 0, 0, 0, 0, 0])
+
+
+def length(pose):
+    return np.linalg.norm(rot.pose_apply(pose, PLACE) - ANCHOR)
+
+
+def angle(pose):
+    return 2 * np.arctan2(pose[5], pose[6])
+
+
+FRAMES_OF = "parent_frame: {}, child_frame: {}"
+HINGE = f"type: revolute, axis: [0, 0, 1], {FRAMES_OF}, q: '${{{ANGLE}*S + X}}', qd: '${{{RATE}*S}}'"
+SLIDE = f"type: prismatic, axis: [1, 0, 0], {FRAMES_OF}"
+VECTOR = "force: ['${3*S}', '${-2*S}', '${S}'], torque: ['${0.4*S}', '${0.1*S}', '${-0.3*S}']"
+SERVO = "mode: position, stiffness: '${50*S}', damping: '${2*S}', target: '${1.5*S}'"
+ELEMENTS = {
+    "spring": Element("spring", f"{ENDS}, stiffness: '${{50*S}}', damping: '${{3*S}}', rest_length: 0.4",
+                      pull(50.0, 3.0, 0.4)),
+    "rope": Element("spring", f"{ENDS}, stiffness: '${{50*S}}', damping: '${{S}}', rest_length: 0.3, slack: true",
+                    pull(50.0, 1.0, 0.3), is_smooth=False),
+    "wrench": Element("wrench", f"body: BODY, at: {PLACE.tolist()}, {VECTOR}", free(lambda p, R, v: (FORCE, TORQUE))),
+    "thrust": Element("wrench", f"body: BODY, at: {PLACE.tolist()}, frame: body, {VECTOR}",
+                      free(lambda p, R, v: (R @ FORCE, R @ TORQUE))),
+    "mount": Element("bushing", f"{ENDS}, stiffness: '${{90*S}}', damping: '${{3*S}}', angular_stiffness: '${{6*S}}', "
+                     "preload: ['${3*S}', '${-2*S}', '${S}'], angular_preload: ['${0.4*S}', '${0.1*S}', '${-0.3*S}']",
+                     free(lambda p, R, v: (FORCE - 3.0 * v, TORQUE)), is_smooth=False),
+    "torque": Element("torque", "joint: BODY, value: '${0.7*S}'", hinged(lambda x, v: 0.7), HINGE),
+    "torsion": Element("torsion", "joint: BODY, stiffness: '${30*S}', damping: '${S}', rest_angle: 0.2",
+                       hinged(lambda x, v: 30.0 * (0.2 - x) - v), HINGE),
+    "coupling": Element("coupling", "of: [{joint: BODY}, {joint: BODY_2, factor: -0.5}], stiffness: '${20*S + 1e-12}', "
+                        "damping: '${2*S}'", slid, f"{SLIDE}, q: '${{0.3*S + X}}', qd: '${{0.4*S}}'", is_smooth=False),
+    "drive": Element("", "", hinged(lambda x, v: 50.0 * (1.5 - x) - 2.0 * v), f"{HINGE}, drive: {{{SERVO}}}"),
+    "weak drive": Element("", "", hinged(lambda x, v: 9.0), f"{HINGE}, drive: {{{SERVO}, effort_limit: 9}}",
+                          is_smooth=False),
+    # A drive rests while a soft limit acts.
+    "stop": Element("", "", hinged(lambda x, v: 80.0 * (STOP - x) - 3.0 * v),
+                    f"{HINGE}, drive: {{{SERVO}}}, limit: {{lower: -1, upper: {STOP}, stiffness: '${{80*S + 1e-12}}', "
+                    "damping: '${3*S}'}", is_smooth=False),
+}  # fmt: skip
+SOLVERS = {spec.model_fields["type"].annotation.__args__[0]: spec
+           for spec in (GeneralizedSolver, MaximalSolver, NaturalSolver, AffineSolver)}  # fmt: skip
+RUNS = [(solver, integrator) for solver, spec in SOLVERS.items()
+        for integrator in get_args(spec.model_fields["integrator"].annotation) if integrator != "auto"]  # fmt: skip
+QUICK = (("generalized", "implicit"), ("natural", "generalized_alpha"), ("affine", "bdf2"))
+every_run = pytest.mark.parametrize(
+    ("solver", "integrator"), [run if run in QUICK else pytest.param(*run, marks=pytest.mark.slow) for run in RUNS])
+STEP, FRAMES = 1e-3, 100  # [s]
+SHIFT = 1e-5  # of places, of differences
+STORING = {
+    "spring": (50.0, 0.4, length), "rope": (50.0, 0.3, length), "torsion": (30.0, 0.2, angle), "stop": (80.0, STOP, angle),
+    "coupling": (20.0, 0.0, lambda pose: pose[0] - 0.5 * 0.1),
+}  # stiffness, where it rests, and what it measures  # fmt: skip
+SHORT = 1e-6  # [s]: (h k)^2 of rates k of some 10 per second is below ROUNDING
+TRIED, SOFT = 1e-5, 1e-5  # [s], relative: affine bodies yield, and their iteration ends before the last digits
+ROUNDING = 1e-9  # relative, of accelerations
+STORED = 1e-6  # relative: energies of order 10 J in double precision, over differences of 1e-5
+QUARTER, CLOSED = 0.5, 1e-6  # drifts at a quarter of the step, in those of the step; [J], which are small anyway
+
+
+def honoured(solver, integrator):
+    """Names of the elements that a solver takes, by the lists of the code."""
+    by_type = {get_args(force.model_fields["type"].annotation)[0]: force for force in FORCES}
+    takes = [name for name, e in ELEMENTS.items() if not e.kind or solver in by_type[e.kind].SOLVERS]
+    if integrator == "generalized_alpha":
+        takes = [name for name in takes if ELEMENTS[name].is_smooth]
+    return takes
+
+
+def inertia_of(solver):
+    return ROUND if solver == "affine" else INERTIA
+
+
+def scene_of(solver, names):
+    """One element per world, at its place, and moved by SHIFT along its way to both sides."""
+    bodies, joints, forces = [], [], []
+    for name in names:
+        e, body = ELEMENTS[name], name.replace(" ", "_")
+        rates = [["${" + f"{x}*S_{body}" + "}" for x in part] for part in (SPEED, SPIN)]
+        own = "" if e.joint else f", {POSE}, velocity: {{linear: {rates[0]}, angular: {rates[1]}}}"
+        bodies.append(f"  {body}: {{mass: {MASS}, inertia: {{diag: {inertia_of(solver).tolist()}}}{own}}}")
+        if e.joint:
+            joints.append(f"  {body}: {{parent: world, child: {body}, {e.joint}}}")
+        if name == "coupling":
+            bodies.append(f"  {body}_2: {{mass: {MASS}, inertia: {{diag: {INERTIA.tolist()}}}}}")
+            joints.append(f"  {body}_2: {{parent: world, child: {body}_2, {SLIDE}, q: '${{0.1*S}}', qd: '${{0.2*S}}'}}")
+        if e.kind:
+            forces.append(f"  {body}: {{type: {e.kind}, {e.force}}}".replace("BODY", body))
+        for part in (bodies, joints, forces):
+            part[:] = [text.replace("*S}", f"*S_{body}}}").replace("${S}", f"${{S_{body}}}").replace("*S +", f"*S_{body} +")
+                       for text in part]  # fmt: skip
+    keys = [f"S_{name.replace(' ', '_')}" for name in names]
+    worlds = [dict.fromkeys(keys, 0.0) | {key: 1.0, "X": x} for key in keys for x in (0.0, SHIFT, -SHIFT)]
+    varied = ", ".join(f"params.{key}: {{list: {[world[key] for world in worlds]}}}" for key in (*keys, "X"))
+    return "\n".join(["world: {gravity: [0, 0, 0]}", "params: {X: 0, " + ", ".join(f"{key}: 0" for key in keys) + "}",
+                      "bodies:", *bodies, "joints:", *joints, "forces:", *forces, f"solver: {{type: {solver}}}",
+                      f"batch: {{worlds: {len(worlds)}, vary: {{{varied}}}}}", ""])  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def runner_of():
+    @cache
+    def of(solver, integrator):
+        return Runner(scene_of(solver, honoured(solver, integrator)), integrator, live_device(),
+                      frozenset(("state", "energy", "body_qdd")))  # fmt: skip
+
+    return of
+
+
+def test_every_force_is_here():
+    assert {e.kind for e in ELEMENTS.values()} - {""} == {get_args(f.model_fields["type"].annotation)[0] for f in FORCES}
+    for force in FORCES:
+        smooth = [e.is_smooth for e in ELEMENTS.values() if e.kind == get_args(force.model_fields["type"].annotation)[0]]
+        assert any(smooth) == force.IS_SMOOTH
+
+
+@every_run
+def test_the_start_is_that_of_the_formula(runner_of, solver, integrator):
+    """First-order steps show the acceleration of the first one, so that two lengths of it are extrapolated."""
+    run, names = runner_of(solver, integrator), honoured(solver, integrator)
+    step, tolerance = (TRIED, SOFT) if solver == "affine" else (SHORT, ROUNDING)
+    longer, frames = run(2 * step, 1, 1)["frames/body_qdd"][0], run(step, 1, 1)
+    found = 2 * frames["frames/body_qdd"][0] - longer
+    for k, name in enumerate(names):
+        b, w = run.model.bodies.name.index(name.replace(" ", "_")), 3 * k
+        pose, twist = frames["frames/body_q"][0, w, b], frames["frames/body_qd"][0, w, b]
+        expected = ELEMENTS[name].expected(pose[:3], rot.quat_to_matrix(pose[3:]), twist[:3], twist[3:],
+                                           inertia_of(solver))  # fmt: skip
+        np.testing.assert_allclose(found[w, b], expected, atol=tolerance * np.abs(expected).max(),
+                                   rtol=0, err_msg=name)  # fmt: skip
+
+
+@every_run
+def test_force_is_the_derivative_of_what_is_stored(runner_of, solver, integrator):
+    """Of springs at rest, by central differences of the energies of places to both sides."""
+    run, names = runner_of(solver, integrator), honoured(solver, integrator)
+    frames = run(STEP, 1, 1)
+    for k, name in enumerate(names):
+        poses = frames["frames/body_q"][0, 3 * k : 3 * k + 3, run.model.bodies.name.index(name.replace(" ", "_"))]
+        _here, above, below = frames["energy/elastic"][0, 3 * k : 3 * k + 3]
+        if name in STORING:
+            stiffness, rest, measure = STORING[name]
+            x, *sides = map(measure, poses)
+            assert above - below == pytest.approx(stiffness * (x - rest) * (sides[0] - sides[1]), rel=STORED), name
+
+
+@every_run
+def test_work_is_energy_and_dissipation(runner_of, solver, integrator):
+    """The ledger closes as steps grow small."""
+    run, names = runner_of(solver, integrator), honoured(solver, integrator)
+    drifts = [np.abs(run(STEP / n, n, FRAMES)["energy/drift"][:, ::3]).max(axis=0) for n in (1, 4)]
+    for name, coarse, fine in zip(names, *drifts, strict=True):
+        assert fine < max(QUARTER * coarse, CLOSED), name
