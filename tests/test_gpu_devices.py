@@ -6,9 +6,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from support.device import live_device
-from support.gpu import GPUS, started
+from support.gpu import AGREEMENT, DOUBLE_PENDULUM, GPUS, assert_agree, columns_of, started
 from support.process import simcli_apart
-from support.scenes import FALL
 
 from simcli.errors import DeviceError, Exit
 from simcli.kernels.algebra import elementary
@@ -19,22 +18,7 @@ from simcli.model.snapshot import Status
 from simcli.solvers import SOLVERS, GeneralizedSolver, RunPlan
 from simcli.solvers.shared.host import loop_bounds
 
-AGREEMENT = {"float64": 1e-10, "float32": 1e-5}  # promised between devices; some last places of float32 over 100 steps
 N_STEPS, FRAMES = 100, 10
-LONG = 12_000  # steps, or lines of a program, whose loops turn more often than the software driver of Mesa bears
-DOUBLE_PENDULUM = """
-simcli: 1
-bodies:
-  upper: {mass: 1, com: [0, 0, -0.5], inertia: {diag: [0.1, 0.1, 0.01]}}
-  lower: {mass: 1, com: [0, 0, -0.5], inertia: {diag: [0.1, 0.1, 0.01]}}
-joints:
-  shoulder: {type: revolute, parent: world, child: upper, axis: [0, 1, 0], q: 1.2}
-  elbow: {type: revolute, parent: upper, child: lower, at: [0, 0, -1], axis: [0, 1, 0], q: 0.7}
-solver: {type: generalized, dt: 1e-3, precision: PRECISION}
-run: {duration: 0.1}
-output: {every: 1e-2}
-"""
-
 
 @pytest.fixture
 def pendulum(tmp_path):
@@ -54,21 +38,6 @@ def model_of(folder, text, *sets, world=None):
 def solver_of(model, device, steps=N_STEPS // FRAMES, frames=FRAMES, integrator="semi_implicit"):
     options = SimpleNamespace(type="generalized", integrator=integrator, max_velocity=1e6)
     return SOLVERS["generalized"](model, options, RunPlan(1e-3, steps, frames, frozenset(("state", "energy"))), device)
-
-
-def columns_of(solver):
-    """All columns of a run."""
-    blocks = [solver.initial()]
-    while sum(len(block.step) for block in blocks) <= solver.plan.n_frames:
-        blocks.append(solver.advance(solver.plan.n_frames + 1 - sum(len(block.step) for block in blocks)))
-    return {name: np.concatenate([block.columns[name] for block in blocks]) for name in blocks[0].columns}
-
-
-def assert_agree(found, wanted, bound):
-    for name, values in wanted.items():
-        size = np.nanmax(np.abs(values), initial=1e-300)
-        assert np.array_equal(np.isnan(found[name]), np.isnan(values)), name
-        assert np.nanmax(np.abs(found[name] - values), initial=0.0) <= bound * max(size, 1.0), name
 
 
 @pytest.mark.gpu
@@ -142,68 +111,6 @@ def test_a_run_goes_on_from_its_state(any_gpu, tmp_path):
     found = {name: np.concatenate([block.columns[name] for block in blocks]) for name in wanted}
     assert bytes_of(found, *range(N_WORLDS)) == bytes_of({name: column[-left:] for name, column in wanted.items()},
                                                          *range(N_WORLDS))  # fmt: skip
-
-
-BALLS = """
-simcli: 1
-world: {shapes: {ground: {type: plane}}}
-defaults: {body: {mass: 1, inertia: {diag: [0.1, 0.1, 0.1]}, shapes: {s: {type: sphere, radius: 0.5}}}}
-bodies: {a: {pose: {xyz: [0, 0, 0.501]}}, b: {pose: {xyz: [0.1, 0, 1.503]}}}
-contact: {}
-solver: {type: SOLVER, dt: 1 ms}
-run: {duration: 0.1}
-"""
-
-
-@pytest.mark.parametrize("arch", runtime.BY_SPIRV)
-@pytest.mark.parametrize("solver", SOLVERS)
-def test_what_is_not_proved_is_refused_by_name(solver, arch, tmp_path):
-    """Before anything is compiled. The generalized solver is refused for contact, the others as they are."""
-    from simcli.pipeline import Request, prepare, solver_of
-
-    path = tmp_path / "scene.yaml"
-    path.write_text(BALLS.replace("SOLVER", solver))
-    device = runtime.replace(live_device(), arch=arch)
-    what = "contact" if solver == "generalized" else f"the solver `{solver}`"
-    with pytest.raises(DeviceError, match=f"SC715: {what} is not proved on device `{arch}` .* use --device cpu"):
-        solver_of(prepare(Request(path)), device)
-
-
-@pytest.mark.parametrize("arch", runtime.BY_SPIRV)
-def test_measures_are_refused_where_they_are_not_proved(arch, tmp_path):
-    from simcli.pipeline import Request, prepare, solver_of
-
-    path = tmp_path / "scene.yaml"
-    path.write_text(FALL + "measure: {end: {final: body.ball.position}}")
-    device = runtime.replace(live_device(), arch=arch)
-    with pytest.raises(DeviceError, match=f"SC715: a quantity .* is not proved on device `{arch}`"):
-        solver_of(prepare(Request(path)), device)
-
-
-CONTACT_AGREEMENT = 1e-8  # until other contacts act
-
-
-@pytest.mark.slow
-@pytest.mark.gpu
-@pytest.mark.parametrize("gpu", GPUS)
-def test_contact_is_that_of_the_cpu(gpu, tmp_path, monkeypatch):
-    """Also where it is refused: the software driver takes many minutes to compile it."""
-    from simcli.pipeline import Request, prepare, solver_of
-
-    path = tmp_path / "scene.yaml"
-    path.write_text(BALLS.replace("SOLVER", "generalized"))
-    monkeypatch.setattr("simcli.solvers.shared.host.solver.refuse_unproved", lambda *arguments: None)
-    both = []
-    for device in (started(gpu, "float64"), live_device()):
-        solver = solver_of(prepare(Request(path)), device)
-        both.append(columns_of(solver))
-    found, wanted = both
-    assert wanted["diag/contacts"].max() > 0
-    alike = (found["diag/contacts"] == wanted["diag/contacts"]).all(axis=1)
-    n = len(alike) if alike.all() else int(alike.argmin())
-    assert n > 1
-    for name in ("frames/joint_q", "frames/joint_qd"):
-        assert np.abs(found[name][:n] - wanted[name][:n]).max() <= CONTACT_AGREEMENT, name
 
 
 @pytest.mark.gpu
@@ -288,20 +195,6 @@ def test_spirv_folds_magic_numbers(monkeypatch):
     monkeypatch.setattr(elementary, "rounded", by_a_magic_number)
     with pytest.raises(DeviceError, match="SC711"):
         start_device("vulkan", "float32")
-
-
-@pytest.mark.gpu
-def test_a_call_whose_loops_end_early_is_made_in_parts(pendulum, monkeypatch):
-    """Steps that are silently left out otherwise."""
-    device = started("vulkan", "float64")
-    if not device.most_turns:
-        pytest.skip("the driver does not bound loops")
-    monkeypatch.setattr(loop_bounds, "FEW_LINES", LONG)
-    solver = solver_of(pendulum, device, LONG, 1)
-    found = columns_of(solver)
-    assert solver.core.loop_turns.most_lines < LONG
-    monkeypatch.setattr(loop_bounds, "FEW_LINES", solver.core.loop_turns.most_lines)
-    assert_agree(found, columns_of(solver_of(pendulum, device, LONG, 1)), 0.0)
 
 
 @pytest.fixture

@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 
 from simcli.kernels.algebra import elementary
-from simcli.kernels.memory.arena import Arena
+from simcli.kernels.memory.arena import Arena, get_lane, put_lane
 
 # The reduced angle carries two roundings, the polynomials one each; at |x| ~ 1e6 the first of these is a whole one.
 SINCOS_ULPS = {1.0: 1.6, 10.0: 1.6, 1e3: 1.6, 1e6: 2.5}
 ATAN2_ULPS = 4.0  # of the angle: whatever the C library gives, far from single precision; of `arc` too
+LOG_ULPS = 3.0
 SMALLEST = 1e-290  # smaller numbers may be flushed to zero
 N = 40_000
 
@@ -119,3 +120,26 @@ def test_atan2_on_the_axes(evaluate):
     angle, _ = evaluate(elementary.atan2, y, x)
     assert (angle[:5] == np.array([0.0, np.pi / 2, np.pi, -np.pi / 2, 0.0])).all()
     assert np.isnan(angle[5])
+
+
+def logarithms(pack):
+    """Of all lanes, one after another: the function is of scalars."""
+    found = elementary.local(pack)
+    for lane in range(found.get_shape()[0]):
+        put_lane(found, lane, elementary.logarithm_of_parts(get_lane(pack, lane)))
+    return found
+
+
+def test_the_logarithm_of_parts(evaluate):
+    rng = np.random.default_rng(5)
+    beside = 1.0 + rng.uniform(-0.5, 0.5, N), 1.0 + rng.normal(size=N) * 1e-8
+    x = np.concatenate((np.exp(rng.uniform(-600.0, 600.0, N)), *beside))
+    found, _ = evaluate(logarithms, x)
+    assert ulps(found, np.log(x.astype(np.longdouble))) <= LOG_ULPS
+
+
+def test_the_logarithm_of_parts_beyond_its_range(evaluate):
+    found, _ = evaluate(logarithms, np.array([1.0, 0.0, -1.0, np.nan]))
+    assert found[0] == 0.0
+    assert found[1] == -np.inf
+    assert np.isnan(found[2:]).all()

@@ -1,5 +1,6 @@
 """Laws of a contact: the barrier of a gap, the mollifier of parallel edges, friction that sticks; and friction of joints."""
 
+from simcli.kernels.algebra.elementary import logarithm
 from simcli.kernels.language import ti
 
 WALL = 1e30  # [J], of surfaces that have met
@@ -26,7 +27,7 @@ def barrier(gap, near, stiffness):
     """
     square = near * near
     y = ti.min(gap * gap - square, 0.0)
-    log = ti.log(ti.min(gap * gap / square, 1.0))
+    log = logarithm(ti.min(gap * gap / square, 1.0))
     energy = -stiffness * y * y * log
     slope = -stiffness * (4.0 * gap * y * log + 2.0 * y * y / gap)
     curvature = -stiffness * ((4.0 * y + 8.0 * gap * gap) * log + 16.0 * y - 2.0 * y * y / (gap * gap))

@@ -51,6 +51,7 @@ REFERENCES: dict[str, Callable] = {
     "nearest turn": lambda x, y: y + _TURN * np.rint((x - y) / _TURN),
     "rotation": lambda x, y: _rotation(x, y)[0],
     "cosine of half a rotation": lambda x, y: _rotation(x, y)[1],
+    "logarithm": lambda x, y: np.log(y),
 }
 
 
@@ -75,6 +76,7 @@ def _evaluate(n: ti.i32, x: ti.types.ndarray(), y: ti.types.ndarray(), out: ti.t
         out[6 * n + k] = y[k] + _TURN * ti.round((x[k] - y[k]) * (1.0 / _TURN))
         out[7 * n + k] = turn.parts[0]
         out[8 * n + k] = turn.parts[3]
+        out[9 * n + k] = elementary.logarithm(y[k])
 
 
 @ti.kernel

@@ -31,7 +31,7 @@ from simcli.kernels.language.internals import (
     ti,
 )
 
-OF_DEVICE = ("lanes", "block_dim")  # names of attributes: numbers that are the same for all scenes
+OF_DEVICE = ("lanes", "block_dim", "reach")  # names of attributes: numbers that are the same for all scenes
 MOST_INTS, MOST_REALS = 8192, 2048  # numbers that a kernel reads
 _ZERO = "zero"  # a number that the compiler does not know
 _MEMORY = "_memory"  # name of the array that kernels and procedures are given before their own arguments

@@ -166,7 +166,7 @@ def forget_traces() -> None:
     _kept.clear()
 
 
-def traced(arena, kernel, args: tuple, key: tuple, features: tuple) -> Traced:
+def traced(arena, kernel, args: tuple, key: tuple, features: tuple, of_all: Numbers | None = None) -> Traced:
     """A kernel for some arguments, traced and compiled if none is like it.
 
     Args:
@@ -175,15 +175,16 @@ def traced(arena, kernel, args: tuple, key: tuple, features: tuple) -> Traced:
         args: its arguments.
         key: Taichi's, of kernel and arguments.
         features: what Taichi reads of the arguments.
+        of_all: numbers of all kernels of the arena, where they share them: then no other run has the same.
     """
     kernels = _kept.setdefault(program(), {})
-    found = signature_of(arena, kernel, args, features)
+    found = None if of_all else signature_of(arena, kernel, args, features)
     like = tuple(found.said) if found else None
     kept = kernels.get(like) if found else None
     if kept:
         tell(replace(kept.taken, origin=Origin.PROCESS, trace=0.0, compile=0.0))
         return Traced(kept.compiled, numbers_of(kept, arena, found))
-    numbers = Numbers(arena, arena.is_own)
+    numbers = of_all or Numbers(arena, arena.is_own)
     with listening(numbers), kernels_noted() as taken:
         kernel.materialize(key=key, args=args, arg_features=features)
     compiled = kernel.compiled_kernels[key]

@@ -13,17 +13,19 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from simcli.kernels.device.runtime import Device
+from simcli.kernels.device.runtime import GPU_BLOCK, Device
 from simcli.kernels.language import ti
 from simcli.kernels.language.backend import program
 from simcli.kernels.language.expressions import is_mask, is_pack, item, local
-from simcli.kernels.language.numbers import MOST_INTS, MOST_REALS, begin, given, known, memory, number
-from simcli.kernels.language.traces import traced
+from simcli.kernels.language.numbers import MOST_INTS, MOST_REALS, Numbers, begin, given, known, memory, number
+from simcli.kernels.language.traces import Traced, traced
 from simcli.kernels.language.vectors import as_numbers
 from simcli.kernels.memory.slots import INTS, KINDS, REALS, SLOTS, Ints, Records, RowSlot, Shared, Slot, Strip
 from simcli.kernels.memory.storage import MASK, storage_of
 
 PACKS_OF_LINE = 2  # of a cache line of 64 bytes
+_OF_ALL = "all"  # the numbers of all kernels
+_CLASS = 8  # factor from one bound of loops over blocks to the next
 _APART = "apart"  # distance of a world's packs from one another, a variable of kernels of a GPU
 
 
@@ -42,6 +44,7 @@ class Arena:
         is_own: whether kernels that are compiled from now on serve this arena alone, and are faster for it.
         packs: those of all slots, by their rows (`Slot.rows`): a slot of no own.
         by_rows: the packs of all slots by rows, by their number: a slot of no own.
+        reach: bound of loops over all blocks where kernels are to know one: Taichi's SPIR-V starts 131072 threads otherwise.
         storage: the array.
         stride: packs from one block to the next, on the CPU.
         constants: all tables of INTS and of REALS, as the host has them.
@@ -50,11 +53,12 @@ class Arena:
     """
 
     _data_oriented = True
-    _untraced = ("tables", "pending", "traced", "constants", "storage", "of_kernel")
+    _untraced = ("reach", "tables", "pending", "traced", "constants", "storage", "of_kernel")
     _numbers = ("n_worlds", "n_blocks", "stride")
 
     def __init__(self, device: Device, n_worlds: int):
         self.device, self.n_worlds, self.n_blocks = device, n_worlds, device.blocks(n_worlds)
+        self.reach = bound_over(self.n_blocks)
         self.all_records, self.tables, self.notes = [], [], []
         self.pending, self.traced, self.constants, self.is_own, self.mask = [], WeakKeyDictionary(), {}, False, None
         self.packs = Slot(self, *self.records(0).room(SLOTS, 1), 0, None)  # first, so that it begins where all packs do
@@ -192,16 +196,25 @@ class Arena:
             kernel: of Taichi; it works in this arena alone, and calls `enter` for every block w < n_blocks.
             args: its own arguments.
         """
+        kernel, found, args = self.compiled(kernel, *args)
+        found.numbers.fill(*self.of_kernel)
+        self.storage.send()
+        kernel.launch_kernel(found.compiled, *args)
+
+    def compiled(self, kernel, *args) -> tuple[object, Traced, tuple]:
+        """What `launch` calls: the kernel, what it was compiled to, and its arguments.
+
+        On devices that take each stage as a kernel all have one table of numbers, which need not be sent for each of them.
+        Its order is that in which they are compiled.
+        """
         kernel, args = given(kernel, self.device.real, self.device.lanes), (self.storage.given, *args)
         instance, features = kernel.mapper.lookup(args)
         key = kernel.func, instance, kernel.autodiff_mode
         known = self.traced.setdefault(program(), {})
-        found = known.get(key)
-        if found is None:
-            found = known[key] = traced(self, kernel, args, key, features)
-        found.numbers.fill(*self.of_kernel)
-        self.storage.send()
-        kernel.launch_kernel(found.compiled, *args)
+        if key not in known:
+            of_all = known.setdefault(_OF_ALL, Numbers(self, self.is_own)) if self.device.by_spirv else None
+            known[key] = traced(self, kernel, args, key, features, of_all)
+        return kernel, known[key], args
 
     def enter(self, w):
         """Say which block a kernel or a procedure works on (inside it), before anything is loaded.
@@ -343,6 +356,14 @@ class Arena:
         """A pack of zeros (inside kernels). Not `x * 0.0` of a pack in memory: what a state before left may be NaN."""
         lanes = self.device.lanes
         return local(ti.Vector([0.0] * lanes, self.device.real) if lanes > 1 else ti.cast(0.0, self.device.real))
+
+
+def bound_over(n_blocks: int) -> int:
+    """The least bound of loops over so many blocks; there are few, because kernels depend on it."""
+    reach = GPU_BLOCK
+    while reach < n_blocks:
+        reach *= _CLASS
+    return reach
 
 
 class _Origin:

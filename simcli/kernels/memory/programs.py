@@ -21,7 +21,7 @@ from simcli.kernels.language.procedures import procedure
 from simcli.kernels.memory.arena import Arena, any_lane, local
 from simcli.kernels.memory.notes import Notes
 
-TAKE, _SET, _ENTER, LEAVE = range(4)  # kinds of lines
+TAKE, _SET, ENTER, LEAVE = range(4)  # kinds of lines
 NOBODY = -1  # number of a stage that is none
 _GROUP, MOST_GROUPS = 12, 8  # stages of a function
 NO_BOUND = 2**31 - 1  # turns, or stages of a call
@@ -153,6 +153,7 @@ class Program:
         kind: of a line, see TAKE.  stage: its number.  level: number of repetitions that hold it.
         target: line to go to, behind a repetition that nobody enters, or back to its begin.
         most: turns; or the value that is set, of register `target`.
+        lines: kind, stage and level of each, as the host has them.
         sets: whether there are registers.
         masks: (levels) 1 for the worlds of a repetition.
         counters: of a block: the line, and the turns of each level.
@@ -175,6 +176,7 @@ class Program:
             _tables[key] = self.stages, self.masked, self.of_worlds, self.of_blocks, np.array(lines, np.int32).T, depth
         self.stages, self.masked, self.of_worlds, self.of_blocks, columns, depth = _tables[key]
         self.n, self.n_stages = len(columns[0]), len(self.stages)
+        self.lines = columns[:3].T.tolist()
         table = arena.records(self.n)
         self.kind, self.stage, self.level, self.target, self.most = [table.ints(column) for column in columns]
         self.masks = arena.slot(depth)
@@ -207,7 +209,7 @@ class Program:
         (self.of_worlds if item.by_world else self.of_blocks).update({where, wanted})
         if item.at_most > 1:
             lines.append((LEAVE, wanted, level, at + 1, item.at_most))
-        lines[at] = (_ENTER, where, level, len(lines), 0)
+        lines[at] = (ENTER, where, level, len(lines), 0)
 
     def number(self, function: Callable | None, of: tuple) -> int:
         """Number of a stage or condition."""
@@ -289,7 +291,7 @@ def run(program: ti.template(), owner: ti.template(), w: ti.i32, most: ti.i32):
         kind = program.kind.at(line)
         level = program.level.at(line)
         stage = program.stage.at(line)
-        if kind == _ENTER:
+        if kind == ENTER:
             program.masks.store(w, level, program.masks.load(w, level - 1))
         if ti.static(program.n_groups == 1):
             for k in ti.static(range(program.n_stages)):
@@ -308,7 +310,7 @@ def run(program: ti.template(), owner: ti.template(), w: ti.i32, most: ti.i32):
 def next_line(program: ti.template(), w: ti.i32, line: ti.i32, kind: ti.i32, level: ti.i32):
     """The line after this one: where repetitions begin and end, that depends on who wants them."""
     found = line + 1
-    if kind == _ENTER:
+    if kind == ENTER:
         program.counters.store(w, program.turn + level, 0)
         if not any_lane(program.masks.load(w, level) != 0.0):
             found = program.target.at(line)
@@ -320,4 +322,37 @@ def next_line(program: ti.template(), w: ti.i32, line: ti.i32, kind: ti.i32, lev
         program.counters.store(w, program.turn + level, turn)
         if turn < program.most.at(line) and any_lane(program.masks.load(w, level) != 0.0):
             found = program.target.at(line)
+    return found
+
+
+@ti.func
+def take_alone(program: ti.template(), stage: ti.template(), owner: ti.template(), w: ti.i32, line: ti.i32, level: ti.i32):
+    """A line that takes a stage, or the condition of a line, for a block that has come to it: a kernel of one stage.
+
+    Args:
+        stage: number of the stage.
+        owner: of the stages.
+        line: its number; `pass_line` leaves it if it has a condition.
+        level: of the line.
+    """
+    if program.counters.load(w, program.line) == line:
+        program.take(stage, owner, w, level)
+        if ti.static(stage not in program.of_worlds | program.of_blocks):
+            program.counters.store(w, program.line, line + 1)
+
+
+@ti.func
+def enter_line(program: ti.template(), w: ti.i32, line: ti.i32, level: ti.i32):
+    """What the first line of a repetition does before its condition, for a block that has come to it."""
+    if program.counters.load(w, program.line) == line:
+        program.masks.store(w, level, program.masks.load(w, level - 1))
+
+
+@ti.func
+def pass_line(program: ti.template(), w: ti.i32, line: ti.i32):
+    """Leave a line that takes no stage, if a block has come to it; gives the line where the block is."""
+    found = program.counters.load(w, program.line)
+    if found == line:
+        found = next_line(program, w, line, program.kind.at(line), program.level.at(line))
+        program.counters.store(w, program.line, found)
     return found

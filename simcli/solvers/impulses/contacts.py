@@ -12,7 +12,6 @@ from simcli.kernels.algebra.elementary import select
 from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.chart.contacts import contacts_of, force_of_contact, impulse_of_contact, state_contacts
 from simcli.kernels.chart.tree import point_velocity
-from simcli.kernels.collision.detect import detect, place_shapes
 from simcli.kernels.collision.lanes import one, put, vector, whole_of
 from simcli.kernels.collision.tables import Collider
 from simcli.kernels.complementarity.dense import whole
@@ -99,19 +98,16 @@ def watch_shapes(k: ti.template(), t: ti.template(), s: ti.template(), w: ti.i32
 
 
 @ti.func
-def find_contacts(k: ti.template(), t: ti.template(), s: ti.template(), p: ti.template(), first_spin: ti.template(),
-                  w: ti.i32, h: ti.template()):
-    """Contacts at the present poses, with what they carried before as the first impulses.
+def recall_contacts(k: ti.template(), t: ti.template(), s: ti.template(), p: ti.template(), first_spin: ti.template(),
+                    w: ti.i32):
+    """What contacts that were found say of velocities, with what they carried before as the first impulses.
 
     Args:
         first_spin: see `state_contacts`.
 
     Reads:  s of `place_all`, k
-    Writes: k.{collider, taken, slid}, p.contacts.{on, jacobian, impulse}, p.centre
+    Writes: k.{taken, slid}, p.contacts.{on, jacobian, impulse}, p.centre
     """
-    place_shapes(k.collider, t, s, w)
-    watch_shapes(k, t, s, w, h)
-    detect(k.collider, w)
     state_contacts(k.collider, t, s, p, first_spin, w)
     for lane in range(k.collider.lanes):
         for c in range(ti.cast(get_lane(k.known.part(w, 0, 0), lane), ti.i32)):

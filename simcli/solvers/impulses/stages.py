@@ -11,6 +11,7 @@ a step.
 """
 
 from simcli.kernels.algebra.elementary import select
+from simcli.kernels.collision.detect import detect, place_shapes
 from simcli.kernels.complementarity.solve import READY, SEARCH
 from simcli.kernels.language import ti
 from simcli.kernels.laws.active_set import choose_piece
@@ -18,7 +19,7 @@ from simcli.kernels.laws.bounded import FREE
 from simcli.kernels.memory.programs import only, repeat, within
 from simcli.solvers.impulses.aims import aim_contacts, rub
 from simcli.solvers.impulses.balls import bound_balls
-from simcli.solvers.impulses.contacts import find_contacts
+from simcli.solvers.impulses.contacts import recall_contacts, watch_shapes
 from simcli.solvers.impulses.direction import turn_directions
 from simcli.solvers.impulses.mass import mirrored
 from simcli.solvers.impulses.memory import FAST, FINER, KAPPA
@@ -45,14 +46,38 @@ def problem_of(c):
 
 
 @ti.func
-def watch_contacts(c: ti.template(), w: ti.i32):
-    """Find the contacts of a step at the poses where it starts.
+def watch_places(c: ti.template(), w: ti.i32):
+    """Place all shapes where a step starts, and find how far around them it can reach.
+
+    Reads:  c.state of `place_all`
+    Writes: c.bound.impulses.contacts
+    """
+    contacts = c.bound.impulses.contacts
+    place_shapes(contacts.collider, c.tables, c.state, w)
+    watch_shapes(contacts, c.tables, c.state, w, c.constants.load(w, H))
+
+
+@ti.func
+def detect_all(c: ti.template(), w: ti.i32):
+    """Find the contacts of placed shapes.
+
+    Writes: c.bound.impulses.contacts.collider
+    """
+    detect(c.bound.impulses.contacts.collider, w)
+
+
+@ti.func
+def recall_all(c: ti.template(), w: ti.i32):
+    """State the contacts that were found, and what they carried before.
 
     Reads:  c.state of `place_all`
     Writes: c.bound.impulses, p.contacts
     """
     m = c.bound.impulses
-    find_contacts(m.contacts, c.tables, c.state, m.problem, m.first_spin, w, c.constants.load(w, H))
+    recall_contacts(m.contacts, c.tables, c.state, m.problem, m.first_spin, w)
+
+
+watch_contacts = watch_places, detect_all, recall_all  # of a step
 
 
 def solving(c) -> tuple:

@@ -13,7 +13,7 @@ from simcli.spec.document.overrides import Override
 from simcli.sweeps.executors.contract import Ending, Work
 from simcli.sweeps.planning.plan import Chunk
 
-DEVICE_BY_SCENE = ("SC713", "SC714", "SC715")  # faults that fewer worlds or another scene would not have
+DEVICE_BY_SCENE = ("SC713", "SC714")  # faults that fewer worlds or another scene would not have
 MOST_OF_REASON = 500  # characters of a reason that a ledger keeps
 
 

@@ -5,8 +5,8 @@ In: a Model, a RunPlan. Out: calls of kernels, FrameBlocks, events. Never here: 
     plan          what a run asks of any solver: step, frames, channels, quantities
     engine        what a solver is on the device: Taichi functions of its core `c` and a block `w`
     large_worlds  which scenes keep nothing dense
-    proved        what is refused on devices that compile by way of SPIR-V, because no run has proved it there
     loop_bounds   kernel calls on drivers that leave loops after so many turns, and say nothing
+    walk          frames on devices that take each stage of a step as a kernel: the host walks through the program
     endings       what the events of worlds that end say: the reason of each, and which body and joint it names
     limit_events  worlds that end because an event leaves a coordinate outside a hard limit
     solver        calls, frames, events, phases; and the generalized solver

@@ -2,7 +2,8 @@
 
 How many turns a stage takes is not known beforehand, because iterations depend on the state. So each kernel ends with a loop
 in memory whose turns are known. If some are missing, the bound was met somewhere before: the state of before the frame is
-put back, and the frame is made in calls of fewer lines of its program (kernels/memory/programs.py).
+put back, and the frame is made in calls of fewer lines of its program (kernels/memory/programs.py). Where each stage is a
+kernel (walk.py), there are no fewer.
 
 Measured (llvmpipe, Mesa 22): 65535 turns; loops after that are left after one turn.
 """
@@ -25,7 +26,7 @@ class LoopsCutError(Exception):
 
 
 class Turns:
-    """Where each block of worlds counts the turns of its last loop.
+    """Where each block of worlds counts the turns that its last loops lack.
 
     Args:
         device: of the run.
@@ -41,15 +42,15 @@ class Turns:
     def __init__(self, device: Device, arena: Arena):
         self.are_bounded = device.most_turns > 0
         self.most_lines = FEW_LINES if self.are_bounded else NO_BOUND
-        self.count = arena.single.slot() if self.are_bounded else None
+        self.lacking = arena.single.slot() if self.are_bounded else None
 
     def refuse_few(self) -> None:
-        """Look at the count after a kernel.
+        """Look at the count after kernels.
 
         Raises:
             LoopsCutError: some turns are missing.
         """
-        if self.are_bounded and not np.all(self.count.read() == TURNS):
+        if self.are_bounded and np.any(self.lacking.read() != 0.0):
             raise LoopsCutError
 
 
@@ -57,11 +58,11 @@ class Turns:
 def count_turns(c: ti.template(), w: ti.i32, turns: ti.i32):
     """What a kernel does last in each block of worlds; `turns` is an argument of the kernel, so that the loop stays a loop.
 
-    Writes: c.loop_turns.count
+    Writes: c.loop_turns.lacking
     """
-    c.loop_turns.count.store(w, 0, c.tables.arena.zero())
+    c.loop_turns.lacking.store(w, 0, c.loop_turns.lacking.load(w, 0) + TURNS)
     for _ in range(turns):
-        c.loop_turns.count.store(w, 0, c.loop_turns.count.load(w, 0) + 1.0)
+        c.loop_turns.lacking.store(w, 0, c.loop_turns.lacking.load(w, 0) - 1.0)
 
 
 def call_in_parts(solver, n_frames: int, steps: int):
@@ -80,7 +81,7 @@ def call_in_parts(solver, n_frames: int, steps: int):
             return solver.call_once(n_frames, steps)
         except LoopsCutError:
             solver.arena.write(kept)
-        if turns.most_lines == 1 or not solver.core.has_program:
+        if solver.device.by_spirv or turns.most_lines == 1 or not solver.core.has_program:
             raise too_long(solver.device)
         turns.most_lines = max(turns.most_lines // FEWER, 1)
 

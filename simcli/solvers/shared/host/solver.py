@@ -32,7 +32,7 @@ from simcli.solvers.shared.host.large_worlds import is_large
 from simcli.solvers.shared.host.limit_events import end_outside
 from simcli.solvers.shared.host.loop_bounds import TURNS, LoopsCutError, Turns, call_in_parts, too_long
 from simcli.solvers.shared.host.plan import RunPlan
-from simcli.solvers.shared.host.proved import refuse_unproved
+from simcli.solvers.shared.host.walk import take_frames_by_stages
 from simcli.solvers.shared.ledger import close, open_new
 from simcli.solvers.shared.others import other_columns, width_of_others
 from simcli.solvers.shared.rollout import enter_phase, leave_phase, rollout
@@ -80,7 +80,6 @@ class GeneralizedSolver:
             standing = [phase.model for phase in representatives(model, phases)]
         self.models = stated_alike((model, *standing), springs_are_rows(model, options))
         self.model = self.present = model = self.models[0]
-        refuse_unproved(device, getattr(options, "type", "generalized"), self.models, plan.measures.n > 0)
         large = is_large(self.models, options)
         self.device = device.for_worlds(1 if large else model.n_worlds)
         self.arena = Arena(self.device, model.n_worlds)
@@ -300,6 +299,9 @@ class GeneralizedSolver:
         lines = self.core.loop_turns.most_lines
         every = self.plan.measures.needs_every_step and not self.core.gauges.within
         looks, steps = (steps, 1) if every and steps else (1, steps)
+        if self.device.by_spirv:
+            take_frames_by_stages(self, n_frames, looks, steps, arrays)
+            return
         goes_on = 0
         while True:
             self.arena.launch(rollout, self.core, n_frames, looks, steps, self.n_steps, TURNS, lines, goes_on, *arrays)

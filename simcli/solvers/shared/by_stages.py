@@ -1,0 +1,96 @@
+"""The kernels of a run on devices whose compilers take long for long kernels: one stage each, at the line where the host is.
+
+Drivers of SPIR-V inline all that a kernel calls, and their compilers take time that grows faster than what they are given:
+LLVM in Mesa's software driver takes 0.07 s for 40 loads, 0.4 s for 160, 1.2 s for 320. Stages leave in memory what they
+find, so that it makes no difference to the numbers where one kernel ends and the next begins.
+
+The host is at the line of the program at which the last block of worlds is; blocks that are ahead wait.
+"""
+
+from simcli.kernels.language import ti
+from simcli.kernels.memory.programs import begin, enter_line, pass_line, take_alone
+from simcli.solvers.shared.clock import begin_program
+from simcli.solvers.shared.host.loop_bounds import count_turns
+from simcli.solvers.shared.looks.measures import look_at_frame
+from simcli.solvers.shared.rollout import unload_frame
+
+
+@ti.kernel
+def begin_frame(c: ti.template(), goes_on: ti.i32, first: ti.i64, steps: ti.i32):
+    """What the program of a frame begins with, and, with goes_on = 0, a call of frames.
+
+    Reads:  c
+    Writes: c.count, c.now, c.program
+    """
+    ti.loop_config(block_dim=c.block_dim)
+    for w in range(c.arena.reach):
+        if w < c.arena.n_blocks:
+            c.arena.enter(w)
+            if goes_on == 0:
+                c.count.store(w, 0, c.tables.arena.zero())
+                c.engine.begin(c, w, first)
+            begin_program(c, w, first, steps)
+            begin(c.program, w)
+
+
+@ti.kernel
+def take_stage(c: ti.template(), stage: ti.template(), line: ti.i32, level: ti.i32, turns: ti.i32):
+    """Stage number `stage` of the program, or a condition, at a line of a level."""
+    ti.loop_config(block_dim=c.block_dim)
+    for w in range(c.arena.reach):
+        if w < c.arena.n_blocks:
+            c.arena.enter(w)
+            take_alone(c.program, stage, c, w, line, level)
+            if ti.static(c.loop_turns.are_bounded):
+                count_turns(c, w, turns)
+
+
+@ti.kernel
+def enter_repetition(c: ti.template(), line: ti.i32, level: ti.i32):
+    """The first line of a repetition, before its condition."""
+    ti.loop_config(block_dim=c.block_dim)
+    for w in range(c.arena.reach):
+        if w < c.arena.n_blocks:
+            c.arena.enter(w)
+            enter_line(c.program, w, line, level)
+
+
+@ti.kernel
+def go_on(c: ti.template(), line: ti.i32, least: ti.types.ndarray()):
+    """A line after its condition; least[0] becomes the line of the last block, if it was not less."""
+    ti.loop_config(block_dim=c.block_dim)
+    for w in range(c.arena.reach):
+        if w < c.arena.n_blocks:
+            c.arena.enter(w)
+            ti.atomic_min(least[0], pass_line(c.program, w, line))
+
+
+@ti.kernel
+def show_frame(c: ti.template(), steps: ti.i32, last: ti.i64, turns: ti.i32):
+    """What a frame shows, after `last` steps."""
+    ti.loop_config(block_dim=c.block_dim)
+    for w in range(c.arena.reach):
+        if w < c.arena.n_blocks:
+            c.arena.enter(w)
+            c.engine.report(c, w, steps)
+            if ti.static(c.gauges.n > 0):
+                look_at_frame(c, w, last)
+            if ti.static(c.loop_turns.are_bounded):
+                count_turns(c, w, turns)
+
+
+@ti.kernel
+def give_frame(c: ti.template(), frame: ti.i32,
+               q: ti.types.ndarray(), qd: ti.types.ndarray(), qdd: ti.types.ndarray(), effort: ti.types.ndarray(),
+               pose: ti.types.ndarray(), twist: ti.types.ndarray(), points: ti.types.ndarray(), wrench: ti.types.ndarray(),
+               multiplier: ti.types.ndarray(), energy: ti.types.ndarray(), diag: ti.types.ndarray(),
+               health: ti.types.ndarray(), touch: ti.types.ndarray(), contacts: ti.types.ndarray(),
+               quantity: ti.types.ndarray(), others: ti.types.ndarray()):
+    """Frame number `frame` of a call to the buffers."""
+    ti.loop_config(block_dim=c.block_dim)
+    for w in range(c.arena.reach):
+        if w < c.arena.n_blocks:
+            c.arena.enter(w)
+            at = (frame * c.state.n_blocks + w) * c.lanes
+            unload_frame(c, w, at, q, qd, qdd, effort, pose, twist, points, wrench, multiplier, energy, diag, health, touch,
+                         contacts, quantity, others)
