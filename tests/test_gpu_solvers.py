@@ -1,5 +1,7 @@
 """Every solver on a GPU: the numbers of the CPU; where each stage of a step is a kernel, the bytes of one kernel."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from support.device import live_device
@@ -21,11 +23,10 @@ solver: {type: SOLVER, dt: 1 ms, precision: float64}
 run: {duration: 0.02}
 output: {every: 1e-2}
 """
-CLOSING = "  closing: {type: spherical, loop: true, parent: world, child: lower, at: [1.6, 0, -1.1]}\n"
+LOOP = (Path(__file__).parents[1] / "scenes/fourbar_mbse.yaml").read_text().split("expect:")[0].replace("n: 5", "n: 0.02")
 PENDULUM = DOUBLE_PENDULUM.replace("PRECISION", "float64").replace("0.1}\noutput", "0.02}\noutput")
 SCENES = {**{name: PENDULUM.replace("generalized", name) for name in SOLVERS},
-          "a loop": PENDULUM.replace("solver:", CLOSING + "solver:"),
-          "rk4": PENDULUM.replace("dt:", "integrator: rk4, dt:"),
+          "a loop": LOOP,  # by rk4
           "measures": PENDULUM + "measure: {end: {final: body.lower.position}, most: {max: joint.elbow.qd}}\n"}
 CONTACTS = {name: BALLS.replace("SOLVER", name) for name in SOLVERS}
 CHEAP = ("natural",)  # a case of the default run: the software driver compiles for some seconds
