@@ -1,6 +1,6 @@
 """Tables of the forces that act on bodies, a row each."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from simcli.model.table_base import Array, Table
 
 @dataclass(frozen=True)
 class Springs(Table):
-    """Spring-dampers between two points.
+    """Spring-dampers between two points, straight or over pulleys (model.forces.spring.segments_of: their parts).
 
     Attributes:
         name: (K,).
@@ -19,6 +19,9 @@ class Springs(Table):
         damping: [N s/m], (W|1, K).
         rest_length: [m], (W|1, K).
         slack: (K,) bool, True: no force when shorter than the rest length.
+        pulley_spring: (Z,) spring that runs over each pulley, one spring after the other, from its first end on.
+        pulley_body: (Z,) bodies of the pulleys, WORLD allowed.
+        pulley_point: [m], (W|1, Z, 3), in those bodies.
     """
 
     name: tuple[str, ...]
@@ -28,6 +31,9 @@ class Springs(Table):
     damping: Array
     rest_length: Array
     slack: Array
+    pulley_spring: Array = field(default_factory=lambda: np.zeros(0, np.int32))
+    pulley_body: Array = field(default_factory=lambda: np.zeros(0, np.int32))
+    pulley_point: Array = field(default_factory=lambda: np.zeros((1, 0, 3)))
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import numpy as np
 from simcli.model.tables import Model
 from simcli.records.contents.layout import Axes, coordinate_units
 
-YOUNGER = "GYDU"  # axes that files of before lack
+YOUNGER = "GYDUZ"  # axes that files of before lack
 NOT_STORED = -2  # index of a body or joint that `output.select` left out (-1 is the world)
 
 
@@ -146,6 +146,9 @@ COLUMNS = (
     _column("springs.damping", "W|1 K", "N s/m"),
     _column("springs.rest_length", "W|1 K", "m"),
     _column("springs.slack", "K"),
+    _column("springs.pulley_spring", "Z", name="pulley_spring"),
+    _column("springs.pulley_body", "Z", name="pulley_body", refers="B"),
+    _column("springs.pulley_point", "W|1 Z xyz", "m", "pulley_point"),
     _column("bushings.body", "U end", refers="B"),
     _column("bushings.point", "W|1 U end xyz", "m"),
     _column("bushings.axes", "W|1 U quat", "1"),
@@ -176,7 +179,7 @@ COLUMNS = (
 NAME_SCALES = {"B": "body_name", "J": "joint_name", "NQ": "q_label", "NV": "qd_label", "R": "row_label",
                "G": "natural_label", "Y": "quantity_label", "D": "stretch_label",
                "S": "shape_name", "K": "spring_name", "A": "wrench_name", "N": "point_name",
-               "M": "mimic_name", "L": "cable_name", "U": "bushing_name"}  # fmt: skip
+               "M": "mimic_name", "L": "cable_name", "U": "bushing_name", "Z": "pulley_name"}  # fmt: skip
 # Further labelled axes of /model.
 LABELS = {
     "xyz2": ("x", "y", "z"),
