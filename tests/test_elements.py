@@ -67,6 +67,29 @@ def pull(k, c, rest):
     return free(push)
 
 
+PULLEYS, CABLE_REST = (np.array([0.0, 0.15, 0.1]), np.array([-0.6, 0.4, 1.3])), 0.8  # on the body, and in the world
+WAY = f"[{{body: BODY, at: {PULLEYS[0].tolist()}}}, {{world: {PULLEYS[1].tolist()}}}]"
+
+
+def cable_of(pose):
+    """Points of the cable: from ANCHOR over the body, over the world, to PLACE."""
+    return [ANCHOR, rot.pose_apply(pose, PULLEYS[0]), PULLEYS[1], rot.pose_apply(pose, PLACE)]
+
+
+def cable(x, R, v, spin, inertia):
+    """One tension along all segments; each point on the body is pulled to both sides."""
+    arms = [R @ PULLEYS[0], R @ PLACE]
+    speeds = [np.zeros(3), v + np.cross(spin, arms[0]), np.zeros(3), v + np.cross(spin, arms[1])]
+    ways = np.diff([ANCHOR, x + arms[0], PULLEYS[1], x + arms[1]], axis=0)
+    along = ways / np.linalg.norm(ways, axis=1)[:, None]
+    rate = np.sum(along * np.diff(speeds, axis=0))
+    tension = 50.0 * (np.linalg.norm(ways, axis=1).sum() - CABLE_REST) + 2.0 * rate
+    pulls = [tension * (along[1] - along[0]), -tension * along[2]]
+    own = R.T @ sum(np.cross(arm, one) for arm, one in zip(arms, pulls, strict=True))
+    turn = R.T @ spin
+    return np.concatenate((sum(pulls) / MASS, R @ ((own - np.cross(turn, inertia * turn)) / inertia)))
+
+
 def hinged(effort):
     """The acceleration of a hinge by an effort on it, a function of its angle and rate."""
     def expected(x, R, v, spin, inertia):
@@ -99,6 +122,8 @@ ELEMENTS = {
                       pull(50.0, 3.0, 0.4)),
     "rope": Element("spring", f"{ENDS}, stiffness: '${{50*S}}', damping: '${{S}}', rest_length: 0.3, slack: true",
                     pull(50.0, 1.0, 0.3), is_smooth=False),
+    "cable": Element("spring", f"{ENDS}, through: {WAY}, stiffness: '${{50*S}}', damping: '${{2*S}}', "
+                     f"rest_length: {CABLE_REST}", cable, is_smooth=False),
     "wrench": Element("wrench", f"body: BODY, at: {PLACE.tolist()}, {VECTOR}", free(lambda p, R, v: (FORCE, TORQUE))),
     "thrust": Element("wrench", f"body: BODY, at: {PLACE.tolist()}, frame: body, {VECTOR}",
                       free(lambda p, R, v: (R @ FORCE, R @ TORQUE))),
@@ -128,7 +153,9 @@ every_run = pytest.mark.parametrize(
 STEP, FRAMES = 1e-3, 100  # [s]
 SHIFT = 1e-5  # of places, of differences
 STORING = {
-    "spring": (50.0, 0.4, length), "rope": (50.0, 0.3, length), "torsion": (30.0, 0.2, angle), "stop": (80.0, STOP, angle),
+    "spring": (50.0, 0.4, length),
+    "cable": (50.0, CABLE_REST, lambda pose: np.linalg.norm(np.diff(cable_of(pose), axis=0), axis=1).sum()),
+    "rope": (50.0, 0.3, length), "torsion": (30.0, 0.2, angle), "stop": (80.0, STOP, angle),
     "coupling": (20.0, 0.0, lambda pose: pose[0] - 0.5 * 0.1),
 }  # stiffness, where it rests, and what it measures  # fmt: skip
 SHORT = 1e-6  # [s]: (h k)^2 of rates k of some 10 per second is below ROUNDING

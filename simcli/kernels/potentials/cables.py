@@ -1,4 +1,4 @@
-"""Cables of affine bodies, springs over pulleys: V(L), L the sum of the square roots of several rows.
+"""PulleySprings of affine bodies, springs over pulleys: V(L), L the sum of the square roots of several rows.
 
     gradient  V' sum phi_i' / 2 l_i     Hessian  V'' L' L'^T + V' sum (phi_i'' / 2 l_i - phi_i' phi_i'^T / 4 l_i^3)
 
@@ -15,7 +15,7 @@ from simcli.model.affine.rows import Energies
 TINY_SQUARE = 1e-24  # [m^2] below, the square of a length has no root with a direction
 
 
-class Cables:
+class PulleySprings:
     """The springs of a model that run over pulleys.
 
     Args:

@@ -10,7 +10,7 @@ from simcli.kernels.linear.blocks import AFFINE_DOFS, BlockMatrix
 from simcli.kernels.linear.skyline import SkylineMatrix
 from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.tables import Tables
-from simcli.kernels.potentials.cables import Cables
+from simcli.kernels.potentials.cables import PulleySprings
 from simcli.kernels.potentials.gears import Gears
 from simcli.kernels.potentials.laws import Laws
 from simcli.kernels.rows.quadratic import Polynomials
@@ -28,7 +28,7 @@ class Potential:
 
     Attributes:
         rows: see `Polynomials`.  matrix: see `BlockMatrix`, and `SkylineMatrix` where shapes can touch.  laws: see `Laws`.
-        gears: see `Gears`.  cables: see `Cables`.  length_row: (S) row of each spring, of a cable its first one.
+        gears: see `Gears`.  cables: see `PulleySprings`.  length_row: (S) row of each spring, of a cable its first one.
         stiffness: (R) of squares.
         first, second: (R) derivatives of the energy by the rows.  cross: (C) mixed derivative of a coordinate's two rows.
         outer: entries of the factor for the products of each row's gradient with itself, from outer_start on.
@@ -52,7 +52,7 @@ class Potential:
         items, lengths = arena.records(self.n_rows), arena.records(len(length_row))
         bodies = [{i // AFFINE_DOFS for i in entries(rows, r)} for r in range(self.n_rows)]
         self.gears = Gears(energies, model, tables, arena)
-        self.cables = Cables(energies, arena)
+        self.cables = PulleySprings(energies, arena)
         bodies += [{i // AFFINE_DOFS for i in at} for sums in (self.gears, self.cables) for at in sums.arms.coordinates]
         free = [sorted(b for b in some if not model.bodies.kinematic[b]) for some in bodies]
         ties = sorted({tie for some in free for tie in pairwise(some)})

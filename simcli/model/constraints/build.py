@@ -148,7 +148,7 @@ def _scale(model: Model, parts: list[RowPart]) -> Array:
         inertia = turning if part.form in TURNING else mass
         ends = part.ends or (model.joints.parent[part.joint], model.joints.child[part.joint])
         ends = [b for b in ends if b != WORLD]
-        total = sum(1.0 / np.maximum(inertia[:, b], np.finfo(float).tiny) for b in ends)
+        total = sum((1.0 / np.maximum(inertia[:, b], np.finfo(float).tiny) for b in ends), np.zeros(1))
         largest = np.max(1.0 / np.maximum(mass[mass > 0].min(initial=1.0), 1e-9)) * 1e6
         out.append(np.where((total > 0) & (total < largest), total, 1.0))
     return _stack(out, ())

@@ -14,7 +14,7 @@ def of_type(worlds: Worlds, type_name: str) -> list[str]:
     return [name for name, force in worlds.first.forces.items() if force.type == type_name]
 
 
-def place_of(spec, end) -> tuple[float, ...]:
+def place_of_end(spec, end) -> tuple[float, ...]:
     """Place of a spring's end in its body or in the world."""
     if end.world is not None:
         return end.world
@@ -31,7 +31,7 @@ def read_ends(worlds: Worlds, model: Model, names: list[str]) -> tuple[Array, Ar
     index = indices_of_bodies(model)
     forces = [worlds.first.forces[name] for name in names]
     bodies = [[index[force.a.body], index[force.b.body]] for force in forces]
-    points = [worlds.numbers(lambda s, n=name: [place_of(s, s.forces[n].a), place_of(s, s.forces[n].b)], (2, 3))
+    points = [worlds.numbers(lambda s, n=name: [place_of_end(s, s.forces[n].a), place_of_end(s, s.forces[n].b)], (2, 3))
               for name in names]  # fmt: skip
     return np.array(bodies, np.int32).reshape(-1, 2), pile(points, (2, 3))
 

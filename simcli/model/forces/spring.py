@@ -6,7 +6,7 @@ import numpy as np
 
 from simcli import rotations as rot
 from simcli.model.batch.gather import Worlds
-from simcli.model.forces.ends import ends_at_start, indices_of_bodies, of_type, place_of, read_ends
+from simcli.model.forces.ends import ends_at_start, indices_of_bodies, of_type, place_of_end, read_ends
 from simcli.model.forces.tables import Springs
 from simcli.model.tables import Array, Model
 from simcli.model.tree.links import pile
@@ -53,7 +53,7 @@ def _read_pulleys(worlds: Worlds, model: Model, names: list[str]) -> dict[str, A
     if not found:
         return {}
     bodies = [index[worlds.first.forces[name].through[m].body] for _, name, m in found]
-    points = [worlds.numbers(lambda s, n=name, m=m: place_of(s, s.forces[n].through[m]), (3,)) for _, name, m in found]
+    points = [worlds.numbers(lambda s, n=name, m=m: place_of_end(s, s.forces[n].through[m]), (3,)) for _, name, m in found]
     return {"pulley_spring": np.array([k for k, *_ in found], np.int32), "pulley_body": np.array(bodies, np.int32),
             "pulley_point": pile(points, (3,))}  # fmt: skip
 
