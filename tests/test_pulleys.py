@@ -10,6 +10,7 @@ from support.scenes import faults_of, scene
 from simcli import rotations as rot
 from simcli.analysis.rest.equilibrium import search_equilibrium
 from simcli.analysis.rest.modes import Study
+from simcli.analysis.rest.prestress import chosen_springs, solve_prestress, without
 from simcli.analysis.rest.statics import Statics
 from simcli.kernels.algorithms import Algorithms
 from simcli.model.forces.spring import ends_of_segments, segments_of
@@ -130,6 +131,15 @@ def test_a_bead_on_a_cable_rests_where_both_parts_lean_alike(device):
     tension = 500.0 * (length.sum() - 1.4)
     assert tension * (way[1, 2] / length[1] - way[0, 2] / length[0]) == pytest.approx(2 * G, abs=1e-8)
     assert search_modes(statics, found).prestress.tension[0] == pytest.approx(tension)
+
+
+def test_the_tension_that_holds_a_bead_is_found(device):
+    """Half way between two anchors of one height: 2 T cos = m g."""
+    text = BEAD.replace("START", "[0.5, 0, -0.5]").replace("[1, 0, 0.3]", "[1, 0, 0]")
+    model = model_of(text)[0]
+    bare, asked = Statics(without(model, [0]), live_device()), chosen_springs(model, ["forces.cable.tension"])
+    solved = solve_prestress(model, bare, asked, 0.0)
+    assert solved.values["forces.cable.tension"] == pytest.approx(2 * G / np.sqrt(2))
 
 
 def search_modes(statics, found):
