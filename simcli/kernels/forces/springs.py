@@ -86,7 +86,7 @@ class Springs:
 
     _data_oriented = True
     act = staticmethod(act_of_spring)
-    stores = True
+    stores, damps = True, False  # where steps load the middle, rows have them
 
     def __init__(self, model: Model, tables: Tables):
         springs, segments, self.by_rows = model.springs, segments_of(model.springs), False
