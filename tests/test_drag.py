@@ -115,7 +115,7 @@ def test_all_solvers_agree_and_the_ledger_closes(device, solver, integrator):
 def test_drag_of_a_scene_is_checked():
     air = "bodies: {b: {mass: 1, inertia: {diag: [1, 1, 1]}}}\nforces:\n  air: {type: drag, body: b, WORDS}\n"
     for words, code, word in (("damping: -1", "SC231", ""), ("wind: [0, 0, 1]", "SC202", "does nothing"),
-                              ("quadratic: 1 N*s/m", "SC211", "")):  # fmt: skip
+                              ("quadratic: 1 N*s/m", "SC213", "")):  # fmt: skip
         (found,) = faults_of(air.replace("WORDS", words))
         assert found[:2] == (code, 2)
         assert word in found[2]

@@ -141,7 +141,8 @@ ELEMENTS = {
                      "preload: ['${3*S}', '${-2*S}', '${S}'], angular_preload: ['${0.4*S}', '${0.1*S}', '${-0.3*S}']",
                      free(lambda p, R, v: (FORCE - 3.0 * v, TORQUE)), is_smooth=False),
     "drag": Element("drag", f"body: BODY, at: {PLACE.tolist()}, wind: {WIND.tolist()}, damping: '${{0.8*S}}', "
-                    "quadratic: '${0.6*S}', angular_damping: '${0.1*S}', angular_quadratic: '${0.05*S}'", drag, is_smooth=False),
+                    "quadratic: '${0.6*S}', angular_damping: '${0.1*S}', angular_quadratic: '${0.05*S}'", drag,
+                    is_smooth=False),
     "torque": Element("torque", "joint: BODY, value: '${0.7*S}'", hinged(lambda x, v: 0.7), HINGE),
     "torsion": Element("torsion", "joint: BODY, stiffness: '${30*S}', damping: '${S}', rest_angle: 0.2",
                        hinged(lambda x, v: 30.0 * (0.2 - x) - v), HINGE),

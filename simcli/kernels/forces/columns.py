@@ -7,7 +7,7 @@ import numpy as np
 
 from simcli.kernels.forces.account import Account
 from simcli.kernels.forces.bushings import Bushings
-from simcli.kernels.forces.drags import Drags
+from simcli.kernels.forces.drags import DragColumns
 from simcli.kernels.forces.signals import driven_columns
 from simcli.kernels.forces.springs import Springs
 from simcli.kernels.forces.wrenches import Wrenches
@@ -58,7 +58,7 @@ class Forces:
         self.bushings, self.springs = Bushings(model, tables), Springs(model, tables)
         self.wrenches = Wrenches(model, tables, driven)
         self.wrench_force, self.wrench_torque = self.wrenches.force, self.wrenches.torque  # which signals may drive
-        self.drags = Drags(model, tables)
+        self.drags = DragColumns(model, tables)
         self.on_links = tuple(one for one in (self.bushings, self.springs, self.wrenches, self.drags) if one.n)
         self.has_external, self.need_poses = bool(self.on_links), any(one.need_poses for one in self.on_links)
         self.damps_links = any(one.damps for one in self.on_links)

@@ -46,7 +46,7 @@ def drag_along(v: Vec3, viscous, quadratic):
     return -(v * across), drag_law(viscous, quadratic, speed), along, across
 
 
-class Drags:
+class DragColumns:
     """Device columns of drags.
 
     Attributes:

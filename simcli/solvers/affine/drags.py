@@ -20,14 +20,14 @@ from simcli.kernels.potentials.shares import mean_force
 from simcli.model.tables import Model
 from simcli.solvers.tree.integrators import H
 
-PARTS = 2  # of a drag: that of its point, and that of its turning
+DRAG_PARTS = 2  # of a drag: that of its point, and that of its turning
 
 
 class BodyDrags:
     """What a step of affine bodies keeps of drags.
 
     Args:
-        columns: of the drags, `kernels.forces.drags.Drags`, whose links are the bodies.
+        columns: of the drags, `kernels.forces.drags.DragColumns`, whose links are the bodies.
         model, matrix, arena: of the run.
 
     Attributes:
@@ -40,7 +40,7 @@ class BodyDrags:
     _data_oriented = True
 
     def __init__(self, columns, model: Model, matrix, arena: Arena):
-        self.columns, self.n = columns, PARTS * columns.n
+        self.columns, self.n = columns, DRAG_PARTS * columns.n
         self.arm = arena.slot(AFFINE_DOFS * self.n, Vec3)
         self.force, self.force_before = arena.slot(3 * self.n), arena.slot(3 * self.n)
         first = [AFFINE_DOFS * int(b) for b in model.drags.body]
@@ -71,8 +71,8 @@ def aim_drags(c: ti.template(), w: ti.i32):
                 r = a[m % 3].cross(a[(m + 1) % 3]) * half
             for i in ti.static(range(3)):
                 axis = axis_vector(zero, i)
-                d.arm.store(w, PARTS * AFFINE_DOFS * k + 3 * m + i, axis * by)
-                d.arm.store(w, PARTS * AFFINE_DOFS * k + AFFINE_DOFS + 3 * m + i, r.cross(axis))
+                d.arm.store(w, DRAG_PARTS * AFFINE_DOFS * k + 3 * m + i, axis * by)
+                d.arm.store(w, DRAG_PARTS * AFFINE_DOFS * k + AFFINE_DOFS + 3 * m + i, r.cross(axis))
 
 
 def axis_vector(zero, i):
@@ -88,7 +88,7 @@ def way_of_drag(c: ti.template(), w: ti.i32, n: ti.i32, x: ti.template(), past: 
     """
     zero = c.tables.arena.zero()
     way = Vec3(zero, zero, zero)
-    first = AFFINE_DOFS * c.drags.columns.link_b.at(n // PARTS)
+    first = AFFINE_DOFS * c.drags.columns.link_b.at(n // DRAG_PARTS)
     for i in range(AFFINE_DOFS):
         way = way + c.drags.arm.load(w, AFFINE_DOFS * n + i) * (x.load(w, first + i) - past.load(w, first + i))
     return way
@@ -102,8 +102,8 @@ def wind_of_drag(c: ti.template(), w: ti.i32, n: ti.i32):
     """
     zero = c.tables.arena.zero()
     wind = Vec3(zero, zero, zero)
-    if n % PARTS == 0:
-        wind = wind + c.drags.columns.wind.load(w, n // PARTS)
+    if n % DRAG_PARTS == 0:
+        wind = wind + c.drags.columns.wind.load(w, n // DRAG_PARTS)
     return wind
 
 
@@ -114,12 +114,12 @@ def resist(c: ti.template(), w: ti.i32, n: ti.i32, x: ti.template()):
     Reads: c.drags, c.step.{past, alpha}
     """
     u = c.drags.columns
-    k = n // PARTS
+    k = n // DRAG_PARTS
     v = way_of_drag(c, w, n, x, c.step.past) * c.step.alpha.load(w, u.link_b.at(k)) - wind_of_drag(c, w, n)
     zero = c.tables.arena.zero()
     viscous = zero + u.damping.load(w, k)
     quadratic = zero + u.quadratic.load(w, k)
-    if n % PARTS == 1:
+    if n % DRAG_PARTS == 1:
         viscous = zero + u.angular_damping.load(w, k)
         quadratic = zero + u.angular_quadratic.load(w, k)
     return drag_along(v, viscous, quadratic)
@@ -134,7 +134,7 @@ def energy_of_drags(c: ti.template(), w: ti.i32):
     total = c.tables.arena.zero()
     for n in range(c.drags.n):
         _force, law, _along, _across = resist(c, w, n, c.potential.rows.next_x)
-        total = total + law.loss / c.step.alpha.load(w, c.drags.columns.link_b.at(n // PARTS))
+        total = total + law.loss / c.step.alpha.load(w, c.drags.columns.link_b.at(n // DRAG_PARTS))
     return total
 
 
@@ -148,7 +148,7 @@ def add_drags(c: ti.template(), w: ti.i32):
     p = c.potential
     d = c.drags
     for n in range(d.n):
-        k = n // PARTS
+        k = n // DRAG_PARTS
         first = AFFINE_DOFS * d.columns.link_b.at(k)
         force, law, along, across = resist(c, w, n, p.rows.x)
         alpha = c.step.alpha.load(w, d.columns.link_b.at(k))
@@ -181,7 +181,7 @@ def work_of_drags(c: ti.template(), w: ti.i32):
     for n in range(d.n):
         force, _law, _along, _across = resist(c, w, n, c.potential.rows.x)
         store_vector(d.force, w, 3 * n, force)
-        weight = c.step.weight.load(w, d.columns.link_b.at(n // PARTS))
+        weight = c.step.weight.load(w, d.columns.link_b.at(n // DRAG_PARTS))
         mean = mean_vector(d, w, n, weight)
         blown = wind_of_drag(c, w, n) * h
         taken = taken - mean.dot(way_of_drag(c, w, n, c.potential.rows.x, c.step.start) - blown)
