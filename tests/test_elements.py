@@ -133,7 +133,7 @@ ELEMENTS = {
     "rope": Element("spring", f"{ENDS}, stiffness: '${{50*S}}', damping: '${{S}}', rest_length: 0.3, slack: true",
                     pull(50.0, 1.0, 0.3), is_smooth=False),
     "cable": Element("spring", f"{ENDS}, through: {WAY}, stiffness: '${{50*S}}', damping: '${{2*S}}', "
-                     f"rest_length: {CABLE_REST}", cable, is_smooth=False),
+                     f"rest_length: {CABLE_REST}", cable),
     "wrench": Element("wrench", f"body: BODY, at: {PLACE.tolist()}, {VECTOR}", free(lambda p, R, v: (FORCE, TORQUE))),
     "thrust": Element("wrench", f"body: BODY, at: {PLACE.tolist()}, frame: body, {VECTOR}",
                       free(lambda p, R, v: (R @ FORCE, R @ TORQUE))),

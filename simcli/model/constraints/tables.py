@@ -18,6 +18,8 @@ A law (kernels/laws/bounded.py) acts on a dof of the tree, or on a row.
 from dataclasses import dataclass
 from enum import IntEnum
 
+import numpy as np
+
 from simcli.model.joints.catalogue import RowKind
 from simcli.model.table_base import Array, Table
 
@@ -114,6 +116,11 @@ class Rows(Table):
     def n(self) -> int:
         """Number of rows."""
         return len(self.form)
+
+    @property
+    def all_act(self) -> bool:
+        """Whether every row is enabled but those that a cable only sums."""
+        return bool(np.delete(self.enabled, self.term_row[self.term_row >= 0], axis=1).all())
 
 
 @dataclass(frozen=True)
