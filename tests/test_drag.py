@@ -7,6 +7,9 @@ import pytest
 from support.forward import Runner, model_of, slope
 from support.scenes import faults_of
 
+from simcli.analysis.rest.equilibrium import search_equilibrium
+from simcli.analysis.rest.modes import Study
+from simcli.analysis.rest.statics import Statics
 from simcli.spec.schema.scene import AffineSolver, GeneralizedSolver, MaximalSolver, NaturalSolver
 
 G, MASS, VISCOUS, QUADRATIC = 9.81, 2.0, 3.0, 0.5
@@ -110,6 +113,24 @@ def test_all_solvers_agree_and_the_ledger_closes(device, solver, integrator):
         assert found["energy/input"][-1, 0] == pytest.approx(best["energy/input"][-1, 0], rel=0.2)
     assert errors[-1] < 1e-9 or slope([4.0, 2.0, 1.0], errors) > order - 0.35
     assert drifts[-1] < 0.6 * drifts[0] or drifts[-1] < 1e-9
+
+
+def test_wind_and_drag_in_statics_and_modes(device):
+    """A weight on a spring: it leans by c u / k, and swings by m s^2 + c s + k = 0 along each axis of a bushing."""
+    text = """
+world: {gravity: [0, 0, 0]}
+bodies:
+  m: {mass: 2, inertia: {diag: [0.1, 0.1, 0.1]}}
+forces:
+  mount: {type: bushing, a: {world: [0, 0, 0]}, b: {body: m, at: [0, 0, 0]}, stiffness: 50, angular_stiffness: 3}
+  air: {type: drag, body: m, damping: 1.5, angular_damping: 0.2, wind: [4, 0, 0]}
+"""
+    statics = Statics(model_of(text)[0], device)
+    found = search_equilibrium(statics, False)
+    np.testing.assert_allclose(found.posture.q[:3], [1.5 * 4 / 50, 0, 0], atol=1e-9)
+    values = np.array([mode.eigenvalue for mode in Study(statics.model, statics, device, found, []).modes])
+    for roots in (np.roots([2, 1.5, 50]), np.roots([0.1, 0.2, 3])):
+        assert np.abs(values - roots[roots.imag > 0]).min() < 1e-6
 
 
 STIFF = """
