@@ -58,7 +58,8 @@ WHO = {
     "no collision": ({"x": f"shapes: {{s: {BALL}}}", "y": "shapes: {s: {type: sphere, radius: 0.1, collide: false}}"}, "",
                      names("x/s ground", "x/s post")),
     "layers, of which one does not touch itself": (
-        {"x": f"shapes: {{s: {BALL[:-1]}, layers: [robot]}}}}", "y": f"shapes: {{s: {BALL[:-1]}, layers: [robot, other]}}}}"}, "",
+        {"x": f"shapes: {{s: {BALL[:-1]}, layers: [robot]}}}}",
+         "y": f"shapes: {{s: {BALL[:-1]}, layers: [robot, other]}}}}"}, "",
         names("x/s ground", "x/s post", "y/s ground", "y/s post")),
     "a layer that one of two touches": (
         {"x": f"shapes: {{s: {BALL[:-1]}, layers: [a], touches: [b]}}}}",

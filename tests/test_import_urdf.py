@@ -1,4 +1,4 @@
-"""Robots of URDF files as scenes: the same mechanics as pinocchio's, a report of every element, no file read that must not be."""
+"""Robots of URDF files as scenes: mechanics as pinocchio's, a report of every element, no file read that must not be."""
 
 import json
 import subprocess
@@ -11,7 +11,7 @@ from support.urdf import agreement
 from simcli.cli.doorman import run_command
 from simcli.errors import Exit, FileError
 from simcli.exchange.importing import ImportOptions, import_model, load_scene
-from simcli.exchange.xml_reader import MAX_DEPTH, read_xml
+from simcli.exchange.xml_reader import DEEPEST, read_xml
 from simcli.model import build
 from simcli.spec import resolve
 
@@ -22,7 +22,8 @@ ROBOT = """<robot name="all kinds">
     <inertial><origin xyz="0.01 0.02 0.3" rpy="0.3 -0.2 0.5"/><mass value="4"/>
       <inertia ixx="0.3" ixy="0.01" ixz="0.02" iyy="0.25" iyz="-0.01" izz="0.1"/></inertial>
     <collision><origin xyz="0 0 0.3"/><geometry><cylinder radius="0.05" length="0.6"/></geometry></collision>
-    <visual><origin xyz="0 0 0.3"/><geometry><cylinder radius="0.05" length="0.6"/></geometry><material name="paint"/></visual>
+    <visual><origin xyz="0 0 0.3"/><geometry><cylinder radius="0.05" length="0.6"/></geometry><material name="paint"/>
+      </visual>
     <visual name="hat"><geometry><box size="0.1 0.1 0.2"/></geometry></visual>
   </link>
   <link name="gear 1"><inertial><mass value="0.5"/>
@@ -34,8 +35,9 @@ ROBOT = """<robot name="all kinds">
     <inertia ixx="0.001" ixy="0" ixz="0" iyy="0.001" iyz="0" izz="0.001"/></inertial></link>
   <link name="tool"/>
   <joint name="foot" type="fixed"><origin xyz="0 0 0.1" rpy="0 0 0.4"/><parent link="base"/><child link="column"/></joint>
-  <joint name="turn" type="continuous"><origin xyz="0.1 0 0.6" rpy="0.1 0.2 0.3"/><parent link="column"/><child link="gear 1"/>
-    <axis xyz="0 0 2"/><limit effort="7" velocity="3"/><dynamics damping="0.1" friction="0.2" spring="4"/></joint>
+  <joint name="turn" type="continuous"><origin xyz="0.1 0 0.6" rpy="0.1 0.2 0.3"/><parent link="column"/>
+    <child link="gear 1"/><axis xyz="0 0 2"/><limit effort="7" velocity="3"/>
+    <dynamics damping="0.1" friction="0.2" spring="4"/></joint>
   <joint name="pan" type="revolute"><origin xyz="0 0.1 0.5"/><parent link="gear 1"/><child link="cross"/>
     <axis xyz="0 1 0"/><limit lower="0.2" upper="1.0" effort="0" velocity="0"/></joint>
   <joint name="tilt" type="revolute"><origin xyz="0.05 0 0" rpy="1.5707963 0 0"/><parent link="cross"/><child link="arm"/>
@@ -92,7 +94,8 @@ def test_links_without_mass(tmp_path):
 def test_what_joints_say(tmp_path):
     spec = resolve(load_scene(robot(tmp_path)))
     turn, pan, tilt, reach = (spec.joints[name] for name in ("turn", "pan", "tilt", "reach"))
-    assert (turn.type, turn.limit, turn.damping, turn.friction, turn.velocity_limit) == ("revolute", None, (0.1,), (0.2,), (3.0,))
+    assert (turn.type, turn.limit, turn.damping, turn.friction) == ("revolute", None, (0.1,), (0.2,))
+    assert turn.velocity_limit == (3.0,)
     assert (turn.drive[0].mode, turn.drive[0].effort_limit, pan.drive) == ("effort", 7.0, None)
     assert (pan.limit[0].lower, pan.limit[0].upper) == (0.2, 1.0)
     assert spec.initial.joint_q == {"pan": "center"}
@@ -114,11 +117,11 @@ def test_shapes_and_looks(tmp_path):
 
 def test_every_element_is_told_once(tmp_path):
     """Parts, as origins, belong to their element; all else has a line of the report."""
-    parts = {"robot", "color", "origin", "geometry", "cylinder", "box", "sphere", "mesh", "mass", "inertia", "parent", "child", "axis"}
+    parts = {"robot", "color", "origin", "geometry", "cylinder", "box", "mass", "inertia", "parent", "child", "axis"}
     path = robot(tmp_path)
     told = {(entry.kind, entry.line) for entry in import_model(path).report.entries}
     for element in read_xml(path).below():
-        if element.tag not in parts and element.tag not in ("mu1", "type") and not element.get("name") == "paint":
+        if element.tag not in parts and element.tag not in ("mu1", "type") and element.get("name") != "paint":
             assert (element.tag, element.line) in told, element
     report = imported(tmp_path).report
     assert fates(report, "gazebo") == {"arm": ("dropped", "an extension of Gazebo")}
@@ -177,7 +180,7 @@ HOSTILE = {
     "an entity": ('<!DOCTYPE r [<!ENTITY a "b">]><robot name="&a;"/>', "document type"),
     "entities within each other": ('<!DOCTYPE r [<!ENTITY a "x"><!ENTITY b "&a;&a;">]><robot name="&b;"/>', "document type"),
     "an external entity": ('<!DOCTYPE r SYSTEM "file:///etc/passwd"><robot/>', "document type"),
-    "depth": ("<robot>" + "<a>" * MAX_DEPTH + "</a>" * MAX_DEPTH + "</robot>", "depth"),
+    "depth": ("<robot>" + "<a>" * DEEPEST + "</a>" * DEEPEST + "</robot>", "depth"),
     "no XML": ("robot: 1", "no XML"),
     "nothing": ("", "no XML"),
     "half a file": (ROBOT[:700], "no XML"),
@@ -220,7 +223,7 @@ def test_the_command_writes_tells_and_refuses(tmp_path, monkeypatch, capsys):
     robot(tmp_path)
     assert run_command(["import", "robot.urdf"], debug=False, as_json=False) == Exit.OK
     talk = capsys.readouterr().err
-    assert "dropped 1 gazebo (arm:29): an extension of Gazebo" in talk
+    assert "dropped 1 gazebo (arm:31): an extension of Gazebo" in talk
     assert "wrote robot.yaml" in talk
     assert run_command(["import", "robot.urdf"], debug=False, as_json=False) == Exit.OUTPUT
     assert run_command(["import", "robot.urdf", "--force", "--strict"], debug=False, as_json=False) == Exit.NEGATIVE

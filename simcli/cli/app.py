@@ -32,7 +32,7 @@ class Command(NamedTuple):
     def function(self):
         """The function that Typer turns into the command; imports its module."""
         module, _, function = self.place.partition(":")
-        return getattr(import_module(f"simcli.cli.{module}"), function or module.rpartition(".")[2])
+        return getattr(import_module(f"simcli.cli.{module}"), function or self.name)
 
 
 COMMANDS = (
@@ -42,7 +42,7 @@ COMMANDS = (
     Command("show", SCENES, "scenes.show"),
     Command("samples", SCENES, "scenes.samples"),
     Command("new", SCENES, "scenes.new"),
-    Command("import", SCENES, "scenes.import_model"),
+    Command("import", SCENES, "scenes.import_model:import_command"),
     Command("schema", SCENES, "scenes.schema"),
     Command("explain", SCENES, "scenes.explain"),
     Command("info", _RESULTS, "results.info"),

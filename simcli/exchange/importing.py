@@ -8,22 +8,23 @@ from typing import Literal
 from simcli import __version__
 from simcli.errors import FileError
 from simcli.exchange import inertias
-from simcli.exchange.lumping import WORLD, lump
-from simcli.exchange.mechanism import Joint, Mechanism
-from simcli.exchange.meshes import Meshes
-from simcli.exchange.report import Report
+from simcli.exchange.lumping import lump
+from simcli.exchange.mechanism import SourceJoint, SourceModel
+from simcli.exchange.meshes import MeshFiles
+from simcli.exchange.report import ImportReport
 from simcli.exchange.scene_text import scene_text
 from simcli.exchange.urdf import read_urdf
 from simcli.exchange.xml_reader import read_xml
 from simcli.spec.document.overrides import Override
 from simcli.spec.document.scene_file import Document, HeldScene, ReadRun, load_document, load_held
+from simcli.spec.names.structure import WORLD_NAME
 
 SUFFIXES = (".urdf", ".xml", ".mjcf", ".sdf")
-Base = Literal["fixed", "floating"]
+ModelBase = Literal["fixed", "floating"]
 
 
 @dataclass(frozen=True)
-class Imported:
+class ImportedModel:
     """A scene that was made of another file.
 
     Attributes:
@@ -34,7 +35,7 @@ class Imported:
 
     text: str
     files: dict[str, bytes]
-    report: Report
+    report: ImportReport
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class ImportOptions:
         self_collision: whether links of a URDF model touch each other; those that a joint connects never do.
     """
 
-    base: Base | None = None
+    base: ModelBase | None = None
     search: Sequence[Path] = ()
     folder: str = "meshes"
     fix_inertia: bool = False
@@ -61,7 +62,8 @@ def load_scene(path: Path, sets: Sequence[str | Override] = (), read_run: ReadRu
 
     Args:
         path: of either.
-        sets, read_run: as of `load_document`.
+        sets: as of `load_document`.
+        read_run: as of `load_document`.
 
     Returns:
         The document; `document.cache["imported"]` is the report of a model.
@@ -84,21 +86,21 @@ def is_foreign(path: Path) -> bool:
     return path.suffix.lower() in SUFFIXES
 
 
-def import_model(path: Path, options: ImportOptions | None = None) -> Imported:
+def import_model(path: Path, options: ImportOptions | None = None) -> ImportedModel:
     """Make a scene of a URDF file.
 
     Raises:
         FileError: the file cannot be read, is of another format, or holds what no scene can say, with its line.
     """
     options = options or ImportOptions()
-    report, meshes = Report(str(path)), Meshes(path, options.search, options.folder)
+    report, meshes = ImportReport(str(path)), MeshFiles(path, options.search, options.folder)
     mechanism = _read(path, options, meshes, report)
     _mend_inertias(path, mechanism, options, report)
     lump(mechanism, report)
-    return Imported(scene_text(mechanism, report, __version__), meshes.files, report)
+    return ImportedModel(scene_text(mechanism, report, __version__), meshes.files, report)
 
 
-def _read(path: Path, options: ImportOptions, meshes: Meshes, report: Report) -> Mechanism:
+def _read(path: Path, options: ImportOptions, meshes: MeshFiles, report: ImportReport) -> SourceModel:
     root = read_xml(path)
     if root.tag == "robot":
         mechanism = read_urdf(path, root, meshes, report)
@@ -110,19 +112,19 @@ def _read(path: Path, options: ImportOptions, meshes: Meshes, report: Report) ->
     raise FileError(f"{path}:{root.line}: the root is <{root.tag}>{known}; models are <robot>, that is URDF")
 
 
-def _hold_base(mechanism: Mechanism, base: Base) -> None:
+def _hold_base(mechanism: SourceModel, base: ModelBase) -> None:
     """Fix the links that no joint holds to the world, or leave them free."""
     if base == "floating":
         return
-    for name in [name for name in mechanism.links if name != WORLD and mechanism.holder(name) is None]:
+    for name in [name for name in mechanism.links if name != WORLD_NAME and mechanism.holder(name) is None]:
         joint = f"{name}_fixed"
         while joint in mechanism.joints:
             joint += "_"
-        held = {joint: Joint(joint, 0, "fixed", WORLD, name)}
+        held = {joint: SourceJoint(joint, 0, "fixed", WORLD_NAME, name)}
         mechanism.joints = held | mechanism.joints
 
 
-def _mend_inertias(path: Path, mechanism: Mechanism, options: ImportOptions, report: Report) -> None:
+def _mend_inertias(path: Path, mechanism: SourceModel, options: ImportOptions, report: ImportReport) -> None:
     """Refuse inertias that no body has, all at once with their numbers, or replace them."""
     wrong = [(link, words) for link in mechanism.links.values() if (words := inertias.fault_of(link))]
     left = []

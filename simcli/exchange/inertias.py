@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from simcli.exchange.mechanism import Link
+from simcli.exchange.mechanism import SourceLink
 
 _TRIANGLE = 1e-6  # relative amount by which a moment may exceed the sum of the others, as scenes allow
 
 
-def fault_of(link: Link) -> str:
+def fault_of(link: SourceLink) -> str:
     """What is wrong with the mass or the inertia of a link; "" if nothing is."""
     if link.mass is not None and not np.isfinite(link.mass):
         return f"the mass is {link.mass:g}"
@@ -25,7 +25,7 @@ def fault_of(link: Link) -> str:
     return ""
 
 
-def mend(link: Link) -> str:
+def mend(link: SourceLink) -> str:
     """Replace moments that no body has by near ones; what was done.
 
     Negative moments become 0. The largest is lowered to the sum of the others where it is larger; where that is 0, because

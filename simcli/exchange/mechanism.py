@@ -10,7 +10,7 @@ from simcli import rotations as rot
 _CLEAN = 15  # significant digits of numbers that were computed: one less than a double has
 
 
-class Frame(NamedTuple):
+class SourceFrame(NamedTuple):
     """A pose in another frame.
 
     Attributes:
@@ -47,25 +47,25 @@ class Frame(NamedTuple):
         """Whether the orientation is not that of the other frame."""
         return bool(np.abs(self.quaternion[:3]).max() > 0.0)
 
-    def after(self, outer: "Frame") -> "Frame":
+    def after(self, outer: "SourceFrame") -> "SourceFrame":
         """This frame in the frame in which `outer` is given."""
         if outer.is_identity:
             return self
         xyz = np.asarray(outer.xyz) + outer.matrix @ np.asarray(self.xyz, float)
         if not self.turns:
-            return Frame(_clean(xyz), outer.words)
+            return SourceFrame(_clean(xyz), outer.words)
         if not outer.turns:
-            return Frame(_clean(xyz), self.words)
-        return Frame(_clean(xyz), quaternion_words(outer.matrix @ self.matrix))
+            return SourceFrame(_clean(xyz), self.words)
+        return SourceFrame(_clean(xyz), quaternion_words(outer.matrix @ self.matrix))
 
-    def inverse(self) -> "Frame":
+    def inverse(self) -> "SourceFrame":
         """The other frame in this one."""
         back = self.matrix.T
         xyz = _clean(-back @ np.asarray(self.xyz, float))
-        return Frame(xyz, quaternion_words(back) if self.turns else {})
+        return SourceFrame(xyz, quaternion_words(back) if self.turns else {})
 
 
-HERE = Frame()
+NO_OFFSET = SourceFrame()
 
 
 def quaternion_words(turn: np.ndarray) -> dict[str, list[float]]:
@@ -83,7 +83,7 @@ def _clean(numbers) -> tuple[float, ...]:
 
 
 @dataclass
-class Shape:
+class SourceShape:
     """A shape of a link.
 
     Attributes:
@@ -99,7 +99,7 @@ class Shape:
 
     name: str
     words: dict
-    frame: Frame
+    frame: SourceFrame
     collides: bool
     line: int
     colour: str = ""
@@ -110,7 +110,7 @@ class Shape:
 
 
 @dataclass
-class Link:
+class SourceLink:
     """A body.
 
     Attributes:
@@ -118,7 +118,7 @@ class Link:
         mass: [kg], None without inertial.  com: [m].
         inertia: [kg m^2], (3, 3) about the centre of mass, link axes; None without.
         frame: in the world, of links that no joint holds; of others the joint says it.
-        shapes: see `Shape`.  points: of the link: what has been lumped into it, frames.
+        shapes: see `SourceShape`.  points: of the link: what has been lumped into it, frames.
         is_prescribed: whether it moves as prescribed.
     """
 
@@ -127,8 +127,8 @@ class Link:
     mass: float | None = None
     com: tuple[float, ...] = (0.0, 0.0, 0.0)
     inertia: np.ndarray | None = None
-    frame: Frame = HERE
-    shapes: list[Shape] = field(default_factory=list)
+    frame: SourceFrame = NO_OFFSET
+    shapes: list[SourceShape] = field(default_factory=list)
     points: dict[str, tuple[float, ...]] = field(default_factory=dict)
     is_prescribed: bool = False
 
@@ -139,7 +139,7 @@ class Link:
 
 
 @dataclass
-class Joint:
+class SourceJoint:
     """A joint.
 
     Attributes:
@@ -156,14 +156,14 @@ class Joint:
     type: str
     parent: str
     child: str
-    parent_frame: Frame = HERE
-    child_frame: Frame = HERE
+    parent_frame: SourceFrame = NO_OFFSET
+    child_frame: SourceFrame = NO_OFFSET
     axis: tuple[float, ...] | None = None
     words: dict = field(default_factory=dict)
 
 
 @dataclass
-class Mechanism:
+class SourceModel:
     """A model as it was read.
 
     Attributes:
@@ -179,8 +179,8 @@ class Mechanism:
     """
 
     name: str
-    links: dict[str, Link] = field(default_factory=dict)
-    joints: dict[str, Joint] = field(default_factory=dict)
+    links: dict[str, SourceLink] = field(default_factory=dict)
+    joints: dict[str, SourceJoint] = field(default_factory=dict)
     forces: dict[str, dict] = field(default_factory=dict)
     exclude: list[tuple[str, str]] = field(default_factory=list)
     gravity: tuple[float, ...] | None = None
@@ -189,10 +189,10 @@ class Mechanism:
     notes: list[str] = field(default_factory=list)
     dt: float | None = None
 
-    def joints_of(self, parent: str) -> list[Joint]:
+    def joints_of(self, parent: str) -> list[SourceJoint]:
         """Joints whose parent is a link."""
         return [joint for joint in self.joints.values() if joint.parent == parent]
 
-    def holder(self, child: str) -> Joint | None:
+    def holder(self, child: str) -> SourceJoint | None:
         """The first joint whose child is a link."""
         return next((joint for joint in self.joints.values() if joint.child == child), None)

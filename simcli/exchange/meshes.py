@@ -10,17 +10,17 @@ from pathlib import Path
 
 from simcli.model.bodies.hull import HullError, convex_hull
 from simcli.model.bodies.mesh import MeshError, read_mesh
+from simcli.spec.document.loader import MAX_BYTES
 
 _PACKAGE, _MODEL, _FILE = "package://", "model://", "file://"
-READ = (".obj", ".stl")
-_MAX_BYTES = 64 * 2**20
+MESH_SUFFIXES = (".obj", ".stl")
 
 
 class LostMeshError(Exception):
     """A mesh that a scene cannot have, with the reason."""
 
 
-class Meshes:
+class MeshFiles:
     """Mesh files of one source.
 
     Args:
@@ -84,9 +84,9 @@ class Meshes:
         return any(path.is_relative_to(root) for root in (self.home, *self.search))
 
     def _check(self, path: Path, is_solid: bool) -> None:
-        if path.suffix.lower() not in READ:
+        if path.suffix.lower() not in MESH_SUFFIXES:
             raise LostMeshError(f"a {path.suffix.lower() or 'nameless'} mesh; scenes take .obj and .stl")
-        if path.stat().st_size > _MAX_BYTES:
+        if path.stat().st_size > MAX_BYTES:
             raise LostMeshError("has more than 64 MiB")
         try:
             vertices, _ = read_mesh(path)

@@ -1,4 +1,4 @@
-"""Names of a source as names of a scene."""
+"""GivenNames of a source as names of a scene."""
 
 import re
 
@@ -6,8 +6,8 @@ _ALLOWED = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*\Z")
 _RESERVED = ("world",)
 
 
-class Names:
-    """Names of one kind, each given once.
+class GivenNames:
+    """GivenNames of one kind, each given once.
 
     Args:
         taken: names that are not free.
@@ -31,6 +31,6 @@ class Names:
         return found
 
 
-def renamed(before: str, after: str) -> str:
+def words_of_renaming(before: str, after: str) -> str:
     """What a report says of a name that scenes do not allow; "" for one that stayed."""
     return f"`{before}` is called `{after}`" if before and before != after else ""

@@ -9,7 +9,7 @@ FATES: tuple[Fate, ...] = ("carried", "changed", "dropped")
 
 
 @dataclass(frozen=True)
-class Entry:
+class ImportEntry:
     """One element.
 
     Attributes:
@@ -28,7 +28,7 @@ class Entry:
 
 
 @dataclass
-class Report:
+class ImportReport:
     """All elements of a source, in the order in which they were read.
 
     Attributes:
@@ -37,19 +37,19 @@ class Report:
     """
 
     source: str
-    entries: list[Entry] = field(default_factory=list)
+    entries: list[ImportEntry] = field(default_factory=list)
 
     def carried(self, kind: str, name: str, line: int) -> None:
         """An element says in the scene what it said in the source."""
-        self.entries.append(Entry("carried", kind, name, line))
+        self.entries.append(ImportEntry("carried", kind, name, line))
 
     def changed(self, kind: str, name: str, line: int, how: str) -> None:
         """An element says it in another way."""
-        self.entries.append(Entry("changed", kind, name, line, how))
+        self.entries.append(ImportEntry("changed", kind, name, line, how))
 
     def dropped(self, kind: str, name: str, line: int, why: str) -> None:
         """An element is lost."""
-        self.entries.append(Entry("dropped", kind, name, line, why))
+        self.entries.append(ImportEntry("dropped", kind, name, line, why))
 
     def counts(self) -> dict[Fate, int]:
         """How many elements met each fate."""
@@ -61,9 +61,9 @@ class Report:
         """Whether anything was dropped."""
         return any(entry.fate == "dropped" for entry in self.entries)
 
-    def sums(self, fate: Fate) -> list[tuple[str, str, list[Entry]]]:
+    def sums(self, fate: Fate) -> list[tuple[str, str, list[ImportEntry]]]:
         """(kind, why, entries) of a fate, the most frequent first."""
-        found: dict[tuple[str, str], list[Entry]] = {}
+        found: dict[tuple[str, str], list[ImportEntry]] = {}
         for entry in self.entries:
             if entry.fate == fate:
                 found.setdefault((entry.kind, entry.why), []).append(entry)

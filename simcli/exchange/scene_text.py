@@ -6,18 +6,18 @@ from pathlib import PurePath
 
 import numpy as np
 
-from simcli.exchange.mechanism import Frame, Joint, Link, Mechanism, Shape
-from simcli.exchange.report import Report
+from simcli.exchange.mechanism import SourceFrame, SourceJoint, SourceLink, SourceModel, SourceShape
+from simcli.exchange.report import ImportReport
+from simcli.spec.names.structure import WORLD_NAME
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_./-]*\Z")
 _WORDS = frozenset(("true", "false", "null", "yes", "no", "on", "off", "y", "n", "nan", "inf"))
 _WIDTH = 118
 _COMMENT = 60  # column of comments behind short keys
-WORLD = "world"
 _SOLID = "solid"  # material of shapes that name no own
 
 
-def scene_text(mechanism: Mechanism, report: Report, version: str) -> str:
+def scene_text(mechanism: SourceModel, report: ImportReport, version: str) -> str:
     """The text of a scene.
 
     Args:
@@ -32,7 +32,7 @@ def scene_text(mechanism: Mechanism, report: Report, version: str) -> str:
     lines += _world(mechanism, materials, source)
     lines += ["bodies:"]
     for link in mechanism.links.values():
-        if link.name != WORLD:
+        if link.name != WORLD_NAME:
             lines += _entry(link.name, _body(link, mechanism, materials), source, link.line)
     lines += ["", "joints:"] if mechanism.joints else []
     for joint in mechanism.joints.values():
@@ -40,11 +40,11 @@ def scene_text(mechanism: Mechanism, report: Report, version: str) -> str:
     lines += _section("forces", mechanism.forces)
     lines += _section("contact", _contact(mechanism))
     lines += _section("initial", {"joint_q": mechanism.initial} if mechanism.initial else {})
-    lines += ["", f"solver: {flow({'type': 'generalized', 'dt': mechanism.dt or 1e-3})}", "run: {duration: 1}", ""]
+    lines += ["", f"solver: {flow_words({'type': 'generalized', 'dt': mechanism.dt or 1e-3})}", "run: {duration: 1}", ""]
     return "\n".join(lines)
 
 
-def _head(mechanism: Mechanism, report: Report, source: str, version: str) -> list[str]:
+def _head(mechanism: SourceModel, report: ImportReport, source: str, version: str) -> list[str]:
     counts = ", ".join(f"{count} {fate}" for fate, count in report.counts().items() if count)
     lines = [f"# Imported from {source} by simcli {version}: elements {counts or 'none'}."]
     for fate in ("changed", "dropped"):
@@ -67,7 +67,7 @@ def _title(name: str) -> str:
 class _Materials:
     """Materials of contact that the shapes have, each once."""
 
-    def __init__(self, mechanism: Mechanism):
+    def __init__(self, mechanism: SourceModel):
         self.of: dict[tuple, str] = {}
         for link in mechanism.links.values():
             for shape in link.shapes:
@@ -77,27 +77,27 @@ class _Materials:
         if len(self.of) == 1:
             self.of = dict.fromkeys(self.of, _SOLID)
 
-    def name(self, shape: Shape) -> str:
+    def name(self, shape: SourceShape) -> str:
         return self.of.get(tuple(sorted(shape.material.items())), "") if shape.collides else ""
 
     def lines(self) -> list[str]:
         return [*_section("materials", {name: dict(key) for key, name in self.of.items()})[1:], ""] if self.of else []
 
 
-def _world(mechanism: Mechanism, materials: _Materials, source: str) -> list[str]:
-    world = mechanism.links[WORLD]
+def _world(mechanism: SourceModel, materials: _Materials, source: str) -> list[str]:
+    world = mechanism.links[WORLD_NAME]
     words: dict = {} if mechanism.gravity is None else {"gravity": list(mechanism.gravity)}
     words |= _drawn(world, materials)
     layers = []
     if not mechanism.touches_itself:
-        layers = [f"defaults: {{shape: {flow({'layers': ['model'], 'touches': ['default']})}}}",
+        layers = [f"defaults: {{shape: {flow_words({'layers': ['model'], 'touches': ['default']})}}}",
                   "# shapes of the model touch the world and what is added, but not each other", ""]  # fmt: skip
         for shape in words.get("shapes", {}).values():
             shape["layers"] = ["default"]
-    return [*layers, *([*_section(WORLD, words)[1:], ""] if words else [])]
+    return [*layers, *([*_section(WORLD_NAME, words)[1:], ""] if words else [])]
 
 
-def _body(link: Link, mechanism: Mechanism, materials: _Materials) -> dict:
+def _body(link: SourceLink, mechanism: SourceModel, materials: _Materials) -> dict:
     words: dict = {}
     if mechanism.holder(link.name) is None and not link.frame.is_identity:
         words["pose"] = _pose(link.frame)
@@ -113,7 +113,7 @@ def _body(link: Link, mechanism: Mechanism, materials: _Materials) -> dict:
     return words | _drawn(link, materials)
 
 
-def _inertia(link: Link) -> object:
+def _inertia(link: SourceLink) -> object:
     matrix = link.inertia
     if not link.has_mass or matrix is None or not matrix.any():
         return "point"
@@ -122,7 +122,7 @@ def _inertia(link: Link) -> object:
     return {"full": matrix.tolist()}
 
 
-def _drawn(link: Link, materials: _Materials) -> dict:
+def _drawn(link: SourceLink, materials: _Materials) -> dict:
     """Shapes that collide, and how the link looks."""
     shapes, look = {}, {}
     solid = [shape for shape in link.shapes if shape.collides]
@@ -145,7 +145,7 @@ def _drawn(link: Link, materials: _Materials) -> dict:
     return ({"shapes": shapes} if shapes else {}) | ({"look": look} if look else {})
 
 
-def _joint(joint: Joint) -> dict:
+def _joint(joint: SourceJoint) -> dict:
     words = {"type": joint.type, "parent": joint.parent, "child": joint.child}
     if joint.parent_frame.is_identity and joint.child_frame.is_identity:
         words["parent_frame"] = {"xyz": [0, 0, 0]}
@@ -158,11 +158,11 @@ def _joint(joint: Joint) -> dict:
     return words | joint.words
 
 
-def _pose(frame: Frame) -> dict:
+def _pose(frame: SourceFrame) -> dict:
     return ({"xyz": list(frame.xyz)} if any(frame.xyz) else {}) | (frame.words if frame.turns else {})
 
 
-def _contact(mechanism: Mechanism) -> dict:
+def _contact(mechanism: SourceModel) -> dict:
     return {"exclude": [list(pair) for pair in mechanism.exclude]} if mechanism.exclude else {}
 
 
@@ -172,36 +172,36 @@ def _contact(mechanism: Mechanism) -> dict:
 def _entry(name: str, words: dict, source: str, line: int) -> list[str]:
     """A body or a joint: in one line where that is short, else a key to a line."""
     comment = f"# {source}:{line}" if line else ""
-    short = f"  {_scalar(name)}: {flow(words)}"
+    short = f"  {_scalar(name)}: {flow_words(words)}"
     if len(short) + len(comment) + 2 <= _WIDTH and "shapes" not in words and "look" not in words:
         return [f"{short}  {comment}".rstrip()]
-    return [f"{f'  {_scalar(name)}:':<{_COMMENT}}{comment}".rstrip(), *block(words, 4)]
+    return [f"{f'  {_scalar(name)}:':<{_COMMENT}}{comment}".rstrip(), *block_lines(words, 4)]
 
 
 def _section(name: str, words: dict) -> list[str]:
-    return ["", f"{name}:", *block(words, 2)] if words else []
+    return ["", f"{name}:", *block_lines(words, 2)] if words else []
 
 
-def block(words: dict, indent: int) -> list[str]:
+def block_lines(words: dict, indent: int) -> list[str]:
     """A mapping with a key to a line; what is too long for one goes on below."""
     lines, space = [], " " * indent
     for key, value in words.items():
-        line = f"{space}{_scalar(key)}: {flow(value)}"
+        line = f"{space}{_scalar(key)}: {flow_words(value)}"
         if len(line) <= _WIDTH or not isinstance(value, dict | list) or not value:
             lines.append(line)
         elif isinstance(value, dict):
-            lines += [f"{space}{_scalar(key)}:", *block(value, indent + 2)]
+            lines += [f"{space}{_scalar(key)}:", *block_lines(value, indent + 2)]
         else:
-            lines += [f"{space}{_scalar(key)}:", *(f"{space}  - {flow(one)}" for one in value)]
+            lines += [f"{space}{_scalar(key)}:", *(f"{space}  - {flow_words(one)}" for one in value)]
     return lines
 
 
-def flow(value: object) -> str:
+def flow_words(value: object) -> str:
     """A value in one line."""
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{_scalar(key)}: {flow(one)}" for key, one in value.items()) + "}"
+        return "{" + ", ".join(f"{_scalar(key)}: {flow_words(one)}" for key, one in value.items()) + "}"
     if isinstance(value, list | tuple):
-        return "[" + ", ".join(map(flow, value)) + "]"
+        return "[" + ", ".join(map(flow_words, value)) + "]"
     return _scalar(value)
 
 

@@ -10,13 +10,13 @@ from pathlib import Path
 import numpy as np
 
 from simcli.errors import FileError
-from simcli.exchange.mechanism import Frame, Joint, Link, Mechanism, Shape
-from simcli.exchange.meshes import LostMeshError, Meshes
-from simcli.exchange.naming import Names, renamed
-from simcli.exchange.report import Report
-from simcli.exchange.xml_reader import Element
+from simcli.exchange.mechanism import SourceFrame, SourceJoint, SourceLink, SourceModel, SourceShape
+from simcli.exchange.meshes import LostMeshError, MeshFiles
+from simcli.exchange.naming import GivenNames, words_of_renaming
+from simcli.exchange.report import ImportReport
+from simcli.exchange.xml_reader import XmlElement
+from simcli.spec.names.structure import WORLD_NAME
 
-WORLD = "world"
 _TYPES = {"revolute": "revolute", "continuous": "revolute", "prismatic": "prismatic", "fixed": "fixed", "floating": "free",
           "planar": "planar"}  # fmt: skip
 _WITH_AXIS = ("revolute", "continuous", "prismatic", "planar")
@@ -36,17 +36,17 @@ _UNREAD = {
 class _Urdf:
     """One file as it is read."""
 
-    def __init__(self, path: Path, root: Element, meshes: Meshes, report: Report):
+    def __init__(self, path: Path, root: XmlElement, meshes: MeshFiles, report: ImportReport):
         self.path, self.root, self.meshes, self.report = path, root, meshes, report
-        self.links, self.joints = Names(), Names(())
+        self.links, self.joints = GivenNames(), GivenNames(())
         self.colours: dict[str, tuple[float, ...]] = {}
         self.known: set[int] = {id(root)}  # elements that were looked at
 
     # What is read.
 
-    def read(self) -> Mechanism:
-        mechanism = Mechanism(self.root.get("name") or self.path.stem)
-        mechanism.links[WORLD] = Link(WORLD, 0)
+    def read(self) -> SourceModel:
+        mechanism = SourceModel(self.root.get("name") or self.path.stem)
+        mechanism.links[WORLD_NAME] = SourceLink(WORLD_NAME, 0)
         for element in self.root.all("material"):
             self._material(element)
         for element in self.root.all("link"):
@@ -59,47 +59,47 @@ class _Urdf:
         _check_tree(self.path, mechanism)
         return mechanism
 
-    def _material(self, element: Element) -> None:
+    def _material(self, element: XmlElement) -> None:
         self.known.add(id(element))
         colour = self._part(element, "color")
         if colour is not None:
             self.colours[element.get("name")] = self._numbers(colour, "rgba", 4, (1.0, 1.0, 1.0, 1.0))
         self.report.carried("material", element.get("name"), element.line)
 
-    def _link(self, element: Element, mechanism: Mechanism) -> None:
+    def _link(self, element: XmlElement, mechanism: SourceModel) -> None:
         self.known.add(id(element))
         before = element.get("name")
         if before in self.links.of:
             raise FileError(f"{self._at(element)}: a second link `{before}`")
-        if before == WORLD:
-            name = self.links.of.setdefault(WORLD, WORLD)
-            link = mechanism.links[WORLD]
+        if before == WORLD_NAME:
+            name = self.links.of.setdefault(WORLD_NAME, WORLD_NAME)
+            link = mechanism.links[WORLD_NAME]
             link.line = element.line
         else:
             name = self.links.give(before, "link")
-            link = mechanism.links[name] = Link(name, element.line)
-        self._tell("link", name, element, renamed(before, name))
+            link = mechanism.links[name] = SourceLink(name, element.line)
+        self._tell("link", name, element, words_of_renaming(before, name))
         inertial = self._part(element, "inertial")
         if inertial is not None:
             self._inertial(inertial, link)
-        if name == WORLD and link.mass is not None:
-            self.report.dropped("inertial", WORLD, inertial.line, "the world does not move")
-        names = Names(())
+        if name == WORLD_NAME and link.mass is not None:
+            self.report.dropped("inertial", WORLD_NAME, inertial.line, "the world does not move")
+        names = GivenNames(())
         for kind in ("collision", "visual"):
             for one in element.all(kind):
                 self._shape(one, kind, link, names)
 
-    def _inertial(self, element: Element, link: Link) -> None:
+    def _inertial(self, element: XmlElement, link: SourceLink) -> None:
         origin = self._origin(element)
         mass, inertia = self._part(element, "mass"), self._part(element, "inertia")
         link.mass = self._number(mass, "value", 0.0) if mass is not None else 0.0
         link.com = origin.xyz
         if inertia is not None:
             xx, xy, xz, yy, yz, zz = (self._number(inertia, key, 0.0) for key in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz"))
-            link.inertia = turned(np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]), origin)
+            link.inertia = in_outer_axes(np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]), origin)
         self.report.carried("inertial", link.name, element.line)
 
-    def _shape(self, element: Element, kind: str, link: Link, names: Names) -> None:
+    def _shape(self, element: XmlElement, kind: str, link: SourceLink, names: GivenNames) -> None:
         self.known.add(id(element))
         frame, geometry = self._origin(element), self._part(element, "geometry")
         form = next(iter(geometry.children), None) if geometry is not None else None
@@ -120,13 +120,13 @@ class _Urdf:
             self.report.carried(kind, label, element.line)
             return
         name = names.give(element.get("name") or kind)
-        link.shapes.append(Shape(name, words, frame, collides, element.line, colour, opacity))
+        link.shapes.append(SourceShape(name, words, frame, collides, element.line, colour, opacity))
         if collides and words["type"] == "mesh":
             self.report.changed(kind, label, element.line, "collides as the convex hull of its mesh")
         else:
             self.report.carried(kind, label, element.line)
 
-    def _form(self, form: Element, collides: bool) -> tuple[dict | None, str]:
+    def _form(self, form: XmlElement, collides: bool) -> tuple[dict | None, str]:
         """A geometry as a scene writes it; None with the reason why there is none."""
         if form.tag == "box":
             words = {"type": "box", "size": list(self._numbers(form, "size", 3, None))}
@@ -141,7 +141,7 @@ class _Urdf:
         sizes = np.array([number for key, value in words.items() if key != "type" for number in np.atleast_1d(value)])
         return (words, "") if (sizes > 0.0).all() else (None, "a geometry without extent")
 
-    def _mesh(self, form: Element, collides: bool) -> tuple[dict | None, str]:
+    def _mesh(self, form: XmlElement, collides: bool) -> tuple[dict | None, str]:
         name = form.get("filename")
         try:
             words = {"type": "mesh", "file": self.meshes.take(name, collides)}
@@ -152,7 +152,7 @@ class _Urdf:
             words["scale"] = scale[0] if len(set(scale)) == 1 else list(scale)
         return words, ""
 
-    def _colour(self, element: Element) -> tuple[str, float]:
+    def _colour(self, element: XmlElement) -> tuple[str, float]:
         material = self._part(element, "material")
         if material is None:
             return "", 1.0
@@ -164,7 +164,7 @@ class _Urdf:
             self.colours.setdefault(material.get("name"), rgba)
         return hex_colour(rgba[:3]), min(max(rgba[3], 0.0), 1.0)
 
-    def _joint(self, element: Element, mechanism: Mechanism) -> None:
+    def _joint(self, element: XmlElement, mechanism: SourceModel) -> None:
         self.known.add(id(element))
         before, kind = element.get("name"), element.get("type")
         if before in self.joints.of:
@@ -179,7 +179,7 @@ class _Urdf:
                 raise FileError(f"{self._at(element)}: joint `{before}` has {what} {key}")
             ends.append(self.links.of[end.get("link")])
         name = self.joints.give(before, "joint")
-        joint = Joint(name, element.line, _TYPES[kind], *ends, parent_frame=self._origin(element))
+        joint = SourceJoint(name, element.line, _TYPES[kind], *ends, parent_frame=self._origin(element))
         axis = self._part(element, "axis")
         if kind in _WITH_AXIS:
             joint.axis = self._numbers(axis, "xyz", 3, (1.0, 0.0, 0.0)) if axis is not None else (1.0, 0.0, 0.0)
@@ -188,9 +188,9 @@ class _Urdf:
         self._limit(element, kind, joint, mechanism)
         self._dynamics(element, kind, joint)
         mechanism.joints[name] = joint
-        self._tell("joint", name, element, renamed(before, name))
+        self._tell("joint", name, element, words_of_renaming(before, name))
 
-    def _limit(self, element: Element, kind: str, joint: Joint, mechanism: Mechanism) -> None:
+    def _limit(self, element: XmlElement, kind: str, joint: SourceJoint, mechanism: SourceModel) -> None:
         limit = self._part(element, "limit")
         if limit is None:
             if kind in ("revolute", "prismatic"):
@@ -215,7 +215,7 @@ class _Urdf:
             joint.words["drive"] = {"mode": "effort", "target": 0.0, "effort_limit": effort}
         self._tell("limit", joint.name, limit, "; ".join(kept))
 
-    def _dynamics(self, element: Element, kind: str, joint: Joint) -> None:
+    def _dynamics(self, element: XmlElement, kind: str, joint: SourceJoint) -> None:
         dynamics = self._part(element, "dynamics")
         if dynamics is None:
             return
@@ -231,7 +231,7 @@ class _Urdf:
         words += [f"the attributes {', '.join(others)} are not of the format"] if others else []
         self._tell("dynamics", joint.name, dynamics, "; ".join(words))
 
-    def _mimic(self, element: Element, mechanism: Mechanism) -> None:
+    def _mimic(self, element: XmlElement, mechanism: SourceModel) -> None:
         mimic = self._part(element, "mimic")
         if mimic is None:
             return
@@ -249,13 +249,13 @@ class _Urdf:
 
     # What is told.
 
-    def _tell(self, kind: str, name: str, element: Element, change: str) -> None:
+    def _tell(self, kind: str, name: str, element: XmlElement, change: str) -> None:
         if change:
             self.report.changed(kind, name, element.line, change)
         else:
             self.report.carried(kind, name, element.line)
 
-    def _tell_unread(self, element: Element, owner: str = "") -> None:
+    def _tell_unread(self, element: XmlElement, owner: str = "") -> None:
         """Each element that nothing has looked at is dropped, with what stands in it."""
         for one in element.children:
             if id(one) in self.known:
@@ -267,20 +267,20 @@ class _Urdf:
 
     # Parts of elements.
 
-    def _part(self, element: Element, tag: str) -> Element | None:
+    def _part(self, element: XmlElement, tag: str) -> XmlElement | None:
         found = element.child(tag)
         if found is not None:
             self.known.add(id(found))
         return found
 
-    def _origin(self, element: Element) -> Frame:
+    def _origin(self, element: XmlElement) -> SourceFrame:
         origin = self._part(element, "origin")
         if origin is None:
-            return Frame()
+            return SourceFrame()
         rpy = self._numbers(origin, "rpy", 3, (0.0, 0.0, 0.0))
-        return Frame(self._numbers(origin, "xyz", 3, (0.0, 0.0, 0.0)), {"rpy": list(rpy)} if any(rpy) else {})
+        return SourceFrame(self._numbers(origin, "xyz", 3, (0.0, 0.0, 0.0)), {"rpy": list(rpy)} if any(rpy) else {})
 
-    def _numbers(self, element: Element, key: str, count: int, default: tuple | None) -> tuple[float, ...]:
+    def _numbers(self, element: XmlElement, key: str, count: int, default: tuple | None) -> tuple[float, ...]:
         text = element.get(key)
         if not text.strip() and default is not None:
             return default
@@ -292,27 +292,27 @@ class _Urdf:
             raise FileError(f"{self._at(element)}: `{key}` of <{element.tag}> is `{text[:60]}`, not {count} numbers")
         return found
 
-    def _number(self, element: Element, key: str, default: float | None) -> float:
+    def _number(self, element: XmlElement, key: str, default: float | None) -> float:
         if default is not None and not element.get(key).strip():
             return default
         return self._numbers(element, key, 1, None)[0]
 
-    def _at(self, element: Element) -> str:
+    def _at(self, element: XmlElement) -> str:
         return f"{self.path}:{element.line}"
 
 
-def _is_same(shape: Shape, words: dict, frame: Frame) -> bool:
+def _is_same(shape: SourceShape, words: dict, frame: SourceFrame) -> bool:
     return shape.words == words and np.array_equal(shape.frame.xyz, frame.xyz) and shape.frame.words == frame.words
 
 
-def _check_tree(path: Path, mechanism: Mechanism) -> None:
+def _check_tree(path: Path, mechanism: SourceModel) -> None:
     """Refuse a link with two parents, and joints in a circle, which URDF does not have."""
-    holder: dict[str, Joint] = {}
+    holder: dict[str, SourceJoint] = {}
     for joint in mechanism.joints.values():
         if joint.child in holder:
             other = holder[joint.child].name
             raise FileError(f"{path}:{joint.line}: link `{joint.child}` hangs on the joints `{other}` and `{joint.name}`")
-        if joint.child == WORLD:
+        if joint.child == WORLD_NAME:
             raise FileError(f"{path}:{joint.line}: the world is the child of joint `{joint.name}`")
         holder[joint.child] = joint
     for name in mechanism.links:
@@ -324,7 +324,7 @@ def _check_tree(path: Path, mechanism: Mechanism) -> None:
             seen.add(at)
 
 
-def turned(matrix: np.ndarray, frame: Frame) -> np.ndarray:
+def in_outer_axes(matrix: np.ndarray, frame: SourceFrame) -> np.ndarray:
     """A symmetric matrix (3, 3) of the axes of a frame, in the axes in which the frame is given."""
     if not frame.turns:
         return matrix
@@ -337,7 +337,7 @@ def hex_colour(rgb: tuple[float, ...]) -> str:
     return "#" + "".join(f"{round(255 * min(max(part, 0.0), 1.0)):02x}" for part in rgb)
 
 
-def read_urdf(path: Path, root: Element, meshes: Meshes, report: Report) -> Mechanism:
+def read_urdf(path: Path, root: XmlElement, meshes: MeshFiles, report: ImportReport) -> SourceModel:
     """The mechanism of a URDF file.
 
     Args:

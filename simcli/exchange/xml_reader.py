@@ -6,14 +6,14 @@ from pathlib import Path
 from xml.parsers import expat
 
 from simcli.errors import FileError
+from simcli.spec.document.loader import MAX_BYTES
 
-MAX_BYTES = 64 * 2**20
-MAX_DEPTH = 200
+DEEPEST = 200  # elements within each other
 _CHUNK = 2**16
 
 
 @dataclass
-class Element:
+class XmlElement:
     """An element of a file.
 
     Attributes:
@@ -27,22 +27,22 @@ class Element:
     tag: str
     line: int
     attributes: dict[str, str] = field(default_factory=dict)
-    children: list["Element"] = field(default_factory=list)
+    children: list["XmlElement"] = field(default_factory=list)
     text: str = ""
 
     def get(self, name: str, default: str = "") -> str:
         """Text of an attribute."""
         return self.attributes.get(name, default)
 
-    def child(self, tag: str) -> "Element | None":
+    def child(self, tag: str) -> "XmlElement | None":
         """The first child of a name."""
         return next(self.all(tag), None)
 
-    def all(self, *tags: str) -> Iterator["Element"]:
+    def all(self, *tags: str) -> Iterator["XmlElement"]:
         """Children of some names."""
         return (one for one in self.children if one.tag in tags)
 
-    def below(self) -> Iterator["Element"]:
+    def below(self) -> Iterator["XmlElement"]:
         """This element and all below it."""
         yield self
         for one in self.children:
@@ -54,13 +54,13 @@ class _Builder:
 
     def __init__(self, path: Path, parser):
         self.path, self.parser = path, parser
-        self.open: list[Element] = []
-        self.root: Element | None = None
+        self.open: list[XmlElement] = []
+        self.root: XmlElement | None = None
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
-        element = Element(tag, self.parser.CurrentLineNumber, attributes)
-        if len(self.open) >= MAX_DEPTH:
-            raise FileError(f"{self.path}:{element.line}: elements within each other to a depth of {MAX_DEPTH}")
+        element = XmlElement(tag, self.parser.CurrentLineNumber, attributes)
+        if len(self.open) >= DEEPEST:
+            raise FileError(f"{self.path}:{element.line}: elements within each other to a depth of {DEEPEST}")
         if self.open:
             self.open[-1].children.append(element)
         else:
@@ -81,7 +81,7 @@ class _Builder:
         raise FileError(f"{self.path}:{line}: has a document type, in which entities are declared: remove <!DOCTYPE ...>")
 
 
-def read_xml(path: Path) -> Element:
+def read_xml(path: Path) -> XmlElement:
     """The root of an XML file.
 
     Raises:

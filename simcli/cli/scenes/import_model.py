@@ -21,7 +21,7 @@ class _Base(StrEnum):
     FLOATING = "floating"
 
 
-def import_model(
+def import_command(
     model: Annotated[
         Path, typer.Argument(metavar="MODEL", help="URDF file.", callback=existing_file, show_default=False)
     ],
@@ -45,7 +45,7 @@ def import_model(
 ) -> int:
     """Make a scene of a model, and tell what became of each of its elements.
 
-    Meshes are copied into a folder beside the scene. `simcli run MODEL` and `simcli check MODEL` do the same in memory.
+    MeshFiles are copied into a folder beside the scene. `simcli run MODEL` and `simcli check MODEL` do the same in memory.
     Example: simcli import robot.urdf --base floating -o robot.yaml
     """
     from simcli.exchange.importing import ImportOptions, import_model
