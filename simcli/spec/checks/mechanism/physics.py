@@ -26,7 +26,8 @@ def check_body(check: Checker, name: str, body: BodySpec) -> None:
     """Mass properties and shapes of one body."""
     path = f"bodies.{name}"
     if body.mass is not None and body.mass < 0 and not body.kinematic:
-        check.fault("SC401", f"the mass of `{name}` is {body.mass:g} kg", f"{path}.mass", "a mass is at least 0")
+        hint = "a mass is larger than 0, or 0 with `inertia: point` between joints"
+        check.fault("SC401", f"the mass of `{name}` is {body.mass:g} kg", f"{path}.mass", hint)
     if body.inertia is not None:
         _inertia(check, name, body.inertia)
     for key, shape in body.shapes.items():
