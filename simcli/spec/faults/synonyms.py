@@ -123,7 +123,8 @@ NOT_HERE: dict[str, str] = {
     "rgba": "a body is drawn as `look: {colour: orange}` says", "color": "a body is drawn as `look: {colour: orange}` says",
     "colour": "a body is drawn as `look: {colour: orange}` says", "texture": "scenes hold no textures: remove it",
     "camera": "cameras stand in `look: {cameras: ..}` of the scene", "light": "scenes hold no lights: remove it",
-    "visuals": "what is only seen stands in `look: {shapes: ..}` of the body", "solref": "contacts and limits are hard: remove it, or give `stiffness`",
+    "visuals": "what is only seen stands in `look: {shapes: ..}` of the body",
+    "solref": "contacts and limits are hard: remove it, or give `stiffness`",
     "solimp": "contacts and limits are hard: remove it, or give `stiffness`",
     "i_gain": "drives have no integral part: remove it", "ki": "drives have no integral part: remove it",
 }  # fmt: skip
