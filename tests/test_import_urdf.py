@@ -33,7 +33,8 @@ ROBOT = """<robot name="all kinds">
     <inertia ixx="0.01" ixy="0" ixz="0" iyy="0.05" iyz="0" izz="0.05"/></inertial></link>
   <link name="slide"><inertial><mass value="0.3"/>
     <inertia ixx="0.001" ixy="0" ixz="0" iyy="0.001" iyz="0" izz="0.001"/></inertial></link>
-  <link name="tool"/>
+  <link name="tool"><inertial><origin rpy="0 0 0.5"/><mass value="0"/>
+    <inertia ixx="0.002" ixy="0" ixz="0.0001" iyy="0.001" iyz="0" izz="0.0025"/></inertial></link>
   <joint name="foot" type="fixed"><origin xyz="0 0 0.1" rpy="0 0 0.4"/><parent link="base"/><child link="column"/></joint>
   <joint name="turn" type="continuous"><origin xyz="0.1 0 0.6" rpy="0.1 0.2 0.3"/><parent link="column"/>
     <child link="gear 1"/><axis xyz="0 0 2"/><limit effort="7" velocity="3"/>
@@ -44,7 +45,8 @@ ROBOT = """<robot name="all kinds">
     <limit lower="-1" upper="1" effort="0" velocity="0"/><mimic joint="pan" multiplier="0.5" offset="0.1"/></joint>
   <joint name="reach" type="prismatic"><origin xyz="0.4 0 0"/><parent link="arm"/><child link="slide"/>
     <axis xyz="1 1 0"/><limit lower="-0.1" upper="0.2" effort="5" velocity="1"/></joint>
-  <joint name="flange" type="fixed"><origin xyz="0 0 0.05"/><parent link="slide"/><child link="tool"/></joint>
+  <joint name="flange" type="fixed"><origin xyz="0 0 0.05" rpy="0.2 0.3 0"/><parent link="slide"/>
+    <child link="tool"/></joint>
   <gazebo reference="arm"><mu1>0.9</mu1></gazebo>
   <transmission name="drive"><type>simple</type></transmission>
 </robot>
@@ -72,7 +74,7 @@ def fates(report, kind):
 
 
 def test_the_mechanism_is_that_of_pinocchio(tmp_path):
-    """Turned inertias, a massless root and cross, axes of any length, frames within frames."""
+    """Turned inertias, a massless root and cross, inertia without mass, axes of any length, frames within frames."""
     path = robot(tmp_path)
     scene = tmp_path / "robot.yaml"
     scene.write_text(import_model(path).text)
@@ -223,7 +225,7 @@ def test_the_command_writes_tells_and_refuses(tmp_path, monkeypatch, capsys):
     robot(tmp_path)
     assert run_command(["import", "robot.urdf"], debug=False, as_json=False) == Exit.OK
     talk = capsys.readouterr().err
-    assert "dropped 1 gazebo (arm:31): an extension of Gazebo" in talk
+    assert "dropped 1 gazebo (arm:33): an extension of Gazebo" in talk
     assert "wrote robot.yaml" in talk
     assert run_command(["import", "robot.urdf"], debug=False, as_json=False) == Exit.OUTPUT
     assert run_command(["import", "robot.urdf", "--force", "--strict"], debug=False, as_json=False) == Exit.NEGATIVE

@@ -5,7 +5,7 @@ of a fixed base is part of the world, that of a floating base a point of the chi
 beyond a joint has mass, the joint is held where it is, because no force says how it moves. All others are bodies of mass 0.
 """
 
-from simcli.exchange.mechanism import SourceFrame, SourceJoint, SourceLink, SourceModel
+from simcli.exchange.mechanism import SourceFrame, SourceJoint, SourceLink, SourceModel, in_outer_axes
 from simcli.exchange.report import ImportReport
 from simcli.spec.names.structure import WORLD_NAME
 
@@ -26,6 +26,8 @@ def lump(mechanism: SourceModel, report: ImportReport) -> None:
             _join_child(mechanism, link, child, report)
         else:
             link.mass = 0.0
+            if _turns_heavily(link):
+                report.dropped("inertial", name, link.line, "has inertia, but no mass: moving bodies have both or none")
             report.changed("link", name, link.line, "has no mass: it moves with what hangs on it, as a body of mass 0")
 
 
@@ -43,6 +45,11 @@ def _has_mass_beyond(mechanism: SourceModel, name: str, seen: frozenset[str] = f
         return True
     below = (joint.child for joint in mechanism.joints_of(name) if joint.child not in seen)
     return any(_has_mass_beyond(mechanism, child, seen | {name}) for child in below)
+
+
+def _turns_heavily(link: SourceLink) -> bool:
+    """Whether a link without mass has inertia."""
+    return link.inertia is not None and bool(link.inertia.any())
 
 
 def _fixed_child(mechanism: SourceModel, name: str) -> SourceJoint | None:
@@ -73,7 +80,9 @@ def _join_child(mechanism: SourceModel, link: SourceLink, joint: SourceJoint, re
 
 
 def _move(mechanism: SourceModel, link: SourceLink, target: SourceLink, place: SourceFrame) -> None:
-    """Hand shapes, points and joints of a link to another one, in which it has a place."""
+    """Hand shapes, points, joints, and inertia without mass of a link to another one, in which it has a place."""
+    if _turns_heavily(link) and target.inertia is not None:
+        target.inertia = target.inertia + in_outer_axes(link.inertia, place)
     taken = {shape.name for shape in target.shapes}
     for shape in link.shapes:
         shape.frame = shape.frame.after(place)

@@ -82,6 +82,14 @@ def _clean(numbers) -> tuple[float, ...]:
     return tuple(float(f"{x:.{_CLEAN}g}") + 0.0 for x in values.tolist())
 
 
+def in_outer_axes(matrix: np.ndarray, frame: SourceFrame) -> np.ndarray:
+    """A symmetric matrix (3, 3) of the axes of a frame, in the axes in which the frame is given."""
+    if not frame.turns:
+        return matrix
+    found = frame.matrix @ matrix @ frame.matrix.T
+    return 0.5 * (found + found.T)
+
+
 @dataclass
 class SourceShape:
     """A shape of a link.

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from simcli.errors import FileError
-from simcli.exchange.mechanism import SourceFrame, SourceJoint, SourceLink, SourceModel, SourceShape
+from simcli.exchange.mechanism import SourceFrame, SourceJoint, SourceLink, SourceModel, SourceShape, in_outer_axes
 from simcli.exchange.meshes import LostMeshError, MeshFiles
 from simcli.exchange.naming import GivenNames, words_of_renaming
 from simcli.exchange.report import ImportReport
@@ -322,14 +322,6 @@ def _check_tree(path: Path, mechanism: SourceModel) -> None:
             if at in seen:
                 raise FileError(f"{path}:{holder[at].line}: the joints above link `{name}` go in a circle")
             seen.add(at)
-
-
-def in_outer_axes(matrix: np.ndarray, frame: SourceFrame) -> np.ndarray:
-    """A symmetric matrix (3, 3) of the axes of a frame, in the axes in which the frame is given."""
-    if not frame.turns:
-        return matrix
-    found = frame.matrix @ matrix @ frame.matrix.T
-    return 0.5 * (found + found.T)
 
 
 def hex_colour(rgb: tuple[float, ...]) -> str:

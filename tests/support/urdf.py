@@ -1,6 +1,7 @@
 """Imported robots beside pinocchio."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -8,13 +9,14 @@ import pytest
 from simcli.cli.doorman import run_command
 
 
-def agreement(model, scene, folder, seed=1):
+def agreement(model, scene, folder, held=(), seed=1):
     """Largest relative differences of the mass matrix and of inverse dynamics, at random q, qd, qdd.
 
     Args:
         model: URDF file.
         scene: that was made of it.
         folder: for what the commands write.
+        held: joints of the source that the scene has not; they stand still.
         seed: of the state.
 
     Returns:
@@ -25,10 +27,13 @@ def agreement(model, scene, folder, seed=1):
     data, rng, q = peer.createData(), np.random.default_rng(seed), pin.neutral(peer)
     angle, index = {}, {}
     for name, joint in zip(peer.names[1:], peer.joints[1:], strict=False):
-        value = rng.uniform(-1.0, 1.0)
+        value = 0.0 if name in held else rng.uniform(-1.0, 1.0)
         q[joint.idx_q : joint.idx_q + joint.nq] = [value] if joint.nq == 1 else [np.cos(value), np.sin(value)]
-        angle[name], index[name] = float(value), joint.idx_v
-    v, a = rng.uniform(-1.0, 1.0, (2, peer.nv))
+        if name not in held:
+            given = re.sub(r"[^A-Za-z0-9_-]", "_", name)  # as an import calls it
+            angle[given], index[given] = float(value), joint.idx_v
+    v, a = np.zeros((2, peer.nv))
+    v[list(index.values())], a[list(index.values())] = rng.uniform(-1.0, 1.0, (2, len(index)))
     if not angle:
         return 0.0, 0.0
 
