@@ -124,6 +124,19 @@ def when(has, *body) -> tuple:
     return body if has else ()
 
 
+def take_all(functions: Iterable[Callable], *given) -> None:
+    """Call functions one after another (inside kernels): a list that is no program, because nothing in it repeats."""
+    for function in functions:
+        function(*given)
+
+
+def sum_of(functions: Iterable[Callable], start, *given):
+    """A number, and what functions give one after another (inside kernels)."""
+    for function in functions:
+        start = local(start + function(*given))
+    return start
+
+
 def within(of: Callable, *body) -> Within:
     """A list with an owner of its own, see `Within`."""
     return Within(of, body)

@@ -18,6 +18,7 @@ from simcli.model.constraints.tables import Laws
 from simcli.model.natural.form import largest_moments
 from simcli.model.tables import Model
 from simcli.solvers.affine.contact import barrier_of
+from simcli.solvers.affine.frames import affine_ends
 from simcli.solvers.affine.given import Given
 from simcli.solvers.affine.holds import Holds
 from simcli.solvers.affine.programs import frame_of_affine
@@ -170,6 +171,7 @@ class AffineCore:
         self.stretch = arena.slot(6 * model.n_bodies * self.reports["stretch"])
         self.multipliers, self.diag = arena.slot(self.n_rows), arena.slot(len(self.diagnostics))
         self.leaving = plan.leaving(self.reports)
+        self.ends = affine_ends(self)
         self.has_program, self.now = True, Registers(arena, *_NOW)
         self.program = Program(arena, frame_of_affine(self), self.now)
 

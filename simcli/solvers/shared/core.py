@@ -27,11 +27,14 @@ from simcli.solvers.natural.memory import NODES as NATURAL_NODES
 from simcli.solvers.natural.programs import frame_of_natural
 from simcli.solvers.rows.memory import CONTACT_DIAGNOSTICS, DIAGNOSTICS, Constrained, Limits, yields
 from simcli.solvers.shared.contacts.report import ContactReport
+from simcli.solvers.shared.frames import ends, shows
 from simcli.solvers.shared.host.large_worlds import is_large
 from simcli.solvers.shared.host.plan import RunPlan
+from simcli.solvers.shared.ledger import powers, spins, stores
 from simcli.solvers.shared.looks.gauges import Gauges
 from simcli.solvers.tree.integrators import IMPLICIT, NODES, RK4_WEIGHTS
 from simcli.solvers.tree.programs import frame_of_tree
+from simcli.solvers.tree.stages import loads
 
 ENERGY = ("kinetic", "potential", "elastic", "dissipated", "input", "total", "drift")
 # Whole numbers of a block on the way through a program: frames of the call that are over; steps before the frame, in two
@@ -166,6 +169,8 @@ class Core:
         if self.integrator == "implicit":
             self.k1_q, self.k1_qd = self.tables.dofs.slot(), self.tables.dofs.slot()
         self.gauges.within = not self.is_natural and not self.projects and self.gauges.are_placed
+        self.shows, self.ends = shows(self), ends(self)
+        self.stores, self.spins, self.powers, self.loads = stores(self), spins(self), powers(self), loads(self)
         self.write_programs(arena)
         self.leaving = plan.leaving(self.reports)
 

@@ -22,10 +22,10 @@ from simcli.model.measures import Source
 from simcli.model.phases.stretches import representatives
 from simcli.model.snapshot import Event, FrameBlock, Status
 from simcli.model.tables import Model
-from simcli.solvers.shared.contacts.report import SUMMARY, gather, unsolved_events, worst_event, worst_step
+from simcli.solvers.shared.contacts.report import SUMMARY, begin_call, gather, unsolved_events, worst_event, worst_step
 from simcli.solvers.shared.core import ENERGY, HEALTH, Core, springs_are_rows
 from simcli.solvers.shared.drives import report_drives
-from simcli.solvers.shared.frames import advance, begin_frames, blame, judge, report
+from simcli.solvers.shared.frames import advance, blame, judge, report
 from simcli.solvers.shared.host.endings import ending
 from simcli.solvers.shared.host.engine import Engine
 from simcli.solvers.shared.host.large_worlds import is_large
@@ -49,7 +49,7 @@ _ALL_WORLDS = -1  # world of an event that all worlds share
 NOWHERE: Mapping[str, np.ndarray] = MappingProxyType({})  # no places for columns
 # Columns of frames in which a number may stand for nothing, by where a measure finds it.
 OF_JOINTS = {Source.Q: "joint_q", Source.QD: "joint_qd", Source.QDD: "joint_qdd", Source.EFFORT: "joint_effort"}
-TREE = Engine(Core, begin_frames, advance, report, report_drives, judge, blame, close, open_new)
+TREE = Engine(Core, begin_call, advance, report, report_drives, judge, blame, close, open_new)
 
 
 class GeneralizedSolver:

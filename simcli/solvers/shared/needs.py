@@ -1,0 +1,76 @@
+"""What device functions are for. A run that has none of it leaves their calls out, so that steps and reports read as lists:
+
+    @needs.laws
+    @ti.func
+    def state_laws(c, w): ...
+
+Each condition stands here once. It is one of all phases of a run, so that their kernels are the same. What a list of stages
+leaves out, it does itself (kernels/memory/programs.py:when).
+"""
+
+import functools
+from collections.abc import Callable
+
+
+def _something(has: Callable) -> Callable:
+    """A mark for device functions without a result: where a run lacks what they need, calls of them do nothing.
+
+    Args:
+        has: whether a core, which is their first argument, has it.
+    """
+
+    def mark(function: Callable) -> Callable:
+        @functools.wraps(function)
+        def taken(c, *given):
+            if has(c):
+                function(c, *given)
+
+        return taken
+
+    return mark
+
+
+contacts = _something(lambda c: c.touches)  # shapes may touch
+summary = _something(lambda c: c.summarises)  # frames say what steps have left unsolved
+constraints = _something(lambda c: c.constrained)
+natural = _something(lambda c: c.is_natural)
+loose = _something(lambda c: c.is_loose)
+one_node = _something(lambda c: c.stages == 1)  # steps have one evaluation
+many_nodes = _something(lambda c: c.stages > 1)
+slopes = _something(lambda c: c.integrator == "rk4")  # steps add them up
+repeats = _something(lambda c: c.bound.repeats)  # steps may be taken again
+no_laws_that_jump = _something(lambda c: not c.bound.notes_jumps)
+turns = _something(lambda c: c.turns)  # directions of rows turn in the passes of a step
+
+some_rows = _something(lambda c: c.bound.system.n_rows > 0)
+laws = _something(lambda c: c.bound.system.laws.n > 0)
+shared_limits = _something(lambda c: c.bound.system.laws.has_shared_limit)  # efforts of balls are limited
+spring_rows = _something(lambda c: c.bound.system.n_springs > 0)
+gears = _something(lambda c: c.bound.system.rows.n_gears > 0)
+shared_gears = _something(lambda c: c.bound.system.rows.has_shared)  # that act on links
+spins = _something(lambda c: c.bound.impulses.first_spin >= 0)  # contacts roll or bore with friction
+excess = _something(lambda c: c.has_excess)  # weights are more than the inertia of some bodies (natural/excess.py)
+
+locking = _something(lambda c: c.bound.system.steps_lock)  # steps may lock dofs
+locks = _something(lambda c: c.motions.n_locks > 0)  # motions lock dofs
+locked_balls = _something(lambda c: c.motions.locks_balls)
+late_rates = _something(lambda c: c.stages > 1 or c.is_natural)  # a step does not end with the velocity that moved it
+motions = _something(lambda c: c.motions.n_locks + c.bound.system.n_leads > 0)  # or lead rows
+led_balls = _something(lambda c: c.bound.system.leads_balls)
+led_bodies = _something(lambda c: c.led.n > 0)
+
+armature = _something(lambda c: c.forces.has_armature)
+external_forces = _something(lambda c: c.forces.has_external)
+work = _something(lambda c: c.forces.has_work)  # efforts of joints do some
+cables = _something(lambda c: c.forces.bushings.n_cables > 0)
+account = _something(lambda c: c.keeps_account)  # of work, by the trapezoidal rule
+
+joints = _something(lambda c: c.reports["joints"])  # frames show these
+bodies = _something(lambda c: c.reports["bodies"])
+accelerations = _something(lambda c: c.reports["body_qdd"])
+energies = _something(lambda c: c.reports["energy"])
+wrenches = _something(lambda c: c.reports["wrenches"])
+contact_rows = _something(lambda c: c.reports["contacts"])
+projections = _something(lambda c: c.projects)  # joints are seen by the poses of bodies
+turn_rows = _something(lambda c: c.bound.system.n_turns > 0)
+rods = _something(lambda c: c.loops.n_rods > 0)
