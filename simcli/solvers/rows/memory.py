@@ -134,7 +134,8 @@ class Constrained:
         self.turned = arena.slot(self.system.n_leads if self.system.leads_balls else 0, Mat3)
         self.start, self.base, self.worst = self.system.rows.items.slot(), tables.tree_dofs.slot(), arena.single.slot()
         self.impulses = impulses(self.system, n_locks) if impulses else None
-        n_diagnostics = len(DIAGNOSTICS) + (len(CONTACT_DIAGNOSTICS) if impulses else 0)
+        has_contacts = self.impulses is not None and self.impulses.contacts is not None
+        n_diagnostics = len(DIAGNOSTICS) + has_contacts * len(CONTACT_DIAGNOSTICS)
         self.tries, self.diag = arena.single.slot(), arena.slot(n_diagnostics)
         self.choosing = arena.single.slot()
         if impulses and not tables.is_natural:

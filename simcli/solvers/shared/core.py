@@ -37,9 +37,9 @@ from simcli.solvers.tree.programs import frame_of_tree
 from simcli.solvers.tree.stages import loads
 
 ENERGY = ("kinetic", "potential", "elastic", "dissipated", "input", "total", "drift")
-# Whole numbers of a block on the way through a program: frames of the call that are over; steps before the frame, in two
-# parts; its steps, and those that are over; then see tree/stages.py and impulses/stages.py.
-_NOW = ("frame", "first_high", "first_low", "steps", "step", "node", "instant", "choice", "solution", "correction", "rates",
+# Whole numbers of a block on the way through a program: steps before the frame, in two parts; its steps, and those that are
+# over; then see tree/stages.py and impulses/stages.py.
+_NOW = ("first_high", "first_low", "steps", "step", "node", "instant", "choice", "solution", "correction", "rates",
        "search", "searches", "statement")  # fmt: skip
 HEALTH = ("status", "steps into the call", "dof")
 
@@ -81,8 +81,7 @@ class Core:
         keeps_account: whether the ledger takes work by the trapezoidal rule (ledger.py).
         closes_every_step: whether signals drive what does that work.
         is_quadratic: see `polynomials`.  steps, pushes: of these steps.
-        now, b, g: see tree/stages.py.  nodes, parts: of the integrator.  has_program, program: of a frame.
-        over: 1 for the blocks whose frames are over.
+        now, b, g: see tree/stages.py.  nodes, parts: of the integrator.  program: of a frame.
     """
 
     _data_oriented = True
@@ -115,7 +114,7 @@ class Core:
         self.state = TreeState(self.tables, arena, self.forces.has_external, self.integrator == "implicit")
         self.reports = plan.reports()
         self.reports["stretch"] = False  # of rigid bodies
-        self.total_start, self.count, self.over = arena.single.slots(3)
+        self.total_start, self.count = arena.single.slots(2)
         self.health = arena.slot(len(HEALTH))
         self.gauges = Gauges(plan.measures, model, self.tables, arena, rows_of_dofs(constraints, model),
                              len(self.tables.phases) == 1)  # fmt: skip
@@ -180,7 +179,6 @@ class Core:
         self.nodes = self.tables.column(np.array([{**NODES, **NATURAL_NODES}[self.integrator]]))
         if not self.is_natural:
             self.parts = self.tables.column(np.array([IMPLICIT[self.integrator]]))
-        self.has_program = True
         self.program = Program(arena, (frame_of_natural if self.is_natural else frame_of_tree)(self), self.now)
 
     def polynomials(self, constraints: Constraints) -> Quadratic | None:

@@ -8,7 +8,7 @@ from simcli.kernels.chart.projection import project_joints
 from simcli.kernels.language import ti
 from simcli.kernels.language.numbers import number
 from simcli.kernels.language.vectors import is_nan
-from simcli.kernels.memory.programs import begin, only_blocks, repeat_blocks, run, take_all, when
+from simcli.kernels.memory.programs import NO_BOUND, begin, only_blocks, repeat_blocks, run, take_all, when
 from simcli.kernels.report import (
     report_bodies,
     report_efforts,
@@ -31,24 +31,15 @@ from simcli.solvers.tree.integrators import H
 
 
 @ti.func
-def advance(c: ti.template(), w: ti.i32, first: ti.i64, steps: ti.i32, lines: ti.i32, begun: ti.i32):
+def advance(c: ti.template(), w: ti.i32, first: ti.i64, steps: ti.i32):
     """The steps of one frame from step number `first` on, ending with the poses of the frame; with none of them, the start.
-
-    Args:
-        lines: of the program in this call, at most.
-        begun: 1 to go on with a frame.
-
-    Returns:
-        1 if the frame is over.
 
     Reads:  c
     Writes: c
     """
-    if begun == 0:
-        begin_program(c, w, first, steps)
-        begin(c.program, w)
-    over = run(c.program, c, w, lines)
-    return over
+    begin_program(c, w, first, steps)
+    begin(c.program, w)
+    run(c.program, c, w, NO_BOUND)
 
 
 def frame(c, step: tuple, start: tuple, end: tuple) -> tuple:
@@ -176,11 +167,11 @@ def shows(c) -> tuple:
         c: core of the run.
     """
     r = c.reports
-    projected = (_show_joints, *when(c.constrained and c.bound.system.n_turns, unwrap_rows), _show_joint_accelerations,
-                 *when(c.loops.n_rods, _show_rods)) if c.projects else ()  # fmt: skip
+    projected = (show_joints, *when(c.constrained and c.bound.system.n_turns, unwrap_rows), show_joint_accelerations,
+                 *when(c.loops.n_rods, show_rods)) if c.projects else ()  # fmt: skip
     return (*when(c.constrained, report_rows), *when(r["joints"], _show_efforts, *efforts_of_rows(c)),
             *when(r["bodies"] or c.projects, _show_bodies), *when(r["body_qdd"], _show_accelerations), *projected,
-            *when(r["bodies"], _show_points))  # fmt: skip
+            *when(r["bodies"], show_points))  # fmt: skip
 
 
 def _show_efforts(c, w):
@@ -191,7 +182,8 @@ def _show_bodies(c, w):
     report_bodies(c.tables, c.state, c.rows, w)
 
 
-def _show_points(c, w):
+def show_points(c, w):
+    """Points of bodies (inside kernels)."""
     report_points(c.tables, c.state, c.rows, w)
 
 
@@ -200,16 +192,19 @@ def _show_accelerations(c, w):
     report_accelerations(c.tables, c.state, c.rows, w)
 
 
-def _show_joints(c, w):
+def show_joints(c, w):
+    """Coordinates of joints, as the poses of bodies show them (inside kernels)."""
     project_joints(c.loops.anchors, c.rows, c.state.q, c.state.qd, w)
     unwrap_turns(c.loops, c.state.q, w)
 
 
-def _show_joint_accelerations(c, w):
+def show_joint_accelerations(c, w):
+    """Accelerations of joints, likewise (inside kernels)."""
     project_accelerations(c.loops.anchors, c.rows, c.state.q, c.state.qd, c.state.qdd, w)
 
 
-def _show_rods(c, w):
+def show_rods(c, w):
+    """Rods that close loops (inside kernels)."""
     report_rods(c.loops, c.rows, w)
 
 

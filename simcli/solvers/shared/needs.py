@@ -65,6 +65,26 @@ work = _something(lambda c: c.forces.has_work)  # efforts of joints do some
 cables = _something(lambda c: c.forces.bushings.n_cables > 0)
 account = _something(lambda c: c.keeps_account)  # of work, by the trapezoidal rule
 
+soft_springs = _something(lambda c: c.pushes.has_springs)  # of polynomial steps (natural/forces.py)
+soft_laws = _something(lambda c: c.pushes.has_laws)
+rotors = _something(lambda c: c.pushes.has_laws and c.forces.has_armature)
+pushes = _something(lambda c: c.pushes.n_pushes > 0)
+power = _something(lambda c: c.pushes.has_power)
+yielding_rows = _something(lambda c: c.pushes.n_yielding > 0)
+stresses = _something(lambda c: c.steps.rows.bends)
+led_coordinates = _something(lambda c: c.steps.rows.has_led)
+
+given_bodies = _something(lambda c: c.given.n > 0)  # affine bodies that move as prescribed
+holds = _something(lambda c: c.holds.n > 0)
+thin_pushes = _something(lambda c: c.pushes_thin)  # forces along coordinates without mass
+resting_contacts = _something(lambda c: c.touches and c.barrier.can_rest)
+
+looks = _something(lambda c: c.gauges.n > 0)
+late_looks = _something(lambda c: not c.gauges.within)  # frames are looked at, and no stage of the next step does it
+loop_bounds = _something(lambda c: c.loop_turns.are_bounded)  # of the driver (host/loop_bounds.py)
+
+short_accounts = _something(lambda c: c.closes_every_step)
+
 joints = _something(lambda c: c.reports["joints"])  # frames show these
 bodies = _something(lambda c: c.reports["bodies"])
 accelerations = _something(lambda c: c.reports["body_qdd"])

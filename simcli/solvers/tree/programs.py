@@ -16,7 +16,7 @@ Sources and formulas: integrators.py, rows/memory.py, impulses/memory.py, each w
 """
 
 from simcli.kernels.memory.programs import only, only_blocks, repeat, set_registers, when
-from simcli.solvers.impulses.memory import finish_impulses, look_ahead, look_back, move_by_impulses
+from simcli.solvers.impulses.memory import finish_impulses, look_ahead, look_back, move_by_impulses, needs_end
 from simcli.solvers.impulses.stages import correcting, solving, watch_contacts
 from simcli.solvers.rows.corrections import ask_for_correction, correct
 from simcli.solvers.rows.repeat import go_back, go_back_in_account, keep_account
@@ -57,7 +57,6 @@ from simcli.solvers.tree.stages import (
     advance_smooth,
     begin_evaluation,
     follow,
-    has_end,
     lacks_impulses,
     load_forces,
     place_links,
@@ -124,7 +123,7 @@ def step_by_impulses(c) -> tuple:
 def move_and_correct(c) -> tuple:
     """From the start of a step to its end, along the velocities that impulses give there."""
     correction = (*_measurement(c, lead_rows_to_end), *correcting(c), move_by_impulses)
-    corrections = repeat(*correction, at_most=c.bound.max_corrections, where=has_end, wanted=lacks_impulses)
+    corrections = repeat(*correction, at_most=c.bound.max_corrections, where=needs_end, wanted=lacks_impulses)
     return advance_by_impulses, corrections, finish_impulses, settle
 
 

@@ -18,7 +18,7 @@ from simcli.kernels.chart.tree import place_all
 from simcli.kernels.forces.efforts import efforts
 from simcli.kernels.language import ti
 from simcli.kernels.memory.programs import take_all, when
-from simcli.solvers.impulses.memory import move_by_impulses, needs_end
+from simcli.solvers.impulses.memory import move_by_impulses
 from simcli.solvers.shared.clock import follow_signals, time_of
 from simcli.solvers.shared.ledger import load_external, no_power
 from simcli.solvers.tree.integrators import H, book_efforts, copy, correct_efforts, use_semi_implicit
@@ -100,11 +100,6 @@ def advance_smooth(c: ti.template(), w: ti.i32):
 def lacks_impulses(c, w):
     """The worlds whose last solution began with too large a lack."""
     return c.bound.worst.load(w, 0) > 0.0
-
-
-def has_end(c, w):
-    """The worlds in which a contact or a rigid row asks for where the step ends."""
-    return needs_end(c, w) != 0.0
 
 
 @ti.func
