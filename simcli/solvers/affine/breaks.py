@@ -80,7 +80,7 @@ def mark_changes(c: ti.template(), w: ti.i32):
         z.breaks.store(w, b, select(differs, zero + 1.0, z.breaks.load(w, b)))
 
 
-@needs.contacts
+@needs.touching
 @ti.func
 def _mark_contacts(c: ti.template(), w: ti.i32, b: ti.i32):
     z = c.step
@@ -178,6 +178,6 @@ def keep_regimes(c: ti.template(), w: ti.i32):
         c.potential.laws.regime_before.store(w, k, c.potential.laws.regime.load(w, k))
 
 
-@needs.contacts
+@needs.touching
 def _keep_patterns(c, w):
     copy(c.step.pattern, c.barrier.pattern, c.tables.n_bodies, w)

@@ -215,7 +215,7 @@ def report_diagnostics(c: ti.template(), w: ti.i32):
     _report_gap(c, w)
 
 
-@needs.contacts
+@needs.touching
 @ti.func
 def _report_gap(c: ti.template(), w: ti.i32):
     gap = c.barrier.least.load(w, 0)
@@ -306,7 +306,7 @@ def _renew_contacts(c, w):
     renew(c.barrier, w, c.potential.rows.next_x)
 
 
-@needs.energies
+@needs.ledger
 @ti.func
 def _report_energy(c: ti.template(), w: ti.i32, steps: ti.i32):
     """The energy ledger: ENERGY columns. What the formula of the step takes is the drift.

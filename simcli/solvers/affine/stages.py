@@ -53,7 +53,7 @@ def count_anew(c: ti.template(), w: ti.i32):
     _forget_crowds(c, w)
 
 
-@needs.contacts
+@needs.touching
 def _forget_crowds(c, w):
     c.barrier.crowded.store(w, 0, c.tables.arena.zero())
 

@@ -187,7 +187,7 @@ def keep_impulses(c: ti.template(), w: ti.i32):
     _book_loss(c, w)
 
 
-@needs.contacts
+@needs.touching
 def _remember(c, w):
     m = c.bound.impulses
     remember(m.contacts, m.problem, w, c.constants.load(w, H))
@@ -195,7 +195,7 @@ def _remember(c, w):
         find_gaps(m.contacts.collider, c.tables, c.state, w)
 
 
-@needs.contacts
+@needs.touching
 def _book_loss(c, w):
     m = c.bound.impulses
     c.forces.account.dissipate(w, contact_loss(m.problem, m.first_spin, w, m.start))

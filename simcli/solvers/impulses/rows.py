@@ -369,7 +369,7 @@ def state_rest(c: ti.template(), w: ti.i32, h: ti.template()):
     _aim_again(c, w, h)
 
 
-@needs.contacts
+@needs.touching
 def _aim_again(c, w, h):
     m = c.bound.impulses
     find_gaps(m.contacts.collider, c.tables, c.state, w)

@@ -11,7 +11,7 @@ def spin_friction(k, w, lane, combination, a):
     return one(k.rolling_friction if a else k.torsional_friction, w, lane, combination)
 
 
-@needs.spins
+@needs.rolling
 @ti.func
 def state_spins(c: ti.template(), w: ti.i32):
     """Rows of rolling and torsional friction, on where contacts have it.

@@ -145,7 +145,7 @@ def begin_solving(c: ti.template(), w: ti.i32):
         _search_often(c, w)
 
 
-@needs.spins
+@needs.rolling
 def _search_often(c, w):
     c.now.store(w, "searches", number(c.bound.impulses, "passes"))
 

@@ -101,7 +101,7 @@ def _move_led(c: ti.template(), w: ti.i32):
             c.alpha.next_w.store(w, i, a)
 
 
-@needs.yielding_rows
+@needs.yielding
 @ti.func
 def find_yielding_lacks(c: ti.template(), w: ti.i32):
     """Give rows that yield phi + compliance lambda in place of phi, and find the largest of all hard rows.

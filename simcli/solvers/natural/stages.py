@@ -129,7 +129,7 @@ def end_projection(c: ti.template(), w: ti.i32):
     c.bound.owes.store(w, 0, c.tables.arena.zero())
 
 
-@needs.contacts
+@needs.touching
 @ti.func
 def _note_projection(c: ti.template(), w: ti.i32):
     y = c.bound.system
@@ -199,7 +199,7 @@ def load_midpoint(c: ti.template(), w: ti.i32):
     place_all(c.tables, c.state, w)
 
 
-@needs.energies
+@needs.ledger
 def _load_start(c, w):
     load_external(c, w)
 

@@ -68,7 +68,7 @@ def share_among_links(c, w):
     share_gears(c.bound.system, w)
 
 
-@needs.contacts
+@needs.touching
 def _push_links(c, w):
     m = c.bound.impulses
     push_links(m.contacts.collider, c.tables, c.state, m.problem.contacts.impulse, c.state.f, w,

@@ -8,7 +8,7 @@ from simcli.kernels.chart.projection import project_joints
 from simcli.kernels.language import ti
 from simcli.kernels.language.numbers import number
 from simcli.kernels.language.vectors import is_nan
-from simcli.kernels.memory.programs import NO_BOUND, begin, only_blocks, repeat_blocks, run, take_all, when
+from simcli.kernels.memory.programs import begin, only_blocks, repeat_blocks, run, take_all, when
 from simcli.kernels.report import (
     report_bodies,
     report_efforts,
@@ -39,7 +39,7 @@ def advance(c: ti.template(), w: ti.i32, first: ti.i64, steps: ti.i32):
     """
     begin_program(c, w, first, steps)
     begin(c.program, w)
-    run(c.program, c, w, NO_BOUND)
+    run(c.program, c, w)
 
 
 def frame(c, step: tuple, start: tuple, end: tuple) -> tuple:
@@ -208,7 +208,7 @@ def show_rods(c, w):
     report_rods(c.loops, c.rows, w)
 
 
-@needs.energies
+@needs.ledger
 @needs.account
 @ti.func
 def _report_account(c: ti.template(), w: ti.i32, steps: ti.i32):
@@ -223,7 +223,7 @@ def _report_account(c: ti.template(), w: ti.i32, steps: ti.i32):
         open_again(c, w)
 
 
-@needs.energies
+@needs.ledger
 @ti.func
 def _report_energy(c: ti.template(), w: ti.i32, steps: ti.i32):
     """The energy ledger.

@@ -30,7 +30,7 @@ def _something(has: Callable) -> Callable:
     return mark
 
 
-contacts = _something(lambda c: c.touches)  # shapes may touch
+touching = _something(lambda c: c.touches)  # shapes may touch
 summary = _something(lambda c: c.summarises)  # frames say what steps have left unsolved
 constraints = _something(lambda c: c.constrained)
 natural = _something(lambda c: c.is_natural)
@@ -46,9 +46,8 @@ some_rows = _something(lambda c: c.bound.system.n_rows > 0)
 laws = _something(lambda c: c.bound.system.laws.n > 0)
 shared_limits = _something(lambda c: c.bound.system.laws.has_shared_limit)  # efforts of balls are limited
 spring_rows = _something(lambda c: c.bound.system.n_springs > 0)
-gears = _something(lambda c: c.bound.system.rows.n_gears > 0)
 shared_gears = _something(lambda c: c.bound.system.rows.has_shared)  # that act on links
-spins = _something(lambda c: c.bound.impulses.first_spin >= 0)  # contacts roll or bore with friction
+rolling = _something(lambda c: c.bound.impulses.first_spin >= 0)  # contacts roll or bore with friction
 excess = _something(lambda c: c.has_excess)  # weights are more than the inertia of some bodies (natural/excess.py)
 
 locking = _something(lambda c: c.bound.system.steps_lock)  # steps may lock dofs
@@ -60,7 +59,6 @@ led_balls = _something(lambda c: c.bound.system.leads_balls)
 led_bodies = _something(lambda c: c.led.n > 0)
 
 armature = _something(lambda c: c.forces.has_armature)
-external_forces = _something(lambda c: c.forces.has_external)
 work = _something(lambda c: c.forces.has_work)  # efforts of joints do some
 cables = _something(lambda c: c.forces.bushings.n_cables > 0)
 account = _something(lambda c: c.keeps_account)  # of work, by the trapezoidal rule
@@ -70,7 +68,7 @@ soft_laws = _something(lambda c: c.pushes.has_laws)
 rotors = _something(lambda c: c.pushes.has_laws and c.forces.has_armature)
 pushes = _something(lambda c: c.pushes.n_pushes > 0)
 power = _something(lambda c: c.pushes.has_power)
-yielding_rows = _something(lambda c: c.pushes.n_yielding > 0)
+yielding = _something(lambda c: c.pushes.n_yielding > 0)
 stresses = _something(lambda c: c.steps.rows.bends)
 led_coordinates = _something(lambda c: c.steps.rows.has_led)
 
@@ -79,18 +77,11 @@ holds = _something(lambda c: c.holds.n > 0)
 thin_pushes = _something(lambda c: c.pushes_thin)  # forces along coordinates without mass
 resting_contacts = _something(lambda c: c.touches and c.barrier.can_rest)
 
-looks = _something(lambda c: c.gauges.n > 0)
+gauges = _something(lambda c: c.gauges.n > 0)
 late_looks = _something(lambda c: not c.gauges.within)  # frames are looked at, and no stage of the next step does it
 loop_bounds = _something(lambda c: c.loop_turns.are_bounded)  # of the driver (host/loop_bounds.py)
 
 short_accounts = _something(lambda c: c.closes_every_step)
 
-joints = _something(lambda c: c.reports["joints"])  # frames show these
-bodies = _something(lambda c: c.reports["bodies"])
-accelerations = _something(lambda c: c.reports["body_qdd"])
-energies = _something(lambda c: c.reports["energy"])
-wrenches = _something(lambda c: c.reports["wrenches"])
-contact_rows = _something(lambda c: c.reports["contacts"])
-projections = _something(lambda c: c.projects)  # joints are seen by the poses of bodies
-turn_rows = _something(lambda c: c.bound.system.n_turns > 0)
-rods = _something(lambda c: c.loops.n_rods > 0)
+ledger = _something(lambda c: c.reports["energy"])
+single_contacts = _something(lambda c: c.reports["contacts"])

@@ -134,7 +134,7 @@ def report_contacts(c: ti.template(), w: ti.i32):
     write_contacts(c, w, count)
 
 
-@needs.contact_rows
+@needs.single_contacts
 @ti.func
 def write_contacts(c: ti.template(), w: ti.i32, count: ti.template()):
     """The contacts of a step, one by one, and how many.

@@ -41,7 +41,7 @@ def look(c: ti.template(), w: ti.i32):
         take_measures(c, w, steps_before(c, w) + step)
 
 
-@needs.looks
+@needs.gauges
 @ti.func
 def look_at_frame(c: ti.template(), w: ti.i32, step: ti.i64):
     """Look at a frame that was just made.
