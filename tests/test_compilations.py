@@ -122,11 +122,11 @@ def test_a_device_goes_on_while_nothing_is_new(tmp_path):
 
 
 @pytest.mark.parametrize("other", ["precision='float32'", "threads=2", "offline_cache=False"])
-def test_another_device_is_started(other):
-    """And one that had options is not taken for one without."""
+def test_another_device_is_started(other, tmp_path):
+    """And one that had options is not taken for one without; no other process keeps kernels in this folder meanwhile."""
     code = ("from simcli.kernels.language.backend import program\nfrom simcli.kernels.device.runtime import start_device\n"
             "found = []\n"
             f"for words in ({{'threads': 1}}, {{'threads': 1}}, dict(threads=1) | dict({other}), {{'threads': 1}}):\n"
             "    start_device('cpu', **words)\n    found.append(program())\n"
             "print([a is b for a, b in zip(found, found[1:])])")  # fmt: skip
-    assert python(code) == "[True, False, False]\n"
+    assert python(code, SIMCLI_KERNEL_CACHE=str(tmp_path)) == "[True, False, False]\n"

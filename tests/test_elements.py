@@ -22,6 +22,7 @@ ROUND = np.full(3, 0.3)  # of affine bodies, which yield in the instant of the s
 ANCHOR, PLACE = np.array([1.0, 0.2, 0.5]), np.array([0.1, 0.05, -0.1])  # in the world, and in the body
 FORCE, TORQUE = np.array([3.0, -2.0, 1.0]), np.array([0.4, 0.1, -0.3])
 SPEED, SPIN = [0.2, -0.1, 0.4], [1.0, 2.0, -1.5]
+WIND = np.array([2.0, -1.0, 0.5])
 ENDS = f"a: {{world: {ANCHOR.tolist()}}}, b: {{body: BODY, at: {PLACE.tolist()}}}"
 POSE = "pose: {xyz: ['${0.3 + X}', '${0.1 - X}', '${1 + 0.5*X}'], rpy: ['${0.2 + X}', '${-0.3 - 2*X}', '${0.7 + X}']}"
 ANGLE, RATE, STOP = 0.8, 0.5, 0.5  # [rad], [rad/s]; of the soft limit
@@ -67,6 +68,38 @@ def pull(k, c, rest):
     return free(push)
 
 
+PULLEYS, CABLE_REST = (np.array([0.0, 0.15, 0.1]), np.array([-0.6, 0.4, 1.3])), 0.8  # on the body, and in the world
+WAY = f"[{{body: BODY, at: {PULLEYS[0].tolist()}}}, {{world: {PULLEYS[1].tolist()}}}]"
+
+
+def cable_of(pose):
+    """Points of the cable: from ANCHOR over the body, over the world, to PLACE."""
+    return [ANCHOR, rot.pose_apply(pose, PULLEYS[0]), PULLEYS[1], rot.pose_apply(pose, PLACE)]
+
+
+def cable(x, R, v, spin, inertia):
+    """One tension along all segments; each point on the body is pulled to both sides."""
+    arms = [R @ PULLEYS[0], R @ PLACE]
+    speeds = [np.zeros(3), v + np.cross(spin, arms[0]), np.zeros(3), v + np.cross(spin, arms[1])]
+    ways = np.diff([ANCHOR, x + arms[0], PULLEYS[1], x + arms[1]], axis=0)
+    along = ways / np.linalg.norm(ways, axis=1)[:, None]
+    rate = np.sum(along * np.diff(speeds, axis=0))
+    tension = 50.0 * (np.linalg.norm(ways, axis=1).sum() - CABLE_REST) + 2.0 * rate
+    pulls = [tension * (along[1] - along[0]), -tension * along[2]]
+    own = R.T @ sum(np.cross(arm, one) for arm, one in zip(arms, pulls, strict=True))
+    turn = R.T @ spin
+    return np.concatenate((sum(pulls) / MASS, R @ ((own - np.cross(turn, inertia * turn)) / inertia)))
+
+
+def drag(x, R, v, spin, inertia):
+    """Drag of the point against the wind, and of the turning."""
+    arm = R @ PLACE
+    against = v + np.cross(spin, arm) - WIND
+    force, torque = (-(c + q * np.linalg.norm(u)) * u for c, q, u in ((0.8, 0.6, against), (0.1, 0.05, spin)))
+    own, turn = R.T @ (np.cross(arm, force) + torque), R.T @ spin
+    return np.concatenate((force / MASS, R @ ((own - np.cross(turn, inertia * turn)) / inertia)))
+
+
 def hinged(effort):
     """The acceleration of a hinge by an effort on it, a function of its angle and rate."""
     def expected(x, R, v, spin, inertia):
@@ -99,12 +132,17 @@ ELEMENTS = {
                       pull(50.0, 3.0, 0.4)),
     "rope": Element("spring", f"{ENDS}, stiffness: '${{50*S}}', damping: '${{S}}', rest_length: 0.3, slack: true",
                     pull(50.0, 1.0, 0.3), is_smooth=False),
+    "cable": Element("spring", f"{ENDS}, through: {WAY}, stiffness: '${{50*S}}', damping: '${{2*S}}', "
+                     f"rest_length: {CABLE_REST}", cable),
     "wrench": Element("wrench", f"body: BODY, at: {PLACE.tolist()}, {VECTOR}", free(lambda p, R, v: (FORCE, TORQUE))),
     "thrust": Element("wrench", f"body: BODY, at: {PLACE.tolist()}, frame: body, {VECTOR}",
                       free(lambda p, R, v: (R @ FORCE, R @ TORQUE))),
     "mount": Element("bushing", f"{ENDS}, stiffness: '${{90*S}}', damping: '${{3*S}}', angular_stiffness: '${{6*S}}', "
                      "preload: ['${3*S}', '${-2*S}', '${S}'], angular_preload: ['${0.4*S}', '${0.1*S}', '${-0.3*S}']",
                      free(lambda p, R, v: (FORCE - 3.0 * v, TORQUE)), is_smooth=False),
+    "drag": Element("drag", f"body: BODY, at: {PLACE.tolist()}, wind: {WIND.tolist()}, damping: '${{0.8*S}}', "
+                    "quadratic: '${0.6*S}', angular_damping: '${0.1*S}', angular_quadratic: '${0.05*S}'", drag,
+                    is_smooth=False),
     "torque": Element("torque", "joint: BODY, value: '${0.7*S}'", hinged(lambda x, v: 0.7), HINGE),
     "torsion": Element("torsion", "joint: BODY, stiffness: '${30*S}', damping: '${S}', rest_angle: 0.2",
                        hinged(lambda x, v: 30.0 * (0.2 - x) - v), HINGE),
@@ -128,7 +166,9 @@ every_run = pytest.mark.parametrize(
 STEP, FRAMES = 1e-3, 100  # [s]
 SHIFT = 1e-5  # of places, of differences
 STORING = {
-    "spring": (50.0, 0.4, length), "rope": (50.0, 0.3, length), "torsion": (30.0, 0.2, angle), "stop": (80.0, STOP, angle),
+    "spring": (50.0, 0.4, length),
+    "cable": (50.0, CABLE_REST, lambda pose: np.linalg.norm(np.diff(cable_of(pose), axis=0), axis=1).sum()),
+    "rope": (50.0, 0.3, length), "torsion": (30.0, 0.2, angle), "stop": (80.0, STOP, angle),
     "coupling": (20.0, 0.0, lambda pose: pose[0] - 0.5 * 0.1),
 }  # stiffness, where it rests, and what it measures  # fmt: skip
 SHORT = 1e-6  # [s]: (h k)^2 of rates k of some 10 per second is below ROUNDING

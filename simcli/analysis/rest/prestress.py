@@ -20,7 +20,7 @@ from simcli.analysis.rest.least_distance import RANK, nearest, null_space
 from simcli.analysis.rest.spectrum import split_by_inertia
 from simcli.analysis.rest.statics import NoEquilibriumError, Posture, Statics, spring_tensions
 from simcli.errors import UsageError
-from simcli.model.forces.spring import elastic_tension, ends_of_springs
+from simcli.model.forces.spring import elastic_tension, ends_of_segments, segments_of
 from simcli.model.tables import Array, Model
 from simcli.spec.faults.fault_list import did_you_mean
 from simcli.spec.names.patterns import matching
@@ -103,18 +103,18 @@ def prestress_of(statics: Statics, posture: Posture) -> Prestress:
 def equilibrium_matrix(statics: Statics, posture: Posture) -> tuple[Array, Array]:
     """A over the directions of a posture, [m], (m, K), and the lengths of the springs, [m], (K,)."""
     model, pose = statics.model, posture.found.pose[0]
-    springs, m = model.springs, posture.U.shape[1]
+    segments, m = segments_of(model.springs), posture.U.shape[1]
     twist = np.concatenate((twists(statics, posture, posture.U), np.zeros((m, 1, 6))), axis=1)  # WORLD is the last entry
     places = np.concatenate((pose, [rot.IDENTITY_POSE]))
     com = np.concatenate((model.bodies.com[0], np.zeros((1, 3))))
-    ends, rates = ends_of_springs(springs, pose), []
-    for x, body in zip(ends, springs.body.T, strict=True):
+    ends, rates = ends_of_segments(segments, pose), []
+    for x, body in zip(ends, segments.body.T, strict=True):
         lever = x - rot.pose_apply(places[body], com[body])
         rates.append(twist[:, body, :3] + np.cross(twist[:, body, 3:], lever))
     gap = ends[1] - ends[0]
     length = np.linalg.norm(gap, axis=-1)
     along = gap / np.maximum(length, _SHORT)[:, None]
-    return -np.einsum("mkc,kc->mk", rates[1] - rates[0], along), length
+    return -segments.sum(np.einsum("mgc,gc->mg", rates[1] - rates[0], along)), segments.sum(length)
 
 
 def rigid_motions(statics: Statics, posture: Posture, loose: Array) -> int:

@@ -20,7 +20,7 @@ from simcli.errors import Exit, SimcliError, UsageError
 from simcli.kernels.balance import Balance, Balances
 from simcli.kernels.device.runtime import Device
 from simcli.model.constraints.places import start_angles
-from simcli.model.forces.spring import elastic_tension, ends_of_springs
+from simcli.model.forces.spring import elastic_tension, ends_of_segments, segments_of
 from simcli.model.tables import WORLD, Array, JointKind, Model
 
 _RANK = 1e-9  # singular values of rows below this part of the largest are redundancy
@@ -292,5 +292,6 @@ def spring_tensions(model: Model, pose: Array) -> Array:
         model: the tables.
         pose: [m, 1], (B, 7), world.
     """
-    a, b = ends_of_springs(model.springs, pose)
-    return elastic_tension(model.springs, np.linalg.norm(b - a, axis=-1))
+    segments = segments_of(model.springs)
+    a, b = ends_of_segments(segments, pose)
+    return elastic_tension(model.springs, segments.sum(np.linalg.norm(b - a, axis=-1)))

@@ -31,7 +31,7 @@ _SAME = 1e-9  # relative: other versions and machines may round otherwise, nobod
 NOT_COMPARED = ("initial_", "applied_", "shape_", "dof_drive_", "dof_limit_", "dof_damping", "dof_friction",
                 "dof_effort_", "dof_velocity_", "body_q", "joint_articulation")  # fmt: skip
 _TABLES = ("bodies", "joints", "dofs", "links", "mimics", "cables", "shapes", "points", "springs",
-          "bushings", "wrenches")  # fmt: skip
+          "bushings", "wrenches", "drags")  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,11 @@
-"""Springs and dampers between two points; slack ones are ropes."""
+"""Springs and dampers between two points, straight or over pulleys; slack ones are ropes.
+
+A spring over pulleys is a chain of straight segments, of which each pulls on its two links with the tension of all of it:
+
+    L = sum |d_i|,   T = k (L - rest) + c L'      d_i: the way of segment i
+
+so that a pulley takes T (e_i+1 - e_i), and no torque about its own point.
+"""
 
 from simcli.kernels.algebra.elementary import select
 from simcli.kernels.algebra.values import Vec3
@@ -8,6 +15,7 @@ from simcli.kernels.laws.coordinate import Response
 from simcli.kernels.memory.arena import local
 from simcli.kernels.memory.tables import Tables
 from simcli.kernels.rows.forms import length_along
+from simcli.model.forces.spring import segments_of
 from simcli.model.tables import Model
 from simcli.model.tree.link_frames import link_points, links_of
 
@@ -26,25 +34,72 @@ def act_of_spring(t: ti.template(), u: ti.template(), s: ti.template(), w: ti.i3
     return along * select(acts, law.force, zero), Vec3(zero, zero, zero), x_a, x_b, taken, zero, law.energy
 
 
+@ti.func
+def act_of_segment(t: ti.template(), u: ti.template(), s: ti.template(), w: ti.i32, m: ti.i32):
+    """What segment m of the springs does to its links; see external.py. The first one of a spring measures all of it.
+
+    Reads:  u columns, s.{R, o, v, origin}
+    Writes: u.force of the spring
+    """
+    zero = t.arena.zero()
+    taken = zero
+    stored = zero
+    k = u.spring.at(m)
+    if m == u.first.at(k):
+        length = zero
+        rate = zero
+        for n in range(u.first.at(k), u.first.at(k + 1)):
+            part, part_rate, _along, _x_a, _x_b = measure_segment(t, u, s, w, n)
+            length = length + part
+            rate = rate + part_rate
+        law, power, acts = spring_law(u, w, k, length, rate)
+        u.force.store(w, k, select(acts, law.force, zero))
+        taken = power
+        stored = law.energy
+    _length, _rate, along, x_a, x_b = measure_segment(t, u, s, w, m)
+    return along * u.force.load(w, k), Vec3(zero, zero, zero), x_a, x_b, taken, zero, stored
+
+
+@ti.func
+def measure_segment(t: ti.template(), u: ti.template(), s: ti.template(), w: ti.i32, m: ti.i32):
+    """Length, rate and direction of segment m, and its ends about the O of each.
+
+    Reads: u columns, s.{R, o, v, origin}
+    """
+    x_a, p_a, v_a = world_point(t, s, w, u.link_a.at(m), u.point_a.load(w, m))
+    x_b, p_b, v_b = world_point(t, s, w, u.link_b.at(m), u.point_b.load(w, m))
+    length, rate, along = length_along(p_b - p_a, v_b - v_a)
+    return length, rate, along, x_a, x_b
+
+
 class Springs:
     """Device columns of springs; a point in the world keeps its coordinates, a point of a body becomes one of its link.
 
     Attributes:
-        n: springs.  link_a, link_b: links that carry the ends, -1 for the world.  point_a, point_b: there.
+        n: segments, as many as springs where none runs over a pulley.  n_pulleys: of all springs.
+        link_a, link_b: links that carry the ends of the segments, -1 for the world.  point_a, point_b: there.
+        first: first segment of each spring, and their number behind them.  spring: of each segment.
+        force: [N] of each spring along its segments, where there are pulleys.
         stiffness, damping, rest_length, slack: see `model.forces.tables.Springs`.
         by_rows: True where rows of the constrained system carry their tension.
     """
 
     _data_oriented = True
     act = staticmethod(act_of_spring)
-    stores, need_poses = True, False
+    stores, damps, need_poses = True, False, False  # where steps load the middle, rows have them
 
     def __init__(self, model: Model, tables: Tables):
-        springs, self.n, self.by_rows = model.springs, len(model.springs.name), False
-        self.arena, items = tables.arena, tables.arena.records(self.n)
-        self.link_a, self.link_b = (items.ints(links_of(model, body)) for body in springs.body.T)
-        self.point_a, self.point_b = (items.column(link_points(model, springs.body[:, k], springs.point[:, :, k]), Vec3)
+        springs, segments, self.by_rows = model.springs, segments_of(model.springs), False
+        self.n, self.n_pulleys = len(segments.spring), len(springs.pulley_spring)
+        self.arena, items = tables.arena, tables.arena.records(len(springs.name))
+        parts = tables.arena.records(self.n) if self.n_pulleys else items
+        self.link_a, self.link_b = (parts.ints(links_of(model, body)) for body in segments.body.T)
+        self.point_a, self.point_b = (parts.column(link_points(model, segments.body[:, k], segments.point[:, :, k]), Vec3)
                                       for k in range(2))  # fmt: skip
+        if self.n_pulleys:
+            self.act = act_of_segment
+            self.first, self.spring = tables.arena.ints(segments.first), parts.ints(segments.spring)
+            self.force = items.slot()
         self.stiffness, self.damping = items.column(springs.stiffness), items.column(springs.damping)
         self.rest_length, self.slack = items.column(springs.rest_length), items.ints(springs.slack)
 

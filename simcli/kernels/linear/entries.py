@@ -4,7 +4,7 @@ import numpy as np
 
 from simcli.kernels.memory.tables import Tables
 from simcli.kernels.rows.tree_rows import first_numbers
-from simcli.model.constraints.places import coordinate_rows, couple_of_row
+from simcli.model.constraints.places import couple_of_row, rows_of_terms
 from simcli.model.constraints.tables import Constraints, Form
 from simcli.model.tables import Model
 
@@ -53,14 +53,13 @@ def row_entries(constraints: Constraints, model: Model, tables: Tables):
         path.append((path[links.parent[i]] if links.parent[i] >= 0 else []) + own)
     path.append([])  # the world
     start, dofs, sides, others, terms, pairs = [0], [], [], [], [], []
-    first_q, row_of_dof = first_numbers(tables), coordinate_rows(rows, tables.n_qd)
+    first_q, row_of_term = first_numbers(tables), rows_of_terms(rows, tables.n_qd)
     couple = couple_of_row(constraints)
     for r in range(rows.n):
         if rows.form[r] == Form.GEAR:
             ends = []
             for n in range(rows.term_start[r], rows.term_start[r + 1]):
-                d = int(rows.term_dof[n])
-                row = int(row_of_dof[d])
+                d, row = int(rows.term_dof[n]), int(row_of_term[n])
                 ends += [(d, 2, 0, n)] if row < 0 else [(dofs[e], 3, e, n) for e in range(start[row], start[row + 1])]
         elif rows.form[r] == Form.RIGID:
             a, b = int(rows.vector_a[r]), int(rows.vector_b[r])

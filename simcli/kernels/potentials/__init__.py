@@ -9,6 +9,8 @@
     paces         coordinates from step to step
     coordinates   coordinates of joints from their rows, and the laws there
     gears         between two coordinates
+    arms          gradients of sums over several rows, and their products in the Hessian
+    cables        springs over pulleys: sums of lengths
     springs       lengths of springs from their rows, and V there
     energy        the doors: find_energy, find_slopes, add_gradient, add_hessian
 

@@ -8,6 +8,7 @@ The second part of the Hessian may be indefinite; where it makes the whole so, a
 from simcli.kernels.algebra.polar import add_arap, find_arap
 from simcli.kernels.language import ti
 from simcli.kernels.linear.blocks import add_entry
+from simcli.kernels.potentials.cables import add_cables, cable_slopes
 from simcli.kernels.potentials.coordinates import coordinate_slopes, find_laws, work_of_laws
 from simcli.kernels.potentials.gears import add_gears
 from simcli.kernels.potentials.springs import find_springs, spring_slopes, work_of_springs
@@ -58,7 +59,10 @@ def find_slopes(p: ti.template(), w: ti.i32, curve: ti.template()):
     if ti.static(p.laws.n > 0):
         coordinate_slopes(p, w, curve)
     if ti.static(p.n_lengths > 0):
-        spring_slopes(p, w, curve)
+        if ti.static(p.cables.n > 0):
+            cable_slopes(p, w, curve)
+        else:
+            spring_slopes(p, w, curve)
 
 
 @ti.func
@@ -109,6 +113,8 @@ def add_hessian(p: ti.template(), w: ti.i32, curve: ti.template()):
             add_entry(p.matrix, w, p.curve_place.at(m), slope * p.curve_coef.load(w, m))
     if ti.static(p.gears.n > 0):
         add_gears(p, w)
+    if ti.static(p.cables.n > 0):
+        add_cables(p, w)
     for k in range(p.laws.n):
         r = p.laws.row.at(k)
         at = p.outer_start.at(r)

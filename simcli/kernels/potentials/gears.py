@@ -5,12 +5,10 @@
 The first part of the Hessian joins two coordinates, and is here; the second one goes with the slopes of their laws.
 """
 
-import numpy as np
-
 from simcli.kernels.language import ti
-from simcli.kernels.linear.blocks import add_entry
 from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.tables import Tables
+from simcli.kernels.potentials.arms import Arms, add_products, clear_arms
 from simcli.kernels.potentials.shares import slopes_of_turn
 from simcli.model.affine.rows import Energies
 from simcli.model.joints.gears import terms_act
@@ -26,12 +24,8 @@ class Gears:
 
     Attributes:
         n: gears.  part: (2 G) coordinates, the one that follows and the one that leads.  stiffness, ratio, offset: (G).
-        coordinates: of the bodies, by gear, on the host.
         row: (2 G) first row of each part.
-        arm_start: (G + 1) offsets into arms, x_f' - ratio x_l', which stand at these coordinates.
-        place: arm of each entry of a part, from place_start on.
-        outer: entries of the matrix for the products of arms, from outer_start on.
-        arm: the arms.  error: (G).
+        arms: x_f' - ratio x_l'.  error: (G).
     """
 
     _data_oriented = True
@@ -47,21 +41,7 @@ class Gears:
         acts = terms_act(model, (gears.follower[chosen], gears.leader[chosen]))
         self.stiffness = items.column(model.affine.limit_stiffness[:, gears.follower[chosen]] * acts)
         self.ratio, self.offset = items.column(gears.ratio[:, chosen]), items.column(gears.offset[:, chosen])
-        self.coordinates = [sorted({*entries[2 * g], *entries[2 * g + 1]}) for g in range(self.n)]
-        self.arm_start = arena.ints(_offsets([len(at) for at in self.coordinates]))
-        self.place_start = arena.ints(_offsets([len(one) for one in entries]))
-        self.place = arena.ints([self.coordinates[k // 2].index(i) for k, one in enumerate(entries) for i in one])
-        self.arm, self.error = arena.slot(sum(map(len, self.coordinates))), items.slot()
-
-    def lay_on(self, matrix, arena: Arena) -> None:
-        """Find the entries of the matrix, whose pattern joins the coordinates."""
-        outer = [[matrix.entry(a, b) for n, a in enumerate(at) for b in at[: n + 1]] for at in self.coordinates]
-        self.outer_start = arena.ints(_offsets([len(one) for one in outer]))
-        self.outer = arena.ints([entry for one in outer for entry in one])
-
-
-def _offsets(counts: list[int]) -> np.ndarray:
-    return np.concatenate(([0], np.cumsum(counts))).astype(int)
+        self.arms, self.error = Arms([entries[2 * g : 2 * g + 2] for g in range(self.n)], arena), items.slot()
 
 
 @ti.func
@@ -98,12 +78,11 @@ def add_gears(p: ti.template(), w: ti.i32):
     """Add the first part of the Hessian of the gears.
 
     Reads:  p.{rows.gradient, rows.residual}
-    Writes: p.gears.arm, p.matrix.factor.value
+    Writes: p.gears.arms, p.matrix.factor.value
     """
     f = p.rows
     g = p.gears
-    for a in range(g.arm_start.at(g.n)):
-        g.arm.store(w, a, p.gradient.arena.zero())
+    clear_arms(g.arms, w)
     for k in range(2 * g.n):
         row = g.row.at(k)
         by_first = p.gradient.arena.zero() + 0.5
@@ -116,14 +95,7 @@ def add_gears(p: ti.template(), w: ti.i32):
         begin = f.entry_start.at(row)
         other = f.entry_start.at(row + 1)  # the entries of the second row stand at the same coordinates
         for e in range(other - begin):
-            a = g.arm_start.at(k // 2) + g.place.at(g.place_start.at(k) + e)
+            a = g.arms.start.at(k // 2) + g.arms.place.at(g.arms.place_start.at(k) + e)
             slope = f.gradient.load(w, begin + e) * by_first + f.gradient.load(w, other + e) * by_second
-            g.arm.store(w, a, g.arm.load(w, a) + slope)
-    for k in range(g.n):
-        at = g.outer_start.at(k)
-        begin = g.arm_start.at(k)
-        for e in range(begin, g.arm_start.at(k + 1)):
-            scaled = g.arm.load(w, e) * g.stiffness.load(w, k)
-            for n in range(begin, e + 1):
-                add_entry(p.matrix, w, g.outer.at(at), scaled * g.arm.load(w, n))
-                at = at + 1
+            g.arms.value.store(w, a, g.arms.value.load(w, a) + slope)
+    add_products(g.arms, p.matrix, w, g.stiffness)

@@ -4,12 +4,12 @@ from simcli.kernels.algebra.elementary import select
 from simcli.kernels.forces.springs import spring_law
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import local
+from simcli.kernels.potentials.cables import length_of_spring, rate_of_spring
 from simcli.kernels.potentials.shares import Share, damper, mean_force
 from simcli.kernels.potentials.tables import Potential
 from simcli.kernels.rows.quadratic import find_rates
 
 TINY_STIFFNESS = 1e-30  # [N/m], of a spring that is none
-TINY_SQUARE = 1e-24  # [m^2] below, the square of a spring's length has no root with a direction
 
 
 def spring_energies(p: Potential, w, k, length, alpha):
@@ -47,7 +47,7 @@ def find_springs(p: ti.template(), w: ti.i32, alpha: ti.template()):
     """
     total = p.gradient.arena.zero()
     for k in range(p.n_lengths):
-        length = ti.sqrt(ti.max(p.rows.residual.load(w, p.length_row.at(k)), TINY_SQUARE))
+        length = length_of_spring(p, w, k)
         stores, dampers = spring_energies(p, w, k, length, alpha.load(w, p.length_body.at(k)))
         total = total + stores.energy + dampers.energy
         p.elastic.store(w, 0, p.elastic.load(w, 0) + stores.energy)
@@ -78,7 +78,10 @@ def measure_rates(p: ti.template(), w: ti.i32):
     """
     find_rates(p.rows, w)
     for k in range(p.n_lengths):
-        p.length_rate.store(w, k, p.rows.rate.load(w, p.length_row.at(k)) * 0.5 / p.length.load(w, k))
+        if ti.static(p.cables.n > 0):
+            p.length_rate.store(w, k, rate_of_spring(p, w, k))
+        else:
+            p.length_rate.store(w, k, p.rows.rate.load(w, p.length_row.at(k)) * 0.5 / p.length.load(w, k))
 
 
 @ti.func

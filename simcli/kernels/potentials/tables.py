@@ -10,6 +10,7 @@ from simcli.kernels.linear.blocks import AFFINE_DOFS, BlockMatrix
 from simcli.kernels.linear.skyline import SkylineMatrix
 from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.tables import Tables
+from simcli.kernels.potentials.cables import PulleySprings
 from simcli.kernels.potentials.gears import Gears
 from simcli.kernels.potentials.laws import Laws
 from simcli.kernels.rows.quadratic import Polynomials
@@ -27,7 +28,7 @@ class Potential:
 
     Attributes:
         rows: see `Polynomials`.  matrix: see `BlockMatrix`, and `SkylineMatrix` where shapes can touch.  laws: see `Laws`.
-        gears: see `Gears`.
+        gears: see `Gears`.  cables: see `PulleySprings`.  length_row: (S) row of each spring, of a cable its first one.
         stiffness: (R) of squares.
         first, second: (R) derivatives of the energy by the rows.  cross: (C) mixed derivative of a coordinate's two rows.
         outer: entries of the factor for the products of each row's gradient with itself, from outer_start on.
@@ -47,10 +48,12 @@ class Potential:
     def __init__(self, energies: Energies, model: Model, tables: Tables, forces: Forces, arena: Arena, slip: float):
         rows = energies.rows
         self.rows, self.n, self.n_rows = Polynomials(rows, tables, arena), rows.n, len(energies.label)
-        items, lengths = arena.records(self.n_rows), arena.records(len(energies.length_row))
+        length_row = energies.length_row[energies.length_start[:-1]]
+        items, lengths = arena.records(self.n_rows), arena.records(len(length_row))
         bodies = [{i // AFFINE_DOFS for i in entries(rows, r)} for r in range(self.n_rows)]
         self.gears = Gears(energies, model, tables, arena)
-        bodies += [{i // AFFINE_DOFS for i in at} for at in self.gears.coordinates]
+        self.cables = PulleySprings(energies, arena)
+        bodies += [{i // AFFINE_DOFS for i in at} for sums in (self.gears, self.cables) for at in sums.arms.coordinates]
         free = [sorted(b for b in some if not model.bodies.kinematic[b]) for some in bodies]
         ties = sorted({tie for some in free for tie in pairwise(some)})
         self.n_ties, self.tie = len(ties), arena.ints([b for tie in ties for b in tie])
@@ -58,7 +61,8 @@ class Potential:
         pairs = {(a, b) for some in bodies for a in some for b in some}
         touches = any(phase.contacts is not None for phase in tables.phases)
         self.matrix = SkylineMatrix(model.n_bodies, arena) if touches else BlockMatrix(model.n_bodies, pairs, arena)
-        self.gears.lay_on(self.matrix, arena)
+        for sums in (self.gears, self.cables):
+            sums.arms.lay_on(self.matrix, arena)
         self.laws, self.forces = Laws(energies, model, tables, forces, arena, slip), forces
         self.stiffness = tables.column(energies.stiffness)
         self.arap = Arap(model, tables, arena)
@@ -69,8 +73,10 @@ class Potential:
         self.curve_start = arena.ints(energies.curve_start)
         self.curve_place = arena.ints([self.matrix.entry(i, j) for i, j in energies.curve_at.tolist()])
         self.curve_coef = tables.column(energies.curve_coef)
-        self.n_lengths, self.length_row = len(energies.length_row), lengths.ints(energies.length_row)
-        self.length_body = lengths.ints([next(iter(free[r]), 0) for r in energies.length_row])
+        self.n_lengths, self.length_row = len(length_row), lengths.ints(length_row)
+        first = {r: next((b for one in energies.length_row[slice(*energies.length_start[k : k + 2])] for b in free[one]), 0)
+                 for k, r in enumerate(length_row)}  # fmt: skip
+        self.length_body = lengths.ints([first[r] for r in length_row])
         self.laws.body = self.laws.items.ints([next(iter(free[r]), 0) for r in energies.coordinate_row])
         for name in ("length", "length_past", "length_before", "length_now", "length_rate", "slope", "bend", "damping",
                      "damping_before"):  # fmt: skip

@@ -27,7 +27,7 @@ from simcli.kernels.rows.forms import (
     turn_about,
 )
 from simcli.kernels.rows.successive import successive_turn
-from simcli.model.constraints.places import coordinate_rows, couple_of_row, start_angles
+from simcli.model.constraints.places import couple_of_row, rows_of_terms, start_angles
 from simcli.model.constraints.tables import Constraints, Form
 from simcli.model.tables import LinkKind
 
@@ -41,6 +41,7 @@ class Rows:
         residual, rate, bias: per row.
         pull_a, pull_b: Force per row on the links of A and B, each about its own tree's O.
         angle: of rows that are or have an angle, over full turns.
+        n_geared: gears between coordinates of joints, which come before those that are lengths of cables.
         term_start: (gears + 1).  term_q, term_dof, factor: of terms of gears, as in `constraints.tables.Rows`; term_row:
             the row that is the coordinate of a joint outside the tree, else -1.
     """
@@ -75,13 +76,14 @@ class Rows:
         rigid = np.flatnonzero(rows.form == _RIGID)
         self.n_rigid, self.first_rigid = len(rigid), rows.n - len(rigid)
         self.n_gears, self.first_gear = len(gears), rows.n - len(rigid) - len(gears)
+        self.n_geared = int((rows.spring[gears] < 0).sum())
         vectors = np.stack((rows.vector_a[rigid], rows.vector_b[rigid]), axis=-1)
         self.vector_q, self.vector_d = arena.ints(first_numbers(tables)[vectors]), arena.ints(vectors)
         terms = arena.records(len(rows.term_dof))
-        term_row = coordinate_rows(rows, tables.n_qd)[rows.term_dof]
+        term_row = rows_of_terms(rows, tables.n_qd)
         starts = rows.term_start[self.first_gear : self.first_gear + self.n_gears + 1]
         self.term_start, self.factor = arena.ints(starts), terms.column(rows.term_factor)
-        self.term_dof, self.term_q = terms.ints(rows.term_dof), terms.ints(tables.q_of_dof[rows.term_dof])
+        self.term_dof, self.term_q = terms.ints(rows.term_dof), terms.ints(np.append(tables.q_of_dof, 0)[rows.term_dof])
         self.term_row, self.has_shared = terms.ints(term_row), bool(np.any(term_row >= 0))
 
     def clear(self):

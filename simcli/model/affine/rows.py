@@ -2,7 +2,7 @@
 
     squares      stiffness phi^2 / 2       rigidity, and the rows of joints
     coordinates  V(x) of a joint           x = atan2(s, c) of two rows, or one row along each body's axis
-    lengths      V(sqrt(phi)) of a spring  phi the square of its length
+    lengths      V(sqrt(phi)) of a spring  phi the square of its length; over pulleys of a sum of such roots
 
 libuipc's joints have its rows, redundant ones included; all other types have those of the catalogue.
 
@@ -19,6 +19,7 @@ from simcli import rotations as rot
 from simcli.model.affine.forms import AffineForm, Forms, Vector, constant_vector
 from simcli.model.constraints.build import constraints_of
 from simcli.model.constraints.tables import Constraints, Form
+from simcli.model.forces.spring import Segments, segments_of
 from simcli.model.natural.quadratic import Polynomial, Quadratic, couple_row, flat_tables, product
 from simcli.model.signals.tables import Driven
 from simcli.model.table_base import Table
@@ -48,7 +49,7 @@ class Energies(Table):
         label: (R,).  joint: (R,) joint of the model, -1 for none.
         curve_start, curve_at, curve_coef: second derivatives of each row, by coordinates (i >= j).
         coordinate_kind, coordinate_dof, coordinate_row: (C,), Kind, dof and the first of its two rows.
-        length_row: (S,) row of each spring.
+        length_start: (S + 1,) offsets of the springs into length_row: (G,) rows of their straight parts.
     """
 
     rows: Quadratic
@@ -61,6 +62,7 @@ class Energies(Table):
     coordinate_kind: Array
     coordinate_dof: Array
     coordinate_row: Array
+    length_start: Array
     length_row: Array
 
 
@@ -150,9 +152,10 @@ def energies_of(model: Model, phases: tuple[Model, ...] = ()) -> Energies:
     _rigidity(found, constraints)
     for dof in _driven_dofs((model, *phases)):
         _coordinate(found, int(dof))
-    for k in range(len(model.springs.name)):
-        _length(found, k)
-    return _tables(found)
+    segments = segments_of(model.springs)
+    for g in range(len(segments.spring)):
+        _length(found, segments, g)
+    return _tables(found, segments.first)
 
 
 def _own_rows(found: _Collection, j: int) -> None:
@@ -256,10 +259,10 @@ def _sum(one: Polynomial, other: Polynomial) -> Polynomial:
     return Polynomial(one.affine + other.affine, one.products + other.products)
 
 
-def _length(found: _Collection, k: int) -> None:
-    """The square of a spring's length."""
+def _length(found: _Collection, segments: Segments, g: int) -> None:
+    """The square of the length of a straight part of a spring."""
     model = found.model
-    bodies, places = model.springs.body[k], model.springs.point[:, k]
+    bodies, places = segments.body[g], segments.point[:, g]
     ends = []
     for side in range(2):
         body = bodies[[side]]
@@ -268,10 +271,10 @@ def _length(found: _Collection, k: int) -> None:
         ends.append(found.forms.point(link, place, full=True) if link >= 0 else constant_vector(place))
     gap = minus(ends[1], ends[0])
     found.lengths.append(len(found.rows))
-    found.add(product(gap, gap, ONE), np.zeros(1), -1, f"{model.springs.name[k]}:square")
+    found.add(product(gap, gap, ONE), np.zeros(1), -1, f"{model.springs.name[segments.spring[g]]}:square")
 
 
-def _tables(found: _Collection) -> Energies:
+def _tables(found: _Collection, length_start: Array) -> Energies:
     curves = [sorted(row.curvature().items()) for row in found.rows]
     flat = [item for curve in curves for item in curve]
     coordinates = np.array(found.coordinates, int).reshape(-1, 3)
@@ -286,5 +289,5 @@ def _tables(found: _Collection) -> Energies:
         curve_at=np.array([at for at, _ in flat], int).reshape(-1, 2),
         curve_coef=np.stack(coef, axis=1) if coef else np.zeros((1, 0)),
         coordinate_kind=coordinates[:, 0], coordinate_dof=coordinates[:, 1], coordinate_row=coordinates[:, 2],
-        length_row=np.array(found.lengths, int),
+        length_start=length_start, length_row=np.array(found.lengths, int),
     )  # fmt: skip

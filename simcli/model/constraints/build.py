@@ -8,6 +8,7 @@ import numpy as np
 from simcli.model.bodies.massless import arms
 from simcli.model.constraints.collected import RowCollector, RowPart
 from simcli.model.constraints.tables import Constraints, Couples, Form, Laws, Rows
+from simcli.model.forces.spring import segments_of
 from simcli.model.joints.gears import terms_act
 from simcli.model.joints.lawful import lawful_of
 from simcli.model.signals.tables import MotionKind
@@ -46,6 +47,8 @@ def constraints_of(model: Model) -> Constraints:
         builder.add_springs()
     builder.add_gears()
     builder.add_combinations()
+    if model.spring_rows:
+        builder.add_cables()
     if model.columns is not None:
         builder.add_rigidity()
     tree = np.isin(model.dofs.joint, np.flatnonzero(model.joints.is_tree))
@@ -66,14 +69,15 @@ def _stack(parts: list[Array], shape: tuple[int, ...]) -> Array:
 def _couples(builder: RowCollector) -> Couples:
     model, joints = builder.model, builder.model.joints
     table = np.array(builder.couples, int).reshape(-1, 4)
-    joint, a, b, spring = table.T
+    joint, a, b, segment = table.T
+    places = segments_of(model.springs).point
     is_joint, none = (joint >= 0)[:, None], np.eye(3)
     is_swapped = (joint >= 0) & (a != joints.parent[joint])
     anchors = [X[:, joint, :3] for X in (joints.X_p, joints.X_c)]
     turns = [turn[:, joint] for turn in (builder.turn_a, builder.turn_b)]
     points, frames = [], []
     for side, body in enumerate((a, b)):
-        ends = model.springs.point[:, spring, side] if len(model.springs.name) else np.zeros((1, len(joint), 3))
+        ends = places[:, segment, side] if len(model.springs.name) else np.zeros((1, len(joint), 3))
         x = np.where(is_swapped[:, None], anchors[1 - side], anchors[side])
         turn = np.where(is_swapped[:, None, None], turns[1 - side], turns[side])
         points.append(link_points(model, body, np.where(is_joint, x, ends)))
@@ -103,11 +107,10 @@ def _rows(builder: RowCollector) -> Rows:
 
 def _terms(parts: list[RowPart]) -> dict[str, Array]:
     """Columns of the terms of combinations."""
-    terms = [term for part in parts for term in part.terms]
-    if not terms:
-        return {"term_start": np.zeros(len(parts) + 1, int), "term_dof": np.zeros(0, int), "term_factor": np.zeros((1, 0))}
-    return {"term_start": np.cumsum([0, *(len(part.terms) for part in parts)]),
-            "term_dof": np.array([d for d, _ in terms], int), "term_factor": _stack([f for _, f in terms], ())}
+    lists = [[(d, f, -1) for d, f in part.terms] + [(-1, np.ones(1), row) for row in part.parts] for part in parts]
+    dofs, factors, rows = zip(*(term for one in lists for term in one), strict=True) if any(lists) else ((), (), ())
+    return {"term_start": np.cumsum([0, *map(len, lists)]), "term_dof": np.array(dofs, int),
+            "term_row": np.array(rows, int), "term_factor": _stack(list(factors), ())}
 
 
 def _compliance(model: Model, parts: list[RowPart], on_joint: Array) -> Array:
@@ -122,7 +125,7 @@ def _enabled(model: Model, parts: list[RowPart], joint: Array) -> Array:
     """1 for rows that act, (R,): their joints are on, all of them for a gear, and something acts on their coordinate."""
     on = np.where(joint >= 0, model.joints.enabled[joint], True)
     for r, part in enumerate(parts):
-        if part.form == Form.GEAR:
+        if part.terms:
             on[r] = terms_act(model, [d for d, _ in part.terms])
         on[r] &= not part.rests
     return on.astype(float)
@@ -143,11 +146,9 @@ def _scale(model: Model, parts: list[RowPart]) -> Array:
             out.append((2.0 / np.maximum(weight, np.finfo(float).tiny)).sum(axis=1))
             continue
         inertia = turning if part.form in TURNING else mass
-        ends = [model.joints.parent[part.joint], model.joints.child[part.joint]]
-        if part.spring >= 0:
-            ends = model.springs.body[part.spring].tolist()
+        ends = part.ends or (model.joints.parent[part.joint], model.joints.child[part.joint])
         ends = [b for b in ends if b != WORLD]
-        total = sum(1.0 / np.maximum(inertia[:, b], np.finfo(float).tiny) for b in ends)
+        total = sum((1.0 / np.maximum(inertia[:, b], np.finfo(float).tiny) for b in ends), np.zeros(1))
         largest = np.max(1.0 / np.maximum(mass[mass > 0].min(initial=1.0), 1e-9)) * 1e6
         out.append(np.where((total > 0) & (total < largest), total, 1.0))
     return _stack(out, ())

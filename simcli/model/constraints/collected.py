@@ -8,6 +8,7 @@ import numpy as np
 from simcli import rotations as rot
 from simcli.model.constraints.coordinate_rows import NO_VECTOR, coordinate_row
 from simcli.model.constraints.tables import Form
+from simcli.model.forces.spring import segments_of
 from simcli.model.joints.catalogue import CATALOGUE, TYPE_NAME, MotionAxis, Row, RowKind
 from simcli.model.joints.lawful import MOVED
 from simcli.model.signals.tables import Lawful, MotionKind
@@ -31,6 +32,8 @@ class RowPart:
     constant: Array
     vectors: tuple[int, int] = (-1, -1)
     terms: Sequence[tuple[int, Array]] = ()  # dofs and factors
+    parts: Sequence[int] = ()  # rows that it is the sum of, instead
+    ends: Sequence[int] = ()  # bodies, where they are not those of the joint
     spring: int = -1
     dof: int = -1
     rests: bool = False
@@ -41,8 +44,9 @@ class RowCollector:
 
     def __init__(self, model: Model, lawful: Lawful):
         self.model, self.lawful = model, lawful
-        self.couples: list[tuple[int, ...]] = []  # joint, parent, child, spring
+        self.couples: list[tuple[int, ...]] = []  # joint, parent, child, segment of a spring
         self.row_start: list[int] = [0]
+        self.segment_row: list[int] = []  # of each segment of the springs
         self.rows: list[RowPart] = []
         self.laws: list[tuple[int, int]] = []  # dof, row
         self.turn_a = self._anchor_axes(model.joints.parent, model.joints.X_p)
@@ -145,13 +149,27 @@ class RowCollector:
                 self._append(j, Form.SPIN, False, np.eye(3)[None, k], NO_VECTOR, NO_VECTOR, np.zeros(1))
 
     def add_springs(self) -> None:
-        """Springs as rows on the distances of their ends."""
-        for k, (a, b) in enumerate(self.model.springs.body.tolist()):
-            length = RowPart(f"{self.model.springs.name[k]}:length", Form.LENGTH, -1, False, *[NO_VECTOR] * 3, np.zeros(1))
-            length.spring = k
+        """Springs as rows on the distances of their ends; of those over pulleys `add_cables` makes sums."""
+        segments, names = segments_of(self.model.springs), self.model.springs.name
+        count = np.diff(segments.first)
+        for g, (k, (a, b)) in enumerate(zip(segments.spring.tolist(), segments.body.tolist(), strict=True)):
+            alone = count[k] == 1
+            label = f"{names[k]}:length" if alone else f"{names[k]}:part{g - segments.first[k]}"
+            length = RowPart(label, Form.LENGTH, -1, False, *[NO_VECTOR] * 3, np.zeros(1), ends=(a, b))
+            length.spring, length.rests = (k, False) if alone else (-1, True)
+            self.segment_row.append(len(self.rows))
             self.rows.append(length)
-            self.couples.append((-1, a, b, k))
+            self.couples.append((-1, a, b, g))
             self.row_start.append(len(self.rows))
+
+    def add_cables(self) -> None:
+        """Springs over pulleys as sums of the distances that `add_springs` has."""
+        segments = segments_of(self.model.springs)
+        for k in np.unique(self.model.springs.pulley_spring).tolist():
+            parts = range(*segments.first[k : k + 2])
+            ends, rows = np.unique(segments.body[parts.start : parts.stop]).tolist(), [self.segment_row[g] for g in parts]
+            self.rows.append(RowPart(f"{self.model.springs.name[k]}:length", Form.GEAR, -1, False, *[NO_VECTOR] * 3,
+                                     np.zeros(1), parts=rows, ends=ends, spring=k))  # fmt: skip
 
     def add_gears(self) -> None:
         """Gears as hard rows on two coordinates each."""

@@ -21,6 +21,11 @@ def coordinate_rows(rows: Rows, n_qd: int) -> Array:
     return row_of_dof
 
 
+def rows_of_terms(rows: Rows, n_qd: int) -> Array:
+    """Row that each term of GEAR takes its coordinate from, (T,); -1 for those that are dofs of the tree."""
+    return np.where(rows.term_dof < 0, rows.term_row, np.append(coordinate_rows(rows, n_qd), -1)[rows.term_dof])
+
+
 def turn_places(constraints: Constraints, model: Model) -> Array:
     """Index into joint_q of the coordinate that each row counts full turns of, (R,); -1 for rows that count none."""
     rows, joints = constraints.rows, model.joints

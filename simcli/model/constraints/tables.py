@@ -6,7 +6,7 @@ kinds). More kinds are added to those of the catalogue, most of them because law
     TURN    angle about d, over full turns       the coordinate of a hinge that closes a loop
     LENGTH  |x_B - x_A|                          the coordinate of a distance joint, or of a spring
     SPIN    component of log(R_A^T R_B)          a coordinate of a ball joint, for its limits
-    GEAR    sum f_i q_i - c        a combination of joint coordinates themselves
+    GEAR    sum f_i q_i - c        a combination of joint coordinates themselves, or of other rows: the length of a cable
     RIGID   a_i . a_j, less 1 if i = j             two vectors of a link in natural coordinates
     CARDAN  angle number c of two successive turns      a coordinate of a universal joint, or of a d6
     EULER   of three, about axes at right angles
@@ -17,6 +17,8 @@ A law (kernels/laws/bounded.py) acts on a dof of the tree, or on a row.
 
 from dataclasses import dataclass
 from enum import IntEnum
+
+import numpy as np
 
 from simcli.model.joints.catalogue import RowKind
 from simcli.model.table_base import Array, Table
@@ -45,7 +47,7 @@ class Couples(Table):
     """Pairs of anchors.
 
     Attributes:
-        joint: (P,) joint whose anchors these are, -1 for the ends of a spring.
+        joint: (P,) joint whose anchors these are, -1 for the ends of a spring, or of a straight part of it.
         link_a, link_b: (P,) links of A and B, -1 for the world: of parent and child, unless swapped.
         point_a, point_b: [m], (W|1, P, 3), link frames.
         frame_a, frame_b: [1], (W|1, P, 3, 3), anchor axes in link axes.
@@ -84,7 +86,7 @@ class Rows(Table):
         scale: [1/kg, 1/(kg m^2)], (W|1, R), typical size of J M^-1 J^T.
         vector_a, vector_b: (R,) index into joint_qd of the first numbers of the two vectors of RIGID; else -1.
         term_start: (R + 1,) offsets into the terms of GEAR, of which other rows have none.
-        term_dof: (T,) index into joint_qd.
+        term_dof: (T,) index into joint_qd, -1 of parts of cables.  term_row: (T,) rows of these, else -1.
         term_factor: [1, or what makes it one unit], (W|1, T), f_i.
         dof: (R,) index into joint_qd of the coordinate that the row is, of joints outside the tree; else -1. Hard rows among
             them follow prescribed motions; the others carry laws and gears.
@@ -106,6 +108,7 @@ class Rows(Table):
     vector_b: Array
     term_start: Array
     term_dof: Array
+    term_row: Array
     term_factor: Array
     dof: Array
 
@@ -113,6 +116,11 @@ class Rows(Table):
     def n(self) -> int:
         """Number of rows."""
         return len(self.form)
+
+    @property
+    def all_act(self) -> bool:
+        """Whether every row is enabled but those that a cable only sums."""
+        return bool(np.delete(self.enabled, self.term_row[self.term_row >= 0], axis=1).all())
 
 
 @dataclass(frozen=True)

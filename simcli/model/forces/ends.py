@@ -14,19 +14,24 @@ def of_type(worlds: Worlds, type_name: str) -> list[str]:
     return [name for name, force in worlds.first.forces.items() if force.type == type_name]
 
 
-def _place_of(spec, end) -> tuple[float, ...]:
+def place_of_end(spec, end) -> tuple[float, ...]:
     """Place of a spring's end in its body or in the world."""
     if end.world is not None:
         return end.world
     return end.at if end.point is None else spec.bodies[end.body].points[end.point]
 
 
+def indices_of_bodies(model: Model) -> dict[str | None, int]:
+    """Index of each body by what an end says of it; WORLD of none."""
+    return {"world": WORLD, None: WORLD, **{name: b for b, name in enumerate(model.bodies.name)}}
+
+
 def read_ends(worlds: Worlds, model: Model, names: list[str]) -> tuple[Array, Array]:
     """Bodies (K, 2), WORLD allowed, and places in them [m], (W|1, K, 2, 3), of forces with ends `a` and `b`."""
-    index = {"world": WORLD, None: WORLD, **{name: b for b, name in enumerate(model.bodies.name)}}
+    index = indices_of_bodies(model)
     forces = [worlds.first.forces[name] for name in names]
     bodies = [[index[force.a.body], index[force.b.body]] for force in forces]
-    points = [worlds.numbers(lambda s, n=name: [_place_of(s, s.forces[n].a), _place_of(s, s.forces[n].b)], (2, 3))
+    points = [worlds.numbers(lambda s, n=name: [place_of_end(s, s.forces[n].a), place_of_end(s, s.forces[n].b)], (2, 3))
               for name in names]  # fmt: skip
     return np.array(bodies, np.int32).reshape(-1, 2), pile(points, (2, 3))
 

@@ -1,12 +1,12 @@
-"""Springs between points."""
+"""Springs between points, straight or over pulleys."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from simcli import rotations as rot
 from simcli.model.batch.gather import Worlds
-from simcli.model.forces.ends import ends_at_start, of_type, read_ends
+from simcli.model.forces.ends import ends_at_start, indices_of_bodies, of_type, place_of_end, read_ends
 from simcli.model.forces.tables import Springs
 from simcli.model.tables import Array, Model
 from simcli.model.tree.links import pile
@@ -40,18 +40,71 @@ def read_springs(worlds: Worlds, model: Model) -> Springs:
         rest_length=pile(rest, ()),
         slack=np.array([force.slack for force in forces], bool),
         **columns,
+        **_read_pulleys(worlds, model, names),
     )
 
 
-def ends_of_springs(springs: Springs, pose: Array) -> list[Array]:
-    """Both ends of each spring of world 0, [m], world, (K, 3).
+def _read_pulleys(worlds: Worlds, model: Model, names: list[str]) -> dict[str, Array]:
+    """The columns of pulleys, see `Springs`."""
+    index = indices_of_bodies(model)
+    for name in names:
+        worlds.common(lambda s, n=name: [end.body for end in s.forces[n].through], f"forces.{name}.through")
+    found = [(k, name, m) for k, name in enumerate(names) for m in range(len(worlds.first.forces[name].through))]
+    if not found:
+        return {}
+    bodies = [index[worlds.first.forces[name].through[m].body] for _, name, m in found]
+    points = [worlds.numbers(lambda s, n=name, m=m: place_of_end(s, s.forces[n].through[m]), (3,)) for _, name, m in found]
+    return {"pulley_spring": np.array([k for k, *_ in found], np.int32), "pulley_body": np.array(bodies, np.int32),
+            "pulley_point": pile(points, (3,))}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Segments:
+    """Straight parts of springs: one of each, or the parts of it between its ends and its pulleys, one after the other.
+
+    Attributes:
+        spring: (G,) to which each belongs; they follow one another.
+        body: (G, 2) bodies of the ends, WORLD allowed.
+        point: [m], (W|1, G, 2, 3), in those bodies.
+    """
+
+    spring: Array
+    body: Array
+    point: Array
+
+    @property
+    def first(self) -> Array:
+        """First segment of each spring, and behind them the number of all, (K + 1,)."""
+        return np.searchsorted(self.spring, np.arange(self.spring.max(initial=-1) + 2))
+
+    def sum(self, values: Array) -> Array:
+        """Of each spring, (..., K), of values of segments (..., G)."""
+        return np.add.reduceat(values, self.first[:-1], axis=-1) if len(self.spring) else values
+
+
+def segments_of(springs: Springs) -> Segments:
+    """The straight parts of the springs of a table."""
+    K, on_way = len(springs.name), springs.pulley_spring
+    stops = np.argsort(np.concatenate((np.arange(K), on_way, np.arange(K))), kind="stable")  # a, its pulleys, b
+    spring = np.concatenate((np.arange(K), on_way, np.arange(K)))[stops]
+    body = np.concatenate((springs.body[:, 0], springs.pulley_body, springs.body[:, 1]))[stops]
+    lead = max(len(springs.point), len(springs.pulley_point))
+    parts = springs.point[:, :, 0], springs.pulley_point, springs.point[:, :, 1]
+    point = np.concatenate([np.broadcast_to(part, (lead, *part.shape[1:])) for part in parts], axis=1)[:, stops]
+    begins = np.flatnonzero(spring[1:] == spring[:-1])
+    return Segments(spring[begins], np.stack((body[begins], body[begins + 1]), axis=1).astype(np.int32),
+                    np.stack((point[:, begins], point[:, begins + 1]), axis=2))  # fmt: skip
+
+
+def ends_of_segments(segments: Segments, pose: Array) -> list[Array]:
+    """Both ends of each segment in world 0, [m], world, (G, 3).
 
     Args:
-        springs: the table.
+        segments: of springs.
         pose: [m, 1], (B, 7), of the bodies, world.
     """
     places = np.concatenate((pose, [rot.IDENTITY_POSE]))  # WORLD is the last entry
-    return [rot.pose_apply(places[springs.body[:, side]], springs.point[0, :, side]) for side in range(2)]
+    return [rot.pose_apply(places[segments.body[:, side]], segments.point[0, :, side]) for side in range(2)]
 
 
 def elastic_tension(springs: Springs, length: Array) -> Array:
@@ -73,7 +126,8 @@ def springs_at_rest(model: Model) -> Model:
     missing = np.isnan(springs.rest_length)
     if not missing.any():
         return model
-    _, (a, b) = ends_at_start(model, springs.body, springs.point)
+    segments = segments_of(springs)
+    _, (a, b) = ends_at_start(model, segments.body, segments.point)
     gap = b - a
-    rest = np.where(missing, np.sqrt(rot.dot(gap, gap)), springs.rest_length)
+    rest = np.where(missing, segments.sum(np.sqrt(rot.dot(gap, gap))), springs.rest_length)
     return replace(model, springs=replace(springs, rest_length=rest))

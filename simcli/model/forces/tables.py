@@ -1,6 +1,6 @@
 """Tables of the forces that act on bodies, a row each."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from simcli.model.table_base import Array, Table
 
 @dataclass(frozen=True)
 class Springs(Table):
-    """Spring-dampers between two points.
+    """Spring-dampers between two points, straight or over pulleys (model.forces.spring.segments_of: their parts).
 
     Attributes:
         name: (K,).
@@ -19,6 +19,9 @@ class Springs(Table):
         damping: [N s/m], (W|1, K).
         rest_length: [m], (W|1, K).
         slack: (K,) bool, True: no force when shorter than the rest length.
+        pulley_spring: (Z,) spring that runs over each pulley, one spring after the other, from its first end on.
+        pulley_body: (Z,) bodies of the pulleys, WORLD allowed.
+        pulley_point: [m], (W|1, Z, 3), in those bodies.
     """
 
     name: tuple[str, ...]
@@ -28,6 +31,9 @@ class Springs(Table):
     damping: Array
     rest_length: Array
     slack: Array
+    pulley_spring: Array = field(default_factory=lambda: np.zeros(0, np.int32))
+    pulley_body: Array = field(default_factory=lambda: np.zeros(0, np.int32))
+    pulley_point: Array = field(default_factory=lambda: np.zeros((1, 0, 3)))
 
 
 @dataclass(frozen=True)
@@ -108,3 +114,31 @@ class Wrenches(Table):
     force: Array
     torque: Array
     follows: Array
+
+
+@dataclass(frozen=True)
+class Drags(Table):
+    """Drag on points of bodies, and on their turning (kernels.forces.drags states the law).
+
+    Attributes:
+        name: (K,).
+        body: (K,).
+        point: [m], (W|1, K, 3), body frame.
+        damping: [N s/m], quadratic: [N s^2/m^2], (W|1, K), of the point.
+        angular_damping: [N m s/rad], angular_quadratic: [N m s^2/rad^2], (W|1, K), of the turning.
+        wind: [m/s], (W|1, K, 3), of the medium, world.
+    """
+
+    name: tuple[str, ...]
+    body: Array
+    point: Array
+    damping: Array
+    quadratic: Array
+    angular_damping: Array
+    angular_quadratic: Array
+    wind: Array
+
+
+def no_drags() -> Drags:
+    """A table without drags."""
+    return Drags((), np.zeros(0, np.int32), np.zeros((1, 0, 3)), *(np.zeros((1, 0)) for _ in range(4)), np.zeros((1, 0, 3)))

@@ -26,11 +26,12 @@ CHANGEABLE = {
         "limit_stiffness", "limit_damping", "velocity_limit", "drive_stiffness", "drive_damping", "drive_target",
         "drive_target_velocity", "effort_limit",
     },
-    "springs": {"point", "stiffness", "damping", "rest_length", "slack"},
+    "springs": {"point", "pulley_point", "stiffness", "damping", "rest_length", "slack"},
     "bushings": {"stiffness", "damping", "angular_stiffness", "angular_damping", "preload", "angular_preload"},
     "combinations": set(COMBINED),
     "cables": {"stretch", "bend", "twist", "stretch_damping", "bend_damping", "twist_damping"},
     "wrenches": {"point", "force", "torque"},
+    "drags": {"point", "damping", "quadratic", "angular_damping", "angular_quadratic", "wind"},
     "signals": {"parameter", "knot", "cubic"},
     "motions": {"value"},
     "affine": {"joint_stiffness", "limit_stiffness", "limit_strength", "driving_stiffness", "driving_acts",
@@ -42,7 +43,8 @@ CHANGEABLE = {
 }  # fmt: skip
 _START = ("joint_q", "joint_qd", "start")  # of the first phase alone
 # Not the pattern of their zeros but their values: points may coincide, friction at rest may be that of sliding.
-VALUES_COUNT = {("springs", "point"), ("wrenches", "point"),
+VALUES_COUNT = {("springs", "point"), ("springs", "pulley_point"), ("wrenches", "point"),
+                ("drags", "point"), ("drags", "wind"),
                 *((table, name) for table in ("affine", "contacts") for name in CHANGEABLE[table])}  # fmt: skip
 _BATCH = ("n_worlds", "param_name", "param_unit", "param_value", "world_seed")  # of the batch
 

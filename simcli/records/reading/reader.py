@@ -19,7 +19,7 @@ from simcli.model.snapshot import CONTACT_WIDTHS, Event
 from simcli.records.contents.error_estimate import ErrorEstimate, read_error_estimate
 from simcli.records.contents.layout import DATASETS, ORPHANED, STATUSES
 from simcli.records.contents.measures import Measure, read_measures
-from simcli.records.contents.model_columns import COLUMNS
+from simcli.records.contents.model_columns import COLUMNS, NAME_SCALES, YOUNGER
 from simcli.records.contents.provenance import Provenance, read_provenance
 from simcli.records.going_on.lock import is_being_written
 from simcli.records.reading.guard import open_checked, reading
@@ -153,8 +153,9 @@ class Trajectory:
         with reading(self.path):
             found = {name: dataset.asstr()[...] if h5py.check_string_dtype(dataset.dtype) else dataset[...]
                      for name, dataset in self._file["model"].items()}  # fmt: skip
-        missing = {column.name: column.empty() for column in COLUMNS if column.is_younger and column.name not in found}
-        return found | missing | ({"bushing_name": np.array([], object)} if missing else {})
+        lacking = [column for column in COLUMNS if column.is_younger and column.name not in found]
+        names = {NAME_SCALES[axis] for column in lacking for axis in column.axes if axis in YOUNGER}
+        return {name: np.array([], object) for name in names} | found | {column.name: column.empty() for column in lacking}
 
     @cached_property
     def params(self) -> dict[str, np.ndarray]:

@@ -22,6 +22,7 @@ from simcli.kernels.memory.arena import any_lane
 from simcli.kernels.memory.programs import sum_of, when
 from simcli.kernels.potentials.coordinates import cap_at_limits, raise_limits
 from simcli.kernels.potentials.energy import add_gradient, add_hessian, find_energy, find_slopes, follow_rows
+from simcli.solvers.affine.drags import add_drags, energy_of_drags
 from simcli.solvers.affine.holds import add_holds, energy_of_holds
 from simcli.solvers.shared import needs
 from simcli.solvers.tree.integrators import copy
@@ -177,7 +178,8 @@ def find_energies(c: ti.template(), w: ti.i32):
 
 def pulls(c) -> tuple:
     """Energies of what pulls on coordinates themselves."""
-    return *when(c.pushes_thin, energy_of_pushes), *when(c.holds.n, energy_of_holds)
+    return (*when(c.pushes_thin, energy_of_pushes), *when(c.holds.n, energy_of_holds),
+            *when(c.drags.n, energy_of_drags))  # fmt: skip
 
 
 @ti.func
@@ -300,6 +302,7 @@ def add_energies(c: ti.template(), w: ti.i32):
         _push_thin(c, w, i)
         add_entry(p.matrix, w, c.diagonal.at(i), mass)
     add_holds(c, w)
+    add_drags(c, w)
     find_slopes(p, w, curve)
     add_gradient(p, w)
     add_hessian(p, w, curve)

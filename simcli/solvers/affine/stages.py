@@ -18,6 +18,7 @@ from simcli.kernels.potentials.paces import aim_laws, commit_laws, open_laws
 from simcli.kernels.potentials.shares import mean_force
 from simcli.kernels.potentials.springs import aim_springs, measure_rates, open_springs
 from simcli.kernels.rows.quadratic import take_state
+from simcli.solvers.affine.drags import work_of_drags
 from simcli.solvers.affine.given import follow_given, give_rates
 from simcli.solvers.affine.holds import work_of_holds
 from simcli.solvers.affine.places import place_affine
@@ -275,7 +276,7 @@ def account(c: ti.template(), w: ti.i32):
     """Work of the step, see `work_of_step`.
 
     Reads:  c.step, c.potential
-    Writes: c.forces.account.work, c.step.force_before, c.given, c.holds, c.potential
+    Writes: c.forces.account.work, c.step.force_before, c.given, c.holds, c.drags, c.potential
     """
     z = c.step
     supplied = c.tables.arena.zero()
@@ -285,8 +286,17 @@ def account(c: ti.template(), w: ti.i32):
         z.force_before.store(w, i, z.force.load(w, i))
     supplied = sum_of(c.gives, supplied, c, w)
     dissipated, driven = work_of_step(c.potential, w, z.weight)
+    dissipated, supplied = _with_drags(c, w, dissipated, supplied)
     c.forces.account.dissipate(w, sum_of(c.takes, dissipated, c, w))
     c.forces.account.supply(w, driven + supplied)
+
+
+def _with_drags(c, w, dissipated, supplied):
+    """[J], dissipated and supplied, with what a medium does (inside kernels)."""
+    if not c.drags.n:
+        return dissipated, supplied
+    dragged, blown = work_of_drags(c, w)
+    return dissipated + dragged, supplied + blown
 
 
 def gives(c) -> tuple:

@@ -4,7 +4,8 @@ Of a spring with tension T = k (L - L0) + c L' along e, d = L e the way between 
 
     d(T e)/dd = (k - T/L) e e^T + (T/L) E,   d(T e)/dd' = c e e^T
 
-What is along the line is the gain of its soft row, what is left a multiple of the second derivatives of its polynomial. The
+What is along the line is the gain of its soft row, what is left a multiple of the second derivatives of its polynomial. Of a
+cable over pulleys the gain is k alone, and every part of it has (T/L) (E - e e^T) with its own length L. The
 multipliers of rigid rows stiffen in the same way: a rod that is pulled at its ends is turned back by what holds it together.
 
 Source: derived. Left out is what a damper does as its line turns, for that is not symmetric, and less than its gain by the
@@ -111,6 +112,7 @@ def find_stresses(c: ti.template(), w: ti.i32, span: ti.template()):
     for r in range(f.n_rows):
         f.stress.store(w, r, -c.steps.force.load(w, r) * span)
     _stress_springs(c, w, span)
+    _stress_cables(c, w, span)
 
 
 @needs.soft_springs
@@ -121,8 +123,16 @@ def _stress_springs(c: ti.template(), w: ti.i32, span: ti.template()):
             c.steps.rows.stress.store(w, c.pushes.row.at(n), tension_per_length(c, w, n) * span)
 
 
+@needs.cable_parts
+@ti.func
+def _stress_cables(c: ti.template(), w: ti.i32, span: ti.template()):
+    for n in range(c.pushes.n):
+        if c.pushes.cable.at(n) >= 0:
+            c.steps.rows.stress.store(w, c.pushes.row.at(n), tension_of_part(c, w, n) * span)
+
+
 def tension_per_length(c, w, n):
-    """T/L of the spring of soft row n; none where it has no direction, or the row is no spring (inside kernels).
+    """T/L of the spring of soft row n; none where it has no direction, or is no straight spring (inside kernels).
 
     Reads: c.steps.{force, rows.own, rows.residual}
     """
@@ -134,10 +144,21 @@ def _tension_of_spring(c: ti.template(), w: ti.i32, n: ti.i32):
     f = c.steps.rows
     r = c.pushes.row.at(n)
     found = c.tables.arena.zero()
-    if c.pushes.spring.at(n) >= 0:
+    if c.pushes.bent.at(n) >= 0 and c.pushes.spring.at(n) >= 0:
         given = -c.steps.force.load(w, r) * f.own.load(w, c.pushes.bent.at(n))
         found = select(f.residual.load(w, r) > TINY_LENGTH, given, found)
     return found
+
+
+@ti.func
+def tension_of_part(c: ti.template(), w: ti.i32, n: ti.i32):
+    """T/L of soft row n, the part of a cable whose tension is T; none where it has no direction.
+
+    Reads: c.steps.{force, rows.own, rows.residual}
+    """
+    f = c.steps.rows
+    given = -c.steps.force.load(w, c.pushes.cable.at(n)) * f.own.load(w, c.pushes.bent.at(n))
+    return select(f.residual.load(w, c.pushes.row.at(n)) > TINY_LENGTH, given, given * 0.0)
 
 
 @ti.func

@@ -159,7 +159,7 @@ def _add_gears(c: ti.template(), w: ti.i32):
     Writes: c.rows.effort
     """
     y = c.bound.system
-    for g in range(y.rows.n_gears):
+    for g in range(y.rows.n_geared):
         n = y.rows.first_gear + g
         force = y.force.load(w, n)
         for k in range(y.rows.term_start.at(g), y.rows.term_start.at(g + 1)):

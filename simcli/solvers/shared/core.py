@@ -222,7 +222,7 @@ class Core:
             return None
         every, found = ([of(phase) for phase in tables.phases] for of in (constraints_of, quadratic_of))
         alike = all(one is not None and one.is_like(found[0]) for one in found)
-        alike = alike and all(one.rows.enabled.all() for one in every)
+        alike = alike and all(one.rows.all_act for one in every)
         return quadratic_of(tables.model) if alike else None
 
     def impulses_of(self, model: Model, options, arena: Arena):

@@ -64,6 +64,7 @@ cables = _something(lambda c: c.forces.bushings.n_cables > 0)
 account = _something(lambda c: c.keeps_account)  # of work, by the trapezoidal rule
 
 soft_springs = _something(lambda c: c.pushes.has_springs)  # of polynomial steps (natural/forces.py)
+cable_parts = _something(lambda c: c.pushes.has_cables)
 soft_laws = _something(lambda c: c.pushes.has_laws)
 rotors = _something(lambda c: c.pushes.has_laws and c.forces.has_armature)
 pushes = _something(lambda c: c.pushes.n_pushes > 0)
@@ -73,6 +74,7 @@ stresses = _something(lambda c: c.steps.rows.bends)
 led_coordinates = _something(lambda c: c.steps.rows.has_led)
 
 given_bodies = _something(lambda c: c.given.n > 0)  # affine bodies that move as prescribed
+drags = _something(lambda c: c.drags.n > 0)
 holds = _something(lambda c: c.holds.n > 0)
 thin_pushes = _something(lambda c: c.pushes_thin)  # forces along coordinates without mass
 resting_contacts = _something(lambda c: c.touches and c.barrier.can_rest)

@@ -111,8 +111,8 @@ def _bodies_and_joints(check: Checker) -> None:
 def _forces(check: Checker) -> None:
     for name, force in check.spec.forces.items():
         path = f"forces.{name}"
-        for end in force.ENDS:
-            _end(check, getattr(force, end), f"{path}.{end}", force.type)
+        for key, end in force.ends():
+            _end(check, end, f"{path}.{key}", force.type)
         if hasattr(force, "body"):
             check.body(force.body, f"{path}.body")
         if hasattr(force, "joint") and check.joint(force.joint, f"{path}.joint"):

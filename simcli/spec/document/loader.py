@@ -117,7 +117,7 @@ def _tree(text: str, file: str, faults: Faults, at: tuple[int, int], patient: bo
     try:
         if _FAST is not None:
             if len(text) > _LONGEST:
-                _FAST(text).raw_parse()  # syntax alone, without objects in Python: a mistake at the end wastes the tree
+                _check_syntax(text)  # a mistake at the end wastes the tree
             return _copied(attempt, faults, _Builder(text, file, attempt, at, _FAST).build())
     except _StopError:
         return _copied(attempt, faults, None)
@@ -128,6 +128,15 @@ def _tree(text: str, file: str, faults: Faults, at: tuple[int, int], patient: bo
         return _Builder(text, file, faults, at, yaml.SafeLoader).build()
     except _StopError:
         return None
+
+
+def _check_syntax(text: str) -> None:
+    """Read a text with libyaml, without objects in Python; raises what is wrong, but for depth, which the tree tells."""
+    try:
+        _FAST(text).raw_parse()
+    except yaml.MarkedYAMLError as error:
+        if "nesting depth" not in (error.problem or ""):  # since version 0.2.6 of libyaml
+            raise
 
 
 def _copied(found: Faults, faults: Faults, node: Node | None) -> Node | None:

@@ -128,11 +128,12 @@ class Placement:
         for key in ("a", "b"):
             if key in node.items:
                 changes[key] = self._end(node.items[key])
-        if isinstance(node.get("of"), Listing):
-            changes["of"] = Listing([self._term(item) for item in node.items["of"].items], node.items["of"].mark)
+        for key, moved in (("through", self._end), ("of", self._term)):
+            if isinstance(node.get(key), Listing):
+                changes[key] = Listing([moved(item) for item in node.items[key].items], node.items[key].mark)
         frame = node.get("frame")
         if self.moves and not (isinstance(frame, Scalar) and frame.value == "body"):
-            for key in WrenchForce.DRIVEN:
+            for key in (*WrenchForce.DRIVEN, "wind"):
                 if key in node.items:
                     changes[key] = self._turned(node.items[key])
         axes = _pose(node.get("axes"))

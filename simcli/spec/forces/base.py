@@ -1,6 +1,6 @@
 """What all forces have in common: which of their words name something, and who honours them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, Any, ClassVar
 
 from pydantic import BeforeValidator, WithJsonSchema, model_validator
@@ -26,7 +26,7 @@ class ForceBase(Part):
     """A force of a scene.
 
     Attributes:
-        ENDS: its keys that are `EndSpec`.  TERMS: those that are lists of `TermSpec`.
+        ENDS: its keys that are `EndSpec`, or lists of them.  TERMS: those that are lists of `TermSpec`.
         PER_DOF: its keys that have one number per dof of `joint`.  SPREADS: one number may stand for all of them.
         EVENTS: keys below it that events may set.
         DRIVEN: its vectors that signals may drive; in world axes, which turn with an instance, unless `frame` is body.
@@ -41,6 +41,12 @@ class ForceBase(Part):
     DRIVEN: ClassVar[tuple[str, ...]] = ()
     SOLVERS: ClassVar[frozenset[str]] = SOLVER_TYPES
     IS_SMOOTH: ClassVar[bool] = True
+
+    def ends(self) -> Iterator[tuple[str, "EndSpec"]]:
+        """Its ends, each with the path below the force."""
+        for key in self.ENDS:
+            value = getattr(self, key)
+            yield from ((f"{key}[{n}]", end) for n, end in enumerate(value)) if isinstance(value, tuple) else ((key, value),)
 
 
 class EndSpec(Part):

@@ -36,8 +36,9 @@ def nodes_of(tables: DrawingTables) -> list[_Array]:
     for body, place in zip(tables["point_body"], tables["point_position"], strict=True):
         if body >= 0:
             found[body].append(place)
-    for bodies, ends in zip(tables["spring_body"], tables["spring_point"], strict=True):
-        for body, place in zip(bodies, ends, strict=True):
+    for of in ("spring", "pulley"):
+        bodies, places = tables[f"{of}_body"].ravel(), tables[f"{of}_point"].reshape(-1, 3)
+        for body, place in zip(bodies, places, strict=True):
             if body >= WORLD:
                 found[body].append(place)
     return [_distinct(np.array(points, float).reshape(-1, 3)) for points in found]

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -87,9 +88,22 @@ def strands(tables: DrawingTables, unit: float) -> Iterator[Strand]:
             kind, radius, colour = kinds[joint.kind]
             points = (tuple(joint.X_p[:3].tolist()), tuple(joint.X_c[:3].tolist()))
             yield Strand(joint.name, kind, (joint.parent, joint.child), points, radius * RADIUS * unit, colour, "joint")
-    rows = [row for kind in ("spring", "bushing")
-            for row in zip(tables.names(kind), tables[f"{kind}_body"], tables[f"{kind}_point"], strict=True)]  # fmt: skip
-    for name, bodies, points in rows:
+    rows = []
+    for k, name in enumerate(tables.names("spring")):
+        path = path_of_spring(tables, k)
+        kind = "spring" if len(path) == 2 else "cable"
+        rows += [(kind, name, *zip(*ends, strict=True)) for ends in pairwise(path)]
+    bushings = zip(tables.names("bushing"), tables["bushing_body"], tables["bushing_point"], strict=True)
+    rows += [("spring", *row) for row in bushings]
+    for kind, name, bodies, points in rows:
         if min(bodies) >= WORLD:
-            ends = tuple(tuple(point.tolist()) for point in points)
-            yield Strand(name, "spring", tuple(map(int, bodies)), ends, 0.8 * RADIUS * unit, palette.SPRING, "spring")
+            ends, radius = tuple(tuple(point.tolist()) for point in points), {"spring": 0.8, "cable": 0.25}[kind]
+            yield Strand(name, kind, tuple(map(int, bodies)), ends, radius * RADIUS * unit, palette.SPRING, "spring")
+
+
+def path_of_spring(tables: DrawingTables, k: int) -> list[tuple[int, _Array]]:
+    """Bodies and places in them of the points that spring k runs over, from end to end."""
+    (a, b), (first, last) = tables["spring_body"][k], tables["spring_point"][k]
+    on_way = np.flatnonzero(tables["pulley_spring"] == k)
+    pulleys = zip(tables["pulley_body"][on_way], tables["pulley_point"][on_way], strict=True)
+    return [(a, first), *pulleys, (b, last)]
