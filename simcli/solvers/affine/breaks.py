@@ -179,5 +179,6 @@ def keep_regimes(c: ti.template(), w: ti.i32):
 
 
 @needs.touching
-def _keep_patterns(c, w):
+@ti.func
+def _keep_patterns(c: ti.template(), w: ti.i32):
     copy(c.step.pattern, c.barrier.pattern, c.tables.n_bodies, w)

@@ -254,5 +254,6 @@ def correct_coordinates(c: ti.template(), w: ti.i32):
 
 
 @needs.many_nodes
-def _begin_here(c, w):
+@ti.func
+def _begin_here(c: ti.template(), w: ti.i32):
     copy(c.bound.q_start, c.state.q, c.tables.n_q, w)

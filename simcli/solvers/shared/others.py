@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from simcli.kernels.language.numbers import number
 from simcli.kernels.report import unload_part
 
 
@@ -63,11 +64,10 @@ def unload_others(out, c, at, w, poison):
 
     Writes: out
     """
-    width, before = width_of_others(c), 0
-    for other in others_of(c):
-        slot = other.slot(c)
-        unload_part(out, slot, at * width + before, w, slot.n_items, width, poison)
-        before += slot.n_items
+    slots = [other.slot(c) for other in others_of(c)]
+    widths = [number(slot, "n_items") for slot in slots]
+    for k, slot in enumerate(slots):
+        unload_part(out, slot, at * sum(widths) + sum(widths[:k]), w, widths[k], sum(widths), poison)
 
 
 def other_columns(c, values: np.ndarray, n_bodies: int) -> dict[str, np.ndarray]:
