@@ -7,6 +7,9 @@ import pytest
 from support.forward import Runner, model_of, slope
 from support.scenes import faults_of
 
+from simcli.analysis.rest.equilibrium import search_equilibrium
+from simcli.analysis.rest.modes import Study
+from simcli.analysis.rest.statics import Statics
 from simcli.spec.schema.scene import AffineSolver, GeneralizedSolver, MaximalSolver, NaturalSolver
 
 G, MASS, VISCOUS, QUADRATIC = 9.81, 2.0, 3.0, 0.5
@@ -110,6 +113,59 @@ def test_all_solvers_agree_and_the_ledger_closes(device, solver, integrator):
         assert found["energy/input"][-1, 0] == pytest.approx(best["energy/input"][-1, 0], rel=0.2)
     assert errors[-1] < 1e-9 or slope([4.0, 2.0, 1.0], errors) > order - 0.35
     assert drifts[-1] < 0.6 * drifts[0] or drifts[-1] < 1e-9
+
+
+def test_wind_and_drag_in_statics_and_modes(device):
+    """A weight on a spring: it leans by c u / k, and swings by m s^2 + c s + k = 0 along each axis of a bushing."""
+    text = """
+world: {gravity: [0, 0, 0]}
+bodies:
+  m: {mass: 2, inertia: {diag: [0.1, 0.1, 0.1]}}
+forces:
+  mount: {type: bushing, a: {world: [0, 0, 0]}, b: {body: m, at: [0, 0, 0]}, stiffness: 50, angular_stiffness: 3}
+  air: {type: drag, body: m, damping: 1.5, angular_damping: 0.2, wind: [4, 0, 0]}
+"""
+    statics = Statics(model_of(text)[0], device)
+    found = search_equilibrium(statics, False)
+    np.testing.assert_allclose(found.posture.q[:3], [1.5 * 4 / 50, 0, 0], atol=1e-9)
+    values = np.array([mode.eigenvalue for mode in Study(statics.model, statics, device, found, []).modes])
+    for roots in (np.roots([2, 1.5, 50]), np.roots([0.1, 0.2, 3])):
+        assert np.abs(values - roots[roots.imag > 0]).min() < 1e-6
+
+
+STIFF = """
+world: {gravity: [0, 0, -9.81]}
+bodies:
+  speck: {mass: 1e-3, inertia: {diag: [1e-6, 1e-6, 1e-6]}, velocity: {linear: [2, 0, 0], angular: [3, 1, 0]}}
+forces:
+  oil: {type: drag, body: speck, damping: 1, quadratic: 0.5, angular_damping: 1e-2, wind: [0, 1, 0]}
+solver: {type: SOLVER}
+"""
+
+
+@pytest.mark.parametrize(("solver", "integrator"), [("generalized", "implicit"), ("affine", "bdf1"), ("affine", "bdf2")])
+def test_steps_that_are_implicit_take_drag_that_no_step_resolves(device, solver, integrator):
+    """h c / m = 50: the speck drifts with the wind, and sinks at c v + q v^2 = m g."""
+    found = Runner(STIFF.replace("SOLVER", solver), integrator, device)(5e-2, 1, 60)["frames/body_qd"][-1, 0, 0]
+    sinking = (np.sqrt(1 + 4 * 0.5 * 1e-3 * G) - 1) / (2 * 0.5)
+    np.testing.assert_allclose(found, [0, 1, -sinking, 0, 0, 0], atol=1e-7)
+
+
+def test_drag_with_contact_is_that_of_all_integrators(device):
+    """A ball that is blown over a floor after its fall, with and without rows for drag."""
+    text = """
+world: {gravity: [0, 0, -9.81], shapes: {floor: {type: plane}}}
+bodies:
+  ball: {mass: 0.2, shapes: {s: {type: sphere, radius: 0.1}}, pose: {xyz: [0, 0, 0.3]}}
+forces:
+  air: {type: drag, body: ball, damping: 0.3, quadratic: 0.2, angular_damping: 1e-3, wind: [4, 1, 0]}
+contact: {enabled: true}
+solver: {type: generalized}
+"""
+    found = [Runner(text, integrator, device)(5e-4, 2000, 1)["frames/body_q"][-1, 0, 0, :3]
+             for integrator in ("implicit", "rk4", "semi_implicit")]  # fmt: skip
+    assert found[0][0] > 0.5
+    np.testing.assert_allclose(found[1:], np.broadcast_to(found[0], (2, 3)), atol=4e-3)
 
 
 def test_drag_of_a_scene_is_checked():

@@ -46,13 +46,32 @@ def drag_along(v: Vec3, viscous, quadratic):
     return -(v * across), drag_law(viscous, quadratic, speed), along, across
 
 
+@ti.func
+def drag_of_row(u: ti.template(), w: ti.i32, n: ti.i32, v: ti.template()):
+    """Force and response of part n of the drags, of the point of drag n / 2 or of its turning, at its velocity.
+
+    Reads: u columns
+    """
+    k = n // 2
+    zero = v.parts[0] * 0.0
+    viscous = zero + u.damping.load(w, k)
+    quadratic = zero + u.quadratic.load(w, k)
+    against = v - u.wind.load(w, k)
+    if n % 2 == 1:
+        viscous = zero + u.angular_damping.load(w, k)
+        quadratic = zero + u.angular_quadratic.load(w, k)
+        against = Vec3(v.parts[0], v.parts[1], v.parts[2])
+    force, law, _along, _across = drag_along(against, viscous, quadratic)
+    return force, law
+
+
 class DragColumns:
     """Device columns of drags.
 
     Attributes:
         n: drags.  link_a: -1, the world.  link_b: the link that each acts on.  point: where, in it.
         damping, quadratic, angular_damping, angular_quadratic, wind: see `model.forces.tables.Drags`.
-        by_rows: True where energies of affine bodies have them instead.
+        by_rows: True where rows, or energies of affine bodies, have them instead.
     """
 
     _data_oriented = True

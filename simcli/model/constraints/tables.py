@@ -75,6 +75,7 @@ class Rows(Table):
         form: (R,) Form.
         joint: (R,) joint, -1 for springs.
         spring: (R,) spring whose length this is, else -1.
+        drag: (R,) twice the drag whose velocity this is, and 1 for its turning; else -1. Three follow each other.
         is_hard: (R,) bool: a bilateral row; the others are coordinates that a law bounds.
         on_a: [1], (W|1, R, 3), d_A in link axes of A; n of MEET in world axes; component of SPIN, ROLL in anchor axes,
             and the first axis of CARDAN and EULER.
@@ -96,6 +97,7 @@ class Rows(Table):
     form: Array
     joint: Array
     spring: Array
+    drag: Array
     is_hard: Array
     on_a: Array
     across_a: Array

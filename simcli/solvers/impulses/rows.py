@@ -29,7 +29,7 @@ from simcli.solvers.impulses.direction import find_stiffness
 from simcli.solvers.impulses.mass import act_of_law, mirrored, row_velocity, state_mass
 from simcli.solvers.impulses.spins import state_spins
 from simcli.solvers.rows.active_set import state_laws
-from simcli.solvers.rows.equations import push_rows, set_hard_row, set_springs
+from simcli.solvers.rows.equations import push_rows, set_drags, set_hard_row, set_springs
 from simcli.solvers.shared import needs
 from simcli.solvers.shared.motions import speed_of_lock
 
@@ -54,6 +54,7 @@ def state_problem(c: ti.template(), w: ti.i32, b: ti.template(), h: ti.template(
     for r in range(y.n_rows):
         set_hard_row(c, w, r, b, h, g, instant)
     set_springs(c, w, 0, b)
+    set_drags(c, w, 0, b)
     _forget_laws(c, w)
     push_rows(y, w)
     state_mass(c, w, g)
@@ -340,13 +341,14 @@ def softness_of(c, w, r):
     """[m/s per N s] of a compliant row or a spring; 0 of a rigid one, which is soft for its solutions (inside kernels)."""
     y = c.bound.system
     soft = local(y.soft.load(w, r))
-    yields = local(y.compliance.load(w, r) + is_spring(y, r) > 0.0)
+    yields = local(y.compliance.load(w, r) + is_soft(y, r) > 0.0)
     return select(yields, soft, soft * 0.0)
 
 
-def is_spring(y, r):
-    """1 for rows of springs, else 0 (inside kernels)."""
-    return ti.cast(y.spring.at(r) >= 0, ti.i32) if y.n_springs else 0
+def is_soft(y, r):
+    """1 for rows of springs and drags, else 0 (inside kernels)."""
+    is_spring = ti.cast(y.spring.at(r) >= 0, ti.i32) if y.n_springs else 0
+    return is_spring + (y.is_dragged.at(r) if y.n_drags else 0)
 
 
 @ti.func
@@ -364,7 +366,7 @@ def state_rest(c: ti.template(), w: ti.i32, h: ti.template()):
     for n in range(m.n_plain):
         if m.kind.at(n) == HARD:
             r = m.item.at(n)
-            if is_spring(y, r) == 0:
+            if is_soft(y, r) == 0:
                 p.rows.bias.store(w, n, y.rows.residual.load(w, r) / h - row_velocity(c, w, r, p.velocity))
     _aim_again(c, w, h)
 

@@ -59,6 +59,11 @@ def springs_are_rows(model: Model, options) -> bool:
     return bool(model.springs.name) and (is_natural or options.integrator == "implicit")
 
 
+def drags_are_rows(model: Model, options) -> bool:
+    """Whether steps take drags as rows: those of trees that are implicit."""
+    return bool(model.drags.name) and options.integrator == "implicit"
+
+
 class Core:
     """Everything of a run on the device.
 
@@ -127,7 +132,7 @@ class Core:
     def lay_forces(self, model: Model, constraints: Constraints, arena: Arena):
         """Forces, prescribed motions, and the signals that drive both."""
         self.forces = Forces(model, self.tables, arena, drives_by_law(model, constraints.laws, self.tables.phases))
-        self.forces.springs.by_rows = model.spring_rows
+        self.forces.springs.by_rows, self.forces.drags.by_rows = model.spring_rows, model.drag_rows
         self.forces.has_work |= self.constrained and (constraints.laws.n > 0 or self.moves or self.touches)
         self.motions = Prescribed(model, self.tables)
         self.led = LedBodies(model, self.tables, arena)

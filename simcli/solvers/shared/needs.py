@@ -45,6 +45,7 @@ turns = _something(lambda c: c.turns)  # directions of rows turn in the passes o
 some_rows = _something(lambda c: c.bound.system.n_rows > 0)
 laws = _something(lambda c: c.bound.system.laws.n > 0)
 shared_limits = _something(lambda c: c.bound.system.laws.has_shared_limit)  # efforts of balls are limited
+drag_rows = _something(lambda c: c.bound.system.n_drags > 0)
 spring_rows = _something(lambda c: c.bound.system.n_springs > 0)
 shared_gears = _something(lambda c: c.bound.system.rows.has_shared)  # that act on links
 rolling = _something(lambda c: c.bound.impulses.first_spin >= 0)  # contacts roll or bore with friction
