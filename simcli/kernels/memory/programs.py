@@ -311,7 +311,7 @@ def run(program: ti.template(), owner: ti.template(), w: ti.i32):
             if stage >= 0:
                 GROUPS[0](program, owner, stage, w, level)
         line = next_line(program, w, line, kind, level)
-    program.counters.store(w, program.line, line)  # without it an affine step takes 14 % longer (LLVM 15)
+    program.counters.store(w, program.line, line)  # without it an affine step takes 14 % longer
 
 
 @ti.func
