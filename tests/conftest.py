@@ -1,5 +1,6 @@
 """Makes tests/support importable as `support` from every test, and the device for those that want it."""
 
+import gc
 import os
 import sys
 from pathlib import Path
@@ -9,6 +10,10 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 # Tests start hundreds of commands, each of which would compile all of simcli's Python anew.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+# Commands have a threshold of their own (simcli/cli/doorman.py), because Python's walks over all objects again and again:
+# a fifth of the time of test_joint_cells.py. This one is lower, because the process of the tests goes on for minutes.
+OBJECTS_BETWEEN_COLLECTIONS = 50_000
+gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)
 
 
 # Files that take 20 s and more of CPU go first, so that no process is left with one at the end while the others are through.
