@@ -10,6 +10,7 @@ The map of the house. Text flows down one street and nothing downstream changes 
     model/       meaning to numbers: read-only numpy tables, joint catalogue, topology, inertia
     kernels/     numbers on the device: lane algebra, charts, rigid-body algorithms (Taichi)
     solvers/     time stepping (Taichi)
+    exchange/    models of other formats as scenes
     records/     numbers to disk and back (HDF5)
     analysis/    meaning of the result: expectations, plots, exports
     view/        what is seen of a mechanism and of its motion

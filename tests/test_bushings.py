@@ -5,7 +5,7 @@ import shutil
 import h5py
 import numpy as np
 import pytest
-from support.forward import Runner, model_of
+from support.forward import Runner, model_of, slope
 from support.scenes import scene
 
 import simcli
@@ -107,6 +107,17 @@ def test_nothing_is_lost(device, damped):
     kept = momenta(states(fine))
     np.testing.assert_allclose(kept, np.broadcast_to(kept[0], kept.shape), atol=1e-9)
     assert np.abs(fine["frames/body_qd"][-1] - fine["frames/body_qd"][0]).max() > 0.5
+
+
+def test_dampers_keep_the_order_of_zhong06(device):
+    """Two, by the mean of the forces at both velocities of a step."""
+    text = PAIR.replace("MORE", ", damping: [2, 1, 0.5], angular_damping: [0.1, 0.2, 0.3]")
+    expected = Runner(text, "rk4", device)(1e-3, 200, 1)["frames/body_q"][-1]
+    run = Runner(f"{text}solver: {{type: natural}}\n", "zhong06", device)
+    steps = np.array([4e-3, 2e-3, 1e-3])
+    errors = [np.abs(run(h, round(0.2 / h), 1)["frames/body_q"][-1] - expected).max() for h in steps]
+    assert slope(steps, errors) > 1.8
+    assert errors[-1] < 1e-4
 
 
 def test_preload_is_what_it_gives_at_rest(device):

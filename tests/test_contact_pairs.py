@@ -57,6 +57,13 @@ WHO = {
     "not enabled": (TWO, "contact: {enabled: false}\n", set()),
     "no collision": ({"x": f"shapes: {{s: {BALL}}}", "y": "shapes: {s: {type: sphere, radius: 0.1, collide: false}}"}, "",
                      names("x/s ground", "x/s post")),
+    "layers, of which one does not touch itself": (
+        {"x": f"shapes: {{s: {BALL[:-1]}, layers: [robot]}}}}",
+         "y": f"shapes: {{s: {BALL[:-1]}, layers: [robot, other]}}}}"}, "",
+        names("x/s ground", "x/s post", "y/s ground", "y/s post")),
+    "a layer that one of two touches": (
+        {"x": f"shapes: {{s: {BALL[:-1]}, layers: [a], touches: [b]}}}}",
+         "y": f"shapes: {{s: {BALL[:-1]}, layers: [b], touches: []}}}}"}, "", names("x/s y/s")),
     "kinematic": ({"x": f"shapes: {{s: {BALL}}}, kinematic: true", "y": f"shapes: {{s: {BALL}}}"}, "",
                   names("y/s ground", "y/s post", "x/s y/s")),
 }  # fmt: skip

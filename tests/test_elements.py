@@ -22,6 +22,7 @@ ROUND = np.full(3, 0.3)  # of affine bodies, which yield in the instant of the s
 ANCHOR, PLACE = np.array([1.0, 0.2, 0.5]), np.array([0.1, 0.05, -0.1])  # in the world, and in the body
 FORCE, TORQUE = np.array([3.0, -2.0, 1.0]), np.array([0.4, 0.1, -0.3])
 SPEED, SPIN = [0.2, -0.1, 0.4], [1.0, 2.0, -1.5]
+WIND = np.array([2.0, -1.0, 0.5])
 ENDS = f"a: {{world: {ANCHOR.tolist()}}}, b: {{body: BODY, at: {PLACE.tolist()}}}"
 POSE = "pose: {xyz: ['${0.3 + X}', '${0.1 - X}', '${1 + 0.5*X}'], rpy: ['${0.2 + X}', '${-0.3 - 2*X}', '${0.7 + X}']}"
 ANGLE, RATE, STOP = 0.8, 0.5, 0.5  # [rad], [rad/s]; of the soft limit
@@ -90,6 +91,15 @@ def cable(x, R, v, spin, inertia):
     return np.concatenate((sum(pulls) / MASS, R @ ((own - np.cross(turn, inertia * turn)) / inertia)))
 
 
+def drag(x, R, v, spin, inertia):
+    """Drag of the point against the wind, and of the turning."""
+    arm = R @ PLACE
+    against = v + np.cross(spin, arm) - WIND
+    force, torque = (-(c + q * np.linalg.norm(u)) * u for c, q, u in ((0.8, 0.6, against), (0.1, 0.05, spin)))
+    own, turn = R.T @ (np.cross(arm, force) + torque), R.T @ spin
+    return np.concatenate((force / MASS, R @ ((own - np.cross(turn, inertia * turn)) / inertia)))
+
+
 def hinged(effort):
     """The acceleration of a hinge by an effort on it, a function of its angle and rate."""
     def expected(x, R, v, spin, inertia):
@@ -123,13 +133,16 @@ ELEMENTS = {
     "rope": Element("spring", f"{ENDS}, stiffness: '${{50*S}}', damping: '${{S}}', rest_length: 0.3, slack: true",
                     pull(50.0, 1.0, 0.3), is_smooth=False),
     "cable": Element("spring", f"{ENDS}, through: {WAY}, stiffness: '${{50*S}}', damping: '${{2*S}}', "
-                     f"rest_length: {CABLE_REST}", cable, is_smooth=False),
+                     f"rest_length: {CABLE_REST}", cable),
     "wrench": Element("wrench", f"body: BODY, at: {PLACE.tolist()}, {VECTOR}", free(lambda p, R, v: (FORCE, TORQUE))),
     "thrust": Element("wrench", f"body: BODY, at: {PLACE.tolist()}, frame: body, {VECTOR}",
                       free(lambda p, R, v: (R @ FORCE, R @ TORQUE))),
     "mount": Element("bushing", f"{ENDS}, stiffness: '${{90*S}}', damping: '${{3*S}}', angular_stiffness: '${{6*S}}', "
                      "preload: ['${3*S}', '${-2*S}', '${S}'], angular_preload: ['${0.4*S}', '${0.1*S}', '${-0.3*S}']",
                      free(lambda p, R, v: (FORCE - 3.0 * v, TORQUE)), is_smooth=False),
+    "drag": Element("drag", f"body: BODY, at: {PLACE.tolist()}, wind: {WIND.tolist()}, damping: '${{0.8*S}}', "
+                    "quadratic: '${0.6*S}', angular_damping: '${0.1*S}', angular_quadratic: '${0.05*S}'", drag,
+                    is_smooth=False),
     "torque": Element("torque", "joint: BODY, value: '${0.7*S}'", hinged(lambda x, v: 0.7), HINGE),
     "torsion": Element("torsion", "joint: BODY, stiffness: '${30*S}', damping: '${S}', rest_angle: 0.2",
                        hinged(lambda x, v: 30.0 * (0.2 - x) - v), HINGE),

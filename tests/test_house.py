@@ -23,6 +23,7 @@ FLOORS = {
     "rotations": 0,
     "spec": 1,
     "model": 2,
+    "exchange": 3,
     "kernels": 3,
     "records": 3,
     "solvers": 4,

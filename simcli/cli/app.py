@@ -42,6 +42,7 @@ COMMANDS = (
     Command("show", SCENES, "scenes.show"),
     Command("samples", SCENES, "scenes.samples"),
     Command("new", SCENES, "scenes.new"),
+    Command("import", SCENES, "scenes.import_model:import_command"),
     Command("schema", SCENES, "scenes.schema"),
     Command("explain", SCENES, "scenes.explain"),
     Command("info", _RESULTS, "results.info"),

@@ -5,13 +5,13 @@ angular; the world frame has no suffix. A physical table carries a leading world
 or W (varied by the batch); index tables carry none. Tables are plural, columns singular. All arrays are read-only.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 
 from simcli.model.affine.table import Affine
 from simcli.model.bodies.tables import Bodies, Points, Shapes
 from simcli.model.contact.tables import Contacts
-from simcli.model.forces.tables import Bushings, Cables, Springs, Wrenches
+from simcli.model.forces.tables import Bushings, Cables, Drags, Springs, Wrenches, no_drags
 from simcli.model.joints.combinations import Combinations
 from simcli.model.joints.tables import Dofs, Joints, Mimics
 from simcli.model.natural.tables import Columns, Naturals
@@ -98,7 +98,7 @@ class Model:
         contacts: pairs of shapes that can touch, None if none can.  affine: of a scene for the affine solver, else None.
         start: what was done to begin with joint_q and joint_qd; None while these are as the scene wrote them.
         lawful: dofs that have laws in any phase of a run, so that all phases have the same rows; None: those of this model.
-        spring_rows: whether springs are rows, for steps that take them implicitly.
+        spring_rows, drag_rows: whether springs, and drags, are rows, for steps that take them implicitly.
         combinations: of coordinates; in the form that solvers step (joints/combined.py) joints stand for them.
     """
 
@@ -134,6 +134,8 @@ class Model:
     start: Beginning | None = None
     lawful: Lawful | None = None
     spring_rows: bool = False
+    drag_rows: bool = False
+    drags: Drags = field(default_factory=no_drags)
 
     @property
     def n_bodies(self) -> int:

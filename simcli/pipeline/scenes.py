@@ -23,8 +23,9 @@ def read_scene(path: Path, sets: "Sequence[str | Override]" = ()) -> "tuple[Docu
         UsageError: the run does not know the scene that it was made from; the file is a sweep.
     """
     from simcli.analysis.worlds.earlier_runs import column_of
+    from simcli.exchange.importing import load_scene
     from simcli.records.wholeness.superblock import is_hdf5
-    from simcli.spec import load_document, load_held, resolve
+    from simcli.spec import load_held, resolve
     from simcli.spec.batches.sweep_file import is_sweep
     from simcli.spec.document.packed import is_packed, unpacked
 
@@ -34,7 +35,7 @@ def read_scene(path: Path, sets: "Sequence[str | Override]" = ()) -> "tuple[Docu
     elif is_packed(path):
         document = load_held(unpacked(path.read_bytes()), str(path), sets, column_of)
     else:
-        document = load_document(path, sets, column_of)
+        document = load_scene(path, sets, column_of)
     if is_sweep(document):
         raise UsageError(f"{path}: is a sweep file and no scene: simcli sweep run {path} -o DIR")
     return document, resolve(document)

@@ -11,6 +11,7 @@ from simcli.analysis.states.subject import scene_of
 from simcli.analysis.worlds.earlier_runs import column_of
 from simcli.analysis.worlds.world_table import WorldTable, read_table
 from simcli.errors import SceneError, UsageError
+from simcli.exchange.importing import load_scene
 from simcli.model.from_scene import build_worlds, world_table
 from simcli.model.tables import Model
 from simcli.records.reading.reader import Trajectory
@@ -91,7 +92,7 @@ def subject_of_scene(path: Path, sets: Sequence[str] = (), worlds: Sequence[int]
         SceneError: the scene is invalid.
         UsageError: it has not these worlds.
     """
-    document = load_document(path, sets, column_of)
+    document = load_scene(path, sets, column_of)
     spec = resolve(document)
     total = n_worlds(spec)
     chosen = tuple(range(min(total, most)) if worlds is None else worlds)

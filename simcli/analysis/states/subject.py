@@ -13,6 +13,7 @@ import numpy as np
 from simcli.analysis.states.columns import column_difference
 from simcli.analysis.worlds.earlier_runs import column_of
 from simcli.errors import Fault, SceneError, UsageError
+from simcli.exchange.importing import load_scene
 from simcli.model.from_scene import build, build_worlds, world_table
 from simcli.model.tables import Model
 from simcli.records.contents.layout import axes_of
@@ -21,7 +22,7 @@ from simcli.records.reading.reader import Trajectory
 from simcli.records.reading.result_reader import Results, open_any
 from simcli.records.reading.stored_model import stored_model
 from simcli.records.wholeness.superblock import is_hdf5
-from simcli.spec import Document, SceneSpec, document_of_text, load_document, n_worlds, resolve, resolved_yaml
+from simcli.spec import Document, SceneSpec, document_of_text, n_worlds, resolve, resolved_yaml
 from simcli.spec.schema.body import InertiaSpec
 
 _NOT_HONOURED = {"SC501"}  # the scene is sound, but its solver cannot run it: kinematics need no solver
@@ -31,7 +32,7 @@ _SAME = 1e-9  # relative: other versions and machines may round otherwise, nobod
 NOT_COMPARED = ("initial_", "applied_", "shape_", "dof_drive_", "dof_limit_", "dof_damping", "dof_friction",
                 "dof_effort_", "dof_velocity_", "body_q", "joint_articulation")  # fmt: skip
 _TABLES = ("bodies", "joints", "dofs", "links", "mimics", "cables", "shapes", "points", "springs",
-          "bushings", "wrenches")  # fmt: skip
+          "bushings", "wrenches", "drags")  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,7 @@ def open_subject(path: Path, sets: Sequence[str] = (), needs_forces: bool = Fals
         UsageError: overrides for a file that is no scene; a result of a batch.
     """
     if not is_hdf5(path):
-        document = load_document(path, sets, column_of)
+        document = load_scene(path, sets, column_of)
         return Subject(path, document, _understand(document, needs_forces))
     if sets:
         raise UsageError(f"--set changes a scene, and {path} is none: write SCENE --set ... --states {path}")

@@ -22,6 +22,7 @@ from simcli.cli.options import (
 )
 from simcli.cli.runs import run_options
 from simcli.cli.runs.run_options import DeviceChoice, batch_overrides, measure_override, overrides
+from simcli.cli.scenes.import_model import say_imported
 from simcli.errors import Exit, SimcliError, UsageError
 
 if TYPE_CHECKING:
@@ -117,6 +118,8 @@ def _run(request, quiet: bool, verbose: int, as_json: bool, view: bool, asked: t
                 return interrupt.code is None
 
             job = pipeline.prepare(request)
+            if not quiet:
+                say_imported(job.document, request.scene)
             refinement = refined_runs.refinement_of(job) if asked[0] else None
             if verbose:
                 console.say(summary.job_text(job))

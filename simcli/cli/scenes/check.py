@@ -104,11 +104,11 @@ def _is_ours(path: Path) -> bool:
 def _check_one(path: Path) -> Finding:
     if path.suffix in OUTPUT_SUFFIXES:
         return _check_output(path)
-    from simcli.spec import load_document
+    from simcli.exchange.importing import load_scene
     from simcli.spec.batches.sweep_file import is_sweep
 
     try:
-        document = load_document(path)
+        document = load_scene(path)
     except SceneError as error:
         return Finding(path, error.faults, document=error.document)
     return _check_sweep(path, document) if is_sweep(document) else _check_scene(path)
@@ -128,11 +128,13 @@ def _check_sweep(path: Path, document) -> Finding:
 
 
 def _check_scene(path: Path) -> Finding:
+    from simcli.cli.scenes.import_model import say_imported
     from simcli.pipeline import build_model, read_scene
     from simcli.spec.resolve import warnings
 
     try:
         document, spec = read_scene(path)
+        say_imported(document, path)
         model = build_model(document, spec)
     except SceneError as error:
         return Finding(path, error.faults, document=error.document)

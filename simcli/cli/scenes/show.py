@@ -8,6 +8,7 @@ import typer
 from simcli.cli import console
 from simcli.cli.options import JsonFlag, ScenePath, SelectPatterns, SetValues, split_words
 from simcli.cli.results.render import PICTURE_SIZE, CameraName, Size, parse_size, say_render_notes
+from simcli.cli.scenes.import_model import say_imported
 from simcli.errors import Exit, SceneError, UsageError
 
 _NOT_HONOURED = {"SC501"}  # the scene is sound, this version cannot run it
@@ -36,6 +37,7 @@ def show(
     """
     look = _look(output, camera, size)
     document, spec = _understand(scene, sets)
+    say_imported(document, scene)
     if output is not None:
         _draw(document, spec, output, look)
         if not (resolved or tree or layout or dof or select):

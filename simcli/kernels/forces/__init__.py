@@ -9,6 +9,7 @@ In: poses, twists, signals. Out: forces on links, efforts, work. Never here: bou
     external    forces on links: what all of these have in common
     springs     springs and dampers between two points; slack ones are ropes
     bushings    bushings: springs and dampers of six axes between two frames; and cables, which are bushings of joints
+    drags       drag on points of bodies, and on their turning
     wrenches    wrenches: forces at points of bodies, and torques
     columns     columns of forces: joint efforts (applied, damping, drives), and forces on links
     account     work that forces have done since the start, and the powers of an instant

@@ -17,6 +17,8 @@ that of a linear spring on d and phi. Deviation: bend and twist have their own s
 """
 
 
+import numpy as np
+
 from simcli.kernels.algebra.rotation_log import pulled_back, rotation_log
 from simcli.kernels.algebra.values import Force, Mat3, Vec3
 from simcli.kernels.chart.points import world_point, world_turn
@@ -110,6 +112,9 @@ class Bushings:
         self.n = self.n_cables + len(model.bushings.name)
         items = arena.records(self.n)
         self.wrench = items.slot(Force)
+        damping = (getattr(one.bushings, key) for one in tables.phases for key in ("damping", "angular_damping"))
+        cables = (getattr(one.cables, f"{key}_damping") for one in tables.phases for key in ("stretch", "bend", "twist"))
+        self.damps = any(np.any(values) for values in (*damping, *cables))
         if not self.n:  # nothing reads the columns then, and every event lays them out again
             return
         rows = bushing_rows(model)

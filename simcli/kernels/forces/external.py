@@ -1,9 +1,10 @@
-"""Forces on links: of bushings and cables, springs between points, and wrenches, which know poses and twists only.
+"""Forces on links: of bushings and cables, springs between points, wrenches and drags, which know poses and twists only.
 
 What acts between two links A and B has its columns and one function in a file of its own: `act` gives the force [N] and the
 couple [N m] on B, A taking the opposite; the points at which they act, of each about its O; the powers that it dissipates
 and supplies [W]; and what it stores [J]. What it measures, and its law, are inside. Its columns also say whether it
-`stores`, whether rows carry it instead (`by_rows`), and whether steps that have no poses lack it (`need_poses`).
+`stores`, whether it `damps`, whether rows carry it instead (`by_rows`), and whether steps that have no poses lack it
+(`need_poses`).
 """
 
 from simcli.kernels.algebra.values import Force, Vec3

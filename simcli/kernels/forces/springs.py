@@ -86,12 +86,11 @@ class Springs:
 
     _data_oriented = True
     act = staticmethod(act_of_spring)
-    stores = True
+    stores, damps, need_poses = True, False, False  # where steps load the middle, rows have them
 
     def __init__(self, model: Model, tables: Tables):
         springs, segments, self.by_rows = model.springs, segments_of(model.springs), False
         self.n, self.n_pulleys = len(segments.spring), len(springs.pulley_spring)
-        self.need_poses = self.n_pulleys > 0  # no polynomial gives the length of a cable
         self.arena, items = tables.arena, tables.arena.records(len(springs.name))
         parts = tables.arena.records(self.n) if self.n_pulleys else items
         self.link_a, self.link_b = (parts.ints(links_of(model, body)) for body in segments.body.T)

@@ -39,7 +39,7 @@ class Wrenches:
 
     _data_oriented = True
     act = staticmethod(act_of_wrench)
-    stores = by_rows = need_poses = False
+    stores = by_rows = need_poses = damps = False
 
     def __init__(self, model: Model, tables: Tables, driven: set[str]):
         wrenches, self.n = model.wrenches, len(model.wrenches.name)

@@ -69,6 +69,15 @@ def damper_law(fo, w, d, v):
     return Response(-(v * c), none, c, none, v * v * c * 0.5)
 
 
+def drag_law(viscous, quadratic, v):
+    """Viscous and quadratic drag along a velocity, at the speed v >= 0.
+
+    F = -(c + q v) v,   D = c v^2 / 2 + q v^3 / 3
+    """
+    none, factor = v * 0.0, local(viscous + quadratic * v)
+    return Response(-(factor * v), none, factor + quadratic * v, none, v * v * (viscous * 0.5 + quadratic * v * (1.0 / 3.0)))
+
+
 def bound_law(fo, w, d, x, v):
     """Soft limit of a dof; nothing while the coordinate is between the bounds.
 

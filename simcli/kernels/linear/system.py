@@ -98,6 +98,9 @@ class System:
         self.n_turns, self.turn_row, self.turn_q = len(turns), arena.ints(turns), arena.ints(shown)
         self.shared = arena.slot(self.n_rows if self.rows.has_shared else 0)
         self.spring, self.n_springs = rows_of.ints(rows.spring), int((rows.spring >= 0).sum())
+        drags = np.flatnonzero(rows.drag >= 0)
+        self.n_drags, self.drag_row, self.drag = len(drags), arena.ints(drags), arena.ints(rows.drag[drags])
+        self.is_dragged = rows_of.ints(rows.drag >= 0)
         self.compliance, self.enabled = (rows_of.column(x) for x in (constraints.rows.compliance, constraints.rows.enabled))
         self.scale = rows_of.column(constraints.rows.scale)
         self.softness, self.least = arena.single.slot(), SOFTNESS[arena.device.precision]

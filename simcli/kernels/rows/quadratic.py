@@ -16,7 +16,7 @@ from simcli.kernels.linear.sparse import Factor, factorize
 from simcli.kernels.memory.arena import Arena, Slot
 from simcli.kernels.memory.tables import Tables
 from simcli.kernels.rows.forms import TINY_LENGTH
-from simcli.model.natural.quadratic import Quadratic, Shape
+from simcli.model.natural.quadratic import BENT, Quadratic
 from simcli.model.signals.tables import MotionKind
 from simcli.model.tree.elimination import eliminate
 
@@ -34,7 +34,7 @@ class Polynomials:
     Attributes:
         n, n_forms, n_rows, n_polynomials: numbers of free coordinates, of forms, of rows, and of these with partners.
         n_bent: rows that are no polynomials: lengths and turns.  own, other: (n_bent) what their gradients have of the
-            polynomial and of the partner.  has_soft: whether some rows are coordinates.
+            polynomial and of the partner.  has_soft: whether some rows are coordinates.  n_sums, n_pairs: see `Quadratic`.
         x, v: (n + n_forms) coordinates and velocities, each followed by the forms of it.  next_x: at the end of a step.
         gradient: (entries) of the rows.  residual: (polynomials).  rate: (R).
     """
@@ -48,10 +48,13 @@ class Polynomials:
         forms, polynomials = arena.records(self.n + self.n_forms), arena.records(self.n_polynomials)
         self.n_entries, self.n_curved = len(rows.entry_at), len(rows.curved)
         self.n_own_entries = int(rows.entry_start[self.n_rows])
-        bent = np.flatnonzero(rows.shape != Shape.ITSELF)
+        bent = np.flatnonzero(np.isin(rows.shape, BENT))
         self.n_bent, lengths = len(bent), arena.records(len(bent))
         self.bent, self.partner = lengths.ints(bent), lengths.ints(rows.partner[bent])
         self.own, self.other = lengths.slot(), lengths.slot()
+        self.n_sums, self.n_pairs = len(rows.sum_row), len(rows.pair_into)
+        for name in ("sum_row", "part_start", "part", "pair_into", "pair_from"):
+            setattr(self, name, arena.ints(getattr(rows, name)))
         self.is_hard = polynomials.ints(np.append(rows.is_hard, np.zeros(self.n_polynomials - self.n_rows, bool)))
         self.has_soft = not rows.is_hard.all()
         for name in ("form_start", "form_at", "linear_start", "linear_at", "product_start", "product_i", "product_j",
@@ -79,6 +82,7 @@ class SaddlePoint(Polynomials):
         factor: of the saddle point; unknowns are the coordinates, then
             the rows.  moves: (n) 0 for coordinates that are prescribed.  has_led: whether there are any.
         stress: (R) factor of the second derivatives of each row that M gets, which are bend_weight at bend_place.
+        cross_place: where M gets -stress times products of entries of the gradients of parts of sums.
     """
 
     def __init__(self, rows: Quadratic, tables: Tables, arena: Arena, angle: Slot, bends: bool):
@@ -93,11 +97,17 @@ class SaddlePoint(Polynomials):
         entries = np.stack((row_of, rows.entry_at[: self.n_own_entries]), axis=1)
         bent = np.stack((rows.bend_i, rows.bend_j), axis=1)
         seen = np.flatnonzero(~prescribed[bent].any(axis=1)) if bends else np.zeros(0, int)
-        pairs = np.concatenate((np.stack((diagonal, diagonal), axis=1), entries, bent[seen]))
+        both = np.stack((rows.entry_at[rows.cross_a], rows.entry_at[rows.cross_b]), axis=1).reshape(-1, 2)
+        crossed = np.flatnonzero(~prescribed[both].any(axis=1)) if bends else np.zeros(0, int)
+        pairs = np.concatenate((np.stack((diagonal, diagonal), axis=1), entries, bent[seen], both[crossed]))
         pattern = eliminate(self.n + self.n_rows, pairs, diagonal >= self.n)
         self.factor, self.place = Factor(pattern, arena), arena.ints(pattern.place)
         first = len(diagonal) + len(entries)
-        self.bends, self.n_bends, self.bend_place = bends, len(seen), arena.ints(pattern.place[first:])
+        last = first + len(seen)
+        self.bends, self.n_bends, self.bend_place = bends, len(seen), arena.ints(pattern.place[first:last])
+        self.n_crosses, self.cross_place = len(crossed), arena.ints(pattern.place[last:])
+        for name in ("cross_row", "cross_a", "cross_b"):
+            setattr(self, name, arena.ints(getattr(rows, name)[crossed]))
         self.bend_row, self.bend_weight = arena.ints(rows.bend_row[seen]), tables.column(rows.bend_weight[:, seen])
         self.stress = self.items.slot() if bends else arena.slot(0)
         filled = np.setdiff1d(np.arange(pattern.nnz), pattern.place[:first])
@@ -171,6 +181,8 @@ def find_residuals(f: ti.template(), x: ti.template(), w: ti.i32):
             worst = ti.max(worst, ti.abs(phi))
     if ti.static(f.n_bent > 0):
         find_coordinates(f, w)
+    if ti.static(f.n_sums > 0):
+        find_sums(f, w)
     return worst
 
 
@@ -199,6 +211,33 @@ def find_coordinates(f: ti.template(), w: ti.i32):
             f.residual.store(w, r, length)
             f.own.store(w, k, 1.0 / ti.max(length, TINY_LENGTH))
             f.other.store(w, k, f.gradient.arena.zero())
+
+
+@ti.func
+def find_sums(f: ti.template(), w: ti.i32):
+    """Rows that are sums of other ones, after these.
+
+    Writes: f.residual
+    """
+    for k in range(f.n_sums):
+        total = f.gradient.arena.zero()
+        for m in range(f.part_start.at(k), f.part_start.at(k + 1)):
+            total = total + f.residual.load(w, f.part.at(m))
+        f.residual.store(w, f.sum_row.at(k), total)
+
+
+@ti.func
+def sum_gradients(f: ti.template(), w: ti.i32):
+    """Gradients of rows that are sums.
+
+    Writes: f.gradient
+    """
+    for k in range(f.n_sums):
+        for e in range(f.entry_start.at(f.sum_row.at(k)), f.entry_start.at(f.sum_row.at(k) + 1)):
+            f.gradient.store(w, e, f.gradient.arena.zero())
+    for m in range(f.n_pairs):
+        e = f.pair_into.at(m)
+        f.gradient.store(w, e, f.gradient.load(w, e) + f.gradient.load(w, f.pair_from.at(m)))
 
 
 @ti.func
@@ -234,6 +273,8 @@ def bend_gradients(f: ti.template(), x: ti.template(), w: ti.i32):
             if f.partner.at(k) >= 0:
                 value = value + f.gradient.load(w, e + beside) * f.other.load(w, k)
             f.gradient.store(w, e, value)
+    if ti.static(f.n_sums > 0):
+        sum_gradients(f, w)
 
 
 @ti.func
@@ -306,4 +347,20 @@ def factorize_saddle(f: ti.template(), w: ti.i32):
             place = f.bend_place.at(k)
             bend = f.stress.load(w, f.bend_row.at(k)) * f.bend_weight.load(w, k)
             f.factor.value.store(w, place, f.factor.value.load(w, place) + bend)
+        if ti.static(f.n_crosses > 0):
+            add_crosses(f, w)
     factorize(f.factor, w)
+
+
+@ti.func
+def add_crosses(f: ti.template(), w: ti.i32):
+    """What a part of a sum lacks of the second derivatives of its polynomial: L'' = (phi'' - L' L'^T) / L.
+
+    Reads:  f.{stress, gradient}
+    Writes: f.factor
+    """
+    for k in range(f.n_crosses):
+        place = f.cross_place.at(k)
+        outer = f.gradient.load(w, f.cross_a.at(k)) * f.gradient.load(w, f.cross_b.at(k))
+        bend = f.stress.load(w, f.cross_row.at(k)) * outer
+        f.factor.value.store(w, place, f.factor.value.load(w, place) - bend)

@@ -1,5 +1,6 @@
 """Convex hull of points in space: vertices, and faces as flat polygons."""
 
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -7,7 +8,10 @@ import numpy as np
 from simcli.model.table_base import Array
 from simcli.rotations import frame_along
 
-_FLAT = 1e-9  # [1] of the extent of the points: what is less far from a plane lies in it
+_FLAT = 1e-8  # [1] of the extent of the points: what is less far from a plane lies in it
+_GRID = 2**26  # steps of the extent along each axis, on which signs are exact
+_THIN = 1e-4  # [1] of the extent: height of triangles whose normal the grid states better, because no point is above it
+_ABOVE = 0.5  # [steps], what is less far above a face lies in it
 
 
 class HullError(ValueError):
@@ -27,27 +31,47 @@ def convex_hull(points: Array) -> tuple[Array, list[Array], Array]:
     Raises:
         HullError: all points lie in one plane.
 
-    Source: quickhull (Barber, Dobkin, Huhdanpaa 1996), then triangles in one plane become one polygon. Deviation: points
-    less than FLAT from a face count as inside.
+    Source: quickhull (Barber, Dobkin, Huhdanpaa 1996), then triangles in one plane become one polygon. Deviation: which side
+    of a face a point is on is found in integers, on a grid of the extent, because with rounded signs meshes of real parts,
+    full of slivers, become surfaces that are neither closed nor convex; points half a step above a face count as inside.
     """
     points = np.unique(np.asarray(points, float), axis=0) + 0.0
-    tolerance = _FLAT * float(np.ptp(points, axis=0).max(initial=0.0))
-    triangles = _triangles(points, tolerance)
-    normals, area = _normals(points, triangles)
-    rings, outward, free = [], [], np.ones(len(triangles), bool)
-    used = np.unique(triangles)
-    for t in np.argsort(-area, kind="stable"):  # the largest triangle of a plane states it best
-        if free[t]:
-            ring = used[np.abs((points[used] - points[triangles[t, 0]]) @ normals[t]) <= 10 * tolerance]
-            free &= ~np.isin(triangles, ring).all(axis=1)
-            rings.append(ring)
-            outward.append(normals[t])
+    surface = _grown(points)
+    triangles = np.array(list(surface.faces.values()))
+    rings, outward = _polygons(points, surface)
     corner, count = np.unique(np.concatenate(rings), return_counts=True)
-    corner = corner[count >= 3]  # the others lie within an edge or a face
+    corner = corner[(count >= 3) & np.isin(corner, triangles)]  # the others lie within an edge or a face
     rings = [np.searchsorted(corner, ring[np.isin(ring, corner)]) for ring in rings]
     faces = [_around(points[corner], ring, normal) for ring, normal in zip(rings, outward, strict=True)]
     order = sorted(range(len(faces)), key=lambda k: tuple(faces[k]))
     return points[corner], [faces[k] for k in order], np.array([outward[k] for k in order])
+
+
+def _polygons(points: Array, surface: "_Surface") -> tuple[list[Array], list[Array]]:
+    """Corners and normals of the flat faces: triangles that lie in the plane of a larger one beside them are part of it."""
+    tolerance = _FLAT * float(np.ptp(points, axis=0).max())
+    names, triangles = list(surface.faces), np.array(list(surface.faces.values()))
+    normals, area = _normals(points, triangles)
+    extent = np.ptp(points, axis=0)
+    sides = points[triangles] - np.roll(points[triangles], 1, axis=1)
+    thin = area < _THIN * extent.max() * np.linalg.norm(sides, axis=2).max(axis=1)
+    exact = np.array([surface.normal[name] for name in names], float) / extent
+    normals[thin] = (exact / np.linalg.norm(exact, axis=1)[:, None])[thin]
+    used, free, rings, outward = np.unique(triangles), set(names), [], []
+    for t in np.argsort(-area, kind="stable"):  # the largest triangle of a plane states it best
+        if names[t] in free:
+            level = (points[used] - points[triangles[t, 0]]) @ normals[t]
+            flat = set(used[np.abs(level) <= tolerance].tolist())
+            part = surface.spread(names[t], partial(_lies_in, surface, free, flat))
+            free -= part
+            rings.append(np.unique([corner for face in part for corner in surface.faces[face]]))
+            outward.append(normals[t])
+    return rings, outward
+
+
+def _lies_in(surface: "_Surface", free: set[int], flat: set[int], face: int) -> bool:
+    """Whether a face is free, and all of its corners are among those of a plane."""
+    return face in free and flat.issuperset(surface.faces[face])
 
 
 def _around(corners: Array, ring: Array, normal: Array) -> Array:
@@ -58,31 +82,104 @@ def _around(corners: Array, ring: Array, normal: Array) -> Array:
     return np.roll(ring, -int(ring.argmin()))
 
 
-def _triangles(points: Array, tolerance: float) -> Array:
-    """Triangles of the hull, (m, 3) indices, counter-clockwise seen from outside."""
-    faces = np.array(_faces_of(_tetrahedron(points, tolerance)))
-    normals, _ = _normals(points, faces)
-    left, owner = np.arange(len(points)), np.zeros(len(points), int)
-    while len(left):
-        height = np.einsum("nk,nk->n", points[left] - points[faces[owner, 0]], normals[owner])
-        over = height > tolerance
-        moved = np.flatnonzero(~over)
-        if len(moved):  # to a face that they stand outside of, or away
-            height = np.einsum("nmk,mk->nm", points[left[moved], None] - points[faces[:, 0]], normals)
-            owner[moved] = height.argmax(axis=1)
-            over[moved] = height.max(axis=1) > tolerance
-        left, owner = left[over], owner[over]
-        if not len(left):
-            break
-        chosen = left[owner == owner[0]]
-        apex = chosen[np.argmax((points[chosen] - points[faces[owner[0], 0]]) @ normals[owner[0]])]
-        visible = np.einsum("mk,mk->m", points[apex] - points[faces[:, 0]], normals) > tolerance
-        rim = {edge for face in faces[visible].tolist() for edge in pairwise((*face, face[0]))}
-        fresh = np.array([(i, j, apex) for i, j in sorted(rim) if (j, i) not in rim])
-        owner = np.where(visible[owner], 0, np.cumsum(~visible)[owner] - 1)
-        faces = np.concatenate((faces[~visible], fresh))
-        normals = np.concatenate((normals[~visible], _normals(points, fresh)[0]))
-    return faces
+class _Surface:
+    """A closed surface of triangles about a growing hull.
+
+    Attributes:
+        grid: (n, 3) int, the points on the grid.
+        faces: number to corners, counter-clockwise seen from outside.  normal: number to exact normal.
+        beside: directed edge to the face that it belongs to.
+        outside: number to points above a face, the furthest first, and no other face has them.
+    """
+
+    def __init__(self, grid: Array):
+        self.grid, self.count = grid, 0
+        self.exact = grid.tolist()
+        self.faces: dict[int, tuple[int, int, int]] = {}
+        self.normal: dict[int, tuple[int, int, int]] = {}
+        self.beside: dict[tuple[int, int], int] = {}
+        self.outside: dict[int, Array] = {}
+
+    def add(self, a: int, b: int, c: int) -> int:
+        """A new face."""
+        face, self.count = self.count, self.count + 1
+        o, p, q = self.exact[a], self.exact[b], self.exact[c]
+        u, v = [p[k] - o[k] for k in range(3)], [q[k] - o[k] for k in range(3)]
+        self.faces[face] = (a, b, c)
+        self.normal[face] = (u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0])
+        self.beside.update(dict.fromkeys(((a, b), (b, c), (c, a)), face))
+        return face
+
+    def remove(self, face: int) -> None:
+        """Take a face away; its edges may belong to new ones already."""
+        a, b, c = self.faces.pop(face)
+        for edge in ((a, b), (b, c), (c, a)):
+            if self.beside.get(edge) == face:
+                del self.beside[edge]
+        del self.normal[face]
+
+    def is_above(self, point: int, face: int) -> bool:
+        """Whether a point is outside of the plane of a face; exact."""
+        p, o, n = self.exact[point], self.exact[self.faces[face][0]], self.normal[face]
+        return sum(n[k] * (p[k] - o[k]) for k in range(3)) > 0
+
+    def spread(self, first: int, wanted) -> set[int]:
+        """Faces that hang together with the first one, each of which is wanted."""
+        reached, ways = {first}, [first]
+        while ways:
+            corners = self.faces[ways.pop()]
+            for i, j in pairwise((*corners, corners[0])):
+                face = self.beside[j, i]
+                if face not in reached and wanted(face):
+                    reached.add(face)
+                    ways.append(face)
+        return reached
+
+    def share(self, points: Array, faces: list[int]) -> None:
+        """Give points to the faces that they are highest above; those above none are inside."""
+        if not len(points):
+            return
+        normal = np.array([self.normal[face] for face in faces], float)
+        normal /= np.linalg.norm(normal, axis=1)[:, None]
+        origin = self.grid[[self.faces[face][0] for face in faces]]
+        height = ((self.grid[points][:, None] - origin).astype(float) * normal).sum(axis=2)
+        owner, height = height.argmax(axis=1), height.max(axis=1)
+        order = np.argsort(-height, kind="stable")
+        order = order[height[order] > _ABOVE]
+        for k, face in enumerate(faces):
+            mine = points[order[owner[order] == k]]
+            if len(mine):
+                self.outside[face] = mine
+
+    def grow(self, face: int) -> None:
+        """Put the furthest point above a face on the hull: faces that see it make room for a cone from their rim."""
+        apex = int(self.outside[face][0])
+        seen = self.spread(face, lambda other: self.is_above(apex, other))
+        rim = sorted(edge for one in seen for edge in pairwise((*self.faces[one], self.faces[one][0]))
+                     if self.beside[edge[::-1]] not in seen)  # fmt: skip
+        orphans = np.concatenate([self.outside.pop(one, np.zeros(0, int)) for one in sorted(seen)])
+        for one in seen:
+            self.remove(one)
+        self.share(orphans[orphans != apex], [self.add(i, j, apex) for i, j in rim])
+
+
+def _grown(points: Array) -> _Surface:
+    """The surface of the hull.
+
+    Raises:
+        HullError: all points lie in one plane.
+    """
+    extent = np.ptp(points, axis=0) if len(points) else np.zeros(3)
+    if len(points) < 4:
+        raise HullError("fewer than four different points")
+    if not extent.min() > 0.0:
+        raise HullError("all points lie in one plane")
+    surface = _Surface(np.rint((points - points.min(axis=0)) / extent * _GRID).astype(np.int64))
+    first = _tetrahedron(surface.grid.astype(float))
+    surface.share(np.arange(len(points)), [surface.add(*corners) for corners in _faces_of(first)])
+    while surface.outside:
+        surface.grow(next(iter(surface.outside)))
+    return surface
 
 
 def _normals(points: Array, triangles: Array) -> tuple[Array, Array]:
@@ -93,10 +190,8 @@ def _normals(points: Array, triangles: Array) -> tuple[Array, Array]:
     return normals / np.maximum(area, np.finfo(float).tiny)[:, None], area
 
 
-def _tetrahedron(points: Array, tolerance: float) -> list[int]:
+def _tetrahedron(points: Array) -> list[int]:
     """Four points far from one plane."""
-    if len(points) < 4:
-        raise HullError("fewer than four different points")
     axis = int(np.argmax(np.ptp(points, axis=0)))
     a, b = int(points[:, axis].argmin()), int(points[:, axis].argmax())
     line = (points[b] - points[a]) / max(np.linalg.norm(points[b] - points[a]), np.finfo(float).tiny)
@@ -104,7 +199,7 @@ def _tetrahedron(points: Array, tolerance: float) -> list[int]:
     c = int(off.argmax())
     height = (points - points[a]) @ _normals(points, np.array([(a, b, c)]))[0][0]
     d = int(np.abs(height).argmax())
-    if off[c] <= tolerance or abs(height[d]) <= tolerance:
+    if off[c] <= 2.0 or abs(height[d]) <= 2.0:  # steps
         raise HullError("all points lie in one plane")
     return [a, b, c, d] if height[d] < 0 else [a, c, b, d]
 

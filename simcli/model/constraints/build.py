@@ -19,17 +19,18 @@ from simcli.model.tree.link_frames import link_points, links_of
 TURNING = (Form.DOT, Form.TURN, Form.SPIN, Form.CARDAN, Form.EULER, Form.ROLL)  # rows on directions alone
 
 
-def stated_alike(models: Sequence[Model], spring_rows: bool) -> list[Model]:
+def stated_alike(models: Sequence[Model], spring_rows: bool, drag_rows: bool = False) -> list[Model]:
     """Models of the phases of a run, in which a law that any of them needs is there in all: their rows differ in numbers.
 
     Args:
         models: of one structure and form.
         spring_rows: whether the springs are rows.
+        drag_rows: whether the drags are.
     """
-    if len(models) == 1 and not spring_rows:
+    if len(models) == 1 and not spring_rows and not drag_rows:
         return list(models)  # as they are, with the rows that they know
     lawful = lawful_of(models)
-    return [replace(model, lawful=lawful, spring_rows=spring_rows) for model in models]
+    return [replace(model, lawful=lawful, spring_rows=spring_rows, drag_rows=drag_rows) for model in models]
 
 
 @kept
@@ -45,6 +46,8 @@ def constraints_of(model: Model) -> Constraints:
         builder.add_joint(j)
     if model.spring_rows:
         builder.add_springs()
+    if model.drag_rows:
+        builder.add_drags()
     builder.add_gears()
     builder.add_combinations()
     if model.spring_rows:
@@ -70,20 +73,28 @@ def _couples(builder: RowCollector) -> Couples:
     model, joints = builder.model, builder.model.joints
     table = np.array(builder.couples, int).reshape(-1, 4)
     joint, a, b, segment = table.T
-    places = segments_of(model.springs).point
+    places = _places_of_forces(model)
     is_joint, none = (joint >= 0)[:, None], np.eye(3)
     is_swapped = (joint >= 0) & (a != joints.parent[joint])
     anchors = [X[:, joint, :3] for X in (joints.X_p, joints.X_c)]
     turns = [turn[:, joint] for turn in (builder.turn_a, builder.turn_b)]
     points, frames = [], []
     for side, body in enumerate((a, b)):
-        ends = places[:, segment, side] if len(model.springs.name) else np.zeros((1, len(joint), 3))
+        ends = places[:, segment, side] if places.shape[1] else np.zeros((1, len(joint), 3))
         x = np.where(is_swapped[:, None], anchors[1 - side], anchors[side])
         turn = np.where(is_swapped[:, None, None], turns[1 - side], turns[side])
         points.append(link_points(model, body, np.where(is_joint, x, ends)))
         frames.append(np.where(is_joint[..., None], turn, none))
     row_start = np.array(builder.row_start, int)
     return Couples(joint, links_of(model, a), links_of(model, b), *points, *frames, row_start, is_swapped)
+
+
+def _places_of_forces(model: Model) -> Array:
+    """[m], (W|1, n, 2, 3), places in both bodies of what forces have as couples: segments of springs, then drags."""
+    springs, drags = segments_of(model.springs).point, model.drags.point
+    worlds = max(len(springs), len(drags))
+    on_bodies = np.stack((np.zeros_like(drags), drags), axis=2)
+    return np.concatenate([np.broadcast_to(part, (worlds, *part.shape[1:])) for part in (springs, on_bodies)], axis=1)
 
 
 def _rows(builder: RowCollector) -> Rows:
@@ -95,7 +106,7 @@ def _rows(builder: RowCollector) -> Rows:
     yields = hard & (joint >= 0) & (dof < 0) & np.array([p.form not in (Form.RIGID, Form.GEAR) for p in parts], bool)
     return Rows(
         label=tuple(p.label for p in parts), form=np.array([p.form for p in parts], int), joint=joint,
-        spring=np.array([p.spring for p in parts], int), is_hard=hard,
+        spring=np.array([p.spring for p in parts], int), drag=np.array([p.drag for p in parts], int), is_hard=hard,
         **vectors,
         constant=_stack([np.asarray(p.constant, float) for p in parts], ()),
         compliance=_compliance(model, parts, yields),

@@ -35,6 +35,7 @@ class RowPart:
     parts: Sequence[int] = ()  # rows that it is the sum of, instead
     ends: Sequence[int] = ()  # bodies, where they are not those of the joint
     spring: int = -1
+    drag: int = -1
     dof: int = -1
     rests: bool = False
 
@@ -44,7 +45,7 @@ class RowCollector:
 
     def __init__(self, model: Model, lawful: Lawful):
         self.model, self.lawful = model, lawful
-        self.couples: list[tuple[int, ...]] = []  # joint, parent, child, segment of a spring
+        self.couples: list[tuple[int, ...]] = []  # joint, parent, child, segment of a spring, or drag
         self.row_start: list[int] = [0]
         self.segment_row: list[int] = []  # of each segment of the springs
         self.rows: list[RowPart] = []
@@ -160,6 +161,19 @@ class RowCollector:
             self.segment_row.append(len(self.rows))
             self.rows.append(length)
             self.couples.append((-1, a, b, g))
+            self.row_start.append(len(self.rows))
+
+    def add_drags(self) -> None:
+        """Drags as rows on the velocities of their points, and of their turning, along the axes of the world."""
+        drags, first = self.model.drags, len(segments_of(self.model.springs).spring)
+        for k, b in enumerate(drags.body.tolist()):
+            for n, form in enumerate((Form.MEET, Form.ROLL)):
+                for axis, name in enumerate("xyz"):
+                    label = f"{drags.name[k]}:{('', 'r')[n]}{name}"
+                    along = np.eye(3)[None, axis]
+                    self.rows.append(RowPart(label, form, -1, False, along, NO_VECTOR, NO_VECTOR, np.zeros(1),
+                                             ends=(WORLD, b), drag=2 * k + n))  # fmt: skip
+            self.couples.append((-1, WORLD, b, first + k))
             self.row_start.append(len(self.rows))
 
     def add_cables(self) -> None:

@@ -18,6 +18,8 @@ A law (kernels/laws/bounded.py) acts on a dof of the tree, or on a row.
 from dataclasses import dataclass
 from enum import IntEnum
 
+import numpy as np
+
 from simcli.model.joints.catalogue import RowKind
 from simcli.model.table_base import Array, Table
 
@@ -73,6 +75,7 @@ class Rows(Table):
         form: (R,) Form.
         joint: (R,) joint, -1 for springs.
         spring: (R,) spring whose length this is, else -1.
+        drag: (R,) twice the drag whose velocity this is, and 1 for its turning; else -1. Three follow each other.
         is_hard: (R,) bool: a bilateral row; the others are coordinates that a law bounds.
         on_a: [1], (W|1, R, 3), d_A in link axes of A; n of MEET in world axes; component of SPIN, ROLL in anchor axes,
             and the first axis of CARDAN and EULER.
@@ -94,6 +97,7 @@ class Rows(Table):
     form: Array
     joint: Array
     spring: Array
+    drag: Array
     is_hard: Array
     on_a: Array
     across_a: Array
@@ -114,6 +118,11 @@ class Rows(Table):
     def n(self) -> int:
         """Number of rows."""
         return len(self.form)
+
+    @property
+    def all_act(self) -> bool:
+        """Whether every row is enabled but those that a cable only sums."""
+        return bool(np.delete(self.enabled, self.term_row[self.term_row >= 0], axis=1).all())
 
 
 @dataclass(frozen=True)

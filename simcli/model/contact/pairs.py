@@ -1,8 +1,8 @@
 """Which shapes of a scene can touch.
 
-A pair is left out if both shapes belong to one body or to the world or to bodies that move as prescribed, if a joint
-other than a free one connects their bodies (unless `contact.pairs` names the pair), if `contact.exclude` names it, or if a
-shape says `collide: false`.
+A pair is left out if both shapes belong to one body or to the world or to bodies that move as prescribed, if their layers do
+not touch, if a joint other than a free one connects their bodies (unless `contact.pairs` names the pair), if
+`contact.exclude` names it, or if a shape says `collide: false`.
 """
 
 from collections.abc import Iterator
@@ -19,6 +19,7 @@ from simcli.model.tables import WORLD, Array, ShapeKind
 from simcli.spec.checks.runs.quantities import named_quantities
 from simcli.spec.names.channel_names import split_name
 from simcli.spec.names.structure import joined
+from simcli.spec.schema.shape import may_touch
 
 # A pair's shapes stand in this order, so that each combination has one routine.
 PAIR_ORDER = (ShapeKind.PLANE, ShapeKind.HEIGHTFIELD, ShapeKind.BOX, ShapeKind.CYLINDER, ShapeKind.CONE, ShapeKind.MESH,
@@ -100,16 +101,13 @@ class Groups(NamedTuple):
         of: (S,) group of each shape, -1: it says `collide: false`.
         first: (G,) index of one shape of each group.
         still: (G,) whether they are of the world, or of bodies that move as prescribed.
+        allowed: (G, G) whether shapes of two groups may touch: one of them can move, and their layers say so.
     """
 
     of: Array
     first: Array
     still: Array
-
-    @property
-    def allowed(self) -> Array:
-        """(G, G) bool."""
-        return ~np.outer(self.still, self.still)
+    allowed: Array
 
 
 def _groups(worlds: Worlds, shapes: Shapes, kinematic: Array, labels: Labels) -> Groups:
@@ -123,9 +121,13 @@ def _groups(worlds: Worlds, shapes: Shapes, kinematic: Array, labels: Labels) ->
         still = bool(body == WORLD or kinematic[body])
         named = tuple(k for k, side in enumerate(sides) if s in side)
         grain = -1 if shape.grain is None else s
-        of[s] = found.setdefault((still, shape.material, int(shapes.kind[s]), named, grain), len(found))
+        layers = tuple(sorted(shape.layers)), tuple(sorted(shape.touches))
+        of[s] = found.setdefault((still, shape.material, int(shapes.kind[s]), named, grain, layers), len(found))
     first = np.array([int(np.argmax(of == k)) for k in range(len(found))], int)
-    return Groups(of, first, np.array([key[0] for key in found], bool))
+    still = np.array([key[0] for key in found], bool)
+    examples = [written_shape(scene, *labels[s])[0] for s in first]
+    meet = np.array([may_touch(one, other) for one in examples for other in examples], bool).reshape(still.size, still.size)
+    return Groups(of, first, still, meet & ~np.outer(still, still))
 
 
 def _apart(worlds: Worlds, shapes: Shapes, labels: Labels, groups: Groups) -> Array:
@@ -193,7 +195,7 @@ def _check_pairs(worlds: Worlds, members: Labels, g: Array, h: Array) -> None:
     for index, pair in enumerate(worlds.first.contact.pairs):
         if not hits(members, pair, g, h).any():
             message = f"`{pair.a}` and `{pair.b}` never touch: numbers for them would not be read"
-            hint = "look at `exclude` and at `collide: false`; parts of one body, or of what moves as prescribed, are apart"
+            hint = "look at `exclude`, `layers`, `collide: false`; parts of one body, and what does not move, are apart"
             worlds.fault("SC663", f"contact.pairs[{index}]", message, hint)
 
 

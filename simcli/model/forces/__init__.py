@@ -9,6 +9,7 @@ In: forces of a scene. Out: tables of their numbers, and where they rest. Never 
     torque       torques on joints
     torsion      torsion springs of joints
     coupling     what acts on combinations of joint coordinates
+    drag         drag on bodies
     bushing      springs of six axes between two frames
     cables       stiffnesses of cables, and the rest that the authored configuration is
     bushing_rows rows of cables and bushings, in the links that carry their ends

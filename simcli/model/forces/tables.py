@@ -114,3 +114,31 @@ class Wrenches(Table):
     force: Array
     torque: Array
     follows: Array
+
+
+@dataclass(frozen=True)
+class Drags(Table):
+    """Drag on points of bodies, and on their turning (kernels.forces.drags states the law).
+
+    Attributes:
+        name: (K,).
+        body: (K,).
+        point: [m], (W|1, K, 3), body frame.
+        damping: [N s/m], quadratic: [N s^2/m^2], (W|1, K), of the point.
+        angular_damping: [N m s/rad], angular_quadratic: [N m s^2/rad^2], (W|1, K), of the turning.
+        wind: [m/s], (W|1, K, 3), of the medium, world.
+    """
+
+    name: tuple[str, ...]
+    body: Array
+    point: Array
+    damping: Array
+    quadratic: Array
+    angular_damping: Array
+    angular_quadratic: Array
+    wind: Array
+
+
+def no_drags() -> Drags:
+    """A table without drags."""
+    return Drags((), np.zeros(0, np.int32), np.zeros((1, 0, 3)), *(np.zeros((1, 0)) for _ in range(4)), np.zeros((1, 0, 3)))

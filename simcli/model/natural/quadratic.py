@@ -6,8 +6,8 @@ screw's is
     phi_r = c_r + sum_i b_ri x_i + sum_m w_m x_i(m) x_j(m)
 
 so that its gradient is affine in x and its Hessian constant. A row that makes two points meet has no products at all.
-Coordinates that smooth forces act on are functions of such polynomials: the length of a spring is sqrt(2 phi), the turn of a
-hinge is the angle of a sine and a cosine, a displacement is a polynomial itself.
+Coordinates that smooth forces act on are functions of such polynomials: the length of a spring is sqrt(2 phi), over pulleys
+a sum of such lengths; the turn of a hinge is the angle of a sine and a cosine, a displacement is a polynomial itself.
 
 Source: Garcia de Jalon and Bayo (1994), chapter 2. Deviation: a product of two affine forms is kept as it is, which is less
 work than its Hessian in the coordinates.
@@ -37,6 +37,10 @@ class Shape(IntEnum):
     ITSELF = 0
     LENGTH = 1  # the root of twice the polynomial
     TURN = 2  # the angle whose sine is the polynomial, and whose cosine is that of the partner
+    SUM = 3  # of other rows, its polynomial is none
+
+
+BENT = (Shape.LENGTH, Shape.TURN)  # rows that are functions of their polynomials
 
 
 @dataclass(frozen=True)
@@ -59,6 +63,9 @@ class Quadratic(Table):
         bend_row, bend_i, bend_j, bend_weight: second derivatives of the polynomials of rows by coordinates i >= j; none of a
             TURN.
         push_at, push_form, push_component, push_weight: terms of wrenches, see `Push`.
+        sum_row: (S) rows that are sums.  part_start, part: their parts.  pair_into, pair_from: entries of the gradients of
+            sums, and of their parts that add to them.
+        cross_row, cross_a, cross_b: pairs of entries of the gradients of parts.
     """
 
     n: int
@@ -92,6 +99,14 @@ class Quadratic(Table):
     push_form: Array
     push_component: Array
     push_weight: Array
+    sum_row: Array
+    part_start: Array
+    part: Array
+    pair_into: Array
+    pair_from: Array
+    cross_row: Array
+    cross_a: Array
+    cross_b: Array
 
     def is_like(self, other: "Quadratic") -> bool:
         """True if the two differ in numbers alone."""
@@ -108,6 +123,7 @@ class Polynomial:
         affine, products: the parts.
         shape, partner: see `Quadratic`.
         touches: coordinates that have an entry in its gradient whether or not it depends on them.
+        parts: of a SUM, the rows.
     """
 
     affine: AffineForm
@@ -115,6 +131,7 @@ class Polynomial:
     shape: Shape = Shape.ITSELF
     partner: "Polynomial | None" = None
     touches: frozenset[int] = frozenset()
+    parts: tuple[int, ...] = ()
 
     @property
     def coordinates(self) -> frozenset[int]:
@@ -159,7 +176,8 @@ def quadratic_of(model: Model) -> Quadratic | None:
     """
     forms, constraints = Forms(model), constraints_of(model)
     table = constraints.rows
-    if not np.where(table.is_hard, np.isin(table.form, QUADRATIC), np.isin(table.form, _SMOOTH)).all():
+    is_smooth = np.isin(table.form, _SMOOTH) | ((table.form == Form.GEAR) & (table.spring >= 0))
+    if not np.where(table.is_hard, np.isin(table.form, QUADRATIC), is_smooth).all():
         return None
     rows, pushes = _expand(forms, constraints), pushes_of(forms)
     return None if rows is None or pushes is None else flat_tables(forms, rows, pushes, table.is_hard)
@@ -182,6 +200,11 @@ def _expand(forms: Forms, constraints: Constraints) -> list[Polynomial] | None:
                 return None
             rows.append(row)
     for r in range(len(rows), table.n):
+        if table.form[r] == Form.GEAR:
+            parts = tuple(table.term_row[table.term_start[r] : table.term_start[r + 1]].tolist())
+            touches = frozenset().union(*(rows[part].coordinates for part in parts))
+            rows.append(Polynomial(AffineForm(np.zeros(1)), [], Shape.SUM, None, touches, parts))
+            continue
         link_of = {int(first): k for k, first in enumerate(forms.model.links.qd_start)}
         one, other = (_vector_at(forms, link_of, int(first[r])) for first in (table.vector_a, table.vector_b))
         row = product(one, other, np.ones(1))
@@ -234,10 +257,11 @@ def flat_tables(forms: Forms, rows: list[Polynomial], pushes: list[Push], is_har
     """Rows as flat lists, with the forms that they need."""
     partners = [row.partner for row in rows if row.partner is not None]
     shape, own = np.array([row.shape for row in rows], int), len(rows)
-    turns, is_bent = shape == Shape.TURN, np.append(shape != Shape.ITSELF, np.ones(len(partners), bool))
+    turns, is_bent = shape == Shape.TURN, np.append(np.isin(shape, BENT), np.ones(len(partners), bool))
     entries = _gradients(forms, rows, partners)
     curves = [[(r, i, j, b) for (i, j), b in sorted(row.curvature().items())] if not turn else []
              for r, (row, turn) in enumerate(zip(rows, turns, strict=True))]  # fmt: skip
+    sums = _sums(rows, entries)
     rows = rows + partners
     products = [[(forms.of(a), forms.of(b), w) for a, b, w in row.products] for row in rows]
     flat = [entry for row in entries for entry in row]
@@ -258,8 +282,23 @@ def flat_tables(forms: Forms, rows: list[Polynomial], pushes: list[Push], is_har
         curved=np.array(curved, int), term_start=_starts(terms), term_at=_at(terms, 0), term_coef=_columns(terms, 1),
         bend_row=_at(curves, 0), bend_i=_at(curves, 1), bend_j=_at(curves, 2), bend_weight=_columns(curves, 3),
         push_at=_at([pushes], 0), push_form=_at([pushes], 1), push_component=_at([pushes], 2),
-        push_weight=_columns([pushes], 3),
+        push_weight=_columns([pushes], 3), **sums,
     )  # fmt: skip
+
+
+def _sums(rows: list[Polynomial], entries: list[list[tuple]]) -> dict[str, Array]:
+    """The columns of rows that are sums, by the entries of all gradients."""
+    chosen, first = [r for r, row in enumerate(rows) if row.shape == Shape.SUM], _starts(entries)
+    parts = [list(rows[r].parts) for r in chosen]
+    place = [{entry[0]: first[r] + e for e, entry in enumerate(entries[r])} for r in chosen]
+    pairs = [(at[entry[0]], first[part] + e) for at, some in zip(place, parts, strict=True) for part in some
+             for e, entry in enumerate(entries[part])]  # fmt: skip
+    crosses = [(part, first[part] + a, first[part] + b) for some in parts for part in some
+               for a in range(len(entries[part])) for b in range(a + 1)]  # fmt: skip
+    return {"sum_row": np.array(chosen, int), "part_start": _starts(parts),
+            "part": np.array([*itertools.chain(*parts)], int),
+            "pair_into": _at([pairs], 0), "pair_from": _at([pairs], 1),
+            "cross_row": _at([crosses], 0), "cross_a": _at([crosses], 1), "cross_b": _at([crosses], 2)}  # fmt: skip
 
 
 def _gradients(forms: Forms, rows: list[Polynomial], partners: list[Polynomial]) -> list[list[tuple]]:

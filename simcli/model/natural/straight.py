@@ -10,6 +10,7 @@ from simcli.model.affine.forms import Forms
 from simcli.model.batch.gather import Worlds
 from simcli.model.constraints.build import constraints_of
 from simcli.model.constraints.tables import Constraints, Form
+from simcli.model.forces.spring import segments_of
 from simcli.model.natural.form import natural_form
 from simcli.model.state import State
 from simcli.model.tables import Model
@@ -59,8 +60,9 @@ def _refuse(worlds: Worlds, form: Model, couples, p: int, link: int, words: str)
     """The fault of one end of a couple, at its joint or spring."""
     body = form.bodies.name[form.links.body[link]]
     j = int(couples.joint[p])
-    springs = [k for k, joint in enumerate(couples.joint.tolist()) if joint < 0]
-    path = f"joints.{form.joints.name[j]}" if j >= 0 else f"forces.{form.springs.name[springs.index(p)]}"
+    at = [k for k, joint in enumerate(couples.joint.tolist()) if joint < 0]
+    spring = segments_of(form.springs).spring
+    path = f"joints.{form.joints.name[j]}" if j >= 0 else f"forces.{form.springs.name[spring[at.index(p)]]}"
     message = f"generalized_alpha does not take {words} `{body}`"
     if all(fault.where.path != path or fault.message != message for fault in worlds.faults):
         worlds.fault("SC501", path, message, _INSTEAD.format(body))

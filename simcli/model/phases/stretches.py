@@ -31,6 +31,7 @@ CHANGEABLE = {
     "combinations": set(COMBINED),
     "cables": {"stretch", "bend", "twist", "stretch_damping", "bend_damping", "twist_damping"},
     "wrenches": {"point", "force", "torque"},
+    "drags": {"point", "damping", "quadratic", "angular_damping", "angular_quadratic", "wind"},
     "signals": {"parameter", "knot", "cubic"},
     "motions": {"value"},
     "affine": {"joint_stiffness", "limit_stiffness", "limit_strength", "driving_stiffness", "driving_acts",
@@ -43,6 +44,7 @@ CHANGEABLE = {
 _START = ("joint_q", "joint_qd", "start")  # of the first phase alone
 # Not the pattern of their zeros but their values: points may coincide, friction at rest may be that of sliding.
 VALUES_COUNT = {("springs", "point"), ("springs", "pulley_point"), ("wrenches", "point"),
+                ("drags", "point"), ("drags", "wind"),
                 *((table, name) for table in ("affine", "contacts") for name in CHANGEABLE[table])}  # fmt: skip
 _BATCH = ("n_worlds", "param_name", "param_unit", "param_value", "world_seed")  # of the batch
 

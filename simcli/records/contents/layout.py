@@ -2,8 +2,8 @@
 
 Axis names used below: F frames, W worlds, B bodies, J joints, NQ and NV joint coordinates and velocities, R constraint
 rows, G natural coordinates, D parts of a stretch, S shapes, K springs, A applied wrenches, N named points, M geared dofs,
-L cables, U bushings, Z pulleys of springs, P parameters, C contacts, E events; the components `pose` (7), `twist` (6),
-`wrench` (6), `xyz` (3). An axis is also a dimension scale; `SCALES` says under which name.
+L cables, U bushings, Z pulleys of springs, X drags, P parameters, C contacts, E events; the components `pose` (7),
+`twist` (6), `wrench` (6), `xyz` (3). An axis is also a dimension scale; `SCALES` says under which name.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -267,6 +267,7 @@ def axes_of(model: Model, row_label: Sequence[str] = (), quantities: Sequence[tu
         "L": model.cables.name,
         "U": model.bushings.name,
         "Z": [f"{model.springs.name[k]}:{n}" for n, k in enumerate(model.springs.pulley_spring)],
+        "X": model.drags.name,
         "P": model.param_name,
         **COMPONENTS,
     }

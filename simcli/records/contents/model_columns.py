@@ -12,7 +12,7 @@ import numpy as np
 from simcli.model.tables import Model
 from simcli.records.contents.layout import Axes, coordinate_units
 
-YOUNGER = "GYDUZ"  # axes that files of before lack
+YOUNGER = "GYDUZX"  # axes that files of before lack
 NOT_STORED = -2  # index of a body or joint that `output.select` left out (-1 is the world)
 
 
@@ -48,7 +48,8 @@ class ModelColumn:
 
 
 PREFIXES = {"bodies": "body", "joints": "joint", "dofs": "dof", "shapes": "shape", "points": "point", "mimics": "mimic",
-            "cables": "cable", "bushings": "bushing", "springs": "spring", "wrenches": "wrench"}  # fmt: skip
+            "cables": "cable", "bushings": "bushing", "springs": "spring", "wrenches": "wrench",
+            "drags": "drag"}  # fmt: skip
 
 
 def _column(path: str, axes: str, unit: str = "1", name: str = "", refers: str = "") -> ModelColumn:
@@ -173,13 +174,21 @@ COLUMNS = (
     _column("wrenches.force", "W|1 A xyz", "N"),
     _column("wrenches.torque", "W|1 A xyz", "N m"),
     _column("wrenches.follows", "A"),
+    _column("drags.body", "X", refers="B"),
+    _column("drags.point", "W|1 X xyz", "m"),
+    _column("drags.damping", "W|1 X", "N s/m"),
+    _column("drags.quadratic", "W|1 X", "N s^2/m^2"),
+    _column("drags.angular_damping", "W|1 X", "N m s/rad"),
+    _column("drags.angular_quadratic", "W|1 X", "N m s^2/rad^2"),
+    _column("drags.wind", "W|1 X xyz", "m/s"),
 )
 
 # Name scales of /model: axis, dataset. The ones that /frames uses have the same names as in layout.SCALES.
 NAME_SCALES = {"B": "body_name", "J": "joint_name", "NQ": "q_label", "NV": "qd_label", "R": "row_label",
                "G": "natural_label", "Y": "quantity_label", "D": "stretch_label",
                "S": "shape_name", "K": "spring_name", "A": "wrench_name", "N": "point_name",
-               "M": "mimic_name", "L": "cable_name", "U": "bushing_name", "Z": "pulley_name"}  # fmt: skip
+               "M": "mimic_name", "L": "cable_name", "U": "bushing_name", "Z": "pulley_name",
+               "X": "drag_name"}  # fmt: skip
 # Further labelled axes of /model.
 LABELS = {
     "xyz2": ("x", "y", "z"),

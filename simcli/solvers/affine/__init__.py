@@ -12,6 +12,7 @@ In: a Model with its affine form, options. Out: frames. Never found here: energi
     places    affine bodies as rigid ones
     given     kinematic bodies
     holds     soft holds to a pose
+    drags     drag of a medium
     contact   barrier contact of a run
     frames    what a call begins with, and worlds that end
     report    frames

@@ -18,6 +18,7 @@ from simcli.model.constraints.tables import Laws
 from simcli.model.natural.form import largest_moments
 from simcli.model.tables import Model
 from simcli.solvers.affine.contact import barrier_of
+from simcli.solvers.affine.drags import BodyDrags
 from simcli.solvers.affine.given import Given
 from simcli.solvers.affine.holds import Holds
 from simcli.solvers.affine.programs import frame_of_affine
@@ -114,7 +115,8 @@ class AffineCore:
     Attributes:
         potential: energies of bodies and joints.  step: memory of a step.
         pushes_thin: whether wrenches may act on bodies that lack inertia.
-        given: bodies that move as prescribed.  holds: soft holds.  restarts: whether steps may be taken again.
+        given: bodies that move as prescribed.  holds: soft holds.  drags: of a medium.
+        restarts: whether steps may be taken again.
         touches: whether shapes may touch, in some phase.  Then there are `barrier`, its `notes`, and `contacts`.
         summarises: see `core.Core`; steps that are not solved end their worlds here.  has_friction: in contacts.
         now, program: of a frame.
@@ -131,7 +133,7 @@ class AffineCore:
         self.arena, self.lanes, self.block_dim = arena, arena.device.lanes, arena.device.block_dim
         self.tables = Tables(model, arena, phases)
         self.forces = Forces(model, self.tables, arena)
-        self.forces.springs.by_rows = True
+        self.forces.springs.by_rows = self.forces.drags.by_rows = True
         self.keeps_account = False
         energies = energies_of(model, self.tables.phases)
         self.potential = Potential(energies, model, self.tables, self.forces, arena, options.friction_speed * plan.dt)
@@ -139,6 +141,7 @@ class AffineCore:
         self.step = StepMemory(self.potential.n, model, self.tables, arena, options.tolerance)
         self.pushes_thin = self.step.has_thin and self.forces.wrenches.n > 0
         self.holds = Holds(model, blocks_of(model), self.tables, arena)
+        self.drags = BodyDrags(self.forces.drags, model, self.potential.matrix, arena)
         self.signals = Signals(model, self.tables, arena, (self.forces, self.potential.laws, self.motions, self.holds))
         self.given = Given(model, self.potential.matrix, self.tables, arena)
         self.max_iterations = options.max_iterations

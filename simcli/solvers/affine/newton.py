@@ -21,6 +21,7 @@ from simcli.kernels.linear.blocks import (
 from simcli.kernels.memory.arena import any_lane
 from simcli.kernels.potentials.coordinates import cap_at_limits, raise_limits
 from simcli.kernels.potentials.energy import add_gradient, add_hessian, find_energy, find_slopes, follow_rows
+from simcli.solvers.affine.drags import add_drags, energy_of_drags
 from simcli.solvers.affine.holds import add_holds, energy_of_holds
 from simcli.solvers.tree.integrators import copy
 
@@ -173,6 +174,8 @@ def find_energies(c: ti.template(), w: ti.i32):
         total = total + energy_of_pushes(c, w)
     if ti.static(c.holds.n > 0):
         total = total + energy_of_holds(c, w)
+    if ti.static(c.drags.n > 0):
+        total = total + energy_of_drags(c, w)
     z.energy.store(w, 0, total + find_energy(c.potential, w, c.potential.rows.next_x, z.alpha))
 
 
@@ -298,6 +301,8 @@ def add_energies(c: ti.template(), w: ti.i32):
         add_entry(p.matrix, w, c.diagonal.at(i), mass)
     if ti.static(c.holds.n > 0):
         add_holds(c, w)
+    if ti.static(c.drags.n > 0):
+        add_drags(c, w)
     find_slopes(p, w, curve)
     add_gradient(p, w)
     add_hessian(p, w, curve)

@@ -27,6 +27,7 @@ Source: Li et al. 2020 (IPC), the incremental potential; Lan et al. 2022 (ABD), 
 from simcli.kernels.memory.programs import Repeat, only, only_blocks, repeat, repeat_blocks, when
 from simcli.solvers.affine import newton, stages
 from simcli.solvers.affine.breaks import begin_anew, find_breaks, go_back, keep_regimes, returns
+from simcli.solvers.affine.drags import aim_drags
 from simcli.solvers.affine.given import arrive, go_straight, lead, let_arrive, stay, take_given
 from simcli.solvers.affine.holds import find_aims
 from simcli.solvers.shared.frames import end_step, has_steps, is_start
@@ -78,7 +79,8 @@ def minimum(c) -> tuple:
     """Targets, then Newton's method. The first trial is where the bodies are, and where prescribed ones shall be."""
     loads = when(c.forces.wrenches.n, stages.load_wrenches)
     quiet = when(c.step.has_quasi_static, stages.come_to_rest)
-    flight = quiet, stages.fly, when(c.signals.n, stages.follow_end), loads, stages.fall
+    drags = when(c.drags.n, aim_drags)
+    flight = quiet, stages.fly, when(c.signals.n, stages.follow_end), loads, drags, stages.fall
     aims = stages.aim, when(c.holds.n, find_aims), when(c.given.n, lead)
     running = newton.is_running
     first = only(running, trial(c, begins=True), halvings(c), settlement(c))

@@ -17,6 +17,7 @@ from simcli.kernels.potentials.paces import aim_laws, commit_laws, open_laws
 from simcli.kernels.potentials.shares import mean_force
 from simcli.kernels.potentials.springs import aim_springs, measure_rates, open_springs
 from simcli.kernels.rows.quadratic import take_state
+from simcli.solvers.affine.drags import work_of_drags
 from simcli.solvers.affine.given import follow_given, give_rates
 from simcli.solvers.affine.holds import work_of_holds
 from simcli.solvers.affine.places import place_affine
@@ -270,7 +271,7 @@ def account(c: ti.template(), w: ti.i32):
     """Work of the step, see `work_of_step`.
 
     Reads:  c.step, c.potential
-    Writes: c.forces.account.work, c.step.force_before, c.given, c.holds, c.potential
+    Writes: c.forces.account.work, c.step.force_before, c.given, c.holds, c.drags, c.potential
     """
     z = c.step
     supplied = c.tables.arena.zero()
@@ -283,6 +284,10 @@ def account(c: ti.template(), w: ti.i32):
     if ti.static(c.given.n > 0):
         supplied = supplied + follow_given(c, w)
     dissipated, driven = work_of_step(c.potential, w, z.weight)
+    if ti.static(c.drags.n > 0):
+        dragged, blown = work_of_drags(c, w)
+        dissipated = dissipated + dragged
+        supplied = supplied + blown
     if ti.static(z.has_quasi_static):
         for i in range(c.potential.n):
             way = (c.potential.rows.x.load(w, i) - z.start.load(w, i)) * z.alpha.load(w, i // AFFINE_DOFS)

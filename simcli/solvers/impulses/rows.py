@@ -27,7 +27,7 @@ from simcli.solvers.impulses.direction import find_stiffness
 from simcli.solvers.impulses.mass import act_of_law, mirrored, row_velocity, state_mass
 from simcli.solvers.impulses.spins import state_spins
 from simcli.solvers.rows.active_set import state_laws
-from simcli.solvers.rows.equations import push_rows, set_hard_row, set_springs
+from simcli.solvers.rows.equations import push_rows, set_drags, set_hard_row, set_springs
 from simcli.solvers.shared.motions import speed_of_lock
 
 HARD, MOTION, DRIVE, FRICTION, LOWER, UPPER, LINEAR = range(7)  # kinds of rows
@@ -53,6 +53,7 @@ def state_problem(c: ti.template(), w: ti.i32, b: ti.template(), h: ti.template(
     for r in range(y.n_rows):
         set_hard_row(c, w, r, b, h, g, instant)
     set_springs(c, w, 0, b)
+    set_drags(c, w, 0, b)
     if ti.static(y.laws.n > 0):
         for n in range(y.laws.n):
             if y.laws.row.at(n) >= 0:  # laws have rows of their own
@@ -320,6 +321,9 @@ def softness_of(c: ti.template(), w: ti.i32, r: ti.i32):
     if ti.static(y.n_springs > 0):
         if y.spring.at(r) >= 0:
             yields = soft == soft
+    if ti.static(y.n_drags > 0):
+        if y.is_dragged.at(r) != 0:
+            yields = soft == soft
     return select(yields, soft, soft * 0.0)
 
 
@@ -341,6 +345,8 @@ def state_rest(c: ti.template(), w: ti.i32, h: ti.template()):
             is_spring = 0
             if ti.static(y.n_springs > 0):
                 is_spring = ti.cast(y.spring.at(r) >= 0, ti.i32)
+            if ti.static(y.n_drags > 0):
+                is_spring = is_spring + y.is_dragged.at(r)
             if is_spring == 0:
                 p.rows.bias.store(w, n, y.rows.residual.load(w, r) / h - row_velocity(c, w, r, p.velocity))
     if ti.static(c.touches):

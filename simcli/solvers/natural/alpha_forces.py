@@ -4,7 +4,8 @@ Of a spring with tension T = k (L - L0) + c L' along e, d = L e the way between 
 
     d(T e)/dd = (k - T/L) e e^T + (T/L) E,   d(T e)/dd' = c e e^T
 
-What is along the line is the gain of its soft row, what is left a multiple of the second derivatives of its polynomial. The
+What is along the line is the gain of its soft row, what is left a multiple of the second derivatives of its polynomial. Of a
+cable over pulleys the gain is k alone, and every part of it has (T/L) (E - e e^T) with its own length L. The
 multipliers of rigid rows stiffen in the same way: a rod that is pulled at its ends is turned back by what holds it together.
 
 Source: derived. Left out is what a damper does as its line turns, for that is not symmetric, and less than its gain by the
@@ -105,11 +106,15 @@ def find_stresses(c: ti.template(), w: ti.i32, span: ti.template()):
         for n in range(p.n):
             if p.spring.at(n) >= 0:
                 f.stress.store(w, p.row.at(n), tension_per_length(c, w, n) * span)
+    if ti.static(p.has_cables):
+        for n in range(p.n):
+            if p.cable.at(n) >= 0:
+                f.stress.store(w, p.row.at(n), tension_of_part(c, w, n) * span)
 
 
 @ti.func
 def tension_per_length(c: ti.template(), w: ti.i32, n: ti.i32):
-    """T/L of the spring of soft row n; none where it has no direction, or the row is no spring.
+    """T/L of the spring of soft row n; none where it has no direction, or the row is no straight spring.
 
     Reads: c.steps.{force, rows.own, rows.residual}
     """
@@ -117,10 +122,21 @@ def tension_per_length(c: ti.template(), w: ti.i32, n: ti.i32):
     r = c.pushes.row.at(n)
     found = c.tables.arena.zero()
     if ti.static(c.pushes.has_springs):
-        if c.pushes.spring.at(n) >= 0:
+        if c.pushes.bent.at(n) >= 0 and c.pushes.spring.at(n) >= 0:
             given = -c.steps.force.load(w, r) * f.own.load(w, c.pushes.bent.at(n))
             found = select(f.residual.load(w, r) > TINY_LENGTH, given, found)
     return found
+
+
+@ti.func
+def tension_of_part(c: ti.template(), w: ti.i32, n: ti.i32):
+    """T/L of soft row n, the part of a cable whose tension is T; none where it has no direction.
+
+    Reads: c.steps.{force, rows.own, rows.residual}
+    """
+    f = c.steps.rows
+    given = -c.steps.force.load(w, c.pushes.cable.at(n)) * f.own.load(w, c.pushes.bent.at(n))
+    return select(f.residual.load(w, c.pushes.row.at(n)) > TINY_LENGTH, given, given * 0.0)
 
 
 @ti.func

@@ -19,7 +19,7 @@ from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.tables import Tables
 from simcli.kernels.rows.quadratic import IDLE, bend_bias, bias
 from simcli.model.constraints.tables import Constraints
-from simcli.model.natural.quadratic import Quadratic, Shape
+from simcli.model.natural.quadratic import BENT, Quadratic
 from simcli.model.tables import Model
 from simcli.solvers.shared.motion_work import led_power
 from simcli.solvers.tree.integrators import H
@@ -35,6 +35,8 @@ class CoordinateForces:
     Attributes:
         n: rows that are coordinates.  row, spring, law, bent: number of each among the rows, the springs, the laws, and the
             lengths and turns; -1 where it is none.
+        has_cables: whether some rows are sums.  sum: number of each among the sums.  cable: row of the sum that it is a part
+            of; -1 where it is none.  bent_of: by part of the sums.
         acts: (n) 1 where a spring acts in this step.
         yielding: rows with compliance.
         gravity: (n coordinates) weights.  pull: (n coordinates) forces without those of rows.  wrench: (6 each).
@@ -50,9 +52,12 @@ class CoordinateForces:
         self.row, self.spring = items.ints(soft), items.ints(table.spring[soft])
         law_of, bent_of = np.full(table.n, -1), np.full(table.n, -1)
         law_of[constraints.laws.row] = np.arange(constraints.laws.n)
-        bent = np.flatnonzero(rows.shape != Shape.ITSELF)
-        bent_of[bent] = np.arange(len(bent))
+        bent, sum_of, cable_of = np.flatnonzero(np.isin(rows.shape, BENT)), np.full(table.n, -1), np.full(table.n, -1)
+        bent_of[bent], sum_of[rows.sum_row] = np.arange(len(bent)), np.arange(len(rows.sum_row))
+        cable_of[rows.part] = np.repeat(rows.sum_row, np.diff(rows.part_start))
         self.law, self.bent = items.ints(law_of[soft]), items.ints(bent_of[soft])
+        self.has_cables, self.sum, self.cable = len(rows.sum_row) > 0, items.ints(sum_of[soft]), items.ints(cable_of[soft])
+        self.bent_of = arena.ints(bent_of[rows.part])
         self.has_springs, self.has_laws = bool((table.spring >= 0).any()), constraints.laws.n > 0
         yielding = np.flatnonzero(yielding_rows(constraints, tables))
         self.n_yielding, self.yielding = len(yielding), arena.ints(yielding)
@@ -191,6 +196,23 @@ def bias_of(c: ti.template(), w: ti.i32, k: ti.i32):
         found = bend_bias(c.steps.rows, w, c.pushes.bent.at(k))
     else:
         found = bias(c.steps.rows, w, c.pushes.row.at(k))
+    if ti.static(c.pushes.has_cables):
+        found = found + bias_of_cable(c, w, k)
+    return found
+
+
+@ti.func
+def bias_of_cable(c: ti.template(), w: ti.i32, k: ti.i32):
+    """As `bias_of`, of coordinate k where it is a sum, whose own polynomial is none; else zero.
+
+    Reads: c.steps.rows.{v, rate}
+    """
+    f = c.steps.rows
+    found = c.tables.arena.zero()
+    n = c.pushes.sum.at(k)
+    if n >= 0:
+        for m in range(f.part_start.at(n), f.part_start.at(n + 1)):
+            found = found + bend_bias(f, w, c.pushes.bent_of.at(m))
     return found
 
 

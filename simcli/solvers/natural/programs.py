@@ -69,6 +69,7 @@ from simcli.solvers.natural.stages import (
     is_taken_again,
     lacks_somewhere,
     load_midpoint,
+    load_second_half,
     pull_vectors,
     push_midpoint,
     set_changes_somewhere,
@@ -164,7 +165,8 @@ def step_of_poses(c) -> tuple:
     corrections = repeat_blocks(*measured, only_blocks(lacks_somewhere, *correction), at_most=c.bound.max_corrections,
                                 wanted=lacks_somewhere)  # fmt: skip
     rotors = (note_paces,) if c.forces.has_armature and c.bound.system.laws.n else ()
-    return (*found, *((only_blocks(is_taken_again, *again),) if c.bound.switches else ()), advance_midpoint,
+    damped = (load_second_half,) if c.is_midpoint and c.forces.damps_links else ()
+    return (*found, *((only_blocks(is_taken_again, *again),) if c.bound.switches else ()), *damped, advance_midpoint,
             set_registers(rates=0), corrections, *((keep_impulses,) if c.by_impulses else ()),
             *rotors, pull_vectors, *((work_of_step,) if c.bound.system.n_leads + c.led.n else ()), end_velocities,
             *((follow_motions,) if c.motions.n_locks else ()), *((show_projection,) if c.touches else ()))  # fmt: skip

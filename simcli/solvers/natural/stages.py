@@ -191,6 +191,45 @@ def load_midpoint(c: ti.template(), w: ti.i32):
 
 
 @ti.func
+def load_second_half(c: ti.template(), w: ti.i32):
+    """External forces as in `load_midpoint`, at the velocities to which the accelerations lead: for `end_velocities`.
+
+    Forces that damp are those of the start in the first half of a step, and these in the second one: of order two.
+
+    Source: Heun (1900), the mean of two slopes.
+
+    Reads:  c.state.{q, qd, qdd}, c.bound.push
+    Writes: c.bound.{base, q_kept, move}; c.state.external is none
+    """
+    s = c.state
+    h = c.constants.load(w, H)
+    account = c.forces.account.power
+    dissipated = account.load(w, DISSIPATED)
+    supplied = account.load(w, SUPPLIED)
+    copy(c.bound.q_kept, s.q, c.tables.n_q, w)
+    copy(c.bound.move, s.qd, c.tables.n_qd, w)
+    retract(c.tables, c.bound.q_kept, s.q, s.qd, w, h * 0.5)
+    for n in range(c.tables.n_tree_dofs):
+        d = c.tables.tree_dof.at(n)
+        s.qd.store(w, d, s.qd.load(w, d) + s.qdd.load(w, d) * h)
+    place_all(c.tables, s, w)
+    load_links(c.tables, c.forces, s, w)
+    c.forces.account.set_power(w, dissipated, supplied)
+    for i in range(c.tables.n_links):
+        force = s.external.load(w, i)
+        first = c.tables.link_qd.at(i)
+        for d in range(first, first + c.tables.link_n_qd.at(i)):
+            n = c.tables.unknown.at(d)
+            if n >= 0:
+                change = s.S.load(w, d).dot(force) - c.bound.push.load(w, d)
+                c.bound.base.store(w, n, c.bound.base.load(w, n) + change)
+        s.external.store(w, i, no_force(c.tables.arena.zero()))
+    copy(s.q, c.bound.q_kept, c.tables.n_q, w)
+    copy(s.qd, c.bound.move, c.tables.n_qd, w)
+    place_all(c.tables, s, w)
+
+
+@ti.func
 def push_midpoint(c: ti.template(), w: ti.i32):
     """Add the external forces of the middle of the step.
 

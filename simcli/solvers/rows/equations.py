@@ -4,6 +4,8 @@ Called by stages of trees and of natural coordinates; rows/memory.py says what `
 """
 
 from simcli.kernels.algebra.elementary import select
+from simcli.kernels.chart.tree import vector_at
+from simcli.kernels.forces.drags import drag_of_row
 from simcli.kernels.forces.springs import spring_law
 from simcli.kernels.language import ti
 from simcli.kernels.laws.active_set import draw_line
@@ -37,6 +39,7 @@ def state_equations(c: ti.template(), w: ti.i32, stage: ti.i32, b: ti.template()
         for n in range(y.laws.n):
             set_law(c, w, n, g)
     set_springs(c, w, stage, b)
+    set_drags(c, w, stage, b)
     if ti.static(c.motions.n_locks > 0):
         lock_motions(c, w, stage, h, g, instant)
     push_rows(y, w)
@@ -130,21 +133,69 @@ def set_springs(c: ti.template(), w: ti.i32, stage: ti.i32, b: ti.template()):
 
 @ti.func
 def set_spring(c: ti.template(), w: ti.i32, r: ti.i32, stage: ti.i32, b: ti.template()):
-    """Equation of a spring's length: lambda = push - gain J qdd.
+    """Equation of a spring's length.
 
     Reads:  c.{bound, forces, k1_q, k1_qd}
+    Writes: c.bound.system.{free, goal, load, soft} of row r
+    """
+    push, gain, acts = push_of_spring(c, w, r, stage, b)
+    set_pushed_row(c, w, r, push, gain, acts)
+
+
+@ti.func
+def set_pushed_row(c: ti.template(), w: ti.i32, r: ti.i32, push: ti.template(), gain: ti.template(), acts: ti.template()):
+    """Equation of a row that a law acts on: lambda = push - gain J qdd.
+
     Writes: c.bound.system.{free, goal, load, soft} of row r
     """
     y = c.bound.system
     zero = c.tables.arena.zero()
     i = y.n_dofs + r
-    push, gain, acts = push_of_spring(c, w, r, stage, b)
     yields = acts & (gain > 0.0)
     soft = 1.0 / select(yields, gain, zero + 1.0)
     y.free.store(w, i, select(yields, zero + 1.0, zero))
     y.goal.store(w, i, push)
     y.soft.store(w, r, soft)
     y.load.store(w, i, push * soft)
+
+
+@ti.func
+def set_drags(c: ti.template(), w: ti.i32, stage: ti.i32, b: ti.template()):
+    """Equations of the velocities that drags act on.
+
+    Writes: c.bound.system.{free, goal, load, soft} of their rows
+    """
+    y = c.bound.system
+    if ti.static(y.n_drags > 0):
+        for m in range(y.n_drags // 3):
+            set_drag(c, w, m, stage, b)
+
+
+@ti.func
+def set_drag(c: ti.template(), w: ti.i32, m: ti.i32, stage: ti.i32, b: ti.template()):
+    """Equations of the three rows of the m-th velocity that a drag acts on.
+
+        lambda = F - b c (B + J qdd),   second node of implicit: + 2 b c (B + J k1)
+
+    F: of the drag along each row; B: the bias of the row. c is that along the velocity for all three: less is true across,
+    which takes no order from steps whose order stands whatever their gradients are.
+
+    Reads:  c.{bound, forces, k1_q, k1_qd}
+    Writes: c.bound.system.{free, goal, load, soft} of the rows
+    """
+    y = c.bound.system
+    zero = c.tables.arena.zero()
+    r = y.drag_row.at(3 * m)
+    force, law = drag_of_row(c.forces.drags, w, y.drag.at(3 * m), vector_at(y.rows.rate, w, r))
+    gain = law.damping * b
+    for axis in ti.static(range(3)):
+        turning = y.rows.bias.load(w, r + axis) * gain
+        push = force.parts[axis] - turning
+        if ti.static(c.integrator == "implicit"):
+            if stage == 1:
+                moved, gained = add_first_node(c, w, r + axis, zero, zero)
+                push = push + turning * 2.0 + foresee_again(zero, gain, moved, gained, b)
+        set_pushed_row(c, w, r + axis, push, gain, gain == gain)
 
 
 @ti.func

@@ -111,7 +111,8 @@ class Constrained:
                  integrator: str, limits: Limits, impulses=None):
         stages = ALL_STAGES[integrator]
         self.arena = arena
-        stiff = any(map(yields, tables.phases)) or bool((constraints.rows.spring >= 0).any())
+        stiff = any(map(yields, tables.phases))
+        stiff |= bool(((constraints.rows.spring >= 0) | (constraints.rows.drag >= 0)).any())
         idles = bool(tables.ever(lambda m: ~m.joints.enabled).any())
         idles |= bool((constraints.rows.enabled == 0).any())
         leads = (constraints.rows.is_hard & (constraints.rows.dof >= 0)).sum()

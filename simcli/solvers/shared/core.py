@@ -56,6 +56,11 @@ def springs_are_rows(model: Model, options) -> bool:
     return bool(model.springs.name) and (is_natural or options.integrator == "implicit")
 
 
+def drags_are_rows(model: Model, options) -> bool:
+    """Whether steps take drags as rows: those of trees that are implicit."""
+    return bool(model.drags.name) and options.integrator == "implicit"
+
+
 class Core:
     """Everything of a run on the device.
 
@@ -119,7 +124,7 @@ class Core:
         self.rows = FrameRows(self.tables, arena, len(ENERGY))
         self.reports["contacts"] &= self.touches
         self.constants = self.tables.column(np.array([[plan.dt, np.square(float(options.max_velocity))]]))
-        self.forces.springs.by_rows = model.spring_rows
+        self.forces.springs.by_rows, self.forces.drags.by_rows = model.spring_rows, model.drag_rows
         self.projects = self.has_compliance = False
         self.reports["wrenches"] = self.reports["reactions"]
         self.n_rows, self.row_label = constraints.rows.n, constraints.rows.label
@@ -193,7 +198,7 @@ class Core:
             return None
         every, found = ([of(phase) for phase in tables.phases] for of in (constraints_of, quadratic_of))
         alike = all(one is not None and one.is_like(found[0]) for one in found)
-        alike = alike and all(one.rows.enabled.all() for one in every)
+        alike = alike and all(one.rows.all_act for one in every)
         return quadratic_of(tables.model) if alike else None
 
     def impulses_of(self, model: Model, options, arena: Arena):

@@ -133,7 +133,7 @@ class Placement:
                 changes[key] = Listing([moved(item) for item in node.items[key].items], node.items[key].mark)
         frame = node.get("frame")
         if self.moves and not (isinstance(frame, Scalar) and frame.value == "body"):
-            for key in WrenchForce.DRIVEN:
+            for key in (*WrenchForce.DRIVEN, "wind"):
                 if key in node.items:
                     changes[key] = self._turned(node.items[key])
         axes = _pose(node.get("axes"))

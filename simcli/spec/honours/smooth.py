@@ -44,8 +44,6 @@ def _check_forces(check: Checker) -> None:
     for name, force in check.spec.forces.items():
         if not force.IS_SMOOTH:
             refuse_field(check, f"a force of type `{force.type}` {WHO}", f"forces.{name}.type", _INSTEAD)
-        if getattr(force, "through", ()):
-            refuse_field(check, f"a spring over pulleys {WHO}", f"forces.{name}.through", _INSTEAD, True)
         if getattr(force, "slack", False):
             refuse_field(check, f"a slack spring {WHO}", f"forces.{name}.slack", _INSTEAD, True)
         joint = check.spec.joints.get(getattr(force, "joint", None))

@@ -35,9 +35,17 @@ class _Shape(Placed):
     material: Text | None = doc(None, "Name of a material", "", "steel")
     density: quantity("kg/m^3", gt=0) | None = doc(None, "Mass per volume, instead of the material's", "kg/m^3", 1000)
     collide: Truth = doc(True, "Whether the shape takes part in contact", "", False)
+    layers: tuple[Text, ...] = doc(("default",), "Names of the layers that it is in", "", "[robot]")
+    touches: tuple[Text, ...] = doc(("default",), "Names of the layers that it touches; of two shapes one is enough to say "
+                                    "so", "", "[ground, robot]")  # fmt: skip
     grain: Direction | None = doc(
         None, "Direction in the frame of `pose`: `friction` holds along it, `friction_across` across it", "", [1, 0, 0]
     )
+
+
+def may_touch(one: _Shape, other: _Shape) -> bool:
+    """Whether the layers of two shapes let them touch: those of one are among those that the other touches."""
+    return not set(one.layers).isdisjoint(other.touches) or not set(other.layers).isdisjoint(one.touches)
 
 
 class PlaneShape(_Shape):

@@ -23,7 +23,7 @@ from simcli.model.phases.stretches import representatives
 from simcli.model.snapshot import Event, FrameBlock, Status
 from simcli.model.tables import Model
 from simcli.solvers.shared.contacts.report import SUMMARY, gather, unsolved_events, worst_event, worst_step
-from simcli.solvers.shared.core import ENERGY, HEALTH, Core, springs_are_rows
+from simcli.solvers.shared.core import ENERGY, HEALTH, Core, drags_are_rows, springs_are_rows
 from simcli.solvers.shared.drives import report_drives
 from simcli.solvers.shared.frames import advance, begin_frames, blame, judge, report
 from simcli.solvers.shared.host.endings import ending
@@ -78,7 +78,7 @@ class GeneralizedSolver:
         self.phases = list(phases)
         if standing is None:
             standing = [phase.model for phase in representatives(model, phases)]
-        self.models = stated_alike((model, *standing), springs_are_rows(model, options))
+        self.models = stated_alike((model, *standing), springs_are_rows(model, options), drags_are_rows(model, options))
         self.model = self.present = model = self.models[0]
         large = is_large(self.models, options)
         self.device = device.for_worlds(1 if large else model.n_worlds)
@@ -98,7 +98,8 @@ class GeneralizedSolver:
 
     def stated(self, model: Model) -> Model:
         """The model of a phase with the rows that all phases have."""
-        return replace(model, lawful=self.model.lawful, spring_rows=self.model.spring_rows)
+        return replace(model, lawful=self.model.lawful, spring_rows=self.model.spring_rows,
+                       drag_rows=self.model.drag_rows)
 
     def lay_out(self, model: Model, arena: Arena) -> Core:
         """The tables of a phase in an arena, and the room for the state; `model` from `stated`."""

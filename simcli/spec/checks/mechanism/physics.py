@@ -25,8 +25,9 @@ _UNIT_QUATERNION = 1e-6
 def check_body(check: Checker, name: str, body: BodySpec) -> None:
     """Mass properties and shapes of one body."""
     path = f"bodies.{name}"
-    if body.mass is not None and body.mass <= 0 and not body.kinematic:
-        check.fault("SC401", f"the mass of `{name}` is {body.mass:g} kg", f"{path}.mass", "a mass is larger than 0")
+    if body.mass is not None and body.mass < 0 and not body.kinematic:
+        hint = "a mass is larger than 0, or 0 with `inertia: point` between joints"
+        check.fault("SC401", f"the mass of `{name}` is {body.mass:g} kg", f"{path}.mass", hint)
     if body.inertia is not None:
         _inertia(check, name, body.inertia)
     for key, shape in body.shapes.items():
@@ -35,7 +36,17 @@ def check_body(check: Checker, name: str, body: BodySpec) -> None:
             check.fault("SC417", f"a {shape.type} on body `{name}`", f"{path}.shapes.{key}.type", hint)
     check_shapes(check, f"{path}.shapes", body.shapes)
     if not body.kinematic:
-        _mass_rules(check, name, body)
+        (_massless if body.mass == 0 else _mass_rules)(check, name, body)
+
+
+def _massless(check: Checker, name: str, body: BodySpec) -> None:
+    """A body without mass is carried by its joints; so it has no inertia of its own either."""
+    if check.spec.solver.type == "affine":
+        message = f"body `{name}` has no mass, which affine bodies need"
+        check.fault("SC401", message, f"bodies.{name}.mass", "give it mass, or take another solver")
+    elif body.inertia is None or not body.inertia.point:
+        message = f"body `{name}` has no mass, but what has none has no inertia"
+        check.fault("SC401", message, f"bodies.{name}", "write `mass: 0, inertia: point`, or give it mass", on_key=True)
 
 
 def _mass_rules(check: Checker, name: str, body: BodySpec) -> None:

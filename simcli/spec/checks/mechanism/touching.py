@@ -5,6 +5,7 @@ from itertools import combinations, product
 from simcli.spec.checks.checker import Checker
 from simcli.spec.names import structure
 from simcli.spec.schema.scene import SceneSpec
+from simcli.spec.schema.shape import may_touch
 
 
 def check_touching(check: Checker) -> None:
@@ -29,14 +30,16 @@ def touching_pair(check: Checker) -> tuple[str, str] | None:
     if not (spec.contact.enabled or switches_contact(spec)) or _is_unknown(check):
         return None
     owners = {structure.WORLD_NAME: spec.world.shapes, **{name: body.shapes for name, body in spec.bodies.items()}}
-    shapes = [(owner, key if owner == structure.WORLD_NAME else f"{owner}/{key}")
+    shapes = [(owner, key if owner == structure.WORLD_NAME else f"{owner}/{key}", shape)
               for owner, of in owners.items() for key, shape in of.items() if shape.collide]  # fmt: skip
     asked = {frozenset((_owner(check, pair.a), _owner(check, pair.b))) for pair in spec.contact.pairs}
     held = structure.joined(spec) - asked
     excluded = {frozenset(pair) for pair in spec.contact.exclude}
     for first, second in combinations(shapes, 2):
         pair = frozenset((first[0], second[0]))
-        if len(pair) == 2 and pair not in held and excluded.isdisjoint(map(frozenset, product(first, second))):
+        if len(pair) == 1 or pair in held or not may_touch(first[2], second[2]):
+            continue
+        if excluded.isdisjoint(map(frozenset, product(first[:2], second[:2]))):
             return first[0], second[0]
     return None
 

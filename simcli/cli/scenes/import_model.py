@@ -1,0 +1,100 @@
+"""`simcli import`: a model of another format as a scene, with a report of every loss."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from simcli.cli import console
+from simcli.cli.console import plural
+from simcli.cli.options import JsonFlag, existing_file
+from simcli.errors import Exit, OutputError, UsageError
+
+_TOLD = 3  # names of elements that meet one fate for one reason
+
+
+class _Base(StrEnum):
+    """What holds the first link of a URDF file."""
+
+    FIXED = "fixed"
+    FLOATING = "floating"
+
+
+def import_command(
+    model: Annotated[
+        Path, typer.Argument(metavar="MODEL", help="URDF file.", callback=existing_file, show_default=False)
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Scene to write, - for stdout. Default: MODEL.yaml, here.", show_default=False),
+    ] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit code 1 if anything is dropped.")] = False,
+    base: Annotated[_Base, typer.Option("--base", help="The first link of a URDF file.")] = _Base.FIXED,
+    package_path: Annotated[
+        list[Path], typer.Option("--package-path", metavar="DIR", help="Folder of packages with meshes. Repeatable.")
+    ] = [],  # noqa: B006
+    self_collision: Annotated[
+        bool, typer.Option("--self-collision", help="Links of a URDF model touch each other, but for neighbours.")
+    ] = False,
+    fix_inertia: Annotated[
+        bool, typer.Option("--fix-inertia", help="Replace moments that no body has by near ones.")
+    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing scene.")] = False,
+    json: JsonFlag = False,
+) -> int:
+    """Make a scene of a model, and tell what became of each of its elements.
+
+    MeshFiles are copied into a folder beside the scene. `simcli run MODEL` and `simcli check MODEL` do the same in memory.
+    Example: simcli import robot.urdf --base floating -o robot.yaml
+    """
+    from simcli.exchange.importing import ImportOptions, import_model
+
+    target = output or Path(f"{model.stem}.yaml")
+    to_stdout = str(target) == "-"
+    if not to_stdout and target.exists() and (not force or target.samefile(model)):
+        raise OutputError(f"{target} exists: choose another name by -o, or add --force")
+    folder = f"{'model' if to_stdout else target.stem}_meshes"
+    found = import_model(model, ImportOptions(base.value, package_path, folder, fix_inertia, self_collision))
+    if to_stdout:
+        if found.files:
+            raise UsageError(f"-o -: the scene needs {plural(len(found.files), 'mesh')} beside it: name a file")
+        console.data(found.text.rstrip("\n"))
+    else:
+        _write(target, found)
+    say_report(found.report)
+    if not to_stdout:
+        console.say(f"wrote {target}" + (f" and {plural(len(found.files), 'file')} in {folder}/" if found.files else ""))
+    if json:
+        console.emit("import", {"path": None if to_stdout else target, **found.report.as_data()})
+    return Exit.NEGATIVE if strict and found.report.loses else Exit.OK
+
+
+def _write(target: Path, found) -> None:
+    """Write the scene and its meshes; nothing outside of the folder of the scene."""
+    try:
+        for name, data in found.files.items():
+            path = target.parent / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
+        target.write_text(found.text, encoding="utf-8")
+    except OSError as error:
+        raise OutputError(f"{error.filename}: cannot be written: {error.strerror}") from None
+
+
+def say_report(report) -> None:
+    """The sums of a report, and what was changed or dropped with the reason, on stderr."""
+    console.say("elements: " + ", ".join(f"{count} {fate}" for fate, count in report.counts().items()))
+    for fate in ("changed", "dropped"):
+        for kind, why, entries in report.sums(fate):
+            names = [f"{entry.name or kind}:{entry.line}" for entry in entries[:_TOLD]]
+            more = f" and {len(entries) - _TOLD} more" if len(entries) > _TOLD else ""
+            console.say(f"  {fate} {len(entries)} {kind} ({', '.join(names)}{more}): {why}")
+
+
+def say_imported(document, scene: Path) -> None:
+    """Say in a line that a scene was made of a model, if it was, and what that lost."""
+    report = document.cache.get("imported")
+    if report is not None:
+        counts = ", ".join(f"{count} {fate}" for fate, count in report.counts().items() if count)
+        console.say(f"{scene}: read as the scene that `simcli import` makes of it (elements: {counts})")

@@ -1,0 +1,139 @@
+"""A file of another format as a scene: what `simcli import`, and every command that takes a scene, goes through."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from simcli import __version__
+from simcli.errors import FileError
+from simcli.exchange import inertias
+from simcli.exchange.lumping import lump
+from simcli.exchange.mechanism import SourceJoint, SourceModel
+from simcli.exchange.meshes import MeshFiles
+from simcli.exchange.report import ImportReport
+from simcli.exchange.scene_text import scene_text
+from simcli.exchange.urdf import read_urdf
+from simcli.exchange.xml_reader import read_xml
+from simcli.spec.document.overrides import Override
+from simcli.spec.document.scene_file import Document, HeldScene, ReadRun, load_document, load_held
+from simcli.spec.names.structure import WORLD_NAME
+
+SUFFIXES = (".urdf", ".xml", ".mjcf", ".sdf")
+ModelBase = Literal["fixed", "floating"]
+
+
+@dataclass(frozen=True)
+class ImportedModel:
+    """A scene that was made of another file.
+
+    Attributes:
+        text: of the scene.
+        files: path relative to the scene to bytes, of the meshes that it names.
+        report: what became of each element.
+    """
+
+    text: str
+    files: dict[str, bytes]
+    report: ImportReport
+
+
+@dataclass(frozen=True)
+class ImportOptions:
+    """What may be asked of an import.
+
+    Attributes:
+        base: whether the first link of a URDF file is fixed to the world or free; None: as the format has it.
+        search: folders of packages of meshes.
+        folder: that the scene has its meshes in, relative to itself.
+        fix_inertia: whether moments that no body has are replaced by near ones.
+        self_collision: whether links of a URDF model touch each other; those that a joint connects never do.
+    """
+
+    base: ModelBase | None = None
+    search: Sequence[Path] = ()
+    folder: str = "meshes"
+    fix_inertia: bool = False
+    self_collision: bool = False
+
+
+def load_scene(path: Path, sets: Sequence[str | Override] = (), read_run: ReadRun | None = None) -> Document:
+    """Read a scene file, or a model of another format as the scene that `simcli import` makes of it.
+
+    Args:
+        path: of either.
+        sets: as of `load_document`.
+        read_run: as of `load_document`.
+
+    Returns:
+        The document; `document.cache["imported"]` is the report of a model.
+
+    Raises:
+        SceneError: with all faults of syntax.
+        FileError: as of `import_model`.
+    """
+    if not is_foreign(path):
+        return load_document(path, sets, read_run)
+    imported = import_model(path)
+    held = HeldScene(((f"{path.stem}.yaml", imported.text),), imported.files, (), None)
+    document = load_held(held, str(path), sets, read_run)
+    document.cache["imported"] = imported.report
+    return document
+
+
+def is_foreign(path: Path) -> bool:
+    """Whether a file has a suffix of a format that can be imported."""
+    return path.suffix.lower() in SUFFIXES
+
+
+def import_model(path: Path, options: ImportOptions | None = None) -> ImportedModel:
+    """Make a scene of a URDF file.
+
+    Raises:
+        FileError: the file cannot be read, is of another format, or holds what no scene can say, with its line.
+    """
+    options = options or ImportOptions()
+    report, meshes = ImportReport(str(path)), MeshFiles(path, options.search, options.folder)
+    mechanism = _read(path, options, meshes, report)
+    _mend_inertias(path, mechanism, options, report)
+    lump(mechanism, report)
+    return ImportedModel(scene_text(mechanism, report, __version__), meshes.files, report)
+
+
+def _read(path: Path, options: ImportOptions, meshes: MeshFiles, report: ImportReport) -> SourceModel:
+    root = read_xml(path)
+    if root.tag == "robot":
+        mechanism = read_urdf(path, root, meshes, report)
+        mechanism.touches_itself = options.self_collision
+        _hold_base(mechanism, options.base or "fixed")
+        return mechanism
+    formats = {"mujoco": "MJCF", "sdf": "SDF"}
+    known = f", {formats[root.tag]} is not read yet" if root.tag in formats else ""
+    raise FileError(f"{path}:{root.line}: the root is <{root.tag}>{known}; models are <robot>, that is URDF")
+
+
+def _hold_base(mechanism: SourceModel, base: ModelBase) -> None:
+    """Fix the links that no joint holds to the world, or leave them free."""
+    if base == "floating":
+        return
+    for name in [name for name in mechanism.links if name != WORLD_NAME and mechanism.holder(name) is None]:
+        joint = f"{name}_fixed"
+        while joint in mechanism.joints:
+            joint += "_"
+        held = {joint: SourceJoint(joint, 0, "fixed", WORLD_NAME, name)}
+        mechanism.joints = held | mechanism.joints
+
+
+def _mend_inertias(path: Path, mechanism: SourceModel, options: ImportOptions, report: ImportReport) -> None:
+    """Refuse inertias that no body has, all at once with their numbers, or replace them."""
+    wrong = [(link, words) for link in mechanism.links.values() if (words := inertias.fault_of(link))]
+    left = []
+    for link, words in wrong:
+        done = inertias.mend(link) if options.fix_inertia and link.inertia is not None else ""
+        if done:
+            report.changed("inertial", link.name, link.line, done)
+        else:
+            left.append(f"{path}:{link.line}: link `{link.name}`: {words}")
+    if left:
+        hint = "mend the file" if options.fix_inertia else "mend the file, or add --fix-inertia to take near ones"
+        raise FileError("\n".join([*left[:20], f"{len(left)} of the inertias are of no body: {hint}"]))

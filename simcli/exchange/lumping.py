@@ -1,0 +1,92 @@
+"""Links without mass: part of a neighbour where a fixed joint holds them, massless bodies between joints that move.
+
+A link that a fixed joint holds is a point of its parent, with its shapes, and what hangs on it hangs on the parent. The root
+of a fixed base is part of the world, that of a floating base a point of the child that a fixed joint holds. Where nothing
+beyond a joint has mass, the joint is held where it is, because no force says how it moves. All others are bodies of mass 0.
+"""
+
+from simcli.exchange.mechanism import SourceFrame, SourceJoint, SourceLink, SourceModel
+from simcli.exchange.report import ImportReport
+from simcli.spec.names.structure import WORLD_NAME
+
+_LUMPED = "has no mass: it is the point `{point}` of `{link}`"
+
+
+def lump(mechanism: SourceModel, report: ImportReport) -> None:
+    """Give every link without mass a place in a scene."""
+    _hold_what_has_no_mass(mechanism, report)
+    for name in [name for name in mechanism.links if name != WORLD_NAME]:
+        link = mechanism.links[name]
+        holder = mechanism.holder(name)
+        if link.has_mass or link.is_prescribed:
+            continue
+        if holder is not None and holder.type == "fixed":
+            _join_parent(mechanism, link, holder, report)
+        elif holder is None and (child := _fixed_child(mechanism, name)) is not None:
+            _join_child(mechanism, link, child, report)
+        else:
+            link.mass = 0.0
+            report.changed("link", name, link.line, "has no mass: it moves with what hangs on it, as a body of mass 0")
+
+
+def _hold_what_has_no_mass(mechanism: SourceModel, report: ImportReport) -> None:
+    """Make the joints fixed beyond which nothing has mass."""
+    for joint in mechanism.joints.values():
+        if joint.type != "fixed" and not _has_mass_beyond(mechanism, joint.child):
+            joint.type, joint.axis, joint.words = "fixed", None, {}
+            report.dropped("joint", joint.name, joint.line, "nothing beyond it has mass, so that no force says how it moves")
+
+
+def _has_mass_beyond(mechanism: SourceModel, name: str, seen: frozenset[str] = frozenset()) -> bool:
+    link = mechanism.links[name]
+    if link.has_mass or link.is_prescribed:
+        return True
+    below = (joint.child for joint in mechanism.joints_of(name) if joint.child not in seen)
+    return any(_has_mass_beyond(mechanism, child, seen | {name}) for child in below)
+
+
+def _fixed_child(mechanism: SourceModel, name: str) -> SourceJoint | None:
+    """A fixed joint to a link with mass."""
+    return next((joint for joint in mechanism.joints_of(name)
+                 if joint.type == "fixed" and mechanism.links[joint.child].has_mass), None)  # fmt: skip
+
+
+def _join_parent(mechanism: SourceModel, link: SourceLink, joint: SourceJoint, report: ImportReport) -> None:
+    # Of the link in its parent: anchors coincide.
+    place = joint.child_frame.inverse().after(joint.parent_frame)
+    _move(mechanism, link, mechanism.links[joint.parent], place)
+    del mechanism.joints[joint.name]
+    where = "fixed to the world" if joint.parent == WORLD_NAME else _LUMPED.format(point=link.name, link=joint.parent)
+    report.changed("link", link.name, link.line, f"has no mass: it is {where}" if joint.parent == WORLD_NAME else where)
+    if joint.line:  # else it is not of the source
+        report.changed("joint", joint.name, joint.line, f"holds `{link.name}`, which is part of `{joint.parent}`")
+
+
+def _join_child(mechanism: SourceModel, link: SourceLink, joint: SourceJoint, report: ImportReport) -> None:
+    place = joint.parent_frame.inverse().after(joint.child_frame)  # of the link in its child
+    child = mechanism.links[joint.child]
+    del mechanism.joints[joint.name]
+    child.frame = joint.child_frame.inverse().after(joint.parent_frame).after(link.frame)
+    _move(mechanism, link, child, place)
+    report.changed("link", link.name, link.line, _LUMPED.format(point=link.name, link=child.name))
+    report.changed("joint", joint.name, joint.line, f"holds `{link.name}`, which is part of `{child.name}`")
+
+
+def _move(mechanism: SourceModel, link: SourceLink, target: SourceLink, place: SourceFrame) -> None:
+    """Hand shapes, points and joints of a link to another one, in which it has a place."""
+    taken = {shape.name for shape in target.shapes}
+    for shape in link.shapes:
+        shape.frame = shape.frame.after(place)
+        shape.name = shape.name if shape.name not in taken else f"{link.name}_{shape.name}"
+        target.shapes.append(shape)
+        taken.add(shape.name)
+    for name, at in link.points.items():
+        target.points[name] = SourceFrame(at).after(place).xyz
+    target.points.setdefault(link.name, place.xyz)
+    for joint in mechanism.joints.values():
+        if joint.parent == link.name:
+            joint.parent, joint.parent_frame = target.name, joint.parent_frame.after(place)
+        if joint.child == link.name:
+            joint.child, joint.child_frame = target.name, joint.child_frame.after(place)
+    mechanism.exclude = [tuple(target.name if one == link.name else one for one in pair) for pair in mechanism.exclude]
+    del mechanism.links[link.name]

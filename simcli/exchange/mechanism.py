@@ -1,0 +1,198 @@
+"""What robot formats share: links with mass and shapes, joints between frames. Numbers stay as they were written."""
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from simcli import rotations as rot
+
+_CLEAN = 15  # significant digits of numbers that were computed: one less than a double has
+
+
+class SourceFrame(NamedTuple):
+    """A pose in another frame.
+
+    Attributes:
+        xyz: [m], (3,).
+        words: the orientation as a scene writes it, {"rpy": ..} or {"quat_wxyz": ..}; {} for none.
+    """
+
+    xyz: tuple[float, ...] = (0.0, 0.0, 0.0)
+    words: dict[str, list[float]] = {}
+
+    @property
+    def quaternion(self) -> np.ndarray:
+        """(4,) x y z w."""
+        if "rpy" in self.words:
+            return rot.quat_from_rpy(np.asarray(self.words["rpy"], float))
+        if "quat_wxyz" in self.words:
+            w, x, y, z = self.words["quat_wxyz"]
+            found = np.array([x, y, z, w], float)
+            return found / np.linalg.norm(found)
+        return np.array([0.0, 0.0, 0.0, 1.0])
+
+    @property
+    def matrix(self) -> np.ndarray:
+        """(3, 3)."""
+        return rot.quat_to_matrix(self.quaternion)
+
+    @property
+    def is_identity(self) -> bool:
+        """Whether the two frames are one."""
+        return not any(self.xyz) and not self.turns
+
+    @property
+    def turns(self) -> bool:
+        """Whether the orientation is not that of the other frame."""
+        return bool(np.abs(self.quaternion[:3]).max() > 0.0)
+
+    def after(self, outer: "SourceFrame") -> "SourceFrame":
+        """This frame in the frame in which `outer` is given."""
+        if outer.is_identity:
+            return self
+        xyz = np.asarray(outer.xyz) + outer.matrix @ np.asarray(self.xyz, float)
+        if not self.turns:
+            return SourceFrame(_clean(xyz), outer.words)
+        if not outer.turns:
+            return SourceFrame(_clean(xyz), self.words)
+        return SourceFrame(_clean(xyz), quaternion_words(outer.matrix @ self.matrix))
+
+    def inverse(self) -> "SourceFrame":
+        """The other frame in this one."""
+        back = self.matrix.T
+        xyz = _clean(-back @ np.asarray(self.xyz, float))
+        return SourceFrame(xyz, quaternion_words(back) if self.turns else {})
+
+
+NO_OFFSET = SourceFrame()
+
+
+def quaternion_words(turn: np.ndarray) -> dict[str, list[float]]:
+    """An orientation as a scene writes it, (3, 3)."""
+    x, y, z, w = _clean(rot.matrix_to_quat(turn))
+    return {"quat_wxyz": [w, x, y, z]} if max(map(abs, (x, y, z))) > 0.0 else {}
+
+
+def _clean(numbers) -> tuple[float, ...]:
+    """Numbers that were computed, without the rounding that nobody wrote: what is 1e-16 beside the largest is 0."""
+    values = np.asarray(numbers, float)
+    size = max(1.0, float(np.abs(values).max(initial=0.0)))
+    values = np.where(np.abs(values) < 4e-16 * size, 0.0, values)
+    return tuple(float(f"{x:.{_CLEAN}g}") + 0.0 for x in values.tolist())
+
+
+@dataclass
+class SourceShape:
+    """A shape of a link.
+
+    Attributes:
+        name: unique in its link.
+        words: type and sizes as a scene writes them; of a mesh `file` is a path of the source, see meshes.py.
+        frame: in the link.
+        collides: whether it takes part in contact; if not, it is only seen.
+        colour: "#rrggbb" or "".  opacity: 0 to 1.
+        line: of the source.
+        material: of contact: friction, rolling_friction, torsional_friction; {} for the default.
+        layers, touches: names of layers; None for the default.
+    """
+
+    name: str
+    words: dict
+    frame: SourceFrame
+    collides: bool
+    line: int
+    colour: str = ""
+    opacity: float = 1.0
+    material: dict[str, float] = field(default_factory=dict)
+    layers: tuple[str, ...] | None = None
+    touches: tuple[str, ...] | None = None
+
+
+@dataclass
+class SourceLink:
+    """A body.
+
+    Attributes:
+        name: in the scene.  line: of the source.
+        mass: [kg], None without inertial.  com: [m].
+        inertia: [kg m^2], (3, 3) about the centre of mass, link axes; None without.
+        frame: in the world, of links that no joint holds; of others the joint says it.
+        shapes: see `SourceShape`.  points: of the link: what has been lumped into it, frames.
+        is_prescribed: whether it moves as prescribed.
+    """
+
+    name: str
+    line: int
+    mass: float | None = None
+    com: tuple[float, ...] = (0.0, 0.0, 0.0)
+    inertia: np.ndarray | None = None
+    frame: SourceFrame = NO_OFFSET
+    shapes: list[SourceShape] = field(default_factory=list)
+    points: dict[str, tuple[float, ...]] = field(default_factory=dict)
+    is_prescribed: bool = False
+
+    @property
+    def has_mass(self) -> bool:
+        """Whether it has inertia of its own."""
+        return bool(self.mass) and self.mass > 0.0
+
+
+@dataclass
+class SourceJoint:
+    """A joint.
+
+    Attributes:
+        name: in the scene.  line: of the source, 0 if it is not in it.
+        type: of the scene format.
+        parent, child: names of links, or `world`.
+        parent_frame, child_frame: of the anchors.
+        axis: in the anchor frame of the parent; None where the type has none.
+        words: further keys of the scene: limit, damping, drive, ..., as they are written.
+    """
+
+    name: str
+    line: int
+    type: str
+    parent: str
+    child: str
+    parent_frame: SourceFrame = NO_OFFSET
+    child_frame: SourceFrame = NO_OFFSET
+    axis: tuple[float, ...] | None = None
+    words: dict = field(default_factory=dict)
+
+
+@dataclass
+class SourceModel:
+    """A model as it was read.
+
+    Attributes:
+        name: of the model.
+        links, joints: in the order of the source; `links` begins with the world, whose shapes are fixed.
+        forces: name to words of the scene.
+        exclude: pairs of links whose shapes never touch.
+        gravity: [m/s^2], None for the usual one.
+        initial: joint coordinates by name, as the scene writes them.
+        touches_itself: whether shapes of the model touch each other.
+        notes: lines of comment at the head of the scene.
+        dt: [s], step of the source; None where it has none.
+    """
+
+    name: str
+    links: dict[str, SourceLink] = field(default_factory=dict)
+    joints: dict[str, SourceJoint] = field(default_factory=dict)
+    forces: dict[str, dict] = field(default_factory=dict)
+    exclude: list[tuple[str, str]] = field(default_factory=list)
+    gravity: tuple[float, ...] | None = None
+    initial: dict[str, object] = field(default_factory=dict)
+    touches_itself: bool = True
+    notes: list[str] = field(default_factory=list)
+    dt: float | None = None
+
+    def joints_of(self, parent: str) -> list[SourceJoint]:
+        """Joints whose parent is a link."""
+        return [joint for joint in self.joints.values() if joint.parent == parent]
+
+    def holder(self, child: str) -> SourceJoint | None:
+        """The first joint whose child is a link."""
+        return next((joint for joint in self.joints.values() if joint.child == child), None)

@@ -1,0 +1,113 @@
+"""Mesh files of a source: where they are, whether a scene can use them, and their bytes.
+
+A file is read only below the folder of the source, below a folder of `--package-path` or of ROS, or below the package that
+the source itself lies in.
+"""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from simcli.model.bodies.hull import HullError, convex_hull
+from simcli.model.bodies.mesh import MeshError, read_mesh
+from simcli.spec.document.loader import MAX_BYTES
+
+_PACKAGE, _MODEL, _FILE = "package://", "model://", "file://"
+MESH_SUFFIXES = (".obj", ".stl")
+
+
+class LostMeshError(Exception):
+    """A mesh that a scene cannot have, with the reason."""
+
+
+class MeshFiles:
+    """Mesh files of one source.
+
+    Args:
+        source: the file that names them.
+        search: folders of packages.
+        folder: that the scene has them in, relative to itself.
+
+    Attributes:
+        files: path relative to the scene to bytes, of those that were taken.
+    """
+
+    def __init__(self, source: Path, search: Sequence[Path], folder: str):
+        self.home = source.resolve().parent
+        self.search = [path.resolve() for path in (*search, *_ros_folders())]
+        self.folder = folder
+        self.files: dict[str, bytes] = {}
+        self._taken: dict[Path, str] = {}
+
+    def take(self, name: str, is_solid: bool) -> str:
+        """The path in the scene of a mesh as the source names it.
+
+        Args:
+            name: path or URI.
+            is_solid: whether it shall collide, for which it needs a convex hull.
+
+        Raises:
+            LostMeshError: it is not there, not below an allowed folder, of another format, or damaged.
+        """
+        path = self.find(name)
+        self._check(path, is_solid)
+        if path not in self._taken:
+            self._taken[path] = self._free_name(path)
+            self.files[self._taken[path]] = path.read_bytes()
+        return self._taken[path]
+
+    def find(self, name: str) -> Path:
+        """The file that a path or URI means."""
+        for prefix in (_PACKAGE, _MODEL):
+            if name.startswith(prefix):
+                return self._in_package(name.removeprefix(prefix))
+        path = Path(name.removeprefix(_FILE))
+        found = (path if path.is_absolute() else self.home / path).resolve()
+        if not self._is_allowed(found):
+            raise LostMeshError("lies outside the folder of the model: give a folder above it by --package-path")
+        if not found.is_file():
+            raise LostMeshError("there is no such file")
+        return found
+
+    def _in_package(self, name: str) -> Path:
+        package, _, rest = name.partition("/")
+        above = [one for one in self.home.parents if one.name == package or (one / package).is_dir()]
+        roots = [(one if one.name == package else one / package) for one in (self.home, *above)]
+        roots += [path / package for path in self.search] + [path for path in self.search if path.name == package]
+        for root in roots:
+            found = (root / rest).resolve()
+            if found.is_file() and found.is_relative_to(root.resolve()):
+                return found
+        raise LostMeshError(f"the package `{package}` with this file is not found: --package-path names folders of packages")
+
+    def _is_allowed(self, path: Path) -> bool:
+        return any(path.is_relative_to(root) for root in (self.home, *self.search))
+
+    def _check(self, path: Path, is_solid: bool) -> None:
+        if path.suffix.lower() not in MESH_SUFFIXES:
+            raise LostMeshError(f"a {path.suffix.lower() or 'nameless'} mesh; scenes take .obj and .stl")
+        if path.stat().st_size > MAX_BYTES:
+            raise LostMeshError("has more than 64 MiB")
+        try:
+            vertices, _ = read_mesh(path)
+            if is_solid:
+                convex_hull(vertices)
+        except (MeshError, HullError) as error:
+            raise LostMeshError(str(error)) from None
+
+    def _free_name(self, path: Path) -> str:
+        """A path in the scene's folder; two files of one name are told apart by the folder that they came from."""
+        names = (path.name, f"{path.parent.name}_{path.name}", *(f"{k}_{path.name}" for k in range(2, 10_000)))
+        candidates = (f"{self.folder}/{_plain(name)}" for name in names)
+        return next(name for name in candidates if name not in self.files)
+
+
+def _plain(name: str) -> str:
+    return "".join(letter if letter.isalnum() or letter in "._-" else "_" for letter in name)
+
+
+def _ros_folders() -> list[Path]:
+    """Folders of packages that the environment of ROS names."""
+    plain = os.environ.get("ROS_PACKAGE_PATH", "").split(os.pathsep)
+    shares = [f"{one}/share" for one in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep) if one]
+    return [Path(one) for one in (*plain, *shares) if one]

@@ -1,0 +1,76 @@
+"""What became of each element of a source: carried, changed (how), dropped (why)."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Literal
+
+Fate = Literal["carried", "changed", "dropped"]
+FATES: tuple[Fate, ...] = ("carried", "changed", "dropped")
+
+
+@dataclass(frozen=True)
+class ImportEntry:
+    """One element.
+
+    Attributes:
+        fate: what became of it.
+        kind: of element, in the words of the source: `joint`, `visual`, `gazebo`.
+        name: of the element, or of what it belongs to; "" if it has none.
+        line: where it stands in the source, 0 if that is not known.
+        why: how it was changed, or why it was dropped; "" for what was carried.
+    """
+
+    fate: Fate
+    kind: str
+    name: str
+    line: int
+    why: str = ""
+
+
+@dataclass
+class ImportReport:
+    """All elements of a source, in the order in which they were read.
+
+    Attributes:
+        source: path of the file, as given.
+        entries: what became of each.
+    """
+
+    source: str
+    entries: list[ImportEntry] = field(default_factory=list)
+
+    def carried(self, kind: str, name: str, line: int) -> None:
+        """An element says in the scene what it said in the source."""
+        self.entries.append(ImportEntry("carried", kind, name, line))
+
+    def changed(self, kind: str, name: str, line: int, how: str) -> None:
+        """An element says it in another way."""
+        self.entries.append(ImportEntry("changed", kind, name, line, how))
+
+    def dropped(self, kind: str, name: str, line: int, why: str) -> None:
+        """An element is lost."""
+        self.entries.append(ImportEntry("dropped", kind, name, line, why))
+
+    def counts(self) -> dict[Fate, int]:
+        """How many elements met each fate."""
+        found = Counter(entry.fate for entry in self.entries)
+        return {fate: found[fate] for fate in FATES}
+
+    @property
+    def loses(self) -> bool:
+        """Whether anything was dropped."""
+        return any(entry.fate == "dropped" for entry in self.entries)
+
+    def sums(self, fate: Fate) -> list[tuple[str, str, list[ImportEntry]]]:
+        """(kind, why, entries) of a fate, the most frequent first."""
+        found: dict[tuple[str, str], list[ImportEntry]] = {}
+        for entry in self.entries:
+            if entry.fate == fate:
+                found.setdefault((entry.kind, entry.why), []).append(entry)
+        ordered = sorted(found.items(), key=lambda item: -len(item[1]))
+        return [(kind, why, entries) for (kind, why), entries in ordered]
+
+    def as_data(self) -> dict:
+        """The report for programs."""
+        entries = [{"fate": e.fate, "kind": e.kind, "name": e.name, "line": e.line, "why": e.why} for e in self.entries]
+        return {"source": self.source, "counts": self.counts(), "elements": entries}

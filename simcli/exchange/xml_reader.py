@@ -1,0 +1,108 @@
+"""XML without entities: elements with their lines. What could read other files, or grow, is refused."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from xml.parsers import expat
+
+from simcli.errors import FileError
+from simcli.spec.document.loader import MAX_BYTES
+
+DEEPEST = 200  # elements within each other
+_CHUNK = 2**16
+
+
+@dataclass
+class XmlElement:
+    """An element of a file.
+
+    Attributes:
+        tag: its name, with a prefix as written.
+        line: where it begins, from 1.
+        attributes: name to text.
+        children: elements, in order.
+        text: what stands in it, stripped.
+    """
+
+    tag: str
+    line: int
+    attributes: dict[str, str] = field(default_factory=dict)
+    children: list["XmlElement"] = field(default_factory=list)
+    text: str = ""
+
+    def get(self, name: str, default: str = "") -> str:
+        """Text of an attribute."""
+        return self.attributes.get(name, default)
+
+    def child(self, tag: str) -> "XmlElement | None":
+        """The first child of a name."""
+        return next(self.all(tag), None)
+
+    def all(self, *tags: str) -> Iterator["XmlElement"]:
+        """Children of some names."""
+        return (one for one in self.children if one.tag in tags)
+
+    def below(self) -> Iterator["XmlElement"]:
+        """This element and all below it."""
+        yield self
+        for one in self.children:
+            yield from one.below()
+
+
+class _Builder:
+    """Elements as the parser meets them."""
+
+    def __init__(self, path: Path, parser):
+        self.path, self.parser = path, parser
+        self.open: list[XmlElement] = []
+        self.root: XmlElement | None = None
+
+    def start(self, tag: str, attributes: dict[str, str]) -> None:
+        element = XmlElement(tag, self.parser.CurrentLineNumber, attributes)
+        if len(self.open) >= DEEPEST:
+            raise FileError(f"{self.path}:{element.line}: elements within each other to a depth of {DEEPEST}")
+        if self.open:
+            self.open[-1].children.append(element)
+        else:
+            self.root = element
+        self.open.append(element)
+
+    def end(self, _tag: str) -> None:
+        element = self.open.pop()
+        element.text = element.text.strip()
+
+    def data(self, text: str) -> None:
+        if self.open:
+            self.open[-1].text += text
+
+    def refuse(self, *_words) -> None:
+        """A document type is what entities are declared in."""
+        line = self.parser.CurrentLineNumber
+        raise FileError(f"{self.path}:{line}: has a document type, in which entities are declared: remove <!DOCTYPE ...>")
+
+
+def read_xml(path: Path) -> XmlElement:
+    """The root of an XML file.
+
+    Raises:
+        FileError: it cannot be read, is too large or too deep, is no XML, or declares entities.
+    """
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise FileError(f"{path}: has more than {MAX_BYTES} bytes (64 MiB)")
+        data = path.read_bytes()
+    except OSError as error:
+        raise FileError(f"{path}: cannot be read: {error.strerror}") from None
+    parser = expat.ParserCreate()
+    builder = _Builder(path, parser)
+    parser.StartElementHandler, parser.EndElementHandler = builder.start, builder.end
+    parser.CharacterDataHandler, parser.StartDoctypeDeclHandler = builder.data, builder.refuse
+    parser.buffer_text = True
+    try:
+        for begin in range(0, len(data), _CHUNK):
+            parser.Parse(data[begin : begin + _CHUNK], False)
+        parser.Parse(b"", True)
+    except expat.ExpatError as error:
+        words = expat.ErrorString(error.code)
+        raise FileError(f"{path}:{error.lineno}:{error.offset + 1}: is no XML: {words}") from None
+    return builder.root

@@ -1,0 +1,194 @@
+"""Drag: falls and decays in closed form, the account of what is lost, all solvers and their orders, wind, words."""
+
+from typing import get_args
+
+import numpy as np
+import pytest
+from support.forward import Runner, model_of, slope
+from support.scenes import faults_of
+
+from simcli.analysis.rest.equilibrium import search_equilibrium
+from simcli.analysis.rest.modes import Study
+from simcli.analysis.rest.statics import Statics
+from simcli.spec.schema.scene import AffineSolver, GeneralizedSolver, MaximalSolver, NaturalSolver
+
+G, MASS, VISCOUS, QUADRATIC = 9.81, 2.0, 3.0, 0.5
+TURNING, TURNING_QUADRATIC, INERTIA, SPIN = 0.2, 0.04, 0.1, 3.0
+RUNS = [(spec.model_fields["type"].annotation.__args__[0], integrator)
+        for spec in (GeneralizedSolver, MaximalSolver, NaturalSolver, AffineSolver)
+        for integrator in get_args(spec.model_fields["integrator"].annotation)
+        if integrator not in ("auto", "generalized_alpha")]  # which refuses drag  # fmt: skip
+ORDERS = {"semi_implicit": 1, "implicit": 2, "rk4": 4, "zhong06": 2, "moreau": 2, "bdf1": 1, "bdf2": 2}
+every_run = pytest.mark.parametrize(("solver", "integrator"), RUNS)
+SPAN, COUNTS = 0.8, (40, 80, 160)
+# Bodies of one law each: falls with quadratic drag, glides with viscous drag, and turnings with each of them.
+FOUR = f"""
+world: {{gravity: [0, 0, 0]}}
+bodies:
+  falls: {{mass: {MASS}, inertia: {{diag: [0.1, 0.1, 0.1]}}}}
+  glides: {{mass: {MASS}, inertia: {{diag: [0.1, 0.1, 0.1]}}, pose: {{xyz: [3, 0, 0]}}, velocity: {{linear: [0, 4, 3]}}}}
+  turns: {{mass: 1, inertia: {{diag: [0.1, 0.1, {INERTIA}]}}, pose: {{xyz: [6, 0, 0]}},
+    velocity: {{angular: [0, 0, {SPIN}]}}}}
+  slows: {{mass: 1, inertia: {{diag: [0.1, 0.1, {INERTIA}]}}, pose: {{xyz: [9, 0, 0]}},
+    velocity: {{angular: [0, 0, {SPIN}]}}}}
+forces:
+  weight: {{type: wrench, body: falls, force: [0, 0, {-MASS * G}]}}
+  air: {{type: drag, body: falls, quadratic: {QUADRATIC}}}
+  oil: {{type: drag, body: glides, damping: {VISCOUS}}}
+  film: {{type: drag, body: turns, angular_damping: {TURNING}}}
+  fan: {{type: drag, body: slows, angular_quadratic: {TURNING_QUADRATIC}}}
+"""
+
+
+def closed(t):
+    """Way of the fall, way of the glide, and both angles, at t."""
+    top = np.sqrt(MASS * G / QUADRATIC)
+    rate = TURNING_QUADRATIC * SPIN / INERTIA
+    return np.array([-(top**2 / G) * np.log(np.cosh(G * t / top)), MASS / VISCOUS * 5.0 * (1 - np.exp(-VISCOUS * t / MASS)),
+                     INERTIA / TURNING * SPIN * (1 - np.exp(-TURNING * t / INERTIA)),
+                     INERTIA / TURNING_QUADRATIC * np.log1p(rate * t)])  # fmt: skip
+
+
+def lost(t):
+    """What all four have lost at t [J]: what was there and given, less what is left."""
+    top, rate = np.sqrt(MASS * G / QUADRATIC), TURNING_QUADRATIC * SPIN / INERTIA
+    fall = MASS * G * top**2 / G * np.log(np.cosh(G * t / top)) - MASS * (top * np.tanh(G * t / top)) ** 2 / 2
+    glide = MASS * 25 / 2 * (1 - np.exp(-2 * VISCOUS * t / MASS))
+    turn = INERTIA * SPIN**2 / 2 * (1 - np.exp(-2 * TURNING * t / INERTIA))
+    return fall + glide + turn + INERTIA * SPIN**2 / 2 * (1 - (1 + rate * t) ** -2)
+
+
+def ways(run, h, n):
+    """As of `closed`, at the end, and what the ledger says was lost, and its drift."""
+    frames = run(h, n, 1)
+    pose, start = frames["frames/body_q"][-1, 0], frames["frames/body_q"][0, 0]
+    index = [run.model.bodies.name.index(name) for name in ("falls", "glides", "turns", "slows")]
+    turned = [2 * np.arctan2(np.linalg.norm(pose[k, 3:6]), pose[k, 6]) for k in index[2:]]
+    found = np.array([pose[index[0], 2], np.linalg.norm((pose - start)[index[1], :3]), *turned])
+    return found, frames["energy/dissipated"][-1, 0], np.abs(frames["energy/drift"]).max()
+
+
+@every_run
+def test_falls_and_decays_are_those_of_the_formulas_with_their_order(device, solver, integrator):
+    run = Runner(f"{FOUR}solver: {{type: {solver}}}\n", integrator, device)
+    steps = np.array([SPAN / n for n in COUNTS])
+    found = [ways(run, SPAN / n, n) for n in COUNTS]
+    errors = np.abs([one[0] - closed(SPAN) for one in found])
+    for k in range(4):
+        assert slope(steps, errors[:, k]) > ORDERS[integrator] - 0.3, k
+    assert errors[-1].max() < {1: 5e-2, 2: 1e-3, 4: 1e-7}[ORDERS[integrator]]
+    assert found[-1][1] == pytest.approx(lost(SPAN), rel={1: 5e-2, 2: 1e-3, 4: 1e-7}[ORDERS[integrator]])
+    drifts = [one[2] for one in found]
+    assert drifts[-1] < 0.6 * drifts[0] or drifts[-1] < 1e-9
+
+
+TUMBLER = """
+world: {gravity: [0, 0, -9.81]}
+bodies:
+  a: {mass: 1.5, com: [0.1, 0.05, -0.02], inertia: {diag: [0.2, 0.2, 0.2]}, pose: {rpy: [0.3, 0.1, -0.4]},
+      velocity: {linear: [2, -1, 4], angular: [1.0, 2.0, -1.5]}}
+  b: {mass: 0.7, inertia: {diag: [0.1, 0.1, 0.1]}, pose: {xyz: [0.4, 0, 0.2]}}
+joints:
+  j: {type: revolute, parent: a, child: b, at: [0.3, 0, 0.1], axis: [0.3, 1, 0.2], qd: 1}
+forces:
+  air: {type: drag, body: a, damping: 0.4, quadratic: 0.2, angular_damping: 0.05, angular_quadratic: 0.1, at: [0.2, 0, 0.1],
+        wind: [3, 1, -0.5]}
+  wake: {type: drag, body: b, quadratic: 0.3, angular_quadratic: 0.02, wind: [3, 1, -0.5]}
+"""
+
+
+@every_run
+def test_all_solvers_agree_and_the_ledger_closes(device, solver, integrator):
+    """A mechanism with all words of drag, against rk4, as the step goes down."""
+    best = Runner(f"{TUMBLER}solver: {{type: generalized}}\n", "rk4", device)(1e-3, 400, 1)
+    run = Runner(f"{TUMBLER}solver: {{type: {solver}}}\n", integrator, device)
+    expected, order = best["frames/body_q"][-1, 0, :, :3], min(ORDERS[integrator], 2)
+    errors, drifts = [], []
+    for n in (100, 200, 400):
+        found = run(0.4 / n, n, 1)
+        index = [run.model.bodies.name.index(name) for name in ("a", "b")]
+        errors.append(np.abs(found["frames/body_q"][-1, 0, index, :3] - expected).max())
+        drifts.append(np.abs(found["energy/drift"]).max())
+        assert found["energy/dissipated"][-1, 0] == pytest.approx(best["energy/dissipated"][-1, 0], rel=0.2)
+        assert found["energy/input"][-1, 0] == pytest.approx(best["energy/input"][-1, 0], rel=0.2)
+    assert errors[-1] < 1e-9 or slope([4.0, 2.0, 1.0], errors) > order - 0.35
+    assert drifts[-1] < 0.6 * drifts[0] or drifts[-1] < 1e-9
+
+
+def test_wind_and_drag_in_statics_and_modes(device):
+    """A weight on a spring: it leans by c u / k, and swings by m s^2 + c s + k = 0 along each axis of a bushing."""
+    text = """
+world: {gravity: [0, 0, 0]}
+bodies:
+  m: {mass: 2, inertia: {diag: [0.1, 0.1, 0.1]}}
+forces:
+  mount: {type: bushing, a: {world: [0, 0, 0]}, b: {body: m, at: [0, 0, 0]}, stiffness: 50, angular_stiffness: 3}
+  air: {type: drag, body: m, damping: 1.5, angular_damping: 0.2, wind: [4, 0, 0]}
+"""
+    statics = Statics(model_of(text)[0], device)
+    found = search_equilibrium(statics, False)
+    np.testing.assert_allclose(found.posture.q[:3], [1.5 * 4 / 50, 0, 0], atol=1e-9)
+    values = np.array([mode.eigenvalue for mode in Study(statics.model, statics, device, found, []).modes])
+    for roots in (np.roots([2, 1.5, 50]), np.roots([0.1, 0.2, 3])):
+        assert np.abs(values - roots[roots.imag > 0]).min() < 1e-6
+
+
+STIFF = """
+world: {gravity: [0, 0, -9.81]}
+bodies:
+  speck: {mass: 1e-3, inertia: {diag: [1e-6, 1e-6, 1e-6]}, velocity: {linear: [2, 0, 0], angular: [3, 1, 0]}}
+forces:
+  oil: {type: drag, body: speck, damping: 1, quadratic: 0.5, angular_damping: 1e-2, wind: [0, 1, 0]}
+solver: {type: SOLVER}
+"""
+
+
+@pytest.mark.parametrize(("solver", "integrator"), [("generalized", "implicit"), ("affine", "bdf1"), ("affine", "bdf2")])
+def test_steps_that_are_implicit_take_drag_that_no_step_resolves(device, solver, integrator):
+    """h c / m = 50: the speck drifts with the wind, and sinks at c v + q v^2 = m g."""
+    found = Runner(STIFF.replace("SOLVER", solver), integrator, device)(5e-2, 1, 60)["frames/body_qd"][-1, 0, 0]
+    sinking = (np.sqrt(1 + 4 * 0.5 * 1e-3 * G) - 1) / (2 * 0.5)
+    np.testing.assert_allclose(found, [0, 1, -sinking, 0, 0, 0], atol=1e-7)
+
+
+def test_drag_with_contact_is_that_of_all_integrators(device):
+    """A ball that is blown over a floor after its fall, with and without rows for drag."""
+    text = """
+world: {gravity: [0, 0, -9.81], shapes: {floor: {type: plane}}}
+bodies:
+  ball: {mass: 0.2, shapes: {s: {type: sphere, radius: 0.1}}, pose: {xyz: [0, 0, 0.3]}}
+forces:
+  air: {type: drag, body: ball, damping: 0.3, quadratic: 0.2, angular_damping: 1e-3, wind: [4, 1, 0]}
+contact: {enabled: true}
+solver: {type: generalized}
+"""
+    found = [Runner(text, integrator, device)(5e-4, 2000, 1)["frames/body_q"][-1, 0, 0, :3]
+             for integrator in ("implicit", "rk4", "semi_implicit")]  # fmt: skip
+    assert found[0][0] > 0.5
+    np.testing.assert_allclose(found[1:], np.broadcast_to(found[0], (2, 3)), atol=4e-3)
+
+
+def test_drag_of_a_scene_is_checked():
+    air = "bodies: {b: {mass: 1, inertia: {diag: [1, 1, 1]}}}\nforces:\n  air: {type: drag, body: b, WORDS}\n"
+    for words, code, word in (("damping: -1", "SC231", ""), ("wind: [0, 0, 1]", "SC202", "does nothing"),
+                              ("quadratic: 1 N*s/m", "SC213", "")):  # fmt: skip
+        (found,) = faults_of(air.replace("WORDS", words))
+        assert found[:2] == (code, 2)
+        assert word in found[2]
+    (found,) = faults_of(FOUR.split("  oil")[0] + "solver: {type: natural, integrator: generalized_alpha}\n")
+    assert found[0] == "SC501"
+
+
+def test_drags_of_templates_and_worlds(device):
+    text = """
+models:
+  kite:
+    bodies: {b: {mass: 1, com: [0.1, 0, 0], inertia: {diag: [1, 1, 1]}}}
+    forces: {air: {type: drag, body: b, quadratic: 0.1, wind: [1, 0, 0]}}
+instances: {one: {model: kite, at: {rpy: [0, 0, 90 deg]}}}
+batch: {worlds: 2, vary: {forces.one/air.quadratic: {list: [0.1, 0.2]}}}
+"""
+    drags = model_of(text)[0].drags
+    np.testing.assert_allclose(drags.wind, [[[0, 1, 0]]], atol=1e-15)
+    np.testing.assert_allclose(drags.quadratic, [[0.1], [0.2]])
+    np.testing.assert_allclose(drags.point, [[[0.1, 0, 0]]])

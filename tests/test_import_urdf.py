@@ -1,0 +1,266 @@
+"""Robots of URDF files as scenes: mechanics as pinocchio's, a report of every element, no file read that must not be."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.urdf import agreement
+
+from simcli.cli.doorman import run_command
+from simcli.errors import Exit, FileError
+from simcli.exchange.importing import ImportOptions, import_model, load_scene
+from simcli.exchange.xml_reader import DEEPEST, read_xml
+from simcli.model import build
+from simcli.spec import resolve
+
+ROBOT = """<robot name="all kinds">
+  <material name="paint"><color rgba="1 0.5 0 1"/></material>
+  <link name="base"/>
+  <link name="column">
+    <inertial><origin xyz="0.01 0.02 0.3" rpy="0.3 -0.2 0.5"/><mass value="4"/>
+      <inertia ixx="0.3" ixy="0.01" ixz="0.02" iyy="0.25" iyz="-0.01" izz="0.1"/></inertial>
+    <collision><origin xyz="0 0 0.3"/><geometry><cylinder radius="0.05" length="0.6"/></geometry></collision>
+    <visual><origin xyz="0 0 0.3"/><geometry><cylinder radius="0.05" length="0.6"/></geometry><material name="paint"/>
+      </visual>
+    <visual name="hat"><geometry><box size="0.1 0.1 0.2"/></geometry></visual>
+  </link>
+  <link name="gear 1"><inertial><mass value="0.5"/>
+    <inertia ixx="0.01" ixy="0" ixz="0" iyy="0.02" iyz="0" izz="0.015"/></inertial></link>
+  <link name="cross"/>
+  <link name="arm"><inertial><origin xyz="0.2 0 0"/><mass value="1.5"/>
+    <inertia ixx="0.01" ixy="0" ixz="0" iyy="0.05" iyz="0" izz="0.05"/></inertial></link>
+  <link name="slide"><inertial><mass value="0.3"/>
+    <inertia ixx="0.001" ixy="0" ixz="0" iyy="0.001" iyz="0" izz="0.001"/></inertial></link>
+  <link name="tool"/>
+  <joint name="foot" type="fixed"><origin xyz="0 0 0.1" rpy="0 0 0.4"/><parent link="base"/><child link="column"/></joint>
+  <joint name="turn" type="continuous"><origin xyz="0.1 0 0.6" rpy="0.1 0.2 0.3"/><parent link="column"/>
+    <child link="gear 1"/><axis xyz="0 0 2"/><limit effort="7" velocity="3"/>
+    <dynamics damping="0.1" friction="0.2" spring="4"/></joint>
+  <joint name="pan" type="revolute"><origin xyz="0 0.1 0.5"/><parent link="gear 1"/><child link="cross"/>
+    <axis xyz="0 1 0"/><limit lower="0.2" upper="1.0" effort="0" velocity="0"/></joint>
+  <joint name="tilt" type="revolute"><origin xyz="0.05 0 0" rpy="1.5707963 0 0"/><parent link="cross"/><child link="arm"/>
+    <limit lower="-1" upper="1" effort="0" velocity="0"/><mimic joint="pan" multiplier="0.5" offset="0.1"/></joint>
+  <joint name="reach" type="prismatic"><origin xyz="0.4 0 0"/><parent link="arm"/><child link="slide"/>
+    <axis xyz="1 1 0"/><limit lower="-0.1" upper="0.2" effort="5" velocity="1"/></joint>
+  <joint name="flange" type="fixed"><origin xyz="0 0 0.05"/><parent link="slide"/><child link="tool"/></joint>
+  <gazebo reference="arm"><mu1>0.9</mu1></gazebo>
+  <transmission name="drive"><type>simple</type></transmission>
+</robot>
+"""
+MASS = '<inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial>'
+
+
+def robot(tmp_path, text=ROBOT, name="robot.urdf"):
+    path = tmp_path / name
+    path.write_text(text)
+    return path
+
+
+def imported(tmp_path, text=ROBOT, **options):
+    return import_model(robot(tmp_path, text), ImportOptions(**options))
+
+
+def built(tmp_path, text=ROBOT):
+    document = load_scene(robot(tmp_path, text))
+    return build(resolve(document), document)
+
+
+def fates(report, kind):
+    return {entry.name: (entry.fate, entry.why) for entry in report.entries if entry.kind == kind}
+
+
+def test_the_mechanism_is_that_of_pinocchio(tmp_path):
+    """Turned inertias, a massless root and cross, axes of any length, frames within frames."""
+    path = robot(tmp_path)
+    scene = tmp_path / "robot.yaml"
+    scene.write_text(import_model(path).text)
+    matrix, effort = agreement(path, scene, tmp_path)
+    assert matrix < 1e-12
+    assert effort < 1e-12
+
+
+def test_links_without_mass(tmp_path):
+    model = built(tmp_path)
+    assert model.bodies.name == ("column", "gear_1", "cross", "arm", "slide")
+    assert model.bodies.mass[0].tolist() == [4.0, 0.5, 0.0, 1.5, 0.3]
+    found = imported(tmp_path)
+    assert "points: {tool: [0, 0, 0.05]}" in found.text
+    assert "    child: column\n    parent_frame: {xyz: [0, 0, 0.1], rpy: [0, 0, 0.4]}" in found.text
+    assert fates(found.report, "link")["cross"][0] == "changed"
+
+
+def test_what_joints_say(tmp_path):
+    spec = resolve(load_scene(robot(tmp_path)))
+    turn, pan, tilt, reach = (spec.joints[name] for name in ("turn", "pan", "tilt", "reach"))
+    assert (turn.type, turn.limit, turn.damping, turn.friction) == ("revolute", None, (0.1,), (0.2,))
+    assert turn.velocity_limit == (3.0,)
+    assert (turn.drive[0].mode, turn.drive[0].effort_limit, pan.drive) == ("effort", 7.0, None)
+    assert (pan.limit[0].lower, pan.limit[0].upper) == (0.2, 1.0)
+    assert spec.initial.joint_q == {"pan": "center"}
+    assert (tilt.mimic.joint, tilt.mimic.ratio, tilt.mimic.offset) == ("pan", 0.5, 0.1)
+    assert reach.type == "prismatic"
+
+
+def test_shapes_and_looks(tmp_path):
+    """A visual that is the collision gives it its colour; others are only seen. Links of a model do not touch each other."""
+    spec = resolve(load_scene(robot(tmp_path)))
+    column = spec.bodies["column"]
+    assert list(column.shapes) == ["collision"]
+    assert (column.shapes["collision"].radius, column.shapes["collision"].length) == (0.05, 0.6)
+    assert list(column.look.shapes) == ["hat"]
+    assert column.look.colour == "#ff8000"
+    assert column.shapes["collision"].layers == ("model",)
+    assert resolve(load_scene(robot(tmp_path))).contact.enabled
+
+
+def test_every_element_is_told_once(tmp_path):
+    """Parts, as origins, belong to their element; all else has a line of the report."""
+    parts = {"robot", "color", "origin", "geometry", "cylinder", "box", "mass", "inertia", "parent", "child", "axis"}
+    path = robot(tmp_path)
+    told = {(entry.kind, entry.line) for entry in import_model(path).report.entries}
+    for element in read_xml(path).below():
+        if element.tag not in parts and element.tag not in ("mu1", "type") and element.get("name") != "paint":
+            assert (element.tag, element.line) in told, element
+    report = imported(tmp_path).report
+    assert fates(report, "gazebo") == {"arm": ("dropped", "an extension of Gazebo")}
+    assert fates(report, "transmission")["drive"][0] == "dropped"
+    assert fates(report, "dynamics") == {"turn": ("changed", "the attributes spring are not of the format")}
+    assert fates(report, "link")["gear_1"] == ("changed", "`gear 1` is called `gear_1`")
+    assert sum(report.counts().values()) == len(report.entries)
+    assert report.loses
+
+
+def test_a_floating_base_is_free(tmp_path):
+    spec = resolve(load_scene(robot(tmp_path)))
+    assert [name for name, joint in spec.joints.items() if joint.parent == "world"] == ["foot"]
+    text = imported(tmp_path, base="floating").text
+    assert "foot:" not in text
+    assert "points: {base: [0, 0, -0.1]}" in text  # a point of the column, which has the mass
+    assert "pose: {xyz: [0, 0, 0.1], rpy: [0, 0, 0.4]}" in text
+
+
+def test_bad_inertias_are_told_with_their_numbers(tmp_path):
+    text = ROBOT.replace('ixx="0.01" ixy="0" ixz="0" iyy="0.02"', 'ixx="0.01" ixy="0" ixz="0" iyy="0.2"')
+    with pytest.raises(FileError, match=r"link `gear_1`: no body has these principal moments: 0.01 \+ 0.015 < 0.2 kg m\^2"):
+        imported(tmp_path, text)
+    found = imported(tmp_path, text, fix_inertia=True)
+    assert fates(found.report, "inertial")["gear_1"][1].endswith("became 0.01, 0.015, 0.025")
+    matrix = [entry for entry in found.report.entries if entry.kind == "inertial" and entry.fate == "changed"]
+    assert len(matrix) == 1
+
+
+def test_meshes_are_copied_and_meshes_elsewhere_are_not_read(tmp_path):
+    """Below the model, in its package, in a folder that is named; nowhere else, by links neither."""
+    package = tmp_path / "pack"
+    (package / "meshes").mkdir(parents=True)
+    (tmp_path / "secret.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n")
+    (package / "meshes" / "part.obj").write_bytes((tmp_path / "secret.obj").read_bytes())
+    (package / "meshes" / "flat.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n")
+    (package / "meshes" / "way.obj").symlink_to(tmp_path / "secret.obj")
+    names = ["meshes/part.obj", "package://pack/meshes/part.obj", "package://none/part.obj", "../secret.obj",
+             str(tmp_path / "secret.obj"), "meshes/way.obj", "package://pack/../secret.obj", "meshes/flat.obj",
+             "meshes/part.dae", "meshes/none.obj"]  # fmt: skip
+    shapes = "".join(f'<collision name="s{k}"><geometry><mesh filename="{name}"/></geometry></collision>'
+                     for k, name in enumerate(names))  # fmt: skip
+    path = robot(package, f'<robot name="r"><link name="a">{MASS}{shapes}</link></robot>')
+    found = import_model(path)
+    assert set(found.files) == {"meshes/part.obj"}
+    told = fates(found.report, "collision")
+    assert [told[f"a/s{k}"][0] for k in range(10)] == ["changed"] * 2 + ["dropped"] * 8
+    assert "outside the folder" in told["a/s3"][1]
+    assert "outside the folder" in told["a/s5"][1]
+    assert "fewer than four" in told["a/s7"][1]
+    wider = import_model(path, ImportOptions(search=[tmp_path]))
+    assert len(wider.files) == 2
+
+
+HOSTILE = {
+    "an entity": ('<!DOCTYPE r [<!ENTITY a "b">]><robot name="&a;"/>', "document type"),
+    "entities within each other": ('<!DOCTYPE r [<!ENTITY a "x"><!ENTITY b "&a;&a;">]><robot name="&b;"/>', "document type"),
+    "an external entity": ('<!DOCTYPE r SYSTEM "file:///etc/passwd"><robot/>', "document type"),
+    "depth": ("<robot>" + "<a>" * DEEPEST + "</a>" * DEEPEST + "</robot>", "depth"),
+    "no XML": ("robot: 1", "no XML"),
+    "nothing": ("", "no XML"),
+    "half a file": (ROBOT[:700], "no XML"),
+    "another root": ("<mujoco/>", "MJCF is not read yet"),
+    "macros": ('<robot xmlns:xacro="x"><xacro:property name="a"/></robot>', "xacro robot.urdf > robot.urdf"),
+    "no number": (ROBOT.replace('mass value="4"', 'mass value="four"'), "`value` of <mass> is `four`"),
+    "not a number": (ROBOT.replace('mass value="4"', 'mass value="nan"'), "`value` of <mass> is `nan`"),
+    "two numbers": (ROBOT.replace('xyz="0 0 2"', 'xyz="0 2"'), "`xyz` of <axis> is `0 2`, not 3 numbers"),
+    "no axis": (ROBOT.replace('xyz="0 0 2"', 'xyz="0 0 0"'), "axis of joint `turn` is zero"),
+    "an unknown link": (ROBOT.replace('child link="arm"', 'child link="leg"'), "the unknown link `leg` as child"),
+    "no parent": (ROBOT.replace('<parent link="arm"/>', ""), "joint `reach` has no parent"),
+    "an unknown type": (ROBOT.replace('type="prismatic"', 'type="screw"'), "has the type `screw`"),
+    "an unknown leader": (ROBOT.replace('mimic joint="pan"', 'mimic joint="pen"'), "unknown joint `pen`"),
+    "two parents": (ROBOT.replace('child link="tool"', 'child link="arm"'), "hangs on the joints `tilt` and `flange`"),
+    "a circle": (ROBOT.replace('<parent link="base"/>', '<parent link="slide"/>'), "in a circle"),
+    "two links of a name": (ROBOT.replace('name="slide"', 'name="arm"'), "a second link `arm`"),
+    "two joints of a name": (ROBOT.replace('name="reach"', 'name="tilt"'), "a second joint `tilt`"),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_files_are_refused_by_their_line(tmp_path, name):
+    text, words = HOSTILE[name]
+    with pytest.raises(FileError) as caught:
+        imported(tmp_path, text)
+    assert words in str(caught.value)
+    assert str(caught.value).startswith(f"{tmp_path / 'robot.urdf'}:")
+
+
+def test_names_stay_text(tmp_path):
+    """Quotes, colons, comments and ends of lines in names and reasons do not become YAML."""
+    nasty = 'a: [#"&#10;bodies: {x: 1}'
+    text = ROBOT.replace('name="all kinds"', f"name='{nasty}'").replace("gear 1", "a: {b} # &#10;- 'c'")
+    document = load_scene(robot(tmp_path, text))
+    assert len(resolve(document).bodies) == 5
+
+
+def test_the_command_writes_tells_and_refuses(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    robot(tmp_path)
+    assert run_command(["import", "robot.urdf"], debug=False, as_json=False) == Exit.OK
+    talk = capsys.readouterr().err
+    assert "dropped 1 gazebo (arm:31): an extension of Gazebo" in talk
+    assert "wrote robot.yaml" in talk
+    assert run_command(["import", "robot.urdf"], debug=False, as_json=False) == Exit.OUTPUT
+    assert run_command(["import", "robot.urdf", "--force", "--strict"], debug=False, as_json=False) == Exit.NEGATIVE
+    assert run_command(["import", "robot.urdf", "-o", "robot.urdf", "--force"], debug=False, as_json=False) == Exit.OUTPUT
+    capsys.readouterr()
+    assert run_command(["import", "robot.urdf", "--force", "--json"], debug=False, as_json=True) == Exit.OK
+    data = json.loads(capsys.readouterr().out)
+    assert data["counts"]["dropped"] == sum(one["fate"] == "dropped" for one in data["elements"])
+    assert run_command(["check", "robot.urdf", "robot.yaml"], debug=False, as_json=False) == Exit.OK
+    assert "robot.urdf: read as the scene that `simcli import` makes of it" in capsys.readouterr().err
+
+
+def test_a_model_runs_as_its_scene_does(tmp_path):
+    """In memory and from the file that was written; a run holds the scene, not the model."""
+    from support.many import run_many
+    from support.runs import committed, differing
+
+    robot(tmp_path)
+    out = tmp_path / "talk"
+    out.mkdir()
+    files = tmp_path / "a.h5", tmp_path / "b.h5", tmp_path / "c.h5"
+    run = ["--duration", "20 ms", "--force", "-q", "-o"]
+    results = run_many([["import", tmp_path / "robot.urdf", "-o", tmp_path / "robot.yaml"],
+                        ["run", tmp_path / "robot.urdf", *run, files[0]], ["run", tmp_path / "robot.yaml", *run, files[1]],
+                        ["run", files[0], *run, files[2]]], out)  # fmt: skip
+    assert [code for code, _ in results] == [0] * 4, results
+    one, other, again = map(committed, files)
+    assert not differing(one, other)
+    assert not differing(one, again)
+
+
+def test_the_source_is_not_needed_any_more(tmp_path):
+    found = imported(tmp_path)
+    (tmp_path / "robot.urdf").unlink()
+    scene = tmp_path / "scene.yaml"
+    scene.write_text(found.text)
+    model = build(resolve(load_scene(scene)), load_scene(scene))
+    assert np.isfinite(model.bodies.mass).all()
+    assert subprocess.run(["grep", "-c", "robot.urdf:", str(scene)], capture_output=True, text=True).stdout.strip() == "10"
+    assert Path(scene).read_text().startswith("# Imported from robot.urdf by simcli")
