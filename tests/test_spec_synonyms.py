@@ -115,7 +115,7 @@ WORDS = [
     ({"body": "shapes: {s: {type: cone, radius: 1, height: 1}}"}, "length"),
     ({"body": "shapes: {s: {type: box, half_extents: [1, 1, 1]}}"}, "size"),
     ({"body": "shapes: {s: {type: cube, size: [1, 1, 1]}}"}, "box"),
-    ({"body": "shapes: {s: {type: sphere, radius: 1, rgba: [1, 1, 1, 1]}}"}, "no colours"),
+    ({"body": "shapes: {s: {type: sphere, radius: 1, rgba: [1, 1, 1, 1]}}"}, "look: {colour: orange}"),
     ({"joint": "damping_coefficient: 1"}, "damping"), ({"joint": "range: [0, 1]"}, "limit"),
     ({"joint": "drive: {mode: effort, target: 1, ctrlrange: [0, 1]}"}, "effort_limit"),
     ({"joint": "effort: 1"}, "drive.effort_limit"),

@@ -120,10 +120,11 @@ VALUES: dict[str, tuple[str, ...]] = {
 
 # What other formats have and this one has not.
 NOT_HERE: dict[str, str] = {
-    "rgba": "scenes hold no colours: remove it", "color": "scenes hold no colours: remove it",
-    "colour": "scenes hold no colours: remove it", "texture": "scenes hold no textures: remove it",
-    "camera": "scenes hold no cameras: remove it", "light": "scenes hold no lights: remove it",
-    "visuals": "scenes hold no visuals: remove it", "solref": "contacts and limits are hard: remove it, or give `stiffness`",
+    "rgba": "a body is drawn as `look: {colour: orange}` says", "color": "a body is drawn as `look: {colour: orange}` says",
+    "colour": "a body is drawn as `look: {colour: orange}` says", "texture": "scenes hold no textures: remove it",
+    "camera": "cameras stand in `look: {cameras: ..}` of the scene", "light": "scenes hold no lights: remove it",
+    "visuals": "what is only seen stands in `look: {shapes: ..}` of the body",
+    "solref": "contacts and limits are hard: remove it, or give `stiffness`",
     "solimp": "contacts and limits are hard: remove it, or give `stiffness`",
     "i_gain": "drives have no integral part: remove it", "ki": "drives have no integral part: remove it",
 }  # fmt: skip
