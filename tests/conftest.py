@@ -1,5 +1,6 @@
 """Makes tests/support importable as `support` from every test, and the device for those that want it."""
 
+import gc
 import os
 import sys
 from pathlib import Path
@@ -9,13 +10,17 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 # Tests start hundreds of commands, each of which would compile all of simcli's Python anew.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+# Commands have a threshold of their own (simcli/cli/doorman.py), because Python's walks over all objects again and again:
+# a fifth of the time of test_joint_cells.py. This one is lower, because the process of the tests goes on for minutes.
+OBJECTS_BETWEEN_COLLECTIONS = 50_000
+gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)
 
 
 # Files that take 20 s and more of CPU go first, so that no process is left with one at the end while the others are through.
-LONGEST = ("test_measures", "test_couplings", "test_quantities", "test_gpu_devices", "test_joint_cells", "test_scenes",
-           "test_cli_kinematics", "test_solvers_agree", "test_diff", "test_contact_closed_forms", "test_cases_closed_loops",
-           "test_cli_search", "test_kernels_shared", "test_contact_compliance", "test_cli_run", "test_run_resume",
-           "test_laws_of_joints", "test_run_determinism", "test_cli_slice", "test_kernel_cache")  # fmt: skip
+LONGEST = ("test_impacts", "test_measures", "test_scenes", "test_joint_cells", "test_couplings", "test_gpu_devices",
+           "test_sliding_points", "test_pulleys", "test_quantities", "test_programs", "test_solvers_agree",
+           "test_cli_kinematics", "test_gpu_solvers", "test_frames_with_contact", "test_diff",
+           "test_cases_closed_loops")  # fmt: skip
 MOST_KERNELS = 32  # of a device of tests, some 10 MB each
 FOR_GPU = ("for", "gpu")  # property of a test
 

@@ -61,9 +61,6 @@ LONG_STAGES = {"kernels/collision/boxes.py", "kernels/collision/convex/epa.py", 
                "kernels/collision/convex/gjk.py", "kernels/collision/rounds.py"}  # fmt: skip
 MOST_FILES = 15  # Python files of a folder, its door among them
 MOST_OF_FUNCTION, MOST_NESTED = 60, 4  # lines; loops and conditions within each other
-LONG_FUNCTIONS = {
-    "solvers/shared/core.py:__init__",
-}
 DEEP_FUNCTIONS = {
     "kernels/chart/contacts.py:clear_contacts",
     "kernels/chart/contacts.py:pull_link",
@@ -75,11 +72,6 @@ DEEP_FUNCTIONS = {
     "kernels/complementarity/newton.py:condense_row",
     "kernels/forces/work.py:effort_power",
     "kernels/linear/system.py:fill_rows",
-    "solvers/affine/breaks.py:spread_along_contacts",
-    "solvers/affine/report.py:_report_wrenches",
-    "solvers/impulses/direction.py:add_stiffness",
-    "solvers/rows/corrections.py:find_lacks",
-    "solvers/shared/rollout.py:rollout",
 }
 # Names that several modules have on purpose; all others are of one. Add here what is parallel, not what is in the way.
 PARALLEL = set("""
@@ -334,7 +326,7 @@ def test_functions_are_short_and_flat():
                 name = f"{path.relative_to(HOUSE).as_posix()}:{node.name}"
                 long |= {name} if node.end_lineno - node.lineno >= MOST_OF_FUNCTION else set()
                 deep |= {name} if nested(node) > MOST_NESTED else set()
-    assert (long, deep) == (LONG_FUNCTIONS, DEEP_FUNCTIONS)
+    assert (long, deep) == (set(), DEEP_FUNCTIONS)
 
 
 @pytest.mark.parametrize("workers", ["0", "1"])

@@ -1,4 +1,4 @@
-"""Steps as programs of stages: calls that end within them, masks of worlds that are done, and lists within lists."""
+"""Steps as programs of stages: masks of worlds that are done, and lists within lists."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,6 @@ from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.programs import (
     GROUPS,
-    NO_BOUND,
     Program,
     Registers,
     begin,
@@ -27,7 +26,6 @@ from simcli.solvers import SOLVERS, RunPlan
 from simcli.solvers.affine.programs import STEPS
 from simcli.solvers.tree.integrators import STAGES
 
-FEW_LINES = 7  # of a call
 NOISE = 0.1  # of what worlds that are done hold
 # Stops, dry friction, drives with a limit, rolling friction, a loop: every stage has something to do.
 TOUCHING = """
@@ -109,13 +107,6 @@ output: {every: 10 ms}
 CASES = {"generalized": TOUCHING.replace("SOLVER", "generalized"), "maximal": TOUCHING.replace("SOLVER", "maximal"),
          **{name: LOOP.replace("INTEGRATOR", name) for name in STAGES},
          **{name: AFFINE.replace("INTEGRATOR", name) for name in STEPS}}  # fmt: skip
-# In natural coordinates: laws that stop something, rows that are polynomials, forces that jump at the start of a step.
-SMOOTH = LOOP.replace(", limit: [-1, 0.004], friction: 0.05", "").replace("generalized, dt", "natural, dt")
-NATURAL = {"zhong06": LOOP.replace("generalized, dt", "natural, dt").replace("INTEGRATOR", "zhong06"),
-           "polynomials": SMOOTH.replace("INTEGRATOR", "zhong06"),
-           "generalized_alpha": SMOOTH.replace("INTEGRATOR", "generalized_alpha").replace("target: 0.5", "target: $s")
-           + "signals: {s: {step: {time: 0.01, before: 0.5, after: -0.5}}}\n",
-           "moreau": TOUCHING.replace("SOLVER", "natural")}  # fmt: skip
 OTHERS = ("bdf1", "generalized", "maximal", "semi_implicit", "implicit")  # whose lists are like those of the others
 
 
@@ -136,12 +127,6 @@ def case(request, tmp_path):
     return maker(CASES[request.param], tmp_path)
 
 
-@pytest.fixture(params=[pytest.param(name, marks=[pytest.mark.slow] * (name == "moreau")) for name in NATURAL])
-def natural(request, tmp_path):
-    """Makes solvers in natural coordinates."""
-    return maker(NATURAL[request.param], tmp_path)
-
-
 def inner(solver):
     """The solver of a tree, or of free bodies, within."""
     return getattr(solver, "stepper", solver)
@@ -153,23 +138,6 @@ def columns_of(solver, n_frames):
     while sum(len(block.step) for block in blocks) <= n_frames:
         blocks.append(solver.advance(n_frames))
     return {name: np.concatenate([block.columns[name] for block in blocks]) for name in blocks[0].columns}
-
-
-def test_a_call_may_end_after_any_line(case):
-    check_calls(case)
-
-
-def test_a_call_may_end_after_any_line_of_natural_steps(natural):
-    check_calls(natural)
-
-
-def check_calls(case):
-    wanted, (solver, n_frames) = columns_of(*case()), case()
-    inner(solver).core.loop_turns.most_lines = FEW_LINES
-    found = columns_of(solver, n_frames)
-    assert np.isfinite(wanted["frames/joint_q"]).all()
-    for name, values in wanted.items():
-        assert found[name].tobytes() == values.tobytes(), name
 
 
 @pytest.mark.slow  # test_run_isolation and test_worlds_that_are_done tell it of programs
@@ -281,7 +249,7 @@ def count(c: ti.template(), program: ti.template()):
         c.arena.enter(w)
         c.now.store(w, "step", 0)
         begin(program, w)
-        run(program, c, w, NO_BOUND)
+        run(program, c, w)
 
 
 def test_lists_nest_and_each_has_its_mask():
@@ -313,7 +281,7 @@ def ready(p: ti.template(), program: ti.template()):
     for w in range(p.arena.n_blocks):
         p.arena.enter(w)
         begin(program, w)
-        run(program, p, w, NO_BOUND)
+        run(program, p, w)
 
 
 def test_a_problem_that_is_prepared_in_one_world_leaves_the_factors_of_the_others():

@@ -9,7 +9,7 @@ from simcli.kernels.complementarity.problem import SCHEDULE, Problem
 from simcli.kernels.complementarity.solve import READY, SEARCH
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import Arena
-from simcli.kernels.memory.programs import NO_BOUND, Program, begin, run
+from simcli.kernels.memory.programs import Program, begin, run
 
 
 @dataclass
@@ -89,7 +89,7 @@ class Bench:
                 p.enough.store(w, 0, arena.zero() + p.limits.tolerance)
                 p.now.store(w, "rounds", rounds)
                 begin(program, w)
-                run(program, p, w, NO_BOUND)
+                run(program, p, w)
 
         self.run = solve
 

@@ -19,6 +19,7 @@ from simcli.kernels.collision.lanes import one, put
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import any_lane
 from simcli.kernels.potentials.paces import find_regimes
+from simcli.solvers.shared import needs
 from simcli.solvers.tree.integrators import copy
 
 
@@ -72,13 +73,20 @@ def mark_changes(c: ti.template(), w: ti.i32):
     zero = c.tables.arena.zero()
     for b in range(c.tables.n_bodies):
         z.breaks.store(w, b, zero)
-        if ti.static(c.touches):
-            differs = (c.barrier.pattern.load(w, b) != z.pattern.load(w, b)) & (c.potential.is_free.at(b) != 0)
-            z.breaks.store(w, b, select(differs, zero + 1.0, zero))
+        _mark_contacts(c, w, b)
     for k in range(y.n):
         b = y.body.at(k)
         differs = y.regime.load(w, k) != y.regime_before.load(w, k)
         z.breaks.store(w, b, select(differs, zero + 1.0, z.breaks.load(w, b)))
+
+
+@needs.touching
+@ti.func
+def _mark_contacts(c: ti.template(), w: ti.i32, b: ti.i32):
+    z = c.step
+    zero = c.tables.arena.zero()
+    differs = (c.barrier.pattern.load(w, b) != z.pattern.load(w, b)) & (c.potential.is_free.at(b) != 0)
+    z.breaks.store(w, b, select(differs, zero + 1.0, zero))
 
 
 @ti.func
@@ -91,9 +99,13 @@ def spread_breaks(c: ti.template(), w: ti.i32):
     going = 1
     for _ in range(c.tables.n_bodies):
         if going != 0:
-            going = spread_along_ties(c, w)
-            if ti.static(c.touches):
-                going = ti.max(going, spread_along_contacts(c, w))
+            going = _spread_once(c, w)
+
+
+def _spread_once(c, w):
+    """One round; 1 if it reached a body (inside kernels)."""
+    along_ties = spread_along_ties(c, w)
+    return ti.max(along_ties, spread_along_contacts(c, w)) if c.touches else along_ties
 
 
 @ti.func
@@ -123,20 +135,24 @@ def spread_along_contacts(c: ti.template(), w: ti.i32):
     Writes: c.step.breaks
     """
     breaks = c.step.breaks
-    near = c.barrier.candidates
-    n_bodies = c.tables.n_bodies
     reached = 0
     for lane in range(c.lanes):
-        for k in range(ti.cast(one(near.count, w, lane, 0), ti.i32)):
-            if one(near.acts, w, lane, k) != 0.0:
-                a, b = bodies_of(c.barrier, w, lane, k)
-                if a < n_bodies and b < n_bodies:
-                    if c.potential.is_free.at(a) * c.potential.is_free.at(b) != 0:
-                        if one(breaks, w, lane, a) != one(breaks, w, lane, b):
-                            put(breaks, w, lane, a, 1.0)
-                            put(breaks, w, lane, b, 1.0)
-                            reached = 1
+        for k in range(ti.cast(one(c.barrier.candidates.count, w, lane, 0), ti.i32)):
+            a, b = bodies_of(c.barrier, w, lane, k)
+            if joins(c, w, lane, k, a, b) == 1 and one(breaks, w, lane, a) != one(breaks, w, lane, b):
+                put(breaks, w, lane, a, 1.0)
+                put(breaks, w, lane, b, 1.0)
+                reached = 1
     return reached
+
+
+@ti.func
+def joins(c: ti.template(), w: ti.i32, lane: ti.i32, k: ti.i32, a: ti.i32, b: ti.i32):
+    """1 if candidate k acts between two free bodies."""
+    found = 0
+    if one(c.barrier.candidates.acts, w, lane, k) != 0.0 and a < c.tables.n_bodies and b < c.tables.n_bodies:
+        found = ti.cast(c.potential.is_free.at(a) * c.potential.is_free.at(b) != 0, ti.i32)
+    return found
 
 
 @ti.func
@@ -156,9 +172,13 @@ def keep_regimes(c: ti.template(), w: ti.i32):
 
     Writes: c.step.pattern, c.potential.laws.{regime, regime_before}
     """
-    if ti.static(c.touches):
-        for b in range(c.tables.n_bodies):
-            c.step.pattern.store(w, b, c.barrier.pattern.load(w, b))
+    _keep_patterns(c, w)
     find_regimes(c.potential.laws, w)
     for k in range(c.potential.laws.n):
         c.potential.laws.regime_before.store(w, k, c.potential.laws.regime.load(w, k))
+
+
+@needs.touching
+@ti.func
+def _keep_patterns(c: ti.template(), w: ti.i32):
+    copy(c.step.pattern, c.barrier.pattern, c.tables.n_bodies, w)

@@ -18,6 +18,7 @@ from simcli.kernels.linear.blocks import AFFINE_DOFS, add_entry
 from simcli.kernels.memory.arena import Arena
 from simcli.kernels.potentials.shares import mean_force
 from simcli.model.tables import Model
+from simcli.solvers.shared import needs
 from simcli.solvers.tree.integrators import H
 
 DRAG_PARTS = 2  # of a drag: that of its point, and that of its turning
@@ -138,6 +139,7 @@ def energy_of_drags(c: ti.template(), w: ti.i32):
     return total
 
 
+@needs.drags
 @ti.func
 def add_drags(c: ti.template(), w: ti.i32):
     """Add gradient -J^T F and Hessian alpha J^T C J at x, with C = -dF/du = (|F|/|u|) (1 - e e^T) + c e e^T, e along u.

@@ -3,8 +3,9 @@
 from simcli.kernels.algebra.elementary import select
 from simcli.kernels.language import ti
 from simcli.kernels.language.vectors import is_nan
+from simcli.kernels.memory.programs import when
 from simcli.kernels.rows.quadratic import start_gradients
-from simcli.solvers.shared.watch import CROWDED, NOT_CONVERGED, judge_speed
+from simcli.solvers.shared.watch import CROWDED, NOT_CONVERGED, End, code_of, guilt_of, judge_speed
 
 
 @ti.func
@@ -26,11 +27,25 @@ def judge_affine(c: ti.template(), w: ti.i32, count: ti.template(), alive: ti.te
     for i in range(c.potential.n):
         rate = c.potential.rows.v.load(w, i)
         square = square + rate * rate
-    zero = c.tables.arena.zero()
-    code = select(c.step.failed.load(w, 0) > 0.0, zero + NOT_CONVERGED, zero)
-    if ti.static(c.touches):
-        code = select(c.barrier.crowded.load(w, 0) > 0.0, zero + CROWDED, code)
+    code = code_of(c, w, c.tables.arena.zero())
     return judge_speed(c, w, square, code)
+
+
+def affine_ends(c) -> tuple[End, ...]:
+    """Reasons to end besides rates."""
+    return End(NOT_CONVERGED, _has_failed), *when(c.touches, End(CROWDED, _is_crowded, _crowd))
+
+
+def _has_failed(c, w):
+    return c.step.failed.load(w, 0) > 0.0
+
+
+def _crowd(c, w):
+    return c.barrier.crowded.load(w, 0)
+
+
+def _is_crowded(c, w):
+    return _crowd(c, w) > 0.0
 
 
 @ti.func
@@ -48,6 +63,4 @@ def blame_affine(c: ti.template(), w: ti.i32, code: ti.template()):
         worse = size > worst
         worst = select(worse, size, worst)
         guilty = select(worse, zero + ti.cast(c.potential.rows.qd_at.at(i), c.tables.arena.device.real), guilty)
-    if ti.static(c.touches):
-        guilty = select(code == CROWDED, c.barrier.crowded.load(w, 0), guilty)
-    return guilty
+    return guilt_of(c, w, code, guilty)

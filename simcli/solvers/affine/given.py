@@ -27,6 +27,7 @@ from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.tables import Tables
 from simcli.kernels.potentials.shares import mean_force
 from simcli.model.tables import Model
+from simcli.solvers.shared import needs
 
 
 class Given(LedBodies):
@@ -207,6 +208,7 @@ def take_given(c: ti.template(), w: ti.i32):
         p.gradient.store(w, i, -left)
 
 
+@needs.given_bodies
 @ti.func
 def give_rates(c: ti.template(), w: ti.i32):
     """Rates at the end of the step as prescribed.
@@ -273,6 +275,7 @@ def report_holds(c: ti.template(), w: ti.i32):
         add_wrench_of_led(g, c.rows.joint_wrench, w, k, force, couple, arm)
 
 
+@needs.given_bodies
 @ti.func
 def report_efforts_of_holds(c: ti.template(), w: ti.i32, effort: ti.template()):
     """Add the efforts of motions along the coordinates of the joints that lead given bodies.

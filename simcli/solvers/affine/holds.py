@@ -18,6 +18,7 @@ from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.tables import Tables
 from simcli.kernels.potentials.shares import mean_force
 from simcli.model.tables import Array, Model
+from simcli.solvers.shared import needs
 from simcli.solvers.tree.integrators import H
 
 
@@ -132,6 +133,7 @@ def energy_of_holds(c: ti.template(), w: ti.i32):
     return total
 
 
+@needs.holds
 @ti.func
 def add_holds(c: ti.template(), w: ti.i32):
     """Add gradient and Hessian at x.

@@ -19,17 +19,20 @@ from simcli.model.natural.form import largest_moments
 from simcli.model.tables import Model
 from simcli.solvers.affine.contact import barrier_of
 from simcli.solvers.affine.drags import BodyDrags
+from simcli.solvers.affine.frames import affine_ends
 from simcli.solvers.affine.given import Given
 from simcli.solvers.affine.holds import Holds
+from simcli.solvers.affine.newton import pulls
 from simcli.solvers.affine.programs import frame_of_affine
+from simcli.solvers.affine.report import DIAGNOSTICS, affine_shows, affine_spins, affine_stores
+from simcli.solvers.affine.stages import gives, takes
 from simcli.solvers.shared.contacts.report import ContactReport
 from simcli.solvers.shared.core import ENERGY, HEALTH
 from simcli.solvers.shared.host.plan import RunPlan
 from simcli.solvers.shared.looks.gauges import Gauges
 
-DIAGNOSTICS = ("iterations", "residual", "position_violation", "velocity_violation")
 _CONTACT_DIAGNOSTICS = ("penetration", "gap", "contacts")
-_NOW = ("frame", "first_high", "first_low", "steps", "step", "instant")  # see shared/core.py
+_NOW = ("first_high", "first_low", "steps", "step", "instant")  # see shared/core.py
 
 # Growth of the energy that is rounding, relative to the energy; of steps longer than the tolerance.
 _ROUNDING = {"float64": 1e-11, "float32": 1e-4}
@@ -160,7 +163,7 @@ class AffineCore:
             self.barrier = barrier_of(model, options, plan.dt, self.tables, arena)
             self.notes, self.has_friction = self.barrier.notes, self.barrier.has_friction
             self.contacts = ContactReport(arena, self.barrier.candidates.capacity, self.reports["contacts"])
-        self.total_start, self.count, self.over = arena.single.slots(3)
+        self.total_start, self.count = arena.single.slots(2)
         self.health = arena.slot(len(HEALTH))
         self.gauges = Gauges(plan.measures, model, self.tables, arena, np.full((2, model.n_qd), -1), is_alone=False)
         self.constants = self.tables.column(np.array([[plan.dt, np.square(float(options.max_velocity))]]))
@@ -173,7 +176,10 @@ class AffineCore:
         self.stretch = arena.slot(6 * model.n_bodies * self.reports["stretch"])
         self.multipliers, self.diag = arena.slot(self.n_rows), arena.slot(len(self.diagnostics))
         self.leaving = plan.leaving(self.reports)
-        self.has_program, self.now = True, Registers(arena, *_NOW)
+        self.ends, (self.shows, self.shows_forces) = affine_ends(self), affine_shows(self)
+        self.spins, self.stores = affine_spins(self), affine_stores(self)
+        self.gives, self.takes, self.pulls = gives(self), takes(self), pulls(self)
+        self.now = Registers(arena, *_NOW)
         self.program = Program(arena, frame_of_affine(self), self.now)
 
     def coordinates(self, laws: Laws) -> np.ndarray:

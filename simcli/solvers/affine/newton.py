@@ -19,10 +19,12 @@ from simcli.kernels.linear.blocks import (
     substitute_blocks,
 )
 from simcli.kernels.memory.arena import any_lane
+from simcli.kernels.memory.programs import sum_of, when
 from simcli.kernels.potentials.coordinates import cap_at_limits, raise_limits
 from simcli.kernels.potentials.energy import add_gradient, add_hessian, find_energy, find_slopes, follow_rows
 from simcli.solvers.affine.drags import add_drags, energy_of_drags
 from simcli.solvers.affine.holds import add_holds, energy_of_holds
+from simcli.solvers.shared import needs
 from simcli.solvers.tree.integrators import copy
 
 MAX_HALVINGS = 12
@@ -170,13 +172,14 @@ def find_energies(c: ti.template(), w: ti.i32):
             gap = c.potential.rows.next_x.load(w, i) - z.target.load(w, i)
             inertial = inertial + gap * gap * z.mass.load(w, i)
         total = total + inertial * (alpha * alpha * 0.5)
-    if ti.static(c.pushes_thin):
-        total = total + energy_of_pushes(c, w)
-    if ti.static(c.holds.n > 0):
-        total = total + energy_of_holds(c, w)
-    if ti.static(c.drags.n > 0):
-        total = total + energy_of_drags(c, w)
+    total = sum_of(c.pulls, total, c, w)
     z.energy.store(w, 0, total + find_energy(c.potential, w, c.potential.rows.next_x, z.alpha))
+
+
+def pulls(c) -> tuple:
+    """Energies of what pulls on coordinates themselves."""
+    return (*when(c.pushes_thin, energy_of_pushes), *when(c.holds.n, energy_of_holds),
+            *when(c.drags.n, energy_of_drags))  # fmt: skip
 
 
 @ti.func
@@ -296,16 +299,19 @@ def add_energies(c: ti.template(), w: ti.i32):
         alpha = z.alpha.load(w, i // AFFINE_DOFS)
         mass = alpha * alpha * z.mass.load(w, i)
         p.gradient.store(w, i, (p.rows.x.load(w, i) - z.target.load(w, i)) * mass)
-        if ti.static(c.pushes_thin):
-            p.gradient.store(w, i, p.gradient.load(w, i) - z.force.load(w, i) * z.thin.load(w, i))
+        _push_thin(c, w, i)
         add_entry(p.matrix, w, c.diagonal.at(i), mass)
-    if ti.static(c.holds.n > 0):
-        add_holds(c, w)
-    if ti.static(c.drags.n > 0):
-        add_drags(c, w)
+    add_holds(c, w)
+    add_drags(c, w)
     find_slopes(p, w, curve)
     add_gradient(p, w)
     add_hessian(p, w, curve)
+
+
+@needs.thin_pushes
+def _push_thin(c, w, i):
+    p, z = c.potential, c.step
+    p.gradient.store(w, i, p.gradient.load(w, i) - z.force.load(w, i) * z.thin.load(w, i))
 
 
 @ti.func

@@ -5,25 +5,26 @@ from simcli.kernels.algebra.values import Sym3, Vec3
 from simcli.kernels.barrier.contact import renew
 from simcli.kernels.barrier.tables import INFINITE_GAP
 from simcli.kernels.barrier.touch import touch_of
-from simcli.kernels.chart.loops import report_rods, unwrap_turns
-from simcli.kernels.chart.projected_accelerations import project_accelerations
-from simcli.kernels.chart.projection import project_joints
 from simcli.kernels.chart.tree import vector_at
 from simcli.kernels.collision.lanes import one
 from simcli.kernels.language import ti
 from simcli.kernels.linear.blocks import AFFINE_DOFS
 from simcli.kernels.memory.arena import put_lane
+from simcli.kernels.memory.programs import sum_of, take_all, when
 from simcli.kernels.potentials.energy import find_energy, follow_rows
 from simcli.kernels.potentials.paces import energy_of_armature
-from simcli.kernels.report import put, report_bodies, report_points
+from simcli.kernels.report import put, report_bodies
 from simcli.kernels.rows.quadratic import find_rates, give_state
 from simcli.solvers.affine.given import report_efforts_of_holds, report_holds
-from simcli.solvers.affine.memory import DIAGNOSTICS
 from simcli.solvers.affine.places import place_affine
 from simcli.solvers.affine.stages import find_multipliers
+from simcli.solvers.shared import needs
 from simcli.solvers.shared.contacts.report import CONTACTS, put_row
 from simcli.solvers.shared.drives import add_drive_power
+from simcli.solvers.shared.frames import show_joint_accelerations, show_joints, show_points, show_rods
 from simcli.solvers.shared.ledger import write_energies
+
+DIAGNOSTICS = ("iterations", "residual", "position_violation", "velocity_violation")
 
 
 @ti.func
@@ -36,33 +37,26 @@ def report_frame(c: ti.template(), w: ti.i32, steps: ti.i32):
     give_state(c.potential.rows, c.state, w)
     place_affine(c, w, c.potential.rows.x, c.potential.rows.v)
     report_bodies(c.tables, c.state, c.rows, w)
-    if ti.static(c.reports["bodies"]):
-        report_points(c.tables, c.state, c.rows, w)
-        report_stretches(c, w)
-    if ti.static(c.reports["body_qdd"]):
-        report_affine_accelerations(c, w)
-    if ti.static(c.reports["joints"]):
-        project_joints(c.loops.anchors, c.rows, c.state.q, c.state.qd, w)
-        unwrap_turns(c.loops, c.state.q, w)
-        show_coordinates(c, w)
-        project_accelerations(c.loops.anchors, c.rows, c.state.q, c.state.qd, c.state.qdd, w)
-        _report_efforts(c, w)
-        if ti.static(c.given.n > 0):
-            report_efforts_of_holds(c, w, c.rows.effort)
+    take_all(c.shows, c, w)
     follow_rows(c.potential, w, c.potential.rows.next_x)  # where everything was evaluated last, with its forms
     if steps > 0:  # those of frame 0 are of a trial
         find_multipliers(c, w)
-    if ti.static(c.reports["wrenches"]):
-        _report_wrenches(c, w)
-        if ti.static(c.given.n > 0):
-            report_holds(c, w)
-    if ti.static(c.reports["joints"] and c.loops.n_rods > 0):
-        report_rods(c.loops, c.rows, w)
-    report_diagnostics(c, w)
-    if ti.static(c.reports["contacts"]):
-        report_touches(c, w)
-    if ti.static(c.reports["energy"]):
-        _report_energy(c, w, steps)
+    take_all(c.shows_forces, c, w)
+    _report_energy(c, w, steps)
+
+
+def affine_shows(c) -> tuple[tuple, tuple]:
+    """What a frame shows, of motions and of forces.
+
+    Args:
+        c: core of the run.
+    """
+    r = c.reports
+    motions = (*when(r["bodies"], show_points, report_stretches), *when(r["body_qdd"], report_affine_accelerations),
+               *when(r["joints"], show_joints, show_coordinates, show_joint_accelerations, _report_efforts))  # fmt: skip
+    wrenches = when(r["wrenches"], _report_wrenches, *when(c.given.n, report_holds))
+    rods = when(r["joints"] and c.loops.n_rods, show_rods)
+    return motions, (*wrenches, *rods, report_diagnostics, *when(r["contacts"], report_touches))
 
 
 @ti.func
@@ -124,6 +118,7 @@ def _report_efforts(c: ti.template(), w: ti.i32):
     for m in range(y.n_points):
         d = y.dof.at(y.point_of.at(m))
         c.rows.effort.store(w, d, c.rows.effort.load(w, d) - y.slope.load(w, m) + y.inert.load(w, m))
+    report_efforts_of_holds(c, w, c.rows.effort)
 
 
 @ti.func
@@ -143,8 +138,7 @@ def report_affine_drives(c: ti.template(), w: ti.i32):
     for k in range(y.n):
         d = y.dof.at(k)
         p.effort.store(w, d, p.effort.load(w, d) - c.forces.constant.load(w, d) * y.on.load(w, d))
-    if ti.static(c.given.n > 0):
-        report_efforts_of_holds(c, w, p.effort)
+    report_efforts_of_holds(c, w, p.effort)
     for n in range(p.n):
         add_drive_power(c, w, n, p.effort.load(w, p.dof.at(n)))
 
@@ -158,30 +152,35 @@ def _report_wrenches(c: ti.template(), w: ti.i32):
     Reads:  c.potential.{first, rows.gradient}, c.state
     Writes: c.rows.joint_wrench
     """
-    f = c.potential.rows
-    zero = c.tables.arena.zero()
     for n in range(6 * c.tables.n_joints):
-        c.rows.joint_wrench.store(w, n, zero)
+        c.rows.joint_wrench.store(w, n, c.tables.arena.zero())
     for r in range(c.n_rows):
         j = c.row_joint.at(r)
         if j >= 0:
-            child = c.row_child.at(r)
-            force = c.multipliers.load(w, r)
-            pull = Vec3(zero, zero, zero)
-            couple = Vec3(zero, zero, zero)
-            for e in range(f.entry_start.at(r), f.entry_start.at(r + 1)):
-                i = f.entry_at.at(e) - 12 * child
-                if i >= 0 and i < 12:
-                    given = _along(zero, i % 3) * (f.gradient.load(w, e) * force)
-                    if i < 3:
-                        pull = pull + given
-                    else:
-                        couple = couple + vector_at(f.x, w, 12 * child + i - i % 3).cross(given)
-            arm = c.state.R.load(w, child) * c.tables.anchor.load(w, j)
-            couple = couple - arm.cross(pull)
-            for m in ti.static(range(3)):
-                add_to(c.rows.joint_wrench, w, 6 * j + m, pull.parts[m])
-                add_to(c.rows.joint_wrench, w, 6 * j + 3 + m, couple.parts[m])
+            pull, couple = _wrench_of_row(c, w, r)
+            arm = c.state.R.load(w, c.row_child.at(r)) * c.tables.anchor.load(w, j)
+            add_to(c.rows.joint_wrench, w, 6 * j, pull)
+            add_to(c.rows.joint_wrench, w, 6 * j + 3, couple - arm.cross(pull))
+
+
+@ti.func
+def _wrench_of_row(c: ti.template(), w: ti.i32, r: ti.i32):
+    """Force of row r on the child of its joint, and its couple about the centre of mass."""
+    f = c.potential.rows
+    zero = c.tables.arena.zero()
+    child = c.row_child.at(r)
+    force = c.multipliers.load(w, r)
+    pull = Vec3(zero, zero, zero)
+    couple = Vec3(zero, zero, zero)
+    for e in range(f.entry_start.at(r), f.entry_start.at(r + 1)):
+        i = f.entry_at.at(e) - 12 * child
+        if i >= 0 and i < 12:
+            given = _along(zero, i % 3) * (f.gradient.load(w, e) * force)
+            if i < 3:
+                pull = pull + given
+            else:
+                couple = couple + vector_at(f.x, w, 12 * child + i - i % 3).cross(given)
+    return pull, couple
 
 
 def _along(zero, k):
@@ -189,9 +188,10 @@ def _along(zero, k):
     return Vec3(*(zero + ti.select(k == m, 1.0, 0.0) for m in range(3)))
 
 
-def add_to(slot, w, row, value):
-    """Add to a row of a slot."""
-    slot.store(w, row, slot.load(w, row) + value)
+def add_to(slot, w, first, vector):
+    """Add to three rows of a slot (inside kernels)."""
+    for m in range(3):
+        slot.store(w, first + m, slot.load(w, first + m) + vector.parts[m])
 
 
 @ti.func
@@ -212,10 +212,15 @@ def report_diagnostics(c: ti.template(), w: ti.i32):
             position = ti.max(position, select(acts, ti.abs(p.rows.residual.load(w, r)), zero))
             velocity = ti.max(velocity, select(acts, ti.abs(p.rows.rate.load(w, r)), zero))
     put(c.diag, w, 0, c.step.iterations.load(w, 0), c.step.size.load(w, 0), position, velocity)
-    if ti.static(c.touches):
-        gap = c.barrier.least.load(w, 0)
-        gap = select(gap < INFINITE_GAP, gap, zero + ti.math.inf)
-        put(c.diag, w, len(DIAGNOSTICS), ti.max(-gap, 0.0), gap, c.barrier.touching.load(w, 0))
+    _report_gap(c, w)
+
+
+@needs.touching
+@ti.func
+def _report_gap(c: ti.template(), w: ti.i32):
+    gap = c.barrier.least.load(w, 0)
+    gap = select(gap < INFINITE_GAP, gap, c.tables.arena.zero() + ti.math.inf)
+    put(c.diag, w, len(DIAGNOSTICS), ti.max(-gap, 0.0), gap, c.barrier.touching.load(w, 0))
 
 
 @ti.func
@@ -247,21 +252,28 @@ def energies_of_state(c: ti.template(), w: ti.i32):
     potential = c.tables.arena.zero()
     for i in range(f.n):
         v = f.v.load(w, i)
-        energy = v * v * c.step.mass.load(w, i) * 0.5
-        if ti.static(c.step.has_quasi_static):  # whose velocity is gone when the next step begins
-            energy = energy * c.step.keeps.load(w, i // AFFINE_DOFS)
-        kinetic = kinetic + energy
+        kinetic = kinetic + _kept_energy(c, w, i, v * v * c.step.mass.load(w, i) * 0.5)
     for b in range(c.tables.n_bodies):
         for k in ti.static(range(3)):
             at = 12 * b + k
             fall = f.x.load(w, at) * c.tables.gravity.load(w, 0).parts[k]
             potential = potential - fall * c.step.mass.load(w, at)
-    if ti.static(c.potential.laws.has_armature):
-        kinetic = kinetic + energy_of_armature(c.potential.laws, w)
-    elastic = c.potential.elastic.load(w, 0)
-    if ti.static(c.touches):
-        elastic = elastic + c.barrier.barrier.load(w, 0) + c.barrier.held.load(w, 0)
-    return kinetic, potential, elastic
+    return sum_of(c.spins, kinetic, c, w), potential, sum_of(c.stores, c.potential.elastic.load(w, 0), c, w)
+
+
+def _kept_energy(c, w, i, energy):
+    """[J] of coordinate i; none of quasi-static bodies: their velocity is gone when a step begins (inside kernels)."""
+    return energy * c.step.keeps.load(w, i // AFFINE_DOFS) if c.step.has_quasi_static else energy
+
+
+def affine_spins(c) -> tuple:
+    """What has kinetic energy besides the bodies."""
+    return when(c.potential.laws.has_armature, lambda c, w: energy_of_armature(c.potential.laws, w))
+
+
+def affine_stores(c) -> tuple:
+    """What stores energy besides rows."""
+    return when(c.touches, lambda c, w: c.barrier.barrier.load(w, 0), lambda c, w: c.barrier.held.load(w, 0))
 
 
 @ti.func
@@ -285,12 +297,16 @@ def open_affine(c: ti.template(), w: ti.i32):
     """
     for b in range(c.tables.n_bodies):
         c.step.age.store(w, b, c.tables.arena.zero())
-    if ti.static(c.touches):
-        if ti.static(c.barrier.can_rest):
-            renew(c.barrier, w, c.potential.rows.next_x)
+    _renew_contacts(c, w)
     return close_affine(c, w)
 
 
+@needs.resting_contacts
+def _renew_contacts(c, w):
+    renew(c.barrier, w, c.potential.rows.next_x)
+
+
+@needs.ledger
 @ti.func
 def _report_energy(c: ti.template(), w: ti.i32, steps: ti.i32):
     """The energy ledger: ENERGY columns. What the formula of the step takes is the drift.

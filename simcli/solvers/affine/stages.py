@@ -12,6 +12,7 @@ from simcli.kernels.forces.external import load_links
 from simcli.kernels.forces.signals import drive
 from simcli.kernels.language import ti
 from simcli.kernels.linear.blocks import AFFINE_DOFS
+from simcli.kernels.memory.programs import sum_of, when
 from simcli.kernels.potentials.energy import find_slopes, follow_rows, work_of_step
 from simcli.kernels.potentials.paces import aim_laws, commit_laws, open_laws
 from simcli.kernels.potentials.shares import mean_force
@@ -21,6 +22,7 @@ from simcli.solvers.affine.drags import work_of_drags
 from simcli.solvers.affine.given import follow_given, give_rates
 from simcli.solvers.affine.holds import work_of_holds
 from simcli.solvers.affine.places import place_affine
+from simcli.solvers.shared import needs
 from simcli.solvers.shared.clock import LEAN, steps_before
 from simcli.solvers.tree.integrators import H, copy
 
@@ -49,8 +51,12 @@ def count_anew(c: ti.template(), w: ti.i32):
     c.step.allowed.store(w, 0, zero)
     c.step.failed.store(w, 0, zero)
     c.step.size.store(w, 0, zero)
-    if ti.static(c.touches):
-        c.barrier.crowded.store(w, 0, zero)
+    _forget_crowds(c, w)
+
+
+@needs.touching
+def _forget_crowds(c, w):
+    c.barrier.crowded.store(w, 0, c.tables.arena.zero())
 
 
 @ti.func
@@ -246,8 +252,7 @@ def find_motion(c: ti.template(), w: ti.i32):
     f = c.potential.rows
     for i in range(f.n):
         z.next_v.store(w, i, (f.x.load(w, i) - z.past.load(w, i)) * z.alpha.load(w, i // AFFINE_DOFS))
-    if ti.static(c.given.n > 0):
-        give_rates(c, w)
+    give_rates(c, w)
     for i in range(f.n):
         v = f.v.load(w, i)
         past = v + (v - z.v_before.load(w, i)) * z.weight.load(w, i // AFFINE_DOFS)
@@ -279,23 +284,43 @@ def account(c: ti.template(), w: ti.i32):
         force = mean_force(z.force, z.force_before, w, i, z.weight.load(w, i // AFFINE_DOFS))
         supplied = supplied + force * (c.potential.rows.x.load(w, i) - z.start.load(w, i))
         z.force_before.store(w, i, z.force.load(w, i))
-    if ti.static(c.holds.n > 0):
-        supplied = supplied + work_of_holds(c, w)
-    if ti.static(c.given.n > 0):
-        supplied = supplied + follow_given(c, w)
+    supplied = sum_of(c.gives, supplied, c, w)
     dissipated, driven = work_of_step(c.potential, w, z.weight)
-    if ti.static(c.drags.n > 0):
-        dragged, blown = work_of_drags(c, w)
-        dissipated = dissipated + dragged
-        supplied = supplied + blown
-    if ti.static(z.has_quasi_static):
-        for i in range(c.potential.n):
-            way = (c.potential.rows.x.load(w, i) - z.start.load(w, i)) * z.alpha.load(w, i // AFFINE_DOFS)
-            dissipated = dissipated + way * way * z.mass.load(w, i) * (1.0 - z.keeps.load(w, i // AFFINE_DOFS))
-    if ti.static(c.has_friction):
-        dissipated = dissipated + select(c.health.load(w, 0) == 0.0, c.barrier.taken.load(w, 0), supplied * 0.0)
-    c.forces.account.dissipate(w, dissipated)
+    dissipated, supplied = _with_drags(c, w, dissipated, supplied)
+    c.forces.account.dissipate(w, sum_of(c.takes, dissipated, c, w))
     c.forces.account.supply(w, driven + supplied)
+
+
+def _with_drags(c, w, dissipated, supplied):
+    """[J], dissipated and supplied, with what a medium does (inside kernels)."""
+    if not c.drags.n:
+        return dissipated, supplied
+    dragged, blown = work_of_drags(c, w)
+    return dissipated + dragged, supplied + blown
+
+
+def gives(c) -> tuple:
+    """What puts work in, besides forces and energies."""
+    return *when(c.holds.n, work_of_holds), *when(c.given.n, follow_given)
+
+
+def takes(c) -> tuple:
+    """What dissipates besides energies."""
+    return *when(c.step.has_quasi_static, _taken_by_rest), *when(c.has_friction, _taken_by_friction)
+
+
+@ti.func
+def _taken_by_rest(c: ti.template(), w: ti.i32):
+    z = c.step
+    taken = c.tables.arena.zero()
+    for i in range(c.potential.n):
+        way = (c.potential.rows.x.load(w, i) - z.start.load(w, i)) * z.alpha.load(w, i // AFFINE_DOFS)
+        taken = taken + way * way * z.mass.load(w, i) * (1.0 - z.keeps.load(w, i // AFFINE_DOFS))
+    return taken
+
+
+def _taken_by_friction(c, w):
+    return select(c.health.load(w, 0) == 0.0, c.barrier.taken.load(w, 0), c.tables.arena.zero())
 
 
 @ti.func

@@ -37,15 +37,16 @@ def rub(k: ti.template(), p: ti.template(), w: ti.i32, v: ti.template()):
             put(p.friction, w, lane, c, mu)
 
 
+def seen_speed(p, w, lane, c, v):
+    """J v of contact c in one world (inside kernels)."""
+    return contact_speed(p, w, c, v) if p.is_large else _dense_speed(p, w, lane, c, v)
+
+
 @ti.func
-def seen_speed(p: ti.template(), w: ti.i32, lane: ti.i32, c: ti.i32, v: ti.template()):
-    """J v of contact c in one world."""
+def _dense_speed(p: ti.template(), w: ti.i32, lane: ti.i32, c: ti.i32, v: ti.template()):
     total = vector()
-    if ti.static(p.is_large):
-        total = contact_speed(p, w, c, v)
-    else:
-        for a in range(p.n_given):
-            total = total + one(p.contacts.jacobian, w, lane, c * p.n + a) * one(v, w, lane, a)
+    for a in range(p.n_given):
+        total = total + one(p.contacts.jacobian, w, lane, c * p.n + a) * one(v, w, lane, a)
     return total
 
 

@@ -22,6 +22,7 @@ from simcli.kernels.complementarity.large import DOFS, mass_place
 from simcli.kernels.language import ti
 from simcli.kernels.linear.system import fill_rows
 from simcli.model.tables import Model
+from simcli.solvers.shared import needs
 
 STABLE = 0.5  # h^2 f r / I from which on directions turn
 
@@ -64,6 +65,7 @@ def turn_directions(c: ti.template(), w: ti.i32, h: ti.template(), starts: ti.i3
     add_stiffness(c, w, starts)
 
 
+@needs.turns
 @ti.func
 def find_stiffness(c: ti.template(), w: ti.i32, h: ti.template()):
     """K of every link, about its centre of mass.
@@ -130,14 +132,20 @@ def add_stiffness(c: ti.template(), w: ti.i32, starts: ti.i32):
                 b = p.n_given - 1 - t.unknown.at(e)
                 if a < p.n_given and b < p.n_given:
                     found = c.state.S.load(w, e).angular.dot(turned)
-                    at = DOFS * DOFS * i + DOFS * (d - first) + e - first
-                    before = m.stiffness.load(w, at)
-                    if starts != 0:
-                        before = found * 0.0
-                    else:
-                        gained = p.velocity.load(w, b) - m.start.load(w, b)
-                        p.push.store(w, a, p.push.load(w, a) + found * gained)
-                    m.stiffness.store(w, at, found)
-                    if b <= a:
-                        place = mass_place(p, a, b)
-                        p.mass.store(w, place, p.mass.load(w, place) + found - before)
+                    _exchange_entry(c, w, DOFS * DOFS * i + DOFS * (d - first) + e - first, a, b, found, starts)
+
+
+@ti.func
+def _exchange_entry(c: ti.template(), w: ti.i32, at: ti.i32, a: ti.i32, b: ti.i32, found: ti.template(), starts: ti.i32):
+    m = c.bound.impulses
+    p = m.problem
+    before = m.stiffness.load(w, at)
+    if starts != 0:
+        before = found * 0.0
+    else:
+        gained = p.velocity.load(w, b) - m.start.load(w, b)
+        p.push.store(w, a, p.push.load(w, a) + found * gained)
+    m.stiffness.store(w, at, found)
+    if b <= a:
+        place = mass_place(p, a, b)
+        p.mass.store(w, place, p.mass.load(w, place) + found - before)

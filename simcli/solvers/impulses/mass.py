@@ -13,6 +13,8 @@ from simcli.kernels.language import ti
 from simcli.kernels.language.numbers import number
 from simcli.kernels.laws.bounded import limit_of
 from simcli.kernels.linear.system import System
+from simcli.kernels.memory.arena import local
+from simcli.solvers.shared import needs
 from simcli.solvers.shared.motions import speed_of_lock
 
 
@@ -40,26 +42,34 @@ def state_mass(c: ti.template(), w: ti.i32, h: ti.template()):
     for e in range(y.n_mass):
         at = mass_place(p, mirrored(y, y.end_i.at(e)), mirrored(y, y.end_j.at(e)))
         p.mass.store(w, at, p.mass.load(w, at) + y.entry.load(w, e))
-    if ti.static(c.is_natural):
-        firm_up(c, w, h)
-    if ti.static(y.laws.n > 0):
-        for k in range(y.laws.n):
-            push = y.laws.rest.load(w, k)
-            gain = y.laws.rest_gain.load(w, k)
-            drive = y.laws.drive.load(w, k)
-            drive_gain = y.laws.drive_gain.load(w, k)
-            if m.has_drive.at(k) != 0:  # in a row, unless it is constant
-                limit = limit_of(y.laws, w, k)
-                push = push + select(drive_gain > 0.0, zero, ti.max(ti.min(drive, limit), -limit))
-            else:
-                push = push + drive
-                gain = gain + drive_gain
-            acts = act_of_law(c, w, k)
-            m.push.store(w, k, select(acts, push, zero))
-            m.gain.store(w, k, select(acts, gain, zero))
-            add_linear(c, w, k, h)
+    firm_up(c, w, h)
+    _weigh_laws(c, w, h)
 
 
+@needs.laws
+@ti.func
+def _weigh_laws(c: ti.template(), w: ti.i32, h: ti.template()):
+    y = c.bound.system
+    m = c.bound.impulses
+    zero = c.tables.arena.zero()
+    for k in range(y.laws.n):
+        push = y.laws.rest.load(w, k)
+        gain = y.laws.rest_gain.load(w, k)
+        drive = y.laws.drive.load(w, k)
+        drive_gain = y.laws.drive_gain.load(w, k)
+        if m.has_drive.at(k) != 0:  # in a row, unless it is constant
+            limit = limit_of(y.laws, w, k)
+            push = push + select(drive_gain > 0.0, zero, ti.max(ti.min(drive, limit), -limit))
+        else:
+            push = push + drive
+            gain = gain + drive_gain
+        acts = act_of_law(c, w, k)
+        m.push.store(w, k, select(acts, push, zero))
+        m.gain.store(w, k, select(acts, gain, zero))
+        add_linear(c, w, k, h)
+
+
+@needs.natural
 @ti.func
 def firm_up(c: ti.template(), w: ti.i32, h: ti.template()):
     """Give what has no mass some: K J^T J of rows that hold exactly, with K J^T of what they ask for. No solution changes.
@@ -82,23 +92,35 @@ def firm_up(c: ti.template(), w: ti.i32, h: ti.template()):
         p.mass.store(w, at, select(none, zero + 1.0, p.mass.load(w, at)))
         asked = (speed_of_lock(c, w, k, h) - c.state.qd.load(w, d)) / h
         y.load.store(w, i, y.load.load(w, i) + select(none, asked, zero))
-    if ti.static(c.has_excess):
-        for i in range(y.n_dofs):
-            at = mass_place(p, mirrored(y, i), mirrored(y, i))
-            p.mass.store(w, at, p.mass.load(w, at) - t.excess.load(w, t.tree_dof.at(i)))
-        for n in range(y.rows.n_rigid):
-            r = y.rows.first_rigid + n
-            a = y.rows.vector_d.at(2 * n)
-            b = y.rows.vector_d.at(2 * n + 1)
-            gain = ti.max(zero + t.excess.load(w, a), zero + t.excess.load(w, b))
-            push_row(c, w, r, gain * y.load.load(w, y.n_dofs + r))
-            _add_square(c, w, r, gain)
-        for n in range(c.bound.impulses.n_firm):
-            r = c.bound.impulses.firm_row.at(n)
-            holds = (zero + y.enabled.load(w, r) != 0.0) & (zero + y.compliance.load(w, r) == 0.0)
-            gain = select(holds, 1.0 / (zero + y.scale.load(w, r)), zero)
-            push_row(c, w, r, gain * y.load.load(w, y.n_dofs + r))
-            _add_square(c, w, r, gain)
+    _firm_up_bodies(c, w)
+
+
+@needs.excess
+@ti.func
+def _firm_up_bodies(c: ti.template(), w: ti.i32):
+    """Thin bodies, and those that lack inertia."""
+    y = c.bound.system
+    t = c.tables
+    p = c.bound.impulses.problem
+    zero = t.arena.zero()
+    for i in range(y.n_dofs):
+        at = mass_place(p, mirrored(y, i), mirrored(y, i))
+        p.mass.store(w, at, p.mass.load(w, at) - t.excess.load(w, t.tree_dof.at(i)))
+    for n in range(y.rows.n_rigid):
+        a = y.rows.vector_d.at(2 * n)
+        b = y.rows.vector_d.at(2 * n + 1)
+        _firm_up_row(c, w, y.rows.first_rigid + n, ti.max(zero + t.excess.load(w, a), zero + t.excess.load(w, b)))
+    for n in range(c.bound.impulses.n_firm):
+        r = c.bound.impulses.firm_row.at(n)
+        holds = (zero + y.enabled.load(w, r) != 0.0) & (zero + y.compliance.load(w, r) == 0.0)
+        _firm_up_row(c, w, r, select(holds, 1.0 / (zero + y.scale.load(w, r)), zero))
+
+
+@ti.func
+def _firm_up_row(c: ti.template(), w: ti.i32, r: ti.i32, gain: ti.template()):
+    size = gain * 1.0
+    push_row(c, w, r, size * c.bound.system.load.load(w, c.bound.system.n_dofs + r))
+    _add_square(c, w, r, size)
 
 
 @ti.func
@@ -157,12 +179,16 @@ def add_linear(c: ti.template(), w: ti.i32, k: ti.i32, h: ti.template()):
     else:
         r = i - y.n_dofs
         speed = row_velocity(c, w, r, m.start) + y.laws.shift.load(w, k) * h
-        push = m.push.load(w, k) - gain * speed
-        if ti.static(p.is_large):
-            push = select(gain > 0.0, speed * 0.0, push)
-        push_row(c, w, r, push)
-        if ti.static(not p.is_large):
-            _add_square(c, w, r, gain * h)
+        _add_line(c, w, r, m.push.load(w, k) - gain * speed, gain, h)
+
+
+def _add_line(c, w, r, push, gain, h):
+    """What law on row r gives to F and M; in large worlds lines are rows (inside kernels)."""
+    if c.bound.impulses.problem.is_large:
+        push_row(c, w, r, select(gain > 0.0, c.tables.arena.zero(), push))
+    else:
+        push_row(c, w, r, local(push))
+        _add_square(c, w, r, gain * h)
 
 
 @ti.func

@@ -14,7 +14,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from simcli.kernels.algebra.elementary import select
 from simcli.kernels.algebra.values import Mat3
 from simcli.kernels.chart.contacts import find_gaps
 from simcli.kernels.chart.retraction import retract
@@ -43,6 +42,7 @@ from simcli.solvers.impulses.rows import (
     MOTION,
     UPPER,
 )
+from simcli.solvers.shared import needs
 from simcli.solvers.shared.host.large_worlds import pattern_of
 from simcli.solvers.tree.integrators import H, copy
 
@@ -180,24 +180,32 @@ def keep_impulses(c: ti.template(), w: ti.i32):
     Writes: c.bound.{impulses, tries}, c.forces.account.work
     """
     m = c.bound.impulses
-    if ti.static(c.touches):
-        remember(m.contacts, m.problem, w, c.constants.load(w, H))
-        if ti.static(c.is_natural):
-            find_gaps(m.contacts.collider, c.tables, c.state, w)
+    _remember(c, w)
     for n in range(m.n_plain):
         m.kept.store(w, n, m.problem.rows.impulse.load(w, n))
     c.bound.tries.store(w, 0, m.iterations.load(w, 0))
-    if ti.static(c.touches):
-        c.forces.account.dissipate(w, contact_loss(m.problem, m.first_spin, w, m.start))
+    _book_loss(c, w)
 
 
-@ti.func
-def needs_end(c: ti.template(), w: ti.i32):
-    """1 for the worlds in which a contact or a rigid row of this step asks for its end."""
-    found = c.tables.arena.zero() + 1.0
-    if ti.static(c.touches and not c.bound.impulses.has_hard and not c.bound.system.laws.has_shared_limit):
-        found = select(c.bound.impulses.contacts.collider.contacts.count.load(w, 0) > 0.0, found, found * 0.0)
-    return found
+@needs.touching
+def _remember(c, w):
+    m = c.bound.impulses
+    remember(m.contacts, m.problem, w, c.constants.load(w, H))
+    if c.is_natural:
+        find_gaps(m.contacts.collider, c.tables, c.state, w)
+
+
+@needs.touching
+def _book_loss(c, w):
+    m = c.bound.impulses
+    c.forces.account.dissipate(w, contact_loss(m.problem, m.first_spin, w, m.start))
+
+
+def needs_end(c, w):
+    """Mask of the worlds in which a contact or a rigid row of this step asks for its end (inside kernels)."""
+    if not c.touches or c.bound.impulses.has_hard or c.bound.system.laws.has_shared_limit:
+        return c.tables.arena.zero() == 0.0
+    return c.bound.impulses.contacts.collider.contacts.count.load(w, 0) > 0.0
 
 
 @ti.func

@@ -21,13 +21,16 @@ Source: Jean (1999), the step in impulses. Deviation: bounds that are far are ro
 from simcli.kernels.algebra.elementary import select
 from simcli.kernels.chart.contacts import find_gaps
 from simcli.kernels.language import ti
+from simcli.kernels.language.numbers import number
 from simcli.kernels.laws.bounded import limit_of
+from simcli.kernels.memory.arena import local
 from simcli.solvers.impulses.aims import aim_again
 from simcli.solvers.impulses.direction import find_stiffness
 from simcli.solvers.impulses.mass import act_of_law, mirrored, row_velocity, state_mass
 from simcli.solvers.impulses.spins import state_spins
 from simcli.solvers.rows.active_set import state_laws
 from simcli.solvers.rows.equations import push_rows, set_drags, set_hard_row, set_springs
+from simcli.solvers.shared import needs
 from simcli.solvers.shared.motions import speed_of_lock
 
 HARD, MOTION, DRIVE, FRICTION, LOWER, UPPER, LINEAR = range(7)  # kinds of rows
@@ -45,27 +48,36 @@ def state_problem(c: ti.template(), w: ti.i32, b: ti.template(), h: ti.template(
     y = c.bound.system
     m = c.bound.impulses
     p = m.problem
-    if ti.static(c.turns):
-        find_stiffness(c, w, h)
-    if ti.static(y.laws.n > 0):
-        state_laws(c, w, 0, b, h, g, instant)
+    find_stiffness(c, w, h)
+    state_laws(c, w, 0, b, h, g, instant)
     begin_dofs(c, w)
     for r in range(y.n_rows):
         set_hard_row(c, w, r, b, h, g, instant)
     set_springs(c, w, 0, b)
     set_drags(c, w, 0, b)
-    if ti.static(y.laws.n > 0):
-        for n in range(y.laws.n):
-            if y.laws.row.at(n) >= 0:  # laws have rows of their own
-                y.goal.store(w, y.n_dofs + y.laws.row.at(n), c.tables.arena.zero())
+    _forget_laws(c, w)
     push_rows(y, w)
     state_mass(c, w, g)
     for n in range(y.n_dofs):
         p.push.store(w, mirrored(y, n), y.load.load(w, n) * g)
-        if ti.static(c.turns):
-            m.load.store(w, mirrored(y, n), y.load.load(w, n) * h)
-    if ti.static(m.first_spin >= 0):
-        state_spins(c, w)
+        _keep_load(c, w, n, h)
+    state_spins(c, w)
+
+
+@needs.laws
+@ti.func
+def _forget_laws(c: ti.template(), w: ti.i32):
+    """Laws have rows of their own."""
+    y = c.bound.system
+    for n in range(y.laws.n):
+        if y.laws.row.at(n) >= 0:
+            y.goal.store(w, y.n_dofs + y.laws.row.at(n), c.tables.arena.zero())
+
+
+@needs.turns
+def _keep_load(c, w, n, h):
+    y = c.bound.system
+    c.bound.impulses.load.store(w, mirrored(y, n), y.load.load(w, n) * h)
 
 
 @ti.func
@@ -86,9 +98,15 @@ def begin_dofs(c: ti.template(), w: ti.i32):
         v = c.state.qd.load(w, t.tree_dof.at(n))
         m.start.store(w, mirrored(y, n), v)
         m.problem.free.store(w, mirrored(y, n), v)
-    if ti.static(c.is_natural):  # whose corrections lock these
-        for k in range(c.motions.n_locks):
-            y.free.store(w, t.unknown.at(c.motions.lock_dof.at(k)), zero)
+    _free_no_lock(c, w)
+
+
+@needs.natural
+@ti.func
+def _free_no_lock(c: ti.template(), w: ti.i32):
+    """What motions lock, corrections lock, too."""
+    for k in range(c.motions.n_locks):
+        c.bound.system.free.store(w, c.tables.unknown.at(c.motions.lock_dof.at(k)), c.tables.arena.zero())
 
 
 @ti.func
@@ -278,53 +296,59 @@ def wake_bounds(c: ti.template(), w: ti.i32, h: ti.template()):
         p.push.store(w, n, zero)
 
 
-@ti.func
-def fill_row(c: ti.template(), w: ti.i32, n: ti.i32, r: ti.i32, sign: ti.template()):
-    """Row n of the problem sees what row r of the system sees, times a sign.
+def fill_row(c, w, n, r, sign):
+    """Row n of the problem sees what row r of the system sees, times a sign (inside kernels).
 
     Writes: p.rows.jacobian
     """
-    y = c.bound.system
-    p = c.bound.impulses.problem
-    first = y.j_start.at(r)
-    if ti.static(p.is_large):
-        for e in range(first, y.j_start.at(r + 1)):
-            p.large.value.store(w, p.large.start.at(n) + e - first, y.entry.load(w, y.n_mass + e) * sign)
-    else:
-        for e in range(first, y.j_start.at(r + 1)):
-            p.rows.jacobian.store(w, n * p.n + mirrored(y, y.end_j.at(y.n_mass + e)), c.tables.arena.zero())
-        for e in range(first, y.j_start.at(r + 1)):  # a dof may come twice
-            at = n * p.n + mirrored(y, y.end_j.at(y.n_mass + e))
-            p.rows.jacobian.store(w, at, p.rows.jacobian.load(w, at) + y.entry.load(w, y.n_mass + e) * sign)
+    (_fill_sparse if c.bound.impulses.problem.is_large else _fill_dense)(c, w, n, r, sign)
 
 
 @ti.func
-def fill_single(c: ti.template(), w: ti.i32, n: ti.i32, i: ti.i32, sign: ti.template()):
-    """Row n of the problem sees unknown i alone, times a sign.
+def _fill_sparse(c: ti.template(), w: ti.i32, n: ti.i32, r: ti.i32, sign: ti.template()):
+    y = c.bound.system
+    p = c.bound.impulses.problem
+    first = y.j_start.at(r)
+    for e in range(first, y.j_start.at(r + 1)):
+        p.large.value.store(w, p.large.start.at(n) + e - first, y.entry.load(w, y.n_mass + e) * sign)
+
+
+@ti.func
+def _fill_dense(c: ti.template(), w: ti.i32, n: ti.i32, r: ti.i32, sign: ti.template()):
+    y = c.bound.system
+    p = c.bound.impulses.problem
+    for e in range(y.j_start.at(r), y.j_start.at(r + 1)):
+        p.rows.jacobian.store(w, n * p.n + mirrored(y, y.end_j.at(y.n_mass + e)), c.tables.arena.zero())
+    for e in range(y.j_start.at(r), y.j_start.at(r + 1)):  # a dof may come twice
+        at = n * p.n + mirrored(y, y.end_j.at(y.n_mass + e))
+        p.rows.jacobian.store(w, at, p.rows.jacobian.load(w, at) + y.entry.load(w, y.n_mass + e) * sign)
+
+
+def fill_single(c, w, n, i, sign):
+    """Row n of the problem sees unknown i alone, times a sign (inside kernels).
 
     Writes: p.rows.jacobian
     """
     p = c.bound.impulses.problem
     value = c.tables.arena.zero() + sign
-    if ti.static(p.is_large):
+    if p.is_large:
         p.large.value.store(w, p.large.start.at(n), value)
     else:
-        p.rows.jacobian.store(w, n * p.n + mirrored(c.bound.system, i), value)
+        p.rows.jacobian.store(w, n * number(p, "n") + mirrored(c.bound.system, i), value)
 
 
-@ti.func
-def softness_of(c: ti.template(), w: ti.i32, r: ti.i32):
-    """[m/s per N s] of a compliant row or a spring; 0 of a rigid one, whose softness in the system is of its solutions."""
+def softness_of(c, w, r):
+    """[m/s per N s] of a compliant row or a spring; 0 of a rigid one, which is soft for its solutions (inside kernels)."""
     y = c.bound.system
-    soft = y.soft.load(w, r)
-    yields = y.compliance.load(w, r) > 0.0
-    if ti.static(y.n_springs > 0):
-        if y.spring.at(r) >= 0:
-            yields = soft == soft
-    if ti.static(y.n_drags > 0):
-        if y.is_dragged.at(r) != 0:
-            yields = soft == soft
+    soft = local(y.soft.load(w, r))
+    yields = local(y.compliance.load(w, r) + is_soft(y, r) > 0.0)
     return select(yields, soft, soft * 0.0)
+
+
+def is_soft(y, r):
+    """1 for rows of springs and drags, else 0 (inside kernels)."""
+    is_spring = ti.cast(y.spring.at(r) >= 0, ti.i32) if y.n_springs else 0
+    return is_spring + (y.is_dragged.at(r) if y.n_drags else 0)
 
 
 @ti.func
@@ -342,13 +366,13 @@ def state_rest(c: ti.template(), w: ti.i32, h: ti.template()):
     for n in range(m.n_plain):
         if m.kind.at(n) == HARD:
             r = m.item.at(n)
-            is_spring = 0
-            if ti.static(y.n_springs > 0):
-                is_spring = ti.cast(y.spring.at(r) >= 0, ti.i32)
-            if ti.static(y.n_drags > 0):
-                is_spring = is_spring + y.is_dragged.at(r)
-            if is_spring == 0:
+            if is_soft(y, r) == 0:
                 p.rows.bias.store(w, n, y.rows.residual.load(w, r) / h - row_velocity(c, w, r, p.velocity))
-    if ti.static(c.touches):
-        find_gaps(m.contacts.collider, c.tables, c.state, w)
-        aim_again(m.contacts, p, w, h)
+    _aim_again(c, w, h)
+
+
+@needs.touching
+def _aim_again(c, w, h):
+    m = c.bound.impulses
+    find_gaps(m.contacts.collider, c.tables, c.state, w)
+    aim_again(m.contacts, m.problem, w, h)

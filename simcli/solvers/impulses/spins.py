@@ -3,6 +3,7 @@
 from simcli.kernels.chart.contacts import contacts_of
 from simcli.kernels.collision.lanes import one, put, whole_of
 from simcli.kernels.language import ti
+from simcli.solvers.shared import needs
 
 
 def spin_friction(k, w, lane, combination, a):
@@ -10,6 +11,7 @@ def spin_friction(k, w, lane, combination, a):
     return one(k.rolling_friction if a else k.torsional_friction, w, lane, combination)
 
 
+@needs.rolling
 @ti.func
 def state_spins(c: ti.template(), w: ti.i32):
     """Rows of rolling and torsional friction, on where contacts have it.

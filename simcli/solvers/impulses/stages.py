@@ -14,6 +14,7 @@ from simcli.kernels.algebra.elementary import select
 from simcli.kernels.collision.detect import detect, place_shapes
 from simcli.kernels.complementarity.solve import READY, SEARCH
 from simcli.kernels.language import ti
+from simcli.kernels.language.numbers import number
 from simcli.kernels.laws.active_set import choose_piece
 from simcli.kernels.laws.bounded import FREE
 from simcli.kernels.memory.programs import only, repeat, within
@@ -37,6 +38,7 @@ from simcli.solvers.impulses.rows import (
 )
 from simcli.solvers.impulses.spins import bound_spins
 from simcli.solvers.rows.active_set import acceleration_of_law, aim_laws
+from simcli.solvers.shared import needs
 from simcli.solvers.tree.integrators import H
 
 
@@ -140,8 +142,12 @@ def begin_solving(c: ti.template(), w: ti.i32):
     p.now.store(w, "rounds", m.rounds)
     if c.now.load(w, "instant") != 0:
         p.now.store(w, "rounds", m.passes)
-        if ti.static(m.first_spin >= 0):
-            c.now.store(w, "searches", m.passes)
+        _search_often(c, w)
+
+
+@needs.rolling
+def _search_often(c, w):
+    c.now.store(w, "searches", number(c.bound.impulses, "passes"))
 
 
 @ti.func
@@ -162,12 +168,16 @@ def begin_correcting(c: ti.template(), w: ti.i32):
     p.kappa.store(w, 0, select(is_fast, before, after))
     m.lacked.store(w, 0, lacks)
     m.awakened.store(w, 0, zero)
-    if ti.static(c.turns):
-        m.awakened.store(w, 0, zero + 1.0)
+    _wake_all(c, w)
     c.now.store(w, "search", 0)
     c.now.store(w, "statement", 1)
     c.now.store(w, "searches", m.searches)
     p.now.store(w, "rounds", m.rounds)
+
+
+@needs.turns
+def _wake_all(c, w):
+    c.bound.impulses.awakened.store(w, 0, c.tables.arena.zero() + 1.0)
 
 
 @ti.func
@@ -309,12 +319,8 @@ def take_answer(c: ti.template(), w: ti.i32):
         y.acceleration.store(w, n, a)
         c.state.qdd.store(w, d, a)
         c.bound.move.store(w, d, v)
-        if ti.static(c.has_excess):  # nothing was added to the masses
-            c.bound.excess.store(w, n, a * 0.0)
-    if ti.static(y.laws.n > 0):
-        for k in range(y.laws.n):
-            speed = y.laws.rate.load(w, k) + (acceleration_of_law(c, w, k) + y.laws.shift.load(w, k)) * g
-            y.laws.effort.store(w, k, m.push.load(w, k) - m.gain.load(w, k) * speed)
+        _take_no_excess(c, w, n)
+    _take_lines(c, w, g)
     for n in range(m.n_plain):
         item = m.item.at(n)
         kind = m.kind.at(n)
@@ -326,13 +332,33 @@ def take_answer(c: ti.template(), w: ti.i32):
         elif kind == MOTION:
             y.effort.store(w, c.tables.unknown.at(c.motions.lock_dof.at(item)), force)
         elif kind != LINEAR:
-            if ti.static(y.laws.n > 0):
-                sign = ti.select(kind == UPPER, -1.0, 1.0)
-                y.laws.effort.store(w, item, y.laws.effort.load(w, item) + force * sign)
-    if ti.static(y.laws.n > 0):
-        find_pieces(c, w, g)
+            _add_effort_of_law(c, w, item, force * ti.select(kind == UPPER, -1.0, 1.0))
+    find_pieces(c, w, g)
 
 
+@needs.excess
+def _take_no_excess(c, w, n):
+    c.bound.excess.store(w, n, c.tables.arena.zero())  # nothing was added to the masses
+
+
+@needs.laws
+@ti.func
+def _take_lines(c: ti.template(), w: ti.i32, g: ti.template()):
+    """The linear part of the efforts of laws."""
+    laws = c.bound.system.laws
+    m = c.bound.impulses
+    for k in range(laws.n):
+        speed = laws.rate.load(w, k) + (acceleration_of_law(c, w, k) + laws.shift.load(w, k)) * g
+        laws.effort.store(w, k, m.push.load(w, k) - m.gain.load(w, k) * speed)
+
+
+@needs.laws
+def _add_effort_of_law(c, w, k, effort):
+    laws = c.bound.system.laws
+    laws.effort.store(w, k, laws.effort.load(w, k) + effort)
+
+
+@needs.laws
 @ti.func
 def find_pieces(c: ti.template(), w: ti.i32, g: ti.template()):
     """The pieces of the laws on which the answer is.

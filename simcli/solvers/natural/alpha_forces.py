@@ -17,6 +17,7 @@ from simcli.kernels.language import ti
 from simcli.kernels.rows.forms import TINY_LENGTH
 from simcli.kernels.rows.quadratic import IDLE, bend_gradients, extend, find_rates
 from simcli.solvers.natural.forces import bias_of, pull_coordinates, response_now
+from simcli.solvers.shared import needs
 from simcli.solvers.tree.integrators import H
 
 
@@ -33,17 +34,26 @@ def evaluate_forces(c: ti.template(), w: ti.i32):
     bend_gradients(f, f.next_x, w)
     pull_coordinates(c, w, f.next_x)
     find_rates(f, w)
-    if ti.static(c.forces.has_armature):
-        extend(f, f.v, w, 0.0)
+    _extend_rates(c, w)
     for n in range(p.n):
         law, _taken, acts, inertia = response_now(c, w, n)
         if c.now.load(w, "correction") == 0:
             p.acts.store(w, n, select(acts, zero + 1.0, zero))
-        force = law.force * p.acts.load(w, n)
-        if ti.static(c.forces.has_armature):
-            if p.law.at(n) >= 0:
-                force = force - acceleration_of(c, w, n) * inertia
-        c.steps.force.store(w, p.row.at(n), force)
+        c.steps.force.store(w, p.row.at(n), law.force * p.acts.load(w, n))
+        _resist(c, w, n, inertia)
+
+
+@needs.armature
+def _extend_rates(c, w):
+    extend(c.steps.rows, c.steps.rows.v, w, 0.0)
+
+
+@needs.armature
+@ti.func
+def _resist(c: ti.template(), w: ti.i32, n: ti.i32, inertia: ti.template()):
+    r = c.pushes.row.at(n)
+    if c.pushes.law.at(n) >= 0:
+        c.steps.force.store(w, r, c.steps.force.load(w, r) - acceleration_of(c, w, n) * inertia)
 
 
 @ti.func
@@ -99,32 +109,44 @@ def find_stresses(c: ti.template(), w: ti.i32, span: ti.template()):
     Writes: c.steps.rows.stress
     """
     f = c.steps.rows
-    p = c.pushes
     for r in range(f.n_rows):
         f.stress.store(w, r, -c.steps.force.load(w, r) * span)
-    if ti.static(p.has_springs):
-        for n in range(p.n):
-            if p.spring.at(n) >= 0:
-                f.stress.store(w, p.row.at(n), tension_per_length(c, w, n) * span)
-    if ti.static(p.has_cables):
-        for n in range(p.n):
-            if p.cable.at(n) >= 0:
-                f.stress.store(w, p.row.at(n), tension_of_part(c, w, n) * span)
+    _stress_springs(c, w, span)
+    _stress_cables(c, w, span)
 
 
+@needs.soft_springs
 @ti.func
-def tension_per_length(c: ti.template(), w: ti.i32, n: ti.i32):
-    """T/L of the spring of soft row n; none where it has no direction, or the row is no straight spring.
+def _stress_springs(c: ti.template(), w: ti.i32, span: ti.template()):
+    for n in range(c.pushes.n):
+        if c.pushes.spring.at(n) >= 0:
+            c.steps.rows.stress.store(w, c.pushes.row.at(n), tension_per_length(c, w, n) * span)
+
+
+@needs.cable_parts
+@ti.func
+def _stress_cables(c: ti.template(), w: ti.i32, span: ti.template()):
+    for n in range(c.pushes.n):
+        if c.pushes.cable.at(n) >= 0:
+            c.steps.rows.stress.store(w, c.pushes.row.at(n), tension_of_part(c, w, n) * span)
+
+
+def tension_per_length(c, w, n):
+    """T/L of the spring of soft row n; none where it has no direction, or is no straight spring (inside kernels).
 
     Reads: c.steps.{force, rows.own, rows.residual}
     """
+    return _tension_of_spring(c, w, n) if c.pushes.has_springs else c.tables.arena.zero()
+
+
+@ti.func
+def _tension_of_spring(c: ti.template(), w: ti.i32, n: ti.i32):
     f = c.steps.rows
     r = c.pushes.row.at(n)
     found = c.tables.arena.zero()
-    if ti.static(c.pushes.has_springs):
-        if c.pushes.bent.at(n) >= 0 and c.pushes.spring.at(n) >= 0:
-            given = -c.steps.force.load(w, r) * f.own.load(w, c.pushes.bent.at(n))
-            found = select(f.residual.load(w, r) > TINY_LENGTH, given, found)
+    if c.pushes.bent.at(n) >= 0 and c.pushes.spring.at(n) >= 0:
+        given = -c.steps.force.load(w, r) * f.own.load(w, c.pushes.bent.at(n))
+        found = select(f.residual.load(w, r) > TINY_LENGTH, given, found)
     return found
 
 

@@ -10,6 +10,7 @@ Called by natural/quadratic.py and generalized_alpha.py, whose core says what `c
 import numpy as np
 
 from simcli.kernels.algebra.elementary import select
+from simcli.kernels.forces.account import SUPPLIED
 from simcli.kernels.forces.springs import spring_law
 from simcli.kernels.language import ti
 from simcli.kernels.laws.active_set import draw_line
@@ -21,6 +22,7 @@ from simcli.kernels.rows.quadratic import IDLE, bend_bias, bias
 from simcli.model.constraints.tables import Constraints
 from simcli.model.natural.quadratic import BENT, Quadratic
 from simcli.model.tables import Model
+from simcli.solvers.shared import needs
 from simcli.solvers.shared.motion_work import led_power
 from simcli.solvers.tree.integrators import H
 
@@ -103,19 +105,27 @@ def pull_coordinates(c: ti.template(), w: ti.i32, x: ti.template()):
     zero = c.tables.arena.zero()
     for i in range(c.steps.rows.n):
         p.pull.store(w, i, zero + p.gravity.load(w, i))
-    if ti.static(p.n_pushes > 0):
-        for k in range(p.n_wrenches):
-            force = c.forces.wrench_force.load(w, k)
-            torque = c.forces.wrench_torque.load(w, k)
-            for m in ti.static(range(3)):
-                p.wrench.store(w, 6 * k + m, zero + force.parts[m])
-                p.wrench.store(w, 6 * k + 3 + m, zero + torque.parts[m])
-        for n in range(p.n_pushes):
-            value = p.wrench.load(w, p.push_component.at(n)) * p.push_weight.load(w, n)
-            if p.push_form.at(n) >= 0:
-                value = value * x.load(w, p.push_form.at(n))
-            i = p.push_at.at(n)
-            p.pull.store(w, i, p.pull.load(w, i) + value)
+    _push_coordinates(c, w, x)
+
+
+@needs.pushes
+@ti.func
+def _push_coordinates(c: ti.template(), w: ti.i32, x: ti.template()):
+    p = c.pushes
+    for k in range(p.n_wrenches):
+        _put(c, w, 6 * k, c.forces.wrench_force.load(w, k))
+        _put(c, w, 6 * k + 3, c.forces.wrench_torque.load(w, k))
+    for n in range(p.n_pushes):
+        value = p.wrench.load(w, p.push_component.at(n)) * p.push_weight.load(w, n)
+        if p.push_form.at(n) >= 0:
+            value = value * x.load(w, p.push_form.at(n))
+        i = p.push_at.at(n)
+        p.pull.store(w, i, p.pull.load(w, i) + value)
+
+
+def _put(c, w, first, vector):
+    for m in range(3):
+        c.pushes.wrench.store(w, first + m, c.tables.arena.zero() + vector.parts[m])
 
 
 @ti.func
@@ -128,21 +138,31 @@ def idle_coordinates(c: ti.template(), w: ti.i32):
     f = c.steps.rows
     zero = c.tables.arena.zero()
     for k in range(p.n):
-        soft = zero + IDLE
-        if ti.static(p.has_laws and c.forces.has_armature):
-            if p.law.at(k) >= 0:
-                armature = c.forces.armature.load(w, c.bound.system.laws.dof.at(p.law.at(k)))
-                soft = 1.0 / ti.max(zero + armature, 1.0 / IDLE)
-        f.soft.store(w, p.row.at(k), soft)
+        f.soft.store(w, p.row.at(k), zero + IDLE)
+        _weigh_rotor(c, w, k)
         f.lent.store(w, p.row.at(k), zero)
     for k in range(p.n_yielding):
         r = p.yielding.at(k)
         yields = zero + c.bound.system.compliance.load(w, r) > 0.0
         f.soft.store(w, r, select(yields, zero + IDLE, f.soft.load(w, r)))
         f.lent.store(w, r, select(yields, zero, f.lent.load(w, r)))
-    if ti.static(f.bends):
-        for r in range(f.n_rows):
-            f.stress.store(w, r, zero)
+    _unstress(c, w)
+
+
+@needs.rotors
+@ti.func
+def _weigh_rotor(c: ti.template(), w: ti.i32, k: ti.i32):
+    n = c.pushes.law.at(k)
+    if n >= 0:
+        armature = c.tables.arena.zero() + c.forces.armature.load(w, c.bound.system.laws.dof.at(n))
+        c.steps.rows.soft.store(w, c.pushes.row.at(k), 1.0 / ti.max(armature, 1.0 / IDLE))
+
+
+@needs.stresses
+@ti.func
+def _unstress(c: ti.template(), w: ti.i32):
+    for r in range(c.steps.rows.n_rows):
+        c.steps.rows.stress.store(w, r, c.tables.arena.zero())
 
 
 @ti.func
@@ -152,17 +172,23 @@ def demand_paces(c: ti.template(), w: ti.i32):
     Reads:  c.bound.{pace, owes}, c.steps.rows.rate
     Writes: c.steps.load of soft rows, c.bound.owes
     """
-    f = c.steps.rows
     for k in range(c.pushes.n):
-        owed = c.tables.arena.zero()
-        if ti.static(c.pushes.has_laws and c.forces.has_armature):
-            if c.pushes.law.at(k) >= 0:
-                pace = c.bound.pace.load(w, c.pushes.law.at(k))
-                owed = (pace - f.rate.load(w, c.pushes.row.at(k))) * c.bound.owes.load(w, 0)
-        c.steps.load.store(w, f.n + c.pushes.row.at(k), owed)
+        c.steps.load.store(w, c.steps.rows.n + c.pushes.row.at(k), c.tables.arena.zero())
+        _demand_pace(c, w, k)
     c.bound.owes.store(w, 0, c.tables.arena.zero())
 
 
+@needs.rotors
+@ti.func
+def _demand_pace(c: ti.template(), w: ti.i32, k: ti.i32):
+    f = c.steps.rows
+    if c.pushes.law.at(k) >= 0:
+        pace = c.bound.pace.load(w, c.pushes.law.at(k))
+        owed = (pace - f.rate.load(w, c.pushes.row.at(k))) * c.bound.owes.load(w, 0)
+        c.steps.load.store(w, f.n + c.pushes.row.at(k), owed)
+
+
+@needs.rotors
 @ti.func
 def note_coordinate_paces(c: ti.template(), w: ti.i32):
     """As `note_paces` of rotors.py, while gradients and rates are those of the start of the step.
@@ -196,9 +222,11 @@ def bias_of(c: ti.template(), w: ti.i32, k: ti.i32):
         found = bend_bias(c.steps.rows, w, c.pushes.bent.at(k))
     else:
         found = bias(c.steps.rows, w, c.pushes.row.at(k))
-    if ti.static(c.pushes.has_cables):
-        found = found + bias_of_cable(c, w, k)
-    return found
+    return _with_cable(c, w, k, found)
+
+
+def _with_cable(c, w, k, found):
+    return found + bias_of_cable(c, w, k) if c.pushes.has_cables else found
 
 
 @ti.func
@@ -223,35 +251,54 @@ def soften_coordinates(c: ti.template(), w: ti.i32):
     Reads:  c.steps.rows.{residual, rate, v}
     Writes: c.steps.{load, rows.soft, rows.lent}
     """
-    p = c.pushes
+    for k in range(c.pushes.n):
+        _idle_part(c, w, k)
+        _soften_spring(c, w, k)
+        _soften_law(c, w, k)
+
+
+@ti.func
+def _soften(c: ti.template(), w: ti.i32, k: ti.i32, push: ti.template(), gain: ti.template()):
+    """Soft row k gives push - gain x''."""
     f = c.steps.rows
-    h = c.constants.load(w, H)
-    b = h * 0.5
-    zero = c.tables.arena.zero()
-    for k in range(p.n):
-        r = p.row.at(k)
-        turning = bias_of(c, w, k)
-        push = zero
-        gain = zero
-        if ti.static(p.has_springs):
-            if p.spring.at(k) >= 0:
-                law, _taken, acts, _inertia = response_now(c, w, k)
-                foreseen, yielded = foresee(law, f.rate.load(w, r), b)
-                gain = select(acts, yielded, zero)
-                push = select(acts, foreseen, zero) - turning * gain
-        if ti.static(p.has_laws):
-            if p.law.at(k) >= 0:
-                n = p.law.at(k)
-                laws = c.bound.system.laws
-                laws.shift.store(w, n, turning)
-                state_law(laws, c.forces, w, n, f.residual.load(w, r), f.rate.load(w, r), zero, zero, b, h, b)
-                draw_line(laws, w, n, b)
-                push = laws.push.load(w, n)
-                gain = laws.gain.load(w, n)
-        soft = 1.0 / ti.max(gain, 1.0 / IDLE)
-        f.soft.store(w, r, soft)
-        f.lent.store(w, r, zero)
-        c.steps.load.store(w, f.n + r, push * soft)
+    r = c.pushes.row.at(k)
+    soft = 1.0 / ti.max(gain, 1.0 / IDLE)
+    f.soft.store(w, r, soft)
+    f.lent.store(w, r, c.tables.arena.zero())
+    c.steps.load.store(w, f.n + r, push * soft)
+
+
+@needs.cable_parts
+def _idle_part(c, w, k):
+    _soften(c, w, k, c.tables.arena.zero(), c.tables.arena.zero())
+
+
+@needs.soft_springs
+@ti.func
+def _soften_spring(c: ti.template(), w: ti.i32, k: ti.i32):
+    if c.pushes.spring.at(k) >= 0:
+        zero = c.tables.arena.zero()
+        law, _taken, acts, _inertia = response_now(c, w, k)
+        foreseen, yielded = foresee(law, c.steps.rows.rate.load(w, c.pushes.row.at(k)), c.constants.load(w, H) * 0.5)
+        gain = select(acts, yielded, zero)
+        _soften(c, w, k, select(acts, foreseen, zero) - bias_of(c, w, k) * gain, gain)
+
+
+@needs.soft_laws
+@ti.func
+def _soften_law(c: ti.template(), w: ti.i32, k: ti.i32):
+    n = c.pushes.law.at(k)
+    if n >= 0:
+        f = c.steps.rows
+        laws = c.bound.system.laws
+        zero = c.tables.arena.zero()
+        r = c.pushes.row.at(k)
+        h = c.constants.load(w, H)
+        b = h * 0.5
+        laws.shift.store(w, n, bias_of(c, w, k))
+        state_law(laws, c.forces, w, n, f.residual.load(w, r), f.rate.load(w, r), zero, zero, b, h, b)
+        draw_line(laws, w, n, b)
+        _soften(c, w, k, laws.push.load(w, n), laws.gain.load(w, n))
 
 
 @ti.func
@@ -291,27 +338,45 @@ def add_work(c: ti.template(), w: ti.i32):
     Reads:  c.steps.rows, c.pushes, c.bound.system.laws
     Writes: c.forces.account
     """
-    p = c.pushes
-    f = c.steps.rows
-    h = c.constants.load(w, H)
     zero = c.tables.arena.zero()
-    dissipated = zero
-    supplied = zero
-    for k in range(p.n):
-        rate = f.rate.load(w, p.row.at(k))
-        if ti.static(p.has_springs):
-            if p.spring.at(k) >= 0:
-                _law, taken, _acts, _inertia = response_now(c, w, k)
-                dissipated = dissipated + taken
-        if ti.static(p.has_laws):
-            if p.law.at(k) >= 0:
-                given, taken = split_power(c.bound.system.laws, c.forces, w, p.law.at(k), rate, rate, h, zero, zero == 0.0)
-                supplied = supplied + given
-                dissipated = dissipated + taken
-    if ti.static(p.n_pushes > 0):
-        for i in range(f.n):
-            supplied = supplied + (p.pull.load(w, i) - p.gravity.load(w, i)) * f.v.load(w, i)
-    if ti.static(c.led.n > 0):
-        supplied = supplied + led_power(c, w)
-    c.forces.account.set_power(w, dissipated, supplied)
-    c.forces.account.book_power(w, h * 0.5)
+    c.forces.account.set_power(w, zero, zero)
+    for k in range(c.pushes.n):
+        _add_spring_power(c, w, k)
+        _add_law_power(c, w, k)
+    _add_push_power(c, w)
+    _add_led_power(c, w)
+    c.forces.account.book_power(w, c.constants.load(w, H) * 0.5)
+
+
+@needs.soft_springs
+@ti.func
+def _add_spring_power(c: ti.template(), w: ti.i32, k: ti.i32):
+    if c.pushes.spring.at(k) >= 0:
+        _law, taken, _acts, _inertia = response_now(c, w, k)
+        c.forces.account.add_power(w, taken, c.tables.arena.zero())
+
+
+@needs.soft_laws
+@ti.func
+def _add_law_power(c: ti.template(), w: ti.i32, k: ti.i32):
+    n = c.pushes.law.at(k)
+    if n >= 0:
+        zero = c.tables.arena.zero()
+        rate = c.steps.rows.rate.load(w, c.pushes.row.at(k))
+        h = c.constants.load(w, H)
+        given, taken = split_power(c.bound.system.laws, c.forces, w, n, rate, rate, h, zero, zero == 0.0)
+        c.forces.account.add_power(w, taken, given)
+
+
+@needs.pushes
+@ti.func
+def _add_push_power(c: ti.template(), w: ti.i32):
+    supplied = c.forces.account.power.load(w, SUPPLIED)
+    for i in range(c.steps.rows.n):
+        supplied = supplied + (c.pushes.pull.load(w, i) - c.pushes.gravity.load(w, i)) * c.steps.rows.v.load(w, i)
+    c.forces.account.power.store(w, SUPPLIED, supplied)
+
+
+@needs.led_bodies
+def _add_led_power(c, w):
+    c.forces.account.add_power(w, c.tables.arena.zero(), led_power(c, w))

@@ -25,6 +25,7 @@ from simcli.kernels.rows.quadratic import bend_gradients, extend, find_residuals
 from simcli.solvers.natural.forces import idle_coordinates
 from simcli.solvers.natural.memory import ROUNDS_PER_MATRIX
 from simcli.solvers.natural.quadratic import add_row_forces, ask_for_velocities, move_to_place, soften_rows, spread_softness
+from simcli.solvers.shared import needs
 from simcli.solvers.shared.motion_work import led_impulse
 from simcli.solvers.tree.integrators import H
 
@@ -80,27 +81,33 @@ def move_alpha(c: ti.template(), w: ti.i32):
         c.alpha.next_w.store(w, i, w_1)
         f.next_x.store(w, i, f.x.load(w, i) + (v + (w_0 * (0.5 - c.alpha.beta) + w_1 * c.alpha.beta) * h) * h)
         f.v.store(w, i, v + (w_0 * (1.0 - c.alpha.gamma) + w_1 * c.alpha.gamma) * h)
-    if ti.static(f.has_led):
-        for i in range(f.n):
-            if f.moves.at(i) == 0:
-                d = f.qd_at.at(i)
-                a = c.motions.motion_qdd.load(w, d)
-                f.next_x.store(w, i, c.motions.motion_q.load(w, d))
-                f.v.store(w, i, c.motions.motion_qd.load(w, d))
-                c.alpha.next_a.store(w, i, a)
-                c.alpha.next_w.store(w, i, a)
+    _move_led(c, w)
     extend(f, f.next_x, w, 1.0)
     c.steps.worst.store(w, 0, find_residuals(f, f.next_x, w))
-    if ti.static(c.pushes.n_yielding > 0):
-        c.steps.worst.store(w, 0, find_yielding_lacks(c, w))
+    find_yielding_lacks(c, w)
 
 
+@needs.led_coordinates
+@ti.func
+def _move_led(c: ti.template(), w: ti.i32):
+    f = c.steps.rows
+    for i in range(f.n):
+        if f.moves.at(i) == 0:
+            d = f.qd_at.at(i)
+            a = c.motions.motion_qdd.load(w, d)
+            f.next_x.store(w, i, c.motions.motion_q.load(w, d))
+            f.v.store(w, i, c.motions.motion_qd.load(w, d))
+            c.alpha.next_a.store(w, i, a)
+            c.alpha.next_w.store(w, i, a)
+
+
+@needs.yielding
 @ti.func
 def find_yielding_lacks(c: ti.template(), w: ti.i32):
-    """Give rows that yield phi + compliance lambda in place of phi; returns the largest of all hard rows.
+    """Give rows that yield phi + compliance lambda in place of phi, and find the largest of all hard rows.
 
     Reads:  c.steps.force
-    Writes: c.steps.rows.residual
+    Writes: c.steps.{worst, rows.residual}
     """
     f = c.steps.rows
     worst = c.tables.arena.zero()
@@ -111,7 +118,7 @@ def find_yielding_lacks(c: ti.template(), w: ti.i32):
     for r in range(f.n_rows):
         if f.is_hard.at(r) != 0:
             worst = ti.max(worst, ti.abs(f.residual.load(w, r)))
-    return worst
+    c.steps.worst.store(w, 0, worst)
 
 
 @ti.func
@@ -131,8 +138,7 @@ def ask_for_balance(c: ti.template(), w: ti.i32):
     for i in range(f.n):
         c.steps.load.store(w, i, c.pushes.pull.load(w, i) - c.alpha.next_a.load(w, i) * f.inertia.load(w, i))
     add_row_forces(c, w)
-    if ti.static(f.has_led):
-        find_changes(c, w, begins)
+    find_changes(c, w, begins)
     worst = c.steps.worst.load(w, 0)
     if begins != 0:
         worst = zero
@@ -144,12 +150,17 @@ def ask_for_balance(c: ti.template(), w: ti.i32):
         c.steps.load.store(w, i, select(lacks, c.steps.load.load(w, i), zero))
     for r in range(f.n_rows):
         asked = select(lacks, -f.residual.load(w, r) / span, zero) * ti.cast(begins == 0, c.tables.arena.device.real)
-        if ti.static(f.has_led):
-            if begins != 0:
-                asked = -change_of_row(c, w, r)
         c.steps.load.store(w, f.n + r, asked)
+        _ask_for_change(c, w, r, begins)
     for n in range(c.pushes.n):
         c.steps.load.store(w, f.n + c.pushes.row.at(n), zero)
+
+
+@needs.led_coordinates
+@ti.func
+def _ask_for_change(c: ti.template(), w: ti.i32, r: ti.i32, begins: ti.i32):
+    if begins != 0:
+        c.steps.load.store(w, c.steps.rows.n + r, -change_of_row(c, w, r))
 
 
 def is_off_balance(c, w):
@@ -164,6 +175,7 @@ def balance_lacks(c, w):
     return any_lane(is_off_balance(c, w))
 
 
+@needs.led_coordinates
 @ti.func
 def find_changes(c: ti.template(), w: ti.i32, begins: ti.i32):
     """What accelerations of prescribed coordinates lack where a step begins; nothing later.
@@ -243,8 +255,7 @@ def add_balance(c: ti.template(), w: ti.i32):
 def move_yielding(c: ti.template(), w: ti.i32):
     """Move the coordinates alone; rows that yield lack something else than their residual."""
     move_to_place(c, w)
-    if ti.static(c.pushes.n_yielding > 0):
-        c.steps.worst.store(w, 0, find_yielding_lacks(c, w))
+    find_yielding_lacks(c, w)
 
 
 @ti.func
@@ -284,8 +295,7 @@ def end_alpha(c: ti.template(), w: ti.i32):
     Writes: c.alpha.{a, w}, c.steps.rows.{x, v}, c.state.{q, qd}, c.forces.account.work
     """
     f = c.steps.rows
-    if ti.static(c.led.n > 0):
-        led_impulse(c, w)
+    led_impulse(c, w)
     for i in range(f.n):
         f.v.store(w, i, f.v.load(w, i) + c.steps.solution.load(w, i))
         c.alpha.a.store(w, i, c.alpha.next_a.load(w, i))

@@ -13,6 +13,7 @@ from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.chart.tree import store_vector, vector_at
 from simcli.kernels.forces.prescribed import add_efforts_of_led, add_wrench_of_led, lever_of, rates_of_led, way_of_led
 from simcli.kernels.language import ti
+from simcli.solvers.shared import needs
 from simcli.solvers.shared.motions import way_by_velocity
 from simcli.solvers.tree.integrators import H
 
@@ -121,6 +122,7 @@ def hold_led(c: ti.template(), w: ti.i32, k: ti.i32):
     return force, couple
 
 
+@needs.led_bodies
 @ti.func
 def add_led_wrenches(c: ti.template(), w: ti.i32):
     """Add what holds kinematic bodies to the wrenches of their joints.

@@ -80,6 +80,7 @@ from simcli.solvers.natural.stages import (
     take_projection,
 )
 from simcli.solvers.rows.corrections import ask_for_correction, correct
+from simcli.solvers.rows.report import reactions
 from simcli.solvers.rows.stages import (
     account,
     assemble_system,
@@ -97,7 +98,7 @@ from simcli.solvers.shared.clock import lead_to_end, lead_to_frame, lead_to_star
 from simcli.solvers.shared.frames import frame, is_later
 from simcli.solvers.shared.motion_work import work_of_step
 from simcli.solvers.shared.motions import follow_motions, lead_rows, lead_rows_to_end
-from simcli.solvers.tree.stages import follow, load_forces, place_links, show_reactions
+from simcli.solvers.tree.stages import follow, load_forces, place_links
 
 
 def frame_of_natural(c) -> tuple:
@@ -106,7 +107,7 @@ def frame_of_natural(c) -> tuple:
     Args:
         c: core of the run.
     """
-    shows = (show_reactions,) if c.reports["wrenches"] else ()
+    shows = reactions(c)
     leads = (lead_to_frame,) if c.leads.n else ()
     end = (set_registers(node=0, instant=1), *leads, *led(c, begin_led), *projection(c), place_links, *signals(c),
            *contacts(c, meet_contacts), *_evaluation(c, is_frame=True), *shows)  # fmt: skip

@@ -30,6 +30,7 @@ from simcli.solvers.natural.forces import (
     soften_coordinates,
 )
 from simcli.solvers.natural.stages import soften
+from simcli.solvers.shared import needs
 from simcli.solvers.tree.integrators import H
 
 
@@ -167,9 +168,19 @@ def ask_for_accelerations(c: ti.template(), w: ti.i32):
         lacks = f.residual.load(w, r) / h + f.rate.load(w, r) + bias(f, w, r) * (h * 0.5)
         c.steps.load.store(w, f.n + r, -lacks / (h * 0.5))
     soften_coordinates(c, w)
-    if ti.static(c.pushes.has_power):
-        note_laws(c, w)
-        add_work(c, w)
+    _add_work_of_start(c, w)
+
+
+@needs.power
+def _add_work_of_start(c, w):
+    note_laws(c, w)
+    add_work(c, w)
+
+
+@needs.power
+def _add_work_of_end(c, w):
+    find_rates(c.steps.rows, w)
+    _add_work_of_start(c, w)
 
 
 @ti.func
@@ -257,17 +268,13 @@ def end_midpoint(c: ti.template(), w: ti.i32):
     """
     f = c.steps.rows
     h = c.constants.load(w, H)
-    if ti.static(c.pushes.has_laws and c.forces.has_armature):
-        note_coordinate_paces(c, w)
+    note_coordinate_paces(c, w)
     bend_gradients(f, f.next_x, w)
     for i in range(f.n + f.n_forms):
         f.x.store(w, i, f.next_x.load(w, i))
     for i in range(f.n):
         f.v.store(w, i, f.v.load(w, i) + c.steps.acceleration.load(w, i) * h)
-    if ti.static(c.pushes.has_power):
-        find_rates(f, w)
-        note_laws(c, w)
-        add_work(c, w)
+    _add_work_of_end(c, w)
     for i in range(f.n):
         c.steps.load.store(w, i, c.pushes.pull.load(w, i))
     add_row_forces(c, w)
@@ -291,13 +298,13 @@ def add_row_forces(c: ti.template(), w: ti.i32):
             c.steps.load.store(w, i, c.steps.load.load(w, i) + f.gradient.load(w, e) * force)
 
 
+@needs.soft_laws
 @ti.func
 def note_laws(c: ti.template(), w: ti.i32):
     """Efforts of the laws at the present coordinates and rates, for their powers.
 
     Writes: c.bound.system.laws
     """
-    if ti.static(c.pushes.has_laws):
-        for k in range(c.pushes.n):
-            if c.pushes.law.at(k) >= 0:
-                _law, _taken, _acts, _inertia = response_now(c, w, k)
+    for k in range(c.pushes.n):
+        if c.pushes.law.at(k) >= 0:
+            _law, _taken, _acts, _inertia = response_now(c, w, k)

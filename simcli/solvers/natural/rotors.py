@@ -12,9 +12,12 @@ Source: derived; discrete mechanics as in Marsden and West (2001), section 1.
 from simcli.kernels.algebra.elementary import select
 from simcli.kernels.language import ti
 from simcli.solvers.rows.active_set import acceleration_of_law
+from simcli.solvers.shared import needs
 from simcli.solvers.tree.integrators import H
 
 
+@needs.laws
+@needs.armature
 @ti.func
 def weigh_rotors(c: ti.template(), w: ti.i32):
     """Give the projection of velocities the rotors, and what the last step owes them.
@@ -45,9 +48,7 @@ def note_paces(c: ti.template(), w: ti.i32):
     y = c.bound.system
     g = c.constants.load(w, H) * 0.5
     zero = c.tables.arena.zero()
-    smooth = zero == 0.0
-    if ti.static(c.bound.switches):
-        smooth = c.bound.jumps.load(w, 0) == 0.0
+    smooth = _is_smooth(c, w)
     for n in range(y.laws.n):
         if y.laws.is_loop.at(n) != 0:
             r = y.laws.row.at(n)
@@ -56,3 +57,7 @@ def note_paces(c: ti.template(), w: ti.i32):
             c.bound.pace.store(w, n, y.laws.rate.load(w, n) + change * g)
             y.force.store(w, r, y.force.load(w, r) + select(smooth, given, zero))
     c.bound.owes.store(w, 0, select(smooth, zero + 1.0, zero))
+
+
+def _is_smooth(c, w):
+    return c.bound.jumps.load(w, 0) == 0.0 if c.bound.switches else c.tables.arena.zero() == 0.0

@@ -6,21 +6,23 @@ The lists, and what they are for, are in natural/programs.py.
 from simcli.kernels.algebra.elementary import select
 from simcli.kernels.chart.dynamics import no_force
 from simcli.kernels.chart.retraction import retract
-from simcli.kernels.chart.tree import AFFINE, place_all
+from simcli.kernels.chart.tree import AFFINE, place_all, store_vector, vector_at
 from simcli.kernels.forces.account import DISSIPATED, SUPPLIED
 from simcli.kernels.forces.external import load_links
-from simcli.kernels.forces.work import effort_power
 from simcli.kernels.language import ti
 from simcli.kernels.linear.system import assemble, fill, leave
-from simcli.kernels.memory.arena import any_lane
-from simcli.kernels.rows.pulls import pull_links, share_gears
+from simcli.kernels.memory.arena import any_lane, local
+from simcli.kernels.rows.pulls import pull_links
 from simcli.solvers.natural.memory import MOST_SOFT, SOFTNESS_OF_TURN
 from simcli.solvers.natural.rotors import weigh_rotors
 from simcli.solvers.rows.corrections import is_rigid
 from simcli.solvers.rows.equations import state_equations
 from simcli.solvers.rows.repeat import foreseen
+from simcli.solvers.rows.report import share_among_links
+from simcli.solvers.shared import needs
+from simcli.solvers.shared.ledger import load_external
 from simcli.solvers.shared.motion_work import work_of_projection
-from simcli.solvers.tree.integrators import H, copy
+from simcli.solvers.tree.integrators import H, book_efforts, copy
 
 
 @ti.func
@@ -100,8 +102,7 @@ def state_projection(c: ti.template(), w: ti.i32):
         y.load.store(w, i, select(acts, -y.rows.rate.load(w, r), zero))
         y.goal.store(w, i, zero)
         y.centre.store(w, r, zero)
-    if ti.static(c.forces.has_armature and y.laws.n > 0):
-        weigh_rotors(c, w)
+    weigh_rotors(c, w)
     assemble(y, w)
 
 
@@ -119,18 +120,22 @@ def end_projection(c: ti.template(), w: ti.i32):
     Writes: c.state.qd, c.bound.{impulse, owes, projected}
     """
     y = c.bound.system
-    if ti.static(c.touches):
-        for r in range(y.n_rows):
-            none = c.tables.arena.zero()
-            given = select(y.free.load(w, y.n_dofs + r) == 0.0, none, y.multiplier.load(w, r))
-            c.bound.projected.store(w, r, c.bound.projected.load(w, r) - given)
-    if ti.static(y.n_leads + c.motions.n_locks > 0):
-        work_of_projection(c, w)
+    _note_projection(c, w)
+    work_of_projection(c, w)
     for n in range(y.n_dofs):
         d = c.tables.tree_dof.at(n)
         c.state.qd.store(w, d, c.state.qd.load(w, d) + y.acceleration.load(w, n))
         c.bound.impulse.store(w, n, c.tables.arena.zero())
     c.bound.owes.store(w, 0, c.tables.arena.zero())
+
+
+@needs.touching
+@ti.func
+def _note_projection(c: ti.template(), w: ti.i32):
+    y = c.bound.system
+    for r in range(y.n_rows):
+        given = select(y.free.load(w, y.n_dofs + r) == 0.0, c.tables.arena.zero(), y.multiplier.load(w, r))
+        c.bound.projected.store(w, r, c.bound.projected.load(w, r) - given)
 
 
 @ti.func
@@ -142,21 +147,28 @@ def begin_evaluation(c: ti.template(), w: ti.i32):
     Reads:  c.{bound.jumps, now}
     Writes: c.{b, g}
     """
-    h = c.constants.load(w, H)
-    zero = c.tables.arena.zero()
-    g = zero + h
-    if ti.static(c.integrator == "zhong06"):
-        g = zero + h * 0.5
-        if ti.static(c.bound.switches):
-            jumps = c.bound.jumps.load(w, 0) > 0.0
-            if ti.static(c.bound.repeats):
-                jumps = jumps & (c.now.load(w, "node") > 0)
-            g = select(jumps, zero + h, g)
+    g = _span_of_accelerations(c, w)
     c.g.store(w, 0, g)
-    b = g
-    if ti.static(c.touches):
-        b = zero + h * 0.5
+    b = _span_of_forces(c, w, g)
     c.b.store(w, 0, b * ti.cast(c.now.load(w, "instant") == 0, c.tables.arena.device.real))
+
+
+def _span_of_accelerations(c, w):
+    """[s], over which accelerations act on the velocity that moves (inside kernels)."""
+    zero, h = c.tables.arena.zero(), c.constants.load(w, H)
+    if c.integrator != "zhong06":
+        return zero + h
+    if not c.bound.switches:
+        return zero + h * 0.5
+    jumps = c.bound.jumps.load(w, 0) > 0.0
+    if c.bound.repeats:
+        jumps = jumps & (c.now.load(w, "node") > 0)
+    return select(jumps, zero + h, zero + h * 0.5)
+
+
+def _span_of_forces(c, w, g):
+    """[s], over which forces are implicit: half a step where something can touch (inside kernels)."""
+    return c.tables.arena.zero() + c.constants.load(w, H) * 0.5 if c.touches else g
 
 
 @ti.func
@@ -168,18 +180,15 @@ def load_midpoint(c: ti.template(), w: ti.i32):
     Reads:  c.state.{q, qd}, c.forces
     Writes: c.bound.{push, q_kept}, c.forces.account.power; c.state.external is none
     """
-    dissipated = c.tables.arena.zero()
-    supplied = c.tables.arena.zero()
-    if ti.static(c.reports["energy"]):
-        load_links(c.tables, c.forces, c.state, w)
-        dissipated = c.forces.account.power.load(w, DISSIPATED)
-        supplied = c.forces.account.power.load(w, SUPPLIED)
+    account = c.forces.account
+    _load_start(c, w)
+    dissipated = account.power.load(w, DISSIPATED)
+    supplied = account.power.load(w, SUPPLIED)
     copy(c.bound.q_kept, c.state.q, c.tables.n_q, w)
     retract(c.tables, c.bound.q_kept, c.state.q, c.state.qd, w, foreseen(c, w) * c.constants.load(w, H) * 0.5)
     place_all(c.tables, c.state, w)
     load_links(c.tables, c.forces, c.state, w)
-    if ti.static(c.reports["energy"]):
-        c.forces.account.set_power(w, dissipated, supplied)
+    account.set_power(w, dissipated, supplied)
     for i in range(c.tables.n_links):
         force = c.state.external.load(w, i)
         first = c.tables.link_qd.at(i)
@@ -188,6 +197,11 @@ def load_midpoint(c: ti.template(), w: ti.i32):
         c.state.external.store(w, i, no_force(c.tables.arena.zero()))
     copy(c.state.q, c.bound.q_kept, c.tables.n_q, w)
     place_all(c.tables, c.state, w)
+
+
+@needs.ledger
+def _load_start(c, w):
+    load_external(c, w)
 
 
 @ti.func
@@ -265,9 +279,7 @@ def advance_midpoint(c: ti.template(), w: ti.i32):
     s = c.state
     h = c.constants.load(w, H)
     g = c.g.load(w, 0)
-    if ti.static(c.forces.has_work):
-        effort_power(c.tables, c.forces, s, w, h)
-        c.forces.account.book_power(w, h)
+    book_efforts(c, w, h, h)
     for n in range(c.tables.n_tree_dofs):
         d = c.tables.tree_dof.at(n)
         c.bound.move.store(w, d, (s.qd.load(w, d) + s.qdd.load(w, d) * g) * h)
@@ -310,8 +322,7 @@ def pull_vectors(c: ti.template(), w: ti.i32):
     s = c.state
     t = c.tables
     y = c.bound.system
-    if ti.static(y.rows.has_shared):
-        share_gears(y, w)
+    share_among_links(c, w)
     for i in range(t.n_links):
         s.f.store(w, i, no_force(t.arena.zero()))
     pull_links(y, s, w, 1.0, True)
@@ -322,14 +333,11 @@ def pull_vectors(c: ti.template(), w: ti.i32):
             for d in range(first, first + t.link_n_qd.at(i)):
                 c.bound.move.store(w, d, s.S.load(w, d).dot(force))
     for k in range(y.rows.n_rigid):
-        n = y.rows.first_rigid + k
-        pull = y.force.load(w, n)
-        for side in ti.static(range(2)):
-            at_d = y.rows.vector_d.at(2 * k + side)
-            at_q = y.rows.vector_q.at(2 * k + 1 - side)
-            for x in ti.static(range(3)):
-                given = s.q.load(w, at_q + x) * pull
-                c.bound.move.store(w, at_d + x, c.bound.move.load(w, at_d + x) + given)
+        pull = y.force.load(w, y.rows.first_rigid + k)
+        for side in range(2):
+            at = y.rows.vector_d.at(2 * k + side)
+            given = vector_at(s.q, w, y.rows.vector_q.at(2 * k + 1 - side)) * pull
+            store_vector(c.bound.move, w, at, vector_at(c.bound.move, w, at) + given)
 
 
 @ti.func
@@ -344,20 +352,29 @@ def end_velocities(c: ti.template(), w: ti.i32):
     for n in range(c.bound.system.n_dofs):
         d = t.tree_dof.at(n)
         a = c.bound.system.acceleration.load(w, n)
-        found = c.bound.base.load(w, n) + c.bound.move.load(w, d)
-        if ti.static(c.has_excess):  # a massless vector keeps a, and gets the rest as an impulse
-            mass = t.weight.load(w, d) - t.excess.load(w, d)
-            thin = t.excess.load(w, d) > 0.0
-            rest = select(thin, found - a * mass, found * 0.0)
-            if ti.static(c.bound.switches):
-                rest = select(c.bound.jumps.load(w, 0) > 0.0, rest * 0.0, rest)
-            c.bound.impulse.store(w, n, rest * (h * 0.5))
-            found = select(thin, a * t.weight.load(w, d), found)
+        found = _without_rest(c, w, n, d, a, c.bound.base.load(w, n) + c.bound.move.load(w, d))
         found = found / t.weight.load(w, d)
-        half = (a + found) * 0.5
-        if ti.static(c.bound.switches):
-            half = select(c.bound.jumps.load(w, 0) > 0.0, a, half)
+        half = where_smooth(c, w, (a + found) * 0.5, a)
         c.state.qd.store(w, d, c.state.qd.load(w, d) + half * h)
+
+
+def _without_rest(c, w, n, d, a, found):
+    """A force, of massless vectors one that keeps a: the rest is their impulse (inside kernels).
+
+    Writes: c.bound.impulse
+    """
+    if not c.has_excess:
+        return found
+    weight, excess = c.tables.weight.load(w, d), c.tables.excess.load(w, d)
+    thin, found = local(excess > 0.0), local(found)
+    rest = select(thin, found - a * (weight - excess), found * 0.0)
+    c.bound.impulse.store(w, n, where_smooth(c, w, rest, rest * 0.0) * (c.constants.load(w, H) * 0.5))
+    return select(thin, a * weight, found)
+
+
+def where_smooth(c, w, smooth, other):
+    """One number in smooth steps, another one in those of impulses (inside kernels)."""
+    return select(c.bound.jumps.load(w, 0) > 0.0, other, smooth) if c.bound.switches else smooth
 
 
 @ti.func

@@ -16,7 +16,8 @@ from simcli.kernels.language import ti
 from simcli.kernels.laws.active_set import choose_piece, find_reach
 from simcli.kernels.laws.bounded import share_limits, split_power, state_law
 from simcli.kernels.rows.tree_rows import turning
-from simcli.solvers.rows.repeat import foreseen, meets_end
+from simcli.solvers.rows.repeat import chooses, foreseen, meets_end
+from simcli.solvers.shared import needs
 from simcli.solvers.shared.motion_work import motion_power
 
 NEWTON_CHOICES = 6  # tries of the quick method before the walk, which cannot run in circles
@@ -34,27 +35,34 @@ def update_active_set(c: ti.template(), w: ti.i32, k: ti.i32, stage: ti.i32, b: 
     Reads:  c.bound, c.state
     Writes: c.bound.{tries, system.laws}
     """
-    y = c.bound.system
-    zero = c.tables.arena.zero()
-    may = zero == 0.0
-    if ti.static(c.bound.repeats):
-        if stage == c.stages:
-            may = c.bound.jumps.load(w, 0) > 0.0
+    may = chooses(c, w, stage)
     if k == 0:
-        c.bound.tries.store(w, 0, select(may, zero + 1.0, c.bound.tries.load(w, 0)))
-    if ti.static(y.laws.n > 0):
-        if k == 0:
-            state_laws(c, w, stage, b, h, g, instant)
-        aim_laws(c, w, k, g)
-        if ti.static(y.laws.has_shared_limit):
-            if k < NEWTON_CHOICES:
-                share_limits(y.laws, w, may, c.bound.rounding)
-        for n in range(y.laws.n):
-            update_law(c, w, n, k, may)
-        if k > 0:
-            c.bound.tries.store(w, 0, c.bound.tries.load(w, 0) + y.laws.changed.load(w, 0))
+        c.bound.tries.store(w, 0, select(may, c.tables.arena.zero() + 1.0, c.bound.tries.load(w, 0)))
+        state_laws(c, w, stage, b, h, g, instant)
+    _update_laws(c, w, k, may, g)
 
 
+@needs.laws
+@ti.func
+def _update_laws(c: ti.template(), w: ti.i32, k: ti.i32, may: ti.template(), g: ti.template()):
+    """The pieces of all laws, after they have been stated."""
+    y = c.bound.system
+    aim_laws(c, w, k, g)
+    _share_limits(c, w, k, may)
+    for n in range(y.laws.n):
+        update_law(c, w, n, k, may)
+    if k > 0:
+        c.bound.tries.store(w, 0, c.bound.tries.load(w, 0) + y.laws.changed.load(w, 0))
+
+
+@needs.shared_limits
+@ti.func
+def _share_limits(c: ti.template(), w: ti.i32, k: ti.i32, may: ti.template()):
+    if k < NEWTON_CHOICES:
+        share_limits(c.bound.system.laws, w, may, c.bound.rounding)
+
+
+@needs.laws
 @ti.func
 def state_laws(c: ti.template(), w: ti.i32, stage: ti.i32, b: ti.template(), h: ti.template(), g: ti.template(),
                instant: ti.i32):
@@ -99,15 +107,25 @@ def motion_of_dof(c: ti.template(), w: ti.i32, n: ti.i32, i: ti.i32, stage: ti.i
     Reads: c.state.{q, qd}, c.{k1_q, k1_qd}, c.bound.system
     """
     y = c.bound.system
-    moved = c.tables.arena.zero()
-    gained = c.tables.arena.zero()
     d = y.laws.dof.at(n)
-    if ti.static(c.integrator == "implicit"):
-        if stage == 1:
-            moved = c.k1_q.load(w, d)
-            gained = c.k1_qd.load(w, d)
+    moved, gained = _first_node_of_dof(c, w, d, stage)
     x = coordinate_of_law(c.tables, c.forces, y.laws, c.state.q, w, n)
     return x, c.state.qd.load(w, d), y.entry.load(w, y.m_start.at(i + 1) - 1), moved, gained
+
+
+def _first_node_of_dof(c, w, d, stage):
+    """What the first node gave to a dof, for the second one of implicit steps (inside kernels)."""
+    return _given_to_dof(c, w, d, stage) if c.integrator == "implicit" else (c.tables.arena.zero(), c.tables.arena.zero())
+
+
+@ti.func
+def _given_to_dof(c: ti.template(), w: ti.i32, d: ti.i32, stage: ti.i32):
+    moved = c.tables.arena.zero()
+    gained = c.tables.arena.zero()
+    if stage == 1:
+        moved = c.k1_q.load(w, d)
+        gained = c.k1_qd.load(w, d)
+    return moved, gained
 
 
 @ti.func
@@ -121,21 +139,44 @@ def motion_of_row(c: ti.template(), w: ti.i32, n: ti.i32, r: ti.i32, stage: ti.i
     Writes: c.bound.system.laws.lag of law n
     """
     y = c.bound.system
-    zero = c.tables.arena.zero()
-    moved = zero
-    gained = zero
-    x = c.bound.start.load(w, r)
+    x = _coordinate_of_row(c, w, n, r, b)
     v = y.rows.rate.load(w, r)
     y.laws.lag.store(w, n, y.rows.bias.load(w, r) - shift)
-    if ti.static(y.laws.has_roll and c.forces.has_ball_drives):
-        if y.laws.is_roll.at(n) != 0:
-            x = turn_of_roll(c, w, n, b * foreseen(c, w))
-    if ti.static(c.by_impulses and c.is_natural):
-        moved = v * (foreseen(c, w) - 1.0) * -0.5  # takes back what the law expects of the velocity
-    if ti.static(c.integrator == "implicit"):
-        if stage == 1:
-            moved, gained = add_first_node(c, w, r, moved, gained + shift)  # as with springs: the row turns
-    return x, v, 1.0 / (zero + y.scale.load(w, r)), moved, gained
+    moved, gained = _first_node_of_row(c, w, r, stage, _taken_back(c, w, v), shift)
+    return x, v, 1.0 / (c.tables.arena.zero() + y.scale.load(w, r)), moved, gained
+
+
+def _taken_back(c, w, v):
+    """What takes back that a law expects of the velocity, where it is of half a step before (inside kernels)."""
+    return v * (foreseen(c, w) - 1.0) * -0.5 if c.by_impulses and c.is_natural else c.tables.arena.zero()
+
+
+def _coordinate_of_row(c, w, n, r, b):
+    """Coordinate of law n on row r (inside kernels)."""
+    turns = c.bound.system.laws.has_roll and c.forces.has_ball_drives
+    return _coordinate_of_roll(c, w, n, r, b) if turns else c.bound.start.load(w, r)
+
+
+@ti.func
+def _coordinate_of_roll(c: ti.template(), w: ti.i32, n: ti.i32, r: ti.i32, b: ti.template()):
+    x = c.bound.start.load(w, r)
+    if c.bound.system.laws.is_roll.at(n) != 0:
+        x = turn_of_roll(c, w, n, b * foreseen(c, w))
+    return x
+
+
+def _first_node_of_row(c, w, r, stage, moved, shift):
+    """What the first node gave along row r, for the second one of implicit steps (inside kernels)."""
+    return _given_along(c, w, r, stage, moved, shift) if c.integrator == "implicit" else (moved, c.tables.arena.zero())
+
+
+@ti.func
+def _given_along(c: ti.template(), w: ti.i32, r: ti.i32, stage: ti.i32, moved: ti.template(), shift: ti.template()):
+    all_moved = moved
+    gained = c.tables.arena.zero()
+    if stage == 1:
+        all_moved, gained = add_first_node(c, w, r, moved, gained + shift)  # as with springs: the row turns
+    return all_moved, gained
 
 
 @ti.func
@@ -173,10 +214,15 @@ def turn_of_roll(c: ti.template(), w: ti.i32, n: ti.i32, b: ti.template()):
     error, factor = turn_to_target(c.forces, w, d - laws.component.at(n), F_a.T * (R_b * rows.frame_b.load(w, k)))
     component = rows.on_a.load(w, laws.row.at(n))
     x = c.forces.target.load(w, d) - error.dot(component)
-    if ti.static(c.integrator == "zhong06"):
-        spin = F_a.T * (spin_b - spin_a)
-        x = x + (pulled_back(error, factor, spin) - spin).dot(component) * b
-    return x
+    return _turned_ahead(c, x, error, factor, F_a.T, spin_b - spin_a, component, b)
+
+
+def _turned_ahead(c, x, error, factor, to_parent, change, component, b):
+    """The coordinate x at the end of a time b, for steps that are of second order by that (inside kernels)."""
+    if c.integrator != "zhong06":
+        return x
+    spin = to_parent * change
+    return x + (pulled_back(error, factor, spin) - spin).dot(component) * b
 
 
 @ti.func
@@ -258,28 +304,40 @@ def law_power(c: ti.template(), w: ti.i32, b: ti.template(), g: ti.template()):
     Reads:  c.bound, c.state
     Writes: adds to c.forces.account.power
     """
+    _power_of_laws(c, w, b, g)
+    motion_power(c, w, b)
+
+
+@needs.laws
+@ti.func
+def _power_of_laws(c: ti.template(), w: ti.i32, b: ti.template(), g: ti.template()):
     y = c.bound.system
-    if ti.static(y.laws.n > 0):
-        dissipated = c.forces.account.power.load(w, DISSIPATED)
-        supplied = c.forces.account.power.load(w, SUPPLIED)
-        for n in range(y.laws.n):
-            v = y.laws.rate.load(w, n)
-            a = acceleration_of_law(c, w, n)
-            shift = y.laws.shift.load(w, n)
-            end = v + (a + shift) * g
-            mid = v + a * (b * 0.5)
-            if ti.static(c.integrator == "zhong06"):  # the forces of its steps have the gradients of both ends
-                mid = mid + shift * (b * 0.5)
-            ahead = end * g  # to where springs are foreseen
-            if ti.static(c.by_impulses and c.is_natural):
-                ahead = ahead * foreseen(c, w) + (end - v) * (1.0 - foreseen(c, w)) * b * 0.25
-            given, taken = split_power(y.laws, c.forces, w, n, end, mid, g, ahead, a * 0.0 + b == 0.0)
-            if y.laws.row.at(n) >= 0:  # that of a joint that is off does nothing
-                enabled = y.enabled.load(w, y.laws.row.at(n))
-                given = given * enabled
-                taken = taken * enabled
-            dissipated = dissipated + taken
-            supplied = supplied + given
-        c.forces.account.set_power(w, dissipated, supplied)
-    if ti.static(c.motions.n_locks + y.n_leads > 0):
-        motion_power(c, w, b)
+    dissipated = c.forces.account.power.load(w, DISSIPATED)
+    supplied = c.forces.account.power.load(w, SUPPLIED)
+    for n in range(y.laws.n):
+        v = y.laws.rate.load(w, n)
+        a = acceleration_of_law(c, w, n)
+        shift = y.laws.shift.load(w, n)
+        end = v + (a + shift) * g
+        mid = _mean_rate(c, v + a * (b * 0.5), shift, b)
+        ahead = _foreseen_way(c, w, v, end, b, g)
+        given, taken = split_power(y.laws, c.forces, w, n, end, mid, g, ahead, a * 0.0 + b == 0.0)
+        if y.laws.row.at(n) >= 0:  # that of a joint that is off does nothing
+            enabled = y.enabled.load(w, y.laws.row.at(n))
+            given = given * enabled
+            taken = taken * enabled
+        dissipated = dissipated + taken
+        supplied = supplied + given
+    c.forces.account.set_power(w, dissipated, supplied)
+
+
+def _mean_rate(c, mid, shift, b):
+    """Of a coordinate in a step; the forces of those of zhong06 have the gradients of both ends (inside kernels)."""
+    return mid + shift * (b * 0.5) if c.integrator == "zhong06" else mid
+
+
+def _foreseen_way(c, w, v, end, b, g):
+    """To where springs are foreseen (inside kernels)."""
+    if not (c.by_impulses and c.is_natural):
+        return end * g
+    return end * g * foreseen(c, w) + (end - v) * (1.0 - foreseen(c, w)) * b * 0.25

@@ -8,7 +8,8 @@ from simcli.kernels.chart.retraction import retract
 from simcli.kernels.language import ti
 from simcli.kernels.laws.bounded import FREE
 from simcli.kernels.memory.arena import local
-from simcli.solvers.tree.integrators import H
+from simcli.solvers.shared import needs
+from simcli.solvers.tree.integrators import H, copy
 
 
 def is_rigid(y, w, r):
@@ -52,9 +53,7 @@ def ask_for_correction(c: ti.template(), w: ti.i32):
     find_lacks(c, w, c.now.load(w, "rates"))
     if c.now.load(w, "rates") == 0:
         find_worst(c, w)
-    factor = select(needs_correction(c, w), zero - 1.0, zero)
-    if ti.static(c.stages == 1):
-        factor = factor / (c.constants.load(w, H) * c.g.load(w, 0))
+    factor = select(needs_correction(c, w), zero - 1.0, zero) / _span_of_correction(c, w)
     for r in range(y.n_rows):
         y.load.store(w, y.n_dofs + r, y.load.load(w, y.n_dofs + r) * factor)
         y.goal.store(w, y.n_dofs + r, zero)
@@ -62,8 +61,19 @@ def ask_for_correction(c: ti.template(), w: ti.i32):
     for n in range(y.n_dofs):
         y.load.store(w, n, zero)
         y.goal.store(w, n, zero)
-        if ti.static(c.has_excess):
-            y.load.store(w, n, select(factor == 0.0, zero, c.bound.excess.load(w, n)))
+    _ask_for_excess(c, w, factor)
+
+
+def _span_of_correction(c, w):
+    """[s^2], from a lack to the acceleration that takes it away; 1 where steps project (inside kernels)."""
+    return c.constants.load(w, H) * c.g.load(w, 0) if c.stages == 1 else 1.0
+
+
+@needs.excess
+@ti.func
+def _ask_for_excess(c: ti.template(), w: ti.i32, factor: ti.template()):
+    for n in range(c.bound.system.n_dofs):
+        c.bound.system.load.store(w, n, select(factor == 0.0, c.tables.arena.zero(), c.bound.excess.load(w, n)))
 
 
 @ti.func
@@ -83,18 +93,28 @@ def find_lacks(c: ti.template(), w: ti.i32, k: ti.i32):
                 lacks = y.rows.rate.load(w, r)
             lacks = select(zero + y.compliance.load(w, r) > 0.0, zero, lacks)
         y.load.store(w, y.n_dofs + r, lacks)
-    if ti.static(y.laws.n > 0):
-        for n in range(y.laws.n):
-            i = y.laws.unknown.at(n)
-            if i >= y.n_dofs:
-                locked = y.laws.lock.load(w, n) != FREE
-                lacks = y.rows.residual.load(w, i - y.n_dofs) - y.laws.target.load(w, n)
-                if k == 1:
-                    lacks = y.rows.rate.load(w, i - y.n_dofs) - y.laws.speed.load(w, n)
-                if ti.static(y.laws.has_roll):
-                    if k == 0 and y.laws.is_roll.at(n) != 0:  # a velocity of a ball, which has no coordinate
-                        lacks = zero
-                y.load.store(w, i, select(locked, lacks, zero))
+    _find_lacks_of_laws(c, w, k)
+
+
+@needs.laws
+@ti.func
+def _find_lacks_of_laws(c: ti.template(), w: ti.i32, k: ti.i32):
+    y = c.bound.system
+    for n in range(y.laws.n):
+        i = y.laws.unknown.at(n)
+        if i >= y.n_dofs:
+            lacks = _lack_of_law(c, w, n, i - y.n_dofs)
+            if k == 1:
+                lacks = y.rows.rate.load(w, i - y.n_dofs) - y.laws.speed.load(w, n)
+            y.load.store(w, i, select(y.laws.lock.load(w, n) != FREE, lacks, c.tables.arena.zero()))
+
+
+def _lack_of_law(c, w, n, r):
+    """What law n on row r lacks of where its lock is; a velocity of a ball has no coordinate (inside kernels)."""
+    y = c.bound.system
+    lacks = y.rows.residual.load(w, r) - y.laws.target.load(w, n)
+    zero = c.tables.arena.zero()
+    return select(zero + y.laws.is_roll.at(n) != 0.0, zero, lacks) if y.laws.has_roll else lacks
 
 
 @ti.func
@@ -110,11 +130,18 @@ def find_worst(c: ti.template(), w: ti.i32):
     for r in range(y.n_rows):
         acts = y.free.load(w, y.n_dofs + r) != 0.0
         worst = ti.max(worst, select(acts, ti.abs(y.load.load(w, y.n_dofs + r)), zero))
-    if ti.static(c.has_excess):
-        h = c.constants.load(w, H)
-        for n in range(y.n_dofs):
-            lacks = c.bound.excess.load(w, n) / c.tables.weight.load(w, c.tables.tree_dof.at(n))
-            worst = ti.max(worst, ti.abs(lacks) * h * c.g.load(w, 0))
+    c.bound.worst.store(w, 0, worst)
+    _find_worst_excess(c, w)
+
+
+@needs.excess
+@ti.func
+def _find_worst_excess(c: ti.template(), w: ti.i32):
+    h = c.constants.load(w, H)
+    worst = c.bound.worst.load(w, 0)
+    for n in range(c.bound.system.n_dofs):
+        lacks = c.bound.excess.load(w, n) / c.tables.weight.load(w, c.tables.tree_dof.at(n))
+        worst = ti.max(worst, ti.abs(lacks) * h * c.g.load(w, 0))
     c.bound.worst.store(w, 0, worst)
 
 
@@ -144,14 +171,10 @@ def correct(c: ti.template(), w: ti.i32):
     y = c.bound.system
     t = c.tables
     s = c.state
-    if ti.static(c.is_natural):
-        for i in range(y.n):
-            at = y.factor.position.at(i)
-            y.factor.x.store(w, at, c.bound.first.load(w, i) * 2.0 - y.factor.x.load(w, at))
+    _take_filtered(c, w)
     for n in range(y.n_dofs):
         c.bound.move.store(w, t.tree_dof.at(n), y.factor.x.load(w, y.factor.position.at(n)))
-    if ti.static(c.stages == 1):
-        correct_accelerations(c, w)
+    correct_accelerations(c, w)
     if c.now.load(w, "rates") == 1:
         for n in range(y.n_dofs):
             d = t.tree_dof.at(n)
@@ -160,6 +183,16 @@ def correct(c: ti.template(), w: ti.i32):
         correct_coordinates(c, w)
 
 
+@needs.natural
+@ti.func
+def _take_filtered(c: ti.template(), w: ti.i32):
+    """Two solutions as one, see natural/stages.py:filter_correction."""
+    x = c.bound.system.factor
+    for i in range(c.bound.system.n):
+        x.x.store(w, x.position.at(i), c.bound.first.load(w, i) * 2.0 - x.x.load(w, x.position.at(i)))
+
+
+@needs.one_node
 @ti.func
 def correct_accelerations(c: ti.template(), w: ti.i32):
     """Add a correction to the accelerations of the step; its move is what the new velocities give.
@@ -169,24 +202,39 @@ def correct_accelerations(c: ti.template(), w: ti.i32):
     """
     y = c.bound.system
     s = c.state
-    h = c.constants.load(w, H)
     for n in range(y.n_dofs):
         d = c.tables.tree_dof.at(n)
         x = c.bound.move.load(w, d)
         y.acceleration.store(w, n, y.acceleration.load(w, n) + x)
-        if ti.static(c.has_excess):
-            c.bound.excess.store(w, n, x * c.tables.excess.load(w, d))
+        _keep_excess(c, w, n, d, x)
         s.qdd.store(w, d, s.qdd.load(w, d) + x)
-        if ti.static(c.is_natural):
-            c.bound.move.store(w, d, (s.qd.load(w, d) + s.qdd.load(w, d) * c.g.load(w, 0)) * h)
-        else:
-            s.qd.store(w, d, s.qd.load(w, d) + x * h)
-            c.bound.move.store(w, d, s.qd.load(w, d) * h)
-    if ti.static(c.is_natural):
-        for r in range(y.n_rows):
-            x = y.factor.x.load(w, y.factor.position.at(y.n_dofs + r))
-            x = select(y.free.load(w, y.n_dofs + r) == 0.0, x * 0.0, x)
-            y.force.store(w, r, y.force.load(w, r) - x)
+        _find_move(c, w, d, x)
+    _correct_forces(c, w)
+
+
+@needs.excess
+def _keep_excess(c, w, n, d, x):
+    c.bound.excess.store(w, n, x * c.tables.excess.load(w, d))
+
+
+def _find_move(c, w, d, x):
+    """What dof d moves in the step, after its acceleration has grown by x (inside kernels)."""
+    s, h = c.state, c.constants.load(w, H)
+    if c.is_natural:
+        c.bound.move.store(w, d, (s.qd.load(w, d) + s.qdd.load(w, d) * c.g.load(w, 0)) * h)
+    else:
+        s.qd.store(w, d, s.qd.load(w, d) + x * h)
+        c.bound.move.store(w, d, s.qd.load(w, d) * h)
+
+
+@needs.natural
+@ti.func
+def _correct_forces(c: ti.template(), w: ti.i32):
+    y = c.bound.system
+    for r in range(y.n_rows):
+        x = y.factor.x.load(w, y.factor.position.at(y.n_dofs + r))
+        x = select(y.free.load(w, y.n_dofs + r) == 0.0, x * 0.0, x)
+        y.force.store(w, r, y.force.load(w, r) - x)
 
 
 @ti.func
@@ -197,11 +245,15 @@ def correct_coordinates(c: ti.template(), w: ti.i32):
     Writes: c.state.q, c.bound.{q_kept, q_start}
     """
     s = c.state
-    for i in range(c.tables.n_q):
-        c.bound.q_kept.store(w, i, s.q.load(w, i))
-        if ti.static(c.stages > 1):
-            c.bound.q_start.store(w, i, s.q.load(w, i))
+    copy(c.bound.q_kept, s.q, c.tables.n_q, w)
+    _begin_here(c, w)
     retract(c.tables, c.bound.q_start, s.q, c.bound.move, w, 1.0)
     lacks = needs_correction(c, w)
     for i in range(c.tables.n_q):  # a world that lacks nothing keeps its bits: to normalise again may change the last one
         s.q.store(w, i, select(lacks, s.q.load(w, i), c.bound.q_kept.load(w, i)))
+
+
+@needs.many_nodes
+@ti.func
+def _begin_here(c: ti.template(), w: ti.i32):
+    copy(c.bound.q_start, c.state.q, c.tables.n_q, w)

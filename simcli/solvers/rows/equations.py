@@ -8,11 +8,13 @@ from simcli.kernels.chart.tree import vector_at
 from simcli.kernels.forces.drags import drag_of_row
 from simcli.kernels.forces.springs import spring_law
 from simcli.kernels.language import ti
+from simcli.kernels.language.numbers import number
 from simcli.kernels.laws.active_set import draw_line
 from simcli.kernels.laws.bounded import FREE
 from simcli.kernels.laws.coordinate import foresee, foresee_again
 from simcli.solvers.rows.active_set import add_first_node
 from simcli.solvers.rows.repeat import foreseen, meets_end
+from simcli.solvers.shared import needs
 from simcli.solvers.shared.motions import lock_motions
 
 
@@ -35,14 +37,18 @@ def state_equations(c: ti.template(), w: ti.i32, stage: ti.i32, b: ti.template()
         y.load.store(w, n, c.bound.base.load(w, n))
     for r in range(y.n_rows):
         set_hard_row(c, w, r, b, h, g, instant)
-    if ti.static(y.laws.n > 0):
-        for n in range(y.laws.n):
-            set_law(c, w, n, g)
+    _set_laws(c, w, g)
     set_springs(c, w, stage, b)
     set_drags(c, w, stage, b)
-    if ti.static(c.motions.n_locks > 0):
-        lock_motions(c, w, stage, h, g, instant)
+    lock_motions(c, w, stage, h, g, instant)
     push_rows(y, w)
+
+
+@needs.laws
+@ti.func
+def _set_laws(c: ti.template(), w: ti.i32, g: ti.template()):
+    for n in range(c.bound.system.laws.n):
+        set_law(c, w, n, g)
 
 
 @ti.func
@@ -109,15 +115,21 @@ def set_law(c: ti.template(), w: ti.i32, n: ti.i32, g: ti.template()):
         carried = (locked | (gain > 0.0)) & enabled
         y.free.store(w, i, select(carried, zero + 1.0, zero))
         y.goal.store(w, i, select(carried | (enabled == 0), zero, push))  # an idle row keeps its effort here for push_rows
-        size = y.softness.load(w, 0)
-        if ti.static(y.laws.has_roll and c.is_natural):
-            if y.laws.is_roll.at(n) != 0:  # no correction takes back what softness lets pass: there is no coordinate
-                size = zero + y.least
-        soft = select(locked, size * y.scale.load(w, r), 1.0 / select(gain > 0.0, gain, zero + 1.0))
+        soft = select(locked, _softness_of_law(c, w, n) * y.scale.load(w, r), 1.0 / select(gain > 0.0, gain, zero + 1.0))
         y.soft.store(w, r, select(carried, soft, zero + 1.0))
         y.load.store(w, i, select(locked, known, push * soft))
 
 
+def _softness_of_law(c, w, n):
+    """Softness of law n where it is locked; the least of rolling, which no correction takes back (inside kernels)."""
+    y = c.bound.system
+    if not (y.laws.has_roll and c.is_natural):
+        return y.softness.load(w, 0)
+    zero = c.tables.arena.zero()
+    return select(zero + y.laws.is_roll.at(n) != 0.0, zero + number(y, "least"), y.softness.load(w, 0))
+
+
+@needs.spring_rows
 @ti.func
 def set_springs(c: ti.template(), w: ti.i32, stage: ti.i32, b: ti.template()):
     """Equations of the lengths of springs.
@@ -125,10 +137,9 @@ def set_springs(c: ti.template(), w: ti.i32, stage: ti.i32, b: ti.template()):
     Writes: c.bound.system.{free, goal, load, soft} of their rows
     """
     y = c.bound.system
-    if ti.static(y.n_springs > 0):
-        for r in range(y.n_rows):
-            if y.spring.at(r) >= 0:
-                set_spring(c, w, r, stage, b)
+    for r in range(y.n_rows):
+        if y.spring.at(r) >= 0:
+            set_spring(c, w, r, stage, b)
 
 
 @ti.func
@@ -159,6 +170,7 @@ def set_pushed_row(c: ti.template(), w: ti.i32, r: ti.i32, push: ti.template(), 
     y.load.store(w, i, push * soft)
 
 
+@needs.drag_rows
 @ti.func
 def set_drags(c: ti.template(), w: ti.i32, stage: ti.i32, b: ti.template()):
     """Equations of the velocities that drags act on.
@@ -166,9 +178,8 @@ def set_drags(c: ti.template(), w: ti.i32, stage: ti.i32, b: ti.template()):
     Writes: c.bound.system.{free, goal, load, soft} of their rows
     """
     y = c.bound.system
-    if ti.static(y.n_drags > 0):
-        for m in range(y.n_drags // 3):
-            set_drag(c, w, m, stage, b)
+    for m in range(y.n_drags // 3):
+        set_drag(c, w, m, stage, b)
 
 
 @ti.func
@@ -190,11 +201,7 @@ def set_drag(c: ti.template(), w: ti.i32, m: ti.i32, stage: ti.i32, b: ti.templa
     gain = law.damping * b
     for axis in ti.static(range(3)):
         turning = y.rows.bias.load(w, r + axis) * gain
-        push = force.parts[axis] - turning
-        if ti.static(c.integrator == "implicit"):
-            if stage == 1:
-                moved, gained = add_first_node(c, w, r + axis, zero, zero)
-                push = push + turning * 2.0 + foresee_again(zero, gain, moved, gained, b)
+        push = _with_first_node(c, w, r + axis, stage, force.parts[axis] - turning, turning, zero, gain, b)
         set_pushed_row(c, w, r + axis, push, gain, gain == gain)
 
 
@@ -219,15 +226,33 @@ def push_of_spring(c: ti.template(), w: ti.i32, r: ti.i32, stage: ti.i32, b: ti.
     law, _taken, acts = spring_law(c.forces.springs, w, k, y.rows.residual.load(w, r), rate)
     push, gain = foresee(law, rate, b)
     push = push + law.stiffness * rate * b * (1.0 - foreseen(c, w))
-    turning = y.rows.bias.load(w, r) * law.damping * b
-    if ti.static(c.is_natural):  # whose J qdd and B are parts of one acceleration, which not even rigidity divides
-        turning = y.rows.bias.load(w, r) * gain
-    push = push - turning
-    if ti.static(c.integrator == "implicit"):
-        if stage == 1:
-            moved, gained = add_first_node(c, w, r, zero, zero)
-            push = push + turning * 2.0 + foresee_again(law.stiffness, gain, moved, gained, b)
+    turning = _turning_of_spring(c, w, r, law, gain, b)
+    push = _with_first_node(c, w, r, stage, push - turning, turning, law.stiffness, gain, b)
     return select(acts, push, zero), gain, acts
+
+
+def _turning_of_spring(c, w, r, law, gain, b):
+    """What a force changes by as its line turns (inside kernels)."""
+    bias = c.bound.system.rows.bias.load(w, r)
+    if c.is_natural:  # whose J qdd and B are parts of one acceleration, which not even rigidity divides
+        return bias * gain
+    return bias * law.damping * b
+
+
+def _with_first_node(c, w, r, stage, push, *others):
+    return _push_of_node(c, w, r, stage, push, *others) if c.integrator == "implicit" else push
+
+
+@ti.func
+def _push_of_node(c: ti.template(), w: ti.i32, r: ti.i32, stage: ti.i32, push: ti.template(), turning: ti.template(),
+                  stiffness: ti.template(), gain: ti.template(), b: ti.template()):
+    """The push of a spring or drag, in the second node of a step with what the first one gave."""
+    found = push
+    if stage == 1:
+        zero = c.tables.arena.zero()
+        moved, gained = add_first_node(c, w, r, zero, zero)
+        found = push + turning * 2.0 + foresee_again(stiffness, gain, moved, gained, b)
+    return found
 
 
 @ti.func

@@ -18,7 +18,6 @@ import numpy as np
 from simcli.kernels.algebra.elementary import select
 from simcli.kernels.algebra.values import Mat3
 from simcli.kernels.chart.retraction import retract
-from simcli.kernels.forces.work import effort_power
 from simcli.kernels.language import ti
 from simcli.kernels.laws.bounded import FREE
 from simcli.kernels.linear.system import System
@@ -35,8 +34,9 @@ from simcli.solvers.natural.memory import (
     turning_rows,
 )
 from simcli.solvers.rows.repeat import JUMP
+from simcli.solvers.shared import needs
 from simcli.solvers.shared.motions import follow_motions
-from simcli.solvers.tree.integrators import copy
+from simcli.solvers.tree.integrators import book_efforts, copy
 
 DIAGNOSTICS = ("iterations", "position_violation", "velocity_violation")
 CONTACT_DIAGNOSTICS = ("residual", "penetration", "contacts")
@@ -135,7 +135,8 @@ class Constrained:
         self.turned = arena.slot(self.system.n_leads if self.system.leads_balls else 0, Mat3)
         self.start, self.base, self.worst = self.system.rows.items.slot(), tables.tree_dofs.slot(), arena.single.slot()
         self.impulses = impulses(self.system, n_locks) if impulses else None
-        n_diagnostics = len(DIAGNOSTICS) + (len(CONTACT_DIAGNOSTICS) if impulses else 0)
+        has_contacts = self.impulses is not None and self.impulses.contacts is not None
+        n_diagnostics = len(DIAGNOSTICS) + has_contacts * len(CONTACT_DIAGNOSTICS)
         self.tries, self.diag = arena.single.slot(), arena.slot(n_diagnostics)
         self.choosing = arena.single.slot()
         if impulses and not tables.is_natural:
@@ -161,6 +162,7 @@ class Constrained:
             slot.write(np.zeros((1, slot.n_items, 1)))
 
 
+@needs.laws
 @ti.func
 def settle_speeds(c: ti.template(), w: ti.i32):
     """Give locked dofs their velocities exactly, after qd + h qdd.
@@ -169,12 +171,11 @@ def settle_speeds(c: ti.template(), w: ti.i32):
     Writes: c.state.qd
     """
     y = c.bound.system
-    if ti.static(y.laws.n > 0):
-        for n in range(y.laws.n):
-            if y.laws.unknown.at(n) < y.n_dofs:
-                d = y.laws.dof.at(n)
-                locked = y.laws.lock.load(w, n) != FREE
-                c.state.qd.store(w, d, select(locked, y.laws.speed.load(w, n), c.state.qd.load(w, d)))
+    for n in range(y.laws.n):
+        if y.laws.unknown.at(n) < y.n_dofs:
+            d = y.laws.dof.at(n)
+            locked = y.laws.lock.load(w, n) != FREE
+            c.state.qd.store(w, d, select(locked, y.laws.speed.load(w, n), c.state.qd.load(w, d)))
 
 
 @ti.func
@@ -185,14 +186,11 @@ def use_constrained(c: ti.template(), w: ti.i32, h: ti.template()):
     Writes: c.state.{q, qd}, c.bound.q_start, c.forces.account.work
     """
     s = c.state
-    if ti.static(c.forces.has_work):
-        effort_power(c.tables, c.forces, s, w, h)
-        c.forces.account.book_power(w, h)
+    book_efforts(c, w, h, h)
     for n in range(c.tables.n_tree_dofs):
         d = c.tables.tree_dof.at(n)
         s.qd.store(w, d, s.qd.load(w, d) + s.qdd.load(w, d) * h)
     settle_speeds(c, w)
     copy(c.bound.q_start, s.q, c.tables.n_q, w)
     retract(c.tables, c.bound.q_start, s.q, s.qd, w, h)
-    if ti.static(c.motions.n_locks > 0):
-        follow_motions(c, w)
+    follow_motions(c, w)

@@ -12,8 +12,10 @@ from simcli.kernels.algebra.elementary import select
 from simcli.kernels.chart.retraction import retract
 from simcli.kernels.forces.work import effort_power
 from simcli.kernels.language import ti
+from simcli.kernels.language.numbers import number
 from simcli.kernels.laws.bounded import FREE, STUCK
-from simcli.solvers.tree.integrators import copy
+from simcli.solvers.shared import needs
+from simcli.solvers.tree.integrators import H, copy
 
 JUMP = {"float64": 1e-9, "float32": 1e-4}  # [m or rad] that a change of speed moves in a step, below which it is smooth
 
@@ -28,6 +30,7 @@ def meets_end(c, w):
     return ti.cast(c.now.load(w, "node") == c.stages, ti.i32) if c.by_impulses else 0
 
 
+@needs.laws
 @ti.func
 def note_jumps(c: ti.template(), w: ti.i32, stage: ti.i32, h: ti.template(), instant: ti.i32):
     """Note the worlds where a lock changes a speed in this stage, and where locked coordinates shall be after the step.
@@ -39,13 +42,9 @@ def note_jumps(c: ti.template(), w: ti.i32, stage: ti.i32, h: ti.template(), ins
     Writes: c.bound.jumps, c.bound.system.laws.{base, target, held, ended}
     """
     y = c.bound.system
+    _begin_noting(c, w, stage)
     jumps = c.bound.jumps.load(w, 0)
-    may = jumps == jumps
-    if ti.static(c.bound.repeats):
-        if stage == 0:
-            jumps = jumps * 0.0
-        if stage == c.stages:
-            may = jumps > 0.0
+    may = chooses(c, w, stage)
     for n in range(y.laws.n):
         locked = y.laws.lock.load(w, n) != FREE
         x = y.laws.coordinate.load(w, n)
@@ -56,32 +55,65 @@ def note_jumps(c: ti.template(), w: ti.i32, stage: ti.i32, h: ti.template(), ins
         keeps = (y.laws.lock.load(w, n) == STUCK) | (ti.abs(speed) >= fastest)
         start = select(keeps, y.laws.base.load(w, n), x)
         y.laws.target.store(w, n, select(may, start + speed * h, y.laws.target.load(w, n)))
-        change = ti.abs(speed - y.laws.rate.load(w, n)) * h
-        if ti.static(c.bound.repeats):
-            if instant == 0:
-                hold_speed(c, w, n, stage, may)
-            keeps_speed = ti.abs(speed - y.laws.held.load(w, n)) * h <= c.bound.jump
-            change = select(keeps_speed, change * 0.0, change)
+        hold_speed(c, w, n, stage, may, instant)
+        change = _change_of_speed(c, w, n, speed, h)
         jumps = select(locked & (change > c.bound.jump), jumps * 0.0 + 1.0, jumps)
-    if ti.static(c.bound.repeats):
-        if stage < c.stages:
-            c.bound.jumps.store(w, 0, jumps)
+    _end_noting(c, w, stage, jumps)
+
+
+def chooses(c, w, stage):
+    """Mask of the worlds that an evaluation is for: all; where a step is taken again those that jump (inside kernels)."""
+    return _jumps_or_first(c, w, stage) if c.bound.repeats else c.tables.arena.zero() == 0.0
 
 
 @ti.func
-def hold_speed(c: ti.template(), w: ti.i32, n: ti.i32, stage: ti.i32, may: ti.template()):
+def _jumps_or_first(c: ti.template(), w: ti.i32, stage: ti.i32):
+    may = c.tables.arena.zero() == 0.0
+    if stage == c.stages:
+        may = c.bound.jumps.load(w, 0) > 0.0
+    return may
+
+
+@needs.repeats
+@ti.func
+def _begin_noting(c: ti.template(), w: ti.i32, stage: ti.i32):
+    if stage == 0:
+        c.bound.jumps.store(w, 0, c.tables.arena.zero())
+
+
+@needs.repeats
+@ti.func
+def _end_noting(c: ti.template(), w: ti.i32, stage: ti.i32, jumps: ti.template()):
+    if stage < c.stages:
+        c.bound.jumps.store(w, 0, jumps)
+
+
+def _change_of_speed(c, w, n, speed, h):
+    """[m, rad], by which the lock of law n at a speed changes a way, none at that of the last step (inside kernels)."""
+    laws = c.bound.system.laws
+    change = ti.abs(speed - laws.rate.load(w, n)) * h
+    if not c.bound.repeats:
+        return change
+    keeps_speed = ti.abs(speed - laws.held.load(w, n)) * h <= number(c.bound, "jump")
+    return select(keeps_speed, c.tables.arena.zero(), change)
+
+
+@needs.repeats
+@ti.func
+def hold_speed(c: ti.template(), w: ti.i32, n: ti.i32, stage: ti.i32, may: ti.template(), instant: ti.i32):
     """Note the speed at which law n is locked, infinite if it is free, and the one at the end of the last step.
 
     Reads:  c.bound.system.laws.{lock, speed}
     Writes: c.bound.system.laws.{held, ended}
     """
     laws = c.bound.system.laws
-    ended = laws.ended.load(w, n)
-    if stage == 0:
-        laws.held.store(w, n, ended)
-    speed = laws.speed.load(w, n)
-    speed = select(laws.lock.load(w, n) == FREE, speed * 0.0 + ti.math.inf, speed)
-    laws.ended.store(w, n, select(may, speed, ended))
+    if instant == 0:
+        ended = laws.ended.load(w, n)
+        if stage == 0:
+            laws.held.store(w, n, ended)
+        speed = laws.speed.load(w, n)
+        speed = select(laws.lock.load(w, n) == FREE, speed * 0.0 + ti.math.inf, speed)
+        laws.ended.store(w, n, select(may, speed, ended))
 
 
 def foreseen(c, w):
@@ -129,40 +161,46 @@ def use_again(c: ti.template(), w: ti.i32, h: ti.template()):
     retract(c.tables, c.bound.q_start, s.q, s.qd, w, h)
 
 
-@ti.func
-def go_back_in_account(c: ti.template(), w: ti.i32):
-    """The work that was done before the step which is taken again.
+def go_back_in_account(c, w):
+    """The work that was done before the step which is taken again (inside kernels).
 
     Reads:  c.bound.work_kept
     Writes: c.forces.account.work, c.bound.opens
     """
-    for k in ti.static(range(2)):
+    for k in range(2):
         c.forces.account.work.store(w, k, c.bound.work_kept.load(w, k))
     c.bound.opens.store(w, 0, c.tables.arena.zero() + 1.0)
 
 
-@ti.func
-def keep_work(c: ti.template(), w: ti.i32, h: ti.template()):
-    """Remember the work done before this step, after its first stage has been used.
+def keep_account(c, w):
+    """Remember the work done before this step, after its first node has been used (inside kernels).
 
     A trapezoidal account (ledger.py) ends here, in case that the step is taken again, and one that ended opens.
 
     Reads:  c.forces, c.bound.opens
     Writes: c.bound.{work_kept, opens}, c.forces.account.start
     """
-    if ti.static(c.integrator == "implicit"):
+    of_node = c.integrator == "rk4"
+    if not of_node:
         open_again(c, w)
-        c.bound.opens.store(w, 0, c.tables.arena.zero())
-    account = c.forces.account
-    for k in ti.static(range(2)):
+        open_no_more(c, w)
+    account, h = c.forces.account, c.constants.load(w, H)
+    for k in range(2):
         added = account.power.load(w, k) * h
-        if ti.static(c.integrator == "rk4"):
-            added = added * c.weights.load(w, 0)
-        else:
-            added = (added + account.start.load(w, k) * h) * 0.5
+        added = added * c.weights.load(w, 0) if of_node else (added + account.start.load(w, k) * h) * 0.5
         c.bound.work_kept.store(w, k, account.work.load(w, k) - added)
 
 
+@needs.constraints
+def open_no_more(c, w):
+    """The account is open, in all worlds (inside kernels).
+
+    Writes: c.bound.opens
+    """
+    c.bound.opens.store(w, 0, c.tables.arena.zero())
+
+
+@needs.constraints
 @ti.func
 def open_again(c: ti.template(), w: ti.i32):
     """Start the account of worlds whose last step was taken again with the power that was just found.

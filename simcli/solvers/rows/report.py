@@ -6,11 +6,13 @@ from simcli.kernels.chart.dynamics import collect, demand
 from simcli.kernels.forces.bushings import report_cables
 from simcli.kernels.language import ti
 from simcli.kernels.laws.bounded import FREE, elastic_law
+from simcli.kernels.memory.programs import when
 from simcli.kernels.report import report_wrenches
 from simcli.kernels.rows.pulls import pull_links, report_couples, share_gears
 from simcli.kernels.rows.tree_rows import turning
 from simcli.solvers.natural.led import add_led_efforts, add_led_wrenches
 from simcli.solvers.rows.active_set import acceleration_of_law
+from simcli.solvers.shared import needs
 from simcli.solvers.shared.drives import keep_before
 from simcli.solvers.tree.integrators import H
 
@@ -24,8 +26,7 @@ def report_reactions(c: ti.template(), w: ti.i32):
     demand(c.tables, c.state, w)
     collect(c.tables, c.state, c.state.u, w)
     report_wrenches(c.tables, c.state, c.rows, w)
-    if ti.static(c.forces.bushings.n_cables > 0):
-        report_cables(c.forces.bushings, c.rows, w)
+    _report_cables(c, w)
 
 
 @ti.func
@@ -41,62 +42,95 @@ def report_constrained_reactions(c: ti.template(), w: ti.i32):
     for j in range(6 * t.n_joints):
         c.rows.joint_wrench.store(w, j, t.arena.zero())
     demand(t, s, w)
-    if ti.static(y.rows.has_shared):
-        share_gears(y, w)
+    share_among_links(c, w)
     pull_links(y, s, w, -1.0, True)
-    if ti.static(c.touches):
-        push_links(c.bound.impulses.contacts.collider, t, s, c.bound.impulses.problem.contacts.impulse, s.f, w,
-                   t.arena.zero() - 1.0 / c.constants.load(w, H))
+    _push_links(c, w)
     collect(t, s, s.u, w)
     report_wrenches(t, s, c.rows, w)
-    if ti.static(c.forces.bushings.n_cables > 0):
-        report_cables(c.forces.bushings, c.rows, w)
+    _report_cables(c, w)
     report_couples(y, s, c.rows, w)
-    if ti.static(c.led.n > 0):
-        add_led_wrenches(c, w)
+    add_led_wrenches(c, w)
+
+
+def reactions(c) -> tuple:
+    """The stage that shows joint wrenches of the evaluation before it, if frames show them."""
+    return when(c.reports["wrenches"], report_constrained_reactions if c.constrained else report_reactions)
+
+
+@needs.cables
+def _report_cables(c, w):
+    report_cables(c.forces.bushings, c.rows, w)
+
+
+@needs.shared_gears
+def share_among_links(c, w):
+    """Forces of gears to the links that share them (inside kernels)."""
+    share_gears(c.bound.system, w)
+
+
+@needs.touching
+def _push_links(c, w):
+    m = c.bound.impulses
+    push_links(m.contacts.collider, c.tables, c.state, m.problem.contacts.impulse, c.state.f, w,
+               c.tables.arena.zero() - 1.0 / c.constants.load(w, H))  # fmt: skip
+
+
+def efforts_of_rows(c) -> tuple:
+    """What laws, gears and prescribed motions add to the efforts that `report_efforts` puts; armature takes none."""
+    if not c.constrained:
+        return ()
+    y = c.bound.system
+    led = (*when(c.gauges.has["motions"], keep_before), add_led_efforts)
+    return (_add_dofs, *when(y.laws.n, _add_laws), _add_rows, *when(y.rows.n_gears, _add_gears), *when(c.led.n, *led))
+
+
+def _add_effort(c, w, d, effort):
+    c.rows.effort.store(w, d, c.rows.effort.load(w, d) + effort)
 
 
 @ti.func
-def add_efforts(c: ti.template(), w: ti.i32):
-    """Add what laws, gears and prescribed motions give to the efforts that `report_efforts` put; armature takes none.
-
-    Reads:  c.bound
-    Writes: c.rows.effort
-    """
+def _add_dofs(c: ti.template(), w: ti.i32):
+    """What holds locked dofs, and laws of the tree."""
     y = c.bound.system
     for n in range(y.n_dofs):
-        d = c.tables.tree_dof.at(n)
-        c.rows.effort.store(w, d, c.rows.effort.load(w, d) + y.effort.load(w, n))
-    if ti.static(y.laws.n > 0):
-        for k in range(y.laws.n):
-            d = y.laws.dof.at(k)
-            locked = y.laws.lock.load(w, k) != FREE
-            effort = y.laws.effort.load(w, k)
-            if y.laws.unknown.at(k) < y.n_dofs:  # what holds a locked dof has been added
-                effort = select(locked, effort * 0.0, effort)
-                c.rows.effort.store(w, d, c.rows.effort.load(w, d) + effort)
-            elif y.laws.is_loop.at(k) != 0:
-                if ti.static(c.forces.has_armature):
-                    change = acceleration_of_law(c, w, k) + y.laws.shift.load(w, k) + y.laws.lag.load(w, k)
-                    effort = effort + change * c.forces.armature.load(w, d)
-                c.rows.effort.store(w, d, c.rows.effort.load(w, d) + effort)
-            elif y.laws.is_ball.at(k) != 0:
-                add_limit_of_ball(c, w, k)
+        _add_effort(c, w, c.tables.tree_dof.at(n), y.effort.load(w, n))
+
+
+@ti.func
+def _add_laws(c: ti.template(), w: ti.i32):
+    """What laws give, of rows also where they are locked."""
+    y = c.bound.system
+    for k in range(y.laws.n):
+        d = y.laws.dof.at(k)
+        locked = y.laws.lock.load(w, k) != FREE
+        effort = y.laws.effort.load(w, k)
+        if y.laws.unknown.at(k) < y.n_dofs:  # what holds a locked dof has been added
+            _add_effort(c, w, d, select(locked, effort * 0.0, effort))
+        elif y.laws.is_loop.at(k) != 0:
+            _add_effort(c, w, d, _with_armature(c, w, k, d, effort))
+        elif y.laws.is_ball.at(k) != 0:
+            add_limit_of_ball(c, w, k)
+
+
+def _with_armature(c, w, k, d, effort):
+    """The effort of law k and of the armature of its dof d (inside kernels)."""
+    if not c.forces.has_armature:
+        return effort
+    laws = c.bound.system.laws
+    change = acceleration_of_law(c, w, k) + laws.shift.load(w, k) + laws.lag.load(w, k)
+    return effort + change * c.forces.armature.load(w, d)
+
+
+@ti.func
+def _add_rows(c: ti.template(), w: ti.i32):
+    """What rows of one joint give along its coordinates, and prescribed motions of rows."""
+    y = c.bound.system
     for r in range(y.n_rows):
         if y.is_own.at(r) != 0:
             for e in range(y.j_start.at(r), y.j_start.at(r + 1)):
-                d = y.j_dof.at(e)
-                given = y.entry.load(w, y.n_mass + e) * y.force.load(w, r)
-                c.rows.effort.store(w, d, c.rows.effort.load(w, d) + given)
+                _add_effort(c, w, y.j_dof.at(e), y.entry.load(w, y.n_mass + e) * y.force.load(w, r))
     for m in range(y.n_leads):
-        d = y.lead_dof.at(m)
-        c.rows.effort.store(w, d, c.rows.effort.load(w, d) + y.force.load(w, y.lead_row.at(m)))
-    if ti.static(y.rows.n_gears > 0):
-        _add_gears(c, w)
-    if ti.static(c.led.n > 0):
-        if ti.static(c.gauges.has["motions"]):
-            keep_before(c, w)
-        add_led_efforts(c, w)
+        _add_effort(c, w, y.lead_dof.at(m), y.force.load(w, y.lead_row.at(m)))
 
 
 @ti.func
@@ -129,8 +163,7 @@ def _add_gears(c: ti.template(), w: ti.i32):
         n = y.rows.first_gear + g
         force = y.force.load(w, n)
         for k in range(y.rows.term_start.at(g), y.rows.term_start.at(g + 1)):
-            d = y.rows.term_dof.at(k)
-            c.rows.effort.store(w, d, c.rows.effort.load(w, d) + force * y.rows.factor.load(w, k))
+            _add_effort(c, w, y.rows.term_dof.at(k), force * y.rows.factor.load(w, k))
 
 
 @ti.func
@@ -179,12 +212,11 @@ def law_energy(c: ti.template(), w: ti.i32):
     """
     y = c.bound.system
     total = c.tables.arena.zero()
-    if ti.static(c.forces.has_elastic and y.laws.n > 0):
-        for k in range(y.laws.n):
-            r = y.laws.row.at(k)
-            if r >= 0:
-                stored = elastic_law(y.laws, c.forces, w, k, y.rows.residual.load(w, r))
-                total = total + stored.energy * y.enabled.load(w, r)
+    for k in range(y.laws.n):
+        r = y.laws.row.at(k)
+        if r >= 0:
+            stored = elastic_law(y.laws, c.forces, w, k, y.rows.residual.load(w, r))
+            total = total + stored.energy * y.enabled.load(w, r)
     return total
 
 
@@ -196,13 +228,12 @@ def spin_energy(c: ti.template(), w: ti.i32):
     """
     y = c.bound.system
     total = c.tables.arena.zero()
-    if ti.static(c.forces.has_armature and y.laws.n > 0):
-        for k in range(y.laws.n):
-            if y.laws.is_loop.at(k) != 0:
-                r = y.laws.row.at(k)
-                rate = y.rows.rate.load(w, r)
-                energy = rate * rate * (0.5 * c.forces.armature.load(w, y.laws.dof.at(k)))
-                total = total + energy * y.enabled.load(w, r)
+    for k in range(y.laws.n):
+        if y.laws.is_loop.at(k) != 0:
+            r = y.laws.row.at(k)
+            rate = y.rows.rate.load(w, r)
+            energy = rate * rate * (0.5 * c.forces.armature.load(w, y.laws.dof.at(k)))
+            total = total + energy * y.enabled.load(w, r)
     return total
 
 

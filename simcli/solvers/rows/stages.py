@@ -10,7 +10,8 @@ from simcli.solvers.rows.corrections import harden
 from simcli.solvers.rows.equations import state_equations
 from simcli.solvers.rows.laws import account_laws, finish_try, turn_ahead
 from simcli.solvers.rows.memory import settle_speeds, use_constrained
-from simcli.solvers.rows.repeat import keep_work, use_again
+from simcli.solvers.rows.repeat import use_again
+from simcli.solvers.shared import needs
 from simcli.solvers.shared.motions import follow_motions, keep_turns
 from simcli.solvers.tree.integrators import H
 
@@ -49,17 +50,20 @@ def begin_system(c: ti.template(), w: ti.i32):
 
     Writes: c.bound.{start, base}
     """
-    y = c.bound.system
-    if ti.static(y.n_rows > 0):
-        for r in range(y.n_rows):
-            c.bound.start.store(w, r, y.rows.residual.load(w, r))
-    if ti.static(c.bound.system.leads_balls):
-        keep_turns(c, w)
+    _keep_start(c, w)
+    keep_turns(c, w)
     for n in range(c.tables.n_tree_dofs):
         d = c.tables.tree_dof.at(n)
         c.bound.base.store(w, n, c.state.tau.load(w, d) - c.state.u.load(w, d))
-    if ti.static(c.is_loose):
-        turn_ahead(c, w, c.constants.load(w, H))
+    turn_ahead(c, w, c.constants.load(w, H))
+
+
+@needs.some_rows
+@ti.func
+def _keep_start(c: ti.template(), w: ti.i32):
+    y = c.bound.system
+    for r in range(y.n_rows):
+        c.bound.start.store(w, r, y.rows.residual.load(w, r))
 
 
 @ti.func
@@ -73,14 +77,22 @@ def find_active_set(c: ti.template(), w: ti.i32):
                   c.now.load(w, "instant"))  # fmt: skip
     chosen = c.tables.arena.zero() + 1.0
     if k > 0:
-        chosen = c.tables.arena.zero()
-        if ti.static(c.bound.system.laws.n > 0):
-            chosen = c.bound.system.laws.changed.load(w, 0)
-        if ti.static(c.has_excess):  # what refines the accelerations that a frame shows
-            if c.now.load(w, "instant") != 0 and k < c.bound.refinements:
-                chosen = c.tables.arena.zero() + 1.0
+        chosen = _changed(c, w)
     c.bound.choosing.store(w, 0, chosen)
+    _refine(c, w, k)
     c.now.store(w, "choice", k + 1)
+
+
+def _changed(c, w):
+    return c.bound.system.laws.changed.load(w, 0) if c.bound.system.laws.n > 0 else c.tables.arena.zero()
+
+
+@needs.excess
+@ti.func
+def _refine(c: ti.template(), w: ti.i32, k: ti.i32):
+    """Let a frame try again: that refines the accelerations of flat bodies."""
+    if c.now.load(w, "instant") != 0 and k < c.bound.refinements:
+        c.bound.choosing.store(w, 0, c.tables.arena.zero() + 1.0)
 
 
 def set_changes(c, w):
@@ -144,20 +156,7 @@ def advance_constrained(c: ti.template(), w: ti.i32):
 def settle(c: ti.template(), w: ti.i32):
     """Locked and prescribed coordinates, as they are where a step ends."""
     settle_speeds(c, w)
-    follow_prescribed(c, w)
-
-
-@ti.func
-def follow_prescribed(c: ti.template(), w: ti.i32):
-    """Prescribed coordinates, as they are where a step ends."""
-    if ti.static(c.motions.n_locks > 0):
-        follow_motions(c, w)
-
-
-@ti.func
-def keep_account(c: ti.template(), w: ti.i32):
-    """The work done before this step."""
-    keep_work(c, w, c.constants.load(w, H))
+    follow_motions(c, w)
 
 
 def jumps(c, w):

@@ -6,6 +6,7 @@ In reading order:
     core      what the kernel of a run reads and writes: tables, state, forces, steps, and the constants of the integrator
     rollout   the kernels of a run: every block of worlds by whole frames, and what changes tables between them
     by_stages  the kernels of a run on devices whose compilers take long for long kernels: one stage each
+    needs     what device functions are for: a run that has none of it leaves their calls out
     others    columns of frames that leave the device together in one buffer
     frames    the frames of all solvers that have accelerations: a list of stages, whose steps each solver gives
     clock     the time of an evaluation, and what depends on it: signals, and the work of forces that jump

@@ -41,8 +41,7 @@ def take_stage(c: ti.template(), stage: ti.template(), line: ti.i32, level: ti.i
         if w < c.arena.n_blocks:
             c.arena.enter(w)
             take_alone(c.program, stage, c, w, line, level)
-            if ti.static(c.loop_turns.are_bounded):
-                count_turns(c, w, turns)
+            count_turns(c, w, turns)
 
 
 @ti.kernel
@@ -73,10 +72,8 @@ def show_frame(c: ti.template(), steps: ti.i32, last: ti.i64, turns: ti.i32):
         if w < c.arena.n_blocks:
             c.arena.enter(w)
             c.engine.report(c, w, steps)
-            if ti.static(c.gauges.n > 0):
-                look_at_frame(c, w, last)
-            if ti.static(c.loop_turns.are_bounded):
-                count_turns(c, w, turns)
+            look_at_frame(c, w, last)
+            count_turns(c, w, turns)
 
 
 @ti.kernel

@@ -2,6 +2,7 @@
 
 from simcli.kernels.forces.signals import drive
 from simcli.kernels.language import ti
+from simcli.solvers.shared import needs
 from simcli.solvers.shared.ledger import close_account, open_account
 from simcli.solvers.tree.integrators import H
 
@@ -24,13 +25,16 @@ def follow_signals(c: ti.template(), w: ti.i32, t: ti.template(), side: ti.templ
     Writes: the driven slots, c.forces.account
     """
     lean = side * c.constants.load(w, H) * LEAN[c.precision]
-    if ti.static(c.closes_every_step):
-        if stage == 0:
-            close_account(c, w)
+    _account(c, w, stage, close_account)
     drive(c.signals, w, t, lean)
-    if ti.static(c.closes_every_step):
-        if stage == 0:
-            open_account(c, w)
+    _account(c, w, stage, open_account)
+
+
+@needs.short_accounts
+@ti.func
+def _account(c: ti.template(), w: ti.i32, stage: ti.i32, change: ti.template()):
+    if stage == 0:
+        change(c, w)
 
 
 @ti.func
@@ -46,15 +50,18 @@ def time_of(c: ti.template(), w: ti.i32):
     real = c.tables.arena.device.real
     h = c.constants.load(w, H)
     node = c.nodes.load(w, c.now.load(w, "node"))
-    side = 1.0 - 2.0 * node
-    if ti.static(c.integrator == "zhong06"):  # what jumps in the middle of its steps does so at their end
-        side = ti.cast(-1.0, real)
+    side = _side_of(c, node)
     if c.now.load(w, "instant") != 0:
         node = ti.cast(0.0, real)
         side = ti.cast(1 - 2 * ti.min(c.now.load(w, "steps"), 1), real)
     whole = ti.cast(node, ti.i32)  # of a node at the end of the step
     step = steps_before(c, w) + c.now.load(w, "step") + whole
     return h * (ti.cast(step, real) + (node - ti.cast(whole, real))), side
+
+
+def _side_of(c, node):
+    """From which a jump at a node is seen; what jumps in the middle of a step of zhong06 does so at its end."""
+    return ti.cast(-1.0, c.tables.arena.device.real) if c.integrator == "zhong06" else 1.0 - 2.0 * node
 
 
 def begin_program(c, w, first, steps) -> None:

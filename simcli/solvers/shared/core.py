@@ -27,16 +27,19 @@ from simcli.solvers.natural.memory import NODES as NATURAL_NODES
 from simcli.solvers.natural.programs import frame_of_natural
 from simcli.solvers.rows.memory import CONTACT_DIAGNOSTICS, DIAGNOSTICS, Constrained, Limits, yields
 from simcli.solvers.shared.contacts.report import ContactReport
+from simcli.solvers.shared.frames import ends, shows
 from simcli.solvers.shared.host.large_worlds import is_large
 from simcli.solvers.shared.host.plan import RunPlan
+from simcli.solvers.shared.ledger import powers, spins, stores
 from simcli.solvers.shared.looks.gauges import Gauges
 from simcli.solvers.tree.integrators import IMPLICIT, NODES, RK4_WEIGHTS
 from simcli.solvers.tree.programs import frame_of_tree
+from simcli.solvers.tree.stages import loads
 
 ENERGY = ("kinetic", "potential", "elastic", "dissipated", "input", "total", "drift")
-# Whole numbers of a block on the way through a program: frames of the call that are over; steps before the frame, in two
-# parts; its steps, and those that are over; then see tree/stages.py and impulses/stages.py.
-_NOW = ("frame", "first_high", "first_low", "steps", "step", "node", "instant", "choice", "solution", "correction", "rates",
+# Whole numbers of a block on the way through a program: steps before the frame, in two parts; its steps, and those that are
+# over; then see tree/stages.py and impulses/stages.py.
+_NOW = ("first_high", "first_low", "steps", "step", "node", "instant", "choice", "solution", "correction", "rates",
        "search", "searches", "statement")  # fmt: skip
 HEALTH = ("status", "steps into the call", "dof")
 
@@ -72,6 +75,7 @@ class Core:
         phases: models of all phases; the layout depends on them alone, not on which of them `model` is.
 
     Attributes:
+        moves: whether motions prescribe something.
         turns: whether directions of rows turn in the passes of a step, see direction.py.
         by_impulses: whether steps solve a complementarity problem.
         is_large: whether they keep nothing dense, see host/large_worlds.py.
@@ -83,84 +87,113 @@ class Core:
         keeps_account: whether the ledger takes work by the trapezoidal rule (ledger.py).
         closes_every_step: whether signals drive what does that work.
         is_quadratic: see `polynomials`.  steps, pushes: of these steps.
-        now, b, g: see tree/stages.py.  nodes, parts: of the integrator.  has_program, program: of a frame.
-        over: 1 for the blocks whose frames are over.
+        now, b, g: see tree/stages.py.  nodes, parts: of the integrator.  program: of a frame.
     """
 
     _data_oriented = True
 
     def __init__(self, model: Model, options, plan: RunPlan, arena: Arena, phases: Sequence[Model] = ()):
-        self.is_loose = getattr(options, "type", "") == "maximal"
         self.precision = arena.device.precision
-        self.integrator = "zhong06" if options.integrator == "moreau" else options.integrator  # see natural/programs.py
-        self.stages = ALL_STAGES[self.integrator]
         self.arena, self.lanes, self.block_dim = arena, arena.device.lanes, arena.device.block_dim
         self.tables = Tables(model, arena, phases)
+        constraints = constraints_of(model)
+        self.choose(model, options, plan, constraints)
+        self.lay_forces(model, constraints, arena)
+        self.lay_frames(model, plan, constraints, arena)
+        self.constants = self.tables.column(np.array([[plan.dt, np.square(float(options.max_velocity))]]))
+        if self.constrained:
+            self.lay_constraints(model, options, constraints, arena)
+        self.lay_polynomials(options, constraints, arena)
+        self.lay_steps()
+        self.gauges.within = not self.is_natural and not self.projects and self.gauges.are_placed
+        self.shows, self.ends = shows(self), ends(self)
+        self.stores, self.spins, self.powers, self.loads = stores(self), spins(self), powers(self), loads(self)
+        self.write_programs(arena)
+        self.leaving = plan.leaving(self.reports)
+
+    def choose(self, model: Model, options, plan: RunPlan, constraints: Constraints):
+        """What kind of a run it is, from what all its phases have."""
+        self.integrator = "zhong06" if options.integrator == "moreau" else options.integrator  # see natural/programs.py
+        self.stages = ALL_STAGES[self.integrator]
+        self.is_loose = getattr(options, "type", "") == "maximal"
         self.is_natural = self.tables.is_natural
         self.has_excess = self.is_natural and self.tables.has_excess
-        constraints = constraints_of(model)
-        moves = bool(np.any(model.motions.kind))
         self.touches = any(m.contacts is not None for m in self.tables.phases)
         self.turns = self.is_loose and directions_turn(model, options.joint_direction, plan.dt)
         self.by_impulses = self.touches or self.turns
         self.is_large = is_large(self.tables.phases, options)
         self.looks_back = self.touches and (self.is_natural or ("reactions" in plan.channels and not self.turns))
-        self.constrained = bool(constraints.rows.n or constraints.laws.n or moves or self.touches)
+        self.moves = bool(np.any(model.motions.kind))
+        self.constrained = bool(constraints.rows.n or constraints.laws.n or self.moves or self.touches)
         self.summarises = self.constrained
         self.diagnostics = DIAGNOSTICS + (CONTACT_DIAGNOSTICS if self.touches else ())
+        self.n_rows, self.row_label = constraints.rows.n, constraints.rows.label
+
+    def lay_forces(self, model: Model, constraints: Constraints, arena: Arena):
+        """Forces, prescribed motions, and the signals that drive both."""
         self.forces = Forces(model, self.tables, arena, drives_by_law(model, constraints.laws, self.tables.phases))
+        self.forces.springs.by_rows, self.forces.drags.by_rows = model.spring_rows, model.drag_rows
+        self.forces.has_work |= self.constrained and (constraints.laws.n > 0 or self.moves or self.touches)
         self.motions = Prescribed(model, self.tables)
         self.led = LedBodies(model, self.tables, arena)
         late = self.integrator == "zhong06"  # forces of the middle of a step, motions of its ends
         self.signals = Signals(model, self.tables, arena, (self.forces,) if late else (self.forces, self.motions))
         self.leads = Signals(model, self.tables, arena, (self.motions,) if late else ())
+
+    def lay_frames(self, model: Model, plan: RunPlan, constraints: Constraints, arena: Arena):
+        """The state, and what frames and measures show of it."""
         self.state = TreeState(self.tables, arena, self.forces.has_external, self.integrator == "implicit")
         self.reports = plan.reports()
         self.reports["stretch"] = False  # of rigid bodies
-        self.total_start, self.count, self.over = arena.single.slots(3)
+        self.reports["contacts"] &= self.touches
+        self.total_start, self.count = arena.single.slots(2)
         self.health = arena.slot(len(HEALTH))
         self.gauges = Gauges(plan.measures, model, self.tables, arena, rows_of_dofs(constraints, model),
                              len(self.tables.phases) == 1)  # fmt: skip
         self.rows = FrameRows(self.tables, arena, len(ENERGY))
-        self.reports["contacts"] &= self.touches
-        self.constants = self.tables.column(np.array([[plan.dt, np.square(float(options.max_velocity))]]))
-        self.forces.springs.by_rows, self.forces.drags.by_rows = model.spring_rows, model.drag_rows
-        self.projects = self.has_compliance = False
-        self.reports["wrenches"] = self.reports["reactions"]
-        self.n_rows, self.row_label = constraints.rows.n, constraints.rows.label
-        if self.constrained:
-            self.bound = Constrained(constraints, model, self.tables, arena, self.motions.n_locks, self.integrator,
-                                     Limits.of(options), self.impulses_of(model, options, arena))
-            capacity = self.bound.impulses.contacts.capacity if self.touches else 0
-            self.contacts = ContactReport(arena, capacity, self.reports["contacts"])
-            self.multipliers, self.diag = self.bound.system.force, self.bound.diag
-            self.loops = Loops(model, self.tables, arena)
-            self.projects = self.loops.n > 0 and self.reports["joints"]
-            self.reports["wrenches"] |= self.projects and self.loops.n_rods > 0
-            self.reports["body_qdd"] |= self.projects
-            rows = constraints.rows
-            self.acting = rows.is_hard & (rows.compliance.max(axis=0) == 0) & (rows.enabled.min(axis=0) > 0)
-            self.has_compliance = any(map(yields, self.tables.phases))
-            self.row_joint = rows.joint
-            self.forces.has_work |= constraints.laws.n > 0 or moves or self.touches
-        rows = self.polynomials(constraints)
+        self.loops = Loops(model, self.tables, arena) if self.constrained else None
+        self.projects = self.constrained and self.loops.n > 0 and self.reports["joints"]
+        self.reports["wrenches"] = self.reports["reactions"] or (self.projects and self.loops.n_rods > 0)
+        self.reports["body_qdd"] |= self.projects
+
+    def lay_constraints(self, model: Model, options, constraints: Constraints, arena: Arena):
+        """The memory of rows, laws and contacts."""
+        self.bound = Constrained(constraints, model, self.tables, arena, self.motions.n_locks, self.integrator,
+                                 Limits.of(options), self.impulses_of(model, options, arena))  # fmt: skip
+        capacity = self.bound.impulses.contacts.capacity if self.touches else 0
+        self.contacts = ContactReport(arena, capacity, self.reports["contacts"])
+        self.multipliers, self.diag = self.bound.system.force, self.bound.diag
+        rows = constraints.rows
+        self.acting = rows.is_hard & (rows.compliance.max(axis=0) == 0) & (rows.enabled.min(axis=0) > 0)
+        self.row_joint = rows.joint
+
+    def lay_polynomials(self, options, constraints: Constraints, arena: Arena):
+        """The memory of steps whose rows are polynomials, if there are such steps.
+
+        Raises:
+            UsageError: the integrator takes no others.
+        """
+        rows, alpha = self.polynomials(constraints), self.integrator == "generalized_alpha"
         self.is_quadratic = rows is not None
         if self.is_quadratic:
             b = self.bound
-            alpha = self.integrator == "generalized_alpha"
             self.steps = QuadraticSteps(rows, self.tables, arena, b.system.rows.angle, b.tight, b.max_corrections, alpha)
             self.pushes = CoordinateForces(rows, constraints, self.tables, arena)
             self.pushes.has_power |= self.led.n > 0
-        if self.integrator == "generalized_alpha":
-            if not self.is_quadratic:
-                raise UsageError("generalized_alpha does not take this mechanism: an event changes which coordinates an "
-                                 "equation or a spring depends on, or nothing is joined or rigid; use zhong06")
+        elif alpha:
+            raise UsageError("generalized_alpha does not take this mechanism: an event changes which coordinates an "
+                             "equation or a spring depends on, or nothing is joined or rigid; use zhong06")  # fmt: skip
+        if alpha:
             jumps = self.signals.n > 0 or len(self.tables.phases) > 1
             self.alpha = AlphaSteps(self.steps.rows.n, arena, options.spectral_radius, jumps)
+
+    def lay_steps(self):
+        """What the account of work and the integrator keep."""
+        self.has_compliance = self.constrained and any(map(yields, self.tables.phases))
         self.is_midpoint = self.integrator == "zhong06" and self.forces.has_external
         efforts_too = self.integrator == "implicit"  # the first-order step sums the work of joint efforts exactly
         self.keeps_account = self.integrator != "rk4" and not self.is_quadratic and (
-            self.forces.has_external or (efforts_too and self.forces.has_work))
+            self.forces.has_external or (efforts_too and self.forces.has_work))  # fmt: skip
         driven = self.forces.driven if efforts_too else self.forces.driven & {"wrench_force", "wrench_torque"}
         self.closes_every_step = self.keeps_account and bool(driven)
         if self.integrator != "semi_implicit":
@@ -170,9 +203,6 @@ class Core:
             self.weights = self.tables.column(np.array([RK4_WEIGHTS]))
         if self.integrator == "implicit":
             self.k1_q, self.k1_qd = self.tables.dofs.slot(), self.tables.dofs.slot()
-        self.gauges.within = not self.is_natural and not self.projects and self.gauges.are_placed
-        self.write_programs(arena)
-        self.leaving = plan.leaving(self.reports)
 
     def write_programs(self, arena: Arena):
         """The list of stages of a frame, and what it reads."""
@@ -180,7 +210,6 @@ class Core:
         self.nodes = self.tables.column(np.array([{**NODES, **NATURAL_NODES}[self.integrator]]))
         if not self.is_natural:
             self.parts = self.tables.column(np.array([IMPLICIT[self.integrator]]))
-        self.has_program = True
         self.program = Program(arena, (frame_of_natural if self.is_natural else frame_of_tree)(self), self.now)
 
     def polynomials(self, constraints: Constraints) -> Quadratic | None:

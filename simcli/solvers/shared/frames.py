@@ -6,8 +6,9 @@ from simcli.kernels.chart.loops import follow_natural_turns, follow_turns, repor
 from simcli.kernels.chart.projected_accelerations import project_accelerations, report_accelerations
 from simcli.kernels.chart.projection import project_joints
 from simcli.kernels.language import ti
+from simcli.kernels.language.numbers import number
 from simcli.kernels.language.vectors import is_nan
-from simcli.kernels.memory.programs import begin, only_blocks, repeat_blocks, run
+from simcli.kernels.memory.programs import begin, only_blocks, repeat_blocks, run, take_all, when
 from simcli.kernels.report import (
     report_bodies,
     report_efforts,
@@ -15,52 +16,30 @@ from simcli.kernels.report import (
 )
 from simcli.solvers.natural.memory import FARTHEST_TURN
 from simcli.solvers.rows.repeat import open_again
-from simcli.solvers.rows.report import add_efforts, report_rows, unwrap_rows
+from simcli.solvers.rows.report import efforts_of_rows, report_rows, unwrap_rows
+from simcli.solvers.shared import needs
 from simcli.solvers.shared.clock import begin_program
 from simcli.solvers.shared.contacts.report import (
-    begin_call,
     is_crowded,
     needed_contacts,
     note_step,
     report_contacts,
 )
 from simcli.solvers.shared.ledger import energies, find_power, open_account, write_energies
-from simcli.solvers.shared.watch import CROWDED, NOT_CONVERGED, TURNS_FAR, judge_speed, watch
+from simcli.solvers.shared.watch import CROWDED, NOT_CONVERGED, TURNS_FAR, End, code_of, guilt_of, judge_speed, watch
 from simcli.solvers.tree.integrators import H
 
 
 @ti.func
-def begin_frames(c: ti.template(), w: ti.i32, first: ti.i64):
-    """What a call of the kernel begins with.
-
-    Args:
-        first: steps before the call.
-
-    Writes: c.contacts.{summary, before}
-    """
-    if ti.static(c.summarises):
-        begin_call(c, w, first)
-
-
-@ti.func
-def advance(c: ti.template(), w: ti.i32, first: ti.i64, steps: ti.i32, lines: ti.i32, begun: ti.i32):
+def advance(c: ti.template(), w: ti.i32, first: ti.i64, steps: ti.i32):
     """The steps of one frame from step number `first` on, ending with the poses of the frame; with none of them, the start.
-
-    Args:
-        lines: of the program in this call, at most.
-        begun: 1 to go on with a frame.
-
-    Returns:
-        1 if the frame is over.
 
     Reads:  c
     Writes: c
     """
-    if begun == 0:
-        begin_program(c, w, first, steps)
-        begin(c.program, w)
-    over = run(c.program, c, w, lines)
-    return over
+    begin_program(c, w, first, steps)
+    begin(c.program, w)
+    run(c.program, c, w)
 
 
 def frame(c, step: tuple, start: tuple, end: tuple) -> tuple:
@@ -71,7 +50,8 @@ def frame(c, step: tuple, start: tuple, end: tuple) -> tuple:
         step: stages of each step.
         start, end: of the frame of the start, which has no step; after the last step of any other.
     """
-    turns = (_follow_loops,) if c.constrained and c.loops.n_turns else ()
+    turning = _follow_natural_loops if c.is_natural and c.is_quadratic else _follow_loops
+    turns = (turning,) if c.constrained and c.loops.n_turns else ()
     shows = (report_contacts,) if c.touches else ()
     last = (only_blocks(is_last_step, *shows),) if shows else ()
     steps = repeat_blocks(*step, *turns, *last, end_step, where=has_steps, wanted=has_steps)
@@ -81,10 +61,13 @@ def frame(c, step: tuple, start: tuple, end: tuple) -> tuple:
 @ti.func
 def _follow_loops(c: ti.template(), w: ti.i32):
     """Full turns of joints that close loops."""
-    if ti.static(c.is_quadratic):
-        follow_natural_turns(c.loops, c.tables, c.state, w, c.constants.load(w, H))
-    else:
-        follow_turns(c.loops, c.state, w, c.constants.load(w, H))
+    follow_turns(c.loops, c.state, w, c.constants.load(w, H))
+
+
+@ti.func
+def _follow_natural_loops(c: ti.template(), w: ti.i32):
+    """The same, in steps that need no poses."""
+    follow_natural_turns(c.loops, c.tables, c.state, w, c.constants.load(w, H))
 
 
 @ti.func
@@ -126,16 +109,24 @@ def judge(c: ti.template(), w: ti.i32, count: ti.template(), alive: ti.template(
         rate = c.state.qd.load(w, c.tables.tree_dof.at(n))
         square = square + rate * rate
     code = judge_speed(c, w, square, c.tables.arena.zero())
-    if ti.static(c.integrator == "generalized_alpha"):  # rates that are beyond bounds are those of a failed iteration
-        lack = c.alpha.lack.load(w, 0)
-        code = select((lack > c.bound.jump) | is_nan(lack), c.tables.arena.zero() + NOT_CONVERGED, code)
-    if ti.static(c.is_natural and c.constrained):
-        code = select(c.bound.turn.load(w, 0) > FARTHEST_TURN**2, c.tables.arena.zero() + TURNS_FAR, code)
-    if ti.static(c.summarises):
-        note_step(c, w, count, alive)
-    if ti.static(c.touches):
-        code = select(is_crowded(c, w), c.tables.arena.zero() + CROWDED, code)
-    return code
+    note_step(c, w, count, alive)
+    return code_of(c, w, code)
+
+
+def ends(c) -> tuple[End, ...]:
+    """Reasons in the order of a step, of which the last one counts."""
+    alpha = c.integrator == "generalized_alpha"  # rates that are beyond bounds are those of a failed iteration
+    return (*when(alpha, End(NOT_CONVERGED, _is_lost)), *when(c.is_natural and c.constrained, End(TURNS_FAR, _turns_far)),
+            *when(c.touches, End(CROWDED, is_crowded, needed_contacts)))  # fmt: skip
+
+
+def _is_lost(c, w):
+    lack = c.alpha.lack.load(w, 0)
+    return (lack > number(c.bound, "jump")) | is_nan(lack)
+
+
+def _turns_far(c, w):
+    return c.bound.turn.load(w, 0) > FARTHEST_TURN**2
 
 
 @ti.func
@@ -154,56 +145,91 @@ def blame(c: ti.template(), w: ti.i32, code: ti.template()):
         worse = size > worst
         worst = select(worse, size, worst)
         guilty = select(worse, zero + ti.cast(d, c.tables.arena.device.real), guilty)
-    if ti.static(c.touches):
-        guilty = select(code == CROWDED, needed_contacts(c, w), guilty)
-    return guilty
+    return guilt_of(c, w, code, guilty)
 
 
 @ti.func
 def report(c: ti.template(), w: ti.i32, steps: ti.i32):
-    """One frame, after `advance`.
+    """One frame, after `advance`: what its list has, and the ledger.
 
     Reads:  c
     Writes: c.rows
     """
-    if ti.static(c.constrained):
-        report_rows(c, w)
-    if ti.static(c.reports["joints"]):
-        report_efforts(c.tables, c.state, c.rows, w)
-        if ti.static(c.constrained):
-            add_efforts(c, w)
-    if ti.static(c.reports["bodies"] or c.projects):
-        report_bodies(c.tables, c.state, c.rows, w)
-    if ti.static(c.reports["body_qdd"]):
-        demand(c.tables, c.state, w)
-        report_accelerations(c.tables, c.state, c.rows, w)
-    if ti.static(c.projects):
-        project_joints(c.loops.anchors, c.rows, c.state.q, c.state.qd, w)
-        unwrap_turns(c.loops, c.state.q, w)
-        if ti.static(c.bound.system.n_turns > 0):
-            unwrap_rows(c, w)
-        project_accelerations(c.loops.anchors, c.rows, c.state.q, c.state.qd, c.state.qdd, w)
-        if ti.static(c.loops.n_rods > 0):
-            report_rods(c.loops, c.rows, w)
-    if ti.static(c.reports["bodies"]):
-        report_points(c.tables, c.state, c.rows, w)
-    if ti.static(c.reports["energy"]):
-        _report_energy(c, w, steps)
+    take_all(c.shows, c, w)
+    _report_account(c, w, steps)
+    _report_energy(c, w, steps)
 
 
+def shows(c) -> tuple:
+    """What a frame shows besides its energies.
+
+    Args:
+        c: core of the run.
+    """
+    r = c.reports
+    projected = (show_joints, *when(c.constrained and c.bound.system.n_turns, unwrap_rows), show_joint_accelerations,
+                 *when(c.loops.n_rods, show_rods)) if c.projects else ()  # fmt: skip
+    return (*when(c.constrained, report_rows), *when(r["joints"], _show_efforts, *efforts_of_rows(c)),
+            *when(r["bodies"] or c.projects, _show_bodies), *when(r["body_qdd"], _show_accelerations), *projected,
+            *when(r["bodies"], show_points))  # fmt: skip
+
+
+def _show_efforts(c, w):
+    report_efforts(c.tables, c.state, c.rows, w)
+
+
+def _show_bodies(c, w):
+    report_bodies(c.tables, c.state, c.rows, w)
+
+
+def show_points(c, w):
+    """Points of bodies (inside kernels)."""
+    report_points(c.tables, c.state, c.rows, w)
+
+
+def _show_accelerations(c, w):
+    demand(c.tables, c.state, w)
+    report_accelerations(c.tables, c.state, c.rows, w)
+
+
+def show_joints(c, w):
+    """Coordinates of joints, as the poses of bodies show them (inside kernels)."""
+    project_joints(c.loops.anchors, c.rows, c.state.q, c.state.qd, w)
+    unwrap_turns(c.loops, c.state.q, w)
+
+
+def show_joint_accelerations(c, w):
+    """Accelerations of joints, likewise (inside kernels)."""
+    project_accelerations(c.loops.anchors, c.rows, c.state.q, c.state.qd, c.state.qdd, w)
+
+
+def show_rods(c, w):
+    """Rods that close loops (inside kernels)."""
+    report_rods(c.loops, c.rows, w)
+
+
+@needs.ledger
+@needs.account
+@ti.func
+def _report_account(c: ti.template(), w: ti.i32, steps: ti.i32):
+    """The powers that end the stretch at hand.
+
+    Writes: c.forces.account
+    """
+    if steps == 0:
+        open_account(c, w)
+    else:
+        find_power(c, w)
+        open_again(c, w)
+
+
+@needs.ledger
 @ti.func
 def _report_energy(c: ti.template(), w: ti.i32, steps: ti.i32):
-    """The energy ledger, with the powers that end the stretch at hand.
+    """The energy ledger.
 
     Reads:  c.state, c.forces
-    Writes: c.total_start, c.forces.account, c.rows.energy
+    Writes: c.total_start, c.rows.energy
     """
-    if ti.static(c.keeps_account):
-        if steps == 0:
-            open_account(c, w)
-        else:
-            find_power(c, w)
-            if ti.static(c.constrained):
-                open_again(c, w)
     kinetic, potential, elastic = energies(c, w)
     write_energies(c, w, steps, kinetic, potential, elastic)

@@ -9,10 +9,11 @@ from simcli.kernels.forces.account import DISSIPATED, SUPPLIED
 from simcli.kernels.forces.external import load_links
 from simcli.kernels.forces.work import effort_power, elastic_energy
 from simcli.kernels.language import ti
+from simcli.kernels.memory.programs import sum_of, take_all, when
 from simcli.kernels.report import mechanical_energy, put
 from simcli.solvers.impulses.contacts import contact_energy
 from simcli.solvers.rows.active_set import law_power
-from simcli.solvers.rows.repeat import open_again
+from simcli.solvers.rows.repeat import open_again, open_no_more
 from simcli.solvers.rows.report import law_energy, row_energy, spin_energy
 from simcli.solvers.tree.integrators import H
 
@@ -24,17 +25,28 @@ def energies(c: ti.template(), w: ti.i32):
     Reads: c.state of `place_all`, c.forces
     """
     kinetic, potential = mechanical_energy(c.tables, c.state, w)
-    elastic = c.tables.arena.zero()
-    if ti.static(c.forces.has_elastic):
-        elastic = elastic_energy(c.tables, c.forces, c.state, w)
-    if ti.static(c.has_compliance):
-        elastic = elastic + row_energy(c, w)
-    if ti.static(c.touches):
-        elastic = elastic + contact_energy(c.bound.impulses.contacts, w)
-    if ti.static(c.constrained):
-        elastic = elastic + law_energy(c, w)
-        kinetic = kinetic + spin_energy(c, w)
-    return kinetic, potential, elastic
+    elastic = sum_of(c.stores, c.tables.arena.zero(), c, w)
+    return sum_of(c.spins, kinetic, c, w), potential, elastic
+
+
+def stores(c) -> tuple:
+    """What stores elastic energy."""
+    has_laws = c.constrained and c.bound.system.laws.n > 0
+    return (*when(c.forces.has_elastic, _energy_of_forces), *when(c.has_compliance, row_energy),
+            *when(c.touches, _energy_of_contacts), *when(c.forces.has_elastic and has_laws, law_energy))  # fmt: skip
+
+
+def spins(c) -> tuple:
+    """What has kinetic energy besides the bodies and the joints of the tree."""
+    return when(c.constrained and c.forces.has_armature and c.bound.system.laws.n > 0, spin_energy)
+
+
+def _energy_of_forces(c, w):
+    return elastic_energy(c.tables, c.forces, c.state, w)
+
+
+def _energy_of_contacts(c, w):
+    return contact_energy(c.bound.impulses.contacts, w)
 
 
 @ti.func
@@ -48,18 +60,19 @@ def write_energies(c: ti.template(), w: ti.i32, steps: ti.i32, kinetic: ti.templ
     Reads:  c.forces.account
     Writes: c.total_start, c.rows.energy
     """
-    account = c.forces.account
     total = kinetic + potential + elastic
     if steps == 0:
         c.total_start.store(w, 0, total)
-    dissipated = account.work.load(w, DISSIPATED)
-    supplied = account.work.load(w, SUPPLIED)
-    if ti.static(c.keeps_account):
-        half = c.constants.load(w, H) * 0.5
-        dissipated = dissipated + account.change(w, DISSIPATED) * half
-        supplied = supplied + account.change(w, SUPPLIED) * half
+    dissipated = _done(c, w, DISSIPATED)
+    supplied = _done(c, w, SUPPLIED)
     drift = total - c.total_start.load(w, 0) + dissipated - supplied
     put(c.rows.energy, w, 0, kinetic, potential, elastic, dissipated, supplied, total, drift)
+
+
+def _done(c, w, k):
+    """[J], work up to now, with the half step that an account takes last (inside kernels)."""
+    done = c.forces.account.work.load(w, k)
+    return done + c.forces.account.change(w, k) * (c.constants.load(w, H) * 0.5) if c.keeps_account else done
 
 
 @ti.func
@@ -69,14 +82,31 @@ def find_power(c: ti.template(), w: ti.i32):
     Reads:  c.state of `place_all`, c.forces
     Writes: c.forces.account.power
     """
-    if ti.static(c.forces.has_external):
-        load_links(c.tables, c.forces, c.state, w)
-    else:
-        c.forces.account.set_power(w, c.tables.arena.zero(), c.tables.arena.zero())
-    if ti.static(c.integrator == "implicit"):
-        effort_power(c.tables, c.forces, c.state, w, 0.0)
-        if ti.static(c.constrained):
-            law_power(c, w, 0.0, c.constants.load(w, H))
+    take_all(c.powers, c, w)
+
+
+def powers(c) -> tuple:
+    """What gives power to an account."""
+    of_efforts = when(c.integrator == "implicit", _power_of_efforts, *when(c.constrained, _power_of_laws))
+    return load_external if c.forces.has_external else no_power, *of_efforts
+
+
+def load_external(c, w):
+    """Forces on links, with their powers (inside kernels)."""
+    load_links(c.tables, c.forces, c.state, w)
+
+
+def no_power(c, w):
+    """No force does work (inside kernels)."""
+    c.forces.account.set_power(w, c.tables.arena.zero(), c.tables.arena.zero())
+
+
+def _power_of_efforts(c, w):
+    effort_power(c.tables, c.forces, c.state, w, 0.0)
+
+
+def _power_of_laws(c, w):
+    law_power(c, w, 0.0, c.constants.load(w, H))
 
 
 @ti.func
@@ -87,8 +117,7 @@ def close_account(c: ti.template(), w: ti.i32):
     Writes: c.forces.account
     """
     find_power(c, w)
-    if ti.static(c.constrained):
-        open_again(c, w)
+    open_again(c, w)
     c.forces.account.book_change(w, c.constants.load(w, H) * 0.5)
 
 
@@ -101,8 +130,17 @@ def open_account(c: ti.template(), w: ti.i32):
     """
     find_power(c, w)
     c.forces.account.begin_stretch(w)
-    if ti.static(c.constrained):
-        c.bound.opens.store(w, 0, c.tables.arena.zero())
+    open_no_more(c, w)
+
+
+def accounting(c, change) -> tuple:
+    """What comes before energies where tables change.
+
+    Args:
+        c: core of the run.
+        change: opens or closes an account, where there is one.
+    """
+    return (change,) if c.keeps_account else when(c.forces.has_external, load_external)
 
 
 @ti.func
@@ -112,10 +150,7 @@ def close(c: ti.template(), w: ti.i32):
     Reads:  c.state of `place_all`, c.forces
     Writes: c.forces.account
     """
-    if ti.static(c.keeps_account):
-        close_account(c, w)
-    elif ti.static(c.forces.has_external):
-        load_links(c.tables, c.forces, c.state, w)
+    take_all(accounting(c, close_account), c, w)
     kinetic, potential, elastic = energies(c, w)
     return kinetic + potential + elastic
 
@@ -127,9 +162,6 @@ def open_new(c: ti.template(), w: ti.i32):
     Reads:  c.state of `place_all`, c.forces
     Writes: c.forces.account
     """
-    if ti.static(c.keeps_account):
-        open_account(c, w)
-    elif ti.static(c.forces.has_external):
-        load_links(c.tables, c.forces, c.state, w)
+    take_all(accounting(c, open_account), c, w)
     kinetic, potential, elastic = energies(c, w)
     return kinetic + potential + elastic

@@ -13,40 +13,59 @@ from simcli.kernels.forces.prescribed import turn_between
 from simcli.kernels.language import ti
 from simcli.kernels.linear.system import hold
 from simcli.solvers.rows.repeat import meets_end
+from simcli.solvers.shared import needs
 from simcli.solvers.shared.motions import goal_of_lead, goal_of_led_ball
 from simcli.solvers.tree.integrators import H
 
 
-@ti.func
-def motion_power(c: ti.template(), w: ti.i32, b: ti.template()):
-    """Power of prescribed motions over a step of length b that ends with qd + b qdd; b = 0: now.
+@needs.motions
+def motion_power(c, w, b):
+    """Power of prescribed motions over a step of length b that ends with qd + b qdd; b = 0: now (inside kernels).
 
     Reads:  c.bound, c.state, c.motions
     Writes: adds to c.forces.account.power
     """
+    power = c.forces.account.power.load(w, SUPPLIED)
+    if c.integrator != "zhong06" or c.by_impulses:  # whose smooth steps take the work of both their ends
+        power = _power_of_locks(c, w, b, power)
+    if not c.is_natural:
+        power = _power_of_leads(c, w, b, power)
+    c.forces.account.power.store(w, SUPPLIED, power)
+
+
+@ti.func
+def _power_of_locks(c: ti.template(), w: ti.i32, b: ti.template(), before: ti.template()):
+    """[W] of dofs that are locked, and before them."""
+    supplied = before
+    share = share_of_impulses(c, w)
+    for m in range(c.motions.n_locks):
+        d = c.motions.lock_dof.at(m)
+        i = c.tables.unknown.at(d)
+        mid = c.state.qd.load(w, d) + c.bound.system.acceleration.load(w, i) * (b * 0.5)
+        supplied = supplied + c.bound.system.effort.load(w, i) * mid * share
+    return supplied
+
+
+def share_of_impulses(c, w):
+    """1 where a step is of impulses, or of an integrator that has no smooth ones; else 0 (inside kernels)."""
+    return c.bound.jumps.load(w, 0) if c.integrator == "zhong06" else c.tables.arena.zero() + 1.0
+
+
+@ti.func
+def _power_of_leads(c: ti.template(), w: ti.i32, b: ti.template(), before: ti.template()):
+    """[W] of rows that lead, and before them."""
     y = c.bound.system
-    supplied = c.forces.account.power.load(w, SUPPLIED)
-    if ti.static(c.integrator != "zhong06" or c.by_impulses):  # whose smooth steps take the work of both their ends
-        share = supplied * 0.0 + 1.0
-        if ti.static(c.integrator == "zhong06"):
-            share = c.bound.jumps.load(w, 0)
-        for m in range(c.motions.n_locks):
-            d = c.motions.lock_dof.at(m)
-            i = c.tables.unknown.at(d)
-            mid = c.state.qd.load(w, d) + y.acceleration.load(w, i) * (b * 0.5)
-            supplied = supplied + y.effort.load(w, i) * mid * share
-    if ti.static(not c.is_natural):
-        for m in range(y.n_leads):
-            r = y.lead_row.at(m)
-            mid = y.rows.rate.load(w, r)
-            if ti.static(c.stages > 1):  # that is what the rate lacks
-                if meets_end(c, w) == 0:
-                    mid = mid + c.motions.motion_qd.load(w, y.lead_dof.at(m))
-            for e in range(y.j_start.at(r), y.j_start.at(r + 1)):
-                a = y.acceleration.load(w, c.tables.unknown.at(y.j_dof.at(e)))
-                mid = mid + y.entry.load(w, y.n_mass + e) * a * (b * 0.5)
-            supplied = supplied + y.force.load(w, r) * mid
-    c.forces.account.power.store(w, SUPPLIED, supplied)
+    supplied = before
+    for m in range(y.n_leads):
+        r = y.lead_row.at(m)
+        mid = y.rows.rate.load(w, r)
+        if meets_end(c, w) == 0:  # that is what the rate lacks
+            mid = mid + c.motions.motion_qd.load(w, y.lead_dof.at(m))
+        for e in range(y.j_start.at(r), y.j_start.at(r + 1)):
+            a = y.acceleration.load(w, c.tables.unknown.at(y.j_dof.at(e)))
+            mid = mid + y.entry.load(w, y.n_mass + e) * a * (b * 0.5)
+        supplied = supplied + y.force.load(w, r) * mid
+    return supplied
 
 
 @ti.func
@@ -64,15 +83,26 @@ def work_of_step(c: ti.template(), w: ti.i32):
     for m in range(y.n_leads):
         r = y.lead_row.at(m)
         way = goal_of_lead(c, w, m) - c.bound.start.load(w, r)
-        if ti.static(c.bound.system.leads_balls):
-            if c.bound.system.lead_component.at(m) >= 0:
-                way = turn_between(goal_of_led_ball(c, w, m), c.bound.turned.load(w, m), c.bound.system.lead_component.at(m))
-        done = done + y.force.load(w, r) * way
+        done = done + y.force.load(w, r) * _way_of_ball(c, w, m, way)
     c.forces.account.work.store(w, SUPPLIED, done)
-    if ti.static(c.led.n > 0):
-        add_led_work(c, w)
+    add_led_work(c, w)
 
 
+def _way_of_ball(c, w, m, way):
+    """[rad] of row m if it leads a ball, else as it is (inside kernels)."""
+    return _turn_of_ball(c, w, m, way) if c.bound.system.leads_balls else way
+
+
+@ti.func
+def _turn_of_ball(c: ti.template(), w: ti.i32, m: ti.i32, way: ti.template()):
+    component = c.bound.system.lead_component.at(m)
+    found = way
+    if component >= 0:
+        found = turn_between(goal_of_led_ball(c, w, m), c.bound.turned.load(w, m), component)
+    return found
+
+
+@needs.led_bodies
 @ti.func
 def add_led_work(c: ti.template(), w: ti.i32):
     """The part of kinematic bodies.
@@ -83,9 +113,7 @@ def add_led_work(c: ti.template(), w: ti.i32):
     t = c.tables
     h = c.constants.load(w, H)
     done = c.forces.account.work.load(w, SUPPLIED)
-    share = done * 0.0 + 1.0
-    if ti.static(c.by_impulses):
-        share = 1.0 - c.bound.jumps.load(w, 0)
+    share = share_of_smooth(c, w)
     for m in range(c.motions.n_locks):
         d = c.motions.lock_dof.at(m)
         v = c.motions.motion_qd.load(w, d)
@@ -106,6 +134,12 @@ def add_led_work(c: ti.template(), w: ti.i32):
     c.forces.account.work.store(w, SUPPLIED, done)
 
 
+def share_of_smooth(c, w):
+    """0 where a step of zhong06 is of impulses with contact, else 1 (inside kernels)."""
+    return 1.0 - c.bound.jumps.load(w, 0) if c.by_impulses else c.tables.arena.zero() + 1.0
+
+
+@needs.motions
 @ti.func
 def work_of_projection(c: ti.template(), w: ti.i32):
     """Work of prescribed motions in a projection of velocities in natural coordinates: impulses times mean velocities.
@@ -119,13 +153,17 @@ def work_of_projection(c: ti.template(), w: ti.i32):
         r = y.lead_row.at(m)
         mean = c.motions.motion_qd.load(w, y.lead_dof.at(m)) + y.rows.rate.load(w, r) * 0.5
         done = done + y.force.load(w, r) * mean
-    if ti.static(c.led.n > 0):
-        hold(y, w)
+    _hold_led(c, w)
     for m in range(c.motions.n_locks):
         d = c.motions.lock_dof.at(m)
         mean = (c.bound.move.load(w, d) + c.state.qd.load(w, d)) * 0.5
         done = done + y.effort.load(w, c.tables.unknown.at(d)) * mean
     c.forces.account.work.store(w, SUPPLIED, done)
+
+
+@needs.led_bodies
+def _hold_led(c, w):
+    hold(c.bound.system, w)
 
 
 @ti.func
@@ -160,6 +198,7 @@ def led_rate(c: ti.template(), w: ti.i32, r: ti.i32):
     return rate
 
 
+@needs.led_bodies
 @ti.func
 def led_impulse(c: ti.template(), w: ti.i32):
     """Work of kinematic bodies in the projection that ends a step of generalized_alpha, as in `work_of_projection`.

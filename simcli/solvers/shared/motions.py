@@ -13,11 +13,14 @@ from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.chart.tree import quaternion_at, upright, vector_at
 from simcli.kernels.forces.prescribed import gap_of_lead, goal_of_ball, turn_between
 from simcli.kernels.language import ti
+from simcli.kernels.memory.arena import local
 from simcli.kernels.rows.tree_rows import turn_of_couple
 from simcli.solvers.rows.repeat import foreseen
+from simcli.solvers.shared import needs
 from simcli.solvers.tree.integrators import H
 
 
+@needs.locks
 @ti.func
 def lock_motions(c: ti.template(), w: ti.i32, stage: ti.i32, h: ti.template(), g: ti.template(), instant: ti.i32):
     """Lock the dofs of prescribed motions.
@@ -59,15 +62,29 @@ def speed_of_lock(c: ti.template(), w: ti.i32, m: ti.i32, g: ti.template()):
     if c.motions.lock_by_position.at(m) != 0:
         if component < 0:
             speed = (c.motions.motion_q.load(w, d) - c.state.q.load(w, at)) / h
-        if ti.static(c.motions.locks_balls):
-            if component >= 0:
-                goal = goal_of_ball(c.motions, w, d - component)
-                speed = turn_between(goal.matrix(), quaternion_at(c.state.q, w, at).matrix(), component) / h
+        speed = _speed_of_ball(c, w, m, h, speed)
     if c.now.load(w, "instant") != 0:
         speed = c.state.qd.load(w, d) + c.motions.motion_qdd.load(w, d) * g
     return speed
 
 
+def _speed_of_ball(c, w, m, h, speed):
+    """[rad/s] of the m-th prescribed dof if it is of a ball, else as it is (inside kernels)."""
+    return _turning_speed(c, w, m, h, speed) if c.motions.locks_balls else speed
+
+
+@ti.func
+def _turning_speed(c: ti.template(), w: ti.i32, m: ti.i32, h: ti.template(), speed: ti.template()):
+    component = c.motions.lock_component.at(m)
+    found = speed
+    if component >= 0:
+        R = quaternion_at(c.state.q, w, c.motions.lock_q.at(m)).matrix()
+        goal = goal_of_ball(c.motions, w, c.motions.lock_dof.at(m) - component)
+        found = turn_between(goal.matrix(), R, component) / h
+    return found
+
+
+@needs.locks
 @ti.func
 def follow_motions(c: ti.template(), w: ti.i32):
     """Put prescribed dofs where their motions are at the end of a step, against what its rounding and order leave.
@@ -81,23 +98,29 @@ def follow_motions(c: ti.template(), w: ti.i32):
         component = c.motions.lock_component.at(m)
         if c.motions.lock_by_position.at(m) != 0 and component < 0:
             c.state.q.store(w, c.motions.lock_q.at(m), zero + c.motions.motion_q.load(w, d))
-        if ti.static(c.motions.locks_balls):
-            if c.motions.lock_by_position.at(m) != 0 and component == 0:
-                store_near(c, w, c.motions.lock_q.at(m), goal_of_ball(c.motions, w, d))
-        if ti.static(c.stages > 1 or c.is_natural):
-            c.state.qd.store(w, d, zero + c.motions.motion_qd.load(w, d))
+        _follow_ball(c, w, m)
+        _follow_rate(c, w, d)
 
 
+@needs.locked_balls
 @ti.func
-def store_near(c: ti.template(), w: ti.i32, at: ti.i32, goal: ti.template()):
-    """Store a quaternion, with the sign that it has had.
+def _follow_ball(c: ti.template(), w: ti.i32, m: ti.i32):
+    if c.motions.lock_by_position.at(m) != 0 and c.motions.lock_component.at(m) == 0:
+        store_near(c, w, c.motions.lock_q.at(m), goal_of_ball(c.motions, w, c.motions.lock_dof.at(m)))
+
+
+@needs.late_rates
+def _follow_rate(c, w, d):
+    c.state.qd.store(w, d, c.tables.arena.zero() + c.motions.motion_qd.load(w, d))
+
+
+def store_near(c, w, at, goal):
+    """Store a quaternion, with the sign that it has had (inside kernels).
 
     Writes: c.state.q
     """
-    agrees = c.tables.arena.zero()
-    for k in ti.static(range(4)):
-        agrees = agrees + goal.parts[k] * c.state.q.load(w, at + k)
-    for k in ti.static(range(4)):
+    agrees = local(sum((goal.parts[k] * c.state.q.load(w, at + k) for k in range(4)), c.tables.arena.zero()))
+    for k in range(4):
         c.state.q.store(w, at + k, select(agrees < 0.0, -goal.parts[k], goal.parts[k]))
 
 
@@ -128,10 +151,17 @@ def lead_rows_to_end(c: ti.template(), w: ti.i32):
     for m in range(c.bound.system.n_leads):
         r = c.bound.system.lead_row.at(m)
         lacks = rows.residual.load(w, r) - goal_of_lead(c, w, m)
-        if ti.static(c.bound.system.leads_balls):
-            if c.bound.system.lead_component.at(m) >= 0:
-                lacks = gap_of_ball(c, w, m, goal_of_led_ball(c, w, m))
         rows.residual.store(w, r, lacks)
+    _lead_balls_to_end(c, w)
+
+
+@needs.led_balls
+@ti.func
+def _lead_balls_to_end(c: ti.template(), w: ti.i32):
+    y = c.bound.system
+    for m in range(y.n_leads):
+        if y.lead_component.at(m) >= 0:
+            y.rows.residual.store(w, y.lead_row.at(m), gap_of_ball(c, w, m, goal_of_led_ball(c, w, m)))
 
 
 @ti.func
@@ -157,9 +187,14 @@ def way_by_velocity(c: ti.template(), w: ti.i32, d: ti.i32):
     """
     h = c.constants.load(w, H)
     speed = c.tables.arena.zero() + c.motions.motion_qd.load(w, d)
-    if ti.static(c.is_natural):  # that of the middle of the step, to second order
-        speed = speed - c.motions.motion_qdd.load(w, d) * (h * 0.5) * foreseen(c, w)
-    return speed * h
+    return _speed_of_middle(c, w, d, speed) * h
+
+
+def _speed_of_middle(c, w, d, speed):
+    """In natural coordinates the speed of dof d in the middle of the step, to second order (inside kernels)."""
+    if not c.is_natural:
+        return speed
+    return speed - c.motions.motion_qdd.load(w, d) * (c.constants.load(w, H) * 0.5) * foreseen(c, w)
 
 
 @ti.func
@@ -191,6 +226,7 @@ def gap_of_ball(c: ti.template(), w: ti.i32, m: ti.i32, goal: ti.template()):
     return turn_between(R, goal, c.bound.system.lead_component.at(m))
 
 
+@needs.led_balls
 @ti.func
 def keep_turns(c: ti.template(), w: ti.i32):
     """Rotations of balls that rows lead, where a step begins.

@@ -1,10 +1,11 @@
-"""Columns of frames that leave the device together in one buffer: all that has none of its own in rollout.py."""
+"""Columns of frames that leave the device: those with a buffer of their own, and all others together in one."""
 
 from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
+from simcli.kernels.language.numbers import number
 from simcli.kernels.report import unload_part
 
 
@@ -20,6 +21,26 @@ class Other(NamedTuple):
     dataset: str
     shown: str
     slot: Callable
+
+
+BUFFERS = ("joint_q", "joint_qd", "joint_qdd", "joint_effort", "body_q", "body_qd", "points", "joint_wrench", "multiplier",
+           "energy", "diag", "health", "touch", "contacts", "quantity", "others")  # fmt: skip
+_OF_CHANNELS = {
+    "joints": lambda c: {"joint_q": c.state.q, "joint_qd": c.state.qd, "joint_qdd": c.state.qdd,
+                         "joint_effort": c.rows.effort},
+    "bodies": lambda c: {"body_q": c.rows.body_q, "body_qd": c.rows.body_qd, "points": c.rows.points},
+    "reactions": lambda c: {"joint_wrench": c.rows.joint_wrench} | ({"multiplier": c.multipliers} if c.constrained else {}),
+    "energy": lambda c: {"energy": c.rows.energy},
+}  # fmt: skip
+
+
+def slots_of_frames(c) -> dict:
+    """Where the columns stand that leave the device, one buffer for each, by the names of BUFFERS."""
+    found = {"health": c.health}
+    for channel, slots in _OF_CHANNELS.items():
+        found |= slots(c) if c.leaving[channel] else {}
+    found |= {"diag": c.diag} if c.constrained else {}
+    return found | ({"touch": c.contacts.summary} if c.summarises else {})
 
 
 _OTHERS = (
@@ -43,11 +64,10 @@ def unload_others(out, c, at, w, poison):
 
     Writes: out
     """
-    width, before = width_of_others(c), 0
-    for other in others_of(c):
-        slot = other.slot(c)
-        unload_part(out, slot, at * width + before, w, slot.n_items, width, poison)
-        before += slot.n_items
+    slots = [other.slot(c) for other in others_of(c)]
+    widths = [number(slot, "n_items") for slot in slots]
+    for k, slot in enumerate(slots):
+        unload_part(out, slot, at * sum(widths) + sum(widths[:k]), w, widths[k], sum(widths), poison)
 
 
 def other_columns(c, values: np.ndarray, n_bodies: int) -> dict[str, np.ndarray]:

@@ -1,5 +1,8 @@
 """Worlds that end: what each step is watched for. What a solver has besides is in its engine's `judge` and `blame`."""
 
+from collections.abc import Callable
+from typing import NamedTuple
+
 from simcli.kernels.algebra.elementary import select
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import any_lane
@@ -9,6 +12,35 @@ SPEED_SQUARED = 1  # row of the solver's constants, after H
 NOT_FINITE, TOO_FAST, STOPPED, TURNS_FAR, NOT_CONVERGED, CROWDED = (int(status) for status in (
     Status.NOT_FINITE, Status.TOO_FAST, Status.STOPPED, Status.TURNS_FAR, Status.NOT_CONVERGED,
     Status.CROWDED))  # fmt: skip
+
+
+class End(NamedTuple):
+    """A reason for worlds to end besides their rates.
+
+    Attributes:
+        status: of the worlds.
+        applies: gives their mask (inside kernels).
+        blames: gives the number to blame, if it is none of a dof.
+    """
+
+    status: int
+    applies: Callable
+    blames: Callable | None = None
+
+
+def code_of(c, w, code):
+    """The status by the last of the reasons that apply, else `code` (inside kernels)."""
+    for end in c.ends:
+        code = select(end.applies(c, w), c.tables.arena.zero() + end.status, code)
+    return code
+
+
+def guilt_of(c, w, code, dof):
+    """The number to blame for a status (inside kernels)."""
+    for end in c.ends:
+        if end.blames:
+            dof = select(code == end.status, end.blames(c, w), dof)
+    return dof
 
 
 @ti.func

@@ -17,6 +17,7 @@ from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.chart.contacts import contacts_of, find_gaps
 from simcli.kernels.collision.lanes import one, put
 from simcli.kernels.language import ti
+from simcli.solvers.shared import needs
 from simcli.solvers.tree.integrators import H
 
 
@@ -29,12 +30,16 @@ def meet_contacts(c: ti.template(), w: ti.i32):
     """
     k = c.bound.impulses.contacts.collider
     find_gaps(k, c.tables, c.state, w)
-    if ti.static(not c.bound.notes_jumps):
-        c.bound.jumps.store(w, 0, c.tables.arena.zero())
+    _forget_jumps(c, w)
     for lane in range(k.lanes):
         for n in range(contacts_of(k, w, lane)):
             if one(k.contacts.reach, w, lane, n) < 0.0:
                 put(c.bound.jumps, w, lane, 0, 1.0)
+
+
+@needs.no_laws_that_jump
+def _forget_jumps(c, w):
+    c.bound.jumps.store(w, 0, c.tables.arena.zero())
 
 
 def were_smooth(c, w):
@@ -57,6 +62,12 @@ def forget_contacts(c: ti.template(), w: ti.i32):
         p.contacts.impulse.store(w, n, Vec3(zero, zero, zero))
     m.iterations.store(w, 0, zero)
     m.residual.store(w, 0, zero)
-    if ti.static(c.bound.system.n_rows > 0):
-        lacks = c.bound.worst.load(w, 0)
-        m.residual.store(w, 0, select(lacks > c.bound.tight, lacks / c.constants.load(w, H), zero))
+    _keep_lack(c, w)
+
+
+@needs.some_rows
+@ti.func
+def _keep_lack(c: ti.template(), w: ti.i32):
+    lacks = c.bound.worst.load(w, 0)
+    lost = select(lacks > c.bound.tight, lacks / c.constants.load(w, H), c.tables.arena.zero())
+    c.bound.impulses.residual.store(w, 0, lost)

@@ -14,6 +14,7 @@ from simcli.kernels.chart.tree import FREE, store_vector, vector_at
 from simcli.kernels.forces.work import effort_power
 from simcli.kernels.language import ti
 from simcli.kernels.laws.coordinate import foresee_again
+from simcli.solvers.shared import needs
 
 STAGES = {"semi_implicit": 1, "rk4": 4, "implicit": 2}  # evaluations per step
 GAMMA = 1.0 - math.sqrt(0.5)  # makes the two-stage method below L-stable
@@ -25,6 +26,17 @@ IMPLICIT = {"semi_implicit": (1.0, 1.0, 1.0), "rk4": (0.0, 0.0, 0.0, 0.0, 1.0, 0
 H = 0  # row of the step in the solver's constants
 
 
+@needs.work
+def book_efforts(c, w, b, h):
+    """Book the work of joint efforts in a time h (inside kernels).
+
+    Args:
+        b: [s], see `effort_power`.
+    """
+    effort_power(c.tables, c.forces, c.state, w, b)
+    c.forces.account.book_power(w, h)
+
+
 @ti.func
 def use_semi_implicit(c: ti.template(), w: ti.i32, h: ti.template()):
     """qd+ = qd + h qdd(q, qd+ in damping and drives),  q+ = q (+) h qd+.
@@ -33,9 +45,7 @@ def use_semi_implicit(c: ti.template(), w: ti.i32, h: ti.template()):
     Writes: c.state.{q, qd}, c.forces.account.work
     """
     s = c.state
-    if ti.static(c.forces.has_work):
-        effort_power(c.tables, c.forces, s, w, h)
-        c.forces.account.book_power(w, h)
+    book_efforts(c, w, h, h)
     for n in range(c.tables.n_tree_dofs):
         d = c.tables.tree_dof.at(n)
         s.qd.store(w, d, s.qd.load(w, d) + s.qdd.load(w, d) * h)
@@ -51,10 +61,15 @@ def keep_start(c: ti.template(), w: ti.i32):
     """
     copy(c.q_base, c.state.q, c.tables.n_q, w)
     copy(c.qd_base, c.state.qd, c.tables.n_qd, w)
-    if ti.static(c.integrator == "rk4"):
-        copy(c.qd_sum, c.state.qd, c.tables.n_qd, w)
-        for d in range(c.tables.n_qd):
-            c.slope_sum.store(w, d, c.tables.arena.zero())
+    _begin_sums(c, w)
+
+
+@needs.slopes
+@ti.func
+def _begin_sums(c: ti.template(), w: ti.i32):
+    copy(c.qd_sum, c.state.qd, c.tables.n_qd, w)
+    for d in range(c.tables.n_qd):
+        c.slope_sum.store(w, d, c.tables.arena.zero())
 
 
 @ti.func
@@ -74,9 +89,7 @@ def keep_slopes(c: ti.template(), w: ti.i32):
     h = c.constants.load(w, H)
     node = c.now.load(w, "node")
     weight = h * c.weights.load(w, node)
-    if ti.static(c.forces.has_work):
-        effort_power(c.tables, c.forces, s, w, 0.0)
-        c.forces.account.book_power(w, weight)
+    book_efforts(c, w, 0.0, weight)
     take_slopes(c.tables, s, c.slope, w, h * c.nodes.load(w, node))
     for n in range(c.tables.n_tree_dofs):
         d = c.tables.tree_dof.at(n)
@@ -159,9 +172,7 @@ def move_to_end(c: ti.template(), w: ti.i32):
     s = c.state
     h = c.constants.load(w, H)
     b = h * GAMMA
-    if ti.static(c.forces.has_work):
-        effort_power(c.tables, c.forces, s, w, 0.0)
-        c.forces.account.book_power(w, h)
+    book_efforts(c, w, 0.0, h)
     for d in range(c.tables.n_qd):
         qdd = s.qdd.load(w, d)
         rate = s.qd.load(w, d)

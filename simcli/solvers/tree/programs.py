@@ -16,10 +16,11 @@ Sources and formulas: integrators.py, rows/memory.py, impulses/memory.py, each w
 """
 
 from simcli.kernels.memory.programs import only, only_blocks, repeat, set_registers, when
-from simcli.solvers.impulses.memory import finish_impulses, look_ahead, look_back, move_by_impulses
+from simcli.solvers.impulses.memory import finish_impulses, look_ahead, look_back, move_by_impulses, needs_end
 from simcli.solvers.impulses.stages import correcting, solving, watch_contacts
 from simcli.solvers.rows.corrections import ask_for_correction, correct
-from simcli.solvers.rows.repeat import go_back, go_back_in_account
+from simcli.solvers.rows.repeat import go_back, go_back_in_account, keep_account
+from simcli.solvers.rows.report import reactions
 from simcli.solvers.rows.stages import (
     account,
     advance_again,
@@ -30,10 +31,8 @@ from simcli.solvers.rows.stages import (
     find_active_set,
     find_bias,
     finish_solutions,
-    follow_prescribed,
     harden_rows,
     jumps,
-    keep_account,
     keep_solution,
     lacks,
     measure_rows,
@@ -43,7 +42,7 @@ from simcli.solvers.rows.stages import (
 )
 from simcli.solvers.shared.frames import frame, is_last_step
 from simcli.solvers.shared.looks.measures import look
-from simcli.solvers.shared.motions import lead_rows, lead_rows_to_end
+from simcli.solvers.shared.motions import follow_motions, lead_rows, lead_rows_to_end
 from simcli.solvers.tree.impacts import forget_contacts, meet_contacts, were_smooth
 from simcli.solvers.tree.integrators import (
     combine_slopes,
@@ -58,11 +57,9 @@ from simcli.solvers.tree.stages import (
     advance_smooth,
     begin_evaluation,
     follow,
-    has_end,
     lacks_impulses,
     load_forces,
     place_links,
-    show_reactions,
     solve_tree,
 )
 
@@ -77,7 +74,7 @@ def frame_of_tree(c) -> tuple:
     Args:
         c: core of the run.
     """
-    shows = (show_reactions,) if c.reports["wrenches"] else ()
+    shows = reactions(c)
     start = (set_registers(node=0, instant=1), *_evaluation(c), *shows)
     measured = _measurement(c, lead_rows)
     if c.stages > 1 and c.touches:
@@ -87,7 +84,7 @@ def frame_of_tree(c) -> tuple:
     elif c.stages > 1:
         end = start
     elif c.looks_back:
-        end = (look_back, *measured, show_reactions, look_ahead, *measured)
+        end = (look_back, *measured, *shows, look_ahead, *measured)
     else:
         end = measured
     if c.stages == 1 and not c.constrained:
@@ -103,8 +100,8 @@ def looks(c) -> tuple:
 
 def at_last_step(c) -> tuple:
     """Reactions of the last step of a frame, where no later evaluation shows them."""
-    shows = c.reports["wrenches"] and not c.looks_back
-    return (only_blocks(is_last_step, show_reactions),) if shows else ()
+    shows = () if c.looks_back else reactions(c)
+    return (only_blocks(is_last_step, *shows),) if shows else ()
 
 
 def step_of_first_order(c) -> tuple:
@@ -126,7 +123,7 @@ def step_by_impulses(c) -> tuple:
 def move_and_correct(c) -> tuple:
     """From the start of a step to its end, along the velocities that impulses give there."""
     correction = (*_measurement(c, lead_rows_to_end), *correcting(c), move_by_impulses)
-    corrections = repeat(*correction, at_most=c.bound.max_corrections, where=has_end, wanted=lacks_impulses)
+    corrections = repeat(*correction, at_most=c.bound.max_corrections, where=needs_end, wanted=lacks_impulses)
     return advance_by_impulses, corrections, finish_impulses, settle
 
 
@@ -151,7 +148,7 @@ def step_of_nodes(c) -> tuple:
         again = (*again, *_evaluation(c), go_back_in_account, *move_and_correct(c))
         return (*nodes, settle, *projected, place_links, meet_contacts, only(jumps, *again),
                 only(were_smooth, forget_contacts))  # fmt: skip
-    again = only(jumps, *again, *_evaluation(c), advance_again, follow_prescribed)
+    again = only(jumps, *again, *_evaluation(c), advance_again, *when(c.motions.n_locks, follow_motions))
     return *nodes, settle, *((again,) if repeats else ()), *projected
 
 

@@ -16,13 +16,12 @@ The lists are in tree/programs.py.
 from simcli.kernels.chart.dynamics import accelerate, eliminate
 from simcli.kernels.chart.tree import place_all
 from simcli.kernels.forces.efforts import efforts
-from simcli.kernels.forces.external import load_links
-from simcli.kernels.forces.work import effort_power
 from simcli.kernels.language import ti
-from simcli.solvers.impulses.memory import move_by_impulses, needs_end
-from simcli.solvers.rows.report import report_constrained_reactions, report_reactions
+from simcli.kernels.memory.programs import take_all, when
+from simcli.solvers.impulses.memory import move_by_impulses
 from simcli.solvers.shared.clock import follow_signals, time_of
-from simcli.solvers.tree.integrators import H, copy, correct_efforts, use_semi_implicit
+from simcli.solvers.shared.ledger import load_external, no_power
+from simcli.solvers.tree.integrators import H, book_efforts, copy, correct_efforts, use_semi_implicit
 
 
 @ti.func
@@ -61,16 +60,28 @@ def load_forces(c: ti.template(), w: ti.i32):
 
     Writes: c.state.{external, tau, diagonal, stiffness}, c.forces.account.power
     """
-    if ti.static(c.forces.has_external):
-        load_links(c.tables, c.forces, c.state, w)
-    elif ti.static(c.forces.has_work):
-        c.forces.account.set_power(w, c.tables.arena.zero(), c.tables.arena.zero())
-    if ti.static(c.constrained or c.forces.has_efforts or c.forces.has_diagonal):
-        b = c.b.load(w, 0)
-        efforts(c.tables, c.forces, c.state, w, b)
-        if ti.static(c.integrator == "implicit"):
-            if c.now.load(w, "node") == 1:
-                correct_efforts(c, w, b)
+    take_all(c.loads, c, w)
+
+
+def loads(c) -> tuple:
+    """What loads them.
+
+    Args:
+        c: core of the run.
+    """
+    external = (load_external,) if c.forces.has_external else when(c.forces.has_work, no_power)
+    inner = c.constrained or c.forces.has_efforts or c.forces.has_diagonal
+    return *external, *when(inner, _load_efforts, *when(c.integrator == "implicit", _correct_efforts))
+
+
+def _load_efforts(c, w):
+    efforts(c.tables, c.forces, c.state, w, c.b.load(w, 0))
+
+
+@ti.func
+def _correct_efforts(c: ti.template(), w: ti.i32):
+    if c.now.load(w, "node") == 1:
+        correct_efforts(c, w, c.b.load(w, 0))
 
 
 @ti.func
@@ -86,30 +97,15 @@ def advance_smooth(c: ti.template(), w: ti.i32):
     use_semi_implicit(c, w, c.constants.load(w, H))
 
 
-@ti.func
-def show_reactions(c: ti.template(), w: ti.i32):
-    """Joint wrenches of the evaluation that was just made."""
-    if ti.static(c.constrained):
-        report_constrained_reactions(c, w)
-    else:
-        report_reactions(c, w)
-
-
 def lacks_impulses(c, w):
     """The worlds whose last solution began with too large a lack."""
     return c.bound.worst.load(w, 0) > 0.0
 
 
-def has_end(c, w):
-    """The worlds in which a contact or a rigid row asks for where the step ends."""
-    return needs_end(c, w) != 0.0
-
-
 @ti.func
 def advance_by_impulses(c: ti.template(), w: ti.i32):
     """The first move of a step along the velocities that impulses give."""
-    if ti.static(c.forces.has_work):
-        effort_power(c.tables, c.forces, c.state, w, c.constants.load(w, H))
-        c.forces.account.book_power(w, c.constants.load(w, H))
+    h = c.constants.load(w, H)
+    book_efforts(c, w, h, h)
     copy(c.bound.q_start, c.state.q, c.tables.n_q, w)
     move_by_impulses(c, w)

@@ -125,7 +125,8 @@ def tree(spec: SceneSpec) -> Tree:
     """
     walk = _Walk(spec)
     walk.flood(WORLD_NAME)
-    children = {joint.child for name, joint in spec.joints.items() if name in _candidates(walk)}
+    candidates = _candidates(walk)
+    children = {joint.child for name, joint in spec.joints.items() if name in candidates}
     free: list[str] = []
     for roots_only in (True, False):
         for body in spec.bodies:

@@ -16,6 +16,7 @@ from simcli.kernels.report import put, write_pack
 from simcli.model.snapshot import CONTACT_WIDTHS, ContactRows, Event, Unsolved
 from simcli.solvers.impulses.contacts import deepest
 from simcli.solvers.rows.memory import DIAGNOSTICS
+from simcli.solvers.shared import needs
 from simcli.solvers.tree.integrators import H
 
 ROW = sum(CONTACT_WIDTHS.values())  # scalars of a contact
@@ -50,6 +51,7 @@ class ContactReport:
         self.summary.write(np.zeros((1, len(SUMMARY), 1)))
 
 
+@needs.summary
 @ti.func
 def begin_call(c: ti.template(), w: ti.i32, first: ti.i64):
     """No step of this call was left unsolved yet.
@@ -73,6 +75,7 @@ def is_crowded(c, w):
     return needed_contacts(c, w) > 1.0 * number(c.contacts, "capacity")
 
 
+@needs.summary
 @ti.func
 def note_step(c: ti.template(), w: ti.i32, step: ti.template(), alive: ti.template()):
     """Note what a step has left of its equations.
@@ -128,18 +131,18 @@ def report_contacts(c: ti.template(), w: ti.i32):
     k = m.contacts.collider
     count = k.contacts.count.load(w, 0)
     put(c.bound.diag, w, len(DIAGNOSTICS), m.residual.load(w, 0), deepest(m.contacts, m.problem, w), count)
-    if ti.static(c.reports["contacts"]):
-        c.contacts.summary.store(w, CONTACTS, count)
-        write_contacts(c, w)
+    write_contacts(c, w, count)
 
 
+@needs.single_contacts
 @ti.func
-def write_contacts(c: ti.template(), w: ti.i32):
-    """The contacts of a step, one by one.
+def write_contacts(c: ti.template(), w: ti.i32, count: ti.template()):
+    """The contacts of a step, one by one, and how many.
 
     Reads:  c.bound.impulses, c.state.{R, o, origin}
-    Writes: c.contacts.rows
+    Writes: c.contacts.{rows, summary}
     """
+    c.contacts.summary.store(w, CONTACTS, count)
     m = c.bound.impulses
     k = m.contacts.collider
     for lane in range(k.lanes):

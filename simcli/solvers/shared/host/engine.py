@@ -16,7 +16,6 @@ class Engine:
     Attributes:
         core: makes everything of a run on the device, as `core.Core`.
         begin: (c, w, first), before the first frame of a call, after `first` steps.
-        advance: (c, w, first, steps, lines, begun), the steps of a frame, or the next lines of its program; 1 if it is over.
         report: (c, w, steps), the frame.
         report_drives: (c, w), what drives give, after the frame.
         judge: (c, w, count, alive), why worlds should end after a step, see watch.py; blame: (c, w, code), who is to blame.
@@ -28,7 +27,6 @@ class Engine:
 
     core: Callable
     begin: Callable
-    advance: Callable
     report: Callable
     report_drives: Callable
     judge: Callable

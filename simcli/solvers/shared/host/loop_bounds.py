@@ -1,9 +1,8 @@
 """Kernel calls on drivers that leave all loops of an invocation after so many turns in total, and say nothing.
 
 How many turns a stage takes is not known beforehand, because iterations depend on the state. So each kernel ends with a loop
-in memory whose turns are known. If some are missing, the bound was met somewhere before: the state of before the frame is
-put back, and the frame is made in calls of fewer lines of its program (kernels/memory/programs.py). Where each stage is a
-kernel (walk.py), there are no fewer.
+in memory whose turns are known. If some are missing, the bound was met somewhere before, and the run ends: each stage is a
+kernel on such devices (walk.py), and there are no shorter ones.
 
 Measured (llvmpipe, Mesa 22): 65535 turns; loops after that are left after one turn.
 """
@@ -14,10 +13,8 @@ from simcli.errors import DeviceError
 from simcli.kernels.device.runtime import Device
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import Arena
-from simcli.kernels.memory.programs import NO_BOUND
+from simcli.solvers.shared import needs
 
-FEW_LINES = 512  # of a call on such a driver, at first: a step has 9 where nothing constrains it
-FEWER = 4  # times fewer, where these were too many
 TURNS = 3  # of the loop in the end; a loop that is left early makes one
 
 
@@ -34,14 +31,12 @@ class Turns:
 
     Attributes:
         are_bounded: whether the driver does that.
-        most_lines: of a program in a call.
     """
 
     _data_oriented = True
 
     def __init__(self, device: Device, arena: Arena):
         self.are_bounded = device.most_turns > 0
-        self.most_lines = FEW_LINES if self.are_bounded else NO_BOUND
         self.lacking = arena.single.slot() if self.are_bounded else None
 
     def refuse_few(self) -> None:
@@ -54,6 +49,7 @@ class Turns:
             raise LoopsCutError
 
 
+@needs.loop_bounds
 @ti.func
 def count_turns(c: ti.template(), w: ti.i32, turns: ti.i32):
     """What a kernel does last in each block of worlds; `turns` is an argument of the kernel, so that the loop stays a loop.
@@ -63,27 +59,6 @@ def count_turns(c: ti.template(), w: ti.i32, turns: ti.i32):
     c.loop_turns.lacking.store(w, 0, c.loop_turns.lacking.load(w, 0) + TURNS)
     for _ in range(turns):
         c.loop_turns.lacking.store(w, 0, c.loop_turns.lacking.load(w, 0) - 1.0)
-
-
-def call_in_parts(solver, n_frames: int, steps: int):
-    """`solver.call_once`; where loops end early, with fewer lines in each call of the kernel.
-
-    Args:
-        solver: of the run.
-        n_frames, steps: as of `call_once`.
-
-    Raises:
-        DeviceError: SC713, one stage alone takes too many turns.
-    """
-    kept, turns = solver.arena.read(), solver.core.loop_turns
-    while True:
-        try:
-            return solver.call_once(n_frames, steps)
-        except LoopsCutError:
-            solver.arena.write(kept)
-        if solver.device.by_spirv or turns.most_lines == 1 or not solver.core.has_program:
-            raise too_long(solver.device)
-        turns.most_lines = max(turns.most_lines // FEWER, 1)
 
 
 def too_long(device: Device) -> DeviceError:

@@ -16,25 +16,25 @@ from simcli.kernels.device.runtime import Device, compile_thoroughly
 from simcli.kernels.device.self_test import unable
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import Arena
-from simcli.kernels.memory.programs import NO_BOUND
 from simcli.model.constraints.build import stated_alike
 from simcli.model.measures import Source
 from simcli.model.phases.stretches import representatives
 from simcli.model.snapshot import Event, FrameBlock, Status
 from simcli.model.tables import Model
-from simcli.solvers.shared.contacts.report import SUMMARY, gather, unsolved_events, worst_event, worst_step
-from simcli.solvers.shared.core import ENERGY, HEALTH, Core, drags_are_rows, springs_are_rows
+from simcli.solvers.shared.contacts.report import begin_call, gather, unsolved_events, worst_event, worst_step
+from simcli.solvers.shared.core import ENERGY, Core, drags_are_rows, springs_are_rows
 from simcli.solvers.shared.drives import report_drives
-from simcli.solvers.shared.frames import advance, begin_frames, blame, judge, report
+from simcli.solvers.shared.frames import blame, judge, report
 from simcli.solvers.shared.host.endings import ending
 from simcli.solvers.shared.host.engine import Engine
 from simcli.solvers.shared.host.large_worlds import is_large
 from simcli.solvers.shared.host.limit_events import end_outside
-from simcli.solvers.shared.host.loop_bounds import TURNS, LoopsCutError, Turns, call_in_parts, too_long
+from simcli.solvers.shared.host.loop_bounds import TURNS, LoopsCutError, Turns, too_long
 from simcli.solvers.shared.host.plan import RunPlan
 from simcli.solvers.shared.host.walk import take_frames_by_stages
 from simcli.solvers.shared.ledger import close, open_new
-from simcli.solvers.shared.others import other_columns, width_of_others
+from simcli.solvers.shared.looks.measures import further, seeing
+from simcli.solvers.shared.others import BUFFERS, other_columns, slots_of_frames, width_of_others
 from simcli.solvers.shared.rollout import enter_phase, leave_phase, rollout
 from simcli.solvers.shared.start import failed_starts, start_events
 
@@ -49,7 +49,7 @@ _ALL_WORLDS = -1  # world of an event that all worlds share
 NOWHERE: Mapping[str, np.ndarray] = MappingProxyType({})  # no places for columns
 # Columns of frames in which a number may stand for nothing, by where a measure finds it.
 OF_JOINTS = {Source.Q: "joint_q", Source.QD: "joint_qd", Source.QDD: "joint_qdd", Source.EFFORT: "joint_effort"}
-TREE = Engine(Core, begin_frames, advance, report, report_drives, judge, blame, close, open_new)
+TREE = Engine(Core, begin_call, report, report_drives, judge, blame, close, open_new)
 
 
 class GeneralizedSolver:
@@ -106,6 +106,7 @@ class GeneralizedSolver:
         core = self.engine.core(model, self.options, self.plan, arena, self.models)
         core.engine, core.loop_turns = self.engine, Turns(self.device, arena)
         core.gauges.find(core)
+        core.seeing, core.further = seeing(core), further(core)
         return core
 
     def suggest_frames(self) -> int:
@@ -259,7 +260,9 @@ class GeneralizedSolver:
         if not self.device.is_gpu:
             return self.call_once(n_frames, steps, places)
         try:
-            return call_in_parts(self, n_frames, steps) if self.device.most_turns else self.call_once(n_frames, steps)
+            return self.call_once(n_frames, steps)
+        except LoopsCutError:
+            raise too_long(self.device) from None
         except RuntimeError as error:  # Taichi's
             raise unable(self.device, error) from error
 
@@ -291,25 +294,18 @@ class GeneralizedSolver:
         return arrays, events
 
     def take_frames(self, n_frames: int, steps: int, arrays: list) -> None:
-        """Call the kernel until all blocks have come to the end of their frames.
+        """Call the kernel, or the kernels of its stages.
 
         Args:
             n_frames, steps: as of `call_once`.
             arrays: its buffers.
         """
-        lines = self.core.loop_turns.most_lines
         every = self.plan.measures.needs_every_step and not self.core.gauges.within
         looks, steps = (steps, 1) if every and steps else (1, steps)
         if self.device.by_spirv:
             take_frames_by_stages(self, n_frames, looks, steps, arrays)
             return
-        goes_on = 0
-        while True:
-            self.arena.launch(rollout, self.core, n_frames, looks, steps, self.n_steps, TURNS, lines, goes_on, *arrays)
-            if lines == NO_BOUND or np.all(self.core.over.read() != 0.0):
-                return
-            self.core.loop_turns.refuse_few()
-            goes_on = 1
+        self.arena.launch(rollout, self.core, n_frames, looks, steps, self.n_steps, TURNS, *arrays)
 
     def judge_solutions(self, summary: np.ndarray, before: int) -> list[Event]:
         """Events of the steps of a call that were not solved; updates `unsolved`.
@@ -326,19 +322,10 @@ class GeneralizedSolver:
 
     def widths(self) -> dict[str, int]:
         """Columns of each output buffer, none for channels that are off."""
-        model, reports = self.model, self.core.leaving
-        joints, bodies = reports["joints"], reports["bodies"]
-        return {
-            "joint_q": joints * model.n_q, "joint_qd": joints * model.n_qd, "joint_qdd": joints * model.n_qd,
-            "joint_effort": joints * model.n_qd, "body_q": bodies * 7 * model.n_bodies,
-            "body_qd": bodies * 6 * model.n_bodies, "points": bodies * 6 * len(model.points.name),
-            "joint_wrench": reports["reactions"] * 6 * model.n_joints,
-            "multiplier": reports["reactions"] * self.core.n_rows, "energy": reports["energy"] * len(ENERGY),
-            "diag": self.core.constrained * len(self.core.diagnostics), "health": len(HEALTH),
-            "touch": self.core.summarises * len(SUMMARY),
-            "contacts": self.core.contacts.width if reports["contacts"] else 0, "quantity": self.plan.measures.records,
-            "others": width_of_others(self.core),
-        }  # fmt: skip
+        slots = slots_of_frames(self.core)
+        widths = {name: slots[name].n_items if name in slots else 0 for name in BUFFERS}
+        contacts = self.core.contacts.width if self.core.leaving["contacts"] else 0
+        return widths | {"contacts": contacts, "quantity": self.plan.measures.records, "others": width_of_others(self.core)}
 
     def buffers(self, n_frames: int, places: Mapping[str, np.ndarray]) -> dict:
         """Flat output buffers of a call, with their numbers of columns; `places` as of `advance`.

@@ -9,8 +9,10 @@ from simcli.kernels.algebra.elementary import select
 from simcli.kernels.chart.tree import quaternion_at, vector_at
 from simcli.kernels.collision.clearance import find_clearances
 from simcli.kernels.language import ti
+from simcli.kernels.memory.programs import take_all, when
 from simcli.kernels.report import report_orientation, report_point, report_velocity, write_pack
 from simcli.model.measures import LAST_STEP, NORM
+from simcli.solvers.shared import needs
 from simcli.solvers.shared.clock import steps_before
 from simcli.solvers.shared.contacts.touches import add_touches
 from simcli.solvers.shared.looks.reductions import (
@@ -35,10 +37,11 @@ def look(c: ti.template(), w: ti.i32):
     step = c.now.load(w, "step")
     if step > 0 or c.now.load(w, "steps") == 0:  # else the frame before has looked
         place_seen(c, w)
-        look_further(c, w)
+        take_all(c.further, c, w)
         take_measures(c, w, steps_before(c, w) + step)
 
 
+@needs.gauges
 @ti.func
 def look_at_frame(c: ti.template(), w: ti.i32, step: ti.i64):
     """Look at a frame that was just made.
@@ -49,12 +52,30 @@ def look_at_frame(c: ti.template(), w: ti.i32, step: ti.i64):
     Reads:  c.{health, state, rows}
     Writes: c.{gauges, health, rows}
     """
-    if ti.static(not c.gauges.within or c.gauges.n_records > 0):
-        if ti.static(not c.reports["bodies"]):
-            place_seen(c, w)
-        look_further(c, w)
-    if ti.static(not c.gauges.within):
-        take_measures(c, w, step)
+    take_all(c.seeing, c, w)
+    _measure_frame(c, w, step)
+
+
+@needs.late_looks
+def _measure_frame(c, w, step):
+    take_measures(c, w, step)
+
+
+def seeing(c) -> tuple:
+    """What finds the quantities of a frame that no frame shows."""
+    has = c.gauges.n and (not c.gauges.within or c.gauges.n_records)
+    return when(has, *when(not c.reports["bodies"], place_seen), *further(c))
+
+
+def further(c) -> tuple:
+    """What finds what places and velocities do not tell: efforts of drives, distances, sums of contact forces."""
+    has = c.gauges.has
+    return (*when(has["drives"], c.engine.report_drives), *when(has["clearances"], _find_clearances),
+            *when(has["touches"], add_touches)) if c.gauges.n else ()  # fmt: skip
+
+
+def _find_clearances(c, w):
+    find_clearances(c.gauges.clearances, c.tables, c.state, w)
 
 
 @ti.func
@@ -88,21 +109,6 @@ def place_component(c: ti.template(), w: ti.i32, k: ti.i32):
     x = packs.load(w, p.origin.at(k)) + packs.load(w, p.o.at(k))
     R = [packs.part(w, p.R.at(k), i) for i in ti.static(range(3))]
     packs.store(w, p.x.at(k), x + (R[0] * offset[0] + R[1] * offset[1] + R[2] * offset[2]))
-
-
-@ti.func
-def look_further(c: ti.template(), w: ti.i32):
-    """Find what no frame shows: efforts of drives, distances, sums of contact forces.
-
-    Reads:  c.{forces, state, rows, contacts}
-    Writes: c.gauges
-    """
-    if ti.static(c.gauges.has["drives"]):
-        c.engine.report_drives(c, w)
-    if ti.static(c.gauges.has["clearances"]):
-        find_clearances(c.gauges.clearances, c.tables, c.state, w)
-    if ti.static(c.gauges.has["touches"]):
-        add_touches(c, w)
 
 
 @ti.func

@@ -1,0 +1,90 @@
+"""What device functions are for. A run that has none of it leaves their calls out, so that steps and reports read as lists:
+
+    @needs.laws
+    @ti.func
+    def state_laws(c, w): ...
+
+Each condition stands here once. It is one of all phases of a run, so that their kernels are the same. What a list of stages
+leaves out, it does itself (kernels/memory/programs.py:when).
+"""
+
+import functools
+from collections.abc import Callable
+
+
+def _something(has: Callable) -> Callable:
+    """A mark for device functions without a result: where a run lacks what they need, calls of them do nothing.
+
+    Args:
+        has: whether a core, which is their first argument, has it.
+    """
+
+    def mark(function: Callable) -> Callable:
+        @functools.wraps(function)
+        def taken(c, *given):
+            if has(c):
+                function(c, *given)
+
+        return taken
+
+    return mark
+
+
+touching = _something(lambda c: c.touches)  # shapes may touch
+summary = _something(lambda c: c.summarises)  # frames say what steps have left unsolved
+constraints = _something(lambda c: c.constrained)
+natural = _something(lambda c: c.is_natural)
+loose = _something(lambda c: c.is_loose)
+one_node = _something(lambda c: c.stages == 1)  # steps have one evaluation
+many_nodes = _something(lambda c: c.stages > 1)
+slopes = _something(lambda c: c.integrator == "rk4")  # steps add them up
+repeats = _something(lambda c: c.bound.repeats)  # steps may be taken again
+no_laws_that_jump = _something(lambda c: not c.bound.notes_jumps)
+turns = _something(lambda c: c.turns)  # directions of rows turn in the passes of a step
+
+some_rows = _something(lambda c: c.bound.system.n_rows > 0)
+laws = _something(lambda c: c.bound.system.laws.n > 0)
+shared_limits = _something(lambda c: c.bound.system.laws.has_shared_limit)  # efforts of balls are limited
+drag_rows = _something(lambda c: c.bound.system.n_drags > 0)
+spring_rows = _something(lambda c: c.bound.system.n_springs > 0)
+shared_gears = _something(lambda c: c.bound.system.rows.has_shared)  # that act on links
+rolling = _something(lambda c: c.bound.impulses.first_spin >= 0)  # contacts roll or bore with friction
+excess = _something(lambda c: c.has_excess)  # weights are more than the inertia of some bodies (natural/excess.py)
+
+locking = _something(lambda c: c.bound.system.steps_lock)  # steps may lock dofs
+locks = _something(lambda c: c.motions.n_locks > 0)  # motions lock dofs
+locked_balls = _something(lambda c: c.motions.locks_balls)
+late_rates = _something(lambda c: c.stages > 1 or c.is_natural)  # a step does not end with the velocity that moved it
+motions = _something(lambda c: c.motions.n_locks + c.bound.system.n_leads > 0)  # or lead rows
+led_balls = _something(lambda c: c.bound.system.leads_balls)
+led_bodies = _something(lambda c: c.led.n > 0)
+
+armature = _something(lambda c: c.forces.has_armature)
+work = _something(lambda c: c.forces.has_work)  # efforts of joints do some
+cables = _something(lambda c: c.forces.bushings.n_cables > 0)
+account = _something(lambda c: c.keeps_account)  # of work, by the trapezoidal rule
+
+soft_springs = _something(lambda c: c.pushes.has_springs)  # of polynomial steps (natural/forces.py)
+cable_parts = _something(lambda c: c.pushes.has_cables)
+soft_laws = _something(lambda c: c.pushes.has_laws)
+rotors = _something(lambda c: c.pushes.has_laws and c.forces.has_armature)
+pushes = _something(lambda c: c.pushes.n_pushes > 0)
+power = _something(lambda c: c.pushes.has_power)
+yielding = _something(lambda c: c.pushes.n_yielding > 0)
+stresses = _something(lambda c: c.steps.rows.bends)
+led_coordinates = _something(lambda c: c.steps.rows.has_led)
+
+given_bodies = _something(lambda c: c.given.n > 0)  # affine bodies that move as prescribed
+drags = _something(lambda c: c.drags.n > 0)
+holds = _something(lambda c: c.holds.n > 0)
+thin_pushes = _something(lambda c: c.pushes_thin)  # forces along coordinates without mass
+resting_contacts = _something(lambda c: c.touches and c.barrier.can_rest)
+
+gauges = _something(lambda c: c.gauges.n > 0)
+late_looks = _something(lambda c: not c.gauges.within)  # frames are looked at, and no stage of the next step does it
+loop_bounds = _something(lambda c: c.loop_turns.are_bounded)  # of the driver (host/loop_bounds.py)
+
+short_accounts = _something(lambda c: c.closes_every_step)
+
+ledger = _something(lambda c: c.reports["energy"])
+single_contacts = _something(lambda c: c.reports["contacts"])
