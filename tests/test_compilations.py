@@ -129,4 +129,4 @@ def test_another_device_is_started(other, tmp_path):
             f"for words in ({{'threads': 1}}, {{'threads': 1}}, dict(threads=1) | dict({other}), {{'threads': 1}}):\n"
             "    start_device('cpu', **words)\n    found.append(program())\n"
             "print([a is b for a, b in zip(found, found[1:])])")  # fmt: skip
-    assert python(code, SIMCLI_KERNEL_CACHE=str(tmp_path)) == "[True, False, False]\n"
+    assert python(code, SIMCLI_KERNEL_CACHE=str(tmp_path), XDG_CACHE_HOME=str(tmp_path)) == "[True, False, False]\n"

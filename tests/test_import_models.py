@@ -21,7 +21,7 @@ MODELS = sorted(path for root in {*sys.path, sys.prefix, *os.environ.get("SIMCLI
                 for folder in FOLDERS for path in Path(root, folder).rglob("*.urdf"))  # fmt: skip
 # What is wrong with a file that is refused.
 REFUSED = {"alex_psyonic_hands": "mimics the unknown joint `index_q1`"}
-PEER_REFUSES = ("ur3",)  # which has two roots
+PEER_REFUSES = ("ur3",)  # whose robot has no name
 pytestmark = [pytest.mark.slow, pytest.mark.reference]
 
 
