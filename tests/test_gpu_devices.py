@@ -13,7 +13,6 @@ from simcli.errors import DeviceError, Exit
 from simcli.kernels.algebra import elementary
 from simcli.kernels.device import runtime, self_test
 from simcli.kernels.device.runtime import start_device
-from simcli.kernels.memory.programs import NO_BOUND
 from simcli.model.snapshot import Status
 from simcli.solvers import SOLVERS, GeneralizedSolver, RunPlan
 from simcli.solvers.shared.host import loop_bounds
@@ -198,39 +197,21 @@ def test_spirv_folds_magic_numbers(monkeypatch):
 
 
 @pytest.fixture
-def bounded(monkeypatch):
-    """A device like a GPU, with a driver that bounds loops; `at` says whether a call of so many lines is too long."""
-    device = runtime.replace(start_device("cpu", "float64", threads=1, like_gpu=True), most_turns=65535)
-    state = SimpleNamespace(device=device, at=lambda lines: False, calls=[])
-    once = GeneralizedSolver.call_once
-
-    def call_once(solver, n_frames, steps):
-        lines = solver.core.loop_turns.most_lines
-        state.calls.append((n_frames, steps, lines))
-        found = once(solver, n_frames, steps)
-        if state.at(lines):
-            raise loop_bounds.LoopsCutError
-        return found
-
-    monkeypatch.setattr(GeneralizedSolver, "call_once", call_once)
-    return state
+def bounded():
+    """A device like a GPU, with a driver that bounds loops."""
+    device = start_device("cpu", "float64", threads=1, like_gpu=True)
+    return SimpleNamespace(device=runtime.replace(device, most_turns=65535), unbounded=device)
 
 
-def test_parts_of_a_call_make_the_same_bytes(pendulum, bounded):
-    wanted = columns_of(solver_of(pendulum, runtime.replace(bounded.device, most_turns=0)))
-    steps = N_STEPS // FRAMES
-    assert bounded.calls == [(1, 0, NO_BOUND), (FRAMES, steps, NO_BOUND)]
-    few, fewer = loop_bounds.FEW_LINES, loop_bounds.FEW_LINES // loop_bounds.FEWER
-    bounded.at, bounded.calls = lambda lines: lines > few // 20, []
-    found = columns_of(solver_of(pendulum, bounded.device))
-    assert_agree(found, wanted, 0.0)
-    least = fewer // loop_bounds.FEWER**2
-    assert bounded.calls[:3] == [(1, 0, few), (1, 0, fewer), (1, 0, fewer // loop_bounds.FEWER)]
-    assert bounded.calls[-FRAMES:] == [(1, steps, least)] * FRAMES
+def test_counting_turns_changes_no_byte(pendulum, bounded):
+    assert_agree(columns_of(solver_of(pendulum, bounded.device)), columns_of(solver_of(pendulum, bounded.unbounded)), 0.0)
 
 
-def test_a_stage_that_is_too_long_is_refused(pendulum, bounded):
-    bounded.at = lambda lines: True
+def test_a_stage_that_is_too_long_is_refused(pendulum, bounded, monkeypatch):
+    def cut(solver, n_frames, steps):
+        raise loop_bounds.LoopsCutError
+
+    monkeypatch.setattr(GeneralizedSolver, "call_once", cut)
     with pytest.raises(DeviceError, match=r"SC713: one stage .* use --device cpu"):
         solver_of(pendulum, bounded.device).initial()
 

@@ -112,11 +112,12 @@ class Bushings:
         self.n = self.n_cables + len(model.bushings.name)
         items = arena.records(self.n)
         self.wrench = items.slot(Force)
+        self.damps = False
+        if not self.n:  # nothing reads the columns then, and every event lays them out again
+            return
         damping = (getattr(one.bushings, key) for one in tables.phases for key in ("damping", "angular_damping"))
         cables = (getattr(one.cables, f"{key}_damping") for one in tables.phases for key in ("stretch", "bend", "twist"))
         self.damps = any(np.any(values) for values in (*damping, *cables))
-        if not self.n:  # nothing reads the columns then, and every event lays them out again
-            return
         rows = bushing_rows(model)
         self.joint = arena.ints(model.cables.joint)
         self.link_a, self.link_b = items.ints(rows.link_a), items.ints(rows.link_b)

@@ -85,6 +85,8 @@ class Segments:
 def segments_of(springs: Springs) -> Segments:
     """The straight parts of the springs of a table."""
     K, on_way = len(springs.name), springs.pulley_spring
+    if not len(on_way):
+        return Segments(np.arange(K), springs.body, springs.point)
     stops = np.argsort(np.concatenate((np.arange(K), on_way, np.arange(K))), kind="stable")  # a, its pulleys, b
     spring = np.concatenate((np.arange(K), on_way, np.arange(K)))[stops]
     body = np.concatenate((springs.body[:, 0], springs.pulley_body, springs.body[:, 1]))[stops]
