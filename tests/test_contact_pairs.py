@@ -75,6 +75,17 @@ def test_who_touches(case, tmp_path, all_honoured):
     assert pairs_of(read_model(tmp_path, scene(bodies, rest))) == expected
 
 
+def test_a_layer_that_no_shape_is_in_is_refused(tmp_path, all_honoured):
+    """Else a word that is spelled wrong would let shapes pass through each other in silence."""
+    bodies = {"x": f"shapes: {{s: {BALL[:-1]}, layers: [robot]}}}}",
+              "y": f"shapes: {{s: {BALL[:-1]}, touches: [default, robt]}}}}"}  # fmt: skip
+    with pytest.raises(SceneError) as caught:
+        read_model(tmp_path, scene(bodies))
+    (fault,) = caught.value.faults
+    assert (fault.code, fault.where.path) == ("SC314", "bodies.y.shapes.s.touches[1]")
+    assert "robot" in fault.hint
+
+
 def test_pairs_of_a_joint_that_are_asked_for_are_refused_where_contact_is_not_honoured(tmp_path):
     bodies = {"x": f"shapes: {{s: {BALL}}}", "y": f"shapes: {{s: {BALL}}}"}
     quiet = scene(bodies, HINGE + "contact: {exclude: [[world, x], [world, y]]}\n")

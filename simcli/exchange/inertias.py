@@ -3,8 +3,7 @@
 import numpy as np
 
 from simcli.exchange.mechanism import SourceLink
-
-_TRIANGLE = 1e-6  # relative amount by which a moment may exceed the sum of the others, as scenes allow
+from simcli.spec.checks.mechanism.physics import TRIANGLE, VANISHING
 
 
 def fault_of(link: SourceLink) -> str:
@@ -18,9 +17,9 @@ def fault_of(link: SourceLink) -> str:
     if not np.isfinite(link.inertia).all():
         return "the inertia is no number"
     low, middle, high = np.linalg.eigvalsh(link.inertia)
-    if low < -1e-12 * max(high, 0.0) or high < 0.0:
+    if low < -VANISHING * max(high, 0.0) or high < 0.0:
         return f"a principal moment is negative: {low:.4g} kg m^2"
-    if low + middle < high * (1.0 - _TRIANGLE):
+    if low + middle < high * (1.0 - TRIANGLE):
         return f"no body has these principal moments: {low:.4g} + {middle:.4g} < {high:.4g} kg m^2"
     return ""
 

@@ -18,7 +18,7 @@ def lump(mechanism: SourceModel, report: ImportReport) -> None:
     for name in [name for name in mechanism.links if name != WORLD_NAME]:
         link = mechanism.links[name]
         holder = mechanism.holder(name)
-        if link.has_mass or link.is_prescribed:
+        if link.has_mass:
             continue
         if holder is not None and holder.type == "fixed":
             _join_parent(mechanism, link, holder, report)
@@ -41,7 +41,7 @@ def _hold_what_has_no_mass(mechanism: SourceModel, report: ImportReport) -> None
 
 def _has_mass_beyond(mechanism: SourceModel, name: str, seen: frozenset[str] = frozenset()) -> bool:
     link = mechanism.links[name]
-    if link.has_mass or link.is_prescribed:
+    if link.has_mass:
         return True
     below = (joint.child for joint in mechanism.joints_of(name) if joint.child not in seen)
     return any(_has_mass_beyond(mechanism, child, seen | {name}) for child in below)
@@ -97,5 +97,4 @@ def _move(mechanism: SourceModel, link: SourceLink, target: SourceLink, place: S
             joint.parent, joint.parent_frame = target.name, joint.parent_frame.after(place)
         if joint.child == link.name:
             joint.child, joint.child_frame = target.name, joint.child_frame.after(place)
-    mechanism.exclude = [tuple(target.name if one == link.name else one for one in pair) for pair in mechanism.exclude]
     del mechanism.links[link.name]

@@ -101,8 +101,6 @@ class SourceShape:
         collides: whether it takes part in contact; if not, it is only seen.
         colour: "#rrggbb" or "".  opacity: 0 to 1.
         line: of the source.
-        material: of contact: friction, rolling_friction, torsional_friction; {} for the default.
-        layers, touches: names of layers; None for the default.
     """
 
     name: str
@@ -112,9 +110,6 @@ class SourceShape:
     line: int
     colour: str = ""
     opacity: float = 1.0
-    material: dict[str, float] = field(default_factory=dict)
-    layers: tuple[str, ...] | None = None
-    touches: tuple[str, ...] | None = None
 
 
 @dataclass
@@ -127,7 +122,6 @@ class SourceLink:
         inertia: [kg m^2], (3, 3) about the centre of mass, link axes; None without.
         frame: in the world, of links that no joint holds; of others the joint says it.
         shapes: see `SourceShape`.  points: of the link: what has been lumped into it, frames.
-        is_prescribed: whether it moves as prescribed.
     """
 
     name: str
@@ -138,7 +132,6 @@ class SourceLink:
     frame: SourceFrame = NO_OFFSET
     shapes: list[SourceShape] = field(default_factory=list)
     points: dict[str, tuple[float, ...]] = field(default_factory=dict)
-    is_prescribed: bool = False
 
     @property
     def has_mass(self) -> bool:
@@ -177,25 +170,15 @@ class SourceModel:
     Attributes:
         name: of the model.
         links, joints: in the order of the source; `links` begins with the world, whose shapes are fixed.
-        forces: name to words of the scene.
-        exclude: pairs of links whose shapes never touch.
-        gravity: [m/s^2], None for the usual one.
         initial: joint coordinates by name, as the scene writes them.
         touches_itself: whether shapes of the model touch each other.
-        notes: lines of comment at the head of the scene.
-        dt: [s], step of the source; None where it has none.
     """
 
     name: str
     links: dict[str, SourceLink] = field(default_factory=dict)
     joints: dict[str, SourceJoint] = field(default_factory=dict)
-    forces: dict[str, dict] = field(default_factory=dict)
-    exclude: list[tuple[str, str]] = field(default_factory=list)
-    gravity: tuple[float, ...] | None = None
     initial: dict[str, object] = field(default_factory=dict)
     touches_itself: bool = True
-    notes: list[str] = field(default_factory=list)
-    dt: float | None = None
 
     def joints_of(self, parent: str) -> list[SourceJoint]:
         """Joints whose parent is a link."""

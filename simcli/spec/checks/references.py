@@ -16,6 +16,7 @@ from simcli.spec.names.patterns import matching, wanted
 from simcli.spec.samples.reading import sample_files
 from simcli.spec.schema.joint import JointSpec
 from simcli.spec.schema.scene import SceneSpec
+from simcli.spec.schema.shape import DEFAULT_LAYER
 from simcli.spec.values.quantities import is_signal
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*\Z")
@@ -294,8 +295,21 @@ def _no_middle(check: Checker, joint: JointSpec) -> tuple[str, str]:
     return "", ""
 
 
+def _layers(check: Checker) -> None:
+    """Refuse layers to touch that no shape is in; what is in none that is named is in `default`."""
+    owners = {"world": check.spec.world, **{f"bodies.{name}": body for name, body in check.spec.bodies.items()}}
+    shapes = {f"{path}.shapes.{key}": shape for path, owner in owners.items() for key, shape in owner.shapes.items()}
+    known = {name for shape in shapes.values() for name in shape.layers} | {DEFAULT_LAYER}
+    for path, shape in shapes.items() if not (check.broken or check.is_refused("bodies", "world")) else ():
+        for index, name in enumerate(shape.touches):
+            if name not in known:
+                hint = did_you_mean(name, sorted(known))
+                check.fault("SC314", f"no shape is in the layer `{name}`", f"{path}.touches[{index}]", hint)
+
+
 def _contact(check: Checker) -> None:
     contact = check.spec.contact
+    _layers(check)
     for index, pair in enumerate(contact.exclude):
         for side in (0, 1):
             _touchable(check, pair[side], f"contact.exclude[{index}][{side}]")

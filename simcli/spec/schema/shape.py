@@ -24,6 +24,8 @@ from simcli.spec.values.quantities import (
     vector,
 )
 
+DEFAULT_LAYER = "default"  # of shapes that name none
+
 
 class Placed(Part):
     """Something with a pose in a body, or in the world."""
@@ -35,9 +37,9 @@ class _Shape(Placed):
     material: Text | None = doc(None, "Name of a material", "", "steel")
     density: quantity("kg/m^3", gt=0) | None = doc(None, "Mass per volume, instead of the material's", "kg/m^3", 1000)
     collide: Truth = doc(True, "Whether the shape takes part in contact", "", False)
-    layers: tuple[Text, ...] = doc(("default",), "Names of the layers that it is in", "", "[robot]")
-    touches: tuple[Text, ...] = doc(("default",), "Names of the layers that it touches; of two shapes one is enough to say "
-                                    "so", "", "[ground, robot]")  # fmt: skip
+    layers: tuple[Text, ...] = doc((DEFAULT_LAYER,), "Names of the layers that it is in", "", "[robot]")
+    touches: tuple[Text, ...] = doc((DEFAULT_LAYER,), "Names of the layers that it touches; of two shapes one is enough "
+                                    "to say so", "", "[ground, robot]")  # fmt: skip
     grain: Direction | None = doc(
         None, "Direction in the frame of `pose`: `friction` holds along it, `friction_across` across it", "", [1, 0, 0]
     )
