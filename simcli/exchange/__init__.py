@@ -1,4 +1,4 @@
-"""Models of other formats as scenes, with a report of every loss.
+"""Models of other formats as scenes, and scenes as such models, with a report of every loss.
 
 In: URDF files. Out: the text of a scene, the meshes that stand beside it, and a report with a line for each
 element of the source. Never here: tables of numbers, solvers, what a scene means.
@@ -13,4 +13,5 @@ element of the source. Never here: tables of numbers, solvers, what a scene mean
     lumping      links without mass
     inertias     moments that no body has
     scene_text   a mechanism as the text of a scene
+    writing      scenes as models of other formats
 """

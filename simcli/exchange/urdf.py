@@ -19,6 +19,7 @@ from simcli.spec.names.structure import WORLD_NAME
 
 _TYPES = {"revolute": "revolute", "continuous": "revolute", "prismatic": "prismatic", "fixed": "fixed", "floating": "free",
           "planar": "planar"}  # fmt: skip
+UNBOUNDED = 1e9  # [m, rad, N, ...] a limit from here on says that there is none: the format wants numbers
 _WITH_AXIS = ("revolute", "continuous", "prismatic", "planar")
 # Elements that say nothing of mechanics, and why they are dropped.
 _UNREAD = {
@@ -201,17 +202,18 @@ class _Urdf:
             return
         kept = []
         lower, upper = self._number(limit, "lower", 0.0), self._number(limit, "upper", 0.0)
-        if kind != "continuous":
-            if lower < upper:
-                joint.words["limit"] = [lower, upper]
-                if lower > 0.0 or upper < 0.0:
-                    mechanism.initial[joint.name] = "center"
-                    kept.append("does not hold 0: the joint begins in the middle")
-            else:
-                kept.append(f"from {lower:g} to {upper:g} leaves no room: the joint has no limits")
-        if (speed := self._number(limit, "velocity", 0.0)) > 0.0:
+        bounds = {key: value for key, value in (("lower", lower), ("upper", upper)) if abs(value) < UNBOUNDED}
+        if kind != "continuous" and lower >= upper:
+            kept.append(f"from {lower:g} to {upper:g} leaves no room: the joint has no limits")
+        elif kind != "continuous" and bounds:
+            joint.words["limit"] = bounds if len(bounds) == 1 else [lower, upper]
+            if lower > 0.0 or upper < 0.0:
+                has_middle = len(bounds) == 2
+                mechanism.initial[joint.name] = "center" if has_middle else next(iter(bounds.values()))
+                kept.append(f"does not hold 0: the joint begins {'in the middle' if has_middle else 'at its bound'}")
+        if 0.0 < (speed := self._number(limit, "velocity", 0.0)) < UNBOUNDED:
             joint.words["velocity_limit"] = speed
-        if (effort := self._number(limit, "effort", 0.0)) > 0.0:
+        if 0.0 < (effort := self._number(limit, "effort", 0.0)) < UNBOUNDED:
             joint.words["drive"] = {"mode": "effort", "target": 0.0, "effort_limit": effort}
         self._tell("limit", joint.name, limit, "; ".join(kept))
 

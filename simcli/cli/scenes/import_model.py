@@ -61,7 +61,7 @@ def import_command(
             raise UsageError(f"-o -: the scene needs {plural(len(found.files), 'mesh')} beside it: name a file")
         console.data(found.text.rstrip("\n"))
     else:
-        _write(target, found)
+        write_with_meshes(target, found)
     say_report(found.report)
     if not to_stdout:
         console.say(f"wrote {target}" + (f" and {plural(len(found.files), 'file')} in {folder}/" if found.files else ""))
@@ -70,8 +70,16 @@ def import_command(
     return Exit.NEGATIVE if strict and found.report.loses else Exit.OK
 
 
-def _write(target: Path, found) -> None:
-    """Write the scene and its meshes; nothing outside of the folder of the scene."""
+def write_with_meshes(target: Path, found) -> None:
+    """Write a file and the meshes that it names; nothing outside of its folder.
+
+    Args:
+        target: of the file.
+        found: its `text`, and `files` by their paths relative to it.
+
+    Raises:
+        OutputError: one of them cannot be written.
+    """
     try:
         for name, data in found.files.items():
             path = target.parent / name
