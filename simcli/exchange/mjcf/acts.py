@@ -1,7 +1,7 @@
 """What parts that act have in common: names, notes and losses, and how they get into a scene."""
 
 from simcli.exchange.mechanism import SourceEntry, SourceFrame, SourceJoint
-from simcli.exchange.mjcf.bodies import MjcfBodies, JointPlace
+from simcli.exchange.mjcf.bodies import JointPlace, MjcfBodies
 from simcli.exchange.mjcf.shapes import MjcfShapes
 from simcli.exchange.naming import GivenNames
 
