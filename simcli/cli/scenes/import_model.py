@@ -45,7 +45,8 @@ def import_command(
 ) -> int:
     r"""Make a scene of a model, and tell what became of each of its elements.
 
-    Meshes are copied into a folder beside the scene. MJCF needs mujoco: pip install 'simcli\[import]'. `simcli run MODEL` and `simcli check MODEL` do the same in memory.
+    Meshes are copied into a folder beside the scene. `simcli run MODEL` and `simcli check MODEL` do the same in memory.
+    MJCF needs mujoco: pip install 'simcli\[import]'.
     Example: simcli import robot.urdf --base floating -o robot.yaml
     """
     from simcli.exchange.importing import ImportOptions, import_model
