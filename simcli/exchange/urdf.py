@@ -10,7 +10,15 @@ from pathlib import Path
 import numpy as np
 
 from simcli.errors import FileError
-from simcli.exchange.mechanism import SourceFrame, SourceJoint, SourceLink, SourceModel, SourceShape, in_outer_axes
+from simcli.exchange.mechanism import (
+    SourceFrame,
+    SourceJoint,
+    SourceLink,
+    SourceModel,
+    SourceShape,
+    hex_colour,
+    in_outer_axes,
+)
 from simcli.exchange.meshes import LostMeshError, MeshFiles
 from simcli.exchange.naming import GivenNames, words_of_renaming
 from simcli.exchange.report import ImportReport
@@ -324,11 +332,6 @@ def _check_tree(path: Path, mechanism: SourceModel) -> None:
             if at in seen:
                 raise FileError(f"{path}:{holder[at].line}: the joints above link `{name}` go in a circle")
             seen.add(at)
-
-
-def hex_colour(rgb: tuple[float, ...]) -> str:
-    """A colour as a scene writes it, of red, green and blue from 0 to 1."""
-    return "#" + "".join(f"{round(255 * min(max(part, 0.0), 1.0)):02x}" for part in rgb)
 
 
 def read_urdf(path: Path, root: XmlElement, meshes: MeshFiles, report: ImportReport) -> SourceModel:

@@ -23,7 +23,7 @@ class _Base(StrEnum):
 
 def import_command(
     model: Annotated[
-        Path, typer.Argument(metavar="MODEL", help="URDF file.", callback=existing_file, show_default=False)
+        Path, typer.Argument(metavar="MODEL", help="URDF or MJCF file.", callback=existing_file, show_default=False)
     ],
     output: Annotated[
         Path | None,
@@ -43,9 +43,10 @@ def import_command(
     force: Annotated[bool, typer.Option("--force", help="Replace an existing scene.")] = False,
     json: JsonFlag = False,
 ) -> int:
-    """Make a scene of a model, and tell what became of each of its elements.
+    r"""Make a scene of a model, and tell what became of each of its elements.
 
-    MeshFiles are copied into a folder beside the scene. `simcli run MODEL` and `simcli check MODEL` do the same in memory.
+    Meshes are copied into a folder beside the scene. `simcli run MODEL` and `simcli check MODEL` do the same in memory.
+    MJCF needs mujoco: pip install 'simcli\[import]'.
     Example: simcli import robot.urdf --base floating -o robot.yaml
     """
     from simcli.exchange.importing import ImportOptions, import_model
