@@ -1,7 +1,7 @@
 """A scene as MJCF: bodies within each other, with the state in which a run begins as the keyframe `start`.
 
-Source: the XML reference of MuJoCo 3 and 4 (Google DeepMind). MuJoCo keeps loops, gears, limits and dry friction softly, where
-a scene keeps them exactly: the report tells it of loops and gears, which are as hard as MuJoCo takes them.
+Source: the XML reference of MuJoCo 3 and 4 (Google DeepMind). MuJoCo keeps loops, gears, limits and dry friction softly,
+where a scene keeps them exactly: the report tells it of loops and gears, which are as hard as MuJoCo takes them.
 """
 
 from simcli.exchange.writing.mesh_copies import MeshCopies
