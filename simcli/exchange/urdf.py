@@ -27,7 +27,7 @@ from simcli.spec.names.structure import WORLD_NAME
 
 _TYPES = {"revolute": "revolute", "continuous": "revolute", "prismatic": "prismatic", "fixed": "fixed", "floating": "free",
           "planar": "planar"}  # fmt: skip
-UNBOUNDED = 1e9  # [m, rad, N, ...] a limit from here on says that there is none: the format wants numbers
+NO_LIMIT = 1e9  # [m, rad, N, ...] a limit from here on says that there is none: the format wants numbers
 _WITH_AXIS = ("revolute", "continuous", "prismatic", "planar")
 # Elements that say nothing of mechanics, and why they are dropped.
 _UNREAD = {
@@ -210,7 +210,7 @@ class _Urdf:
             return
         kept = []
         lower, upper = self._number(limit, "lower", 0.0), self._number(limit, "upper", 0.0)
-        bounds = {key: value for key, value in (("lower", lower), ("upper", upper)) if abs(value) < UNBOUNDED}
+        bounds = {key: value for key, value in (("lower", lower), ("upper", upper)) if abs(value) < NO_LIMIT}
         if kind != "continuous" and lower >= upper:
             kept.append(f"from {lower:g} to {upper:g} leaves no room: the joint has no limits")
         elif kind != "continuous" and bounds:
@@ -219,9 +219,9 @@ class _Urdf:
                 has_middle = len(bounds) == 2
                 mechanism.initial[joint.name] = "center" if has_middle else next(iter(bounds.values()))
                 kept.append(f"does not hold 0: the joint begins {'in the middle' if has_middle else 'at its bound'}")
-        if 0.0 < (speed := self._number(limit, "velocity", 0.0)) < UNBOUNDED:
+        if 0.0 < (speed := self._number(limit, "velocity", 0.0)) < NO_LIMIT:
             joint.words["velocity_limit"] = speed
-        if 0.0 < (effort := self._number(limit, "effort", 0.0)) < UNBOUNDED:
+        if 0.0 < (effort := self._number(limit, "effort", 0.0)) < NO_LIMIT:
             joint.words["drive"] = {"mode": "effort", "target": 0.0, "effort_limit": effort}
         self._tell("limit", joint.name, limit, "; ".join(kept))
 

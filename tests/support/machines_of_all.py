@@ -6,7 +6,7 @@ name: all_joints
 params: {I: 0.02}
 defaults: {body: {inertia: {full: [[0.03, 0.004, -0.002], [0.004, 0.025, 0.003], [-0.002, 0.003, 0.02]]}}}
 bodies:
-  column: {mass: 3, com: [0.02, -0.03, 0.3], points: {top: [0, 0, 0.6]}}
+  column: {mass: 3, com: [0.02, -0.03, 0.3], points: {top: [0, 0, 0.6]}, frames: {eye: {xyz: [0.1, 0, 0], rpy: [0, 0.3, 0]}}}
   carriage: {mass: 1.2, com: [0.05, 0, 0.02]}
   crossed: {mass: 0.8, com: [0.1, 0.02, -0.2], points: {tip: [0.1, 0, -0.4]}}
   nut: {pose: {xyz: [1, 0, 0], rpy: [0.2, 0.1, 0]}, mass: 0.7, com: [0.03, 0, 0]}

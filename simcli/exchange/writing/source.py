@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from simcli.exchange.naming import GivenNames, words_of_renaming
 from simcli.exchange.report import ImportReport
 from simcli.model.tables import WORLD, Array, Model
@@ -74,6 +76,11 @@ class WrittenScene:
 def joined_words(*parts: str) -> str:
     """What was changed, in one line; empty parts are left out."""
     return "; ".join(part for part in parts if part)
+
+
+def pose_numbers(pose) -> Array:
+    """[m, 1], (7,), a pose as the scene has it."""
+    return np.array((*pose.xyz, *pose.quat_xyzw))
 
 
 def tell_the_rest(scene: WrittenScene) -> None:

@@ -10,9 +10,11 @@ from simcli.exchange.writing.mjcf.parts import MjcfParts
 from simcli.exchange.writing.mjcf.shapes import write_shapes_of_all
 from simcli.exchange.writing.mjcf.start import write_start
 from simcli.exchange.writing.mjcf.touch import write_touching
-from simcli.exchange.writing.mjcf.tree import write_bodies
+from simcli.exchange.writing.mjcf.tree import write_bodies, write_places
 from simcli.exchange.writing.source import WrittenScene
 from simcli.exchange.writing.xml_text import Tag, tag
+from simcli.model.tables import WORLD
+from simcli.spec.names.structure import WORLD_NAME
 
 _HARDEST = (0.9999, 0.9999, 0.001, 0.5, 2)  # impedance of equalities, the largest that MuJoCo takes
 _STEPS = 2  # time constant of equalities, over the time step: the smallest that MuJoCo takes
@@ -36,6 +38,7 @@ def mjcf_of(scene: WrittenScene, meshes: MeshCopies) -> Tag:
         option.add("flag", contact="disable")
     if "solver" in scene.spec.model_fields_set:
         scene.tell("solver", solver.type, "solver", f"time step, and {integrator or 'the integrator that MuJoCo has'}")
+    write_places(parts, WORLD, scene.spec.world, WORLD_NAME, f"{WORLD_NAME}_")
     write_bodies(parts)
     write_shapes_of_all(parts)
     write_touching(parts)

@@ -4,8 +4,7 @@ import numpy as np
 
 from simcli import rotations as rot
 from simcli.exchange.writing.mjcf.parts import MjcfParts, WrittenGeom, placed
-from simcli.exchange.writing.source import joined_words
-from simcli.exchange.writing.urdf.shapes import pose_numbers
+from simcli.exchange.writing.source import joined_words, pose_numbers
 from simcli.model.tables import WORLD, Array
 from simcli.spec.names.structure import WORLD_NAME
 from simcli.spec.schema.body import MaterialSpec

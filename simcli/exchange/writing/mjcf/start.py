@@ -7,7 +7,7 @@ from simcli.exchange.writing.chains import ChainLink
 from simcli.exchange.writing.mjcf.parts import MjcfParts, wxyz
 from simcli.model.tables import WORLD, Array
 
-KEY = "start"
+_START = "start"
 
 
 def write_start(parts: MjcfParts) -> None:
@@ -29,7 +29,7 @@ def write_start(parts: MjcfParts) -> None:
     numbers = {"qpos": qpos, "qvel": qvel, "ctrl": parts.controls, "mpos": mpos, "mquat": mquat}
     given = {key: value for key, value in numbers.items() if value and (key in ("qpos", "mpos", "mquat") or np.any(value))}
     if given:
-        parts.sections["keyframe"].add("key", name=KEY, **given)
+        parts.sections["keyframe"].add("key", name=_START, **given)
 
 
 def _coordinates(parts: MjcfParts, link: ChainLink, q: Array, qd: Array) -> tuple[list[float], list[float]]:

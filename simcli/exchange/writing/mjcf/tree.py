@@ -9,7 +9,7 @@ import numpy as np
 from simcli import rotations as rot
 from simcli.exchange.writing.chains import ChainAxis, ChainLink
 from simcli.exchange.writing.mjcf.parts import MjcfParts, placed, wxyz
-from simcli.exchange.writing.source import WrittenScene, joined_words
+from simcli.exchange.writing.source import WrittenScene, joined_words, pose_numbers
 from simcli.exchange.writing.xml_text import Tag
 from simcli.model.signals.tables import MotionKind
 from simcli.model.tables import WORLD, Array, JointKind
@@ -44,9 +44,17 @@ def _write_body(parts: MjcfParts, link: ChainLink, element: Tag) -> None:
     scene.tell("body", name, path, joined_words(*changes))
     if spec.motion is not None:
         scene.lose("motion", name, f"{path}.motion", "MJCF has no prescribed motion: a program moves mocap bodies")
-    for point, at in spec.points.items():
-        given = parts.site(f"{scene.name_of(b)}_{point}", b, np.asarray(at, float))
-        scene.tell("point", f"{name}/{point}", f"{path}.points.{point}", f"is the site `{given}`")
+    write_places(parts, b, spec, path, f"{scene.name_of(b)}_")
+
+
+def write_places(parts: MjcfParts, body: int, spec, path: str, prefix: str) -> None:
+    """Named points and frames of a body, or of the world, as sites."""
+    scene, owner = parts.scene, path.removeprefix("bodies.")
+    for kind, places in (("point", getattr(spec, "points", {})), ("frame", spec.frames)):
+        for name, place in places.items():
+            pose = np.asarray(place, float) if kind == "point" else pose_numbers(place)
+            given = parts.site(f"{prefix}{name}", body, pose)
+            scene.tell(kind, f"{owner}/{name}", f"{path}.{kind}s.{name}", f"is the site `{given}`")
 
 
 def _moves(link: ChainLink) -> bool:

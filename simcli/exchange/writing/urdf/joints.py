@@ -5,10 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from simcli import rotations as rot
-from simcli.exchange.urdf import UNBOUNDED
+from simcli.exchange.urdf import NO_LIMIT
 from simcli.exchange.writing.chains import ChainAxis, ChainLink, ChainTree
 from simcli.exchange.writing.source import WrittenScene
-from simcli.exchange.writing.urdf.shapes import place_of
+from simcli.exchange.writing.urdf.shapes import add_origin
 from simcli.exchange.writing.xml_text import Tag
 from simcli.model.signals.tables import MotionKind
 from simcli.model.tables import Array, DriveMode
@@ -44,7 +44,7 @@ class HeldLinks:
     def connect(self, name: str, kind: str, origin: Array, parent: str, child: str) -> Tag:
         """A new joint."""
         element = self.root.add("joint", name=name, type=kind)
-        place_of(element, origin)
+        add_origin(element, origin)
         element.add("parent", link=parent)
         element.add("child", link=child)
         return element
@@ -111,13 +111,13 @@ def _bounds(scene: WrittenScene, axis: ChainAxis) -> tuple[float, float]:
 
 def _write_laws(held: HeldLinks, element: Tag, axis: ChainAxis, bounds: dict[str, float]) -> None:
     scene, dofs, mimics = held.scene, held.scene.model.dofs, held.scene.model.mimics
-    finite = {key: float(np.clip(value, -UNBOUNDED, UNBOUNDED)) for key, value in bounds.items()}
+    finite = {key: float(np.clip(value, -NO_LIMIT, NO_LIMIT)) for key, value in bounds.items()}
     if axis.lead is not None:
-        element.add("limit", **finite, effort=UNBOUNDED, velocity=UNBOUNDED)
+        element.add("limit", **finite, effort=NO_LIMIT, velocity=NO_LIMIT)
         return
     effort, speed, damping, friction = (float(scene.first(dofs, key)[axis.dof]) for key in (
         "effort_limit", "velocity_limit", "damping", "friction"))  # fmt: skip
-    element.add("limit", **finite, effort=min(effort, UNBOUNDED), velocity=min(speed, UNBOUNDED))
+    element.add("limit", **finite, effort=min(effort, NO_LIMIT), velocity=min(speed, NO_LIMIT))
     if damping or friction:
         element.add("dynamics", damping=damping, friction=friction)
     for m in np.flatnonzero(mimics.follower == axis.dof).tolist():

@@ -9,7 +9,7 @@ import numpy as np
 from simcli import rotations as rot
 from simcli.exchange.writing.chains import ChainLink, ChainTree
 from simcli.exchange.writing.mesh_copies import MeshCopies
-from simcli.exchange.writing.source import WrittenScene, joined_words
+from simcli.exchange.writing.source import WrittenScene, joined_words, pose_numbers
 from simcli.exchange.writing.urdf.joints import HeldLinks, write_joint
 from simcli.exchange.writing.urdf.shapes import write_shapes
 from simcli.exchange.writing.xml_text import Tag, tag
@@ -34,6 +34,7 @@ def urdf_of(scene: WrittenScene, meshes: MeshCopies) -> Tag:
         scene.lose("gravity", "", "world.gravity", "URDF has no gravity: programs take their own")
     frames: dict[int, Array] = {WORLD: _NOTHING}  # of links, in their bodies
     held = HeldLinks(scene, root, tree, frames, {WORLD_NAME, *scene.bodies})
+    _write_places(held, world, WORLD_NAME, WORLD_NAME, _NOTHING)
     for link in tree.links:
         frames[link.body] = link.anchor_beyond
         _write_link(scene, meshes, root, link, held)
@@ -61,8 +62,7 @@ def _write_link(scene: WrittenScene, meshes: MeshCopies, root: Tag, link: ChainL
     if body.motion is not None:
         scene.lose("motion", name, f"{path}.motion", "URDF has no prescribed motion")
     write_shapes(scene, meshes, element, body, path, back)
-    for point, at in body.points.items():
-        _write_point(held, (name, point), rot.pose_apply(back, np.asarray(at, float)), given)
+    _write_places(held, body, path, given, back)
 
 
 def _write_inertial(scene: WrittenScene, element: Tag, b: int, back: Array) -> None:
@@ -76,13 +76,16 @@ def _write_inertial(scene: WrittenScene, element: Tag, b: int, back: Array) -> N
     inertial.add("inertia", **{key: 0.5 * (inertia[i, k] + inertia[k, i]) for key, i, k in keys})
 
 
-def _write_point(held: HeldLinks, names: tuple[str, str], at: Array, owner: str) -> None:
-    body, point = names
-    name = held.free_link(f"{owner}_{point}")
-    held.root.add("link", name=name)
-    origin = np.concatenate((at, _NOTHING[3:]))
-    held.connect(held.scene.joints.give(f"{name}_fixed"), "fixed", origin, owner, name)
-    held.scene.tell("point", f"{body}/{point}", f"bodies.{body}.points.{point}", f"is the link `{name}` without mass")
+def _write_places(held: HeldLinks, body, path: str, owner: str, back: Array) -> None:
+    """Named points and frames of a body, or of the world, as links without mass."""
+    for kind, places in (("point", getattr(body, "points", {})), ("frame", body.frames)):
+        for place, value in places.items():
+            pose = np.array((*value, *_NOTHING[3:])) if kind == "point" else pose_numbers(value)
+            name = held.free_link(f"{owner}_{place}")
+            held.root.add("link", name=name)
+            held.connect(held.scene.joints.give(f"{name}_fixed"), "fixed", rot.pose_compose(back, pose), owner, name)
+            told = f"{path.removeprefix('bodies.')}/{place}"
+            held.scene.tell(kind, told, f"{path}.{kind}s.{place}", f"is the link `{name}` without mass")
 
 
 def _tell_forces(scene: WrittenScene) -> None:

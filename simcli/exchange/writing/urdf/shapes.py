@@ -6,7 +6,7 @@ import numpy as np
 
 from simcli import rotations as rot
 from simcli.exchange.writing.mesh_copies import MeshCopies
-from simcli.exchange.writing.source import WrittenScene, joined_words
+from simcli.exchange.writing.source import WrittenScene, joined_words, pose_numbers
 from simcli.exchange.writing.xml_text import Tag, tag
 from simcli.model.tables import Array
 from simcli.spec.names.structure import WORLD_NAME
@@ -56,11 +56,6 @@ def write_shapes(scene: WrittenScene, meshes: MeshCopies, element: Tag, body, pa
         scene.tell("look", owner + name, place, form.words)
 
 
-def pose_numbers(pose) -> Array:
-    """[m, 1], (7,), a pose as the scene has it."""
-    return np.array((*pose.xyz, *pose.quat_xyzw))
-
-
 def _rgba(colour: str | None, opacity: float) -> tuple[float, ...] | None:
     return (*rgb(colour), opacity) if colour else None
 
@@ -68,7 +63,7 @@ def _rgba(colour: str | None, opacity: float) -> tuple[float, ...] | None:
 def _write_form(element: Tag, kind: str, name: str, form: _Form, pose: Array, rgba: tuple[float, ...] | None) -> None:
     for k, (geometry, within) in enumerate(form.parts):
         one = element.add(kind, name=name if k == 0 else f"{name}_{k + 1}")
-        place_of(one, rot.pose_compose(pose, within))
+        add_origin(one, rot.pose_compose(pose, within))
         one.add("geometry").children.append(geometry)
         if kind == "visual" and rgba is not None:
             one.add("material", name=f"{element.attributes['name']}_{name}").add("color", rgba=rgba)
@@ -92,7 +87,7 @@ def _form(shape, meshes: MeshCopies) -> _Form:
     return _Form([], "URDF has no points that touch" if shape.type == "sphere" else f"URDF has no `{shape.type}`")
 
 
-def place_of(element: Tag, pose: Array) -> None:
+def add_origin(element: Tag, pose: Array) -> None:
     """Add the origin of an element, (7,), where it is not the identity."""
     turned = bool(pose[3:6].any())
     if turned or pose[:3].any():
