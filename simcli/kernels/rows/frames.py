@@ -18,7 +18,7 @@ ENTRIES = NUMBERS * (NUMBERS + 1) // 2  # of Q
 _AXES = (3, 12)  # where F_a and F_b begin
 
 
-class FramePairs:
+class PairedFrames:
     """Columns and memory of pairs.
 
     Args:

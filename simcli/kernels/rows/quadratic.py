@@ -16,7 +16,7 @@ from simcli.kernels.linear.sparse import Factor, factorize
 from simcli.kernels.memory.arena import Arena, Slot
 from simcli.kernels.memory.tables import Tables
 from simcli.kernels.rows.forms import TINY_LENGTH
-from simcli.kernels.rows.frames import FramePairs, add_bends
+from simcli.kernels.rows.frames import PairedFrames, add_bends
 from simcli.model.natural.quadratic import BENT, Quadratic
 from simcli.model.signals.tables import MotionKind
 from simcli.model.tree.elimination import eliminate
@@ -84,7 +84,7 @@ class SaddlePoint(Polynomials):
             the rows.  moves: (n) 0 for coordinates that are prescribed.  has_led: whether there are any.
         stress: (R) factor of the second derivatives of each row that M gets, which are bend_weight at bend_place.
         cross_place: where M gets -stress times products of entries of the gradients of parts of sums.
-        frames: see `FramePairs`; frame_place: where M gets their stiffness.
+        frames: see `PairedFrames`; frame_place: where M gets their stiffness.
     """
 
     def __init__(self, rows: Quadratic, tables: Tables, arena: Arena, angle: Slot, bends: bool):
@@ -101,7 +101,7 @@ class SaddlePoint(Polynomials):
         seen = np.flatnonzero(~prescribed[bent].any(axis=1)) if bends else np.zeros(0, int)
         both = np.stack((rows.entry_at[rows.cross_a], rows.entry_at[rows.cross_b]), axis=1).reshape(-1, 2)
         crossed = np.flatnonzero(~prescribed[both].any(axis=1)) if bends else np.zeros(0, int)
-        self.frames = FramePairs(rows, prescribed, tables, arena)
+        self.frames = PairedFrames(rows, prescribed, tables, arena)
         coupled = self.frames.coupled
         pairs = np.concatenate((np.stack((diagonal, diagonal), axis=1), entries, bent[seen], both[crossed], coupled))
         pattern = eliminate(self.n + self.n_rows, pairs, diagonal >= self.n)
