@@ -21,11 +21,6 @@ _READ = {
 }
 
 
-def _kind_of(signal) -> str:
-    """Which form a signal of a scene has, as `sine`."""
-    return next(name for name in type(signal).model_fields if getattr(signal, name) is not None)
-
-
 def labels_of(name: str, signal) -> list[str]:
     """Rows of a signal in the table: its name, or `name:i` for each of several numbers."""
     n = len(signal.constant) if signal.constant is not None else 1
@@ -58,9 +53,9 @@ def read_signals(worlds: Worlds, folder: Path) -> Signals:
     """
     names, kinds, parameters, sizes, pieces = [], [], [], [], _Pieces()
     for name, signal in worlds.first.signals.items():
-        kind, rows = _kind_of(signal), labels_of(name, signal)
+        kind, rows = signal.kind, labels_of(name, signal)
         names += rows
-        kinds += [SignalKind[kind.upper()]] * len(rows)
+        kinds += [SignalKind.FEEDBACK if signal.is_feedback else SignalKind[kind.upper()]] * len(rows)
         parameters += _parameters(worlds, name, kind, len(rows))
         sizes += [_read_table(worlds, name, folder, pieces)] if kind == "table" else [0] * len(rows)
     n_worlds = max((len(cubic) for cubic in pieces.cubics), default=1)
@@ -80,7 +75,7 @@ def _parameters(worlds: Worlds, name: str, kind: str, n_rows: int) -> list[Array
     if kind == "constant":
         values = worlds.numbers(lambda s: s.signals[name].constant, (n_rows,))
         return [np.pad(values[:, i : i + 1], ((0, 0), (0, _PARAMETERS - 1))) for i in range(n_rows)]
-    if kind == "table":
+    if kind not in _READ:
         return [np.zeros((1, _PARAMETERS))]
     return [worlds.numbers(lambda s: _READ[kind](getattr(s.signals[name], kind)), (_PARAMETERS,))]
 
@@ -153,7 +148,7 @@ def natural_curvature(h: Array, slope: Array) -> Array:
 
 
 def signal_values(signals: Signals, t: float) -> Array:
-    """Signals at a time, with their rates; across a jump those that follow.
+    """Signals at a time, with their rates; across a jump those that follow. Feedback, which is no function of time, gives 0.
 
     Args:
         signals: the table.

@@ -120,7 +120,8 @@ class Expander:
                 elif section == "joints":
                     entry = self.joint(entry, scope, place_in)
                 elif prefix:
-                    entry = place_in.force(entry) if section == "forces" else place_in.names_in(entry, section)
+                    placed = {"forces": place_in.force, "signals": place_in.signal}.get(section)
+                    entry = placed(entry) if placed else place_in.names_in(entry, section)
                 self.put(section, prefix + name, entry, table.keys[name])
         for section, kind in (("instances", InstanceSpec), ("replicate", ReplicaSpec)):
             table = table_at(source.get(section))

@@ -19,9 +19,9 @@ from simcli.spec.schema.parts import (
     InitialSpec,
     OutputSpec,
     RunSpec,
-    SignalSpec,
 )
 from simcli.spec.schema.pose import PoseSpec
+from simcli.spec.schema.signal import SignalSpec
 from simcli.spec.values.quantities import (
     REQUIRED,
     ByType,
