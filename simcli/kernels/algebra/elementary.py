@@ -113,7 +113,7 @@ def atan2(y, x):
 
 
 def exponential(x):
-    """e to the power x; lane by lane, because vectors have it in single precision, and without a library call in SPIR-V."""
+    """E to the power x; lane by lane, because vectors have it in single precision, and without a library call in SPIR-V."""
     return _by_lane(ti.exp, x) if keeps_order() else exponential_of_parts(x)
 
 

@@ -12,8 +12,8 @@ Of a sample k, T after the one before, and with the error e = target - input:
 and then delay and limits of the signal.
 
 Sources: Astrom and Murray (2008), Feedback Systems, section 10.5 on the implementation of PID controllers; conditional
-integration from Astrom and Hagglund (1995), PID Controllers. Deviation: the derivative is that of the error. The lag is that of
-MuJoCo's actuators `filterexact` and `filter`, whose force is that of the activation before its step.
+integration from Astrom and Hagglund (1995), PID Controllers. Deviation: the derivative is that of the error. The lag is that
+of MuJoCo's actuators `filterexact` and `filter`, whose force is that of the activation before its step.
 """
 
 import math

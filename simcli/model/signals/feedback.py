@@ -3,6 +3,7 @@
 import numpy as np
 
 from simcli.model.batch.gather import Worlds
+from simcli.model.signals.activations import signals_of
 from simcli.model.signals.controllers import write_law
 from simcli.model.signals.formulas import Code, Names
 from simcli.model.signals.tables import Feedback, Signals, no_feedback
@@ -24,23 +25,24 @@ def read_feedback(worlds: Worlds, signals: Signals) -> Feedback:
         The table.
     """
     first = worlds.first
-    order = order_of_feedback(first.signals)
+    order = order_of_feedback(signals_of(first))
     if not order:
         return no_feedback()
     for name in order:
-        path = f"signals.{name}"
-        worlds.common(lambda s, n=name: (s.signals[n].kind, s.signals[n].rate, s.signals[n].delay), path)
+        if name in first.signals:
+            worlds.common(lambda s, n=name: (s.signals[n].kind, s.signals[n].rate, s.signals[n].delay), f"signals.{name}")
     laws = _Laws(first, order, signals)
-    same = all(spec.signals is first.signals or spec.signals == first.signals for spec in worlds.specs)
+    same = all((spec.signals, spec.joints, spec.forces) == (first.signals, first.joints, first.forces)
+               for spec in worlds.specs[1:])  # fmt: skip
     constants = [laws.constants]
     for spec in () if same else worlds.specs[1:]:
         other = _Laws(spec, order, signals)
+        laws.fault = laws.fault or other.fault
         if other.columns != laws.columns and not laws.fault:
             worlds.fault("SC455", "signals", "the expressions of signals differ between worlds by more than numbers",
                          "batch.vary changes numbers, not the structure")  # fmt: skip
             return no_feedback()
         constants.append(other.constants)
-        laws.fault = laws.fault or other.fault
     if laws.fault:
         name, key, message = laws.fault
         worlds.fault("SC221", f"signals.{name}.{key}", message, "what is constant in it must have a value")
@@ -70,8 +72,9 @@ class _Laws:
         self.order, self.constants, self.fault = order, [], None
         self.names = Names({name: k for k, name in enumerate(signals.name)})
         dt, self.rows, self.start, self.result, self.every = spec.solver.dt, [], [0], [], []
+        named = signals_of(spec)
         for name in order:
-            signal = spec.signals[name]
+            signal = named[name]
             every = 1 if signal.rate is None else steps_of(1.0 / signal.rate, dt)
             code = Code(self.names, len(self.constants))
             try:

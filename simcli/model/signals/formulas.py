@@ -116,7 +116,7 @@ class Code:
         return Arithmetic(self.number, {node: binary(op) for node, op in operators.items()}, functions)
 
     def clip(self, x: "Value", low: "Value", high: "Value") -> "Value":
-        """x within bounds."""
+        """X within bounds."""
         return self.of(Op.MINIMUM, self.of(Op.MAXIMUM, x, low), high)
 
 

@@ -118,8 +118,8 @@ class Signals(Table):
 class Feedback(Table):
     """Laws of the signals that follow the motion: three-address code, of which each line has a value.
 
-    A law is taken where a step begins whose number is a multiple of `every`; until its next sample its signal keeps the value
-    of the line `result`. The laws stand in an order in which each comes after those that it names.
+    A law is taken where a step begins whose number is a multiple of `every`; until its next sample its signal keeps the
+    value of the line `result`. The laws stand in an order in which each comes after those that it names.
 
     Attributes:
         signal: (F,) index into the signals.
@@ -177,6 +177,18 @@ class Motions(Table):
 
     kind: Array
     value: Array
+
+
+def acting_feedback(model, columns: tuple[Driven, ...] = tuple(Driven)) -> list[str]:
+    """Names of the signals that follow the motion and drive something.
+
+    Args:
+        model: a Model.
+        columns: of what they drive.
+    """
+    inputs = model.inputs
+    used = set(inputs.signal[np.isin(inputs.column, columns)].tolist())
+    return [model.signals.name[k] for k in model.feedback.signal if k in used]
 
 
 def no_signals() -> Signals:

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from simcli.model.batch.gather import Worlds
+from simcli.model.signals.activations import signals_of
 from simcli.model.signals.csv_table import CsvError, read_csv
 from simcli.model.signals.tables import SignalKind, Signals
 from simcli.model.table_base import Array
@@ -52,7 +53,7 @@ def read_signals(worlds: Worlds, folder: Path) -> Signals:
         The table.
     """
     names, kinds, parameters, sizes, pieces = [], [], [], [], _Pieces()
-    for name, signal in worlds.first.signals.items():
+    for name, signal in signals_of(worlds.first).items():
         kind, rows = signal.kind, labels_of(name, signal)
         names += rows
         kinds += [SignalKind.FEEDBACK if signal.is_feedback else SignalKind[kind.upper()]] * len(rows)

@@ -54,8 +54,9 @@ def bdf1(c) -> tuple:
 def bdf2(c) -> tuple:
     """A step of order 2, taken again by bdf1 in worlds and by bodies where something else acts than at its start."""
     again = find_breaks, only(returns, go_back, stages.choose_pace, minimum(c))
-    return (stages.count_anew, stages.open_step, *sampling(c), stages.weigh_past, stages.choose_pace, minimum(c), when(c.restarts, *again),
-            stages.find_motion, stages.count_steps, when(c.restarts, begin_anew, keep_regimes), end(c))  # fmt: skip
+    opened = stages.count_anew, stages.open_step, *sampling(c), stages.weigh_past
+    return (*opened, stages.choose_pace, minimum(c), when(c.restarts, *again), stages.find_motion, stages.count_steps,
+            when(c.restarts, begin_anew, keep_regimes), end(c))  # fmt: skip
 
 
 STEPS = {"bdf1": bdf1, "bdf2": bdf2}

@@ -24,7 +24,7 @@ from simcli.solvers.shared.contacts.report import CONTACTS, put_row
 from simcli.solvers.shared.drives import add_drive_power
 from simcli.solvers.shared.frames import show_joint_accelerations, show_joints, show_points, show_rods
 from simcli.solvers.shared.ledger import write_energies
-from simcli.solvers.shared.sampling import distances, place_sight
+from simcli.solvers.shared.sampling import distances, place_sight, see
 
 DIAGNOSTICS = ("iterations", "residual", "position_violation", "velocity_violation")
 
@@ -49,7 +49,8 @@ def finding_affine(c) -> tuple:
     """What finds the quantities that signals see, where a step begins."""
     if not c.sight.n:
         return ()
-    return _place_bodies, *when({Source.Q, Source.QD} & set(c.sight.measures.source), show_joints), place_sight, *distances(c)
+    joints = {Source.Q, Source.QD} & set(c.sight.measures.source)
+    return _place_bodies, *when(joints, show_joints), place_sight, *distances(c), see
 
 
 @ti.func

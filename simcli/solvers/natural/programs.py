@@ -110,8 +110,8 @@ def frame_of_natural(c) -> tuple:
     """
     shows = reactions(c)
     leads = (lead_to_frame,) if c.leads.n else ()
-    end = (set_registers(node=0, instant=1), *leads, *led(c, begin_led), *projection(c), place_links, *sampling(c), *signals(c),
-           *contacts(c, meet_contacts), *_evaluation(c, is_frame=True), *shows)  # fmt: skip
+    end = (set_registers(node=0, instant=1), *leads, *led(c, begin_led), *projection(c), place_links, *sampling(c),
+           *signals(c), *contacts(c, meet_contacts), *_evaluation(c, is_frame=True), *shows)  # fmt: skip
     start = (*end, begin_recurrences) if c.integrator == "generalized_alpha" else end
     if c.looks_back:
         measured = (*_measurement(c), *rows_of_motions(c, lead_rows))
@@ -146,8 +146,9 @@ def step_of_alpha(c) -> tuple:
     rounds = repeat_blocks(evaluate_forces, ask_for_balance, better, at_most=c.steps.corrections, wanted=balance_lacks)
     refined = repeat_blocks(ask_for_excess, solve_saddle, at_most=REFINEMENTS) if c.has_excess else ()
     projected = (begin_projection, factorize_rows, solve_saddle, refined, end_alpha)
-    return (*sampling(c), begin_alpha, *led(c, begin_led), *jump, *signals(c), *bodies, move_alpha, rounds, placements(move_yielding),
-            *works, *projected)  # fmt: skip
+    begins = (*sampling(c), begin_alpha, *led(c, begin_led))
+    return (*begins, *jump, *signals(c), *bodies, move_alpha, rounds, placements(move_yielding), *works,
+            *projected)  # fmt: skip
 
 
 def placements(move) -> tuple:

@@ -219,7 +219,7 @@ class Core:
         """The rows of steps that need no poses, where there are such steps: in natural coordinates, with smooth forces."""
         rows, tables = constraints.rows, self.tables
         leads = bool((rows.is_hard & (rows.dof >= 0)).any()) or (self.led.n > 0 and self.integrator != "generalized_alpha")
-        if self.signals.feedback.n and self.integrator != "generalized_alpha":  # whose velocities at a step's end are projected
+        if self.signals.feedback.n and self.integrator != "generalized_alpha":  # whose steps end with projected velocities
             return None
         if self.touches or not self.is_natural or leads or self.forces.need_poses or not rows.n:
             return None

@@ -39,8 +39,6 @@ def take_sample(c: ti.template(), w: ti.i32):
     number = steps_before(c, w) + step
     if steps == 0 or (step < steps and number > 0):  # the frame of the start has taken the first one
         take_all(c.finding, c, w)
-        for n in range(c.sight.n):
-            c.signals.feedback.seen.store(w, n, quantity_now(c.sight, c, w, n))
         h = c.constants.load(w, H)
         sample(c.signals, w, number, h * ti.cast(number, c.tables.arena.device.real), h * LEAN[c.precision])
 
@@ -57,7 +55,7 @@ def finding(c) -> tuple:
     if not m.n:
         return ()
     return (*when(c.is_natural and c.is_quadratic, _place_polynomials),
-            *when(projects, show_bodies, show_joints), place_sight, *distances(c))
+            *when(projects, show_bodies, show_joints), place_sight, *distances(c), see)
 
 
 @ti.func
@@ -66,6 +64,16 @@ def _place_polynomials(c: ti.template(), w: ti.i32):
     if c.now.load(w, "steps") != 0:
         give_state(c.steps.rows, c.state, w)
         place_all(c.tables, c.state, w)
+
+
+@ti.func
+def see(c: ti.template(), w: ti.i32):
+    """The quantities that were found.
+
+    Writes: c.signals.feedback.seen
+    """
+    for n in range(c.sight.n):
+        c.signals.feedback.seen.store(w, n, quantity_now(c.sight, c, w, n))
 
 
 def place_sight(c, w):

@@ -12,7 +12,6 @@ from simcli.spec.names.channel_names import canonical
 from simcli.spec.schema.pose import PoseSpec
 from simcli.spec.values.braces import renamed_in_braces
 
-
 _OWNERS = {"joint": "joints", "signal": "signals"}  # sections of what quantities name, else bodies
 
 

@@ -82,7 +82,7 @@ _COMPONENT = re.compile(r"(.+?)(?:\.(\d+)|\[(\d+)\])\Z")
 
 
 def split_component(text: str) -> tuple[str, int | None]:
-    """A name in its one spelling, and the component behind it, as of `joint.eye.q.3` or `joint.eye.q[3]`; None without one."""
+    """A name in its one spelling, and the component behind it, as of `joint.eye.q.3` or `joint.eye.q[3]`; else None."""
     found = _COMPONENT.match(text)
     return (canonical(found[1]), int(found[2] or found[3])) if found else (canonical(text), None)
 

@@ -19,7 +19,7 @@ def signals_of_feedback(signal: SignalSpec) -> list[str]:
 
 
 def order_of_feedback(signals: Mapping[str, SignalSpec]) -> list[str]:
-    """Signals that follow the motion, each after those that it names; those of a circle, and what names them, are left out."""
+    """Signals that follow the motion, each after those that it names; without circles, and what names them."""
     waiting = {name: {one for one in signals_of_feedback(signal) if one in signals and signals[one].is_feedback}
                for name, signal in signals.items() if signal.is_feedback}  # fmt: skip
     found: list[str] = []
@@ -31,7 +31,7 @@ def order_of_feedback(signals: Mapping[str, SignalSpec]) -> list[str]:
 
 
 def circle_of_feedback(signals: Mapping[str, SignalSpec]) -> list[str]:
-    """The signals of a circle in which each names the next one, the first of them once more at its end; empty if there is none."""
+    """The signals of a circle in which each names the next one, the first once more at its end; empty without one."""
     lost = [name for name, one in signals.items() if one.is_feedback and name not in set(order_of_feedback(signals))]
     if not lost:
         return []

@@ -19,10 +19,8 @@ from simcli.spec.values.quantities import (
     fixed_list,
     list_json,
     number_json,
-    one_of,
     one_or_list_json,
     quantity,
-    refuse,
 )
 
 

@@ -1,6 +1,6 @@
 """Schema of signals: functions of time, and laws that follow what the bodies do."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, WithJsonSchema, model_validator
 
@@ -139,13 +139,18 @@ class PidSignal(Part):
         return self
 
 
-class FilterSignal(Part):
-    """A first-order lag, as the activation of a motor or a muscle: time_constant y' = input - y."""
+class ActivationSpec(Part):
+    """A first-order lag between what a drive is told and what it does: time_constant y' = target - y."""
 
-    input: Formula = doc(REQUIRED, f"What is followed: {_PLUS}", "", "$u")
     time_constant: PositiveTime = doc(REQUIRED, "Time constant", "s", 0.05)
     initial: AnyNumber = doc(0.0, "Value at t = 0", "of the driven quantity", 0)
-    method: Literal["exact", "euler"] = doc("exact", "Step of the lag: exact for an input that is held, or Euler's", "", "euler")
+    method: Literal["exact", "euler"] = doc("exact", "Its step: exact for an input that is held, or Euler's", "", "euler")
+
+
+class FilterSignal(ActivationSpec):
+    """A first-order lag: time_constant y' = input - y."""
+
+    input: Formula = doc(REQUIRED, f"What is followed: {_PLUS}", "", "$u")
 
 
 def ordered(limits: tuple[float, float] | None) -> None:

@@ -49,7 +49,8 @@ def parsed_with_names(text: str) -> tuple[ast.expr, dict[str, str]]:
             return ast.parse(plain.strip(), mode="eval").body, names
     except SyntaxError as error:
         place = (error.offset or 1) + indent
-        raise ExpressionError(f"`{text.strip()}` cannot be read as arithmetic, from its character {place} on",
-                              "every operator has a number on both sides, and every bracket its partner") from None  # fmt: skip
+        place = next((slot.start() + 1 for slot in _SLOT.finditer(text) if slot.start() < place <= slot.end()), place)
+        message = f"`{text.strip()}` cannot be read as arithmetic, from its character {place} on"
+        raise ExpressionError(message, "operators stand between numbers, and every bracket has its partner") from None
     except (ValueError, MemoryError, RecursionError):
         raise ExpressionError(f"`{text.strip()}` cannot be read as arithmetic") from None

@@ -95,8 +95,10 @@ def substitute_names(text: str, lookup: _Lookup) -> object:
 
 
 def _placed(text: str, slot: re.Match, value: float) -> str:
-    """A number as it takes the place of its expression: a negative one in brackets beside an operator, which would take its
-    sign for another operator's, as in `${k}**2`."""
+    """A number as it takes the place of its expression.
+
+    A negative one stands in brackets beside an operator, because its sign would be another operator there, as in `${k}**2`.
+    """
     before, after = text[: slot.start()].rstrip(), text[slot.end() :].lstrip()
     beside = before.endswith(("+", "-", "*", "/")) or after.startswith("**")
     return f"({_spell(value)})" if value < 0 and beside else _spell(value)

@@ -27,7 +27,7 @@ def check_feedback(check: Checker) -> None:
     circle = circle_of_feedback(check.spec.signals)
     if circle:
         message = f"signals refer to each other in a circle: {' -> '.join(circle)}"
-        check.fault("SC223", message, f"signals.{circle[0]}", "a signal sees the others of the same time: leave one of them out")
+        check.fault("SC223", message, f"signals.{circle[0]}", "signals see each other at one time: leave one out")
     for use in uses(check.spec):
         signal = check.spec.signals.get(use.signal)
         if signal is not None and signal.is_feedback and ".motion." in use.path:
@@ -61,7 +61,7 @@ def _word(word: str, names: dict[str, str], anything: _Anything) -> _Anything:
     if word == "t" or word in names:
         return anything
     raise ExpressionError(f"`{word}` is no name of an expression",
-                          "quantities stand in braces, as {joint.pin.q}, parameters as ${k}, and `t` is the time")  # fmt: skip
+                          "quantities stand in braces, as {joint.pin.q}, parameters as ${k}; `t` is the time")  # fmt: skip
 
 
 def _name(check: Checker, name: str, path: str) -> None:
