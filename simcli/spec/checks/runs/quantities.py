@@ -168,7 +168,7 @@ def _meant(check: Checker, text: str) -> str:
     subjects = {
         "body": check.names["bodies"],
         "joint": [*check.names["joints"], *(f"{name}_free" for name in check.names["bodies"])],
-        "point": [f"{name}/{point}" for name, body in check.spec.bodies.items() for point in body.points],
+        "point": [f"{name}/{point}" for name, body in check.spec.bodies.items() for point in body.places],
     }
     names = [f"{group}.{quantity}" for group, quantities in SCALARS.items() for quantity in quantities]
     names += [f"{group}.{one}.{quantity}" for group, of in subjects.items() for one in of for quantity in of_group(group)]
@@ -188,7 +188,7 @@ def known_subject(check: Checker, group: str, name: str, path: str, whole: str =
         return False
     if not known_subject(check, "body", body, path, whole):
         return False
-    points = check.spec.bodies[body].points if body in check.spec.bodies else {point: None}
+    points = check.spec.bodies[body].places if body in check.spec.bodies else {point: None}
     if point not in points:
         hint = (whole and _meant(check, whole)) or did_you_mean(point, points, "points")
         check.fault("SC310", f"body `{body}` has no point `{point}`", path, hint)
