@@ -335,7 +335,7 @@ WRONG = {
     "a rate between steps": ("u: {expression: '{joint.rail.q}', rate: 300 Hz}", "SC407", "a sample every"),
     "a delay between samples": ("u: {expression: '{joint.rail.q}', rate: 250 Hz, delay: 6 ms}", "SC407", "between samples"),
     "limits that fall": ("u: {expression: '{joint.rail.q}', limits: [1, -1]}", "SC232", "`limits` from 1 down to -1"),
-    "limits of another kind": ("u: {expression: '{joint.rail.q}', limits: [-1 deg, 1 deg]}", "SC213", "takes `$u`"),
+    "limits of another kind": ("u: {expression: '{joint.rail.q}', limits: [-1 deg, 1]}", "SC213", "takes `$u`"),
     "a rate of a sine": ("u: {sine: {amplitude: 1, frequency: 1}, rate: 100 Hz}", "SC207", "not with `sine`"),
     "no time to track within": (
         "u: {pid: {input: '{joint.rail.q}', limits: [-1, 1], anti_windup: back_calculation}}", "SC202", "tracking_time"),

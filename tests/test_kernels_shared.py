@@ -94,10 +94,12 @@ joints: {pin: {type: revolute, parent: world, child: m, q: 0.2, drive: {mode: ef
 signals: {LAWS}
 run: {duration: 0.01}
 """
-LAWS = ("u: {expression: '-{joint.pin.q}'}",
-        "u: {expression: 'exp(-t)*sin(3*{joint.pin.qd})**2 - {body.m.orientation.3}', limits: [-1, 1]}",
-        "u: {pid: {input: '{joint.pin.q}', kp: 3, ki: 2, limits: [-1, 2]}, rate: 250 Hz, delay: 8 ms}",
-        "u: {filter: {input: $v, time_constant: 0.1}}, v: {expression: '{signal.w} + 2'}, w: {pid: {input: '{joint.pin.qd}'}}")
+LAWS = (
+    "u: {expression: '-{joint.pin.q}'}",
+    "u: {expression: 'exp(-t)*sin(3*{joint.pin.qd})**2 - {body.m.orientation.3}', limits: [-1, 1]}",
+    "u: {pid: {input: '{joint.pin.q}', kp: 3, ki: 2, limits: [-1, 2]}, rate: 250 Hz, delay: 8 ms}",
+    "u: {filter: {input: $v, time_constant: 0.1}}, v: {expression: '{signal.w} + 2'}, w: {pid: {input: t, kp: 1}}",
+)
 
 
 def test_another_law_of_feedback_needs_no_other_kernel(tmp_path, monkeypatch):

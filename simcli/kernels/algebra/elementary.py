@@ -139,7 +139,7 @@ def exponential_of_parts(x):
     return select(inside, found, ti.select(x > 0.0, ti.math.inf, ti.select(x < 0.0, x * 0.0, x)))
 
 
-def power(x, y):
+def raised(x, y):
     """X to the power y, NaN for a negative x whose y is no whole number; lane by lane, as `exponential`."""
     if keeps_order():
         return _by_lane(ti.pow, x, y)
@@ -152,10 +152,10 @@ def power(x, y):
 
 def _by_lane(function, x, *others):
     """A function of scalars, of each lane of packs."""
-    found = local(x * 0.0)
+    found = local(x)
     if not is_pack(found):
         return local(function(x, *others))
-    given = [local(found * 0.0 + one) for one in (x, *others)]
+    given = [local(x), *others]
     for lane in range(found.get_shape()[0]):
         put_lane(found, lane, function(*(get_lane(one, lane) for one in given)))
     return found

@@ -7,7 +7,7 @@ are among what a checkpoint has.
 
 import numpy as np
 
-from simcli.kernels.algebra.elementary import atan2, exponential, power, select, sincos
+from simcli.kernels.algebra.elementary import atan2, exponential, raised, select, sincos
 from simcli.kernels.language import ti
 from simcli.kernels.language.vectors import is_nan
 from simcli.kernels.memory.arena import Arena
@@ -15,11 +15,11 @@ from simcli.kernels.memory.tables import Tables
 from simcli.model.signals.tables import Op
 from simcli.model.tables import Model
 
-CONSTANT, QUANTITY, SIGNAL, TIME, STATE, KEEP, DELAY = map(int, tuple(Op)[: Op.DELAY + 1])
+_CONSTANT, _QUANTITY, _SIGNAL, _TIME, _STATE, _KEEP, _DELAY = map(int, tuple(Op)[: Op.DELAY + 1])
 ORDERS = 3  # numbers per signal: value, first and second derivative
 
 
-class Feedback:
+class FeedbackLaws:
     """Device columns of the laws of feedback.
 
     Args:
@@ -80,6 +80,18 @@ def take_samples(f: ti.template(), values: ti.template(), w: ti.i32, number: ti.
 
 
 @ti.func
+def hold_samples(f: ti.template(), values: ti.template(), w: ti.i32):
+    """The last samples among the values of all signals.
+
+    Reads:  f.held
+    Writes: values
+    """
+    for k in range(f.n):
+        signal = f.signal.at(k)
+        values.store(w, ORDERS * signal, f.held.load(w, signal))
+
+
+@ti.func
 def take_law(f: ti.template(), values: ti.template(), w: ti.i32, k: ti.i32, sample: ti.i64, t: ti.template()):
     """The lines of law k.
 
@@ -94,9 +106,9 @@ def take_law(f: ti.template(), values: ti.template(), w: ti.i32, k: ti.i32, samp
         op = f.op.at(line)
         x = f.cells.load(w, f.x.at(line))
         value = x
-        if op <= TIME:
+        if op <= _TIME:
             value = given_value(f, values, w, op, f.index.at(line), t)
-        elif op <= DELAY:
+        elif op <= _DELAY:
             value = kept_value(f, w, line, op, x, sample)
         else:
             value = operation(op, x, f.cells.load(w, f.y.at(line)))
@@ -110,11 +122,11 @@ def given_value(f: ti.template(), values: ti.template(), w: ti.i32, op: ti.i32, 
     Reads: f.{constant, seen}, values
     """
     value = f.arena.zero() + t
-    if op == CONSTANT:
+    if op == _CONSTANT:
         value = f.arena.zero() + f.constant.load(w, index)
-    elif op == QUANTITY:
+    elif op == _QUANTITY:
         value = f.seen.load(w, index)
-    elif op == SIGNAL:
+    elif op == _SIGNAL:
         value = values.load(w, ORDERS * index)
     return value
 
@@ -127,9 +139,9 @@ def kept_value(f: ti.template(), w: ti.i32, line: ti.i32, op: ti.i32, x: ti.temp
     """
     place = f.index.at(line) + ti.cast(sample % ti.cast(f.length.at(line), ti.i64), ti.i32)
     value = f.states.load(w, place)
-    if op != STATE:
+    if op != _STATE:
         f.states.store(w, place, x)
-    if op == KEEP:
+    if op == _KEEP:
         value = x
     return value
 
@@ -138,9 +150,9 @@ def kept_value(f: ti.template(), w: ti.i32, line: ti.i32, op: ti.i32, x: ti.temp
 def operation(op: ti.i32, x: ti.template(), y: ti.template()):
     """What an operation makes of two values."""
     value = x
-    for k in ti.static(range(len(OPERATIONS))):
-        if op == DELAY + 1 + k:
-            value = OPERATIONS[k](x, y)
+    for k in ti.static(range(len(_OPERATIONS))):
+        if op == _DELAY + 1 + k:
+            value = _OPERATIONS[k](x, y)
     return value
 
 
@@ -163,9 +175,9 @@ def _sign(x, _y):
 
 
 # By `Op`, from ADD on (inside kernels).
-OPERATIONS = (
-    lambda x, y: x + y, lambda x, y: x - y, lambda x, y: x * y, lambda x, y: x / y, power, ti.min, ti.max,
+_OPERATIONS = (
+    lambda x, y: x + y, lambda x, y: x - y, lambda x, y: x * y, lambda x, y: x / y, raised, ti.min, ti.max,
     lambda x, _y: abs(x), lambda x, _y: ti.sqrt(x), _sine, _cosine, _tangent, lambda x, _y: exponential(x), atan2, _sign,
     lambda x, y: select(is_nan(x), y, x),
 )  # fmt: skip
-assert len(OPERATIONS) == len(Op) - Op.ADD
+assert len(_OPERATIONS) == len(Op) - Op.ADD

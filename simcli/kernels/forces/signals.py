@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from simcli.kernels.algebra.elementary import select, sincos
-from simcli.kernels.forces.feedback import ORDERS, Feedback, take_samples
+from simcli.kernels.forces.feedback import ORDERS, FeedbackLaws, hold_samples, take_samples
 from simcli.kernels.forces.prescribed import columns_of_motion, turn_balls
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import Arena, get_lane, is_pack, local, put_lane
@@ -19,8 +19,8 @@ from simcli.model.signals.tables import Driven, SignalKind
 from simcli.model.tables import DriveMode, Model
 from simcli.model.tree.link_frames import body_rotations
 
-SINE, _STEP, RAMP, CHIRP, _TABLE, _FEEDBACK = (
-    int(getattr(SignalKind, name)) for name in ("SINE", "STEP", "RAMP", "CHIRP", "TABLE", "FEEDBACK"))  # fmt: skip
+SINE, _STEP, RAMP, CHIRP, _TABLE = (
+    int(getattr(SignalKind, name)) for name in ("SINE", "STEP", "RAMP", "CHIRP", "TABLE"))  # fmt: skip
 _PARAMETERS = 4
 _TURN = 2.0 * np.pi
 
@@ -124,7 +124,7 @@ class Signals:
         self.piece_start, self.knot = arena.ints(signals.piece_start), arena.shared(signals.knot)
         self.cubic = tables.column(_flat(signals.cubic))
         self.values = arena.slot(ORDERS * self.n)
-        self.feedback = Feedback(model, tables, arena, bool(ways))
+        self.feedback = FeedbackLaws(model, tables, arena, bool(ways))
         slots = [next(getattr(o, way.column) for o in owners if hasattr(o, way.column)) for way in ways]
         rows = [slot.first + way.row for slot, way in zip(slots, ways, strict=True)]
         items = arena.records(len(ways))
@@ -161,6 +161,7 @@ def drive(s: ti.template(), w: ti.i32, t: ti.template(), lean: ti.template()):
     Writes: s.values, the driven slots
     """
     evaluate_signals(s, w, t, lean)
+    hold_samples(s.feedback, s.values, w)
     for n in range(s.n_routes):
         value = s.arena.zero() + s.gain.load(w, n) * s.values.load(w, s.source.at(n))
         row = s.row.at(n)
@@ -228,9 +229,6 @@ def evaluate_signals(s: ti.template(), w: ti.i32, t: ti.template(), lean: ti.tem
             if kind == _TABLE:
                 start, c0, c1, c2, c3 = piece_of(s, w, k, t + lean)
                 value, rate, second = cubic(now - start, c0, c1, c2, c3)
-        if ti.static(_FEEDBACK in s.kinds):
-            if kind == _FEEDBACK:
-                value = s.feedback.held.load(w, k)
         s.values.store(w, ORDERS * k, value)
         s.values.store(w, ORDERS * k + 1, rate)
         s.values.store(w, ORDERS * k + 2, second)

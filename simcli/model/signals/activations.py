@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping
 
 from simcli.spec.schema.joint import DriveSpec
 from simcli.spec.schema.scene import SceneSpec
-from simcli.spec.schema.signal import FilterSignal, SignalSpec
+from simcli.spec.signals.laws import FilterSignal
+from simcli.spec.signals.signal import SignalSpec
 
 
 def activation_name(owner: str, k: int) -> str:

@@ -18,7 +18,7 @@ of MuJoCo's actuators `filterexact` and `filter`, whose force is that of the act
 
 import math
 
-from simcli.model.signals.formulas import Code, Value
+from simcli.model.signals.formulas import Code, Term
 from simcli.model.signals.tables import Op
 
 
@@ -40,11 +40,11 @@ def write_law(code: Code, signal, period: float, delay: int) -> int:
     return value.placed()
 
 
-def _expression(code: Code, signal, _period: float) -> Value:
+def _expression(code: Code, signal, _period: float) -> Term:
     return code.formula(signal.expression)
 
 
-def _pid(code: Code, signal, period: float) -> Value:
+def _pid(code: Code, signal, period: float) -> Term:
     """A PID controller, see above."""
     pid = signal.pid
     error = code.formula(pid.target) - code.formula(pid.input)
@@ -68,7 +68,7 @@ def _pid(code: Code, signal, period: float) -> Value:
     return u
 
 
-def _filter(code: Code, signal, period: float) -> Value:
+def _filter(code: Code, signal, period: float) -> Term:
     """A first-order lag, see above."""
     lag = signal.filter
     part = period / lag.time_constant
@@ -79,10 +79,10 @@ def _filter(code: Code, signal, period: float) -> Value:
     return now
 
 
-def _state(code: Code, place: int, first: Value) -> Value:
+def _state(code: Code, place: int, first: Term) -> Term:
     """A state, or what it is at the first sample."""
     return code.of(Op.OTHERWISE, code.line(Op.STATE, index=place), first)
 
 
-def _keep(code: Code, place: int, value: Value) -> None:
+def _keep(code: Code, place: int, value: Term) -> None:
     code.line(Op.KEEP, value.placed(), index=place)

@@ -5,10 +5,10 @@ import numpy as np
 from simcli.model.batch.gather import Worlds
 from simcli.model.signals.activations import signals_of
 from simcli.model.signals.controllers import write_law
-from simcli.model.signals.formulas import Code, Names
+from simcli.model.signals.formulas import Code, LawNames
 from simcli.model.signals.tables import Feedback, Signals, no_feedback
-from simcli.spec.names.feedback_names import order_of_feedback
 from simcli.spec.schema.scene import SceneSpec
+from simcli.spec.signals.order import order_of_feedback
 from simcli.spec.values.expressions import ExpressionError
 
 _COLUMNS = 5  # of a line
@@ -50,7 +50,7 @@ def read_feedback(worlds: Worlds, signals: Signals) -> Feedback:
     return laws.table(signals, np.array(constants, float).reshape(len(constants), -1))
 
 
-def steps_of(time: float, dt: float) -> int:
+def whole_steps(time: float, dt: float) -> int:
     """Whole steps of a time, which the checks have found to be whole."""
     return round(time / dt)
 
@@ -70,15 +70,15 @@ class _Laws:
 
     def __init__(self, spec: SceneSpec, order: list[str], signals: Signals):
         self.order, self.constants, self.fault = order, [], None
-        self.names = Names({name: k for k, name in enumerate(signals.name)})
+        self.names = LawNames({name: k for k, name in enumerate(signals.name)})
         dt, self.rows, self.start, self.result, self.every = spec.solver.dt, [], [0], [], []
         named = signals_of(spec)
         for name in order:
             signal = named[name]
-            every = 1 if signal.rate is None else steps_of(1.0 / signal.rate, dt)
+            every = 1 if signal.rate is None else whole_steps(1.0 / signal.rate, dt)
             code = Code(self.names, len(self.constants))
             try:
-                self.result.append(write_law(code, signal, every * dt, steps_of(signal.delay, every * dt)))
+                self.result.append(write_law(code, signal, every * dt, whole_steps(signal.delay, every * dt)))
             except (ExpressionError, ArithmeticError, ValueError) as error:
                 key = next(iter(signal.formulas()))
                 self.fault = self.fault or (name, key, str(error).removeprefix("math "))

@@ -25,7 +25,7 @@ _FOLDED: dict[Op, Callable[..., float]] = {
 
 
 @dataclass
-class Names:
+class LawNames:
     """What the laws of a scene have in common while they are read.
 
     Attributes:
@@ -62,27 +62,27 @@ class Code:
         constants: those that lines name, numbered from `first_constant` on.
     """
 
-    names: Names
+    names: LawNames
     first_constant: int = 0
     rows: list[tuple[int, int, int, int, int]] = field(default_factory=list)
     constants: list[float] = field(default_factory=list)
 
-    def line(self, op: Op, x: int = 0, y: int = 0, index: int = 0, length: int = 1) -> "Value":
+    def line(self, op: Op, x: int = 0, y: int = 0, index: int = 0, length: int = 1) -> "Term":
         """Append a line."""
         self.rows.append((int(op), x, y, index, length))
-        return Value(self, len(self.rows) - 1)
+        return Term(self, len(self.rows) - 1)
 
-    def number(self, value: float) -> "Value":
+    def number(self, value: float) -> "Term":
         """A constant, which has no line until one needs it."""
-        return Value(self, None, float(value))
+        return Term(self, None, float(value))
 
-    def of(self, op: Op, *values: "Value") -> "Value":
+    def of(self, op: Op, *values: "Term") -> "Term":
         """The value of an operation: folded if all its values are constants."""
         if all(value.place is None for value in values):
             return self.number(_FOLDED[op](*(value.constant for value in values)))
         return self.line(op, *(value.placed() for value in values))
 
-    def formula(self, text: str) -> "Value":
+    def formula(self, text: str) -> "Term":
         """The value of a text with names in braces.
 
         Raises:
@@ -91,7 +91,7 @@ class Code:
         tree, names = parsed_with_names(text)
         return value_of(tree, lambda word: self.named(word, names), text, self.arithmetic())
 
-    def named(self, word: str, names: dict[str, str]) -> "Value":
+    def named(self, word: str, names: dict[str, str]) -> "Term":
         """A name of a formula."""
         if word == "t":
             return self.line(Op.TIME)
@@ -115,13 +115,13 @@ class Code:
         functions |= {"min": chain(Op.MINIMUM), "max": chain(Op.MAXIMUM), "atan2": binary(Op.ARCTANGENT), "clip": self.clip}
         return Arithmetic(self.number, {node: binary(op) for node, op in operators.items()}, functions)
 
-    def clip(self, x: "Value", low: "Value", high: "Value") -> "Value":
+    def clip(self, x: "Term", low: "Term", high: "Term") -> "Term":
         """X within bounds."""
         return self.of(Op.MINIMUM, self.of(Op.MAXIMUM, x, low), high)
 
 
 @dataclass(frozen=True)
-class Value:
+class Term:
     """A line of a code, or a constant.
 
     Attributes:
@@ -142,8 +142,8 @@ class Value:
         index = self.code.first_constant + len(self.code.constants) - 1
         return self.code.line(Op.CONSTANT, index=index).place
 
-    def _with(self, op: Op, other: "Value | float", *, swapped: bool = False) -> "Value":
-        other = other if isinstance(other, Value) else self.code.number(other)
+    def _with(self, op: Op, other: "Term | float", *, swapped: bool = False) -> "Term":
+        other = other if isinstance(other, Term) else self.code.number(other)
         return self.code.of(op, *((other, self) if swapped else (self, other)))
 
     def __add__(self, other):

@@ -8,5 +8,4 @@ here: geometry, numbers of the physics.
     structure      which joints make the tree, which close loops, which bodies are free
     channel_names  names of what a run finds, one grammar for all who ask
     signal_uses    where a scene uses its signals, and in which unit
-    feedback_names what the formulas of signals name, and the order in which signals are found
 """

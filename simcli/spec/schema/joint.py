@@ -6,7 +6,7 @@ from pydantic import BeforeValidator, WithJsonSchema, model_validator
 
 from simcli.spec.names import dofs
 from simcli.spec.schema.pose import PlacedPoseSpec
-from simcli.spec.schema.signal import ActivationSpec
+from simcli.spec.signals.laws import ActivationSpec
 from simcli.spec.values.quantities import (
     REQUIRED,
     AnyNumber,

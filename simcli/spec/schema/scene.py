@@ -21,7 +21,7 @@ from simcli.spec.schema.parts import (
     RunSpec,
 )
 from simcli.spec.schema.pose import PoseSpec
-from simcli.spec.schema.signal import SignalSpec
+from simcli.spec.signals.signal import SignalSpec
 from simcli.spec.values.quantities import (
     REQUIRED,
     ByType,

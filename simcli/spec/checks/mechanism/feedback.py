@@ -5,14 +5,13 @@ from simcli.spec.checks.runs.quantities import known_quantity, width_of
 from simcli.spec.checks.runs.times import is_whole_multiple
 from simcli.spec.faults.fault_list import did_you_mean
 from simcli.spec.names.channel_names import kind_of, split_component, split_name
-from simcli.spec.names.feedback_names import SIGNAL, circle_of_feedback
 from simcli.spec.names.signal_uses import uses
-from simcli.spec.schema.signal import SignalSpec
+from simcli.spec.signals.order import SIGNAL, circle_of_feedback
+from simcli.spec.signals.signal import SignalSpec
 from simcli.spec.values.braces import parsed_with_names
 from simcli.spec.values.expressions import FUNCTIONS, OPERATORS, Arithmetic, ExpressionError, value_of
 
-# What the state at the start of a step tells; all else depends on forces, and so on the signal itself.
-SEEN = ("q", "qd", "position", "orientation", "velocity", "angular_velocity", "distance")
+# What depends on the forces of the same instant, and so on the signal itself.
 _LATER = ("qdd", "effort", "wrench", "drive_effort", "drive_power", "force", "count", "energy", "diag")
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from simcli.spec.schema.signal import SignalSpec
+from simcli.spec.signals.signal import SignalSpec
 from simcli.spec.values.braces import names_in_braces
 
 SIGNAL = "signal."  # begins the name of another signal
