@@ -189,6 +189,12 @@ class Placement:
             changes["axes"] = rebuild({"quat_xyzw": turned[3:].tolist()}, node.mark)
         return node.replaced(changes)
 
+    def sensor(self, node: Node) -> Node:
+        """A sensor with the names that its bodies and joints have here."""
+        keys = {"at": "bodies", "relative_to": "bodies", "body": "bodies", "joint": "joints"}
+        return node.replaced({key: self._name(node.items[key], section) for key, section in keys.items()
+                              if key in table_at(node).items}) if isinstance(node, TableNode) else node  # fmt: skip
+
     def _term(self, node: Node) -> Node:
         named = isinstance(node, TableNode) and "joint" in node.items
         return node.replaced({"joint": self._name(node.items["joint"], "joints")}) if named else node

@@ -69,6 +69,9 @@ def _name(check: Checker, name: str, path: str) -> None:
         _signal(check, name.removeprefix(SIGNAL), path)
         return
     text, component = split_component(name)
+    if split_name(text).group == "sensor":
+        check.fault("SC315", f"a signal does not see the sensor `{text}`", path, "name the quantity that it measures")
+        return
     if kind_of(text) in _LATER and split_name(text).group != "distance":
         message = f"a signal sees positions and velocities where a step begins, and `{text}` is known at its end"
         check.fault("SC315", message, path, "use q, qd, position, orientation, velocity, angular_velocity or distance.A.B")
