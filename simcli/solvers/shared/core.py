@@ -219,11 +219,12 @@ class Core:
         """The rows of steps that need no poses, where there are such steps: in natural coordinates, with smooth forces."""
         rows, tables = constraints.rows, self.tables
         leads = bool((rows.is_hard & (rows.dof >= 0)).any()) or (self.led.n > 0 and self.integrator != "generalized_alpha")
-        if self.signals.feedback.n and self.integrator != "generalized_alpha":  # whose steps end with projected velocities
+        if self.touches or not self.is_natural or leads or not rows.n:
             return None
-        if self.touches or not self.is_natural or leads or self.forces.need_poses or not rows.n:
+        direct = self.integrator == "generalized_alpha"
+        if not direct and (self.forces.need_poses or self.signals.feedback.n):  # which sees projected velocities
             return None
-        if self.has_excess and self.integrator != "generalized_alpha":  # whose iteration takes it away
+        if self.has_excess and not direct:  # whose iteration takes it away
             return None
         if not all(is_smooth(phase, constraints.laws) for phase in tables.phases):
             return None
