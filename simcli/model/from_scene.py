@@ -32,6 +32,8 @@ from simcli.model.mechanism import JointPart, Mechanism
 from simcli.model.natural.bases import read_naturals
 from simcli.model.natural.straight import refuse_beside
 from simcli.model.phases.start import read_start
+from simcli.model.sensors.reading import read_sensors
+from simcli.model.signals.feedback import read_feedback
 from simcli.model.signals.inputs import with_signals
 from simcli.model.signals.values import read_signals
 from simcli.model.tables import WORLD, Array, JointKind, Model
@@ -193,6 +195,7 @@ def _build(specs: list[SceneSpec], document: Document | None, batch: Mechanism) 
     add_torques(worlds, joints)
     add_torsions(worlds, joints)
     signals = read_signals(worlds, folder)
+    feedback = read_feedback(worlds, signals)
     worlds.raise_faults()
     mechanism = replace(
         batch,
@@ -206,7 +209,7 @@ def _build(specs: list[SceneSpec], document: Document | None, batch: Mechanism) 
         cables=read_cables(worlds, joints, reader),
         wrenches=read_wrenches(worlds, bodies),
     )
-    model = with_signals(worlds, assemble(mechanism), signals)
+    model = replace(with_signals(worlds, assemble(mechanism), signals), feedback=feedback)
     if worlds.first.solver.type == "generalized":
         refuse_weightless(worlds, model)
     elif worlds.first.solver.type == "maximal":
@@ -225,7 +228,7 @@ def _build(specs: list[SceneSpec], document: Document | None, batch: Mechanism) 
     worlds.raise_faults()
     model = replace(model, springs=read_springs(worlds, model), bushings=read_bushings(worlds, model),
                     combinations=read_couplings(worlds, model), drags=read_drags(worlds, model),
-                    contacts=contacts)  # fmt: skip
+                    sensors=read_sensors(worlds, model), contacts=contacts)  # fmt: skip
     if getattr(worlds.first.solver, "integrator", "") == "generalized_alpha":
         refuse_beside(worlds, model)
         worlds.raise_faults()
