@@ -128,7 +128,8 @@ def test_every_element_is_told_once(tmp_path):
     """Parts belong to their element; all else has a line of the report."""
     parts = {"sdf", "model", "pose", "parent", "child", "axis", "xyz", "geometry", "cylinder", "radius", "length", "mass",
              "inertia", "ixx", "ixy", "ixz", "iyy", "iyz", "izz", "surface", "friction", "ode", "mu", "mu2", "material",
-             "diffuse", "damping", "spring_stiffness", "spring_reference", "lower", "upper", "effort", "velocity"}  # fmt: skip
+             "diffuse", "damping", "spring_stiffness", "spring_reference", "lower", "upper", "effort",
+             "velocity"}  # fmt: skip
     path = written(tmp_path)
     told = [(entry.kind, entry.line) for entry in import_model(path).report.entries]
     for element in read_xml(path).below():

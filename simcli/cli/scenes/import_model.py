@@ -23,7 +23,7 @@ class _Base(StrEnum):
 
 def import_command(
     model: Annotated[
-        Path, typer.Argument(metavar="MODEL", help="URDF or MJCF file.", callback=existing_file, show_default=False)
+        Path, typer.Argument(metavar="MODEL", help="URDF, MJCF or SDF file.", callback=existing_file, show_default=False)
     ],
     output: Annotated[
         Path | None,

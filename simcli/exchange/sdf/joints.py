@@ -160,7 +160,7 @@ def _ball(source: SdfSource, axis: XmlElement, joint: SourceJoint) -> None:
     source.tell("axis", joint.name, axis, "means nothing for a ball joint, but for its damping")
 
 
-def read_gears(source: SdfSource, elements: list[tuple[XmlElement, str]], name_of) -> None:
+def read_gearboxes(source: SdfSource, elements: list[tuple[XmlElement, str]], name_of) -> None:
     """Gearboxes: hinges of their two links on the reference body, of which one follows the other.
 
         angle of the child = -ratio * angle of the parent, both against the reference body

@@ -12,7 +12,7 @@ from simcli.exchange.meshes import MeshFiles
 from simcli.exchange.naming import words_of_renaming
 from simcli.exchange.report import ImportReport
 from simcli.exchange.sdf.frames import MODEL_FRAME, WORLD_FRAME, FrameGraph, SdfFrame, full_name
-from simcli.exchange.sdf.joints import read_gears, read_joint
+from simcli.exchange.sdf.joints import read_gearboxes, read_joint
 from simcli.exchange.sdf.links import read_link
 from simcli.exchange.sdf.loops import close_loops
 from simcli.exchange.sdf.source import SdfSource
@@ -70,7 +70,7 @@ class _Sdf:
         for element, scope in self.joints:
             self._joint(element, scope)
         gears = [(element, scope) for element, scope in self.joints if element.get("type") == "gearbox"]
-        read_gears(source, gears, self._end)
+        read_gearboxes(source, gears, self._end)
         self._points()
         close_loops(source.path, mechanism, source.report)
         for name, (element, change) in source.changes.items():
