@@ -4,8 +4,8 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, WithJsonSchema, model_validator
 
-from simcli.spec.names.sensor_types import SENSOR_TYPES
-from simcli.spec.values.quantities import REQUIRED, Part, Text, doc, refuse
+from simcli.spec.names.sensor_types import OF_CONTACTS, SENSOR_TYPES
+from simcli.spec.values.quantities import REQUIRED, Part, PositiveLength, Text, doc, one_of, refuse, vector
 
 _Type = Literal[tuple(SENSOR_TYPES)]
 _WORDS = {"type": "string", "enum": list(SENSOR_TYPES)}
@@ -17,7 +17,7 @@ def _listed(value: object) -> object:
 
 _Types = Annotated[tuple[_Type, ...], BeforeValidator(_listed),
                    WithJsonSchema({"anyOf": [_WORDS, {"type": "array", "items": _WORDS, "minItems": 1}]})]  # fmt: skip
-_KEYS = ("at", "relative_to", "joint", "body")
+_KEYS = ("at", "relative_to", "joint", "body", "shape", "radius", "size")
 
 
 class SensorSpec(Part):
@@ -28,10 +28,17 @@ class SensorSpec(Part):
                           "they are given, default: the anchor of the child", "", "crank/imu")  # fmt: skip
     relative_to: Text | None = doc(None, "Frame, point or body from which it is seen; default: the world", "", "base/camera")
     joint: Text | None = doc(None, "Joint of encoder, tachometer, force and torque", "", "elbow")
-    body: Text | None = doc(None, "First body of the subtree of com, com_velocity, momentum, angular_momentum", "", "torso")
+    body: Text | None = doc(None, "First body of a subtree; body whose contacts are summed", "", "torso")
+    shape: Text | None = doc(None, "Shape whose contacts are summed, as body/shape, or of the world", "", "foot/sole")
+    radius: PositiveLength | None = doc(None, "touch: zone, a ball about the origin of the frame", "m", 0.02)
+    size: vector("m") | None = doc(None, "touch: zone, a box in axes of the frame, full lengths", "m",
+                                   [0.1, 0.1, 0.02])  # fmt: skip
 
     @model_validator(mode="after")
     def _fit(self) -> "SensorSpec":
+        one_of(self, ("radius", "size"), required=False)
+        if self.size is not None and min(self.size) <= 0.0:
+            raise refuse("SC231", f"a length of `size` is {min(self.size):g}", "it must be greater than 0", "size")
         if len(set(self.type)) < len(self.type):
             raise refuse("SC207", "a type stands twice", "remove one", "type")
         for name in self.type:
@@ -44,7 +51,9 @@ class SensorSpec(Part):
     def _fits(self, name: str) -> None:
         """Refuse what a type lacks."""
         needed = SENSOR_TYPES[name].of
-        if getattr(self, needed) is None:
+        if needed == OF_CONTACTS:
+            one_of(self, ("shape", "body"))
+        elif getattr(self, needed) is None:
             raise refuse("SC202", f"`{needed}` is missing, which a sensor of type `{name}` needs", f"write {needed}: ..")
 
     def _takes(self, key: str) -> bool:

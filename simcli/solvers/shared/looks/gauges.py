@@ -11,6 +11,7 @@ from simcli.solvers.shared.contacts.touches import Touches
 from simcli.solvers.shared.drives import Drives
 from simcli.solvers.shared.looks.reductions import FINAL, RECORD, SERIES, STOP, Sum, sums_found
 from simcli.solvers.shared.looks.sensors import SensorReadings
+from simcli.spec.names.sensor_types import OF_CONTACTS
 
 # Known where a step has placed its bodies.
 PLACED = {Source.Q, Source.QD, Source.POSE, Source.TWIST, Source.POINT, Source.DISTANCE}
@@ -132,6 +133,7 @@ class Gauges:
         if measures.pairs[Source.CONTACT]:
             self.touches = Touches(model, arena, measures.pairs[Source.CONTACT])
         self.has = {name: getattr(self, name) is not None for name in ("drives", "clearances", "touches", "sensors")}
+        self.has["touching"] = bool(self.sensors and self.sensors.has_some(OF_CONTACTS))
         self.has["motions"] = bool(self.drives and self.drives.has_motion)
         stays = is_alone and not self.has["motions"]
         steps = {source for source, kind in zip(measures.source, measures.kind, strict=True) if kind != Reduction.RECORD}

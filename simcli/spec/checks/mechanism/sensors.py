@@ -14,7 +14,9 @@ def check_sensors(check: Checker) -> None:
                 _place(check, getattr(sensor, key), f"{path}.{key}")
         if sensor.joint is not None and check.joint_or_free(sensor.joint, f"{path}.joint"):
             _joint(check, sensor, path)
-        if sensor.body is not None:
+        if sensor.shape is not None:
+            _shape(check, sensor.shape, f"{path}.shape")
+        if sensor.body is not None and sensor.body != WORLD_NAME:
             check.body(sensor.body, f"{path}.body")
 
 
@@ -22,6 +24,15 @@ def _joint(check: Checker, sensor, path: str) -> None:
     joint = check.spec.joints.get(sensor.joint)
     if joint is not None and not joint.dof_kinds and {"encoder", "tachometer"} & set(sensor.type):
         check.fault("SC205", f"joint `{sensor.joint}` has no coordinate", f"{path}.joint", "name one that moves")
+
+
+def _shape(check: Checker, name: str, path: str) -> None:
+    """A shape of a body as body/shape, or of the world."""
+    body, _, _key = name.rpartition("/")
+    owners = {owner: one.shapes for owner, one in check.spec.bodies.items()} | {"": check.spec.world.shapes}
+    known = [f"{owner}/{one}" if owner else one for owner, shapes in owners.items() for one in shapes]
+    if name not in known and ("bodies", body) not in check.broken and not check.is_refused("bodies", "world"):
+        check.fault("SC314", f"there is no shape `{name}`", path, did_you_mean(name, known, "shapes"))
 
 
 def _place(check: Checker, name: str, path: str) -> None:
