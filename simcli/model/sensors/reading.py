@@ -43,8 +43,19 @@ def read_sensors(worlds: Worlds, model: Model) -> Sensors:
         shape=np.array([-1 if one.shape is None else shapes.index(one.shape) for one in specs.values()], np.int32),
         toucher=np.array([NO_TOUCHER if one.body is None else index[one.body] for one in specs.values()], np.int32),
         radius=pile([worlds.numbers(lambda s, n=n: s.sensors[n].radius or -1.0) for n in specs], ()),
+        is_noisy=np.array([one.noise is not None for one in specs.values()], bool),
+        **{key: pile([worlds.numbers(lambda s, n=n, key=key: _of_noise(s, n, key)) for n in specs], ())
+           for key in ("sigma", "density", "walk", "quantum")},
+        **{key: np.array([[worlds.common(lambda s, n=n, key=key: _of_noise(s, n, key), f"sensors.{n}.noise.{key}")
+                           for n in specs]], float) for key in ("rate", "delay")},
         half=pile([worlds.numbers(lambda s, n=n: _half(s.sensors[n].size), (3,)) for n in specs], (3,)),
     )
+
+
+def _of_noise(spec: SceneSpec, name: str, key: str) -> float:
+    """A number of the noise of a sensor, 0 without."""
+    noise = spec.sensors[name].noise
+    return 0.0 if noise is None else getattr(noise, key) or 0.0
 
 
 def _half(size: tuple[float, ...] | None) -> list[float]:

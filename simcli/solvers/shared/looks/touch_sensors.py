@@ -33,11 +33,11 @@ def sense_touch(c: ti.template(), w: ti.i32):
                 R_1 = Mat3(*[get_lane(part, lane) for part in R.parts])
                 count = ti.cast(get_lane(c.contacts.summary.part(w, CONTACTS, 0), lane), ti.i32)
                 for k in range(count):
-                    add_contact(c, w, lane, n, k, x_1, R_1)
+                    sum_contact(c, w, lane, n, k, x_1, R_1)
 
 
 @ti.func
-def add_contact(c: ti.template(), w: ti.i32, lane: ti.i32, n: ti.i32, k: ti.i32, x: ti.template(), R: ti.template()):
+def sum_contact(c: ti.template(), w: ti.i32, lane: ti.i32, n: ti.i32, k: ti.i32, x: ti.template(), R: ti.template()):
     """Add contact k of a world to sensor n, if it is on its body or shape and within its zone.
 
     Args:
