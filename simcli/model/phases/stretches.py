@@ -20,6 +20,7 @@ EARLY = 1e-6  # of a step: an event so little after the start of a step belongs 
 
 # Columns that may differ between phases, by table; "" is the model itself. All others are structure.
 CHANGEABLE = {
+    "bodies": {"gravity_compensation"},
     "joints": {"enabled", "compliance"},
     "dofs": {
         "armature", "damping", "spring_stiffness", "spring_rest", "spring_energy", "friction", "limit_lower", "limit_upper",
@@ -33,6 +34,7 @@ CHANGEABLE = {
     "wrenches": {"point", "force", "torque"},
     "drags": {"point", "damping", "quadratic", "angular_damping", "angular_quadratic", "wind"},
     "signals": {"parameter", "knot", "cubic"},
+    "feedback": {"constant"},
     "motions": {"value"},
     "affine": {"joint_stiffness", "limit_stiffness", "limit_strength", "driving_stiffness", "driving_acts",
                "driving_passive", "driving_locked", "driving_aim", "hold", "hold_pose", "hold_rate", "hold_shift",
