@@ -91,14 +91,14 @@ def add_noise(c: ti.template(), w: ti.i32):
         p.mark.store(w, 0, zero + mark)
         for n in range(m.n):
             if p.is_noisy.at(n) != 0:
-                take_sample(c, w, n, step)
+                sample_sensor(c, w, n, step)
     for n in range(m.n):
         if p.is_noisy.at(n) != 0:
             _show_sample(c, w, n, step)
 
 
 @ti.func
-def take_sample(c: ti.template(), w: ti.i32, n: ti.i32, step: ti.i64):
+def sample_sensor(c: ti.template(), w: ti.i32, n: ti.i32, step: ti.i64):
     """Take a sample of sensor n if it is due, and keep what is held for those who see it later.
 
     Writes: c.gauges.noise.{bias, held, kept}
