@@ -7,4 +7,5 @@ In: signals of a scene, CSV files. Out: their tables, and the wiring by index. N
     tables      tables of what acts on a mechanism as a function of time: signals, what they drive, and prescribed motions
     prescribed  prescribed motions at a time, and the initial state that follows from them
     inputs      what signals drive, and prescribed motions: the wiring of a scene, by index
+    controlled  drives whose targets a program sets while a simulation runs: a constant signal each
 """
