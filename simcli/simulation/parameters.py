@@ -4,7 +4,7 @@ What is set is what an event of the scene could set, by the same rules (model/ph
 acts during the run. Which of them will be set is told when the simulation opens, because memory is laid out for them.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy as np
 
 from simcli.errors import SceneError, UsageError
 from simcli.job import Job
+from simcli.model.batch.join import NO_WORLD_AXIS
 from simcli.model.from_scene import build_together, build_worlds
 from simcli.model.phases.stretches import aligned, differences, fixed_differences, started_from, with_columns
 from simcli.model.signals.controlled import with_controls
@@ -75,11 +76,11 @@ class Parameters:
         base = {path: values[0].tolist() for path, values in self.values.items()}
         other = self._another(base)
         together = self._finished(build_together(self.job.document, [self._scene(base), other]), 2)
-        found = differences(self._finished(build_together(self.job.document, [self._scene(base)]), 1), together)
-        row = with_columns(model, _columns(together, found, lambda column: column[1:2] if len(column) == 2 else column))
+        alike = self._finished(build_together(self.job.document, [self._scene(base)] * 2), 2)
+        found = [(table, name) for table, name in differences(alike, together) if name not in NO_WORLD_AXIS]
+        row = with_columns(model, _columns(together, found, lambda column: column[1:2]))
         self._refuse(model, row, ", ".join(self.paths))
-        n = model.n_worlds
-        wide = with_columns(model, _columns(model, found, lambda column: np.broadcast_to(column, (n, *column.shape[1:])).copy()))
+        wide = with_columns(model, _columns(model, found, lambda column: _of_worlds(column, model.n_worlds)))
         return tuple(aligned([wide, row]))
 
     def _scene(self, values: dict[str, object]) -> Any:
@@ -123,12 +124,16 @@ class Parameters:
             raise UsageError(f"`{path}` cannot be set while it runs: that changes {', '.join(found[:3])}")
 
 
-def _columns(model: Model, names: Iterable[tuple[str, str]], change) -> dict[str, dict]:
+def _columns(model: Model, names: Iterable[tuple[str, str]], change: Callable[[np.ndarray], np.ndarray]) -> dict[str, dict]:
     found: dict[str, dict] = {}
     for table, name in names:
         owner = getattr(model, table) if table else model
         found.setdefault(table, {})[name] = change(getattr(owner, name))
     return found
+
+
+def _of_worlds(column: np.ndarray, n_worlds: int) -> np.ndarray:
+    return np.broadcast_to(column, (n_worlds, *column.shape[1:])).copy()
 
 
 def _moved(value: Any, factor: float) -> Any:

@@ -23,6 +23,7 @@ from simcli.simulation.process import Hold, SignalsWait, device_for, forget
 from simcli.simulation.quantities import Places
 from simcli.simulation.recording import TOLD, Recording
 from simcli.simulation.starts import Starts, is_state
+from simcli.solvers.shared.host.on_device import view_of
 from simcli.solvers.shared.host.solver import MANY_STEPS
 from simcli.solvers.shared.host.stepwise import SavedState, Stepwise
 from simcli.spec.names.channel_names import canonical
@@ -108,8 +109,8 @@ class Simulation:
 
     def _open(self, driven: tuple[str, ...]) -> None:
         job = self._job
-        model = with_controls(job.model, driven) if driven else job.model
-        phases = tuple(replace(phase, model=with_controls(phase.model, driven)) for phase in job.phases) if driven else job.phases
+        model = with_controls(job.model, driven)
+        phases = tuple(replace(phase, model=with_controls(phase.model, driven)) for phase in job.phases)
         model, other = self._parameters.laid_out(model)
         self._controlled = replace(job, model=model, phases=phases if other is None else (Phase(MANY_STEPS, other, ()),))
         self._model = model
@@ -189,26 +190,30 @@ class Simulation:
                 self._recording.note_control(self._event(self._controls.describe(name)))
         self._note(stepwise.step(n, self._recording))
 
-    def get(self, name: str) -> np.ndarray:
+    def get(self, name: str, dlpack: bool = False):
         """A quantity of where the worlds stand, by the one grammar of quantities, as `joint.pin.q` or `body.rod.position`.
 
         Args:
             name: what a file of the scene would hold (`output.channels`, `output.quantities`); or a constant signal,
                 `signal.u`; or a path of `vary`.
+            dlpack: give what has `__dlpack__` and is where the device has it; on a CPU numpy's arrays are that.
 
         Returns:
-            [as in the file], (W, n), or (W,) of one number such as `energy.total`; NaN in worlds that have ended. Of frames
-            on a CPU it is a view of an array that no later step writes; signals and parameters are copies. Other
-            libraries take it by `__dlpack__`, which numpy's arrays have.
+            [as in the file], (W, n), or (W,) of one number such as `energy.total`; NaN in worlds that have ended. On a CPU
+            it is a view of an array that no later step writes. On a GPU it is a copy; with dlpack a `DeviceView`, whose
+            numbers the next frame replaces. Signals and parameters are copies.
 
         Raises:
             UsageError: there is no such quantity, or frames do not hold it.
+            DeviceError: the device has no arrays for other libraries.
         """
         stepwise = self._ready()
         if name in self._parameters.values:
             return self._parameters.values[name].copy()
         if name.startswith(("signal.", "$")) and not self._places.knows(name):
             return self._controls.values[:, self._controls.find(name)]
+        if dlpack and self.device.is_gpu:
+            return view_of(self._solver.stepper, stepwise.show_on_device(), *self._places.find(name))
         return self._places.take(stepwise.show().columns, name)
 
     def set(self, name: str | Mapping[str, object], values: object = None, worlds=None) -> None:
@@ -258,10 +263,12 @@ class Simulation:
             raise UsageError(f"set `{path}`: parameters are given for all worlds, one value or (worlds, ...) of them")
         old = self._parameters.values[path]
         given = np.asarray(values, old.dtype if old.dtype == bool else float)
+        if given.shape == old.shape[:1] and old.shape[1:] == (1,):
+            given = given[:, None]
         try:
             given = np.broadcast_to(given, old.shape)
         except ValueError:
-            raise UsageError(f"set `{path}`: values of shape {given.shape} do not fit {old.shape}") from None
+            raise UsageError(f"set `{path}`: values of shape {given.shape} do not fit (worlds, ...) = {old.shape}") from None
         self._model = self._parameters.model_with(path, given, self._model)
         low, high = given.min(axis=0), given.max(axis=0)
         spread = f"{low}" if np.array_equal(low, high) else f"{low} to {high} over the worlds"
@@ -324,9 +331,9 @@ class Simulation:
     def _timed(self) -> str:
         """Something of the scene that depends on time, "" if nothing does."""
         signals = self._job.model.signals
-        for name, kind in zip(signals.name, signals.kind, strict=True):
-            if kind != SignalKind.CONSTANT:
-                return f"signal `{name}`"
+        for k in self._job.model.inputs.signal.tolist():
+            if signals.kind[k] != SignalKind.CONSTANT:
+                return f"signal `{signals.name[k]}`"
         if self._job.phases:
             return "an event of the scene"
         return "a measure" if self._job.measures.names else ""

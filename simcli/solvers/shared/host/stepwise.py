@@ -194,6 +194,12 @@ class Stepwise:
             self._block = self.solver.shown(block)
         return self._block
 
+    def show_on_device(self) -> dict:
+        """The same frame in the memory of the device: buffers with their numbers of columns, until the next one is shown."""
+        self._block = None
+        self.show()
+        return self.stepper.buffers(1, NOWHERE)
+
     def begin_anew(self, worlds: np.ndarray, model: Model) -> list[Event]:
         """Let some worlds begin at the initial state of a model; to the others nothing happens.
 
