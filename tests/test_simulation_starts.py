@@ -20,7 +20,7 @@ solver: {type: generalized, dt: 1.0e-3}
 run: {duration: 0.2}
 """
 SCENES = {"loop": LOOP, "balls": BALLS}
-QUICK = {("loop", "generalized", "implicit"), ("balls", "generalized", "semi_implicit")}
+QUICK = {("loop", "generalized", "implicit")}
 
 
 def cases():
@@ -40,12 +40,11 @@ def _cases():
 def test_nothing_of_what_was_before_is_left(tmp_path, name, solver, integrator):
     (tmp_path / "scene.yaml").write_text(SCENES[name])
     sets = (f"solver.type={solver}", f"solver.integrator={integrator}", "output.channels=[state, energy]")
-    try:
-        first = opened(tmp_path / "scene.yaml", *sets, worlds=3)
-    except SceneError as error:
-        assert {fault.code for fault in error.faults} <= {"SC501"}, error  # what the solver does not honour
-        pytest.skip("refused by name")
-    with first as sim, opened(tmp_path / "scene.yaml", *sets, worlds=3) as other:
+    if name == "loop" and integrator == "generalized_alpha":
+        with pytest.raises(SceneError, match="SC501: the natural solver does not honour dry friction"):
+            opened(tmp_path / "scene.yaml", *sets)
+        return
+    with opened(tmp_path / "scene.yaml", *sets, worlds=3) as sim, opened(tmp_path / "scene.yaml", *sets, worlds=3) as other:
         sim.step(150)
         other.step(150)
         assert not same(fresh(sim), fresh(other))
@@ -73,9 +72,9 @@ def test_loops_are_closed_where_worlds_are_put(tmp_path):
         assert np.abs(slider - 0.2 * np.cos(q) - 0.4 * np.cos(q + knee)).max() < 1e-9
         sim.step(20)
         assert np.abs(sim.get("diag.position_violation")).max() < 1e-9
-        with pytest.raises(UsageError, match="set `joint.rail.q`: the joint closes a loop"):
+        with pytest.raises(UsageError, match=r"set `joint\.rail\.q`: the joint closes a loop"):
             sim.set("joint.rail.q", 0.1)
         before = fresh(sim)
-        with pytest.raises(UsageError, match="world 1: .*"):
+        with pytest.raises(UsageError, match=r"world 1: .*limit"):
             sim.set("joint.hinge.q", [0.0, 0.9, 0.0])  # beyond its limit
         assert not same(fresh(sim), before)

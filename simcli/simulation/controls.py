@@ -7,10 +7,10 @@ import numpy as np
 
 from simcli.errors import UsageError
 from simcli.job import Job
-from simcli.model.signals.controlled import CONTROL, controlled_dofs, signal_of
+from simcli.kernels.memory.slots import Slot
+from simcli.model.signals.controlled import CONTROL_OF, controlled_dofs, signal_of
 from simcli.model.signals.tables import SignalKind
 from simcli.model.tables import Model
-from simcli.kernels.memory.slots import Slot
 
 _PARAMETERS = 4  # of a signal; a constant is the first
 
@@ -77,7 +77,7 @@ class Controls:
         if name in self.model.joints.name:
             why = "is not among the `controls` of this simulation" if controlled_dofs(self.model, name) else "has no drive"
             return UsageError(f"control of `{name}`: the joint {why}")
-        own = [one for one in self.model.signals.name if not one.startswith(CONTROL)]
+        own = [one for one in self.model.signals.name if not one.startswith(CONTROL_OF)]
         near = get_close_matches(name, [*self.joints, *(f"${one}" for one in own)], n=1)
         return UsageError(f"control of `{name}`: there is no such joint or signal"
                           + (f"; did you mean `{near[0]}`?" if near else ""))  # fmt: skip
@@ -125,8 +125,9 @@ class Controls:
         first = np.broadcast_to(signals.parameter[..., 0], self.values.shape)
         changed = (self.values != first).any(axis=0)
         own = [name for name, kind in zip(signals.name, signals.kind, strict=True)
-               if kind == SignalKind.CONSTANT and not name.startswith(CONTROL)]  # fmt: skip
-        return [self.describe(name) for name in (*self.joints, *(f"${one}" for one in own)) if changed[self.find(name)].any()]
+               if kind == SignalKind.CONSTANT and not name.startswith(CONTROL_OF)]  # fmt: skip
+        names = (*self.joints, *(f"${one}" for one in own))
+        return [self.describe(name) for name in names if changed[self.find(name)].any()]
 
     def describe(self, name: str) -> str:
         """A name and its values, for people."""
@@ -147,7 +148,8 @@ def _fitting(name: str, value: object, shape: tuple[int, int]) -> np.ndarray:
     try:
         values = np.broadcast_to(values, shape)
     except ValueError:
-        raise UsageError(f"control of `{name}`: values of shape {values.shape} do not fit (worlds, numbers) = {shape}") from None
+        fits = f"values of shape {values.shape} do not fit (worlds, numbers) = {shape}"
+        raise UsageError(f"control of `{name}`: {fits}") from None
     if not np.isfinite(values).all():
         world = int(np.flatnonzero(~np.isfinite(values).all(axis=1))[0])
         raise UsageError(f"control of `{name}`: the value for world {world} is not finite")

@@ -17,7 +17,9 @@ def device_for(owner, scene: str, device: str, precision: str, threads: int | No
     Args:
         owner: the simulation, which has `device` and `scene`.
         scene: for messages.
-        device, precision, threads: as of `start_device`.
+        device: as of `start_device`.
+        precision: likewise.
+        threads: likewise; None for all, or as many as those have that are open.
 
     Raises:
         UsageError: another simulation is open, on another device, with another precision or number of threads.
@@ -29,7 +31,8 @@ def device_for(owner, scene: str, device: str, precision: str, threads: int | No
     if others and asked != (found.arch, found.precision, found.threads):
         here, wanted = _words(found.arch, found.precision, found.threads), _words(*asked)
         raise UsageError(f"a simulation of {others[0].scene} is open on {here}, and a process holds one device with one "
-                         f"precision at a time: close it before {scene} is opened on {wanted}, or ask for the same")  # fmt: skip
+                         f"precision at a time: close it before {scene} is opened on {wanted}, or ask for the "
+                         "same")  # fmt: skip
     _open.add(owner)
     return found
 
@@ -38,7 +41,7 @@ def _words(arch: str, precision: str, threads: int) -> str:
     return f"`{arch}` with {precision}" + (f" and {threads} thread(s)" if threads else "")
 
 
-def forget(owner) -> None:
+def forget_simulation(owner) -> None:
     """A simulation is closed."""
     _open.discard(owner)
 
@@ -68,8 +71,8 @@ class Hold:
         if program() is self._program:
             return
         if self._device.is_gpu or not is_live(self._device):  # on a CPU memory is the host's, and outlives the device
-            raise DeviceError("the device of this simulation was stopped, because something else in this process has started "
-                              "another one; a process holds one device with one precision at a time")  # fmt: skip
+            raise DeviceError("the device of this simulation was stopped, because something else in this process has "
+                              "started another one; a process holds one device with one precision at a time")  # fmt: skip
         self._program = program()
 
 

@@ -22,7 +22,7 @@ _MOST_TOLD = 1000  # changes of controls that are told one by one
 TOLD = "SC618"
 
 
-class Recording:
+class OpenRecording:
     """A file that grows while a simulation goes on; closing it, as a context does, ends it.
 
     Args:
@@ -55,7 +55,7 @@ class Recording:
         """Whether it has ended."""
         return self._closed
 
-    def __enter__(self) -> "Recording":
+    def __enter__(self) -> "OpenRecording":
         return self
 
     def __exit__(self, kind, error, traceback) -> None:

@@ -7,8 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from simcli.errors import UsageError
-from simcli.job import Failure, Job, Request
-from simcli.kernels.device.runtime import Device
+from simcli.job import Failure, Request
 from simcli.model.phases.stretches import Phase
 from simcli.model.signals.controlled import with_controls
 from simcli.model.signals.tables import SignalKind
@@ -19,9 +18,9 @@ from simcli.pipeline.preparation import prepare
 from simcli.pipeline.stepping import failures_among
 from simcli.simulation.controls import Controls, joints_with_drives
 from simcli.simulation.parameters import Parameters
-from simcli.simulation.process import Hold, SignalsWait, device_for, forget
+from simcli.simulation.process import Hold, SignalsWait, device_for, forget_simulation
 from simcli.simulation.quantities import Places
-from simcli.simulation.recording import TOLD, Recording
+from simcli.simulation.recording import TOLD, OpenRecording
 from simcli.simulation.starts import Starts, is_state
 from simcli.solvers.shared.host.on_device import view_of
 from simcli.solvers.shared.host.solver import MANY_STEPS
@@ -104,7 +103,7 @@ class Simulation:
         try:
             self._open(driven)
         except BaseException:
-            forget(self)
+            forget_simulation(self)
             raise
 
     def _open(self, driven: tuple[str, ...]) -> None:
@@ -139,7 +138,7 @@ class Simulation:
         if self.closed:
             return
         self.closed = True
-        forget(self)
+        forget_simulation(self)
         if self._recording is not None:
             self._recording.close(status)
         self._solver = self._stepwise = self._controls = self._tables = None
@@ -322,7 +321,8 @@ class Simulation:
             return
         mask = self._mask(worlds)
         if timed := self._timed():
-            raise UsageError(f"reset of some worlds: {timed} depends on time, which worlds have in common; reset all of them")
+            raise UsageError(f"reset of some worlds: {timed} depends on time, which worlds have in common; reset all of "
+                             "them")  # fmt: skip
         if mask.any():
             self._begin(mask, self._job.model)
             self._began[mask] = stepwise.n_steps
@@ -383,7 +383,7 @@ class Simulation:
         self._parameters.values, self._model = dict(snapshot.parameters), snapshot.model
         self._began, self.failures = snapshot.began.copy(), list(snapshot.failures)
 
-    def record(self, path, force: bool = False) -> Recording:
+    def record(self, path, force: bool = False) -> OpenRecording:
         """Write frames to a file from here on, one now, then one each `output.every`; as a run of the command line does.
 
         Args:
@@ -399,7 +399,7 @@ class Simulation:
         """
         stepwise = self._ready()
         self._refuse_recording("record")
-        recording = Recording(self._job, self.device, self._solver, Path(path), force)
+        recording = OpenRecording(self._job, self.device, self._solver, Path(path), force)
         stepwise.first_of_rhythm = stepwise.n_steps
         is_start = stepwise.n_steps == 0
         recording.note(list(self.events if is_start else self._held()))
@@ -409,8 +409,8 @@ class Simulation:
 
     def _held(self) -> list[Event]:
         """What was set before a file begins, and holds."""
-        told = [self._event(f"{path} = {values.min()} to {values.max()}") for path, values in self._parameters.values.items()]
-        return [*told, *(self._event(text) for text in self._controls.described())]
+        numbers = [f"{path} = {values.min()} to {values.max()}" for path, values in self._parameters.values.items()]
+        return [self._event(text) for text in (*numbers, *self._controls.described())]
 
 
 def _known(wanted: Sequence[str], known: Sequence[str]) -> tuple[str, ...]:

@@ -1,6 +1,5 @@
 """States to begin from: coordinates and velocities of joints, poses and twists of free bodies, by name."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -81,19 +80,19 @@ class Starts:
         if not at.size or joints.kind[at[0]] != JointKind.FREE or joints.parent[at[0]] != WORLD:
             raise UsageError(f"set `{name}`: the body is no free one, so that it follows from joints; set their q and qd")
         j = int(at[0])
-        X_p, X_c = (getattr(joints, one)[:, j] for one in ("X_p", "X_c"))
+        parent, child = (getattr(joints, one)[:, j] for one in ("X_p", "X_c"))
         if quantity in ("velocity", "angular_velocity"):
             first = int(joints.qd_start[j]) + (3 if quantity == "angular_velocity" else 0)
-            vector = rot.quat_rotate(rot.quat_inverse(X_p[..., 3:]), self._all(name, values, 3))
+            vector = rot.quat_rotate(rot.quat_inverse(parent[..., 3:]), self._all(name, values, 3))
             self.qd[self.worlds, first : first + 3] = vector[self.worlds]
             return
         own = slice(int(joints.q_start[j]), int(joints.q_start[j + 1]))
-        pose = rot.pose_compose(rot.pose_compose(X_p, self.q[:, own]), rot.pose_inverse(X_c))
+        pose = rot.pose_compose(rot.pose_compose(parent, self.q[:, own]), rot.pose_inverse(child))
         n, part = (3, slice(0, 3)) if quantity == "position" else (4, slice(3, 7))
         found = self._all(name, values, n)
         pose[:, part] = found if quantity == "position" else np.where(
             self.worlds[:, None], self._with_unit(name, np.where(self.worlds[:, None], found, rot.IDENTITY_POSE[3:])), found)
-        placed = rot.pose_compose(rot.pose_compose(rot.pose_inverse(X_p), pose), X_c)
+        placed = rot.pose_compose(rot.pose_compose(rot.pose_inverse(parent), pose), child)
         self.q[self.worlds, own] = placed[self.worlds]
 
     def _all(self, name: str, values: object, n: int) -> Array:
@@ -109,7 +108,8 @@ class Starts:
         try:
             found = np.broadcast_to(found, shape)
         except ValueError:
-            raise UsageError(f"set `{name}`: values of shape {found.shape} do not fit (worlds, numbers) = {shape}") from None
+            fits = f"values of shape {found.shape} do not fit (worlds, numbers) = {shape}"
+            raise UsageError(f"set `{name}`: {fits}") from None
         if not np.isfinite(found).all():
             raise UsageError(f"set `{name}`: a value is not finite")
         return found
@@ -127,10 +127,12 @@ class Starts:
         Raises:
             UsageError: a world cannot begin there, or has ended, so that what is not set is unknown.
         """
-        unknown = np.isnan(np.where(np.isnan(self.model.joint_q), 0.0, self.q)).any(axis=1)
+        pairs = ((self.q, self.model.joint_q), (self.qd, self.model.joint_qd))
+        unknown = np.any([np.isnan(np.where(np.isnan(first), 0.0, now)).any(axis=1) for now, first in pairs], axis=0)
         if unknown.any():
             world = self.job.numbers[int(unknown.argmax())]
-            raise UsageError(f"world {world} has ended, so that it has no state of which a part could be set: reset it first")
+            raise UsageError(f"world {world} has ended, so that it has no state of which a part could be set: reset it "
+                             "first")  # fmt: skip
         dofs = replace(self.model.dofs, q_given=self.q_given, qd_given=self.qd_given)
         model = replace(self.model, joint_q=self.q, joint_qd=self.qd, dofs=dofs, start=Beginning())
         model = begun(model, self.job.spec.initial.assemble is not False)
@@ -140,7 +142,3 @@ class Starts:
                 raise UsageError(f"{which}{lack.text}")
         return replace(model, start=Beginning())
 
-
-def merged(states: Mapping[str, object] | str, values: object) -> Mapping[str, object]:
-    """What is set, by name."""
-    return {states: values} if isinstance(states, str) else states

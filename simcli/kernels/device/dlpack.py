@@ -1,6 +1,6 @@
 """Arrays of a device for other libraries, without a copy: the protocol of DLPack, version 0.
 
-    torch.from_dlpack(view), cupy.from_dlpack(view), jax.dlpack.from_dlpack(view)
+torch.from_dlpack(view), cupy.from_dlpack(view), jax.dlpack.from_dlpack(view)
 """
 
 import ctypes
@@ -80,7 +80,8 @@ class DeviceView:
 
     def __post_init__(self):
         if self.arch not in _KINDS:
-            raise DeviceError(f"device `{self.arch}` has no arrays that other libraries can take: leave dlpack out, or use cuda")
+            raise DeviceError(f"device `{self.arch}` has no arrays that other libraries can take: leave dlpack out, or use "
+                              "cuda")  # fmt: skip
 
     def __dlpack_device__(self) -> tuple[int, int]:
         """Kind and number of the device."""

@@ -1,4 +1,4 @@
-"""Drives whose targets a program sets while a simulation runs: each gets a constant signal of its own, a number per world."""
+"""Drives whose targets a program sets while a simulation runs: each gets a constant signal, with a number per world."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -10,7 +10,7 @@ from simcli.model.signals.tables import Driven, Inputs, SignalKind
 from simcli.model.table_base import Array
 from simcli.model.tables import DriveMode, Model
 
-CONTROL = "control of "  # begins the names of the signals that are made here, which no scene can have
+CONTROL_OF = "control of "  # begins the names of the signals that are made here, which no scene can have
 
 
 def controlled_dofs(model: Model, joint: str) -> list[int]:
@@ -53,7 +53,7 @@ def with_controls(model: Model, joints: Sequence[str]) -> Model:
         column = target_of(model, dof)
         name = column.name.lower()
         value = getattr(model.dofs, name)[:, dof]
-        names.append(f"{CONTROL}{model.dofs.label[dof]}")
+        names.append(f"{CONTROL_OF}{model.dofs.label[dof]}")
         columns.append(int(column))
         parameters.append(np.pad(value[:, None], ((0, 0), (0, 3))))
         targets[name].append(dof)
