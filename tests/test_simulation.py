@@ -445,36 +445,3 @@ def test_what_is_closed_or_depends_on_time_is_refused(folder):
             sim.step(1, {"pin": 0.1})
     with pytest.raises(UsageError, match="is closed"):
         sim.step()
-
-
-def test_arrays_of_a_device_are_taken_without_a_copy(folder, monkeypatch):
-    """The memory of a GPU, on the CPU: what other libraries take is where the kernels have left it."""
-    from functools import partial
-
-    from simcli.kernels.device import dlpack
-    from simcli.simulation import process
-
-    monkeypatch.setattr(process, "start_device", partial(process.start_device, like_gpu=True))
-    names = ("joint.elbow.q", "joint.pin.qd", "body.lower.orientation", "body.lower.velocity", "energy.total",
-             "point.lower/tip.velocity")  # fmt: skip
-    with opened(folder / "arm.yaml", worlds=5) as sim:
-        sim.step(10, control={"pin": np.arange(5) * 0.1})
-        for name in names:
-            copy, view = sim.get(name), sim.get(name, dlpack=True)
-            found = np.from_dlpack(view)
-            assert found.shape == copy.shape, name
-            assert np.array_equal(found, copy), name
-            again = np.from_dlpack(sim.get(name, dlpack=True))
-            assert again.__array_interface__["data"][0] == found.__array_interface__["data"][0]
-        assert dlpack._handed_out
-        del found, again, view
-        assert not dlpack._handed_out
-        sim.get("energy.total", dlpack=True).__dlpack__()  # which nobody takes
-        assert not dlpack._handed_out
-        with pytest.raises(UsageError, match="is not to be had where the device has it"):
-            sim.get("diag.status", dlpack=True)
-        with pytest.raises(BufferError, match="without a copy"):
-            sim.get("joint.pin.q", dlpack=True).__dlpack__(copy=True)
-    from simcli.kernels.device.runtime import stop_device
-
-    stop_device()

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from test_run_resume import LOOP
-from test_simulation import CASES, fresh, opened, same
+from test_simulation import ARM, CASES, fresh, opened, same
 
 from simcli.errors import SceneError, UsageError
 
@@ -78,3 +78,38 @@ def test_loops_are_closed_where_worlds_are_put(tmp_path):
         with pytest.raises(UsageError, match=r"world 1: .*limit"):
             sim.set("joint.hinge.q", [0.0, 0.9, 0.0])  # beyond its limit
         assert not same(fresh(sim), before)
+
+
+def test_arrays_of_a_device_are_taken_without_a_copy(tmp_path, monkeypatch):
+    """The memory of a GPU, on the CPU: what other libraries take is where the kernels have left it."""
+    from functools import partial
+
+    from simcli.kernels.device import dlpack
+    from simcli.simulation import process
+
+    monkeypatch.setattr(process, "start_device", partial(process.start_device, like_gpu=True))
+    (tmp_path / "arm.yaml").write_text(ARM.replace("TARGET", "0.5").replace("EFFORT", "constant: 0.3"))
+    names = ("joint.elbow.q", "joint.pin.qd", "body.lower.orientation", "body.lower.velocity", "energy.total",
+             "point.lower/tip.velocity")  # fmt: skip
+    with opened(tmp_path / "arm.yaml", worlds=5) as sim:
+        assert sim.device.is_gpu
+        sim.step(10, control={"pin": np.arange(5) * 0.1})
+        for name in names:
+            copy, view = sim.get(name), sim.get(name, dlpack=True)
+            found = np.from_dlpack(view)
+            assert found.shape == copy.shape, name
+            assert np.array_equal(found, copy), name
+            again = np.from_dlpack(sim.get(name, dlpack=True))
+            assert again.__array_interface__["data"][0] == found.__array_interface__["data"][0]
+        assert dlpack._handed_out
+        del found, again, view
+        assert not dlpack._handed_out
+        sim.get("energy.total", dlpack=True).__dlpack__()  # which nobody takes
+        assert not dlpack._handed_out
+        with pytest.raises(UsageError, match="is not to be had where the device has it"):
+            sim.get("diag.status", dlpack=True)
+        with pytest.raises(BufferError, match="without a copy"):
+            sim.get("joint.pin.q", dlpack=True).__dlpack__(copy=True)
+    from simcli.kernels.device.runtime import stop_device
+
+    stop_device()
