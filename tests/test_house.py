@@ -50,7 +50,7 @@ OWNERS = {  # library -> rooms that may import it
     "PIL": {"view"},
     "av": {"view"},
     "cma": {"search"},
-    "mujoco": set(),
+    "mujoco": {"exchange"},
     "pinocchio": set(),
     "distributed": {"sweeps"},
 }

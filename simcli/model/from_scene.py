@@ -32,6 +32,7 @@ from simcli.model.mechanism import JointPart, Mechanism
 from simcli.model.natural.bases import read_naturals
 from simcli.model.natural.straight import refuse_beside
 from simcli.model.phases.start import read_start
+from simcli.model.sensors.reading import read_sensors
 from simcli.model.signals.inputs import with_signals
 from simcli.model.signals.values import read_signals
 from simcli.model.tables import WORLD, Array, JointKind, Model
@@ -227,7 +228,7 @@ def _build(specs: list[SceneSpec], document: Document | None, batch: Mechanism) 
     worlds.raise_faults()
     model = replace(model, springs=read_springs(worlds, model), bushings=read_bushings(worlds, model),
                     combinations=read_couplings(worlds, model), drags=read_drags(worlds, model),
-                    contacts=contacts)  # fmt: skip
+                    sensors=read_sensors(worlds, model), contacts=contacts)  # fmt: skip
     if getattr(worlds.first.solver, "integrator", "") == "generalized_alpha":
         refuse_beside(worlds, model)
         worlds.raise_faults()

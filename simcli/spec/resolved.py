@@ -8,7 +8,7 @@ from simcli.spec.document.scalars import ScalarError, plain_scalar
 from simcli.spec.schema.scene import SceneSpec
 
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-/.$+* ")
-_OUTER = ("bodies", "joints", "forces", "signals", "materials", "articulations", "measure", "expect", "events")
+_OUTER = ("bodies", "joints", "forces", "signals", "sensors", "materials", "articulations", "measure", "expect", "events")
 
 
 def to_yaml(spec: SceneSpec) -> str:

@@ -216,7 +216,9 @@ class Core:
         """The rows of steps that need no poses, where there are such steps: in natural coordinates, with smooth forces."""
         rows, tables = constraints.rows, self.tables
         leads = bool((rows.is_hard & (rows.dof >= 0)).any()) or (self.led.n > 0 and self.integrator != "generalized_alpha")
-        if self.touches or not self.is_natural or leads or self.forces.need_poses or not rows.n:
+        if self.touches or not self.is_natural or leads or not rows.n:
+            return None
+        if self.forces.need_poses and self.integrator != "generalized_alpha":
             return None
         if self.has_excess and self.integrator != "generalized_alpha":  # whose iteration takes it away
             return None

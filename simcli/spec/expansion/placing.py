@@ -46,9 +46,29 @@ class Placement:
             return Listing([self._name(item, "joints") for item in node.items], node.mark)
         return node
 
+    def _frames(self, node: Node, key: str = "", above: str = "") -> Node:
+        """`in: body/frame` of the template's own bodies, anywhere below; a name alone is of the owner of the pose.
+
+        Args:
+            node: an entry, or what stands in it.
+            key: whose value it is.
+            above: the key of the mapping in which that one stands.
+        """
+        if isinstance(node, Listing) or not self.prefix:
+            return node
+        if isinstance(node, Scalar):
+            names_frame = (key in _IN_FRAMES or above == "frames") and isinstance(node.value, str) and "/" in node.value
+            return self._name(node, "bodies") if names_frame else node
+        return node.replaced({name: self._frames(value, name, key) for name, value in node.items.items()})
+
     def body(self, node: TableNode) -> TableNode:
         """A body, moved into place."""
-        node = self._signals(node)
+        node = self._frames(self._signals(node))
+        pose = node.get("pose")
+        if self.prefix and pose is not None:  # in another body, so that a name alone is that of a body
+            inside = table_at(pose).get("in")
+            named = self._name(pose, "bodies") if inside is None else pose.replaced({"in": self._name(inside, "bodies")})
+            node = node.replaced({"pose": named})
         if not self.moves:
             return node
         changes: dict[str, Node] = {}
@@ -64,7 +84,7 @@ class Placement:
 
     def joint(self, node: TableNode) -> TableNode:
         """A joint, moved into place."""
-        node = self._signals(node)
+        node = self._frames(self._signals(node))
         changes: dict[str, Node] = {}
         if self.prefix:
             changes = {key: new for key in ("parent", "child") if (new := self._name(node.get(key), "bodies")) is not None}
@@ -143,6 +163,12 @@ class Placement:
             changes["axes"] = rebuild({"quat_xyzw": turned[3:].tolist()}, node.mark)
         return node.replaced(changes)
 
+    def sensor(self, node: Node) -> Node:
+        """A sensor with the names that its bodies and joints have here."""
+        keys = {"at": "bodies", "relative_to": "bodies", "body": "bodies", "joint": "joints"}
+        return node.replaced({key: self._name(node.items[key], section) for key, section in keys.items()
+                              if key in table_at(node).items}) if isinstance(node, TableNode) else node  # fmt: skip
+
     def _term(self, node: Node) -> Node:
         named = isinstance(node, TableNode) and "joint" in node.items
         return node.replaced({"joint": self._name(node.items["joint"], "joints")}) if named else node
@@ -162,6 +188,7 @@ def table_at(node: Node | None) -> TableNode:
     return node if isinstance(node, TableNode) else EMPTY_TABLE
 
 
+_IN_FRAMES = ("in", "pose", "parent_frame", "child_frame")  # keys whose text is the name of a frame
 UNMOVED_POSE = np.array(rot.IDENTITY_POSE)
 NO_VALUE = Scalar(None, Mark("", 0, 0, 0))
 EMPTY_TABLE = TableNode({}, {}, Mark("", 0, 0, 0))

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, WithJsonSchema, model_validator
 
 from simcli.spec.names import dofs
-from simcli.spec.schema.pose import PoseSpec
+from simcli.spec.schema.pose import PlacedPoseSpec
 from simcli.spec.values.quantities import (
     REQUIRED,
     AnyNumber,
@@ -172,8 +172,9 @@ class JointSpec(Part):
     parent: Text = doc(REQUIRED, "Parent body, or world", "", "world")
     child: Text = doc(REQUIRED, "Child body", "", "crank")
     at: Point | None = doc(None, "Anchor in the world at the authored poses; default: the child's origin", "m", [0, 0, 0])
-    parent_frame: PoseSpec | None = doc(None, "Anchor frame in the parent, instead of `at`", "", "{xyz: [0.4, 0, 0]}")
-    child_frame: PoseSpec | None = doc(None, "Anchor frame in the child, instead of `at`", "", "{xyz: [0, 0, 0]}")
+    parent_frame: PlacedPoseSpec | None = doc(None, "Anchor frame in the parent, or `in` a frame of it, instead of `at`", "",
+                                              "{xyz: [0.4, 0, 0]}")  # fmt: skip
+    child_frame: PlacedPoseSpec | None = doc(None, "Anchor frame in the child, likewise", "", "{xyz: [0, 0, 0]}")
     axis: Direction | None = doc(None, "Axis: in the world with `at`, else in the parent anchor frame; default [1, 0, 0], "
                                  "of a cable its tangent [0, 0, 1], in a planar scene the normal", "",
                                  [0, 1, 0])  # fmt: skip

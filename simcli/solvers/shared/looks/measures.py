@@ -23,6 +23,7 @@ from simcli.solvers.shared.looks.reductions import (
     close_sums,
     reduce_crossing,
 )
+from simcli.solvers.shared.looks.sensors import find_sensors
 from simcli.solvers.shared.watch import STOPPED
 from simcli.solvers.tree.integrators import H
 
@@ -71,7 +72,7 @@ def further(c) -> tuple:
     """What finds what places and velocities do not tell: efforts of drives, distances, sums of contact forces."""
     has = c.gauges.has
     return (*when(has["drives"], c.engine.report_drives), *when(has["clearances"], _find_clearances),
-            *when(has["touches"], add_touches)) if c.gauges.n else ()  # fmt: skip
+            *when(has["touches"], add_touches), *when(has["sensors"], find_sensors)) if c.gauges.n else ()  # fmt: skip
 
 
 def _find_clearances(c, w):
