@@ -33,6 +33,7 @@ from simcli.model.natural.bases import read_naturals
 from simcli.model.natural.straight import refuse_beside
 from simcli.model.phases.start import read_start
 from simcli.model.sensors.reading import read_sensors
+from simcli.model.signals.feedback import read_feedback
 from simcli.model.signals.inputs import with_signals
 from simcli.model.signals.values import read_signals
 from simcli.model.tables import WORLD, Array, JointKind, Model
@@ -196,6 +197,7 @@ def _build(specs: list[SceneSpec], document: Document | None, batch: Mechanism) 
     add_torques(worlds, joints)
     add_torsions(worlds, joints)
     signals = read_signals(worlds, folder)
+    feedback = read_feedback(worlds, signals)
     worlds.raise_faults()
     mechanism = replace(
         batch,
@@ -209,7 +211,7 @@ def _build(specs: list[SceneSpec], document: Document | None, batch: Mechanism) 
         cables=read_cables(worlds, joints, reader),
         wrenches=read_wrenches(worlds, bodies),
     )
-    model = with_signals(worlds, assemble(mechanism), signals)
+    model = replace(with_signals(worlds, assemble(mechanism), signals), feedback=feedback)
     if worlds.first.solver.type == "generalized":
         refuse_weightless(worlds, model)
     elif worlds.first.solver.type == "maximal":

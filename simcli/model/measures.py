@@ -180,6 +180,18 @@ def measures_of(specs: Mapping[str, MeasureSpec], model: Model, dt: float, stop:
                     channels=frozenset(rows.channels - {""}), pairs=rows.pairs, sensed=rows.sensed)  # fmt: skip
 
 
+def seen_by_feedback(model: Model) -> Measures:
+    """The rows of what signals see that follow the motion, in their order.
+
+    Args:
+        model: whose signals they are, in the form that a solver steps.
+    """
+    rows = _Rows(model)
+    for quantity, component in model.feedback.quantity:
+        rows.add(quantity, Reduction.RECORD, component=component)
+    return Measures(records=rows.n, **rows.columns, pairs=rows.pairs)
+
+
 class _Rows:
     """The table while it is made.
 

@@ -68,9 +68,9 @@ class Controls:
             raise self._unknown(name)
         for k in numbers:
             if signals.kind[k] != SignalKind.CONSTANT:
-                kind = SignalKind(signals.kind[k]).name.lower()
-                raise UsageError(f"control of `{name}`: signal `{signals.name[k]}` is a {kind}, a function of time; "
-                                 "only constant signals are set")  # fmt: skip
+                kind = SignalKind(signals.kind[k])
+                what = f"a {kind.name.lower()}, a function of time" if kind != SignalKind.FEEDBACK else "worked out from others"
+                raise UsageError(f"control of `{name}`: signal `{signals.name[k]}` is {what}; only constant signals are set")
         return numbers
 
     def _unknown(self, name: str) -> UsageError:

@@ -10,7 +10,7 @@ from simcli.errors import UsageError
 from simcli.job import Failure, Request
 from simcli.model.phases.stretches import Phase
 from simcli.model.signals.controlled import with_controls
-from simcli.model.signals.tables import SignalKind
+from simcli.model.signals.tables import Op, SignalKind
 from simcli.model.snapshot import Event
 from simcli.model.tables import Model
 from simcli.pipeline.execution import solver_of
@@ -330,10 +330,13 @@ class Simulation:
 
     def _timed(self) -> str:
         """Something of the scene that depends on time, "" if nothing does."""
-        signals = self._job.model.signals
-        for k in self._job.model.inputs.signal.tolist():
-            if signals.kind[k] != SignalKind.CONSTANT:
-                return f"signal `{signals.name[k]}`"
+        model = self._job.model
+        laws, is_read = model.feedback, model.feedback.op == Op.SIGNAL
+        for k in {*model.inputs.signal.tolist(), *laws.index[is_read].tolist()}:
+            if model.signals.kind[k] not in (SignalKind.CONSTANT, SignalKind.FEEDBACK):
+                return f"signal `{model.signals.name[k]}`"
+        if (laws.every != 1).any() or (laws.op == Op.TIME).any():
+            return "feedback that is sampled, or names t,"
         if self._job.phases:
             return "an event of the scene"
         return "a measure" if self._job.measures.names else ""

@@ -11,6 +11,7 @@ checked, or SceneError with all faults and their places. Never here: Taichi, HDF
     schema     the schema: every key of a scene, its type, its unit, its default and its meaning
     sensors    sensors, as they are written
     forces     the forces that a scene can name, a file each: keys, what they refer to, who honours them
+    signals    signals: numbers that change during a run
     faults     what is wrong with a scene, where, and what to write instead
     manual     what the schema tells of itself
     honours    which solver honours which field

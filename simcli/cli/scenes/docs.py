@@ -15,7 +15,7 @@ MAX_WIDTH = 100
 READING_ORDER = (
     "start", "tutorial", "gallery",
     _SCENE, "units", "expressions", "names", "selection", "frames", "sensors", "coordinates", "joint_fields", "assembly",
-    "batch", "choosing", "generalized", "maximal", "natural", "affine", "contact",
+    "signals", "batch", "choosing", "generalized", "maximal", "natural", "affine", "contact",
     "results", "python", "sweep", "sweep-machines", "search", "view", "render", "convert", "import", "export", "mechanics",
     "modes", "devices",
     "theory", "theory-generalized", "theory-maximal", "theory-natural", "theory-affine", "theory-contact",

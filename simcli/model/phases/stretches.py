@@ -33,6 +33,7 @@ CHANGEABLE = {
     "wrenches": {"point", "force", "torque"},
     "drags": {"point", "damping", "quadratic", "angular_damping", "angular_quadratic", "wind"},
     "signals": {"parameter", "knot", "cubic"},
+    "feedback": {"constant"},
     "motions": {"value"},
     "affine": {"joint_stiffness", "limit_stiffness", "limit_strength", "driving_stiffness", "driving_acts",
                "driving_passive", "driving_locked", "driving_aim", "hold", "hold_pose", "hold_rate", "hold_shift",

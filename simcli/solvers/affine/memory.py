@@ -29,7 +29,7 @@ from simcli.solvers.affine.stages import gives, takes
 from simcli.solvers.shared.contacts.report import ContactReport
 from simcli.solvers.shared.core import ENERGY, HEALTH
 from simcli.solvers.shared.host.plan import RunPlan
-from simcli.solvers.shared.looks.gauges import Gauges
+from simcli.solvers.shared.looks.gauges import Gauges, sight_of
 
 _CONTACT_DIAGNOSTICS = ("penetration", "gap", "contacts")
 _NOW = ("first_high", "first_low", "steps", "step", "instant")  # see shared/core.py
@@ -165,6 +165,7 @@ class AffineCore:
             self.contacts = ContactReport(arena, self.barrier.candidates.capacity, self.reports["contacts"])
         self.total_start, self.count = arena.single.slots(2)
         self.health = arena.slot(len(HEALTH))
+        self.sight = sight_of(self.signals, model, self.tables, arena)
         self.gauges = Gauges(plan.measures, model, self.tables, arena, np.full((2, model.n_qd), -1), is_alone=False)
         self.constants = self.tables.column(np.array([[plan.dt, np.square(float(options.max_velocity))]]))
         self.constrained, self.diagnostics = True, DIAGNOSTICS + self.touches * _CONTACT_DIAGNOSTICS
@@ -197,6 +198,7 @@ class AffineCore:
         for slot in (self.health, self.count, self.total_start, self.state.qdd, self.multipliers):
             slot.write(np.zeros((1, slot.n_items, slot.width)))
         self.forces.account.clear()
+        self.signals.feedback.clear()
         self.gauges.clear()
         self.step.clear()
         self.given.clear()

@@ -7,6 +7,7 @@ from simcli.spec.checks import references as check_refs
 from simcli.spec.checks import shapes as check_shapes
 from simcli.spec.checks.checker import Checker
 from simcli.spec.checks.mechanism import affine as check_affine
+from simcli.spec.checks.mechanism import feedback as check_feedback
 from simcli.spec.checks.mechanism import gears as check_gears
 from simcli.spec.checks.mechanism import natural as check_natural
 from simcli.spec.checks.mechanism import physics as check_physics
@@ -65,6 +66,7 @@ def check_spec(
     check_look.check_look(check)
     check_sensors.check_sensors(check)
     check_signals.check_signals(check)
+    check_feedback.check_feedback(check)
     check_events.check_events(check)
     honours.check_honours(check, structure)
 

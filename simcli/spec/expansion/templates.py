@@ -130,9 +130,8 @@ class Expander:
     @staticmethod
     def placed_in(place_in: Placement, section: str, entry: Node) -> Node:
         """An entry of a template that is no body and no joint, with the names and places that it has here."""
-        if section == "forces":
-            return place_in.force(entry)
-        return place_in.sensor(entry) if section == "sensors" else place_in.names_in(entry, section)
+        placed = {"forces": place_in.force, "signals": place_in.signal, "sensors": place_in.sensor}.get(section)
+        return placed(entry) if placed else place_in.names_in(entry, section)
 
     def put(self, section: str, name: str, node: Node, mark: Mark) -> None:
         """Add an entry to the output."""

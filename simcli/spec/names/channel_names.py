@@ -13,6 +13,7 @@ Older spellings mean the same: the first word in the plural (`joints.pin.q`, as 
 `{joint: pin, quantity: q}` and `{joint: pin, quantity: joint_q}`.
 """
 
+import re
 from typing import NamedTuple
 
 from simcli.spec.names.sensor_types import SENSOR_TYPES
@@ -79,6 +80,15 @@ def split_name(text: str) -> ChannelName:
     group, _, rest = canonical(text).partition(".")
     subject, _, quantity = rest.rpartition(".")
     return ChannelName(group, subject, quantity)
+
+
+_COMPONENT = re.compile(r"(.+?)(?:\.(\d+)|\[(\d+)\])\Z")
+
+
+def split_component(text: str) -> tuple[str, int | None]:
+    """A name in its one spelling, and the component behind it, as of `joint.eye.q.3` or `joint.eye.q[3]`; else None."""
+    found = _COMPONENT.match(text)
+    return (canonical(found[1]), int(found[2] or found[3])) if found else (canonical(text), None)
 
 
 def is_whole(text: str) -> bool:

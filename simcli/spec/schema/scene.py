@@ -19,10 +19,10 @@ from simcli.spec.schema.parts import (
     InitialSpec,
     OutputSpec,
     RunSpec,
-    SignalSpec,
 )
 from simcli.spec.schema.pose import PoseSpec
 from simcli.spec.sensors.schema import SensorSpec
+from simcli.spec.signals.signal import SignalSpec
 from simcli.spec.values.quantities import (
     REQUIRED,
     ByType,

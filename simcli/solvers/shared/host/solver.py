@@ -36,6 +36,7 @@ from simcli.solvers.shared.ledger import close, open_new
 from simcli.solvers.shared.looks.measures import further, seeing
 from simcli.solvers.shared.others import BUFFERS, other_columns, slots_of_frames, width_of_others
 from simcli.solvers.shared.rollout import enter_phase, leave_phase, rollout
+from simcli.solvers.shared.sampling import finding
 from simcli.solvers.shared.start import failed_starts, start_events
 
 CALL_SECONDS = 0.05  # aim of one kernel call: short, because signals and those who watch wait for its end
@@ -49,7 +50,7 @@ _ALL_WORLDS = -1  # world of an event that all worlds share
 NOWHERE: Mapping[str, np.ndarray] = MappingProxyType({})  # no places for columns
 # Columns of frames in which a number may stand for nothing, by where a measure finds it.
 OF_JOINTS = {Source.Q: "joint_q", Source.QD: "joint_qd", Source.QDD: "joint_qdd", Source.EFFORT: "joint_effort"}
-TREE = Engine(Core, begin_call, report, report_drives, judge, blame, close, open_new)
+TREE = Engine(Core, begin_call, report, report_drives, judge, blame, close, open_new, finding)
 
 
 class GeneralizedSolver:
@@ -119,7 +120,8 @@ class GeneralizedSolver:
         core = self.engine.core(model, self.options, self.plan, arena, self.models)
         core.engine, core.loop_turns = self.engine, Turns(self.device, arena)
         core.gauges.find(core)
-        core.seeing, core.further = seeing(core), further(core)
+        core.sight.find(core)
+        core.seeing, core.further, core.finding = seeing(core), further(core), self.engine.finding(core)
         return core
 
     def suggest_frames(self) -> int:

@@ -3,9 +3,10 @@
 import numpy as np
 
 from simcli.kernels.collision.clearance import Clearances
+from simcli.kernels.forces.signals import Signals
 from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.tables import Tables
-from simcli.model.measures import LAST_STEP, NO_BODY, NORM, Measures, Reduction, Source
+from simcli.model.measures import LAST_STEP, NO_BODY, NO_MEASURES, NORM, Measures, Reduction, Source, seen_by_feedback
 from simcli.model.tables import Model
 from simcli.solvers.shared.contacts.touches import Touches
 from simcli.solvers.shared.drives import Drives
@@ -51,6 +52,12 @@ class Positions:
         k = self.axis
         self.where[:] = (state.origin.rows[3 * self.roots + k], state.o.rows[3 * self.links + k],
                          state.R.rows[9 * self.links + 3 * k], rows.body_q.rows[self.rows])  # fmt: skip
+
+
+def sight_of(signals: Signals, model: Model, tables: Tables, arena: Arena) -> "Gauges":
+    """The gauges of what signals see that follow the motion."""
+    measures = seen_by_feedback(model) if signals.feedback.n else NO_MEASURES
+    return Gauges(measures, model, tables, arena, np.full((2, model.n_qd), -1), is_alone=False)
 
 
 class Gauges:

@@ -13,8 +13,8 @@ from simcli.spec.faults.fault_list import Faults, in_order
 from simcli.spec.forces import FORCES
 from simcli.spec.honours import solver_fields as honours
 from simcli.spec.names import structure
-from simcli.spec.schema.parts import TableSignal
 from simcli.spec.schema.scene import SceneSpec
+from simcli.spec.signals.functions import TableSignal
 from simcli.spec.values.quantities import is_signal
 
 # What events must not set, by section, in words; the sections that are left are in _MAY.

@@ -132,7 +132,7 @@ def _can_touch(check: Checker, text: str, path: str) -> bool:
     return True
 
 
-def _width_of(check: Checker, text: str) -> int | None:
+def width_of(check: Checker, text: str) -> int | None:
     """Components of a quantity that is there; None if they are not known."""
     group, subject, word = split_name(text)
     if group == "sensor" and word in ("encoder", "tachometer"):
@@ -156,7 +156,7 @@ def check_parts(check: Checker, text: str, at: str, path: str, component: int | 
         component: which of them, None for all.
         norm: whether their norm is meant.
     """
-    width = _width_of(check, text)
+    width = width_of(check, text)
     if width == 0:
         check.fault("SC205", f"`{text}` has no component", at)
     elif component is not None and width is not None and component >= width:
