@@ -70,7 +70,8 @@ class Controls:
             if signals.kind[k] != SignalKind.CONSTANT:
                 kind = SignalKind(signals.kind[k])
                 what = f"a {kind.name.lower()}, a function of time" if kind != SignalKind.FEEDBACK else "worked out from others"
-                raise UsageError(f"control of `{name}`: signal `{signals.name[k]}` is {what}; only constant signals are set")
+                raise UsageError(f"control of `{name}`: signal `{signals.name[k]}` is {what}; only constant signals are "
+                                 "set")  # fmt: skip
         return numbers
 
     def _unknown(self, name: str) -> UsageError:
