@@ -20,6 +20,7 @@ EARLY = 1e-6  # of a step: an event so little after the start of a step belongs 
 
 # Columns that may differ between phases, by table; "" is the model itself. All others are structure.
 CHANGEABLE = {
+    "bodies": {"gravity_compensation"},
     "joints": {"enabled", "compliance"},
     "dofs": {
         "armature", "damping", "spring_stiffness", "spring_rest", "spring_energy", "friction", "limit_lower", "limit_upper",
