@@ -69,7 +69,8 @@ class Controls:
         for k in numbers:
             if signals.kind[k] != SignalKind.CONSTANT:
                 kind = SignalKind(signals.kind[k])
-                what = f"a {kind.name.lower()}, a function of time" if kind != SignalKind.FEEDBACK else "worked out from others"
+                is_of_others = kind == SignalKind.FEEDBACK
+                what = "worked out from others" if is_of_others else f"a {kind.name.lower()}, a function of time"
                 raise UsageError(f"control of `{name}`: signal `{signals.name[k]}` is {what}; only constant signals are "
                                  "set")  # fmt: skip
         return numbers
