@@ -24,7 +24,7 @@ class Once:
 
 @every_run
 def test_an_event_switches_its_values_where_the_next_step_begins(solver, integrator):
-    n = 460
+    n = 500
     run = runner(TURNS, solver, integrator)
     found = motion(run(H, 1, n))
     wanted = loop_of(integrator, H, n, Once())
