@@ -34,7 +34,7 @@ def test_an_event_switches_its_values_where_the_next_step_begins(solver, integra
     k = int(np.argmax(found[:, 0] > 0.5))
     before, after = found[k - 1 : k + 1, 0]
     wanted = H * (k - 1 + (0.5 - before) / (after - before))
-    assert event.time == pytest.approx(wanted, abs=1e-7 if solver == "affine" else LINE)
+    assert event.time == pytest.approx(wanted, abs=YIELDING if solver == "affine" else LINE)
     assert (event.step, event.world) == (k, 0)
     assert event.text == "joint.rail.q above 0.5: joints.rail.drive.target = -7"
 

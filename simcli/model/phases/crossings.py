@@ -29,16 +29,16 @@ _COMBINED = {("combinations", "drive_target"): Driven.DRIVE_TARGET,
              ("combinations", "drive_target_velocity"): Driven.DRIVE_TARGET_VELOCITY}  # fmt: skip
 _HINT = "by condition, events set targets of drives, forces, torques and constants of signals; or use `at`"
 
-Row = tuple[Driven, int, Array]  # what is driven, its item, and the difference (W|1,)
+_Row = tuple[Driven, int, Array]  # what is driven, its item, and the difference (W|1,)
 # Index of an event, a path that it sets, the model with that alone, and the columns in which that differs from the start.
-Change = tuple[int, str, Model, list[tuple[str, str]]]
+Switched = tuple[int, str, Model, list[tuple[str, str]]]
 
 
 class _RefusedError(ValueError):
     """Why a value cannot be switched, in words."""
 
 
-def with_crossings(document: Document, spec: SceneSpec, models: Sequence[Model], changes: Sequence[Change]) -> list[Model]:
+def with_crossings(document: Document, spec: SceneSpec, models: Sequence[Model], changes: Sequence[Switched]) -> list[Model]:
     """Models with the inputs of all events by condition.
 
     Args:
@@ -70,7 +70,7 @@ def with_crossings(document: Document, spec: SceneSpec, models: Sequence[Model],
     return [replace(model, inputs=_joined(model.inputs, found)) for model in models]
 
 
-def _rows(first: Model, other: Model, columns: list[tuple[str, str]]) -> Iterator[Row]:
+def _rows(first: Model, other: Model, columns: list[tuple[str, str]]) -> Iterator[_Row]:
     """What changes between two models."""
     for table, name in columns:
         before, after = (getattr(getattr(one, table) if table else one, name) for one in (first, other))
@@ -86,7 +86,7 @@ def _rows(first: Model, other: Model, columns: list[tuple[str, str]]) -> Iterato
             yield kind, item + shift, gain[:, item]
 
 
-def _of_constants(model: Model, change: Array) -> Iterator[Row]:
+def _of_constants(model: Model, change: Array) -> Iterator[_Row]:
     """What changes with constants of signals, where these drive something."""
     for k in np.flatnonzero(change.any(axis=(0, 2))).tolist():
         name = model.signals.name[k]

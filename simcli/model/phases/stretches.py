@@ -10,7 +10,7 @@ from simcli.errors import Fault, SceneError
 from simcli.model.batch.join import NO_WORLD_AXIS
 from simcli.model.from_scene import build_together, build_worlds
 from simcli.model.joints.combined import DOF_COLUMNS as COMBINED
-from simcli.model.phases.crossings import Change, with_crossings
+from simcli.model.phases.crossings import Switched, with_crossings
 from simcli.model.tables import Model
 from simcli.spec.checks.runs.events import by_condition, events_are_tried, in_time, kinds_of_scenes, scenes_of_events
 from simcli.spec.document.nodes import locate
@@ -103,7 +103,7 @@ def build_phases(document: Document, spec: SceneSpec, worlds: Sequence[int] | No
     return [replace(phase, model=model) for phase, model in zip(found, models, strict=True)]
 
 
-def _crossing_changes(document: Document, spec: SceneSpec, worlds: Sequence[int] | None, first: Model) -> list[Change]:
+def _crossing_changes(document: Document, spec: SceneSpec, worlds: Sequence[int] | None, first: Model) -> list[Switched]:
     """What each value that an event by condition sets changes at the start."""
     found = []
     for index in by_condition(spec):
