@@ -12,6 +12,7 @@ In: poses, twists, signals. Out: forces on links, efforts, work. Never here: bou
     bushings    bushings: springs and dampers of six axes between two frames; and cables, which are bushings of joints
     drags       drag on points of bodies, and on their turning
     wrenches    wrenches: forces at points of bodies, and torques
+    lifts       compensation of gravity
     columns     columns of forces: joint efforts (applied, damping, drives), and forces on links
     account     work that forces have done since the start, and the powers of an instant
     work        the account of work: powers of joint efforts, what springs and soft limits store

@@ -65,6 +65,7 @@ class StepMemory:
         mass: weights.  extent: [m], by body, of its points from its centre; of a point mass its arm.
         keeps: (B) 0 for quasi-static bodies, which keep no velocity from step to step, else 1.  has_quasi_static: whether
             there are any.
+        falls: (B) what of gravity acts.
         thin: 1 for coordinates of moving bodies along which there is no mass.  has_thin: whether there are any.
     """
 
@@ -90,6 +91,7 @@ class StepMemory:
         self.has_quasi_static = bool(model.affine.is_quasi_static.any())
         self.keeps = tables.bodies.column(1.0 * ~model.affine.is_quasi_static[None])
         self.extent = tables.bodies.column(np.where(weighs, extent, 0.0))
+        self.falls = tables.bodies.column(1.0 - model.bodies.gravity_compensation)
         thin = ((blocks <= 0.0) & ~model.bodies.kinematic[:, None]).repeat(3, axis=-1)
         self.thin, self.has_thin = unknowns.column(1.0 * thin.reshape(len(thin), n)), bool(thin.any())
 
@@ -136,7 +138,7 @@ class AffineCore:
         self.arena, self.lanes, self.block_dim = arena, arena.device.lanes, arena.device.block_dim
         self.tables = Tables(model, arena, phases)
         self.forces = Forces(model, self.tables, arena)
-        self.forces.springs.by_rows = self.forces.drags.by_rows = True
+        self.forces.springs.by_rows = self.forces.drags.by_rows = self.forces.lifts.by_rows = True
         self.keeps_account = False
         energies = energies_of(model, self.tables.phases)
         self.potential = Potential(energies, model, self.tables, self.forces, arena, options.friction_speed * plan.dt)

@@ -271,7 +271,7 @@ def energies_of_state(c: ti.template(), w: ti.i32):
     for b in range(c.tables.n_bodies):
         for k in ti.static(range(3)):
             at = 12 * b + k
-            fall = f.x.load(w, at) * c.tables.gravity.load(w, 0).parts[k]
+            fall = f.x.load(w, at) * c.tables.gravity.load(w, 0).parts[k] * c.step.falls.load(w, b)
             potential = potential - fall * c.step.mass.load(w, at)
     return sum_of(c.spins, kinetic, c, w), potential, sum_of(c.stores, c.potential.elastic.load(w, 0), c, w)
 

@@ -81,13 +81,14 @@ class CoordinateForces:
 
 
 def _weights(model: Model, tables: Tables, n: int) -> np.ndarray:
-    """[N], (W|1, n), gravity along the free coordinates: it acts on centres of mass alone."""
-    links, out = model.links, np.zeros((max(len(model.gravity), len(model.columns.weight)), n))
-    for first in links.qd_start:
+    """[N], (W|1, n), gravity along the free coordinates, less its compensation: it acts on centres of mass alone."""
+    links, falls, weight = model.links, 1.0 - model.bodies.gravity_compensation, model.columns.weight
+    out = np.zeros((max(len(model.gravity), len(weight), len(falls)), n))
+    for first, body in zip(links.qd_start, links.body, strict=True):
         for k in range(3):
             i = tables.unknown_of_dof[first + k]
             if i >= 0:
-                out[:, i] = model.columns.weight[:, first + k] * model.gravity[:, k]
+                out[:, i] = weight[:, first + k] * model.gravity[:, k] * falls[:, body]
     return out
 
 

@@ -44,7 +44,7 @@ _MAY: dict[str, frozenset[tuple[str, ...]]] = {
     "signals": frozenset((("constant",), ("sine", "*"), ("step", "*"), ("ramp", "*"), ("chirp", "*"), ("table", "value"),
                           ("table", "time"))),
     "contact": frozenset((("pairs", "*"), ("enabled",))),
-    "bodies": frozenset((("affine", "transform", "*"),)),
+    "bodies": frozenset((("gravity_compensation",), ("affine", "transform", "*"))),
 }  # fmt: skip
 _NUMBERS_ONLY = ("world", "joints", "forces", "signals")  # sections whose numbers solvers honour whatever their size
 _REST = {"bodies": "a body", "world": "a shape of the world", "joints": "the structure", "forces": "the structure",
