@@ -109,7 +109,7 @@ def _crossing_changes(document: Document, spec: SceneSpec, worlds: Sequence[int]
     found = []
     for index in by_condition(spec):
         for path, value in spec.events[index].set.items():
-            other = _started(build_worlds(document, spec, worlds, {path: value}), first)
+            other = started_from(build_worlds(document, spec, worlds, {path: value}), first)
             found.append((index, path, other, differences(first, other)))
     return found
 
