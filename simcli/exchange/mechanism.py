@@ -126,7 +126,7 @@ class SourceLink:
         mass: [kg], None without inertial.  com: [m].
         inertia: [kg m^2], (3, 3) about the centre of mass, link axes; None without.
         frame: in the world, of links that no joint holds; of others the joint says it.
-        shapes: see `SourceShape`.  points: of the link: what has been lumped into it, frames.
+        shapes: see `SourceShape`.  points: of the link, lumped ones too.  frames: points with an orientation.
         file: that holds the line, as `ImportEntry` has it.
         words: further keys of the scene: kinematic, ..., as they are written.
     """
@@ -139,6 +139,7 @@ class SourceLink:
     frame: SourceFrame = NO_OFFSET
     shapes: list[SourceShape] = field(default_factory=list)
     points: dict[str, tuple[float, ...]] = field(default_factory=dict)
+    frames: dict[str, SourceFrame] = field(default_factory=dict)
     file: str = ""
     words: dict = field(default_factory=dict)
 

@@ -64,7 +64,8 @@ def _printable(text: str) -> str:
 
 
 def _world(mechanism: SourceModel) -> list[str]:
-    words, layers = mechanism.world_words | _drawn(mechanism.links[WORLD_NAME]), []
+    world, layers = mechanism.links[WORLD_NAME], []
+    words = mechanism.world_words | _frames(world) | _drawn(world)
     if mechanism.shape_words:
         layers = [f"defaults: {_flow({'shape': mechanism.shape_words})}", ""]
     if not mechanism.touches_itself:
@@ -85,7 +86,11 @@ def _body(link: SourceLink, mechanism: SourceModel) -> dict:
         words["inertia"] = _inertia(link)
     if link.points:
         words["points"] = {name: list(at) for name, at in link.points.items()}
-    return words | link.words | _drawn(link)
+    return words | _frames(link) | link.words | _drawn(link)
+
+
+def _frames(link: SourceLink) -> dict:
+    return {"frames": {name: _pose(frame) for name, frame in link.frames.items()}} if link.frames else {}
 
 
 def _inertia(link: SourceLink) -> object:

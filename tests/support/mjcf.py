@@ -75,22 +75,76 @@ class Pair:
                 found[place.joint.name, place.dof + k] = first + k
         return found
 
+    def transform(self):
+        """(nv, nv) that takes the rates of the scene, in the order of MuJoCo's dofs, to MuJoCo's.
+
+        Free joints of the scene have the velocity of the centre of mass, those of MuJoCo that of the origin; balls and free
+        joints of the scene turn in the axes of the parent, those of MuJoCo in the axes of the body.
+        """
+        found = np.eye(self.model.nv)
+        for j, place in self.bodies.places.items():
+            first, at = int(self.model.jnt_dofadr[j]), int(self.model.jnt_qposadr[j])
+            if place.type not in (FREE, BALL):
+                continue
+            turn, offset = np.zeros(9), 3 if place.type == FREE else 0
+            self.mujoco.mju_quat2Mat(turn, self.data.qpos[at + offset : at + offset + 4])
+            turn = turn.reshape(3, 3)
+            spin = slice(first + offset, first + offset + 3)
+            found[spin, spin] = turn.T
+            if place.type == FREE:
+                x, y, z = turn @ self.model.body_ipos[self.model.jnt_bodyid[j]]
+                found[first : first + 3, spin] = [[0, -z, y], [z, 0, -x], [-y, x, 0]]
+        return found
+
     def velocities(self, velocity):
-        """Rates of the scene's joints. Free joints of MuJoCo have the velocity of the origin, and turn in body axes."""
+        """Rates of the scene's joints, by name, of velocities of MuJoCo."""
+        rates = np.linalg.solve(self.transform(), velocity)
         found = {}
         for (name, k), dof in self.columns().items():
-            found.setdefault(name, {})[k] = float(velocity[dof])
-        for j, place in self.bodies.places.items():
-            if place.type == FREE:
-                first, at = int(self.model.jnt_dofadr[j]), int(self.model.jnt_qposadr[j])
-                turn = np.zeros(9)
-                self.mujoco.mju_quat2Mat(turn, self.data.qpos[at + 3 : at + 7])
-                spin = turn.reshape(3, 3) @ velocity[first + 3 : first + 6]
-                found[place.joint.name] |= {3 + k: float(x) for k, x in enumerate(spin)}
-                centre = turn.reshape(3, 3) @ self.model.body_ipos[self.model.jnt_bodyid[j]]
-                for k, x in enumerate(np.cross(spin, centre)):
-                    found[place.joint.name][k] += float(x)
+            found.setdefault(name, {})[k] = float(rates[dof])
         return {name: [rates[k] for k in sorted(rates)] for name, rates in found.items()}
+
+    def draw_coordinates(self):
+        """Random coordinates of all joints but the free ones; gears do not hold there."""
+        for j, place in self.bodies.places.items():
+            at = int(self.model.jnt_qposadr[j])
+            if place.type == BALL:
+                quaternion = self.random.normal(size=4)
+                self.data.qpos[at : at + 4] = quaternion / np.linalg.norm(quaternion)
+            elif place.type != FREE:
+                self.data.qpos[at] += self.random.uniform(-1.0, 1.0)
+
+    def coordinates(self):
+        """Coordinates of the scene's joints as `--q` takes them."""
+        found = {}
+        for j, place in self.bodies.places.items():
+            at = int(self.model.jnt_qposadr[j])
+            count = {FREE: 7, BALL: 4}.get(place.type, 1)
+            numbers = self.data.qpos[at : at + count].tolist()
+            w = [numbers.pop(count - 4)] if count > 1 else []
+            found.setdefault(place.joint.name, {})[place.dof] = numbers + w
+        words = {name: [x for k in sorted(parts) for x in parts[k]] for name, parts in found.items()}
+        return ",".join(f"{name}={','.join(map(repr, numbers))}" for name, numbers in words.items())
+
+    def mass_difference(self):
+        """Relative difference of the mass matrices at random coordinates."""
+        self.draw_coordinates()
+        out = self.folder / "matrix.json"
+        line = ["mass-matrix", str(self.scene), "--q", self.coordinates(), "-o", str(out), "--force"]
+        assert run_command(line, debug=True, as_json=False) == 0
+        found = json.loads(out.read_text())
+        mine = np.array(found["mass_matrix"][0])
+        self.mujoco.mj_forward(self.model, self.data)
+        theirs = np.zeros((self.model.nv, self.model.nv))
+        self.mujoco.mj_fullM(self.model, self.data, theirs)
+        change = self.transform()
+        theirs = change.T @ theirs @ change
+        of = self.columns()
+        labels = [(name, int(k or 0)) for name, _, k in (label.partition(":") for label in found["labels"]["NV"])]
+        order = [of[label] for label in labels if label in of]
+        kept = [n for n, label in enumerate(labels) if label in of]
+        theirs = theirs[np.ix_(order, order)]
+        return np.abs(mine[np.ix_(kept, kept)] - theirs).max(initial=0.0) / max(np.abs(theirs).max(initial=0.0), 1e-300)
 
     def draw_rates(self):
         """Random rates of all dofs, [-1, 1]."""

@@ -26,6 +26,7 @@ from simcli.spec.names.structure import WORLD_NAME
 FREE, BALL, SLIDE, HINGE = range(4)  # mjtJoint
 _TYPES = {BALL: "ball", SLIDE: "prismatic", HINGE: "revolute"}
 _ORTHOGONAL = 1e-9  # cosine of two axes, or distance [m] of two anchors, below which a d6 takes them
+_INERTIA_DIGITS = 14  # significant ones of the largest moment: MuJoCo turns inertias to their principal axes and back
 _SHORTEST = 3  # letters that names of joints must share for their d6 to be called by these
 
 
@@ -116,8 +117,8 @@ class MjcfBodies:
             self._join(b, name, parent, frame)
             return
         self.names[b], self.frames[b] = name, NO_OFFSET
-        link = SourceLink(name, element.line, float(model.body_mass[b]), clean_numbers(model.body_ipos[b]), self._inertia(b),
-                          file=element.file)  # fmt: skip
+        mass, com = clean_numbers([model.body_mass[b]])[0], clean_numbers(model.body_ipos[b])
+        link = SourceLink(name, element.line, mass, com, self._inertia(b), file=element.file)
         self.mechanism.links[name] = link
         if model.body_mocapid[b] >= 0:
             link.frame, link.mass, link.words["kinematic"] = frame, None, True
@@ -140,13 +141,11 @@ class MjcfBodies:
     def _inertia(self, b: int) -> np.ndarray:
         """[kg m^2] (3, 3) about the centre of mass, in the axes of the body."""
         moments = self.model.body_inertia[b]
-        turn = frame_of(np.zeros(3), self.model.body_iquat[b])
-        if not turn.turns:
-            return np.diag(moments)
-        found = turn.matrix @ np.diag(moments) @ turn.matrix.T
+        turn = frame_of(np.zeros(3), self.model.body_iquat[b]).matrix
+        found = turn @ np.diag(moments) @ turn.T
         scale = moments.max(initial=0.0)
-        found = np.where(np.abs(found) < 1e-15 * scale, 0.0, 0.5 * (found + found.T))
-        return np.reshape(clean_numbers(found.ravel() / scale), (3, 3)) * scale if scale else found
+        places = _INERTIA_DIGITS - math.ceil(math.log10(scale)) if scale > 0.0 else 0
+        return np.round(0.5 * (found + found.T), places)
 
     # Joints.
 

@@ -110,6 +110,7 @@ class Equalities:
             self.acts.lost["equality", e] = "the joint follows another one already"
             return
         ratio, offset = clean_numbers([ratio, offset])
+        self.acts.mechanism.initial.pop(first.joint.name, None)  # the gear says where it begins
         first.joint.words["mimic"] = {"joint": second.joint.name, "ratio": ratio} | ({"offset": offset} if offset else {})
         self.acts.note("equality", e, f"is the gear of `{first.joint.name}` to `{second.joint.name}`")
 

@@ -26,7 +26,7 @@ class MjcfShapes:
         owner: geom to the name of the body that has it, or `world`.
         lost: geom to why it is dropped.
         sites: to the link that they are in, and the frame there.
-        ends: site to what a spring calls it.
+        ends: site to what springs call it: `body/point`, or {"world": [..]}.
         lost_cameras: to why they are dropped.
     """
 
@@ -171,15 +171,16 @@ class MjcfShapes:
         owner = self.bodies.names[int(model.site_bodyid[s])]
         before = self.source.name("site", s)
         frame = frame_of(model.site_pos[s], model.site_quat[s]).after(self.bodies.frames[int(model.site_bodyid[s])])
-        if owner != WORLD_NAME:
-            name = names[owner].give(before, "site")
-            self.bodies.mechanism.links[owner].points[name] = frame.xyz
-            if before and name != before:
-                self.bodies.note("site", s, f"`{before}` is called `{name}`")
-            self.bodies.note("site", s, "is a point, without its form" + (" and its orientation" if frame.turns else ""))
-            self.ends[s] = f"{owner}/{name}"
+        name = names[owner].give(before, "site")
+        link = self.bodies.mechanism.links[owner]
+        if frame.turns or owner == WORLD_NAME:
+            link.frames[name] = frame
         else:
-            self.ends[s] = {"world": list(frame.xyz)}
+            link.points[name] = frame.xyz
+        if before and name != before:
+            self.bodies.note("site", s, f"`{before}` is called `{name}`")
+        self.bodies.note("site", s, f"is a {'frame' if name in link.frames else 'point'}, without its form")
+        self.ends[s] = {"world": list(frame.xyz)} if owner == WORLD_NAME else f"{owner}/{name}"
         self.sites[s] = (owner, frame)
 
     def _cameras(self) -> None:

@@ -136,8 +136,8 @@ def _reason(part: tuple[str, int], fates: Fates) -> str:
 
 
 def _name(element: XmlElement, above: tuple) -> str:
-    own = element.get("name") or element.get("class")
-    return own or next((one.get("name") for one in reversed(above) if one.get("name")), "")
+    names = (one.get("name") or one.get("class") for one in (element, *reversed(above)))
+    return next(filter(None, names), "")
 
 
 def _is_nothing(text: str) -> bool:

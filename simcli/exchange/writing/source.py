@@ -101,4 +101,3 @@ def tell_the_rest(scene: WrittenScene) -> None:
         scene.tell("look", "", "look", "background and cameras stay in the scene")
     if spec.world.plane:
         scene.tell("plane", spec.world.plane, "world.plane", "bodies that nothing holds got slides and a hinge")
-

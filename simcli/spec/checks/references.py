@@ -48,7 +48,8 @@ def check_names(check: Checker) -> None:
 
 
 def _name_tables(root: TableNode) -> Iterable[tuple[tuple[str, ...], TableNode]]:
-    sections = ("bodies", "joints", "forces", "signals", "materials", "models", "instances", "replicate", "articulations")
+    sections = ("bodies", "joints", "forces", "signals", "sensors", "materials", "models", "instances", "replicate",
+                "articulations")  # fmt: skip
     roots = [((), root)]
     models = root.get("models")
     if isinstance(models, TableNode):

@@ -8,7 +8,11 @@ from simcli.spec.document.nodes import Listing, Mark, Node, Scalar, TableNode, p
 from simcli.spec.expansion.planes import default_axis
 from simcli.spec.forces import WITH_AXES, WrenchForce
 from simcli.spec.names import dofs
+from simcli.spec.names.channel_names import canonical
 from simcli.spec.schema.pose import PoseSpec
+from simcli.spec.values.braces import renamed_in_braces
+
+_OWNERS = {"joint": "joints", "signal": "signals"}  # sections of what quantities name, else bodies
 
 
 class Placement:
@@ -39,6 +43,28 @@ class Placement:
         if isinstance(node, TableNode):
             return node.replaced({key: self._signals(value) for key, value in node.items.items()})
         return Listing([self._signals(item) for item in node.items], node.mark)
+
+    def signal(self, node: Node) -> Node:
+        """A signal, whose formulas name what the template has."""
+        node = self._signals(node)
+        if isinstance(node, Scalar):
+            has_names = isinstance(node.value, str) and "{" in node.value
+            return Scalar(renamed_in_braces(node.value, self._seen), node.mark, node.quoted) if has_names else node
+        if isinstance(node, TableNode):
+            return node.replaced({key: self.signal(value) for key, value in node.items.items()})
+        return Listing([self.signal(item) for item in node.items], node.mark)
+
+    def _seen(self, text: str) -> str:
+        """A name in braces: with the prefix if what it names is the template's own."""
+        group, *parts = text.split(".")
+        group = canonical(group)
+        own = self.local[_OWNERS.get(group, "bodies")]
+        subjects = 2 if group == "distance" else 1
+        for k, part in enumerate(parts[:subjects]):
+            name = part.partition("/")[0]
+            if name in own or (group == "joint" and name.removesuffix("_free") in self.local["bodies"]):
+                parts[k] = self.prefix + part
+        return ".".join((group, *parts))
 
     def names_in(self, node: Node, section: str) -> Node:
         """An articulation with the names that its joints have here; other entries as they are."""
@@ -162,6 +188,12 @@ class Placement:
             turned = compose_poses(np.array([*UNMOVED_POSE[:3], *self.at[3:]]), axes)
             changes["axes"] = rebuild({"quat_xyzw": turned[3:].tolist()}, node.mark)
         return node.replaced(changes)
+
+    def sensor(self, node: Node) -> Node:
+        """A sensor with the names that its bodies and joints have here."""
+        keys = {"at": "bodies", "relative_to": "bodies", "body": "bodies", "joint": "joints"}
+        return node.replaced({key: self._name(node.items[key], section) for key, section in keys.items()
+                              if key in table_at(node).items}) if isinstance(node, TableNode) else node  # fmt: skip
 
     def _term(self, node: Node) -> Node:
         named = isinstance(node, TableNode) and "joint" in node.items

@@ -6,6 +6,7 @@ from pydantic import BeforeValidator, WithJsonSchema, model_validator
 
 from simcli.spec.names import dofs
 from simcli.spec.schema.pose import PlacedPoseSpec
+from simcli.spec.signals.laws import ActivationSpec
 from simcli.spec.values.quantities import (
     REQUIRED,
     AnyNumber,
@@ -77,6 +78,12 @@ class DriveSpec(Part):
     stiffness: quantity(ge=0) = doc(0.0, "Stiffness of the position error", "N*m/rad or N/m", 100)
     damping: quantity(ge=0) = doc(0.0, "Damping of the velocity error", "N*m*s/rad or N*s/m", 5)
     effort_limit: quantity(ge=0) | None = doc(None, "Largest effort of the drive", "N*m or N", 20)
+    activation: ActivationSpec | None = doc(None, "Lag of the target", "", "{time_constant: 0.05}")
+
+    @property
+    def direct_target(self) -> float | str:
+        """The target that the law of the drive reads itself; 0 where it reads that of the activation."""
+        return 0.0 if self.activation is not None else self.target
 
 
 class JointMotionSpec(Part):
