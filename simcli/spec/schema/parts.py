@@ -51,6 +51,11 @@ class InitialSpec(KeyframeSpec):
     keyframe: Text | None = doc(None, "A keyframe, on top of which the other values come", "", "home")
     assemble: Truth | None = doc(None, "Close loops before t = 0 (default); false: gaps are refused", "", True)
 
+    @model_validator(mode="before")
+    @classmethod
+    def _short(cls, value: Any) -> Any:
+        return {"keyframe": value} if isinstance(value, str) else value
+
 
 class UnsolvedSpec(Part):
     """What a run comes to if steps leave their equations unsolved; `on_unsolved: fail` for short."""
