@@ -31,6 +31,7 @@ FLOORS = {
     "view": 5,
     "job": 5,
     "pipeline": 6,
+    "simulation": 7,
     "sweeps": 7,
     "search": 8,
     "cli": 9,

@@ -16,8 +16,8 @@ READING_ORDER = (
     "start", "tutorial", "gallery",
     _SCENE, "units", "expressions", "names", "selection", "frames", "sensors", "coordinates", "joint_fields", "assembly",
     "signals", "batch", "choosing", "generalized", "maximal", "natural", "affine", "contact",
-    "results", "sweep", "sweep-machines", "search", "view", "render", "convert", "import", "export", "mechanics", "modes",
-    "devices",
+    "results", "python", "sweep", "sweep-machines", "search", "view", "render", "convert", "import", "export", "mechanics",
+    "modes", "devices",
     "theory", "theory-generalized", "theory-maximal", "theory-natural", "theory-affine", "theory-contact",
     "house",
 )  # fmt: skip
