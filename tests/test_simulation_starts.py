@@ -87,7 +87,7 @@ bodies:
 joints:
   pin: {type: revolute, parent: world, child: rod, axis: [0, 1, 0], q: 0.2, drive: {mode: effort, target: $u}}
 signals:
-  u: {pid: {input: "{joint.pin.q}", target: "{signal.aim}", kp: 60, ki: 40, kd: 5}}
+  u: {LAW}
   aim: {constant: 0.1}
 sensors:
   turning: {type: tachometer, joint: pin}
@@ -98,7 +98,8 @@ output: {quantities: [sensor.turning.tachometer]}
 
 
 def test_feedback_begins_anew_and_sensors_are_quantities(tmp_path):
-    (tmp_path / "felt.yaml").write_text(FELT)
+    law = 'expression: "60*({signal.aim} - {joint.pin.q}) - 5*{joint.pin.qd}"'
+    (tmp_path / "felt.yaml").write_text(FELT.replace("LAW", law))
     aims = [[0.1], [0.3], [-0.2]]
     with opened(tmp_path / "felt.yaml", worlds=3) as sim, opened(tmp_path / "felt.yaml", worlds=3) as other:
         sim.step(60, control={"$aim": aims})
@@ -112,10 +113,23 @@ def test_feedback_begins_anew_and_sensors_are_quantities(tmp_path):
         assert same(fresh(sim), fresh(other), [0, 2])
         with pytest.raises(UsageError, match="signal `u` is worked out from others; only constant signals are set"):
             sim.step(1, {"pin": 0.1})
-    slow = FELT.replace("kd: 5}", "kd: 5}, rate: 100 Hz")
-    (tmp_path / "slow.yaml").write_text(slow)
+    (tmp_path / "slow.yaml").write_text(FELT.replace("LAW", f"{law}, rate: 100 Hz"))
     with opened(tmp_path / "slow.yaml", worlds=3) as sim, pytest.raises(UsageError, match="is sampled, or names t, depends"):
         sim.reset([1])
+    pid = 'pid: {input: "{joint.pin.q}", target: "{signal.aim}", kp: 60, ki: 40, kd: 5}'
+    (tmp_path / "pid.yaml").write_text(FELT.replace("LAW", pid))
+    with opened(tmp_path / "pid.yaml", worlds=3) as sim:
+        sim.step(0, control={"$aim": aims})
+        found = []
+        for _ in range(2):
+            sim.reset()
+            sim.step(40)
+            found.append(fresh(sim))
+        assert not same(*found)
+        with pytest.raises(UsageError, match="feedback that remembers depends on time"):
+            sim.reset([1])
+        with pytest.raises(UsageError, match="feedback of the scene remembers"):
+            sim.set("joint.pin.q", 0.1)
 
 
 def test_arrays_of_a_device_are_taken_without_a_copy(tmp_path, monkeypatch):
