@@ -16,6 +16,7 @@ The map of the house. Text flows down one street and nothing downstream changes 
     view/        what is seen of a mechanism and of its motion
     job.py       what a run is asked for, and what it comes to
     pipeline/    one run as a paragraph
+    simulation/  worlds that a program steps in its own process
     sweeps/      many batches as one: cases, chunks, ledger, workers, one table
     search/      solve, fit and optimize: every round is one batch
     cli/         Typer commands; the only room that prints or exits
@@ -113,6 +114,7 @@ def sweep(path, folder=None, *, vary=None, choices=None, worlds=None, seed=None,
 _LATE = {
     "ArticulationView": "simcli.analysis.mechanics.articulation_view",
     "BodyFlags": "simcli.model.batch.selection",
+    "Simulation": "simcli.simulation.simulation",
     "State": "simcli.model.state",
     "eval_fk": "simcli.analysis.mechanics.evaluate",
     "eval_ik": "simcli.analysis.mechanics.evaluate",

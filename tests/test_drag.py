@@ -17,8 +17,9 @@ TURNING, TURNING_QUADRATIC, INERTIA, SPIN = 0.2, 0.04, 0.1, 3.0
 RUNS = [(spec.model_fields["type"].annotation.__args__[0], integrator)
         for spec in (GeneralizedSolver, MaximalSolver, NaturalSolver, AffineSolver)
         for integrator in get_args(spec.model_fields["integrator"].annotation)
-        if integrator not in ("auto", "generalized_alpha")]  # which refuses drag  # fmt: skip
-ORDERS = {"semi_implicit": 1, "implicit": 2, "rk4": 4, "zhong06": 2, "moreau": 2, "bdf1": 1, "bdf2": 2}
+        if integrator != "auto"]  # fmt: skip
+ORDERS = {"semi_implicit": 1, "implicit": 2, "rk4": 4, "zhong06": 2, "moreau": 2, "generalized_alpha": 2, "bdf1": 1,
+          "bdf2": 2}
 every_run = pytest.mark.parametrize(("solver", "integrator"), RUNS)
 SPAN, COUNTS = 0.8, (40, 80, 160)
 # Bodies of one law each: falls with quadratic drag, glides with viscous drag, and turnings with each of them.
@@ -143,10 +144,11 @@ solver: {type: SOLVER}
 """
 
 
-@pytest.mark.parametrize(("solver", "integrator"), [("generalized", "implicit"), ("affine", "bdf1"), ("affine", "bdf2")])
+@pytest.mark.parametrize(("solver", "integrator"), [
+    ("generalized", "implicit"), ("natural", "generalized_alpha"), ("affine", "bdf1"), ("affine", "bdf2")])  # fmt: skip
 def test_steps_that_are_implicit_take_drag_that_no_step_resolves(device, solver, integrator):
-    """h c / m = 50: the speck drifts with the wind, and sinks at c v + q v^2 = m g."""
-    found = Runner(STIFF.replace("SOLVER", solver), integrator, device)(5e-2, 1, 60)["frames/body_qd"][-1, 0, 0]
+    """h c / m = 50: the speck drifts with the wind, and sinks at c v + q v^2 = m g; a spin dies by 0.8 or less per step."""
+    found = Runner(STIFF.replace("SOLVER", solver), integrator, device)(5e-2, 1, 120)["frames/body_qd"][-1, 0, 0]
     sinking = (np.sqrt(1 + 4 * 0.5 * 1e-3 * G) - 1) / (2 * 0.5)
     np.testing.assert_allclose(found, [0, 1, -sinking, 0, 0, 0], atol=1e-7)
 
@@ -175,8 +177,6 @@ def test_drag_of_a_scene_is_checked():
         (found,) = faults_of(air.replace("WORDS", words))
         assert found[:2] == (code, 2)
         assert word in found[2]
-    (found,) = faults_of(FOUR.split("  oil")[0] + "solver: {type: natural, integrator: generalized_alpha}\n")
-    assert found[0] == "SC501"
 
 
 def test_drags_of_templates_and_worlds(device):

@@ -131,7 +131,7 @@ ELEMENTS = {
     "spring": Element("spring", f"{ENDS}, stiffness: '${{50*S}}', damping: '${{3*S}}', rest_length: 0.4",
                       pull(50.0, 3.0, 0.4)),
     "rope": Element("spring", f"{ENDS}, stiffness: '${{50*S}}', damping: '${{S}}', rest_length: 0.3, slack: true",
-                    pull(50.0, 1.0, 0.3), is_smooth=False),
+                    pull(50.0, 1.0, 0.3)),
     "cable": Element("spring", f"{ENDS}, through: {WAY}, stiffness: '${{50*S}}', damping: '${{2*S}}', "
                      f"rest_length: {CABLE_REST}", cable),
     "wrench": Element("wrench", f"body: BODY, at: {PLACE.tolist()}, {VECTOR}", free(lambda p, R, v: (FORCE, TORQUE))),
@@ -139,10 +139,9 @@ ELEMENTS = {
                       free(lambda p, R, v: (R @ FORCE, R @ TORQUE))),
     "mount": Element("bushing", f"{ENDS}, stiffness: '${{90*S}}', damping: '${{3*S}}', angular_stiffness: '${{6*S}}', "
                      "preload: ['${3*S}', '${-2*S}', '${S}'], angular_preload: ['${0.4*S}', '${0.1*S}', '${-0.3*S}']",
-                     free(lambda p, R, v: (FORCE - 3.0 * v, TORQUE)), is_smooth=False),
+                     free(lambda p, R, v: (FORCE - 3.0 * v, TORQUE))),
     "drag": Element("drag", f"body: BODY, at: {PLACE.tolist()}, wind: {WIND.tolist()}, damping: '${{0.8*S}}', "
-                    "quadratic: '${0.6*S}', angular_damping: '${0.1*S}', angular_quadratic: '${0.05*S}'", drag,
-                    is_smooth=False),
+                    "quadratic: '${0.6*S}', angular_damping: '${0.1*S}', angular_quadratic: '${0.05*S}'", drag),
     "torque": Element("torque", "joint: BODY, value: '${0.7*S}'", hinged(lambda x, v: 0.7), HINGE),
     "torsion": Element("torsion", "joint: BODY, stiffness: '${30*S}', damping: '${S}', rest_angle: 0.2",
                        hinged(lambda x, v: 30.0 * (0.2 - x) - v), HINGE),

@@ -31,6 +31,7 @@ FLOORS = {
     "view": 5,
     "job": 5,
     "pipeline": 6,
+    "simulation": 7,
     "sweeps": 7,
     "search": 8,
     "cli": 9,
@@ -49,7 +50,7 @@ OWNERS = {  # library -> rooms that may import it
     "PIL": {"view"},
     "av": {"view"},
     "cma": {"search"},
-    "mujoco": set(),
+    "mujoco": {"exchange"},
     "pinocchio": set(),
     "distributed": {"sweeps"},
 }

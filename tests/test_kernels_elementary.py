@@ -138,6 +138,37 @@ def test_the_logarithm_of_parts(evaluate):
     assert ulps(found, np.log(x.astype(np.longdouble))) <= LOG_ULPS
 
 
+def by_lane(function):
+    """A function of scalars, of all lanes one after another."""
+    def of_pack(pack):
+        found = elementary.local(pack)
+        for lane in range(found.get_shape()[0]):
+            put_lane(found, lane, function(get_lane(pack, lane)))
+        return found
+    return of_pack
+
+
+def test_exponentials(evaluate):
+    """Of packs, by the library, and of parts; beyond the largest number, and below the least normal one."""
+    x = np.concatenate((np.random.default_rng(6).uniform(-700.0, 700.0, N), [0.0, 1.0, -1e-9]))
+    for function in (elementary.exponential, by_lane(elementary.exponential_of_parts)):
+        found, _ = evaluate(function, x)
+        assert ulps(found, np.exp(x.astype(np.longdouble))) <= LOG_ULPS
+        found, _ = evaluate(function, np.array([710.0, -800.0, np.nan, np.inf]))
+        assert found[0] == found[3] == np.inf
+        assert found[1] == 0.0
+        assert np.isnan(found[2])
+
+
+def test_powers(evaluate):
+    x = np.array([2.0, -2.0, -3.0, 0.0, 0.5, -8.0])
+    found, _ = evaluate(lambda pack: elementary.raised(pack, 3.0), x)
+    assert ulps(found, x**3) <= 1.0
+    found, _ = evaluate(lambda pack: elementary.raised(pack, 0.5), np.array([2.0, -2.0, 0.0, 9.0]))
+    assert np.isnan(found[1])
+    assert (found[[0, 2, 3]] == np.sqrt([2.0, 0.0, 9.0])).all()
+
+
 def test_the_logarithm_of_parts_beyond_its_range(evaluate):
     found, _ = evaluate(logarithms, np.array([1.0, 0.0, -1.0, np.nan]))
     assert found[0] == 0.0

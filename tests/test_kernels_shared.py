@@ -86,6 +86,30 @@ def test_another_number_of_shapes_needs_no_other_kernel(solver, device, tmp_path
     assert second <= first
 
 
+LOOP = """
+simcli: 1
+solver: {type: generalized, dt: 1 ms, integrator: semi_implicit}
+bodies: {m: {mass: 1, inertia: {diag: [0.1, 0.1, 0.1]}}}
+joints: {pin: {type: revolute, parent: world, child: m, q: 0.2, drive: {mode: effort, target: $u}}}
+signals: {LAWS}
+run: {duration: 0.01}
+"""
+LAWS = (
+    "u: {expression: '-{joint.pin.q}'}",
+    "u: {expression: 'exp(-t)*sin(3*{joint.pin.qd})**2 - {body.m.orientation.3}', limits: [-1, 1]}",
+    "u: {pid: {input: '{joint.pin.q}', kp: 3, ki: 2, limits: [-1, 2]}, rate: 250 Hz, delay: 8 ms}",
+    "u: {filter: {input: $v, time_constant: 0.1}}, v: {expression: '{signal.w} + 2'}, w: {pid: {input: t, kp: 1}}",
+)
+
+
+def test_another_law_of_feedback_needs_no_other_kernel(tmp_path, monkeypatch):
+    for k, laws in enumerate(LAWS):
+        (tmp_path / f"{k}.yaml").write_text(LOOP.replace("LAWS", laws))
+    first, *others = kernels_of([tmp_path / f"{k}.yaml" for k in range(len(LAWS))], "cpu", monkeypatch)
+    assert first
+    assert [kernels - first for kernels in others] == [set()] * len(others)
+
+
 def kernels_of(scenes: list[Path], device: str, monkeypatch) -> list[set[str]]:
     """Keys of all kernels that each scene takes, wherever they come from: equal kernels have equal keys."""
     if device == "like_gpu":

@@ -247,14 +247,13 @@ def test_terms_of_wrenches_do_their_work(tmp_path, place):
 def test_what_switches_is_refused_by_name(tmp_path):
     path = tmp_path / "scene.yaml"
     text = SMOOTH.replace("damping: 0.3", "friction: 0.1\n    limit: [-1, 1]") + """
-  stay: {type: spring, a: {world: [0, 0, 1]}, b: carriage/tip, stiffness: 1, slack: true}
 """
     axes = "axes: {angular: [[1, 0, 0], [0, 1, 0]]}"
     text = text.replace("type: cylindrical", "type: universal").replace("axis: [0, 0.1, 1]", axes)
     path.write_text("simcli: 1\n" + text + solver("natural", "generalized_alpha"))
     ended = command("check", path)
     assert ended.returncode == 1
-    for words in ("a limit", "dry friction", "a slack spring"):
+    for words in ("a limit", "dry friction"):
         assert f"{words} with generalized_alpha" in ended.stderr, ended.stderr
     for words in ("a drive", "damping", "armature", "a torque"):
         assert f"{words} on a `universal` joint of several turns with generalized_alpha" in ended.stderr, ended.stderr

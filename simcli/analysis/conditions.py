@@ -6,7 +6,6 @@ Names stand in braces, because they contain dots, slashes and signs. Between the
 
 import ast
 import operator
-import re
 from collections.abc import Callable
 from functools import reduce
 from typing import TYPE_CHECKING
@@ -15,12 +14,12 @@ import numpy as np
 
 from simcli.errors import UsageError
 from simcli.spec.faults.fault_list import did_you_mean
+from simcli.spec.values.braces import parsed_with_names
 from simcli.spec.values.expressions import CONSTANTS, FUNCTIONS, MAX_DEPTH, MAX_TEXT, Arithmetic, ExpressionError, value_of
 
 if TYPE_CHECKING:
     from simcli.analysis.worlds.world_table import WorldColumn
 
-_SLOT = re.compile(r"\{([^{}]*)\}")
 _COMPARISONS = {
     ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge, ast.Eq: operator.eq,
     ast.NotEq: lambda a, b: (a != b) & (a == a) & (b == b),  # NaN is no other number
@@ -29,7 +28,8 @@ _COLUMNS = Arithmetic(
     np.float64,
     {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: np.divide, ast.Pow: np.power},
     {"min": lambda *values: reduce(np.minimum, values), "max": lambda *values: reduce(np.maximum, values),
-     "abs": np.abs, "sqrt": np.sqrt, "sin": np.sin, "cos": np.cos, "tan": np.tan},
+     "abs": np.abs, "sqrt": np.sqrt, "sin": np.sin, "cos": np.cos, "tan": np.tan, "exp": np.exp, "atan2": np.arctan2,
+     "sign": np.sign, "clip": lambda x, low, high: np.minimum(np.maximum(x, low), high)},
 )  # fmt: skip
 HOW = "write as `{measure.peak} > 3 and {status} == ok`"
 
@@ -71,34 +71,22 @@ def numbers(text: str, lookup: _Lookup) -> np.ndarray:
     return np.asarray(_evaluated(text, lookup, lambda node, names, depth: names.number(node, depth), how), np.float64)
 
 
-def names_in_braces(text: str) -> list[str]:
-    """The names that a condition or arithmetic has in braces."""
-    return [name.strip() for name in _SLOT.findall(text)]
-
-
 def _evaluated(text: str, lookup: _Lookup, value: Callable, how: str) -> np.ndarray:
     """A text with names in braces, read as Python and valued."""
     if len(text) > MAX_TEXT:
         raise UsageError(f"a condition of {len(text)} characters, the limit is {MAX_TEXT}")
-    slots = names_in_braces(text)
-    places = iter(range(len(slots)))
-    plain = _SLOT.sub(lambda _: f" {_slot(next(places))} ", text)
     try:
-        tree = ast.parse(plain.strip(), mode="eval")
-    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        tree, names = parsed_with_names(text)
+    except ExpressionError:
         raise UsageError(f"`{text}` cannot be read as {how}") from None
-    columns = {_slot(k): lookup(name) for k, name in enumerate(slots)}
+    columns = {word: lookup(name) for word, name in names.items()}
     try:
         with np.errstate(all="ignore"):
-            return value(tree.body, _Names(text, columns), 0)
+            return value(tree, _Names(text, columns), 0)
     except OverflowError:
         raise UsageError(f"`{text}`: a number beyond the largest, 1.8e308") from None
     except ExpressionError as error:
         raise UsageError(f"`{text}`: {error}{f'; {error.hint}' if error.hint else ''}") from None
-
-
-def _slot(place: int) -> str:
-    return f"__{place}__"
 
 
 class _Names:

@@ -11,6 +11,7 @@ from simcli.exchange import inertias
 from simcli.exchange.lumping import lump
 from simcli.exchange.mechanism import SourceJoint, SourceModel
 from simcli.exchange.meshes import MeshFiles
+from simcli.exchange.mjcf.reading import read_mjcf
 from simcli.exchange.report import ImportReport
 from simcli.exchange.scene_text import scene_text
 from simcli.exchange.urdf import read_urdf
@@ -87,7 +88,7 @@ def is_foreign(path: Path) -> bool:
 
 
 def import_model(path: Path, options: ImportOptions | None = None) -> ImportedModel:
-    """Make a scene of a URDF file.
+    """Make a scene of a URDF or MJCF file.
 
     Raises:
         FileError: the file cannot be read, is of another format, or holds what no scene can say, with its line.
@@ -95,8 +96,6 @@ def import_model(path: Path, options: ImportOptions | None = None) -> ImportedMo
     options = options or ImportOptions()
     report, meshes = ImportReport(str(path)), MeshFiles(path, options.search, options.folder)
     mechanism = _read(path, options, meshes, report)
-    _mend_inertias(path, mechanism, options, report)
-    lump(mechanism, report)
     return ImportedModel(scene_text(mechanism, report, __version__), meshes.files, report)
 
 
@@ -106,10 +105,14 @@ def _read(path: Path, options: ImportOptions, meshes: MeshFiles, report: ImportR
         mechanism = read_urdf(path, root, meshes, report)
         mechanism.touches_itself = options.self_collision
         _hold_base(mechanism, options.base or "fixed")
+        _mend_inertias(path, mechanism, options, report)
+        lump(mechanism, report)
         return mechanism
-    formats = {"mujoco": "MJCF", "sdf": "SDF"}
-    known = f", {formats[root.tag]} is not read yet" if root.tag in formats else ""
-    raise FileError(f"{path}:{root.line}: the root is <{root.tag}>{known}; models are <robot>, that is URDF")
+    if root.tag == "mujoco":
+        return read_mjcf(path, root, meshes, report)
+    known = ", SDF is not read yet" if root.tag == "sdf" else ""
+    raise FileError(f"{path}:{root.line}: the root is <{root.tag}>{known}; models are <robot>, that is URDF, "
+                    "and <mujoco>, that is MJCF")  # fmt: skip
 
 
 def _hold_base(mechanism: SourceModel, base: ModelBase) -> None:

@@ -53,15 +53,15 @@ class SourceFrame(NamedTuple):
             return self
         xyz = np.asarray(outer.xyz) + outer.matrix @ np.asarray(self.xyz, float)
         if not self.turns:
-            return SourceFrame(_clean(xyz), outer.words)
+            return SourceFrame(clean_numbers(xyz), outer.words)
         if not outer.turns:
-            return SourceFrame(_clean(xyz), self.words)
-        return SourceFrame(_clean(xyz), quaternion_words(outer.matrix @ self.matrix))
+            return SourceFrame(clean_numbers(xyz), self.words)
+        return SourceFrame(clean_numbers(xyz), quaternion_words(outer.matrix @ self.matrix))
 
     def inverse(self) -> "SourceFrame":
         """The other frame in this one."""
         back = self.matrix.T
-        xyz = _clean(-back @ np.asarray(self.xyz, float))
+        xyz = clean_numbers(-back @ np.asarray(self.xyz, float))
         return SourceFrame(xyz, quaternion_words(back) if self.turns else {})
 
 
@@ -70,11 +70,11 @@ NO_OFFSET = SourceFrame()
 
 def quaternion_words(turn: np.ndarray) -> dict[str, list[float]]:
     """An orientation as a scene writes it, (3, 3)."""
-    x, y, z, w = _clean(rot.matrix_to_quat(turn))
+    x, y, z, w = clean_numbers(rot.matrix_to_quat(turn))
     return {"quat_wxyz": [w, x, y, z]} if max(map(abs, (x, y, z))) > 0.0 else {}
 
 
-def _clean(numbers) -> tuple[float, ...]:
+def clean_numbers(numbers) -> tuple[float, ...]:
     """Numbers that were computed, without the rounding that nobody wrote: what is 1e-16 beside the largest is 0."""
     values = np.asarray(numbers, float)
     size = max(1.0, float(np.abs(values).max(initial=0.0)))
@@ -88,6 +88,11 @@ def in_outer_axes(matrix: np.ndarray, frame: SourceFrame) -> np.ndarray:
         return matrix
     found = frame.matrix @ matrix @ frame.matrix.T
     return 0.5 * (found + found.T)
+
+
+def hex_colour(rgb: tuple[float, ...]) -> str:
+    """A colour as a scene writes it, of red, green and blue from 0 to 1."""
+    return "#" + "".join(f"{round(255 * min(max(part, 0.0), 1.0)):02x}" for part in rgb)
 
 
 @dataclass
@@ -117,11 +122,13 @@ class SourceLink:
     """A body.
 
     Attributes:
-        name: in the scene.  line: of the source.
+        name: in the scene.  line: of the source, 0 if it is not in it.
         mass: [kg], None without inertial.  com: [m].
         inertia: [kg m^2], (3, 3) about the centre of mass, link axes; None without.
         frame: in the world, of links that no joint holds; of others the joint says it.
-        shapes: see `SourceShape`.  points: of the link: what has been lumped into it, frames.
+        shapes: see `SourceShape`.  points: of the link, lumped ones too.  frames: points with an orientation.
+        file: that holds the line, as `ImportEntry` has it.
+        words: further keys of the scene: kinematic, ..., as they are written.
     """
 
     name: str
@@ -132,6 +139,9 @@ class SourceLink:
     frame: SourceFrame = NO_OFFSET
     shapes: list[SourceShape] = field(default_factory=list)
     points: dict[str, tuple[float, ...]] = field(default_factory=dict)
+    frames: dict[str, SourceFrame] = field(default_factory=dict)
+    file: str = ""
+    words: dict = field(default_factory=dict)
 
     @property
     def has_mass(self) -> bool:
@@ -150,6 +160,7 @@ class SourceJoint:
         parent_frame, child_frame: of the anchors.
         axis: in the anchor frame of the parent; None where the type has none.
         words: further keys of the scene: limit, damping, drive, ..., as they are written.
+        file: that holds the line, as `ImportEntry` has it.
     """
 
     name: str
@@ -161,6 +172,21 @@ class SourceJoint:
     child_frame: SourceFrame = NO_OFFSET
     axis: tuple[float, ...] | None = None
     words: dict = field(default_factory=dict)
+    file: str = ""
+
+
+@dataclass
+class SourceEntry:
+    """Something that acts: an entry of the section `forces`.
+
+    Attributes:
+        words: as a scene writes them.
+        line: of the source, 0 if it is not in it.  file: that holds it, as `ImportEntry` has it.
+    """
+
+    words: dict
+    line: int = 0
+    file: str = ""
 
 
 @dataclass
@@ -172,6 +198,10 @@ class SourceModel:
         links, joints: in the order of the source; `links` begins with the world, whose shapes are fixed.
         initial: joint coordinates by name, as the scene writes them.
         touches_itself: whether shapes of the model touch each other.
+        forces: by name.
+        shape_words: what most of its shapes have in common, as the defaults of a scene.
+        world_words: further keys of the world: gravity.
+        sections: further sections of a scene by name: materials, contact, look, solver, ..., as they are written.
     """
 
     name: str
@@ -179,6 +209,10 @@ class SourceModel:
     joints: dict[str, SourceJoint] = field(default_factory=dict)
     initial: dict[str, object] = field(default_factory=dict)
     touches_itself: bool = True
+    forces: dict[str, SourceEntry] = field(default_factory=dict)
+    shape_words: dict = field(default_factory=dict)
+    world_words: dict = field(default_factory=dict)
+    sections: dict[str, dict] = field(default_factory=dict)
 
     def joints_of(self, parent: str) -> list[SourceJoint]:
         """Joints whose parent is a link."""

@@ -56,6 +56,12 @@ class MeshFiles:
             self.files[self._taken[path]] = path.read_bytes()
         return self._taken[path]
 
+    def add(self, name: str, data: bytes) -> str:
+        """The path in the scene of a file that the source has not."""
+        path = self._free_name(self.home / name.replace("/", "_"))
+        self.files[path] = data
+        return path
+
     def find(self, name: str) -> Path:
         """The file that a path or URI means."""
         for prefix in (_PACKAGE, _MODEL):

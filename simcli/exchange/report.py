@@ -1,7 +1,7 @@
 """What became of each element of a source: carried, changed (how), dropped (why)."""
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Literal
 
 Fate = Literal["carried", "changed", "dropped"]
@@ -18,6 +18,7 @@ class ImportEntry:
         name: of the element, or of what it belongs to; "" if it has none.
         line: where it stands in the source, 0 if that is not known.
         why: how it was changed, or why it was dropped; "" for what was carried.
+        file: that holds the line, relative to the model's folder, if the model includes it; "" for the model itself.
     """
 
     fate: Fate
@@ -25,6 +26,7 @@ class ImportEntry:
     name: str
     line: int
     why: str = ""
+    file: str = ""
 
 
 @dataclass
@@ -39,17 +41,17 @@ class ImportReport:
     source: str
     entries: list[ImportEntry] = field(default_factory=list)
 
-    def carried(self, kind: str, name: str, line: int) -> None:
+    def carried(self, kind: str, name: str, line: int, file: str = "") -> None:
         """An element says in the scene what it said in the source."""
-        self.entries.append(ImportEntry("carried", kind, name, line))
+        self.entries.append(ImportEntry("carried", kind, name, line, "", file))
 
-    def changed(self, kind: str, name: str, line: int, how: str) -> None:
+    def changed(self, kind: str, name: str, line: int, how: str, file: str = "") -> None:
         """An element says it in another way."""
-        self.entries.append(ImportEntry("changed", kind, name, line, how))
+        self.entries.append(ImportEntry("changed", kind, name, line, how, file))
 
-    def dropped(self, kind: str, name: str, line: int, why: str) -> None:
+    def dropped(self, kind: str, name: str, line: int, why: str, file: str = "") -> None:
         """An element is lost."""
-        self.entries.append(ImportEntry("dropped", kind, name, line, why))
+        self.entries.append(ImportEntry("dropped", kind, name, line, why, file))
 
     def counts(self) -> dict[Fate, int]:
         """How many elements met each fate."""
@@ -72,5 +74,5 @@ class ImportReport:
 
     def as_data(self) -> dict:
         """The report for programs."""
-        entries = [{"fate": e.fate, "kind": e.kind, "name": e.name, "line": e.line, "why": e.why} for e in self.entries]
+        entries = [asdict(entry) for entry in self.entries]
         return {"source": self.source, "counts": self.counts(), "elements": entries}

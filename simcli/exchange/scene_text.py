@@ -27,15 +27,24 @@ def scene_text(mechanism: SourceModel, report: ImportReport, version: str) -> st
     title = flow_text(title_of_stem(mechanism.name))
     lines = [*_head(report, source, version), "simcli: 1", f"name: {title}", ""]
     lines += _world(mechanism)
+    sections = dict(mechanism.sections)
+    lines += [*_section("materials", sections.pop("materials", {}))[1:], ""] if "materials" in sections else []
     lines += ["bodies:"]
     for link in mechanism.links.values():
         if link.name != WORLD_NAME:
-            lines += _entry(link.name, _body(link, mechanism), source, link.line)
+            lines += _entry(link.name, _body(link, mechanism), link.file or source, link.line)
     lines += ["", "joints:"] if mechanism.joints else []
     for joint in mechanism.joints.values():
-        lines += _entry(joint.name, _joint(joint), source, joint.line)
+        lines += _entry(joint.name, _joint(joint), joint.file or source, joint.line)
+    lines += ["", "forces:"] if mechanism.forces else []
+    for name, force in mechanism.forces.items():
+        lines += _entry(name, force.words, force.file or source, force.line)
     lines += _section("initial", {"joint_q": mechanism.initial} if mechanism.initial else {})
-    lines += ["", "solver: {type: generalized, dt: 1 ms}", "run: {duration: 1}", ""]
+    solver = sections.pop("solver", {"type": "generalized", "dt": "1 ms"})
+    run = sections.pop("run", {"duration": 1})
+    for name, words in sections.items():
+        lines += _section(name, words)
+    lines += ["", f"solver: {_flow(solver)}", f"run: {_flow(run)}", ""]
     return "\n".join(lines)
 
 
@@ -55,7 +64,10 @@ def _printable(text: str) -> str:
 
 
 def _world(mechanism: SourceModel) -> list[str]:
-    words, layers = _drawn(mechanism.links[WORLD_NAME]), []
+    world, layers = mechanism.links[WORLD_NAME], []
+    words = mechanism.world_words | _frames(world) | _drawn(world)
+    if mechanism.shape_words:
+        layers = [f"defaults: {_flow({'shape': mechanism.shape_words})}", ""]
     if not mechanism.touches_itself:
         layers = ["defaults: {shape: {layers: [model], touches: [default]}}",
                   "# shapes of the model touch the world and what is added, but not each other", ""]  # fmt: skip
@@ -68,13 +80,17 @@ def _body(link: SourceLink, mechanism: SourceModel) -> dict:
     words: dict = {}
     if mechanism.holder(link.name) is None and not link.frame.is_identity:
         words["pose"] = _pose(link.frame)
-    words["mass"] = link.mass
-    if any(link.com):
-        words["com"] = list(link.com)
-    words["inertia"] = _inertia(link)
+    if link.mass is not None:
+        words["mass"] = link.mass
+        words |= {"com": list(link.com)} if any(link.com) else {}
+        words["inertia"] = _inertia(link)
     if link.points:
         words["points"] = {name: list(at) for name, at in link.points.items()}
-    return words | _drawn(link)
+    return words | _frames(link) | link.words | _drawn(link)
+
+
+def _frames(link: SourceLink) -> dict:
+    return {"frames": {name: _pose(frame) for name, frame in link.frames.items()}} if link.frames else {}
 
 
 def _inertia(link: SourceLink) -> object:

@@ -10,7 +10,15 @@ from pathlib import Path
 import numpy as np
 
 from simcli.errors import FileError
-from simcli.exchange.mechanism import SourceFrame, SourceJoint, SourceLink, SourceModel, SourceShape, in_outer_axes
+from simcli.exchange.mechanism import (
+    SourceFrame,
+    SourceJoint,
+    SourceLink,
+    SourceModel,
+    SourceShape,
+    hex_colour,
+    in_outer_axes,
+)
 from simcli.exchange.meshes import LostMeshError, MeshFiles
 from simcli.exchange.naming import GivenNames, words_of_renaming
 from simcli.exchange.report import ImportReport
@@ -19,6 +27,7 @@ from simcli.spec.names.structure import WORLD_NAME
 
 _TYPES = {"revolute": "revolute", "continuous": "revolute", "prismatic": "prismatic", "fixed": "fixed", "floating": "free",
           "planar": "planar"}  # fmt: skip
+NO_LIMIT = 1e9  # [m, rad, N, ...] a limit from here on says that there is none: the format wants numbers
 _WITH_AXIS = ("revolute", "continuous", "prismatic", "planar")
 # Elements that say nothing of mechanics, and why they are dropped.
 _UNREAD = {
@@ -201,17 +210,18 @@ class _Urdf:
             return
         kept = []
         lower, upper = self._number(limit, "lower", 0.0), self._number(limit, "upper", 0.0)
-        if kind != "continuous":
-            if lower < upper:
-                joint.words["limit"] = [lower, upper]
-                if lower > 0.0 or upper < 0.0:
-                    mechanism.initial[joint.name] = "center"
-                    kept.append("does not hold 0: the joint begins in the middle")
-            else:
-                kept.append(f"from {lower:g} to {upper:g} leaves no room: the joint has no limits")
-        if (speed := self._number(limit, "velocity", 0.0)) > 0.0:
+        bounds = {key: value for key, value in (("lower", lower), ("upper", upper)) if abs(value) < NO_LIMIT}
+        if kind != "continuous" and lower >= upper:
+            kept.append(f"from {lower:g} to {upper:g} leaves no room: the joint has no limits")
+        elif kind != "continuous" and bounds:
+            joint.words["limit"] = bounds if len(bounds) == 1 else [lower, upper]
+            if lower > 0.0 or upper < 0.0:
+                has_middle = len(bounds) == 2
+                mechanism.initial[joint.name] = "center" if has_middle else next(iter(bounds.values()))
+                kept.append(f"does not hold 0: the joint begins {'in the middle' if has_middle else 'at its bound'}")
+        if 0.0 < (speed := self._number(limit, "velocity", 0.0)) < NO_LIMIT:
             joint.words["velocity_limit"] = speed
-        if (effort := self._number(limit, "effort", 0.0)) > 0.0:
+        if 0.0 < (effort := self._number(limit, "effort", 0.0)) < NO_LIMIT:
             joint.words["drive"] = {"mode": "effort", "target": 0.0, "effort_limit": effort}
         self._tell("limit", joint.name, limit, "; ".join(kept))
 
@@ -322,11 +332,6 @@ def _check_tree(path: Path, mechanism: SourceModel) -> None:
             if at in seen:
                 raise FileError(f"{path}:{holder[at].line}: the joints above link `{name}` go in a circle")
             seen.add(at)
-
-
-def hex_colour(rgb: tuple[float, ...]) -> str:
-    """A colour as a scene writes it, of red, green and blue from 0 to 1."""
-    return "#" + "".join(f"{round(255 * min(max(part, 0.0), 1.0)):02x}" for part in rgb)
 
 
 def read_urdf(path: Path, root: XmlElement, meshes: MeshFiles, report: ImportReport) -> SourceModel:

@@ -22,6 +22,7 @@ class XmlElement:
         attributes: name to text.
         children: elements, in order.
         text: what stands in it, stripped.
+        file: that holds it, as `ImportEntry` has it.
     """
 
     tag: str
@@ -29,6 +30,7 @@ class XmlElement:
     attributes: dict[str, str] = field(default_factory=dict)
     children: list["XmlElement"] = field(default_factory=list)
     text: str = ""
+    file: str = ""
 
     def get(self, name: str, default: str = "") -> str:
         """Text of an attribute."""

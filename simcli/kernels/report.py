@@ -174,7 +174,7 @@ def report_wrenches(t: ti.template(), s: ti.template(), rows: ti.template(), w: 
 def mechanical_energy(t: ti.template(), s: ti.template(), w: ti.i32):
     """Kinetic (armature included) and potential energy [J].
 
-        T = sum (m v_c^2 + w I_c w) / 2 + sum armature qd^2 / 2,   V = - sum m g . x_c
+        T = sum (m v_c^2 + w I_c w) / 2 + sum armature qd^2 / 2,   V = - sum (1 - compensation) m g . x_c
         in natural coordinates T = sum M_dd qd^2 / 2, which holds for bodies that yield, too
 
     Reads:  s.{R, o, v, origin, qd}, t links
@@ -193,7 +193,7 @@ def mechanical_energy(t: ti.template(), s: ti.template(), w: ti.i32):
             if ti.static(not t.is_natural):
                 I_w = t.inertia.load(w, i).turned(s.R.load(w, i))
                 kinetic = kinetic + (rate.dot(rate) * mass + spin.dot(I_w * spin)) * 0.5
-            potential = potential - x.dot(g) * mass
+            potential = potential - x.dot(g) * _weighing(t, w, i, mass)
     for n in range(t.n_tree_dofs):
         d = t.tree_dof.at(n)
         qd = s.qd.load(w, d)
@@ -202,3 +202,8 @@ def mechanical_energy(t: ti.template(), s: ti.template(), w: ti.i32):
             moved = moved + t.weight.load(w, d) - t.excess.load(w, d)
         kinetic = kinetic + qd * qd * moved * 0.5
     return kinetic, potential
+
+
+def _weighing(t, w, i, mass):
+    """What of the mass of link i gravity acts on (inside kernels)."""
+    return mass - t.lifted.load(w, i) if t.has_lifts else mass

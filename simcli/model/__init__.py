@@ -9,6 +9,7 @@ mass properties, and what `simcli show` prints. Never found here: text and marks
     joints       joints: the catalogue, and what a scene says of each
     tree         the spanning tree as links, and what follows from its shape
     forces       forces of a scene, a file each, named as in spec/forces/
+    sensors      sensors: what looks where
     signals      signals: functions of time, and what they drive
     constraints  constraint rows and laws of a model
     contact      what can touch, and how

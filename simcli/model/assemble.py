@@ -129,6 +129,7 @@ def _bodies(parts: list[BodyPart]) -> Bodies:
         kinematic=np.array([part.kinematic for part in parts], bool),
         n_vectors=np.array([part.n_vectors for part in parts], np.int32),
         compliance=pile([part.compliance for part in parts], ()),
+        gravity_compensation=pile([part.gravity_compensation for part in parts], ()),
     )
 
 

@@ -32,6 +32,8 @@ from simcli.model.mechanism import JointPart, Mechanism
 from simcli.model.natural.bases import read_naturals
 from simcli.model.natural.straight import refuse_beside
 from simcli.model.phases.start import read_start
+from simcli.model.sensors.reading import read_sensors
+from simcli.model.signals.feedback import read_feedback
 from simcli.model.signals.inputs import with_signals
 from simcli.model.signals.values import read_signals
 from simcli.model.tables import WORLD, Array, JointKind, Model
@@ -67,8 +69,8 @@ def build(spec: SceneSpec, document: Document | None = None) -> Model:
 
 
 def build_worlds(
-    document: Document, spec: SceneSpec, worlds: Sequence[int] | None = None, changes: Mapping[str, object] | None = None,
-    tries_all: bool = False,
+    document: Document, spec: SceneSpec, worlds: Sequence[int] | None = None,
+    changes: Mapping[str, object] | Sequence[Mapping[str, object]] | None = None, tries_all: bool = False,
 ) -> Model:
     """Turn a scene into a model of all its worlds.
 
@@ -76,8 +78,8 @@ def build_worlds(
         document: the scene as written.
         spec: it resolved, without the values of any world.
         worlds: numbers of the worlds of the batch that are built, in this order; None builds all.
-        changes: dotted path to value, laid over the scene and over what the batch varies. Such a model does not begin a
-            run, and its initial state is as the scene wrote it.
+        changes: dotted path to value, laid over the scene and over what the batch varies; or one of these for each world.
+            Such a model does not begin a run, and its initial state is as the scene wrote it.
         tries_all: take worlds that cannot begin, whose lack is in `start`, also if there are no others.
 
     Returns:
@@ -95,7 +97,7 @@ def build_worlds(
 
 
 def _worlds(document: Document, spec: SceneSpec, worlds: Sequence[int] | None,
-            changes: Mapping[str, object] | None) -> Model:  # fmt: skip
+            changes: Mapping[str, object] | Sequence[Mapping[str, object]] | None) -> Model:  # fmt: skip
     """The model of `build_worlds` before it begins."""
     values = world_values(document, spec)
     seeds = np.asarray(world_seeds(spec), np.uint64)
@@ -111,9 +113,11 @@ def _worlds(document: Document, spec: SceneSpec, worlds: Sequence[int] | None,
         param_value=_table(values, names),
         world_seed=seeds,
     )
-    if not names:
+    is_common = changes is None or isinstance(changes, Mapping)
+    if not names and is_common:
         return _build([resolve(document, changes) if changes else spec], document, batch)
-    values = [{**one, **(changes or {})} for one in values]
+    each = [changes or {}] * len(values) if is_common else changes
+    values = [{**one, **more} for one, more in zip(values, each, strict=True)]
     numbers = list(range(len(values)) if worlds is None else worlds)
     first = resolve_world(document, values[0], numbers[0])
     if len(values) == 1:
@@ -193,6 +197,7 @@ def _build(specs: list[SceneSpec], document: Document | None, batch: Mechanism) 
     add_torques(worlds, joints)
     add_torsions(worlds, joints)
     signals = read_signals(worlds, folder)
+    feedback = read_feedback(worlds, signals)
     worlds.raise_faults()
     mechanism = replace(
         batch,
@@ -206,7 +211,7 @@ def _build(specs: list[SceneSpec], document: Document | None, batch: Mechanism) 
         cables=read_cables(worlds, joints, reader),
         wrenches=read_wrenches(worlds, bodies),
     )
-    model = with_signals(worlds, assemble(mechanism), signals)
+    model = replace(with_signals(worlds, assemble(mechanism), signals), feedback=feedback)
     if worlds.first.solver.type == "generalized":
         refuse_weightless(worlds, model)
     elif worlds.first.solver.type == "maximal":
@@ -225,7 +230,7 @@ def _build(specs: list[SceneSpec], document: Document | None, batch: Mechanism) 
     worlds.raise_faults()
     model = replace(model, springs=read_springs(worlds, model), bushings=read_bushings(worlds, model),
                     combinations=read_couplings(worlds, model), drags=read_drags(worlds, model),
-                    contacts=contacts)  # fmt: skip
+                    sensors=read_sensors(worlds, model), contacts=contacts)  # fmt: skip
     if getattr(worlds.first.solver, "integrator", "") == "generalized_alpha":
         refuse_beside(worlds, model)
         worlds.raise_faults()

@@ -8,9 +8,11 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
+from typing import NamedTuple
 
 from simcli.model.tables import WORLD, Model
 from simcli.spec.names.channel_names import SCALARS, split_name
+from simcli.spec.names.sensor_types import SENSOR_TYPES
 from simcli.spec.schema.expect import StopSpec
 from simcli.spec.schema.measure import MeasureSpec
 
@@ -37,6 +39,7 @@ class Source(IntEnum):
     DRIVE_POWER = 10
     DISTANCE = 11
     CONTACT = 12
+    SENSOR = 13
 
 
 class Reduction(IntEnum):
@@ -58,6 +61,20 @@ class Reduction(IntEnum):
     RECORD = 13  # a column of frames
 
 
+class Sensed(NamedTuple):
+    """A sensor, by one of its types.
+
+    Attributes:
+        sensor: its number.  type: a name of SENSOR_TYPES.
+        first: of its numbers among those of all that are looked at.  width: how many.
+    """
+
+    sensor: int
+    type: str
+    first: int
+    width: int
+
+
 @dataclass(frozen=True)
 class Measures:
     """All rows of all quantities that a run looks at: first those that end worlds, then measures, then columns of frames.
@@ -76,6 +93,7 @@ class Measures:
         begin, end: (N,) steps, both included.
         channels: groups of results that must be computed, as of `output.channels`.
         pairs: of bodies, -1 for the world: those of the rows of DISTANCE; those of CONTACT, -2 for anything.
+        sensed: sensors, and types of them, that are looked at; their numbers stand one after the other.
     """
 
     names: tuple[str, ...] = ()
@@ -95,6 +113,7 @@ class Measures:
     end: list = field(default_factory=list)
     channels: frozenset[str] = frozenset()
     pairs: dict = field(default_factory=lambda: {Source.DISTANCE: [], Source.CONTACT: []})
+    sensed: list[Sensed] = field(default_factory=list)
 
     @property
     def needs_every_step(self) -> bool:
@@ -106,12 +125,17 @@ class Measures:
         """Rows."""
         return len(self.kind)
 
-    def seen(self) -> dict[str, list[int]]:
-        """What must be found: rows of positions, bodies that have orientations or velocities, points, efforts, powers."""
+    def seen(self, sensed: set[int]) -> dict[str, list[int]]:
+        """What must be found: rows of positions, bodies that have orientations or velocities, points, efforts, powers.
+
+        Args:
+            sensed: bodies whose poses and velocities sensors need.
+        """
         at = set(zip(self.source, self.first, strict=True))
         turned = {first // 7 for source, first in at if source == Source.POSE and first % 7 >= 3}
-        found = {"positions": self.positions(), "orientations": turned | (set(self.turn) - {NO_BODY}),
-                 "velocities": {first // 6 for source, first in at if source == Source.TWIST},
+        found = {"positions": self.positions() | {7 * body + k for body in sensed for k in range(3)},
+                 "orientations": turned | (set(self.turn) - {NO_BODY}) | sensed,
+                 "velocities": sensed | {first // 6 for source, first in at if source == Source.TWIST},
                  "points": {first // 6 for source, first in at if source == Source.POINT},
                  "efforts": {first for source, first in at if source == Source.DRIVE_EFFORT},
                  "powers": {first for source, first in at if source == Source.DRIVE_POWER}}  # fmt: skip
@@ -153,7 +177,19 @@ def measures_of(specs: Mapping[str, MeasureSpec], model: Model, dt: float, stop:
     for quantity in recorded:
         rows.add(quantity, Reduction.RECORD)
     return Measures(tuple(specs), tuple(slices), stops, str(stop.channel) if stop else "", rows.n - before, **rows.columns,
-                    channels=frozenset(rows.channels - {""}), pairs=rows.pairs)  # fmt: skip
+                    channels=frozenset(rows.channels - {""}), pairs=rows.pairs, sensed=rows.sensed)  # fmt: skip
+
+
+def seen_by_feedback(model: Model) -> Measures:
+    """The rows of what signals see that follow the motion, in their order.
+
+    Args:
+        model: whose signals they are, in the form that a solver steps.
+    """
+    rows = _Rows(model)
+    for quantity, component in model.feedback.quantity:
+        rows.add(quantity, Reduction.RECORD, component=component)
+    return Measures(records=rows.n, **rows.columns, pairs=rows.pairs)
 
 
 class _Rows:
@@ -168,6 +204,7 @@ class _Rows:
         self.columns: dict[str, list] = {name: [] for name in (
             "source", "first", "width", "part", "turn", "kind", "above", "below", "begin", "end")}  # fmt: skip
         self.pairs: dict[Source, list] = {Source.DISTANCE: [], Source.CONTACT: []}
+        self.sensed: list[Sensed] = []
 
     @property
     def n(self) -> int:
@@ -201,6 +238,9 @@ class _Rows:
             first, n = _ORDER[word]
             source, width = (Source.POSE, 7) if word in ("position", "orientation") else (Source.TWIST, 6)
             return source, width * model.bodies.name.index(subject) + first, n, ""
+        if group == "sensor":
+            one = self.sensor(subject, word)
+            return Source.SENSOR, one.first, one.width, SENSOR_TYPES[word].channel
         if group in ("distance", "contact"):
             return self.place_of_pair(group, subject, word)
         j = model.joints.name.index(subject)
@@ -218,6 +258,18 @@ class _Rows:
         one, _, other = subject.partition(".")
         first = 4 * self.pair(Source.CONTACT, one, other)
         return (Source.CONTACT, first, 3, "contacts") if word == "force" else (Source.CONTACT, first + 3, 1, "contacts")
+
+    def sensor(self, name: str, type_name: str) -> Sensed:
+        """A sensor by one of its types, in the list of those that are looked at."""
+        s = self.model.sensors.name.index(name)
+        for one in self.sensed:
+            if (one.sensor, one.type) == (s, type_name):
+                return one
+        starts = self.model.joints.q_start if type_name == "encoder" else self.model.joints.qd_start
+        j = self.model.sensors.joint[s]
+        width = SENSOR_TYPES[type_name].width or int(starts[j + 1] - starts[j])
+        self.sensed.append(Sensed(s, type_name, sum(one.width for one in self.sensed), width))
+        return self.sensed[-1]
 
     def pair(self, source: Source, one: str, other: str) -> int:
         """Number of a pair of bodies in the list of a source."""

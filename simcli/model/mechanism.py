@@ -53,6 +53,7 @@ class BodyPart:
         kinematic: prescribed motion.
         n_vectors: of its natural coordinates, -1 where nothing is said.
         compliance: [1/(N m)], (W|1,), of its rigidity in natural coordinates.
+        gravity_compensation: [1], (W|1,), what of its weight is held up.
         volume: [m^3], (W|1,), of the shapes that give its mass; None without.
     """
 
@@ -64,6 +65,7 @@ class BodyPart:
     kinematic: bool = False
     n_vectors: int = -1
     compliance: _Array = field(default_factory=lambda: ZERO)
+    gravity_compensation: _Array = field(default_factory=lambda: ZERO)
     volume: _Array | None = None
 
 

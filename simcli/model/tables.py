@@ -16,7 +16,8 @@ from simcli.model.joints.combinations import Combinations
 from simcli.model.joints.tables import Dofs, Joints, Mimics
 from simcli.model.natural.tables import Columns, Naturals
 from simcli.model.phases.beginning import Beginning
-from simcli.model.signals.tables import Inputs, Lawful, Motions, Signals
+from simcli.model.sensors.tables import Sensors, no_sensors
+from simcli.model.signals.tables import Feedback, Inputs, Lawful, Motions, Signals, no_feedback
 from simcli.model.table_base import Array
 from simcli.model.tree.tables import Links
 
@@ -136,6 +137,8 @@ class Model:
     spring_rows: bool = False
     drag_rows: bool = False
     drags: Drags = field(default_factory=no_drags)
+    feedback: Feedback = field(default_factory=no_feedback)
+    sensors: Sensors = field(default_factory=no_sensors)
 
     @property
     def n_bodies(self) -> int:

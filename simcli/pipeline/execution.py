@@ -74,7 +74,7 @@ def _execute_into(job: Job, watch: Watch, process: "RecorderProcess", goes_on: b
         with open_trajectory(job.output) as run:
             account.see_run(run, continues.n_frames)
     recorder = Recorder(  # which makes the file meanwhile, under another name
-        job.output, model, _provenance(job, device), job.channels, schedule.n_frames + 1,
+        job.output, model, provenance_of(job, device), job.channels, schedule.n_frames + 1,
         dtype=spec.output.dtype, title=spec.name,
         axes=selection(model, spec.output.select, solver.row_label, recorded_columns(job.measures, job.recorded, model)),
         row_label=solver.row_label, continues=continues, process=process, waits=True,
@@ -193,7 +193,8 @@ def _circumstances(job: Job, device) -> dict[str, Any]:
             "precision": device.precision, "lanes": device.lanes, "code": code_digest(), **kept}  # fmt: skip
 
 
-def _provenance(job: Job, device):
+def provenance_of(job: Job, device):
+    """Where the file of a job comes from."""
     from simcli.records.contents.provenance import collect_provenance
     from simcli.spec.checks.references import file_contents
 

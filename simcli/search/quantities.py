@@ -69,7 +69,8 @@ class Measured:
     without: Counter[str] = field(default_factory=Counter, init=False)
 
     def __post_init__(self):
-        from simcli.analysis.conditions import names_in_braces, numbers
+        from simcli.analysis.conditions import numbers
+        from simcli.spec.values.braces import names_in_braces
 
         self.batches = measures_alone(self.batches)
         table = self._table_before()

@@ -9,7 +9,9 @@ checked, or SceneError with all faults and their places. Never here: Taichi, HDF
     expansion  from the file as written to the tree that is simulated
     names      what can be known of a scene by its names alone
     schema     the schema: every key of a scene, its type, its unit, its default and its meaning
+    sensors    sensors, as they are written
     forces     the forces that a scene can name, a file each: keys, what they refer to, who honours them
+    signals    signals: numbers that change during a run
     faults     what is wrong with a scene, where, and what to write instead
     manual     what the schema tells of itself
     honours    which solver honours which field

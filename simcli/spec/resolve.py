@@ -13,6 +13,7 @@ from simcli.spec.checks.every_check import check_spec
 from simcli.spec.document.nodes import Scalar, TableNode, plain, replace
 from simcli.spec.document.scene_file import Document
 from simcli.spec.expansion.expand import expanded, fill_templates
+from simcli.spec.expansion.frames import with_places
 from simcli.spec.faults.fault_list import Faults, in_order
 from simcli.spec.faults.mend import Place, first_mends, mended, touched
 from simcli.spec.faults.validate import report_errors
@@ -44,7 +45,7 @@ def resolve(document: Document, values: Mapping[str, object] | None = None) -> S
     faults = Faults()
     spec = _scene(document, faults)
     if spec is not None and values and not faults.errors:
-        spec = updated_scene(document, spec, dict(values), faults)
+        spec = updated_scene(document, document.cache["written"], dict(values), faults)
     if faults.errors or spec is None:
         error = SceneError(in_order([fault for fault in faults.found if fault.severity != "note"]))
         error.document, error.spec = document, spec
@@ -186,7 +187,8 @@ def validate(document: Document, tree: TableNode, faults: Faults, unknown: set[s
         place = tree.items["solver"].mark if "solver" in tree.items else tree.mark
         tree = replace(tree, ("solver", "integrator"), Scalar(spec.solver.integrator, place)) or tree
         document.expanded = tree
-    document.cache["why_integrator"] = why
+    document.cache.update(why_integrator=why, written=spec)
+    spec = with_places(spec, Checker(spec, tree, document, faults, broken).fault)
     check_spec(spec, tree, document, faults, broken)
     return spec
 

@@ -8,7 +8,7 @@ from simcli.spec.document.scalars import ScalarError, plain_scalar
 from simcli.spec.schema.scene import SceneSpec
 
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-/.$+* ")
-_OUTER = ("bodies", "joints", "forces", "signals", "materials", "articulations", "measure", "expect", "events")
+_OUTER = ("bodies", "joints", "forces", "signals", "sensors", "materials", "articulations", "measure", "expect", "events")
 
 
 def to_yaml(spec: SceneSpec) -> str:
@@ -75,7 +75,8 @@ def _word(text: str) -> str:
         is_text = isinstance(plain_scalar(text), str)
     except ScalarError:
         is_text = False
-    safe = set(text) <= _PLAIN and text[:1] not in "-.*$ " and text[-1:] != " " and text != "<<"
+    begins = text[:1] not in "-.*$ " or (text[0] == "-" and text[1:2].isdigit())  # as in -40 deg
+    safe = set(text) <= _PLAIN and begins and text[-1:] != " " and text != "<<"
     if is_text and safe and text:
         return text
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')

@@ -34,7 +34,7 @@ def tiny_model(n_worlds=3, n_links=2, floating=True):
     return Model(
         n_worlds=n_worlds,
         bodies=Bodies(tuple(names), varied, np.zeros((1, n, 3)), np.tile(np.eye(3), (1, n, 1, 1)),
-                      np.tile(IDENTITY, (1, n, 1)), np.zeros(n, bool), np.full(n, -1), np.zeros((1, n))),
+                      np.tile(IDENTITY, (1, n, 1)), np.zeros(n, bool), np.full(n, -1), *np.zeros((2, 1, n))),
         joints=Joints(tuple(joints), kind, np.array([*range(-1, n_links - 1), *[-1] * floating]), np.arange(nj),
                       np.ones(nj, bool), np.ones(nj, bool), np.zeros(nj, int), ("chain",),
                       np.tile(IDENTITY, (1, nj, 1)), np.tile(IDENTITY, (1, nj, 1)),

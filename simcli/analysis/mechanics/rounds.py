@@ -2,8 +2,10 @@
 
 import numpy as np
 
+from simcli.errors import UsageError
 from simcli.kernels.algorithms import Algorithms
 from simcli.kernels.device.runtime import Device
+from simcli.model.signals.tables import Driven, acting_feedback
 from simcli.model.tables import Model
 
 _Array = np.ndarray
@@ -19,6 +21,9 @@ class Mechanics:
     """
 
     def __init__(self, model: Model, device: Device):
+        for name in acting_feedback(model, (Driven.WRENCH_FORCE, Driven.WRENCH_TORQUE)):
+            raise UsageError(f"the signal `{name}` drives a wrench and follows the motion by steps: states do not tell what "
+                             "the wrench is")  # fmt: skip
         self.model = model
         self.algorithms = Algorithms(model, device, model.n_worlds)
 

@@ -21,6 +21,7 @@ from simcli.kernels.balance import Balance, Balances
 from simcli.kernels.device.runtime import Device
 from simcli.model.constraints.places import start_angles
 from simcli.model.forces.spring import elastic_tension, ends_of_segments, segments_of
+from simcli.model.signals.tables import acting_feedback
 from simcli.model.tables import WORLD, Array, JointKind, Model
 
 _RANK = 1e-9  # singular values of rows below this part of the largest are redundancy
@@ -106,6 +107,9 @@ class Statics:
             name = model.combinations.name[0]
             raise UsageError(f"`{name}`: statics and modes do not know couplings; run the scene until it rests, or let "
                              "a joint follow another (mimic)")  # fmt: skip
+        for name in acting_feedback(model):
+            raise UsageError(f"the signal `{name}` follows the motion by steps: statics and modes do not know feedback; "
+                             "write the same law as a spring, a damper or a drive")  # fmt: skip
         self.model, self.balance = model, Balance(model, device.for_worlds(model.n_worlds))
         self.length = typical_length(model)
         dof = self.balance.dof

@@ -7,11 +7,13 @@ from simcli.model.tables import Model
 from simcli.records.contents.layout import COMPONENTS, coordinate_units
 from simcli.records.contents.measures import MeasureLayout
 from simcli.spec.names.channel_names import kind_of, split_name
+from simcli.spec.names.sensor_types import SENSOR_TYPES
 from simcli.spec.schema.measure import MeasureSpec
 
 _QUATERNION = ("x", "y", "z", "w")
 # Units of quantities, by `kind_of`.
-SI = {"position": "m", "orientation": "1", "velocity": "m/s", "angular_velocity": "rad/s", "drive_power": "W", "force": "N",
+SI = {**{name: one.unit.replace("*", " ") for name, one in SENSOR_TYPES.items() if one.width},
+      "position": "m", "orientation": "1", "velocity": "m/s", "angular_velocity": "rad/s", "drive_power": "W", "force": "N",
       "count": "1", "energy": "J", "distance": "m"}  # fmt: skip
 TIMES = ("first", "last_outside")  # reductions whose value is a time [s]
 _WORDS = {
@@ -85,6 +87,10 @@ def _unit(quantity: str, source: int, row: int, part: int, model: Model) -> str:
     if kind in SI:
         return SI[kind]
     units = coordinate_units(model)
+    if kind in ("encoder", "tachometer"):
+        j, is_q = model.sensors.joint[model.sensors.name.index(split_name(quantity).subject)], kind == "encoder"
+        starts = model.joints.q_start if is_q else model.joints.qd_start
+        return units["q_unit" if is_q else "qd_unit"][int(starts[j]) + part]
     own = {"q": "q_unit", "effort": "effort_unit", "drive_effort": "effort_unit"}.get(kind, "qd_unit")
     return units[own][row] + "^2" * (kind == "qdd")
 
@@ -92,4 +98,5 @@ def _unit(quantity: str, source: int, row: int, part: int, model: Model) -> str:
 def _label(quantity: str, part: int) -> str:
     group, _, word = split_name(quantity)
     names = {"orientation": _QUATERNION, "wrench": COMPONENTS["wrench"]}.get(word, COMPONENTS["xyz"])
-    return str(part) if group == "joint" and word != "wrench" else names[part] if part != NORM else "norm"
+    is_plain = group == "joint" or word in ("encoder", "tachometer")
+    return str(part) if is_plain and word != "wrench" else names[part] if part != NORM else "norm"

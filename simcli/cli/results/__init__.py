@@ -7,7 +7,8 @@ In: results. Out: text, pictures, other files. Never here: kernels.
     plot            `simcli plot`: a picture of channels over time, or of measures over worlds
     view            `simcli view`: a page that shows the motion
     render          `simcli render`: pictures and films of a run, without a display
-    export          `simcli export`: a run in the files of other programs
+    export          `simcli export`: a run, or a scene, in the files of other programs
+    export_model    a scene as a model of another format
     export_formats  suffix to writer: the one place that knows which formats there are
     diff            `simcli diff`: what differs between two runs
     diff_text       what `simcli diff` has found, in words and as JSON

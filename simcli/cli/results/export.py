@@ -1,4 +1,4 @@
-"""`simcli export`: a run in the files of other programs."""
+"""`simcli export`: a run, or a scene, in the files of other programs."""
 
 from pathlib import Path
 from typing import Annotated
@@ -6,12 +6,18 @@ from typing import Annotated
 import typer
 
 from simcli.cli import console, progress
-from simcli.cli.options import Channels, FilePath, JsonFlag, WorldList, parse_worlds, split_words
+from simcli.cli.options import Channels, JsonFlag, WorldList, existing_file, parse_worlds, split_words
 from simcli.errors import Exit, UsageError
+
+_RunOrMechanism = Annotated[
+    Path,
+    typer.Argument(metavar="FILE|SCENE", help="Output of `simcli run` (HDF5); for models a scene, too.",
+                   callback=existing_file, show_default=False),
+]
 
 
 def export(
-    file: FilePath,
+    file: _RunOrMechanism,
     channel: Channels = [],  # noqa: B006
     world: WorldList = None,
     every: Annotated[int, typer.Option("--every", metavar="N", min=1, help="Every N-th frame.")] = 1,
@@ -20,29 +26,39 @@ def export(
         typer.Option("--output", "-o", help="File to write; its suffix says the format. - for CSV on stdout.",
                      show_default="stdout"),
     ] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Of a model: exit code 1 if anything is dropped.")] = False,
     json: JsonFlag = False,
 ) -> int:
     """Write channels as .csv, .parquet, .npz, .jsonl, .sto or .mot, or the motion as .pvd (VTK) or .glb.
 
+    A scene becomes a model, .urdf or .xml (MJCF), with its meshes beside it and a report of what was changed or dropped.
     Several worlds get a column `world`. Without --channel: all joint coordinates and velocities. `-c contacts` writes a row
     per contact, with time, world and the names of the shapes. Without -o: CSV to stdout.
     Example: simcli export outputs/swing.h5 -c joint.pin.q,energy.total --every 10 -o swing.parquet
+    Example: simcli export scenes/puma560.yaml -o puma.urdf
     """
     from simcli.analysis.export.tables import Extract
     from simcli.cli.results.export_formats import format_of
+    from simcli.cli.results.export_model import write_model
     from simcli.records.reading.reader import open_trajectory
 
     output = None if output == Path("-") else output
     to_stdout = output is None and not json
     target = output or file.with_suffix(".csv")
     format = format_of(target)
+    if target.exists() and target.samefile(file):
+        raise UsageError(f"-o {output}: is the file that is read; name another one")
+    if format.of_scene:
+        if channel or world is not None or every > 1:
+            raise UsageError(f"-o {output}: {format.suffix} holds a mechanism: leave out --channel, --world and --every")
+        return write_model(file, target, strict, json)
+    if strict:
+        raise UsageError("--strict is of models: write -o robot.urdf or -o robot.xml")
     worlds, channels = parse_worlds(world), split_words(channel)
     if channels and not format.takes_channels:
         raise UsageError(f"-o {output}: {format.suffix} holds the motion of all bodies: leave out --channel")
     if len(worlds) > 1 and not format.takes_worlds:
         raise UsageError(f"-o {output}: {format.suffix} holds one world: choose it with --world")
-    if target.exists() and target.samefile(file):
-        raise UsageError(f"-o {output}: is the file that is read; name another one")
     with open_trajectory(file) as run, progress.fraction_shown("exporting") as show:
         asked = Extract(run, tuple(channels), tuple(worlds), every)
         if to_stdout:

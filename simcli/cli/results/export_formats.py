@@ -18,6 +18,7 @@ class _Format(NamedTuple):
         counts: what it counts.
         takes_channels: whether `--channel` chooses; else it holds the motion of the bodies.
         takes_worlds: whether it holds several worlds.
+        of_scene: whether it holds a mechanism, not a run: `place` then is "".
     """
 
     suffix: str
@@ -26,6 +27,7 @@ class _Format(NamedTuple):
     counts: str = "row"
     takes_channels: bool = True
     takes_worlds: bool = True
+    of_scene: bool = False
 
     def writer(self) -> Callable:
         """The function that writes it."""
@@ -42,6 +44,8 @@ FORMATS = (
     _Format(".mot", "joint coordinates for OpenSim", "analysis.export.opensim:write_motion", takes_worlds=False),
     _Format(".pvd", "VTK, with a folder of .vtp beside it", "analysis.export.vtk:write", "frame", takes_channels=False),
     _Format(".glb", "animated glTF", "view.glb:write", "frame", takes_channels=False, takes_worlds=False),
+    _Format(".urdf", "the mechanism of a scene as URDF", "", "element", of_scene=True),
+    _Format(".xml", "the mechanism of a scene as MJCF", "", "element", of_scene=True),
 )
 
 

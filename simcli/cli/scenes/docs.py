@@ -14,9 +14,10 @@ MAX_WIDTH = 100
 # In the order in which one reads them; a page that is not here stands behind them.
 READING_ORDER = (
     "start", "tutorial", "gallery",
-    _SCENE, "units", "expressions", "names", "selection", "coordinates", "joint_fields", "assembly", "batch",
-    "choosing", "generalized", "maximal", "natural", "affine", "contact",
-    "results", "sweep", "sweep-machines", "search", "view", "render", "convert", "import", "mechanics", "modes", "devices",
+    _SCENE, "units", "expressions", "names", "selection", "frames", "sensors", "coordinates", "joint_fields", "assembly",
+    "signals", "batch", "choosing", "generalized", "maximal", "natural", "affine", "contact",
+    "results", "python", "sweep", "sweep-machines", "search", "view", "render", "convert", "import", "export", "mechanics",
+    "modes", "devices",
     "theory", "theory-generalized", "theory-maximal", "theory-natural", "theory-affine", "theory-contact",
     "house",
 )  # fmt: skip

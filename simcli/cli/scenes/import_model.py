@@ -23,7 +23,7 @@ class _Base(StrEnum):
 
 def import_command(
     model: Annotated[
-        Path, typer.Argument(metavar="MODEL", help="URDF file.", callback=existing_file, show_default=False)
+        Path, typer.Argument(metavar="MODEL", help="URDF or MJCF file.", callback=existing_file, show_default=False)
     ],
     output: Annotated[
         Path | None,
@@ -43,9 +43,10 @@ def import_command(
     force: Annotated[bool, typer.Option("--force", help="Replace an existing scene.")] = False,
     json: JsonFlag = False,
 ) -> int:
-    """Make a scene of a model, and tell what became of each of its elements.
+    r"""Make a scene of a model, and tell what became of each of its elements.
 
-    MeshFiles are copied into a folder beside the scene. `simcli run MODEL` and `simcli check MODEL` do the same in memory.
+    Meshes are copied into a folder beside the scene. `simcli run MODEL` and `simcli check MODEL` do the same in memory.
+    MJCF needs mujoco: pip install 'simcli\[import]'.
     Example: simcli import robot.urdf --base floating -o robot.yaml
     """
     from simcli.exchange.importing import ImportOptions, import_model
@@ -61,7 +62,7 @@ def import_command(
             raise UsageError(f"-o -: the scene needs {plural(len(found.files), 'mesh')} beside it: name a file")
         console.data(found.text.rstrip("\n"))
     else:
-        _write(target, found)
+        write_with_meshes(target, found)
     say_report(found.report)
     if not to_stdout:
         console.say(f"wrote {target}" + (f" and {plural(len(found.files), 'file')} in {folder}/" if found.files else ""))
@@ -70,8 +71,16 @@ def import_command(
     return Exit.NEGATIVE if strict and found.report.loses else Exit.OK
 
 
-def _write(target: Path, found) -> None:
-    """Write the scene and its meshes; nothing outside of the folder of the scene."""
+def write_with_meshes(target: Path, found) -> None:
+    """Write a file and the meshes that it names; nothing outside of its folder.
+
+    Args:
+        target: of the file.
+        found: its `text`, and `files` by their paths relative to it.
+
+    Raises:
+        OutputError: one of them cannot be written.
+    """
     try:
         for name, data in found.files.items():
             path = target.parent / name

@@ -22,7 +22,6 @@ import numpy as np
 from simcli.kernels.algebra.rotation_log import pulled_back, rotation_log
 from simcli.kernels.algebra.values import Force, Mat3, Vec3
 from simcli.kernels.chart.points import world_point, world_turn
-from simcli.kernels.chart.tree import point_velocity
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import local
 from simcli.kernels.memory.tables import Tables
@@ -41,28 +40,43 @@ def act_of_bushing(t: ti.template(), u: ti.template(), s: ti.template(), w: ti.i
     zero = t.arena.zero()
     link_a = u.link_a.at(k)
     link_b = u.link_b.at(k)
-    x_a, p_a, _v_a = world_point(t, s, w, link_a, u.point_a.load(w, k))
-    x_b, p_b, _v_b = world_point(t, s, w, link_b, u.point_b.load(w, k))
-    gap = p_b - p_a
-    place = zero + u.place.load(w, k)
-    act_a = x_a + gap * place
-    act_b = x_b - gap * (1.0 - place)
-    rate = Vec3(zero, zero, zero)
-    if link_b >= 0:
-        rate = rate + point_velocity(s.v.load(w, link_b), act_b)
-    if link_a >= 0:
-        rate = rate - point_velocity(s.v.load(w, link_a), act_a)
+    x_a, p_a, v_a = world_point(t, s, w, link_a, u.point_a.load(w, k))
+    x_b, p_b, v_b = world_point(t, s, w, link_b, u.point_b.load(w, k))
     R_a, spin_a = world_turn(t, s, w, link_a)
     R_b, spin_b = world_turn(t, s, w, link_b)
-    F_a = R_a * u.frame_a.load(w, k)
-    phi, factor = rotation_log(F_a.T * (R_b * u.frame_b.load(w, k)))
-    along = F_a.transposed_times(gap), F_a.transposed_times(rate)
+    gap = (p_b - p_a, v_b - v_a)
+    sides = (R_a * u.frame_a.load(w, k), spin_a), (R_b * u.frame_b.load(w, k), spin_b)
+    force, couple, power, energy = act_between_frames(u, w, k, gap, sides)
+    arm_a, arm_b = arms_of(u, w, k, gap[0])
+    u.wrench.store(w, k, Force.of(force, couple + arm_b.cross(force)))
+    return force, couple, x_a + arm_a, x_b + arm_b, power, zero, energy
+
+
+def act_between_frames(u, w, k, gap, sides):
+    """What bushing k does between two frames (inside kernels).
+
+    Args:
+        u: see `Bushings`.
+        gap: p_b - p_a, and its rate.
+        sides: F and angular velocity of A and of B.
+
+    Returns:
+        Force [N] and couple [N m] on B, world; dissipated power [W]; energy [J].
+    """
+    (F_a, spin_a), (F_b, spin_b) = sides
+    arm_a, arm_b = arms_of(u, w, k, gap[0])
+    rate = gap[1] + spin_b.cross(arm_b) - spin_a.cross(arm_a)
+    phi, factor = rotation_log(F_a.T * F_b)
+    along = F_a.transposed_times(gap[0]), F_a.transposed_times(rate)
     turned = phi, F_a.transposed_times(spin_b - spin_a)
     push, turn_pull, turn_drag, energy, power = bushing_law(u, w, k, along, turned)
-    force = F_a * push
-    couple = -(F_a * (pulled_back(phi, factor, turn_pull) + turn_drag))
-    u.wrench.store(w, k, Force.of(force, couple + (gap * (place - 1.0)).cross(force)))
-    return force, couple, act_a, act_b, power, zero, energy
+    return F_a * push, -(F_a * (pulled_back(phi, factor, turn_pull) + turn_drag)), power, energy
+
+
+def arms_of(u, w, k, gap):
+    """[m], from p_a and from p_b to the point at which the force of bushing k acts (inside kernels)."""
+    place = local(u.wrench.arena.zero() + u.place.load(w, k))
+    return gap * place, gap * (place - 1.0)
 
 
 def bushing_law(u, w, k, along, turned):

@@ -8,6 +8,7 @@ import numpy as np
 from simcli.kernels.forces.account import Account
 from simcli.kernels.forces.bushings import Bushings
 from simcli.kernels.forces.drags import DragColumns
+from simcli.kernels.forces.lifts import Lifts
 from simcli.kernels.forces.signals import driven_columns
 from simcli.kernels.forces.springs import Springs
 from simcli.kernels.forces.wrenches import Wrenches
@@ -30,7 +31,8 @@ class Forces:
         soft_lower, soft_upper, soft_stiffness, soft_damping: soft limits per dof; while one acts, the drive rests.
         armature: [kg, kg m^2], per dof.
         by_law: per dof, 1 where a law (laws/bounded.py) gives the drive's effort instead.
-        bushings, springs, wrenches, drags, on_links: forces on links, and those of them that there are, see external.py.
+        bushings, springs, wrenches, drags, lifts, on_links: forces on links, and those of them that there are, see
+            external.py.
         account: work done since the start, and power now.
         stored: [J] in springs, cables and bushings, where they were loaded last.
     """
@@ -59,7 +61,9 @@ class Forces:
         self.wrenches = Wrenches(model, tables, driven)
         self.wrench_force, self.wrench_torque = self.wrenches.force, self.wrenches.torque  # which signals may drive
         self.drags = DragColumns(model, tables)
-        self.on_links = tuple(one for one in (self.bushings, self.springs, self.wrenches, self.drags) if one.n)
+        self.lifts = Lifts(model, tables)
+        on_links = self.bushings, self.springs, self.wrenches, self.drags, self.lifts
+        self.on_links = tuple(one for one in on_links if one.n)
         self.has_external, self.need_poses = bool(self.on_links), any(one.need_poses for one in self.on_links)
         self.damps_links = any(one.damps for one in self.on_links)
         self.has_elastic = any(one.stores for one in self.on_links) or self.has_soft_limits or self.has_torsion

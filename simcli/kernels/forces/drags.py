@@ -30,13 +30,23 @@ def act_of_drag(t: ti.template(), u: ti.template(), s: ti.template(), w: ti.i32,
     none = Vec3(zero, zero, zero)
     link = u.link_b.at(k)
     x, _, v = world_point(t, s, w, link, u.point.load(w, k))
-    wind = none + u.wind.load(w, k)
-    against = v - wind
-    force, _law, _along, _across = drag_along(against, zero + u.damping.load(w, k), zero + u.quadratic.load(w, k))
-    spin = s.v.load(w, link).angular
-    torque, _law, _along, _across = drag_along(spin, zero + u.angular_damping.load(w, k),
-                                               zero + u.angular_quadratic.load(w, k))  # fmt: skip
-    return force, torque, none, x, -(force.dot(against) + torque.dot(spin)), force.dot(wind), zero
+    force, torque, taken, given = act_of_medium(u, w, k, v, s.v.load(w, link).angular)
+    return force, torque, none, x, taken, given, zero
+
+
+def act_of_medium(u, w, k, v, spin):
+    """What drag k does at both velocities, of its point and of turning, and what it takes and gives [W] (inside kernels)."""
+    (force, _law, _along, _across), (torque, *_turning) = drags_of(u, w, k, v, spin)
+    given = force.dot(Vec3(*(u.arena.zero() + x for x in u.wind.load(w, k).parts)))
+    return force, torque, local(given - force.dot(v) - torque.dot(spin)), given
+
+
+def drags_of(u, w, k, v, spin):
+    """`drag_along` of the point of drag k at a velocity, and of its turning (inside kernels)."""
+    none = u.arena.zero()
+    against = v - Vec3(*(none + x for x in u.wind.load(w, k).parts))
+    point = drag_along(against, none + u.damping.load(w, k), none + u.quadratic.load(w, k))
+    return point, drag_along(spin, none + u.angular_damping.load(w, k), none + u.angular_quadratic.load(w, k))
 
 
 def drag_along(v: Vec3, viscous, quadratic):
@@ -80,6 +90,7 @@ class DragColumns:
 
     def __init__(self, model: Model, tables: Tables):
         drags, self.n, self.by_rows = model.drags, len(model.drags.name), False
+        self.arena = tables.arena
         if not self.n:  # nothing reads the columns then
             return
         items = tables.arena.records(self.n)

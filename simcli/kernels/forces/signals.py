@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from simcli.kernels.algebra.elementary import select, sincos
+from simcli.kernels.forces.feedback import ORDERS, FeedbackLaws, hold_samples, take_samples
 from simcli.kernels.forces.prescribed import columns_of_motion, turn_balls
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import Arena, get_lane, is_pack, local, put_lane
@@ -20,7 +21,6 @@ from simcli.model.tree.link_frames import body_rotations
 
 SINE, _STEP, RAMP, CHIRP, _TABLE = (
     int(getattr(SignalKind, name)) for name in ("SINE", "STEP", "RAMP", "CHIRP", "TABLE"))  # fmt: skip
-ORDERS = 3  # numbers per signal: value, first and second derivative
 _PARAMETERS = 4
 _TURN = 2.0 * np.pi
 
@@ -109,6 +109,7 @@ class Signals:
     Attributes:
         n: signals.
         values: per signal its value, first and second derivative.
+        feedback: those that follow the motion.
         balls: `Prescribed` that signals turn balls by, if there are some.
     """
 
@@ -123,6 +124,7 @@ class Signals:
         self.piece_start, self.knot = arena.ints(signals.piece_start), arena.shared(signals.knot)
         self.cubic = tables.column(_flat(signals.cubic))
         self.values = arena.slot(ORDERS * self.n)
+        self.feedback = FeedbackLaws(model, tables, arena, bool(ways))
         slots = [next(getattr(o, way.column) for o in owners if hasattr(o, way.column)) for way in ways]
         rows = [slot.first + way.row for slot, way in zip(slots, ways, strict=True)]
         items = arena.records(len(ways))
@@ -159,6 +161,7 @@ def drive(s: ti.template(), w: ti.i32, t: ti.template(), lean: ti.template()):
     Writes: s.values, the driven slots
     """
     evaluate_signals(s, w, t, lean)
+    hold_samples(s.feedback, s.values, w)
     for n in range(s.n_routes):
         value = s.arena.zero() + s.gain.load(w, n) * s.values.load(w, s.source.at(n))
         row = s.row.at(n)
@@ -169,6 +172,23 @@ def drive(s: ti.template(), w: ti.i32, t: ti.template(), lean: ti.template()):
         s.rows.store(w, row, value)
     if ti.static(s.has_balls):
         turn_balls(s.balls, w)
+
+
+@ti.func
+def sample(s: ti.template(), w: ti.i32, number: ti.i64, t: ti.template(), lean: ti.template()):
+    """Let the signals that follow the motion take what `s.feedback.seen` has, where a step begins.
+
+    Args:
+        s: signals.
+        w: block.
+        number: of the step.
+        t, lean: [s], as of `drive`.
+
+    Reads:  s
+    Writes: s.{values, feedback}
+    """
+    evaluate_signals(s, w, t, lean)
+    take_samples(s.feedback, s.values, w, number, t)
 
 
 @ti.func

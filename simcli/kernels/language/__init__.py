@@ -12,6 +12,7 @@ In: Python functions. Out: kernels. Never found here: mechanics, memory of world
     rolling      loops that stay loops
     vectors      packs as vectors of the processor
     compilations  which kernels were compiled, and which came from a folder of kernels
+    launches     launches of one kernel again and again: arguments are handed over once
     traces       kernels that were traced: another run takes them if all that a trace can read of it is the same
 
 What gains less than a fifth of what it is for is not done. Gains are CPU seconds without a trick by those with it (median of
@@ -33,6 +34,7 @@ five balls that touch. Last comes what tells if it breaks: tests/test_FILE.py, t
     runtime.KERNEL_THREADS         compile  all   more cores  kernel_cache.kernels_serve_any_number_of_threads
     runtime._goes_on               read     all   next run    compilations.a_device_goes_on_while_nothing_is_new
     traces.Signature               trace    all   next run    traces.the_next_run_of_a_scene_traces_nothing
+    launches.ReadyLaunch           step     7     two links   simulation.launches_that_stand_ready_take_the_same_steps
 """
 
 from simcli.kernels.language.internals import ti

@@ -4,7 +4,7 @@ import ctypes
 
 from simcli.kernels.language.internals import impl, is_arch_supported, ti
 
-__all__ = ["configuration", "default_real", "is_arch_supported", "program", "stop"]
+__all__ = ["configuration", "data_pointer", "default_real", "is_arch_supported", "program", "stop"]
 
 
 def program():
@@ -15,6 +15,11 @@ def program():
 def configuration():
     """How kernels are compiled from now on; its fields can be set."""
     return impl.current_cfg()
+
+
+def data_pointer(array) -> int:
+    """Where an array of the device begins, as the device counts."""
+    return program().get_ndarray_data_ptr_as_int(array.arr)
 
 
 def default_real():

@@ -17,6 +17,7 @@ from simcli.kernels.device.runtime import GPU_BLOCK, Device
 from simcli.kernels.language import ti
 from simcli.kernels.language.backend import program
 from simcli.kernels.language.expressions import is_mask, is_pack, item, local
+from simcli.kernels.language.launches import ReadyLaunch
 from simcli.kernels.language.numbers import MOST_INTS, MOST_REALS, Numbers, begin, given, known, memory, number
 from simcli.kernels.language.traces import Traced, traced
 from simcli.kernels.language.vectors import as_numbers
@@ -50,16 +51,17 @@ class Arena:
         constants: all tables of INTS and of REALS, as the host has them.
         mask: in a stage that is compiled, the worlds that write slots; None where all do.
         of_kernel: the numbers that a kernel reads, whole and real, as the host has them.
+        filled: slots of tables, which differ between worlds.
     """
 
     _data_oriented = True
-    _untraced = ("reach", "tables", "pending", "traced", "constants", "storage", "of_kernel")
+    _untraced = ("reach", "tables", "pending", "filled", "traced", "constants", "storage", "of_kernel")
     _numbers = ("n_worlds", "n_blocks", "stride")
 
     def __init__(self, device: Device, n_worlds: int):
         self.device, self.n_worlds, self.n_blocks = device, n_worlds, device.blocks(n_worlds)
         self.reach = bound_over(self.n_blocks)
-        self.all_records, self.tables, self.notes = [], [], []
+        self.all_records, self.tables, self.notes, self.filled = [], [], [], []
         self.pending, self.traced, self.constants, self.is_own, self.mask = [], WeakKeyDictionary(), {}, False, None
         self.packs = Slot(self, *self.records(0).room(SLOTS, 1), 0, None)  # first, so that it begins where all packs do
         self.single, self.rows = self.records(1), self.records(0)
@@ -93,6 +95,7 @@ class Arena:
         values = np.asarray(values).reshape(len(values), slot.n_items, slot.width)
         slot.base = values.reshape(len(values), -1)
         self.pending.append((slot, values))
+        self.filled.append(slot)
         return slot
 
     def upload(self, other: "Arena | None" = None):
@@ -200,6 +203,22 @@ class Arena:
         found.numbers.fill(*self.of_kernel)
         self.storage.send()
         kernel.launch_kernel(found.compiled, *args)
+
+    def ready(self, kernel, *args) -> ReadyLaunch:
+        """What `launch` does, for calls that differ in whole numbers alone."""
+        kernel, found, args = self.compiled(kernel, *args)
+        return ReadyLaunch(kernel, found, args, self.of_kernel)
+
+    def launch_ready(self, ready: ReadyLaunch, numbers: dict[int, int]) -> None:
+        """Call a kernel as `launch` does.
+
+        Args:
+            ready: of this arena.
+            numbers: whole arguments that change, by their place behind the arena's memory, which is 0.
+        """
+        ready.prepare()
+        self.storage.send()
+        ready.launch(numbers)
 
     def compiled(self, kernel, *args) -> tuple[object, Traced, tuple]:
         """What `launch` calls: the kernel, what it was compiled to, and its arguments.

@@ -60,6 +60,8 @@ class Tables:
         self.advance, self.mass = column(links.advance), column(links.mass)
         self.com, self.inertia = column(links.com, Vec3), column(links.inertia, Sym3)
         self.body_rotation, self.body_offset = column(links.body_rotation, Mat3), column(links.body_offset, Vec3)
+        lifted, self.has_lifts = weight_held_up(model), bool(self.ever(lambda m: weight_held_up(m) != 0).any())
+        self.lifted = column(lifted) if self.has_lifts else None
         self.gravity = arena.single.column(model.gravity[:, None, :], Vec3)
         self.armature, self.damping = (self.dofs.column(values) for values in (dofs.armature, dofs.damping))
         self.n_joints, self.n_points = model.n_joints, len(model.points.name)
@@ -90,6 +92,12 @@ class Tables:
             (...) bool.
         """
         return np.any([np.any(mask(model), axis=0) for model in self.phases], axis=0)
+
+
+def weight_held_up(model: Model) -> np.ndarray:
+    """[kg], (W|1, L), mass of each link on which gravity does not act."""
+    body = model.links.body
+    return np.where(body >= 0, model.links.mass * model.bodies.gravity_compensation[:, np.maximum(body, 0)], 0.0)
 
 
 def joint_anchors(model: Model, joints: Records):

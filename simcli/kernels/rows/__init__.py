@@ -6,5 +6,6 @@ In: poses and twists of links, or natural coordinates. Out: rows. Never here: th
     successive  successive turns of a joint outside the tree, as functions of the poses of its two links
     tree_rows   constraint rows on the tree chart: residuals, rates, biases
     pulls       what the forces of rows give: to links, and as wrenches of joints
+    frames      pairs of frames in natural coordinates, and the stiffness of what acts between them
     quadratic   rows in natural coordinates from their polynomials (model/natural/quadratic.py)
 """

@@ -16,6 +16,7 @@ from simcli.kernels.linear.sparse import Factor, factorize
 from simcli.kernels.memory.arena import Arena, Slot
 from simcli.kernels.memory.tables import Tables
 from simcli.kernels.rows.forms import TINY_LENGTH
+from simcli.kernels.rows.frames import PairedFrames, add_bends
 from simcli.model.natural.quadratic import BENT, Quadratic
 from simcli.model.signals.tables import MotionKind
 from simcli.model.tree.elimination import eliminate
@@ -83,6 +84,7 @@ class SaddlePoint(Polynomials):
             the rows.  moves: (n) 0 for coordinates that are prescribed.  has_led: whether there are any.
         stress: (R) factor of the second derivatives of each row that M gets, which are bend_weight at bend_place.
         cross_place: where M gets -stress times products of entries of the gradients of parts of sums.
+        frames: see `PairedFrames`; frame_place: where M gets their stiffness.
     """
 
     def __init__(self, rows: Quadratic, tables: Tables, arena: Arena, angle: Slot, bends: bool):
@@ -99,13 +101,17 @@ class SaddlePoint(Polynomials):
         seen = np.flatnonzero(~prescribed[bent].any(axis=1)) if bends else np.zeros(0, int)
         both = np.stack((rows.entry_at[rows.cross_a], rows.entry_at[rows.cross_b]), axis=1).reshape(-1, 2)
         crossed = np.flatnonzero(~prescribed[both].any(axis=1)) if bends else np.zeros(0, int)
-        pairs = np.concatenate((np.stack((diagonal, diagonal), axis=1), entries, bent[seen], both[crossed]))
+        self.frames = PairedFrames(rows, prescribed, tables, arena)
+        coupled = self.frames.coupled
+        pairs = np.concatenate((np.stack((diagonal, diagonal), axis=1), entries, bent[seen], both[crossed], coupled))
         pattern = eliminate(self.n + self.n_rows, pairs, diagonal >= self.n)
         self.factor, self.place = Factor(pattern, arena), arena.ints(pattern.place)
         first = len(diagonal) + len(entries)
         last = first + len(seen)
         self.bends, self.n_bends, self.bend_place = bends, len(seen), arena.ints(pattern.place[first:last])
-        self.n_crosses, self.cross_place = len(crossed), arena.ints(pattern.place[last:])
+        end = last + len(crossed)
+        self.n_crosses, self.cross_place = len(crossed), arena.ints(pattern.place[last:end])
+        self.frame_place = arena.ints(pattern.place[end:])
         for name in ("cross_row", "cross_a", "cross_b"):
             setattr(self, name, arena.ints(getattr(rows, name)[crossed]))
         self.bend_row, self.bend_weight = arena.ints(rows.bend_row[seen]), tables.column(rows.bend_weight[:, seen])
@@ -349,6 +355,8 @@ def factorize_saddle(f: ti.template(), w: ti.i32):
             f.factor.value.store(w, place, f.factor.value.load(w, place) + bend)
         if ti.static(f.n_crosses > 0):
             add_crosses(f, w)
+    if ti.static(f.frames.n > 0):
+        add_bends(f.frames, f.factor, f.frame_place, w)
     factorize(f.factor, w)
 
 

@@ -20,6 +20,7 @@ from simcli.model.affine.forms import AffineForm, Forms, Vector, constant_vector
 from simcli.model.constraints.build import constraints_of
 from simcli.model.constraints.tables import Constraints, Form
 from simcli.model.forces.spring import Segments, segments_of
+from simcli.model.natural.frames import frame_columns
 from simcli.model.natural.quadratic import Polynomial, Quadratic, couple_row, flat_tables, product
 from simcli.model.signals.tables import Driven
 from simcli.model.table_base import Table
@@ -282,7 +283,7 @@ def _tables(found: _Collection, length_start: Array) -> Energies:
     coef = [np.broadcast_to(value, n_worlds) for _, value in flat]
     stiffness = np.broadcast_arrays(*found.stiffness) if found.stiffness else []
     return Energies(
-        rows=flat_tables(found.forms, found.rows, [], np.ones(len(found.rows), bool)),
+        rows=flat_tables(found.forms, found.rows, [], frame_columns(found.forms, ()), np.ones(len(found.rows), bool)),
         stiffness=np.stack(stiffness, axis=1) if stiffness else np.zeros((1, 0)),
         label=tuple(found.label), joint=np.array(found.joint, int),
         curve_start=np.concatenate(([0], np.cumsum([len(curve) for curve in curves]))).astype(int),

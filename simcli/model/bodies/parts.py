@@ -192,12 +192,14 @@ class _Numbers(NamedTuple):
         com: [m], (W|1, 3).
         inertia: [kg m^2], (W|1, 3, 3), as `_tensor`.
         compliance: [1/(N m)], (W|1,).
+        gravity_compensation: [1], (W|1,).
     """
 
     mass: list[Array]
     com: list[Array]
     inertia: list[Array]
     compliance: list[Array]
+    gravity_compensation: list[Array]
 
 
 def _numbers(worlds: Worlds) -> _Numbers:
@@ -212,6 +214,7 @@ def _numbers(worlds: Worlds) -> _Numbers:
         com=read(lambda body: body.com or _NOWHERE, (3,)),
         inertia=read(lambda body: _tensor(body.inertia, plane), (3, 3)),
         compliance=read(lambda body: body.natural.compliance if body.natural else 0.0),
+        gravity_compensation=read(lambda body: body.gravity_compensation),
     )
 
 
@@ -275,7 +278,8 @@ def body_part(worlds: Worlds, name: str, index: int, reader: ShapeReader, writte
     vectors = FEW_VECTORS.get(natural.kind, -1) if natural else -1
     volume = sum(solid.mass for solid in solids.values()) if solids else None  # their density is one
     return BodyPart(name, mass, com, inertia, kinematic=body.kinematic, n_vectors=vectors,
-                    compliance=written.compliance[index], volume=volume)  # fmt: skip
+                    compliance=written.compliance[index], volume=volume,
+                    gravity_compensation=written.gravity_compensation[index])  # fmt: skip
 
 
 def _refuse_infinite(worlds: Worlds, parts: list[BodyPart]) -> None:

@@ -17,8 +17,9 @@ def read_points(worlds: Worlds) -> Points:
         The table.
     """
     bodies = worlds.first.bodies
-    keys = [(b, name, point) for b, (name, body) in enumerate(bodies.items()) for point in body.points]
-    positions = [worlds.numbers(lambda s, n=n, p=p: s.bodies[n].points[p], (3,)) for _, n, p in keys]
+    keys = [(b, name, point) for b, (name, body) in enumerate(bodies.items())
+            for point in (body.places if body.frames else body.points)]  # fmt: skip
+    positions = [worlds.numbers(lambda s, n=n, p=p: s.bodies[n].places[p], (3,)) for _, n, p in keys]
     return Points(
         name=tuple(f"{name}/{point}" for _, name, point in keys),
         body=np.array([b for b, _, _ in keys], np.int32),

@@ -18,6 +18,7 @@ class Bodies(Table):
         kinematic: (B,) bool.
         n_vectors: (B,) vectors of the natural coordinates that the scene asks for, -1 where it says nothing.
         compliance: [1/(N m)], (W|1, B), of rigidity in natural coordinates.
+        gravity_compensation: [1], (W|1, B), what of its weight is held up.
     """
 
     name: tuple[str, ...]
@@ -28,6 +29,7 @@ class Bodies(Table):
     kinematic: Array
     n_vectors: Array
     compliance: Array
+    gravity_compensation: Array
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ SOURCES = {
     "limit_lower": ("limit", "lower", -np.inf), "limit_upper": ("limit", "upper", np.inf),
     "limit_stiffness": ("limit", "stiffness", 0.0), "limit_damping": ("limit", "damping", np.nan),
     "drive_stiffness": ("drive", "stiffness", 0.0), "drive_damping": ("drive", "damping", 0.0),
-    "drive_target": ("drive", "target", 0.0), "drive_target_velocity": ("drive", "target_velocity", 0.0),
+    "drive_target": ("drive", "direct_target", 0.0), "drive_target_velocity": ("drive", "target_velocity", 0.0),
     "effort_limit": ("drive", "effort_limit", np.inf),
 }  # fmt: skip
 

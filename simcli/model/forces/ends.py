@@ -18,7 +18,7 @@ def place_of_end(spec, end) -> tuple[float, ...]:
     """Place of a spring's end in its body or in the world."""
     if end.world is not None:
         return end.world
-    return end.at if end.point is None else spec.bodies[end.body].points[end.point]
+    return end.at if end.point is None else spec.bodies[end.body].places[end.point]
 
 
 def indices_of_bodies(model: Model) -> dict[str | None, int]:

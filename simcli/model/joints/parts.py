@@ -330,7 +330,7 @@ def _read_drives(worlds: Worlds, part: JointPart) -> None:
     drives = worlds.first.joints[name].drive
     part.drive_mode = tuple(DriveMode.NONE if one is None else DriveMode[one.mode.upper()] for one in drives)
     sources = (("drive_stiffness", "stiffness", 0.0), ("drive_damping", "damping", 0.0),
-               ("drive_target", "target", 0.0), ("drive_target_velocity", "target_velocity", 0.0),
+               ("drive_target", "direct_target", 0.0), ("drive_target_velocity", "target_velocity", 0.0),
                ("effort_limit", "effort_limit", np.inf))  # fmt: skip
     for column, key, default in sources:
         read = lambda one, k=key, d=default: d if one is None else constant_part(_or(getattr(one, k), d))  # noqa: E731

@@ -55,7 +55,7 @@ def _basis(worlds: Worlds, model: Model, b: int, kind: str) -> Basis:
         frame = np.linalg.eigh(model.bodies.inertia[:, b])[1].swapaxes(-1, -2)  # the axis of least inertia first
     frame = np.broadcast_to(frame, (len(com), 3, 3))
     if spec and spec.points:
-        points = worlds.numbers(lambda s: [s.bodies[name].points[p] for p in s.bodies[name].natural.points], (n[0], 3))
+        points = worlds.numbers(lambda s: [s.bodies[name].places[p] for p in s.bodies[name].natural.points], (n[0], 3))
     else:
         first = (com if slender else 0.0 * com)[:, None]
         points = np.concatenate((first, first + frame[:, : n[0] - 1]), axis=1)

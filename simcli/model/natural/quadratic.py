@@ -23,6 +23,7 @@ from simcli import rotations as rot
 from simcli.model.affine.forms import AffineForm, Forms, Vector
 from simcli.model.constraints.build import constraints_of
 from simcli.model.constraints.tables import Constraints, Form
+from simcli.model.natural.frames import frame_columns, pairs_of, stacked_columns
 from simcli.model.natural.pushes import Push, pushes_of
 from simcli.model.table_base import Table, kept
 from simcli.model.tables import Array, Model
@@ -66,6 +67,7 @@ class Quadratic(Table):
         sum_row: (S) rows that are sums.  part_start, part: their parts.  pair_into, pair_from: entries of the gradients of
             sums, and of their parts that add to them.
         cross_row, cross_a, cross_b: pairs of entries of the gradients of parts.
+        site_start, site, share_start, share_number, share_coef, frame_constant: pairs of frames, see `frame_columns`.
     """
 
     n: int
@@ -107,6 +109,12 @@ class Quadratic(Table):
     cross_row: Array
     cross_a: Array
     cross_b: Array
+    site_start: Array
+    site: Array
+    share_start: Array
+    share_number: Array
+    share_coef: Array
+    frame_constant: Array
 
     def is_like(self, other: "Quadratic") -> bool:
         """True if the two differ in numbers alone."""
@@ -172,15 +180,17 @@ def quadratic_of(model: Model) -> Quadratic | None:
 
     Returns:
         The tables, or None if one of the rows is no polynomial of second degree, or no such function of one, or the point
-        of a wrench no affine form.
+        of a wrench or a frame of a bushing, cable or drag no affine form.
     """
     forms, constraints = Forms(model), constraints_of(model)
     table = constraints.rows
     is_smooth = np.isin(table.form, _SMOOTH) | ((table.form == Form.GEAR) & (table.spring >= 0))
     if not np.where(table.is_hard, np.isin(table.form, QUADRATIC), is_smooth).all():
         return None
-    rows, pushes = _expand(forms, constraints), pushes_of(forms)
-    return None if rows is None or pushes is None else flat_tables(forms, rows, pushes, table.is_hard)
+    rows, pushes, frames = _expand(forms, constraints), pushes_of(forms), frame_columns(forms, pairs_of(model))
+    if rows is None or pushes is None or frames is None:
+        return None
+    return flat_tables(forms, rows, pushes, frames, table.is_hard)
 
 
 def _expand(forms: Forms, constraints: Constraints) -> list[Polynomial] | None:
@@ -253,8 +263,9 @@ def _coordinate(forms: Forms, table, r: int, gap: Vector, ends: list[int]) -> Po
     return row
 
 
-def flat_tables(forms: Forms, rows: list[Polynomial], pushes: list[Push], is_hard: Array) -> Quadratic:
-    """Rows as flat lists, with the forms that they need."""
+def flat_tables(forms: Forms, rows: list[Polynomial], pushes: list[Push], frames: dict[str, Array],
+                is_hard: Array) -> Quadratic:
+    """Rows as flat lists, with the forms that they need; frames as of `frame_columns`."""
     partners = [row.partner for row in rows if row.partner is not None]
     shape, own = np.array([row.shape for row in rows], int), len(rows)
     turns, is_bent = shape == Shape.TURN, np.append(np.isin(shape, BENT), np.ones(len(partners), bool))
@@ -273,8 +284,8 @@ def flat_tables(forms: Forms, rows: list[Polynomial], pushes: list[Push], is_har
     return Quadratic(
         n=forms.n, is_hard=is_hard, shape=shape, partner=np.where(turns, own + np.cumsum(turns) - 1, -1),
         form_start=_starts(of_forms), form_at=_at(of_forms, 0), form_coef=_columns(of_forms, 1),
-        form_constant=_stack([form.constant for form in forms.forms]),
-        constant=_stack([row.affine.constant for row in rows]),
+        form_constant=stacked_columns([form.constant for form in forms.forms]),
+        constant=stacked_columns([row.affine.constant for row in rows]),
         linear_start=_starts(linear), linear_at=_at(linear, 0), linear_coef=_columns(linear, 1),
         product_start=_starts(products), product_i=_at(products, 0), product_j=_at(products, 1),
         product_weight=_columns(products, 2),
@@ -282,7 +293,7 @@ def flat_tables(forms: Forms, rows: list[Polynomial], pushes: list[Push], is_har
         curved=np.array(curved, int), term_start=_starts(terms), term_at=_at(terms, 0), term_coef=_columns(terms, 1),
         bend_row=_at(curves, 0), bend_i=_at(curves, 1), bend_j=_at(curves, 2), bend_weight=_columns(curves, 3),
         push_at=_at([pushes], 0), push_form=_at([pushes], 1), push_component=_at([pushes], 2),
-        push_weight=_columns([pushes], 3), **sums,
+        push_weight=_columns([pushes], 3), **sums, **frames,
     )  # fmt: skip
 
 
@@ -334,11 +345,5 @@ def _at(lists: list[list], k: int) -> Array:
 
 
 def _columns(lists: list[list], k: int) -> Array:
-    return _stack([item[k] for one in lists for item in one])
+    return stacked_columns([item[k] for one in lists for item in one])
 
-
-def _stack(columns: list[Array]) -> Array:
-    """(W|1, n) of n arrays (W|1,)."""
-    worlds = max((len(column) for column in columns), default=1)
-    columns = [np.broadcast_to(column, worlds) for column in columns]
-    return np.stack(columns, axis=1) if columns else np.zeros((1, 0))

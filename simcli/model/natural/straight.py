@@ -1,4 +1,4 @@
-"""Which joints, springs and wrenches of a scene no polynomials state: what lies beside the axis of a bar of one vector.
+"""Which joints and forces of a scene no polynomials state: what lies beside the axis of a bar of one vector.
 
 The attitude of such a bar is one vector, of which points beside its axis are no affine forms (affine/forms.py). Refused by
 name, for steps that have no other way than polynomials.
@@ -12,8 +12,9 @@ from simcli.model.constraints.build import constraints_of
 from simcli.model.constraints.tables import Constraints, Form
 from simcli.model.forces.spring import segments_of
 from simcli.model.natural.form import natural_form
+from simcli.model.natural.frames import is_turning
 from simcli.model.state import State
-from simcli.model.tables import Model
+from simcli.model.tables import WORLD, Model
 from simcli.model.tree.link_frames import link_points
 
 _INSTEAD = "use zhong06, or leave `natural` of body `{}` out"
@@ -40,9 +41,31 @@ def refuse_beside(worlds: Worlds, model: Model) -> None:
     places = link_points(form, form.wrenches.body, form.wrenches.point)
     for k, body in enumerate(form.wrenches.body.tolist()):
         if forms.point(int(form.links.tip[body]), places[:, k]) is None:
-            name = form.bodies.name[body]
-            words = f"generalized_alpha does not take a wrench beside the axis of bar `{name}`"
-            worlds.fault("SC501", f"forces.{form.wrenches.name[k]}", words, _INSTEAD.format(name))
+            _fault(worlds, f"forces.{form.wrenches.name[k]}", "a wrench beside the axis of", form.bodies.name[body])
+    _refuse_frames(worlds, forms)
+
+
+def _refuse_frames(worlds: Worlds, forms: Forms) -> None:
+    """Refuse bushings and cables of bars, whose attitude they see, and drags on their turning or beside their axis."""
+    form = forms.model
+    joints, bushings, drags = form.joints, form.bushings, form.drags
+    held = [(f"forces.{name}", "a bushing on", body)
+            for name, ends in zip(bushings.name, bushings.body.tolist(), strict=True) for body in ends]  # fmt: skip
+    held += [(f"joints.{form.cables.name[k]}", "a cable on", int(ends[j])) for k, j in enumerate(form.cables.joint.tolist())
+             for ends in (joints.parent, joints.child)]  # fmt: skip
+    places = link_points(form, drags.body, drags.point)
+    for k, body in enumerate(drags.body.tolist()):
+        if is_turning(form, k):
+            held.append((f"forces.{drags.name[k]}", "a drag on the turning of", body))
+        if forms.point(int(form.links.tip[body]), places[:, k]) is None:
+            _fault(worlds, f"forces.{drags.name[k]}", "a drag beside the axis of", form.bodies.name[body])
+    for path, words, body in held:
+        if body != WORLD and None in forms.axes(int(form.links.tip[body])):
+            _fault(worlds, path, words, form.bodies.name[body])
+
+
+def _fault(worlds: Worlds, path: str, words: str, bar: str) -> None:
+    worlds.fault("SC501", path, f"generalized_alpha does not take {words} bar `{bar}`", _INSTEAD.format(bar))
 
 
 def _link_across(forms: Forms, constraints: Constraints, p: int, r: int) -> int | None:

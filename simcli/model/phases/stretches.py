@@ -20,6 +20,7 @@ EARLY = 1e-6  # of a step: an event so little after the start of a step belongs 
 
 # Columns that may differ between phases, by table; "" is the model itself. All others are structure.
 CHANGEABLE = {
+    "bodies": {"gravity_compensation"},
     "joints": {"enabled", "compliance"},
     "dofs": {
         "armature", "damping", "spring_stiffness", "spring_rest", "spring_energy", "friction", "limit_lower", "limit_upper",
@@ -33,6 +34,7 @@ CHANGEABLE = {
     "wrenches": {"point", "force", "torque"},
     "drags": {"point", "damping", "quadratic", "angular_damping", "angular_quadratic", "wind"},
     "signals": {"parameter", "knot", "cubic"},
+    "feedback": {"constant"},
     "motions": {"value"},
     "affine": {"joint_stiffness", "limit_stiffness", "limit_strength", "driving_stiffness", "driving_acts",
                "driving_passive", "driving_locked", "driving_aim", "hold", "hold_pose", "hold_rate", "hold_shift",
@@ -110,8 +112,8 @@ def _build_one_by_one(document: Document, spec: SceneSpec, worlds: Sequence[int]
         for path in changes:  # what is set last counts, also of a list and one of its numbers
             values.pop(path, None)
         values |= changes
-        model = _started(build_worlds(document, spec, worlds, values), first)
-        _refuse_structure(document, index, changes, _fixed_differences(first, model))
+        model = started_from(build_worlds(document, spec, worlds, values), first)
+        _refuse_structure(document, index, changes, fixed_differences(first, model))
         models.append(model)
     return models
 
@@ -125,9 +127,9 @@ def _build_together(document: Document, spec: SceneSpec, worlds: Sequence[int] |
         groups.setdefault(kind, []).append(index)
     models: dict[int, Model] = {}
     for indices in groups.values():
-        together = _started(build_together(document, [scenes[index] for index in indices]), first)
+        together = started_from(build_together(document, [scenes[index] for index in indices]), first)
         together = replace(together, **{name: getattr(first, name) for name in _BATCH})
-        _refuse_structure(document, indices[0], spec.events[indices[0]].set, _fixed_differences(first, together))
+        _refuse_structure(document, indices[0], spec.events[indices[0]].set, fixed_differences(first, together))
         changed = differences(first, together)
         for k, index in enumerate(indices):
             models[index] = _row(first, together, k if len(indices) > 1 else None, changed)
@@ -179,8 +181,8 @@ def first_step(at: float, dt: float) -> int:
     return max(0, math.ceil(at / dt - EARLY))
 
 
-def _started(model: Model, first: Model) -> Model:
-    """A later phase; nobody reads its initial state."""
+def started_from(model: Model, first: Model) -> Model:
+    """A later phase, with the initial state of the first one; nobody reads its own."""
     given = {name: getattr(first.dofs, name) for name in ("q_given", "qd_given")}
     rest = np.where(np.isnan(model.springs.rest_length), first.springs.rest_length, model.springs.rest_length)
     return replace(model, dofs=replace(model.dofs, **given), springs=replace(model.springs, rest_length=rest),
@@ -201,7 +203,7 @@ def _refuse_structure(document: Document, index: int, changes: dict[str, object]
     raise error
 
 
-def _fixed_differences(first: Model, other: Model) -> list[str]:
+def fixed_differences(first: Model, other: Model) -> list[str]:
     """Columns in which two models differ, and that no event may change."""
     found = [(table, name) for table, name in differences(first, other) if name not in CHANGEABLE.get(table, ())]
     return [".".join(filter(None, one)) for one in found]
@@ -216,7 +218,7 @@ def _row(first: Model, together: Model, k: int | None, changed: list[tuple[str, 
         if k is not None and name not in NO_WORLD_AXIS and len(column) > max(len(getattr(before, name)), 1):
             column = column[k : k + 1]
         update.setdefault(table, {})[name] = column
-    return _updated(first, update)
+    return with_columns(first, update)
 
 
 def differences(first: Model, other: Model) -> list[tuple[str, str]]:
@@ -255,10 +257,11 @@ def aligned(models: list[Model]) -> list[Model]:
             full = np.broadcast_to(value, (max(lengths), *value.shape[1:])).copy()
             full.setflags(write=False)
             update.setdefault(table, {})[name] = full
-    return [_updated(model, update) if update else model for model, update in zip(models, updates, strict=True)]
+    return [with_columns(model, update) if update else model for model, update in zip(models, updates, strict=True)]
 
 
-def _updated(model: Model, update: dict[str, dict]) -> Model:
+def with_columns(model: Model, update: dict[str, dict]) -> Model:
+    """A model with other columns, by table and name; "" for those of the model itself."""
     tables = {table: replace(getattr(model, table), **columns) for table, columns in update.items() if table}
     return replace(model, **tables, **update.get("", {}))
 

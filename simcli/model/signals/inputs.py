@@ -6,12 +6,14 @@ import numpy as np
 
 from simcli import rotations as rot
 from simcli.model.batch.gather import Worlds
+from simcli.model.signals.activations import activation_name, signals_of
 from simcli.model.signals.prescribed import started
 from simcli.model.signals.tables import Driven, Inputs, MotionKind, Motions, Signals
 from simcli.model.signals.values import labels_of
 from simcli.model.table_base import Array
 from simcli.model.tables import WORLD, JointKind, Model
 from simcli.model.tree.links import pile
+from simcli.spec.schema.joint import DriveSpec
 from simcli.spec.values.quantities import is_signal
 
 HOLDS = (("linear", "angular", Driven.HOLD_RATE), ("shift", "turn", Driven.HOLD_SHIFT))  # what signals drive of a hold
@@ -31,7 +33,7 @@ class _Wiring:
         self.gains: list[Array] = []
         self.kind = np.zeros(model.n_qd, np.int32)
         self.value: dict[int, Array] = {}
-        signals = worlds.first.signals
+        signals = signals_of(worlds.first)
         self.index = {name: i for i, name in enumerate(row for key, one in signals.items() for row in labels_of(key, one))}
 
     def drive(self, column: Driven, item: int, text: object, component: int = 0, gain: Array | float = 1.0) -> None:
@@ -42,6 +44,12 @@ class _Wiring:
         signal = self.index[name] if name in self.index else self.index[f"{name}:{component}"]
         self.rows.append((int(column), item, signal))
         self.gains.append(np.atleast_1d(np.asarray(gain, float)))
+
+    def drive_target(self, item: int, owner: str, k: int, drive: DriveSpec) -> None:
+        """Let the target of a drive follow its signal, or its activation."""
+        lagged = drive.activation is not None
+        self.drive(Driven.DRIVE_TARGET, item, f"${activation_name(owner, k)}" if lagged else drive.target)
+        self.drive(Driven.DRIVE_TARGET_VELOCITY, item, drive.target_velocity)
 
     def inputs(self) -> Inputs:
         rows = np.array(self.rows, np.int32).reshape(-1, 3).T
@@ -85,8 +93,7 @@ def _drives(wiring: _Wiring) -> None:
         first = model.joints.qd_start[model.joints.name.index(name)]
         for k, drive in enumerate(joint.drive or ()):
             if drive is not None:
-                wiring.drive(Driven.DRIVE_TARGET, first + k, drive.target)
-                wiring.drive(Driven.DRIVE_TARGET_VELOCITY, first + k, drive.target_velocity)
+                wiring.drive_target(first + k, f"joints.{name}", k, drive)
         if joint.driving is not None:
             for aim in (joint.driving.aim_angle, joint.driving.aim_distance):
                 wiring.drive(Driven.AIM, first, aim)
@@ -94,11 +101,10 @@ def _drives(wiring: _Wiring) -> None:
 
 def _forces(wiring: _Wiring) -> None:
     model = wiring.model
-    combined = [force.drive for force in wiring.worlds.first.forces.values() if force.TERMS]
-    for n, drive in enumerate(combined):
+    combined = [(name, force.drive) for name, force in wiring.worlds.first.forces.items() if force.TERMS]
+    for n, (name, drive) in enumerate(combined):
         if drive is not None:  # of the coordinate that stands for it behind all others, see joints/combined.py
-            wiring.drive(Driven.DRIVE_TARGET, model.n_qd + n, drive.target)
-            wiring.drive(Driven.DRIVE_TARGET_VELOCITY, model.n_qd + n, drive.target_velocity)
+            wiring.drive_target(model.n_qd + n, f"forces.{name}", 0, drive)
     for name, force in wiring.worlds.first.forces.items():
         if force.type == "torque":
             first = model.joints.qd_start[model.joints.name.index(force.joint)]

@@ -17,6 +17,35 @@ class SignalKind(IntEnum):
     RAMP = 3
     CHIRP = 4
     TABLE = 5
+    FEEDBACK = 6  # what `Feedback` has sampled
+
+
+class Op(IntEnum):
+    """What a line of the code of feedback does; its value is a number of its own. x and y are values of lines before."""
+
+    CONSTANT = 0  # constants[index]
+    QUANTITY = 1  # quantities[index]
+    SIGNAL = 2  # signals[index] at the time of the sample
+    TIME = 3  # [s], of the sample
+    STATE = 4  # states[index]
+    KEEP = 5  # x, which states[index] is from now on
+    DELAY = 6  # x of `length` samples ago, kept in the states from `index` on; NaN before there was one
+    ADD = 7
+    SUBTRACT = 8
+    MULTIPLY = 9
+    DIVIDE = 10
+    POWER = 11
+    MINIMUM = 12
+    MAXIMUM = 13
+    ABSOLUTE = 14
+    ROOT = 15
+    SINE = 16
+    COSINE = 17
+    TANGENT = 18
+    EXPONENTIAL = 19
+    ARCTANGENT = 20  # angle of the point (y, x), as `atan2(x, y)`
+    SIGN = 21
+    OTHERWISE = 22  # x, or y where x is NaN
 
 
 class Driven(IntEnum):
@@ -66,6 +95,7 @@ class Signals(Table):
         RAMP      p0 until p2, a straight line, p1 from p3 on
         CHIRP     p0 sin(phase), phase' = 2 pi f, f from p1 to p2 over the time p3, p2 from then on
         TABLE     c0 + c1 s + c2 s^2 + c3 s^3,  s = t - knot of the last piece that begins by t, the first one before
+        FEEDBACK  the last sample, see `Feedback`
 
     Attributes:
         name: (K,) as `sweep`, or `push:2` for a signal of several numbers.
@@ -82,6 +112,41 @@ class Signals(Table):
     piece_start: Array
     knot: Array
     cubic: Array
+
+
+@dataclass(frozen=True)
+class Feedback(Table):
+    """Laws of the signals that follow the motion: three-address code, of which each line has a value.
+
+    A law is taken where a step begins whose number is a multiple of `every`; until its next sample its signal keeps the
+    value of the line `result`. The laws stand in an order in which each comes after those that it names.
+
+    Attributes:
+        signal: (F,) index into the signals.
+        every: (F,) steps from one sample to the next.
+        start: (F + 1,) offsets into the lines.
+        result: (F,) line of the law that is its value, counted from its first.
+        op: (L,) `Op`.
+        x, y: (L,) lines of the same law, counted from its first; 0 where the line has none.
+        index: (L,) of a constant, a quantity, a signal or a state; 0 where the line has none.
+        length: (L,) samples of a DELAY, else 1.
+        constant: (W|1, C), in the units of what the signals drive, and of what they see.
+        quantity: (Q,) names of `channel_names`, each with its component.
+        n_states: numbers that last from one sample to the next; NaN before the first.
+    """
+
+    signal: Array
+    every: Array
+    start: Array
+    result: Array
+    op: Array
+    x: Array
+    y: Array
+    index: Array
+    length: Array
+    constant: Array
+    quantity: tuple[tuple[str, int], ...]
+    n_states: int
 
 
 @dataclass(frozen=True)
@@ -114,10 +179,28 @@ class Motions(Table):
     value: Array
 
 
+def acting_feedback(model, columns: tuple[Driven, ...] = tuple(Driven)) -> list[str]:
+    """Names of the signals that follow the motion and drive something.
+
+    Args:
+        model: a Model.
+        columns: of what they drive.
+    """
+    inputs = model.inputs
+    used = set(inputs.signal[np.isin(inputs.column, columns)].tolist())
+    return [model.signals.name[k] for k in model.feedback.signal if k in used]
+
+
 def no_signals() -> Signals:
     """A table without signals."""
     none = np.zeros(0, np.int32)
     return Signals((), none, np.zeros((1, 0, 4)), np.zeros(1, np.int32), np.zeros(0), np.zeros((1, 0, 4)))
+
+
+def no_feedback() -> Feedback:
+    """A table without laws."""
+    none = np.zeros(0, np.int32)
+    return Feedback(none, none, np.zeros(1, np.int32), none, none, none, none, none, none, np.zeros((1, 0)), (), 0)
 
 
 def no_inputs() -> Inputs:

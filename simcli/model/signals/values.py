@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from simcli.model.batch.gather import Worlds
+from simcli.model.signals.activations import signals_of
 from simcli.model.signals.csv_table import CsvError, read_csv
 from simcli.model.signals.tables import SignalKind, Signals
 from simcli.model.table_base import Array
@@ -19,11 +20,6 @@ _READ = {
     "ramp": lambda s: (s.from_, s.to, s.start, s.end),
     "chirp": lambda s: (s.amplitude, s.f0, s.f1, s.duration),
 }
-
-
-def _kind_of(signal) -> str:
-    """Which form a signal of a scene has, as `sine`."""
-    return next(name for name in type(signal).model_fields if getattr(signal, name) is not None)
 
 
 def labels_of(name: str, signal) -> list[str]:
@@ -57,10 +53,10 @@ def read_signals(worlds: Worlds, folder: Path) -> Signals:
         The table.
     """
     names, kinds, parameters, sizes, pieces = [], [], [], [], _Pieces()
-    for name, signal in worlds.first.signals.items():
-        kind, rows = _kind_of(signal), labels_of(name, signal)
+    for name, signal in signals_of(worlds.first).items():
+        kind, rows = signal.kind, labels_of(name, signal)
         names += rows
-        kinds += [SignalKind[kind.upper()]] * len(rows)
+        kinds += [SignalKind.FEEDBACK if signal.is_feedback else SignalKind[kind.upper()]] * len(rows)
         parameters += _parameters(worlds, name, kind, len(rows))
         sizes += [_read_table(worlds, name, folder, pieces)] if kind == "table" else [0] * len(rows)
     n_worlds = max((len(cubic) for cubic in pieces.cubics), default=1)
@@ -80,7 +76,7 @@ def _parameters(worlds: Worlds, name: str, kind: str, n_rows: int) -> list[Array
     if kind == "constant":
         values = worlds.numbers(lambda s: s.signals[name].constant, (n_rows,))
         return [np.pad(values[:, i : i + 1], ((0, 0), (0, _PARAMETERS - 1))) for i in range(n_rows)]
-    if kind == "table":
+    if kind not in _READ:
         return [np.zeros((1, _PARAMETERS))]
     return [worlds.numbers(lambda s: _READ[kind](getattr(s.signals[name], kind)), (_PARAMETERS,))]
 
@@ -153,7 +149,7 @@ def natural_curvature(h: Array, slope: Array) -> Array:
 
 
 def signal_values(signals: Signals, t: float) -> Array:
-    """Signals at a time, with their rates; across a jump those that follow.
+    """Signals at a time, with their rates; across a jump those that follow. Feedback, which is no function of time, gives 0.
 
     Args:
         signals: the table.

@@ -132,7 +132,7 @@ def _state() -> Iterable[Dataset]:
 def _energy() -> Iterable[Dataset]:
     meaning = {
         "kinetic": "kinetic energy",
-        "potential": "potential energy of gravity, 0 at the world origin",
+        "potential": "potential energy of gravity less its compensation, 0 at the world origin",
         "elastic": "energy stored in springs and drives' stiffness",
         "dissipated": "integral of the power of damping and friction since t = 0",
         "input": "integral of the power of drives and applied forces since t = 0",

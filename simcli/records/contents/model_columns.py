@@ -90,6 +90,7 @@ COLUMNS = (
     _column("bodies.q", "W|1 B pose", "m, 1"),
     _column("bodies.kinematic", "B"),
     _column("bodies.compliance", "W|1 B", "1/(N m)"),
+    _column("bodies.gravity_compensation", "W|1 B", "1"),
     _column("joints.kind", "J", name="joint_type"),
     _column("joints.parent", "J", refers="B"),
     _column("joints.child", "J", refers="B"),

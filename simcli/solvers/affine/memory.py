@@ -29,7 +29,7 @@ from simcli.solvers.affine.stages import gives, takes
 from simcli.solvers.shared.contacts.report import ContactReport
 from simcli.solvers.shared.core import ENERGY, HEALTH
 from simcli.solvers.shared.host.plan import RunPlan
-from simcli.solvers.shared.looks.gauges import Gauges
+from simcli.solvers.shared.looks.gauges import Gauges, sight_of
 
 _CONTACT_DIAGNOSTICS = ("penetration", "gap", "contacts")
 _NOW = ("first_high", "first_low", "steps", "step", "instant")  # see shared/core.py
@@ -65,6 +65,7 @@ class StepMemory:
         mass: weights.  extent: [m], by body, of its points from its centre; of a point mass its arm.
         keeps: (B) 0 for quasi-static bodies, which keep no velocity from step to step, else 1.  has_quasi_static: whether
             there are any.
+        falls: (B) what of gravity acts.
         thin: 1 for coordinates of moving bodies along which there is no mass.  has_thin: whether there are any.
     """
 
@@ -90,6 +91,7 @@ class StepMemory:
         self.has_quasi_static = bool(model.affine.is_quasi_static.any())
         self.keeps = tables.bodies.column(1.0 * ~model.affine.is_quasi_static[None])
         self.extent = tables.bodies.column(np.where(weighs, extent, 0.0))
+        self.falls = tables.bodies.column(1.0 - model.bodies.gravity_compensation)
         thin = ((blocks <= 0.0) & ~model.bodies.kinematic[:, None]).repeat(3, axis=-1)
         self.thin, self.has_thin = unknowns.column(1.0 * thin.reshape(len(thin), n)), bool(thin.any())
 
@@ -136,7 +138,7 @@ class AffineCore:
         self.arena, self.lanes, self.block_dim = arena, arena.device.lanes, arena.device.block_dim
         self.tables = Tables(model, arena, phases)
         self.forces = Forces(model, self.tables, arena)
-        self.forces.springs.by_rows = self.forces.drags.by_rows = True
+        self.forces.springs.by_rows = self.forces.drags.by_rows = self.forces.lifts.by_rows = True
         self.keeps_account = False
         energies = energies_of(model, self.tables.phases)
         self.potential = Potential(energies, model, self.tables, self.forces, arena, options.friction_speed * plan.dt)
@@ -165,6 +167,7 @@ class AffineCore:
             self.contacts = ContactReport(arena, self.barrier.candidates.capacity, self.reports["contacts"])
         self.total_start, self.count = arena.single.slots(2)
         self.health = arena.slot(len(HEALTH))
+        self.sight = sight_of(self.signals, model, self.tables, arena)
         self.gauges = Gauges(plan.measures, model, self.tables, arena, np.full((2, model.n_qd), -1), is_alone=False)
         self.constants = self.tables.column(np.array([[plan.dt, np.square(float(options.max_velocity))]]))
         self.constrained, self.diagnostics = True, DIAGNOSTICS + self.touches * _CONTACT_DIAGNOSTICS
@@ -197,6 +200,7 @@ class AffineCore:
         for slot in (self.health, self.count, self.total_start, self.state.qdd, self.multipliers):
             slot.write(np.zeros((1, slot.n_items, slot.width)))
         self.forces.account.clear()
+        self.signals.feedback.clear()
         self.gauges.clear()
         self.step.clear()
         self.given.clear()

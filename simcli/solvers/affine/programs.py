@@ -31,6 +31,7 @@ from simcli.solvers.affine.drags import aim_drags
 from simcli.solvers.affine.given import arrive, go_straight, lead, let_arrive, stay, take_given
 from simcli.solvers.affine.holds import find_aims
 from simcli.solvers.shared.frames import end_step, has_steps, is_start
+from simcli.solvers.shared.sampling import sampling
 
 MOST_ARCS = 3  # ways that are tried where contact cuts them; of the last one, the free part is taken
 
@@ -47,14 +48,15 @@ def frame_of_affine(c) -> tuple:
 
 def bdf1(c) -> tuple:
     """A step of order 1."""
-    return stages.count_anew, stages.open_step, stages.choose_pace, minimum(c), stages.find_motion, end(c)
+    return stages.count_anew, stages.open_step, *sampling(c), stages.choose_pace, minimum(c), stages.find_motion, end(c)
 
 
 def bdf2(c) -> tuple:
     """A step of order 2, taken again by bdf1 in worlds and by bodies where something else acts than at its start."""
     again = find_breaks, only(returns, go_back, stages.choose_pace, minimum(c))
-    return (stages.count_anew, stages.open_step, stages.weigh_past, stages.choose_pace, minimum(c), when(c.restarts, *again),
-            stages.find_motion, stages.count_steps, when(c.restarts, begin_anew, keep_regimes), end(c))  # fmt: skip
+    opened = stages.count_anew, stages.open_step, *sampling(c), stages.weigh_past
+    return (*opened, stages.choose_pace, minimum(c), when(c.restarts, *again), stages.find_motion, stages.count_steps,
+            when(c.restarts, begin_anew, keep_regimes), end(c))  # fmt: skip
 
 
 STEPS = {"bdf1": bdf1, "bdf2": bdf2}
@@ -64,7 +66,7 @@ def start(c) -> tuple:
     """The start of a run, which a frame shows: see above."""
     still = stages.stand_still, when(c.signals.n, stages.follow_start), stages.aim, when(c.given.n, stay)
     evaluated = newton.begin_search, trial(c, begins=True)
-    opened = stages.count_anew, stages.begin, still, evaluated, stages.open_step, stages.measure_lengths
+    opened = stages.count_anew, stages.begin, *sampling(c), still, evaluated, stages.open_step, stages.measure_lengths
     tried = stages.choose_trial, minimum(c), stages.find_motion, stages.find_multipliers
     return *opened, *tried, still, evaluated, stages.count_anew, when(c.restarts, keep_regimes)
 

@@ -15,6 +15,7 @@ from simcli.kernels.potentials.energy import find_energy, follow_rows
 from simcli.kernels.potentials.paces import energy_of_armature
 from simcli.kernels.report import put, report_bodies
 from simcli.kernels.rows.quadratic import find_rates, give_state
+from simcli.model.measures import Source
 from simcli.solvers.affine.given import report_efforts_of_holds, report_holds
 from simcli.solvers.affine.places import place_affine
 from simcli.solvers.affine.stages import find_multipliers
@@ -23,6 +24,7 @@ from simcli.solvers.shared.contacts.report import CONTACTS, put_row
 from simcli.solvers.shared.drives import add_drive_power
 from simcli.solvers.shared.frames import show_joint_accelerations, show_joints, show_points, show_rods
 from simcli.solvers.shared.ledger import write_energies
+from simcli.solvers.shared.sampling import distances, place_sight, see
 
 DIAGNOSTICS = ("iterations", "residual", "position_violation", "velocity_violation")
 
@@ -34,15 +36,28 @@ def report_frame(c: ti.template(), w: ti.i32, steps: ti.i32):
     Reads:  c.potential, c.step
     Writes: c.rows, c.state, c.multipliers, c.diag
     """
-    give_state(c.potential.rows, c.state, w)
-    place_affine(c, w, c.potential.rows.x, c.potential.rows.v)
-    report_bodies(c.tables, c.state, c.rows, w)
+    _place_bodies(c, w)
     take_all(c.shows, c, w)
     follow_rows(c.potential, w, c.potential.rows.next_x)  # where everything was evaluated last, with its forms
     if steps > 0:  # those of frame 0 are of a trial
         find_multipliers(c, w)
     take_all(c.shows_forces, c, w)
     _report_energy(c, w, steps)
+
+
+def finding_affine(c) -> tuple:
+    """What finds the quantities that signals see, where a step begins."""
+    if not c.sight.n:
+        return ()
+    joints = {Source.Q, Source.QD} & set(c.sight.measures.source)
+    return _place_bodies, *when(joints, show_joints), place_sight, *distances(c), see
+
+
+@ti.func
+def _place_bodies(c: ti.template(), w: ti.i32):
+    give_state(c.potential.rows, c.state, w)
+    place_affine(c, w, c.potential.rows.x, c.potential.rows.v)
+    report_bodies(c.tables, c.state, c.rows, w)
 
 
 def affine_shows(c) -> tuple[tuple, tuple]:
@@ -256,7 +271,7 @@ def energies_of_state(c: ti.template(), w: ti.i32):
     for b in range(c.tables.n_bodies):
         for k in ti.static(range(3)):
             at = 12 * b + k
-            fall = f.x.load(w, at) * c.tables.gravity.load(w, 0).parts[k]
+            fall = f.x.load(w, at) * c.tables.gravity.load(w, 0).parts[k] * c.step.falls.load(w, b)
             potential = potential - fall * c.step.mass.load(w, at)
     return sum_of(c.spins, kinetic, c, w), potential, sum_of(c.stores, c.potential.elastic.load(w, 0), c, w)
 

@@ -10,7 +10,7 @@ from simcli.model.tables import Model
 from simcli.solvers.affine.contact import end_caught, end_overlapping, tell_deviation
 from simcli.solvers.affine.frames import begin_affine, blame_affine, judge_affine
 from simcli.solvers.affine.memory import AffineCore
-from simcli.solvers.affine.report import close_affine, open_affine, report_affine_drives, report_frame
+from simcli.solvers.affine.report import close_affine, finding_affine, open_affine, report_affine_drives, report_frame
 from simcli.solvers.shared.host.engine import Engine
 from simcli.solvers.shared.host.loose import LooseSolver
 from simcli.solvers.shared.host.plan import RunPlan
@@ -51,5 +51,5 @@ def notes(model: Model, options, plan: RunPlan) -> list[Event]:
 
 
 ENGINE = Engine(AffineCore, begin_affine, report_frame, report_affine_drives, judge_affine, blame_affine,
-                close_affine, open_affine, notes, end_overlapping, end_caught)  # fmt: skip
+                close_affine, open_affine, finding_affine, notes, end_overlapping, end_caught)  # fmt: skip
 AffineSolver = partial(LooseSolver, affine_form, engine=ENGINE)

@@ -226,7 +226,8 @@ def fall(c: ti.template(), w: ti.i32):
         square = z.alpha.load(w, b) * z.alpha.load(w, b)
         for k in ti.static(range(3)):
             at = AFFINE_DOFS * b + k
-            z.target.store(w, at, z.target.load(w, at) + c.tables.gravity.load(w, 0).parts[k] / square)
+            pull = c.tables.gravity.load(w, 0).parts[k] * z.falls.load(w, b)
+            z.target.store(w, at, z.target.load(w, at) + pull / square)
 
 
 @ti.func

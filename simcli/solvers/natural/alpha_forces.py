@@ -17,6 +17,7 @@ from simcli.kernels.language import ti
 from simcli.kernels.rows.forms import TINY_LENGTH
 from simcli.kernels.rows.quadratic import IDLE, bend_gradients, extend, find_rates
 from simcli.solvers.natural.forces import bias_of, pull_coordinates, response_now
+from simcli.solvers.natural.frame_forces import push_frames, stiffen_frames
 from simcli.solvers.shared import needs
 from simcli.solvers.tree.integrators import H
 
@@ -26,13 +27,14 @@ def evaluate_forces(c: ti.template(), w: ti.i32):
     """Forces at the present coordinates, velocities and accelerations, with the gradients there.
 
     Reads:  c.steps.rows, c.alpha.next_a
-    Writes: c.steps.{force, rows.gradient, rows.rate} of rows that are not rigid, c.pushes.{acts, pull}
+    Writes: c.steps.{force, rows.gradient, rows.rate} of rows that are not rigid, c.pushes.{acts, pull}, frames
     """
     f = c.steps.rows
     p = c.pushes
     zero = c.tables.arena.zero()
     bend_gradients(f, f.next_x, w)
     pull_coordinates(c, w, f.next_x)
+    push_frames(c, w)
     find_rates(f, w)
     _extend_rates(c, w)
     for n in range(p.n):
@@ -61,7 +63,7 @@ def stiffen_rows(c: ti.template(), w: ti.i32):
     """How the forces change with what the iteration finds; where a step begins, with accelerations alone.
 
     Reads:  c.steps.{force, rows}, c.pushes.acts
-    Writes: c.steps.rows.{soft, lent} of rows that are not rigid, c.steps.rows.stress
+    Writes: c.steps.rows.{soft, lent} of rows that are not rigid, c.steps.rows.{stress, frames}
     """
     f = c.steps.rows
     p = c.pushes
@@ -78,6 +80,7 @@ def stiffen_rows(c: ti.template(), w: ti.i32):
         f.soft.store(w, p.row.at(n), 1.0 / ti.max(gain, 1.0 / IDLE))
         f.lent.store(w, p.row.at(n), zero)
     find_stresses(c, w, span)
+    stiffen_frames(c, w, span, rate_span)
     soften_yielding(c, w, span)
 
 

@@ -22,6 +22,7 @@ from simcli.kernels.rows.quadratic import IDLE, bend_bias, bias
 from simcli.model.constraints.tables import Constraints
 from simcli.model.natural.quadratic import BENT, Quadratic
 from simcli.model.tables import Model
+from simcli.solvers.natural.frame_forces import add_frame_power, idle_frames
 from simcli.solvers.shared import needs
 from simcli.solvers.shared.motion_work import led_power
 from simcli.solvers.tree.integrators import H
@@ -42,6 +43,8 @@ class CoordinateForces:
         acts: (n) 1 where a spring acts in this step.
         yielding: rows with compliance.
         gravity: (n coordinates) weights.  pull: (n coordinates) forces without those of rows.  wrench: (6 each).
+        of_frames: (n coordinates) what of the pull bushings, cables and drags give.  taken, given: [W] what they dissipate,
+            and what is put in.
         is_mixed: whether some rows are not rigid.  has_power: whether forces do work that no energy stores.
     """
 
@@ -65,6 +68,8 @@ class CoordinateForces:
         self.n_yielding, self.yielding = len(yielding), arena.ints(yielding)
         self.is_mixed = self.n + self.n_yielding > 0
         self.acts, self.pull = items.slot(), arena.slot(rows.n)
+        self.has_frames = len(rows.site_start) > 1
+        self.of_frames, (self.taken, self.given) = arena.slot(rows.n), arena.single.slots(2)
         self.gravity = tables.column(_weights(model, tables, rows.n))
         self.n_wrenches = len(model.wrenches.name)
         self.wrench, self.n_pushes = arena.slot(6 * self.n_wrenches), len(rows.push_at)
@@ -72,17 +77,18 @@ class CoordinateForces:
             arena.ints(getattr(rows, f"push_{name}")) for name in ("at", "form", "component"))  # fmt: skip
         self.push_weight = tables.column(rows.push_weight)
         damped = bool(tables.ever(lambda m: m.springs.damping > 0).any())
-        self.has_power = damped or self.n_wrenches > 0 or self.has_laws
+        self.has_power = damped or self.n_wrenches > 0 or self.has_laws or self.has_frames
 
 
 def _weights(model: Model, tables: Tables, n: int) -> np.ndarray:
-    """[N], (W|1, n), gravity along the free coordinates: it acts on centres of mass alone."""
-    links, out = model.links, np.zeros((max(len(model.gravity), len(model.columns.weight)), n))
-    for first in links.qd_start:
+    """[N], (W|1, n), gravity along the free coordinates, less its compensation: it acts on centres of mass alone."""
+    links, falls, weight = model.links, 1.0 - model.bodies.gravity_compensation, model.columns.weight
+    out = np.zeros((max(len(model.gravity), len(weight), len(falls)), n))
+    for first, body in zip(links.qd_start, links.body, strict=True):
         for k in range(3):
             i = tables.unknown_of_dof[first + k]
             if i >= 0:
-                out[:, i] = model.columns.weight[:, first + k] * model.gravity[:, k]
+                out[:, i] = weight[:, first + k] * model.gravity[:, k] * falls[:, body]
     return out
 
 
@@ -132,7 +138,7 @@ def _put(c, w, first, vector):
 def idle_coordinates(c: ti.template(), w: ti.i32):
     """Take the rows that are not rigid out of the saddle point, all but the inertia of their armature, and all stresses.
 
-    Writes: c.steps.rows.{soft, lent, stress}
+    Writes: c.steps.rows.{soft, lent, stress, frames}
     """
     p = c.pushes
     f = c.steps.rows
@@ -147,6 +153,7 @@ def idle_coordinates(c: ti.template(), w: ti.i32):
         f.soft.store(w, r, select(yields, zero + IDLE, f.soft.load(w, r)))
         f.lent.store(w, r, select(yields, zero, f.lent.load(w, r)))
     _unstress(c, w)
+    idle_frames(c, w)
 
 
 @needs.rotors
@@ -344,6 +351,7 @@ def add_work(c: ti.template(), w: ti.i32):
         _add_spring_power(c, w, k)
         _add_law_power(c, w, k)
     _add_push_power(c, w)
+    add_frame_power(c, w)
     _add_led_power(c, w)
     c.forces.account.book_power(w, c.constants.load(w, H) * 0.5)
 
@@ -373,8 +381,13 @@ def _add_law_power(c: ti.template(), w: ti.i32, k: ti.i32):
 def _add_push_power(c: ti.template(), w: ti.i32):
     supplied = c.forces.account.power.load(w, SUPPLIED)
     for i in range(c.steps.rows.n):
-        supplied = supplied + (c.pushes.pull.load(w, i) - c.pushes.gravity.load(w, i)) * c.steps.rows.v.load(w, i)
+        push = c.pushes.pull.load(w, i) - c.pushes.gravity.load(w, i) - _of_frames(c, w, i)
+        supplied = supplied + push * c.steps.rows.v.load(w, i)
     c.forces.account.power.store(w, SUPPLIED, supplied)
+
+
+def _of_frames(c, w, i):
+    return c.pushes.of_frames.load(w, i) if c.pushes.has_frames else c.tables.arena.zero()
 
 
 @needs.led_bodies

@@ -167,7 +167,8 @@ def is_off_balance(c, w):
     """Mask of the worlds that lack more than counts as none, at the begin of a step more than no jump does."""
     zero = c.tables.arena.zero()
     begins = zero + ti.cast(c.now.load(w, "instant"), c.tables.arena.device.real) != 0.0
-    return local(c.alpha.lack.load(w, 0) > select(begins, zero + c.bound.jump, zero + c.steps.tight))
+    jump = c.steps.tight if c.signals.feedback.n else c.bound.jump  # feedback jumps at each sample, however little
+    return local(c.alpha.lack.load(w, 0) > select(begins, zero + jump, zero + c.steps.tight))
 
 
 def balance_lacks(c, w):

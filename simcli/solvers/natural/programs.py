@@ -98,6 +98,7 @@ from simcli.solvers.shared.clock import lead_to_end, lead_to_frame, lead_to_star
 from simcli.solvers.shared.frames import frame, is_later
 from simcli.solvers.shared.motion_work import work_of_step
 from simcli.solvers.shared.motions import follow_motions, lead_rows, lead_rows_to_end
+from simcli.solvers.shared.sampling import sampling
 from simcli.solvers.tree.stages import follow, load_forces, place_links
 
 
@@ -109,8 +110,8 @@ def frame_of_natural(c) -> tuple:
     """
     shows = reactions(c)
     leads = (lead_to_frame,) if c.leads.n else ()
-    end = (set_registers(node=0, instant=1), *leads, *led(c, begin_led), *projection(c), place_links, *signals(c),
-           *contacts(c, meet_contacts), *_evaluation(c, is_frame=True), *shows)  # fmt: skip
+    end = (set_registers(node=0, instant=1), *leads, *led(c, begin_led), *projection(c), place_links, *sampling(c),
+           *signals(c), *contacts(c, meet_contacts), *_evaluation(c, is_frame=True), *shows)  # fmt: skip
     start = (*end, begin_recurrences) if c.integrator == "generalized_alpha" else end
     if c.looks_back:
         measured = (*_measurement(c), *rows_of_motions(c, lead_rows))
@@ -145,8 +146,9 @@ def step_of_alpha(c) -> tuple:
     rounds = repeat_blocks(evaluate_forces, ask_for_balance, better, at_most=c.steps.corrections, wanted=balance_lacks)
     refined = repeat_blocks(ask_for_excess, solve_saddle, at_most=REFINEMENTS) if c.has_excess else ()
     projected = (begin_projection, factorize_rows, solve_saddle, refined, end_alpha)
-    return (begin_alpha, *led(c, begin_led), *jump, *signals(c), *bodies, move_alpha, rounds, placements(move_yielding),
-            *works, *projected)  # fmt: skip
+    begins = (*sampling(c), begin_alpha, *led(c, begin_led))
+    return (*begins, *jump, *signals(c), *bodies, move_alpha, rounds, placements(move_yielding), *works,
+            *projected)  # fmt: skip
 
 
 def placements(move) -> tuple:
@@ -158,7 +160,7 @@ def placements(move) -> tuple:
 def step_of_poses(c) -> tuple:
     """A step of zhong06 or moreau, whatever acts."""
     start, end = ((lead_to_start,), (lead_to_end,)) if c.leads.n else ((), ())
-    found = (set_registers(node=0), *start, *led(c, begin_led), *projection(c), *end, place_links, *signals(c),
+    found = (set_registers(node=0), *start, *led(c, begin_led), *projection(c), *end, place_links, *sampling(c), *signals(c),
              *contacts(c, meet_contacts), *_evaluation(c))  # fmt: skip
     again = (set_registers(node=c.stages), *contacts(c, part_contacts), *_evaluation(c))
     correction = (solve_system, filter_correction, solve_system, correct)

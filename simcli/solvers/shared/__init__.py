@@ -14,6 +14,7 @@ In reading order:
     motion_work  their work: forces that hold what they lead, times the ways of it
     drives    what the drives of joints give: their laws at the coordinates and rates that a frame shows
     ledger    the energy ledger: energies, and the work of forces by the trapezoidal rule
+    sampling  samples of the signals that follow the motion, where a step begins
     watch     worlds that end: what each step is watched for
     start     what was done to begin a run, as the status of its worlds and the events of its first frame
     looks     what a run looks at besides its frames: measures, and ends of worlds that depend on them

@@ -31,7 +31,7 @@ from simcli.solvers.shared.frames import ends, shows
 from simcli.solvers.shared.host.large_worlds import is_large
 from simcli.solvers.shared.host.plan import RunPlan
 from simcli.solvers.shared.ledger import powers, spins, stores
-from simcli.solvers.shared.looks.gauges import Gauges
+from simcli.solvers.shared.looks.gauges import Gauges, sight_of
 from simcli.solvers.tree.integrators import IMPLICIT, NODES, RK4_WEIGHTS
 from simcli.solvers.tree.programs import frame_of_tree
 from simcli.solvers.tree.stages import loads
@@ -79,6 +79,7 @@ class Core:
         turns: whether directions of rows turn in the passes of a step, see direction.py.
         by_impulses: whether steps solve a complementarity problem.
         is_large: whether they keep nothing dense, see host/large_worlds.py.
+        sight: what signals see that follow the motion.
         looks_back: whether frames show the last step: its reactions are found where it began, with the impulses of all its
             passes.
         touches: whether shapes may touch, in some phase.
@@ -144,12 +145,14 @@ class Core:
         """The state, and what frames and measures show of it."""
         self.state = TreeState(self.tables, arena, self.forces.has_external, self.integrator == "implicit")
         self.reports = plan.reports()
+        self.reports["joints"] |= self.signals.feedback.n > 0
         self.reports["stretch"] = False  # of rigid bodies
         self.reports["contacts"] &= self.touches
         self.total_start, self.count = arena.single.slots(2)
         self.health = arena.slot(len(HEALTH))
         self.gauges = Gauges(plan.measures, model, self.tables, arena, rows_of_dofs(constraints, model),
                              len(self.tables.phases) == 1)  # fmt: skip
+        self.sight = sight_of(self.signals, model, self.tables, arena)
         self.rows = FrameRows(self.tables, arena, len(ENERGY))
         self.loops = Loops(model, self.tables, arena) if self.constrained else None
         self.projects = self.constrained and self.loops.n > 0 and self.reports["joints"]
@@ -216,9 +219,12 @@ class Core:
         """The rows of steps that need no poses, where there are such steps: in natural coordinates, with smooth forces."""
         rows, tables = constraints.rows, self.tables
         leads = bool((rows.is_hard & (rows.dof >= 0)).any()) or (self.led.n > 0 and self.integrator != "generalized_alpha")
-        if self.touches or not self.is_natural or leads or self.forces.need_poses or not rows.n:
+        if self.touches or not self.is_natural or leads or not rows.n:
             return None
-        if self.has_excess and self.integrator != "generalized_alpha":  # whose iteration takes it away
+        direct = self.integrator == "generalized_alpha"
+        if not direct and (self.forces.need_poses or self.signals.feedback.n):  # which sees projected velocities
+            return None
+        if self.has_excess and not direct:  # whose iteration takes it away
             return None
         if not all(is_smooth(phase, constraints.laws) for phase in tables.phases):
             return None
@@ -258,6 +264,7 @@ class Core:
         if self.integrator == "rk4":
             self.slope.write(np.zeros((1, self.slope.n_items, 1)))
         self.forces.account.clear()
+        self.signals.feedback.clear()
         self.led.clear()
         self.gauges.clear()
         if self.constrained:

@@ -170,7 +170,7 @@ def shows(c) -> tuple:
     projected = (show_joints, *when(c.constrained and c.bound.system.n_turns, unwrap_rows), show_joint_accelerations,
                  *when(c.loops.n_rods, show_rods)) if c.projects else ()  # fmt: skip
     return (*when(c.constrained, report_rows), *when(r["joints"], _show_efforts, *efforts_of_rows(c)),
-            *when(r["bodies"] or c.projects, _show_bodies), *when(r["body_qdd"], _show_accelerations), *projected,
+            *when(r["bodies"] or c.projects, show_bodies), *when(r["body_qdd"], _show_accelerations), *projected,
             *when(r["bodies"], show_points))  # fmt: skip
 
 
@@ -178,7 +178,8 @@ def _show_efforts(c, w):
     report_efforts(c.tables, c.state, c.rows, w)
 
 
-def _show_bodies(c, w):
+def show_bodies(c, w):
+    """Poses and velocities of bodies (inside kernels)."""
     report_bodies(c.tables, c.state, c.rows, w)
 
 

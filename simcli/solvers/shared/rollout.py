@@ -19,14 +19,17 @@ _OF_ENDED = ("health", "touch")  # told of worlds that have ended, too
 
 
 @ti.kernel
-def rollout(c: ti.template(), n_frames: ti.i32, looks: ti.i32, steps: ti.i32, first: ti.i64, turns: ti.i32,
+def rollout(c: ti.template(), n_frames: ti.i32, looks: ti.i32, steps: ti.i32, first: ti.i64, moves: ti.i32, shows: ti.i32,
+            turns: ti.i32,
             q: ti.types.ndarray(), qd: ti.types.ndarray(), qdd: ti.types.ndarray(), effort: ti.types.ndarray(),
             pose: ti.types.ndarray(), twist: ti.types.ndarray(), points: ti.types.ndarray(), wrench: ti.types.ndarray(),
             multiplier: ti.types.ndarray(), energy: ti.types.ndarray(), diag: ti.types.ndarray(),
             health: ti.types.ndarray(), touch: ti.types.ndarray(), contacts: ti.types.ndarray(),
             quantity: ti.types.ndarray(), others: ti.types.ndarray()):
     """Advance every block by n_frames frames of `looks` times `steps` steps, the first of which is step number `first` (from
-    0 on); steps = 0 reports the initial state. Measures take each look, frames the last. `turns`: see host/loop_bounds.py.
+    0 on); steps = 0 reports the initial state. Measures take each look, frames the last. With moves = 0 frames are those of
+    where the worlds stand, after the steps that were taken before; with shows = 0 none leaves the device, and what frames
+    alone show is not worked out. `turns`: see host/loop_bounds.py.
 
     Reads:  c
     Writes: c.state, c.forces.account.work, c.loop_turns, the buffers
@@ -34,17 +37,20 @@ def rollout(c: ti.template(), n_frames: ti.i32, looks: ti.i32, steps: ti.i32, fi
     ti.loop_config(block_dim=c.block_dim)
     for w in range(c.arena.n_blocks):
         c.arena.enter(w)
-        c.count.store(w, 0, c.tables.arena.zero())
-        c.engine.begin(c, w, first)
+        if moves != 0:
+            c.count.store(w, 0, c.tables.arena.zero())
+            c.engine.begin(c, w, first)
         for f in range(n_frames * looks):
             before = first + ti.cast(f, ti.i64) * steps
-            advance(c, w, before, steps)
-            c.engine.report(c, w, steps)
-            look_at_frame(c, w, before + steps)
-            if (f + 1) % looks == 0:
-                at = (f // looks * c.state.n_blocks + w) * c.lanes
-                unload_frame(c, w, at, q, qd, qdd, effort, pose, twist, points, wrench, multiplier, energy, diag,
-                             health, touch, contacts, quantity, others)
+            if moves != 0:
+                advance(c, w, before, steps)
+            if shows != 0:
+                c.engine.report(c, w, steps)
+                look_at_frame(c, w, before + steps)
+                if (f + 1) % looks == 0:
+                    at = (f // looks * c.state.n_blocks + w) * c.lanes
+                    unload_frame(c, w, at, q, qd, qdd, effort, pose, twist, points, wrench, multiplier, energy, diag,
+                                 health, touch, contacts, quantity, others)
         count_turns(c, w, turns)
 
 

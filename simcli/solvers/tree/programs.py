@@ -43,6 +43,7 @@ from simcli.solvers.rows.stages import (
 from simcli.solvers.shared.frames import frame, is_last_step
 from simcli.solvers.shared.looks.measures import look
 from simcli.solvers.shared.motions import follow_motions, lead_rows, lead_rows_to_end
+from simcli.solvers.shared.sampling import sampling
 from simcli.solvers.tree.impacts import forget_contacts, meet_contacts, were_smooth
 from simcli.solvers.tree.integrators import (
     combine_slopes,
@@ -75,7 +76,7 @@ def frame_of_tree(c) -> tuple:
         c: core of the run.
     """
     shows = reactions(c)
-    start = (set_registers(node=0, instant=1), *_evaluation(c), *shows)
+    start = (set_registers(node=0, instant=1), *_evaluation(c, samples=True), *shows)
     measured = _measurement(c, lead_rows)
     if c.stages > 1 and c.touches:
         smooth = (set_registers(node=0, instant=1), *_evaluation(c, by_impulses=False), *shows)
@@ -152,7 +153,7 @@ def step_of_nodes(c) -> tuple:
     return *nodes, settle, *((again,) if repeats else ()), *projected
 
 
-def _evaluation(c, first=None, starts: bool = False, by_impulses: bool | None = None) -> tuple:
+def _evaluation(c, first=None, starts: bool = False, by_impulses: bool | None = None, samples: bool = False) -> tuple:
     """Accelerations at the present coordinates, for the node and the times that the registers say.
 
     Args:
@@ -160,9 +161,11 @@ def _evaluation(c, first=None, starts: bool = False, by_impulses: bool | None = 
         first: a stage before all others, if there is one.
         starts: whether it is the first of a step.
         by_impulses: whether contacts and impacts are solved for; None: where the run does so.
+        samples: whether signals that follow the motion look there; they do at the first one of a step.
     """
     by_impulses = c.by_impulses if by_impulses is None else by_impulses
-    begins = (place_links, *(looks(c) if starts else ()), *((follow,) if c.signals.n else ()), begin_evaluation, load_forces)
+    looking = (*when(starts, *looks(c)), *when(starts or samples, *sampling(c)))
+    begins = (place_links, *looking, *when(c.signals.n, follow), begin_evaluation, load_forces)
     begins = (first, *begins) if first else begins
     if not c.constrained:
         return *begins, solve_tree

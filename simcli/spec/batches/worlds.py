@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from pydantic import ValidationError
 
+from simcli.spec.checks.checker import Checker
 from simcli.spec.checks.every_check import check_entries
 from simcli.spec.document.lookup import value_at
 from simcli.spec.document.nodes import (
@@ -20,6 +21,7 @@ from simcli.spec.document.nodes import (
 )
 from simcli.spec.document.scene_file import Document
 from simcli.spec.expansion.expand import BEFORE_EXPANSION, adapter, expanded, fill_templates
+from simcli.spec.expansion.frames import with_places
 from simcli.spec.faults.fault_list import Faults
 from simcli.spec.faults.validate import report_errors
 from simcli.spec.schema.scene import ENTRY_SECTIONS, SceneSpec
@@ -35,7 +37,7 @@ def updated_scene(document: Document, base: SceneSpec, values: dict[str, object]
 
     Args:
         document: the scene as written, resolved before.
-        base: it without the values.
+        base: it without the values, poses in frames as they are written.
         values: dotted path to value.
         faults: collects.
 
@@ -89,6 +91,7 @@ def _with_late(document: Document, base: SceneSpec, tree: TableNode, late: dict[
         tree = units.root(tree, {steps[1] for steps in late if steps[0] == "joints" and len(steps) > 1})
     changed = list(_changed(before, tree, rebuilt))
     spec = _updated(base, tree, changed, faults)
+    spec = with_places(spec, Checker(spec, tree, document, faults, set()).fault)
     if not faults.errors:
         check_entries(spec, tree, document, faults, changed)
     return spec, tree

@@ -7,10 +7,12 @@ from simcli.spec.checks import references as check_refs
 from simcli.spec.checks import shapes as check_shapes
 from simcli.spec.checks.checker import Checker
 from simcli.spec.checks.mechanism import affine as check_affine
+from simcli.spec.checks.mechanism import feedback as check_feedback
 from simcli.spec.checks.mechanism import gears as check_gears
 from simcli.spec.checks.mechanism import natural as check_natural
 from simcli.spec.checks.mechanism import physics as check_physics
 from simcli.spec.checks.mechanism import plane as check_plane
+from simcli.spec.checks.mechanism import sensors as check_sensors
 from simcli.spec.checks.mechanism import signals as check_signals
 from simcli.spec.checks.mechanism import touching as check_touching
 from simcli.spec.checks.runs import batch as check_batch
@@ -62,7 +64,9 @@ def check_spec(
     check_physics.check_quaternions(check)
     check_touching.check_touching(check)
     check_look.check_look(check)
+    check_sensors.check_sensors(check)
     check_signals.check_signals(check)
+    check_feedback.check_feedback(check)
     check_events.check_events(check)
     honours.check_honours(check, structure)
 

@@ -48,7 +48,8 @@ def check_names(check: Checker) -> None:
 
 
 def _name_tables(root: TableNode) -> Iterable[tuple[tuple[str, ...], TableNode]]:
-    sections = ("bodies", "joints", "forces", "signals", "materials", "models", "instances", "replicate", "articulations")
+    sections = ("bodies", "joints", "forces", "signals", "sensors", "materials", "models", "instances", "replicate",
+                "articulations")  # fmt: skip
     roots = [((), root)]
     models = root.get("models")
     if isinstance(models, TableNode):
@@ -61,7 +62,7 @@ def _name_tables(root: TableNode) -> Iterable[tuple[tuple[str, ...], TableNode]]
         bodies = node.get("bodies")
         for owner in [*(bodies.items.values() if isinstance(bodies, TableNode) else ()), node.get("world")]:
             look = owner.get("look") if isinstance(owner, TableNode) else None
-            for holder, inner in ((owner, "shapes"), (owner, "points"), (look, "shapes")):
+            for holder, inner in ((owner, "shapes"), (owner, "points"), (owner, "frames"), (look, "shapes")):
                 table = holder.get(inner) if isinstance(holder, TableNode) else None
                 if isinstance(table, TableNode):
                     yield (*prefix, "bodies", inner), table
@@ -103,9 +104,12 @@ def _bodies_and_joints(check: Checker) -> None:
         if joint.mimic and check.joint(joint.mimic.joint, f"joints.{name}.mimic.joint") and joint.mimic.joint == name:
             check.fault("SC411", f"joint `{name}` mimics itself", f"joints.{name}.mimic.joint")
     for name, body in check.spec.bodies.items():
+        for frame in body.frames.keys() & body.points.keys() if body.frames else ():
+            check.fault("SC302", f"body `{name}` has a point and a frame `{frame}`", f"bodies.{name}.frames.{frame}",
+                        "rename one", on_key=True)  # fmt: skip
         for index, point in enumerate(body.natural.points if body.natural else ()):
-            if point not in body.points:
-                hint = did_you_mean(point, body.points, "points")
+            if point not in body.places:
+                hint = did_you_mean(point, body.places, "points")
                 check.fault("SC310", f"body `{name}` has no point `{point}`", f"bodies.{name}.natural.points[{index}]", hint)
 
 
@@ -159,7 +163,7 @@ def _end(check: Checker, end, path: str, kind: str) -> None:
     at = f"{path}.body" if check.has(f"{path}.body") else path
     if not check.body(end.body, at) or end.point is None or end.body not in check.spec.bodies:
         return
-    points = check.spec.bodies[end.body].points
+    points = check.spec.bodies[end.body].places
     if end.point not in points:
         at = f"{path}.point" if check.has(f"{path}.point") else path
         check.fault("SC310", f"body `{end.body}` has no point `{end.point}`", at, did_you_mean(end.point, points, "points"))

@@ -6,7 +6,7 @@ from simcli.spec.expansion.planes import default_axis
 from simcli.spec.names import dofs
 from simcli.spec.schema.body import BodySpec
 from simcli.spec.schema.joint import JointSpec
-from simcli.spec.schema.pose import PoseSpec
+from simcli.spec.schema.pose import PlacedPoseSpec
 
 
 def value_at(spec: object, steps: Iterable[str | int]) -> object:
@@ -32,7 +32,7 @@ def _implied(owner: object, step: str | int) -> object:
     if isinstance(owner, BodySpec) and step == "com" and not owner.shapes:
         return (0.0, 0.0, 0.0)
     if isinstance(owner, BodySpec) and step == "pose":
-        return PoseSpec()
+        return PlacedPoseSpec()
     if isinstance(owner, JointSpec) and step == "axis" and owner.type in dofs.AXIS:
         return default_axis(None, owner.type)
     if isinstance(owner, JointSpec) and step in ("q", "qd"):

@@ -4,6 +4,7 @@ In: a marked tree. Out: the same without defaults, models, instances and express
 
     planes     the plane of planar scenes: its axes, and what stands for an axis that is not written
     placing    where the content of a template goes: prefixes of names, and poses
+    frames     poses that are given in frames of bodies, and what they are in what owns them
     templates  defaults, models, instances and replicas: from the file as written to the tree that is simulated
     expand     the tree that is simulated: templates, expressions and units of joints worked out
 """

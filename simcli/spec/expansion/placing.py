@@ -8,7 +8,11 @@ from simcli.spec.document.nodes import Listing, Mark, Node, Scalar, TableNode, p
 from simcli.spec.expansion.planes import default_axis
 from simcli.spec.forces import WITH_AXES, WrenchForce
 from simcli.spec.names import dofs
+from simcli.spec.names.channel_names import canonical
 from simcli.spec.schema.pose import PoseSpec
+from simcli.spec.values.braces import renamed_in_braces
+
+_OWNERS = {"joint": "joints", "signal": "signals"}  # sections of what quantities name, else bodies
 
 
 class Placement:
@@ -40,15 +44,57 @@ class Placement:
             return node.replaced({key: self._signals(value) for key, value in node.items.items()})
         return Listing([self._signals(item) for item in node.items], node.mark)
 
+    def signal(self, node: Node) -> Node:
+        """A signal, whose formulas name what the template has."""
+        node = self._signals(node)
+        if isinstance(node, Scalar):
+            has_names = isinstance(node.value, str) and "{" in node.value
+            return Scalar(renamed_in_braces(node.value, self._seen), node.mark, node.quoted) if has_names else node
+        if isinstance(node, TableNode):
+            return node.replaced({key: self.signal(value) for key, value in node.items.items()})
+        return Listing([self.signal(item) for item in node.items], node.mark)
+
+    def _seen(self, text: str) -> str:
+        """A name in braces: with the prefix if what it names is the template's own."""
+        group, *parts = text.split(".")
+        group = canonical(group)
+        own = self.local[_OWNERS.get(group, "bodies")]
+        subjects = 2 if group == "distance" else 1
+        for k, part in enumerate(parts[:subjects]):
+            name = part.partition("/")[0]
+            if name in own or (group == "joint" and name.removesuffix("_free") in self.local["bodies"]):
+                parts[k] = self.prefix + part
+        return ".".join((group, *parts))
+
     def names_in(self, node: Node, section: str) -> Node:
         """An articulation with the names that its joints have here; other entries as they are."""
         if section == "articulations" and isinstance(node, Listing):
             return Listing([self._name(item, "joints") for item in node.items], node.mark)
         return node
 
+    def _frames(self, node: Node, key: str = "", above: str = "") -> Node:
+        """`in: body/frame` of the template's own bodies, anywhere below; a name alone is of the owner of the pose.
+
+        Args:
+            node: an entry, or what stands in it.
+            key: whose value it is.
+            above: the key of the mapping in which that one stands.
+        """
+        if isinstance(node, Listing) or not self.prefix:
+            return node
+        if isinstance(node, Scalar):
+            names_frame = (key in _IN_FRAMES or above == "frames") and isinstance(node.value, str) and "/" in node.value
+            return self._name(node, "bodies") if names_frame else node
+        return node.replaced({name: self._frames(value, name, key) for name, value in node.items.items()})
+
     def body(self, node: TableNode) -> TableNode:
         """A body, moved into place."""
-        node = self._signals(node)
+        node = self._frames(self._signals(node))
+        pose = node.get("pose")
+        if self.prefix and pose is not None:  # in another body, so that a name alone is that of a body
+            inside = table_at(pose).get("in")
+            named = self._name(pose, "bodies") if inside is None else pose.replaced({"in": self._name(inside, "bodies")})
+            node = node.replaced({"pose": named})
         if not self.moves:
             return node
         changes: dict[str, Node] = {}
@@ -64,7 +110,7 @@ class Placement:
 
     def joint(self, node: TableNode) -> TableNode:
         """A joint, moved into place."""
-        node = self._signals(node)
+        node = self._frames(self._signals(node))
         changes: dict[str, Node] = {}
         if self.prefix:
             changes = {key: new for key in ("parent", "child") if (new := self._name(node.get(key), "bodies")) is not None}
@@ -143,6 +189,12 @@ class Placement:
             changes["axes"] = rebuild({"quat_xyzw": turned[3:].tolist()}, node.mark)
         return node.replaced(changes)
 
+    def sensor(self, node: Node) -> Node:
+        """A sensor with the names that its bodies and joints have here."""
+        keys = {"at": "bodies", "relative_to": "bodies", "body": "bodies", "joint": "joints"}
+        return node.replaced({key: self._name(node.items[key], section) for key, section in keys.items()
+                              if key in table_at(node).items}) if isinstance(node, TableNode) else node  # fmt: skip
+
     def _term(self, node: Node) -> Node:
         named = isinstance(node, TableNode) and "joint" in node.items
         return node.replaced({"joint": self._name(node.items["joint"], "joints")}) if named else node
@@ -162,6 +214,7 @@ def table_at(node: Node | None) -> TableNode:
     return node if isinstance(node, TableNode) else EMPTY_TABLE
 
 
+_IN_FRAMES = ("in", "pose", "parent_frame", "child_frame")  # keys whose text is the name of a frame
 UNMOVED_POSE = np.array(rot.IDENTITY_POSE)
 NO_VALUE = Scalar(None, Mark("", 0, 0, 0))
 EMPTY_TABLE = TableNode({}, {}, Mark("", 0, 0, 0))

@@ -23,7 +23,7 @@ from simcli.spec.values.scopes import Scope, evaluated, where_of
 
 MAX_COPIES = 100_000
 MAX_EXPANDED = 2_000_000  # nodes
-SECTIONS = ("bodies", "joints", "forces", "signals", "articulations")
+SECTIONS = ("bodies", "joints", "forces", "signals", "sensors", "articulations")
 
 
 class TooLargeError(Exception):
@@ -120,12 +120,18 @@ class Expander:
                 elif section == "joints":
                     entry = self.joint(entry, scope, place_in)
                 elif prefix:
-                    entry = place_in.force(entry) if section == "forces" else place_in.names_in(entry, section)
+                    entry = self.placed_in(place_in, section, entry)
                 self.put(section, prefix + name, entry, table.keys[name])
         for section, kind in (("instances", InstanceSpec), ("replicate", ReplicaSpec)):
             table = table_at(source.get(section))
             for name, node in table.items.items():
                 self.copies(kind, section, name, table.keys[name], node, prefix, at, scope, stack)
+
+    @staticmethod
+    def placed_in(place_in: Placement, section: str, entry: Node) -> Node:
+        """An entry of a template that is no body and no joint, with the names and places that it has here."""
+        placed = {"forces": place_in.force, "signals": place_in.signal, "sensors": place_in.sensor}.get(section)
+        return placed(entry) if placed else place_in.names_in(entry, section)
 
     def put(self, section: str, name: str, node: Node, mark: Mark) -> None:
         """Add an entry to the output."""

@@ -44,8 +44,8 @@ class Mend:
 
 
 # What stands in for values under names that the user chooses.
-_NAMED = {"points": Mend(value=[0.0, 0.0, 0.0]), "joint_q": Mend(value=REMOVED), "joint_qd": Mend(value=REMOVED),
-          "vary": Mend(value=REMOVED)}  # fmt: skip
+_NAMED = {"points": Mend(value=[0.0, 0.0, 0.0]), "frames": Mend(value={}), "joint_q": Mend(value=REMOVED),
+          "joint_qd": Mend(value=REMOVED), "vary": Mend(value=REMOVED)}  # fmt: skip
 
 
 def _place_of(mark: Mark) -> Place:

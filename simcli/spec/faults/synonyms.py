@@ -43,7 +43,7 @@ KEYS: dict[str, tuple[str, ...]] = {
     "ixx": ("inertia.diag", "diag"), "iyy": ("inertia.diag", "diag"), "izz": ("inertia.diag", "diag"),
     "ixy": ("inertia.full", "full"), "ixz": ("inertia.full", "full"), "iyz": ("inertia.full", "full"),
     "ipos": ("com",), "center_of_mass": ("com",), "centre_of_mass": ("com",), "cog": ("com",), "markers": ("points",),
-    "site": ("points",), "sites": ("points",), "frames": ("points",), "static": ("kinematic",), "fixed": ("kinematic",),
+    "site": ("frames", "points"), "sites": ("frames", "points"), "static": ("kinematic",), "fixed": ("kinematic",),
     "mocap": ("kinematic",), "initial_velocity": ("velocity", "qd"), "linear_velocity": ("velocity.linear", "linear"),
     "angular_velocity": ("velocity.angular", "angular"), "omega": ("velocity.angular", "angular"),
     # shapes and materials

@@ -184,6 +184,7 @@ def _key_of(path: tuple[PathStep, ...], kind: str = "") -> str:
 _SINGULAR = {
     "bodies": "body", "joints": "joint", "materials": "material", "forces": "force", "signals": "signal",
     "shapes": "shape", "instances": "instance", "replicate": "replica", "models": "model", "points": "point",
+    "frames": "frame",
 }  # fmt: skip
 
 

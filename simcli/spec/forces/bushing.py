@@ -41,7 +41,6 @@ class BushingForce(ForceBase):
     ENDS = ("a", "b")
     EVENTS = (("stiffness",), ("damping",), ("angular_stiffness",), ("angular_damping",), ("preload",), ("angular_preload",))
     SOLVERS = SOLVER_TYPES - {"affine"}
-    IS_SMOOTH = False  # its rows are none of second degree
 
     @model_validator(mode="after")
     def _turns_alone(self) -> "BushingForce":

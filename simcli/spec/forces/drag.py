@@ -28,7 +28,6 @@ class DragForce(ForceBase):
     wind: vector("m/s") = doc((0.0, 0.0, 0.0), "Velocity of the medium, world axes", "m/s", [3, 0, 0])
 
     EVENTS = (*((key,) for key in _ACTS), ("at",), ("wind",))
-    IS_SMOOTH = False  # no row has its rate
 
     @model_validator(mode="after")
     def _acts(self) -> "DragForce":

@@ -38,6 +38,9 @@ def check_drives(check: Checker, name: str, joint: JointSpec) -> None:
     for drive, path in _written(check, name, joint, "drive", joint.drive):
         asked = [key for key in sorted(_ALL) if _asks(getattr(drive, key))]
         unread = [key for key in asked if key not in READS[drive.mode]]
+        if drive.activation is not None and "target" not in READS[drive.mode]:
+            message = f"the drive of joint `{name}` has mode {drive.mode}, which reads no `target` that could lag"
+            check.fault("SC472", message, (*path, "activation"), "let `target_velocity` follow a signal with a filter", True)
         for key in unread:
             message = f"the drive of joint `{name}` has mode {drive.mode}, which reads no `{key}`"
             check.fault("SC472", message, (*path, key), _MEANT[drive.mode, key], on_key=True)

@@ -14,7 +14,7 @@ from simcli.spec.schema.joint import JointSpec
 WHO, _INSTEAD = "with generalized_alpha", "use zhong06"
 _SMOOTH = ("drive", "damping", "armature", "compliance")  # fields of joints
 _ALONG = ("drive", "damping", "armature")  # those that act along coordinates
-NO_ROWS = ("screw", "cable")  # types whose equations are not of second degree
+NO_ROWS = ("screw",)  # types whose equations are not of second degree
 STRAIGHT = ("revolute", "prismatic", "cylindrical", "planar")  # displacements and one turn
 
 
@@ -44,8 +44,6 @@ def _check_forces(check: Checker) -> None:
     for name, force in check.spec.forces.items():
         if not force.IS_SMOOTH:
             refuse_field(check, f"a force of type `{force.type}` {WHO}", f"forces.{name}.type", _INSTEAD)
-        if getattr(force, "slack", False):
-            refuse_field(check, f"a slack spring {WHO}", f"forces.{name}.slack", _INSTEAD, True)
         joint = check.spec.joints.get(getattr(force, "joint", None))
         if joint is not None and joint.compliance:
             refuse_field(check, f"a {force.type} on a joint that yields {WHO}", f"forces.{name}.joint", _INSTEAD)

@@ -6,13 +6,17 @@
     body.rod.position               position, orientation, velocity, angular_velocity of a body
     point.rod/tip.position          position, velocity of a named point
     distance.rod.cup                between the shapes of two bodies, or of `world`
+    sensor.imu.gyro                 what a sensor gives, by one of its types
     contact.rod.force               force, count of the contacts of a body; contact.rod.cup.force of two
 
 Older spellings mean the same: the first word in the plural (`joints.pin.q`, as in the paths of a scene), and in scenes
 `{joint: pin, quantity: q}` and `{joint: pin, quantity: joint_q}`.
 """
 
+import re
 from typing import NamedTuple
+
+from simcli.spec.names.sensor_types import SENSOR_TYPES
 
 CHANNEL_GROUPS = {
     "joint": ("q", "qd", "qdd", "effort", "wrench"),
@@ -20,7 +24,8 @@ CHANNEL_GROUPS = {
     "point": ("position", "velocity"),
 }
 # What a file holds only if `output.quantities` names it; the quantity of a distance is the other body.
-ON_DEMAND = {"joint": ("drive_effort", "drive_power"), "contact": ("force", "count"), "distance": ()}
+ON_DEMAND = {"joint": ("drive_effort", "drive_power"), "contact": ("force", "count"), "distance": (),
+             "sensor": tuple(SENSOR_TYPES)}  # fmt: skip
 SCALARS = {
     "energy": ("kinetic", "potential", "elastic", "dissipated", "input", "total", "drift"),
     "diag": ("iterations", "residual", "position_violation", "velocity_violation", "penetration", "gap", "contacts",
@@ -51,7 +56,7 @@ class ChannelName(NamedTuple):
     """A name in its parts.
 
     Attributes:
-        group: "joint", "body", "point", "energy", "diag", or a pattern of these.
+        group: "joint", "body", "point", "sensor", "energy", "diag", or a pattern of these.
         subject: which one, as `left/pin`; "" of energies and diagnostics.
         quantity: as "q".
     """
@@ -77,6 +82,15 @@ def split_name(text: str) -> ChannelName:
     return ChannelName(group, subject, quantity)
 
 
+_COMPONENT = re.compile(r"(.+?)(?:\.(\d+)|\[(\d+)\])\Z")
+
+
+def split_component(text: str) -> tuple[str, int | None]:
+    """A name in its one spelling, and the component behind it, as of `joint.eye.q.3` or `joint.eye.q[3]`; else None."""
+    found = _COMPONENT.match(text)
+    return (canonical(found[1]), int(found[2] or found[3])) if found else (canonical(text), None)
+
+
 def is_whole(text: str) -> bool:
     """Whether a text is a name with its group, and no quantity alone."""
     return "." in text
@@ -87,5 +101,6 @@ def pattern() -> str:
     alone = [rf"{group}\.({'|'.join(names)})" for group, names in SCALARS.items()]
     plural = {one: many for many, one in PLURAL.items()}
     of = [rf"({group}|{plural[group]})\..+\.({'|'.join(of_group(group))})" for group in CHANNEL_GROUPS]
+    of += [rf"sensor\..+\.({'|'.join(ON_DEMAND['sensor'])})"]
     of += [rf"contact\..+\.({'|'.join(ON_DEMAND['contact'])})", r"distance\..+\..+"]
     return f"^({'|'.join((*alone, *of))})$"

@@ -13,7 +13,7 @@ In: mappings. Out: frozen pydantic models. Never here: checks that look at two p
     expect   schema of `expect` and of `run.stop_when`: conditions on recorded quantities
     measure  schema of `measure`: numbers per world, found at every step
     batch    schema of the batch: how many worlds, and what differs between them
-    parts    schema of forces, signals, events, contact, initial state, run, output, batch and expectations
+    parts    schema of events, contact, initial state, run, output, batch and expectations
     scene    the scene: SceneSpec, and what is written in a file but gone after expansion (SceneFile)
     sweep    the sweep file: which scenes, in which variants, are run as many batches
 """

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, WithJsonSchema, model_validator
 
 from simcli.spec.schema.look import BodyLookSpec
-from simcli.spec.schema.pose import PoseSpec
+from simcli.spec.schema.pose import PlacedPoseSpec, PoseSpec
 from simcli.spec.schema.shape import ShapeSpec
 from simcli.spec.values.quantities import (
     REQUIRED,
@@ -208,8 +208,8 @@ class AffineSpec(Part):
 class BodySpec(Part):
     """A rigid body."""
 
-    pose: PoseSpec | None = doc(None, "Body frame in the world at the authored configuration; default: identity", "",
-                                "{xyz: [0, 0, 1], rpy: [0, 0, 0]}")  # fmt: skip
+    pose: PlacedPoseSpec | None = doc(None, "Body frame at the authored configuration, in the world or `in` a body or its "
+                                      "frame; default: identity", "", "{xyz: [0, 0, 1], rpy: [0, 0, 0]}")  # fmt: skip
     mass: quantity("kg") | None = doc(None, "Mass; with shapes it is spread over their volume", "kg", 1.0)
     com: Point | None = doc(None, "Centre of mass in the body frame; default: 0, or that of the shapes", "m", [0.2, 0, 0])
     inertia: InertiaSpec | None = doc(None, "About the centre of mass, in body axes: {diag: ..}, {full: ..} or point",
@@ -218,12 +218,21 @@ class BodySpec(Part):
         dict, "Shapes by name, for mass and contact", "", "{ball: {type: sphere, radius: 0.1}}"
     )
     velocity: VelocitySpec | None = doc(None, "Initial velocity, of a free body", "", "{linear: [1, 0, 0]}")
+    gravity_compensation: quantity("") = doc(0.0, "What of its weight a force at its centre of mass holds up: 1 all of it, "
+                                             "more than 1 lifts it", "", 1.0)  # fmt: skip
     kinematic: Truth = doc(False, "True: moves as prescribed, infinite mass", "", True)
     natural: NaturalSpec | None = doc(None, "Natural solver: kind of coordinates", "", "1P3V")
     affine: AffineSpec | None = doc(None, "Affine solver: how it resists strain", "", "{stiffness: 1 GPa}")
     motion: BodyMotionSpec | None = doc(None, "Kinematic bodies: prescribed velocity", "", "{linear: [1, 0, 0]}")
     points: dict[str, Point] = doc(dict, "Named points in the body frame, used as `body/point`", "m", "{tip: [0.4, 0, 0]}")
+    frames: dict[str, PlacedPoseSpec] = doc(dict, "Named frames in the body frame: points with an orientation", "",
+                                            "{flange: {xyz: [0.4, 0, 0], rpy: [0, 90 deg, 0]}}")  # fmt: skip
     look: BodyLookSpec = doc(BodyLookSpec, "How it is drawn", "", "{colour: orange}")
+
+    @property
+    def places(self) -> dict[str, tuple[float, float, float]]:
+        """[m], named points and origins of named frames, in the body frame."""
+        return {**self.points, **{name: frame.xyz for name, frame in self.frames.items()}}
 
 
 class WorldSpec(Part):
@@ -233,6 +242,8 @@ class WorldSpec(Part):
     plane: Literal["xy", "xz", "yz"] | None = doc(None, "Planar scene: its plane; a body that nothing holds has the "
                                                  "coordinates [x, y, angle] of its frame there", "", "xy")  # fmt: skip
     shapes: dict[str, ShapeSpec] = doc(dict, "Shapes fixed to the world", "", "{ground: {type: plane}}")
+    frames: dict[str, PlacedPoseSpec] = doc(dict, "Named frames fixed to the world, used as `world/frame`", "",
+                                            "{table: {xyz: [0, 0, 0.8]}}")  # fmt: skip
     look: BodyLookSpec = doc(BodyLookSpec, "How what is fixed is drawn", "", "{colour: silver}")
 
     @model_validator(mode="before")

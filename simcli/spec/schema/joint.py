@@ -5,7 +5,8 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, WithJsonSchema, model_validator
 
 from simcli.spec.names import dofs
-from simcli.spec.schema.pose import PoseSpec
+from simcli.spec.schema.pose import PlacedPoseSpec
+from simcli.spec.signals.laws import ActivationSpec
 from simcli.spec.values.quantities import (
     REQUIRED,
     AnyNumber,
@@ -77,6 +78,12 @@ class DriveSpec(Part):
     stiffness: quantity(ge=0) = doc(0.0, "Stiffness of the position error", "N*m/rad or N/m", 100)
     damping: quantity(ge=0) = doc(0.0, "Damping of the velocity error", "N*m*s/rad or N*s/m", 5)
     effort_limit: quantity(ge=0) | None = doc(None, "Largest effort of the drive", "N*m or N", 20)
+    activation: ActivationSpec | None = doc(None, "Lag of the target", "", "{time_constant: 0.05}")
+
+    @property
+    def direct_target(self) -> float | str:
+        """The target that the law of the drive reads itself; 0 where it reads that of the activation."""
+        return 0.0 if self.activation is not None else self.target
 
 
 class JointMotionSpec(Part):
@@ -172,8 +179,9 @@ class JointSpec(Part):
     parent: Text = doc(REQUIRED, "Parent body, or world", "", "world")
     child: Text = doc(REQUIRED, "Child body", "", "crank")
     at: Point | None = doc(None, "Anchor in the world at the authored poses; default: the child's origin", "m", [0, 0, 0])
-    parent_frame: PoseSpec | None = doc(None, "Anchor frame in the parent, instead of `at`", "", "{xyz: [0.4, 0, 0]}")
-    child_frame: PoseSpec | None = doc(None, "Anchor frame in the child, instead of `at`", "", "{xyz: [0, 0, 0]}")
+    parent_frame: PlacedPoseSpec | None = doc(None, "Anchor frame in the parent, or `in` a frame of it, instead of `at`", "",
+                                              "{xyz: [0.4, 0, 0]}")  # fmt: skip
+    child_frame: PlacedPoseSpec | None = doc(None, "Anchor frame in the child, likewise", "", "{xyz: [0, 0, 0]}")
     axis: Direction | None = doc(None, "Axis: in the world with `at`, else in the parent anchor frame; default [1, 0, 0], "
                                  "of a cable its tangent [0, 0, 1], in a planar scene the normal", "",
                                  [0, 1, 0])  # fmt: skip

@@ -1,11 +1,12 @@
 """Schema of poses."""
 
 import math
+from typing import Any
 
 from pydantic import model_validator
 
 from simcli import rotations as rot
-from simcli.spec.values.quantities import REQUIRED, Direction, Part, Point, doc, one_of, quantity, refuse, vector
+from simcli.spec.values.quantities import REQUIRED, Direction, Part, Point, Text, doc, one_of, quantity, refuse, vector
 
 Quaternion = vector("", count=4)
 ORIENTATIONS = ("rpy", "quat_xyzw", "quat_wxyz", "axis_angle")
@@ -38,9 +39,22 @@ class PoseSpec(Part):
         given = one_of(self, ORIENTATIONS, "SC208", required=False)
         quaternion = _quaternion(self, given)
         self.__dict__.update(_NO_ORIENTATION, quat_xyzw=quaternion)
+        kept = self.__pydantic_fields_set__ & {"in_"}
         self.__pydantic_fields_set__.clear()
-        self.__pydantic_fields_set__.update(("xyz", "quat_xyzw"))
+        self.__pydantic_fields_set__.update(("xyz", "quat_xyzw", *kept))
         return self
+
+
+class PlacedPoseSpec(PoseSpec):
+    """A pose that may be given in a frame; `crank/flange` for short is that frame itself."""
+
+    in_: Text | None = doc(None, "Frame in which it is given, as body/frame; of its own body the name alone", "",
+                           "base/flange", alias="in")  # fmt: skip
+
+    @model_validator(mode="before")
+    @classmethod
+    def _short(cls, value: Any) -> Any:
+        return {"in": value} if isinstance(value, str) else value
 
 
 def _quaternion(pose: PoseSpec, given: str | None) -> tuple[float, float, float, float]:

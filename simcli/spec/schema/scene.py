@@ -19,9 +19,10 @@ from simcli.spec.schema.parts import (
     InitialSpec,
     OutputSpec,
     RunSpec,
-    SignalSpec,
 )
 from simcli.spec.schema.pose import PoseSpec
+from simcli.spec.sensors.schema import SensorSpec
+from simcli.spec.signals.signal import SignalSpec
 from simcli.spec.values.quantities import (
     REQUIRED,
     ByType,
@@ -158,6 +159,7 @@ class SceneSpec(Part):
     signals: dict[str, SignalSpec] = doc(
         dict, "Functions of time by name", "", "{sweep: {sine: {amplitude: 1, frequency: 2}}}"
     )
+    sensors: dict[str, SensorSpec] = doc(dict, "Sensors by name", "", "{imu: {type: gyro, at: crank/imu}}")
     events: tuple[EventSpec, ...] = doc(
         (), "Values that change during the run", "", "[{at: 1, set: {joints.pin.enabled: false}}]"
     )
@@ -221,6 +223,7 @@ class ModelSpec(Part):
     joints: Raw = doc(dict, "Joints, as in the scene", "", "{hinge: {type: revolute, parent: world, child: link}}")
     forces: Raw = doc(dict, "Forces, as in the scene", "", "{}")
     signals: Raw = doc(dict, "Signals, as in the scene", "", "{}")
+    sensors: Raw = doc(dict, "Sensors, as in the scene", "", "{}")
     articulations: Raw = doc(dict, "Articulations, as in the scene", "", "{arm: [hinge]}")
     instances: Raw = doc(dict, "Models inside this one", "", "{tip: {model: gripper}}")
     replicate: Raw = doc(dict, "Replicas inside this one", "", "{}")
@@ -243,4 +246,4 @@ AUTHORING_WORDS = {
     "instances": "Copies of models. Example: {left: {model: link, at: {xyz: [0, 1, 0]}}}",
     "replicate": "Copies of models on a grid. Example: {grid: {model: link, count: [3, 3, 1], spacing: [1, 1, 0]}}",
 }
-ENTRY_SECTIONS = ("materials", "bodies", "joints", "forces", "signals")
+ENTRY_SECTIONS = ("materials", "bodies", "joints", "forces", "signals", "sensors")

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal, Union
 
 from pydantic import WithJsonSchema, model_validator
 
-from simcli.spec.schema.pose import PoseSpec
+from simcli.spec.schema.pose import PlacedPoseSpec
 from simcli.spec.values.quantities import (
     REQUIRED,
     ByType,
@@ -30,7 +30,8 @@ DEFAULT_LAYER = "default"  # of shapes that name none
 class Placed(Part):
     """Something with a pose in a body, or in the world."""
 
-    pose: PoseSpec = doc(PoseSpec, "Pose in the body (or world) frame", "", "{xyz: [0.2, 0, 0]}")
+    pose: PlacedPoseSpec = doc(PlacedPoseSpec, "Pose in the body (or world) frame, or `in` a frame of it", "",
+                               "{xyz: [0.2, 0, 0]}")  # fmt: skip
 
 
 class _Shape(Placed):

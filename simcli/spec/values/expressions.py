@@ -23,8 +23,12 @@ FUNCTIONS: dict[str, tuple[Callable[..., float], int, int]] = {
     "sin": (math.sin, 1, 1),
     "cos": (math.cos, 1, 1),
     "tan": (math.tan, 1, 1),
+    "exp": (math.exp, 1, 1),
+    "atan2": (math.atan2, 2, 2),
+    "sign": (lambda x: float((x > 0) - (x < 0)), 1, 1),
+    "clip": (lambda x, low, high: min(max(x, low), high), 3, 3),
 }
-_OPERATORS: dict[type, Callable[[float, float], float]] = {
+OPERATORS: dict[type, Callable[[float, float], float]] = {
     ast.Add: lambda a, b: a + b,
     ast.Sub: lambda a, b: a - b,
     ast.Mult: lambda a, b: a * b,
@@ -32,6 +36,7 @@ _OPERATORS: dict[type, Callable[[float, float], float]] = {
     ast.Pow: math.pow,  # refuses roots of negative numbers, of which ** makes complex ones
 }
 RESERVED = frozenset((*CONSTANTS, *FUNCTIONS))
+_ALL_ALLOWED = f"allowed: numbers, parameters, + - * / ** ( ) {' '.join(FUNCTIONS)} {' '.join(CONSTANTS)}"
 
 
 class Arithmetic(NamedTuple):
@@ -48,7 +53,7 @@ class Arithmetic(NamedTuple):
     functions: Mapping[str, Callable[..., Any]]
 
 
-_NUMBERS = Arithmetic(float, _OPERATORS, {name: function for name, (function, _, _) in FUNCTIONS.items()})
+_NUMBERS = Arithmetic(float, OPERATORS, {name: function for name, (function, _, _) in FUNCTIONS.items()})
 
 
 class ExpressionError(ValueError):
@@ -86,7 +91,17 @@ def substitute_names(text: str, lookup: _Lookup) -> object:
     whole = _SLOT.fullmatch(text.strip())
     if whole:
         return evaluate(whole.group(1), lookup)
-    return _SLOT.sub(lambda match: _spell(evaluate(match.group(1), lookup)), text)
+    return _SLOT.sub(lambda match: _placed(text, match, evaluate(match.group(1), lookup)), text)
+
+
+def _placed(text: str, slot: re.Match, value: float) -> str:
+    """A number as it takes the place of its expression.
+
+    A negative one stands in brackets beside an operator, because its sign would be another operator there, as in `${k}**2`.
+    """
+    before, after = text[: slot.start()].rstrip(), text[slot.end() :].lstrip()
+    beside = before.endswith(("+", "-", "*", "/")) or after.startswith("**")
+    return f"({_spell(value)})" if value < 0 and beside else _spell(value)
 
 
 def names_in(text: str) -> set[str]:
@@ -107,7 +122,7 @@ def evaluate(text: str, lookup: _Lookup | Mapping[str, float]) -> float:
     if not _ALLOWED.match(text):
         raise ExpressionError(
             f"`{_clip(text)}` is not arithmetic",
-            "allowed: numbers, parameters, + - * / ** ( ) min max abs sqrt sin cos tan pi",
+            _ALL_ALLOWED,
         )
     try:
         with warnings.catch_warnings():
@@ -169,7 +184,7 @@ def value_of(node: ast.expr, lookup: Callable[[str], Any], text: str, by: Arithm
         return by.functions[node.func.id](*arguments)
     raise ExpressionError(
         f"`{_clip(text)}` is not arithmetic",
-        "allowed: numbers, parameters, + - * / ** ( ) min max abs sqrt sin cos tan pi",
+        _ALL_ALLOWED,
     )
 
 

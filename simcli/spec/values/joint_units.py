@@ -11,6 +11,7 @@ from simcli.spec.faults.fault_list import Faults
 from simcli.spec.names import dofs
 from simcli.spec.names.channel_names import WATCHED, kind_of, split_name
 from simcli.spec.names.patterns import matching
+from simcli.spec.names.sensor_types import SENSOR_TYPES
 from simcli.spec.values.scopes import failed, where_of
 from simcli.spec.values.units import UnitError, to_si
 
@@ -28,16 +29,18 @@ _MOTION = {"position": "position", "velocity": "velocity"}
 _OF_JOINT = {"q": "position", "qd": "velocity", "qdd": "velocity", "effort": "effort", "drive_effort": "effort"}
 _BOUNDED = ("first", "count", "last_outside")  # reductions of a measure
 # Of quantities, and of groups.
-_UNITS = {"position": "m", "orientation": "", "velocity": "m/s", "angular_velocity": "rad/s", "energy": "J", "distance": "m",
+_UNITS = {**{name: one.unit for name, one in SENSOR_TYPES.items() if one.width},
+          "position": "m", "orientation": "", "velocity": "m/s", "angular_velocity": "rad/s", "energy": "J", "distance": "m",
          "force": "N", "count": ""}  # fmt: skip
 
 
 class JointUnits:
-    """Converts the values of joints; keeps the kinds of all joints for `initial` and `run.stop_when`."""
+    """Converts the values of joints; keeps the kinds of all joints and the joints of sensors for `initial` and bounds."""
 
     def __init__(self, faults: Faults):
         self.faults = faults
         self.types: dict[str, tuple[str, str]] = {}
+        self.sensed: dict[str, str] = {}
 
     def root(self, root: TableNode, names: Collection[PathStep] | None = None) -> TableNode:
         """The tree with the values of joints in SI, of all joints or of some."""
@@ -53,6 +56,11 @@ class JointUnits:
             new = {name: self.force(node) for name, node in forces.items.items()}
             if any(new[name] is not forces.items[name] for name in new):
                 changes["forces"] = forces.replaced(new)
+        sensors = root.get("sensors")
+        for name, node in sensors.items.items() if isinstance(sensors, TableNode) else ():
+            joint = node.get("joint") if isinstance(node, TableNode) else None
+            if isinstance(joint, Scalar) and isinstance(joint.value, str):
+                self.sensed[name] = joint.value
         initial, run = root.get("initial"), root.get("run")
         if isinstance(initial, TableNode):
             changes["initial"] = self.initial(initial, self.listed(root.get("articulations")))
@@ -241,6 +249,8 @@ class JointUnits:
     def units_of(self, text: str) -> list[str]:
         """Units of the components of a quantity; none where they are not known."""
         group, subject, word = split_name(text)
+        if group == "sensor" and word in ("encoder", "tachometer"):
+            group, subject, word = "joint", self.sensed.get(subject, ""), "q" if word == "encoder" else "qd"
         if group != "joint":
             return [_UNITS[kind_of(text)]] if kind_of(text) in _UNITS else []
         if word == "wrench":

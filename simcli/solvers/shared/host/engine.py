@@ -20,6 +20,7 @@ class Engine:
         report_drives: (c, w), what drives give, after the frame.
         judge: (c, w, count, alive), why worlds should end after a step, see watch.py; blame: (c, w, code), who is to blame.
         close, open: (c, w), before and after the tables change; give what is stored [J].
+        finding: from a core, what finds the quantities that signals see, where a step begins (sampling.py).
         notes: events of the start, from model, options and plan.
         end: takes the solver and frame 0, and ends the worlds that cannot begin.
         enter: takes the solver and the model of a phase that begins, ends the worlds that cannot go on, gives the events.
@@ -33,6 +34,7 @@ class Engine:
     blame: Callable
     close: Callable
     open: Callable
+    finding: Callable
     notes: Callable = no_notes
     end: Callable | None = None
     enter: Callable | None = None

@@ -76,7 +76,7 @@ class LooseSolver:
 
     def __init__(self, form: Callable[[Model, State], Model], model: Model, options, plan: RunPlan, device: Device,
                  phases: "Sequence[Phase]" = (), engine: Engine = TREE):
-        self.model, whole = model, combined(model)
+        self.model, self.form, whole = model, form, combined(model)
         start = State.of(whole)
         standing = [form(combined(phase.model), start) for phase in representatives(self.model, phases)]
         later = [FormedPhase(phase, form, start) for phase in phases]
@@ -116,6 +116,11 @@ class LooseSolver:
     def restore(self, arrays: dict[str, np.ndarray], n_steps: int) -> None:
         """Go on from `state_arrays` of another run, which had made n_steps steps."""
         self.stepper.restore(arrays, n_steps)
+
+    def formed(self, model: Model) -> Model:
+        """A model of the scene in the form of the steps, at its own initial state."""
+        whole = combined(model)
+        return self.form(whole, State.of(whole))
 
     def shown(self, block: FrameBlock) -> FrameBlock:
         """A block without the columns of added joints, and with the natural coordinates that the scene chooses."""

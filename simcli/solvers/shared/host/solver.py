@@ -36,6 +36,7 @@ from simcli.solvers.shared.ledger import close, open_new
 from simcli.solvers.shared.looks.measures import further, seeing
 from simcli.solvers.shared.others import BUFFERS, other_columns, slots_of_frames, width_of_others
 from simcli.solvers.shared.rollout import enter_phase, leave_phase, rollout
+from simcli.solvers.shared.sampling import finding
 from simcli.solvers.shared.start import failed_starts, start_events
 
 CALL_SECONDS = 0.05  # aim of one kernel call: short, because signals and those who watch wait for its end
@@ -49,7 +50,7 @@ _ALL_WORLDS = -1  # world of an event that all worlds share
 NOWHERE: Mapping[str, np.ndarray] = MappingProxyType({})  # no places for columns
 # Columns of frames in which a number may stand for nothing, by where a measure finds it.
 OF_JOINTS = {Source.Q: "joint_q", Source.QD: "joint_qd", Source.QDD: "joint_qdd", Source.EFFORT: "joint_effort"}
-TREE = Engine(Core, begin_call, report, report_drives, judge, blame, close, open_new)
+TREE = Engine(Core, begin_call, report, report_drives, judge, blame, close, open_new, finding)
 
 
 class GeneralizedSolver:
@@ -96,6 +97,19 @@ class GeneralizedSolver:
         self.status, self.unsolved = np.zeros(model.n_worlds, int), None
         self.compile_seconds = self.frame_seconds = None
 
+    @property
+    def stepper(self) -> "GeneralizedSolver":
+        """What steps: itself."""
+        return self
+
+    def shown(self, block: FrameBlock) -> FrameBlock:
+        """A block as files hold it: as it is."""
+        return block
+
+    def formed(self, model: Model) -> Model:
+        """A model of the scene as steps take it, at its own initial state: as it is."""
+        return model
+
     def stated(self, model: Model) -> Model:
         """The model of a phase with the rows that all phases have."""
         return replace(model, lawful=self.model.lawful, spring_rows=self.model.spring_rows,
@@ -106,7 +120,8 @@ class GeneralizedSolver:
         core = self.engine.core(model, self.options, self.plan, arena, self.models)
         core.engine, core.loop_turns = self.engine, Turns(self.device, arena)
         core.gauges.find(core)
-        core.seeing, core.further = seeing(core), further(core)
+        core.sight.find(core)
+        core.seeing, core.further, core.finding = seeing(core), further(core), self.engine.finding(core)
         return core
 
     def suggest_frames(self) -> int:
@@ -244,11 +259,14 @@ class GeneralizedSolver:
         """Frames of so many steps; `places` as of `advance`."""
         before = self.n_steps
         arrays, events = self.call(n_frames, steps, places)
-        step_count = before + steps * np.arange(1, n_frames + 1, dtype=np.int64)
+        return self.block_of(arrays, before + steps * np.arange(1, n_frames + 1, dtype=np.int64), events)
+
+    def block_of(self, arrays: dict, step_count: np.ndarray, events: list[Event]) -> FrameBlock:
+        """Frames after so many steps, (F,), from the columns of `call`."""
         contacts = None
         if self.core.leaving["contacts"]:
             contacts = gather(arrays["touch"], arrays["contacts"], arrays["health"][..., 0])
-        return FrameBlock(step_count, step_count * self.plan.dt, self.columns(arrays, n_frames), events, contacts,
+        return FrameBlock(step_count, step_count * self.plan.dt, self.columns(arrays, len(step_count)), events, contacts,
                           self.unsolved)
 
     def call(self, n_frames: int, steps: int, places: Mapping[str, np.ndarray]) -> tuple[dict, list[Event]]:
@@ -286,26 +304,36 @@ class GeneralizedSolver:
         else:
             self.frame_seconds = seconds / n_frames
         self.core.loop_turns.refuse_few()
-        arrays = {name: self.fetch(buffer, n_frames, n) for name, (buffer, n) in buffers.items()}
+        arrays = self.fetched(buffers, n_frames)
         before, self.n_steps = self.n_steps, self.n_steps + n_frames * steps
         events = self.new_events(arrays["health"][-1], before)
         if self.core.summarises:
             events += self.judge_solutions(arrays["touch"][-1], before)
         return arrays, events
 
-    def take_frames(self, n_frames: int, steps: int, arrays: list) -> None:
+    def fetched(self, buffers: dict, n_frames: int) -> dict[str, np.ndarray]:
+        """All buffers on the host, by name."""
+        return {name: self.fetch(buffer, n_frames, n) for name, (buffer, n) in buffers.items()}
+
+    def take_frames(self, n_frames: int, steps: int, arrays: list, moves: bool = True, shows: bool = True) -> None:
         """Call the kernel, or the kernels of its stages.
 
         Args:
             n_frames, steps: as of `call_once`.
             arrays: its buffers.
+            moves, shows: as of the kernel.
         """
-        every = self.plan.measures.needs_every_step and not self.core.gauges.within
-        looks, steps = (steps, 1) if every and steps else (1, steps)
+        looks, steps = (steps, 1) if self.looks_late and steps else (1, steps)
         if self.device.by_spirv:
-            take_frames_by_stages(self, n_frames, looks, steps, arrays)
+            take_frames_by_stages(self, n_frames, looks, steps, arrays, moves, shows)
             return
-        self.arena.launch(rollout, self.core, n_frames, looks, steps, self.n_steps, TURNS, *arrays)
+        first = self.n_steps if moves else self.n_steps - steps
+        self.arena.launch(rollout, self.core, n_frames, looks, steps, first, int(moves), int(shows), TURNS, *arrays)
+
+    @property
+    def looks_late(self) -> bool:
+        """Whether measures need all that frames show of each step."""
+        return self.plan.measures.needs_every_step and not self.core.gauges.within
 
     def judge_solutions(self, summary: np.ndarray, before: int) -> list[Event]:
         """Events of the steps of a call that were not solved; updates `unsolved`.

@@ -14,7 +14,8 @@ from simcli.solvers.shared.by_stages import (
 from simcli.solvers.shared.host.loop_bounds import TURNS
 
 
-def take_frames_by_stages(solver, n_frames: int, looks: int, steps: int, arrays: list) -> None:
+def take_frames_by_stages(solver, n_frames: int, looks: int, steps: int, arrays: list, moves: bool = True,
+                          shows: bool = True) -> None:  # fmt: skip
     """Frames of a call.
 
     Args:
@@ -22,6 +23,7 @@ def take_frames_by_stages(solver, n_frames: int, looks: int, steps: int, arrays:
         n_frames: of the call.
         looks, steps: of a frame, and of a look.
         arrays: buffers of columns.
+        moves, shows: as of the kernel `rollout`.
     """
     c, launch = solver.core, solver.arena.launch
     if solver.compile_seconds is None:
@@ -29,10 +31,12 @@ def take_frames_by_stages(solver, n_frames: int, looks: int, steps: int, arrays:
             solver.arena.compiled(take_stage, c, stage, 0, 0, TURNS)
     for frame in range(n_frames * looks):
         first = solver.n_steps + frame * steps
-        launch(begin_frame, c, int(frame > 0), first, steps)
-        take_program(solver)
-        launch(show_frame, c, steps, first + steps, TURNS)
-        if (frame + 1) % looks == 0:
+        if moves:
+            launch(begin_frame, c, int(frame > 0), first, steps)
+            take_program(solver)
+        if shows:
+            launch(show_frame, c, steps, first + steps, TURNS)
+        if shows and (frame + 1) % looks == 0:
             launch(give_frame, c, frame // looks, *arrays)
 
 

@@ -3,13 +3,15 @@
 import numpy as np
 
 from simcli.kernels.collision.clearance import Clearances
+from simcli.kernels.forces.signals import Signals
 from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.tables import Tables
-from simcli.model.measures import LAST_STEP, NO_BODY, NORM, Measures, Reduction, Source
+from simcli.model.measures import LAST_STEP, NO_BODY, NO_MEASURES, NORM, Measures, Reduction, Source, seen_by_feedback
 from simcli.model.tables import Model
 from simcli.solvers.shared.contacts.touches import Touches
 from simcli.solvers.shared.drives import Drives
 from simcli.solvers.shared.looks.reductions import FINAL, RECORD, SERIES, STOP, Sum, sums_found
+from simcli.solvers.shared.looks.sensors import SensorReadings
 
 # Known where a step has placed its bodies.
 PLACED = {Source.Q, Source.QD, Source.POSE, Source.TWIST, Source.POINT, Source.DISTANCE}
@@ -52,6 +54,12 @@ class Positions:
                          state.R.rows[9 * self.links + 3 * k], rows.body_q.rows[self.rows])  # fmt: skip
 
 
+def sight_of(signals: Signals, model: Model, tables: Tables, arena: Arena) -> "Gauges":
+    """The gauges of what signals see that follow the motion."""
+    measures = seen_by_feedback(model) if signals.feedback.n else NO_MEASURES
+    return Gauges(measures, model, tables, arena, np.full((2, model.n_qd), -1), is_alone=False)
+
+
 class Gauges:
     """The rows of all quantities that a run looks at, and what each world has found so far.
 
@@ -72,7 +80,7 @@ class Gauges:
         is_plain: 1 for one component as it stands there.
         positions: components of positions that are looked at.
         orientations, velocities, points: bodies and points that are looked at.
-        drives, clearances, touches: those that are asked for, else None; `has` tells which are.
+        drives, clearances, touches, sensors: those that are asked for, else None; `has` tells which are.
         are_placed: whether something is done at every step, and needs no more than a step has placed.
         within: whether a look is a stage of the next step.
         value: of a row, NaN before its first step.  time: [s], of an extreme or a crossing.
@@ -88,7 +96,7 @@ class Gauges:
                  is_alone: bool):
         self.n, self.measures, self.arena = measures.n, measures, arena
         self.n_stops, self.n_records = measures.stops, measures.records
-        self.drives = self.clearances = self.touches = None
+        self.drives = self.clearances = self.touches = self.sensors = None
         self.within = self.are_placed = False
         self.has = {"motions": False}
         if not self.n:  # phases of a run are laid out by the thousand
@@ -115,7 +123,9 @@ class Gauges:
 
     def _see(self, measures: Measures, model: Model, tables: Tables, arena: Arena, rows_of_dof: tuple, is_alone: bool):
         """What has to be found for the quantities."""
-        seen = measures.seen()
+        if measures.sensed:
+            self.sensors = SensorReadings(measures.sensed, model, tables, arena)
+        seen = measures.seen(self.sensors.bodies if self.sensors else set())
         self.positions = Positions(np.array(seen["positions"], int), model, arena)
         self.orientations, self.velocities, self.points = (
             arena.ints(seen[name]) for name in ("orientations", "velocities", "points"))  # fmt: skip
@@ -128,11 +138,12 @@ class Gauges:
             self.clearances = Clearances(model, tables, arena, measures.pairs[Source.DISTANCE])
         if measures.pairs[Source.CONTACT]:
             self.touches = Touches(model, arena, measures.pairs[Source.CONTACT])
-        self.has = {name: getattr(self, name) is not None for name in ("drives", "clearances", "touches")}
+        self.has = {name: getattr(self, name) is not None for name in ("drives", "clearances", "touches", "sensors")}
         self.has["motions"] = bool(self.drives and self.drives.has_motion)
         stays = is_alone and not self.has["motions"]
         steps = {source for source, kind in zip(measures.source, measures.kind, strict=True) if kind != Reduction.RECORD}
-        self.are_placed = bool(steps) and steps <= (PLACED | DRIVEN if stays else PLACED)
+        placed = PLACED | {Source.SENSOR} if self.sensors and self.sensors.are_placed else PLACED
+        self.are_placed = bool(steps) and steps <= (placed | DRIVEN if stays else placed)
 
     def find(self, core) -> None:
         """Note where the quantities stand in the memory of a core, which is not built yet.
@@ -154,6 +165,8 @@ class Gauges:
             of[Source.DISTANCE] = self.clearances.distance
         if self.touches:
             of[Source.CONTACT] = self.touches.sums
+        if self.sensors:
+            of[Source.SENSOR] = self.sensors.values
         m = self.measures
         for at, n in enumerate(self.order.tolist()):
             part = max(m.part[n], 0) if m.part[n] != NORM and m.turn[n] == NO_BODY else 0

@@ -23,6 +23,7 @@ from simcli.solvers.shared.looks.reductions import (
     close_sums,
     reduce_crossing,
 )
+from simcli.solvers.shared.looks.sensors import find_sensors
 from simcli.solvers.shared.watch import STOPPED
 from simcli.solvers.tree.integrators import H
 
@@ -71,23 +72,27 @@ def further(c) -> tuple:
     """What finds what places and velocities do not tell: efforts of drives, distances, sums of contact forces."""
     has = c.gauges.has
     return (*when(has["drives"], c.engine.report_drives), *when(has["clearances"], _find_clearances),
-            *when(has["touches"], add_touches)) if c.gauges.n else ()  # fmt: skip
+            *when(has["touches"], add_touches), *when(has["sensors"], find_sensors)) if c.gauges.n else ()  # fmt: skip
 
 
 def _find_clearances(c, w):
     find_clearances(c.gauges.clearances, c.tables, c.state, w)
 
 
+def place_seen(c, w):
+    """Places and velocities of the bodies and points that measures look at (inside kernels)."""
+    place_quantities(c.gauges, c, w)
+
+
 @ti.func
-def place_seen(c: ti.template(), w: ti.i32):
-    """Places and velocities of the bodies and points that are looked at.
+def place_quantities(m: ti.template(), c: ti.template(), w: ti.i32):
+    """Places and velocities of the bodies and points that gauges look at.
 
     Reads:  c.state
     Writes: c.rows.{body_q, body_qd, points}
     """
-    m = c.gauges
     for k in range(m.n_positions):
-        place_component(c, w, k)
+        place_component(m, c, w, k)
     for k in range(m.n_orientations):
         report_orientation(c.tables, c.state, c.rows, w, m.orientations.at(k))
     for k in range(m.n_velocities):
@@ -97,14 +102,14 @@ def place_seen(c: ti.template(), w: ti.i32):
 
 
 @ti.func
-def place_component(c: ti.template(), w: ti.i32, k: ti.i32):
+def place_component(m: ti.template(), c: ti.template(), w: ti.i32, k: ti.i32):
     """A component of a position, to the bits that `report_body` gives.
 
     Reads:  c.state
     Writes: c.rows.body_q
     """
-    p = c.gauges.positions
-    packs = c.gauges.arena.packs
+    p = m.positions
+    packs = m.arena.packs
     offset = c.tables.body_offset.load(w, p.link.at(k)).parts
     x = packs.load(w, p.origin.at(k)) + packs.load(w, p.o.at(k))
     R = [packs.part(w, p.R.at(k), i) for i in ti.static(range(3))]
@@ -125,7 +130,7 @@ def take_measures(c: ti.template(), w: ti.i32, step: ti.i64):
     zero = c.tables.arena.zero()
     if step > 0:
         for n in range(m.n_stops):
-            _stop(c, w, _seen(c, w, n), n)
+            _stop(c, w, quantity_now(m, c, w, n), n)
     status = c.health.load(w, 0)
     t = (zero + c.constants.load(w, H)) * ti.cast(step, c.tables.arena.device.real)
     number = ti.cast(ti.min(step, ti.cast(LAST_STEP, ti.i64)), ti.i32)
@@ -151,7 +156,7 @@ def take_other(c: ti.template(), w: ti.i32, n: ti.i32, number: ti.i32, t: ti.tem
     """
     m = c.gauges
     kind = m.kind.at(n)
-    x = _seen(c, w, n)
+    x = quantity_now(m, c, w, n)
     for k in ti.static(range(len(SERIES))):
         if (kind == SERIES[k][0]) | (kind == SERIES[k][-1]):
             KEEPS[k](m, w, n, x, t, takes, number == m.begin.at(n))
@@ -160,16 +165,15 @@ def take_other(c: ti.template(), w: ti.i32, n: ti.i32, number: ti.i32, t: ti.tem
 
 
 @ti.func
-def _seen(c: ti.template(), w: ti.i32, n: ti.i32):
-    """The number of row n now.
+def quantity_now(m: ti.template(), c: ti.template(), w: ti.i32, n: ti.i32):
+    """The number of row n of gauges now.
 
-    Reads:  c.{state, rows, gauges}
-    Writes: c.gauges.parts
+    Reads:  c.{state, rows}, m
+    Writes: m.parts
     """
-    m = c.gauges
     x = m.arena.packs.load(w, m.places.at(n))
     if m.is_plain.at(n) == 0:
-        _gather(c, w, n)
+        _gather(m, c, w, n)
         x = component(m, w, m.part.at(n), m.width.at(n))
     return x
 
@@ -203,13 +207,12 @@ def unload_quantities(out: ti.template(), c: ti.template(), first: ti.i32, w: ti
 
 
 @ti.func
-def _gather(c: ti.template(), w: ti.i32, n: ti.i32):
+def _gather(m: ti.template(), c: ti.template(), w: ti.i32, n: ti.i32):
     """The components of the quantity of row n, in the axes that it asks for.
 
     Reads:  c.{state, rows}
-    Writes: c.gauges.parts
+    Writes: m.parts
     """
-    m = c.gauges
     for k in range(m.width.at(n)):
         m.parts.store(w, k, m.arena.packs.load(w, m.places.at(n) + k * m.apart.at(n)))
     if m.turn.at(n) >= 0:

@@ -14,6 +14,7 @@ _VALUES = {
     "ramp": ("from", "to"),
     "chirp": ("amplitude",),
     "table": ("value",),
+    "pid": ("limits",),
 }
 
 
@@ -62,7 +63,7 @@ def _texts(check: Checker, name: str) -> Iterator[tuple[tuple, str]]:
     if not isinstance(node, TableNode):
         return
     for kind, below in node.items.items():
-        if kind == "constant":
+        if kind in ("constant", "limits"):
             yield from _text(below, ("signals", name, kind))
         for key in _VALUES.get(kind, ()):
             inner = find(below, (key,))

@@ -13,8 +13,8 @@ from simcli.spec.faults.fault_list import Faults, in_order
 from simcli.spec.forces import FORCES
 from simcli.spec.honours import solver_fields as honours
 from simcli.spec.names import structure
-from simcli.spec.schema.parts import TableSignal
 from simcli.spec.schema.scene import SceneSpec
+from simcli.spec.signals.functions import TableSignal
 from simcli.spec.values.quantities import is_signal
 
 # What events must not set, by section, in words; the sections that are left are in _MAY.
@@ -43,7 +43,7 @@ _MAY: dict[str, frozenset[tuple[str, ...]]] = {
     "signals": frozenset((("constant",), ("sine", "*"), ("step", "*"), ("ramp", "*"), ("chirp", "*"), ("table", "value"),
                           ("table", "time"))),
     "contact": frozenset((("pairs", "*"), ("enabled",))),
-    "bodies": frozenset((("affine", "transform", "*"),)),
+    "bodies": frozenset((("gravity_compensation",), ("affine", "transform", "*"))),
 }  # fmt: skip
 _NUMBERS_ONLY = ("world", "joints", "forces", "signals")  # sections whose numbers solvers honour whatever their size
 _REST = {"bodies": "a body", "world": "a shape of the world", "joints": "the structure", "forces": "the structure",

@@ -4,7 +4,7 @@ import re
 
 from simcli.spec.checks.checker import Checker
 from simcli.spec.checks.runs.quantities import check_parts, known_quantity
-from simcli.spec.names.channel_names import kind_of
+from simcli.spec.names.channel_names import kind_of, split_name
 from simcli.spec.schema.measure import MeasureSpec
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
@@ -27,5 +27,6 @@ def _check_measure(check: Checker, spec: MeasureSpec, path: str) -> None:
     if not known_quantity(check, spec.quantity, at):
         return
     check_parts(check, spec.quantity, at, path, spec.component, spec.norm)
-    if spec.frame == "body" and kind_of(spec.quantity) not in TURNED:
+    is_sensor = split_name(spec.quantity).group == "sensor"
+    if spec.frame == "body" and (is_sensor or kind_of(spec.quantity) not in TURNED):
         check.fault("SC207", f"`{spec.quantity}` has no axes of a body", f"{path}.frame", "remove it")

@@ -14,9 +14,11 @@ from simcli.spec.names.channel_names import (
     of_group,
     split_name,
 )
+from simcli.spec.names.sensor_types import SENSOR_TYPES
 from simcli.spec.schema.scene import SceneSpec
 
-_WIDTHS = {"position": 3, "orientation": 4, "velocity": 3, "angular_velocity": 3, "wrench": 6, "force": 3}
+_WIDTHS = {**{name: one.width for name, one in SENSOR_TYPES.items()},
+           "position": 3, "orientation": 4, "velocity": 3, "angular_velocity": 3, "wrench": 6, "force": 3}
 NO_DISTANCE = ("heightfield",)  # shapes
 
 
@@ -72,7 +74,7 @@ def known_channel(check: Checker, text: str, path: str) -> bool:
     if name.group in ("distance", "contact"):
         return _known_pair(check, text, path)
     known = of_group(name.group) or SCALARS.get(name.group, ())
-    if (name.group in CHANNEL_GROUPS) != bool(name.subject) or name.quantity not in known:
+    if (name.group in (*CHANNEL_GROUPS, "sensor")) != bool(name.subject) or name.quantity not in known:
         hint = _meant(check, text) or "as energy.drift, joint.pin.q or body.crank.position"
         check.fault("SC315", f"`{text[:60]}` is no quantity", path, hint)
         return False
@@ -130,9 +132,11 @@ def _can_touch(check: Checker, text: str, path: str) -> bool:
     return True
 
 
-def _width_of(check: Checker, text: str) -> int | None:
+def width_of(check: Checker, text: str) -> int | None:
     """Components of a quantity that is there; None if they are not known."""
     group, subject, word = split_name(text)
+    if group == "sensor" and word in ("encoder", "tachometer"):
+        group, subject, word = "joint", check.spec.sensors[subject].joint, "q" if word == "encoder" else "qd"
     if group != "joint" or word in ("wrench", "drive_power"):
         return _WIDTHS.get(kind_of(text), 1)
     joint = check.spec.joints.get(subject)
@@ -152,7 +156,7 @@ def check_parts(check: Checker, text: str, at: str, path: str, component: int | 
         component: which of them, None for all.
         norm: whether their norm is meant.
     """
-    width = _width_of(check, text)
+    width = width_of(check, text)
     if width == 0:
         check.fault("SC205", f"`{text}` has no component", at)
     elif component is not None and width is not None and component >= width:
@@ -168,7 +172,8 @@ def _meant(check: Checker, text: str) -> str:
     subjects = {
         "body": check.names["bodies"],
         "joint": [*check.names["joints"], *(f"{name}_free" for name in check.names["bodies"])],
-        "point": [f"{name}/{point}" for name, body in check.spec.bodies.items() for point in body.points],
+        "sensor": check.spec.sensors,
+        "point": [f"{name}/{point}" for name, body in check.spec.bodies.items() for point in body.places],
     }
     names = [f"{group}.{quantity}" for group, quantities in SCALARS.items() for quantity in quantities]
     names += [f"{group}.{one}.{quantity}" for group, of in subjects.items() for one in of for quantity in of_group(group)]
@@ -177,7 +182,9 @@ def _meant(check: Checker, text: str) -> str:
 
 
 def known_subject(check: Checker, group: str, name: str, path: str, whole: str = "") -> bool:
-    """Whether a body, joint or point exists; a fault if not, with the nearest whole name where one is written."""
+    """Whether a body, joint, sensor or point exists; a fault if not, with the nearest whole name where one is written."""
+    if group == "sensor":
+        return _known_sensor(check, name, path, whole)
     if group != "point":
         test = check.body if group == "body" else check.joint_or_free
         there = name in check.names["bodies" if group == "body" else "joints"]
@@ -188,8 +195,25 @@ def known_subject(check: Checker, group: str, name: str, path: str, whole: str =
         return False
     if not known_subject(check, "body", body, path, whole):
         return False
-    points = check.spec.bodies[body].points if body in check.spec.bodies else {point: None}
+    points = check.spec.bodies[body].places if body in check.spec.bodies else {point: None}
     if point not in points:
         hint = (whole and _meant(check, whole)) or did_you_mean(point, points, "points")
         check.fault("SC310", f"body `{body}` has no point `{point}`", path, hint)
     return point in points
+
+
+def _known_sensor(check: Checker, name: str, path: str, whole: str) -> bool:
+    """Whether a sensor exists, and is of the type that a name asks for; a fault if not."""
+    sensors = check.spec.sensors
+    if name in check.names["sensors"] and name not in sensors:
+        return False  # the schema refused it
+    if name not in sensors:
+        hint = (whole and _meant(check, whole)) or did_you_mean(name, sensors, "sensors")
+        check.fault("SC315", f"there is no sensor `{name}`", path, hint)
+        return False
+    word = split_name(whole).quantity
+    if word not in sensors[name].type:
+        check.fault("SC315", f"sensor `{name}` is of type {', '.join(sensors[name].type)}, not {word}", path,
+                    f"write sensor.{name}.{sensors[name].type[0]}, or add the type")  # fmt: skip
+        return False
+    return True

@@ -1,0 +1,72 @@
+"""What parts that act have in common: names, notes and losses, and how they get into a scene."""
+
+from simcli.exchange.mechanism import SourceEntry, SourceFrame, SourceJoint
+from simcli.exchange.mjcf.bodies import JointPlace, MjcfBodies
+from simcli.exchange.mjcf.shapes import MjcfShapes
+from simcli.exchange.naming import GivenNames
+
+NOT_SCALAR = "joins joints that have not one coordinate each"
+
+
+class Acts:
+    """Forces and loop joints as they are made.
+
+    Args:
+        bodies, shapes: made.
+
+    Attributes:
+        lost: kind of part and index to why it is dropped.
+        couplings: fixed tendon to the coupling that it is.
+    """
+
+    def __init__(self, bodies: MjcfBodies, shapes: MjcfShapes):
+        self.bodies, self.shapes = bodies, shapes
+        self.source, self.model, self.mechanism = bodies.source, bodies.model, bodies.mechanism
+        self.names = GivenNames(tuple(self.mechanism.forces))
+        self.lost: dict[tuple[str, int], str] = {}
+        self.couplings: dict[int, SourceEntry] = {}
+
+    def note(self, kind: str, index: int, words: str) -> None:
+        """Something that a report says of a part that changed."""
+        self.bodies.note(kind, index, words)
+
+    def is_on(self, *flags: str) -> bool:
+        """Whether `option` has none of these switched off."""
+        bits = self.source.mujoco.mjtDisableBit
+        return not any(self.model.opt.disableflags & int(getattr(bits, f"mjDSBL_{flag}")) for flag in flags)
+
+    def give(self, kind: str, index: int, words: dict) -> SourceEntry:
+        """A force with the name of a part."""
+        element = self.source.element(kind, index)
+        before = self.source.name(kind, index)
+        name = self.names.give(before, element.tag)
+        if before and name != before:
+            self.note(kind, index, f"`{before}` is called `{name}`")
+        self.mechanism.forces[name] = SourceEntry(words, element.line, element.file)
+        return self.mechanism.forces[name]
+
+    def loop(
+        self, kind: str, index: int, type_: str, parent: str, child: str, frame: SourceFrame, far: SourceFrame, words: dict
+    ) -> None:
+        """A joint that closes a loop, with the name of a part."""
+        element = self.source.element(kind, index)
+        before = self.source.name(kind, index)
+        name = self.bodies.joints.give(before, f"{parent}_{child}")
+        joint = SourceJoint(name, element.line, type_, parent, child, frame, far, None, words, element.file)
+        self.mechanism.joints[name] = joint
+        if before and name != before:
+            self.note(kind, index, f"`{before}` is called `{name}`")
+
+    def remove_idle_couplings(self) -> None:
+        """Take out the couplings that nothing acts along."""
+        for t, entry in self.couplings.items():
+            if set(entry.words) <= {"type", "of", "unit", "rest"}:
+                self.mechanism.forces = {key: one for key, one in self.mechanism.forces.items() if one is not entry}
+                if ("tendon", t) not in self.bodies.notes:
+                    self.lost["tendon", t] = "nothing acts along it"
+
+
+def term_of(place: JointPlace, factor: float) -> dict:
+    """A coordinate of a coupling, times a factor."""
+    words: dict = {"joint": place.joint.name}
+    return words | ({"dof": place.dof} if place.dof else {}) | ({"factor": factor} if factor != 1.0 else {})

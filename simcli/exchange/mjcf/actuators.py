@@ -1,0 +1,158 @@
+"""Actuators of a compiled model: drives of joints and of couplings.
+
+An actuator pushes with F = clamp(gain u + b0 + b1 L + b2 L') along its length L = gear x, where x is a coordinate or the
+sum of a fixed tendon. On x that is a drive of stiffness -b1 gear^2 and damping -b2 gear^2. Source: MuJoCo documentation
+(Todorov 2014), computation, actuation model.
+"""
+
+import numpy as np
+
+from simcli.exchange.mechanism import clean_numbers
+from simcli.exchange.mjcf.acts import Acts, term_of
+
+# What becomes of an actuator with an activation, by its dynamics.
+_DYNAMICS = {
+    "mjDYN_INTEGRATOR": "its target is the integral of its control, which a program has to find",
+    "mjDYN_FILTER": "acts at once, without its filter of first order",
+    "mjDYN_FILTEREXACT": "acts at once, without its filter of first order",
+}
+
+
+class Actuators:
+    """Actuators as they become drives.
+
+    Args:
+        acts: receives them; its couplings are made.
+    """
+
+    def __init__(self, acts: Acts):
+        self.acts = acts
+        self.bodies, self.source, self.model = acts.bodies, acts.source, acts.model
+        self.acting = [self._joint_of(a) for a in range(self.model.nu)]
+
+    def read(self) -> None:
+        """Make all of them."""
+        for a in range(self.model.nu):
+            self._actuator(a)
+
+    def _joint_of(self, a: int) -> tuple[str, int]:
+        """What an actuator acts on: kind and index of a part."""
+        transmissions = self.source.mujoco.mjtTrn
+        kind, index = int(self.model.actuator_trntype[a]), int(self.model.actuator_trnid[a, 0])
+        if kind in (transmissions.mjTRN_JOINT, transmissions.mjTRN_JOINTINPARENT):
+            return "joint", index
+        return ("tendon", index) if kind == transmissions.mjTRN_TENDON else ("", -1)
+
+    def _actuator(self, a: int) -> None:
+        kind, index = self.acting[a]
+        if not self.acts.is_on("ACTUATION"):
+            self.acts.lost["actuator", a] = "actuation is switched off by `option`"
+        elif not kind:
+            self.acts.lost["actuator", a] = "acts on a site, a body or a crank; drives act on joints and sums of coordinates"
+        elif kind == "joint" and not self.bodies.places[index].is_scalar:
+            self.acts.lost["actuator", a] = "acts on one axis of a ball or free joint"
+        elif kind == "tendon" and index not in self.acts.couplings:
+            self.acts.lost["actuator", a] = "pulls a tendon that is no sum of coordinates"
+        else:
+            words = self._drive(a, kind, index)
+            if words is not None:
+                self._place(a, kind, index, words)
+
+    def _drive(self, a: int, kind: str, index: int) -> dict | None:
+        """The drive of an actuator; None if scenes cannot say it."""
+        model, mujoco = self.model, self.source.mujoco
+        gain, bias = model.actuator_gainprm[a], model.actuator_biasprm[a]
+        gear = float(model.actuator_gear[a, 0])
+        dynamics = mujoco.mjtDyn(int(model.actuator_dyntype[a]))
+        laws = int(model.actuator_gaintype[a]), int(model.actuator_biastype[a])
+        muscles = int(mujoco.mjtGain.mjGAIN_MUSCLE), int(mujoco.mjtBias.mjBIAS_MUSCLE)
+        affine = laws[1] == mujoco.mjtBias.mjBIAS_AFFINE
+        b0, b1, b2 = (float(part) for part in bias[:3]) if affine else (0.0, 0.0, 0.0)
+        why = ""
+        if dynamics == mujoco.mjtDyn.mjDYN_MUSCLE or laws[0] == muscles[0] or laws[1] == muscles[1]:
+            why = "is a muscle"
+        elif laws[0] not in (mujoco.mjtGain.mjGAIN_FIXED, mujoco.mjtGain.mjGAIN_AFFINE) or laws[1] not in (
+            mujoco.mjtBias.mjBIAS_NONE, mujoco.mjtBias.mjBIAS_AFFINE):  # fmt: skip
+            why = "its force is computed by a program, or by a law that no drive has"
+        elif laws[0] == mujoco.mjtGain.mjGAIN_AFFINE and gain[1:3].any():
+            why = "its gain depends on the length or the speed that it acts along"
+        elif b1 > 0.0 or b2 > 0.0:
+            why = "pushes away from its target, or along its speed"
+        elif gear == 0.0:
+            why = "has a gear of 0"
+        if why:
+            self.acts.lost["actuator", a] = why
+            return None
+        if dynamics != mujoco.mjtDyn.mjDYN_NONE:
+            self.acts.note("actuator", a, _DYNAMICS.get(dynamics.name, "acts at once, without its activation"))
+        return self._law(a, kind, index, (float(gain[0]), b0, b1, b2, gear))
+
+    def _law(self, a: int, kind: str, index: int, law: tuple[float, ...]) -> dict:
+        gain, b0, b1, b2, gear = law
+        push = gain * self._rest_control(a) + b0
+        limit = self._effort_limit(a, kind, index, law)
+        bound = {"effort_limit": limit} if limit is not None else {}
+        stiffness, damping = clean_numbers([-b1 * gear**2])[0], clean_numbers([-b2 * gear**2])[0]
+        if not stiffness and not damping:
+            return {"mode": "effort", "target": push * gear} | bound
+        if self.model.actuator_ctrllimited[a]:
+            low, high = self.model.actuator_ctrlrange[a]
+            self.acts.note("actuator", a, f"without the range of its control, [{low:g}, {high:g}]")
+        if stiffness:
+            return {"mode": "position", "target": push / -b1 / gear, "stiffness": stiffness} | (
+                {"damping": damping} if damping else {}) | bound  # fmt: skip
+        return {"mode": "velocity", "target_velocity": push / -b2 / gear, "damping": damping} | bound
+
+    def _rest_control(self, a: int) -> float:
+        """A control of 0, within its range."""
+        if not self.model.actuator_ctrllimited[a]:
+            return 0.0
+        low, high = map(float, self.model.actuator_ctrlrange[a])
+        if not low <= 0.0 <= high:
+            self.acts.note("actuator", a, "rests at the control next to 0, which its range does not hold")
+        return min(max(0.0, low), high)
+
+    def _effort_limit(self, a: int, kind: str, index: int, law: tuple[float, ...]) -> float | None:
+        """The largest effort, of the ranges of force, of control without feedback, and of what it acts on."""
+        model, ranges = self.model, []
+        gain, b0, b1, b2, gear = law
+        if model.actuator_forcelimited[a]:
+            ranges.append(gear * model.actuator_forcerange[a])
+        if model.actuator_ctrllimited[a] and not b1 and not b2:
+            ranges.append(gear * (gain * model.actuator_ctrlrange[a] + b0))
+        is_bounded, bounds = (model.jnt_actfrclimited, model.jnt_actfrcrange) if kind == "joint" else (
+            model.tendon_actfrclimited, model.tendon_actfrcrange)  # fmt: skip
+        if is_bounded[index]:
+            if self.acting.count((kind, index)) == 1:
+                ranges.append(bounds[index])
+            else:
+                self.acts.note(kind, index, "without the bound of the sum of its actuators")
+        if not ranges:
+            return None
+        low, high = max(min(one) for one in ranges), min(max(one) for one in ranges)
+        if not np.isclose(low, -high):
+            self.acts.note("actuator", a, f"its effort is from {low:g} to {high:g}; a drive has one limit, the larger")
+        return clean_numbers([max(abs(low), abs(high))])[0]
+
+    def _place(self, a: int, kind: str, index: int, words: dict) -> None:
+        """Give a drive to its joint or tendon, or, if that has one, to a coupling of its own."""
+        gear = float(self.model.actuator_gear[a, 0])
+        if gear != 1.0:
+            self.acts.note("actuator", a, f"has the gear {gear:g}: its drive counts in what it acts on")
+        if kind == "joint":
+            place = self.bodies.places[index]
+            if "drive" not in place.words:
+                place.words["drive"] = words
+                self.acts.note("actuator", a, f"is the drive of `{place.joint.name}`" + (
+                    f", coordinate {place.dof}" if place.joint.type == "d6" else ""))  # fmt: skip
+                return
+            terms = [term_of(place, 1.0)]
+        else:
+            entry = self.acts.couplings[index]
+            if "drive" not in entry.words:
+                entry.words["drive"] = words
+                self.acts.note("actuator", a, "is the drive of the coupling that its tendon is")
+                return
+            terms = entry.words["of"]
+        self.acts.give("actuator", a, {"type": "coupling", "of": terms, "drive": words})
+        self.acts.note("actuator", a, "is a coupling with a drive, because its joint or tendon has another actuator")

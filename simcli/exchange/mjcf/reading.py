@@ -1,0 +1,66 @@
+"""An MJCF file as a mechanism: the order in which its parts are made."""
+
+from pathlib import Path
+
+from simcli.exchange.mechanism import SourceModel
+from simcli.exchange.meshes import MeshFiles
+from simcli.exchange.mjcf.acts import Acts
+from simcli.exchange.mjcf.actuators import Actuators
+from simcli.exchange.mjcf.bodies import MjcfBodies
+from simcli.exchange.mjcf.equalities import Equalities, followers
+from simcli.exchange.mjcf.options import read_options
+from simcli.exchange.mjcf.shapes import MjcfShapes
+from simcli.exchange.mjcf.source import MjcfSource, compile_mjcf
+from simcli.exchange.mjcf.telling import Fates, tell_elements
+from simcli.exchange.mjcf.tendons import Tendons
+from simcli.exchange.mjcf.touching import Touching, touching_geoms
+from simcli.exchange.report import ImportReport
+from simcli.exchange.xml_reader import XmlElement
+
+
+def read_mjcf(path: Path, root: XmlElement, meshes: MeshFiles, report: ImportReport) -> SourceModel:
+    """The mechanism of an MJCF file.
+
+    Args:
+        path: of the file.
+        root: its root, `mujoco`.
+        meshes: takes the meshes that it names.
+        report: receives an entry for each element.
+
+    Raises:
+        UsageError: MuJoCo is not installed.
+        FileError: MuJoCo refuses the file, or it names a file that is missing or outside of its folder; with the line.
+    """
+    source = compile_mjcf(path, root)
+    mechanism = SourceModel(root.get("model") or path.stem)
+    read_options(source, mechanism)
+    bodies = MjcfBodies(source, mechanism, followers(source))
+    bodies.read()
+    touch = touching_geoms(source)
+    shapes = MjcfShapes(bodies, meshes)
+    shapes.read(touch.any(axis=1))
+    acts = Acts(bodies, shapes)
+    for parts in (Tendons, Actuators, Equalities):
+        parts(acts).read()
+    acts.remove_idle_couplings()
+    Touching(shapes, touch).write()
+    tell_elements(source, _fates(source, bodies, shapes, acts), report)
+    return mechanism
+
+
+def _fates(source: MjcfSource, bodies: MjcfBodies, shapes: MjcfShapes, acts: Acts) -> Fates:
+    """What became of the parts, of those who made them."""
+    model = source.model
+    lost = acts.lost | {("geom", g): why for g, why in shapes.lost.items()}
+    lost |= {("camera", c): why for c, why in shapes.lost_cameras.items()}
+    for p in range(model.npair):
+        ends = {int(model.pair_geom1[p]), int(model.pair_geom2[p])}
+        if ends & set(shapes.lost):
+            lost["pair", p] = "one of its geoms is dropped"
+    used = {"mesh": set(), "hfield": set()}
+    types = source.mujoco.mjtGeom
+    for g in shapes.of:
+        kind = int(model.geom_type[g])
+        if kind in (types.mjGEOM_MESH, types.mjGEOM_HFIELD):
+            used["mesh" if kind == types.mjGEOM_MESH else "hfield"].add(int(model.geom_dataid[g]))
+    return Fates(lost, bodies.notes, used)

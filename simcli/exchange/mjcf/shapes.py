@@ -1,0 +1,217 @@
+"""Geoms, sites and cameras of a compiled model: shapes, points and views."""
+
+import numpy as np
+
+from simcli.exchange.mechanism import NO_OFFSET, SourceFrame, SourceShape, clean_numbers, hex_colour
+from simcli.exchange.meshes import MESH_SUFFIXES, LostMeshError, MeshFiles
+from simcli.exchange.mjcf.bodies import MjcfBodies, frame_of
+from simcli.exchange.naming import GivenNames
+from simcli.model.bodies.hull import HullError, convex_hull
+from simcli.spec.names.structure import WORLD_NAME
+
+_NOBODY_PAINTED = (0.5, 0.5, 0.5, 1.0)  # what MuJoCo takes where neither a geom nor a material has a colour
+_PLACES = 14  # decimals of what is computed of several numbers
+_PLANE_LOOK = "a plane that is only seen, which scenes have not"
+
+
+class MjcfShapes:
+    """MjcfShapes of all links as they are made.
+
+    Args:
+        bodies: links and joints, made.
+        meshes: takes the meshes.
+
+    Attributes:
+        of: geom to its shape, of those that scenes can have.
+        owner: geom to the name of the body that has it, or `world`.
+        lost: geom to why it is dropped.
+        sites: to the link that they are in, and the frame there.
+        ends: site to what springs call it: `body/point`, or {"world": [..]}.
+        lost_cameras: to why they are dropped.
+    """
+
+    def __init__(self, bodies: MjcfBodies, meshes: MeshFiles):
+        self.bodies, self.source, self.model, self.meshes = bodies, bodies.source, bodies.model, meshes
+        self.of: dict[int, SourceShape] = {}
+        self.owner: dict[int, str] = {}
+        self.lost: dict[int, str] = {}
+        self.sites: dict[int, tuple[str, SourceFrame]] = {}
+        self.ends: dict[int, object] = {}
+        self.lost_cameras: dict[int, str] = {}
+        self._made: dict[int, str] = {}  # mesh to the file that was written of its compiled vertices
+        types = self.source.mujoco.mjtGeom
+        self._forms = {types.mjGEOM_SPHERE: self._sphere, types.mjGEOM_CAPSULE: self._round, types.mjGEOM_BOX: self._box,
+                       types.mjGEOM_CYLINDER: self._round, types.mjGEOM_ELLIPSOID: self._ellipsoid,
+                       types.mjGEOM_PLANE: self._plane, types.mjGEOM_MESH: self._mesh,
+                       types.mjGEOM_HFIELD: self._terrain}  # fmt: skip
+
+    def read(self, collides: np.ndarray) -> None:
+        """Make all shapes, points and cameras.
+
+        Args:
+            collides: (ngeom,) whether a geom can touch any other.
+        """
+        names = {name: GivenNames(()) for name in self.bodies.mechanism.links}
+        for g in range(self.model.ngeom):
+            self._geom(g, bool(collides[g]), names)
+        points = {name: GivenNames(tuple(link.points)) for name, link in self.bodies.mechanism.links.items()}
+        for s in range(self.model.nsite):
+            self._site(s, points)
+        self._cameras()
+
+    def static_frame(self, b: int) -> SourceFrame:
+        """The pose in the world of a body that is fixed to it."""
+        frame = NO_OFFSET
+        while b:
+            frame = frame.after(frame_of(self.model.body_pos[b], self.model.body_quat[b]))
+            b = int(self.model.body_parentid[b])
+        return frame
+
+    # Geoms.
+
+    def _geom(self, g: int, collides: bool, names: dict[str, GivenNames]) -> None:
+        model, element, types = self.model, self.source.element("geom", g), self.source.mujoco.mjtGeom
+        b, kind = int(model.geom_bodyid[g]), types(int(model.geom_type[g]))
+        owner = self.owner[g] = self.bodies.names[b]
+        own = frame_of(model.geom_pos[g], model.geom_quat[g])
+        frame = own.after(self.bodies.frames[b])
+        if kind in (types.mjGEOM_PLANE, types.mjGEOM_HFIELD):
+            frame, owner = own.after(self.static_frame(b)), WORLD_NAME
+            self.owner[g] = WORLD_NAME
+            if not collides:
+                self.lost[g] = _PLANE_LOOK
+                return
+        if kind not in self._forms:
+            self.lost[g] = f"a geom of the type `{kind.name.removeprefix('mjGEOM_').lower()}`"
+            return
+        try:
+            words, frame = self._forms[kind](g, kind, frame, collides)
+        except (LostMeshError, HullError) as error:
+            self.lost[g] = f"mesh: {error}"
+            return
+        before = self.source.name("geom", g)
+        name = names[owner].give(before, _fallback(element, kind, self.bodies.names[b]))
+        colour, opacity = self._colour(g)
+        self.of[g] = SourceShape(name, words, frame, collides, element.line, colour, opacity)
+        self.bodies.mechanism.links[owner].shapes.append(self.of[g])
+        if before and name != before:
+            self.bodies.note("geom", g, f"`{before}` is called `{name}`")
+        if kind == types.mjGEOM_MESH and collides:
+            self.bodies.note("geom", g, "collides as the convex hull of its mesh")
+
+    def _colour(self, g: int) -> tuple[str, float]:
+        model = self.model
+        rgba = tuple(map(float, model.geom_rgba[g]))
+        material = int(model.geom_matid[g])
+        if np.allclose(rgba, _NOBODY_PAINTED, atol=1e-6):
+            if material < 0:
+                return "", 1.0
+            rgba = tuple(map(float, model.mat_rgba[material]))
+        return hex_colour(rgba[:3]), round(rgba[3], 6)
+
+    def _sphere(self, g: int, _kind, frame: SourceFrame, _collides: bool) -> tuple[dict, SourceFrame]:
+        return {"type": "sphere", "radius": float(self.model.geom_size[g, 0])}, SourceFrame(frame.xyz)
+
+    def _round(self, g: int, kind, frame: SourceFrame, _collides: bool) -> tuple[dict, SourceFrame]:
+        radius, half = (float(size) for size in self.model.geom_size[g, :2])
+        name = "capsule" if kind == self.source.mujoco.mjtGeom.mjGEOM_CAPSULE else "cylinder"
+        return {"type": name, "radius": radius, "length": clean_numbers([2.0 * half])[0]}, frame
+
+    def _box(self, g: int, _kind, frame: SourceFrame, _collides: bool) -> tuple[dict, SourceFrame]:
+        return {"type": "box", "size": list(clean_numbers(2.0 * self.model.geom_size[g]))}, frame
+
+    def _ellipsoid(self, g: int, _kind, frame: SourceFrame, _collides: bool) -> tuple[dict, SourceFrame]:
+        return {"type": "ellipsoid", "radii": [float(size) for size in self.model.geom_size[g]]}, frame
+
+    def _plane(self, _g: int, _kind, frame: SourceFrame, _collides: bool) -> tuple[dict, SourceFrame]:
+        normal = _tidied_direction(frame.matrix[:, 2])
+        offset = round(float(np.dot(frame.xyz, normal)), _PLACES)
+        words = {"type": "plane"} | ({"normal": list(normal)} if normal != (0.0, 0.0, 1.0) else {})
+        return words | ({"offset": offset} if offset else {}), NO_OFFSET
+
+    def _terrain(self, g: int, _kind, frame: SourceFrame, _collides: bool) -> tuple[dict, SourceFrame]:
+        """Heights from 0 to 1 in rows along y, as those of a scene; the slab below them is solid in a scene without end."""
+        model, h = self.model, int(self.model.geom_dataid[g])
+        rows, columns, first = int(model.hfield_nrow[h]), int(model.hfield_ncol[h]), int(model.hfield_adr[h])
+        heights = model.hfield_data[first : first + rows * columns].reshape(rows, columns)
+        x, y, top, _ = (float(size) for size in model.hfield_size[h])
+        text = "".join(",".join(f"{value:.7g}" for value in row) + "\n" for row in heights)
+        file = self._write("hfield", h, ".csv", text)
+        return {"type": "heightfield", "file": file, "size": list(clean_numbers([2.0 * x, 2.0 * y, top]))}, frame
+
+    def _mesh(self, g: int, _kind, frame: SourceFrame, collides: bool) -> tuple[dict, SourceFrame]:
+        """The file of the source where a scene can have it, else the compiled vertices."""
+        model, m = self.model, int(self.model.geom_dataid[g])
+        path, element = self.source.files.get(m), self.source.element("mesh", m)
+        if path is not None and path.suffix.lower() in MESH_SUFFIXES and not _is_moved(element):
+            words = {"type": "mesh", "file": self.meshes.take(str(path), collides)}
+            scale = clean_numbers(model.mesh_scale[m])
+            words |= {} if set(scale) == {1.0} else {"scale": scale[0] if len(set(scale)) == 1 else list(scale)}
+            return words, frame_of(model.mesh_pos[m], model.mesh_quat[m]).inverse().after(frame)
+        if m not in self._made:
+            first, count = int(model.mesh_vertadr[m]), int(model.mesh_vertnum[m])
+            begin, faces = int(model.mesh_faceadr[m]), int(model.mesh_facenum[m])
+            vertices = model.mesh_vert[first : first + count]
+            if collides:
+                convex_hull(np.asarray(vertices, float))
+            lines = [f"v {x:.9g} {y:.9g} {z:.9g}" for x, y, z in vertices]
+            lines += [f"f {i + 1} {j + 1} {k + 1}" for i, j, k in model.mesh_face[begin : begin + faces]]
+            self._made[m] = self._write("mesh", m, ".obj", "\n".join(lines) + "\n")
+            self.bodies.note("mesh", m, "written as OBJ from the vertices that MuJoCo compiled")
+        return {"type": "mesh", "file": self._made[m]}, frame
+
+    def _write(self, kind: str, index: int, suffix: str, text: str) -> str:
+        """A file of the scene that the source has not; its path in the scene."""
+        return self.meshes.add(f"{self.source.name(kind, index) or f'{kind}_{index}'}{suffix}", text.encode())
+
+    # Sites and cameras.
+
+    def _site(self, s: int, names: dict[str, GivenNames]) -> None:
+        model = self.model
+        owner = self.bodies.names[int(model.site_bodyid[s])]
+        before = self.source.name("site", s)
+        frame = frame_of(model.site_pos[s], model.site_quat[s]).after(self.bodies.frames[int(model.site_bodyid[s])])
+        name = names[owner].give(before, "site")
+        link = self.bodies.mechanism.links[owner]
+        if frame.turns or owner == WORLD_NAME:
+            link.frames[name] = frame
+        else:
+            link.points[name] = frame.xyz
+        if before and name != before:
+            self.bodies.note("site", s, f"`{before}` is called `{name}`")
+        self.bodies.note("site", s, f"is a {'frame' if name in link.frames else 'point'}, without its form")
+        self.ends[s] = {"world": list(frame.xyz)} if owner == WORLD_NAME else f"{owner}/{name}"
+        self.sites[s] = (owner, frame)
+
+    def _cameras(self) -> None:
+        found, names, model = {}, GivenNames(()), self.model
+        fixed = int(self.source.mujoco.mjtCamLight.mjCAMLIGHT_FIXED)
+        for c in range(model.ncam):
+            b = int(model.cam_bodyid[c])
+            if int(model.cam_mode[c]) != fixed or model.body_weldid[b]:
+                self.lost_cameras[c] = "moves with a body; cameras of scenes stand in the world"
+                continue
+            frame = frame_of(model.cam_pos[c], model.cam_quat[c]).after(self.static_frame(b))
+            ahead = np.round(np.asarray(frame.xyz) - frame.matrix[:, 2], _PLACES)
+            name = names.give(self.source.name("camera", c), "camera")
+            up, angle = _tidied_direction(frame.matrix[:, 1]), f"{float(model.cam_fovy[c]):.10g} deg"
+            found[name] = {"from": list(frame.xyz), "at": list(clean_numbers(ahead)), "up": list(up), "fov": angle}
+        if found:
+            self.bodies.mechanism.sections["look"] = {"cameras": found}
+
+
+def _tidied_direction(vector: np.ndarray) -> tuple[float, ...]:
+    """A unit vector that was computed of a quaternion, without its rounding."""
+    return clean_numbers(np.round(vector, _PLACES))
+
+
+def _fallback(element, kind, body: str) -> str:
+    """The name of a shape whose geom has none: its class, or its form."""
+    if body == WORLD_NAME and kind.name == "mjGEOM_PLANE":
+        return "ground"
+    return element.get("class") or kind.name.removeprefix("mjGEOM_").lower()
+
+
+def _is_moved(element) -> bool:
+    """Whether MuJoCo changes the vertices of a mesh by more than a factor."""
+    return any(key in element.attributes for key in ("refpos", "refquat", "maxhullvert"))

@@ -1,0 +1,59 @@
+"""A scene as a model of another format: what `simcli export` goes through."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from simcli import __version__
+from simcli.exchange.report import ImportReport
+from simcli.exchange.writing.mesh_copies import MeshCopies
+from simcli.exchange.writing.mjcf.model import mjcf_of
+from simcli.exchange.writing.source import WrittenScene, tell_the_rest
+from simcli.exchange.writing.urdf.model import urdf_of
+from simcli.exchange.writing.xml_text import Tag, document_text
+from simcli.model import build
+from simcli.spec.document.scene_file import Document
+from simcli.spec.schema.scene import SceneSpec
+
+_ROOTS: dict[str, Callable[[WrittenScene, MeshCopies], Tag]] = {".urdf": urdf_of, ".xml": mjcf_of}
+
+
+@dataclass(frozen=True)
+class ExportedModel:
+    """A model that was made of a scene.
+
+    Attributes:
+        text: of the file.
+        files: path relative to the file to bytes, of the meshes that it names.
+        report: what became of each element.
+    """
+
+    text: str
+    files: dict[str, bytes]
+    report: ImportReport
+
+
+def export_scene(document: Document, spec: SceneSpec, suffix: str, folder: str = "meshes") -> ExportedModel:
+    """Write a scene in another format, as far as that can say it.
+
+    Args:
+        document: the scene as written.
+        spec: it resolved, checked.
+        suffix: of the format, with its dot.
+        folder: that the meshes get, relative to the model.
+
+    Raises:
+        SceneError: the scene makes no mechanism.
+    """
+    scene = WrittenScene(document, spec, build(spec, document), ImportReport(str(document.path)))
+    meshes = MeshCopies(document, folder)
+    root = _ROOTS[suffix](scene, meshes)
+    tell_the_rest(scene)
+    return ExportedModel(document_text(root, _head(scene.report)), meshes.files, scene.report)
+
+
+def _head(report: ImportReport) -> list[str]:
+    counts = ", ".join(f"{count} {fate}" for fate, count in report.counts().items() if count)
+    lines = [f"Written by simcli {__version__}: elements {counts or 'none'}."]
+    for fate in ("changed", "dropped"):
+        lines += [f"  {fate}: {len(entries)} {kind}: {why}" for kind, why, entries in report.sums(fate)]
+    return lines

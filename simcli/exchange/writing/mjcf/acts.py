@@ -1,0 +1,218 @@
+"""What acts between bodies and on joints, in MJCF.
+
+Loops and gears are equalities, springs and couplings tendons, drives and constant efforts actuators, whose controls stand in
+the keyframe.
+"""
+
+import numpy as np
+
+from simcli import rotations as rot
+from simcli.exchange.writing.mjcf.parts import MjcfParts
+from simcli.model.tables import Array, DriveMode, JointKind
+
+_SOFT = "which MuJoCo keeps softly"
+_NO_BOUND = 1e9  # [m, rad] of a side that has no bound
+
+
+def write_loops(parts: MjcfParts) -> None:
+    """Joints that close loops, and distance joints."""
+    model = parts.scene.model
+    zero = parts.zero_poses()
+    for j in range(model.n_joints):
+        name, kind = model.joints.name[j], model.joints.kind[j]
+        if name not in parts.scene.spec.joints:
+            continue
+        path, spec = f"joints.{name}", parts.scene.spec.joints[name]
+        if kind == JointKind.DISTANCE:
+            _write_distance(parts, j, zero)
+        if model.joints.is_tree[j]:
+            continue
+        if not spec.enabled or not model.joints.enabled[j]:
+            parts.scene.lose("joint", name, path, "is switched off")
+        elif kind in (JointKind.FIXED, JointKind.BALL, JointKind.REVOLUTE):
+            _write_equality(parts, j)
+            words = {JointKind.FIXED: "a weld", JointKind.BALL: "a connect", JointKind.REVOLUTE: "two connects on its axis"}
+            parts.scene.tell("joint", name, path, f"{words[kind]}, {_SOFT}")
+            _lose_loop_laws(parts, name, path, spec)
+        elif kind == JointKind.DISTANCE:
+            parts.scene.tell("joint", name, path, f"the length of a tendon, {_SOFT}")
+        else:
+            parts.scene.lose("joint", name, path, f"MJCF closes loops by points and frames, not as a {spec.type} joint")
+
+
+def _lose_loop_laws(parts: MjcfParts, name: str, path: str, spec) -> None:
+    """Laws on the coordinate of a loop joint, which MJCF has not."""
+    given = [key for key in ("limit", "drive", "motion", "velocity_limit", "mimic") if getattr(spec, key)]
+    given += [key for key in ("damping", "friction", "armature") if any(getattr(spec, key))]
+    for key in given:
+        parts.scene.lose(key, name, f"{path}.{key}", "MJCF has no coordinate of a joint that closes a loop")
+
+
+def _ends(parts: MjcfParts, j: int) -> tuple[tuple[int, Array], tuple[int, Array]]:
+    """Bodies of a joint with its anchors in them."""
+    joints = parts.scene.model.joints
+    return tuple((int(getattr(joints, end)[j]), parts.scene.first(joints, column)[j])
+                 for end, column in (("parent", "X_p"), ("child", "X_c")))  # fmt: skip
+
+
+def _write_equality(parts: MjcfParts, j: int) -> None:
+    scene, section = parts.scene, parts.sections["equality"]
+    name, kind = scene.model.joints.name[j], scene.model.joints.kind[j]
+    given, ends = scene.joints.give(name), _ends(parts, j)
+    sites = [parts.site(f"{given}_{side}", *end) for side, end in zip(("parent", "child"), ends, strict=True)]
+    section.add("weld" if kind == JointKind.FIXED else "connect", name=given, site1=sites[0], site2=sites[1])
+    if kind == JointKind.REVOLUTE:
+        axis = scene.first(scene.model.dofs, "axis")[scene.model.joints.qd_start[j]]
+        along = [parts.site(f"{given}_{side}_axis", body, rot.pose_apply(anchor, axis))
+                 for side, (body, anchor) in zip(("parent", "child"), ends, strict=True)]  # fmt: skip
+        section.add("connect", name=scene.joints.give(f"{name}_axis"), site1=along[0], site2=along[1])
+
+
+def _write_distance(parts: MjcfParts, j: int, zero: dict[int, Array]) -> None:
+    """A tendon between the anchors whose length is fixed, or bounded."""
+    scene = parts.scene
+    given, ends = scene.others.give(scene.model.joints.name[j]), _ends(parts, j)
+    least, most = scene.first(scene.model.joints, "length")[j]
+    is_fixed = least == most
+    bounds = None if is_fixed else (0.0 if np.isnan(least) else least, _NO_BOUND if np.isnan(most) else most)
+    tendon = parts.sections["tendon"].add("spatial", name=given, range=bounds)
+    for side, (body, anchor) in zip(("parent", "child"), ends, strict=True):
+        tendon.add("site", site=parts.site(f"{given}_{side}", body, anchor[:3]))
+    if is_fixed:
+        places = [rot.pose_apply(zero[body], anchor[:3]) for body, anchor in ends]
+        lack = most - np.linalg.norm(places[1] - places[0])
+        parts.sections["equality"].add("tendon", tendon1=given, polycoef=(lack, 0, 0, 0, 0))
+
+
+def write_gears(parts: MjcfParts) -> None:
+    """Mimics, and the slides of screws."""
+    scene, section, mimics = parts.scene, parts.sections["equality"], parts.scene.model.mimics
+    for link in parts.tree.links:
+        for axis in link.axes:
+            if axis.lead is not None:
+                leader = parts.tree.name_of_dof[axis.dof]
+                section.add("joint", joint1=axis.name, joint2=leader, polycoef=(0, axis.lead, 0, 0, 0))
+    for m in range(len(mimics.name)):
+        one, other = (parts.tree.name_of_dof[int(getattr(mimics, end)[m])] for end in ("follower", "leader"))
+        coefficients = (scene.first(mimics, "offset")[m], scene.first(mimics, "ratio")[m], 0, 0, 0)
+        section.add("joint", joint1=one, joint2=other, polycoef=coefficients)
+    for name, joint in scene.spec.joints.items():
+        if joint.mimic is not None and not joint.loop:
+            scene.tell("mimic", name, f"joints.{name}.mimic", f"an equality, {_SOFT}")
+
+
+def write_drives(parts: MjcfParts) -> None:
+    """Drives of joints, as actuators on their axes."""
+    scene, dofs = parts.scene, parts.scene.model.dofs
+    driven = {int(dof) for dof in np.flatnonzero(dofs.drive_mode != DriveMode.NONE)}
+    for dof in sorted(driven & set(parts.tree.name_of_dof)):
+        _actuate(parts, dofs, dof, parts.tree.name_of_dof[dof], "joint")
+    for j, name in enumerate(scene.model.joints.name):
+        own = set(range(*scene.model.joints.qd_start[j : j + 2].tolist())) & driven
+        if own and own <= set(parts.tree.name_of_dof):
+            scene.tell("drive", name, f"joints.{name}.drive", "an actuator, its target is its control")
+        elif own and scene.model.joints.is_tree[j]:
+            scene.lose("drive", name, f"joints.{name}.drive", "MJCF drives no rotation vector")
+
+
+def _actuate(parts: MjcfParts, table, item: int, name: str, on: str) -> None:
+    """An actuator with the law of a drive, on a joint or a tendon of a name."""
+    mode = DriveMode(int(table.drive_mode[item]))
+    stiffness, damping, target, rate, most = (float(parts.scene.first(table, key)[item]) for key in (
+        "drive_stiffness", "drive_damping", "drive_target", "drive_target_velocity", "effort_limit"))  # fmt: skip
+    words = {on: name, "forcerange": (-most, most) if np.isfinite(most) else None}
+    if mode == DriveMode.EFFORT:
+        parts.actuate("motor", name, target, **words)
+    elif mode == DriveMode.POSITION:
+        parts.actuate("position", name, target, kp=stiffness, kv=damping, **words)
+    elif mode == DriveMode.VELOCITY:
+        parts.actuate("velocity", name, rate, kv=damping, **words)
+    else:
+        parts.actuate("general", name, stiffness * target + damping * rate, biastype="affine",
+                      biasprm=(0, -stiffness, -damping), **words)  # fmt: skip
+
+
+def write_forces(parts: MjcfParts) -> None:
+    """Forces of the scene."""
+    writers = {"spring": _write_spring, "torque": _write_torque, "wrench": _write_wrench, "coupling": _write_coupling}
+    for name, force in parts.scene.spec.forces.items():
+        path = f"forces.{name}"
+        if force.type == "torsion":
+            parts.scene.tell("force", name, path, "stiffness and damping of its joint")
+        elif force.type in writers:
+            writers[force.type](parts, name, force, path)
+        else:
+            parts.scene.lose("force", name, path, f"MJCF has no {force.type}")
+
+
+def _write_spring(parts: MjcfParts, name: str, force, path: str) -> None:
+    springs = parts.scene.model.springs
+    k = springs.name.index(name)
+    stiffness, damping, rest = (float(parts.scene.first(springs, key)[k]) for key in ("stiffness", "damping", "rest_length"))
+    given = parts.scene.others.give(name)
+    tendon = parts.sections["tendon"].add("spatial", name=given, stiffness=stiffness, damping=damping or None,
+                                          springlength=(0, rest) if force.slack else rest)  # fmt: skip
+    over = np.flatnonzero(springs.pulley_spring == k)
+    points = parts.scene.first(springs, "point")[k]
+    places = [(int(springs.body[k, 0]), points[0]),
+              *((int(springs.pulley_body[z]), parts.scene.first(springs, "pulley_point")[z]) for z in over),
+              (int(springs.body[k, 1]), points[1])]  # fmt: skip
+    for n, (body, point) in enumerate(places):
+        tendon.add("site", site=parts.site(f"{given}_{n + 1}", body, point))
+    words = "a tendon; its damper acts while it is slack, too" if force.slack and damping else "a tendon"
+    parts.scene.tell("force", name, path, words)
+
+
+def _write_torque(parts: MjcfParts, name: str, force, path: str) -> None:
+    scene = parts.scene
+    j = scene.model.joints.name.index(force.joint)
+    first = int(scene.model.joints.qd_start[j])
+    dofs = range(first, first + len(force.value))
+    if not set(dofs) <= set(parts.tree.name_of_dof):
+        scene.lose("force", name, path, "its joint has no axes of its own in MJCF")
+        return
+    for k, dof in enumerate(dofs):
+        value = force.value[k]
+        axis = parts.tree.name_of_dof[dof]
+        parts.actuate("motor", name if len(dofs) == 1 else f"{name}_{k + 1}", 0.0 if isinstance(value, str) else value,
+                      joint=axis)  # fmt: skip
+    scene.tell("force", name, path, "an actuator, its effort is its control")
+
+
+def _write_wrench(parts: MjcfParts, name: str, force, path: str) -> None:
+    """Force and torque at a site, in its axes, or in those of a site of the world."""
+    scene, wrenches = parts.scene, parts.scene.model.wrenches
+    k = wrenches.name.index(name)
+    body = int(wrenches.body[k])
+    if scene.model.bodies.kinematic[body]:
+        scene.lose("force", name, path, "acts on a mocap body, which nothing moves")
+        return
+    gear = np.concatenate([scene.first(wrenches, key)[k] for key in ("force", "torque")])
+    site = parts.site(f"{scene.others.give(name)}_at", body, scene.first(wrenches, "point")[k])
+    axes = None if wrenches.follows[k] else parts.site(f"{name}_axes", -1, np.zeros(3))
+    parts.actuate("motor", name, 1.0, site=site, refsite=axes, gear=gear)
+    scene.tell("force", name, path, "an actuator at a site, its control is 1")
+
+
+def _write_coupling(parts: MjcfParts, name: str, force, path: str) -> None:
+    scene, table = parts.scene, parts.scene.model.combinations
+    x = table.name.index(name)
+    terms = range(int(table.term_start[x]), int(table.term_start[x + 1]))
+    dofs = [int(table.term_dof[t]) for t in terms]
+    if not set(dofs) <= set(parts.tree.name_of_dof):
+        scene.lose("force", name, path, "is of joints that have no axes of their own in MJCF")
+        return
+    given = scene.others.give(name)
+    numbers = {key: float(scene.first(table, column)[x]) or None for key, column in (
+        ("stiffness", "spring_stiffness"), ("damping", "damping"), ("frictionloss", "friction"))}  # fmt: skip
+    rest = scene.first(table, "spring_rest")[x] if numbers["stiffness"] else None
+    bounds = [float(scene.first(table, f"limit_{side}")[x]) for side in ("lower", "upper")]
+    bounds = np.clip(bounds, -_NO_BOUND, _NO_BOUND) if np.isfinite(bounds).any() else None
+    tendon = parts.sections["tendon"].add("fixed", name=given, springlength=rest, range=bounds, **numbers)
+    for t, dof in zip(terms, dofs, strict=True):
+        tendon.add("joint", joint=parts.tree.name_of_dof[dof], coef=scene.first(table, "term_factor")[t])
+    if table.drive_mode[x] != DriveMode.NONE:
+        _actuate(parts, table, x, given, "tendon")
+    scene.tell("force", name, path, "a fixed tendon")
+    if np.isfinite(scene.first(table, "velocity_limit")[x]):
+        scene.lose("velocity_limit", name, f"{path}.velocity_limit", "MJCF has no limits of speed")

@@ -1,0 +1,99 @@
+"""The parts of an MJCF file as they are written: sections, bodies, sites, controls."""
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from simcli import rotations as rot
+from simcli.exchange.writing.chains import ChainTree, poses_at_zero
+from simcli.exchange.writing.mesh_copies import MeshCopies
+from simcli.exchange.writing.source import WrittenScene
+from simcli.exchange.writing.xml_text import Tag, tag
+from simcli.model.tables import WORLD, Array
+from simcli.model.tree.reference import body_poses
+
+
+class WrittenGeom(NamedTuple):
+    """A geom of a shape: its name and masks."""
+
+    name: str
+    contype: int
+    conaffinity: int
+
+    def meets(self, other: "WrittenGeom") -> bool:
+        """Whether the masks let two geoms touch."""
+        return bool(self.contype & other.conaffinity or other.contype & self.conaffinity)
+
+
+@dataclass
+class MjcfParts:
+    """One file.
+
+    Attributes:
+        scene: that is written.  meshes: get the meshes.  tree: of the scene.
+        sections: of the file, by name.
+        bodies: index to element; the world's is the section `worldbody`.
+        controls: of the actuators, in their order.
+        geoms: index of a shape to its geom.
+    """
+
+    scene: WrittenScene
+    meshes: MeshCopies
+    tree: ChainTree
+    sections: dict[str, Tag]
+    bodies: dict[int, Tag]
+    controls: list[float] = field(default_factory=list)
+    geoms: dict[int, WrittenGeom] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, scene: WrittenScene, meshes: MeshCopies) -> "MjcfParts":
+        """Nothing written yet."""
+        names = ("asset", "worldbody", "contact", "tendon", "equality", "actuator", "keyframe")
+        sections = {name: tag(name) for name in names}
+        return cls(scene, meshes, ChainTree.of(scene), sections, {WORLD: sections["worldbody"]})
+
+    def site(self, name: str, body: int, pose: Array) -> str:
+        """A new site of a body; its name.
+
+        Args:
+            name: that it would have.
+            body: index, or WORLD.
+            pose: [m, 1], (7,) or (3,), in the body.
+        """
+        given = self.scene.others.give(name)
+        self.bodies[body].add("site", name=given, **placed(pose))
+        return given
+
+    def actuate(self, element: str, name: str, control: float, **attributes: object) -> None:
+        """A new actuator with the control that it has at the start."""
+        self.sections["actuator"].add(element, name=self.scene.others.give(name), **attributes)
+        self.controls.append(float(control))
+
+    def start_pose(self, link) -> Array:
+        """[m, 1], (7,), world pose of a body that nothing holds, at the start."""
+        joints = self.scene.model.joints
+        first = joints.q_start[link.joint]
+        q = self.scene.first(self.scene.model, "joint_q")[first : first + 7]
+        pose = rot.pose_compose(rot.pose_compose(link.anchor_inner, q), rot.pose_inverse(link.anchor_beyond))
+        return pose if link.inner == WORLD else rot.pose_compose(self._inner_start(link.inner), pose)
+
+    def _inner_start(self, body: int) -> Array:
+        model = self.scene.model
+        turns, places = body_poses(model, model.joint_q[:1])
+        return np.concatenate((places[body, 0], rot.matrix_to_quat(turns[body, 0])))
+
+    def zero_poses(self) -> dict[int, Array]:
+        """[m, 1], (7,), world poses of the bodies where MuJoCo measures: joints at 0, free bodies at the start."""
+        return poses_at_zero(self.tree.links, self.start_pose)
+
+
+def placed(pose: Array) -> dict[str, Array]:
+    """Attributes `pos` and `quat` of a pose, (7,) or a point, where they are not 0."""
+    found = {"pos": pose[:3]} if pose[:3].any() else {}
+    return found | ({"quat": wxyz(pose[3:])} if len(pose) > 3 and pose[3:6].any() else {})
+
+
+def wxyz(quaternion: Array) -> Array:
+    """A quaternion, x y z w, as MuJoCo writes it."""
+    return np.roll(quaternion, 1)

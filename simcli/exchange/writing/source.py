@@ -1,0 +1,103 @@
+"""The scene that is written: its tables, its names in the model, and what is told of each of its elements."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from simcli.exchange.naming import GivenNames, words_of_renaming
+from simcli.exchange.report import ImportReport
+from simcli.model.tables import WORLD, Array, Model
+from simcli.spec.document.scene_file import Document
+from simcli.spec.names.structure import WORLD_NAME
+from simcli.spec.schema.scene import SceneSpec
+
+
+@dataclass
+class WrittenScene:
+    """A scene on its way to another format.
+
+    Attributes:
+        document: knows the lines.
+        spec: the scene.
+        model: its tables, of the values that the file has.
+        report: receives a line for each element.
+        bodies: names of the bodies in the model, by index.
+        joints, shapes, others: names given so far.
+    """
+
+    document: Document
+    spec: SceneSpec
+    model: Model
+    report: ImportReport
+    bodies: list[str] = field(default_factory=list)
+    joints: GivenNames = field(default_factory=lambda: GivenNames(()))
+    shapes: GivenNames = field(default_factory=lambda: GivenNames(()))
+    others: GivenNames = field(default_factory=lambda: GivenNames(()))
+
+    def __post_init__(self) -> None:
+        names = GivenNames()
+        self.bodies = [names.give(name) for name in self.model.bodies.name]
+
+    def name_of(self, body: int) -> str:
+        """Name of a body in the model."""
+        return WORLD_NAME if body == WORLD else self.bodies[body]
+
+    def line(self, path: str) -> int:
+        """Line of a dotted path in the scene; 0 if nothing of it is written."""
+        return self.document.where(path).line
+
+    def tell(self, kind: str, name: str, path: str, change: str = "") -> None:
+        """An element is in the model, as it was or changed.
+
+        Args:
+            kind: of element.
+            name: in the scene.
+            path: dotted, of the element.
+            change: what became of it; "" for nothing.
+        """
+        if change:
+            self.report.changed(kind, name, self.line(path), change)
+        else:
+            self.report.carried(kind, name, self.line(path))
+
+    def lose(self, kind: str, name: str, path: str, why: str) -> None:
+        """An element is not in the model."""
+        self.report.dropped(kind, name, self.line(path), why)
+
+    def renaming(self, before: str, after: str) -> str:
+        """What is told of a name with a slash, or of one that was taken; "" for one that stayed."""
+        return words_of_renaming(before, after)
+
+    def first(self, table: object, column: str) -> Array:
+        """A column of a table of the model, of the first world."""
+        return getattr(table, column)[0]
+
+
+def joined_words(*parts: str) -> str:
+    """What was changed, in one line; empty parts are left out."""
+    return "; ".join(part for part in parts if part)
+
+
+def pose_numbers(pose) -> Array:
+    """[m, 1], (7,), a pose as the scene has it."""
+    return np.array((*pose.xyz, *pose.quat_xyzw))
+
+
+def tell_the_rest(scene: WrittenScene) -> None:
+    """What no model has: batches, events, signals, and how a run goes."""
+    spec = scene.spec
+    if "batch" in spec.model_fields_set:
+        scene.tell("batch", "", "batch", "one model, with the values that the file has")
+    for index, event in enumerate(spec.events):
+        scene.lose("event", f"at {event.at:g} s", f"events[{index}]", "models have no events")
+    for name in spec.signals:
+        scene.lose("signal", name, f"signals.{name}", "models have no functions of time; what it drives stays at 0")
+    for key in ("measure", "expect", "run", "output"):
+        if key in spec.model_fields_set:
+            scene.tell(key, "", key, "says how a run goes, not what moves: it stays in the scene")
+    for name in spec.articulations or ():
+        scene.tell("articulation", name, f"articulations.{name}", "models have no names for groups of joints")
+    if "look" in spec.model_fields_set:
+        scene.tell("look", "", "look", "background and cameras stay in the scene")
+    if spec.world.plane:
+        scene.tell("plane", spec.world.plane, "world.plane", "bodies that nothing holds got slides and a hinge")

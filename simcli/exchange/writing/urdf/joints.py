@@ -1,0 +1,165 @@
+"""Joints as URDF has them: of one axis, fixed or floating; those of several axes as chains of links without mass."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from simcli import rotations as rot
+from simcli.exchange.urdf import NO_LIMIT
+from simcli.exchange.writing.chains import ChainAxis, ChainLink, ChainTree
+from simcli.exchange.writing.source import WrittenScene
+from simcli.exchange.writing.urdf.shapes import add_origin
+from simcli.exchange.writing.xml_text import Tag
+from simcli.model.signals.tables import MotionKind
+from simcli.model.tables import Array, DriveMode
+
+_NOTHING = np.array(rot.IDENTITY_POSE)
+_GIMBAL = "three hinges about x, y and z, which lock where the second is at 90 deg"
+
+
+@dataclass
+class HeldLinks:
+    """Links and joints written so far.
+
+    Attributes:
+        scene: that is written.  root: of the file.  tree: of the scene.
+        frames: body to the pose of its link in it, (7,).
+        links: names that are taken.
+    """
+
+    scene: WrittenScene
+    root: Tag
+    tree: ChainTree
+    frames: dict[int, Array]
+    links: set[str]
+
+    def free_link(self, name: str) -> str:
+        """A name for a link that is no body."""
+        found, k = name, 2
+        while found in self.links:
+            found, k = f"{name}_{k}", k + 1
+        self.links.add(found)
+        return found
+
+    def connect(self, name: str, kind: str, origin: Array, parent: str, child: str) -> Tag:
+        """A new joint."""
+        element = self.root.add("joint", name=name, type=kind)
+        add_origin(element, origin)
+        element.add("parent", link=parent)
+        element.add("child", link=child)
+        return element
+
+
+def write_joint(held: HeldLinks, link: ChainLink) -> None:
+    """The joint that holds a body, with its laws, and what URDF lacks of it."""
+    scene, given = held.scene, held.scene.model.joints.name[link.joint]
+    origin = rot.pose_compose(rot.pose_inverse(held.frames[link.inner]), link.anchor_inner)
+    ends = scene.name_of(link.inner), scene.name_of(link.body)
+    if link.hold in ("axes", "ball"):
+        change = _write_chain(held, link, origin, *ends)
+    else:
+        if link.hold == "led":
+            first = scene.model.joints.q_start[link.joint]
+            origin = rot.pose_compose(origin, scene.first(scene.model, "joint_q")[first : first + 7])
+        held.connect(link.name, "floating" if link.hold == "free" else "fixed", origin, *ends)
+        change = scene.renaming(given, link.name)
+    if link.path.startswith("joints."):
+        spec = scene.spec.joints[given]
+        if spec.type == "distance":
+            scene.lose("joint", given, link.path, "URDF has no distance joint: the body floats")
+        else:
+            scene.tell("joint", given, link.path, change)
+        _tell_laws(scene, link, spec, given)
+    if link.hold != "led":
+        _tell_start(scene, link, given)
+
+
+def _write_chain(held: HeldLinks, link: ChainLink, origin: Array, parent: str, child: str) -> str:
+    """The joints of a chain; what was changed."""
+    scene, axes, given = held.scene, link.axes, held.scene.model.joints.name[link.joint]
+    if link.hold == "ball":
+        first = int(scene.model.joints.qd_start[link.joint])
+        names = [scene.joints.give(f"{given}_{k + 1}") for k in range(3)]
+        axes = tuple(ChainAxis(names[k], True, np.eye(3)[k], first + k, -1) for k in range(3))
+    at = parent
+    for k, axis in enumerate(axes):
+        end = child if k == len(axes) - 1 else held.free_link(f"{child}_before_{k + 1}")
+        if end != child:
+            held.root.add("link", name=end)
+        lower, upper = _bounds(scene, axis)
+        is_bounded = bool(np.isfinite((lower, upper)).any())
+        kind = "prismatic" if not axis.is_hinge else "revolute" if is_bounded else "continuous"
+        element = held.connect(axis.name, kind, origin, at, end)
+        element.add("axis", xyz=axis.direction)
+        _write_laws(held, element, axis, {} if kind == "continuous" else {"lower": lower, "upper": upper})
+        if axis.lead is not None:
+            leader = next(one.name for one in axes if one.lead is None)
+            element.add("mimic", joint=leader, multiplier=axis.lead)
+        origin, at = _NOTHING, end
+    if link.hold == "ball":
+        loses = bool(scene.spec.joints[given].damping[0] or scene.spec.joints[given].friction[0])
+        return _GIMBAL + ("; its losses are about these" if loses else "")
+    several = f"{len(axes)} joints of one axis, links without mass between"
+    return scene.renaming(given, link.name) if len(axes) == 1 else several
+
+
+def _bounds(scene: WrittenScene, axis: ChainAxis) -> tuple[float, float]:
+    if axis.coordinate < 0 or axis.lead is not None:  # a component of a rotation vector, or a follower
+        return -np.inf, np.inf
+    return tuple(float(scene.first(scene.model.dofs, f"limit_{side}")[axis.dof]) for side in ("lower", "upper"))
+
+
+def _write_laws(held: HeldLinks, element: Tag, axis: ChainAxis, bounds: dict[str, float]) -> None:
+    scene, dofs, mimics = held.scene, held.scene.model.dofs, held.scene.model.mimics
+    finite = {key: float(np.clip(value, -NO_LIMIT, NO_LIMIT)) for key, value in bounds.items()}
+    if axis.lead is not None:
+        element.add("limit", **finite, effort=NO_LIMIT, velocity=NO_LIMIT)
+        return
+    effort, speed, damping, friction = (float(scene.first(dofs, key)[axis.dof]) for key in (
+        "effort_limit", "velocity_limit", "damping", "friction"))  # fmt: skip
+    element.add("limit", **finite, effort=min(effort, NO_LIMIT), velocity=min(speed, NO_LIMIT))
+    if damping or friction:
+        element.add("dynamics", damping=damping, friction=friction)
+    for m in np.flatnonzero(mimics.follower == axis.dof).tolist():
+        element.add("mimic", joint=held.tree.name_of_dof[int(mimics.leader[m])],
+                    multiplier=scene.first(mimics, "ratio")[m], offset=scene.first(mimics, "offset")[m])  # fmt: skip
+
+
+def _tell_laws(scene: WrittenScene, link: ChainLink, spec, given: str) -> None:
+    """What acts on the coordinates of a joint: carried as far as URDF has it."""
+    dofs, path = scene.model.dofs, link.path
+    own = slice(*scene.model.joints.qd_start[link.joint : link.joint + 2])
+    if spec.limit and link.hold != "axes":
+        scene.lose("limit", given, f"{path}.limit", f"URDF has no limits of a {spec.type} joint")
+    elif spec.limit:
+        is_soft = (scene.first(dofs, "limit_stiffness")[own] > 0.0).any()
+        scene.tell("limit", given, f"{path}.limit", "hard: URDF has no soft limits" if is_soft else "")
+    if spec.drive:
+        idle = (dofs.drive_mode[own] == DriveMode.EFFORT) & (scene.first(dofs, "drive_target")[own] == 0.0)
+        idle |= dofs.drive_mode[own] == DriveMode.NONE
+        if idle.all() and link.hold == "axes":
+            scene.tell("drive", given, f"{path}.drive")
+        else:
+            scene.lose("drive", given, f"{path}.drive", "URDF has no targets and gains: only the effort limit is kept")
+    if spec.mimic is not None:
+        scene.tell("mimic", given, f"{path}.mimic")
+    if scene.first(dofs, "armature")[own].any():
+        scene.lose("armature", given, f"{path}.armature", "URDF has no inertia of drive trains")
+    if (scene.model.motions.kind[own] != MotionKind.NONE).any():
+        scene.lose("motion", given, f"{path}.motion", "URDF has no prescribed motion: the joint moves freely")
+    if spec.driving is not None:
+        scene.lose("driving", given, f"{path}.driving", "URDF has no driving joints")
+
+
+def _tell_start(scene: WrittenScene, link: ChainLink, given: str) -> None:
+    """Coordinates and velocities that are not 0: URDF has no state."""
+    joints, model = scene.model.joints, scene.model
+    q = scene.first(model, "joint_q")[slice(*joints.q_start[link.joint : link.joint + 2])]
+    qd = scene.first(model, "joint_qd")[slice(*joints.qd_start[link.joint : link.joint + 2])]
+    at_rest = np.zeros(len(q))
+    if link.hold in ("ball", "free"):
+        at_rest[-1] = 1.0
+    if not np.array_equal(q, at_rest) or qd.any():
+        numbers = ", ".join(f"{key} = {np.array2string(value, precision=6)}" for key, value in (("q", q), ("qd", qd)))
+        words = "URDF has no state: its coordinates begin at 0"
+        scene.lose("state", given, link.path, f"{words} instead of {numbers}" if len(q) == 1 else words)

@@ -1,0 +1,107 @@
+"""Shapes of a body as collision and visual elements of URDF."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from simcli import rotations as rot
+from simcli.exchange.writing.mesh_copies import MeshCopies
+from simcli.exchange.writing.source import WrittenScene, joined_words, pose_numbers
+from simcli.exchange.writing.xml_text import Tag, tag
+from simcli.model.tables import Array
+from simcli.spec.names.structure import WORLD_NAME
+from simcli.spec.schema.look import rgb
+
+_NOTHING = np.array(rot.IDENTITY_POSE)
+_OF_CONTACT = ("layers", "touches", "grain")  # keys of a shape that URDF has not
+
+
+class _Form(NamedTuple):
+    """Geometries of one shape, each with its pose in it; none with the reason."""
+
+    parts: list[tuple[Tag, Array]]
+    words: str = ""
+
+
+def write_shapes(scene: WrittenScene, meshes: MeshCopies, element: Tag, body, path: str, back: Array) -> None:
+    """What collides, and what is seen.
+
+    Args:
+        scene: that is written.
+        meshes: gets the meshes.
+        element: the link.
+        body: of the spec, or its world.
+        path: dotted.
+        back: [m, 1], (7,), pose of the frame of the body in that of the link.
+    """
+    owner, look = "" if path == WORLD_NAME else path.removeprefix("bodies.") + "/", body.look
+    for name, shape in body.shapes.items():
+        form, place = _form(shape, meshes), f"{path}.shapes.{name}"
+        if not form.parts:
+            scene.lose("shape", owner + name, place, form.words)
+            continue
+        pose = rot.pose_compose(back, pose_numbers(shape.pose))
+        for kind in ("collision",) * shape.collide + ("visual",) * (not look.hidden):
+            _write_form(element, kind, name, form, pose, _rgba(look.colour, look.opacity))
+        lost = [f"`{key}`" for key in _OF_CONTACT if key in shape.model_fields_set]
+        scene.tell("shape", owner + name, place, joined_words(form.words, f"without {', '.join(lost)}" if lost else ""))
+    for name, shape in look.shapes.items():
+        form, place = _form(shape, meshes), f"{path}.look.shapes.{name}"
+        if not form.parts:
+            scene.lose("look", owner + name, place, form.words)
+            continue
+        opacity = look.opacity if shape.opacity is None else shape.opacity
+        pose = rot.pose_compose(back, pose_numbers(shape.pose))
+        _write_form(element, "visual", name, form, pose, _rgba(shape.colour or look.colour, opacity))
+        scene.tell("look", owner + name, place, form.words)
+
+
+def _rgba(colour: str | None, opacity: float) -> tuple[float, ...] | None:
+    return (*rgb(colour), opacity) if colour else None
+
+
+def _write_form(element: Tag, kind: str, name: str, form: _Form, pose: Array, rgba: tuple[float, ...] | None) -> None:
+    for k, (geometry, within) in enumerate(form.parts):
+        one = element.add(kind, name=name if k == 0 else f"{name}_{k + 1}")
+        add_origin(one, rot.pose_compose(pose, within))
+        one.add("geometry").children.append(geometry)
+        if kind == "visual" and rgba is not None:
+            one.add("material", name=f"{element.attributes['name']}_{name}").add("color", rgba=rgba)
+
+
+def _form(shape, meshes: MeshCopies) -> _Form:
+    if shape.type == "box":
+        return _Form([(tag("box", size=shape.size), _NOTHING)])
+    if shape.type == "sphere" and shape.radius > 0.0:
+        return _Form([(tag("sphere", radius=shape.radius), _NOTHING)])
+    if shape.type == "cylinder":
+        return _Form([(tag("cylinder", radius=shape.radius, length=shape.length), _NOTHING)])
+    if shape.type == "capsule":
+        ends = [(tag("sphere", radius=shape.radius), np.array((0.0, 0.0, z, *_NOTHING[3:])))
+                for z in (-shape.length / 2, shape.length / 2)]  # fmt: skip
+        middle = [(tag("cylinder", radius=shape.radius, length=shape.length), _NOTHING)]
+        return _Form(middle + ends, "a cylinder and two balls") if shape.length else _Form(ends[:1])
+    if shape.type == "mesh":
+        scale = None if set(shape.scale) == {1.0} else shape.scale
+        return _Form([(tag("mesh", filename=meshes.take(shape.file), scale=scale), _NOTHING)])
+    return _Form([], "URDF has no points that touch" if shape.type == "sphere" else f"URDF has no `{shape.type}`")
+
+
+def add_origin(element: Tag, pose: Array) -> None:
+    """Add the origin of an element, (7,), where it is not the identity."""
+    turned = bool(pose[3:6].any())
+    if turned or pose[:3].any():
+        element.add("origin", xyz=pose[:3], rpy=_roll_pitch_yaw(rot.quat_to_matrix(pose[3:])) if turned else None)
+
+
+def _roll_pitch_yaw(turn: Array) -> tuple[float, float, float]:
+    """[rad], angles about the fixed x, y and z axes, in this order.
+
+    turn = Rz(yaw) Ry(pitch) Rx(roll). The pitch and the roll are those that go with the yaw that was found, so that turn
+    comes out to rounding also where the pitch is at 90 deg, and the yaw is any.
+    """
+    yaw = np.arctan2(turn[1, 0], turn[0, 0])
+    s, c = np.sin(yaw), np.cos(yaw)
+    pitch = np.arctan2(-turn[2, 0], c * turn[0, 0] + s * turn[1, 0])
+    roll = np.arctan2(s * turn[0, 2] - c * turn[1, 2], c * turn[1, 1] - s * turn[0, 1])
+    return float(roll), float(pitch), float(yaw)

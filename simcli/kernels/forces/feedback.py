@@ -1,0 +1,183 @@
+"""Laws of signals that follow the motion, on the device: an interpreter of three-address code.
+
+A law is lines of numbers (model/signals/tables.py:Feedback), so that another one compiles nothing. What a law sees is put
+into `seen` before it is taken; what it keeps from one sample to the next, and the value that its signal holds until then,
+are among what a checkpoint has.
+"""
+
+import numpy as np
+
+from simcli.kernels.algebra.elementary import atan2, exponential, raised, select, sincos
+from simcli.kernels.language import ti
+from simcli.kernels.language.vectors import is_nan
+from simcli.kernels.memory.arena import Arena
+from simcli.kernels.memory.tables import Tables
+from simcli.model.signals.tables import Op
+from simcli.model.tables import Model
+
+_CONSTANT, _QUANTITY, _SIGNAL, _TIME, _STATE, _KEEP, _DELAY = map(int, tuple(Op)[: Op.DELAY + 1])
+ORDERS = 3  # numbers per signal: value, first and second derivative
+
+
+class FeedbackLaws:
+    """Device columns of the laws of feedback.
+
+    Args:
+        model: host tables.
+        tables: the device's.
+        arena: receives the values.
+        acts: whether the laws are taken at all.
+
+    Attributes:
+        n: laws.  n_seen: quantities that they see.
+        seen: the quantities, at the sample.
+        cells: values of the lines of a law.
+        states: what lasts from one sample to the next, see `Op.STATE`.
+        held: value of each signal since its last sample.
+    """
+
+    _data_oriented = True
+
+    def __init__(self, model: Model, tables: Tables, arena: Arena, acts: bool):
+        feedback = model.feedback
+        self.arena, self.n, self.n_seen = arena, len(feedback.signal) * acts, len(feedback.quantity) * acts
+        laws, lines = arena.records(len(feedback.signal)), arena.records(len(feedback.op))
+        self.signal, self.every, self.result = map(laws.ints, (feedback.signal, feedback.every, feedback.result))
+        self.start = arena.ints(feedback.start)
+        self.op, self.x, self.y, self.index, self.length = map(
+            lines.ints, (feedback.op, feedback.x, feedback.y, feedback.index, feedback.length))  # fmt: skip
+        self.constant = tables.column(feedback.constant)
+        longest = int(np.diff(feedback.start).max(initial=0))
+        self.seen, self.cells = arena.slot(self.n_seen), arena.slot(longest * acts).scratch()
+        self.states, self.held = arena.slot(feedback.n_states * acts), arena.slot(len(model.signals.name) * acts)
+
+    def clear(self):
+        """No sample was taken yet."""
+        self.states.write(np.full((1, self.states.n_items, 1), np.nan))
+        self.held.write(np.zeros((1, self.held.n_items, 1)))
+
+
+@ti.func
+def take_samples(f: ti.template(), values: ti.template(), w: ti.i32, number: ti.i64, t: ti.template()):
+    """Take the laws whose time has come.
+
+    Args:
+        f: feedback.
+        values: of all signals at this time, which take the new ones of feedback.
+        number: of the step that begins.
+        t: [s], where it begins.
+
+    Reads:  f.{seen, states, held}
+    Writes: f.{cells, states, held}, values
+    """
+    for k in range(f.n):
+        every = ti.cast(f.every.at(k), ti.i64)
+        signal = f.signal.at(k)
+        if number % every == 0:
+            take_law(f, values, w, k, number // every, t)
+            f.held.store(w, signal, f.cells.load(w, f.result.at(k)))
+        values.store(w, ORDERS * signal, f.held.load(w, signal))
+
+
+@ti.func
+def hold_samples(f: ti.template(), values: ti.template(), w: ti.i32):
+    """The last samples among the values of all signals.
+
+    Reads:  f.held
+    Writes: values
+    """
+    for k in range(f.n):
+        signal = f.signal.at(k)
+        values.store(w, ORDERS * signal, f.held.load(w, signal))
+
+
+@ti.func
+def take_law(f: ti.template(), values: ti.template(), w: ti.i32, k: ti.i32, sample: ti.i64, t: ti.template()):
+    """The lines of law k.
+
+    Args:
+        sample: samples before this one.
+
+    Reads:  f.{seen, states}, values
+    Writes: f.{cells, states}
+    """
+    first = f.start.at(k)
+    for line in range(first, f.start.at(k + 1)):
+        op = f.op.at(line)
+        x = f.cells.load(w, f.x.at(line))
+        value = x
+        if op <= _TIME:
+            value = given_value(f, values, w, op, f.index.at(line), t)
+        elif op <= _DELAY:
+            value = kept_value(f, w, line, op, x, sample)
+        else:
+            value = operation(op, x, f.cells.load(w, f.y.at(line)))
+        f.cells.store(w, line - first, value)
+
+
+@ti.func
+def given_value(f: ti.template(), values: ti.template(), w: ti.i32, op: ti.i32, index: ti.i32, t: ti.template()):
+    """A constant, a quantity, another signal, the time.
+
+    Reads: f.{constant, seen}, values
+    """
+    value = f.arena.zero() + t
+    if op == _CONSTANT:
+        value = f.arena.zero() + f.constant.load(w, index)
+    elif op == _QUANTITY:
+        value = f.seen.load(w, index)
+    elif op == _SIGNAL:
+        value = values.load(w, ORDERS * index)
+    return value
+
+
+@ti.func
+def kept_value(f: ti.template(), w: ti.i32, line: ti.i32, op: ti.i32, x: ti.template(), sample: ti.i64):
+    """A state, as it is, as it becomes, or in a line of delay, which is a ring of states.
+
+    Reads and writes: f.states
+    """
+    place = f.index.at(line) + ti.cast(sample % ti.cast(f.length.at(line), ti.i64), ti.i32)
+    value = f.states.load(w, place)
+    if op != _STATE:
+        f.states.store(w, place, x)
+    if op == _KEEP:
+        value = x
+    return value
+
+
+@ti.func
+def operation(op: ti.i32, x: ti.template(), y: ti.template()):
+    """What an operation makes of two values."""
+    value = x
+    for k in ti.static(range(len(_OPERATIONS))):
+        if op == _DELAY + 1 + k:
+            value = _OPERATIONS[k](x, y)
+    return value
+
+
+def _sine(x, _y):
+    return sincos(x)[0]
+
+
+def _cosine(x, _y):
+    return sincos(x)[1]
+
+
+def _tangent(x, _y):
+    sine, cosine = sincos(x)
+    return sine / cosine
+
+
+def _sign(x, _y):
+    zero = x * 0.0
+    return select(x > 0.0, zero + 1.0, select(x < 0.0, zero - 1.0, zero))
+
+
+# By `Op`, from ADD on (inside kernels).
+_OPERATIONS = (
+    lambda x, y: x + y, lambda x, y: x - y, lambda x, y: x * y, lambda x, y: x / y, raised, ti.min, ti.max,
+    lambda x, _y: abs(x), lambda x, _y: ti.sqrt(x), _sine, _cosine, _tangent, lambda x, _y: exponential(x), atan2, _sign,
+    lambda x, y: select(is_nan(x), y, x),
+)  # fmt: skip
+assert len(_OPERATIONS) == len(Op) - Op.ADD

@@ -1,0 +1,75 @@
+"""Sensors of a scene: frames, joints, bodies of subtrees."""
+
+import numpy as np
+
+from simcli import rotations as rot
+from simcli.model.batch.gather import Worlds
+from simcli.model.sensors.tables import Sensors
+from simcli.model.tables import WORLD, Array, Model
+from simcli.model.tree.links import pile
+from simcli.spec.names.structure import WORLD_NAME
+from simcli.spec.schema.scene import SceneSpec
+
+
+def read_sensors(worlds: Worlds, model: Model) -> Sensors:
+    """The sensors of the scenes.
+
+    Args:
+        worlds: the scenes.
+        model: gives bodies, joints and their anchors.
+    """
+    specs = worlds.first.sensors
+    index = {WORLD_NAME: WORLD, **{name: b for b, name in enumerate(model.bodies.name)}}
+    joints = [-1 if one.joint is None else model.joints.name.index(one.joint) for one in specs.values()]
+    body, base, pose, base_pose = [], [], [], []
+    for (name, one), j in zip(specs.items(), joints, strict=True):
+        anchor = (int(model.joints.child[j]), model.joints.X_c[:, j]) if j >= 0 else (WORLD, np.array([rot.IDENTITY_POSE]))
+        at = _place(worlds, index, name, "at") if one.at is not None else anchor
+        seen = _place(worlds, index, name, "relative_to") if one.relative_to is not None else anchor
+        for column, value in zip((body, pose, base, base_pose), (*at, *seen), strict=True):
+            column.append(value)
+    return Sensors(
+        name=tuple(specs),
+        types=tuple(one.type for one in specs.values()),
+        body=np.array(body, np.int32),
+        pose=pile(pose, (7,)),
+        base=np.array(base, np.int32),
+        base_pose=pile(base_pose, (7,)),
+        joint=np.array(joints, np.int32),
+        subtree=tuple(() if one.body is None else _subtree_of(model, index[one.body]) for one in specs.values()),
+    )
+
+
+def _place(worlds: Worlds, index: dict[str, int], name: str, key: str) -> tuple[int, Array]:
+    """Body of a frame, a point or a body that a sensor names, and its pose there, (W|1, 7)."""
+    place = getattr(worlds.first.sensors[name], key)
+    body, frame = (place, "") if place in index else place.rpartition("/")[::2]
+    return index[body], worlds.numbers(lambda s: _pose(s, body, frame), (7,))
+
+
+def _pose(spec: SceneSpec, body: str, frame: str) -> tuple[float, ...]:
+    owner = spec.world if body == WORLD_NAME else spec.bodies[body]
+    if frame in owner.frames:
+        return (*owner.frames[frame].xyz, *owner.frames[frame].quat_xyzw)
+    return (*owner.points[frame], *rot.IDENTITY_POSE[3:]) if frame else tuple(rot.IDENTITY_POSE)
+
+
+def _subtree_of(model: Model, root: int) -> tuple[int, ...]:
+    """A body, and all bodies that joints of the tree carry on it, rising.
+
+    Args:
+        model: the tables.
+        root: the body.
+    """
+    joints = model.joints
+    carried: dict[int, list[int]] = {}
+    for parent, child, is_tree in zip(joints.parent.tolist(), joints.child.tolist(), joints.is_tree, strict=True):
+        if is_tree:
+            carried.setdefault(parent, []).append(child)
+    found, waiting = set(), [root]
+    while waiting:
+        body = waiting.pop()
+        if body not in found:
+            found.add(body)
+            waiting += carried.get(body, [])
+    return tuple(sorted(found))

@@ -1,0 +1,103 @@
+"""Feedback of a scene: the laws of its signals, in an order in which each comes after those that it names."""
+
+import numpy as np
+
+from simcli.model.batch.gather import Worlds
+from simcli.model.signals.activations import signals_of
+from simcli.model.signals.controllers import write_law
+from simcli.model.signals.formulas import Code, LawNames
+from simcli.model.signals.tables import Feedback, Signals, no_feedback
+from simcli.spec.schema.scene import SceneSpec
+from simcli.spec.signals.order import order_of_feedback
+from simcli.spec.values.expressions import ExpressionError
+
+_COLUMNS = 5  # of a line
+
+
+def read_feedback(worlds: Worlds, signals: Signals) -> Feedback:
+    """The laws of all signals that follow the motion.
+
+    Args:
+        worlds: the scenes; what has no value in some world is noted there.
+        signals: of the same scenes.
+
+    Returns:
+        The table.
+    """
+    first = worlds.first
+    order = order_of_feedback(signals_of(first))
+    if not order:
+        return no_feedback()
+    for name in order:
+        if name in first.signals:
+            worlds.common(lambda s, n=name: (s.signals[n].kind, s.signals[n].rate, s.signals[n].delay), f"signals.{name}")
+    laws = _Laws(first, order, signals)
+    same = all((spec.signals, spec.joints, spec.forces) == (first.signals, first.joints, first.forces)
+               for spec in worlds.specs[1:])  # fmt: skip
+    constants = [laws.constants]
+    for spec in () if same else worlds.specs[1:]:
+        other = _Laws(spec, order, signals)
+        laws.fault = laws.fault or other.fault
+        if other.columns != laws.columns and not laws.fault:
+            worlds.fault("SC455", "signals", "the expressions of signals differ between worlds by more than numbers",
+                         "batch.vary changes numbers, not the structure")  # fmt: skip
+            return no_feedback()
+        constants.append(other.constants)
+    if laws.fault:
+        name, key, message = laws.fault
+        worlds.fault("SC221", f"signals.{name}.{key}", message, "what is constant in it must have a value")
+        return no_feedback()
+    return laws.table(signals, np.array(constants, float).reshape(len(constants), -1))
+
+
+def whole_steps(time: float, dt: float) -> int:
+    """Whole steps of a time, which the checks have found to be whole."""
+    return round(time / dt)
+
+
+class _Laws:
+    """The laws of a scene.
+
+    Args:
+        spec: the scene.
+        order: names of the signals that have laws.
+        signals: all of them.
+
+    Attributes:
+        columns: everything but the constants.
+        fault: the name of a signal without a value, its key, and why; None if all have one.
+    """
+
+    def __init__(self, spec: SceneSpec, order: list[str], signals: Signals):
+        self.order, self.constants, self.fault = order, [], None
+        self.names = LawNames({name: k for k, name in enumerate(signals.name)})
+        dt, self.rows, self.start, self.result, self.every = spec.solver.dt, [], [0], [], []
+        named = signals_of(spec)
+        for name in order:
+            signal = named[name]
+            every = 1 if signal.rate is None else whole_steps(1.0 / signal.rate, dt)
+            code = Code(self.names, len(self.constants))
+            try:
+                self.result.append(write_law(code, signal, every * dt, whole_steps(signal.delay, every * dt)))
+            except (ExpressionError, ArithmeticError, ValueError) as error:
+                key = next(iter(signal.formulas()))
+                self.fault = self.fault or (name, key, str(error).removeprefix("math "))
+                self.result.append(0)
+            self.rows += code.rows
+            self.constants += code.constants
+            self.start.append(len(self.rows))
+            self.every.append(every)
+
+    @property
+    def columns(self) -> tuple:
+        return self.rows, self.start, self.result, self.names.quantities, self.names.n_states, len(self.constants)
+
+    def table(self, signals: Signals, constants: np.ndarray) -> Feedback:
+        """The table, with the constants of all worlds."""
+        integers = lambda values: np.array(values, np.int32)  # noqa: E731
+        lines = integers(self.rows).reshape(-1, _COLUMNS).T
+        return Feedback(
+            integers([signals.name.index(name) for name in self.order]), integers(self.every), integers(self.start),
+            integers(self.result), *(column.copy() for column in lines), constants, tuple(self.names.quantities),
+            self.names.n_states,
+        )  # fmt: skip

@@ -1,0 +1,158 @@
+"""Targets of drives and values of constant signals, by name and world. They hold until they are set again."""
+
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+
+import numpy as np
+
+from simcli.errors import UsageError
+from simcli.job import Job
+from simcli.kernels.memory.slots import Slot
+from simcli.model.signals.controlled import CONTROL_OF, controlled_dofs, signal_of
+from simcli.model.signals.tables import SignalKind
+from simcli.model.tables import Model
+
+_PARAMETERS = 4  # of a signal; a constant is the first
+
+
+def joints_with_drives(model: Model) -> tuple[str, ...]:
+    """Joints whose drives can be controlled."""
+    return tuple(name for name in model.joints.name if controlled_dofs(model, name))
+
+
+class Controls:
+    """What a program sets at each step.
+
+    Args:
+        job: of the simulation, its model with a signal for each target (`with_controls`).
+        joints: those that are controlled by name.
+        stepper: whose signals are written.
+
+    Attributes:
+        values: (W, K), of all signals; those that are no constants mean nothing.
+    """
+
+    def __init__(self, job: Job, joints: Sequence[str], stepper):
+        self.model, self.joints = job.model, tuple(joints)
+        self._arena, self.n_worlds = stepper.arena, job.model.n_worlds
+        core = stepper.core
+        self._columns = [one.parameter for one in (core.signals, getattr(core, "leads", None)) if one is not None and one.n]
+        signals = self.model.signals
+        self.values = np.broadcast_to(signals.parameter[..., 0], (self.n_worlds, len(signals.name))).copy()
+        self._known: dict[str, np.ndarray] = {}
+        lanes = self._arena.n_blocks * self._arena.device.lanes
+        self._world_of_lane = np.minimum(np.arange(lanes), self.n_worlds - 1)
+        self._rows = [column.rows if isinstance(column, Slot) else None for column in self._columns]
+
+    def find(self, name: str) -> np.ndarray:
+        """Signals behind a name: of a joint, or `$u`, `signal.u`.
+
+        Raises:
+            UsageError: there is nothing to be controlled of that name.
+        """
+        if name not in self._known:
+            self._known[name] = np.array(self._signals(name), int)
+        return self._known[name]
+
+    def _signals(self, name: str) -> list[int]:
+        signals = self.model.signals
+        found = name.removeprefix("$") if name.startswith("$") else name.removeprefix("signal.")
+        is_signal = found != name
+        if not is_signal and name in self.joints:
+            numbers = [signal_of(self.model, dof) for dof in controlled_dofs(self.model, name)]
+        elif is_signal:
+            numbers = [k for k, label in enumerate(signals.name) if label == found or label.startswith(f"{found}:")]
+        else:
+            numbers = []
+        if not numbers:
+            raise self._unknown(name)
+        for k in numbers:
+            if signals.kind[k] != SignalKind.CONSTANT:
+                kind = SignalKind(signals.kind[k])
+                is_of_others = kind == SignalKind.FEEDBACK
+                what = "worked out from others" if is_of_others else f"a {kind.name.lower()}, a function of time"
+                raise UsageError(f"control of `{name}`: signal `{signals.name[k]}` is {what}; only constant signals are "
+                                 "set")  # fmt: skip
+        return numbers
+
+    def _unknown(self, name: str) -> UsageError:
+        if name in self.model.joints.name:
+            why = "is not among the `controls` of this simulation" if controlled_dofs(self.model, name) else "has no drive"
+            return UsageError(f"control of `{name}`: the joint {why}")
+        own = [one for one in self.model.signals.name if not one.startswith(CONTROL_OF)]
+        near = get_close_matches(name, [*self.joints, *(f"${one}" for one in own)], n=1)
+        return UsageError(f"control of `{name}`: there is no such joint or signal"
+                          + (f"; did you mean `{near[0]}`?" if near else ""))  # fmt: skip
+
+    def set(self, control: Mapping[str, object]) -> list[str]:
+        """Let values hold from now on.
+
+        Args:
+            control: name to values, broadcastable to (W, n).
+
+        Returns:
+            Names whose values have changed.
+
+        Raises:
+            UsageError: a name that is not there, or values that do not fit or are not finite.
+        """
+        wanted = [(name, self.find(name), value) for name, value in control.items()]
+        given = [(name, numbers, _fitting(name, value, (self.n_worlds, len(numbers)))) for name, numbers, value in wanted]
+        changed = []
+        for name, numbers, values in given:
+            if not np.array_equal(self.values[:, numbers], values):
+                self.values[:, numbers] = values
+                self._write(numbers)
+                changed.append(name)
+        return changed
+
+    def write_all(self) -> None:
+        """Write all constants, where something else has written the tables."""
+        self._write(np.flatnonzero(self.model.signals.kind == SignalKind.CONSTANT))
+
+    def _write(self, numbers: np.ndarray) -> None:
+        for column, rows in zip(self._columns, self._rows, strict=True):
+            if rows is not None:
+                self._arena.write_rows(rows[_PARAMETERS * numbers], self._lanes(numbers))
+            else:  # one world, whose numbers are shared ones
+                for k in numbers.tolist():
+                    column.set(_PARAMETERS * k, float(self.values[0, k]))
+
+    def _lanes(self, numbers: np.ndarray) -> np.ndarray:
+        return self.values[self._world_of_lane[:, None], numbers].astype(self._arena.device.dtype)
+
+    def described(self) -> list[str]:
+        """What holds and is not what the scene says, for people."""
+        signals = self.model.signals
+        first = np.broadcast_to(signals.parameter[..., 0], self.values.shape)
+        changed = (self.values != first).any(axis=0)
+        own = [name for name, kind in zip(signals.name, signals.kind, strict=True)
+               if kind == SignalKind.CONSTANT and not name.startswith(CONTROL_OF)]  # fmt: skip
+        names = (*self.joints, *(f"${one}" for one in own))
+        return [self.describe(name) for name in names if changed[self.find(name)].any()]
+
+    def describe(self, name: str) -> str:
+        """A name and its values, for people."""
+        values = self.values[:, self.find(name)]
+        low, high = (" ".join(f"{x:.6g}" for x in end) for end in (values.min(axis=0), values.max(axis=0)))
+        return f"{name} = {low}" if low == high else f"{name} = {low} to {high} over the worlds"
+
+
+def _fitting(name: str, value: object, shape: tuple[int, int]) -> np.ndarray:
+    """Values of a control, of a shape.
+
+    Raises:
+        UsageError: they do not fit, or are not finite.
+    """
+    values = np.asarray(value, float)
+    if values.ndim == 1 and shape[1] == 1 and len(values) == shape[0]:
+        values = values[:, None]
+    try:
+        values = np.broadcast_to(values, shape)
+    except ValueError:
+        fits = f"values of shape {values.shape} do not fit (worlds, numbers) = {shape}"
+        raise UsageError(f"control of `{name}`: {fits}") from None
+    if not np.isfinite(values).all():
+        world = int(np.flatnonzero(~np.isfinite(values).all(axis=1))[0])
+        raise UsageError(f"control of `{name}`: the value for world {world} is not finite")
+    return values

@@ -1,0 +1,144 @@
+"""Numbers of a scene that a program sets while it runs, by dotted path, the same for all worlds or one for each.
+
+What is set is what an event of the scene could set, by the same rules (model/phases/stretches.py): numbers and flags of what
+acts during the run. Which of them will be set is told when the simulation opens, because memory is laid out for them.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from simcli.errors import SceneError, UsageError
+from simcli.job import Job
+from simcli.model.batch.join import NO_WORLD_AXIS
+from simcli.model.from_scene import build_together, build_worlds
+from simcli.model.phases.stretches import aligned, differences, fixed_differences, started_from, with_columns
+from simcli.model.signals.controlled import with_controls
+from simcli.model.tables import Model
+from simcli.spec.batches.batch import world_values
+from simcli.spec.checks.runs.events import fixed_part
+from simcli.spec.document.lookup import value_at
+from simcli.spec.document.nodes import parse_path
+from simcli.spec.resolve import resolve_world
+
+_TRIED = (1.01, 0.99)  # factors that show which columns depend on a number, and that a scene may have
+_SMALL = 1e-3  # in place of zero
+
+
+class Parameters:
+    """What can be set, and what has been.
+
+    Args:
+        job: of the simulation, its model as the scene makes it.
+        paths: dotted paths that will be set.
+        controls: joints of `with_controls`.
+
+    Attributes:
+        values: (W, ...) by path, as they are now.
+
+    Raises:
+        UsageError: a path that is not there, or that no event may set; a scene with events.
+    """
+
+    def __init__(self, job: Job, paths: Iterable[str], controls: tuple[str, ...]):
+        self.job, self.paths, self._controls = job, tuple(paths), controls
+        self._written = world_values(job.document, job.spec)
+        self._written = [self._written[number] for number in job.numbers] if self.paths else []
+        self.values: dict[str, np.ndarray] = {}
+        if self.paths and job.phases:
+            raise UsageError("`vary` with a scene that has events: both set numbers while it runs; take the events out")
+        for path in self.paths:
+            self.values[path] = np.array([self._value(path, k) for k in range(job.model.n_worlds)])
+
+    def _value(self, path: str, k: int) -> Any:
+        """What the scene says of a world."""
+        steps = parse_path(path)
+        if not steps:
+            raise UsageError(f"vary: `{path}` is no path; write one as joints.pin.damping")
+        if fixed := fixed_part(steps):
+            raise UsageError(f"vary: `{path}` cannot be set while it runs: that changes {fixed}")
+        value = self._written[k].get(path, None)
+        value = value_at(self.job.spec, steps) if value is None else value
+        if not isinstance(value, bool | int | float | list | tuple):
+            raise UsageError(f"vary: `{path}` is no number that the scene writes; write one there first")
+        return value
+
+    def laid_out(self, model: Model) -> tuple[Model, Model | None]:
+        """The model with numbers per world where they will be set, and one that stands for what may be set.
+
+        Args:
+            model: of the simulation.
+        """
+        if not self.paths:
+            return model, None
+        base = {path: values[0].tolist() for path, values in self.values.items()}
+        other = self._another(base)
+        together = self._finished(build_together(self.job.document, [self._scene(base), other]), 2)
+        alike = self._finished(build_together(self.job.document, [self._scene(base)] * 2), 2)
+        found = [(table, name) for table, name in differences(alike, together) if name not in NO_WORLD_AXIS]
+        row = with_columns(model, _columns(together, found, lambda column: column[1:2]))
+        self._refuse(model, row, ", ".join(self.paths))
+        wide = with_columns(model, _columns(model, found, lambda column: _of_worlds(column, model.n_worlds)))
+        return tuple(aligned([wide, row]))
+
+    def _scene(self, values: dict[str, object]) -> Any:
+        return resolve_world(self.job.document, {**self._written[0], **values}, self.job.numbers[0])
+
+    def _another(self, base: dict[str, object]) -> Any:
+        """A scene in which everything that may be set is another number, and no zero."""
+        for factor in _TRIED:
+            try:
+                return self._scene({path: _moved(value, factor) for path, value in base.items()})
+            except SceneError as error:
+                failed = error
+        raise UsageError(f"vary: other numbers than those of the scene make none: {failed}")
+
+    def _finished(self, model: Model, n_worlds: int) -> Model:
+        own = replace(model, n_worlds=n_worlds)
+        return with_controls(started_from(own, replace(self.job.model, n_worlds=n_worlds)), self._controls)
+
+    def model_with(self, path: str, values: np.ndarray, now: Model) -> Model:
+        """The model with other numbers at a path.
+
+        Args:
+            path: of `paths`.
+            values: (W, ...).
+            now: model that holds.
+
+        Raises:
+            UsageError: they change what cannot change while it runs.
+            SceneError: they make no scene.
+        """
+        wanted = {**self.values, path: values}
+        rows = [{name: one[k].tolist() for name, one in wanted.items()} for k in range(len(values))]
+        built = build_worlds(self.job.document, self.job.spec, self.job.request.worlds, rows)
+        built = self._finished(built, now.n_worlds)
+        self._refuse(now, built, path)
+        self.values = wanted
+        return aligned([now, built])[1]
+
+    def _refuse(self, now: Model, model: Model, path: str) -> None:
+        if found := fixed_differences(now, model):
+            raise UsageError(f"`{path}` cannot be set while it runs: that changes {', '.join(found[:3])}")
+
+
+def _columns(model: Model, names: Iterable[tuple[str, str]], change: Callable[[np.ndarray], np.ndarray]) -> dict[str, dict]:
+    found: dict[str, dict] = {}
+    for table, name in names:
+        owner = getattr(model, table) if table else model
+        found.setdefault(table, {})[name] = change(getattr(owner, name))
+    return found
+
+
+def _of_worlds(column: np.ndarray, n_worlds: int) -> np.ndarray:
+    return np.broadcast_to(column, (n_worlds, *column.shape[1:])).copy()
+
+
+def _moved(value: Any, factor: float) -> Any:
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, list | tuple):
+        return [_moved(one, factor) for one in value]
+    return value * factor if value else _SMALL

@@ -1,0 +1,428 @@
+"""Simulation: what a program holds."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from simcli.errors import UsageError
+from simcli.job import Failure, Request
+from simcli.model.phases.stretches import Phase
+from simcli.model.signals.controlled import with_controls
+from simcli.model.signals.tables import Op, SignalKind
+from simcli.model.snapshot import Event
+from simcli.model.tables import Model
+from simcli.pipeline.execution import solver_of
+from simcli.pipeline.preparation import prepare
+from simcli.pipeline.stepping import failures_among
+from simcli.simulation.controls import Controls, joints_with_drives
+from simcli.simulation.parameters import Parameters
+from simcli.simulation.process import Hold, SignalsWait, device_for, forget_simulation
+from simcli.simulation.quantities import Places
+from simcli.simulation.recording import TOLD, OpenRecording
+from simcli.simulation.starts import Starts, is_state
+from simcli.solvers.shared.host.on_device import view_of
+from simcli.solvers.shared.host.solver import MANY_STEPS
+from simcli.solvers.shared.host.stepwise import SavedState, Stepwise
+from simcli.spec.names.channel_names import canonical
+
+MOST_STEPS = 2**31 - 1  # of a call
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """A state of a simulation, for `Simulation.restore`.
+
+    Attributes:
+        owner: the simulation.
+        state: what steps to come depend on.
+        controls: (W, K), values of signals.
+        parameters: by path.
+        model: with them.
+        began: (W,), steps before each world began.
+        failures: so far.
+    """
+
+    owner: int
+    state: SavedState
+    controls: np.ndarray
+    parameters: dict
+    model: Model
+    began: np.ndarray
+    failures: tuple[Failure, ...]
+
+
+class Simulation:
+    """Many worlds of a scene, stepped by a program in this process.
+
+        with simcli.Simulation("arm.yaml", worlds=1024) as sim:
+            for _ in range(100):
+                sim.step(10, control={"arm/elbow": policy(sim.get("joint.arm/elbow.q"))})
+
+    The bytes are those of `simcli run` with the same scene and the same controls (as a signal of a table that holds its
+    values, `interpolate: previous`).
+
+    Args:
+        scene: scene file, model (URDF, MJCF), or a run with a scene inside.
+        worlds: draws of its batch, as `--worlds`; None as the scene says. W below is the number of all worlds.
+        sets: overrides as on the command line, `["joints.pin.q=0.5"]`.
+        vary: dotted paths that `set` will change for all worlds or world by world, as `joints.pin.damping`: what events of
+            a scene may set. Memory is laid out for them here.
+        controls: joints whose drives `step` controls by name; None for all joints with a drive, () for none. Signals of the
+            scene need not be named.
+        device: auto, cpu, cuda, vulkan or metal.
+        threads: CPU threads; None for all.
+
+    Attributes:
+        scene: the file.
+        joints, bodies: names.
+        n_worlds: W.
+        dt: [s], step.
+
+    Raises:
+        SceneError: the scene or an override is invalid.
+        UsageError: a name that is not there; another simulation of this process is open on another device or precision.
+        DeviceError: the device is missing.
+    """
+
+    def __init__(self, scene, *, worlds: int | None = None, sets: Sequence[str] = (), vary: Sequence[str] = (),
+                 controls: Sequence[str] | None = None, device: str = "auto", threads: int | None = None):  # fmt: skip
+        self.closed, self._recording = True, None
+        own = (sets,) if isinstance(sets, str) else tuple(sets)
+        if worlds is not None:
+            own = (*own, f"batch.worlds={worlds}")
+        told = ("simcli.Simulation", str(scene), *(word for one in own for word in ("--set", str(one))))
+        self._job = job = prepare(Request(Path(scene), None, own, device, threads, argv=told))
+        self.scene, self.n_worlds, self.dt = str(scene), job.model.n_worlds, job.schedule.dt
+        self.joints, self.bodies = job.model.joints.name, job.model.bodies.name
+        driven = joints_with_drives(job.model) if controls is None else _known(controls, joints_with_drives(job.model))
+        self._parameters = Parameters(job, (vary,) if isinstance(vary, str) else vary, driven)
+        self.device = device_for(self, self.scene, device, job.spec.solver.precision, threads)
+        self._hold = Hold(self.device)
+        try:
+            self._open(driven)
+        except BaseException:
+            forget_simulation(self)
+            raise
+
+    def _open(self, driven: tuple[str, ...]) -> None:
+        job = self._job
+        model = with_controls(job.model, driven)
+        phases = tuple(replace(phase, model=with_controls(phase.model, driven)) for phase in job.phases)
+        model, other = self._parameters.laid_out(model)
+        self._controlled = replace(job, model=model, phases=phases if other is None else (Phase(MANY_STEPS, other, ()),))
+        self._model = model
+        self._solver = solver_of(self._controlled, self.device)
+        self._stepwise = Stepwise(self._solver, SignalsWait)
+        self._tables = self._stepwise.save() if job.phases else None
+        self._controls = Controls(self._controlled, driven, self._solver.stepper)
+        self._places = Places(job)
+        self.events: list[Event] = []
+        self.failures: list[Failure] = []
+        self._began = np.zeros(self.n_worlds, np.int64)
+        self.closed = False
+        self._note(list(self._stepwise.initial().events))
+
+    def __enter__(self) -> "Simulation":
+        return self
+
+    def __exit__(self, kind, error, traceback) -> None:
+        self._end("done" if kind is None else "failed")
+
+    def close(self) -> None:
+        """End the simulation, and the file that it records, if there is one."""
+        self._end("done")
+
+    def _end(self, status: str) -> None:
+        if self.closed:
+            return
+        self.closed = True
+        forget_simulation(self)
+        if self._recording is not None:
+            self._recording.close(status)
+        self._solver = self._stepwise = self._controls = self._tables = None
+
+    def _ready(self) -> Stepwise:
+        if self.closed:
+            raise UsageError(f"the simulation of {self.scene} is closed")
+        self._hold.check()
+        if self._recording is not None and self._recording.closed:
+            self._recording = None
+        return self._stepwise
+
+    @property
+    def time(self) -> float:
+        """[s], the clock of all worlds, since the simulation was opened or all of it was reset."""
+        return self._ready().n_steps * self.dt
+
+    @property
+    def age(self) -> np.ndarray:
+        """[s], (W,), time since each world began, which `reset` of some worlds sets to zero."""
+        return (self._ready().n_steps - self._began) * self.dt
+
+    @property
+    def status(self) -> np.ndarray:
+        """(W,), `Status` of each world: 0 while it goes on; a copy."""
+        return self._ready().stepper.status.copy()
+
+    def step(self, n: int = 1, control: Mapping[str, object] | None = None) -> None:
+        """Take steps of all worlds.
+
+        Args:
+            n: steps.
+            control: by name of a joint, the target of its drive [m, rad], in velocity mode the target velocity, in effort
+                mode the effort [N, N m]; or by name of a constant signal, `$u` or `signal.u`, its value. Broadcastable to
+                (W, n) of n drives or numbers. Values hold until they are set again, also those of other names.
+
+        Raises:
+            UsageError: a name that is not there, or values that do not fit or are not finite; nothing was done.
+            DeviceError: the device cannot do it, or was stopped.
+            OutputError: the file that is recorded cannot be written.
+        """
+        stepwise = self._ready()
+        if not 0 <= n <= MOST_STEPS:
+            raise UsageError(f"step: {n} steps; take 0 to {MOST_STEPS}")
+        changed = self._controls.set(control) if control else ()
+        if self._recording is not None:
+            for name in changed:
+                self._recording.note_control(self._event(self._controls.describe(name)))
+        self._note(stepwise.step(n, self._recording))
+
+    def get(self, name: str, dlpack: bool = False):
+        """A quantity of where the worlds stand, by the one grammar of quantities, as `joint.pin.q` or `body.rod.position`.
+
+        Args:
+            name: what a file of the scene would hold (`output.channels`, `output.quantities`); or a constant signal,
+                `signal.u`; or a path of `vary`.
+            dlpack: give what has `__dlpack__` and is where the device has it; on a CPU numpy's arrays are that.
+
+        Returns:
+            [as in the file], (W, n), or (W,) of one number such as `energy.total`; NaN in worlds that have ended. On a CPU
+            it is a view of an array that no later step writes. On a GPU it is a copy; with dlpack a `DeviceView`, whose
+            numbers the next frame replaces. Signals and parameters are copies.
+
+        Raises:
+            UsageError: there is no such quantity, or frames do not hold it.
+            DeviceError: the device has no arrays for other libraries.
+        """
+        stepwise = self._ready()
+        if name in self._parameters.values:
+            return self._parameters.values[name].copy()
+        if name.startswith(("signal.", "$")) and not self._places.knows(name):
+            return self._controls.values[:, self._controls.find(name)]
+        if dlpack and self.device.is_gpu:
+            return view_of(self._solver.stepper, stepwise.show_on_device(), *self._places.find(name))
+        return self._places.take(stepwise.show().columns, name)
+
+    def set(self, name: str | Mapping[str, object], values: object = None, worlds=None) -> None:
+        """Set a state, or a parameter of `vary`; of a state the worlds begin anew where they then are.
+
+        A state is `joint.J.q` [m, rad, 1], `joint.J.qd` [m/s, rad/s], or of a free body `body.B.position` [m],
+        `orientation` [1], `velocity` [m/s] of the centre of mass, `angular_velocity` [rad/s], world. What is not set stays.
+        In mechanisms with loops the other coordinates follow, as at the start of a run; set q and qd together there. The
+        ledger of energies and what measures have found begin anew, too; the clock goes on.
+
+        Args:
+            name: of a state or a parameter; or several states, name to values, that are set together.
+            values: broadcastable to (worlds, n); of a parameter one value for all worlds, or (W, ...).
+            worlds: which ones of a state, a mask (W,) or numbers; None for all.
+
+        Raises:
+            UsageError: a name that is not there or not in `vary`, values that do not fit, a state in which no world can
+                begin; nothing was done.
+            SceneError: a parameter makes no scene.
+        """
+        self._ready()
+        states = {name: values} if isinstance(name, str) else dict(name)
+        if all(map(is_state, states)):
+            self._set_states(states, self._mask(worlds))
+        elif len(states) == 1:
+            self._set_parameter(*next(iter(states.items())), worlds)
+        else:
+            other = next(one for one in states if not is_state(one))
+            raise UsageError(f"set `{other}`: is no state; parameters are set one by one")
+
+    def _set_states(self, states: Mapping[str, object], worlds: np.ndarray) -> None:
+        columns = self._stepwise.show().columns
+        missing = {"frames/joint_q", "frames/joint_qd"} - columns.keys()
+        if missing:
+            raise UsageError("set of a state needs the coordinates of all joints: add `joints` to output.channels")
+        starts = Starts(self._job, columns["frames/joint_q"][0], columns["frames/joint_qd"][0], worlds)
+        for one, given in states.items():
+            starts.set(canonical(one), given)
+        self._begin(worlds, starts.model_of_start())
+        self._tell(f"set {', '.join(states)}", worlds)
+
+    def _set_parameter(self, path: str, values: object, worlds) -> None:
+        if path not in self._parameters.values:
+            hint = "name it in `vary` when the simulation opens" if "." in path else "write one as joints.pin.damping"
+            raise UsageError(f"set `{path}`: is no state, and no parameter that this simulation lets be set: {hint}")
+        if worlds is not None:
+            raise UsageError(f"set `{path}`: parameters are given for all worlds, one value or (worlds, ...) of them")
+        old = self._parameters.values[path]
+        given = np.asarray(values, old.dtype if old.dtype == bool else float)
+        if given.shape == old.shape[:1] and old.shape[1:] == (1,):
+            given = given[:, None]
+        try:
+            given = np.broadcast_to(given, old.shape)
+        except ValueError:
+            raise UsageError(f"set `{path}`: values of shape {given.shape} do not fit (worlds, ...) = {old.shape}") from None
+        self._model = self._parameters.model_with(path, given, self._model)
+        low, high = given.min(axis=0), given.max(axis=0)
+        spread = f"{low}" if np.array_equal(low, high) else f"{low} to {high} over the worlds"
+        events = self._stepwise.take_tables(self._model, f"{path} = {spread}")
+        self._controls.write_all()
+        self._note(events)
+        self._pass_on(events)
+
+    def _mask(self, worlds) -> np.ndarray:
+        """Worlds as a mask (W,)."""
+        if worlds is None:
+            return np.ones(self.n_worlds, bool)
+        given = np.asarray(worlds)
+        if given.dtype == bool and given.shape == (self.n_worlds,):
+            return given
+        mask = np.zeros(self.n_worlds, bool)
+        if given.dtype.kind not in "iu" or np.any((given < 0) | (given >= self.n_worlds)):
+            raise UsageError(f"worlds: a mask of {self.n_worlds}, or numbers from 0 to {self.n_worlds - 1}")
+        mask[given] = True
+        return mask
+
+    def _begin(self, worlds: np.ndarray, model) -> None:
+        """Let some worlds begin at the start of a model."""
+        numbers = {self._job.numbers[k] for k in np.flatnonzero(worlds)}
+        self.failures = [one for one in self.failures if one.world not in numbers]
+        events = self._stepwise.begin_anew(worlds, model)
+        self._note(events)
+        self._pass_on(events)
+
+    def reset(self, worlds=None) -> None:
+        """Let worlds begin anew: the bytes of a run that begins with the controls and parameters that hold now.
+
+        Args:
+            worlds: a mask (W,) or numbers of worlds, to the others of which nothing happens and whose clock goes on; None
+                for all, with the clock at zero, and events of the scene still to come.
+
+        Raises:
+            UsageError: worlds that are not there; some worlds of a scene in which something depends on time, which worlds
+                have in common; all of them while a file is written.
+        """
+        stepwise = self._ready()
+        if worlds is None:
+            self._refuse_recording("reset of all worlds")
+            if self._tables is not None:
+                stepwise.restore(self._tables)
+                self._controls.write_all()
+            stepwise.rewind()
+            self.failures, self.events = [], []
+            self._begin(self._mask(None), self._job.model)
+            self._began[:] = 0
+            return
+        mask = self._mask(worlds)
+        if timed := self._timed():
+            raise UsageError(f"reset of some worlds: {timed} depends on time, which worlds have in common; reset all of "
+                             "them")  # fmt: skip
+        if mask.any():
+            self._begin(mask, self._job.model)
+            self._began[mask] = stepwise.n_steps
+            self._tell("reset", mask)
+
+    def _timed(self) -> str:
+        """Something of the scene that depends on time, "" if nothing does."""
+        model = self._job.model
+        laws, is_read = model.feedback, model.feedback.op == Op.SIGNAL
+        for k in {*model.inputs.signal.tolist(), *laws.index[is_read].tolist()}:
+            if model.signals.kind[k] not in (SignalKind.CONSTANT, SignalKind.FEEDBACK):
+                return f"signal `{model.signals.name[k]}`"
+        if (laws.every != 1).any() or (laws.op == Op.TIME).any():
+            return "feedback that is sampled, or names t,"
+        if self._job.phases:
+            return "an event of the scene"
+        return "a measure" if self._job.measures.names else ""
+
+    def _tell(self, text: str, worlds: np.ndarray) -> None:
+        """Let the file say what was done."""
+        chosen = np.flatnonzero(worlds)
+        which = "" if worlds.all() else f" of {len(chosen)} world(s), the first of them {self._job.numbers[chosen[0]]}"
+        event = self._event(text + which, int(chosen[0]) if len(chosen) == 1 else -1)
+        self.events.append(event)
+        self._pass_on([event])
+
+    def _event(self, text: str, world: int = -1) -> Event:
+        step = self._stepwise.n_steps
+        return Event(step, step * self.dt, world, TOLD, 0, -1, -1, 0.0, text)
+
+    def _pass_on(self, events: list[Event]) -> None:
+        if self._recording is not None:
+            self._recording.note(events)
+
+    def _note(self, events: list[Event]) -> None:
+        self.events += events
+        self.failures += failures_among(events, self._job)
+
+    def _refuse_recording(self, what: str) -> None:
+        if self._recording is not None:
+            raise UsageError(f"{what}: {self._recording.path} is being written, in which time only goes on; close it first")
+
+    def save(self) -> Snapshot:
+        """All that steps to come depend on, in memory; what was recorded is no part of it."""
+        state = self._ready().save()
+        return Snapshot(id(self), state, self._controls.values.copy(), dict(self._parameters.values), self._model,
+                        self._began.copy(), tuple(self.failures))  # fmt: skip
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Go on from a snapshot of this simulation, to the same bits, controls and parameters included.
+
+        Raises:
+            UsageError: it is of another simulation; a file is being written.
+        """
+        stepwise = self._ready()
+        if snapshot.owner != id(self):
+            raise UsageError("restore: the snapshot is of another simulation")
+        self._refuse_recording("restore")
+        stepwise.restore(snapshot.state)
+        self._controls.values[...] = snapshot.controls
+        self._parameters.values, self._model = dict(snapshot.parameters), snapshot.model
+        self._began, self.failures = snapshot.began.copy(), list(snapshot.failures)
+
+    def record(self, path, force: bool = False) -> OpenRecording:
+        """Write frames to a file from here on, one now, then one each `output.every`; as a run of the command line does.
+
+        Args:
+            path: of the file.
+            force: replace an existing one.
+
+        Returns:
+            What `close` ends, as a context does, and as the end of the simulation does.
+
+        Raises:
+            UsageError: a file is being written already.
+            OutputError: the file exists, or cannot be written.
+        """
+        stepwise = self._ready()
+        self._refuse_recording("record")
+        recording = OpenRecording(self._job, self.device, self._solver, Path(path), force)
+        stepwise.first_of_rhythm = stepwise.n_steps
+        is_start = stepwise.n_steps == 0
+        recording.note(list(self.events if is_start else self._held()))
+        recording.put(stepwise.show())
+        self._recording = recording
+        return recording
+
+    def _held(self) -> list[Event]:
+        """What was set before a file begins, and holds."""
+        numbers = [f"{path} = {values.min()} to {values.max()}" for path, values in self._parameters.values.items()]
+        return [self._event(text) for text in (*numbers, *self._controls.described())]
+
+
+def _known(wanted: Sequence[str], known: Sequence[str]) -> tuple[str, ...]:
+    """Joints that are to be controlled.
+
+    Raises:
+        UsageError: one has no drive, or is not there.
+    """
+    for name in wanted:
+        if name not in known:
+            raise UsageError(f"controls: `{name}` is no joint with a drive")
+    return tuple(wanted)

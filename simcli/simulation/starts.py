@@ -1,0 +1,144 @@
+"""States to begin from: coordinates and velocities of joints, poses and twists of free bodies, by name."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from simcli import rotations as rot
+from simcli.errors import UsageError
+from simcli.job import Job
+from simcli.model.closure.begin import begun
+from simcli.model.phases.beginning import Beginning
+from simcli.model.tables import WORLD, Array, JointKind, Model
+from simcli.spec.names.channel_names import canonical, split_name
+
+_QUATERNIONS = (JointKind.BALL, JointKind.FREE)  # whose last four coordinates are one
+_OF_BODIES = ("position", "orientation", "velocity", "angular_velocity")
+
+
+def is_state(name: str) -> bool:
+    """Whether a name is a quantity from which worlds can begin."""
+    group, _, quantity = split_name(name)
+    return (group == "joint" and quantity in ("q", "qd")) or (group == "body" and quantity in _OF_BODIES)
+
+
+class Starts:
+    """Coordinates and velocities of all worlds while some of them are replaced.
+
+    Args:
+        job: of the simulation.
+        joint_q, joint_qd: (W, NQ), (W, NV), where the worlds are; NaN where a world has ended.
+        worlds: (W,) bool, those that will begin anew.
+    """
+
+    def __init__(self, job: Job, joint_q: Array, joint_qd: Array, worlds: Array):
+        self.job, self.model, self.worlds = job, job.model, worlds
+        n = self.model.n_worlds
+        first = [np.broadcast_to(column, (n, column.shape[1])) for column in (self.model.joint_q, self.model.joint_qd)]
+        self.q, self.qd = (np.where(worlds[:, None], now.astype(float), start)
+                           for now, start in zip((joint_q, joint_qd), first, strict=True))  # fmt: skip
+        self.q_given = np.zeros(self.model.n_qd, bool)
+        self.qd_given = np.zeros(self.model.n_qd, bool)
+
+    def set(self, name: str, values: object) -> None:
+        """Replace a quantity.
+
+        Args:
+            name: of it.
+            values: broadcastable to (worlds that begin anew, n).
+
+        Raises:
+            UsageError: there is no such state, or the values do not fit.
+        """
+        group, subject, quantity = split_name(canonical(name))
+        names = self.model.joints.name if group == "joint" else self.model.bodies.name
+        if subject not in names:
+            raise UsageError(f"set `{name}`: there is no {group} `{subject}`")
+        k = names.index(subject)
+        if group == "joint":
+            self._set_joint(name, k, quantity, values)
+        else:
+            self._set_body(name, k, quantity, values)
+
+    def _set_joint(self, name: str, j: int, quantity: str, values: object) -> None:
+        joints = self.model.joints
+        if not joints.is_tree[j]:
+            raise UsageError(f"set `{name}`: the joint closes a loop, so that its coordinates follow from the others")
+        start = joints.q_start if quantity == "q" else joints.qd_start
+        first, end = int(start[j]), int(start[j + 1])
+        found = self._fitting(name, values, end - first)
+        if quantity == "q" and joints.kind[j] in _QUATERNIONS:
+            found = self._with_unit(name, found)
+        (self.q if quantity == "q" else self.qd)[self.worlds, first:end] = found
+        dofs = slice(int(joints.qd_start[j]), int(joints.qd_start[j + 1]))
+        (self.q_given if quantity == "q" else self.qd_given)[dofs] = True
+
+    def _set_body(self, name: str, b: int, quantity: str, values: object) -> None:
+        """Of a body on a free joint to the world: x_body = X_p q X_c^-1; twists are those of the centre of mass."""
+        joints = self.model.joints
+        at = np.flatnonzero((joints.child == b) & joints.is_tree)
+        if not at.size or joints.kind[at[0]] != JointKind.FREE or joints.parent[at[0]] != WORLD:
+            raise UsageError(f"set `{name}`: the body is no free one, so that it follows from joints; set their q and qd")
+        j = int(at[0])
+        parent, child = (getattr(joints, one)[:, j] for one in ("X_p", "X_c"))
+        if quantity in ("velocity", "angular_velocity"):
+            first = int(joints.qd_start[j]) + (3 if quantity == "angular_velocity" else 0)
+            vector = rot.quat_rotate(rot.quat_inverse(parent[..., 3:]), self._all(name, values, 3))
+            self.qd[self.worlds, first : first + 3] = vector[self.worlds]
+            return
+        own = slice(int(joints.q_start[j]), int(joints.q_start[j + 1]))
+        pose = rot.pose_compose(rot.pose_compose(parent, self.q[:, own]), rot.pose_inverse(child))
+        n, part = (3, slice(0, 3)) if quantity == "position" else (4, slice(3, 7))
+        found = self._all(name, values, n)
+        pose[:, part] = found if quantity == "position" else np.where(
+            self.worlds[:, None], self._with_unit(name, np.where(self.worlds[:, None], found, rot.IDENTITY_POSE[3:])), found)
+        placed = rot.pose_compose(rot.pose_compose(rot.pose_inverse(parent), pose), child)
+        self.q[self.worlds, own] = placed[self.worlds]
+
+    def _all(self, name: str, values: object, n: int) -> Array:
+        """Values with rows for all worlds, of which only those count that begin anew."""
+        found = np.zeros((self.model.n_worlds, n))
+        found[self.worlds] = self._fitting(name, values, n)
+        return found
+
+    def _fitting(self, name: str, values: object, n: int) -> Array:
+        found, shape = np.asarray(values, float), (int(self.worlds.sum()), n)
+        if found.ndim == 1 and n == 1 and len(found) == shape[0]:
+            found = found[:, None]
+        try:
+            found = np.broadcast_to(found, shape)
+        except ValueError:
+            fits = f"values of shape {found.shape} do not fit (worlds, numbers) = {shape}"
+            raise UsageError(f"set `{name}`: {fits}") from None
+        if not np.isfinite(found).all():
+            raise UsageError(f"set `{name}`: a value is not finite")
+        return found
+
+    def _with_unit(self, name: str, values: Array) -> Array:
+        """Coordinates whose last four are a unit quaternion."""
+        length = np.linalg.norm(values[:, -4:], axis=1, keepdims=True)
+        if not length.all():
+            raise UsageError(f"set `{name}`: a quaternion is zero; the identity is [0, 0, 0, 1]")
+        return np.concatenate((values[:, :-4], values[:, -4:] / length), axis=1)
+
+    def model_of_start(self) -> Model:
+        """The model that begins there: loops closed, limits kept.
+
+        Raises:
+            UsageError: a world cannot begin there, or has ended, so that what is not set is unknown.
+        """
+        pairs = ((self.q, self.model.joint_q), (self.qd, self.model.joint_qd))
+        unknown = np.any([np.isnan(np.where(np.isnan(first), 0.0, now)).any(axis=1) for now, first in pairs], axis=0)
+        if unknown.any():
+            world = self.job.numbers[int(unknown.argmax())]
+            raise UsageError(f"world {world} has ended, so that it has no state of which a part could be set: reset it "
+                             "first")  # fmt: skip
+        dofs = replace(self.model.dofs, q_given=self.q_given, qd_given=self.qd_given)
+        model = replace(self.model, joint_q=self.q, joint_qd=self.qd, dofs=dofs, start=Beginning())
+        model = begun(model, self.job.spec.initial.assemble is not False)
+        for lack in model.start.lacks:
+            if self.worlds[lack.world]:
+                which = f"world {self.job.numbers[lack.world]}: " if self.model.n_worlds > 1 else ""
+                raise UsageError(f"{which}{lack.text}")
+        return replace(model, start=Beginning())
+

@@ -1,0 +1,288 @@
+"""A run that a program steps by hand: steps without frames, frames of where the worlds stand, and worlds that begin anew.
+
+Calls of the kernel end where frames of the scene's rhythm do, and nowhere else but at the end of what was asked for: so the
+bytes do not depend on how fast a machine is.
+"""
+
+import time
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+
+from simcli.kernels.device.self_test import unable
+from simcli.kernels.language import ti
+from simcli.kernels.language.backend import program
+from simcli.model.phases.stretches import Phase
+from simcli.model.snapshot import Event, FrameBlock
+from simcli.model.tables import Model
+from simcli.solvers.shared.host.loop_bounds import TURNS, LoopsCutError, too_long
+from simcli.solvers.shared.host.solver import CALL_SECONDS, NOWHERE
+from simcli.solvers.shared.others import BUFFERS
+from simcli.solvers.shared.rollout import rollout
+from simcli.solvers.shared.start import failed_starts, start_events
+
+_MOST_FRAMES = 4096  # of a call
+_N_FRAMES, _STEPS, _FIRST = 2, 4, 5  # places of arguments of the kernel, behind the memory and the core
+
+
+@dataclass(frozen=True)
+class SavedState:
+    """All that steps to come depend on, of one simulation.
+
+    Attributes:
+        packs: (W with the idle lanes, rows), the numbers of all worlds.
+        constants: of the tables that all worlds share, by kind.
+        status: (W,).
+        n_steps: steps before.
+        phases: what is still to come.
+        present: model of the phase at hand.
+    """
+
+    packs: np.ndarray
+    constants: Mapping[str, np.ndarray]
+    status: np.ndarray
+    n_steps: int
+    phases: tuple
+    present: Model
+
+
+class FrameSink(Protocol):
+    """What takes frames.
+
+    Attributes:
+        frames_wanted: most of the next block.
+    """
+
+    frames_wanted: int
+
+    def places(self, n_frames: int) -> Mapping[str, np.ndarray]:
+        """Where their columns are made, by path."""
+
+    def put(self, block: FrameBlock) -> None:
+        """Take them; the arrays are copied."""
+
+
+class Stepwise:
+    """Steps a solver by hand.
+
+    Args:
+        solver: that has not begun.
+        guard: makes a context for each call and what is noted of it.
+
+    Attributes:
+        first_of_rhythm: step from which frames are counted.
+    """
+
+    def __init__(self, solver, guard: Callable = nullcontext):
+        self.solver, self.stepper, self._guard = solver, solver.stepper, guard
+        self.blank = self.stepper.arena.read()[0].copy()
+        self.first_of_rhythm, self._block, self._seconds, self._ready = 0, None, None, None
+        self._nothing = [np.empty(1, self.stepper.device.dtype) if not self.stepper.device.is_gpu
+                         else self.stepper.device.buffer((1,)) for _ in BUFFERS]  # fmt: skip
+
+    @property
+    def n_steps(self) -> int:
+        """Steps so far."""
+        return self.stepper.n_steps
+
+    def initial(self) -> FrameBlock:
+        """Frame 0; worlds that cannot begin end here."""
+        self._block = self.solver.initial()
+        return self._block
+
+    def step(self, n: int, recording: "FrameSink | None" = None) -> list[Event]:
+        """Take n steps of all worlds; signals wait until a call and what is noted of it are through.
+
+        Args:
+            n: how many.
+            recording: takes each block of frames of the rhythm; without it no frame is made.
+
+        Returns:
+            What happened, in order.
+        """
+        told = []
+        while n > 0:
+            with self._guard():
+                taken, events = self._stretch(n, recording)
+            n -= taken
+            told += events
+        return told
+
+    def _stretch(self, n: int, recording: "FrameSink | None") -> tuple[int, list[Event]]:
+        """Some of n steps, by one call of the kernel: how many, and what happened."""
+        s = self.stepper
+        events = s.switch()
+        rhythm, room = s.plan.steps_per_frame, min(n, s.steps_to_switch())
+        left = rhythm - (s.n_steps - self.first_of_rhythm) % rhythm
+        steps = min(room, left)
+        n_frames = self._frames(room // rhythm) if steps == rhythm else 1
+        if recording is not None and steps == left:
+            n_frames = min(n_frames, recording.frames_wanted)
+            block = s.run(n_frames, steps, recording.places(n_frames))
+            block.events[:0] = events
+            block = self.solver.shown(block)
+            recording.put(block)
+            self._block, events = _last_of(block), block.events
+        else:
+            events = [self._named(event) for event in (*events, *self._go(n_frames, steps))]
+        return n_frames * steps, events
+
+    def _named(self, event: Event) -> Event:
+        return event if event.joint < self.solver.model.n_joints else replace(event, joint=-1)
+
+    def _frames(self, most: int) -> int:
+        """Frames of a call that stays short."""
+        if self._seconds is None or most <= 1:
+            return 1
+        return max(1, min(most, _MOST_FRAMES, int(CALL_SECONDS / self._seconds)))
+
+    def _go(self, n_frames: int, steps: int) -> list[Event]:
+        """Take steps and show nothing, where no measure needs it.
+
+        Raises:
+            DeviceError: the device cannot do it.
+        """
+        s, start, self._block = self.stepper, time.perf_counter(), None
+        if s.looks_late:
+            block = s.run(n_frames, steps)
+            self._block = self.solver.shown(_last_of(block))
+            events = block.events
+        else:
+            before = s.n_steps
+            self._take(n_frames, steps)
+            s.n_steps += n_frames * steps
+            events = s.new_events(s.core.health.read()[..., 0], before)
+            if s.core.summarises:
+                events += s.judge_solutions(s.core.contacts.summary.read()[..., 0], before)
+        self._seconds = max((time.perf_counter() - start) / n_frames, 1e-9)
+        return events
+
+    def _take(self, n_frames: int, steps: int) -> None:
+        """Take steps, by a launch whose other arguments stand since the first one."""
+        s = self.stepper
+        if s.device.is_gpu:
+            self._launch(n_frames, steps, self._nothing, True, False)
+            return
+        if self._ready is None or self._ready.program is not program():
+            self._ready = s.arena.ready(rollout, s.core, 1, 1, 1, 0, 1, 0, TURNS, *self._nothing)
+        s.arena.launch_ready(self._ready, {_N_FRAMES: n_frames, _STEPS: steps, _FIRST: s.n_steps})
+        ti.sync()
+
+    def _launch(self, n_frames: int, steps: int, arrays: list, moves: bool, shows: bool) -> None:
+        s = self.stepper
+        try:
+            s.take_frames(n_frames, steps, arrays, moves, shows)
+            ti.sync()
+            s.core.loop_turns.refuse_few()
+        except LoopsCutError:
+            raise too_long(s.device) from None
+        except RuntimeError as error:
+            if not s.device.is_gpu:
+                raise
+            raise unable(s.device, error) from error
+
+    def show(self) -> FrameBlock:
+        """The frame of where the worlds stand; its arrays stay as they are."""
+        if self._block is None:
+            s = self.stepper
+            buffers = s.buffers(1, NOWHERE)
+            self._launch(1, 1, [buffer for buffer, _ in buffers.values()], False, True)
+            block = s.block_of(s.fetched(buffers, 1), np.array([s.n_steps], np.int64), [])
+            self._block = self.solver.shown(block)
+        return self._block
+
+    def show_on_device(self) -> dict:
+        """The same frame in the memory of the device: buffers with their numbers of columns, until the next one is shown."""
+        self._block = None
+        self.show()
+        return self.stepper.buffers(1, NOWHERE)
+
+    def begin_anew(self, worlds: np.ndarray, model: Model) -> list[Event]:
+        """Let some worlds begin at the initial state of a model; to the others nothing happens.
+
+        Args:
+            worlds: (W,) bool.
+            model: of the scene, with a start; its tables are not looked at.
+
+        Returns:
+            Events of the start, as of frame 0.
+        """
+        s, status = self.stepper, self.stepper.status.copy()
+        before = s.arena.read()
+        formed = self.solver.formed(model)
+        self._clear(before)
+        s.core.state.q.write(np.nan_to_num(formed.joint_q)[..., None])
+        s.core.state.qd.write(np.nan_to_num(formed.joint_qd)[..., None])
+        block = s.run(1, 0)
+        s.end_at_start(block, failed_starts(model.start))
+        block.events += start_events(model)
+        if s.engine.end:
+            s.engine.end(s, block)
+        if worlds.all():
+            block.events += s.engine.notes(formed, s.options, s.plan)
+        lanes = worlds[np.minimum(np.arange(len(before)), len(worlds) - 1)]
+        s.arena.write(np.where(lanes[:, None], s.arena.read(), before))
+        s.status = np.where(worlds, s.status, status)
+        self._block = None
+        when = {"step": s.n_steps, "time": s.n_steps * s.plan.dt}
+        return [replace(self._named(event), **when) for event in block.events
+                if (worlds[event.world] if event.world >= 0 else worlds.all())]  # fmt: skip
+
+    def rewind(self) -> None:
+        """Set the clock to zero."""
+        self.stepper.n_steps, self.stepper.unsolved, self.first_of_rhythm = 0, None, 0
+
+    def _clear(self, packs: np.ndarray) -> None:
+        """Let all worlds be as before their first step, but for tables that differ between them.
+
+        Args:
+            packs: of all worlds.
+        """
+        s = self.stepper
+        kept = np.zeros(packs.shape[1], bool)
+        for slot in s.core.tables.arena.filled:
+            kept[slot.rows] = True
+        s.arena.write(np.where(kept, packs, self.blank))
+        s.core.clear()
+        s.status = np.zeros_like(s.status)
+
+    def take_tables(self, model: Model, text: str) -> list[Event]:
+        """Let the numbers of a model hold from here on, as an event of the scene would.
+
+        Args:
+            model: of the scene, of the same layout.
+            text: what was set.
+        """
+        s = self.stepper
+        s.phases.insert(0, Phase(s.n_steps, self.solver.formed(model), (text,)))
+        self._block = None
+        return [self._named(event) for event in s.switch()]
+
+    def save(self) -> SavedState:
+        """All that steps to come depend on; a copy."""
+        s = self.stepper
+        constants = {what: values.copy() for what, values in s.arena.constants.items()}
+        return SavedState(s.arena.read().copy(), constants, s.status.copy(), s.n_steps, tuple(s.phases), s.present)
+
+    def restore(self, saved: SavedState) -> None:
+        """Go on from there, bit by bit."""
+        s = self.stepper
+        for what, values in saved.constants.items():
+            s.arena.constants[what][...] = values
+        s.arena.storage.send()
+        s.arena.write(saved.packs)
+        s.status, s.n_steps = saved.status.copy(), saved.n_steps
+        s.phases, s.present, self._block = list(saved.phases), saved.present, None
+
+
+def _last_of(block: FrameBlock) -> FrameBlock:
+    """Its last frame."""
+    n = len(block.step)
+    columns = {path: column[n - 1 :].copy() for path, column in block.columns.items()}
+    contacts = block.contacts and block.contacts.of_frames(n - 1, n)
+    return replace(block, step=block.step[n - 1 :], time=block.time[n - 1 :], columns=columns, contacts=contacts, events=[])
+
+

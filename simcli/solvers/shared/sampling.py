@@ -1,0 +1,85 @@
+"""Samples of the signals that follow the motion: what they see where a step begins, before anything follows them.
+
+What is seen is the state that a step begins with, as a frame of that time shows it. The first sample is taken for the frame
+of the start, so that the first step finds it.
+"""
+
+from simcli.kernels.chart.tree import place_all
+from simcli.kernels.collision.clearance import find_clearances
+from simcli.kernels.forces.signals import sample
+from simcli.kernels.language import ti
+from simcli.kernels.memory.programs import take_all, when
+from simcli.kernels.rows.quadratic import give_state
+from simcli.model.measures import Source
+from simcli.solvers.shared.clock import LEAN, steps_before
+from simcli.solvers.shared.frames import show_bodies, show_joints
+from simcli.solvers.shared.looks.measures import place_quantities, quantity_now
+from simcli.solvers.tree.integrators import H
+
+
+def sampling(c) -> tuple:
+    """The stage that takes samples, if signals follow the motion."""
+    return when(c.signals.feedback.n, take_sample)
+
+
+def distances(c) -> tuple:
+    """What finds the distances that signals see."""
+    return when(c.sight.has.get("clearances"), _find_distances)
+
+
+@ti.func
+def take_sample(c: ti.template(), w: ti.i32):
+    """A stage: samples where a step begins, and for the frame of the start.
+
+    Reads:  c.{state, now}
+    Writes: c.{signals, sight, rows}
+    """
+    step = c.now.load(w, "step")
+    steps = c.now.load(w, "steps")
+    number = steps_before(c, w) + step
+    if steps == 0 or (step < steps and number > 0):  # the frame of the start has taken the first one
+        take_all(c.finding, c, w)
+        h = c.constants.load(w, H)
+        sample(c.signals, w, number, h * ti.cast(number, c.tables.arena.device.real), h * LEAN[c.precision])
+
+
+def finding(c) -> tuple:
+    """What finds the quantities that signals see.
+
+    Args:
+        c: core of the run, whose links stand where the step begins, but in steps of polynomials.
+    """
+    m = c.sight
+    joints = {Source.Q, Source.QD} & set(m.measures.source)
+    projects = c.projects and bool(joints)
+    if not m.n:
+        return ()
+    return (*when(c.is_natural and c.is_quadratic, _place_polynomials),
+            *when(projects, show_bodies, show_joints), place_sight, *distances(c), see)
+
+
+@ti.func
+def _place_polynomials(c: ti.template(), w: ti.i32):
+    """Links of a step that needs no poses; those of the frame of the start are placed."""
+    if c.now.load(w, "steps") != 0:
+        give_state(c.steps.rows, c.state, w)
+        place_all(c.tables, c.state, w)
+
+
+@ti.func
+def see(c: ti.template(), w: ti.i32):
+    """The quantities that were found.
+
+    Writes: c.signals.feedback.seen
+    """
+    for n in range(c.sight.n):
+        c.signals.feedback.seen.store(w, n, quantity_now(c.sight, c, w, n))
+
+
+def place_sight(c, w):
+    """Places and velocities of what signals see (inside kernels)."""
+    place_quantities(c.sight, c, w)
+
+
+def _find_distances(c, w):
+    find_clearances(c.sight.clearances, c.tables, c.state, w)

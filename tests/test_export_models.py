@@ -1,0 +1,266 @@
+"""Scenes as URDF and MJCF: the motion of the scene, by MuJoCo and after the way back; every loss told; MuJoCo's contacts."""
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.machines_of_all import BALL_START, FORCES, JOINTS
+from support.many import run_many
+
+from simcli.cli.doorman import run_command
+from simcli.errors import Exit
+from simcli.exchange.importing import load_scene
+from simcli.exchange.writing.exporting import export_scene
+from simcli.model import build
+from simcli.spec import resolve
+
+SCENES = Path(__file__).parent.parent / "scenes"
+STEP, BETWEEN, END = 1e-3, 0.1, 0.2  # [s]
+SAME = 1e-8  # [m, 1] of steps of fourth order, of which quaternions of free bodies are taken in other ways
+SOFT = {"screw": 1e-5, "n_fourbar": SAME, "bricard": SAME, "slider_crank": 1e-3}  # [m, 1] loops and gears of MuJoCo
+# Laws that MuJoCo has, too: no signals, events, drag.
+TO_MJCF = ("double_pendulum", "simple_pendulum", "triple_pendulum", "projectile", "bungee", "gantry_crane", "heavy_top",
+           "pendulum_field", "puma560", "slider_pendulum", "spacecraft", "steady_top", "sweep", "tumbling_body",
+           "universal_pendulum", *SOFT)  # fmt: skip
+# Without forces, loops and inertia of drive trains, which URDF has not.
+TO_URDF = ("double_pendulum", "simple_pendulum", "triple_pendulum", "projectile", "pendulum_field", "tumbling_body",
+           "universal_pendulum")  # fmt: skip
+OWN = {"all_joints": JOINTS.replace("BALL", BALL_START), "all_forces": FORCES,
+       "hanging_ball": JOINTS.replace(", damping: 0.01BALL", "")}  # fmt: skip
+QUICK = ("universal_pendulum", "pendulum_field", "n_fourbar", *OWN)  # others are slow, because they are many
+
+
+def document_of(name, folder):
+    """A scene with its values of the file, its solver and its duration replaced."""
+    sets = [f"solver={{type: generalized, integrator: rk4, dt: {STEP}}}", f"run={{duration: {END}}}",
+            f"output={{every: {BETWEEN}, channels: [state]}}", "expect=[]", "batch={}"]  # fmt: skip
+    path = folder / f"{name}.yaml"
+    if name in OWN:
+        path.write_text(OWN[name])
+        return path, []
+    return SCENES / f"{name}.yaml", sets
+
+
+def exported(path, suffix, sets=()):
+    document = load_scene(path, sets)
+    return export_scene(document, resolve(document), suffix)
+
+
+def start_of(path, sets):
+    """The coordinates and velocities of a scene by the names that its axes have in URDF."""
+    document = load_scene(path, sets)
+    model = build(resolve(document), document)
+    q, qd = {}, {}
+    for j, name in enumerate(model.joints.name):
+        own = [model.joint_q[0, slice(*model.joints.q_start[j : j + 2])].tolist(),
+               model.joint_qd[0, slice(*model.joints.qd_start[j : j + 2])].tolist()]  # fmt: skip
+        name = name.replace("/", "_")
+        if len(own[0]) == len(own[1]) > 1:
+            for k in range(len(own[0])):
+                q[f"{name}_{k + 1}"], qd[f"{name}_{k + 1}"] = own[0][k], own[1][k]
+        elif own[0] and name != "globe":
+            q[name], qd[name] = own
+    return f"initial={json.dumps({'joint_q': q, 'joint_qd': qd})}"
+
+
+def quick_and_slow(names):
+    return [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in names]
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory, request):
+    """Folder of the runs of the scenes that are tested, of what came back from URDF, and of mass matrices."""
+    folder = tmp_path_factory.mktemp("runs")
+    commands, asked = [], {item.callspec.params.get("name") for item in request.session.items if hasattr(item, "callspec")}
+    for name in dict.fromkeys(one for one in (*TO_MJCF, *TO_URDF, *OWN) if one in asked):
+        path, sets = document_of(name, folder)
+        words = [word for one in sets for word in ("--set", one)]
+        commands.append(["run", path, *words, "-q", "--force", "-o", folder / f"{name}.h5"])
+        if name in TO_MJCF or name in OWN:
+            commands.append(["mass-matrix", path, *words, "-o", folder / f"{name}.json"])
+        if name in TO_URDF or name == "hanging_ball":
+            back = folder / f"{name}.urdf"
+            back.write_text(exported(path, ".urdf", sets).text)
+            scene = load_scene(path, sets)
+            gravity = list(resolve(scene).world.gravity)
+            more = ["--set", f"world.gravity={gravity}", "--set", start_of(path, sets), *(
+                word for one in document_of("double_pendulum", folder)[1][:3] for word in ("--set", one))]  # fmt: skip
+            commands.append(["run", back, *more, "-q", "--force", "-o", folder / f"{name}_back.h5"])
+    log = folder / "log"
+    log.mkdir()
+    results = run_many(commands, log)
+    assert [code for code, _ in results] == [0] * len(results), [(words, text) for words, (code, text) in
+                                                                 zip(commands, results, strict=True) if code]  # fmt: skip
+    return folder
+
+
+def frames_of(path):
+    """Body to its (frames, 7) poses, its centre of mass, and the accelerations of the joints at the start."""
+    import h5py
+
+    with h5py.File(path) as file:
+        poses, com = file["frames/body_q"][:, 0], file["model/body_com"][:1]
+        names = [name.decode() if isinstance(name, bytes) else name for name in file["frames/body_name"][()]]
+        labels = [one.decode() if isinstance(one, bytes) else one for one in file["frames/qd_label"][()]]
+        return dict(zip(names, np.moveaxis(poses, 1, 0), strict=True)), dict(zip(names, com[0], strict=True)), dict(
+            zip(labels, file["frames/joint_qdd"][0, 0], strict=True))  # fmt: skip
+
+
+def centres(path):
+    from simcli import rotations as rot
+
+    poses, com, _ = frames_of(path)
+    return {name: pose[:, :3] + rot.quat_rotate(pose[:, 3:], com[name]) for name, pose in poses.items()}
+
+
+@pytest.mark.parametrize("name", quick_and_slow([*TO_URDF, "hanging_ball"]))
+def test_a_scene_comes_back_from_urdf_with_its_motion(runs, name):
+    before, after = centres(runs / f"{name}.h5"), centres(runs / f"{name}_back.h5")
+    for body, way in before.items():
+        assert np.ptp(way, axis=0).max() > 1e-4 or body in ("stone", "racket", "right", "spin"), body  # it moves
+        assert np.abs(way - after[body.replace("/", "_")]).max() < 1e-10, body
+
+
+@pytest.mark.parametrize("name", quick_and_slow([*TO_MJCF, "all_joints", "all_forces"]))
+def test_mujoco_moves_a_model_as_the_scene_moves(runs, name, tmp_path):
+    mujoco = pytest.importorskip("mujoco")
+    path, sets = document_of(name, tmp_path)
+    model = mujoco.MjModel.from_xml_string(exported(path, ".xml", sets).text)
+    data = mujoco.MjData(model)
+    if model.nkey:
+        mujoco.mj_resetDataKeyframe(model, data, 0)
+    mujoco.mj_forward(model, data)
+    poses, _, accelerations = frames_of(runs / f"{name}.h5")
+    is_soft = model.neq > 0
+    _check_instant(mujoco, model, data, json.loads((runs / f"{name}.json").read_text()), accelerations, is_soft)
+    for _ in range(round(BETWEEN / STEP)):
+        mujoco.mj_step(model, data)
+    mujoco.mj_kinematics(model, data)
+    for body, pose in poses.items():
+        here = model.body(body.replace("/", "_")).id
+        apart = np.abs(data.xpos[here] - pose[1, :3]).max()
+        turned = 1.0 - abs(np.dot(data.xquat[here], np.roll(pose[1, 3:], 1)))
+        assert max(apart, turned) < (1e-5 if body == "nut" else SOFT.get(name, SAME)), (body, apart, turned)
+
+
+def _check_instant(mujoco, model, data, found, accelerations, is_soft):
+    """Mass matrix and accelerations at the start, of the axes that both have."""
+    M = np.zeros((model.nv, model.nv))
+    mujoco.mj_fullM(model, data, M)
+    labels = found["labels"]["NV"]
+    ours = np.reshape(found["mass_matrix"][0], (len(labels), -1))
+    where = {}
+    for k, label in enumerate(labels):
+        name = re.sub(r":(\d+)", lambda one: f"_{int(one[1]) + 1}", label).replace("/", "_")
+        if mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_JOINT, name) >= 0:
+            joint = model.joint(name)
+            if joint.type[0] in (mujoco.mjtJoint.mjJNT_SLIDE, mujoco.mjtJoint.mjJNT_HINGE):
+                where[k] = joint.dofadr[0]
+    if not where or name == "thread":
+        return
+    mine, theirs = list(where), list(where.values())
+    screw = [n for n, k in enumerate(mine) if labels[k] == "thread"]
+    size = np.abs(M).max()
+    difference = np.abs(ours[np.ix_(mine, mine)] - M[np.ix_(theirs, theirs)])
+    difference[screw] = difference[:, screw] = 0.0  # MuJoCo has the nut in two coordinates
+    assert difference.max() < 1e-12 * size
+    if not is_soft:
+        at = [accelerations[labels[k]] for k in mine]
+        assert np.abs(at - data.qacc[theirs]).max() < 1e-11 * max(1.0, np.abs(data.qacc).max())
+
+
+TOUCHING = """simcli: 1
+defaults: {body: {mass: 1}, shape: {type: sphere, radius: 0.5}}
+materials: {ice: {friction: 0.1}}
+world: {shapes: {rock: {layers: [ground]}, other: {}}}
+bodies:
+  a: {shapes: {one: {}, two: {layers: [robot], touches: [ground]}}}
+  b: {shapes: {one: {material: ice}}}
+  c: {shapes: {one: {}, off: {collide: false}}}
+  d: {shapes: {one: {touches: [robot]}}}
+  e: {shapes: {one: {}, two: {}}}
+joints:
+  ab: {type: revolute, parent: a, child: b, at: [0, 0, 0], axis: [0, 0, 1]}
+  bc: {type: fixed, parent: b, child: c, at: [0, 0, 0]}
+  we: {type: revolute, parent: world, child: e, at: [0, 0, 0], axis: [0, 0, 1]}
+contact:
+  exclude: [[a/one, e/two], [d, c]]
+  pairs: [{a: a, b: b, friction: 0.7}, {a: e, b: rock, friction: 0.3, torsional_friction: 1 mm}]
+"""
+
+
+def test_mujoco_lets_touch_what_the_scene_lets_touch(tmp_path):
+    """All shapes at one place: what MuJoCo finds are the pairs that can touch."""
+    mujoco = pytest.importorskip("mujoco")
+    path = tmp_path / "touching.yaml"
+    path.write_text(TOUCHING)
+    document = load_scene(path)
+    spec = resolve(document)
+    scene = build(spec, document)
+    model = mujoco.MjModel.from_xml_string(export_scene(document, spec, ".xml").text)
+    data = mujoco.MjData(model)
+    mujoco.mj_forward(model, data)
+    found = {frozenset(model.geom(int(k)).name for k in contact.geom) for contact in data.contact}
+    names = [name.replace("/", "_") for name in scene.shapes.name]
+    pairs = scene.contacts.pairs
+    wanted = {frozenset((names[a], names[b])) for a, b in zip(pairs.shape_a, pairs.shape_b, strict=True)}
+    assert len(wanted) > 8
+    assert found == wanted
+    frictions = {frozenset(model.geom(int(k)).name for k in one.geom): (one.friction[0], one.friction[2], one.dim)
+                 for one in data.contact}  # fmt: skip
+    assert frictions[frozenset(("a_one", "b_one"))] == (0.7, 1e-5, 3)
+    assert frictions[frozenset(("e_one", "rock"))] == (0.3, 0.001, 4)
+
+
+def test_every_element_of_a_scene_is_told(tmp_path):
+    """Once each, with its line; what URDF has not is dropped by name."""
+    path = tmp_path / "all.yaml"
+    path.write_text(OWN["all_forces"])
+    document = load_scene(path)
+    spec = resolve(document)
+    for suffix in (".urdf", ".xml"):
+        report = export_scene(document, spec, suffix).report
+        told = [(entry.kind, entry.name) for entry in report.entries]
+        assert len(set(told)) == len(told)
+        wanted = {("body", name) for name in spec.bodies} | {("joint", name) for name in spec.joints}
+        wanted |= {("force", name) for name in spec.forces} | {("point", "a/end"), ("point", "b/end"), ("drive", "pin")}
+        assert wanted <= set(told)
+        lines = {(entry.kind, entry.name): entry.line for entry in report.entries}
+        assert path.read_text().splitlines()[lines["force", "wind"] - 1].startswith("  wind:")
+        fates = {(entry.kind, entry.name): entry.fate for entry in report.entries}
+        assert {fate for (kind, _), fate in fates.items() if kind == "force"} == (
+            {"dropped"} if suffix == ".urdf" else {"changed"})  # fmt: skip
+        assert report.loses == (suffix == ".urdf")
+
+
+def test_the_command_writes_tells_and_refuses(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("ring.obj").write_bytes((SCENES / "ring.obj").read_bytes())
+    Path("all.yaml").write_text(OWN["all_joints"].replace("  carriage: {",
+        "  carriage: {look: {colour: red, shapes: {ring: {type: mesh, file: ring.obj, scale: 0.5}}}, "
+        "shapes: {a: {type: capsule, radius: 0.1, length: 0.2, collide: false}}, "))  # fmt: skip
+
+    def command(*words):
+        code = run_command(["export", "all.yaml", *words], debug=False, as_json="--json" in words)
+        return code, capsys.readouterr()
+
+    code, said = command("-o", "robot.urdf", "--strict")
+    assert code == Exit.NEGATIVE
+    assert "dropped 6 state" in said.err or "dropped 7 state" in said.err
+    assert "wrote robot.urdf and 1 file in robot_meshes/" in said.err
+    assert Path("robot_meshes/ring.obj").read_bytes() == Path("ring.obj").read_bytes()
+    code, said = command("-o", "robot.xml", "--strict", "--json")
+    assert code == Exit.OK, said.err
+    assert json.loads(said.out)["counts"]["dropped"] == 0
+    assert "left/bar" in {one["name"] for one in json.loads(said.out)["elements"]}
+    assert run_command(["check", "robot.urdf"], debug=False, as_json=False) == Exit.OK
+    refused = ((["-o", "robot.sdf"], "robot.sdf"), (["-o", "a.xml", "-c", "energy.total"], "leave out --channel"),
+               (["-o", "a.csv", "--strict"], "--strict is of models"), (["-o", "all.yaml"], ""))  # fmt: skip
+    for words, message in refused:
+        code, said = command(*words)
+        assert code == Exit.USAGE
+        assert message in said.err
+    mujoco = pytest.importorskip("mujoco")
+    assert mujoco.MjModel.from_xml_path("robot.xml").nmesh == 1

@@ -1,0 +1,385 @@
+"""Models of MJCF files as scenes: mechanics as MuJoCo's, a report of every element, no file read that must not be."""
+
+import json
+import sys
+
+import numpy as np
+import pytest
+from support.mjcf import Pair
+
+from simcli.cli.doorman import run_command
+from simcli.errors import Exit, FileError, UsageError
+from simcli.exchange.importing import import_model, load_scene
+from simcli.exchange.xml_reader import read_xml
+from simcli.model import build
+from simcli.spec import resolve
+
+mujoco = pytest.importorskip("mujoco")
+MASS_BAR = 1e-12  # relative, of mass matrices
+MOTION_BAR = 1e-8  # [m] after 0.1 s by rk4 of 1 ms
+FOURTH = 12.0  # by which what is left falls at half the step, at least
+
+INCLUDED = """<mujocoinclude>
+  <asset><material name="paint" rgba="1 0.5 0 1" texture="checks"/>
+    <texture name="checks" builtin="checker" width="4" height="4" type="2d"/>
+    <mesh name="wedge" vertex="0 0 0  0.1 0 0  0 0.1 0  0 0 0.1"/></asset>
+</mujocoinclude>
+"""
+MODEL = """<mujoco model="all kinds">
+  <compiler angle="degree"/>
+  <option timestep="0.002" integrator="RK4" gravity="0.3 -0.2 -9.81" density="1.2"/>
+  <include file="parts.xml"/>
+  <visual><map znear="0.1"/></visual>
+  <default>
+    <joint damping="0.1"/>
+    <default class="leg"><geom rgba="0 0 1 1" friction="0.7 0.02 0.001"/>
+      <joint armature="0.01" solreflimit="0.01 1"/></default>
+  </default>
+  <worldbody>
+    <light pos="0 0 3"/>
+    <camera name="side" pos="0 -3 1" xyaxes="1 0 0 0 0 1" fovy="40"/>
+    <geom name="floor" type="plane" size="5 5 0.1" pos="0 0 -2" condim="3"/>
+    <site name="hook" pos="0.2 0 1.5"/>
+    <body name="stand" pos="0 0 1"><geom type="box" size="0.05 0.05 0.1" mass="0"/>
+      <body name="free 1" pos="0 0 1"/></body>
+    <body name="rover" pos="0.5 0.2 0.3" euler="10 20 30">
+      <freejoint name="root"/>
+      <inertial pos="0.01 0.02 -0.03" mass="2" fullinertia="0.2 0.25 0.3 0.01 0.02 -0.01"/>
+      <geom name="hull" class="leg" type="capsule" fromto="0 0 0 0.2 0.1 0" size="0.05"/>
+      <body name="hip" pos="0.1 0.2 0"><geom type="sphere" size="0.06" class="leg"/>
+        <joint name="hip_x" axis="1 0 0" class="leg" range="-40 30" limited="true"/>
+        <joint name="hip_y" axis="0 1 0" class="leg" stiffness="3" springref="20"/>
+        <joint name="hip_z" axis="0 0 1" class="leg" frictionloss="0.2"/>
+        <body name="shin" pos="0 0 -0.4"><geom type="cylinder" size="0.03 0.1" pos="0 0 -0.1" material="paint"/>
+          <joint name="knee" axis="0 1 0.3" pos="0 0 0.1" ref="15" range="-20 60" limited="true"/>
+          <site name="sole" pos="0 0 -0.2" euler="0 90 0"/>
+          <body name="foot" pos="0 0 -0.25"><geom type="ellipsoid" size="0.05 0.03 0.02" contype="0" conaffinity="0"/>
+            <joint name="ankle" axis="0 1 0"/>
+            <joint name="toe" axis="0.2 1 0" pos="0.05 0 0"/>
+            <joint name="slip" type="slide" axis="1 0 0" range="-0.1 0.1" limited="true"/>
+          </body></body></body>
+      <body name="head" pos="0 0 0.3"><joint name="neck" type="ball" pos="0 0 -0.1" stiffness="5" damping="0.2"/>
+        <geom type="mesh" mesh="wedge"/><site name="eye" pos="0.05 0 0"/></body>
+    </body>
+    <body name="cart" pos="1 0 0"><geom type="box" size="0.1 0.05 0.05"/>
+      <joint name="rail" type="slide" axis="1 0 0" damping="1"/>
+      <body name="pole" pos="0 0 0.1"><geom type="capsule" size="0.02 0.2" pos="0 0 0.2"/>
+        <joint name="pin" axis="0 1 0" springdamper="0 0"/><site name="tip" pos="0 0 0.4"/></body></body>
+  </worldbody>
+  <contact><exclude body1="cart" body2="shin"/></contact>
+  <tendon>
+    <fixed name="sum" stiffness="4" damping="0.3" springlength="0.1">
+      <joint joint="knee" coef="1"/><joint joint="ankle" coef="-0.5"/></fixed>
+    <spatial name="rope" stiffness="7" damping="0.1" springlength="0.4">
+      <site site="hook"/><site site="eye"/><site site="tip"/></spatial>
+  </tendon>
+  <actuator>
+    <motor name="push" joint="rail" gear="3" ctrlrange="-2 2" ctrllimited="true"/>
+    <position name="servo" joint="hip_x" kp="11" kv="0.5" gear="2" forcerange="-30 30"/>
+    <velocity name="spin" joint="pin" kv="2"/>
+    <general name="law" joint="pin" gainprm="4" biastype="affine" biasprm="0.5 -6 -0.3"/>
+    <position name="pull" tendon="sum" kp="9"/>
+    <muscle name="flesh" joint="toe" lengthrange="0.1 1"/>
+    <motor name="jet" site="sole" gear="0 0 1 0 0 0"/>
+  </actuator>
+  <sensor><gyro name="imu" site="sole"/></sensor>
+  <keyframe><key name="home" time="1"/></keyframe>
+</mujoco>
+"""
+BALL = '<geom type="sphere" size="0.1"/>'
+
+
+def model_file(folder, text=MODEL, name="model.xml"):
+    folder.mkdir(exist_ok=True)
+    (folder / "parts.xml").write_text(INCLUDED)
+    path = folder / name
+    path.write_text(text)
+    return path
+
+
+def imported(folder, text=MODEL):
+    return import_model(model_file(folder, text))
+
+
+def fates(report, kind):
+    return {entry.name: (entry.fate, entry.why) for entry in report.entries if entry.kind == kind}
+
+
+def bodies(text, more=""):
+    return f"<mujoco><worldbody>{text}</worldbody>{more}</mujoco>"
+
+
+def spec_of(folder, text=MODEL):
+    """The scene, checked and built."""
+    document = load_scene(model_file(folder, text))
+    spec = resolve(document)
+    build(spec, document)
+    return spec
+
+
+def test_the_mechanism_is_that_of_mujoco(tmp_path):
+    """Several joints on one body, with one anchor and with several, references, balls, free bodies, lumped ones."""
+    for seed in range(3):
+        pair = Pair(model_file(tmp_path), tmp_path / "scene", seed=seed)
+        assert pair.mass_difference() < MASS_BAR
+
+
+def test_what_moves_without_limits_moves_as_in_mujoco(tmp_path):
+    """Springs, dampers and tendons among it, and actuators with their targets."""
+    # Effort, or target, of a control of 0.3: of `law` the bias is part of it.
+    sets = {"joints.rail.drive.target": 3 * 0.3, "joints.hip.axes.angular[0].drive.target": 0.3 / 2,
+            "joints.pin.drive.target_velocity": 0.3, "forces.law.drive.target": (4 * 0.3 + 0.5) / 6,
+            "forces.sum.drive.target": 0.3}  # fmt: skip
+    words = [word for path, value in sets.items() for word in ("--set", f"{path}={value!r}")]
+    found = []
+    for step in (1e-3, 5e-4):
+        off = ("contact", "limit", "frictionloss", "equality")
+        pair = Pair(model_file(tmp_path), tmp_path / "scene", off=off, step=step)
+        names = [pair.model.actuator(a).name for a in range(pair.model.nu)]
+        pair.data.ctrl[:] = [0.3 * (name not in ("jet", "flesh")) for name in names]
+        found.append(pair.difference(*words))
+    assert found[0] < MOTION_BAR
+    assert found[0] > FOURTH * found[1]
+
+
+def test_every_element_is_told_once(tmp_path):
+    path = model_file(tmp_path)
+    entries = import_model(path).report.entries
+    told = sorted((entry.kind, entry.file, entry.line) for entry in entries if "@" not in entry.kind)
+    own = [(one.tag, "", one.line) for one in read_xml(path).below()]
+    parts = [(one.tag, "parts.xml", one.line) for one in list(read_xml(tmp_path / "parts.xml").below())[1:]]
+    assert told == sorted(own + parts)
+
+
+def test_what_is_lost_is_told_by_name(tmp_path):
+    report = imported(tmp_path).report
+    assert fates(report, "muscle") == {"flesh": ("dropped", "is a muscle")}
+    assert fates(report, "motor")["jet"][0] == "dropped"
+    assert fates(report, "option@density")["" ][0] == "dropped"
+    assert [name for name, (fate, _) in fates(report, "joint@solreflimit").items() if fate == "dropped"] == ["leg"]
+    for kind in ("texture", "light", "visual", "map"):
+        assert {fate for fate, _ in fates(report, kind).values()} == {"dropped"}, kind
+    assert fates(report, "body")["free 1"][1] == "`free 1` is called `free_1`; has no mass: it is part of the world"
+    assert fates(report, "mesh") == {"wedge": ("changed", "written as OBJ from the vertices that MuJoCo compiled")}
+
+
+def test_what_joints_say(tmp_path):
+    spec = spec_of(tmp_path)
+    hip, knee, root, neck = (spec.joints[name] for name in ("hip", "knee", "root", "neck"))
+    assert (hip.type, hip.dof_kinds, root.type, neck.type) == ("d6", "AAA", "free", "ball")
+    assert (hip.damping, hip.armature, hip.friction) == ((0.1,) * 3, (0.01,) * 3, (0.0, 0.0, 0.2))
+    assert hip.limit[0].upper == pytest.approx(np.radians(30.0), rel=1e-15)
+    assert hip.limit[1] is None
+    assert knee.init_angle == pytest.approx(np.radians(15.0), rel=1e-15)
+    assert [name for name, joint in spec.joints.items() if joint.child.startswith("foot")] == ["ankle", "toe", "slip"]
+    assert spec.bodies["foot_ankle"].mass == 0.0
+    assert spec.forces["hip_spring"].stiffness == (0.0, 3.0, 0.0)
+    assert spec.forces["hip_spring"].rest_angle == pytest.approx((0.0, np.radians(20.0), 0.0))
+    assert neck.drive[0].stiffness == 5.0
+    assert (spec.solver.integrator, spec.solver.dt, spec.world.gravity) == ("rk4", 0.002, (0.3, -0.2, -9.81))
+
+
+def test_the_scene_reads_as_one_that_a_person_wrote(tmp_path):
+    text = imported(tmp_path).text
+    line = 1 + MODEL[: MODEL.index('name="knee"')].count("\n")
+    assert f"# model.xml:{line}" in text
+    assert "limit: [-20 deg, 60 deg]" in text
+    assert "init_angle: 15 deg" in text
+    assert "dt: 2 ms" in text
+    assert "frames: {sole: {xyz: [0, 0, -0.2]" in text
+
+
+def test_what_actuators_say(tmp_path):
+    spec = spec_of(tmp_path)
+    push, servo = spec.joints["rail"].drive[0], spec.joints["hip"].drive[0]
+    assert (push.mode, push.target, push.effort_limit) == ("effort", 0.0, 6.0)
+    assert (servo.mode, servo.stiffness, servo.damping, servo.effort_limit) == ("position", 44.0, 2.0, 60.0)
+    spin, law = spec.joints["pin"].drive[0], spec.forces["law"].drive
+    assert (spin.mode, spin.damping) == ("velocity", 2.0)
+    assert (law.mode, law.stiffness, law.damping, law.target) == ("position", 6.0, 0.3, pytest.approx(0.5 / 6.0))
+    assert spec.forces["sum"].drive.stiffness == 9.0
+    assert spec.forces["rope"].through[0].point == "eye"
+
+
+LOOPS = bodies("""
+  <body name="hand" mocap="true" pos="0.2 0 0.5"/>
+  <body name="a" pos="0 0 0.5"><freejoint/><geom size="0.05" mass="1"/></body>
+  <body name="b" pos="0.5 0 0.5"><joint name="bx" type="slide" axis="1 0 0"/><joint name="by" type="slide" axis="0 1 0"/>
+    <geom size="0.05" mass="1"/><site name="s" pos="0.1 0 0"/></body>
+  <body name="c" pos="1 0 0.5"><joint name="cz" axis="0 0 1" ref="0.4"/><geom size="0.05" mass="1" pos="0.2 0 0"/></body>
+  <body name="d" pos="1 1 0.5"><joint name="dz" axis="0 0 1"/><geom size="0.05" mass="1" pos="0.2 0 0"/></body>
+  """, """<compiler angle="radian"/><equality>
+  <weld name="grip" body1="hand" body2="a"/><connect name="pin" body1="a" body2="b" anchor="0.1 0 0" active="false"/>
+  <joint name="gear" joint1="cz" joint2="bx" polycoef="0.1 2 0 0 0"/><joint name="held" joint1="by" polycoef="0.25 0 0 0 0"/>
+  <joint name="bent" joint1="dz" joint2="bx" polycoef="0 1 0.5 0 0"/></equality>""")  # fmt: skip
+
+
+def test_equalities_are_loop_joints_gears_and_held_coordinates(tmp_path):
+    spec = spec_of(tmp_path, LOOPS)
+    grip, pin = spec.joints["grip"], spec.joints["pin"]
+    assert spec.bodies["hand"].kinematic
+    assert (grip.type, grip.parent, grip.child, grip.loop) == ("fixed", "hand", "a", True)
+    assert grip.parent_frame.xyz == pytest.approx((-0.2, 0.0, 0.0))
+    assert (pin.type, pin.enabled, pin.parent_frame.xyz) == ("ball", False, (0.1, 0.0, 0.0))
+    assert pin.child_frame.xyz == pytest.approx((-0.4, 0.0, 0.0))
+    mimic = spec.joints["cz"].mimic  # q - 0.4 = 0.1 + 2 q_other
+    assert (mimic.joint, mimic.ratio, mimic.offset) == ("bx", 2.0, pytest.approx(0.5))
+    assert spec.joints["by"].motion[0].position == 0.25
+    report = imported(tmp_path, LOOPS).report
+    assert {name: fate for name, (fate, _) in fates(report, "joint").items() if name in ("gear", "held", "bent")} == {
+        "gear": "changed", "held": "changed", "bent": "dropped"}  # fmt: skip
+
+
+def test_flags_are_honoured(tmp_path):
+    """Gravity, contact, limits, springs and actuation that `option` switches off."""
+    names = ("gravity", "contact", "limit", "spring", "damper", "frictionloss", "actuation")
+    flags = "".join(f' {name}="disable"' for name in names)
+    spec = spec_of(tmp_path, MODEL.replace("<visual>", f"<option><flag{flags}/></option><visual>"))
+    assert spec.world.gravity == (0.0, 0.0, 0.0)
+    assert not spec.contact.enabled
+    assert "hip_spring" not in spec.forces
+    for joint in spec.joints.values():
+        assert joint.limit is None
+        assert joint.drive is None
+        assert set(joint.damping) | set(joint.friction) <= {0.0}
+
+
+def random_contacts(seed):
+    """Spheres in one place, on random trees with random masks, frictions, dimensions, exclusions and pairs."""
+    rng = np.random.default_rng(seed)
+
+    def geom(name):
+        slide, spin, roll = rng.choice([0.1, 0.4, 0.9], 3)
+        of, meets, dim, rank = (rng.choice(some) for some in ([0, 1, 2, 3, 4], [0, 1, 2, 5], [1, 3, 4, 6], [0, 0, 1]))
+        return (f'<geom name="{name}" size="0.1" contype="{of}" conaffinity="{meets}" condim="{dim}" '
+                f'friction="{slide} {spin} {roll}" priority="{rank}"/>')  # fmt: skip
+
+    def body(k, children):
+        joint = rng.choice(["", "<joint/>", '<joint type="ball"/>', "<joint/><joint pos='0.1 0 0' axis='1 0 0'/>"])
+        return f'<body name="b{k}">{joint}{geom(f"g{k}")}{geom(f"h{k}")}{children}</body>'
+
+    text = geom("w0") + geom("w1")
+    text += body(0, body(1, body(2, body(3, ""))) + body(4, body(5, ""))) + body(6, "")
+    text += f'<body name="b7"><freejoint/>{geom("g7")}</body>'
+    more = ('<contact><exclude body1="b2" body2="b6"/><exclude body1="b7" body2="world"/>'
+            '<pair geom1="g0" geom2="g1" condim="4" friction="0.3 0.3 0.02 0.001 0.001"/>'
+            '<pair geom1="w0" geom2="g7"/></contact>')  # fmt: skip
+    return bodies(text, more)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_what_touches_and_how_is_that_of_mujoco(tmp_path, seed):
+    """MuJoCo's own list of contacts, of spheres that lie in one place: masks, neighbours, welds, exclusions, pairs."""
+    path = model_file(tmp_path, random_contacts(seed))
+    peer = mujoco.MjModel.from_xml_path(str(path))
+    data = mujoco.MjData(peer)
+    mujoco.mj_forward(peer, data)
+    theirs = {}
+    for contact in data.contact[: data.ncon]:
+        names = frozenset(peer.geom(int(g)).name for g in contact.geom)
+        slide, _, spin, roll, _ = contact.friction
+        theirs[names] = tuple(value if contact.dim > bar else 0.0 for value, bar in ((slide, 1), (spin, 3), (roll, 4)))
+    document = load_scene(path)
+    model = build(resolve(document), document)
+    shapes, contacts = model.shapes, model.contacts
+    mine = {}
+    apart = {(s, int(contacts.apart[k])) for s in range(len(shapes.name))
+             for k in range(contacts.apart_start[s], contacts.apart_start[s + 1])}  # fmt: skip
+    for a in range(len(shapes.name)):
+        for b in range(a):
+            g, h = contacts.group[a], contacts.group[b]
+            row = contacts.combination[g, h] if g >= 0 and h >= 0 else -1
+            if row >= 0 and shapes.body[a] != shapes.body[b] and not {(a, b), (b, a)} & apart:
+                numbers = (contacts.friction, contacts.torsional_friction, contacts.rolling_friction)
+                names = frozenset(shapes.name[s].split("/")[-1] for s in (a, b))
+                mine[names] = tuple(float(column[0, row]) for column in numbers)
+    assert set(mine) == set(theirs)
+    for names, numbers in theirs.items():
+        assert mine[names] == pytest.approx(numbers, rel=1e-12), names
+
+
+REFUSED = {
+    "an entity": ('<!DOCTYPE m [<!ENTITY a "b">]><mujoco model="&a;"/>', "model.xml:1: has a document type"),
+    "an unknown attribute": (bodies('\n<geom sise="1"/>'), "model.xml:2: MuJoCo refuses the file: XML Error: "),
+    "no mass": (bodies('\n\n<body name="a"><joint/></body>'), "model.xml:3: MuJoCo refuses the file: "),
+    "an include outside": ('<mujoco>\n<include file="../secret.xml"/></mujoco>', "model.xml:2: `../secret.xml` lies out"),
+    "an absolute include": ('<mujoco><include file="/etc/hosts"/></mujoco>', "`/etc/hosts` lies outside"),
+    "an include twice": ('<mujoco><include file="parts.xml"/><include file="parts.xml"/></mujoco>', "a second time"),
+    "an include of itself": ('<mujoco><include file="model.xml"/></mujoco>', "included a second time"),
+    "no include": ('<mujoco><include file="none.xml"/></mujoco>', "model.xml:1: there is no file `none.xml`"),
+    "a mesh outside": ('<mujoco><asset><mesh name="m" file="../secret.obj"/></asset></mujoco>', "lies outside"),
+    "a mesh folder outside": ('<mujoco><compiler meshdir=".."/><asset><mesh file="secret.obj"/></asset></mujoco>',
+                              "lies outside"),
+    "a link outside": ('<mujoco><asset><mesh name="m" file="way.obj"/></asset></mujoco>', "lies outside"),
+    "no mesh": ('<mujoco><asset><mesh file="none.stl"/></asset></mujoco>', "there is no file `none.stl`"),
+    "a height field outside": ('<mujoco><asset><hfield file="../secret.obj" size="1 1 1 1"/></asset></mujoco>', "lies out"),
+    "another model": ('<mujoco><asset><model name="m" file="parts.xml"/></asset></mujoco>', "<model> reads another file"),
+    "a plugin": ('<mujoco><extension><plugin plugin="x"/></extension></mujoco>', "needs a plugin"),
+    "a soft body": (bodies('<flexcomp name="f" type="grid" count="2 2 2"/>'), "bodies that bend"),
+    "a million copies": (bodies('<replicate count="1000">' * 2 + f"<body><joint/>{BALL}</body>" + "</replicate>" * 2),
+                         "makes more than 100000 copies"),
+    "a huge height field": ('<mujoco><asset><hfield name="h" nrow="100000" ncol="100000" size="1 1 1 1"/></asset></mujoco>',
+                            "more than 16777216 heights"),
+    "half a file": (MODEL[:900], "no XML"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_hostile_files_are_refused_by_their_line(tmp_path, name):
+    text, words = REFUSED[name]
+    (tmp_path / "secret.xml").write_text("<mujocoinclude/>")
+    (tmp_path / "secret.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\n")
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "way.obj").symlink_to(tmp_path / "secret.obj")
+    with pytest.raises(FileError) as caught:
+        imported(tmp_path / "in", text)
+    assert words in str(caught.value)
+
+
+def test_memory_and_pictures_are_left_alone(tmp_path):
+    """Sizes of memory, pictures and skins are not handed to MuJoCo, whatever they say."""
+    text = bodies('<body><freejoint/><geom size="0.1" material="m"/></body>', """
+      <size memory="900G" nuser_body="1000000000"/><asset>
+      <texture name="t" type="2d" file="../secret.png"/><material name="m" texture="t" rgba="0 1 0 1"/>
+      <texture type="skybox" builtin="flat" width="100000" height="100000"/></asset>""")  # fmt: skip
+    report = imported(tmp_path, text).report
+    assert fates(report, "size")[""][0] == "dropped"
+    assert fates(report, "material@texture")["m"][0] == "dropped"
+
+
+def test_a_fault_in_an_included_file_has_its_line(tmp_path):
+    path = model_file(tmp_path, '<mujoco><include file="parts.xml"/></mujoco>')
+    (tmp_path / "parts.xml").write_text('<mujocoinclude>\n<worldbody>\n<geom sise="1"/></worldbody></mujocoinclude>')
+    with pytest.raises(FileError, match=r"parts\.xml:3: MuJoCo refuses"):
+        import_model(path)
+
+
+def test_the_command_writes_tells_and_refuses(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    model_file(tmp_path)
+    assert run_command(["import", "model.xml"], debug=False, as_json=False) == Exit.OK
+    talk = capsys.readouterr().err
+    assert "dropped 1 muscle" in talk
+    assert "wrote model.yaml and 1 file in model_meshes/" in talk
+    assert run_command(["import", "model.xml", "--force", "--strict"], debug=False, as_json=False) == Exit.NEGATIVE
+    capsys.readouterr()
+    assert run_command(["import", "model.xml", "--force", "--json"], debug=False, as_json=True) == Exit.OK
+    data = json.loads(capsys.readouterr().out)
+    assert {one["file"] for one in data["elements"]} == {"", "parts.xml"}
+    assert run_command(["check", "model.xml", "model.yaml"], debug=False, as_json=False) == Exit.OK
+
+
+def test_a_scene_needs_neither_mujoco_nor_the_source(tmp_path, monkeypatch):
+    path = model_file(tmp_path)
+    found = import_model(path)
+    scene = tmp_path / "scene.yaml"
+    scene.write_text(found.text)
+    for name, data in found.files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(data)
+    monkeypatch.setitem(sys.modules, "mujoco", None)
+    with pytest.raises(UsageError, match=r"MJCF needs mujoco: pip install 'simcli\[import\]'"):
+        import_model(path)
+    path.unlink()
+    document = load_scene(scene)
+    build(resolve(document), document)
