@@ -126,12 +126,12 @@ class Runs:
         with open_trajectory(self.job.output) as trajectory:
             return trajectory.column("frames/joint_q")[-1]
 
-    def told_residual(self) -> float:
-        """[m/s], the largest residual of the steps, as the file has it."""
+    def told_residual(self) -> float | None:
+        """[m/s], the largest residual of the steps, as the file has it; None where nothing touches."""
         from simcli.records.reading.reader import open_trajectory
 
         with open_trajectory(self.job.output) as trajectory:
-            return float(trajectory.column("diag/residual").max())
+            return float(trajectory.column("diag/residual").max()) if self.job.model.contacts else None
 
     def residual(self) -> float:
         """[m/s], the largest natural map of the contacts of every step of some worlds."""
