@@ -39,6 +39,7 @@ CONTACT_TASKS = (BenchTask.HUMANOID, BenchTask.STACKS)
 # A call of inverse dynamics takes 0.15 ms whatever it is given, so that it is given many states.
 WORLDS = {BenchTask.HUMANOID: 512, BenchTask.STACKS: 256, BenchTask.LARGE: 1, BenchTask.RNEA: 16384}
 _WORLDS = 1024  # of the others
+STRIDES = {BenchTask.FOURBAR: 100, BenchTask.LARGE: 50}  # steps between frames, which take longer than steps of one world
 
 
 def bench(
@@ -67,7 +68,7 @@ def bench(
 ) -> int:
     """Time a scene through run's own path, writing joint states.
 
-    Every tenth step is written, of four-bars every hundredth. Other engines beside it: tests/benchmarks/peers.py.
+    Every tenth step is written, of four-bars every hundredth, of large worlds every fiftieth. Other engines beside it: tests/benchmarks/peers.py.
 
     Example: simcli bench --precision float32
     """
@@ -113,7 +114,7 @@ def works(scene: Path | None, task: BenchTask, worlds: int | None, precision: st
           duration: float,
           sets: tuple[str, ...], folder: Path) -> Iterator[BenchWork]:  # fmt: skip
     """What a task times: a scene, or the task's own ones."""
-    worlds, stride = worlds or WORLDS.get(task, _WORLDS), 100 if task is BenchTask.FOURBAR else 10
+    worlds, stride = worlds or WORLDS.get(task, _WORLDS), STRIDES.get(task, 10)
     for path, share, more in _scenes(scene, task, folder):
         yield BenchWork(path, task.value, worlds, precision, threads, device, duration * share, (*more, *sets), folder,
                         stride)  # fmt: skip
