@@ -68,7 +68,9 @@ def bench(
 ) -> int:
     """Time a scene through run's own path, writing joint states.
 
-    Every tenth step is written, of four-bars every hundredth, of large worlds every fiftieth. Other engines beside it: tests/benchmarks/peers.py.
+    Every tenth step is written, of four-bars every hundredth, of large worlds every fiftieth.
+
+    Other engines beside it: tests/benchmarks/peers.py.
 
     Example: simcli bench --precision float32
     """
