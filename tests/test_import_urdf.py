@@ -186,7 +186,7 @@ HOSTILE = {
     "no XML": ("robot: 1", "no XML"),
     "nothing": ("", "no XML"),
     "half a file": (ROBOT[:700], "no XML"),
-    "another root": ("<sdf/>", "SDF is not read yet"),
+    "another root": ("<html/>", "the root is <html>; models are <robot>"),
     "macros": ('<robot xmlns:xacro="x"><xacro:property name="a"/></robot>', "xacro robot.urdf > robot.urdf"),
     "no number": (ROBOT.replace('mass value="4"', 'mass value="four"'), "`value` of <mass> is `four`"),
     "not a number": (ROBOT.replace('mass value="4"', 'mass value="nan"'), "`value` of <mass> is `nan`"),

@@ -141,7 +141,8 @@ def all_names():
 
 
 def test_every_type_is_looked_at():
-    assert {name.partition(".")[2] for name in all_names()} == set(SENSOR_TYPES)
+    touching = {"touch", "contact_force"}
+    assert {name.partition(".")[2] for name in all_names()} == set(SENSOR_TYPES) - touching
 
 
 def of_first_order(solver, integrator, name):
@@ -293,3 +294,45 @@ def test_quantities_of_sensors_are_checked_by_name(name, words):
     found = faults_of(MISTAKEN + f"measure: {{m: {{max: {name}}}}}\n")
     assert [(code, line) for code, line, _ in found] == [("SC315", 7)]
     assert words in found[0][2]
+
+
+RESTING = """simcli: 1
+bodies:
+  box: {pose: {xyz: [0, 0, 0.0999], rpy: [0, 0, 0.3]}, mass: 2, inertia: {diag: [0.02, 0.02, 0.02]},
+        shapes: {s: {type: box, size: [0.2, 0.2, 0.2]}}, frames: {edge: {xyz: [0.1, 0, -0.1], rpy: [0.5, 0, 0]}}}
+  lid: {pose: {xyz: [0, 0, 0.2496]}, mass: 1, inertia: {diag: [0.02, 0.02, 0.02]},
+        shapes: {ball: {type: sphere, radius: 0.05}}}
+world: {shapes: {ground: {type: plane}}}
+sensors:
+  all: {type: [touch, contact_force], body: box}
+  sole: {type: touch, shape: lid/ball}
+  floor: {type: [touch, contact_force], shape: ground}
+  half: {type: touch, body: box, at: box/edge, size: [0.05, 1, 1]}
+  round: {type: touch, body: box, at: box, radius: 0.12}
+  tilted: {type: contact_force, shape: lid/ball, at: box/edge}
+solver: {dt: 1.0e-3}
+run: {duration: 0.3}
+contact: {}
+output: {every: 0.3, quantities: [sensor.all.touch, sensor.all.contact_force, sensor.sole.touch, sensor.floor.touch,
+  sensor.floor.contact_force, sensor.half.touch, sensor.round.touch, sensor.tilted.contact_force]}
+"""
+
+
+@pytest.mark.parametrize("solver", ["generalized", *(pytest.param(one, marks=pytest.mark.slow)
+                                                     for one in ("maximal", "natural", "affine"))])  # fmt: skip
+def test_touch_carries_the_weight(solver, tmp_path):
+    _, path = run(tmp_path, RESTING, f"solver.type={solver}")
+    g, near = 9.81, {"rel": 1e-2 if solver == "affine" else 1e-6}
+    with simcli.open(path) as trajectory:
+        names = [f"{sensor}.{one}" for sensor in ("all", "floor") for one in ("touch", "contact_force")]
+        names += ["sole.touch", "half.touch", "round.touch", "tilted.contact_force"]
+        last = {name: column(trajectory, f"sensor.{name}")[-1, 0] for name in names}
+    assert last["all.touch"] == pytest.approx((3 + 1) * g, **near)  # on the ground, and the lid on it
+    assert last["sole.touch"] == pytest.approx(g, **near)
+    assert last["floor.touch"] == pytest.approx(3 * g, **near)
+    np.testing.assert_allclose(last["all.contact_force"], [0, 0, 2 * g], atol=3 * g * near["rel"])
+    np.testing.assert_allclose(last["floor.contact_force"], [0, 0, -3 * g], atol=3 * g * near["rel"])
+    assert last["half.touch"] == pytest.approx(1.5 * g, **near)  # two of four corners
+    assert last["round.touch"] == pytest.approx(g, **near)  # the lid, and no corner
+    up = Rotation.from_euler("x", 0.5).inv().apply([0, 0, g])
+    np.testing.assert_allclose(last["tilted.contact_force"], up, atol=3 * g * near["rel"])

@@ -1,6 +1,6 @@
 """Models of other formats as scenes, and scenes as such models, with a report of every loss.
 
-In: files of URDF and MJCF. Out: the text of a scene, the meshes that stand beside it, and a report with a line for each
+In: files of URDF, MJCF and SDF. Out: the text of a scene, the meshes that stand beside it, and a report with a line for each
 element of the source. Never here: tables of numbers, solvers, what a scene means.
 
     importing    a file as a scene: `simcli import`, and what every command that takes a scene goes through
@@ -11,6 +11,7 @@ element of the source. Never here: tables of numbers, solvers, what a scene mean
     meshes       where mesh files are, and whether scenes can use them
     urdf         URDF to a mechanism
     mjcf         MJCF to a mechanism
+    sdf          SDF to a mechanism
     lumping      links without mass
     inertias     moments that no body has
     scene_text   a mechanism as the text of a scene

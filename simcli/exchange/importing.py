@@ -14,6 +14,7 @@ from simcli.exchange.meshes import MeshFiles
 from simcli.exchange.mjcf.reading import read_mjcf
 from simcli.exchange.report import ImportReport
 from simcli.exchange.scene_text import scene_text
+from simcli.exchange.sdf.reading import read_sdf
 from simcli.exchange.urdf import read_urdf
 from simcli.exchange.xml_reader import read_xml
 from simcli.spec.document.overrides import Override
@@ -88,7 +89,7 @@ def is_foreign(path: Path) -> bool:
 
 
 def import_model(path: Path, options: ImportOptions | None = None) -> ImportedModel:
-    """Make a scene of a URDF or MJCF file.
+    """Make a scene of a URDF, MJCF or SDF file.
 
     Raises:
         FileError: the file cannot be read, is of another format, or holds what no scene can say, with its line.
@@ -110,9 +111,15 @@ def _read(path: Path, options: ImportOptions, meshes: MeshFiles, report: ImportR
         return mechanism
     if root.tag == "mujoco":
         return read_mjcf(path, root, meshes, report)
-    known = ", SDF is not read yet" if root.tag == "sdf" else ""
-    raise FileError(f"{path}:{root.line}: the root is <{root.tag}>{known}; models are <robot>, that is URDF, "
-                    "and <mujoco>, that is MJCF")  # fmt: skip
+    if root.tag == "sdf":
+        mechanism = read_sdf(path, root, meshes, report)
+        mechanism.touches_itself |= options.self_collision
+        _hold_base(mechanism, options.base or "floating")
+        _mend_inertias(path, mechanism, options, report)
+        lump(mechanism, report)
+        return mechanism
+    known = "models are <robot>, that is URDF, <mujoco>, that is MJCF, and <sdf>"
+    raise FileError(f"{path}:{root.line}: the root is <{root.tag}>; {known}")
 
 
 def _hold_base(mechanism: SourceModel, base: ModelBase) -> None:

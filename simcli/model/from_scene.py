@@ -231,6 +231,7 @@ def _build(specs: list[SceneSpec], document: Document | None, batch: Mechanism) 
     model = replace(model, springs=read_springs(worlds, model), bushings=read_bushings(worlds, model),
                     combinations=read_couplings(worlds, model), drags=read_drags(worlds, model),
                     sensors=read_sensors(worlds, model), contacts=contacts)  # fmt: skip
+    worlds.raise_faults()
     if getattr(worlds.first.solver, "integrator", "") == "generalized_alpha":
         refuse_beside(worlds, model)
         worlds.raise_faults()

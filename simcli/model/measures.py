@@ -67,12 +67,16 @@ class Sensed(NamedTuple):
     Attributes:
         sensor: its number.  type: a name of SENSOR_TYPES.
         first: of its numbers among those of all that are looked at.  width: how many.
+        period, delay: [steps], of samples.  interval: [s], between samples.
     """
 
     sensor: int
     type: str
     first: int
     width: int
+    period: int
+    delay: int
+    interval: float
 
 
 @dataclass(frozen=True)
@@ -93,6 +97,7 @@ class Measures:
         begin, end: (N,) steps, both included.
         channels: groups of results that must be computed, as of `output.channels`.
         pairs: of bodies, -1 for the world: those of the rows of DISTANCE; those of CONTACT, -2 for anything.
+        keeps_samples: whether what a sensor shows depends on steps before.
         sensed: sensors, and types of them, that are looked at; their numbers stand one after the other.
     """
 
@@ -114,11 +119,12 @@ class Measures:
     channels: frozenset[str] = frozenset()
     pairs: dict = field(default_factory=lambda: {Source.DISTANCE: [], Source.CONTACT: []})
     sensed: list[Sensed] = field(default_factory=list)
+    keeps_samples: bool = False
 
     @property
     def needs_every_step(self) -> bool:
         """Whether something is done with the numbers of each step."""
-        return self.n > self.records
+        return self.n > self.records or self.keeps_samples
 
     @property
     def n(self) -> int:
@@ -161,7 +167,7 @@ def measures_of(specs: Mapping[str, MeasureSpec], model: Model, dt: float, stop:
         stop: what ends a world.
         recorded: quantities that are columns of frames.
     """
-    rows = _Rows(model)
+    rows = _Rows(model, dt)
     if stop is not None:
         bounds = {"above": math.inf if stop.above is None else stop.above,
                   "below": -math.inf if stop.below is None else stop.below}  # fmt: skip
@@ -177,7 +183,8 @@ def measures_of(specs: Mapping[str, MeasureSpec], model: Model, dt: float, stop:
     for quantity in recorded:
         rows.add(quantity, Reduction.RECORD)
     return Measures(tuple(specs), tuple(slices), stops, str(stop.channel) if stop else "", rows.n - before, **rows.columns,
-                    channels=frozenset(rows.channels - {""}), pairs=rows.pairs, sensed=rows.sensed)  # fmt: skip
+                    channels=frozenset(rows.channels - {""}), pairs=rows.pairs, sensed=rows.sensed,
+                    keeps_samples=rows.keeps_samples)  # fmt: skip
 
 
 def seen_by_feedback(model: Model) -> Measures:
@@ -197,10 +204,11 @@ class _Rows:
 
     Args:
         model: whose quantities are looked at.
+        dt: [s], step.
     """
 
-    def __init__(self, model: Model):
-        self.model, self.channels = model, set()
+    def __init__(self, model: Model, dt: float):
+        self.model, self.dt, self.channels = model, dt, set()
         self.columns: dict[str, list] = {name: [] for name in (
             "source", "first", "width", "part", "turn", "kind", "above", "below", "begin", "end")}  # fmt: skip
         self.pairs: dict[Source, list] = {Source.DISTANCE: [], Source.CONTACT: []}
@@ -259,6 +267,11 @@ class _Rows:
         first = 4 * self.pair(Source.CONTACT, one, other)
         return (Source.CONTACT, first, 3, "contacts") if word == "force" else (Source.CONTACT, first + 3, 1, "contacts")
 
+    @property
+    def keeps_samples(self) -> bool:
+        """Whether what a sensor that is looked at shows depends on steps before."""
+        return any(one.period > 1 or one.delay or self.model.sensors.walk[:, one.sensor].any() for one in self.sensed)
+
     def sensor(self, name: str, type_name: str) -> Sensed:
         """A sensor by one of its types, in the list of those that are looked at."""
         s = self.model.sensors.name.index(name)
@@ -268,7 +281,10 @@ class _Rows:
         starts = self.model.joints.q_start if type_name == "encoder" else self.model.joints.qd_start
         j = self.model.sensors.joint[s]
         width = SENSOR_TYPES[type_name].width or int(starts[j + 1] - starts[j])
-        self.sensed.append(Sensed(s, type_name, sum(one.width for one in self.sensed), width))
+        rate, delay = (float(getattr(self.model.sensors, name)[0, s]) for name in ("rate", "delay"))
+        period = round(1.0 / (rate * self.dt)) if rate else 1
+        first = sum(one.width for one in self.sensed)
+        self.sensed.append(Sensed(s, type_name, first, width, period, round(delay / self.dt), period * self.dt))
         return self.sensed[-1]
 
     def pair(self, source: Source, one: str, other: str) -> int:

@@ -15,7 +15,7 @@ _TOLD = 3  # names of elements that meet one fate for one reason
 
 
 class _Base(StrEnum):
-    """What holds the first link of a URDF file."""
+    """What holds the first link of a model."""
 
     FIXED = "fixed"
     FLOATING = "floating"
@@ -23,14 +23,17 @@ class _Base(StrEnum):
 
 def import_command(
     model: Annotated[
-        Path, typer.Argument(metavar="MODEL", help="URDF or MJCF file.", callback=existing_file, show_default=False)
+        Path, typer.Argument(metavar="MODEL", help="URDF, MJCF or SDF file.", callback=existing_file, show_default=False)
     ],
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="Scene to write, - for stdout. Default: MODEL.yaml, here.", show_default=False),
     ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Exit code 1 if anything is dropped.")] = False,
-    base: Annotated[_Base, typer.Option("--base", help="The first link of a URDF file.")] = _Base.FIXED,
+    base: Annotated[
+        _Base | None,
+        typer.Option("--base", help="The first link of a URDF or SDF file.", show_default="fixed in URDF, floating in SDF"),
+    ] = None,
     package_path: Annotated[
         list[Path], typer.Option("--package-path", metavar="DIR", help="Folder of packages with meshes. Repeatable.")
     ] = [],  # noqa: B006
@@ -56,7 +59,7 @@ def import_command(
     if not to_stdout and target.exists() and (not force or target.samefile(model)):
         raise OutputError(f"{target} exists: choose another name by -o, or add --force")
     folder = f"{'model' if to_stdout else target.stem}_meshes"
-    found = import_model(model, ImportOptions(base.value, package_path, folder, fix_inertia, self_collision))
+    found = import_model(model, ImportOptions(base and base.value, package_path, folder, fix_inertia, self_collision))
     if to_stdout:
         if found.files:
             raise UsageError(f"-o -: the scene needs {plural(len(found.files), 'mesh')} beside it: name a file")

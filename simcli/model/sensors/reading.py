@@ -10,6 +10,8 @@ from simcli.model.tree.links import pile
 from simcli.spec.names.structure import WORLD_NAME
 from simcli.spec.schema.scene import SceneSpec
 
+NO_TOUCHER = -2  # body of a sensor that sums the contacts of none
+
 
 def read_sensors(worlds: Worlds, model: Model) -> Sensors:
     """The sensors of the scenes.
@@ -28,6 +30,7 @@ def read_sensors(worlds: Worlds, model: Model) -> Sensors:
         seen = _place(worlds, index, name, "relative_to") if one.relative_to is not None else anchor
         for column, value in zip((body, pose, base, base_pose), (*at, *seen), strict=True):
             column.append(value)
+    shapes = model.shapes.name
     return Sensors(
         name=tuple(specs),
         types=tuple(one.type for one in specs.values()),
@@ -36,8 +39,28 @@ def read_sensors(worlds: Worlds, model: Model) -> Sensors:
         base=np.array(base, np.int32),
         base_pose=pile(base_pose, (7,)),
         joint=np.array(joints, np.int32),
-        subtree=tuple(() if one.body is None else _subtree_of(model, index[one.body]) for one in specs.values()),
+        subtree=tuple(_subtree_of(model, index.get(one.body, WORLD)) for one in specs.values()),
+        shape=np.array([-1 if one.shape is None else shapes.index(one.shape) for one in specs.values()], np.int32),
+        toucher=np.array([NO_TOUCHER if one.body is None else index[one.body] for one in specs.values()], np.int32),
+        radius=pile([worlds.numbers(lambda s, n=n: s.sensors[n].radius or -1.0) for n in specs], ()),
+        is_noisy=np.array([one.noise is not None for one in specs.values()], bool),
+        **{key: pile([worlds.numbers(lambda s, n=n, key=key: _of_noise(s, n, key)) for n in specs], ())
+           for key in ("sigma", "density", "walk", "quantum")},
+        **{key: np.array([[worlds.common(lambda s, n=n, key=key: _of_noise(s, n, key), f"sensors.{n}.noise.{key}")
+                           for n in specs]], float) for key in ("rate", "delay")},
+        half=pile([worlds.numbers(lambda s, n=n: _half(s.sensors[n].size), (3,)) for n in specs], (3,)),
     )
+
+
+def _of_noise(spec: SceneSpec, name: str, key: str) -> float:
+    """A number of the noise of a sensor, 0 without."""
+    noise = spec.sensors[name].noise
+    return 0.0 if noise is None else getattr(noise, key) or 0.0
+
+
+def _half(size: tuple[float, ...] | None) -> list[float]:
+    """Half the lengths of a box, -1 where there is none."""
+    return [-1.0] * 3 if size is None else [length / 2 for length in size]
 
 
 def _place(worlds: Worlds, index: dict[str, int], name: str, key: str) -> tuple[int, Array]:
@@ -55,7 +78,7 @@ def _pose(spec: SceneSpec, body: str, frame: str) -> tuple[float, ...]:
 
 
 def _subtree_of(model: Model, root: int) -> tuple[int, ...]:
-    """A body, and all bodies that joints of the tree carry on it, rising.
+    """A body, and all bodies that joints of the tree carry on it, rising; none of the world.
 
     Args:
         model: the tables.
@@ -66,7 +89,7 @@ def _subtree_of(model: Model, root: int) -> tuple[int, ...]:
     for parent, child, is_tree in zip(joints.parent.tolist(), joints.child.tolist(), joints.is_tree, strict=True):
         if is_tree:
             carried.setdefault(parent, []).append(child)
-    found, waiting = set(), [root]
+    found, waiting = set(), [root] if root != WORLD else []
     while waiting:
         body = waiting.pop()
         if body not in found:

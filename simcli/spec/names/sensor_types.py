@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-AT_FRAME, ON_JOINT, OF_SUBTREE = "at", "joint", "body"  # keys that say what a type looks at
+AT_FRAME, ON_JOINT, OF_SUBTREE, BY_CONTACTS = "at", "joint", "body", "shape"  # keys that say what a type looks at
 
 
 class SensorType(NamedTuple):
@@ -46,5 +46,9 @@ SENSOR_TYPES: dict[str, SensorType] = {
     "com_velocity": SensorType(OF_SUBTREE, 3, "m/s", "its velocity, world"),
     "momentum": SensorType(OF_SUBTREE, 3, "kg*m/s", "linear momentum of all these bodies, world"),
     "angular_momentum": SensorType(OF_SUBTREE, 3, "kg*m^2/s", "their angular momentum about the centre of mass, world"),
+    "touch": SensorType(BY_CONTACTS, 1, "N", "sum of normal forces of contacts on a body or shape, or of those in a zone",
+                        ("body", "at", "radius", "size"), "contacts"),
+    "contact_force": SensorType(BY_CONTACTS, 3, "N", "sum of the forces of contacts on it, in axes of the frame, or world",
+                                ("body", "at"), "contacts"),
 }  # fmt: skip
 

@@ -4,8 +4,8 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, WithJsonSchema, model_validator
 
-from simcli.spec.names.sensor_types import SENSOR_TYPES
-from simcli.spec.values.quantities import REQUIRED, Part, Text, doc, refuse
+from simcli.spec.names.sensor_types import BY_CONTACTS, SENSOR_TYPES
+from simcli.spec.values.quantities import REQUIRED, Part, PositiveLength, Text, Time, doc, one_of, quantity, refuse, vector
 
 _Type = Literal[tuple(SENSOR_TYPES)]
 _WORDS = {"type": "string", "enum": list(SENSOR_TYPES)}
@@ -17,7 +17,25 @@ def _listed(value: object) -> object:
 
 _Types = Annotated[tuple[_Type, ...], BeforeValidator(_listed),
                    WithJsonSchema({"anyOf": [_WORDS, {"type": "array", "items": _WORDS, "minItems": 1}]})]  # fmt: skip
-_KEYS = ("at", "relative_to", "joint", "body")
+_KEYS = ("at", "relative_to", "joint", "body", "shape", "radius", "size")
+
+
+class NoiseSpec(Part):
+    """How what a sensor shows differs from what is there; numbers are in the unit of what it gives."""
+
+    sigma: quantity("", ge=0) = doc(0.0, "White noise: standard deviation of each sample", "of the sensor", 0.01)
+    density: quantity("", ge=0) = doc(0.0, "White noise by its density: sigma is density / sqrt(time between samples)",
+                                      "of the sensor/sqrt(Hz)", 1e-3)  # fmt: skip
+    walk: quantity("", ge=0) = doc(0.0, "Bias that walks: standard deviation of its change in a second",
+                                   "of the sensor/sqrt(s)", 1e-4)  # fmt: skip
+    quantum: quantity("", ge=0) = doc(0.0, "Step of the converter; values are rounded to multiples", "of the sensor", 1e-3)
+    rate: quantity("cycle/s", gt=0) | None = doc(None, "Samples per second, held between; default: one per step", "Hz", 200)
+    delay: Time = doc(0.0, "Age of what is shown, a whole multiple of dt", "s", 0.005)
+
+    @property
+    def is_random(self) -> bool:
+        """Whether numbers are changed, not only late."""
+        return bool(self.sigma or self.density or self.walk or self.quantum)
 
 
 class SensorSpec(Part):
@@ -28,10 +46,19 @@ class SensorSpec(Part):
                           "they are given, default: the anchor of the child", "", "crank/imu")  # fmt: skip
     relative_to: Text | None = doc(None, "Frame, point or body from which it is seen; default: the world", "", "base/camera")
     joint: Text | None = doc(None, "Joint of encoder, tachometer, force and torque", "", "elbow")
-    body: Text | None = doc(None, "First body of the subtree of com, com_velocity, momentum, angular_momentum", "", "torso")
+    body: Text | None = doc(None, "First body of a subtree; body whose contacts are summed", "", "torso")
+    shape: Text | None = doc(None, "Shape whose contacts are summed, as body/shape, or of the world", "", "foot/sole")
+    radius: PositiveLength | None = doc(None, "touch: zone, a ball about the origin of the frame", "m", 0.02)
+    noise: NoiseSpec | None = doc(None, "How what it shows differs from what is there", "", "{sigma: 0.01, rate: 200}")
+    size: vector("m") | None = doc(None, "touch: zone, a box in axes of the frame, full lengths", "m",
+                                   [0.1, 0.1, 0.02])  # fmt: skip
 
     @model_validator(mode="after")
     def _fit(self) -> "SensorSpec":
+        one_of(self, ("radius", "size"), required=False)
+        self._sounds()
+        if self.size is not None and min(self.size) <= 0.0:
+            raise refuse("SC231", f"a length of `size` is {min(self.size):g}", "it must be greater than 0", "size")
         if len(set(self.type)) < len(self.type):
             raise refuse("SC207", "a type stands twice", "remove one", "type")
         for name in self.type:
@@ -41,10 +68,21 @@ class SensorSpec(Part):
                 raise refuse("SC207", f"`{key}` does not go with a sensor of type `{self.type[0]}`", "remove it", key)
         return self
 
+    def _sounds(self) -> None:
+        """Refuse noise that has no meaning."""
+        if self.noise is None or not self.noise.is_random:
+            return
+        if "orientation" in self.type:
+            raise refuse("SC207", "noise of a quaternion is no rotation", "leave rate and delay, or take a gyro", "noise")
+        if len({SENSOR_TYPES[name].unit for name in self.type}) > 1:
+            raise refuse("SC207", "noise of types with several units", "write a sensor for each type", "noise")
+
     def _fits(self, name: str) -> None:
         """Refuse what a type lacks."""
         needed = SENSOR_TYPES[name].of
-        if getattr(self, needed) is None:
+        if needed == BY_CONTACTS:
+            one_of(self, ("shape", "body"))
+        elif getattr(self, needed) is None:
             raise refuse("SC202", f"`{needed}` is missing, which a sensor of type `{name}` needs", f"write {needed}: ..")
 
     def _takes(self, key: str) -> bool:

@@ -3,6 +3,8 @@
 In: the core of a run. Out: rows of quantities and what worlds have found. Never here: the files (records).
 
     sensors     sensors: what they find in the poses, velocities and forces of a frame
+    touch_sensors  sensors of touch: sums of contacts on a body or a shape
+    noise       what sensors show of what they find: white noise, bias, steps of a converter, sampling, delay
     gauges      where what a run looks at stands on the device: rows of quantities
     reductions  what becomes of the numbers of a measure, step by step: extremes, spans, sums, crossings; see measures.py
     measures    quantities that a run looks at, on the device: what a look at the end of a step adds to each

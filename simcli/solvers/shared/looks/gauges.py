@@ -10,8 +10,10 @@ from simcli.model.measures import LAST_STEP, NO_BODY, NO_MEASURES, NORM, Measure
 from simcli.model.tables import Model
 from simcli.solvers.shared.contacts.touches import Touches
 from simcli.solvers.shared.drives import Drives
+from simcli.solvers.shared.looks.noise import SensorNoise
 from simcli.solvers.shared.looks.reductions import FINAL, RECORD, SERIES, STOP, Sum, sums_found
 from simcli.solvers.shared.looks.sensors import SensorReadings
+from simcli.spec.names.sensor_types import BY_CONTACTS
 
 # Known where a step has placed its bodies.
 PLACED = {Source.Q, Source.QD, Source.POSE, Source.TWIST, Source.POINT, Source.DISTANCE}
@@ -80,7 +82,7 @@ class Gauges:
         is_plain: 1 for one component as it stands there.
         positions: components of positions that are looked at.
         orientations, velocities, points: bodies and points that are looked at.
-        drives, clearances, touches, sensors: those that are asked for, else None; `has` tells which are.
+        drives, clearances, touches, sensors, noise: those that are asked for, else None; `has` tells which are.
         are_placed: whether something is done at every step, and needs no more than a step has placed.
         within: whether a look is a stage of the next step.
         value: of a row, NaN before its first step.  time: [s], of an extreme or a crossing.
@@ -96,7 +98,7 @@ class Gauges:
                  is_alone: bool):
         self.n, self.measures, self.arena = measures.n, measures, arena
         self.n_stops, self.n_records = measures.stops, measures.records
-        self.drives = self.clearances = self.touches = self.sensors = None
+        self.drives = self.clearances = self.touches = self.sensors = self.noise = None
         self.within = self.are_placed = False
         self.has = {"motions": False}
         if not self.n:  # phases of a run are laid out by the thousand
@@ -125,6 +127,8 @@ class Gauges:
         """What has to be found for the quantities."""
         if measures.sensed:
             self.sensors = SensorReadings(measures.sensed, model, tables, arena)
+        if any(model.sensors.is_noisy[one.sensor] for one in measures.sensed):
+            self.noise = SensorNoise(measures.sensed, model, arena)
         seen = measures.seen(self.sensors.bodies if self.sensors else set())
         self.positions = Positions(np.array(seen["positions"], int), model, arena)
         self.orientations, self.velocities, self.points = (
@@ -139,6 +143,8 @@ class Gauges:
         if measures.pairs[Source.CONTACT]:
             self.touches = Touches(model, arena, measures.pairs[Source.CONTACT])
         self.has = {name: getattr(self, name) is not None for name in ("drives", "clearances", "touches", "sensors")}
+        self.has["noise"] = self.noise is not None
+        self.has["touching"] = bool(self.sensors and self.sensors.has_some(BY_CONTACTS))
         self.has["motions"] = bool(self.drives and self.drives.has_motion)
         stays = is_alone and not self.has["motions"]
         steps = {source for source, kind in zip(measures.source, measures.kind, strict=True) if kind != Reduction.RECORD}
@@ -177,7 +183,7 @@ class Gauges:
         """Nothing is seen yet, and all worlds are alive."""
         if not self.n:
             return
-        for slot in [own for own in (self.drives, self.touches) if own]:
+        for slot in [own for own in (self.drives, self.touches, self.noise) if own]:
             slot.clear()
         for slot in (self.value, self.time, self.before, self.base, self.last):
             slot.write(np.full((1, slot.n_items, slot.width), np.nan))

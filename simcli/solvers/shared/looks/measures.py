@@ -15,6 +15,7 @@ from simcli.model.measures import LAST_STEP, NORM
 from simcli.solvers.shared import needs
 from simcli.solvers.shared.clock import steps_before
 from simcli.solvers.shared.contacts.touches import add_touches
+from simcli.solvers.shared.looks.noise import add_noise
 from simcli.solvers.shared.looks.reductions import (
     FIRST,
     KEEPS,
@@ -24,6 +25,7 @@ from simcli.solvers.shared.looks.reductions import (
     reduce_crossing,
 )
 from simcli.solvers.shared.looks.sensors import find_sensors
+from simcli.solvers.shared.looks.touch_sensors import sense_touch
 from simcli.solvers.shared.watch import STOPPED
 from simcli.solvers.tree.integrators import H
 
@@ -72,7 +74,8 @@ def further(c) -> tuple:
     """What finds what places and velocities do not tell: efforts of drives, distances, sums of contact forces."""
     has = c.gauges.has
     return (*when(has["drives"], c.engine.report_drives), *when(has["clearances"], _find_clearances),
-            *when(has["touches"], add_touches), *when(has["sensors"], find_sensors)) if c.gauges.n else ()  # fmt: skip
+            *when(has["touches"], add_touches), *when(has["sensors"], find_sensors),
+            *when(has["touching"], sense_touch), *when(has["noise"], add_noise)) if c.gauges.n else ()  # fmt: skip
 
 
 def _find_clearances(c, w):

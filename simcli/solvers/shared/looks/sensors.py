@@ -27,6 +27,7 @@ _GYRO, _ACCELEROMETER, _VELOCIMETER, _POSITION, _ORIENTATION, _VELOCITY, _ANGULA
                               "angular_velocity"))  # fmt: skip
 _ENCODER, _TACHOMETER, _FORCE, _TORQUE = (_NUMBER[name] for name in ("encoder", "tachometer", "force", "torque"))
 _COM, _COM_VELOCITY, _MOMENTUM = (_NUMBER[name] for name in ("com", "com_velocity", "momentum"))
+TOUCH_KIND = _NUMBER["touch"]  # those of contacts are it and what follows
 
 
 class SensorReadings:
@@ -42,6 +43,7 @@ class SensorReadings:
         n: how many.  kind: place in SENSOR_TYPES.  first, width: of their numbers.
         body, base: of the frame, and of that from which it is seen (of joints the child's anchor), -1 for the world.
         place, turn: [m], [1], of both frames in their bodies.  com: [m], of both bodies.
+        shape, toucher: whose contacts are summed; owner: bodies of all shapes.  radius, half: of zones.
         joint: of those on joints.  start: first coordinate of theirs.
         tree_start: (n + 1), where the bodies of each subtree begin in `member`.
         mass: [kg], inertia: [kg m^2], centre: [m], of `member`.
@@ -74,6 +76,9 @@ class SensorReadings:
         self.mass = members.column(model.bodies.mass[:, member])
         self.centre = members.column(model.bodies.com[:, member], Vec3)
         self.inertia = members.column(_packed(model.bodies.inertia[:, member]), Sym3)
+        self.shape, self.toucher = items.ints(table.shape[s]), items.ints(table.toucher[s])
+        self.radius, self.half = items.column(table.radius[:, s]), items.column(table.half[:, s], Vec3)
+        self.owner = arena.ints(model.shapes.body)
         self.bodies = {int(b) for body, _ in ends for b in body if b >= 0} | set(member.tolist())
         self.values = arena.slot(sum(one.width for one in sensed))
 
@@ -117,7 +122,7 @@ def find_sensors(c: ti.template(), w: ti.i32):
             if kind == _FORCE or kind == _TORQUE:
                 _sense_wrench(c, w, n, kind)
         if ti.static(m.has_some(OF_SUBTREE)):
-            if kind >= _COM:
+            if kind >= _COM and kind < TOUCH_KIND:
                 sense_subtree(c, w, n, kind)
 
 

@@ -18,7 +18,7 @@ from simcli.spec.schema.pose import ORIENTATIONS, norm
 SYMMETRY = 1e-9  # relative difference of two mirrored entries that is rounding in the file
 TRIANGLE = 1e-6  # relative amount by which a principal moment may exceed the sum of the others, rounding in the file
 VANISHING = 1e-12  # of the largest moment: a principal moment below it counts as zero
-_ORTHOGONAL = 1e-6  # cosine between axes of a d6 that is rounding in the file
+ORTHOGONAL = 1e-6  # cosine between axes of a d6 that is rounding in the file
 _UNIT_QUATERNION = 1e-6
 
 
@@ -163,7 +163,7 @@ def _axes(check: Checker, name: str, joint: JointSpec) -> None:
         for i in range(len(axes)):
             for j in range(i):
                 cosine = np.dot(axes[i], axes[j]) / (norm(axes[i]) * norm(axes[j]))
-                if abs(cosine) > _ORTHOGONAL:
+                if abs(cosine) > ORTHOGONAL:
                     angle = math.degrees(math.acos(max(-1.0, min(1.0, cosine))))
                     message = f"two {group} axes of joint `{name}` are at {angle:.4g} degrees"
                     check.fault("SC456", message, f"{path}[{i}]", "axes are at right angles; or use two joints")

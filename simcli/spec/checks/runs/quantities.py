@@ -80,7 +80,10 @@ def known_channel(check: Checker, text: str, path: str) -> bool:
         return False
     if not name.subject or is_pattern(name.subject):
         return True
-    return known_subject(check, name.group, name.subject, path, text)
+    if not known_subject(check, name.group, name.subject, path, text):
+        return False
+    touches = name.group == "sensor" and SENSOR_TYPES[name.quantity].channel == "contacts"
+    return not touches or _can_touch(check, text, path)
 
 
 def _known_pair(check: Checker, text: str, path: str) -> bool:

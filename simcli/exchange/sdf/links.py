@@ -1,0 +1,166 @@
+"""Links of SDF: mass, shapes, how they look."""
+
+import numpy as np
+
+from simcli.exchange.mechanism import SourceEntry, SourceFrame, SourceLink, SourceShape, hex_colour, in_outer_axes
+from simcli.exchange.meshes import LostMeshError
+from simcli.exchange.naming import GivenNames
+from simcli.exchange.sdf.source import SdfSource
+from simcli.exchange.xml_reader import XmlElement
+from simcli.spec.names.structure import WORLD_NAME
+
+_STANDARD = (0.0, 0.0, -9.8)  # [m/s^2] gravity of a world that says nothing
+_FORMS = {"box": (("size", 3),), "sphere": (("radius", 1),), "cylinder": (("radius", 1), ("length", 1)),
+          "capsule": (("radius", 1), ("length", 1)), "cone": (("radius", 1), ("length", 1)),
+          "ellipsoid": (("radii", 3),)}  # fmt: skip
+
+
+def read_link(source: SdfSource, element: XmlElement, link: SourceLink, is_static: bool) -> None:
+    """Mass and shapes of a link.
+
+    Args:
+        source: the file.
+        element: the link.
+        link: completed in place.
+        is_static: whether its model does not move.
+    """
+    if not is_static:
+        _read_inertial(source, element, link)
+    elif (inertial := element.child("inertial")) is not None:
+        source.lose("inertial", link.name, inertial, "a static model does not move")
+    names = GivenNames(())
+    for kind in ("collision", "visual"):
+        for one in element.all(kind):
+            _read_shape(source, one, link, names)
+    if source.truth(element, "kinematic", False):
+        source.lose("kinematic", link.name, element.child("kinematic"), "no program says how it would move")
+    if not source.truth(element, "gravity", True) and not is_static:
+        _lift(source, link, element.child("gravity"))
+
+
+def _read_inertial(source: SdfSource, element: XmlElement, link: SourceLink) -> None:
+    inertial = source.part(element, "inertial")
+    link.mass = source.number(inertial, "mass", default=1.0)
+    inertia = source.part(inertial, "inertia")
+    xx, yy, zz = (source.number(inertia, key, default=1.0) for key in ("ixx", "iyy", "izz"))
+    xy, xz, yz = (source.number(inertia, key, default=0.0) for key in ("ixy", "ixz", "iyz"))
+    origin = SourceFrame()
+    if inertial is not None:
+        origin, named = source.pose(inertial)
+        if named:
+            source.lose("pose", link.name, inertial.child("pose"), f"is taken in the link, not in `{named}`")
+    link.com = origin.xyz
+    link.inertia = in_outer_axes(np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]), origin)
+    if inertial is None:
+        source.tell("inertial", link.name, element, "is missing: 1 kg and 1 kg m^2, as the format has it")
+    elif inertia is None:
+        source.tell("inertial", link.name, inertial, "has no inertia: 1 kg m^2, as the format has it")
+    else:
+        source.tell("inertial", link.name, inertial)
+
+
+def _lift(source: SdfSource, link: SourceLink, element: XmlElement) -> None:
+    """A link without gravity: a force that holds its weight."""
+    gravity = np.asarray(source.mechanism.world_words.get("gravity", _STANDARD), float)
+    force = (-link.mass * gravity + 0.0).tolist()
+    source.mechanism.forces[f"{link.name}_lift"] = SourceEntry({"type": "wrench", "body": link.name, "force": force},
+                                                               element.line)  # fmt: skip
+    source.tell("gravity", link.name, element, "a force that holds its weight")
+
+
+def _read_shape(source: SdfSource, element: XmlElement, link: SourceLink, names: GivenNames) -> None:
+    kind, collides = element.tag, element.tag == "collision"
+    label = f"{link.name}/{element.get('name') or kind}"
+    frame, named = source.pose(element)
+    geometry = source.part(element, "geometry")
+    form = next(iter(geometry.children), None) if geometry is not None else None
+    if named:
+        source.lose(kind, label, element, f"its pose is in the frame `{named}`: write it in its link")
+        return
+    if form is None or form.tag == "empty":
+        source.lose(kind, label, element, "has no geometry")
+        return
+    words, why = _form(source, form, link, collides)
+    if words is None:
+        source.lose(kind, label, element, why)
+        return
+    colour, opacity = _colour(source, element)
+    material, change = _friction(source, element) if collides else ("", "")
+    twin = None if collides else next((one for one in link.shapes if _is_twin(one, words, frame)), None)
+    if twin is not None:  # what is seen is what collides
+        twin.colour, twin.opacity = twin.colour or colour, opacity
+        source.tell(kind, label, element)
+        return
+    words |= {"material": material} if material else {}
+    link.shapes.append(SourceShape(names.give(element.get("name") or kind), words, frame, collides, element.line, colour,
+                                   opacity))  # fmt: skip
+    hull = "collides as the convex hull of its mesh" if collides and words["type"] == "mesh" else ""
+    source.tell(kind, label, element, "; ".join(filter(None, (hull, change))))
+
+
+def _is_twin(one: SourceShape, words: dict, frame: SourceFrame) -> bool:
+    """Whether a shape has a form at a place."""
+    form = {key: value for key, value in one.words.items() if key != "material"}
+    return form == words and np.array_equal(one.frame.xyz, frame.xyz) and one.frame.words == frame.words
+
+
+def _form(source: SdfSource, form: XmlElement, link: SourceLink, collides: bool) -> tuple[dict | None, str]:
+    """A geometry as a scene writes it; None with the reason why there is none."""
+    source.known.add(id(form))
+    if form.tag in _FORMS:
+        words: dict = {"type": form.tag}
+        for key, count in _FORMS[form.tag]:
+            part = source.part(form, key)
+            if part is None:
+                return None, f"the {form.tag} has no {key}"
+            found = source.numbers(part, count)
+            words[key] = list(found) if count > 1 else found[0]
+        sizes = np.concatenate([np.atleast_1d(words[key]) for key, _ in _FORMS[form.tag]])
+        return (words, "") if (sizes > 0.0).all() else (None, "a geometry without extent")
+    if form.tag == "plane":
+        if link.name != WORLD_NAME:
+            return None, "planes are of the world: make the model static"
+        source.part(form, "size")
+        return {"type": "plane", "normal": list(source.vector(form, "normal", (0.0, 0.0, 1.0)))}, ""
+    if form.tag == "mesh":
+        return _mesh(source, form, collides)
+    return None, f"a geometry `{form.tag}`"
+
+
+def _mesh(source: SdfSource, form: XmlElement, collides: bool) -> tuple[dict | None, str]:
+    if form.child("submesh") is not None:
+        return None, "mesh: scenes take whole meshes, not a submesh"
+    uri = source.part(form, "uri")
+    try:
+        words = {"type": "mesh", "file": source.meshes.take(uri.text if uri is not None else "", collides)}
+    except LostMeshError as error:
+        return None, f"mesh: {error}"
+    scale = source.vector(form, "scale", (1.0, 1.0, 1.0))
+    if set(scale) != {1.0}:
+        words["scale"] = scale[0] if len(set(scale)) == 1 else list(scale)
+    return words, ""
+
+
+def _colour(source: SdfSource, element: XmlElement) -> tuple[str, float]:
+    material = source.part(element, "material")
+    opacity = 1.0 - min(max(source.number(element, "transparency", default=0.0), 0.0), 1.0)
+    chosen = None
+    for tag in ("ambient", "diffuse"):
+        chosen = source.part(material, tag) or chosen
+    if chosen is None:
+        return "", opacity
+    numbers = source.numbers(chosen, len(chosen.text.split()) if len(chosen.text.split()) == 3 else 4)
+    return hex_colour(numbers[:3]), opacity * (min(max(numbers[3], 0.0), 1.0) if len(numbers) == 4 else 1.0)
+
+
+def _friction(source: SdfSource, element: XmlElement) -> tuple[str, str]:
+    """Material of the friction of a surface, and what was changed."""
+    ode = source.part(element, "surface", "friction", "ode")
+    mu, across = source.number(ode, "mu"), source.number(ode, "mu2")
+    if mu is None:
+        return "", ""
+    if mu < 0.0:
+        return "", "its friction is negative and left out"
+    name = f"friction_{mu:g}".replace(".", "_").replace("+", "").replace("-", "m")
+    source.mechanism.sections.setdefault("materials", {})[name] = {"friction": mu}
+    return name, f"its friction of {mu:g} holds in all directions" if across not in (None, mu) else ""

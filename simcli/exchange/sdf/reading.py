@@ -1,0 +1,222 @@
+"""An SDF file as a mechanism: models within each other and in a world, and what is dropped by name.
+
+Source: the specification of SDFormat, versions 1.4 to 1.12 (Open Robotics).
+"""
+
+import re
+from pathlib import Path
+
+from simcli.errors import FileError
+from simcli.exchange.mechanism import SourceFrame, SourceJoint, SourceLink, SourceModel
+from simcli.exchange.meshes import MeshFiles
+from simcli.exchange.naming import words_of_renaming
+from simcli.exchange.report import ImportReport
+from simcli.exchange.sdf.frames import MODEL_FRAME, WORLD_FRAME, FrameGraph, SdfFrame, full_name
+from simcli.exchange.sdf.joints import read_gearboxes, read_joint
+from simcli.exchange.sdf.links import read_link
+from simcli.exchange.sdf.loops import close_loops
+from simcli.exchange.sdf.source import SdfSource
+from simcli.exchange.xml_reader import XmlElement
+from simcli.spec.names.structure import WORLD_NAME
+
+_VERSION = re.compile(r"(\d+)\.(\d+)\Z")
+# Elements that say nothing of mechanics, or what scenes have not, and why they are dropped.
+_UNREAD = {
+    "plugin": "a program of the simulator",
+    "sensor": "sensors are not carried",
+    "light": "scenes have no lights",
+    "physics": "numbers of another solver",
+    "scene": "says how a simulator draws",
+    "gui": "says how a simulator draws",
+    "actor": "scenes have no actors",
+    "surface": "contact numbers of another solver",
+    "velocity_decay": "damps what the format does not say how",
+    "enable_wind": "scenes have no wind field",
+    "must_be_base_link": "is about a program",
+    "allow_auto_disable": "is about a program",
+    "audio_source": "scenes have no sound", "audio_sink": "scenes have no sound", "battery": "scenes have no batteries",
+    "script": "a script of another renderer",
+    "magnetic_field": "scenes have no such field", "atmosphere": "scenes have no such field",
+    "wind": "scenes have no wind field", "contact": "contact numbers of another solver",
+}  # fmt: skip
+
+
+class _Sdf:
+    """One file as it is read."""
+
+    def __init__(self, source: SdfSource, root: XmlElement):
+        self.source, self.root = source, root
+        self.frames = FrameGraph(source.path)
+        self.links: list[tuple[XmlElement, str, bool]] = []  # with the names of their models, and whether these are static
+        self.joints: list[tuple[XmlElement, str]] = []
+        self.named: dict[str, str] = {}  # full name of a link to its name in the scene
+
+    def read(self) -> None:
+        source, mechanism = self.source, self.source.mechanism
+        source.known.add(id(self.root))
+        models, world = self._models()
+        if not models:
+            raise FileError(f"{source.at(self.root)}: holds no model")
+        if world is not None and (gravity := source.part(world, "gravity")) is not None:
+            mechanism.world_words["gravity"] = list(source.numbers(gravity, 3))
+            source.tell("gravity", "", gravity)
+        mechanism.name = models[0].get("name") or mechanism.name
+        mechanism.links[WORLD_NAME] = SourceLink(WORLD_NAME, 0)
+        for model in models:
+            self._collect(model, WORLD_FRAME, "" if len(models) == 1 else model.get("name"), False)
+        mechanism.touches_itself = any(source.truth(one, "self_collide", False) for one in models)
+        for element, scope, is_static in self.links:
+            self._link(element, scope, is_static)
+        for element, scope in self.joints:
+            self._joint(element, scope)
+        gears = [(element, scope) for element, scope in self.joints if element.get("type") == "gearbox"]
+        read_gearboxes(source, gears, self._end)
+        self._points()
+        close_loops(source.path, mechanism, source.report)
+        for name, (element, change) in source.changes.items():
+            joint = mechanism.joints[name]
+            loop = f"closes a loop at `{joint.child}`" if "loop" in joint.words else ""
+            source.tell("joint", name, element, "; ".join(filter(None, (change, loop))))
+        self._tell_unread(self.root)
+
+    def _models(self) -> tuple[list[XmlElement], XmlElement | None]:
+        world = self.source.part(self.root, "world")
+        found = list((world or self.root).all("model"))
+        include = next((one for one in self.root.below() if one.tag == "include"), None)
+        if include is not None:
+            uri = include.child("uri").text if include.child("uri") is not None else ""
+            words = "put the model in its place, as `gz sdf -p` does"
+            raise FileError(f"{self.source.at(include)}: includes `{uri[:60]}`: {words}")
+        return found, world
+
+    def _collect(self, model: XmlElement, outer: str, scope: str, is_static: bool) -> None:
+        """Frames, links and joints of a model and of those within it."""
+        source = self.source
+        source.known.add(id(model))
+        if model.get("placement_frame"):
+            raise FileError(f"{source.at(model)}: `placement_frame` is not read: write the pose of the model itself")
+        is_static = source.truth(model, "static", False) or is_static
+        pose, named = source.pose(model)
+        around = scope.rpartition("::")[0]
+        within = outer if not named else self._later(around, named)
+        self.frames.add(full_name(scope, MODEL_FRAME), SdfFrame(model, pose, within))
+        home = full_name(scope, MODEL_FRAME)
+        for link in model.all("link"):
+            self._frame(link, scope, home, "")
+            self.links.append((link, scope, is_static))
+        for joint in model.all("joint"):
+            child = source.part(joint, "child")
+            if child is None or source.part(joint, "parent") is None:
+                missing = "child" if child is None else "parent"
+                raise FileError(f"{source.at(joint)}: joint `{joint.get('name')[:60]}` has no {missing}")
+            self._frame(joint, scope, self._later(scope, child.text), self._later(scope, child.text))
+            self.joints.append((joint, scope))
+        for frame in model.all("frame"):
+            attached = self._later(scope, frame.get("attached_to")) if frame.get("attached_to") else home
+            self._frame(frame, scope, attached, attached)
+        for inner in model.all("model"):
+            self._collect(inner, home, full_name(scope, inner.get("name")), is_static)
+
+    def _later(self, scope: str, name: str) -> str:
+        """Full name of a frame that may stand below."""
+        return name if name == WORLD_FRAME else full_name(scope, name)
+
+    def _frame(self, element: XmlElement, scope: str, within: str, attached: str) -> None:
+        name = element.get("name")
+        if not name:
+            raise FileError(f"{self.source.at(element)}: a <{element.tag}> without a name")
+        pose, named = self.source.pose(element)
+        self.frames.add(full_name(scope, name), SdfFrame(element, pose, self._later(scope, named) if named else within,
+                                                         attached))  # fmt: skip
+
+    def _check(self) -> None:
+        """Refuse poses in frames that there are not."""
+        for name, frame in self.frames.frames.items():
+            for other in (frame.within, frame.attached):
+                if other not in ("", WORLD_FRAME) and other not in self.frames.frames:
+                    where = self.source.at(frame.element)
+                    raise FileError(f"{where}: `{name}` names the unknown frame `{other[:60]}`")
+
+    def _link(self, element: XmlElement, scope: str, is_static: bool) -> None:
+        if not self.named:
+            self._check()
+        source, before = self.source, full_name(scope, element.get("name"))
+        pose = self.frames.pose(before)
+        name = self.named[before] = source.links.give(before.replace("::", "_"), "link")
+        link = source.mechanism.links[name] = SourceLink(name, element.line, frame=pose)
+        if is_static:
+            joint = source.joints.give(f"{name}_static")
+            source.mechanism.joints[joint] = SourceJoint(joint, 0, "fixed", WORLD_NAME, name, parent_frame=pose)
+            self._static(element, link)
+        else:
+            read_link(source, element, link, False)
+        source.tell("link", name, element, words_of_renaming(element.get("name"), name))
+
+    def _static(self, element: XmlElement, link: SourceLink) -> None:
+        """A link that does not move: its shapes are of the world."""
+        world, shapes = self.source.mechanism.links[WORLD_NAME], link.shapes
+        first = len(world.shapes)
+        read_link(self.source, element, world, True)
+        for shape in world.shapes[first:]:
+            shape.frame = shape.frame.after(link.frame)
+            taken = {one.name for one in world.shapes if one is not shape}
+            shape.name = shape.name if shape.name not in taken else f"{link.name}_{shape.name}"
+        del shapes[:]
+
+    def _joint(self, element: XmlElement, scope: str) -> None:
+        ends = tuple(self._end(scope, element, element.child(tag).text) for tag in ("parent", "child"))
+        read_joint(self.source, element, scope, self.frames, ends)
+
+    def _end(self, scope: str, element: XmlElement, name: str) -> str:
+        """Name in the scene of the link that an end of a joint names, itself or by a frame of it."""
+        held = self.frames.holder(self.frames.name_of(scope, name, element))
+        if held == WORLD_FRAME:
+            return WORLD_NAME
+        if held not in self.named:
+            raise FileError(f"{self.source.at(element)}: `{name[:60]}` moves with no link")
+        return self.named[held]
+
+    def _points(self) -> None:
+        """Frames of links as points."""
+        for name, frame in self.frames.frames.items():
+            if frame.element.tag != "frame":
+                continue
+            held, label = self.frames.holder(name), name.replace("::", "_")
+            if held not in self.named:
+                self.source.lose("frame", name, frame.element, "is resolved; it moves with no link")
+                continue
+            link = self.source.mechanism.links[self.named[held]]
+            place: SourceFrame = self.frames.pose(name).after(link.frame.inverse())
+            link.points[label] = place.xyz
+            renamed = words_of_renaming(frame.element.get("name"), label)
+            change = "a point, without its orientation" if place.turns else renamed
+            self.source.tell("frame", name, frame.element, change)
+
+    def _tell_unread(self, element: XmlElement, owner: str = "") -> None:
+        """Each element that nothing has looked at is dropped, with what stands in it."""
+        for one in element.children:
+            if id(one) in self.source.known:
+                self._tell_unread(one, one.get("name") or owner)
+            else:
+                why = _UNREAD.get(one.tag, "not of the format, or not read here")
+                self.source.report.dropped(one.tag, one.get("name") or owner, one.line, why)
+
+
+def read_sdf(path: Path, root: XmlElement, meshes: MeshFiles, report: ImportReport) -> SourceModel:
+    """The mechanism of an SDF file.
+
+    Args:
+        path: of the file, for messages.
+        root: its root, `sdf`.
+        meshes: takes the meshes that it names.
+        report: receives a line for each element.
+
+    Raises:
+        FileError: the file is no SDF, or contradicts itself; with the line.
+    """
+    version = _VERSION.match(root.get("version", "1.6"))
+    if version is None or version[1] != "1":
+        raise FileError(f"{path}:{root.line}: version `{root.get('version')[:60]}` of SDF; 1.x is read")
+    mechanism = SourceModel(path.stem)
+    _Sdf(SdfSource(path, (1, int(version[2])), meshes, report, mechanism), root).read()
+    return mechanism

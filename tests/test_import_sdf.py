@@ -1,0 +1,225 @@
+"""Models of SDF as scenes: mechanics as pinocchio's of the same robot in URDF, frames resolved, loops closed."""
+
+import sys
+from pathlib import Path
+
+import pytest
+from support.urdf import agreement
+
+from simcli.cli.doorman import run_command
+from simcli.errors import Exit, FileError
+from simcli.exchange.importing import ImportOptions, import_model, load_scene
+from simcli.exchange.xml_reader import read_xml
+from simcli.model import build
+from simcli.spec import resolve
+
+INERTIA = "<ixx>0.3</ixx><ixy>0.01</ixy><ixz>0.02</ixz><iyy>0.25</iyy><iyz>-0.01</iyz><izz>0.1</izz>"
+# One robot twice: poses in links there, in models, frames and joints here.
+SDF = f"""<sdf version="1.9">
+  <model name="robot">
+    <pose>0 0 0.5 0 0 0</pose>
+    <frame name="shoulder" attached_to="column"><pose>0.1 0 0.6 0.1 0.2 0.3</pose></frame>
+    <frame name="hand" attached_to="arm"><pose>0.4 0 0 0 0.5 0</pose></frame>
+    <link name="column"><pose>0 0 0.1 0 0 0.4</pose>
+      <inertial><pose>0.01 0.02 0.3 0.3 -0.2 0.5</pose><mass>4</mass><inertia>{INERTIA}</inertia></inertial>
+      <collision name="body"><pose>0 0 0.3 0 0 0</pose><geometry><cylinder><radius>0.05</radius><length>0.6</length>
+        </cylinder></geometry><surface><friction><ode><mu>0.8</mu><mu2>0.6</mu2></ode></friction></surface></collision>
+      <visual name="body"><pose>0 0 0.3 0 0 0</pose><geometry><cylinder><radius>0.05</radius><length>0.6</length></cylinder>
+        </geometry><material><diffuse>1 0.5 0 1</diffuse></material></visual>
+      <sensor name="imu" type="imu"/></link>
+    <link name="arm"><pose relative_to="shoulder">0.05 0 0 0 0 0.2</pose>
+      <inertial><pose>0.2 0 0 0 0 0</pose><mass>1.5</mass><inertia>{INERTIA}</inertia></inertial></link>
+    <link name="slide"><pose relative_to="arm">0.4 0.1 0 0.3 0 0</pose>
+      <inertial><mass>0.3</mass><inertia>{INERTIA}</inertia></inertial></link>
+    <joint name="foot" type="fixed"><parent>world</parent><child>column</child></joint>
+    <joint name="turn" type="continuous"><pose relative_to="shoulder"/><parent>column</parent><child>arm</child>
+      <axis><xyz expressed_in="column">0 0.6 0.8</xyz><dynamics><damping>0.1</damping><friction>0.2</friction>
+      <spring_stiffness>3</spring_stiffness><spring_reference>0.4</spring_reference></dynamics></axis></joint>
+    <joint name="reach" type="prismatic"><parent>arm</parent><child>slide</child><axis><xyz>1 1 0</xyz>
+      <limit><lower>-0.1</lower><upper>0.2</upper><effort>5</effort><velocity>1</velocity></limit></axis></joint>
+    <plugin name="driver" filename="libdriver.so"/>
+  </model>
+</sdf>
+"""
+URDF = """<robot name="robot"><link name="world"/>
+  <link name="column"><inertial><origin xyz="0.01 0.02 0.3" rpy="0.3 -0.2 0.5"/><mass value="4"/>
+    <inertia ixx="0.3" ixy="0.01" ixz="0.02" iyy="0.25" iyz="-0.01" izz="0.1"/></inertial></link>
+  <link name="elbow"/>
+  <link name="arm"><inertial><origin xyz="0.2 0 0"/><mass value="1.5"/>
+    <inertia ixx="0.3" ixy="0.01" ixz="0.02" iyy="0.25" iyz="-0.01" izz="0.1"/></inertial></link>
+  <link name="slide"><inertial><mass value="0.3"/>
+    <inertia ixx="0.3" ixy="0.01" ixz="0.02" iyy="0.25" iyz="-0.01" izz="0.1"/></inertial></link>
+  <joint name="foot" type="fixed"><origin xyz="0 0 0.6" rpy="0 0 0.4"/><parent link="world"/><child link="column"/></joint>
+  <joint name="turn" type="continuous"><origin xyz="0.1 0 0.6"/><parent link="column"/><child link="elbow"/>
+    <axis xyz="0 0.6 0.8"/></joint>
+  <joint name="bend" type="fixed"><origin rpy="0.1 0.2 0.3"/><parent link="elbow"/><child link="wrist"/></joint>
+  <link name="wrist"/>
+  <joint name="at" type="fixed"><origin xyz="0.05 0 0" rpy="0 0 0.2"/><parent link="wrist"/><child link="arm"/></joint>
+  <joint name="reach" type="prismatic"><origin xyz="0.4 0.1 0" rpy="0.3 0 0"/><parent link="arm"/><child link="slide"/>
+    <axis xyz="1 1 0"/><limit lower="-1" upper="1" effort="0" velocity="0"/></joint>
+</robot>
+"""
+FOUR_BAR = """<sdf version="1.6"><world name="w"><gravity>0 0 -9.81</gravity>
+  <model name="ground"><static>1</static><link name="slab"><pose>0 0 -0.5 0 0 0</pose>
+    <collision name="top"><geometry><box><size>4 4 0.1</size></box></geometry></collision></link></model>
+  <model name="bars"><self_collide>true</self_collide>
+    <link name="a"><pose>0 0 0.5 0 0 0</pose><inertial><mass>1</mass></inertial></link>
+    <link name="b"><pose>0.5 0 1 0 0 0</pose><inertial><mass>1</mass></inertial></link>
+    <link name="c"><pose>1 0 0.5 0 0 0</pose><inertial><mass>1</mass></inertial><gravity>false</gravity></link>
+    <joint name="p" type="revolute"><parent>world</parent><child>a</child><pose>0 0 -0.5 0 0 0</pose><axis><xyz>0 1 0</xyz>
+      <limit><lower>0.1</lower><upper>1</upper></limit></axis></joint>
+    <joint name="q" type="revolute"><parent>a</parent><child>b</child><pose>-0.5 0 0 0 0 0</pose><axis><xyz>0 1 0</xyz>
+      <use_parent_model_frame>1</use_parent_model_frame></axis></joint>
+    <joint name="r" type="revolute"><parent>b</parent><child>c</child><pose>0 0 0.5 0 0 0</pose><axis><xyz>0 1 0</xyz>
+      </axis></joint>
+    <joint name="s" type="revolute"><parent>world</parent><child>c</child><pose>0 0 -0.5 0 0 0</pose><axis><xyz>0 1 0</xyz>
+      </axis></joint>
+  </model></world></sdf>
+"""
+
+
+def written(tmp_path, text=SDF, name="robot.sdf"):
+    path = tmp_path / name
+    path.write_text(text)
+    return path
+
+
+def imported(tmp_path, text=SDF, **options):
+    return import_model(written(tmp_path, text), ImportOptions(**options))
+
+
+def fates(report, kind):
+    return {entry.name: (entry.fate, entry.why) for entry in report.entries if entry.kind == kind}
+
+
+def built(path):
+    document = load_scene(path)
+    return build(resolve(document), document)
+
+
+def test_the_mechanism_is_that_of_pinocchio(tmp_path):
+    """Frames, poses relative to frames, axes expressed in links: the robot that URDF says by origins."""
+    scene = tmp_path / "robot.yaml"
+    scene.write_text(imported(tmp_path).text)
+    spring = "\n".join(line for line in scene.read_text().splitlines())
+    assert "turn_spring: {type: torsion, joint: turn, stiffness: 3, rest_angle: 0.4}" in spring
+    matrix, effort = agreement(written(tmp_path, URDF, "robot.urdf"), scene, tmp_path)
+    assert matrix < 1e-12
+    assert effort < 1e-12
+
+
+def test_what_links_and_joints_say(tmp_path):
+    spec = resolve(load_scene(written(tmp_path)))
+    column, turn, reach = spec.bodies["column"], spec.joints["turn"], spec.joints["reach"]
+    assert column.shapes["body"].material == "friction_0_8"
+    assert spec.materials["friction_0_8"].friction == 0.8
+    assert column.look.colour == "#ff8000"
+    assert (turn.type, turn.limit, turn.damping, turn.friction) == ("revolute", None, (0.1,), (0.2,))
+    assert (reach.limit[0].lower, reach.limit[0].upper) == (-0.1, 0.2)
+    assert (reach.velocity_limit, reach.drive[0].effort_limit) == ((1.0,), 5)
+    report = imported(tmp_path).report
+    assert fates(report, "sensor")["imu"][0] == fates(report, "plugin")["driver"][0] == "dropped"
+    assert fates(report, "frame") == {"shoulder": ("changed", "a point, without its orientation"),
+                                      "hand": ("changed", "a point, without its orientation")}  # fmt: skip
+    assert fates(report, "collision")["column/body"] == ("changed", "its friction of 0.8 holds in all directions")
+
+
+def test_every_element_is_told_once(tmp_path):
+    """Parts belong to their element; all else has a line of the report."""
+    parts = {"sdf", "model", "pose", "parent", "child", "axis", "xyz", "geometry", "cylinder", "radius", "length", "mass",
+             "inertia", "ixx", "ixy", "ixz", "iyy", "iyz", "izz", "surface", "friction", "ode", "mu", "mu2", "material",
+             "diffuse", "damping", "spring_stiffness", "spring_reference", "lower", "upper", "effort",
+             "velocity"}  # fmt: skip
+    path = written(tmp_path)
+    told = [(entry.kind, entry.line) for entry in import_model(path).report.entries]
+    for element in read_xml(path).below():
+        if element.tag not in parts:
+            assert told.count((element.tag, element.line)) == 1, element
+
+
+def test_a_loop_closes_and_a_static_model_is_the_world(tmp_path):
+    path = written(tmp_path, FOUR_BAR)
+    model = built(path)
+    assert [name for name, tree in zip(model.joints.name, model.joints.is_tree, strict=True) if not tree] == ["bars_s"]
+    assert not model.start.lacks
+    assert not model.start.moves
+    spec = resolve(load_scene(path))
+    assert list(spec.world.shapes) == ["top"]
+    assert spec.world.shapes["top"].pose.xyz == (0.0, 0.0, -0.5)
+    report = import_model(path).report
+    assert fates(report, "limit")["bars_p"] == ("dropped", "[0.1, 1.0] does not hold 0, where its loop closes")
+    assert fates(report, "gravity")["bars_c"] == ("changed", "a force that holds its weight")
+    assert spec.forces["bars_c_lift"].force == (0.0, 0.0, 9.81)
+    assert fates(report, "joint")["bars_s"][1] == "`s` is called `bars_s`; closes a loop at `bars_c`"
+
+
+KINDS = {
+    "universal": ('type="universal"', '<axis2><xyz expressed_in="column">0 0.8 -0.6</xyz></axis2>', "universal"),
+    "revolute2": ('type="revolute2"', '<axis2><xyz expressed_in="column">1 0 0</xyz></axis2>', "universal"),
+    "ball": ('type="ball"', "", "ball"),
+    "screw": ('type="screw"', "<screw_thread_pitch>0.02</screw_thread_pitch>", "screw"),
+    "screw of old": ('type="screw"', "<thread_pitch>-10</thread_pitch>", "screw"),
+}
+
+
+def with_second_axis(text, more):
+    return text.replace('</axis></joint>\n    <joint name="reach"', f'</axis>{more}</joint>\n    <joint name="reach"')
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_joints_of_all_types(tmp_path, kind):
+    written_type, more, wanted = KINDS[kind]
+    text = with_second_axis(SDF.replace('type="continuous"', written_type), more)
+    joint = resolve(load_scene(written(tmp_path, text))).joints["turn"]
+    assert joint.type == wanted
+    if wanted == "screw":
+        assert joint.pitch == pytest.approx(0.02 if kind == "screw" else 2 * 3.141592653589793 / 10)
+    built(tmp_path / "robot.sdf")
+
+
+def test_axes_that_are_not_at_right_angles_are_refused(tmp_path):
+    text = with_second_axis(SDF.replace('type="continuous"', 'type="universal"'), "<axis2><xyz>1 0 1</xyz></axis2>")
+    line = 1 + text[: text.index('name="turn"')].count("\n")
+    with pytest.raises(FileError, match=rf"robot.sdf:{line}: the axes of joint `turn` are not at right angles"):
+        imported(tmp_path, text)
+
+
+def test_models_within_models_have_its_name(tmp_path):
+    inner = f"""<model name="tool"><pose relative_to="slide">0 0 0.1 0 0 0</pose><link name="tip"><inertial><mass>0.1</mass>
+      <inertia>{INERTIA}</inertia></inertial></link></model>
+      <joint name="grip" type="fixed"><parent>slide</parent><child>tool::tip</child></joint>"""
+    found = imported(tmp_path, SDF.replace("    <plugin", f"    {inner}<plugin"))
+    spec = resolve(load_scene(tmp_path / "robot.sdf"))
+    assert spec.bodies["tool_tip"].mass == 0.1
+    assert spec.joints["grip"].parent_frame.xyz == pytest.approx((0.0, 0.0, 0.1))
+    assert fates(found.report, "link")["tool_tip"] == ("changed", "`tip` is called `tool_tip`")
+
+
+def test_the_base_floats_unless_it_is_held(tmp_path):
+    free = SDF.replace('<joint name="foot" type="fixed"><parent>world</parent><child>column</child></joint>', "")
+    assert "column_free" in built(written(tmp_path, free)).joints.name
+    assert "column_fixed" in imported(tmp_path, free, base="fixed").text
+
+
+CASSIE = sorted(path for root in {*sys.path, sys.prefix} if root for path in Path(
+    root, "cmeel.prefix/share/example-robot-data/robots").rglob("*.sdf"))  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.reference
+@pytest.mark.skipif(not CASSIE, reason="example-robot-data is not installed")
+@pytest.mark.parametrize("path", CASSIE, ids=lambda path: path.stem)
+def test_cassie_closes_and_runs(tmp_path, path):
+    """Four loops, or six with springs and gears: closed at the start, and after 10 ms to the drift of the step."""
+    import h5py
+
+    scene, out = tmp_path / "cassie.yaml", tmp_path / "cassie.h5"
+    assert run_command(["import", str(path), "-o", str(scene), "--fix-inertia"], debug=True, as_json=False) == Exit.OK
+    model = built(scene)
+    assert (~model.joints.is_tree).sum() in (4, 6)
+    assert not model.start.lacks
+    words = ["--set", "solver={type: generalized, integrator: rk4, dt: 1.0e-4}", "--set", "contact={enabled: false}"]
+    words = ["run", str(scene), "--duration", "0.01", *words, "-q", "-o", str(out)]
+    assert run_command(words, debug=True, as_json=False) == Exit.OK
+    with h5py.File(out) as file:
+        assert file["diag/position_violation"][:].max() < 1e-6
