@@ -63,7 +63,6 @@ LONG_STAGES = {"kernels/collision/convex/epa.py", "kernels/collision/convex/feat
 MOST_FILES = 15  # Python files of a folder, its door among them
 MOST_OF_FUNCTION, MOST_NESTED = 60, 4  # lines; loops and conditions within each other
 DEEP_FUNCTIONS = {
-    "kernels/chart/contacts.py:clear_contacts",
     "kernels/chart/contacts.py:pull_link",
     "kernels/complementarity/large.py:invert_masses",
     "kernels/complementarity/large_problem.py:add_contact",

@@ -88,7 +88,7 @@ def _backward(f: Mat3, x: Vec3) -> Vec3:
     return Vec3((a - m[1] * b - m[2] * c) * m[0], b, c)
 
 
-def mass_block(p, w, i, j) -> Mat3:
+def threes_of_mass(p, w, i, j) -> Mat3:
     """Three rows and columns of M below its diagonal; j is None on it."""
     at = [(k, m) if j is not None else (max(k, m), min(k, m)) for k in range(3) for m in range(3)]
     rows = [local(packed_index(3 * i + k, 3 * (i if j is None else j))) for k in range(3)]
@@ -151,7 +151,7 @@ def factorize_mass(p: ti.template(), w: ti.i32):
     for i in range(m):
         count = 0
         for j in range(i):
-            total = mass_block(p, w, i, j) * (zero + 1.0)
+            total = threes_of_mass(p, w, i, j) * (zero + 1.0)
             for e in range(whole(p.root_length, w, j)):
                 k = whole(p.root_column, w, j * m + e)
                 total = total - p.root.load(w, packed_index(i, k)) * p.root.load(w, packed_index(j, k)).T
@@ -161,7 +161,7 @@ def factorize_mass(p: ti.template(), w: ti.i32):
                 total = _root_right(p.root.load(w, packed_index(j, j)), total)
             p.root.store(w, packed_index(i, j), total)
         p.root_length.store(w, i, zero + ti.cast(count, real))
-        last = mass_block(p, w, i, None) * (zero + 1.0)
+        last = threes_of_mass(p, w, i, None) * (zero + 1.0)
         for e in range(count):
             left = p.root.load(w, packed_index(i, whole(p.root_column, w, i * m + e)))
             last = last - left * left.T

@@ -12,7 +12,7 @@ from simcli.kernels.algebra.elementary import select
 from simcli.kernels.algebra.values import Mat3, Vec3
 from simcli.kernels.complementarity.admm import reciprocals, swept_contact, swept_row
 from simcli.kernels.complementarity.cones import chosen, curnier, fischer_cone, fischer_row, natural_row
-from simcli.kernels.complementarity.dense import any_entry, is_anywhere, mass_block, substitute, three, whole
+from simcli.kernels.complementarity.dense import any_entry, is_anywhere, substitute, three, threes_of_mass, whole
 from simcli.kernels.complementarity.krylov import solve_large
 from simcli.kernels.complementarity.large_problem import factorize_large
 from simcli.kernels.complementarity.measure import contact_speed, pull, row_speed, seen, times
@@ -125,10 +125,10 @@ def _expand_mass(p: ti.template(), w: ti.i32):
     n = p.n_threes
     for i in range(n):
         for j in range(i):
-            below = mass_block(p, w, i, j)
+            below = threes_of_mass(p, w, i, j)
             p.matrix.store(w, i * n + j, below)
             p.matrix.store(w, j * n + i, below.T)
-        p.matrix.store(w, i * n + i, mass_block(p, w, i, None))
+        p.matrix.store(w, i * n + i, threes_of_mass(p, w, i, None))
 
 
 @ti.func

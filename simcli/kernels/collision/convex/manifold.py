@@ -131,7 +131,7 @@ def clip(c: ti.template(), w: ti.i32, reference: ti.i32, n: ti.template(), tie: 
         else:
             out = out - n * n.dot(out)
         out = unit_or(out, n)
-        if is_cut(c, w, polygon, m, v, out, tie):
+        if plane_cuts(c, w, polygon, m, v, out, tie):
             m = clip_by_plane(c, w, polygon, other, m, v, out, tie, MOST_CORNERS + s)
             swap = polygon
             polygon = other
@@ -140,7 +140,7 @@ def clip(c: ti.template(), w: ti.i32, reference: ti.i32, n: ti.template(), tie: 
 
 
 @ti.func
-def is_cut(c: ti.template(), w: ti.i32, polygon: ti.i32, m: ti.i32, v: ti.template(), out: ti.template(),
+def plane_cuts(c: ti.template(), w: ti.i32, polygon: ti.i32, m: ti.i32, v: ti.template(), out: ti.template(),
            tie: ti.template()):
     """Whether some corner of a polygon lies above a plane, see `clip_by_plane`."""
     found = False
