@@ -24,10 +24,11 @@ MODELS = sorted({path for root in {*sys.path, *os.environ.get("SIMCLI_MODELS", "
 # Coordinates so stiff or so light that MuJoCo's explicit steps of 1 ms diverge as well: step that they take.
 FINE = {"dog": 1e-4}
 STIFF = ("manipulator", "stacker")  # not even by 2e-5 s: implicit steps, MuJoCo's of first order, extrapolated
-MASS_BAR, MOTION_BAR, STIFF_BAR = 1e-12, 1e-8, 1e-6
-# Seconds until a model that was dropped rests, and how deep shapes overlap at most on the way [m].
-FALLS = {"hopper": 6.0, "half_cheetah": 10.0, "walker2d": 6.0, "ant": 6.0, "humanoid": 9.0}
-REST, DEEPEST = 1e-4, 1e-3
+MASS_BAR, MOTION_BAR = 1e-12, 1e-8
+# Seconds until a model that was dropped rests, the rates of what rests, and how deep shapes overlap at most on the way [m].
+# Hopper and walker stand upright for six seconds, until rounding has tipped them over.
+FALLS = {"hopper": 12.0, "half_cheetah": 10.0, "walker2d": 12.0, "ant": 6.0, "humanoid": 9.0}
+REST, DEEPEST, DEEPEST_AT_REST = 1e-6, 1e-4, 1e-9
 pytestmark = [pytest.mark.slow, pytest.mark.reference,
               pytest.mark.skipif(not MODELS, reason="gymnasium and dm_control are not installed")]  # fmt: skip
 every_model = pytest.mark.parametrize("path", MODELS, ids=lambda path: f"{path.parent.parent.name}-{path.stem}")
@@ -63,7 +64,7 @@ def test_a_published_model_has_the_mass_matrix_of_mujoco(path, tmp_path):
 def test_a_published_model_moves_as_in_mujoco(path, tmp_path):
     """Random rates; contacts, limits, equalities, dry friction and actuation off in both."""
     if path.stem in STIFF:
-        assert extrapolated(path, tmp_path) < STIFF_BAR
+        assert extrapolated(path, tmp_path) < MOTION_BAR
     elif Pair(path, tmp_path).model.nv:
         assert Pair(path, tmp_path, step=FINE.get(path.stem, DT)).difference() < MOTION_BAR
 
@@ -88,4 +89,5 @@ def test_what_is_dropped_comes_to_rest(path, tmp_path):
     with h5py.File(out) as file:
         assert np.abs(file["frames/joint_qd"][-1]).max() < REST
         assert file["diag/penetration"][:].max() < DEEPEST
+        assert file["diag/penetration"][-1].max() < DEEPEST_AT_REST
         assert file["diag/contacts"][-1].min() >= 1
