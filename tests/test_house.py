@@ -47,7 +47,7 @@ OWNERS = {  # library -> rooms that may import it
     "matplotlib": {"analysis"},
     "plotext": {"analysis"},
     "pyarrow": {"analysis", "spec"},
-    "PIL": {"view"},
+    "PIL": {"view", "model"},
     "av": {"view"},
     "cma": {"search"},
     "mujoco": {"exchange"},
