@@ -57,9 +57,9 @@ class Positions:
                          state.R.rows[9 * self.links + 3 * k], rows.body_q.rows[self.rows])  # fmt: skip
 
 
-def sight_of(signals: Signals, model: Model, tables: Tables, arena: Arena) -> "Gauges":
+def sight_of(signals: Signals, model: Model, dt: float, tables: Tables, arena: Arena) -> "Gauges":
     """The gauges of what signals see that follow the motion."""
-    measures = seen_by_feedback(model) if signals.feedback.n else NO_MEASURES
+    measures = seen_by_feedback(model, dt) if signals.feedback.n else NO_MEASURES
     return Gauges(measures, model, tables, arena, np.full((2, model.n_qd), -1), is_alone=False)
 
 
