@@ -10,7 +10,7 @@ from simcli.model.signals.csv_table import CsvError, read_grid
 from simcli.model.table_base import Array
 from simcli.spec.samples.csv_text import read_bytes
 
-PICTURE = ".png"
+_SUFFIX = ".png"
 _WHITE = {"L": 255.0, "I;16": 65535.0, "I;16B": 65535.0, "I": 65535.0}  # by Pillow's mode, of 8 and of 16 bits
 _MOST_POINTS = 2**24  # of a picture: what a scene of 64 MiB may hold as numbers
 
@@ -27,7 +27,7 @@ def read_heights(path: Path) -> Array:
     Raises:
         CsvError: it cannot be read, is no grid of at least two by two, or Pillow is missing.
     """
-    return read_greys(read_bytes(path)) if path.name.lower().endswith(PICTURE) else read_grid(path)
+    return read_greys(read_bytes(path)) if path.name.lower().endswith(_SUFFIX) else read_grid(path)
 
 
 def read_greys(data: bytes) -> Array:
