@@ -1,9 +1,12 @@
-"""Flat bodies in contact in natural coordinates, where masses vanish; what contact does not take is refused."""
+"""Flat bodies in contact in natural coordinates, where masses vanish; what contact does not take is refused; tables."""
 
 import numpy as np
 import pytest
-from support.forward import Runner
+from support.forward import Runner, model_of
 from support.scenes import faults_of
+
+from simcli.model.natural.form import natural_form
+from simcli.model.state import State
 
 GRAVITY = 9.81
 SOLVER = "solver: {type: natural, dt: 1.0e-3, integrator: moreau}\n"
@@ -70,3 +73,14 @@ joints: {j: {type: revolute, parent: world, child: k, at: [0, 0, 0], motion: {ve
 """ + SOLVER)
     assert [code for code, _, _ in found] == ["SC470"], found
     assert "`compliance` would be ignored" in found[0][2]
+
+
+@pytest.mark.parametrize(("told", "worlds"), [
+    ("inertia: {diag: [0.1, 0.1, 0.1]}", 1), ("inertia: point, natural: {kind: 1P}", 2)])  # fmt: skip
+def test_starts_that_differ_between_worlds_change_no_table(told, worlds):
+    """Vectors tell the attitude of a body; where it has none, nothing tells it, and it stays as it begins."""
+    vary = "{'bodies.b.pose.rpy[1]': {list: [0.1, 0.4]}}"
+    model, _ = model_of(f"bodies: {{b: {{mass: 1, {told}, pose: {{rpy: [0, 0.1, 0]}}}}}}\n"
+                        f"batch: {{worlds: 2, vary: {vary}}}\nsolver: {{type: natural}}\n")  # fmt: skip
+    links = natural_form(model, State.of(model)).links
+    assert len(links.body_rotation) == len(links.body_offset) == worlds

@@ -158,14 +158,11 @@ def test_a_bead_on_a_straight_cable_moves_as_its_tension_says(device):
 
 @pytest.mark.parametrize(("solver", "integrator"), SOLVERS)
 def test_a_cable_without_a_turn_is_a_straight_spring(device, solver, integrator):
-    """A pulley at an end of it, on the same body, changes nothing."""
-    text = """
-world: {gravity: [0, 0, -9.81]}
-bodies:
-  m: {mass: 1.5, inertia: {diag: [0.2, 0.2, 0.2]}, pose: {xyz: [0.3, 0.1, -1], rpy: [0.2, -0.3, 0.7]}}
-forces:
-  s: {type: spring, a: {world: [1, 0.2, 0.5]}, THROUGH b: {body: m, at: [0.1, 0.05, -0.1]}, stiffness: 50, damping: 1}
-"""
+    """A pulley at an end of it, on the same body, changes nothing; beside masses over pulleys, whose kernel serves both."""
+    body = "m: {mass: 1.5, inertia: {diag: [0.2, 0.2, 0.2]}, pose: {xyz: [0.3, 0.1, -1], rpy: [0.2, -0.3, 0.7]}}"
+    spring = ("s: {type: spring, a: {world: [1, 0.2, 0.5]}, THROUGH b: {body: m, at: [0.1, 0.05, -0.1]}, stiffness: 50, "
+              "damping: 1}")  # fmt: skip
+    text = ATWOOD.replace("bodies:\n", f"bodies:\n  {body}\n").replace("forces:\n", f"forces:\n  {spring}\n")
     cases = [text.replace("THROUGH", word) for word in ("", "through: [{world: [1, 0.2, 0.5]}],")]
     one, other = (Runner(f"{case}solver: {{type: {solver}}}\n", integrator, device)(1e-3, 50, 1) for case in cases)
     for name in ("frames/body_q", "frames/body_qd", "energy/elastic", "energy/dissipated"):

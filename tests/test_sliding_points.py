@@ -1,5 +1,7 @@
 """Joints whose anchor slides and whose child turns freely: closed forms, agreement of all solvers, what is refused."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 from support.device import live_device
@@ -17,20 +19,25 @@ AXIS = np.array([0.6, 0.0, 0.8])
 BEADS = "\n".join((
     f"world: {{gravity: [0, 0, -{G}]}}",
     "defaults: {body: {mass: 2, inertia: {diag: [0.1, 0.1, 0.1]}}}",
-    f"bodies: {{{', '.join(f'{name}: {{pose: {{xyz: [0, {k}, 0]}}}}' for k, name in enumerate(dofs.SLIDING))}}}",
+    "bodies:",
+    *(f"  {name}: {{pose: {{xyz: [0, {k}, 0]}}}}" for k, name in enumerate(dofs.SLIDING)),
     "joints:",
     *(f"  {name}: {{type: {name}, parent: world, child: {name}, axis: {AXIS.tolist()}}}" for name in dofs.SLIDING),
     f"initial: {{joint_qd: {{{', '.join(f'{name}_free: [0, 0, 0, 0, {SPIN}, 0]' for name in dofs.SLIDING)}}}}}", ""))
-CHAIN = """
-bodies:
+# Beside them a chain of such joints, and one alone: one kernel for each integrator.
+CHAIN = """bodies:
   a: {mass: 1, com: [0.3, 0, 0], inertia: {diag: [0.1, 0.12, 0.15]}}
   b: {mass: 2, com: [0.2, 0.1, 0], inertia: {diag: [0.1, 0.12, 0.15]}, pose: {xyz: [0.6, 0, 0]}}
   c: {mass: 1.5, com: [0, 0.2, 0.1], inertia: {diag: [0.1, 0.12, 0.15]}, pose: {xyz: [0, 2, 0]}}
-joints:
+""", """joints:
   swing: {type: revolute, parent: world, child: a, axis: [0, 1, 0], qd: 1}
   line: {type: point_on_line, parent: a, child: b, at: [0.6, 0, 0], axis: [0, 0.3, 1]}
   plane: {type: point_on_plane, parent: world, child: c, at: [0, 2, 0], axis: [0, 0.2, 1]}
 """
+SCENE = BEADS
+for section in CHAIN:
+    SCENE = SCENE.replace(section.split("\n", 1)[0] + "\n", section)
+LINKS = ("a", "b", "c")
 STEPPERS = {("generalized", "rk4"): 1e-9, ("generalized", "implicit"): 2e-5, ("natural", "zhong06"): 5e-5,
             ("natural", "generalized_alpha"): 1e-4, ("generalized", "semi_implicit"): 1e-2,
             ("maximal", "semi_implicit"): 1e-2, ("affine", "bdf2"): 5e-4}  # fmt: skip
@@ -38,8 +45,10 @@ STEPPERS = {("generalized", "rk4"): 1e-9, ("generalized", "implicit"): 2e-5, ("n
 SLID = {"rk4": 1e-9, "implicit": 1e-9, "zhong06": 1e-9, "generalized_alpha": 1e-6, "semi_implicit": 2e-3, "bdf2": 2e-4}
 
 
-def run(text, kind, integrator):
-    model, options = model_of(f"{text}solver: {{type: {kind}, integrator: {integrator}, dt: {H}}}\n")
+@cache
+def run(kind, integrator):
+    """Model of the scene, and the columns of its last frame."""
+    model, options = model_of(f"{SCENE}solver: {{type: {kind}, integrator: {integrator}, dt: {H}}}\n")
     plan = RunPlan(H, N, 1, frozenset(("state", "reactions", "energy")))
     solver = SOLVERS[kind](model, options, plan, live_device())
     columns = [solver.initial().columns, solver.advance(1).columns]
@@ -66,29 +75,30 @@ def test_the_lists_agree():
 @pytest.mark.parametrize(("kind", "integrator"), STEPPERS)
 def test_beads_slide_down_and_spin_on(kind, integrator):
     """x = g t^2 / 2 in the directions that are left, the turn w t about its axis; the wrench holds the others."""
-    model, found = run(BEADS, kind, integrator)
+    model, found = run(kind, integrator)
     t, gravity = H * N, np.array([0, 0, -G])
     for k, name in enumerate(dofs.SLIDING):
+        body, joint = model.bodies.name.index(name), model.joints.name.index(name)
         down = AXIS * (AXIS @ gravity) if name == "point_on_line" else gravity - AXIS * (AXIS @ gravity)
-        assert np.abs(found["frames/body_q"][k, :3] - [0, k, 0] - down * t**2 / 2).max() < SLID[integrator]
+        assert np.abs(found["frames/body_q"][body, :3] - [0, k, 0] - down * t**2 / 2).max() < SLID[integrator]
         q = of_joint(model, found, name)
         axes = CATALOGUE[name].motion(axis=AXIS).linear
         assert np.abs(q[:-4] - axes @ down * t**2 / 2).max() < SLID[integrator]
         turned = rot.quat_rotate(q[-4:], np.array([1.0, 0, 0]))
         assert np.abs(turned - [np.cos(SPIN * t), 0, -np.sin(SPIN * t)]).max() < max(SLID[integrator], 1e-5)
-        wrench = found["frames/joint_wrench"][k, :3]
+        wrench = found["frames/joint_wrench"][joint, :3]
         assert np.abs(wrench + 2 * (gravity - down)).max() < max(SLID[integrator], 1e-6) * 20
 
 
-@pytest.fixture(scope="module")
-def wanted():
-    return run(CHAIN, "generalized", "rk4")[1]["frames/body_q"]
+def poses_of_links(kind, integrator):
+    model, found = run(kind, integrator)
+    return found["frames/body_q"][[model.bodies.name.index(name) for name in LINKS]]
 
 
 @pytest.mark.parametrize(("kind", "integrator"), [pair for pair in STEPPERS if pair[1] != "rk4"])
-def test_solvers_agree_on_a_chain(wanted, kind, integrator):
-    model, found = run(CHAIN, kind, integrator)
-    pose = found["frames/body_q"]
+def test_solvers_agree_on_a_chain(kind, integrator):
+    model, found = run(kind, integrator)
+    pose, wanted = poses_of_links(kind, integrator), poses_of_links("generalized", "rk4")
     sign = np.sign(np.sum(pose[:, 3:] * wanted[:, 3:], axis=1, keepdims=True))
     gap = np.abs(np.c_[pose[:, :3], pose[:, 3:] * sign] - wanted).max()
     assert gap < STEPPERS[kind, integrator]

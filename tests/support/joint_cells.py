@@ -163,7 +163,7 @@ class Scene:
             "forces": self.forces,
             "signals": {"wave": {"sine": {"amplitude": 0.3, "frequency": 2.0}}},
             "solver": {"type": solver, "dt": 1e-3}, "run": {"duration": 0.06}, "output": {"every": 0.06},
-        }, indent=0)  # fmt: skip
+        }, separators=(",\n", ": "))  # fmt: skip
 
 
 def build(skip=frozenset()):

@@ -123,7 +123,7 @@ def _data(document, spec, parts: list[str], patterns: list[str]) -> dict:
     if "tree" in parts:
         found |= {"tree": describe.describe_tree(model, joints), "loops": describe.loops(model, joints)}
     if "layout" in parts:
-        found["layout"] = describe.layout(model, joints)
+        found |= {"layout": describe.layout(model, joints), "keyframes": list(spec.keyframes)}
     if "dof" in parts:
         found["dof"] = describe.freedom(model, joints)
     return found
@@ -138,7 +138,8 @@ def _lines(document, spec, parts: list[str], patterns: list[str]) -> list[str]:
     if patterns:
         joints = set(_selected(model, patterns)["joints"])
         found.append("\n".join(describe.selection_lines(model, patterns)))
-    return [*found, *("\n".join(writers[name](model, joints)) for name in parts)]
+    found += ["\n".join(writers[name](model, joints)) for name in parts]
+    return [*found, f"keyframes: {', '.join(spec.keyframes)}"] if spec.keyframes and "layout" in parts else found
 
 
 def _selected(model, patterns: list[str]) -> dict[str, list[str]]:

@@ -140,9 +140,10 @@ def _links(model: Model, q_start: Array, n: Array, axes: Array, A: Array, n_vect
     """
     count, bodies = model.n_bodies, model.bodies
     back = rot.transpose(axes)
-    worlds = max(len(back), len(A))
+    untold = np.flatnonzero((n_vectors == 0) | ((n_vectors == 1) & (model.plane < 0))).tolist()
+    worlds = max(len(back), len(A)) if untold else len(back)  # where all is told, starts that differ change no table
     rotation = np.array(np.broadcast_to(back, (worlds, count, 3, 3)))
-    for b in np.flatnonzero((n_vectors == 0) | ((n_vectors == 1) & (model.plane < 0))).tolist():
+    for b in untold:
         shown = shortest_turn(A[:, b, :, 0]) if n_vectors[b] else np.eye(3)
         rotation[:, b] = rot.multiply(rot.transpose(shown), rot.multiply(A[:, b], back[:, b]))
     number = np.arange(count, dtype=np.int32)

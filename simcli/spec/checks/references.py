@@ -1,5 +1,6 @@
 """Names and references: every name that a scene uses must exist."""
 
+import itertools
 import re
 from collections.abc import Iterable
 
@@ -9,6 +10,7 @@ from simcli.spec.checks.runs.measure import check_measures
 from simcli.spec.checks.runs.quantities import check_recorded
 from simcli.spec.document.nodes import Scalar, TableNode, find, format_path, walk_nodes
 from simcli.spec.document.scene_file import Document, checked_file
+from simcli.spec.expansion.keyframes import STATES
 from simcli.spec.faults.fault_list import did_you_mean
 from simcli.spec.forces.base import TermSpec, kinds_of_terms
 from simcli.spec.names import dofs
@@ -49,7 +51,7 @@ def check_names(check: Checker) -> None:
 
 def _name_tables(root: TableNode) -> Iterable[tuple[tuple[str, ...], TableNode]]:
     sections = ("bodies", "joints", "forces", "signals", "sensors", "materials", "models", "instances", "replicate",
-                "articulations")  # fmt: skip
+                "articulations", "keyframes")  # fmt: skip
     roots = [((), root)]
     models = root.get("models")
     if isinstance(models, TableNode):
@@ -232,7 +234,7 @@ def _articulations(check: Checker) -> None:
 
 
 def _patterns(check: Checker) -> None:
-    """Patterns of `initial` and of `output.select`: each must mean something."""
+    """Patterns of `initial`, of keyframes and of `output.select`: each must mean something."""
     joints = list(check.names["joints"])
     places = {name: index for index, name in enumerate(joints)}
     listed = {
@@ -240,9 +242,11 @@ def _patterns(check: Checker) -> None:
         for title, names in (check.spec.articulations or {}).items()
     }
     free = [f"{name}_free" for name in check.names["bodies"]]
-    for key in ("joint_q", "joint_qd"):
-        for pattern, value in getattr(check.spec.initial, key).items():
-            path = ("initial", key, pattern)
+    states = {("initial",): check.spec.initial}
+    states |= {("keyframes", name): keyframe for name, keyframe in check.spec.keyframes.items()}
+    for where, key in itertools.product(states, STATES):
+        for pattern, value in getattr(states[where], key).items():
+            path = (*where, key, pattern)
             matched = matching([*joints, *free], pattern, listed)
             if not matched and not check.lacks_names("bodies", "joints", "articulations"):
                 hint = did_you_mean(pattern, [*joints, *listed], "joints")

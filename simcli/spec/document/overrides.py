@@ -28,7 +28,7 @@ _DRAW = re.compile(r"(\s*)([a-z_]+)(\s*)\((.*)\)\s*\Z", re.DOTALL)
 _WORD = re.compile(r"\s*([a-z_]+)\s*(\(|\Z)")
 _NAMED_VALUE = re.compile(r"\s*([a-z_]+)\s*=\s*(.*\S)", re.DOTALL)
 # Sections whose entries are named by the user: a path into a name that is not there is a fault, not a new entry.
-_NAMED = ("bodies", "joints", "forces", "signals", "materials", "models", "instances", "replicate", "params")
+_NAMED = ("bodies", "joints", "forces", "signals", "materials", "models", "instances", "replicate", "params", "keyframes")
 
 
 class Override(NamedTuple):

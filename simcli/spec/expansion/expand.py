@@ -10,6 +10,7 @@ from simcli.spec.document.lookup import value_at
 from simcli.spec.document.nodes import Scalar, TableNode, format_path, plain, rebuild, replace
 from simcli.spec.document.overrides import Laid, known_key, put_value, unwritten_list
 from simcli.spec.document.scene_file import Document
+from simcli.spec.expansion.keyframes import with_keyframe
 from simcli.spec.expansion.templates import Expander, TooLargeError
 from simcli.spec.faults.fault_list import Faults, in_order
 from simcli.spec.faults.validate import report_errors
@@ -39,6 +40,7 @@ def expanded(document: Document, root: TableNode, faults: Faults) -> tuple[Table
         if not str(laid.steps[1]).startswith(document.lost) and known_key(tree, laid, faults):
             ready = _with_default_list(tree, laid, faults)
             tree = (put_value(ready, laid, faults) if ready is not None else None) or tree
+    tree = with_keyframe(tree, faults)
     units = JointUnits(faults)
     return units.root(tree), units
 

@@ -10,7 +10,7 @@ KEYS: dict[str, tuple[str, ...]] = {
     "springs": ("forces",), "option": ("solver",), "options": ("solver",), "settings": ("solver",),
     "simulation": ("solver", "run"), "simulator": ("solver",), "integrators": ("solver",), "parameters": ("params",),
     "parameter": ("params",), "variables": ("params",), "constants": ("params",), "functions": ("signals",),
-    "inputs": ("signals",), "templates": ("models",), "keyframe": ("initial",), "initial_state": ("initial",),
+    "inputs": ("signals",), "templates": ("models",), "keyframe": ("keyframes", "initial"), "initial_state": ("initial",),
     "initial_conditions": ("initial",), "sensors": ("output.channels",), "sensor": ("output.channels",),
     "results": ("output",), "sweep": ("batch.vary",), "randomize": ("batch.vary",), "asserts": ("expect",),
     "tests": ("expect",), "imports": ("include",), "version": ("simcli",), "title": ("name", "description"),

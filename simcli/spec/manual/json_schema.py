@@ -29,6 +29,7 @@ _SHORT: dict[str, dict[str, Any]] = {
     "EndSpec": {"type": "string", "pattern": "/"},
     "SelectSpec": {"type": "array", "items": _NAME},
     "TableSpec": _NAME,
+    "InitialSpec": _NAME,
     "UnsolvedSpec": {"enum": ["warn", "fail"]},
 }  # fmt: skip
 # Keys of a joint of which one entry may stand without its list.

@@ -38,12 +38,23 @@ StartValue = Annotated[
 ]
 
 
-class InitialSpec(Part):
-    """Initial joint coordinates by name or pattern; beats the joints' own q and qd."""
+class KeyframeSpec(Part):
+    """A state by name, from which a run may begin: joint coordinates by name or pattern."""
 
     joint_q: dict[str, StartValue] = doc(dict, "Coordinates; center: the middle of the limits", "rad or m", "{pin: 0.2}")
     joint_qd: dict[str, Values] = doc(dict, "Velocities", "rad/s or m/s", "{pin: 1.0}")
+
+
+class InitialSpec(KeyframeSpec):
+    """Initial joint coordinates by name or pattern; beats the joints' own q and qd. `initial: home` takes a keyframe."""
+
+    keyframe: Text | None = doc(None, "A keyframe, on top of which the other values come", "", "home")
     assemble: Truth | None = doc(None, "Close loops before t = 0 (default); false: gaps are refused", "", True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _short(cls, value: Any) -> Any:
+        return {"keyframe": value} if isinstance(value, str) else value
 
 
 class UnsolvedSpec(Part):

@@ -17,6 +17,7 @@ from simcli.spec.schema.measure import MeasureSpec
 from simcli.spec.schema.parts import (
     EventSpec,
     InitialSpec,
+    KeyframeSpec,
     OutputSpec,
     RunSpec,
 )
@@ -164,6 +165,7 @@ class SceneSpec(Part):
         (), "Values that change during the run", "", "[{at: 1, set: {joints.pin.enabled: false}}]"
     )
     contact: ContactSpec = doc(ContactSpec, "Contact", "", "{enabled: false}")
+    keyframes: dict[str, KeyframeSpec] = doc(dict, "States by name, for `initial`", "", "{home: {joint_q: {pin: 0.2}}}")
     initial: InitialSpec = doc(InitialSpec, "Initial state", "", "{joint_q: {pin: 0.2}}")
     solver: SolverSpec = doc(GeneralizedSolver, "Solver and time step", "", "{type: generalized, dt: 1e-3}")
     run: RunSpec = doc(RunSpec, "Duration", "", "{duration: 10}")

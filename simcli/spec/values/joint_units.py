@@ -61,9 +61,13 @@ class JointUnits:
             joint = node.get("joint") if isinstance(node, TableNode) else None
             if isinstance(joint, Scalar) and isinstance(joint.value, str):
                 self.sensed[name] = joint.value
-        initial, run = root.get("initial"), root.get("run")
+        initial, run, keyframes = root.get("initial"), root.get("run"), root.get("keyframes")
+        listed = self.listed(root.get("articulations"))
         if isinstance(initial, TableNode):
-            changes["initial"] = self.initial(initial, self.listed(root.get("articulations")))
+            changes["initial"] = self.initial(initial, listed)
+        if isinstance(keyframes, TableNode):
+            tables = {name: node for name, node in keyframes.items.items() if isinstance(node, TableNode)}
+            changes["keyframes"] = keyframes.replaced({name: self.initial(node, listed) for name, node in tables.items()})
         if isinstance(run, TableNode) and isinstance(run.get("stop_when"), TableNode):
             changes["run"] = run.replaced({"stop_when": self.bounds(run.items["stop_when"])})
         measures = root.get("measure")
@@ -195,7 +199,7 @@ class JointUnits:
             return failed(node.mark)
 
     def initial(self, node: TableNode, listed: Mapping[str, Sequence[int]]) -> TableNode:
-        """Values of `initial`; what several joints share must fit them all."""
+        """Values of `initial`, or of a keyframe; what several joints share must fit them all."""
         changes = {}
         names = list(self.types)
         for key, role in (("joint_q", "position"), ("joint_qd", "velocity")):

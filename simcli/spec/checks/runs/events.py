@@ -26,6 +26,7 @@ _FIXED = {
     "allow_orphan_joints": "the structure", "defaults": "the defaults", "materials": "a material",
     "params": "a parameter, which is gone at run time", "models": "a model", "instances": "an instance",
     "replicate": "a replica", "initial": "the initial state",
+    "keyframes": "the initial state",
 }  # fmt: skip
 _LIMIT = ("lower", "upper", "stiffness", "damping")
 _DRIVE = ("target", "target_velocity", "stiffness", "damping", "effort_limit")

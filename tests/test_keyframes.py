@@ -1,0 +1,94 @@
+"""Keyframes: states by name, values on top of them, overrides, worlds, units, the resolved scene, mistakes."""
+
+import json
+
+import numpy as np
+import pytest
+from support.scenes import faults_of
+
+from simcli.cli.doorman import run_command
+from simcli.model import build_worlds
+from simcli.pipeline import read_scene
+from simcli.spec import resolve, resolved_yaml
+from simcli.spec.document.scene_file import load_document
+
+ARM = """simcli: 1
+params: {bend: 0.5}
+bodies:
+  upper: {mass: 1, inertia: {diag: [1, 1, 1]}}
+  lower: {mass: 1, inertia: {diag: [1, 1, 1]}, pose: {xyz: [1, 0, 0]}}
+joints:
+  shoulder: {type: revolute, parent: world, child: upper, q: 2, limit: {lower: -1, upper: 3}}
+  elbow: {type: revolute, parent: upper, child: lower, at: [1, 0, 0], qd: 9}
+keyframes:
+  home: {joint_q: {"*": 0.1, elbow: 90 deg}, joint_qd: {shoulder: 2}}
+  bent: {joint_q: {shoulder: center, elbow: "${bend}"}}
+INITIAL
+"""
+
+
+def start(tmp_path, initial, sets=()):
+    """joint_q and joint_qd of all worlds."""
+    path = tmp_path / "s.yaml"
+    path.write_text(ARM.replace("INITIAL", initial))
+    model = build_worlds(*read_scene(path, sets))
+    return model.joint_q, model.joint_qd
+
+
+@pytest.mark.parametrize(("initial", "sets", "q", "qd"), [
+    ("", (), [2, 0], [0, 9]),
+    ("initial: home", (), [0.1, np.pi / 2], [2, 9]),
+    ("", ("initial=home",), [0.1, np.pi / 2], [2, 9]),
+    ("initial: home", ("initial=bent",), [1, 0.5], [0, 9]),
+    ("initial: bent", ("params.bend=0.7",), [1, 0.7], [0, 9]),
+    ("initial: {keyframe: home, joint_q: {shoulder: 0.3}}", (), [0.3, np.pi / 2], [2, 9]),
+    ("initial: {keyframe: home, joint_q: {'*': 0.3}, joint_qd: {elbow: 1}}", (), [0.3, 0.3], [2, 1]),  # later ones win
+    ("initial: {keyframe: home}", ("initial.joint_q.elbow=0.2",), [0.1, 0.2], [2, 9]),
+    ("initial: home", ("keyframes.home.joint_q.elbow=0.2",), [0.1, 0.2], [2, 9]),
+])  # fmt: skip
+def test_where_a_run_begins(tmp_path, initial, sets, q, qd):
+    found = start(tmp_path, initial, sets)
+    np.testing.assert_allclose(found, [[q], [qd]], rtol=0, atol=1e-15)
+
+
+def test_worlds_vary_what_keyframes_say(tmp_path):
+    varied = "initial: bent\nbatch: {worlds: 2, vary: {VARIED: {list: [0.2, 0.4]}}}"
+    for name in ("params.bend", "initial.joint_q.elbow"):
+        q, _qd = start(tmp_path, varied.replace("VARIED", name))
+        np.testing.assert_array_equal(q, [[1, 0.2], [1, 0.4]])
+
+
+def test_the_resolved_scene_begins_there_and_keeps_the_others(tmp_path):
+    (tmp_path / "a.yaml").write_text(ARM.replace("INITIAL", "initial: home"))
+    spec = resolve(load_document(tmp_path / "a.yaml"))
+    assert spec.initial.keyframe is None
+    (tmp_path / "b.yaml").write_text(resolved_yaml(spec))
+    again = resolve(load_document(tmp_path / "b.yaml"))
+    assert again.initial == spec.initial
+    assert again.keyframes == spec.keyframes
+    assert list(again.keyframes) == ["home", "bent"]
+
+
+def test_show_and_check_know_them(tmp_path, capsys):
+    (tmp_path / "s.yaml").write_text(ARM.replace("INITIAL", "initial: home"))
+    assert run_command(["show", str(tmp_path / "s.yaml"), "--layout"], debug=False, as_json=False) == 0
+    assert "keyframes: home, bent" in capsys.readouterr().out
+    assert run_command(["show", str(tmp_path / "s.yaml"), "--layout", "--json"], debug=False, as_json=True) == 0
+    assert json.loads(capsys.readouterr().out)["keyframes"] == ["home", "bent"]
+    assert run_command(["check", str(tmp_path / "s.yaml")], debug=False, as_json=False) == 0
+
+
+@pytest.mark.parametrize(("old", "new", "code", "line"), [
+    ("initial: home", "initial: hom", "SC325", 11),
+    ("initial: home", "initial: {keyframe: hom}", "SC325", 11),
+    ("elbow: 90 deg", "elbw: 90 deg", "SC454", 9),
+    ("elbow: 90 deg", "elbow: [1, 2]", "SC463", 9),
+    ("shoulder: 2}", "shoulder: 2 kg}", "SC213", 9),
+    ("shoulder: center, elbow", "elbow: center, shoulder", "SC458", 10),
+    ("joint_qd: {shoulder: 2}", "time: 1", "SC204", 9),
+    ("initial: home", "initial: {keyframe: home, joint_q: 3}", "SC203", 11),
+])  # fmt: skip
+def test_mistakes_are_told_once_and_where_they_stand(old, new, code, line):
+    text = ARM.replace("simcli: 1\n", "").replace("INITIAL", "initial: home").replace(old, new)
+    faults = faults_of(text)
+    assert [fault[:2] for fault in faults] == [(code, line - 1)], faults
