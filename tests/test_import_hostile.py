@@ -197,7 +197,7 @@ def place(tmp_path):
 
 
 def imported(place, suffix, data, capsys, monkeypatch):
-    """Import a file; exit code and what was said. Nothing outside of its folder is opened, nothing beside the scene written."""
+    """Import a file; exit code and what was said. Nothing outside of its folder is opened; only the scene is written."""
     path = place / f"robot.{suffix}"
     path.write_bytes(data)
     (place / "out").mkdir()
