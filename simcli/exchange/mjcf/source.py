@@ -283,7 +283,7 @@ def _check_numbers(source: MjcfSource) -> None:
     for name in ("body_pos", "body_quat", "body_mass", "body_inertia", "body_ipos", "jnt_pos", "jnt_axis", "geom_pos",
                  "geom_size", "dof_damping", "dof_armature", "qpos0"):  # fmt: skip
         values = np.asarray(getattr(model, name))
-        wrong = np.flatnonzero(~np.isfinite(values.reshape(len(values), -1)).all(axis=1))
+        wrong = np.flatnonzero(~np.isfinite(values).all(axis=tuple(range(1, values.ndim))))
         if len(wrong):
             kind = {"body": "body", "jnt": "joint", "geom": "geom"}.get(name.partition("_")[0], "")
             where = source.at(source.elements.get((kind, int(wrong[0])), source.root))
