@@ -42,9 +42,10 @@ class WrittenScene:
         """Name of a body in the model."""
         return WORLD_NAME if body == WORLD else self.bodies[body]
 
-    def line(self, path: str) -> int:
-        """Line of a dotted path in the scene; 0 if nothing of it is written."""
-        return self.document.where(path).line
+    def _place(self, path: str) -> tuple[int, str]:
+        """Line of a dotted path, 0 if nothing of it is written, and the file, if it is an included one."""
+        place = self.document.where(path)
+        return place.line, "" if place.file == str(self.document.path) else place.file
 
     def tell(self, kind: str, name: str, path: str, change: str = "") -> None:
         """An element is in the model, as it was or changed.
@@ -55,14 +56,16 @@ class WrittenScene:
             path: dotted, of the element.
             change: what became of it; "" for nothing.
         """
+        line, file = self._place(path)
         if change:
-            self.report.changed(kind, name, self.line(path), change)
+            self.report.changed(kind, name, line, change, file)
         else:
-            self.report.carried(kind, name, self.line(path))
+            self.report.carried(kind, name, line, file)
 
     def lose(self, kind: str, name: str, path: str, why: str) -> None:
         """An element is not in the model."""
-        self.report.dropped(kind, name, self.line(path), why)
+        line, file = self._place(path)
+        self.report.dropped(kind, name, line, why, file)
 
     def renaming(self, before: str, after: str) -> str:
         """What is told of a name with a slash, or of one that was taken; "" for one that stayed."""
