@@ -47,6 +47,10 @@ class WrittenScene:
         place = self.document.where(path)
         return place.line, "" if place.file == str(self.document.path) else place.file
 
+    def has(self, key: str) -> bool:
+        """Whether the file writes a section."""
+        return self.document.root.get(key) is not None
+
     def tell(self, kind: str, name: str, path: str, change: str = "") -> None:
         """An element is in the model, as it was or changed.
 
@@ -89,18 +93,18 @@ def pose_numbers(pose) -> Array:
 def tell_the_rest(scene: WrittenScene) -> None:
     """What no model has: batches, events, signals, and how a run goes."""
     spec = scene.spec
-    if "batch" in spec.model_fields_set:
+    if scene.has("batch"):
         scene.tell("batch", "", "batch", "one model, with the values that the file has")
     for index, event in enumerate(spec.events):
         scene.lose("event", f"at {event.at:g} s", f"events[{index}]", "models have no events")
     for name in spec.signals:
         scene.lose("signal", name, f"signals.{name}", "models have no functions of time; what it drives stays at 0")
     for key in ("measure", "expect", "run", "output"):
-        if key in spec.model_fields_set:
+        if scene.has(key):
             scene.tell(key, "", key, "says how a run goes, not what moves: it stays in the scene")
     for name in spec.articulations or ():
         scene.tell("articulation", name, f"articulations.{name}", "models have no names for groups of joints")
-    if "look" in spec.model_fields_set:
+    if scene.has("look"):
         scene.tell("look", "", "look", "background and cameras stay in the scene")
     if spec.world.plane:
         scene.tell("plane", spec.world.plane, "world.plane", "bodies that nothing holds got slides and a hinge")

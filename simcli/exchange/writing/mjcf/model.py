@@ -35,7 +35,7 @@ def mjcf_of(scene: WrittenScene, meshes: MeshCopies) -> Tag:
     option = root.add("option", timestep=solver.dt, gravity=scene.first(scene.model, "gravity"), integrator=integrator)
     if not scene.spec.contact.enabled:
         option.add("flag", contact="disable")
-    if "solver" in scene.spec.model_fields_set:
+    if scene.has("solver"):
         scene.tell("solver", solver.type, "solver", f"time step, and {integrator or 'the integrator that MuJoCo has'}")
     write_places(parts, WORLD, scene.spec.world, WORLD_NAME, f"{WORLD_NAME}_")
     write_bodies(parts)
