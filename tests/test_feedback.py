@@ -1,100 +1,43 @@
 """Feedback: loops against their exact maps, laws against recurrences in numpy and MuJoCo, what signals see, promises."""
 
-from functools import cache
-from typing import get_args
-
 import mujoco
 import numpy as np
 import pytest
 from scipy.linalg import expm
 from support.device import live_device
-from support.forward import Runner, model_of, slope
+from support.forward import model_of, slope
+from support.held_loops import (
+    DAMPING,
+    EXACT,
+    FOLLOWING,
+    LOOP,
+    MASS,
+    PD,
+    ROUNDING,
+    SLIDER,
+    START,
+    STIFFNESS,
+    YIELDING,
+    EventRunner,
+    H,
+    every_run,
+    first_order_step,
+    loop_of,
+    motion,
+    runner,
+)
 from support.scenes import faults_of, scene
 
 from simcli.analysis.rest.statics import Statics
 from simcli.errors import SceneError, UsageError
 from simcli.spec import resolve, resolved_yaml
-from simcli.spec.schema.scene import AffineSolver, GeneralizedSolver, MaximalSolver, NaturalSolver
-
-SOLVERS = {get_args(spec.model_fields["type"].annotation)[0]: spec
-           for spec in (GeneralizedSolver, MaximalSolver, NaturalSolver, AffineSolver)}  # fmt: skip
-RUNS = [(solver, integrator) for solver, spec in SOLVERS.items()
-        for integrator in get_args(spec.model_fields["integrator"].annotation) if integrator != "auto"]  # fmt: skip
-QUICK = (("generalized", "implicit"), ("natural", "generalized_alpha"))
-every_run = pytest.mark.parametrize(
-    ("solver", "integrator"), [run if run in QUICK else pytest.param(*run, marks=pytest.mark.slow) for run in RUNS])
-TIGHT = {"natural": ", tolerance: 1e-15", "affine": ", tolerance: 1e-12"}  # of iterations that would stop at a small jump
-MASS, STIFFNESS, DAMPING = 2.0, 20.0, 3.0
-START = np.array([0.3, 0.1])
-SLIDER = f"""
-world: {{gravity: [0, 0, 0]}}
-bodies: {{m: {{mass: {MASS}, inertia: {{diag: [1, 1, 1]}}}}}}
-joints:
-  rail: {{type: prismatic, parent: world, child: m, axis: [1, 0, 0], q: {START[0]}, qd: {START[1]}, drive: DRIVE}}
-"""
-FOLLOWING = SLIDER.replace("DRIVE", "{mode: effort, target: $u}")
-PD = f"{{expression: '-{STIFFNESS}*{{joint.rail.q}} - {DAMPING}*{{joint.rail.qd}}'}}"
-LOOP = f"{FOLLOWING}signals: {{u: {PD}}}\n"
-EXACT = 1e-10  # [m, m/s], of a loop against its map; rounding of a thousand steps
-ROUNDING = 1e-13  # [m, m/s], of a hundred of them
-YIELDING = 2e-6  # [m, m/s], of affine bodies, whose joints yield
-H = 2e-3  # [s]
-
-
-@cache
-def runner(text, solver, integrator, more="") -> Runner:
-    scene = f"{text}solver: {{type: {solver}, dt: {H}, integrator: {integrator}{TIGHT.get(solver, '')}{more}}}\n"
-    return Runner(scene, integrator, live_device(), frozenset(("state", "energy")))
-
-
-def motion(frames):
-    """Coordinate and rate of the slider, (F, 2)."""
-    return np.stack([frames["frames/joint_q"][:, 0, 0], frames["frames/joint_qd"][:, 0, 0]], axis=1)
-
-
-def exact_step(h):
-    """The motion of a mass under a force that is held for h: x' = A x + b u."""
-    whole = expm(np.array([[0, 1, 0], [0, 0, 1 / MASS], [0, 0, 0]]) * h)
-    return lambda x, u: whole[:2, :2] @ x + whole[:2, 2] * u
-
-
-def first_order_step(h):
-    def step(x, u):
-        v = x[1] + h * u / MASS
-        return np.array([x[0] + h * v, v])
-    return step
-
-
-def law(x):
-    return -STIFFNESS * x[0] - DAMPING * x[1]
-
-
-def loop(step, n, law=law):
-    """States of a loop with the force of the start of each step, (n + 1, 2)."""
-    found = [START]
-    for _ in range(n):
-        found.append(step(found[-1], law(found[-1])))
-    return np.array(found)
-
-
-def bdf2_loop(h, n):
-    """alpha = 3/(2h): x+ = (4x - x-)/3 + v+ / alpha, v+ = (4v - v-)/3 + a / alpha; the first step is of order 1."""
-    found = [START, first_order_step(h)(START, law(START))]
-    for _ in range(n - 1):
-        before, now = found[-2:]
-        v = (4 * now[1] - before[1]) / 3 + law(now) / MASS * 2 * h / 3
-        found.append(np.array([(4 * now[0] - before[0]) / 3 + v * 2 * h / 3, v]))
-    return np.array(found)
-
-
-ORACLE = {"semi_implicit": first_order_step, "bdf1": first_order_step}
 
 
 @every_run
 def test_a_loop_is_the_map_of_a_force_that_is_held(solver, integrator):
     n = 500
     found = motion(runner(LOOP, solver, integrator)(H, 1, n))
-    wanted = bdf2_loop(H, n) if integrator == "bdf2" else loop(ORACLE.get(integrator, exact_step)(H), n)
+    wanted = loop_of(integrator, H, n)
     assert np.abs(found - wanted).max() < (YIELDING if solver == "affine" else EXACT)
     assert np.abs(found - START).max() > 0.1
 
@@ -286,7 +229,7 @@ def test_worlds_and_restarts_have_the_same_bytes():
         assert (alone["frames/joint_q"][:, 0] == frames["frames/joint_q"][:, world]).all()
     run(H, 1, 31)
     kept = {name: np.array(array) for name, array in run.solver.state_arrays().items()}
-    later = Runner(f"{whole}solver: {{type: generalized, dt: {H}, integrator: implicit}}\n", "implicit", live_device())
+    later = EventRunner(f"{whole}solver: {{type: generalized, dt: {H}, integrator: implicit}}\n", "implicit")
     later(H, 1, 5)
     later.solver.restore(kept, 31)
     later.solver.plan = run.solver.plan.__class__(H, 1, 60, later.channels)

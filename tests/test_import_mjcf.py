@@ -6,10 +6,12 @@ import sys
 import numpy as np
 import pytest
 from support.mjcf import Pair
+from test_measures import column
 
+import simcli
 from simcli.cli.doorman import run_command
 from simcli.errors import Exit, FileError, UsageError
-from simcli.exchange.importing import import_model, load_scene
+from simcli.exchange.importing import ImportOptions, import_model, load_scene
 from simcli.exchange.xml_reader import read_xml
 from simcli.model import build
 from simcli.spec import resolve
@@ -63,7 +65,7 @@ MODEL = """<mujoco model="all kinds">
     </body>
     <body name="cart" pos="1 0 0"><geom type="box" size="0.1 0.05 0.05"/>
       <joint name="rail" type="slide" axis="1 0 0" damping="1"/>
-      <body name="pole" pos="0 0 0.1"><geom type="capsule" size="0.02 0.2" pos="0 0 0.2"/>
+      <body name="pole" pos="0 0 0.1" gravcomp="0.4"><geom type="capsule" size="0.02 0.2" pos="0 0 0.2"/>
         <joint name="pin" axis="0 1 0" springdamper="0 0"/><site name="tip" pos="0 0 0.4"/></body></body>
   </worldbody>
   <contact><exclude body1="cart" body2="shin"/></contact>
@@ -82,7 +84,12 @@ MODEL = """<mujoco model="all kinds">
     <muscle name="flesh" joint="toe" lengthrange="0.1 1"/>
     <motor name="jet" site="sole" gear="0 0 1 0 0 0"/>
   </actuator>
-  <sensor><gyro name="imu" site="sole"/></sensor>
+  <sensor><gyro name="imu" site="sole"/><accelerometer name="imu 2" site="eye" noise="0.1"/><velocimeter site="tip"/>
+    <framepos name="seen" objtype="site" objname="sole" reftype="site" refname="hook"/><rangefinder name="range" site="eye"/>
+    <framepos name="mid" objtype="body" objname="rover"/><framelinvel name="part" objtype="geom" objname="hull"/>
+    <jointpos name="turn" joint="knee"/><jointvel name="rate" joint="rail"/><force name="load" site="sole"/>
+    <torque name="twist" site="sole"/><subtreecom name="centre" body="hip"/><subtreelinvel name="drift" body="head"/>
+  </sensor>
   <keyframe><key name="home" time="1"/></keyframe>
 </mujoco>
 """
@@ -142,6 +149,24 @@ def test_what_moves_without_limits_moves_as_in_mujoco(tmp_path):
     assert found[0] > FOURTH * found[1]
 
 
+def test_sensors_show_what_those_of_mujoco_show(tmp_path):
+    """In one state, of the same names; accelerations and forces are the business of the tests of sensors."""
+    pair = Pair(model_file(tmp_path), tmp_path / "scene")
+    pair.draw_rates()
+    dynamic = ("imu_2", "load", "twist")
+    sensors = {name: words["type"] for name, words in pair.mechanism.sections["sensors"].items() if name not in dynamic}
+    quantities = [f"sensor.{name}.{kind}" for name, kind in sensors.items()]
+    pair.run_scene("--set", f"output.quantities={json.dumps(quantities)}", "--duration", "1 ms")
+    pair.mujoco.mj_forward(pair.model, pair.data)
+    theirs = {pair.model.sensor(k).name: pair.data.sensordata[at : at + width].copy()
+              for k, (at, width) in enumerate(zip(pair.model.sensor_adr, pair.model.sensor_dim, strict=True))}  # fmt: skip
+    with simcli.open(pair.folder / "out.h5") as run:
+        for name, kind in sensors.items():
+            mine = column(run, f"sensor.{name}.{kind}")[0, 0]
+            assert np.ravel(mine) == pytest.approx(theirs[name if name in theirs else ""], abs=1e-12), name
+    assert len(sensors) == 9
+
+
 def test_every_element_is_told_once(tmp_path):
     path = model_file(tmp_path)
     entries = import_model(path).report.entries
@@ -160,6 +185,8 @@ def test_what_is_lost_is_told_by_name(tmp_path):
     for kind in ("texture", "light", "visual", "map"):
         assert {fate for fate, _ in fates(report, kind).values()} == {"dropped"}, kind
     assert fates(report, "body")["free 1"][1] == "`free 1` is called `free_1`; has no mass: it is part of the world"
+    assert fates(report, "rangefinder")["range"] == ("dropped", "scenes have no sensor of the kind `rangefinder`")
+    assert fates(report, "accelerometer@noise")["imu 2"][0] == "dropped"
     assert fates(report, "mesh") == {"wedge": ("changed", "written as OBJ from the vertices that MuJoCo compiled")}
 
 
@@ -316,6 +343,7 @@ REFUSED = {
     "another model": ('<mujoco><asset><model name="m" file="parts.xml"/></asset></mujoco>', "<model> reads another file"),
     "a plugin": ('<mujoco><extension><plugin plugin="x"/></extension></mujoco>', "needs a plugin"),
     "a soft body": (bodies('<flexcomp name="f" type="grid" count="2 2 2"/>'), "bodies that bend"),
+    "a file elsewhere": (bodies('<geom type="sphere" size="0.1" file="parts.xml"/>'), "<geom> reads another file"),
     "a million copies": (bodies('<replicate count="1000">' * 2 + f"<body><joint/>{BALL}</body>" + "</replicate>" * 2),
                          "makes more than 100000 copies"),
     "a huge height field": ('<mujoco><asset><hfield name="h" nrow="100000" ncol="100000" size="1 1 1 1"/></asset></mujoco>',
@@ -345,6 +373,21 @@ def test_memory_and_pictures_are_left_alone(tmp_path):
     report = imported(tmp_path, text).report
     assert fates(report, "size")[""][0] == "dropped"
     assert fates(report, "material@texture")["m"][0] == "dropped"
+
+
+def test_folders_of_meshes_may_be_named(tmp_path):
+    (tmp_path / "far").mkdir()
+    points = ((0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1))
+    faces = "f 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n"
+    (tmp_path / "far" / "part.obj").write_text("".join("v {} {} {}\n".format(*point) for point in points) + faces)
+    text = """<mujoco><compiler meshdir="../far"/><asset><mesh file="part.obj" scale="2 2 2"/></asset><worldbody>
+      <body><freejoint/><geom type="mesh" mesh="part"/></body></worldbody></mujoco>"""
+    path = model_file(tmp_path / "in", text)
+    with pytest.raises(FileError, match="--package-path"):
+        import_model(path)
+    found = import_model(path, ImportOptions(search=[tmp_path / "far"]))
+    assert list(found.files) == ["meshes/part.obj"]
+    assert "scale: 2" in found.text
 
 
 def test_a_fault_in_an_included_file_has_its_line(tmp_path):

@@ -7,6 +7,7 @@ import numpy as np
 from simcli.model import build_worlds
 from simcli.pipeline import read_scene
 from simcli.solvers import SOLVERS, RunPlan
+from simcli.solvers.shared.host.crossing_events import CrossingEvents
 from simcli.solvers.tree.integrators import H
 from simcli.spec import resolve
 from support.scenes import scene
@@ -40,6 +41,7 @@ class Runner:
 
     Attributes:
         contacts: of the frames from 1 on of the last call, one by one.
+        events: of the last call.
     """
 
     def __init__(self, text: str, integrator: str, device, channels=CHANNELS):
@@ -60,8 +62,9 @@ class Runner:
         core.state.qd.write(np.nan_to_num(self.model.joint_qd)[..., None])
         core.clear()
         solver.n_steps, solver.status = 0, np.zeros(self.model.n_worlds, int)
+        solver.crossings = CrossingEvents(self.model)
         blocks = [solver.initial(), solver.advance(n_frames)]
-        self.contacts = blocks[1].contacts
+        self.contacts, self.events = blocks[1].contacts, [event for block in blocks for event in block.events]
         return {name: np.concatenate([block.columns[name] for block in blocks]) for name in blocks[0].columns}
 
 

@@ -44,7 +44,6 @@ class Pair:
             option.disableflags |= int(getattr(self.mujoco.mjtDisableBit, f"mjDSBL_{flag.upper()}"))
         option.timestep, option.integrator = step, getattr(self.mujoco.mjtIntegrator, f"mjINT_{integrator.upper()}")
         option.density = option.viscosity = 0.0
-        self.model.body_gravcomp[:] = 0.0
         words = {"timestep": repr(step), "integrator": integrator, "density": "0", "viscosity": "0"}
         root = read_xml(self.path)
         root.children.append(XmlElement("option", 0, words, [XmlElement("flag", 0, dict.fromkeys(off, "disable"))]))

@@ -201,6 +201,9 @@ def _check_inputs(subject: Subject, run: Trajectory, spec: SceneSpec, model: Mod
     if follows and run is subject.file and any(name.startswith(SIGNAL_PATHS) for name in run.params):
         raise UsageError(f"{run.path}: its wrenches follow signals, and the file does not say how these differ between the "
                          f"worlds: give the scene too: SCENE --states {run.path}")  # fmt: skip
+    if any(event.when for event in spec.events):
+        raise UsageError(f"{run.path}: its events by condition come at times of their own in each world, and no frame says "
+                         "which forces act after them")  # fmt: skip
     first = min((event.at for event in spec.events), default=np.inf)
     late = run.time[choice.of_times(run.time, run.path)] > first + LEAN_CHANNELS * spec.solver.dt
     if late.any():

@@ -13,6 +13,7 @@ it no more.
     tendons    couplings, springs and distances
     actuators  drives of joints and of couplings
     equalities loop joints, gears, and coordinates that are held
+    sensors    sensors, by a table of types
     options    gravity, time step, integrator
     telling    what became of each element and attribute
 """

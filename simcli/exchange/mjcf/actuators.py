@@ -10,12 +10,9 @@ import numpy as np
 from simcli.exchange.mechanism import clean_numbers
 from simcli.exchange.mjcf.acts import Acts, term_of
 
-# What becomes of an actuator with an activation, by its dynamics.
-_DYNAMICS = {
-    "mjDYN_INTEGRATOR": "its target is the integral of its control, which a program has to find",
-    "mjDYN_FILTER": "acts at once, without its filter of first order",
-    "mjDYN_FILTEREXACT": "acts at once, without its filter of first order",
-}
+# Lags of first order, with their step; and what is said of an actuator whose activation scenes have not.
+_LAGS = {"FILTER": {"method": "euler"}, "FILTEREXACT": {}}
+_DYNAMICS = {"INTEGRATOR": "its target is the integral of its control, which a program has to find"}
 
 
 class Actuators:
@@ -83,9 +80,21 @@ class Actuators:
         if why:
             self.acts.lost["actuator", a] = why
             return None
-        if dynamics != mujoco.mjtDyn.mjDYN_NONE:
-            self.acts.note("actuator", a, _DYNAMICS.get(dynamics.name, "acts at once, without its activation"))
-        return self._law(a, kind, index, (float(gain[0]), b0, b1, b2, gear))
+        words = self._law(a, kind, index, (float(gain[0]), b0, b1, b2, gear))
+        return words | self._activation(a, dynamics.name.removeprefix("mjDYN_"), words, b0, b1)
+
+    def _activation(self, a: int, dynamics: str, words: dict, b0: float, b1: float) -> dict:
+        """The lag of a drive whose activation begins at 0."""
+        if dynamics == "NONE":
+            return {}
+        if dynamics not in _LAGS or words["mode"] == "velocity":
+            self.acts.note("actuator", a, _DYNAMICS.get(dynamics, "acts at once, without its activation"))
+            return {}
+        gear = float(self.model.actuator_gear[a, 0])
+        initial = b0 * gear if words["mode"] == "effort" else b0 / -b1 / gear
+        lag = {"time_constant": float(self.model.actuator_dynprm[a, 0])}
+        lag |= {"initial": initial} if initial else {}
+        return {"activation": lag | _LAGS[dynamics]}
 
     def _law(self, a: int, kind: str, index: int, law: tuple[float, ...]) -> dict:
         gain, b0, b1, b2, gear = law

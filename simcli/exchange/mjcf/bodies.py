@@ -120,6 +120,8 @@ class MjcfBodies:
         mass, com = clean_numbers([model.body_mass[b]])[0], clean_numbers(model.body_ipos[b])
         link = SourceLink(name, element.line, mass, com, self._inertia(b), file=element.file)
         self.mechanism.links[name] = link
+        if model.body_gravcomp[b]:
+            link.words["gravity_compensation"] = float(model.body_gravcomp[b])
         if model.body_mocapid[b] >= 0:
             link.frame, link.mass, link.words["kinematic"] = frame, None, True
             self.note("body", b, "is moved by programs: kinematic, and at rest until a motion is written")

@@ -9,6 +9,7 @@ from simcli.exchange.mjcf.actuators import Actuators
 from simcli.exchange.mjcf.bodies import MjcfBodies
 from simcli.exchange.mjcf.equalities import Equalities, followers
 from simcli.exchange.mjcf.options import read_options
+from simcli.exchange.mjcf.sensors import MjcfSensors
 from simcli.exchange.mjcf.shapes import MjcfShapes
 from simcli.exchange.mjcf.source import MjcfSource, compile_mjcf
 from simcli.exchange.mjcf.telling import Fates, tell_elements
@@ -31,7 +32,7 @@ def read_mjcf(path: Path, root: XmlElement, meshes: MeshFiles, report: ImportRep
         UsageError: MuJoCo is not installed.
         FileError: MuJoCo refuses the file, or it names a file that is missing or outside of its folder; with the line.
     """
-    source = compile_mjcf(path, root)
+    source = compile_mjcf(path, root, meshes.search)
     mechanism = SourceModel(root.get("model") or path.stem)
     read_options(source, mechanism)
     bodies = MjcfBodies(source, mechanism, followers(source))
@@ -40,7 +41,7 @@ def read_mjcf(path: Path, root: XmlElement, meshes: MeshFiles, report: ImportRep
     shapes = MjcfShapes(bodies, meshes)
     shapes.read(touch.any(axis=1))
     acts = Acts(bodies, shapes)
-    for parts in (Tendons, Actuators, Equalities):
+    for parts in (Tendons, Actuators, Equalities, MjcfSensors):
         parts(acts).read()
     acts.remove_idle_couplings()
     Touching(shapes, touch).write()

@@ -26,6 +26,7 @@ class MjcfShapes:
         owner: geom to the name of the body that has it, or `world`.
         lost: geom to why it is dropped.
         sites: to the link that they are in, and the frame there.
+        places: site to its name in a scene, `body/point` or `world/frame`.
         ends: site to what springs call it: `body/point`, or {"world": [..]}.
         lost_cameras: to why they are dropped.
     """
@@ -36,6 +37,7 @@ class MjcfShapes:
         self.owner: dict[int, str] = {}
         self.lost: dict[int, str] = {}
         self.sites: dict[int, tuple[str, SourceFrame]] = {}
+        self.places: dict[int, str] = {}
         self.ends: dict[int, object] = {}
         self.lost_cameras: dict[int, str] = {}
         self._made: dict[int, str] = {}  # mesh to the file that was written of its compiled vertices
@@ -180,6 +182,7 @@ class MjcfShapes:
         if before and name != before:
             self.bodies.note("site", s, f"`{before}` is called `{name}`")
         self.bodies.note("site", s, f"is a {'frame' if name in link.frames else 'point'}, without its form")
+        self.places[s] = f"{owner}/{name}"
         self.ends[s] = {"world": list(frame.xyz)} if owner == WORLD_NAME else f"{owner}/{name}"
         self.sites[s] = (owner, frame)
 

@@ -6,9 +6,10 @@ out of it, and what could make MuJoCo allocate without bounds is refused before.
 """
 
 import math
+import os
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from xml.sax.saxutils import quoteattr
@@ -74,12 +75,13 @@ class MjcfSource:
         return _at(self.path, element)
 
 
-def compile_mjcf(path: Path, root: XmlElement) -> MjcfSource:
+def compile_mjcf(path: Path, root: XmlElement, search: Sequence[Path] = ()) -> MjcfSource:
     """Let MuJoCo compile a file.
 
     Args:
         path: of the file.
         root: its root, `mujoco`.
+        search: folders beside that of the model in which files may lie.
 
     Raises:
         UsageError: MuJoCo is not installed.
@@ -89,13 +91,15 @@ def compile_mjcf(path: Path, root: XmlElement) -> MjcfSource:
         import mujoco
     except ImportError as error:
         raise UsageError(install_hint("MJCF needs mujoco", "import")) from error
-    _place_includes(path, root)
+    allowed = [one.resolve() for one in (path.resolve().parent, *search)]
+    _place_includes(path, root, allowed)
     _check_sizes(path, root)
-    text, order, assets, files = _handed(path, root)
+    handed = _Handed(path, root, allowed)
+    order, files = handed.order, handed.files
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of MuJoCo, on what it will not read in years to come
-            spec = mujoco.MjSpec.from_string(text, assets=assets)
+            spec = mujoco.MjSpec.from_string("\n".join(handed.lines), assets=handed.assets)
             model = spec.compile()
     except (ValueError, RuntimeError) as error:
         raise FileError(_refusal(path, order, str(error))) from None
@@ -129,16 +133,17 @@ def _at(path: Path, element: XmlElement) -> str:
 # Files.
 
 
-def inside(path: Path, element: XmlElement, name: str, folder: str = "") -> Path:
-    """A file that an element names, below the folder of the model.
+def _inside(path: Path, element: XmlElement, allowed: list[Path], name: str, folder: str = "") -> Path:
+    """A file that an element names, below one of the folders in which files may lie.
 
     Raises:
         FileError: it is not there, or lies outside.
     """
     home = path.resolve().parent
     found = resolved_path(home / folder / name)
-    if found is not None and not found.is_relative_to(home):
-        raise FileError(f"{_at(path, element)}: `{name[:200]}` lies outside the folder of the model, where no file is read")
+    if found is not None and not any(found.is_relative_to(one) for one in allowed):
+        words = "lies outside the folder of the model: --package-path names others"
+        raise FileError(f"{_at(path, element)}: `{name[:200]}` {words}")
     if found is None or not found.is_file():
         raise FileError(f"{_at(path, element)}: there is no file `{str(PurePosixPath(folder) / name)[:200]}`")
     if found.stat().st_size > MAX_BYTES:
@@ -146,19 +151,19 @@ def inside(path: Path, element: XmlElement, name: str, folder: str = "") -> Path
     return found
 
 
-def _place_includes(path: Path, root: XmlElement) -> None:
+def _place_includes(path: Path, root: XmlElement, allowed: list[Path]) -> None:
     """Put the elements of included files behind the elements that include them, in `include.children`."""
     seen, waiting = {path.resolve()}, [root]
     while waiting:
         element = waiting.pop()
         if element.tag == "include":
-            found = inside(path, element, element.get("file"))
+            found = _inside(path, element, allowed, element.get("file"))
             if found in seen or len(seen) > _MOST_INCLUDES:
                 raise FileError(f"{_at(path, element)}: `{element.get('file')}` is included a second time")
             seen.add(found)
             included = read_xml(found)
             for one in included.below():
-                one.file = str(found.relative_to(path.resolve().parent))
+                one.file = os.path.relpath(found, path.resolve().parent)
             element.children = included.children
         waiting += element.children
 
@@ -180,58 +185,69 @@ def compiler_word(root: XmlElement, key: str, default: str = "") -> str:
 
 # What MuJoCo is handed.
 
+_BREAKS = {"\n": " ", "\r": " ", "\t": " "}
+_PICTURES = ("file", "fileright", "fileup", "fileleft", "filedown", "filefront", "fileback")
+_OF_FILES = ("meshdir", "texturedir", "assetdir", "strippath")
 
-def _handed(path: Path, root: XmlElement) -> tuple[str, list[XmlElement], dict[str, bytes], dict[int, Path]]:
-    """The text with an element to a line, the elements of the lines, bytes of files, and path of a file by id(element)."""
-    lines: list[str] = []
-    order: list[XmlElement] = []
-    assets: dict[str, bytes] = {}
-    files: dict[int, Path] = {}
 
-    def hand(element: XmlElement, owner: XmlElement | None) -> None:
+class _Handed:
+    """What MuJoCo is handed of a file.
+
+    Args:
+        path: of the file.
+        root: its root.
+        allowed: folders in which files may lie.
+
+    Attributes:
+        lines: of the text, an element to each.
+        order: the elements of the lines.
+        assets: bytes of files by the name that the text has for them.
+        files: path of the file of an element, by id(element).
+    """
+
+    def __init__(self, path: Path, root: XmlElement, allowed: list[Path]):
+        self.path, self.root, self.allowed = path, root, allowed
+        self.lines: list[str] = []
+        self.order: list[XmlElement] = []
+        self.assets: dict[str, bytes] = {}
+        self.files: dict[int, Path] = {}
+        self._hand(root, "")
+
+    def _hand(self, element: XmlElement, owner: str) -> None:
         attributes = dict(element.attributes)
-        if owner is not None and owner.tag == "asset":
-            attributes = _asset(path, root, element, attributes, assets, files)
+        if element.tag == "texture" and owner == "asset":
+            attributes = self._texture(element)
+        elif "file" in attributes:
+            attributes = self._asset(element, owner)
         if element.tag == "compiler":
-            for key in ("meshdir", "texturedir", "assetdir", "strippath"):
-                attributes.pop(key, None)
+            attributes = {key: value for key, value in attributes.items() if key not in _OF_FILES}
         words = "".join(f" {key}={quoteattr(value, _BREAKS)}" for key, value in attributes.items())
-        lines.append(f"<{element.tag}{words}>")
-        order.append(element)
+        self.lines.append(f"<{element.tag}{words}>")
+        self.order.append(element)
         for one in flat_children(element):
             if one.tag not in _HIDDEN or element.tag == "default":
-                hand(one, element)
-        lines[-1] += f"</{element.tag}>"
+                self._hand(one, element.tag)
+        self.lines[-1] += f"</{element.tag}>"
 
-    hand(root, None)
-    return "\n".join(lines), order, assets, files
-
-
-_BREAKS = {"\n": " ", "\r": " ", "\t": " "}
-
-
-def _asset(path: Path, root: XmlElement, element: XmlElement, attributes: dict, assets: dict, files: dict) -> dict:
-    """Attributes of an asset whose file, if it has one, is among the bytes; pictures are left out."""
-    if element.tag == "texture":
+    def _texture(self, element: XmlElement) -> dict[str, str]:
+        """A picture of one point in place of a texture."""
         file = next((Path(element.get(key)).stem for key in _PICTURES if element.get(key)), "")
         name = element.get("name") or file or f"texture of line {element.line}"
         return {"name": name, "type": "2d", "builtin": "flat", "width": "1", "height": "1"}
-    if "file" not in attributes:
-        return attributes
-    if element.tag not in FOLDERS:
-        raise FileError(f"{_at(path, element)}: <{element.tag}> reads another file, which scenes do not have")
-    folder = next((word for key in FOLDERS[element.tag] if (word := compiler_word(root, key))), "")
-    name = element.get("file")
-    if compiler_word(root, "strippath") == "true":
-        name = PurePosixPath(name).name
-    found = inside(path, element, name, folder)
-    files[id(element)] = found
-    key = f"{len(assets)}{found.suffix.lower()}"
-    assets[key] = found.read_bytes()
-    return {"name": Path(element.get("file")).stem} | attributes | {"file": key}
 
-
-_PICTURES = ("file", "fileright", "fileup", "fileleft", "filedown", "filefront", "fileback")
+    def _asset(self, element: XmlElement, owner: str) -> dict[str, str]:
+        """Attributes of an element whose file is among the bytes."""
+        if element.tag not in FOLDERS or owner != "asset":
+            raise FileError(f"{_at(self.path, element)}: <{element.tag}> reads another file, which scenes do not have")
+        folder = next((word for key in FOLDERS[element.tag] if (word := compiler_word(self.root, key))), "")
+        name = element.get("file")
+        if compiler_word(self.root, "strippath") == "true":
+            name = PurePosixPath(name).name
+        found = _inside(self.path, element, self.allowed, name, folder)
+        self.files[id(element)] = found
+        key = f"{len(self.assets)}{found.suffix.lower()}"
+        self.assets[key] = found.read_bytes()
+        return {"name": Path(element.get("file")).stem} | element.attributes | {"file": key}
 
 
 # What is refused.

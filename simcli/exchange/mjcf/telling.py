@@ -16,12 +16,13 @@ _GAP = "contact begins where shapes touch"
 _NO_MEDIUM = "no medium acts on bodies: write forces of the type drag"
 _DRAWN = "says how a viewer draws"
 _DELAY = "drives act at once"
-_ACTIVATION = "drives have no activation"
+_SENSED = "is not taken from MuJoCo: see `simcli docs sensors`"
+_ACTIVATION = "an activation is not bounded, and has one time constant"
 _LATER = "a law of MuJoCo 4 that joints of scenes have not"
 
 _CONSTRAINT = dict.fromkeys(("solref", "solimp"), _SOFT)
 _JOINT = dict.fromkeys(("solreflimit", "solimplimit", "solreffriction", "solimpfriction"), _SOFT) | {
-    "margin": "limits act where they are reached", "actuatorgravcomp": "scenes have no gravity compensation",
+    "margin": "limits act where they are reached", "actuatorgravcomp": "gravity compensation is no part of a drive",
     "springyield": _LATER, "plasticity": _LATER}  # fmt: skip
 _TENDON = _JOINT | {"armature": "couplings and springs have no inertia"}
 _ACTUATOR = dict.fromkeys(("delay", "nsample", "interp"), _DELAY) | dict.fromkeys(
@@ -33,12 +34,13 @@ LOST_ATTRIBUTES: dict[str, dict[str, str]] = {
                            "surfacevel": _LATER, "adhesion": _LATER},
     "pair": _CONSTRAINT | {"solreffriction": _SOFT, "margin": _GAP, "gap": _GAP, "adhesion": _LATER},
     "joint": _JOINT,
-    "body": {"gravcomp": "scenes have no gravity compensation"},
     "option": dict.fromkeys(("density", "viscosity", "wind"), _NO_MEDIUM) | {
         "magnetic": "scenes have no magnetic sensors"},
     "material": dict.fromkeys(("texture", "texrepeat", "texuniform", "emission", "specular", "shininess", "reflectance",
                                "metallic", "roughness"), _DRAWN),
-    **dict.fromkeys(("connect", "weld", "tendon", "equality"), _CONSTRAINT | {"torquescale": _SOFT}),
+    "sensor": {"noise": "is for programs", "cutoff": "sensors are not clipped"} | dict.fromkeys(
+        ("delay", "nsample", "interp"), _SENSED),
+    "equality": _CONSTRAINT | {"torquescale": _SOFT},
     **dict.fromkeys(("fixed", "spatial"), _TENDON),
     **dict.fromkeys(("general", "motor", "position", "velocity", "intvelocity", "damper", "cylinder", "muscle", "adhesion",
                      "dcmotor"), _ACTUATOR),
@@ -51,7 +53,6 @@ LOST_ELEMENTS: dict[str, str] = {
     "key": "scenes have one initial state", "plugin": "is a program", "layer": _DRAWN,
 }  # fmt: skip
 _NOTHING = "MuJoCo leaves it out of the model, or scenes have nothing for it"
-_SENSOR = "scenes have no sensors"
 # Elements that say nothing of their own: what stands in them, or takes their values, is told.
 _HOLDERS = ("mujoco", "include", "compiler", "option", "flag", "default", "asset", "worldbody", "contact", "deformable",
             "actuator", "tendon", "equality", "sensor", "keyframe", "extension", "frame", "replicate", "composite",
@@ -90,7 +91,7 @@ def tell_elements(source: MjcfSource, fates: Fates, report: ImportReport) -> Non
             report.changed(element.tag, name, where[0], why, where[1])
         else:
             report.carried(element.tag, name, *where)
-        table = "equality" if above and above[-1].tag == "equality" else element.tag
+        table = above[-1].tag if above and above[-1].tag in ("equality", "sensor") else element.tag
         table = "" if above and above[-1].tag in _PATHS else table
         for key, reason in LOST_ATTRIBUTES.get(table, {}).items():
             if key in element.attributes and not _is_nothing(element.get(key)):
@@ -111,8 +112,6 @@ def _fate(element: XmlElement, above: tuple, parts: dict, fates: Fates) -> tuple
     for one in (*above, element):
         if one.tag in LOST_ELEMENTS and "default" not in tags:
             return "dropped", LOST_ELEMENTS[one.tag]
-    if "sensor" in tags:
-        return "dropped", _SENSOR
     if tags and tags[-1] in _PATHS:
         fate, why = _fate(above[-1], above[:-1], parts, fates)
         return (fate, why) if fate == "dropped" else ("carried", "")

@@ -96,7 +96,7 @@ def tell_the_rest(scene: WrittenScene) -> None:
     if scene.has("batch"):
         scene.tell("batch", "", "batch", "one model, with the values that the file has")
     for index, event in enumerate(spec.events):
-        scene.lose("event", f"at {event.at:g} s", f"events[{index}]", "models have no events")
+        scene.lose("event", event.words(), f"events[{index}]", "models have no events")
     for name in spec.signals:
         scene.lose("signal", name, f"signals.{name}", "models have no functions of time; what it drives stays at 0")
     for key in ("measure", "expect", "run", "output"):

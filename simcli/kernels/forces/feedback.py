@@ -41,6 +41,8 @@ class FeedbackLaws:
     def __init__(self, model: Model, tables: Tables, arena: Arena, acts: bool):
         feedback = model.feedback
         self.arena, self.n, self.n_seen = arena, len(feedback.signal) * acts, len(feedback.quantity) * acts
+        if not self.n:  # phases of a run are laid out by the thousand
+            return
         laws, lines = arena.records(len(feedback.signal)), arena.records(len(feedback.op))
         self.signal, self.every, self.result = map(laws.ints, (feedback.signal, feedback.every, feedback.result))
         self.start = arena.ints(feedback.start)
@@ -48,11 +50,13 @@ class FeedbackLaws:
             lines.ints, (feedback.op, feedback.x, feedback.y, feedback.index, feedback.length))  # fmt: skip
         self.constant = tables.column(feedback.constant)
         longest = int(np.diff(feedback.start).max(initial=0))
-        self.seen, self.cells = arena.slot(self.n_seen), arena.slot(longest * acts).scratch()
-        self.states, self.held = arena.slot(feedback.n_states * acts), arena.slot(len(model.signals.name) * acts)
+        self.seen, self.cells = arena.slot(self.n_seen), arena.slot(longest).scratch()
+        self.states, self.held = arena.slot(feedback.n_states), arena.slot(len(model.signals.name))
 
     def clear(self):
         """No sample was taken yet."""
+        if not self.n:
+            return
         self.states.write(np.full((1, self.states.n_items, 1), np.nan))
         self.held.write(np.zeros((1, self.held.n_items, 1)))
 
@@ -79,9 +83,15 @@ def take_samples(f: ti.template(), values: ti.template(), w: ti.i32, number: ti.
         values.store(w, ORDERS * signal, f.held.load(w, signal))
 
 
+def hold_samples(f, values, w):
+    """The last samples among the values of all signals, where some follow the motion (inside kernels)."""
+    if f.n:
+        _hold(f, values, w)
+
+
 @ti.func
-def hold_samples(f: ti.template(), values: ti.template(), w: ti.i32):
-    """The last samples among the values of all signals.
+def _hold(f: ti.template(), values: ti.template(), w: ti.i32):
+    """`hold_samples`.
 
     Reads:  f.held
     Writes: values

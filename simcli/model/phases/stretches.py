@@ -10,8 +10,9 @@ from simcli.errors import Fault, SceneError
 from simcli.model.batch.join import NO_WORLD_AXIS
 from simcli.model.from_scene import build_together, build_worlds
 from simcli.model.joints.combined import DOF_COLUMNS as COMBINED
+from simcli.model.phases.crossings import Switched, with_crossings
 from simcli.model.tables import Model
-from simcli.spec.checks.runs.events import events_are_tried, in_time, kinds_of_scenes, scenes_of_events
+from simcli.spec.checks.runs.events import by_condition, events_are_tried, in_time, kinds_of_scenes, scenes_of_events
 from simcli.spec.document.nodes import locate
 from simcli.spec.document.scene_file import Document
 from simcli.spec.schema.scene import SceneSpec
@@ -93,13 +94,24 @@ def build_phases(document: Document, spec: SceneSpec, worlds: Sequence[int] | No
     for index, model in zip(order, build_later(document, spec, worlds, first, order), strict=True):
         event = spec.events[index]
         step = first_step(event.at, spec.solver.dt)
-        text = "; ".join(f"{path} = {_spell(value)}" for path, value in event.set.items())
+        text = event.does()
         if found[-1].step == step:
             found[-1] = Phase(step, model, (*found[-1].texts, text))
         else:
             found.append(Phase(step, model, (text,)))
-    models = aligned([phase.model for phase in found])
+    changes = _crossing_changes(document, spec, worlds, first)
+    models = aligned(with_crossings(document, spec, [phase.model for phase in found], changes))
     return [replace(phase, model=model) for phase, model in zip(found, models, strict=True)]
+
+
+def _crossing_changes(document: Document, spec: SceneSpec, worlds: Sequence[int] | None, first: Model) -> list[Switched]:
+    """What each value that an event by condition sets changes at the start."""
+    found = []
+    for index in by_condition(spec):
+        for path, value in spec.events[index].set.items():
+            other = started_from(build_worlds(document, spec, worlds, {path: value}), first)
+            found.append((index, path, other, differences(first, other)))
+    return found
 
 
 def _build_one_by_one(document: Document, spec: SceneSpec, worlds: Sequence[int] | None, first: Model,
@@ -264,13 +276,3 @@ def with_columns(model: Model, update: dict[str, dict]) -> Model:
     """A model with other columns, by table and name; "" for those of the model itself."""
     tables = {table: replace(getattr(model, table), **columns) for table, columns in update.items() if table}
     return replace(model, **tables, **update.get("", {}))
-
-
-def _spell(value: object) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, int | float):
-        return f"{value:g}"
-    if isinstance(value, list | tuple):
-        return "[" + ", ".join(map(_spell, value)) + "]"
-    return str(value)

@@ -8,6 +8,7 @@ In: signals of a scene, CSV files. Out: their tables, and the wiring by index. N
     formulas     formulas of feedback as three-address code, folded where its values are constants
     controllers  the laws of feedback signals, as code: expressions, PID controllers and lags, with their delay and limits
     activations  activations of drives: lags of their targets, as signals of their own behind those of the scene
+    crossings    events by condition: when a quantity crosses a bound, as laws, and the latches that switch what they set
     feedback     feedback of a scene: the laws of its signals, in an order in which each comes after those that it names
     prescribed   prescribed motions at a time, and the initial state that follows from them
     inputs       what signals drive, and prescribed motions: the wiring of a scene, by index

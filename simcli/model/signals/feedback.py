@@ -1,10 +1,13 @@
 """Feedback of a scene: the laws of its signals, in an order in which each comes after those that it names."""
 
+from operator import attrgetter
+
 import numpy as np
 
 from simcli.model.batch.gather import Worlds
 from simcli.model.signals.activations import signals_of
 from simcli.model.signals.controllers import write_law
+from simcli.model.signals.crossings import crossing_names, latches_of, write_latch, write_stamp
 from simcli.model.signals.formulas import Code, LawNames
 from simcli.model.signals.tables import Feedback, Signals, no_feedback
 from simcli.spec.schema.scene import SceneSpec
@@ -26,14 +29,14 @@ def read_feedback(worlds: Worlds, signals: Signals) -> Feedback:
     """
     first = worlds.first
     order = order_of_feedback(signals_of(first))
-    if not order:
+    if not order and not latches_of(first):
         return no_feedback()
     for name in order:
         if name in first.signals:
             worlds.common(lambda s, n=name: (s.signals[n].kind, s.signals[n].rate, s.signals[n].delay), f"signals.{name}")
     laws = _Laws(first, order, signals)
-    same = all((spec.signals, spec.joints, spec.forces) == (first.signals, first.joints, first.forces)
-               for spec in worlds.specs[1:])  # fmt: skip
+    read = attrgetter("signals", "joints", "forces", "events")
+    same = all(read(spec) == read(first) for spec in worlds.specs[1:])
     constants = [laws.constants]
     for spec in () if same else worlds.specs[1:]:
         other = _Laws(spec, order, signals)
@@ -69,7 +72,7 @@ class _Laws:
     """
 
     def __init__(self, spec: SceneSpec, order: list[str], signals: Signals):
-        self.order, self.constants, self.fault = order, [], None
+        self.constants, self.fault = [], None
         self.names = LawNames({name: k for k, name in enumerate(signals.name)})
         dt, self.rows, self.start, self.result, self.every = spec.solver.dt, [], [0], [], []
         named = signals_of(spec)
@@ -78,15 +81,32 @@ class _Laws:
             every = 1 if signal.rate is None else whole_steps(1.0 / signal.rate, dt)
             code = Code(self.names, len(self.constants))
             try:
-                self.result.append(write_law(code, signal, every * dt, whole_steps(signal.delay, every * dt)))
+                result = write_law(code, signal, every * dt, whole_steps(signal.delay, every * dt))
             except (ExpressionError, ArithmeticError, ValueError) as error:
                 key = next(iter(signal.formulas()))
-                self.fault = self.fault or (name, key, str(error).removeprefix("math "))
-                self.result.append(0)
-            self.rows += code.rows
-            self.constants += code.constants
-            self.start.append(len(self.rows))
-            self.every.append(every)
+                self.fault, result = self.fault or (name, key, str(error).removeprefix("math ")), 0
+            self.add(code, result, every)
+        self.told_state = []
+        for event in (event for event in spec.events if event.when is not None):
+            code = Code(self.names, len(self.constants))
+            result, told = write_stamp(code, event)
+            self.add(code, result, 1)
+            self.told_state.append(told)
+        for latch in latches_of(spec):
+            code = Code(self.names, len(self.constants))
+            self.add(code, write_latch(code, latch), 1)
+        events = [event for event in spec.events if event.when is not None]
+        self.told = tuple(f"{event.words()}: {event.does()}" for event in events)
+        self.told_again = [event.repeat for event in events]
+        self.order = [*order, *crossing_names(spec)]
+
+    def add(self, code: Code, result: int, every: int) -> None:
+        """Take the law of the next signal."""
+        self.rows += code.rows
+        self.constants += code.constants
+        self.start.append(len(self.rows))
+        self.result.append(result)
+        self.every.append(every)
 
     @property
     def columns(self) -> tuple:
@@ -99,5 +119,5 @@ class _Laws:
         return Feedback(
             integers([signals.name.index(name) for name in self.order]), integers(self.every), integers(self.start),
             integers(self.result), *(column.copy() for column in lines), constants, tuple(self.names.quantities),
-            self.names.n_states,
+            self.told, np.array(self.told_again, bool), integers(self.told_state).reshape(-1, 2), self.names.n_states,
         )  # fmt: skip

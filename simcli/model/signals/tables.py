@@ -132,6 +132,9 @@ class Feedback(Table):
         length: (L,) samples of a DELAY, else 1.
         constant: (W|1, C), in the units of what the signals drive, and of what they see.
         quantity: (Q,) names of `channel_names`, each with its component.
+        told: (E,) what events by condition say and do, a line each.
+        told_again: (E,) bool, whether each may take place more than once.
+        told_state: (E, 2) states of the time at which each took place last, and of how often it did.
         n_states: numbers that last from one sample to the next; NaN before the first.
     """
 
@@ -146,6 +149,9 @@ class Feedback(Table):
     length: Array
     constant: Array
     quantity: tuple[tuple[str, int], ...]
+    told: tuple[str, ...]
+    told_again: Array
+    told_state: Array
     n_states: int
 
 
@@ -200,7 +206,8 @@ def no_signals() -> Signals:
 def no_feedback() -> Feedback:
     """A table without laws."""
     none = np.zeros(0, np.int32)
-    return Feedback(none, none, np.zeros(1, np.int32), none, none, none, none, none, none, np.zeros((1, 0)), (), 0)
+    return Feedback(none, none, np.zeros(1, np.int32), none, none, none, none, none, none, np.zeros((1, 0)), (), (),
+                    none.astype(bool), none.reshape(0, 2), 0)  # fmt: skip
 
 
 def no_inputs() -> Inputs:

@@ -6,6 +6,7 @@ import numpy as np
 
 from simcli.model.batch.gather import Worlds
 from simcli.model.signals.activations import signals_of
+from simcli.model.signals.crossings import crossing_names
 from simcli.model.signals.csv_table import CsvError, read_csv
 from simcli.model.signals.tables import SignalKind, Signals
 from simcli.model.table_base import Array
@@ -59,6 +60,9 @@ def read_signals(worlds: Worlds, folder: Path) -> Signals:
         kinds += [SignalKind.FEEDBACK if signal.is_feedback else SignalKind[kind.upper()]] * len(rows)
         parameters += _parameters(worlds, name, kind, len(rows))
         sizes += [_read_table(worlds, name, folder, pieces)] if kind == "table" else [0] * len(rows)
+    for name in crossing_names(worlds.first):
+        names, kinds, sizes = [*names, name], [*kinds, SignalKind.FEEDBACK], [*sizes, 0]
+        parameters.append(np.zeros((1, _PARAMETERS)))
     n_worlds = max((len(cubic) for cubic in pieces.cubics), default=1)
     cubics = [np.broadcast_to(cubic, (n_worlds, *cubic.shape[1:])) for cubic in pieces.cubics]
     return Signals(

@@ -19,16 +19,71 @@ from simcli.spec.values.quantities import (
     fixed_list,
     list_json,
     number_json,
+    one_of,
     one_or_list_json,
     quantity,
+    refuse,
 )
 
 
-class EventSpec(Part):
-    """Values that change during the run."""
+def _spell(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int | float):
+        return f"{value:g}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(_spell, value)) + "]"
+    return str(value)
 
-    at: Time = doc(REQUIRED, "Time: the first step start at or after it", "s", 1.5)
+
+class CrossingSpec(Part):
+    """Bound of a quantity beyond which an event takes place."""
+
+    above: AnyNumber | None = doc(None, "When larger", "of the quantity", 1.0)
+    below: AnyNumber | None = doc(None, "When smaller", "of the quantity", -1.0)
+
+    @model_validator(mode="after")
+    def _one(self) -> "CrossingSpec":
+        one_of(self, ("above", "below"))
+        return self
+
+    @property
+    def bound(self) -> float:
+        """The bound that is written."""
+        return self.below if self.above is None else self.above
+
+
+class EventSpec(Part):
+    """Values that change during the run, at a time, or in each world when a quantity crosses a bound."""
+
+    at: Time | None = doc(None, "Time: the first step start at or after it", "s", 1.5)
+    when: dict[str, CrossingSpec] | None = doc(None, "Quantity and bound: the first step start at which it is beyond", "",
+                                               "{joint.pin.q: {above: 1}}", min_length=1, max_length=1)  # fmt: skip
+    repeat: Truth = doc(False, "Of `when`: each time it crosses; default: once", "", True)
     set: dict[str, Any] = doc(REQUIRED, "Dotted path to new value", "", "{joints.pin.enabled: false}", min_length=1)
+
+    @model_validator(mode="after")
+    def _when(self) -> "EventSpec":
+        one_of(self, ("at", "when"))
+        if self.repeat and self.when is None:
+            raise refuse("SC207", "`repeat` goes with `when`, not with `at`", "write an event for each time", "repeat")
+        return self
+
+    @property
+    def crossing(self) -> tuple[str, CrossingSpec]:
+        """The quantity of `when`, and its bound."""
+        return next(iter(self.when.items()))
+
+    def does(self) -> str:
+        """What it sets, as `joints.pin.damping = 2`."""
+        return "; ".join(f"{path} = {_spell(value)}" for path, value in self.set.items())
+
+    def words(self) -> str:
+        """What its condition says, as `joint.pin.q above 1`."""
+        if self.when is None:
+            return f"at {self.at:g} s"
+        name, bound = self.crossing
+        return f"{name} {'below' if bound.above is None else 'above'} {bound.bound:g}"
 
 
 StartValue = Annotated[

@@ -8,6 +8,7 @@ In: a Model, a RunPlan. Out: calls of kernels, FrameBlocks, events. Never here: 
     loop_bounds   kernel calls on drivers that leave loops after so many turns, and say nothing
     walk          frames on devices that take each stage of a step as a kernel: the host walks through the program
     endings       what the events of worlds that end say: the reason of each, and which body and joint it names
+    crossing_events  events by condition that took place in the last call
     limit_events  worlds that end because an event leaves a coordinate outside a hard limit
     solver        calls, frames, events, phases; and the generalized solver
     stepwise      a run that a program steps by hand: steps without frames, worlds that begin anew

@@ -25,6 +25,7 @@ from simcli.solvers.shared.contacts.report import begin_call, gather, unsolved_e
 from simcli.solvers.shared.core import ENERGY, Core, drags_are_rows, springs_are_rows
 from simcli.solvers.shared.drives import report_drives
 from simcli.solvers.shared.frames import blame, judge, report
+from simcli.solvers.shared.host.crossing_events import CrossingEvents
 from simcli.solvers.shared.host.endings import ending
 from simcli.solvers.shared.host.engine import Engine
 from simcli.solvers.shared.host.large_worlds import is_large
@@ -95,6 +96,7 @@ class GeneralizedSolver:
         slots = {name: np.isnan(getattr(model, name)).any(axis=0) for name in ("joint_q", "joint_qd")}
         self.placeholders = {**slots, "joint_qdd": slots["joint_qd"], "joint_effort": slots["joint_qd"]}
         self.status, self.unsolved = np.zeros(model.n_worlds, int), None
+        self.crossings = CrossingEvents(model)
         self.compile_seconds = self.frame_seconds = None
 
     @property
@@ -126,7 +128,7 @@ class GeneralizedSolver:
 
     def suggest_frames(self) -> int:
         """Frames per `advance` call that keep a call short and a block of frames in memory; one before any was timed."""
-        if self.frame_seconds is None:
+        if self.frame_seconds is None or self.crossings.repeat:
             return 1
         frames = min(_BLOCK_BYTES // max(1, self.frame_bytes()), int(CALL_SECONDS / self.frame_seconds))
         return max(1, min(frames, 4096))
@@ -253,6 +255,7 @@ class GeneralizedSolver:
         self.switch()  # what begins at n_steps is still to come
         self.arena.write(arrays["arena"])
         self.status = np.asarray(arrays["status"], int).reshape(self.model.n_worlds)
+        self.crossings.new(self.core.signals.feedback, self.plan.dt)  # those of the other run are told
         self.n_steps = n_steps
 
     def run(self, n_frames: int, steps: int, places: Mapping[str, np.ndarray] = NOWHERE) -> FrameBlock:
@@ -307,6 +310,7 @@ class GeneralizedSolver:
         arrays = self.fetched(buffers, n_frames)
         before, self.n_steps = self.n_steps, self.n_steps + n_frames * steps
         events = self.new_events(arrays["health"][-1], before)
+        events += self.crossings.new(self.core.signals.feedback, self.plan.dt)
         if self.core.summarises:
             events += self.judge_solutions(arrays["touch"][-1], before)
         return arrays, events

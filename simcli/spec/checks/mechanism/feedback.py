@@ -68,12 +68,17 @@ def _name(check: Checker, name: str, path: str) -> None:
     if name.startswith(SIGNAL):
         _signal(check, name.removeprefix(SIGNAL), path)
         return
+    check_seen(check, name, path)
+
+
+def check_seen(check: Checker, name: str, path: str | list) -> None:
+    """A component of a quantity that is known where a step begins; a fault if it is none."""
     text, component = split_component(name)
     if split_name(text).group == "sensor":
-        check.fault("SC315", f"a signal does not see the sensor `{text}`", path, "name the quantity that it measures")
+        check.fault("SC315", f"feedback does not see the sensor `{text}`", path, "name the quantity that it measures")
         return
     if kind_of(text) in _LATER and split_name(text).group != "distance":
-        message = f"a signal sees positions and velocities where a step begins, and `{text}` is known at its end"
+        message = f"feedback sees positions and velocities where a step begins, and `{text}` is known at its end"
         check.fault("SC315", message, path, "use q, qd, position, orientation, velocity, angular_velocity or distance.A.B")
         return
     if not known_quantity(check, text, path):
@@ -82,7 +87,7 @@ def _name(check: Checker, name: str, path: str) -> None:
     if component is not None and width is not None and component >= width:
         check.fault("SC205", f"`{text}` has {width} component(s), counted from 0", path)
     elif component is None and width is not None and width != 1:
-        message = f"`{text}` has {width} components, and a signal sees one number"
+        message = f"`{text}` has {width} components, and feedback sees one number"
         check.fault("SC205", message, path, f"write {{{text}.0}}" if width else "")
 
 

@@ -5,6 +5,7 @@ from math import inf
 from pydantic import BaseModel
 
 from simcli.spec.checks.checker import Checker
+from simcli.spec.checks.mechanism.feedback import check_seen
 from simcli.spec.document.lookup import value_at
 from simcli.spec.document.nodes import PathStep, parse_path
 from simcli.spec.document.paths import exists, nowhere
@@ -55,7 +56,9 @@ def check_events(check: Checker) -> None:
     """Paths of events lead to values that exist and may change."""
     for index, event in enumerate(check.spec.events):
         path = ["events", index, "at"]
-        if event.at >= check.spec.run.duration and not check.broken & {("run", ""), ("solver", "")}:
+        if event.when is not None:
+            check_seen(check, event.crossing[0], ["events", index, "when", event.crossing[0]])
+        elif event.at >= check.spec.run.duration and not check.broken & {("run", ""), ("solver", "")}:
             message = f"the event at {event.at:g} s comes when the run has ended"
             check.fault("SC233", message, path, f"the run takes {check.spec.run.duration:g} s", severity="warning")
         for text, value in event.set.items():
@@ -103,7 +106,10 @@ def try_events(check: Checker) -> None:
 
     document, spec, tree = check.document, check.spec, check.document.expanded
     scenes = [spec] * len(spec.events)
-    for index in in_time(spec):
+    start = spec, tree
+    for index in [*in_time(spec), *by_condition(spec)]:
+        if spec.events[index].when is not None:
+            spec, tree = start
         for text, value in check.spec.events[index].set.items():
             faults = Faults()
             before = spec
@@ -120,8 +126,14 @@ def try_events(check: Checker) -> None:
 
 
 def in_time(spec: SceneSpec) -> list[int]:
-    """Indices of the events as they come."""
-    return sorted(range(len(spec.events)), key=lambda index: spec.events[index].at)
+    """Indices of the events at times, as they come."""
+    timed = [index for index, event in enumerate(spec.events) if event.when is None]
+    return sorted(timed, key=lambda index: spec.events[index].at)
+
+
+def by_condition(spec: SceneSpec) -> list[int]:
+    """Indices of the events by condition."""
+    return [index for index, event in enumerate(spec.events) if event.when is not None]
 
 
 def events_are_tried(document: Document) -> bool:
@@ -130,7 +142,7 @@ def events_are_tried(document: Document) -> bool:
 
 
 def scenes_of_events(document: Document) -> list[SceneSpec]:
-    """The scene after each event of the file and all before it, without the values of any world.
+    """The scene after each event of the file and all before it, of one by condition after itself, without values of worlds.
 
     Args:
         document: of a scene that is resolved without faults.

@@ -1,0 +1,132 @@
+"""MjcfSensors of a compiled model, of the types that scenes have."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from simcli.exchange.mechanism import NO_OFFSET, SourceFrame
+from simcli.exchange.mjcf.acts import Acts
+from simcli.exchange.mjcf.bodies import frame_of
+from simcli.exchange.naming import GivenNames
+from simcli.spec.names.structure import WORLD_NAME
+
+# The type of a scene by that of MuJoCo, `mjSENS_...`. A new one is a line here.
+_AT_SITES = {"GYRO": "gyro", "ACCELEROMETER": "accelerometer", "VELOCIMETER": "velocimeter"}
+_AT_OBJECTS = {"FRAMEPOS": "position", "FRAMEQUAT": "orientation", "FRAMELINVEL": "velocity",
+              "FRAMEANGVEL": "angular_velocity"}  # fmt: skip
+_OF_JOINTS = {"JOINTPOS": "encoder", "BALLQUAT": "encoder", "JOINTVEL": "tachometer", "BALLANGVEL": "tachometer"}
+_AT_JOINTS = {"FORCE": "force", "TORQUE": "torque"}
+_OF_SUBTREES = {"SUBTREECOM": "com", "SUBTREELINVEL": "com_velocity", "SUBTREEANGMOM": "angular_momentum"}
+_REORDERED = {"BALLQUAT": "gives the quaternion as x y z w", "FRAMEQUAT": "gives the quaternion as x y z w",
+              "BALLANGVEL": "is along the axes of the parent, not of the child"}  # fmt: skip
+
+
+class _Sensed(NamedTuple):
+    """What a sensor looks at or is seen from.
+
+    Attributes:
+        kind: mjtObj.
+        index: of the part.
+    """
+
+    kind: int
+    index: int
+
+
+class MjcfSensors:
+    """MjcfSensors of a scene as they are made.
+
+    Args:
+        acts: joints and shapes, made; receives what is lost.
+    """
+
+    def __init__(self, acts: Acts):
+        self.acts, self.bodies, self.source, self.model = acts, acts.bodies, acts.source, acts.model
+        self.names = GivenNames(())
+        self.found: dict[str, dict] = {}
+
+    def read(self) -> None:
+        """Make all of them."""
+        kinds = self.source.mujoco.mjtSensor
+        for s in range(self.model.nsensor):
+            kind = kinds(int(self.model.sensor_type[s])).name.removeprefix("mjSENS_")
+            words = self._words(s, kind)
+            if words is None:
+                continue
+            before = self.source.name("sensor", s)
+            name = self.names.give(before, self.source.element("sensor", s).tag)
+            self.found[name] = words
+            if before and name != before:
+                self.acts.note("sensor", s, f"`{before}` is called `{name}`")
+            if kind in _REORDERED:
+                self.acts.note("sensor", s, _REORDERED[kind])
+        if self.found:
+            self.acts.mechanism.sections["sensors"] = self.found
+
+    def _words(self, s: int, kind: str) -> dict | None:
+        """What a scene says of a sensor; None if it has none like it."""
+        model = self.model
+        index = int(model.sensor_objid[s])
+        if kind in _AT_SITES:
+            return {"type": _AT_SITES[kind], "at": self.acts.shapes.places[index]}
+        if kind in _AT_OBJECTS:
+            words = {"type": _AT_OBJECTS[kind], "at": self._place(_Sensed(int(model.sensor_objtype[s]), index))}
+            seen = _Sensed(int(model.sensor_reftype[s]), int(model.sensor_refid[s]))
+            return words | ({"relative_to": self._place(seen)} if seen.index >= 0 else {})
+        if kind in _OF_JOINTS:
+            place = self.bodies.places[index]
+            if place.joint.type == "d6":
+                self.acts.note("sensor", s, f"gives all coordinates of `{place.joint.name}`; its own is number {place.dof}")
+            return {"type": _OF_JOINTS[kind], "joint": place.joint.name}
+        if kind in _AT_JOINTS:
+            return self._at_joint(s, index, _AT_JOINTS[kind])
+        if kind in _OF_SUBTREES:
+            return self._of_subtree(s, index, _OF_SUBTREES[kind])
+        self.acts.lost["sensor", s] = f"scenes have no sensor of the kind `{kind.lower()}`"
+        return None
+
+    def _at_joint(self, s: int, site: int, type_: str) -> dict | None:
+        link, _ = self.acts.shapes.sites[site]
+        joints = (one for one in self.acts.mechanism.joints.values() if one.child == link)
+        joint = next((one for one in joints if not one.words.get("loop")), None)
+        if joint is None or joint.type == "free":
+            self.acts.lost["sensor", s] = "no joint holds its body, so that nothing is transmitted"
+            return None
+        return {"type": type_, "joint": joint.name, "at": self.acts.shapes.places[site]}
+
+    def _of_subtree(self, s: int, b: int, type_: str) -> dict | None:
+        name = self.bodies.names[b]
+        if name == WORLD_NAME or not self.bodies.frames[b].is_identity:
+            self.acts.lost["sensor", s] = "of the world, or of a body that is part of another"
+            return None
+        return {"type": type_, "body": name}
+
+    def _place(self, seen: _Sensed) -> str:
+        """A body, or a frame of its own for what a scene has no name for."""
+        kinds, model = self.source.mujoco.mjtObj, self.model
+        if seen.kind == kinds.mjOBJ_SITE:
+            return self.acts.shapes.places[seen.index]
+        if seen.kind in (kinds.mjOBJ_BODY, kinds.mjOBJ_XBODY):
+            b = seen.index
+            is_inertial = seen.kind == kinds.mjOBJ_BODY
+            frame = frame_of(model.body_ipos[b], model.body_iquat[b]) if is_inertial else NO_OFFSET
+            label = "inertial" if is_inertial else "body"
+        elif seen.kind == kinds.mjOBJ_GEOM:
+            b, frame, label = int(model.geom_bodyid[seen.index]), frame_of(model.geom_pos[seen.index],
+                                                                           model.geom_quat[seen.index]), "geom"  # fmt: skip
+        else:
+            b, frame, label = int(model.cam_bodyid[seen.index]), frame_of(model.cam_pos[seen.index],
+                                                                          model.cam_quat[seen.index]), "camera"  # fmt: skip
+        frame = frame.after(self.bodies.frames[b])
+        link = self.bodies.names[b]
+        return link if frame.is_identity and link != WORLD_NAME else f"{link}/{self._frame(link, label, frame)}"
+
+    def _frame(self, link: str, label: str, frame: SourceFrame) -> str:
+        """The name of a frame of a link, a new one if it has none there."""
+        taken = self.acts.mechanism.links[link]
+        for name, one in taken.frames.items():
+            if one.words == frame.words and np.array_equal(one.xyz, frame.xyz):
+                return name
+        name = GivenNames((*taken.points, *taken.frames)).give("", label)
+        taken.frames[name] = frame
+        return name
