@@ -15,6 +15,7 @@ from simcli.exchange.importing import load_scene
 from simcli.exchange.writing.exporting import export_scene
 from simcli.model import build
 from simcli.spec import resolve
+from simcli.spec.schema.scene import SceneSpec
 
 SCENES = Path(__file__).parent.parent / "scenes"
 STEP, BETWEEN, END = 1e-3, 0.1, 0.2  # [s]
@@ -250,6 +251,15 @@ def test_every_element_of_a_scene_is_told(tmp_path):
         assert {fate for (kind, _), fate in fates.items() if kind == "force"} == (
             {"dropped"} if suffix == ".urdf" else {"changed"})  # fmt: skip
         assert report.loses == (suffix == ".urdf")
+
+
+def test_every_section_of_a_scene_is_thought_of():
+    """A section that scenes learn to have is written, or told to be lost."""
+    mechanics = {"materials", "world", "bodies", "joints", "forces", "contact", "initial", "solver"}
+    told = {"batch", "sensors", "keyframes", "events", "signals", "measure", "expect", "run", "output", "articulations",
+            "look"}  # fmt: skip
+    no_elements = {"simcli", "name", "description", "params", "allow_orphan_joints"}
+    assert set(SceneSpec.model_fields) == mechanics | told | no_elements
 
 
 def test_the_command_writes_tells_and_refuses(tmp_path, capsys, monkeypatch):
