@@ -6,6 +6,7 @@ import h5py
 import numpy as np
 import pytest
 from support.forward import Runner, model_of, slope
+from support.runs import SWING
 from support.scenes import scene
 
 import simcli
@@ -204,7 +205,7 @@ def test_all_solvers_say_whether_they_honour_it():
 
 def test_files_of_before_have_none(tmp_path):
     """What a version without bushings wrote is opened, and says that there is none."""
-    (tmp_path / "s.yaml").write_text("simcli: 1\n" + on_world().partition("forces:")[0] + "run: {duration: 0.01}\n")
+    (tmp_path / "s.yaml").write_text(SWING)
     scene_path, new_path, old_path = (str(tmp_path / name) for name in ("s.yaml", "a.h5", "old.h5"))
     assert run_command(["run", scene_path, "-o", new_path, "-q"], debug=False, as_json=False) == 0
     shutil.copy(tmp_path / "a.h5", tmp_path / "old.h5")

@@ -90,9 +90,14 @@ MODEL = """<mujoco model="all kinds">
     <jointpos name="turn" joint="knee"/><jointvel name="rate" joint="rail"/><force name="load" site="sole"/>
     <torque name="twist" site="sole"/><subtreecom name="centre" body="hip"/><subtreelinvel name="drift" body="head"/>
   </sensor>
-  <keyframe><key name="home" time="1"/></keyframe>
+  <keyframe><key name="home" time="1" ctrl="1 0 0 0 0 0 0"
+    qpos="KEY_Q" qvel="KEY_V"/></keyframe>
 </mujoco>
 """
+# Of the free joint, the hip, knee and foot, the ball, rail and pin.
+KEY_Q = (0.1, 0.2, 0.9, 0.6, 0.0, 0.8, 0.0, 0.1, -0.2, 0.3, 0.5, 0.4, -0.3, 0.02, 0.6, 0.8, 0.0, 0.0, 0.2, -0.4)
+KEY_V = (0.3, 0.1, -0.2, 1.0, 0.5, -0.7, 0.2, 0.4, 0.6, -0.8, 0.1, 0.3, -0.1, 0.9, -0.4, 0.2, 0.5, 0.7)
+MODEL = MODEL.replace("KEY_Q", " ".join(map(str, KEY_Q))).replace("KEY_V", " ".join(map(str, KEY_V)))
 BALL = '<geom type="sphere" size="0.1"/>'
 
 
@@ -165,6 +170,28 @@ def test_sensors_show_what_those_of_mujoco_show(tmp_path):
             mine = column(run, f"sensor.{name}.{kind}")[0, 0]
             assert np.ravel(mine) == pytest.approx(theirs[name if name in theirs else ""], abs=1e-12), name
     assert len(sensors) == 9
+
+
+def test_a_keyframe_is_the_state_that_it_is_in_mujoco(tmp_path):
+    """Positions and velocities of all bodies that begin from it."""
+    pair = Pair(model_file(tmp_path), tmp_path / "scene")
+    pair.mujoco.mj_resetDataKeyframe(pair.model, pair.data, 0)
+    pair.mujoco.mj_forward(pair.model, pair.data)
+    document = load_scene(pair.scene, ["initial=home"])
+    model = build(resolve(document), document)
+    state = {name: k for k, name in enumerate(model.bodies.name)}
+    out = pair.folder / "fk.json"
+    assert run_command(["fk", str(pair.scene), "--set", "initial=home", "-o", str(out)], debug=True, as_json=False) == 0
+    found = json.loads(out.read_text())
+    poses, twists = (np.reshape(found[key][0], (len(state), -1)) for key in ("body_q", "body_qd"))
+    for b in range(1, pair.model.nbody):
+        name = pair.bodies.names[b]
+        if name not in state:
+            continue
+        speed = np.zeros(6)  # angular, linear
+        pair.mujoco.mj_objectVelocity(pair.model, pair.data, pair.mujoco.mjtObj.mjOBJ_BODY, b, speed, 0)
+        assert poses[state[name], :3] == pytest.approx(pair.data.xpos[b], abs=1e-12), name
+        assert twists[state[name]] == pytest.approx([*speed[3:], *speed[:3]], abs=1e-12), name
 
 
 def test_every_element_is_told_once(tmp_path):

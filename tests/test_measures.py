@@ -320,7 +320,7 @@ def test_mistakes_are_named(line, code, words, tmp_path):
 
 def test_expectations_record_what_they_name(tmp_path):
     expect = "expect: [{max: joint.elbow.drive_effort, below: 3.0001}]"
-    _, path = run(tmp_path, DRIVEN + "measure:" + DRIVES + expect, "output.quantities=[]")
+    _, path = run(tmp_path, DRIVEN + ALL + DRIVES + expect, *way_of("generalized", "semi_implicit"), "output.quantities=[]")
     with simcli.open(path) as trajectory:
         assert trajectory.quantities == {"joint.elbow.drive_effort": "N m"}
     done = command("plot", path, "-c", "joint.pin.drive_effort", "-o", tmp_path / "p.png")

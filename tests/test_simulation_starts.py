@@ -80,6 +80,58 @@ def test_loops_are_closed_where_worlds_are_put(tmp_path):
         assert not same(fresh(sim), before)
 
 
+FELT = """
+simcli: 1
+bodies:
+  rod: {mass: 1, com: [0.5, 0, 0], inertia: {diag: [0.01, 0.1, 0.1]}}
+joints:
+  pin: {type: revolute, parent: world, child: rod, axis: [0, 1, 0], q: 0.2, drive: {mode: effort, target: $u}}
+signals:
+  u: {LAW}
+  aim: {constant: 0.1}
+sensors:
+  turning: {type: tachometer, joint: pin}
+solver: {type: generalized, dt: 1.0e-3}
+run: {duration: 0.2}
+output: {quantities: [sensor.turning.tachometer]}
+"""
+
+
+def test_feedback_begins_anew_and_sensors_are_quantities(tmp_path):
+    law = 'expression: "60*({signal.aim} - {joint.pin.q}) - 5*{joint.pin.qd}"'
+    (tmp_path / "felt.yaml").write_text(FELT.replace("LAW", law))
+    aims = [[0.1], [0.3], [-0.2]]
+    with opened(tmp_path / "felt.yaml", worlds=3) as sim, opened(tmp_path / "felt.yaml", worlds=3) as other:
+        sim.step(60, control={"$aim": aims})
+        assert np.array_equal(sim.get("sensor.turning.tachometer"), sim.get("joint.pin.qd")[:, 0])
+        sim.reset([1])
+        sim.step(40)
+        other.step(0, control={"$aim": aims})
+        other.reset()  # which begins with what holds now: laws are sampled where a run begins
+        other.step(40)
+        assert not same(fresh(sim), fresh(other), [1])
+        assert same(fresh(sim), fresh(other), [0, 2])
+        with pytest.raises(UsageError, match="signal `u` is worked out from others; only constant signals are set"):
+            sim.step(1, {"pin": 0.1})
+    (tmp_path / "slow.yaml").write_text(FELT.replace("LAW", f"{law}, rate: 100 Hz"))
+    with opened(tmp_path / "slow.yaml", worlds=3) as sim, pytest.raises(UsageError, match="is sampled, or names t, depends"):
+        sim.reset([1])
+    pid = 'pid: {input: "{joint.pin.q}", target: "{signal.aim}", kp: 60, ki: 40, kd: 5}'
+    (tmp_path / "pid.yaml").write_text(FELT.replace("LAW", pid))
+    with opened(tmp_path / "pid.yaml", worlds=3) as sim:
+        sim.step(0, control={"$aim": aims})
+        found = []
+        for _ in range(2):
+            sim.reset()
+            sim.step(40)
+            found.append(fresh(sim))
+        assert not same(*found)
+        with pytest.raises(UsageError, match="feedback that remembers depends on time"):
+            sim.reset([1])
+        with pytest.raises(UsageError, match="feedback of the scene remembers"):
+            sim.set("joint.pin.q", 0.1)
+
+
 def test_arrays_of_a_device_are_taken_without_a_copy(tmp_path, monkeypatch):
     """The memory of a GPU, on the CPU: what other libraries take is where the kernels have left it."""
     from functools import partial

@@ -187,13 +187,14 @@ def measures_of(specs: Mapping[str, MeasureSpec], model: Model, dt: float, stop:
                     keeps_samples=rows.keeps_samples)  # fmt: skip
 
 
-def seen_by_feedback(model: Model) -> Measures:
+def seen_by_feedback(model: Model, dt: float) -> Measures:
     """The rows of what signals see that follow the motion, in their order.
 
     Args:
         model: whose signals they are, in the form that a solver steps.
+        dt: [s], step.
     """
-    rows = _Rows(model)
+    rows = _Rows(model, dt)
     for quantity, component in model.feedback.quantity:
         rows.add(quantity, Reduction.RECORD, component=component)
     return Measures(records=rows.n, **rows.columns, pairs=rows.pairs)

@@ -244,6 +244,8 @@ class Simulation:
             raise UsageError(f"set `{other}`: is no state; parameters are set one by one")
 
     def _set_states(self, states: Mapping[str, object], worlds: np.ndarray) -> None:
+        if self._job.model.feedback.n_states and self._stepwise.n_steps:
+            raise UsageError("set of a state: feedback of the scene remembers the motion before; reset all worlds, then set")
         columns = self._stepwise.show().columns
         missing = {"frames/joint_q", "frames/joint_qd"} - columns.keys()
         if missing:
@@ -337,6 +339,8 @@ class Simulation:
                 return f"signal `{model.signals.name[k]}`"
         if (laws.every != 1).any() or (laws.op == Op.TIME).any():
             return "feedback that is sampled, or names t,"
+        if laws.n_states:
+            return "feedback that remembers"
         if self._job.phases:
             return "an event of the scene"
         return "a measure" if self._job.measures.names else ""

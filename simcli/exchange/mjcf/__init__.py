@@ -14,6 +14,7 @@ it no more.
     actuators  drives of joints and of couplings
     equalities loop joints, gears, and coordinates that are held
     sensors    sensors, by a table of types
+    keyframes  states by name
     options    gravity, time step, integrator
     telling    what became of each element and attribute
 """

@@ -8,6 +8,7 @@ from simcli.exchange.mjcf.acts import Acts
 from simcli.exchange.mjcf.actuators import Actuators
 from simcli.exchange.mjcf.bodies import MjcfBodies
 from simcli.exchange.mjcf.equalities import Equalities, followers
+from simcli.exchange.mjcf.keyframes import MjcfKeyframes
 from simcli.exchange.mjcf.options import read_options
 from simcli.exchange.mjcf.sensors import MjcfSensors
 from simcli.exchange.mjcf.shapes import MjcfShapes
@@ -41,7 +42,7 @@ def read_mjcf(path: Path, root: XmlElement, meshes: MeshFiles, report: ImportRep
     shapes = MjcfShapes(bodies, meshes)
     shapes.read(touch.any(axis=1))
     acts = Acts(bodies, shapes)
-    for parts in (Tendons, Actuators, Equalities, MjcfSensors):
+    for parts in (Tendons, Actuators, Equalities, MjcfSensors, MjcfKeyframes):
         parts(acts).read()
     acts.remove_idle_couplings()
     Touching(shapes, touch).write()

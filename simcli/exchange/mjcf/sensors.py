@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simcli.exchange.mechanism import NO_OFFSET, SourceFrame
+from simcli.exchange.mechanism import NO_OFFSET, SourceFrame, clean_numbers
 from simcli.exchange.mjcf.acts import Acts
 from simcli.exchange.mjcf.bodies import frame_of
 from simcli.exchange.naming import GivenNames
@@ -80,6 +80,8 @@ class MjcfSensors:
             return {"type": _OF_JOINTS[kind], "joint": place.joint.name}
         if kind in _AT_JOINTS:
             return self._at_joint(s, index, _AT_JOINTS[kind])
+        if kind == "TOUCH":
+            return self._touch(s, index)
         if kind in _OF_SUBTREES:
             return self._of_subtree(s, index, _OF_SUBTREES[kind])
         self.acts.lost["sensor", s] = f"scenes have no sensor of the kind `{kind.lower()}`"
@@ -93,6 +95,21 @@ class MjcfSensors:
             self.acts.lost["sensor", s] = "no joint holds its body, so that nothing is transmitted"
             return None
         return {"type": type_, "joint": joint.name, "at": self.acts.shapes.places[site]}
+
+    def _touch(self, s: int, site: int) -> dict | None:
+        """The contacts on a body within the form of a site."""
+        owner, _ = self.acts.shapes.sites[site]
+        forms, size = self.source.mujoco.mjtGeom, self.model.site_size[site]
+        form = int(self.model.site_type[site])
+        if owner == WORLD_NAME or not any(shape.collides for shape in self.acts.mechanism.links[owner].shapes):
+            self.acts.lost["sensor", s] = "nothing touches its body"
+        elif form not in (forms.mjGEOM_SPHERE, forms.mjGEOM_BOX):
+            self.acts.lost["sensor", s] = "the zone of a sensor of touch is a ball or a box"
+        else:
+            zone = {"radius": float(size[0])} if form == forms.mjGEOM_SPHERE else {"size": list(clean_numbers(2.0 * size))}
+            self.acts.note("sensor", s, "sums the contacts whose point lies in its zone, not those whose normal meets it")
+            return {"type": "touch", "body": owner, "at": self.acts.shapes.places[site]} | zone
+        return None
 
     def _of_subtree(self, s: int, b: int, type_: str) -> dict | None:
         name = self.bodies.names[b]

@@ -109,16 +109,18 @@ def compile_mjcf(path: Path, root: XmlElement, search: Sequence[Path] = ()) -> M
             line = _LINE.search(part.info or "")
             if line and part.id >= 0:
                 source.elements[kind, part.id] = order[int(line[1]) - 1]
-    _find_free_joints(source)
+    _find_others(source)
     source.files = {index: files[id(element)] for (kind, index), element in source.elements.items()
                     if kind == "mesh" and id(element) in files}  # fmt: skip
     _check_numbers(source)
     return source
 
 
-def _find_free_joints(source: MjcfSource) -> None:
-    """Elements `freejoint`, of which MuJoCo does not remember the line."""
+def _find_others(source: MjcfSource) -> None:
+    """Elements `freejoint` and `key`, of which MuJoCo does not remember the line."""
     model = source.model
+    keys = [one for section in flat_children(source.root) if section.tag == "keyframe" for one in flat_children(section)]
+    source.elements |= {("key", k): element for k, element in enumerate(keys) if len(keys) == model.nkey}
     for j in range(model.njnt):
         body = source.elements.get(("body", int(model.jnt_bodyid[j])))
         if body is not None and ("joint", j) not in source.elements:

@@ -38,6 +38,8 @@ LOST_ATTRIBUTES: dict[str, dict[str, str]] = {
         "magnetic": "scenes have no magnetic sensors"},
     "material": dict.fromkeys(("texture", "texrepeat", "texuniform", "emission", "specular", "shininess", "reflectance",
                                "metallic", "roughness"), _DRAWN),
+    "key": {"mpos": "kinematic bodies begin at their pose", "mquat": "kinematic bodies begin at their pose",
+            "time": "runs begin at t = 0"},
     "sensor": {"noise": "is for programs", "cutoff": "sensors are not clipped"} | dict.fromkeys(
         ("delay", "nsample", "interp"), _SENSED),
     "equality": _CONSTRAINT | {"torquescale": _SOFT},
@@ -50,7 +52,7 @@ LOST_ATTRIBUTES: dict[str, dict[str, str]] = {
 LOST_ELEMENTS: dict[str, str] = {
     "visual": _DRAWN, "light": _DRAWN, "texture": "scenes have no textures", "skin": "scenes have no skins",
     "statistic": "is found from the model", "custom": "is for programs", "size": "is about the memory of a program",
-    "key": "scenes have one initial state", "plugin": "is a program", "layer": _DRAWN,
+    "plugin": "is a program", "layer": _DRAWN,
 }  # fmt: skip
 _NOTHING = "MuJoCo leaves it out of the model, or scenes have nothing for it"
 # Elements that say nothing of their own: what stands in them, or takes their values, is told.

@@ -10,6 +10,7 @@
     terrain    prisms below the triangles of terrain
     convex     two convex shapes: distance, depth, points of contact; a room of its own
     points     candidates of a pair, the choice among them, the table
+    rays       a ray against a shape: the stretch of it that is inside
     clearance  the smallest distance of two bodies
 
 A solver makes a `Collider(model, tables, arena)`, builds the arena and then `collider.notes`, writes `collider.margin`, and

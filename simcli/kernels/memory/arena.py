@@ -51,7 +51,7 @@ class Arena:
         constants: all tables of INTS and of REALS, as the host has them.
         mask: in a stage that is compiled, the worlds that write slots; None where all do.
         of_kernel: the numbers that a kernel reads, whole and real, as the host has them.
-        filled: slots of tables, which differ between worlds.
+        filled: slots of tables, which differ between worlds, once they are uploaded.
     """
 
     _data_oriented = True
@@ -95,7 +95,6 @@ class Arena:
         values = np.asarray(values).reshape(len(values), slot.n_items, slot.width)
         slot.base = values.reshape(len(values), -1)
         self.pending.append((slot, values))
-        self.filled.append(slot)
         return slot
 
     def upload(self, other: "Arena | None" = None):
@@ -103,7 +102,7 @@ class Arena:
         self.lay_out()
         for slot, values in self.pending:
             slot.write(values, other)
-        self.pending.clear()
+        self.filled, self.pending = [slot for slot, _ in self.pending], []
 
     def strips(self, what: str) -> Iterator[Strip]:
         """All that hold SLOTS, INTS or REALS."""
@@ -205,20 +204,20 @@ class Arena:
         kernel.launch_kernel(found.compiled, *args)
 
     def ready(self, kernel, *args) -> ReadyLaunch:
-        """What `launch` does, for calls that differ in whole numbers alone."""
+        """What `launch` does, for calls that differ in few arguments."""
         kernel, found, args = self.compiled(kernel, *args)
         return ReadyLaunch(kernel, found, args, self.of_kernel)
 
-    def launch_ready(self, ready: ReadyLaunch, numbers: dict[int, int]) -> None:
+    def launch_ready(self, ready: ReadyLaunch, given: dict) -> None:
         """Call a kernel as `launch` does.
 
         Args:
             ready: of this arena.
-            numbers: whole arguments that change, by their place behind the arena's memory, which is 0.
+            given: arguments that are others, by their place; that of the arena's memory is 0.
         """
         ready.prepare()
         self.storage.send()
-        ready.launch(numbers)
+        ready.launch(given)
 
     def compiled(self, kernel, *args) -> tuple[object, Traced, tuple]:
         """What `launch` calls: the kernel, what it was compiled to, and its arguments.

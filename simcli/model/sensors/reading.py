@@ -10,6 +10,7 @@ from simcli.model.tree.links import pile
 from simcli.spec.names.structure import WORLD_NAME
 from simcli.spec.schema.scene import SceneSpec
 
+ENDLESS = 1e30  # [m]
 NO_TOUCHER = -2  # body of a sensor that sums the contacts of none
 
 
@@ -43,6 +44,7 @@ def read_sensors(worlds: Worlds, model: Model) -> Sensors:
         shape=np.array([-1 if one.shape is None else shapes.index(one.shape) for one in specs.values()], np.int32),
         toucher=np.array([NO_TOUCHER if one.body is None else index[one.body] for one in specs.values()], np.int32),
         radius=pile([worlds.numbers(lambda s, n=n: s.sensors[n].radius or -1.0) for n in specs], ()),
+        reach=pile([worlds.numbers(lambda s, n=n: s.sensors[n].reach or ENDLESS) for n in specs], ()),
         is_noisy=np.array([one.noise is not None for one in specs.values()], bool),
         **{key: pile([worlds.numbers(lambda s, n=n, key=key: _of_noise(s, n, key)) for n in specs], ())
            for key in ("sigma", "density", "walk", "quantum")},

@@ -18,6 +18,7 @@ class Sensors(Table):
             the anchor of the child.
         shape: (S,) whose contacts are summed.  toucher: (S,) body whose contacts are.
         radius: [m], (W|1, S), of a zone, -1 without.  half: [m], (W|1, S, 3), half the lengths of a zone, -1 without.
+        reach: [m], (W|1, S), of range finders, 1e30 without an end.
         is_noisy: (S,) bool.  sigma, density, walk, quantum: (W|1, S), of noise, see `NoiseSpec`; 0 without.
         rate: [Hz], (1, S), 0 for each step.  delay: [s], (1, S).
         joint: (S,).  subtree: bodies of each, none of sensors of other types.
@@ -35,6 +36,7 @@ class Sensors(Table):
     toucher: Array
     radius: Array
     half: Array
+    reach: Array
     is_noisy: Array
     sigma: Array
     density: Array
@@ -48,4 +50,5 @@ def no_sensors() -> Sensors:
     """A table without sensors."""
     none, poses = [np.zeros(0, np.int32) for _ in range(5)], [np.zeros((1, 0, 7)) for _ in range(2)]
     return Sensors((), (), none[0], poses[0], none[1], poses[1], none[2], (), *none[3:], np.zeros((1, 0)),
-                   np.zeros((1, 0, 3)), np.zeros(0, bool), *(np.zeros((1, 0)) for _ in range(6)))  # fmt: skip
+                   np.zeros((1, 0, 3)), np.zeros((1, 0)), np.zeros(0, bool),
+                   *(np.zeros((1, 0)) for _ in range(6)))  # fmt: skip

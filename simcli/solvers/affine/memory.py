@@ -167,7 +167,7 @@ class AffineCore:
             self.contacts = ContactReport(arena, self.barrier.candidates.capacity, self.reports["contacts"])
         self.total_start, self.count = arena.single.slots(2)
         self.health = arena.slot(len(HEALTH))
-        self.sight = sight_of(self.signals, model, self.tables, arena)
+        self.sight = sight_of(self.signals, model, plan.dt, self.tables, arena)
         self.gauges = Gauges(plan.measures, model, self.tables, arena, np.full((2, model.n_qd), -1), is_alone=False)
         self.constants = self.tables.column(np.array([[plan.dt, np.square(float(options.max_velocity))]]))
         self.constrained, self.diagnostics = True, DIAGNOSTICS + self.touches * _CONTACT_DIAGNOSTICS

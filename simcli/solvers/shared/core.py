@@ -152,7 +152,7 @@ class Core:
         self.health = arena.slot(len(HEALTH))
         self.gauges = Gauges(plan.measures, model, self.tables, arena, rows_of_dofs(constraints, model),
                              len(self.tables.phases) == 1)  # fmt: skip
-        self.sight = sight_of(self.signals, model, self.tables, arena)
+        self.sight = sight_of(self.signals, model, plan.dt, self.tables, arena)
         self.rows = FrameRows(self.tables, arena, len(ENERGY))
         self.loops = Loops(model, self.tables, arena) if self.constrained else None
         self.projects = self.constrained and self.loops.n > 0 and self.reports["joints"]

@@ -50,5 +50,7 @@ SENSOR_TYPES: dict[str, SensorType] = {
                         ("body", "at", "radius", "size"), "contacts"),
     "contact_force": SensorType(BY_CONTACTS, 3, "N", "sum of the forces of contacts on it, in axes of the frame, or world",
                                 ("body", "at"), "contacts"),
+    "range": SensorType(AT_FRAME, 1, "m", "distance of the nearest shape of another body along the z axis; -1: none",
+                        ("reach",)),
 }  # fmt: skip
 

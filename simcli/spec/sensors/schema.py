@@ -17,7 +17,7 @@ def _listed(value: object) -> object:
 
 _Types = Annotated[tuple[_Type, ...], BeforeValidator(_listed),
                    WithJsonSchema({"anyOf": [_WORDS, {"type": "array", "items": _WORDS, "minItems": 1}]})]  # fmt: skip
-_KEYS = ("at", "relative_to", "joint", "body", "shape", "radius", "size")
+_KEYS = ("at", "relative_to", "joint", "body", "shape", "radius", "size", "reach")
 
 
 class NoiseSpec(Part):
@@ -49,6 +49,7 @@ class SensorSpec(Part):
     body: Text | None = doc(None, "First body of a subtree; body whose contacts are summed", "", "torso")
     shape: Text | None = doc(None, "Shape whose contacts are summed, as body/shape, or of the world", "", "foot/sole")
     radius: PositiveLength | None = doc(None, "touch: zone, a ball about the origin of the frame", "m", 0.02)
+    reach: PositiveLength | None = doc(None, "range: beyond it nothing is seen; default: no end", "m", 5)
     noise: NoiseSpec | None = doc(None, "How what it shows differs from what is there", "", "{sigma: 0.01, rate: 200}")
     size: vector("m") | None = doc(None, "touch: zone, a box in axes of the frame, full lengths", "m",
                                    [0.1, 0.1, 0.02])  # fmt: skip

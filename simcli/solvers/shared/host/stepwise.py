@@ -25,7 +25,8 @@ from simcli.solvers.shared.rollout import rollout
 from simcli.solvers.shared.start import failed_starts, start_events
 
 _MOST_FRAMES = 4096  # of a call
-_N_FRAMES, _STEPS, _FIRST = 2, 4, 5  # places of arguments of the kernel, behind the memory and the core
+# Places of arguments of the kernel, behind the memory and the core.
+_N_FRAMES, _STEPS, _FIRST, _FIRST_BUFFER = 2, 4, 5, 9
 
 
 @dataclass(frozen=True)
@@ -78,8 +79,10 @@ class Stepwise:
 
     def __init__(self, solver, guard: Callable = nullcontext):
         self.solver, self.stepper, self._guard = solver, solver.stepper, guard
+        self._health = self.stepper.core.health.rows
+        self._summary = self.stepper.core.contacts.summary.rows if self.stepper.core.summarises else None
         self.blank = self.stepper.arena.read()[0].copy()
-        self.first_of_rhythm, self._block, self._seconds, self._ready = 0, None, None, None
+        self.first_of_rhythm, self._block, self._seconds, self._ready = 0, None, None, {}
         self._nothing = [np.empty(1, self.stepper.device.dtype) if not self.stepper.device.is_gpu
                          else self.stepper.device.buffer((1,)) for _ in BUFFERS]  # fmt: skip
 
@@ -154,9 +157,10 @@ class Stepwise:
             before = s.n_steps
             self._take(n_frames, steps)
             s.n_steps += n_frames * steps
-            events = s.new_events(s.core.health.read()[..., 0], before)
+            health = s.arena.read_rows(self._health)[: s.model.n_worlds]
+            events = s.new_events(health, before) if (health[:, 0] != s.status).any() else []
             if s.core.summarises:
-                events += s.judge_solutions(s.core.contacts.summary.read()[..., 0], before)
+                events += s.judge_solutions(s.arena.read_rows(self._summary)[: s.model.n_worlds], before)
         self._seconds = max((time.perf_counter() - start) / n_frames, 1e-9)
         return events
 
@@ -166,9 +170,16 @@ class Stepwise:
         if s.device.is_gpu:
             self._launch(n_frames, steps, self._nothing, True, False)
             return
-        if self._ready is None or self._ready.program is not program():
-            self._ready = s.arena.ready(rollout, s.core, 1, 1, 1, 0, 1, 0, TURNS, *self._nothing)
-        s.arena.launch_ready(self._ready, {_N_FRAMES: n_frames, _STEPS: steps, _FIRST: s.n_steps})
+        self._launch_ready(True, {_N_FRAMES: n_frames, _STEPS: steps, _FIRST: s.n_steps})
+
+    def _launch_ready(self, moves: bool, given: dict) -> None:
+        """Call the kernel with arguments that stand ready, for steps or for a frame."""
+        s = self.stepper
+        ready = self._ready.get(moves)
+        if ready is None or ready.program is not program():
+            ready = s.arena.ready(rollout, s.core, 1, 1, 1, 0, int(moves), int(not moves), TURNS, *self._nothing)
+            self._ready[moves] = ready
+        s.arena.launch_ready(ready, given)
         ti.sync()
 
     def _launch(self, n_frames: int, steps: int, arrays: list, moves: bool, shows: bool) -> None:
@@ -189,7 +200,11 @@ class Stepwise:
         if self._block is None:
             s = self.stepper
             buffers = s.buffers(1, NOWHERE)
-            self._launch(1, 1, [buffer for buffer, _ in buffers.values()], False, True)
+            arrays = [buffer for buffer, _ in buffers.values()]
+            if s.device.is_gpu:
+                self._launch(1, 1, arrays, False, True)
+            else:
+                self._launch_ready(False, {_FIRST: s.n_steps - 1, **dict(enumerate(arrays, _FIRST_BUFFER))})
             block = s.block_of(s.fetched(buffers, 1), np.array([s.n_steps], np.int64), [])
             self._block = self.solver.shown(block)
         return self._block

@@ -4,6 +4,7 @@ In: the core of a run. Out: rows of quantities and what worlds have found. Never
 
     sensors     sensors: what they find in the poses, velocities and forces of a frame
     touch_sensors  sensors of touch: sums of contacts on a body or a shape
+    range_sensors  range finders: how far shapes are along an axis
     noise       what sensors show of what they find: white noise, bias, steps of a converter, sampling, delay
     gauges      where what a run looks at stands on the device: rows of quantities
     reductions  what becomes of the numbers of a measure, step by step: extremes, spans, sums, crossings; see measures.py

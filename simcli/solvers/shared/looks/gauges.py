@@ -11,6 +11,7 @@ from simcli.model.tables import Model
 from simcli.solvers.shared.contacts.touches import Touches
 from simcli.solvers.shared.drives import Drives
 from simcli.solvers.shared.looks.noise import SensorNoise
+from simcli.solvers.shared.looks.range_sensors import RayTargets
 from simcli.solvers.shared.looks.reductions import FINAL, RECORD, SERIES, STOP, Sum, sums_found
 from simcli.solvers.shared.looks.sensors import SensorReadings
 from simcli.spec.names.sensor_types import BY_CONTACTS
@@ -56,9 +57,9 @@ class Positions:
                          state.R.rows[9 * self.links + 3 * k], rows.body_q.rows[self.rows])  # fmt: skip
 
 
-def sight_of(signals: Signals, model: Model, tables: Tables, arena: Arena) -> "Gauges":
+def sight_of(signals: Signals, model: Model, dt: float, tables: Tables, arena: Arena) -> "Gauges":
     """The gauges of what signals see that follow the motion."""
-    measures = seen_by_feedback(model) if signals.feedback.n else NO_MEASURES
+    measures = seen_by_feedback(model, dt) if signals.feedback.n else NO_MEASURES
     return Gauges(measures, model, tables, arena, np.full((2, model.n_qd), -1), is_alone=False)
 
 
@@ -82,7 +83,7 @@ class Gauges:
         is_plain: 1 for one component as it stands there.
         positions: components of positions that are looked at.
         orientations, velocities, points: bodies and points that are looked at.
-        drives, clearances, touches, sensors, noise: those that are asked for, else None; `has` tells which are.
+        drives, clearances, touches, sensors, noise, targets: those that are asked for, else None; `has` tells which are.
         are_placed: whether something is done at every step, and needs no more than a step has placed.
         within: whether a look is a stage of the next step.
         value: of a row, NaN before its first step.  time: [s], of an extreme or a crossing.
@@ -98,7 +99,7 @@ class Gauges:
                  is_alone: bool):
         self.n, self.measures, self.arena = measures.n, measures, arena
         self.n_stops, self.n_records = measures.stops, measures.records
-        self.drives = self.clearances = self.touches = self.sensors = self.noise = None
+        self.drives = self.clearances = self.touches = self.sensors = self.noise = self.targets = None
         self.within = self.are_placed = False
         self.has = {"motions": False}
         if not self.n:  # phases of a run are laid out by the thousand
@@ -127,6 +128,9 @@ class Gauges:
         """What has to be found for the quantities."""
         if measures.sensed:
             self.sensors = SensorReadings(measures.sensed, model, tables, arena)
+        if any(one.type == "range" for one in measures.sensed):
+            self.targets = RayTargets(model, tables, arena)
+            self.sensors.bodies |= self.targets.bodies
         if any(model.sensors.is_noisy[one.sensor] for one in measures.sensed):
             self.noise = SensorNoise(measures.sensed, model, arena)
         seen = measures.seen(self.sensors.bodies if self.sensors else set())
@@ -143,6 +147,7 @@ class Gauges:
         if measures.pairs[Source.CONTACT]:
             self.touches = Touches(model, arena, measures.pairs[Source.CONTACT])
         self.has = {name: getattr(self, name) is not None for name in ("drives", "clearances", "touches", "sensors")}
+        self.has["targets"] = self.targets is not None
         self.has["noise"] = self.noise is not None
         self.has["touching"] = bool(self.sensors and self.sensors.has_some(BY_CONTACTS))
         self.has["motions"] = bool(self.drives and self.drives.has_motion)

@@ -16,6 +16,7 @@ from simcli.solvers.shared import needs
 from simcli.solvers.shared.clock import steps_before
 from simcli.solvers.shared.contacts.touches import add_touches
 from simcli.solvers.shared.looks.noise import add_noise
+from simcli.solvers.shared.looks.range_sensors import sense_range
 from simcli.solvers.shared.looks.reductions import (
     FIRST,
     KEEPS,
@@ -75,7 +76,8 @@ def further(c) -> tuple:
     has = c.gauges.has
     return (*when(has["drives"], c.engine.report_drives), *when(has["clearances"], _find_clearances),
             *when(has["touches"], add_touches), *when(has["sensors"], find_sensors),
-            *when(has["touching"], sense_touch), *when(has["noise"], add_noise)) if c.gauges.n else ()  # fmt: skip
+            *when(has["touching"], sense_touch), *when(has["targets"], sense_range),
+            *when(has["noise"], add_noise)) if c.gauges.n else ()  # fmt: skip
 
 
 def _find_clearances(c, w):

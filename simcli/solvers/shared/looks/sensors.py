@@ -19,7 +19,7 @@ from simcli.kernels.memory.tables import Tables
 from simcli.kernels.report import put, quaternion_of
 from simcli.model.measures import Sensed
 from simcli.model.tables import Array, Model
-from simcli.spec.names.sensor_types import AT_FRAME, OF_SUBTREE, SENSOR_TYPES
+from simcli.spec.names.sensor_types import OF_SUBTREE, SENSOR_TYPES
 
 _NUMBER = {name: n for n, name in enumerate(SENSOR_TYPES)}
 _GYRO, _ACCELEROMETER, _VELOCIMETER, _POSITION, _ORIENTATION, _VELOCITY, _ANGULAR_VELOCITY = (
@@ -27,7 +27,7 @@ _GYRO, _ACCELEROMETER, _VELOCIMETER, _POSITION, _ORIENTATION, _VELOCITY, _ANGULA
                               "angular_velocity"))  # fmt: skip
 _ENCODER, _TACHOMETER, _FORCE, _TORQUE = (_NUMBER[name] for name in ("encoder", "tachometer", "force", "torque"))
 _COM, _COM_VELOCITY, _MOMENTUM = (_NUMBER[name] for name in ("com", "com_velocity", "momentum"))
-TOUCH_KIND = _NUMBER["touch"]  # those of contacts are it and what follows
+TOUCH_KIND, RANGE_KIND = _NUMBER["touch"], _NUMBER["range"]  # those of contacts are from the one to before the other
 
 
 class SensorReadings:
@@ -47,6 +47,7 @@ class SensorReadings:
         joint: of those on joints.  start: first coordinate of theirs.
         tree_start: (n + 1), where the bodies of each subtree begin in `member`.
         mass: [kg], inertia: [kg m^2], centre: [m], of `member`.
+        reach: [m], of range finders.  sees_frames: whether some find something of their frame.
         has: by types, whether some are.  bodies: those whose poses and velocities are looked at.
         values: what they find.
     """
@@ -56,6 +57,7 @@ class SensorReadings:
     def __init__(self, sensed: Sequence[Sensed], model: Model, tables: Tables, arena: Arena):
         table, s = model.sensors, np.array([one.sensor for one in sensed])
         self.n, self.types = len(sensed), [one.type for one in sensed]
+        self.sees_frames = any(_NUMBER[name] <= _ANGULAR_VELOCITY for name in self.types)
         self.has = {name: name in self.types for name in SENSOR_TYPES}
         items = arena.records(self.n)
         self.kind = items.ints([_NUMBER[name] for name in self.types])
@@ -78,6 +80,7 @@ class SensorReadings:
         self.inertia = members.column(_packed(model.bodies.inertia[:, member]), Sym3)
         self.shape, self.toucher = items.ints(table.shape[s]), items.ints(table.toucher[s])
         self.radius, self.half = items.column(table.radius[:, s]), items.column(table.half[:, s], Vec3)
+        self.reach = items.column(table.reach[:, s])
         self.owner = arena.ints(model.shapes.body)
         self.bodies = {int(b) for body, _ in ends for b in body if b >= 0} | set(member.tolist())
         self.values = arena.slot(sum(one.width for one in sensed))
@@ -112,7 +115,7 @@ def find_sensors(c: ti.template(), w: ti.i32):
     m = c.gauges.sensors
     for n in range(m.n):
         kind = m.kind.at(n)
-        if ti.static(m.has_some(AT_FRAME)):
+        if ti.static(m.sees_frames):
             if kind <= _ANGULAR_VELOCITY:
                 sense_frame(c, w, n, kind)
         if ti.static(m.has["encoder"] or m.has["tachometer"]):

@@ -7,7 +7,7 @@ from simcli.kernels.memory.arena import get_lane
 from simcli.kernels.report import put
 from simcli.solvers.shared.contacts.report import CONTACTS, ROW
 from simcli.solvers.shared.contacts.touches import SHAPE_A, SHAPE_B, add_in_lane
-from simcli.solvers.shared.looks.sensors import TOUCH_KIND, motion_of_frame
+from simcli.solvers.shared.looks.sensors import RANGE_KIND, TOUCH_KIND, motion_of_frame
 
 _POINT, _NORMAL, _CONTACT_FORCE = 2, 5, ROW - 3  # places in a row of contacts
 
@@ -23,7 +23,7 @@ def sense_touch(c: ti.template(), w: ti.i32):
     zero = c.tables.arena.zero()
     for n in range(m.n):
         kind = m.kind.at(n)
-        if kind >= TOUCH_KIND:
+        if kind >= TOUCH_KIND and kind < RANGE_KIND:
             x, R, _v, _spin, _arm = motion_of_frame(m, c.rows, w, n, 0)
             m.values.store(w, m.first.at(n), zero)
             if kind > TOUCH_KIND:

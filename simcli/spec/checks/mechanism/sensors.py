@@ -17,6 +17,8 @@ def check_sensors(check: Checker) -> None:
                 _place(check, getattr(sensor, key), f"{path}.{key}")
         if sensor.joint is not None and check.joint_or_free(sensor.joint, f"{path}.joint"):
             _joint(check, sensor, path)
+        if "range" in sensor.type:
+            _sight(check, f"{path}.type")
         if sensor.noise is not None:
             _noise(check, sensor, f"{path}.noise")
         if sensor.shape is not None:
@@ -29,6 +31,13 @@ def _joint(check: Checker, sensor, path: str) -> None:
     joint = check.spec.joints.get(sensor.joint)
     if joint is not None and not joint.dof_kinds and {"encoder", "tachometer"} & set(sensor.type):
         check.fault("SC205", f"joint `{sensor.joint}` has no coordinate", f"{path}.joint", "name one that moves")
+
+
+def _sight(check: Checker, path: str) -> None:
+    """Terrain is not seen, which is told rather than looked through."""
+    owners = [check.spec.world, *check.spec.bodies.values()]
+    if any(shape.type == "heightfield" and shape.collide for owner in owners for shape in owner.shapes.values()):
+        check.fault("SC315", "range finders do not see terrain", path, "take a plane or boxes, or collide: false")
 
 
 def _noise(check: Checker, sensor, path: str) -> None:

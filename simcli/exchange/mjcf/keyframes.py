@@ -1,0 +1,80 @@
+"""Keyframes of a compiled model: states by name."""
+
+import numpy as np
+
+from simcli.exchange.mechanism import clean_numbers
+from simcli.exchange.mjcf.acts import Acts
+from simcli.exchange.mjcf.bodies import BALL, FREE, JointPlace, frame_of
+from simcli.exchange.naming import GivenNames
+
+_WIDTHS = {FREE: (7, 6), BALL: (4, 3)}  # coordinates and rates of joints that have more than one
+_SINGLE = (1, 1)
+
+
+class MjcfKeyframes:
+    """States of a scene as they are made.
+
+    Args:
+        acts: joints, made.
+    """
+
+    def __init__(self, acts: Acts):
+        self.acts, self.bodies, self.source, self.model = acts, acts.bodies, acts.source, acts.model
+
+    def read(self) -> None:
+        """Make all of them; keys that MuJoCo makes of itself are left out."""
+        names, found = GivenNames(()), {}
+        for k in range(self.model.nkey):
+            if ("key", k) not in self.source.elements:
+                continue
+            before = self.source.name("key", k)
+            name = names.give(before, "key")
+            if before and name != before:
+                self.acts.note("key", k, f"`{before}` is called `{name}`")
+            if self.model.key_ctrl[k].any() or self.model.key_act[k].any():
+                self.acts.note("key", k, "without the controls and activations of its actuators")
+            found[name] = self._state(k)
+        if found:
+            self.acts.mechanism.sections["keyframes"] = found
+
+    def _state(self, k: int) -> dict:
+        """Coordinates and rates of the joints that do not follow others; zeros are left out where a joint begins there."""
+        coordinates: dict[str, list] = {}
+        rates: dict[str, list] = {}
+        moving = False
+        for j, place in self.bodies.places.items():
+            joint = place.joint
+            if "mimic" in joint.words:
+                continue
+            n_q, n_v = _WIDTHS.get(place.type, _SINGLE)
+            at, first = int(self.model.jnt_qposadr[j]), int(self.model.jnt_dofadr[j])
+            q, v = self.model.key_qpos[k, at : at + n_q], self.model.key_qvel[k, first : first + n_v]
+            coordinates.setdefault(joint.name, []).extend(self._coordinates(place, q))
+            rates.setdefault(joint.name, []).extend(self._rates(place, q, v))
+            moving |= bool(v.any())
+        initial = self.acts.mechanism.initial
+        told = {name: _alone(numbers) for name, numbers in coordinates.items() if name in initial or any(numbers)}
+        return {"joint_q": told} | ({"joint_qd": {name: _alone(one) for name, one in rates.items()}} if moving else {})
+
+    def _coordinates(self, place: JointPlace, q: np.ndarray) -> list:
+        if place.is_scalar:
+            return [self.bodies.angle(float(q[0]), place.type)]
+        frame = frame_of(q[:3] if place.type == FREE else np.zeros(3), q[-4:])
+        x, y, z, w = frame.quaternion
+        return [*(frame.xyz if place.type == FREE else ()), *clean_numbers((x, y, z, w))]
+
+    def _rates(self, place: JointPlace, q: np.ndarray, v: np.ndarray) -> list:
+        """Rates as scenes have them: of the centre of mass, turning in the axes of the parent."""
+        if place.is_scalar:
+            return [float(v[0])]
+        turn = frame_of(np.zeros(3), q[-4:]).matrix
+        spin = turn @ v[-3:]
+        if place.type == BALL:
+            return list(clean_numbers(spin))
+        centre = turn @ self.model.body_ipos[self.model.jnt_bodyid[place.index]]
+        return [*clean_numbers(v[:3] + np.cross(spin, centre)), *clean_numbers(spin)]
+
+
+def _alone(numbers: list) -> object:
+    """A number where there is one."""
+    return numbers if len(numbers) > 1 else numbers[0]
