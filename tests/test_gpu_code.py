@@ -143,6 +143,8 @@ def test_float64_is_what_metal_lacks(monkeypatch):
 def test_unknown_names_are_refused():
     with pytest.raises(UsageError, match="unknown device"):
         choose_arch("abacus", "float64")
+    with pytest.raises(UsageError, match="CUDA_VISIBLE_DEVICES=1"):
+        choose_arch("cuda:1", "float64")
     with pytest.raises(UsageError, match="unknown precision"):
         start_device("cpu", "float16")
 

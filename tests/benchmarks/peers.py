@@ -17,11 +17,11 @@ import numpy as np
 import smooth_peers
 
 from simcli.cli import console
-from simcli.cli.bench.bench import BENCH_HEADER, CONTACT_TASKS, BenchTask, bench_cells, line, subject, works
+from simcli.cli.bench.bench import BENCH_HEADER, CONTACT_TASKS, BenchTask, bench_cells, line, residual_of, subject, works
 from simcli.cli.bench.work import BENCH_WATCHED, BenchStates, BenchWork, Runs
 from simcli.errors import SimcliError, UsageError
 
-TASKS = (BenchTask.RUN, BenchTask.RNEA, BenchTask.HUMANOID, BenchTask.STACKS)
+TASKS = (BenchTask.RUN, BenchTask.RNEA, BenchTask.HUMANOID, BenchTask.STACKS, BenchTask.LARGE)
 PACKAGES = {"pinocchio": "pin"}  # name to install, where it is not that of the module
 
 
@@ -35,7 +35,7 @@ def peer_of(work: BenchWork, task: BenchTask, timed: Runs | BenchStates) -> smoo
     if task is BenchTask.RNEA:
         return smooth_peers.run_pinocchio(timed.model, *timed.states, work.threads)
     job = timed.job
-    if task in CONTACT_TASKS:
+    if job.model.contacts is not None:
         return smooth_peers.PeerRun(*contact_peers.run_touching(job.model, job.schedule.dt, timed.n_steps))
     return smooth_peers.run_mujoco(job.model, job.spec.solver.integrator, job.schedule.dt, timed.n_steps, work.threads)
 
@@ -55,7 +55,7 @@ def compared(work: BenchWork, task: BenchTask, repeat: int) -> list[tuple[str, .
             reason = f"{error.name} is not installed: no peer (pip install {PACKAGES.get(error.name, error.name)})"
         except UsageError as error:
             reason = str(error)
-    row = work.row(timed, ours, timed.residual() if task in CONTACT_TASKS else None)
+    row = work.row(timed, ours, residual_of(timed, task))
     console.say(line(row))
     if reason:
         console.say(f"  {timed.name}: {reason}")
@@ -71,7 +71,7 @@ def compared(work: BenchWork, task: BenchTask, repeat: int) -> list[tuple[str, .
 
 
 def _difference(task: BenchTask, timed: Runs | BenchStates, peer: smooth_peers.PeerRun) -> str:
-    if task in CONTACT_TASKS:  # of other laws of contact, whose motions part
+    if task is not BenchTask.RNEA and timed.job.model.contacts is not None:  # of other laws of contact, whose motions part
         return ""
     off = float(np.abs(timed.result() - peer.result).max())
     return f"{off / float(np.abs(peer.result).max()) if task is BenchTask.RNEA else off:.1e}"

@@ -16,6 +16,7 @@ from simcli.model.tables import WORLD, JointKind, Model
 
 MUJOCO_INTEGRATORS = {"semi_implicit": "Euler", "rk4": "RK4"}
 COMMON_JOINTS = (JointKind.REVOLUTE, JointKind.PRISMATIC, JointKind.FIXED)
+DEEPEST = 400  # bodies within each other: tinyxml2 stops at 500 elements
 CHUNK = 100  # steps per rollout call: its output, every state of every step, stays small and is reused
 
 
@@ -65,11 +66,13 @@ def mjcf_of(model: Model, integrator: str, dt: float) -> str:
     children: dict[int, list[int]] = {}
     for j, parent in enumerate(model.joints.parent):
         children.setdefault(int(parent), []).append(j)
-    _add_bodies(model, children, WORLD, lines)
+    _add_bodies(model, children, WORLD, lines, DEEPEST)
     return "\n".join([*lines, "</worldbody></mujoco>"])
 
 
-def _add_bodies(model: Model, children: dict[int, list[int]], parent: int, lines: list[str]) -> None:
+def _add_bodies(model: Model, children: dict[int, list[int]], parent: int, lines: list[str], left: int) -> None:
+    if not left:
+        raise UsageError(f"no peer: MuJoCo reads no XML that is deeper than {DEEPEST} bodies")
     bodies, joints, dofs = model.bodies, model.joints, model.dofs
     for j in children.get(parent, []):
         b, X_p, X_c = int(joints.child[j]), joints.X_p[0, j], joints.X_c[0, j]
@@ -85,7 +88,7 @@ def _add_bodies(model: Model, children: dict[int, list[int]], parent: int, lines
             d, kind = joints.qd_start[j], "hinge" if joints.kind[j] == JointKind.REVOLUTE else "slide"
             lines.append(f'<joint name="j{j}" type="{kind}" pos="{_text(X_c[:3])}" axis="{_text(R_c @ dofs.axis[0, d])}" '
                          f'damping="{float(dofs.damping[0, d])!r}" armature="{float(dofs.armature[0, d])!r}"/>')  # fmt: skip
-        _add_bodies(model, children, b, lines)
+        _add_bodies(model, children, b, lines, left - 1)
         lines.append("</body>")
 
 

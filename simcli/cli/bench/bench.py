@@ -2,7 +2,7 @@
 
 import tempfile
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -18,7 +18,8 @@ from simcli.cli.options import JsonFlag, SetValues, existing_file
 from simcli.errors import Exit
 
 _TASKS = ("Whole runs with writing, inverse dynamics, four-bars in natural coordinates, or runs that touch: humanoids that "
-          "fall, stacks of five boxes, piles of 8, 27 and 64 cubes with barrier contact.")  # fmt: skip
+          "fall, stacks of five boxes, piles of 8, 27 and 64 cubes with barrier contact; large: one world of 64 and of "
+          "1000 boxes in a pile, and of a chain of 100 and of 1000 links.")  # fmt: skip
 PEERS = "`python tests/benchmarks/peers.py`, in a checkout of the source, times MuJoCo and pinocchio beside it, in turns"
 
 
@@ -31,10 +32,14 @@ class BenchTask(StrEnum):
     HUMANOID = "humanoid"
     STACKS = "stacks"
     CUBES = "cubes"
+    LARGE = "large"
 
 
-CONTACT_TASKS = {BenchTask.HUMANOID: 512, BenchTask.STACKS: 256}  # worlds
-WORLDS = 1024  # of the others
+CONTACT_TASKS = (BenchTask.HUMANOID, BenchTask.STACKS)
+# A call of inverse dynamics takes 0.15 ms whatever it is given, so that it is given many states.
+WORLDS = {BenchTask.HUMANOID: 512, BenchTask.STACKS: 256, BenchTask.LARGE: 1, BenchTask.RNEA: 16384}
+_WORLDS = 1024  # of the others
+STRIDES = {BenchTask.FOURBAR: 100, BenchTask.LARGE: 50}  # steps between frames, which take longer than steps of one world
 
 
 def bench(
@@ -50,10 +55,11 @@ def bench(
     worlds: Annotated[
         int | None,
         typer.Option("--worlds", metavar="N", min=1, show_default=False,
-                     help="Worlds (states for rnea). Default: 512 humanoids, 256 stacks, 1 pile, else 1024."),
+                     help="Worlds. Default: 512 humanoids, 256 stacks, 1 pile or large one, 16384 states, else 1024."),
     ] = None,
     precision: Annotated[str, typer.Option("--precision", help="float64 or float32.")] = "float64",
-    threads: Annotated[int, typer.Option("--threads", metavar="N", min=1, help="CPU threads.")] = 1,
+    threads: Annotated[int, typer.Option("--threads", metavar="N", min=1,
+                                         help="CPU threads; of several their gain over one is told.")] = 1,
     device: Annotated[str, typer.Option("--device", help="cpu, cuda, ...")] = "cpu",
     duration: Annotated[float, typer.Option("--duration", metavar="T", help="Simulated time of a run, in seconds.")] = 4.0,
     repeat: Annotated[int, typer.Option("--repeat", metavar="N", min=1, help="Runs of each scene.")] = 3,
@@ -62,26 +68,33 @@ def bench(
 ) -> int:
     """Time a scene through run's own path, writing joint states.
 
-    Every tenth step is written, of four-bars every hundredth. Other engines beside it: tests/benchmarks/peers.py.
+    Every tenth step is written, of four-bars every hundredth, of large worlds every fiftieth.
+
+    Other engines beside it: tests/benchmarks/peers.py.
 
     Example: simcli bench --precision float32
     """
     if task is BenchTask.CUBES:
         return _cubes(worlds or 1, device, threads, tuple(sets), json)
-    rows = []
+    rows, gains = [], []
     with tempfile.TemporaryDirectory() as folder:
         for work in works(scene, task, worlds, precision, threads, device, duration, tuple(sets), Path(folder)):
             timed = subject(work, task)
             seconds = [timed.once() for _ in range(repeat)]
-            rows.append(work.row(timed, seconds, timed.residual() if task in CONTACT_TASKS else None))
+            rows.append(work.row(timed, seconds, residual_of(timed, task)))
             console.say(line(rows[-1]))
-    growth = _growth(rows) if task is BenchTask.FOURBAR and not scene else None
+            if threads > 1:
+                gains.append({"scene": rows[-1].scene, **gains_of_threads(work, task, repeat)})
+    growth = {} if scene else growths(task, rows)
     if json:
-        console.emit("bench", {"rows": [asdict(row) for row in rows], "exponent": growth})
+        console.emit("bench", {"rows": [asdict(row) for row in rows], "exponents": growth, "gains": gains})
     else:
         console.data(console.table([bench_cells(row) for row in rows], BENCH_HEADER, indent=""))
-        if growth is not None:
-            console.data(f"time per step grows with the number of windows to the power {growth:.2f}")
+        for name, power in growth.items():
+            console.data(f"time per step grows with the number of {name} to the power {power:.2f}")
+        for gain in gains:
+            console.data(f"{gain['scene']}: {threads} threads do {gain['quiet']:.2f} times the work of one without frames, "
+                         f"{gain['writing']:.2f} times with")  # fmt: skip
         console.say(PEERS)
     return Exit.OK
 
@@ -103,7 +116,7 @@ def works(scene: Path | None, task: BenchTask, worlds: int | None, precision: st
           duration: float,
           sets: tuple[str, ...], folder: Path) -> Iterator[BenchWork]:  # fmt: skip
     """What a task times: a scene, or the task's own ones."""
-    worlds, stride = worlds or CONTACT_TASKS.get(task, WORLDS), 100 if task is BenchTask.FOURBAR else 10
+    worlds, stride = worlds or WORLDS.get(task, _WORLDS), STRIDES.get(task, 10)
     for path, share, more in _scenes(scene, task, folder):
         yield BenchWork(path, task.value, worlds, precision, threads, device, duration * share, (*more, *sets), folder,
                         stride)  # fmt: skip
@@ -114,22 +127,46 @@ def subject(work: BenchWork, task: BenchTask) -> Runs | BenchStates:
     return BenchStates(work) if task is BenchTask.RNEA else Runs(work)
 
 
+def residual_of(timed: Runs | BenchStates, task: BenchTask) -> float | None:
+    """[m/s], what contacts lack; None where none can be. That of large worlds is what their frames say."""
+    if task in CONTACT_TASKS:
+        return timed.residual()
+    return timed.told_residual() if task is BenchTask.LARGE else None
+
+
+def gains_of_threads(work: BenchWork, task: BenchTask, repeat: int) -> dict[str, float]:
+    """How many times the work of one thread several do, by the least times: with frames, and without but the last."""
+    found = {}
+    for name, stride in (("writing", work.stride), ("quiet", 0)):
+        each = [subject(replace(work, threads=n, stride=stride), task) for n in (1, work.threads)]
+        one, all_ = (min(timed.once() for _ in range(repeat + 1)) for timed in each)
+        found[name] = one / all_
+    return found
+
+
 def _scenes(scene: Path | None, task: BenchTask, folder: Path) -> list[tuple[Path, float, tuple[str, ...]]]:
     """Scenes to time, with the share of the duration of each and what is set in it."""
     if task is BenchTask.HUMANOID:
         return [(scene or bench_contact.HUMANOID, 1.0, (*bench_contact.PUSHED, *more)) for more in ((), bench_contact.LOOSE)]
     if scene or task is BenchTask.STACKS:
         return [(scene or bench_contact.stacks(folder), 1.0, ())]
-    built_in = bench_scenes.four_bars if task is BenchTask.FOURBAR else bench_scenes.chains
-    return [(path, share, ()) for path, share in built_in(folder)]
+    built_in = {BenchTask.FOURBAR: bench_scenes.four_bars, BenchTask.LARGE: bench_scenes.large}
+    return [(path, share, ()) for path, share in built_in.get(task, bench_scenes.chains)(folder)]
 
 
-def _growth(rows: list[BenchRow]) -> float:
-    """Exponent p of time = c N^p, fitted to the rows by least squares of logarithms."""
+def growths(task: BenchTask, rows: list[BenchRow]) -> dict[str, float]:
+    """Exponents p of time = c N^p, fitted to the rows by least squares of logarithms, by what N counts."""
     import numpy as np
 
-    times = [row.microseconds for row in rows]
-    return float(np.polyfit(np.log(bench_scenes.WINDOWS), np.log(times), 1)[0])
+    times = np.log([row.microseconds for row in rows])
+    sizes = {"windows": bench_scenes.WINDOWS} if task is BenchTask.FOURBAR else {}
+    if task is BenchTask.LARGE:
+        sizes = {"boxes": [side**3 for side in bench_scenes.PILES], "links": bench_scenes.LONG}
+    found, first = {}, 0
+    for name, counts in sizes.items():
+        found[name] = float(np.polyfit(np.log(counts), times[first : first + len(counts)], 1)[0])
+        first += len(counts)
+    return found
 
 
 def line(row: BenchRow) -> str:

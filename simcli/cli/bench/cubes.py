@@ -45,7 +45,13 @@ def time_cubes(folder: Path, worlds: int, device: str, threads: int, sets: tuple
 
 
 def _pile(side: int) -> list[str]:
-    """Lines of a scene of cubes over each other, every layer a little beside the one below."""
+    """Lines of a scene of affine cubes."""
+    return [*boxes(side), "solver: {type: affine, dt: 0.01, contact: {d_hat: 2 mm}}", f"run: {{duration: {DURATION}}}",
+            "output: {every: 0.01, channels: [joints]}"]  # fmt: skip
+
+
+def boxes(side: int) -> list[str]:
+    """Lines of a scene without its solver: cubes over each other, every layer a little beside the one below."""
     lines = ["simcli: 1", "world: {shapes: {ground: {type: plane}}}", "bodies:"]
     for k in range(side**3):
         layer, shift = k // side**2, 0.2 * _APART * (k // side**2 % 2)
@@ -53,8 +59,7 @@ def _pile(side: int) -> list[str]:
         z = _SIZE / 2 + _APART + layer * (_SIZE + _APART)
         lines.append(f"  c{k}: {{pose: {{xyz: [{x:.4f}, {y:.4f}, {z:.4f}]}}, shapes: {{it: {{type: box, "
                      f"size: [{_SIZE}, {_SIZE}, {_SIZE}], density: 1000}}}}}}")  # fmt: skip
-    return [*lines, "solver: {type: affine, dt: 0.01, contact: {d_hat: 2 mm}}", f"run: {{duration: {DURATION}}}",
-            "output: {every: 0.01, channels: [joints]}"]  # fmt: skip
+    return lines
 
 
 def table(rows: list[dict]) -> str:

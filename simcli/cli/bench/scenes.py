@@ -3,7 +3,10 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+from simcli.cli.bench.cubes import boxes
+
 CHAINS = (2, 7, 20)  # hinges
+PILES, LONG = (4, 10), (100, 1000)  # boxes along an edge of a pile, and hinges, of one world
 CHAIN_STEP = 0.5  # [m] between hinges
 WINDOWS = (2, 5, 10, 20, 40)  # of the four-bars
 
@@ -18,19 +21,33 @@ def chains(folder: Path) -> Iterator[tuple[Path, float]]:
         A scene, and the share of the simulated time that it is to be run.
     """
     for n in CHAINS:
-        lines = ["simcli: 1", f"name: chain{n}", "bodies:"]
-        for i in range(n):
-            lines.append(f"  b{i}: {{pose: {{xyz: [0, 0, {-CHAIN_STEP * i}]}}, mass: 1.0, com: [0, 0, -0.25], "
-                         "inertia: {diag: [0.02, 0.02, 0.00125]}}")  # fmt: skip
-        lines.append("joints:")
-        for i in range(n):
-            parent, axis = f"b{i - 1}" if i else "world", "[1, 0, 0]" if i % 2 else "[0, 1, 0]"
-            lines.append(f"  j{i}: {{type: revolute, parent: {parent}, child: b{i}, at: [0, 0, {-CHAIN_STEP * i}], "
-                         f"axis: {axis}, q: 0.1}}")  # fmt: skip
-        lines += ["solver: {type: generalized, dt: 1.0e-3, integrator: semi_implicit}", "run: {duration: 1.0}",
-                  "output: {every: 0.01}",
-                  "batch: {seed: 1, vary: {joints.j0.q: {uniform: [0.0, 0.3]}}}"]  # fmt: skip
-        yield _written(folder / f"chain{n}.yaml", lines), 1.0
+        yield _chain(folder, n, 0.1), 1.0
+
+
+def _chain(folder: Path, n: int, angle: float) -> Path:
+    """A chain of n hinges, each of them bent by an angle [rad] as it begins."""
+    lines = ["simcli: 1", f"name: chain{n}", "bodies:"]
+    for i in range(n):
+        lines.append(f"  b{i}: {{pose: {{xyz: [0, 0, {-CHAIN_STEP * i}]}}, mass: 1.0, com: [0, 0, -0.25], "
+                     "inertia: {diag: [0.02, 0.02, 0.00125]}}")  # fmt: skip
+    lines.append("joints:")
+    for i in range(n):
+        parent, axis = f"b{i - 1}" if i else "world", "[1, 0, 0]" if i % 2 else "[0, 1, 0]"
+        lines.append(f"  j{i}: {{type: revolute, parent: {parent}, child: b{i}, at: [0, 0, {-CHAIN_STEP * i}], "
+                     f"axis: {axis}, q: {angle}}}")  # fmt: skip
+    lines += ["solver: {type: generalized, dt: 1.0e-3, integrator: semi_implicit}", "run: {duration: 1.0}",
+              "output: {every: 0.01}",
+              "batch: {seed: 1, vary: {joints.j0.q: {uniform: [0.0, 0.3]}}}"]  # fmt: skip
+    return _written(folder / f"chain{n}.yaml", lines)
+
+
+def large(folder: Path) -> Iterator[tuple[Path, float]]:
+    """Worlds of many bodies: boxes that fall into piles, and long chains that hang almost straight; else as `chains`."""
+    for side, share in zip(PILES, (0.125, 0.0625), strict=True):
+        lines = [*boxes(side), "solver: {type: generalized, dt: 0.005}", "run: {duration: 1.0}", "output: {every: 0.05}"]
+        yield _written(folder / f"pile{side**3}.yaml", [f"name: pile{side**3}", *lines]), share
+    for n, share in zip(LONG, (0.25, 0.025), strict=True):
+        yield _chain(folder, n, 0.001), share
 
 
 def four_bars(folder: Path) -> Iterator[tuple[Path, float]]:

@@ -54,7 +54,7 @@ class BenchWork:
         duration: [s], simulated.
         sets: overrides of the scene.
         folder: for files that do not last.
-        stride: steps between frames.
+        stride: steps between frames; 0: all of them.
     """
 
     scene: Path
@@ -73,7 +73,7 @@ class BenchWork:
         from simcli import pipeline
 
         _, spec = pipeline.read_scene(self.scene, self.sets)
-        every = self.stride * spec.solver.dt
+        every = self.stride * spec.solver.dt or self.duration
         sets = [f"batch.worlds={self.worlds}", f"solver.precision={self.precision}", f"output.every={every!r}",
                 f"run.duration={round(self.duration / every) * every!r}", "output.channels=[joints]",
                 f"output.dtype={self.precision}", "expect=[]"]  # fmt: skip
@@ -125,6 +125,13 @@ class Runs:
 
         with open_trajectory(self.job.output) as trajectory:
             return trajectory.column("frames/joint_q")[-1]
+
+    def told_residual(self) -> float | None:
+        """[m/s], the largest residual of the steps, as the file has it; None where nothing touches."""
+        from simcli.records.reading.reader import open_trajectory
+
+        with open_trajectory(self.job.output) as trajectory:
+            return float(trajectory.column("diag/residual").max()) if self.job.model.contacts else None
 
     def residual(self) -> float:
         """[m/s], the largest natural map of the contacts of every step of some worlds."""

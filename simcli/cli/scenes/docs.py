@@ -17,7 +17,7 @@ READING_ORDER = (
     _SCENE, "units", "expressions", "names", "selection", "frames", "sensors", "coordinates", "joint_fields", "assembly",
     "signals", "batch", "choosing", "generalized", "maximal", "natural", "affine", "contact",
     "results", "python", "sweep", "sweep-machines", "search", "view", "render", "convert", "import", "export", "mechanics",
-    "modes", "devices",
+    "modes", "devices", "speed",
     "theory", "theory-generalized", "theory-maximal", "theory-natural", "theory-affine", "theory-contact",
     "house",
 )  # fmt: skip

@@ -1,16 +1,20 @@
 """Contacts against the tree chart: what they see of each velocity, and their gaps at other poses.
 
-Which links touch differs between the worlds of a pack, so that this goes lane by lane on scalars.
+Which links touch differs between the worlds of a pack, so that this goes lane by lane on scalars, with the same bits as for
+all worlds at once, where they are alike.
 """
 
+from simcli.kernels.algebra.elementary import select
 from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.chart.tree import point_velocity
 from simcli.kernels.collision.lanes import across as perpendicular
-from simcli.kernels.collision.lanes import one, put, unit_or, vector, whole_of
+from simcli.kernels.collision.lanes import one, put, vector, whole_of
 from simcli.kernels.collision.tables import NO_GRAIN, PLANE, TERRAIN
+from simcli.kernels.complementarity.cones import chosen
+from simcli.kernels.complementarity.dense import whole
 from simcli.kernels.complementarity.large import DOFS, SEEN, see_body
 from simcli.kernels.language import ti
-from simcli.kernels.memory.arena import get_lane
+from simcli.kernels.memory.arena import any_lane, get_lane, local
 
 _UPRIGHT = 1e-6  # [1], less of a grain in the tangent plane has no direction
 
@@ -39,15 +43,39 @@ def state_contacts(k: ti.template(), t: ti.template(), s: ti.template(), p: ti.t
     Reads:  k, s.{S, R, o, origin}
     Writes: p.contacts.{on, jacobian}, p.rows.jacobian of spins, or p.large; k.contacts.{along, across}
     """
-    clear_contacts(k, p, first_spin, w)
-    for lane in range(k.lanes):
-        for c in range(contacts_of(k, w, lane)):
-            state_contact(k, t, s, p, first_spin, w, lane, c)
+    most = clear_contacts(k, p, first_spin, w)
+    for c in range(most):
+        alike = are_alike(k, p, w, c)
+        k.contacts.alike.store(w, c, p.arena.zero() + ti.cast(alike, p.arena.device.real))
+        if alike:
+            if ti.static(takes_all(k, p)):
+                state_contact(k, t, s, p, first_spin, w, None, c)
+        else:
+            for lane in range(k.lanes):
+                if c < contacts_of(k, w, lane):
+                    state_contact(k, t, s, p, first_spin, w, lane, c)
+
+
+def takes_all(k, p) -> bool:
+    """Whether what goes lane by lane can go for all worlds at once where their contacts are alike."""
+    return k.lanes > 1 and not p.is_large
+
+
+def are_alike(k, p, w, c):
+    """1 if all worlds of a block have contact c, between the same shapes (inside kernels)."""
+    if not takes_all(k, p):
+        return 0
+    table = k.contacts
+    differ = table.count.load(w, 0) <= ti.cast(c, p.arena.device.real)
+    for slot in (table.shape_a, table.shape_b, table.combination):
+        value = slot.load(w, c)
+        differ = differ | (value != get_lane(value, 0))
+    return ti.select(any_lane(local(differ)), 0, 1)
 
 
 @ti.func
 def clear_contacts(k: ti.template(), p: ti.template(), first_spin: ti.template(), w: ti.i32):
-    """Contacts are off, and those that some world has see nothing.
+    """Contacts are off, and those that some world has see nothing; gives how many these are.
 
     Writes: p.contacts.{on, jacobian}, p.rows.jacobian of spins
     """
@@ -59,17 +87,19 @@ def clear_contacts(k: ti.template(), p: ti.template(), first_spin: ti.template()
         p.contacts.on.store(w, c, zero)
     if ti.static(not p.is_large):
         for c in range(most):
-            for a in range(p.n):
-                p.contacts.jacobian.store(w, c * p.n + a, Vec3(zero, zero, zero))
-                if ti.static(first_spin >= 0):
-                    for m in ti.static(range(3)):
-                        p.rows.jacobian.store(w, (first_spin + 3 * c + m) * p.n + a, zero)
+            for three in range(p.n_threes):
+                for m in ti.static(range(3)):
+                    p.contacts.jacobian.store(w, c * p.n + 3 * three + m, Vec3(zero, zero, zero))
+            if ti.static(first_spin >= 0):
+                for a in range(3 * p.n):
+                    p.rows.jacobian.store(w, (first_spin + 3 * c) * p.n + a, zero)
+    return most
 
 
 @ti.func
 def state_contact(k: ti.template(), t: ti.template(), s: ti.template(), p: ti.template(), first_spin: ti.template(),
-                  w: ti.i32, lane: ti.i32, c: ti.i32):
-    """Turn on contact c of one world: its tangents, and what it sees.
+                  w: ti.i32, lane: ti.template(), c: ti.i32):
+    """Turn on contact c of one world, or without a lane of all: its tangents, and what it sees.
 
     Reads:  k, s.{S, R, o, origin}
     Writes: as `state_contacts`
@@ -102,7 +132,7 @@ def cone_axes(k, frame, w, lane, combination):
 
 
 @ti.func
-def tangent_of(k: ti.template(), s: ti.template(), w: ti.i32, lane: ti.i32, combination: ti.i32, n: ti.template()):
+def tangent_of(k: ti.template(), s: ti.template(), w: ti.i32, lane: ti.template(), combination: ti.i32, n: ti.template()):
     """A unit tangent: along the grain of the shapes, if it has one."""
     found = perpendicular(n)
     if ti.static(k.has_grain):
@@ -112,14 +142,15 @@ def tangent_of(k: ti.template(), s: ti.template(), w: ti.i32, lane: ti.i32, comb
             if link >= 0:
                 grain = one(s.R, w, lane, link) * grain
             along = grain - n * n.dot(grain)
-            if along.dot(along) > _UPRIGHT * _UPRIGHT:
-                found = unit_or(along, found)
+            square = along.dot(along)
+            upright = square > _UPRIGHT * _UPRIGHT
+            found = chosen(upright, along * (1.0 / ti.sqrt(select(upright, square, square * 0.0 + 1.0))), found)
     return found
 
 
 @ti.func
 def pull_link(t: ti.template(), s: ti.template(), p: ti.template(), first_spin: ti.template(), w: ti.i32,
-              lane: ti.i32, c: ti.i32, link: ti.i32, point: ti.template(), axes: ti.template(), frame: ti.template(),
+              lane: ti.template(), c: ti.i32, link: ti.i32, point: ti.template(), axes: ti.template(), frame: ti.template(),
               sign: ti.template()):
     """Add to contact c what it sees of the velocities that carry a link; nothing for the world, -1.
 
@@ -184,7 +215,7 @@ def add_seen(jacobian, w, lane, at, axes, v: Vec3, sign):
 
 
 @ti.func
-def core_place(t: ti.template(), s: ti.template(), w: ti.i32, lane: ti.i32, link: ti.i32, core: ti.template()):
+def core_place(t: ti.template(), s: ti.template(), w: ti.i32, lane: ti.template(), link: ti.i32, core: ti.template()):
     """[m], where a point of a link, or of the world, is."""
     x = core * 1.0
     if link >= 0:
@@ -193,7 +224,7 @@ def core_place(t: ti.template(), s: ti.template(), w: ti.i32, lane: ti.i32, link
 
 
 @ti.func
-def surface_points(k: ti.template(), t: ti.template(), s: ti.template(), w: ti.i32, lane: ti.i32, c: ti.i32):
+def surface_points(k: ti.template(), t: ti.template(), s: ti.template(), w: ti.i32, lane: ti.template(), c: ti.i32):
     """[m], where contact c has the surfaces of A and of B at the present poses: core point + radius along the normal."""
     n = one(k.contacts.normal, w, lane, c)
     x_a = core_place(t, s, w, lane, k.link.at(whole_of(k.contacts.shape_a, w, lane, c)), one(k.contacts.core_a, w, lane, c))
@@ -202,7 +233,7 @@ def surface_points(k: ti.template(), t: ti.template(), s: ti.template(), w: ti.i
 
 
 @ti.func
-def pushed_points(k: ti.template(), t: ti.template(), s: ti.template(), w: ti.i32, lane: ti.i32, c: ti.i32):
+def pushed_points(k: ti.template(), t: ti.template(), s: ti.template(), w: ti.i32, lane: ti.template(), c: ti.i32):
     """[m], where contact c pushes A and B: each at its own surface point; in an overlap both in its middle.
 
     Surface points across an open gap meet when the bodies touch. A point that both share, in the middle of the gap, would be
@@ -211,7 +242,8 @@ def pushed_points(k: ti.template(), t: ti.template(), s: ti.template(), w: ti.i3
     """
     n = one(k.contacts.normal, w, lane, c)
     point_a, point_b = surface_points(k, t, s, w, lane, c)
-    overlap = ti.min(n.dot(point_b - point_a), 0.0)
+    apart = n.dot(point_b - point_a)
+    overlap = ti.min(apart, apart * 0.0)
     return point_a + n * (0.5 * overlap), point_b - n * (0.5 * overlap)
 
 
@@ -251,10 +283,23 @@ def find_gaps(k: ti.template(), t: ti.template(), s: ti.template(), w: ti.i32):
     Reads:  k, s.{R, o, origin}
     Writes: k.contacts.reach
     """
+    most = 0
     for lane in range(k.lanes):
-        for c in range(contacts_of(k, w, lane)):
-            point_a, point_b = surface_points(k, t, s, w, lane, c)
-            put(k.contacts.reach, w, lane, c, one(k.contacts.normal, w, lane, c).dot(point_b - point_a))
+        most = ti.max(most, contacts_of(k, w, lane))
+    for c in range(most):
+        if whole(k.contacts.alike, w, c) != 0:
+            if ti.static(k.lanes > 1):
+                _find_gap(k, t, s, w, None, c)
+        else:
+            for lane in range(k.lanes):
+                if c < contacts_of(k, w, lane):
+                    _find_gap(k, t, s, w, lane, c)
+
+
+@ti.func
+def _find_gap(k: ti.template(), t: ti.template(), s: ti.template(), w: ti.i32, lane: ti.template(), c: ti.i32):
+    point_a, point_b = surface_points(k, t, s, w, lane, c)
+    put(k.contacts.reach, w, lane, c, one(k.contacts.normal, w, lane, c).dot(point_b - point_a))
 
 
 @ti.func
@@ -296,7 +341,7 @@ def type_of_force(total, force: Vec3, moment: Vec3):
 
 
 @ti.func
-def force_of_contact(k: ti.template(), impulse: ti.template(), w: ti.i32, lane: ti.i32, c: ti.i32):
+def force_of_contact(k: ti.template(), impulse: ti.template(), w: ti.i32, lane: ti.template(), c: ti.i32):
     """An impulse, given along the normal and the tangents of contact c, in the world: on B."""
     n = one(k.contacts.normal, w, lane, c)
     x = one(impulse, w, lane, c)
@@ -305,18 +350,16 @@ def force_of_contact(k: ti.template(), impulse: ti.template(), w: ti.i32, lane: 
 
 
 @ti.func
-def impulse_of_contact(k: ti.template(), force: ti.template(), w: ti.i32, lane: ti.i32, c: ti.i32):
+def impulse_of_contact(k: ti.template(), force: ti.template(), w: ti.i32, lane: ti.template(), c: ti.i32):
     """What `force_of_contact` makes a force of; never one that pulls, and no tangent part where friction has none."""
-    x = vector(ti.max(one(k.contacts.normal, w, lane, c).dot(force), 0.0), 0.0, 0.0)
+    press = one(k.contacts.normal, w, lane, c).dot(force)
     along, across = one(k.contacts.along, w, lane, c), one(k.contacts.across, w, lane, c)
     square_1, square_2 = along.dot(along), across.dot(across)
-    return Vec3(x.parts[0], share(along.dot(force), square_1), share(across.dot(force), square_2))
+    return Vec3(ti.max(press, press * 0.0), share(along.dot(force), square_1), share(across.dot(force), square_2))
 
 
-@ti.func
-def share(part: ti.template(), whole: ti.template()):
+def share(part, whole):
     """Part / whole, 0 if there is no whole."""
-    found = 0.0 * part
-    if whole > 0.0:
-        found = part / whole
-    return found
+    is_some = local(whole > 0.0)
+    zero = local(part * 0.0)
+    return select(is_some, part / select(is_some, whole, zero + 1.0), zero)

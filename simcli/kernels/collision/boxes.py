@@ -4,15 +4,9 @@ from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.collision.lanes import length, one, sign, vector
 from simcli.kernels.collision.points import tolerance
 from simcli.kernels.language import ti
+from simcli.kernels.memory.arena import local
 
 _SMALL = 1e-6  # sine of the angle of two edges that name no axis
-
-
-@ti.func
-def reach_of(R: ti.template(), half: ti.template(), axis: ti.template()):
-    """[m], half extent of a box along a unit axis."""
-    y = R.transposed_times(axis)
-    return (ti.abs(y.parts[0]) * half.parts[0] + ti.abs(y.parts[1]) * half.parts[1] + ti.abs(y.parts[2]) * half.parts[2])
 
 
 def _column_of(R, k) -> Vec3:
@@ -32,7 +26,7 @@ def separate_boxes(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i
         [m], gap; normal from a to b; [m], the point on a from its origin where two edges are nearest to each other;
         1 if there is such a point.
 
-    Source: separating axes of oriented boxes (Gottschalk 1996). No deviation.
+    Source: separating axes of oriented boxes (Gottschalk 1996). Deviation: lengths of products of edges are worked out.
     """
     x = one(c.position, w, lane, b) - one(c.position, w, lane, a)
     R_a = one(c.rotation, w, lane, a)
@@ -40,28 +34,63 @@ def separate_boxes(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i
     half_a = one(c.half, w, lane, a)
     half_b = one(c.half, w, lane, b)
     tie = tolerance(c, w, lane, a, b)
-    gap = -1e30 + 0.0 * tie
-    n = vector(0.0, 0.0, 1.0)
-    best = 0
-    for k in range(15):
-        axis = _column_of(R_a, k % 3)
-        if k >= 3 and k < 6:
-            axis = _column_of(R_b, k - 3)
-        elif k >= 6:
-            axis = axis.cross(_column_of(R_b, (k - 6) // 3))
-        size = length(axis)
-        if size > _SMALL:
-            axis = axis * (1.0 / size)
-            away = axis.dot(x)
-            found = ti.abs(away) - reach_of(R_a, half_a, axis) - reach_of(R_b, half_b, axis)
-            if found > gap + ti.select(k == 0, 0.0, tie):
-                gap = found
-                n = axis * sign(away)
-                best = k
+    gap, away, best = widest_gap(R_a.T * R_b, R_a.transposed_times(x), R_b.transposed_times(x), half_a, half_b, tie)
+    n = _column_of(R_a, best % 3)
     p = vector()
+    if best >= 3 and best < 6:
+        n = _column_of(R_b, best - 3)
+    elif best >= 6:
+        n = n.cross(_column_of(R_b, (best - 6) // 3))
+        n = n * (1.0 / length(n))
+    n = n * sign(away)
     if best >= 6:
         p = edge_point(R_a, half_a, R_b, half_b, x, n, best % 3, (best - 6) // 3)
     return gap, n, p, ti.select(best >= 6, 1, 0)
+
+
+@ti.func
+def widest_gap(turn: ti.template(), x_a: ti.template(), x_b: ti.template(), half_a: ti.template(), half_b: ti.template(),
+               tie: ti.template()):
+    """Largest gap over 15 axes: 3 k of a, 3 k of b, then 9 products a_i x b_j, number 6 + 3 j + i.
+
+    Args:
+        turn: components of the axes of b, in columns, along those of a.
+        x_a, x_b: [m], from a to b, along the axes of each.
+
+    Returns:
+        [m], gap; a number with the sign of l . x; number of the axis l.
+    """
+    gap = -1e30 + 0.0 * tie
+    away = 1.0 + 0.0 * tie
+    best = 0
+    for k in ti.static(range(15)):
+        found, at, size = gap_along(k, turn, x_a, x_b, half_a, half_b)
+        if size > _SMALL and found > gap + (0.0 if k == 0 else tie):
+            gap = found
+            away = at
+            best = k
+    return gap, away, best
+
+
+def gap_along(k: int, turn, x_a: Vec3, x_b: Vec3, half_a: Vec3, half_b: Vec3) -> tuple:
+    """Gap along axis k of `widest_gap`, where l . x is, and the length of what makes the axis a unit vector.
+
+    Of a_i x b_j the components are -C_(i+2)j and C_(i+1)j along axes of a, C_i(j+2) and -C_i(j+1) along those of b.
+    """
+    C, a, b = [turn.parts[m : m + 3] for m in (0, 3, 6)], half_a.parts, half_b.parts
+    if k < 3:
+        reach = a[k] + ti.abs(C[k][0]) * b[0] + ti.abs(C[k][1]) * b[1] + ti.abs(C[k][2]) * b[2]
+        return local(ti.abs(x_a.parts[k]) - reach), x_a.parts[k], 1.0
+    if k < 6:
+        j = k - 3
+        reach = b[j] + ti.abs(C[0][j]) * a[0] + ti.abs(C[1][j]) * a[1] + ti.abs(C[2][j]) * a[2]
+        return local(ti.abs(x_b.parts[j]) - reach), x_b.parts[j], 1.0
+    i, j = k % 3, (k - 6) // 3
+    u, v, m, n = (i + 1) % 3, (i + 2) % 3, (j + 1) % 3, (j + 2) % 3
+    at = local(C[u][j] * x_a.parts[v] - C[v][j] * x_a.parts[u])
+    reach = (ti.abs(C[v][j]) * a[u] + ti.abs(C[u][j]) * a[v] + ti.abs(C[i][n]) * b[m] + ti.abs(C[i][m]) * b[n])
+    size = local(ti.sqrt(C[u][j] * C[u][j] + C[v][j] * C[v][j]))
+    return local((ti.abs(at) - reach) / ti.max(size, _SMALL)), at, size
 
 
 @ti.func

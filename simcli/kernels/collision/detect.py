@@ -5,7 +5,7 @@ from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.collision.convex.pair import convex_pair
 from simcli.kernels.collision.lanes import one
 from simcli.kernels.collision.planes import plane_pair
-from simcli.kernels.collision.points import choose, clear, keep_chosen, report
+from simcli.kernels.collision.points import are_few, choose, clear, keep_chosen, report
 from simcli.kernels.collision.rounds import ball_pair, round_pair
 from simcli.kernels.collision.rule import combination_of, first_of
 from simcli.kernels.collision.tables import BALL_BARREL, BALL_BOX, BOXES, CONVEX, GROUND, HALF_SPACE, ROUND
@@ -113,6 +113,7 @@ def collide(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32, com
         if kind >= BOXES:
             convex_pair(c, w, lane, kind, a, b, reach)
     if c.notes.load(w, c.n_candidates) > 0.0:
-        choose(c, w, lane, a, b, c.most_points.at(combination))
-        keep_chosen(c, w)
+        if not are_few(c, w, lane, a, b, c.most_points.at(combination)):
+            choose(c, w, lane, a, b, c.most_points.at(combination))
+            keep_chosen(c, w)
         report(c, w, lane, a, b, combination)

@@ -12,22 +12,25 @@ def one(column, w, lane, item):
 
     Args:
         column: Slot, or Shared, where every world has the same.
-        w, lane, item: block, world in it, index.
+        w, lane, item: block, world in it, index. Without a lane it is the value of all worlds, of packs.
     """
-    if isinstance(column, Shared):
+    if isinstance(column, Shared) or lane is None:
         return column.load(w, item)
     parts = [get_lane(column.part(w, item, k), lane) for k in range(column.width)]
     return column.kind(*parts) if column.kind else local(parts[0])
 
 
 def whole_of(slot: Slot, w, lane, item):
-    """A whole number that a slot holds, in one world."""
-    return local(ti.cast(one(slot, w, lane, item), ti.i32))
+    """A whole number that a slot holds, in one world; without a lane that of the first, for all have the same."""
+    return local(ti.cast(one(slot, w, 0 if lane is None else lane, item), ti.i32))
 
 
 def put(slot: Slot, w, lane, item, value):
-    """Replace the value of an item in one world, if it writes (`Arena.writing`)."""
+    """Replace the value of an item in one world, or without a lane in all, if it writes (`Arena.writing`)."""
     for k, new in enumerate(value.parts if isinstance(value, Value) else [value]):
+        if lane is None:
+            slot.replace(w, item, k, slot.arena.zero() + new)
+            continue
         part = slot.part(w, item, k)
         put_lane(part, lane, slot.arena.written_lane(get_lane(part, lane), lane, new) if slot.is_masked else new)
 
@@ -74,15 +77,14 @@ def unit_or(v: ti.template(), other: ti.template()):
     return n
 
 
-@ti.func
-def across(v: ti.template()):
-    """A unit vector perpendicular to a unit vector, from the axis along which v is shortest."""
-    x = ti.abs(v.parts[0])
-    y = ti.abs(v.parts[1])
-    z = ti.abs(v.parts[2])
-    e = vector(0.0, 0.0, 1.0)
-    if x <= y and x <= z:
-        e = vector(1.0, 0.0, 0.0)
-    elif y <= z:
-        e = vector(0.0, 1.0, 0.0)
-    return unit_or(v.cross(e), e)
+def across(v: Vec3) -> Vec3:
+    """A unit vector perpendicular to a unit vector, from the axis along which v is shortest; of packs, too."""
+    x, y, z = (local(ti.abs(part)) for part in v.parts)
+    is_x, is_y = local((x <= y) & (x <= z)), local(y <= z)
+    zero = local(x * 0.0)
+    one = local(zero + 1.0)
+    n = v.cross(Vec3(ti.select(is_x, one, zero), ti.select(is_x, zero, ti.select(is_y, one, zero)),
+                     ti.select(is_x, zero, ti.select(is_y, zero, one))))  # fmt: skip
+    a, b, c = (ti.abs(part) for part in n.parts)
+    n = n * (1.0 / ti.max(ti.max(a, b), c))
+    return n * (1.0 / length(n))

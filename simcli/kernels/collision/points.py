@@ -85,6 +85,25 @@ def choose(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32, most
 
 
 @ti.func
+def are_few(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32, most: ti.i32):
+    """Whether `choose` would take all candidates: there is room for them, and no two are in one place.
+
+    Reads: c.notes
+    """
+    n = ti.cast(c.notes.load(w, c.n_candidates), ti.i32)
+    tie = tolerance(c, w, lane, a, b)
+    found = n <= ti.select(most > SPAN, most - 1, most)
+    if found:
+        for k in range(1, n):
+            p = c.notes.value(w, c.candidates + k * CANDIDATE, Vec3)
+            for m in range(k):
+                off = p - c.notes.value(w, c.candidates + m * CANDIDATE, Vec3)
+                if off.dot(off) <= tie * tie * TIE:
+                    found = False
+    return found
+
+
+@ti.func
 def next_candidate(c: ti.template(), w: ti.i32, n: ti.i32, m: ti.i32, chosen: ti.template(), first: ti.template(),
                    line: ti.template(), side: ti.template(), tie: ti.template()):
     """The candidate to choose after the m-th; -1 if there is none that is not in the place of one that is chosen.

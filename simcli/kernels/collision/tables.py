@@ -84,7 +84,8 @@ class _ContactTable:
         core_a, core_b: [m], (C), in the links of the shapes (in the world for the world).
         radius_a, radius_b: [m], (C).
         along, across: [1], (C), tangents, right-handed with n; of a length that makes the cone of friction a round one.
-        reach: [m], (C), gap at another pose (contact_chart.py).
+        reach: [m], (C), gap at another pose (chart/contacts.py).
+        alike: (C), 1 where all worlds of a block have the contact, between the same shapes.
     """
 
     _data_oriented = True
@@ -99,7 +100,7 @@ class _ContactTable:
         self.core_a, self.core_b = items.slot(Vec3), items.slot(Vec3)
         self.radius_a, self.radius_b = items.slot(), items.slot()
         self.along, self.across = items.slot(Vec3), items.slot(Vec3)
-        self.reach = items.slot()
+        self.reach, self.alike = items.slot(), items.slot().of_block()
 
 
 class NarrowPhase:

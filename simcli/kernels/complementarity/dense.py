@@ -20,53 +20,6 @@ def is_anywhere(side, w, r):
     return any_lane(side.on.load(w, r) != 0.0)
 
 
-@ti.func
-def factorize_mass(p: ti.template(), w: ti.i32):
-    """M = L L^T, with the inverses of the diagonal of L in its place.
-
-    Row i of L begins where row i of M does in any lane: the mass matrix of many bodies is mostly zero.
-
-    Reads:  p.mass
-    Writes: p.root, p.begin (n)
-    """
-    zero = p.arena.zero()
-    for i in range(p.n):
-        begin = i
-        for j in range(i):
-            if any_lane(p.mass.load(w, packed_index(i, j)) != 0.0):
-                begin = ti.min(begin, j)
-        p.begin.store(w, i, zero + ti.cast(begin, p.arena.device.real))
-        for j in range(begin, i + 1):
-            total = zero + p.mass.load(w, packed_index(i, j))
-            for k in range(ti.max(begin, whole(p.begin, w, j)), j):
-                total = total - p.root.load(w, packed_index(i, k)) * p.root.load(w, packed_index(j, k))
-            if i == j:
-                total = 1.0 / ti.sqrt(total)
-            else:
-                total = total * p.root.load(w, packed_index(j, j))
-            p.root.store(w, packed_index(i, j), total)
-
-
-@ti.func
-def solve_mass(p: ti.template(), w: ti.i32, x: ti.template()):
-    """M^-1 x in place.
-
-    Reads:  p.root, p.begin
-    Writes: x (n)
-    """
-    for i in range(p.n):
-        total = x.load(w, i)
-        for k in range(whole(p.begin, w, i), i):
-            total = total - p.root.load(w, packed_index(i, k)) * x.load(w, k)
-        x.store(w, i, total * p.root.load(w, packed_index(i, i)))
-    for m in range(p.n):
-        i = p.n - 1 - m
-        value = x.load(w, i) * p.root.load(w, packed_index(i, i))
-        x.store(w, i, value)
-        for k in range(whole(p.begin, w, i), i):
-            x.store(w, k, x.load(w, k) - p.root.load(w, packed_index(i, k)) * value)
-
-
 def three(slot, w, k) -> Vec3:
     """Numbers 3 k to 3 k + 2 of a column."""
     return Vec3(*(slot.load(w, 3 * k + m) for m in range(3)))
@@ -133,6 +86,109 @@ def _backward(f: Mat3, x: Vec3) -> Vec3:
     c = local(c * m[8])
     b = local((b - m[5] * c) * m[4])
     return Vec3((a - m[1] * b - m[2] * c) * m[0], b, c)
+
+
+def threes_of_mass(p, w, i, j) -> Mat3:
+    """Three rows and columns of M below its diagonal; j is None on it."""
+    at = [(k, m) if j is not None else (max(k, m), min(k, m)) for k in range(3) for m in range(3)]
+    rows = [local(packed_index(3 * i + k, 3 * (i if j is None else j))) for k in range(3)]
+    return Mat3(*(p.mass.load(w, rows[k] + m) for k, m in at))
+
+
+def _rooted(a: Mat3) -> Mat3:
+    """L of three rows and columns of L L^T, the inverses of its diagonal in place of that."""
+    m, zero = a.parts, local(a.parts[0] * 0.0)
+    d = local(1.0 / ti.sqrt(m[0]))
+    x, y = local(m[3] * d), local(m[6] * d)
+    e = local(1.0 / ti.sqrt(m[4] - x * x))
+    z = local((m[7] - y * x) * e)
+    return Mat3(d, zero, zero, x, e, zero, y, z, 1.0 / ti.sqrt(m[8] - y * y - z * z))
+
+
+def _root_solved(f: Mat3, rows: list) -> list:
+    """L^-1 of three rows of numbers, f from `_rooted`."""
+    m = f.parts
+    one, two, last = rows
+    one = [local(a * m[0]) for a in one]
+    two = [local((b - m[3] * a) * m[4]) for a, b in zip(one, two, strict=True)]
+    return [one, two, [local((c - m[6] * a - m[7] * b) * m[8]) for a, b, c in zip(one, two, last, strict=True)]]
+
+
+def root_below(f: Mat3, a: Mat3) -> Mat3:
+    """L^-1 A of a block, f from `_rooted`."""
+    rows = _root_solved(f, [a.parts[k : k + 3] for k in (0, 3, 6)])
+    return Mat3(*(x for row in rows for x in row))
+
+
+def _root_right(f: Mat3, a: Mat3) -> Mat3:
+    """A L^-T of a block, f from `_rooted`."""
+    return root_below(f, a.T).T
+
+
+def root_forward(f: Mat3, x: Vec3) -> Vec3:
+    """L^-1 x of three numbers, f from `_rooted`."""
+    return Vec3(*(x for (x,) in _root_solved(f, [[part] for part in x.parts])))
+
+
+def _root_pulled(f: Mat3, x: Vec3) -> Vec3:
+    """L^-T x of three numbers, f from `_rooted`."""
+    m, (a, b, c) = f.parts, x.parts
+    c = local(c * m[8])
+    b = local((b - m[7] * c) * m[4])
+    return Vec3((a - m[3] * b - m[6] * c) * m[0], b, c)
+
+
+@ti.func
+def factorize_mass(p: ti.template(), w: ti.i32):
+    """M = L L^T by blocks of three; a row of blocks is told which it has before the diagonal.
+
+    Reads:  p.mass
+    Writes: p.{root, root_column, root_length}
+    """
+    real = p.arena.device.real
+    zero = p.arena.zero()
+    m = p.n_threes
+    for i in range(m):
+        count = 0
+        for j in range(i):
+            total = threes_of_mass(p, w, i, j) * (zero + 1.0)
+            for e in range(whole(p.root_length, w, j)):
+                k = whole(p.root_column, w, j * m + e)
+                total = total - p.root.load(w, packed_index(i, k)) * p.root.load(w, packed_index(j, k)).T
+            if any_entry(total):
+                p.root_column.store(w, i * m + count, zero + ti.cast(j, real))
+                count = count + 1
+                total = _root_right(p.root.load(w, packed_index(j, j)), total)
+            p.root.store(w, packed_index(i, j), total)
+        p.root_length.store(w, i, zero + ti.cast(count, real))
+        last = threes_of_mass(p, w, i, None) * (zero + 1.0)
+        for e in range(count):
+            left = p.root.load(w, packed_index(i, whole(p.root_column, w, i * m + e)))
+            last = last - left * left.T
+        p.root.store(w, packed_index(i, i), _rooted(last))
+
+
+@ti.func
+def solve_mass(p: ti.template(), w: ti.i32, x: ti.template()):
+    """M^-1 x in place.
+
+    Reads:  p.{root, root_column, root_length}
+    Writes: x (n)
+    """
+    m = p.n_threes
+    for i in range(m):
+        total = three(x, w, i)
+        for e in range(whole(p.root_length, w, i)):
+            k = whole(p.root_column, w, i * m + e)
+            total = total - p.root.load(w, packed_index(i, k)) * three(x, w, k)
+        put_three(x, w, i, root_forward(p.root.load(w, packed_index(i, i)), total))
+    for r in range(m):
+        i = m - 1 - r
+        value = _root_pulled(p.root.load(w, packed_index(i, i)), three(x, w, i))
+        put_three(x, w, i, value)
+        for e in range(whole(p.root_length, w, i)):
+            k = whole(p.root_column, w, i * m + e)
+            put_three(x, w, k, three(x, w, k) - p.root.load(w, packed_index(i, k)).transposed_times(value))
 
 
 @ti.func

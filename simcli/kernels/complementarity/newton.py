@@ -12,13 +12,12 @@ from simcli.kernels.algebra.elementary import select
 from simcli.kernels.algebra.values import Mat3, Vec3
 from simcli.kernels.complementarity.admm import reciprocals, swept_contact, swept_row
 from simcli.kernels.complementarity.cones import chosen, curnier, fischer_cone, fischer_row, natural_row
-from simcli.kernels.complementarity.dense import any_entry, is_anywhere, substitute, three, whole
+from simcli.kernels.complementarity.dense import any_entry, is_anywhere, substitute, three, threes_of_mass, whole
 from simcli.kernels.complementarity.krylov import solve_large
 from simcli.kernels.complementarity.large_problem import factorize_large
 from simcli.kernels.complementarity.measure import contact_speed, pull, row_speed, seen, times
 from simcli.kernels.complementarity.problem import ADMM, NEWTON
 from simcli.kernels.language import ti
-from simcli.kernels.linear.skyline import packed_index
 from simcli.kernels.memory.arena import any_lane, local
 
 _ENOUGH = 2e-4  # of a step's length: the share of the merit that it must gain
@@ -108,23 +107,28 @@ def linearize(p: ti.template(), w: ti.i32):
 
 @ti.func
 def condense(p: ti.template(), w: ti.i32, kind: ti.i32):
-    """M + J^T G J.
+    """M + J^T G J, of each contact the blocks that it sees alone.
 
     Reads:  rows, contacts, p.mass
     Writes: p.matrix
     """
+    _expand_mass(p, w)
     for c in range(whole(p.live, w, 1)):
-        pull_gain(p, w, c, kind)
-    for i in range(p.n_threes):
-        count = 0
-        for c in range(whole(p.live, w, 1)):
-            if whole(p.touched, w, c * p.n_threes + i) != 0:
-                p.acting.store(w, count, p.arena.zero() + ti.cast(c, p.arena.device.real))
-                count = count + 1
-        for j in range(p.n_threes):
-            p.matrix.store(w, i * p.n_threes + j, condensed_block(p, w, i, j, count))
+        condense_contact(p, w, c, kind)
     for s in range(whole(p.live, w, 0)):
         condense_row(p, w, s, kind)
+
+
+@ti.func
+def _expand_mass(p: ti.template(), w: ti.i32):
+    """M in blocks of three rows and columns, on both sides of the diagonal."""
+    n = p.n_threes
+    for i in range(n):
+        for j in range(i):
+            below = threes_of_mass(p, w, i, j)
+            p.matrix.store(w, i * n + j, below)
+            p.matrix.store(w, j * n + i, below.T)
+        p.matrix.store(w, i * n + i, threes_of_mass(p, w, i, None))
 
 
 @ti.func
@@ -173,43 +177,21 @@ def condense_row(p: ti.template(), w: ti.i32, s: ti.i32, kind: ti.i32):
 
 
 @ti.func
-def pull_gain(p: ti.template(), w: ti.i32, c: ti.i32, kind: ti.i32):
-    """J^T G of a contact, and where that is not zero.
-
-    Writes: p.{product, touched}
-    """
+def condense_contact(p: ti.template(), w: ti.i32, c: ti.i32, kind: ti.i32):
+    """Add J^T G J of a contact to the matrix: most of the time of a step goes here."""
     zero = p.arena.zero()
     gain = p.contacts.gain.load(w, c)
     if kind == ADMM:
         x, y, z = reciprocals(swept_contact(p, w, c))
         gain = Mat3(x, zero, zero, zero, y, zero, zero, zero, z)
-    for k in range(p.n_threes):
-        p.touched.store(w, c * p.n_threes + k, zero)
     if any_entry(gain):
         for e in range(whole(p.contacts.length, w, c)):
-            k = whole(p.contacts.columns, w, c * p.n + e)
-            p.touched.store(w, c * p.n_threes + k, zero + 1.0)
-            p.product.store(w, c * p.n_threes + k, seen(p, w, c, k) * gain)
-
-
-@ti.func
-def condensed_block(p: ti.template(), w: ti.i32, i: ti.i32, j: ti.i32, count: ti.i32):
-    """Three rows and columns of M + J^T G J without the rows: most of the time of a step goes here.
-
-    Reads:  p.{mass, product, touched, acting}
-    """
-    total = _mass_block(p, w, i, j)
-    for e in range(count):
-        c = whole(p.acting, w, e)
-        if whole(p.touched, w, c * p.n_threes + j) != 0:
-            total = total + p.product.load(w, c * p.n_threes + i) * seen(p, w, c, j).T
-    return total
-
-
-def _mass_block(p, w, i, j) -> Mat3:
-    """Three rows and columns of M."""
-    places = [(3 * i + k, 3 * j + m) for k in range(3) for m in range(3)]
-    return Mat3(*(p.arena.zero() + p.mass.load(w, packed_index(ti.max(a, b), ti.min(a, b))) for a, b in places))
+            i = whole(p.contacts.columns, w, c * p.n + e)
+            pulled = seen(p, w, c, i) * gain
+            for k in range(whole(p.contacts.length, w, c)):
+                at = i * p.n_threes + whole(p.contacts.columns, w, c * p.n + k)
+                other = seen(p, w, c, at - i * p.n_threes)
+                p.matrix.store(w, at, p.matrix.load(w, at) + pulled * other.T)
 
 
 @ti.func

@@ -1,10 +1,20 @@
 """The preparation of a problem: what its rounds share, and what each of them begins with."""
 
 from simcli.kernels.algebra.elementary import select
-from simcli.kernels.algebra.values import Vec3
+from simcli.kernels.algebra.values import Mat3, Vec3
 from simcli.kernels.complementarity.cones import UNBOUNDED
-from simcli.kernels.complementarity.dense import factorize_mass, solve_mass, whole
+from simcli.kernels.complementarity.dense import (
+    any_entry,
+    factorize_mass,
+    put_three,
+    root_below,
+    root_forward,
+    solve_mass,
+    three,
+    whole,
+)
 from simcli.kernels.complementarity.large_problem import prepare_large
+from simcli.kernels.complementarity.measure import seen
 from simcli.kernels.language import ti
 from simcli.kernels.linear.skyline import packed_index
 from simcli.kernels.memory.arena import any_lane, local
@@ -17,7 +27,7 @@ def prepare_problem(p: ti.template(), w: ti.i32):
     Rows that are off in some lane and not beyond the last one that is on in any are cleared, so that nobody asks again.
 
     Reads:  p.{mass, push}
-    Writes: p.{root, begin, free, push, live, known}, p.progress.stale, rows and contacts
+    Writes: p.{root, free, push, live, known}, p.progress.stale, rows and contacts
     """
     p.known.store(w, 0, p.arena.zero())
     p.progress.stale.store(w, 0, p.arena.zero() + 1.0)
@@ -144,19 +154,25 @@ def any_part(slot, w, item, count):
 def load_row(p: ti.template(), w: ti.i32, s: ti.i32):
     """The metric d = |L^-1 J^T|^2 of a row; 1 where nothing moves.
 
-    Reads:  p.root, p.begin, p.rows
+    Reads:  p.{root, root_column, root_length}, p.rows
     Writes: p.rows.metric
     """
     total = p.arena.zero()
-    if whole(p.rows.length, w, s) > 0:
-        first = whole(p.rows.columns, w, s * p.n)
-        for i in range(first, p.n):
-            y = p.rows.jacobian.load(w, s * p.n + i)
-            for k in range(ti.max(whole(p.begin, w, i), first), i):
-                y = y - p.root.load(w, packed_index(i, k)) * p.force.load(w, k)
-            y = y * p.root.load(w, packed_index(i, i))
-            p.force.store(w, i, y)
-            total = total + y * y
+    m = p.n_threes
+    first = first_three(p, w, p.rows, s, 3)
+    for i in range(first, m):
+        y = three(p.rows.jacobian, w, s * m + i)
+        moves = any_part(p.rows.jacobian, w, s * p.n + 3 * i, 3)
+        for e in range(whole(p.root_length, w, i)):
+            k = whole(p.root_column, w, i * m + e)
+            if k >= first and whole(p.reached, w, k) != 0:
+                y = y - p.root.load(w, packed_index(i, k)) * three(p.force, w, k)
+                moves = True
+        reach(p, w, i, moves)
+        if moves:
+            y = root_forward(p.root.load(w, packed_index(i, i)), y)
+            put_three(p.force, w, i, y)
+            total = total + y.dot(y)
     p.rows.metric.store(w, s, select(total > 0.0, total, total * 0.0 + 1.0))
 
 
@@ -164,26 +180,53 @@ def load_row(p: ti.template(), w: ti.i32, s: ti.i32):
 def load_contact(p: ti.template(), w: ti.i32, c: ti.i32):
     """The metric d_N, d_T, d of a contact; 1 where nothing moves.
 
-    Reads:  p.root, p.begin, p.contacts
+    Reads:  p.{root, root_column, root_length}, p.contacts
     Writes: p.contacts.metric
     """
     zero = p.arena.zero()
     total = Vec3(zero, zero, zero)
-    if whole(p.contacts.length, w, c) > 0:
-        first = 3 * whole(p.contacts.columns, w, c * p.n)
-        for i in range(first, p.n):
-            y = p.contacts.jacobian.load(w, c * p.n + i)
-            for k in range(ti.max(whole(p.begin, w, i), first), i):
-                y = y - p.reach.load(w, k) * p.root.load(w, packed_index(i, k))
-            y = y * p.root.load(w, packed_index(i, i))
+    m = p.n_threes
+    first = first_three(p, w, p.contacts, c, 1)
+    for i in range(first, m):
+        y = seen(p, w, c, i) * (zero + 1.0)
+        moves = any_entry(y)
+        for e in range(whole(p.root_length, w, i)):
+            k = whole(p.root_column, w, i * m + e)
+            if k >= first and whole(p.reached, w, k) != 0:
+                y = y - p.root.load(w, packed_index(i, k)) * p.reach.load(w, k)
+                moves = True
+        reach(p, w, i, moves)
+        if moves:
+            y = root_below(p.root.load(w, packed_index(i, i)), y)
             p.reach.store(w, i, y)
             total = total + squares(y)
     p.contacts.metric.store(w, c, metric_of(total))
 
 
-def squares(y: Vec3) -> Vec3:
-    """Squares of the parts."""
-    return Vec3(*(a * a for a in y.parts))
+@ti.func
+def first_three(p: ti.template(), w: ti.i32, side: ti.template(), r: ti.i32, per_column: ti.template()):
+    """The first three velocities of which row r sees some; behind the last if it sees none.
+
+    Args:
+        per_column: velocities of one of its columns are 3 / per_column.
+    """
+    found = p.n_threes
+    if whole(side.length, w, r) > 0:
+        found = whole(side.columns, w, r * p.n) // per_column
+    return found
+
+
+def reach(p, w, i, moves):
+    """Note whether what is solved for reaches three velocities.
+
+    Writes: p.reached
+    """
+    p.reached.store(w, i, p.arena.zero() + ti.cast(moves, p.arena.device.real))
+
+
+def squares(y: Mat3) -> Vec3:
+    """Squares of the columns."""
+    return Vec3(*(y.column(k).dot(y.column(k)) for k in range(3)))
 
 
 def metric_of(diagonal: Vec3) -> Vec3:

@@ -154,6 +154,8 @@ def choose_arch(device: str, precision: str) -> str:
     if device == "auto":
         # The driver first: where there is none, Taichi's own question prints a warning.
         return "cuda" if has_cuda_device() and is_arch_supported(ti.cuda) else "cpu"
+    if device.startswith("cuda:"):
+        raise UsageError(f"Taichi takes the first device that it sees: choose cuda, with CUDA_VISIBLE_DEVICES={device[5:]}")
     if device not in ARCHS:
         raise UsageError(f"unknown device `{device}`: choose auto, {', '.join(ARCHS)}")
     if device == "cpu":

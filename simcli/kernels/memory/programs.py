@@ -185,6 +185,7 @@ class Program:
             self.add(key[0], (), 0, False, lines)
             conditions = self.of_worlds | self.of_blocks
             assert not conditions & {line[1] for line in lines if line[0] == TAKE} - {NOBODY}, "a stage is no condition"
+            self.renumber(lines)
             depth = max(line[2] for line in lines) + 1
             _tables[key] = self.stages, self.masked, self.of_worlds, self.of_blocks, np.array(lines, np.int32).T, depth
         self.stages, self.masked, self.of_worlds, self.of_blocks, columns, depth = _tables[key]
@@ -232,6 +233,20 @@ class Program:
         if place == len(self.stages):
             self.stages.append(_Stage(function, of))
         return place
+
+    def renumber(self, lines: list) -> None:
+        """Let stages that most repetitions hold, and so are taken most often, come first, where they are found first."""
+        deepest = [0] * len(self.stages)
+        for _, stage, level, *_ in lines:
+            if stage != NOBODY:
+                deepest[stage] = max(deepest[stage], level)
+        order = sorted(range(len(self.stages)), key=lambda stage: -deepest[stage])
+        new = {stage: place for place, stage in enumerate(order)} | {NOBODY: NOBODY}
+        self.stages = [self.stages[stage] for stage in order]
+        self.places = {key: new[stage] for key, stage in self.places.items()}
+        self.masked, self.of_worlds, self.of_blocks = (
+            {new[stage] for stage in stages} for stages in (self.masked, self.of_worlds, self.of_blocks))  # fmt: skip
+        lines[:] = [(kind, new[stage], *rest) for kind, stage, *rest in lines]
 
     @property
     def n_groups(self) -> int:

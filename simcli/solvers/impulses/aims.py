@@ -4,8 +4,11 @@ Source: Jean (1999), the step in impulses; restitution by Moreau (1988). Deviati
 flight, see `rebound`.
 """
 
+from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.chart.contacts import contacts_of
 from simcli.kernels.collision.lanes import one, put, vector, whole_of
+from simcli.kernels.complementarity.cones import chosen
+from simcli.kernels.complementarity.dense import whole
 from simcli.kernels.complementarity.measure import contact_speed
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import get_lane
@@ -123,10 +126,9 @@ def aim_again(k: ti.template(), p: ti.template(), w: ti.i32, h: ti.template()):
     Reads:  k.{bounces, target}, k.collider.contacts.reach, p.velocity
     Writes: p.contacts.bias
     """
-    for lane in range(k.collider.lanes):
-        step = get_lane(h, lane)
-        for c in range(contacts_of(k.collider, w, lane)):
-            if one(k.bounces, w, lane, c) == 0.0:
-                lacks = one(k.collider.contacts.reach, w, lane, c) - one(k.target, w, lane, c)
-                speed = seen_speed(p, w, lane, c, p.velocity).parts[0]
-                put(p.contacts.bias, w, lane, c, vector(lacks / step - speed, 0.0, 0.0))
+    for c in range(whole(p.live, w, 1)):
+        lacks = k.collider.contacts.reach.load(w, c) - k.target.load(w, c)
+        bias = lacks / h - contact_speed(p, w, c, p.velocity).parts[0]
+        moves = (k.bounces.load(w, c) == 0.0) & (p.contacts.on.load(w, c) != 0.0)
+        zero = bias * 0.0
+        p.contacts.bias.store(w, c, chosen(moves, Vec3(bias, zero, zero), p.contacts.bias.load(w, c)))

@@ -112,8 +112,26 @@ def recall_contacts(k: ti.template(), t: ti.template(), s: ti.template(), p: ti.
     for lane in range(k.collider.lanes):
         for c in range(ti.cast(get_lane(k.known.part(w, 0, 0), lane), ti.i32)):
             put(k.taken, w, lane, c, 0.0)
+        is_same = True
         for c in range(contacts_of(k.collider, w, lane)):
-            _recall(k, p, w, lane, c, match(k, w, lane, c))
+            found = c
+            is_same = is_same and _is_as_before(k, w, lane, c)
+            if is_same:
+                put(k.taken, w, lane, c, 1.0)
+            else:
+                found = match(k, w, lane, c)
+            _recall(k, p, w, lane, c, found)
+
+
+@ti.func
+def _is_as_before(k: ti.template(), w: ti.i32, lane: ti.i32, c: ti.i32):
+    """Whether contact c is number c of the step before: `match` finds it, too, if those before it are theirs."""
+    table = k.collider.contacts
+    a = one(table.shape_a, w, lane, c)
+    b = one(table.shape_b, w, lane, c)
+    is_known = c < ti.cast(get_lane(k.known.part(w, 0, 0), lane), ti.i32)
+    is_pair = one(k.low, w, lane, c) == ti.min(a, b) and one(k.high, w, lane, c) == ti.max(a, b)
+    return is_known and is_pair and one(k.feature, w, lane, c) == one(table.feature, w, lane, c)
 
 
 @ti.func
@@ -207,19 +225,18 @@ def remember(k: ti.template(), p: ti.template(), w: ti.i32, h: ti.template()):
     k.known.store(w, 0, table.count.load(w, 0))
     for c in range(whole(p.live, w, 1)):
         p.contacts.speed.store(w, c, contact_speed(p, w, c, p.velocity))
-    for lane in range(k.collider.lanes):
-        for c in range(contacts_of(k.collider, w, lane)):
-            a, b = one(table.shape_a, w, lane, c), one(table.shape_b, w, lane, c)
-            put(k.low, w, lane, c, ti.min(a, b))
-            put(k.high, w, lane, c, ti.max(a, b))
-            put(k.feature, w, lane, c, one(table.feature, w, lane, c))
-            put(k.place, w, lane, c, one(table.point, w, lane, c))
-            put(k.impulse, w, lane, c, force_of_contact(k.collider, p.contacts.impulse, w, lane, c))
-            u = one(p.contacts.speed, w, lane, c).parts
-            sought = (one(table.gap, w, lane, c) - one(k.target, w, lane, c)) / get_lane(h, lane)
-            bend = one(p.contacts.bias, w, lane, c).parts[0] - sought
-            put(k.bend, w, lane, c, ti.select(one(k.bounces, w, lane, c) == 0.0, bend, 0.0))
-            put(k.slips, w, lane, c, ti.select(u[1] * u[1] + u[2] * u[2] > STILL * STILL, 1.0, 0.0))
+    for c in range(whole(p.live, w, 1)):
+        a, b = table.shape_a.load(w, c), table.shape_b.load(w, c)
+        k.low.store(w, c, ti.min(a, b))
+        k.high.store(w, c, ti.max(a, b))
+        k.feature.store(w, c, table.feature.load(w, c))
+        k.place.store(w, c, table.point.load(w, c))
+        k.impulse.store(w, c, force_of_contact(k.collider, p.contacts.impulse, w, None, c))
+        u = p.contacts.speed.load(w, c).parts
+        sought = (table.gap.load(w, c) - k.target.load(w, c)) / h
+        bend = p.contacts.bias.load(w, c).parts[0] - sought
+        k.bend.store(w, c, select(k.bounces.load(w, c) == 0.0, bend, bend * 0.0))
+        k.slips.store(w, c, select(u[1] * u[1] + u[2] * u[2] > STILL * STILL, bend * 0.0 + 1.0, bend * 0.0))
 
 
 @ti.func

@@ -55,7 +55,7 @@ def add_manifold(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32
             t = side * N.dot(q - v) / N.dot(n)
             if t <= reach:
                 least = ti.min(least, t)
-                before = ring_at(c, polygon) + ((k + m - 1) % m) * RING
+                before = ring_at(c, polygon) + ti.select(k > 0, k - 1, m - 1) * RING
                 edges = c.notes.load(w, before + 3) * _LABELS + c.notes.load(w, at + 3)
                 if reference == 0:
                     q = q - n * t
@@ -125,17 +125,29 @@ def clip(c: ti.template(), w: ti.i32, reference: ti.i32, n: ti.template(), tie: 
             turn = -1.0
     for s in range(n_sides):
         v = _corner(c, w, reference, s)
-        out = v - _corner(c, w, reference, (s + 1) % n_sides)
+        out = v - _corner(c, w, reference, ti.select(s + 1 < n_sides, s + 1, 0))
         if n_sides > 2:
             out = n.cross(out) * turn
         else:
             out = out - n * n.dot(out)
         out = unit_or(out, n)
-        m = clip_by_plane(c, w, polygon, other, m, v, out, tie, MOST_CORNERS + s)
-        swap = polygon
-        polygon = other
-        other = swap
+        if plane_cuts(c, w, polygon, m, v, out, tie):
+            m = clip_by_plane(c, w, polygon, other, m, v, out, tie, MOST_CORNERS + s)
+            swap = polygon
+            polygon = other
+            other = swap
     return polygon, m
+
+
+@ti.func
+def plane_cuts(c: ti.template(), w: ti.i32, polygon: ti.i32, m: ti.i32, v: ti.template(), out: ti.template(),
+           tie: ti.template()):
+    """Whether some corner of a polygon lies above a plane, see `clip_by_plane`."""
+    found = False
+    for k in range(m):
+        if out.dot(_corner(c, w, polygon, k) - v) - tie > 0.0:
+            found = True
+    return found
 
 
 @ti.func
@@ -149,12 +161,11 @@ def clip_by_plane(c: ti.template(), w: ti.i32, source: ti.i32, target: ti.i32, m
     Writes: c.notes
     """
     count = 0
+    q = _corner(c, w, source, 0)
+    high = out.dot(q - v) - tie
     for k in range(m):
-        at = ring_at(c, source) + k * RING
-        q = c.notes.value(w, at, Vec3)
-        r = _corner(c, w, source, (k + 1) % m)
-        leaving = c.notes.load(w, at + 3)
-        high = out.dot(q - v) - tie
+        r = _corner(c, w, source, ti.select(k + 1 < m, k + 1, 0))
+        leaving = c.notes.load(w, ring_at(c, source) + k * RING + 3)
         next_high = out.dot(r - v) - tie
         to = ring_at(c, target) + count * RING
         if high <= 0.0:
@@ -167,4 +178,6 @@ def clip_by_plane(c: ti.template(), w: ti.i32, source: ti.i32, target: ti.i32, m
             c.notes.store(w, to, q + (r - q) * (high / (high - next_high)))
             c.notes.store(w, to + 3, leaving)
             count += 1
+        q = r
+        high = next_high
     return count
