@@ -36,6 +36,27 @@ def test_motions_that_cannot_be_prescribed(text, line):
     assert [(code, at) for code, at, _ in found] == [("SC470", line)], found
 
 
+TURNING = """
+bodies: {{a: {{mass: 1, inertia: {{diag: [1, 1, 1]}}{}}}, b: {{mass: 1, inertia: {{diag: [1, 1, 1]}}}}}}
+joints:
+  j: {{parent: world, child: a, {}, motion: {{velocity: 1}}}}
+  k: {{type: fixed, parent: world, child: b}}
+solver: {{type: natural, integrator: generalized_alpha}}
+"""
+ONE, TWO = "type: revolute, axis: [0, 0, 1]", "type: universal, axes: {angular: [[1, 0, 0], [0, 1, 0]]}"
+
+
+@pytest.mark.parametrize(("held", "joint", "words"), [
+    ("", ONE, None), (", kinematic: true", TWO, None),
+    ("", ONE + ", compliance: 1.0e-6", "on a joint that yields with generalized_alpha"),
+    ("", TWO, "on a `universal` joint of several turns with generalized_alpha"),
+])  # fmt: skip
+def test_motions_that_generalized_alpha_takes(held, joint, words):
+    found = faults_of(TURNING.format(held, joint))
+    assert [(code, line) for code, line, _ in found] == ([("SC501", 3)] if words else []), found
+    assert all(words in message for _, _, message in found), found
+
+
 MOVING = """
 bodies:
   floor: {kinematic: true, motion: {linear: [$x, 0.5, 0], angular: [0, 0, $w]}}

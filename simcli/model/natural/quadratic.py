@@ -30,6 +30,7 @@ from simcli.model.tables import Array, Model
 
 QUADRATIC = (Form.MEET, Form.APART, Form.ALONG, Form.DOT, Form.RIGID)  # of hard rows
 _SMOOTH = (Form.ALONG, Form.LENGTH, Form.TURN)  # of coordinates
+_LED = (Form.ALONG, Form.TURN)  # of these, rows of prescribed motions
 
 
 class Shape(IntEnum):
@@ -52,7 +53,8 @@ class Quadratic(Table):
 
     Attributes:
         n: free coordinates.
-        is_hard: (R,) bool, False for coordinates that forces act on.  shape: (R,) Shape.
+        is_hard: (R,) bool, False for coordinates that forces act on; rows of prescribed motions are hard coordinates.
+        shape: (R,) Shape.
         partner: (R,) polynomial of the cosine of a TURN, whose gradient touches the same coordinates; else -1.
         form_start, form_at, form_coef, form_constant: terms b_i x_i and constant k of each form.
         constant: (W|1, R and partners), c.
@@ -185,7 +187,8 @@ def quadratic_of(model: Model) -> Quadratic | None:
     forms, constraints = Forms(model), constraints_of(model)
     table = constraints.rows
     is_smooth = np.isin(table.form, _SMOOTH) | ((table.form == Form.GEAR) & (table.spring >= 0))
-    if not np.where(table.is_hard, np.isin(table.form, QUADRATIC), is_smooth).all():
+    is_rigid = np.where(table.dof >= 0, np.isin(table.form, _LED), np.isin(table.form, QUADRATIC))
+    if not np.where(table.is_hard, is_rigid, is_smooth).all():
         return None
     rows, pushes, frames = _expand(forms, constraints), pushes_of(forms), frame_columns(forms, pairs_of(model))
     if rows is None or pushes is None or frames is None:
@@ -204,7 +207,7 @@ def _expand(forms: Forms, constraints: Constraints) -> list[Polynomial] | None:
             return None
         gap = [b + a.times(-np.ones(1)) for a, b in zip(x_a, x_b, strict=True)]
         for r in range(couples.row_start[p], couples.row_start[p + 1]):
-            expand = couple_row if table.is_hard[r] else _coordinate
+            expand = couple_row if table.is_hard[r] and table.dof[r] < 0 else _coordinate
             row = expand(forms, table, r, gap, [int(link) for link in ends])
             if row is None:
                 return None

@@ -11,6 +11,9 @@ F holds springs, wrenches and smooth efforts at q1, v1 and the end of the step; 
 (alpha_forces.py). Where forces jump at the start of a step, both recurrences start anew from there: an evaluation with
 `instant` set, at q0 and v0.
 
+Rows of prescribed motions are measured against them (alpha_leads.py), so that phi, phi' and their multipliers are those of
+rows that depend on time.
+
 Source: Arnold and Bruels (2007), Convergence of the generalized-alpha scheme for constrained mechanical systems, in the
 constants of Chung and Hulbert (1993), equations 17, 20 and 25. Deviations: the projection, which index-3 codes leave out;
 one matrix for several rounds, the first of them taken where the step is expected to end. The matrix has the weights of flat
@@ -22,11 +25,18 @@ from simcli.kernels.algebra.elementary import select
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import any_lane, local
 from simcli.kernels.rows.quadratic import bend_gradients, extend, find_residuals, give_state
+from simcli.solvers.natural.alpha_leads import (
+    ask_for_led_rates,
+    begin_leads,
+    keep_led_accelerations,
+    lag_of_leads,
+    measure_leads,
+)
 from simcli.solvers.natural.forces import idle_coordinates
 from simcli.solvers.natural.memory import ROUNDS_PER_MATRIX
 from simcli.solvers.natural.quadratic import add_row_forces, ask_for_velocities, move_to_place, soften_rows, spread_softness
 from simcli.solvers.shared import needs
-from simcli.solvers.shared.motion_work import led_impulse
+from simcli.solvers.shared.motion_work import lead_impulse, led_impulse
 from simcli.solvers.tree.integrators import H
 
 
@@ -35,7 +45,7 @@ def begin_recurrences(c: ti.template(), w: ti.i32):
     """Start both recurrences at the accelerations of frame 0.
 
     Reads:  c.state.qdd
-    Writes: c.alpha.{a, w}, c.steps.force
+    Writes: c.alpha.{a, w, led}, c.steps.force
     """
     f = c.steps.rows
     for i in range(f.n):
@@ -44,6 +54,7 @@ def begin_recurrences(c: ti.template(), w: ti.i32):
         c.alpha.w.store(w, i, a)
     for r in range(f.n_rows):
         c.steps.force.store(w, r, c.bound.system.force.load(w, r))
+    keep_led_accelerations(c, w)
 
 
 @ti.func
@@ -51,7 +62,7 @@ def begin_alpha(c: ti.template(), w: ti.i32):
     """The step begins with the accelerations of the one before, at its place.
 
     Reads:  c.steps.rows, c.alpha.a
-    Writes: c.alpha.{v, next_a}, c.steps.rows, c.now
+    Writes: c.alpha.{v, next_a}, c.steps.rows, c.bound.start, c.now
     """
     f = c.steps.rows
     for i in range(f.n):
@@ -60,6 +71,7 @@ def begin_alpha(c: ti.template(), w: ti.i32):
         f.next_x.store(w, i, f.x.load(w, i))
     extend(f, f.next_x, w, 1.0)
     extend(f, f.v, w, 0.0)
+    begin_leads(c, w)
     soften_rows(c, w)
     c.now.store(w, "correction", 0)
 
@@ -84,7 +96,7 @@ def move_alpha(c: ti.template(), w: ti.i32):
     _move_led(c, w)
     extend(f, f.next_x, w, 1.0)
     c.steps.worst.store(w, 0, find_residuals(f, f.next_x, w))
-    find_yielding_lacks(c, w)
+    measure_lacks(c, w)
 
 
 @needs.led_coordinates
@@ -101,24 +113,36 @@ def _move_led(c: ti.template(), w: ti.i32):
             c.alpha.next_w.store(w, i, a)
 
 
-@needs.yielding
+@needs.moved_residuals
 @ti.func
-def find_yielding_lacks(c: ti.template(), w: ti.i32):
-    """Give rows that yield phi + compliance lambda in place of phi, and find the largest of all hard rows.
+def measure_lacks(c: ti.template(), w: ti.i32):
+    """What rows lack that yield or follow a motion in place of their phi, and the largest lack of all hard rows.
 
-    Reads:  c.steps.force
     Writes: c.steps.{worst, rows.residual}
     """
     f = c.steps.rows
     worst = c.tables.arena.zero()
-    for n in range(c.pushes.n_yielding):
-        r = c.pushes.yielding.at(n)
-        given = c.steps.force.load(w, r) * c.bound.system.compliance.load(w, r)
-        f.residual.store(w, r, f.residual.load(w, r) + given)
+    _measure_yielding(c, w)
+    measure_leads(c, w)
     for r in range(f.n_rows):
         if f.is_hard.at(r) != 0:
             worst = ti.max(worst, ti.abs(f.residual.load(w, r)))
     c.steps.worst.store(w, 0, worst)
+
+
+@needs.yielding
+@ti.func
+def _measure_yielding(c: ti.template(), w: ti.i32):
+    """Give rows that yield phi + compliance lambda in place of phi.
+
+    Reads:  c.steps.force
+    Writes: c.steps.rows.residual
+    """
+    f = c.steps.rows
+    for n in range(c.pushes.n_yielding):
+        r = c.pushes.yielding.at(n)
+        given = c.steps.force.load(w, r) * c.bound.system.compliance.load(w, r)
+        f.residual.store(w, r, f.residual.load(w, r) + given)
 
 
 @ti.func
@@ -141,7 +165,7 @@ def ask_for_balance(c: ti.template(), w: ti.i32):
     find_changes(c, w, begins)
     worst = c.steps.worst.load(w, 0)
     if begins != 0:
-        worst = zero
+        worst = _lag(c, w) * span
     for i in range(f.n):
         worst = ti.max(worst, ti.abs(c.steps.load.load(w, i) / f.mass.load(w, i)) * span)
     c.alpha.lack.store(w, 0, worst)
@@ -154,6 +178,22 @@ def ask_for_balance(c: ti.template(), w: ti.i32):
         _ask_for_change(c, w, r, begins)
     for n in range(c.pushes.n):
         c.steps.load.store(w, f.n + c.pushes.row.at(n), zero)
+    _ask_for_jumps(c, w, lacks, begins)
+
+
+def _lag(c, w):
+    return lag_of_leads(c, w) if c.bound.system.n_leads else c.tables.arena.zero()
+
+
+@needs.leads
+@ti.func
+def _ask_for_jumps(c: ti.template(), w: ti.i32, lacks: ti.template(), begins: ti.i32):
+    """Where a step begins rows of prescribed motions change their accelerations as these do."""
+    if begins != 0:
+        for m in range(c.bound.system.n_leads):
+            i = c.steps.rows.n + c.bound.system.lead_row.at(m)
+            change = c.motions.motion_qdd.load(w, c.bound.system.lead_dof.at(m)) - c.alpha.led.load(w, m)
+            c.steps.load.store(w, i, c.steps.load.load(w, i) + select(lacks, change, change * 0.0))
 
 
 @needs.led_coordinates
@@ -253,10 +293,10 @@ def add_balance(c: ti.template(), w: ti.i32):
 
 
 @ti.func
-def move_yielding(c: ti.template(), w: ti.i32):
-    """Move the coordinates alone; rows that yield lack something else than their residual."""
+def move_alpha_to_place(c: ti.template(), w: ti.i32):
+    """Move the coordinates alone; rows that yield or follow a motion lack something else than their residual."""
     move_to_place(c, w)
-    find_yielding_lacks(c, w)
+    measure_lacks(c, w)
 
 
 @ti.func
@@ -272,6 +312,7 @@ def begin_projection(c: ti.template(), w: ti.i32):
     bend_gradients(c.steps.rows, c.steps.rows.next_x, w)
     idle_coordinates(c, w)
     ask_for_velocities(c, w)
+    ask_for_led_rates(c, w)
 
 
 @ti.func
@@ -293,10 +334,12 @@ def ask_for_excess(c: ti.template(), w: ti.i32):
 def end_alpha(c: ti.template(), w: ti.i32):
     """Velocities as they are projected, the accelerations for the next step, and the state.
 
-    Writes: c.alpha.{a, w}, c.steps.rows.{x, v}, c.state.{q, qd}, c.forces.account.work
+    Writes: c.alpha.{a, w, led}, c.steps.rows.{x, v}, c.state.{q, qd}, c.forces.account.work
     """
     f = c.steps.rows
     led_impulse(c, w)
+    lead_impulse(c, w)
+    keep_led_accelerations(c, w)
     for i in range(f.n):
         f.v.store(w, i, f.v.load(w, i) + c.steps.solution.load(w, i))
         c.alpha.a.store(w, i, c.alpha.next_a.load(w, i))

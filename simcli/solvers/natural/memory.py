@@ -81,6 +81,7 @@ class AlphaSteps:
 
     Args:
         n: coordinates.
+        n_leads: rows of prescribed motions.
         arena: where memory is.
         radius: spectral radius at high frequencies.
         jumps: whether forces may jump.
@@ -91,15 +92,16 @@ class AlphaSteps:
         lack: [m] what the last round of a step found to lack, as a way.
         a, w: (n) accelerations, true ones and those of the recurrence.  next_a, next_w: at the end of the step.
         v: (n) velocities at its start.
+        led: (n_leads) accelerations that motions prescribed where the last step ended.
     """
 
     _data_oriented = True
 
-    def __init__(self, n: int, arena: Arena, radius: float, jumps: bool):
+    def __init__(self, n: int, n_leads: int, arena: Arena, radius: float, jumps: bool):
         self.alpha_m, self.alpha_f = (2.0 * radius - 1.0) / (radius + 1.0), radius / (radius + 1.0)
         self.gamma = 0.5 + self.alpha_f - self.alpha_m
         self.beta = 0.25 * (self.gamma + 0.5) ** 2
         self.share = self.beta * (1.0 - self.alpha_f) / (1.0 - self.alpha_m)
         self.rate_share, self.jumps = self.gamma * (1.0 - self.alpha_f) / (1.0 - self.alpha_m), jumps
-        self.lack = arena.single.slot()
+        self.lack, self.led = arena.single.slot(), arena.slot(n_leads)
         self.a, self.w, self.next_a, self.next_w, self.v = arena.records(n).slots(5)

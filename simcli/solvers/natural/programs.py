@@ -37,7 +37,7 @@ from simcli.solvers.natural.generalized_alpha import (
     begin_recurrences,
     end_alpha,
     move_alpha,
-    move_yielding,
+    move_alpha_to_place,
     needs_matrix,
     take_balance,
     take_jump,
@@ -109,7 +109,7 @@ def frame_of_natural(c) -> tuple:
         c: core of the run.
     """
     shows = reactions(c)
-    leads = (lead_to_frame,) if c.leads.n else ()
+    leads = (lead_to_frame,) if c.leads.n else rows_of_motions(c, *signals(c))  # before velocities are projected on them
     end = (set_registers(node=0, instant=1), *leads, *led(c, begin_led), *projection(c), place_links, *sampling(c),
            *signals(c), *contacts(c, meet_contacts), *_evaluation(c, is_frame=True), *shows)  # fmt: skip
     start = (*end, begin_recurrences) if c.integrator == "generalized_alpha" else end
@@ -147,7 +147,7 @@ def step_of_alpha(c) -> tuple:
     refined = repeat_blocks(ask_for_excess, solve_saddle, at_most=REFINEMENTS) if c.has_excess else ()
     projected = (begin_projection, factorize_rows, solve_saddle, refined, end_alpha)
     begins = (*sampling(c), begin_alpha, *led(c, begin_led))
-    return (*begins, *jump, *signals(c), *bodies, move_alpha, rounds, placements(move_yielding), *works,
+    return (*begins, *jump, *signals(c), *bodies, move_alpha, rounds, placements(move_alpha_to_place), *works,
             *projected)  # fmt: skip
 
 
@@ -221,9 +221,9 @@ def _measurement(c) -> tuple:
     return (measure_rows,) if c.bound.system.n_rows else ()
 
 
-def rows_of_motions(c, stage) -> tuple:
-    """A stage for rows of prescribed motions, if there are some."""
-    return (stage,) if c.bound.system.n_leads else ()
+def rows_of_motions(c, *stages) -> tuple:
+    """Stages for rows of prescribed motions, if there are some."""
+    return stages if c.bound.system.n_leads else ()
 
 
 def led(c, stage) -> tuple:

@@ -182,13 +182,13 @@ class Core:
             b = self.bound
             self.steps = QuadraticSteps(rows, self.tables, arena, b.system.rows.angle, b.tight, b.max_corrections, alpha)
             self.pushes = CoordinateForces(rows, constraints, self.tables, arena)
-            self.pushes.has_power |= self.led.n > 0
+            self.pushes.has_power |= self.led.n + b.system.n_leads > 0
         elif alpha:
             raise UsageError("generalized_alpha does not take this mechanism: an event changes which coordinates an "
                              "equation or a spring depends on, or nothing is joined or rigid; use zhong06")  # fmt: skip
         if alpha:
             jumps = self.signals.n > 0 or len(self.tables.phases) > 1
-            self.alpha = AlphaSteps(self.steps.rows.n, arena, options.spectral_radius, jumps)
+            self.alpha = AlphaSteps(self.steps.rows.n, self.bound.system.n_leads, arena, options.spectral_radius, jumps)
 
     def lay_steps(self):
         """What the account of work and the integrator keep."""
@@ -218,10 +218,10 @@ class Core:
     def polynomials(self, constraints: Constraints) -> Quadratic | None:
         """The rows of steps that need no poses, where there are such steps: in natural coordinates, with smooth forces."""
         rows, tables = constraints.rows, self.tables
-        leads = bool((rows.is_hard & (rows.dof >= 0)).any()) or (self.led.n > 0 and self.integrator != "generalized_alpha")
-        if self.touches or not self.is_natural or leads or not rows.n:
-            return None
         direct = self.integrator == "generalized_alpha"
+        leads = bool((rows.is_hard & (rows.dof >= 0)).any()) or self.led.n > 0
+        if self.touches or not self.is_natural or (leads and not direct) or not rows.n:
+            return None
         if not direct and (self.forces.need_poses or self.signals.feedback.n):  # which sees projected velocities
             return None
         if self.has_excess and not direct:  # whose iteration takes it away
@@ -229,7 +229,7 @@ class Core:
         if not all(is_smooth(phase, constraints.laws) for phase in tables.phases):
             return None
         plain = len(tables.phases) == 1 and not self.forces.wrenches.n and not yielding_rows(constraints, tables).any()
-        if self.integrator != "generalized_alpha" and not plain:
+        if not direct and not plain:
             return None
         every, found = ([of(phase) for phase in tables.phases] for of in (constraints_of, quadratic_of))
         alike = all(one is not None and one.is_like(found[0]) for one in found)

@@ -198,6 +198,36 @@ def led_rate(c: ti.template(), w: ti.i32, r: ti.i32):
     return rate
 
 
+@ti.func
+def lead_power(c: ti.template(), w: ti.i32):
+    """[W] of rows of prescribed motions, in steps of generalized_alpha.
+
+    Reads: c.steps.force, c.motions
+    """
+    y = c.bound.system
+    power = c.tables.arena.zero()
+    for m in range(y.n_leads):
+        power = power + c.steps.force.load(w, y.lead_row.at(m)) * c.motions.motion_qd.load(w, y.lead_dof.at(m))
+    return power
+
+
+@needs.leads
+@ti.func
+def lead_impulse(c: ti.template(), w: ti.i32):
+    """Work of rows of prescribed motions in the projection that ends a step of generalized_alpha.
+
+    Reads:  c.steps.{solution, rows.rate}, c.motions
+    Writes: adds to c.forces.account.work
+    """
+    y = c.bound.system
+    done = c.forces.account.work.load(w, SUPPLIED)
+    for m in range(y.n_leads):
+        r = y.lead_row.at(m)
+        mean = (c.motions.motion_qd.load(w, y.lead_dof.at(m)) + c.steps.rows.rate.load(w, r)) * 0.5
+        done = done - c.steps.solution.load(w, c.steps.rows.n + r) * mean
+    c.forces.account.work.store(w, SUPPLIED, done)
+
+
 @needs.led_bodies
 @ti.func
 def led_impulse(c: ti.template(), w: ti.i32):

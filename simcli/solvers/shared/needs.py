@@ -56,6 +56,7 @@ locks = _something(lambda c: c.motions.n_locks > 0)  # motions lock dofs
 locked_balls = _something(lambda c: c.motions.locks_balls)
 late_rates = _something(lambda c: c.stages > 1 or c.is_natural)  # a step does not end with the velocity that moved it
 motions = _something(lambda c: c.motions.n_locks + c.bound.system.n_leads > 0)  # or lead rows
+leads = _something(lambda c: c.bound.system.n_leads > 0)
 led_balls = _something(lambda c: c.bound.system.leads_balls)
 led_bodies = _something(lambda c: c.led.n > 0)
 
@@ -74,6 +75,7 @@ bushings = _something(lambda c: c.forces.bushings.n > 0)
 drags_of_links = _something(lambda c: c.forces.drags.n > 0)
 power = _something(lambda c: c.pushes.has_power)
 yielding = _something(lambda c: c.pushes.n_yielding > 0)
+moved_residuals = _something(lambda c: c.pushes.n_yielding + c.bound.system.n_leads > 0)  # lacks are not those of rows
 stresses = _something(lambda c: c.steps.rows.bends)
 led_coordinates = _something(lambda c: c.steps.rows.has_led)
 

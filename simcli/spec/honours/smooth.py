@@ -1,8 +1,9 @@
 """What generalized_alpha takes: rows of second degree, and forces that are smooth along coordinates that are such rows.
 
 Whatever stops, sticks or switches breaks the recurrences of its accelerations, which assume that they are smooth. Angles of
-successive turns are no functions of one polynomial, nor are the components of a rotation vector. The turn of a joint that
-yields is one, but its gradient is not the couple about the axis that the other solvers take.
+successive turns are no functions of one polynomial, nor are the components of a rotation vector: neither efforts nor motions
+act on them. The turn of a joint that yields is one, but its gradient is not the couple about the axis that the other solvers
+take. A joint that leads a kinematic body has no rows, so that its motion may be any.
 """
 
 from simcli.spec.checks.checker import Checker
@@ -12,8 +13,8 @@ from simcli.spec.names import dofs, structure
 from simcli.spec.schema.joint import JointSpec
 
 WHO, _INSTEAD = "with generalized_alpha", "use zhong06"
-_SMOOTH = ("drive", "damping", "armature", "compliance")  # fields of joints
-_ALONG = ("drive", "damping", "armature")  # those that act along coordinates
+_SMOOTH = ("drive", "damping", "armature", "compliance", "motion")  # fields of joints
+_ALONG = ("drive", "damping", "armature", "motion")  # those that act along coordinates
 NO_ROWS = ("screw",)  # types whose equations are not of second degree
 STRAIGHT = ("revolute", "prismatic", "cylindrical", "planar")  # displacements and one turn
 
@@ -27,6 +28,8 @@ def check_smooth(check: Checker) -> None:
             words = joint_fields.WORDS[field]
             if field not in _SMOOTH:
                 refuse_field(check, f"{words} {WHO}", joint_fields.written_path(check, name, field), _INSTEAD, True)
+            elif field == "motion" and _leads(check, joint):
+                continue
             elif field in _ALONG and joint.compliance:
                 words = f"{words} on a joint that yields {WHO}"
                 refuse_field(check, words, joint_fields.written_path(check, name, field), _INSTEAD, True)
@@ -34,6 +37,12 @@ def check_smooth(check: Checker) -> None:
                 words = f"{words} on a `{joint.type}` joint of several turns {WHO}"
                 refuse_field(check, words, joint_fields.written_path(check, name, field), _INSTEAD, True)
     _check_forces(check)
+
+
+def _leads(check: Checker, joint: JointSpec) -> bool:
+    """Whether the motion of a joint is that of a kinematic body, which is no row."""
+    body = check.spec.bodies.get(joint.child)
+    return body is not None and body.kinematic
 
 
 def _check_forces(check: Checker) -> None:
