@@ -9,7 +9,6 @@ from simcli.exchange.sdf.source import SdfSource
 from simcli.exchange.xml_reader import XmlElement
 from simcli.spec.names.structure import WORLD_NAME
 
-_STANDARD = (0.0, 0.0, -9.8)  # [m/s^2] gravity of a world that says nothing
 _FORMS = {"box": (("size", 3),), "sphere": (("radius", 1),), "cylinder": (("radius", 1), ("length", 1)),
           "capsule": (("radius", 1), ("length", 1)), "cone": (("radius", 1), ("length", 1)),
           "ellipsoid": (("radii", 3),)}  # fmt: skip
@@ -35,7 +34,8 @@ def read_link(source: SdfSource, element: XmlElement, link: SourceLink, is_stati
     if source.truth(element, "kinematic", False):
         source.lose("kinematic", link.name, element.child("kinematic"), "no program says how it would move")
     if not source.truth(element, "gravity", True) and not is_static:
-        _lift(source, link, element.child("gravity"))
+        link.words["gravity_compensation"] = 1.0
+        source.tell("gravity", link.name, element.child("gravity"), "is `gravity_compensation: 1`")
 
 
 def _read_inertial(source: SdfSource, element: XmlElement, link: SourceLink) -> None:
@@ -57,15 +57,6 @@ def _read_inertial(source: SdfSource, element: XmlElement, link: SourceLink) -> 
         source.tell("inertial", link.name, inertial, "has no inertia: 1 kg m^2, as the format has it")
     else:
         source.tell("inertial", link.name, inertial)
-
-
-def _lift(source: SdfSource, link: SourceLink, element: XmlElement) -> None:
-    """A link without gravity: a force that holds its weight."""
-    gravity = np.asarray(source.mechanism.world_words.get("gravity", _STANDARD), float)
-    force = (-link.mass * gravity + 0.0).tolist()
-    source.mechanism.forces[f"{link.name}_lift"] = SourceEntry({"type": "wrench", "body": link.name, "force": force},
-                                                               element.line)  # fmt: skip
-    source.tell("gravity", link.name, element, "a force that holds its weight")
 
 
 def _read_shape(source: SdfSource, element: XmlElement, link: SourceLink, names: GivenNames) -> None:
