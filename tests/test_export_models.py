@@ -15,6 +15,7 @@ from simcli.exchange.importing import load_scene
 from simcli.exchange.writing.exporting import export_scene
 from simcli.model import build
 from simcli.spec import resolve
+from simcli.spec.schema.scene import SceneSpec
 
 SCENES = Path(__file__).parent.parent / "scenes"
 STEP, BETWEEN, END = 1e-3, 0.1, 0.2  # [s]
@@ -27,20 +28,24 @@ TO_MJCF = ("double_pendulum", "simple_pendulum", "triple_pendulum", "projectile"
 # Without forces, loops and inertia of drive trains, which URDF has not.
 TO_URDF = ("double_pendulum", "simple_pendulum", "triple_pendulum", "projectile", "pendulum_field", "tumbling_body",
            "universal_pendulum")  # fmt: skip
+# That and springs and loops come back from MJCF, whose import leaves keyframes, and with them controls, out.
+FROM_MJCF = (*TO_URDF, "bungee", "slider_pendulum", "n_fourbar")
 OWN = {"all_joints": JOINTS.replace("BALL", BALL_START), "all_forces": FORCES,
        "hanging_ball": JOINTS.replace(", damping: 0.01BALL", "")}  # fmt: skip
 QUICK = ("universal_pendulum", "pendulum_field", "n_fourbar", *OWN)  # others are slow, because they are many
 
 
+OVER = [f"solver={{type: generalized, integrator: rk4, dt: {STEP}}}", f"run={{duration: {END}}}",
+        f"output={{every: {BETWEEN}, channels: [state]}}", "expect=[]", "batch={}"]  # fmt: skip
+
+
 def document_of(name, folder):
     """A scene with its values of the file, its solver and its duration replaced."""
-    sets = [f"solver={{type: generalized, integrator: rk4, dt: {STEP}}}", f"run={{duration: {END}}}",
-            f"output={{every: {BETWEEN}, channels: [state]}}", "expect=[]", "batch={}"]  # fmt: skip
     path = folder / f"{name}.yaml"
     if name in OWN:
         path.write_text(OWN[name])
         return path, []
-    return SCENES / f"{name}.yaml", sets
+    return SCENES / f"{name}.yaml", OVER
 
 
 def exported(path, suffix, sets=()):
@@ -48,8 +53,8 @@ def exported(path, suffix, sets=()):
     return export_scene(document, resolve(document), suffix)
 
 
-def start_of(path, sets):
-    """The coordinates and velocities of a scene by the names that its axes have in URDF."""
+def start_of(path, sets, axis_by_axis):
+    """The coordinates and velocities of a scene by the names of its joints, or by those that its axes have in URDF."""
     document = load_scene(path, sets)
     model = build(resolve(document), document)
     q, qd = {}, {}
@@ -57,10 +62,10 @@ def start_of(path, sets):
         own = [model.joint_q[0, slice(*model.joints.q_start[j : j + 2])].tolist(),
                model.joint_qd[0, slice(*model.joints.qd_start[j : j + 2])].tolist()]  # fmt: skip
         name = name.replace("/", "_")
-        if len(own[0]) == len(own[1]) > 1:
+        if axis_by_axis and len(own[0]) == len(own[1]) > 1:
             for k in range(len(own[0])):
                 q[f"{name}_{k + 1}"], qd[f"{name}_{k + 1}"] = own[0][k], own[1][k]
-        elif own[0] and name != "globe":
+        elif own[0] and name != "globe" and model.joints.is_tree[j]:
             q[name], qd[name] = own
     return f"initial={json.dumps({'joint_q': q, 'joint_qd': qd})}"
 
@@ -80,13 +85,18 @@ def runs(tmp_path_factory, request):
         commands.append(["run", path, *words, "-q", "--force", "-o", folder / f"{name}.h5"])
         if name in TO_MJCF or name in OWN:
             commands.append(["mass-matrix", path, *words, "-o", folder / f"{name}.json"])
+        if name in FROM_MJCF or name == "hanging_ball":
+            back = folder / f"{name}.xml"
+            back.write_text(exported(path, ".xml", sets).text)
+            more = [word for one in (*OVER[:3], start_of(path, sets, False)) for word in ("--set", one)]
+            commands.append(["run", back, *more, "-q", "--force", "-o", folder / f"{name}_mjcf.h5"])
         if name in TO_URDF or name == "hanging_ball":
             back = folder / f"{name}.urdf"
             back.write_text(exported(path, ".urdf", sets).text)
             scene = load_scene(path, sets)
             gravity = list(resolve(scene).world.gravity)
-            more = ["--set", f"world.gravity={gravity}", "--set", start_of(path, sets), *(
-                word for one in document_of("double_pendulum", folder)[1][:3] for word in ("--set", one))]  # fmt: skip
+            sets = [f"world.gravity={gravity}", start_of(path, sets, True), *OVER[:3]]
+            more = [word for one in sets for word in ("--set", one)]
             commands.append(["run", back, *more, "-q", "--force", "-o", folder / f"{name}_back.h5"])
     log = folder / "log"
     log.mkdir()
@@ -120,6 +130,14 @@ def test_a_scene_comes_back_from_urdf_with_its_motion(runs, name):
     before, after = centres(runs / f"{name}.h5"), centres(runs / f"{name}_back.h5")
     for body, way in before.items():
         assert np.ptp(way, axis=0).max() > 1e-4 or body in ("stone", "racket", "right", "spin"), body  # it moves
+        assert np.abs(way - after[body.replace("/", "_")]).max() < 1e-10, body
+
+
+@pytest.mark.parametrize("name", quick_and_slow([*FROM_MJCF, "hanging_ball"]))
+def test_a_scene_comes_back_from_mjcf_with_its_motion(runs, name):
+    pytest.importorskip("mujoco")
+    before, after = centres(runs / f"{name}.h5"), centres(runs / f"{name}_mjcf.h5")
+    for body, way in before.items():
         assert np.abs(way - after[body.replace("/", "_")]).max() < 1e-10, body
 
 
@@ -233,6 +251,15 @@ def test_every_element_of_a_scene_is_told(tmp_path):
         assert {fate for (kind, _), fate in fates.items() if kind == "force"} == (
             {"dropped"} if suffix == ".urdf" else {"changed"})  # fmt: skip
         assert report.loses == (suffix == ".urdf")
+
+
+def test_every_section_of_a_scene_is_thought_of():
+    """A section that scenes learn to have is written, or told to be lost."""
+    mechanics = {"materials", "world", "bodies", "joints", "forces", "contact", "initial", "solver"}
+    told = {"batch", "sensors", "keyframes", "events", "signals", "measure", "expect", "run", "output", "articulations",
+            "look"}  # fmt: skip
+    no_elements = {"simcli", "name", "description", "params", "allow_orphan_joints"}
+    assert set(SceneSpec.model_fields) == mechanics | told | no_elements
 
 
 def test_the_command_writes_tells_and_refuses(tmp_path, capsys, monkeypatch):

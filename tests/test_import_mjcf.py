@@ -312,13 +312,13 @@ def random_contacts(seed):
         joint = rng.choice(["", "<joint/>", '<joint type="ball"/>', "<joint/><joint pos='0.1 0 0' axis='1 0 0'/>"])
         return f'<body name="b{k}">{joint}{geom(f"g{k}")}{geom(f"h{k}")}{children}</body>'
 
-    text = geom("w0") + geom("w1")
+    text, switch = geom("w0") + geom("w1"), '<option><flag filterparent="disable"/></option>' if seed % 3 == 2 else ""
     text += body(0, body(1, body(2, body(3, ""))) + body(4, body(5, ""))) + body(6, "")
     text += f'<body name="b7"><freejoint/>{geom("g7")}</body>'
     more = ('<contact><exclude body1="b2" body2="b6"/><exclude body1="b7" body2="world"/>'
             '<pair geom1="g0" geom2="g1" condim="4" friction="0.3 0.3 0.02 0.001 0.001"/>'
             '<pair geom1="w0" geom2="g7"/></contact>')  # fmt: skip
-    return bodies(text, more)
+    return bodies(text, more + switch)
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -437,6 +437,12 @@ def test_the_command_writes_tells_and_refuses(tmp_path, monkeypatch, capsys):
     data = json.loads(capsys.readouterr().out)
     assert {one["file"] for one in data["elements"]} == {"", "parts.xml"}
     assert run_command(["check", "model.xml", "model.yaml"], debug=False, as_json=False) == Exit.OK
+
+
+@pytest.mark.parametrize("option", [{"base": "floating"}, {"fix_inertia": True}, {"self_collision": True}])
+def test_what_the_file_says_itself_is_no_option(tmp_path, option):
+    with pytest.raises(UsageError, match="is not for MJCF"):
+        import_model(model_file(tmp_path), ImportOptions(**option))
 
 
 def test_a_scene_needs_neither_mujoco_nor_the_source(tmp_path, monkeypatch):

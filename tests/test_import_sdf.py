@@ -148,7 +148,7 @@ def test_a_loop_closes_and_a_static_model_is_the_world(tmp_path):
     assert spec.world.shapes["top"].pose.xyz == (0.0, 0.0, -0.5)
     report = import_model(path).report
     assert fates(report, "limit")["bars_p"] == ("dropped", "[0.1, 1.0] does not hold 0, where its loop closes")
-    assert fates(report, "gravity")["bars_c"] == ("changed", "is `gravity_compensation: 1`")
+    assert fates(report, "gravity")["bars_c"] == ("changed", "`gravity_compensation: 1`")
     assert spec.bodies["bars_c"].gravity_compensation == 1.0
     assert fates(report, "joint")["bars_s"][1] == "`s` is called `bars_s`; closes a loop at `bars_c`"
 

@@ -98,7 +98,8 @@ LAWS = (
     "u: {expression: '-{joint.pin.q}'}",
     "u: {expression: 'exp(-t)*sin(3*{joint.pin.qd})**2 - {body.m.orientation.3}', limits: [-1, 1]}",
     "u: {pid: {input: '{joint.pin.q}', kp: 3, ki: 2, limits: [-1, 2]}, rate: 250 Hz, delay: 8 ms}",
-    "u: {filter: {input: $v, time_constant: 0.1}}, v: {expression: '{signal.w} + 2'}, w: {pid: {input: t, kp: 1}}",
+    "u: {filter: {input: $v, time_constant: 0.1}}, v: {expression: '{signal.w} + 2'}, "
+    "w: {pid: {input: '{joint.pin.q}', kp: 1}}",
 )
 
 

@@ -163,3 +163,39 @@ def test_noise_without_meaning_is_refused_at_its_line(line, old, new, code):
     assert faults_of(MISTAKEN) == []
     lines[line] = lines[line].replace(old, new)
     assert [fault[:2] for fault in faults_of("\n".join(lines) + "\n")] == [(code, line)]
+
+
+FED = f"""simcli: 1
+bodies:
+  wheel: {{mass: 1, inertia: {{diag: [1, 1, 1]}}}}
+  still: {{pose: {{xyz: [0, 3, 0]}}, mass: 1, inertia: {{diag: [1, 1, 1]}}}}
+world: {{gravity: [0, 0, 0]}}
+joints: {{axle: {{type: revolute, parent: world, child: wheel, at: [0, 0, 0], axis: [0, 0, 1]}}}}
+sensors:
+  white: {{type: gyro, at: still, noise: {{sigma: {SIGMA}, walk: {WALK}}}}}
+  turn: {{type: encoder, joint: axle, noise: {{delay: {DELAY * DT}}}}}
+signals: {{u: {{expression: "{{sensor.white.gyro.1}} - 40*{{sensor.turn.encoder}}"}}}}
+forces: {{motor: {{type: torque, joint: axle, value: $u}}}}
+solver: {{type: generalized, integrator: semi_implicit, dt: {DT}}}
+run: {{duration: 0.05}}
+batch: {{worlds: 2, seed: 3}}
+output: {{every: {DT}, channels: [state], quantities: [sensor.white.gyro, sensor.turn.encoder]}}
+"""
+
+
+@pytest.mark.parametrize("solver", ["generalized", *(pytest.param(one, marks=pytest.mark.slow)
+                                                     for one in ("maximal", "affine"))])  # fmt: skip
+def test_signals_see_what_files_hold(solver, tmp_path):
+    """A wheel of unit inertia: its velocity changes in a step by h times the torque of what was seen where it began."""
+    integrator = "bdf1" if solver == "affine" else "semi_implicit"
+    _, path = run(tmp_path, FED, f"solver.type={solver}", f"solver.integrator={integrator}")
+    with simcli.open(path) as trajectory:
+        rate = trajectory.joint("axle").qd[:]
+        noise = column(trajectory, "sensor.white.gyro")[:, :, 1]
+        seen = column(trajectory, "sensor.turn.encoder")[:, :, 0]
+        turned = trajectory.joint("axle").q[:]
+    rate, turned = (one.reshape(len(noise), -1) for one in (rate, turned))
+    np.testing.assert_array_equal(seen, turned[np.maximum(np.arange(len(seen)) - DELAY, 0)])
+    near = 1e-5 if solver == "affine" else 1e-12  # whose joints yield
+    np.testing.assert_allclose(np.diff(rate, axis=0), DT * (noise - 40 * seen)[:-1], atol=near)
+    assert np.abs(rate).max() > 1e-3

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 from simcli import __version__
-from simcli.errors import FileError
+from simcli.errors import FileError, UsageError
 from simcli.exchange import inertias
 from simcli.exchange.lumping import lump
 from simcli.exchange.mechanism import SourceJoint, SourceModel
@@ -93,6 +93,7 @@ def import_model(path: Path, options: ImportOptions | None = None) -> ImportedMo
 
     Raises:
         FileError: the file cannot be read, is of another format, or holds what no scene can say, with its line.
+        UsageError: MuJoCo is missing, or an option is not for the format.
     """
     options = options or ImportOptions()
     report, meshes = ImportReport(str(path)), MeshFiles(path, options.search, options.folder)
@@ -110,6 +111,7 @@ def _read(path: Path, options: ImportOptions, meshes: MeshFiles, report: ImportR
         lump(mechanism, report)
         return mechanism
     if root.tag == "mujoco":
+        _refuse_choices(options)
         return read_mjcf(path, root, meshes, report)
     if root.tag == "sdf":
         mechanism = read_sdf(path, root, meshes, report)
@@ -120,6 +122,14 @@ def _read(path: Path, options: ImportOptions, meshes: MeshFiles, report: ImportR
         return mechanism
     known = "models are <robot>, that is URDF, <mujoco>, that is MJCF, and <sdf>"
     raise FileError(f"{path}:{root.line}: the root is <{root.tag}>; {known}")
+
+
+def _refuse_choices(options: ImportOptions) -> None:
+    """Refuse what an MJCF file says itself."""
+    given = {"--base": options.base, "--fix-inertia": options.fix_inertia, "--self-collision": options.self_collision}
+    for name, value in given.items():
+        if value:
+            raise UsageError(f"{name} is not for MJCF, where joints, `contype` and `balanceinertia` say what it would")
 
 
 def _hold_base(mechanism: SourceModel, base: ModelBase) -> None:

@@ -68,21 +68,23 @@ class MeshFiles:
             if name.startswith(prefix):
                 return self._in_package(name.removeprefix(prefix))
         path = Path(name.removeprefix(_FILE))
-        found = (path if path.is_absolute() else self.home / path).resolve()
-        if not self._is_allowed(found):
+        found = resolved_path(path if path.is_absolute() else self.home / path)
+        if found is not None and not self._is_allowed(found):
             raise LostMeshError("lies outside the folder of the model: give a folder above it by --package-path")
-        if not found.is_file():
+        if found is None or not found.is_file():
             raise LostMeshError("there is no such file")
         return found
 
     def _in_package(self, name: str) -> Path:
         package, _, rest = name.partition("/")
+        if package in ("", ".", ".."):
+            raise LostMeshError(f"`{package}` is the name of no package")
         above = [one for one in self.home.parents if one.name == package or (one / package).is_dir()]
         roots = [(one if one.name == package else one / package) for one in (self.home, *above)]
         roots += [path / package for path in self.search] + [path for path in self.search if path.name == package]
         for root in roots:
-            found = (root / rest).resolve()
-            if found.is_file() and found.is_relative_to(root.resolve()):
+            found = resolved_path(root / rest)
+            if found is not None and found.is_file() and found.is_relative_to(root.resolve()):
                 return found
         raise LostMeshError(f"the package `{package}` with this file is not found: --package-path names folders of packages")
 
@@ -106,6 +108,16 @@ class MeshFiles:
         names = (path.name, f"{path.parent.name}_{path.name}", *(f"{k}_{path.name}" for k in range(2, 10_000)))
         candidates = (f"{self.folder}/{_plain(name)}" for name in names)
         return next(name for name in candidates if name not in self.files)
+
+
+def resolved_path(path: Path) -> Path | None:
+    """A path without links and `..`; None where no file can be: too long, links in a circle, a null byte."""
+    try:
+        found = path.resolve()
+        found.is_file()
+    except (OSError, RuntimeError, ValueError):
+        return None
+    return found
 
 
 def _plain(name: str) -> str:

@@ -22,7 +22,7 @@ from simcli.exchange.mechanism import (
 from simcli.exchange.meshes import LostMeshError, MeshFiles
 from simcli.exchange.naming import GivenNames, words_of_renaming
 from simcli.exchange.report import ImportReport
-from simcli.exchange.xml_reader import XmlElement
+from simcli.exchange.xml_reader import XmlElement, plain_number
 from simcli.spec.names.structure import WORLD_NAME
 
 _TYPES = {"revolute": "revolute", "continuous": "revolute", "prismatic": "prismatic", "fixed": "fixed", "floating": "free",
@@ -77,7 +77,7 @@ class _Urdf:
 
     def _link(self, element: XmlElement, mechanism: SourceModel) -> None:
         self.known.add(id(element))
-        before = element.get("name")
+        before = self._given(element)
         if before in self.links.of:
             raise FileError(f"{self._at(element)}: a second link `{before}`")
         if before == WORLD_NAME:
@@ -175,7 +175,7 @@ class _Urdf:
 
     def _joint(self, element: XmlElement, mechanism: SourceModel) -> None:
         self.known.add(id(element))
-        before, kind = element.get("name"), element.get("type")
+        before, kind = self._given(element), element.get("type")
         if before in self.joints.of:
             raise FileError(f"{self._at(element)}: a second joint `{before}`")
         if kind not in _TYPES:
@@ -249,6 +249,8 @@ class _Urdf:
         if leader not in self.joints.of:
             raise FileError(f"{self._at(mimic)}: joint `{joint.name}` mimics the unknown joint `{leader}`")
         name = self.joints.of[leader]
+        if name == joint.name:
+            raise FileError(f"{self._at(mimic)}: joint `{joint.name}` mimics itself")
         if joint.type not in ("revolute", "prismatic") or mechanism.joints[name].type not in ("revolute", "prismatic"):
             self.report.dropped("mimic", joint.name, mimic.line, "joins joints that have not one coordinate each")
             return
@@ -277,6 +279,11 @@ class _Urdf:
 
     # Parts of elements.
 
+    def _given(self, element: XmlElement) -> str:
+        if not element.get("name"):
+            raise FileError(f"{self._at(element)}: a <{element.tag}> without a name")
+        return element.get("name")
+
     def _part(self, element: XmlElement, tag: str) -> XmlElement | None:
         found = element.child(tag)
         if found is not None:
@@ -295,7 +302,7 @@ class _Urdf:
         if not text.strip() and default is not None:
             return default
         try:
-            found = tuple(float(word) + 0.0 for word in text.split())
+            found = tuple(map(plain_number, text.split()))
         except ValueError:
             found = ()
         if len(found) != count or not all(map(math.isfinite, found)):

@@ -51,6 +51,17 @@ class XmlElement:
             yield from one.below()
 
 
+def plain_number(word: str) -> float:
+    """A number as other programs read it: without Python's underscores and the digits of other scripts.
+
+    Raises:
+        ValueError: it is none.
+    """
+    if not word.isascii() or "_" in word:
+        raise ValueError(word)
+    return float(word) + 0.0
+
+
 class _Builder:
     """Elements as the parser meets them."""
 
@@ -104,6 +115,8 @@ def read_xml(path: Path) -> XmlElement:
         for begin in range(0, len(data), _CHUNK):
             parser.Parse(data[begin : begin + _CHUNK], False)
         parser.Parse(b"", True)
+    except (LookupError, ValueError) as error:  # of encodings that are none, or that expat has not
+        raise FileError(f"{path}:1: is no XML: {error}") from None
     except expat.ExpatError as error:
         words = expat.ErrorString(error.code)
         raise FileError(f"{path}:{error.lineno}:{error.offset + 1}: is no XML: {words}") from None

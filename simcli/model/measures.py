@@ -197,7 +197,7 @@ def seen_by_feedback(model: Model, dt: float) -> Measures:
     rows = _Rows(model, dt)
     for quantity, component in model.feedback.quantity:
         rows.add(quantity, Reduction.RECORD, component=component)
-    return Measures(records=rows.n, **rows.columns, pairs=rows.pairs)
+    return Measures(records=rows.n, **rows.columns, pairs=rows.pairs, sensed=rows.sensed)
 
 
 class _Rows:

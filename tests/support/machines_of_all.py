@@ -55,7 +55,7 @@ world: {gravity: [0.5, 0.2, -9]}
 defaults: {body: {mass: 1, inertia: {diag: [0.02, 0.03, 0.04]}}}
 bodies:
   a: {com: [0.1, 0, -0.2], points: {end: [0, 0.1, -0.4]}}
-  b: {com: [0, 0, -0.2], points: {end: [0.1, 0, -0.4]}}
+  b: {gravity_compensation: 0.7, com: [0, 0, -0.2], points: {end: [0.1, 0, -0.4]}}
   c: {com: [0.05, 0, -0.1]}
   d: {com: [0.05, 0.02, -0.1]}
   stone: {pose: {xyz: [1, 1, 1]}, com: [0.1, 0, 0]}

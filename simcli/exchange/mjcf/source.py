@@ -17,6 +17,7 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 
 from simcli.errors import FileError, UsageError, install_hint
+from simcli.exchange.meshes import resolved_path
 from simcli.exchange.xml_reader import XmlElement, read_xml
 from simcli.spec.document.loader import MAX_BYTES
 
@@ -32,6 +33,7 @@ _REFUSED = {
     "attach": "holds a model of another file (`attach`): let MuJoCo write it as one file, by `MjSpec.to_xml`",
     "plugin": "needs a plugin of MuJoCo, which is a program",
 }
+_NAN = re.compile(r"(?i)(?:^|\s)[+-]?nan(?:\(\w*\))?(?:\s|$)")
 _LINE = re.compile(r"line (?:= )?(\d+)")
 # Parts of a compiled model, and what `MjSpec` calls lists of them.
 _LISTS = {"body": "bodies", "joint": "joints", "geom": "geoms", "site": "sites", "camera": "cameras", "mesh": "meshes",
@@ -140,11 +142,12 @@ def _inside(path: Path, element: XmlElement, allowed: list[Path], name: str, fol
         FileError: it is not there, or lies outside.
     """
     home = path.resolve().parent
-    found = (home / folder / name).resolve()
-    if not any(found.is_relative_to(one) for one in allowed):
-        raise FileError(f"{_at(path, element)}: `{name}` lies outside the folder of the model: --package-path names others")
-    if not found.is_file():
-        raise FileError(f"{_at(path, element)}: there is no file `{PurePosixPath(folder) / name}`")
+    found = resolved_path(home / folder / name)
+    if found is not None and not any(found.is_relative_to(one) for one in allowed):
+        words = "lies outside the folder of the model: --package-path names others"
+        raise FileError(f"{_at(path, element)}: `{name[:200]}` {words}")
+    if found is None or not found.is_file():
+        raise FileError(f"{_at(path, element)}: there is no file `{str(PurePosixPath(folder) / name)[:200]}`")
     if found.stat().st_size > MAX_BYTES:
         raise FileError(f"{_at(path, element)}: `{name}` has more than {MAX_BYTES} bytes (64 MiB)")
     return found
@@ -264,6 +267,9 @@ def _check_sizes(path: Path, root: XmlElement) -> None:
                 raise FileError(f"{_at(path, element)}: <{element.tag}> makes more than {_MOST_COPIES} copies")
         if element.tag == "hfield" and math.prod(_counts(element, ("nrow", "ncol"))) > _MOST_HEIGHTS:
             raise FileError(f"{_at(path, element)}: the height field has more than {_MOST_HEIGHTS} heights")
+        for key, text in element.attributes.items():  # of which MuJoCo would write a file beside the process
+            if key not in ("name", "class", "file") and _NAN.search(text):
+                raise FileError(f"{_at(path, element)}: `{key}` of <{element.tag}> is `{text[:60]}`, not a number")
         for one in element.children:
             look(one, copies)
 
@@ -294,5 +300,9 @@ def _check_numbers(source: MjcfSource) -> None:
     model = source.model
     for name in ("body_pos", "body_quat", "body_mass", "body_inertia", "body_ipos", "jnt_pos", "jnt_axis", "geom_pos",
                  "geom_size", "dof_damping", "dof_armature", "qpos0"):  # fmt: skip
-        if not np.isfinite(getattr(model, name)).all():
-            raise FileError(f"{source.path}:1: `{name}` of the compiled model holds what is no number")
+        values = np.asarray(getattr(model, name))
+        wrong = np.flatnonzero(~np.isfinite(values).all(axis=tuple(range(1, values.ndim))))
+        if len(wrong):
+            kind = {"body": "body", "jnt": "joint", "geom": "geom"}.get(name.partition("_")[0], "")
+            where = source.at(source.elements.get((kind, int(wrong[0])), source.root))
+            raise FileError(f"{where}: `{name}` of the compiled model holds what is no number")

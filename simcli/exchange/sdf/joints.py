@@ -35,6 +35,8 @@ def read_joint(source: SdfSource, element: XmlElement, scope: str, frames: Frame
         raise FileError(f"{source.at(element)}: joint `{before[:60]}` has the type `{kind[:60]}`; there are {known}")
     if kind == "gearbox":
         return
+    if ends[0] == ends[1]:
+        raise FileError(f"{source.at(element)}: joint `{before[:60]}` joins `{ends[0]}` to itself")
     here, mechanism = full_name(scope, before), source.mechanism
     name = source.joints.give(here.replace("::", "_"), "joint")
     place = frames.pose(here)

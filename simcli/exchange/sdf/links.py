@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from simcli.exchange.mechanism import SourceEntry, SourceFrame, SourceLink, SourceShape, hex_colour, in_outer_axes
+from simcli.exchange.mechanism import SourceFrame, SourceLink, SourceShape, hex_colour, in_outer_axes
 from simcli.exchange.meshes import LostMeshError
 from simcli.exchange.naming import GivenNames
 from simcli.exchange.sdf.source import SdfSource
@@ -34,8 +34,8 @@ def read_link(source: SdfSource, element: XmlElement, link: SourceLink, is_stati
     if source.truth(element, "kinematic", False):
         source.lose("kinematic", link.name, element.child("kinematic"), "no program says how it would move")
     if not source.truth(element, "gravity", True) and not is_static:
-        link.words["gravity_compensation"] = 1.0
-        source.tell("gravity", link.name, element.child("gravity"), "is `gravity_compensation: 1`")
+        link.words["gravity_compensation"] = 1
+        source.tell("gravity", link.name, element.child("gravity"), "`gravity_compensation: 1`")
 
 
 def _read_inertial(source: SdfSource, element: XmlElement, link: SourceLink) -> None:

@@ -12,7 +12,7 @@ from simcli.exchange.mechanism import SourceFrame, SourceModel, quaternion_words
 from simcli.exchange.meshes import MeshFiles
 from simcli.exchange.naming import GivenNames
 from simcli.exchange.report import ImportReport
-from simcli.exchange.xml_reader import XmlElement
+from simcli.exchange.xml_reader import XmlElement, plain_number
 
 _TRUE, _FALSE = ("1", "true"), ("0", "false")
 _COUNTS = {"euler_rpy": 6, "quat_xyzw": 7}
@@ -60,7 +60,7 @@ class SdfSource:
             FileError: they are not so many finite ones.
         """
         try:
-            found = tuple(float(word) + 0.0 for word in element.text.split())
+            found = tuple(map(plain_number, element.text.split()))
         except ValueError:
             found = ()
         if len(found) != count or not all(map(math.isfinite, found)):

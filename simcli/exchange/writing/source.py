@@ -42,9 +42,14 @@ class WrittenScene:
         """Name of a body in the model."""
         return WORLD_NAME if body == WORLD else self.bodies[body]
 
-    def line(self, path: str) -> int:
-        """Line of a dotted path in the scene; 0 if nothing of it is written."""
-        return self.document.where(path).line
+    def _place(self, path: str) -> tuple[int, str]:
+        """Line of a dotted path, 0 if nothing of it is written, and the file, if it is an included one."""
+        place = self.document.where(path)
+        return place.line, "" if place.file == str(self.document.path) else place.file
+
+    def has(self, key: str) -> bool:
+        """Whether the file writes a section."""
+        return self.document.root.get(key) is not None
 
     def tell(self, kind: str, name: str, path: str, change: str = "") -> None:
         """An element is in the model, as it was or changed.
@@ -55,14 +60,16 @@ class WrittenScene:
             path: dotted, of the element.
             change: what became of it; "" for nothing.
         """
+        line, file = self._place(path)
         if change:
-            self.report.changed(kind, name, self.line(path), change)
+            self.report.changed(kind, name, line, change, file)
         else:
-            self.report.carried(kind, name, self.line(path))
+            self.report.carried(kind, name, line, file)
 
     def lose(self, kind: str, name: str, path: str, why: str) -> None:
         """An element is not in the model."""
-        self.report.dropped(kind, name, self.line(path), why)
+        line, file = self._place(path)
+        self.report.dropped(kind, name, line, why, file)
 
     def renaming(self, before: str, after: str) -> str:
         """What is told of a name with a slash, or of one that was taken; "" for one that stayed."""
@@ -86,18 +93,22 @@ def pose_numbers(pose) -> Array:
 def tell_the_rest(scene: WrittenScene) -> None:
     """What no model has: batches, events, signals, and how a run goes."""
     spec = scene.spec
-    if "batch" in spec.model_fields_set:
+    if scene.has("batch"):
         scene.tell("batch", "", "batch", "one model, with the values that the file has")
     for index, event in enumerate(spec.events):
         scene.lose("event", event.words(), f"events[{index}]", "models have no events")
     for name in spec.signals:
         scene.lose("signal", name, f"signals.{name}", "models have no functions of time; what it drives stays at 0")
+    for name in spec.sensors:
+        scene.lose("sensor", name, f"sensors.{name}", "sensors are not written")
+    for name in spec.keyframes:
+        scene.lose("keyframe", name, f"keyframes.{name}", "of states only that of the start is written")
     for key in ("measure", "expect", "run", "output"):
-        if key in spec.model_fields_set:
+        if scene.has(key):
             scene.tell(key, "", key, "says how a run goes, not what moves: it stays in the scene")
     for name in spec.articulations or ():
         scene.tell("articulation", name, f"articulations.{name}", "models have no names for groups of joints")
-    if "look" in spec.model_fields_set:
+    if scene.has("look"):
         scene.tell("look", "", "look", "background and cameras stay in the scene")
     if spec.world.plane:
         scene.tell("plane", spec.world.plane, "world.plane", "bodies that nothing holds got slides and a hinge")

@@ -170,12 +170,22 @@ def pull_link(t: ti.template(), s: ti.template(), p: ti.template(), first_spin: 
             if u < p.n_given:
                 motion = one(s.S, w, lane, d)
                 add_seen(p.contacts.jacobian, w, lane, c * p.n + u, axes, point_velocity(motion, x), sign)
-                if ti.static(first_spin >= 0):
-                    for m in ti.static(range(3)):
-                        at = (first_spin + 3 * c + m) * p.n + u
-                        seen = frame[m].dot(motion.angular) * sign
-                        put(p.rows.jacobian, w, lane, at, one(p.rows.jacobian, w, lane, at) + seen)
+                add_turning(p, first_spin, w, lane, c, u, frame, motion.angular, sign)
         i = t.parent.at(i)
+
+
+@ti.func
+def add_turning(p: ti.template(), first_spin: ti.template(), w: ti.i32, lane: ti.template(), c: ti.i32, u: ti.i32,
+                frame: ti.template(), spin: ti.template(), sign: ti.template()):
+    """Add what spins of contact c see of unknown u, which turns by a spin.
+
+    Writes: p.rows.jacobian of spins
+    """
+    if ti.static(first_spin >= 0):
+        for m in ti.static(range(3)):
+            at = (first_spin + 3 * c + m) * p.n + u
+            seen = frame[m].dot(spin) * sign
+            put(p.rows.jacobian, w, lane, at, one(p.rows.jacobian, w, lane, at) + seen)
 
 
 @ti.func

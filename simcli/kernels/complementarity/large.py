@@ -274,10 +274,16 @@ def invert_masses(p: ti.template(), w: ti.i32):
                 g.inverse.store(w, at + DOFS * k + j, g.inverse.load(w, at + DOFS * k + j) * pivot)
             for i in range(DOFS):
                 if i != k:
-                    factor = g.inverse.load(w, at + DOFS * i + k)
-                    g.inverse.store(w, at + DOFS * i + k, p.arena.zero())
-                    for j in range(DOFS):
-                        value = g.inverse.load(w, at + DOFS * i + j) - factor * g.inverse.load(w, at + DOFS * k + j)
-                        g.inverse.store(w, at + DOFS * i + j, value)
+                    _eliminate(g.inverse, w, at, i, k)
         for i in range(DOFS):
             g.weight.store(w, DOFS * b + i, g.inverse.load(w, at + DOFS * i + i))
+
+
+@ti.func
+def _eliminate(inverse: ti.template(), w: ti.i32, at: ti.i32, i: ti.i32, k: ti.i32):
+    """Take the pivot's row k out of row i of the block that begins at a place."""
+    factor = inverse.load(w, at + DOFS * i + k)
+    inverse.store(w, at + DOFS * i + k, inverse.arena.zero())
+    for j in range(DOFS):
+        value = inverse.load(w, at + DOFS * i + j) - factor * inverse.load(w, at + DOFS * k + j)
+        inverse.store(w, at + DOFS * i + j, value)

@@ -57,21 +57,38 @@ def metric_of_row(p: ti.template(), w: ti.i32, s: ti.i32):
     if p.rows.on.load(w, s) != 0.0:
         if s < g.n_plain:
             for e in range(g.start.at(s), g.start.at(s + 1)):
-                a = g.column.at(e)
                 for f in range(g.start.at(s), g.start.at(s + 1)):
-                    b = g.column.at(f)
-                    if a // DOFS == b // DOFS:
-                        total = total + g.value.load(w, e) * g.value.load(w, f) * g.inverse.load(w, DOFS * a + b % DOFS)
+                    total = total + _metric_of_entries(g, w, e, f)
         else:
             if ti.static(g.spin.n_items > 0):
-                at = (s - g.n_plain) * SEEN
-                for side in range(2):
-                    body = body_of(p, w, (s - g.n_plain) // 3, side)
-                    if body >= 0:
-                        for i in range(DOFS):
-                            for j in range(DOFS):
-                                both = g.spin.load(w, at + DOFS * side + i) * g.spin.load(w, at + DOFS * side + j)
-                                total = total + both * g.inverse.load(w, DOFS * (DOFS * body + i) + j)
+                total = metric_of_spin(p, w, s - g.n_plain)
+    return total
+
+
+@ti.func
+def _metric_of_entries(g: ti.template(), w: ti.i32, e: ti.i32, f: ti.i32):
+    """What two entries of a row give to its metric: nothing if they are of different bodies."""
+    total = g.inverse.arena.zero()
+    a = g.column.at(e)
+    b = g.column.at(f)
+    if a // DOFS == b // DOFS:
+        total = g.value.load(w, e) * g.value.load(w, f) * g.inverse.load(w, DOFS * a + b % DOFS)
+    return total
+
+
+@ti.func
+def metric_of_spin(p: ti.template(), w: ti.i32, spin: ti.i32):
+    """The metric of a spin."""
+    g = p.large
+    total = p.arena.zero()
+    for side in range(2):
+        body = body_of(p, w, spin // 3, side)
+        if body >= 0:
+            first = spin * SEEN + DOFS * side
+            for i in range(DOFS):
+                for j in range(DOFS):
+                    both = g.spin.load(w, first + i) * g.spin.load(w, first + j)
+                    total = total + both * g.inverse.load(w, DOFS * (DOFS * body + i) + j)
     return total
 
 
@@ -88,13 +105,20 @@ def diagonal_of_contact(p: ti.template(), w: ti.i32, c: ti.i32):
         for side in range(2):
             body = body_of(p, w, c, side)
             if body >= 0:
+                first = SEEN * c + DOFS * side
                 for i in range(DOFS):
-                    moved = Vec3(zero, zero, zero)
-                    for j in range(DOFS):
-                        inverse = g.inverse.load(w, DOFS * (DOFS * body + i) + j)
-                        moved = moved + g.seen.load(w, SEEN * c + DOFS * side + j) * inverse
-                    total = total + _product(g.seen.load(w, SEEN * c + DOFS * side + i), moved)
+                    total = total + _product(g.seen.load(w, first + i), _moved(g, w, first, DOFS * body + i))
     p.contacts.metric.store(w, c, total)
+
+
+@ti.func
+def _moved(g: ti.template(), w: ti.i32, first: ti.i32, a: ti.i32):
+    """What a contact moves velocity a of a body by, whose entries begin at a place."""
+    zero = g.inverse.arena.zero()
+    moved = Vec3(zero, zero, zero)
+    for j in range(DOFS):
+        moved = moved + g.seen.load(w, first + j) * g.inverse.load(w, DOFS * a + j)
+    return moved
 
 
 def _product(a: Vec3, b: Vec3) -> Vec3:
@@ -227,9 +251,17 @@ def add_spin(p: ti.template(), w: ti.i32, spin: ti.i32, gain: ti.template()):
             if a >= 0 and b >= 0:
                 for i in range(DOFS):
                     pulled = g.spin.load(w, spin * SEEN + DOFS * one + i) * gain
-                    for j in range(DOFS):
-                        value = pulled * g.spin.load(w, spin * SEEN + DOFS * other + j)
-                        _add_entry(p, w, DOFS * a + i, DOFS * b + j, entry, value)
+                    _add_spin_row(p, w, DOFS * a + i, DOFS * b, spin * SEEN + DOFS * other, entry, pulled)
+
+
+@ti.func
+def _add_spin_row(p: ti.template(), w: ti.i32, a: ti.i32, first: ti.i32, seen: ti.i32, entry: ti.i32, pulled: ti.template()):
+    """Add what velocity a has in common with those of a body, from the first on.
+
+    Writes: p.large.factor
+    """
+    for j in range(DOFS):
+        _add_entry(p, w, a, first + j, entry, pulled * p.large.spin.load(w, seen + j))
 
 
 @ti.func
@@ -266,13 +298,14 @@ def add_contact(p: ti.template(), w: ti.i32, c: ti.i32):
     for one in range(2):
         for other in range(2):
             a, b = body_of(p, w, c, one), body_of(p, w, c, other)
+            at = -1
             if a >= 0 and b >= 0:
                 at = place_of(g.factor, w, a, b, entry)
-                if at >= 0:
-                    normal, first, second = seen_rows(p, w, c, other)
-                    for k in range(DOFS):
-                        x, y, z = gain.transposed_times(g.seen.load(w, SEEN * c + DOFS * one + k)).parts
-                        add_to_row(g.factor, w, at + k, normal * x + first * y + second * z)
+            if at >= 0:
+                normal, first, second = seen_rows(p, w, c, other)
+                for k in range(DOFS):
+                    x, y, z = gain.transposed_times(g.seen.load(w, SEEN * c + DOFS * one + k)).parts
+                    add_to_row(g.factor, w, at + k, normal * x + first * y + second * z)
 
 
 def seen_rows(p, w, c, side) -> list:

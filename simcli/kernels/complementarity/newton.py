@@ -165,15 +165,21 @@ def condense_row(p: ti.template(), w: ti.i32, s: ti.i32, kind: ti.i32):
         for e in range(whole(p.rows.length, w, s)):
             i = whole(p.rows.columns, w, s * p.n + e) // 3
             if i != before:
-                pulled = three(p.rows.jacobian, w, s * m + i) * gain
-                last = -1
-                for k in range(whole(p.rows.length, w, s)):
-                    j = whole(p.rows.columns, w, s * p.n + k) // 3
-                    if j != last:
-                        total = p.matrix.load(w, i * m + j) + _outer(pulled, three(p.rows.jacobian, w, s * m + j))
-                        p.matrix.store(w, i * m + j, total)
-                    last = j
+                add_pulled(p, w, s, i, three(p.rows.jacobian, w, s * m + i) * gain)
             before = i
+
+
+@ti.func
+def add_pulled(p: ti.template(), w: ti.i32, s: ti.i32, i: ti.i32, pulled: ti.template()):
+    """Add what row s gives to the blocks of row i of the matrix."""
+    m = p.n_threes
+    last = -1
+    for k in range(whole(p.rows.length, w, s)):
+        j = whole(p.rows.columns, w, s * p.n + k) // 3
+        if j != last:
+            total = p.matrix.load(w, i * m + j) + _outer(pulled, three(p.rows.jacobian, w, s * m + j))
+            p.matrix.store(w, i * m + j, total)
+        last = j
 
 
 @ti.func

@@ -29,14 +29,25 @@ def effort_power(t: ti.template(), fo: ti.template(), s: ti.template(), w: ti.i3
     if ti.static(fo.has_ball_drives):
         for i in range(t.n_links):
             if t.kind.at(i) == BALL:
-                error = ball_error(t, fo, s, w, i)
-                for k in ti.static(range(3)):
-                    d = t.link_qd.at(i) + k
-                    if is_smooth_drive(fo, d):
-                        after = s.qd.load(w, d) + s.qdd.load(w, d) * b
-                        pull = turn_law(fo, w, d, error.parts[k] - after * b).force
-                        supplied = supplied + pull * (s.qd.load(w, d) + after) * 0.5
+                supplied = supplied + power_of_ball(t, fo, s, w, i, b)
     fo.account.add_power(w, dissipated, supplied)
+
+
+@ti.func
+def power_of_ball(t: ti.template(), fo: ti.template(), s: ti.template(), w: ti.i32, i: ti.i32, b: ti.template()):
+    """Power of the drive of a ball joint over a step of length b, as in `effort_power`.
+
+    Reads: fo columns, s.{q, qd, qdd}
+    """
+    supplied = t.arena.zero()
+    error = ball_error(t, fo, s, w, i)
+    for k in ti.static(range(3)):
+        d = t.link_qd.at(i) + k
+        if is_smooth_drive(fo, d):
+            after = s.qd.load(w, d) + s.qdd.load(w, d) * b
+            pull = turn_law(fo, w, d, error.parts[k] - after * b).force
+            supplied = supplied + pull * (s.qd.load(w, d) + after) * 0.5
+    return supplied
 
 
 @ti.func

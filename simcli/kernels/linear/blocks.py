@@ -23,7 +23,6 @@ class BlockMatrix:
 
     Attributes:
         pair_of: (i, j) with i >= j to the number of a pair, on the host.
-        pair_i, pair_j: bodies of each pair.
         place: entry of the factor of row r and column s of a pair's block, at 144 pair + 12 r + s.
         factor: see `sparse.py`.
     """
@@ -43,7 +42,6 @@ class BlockMatrix:
         self.places = pattern.place
         self.factor, self.place = Factor(pattern, arena), arena.ints(pattern.place)
         self.factor.value.scratch(), self.factor.inverse.scratch()
-        self.pair_i, self.pair_j = arena.ints(ends[:, 0]), arena.ints(ends[:, 1])
 
     def entry(self, i: int, j: int) -> int:
         """Entry of the factor of two unknowns, on the host."""

@@ -158,23 +158,32 @@ def fill_rows(y: ti.template(), t: ti.template(), s: ti.template(), w: ti.i32):
     if ti.static(y.n_rows > 0):
         for r in range(y.n_rows):
             for e in range(y.j_start.at(r), y.j_start.at(r + 1)):
-                side = y.j_side.at(e)
-                value = t.arena.zero() + 1.0
-                if side < 2:
-                    pull = y.rows.pull_a.load(w, r)
-                    if side == 1:
-                        pull = y.rows.pull_b.load(w, r)
-                    value = s.S.load(w, y.j_dof.at(e)).dot(pull)
-                if ti.static(y.rows.n_gears > 0):
-                    if side == 2 or side == 3:
-                        value = t.arena.zero() + y.rows.factor.load(w, y.j_term.at(e))
-                if ti.static(y.rows.has_shared):
-                    if side == 3:
-                        value = value * y.entry.load(w, y.n_mass + y.j_other.at(e))
-                if ti.static(t.is_natural):
-                    if side == 4:  # the constant is 1 for a vector with itself
-                        value = s.q.load(w, y.j_other.at(e)) * (1.0 + y.rows.constant.load(w, r))
-                y.entry.store(w, y.n_mass + e, value)
+                y.entry.store(w, y.n_mass + e, entry_of_row(y, t, s, w, r, e))
+
+
+@ti.func
+def entry_of_row(y: ti.template(), t: ti.template(), s: ti.template(), w: ti.i32, r: ti.i32, e: ti.i32):
+    """Entry e of J, of row r.
+
+    Reads: s.{S, q}, y.{rows, entry}
+    """
+    side = y.j_side.at(e)
+    value = t.arena.zero() + 1.0
+    if side < 2:
+        pull = y.rows.pull_a.load(w, r)
+        if side == 1:
+            pull = y.rows.pull_b.load(w, r)
+        value = s.S.load(w, y.j_dof.at(e)).dot(pull)
+    if ti.static(y.rows.n_gears > 0):
+        if side == 2 or side == 3:
+            value = t.arena.zero() + y.rows.factor.load(w, y.j_term.at(e))
+    if ti.static(y.rows.has_shared):
+        if side == 3:
+            value = value * y.entry.load(w, y.n_mass + y.j_other.at(e))
+    if ti.static(t.is_natural):
+        if side == 4:  # the constant is 1 for a vector with itself
+            value = s.q.load(w, y.j_other.at(e)) * (1.0 + y.rows.constant.load(w, r))
+    return value
 
 
 @ti.func

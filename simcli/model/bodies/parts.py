@@ -11,11 +11,12 @@ from simcli.model.batch.gather import Worlds
 from simcli.model.bodies.inertia import MassProperties, combine, shape_properties
 from simcli.model.bodies.mesh import MeshError, mesh_properties, read_mesh
 from simcli.model.bodies.tables import Shapes
+from simcli.model.bodies.terrain import read_heights
 from simcli.model.mechanism import BodyPart
-from simcli.model.signals.csv_table import CsvError, read_grid
 from simcli.model.tables import WORLD, Array, ShapeKind
 from simcli.model.tree.links import pile
 from simcli.spec.expansion.planes import NORMAL_INDEX
+from simcli.spec.samples.csv_text import CsvError
 from simcli.spec.schema.body import InertiaSpec, Tensor
 
 _NOWHERE, _POINT = (0.0,) * 3, ((0.0,) * 3,) * 3
@@ -142,7 +143,7 @@ class ShapeReader:
         if shape.data is not None:
             return np.array(self.worlds.common(lambda s: get(s).data, f"{path}.data"), float) * scale
         try:
-            return read_grid(self.folder / shape.file) * scale
+            return read_heights(self.folder / shape.file) * scale
         except CsvError as error:
             self.worlds.fault("SC480", f"{path}.file", f"{shape.file}: {error}", error.hint)
             return np.zeros((2, 2))

@@ -202,6 +202,7 @@ class AffineCore:
         self.forces.account.clear()
         self.signals.feedback.clear()
         self.gauges.clear()
+        self.sight.clear()
         self.step.clear()
         self.given.clear()
         self.potential.laws.clear()

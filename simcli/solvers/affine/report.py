@@ -15,7 +15,6 @@ from simcli.kernels.potentials.energy import find_energy, follow_rows
 from simcli.kernels.potentials.paces import energy_of_armature
 from simcli.kernels.report import put, report_bodies
 from simcli.kernels.rows.quadratic import find_rates, give_state
-from simcli.model.measures import Source
 from simcli.solvers.affine.given import report_efforts_of_holds, report_holds
 from simcli.solvers.affine.places import place_affine
 from simcli.solvers.affine.stages import find_multipliers
@@ -24,7 +23,7 @@ from simcli.solvers.shared.contacts.report import CONTACTS, put_row
 from simcli.solvers.shared.drives import add_drive_power
 from simcli.solvers.shared.frames import show_joint_accelerations, show_joints, show_points, show_rods
 from simcli.solvers.shared.ledger import write_energies
-from simcli.solvers.shared.sampling import distances, place_sight, see
+from simcli.solvers.shared.sampling import distances, needs_joints, place_sight, see, sensors_of
 
 DIAGNOSTICS = ("iterations", "residual", "position_violation", "velocity_violation")
 
@@ -49,8 +48,7 @@ def finding_affine(c) -> tuple:
     """What finds the quantities that signals see, where a step begins."""
     if not c.sight.n:
         return ()
-    joints = {Source.Q, Source.QD} & set(c.sight.measures.source)
-    return _place_bodies, *when(joints, show_joints), place_sight, *distances(c), see
+    return (_place_bodies, *when(needs_joints(c.sight), show_joints), place_sight, *distances(c), *sensors_of(c), see)
 
 
 @ti.func

@@ -119,19 +119,21 @@ def find_stresses(c: ti.template(), w: ti.i32, span: ti.template()):
 
 
 @needs.soft_springs
-@ti.func
-def _stress_springs(c: ti.template(), w: ti.i32, span: ti.template()):
-    for n in range(c.pushes.n):
-        if c.pushes.spring.at(n) >= 0:
-            c.steps.rows.stress.store(w, c.pushes.row.at(n), tension_per_length(c, w, n) * span)
+def _stress_springs(c, w, span):
+    _stress_lengths(c, w, span, c.pushes.spring, tension_per_length)
 
 
 @needs.cable_parts
+def _stress_cables(c, w, span):
+    _stress_lengths(c, w, span, c.pushes.cable, tension_of_part)
+
+
 @ti.func
-def _stress_cables(c: ti.template(), w: ti.i32, span: ti.template()):
+def _stress_lengths(c: ti.template(), w: ti.i32, span: ti.template(), which: ti.template(), tension: ti.template()):
+    """Stress of the soft rows that an index list has, by their tension per length."""
     for n in range(c.pushes.n):
-        if c.pushes.cable.at(n) >= 0:
-            c.steps.rows.stress.store(w, c.pushes.row.at(n), tension_of_part(c, w, n) * span)
+        if which.at(n) >= 0:
+            c.steps.rows.stress.store(w, c.pushes.row.at(n), tension(c, w, n) * span)
 
 
 def tension_per_length(c, w, n):

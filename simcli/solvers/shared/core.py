@@ -267,6 +267,7 @@ class Core:
         self.signals.feedback.clear()
         self.led.clear()
         self.gauges.clear()
+        self.sight.clear()
         if self.constrained:
             self.contacts.clear()
             self.bound.clear()

@@ -13,8 +13,9 @@ from simcli.kernels.rows.quadratic import give_state
 from simcli.model.measures import Source
 from simcli.solvers.shared.clock import LEAN, steps_before
 from simcli.solvers.shared.frames import show_bodies, show_joints
-from simcli.solvers.shared.looks.measures import place_quantities, quantity_now
+from simcli.solvers.shared.looks.measures import place_quantities, quantity_now, sensing
 from simcli.solvers.tree.integrators import H
+from simcli.spec.names.sensor_types import ON_JOINT, SENSOR_TYPES
 
 
 def sampling(c) -> tuple:
@@ -25,6 +26,21 @@ def sampling(c) -> tuple:
 def distances(c) -> tuple:
     """What finds the distances that signals see."""
     return when(c.sight.has.get("clearances"), _find_distances)
+
+
+def sensors_of(c) -> tuple:
+    """What finds what sensors show to signals."""
+    return when(c.sight.has.get("sensors"), _find_sensed_by_signals)
+
+
+def _find_sensed_by_signals(c, w):
+    take_all(sensing(c.sight), c.sight, c, w)
+
+
+def needs_joints(m) -> bool:
+    """Whether signals see coordinates of joints, by themselves or by sensors."""
+    on_joint = any(SENSOR_TYPES[one.type].of == ON_JOINT for one in m.measures.sensed)
+    return on_joint or bool({Source.Q, Source.QD} & set(m.measures.source))
 
 
 @ti.func
@@ -50,12 +66,11 @@ def finding(c) -> tuple:
         c: core of the run, whose links stand where the step begins, but in steps of polynomials.
     """
     m = c.sight
-    joints = {Source.Q, Source.QD} & set(m.measures.source)
-    projects = c.projects and bool(joints)
+    projects = c.projects and needs_joints(m)
     if not m.n:
         return ()
     return (*when(c.is_natural and c.is_quadratic, _place_polynomials),
-            *when(projects, show_bodies, show_joints), place_sight, *distances(c), see)
+            *when(projects, show_bodies, show_joints), place_sight, *distances(c), *sensors_of(c), see)
 
 
 @ti.func

@@ -157,7 +157,7 @@ class HeightfieldShape(_Shape):
     """Terrain: heights on a regular grid, centred; in `world` only."""
 
     type: Literal["heightfield"] = doc(REQUIRED, "Kind of shape", "", "heightfield")
-    file: Text | None = doc(None, "CSV file of heights, relative to the scene", "", "hills.csv")
+    file: Text | None = doc(None, "CSV file of heights, or grey PNG picture, relative to the scene", "", "hills.csv")
     data: list[list[Plain]] | None = doc(None, "Heights, rows along y", "m", "[[0, 0.1], [0, 0.2]]")
     size: vector("m") = doc(REQUIRED, "Extent along x and y, and the height of the value 1", "m", [10, 10, 1])
 

@@ -188,7 +188,7 @@ def _write_wrench(parts: MjcfParts, name: str, force, path: str) -> None:
         scene.lose("force", name, path, "acts on a mocap body, which nothing moves")
         return
     gear = np.concatenate([scene.first(wrenches, key)[k] for key in ("force", "torque")])
-    site = parts.site(f"{scene.others.give(name)}_at", body, scene.first(wrenches, "point")[k])
+    site = parts.site(f"{name}_at", body, scene.first(wrenches, "point")[k])
     axes = None if wrenches.follows[k] else parts.site(f"{name}_axes", -1, np.zeros(3))
     parts.actuate("motor", name, 1.0, site=site, refsite=axes, gear=gear)
     scene.tell("force", name, path, "an actuator at a site, its control is 1")

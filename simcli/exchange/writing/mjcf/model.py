@@ -31,12 +31,11 @@ def mjcf_of(scene: WrittenScene, meshes: MeshCopies) -> Tag:
     root, parts = tag("mujoco", model=scene.spec.name), MjcfParts.of(scene, meshes)
     root.add("compiler", angle="radian", autolimits=True, inertiafromgeom=False)
     solver = scene.spec.solver
-    root.add("default").add("equality", solref=(_STEPS * solver.dt, 1), solimp=_HARDEST)
     integrator = _INTEGRATORS.get(getattr(solver, "integrator", ""))
     option = root.add("option", timestep=solver.dt, gravity=scene.first(scene.model, "gravity"), integrator=integrator)
     if not scene.spec.contact.enabled:
         option.add("flag", contact="disable")
-    if "solver" in scene.spec.model_fields_set:
+    if scene.has("solver"):
         scene.tell("solver", solver.type, "solver", f"time step, and {integrator or 'the integrator that MuJoCo has'}")
     write_places(parts, WORLD, scene.spec.world, WORLD_NAME, f"{WORLD_NAME}_")
     write_bodies(parts)
@@ -47,5 +46,8 @@ def mjcf_of(scene: WrittenScene, meshes: MeshCopies) -> Tag:
     write_drives(parts)
     write_forces(parts)
     write_start(parts)
+    if parts.sections["equality"].children:
+        root.children.insert(1, tag("default"))
+        root.children[1].add("equality", solref=(_STEPS * solver.dt, 1), solimp=_HARDEST)
     root.children += [section for section in parts.sections.values() if section.children]
     return root

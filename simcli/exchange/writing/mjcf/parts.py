@@ -13,6 +13,8 @@ from simcli.exchange.writing.xml_text import Tag, tag
 from simcli.model.tables import WORLD, Array
 from simcli.model.tree.reference import body_poses
 
+_STRAIGHT = rot.IDENTITY_POSE[3:]
+
 
 class WrittenGeom(NamedTuple):
     """A geom of a shape: its name and masks."""
@@ -36,6 +38,7 @@ class MjcfParts:
         bodies: index to element; the world's is the section `worldbody`.
         controls: of the actuators, in their order.
         geoms: index of a shape to its geom.
+        sites: body and pose to the name of the site.
     """
 
     scene: WrittenScene
@@ -45,6 +48,7 @@ class MjcfParts:
     bodies: dict[int, Tag]
     controls: list[float] = field(default_factory=list)
     geoms: dict[int, WrittenGeom] = field(default_factory=dict)
+    sites: dict[tuple, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, scene: WrittenScene, meshes: MeshCopies) -> "MjcfParts":
@@ -54,16 +58,18 @@ class MjcfParts:
         return cls(scene, meshes, ChainTree.of(scene), sections, {WORLD: sections["worldbody"]})
 
     def site(self, name: str, body: int, pose: Array) -> str:
-        """A new site of a body; its name.
+        """A site of a body, which may be there already; its name.
 
         Args:
             name: that it would have.
             body: index, or WORLD.
             pose: [m, 1], (7,) or (3,), in the body.
         """
-        given = self.scene.others.give(name)
-        self.bodies[body].add("site", name=given, **placed(pose))
-        return given
+        key = body, tuple(np.concatenate((pose, _STRAIGHT))[:7].tolist())
+        if key not in self.sites:
+            self.sites[key] = self.scene.others.give(name)
+            self.bodies[body].add("site", name=self.sites[key], **placed(pose))
+        return self.sites[key]
 
     def actuate(self, element: str, name: str, control: float, **attributes: object) -> None:
         """A new actuator with the control that it has at the start."""

@@ -26,10 +26,16 @@ def write_bodies(parts: MjcfParts) -> None:
         inner = WORLD if link.hold in ("free", "led") else link.inner  # what floats is no part of a tree
         pose = parts.start_pose(link) if link.hold in ("free", "led") else link.at_zero
         element = parts.bodies[inner].add("body", name=parts.scene.name_of(link.body), **placed(pose),
-                                          mocap=True if link.hold == "led" else None)  # fmt: skip
+                                          mocap=True if link.hold == "led" else None,
+                                          gravcomp=_body_of(parts.scene, link).gravity_compensation or None)  # fmt: skip
         parts.bodies[link.body] = element
         _write_joint(parts, link, element)
         _write_body(parts, link, element)
+
+
+def _body_of(scene: WrittenScene, link: ChainLink):
+    """The body of a link as the scene has it."""
+    return scene.spec.bodies[scene.model.bodies.name[link.body]]
 
 
 def _write_body(parts: MjcfParts, link: ChainLink, element: Tag) -> None:
@@ -174,5 +180,7 @@ def _tell_laws(scene: WrittenScene, link: ChainLink, spec, given: str) -> None:
         scene.lose("motion", given, f"{path}.motion", "MJCF has no prescribed motion: the joint moves freely")
     if spec.driving is not None:
         scene.lose("driving", given, f"{path}.driving", "MJCF has no driving joints")
+    if any(drive is not None and drive.activation is not None for drive in spec.drive or ()):
+        scene.lose("activation", given, f"{path}.drive", "is not written: the actuator has no lag")
     if model.joints.kind[link.joint] == JointKind.SCREW:
         scene.tell("pitch", given, f"{path}.pitch", "an equality of hinge and slide, which MuJoCo keeps softly")

@@ -59,6 +59,8 @@ def _write_link(scene: WrittenScene, meshes: MeshCopies, root: Tag, link: ChainL
     if not np.array_equal(back, _NOTHING):
         changes.append("its frame is at its joint")
     scene.tell("body", name, path, joined_words(*changes))
+    if body.gravity_compensation:
+        scene.lose("gravity_compensation", name, f"{path}.gravity_compensation", "URDF has no forces")
     if body.motion is not None:
         scene.lose("motion", name, f"{path}.motion", "URDF has no prescribed motion")
     write_shapes(scene, meshes, element, body, path, back)

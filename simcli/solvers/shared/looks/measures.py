@@ -75,9 +75,22 @@ def further(c) -> tuple:
     """What finds what places and velocities do not tell: efforts of drives, distances, sums of contact forces."""
     has = c.gauges.has
     return (*when(has["drives"], c.engine.report_drives), *when(has["clearances"], _find_clearances),
-            *when(has["touches"], add_touches), *when(has["sensors"], find_sensors),
-            *when(has["touching"], sense_touch), *when(has["targets"], sense_range),
-            *when(has["noise"], add_noise)) if c.gauges.n else ()  # fmt: skip
+            *when(has["touches"], add_touches), *when(has["sensors"], _find_sensed)) if c.gauges.n else ()  # fmt: skip
+
+
+def sensing(g) -> tuple:
+    """What finds what sensors show, that know poses, velocities, accelerations and wrenches of bodies.
+
+    Args:
+        g: gauges; stages take them before the core.
+    """
+    has = g.has
+    return (*when(has.get("sensors"), find_sensors), *when(has.get("touching"), sense_touch),
+            *when(has.get("targets"), sense_range), *when(has.get("noise"), add_noise))  # fmt: skip
+
+
+def _find_sensed(c, w):
+    take_all(sensing(c.gauges), c.gauges, c, w)
 
 
 def _find_clearances(c, w):

@@ -76,14 +76,14 @@ def _words_of(text: str) -> list[int]:
 
 
 @ti.func
-def add_noise(c: ti.template(), w: ti.i32):
+def add_noise(g: ti.template(), c: ti.template(), w: ti.i32):
     """Let sensors show what they have sampled.
 
     Reads:  c.now
-    Writes: c.gauges.{noise, sensors.values}
+    Writes: g.{noise, sensors.values}
     """
-    m = c.gauges.sensors
-    p = c.gauges.noise
+    m = g.sensors
+    p = g.noise
     zero = c.tables.arena.zero()
     step = steps_before(c, w) + ti.cast(c.now.load(w, "step"), ti.i64)
     mark = ti.cast(ti.cast(step & (_MARKS - 1), ti.i32), c.arena.device.real)
@@ -91,37 +91,37 @@ def add_noise(c: ti.template(), w: ti.i32):
         p.mark.store(w, 0, zero + mark)
         for n in range(m.n):
             if p.is_noisy.at(n) != 0:
-                sample_sensor(c, w, n, step)
+                sample_sensor(g, c, w, n, step)
     for n in range(m.n):
         if p.is_noisy.at(n) != 0:
-            _show_sample(c, w, n, step)
+            _show_sample(g, c, w, n, step)
 
 
 @ti.func
-def sample_sensor(c: ti.template(), w: ti.i32, n: ti.i32, step: ti.i64):
+def sample_sensor(g: ti.template(), c: ti.template(), w: ti.i32, n: ti.i32, step: ti.i64):
     """Take a sample of sensor n if it is due, and keep what is held for those who see it later.
 
-    Writes: c.gauges.noise.{bias, held, kept}
+    Writes: g.noise.{bias, held, kept}
     """
-    m = c.gauges.sensors
-    p = c.gauges.noise
+    m = g.sensors
+    p = g.noise
     first, width = m.first.at(n), m.width.at(n)
     place = p.ring.at(n) + ti.cast(step % (p.delay.at(n) + 1), ti.i32) * width
     for i in range(width):
         if step % p.period.at(n) == 0:
             for lane in range(c.lanes):
-                sample_number(c, w, lane, n, i, step)
+                sample_number(g, c, w, lane, n, i, step)
         p.kept.store(w, place + i, p.held.load(w, first + i))
 
 
 @ti.func
-def sample_number(c: ti.template(), w: ti.i32, lane: ti.i32, n: ti.i32, i: ti.i32, step: ti.i64):
+def sample_number(g: ti.template(), c: ti.template(), w: ti.i32, lane: ti.i32, n: ti.i32, i: ti.i32, step: ti.i64):
     """Sample number i of sensor n of one world; see the head of this file.
 
-    Writes: c.gauges.noise.{bias, held}
+    Writes: g.noise.{bias, held}
     """
-    m = c.gauges.sensors
-    p = c.gauges.noise
+    m = g.sensors
+    p = g.noise
     at = m.first.at(n) + i
     x = get_lane(m.values.part(w, at, 0), lane)
     if ti.static(p.has_normals):
@@ -139,13 +139,13 @@ def sample_number(c: ti.template(), w: ti.i32, lane: ti.i32, n: ti.i32, i: ti.i3
 
 
 @ti.func
-def _show_sample(c: ti.template(), w: ti.i32, n: ti.i32, step: ti.i64):
+def _show_sample(g: ti.template(), c: ti.template(), w: ti.i32, n: ti.i32, step: ti.i64):
     """What sensor n shows: the sample that is `delay` old, before there is one the first.
 
-    Writes: c.gauges.sensors.values
+    Writes: g.sensors.values
     """
-    m = c.gauges.sensors
-    p = c.gauges.noise
+    m = g.sensors
+    p = g.noise
     seen = ti.max(step - p.delay.at(n), ti.cast(0, ti.i64))
     place = p.ring.at(n) + ti.cast(seen % (p.delay.at(n) + 1), ti.i32) * m.width.at(n)
     for i in range(m.width.at(n)):

@@ -64,20 +64,20 @@ def _middle_of(model: Model, s: int) -> np.ndarray:
 
 
 @ti.func
-def sense_range(c: ti.template(), w: ti.i32):
+def sense_range(g: ti.template(), c: ti.template(), w: ti.i32):
     """Distances along the z axes of the frames of range finders, to shapes of other bodies than their own.
 
     Reads:  c.rows
-    Writes: c.gauges.sensors.values
+    Writes: g.sensors.values
     """
-    m = c.gauges.sensors
+    m = g.sensors
     for n in range(m.n):
         if m.kind.at(n) == RANGE_KIND:
             x, R, _v, _spin, _arm = motion_of_frame(m, c.rows, w, n, 0)
             m.values.store(w, m.first.at(n), c.tables.arena.zero() + ti.math.inf)
-            for s in range(c.gauges.targets.n):
-                if c.gauges.targets.body.at(s) != m.body.at(n):
-                    look_at_shape(c, w, n, s, x, R.column(2))
+            for s in range(g.targets.n):
+                if g.targets.body.at(s) != m.body.at(n):
+                    look_at_shape(g, c, w, n, s, x, R.column(2))
             for lane in range(c.lanes):
                 found = get_lane(m.values.part(w, m.first.at(n), 0), lane)
                 if found > one(m.reach, w, lane, n):
@@ -85,14 +85,15 @@ def sense_range(c: ti.template(), w: ti.i32):
 
 
 @ti.func
-def look_at_shape(c: ti.template(), w: ti.i32, n: ti.i32, s: ti.i32, x: ti.template(), direction: ti.template()):
+def look_at_shape(g: ti.template(), c: ti.template(), w: ti.i32, n: ti.i32, s: ti.i32, x: ti.template(),
+                  direction: ti.template()):
     """Shorten what range finder n has found by where its ray meets shape s.
 
     Reads:  c.rows.body_q
-    Writes: c.gauges.sensors.values
+    Writes: g.sensors.values
     """
-    m = c.gauges.sensors
-    t = c.gauges.targets
+    m = g.sensors
+    t = g.targets
     b = t.body.at(s)
     zero = c.tables.arena.zero()
     R = upright(zero)

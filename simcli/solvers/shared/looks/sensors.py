@@ -106,27 +106,27 @@ def _packed(inertia: Array) -> Array:
 
 
 @ti.func
-def find_sensors(c: ti.template(), w: ti.i32):
+def find_sensors(g: ti.template(), c: ti.template(), w: ti.i32):
     """What the sensors that are looked at find.
 
     Reads:  c.rows, c.state.{q, qd}, c.tables.gravity
-    Writes: c.gauges.sensors.values
+    Writes: g.sensors.values
     """
-    m = c.gauges.sensors
+    m = g.sensors
     for n in range(m.n):
         kind = m.kind.at(n)
         if ti.static(m.sees_frames):
             if kind <= _ANGULAR_VELOCITY:
-                sense_frame(c, w, n, kind)
+                sense_frame(g, c, w, n, kind)
         if ti.static(m.has["encoder"] or m.has["tachometer"]):
             if kind == _ENCODER or kind == _TACHOMETER:
-                _sense_coordinates(c, w, n, kind)
+                _sense_coordinates(g, c, w, n, kind)
         if ti.static(m.has["force"] or m.has["torque"]):
             if kind == _FORCE or kind == _TORQUE:
-                _sense_wrench(c, w, n, kind)
+                _sense_wrench(g, c, w, n, kind)
         if ti.static(m.has_some(OF_SUBTREE)):
             if kind >= _COM and kind < TOUCH_KIND:
-                sense_subtree(c, w, n, kind)
+                sense_subtree(g, c, w, n, kind)
 
 
 @ti.func
@@ -156,16 +156,16 @@ def motion_of_frame(m: ti.template(), rows: ti.template(), w: ti.i32, n: ti.i32,
 
 
 @ti.func
-def sense_frame(c: ti.template(), w: ti.i32, n: ti.i32, kind: ti.i32):
+def sense_frame(g: ti.template(), c: ti.template(), w: ti.i32, n: ti.i32, kind: ti.i32):
     """What sensor n finds of its frame.
 
         gyro R^T u;  velocimeter R^T v;  position R0^T (x - x0);  orientation R0^T R;  angular velocity R0^T (u - u0)
         velocity R0^T (v - v0 - u0 x (x - x0)), as it is seen from a frame that moves
 
     Reads:  c.rows
-    Writes: c.gauges.sensors.values
+    Writes: g.sensors.values
     """
-    m = c.gauges.sensors
+    m = g.sensors
     at = m.first.at(n)
     x, R, v, spin, arm = motion_of_frame(m, c.rows, w, n, 0)
     if ti.static(m.has["gyro"]):
@@ -176,19 +176,19 @@ def sense_frame(c: ti.template(), w: ti.i32, n: ti.i32, kind: ti.i32):
             put(m.values, w, at, R.transposed_times(v))
     if ti.static(m.has["accelerometer"]):
         if kind == _ACCELEROMETER:
-            put(m.values, w, at, R.transposed_times(_proper_acceleration(c, w, n, spin, arm)))
+            put(m.values, w, at, R.transposed_times(_proper_acceleration(g, c, w, n, spin, arm)))
     if ti.static(m.has["position"] or m.has["orientation"] or m.has["velocity"] or m.has["angular_velocity"]):
         if kind >= _POSITION:
-            sense_beside(c, w, n, kind, x, R, v, spin)
+            sense_beside(g, c, w, n, kind, x, R, v, spin)
 
 
 @ti.func
-def _proper_acceleration(c: ti.template(), w: ti.i32, n: ti.i32, spin: ti.template(), arm: ti.template()):
+def _proper_acceleration(g: ti.template(), c: ti.template(), w: ti.i32, n: ti.i32, spin: ti.template(), arm: ti.template()):
     """[m/s^2], acceleration of the origin less gravity, world: a_c + u' x r + u x (u x r) - g.
 
     Reads: c.rows.body_qdd, c.tables.gravity
     """
-    b = c.gauges.sensors.body.at(n)
+    b = g.sensors.body.at(n)
     a = spin.cross(spin.cross(arm)) - c.tables.gravity.load(w, 0)
     if b >= 0:
         a = a + vector_at(c.rows.body_qdd, w, 6 * b) + vector_at(c.rows.body_qdd, w, 6 * b + 3).cross(arm)
@@ -196,13 +196,13 @@ def _proper_acceleration(c: ti.template(), w: ti.i32, n: ti.i32, spin: ti.templa
 
 
 @ti.func
-def sense_beside(c: ti.template(), w: ti.i32, n: ti.i32, kind: ti.i32, x: ti.template(), R: ti.template(),
+def sense_beside(g: ti.template(), c: ti.template(), w: ti.i32, n: ti.i32, kind: ti.i32, x: ti.template(), R: ti.template(),
                  v: ti.template(), spin: ti.template()):
     """What sensor n finds of its frame as seen from another; see `sense_frame`.
 
-    Writes: c.gauges.sensors.values
+    Writes: g.sensors.values
     """
-    m = c.gauges.sensors
+    m = g.sensors
     at = m.first.at(n)
     x_0, R_0, v_0, spin_0, _arm = motion_of_frame(m, c.rows, w, n, 1)
     if ti.static(m.has["position"]):
@@ -220,13 +220,13 @@ def sense_beside(c: ti.template(), w: ti.i32, n: ti.i32, kind: ti.i32, x: ti.tem
 
 
 @ti.func
-def _sense_coordinates(c: ti.template(), w: ti.i32, n: ti.i32, kind: ti.i32):
+def _sense_coordinates(g: ti.template(), c: ti.template(), w: ti.i32, n: ti.i32, kind: ti.i32):
     """Coordinates or velocities of the joint of sensor n.
 
     Reads:  c.state.{q, qd}
-    Writes: c.gauges.sensors.values
+    Writes: g.sensors.values
     """
-    m = c.gauges.sensors
+    m = g.sensors
     for k in range(m.width.at(n)):
         value = c.tables.arena.zero()
         if kind == _ENCODER:
@@ -237,15 +237,15 @@ def _sense_coordinates(c: ti.template(), w: ti.i32, n: ti.i32, kind: ti.i32):
 
 
 @ti.func
-def _sense_wrench(c: ti.template(), w: ti.i32, n: ti.i32, kind: ti.i32):
+def _sense_wrench(g: ti.template(), c: ti.template(), w: ti.i32, n: ti.i32, kind: ti.i32):
     """Force of the joint of sensor n on its child, or torque about the origin of the frame; in axes of the frame.
 
         T = T_0 + (x_0 - x) x F,  x_0 the anchor of the child, about which the joint gives T_0
 
     Reads:  c.rows.{joint_wrench, body_q}
-    Writes: c.gauges.sensors.values
+    Writes: g.sensors.values
     """
-    m = c.gauges.sensors
+    m = g.sensors
     x, R, _v, _spin, _arm = motion_of_frame(m, c.rows, w, n, 0)
     x_0, _R, _v0, _spin0, _arm0 = motion_of_frame(m, c.rows, w, n, 1)
     force = vector_at(c.rows.joint_wrench, w, 6 * m.joint.at(n))
@@ -257,15 +257,15 @@ def _sense_wrench(c: ti.template(), w: ti.i32, n: ti.i32, kind: ti.i32):
 
 
 @ti.func
-def sense_subtree(c: ti.template(), w: ti.i32, n: ti.i32, kind: ti.i32):
+def sense_subtree(g: ti.template(), c: ti.template(), w: ti.i32, n: ti.i32, kind: ti.i32):
     """Centre of mass X of the bodies of sensor n, its velocity V, and their momenta.
 
         M X = sum m x_c,   p = M V = sum m v_c,   L = sum R I R^T u + (x_c - X) x m (v_c - V)
 
     Reads:  c.rows.{body_q, body_qd}
-    Writes: c.gauges.sensors.values
+    Writes: g.sensors.values
     """
-    m = c.gauges.sensors
+    m = g.sensors
     at = m.first.at(n)
     zero = c.tables.arena.zero()
     mass = zero

@@ -13,13 +13,13 @@ _POINT, _NORMAL, _CONTACT_FORCE = 2, 5, ROW - 3  # places in a row of contacts
 
 
 @ti.func
-def sense_touch(c: ti.template(), w: ti.i32):
+def sense_touch(g: ti.template(), c: ti.template(), w: ti.i32):
     """Sums of normal forces within zones, and of forces in axes of frames, of the contacts that the frame shows.
 
     Reads:  c.contacts.{rows, summary}, c.rows
-    Writes: c.gauges.sensors.values
+    Writes: g.sensors.values
     """
-    m = c.gauges.sensors
+    m = g.sensors
     zero = c.tables.arena.zero()
     for n in range(m.n):
         kind = m.kind.at(n)
@@ -33,21 +33,22 @@ def sense_touch(c: ti.template(), w: ti.i32):
                 R_1 = Mat3(*[get_lane(part, lane) for part in R.parts])
                 count = ti.cast(get_lane(c.contacts.summary.part(w, CONTACTS, 0), lane), ti.i32)
                 for k in range(count):
-                    sum_contact(c, w, lane, n, k, x_1, R_1)
+                    sum_contact(g, c, w, lane, n, k, x_1, R_1)
 
 
 @ti.func
-def sum_contact(c: ti.template(), w: ti.i32, lane: ti.i32, n: ti.i32, k: ti.i32, x: ti.template(), R: ti.template()):
+def sum_contact(g: ti.template(), c: ti.template(), w: ti.i32, lane: ti.i32, n: ti.i32, k: ti.i32, x: ti.template(),
+                R: ti.template()):
     """Add contact k of a world to sensor n, if it is on its body or shape and within its zone.
 
     Args:
         x, R: origin and axes of the frame of the sensor in this world.
 
     Reads:  c.contacts.rows
-    Writes: c.gauges.sensors.values
+    Writes: g.sensors.values
     """
-    m = c.gauges.sensors
-    sign = _side_of(c, w, lane, n, k)
+    m = g.sensors
+    sign = _side_of(g, c, w, lane, n, k)
     if sign != 0.0:
         force = _vector_of(c, w, lane, k, _CONTACT_FORCE) * sign
         if m.kind.at(n) == TOUCH_KIND:
@@ -61,9 +62,9 @@ def sum_contact(c: ti.template(), w: ti.i32, lane: ti.i32, n: ti.i32, k: ti.i32,
 
 
 @ti.func
-def _side_of(c: ti.template(), w: ti.i32, lane: ti.i32, n: ti.i32, k: ti.i32):
+def _side_of(g: ti.template(), c: ti.template(), w: ti.i32, lane: ti.i32, n: ti.i32, k: ti.i32):
     """1 if the force of contact k is on what sensor n is on, -1 if that is the other side, 0 if it is neither."""
-    m = c.gauges.sensors
+    m = g.sensors
     a = ti.cast(get_lane(c.contacts.rows.part(w, k * ROW + SHAPE_A, 0), lane), ti.i32)
     b = ti.cast(get_lane(c.contacts.rows.part(w, k * ROW + SHAPE_B, 0), lane), ti.i32)
     sign = 0.0

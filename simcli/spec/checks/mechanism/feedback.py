@@ -5,6 +5,7 @@ from simcli.spec.checks.runs.quantities import known_quantity, width_of
 from simcli.spec.checks.runs.times import is_whole_multiple
 from simcli.spec.faults.fault_list import did_you_mean
 from simcli.spec.names.channel_names import kind_of, split_component, split_name
+from simcli.spec.names.sensor_types import SENSOR_TYPES
 from simcli.spec.names.signal_uses import uses
 from simcli.spec.signals.order import SIGNAL, circle_of_feedback
 from simcli.spec.signals.signal import SignalSpec
@@ -74,10 +75,10 @@ def _name(check: Checker, name: str, path: str) -> None:
 def check_seen(check: Checker, name: str, path: str | list) -> None:
     """A component of a quantity that is known where a step begins; a fault if it is none."""
     text, component = split_component(name)
-    if split_name(text).group == "sensor":
-        check.fault("SC315", f"feedback does not see the sensor `{text}`", path, "name the quantity that it measures")
-        return
-    if kind_of(text) in _LATER and split_name(text).group != "distance":
+    group, _, word = split_name(text)
+    later = word in SENSOR_TYPES and SENSOR_TYPES[word].channel not in ("", "joints") if group == "sensor" else (
+        kind_of(text) in _LATER and group != "distance")  # fmt: skip
+    if later:
         message = f"feedback sees positions and velocities where a step begins, and `{text}` is known at its end"
         check.fault("SC315", message, path, "use q, qd, position, orientation, velocity, angular_velocity or distance.A.B")
         return
