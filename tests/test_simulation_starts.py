@@ -126,9 +126,9 @@ def test_feedback_begins_anew_and_sensors_are_quantities(tmp_path):
             sim.step(40)
             found.append(fresh(sim))
         assert not same(*found)
-        with pytest.raises(UsageError, match="feedback that remembers depends on time"):
+        with pytest.raises(UsageError, match=r"feedback with states \(PID, filter, delay\) depends"):
             sim.reset([1])
-        with pytest.raises(UsageError, match="feedback of the scene remembers"):
+        with pytest.raises(UsageError, match="feedback of the scene has states"):
             sim.set("joint.pin.q", 0.1)
 
 
