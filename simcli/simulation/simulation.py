@@ -223,7 +223,8 @@ class Simulation:
 
     def _set_states(self, states: Mapping[str, object], worlds: np.ndarray) -> None:
         if self._job.model.feedback.n_states and self._stepwise.n_steps:
-            raise UsageError("set of a state: feedback of the scene remembers the motion before; reset all worlds, then set")
+            raise UsageError("set of a state: feedback of the scene has states (PID, filter, delay) from the motion before; "
+                             "reset all worlds, then set")  # fmt: skip
         if not worlds.any():
             return
         columns = self._stepwise.show().columns

@@ -18,7 +18,7 @@ def timed_part(job: Job) -> str:
     if (laws.every != 1).any() or (laws.op == Op.TIME).any():
         return "feedback that is sampled, or names t,"
     if laws.n_states:
-        return "feedback that remembers"
+        return "feedback with states (PID, filter, delay)"
     if job.phases:
         return "an event of the scene"
     return "a measure" if job.measures.names else ""
