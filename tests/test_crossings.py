@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 from support.held_loops import EXACT, MASS, SLIDER, START, YIELDING, EventRunner, H, every_run, loop_of, motion, runner
-from support.scenes import faults_of
+from support.scenes import faults_of, scene
+
+from simcli.spec import resolve
 
 PUSH = 1.6  # [N]
 PUSHED = SLIDER.replace("DRIVE", f"{{mode: effort, target: {PUSH}}}")
@@ -144,6 +146,8 @@ WRONG = {
     "two bounds": ("{when: {joint.rail.q: {above: 1, below: 0}}, SET}", "SC207", "contradict"),
     "a repeated time": ("{at: 0.1, repeat: true, SET}", "SC207", "`repeat` goes with `when`"),
     "an unknown joint": ("{when: {joint.rial.q: {above: 1}}, SET}", "SC305", "`rial`"),
+    "a bound of another kind": ("{when: {joint.rail.q: {above: 1 rad}}, SET}", "SC213", "a length [m] is expected"),
+    "of a component": ("{when: {body.m.position.2: {below: 1 s}}, SET}", "SC213", "a length [m] is expected"),
     "what forces decide": ("{when: {joint.rail.qdd: {above: 1}}, SET}", "SC315", "at its end"),
     "a value that is wrong": (
         "{when: {joint.rail.q: {above: 1}}, set: {joints.rail.drive.stiffness: -3}}", "SC231", "drive.stiffness"),
@@ -161,6 +165,13 @@ def test_wrong_events_are_told_at_their_line(word):
     assert [one[0] for one in found] == [code]
     assert message in found[0][2]
     assert found[0][1] == 0
+
+
+@pytest.mark.parametrize(("name", "bound", "wanted"), [("joint.rail.q", "40 cm", 0.4), ("joint.rail.qd", "3 km/h", 3 / 3.6),
+                                                       ("body.m.position.0", "40 cm", 0.4)])  # fmt: skip
+def test_a_bound_has_the_unit_of_its_quantity(name, bound, wanted):
+    (event,) = resolve(scene(TURNS.replace("joint.rail.q: {above: 0.5}", f"{name}: {{above: {bound}}}"))).events
+    assert event.crossing[1].above == pytest.approx(wanted, rel=1e-15)
 
 
 def test_a_signal_that_another_sees_is_not_switched():

@@ -53,9 +53,15 @@ def test_where_a_run_begins(tmp_path, initial, sets, q, qd):
 
 def test_worlds_vary_what_keyframes_say(tmp_path):
     varied = "initial: bent\nbatch: {worlds: 2, vary: {VARIED: {list: [0.2, 0.4]}}}"
-    for name in ("params.bend", "initial.joint_q.elbow"):
+    for name in ("params.bend", "initial.joint_q.elbow", "keyframes.bent.joint_q.elbow"):
         q, _qd = start(tmp_path, varied.replace("VARIED", name))
         np.testing.assert_array_equal(q, [[1, 0.2], [1, 0.4]])
+
+
+def test_a_keyframe_in_which_no_run_begins_is_not_varied():
+    found = faults_of("batch: {worlds: 2, vary: {keyframes.home.joint_q.elbow: {list: [0.2, 0.4]}}}\n",
+                      ARM.removeprefix("simcli: 1\n").replace("INITIAL", "initial: bent"))
+    assert [(code, "changes nothing" in text) for code, _, text in found] == [("SC317", True)]
 
 
 def test_the_resolved_scene_begins_there_and_keeps_the_others(tmp_path):

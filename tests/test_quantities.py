@@ -240,6 +240,7 @@ def in_mujoco(pose: dict[str, np.ndarray], world: int) -> str:
     ("output", "{quantities: [joint.weld.drive_effort]}", "SC205", "no component"),
     ("measure", "{t: {first: distance.force.upper, above: 1 N}}", "SC213", "a length [m] is expected"),
     ("run", "{duration: 1, stop_when: {quantity: joint.force_free.q, component: 2, below: 1 s}}", "SC213", "a length"),
+    ("run", "{duration: 1, stop_when: {quantity: body.upper.position, component: 2, below: 1 s}}", "SC213", "a length"),
     ("measure", "{t: {first: joint.pin.q, above: 1 m}}", "SC213", "is a length, but an angle"),
     ("measure", "{t: {last_outside: energy.total, within: [0 J, 1 N]}}", "SC213", "is a force"),
     ("run", "{duration: 1, stop_when: {quantity: joint.pin.qdd, above: 1 rad/s}}", "SC213", "an angular velocity"),

@@ -6,10 +6,12 @@ import mujoco
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
-from support.scenes import faults_of
+from support.scenes import faults_of, scene
 from test_measures import WAYS, column, run
 
 import simcli
+from simcli.errors import SceneError
+from simcli.spec import resolve
 from simcli.spec.names.sensor_types import SENSOR_TYPES
 
 pytestmark = pytest.mark.usefixtures("scalar_code")
@@ -294,6 +296,12 @@ def test_quantities_of_sensors_are_checked_by_name(name, words):
     found = faults_of(MISTAKEN + f"measure: {{m: {{max: {name}}}}}\n")
     assert [(code, line) for code, line, _ in found] == [("SC315", 7)]
     assert words in found[0][2]
+
+
+def test_a_hint_names_a_type_that_the_sensor_has():
+    with pytest.raises(SceneError) as caught:
+        resolve(scene(MISTAKEN + "measure: {m: {max: sensor.one}}\n"))
+    assert caught.value.faults[0].hint == "did you mean `sensor.one.position`?"
 
 
 RESTING = """simcli: 1

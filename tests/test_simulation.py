@@ -398,7 +398,7 @@ WRONG = {
     "set `body.upper.position`: the body is no free one": lambda sim: sim.set("body.upper.position", [0, 0, 0]),
     "set `joints.pin.damping`: is no state, and no parameter .* name it in `vary`":
         lambda sim: sim.set("joints.pin.damping", 1),
-    "a value is not finite": lambda sim: sim.set("joint.pin.q", np.inf),
+    "set `joint.pin.q`: the value for world 0 is not finite": lambda sim: sim.set("joint.pin.q", np.inf),
     r"values of shape \(3,\) do not fit \(worlds, numbers\) = \(2, 1\)":
         lambda sim: sim.set("joint.pin.q", np.zeros(3), worlds=[0, 1]),
     "a mask of 5, or numbers from 0 to 4": lambda sim: sim.reset([5]),

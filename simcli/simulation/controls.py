@@ -11,6 +11,7 @@ from simcli.kernels.memory.slots import Slot
 from simcli.model.signals.controlled import CONTROL_OF, controlled_dofs, signal_of
 from simcli.model.signals.tables import SignalKind
 from simcli.model.tables import Model
+from simcli.simulation.given import fitting_numbers
 
 _PARAMETERS = 4  # of a signal; a constant is the first
 
@@ -18,6 +19,18 @@ _PARAMETERS = 4  # of a signal; a constant is the first
 def joints_with_drives(model: Model) -> tuple[str, ...]:
     """Joints whose drives can be controlled."""
     return tuple(name for name in model.joints.name if controlled_dofs(model, name))
+
+
+def known_joints(wanted: Sequence[str], known: Sequence[str]) -> tuple[str, ...]:
+    """Joints that are to be controlled.
+
+    Raises:
+        UsageError: one has no drive, or is not there.
+    """
+    for name in wanted:
+        if name not in known:
+            raise UsageError(f"controls: `{name}` is no joint with a drive")
+    return tuple(wanted)
 
 
 class Controls:
@@ -97,7 +110,8 @@ class Controls:
             UsageError: a name that is not there, or values that do not fit or are not finite.
         """
         wanted = [(name, self.find(name), value) for name, value in control.items()]
-        given = [(name, numbers, _fitting(name, value, (self.n_worlds, len(numbers)))) for name, numbers, value in wanted]
+        given = [(name, numbers, fitting_numbers(f"control of `{name}`", value, (self.n_worlds, len(numbers))))
+                 for name, numbers, value in wanted]  # fmt: skip
         changed = []
         for name, numbers, values in given:
             if not np.array_equal(self.values[:, numbers], values):
@@ -136,23 +150,3 @@ class Controls:
         values = self.values[:, self.find(name)]
         low, high = (" ".join(f"{x:.6g}" for x in end) for end in (values.min(axis=0), values.max(axis=0)))
         return f"{name} = {low}" if low == high else f"{name} = {low} to {high} over the worlds"
-
-
-def _fitting(name: str, value: object, shape: tuple[int, int]) -> np.ndarray:
-    """Values of a control, of a shape.
-
-    Raises:
-        UsageError: they do not fit, or are not finite.
-    """
-    values = np.asarray(value, float)
-    if values.ndim == 1 and shape[1] == 1 and len(values) == shape[0]:
-        values = values[:, None]
-    try:
-        values = np.broadcast_to(values, shape)
-    except ValueError:
-        fits = f"values of shape {values.shape} do not fit (worlds, numbers) = {shape}"
-        raise UsageError(f"control of `{name}`: {fits}") from None
-    if not np.isfinite(values).all():
-        world = int(np.flatnonzero(~np.isfinite(values).all(axis=1))[0])
-        raise UsageError(f"control of `{name}`: the value for world {world} is not finite")
-    return values

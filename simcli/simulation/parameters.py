@@ -93,7 +93,7 @@ class Parameters:
                 return self._scene({path: _moved(value, factor) for path, value in base.items()})
             except SceneError as error:
                 failed = error
-        raise UsageError(f"vary: other numbers than those of the scene make none: {failed}")
+        raise UsageError(f"vary: the scene is invalid with slightly changed numbers: {failed}")
 
     def _finished(self, model: Model, n_worlds: int) -> Model:
         own = replace(model, n_worlds=n_worlds)

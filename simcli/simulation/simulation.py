@@ -1,7 +1,7 @@
 """Simulation: what a program holds."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,47 +10,25 @@ from simcli.errors import UsageError
 from simcli.job import Failure, Request
 from simcli.model.phases.stretches import Phase
 from simcli.model.signals.controlled import with_controls
-from simcli.model.signals.tables import Op, SignalKind
 from simcli.model.snapshot import Event
-from simcli.model.tables import Model
 from simcli.pipeline.execution import solver_of
 from simcli.pipeline.preparation import prepare
 from simcli.pipeline.stepping import failures_among
-from simcli.simulation.controls import Controls, joints_with_drives
+from simcli.simulation.controls import Controls, joints_with_drives, known_joints
+from simcli.simulation.given import fitting_numbers, mask_of_worlds
 from simcli.simulation.parameters import Parameters
 from simcli.simulation.process import Hold, SignalsWait, device_for, forget_simulation
 from simcli.simulation.quantities import Places
 from simcli.simulation.recording import TOLD, OpenRecording
+from simcli.simulation.saved import Snapshot
 from simcli.simulation.starts import Starts, is_state
+from simcli.simulation.timed import timed_part
 from simcli.solvers.shared.host.on_device import view_of
 from simcli.solvers.shared.host.solver import MANY_STEPS
-from simcli.solvers.shared.host.stepwise import SavedState, Stepwise
+from simcli.solvers.shared.host.stepwise import Stepwise
 from simcli.spec.names.channel_names import canonical
 
 MOST_STEPS = 2**31 - 1  # of a call
-
-
-@dataclass(frozen=True)
-class Snapshot:
-    """A state of a simulation, for `Simulation.restore`.
-
-    Attributes:
-        owner: the simulation.
-        state: what steps to come depend on.
-        controls: (W, K), values of signals.
-        parameters: by path.
-        model: with them.
-        began: (W,), steps before each world began.
-        failures: so far.
-    """
-
-    owner: int
-    state: SavedState
-    controls: np.ndarray
-    parameters: dict
-    model: Model
-    began: np.ndarray
-    failures: tuple[Failure, ...]
 
 
 class Simulation:
@@ -64,7 +42,7 @@ class Simulation:
     values, `interpolate: previous`).
 
     Args:
-        scene: scene file, model (URDF, MJCF), or a run with a scene inside.
+        scene: scene file, model (URDF, MJCF, SDF), or a run with a scene inside.
         worlds: draws of its batch, as `--worlds`; None as the scene says. W below is the number of all worlds.
         sets: overrides as on the command line, `["joints.pin.q=0.5"]`.
         vary: dotted paths that `set` will change for all worlds or world by world, as `joints.pin.damping`: what events of
@@ -96,7 +74,7 @@ class Simulation:
         self._job = job = prepare(Request(Path(scene), None, own, device, threads, argv=told))
         self.scene, self.n_worlds, self.dt = str(scene), job.model.n_worlds, job.schedule.dt
         self.joints, self.bodies = job.model.joints.name, job.model.bodies.name
-        driven = joints_with_drives(job.model) if controls is None else _known(controls, joints_with_drives(job.model))
+        driven = joints_with_drives(job.model) if controls is None else known_joints(controls, joints_with_drives(job.model))
         self._parameters = Parameters(job, (vary,) if isinstance(vary, str) else vary, driven)
         self.device = device_for(self, self.scene, device, job.spec.solver.precision, threads)
         self._hold = Hold(self.device)
@@ -236,7 +214,7 @@ class Simulation:
         self._ready()
         states = {name: values} if isinstance(name, str) else dict(name)
         if all(map(is_state, states)):
-            self._set_states(states, self._mask(worlds))
+            self._set_states(states, mask_of_worlds(worlds, self.n_worlds))
         elif len(states) == 1:
             self._set_parameter(*next(iter(states.items())), worlds)
         else:
@@ -245,7 +223,10 @@ class Simulation:
 
     def _set_states(self, states: Mapping[str, object], worlds: np.ndarray) -> None:
         if self._job.model.feedback.n_states and self._stepwise.n_steps:
-            raise UsageError("set of a state: feedback of the scene remembers the motion before; reset all worlds, then set")
+            raise UsageError("set of a state: feedback of the scene has states (PID, filter, delay) from the motion before; "
+                             "reset all worlds, then set")  # fmt: skip
+        if not worlds.any():
+            return
         columns = self._stepwise.show().columns
         missing = {"frames/joint_q", "frames/joint_qd"} - columns.keys()
         if missing:
@@ -263,13 +244,7 @@ class Simulation:
         if worlds is not None:
             raise UsageError(f"set `{path}`: parameters are given for all worlds, one value or (worlds, ...) of them")
         old = self._parameters.values[path]
-        given = np.asarray(values, old.dtype if old.dtype == bool else float)
-        if given.shape == old.shape[:1] and old.shape[1:] == (1,):
-            given = given[:, None]
-        try:
-            given = np.broadcast_to(given, old.shape)
-        except ValueError:
-            raise UsageError(f"set `{path}`: values of shape {given.shape} do not fit (worlds, ...) = {old.shape}") from None
+        given = fitting_numbers(f"set `{path}`", values, old.shape, dtype=bool if old.dtype == bool else float)
         self._model = self._parameters.model_with(path, given, self._model)
         low, high = given.min(axis=0), given.max(axis=0)
         spread = f"{low}" if np.array_equal(low, high) else f"{low} to {high} over the worlds"
@@ -277,19 +252,6 @@ class Simulation:
         self._controls.write_all()
         self._note(events)
         self._pass_on(events)
-
-    def _mask(self, worlds) -> np.ndarray:
-        """Worlds as a mask (W,)."""
-        if worlds is None:
-            return np.ones(self.n_worlds, bool)
-        given = np.asarray(worlds)
-        if given.dtype == bool and given.shape == (self.n_worlds,):
-            return given
-        mask = np.zeros(self.n_worlds, bool)
-        if given.dtype.kind not in "iu" or np.any((given < 0) | (given >= self.n_worlds)):
-            raise UsageError(f"worlds: a mask of {self.n_worlds}, or numbers from 0 to {self.n_worlds - 1}")
-        mask[given] = True
-        return mask
 
     def _begin(self, worlds: np.ndarray, model) -> None:
         """Let some worlds begin at the start of a model."""
@@ -318,32 +280,17 @@ class Simulation:
                 self._controls.write_all()
             stepwise.rewind()
             self.failures, self.events = [], []
-            self._begin(self._mask(None), self._job.model)
+            self._begin(np.ones(self.n_worlds, bool), self._job.model)
             self._began[:] = 0
             return
-        mask = self._mask(worlds)
-        if timed := self._timed():
+        mask = mask_of_worlds(worlds, self.n_worlds)
+        if timed := timed_part(self._job):
             raise UsageError(f"reset of some worlds: {timed} depends on time, which worlds have in common; reset all of "
                              "them")  # fmt: skip
         if mask.any():
             self._begin(mask, self._job.model)
             self._began[mask] = stepwise.n_steps
             self._tell("reset", mask)
-
-    def _timed(self) -> str:
-        """Something of the scene that depends on time, "" if nothing does."""
-        model = self._job.model
-        laws, is_read = model.feedback, model.feedback.op == Op.SIGNAL
-        for k in {*model.inputs.signal.tolist(), *laws.index[is_read].tolist()}:
-            if model.signals.kind[k] not in (SignalKind.CONSTANT, SignalKind.FEEDBACK):
-                return f"signal `{model.signals.name[k]}`"
-        if (laws.every != 1).any() or (laws.op == Op.TIME).any():
-            return "feedback that is sampled, or names t,"
-        if laws.n_states:
-            return "feedback that remembers"
-        if self._job.phases:
-            return "an event of the scene"
-        return "a measure" if self._job.measures.names else ""
 
     def _tell(self, text: str, worlds: np.ndarray) -> None:
         """Let the file say what was done."""
@@ -418,15 +365,3 @@ class Simulation:
         """What was set before a file begins, and holds."""
         numbers = [f"{path} = {values.min()} to {values.max()}" for path, values in self._parameters.values.items()]
         return [self._event(text) for text in (*numbers, *self._controls.described())]
-
-
-def _known(wanted: Sequence[str], known: Sequence[str]) -> tuple[str, ...]:
-    """Joints that are to be controlled.
-
-    Raises:
-        UsageError: one has no drive, or is not there.
-    """
-    for name in wanted:
-        if name not in known:
-            raise UsageError(f"controls: `{name}` is no joint with a drive")
-    return tuple(wanted)

@@ -10,6 +10,7 @@ from simcli.job import Job
 from simcli.model.closure.begin import begun
 from simcli.model.phases.beginning import Beginning
 from simcli.model.tables import WORLD, Array, JointKind, Model
+from simcli.simulation.given import fitting_numbers
 from simcli.spec.names.channel_names import canonical, split_name
 
 _QUATERNIONS = (JointKind.BALL, JointKind.FREE)  # whose last four coordinates are one
@@ -102,17 +103,8 @@ class Starts:
         return found
 
     def _fitting(self, name: str, values: object, n: int) -> Array:
-        found, shape = np.asarray(values, float), (int(self.worlds.sum()), n)
-        if found.ndim == 1 and n == 1 and len(found) == shape[0]:
-            found = found[:, None]
-        try:
-            found = np.broadcast_to(found, shape)
-        except ValueError:
-            fits = f"values of shape {found.shape} do not fit (worlds, numbers) = {shape}"
-            raise UsageError(f"set `{name}`: {fits}") from None
-        if not np.isfinite(found).all():
-            raise UsageError(f"set `{name}`: a value is not finite")
-        return found
+        worlds = np.flatnonzero(self.worlds)
+        return fitting_numbers(f"set `{name}`", values, (len(worlds), n), worlds)
 
     def _with_unit(self, name: str, values: Array) -> Array:
         """Coordinates whose last four are a unit quaternion."""

@@ -118,7 +118,7 @@ class Actuators:
             return 0.0
         low, high = map(float, self.model.actuator_ctrlrange[a])
         if not low <= 0.0 <= high:
-            self.acts.note("actuator", a, "rests at the control next to 0, which its range does not hold")
+            self.acts.note("actuator", a, "begins at the end of its control range next to 0, which the range does not hold")
         return min(max(0.0, low), high)
 
     def _effort_limit(self, a: int, kind: str, index: int, law: tuple[float, ...]) -> float | None:
@@ -147,7 +147,8 @@ class Actuators:
         """Give a drive to its joint or tendon, or, if that has one, to a coupling of its own."""
         gear = float(self.model.actuator_gear[a, 0])
         if gear != 1.0:
-            self.acts.note("actuator", a, f"has the gear {gear:g}: its drive counts in what it acts on")
+            note = f"has the gear {gear:g}: targets, gains and efforts of its drive are those of the joint or tendon"
+            self.acts.note("actuator", a, note)
         if kind == "joint":
             place = self.bodies.places[index]
             if "drive" not in place.words:

@@ -14,7 +14,7 @@ from simcli.exchange.xml_reader import XmlElement
 _SOFT = "constraints and contacts of scenes are rigid, or have a stiffness in N/m"
 _GAP = "contact begins where shapes touch"
 _NO_MEDIUM = "no medium acts on bodies: write forces of the type drag"
-_DRAWN = "says how a viewer draws"
+_DRAWN = "is for drawing, and scenes have nothing for it"
 _DELAY = "drives act at once"
 _SENSED = "is not taken from MuJoCo: see `simcli docs sensors`"
 _ACTIVATION = "an activation is not bounded, and has one time constant"
@@ -40,7 +40,7 @@ LOST_ATTRIBUTES: dict[str, dict[str, str]] = {
                                "metallic", "roughness"), _DRAWN),
     "key": {"mpos": "kinematic bodies begin at their pose", "mquat": "kinematic bodies begin at their pose",
             "time": "runs begin at t = 0"},
-    "sensor": {"noise": "is for programs", "cutoff": "sensors are not clipped"} | dict.fromkeys(
+    "sensor": {"noise": "MuJoCo does not apply it", "cutoff": "sensors are not clipped"} | dict.fromkeys(
         ("delay", "nsample", "interp"), _SENSED),
     "equality": _CONSTRAINT | {"torquescale": _SOFT},
     **dict.fromkeys(("fixed", "spatial"), _TENDON),
@@ -51,8 +51,8 @@ LOST_ATTRIBUTES: dict[str, dict[str, str]] = {
 # Elements that are lost with all that stands in them, and why.
 LOST_ELEMENTS: dict[str, str] = {
     "visual": _DRAWN, "light": _DRAWN, "texture": "scenes have no textures", "skin": "scenes have no skins",
-    "statistic": "is found from the model", "custom": "is for programs", "size": "is about the memory of a program",
-    "plugin": "is a program", "layer": _DRAWN,
+    "statistic": "is found from the model", "custom": "holds data for other programs", "size": "sets the memory of MuJoCo",
+    "plugin": "is code that a simulator loads", "layer": _DRAWN,
 }  # fmt: skip
 _NOTHING = "MuJoCo leaves it out of the model, or scenes have nothing for it"
 # Elements that say nothing of their own: what stands in them, or takes their values, is told.

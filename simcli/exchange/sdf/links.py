@@ -32,7 +32,7 @@ def read_link(source: SdfSource, element: XmlElement, link: SourceLink, is_stati
         for one in element.all(kind):
             _read_shape(source, one, link, names)
     if source.truth(element, "kinematic", False):
-        source.lose("kinematic", link.name, element.child("kinematic"), "no program says how it would move")
+        source.lose("kinematic", link.name, element.child("kinematic"), "it is moved by a plugin, which scenes do not have")
     if not source.truth(element, "gravity", True) and not is_static:
         link.words["gravity_compensation"] = 1
         source.tell("gravity", link.name, element.child("gravity"), "`gravity_compensation: 1`")

@@ -144,7 +144,7 @@ def dependent_leaves(root: TableNode, params: TableNode, names: set[str]) -> dic
             continue
         if path[0] == "params":
             continue
-        if path[0] in BEFORE_EXPANSION or path[0] == "keyframes":  # of which `initial` has copies
+        if path[0] in BEFORE_EXPANSION:
             return None
         leaves[path] = node.value
     return leaves

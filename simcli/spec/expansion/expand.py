@@ -19,7 +19,7 @@ from simcli.spec.values.joint_units import JointUnits
 from simcli.spec.values.quantities import PositiveTime
 from simcli.spec.values.scopes import Scope, where_of
 
-BEFORE_EXPANSION = ("params", "defaults", "models", "instances", "replicate")
+BEFORE_EXPANSION = ("params", "defaults", "models", "instances", "replicate", "keyframes")
 _FRAME_INTERVAL = 0.01  # [s], wanted time between frames where `output.every` is left out
 
 

@@ -74,9 +74,10 @@ class SensorSpec(Part):
         if self.noise is None or not self.noise.is_random:
             return
         if "orientation" in self.type:
-            raise refuse("SC207", "noise of a quaternion is no rotation", "leave rate and delay, or take a gyro", "noise")
+            raise refuse("SC207", "a quaternion with noise is no rotation", "leave rate and delay, or take a gyro", "noise")
         if len({SENSOR_TYPES[name].unit for name in self.type}) > 1:
-            raise refuse("SC207", "noise of types with several units", "write a sensor for each type", "noise")
+            message = "`noise` has one unit, and the types of this sensor have several"
+            raise refuse("SC207", message, "write a sensor for each type", "noise")
 
     def _fits(self, name: str) -> None:
         """Refuse what a type lacks."""

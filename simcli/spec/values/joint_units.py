@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from simcli.spec.document.nodes import Listing, Node, PathStep, Scalar, TableNode, plain
 from simcli.spec.faults.fault_list import Faults
 from simcli.spec.names import dofs
-from simcli.spec.names.channel_names import WATCHED, kind_of, split_name
+from simcli.spec.names.channel_names import WATCHED, kind_of, split_component, split_name
 from simcli.spec.names.patterns import matching
 from simcli.spec.names.sensor_types import SENSOR_TYPES
 from simcli.spec.values.scopes import failed, where_of
@@ -73,6 +73,9 @@ class JointUnits:
         measures = root.get("measure")
         if isinstance(measures, TableNode):
             changes["measure"] = measures.replaced({name: self.bounds(node) for name, node in measures.items.items()})
+        events = root.get("events")
+        if isinstance(events, Listing):
+            changes["events"] = Listing([self.crossing(node) for node in events.items], events.mark)
         return root.replaced(changes) if changes else root
 
     def force(self, node: Node) -> Node:
@@ -241,9 +244,26 @@ class JointUnits:
             text = f"joint.{joint.value if isinstance(joint, Scalar) else ''}.{WATCHED[text]}"
         units = self.units_of(text)
         if isinstance(component, Scalar) and type(component.value) is int:
-            units = units[component.value : component.value + 1]
+            units = _of_component(units, component.value)
         elif "quantity" in node.items and kind_of(text) in WATCHED.values():
             units = units[:1]  # of `stop_when`, which watches the first one
+        return self.bounded(node, units)
+
+    def crossing(self, node: Node) -> Node:
+        """An event: the bound of its condition has the unit of the quantity, or of its component."""
+        when = node.get("when") if isinstance(node, TableNode) else None
+        if not isinstance(when, TableNode):
+            return node
+        new = {}
+        for name, bound in when.items.items():
+            text, component = split_component(str(name))
+            units = self.units_of(text)
+            units = units if component is None else _of_component(units, component)
+            new[name] = self.bounded(bound, units) if isinstance(bound, TableNode) else bound
+        return node.replaced({"when": when.replaced(new)})
+
+    def bounded(self, node: TableNode, units: Sequence[str]) -> TableNode:
+        """What has bounds, with these in SI; they must fit all units."""
         changes = {key: self.scalar(node.items[key], units) for key in ("above", "below") if key in node.items}
         within = node.get("within")
         if isinstance(within, Listing):
@@ -267,6 +287,11 @@ class JointUnits:
         type_name, of = self.types.get(subject, ("free", dofs.kinds("free", 0, 0)))
         units = dofs.units(_OF_JOINT[word], dofs.q_kinds(type_name, of) if word == "q" else of)
         return [f"{unit}^2" for unit in units] if word == "qdd" else units
+
+
+def _of_component(units: list[str], component: int) -> list[str]:
+    """Units of one component: a single unit is that of all of them."""
+    return units if len(units) == 1 else units[component : component + 1]
 
 
 def _length(axes: Node | None, key: str) -> int:

@@ -95,7 +95,7 @@ def _tell_forces(scene: WrittenScene) -> None:
         scene.lose("force", name, f"forces.{name}", f"URDF has no forces ({force.type})")
     contact = scene.spec.contact
     if contact.exclude or contact.pairs:
-        scene.lose("contact", "", "contact", "URDF says of no pair whether it touches: programs have files of their own")
+        scene.lose("contact", "", "contact", "URDF has no key for pairs that touch: programs have files of their own")
     for name, material in scene.spec.materials.items():
         if material.model_fields_set - {"density"}:
-            scene.lose("material", name, f"materials.{name}", "URDF has no numbers of contact")
+            scene.lose("material", name, f"materials.{name}", "URDF has no friction and no restitution")

@@ -24,7 +24,7 @@ def view_of(stepper, buffers: dict, path: str, entries: tuple) -> DeviceView:
     """
     found = _place_of(stepper.model.points.name, path, entries)
     if found is None or found[0] not in buffers or not buffers[found[0]][1]:
-        raise UsageError(f"`{path}` is not to be had where the device has it: leave dlpack out, or see output.channels")
+        raise UsageError(f"`{path}` has no array on the device: leave dlpack out, or see output.channels")
     name, first, n = found
     buffer, width = buffers[name]
     worlds = stepper.model.n_worlds

@@ -27,7 +27,7 @@ def check_feedback(check: Checker) -> None:
     circle = circle_of_feedback(check.spec.signals)
     if circle:
         message = f"signals refer to each other in a circle: {' -> '.join(circle)}"
-        check.fault("SC223", message, f"signals.{circle[0]}", "signals see each other at one time: leave one out")
+        check.fault("SC223", message, f"signals.{circle[0]}", "each needs the other at the same time: leave one out")
     for use in uses(check.spec):
         signal = check.spec.signals.get(use.signal)
         if signal is not None and signal.is_feedback and ".motion." in use.path:

@@ -45,7 +45,7 @@ def _noise(check: Checker, sensor, path: str) -> None:
     dt, noise = check.spec.solver.dt, sensor.noise
     joint = check.spec.joints.get(sensor.joint)
     if noise.is_random and "encoder" in sensor.type and (joint is None or check.n_q(joint) != len(joint.dof_kinds)):
-        check.fault("SC207", "noise of a quaternion is no rotation", path, "leave rate and delay, or take the tachometer")
+        check.fault("SC207", "a quaternion with noise is no rotation", path, "leave rate and delay, or take the tachometer")
     for key, time in (("rate", 1 / noise.rate if noise.rate else 0.0), ("delay", noise.delay)):
         steps = time / dt
         if abs(steps - round(steps)) > _MULTIPLE * max(1.0, steps) or (time and round(steps) < 1):

@@ -263,19 +263,20 @@ def _try(check: Checker, path: str, trials: list[Trial], at: list | Where) -> in
             return good
         changes = changes or _differs(check, other, trial.beside or {})
     if not changes and any(trial.value != trials[0].value for trial in trials) and not _is_named(check, steps):
-        check.fault("SC317", f"`{path}` changes nothing", at, "no expression uses it", on_key=True)
+        hint = "`initial` does not begin there" if steps[0] == "keyframes" else "no expression uses it"
+        check.fault("SC317", f"`{path}` changes nothing", at, hint, on_key=True)
     return len(trials)
 
 
 def _differs(check: Checker, other: SceneSpec, beside: Mapping[str, object]) -> bool:
-    """Whether a scene differs in more than its parameters from the one without the value that was tried."""
+    """Whether a scene differs in more than its parameters and keyframes from the one without the value that was tried."""
     from simcli.spec.resolve import resolve
 
     try:
         base = resolve(check.document, beside) if beside else check.spec
     except SceneError:
         return True
-    return other.model_copy(update={"params": base.params}) != base
+    return other.model_copy(update={"params": base.params, "keyframes": base.keyframes}) != base
 
 
 def _fits_param(check: Checker, steps: tuple[PathStep, ...], trial: Trial) -> bool:

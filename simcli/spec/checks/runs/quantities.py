@@ -175,11 +175,11 @@ def _meant(check: Checker, text: str) -> str:
     subjects = {
         "body": check.names["bodies"],
         "joint": [*check.names["joints"], *(f"{name}_free" for name in check.names["bodies"])],
-        "sensor": check.spec.sensors,
         "point": [f"{name}/{point}" for name, body in check.spec.bodies.items() for point in body.places],
     }
     names = [f"{group}.{quantity}" for group, quantities in SCALARS.items() for quantity in quantities]
     names += [f"{group}.{one}.{quantity}" for group, of in subjects.items() for one in of for quantity in of_group(group)]
+    names += [f"sensor.{name}.{word}" for name, sensor in check.spec.sensors.items() for word in sensor.type]
     close = nearest_name(canonical(text), names)
     return f"did you mean `{close}`?" if close else ""
 

@@ -1,0 +1,61 @@
+"""What a program gives: numbers for worlds, and which worlds."""
+
+import numpy as np
+
+from simcli.errors import UsageError
+
+
+def fitting_numbers(what: str, value: object, shape: tuple[int, ...], worlds: np.ndarray | None = None,
+                    dtype: type = float) -> np.ndarray:  # fmt: skip
+    """Values of a shape.
+
+    Args:
+        what: what they are of, for messages, as "control of `pin`".
+        value: broadcastable to the shape; of one number for each world also (worlds,).
+        shape: (worlds, ...).
+        worlds: numbers of the worlds behind the rows; None for all.
+        dtype: float, or bool.
+
+    Returns:
+        [as given], a view that is not to be written.
+
+    Raises:
+        UsageError: they do not fit, or are not finite.
+    """
+    values = np.asarray(value, dtype)
+    if values.shape == shape[:1] and shape[1:] == (1,):
+        values = values[:, None]
+    try:
+        values = np.broadcast_to(values, shape)
+    except ValueError:
+        fits = f"values of shape {values.shape} do not fit (worlds, numbers) = {shape}"
+        raise UsageError(f"{what}: {fits}") from None
+    finite = np.isfinite(values).reshape(shape[0], -1).all(axis=1)
+    if not finite.all():
+        row = int(np.flatnonzero(~finite)[0])
+        raise UsageError(f"{what}: the value for world {row if worlds is None else worlds[row]} is not finite")
+    return values
+
+
+def mask_of_worlds(worlds: object, n_worlds: int) -> np.ndarray:
+    """Worlds as a mask (W,).
+
+    Args:
+        worlds: a mask (W,), or numbers of worlds; None for all.
+        n_worlds: W.
+
+    Raises:
+        UsageError: neither a mask nor numbers of worlds.
+    """
+    if worlds is None:
+        return np.ones(n_worlds, bool)
+    given = np.asarray(worlds)
+    if given.dtype == bool and given.shape == (n_worlds,):
+        return given
+    mask = np.zeros(n_worlds, bool)
+    if given.size == 0:
+        return mask
+    if given.dtype.kind not in "iu" or np.any((given < 0) | (given >= n_worlds)):
+        raise UsageError(f"worlds: a mask of {n_worlds}, or numbers from 0 to {n_worlds - 1}")
+    mask[given] = True
+    return mask

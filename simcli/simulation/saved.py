@@ -1,0 +1,32 @@
+"""A state of a simulation that was saved."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from simcli.job import Failure
+from simcli.model.tables import Model
+from simcli.solvers.shared.host.stepwise import SavedState
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """A state of a simulation, for `Simulation.restore`.
+
+    Attributes:
+        owner: the simulation.
+        state: what steps to come depend on.
+        controls: (W, K), values of signals.
+        parameters: by path.
+        model: with them.
+        began: (W,), steps before each world began.
+        failures: so far.
+    """
+
+    owner: int
+    state: SavedState
+    controls: np.ndarray
+    parameters: dict
+    model: Model
+    began: np.ndarray
+    failures: tuple[Failure, ...]
