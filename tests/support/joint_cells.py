@@ -23,6 +23,7 @@ START = 0.3  # [rad/s, m/s] of every dof at the start
 GAINS = {"stiffness": 40.0, "damping": 3.0}
 VALUES = {"target": 0.4, "target_velocity": 1.5, **GAINS}
 SERVO = {"mode": "position", "target": 2.0, "stiffness": 500.0, "damping": 5.0}
+LAG = {"time_constant": 0.03}  # [s]
 NARROW = {"lower": -0.004, "upper": 0.004}
 UP, DOWN = ({"drive": {"mode": "effort", "target": sign * 20.0}} for sign in (1, -1))  # runs into a bound within 60 ms
 UNTWISTED = {"nc_floating", "nc_floating_revolute", "nc_floating_universal"}  # rotation is held, and weight turns no body
@@ -58,6 +59,8 @@ def drive_fields():
             with_key = {"mode": mode, **gains, **extra, key: value}
             yield Field(f"drive.{mode}.{key}", {"drive": {"mode": mode, **rest}} if rest else {}, {"drive": with_key})
         yield Field(f"drive.{mode}.effort_limit", {"drive": SERVO}, {"drive": {**SERVO, "effort_limit": 0.5}})
+        aimed = {"mode": mode, **gains, **({"target": VALUES["target"]} if "target" in read else {})}
+        yield Field(f"drive.{mode}.activation", {"drive": aimed}, {"drive": {**aimed, "activation": LAG}})
 
 
 def fields():
