@@ -319,9 +319,11 @@ def test_a_device_that_others_start_is_told(folder, tmp_path):
             one.step(1)
 
 
-def test_an_interrupt_waits_for_the_end_of_a_call(folder, monkeypatch):
+def test_an_interrupt_waits_for_the_end_of_a_call(folder, monkeypatch, request):
     import signal
 
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background processes ignore it
+    request.addfinalizer(lambda: signal.signal(signal.SIGINT, before))
     with opened(folder / "arm.yaml", worlds=5) as sim, opened(folder / "arm.yaml", worlds=5) as calm:
         take = type(sim._stepwise)._take
 

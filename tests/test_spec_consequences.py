@@ -27,6 +27,7 @@ joints:
   pan: {type: revolute, parent: arm, child: leg, axis: [0, 1, 0], at: [0, 0, 1.5], mimic: {joint: pin, ratio: 2}}
 articulations: {one: [pin, pan]}
 signals: {push: {sine: {amplitude: 1, frequency: 1}}}
+sensors: {spin: {type: gyro, at: arm}}
 forces:
   pull: {type: wrench, body: leg, force: [$push, 0, 0]}
   cord: {type: spring, stiffness: 1, rest_length: 1, a: {body: arm, at: [0, 0, 0]}, b: {body: leg, point: p}}

@@ -12,7 +12,7 @@ from simcli.spec import document_of_text, load_document, resolve
 from simcli.spec.schema.batch import VARY_KINDS as WAYS
 
 PER_KIND = 15  # scenes of each kind of mistake: above 300 in all
-SEVERAL = 60  # scenes with two to four mistakes
+SEVERAL = 100  # scenes with two to four mistakes
 # Shares that are wanted; those of one kind may be lower, because a scene may leave open what was meant.
 LINE, SUGGESTION, AT_ONCE, ALONE, OF_A_KIND = 0.95, 0.90, 0.98, 0.95, 0.80
 
