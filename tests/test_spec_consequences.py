@@ -95,3 +95,9 @@ def test_people_read_the_first_faults_and_programs_get_all(tmp_path):
 def test_errors_are_shown_before_warnings():
     few = [Fault("SC433", "warned", None, "", "warning")] * MOST_SHOWN + [Fault("SC203", "wrong", None)]
     assert "wrong" in render_faults(few, None)
+
+
+@pytest.mark.parametrize("written", ["gyroo", "[gyroo]"])
+def test_an_entry_that_is_refused_makes_no_list_too_short(written):
+    found = faults_of(SCENE.replace("type: gyro", f"type: {written}"))
+    assert [(fault.code, fault.hint) for fault in found] == [("SC206", "did you mean `gyro`?")]

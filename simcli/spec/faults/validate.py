@@ -57,6 +57,9 @@ def report_errors(
         # A union says what each of its members would have taken; the first says it for all.
         if steps in seen and one["type"] in _TYPES:
             continue
+        # Entries that are refused do not count; what is wrong with them is told.
+        if one["type"] == "too_short" and any(told[: len(steps)] == steps for told in seen):
+            continue
         seen.add(steps)
         if isinstance(one["input"], FailedParameter):
             leave_mend(faults, "failed", node, prefix, steps, "")
