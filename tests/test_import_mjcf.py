@@ -169,7 +169,7 @@ def test_sensors_show_what_those_of_mujoco_show(tmp_path):
         for name, kind in sensors.items():
             mine = column(run, f"sensor.{name}.{kind}")[0, 0]
             assert np.ravel(mine) == pytest.approx(theirs[name if name in theirs else ""], abs=1e-12), name
-    assert len(sensors) == 9
+    assert len(sensors) == 10
 
 
 def test_a_keyframe_is_the_state_that_it_is_in_mujoco(tmp_path):
@@ -237,7 +237,7 @@ def test_what_is_lost_is_told_by_name(tmp_path):
     for kind in ("texture", "light", "visual", "map"):
         assert {fate for fate, _ in fates(report, kind).values()} == {"dropped"}, kind
     assert fates(report, "body")["free 1"][1] == "`free 1` is called `free_1`; has no mass: it is part of the world"
-    assert fates(report, "rangefinder")["range"] == ("dropped", "scenes have no sensor of the kind `rangefinder`")
+    assert fates(report, "rangefinder")["range"] == ("changed", "does not see shapes that are only drawn")
     assert fates(report, "accelerometer@noise")["imu 2"][0] == "dropped"
     assert fates(report, "mesh") == {"wedge": ("changed", "written as OBJ from the vertices that MuJoCo compiled")}
 

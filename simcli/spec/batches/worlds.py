@@ -31,6 +31,7 @@ from simcli.spec.values.joint_units import JointUnits
 from simcli.spec.values.scopes import Scope
 
 Path = tuple[PathStep, ...]
+_KEYFRAME = "initial"  # whose value may name a keyframe
 
 
 def updated_scene(document: Document, base: SceneSpec, values: dict[str, object], faults: Faults) -> SceneSpec:
@@ -46,7 +47,8 @@ def updated_scene(document: Document, base: SceneSpec, values: dict[str, object]
         The scene; parts that the values do not touch are those of `base`.
     """
     tree = document.expanded
-    early = {path: value for path, value in values.items() if (parse_path(path) or ("",))[0] in BEFORE_EXPANSION}
+    early = {path: value for path, value in values.items()
+             if (parse_path(path) or ("",))[0] in BEFORE_EXPANSION or path == _KEYFRAME}  # fmt: skip
     late = {parse_path(path) or ("",): value for path, value in values.items() if path not in early}
     quick = _parameter_leaves(document, early) if early else {}
     if quick is None:
