@@ -219,6 +219,21 @@ def test_a_keyframe_has_activations(tmp_path):
     assert not keyframes["rest"].controls
 
 
+def test_warnings_of_mujoco_leave_no_file(tmp_path, monkeypatch):
+    """MuJoCo writes MUJOCO_LOG.TXT into the working folder, if nobody takes its warnings; whoever took them goes on to."""
+    monkeypatch.chdir(tmp_path)
+    taken = []
+    mujoco.set_mju_user_warning(taken.append)
+    try:
+        spec = spec_of(tmp_path, bodies(f"<body><freejoint/>{BALL}</body>", '<compiler settotalmass="3"/>'))
+        assert mujoco.get_mju_user_warning() == taken.append
+    finally:
+        mujoco.set_mju_user_warning(None)
+    assert next(iter(spec.bodies.values())).mass == pytest.approx(3.0, rel=1e-15)
+    assert {one.name for one in tmp_path.iterdir()} == {"model.xml", "parts.xml"}
+    assert not taken
+
+
 def test_every_element_is_told_once(tmp_path):
     path = model_file(tmp_path)
     entries = import_model(path).report.entries
