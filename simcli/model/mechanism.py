@@ -160,7 +160,7 @@ class JointPart:
 def no_shapes() -> Shapes:
     """A table without shapes."""
     kinds = np.zeros(0, np.int32)
-    return Shapes((), kinds, kinds.copy(), np.zeros((1, 0, 3)), np.zeros((1, 0, 7)), np.zeros(0, bool), (), ())
+    return Shapes((), kinds, kinds.copy(), np.zeros((1, 0, 3)), np.zeros((1, 0)), np.zeros((1, 0, 7)), np.zeros(0, bool), (), ())
 
 
 def no_points() -> Points:
