@@ -42,10 +42,9 @@ def crowds(tmp_path_factory):
     """Random poses, and the contacts of all pairs: without margins, with them, and of what touches with them."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("simcli.spec.honours.solver_fields.check_honours", lambda check, tree: None)
-        scenes = [scene({"ground": "{type: plane}"}, {"a": SHAPES, "b": SHAPES}, "contact: {capacity: 400}\n"),
-                  scene({"ground": f"{{type: plane, margin: {OF_GROUND}}}"}, {"a": with_margin(OF_A), "b": with_margin(OF_B)},
-                        "contact: {capacity: 400}\n")]  # fmt: skip
-        models = [read_model(tmp_path_factory.mktemp("scene"), text) for text in scenes]
+        scenes = [({"ground": "{type: plane}"}, {"a": SHAPES, "b": SHAPES}),
+                  ({"ground": f"{{type: plane, margin: {OF_GROUND}}}"}, {"a": with_margin(OF_A), "b": with_margin(OF_B)})]
+        models = [read_model(tmp_path_factory.mktemp("scene"), scene(*one, "contact: {capacity: 400}\n")) for one in scenes]
     poses = random_poses(np.random.default_rng(1), N, 2, 0.7)
     names = models[0].shapes.name
     pose = np.stack([poses[:, 1] if name.startswith("b/") else poses[:, 0] for name in names], axis=1)
@@ -60,7 +59,7 @@ def crowds(tmp_path_factory):
 
 
 def deepest(crowds, k, first, second):
-    """Gap of the deepest contact of a pair in each world, inf without any, its normal from the first to the second, its point."""
+    """Of the deepest contact of a pair in each world: gap, inf without one; normal, from the first to the second; point."""
     pair, is_turned = crowds.pair(first, second)
     found = crowds.found[k]
     gap = np.where(found["pair"] == pair, found["gap"], np.inf)
@@ -92,7 +91,7 @@ def test_what_touches_within_margins_is_found(crowds, kinds):
 
 @pytest.mark.parametrize("kind", SHAPES)
 def test_planes_have_margins_too(crowds, kind):
-    gap, normal, point = deepest(crowds, 1, "ground", f"a/{kind}")
+    gap, _normal, point = deepest(crowds, 1, "ground", f"a/{kind}")
     lowest = np.array([-reach(SOLIDS[kind], pose[0], np.array((0.0, 0.0, -1.0))) for pose in crowds.poses])
     np.testing.assert_allclose(gap, lowest - OF_A - OF_GROUND, atol=ROUNDING, rtol=0)
     np.testing.assert_allclose(point[:, 2], OF_GROUND + gap / 2, atol=ROUNDING, rtol=0)
@@ -100,7 +99,8 @@ def test_planes_have_margins_too(crowds, kind):
 
 # Tables: what the solvers read
 
-ROUNDS = "{{s: {{type: sphere, radius: {r}{m}}}, c: {{type: capsule, radius: {r}, length: 0.4{m}, pose: {{xyz: [3, 0, 0]}}}}}}"
+ROUNDS = ("{{s: {{type: sphere, radius: {r}{m}}}, "
+          "c: {{type: capsule, radius: {r}, length: 0.4{m}, pose: {{xyz: [3, 0, 0]}}}}}}")  # fmt: skip
 
 
 @pytest.mark.parametrize("solver", ["generalized", "affine"])
