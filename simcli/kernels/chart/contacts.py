@@ -263,15 +263,17 @@ def place_of_contact(k: ti.template(), t: ti.template(), s: ti.template(), w: ti
 
     What slides along a plane or a face takes the contact with it, while the point of the face stays behind. Of two rounded
     surfaces the larger radius leaves more of the way to the other one, in the ratio of the radii; two features of
-    polyhedra share it.
+    polyhedra share it. Margins make no flat feature a rounded one here.
 
     Reads:  k, s.{R, o, origin}
     """
     n = one(k.contacts.normal, w, lane, c)
     point_a, point_b = surface_points(k, t, s, w, lane, c)
-    r_a = one(k.contacts.radius_a, w, lane, c)
-    r_b = one(k.contacts.radius_b, w, lane, c)
-    kind = k.kind.at(whole_of(k.contacts.shape_a, w, lane, c))
+    a = whole_of(k.contacts.shape_a, w, lane, c)
+    b = whole_of(k.contacts.shape_b, w, lane, c)
+    r_a = one(k.contacts.radius_a, w, lane, c) - one(k.skin, w, lane, a)
+    r_b = one(k.contacts.radius_b, w, lane, c) - one(k.skin, w, lane, b)
+    kind = k.kind.at(a)
     share = 0.5 + 0.0 * r_a  # of the way of B
     if kind == PLANE or kind == TERRAIN:
         share = 1.0 + 0.0 * r_a

@@ -72,9 +72,9 @@ def _collide_where_near(c: ti.template(), w: ti.i32, i: ti.i32, j: ti.i32, near:
 
 
 def extent_of(c, w, i) -> Vec3:
-    """[m], half extents of a shape along the axes of the world: those of its box, or of its ball where that is smaller."""
-    m, (x, y, z), bound = c.rotation.load(w, i).parts, c.half.load(w, i).parts, c.bound.load(w, i)
-    return Vec3(*(ti.min(ti.abs(m[3 * k]) * x + ti.abs(m[3 * k + 1]) * y + ti.abs(m[3 * k + 2]) * z, bound)
+    """[m], half extents of a shape with its margin along the axes of the world: of its box, or of a smaller ball."""
+    m, (x, y, z), bound, skin = c.rotation.load(w, i).parts, c.half.load(w, i).parts, c.bound.load(w, i), c.skin.load(w, i)
+    return Vec3(*(ti.min(ti.abs(m[3 * k]) * x + ti.abs(m[3 * k + 1]) * y + ti.abs(m[3 * k + 2]) * z, bound) + skin
                   for k in range(3)))
 
 

@@ -253,16 +253,15 @@ def core_point(c: ti.template(), w: ti.i32, lane: ti.i32, i: ti.i32, p: ti.templ
         [m], [m].
     """
     radius = one(c.radius, w, lane, i)
+    inward = radius * 0.0  # from the surface of the shape without its margin
     kind = c.kind.at(i)
     if ti.static(c.has[CYLINDER] or c.has[CONE]):
         if kind == CYLINDER or kind == CONE:
-            radius = distance_to_axis(p, d)
-            p = p - d * radius
+            inward = distance_to_axis(p, d)
     if ti.static(c.has[ELLIPSOID]):
         if kind == ELLIPSOID:
-            radius = mean_radius(one(c.half, w, lane, i), d)
-            p = p - d * radius
-    return p, radius
+            inward = mean_radius(one(c.half, w, lane, i), d)
+    return p - d * inward, radius + inward
 
 
 @ti.func

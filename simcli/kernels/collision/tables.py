@@ -136,9 +136,9 @@ class NarrowPhase:
         shapes = self.shapes = arena.records(n)
         self.kind, self.link = shapes.ints([*host.kind, CELL]), shapes.ints([*host.link, -1])
         padded = [np.concatenate([column, np.zeros_like(column[:, :1])], axis=1)
-                  for column in (host.half, host.radius, host.bound)]  # fmt: skip
+                  for column in (host.half, host.radius, host.skin, host.bound)]  # fmt: skip
         self.half = shapes.column(padded[0], Vec3)
-        self.radius, self.bound = (shapes.column(column) for column in padded[1:])
+        self.radius, self.skin, self.bound = (shapes.column(column) for column in padded[1:])
         self.in_link, self.at_link = tables.column(host.rotation, Mat3), tables.column(host.position, Vec3)
         self.corner_start, self.face_start = arena.ints(host.corner_start), arena.ints(host.face_start)
         self.corner, self.face_normal = arena.shared(host.corner, Vec3), arena.shared(host.face_normal, Vec3)

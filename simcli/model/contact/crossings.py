@@ -33,11 +33,11 @@ def crossings(host: Surfaces, contacts: Contacts, vertex: Array) -> Iterator[tup
 
 
 def _below(host: Surfaces, vertex: Array, a: int, b: int) -> list[int]:
-    """Worlds in which shape b touches the half space a."""
+    """Worlds in which shape b touches the half space a, each with its radius."""
     origin = vertex[:, host.vertex_start[a]]
     height = np.einsum("wvk,wk->wv", vertex[:, part(host.vertex_start, b)] - origin[:, None],
                        np.broadcast_to(host.normal[:, a], origin.shape))  # fmt: skip
-    return np.flatnonzero(height.min(axis=1) <= host.radius[:, b]).tolist()
+    return np.flatnonzero(height.min(axis=1) <= host.radius[:, a] + host.radius[:, b]).tolist()
 
 
 def part(start: Array, s: int) -> slice:
