@@ -50,7 +50,7 @@ def test_the_double_pendulum_is_that_of_the_cpu(gpu, precision, pendulum):
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("integrator", ["rk4", "implicit"])
+@pytest.mark.parametrize("integrator", ["rk4", pytest.param("implicit", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("gpu", GPUS)
 def test_integrators_of_a_higher_order_are_those_of_the_cpu(gpu, integrator, pendulum):
     found = columns_of(solver_of(pendulum, started(gpu, "float64"), integrator=integrator))
