@@ -219,6 +219,16 @@ def test_a_keyframe_has_activations(tmp_path):
     assert not keyframes["rest"].controls
 
 
+def test_bodies_that_mujoco_fuses_are_told_as_parts_of_others(tmp_path):
+    text = bodies(f'<body name="a"><freejoint/>{BALL}<body name="b" pos="1 0 0">{BALL}</body></body>',
+                  '<compiler fusestatic="true"/>')  # fmt: skip
+    made = imported(tmp_path, text)
+    assert fates(made.report, "body") == {
+        "a": ("carried", ""), "b": ("changed", "is part of the body that holds it, by `fusestatic`")}  # fmt: skip
+    assert fates(imported(tmp_path, text.replace("true", "false")).report, "body")["b"] == ("carried", "")
+    assert made.report.counts()["dropped"] == 0
+
+
 def test_warnings_of_mujoco_leave_no_file(tmp_path, monkeypatch):
     """MuJoCo writes MUJOCO_LOG.TXT into the working folder, if nobody takes its warnings; whoever took them goes on to."""
     monkeypatch.chdir(tmp_path)
