@@ -195,10 +195,12 @@ def _labels(parts: list[JointPart], counts: list[int]) -> tuple[str, ...]:
 def _mimics(parts: list[JointPart], qd_start: Array) -> Mimics:
     """One row per dof of every joint that follows another."""
     geared = [(j, k) for j, part in enumerate(parts) if part.gear for k in range(part.n_qd)]
+    most = max([parts[j].gear.polynomial.shape[-1] for j, _ in geared], default=2)
+    padded = [np.pad(parts[j].gear.polynomial, ((0, 0), (0, most - parts[j].gear.polynomial.shape[-1]))) for j, _ in geared]
+    polynomial = pile(padded, (most,))
     return Mimics(
         name=tuple(labels(parts[j].name, parts[j].n_qd)[k] for j, k in geared),
         follower=np.array([qd_start[j] + k for j, k in geared], np.int32),
         leader=np.array([qd_start[parts[j].gear.leader] + k for j, k in geared], np.int32),
-        ratio=pile([parts[j].gear.ratio for j, _ in geared], ()),
-        offset=pile([parts[j].gear.offset for j, _ in geared], ()),
-    )
+        offset=polynomial[..., 0], ratio=polynomial[..., 1], curve=polynomial[..., 2:],
+    )  # fmt: skip

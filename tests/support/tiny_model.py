@@ -46,7 +46,7 @@ def tiny_model(n_worlds=3, n_links=2, floating=True):
                   zeros - np.inf, zeros + np.inf, zeros, zeros, zeros + np.inf, np.zeros(nv, int), zeros, zeros,
                   zeros, zeros, zeros + np.inf, np.zeros(nv, bool), np.zeros(nv, bool)),
         links=Links(*[np.zeros(0)] * 18),
-        mimics=Mimics(("hinge1",), np.array([1]), np.array([0]), np.ones((1, 1)), np.zeros((1, 1))),
+        mimics=Mimics(("hinge1",), np.array([1]), np.array([0]), np.ones((1, 1)), np.zeros((1, 1)), np.zeros((1, 1, 0))),
         shapes=Shapes(("link0/rod", "ground"), np.array([ShapeKind.MESH, ShapeKind.PLANE]), np.array([0, -1]),
                       np.zeros((1, 2, 3)), np.tile(IDENTITY, (1, 2, 1)), np.array([True, False]),
                       (np.arange(12.0).reshape(4, 3), empty), (np.array([[0, 1, 2], [0, 2, 3]]), empty.astype(int))),

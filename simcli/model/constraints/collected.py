@@ -31,7 +31,7 @@ class RowPart:
     on_b: Array
     constant: Array
     vectors: tuple[int, int] = (-1, -1)
-    terms: Sequence[tuple[int, Array]] = ()  # dofs and factors
+    terms: Sequence[tuple[int, Sequence[Array]]] = ()  # dofs, and coefficients of their powers from the first on
     parts: Sequence[int] = ()  # rows that it is the sum of, instead
     ends: Sequence[int] = ()  # bodies, where they are not those of the joint
     spring: int = -1
@@ -186,13 +186,14 @@ class RowCollector:
                                      np.zeros(1), parts=rows, ends=ends, spring=k))  # fmt: skip
 
     def add_gears(self) -> None:
-        """Gears as hard rows on two coordinates each."""
+        """Gears as hard rows on two coordinates each: q_follower - p(q_leader) = 0."""
         mimics = self.model.mimics
         for k, (follower, leader) in enumerate(zip(mimics.follower.tolist(), mimics.leader.tolist(), strict=True)):
             j = int(self.model.dofs.joint[follower])
             label = f"{self.model.dofs.label[follower]}:mimic"
-            self.rows.append(RowPart(label, Form.GEAR, j, True, NO_VECTOR, NO_VECTOR, NO_VECTOR, mimics.offset[:, k],
-                                      terms=((follower, np.ones(1)), (leader, -mimics.ratio[:, k]))))  # fmt: skip
+            offset, *powers = mimics.polynomial[:, k].T
+            self.rows.append(RowPart(label, Form.GEAR, j, True, NO_VECTOR, NO_VECTOR, NO_VECTOR, offset,
+                                      terms=((follower, [np.ones(1)]), (leader, [-one for one in powers]))))  # fmt: skip
 
     def add_combinations(self) -> None:
         """Combinations as coordinates of the joints without bodies that stand for them (joints/combined.py)."""
@@ -200,7 +201,7 @@ class RowCollector:
         if not combinations.name:
             return
         for k, d in enumerate(np.flatnonzero(model.joints.child[model.dofs.joint] == WORLD).tolist()):
-            terms = [(int(combinations.term_dof[n]), combinations.term_factor[:, n]) for n in
+            terms = [(int(combinations.term_dof[n]), [combinations.term_factor[:, n]]) for n in
                      range(*combinations.term_start[k : k + 2])]  # fmt: skip
             self.laws.append((d, len(self.rows)))
             self.rows.append(RowPart(f"{combinations.name[k]}:sum", Form.GEAR, int(model.dofs.joint[terms[0][0]]), False,
