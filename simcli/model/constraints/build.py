@@ -49,6 +49,7 @@ def constraints_of(model: Model) -> Constraints:
     if model.drag_rows:
         builder.add_drags()
     builder.add_gears()
+    builder.add_holds()
     builder.add_combinations()
     if model.spring_rows:
         builder.add_cables()
