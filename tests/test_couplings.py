@@ -84,7 +84,7 @@ def curved_rates(_t, y):
 
 @pytest.mark.parametrize(("kind", "integrator"), ORDERS)
 def test_two_sliders_swing_against_each_other(kind, integrator):
-    """The closed form of a damped oscillator, and sliders along a curve, at the order of the integrator and in the ledger."""
+    """The closed form of a damped oscillator, and a spring along a curve: order of the integrator, and of the ledger."""
     order, swung = ORDERS[kind, integrator], oscillation(TIME)
     curved = solve_ivp(curved_rates, (0.0, TIME), [0.3, 0, 0, 0], method="DOP853", rtol=1e-12, atol=1e-12).y[:2, -1]
     for text in (SPRUNG, CURVED):
