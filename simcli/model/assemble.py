@@ -7,7 +7,7 @@ import numpy as np
 
 from simcli.model.bodies.tables import Bodies
 from simcli.model.forces.tables import no_bushings
-from simcli.model.joints.combinations import no_combinations, no_holds
+from simcli.model.joints.combinations import no_combinations, no_held_sums
 from simcli.model.joints.tables import Dofs, Joints, Mimics
 from simcli.model.mechanism import DOF_DEFAULTS, BodyPart, JointPart, Mechanism
 from simcli.model.signals.tables import no_inputs, no_motions, no_signals
@@ -47,7 +47,7 @@ def assemble(mechanism: Mechanism) -> Model:
         springs=mechanism.springs,
         bushings=no_bushings(),
         combinations=no_combinations(),
-        holds=no_holds(),
+        holds=no_held_sums(),
         cables=mechanism.cables,
         wrenches=mechanism.wrenches,
         signals=no_signals(),

@@ -12,7 +12,7 @@ from simcli.model.affine.table import Affine
 from simcli.model.bodies.tables import Bodies, Points, Shapes
 from simcli.model.contact.tables import Contacts
 from simcli.model.forces.tables import Bushings, Cables, Drags, Springs, Wrenches, no_drags
-from simcli.model.joints.combinations import Combinations, Holds
+from simcli.model.joints.combinations import Combinations, HeldSums
 from simcli.model.joints.tables import Dofs, Joints, Mimics
 from simcli.model.natural.tables import Columns, Naturals
 from simcli.model.phases.beginning import Beginning
@@ -115,7 +115,7 @@ class Model:
     springs: Springs
     bushings: Bushings
     combinations: Combinations
-    holds: Holds
+    holds: HeldSums
     cables: Cables
     wrenches: Wrenches
     signals: Signals

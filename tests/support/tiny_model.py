@@ -6,7 +6,7 @@ import numpy as np
 
 from simcli.model.bodies.tables import Bodies, Points, Shapes
 from simcli.model.forces.tables import Cables, Springs, Wrenches, no_bushings
-from simcli.model.joints.combinations import no_combinations, no_holds
+from simcli.model.joints.combinations import no_combinations, no_held_sums
 from simcli.model.joints.tables import Dofs, Joints, Mimics
 from simcli.model.signals.tables import no_inputs, no_motions, no_signals
 from simcli.model.snapshot import ContactRows, FrameBlock
@@ -53,7 +53,7 @@ def tiny_model(n_worlds=3, n_links=2, floating=True):
         points=Points(("link0/tip", "link1/tip"), np.array([0, 1]), np.zeros((1, 2, 3))),
         springs=Springs(("s",), np.array([[-1, 0]]), np.zeros((1, 1, 2, 3)), np.ones((1, 1)), np.zeros((1, 1)),
                         np.ones((1, 1)), np.array([False])),
-        bushings=no_bushings(), combinations=no_combinations(), holds=no_holds(),
+        bushings=no_bushings(), combinations=no_combinations(), holds=no_held_sums(),
         cables=Cables((), np.zeros(0, int), np.zeros((1, 0, 3)), np.zeros((1, 0, 7)), *[np.zeros((1, 0))] * 6),
         wrenches=Wrenches((), np.zeros(0, int), *[np.zeros((1, 0, 3))] * 3, np.zeros(0, bool)),
         signals=no_signals(), inputs=no_inputs(), motions=no_motions(nv),

@@ -4,7 +4,7 @@ import numpy as np
 
 from simcli.model.batch.gather import Worlds
 from simcli.model.forces.ends import of_type
-from simcli.model.joints.combinations import Combinations, Holds
+from simcli.model.joints.combinations import Combinations, HeldSums
 from simcli.model.signals.inputs import constant_part
 from simcli.model.tables import Array, DriveMode, Model
 from simcli.model.tree.links import pile
@@ -43,7 +43,7 @@ def read_couplings(worlds: Worlds, model: Model) -> Combinations:
     )  # fmt: skip
 
 
-def read_holds(worlds: Worlds, model: Model) -> Holds:
+def read_holds(worlds: Worlds, model: Model) -> HeldSums:
     """Couplings that hold their sum.
 
     Args:
@@ -54,7 +54,7 @@ def read_holds(worlds: Worlds, model: Model) -> Holds:
     if not names:
         return model.holds
     values = [worlds.numbers(lambda s, n=name: s.forces[n].hold) for name in names]
-    return Holds(name=tuple(names), **_terms(worlds, model, names), value=pile(values, ()))
+    return HeldSums(name=tuple(names), **_terms(worlds, model, names), value=pile(values, ()))
 
 
 def _terms(worlds: Worlds, model: Model, names: list[str]) -> dict[str, Array]:

@@ -44,7 +44,7 @@ class Combinations(Table):
 
 
 @dataclass(frozen=True)
-class Holds(Table):
+class HeldSums(Table):
     """Sums of polynomials of joint coordinates that are held: x = value.
 
     Attributes:
@@ -60,7 +60,7 @@ class Holds(Table):
     value: Array
 
 
-def terms_of(sums: Combinations | Holds, k: int) -> tuple[list[tuple[int, list[Array]]], Array]:
+def terms_of(sums: Combinations | HeldSums, k: int) -> tuple[list[tuple[int, list[Array]]], Array]:
     """What one sum is made of.
 
     Returns:
@@ -72,9 +72,9 @@ def terms_of(sums: Combinations | Holds, k: int) -> tuple[list[tuple[int, list[A
     return terms, polynomials[..., 0].sum(axis=1)
 
 
-def no_holds() -> Holds:
+def no_held_sums() -> HeldSums:
     """A table that holds nothing."""
-    return Holds((), np.zeros(1, np.int32), np.zeros(0, np.int32), np.zeros((1, 0, 2)), np.zeros((1, 0)))
+    return HeldSums((), np.zeros(1, np.int32), np.zeros(0, np.int32), np.zeros((1, 0, 2)), np.zeros((1, 0)))
 
 
 def no_combinations() -> Combinations:
