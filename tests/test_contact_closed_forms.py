@@ -38,12 +38,15 @@ def inclines():
                 yield f"incline {mu} {angle:.2f}", {"mu": mu, "a": np.radians(angle)}
 
 
-INCLINES = dict(inclines())
-STOPS = {f"stop {mu}": {"mu": mu, "v": 2.0} for mu in (0.2, 0.7)}
+MARGIN = {"m": 0.04}  # [m], of all shapes, of which nothing here takes notice
+INCLINES = dict(inclines()) | {f"incline, margins, {a}": {"mu": 0.3, "a": np.radians(a), **MARGIN} for a in (10, 30)}
+STOPS = {f"stop {mu}": {"mu": mu, "v": 2.0} for mu in (0.2, 0.7)} | {"stop, margins": {"mu": 0.3, "v": 2.0, **MARGIN}}
 BALLS = {"slip to roll": {"u": 2.0, "mu": 0.25}, "backspin": {"u": 2.0, "w": -60.0, "mu": 0.25},
-         "topspin": {"w": 60.0, "mu": 0.25}, "rolls": {"u": 1.0, "w": 10.0},
+         "topspin": {"w": 60.0, "mu": 0.25}, "margins": {"u": 2.0, "w": -60.0, "mu": 0.25, **MARGIN},
+         "rolls": {"u": 1.0, "w": 10.0},
          "no friction": {"u": 1.0, "w": 10.0, "mu": 0.0}}  # fmt: skip
 BOUNCES = {f"bounce {e}": {"e": e, "z": 1.0 + RADIUS, "w": 5.0, "mu": 0.0} for e in (0.5, 0.8, 0.9, 1.0)}
+BOUNCES["bounce, margins"] = {**BOUNCES["bounce 0.8"], **MARGIN}
 AT_REST = {f"rests {angle} {v}": {"mu": 0.3, "more": 0.2, "a": np.radians(angle), "v": v}
            for angle in (20, 26, 27) for v in (0.0, 0.5)}  # fmt: skip
 SPINS = {f"roll {u}": {"u": u, "w": u / RADIUS, "roll": 2e-3} for u in (0.2, 1.0)}

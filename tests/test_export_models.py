@@ -28,7 +28,7 @@ TO_MJCF = ("double_pendulum", "simple_pendulum", "triple_pendulum", "projectile"
 # Without forces, loops and inertia of drive trains, which URDF has not.
 TO_URDF = ("double_pendulum", "simple_pendulum", "triple_pendulum", "projectile", "pendulum_field", "tumbling_body",
            "universal_pendulum")  # fmt: skip
-# That and springs and loops come back from MJCF, whose import leaves keyframes, and with them controls, out.
+# That and springs and loops come back from MJCF.
 FROM_MJCF = (*TO_URDF, "bungee", "slider_pendulum", "n_fourbar")
 OWN = {"all_joints": JOINTS.replace("BALL", BALL_START), "all_forces": FORCES,
        "hanging_ball": JOINTS.replace(", damping: 0.01BALL", "")}  # fmt: skip

@@ -90,7 +90,7 @@ MODEL = """<mujoco model="all kinds">
     <jointpos name="turn" joint="knee"/><jointvel name="rate" joint="rail"/><force name="load" site="sole"/>
     <torque name="twist" site="sole"/><subtreecom name="centre" body="hip"/><subtreelinvel name="drift" body="head"/>
   </sensor>
-  <keyframe><key name="home" time="1" ctrl="1 0 0 0 0 0 0"
+  <keyframe><key name="home" time="1" ctrl="0.3 0.3 0.3 0.3 0.3 0.7 0"
     qpos="KEY_Q" qvel="KEY_V"/></keyframe>
 </mujoco>
 """
@@ -98,6 +98,10 @@ MODEL = """<mujoco model="all kinds">
 KEY_Q = (0.1, 0.2, 0.9, 0.6, 0.0, 0.8, 0.0, 0.1, -0.2, 0.3, 0.5, 0.4, -0.3, 0.02, 0.6, 0.8, 0.0, 0.0, 0.2, -0.4)
 KEY_V = (0.3, 0.1, -0.2, 1.0, 0.5, -0.7, 0.2, 0.4, 0.6, -0.8, 0.1, 0.3, -0.1, 0.9, -0.4, 0.2, 0.5, 0.7)
 MODEL = MODEL.replace("KEY_Q", " ".join(map(str, KEY_Q))).replace("KEY_V", " ".join(map(str, KEY_V)))
+# Effort, or target, of a control of 0.3: of `law` the bias is part of it.
+TARGETS = {"joints.rail.drive.target": 3 * 0.3, "joints.hip.axes.angular[0].drive.target": 0.3 / 2,
+           "joints.pin.drive.target_velocity": 0.3, "forces.law.drive.target": (4 * 0.3 + 0.5) / 6,
+           "forces.sum.drive.target": 0.3}  # fmt: skip
 BALL = '<geom type="sphere" size="0.1"/>'
 
 
@@ -138,11 +142,7 @@ def test_the_mechanism_is_that_of_mujoco(tmp_path):
 
 def test_what_moves_without_limits_moves_as_in_mujoco(tmp_path):
     """Springs, dampers and tendons among it, and actuators with their targets."""
-    # Effort, or target, of a control of 0.3: of `law` the bias is part of it.
-    sets = {"joints.rail.drive.target": 3 * 0.3, "joints.hip.axes.angular[0].drive.target": 0.3 / 2,
-            "joints.pin.drive.target_velocity": 0.3, "forces.law.drive.target": (4 * 0.3 + 0.5) / 6,
-            "forces.sum.drive.target": 0.3}  # fmt: skip
-    words = [word for path, value in sets.items() for word in ("--set", f"{path}={value!r}")]
+    words = [word for path, value in TARGETS.items() for word in ("--set", f"{path}={value!r}")]
     found = []
     for step in (1e-3, 5e-4):
         off = ("contact", "limit", "frictionloss", "equality")
@@ -169,7 +169,7 @@ def test_sensors_show_what_those_of_mujoco_show(tmp_path):
         for name, kind in sensors.items():
             mine = column(run, f"sensor.{name}.{kind}")[0, 0]
             assert np.ravel(mine) == pytest.approx(theirs[name if name in theirs else ""], abs=1e-12), name
-    assert len(sensors) == 9
+    assert len(sensors) == 10
 
 
 def test_a_keyframe_is_the_state_that_it_is_in_mujoco(tmp_path):
@@ -194,6 +194,46 @@ def test_a_keyframe_is_the_state_that_it_is_in_mujoco(tmp_path):
         assert twists[state[name]] == pytest.approx([*speed[3:], *speed[:3]], abs=1e-12), name
 
 
+def test_a_keyframe_has_the_controls_that_it_has_in_mujoco(tmp_path):
+    """Targets are those of the motion above; what has no drive is told."""
+    document = load_scene(model_file(tmp_path), ["initial=home"])
+    spec = resolve(document)
+    assert spec.initial.controls == pytest.approx(TARGETS, rel=1e-15)
+    rail, hip, pin = (spec.joints[name].drive[0] for name in ("rail", "hip", "pin"))
+    drives = [rail.target, hip.target, pin.target_velocity, spec.forces["law"].drive.target, spec.forces["sum"].drive.target]
+    assert drives == pytest.approx(list(TARGETS.values()), rel=1e-15)
+    assert fates(document.cache["imported"], "key")["home"] == ("changed", "without the controls of what is dropped: flesh")
+
+
+def test_a_keyframe_has_activations(tmp_path):
+    """That of a filter, in the unit of the target: with a gain g and a bias b it is (g act + b) over the stiffness."""
+    text = bodies(f'<body><joint name="j"/>{BALL}</body><body pos="1 0 0"><joint name="k"/>{BALL}</body>', """
+        <actuator><general joint="j" dyntype="filter" dynprm="0.1" gainprm="4" biastype="affine" biasprm="0.5 -6 0"
+            ctrlrange="-1 1"/>
+          <general joint="k" gear="2" dyntype="filterexact" dynprm="0.2" gainprm="3"/></actuator>
+        <keyframe><key name="lent" ctrl="9 0.5" act="0.25 -0.5"/><key name="rest"/></keyframe>""")
+    keyframes = spec_of(tmp_path, text).keyframes
+    assert keyframes["lent"].controls == pytest.approx({
+        "joints.j.drive.target": 4.5 / 6, "joints.j.drive.activation.initial": 1.5 / 6,
+        "joints.k.drive.target": 3.0, "joints.k.drive.activation.initial": -3.0}, rel=1e-15)  # fmt: skip
+    assert not keyframes["rest"].controls
+
+
+def test_warnings_of_mujoco_leave_no_file(tmp_path, monkeypatch):
+    """MuJoCo writes MUJOCO_LOG.TXT into the working folder, if nobody takes its warnings; whoever took them goes on to."""
+    monkeypatch.chdir(tmp_path)
+    taken = []
+    mujoco.set_mju_user_warning(taken.append)
+    try:
+        spec = spec_of(tmp_path, bodies(f"<body><freejoint/>{BALL}</body>", '<compiler settotalmass="3"/>'))
+        assert mujoco.get_mju_user_warning() == taken.append
+    finally:
+        mujoco.set_mju_user_warning(None)
+    assert next(iter(spec.bodies.values())).mass == pytest.approx(3.0, rel=1e-15)
+    assert {one.name for one in tmp_path.iterdir()} == {"model.xml", "parts.xml"}
+    assert not taken
+
+
 def test_every_element_is_told_once(tmp_path):
     path = model_file(tmp_path)
     entries = import_model(path).report.entries
@@ -212,7 +252,7 @@ def test_what_is_lost_is_told_by_name(tmp_path):
     for kind in ("texture", "light", "visual", "map"):
         assert {fate for fate, _ in fates(report, kind).values()} == {"dropped"}, kind
     assert fates(report, "body")["free 1"][1] == "`free 1` is called `free_1`; has no mass: it is part of the world"
-    assert fates(report, "rangefinder")["range"] == ("dropped", "scenes have no sensor of the kind `rangefinder`")
+    assert fates(report, "rangefinder")["range"] == ("changed", "does not see shapes that are only drawn")
     assert fates(report, "accelerometer@noise")["imu 2"][0] == "dropped"
     assert fates(report, "mesh") == {"wedge": ("changed", "written as OBJ from the vertices that MuJoCo compiled")}
 

@@ -84,6 +84,73 @@ def test_show_and_check_know_them(tmp_path, capsys):
     assert run_command(["check", str(tmp_path / "s.yaml")], debug=False, as_json=False) == 0
 
 
+CONTROLS = """joints: {pin: {type: revolute, parent: world, child: rod, drive: {mode: position, stiffness: 5, target: 0.1}}}
+bodies: {rod: {mass: 1, inertia: {diag: [1, 1, 1]}}}
+params: {lift: 0.5}
+signals: {u: {constant: 1}, v: {constant: 1}}
+forces: {push: {type: wrench, body: rod, force: [0, 0, $u]}, more: {type: wrench, body: rod}}
+keyframes:
+  home: {controls: {joints.pin.drive.target: 90 deg, signals.u.constant: 7, "forces.more.force[1]": 3}}
+  bent: {controls: {joints.pin.drive.target: "${lift}"}}
+INITIAL
+"""
+
+
+@pytest.mark.parametrize(("initial", "sets", "target", "constant"), [
+    ("", (), 0.1, 1),
+    ("initial: home", (), np.pi / 2, 7),
+    ("", ("initial=home",), np.pi / 2, 7),
+    ("initial: bent", ("params.lift=0.7",), 0.7, 1),
+    ("initial: {keyframe: home, controls: {joints.pin.drive.target: 0.3}}", (), 0.3, 7),
+    ("initial: {controls: {signals.u.constant: 2}}", (), 0.1, 2),
+    ("initial: home", ("joints.pin.drive.target=0.2",), 0.2, 7),  # what is typed counts before what a keyframe says
+])  # fmt: skip
+def test_controls_of_the_start(tmp_path, initial, sets, target, constant):
+    text = "simcli: 1\n" + CONTROLS.replace("INITIAL", initial)
+    for given in (sets, ()):  # as written, and as resolved
+        (tmp_path / "s.yaml").write_text(text)
+        spec = resolve(load_document(tmp_path / "s.yaml", given))
+        assert spec.joints["pin"].drive[0].target == pytest.approx(target, rel=1e-15)
+        assert spec.signals["u"].constant == (constant,)
+        assert spec.forces["more"].force == ((0, 3, 0) if "home" in initial + "".join(sets) else (0, 0, 0))
+        assert "joints.pin.drive.target" not in spec.initial.controls or target != 0.2
+        text = resolved_yaml(spec)
+
+
+def test_worlds_vary_controls(tmp_path):
+    """By the parameters of a keyframe, or as targets, over what the keyframe says."""
+    for name in ("params.lift", "joints.pin.drive.target"):
+        varied = f"initial: bent\nbatch: {{worlds: 2, vary: {{{name}: {{list: [0.2, 0.4]}}}}}}"
+        (tmp_path / "s.yaml").write_text("simcli: 1\n" + CONTROLS.replace("INITIAL", varied))
+        model = build_worlds(*read_scene(tmp_path / "s.yaml", ()))
+        np.testing.assert_array_equal(model.dofs.drive_target, [[0.2], [0.4]])
+
+
+@pytest.mark.parametrize(("old", "new", "code", "line"), [
+    ("pin.drive.target: 90 deg", "pn.drive.target: 90 deg", "SC303", 6),
+    ("pin.drive.target: 90 deg", "pin.drive.target: 90 kg", "SC213", 6),
+    ("pin.drive.target: 90 deg", "pin.drive.stiffness: 9", "SC326", 6),
+    ("signals.u.constant: 7", "'forces.push.force[2]': 2", "SC326", 6),
+    ("signals.u.constant: 7", "signals.u.constant: $v", "SC326", 6),
+    ("INITIAL", "initial: {controls: {joints.pin.drive.target: 3 kg}}", "SC213", 8),
+    ("INITIAL", "initial: {controls: {'forces.more.force[3]': 3}}", "SC303", 8),
+    ("INITIAL", "initial: {controls: {joints.pin.damping: 3}}", "SC326", 8),
+])  # fmt: skip
+def test_controls_that_are_none(old, new, code, line):
+    for initial in ("", "initial: home"):  # one mistake, one fault, whether a run begins there or not
+        faults = faults_of(CONTROLS.replace(old, new).replace("INITIAL", initial))
+        assert [fault[:2] for fault in faults] == [(code, line)], (faults, initial)
+
+
+def test_events_and_overrides_of_a_resolved_scene(tmp_path):
+    """A resolved scene writes drives as lists of one; a key of such a list is that of its entry."""
+    text = CONTROLS.replace("INITIAL", "events: [{at: 0.1, set: {joints.pin.drive.target: 2}}]")
+    (tmp_path / "a.yaml").write_text(f"simcli: 1\n{text}")
+    (tmp_path / "b.yaml").write_text(resolved_yaml(resolve(load_document(tmp_path / "a.yaml"))))
+    spec = resolve(load_document(tmp_path / "b.yaml", ["joints.pin.drive.stiffness=9"]))
+    assert (spec.joints["pin"].drive[0].stiffness, spec.joints["pin"].drive[0].target) == (9, 0.1)
+
+
 @pytest.mark.parametrize(("old", "new", "code", "line"), [
     ("initial: home", "initial: hom", "SC325", 11),
     ("initial: home", "initial: {keyframe: hom}", "SC325", 11),

@@ -157,8 +157,8 @@ class JointPart:
 
 def no_shapes() -> Shapes:
     """A table without shapes."""
-    kinds = np.zeros(0, np.int32)
-    return Shapes((), kinds, kinds.copy(), np.zeros((1, 0, 3)), np.zeros((1, 0, 7)), np.zeros(0, bool), (), ())
+    kinds, margin = np.zeros(0, np.int32), np.zeros((1, 0))
+    return Shapes((), kinds, kinds.copy(), np.zeros((1, 0, 3)), margin, np.zeros((1, 0, 7)), np.zeros(0, bool), (), ())
 
 
 def no_points() -> Points:

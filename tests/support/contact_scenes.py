@@ -11,22 +11,24 @@ GRAVITY = 9.81
 INTEGRATOR = {"generalized": "semi_implicit", "maximal": "semi_implicit", "natural": "moreau"}
 
 # A block and a ball on a plane that leans by the angle a (gravity turns instead), and three sliders on rails across it.
+# All three have margins m, by which their surfaces lie deeper than where they touch.
 RADIUS = 0.1
 NEUTRAL = {"a": 0.0, "mu": 0.5, "more": 0.0, "roll": 0.0, "twist": 0.0, "e": 0.0, "z": RADIUS, "v": 0.0, "u": 0.0, "w": 0.0,
-           "n": 0.0, "pull": 0.9}  # fmt: skip
+           "n": 0.0, "pull": 0.9, "m": 0.0}  # fmt: skip
 YARD = {
     "simcli": 1,
     "params": NEUTRAL,
     "materials": {"m": {"friction": "${mu}", "friction_static": "${mu + more}", "rolling_friction": "${roll}",
                         "torsional_friction": "${twist}", "restitution": "${e}"}},
     "world": {"gravity": [f"${{{GRAVITY}*sin(a)}}", 0, f"${{-{GRAVITY}*cos(a)}}"],
-              "shapes": {"ground": {"type": "plane", "material": "m"}}},
+              "shapes": {"ground": {"type": "plane", "offset": "${-m}", "margin": "${m}", "material": "m"}}},
     "bodies": {
         "block": {"mass": 2, "pose": {"xyz": [0, 0, 0.1]}, "velocity": {"linear": ["${v}", 0, 0]},
-                  "shapes": {"box": {"type": "box", "size": [1, 1, 0.2], "material": "m"}}},
-        "ball": {"mass": 1, "pose": {"xyz": [0, 5, "${z}"]},
+                  "shapes": {"box": {"type": "box", "size": [1, 1, "${0.2 - 2*m}"], "margin": "${m}", "material": "m"}}},
+        "ball": {"mass": 1, "pose": {"xyz": [0, 5, "${z}"]}, "inertia": {"diag": [0.4 * RADIUS**2] * 3},
                  "velocity": {"linear": ["${u}", 0, 0], "angular": [0, "${w}", "${n}"]},
-                 "shapes": {"sphere": {"type": "sphere", "radius": RADIUS, "material": "m"}}},
+                 "shapes": {"sphere": {"type": "sphere", "radius": f"${{{RADIUS} - m}}", "margin": "${m}",
+                                       "material": "m"}}},
         **{name: {"mass": 1, "inertia": {"diag": [0.1, 0.1, 0.1]}, "pose": {"xyz": [x, 0, 5]}}
            for x, name in enumerate(("rubbed", "stopped", "clamped"))},
     },

@@ -48,7 +48,7 @@ def tiny_model(n_worlds=3, n_links=2, floating=True):
         links=Links(*[np.zeros(0)] * 18),
         mimics=Mimics(("hinge1",), np.array([1]), np.array([0]), np.ones((1, 1)), np.zeros((1, 1)), np.zeros((1, 1, 0))),
         shapes=Shapes(("link0/rod", "ground"), np.array([ShapeKind.MESH, ShapeKind.PLANE]), np.array([0, -1]),
-                      np.zeros((1, 2, 3)), np.tile(IDENTITY, (1, 2, 1)), np.array([True, False]),
+                      np.zeros((1, 2, 3)), np.zeros((1, 2)), np.tile(IDENTITY, (1, 2, 1)), np.array([True, False]),
                       (np.arange(12.0).reshape(4, 3), empty), (np.array([[0, 1, 2], [0, 2, 3]]), empty.astype(int))),
         points=Points(("link0/tip", "link1/tip"), np.array([0, 1]), np.zeros((1, 2, 3))),
         springs=Springs(("s",), np.array([[-1, 0]]), np.zeros((1, 1, 2, 3)), np.ones((1, 1)), np.zeros((1, 1)),

@@ -1,11 +1,34 @@
 """What parts that act have in common: names, notes and losses, and how they get into a scene."""
 
+from typing import NamedTuple
+
 from simcli.exchange.mechanism import SourceEntry, SourceFrame, SourceJoint
 from simcli.exchange.mjcf.bodies import JointPlace, MjcfBodies
 from simcli.exchange.mjcf.shapes import MjcfShapes
 from simcli.exchange.naming import GivenNames
 
 NOT_SCALAR = "joins joints that have not one coordinate each"
+
+
+class MjcfControl(NamedTuple):
+    """How the control of an actuator becomes the target of a drive, scale (gain u + bias).
+
+    Attributes:
+        path: dotted, of the drive.
+        key: of its target.
+        gain, bias: of the force, in MuJoCo.
+        scale: of force to target.
+    """
+
+    path: str
+    key: str
+    gain: float
+    bias: float
+    scale: float
+
+    def target(self, control: float) -> float:
+        """The target that a control, or an activation, asks for."""
+        return (self.gain * control + self.bias) * self.scale
 
 
 class Acts:
@@ -17,6 +40,7 @@ class Acts:
     Attributes:
         lost: kind of part and index to why it is dropped.
         couplings: fixed tendon to the coupling that it is.
+        controls: actuator to what its control became.
     """
 
     def __init__(self, bodies: MjcfBodies, shapes: MjcfShapes):
@@ -25,6 +49,7 @@ class Acts:
         self.names = GivenNames(tuple(self.mechanism.forces))
         self.lost: dict[tuple[str, int], str] = {}
         self.couplings: dict[int, SourceEntry] = {}
+        self.controls: dict[int, MjcfControl] = {}
 
     def note(self, kind: str, index: int, words: str) -> None:
         """Something that a report says of a part that changed."""
@@ -44,6 +69,10 @@ class Acts:
             self.note(kind, index, f"`{before}` is called `{name}`")
         self.mechanism.forces[name] = SourceEntry(words, element.line, element.file)
         return self.mechanism.forces[name]
+
+    def path_of(self, entry: SourceEntry) -> str:
+        """The dotted path of a force."""
+        return next(f"forces.{name}" for name, one in self.mechanism.forces.items() if one is entry)
 
     def loop(
         self, kind: str, index: int, type_: str, parent: str, child: str, frame: SourceFrame, far: SourceFrame, words: dict

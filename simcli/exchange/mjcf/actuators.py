@@ -8,7 +8,7 @@ sum of a fixed tendon. On x that is a drive of stiffness -b1 gear^2 and damping 
 import numpy as np
 
 from simcli.exchange.mechanism import clean_numbers
-from simcli.exchange.mjcf.acts import Acts, term_of
+from simcli.exchange.mjcf.acts import Acts, MjcfControl, term_of
 
 # Lags of first order, with their step; and what is said of an actuator whose activation scenes have not.
 _LAGS = {"FILTER": {"method": "euler"}, "FILTEREXACT": {}}
@@ -81,36 +81,41 @@ class Actuators:
             self.acts.lost["actuator", a] = why
             return None
         words = self._law(a, kind, index, (float(gain[0]), b0, b1, b2, gear))
-        return words | self._activation(a, dynamics.name.removeprefix("mjDYN_"), words, b0, b1)
+        return words | self._activation(a, dynamics.name.removeprefix("mjDYN_"), words)
 
-    def _activation(self, a: int, dynamics: str, words: dict, b0: float, b1: float) -> dict:
+    def _activation(self, a: int, dynamics: str, words: dict) -> dict:
         """The lag of a drive whose activation begins at 0."""
         if dynamics == "NONE":
             return {}
         if dynamics not in _LAGS or words["mode"] == "velocity":
             self.acts.note("actuator", a, _DYNAMICS.get(dynamics, "acts at once, without its activation"))
             return {}
-        gear = float(self.model.actuator_gear[a, 0])
-        initial = b0 * gear if words["mode"] == "effort" else b0 / -b1 / gear
+        initial = self.acts.controls[a].target(0.0)
         lag = {"time_constant": float(self.model.actuator_dynprm[a, 0])}
         lag |= {"initial": initial} if initial else {}
         return {"activation": lag | _LAGS[dynamics]}
 
     def _law(self, a: int, kind: str, index: int, law: tuple[float, ...]) -> dict:
-        gain, b0, b1, b2, gear = law
-        push = gain * self._rest_control(a) + b0
+        _gain, _b0, b1, b2, gear = law
         limit = self._effort_limit(a, kind, index, law)
         bound = {"effort_limit": limit} if limit is not None else {}
         stiffness, damping = clean_numbers([-b1 * gear**2])[0], clean_numbers([-b2 * gear**2])[0]
         if not stiffness and not damping:
-            return {"mode": "effort", "target": push * gear} | bound
+            return self._targeted(a, {"mode": "effort"}, "target", law, gear) | bound
         if self.model.actuator_ctrllimited[a]:
             low, high = self.model.actuator_ctrlrange[a]
             self.acts.note("actuator", a, f"without the range of its control, [{low:g}, {high:g}]")
         if stiffness:
-            return {"mode": "position", "target": push / -b1 / gear, "stiffness": stiffness} | (
+            return self._targeted(a, {"mode": "position"}, "target", law, 1.0 / -b1 / gear) | {"stiffness": stiffness} | (
                 {"damping": damping} if damping else {}) | bound  # fmt: skip
-        return {"mode": "velocity", "target_velocity": push / -b2 / gear, "damping": damping} | bound
+        return self._targeted(a, {"mode": "velocity"}, "target_velocity", law, 1.0 / -b2 / gear) | {
+            "damping": damping} | bound  # fmt: skip
+
+    def _targeted(self, a: int, words: dict, key: str, law: tuple[float, ...], scale: float) -> dict:
+        """The words of a drive with its target at rest; keeps how controls become targets."""
+        control = MjcfControl("", key, law[0], law[1], scale)
+        self.acts.controls[a] = control
+        return words | {key: control.target(self._rest_control(a))}
 
     def _rest_control(self, a: int) -> float:
         """A control of 0, within its range."""
@@ -153,6 +158,7 @@ class Actuators:
             place = self.bodies.places[index]
             if "drive" not in place.words:
                 place.words["drive"] = words
+                self._found(a, place.path)
                 self.acts.note("actuator", a, f"is the drive of `{place.joint.name}`" + (
                     f", coordinate {place.dof}" if place.joint.type == "d6" else ""))  # fmt: skip
                 return
@@ -161,8 +167,14 @@ class Actuators:
             entry = self.acts.couplings[index]
             if "drive" not in entry.words:
                 entry.words["drive"] = words
+                self._found(a, self.acts.path_of(entry))
                 self.acts.note("actuator", a, "is the drive of the coupling that its tendon is")
                 return
             terms = entry.words["of"]
-        self.acts.give("actuator", a, {"type": "coupling", "of": terms, "drive": words})
+        entry = self.acts.give("actuator", a, {"type": "coupling", "of": terms, "drive": words})
+        self._found(a, self.acts.path_of(entry))
         self.acts.note("actuator", a, "is a coupling with a drive, because its joint or tendon has another actuator")
+
+    def _found(self, a: int, owner: str) -> None:
+        """Keep where the drive of an actuator is."""
+        self.acts.controls[a] = self.acts.controls[a]._replace(path=f"{owner}.drive")

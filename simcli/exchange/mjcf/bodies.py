@@ -52,6 +52,13 @@ class JointPlace(NamedTuple):
         """Whether it has one coordinate."""
         return self.type in (SLIDE, HINGE)
 
+    @property
+    def path(self) -> str:
+        """Dotted path of its words in the scene."""
+        group = next(((key, k) for key, axes in self.joint.words.get("axes", {}).items() for k, one in enumerate(axes)
+                      if one is self.words), None)  # fmt: skip
+        return f"joints.{self.joint.name}" + (f".axes.{group[0]}[{group[1]}]" if group else "")
+
 
 class MjcfBodies:
     """Links and joints as they are made.

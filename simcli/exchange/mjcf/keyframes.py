@@ -6,6 +6,7 @@ from simcli.exchange.mechanism import clean_numbers
 from simcli.exchange.mjcf.acts import Acts
 from simcli.exchange.mjcf.bodies import BALL, FREE, JointPlace, frame_of
 from simcli.exchange.naming import GivenNames
+from simcli.spec.document.nodes import parse_path
 
 _WIDTHS = {FREE: (7, 6), BALL: (4, 3)}  # coordinates and rates of joints that have more than one
 _SINGLE = (1, 1)
@@ -31,11 +32,44 @@ class MjcfKeyframes:
             name = names.give(before, "key")
             if before and name != before:
                 self.acts.note("key", k, f"`{before}` is called `{name}`")
-            if self.model.key_ctrl[k].any() or self.model.key_act[k].any():
-                self.acts.note("key", k, "without the controls and activations of its actuators")
-            found[name] = self._state(k)
+            controls = self._controls(k)
+            found[name] = self._state(k) | ({"controls": controls} if controls else {})
         if found:
             self.acts.mechanism.sections["keyframes"] = found
+
+    def _controls(self, k: int) -> dict[str, float]:
+        """Targets and activations of drives, where they are not those that the scene writes."""
+        model, found, lost = self.model, {}, []
+        for a in range(model.nu):
+            asked, place = float(model.key_ctrl[k, a]), self.acts.controls.get(a)
+            if model.actuator_ctrllimited[a]:
+                asked = float(np.clip(asked, *model.actuator_ctrlrange[a]))
+            n_states = int(model.actuator_actnum[a])
+            at = int(model.actuator_actadr[a]) if n_states else 0
+            states = model.key_act[k, at : at + n_states]
+            if place is None or not place.path:
+                lost += [self.source.name("actuator", a) or f"actuator {a}"] if asked or states.any() else []
+                continue
+            drive = self._drive(place.path)
+            if place.target(asked) != drive[place.key]:
+                found[f"{place.path}.{place.key}"] = place.target(asked)
+            if n_states == 1 and "activation" in drive:
+                initial = place.target(float(states[0]))
+                if initial != drive["activation"].get("initial", 0.0):
+                    found[f"{place.path}.activation.initial"] = initial
+            elif states.any():
+                lost.append(f"the activation of {self.source.name('actuator', a) or f'actuator {a}'}")
+        if lost:
+            self.acts.note("key", k, f"without the controls of what is dropped: {', '.join(lost)}")
+        return found
+
+    def _drive(self, path: str) -> dict:
+        """The words of a drive."""
+        mechanism, (head, name, *keys) = self.acts.mechanism, parse_path(path)
+        words = mechanism.joints[name].words if head == "joints" else mechanism.forces[name].words
+        for key in keys:
+            words = words[key]
+        return words
 
     def _state(self, k: int) -> dict:
         """Coordinates and rates of the joints that do not follow others; zeros are left out where a joint begins there."""

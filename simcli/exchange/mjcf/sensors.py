@@ -10,13 +10,13 @@ from simcli.exchange.mjcf.bodies import frame_of
 from simcli.exchange.naming import GivenNames
 from simcli.spec.names.structure import WORLD_NAME
 
-# The type of a scene by that of MuJoCo, `mjSENS_...`. A new one is a line here.
-_AT_SITES = {"GYRO": "gyro", "ACCELEROMETER": "accelerometer", "VELOCIMETER": "velocimeter"}
-_AT_OBJECTS = {"FRAMEPOS": "position", "FRAMEQUAT": "orientation", "FRAMELINVEL": "velocity",
+# The type of a scene by that of MuJoCo, `mjSENS_...`, whose element has the same name. A new one is a line here.
+SENSORS_AT_SITES = {"GYRO": "gyro", "ACCELEROMETER": "accelerometer", "VELOCIMETER": "velocimeter", "RANGEFINDER": "range"}
+SENSORS_AT_OBJECTS = {"FRAMEPOS": "position", "FRAMEQUAT": "orientation", "FRAMELINVEL": "velocity",
               "FRAMEANGVEL": "angular_velocity"}  # fmt: skip
-_OF_JOINTS = {"JOINTPOS": "encoder", "BALLQUAT": "encoder", "JOINTVEL": "tachometer", "BALLANGVEL": "tachometer"}
-_AT_JOINTS = {"FORCE": "force", "TORQUE": "torque"}
-_OF_SUBTREES = {"SUBTREECOM": "com", "SUBTREELINVEL": "com_velocity", "SUBTREEANGMOM": "angular_momentum"}
+SENSORS_OF_JOINTS = {"JOINTPOS": "encoder", "BALLQUAT": "encoder", "JOINTVEL": "tachometer", "BALLANGVEL": "tachometer"}
+SENSORS_AT_JOINTS = {"FORCE": "force", "TORQUE": "torque"}
+SENSORS_OF_SUBTREES = {"SUBTREECOM": "com", "SUBTREELINVEL": "com_velocity", "SUBTREEANGMOM": "angular_momentum"}
 _REORDERED = {"BALLQUAT": "gives the quaternion as x y z w", "FRAMEQUAT": "gives the quaternion as x y z w",
               "BALLANGVEL": "is along the axes of the parent, not of the child"}  # fmt: skip
 
@@ -67,25 +67,40 @@ class MjcfSensors:
         """What a scene says of a sensor; None if it has none like it."""
         model = self.model
         index = int(model.sensor_objid[s])
-        if kind in _AT_SITES:
-            return {"type": _AT_SITES[kind], "at": self.acts.shapes.places[index]}
-        if kind in _AT_OBJECTS:
-            words = {"type": _AT_OBJECTS[kind], "at": self._place(_Sensed(int(model.sensor_objtype[s]), index))}
+        if kind == "RANGEFINDER" and not self._is_seen(s):
+            return None
+        if kind in SENSORS_AT_SITES:
+            return {"type": SENSORS_AT_SITES[kind], "at": self.acts.shapes.places[index]}
+        if kind in SENSORS_AT_OBJECTS:
+            words = {"type": SENSORS_AT_OBJECTS[kind], "at": self._place(_Sensed(int(model.sensor_objtype[s]), index))}
             seen = _Sensed(int(model.sensor_reftype[s]), int(model.sensor_refid[s]))
             return words | ({"relative_to": self._place(seen)} if seen.index >= 0 else {})
-        if kind in _OF_JOINTS:
+        if kind in SENSORS_OF_JOINTS:
             place = self.bodies.places[index]
             if place.joint.type == "d6":
                 self.acts.note("sensor", s, f"gives all coordinates of `{place.joint.name}`; its own is number {place.dof}")
-            return {"type": _OF_JOINTS[kind], "joint": place.joint.name}
-        if kind in _AT_JOINTS:
-            return self._at_joint(s, index, _AT_JOINTS[kind])
+            return {"type": SENSORS_OF_JOINTS[kind], "joint": place.joint.name}
+        if kind in SENSORS_AT_JOINTS:
+            return self._at_joint(s, index, SENSORS_AT_JOINTS[kind])
         if kind == "TOUCH":
             return self._touch(s, index)
-        if kind in _OF_SUBTREES:
-            return self._of_subtree(s, index, _OF_SUBTREES[kind])
+        if kind in SENSORS_OF_SUBTREES:
+            return self._of_subtree(s, index, SENSORS_OF_SUBTREES[kind])
         self.acts.lost["sensor", s] = f"scenes have no sensor of the kind `{kind.lower()}`"
         return None
+
+    def _is_seen(self, s: int) -> bool:
+        """Whether a range finder is one that scenes have; else why not is kept."""
+        model, mujoco = self.model, self.source.mujoco
+        if model.sensor_objtype[s] != mujoco.mjtObj.mjOBJ_SITE or model.sensor_dim[s] != 1:
+            self.acts.lost["sensor", s] = "finds more than one distance; sensors of the type range have one ray, of a site"
+        elif (model.geom_type == mujoco.mjtGeom.mjGEOM_HFIELD).any():
+            self.acts.lost["sensor", s] = "sensors of the type range do not see terrain"
+        else:
+            if any(not shape.collides for link in self.acts.mechanism.links.values() for shape in link.shapes):
+                self.acts.note("sensor", s, "does not see shapes that are only drawn")
+            return True
+        return False
 
     def _at_joint(self, s: int, site: int, type_: str) -> dict | None:
         link, _ = self.acts.shapes.sites[site]

@@ -91,6 +91,7 @@ class MjcfShapes:
         except (LostMeshError, HullError) as error:
             self.lost[g] = f"mesh: {error}"
             return
+        words |= self._margin(g) if collides else {}
         before = self.source.name("geom", g)
         name = names[owner].give(before, _fallback(element, kind, self.bodies.names[b]))
         colour, opacity = self._colour(g)
@@ -100,6 +101,12 @@ class MjcfShapes:
             self.bodies.note("geom", g, f"`{before}` is called `{name}`")
         if kind == types.mjGEOM_MESH and collides:
             self.bodies.note("geom", g, "collides as the convex hull of its mesh")
+
+    def _margin(self, g: int) -> dict:
+        margin = float(self.model.geom_margin[g])
+        if margin < 0.0:
+            self.bodies.note("geom", g, "has no margin: those of scenes are not negative")
+        return {"margin": margin} if margin > 0.0 else {}
 
     def _colour(self, g: int) -> tuple[str, float]:
         model = self.model

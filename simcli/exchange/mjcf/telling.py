@@ -12,7 +12,7 @@ from simcli.exchange.report import ImportReport
 from simcli.exchange.xml_reader import XmlElement
 
 _SOFT = "constraints and contacts of scenes are rigid, or have a stiffness in N/m"
-_GAP = "contact begins where shapes touch"
+_GAP = "MuJoCo finds contacts earlier by it, which have no force"
 _NO_MEDIUM = "no medium acts on bodies: write forces of the type drag"
 _DRAWN = "is for drawing, and scenes have nothing for it"
 _DELAY = "drives act at once"
@@ -30,9 +30,9 @@ _ACTUATOR = dict.fromkeys(("delay", "nsample", "interp"), _DELAY) | dict.fromkey
     ("damping", "armature"), _LATER)  # fmt: skip
 # Attributes that are lost, by the tag of their element. Those whose numbers are all 0 say nothing.
 LOST_ATTRIBUTES: dict[str, dict[str, str]] = {
-    "geom": _CONSTRAINT | {"solmix": _SOFT, "margin": _GAP, "gap": _GAP, "fluidshape": _NO_MEDIUM, "fluidcoef": _NO_MEDIUM,
+    "geom": _CONSTRAINT | {"solmix": _SOFT, "gap": _GAP, "fluidshape": _NO_MEDIUM, "fluidcoef": _NO_MEDIUM,
                            "surfacevel": _LATER, "adhesion": _LATER},
-    "pair": _CONSTRAINT | {"solreffriction": _SOFT, "margin": _GAP, "gap": _GAP, "adhesion": _LATER},
+    "pair": _CONSTRAINT | {"solreffriction": _SOFT, "gap": _GAP, "adhesion": _LATER},
     "joint": _JOINT,
     "option": dict.fromkeys(("density", "viscosity", "wind"), _NO_MEDIUM) | {
         "magnetic": "scenes have no magnetic sensors"},

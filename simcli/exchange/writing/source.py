@@ -99,10 +99,6 @@ def tell_the_rest(scene: WrittenScene) -> None:
         scene.lose("event", event.words(), f"events[{index}]", "models have no events")
     for name in spec.signals:
         scene.lose("signal", name, f"signals.{name}", "models have no functions of time; what it drives stays at 0")
-    for name in spec.sensors:
-        scene.lose("sensor", name, f"sensors.{name}", "sensors are not written")
-    for name in spec.keyframes:
-        scene.lose("keyframe", name, f"keyframes.{name}", "of states only that of the start is written")
     for key in ("measure", "expect", "run", "output"):
         if scene.has(key):
             scene.tell(key, "", key, "says how a run goes, not what moves: it stays in the scene")

@@ -1,4 +1,4 @@
-"""Clearance of two bodies: the smallest distance of their shapes, negative by the depth of an overlap."""
+"""Clearance of two bodies: the smallest distance of their shapes without margins, negative by the depth of an overlap."""
 
 from collections.abc import Sequence
 
@@ -54,7 +54,7 @@ class Clearances(NarrowPhase):
         every = np.array([pair for of in pairs for pair in of], int).reshape(-1, 2)
         routines = np.array([routine(*model.shapes.kind[list(pair)]) for pair in every], int)
         used = np.unique(every)
-        super().__init__(colliders(model, used), used, routines, tables, arena)
+        super().__init__(colliders(model, used, inflated=False), used, routines, tables, arena)
         self.n_pairs, items = len(pairs), arena.records(len(every))
         self.start = arena.ints(np.cumsum([0, *map(len, pairs)]))
         self.shape_a, self.shape_b = items.ints(every[:, 0]), items.ints(every[:, 1])

@@ -80,7 +80,7 @@ class ShapeReader:
 
     def __init__(self, worlds: Worlds, folder: Path):
         self.worlds, self.folder = worlds, folder
-        names = ("name", "kind", "body", "size", "pose", "collide", "vertices", "faces", "heights", "convex")
+        names = ("name", "kind", "body", "size", "margin", "pose", "collide", "vertices", "faces", "heights", "convex")
         self.columns: dict[str, list] = {name: [] for name in names}
 
     def read(self, get, path: str, name: str, body: int, needs_mass: bool = True) -> MassProperties | None:
@@ -111,7 +111,9 @@ class ShapeReader:
         elif kind == ShapeKind.HEIGHTFIELD:
             size = self.worlds.numbers(lambda s: (*get(s).size[:2], 0.0), (3,))
             heights = self._terrain(get, path)
-        row = (name, int(kind), body, size, pose, shape.collide, vertices, faces, heights, getattr(shape, "convex", True))
+        margin = self.worlds.numbers(lambda s: get(s).margin)
+        row = (name, int(kind), body, size, margin, pose, shape.collide, vertices, faces, heights,
+               getattr(shape, "convex", True))  # fmt: skip
         for column, value in zip(self.columns.values(), row, strict=True):
             column.append(value)
         return None if solid is None else solid.placed(pose)
@@ -156,6 +158,7 @@ class ShapeReader:
             kind=np.array(c["kind"], np.int32),
             body=np.array(c["body"], np.int32),
             size=pile(c["size"], (3,)),
+            margin=pile(c["margin"], ()),
             pose=pile(c["pose"], (7,)),
             collide=np.array(c["collide"], bool),
             vertices=tuple(c["vertices"]),

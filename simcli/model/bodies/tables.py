@@ -42,6 +42,7 @@ class Shapes(Table):
         body: (S,) body index or WORLD.
         size: [m], (W|1, S, 3): sphere (radius, 0, 0); box full lengths; capsule, cylinder, cone (radius, length, 0);
             ellipsoid radii; terrain extent along x and y, 0; plane and mesh 0.
+        margin: [m], (W|1, S), how far from its surface contact acts.
         pose: [m, 1], (W|1, S, 7), in the body.
         collide: (S,) bool.
         vertices: mesh vertices per shape, (n, 3) [m] in the shape frame, empty for others.
@@ -54,6 +55,7 @@ class Shapes(Table):
     kind: Array
     body: Array
     size: Array
+    margin: Array
     pose: Array
     collide: Array
     vertices: tuple[Array, ...]

@@ -1,6 +1,7 @@
 """Shapes as the narrow phase reads them: frames in links, half extents, rounding, hulls and terrain as flat tables.
 
-Every shape is a core and a radius about it: a sphere is a point, a capsule a segment, the others are their own core.
+Every shape is a core and a radius about it: a sphere is a point, a capsule a segment, the others are their own core. The
+margin of a shape is part of that radius: a sphere or a capsule is a larger one, the others are rounded.
 """
 
 from dataclasses import dataclass
@@ -9,11 +10,13 @@ import numpy as np
 
 from simcli import rotations as rot
 from simcli.model.bodies.hull import convex_hull
+from simcli.model.bodies.tables import Shapes
 from simcli.model.table_base import Array, Table
 from simcli.model.tables import Model, ShapeKind
 from simcli.model.tree.link_frames import body_rotations, link_points, links_of
 
 VAST = 1e15  # [m], half extent of a plane
+ROUND_KINDS = (ShapeKind.SPHERE, ShapeKind.CAPSULE)  # whose core is a point or a segment
 MOST_CORNERS = 32  # of a face; of a larger one evenly chosen corners stand for it
 
 
@@ -26,8 +29,11 @@ class Colliders(Table):
         link: (S,) link that carries the shape, -1 for the world.
         rotation: [1], (W|1, S, 3, 3), shape axes to link axes.
         position: [m], (W|1, S, 3), origin of the shape in the link: the middle of its half extents.
-        half: [m], (W|1, S, 3), half extents in shape axes.
-        radius: [m], (W|1, S), of rounding.
+        half: [m], (W|1, S, 3), half extents in shape axes, of spheres and capsules with their margins.
+        radius: [m], (W|1, S), of rounding, margins included.
+        bare: [m], (W|1, S), of rounding, without margins.
+        skin: [m], (W|1, S), how far outside of half extents and bound the surface is: the margin of what is no sphere and no
+            capsule, or what a pair of it has more.
         bound: [m], (W|1, S), of the ball about the origin that holds the shape.
         corner_start, face_start: (S + 1,) offsets into corners and faces.
         corner: [m], (C, 3), of hulls, shape frame.
@@ -44,6 +50,8 @@ class Colliders(Table):
     position: Array
     half: Array
     radius: Array
+    bare: Array
+    skin: Array
     bound: Array
     corner_start: Array
     corner: Array
@@ -62,12 +70,13 @@ class Colliders(Table):
         return len(self.kind)
 
 
-def colliders(model: Model, wanted: Array | None = None) -> Colliders:
+def colliders(model: Model, wanted: Array | None = None, inflated: bool = True) -> Colliders:
     """Tables of the shapes of a model.
 
     Args:
         model: with contacts, unless shapes are named.
         wanted: indices of the shapes whose hulls are needed; left out, those that can touch something.
+        inflated: with margins, as contact has the shapes; False: as they are.
 
     Raises:
         HullError: a mesh of these has no hull.
@@ -77,14 +86,17 @@ def colliders(model: Model, wanted: Array | None = None) -> Colliders:
     hulls, middle, mesh_half = _hulls(model, touching)
     R = rot.quat_to_matrix(shapes.pose[..., 3:])
     at = shapes.pose[..., :3] + np.einsum("wsij,sj->wsi", R, middle)
-    half, radius = _extents(model, mesh_half)
+    margin = shapes.margin if inflated else np.zeros((1, len(shapes.name)))
+    half, radius, skin = _extents(model, mesh_half, margin)
+    if inflated and model.contacts is not None:
+        skin = np.maximum(skin, model.contacts.widest() + skin - margin)
     tables = {name: np.concatenate([np.asarray(hull[name]) for hull in hulls]) for name in ("corner", "normal")}
     faces = [face for hull in hulls for face in hull["face"]]
     heights = [np.asarray(grid, float) for grid in shapes.heights] or [np.zeros((0, 0))] * len(shapes.name)
     return Colliders(
         kind=np.array(shapes.kind), link=links_of(model, shapes.body),
         rotation=np.matmul(body_rotations(model, shapes.body), R), position=link_points(model, shapes.body, at),
-        half=half, radius=radius, bound=_bound(shapes.kind, half),
+        half=half, radius=radius, bare=bare_radius(shapes), skin=skin, bound=_bound(shapes.kind, half),
         corner_start=_offsets(hull["corner"] for hull in hulls), corner=tables["corner"],
         face_start=_offsets(hull["face"] for hull in hulls), face_normal=tables["normal"],
         ring_start=_offsets(faces), ring=np.concatenate([np.zeros(0, int), *faces]),
@@ -117,9 +129,16 @@ def _thinned(face: Array) -> Array:
     return face[chosen]
 
 
-def _extents(model: Model, mesh_half: Array) -> tuple[Array, Array]:
-    """Half extents, (W|1, S, 3), and radii of rounding, (W|1, S)."""
-    shapes, size = model.shapes, model.shapes.size
+def bare_radius(shapes: Shapes) -> Array:
+    """[m], (W|1, S), of shapes about their cores, without margins."""
+    return np.where(np.isin(shapes.kind, ROUND_KINDS), shapes.size[..., 0], 0.0)
+
+
+def _extents(model: Model, mesh_half: Array, margin: Array) -> tuple[Array, Array, Array]:
+    """Half extents, (W|1, S, 3), radii of rounding and skins, (W|1, S), see `Colliders`."""
+    shapes = model.shapes
+    skin = np.where(np.isin(shapes.kind, ROUND_KINDS), 0.0, margin)
+    size = shapes.size + (margin - skin)[..., None] * np.array((1.0, 0.0, 0.0))  # of spheres and capsules
     half, radius = np.zeros_like(size), np.zeros(size.shape[:2])
     for s, kind in enumerate(shapes.kind):
         r, length = size[:, s, 0], size[:, s, 1]
@@ -139,7 +158,7 @@ def _extents(model: Model, mesh_half: Array) -> tuple[Array, Array]:
             half[:, s] = mesh_half[s]
         else:
             half[:, s] = _terrain_half(size[:, s], shapes.heights[s])
-    return half, radius
+    return half, radius + skin, skin
 
 
 def _terrain_half(size: Array, heights: Array) -> Array:
@@ -152,7 +171,7 @@ def _terrain_half(size: Array, heights: Array) -> Array:
 def _bound(kind: Array, half: Array) -> Array:
     """Radius of the ball about the origin, (W|1, S)."""
     bound = np.linalg.norm(half, axis=-1)
-    round_ends = np.isin(kind, (ShapeKind.SPHERE, ShapeKind.CAPSULE, ShapeKind.ELLIPSOID))
+    round_ends = np.isin(kind, (*ROUND_KINDS, ShapeKind.ELLIPSOID))
     bound = np.where(round_ends, half.max(axis=-1), bound)
     barrel = np.isin(kind, (ShapeKind.CYLINDER, ShapeKind.CONE))
     return np.where(barrel, np.hypot(half[..., 0], half[..., 2]), bound)

@@ -135,6 +135,7 @@ COLUMNS = (
     _column("shapes.kind", "S", name="shape_type"),
     _column("shapes.body", "S", refers="B"),
     _column("shapes.size", "W|1 S xyz", "m"),
+    _column("shapes.margin", "W|1 S", "m"),
     _column("shapes.pose", "W|1 S pose", "m, 1"),
     _column("shapes.collide", "S"),
     ModelColumn("shape_vertex_start", ("S+1",), "1", _offsets("vertices")),

@@ -89,7 +89,7 @@ def watch_shapes(k: ti.template(), t: ti.template(), s: ti.template(), w: ti.i32
         if link >= 0:
             v = s.v.load(w, link)
             at = point_velocity(v, o.position.load(w, i) - s.origin.load(w, t.root.at(link)))
-            bound = ti.min(zero + o.bound.load(w, i), MOST_BOUND)
+            bound = ti.min(o.bound.load(w, i) + (zero + o.skin.load(w, i)), MOST_BOUND)
             speed = ti.sqrt(at.dot(at)) + ti.sqrt(v.angular.dot(v.angular)) * bound
             margin = (speed * 2.0 + k.gravity.load(w, 0) * h) * h + bound * SLACK
         if ti.static(not k.is_auto):

@@ -22,6 +22,7 @@ from simcli.spec.document.nodes import (
 from simcli.spec.document.scene_file import Document
 from simcli.spec.expansion.expand import BEFORE_EXPANSION, adapter, expanded, fill_templates
 from simcli.spec.expansion.frames import with_places
+from simcli.spec.expansion.keyframes import CONTROLS
 from simcli.spec.faults.fault_list import Faults
 from simcli.spec.faults.validate import report_errors
 from simcli.spec.schema.scene import ENTRY_SECTIONS, SceneSpec
@@ -30,6 +31,7 @@ from simcli.spec.values.joint_units import JointUnits
 from simcli.spec.values.scopes import Scope
 
 Path = tuple[PathStep, ...]
+_KEYFRAME = "initial"  # whose value may name a keyframe
 
 
 def updated_scene(document: Document, base: SceneSpec, values: dict[str, object], faults: Faults) -> SceneSpec:
@@ -45,7 +47,8 @@ def updated_scene(document: Document, base: SceneSpec, values: dict[str, object]
         The scene; parts that the values do not touch are those of `base`.
     """
     tree = document.expanded
-    early = {path: value for path, value in values.items() if (parse_path(path) or ("",))[0] in BEFORE_EXPANSION}
+    early = {path: value for path, value in values.items()
+             if (parse_path(path) or ("",))[0] in BEFORE_EXPANSION or path == _KEYFRAME}  # fmt: skip
     late = {parse_path(path) or ("",): value for path, value in values.items() if path not in early}
     quick = _parameter_leaves(document, early) if early else {}
     if quick is None:
@@ -101,9 +104,11 @@ def _parameter_leaves(document: Document, early: dict[str, object]) -> dict[Path
     """New values of every expression that depends on some parameters.
 
     Returns:
-        Path in the expanded tree to value; None where templates depend on them, or the values are more than numbers of
-        top-level parameters, so that everything must be expanded again.
+        Path in the expanded tree to value; None where templates depend on them, the run begins with controls, or the
+        values are more than numbers of top-level parameters, so that everything must be expanded again.
     """
+    if find(document.expanded, ("initial", CONTROLS)) is not None:
+        return None
     named = {(parse_path(path) or ())[1:]: value for path, value in early.items() if path.startswith("params.")}
     if len(named) < len(early) or any(len(steps) != 1 or type(v) not in (int, float) for steps, v in named.items()):
         return None

@@ -16,6 +16,7 @@ from simcli.spec.checks.mechanism import sensors as check_sensors
 from simcli.spec.checks.mechanism import signals as check_signals
 from simcli.spec.checks.mechanism import touching as check_touching
 from simcli.spec.checks.runs import batch as check_batch
+from simcli.spec.checks.runs import controls as check_controls
 from simcli.spec.checks.runs import events as check_events
 from simcli.spec.checks.runs import times as check_run
 from simcli.spec.document.nodes import TableNode
@@ -46,6 +47,7 @@ def check_spec(
     check = Checker(spec, tree, document, faults, broken)
     if batch:
         check_events.try_events(check)
+        check_controls.try_controls(check)
         check_batch.check_batch(check)
         return
     check_shapes.check_shapes(check, "world.shapes", spec.world.shapes)
@@ -68,6 +70,7 @@ def check_spec(
     check_signals.check_signals(check)
     check_feedback.check_feedback(check)
     check_events.check_events(check)
+    check_controls.check_controls(check)
     honours.check_honours(check, structure)
 
 

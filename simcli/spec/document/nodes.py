@@ -141,9 +141,11 @@ def format_path(steps: Iterable[PathStep]) -> str:
 
 
 def child(node: Node | None, step: PathStep) -> Node | None:
-    """The node one step down, None if there is none."""
+    """The node one step down, None if there is none; a key of a list of one entry is a key of that."""
     if isinstance(node, TableNode):
         return node.items.get(str(step))
+    if isinstance(node, Listing) and isinstance(step, str) and len(node.items) == 1:
+        return child(node.items[0], step)
     if isinstance(node, Listing) and isinstance(step, int) and 0 <= step < len(node.items):
         return node.items[step]
     return None
@@ -166,6 +168,8 @@ def replace(root: Node, steps: Sequence[PathStep], value: Node, key_mark: Mark |
     if not steps:
         return value
     step, rest = steps[0], steps[1:]
+    if isinstance(root, Listing) and isinstance(step, str) and len(root.items) == 1:
+        step, rest = 0, steps
     if isinstance(step, int):
         if not isinstance(root, Listing) or step >= len(root.items):
             return None

@@ -10,7 +10,7 @@ from simcli.spec.document.lookup import value_at
 from simcli.spec.document.nodes import Scalar, TableNode, format_path, plain, rebuild, replace
 from simcli.spec.document.overrides import Laid, known_key, put_value, unwritten_list
 from simcli.spec.document.scene_file import Document
-from simcli.spec.expansion.keyframes import with_keyframe
+from simcli.spec.expansion.keyframes import lay_controls, with_keyframe
 from simcli.spec.expansion.templates import Expander, TooLargeError
 from simcli.spec.faults.fault_list import Faults, in_order
 from simcli.spec.faults.validate import report_errors
@@ -38,11 +38,16 @@ def expanded(document: Document, root: TableNode, faults: Faults) -> tuple[Table
     _check_unused(expander.unused(), faults)
     for laid in document.late_sets:
         if not str(laid.steps[1]).startswith(document.lost) and known_key(tree, laid, faults):
-            ready = _with_default_list(tree, laid, faults)
-            tree = (put_value(ready, laid, faults) if ready is not None else None) or tree
-    tree = with_keyframe(tree, faults)
+            tree = _put(tree, laid, faults) or tree
+    tree = lay_controls(with_keyframe(tree, faults), lambda root, laid: _put(root, laid, Faults()))
     units = JointUnits(faults)
     return units.root(tree), units
+
+
+def _put(tree: TableNode, laid: Laid, faults: Faults) -> TableNode | None:
+    """The tree with a value, of a list also where the file leaves that at its default; None after a fault."""
+    ready = _with_default_list(tree, laid, faults)
+    return put_value(ready, laid, faults) if ready is not None else None
 
 
 def _with_default_list(tree: TableNode, laid: Laid, faults: Faults) -> TableNode | None:

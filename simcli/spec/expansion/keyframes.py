@@ -1,10 +1,58 @@
-"""Initial states by name: what `initial` says of a keyframe, and what it writes on top."""
+"""Initial states by name: what `initial` says of a keyframe, what it writes on top, and the controls that it sets."""
 
-from simcli.spec.document.nodes import Node, Scalar, TableNode
+from collections.abc import Callable
+
+from simcli.spec.document.nodes import Node, PathStep, Scalar, TableNode, find, parse_path, replace
+from simcli.spec.document.overrides import SET, SWEEP, Laid
 from simcli.spec.faults.fault_list import Faults, did_you_mean
 from simcli.spec.values.scopes import where_of
 
-STATES = ("joint_q", "joint_qd")  # tables of a keyframe
+STATES = ("joint_q", "joint_qd")  # tables of a keyframe by joints
+CONTROLS = "controls"  # its table by dotted paths
+_TYPED = (SET, SWEEP)  # options whose values count before those of a keyframe
+_TARGETS = ("target", "target_velocity")
+# Keys of what a control is, by section; of a drive those of `drive`, of a joint with several axes below `axes`.
+_MAY_CONTROL: dict[str, frozenset[tuple[str, ...]]] = {
+    "joints": frozenset((*(("drive", key) for key in _TARGETS), ("drive", "activation", "initial"))),
+    "forces": frozenset((("value",), ("force",), ("torque",), *(("drive", key) for key in _TARGETS))),
+    "signals": frozenset((("constant",),)),
+}
+
+
+def is_control(steps: tuple[PathStep, ...]) -> bool:
+    """Whether a path leads to what a program or a signal would control."""
+    keys = tuple(str(step) for step in steps[2:] if isinstance(step, str))
+    keys = keys[2:] if keys[:1] == ("axes",) else keys
+    return keys in _MAY_CONTROL.get(str(steps[0]), ())
+
+
+def lay_controls(tree: TableNode, put: Callable[[TableNode, Laid], TableNode | None]) -> TableNode:
+    """The tree with the controls of `initial` in place of what the scene writes, but not of what the command line sets.
+
+    Controls that lead nowhere, or to what is no control, are left to the checks.
+
+    Args:
+        tree: of a scene.
+        put: the tree with a value, None after a fault.
+    """
+    initial = tree.get("initial")
+    controls = initial.get(CONTROLS) if isinstance(initial, TableNode) else None
+    for text, value in controls.items.items() if isinstance(controls, TableNode) else ():
+        steps = parse_path(str(text)) or ("",)
+        owner = steps[: max((k for k, step in enumerate(steps) if isinstance(step, str)), default=0)]
+        before = find(tree, steps)
+        if not is_control(steps) or find(tree, owner) is None or is_driven(value) or is_driven(before):
+            continue
+        if before is not None and before.mark.file in _TYPED:
+            tree = replace(tree, ("initial", CONTROLS), find(tree, ("initial", CONTROLS)).replaced({text: None}))
+        else:
+            tree = put(tree, Laid(steps, value, controls.keys[text])) or tree
+    return tree
+
+
+def is_driven(node: Node | None) -> bool:
+    """Whether a value is that of a signal, `$name`."""
+    return isinstance(node, Scalar) and isinstance(node.value, str) and node.value.startswith("$")
 
 
 def with_keyframe(tree: TableNode, faults: Faults) -> TableNode:
@@ -29,7 +77,7 @@ def with_keyframe(tree: TableNode, faults: Faults) -> TableNode:
         faults.add("SC325", f"no keyframe `{name.value}`", where_of(name.mark, path), hint)
         return tree.replaced({"initial": own.replaced({"keyframe": None})})
     frame, changes = known[name.value], {"keyframe": None}
-    for key in STATES:
+    for key in (*STATES, CONTROLS):
         of_frame = frame.get(key) if isinstance(frame, TableNode) else None
         if isinstance(of_frame, TableNode):
             changes[key] = _on_top(of_frame, own.get(key))

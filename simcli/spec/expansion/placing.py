@@ -122,7 +122,8 @@ class Placement:
         return node.replaced(changes) if changes else node
 
     def _moved_joint(self, node: TableNode) -> dict[str, Node]:
-        type_name = plain(node.items["type"]) if "type" in node.items else None
+        written = node.get("type")
+        type_name = written.value if isinstance(written, Scalar) else None  # a list is of no type: the schema reports it
         frames = "parent_frame" in node.items or "child_frame" in node.items or type_name in dofs.FRAMES_ONLY
         if frames:
             parent = node.get("parent")

@@ -94,10 +94,12 @@ StartValue = Annotated[
 
 
 class KeyframeSpec(Part):
-    """A state by name, from which a run may begin: joint coordinates by name or pattern."""
+    """A state by name, from which a run may begin: joint coordinates by name or pattern, and controls."""
 
     joint_q: dict[str, StartValue] = doc(dict, "Coordinates; center: the middle of the limits", "rad or m", "{pin: 0.2}")
     joint_qd: dict[str, Values] = doc(dict, "Velocities", "rad/s or m/s", "{pin: 1.0}")
+    controls: dict[str, Any] = doc(dict, "Dotted path to number: targets and activations of drives, torques, wrenches, "
+                                   "constants of signals", "", "{joints.pin.drive.target: 0.5}")  # fmt: skip
 
 
 class InitialSpec(KeyframeSpec):

@@ -41,6 +41,9 @@ class _Shape(Placed):
     layers: tuple[Text, ...] = doc((DEFAULT_LAYER,), "Names of the layers that it is in", "", "[robot]")
     touches: tuple[Text, ...] = doc((DEFAULT_LAYER,), "Names of the layers that it touches; of two shapes one is enough "
                                     "to say so", "", "[ground, robot]")  # fmt: skip
+    margin: quantity("m", ge=0) = doc(
+        0.0, "How far from its surface contact acts; that of two shapes acts at the sum of theirs", "m", 1e-3
+    )
     grain: Direction | None = doc(
         None, "Direction in the frame of `pose`: `friction` holds along it, `friction_across` across it", "", [1, 0, 0]
     )

@@ -8,5 +8,6 @@ In: a scene that is written. Out: its root element. Never here: reading of MJCF.
     shapes  geoms, and assets
     touch   which geoms touch
     acts    loops, gears, tendons, actuators
-    start   the state in which a run begins
+    sensors sensors, by the tables of those that are read
+    start   the state in which a run begins, and keyframes
 """

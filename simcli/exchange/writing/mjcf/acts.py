@@ -4,10 +4,12 @@ Loops and gears are equalities, springs and couplings tendons, drives and consta
 the keyframe.
 """
 
+from functools import partial
+
 import numpy as np
 
 from simcli import rotations as rot
-from simcli.exchange.writing.mjcf.parts import MjcfParts
+from simcli.exchange.writing.mjcf.parts import MjcfParts, WrittenState
 from simcli.model.tables import Array, DriveMode, JointKind
 
 _SOFT = "which MuJoCo keeps softly"
@@ -118,7 +120,7 @@ def write_drives(parts: MjcfParts) -> None:
     scene, dofs = parts.scene, parts.scene.model.dofs
     driven = {int(dof) for dof in np.flatnonzero(dofs.drive_mode != DriveMode.NONE)}
     for dof in sorted(driven & set(parts.tree.name_of_dof)):
-        _actuate(parts, dofs, dof, parts.tree.name_of_dof[dof], "joint")
+        _actuate(parts, "dofs", dof, parts.tree.name_of_dof[dof], "joint")
     for j, name in enumerate(scene.model.joints.name):
         own = set(range(*scene.model.joints.qd_start[j : j + 2].tolist())) & driven
         if own and own <= set(parts.tree.name_of_dof):
@@ -127,11 +129,22 @@ def write_drives(parts: MjcfParts) -> None:
             scene.lose("drive", name, f"joints.{name}.drive", "MJCF drives no rotation vector")
 
 
-def _actuate(parts: MjcfParts, table, item: int, name: str, on: str) -> None:
-    """An actuator with the law of a drive, on a joint or a tendon of a name."""
+def _actuate(parts: MjcfParts, of: str, item: int, name: str, on: str) -> None:
+    """An actuator with the law of a drive, on a joint or a tendon of a name.
+
+    Args:
+        parts: of the file.
+        of: table of the model that has the drive.
+        item: there.
+        name: of the joint or tendon.
+        on: which of them.
+    """
+    table = getattr(parts.scene.model, of)
     mode = DriveMode(int(table.drive_mode[item]))
-    stiffness, damping, target, rate, most = (float(parts.scene.first(table, key)[item]) for key in (
-        "drive_stiffness", "drive_damping", "drive_target", "drive_target_velocity", "effort_limit"))  # fmt: skip
+    number = lambda key: float(parts.scene.first(table, key)[item])  # noqa: E731
+    asked = lambda state, key: float(getattr(getattr(state.model, of), key)[0, item])  # noqa: E731
+    stiffness, damping, most = map(number, ("drive_stiffness", "drive_damping", "effort_limit"))
+    target, rate = (partial(asked, key=key) for key in ("drive_target", "drive_target_velocity"))
     words = {on: name, "forcerange": (-most, most) if np.isfinite(most) else None}
     if mode == DriveMode.EFFORT:
         parts.actuate("motor", name, target, **words)
@@ -140,7 +153,7 @@ def _actuate(parts: MjcfParts, table, item: int, name: str, on: str) -> None:
     elif mode == DriveMode.VELOCITY:
         parts.actuate("velocity", name, rate, kv=damping, **words)
     else:
-        parts.actuate("general", name, stiffness * target + damping * rate, biastype="affine",
+        parts.actuate("general", name, lambda state: stiffness * target(state) + damping * rate(state), biastype="affine",
                       biasprm=(0, -stiffness, -damping), **words)  # fmt: skip
 
 
@@ -184,11 +197,15 @@ def _write_torque(parts: MjcfParts, name: str, force, path: str) -> None:
         scene.lose("force", name, path, "its joint has no axes of its own in MJCF")
         return
     for k, dof in enumerate(dofs):
-        value = force.value[k]
-        axis = parts.tree.name_of_dof[dof]
-        parts.actuate("motor", name if len(dofs) == 1 else f"{name}_{k + 1}", 0.0 if isinstance(value, str) else value,
-                      joint=axis)  # fmt: skip
+        parts.actuate("motor", name if len(dofs) == 1 else f"{name}_{k + 1}", partial(_effort_of, name=name, k=k),
+                      joint=parts.tree.name_of_dof[dof])  # fmt: skip
     scene.tell("force", name, path, "an actuator, its effort is its control")
+
+
+def _effort_of(state: WrittenState, name: str, k: int) -> float:
+    """An effort of a torque; what a signal drives is 0."""
+    value = state.spec.forces[name].value[k]
+    return 0.0 if isinstance(value, str) else value
 
 
 def _write_wrench(parts: MjcfParts, name: str, force, path: str) -> None:
@@ -202,7 +219,7 @@ def _write_wrench(parts: MjcfParts, name: str, force, path: str) -> None:
     gear = np.concatenate([scene.first(wrenches, key)[k] for key in ("force", "torque")])
     site = parts.site(f"{name}_at", body, scene.first(wrenches, "point")[k])
     axes = None if wrenches.follows[k] else parts.site(f"{name}_axes", -1, np.zeros(3))
-    parts.actuate("motor", name, 1.0, site=site, refsite=axes, gear=gear)
+    parts.actuate("motor", name, lambda _: 1.0, site=site, refsite=axes, gear=gear)
     scene.tell("force", name, path, "an actuator at a site, its control is 1")
 
 
@@ -229,7 +246,7 @@ def _write_coupling(parts: MjcfParts, name: str, force, path: str) -> None:
     for axis, polynomial in terms:
         tendon.add("joint", joint=axis, coef=polynomial[1])
     if table.drive_mode[x] != DriveMode.NONE:
-        _actuate(parts, table, x, given, "tendon")
+        _actuate(parts, "combinations", x, given, "tendon")
     scene.tell("force", name, path, "a fixed tendon")
     if np.isfinite(scene.first(table, "velocity_limit")[x]):
         scene.lose("velocity_limit", name, f"{path}.velocity_limit", "MJCF has no limits of speed")

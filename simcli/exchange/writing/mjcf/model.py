@@ -1,4 +1,4 @@
-"""A scene as MJCF: bodies within each other, with the state in which a run begins as the keyframe `start`.
+"""A scene as MJCF: bodies within each other, the state in which a run begins as the keyframe `start`, and its keyframes.
 
 Source: the XML reference of MuJoCo 3 and 4 (Google DeepMind). MuJoCo keeps loops, gears, limits and dry friction softly,
 where a scene keeps them exactly: the report tells it of loops and gears, which are as hard as MuJoCo takes them.
@@ -7,8 +7,9 @@ where a scene keeps them exactly: the report tells it of loops and gears, which 
 from simcli.exchange.writing.mesh_copies import MeshCopies
 from simcli.exchange.writing.mjcf.acts import write_drives, write_forces, write_gears, write_loops
 from simcli.exchange.writing.mjcf.parts import MjcfParts
+from simcli.exchange.writing.mjcf.sensors import write_sensors
 from simcli.exchange.writing.mjcf.shapes import write_shapes_of_all
-from simcli.exchange.writing.mjcf.start import write_start
+from simcli.exchange.writing.mjcf.start import write_keyframes, write_start
 from simcli.exchange.writing.mjcf.touch import write_touching
 from simcli.exchange.writing.mjcf.tree import write_bodies, write_places
 from simcli.exchange.writing.source import WrittenScene
@@ -45,7 +46,9 @@ def mjcf_of(scene: WrittenScene, meshes: MeshCopies) -> Tag:
     write_gears(parts)
     write_drives(parts)
     write_forces(parts)
+    write_sensors(parts)
     write_start(parts)
+    write_keyframes(parts)
     if parts.sections["equality"].children:
         root.children.insert(1, tag("default"))
         root.children[1].add("equality", solref=(_STEPS * solver.dt, 1), solimp=_HARDEST)

@@ -1,5 +1,6 @@
 """The parts of an MJCF file as they are written: sections, bodies, sites, controls."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -10,10 +11,19 @@ from simcli.exchange.writing.chains import ChainTree, poses_at_zero
 from simcli.exchange.writing.mesh_copies import MeshCopies
 from simcli.exchange.writing.source import WrittenScene
 from simcli.exchange.writing.xml_text import Tag, tag
-from simcli.model.tables import WORLD, Array
+from simcli.model.tables import WORLD, Array, Model
 from simcli.model.tree.reference import body_poses
+from simcli.spec.schema.scene import SceneSpec
 
+ControlOf = Callable[["WrittenState"], float]
 _STRAIGHT = rot.IDENTITY_POSE[3:]
+
+
+class WrittenState(NamedTuple):
+    """A state in which a scene may begin: the scene with it, and its tables."""
+
+    spec: SceneSpec
+    model: Model
 
 
 class WrittenGeom(NamedTuple):
@@ -36,7 +46,7 @@ class MjcfParts:
         scene: that is written.  meshes: get the meshes.  tree: of the scene.
         sections: of the file, by name.
         bodies: index to element; the world's is the section `worldbody`.
-        controls: of the actuators, in their order.
+        controls: of the actuators, in their order: what each is in a state.
         geoms: index of a shape to its geom.
         sites: body and pose to the name of the site.
     """
@@ -46,14 +56,14 @@ class MjcfParts:
     tree: ChainTree
     sections: dict[str, Tag]
     bodies: dict[int, Tag]
-    controls: list[float] = field(default_factory=list)
+    controls: list["ControlOf"] = field(default_factory=list)
     geoms: dict[int, WrittenGeom] = field(default_factory=dict)
     sites: dict[tuple, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, scene: WrittenScene, meshes: MeshCopies) -> "MjcfParts":
         """Nothing written yet."""
-        names = ("asset", "worldbody", "contact", "tendon", "equality", "actuator", "keyframe")
+        names = ("asset", "worldbody", "contact", "tendon", "equality", "actuator", "sensor", "keyframe")
         sections = {name: tag(name) for name in names}
         return cls(scene, meshes, ChainTree.of(scene), sections, {WORLD: sections["worldbody"]})
 
@@ -71,21 +81,20 @@ class MjcfParts:
             self.bodies[body].add("site", name=self.sites[key], **placed(pose))
         return self.sites[key]
 
-    def actuate(self, element: str, name: str, control: float, **attributes: object) -> None:
-        """A new actuator with the control that it has at the start."""
+    def actuate(self, element: str, name: str, control: "ControlOf", **attributes: object) -> None:
+        """A new actuator with the control that it has in a state."""
         self.sections["actuator"].add(element, name=self.scene.others.give(name), **attributes)
-        self.controls.append(float(control))
+        self.controls.append(control)
 
-    def start_pose(self, link) -> Array:
-        """[m, 1], (7,), world pose of a body that nothing holds, at the start."""
-        joints = self.scene.model.joints
-        first = joints.q_start[link.joint]
-        q = self.scene.first(self.scene.model, "joint_q")[first : first + 7]
+    def start_pose(self, link, model: Model | None = None) -> Array:
+        """[m, 1], (7,), world pose of a body that nothing holds, where a model begins; None: the scene itself."""
+        model = model or self.scene.model
+        first = model.joints.q_start[link.joint]
+        q = model.joint_q[0, first : first + 7]
         pose = rot.pose_compose(rot.pose_compose(link.anchor_inner, q), rot.pose_inverse(link.anchor_beyond))
-        return pose if link.inner == WORLD else rot.pose_compose(self._inner_start(link.inner), pose)
+        return pose if link.inner == WORLD else rot.pose_compose(self._inner_start(link.inner, model), pose)
 
-    def _inner_start(self, body: int) -> Array:
-        model = self.scene.model
+    def _inner_start(self, body: int, model: Model) -> Array:
         turns, places = body_poses(model, model.joint_q[:1])
         return np.concatenate((places[body, 0], rot.matrix_to_quat(turns[body, 0])))
 

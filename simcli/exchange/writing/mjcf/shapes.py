@@ -63,8 +63,9 @@ def _write_owner(parts: MjcfParts, layers: _Layers, body: int, spec, path: str) 
         parts.geoms[model.shapes.name.index(owner + name)] = WrittenGeom(given, contype, conaffinity)
         masks = {} if (contype, conaffinity) == (1, 1) else {"contype": contype, "conaffinity": conaffinity}
         friction = _friction(scene.spec, shape) if shape.collide else {}
+        margin = shape.margin if shape.collide and shape.margin else None
         rgba = (*rgb(look.colour or "silver"), 0.0 if look.hidden else look.opacity) if look.colour or look.hidden else None
-        parts.bodies[body].add("geom", name=given, **form, **masks, **friction, rgba=rgba,
+        parts.bodies[body].add("geom", name=given, **form, **masks, **friction, margin=margin, rgba=rgba,
                                group=None if shape.collide else _SEEN)  # fmt: skip
         lost = "without `grain`: MuJoCo has friction along axes of its own" if shape.grain is not None else ""
         scene.tell("shape", owner + name, place, joined_words(words, lost, "" if given == name or body != WORLD else

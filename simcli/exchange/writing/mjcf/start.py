@@ -1,40 +1,71 @@
-"""The state in which a run begins, as a keyframe of MJCF: coordinates, velocities, controls, mocap poses."""
+"""States as keyframes of MJCF: coordinates, velocities, controls, mocap poses."""
 
 import numpy as np
 
 from simcli import rotations as rot
+from simcli.errors import SceneError
+from simcli.exchange.naming import GivenNames
 from simcli.exchange.writing.chains import ChainLink
-from simcli.exchange.writing.mjcf.parts import MjcfParts, wxyz
-from simcli.model.tables import WORLD, Array
+from simcli.exchange.writing.mjcf.parts import MjcfParts, WrittenState, wxyz
+from simcli.model import build
+from simcli.model.tables import WORLD, Array, Model
+from simcli.spec import resolve
 
 _START = "start"
+_OF_FORCES = ("force", "torque")  # of a wrench, which are the gear of its actuator
 
 
 def write_start(parts: MjcfParts) -> None:
-    """The keyframe, where the scene does not begin at 0 and at rest."""
-    model = parts.scene.model
-    q, qd = (parts.scene.first(model, name) for name in ("joint_q", "joint_qd"))
-    qpos, qvel, mpos, mquat = [], [], [], []
-    for link in parts.tree.links:
-        if link.hold == "led":
-            pose = parts.start_pose(link)
-            mpos += pose[:3].tolist()
-            mquat += wxyz(pose[3:]).tolist()
-            continue
-        own = q[slice(*model.joints.q_start[link.joint : link.joint + 2])]
-        rates = qd[slice(*model.joints.qd_start[link.joint : link.joint + 2])]
-        places, speeds = _coordinates(parts, link, own, rates)
-        qpos += places
-        qvel += speeds
-    numbers = {"qpos": qpos, "qvel": qvel, "ctrl": parts.controls, "mpos": mpos, "mquat": mquat}
+    """The keyframe of the state in which a run begins, where that is not at 0 and at rest."""
+    numbers = _state(parts, WrittenState(parts.scene.spec, parts.scene.model))
     given = {key: value for key, value in numbers.items() if value and (key in ("qpos", "mpos", "mquat") or np.any(value))}
     if given:
         parts.sections["keyframe"].add("key", name=_START, **given)
 
 
-def _coordinates(parts: MjcfParts, link: ChainLink, q: Array, qd: Array) -> tuple[list[float], list[float]]:
+def write_keyframes(parts: MjcfParts) -> None:
+    """Keyframes of the scene, each as a run would begin from it."""
+    scene, names = parts.scene, GivenNames((_START,))
+    for name, keyframe in scene.spec.keyframes.items():
+        path = f"keyframes.{name}"
+        try:
+            spec = resolve(scene.document, {"initial": name})
+            state = WrittenState(spec, build(spec, scene.document))
+        except SceneError as error:
+            scene.lose("keyframe", name, path, f"no run begins there: {error.faults[0].message}")
+            continue
+        given = names.give(name)
+        numbers = _state(parts, state)
+        parts.sections["keyframe"].add("key", name=given, **{key: value for key, value in numbers.items() if value})
+        scene.tell("keyframe", name, path, scene.renaming(name, given))
+        for control in keyframe.controls:
+            if control.split(".")[-1].split("[")[0] in _OF_FORCES or control.endswith((".constant", ".initial")):
+                scene.lose("control", name, f"{path}.controls", f"the actuators of MJCF have no `{control}`")
+
+
+def _state(parts: MjcfParts, state: WrittenState) -> dict[str, list[float]]:
+    """Attributes of a key."""
+    model = state.model
+    q, qd = model.joint_q[0], model.joint_qd[0]
+    qpos, qvel, mpos, mquat = [], [], [], []
+    for link in parts.tree.links:
+        if link.hold == "led":
+            pose = parts.start_pose(link, model)
+            mpos += pose[:3].tolist()
+            mquat += wxyz(pose[3:]).tolist()
+            continue
+        own = q[slice(*model.joints.q_start[link.joint : link.joint + 2])]
+        rates = qd[slice(*model.joints.qd_start[link.joint : link.joint + 2])]
+        places, speeds = _coordinates(parts, model, link, own, rates)
+        qpos += places
+        qvel += speeds
+    controls = [control(state) for control in parts.controls]
+    return {"qpos": qpos, "qvel": qvel, "ctrl": controls, "mpos": mpos, "mquat": mquat}
+
+
+def _coordinates(parts: MjcfParts, model: Model, link: ChainLink, q: Array, qd: Array) -> tuple[list[float], list[float]]:
     """Qpos and qvel of a joint of MuJoCo."""
-    model, axes = parts.scene.model, link.anchor_beyond[3:]
+    axes = link.anchor_beyond[3:]
     if link.hold == "axes":
         first = int(model.joints.q_start[link.joint])
         lead = [1.0 if axis.lead is None else axis.lead for axis in link.axes]
@@ -45,7 +76,7 @@ def _coordinates(parts: MjcfParts, link: ChainLink, q: Array, qd: Array) -> tupl
         spin = rot.quat_rotate(axes, rot.quat_rotate(rot.quat_inverse(q), qd))
         return wxyz(turn).tolist(), spin.tolist()
     if link.hold == "free":
-        pose = parts.start_pose(link)
+        pose = parts.start_pose(link, model)
         return [*pose[:3].tolist(), *wxyz(pose[3:]).tolist()], _twist(parts, link, pose, qd)
     return [], []
 

@@ -43,6 +43,9 @@ def urdf_of(scene: WrittenScene, meshes: MeshCopies) -> Tag:
         name = scene.model.joints.name[j]
         scene.lose("joint", name, f"joints.{name}", "URDF is a tree: nothing closes a loop, nothing can be switched")
     _tell_forces(scene)
+    for kind, names in (("sensor", scene.spec.sensors), ("keyframe", scene.spec.keyframes)):
+        for name in names:
+            scene.lose(kind, name, f"{kind}s.{name}", f"URDF has no {kind}s")
     return root
 
 

@@ -13,7 +13,7 @@ from simcli.spec.names.structure import WORLD_NAME
 from simcli.spec.schema.look import rgb
 
 _NOTHING = np.array(rot.IDENTITY_POSE)
-_OF_CONTACT = ("layers", "touches", "grain")  # keys of a shape that URDF has not
+_OF_CONTACT = ("layers", "touches", "margin", "grain")  # keys of a shape that URDF has not
 
 
 class _Form(NamedTuple):
