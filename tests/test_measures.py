@@ -15,7 +15,7 @@ import simcli
 from simcli import pipeline
 from simcli.analysis.channels import read_channels
 from simcli.solvers import SOLVERS
-from simcli.spec.schema.measure import REDUCTIONS
+from simcli.spec.names.reductions import REDUCTIONS
 from simcli.spec.schema.scene import AffineSolver, GeneralizedSolver, MaximalSolver, NaturalSolver
 
 SCENE = """

@@ -13,7 +13,6 @@ from simcli.exchange.xml_reader import XmlElement
 
 _SOFT = "constraints and contacts of scenes are rigid, or have a stiffness in N/m"
 _GAP = "MuJoCo finds contacts earlier by it, which have no force"
-_PAIR_MARGIN = "contact begins at the sum of the margins of both shapes"
 _NO_MEDIUM = "no medium acts on bodies: write forces of the type drag"
 _DRAWN = "is for drawing, and scenes have nothing for it"
 _DELAY = "drives act at once"
@@ -33,7 +32,7 @@ _ACTUATOR = dict.fromkeys(("delay", "nsample", "interp"), _DELAY) | dict.fromkey
 LOST_ATTRIBUTES: dict[str, dict[str, str]] = {
     "geom": _CONSTRAINT | {"solmix": _SOFT, "gap": _GAP, "fluidshape": _NO_MEDIUM, "fluidcoef": _NO_MEDIUM,
                            "surfacevel": _LATER, "adhesion": _LATER},
-    "pair": _CONSTRAINT | {"solreffriction": _SOFT, "margin": _PAIR_MARGIN, "gap": _GAP, "adhesion": _LATER},
+    "pair": _CONSTRAINT | {"solreffriction": _SOFT, "gap": _GAP, "adhesion": _LATER},
     "joint": _JOINT,
     "option": dict.fromkeys(("density", "viscosity", "wind"), _NO_MEDIUM) | {
         "magnetic": "scenes have no magnetic sensors"},
@@ -55,6 +54,7 @@ LOST_ELEMENTS: dict[str, str] = {
     "statistic": "is found from the model", "custom": "holds data for other programs", "size": "sets the memory of MuJoCo",
     "plugin": "is code that a simulator loads", "layer": _DRAWN,
 }  # fmt: skip
+_FUSED = "is part of the body that holds it, by `fusestatic`"
 _NOTHING = "MuJoCo leaves it out of the model, or scenes have nothing for it"
 # Elements that say nothing of their own: what stands in them, or takes their values, is told.
 _HOLDERS = ("mujoco", "include", "compiler", "option", "flag", "default", "asset", "worldbody", "contact", "deformable",
@@ -71,11 +71,13 @@ class Fates:
         lost: kind of part and index to why it is dropped.
         notes: kind of part and index to what changed.
         used: kinds of assets, with the indices that shapes use.
+        fuses: whether MuJoCo makes bodies without joints part of those that hold them.
     """
 
     lost: dict[tuple[str, int], str]
     notes: dict[tuple[str, int], list[str]]
     used: dict[str, set[int]]
+    fuses: bool = False
 
 
 def tell_elements(source: MjcfSource, fates: Fates, report: ImportReport) -> None:
@@ -119,6 +121,8 @@ def _fate(element: XmlElement, above: tuple, parts: dict, fates: Fates) -> tuple
         fate, why = _fate(above[-1], above[:-1], parts, fates)
         return (fate, why) if fate == "dropped" else ("carried", "")
     found = parts.get(id(element))
+    if found is None and element.tag == "body" and fates.fuses and "worldbody" in tags:
+        return "changed", _FUSED
     if found is None:
         is_held = element.tag in _HOLDERS or "default" in tags or "composite" in tags
         return ("carried", "") if is_held else ("dropped", _NOTHING)

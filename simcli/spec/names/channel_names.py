@@ -14,6 +14,7 @@ Older spellings mean the same: the first word in the plural (`joints.pin.q`, as 
 """
 
 import re
+from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 from simcli.spec.names.sensor_types import SENSOR_TYPES
@@ -91,16 +92,36 @@ def split_component(text: str) -> tuple[str, int | None]:
     return (canonical(found[1]), int(found[2] or found[3])) if found else (canonical(text), None)
 
 
+def with_component(data: object, keys: Collection[str]) -> tuple[object, str]:
+    """Data of a part of a scene that names a quantity, with a component behind the name moved to the key `component`.
+
+    Args:
+        data: as written.
+        keys: that may have the name.
+
+    Returns:
+        The data, and the key whose name has a component while `component` is written, too; "" if there is none.
+    """
+    for key in keys if isinstance(data, Mapping) else ():
+        text = data.get(key)
+        name, component = split_component(text) if isinstance(text, str) else ("", None)
+        if component is not None and data.get("component") is not None:
+            return data, key
+        if component is not None:
+            return {**data, key: name, "component": component}, ""
+    return data, ""
+
+
 def is_whole(text: str) -> bool:
     """Whether a text is a name with its group, and no quantity alone."""
     return "." in text
 
 
 def pattern() -> str:
-    """The regular expression of all names, for editors."""
+    """The regular expression of all names, with a component behind them or without, for editors."""
     alone = [rf"{group}\.({'|'.join(names)})" for group, names in SCALARS.items()]
     plural = {one: many for many, one in PLURAL.items()}
     of = [rf"({group}|{plural[group]})\..+\.({'|'.join(of_group(group))})" for group in CHANNEL_GROUPS]
     of += [rf"sensor\..+\.({'|'.join(ON_DEMAND['sensor'])})"]
     of += [rf"contact\..+\.({'|'.join(ON_DEMAND['contact'])})", r"distance\..+\..+"]
-    return f"^({'|'.join((*alone, *of))})$"
+    return rf"^({'|'.join((*alone, *of))})(\.\d+|\[\d+\])?$"
