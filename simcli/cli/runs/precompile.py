@@ -47,7 +47,7 @@ def precompile(
     ] = None,
     sets: SetValues = [],  # noqa: B006  (Typer copies it)
     worlds: Annotated[int | None, typer.Option("--worlds", metavar="N", min=1, help="Worlds, as of run.")] = None,
-    device: Annotated[DeviceChoice, typer.Option("--device", help="Where the scenes will be run.")] = DeviceChoice.AUTO,
+    device: RunDevice = "auto",
     precision: Annotated[Precision | None, typer.Option("--precision", help="Instead of the scene's.")] = None,
     jobs: Annotated[
         int | None, typer.Option("--jobs", "-j", metavar="N", min=1, show_default=False,

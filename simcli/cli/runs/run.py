@@ -42,7 +42,7 @@ def run(
     dt: run_options.StepLength = None,
     solver: run_options.SolverChoice = None,
     select: SelectPatterns = [],  # noqa: B006
-    device: run_options.RunDevice = DeviceChoice.AUTO,
+    device: run_options.RunDevice = "auto",
     precision: run_options.PrecisionChoice = None,
     threads: run_options.RunThreads = None,
     world: run_options.OnlyWorlds = None,

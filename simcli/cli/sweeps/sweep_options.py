@@ -81,7 +81,7 @@ MaxWalltime = Annotated[str | None, _option(
 RetryFailed = Annotated[bool, typer.Option("--retry-failed", rich_help_panel=_ALONE, help="Run failed cases again.")]
 MostTries = Annotated[int, typer.Option(
     "--tries", metavar="N", min=1, rich_help_panel=_ALONE, help="Attempts for a case whose process ends with an error.")]
-SweepDevice = Annotated[DeviceChoice, typer.Option(
+SweepDevice = Annotated[str, typer.Option(
     "--device", rich_help_panel=_ALONE, help="Where to compute. Results of another class of device are other cases.")]
 KeptChoice = Annotated[Kept | None, _option(
     _ALONE, "--keep", None, "Trajectories to keep. Default: what the sweep file says, else none.")]

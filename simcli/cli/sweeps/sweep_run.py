@@ -38,7 +38,7 @@ def run(
     max_walltime: sweep_options.MaxWalltime = None,
     retry_failed: sweep_options.RetryFailed = False,
     tries: sweep_options.MostTries = 3,
-    device: sweep_options.SweepDevice = DeviceChoice.AUTO,
+    device: sweep_options.SweepDevice = "auto",
     keep: sweep_options.KeptChoice = None,
     time_limit: sweep_options.TimeLimit = None,
     max_worlds: sweep_options.MaxWorlds = None,

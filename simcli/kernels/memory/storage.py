@@ -10,6 +10,7 @@ import mmap
 import numpy as np
 
 from simcli.errors import DeviceError
+from simcli.kernels.device.cuda import copy_to_device, fetched
 from simcli.kernels.device.runtime import Device, held_on_device
 from simcli.kernels.language import ti
 
@@ -81,22 +82,30 @@ class DeviceStorage:
         changed = np.flatnonzero(self.whole != self.sent)
         if changed.size:
             part = slice(changed[0], changed[-1] + 1)
-            _set(self.given, part.start, self.real[part])
+            self._put(part)
             self.sent[part] = self.whole[part]
+
+    def _put(self, part: slice) -> None:
+        """Copy a part of what the host sets to the device."""
+        if self.device.arch == "cuda":
+            copy_to_device(self.real[part], self.given, part.start)
+        else:
+            _set(self.given, part.start, self.real[part])
 
     def read_rows(self, rows: np.ndarray) -> np.ndarray:
         """As of `HostStorage`; a copy."""
         out = self.device.buffer((self.n_blocks, max(len(rows), 1)))
-        _read_rows(self.given, self.first, rows.astype(np.int32), self.n_blocks, out)
+        _read_rows(self.given, self.first, self.device.given(rows.astype(np.int32)), self.n_blocks, out)
         return self.device.fetch(out)[:, : len(rows)]
 
     def write_rows(self, rows: np.ndarray, values: np.ndarray) -> None:
         """As of `HostStorage`."""
-        _write_rows(self.given, self.first, rows.astype(np.int32), self.n_blocks, np.ascontiguousarray(values))
+        given = self.device.given
+        _write_rows(self.given, self.first, given(rows.astype(np.int32)), self.n_blocks, given(np.ascontiguousarray(values)))
 
     def read_notes(self, first: int, shape: tuple[int, int, int], whole: bool) -> np.ndarray:
         """As of `HostStorage`; a copy."""
-        found = self.given.to_numpy()[first : first + int(np.prod(shape))]
+        found = fetched(self.given, slice(first, first + int(np.prod(shape))))
         found = found.view(self.whole.dtype) if whole else found
         return np.moveaxis(found.reshape(*shape[1:], shape[0]), -1, 0)
 
