@@ -27,6 +27,8 @@ joints:
 EVERY = [(get_args(spec.model_fields["type"].annotation)[0], integrator)
          for spec in (GeneralizedSolver, MaximalSolver, NaturalSolver, AffineSolver)
          for integrator in get_args(spec.model_fields["integrator"].annotation) if integrator != "auto"]  # fmt: skip
+# Others are told by test_elements.py (implicit, generalized_alpha, bdf2), test_sensors.py and test_frames_with_contact.py.
+QUICK = {("generalized", "rk4"), ("maximal", "semi_implicit"), ("natural", "zhong06"), ("natural", "moreau")}
 FIRST_ORDER = {"semi_implicit", "moreau", "bdf1"}
 START = 1e-10  # [m/s^2], of rounding
 BOUND = {True: 1e-2, False: 2e-5}  # relative to the largest acceleration: what steps of first and second order differ
@@ -70,7 +72,8 @@ def test_every_channel_of_the_file_is_offered():
     assert set(get_args(offered)) == set(CHANNELS) >= set(PARTS)
 
 
-@pytest.mark.parametrize(("kind", "integrator"), EVERY)
+@pytest.mark.parametrize(("kind", "integrator"), [
+    pytest.param(*one, marks=[pytest.mark.slow] * (one not in QUICK)) for one in EVERY])  # fmt: skip
 def test_accelerations_are_the_rates_of_velocities(wanted, kind, integrator, device_of_module):
     _, found = frames(kind, integrator, device_of_module)
     first = FIRST.get(kind, 1)

@@ -148,6 +148,7 @@ WRONG = {
     "an unknown joint": ("{when: {joint.rial.q: {above: 1}}, SET}", "SC305", "`rial`"),
     "a bound of another kind": ("{when: {joint.rail.q: {above: 1 rad}}, SET}", "SC213", "a length [m] is expected"),
     "of a component": ("{when: {body.m.position.2: {below: 1 s}}, SET}", "SC213", "a length [m] is expected"),
+    "a time as a quantity": ("{when: {t: {above: 1}}, SET}", "SC315", "`t` is no quantity: an event at a time has `at`"),
     "what forces decide": ("{when: {joint.rail.qdd: {above: 1}}, SET}", "SC315", "at its end"),
     "a value that is wrong": (
         "{when: {joint.rail.q: {above: 1}}, set: {joints.rail.drive.stiffness: -3}}", "SC231", "drive.stiffness"),
@@ -174,10 +175,30 @@ def test_a_bound_has_the_unit_of_its_quantity(name, bound, wanted):
     assert event.crossing[1].above == pytest.approx(wanted, rel=1e-15)
 
 
-def test_a_signal_that_another_sees_is_not_switched():
-    found = faults_of("- {when: {joint.rail.q: {above: 1}}, set: {signals.s.constant: 3}}\n", PUSHED + """
-forces: {f: {type: torque, joint: rail, value: $u}}
-signals: {s: {constant: 1}, u: {expression: "2*{signal.s}"}}
+GAINS = """forces: {f: {type: torque, joint: rail, value: $u}}
+signals:
+  brake: {constant: 0}
+  base: {constant: 2}
+  u: {expression: "{signal.base} - {signal.brake}*{joint.rail.qd}"}
 events:
-""")
-    assert [(code, "another signal sees `s`" in text) for code, _, text in found] == [("SC316", True)]
+- {when: {joint.rail.q: {above: 0.4}}, set: {signals.brake.constant: 8}}
+- {when: {joint.rail.q: {above: 0.6}}, set: {signals.brake.constant: 3, signals.base.constant: -5}}
+"""
+
+
+def test_gains_of_expressions_are_switched_by_condition():
+    """From the first step on at whose start the quantity is beyond, as all that events by condition set."""
+    state = {"brake": 0.0, "base": 2.0}
+
+    def law(x):
+        if x[0] > 0.4 and not state["brake"]:
+            state["brake"] = 8.0
+        if x[0] > 0.6:
+            state.update(brake=3.0, base=-5.0)
+        return state["base"] - state["brake"] * x[1]
+
+    run = runner(SLIDER.replace(", drive: DRIVE", "") + GAINS, "generalized", "implicit")
+    found, wanted = motion(run(H, 1, 900)), loop_of("implicit", H, 900, law)
+    assert np.abs(found - wanted).max() < EXACT
+    assert state["base"] == -5.0
+    assert found[-1, 0] < 0.6

@@ -219,6 +219,21 @@ def test_a_keyframe_has_activations(tmp_path):
     assert not keyframes["rest"].controls
 
 
+def test_warnings_of_mujoco_leave_no_file(tmp_path, monkeypatch):
+    """MuJoCo writes MUJOCO_LOG.TXT into the working folder, if nobody takes its warnings; whoever took them goes on to."""
+    monkeypatch.chdir(tmp_path)
+    taken = []
+    mujoco.set_mju_user_warning(taken.append)
+    try:
+        spec = spec_of(tmp_path, bodies(f"<body><freejoint/>{BALL}</body>", '<compiler settotalmass="3"/>'))
+        assert mujoco.get_mju_user_warning() == taken.append
+    finally:
+        mujoco.set_mju_user_warning(None)
+    assert next(iter(spec.bodies.values())).mass == pytest.approx(3.0, rel=1e-15)
+    assert {one.name for one in tmp_path.iterdir()} == {"model.xml", "parts.xml"}
+    assert not taken
+
+
 def test_every_element_is_told_once(tmp_path):
     path = model_file(tmp_path)
     entries = import_model(path).report.entries
@@ -304,9 +319,47 @@ def test_equalities_are_loop_joints_gears_and_held_coordinates(tmp_path):
     mimic = spec.joints["cz"].mimic  # q - 0.4 = 0.1 + 2 q_other
     assert (mimic.joint, mimic.ratio, mimic.offset) == ("bx", 2.0, pytest.approx(0.5))
     assert spec.joints["by"].motion[0].position == 0.25
+    bent = spec.joints["dz"].mimic
+    assert (bent.joint, bent.polynomial) == ("bx", (0.0, 1.0, 0.5))
     report = imported(tmp_path, LOOPS).report
     assert {name: fate for name, (fate, _) in fates(report, "joint").items() if name in ("gear", "held", "bent")} == {
-        "gear": "changed", "held": "changed", "bent": "dropped"}  # fmt: skip
+        "gear": "changed", "held": "changed", "bent": "changed"}  # fmt: skip
+
+
+SUMS = bodies("".join(
+    f"""<body pos="{n} 0 0"><joint name="{name}" type="{kind}" axis="0 0 1" ref="{ref}"/>
+    <geom size="0.05" mass="1" pos="0.2 0 0"/></body>""" for n, (name, kind, ref) in enumerate((
+        ("a", "hinge", 0.3), ("b", "hinge", -0.2), ("c", "slide", 0.1), ("d", "slide", 0.4), ("e", "hinge", 0.5),
+        ("f", "hinge", 0.0), ("g", "slide", -0.3), ("h", "slide", 0.2)))), """<compiler angle="radian"/>
+  <tendon><fixed name="abc"><joint joint="a" coef="0.5"/><joint joint="b" coef="-1"/><joint joint="c" coef="2"/></fixed>
+    <fixed name="d"><joint joint="d" coef="3"/></fixed>
+    <fixed name="ef"><joint joint="e" coef="1"/><joint joint="f" coef="2"/></fixed>
+    <fixed name="ag"><joint joint="a" coef="1"/><joint joint="g" coef="-2"/></fixed></tendon>
+  <equality><tendon name="sum" tendon1="abc" polycoef="0.2 0 0 0 0"/>
+    <tendon name="cam" tendon1="ef" tendon2="d" polycoef="0.1 0.5 -0.3 0.2 0.05"/>
+    <tendon name="two" tendon1="ag" tendon2="ef" polycoef="0.1 0.4 0 0 0"/>
+    <tendon name="bad" tendon1="ag" tendon2="ef" polycoef="0.1 0.4 0.1 0 0"/>
+    <joint name="quartic" joint1="h" joint2="c" polycoef="0.1 -1 0.3 0.2 -0.4"/></equality>""")  # fmt: skip
+
+
+def test_where_equalities_hold_here_they_hold_in_mujoco(tmp_path):
+    """Sums of coordinates with references, and polynomials of tendons and joints, at the start that the scene assembles."""
+    path = model_file(tmp_path, SUMS)
+    document = load_scene(path)
+    spec = resolve(document)
+    built = build(spec, document)
+    assert spec.joints["h"].mimic.joint == "c"
+    assert {name: len(force.of) for name, force in spec.forces.items() if force.type == "coupling"} == {
+        "sum": 3, "cam": 3, "two": 4}  # fmt: skip
+    assert fates(imported(tmp_path, SUMS).report, "tendon")["bad"][0] == "dropped"
+    model = mujoco.MjModel.from_xml_string(SUMS)
+    data = mujoco.MjData(model)
+    for name in "abcdefgh":
+        data.joint(name).qpos[0] = built.joint_q[0, built.joints.q_start[built.joints.name.index(name)]]
+    mujoco.mj_forward(model, data)
+    lacks = {int(data.efc_id[r]): data.efc_pos[r] for r in range(data.nefc)}
+    assert {model.equality(e).name: abs(lack) < 1e-12 for e, lack in lacks.items()} == {
+        "sum": True, "cam": True, "two": True, "quartic": True, "bad": False}  # fmt: skip
 
 
 def test_flags_are_honoured(tmp_path):

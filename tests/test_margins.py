@@ -25,7 +25,8 @@ from simcli.spec import load_document, resolve
 
 N = 60  # worlds
 FAR = 5.0  # [m], gap up to which every pair is reported
-OF_A, OF_B, OF_GROUND = 0.2, 0.15, 0.02  # [m], margins
+OF_A, OF_B, OF_GROUND, OF_PAIR = 0.2, 0.15, 0.02, 0.4  # [m], margins
+TOGETHER = {"their own": OF_A + OF_B, "of the pair": OF_PAIR}
 ROUNDING = 1e-15  # [m]: cores, and all that is found of them, are the same
 EXACT, SMOOTH = 1e-10, 1e-7  # [m], of test_collision.py: a ball with a margin is a larger ball, with tolerances of its size
 ROUND, CURVED = {"sphere", "point", "capsule"}, {"cylinder", "cone", "ellipsoid"}
@@ -39,59 +40,64 @@ def with_margin(margin):
 
 @pytest.fixture(scope="module")
 def crowds(tmp_path_factory):
-    """Random poses, and the contacts of all pairs: without margins, with them, and of what touches with them."""
+    """Random poses, the contacts of all pairs without margins, and with margins all of them, and those that touch."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("simcli.spec.honours.solver_fields.check_honours", lambda check, tree: None)
-        scenes = [({"ground": "{type: plane}"}, {"a": SHAPES, "b": SHAPES}),
-                  ({"ground": f"{{type: plane, margin: {OF_GROUND}}}"}, {"a": with_margin(OF_A), "b": with_margin(OF_B)})]
-        models = [read_model(tmp_path_factory.mktemp("scene"), scene(*one, "contact: {capacity: 400}\n")) for one in scenes]
+        plain = {"ground": "{type: plane}"}, {"a": SHAPES, "b": SHAPES}, "contact: {CAPACITY}"
+        inflated = {"ground": f"{{type: plane, margin: {OF_GROUND}}}"}, {"a": with_margin(OF_A), "b": with_margin(OF_B)}
+        scenes = [plain, (*inflated, "contact: {CAPACITY}"),
+                  (*inflated, f"contact: {{CAPACITY, pairs: [{{a: a, b: b, margin: {OF_PAIR}}}]}}")]  # fmt: skip
+        models = [read_model(tmp_path_factory.mktemp("scene"), scene(*parts).replace("CAPACITY", "capacity: 400"))
+                  for parts in scenes]  # fmt: skip
     poses = random_poses(np.random.default_rng(1), N, 2, 0.7)
     names = models[0].shapes.name
     pose = np.stack([poses[:, 1] if name.startswith("b/") else poses[:, 0] for name in names], axis=1)
     pose[:, names.index("ground")] = (0, 0, 0, 0, 0, 0, 1)
     found = []
-    for model, gaps in zip(models, ((FAR,), (FAR, 0.0)), strict=True):
+    for model, gaps in zip(models, ((FAR,), (FAR, 0.0), (FAR, 0.0)), strict=True):
         bench = Bench(model, live_device(), N)
-        found += [bench.run(pose, gap) for gap in gaps]
+        found.append([bench.run(pose, gap) for gap in gaps])
         pair = bench.pair
         bench.destroy()
-    return SimpleNamespace(poses=poses, pair=pair, found=found)
+    return SimpleNamespace(poses=poses, pair=pair, plain=found[0][0], all=dict(zip(TOGETHER, found[1:], strict=True)))
 
 
-def deepest(crowds, k, first, second):
+def deepest(crowds, found, first, second):
     """Of the deepest contact of a pair in each world: gap, inf without one; normal, from the first to the second; point."""
     pair, is_turned = crowds.pair(first, second)
-    found = crowds.found[k]
     gap = np.where(found["pair"] == pair, found["gap"], np.inf)
     at = np.arange(N), np.argmin(gap, axis=1)
     return gap[at], found["normal"][at] * (-1 if is_turned else 1), found["point"][at]
 
 
+@pytest.mark.parametrize("margins", TOGETHER)
 @pytest.mark.parametrize("kinds", PAIRS, ids="-".join)
-def test_gaps_are_less_by_both_margins(crowds, kinds):
+def test_gaps_are_less_by_margins(crowds, kinds, margins):
     """Against the cores' own gap, and against support functions of the inflated shapes along the normal."""
-    names = f"a/{kinds[0]}", f"b/{kinds[1]}"
-    (plain, _, _), (gap, normal, _) = (deepest(crowds, k, *names) for k in range(2))
+    names, less = (f"a/{kinds[0]}", f"b/{kinds[1]}"), TOGETHER[margins]
+    plain, _, _ = deepest(crowds, crowds.plain, *names)
+    gap, normal, _ = deepest(crowds, crowds.all[margins][0], *names)
     smooth = SMOOTH if set(kinds) & CURVED else EXACT
     assert (plain > 0).sum() > N // 4
-    np.testing.assert_allclose(gap, plain - OF_A - OF_B, atol=smooth if set(kinds) & ROUND else ROUNDING, rtol=0)
+    np.testing.assert_allclose(gap, plain - less, atol=smooth if set(kinds) & ROUND else ROUNDING, rtol=0)
     along = [gap_along(SOLIDS[kinds[0]], SOLIDS[kinds[1]], pose, n) for pose, n in zip(crowds.poses, normal, strict=True)]
     free = plain > 0
-    np.testing.assert_allclose(gap[free], np.array(along)[free] - OF_A - OF_B, atol=smooth, rtol=0)
+    np.testing.assert_allclose(gap[free], np.array(along)[free] - less, atol=smooth, rtol=0)
 
 
+@pytest.mark.parametrize("margins", TOGETHER)
 @pytest.mark.parametrize("kinds", PAIRS, ids="-".join)
-def test_what_touches_within_margins_is_found(crowds, kinds):
+def test_what_touches_within_margins_is_found(crowds, kinds, margins):
     """The boxes that are compared first have the margins in them."""
-    names = f"a/{kinds[0]}", f"b/{kinds[1]}"
-    gap, touching = (deepest(crowds, k, *names)[0] for k in (1, 2))
+    gap, touching = (deepest(crowds, found, f"a/{kinds[0]}", f"b/{kinds[1]}")[0] for found in crowds.all[margins])
     assert ((touching <= 0) == (gap <= 0)).all()
     assert (touching <= 0).any()
 
 
+@pytest.mark.parametrize("margins", TOGETHER)
 @pytest.mark.parametrize("kind", SHAPES)
-def test_planes_have_margins_too(crowds, kind):
-    gap, _normal, point = deepest(crowds, 1, "ground", f"a/{kind}")
+def test_planes_have_margins_too(crowds, kind, margins):
+    gap, _normal, point = deepest(crowds, crowds.all[margins][0], "ground", f"a/{kind}")
     lowest = np.array([-reach(SOLIDS[kind], pose[0], np.array((0.0, 0.0, -1.0))) for pose in crowds.poses])
     np.testing.assert_allclose(gap, lowest - OF_A - OF_GROUND, atol=ROUNDING, rtol=0)
     np.testing.assert_allclose(point[:, 2], OF_GROUND + gap / 2, atol=ROUNDING, rtol=0)
@@ -105,7 +111,7 @@ ROUNDS = ("{{s: {{type: sphere, radius: {r}{m}}}, "
 
 @pytest.mark.parametrize("solver", ["generalized", "affine"])
 def test_balls_and_rods_with_margins_are_larger_ones(solver):
-    """All tables of contact are those of a larger radius, so that motions are the same, too, to the last bit."""
+    """All that contact reads is that of a larger radius, so that motions are the same, too, to the last bit."""
     tables = []
     for r, m in ((0.25, ", margin: 0.25"), (0.5, "")):
         shapes = ROUNDS.format(r=r, m=m)
@@ -118,6 +124,8 @@ run: {{duration: 1}}
         model = build(resolve(document), document)
         tables.append(surfaces(model, 16) if solver == "affine" else colliders(model))
     for part in fields(tables[0]):
+        if part.name == "bare":  # is read where a pair has a margin of its own
+            continue
         np.testing.assert_array_equal(getattr(tables[0], part.name), getattr(tables[1], part.name), err_msg=part.name)
     assert tables[0].radius.tolist() == [[0.5, 0.5, 0.0]]
 
@@ -133,6 +141,7 @@ MARGINS = ((0.0, 0.0), (0.02, 0.0), (0.0, 0.01), (0.02, 0.01))  # [m], of the bo
 def test_barriers_begin_at_the_sum_of_margins(tmp_path):
     """What starts where the barrier carries it stays there: its gap is that of the law, beyond both margins."""
     gap = {"cube": rest_gap(MASS * GRAVITY / 4, D_HAT, KAPPA), "ball": rest_gap(MASS * GRAVITY, D_HAT, KAPPA)}
+    gap["paired"] = gap["ball"]
     text = f"""
 params: {{m: 0, g: 0}}
 world: {{shapes: {{ground: {{type: plane, margin: "${{g}}"}}}}}}
@@ -141,6 +150,9 @@ bodies:
          shapes: {{it: {{type: box, size: [0.4, 0.4, 0.4], margin: "${{m}}"}}}}}}
   ball: {{pose: {{xyz: [1, 0, "${{0.2 + m + g + {gap["ball"]}}}"]}}, mass: {MASS},
          shapes: {{it: {{type: sphere, radius: 0.2, margin: "${{m}}"}}}}}}
+  paired: {{pose: {{xyz: [2, 0, {0.2 + OF_PAIR + gap["ball"]}]}}, mass: {MASS},
+           shapes: {{it: {{type: sphere, radius: 0.2, margin: "${{m}}"}}}}}}
+contact: {{pairs: [{{a: paired, b: ground, margin: {OF_PAIR}}}]}}
 batch:
   worlds: {len(MARGINS)}
   vary: {{params.m: {{list: {[m for m, _ in MARGINS]}}}, params.g: {{list: {[g for _, g in MARGINS]}}}}}
@@ -151,10 +163,10 @@ run: {{duration: 0.1}}
     bodies = run.model.bodies.name
     z = run.columns["frames/body_q"][..., 2]
     for b, name in enumerate(bodies):
-        rest = 0.2 + gap[name] + np.sum(MARGINS, axis=1)
+        rest = 0.2 + gap[name] + (OF_PAIR if name == "paired" else np.sum(MARGINS, axis=1))
         np.testing.assert_allclose(z[:, :, b], np.broadcast_to(rest, z.shape[:2]), atol=GIVES_WAY, rtol=0)
     last = run.contacts[-1]
-    assert last.count.tolist() == [[4 + 1] * len(MARGINS)]
+    assert last.count.tolist() == [[4 + 1 + 1] * len(MARGINS)]
     owner = [run.model.shapes.body[last.columns[side].astype(int)] for side in ("shape_a", "shape_b")]
     expected = [gap[bodies[b]] for b in np.maximum(*owner)]
     np.testing.assert_allclose(last.columns["gap"], expected, atol=GIVES_WAY, rtol=0)
@@ -167,6 +179,9 @@ world: {shapes: {ground: {type: plane, margin: 0.01}}}
 bodies:
   box: {pose: {xyz: [0, 0, 0.25]}, mass: 1, shapes: {it: {type: box, size: [0.2, 0.3, 0.4], margin: 0.02}}}
   ball: {pose: {xyz: [1, 0, 0.15]}, mass: 1, shapes: {it: {type: sphere, radius: 0.1, margin: 0.03}}}
+  bag: {pose: {xyz: [2, 0, 0.15]}, mass: 1, shapes: {it: {type: sphere, radius: 0.1, margin: 0.03}}}
+  egg: {pose: {xyz: [3, 0, 0.15]}, mass: 1, shapes: {it: {type: sphere, radius: 0.1, margin: 0.03}}}
+contact: {pairs: [{a: bag, b: ground, margin: 0.02}, {a: egg, b: ground, friction: 0.1}]}
 solver: {dt: 1 ms}
 run: {duration: 1}
 """
@@ -188,10 +203,12 @@ def test_mujoco_lets_what_is_exported_rest_at_the_sum_of_margins(tmp_path):
     model = mujoco.MjModel.from_xml_path(str(model_path))
     data = mujoco.MjData(model)
     mujoco.mj_step(model, data, 1000)
-    np.testing.assert_allclose(data.xpos[1:, 2], [0.2 + 0.03, 0.1 + 0.04], atol=SOFT)
+    np.testing.assert_allclose(data.xpos[1:, 2], [0.2 + 0.03, 0.1 + 0.04, 0.1 + 0.02, 0.1 + 0.04], atol=SOFT)
     scene, report = imported(model_path)
     assert scene["world"]["shapes"]["ground"]["margin"] == 0.01
-    assert [next(iter(body["shapes"].values()))["margin"] for body in scene["bodies"].values()] == [0.02, 0.03]
+    assert [next(iter(body["shapes"].values()))["margin"] for body in scene["bodies"].values()] == [0.02, 0.03, 0.03, 0.03]
+    pairs = {pair["b"].partition("/")[0]: pair.get("margin") for pair in scene["contact"]["pairs"]}
+    assert pairs == {"bag": 0.02, "egg": None}
     assert not [entry for entry in report.entries if entry.fate == "dropped"]
 
 
@@ -199,12 +216,16 @@ def test_what_scenes_have_not_of_margins_is_told(tmp_path):
     path = tmp_path / "model.xml"
     path.write_text("""<mujoco><worldbody><geom name="ground" type="plane" size="1 1 1" margin="0.01"/>
       <body name="ball" pos="0 0 1"><freejoint/><geom name="skin" size="0.1" margin="0.02" gap="0.005"/></body>
-      <body name="bag" pos="1 0 1"><freejoint/><geom name="soft" size="0.1" margin="-0.02"/></body></worldbody></mujoco>""")
+      <body name="bag" pos="1 0 1"><freejoint/><geom name="soft" size="0.1" margin="-0.02"/></body></worldbody>
+      <contact><pair name="one" geom1="skin" geom2="soft" margin="-1"/><pair geom1="skin" geom2="ground"/></contact>
+      </mujoco>""")
     scene, report = imported(path)
     assert scene["bodies"]["ball"]["shapes"]["skin"]["margin"] == 0.02
     assert "margin" not in scene["bodies"]["bag"]["shapes"]["soft"]
     told = {(entry.kind, entry.name): (entry.fate, entry.why) for entry in report.entries}
     assert told["geom@gap", "skin"] == ("dropped", "MuJoCo finds contacts earlier by it, which have no force")
+    assert [pair["margin"] for pair in scene["contact"]["pairs"]] == [0.0, 0.0]  # MuJoCo's where a pair says nothing
+    assert told["pair", "one"] == ("changed", "has the margin 0: those of scenes are not negative")
     assert told["geom", "soft"] == ("changed", "has no margin: those of scenes are not negative")
 
 

@@ -15,7 +15,7 @@ import simcli
 from simcli import pipeline
 from simcli.analysis.channels import read_channels
 from simcli.solvers import SOLVERS
-from simcli.spec.schema.measure import REDUCTIONS
+from simcli.spec.names.reductions import REDUCTIONS
 from simcli.spec.schema.scene import AffineSolver, GeneralizedSolver, MaximalSolver, NaturalSolver
 
 SCENE = """
@@ -72,7 +72,14 @@ CHANNELS = "output.channels=[state, energy, reactions]"
 SCHEMAS = {"generalized": GeneralizedSolver, "maximal": MaximalSolver, "natural": NaturalSolver, "affine": AffineSolver}
 WAYS = [(solver, one) for solver in SOLVERS for one in get_args(SCHEMAS[solver].model_fields["integrator"].annotation)
         if one != "auto"]  # fmt: skip
+# One of each solver: measures see frames, and a drive is one function of its coordinate, whatever steps made them.
+QUICK = {("generalized", "semi_implicit"), ("maximal", "semi_implicit"), ("natural", "zhong06"), ("affine", "bdf2")}
 SUMS = {"mean", "integral", "rms", "std"}
+
+
+def ways(*solvers):
+    """Ways of some solvers as cases, those that are not quick marked."""
+    return [pytest.param(*way, marks=[] if way in QUICK else pytest.mark.slow) for way in WAYS if way[0] in solvers]
 
 
 def run(folder, text, *sets, name="out.h5", **more):
@@ -120,13 +127,13 @@ def specs_of(folder, text):
     return specs
 
 
-@pytest.mark.parametrize(("solver", "integrator"), WAYS)
+@pytest.mark.parametrize(("solver", "integrator"), ways(*SOLVERS))
 def test_measures_are_those_of_a_file_with_every_step(solver, integrator, driven, tmp_path):
     found, whole = driven(solver, integrator)
     compare(found, whole, specs_of(tmp_path, SCENE + ALL), solver)
 
 
-@pytest.mark.parametrize(("solver", "integrator"), [way for way in WAYS if way[0] in ("generalized", "maximal")])
+@pytest.mark.parametrize(("solver", "integrator"), ways("generalized", "maximal"))
 def test_measures_of_what_a_step_places_are_those_of_every_step(solver, integrator, tmp_path):
     way = way_of(solver, integrator)
     runs = [run(tmp_path, SCENE + PLACED, *way, f"output.every={every}", name=f"{every}.h5") for every in (0.01, 0.001)]
@@ -153,7 +160,7 @@ def compare(found, whole, specs, solver):
                 assert when is None or spec.frame == "body" or time[w, k] == when
 
 
-@pytest.mark.parametrize(("solver", "integrator"), WAYS)
+@pytest.mark.parametrize(("solver", "integrator"), ways(*SOLVERS))
 def test_drives_give_what_their_laws_say(solver, integrator, driven):
     """k (target - q) + c (target_rate - qd), within the limit; an affine step evaluates that at its last iterate."""
     limit = LIMIT if integrator != "generalized_alpha" else 100  # which takes none

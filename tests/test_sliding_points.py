@@ -41,6 +41,9 @@ LINKS = ("a", "b", "c")
 STEPPERS = {("generalized", "rk4"): 1e-9, ("generalized", "implicit"): 2e-5, ("natural", "zhong06"): 5e-5,
             ("natural", "generalized_alpha"): 1e-4, ("generalized", "semi_implicit"): 1e-2,
             ("maximal", "semi_implicit"): 1e-2, ("affine", "bdf2"): 5e-4}  # fmt: skip
+# In generalized coordinates these joints are rows, which rk4 tells; test_laws_energies.py and test_simulation_starts.py tell
+# other steps of rows.
+SLOW = {("generalized", "implicit"), ("generalized", "semi_implicit")}
 # Where a bead is: the length of the step.
 SLID = {"rk4": 1e-9, "implicit": 1e-9, "zhong06": 1e-9, "generalized_alpha": 1e-6, "semi_implicit": 2e-3, "bdf2": 2e-4}
 
@@ -72,7 +75,11 @@ def test_the_lists_agree():
         assert len(entry.rows(motion)) == 6 - len(of)
 
 
-@pytest.mark.parametrize(("kind", "integrator"), STEPPERS)
+def slowly(steppers):
+    return [pytest.param(*one, marks=[pytest.mark.slow] * (one in SLOW)) for one in steppers]
+
+
+@pytest.mark.parametrize(("kind", "integrator"), slowly(STEPPERS))
 def test_beads_slide_down_and_spin_on(kind, integrator):
     """x = g t^2 / 2 in the directions that are left, the turn w t about its axis; the wrench holds the others."""
     model, found = run(kind, integrator)
@@ -95,7 +102,7 @@ def poses_of_links(kind, integrator):
     return found["frames/body_q"][[model.bodies.name.index(name) for name in LINKS]]
 
 
-@pytest.mark.parametrize(("kind", "integrator"), [pair for pair in STEPPERS if pair[1] != "rk4"])
+@pytest.mark.parametrize(("kind", "integrator"), slowly(pair for pair in STEPPERS if pair[1] != "rk4"))
 def test_solvers_agree_on_a_chain(kind, integrator):
     model, found = run(kind, integrator)
     pose, wanted = poses_of_links(kind, integrator), poses_of_links("generalized", "rk4")

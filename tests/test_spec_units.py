@@ -7,7 +7,9 @@ import time
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.scenes import faults_of, scene
 
+from simcli.spec import resolve
 from simcli.spec.values.expressions import ExpressionError, evaluate, substitute_names
 from simcli.spec.values.units import UNITS, UnitError, base_units, parse_unit, to_si
 
@@ -199,3 +201,75 @@ def test_substitution():
     assert substitute_names("run_${1+1}", _known) == "run_2"
     with pytest.raises(ExpressionError):
         substitute_names("${L", _known)
+
+
+ASKED = """bodies: {cart: {mass: 2, inertia: {diag: [0.1, 0.1, 0.1]}}, arm: {mass: 1, inertia: {diag: [1, 1, 1]}}}
+joints:
+  rail: {type: prismatic, parent: world, child: cart, axis: [1, 0, 0], drive: {mode: effort, target: $u}}
+  pin: {type: revolute, parent: world, child: arm}
+signals: {u: {expression: "EXPRESSION"}, push: {constant: 1}}
+params: {k: 2}
+measure:
+  far: {max: body.cart.position}
+  when: {first: joint.rail.q, above: 1 cm}
+  way: {integral: joint.pin.q}
+  often: {count: "body.cart.position[0]", above: 3 mm}
+"""
+
+
+@pytest.mark.parametrize(("asked", "wrong"), [
+    ("{at: 0.5, quantity: joint.rail.q, equals: 10 UNIT, within: 1 mm}", "kg"),
+    ("{at: 0.5, quantity: joint.rail.q, equals: 10, within: 1 UNIT}", "rad"),
+    ("{at: 0.5, body: arm, quantity: position, equals: [1 UNIT, 0, 2 cm], within: 1}", "rad"),
+    ("{at: 0.5, quantity: body.arm.position, component: 1, equals: 3 UNIT, within: 1}", "s"),
+    ("{max: joint.pin.qd, below: 3 UNIT}", "m/s"), ("{min: body.cart.position.2, above: -3 UNIT}", "rad"),
+    ("{max: energy.drift, below: 3 UNIT}", "m"), ("{measure: far, below: 3 UNIT}", "s"),
+    ("{measure: when, below: 3 UNIT}", "m"), ("{measure: way, below: 3 UNIT}", "rad"),
+    ("{measure: often, below: 3 UNIT}", "m"),
+])  # fmt: skip
+def test_expectations_take_the_unit_of_their_quantity(asked, wrong):
+    """One that fits is taken, plain numbers are SI."""
+    text = ASKED.replace("EXPRESSION", "t")
+    fits = {"joint.rail.q": "cm", "joint.pin.qd": "rpm", "position": "mm", "energy": "kJ", "far": "km", "when": "ms",
+            "way": "rad*s", "often": ""}  # fmt: skip
+    right = next(unit for name, unit in fits.items() if name in asked)
+    assert not faults_of(f"{text}expect: [{asked.replace('UNIT', right)}]\n")
+    faults = faults_of(f"{text}expect:\n- {asked.replace('UNIT', wrong)}\n", "")
+    assert [fault[:2] for fault in faults] == [("SC213", text.count("\n") + 1)], faults
+
+
+@pytest.mark.parametrize("name", ["body.cart.position.2", "body.cart.position[2]"])
+def test_a_component_may_stand_behind_a_name(name):
+    """In measures, expectations and conditions, by the parser of feedback; it is that of the key `component`."""
+    text = ASKED.replace("EXPRESSION", f"{{{name}}}").replace("body.cart.position}", f'"{name}"}}')
+    asked = f"run: {{stop_when: {{quantity: '{name}', above: 3 m}}}}\nexpect: [{{max: '{name}', below: 1 m}}]"
+    spec = resolve(scene(text + asked))
+    for part in (spec.measure["far"], spec.run.stop_when, spec.expect[0]):
+        assert part.component == 2
+    assert (spec.measure["far"].quantity, spec.expect[0].channel) == ("body.cart.position",) * 2
+    twice = f"expect: [{{max: '{name}', component: 1, below: 1}}]\n"
+    assert [fault[0] for fault in faults_of(text + twice)] == ["SC207"]
+    beyond = twice.replace("2", "3").replace(", component: 1", "")
+    assert [fault[0] for fault in faults_of(text + beyond)] == ["SC205"]
+
+
+@pytest.mark.parametrize(("expression", "code", "message"), [
+    ("1/0 + {joint.rail.q}", "SC221", "`1/0 + {joint.rail.q}` divides by zero"),
+    ("sqrt(-2) + t", "SC221", "`sqrt(-2) + t` is not a real number"),
+    ("2*{push}", "SC315", "`push` is no quantity"), ("2*push", "SC221", "`push` is no name of an expression"),
+    ("{joint.rail.effort}", "SC315", "is known at its end"),
+])  # fmt: skip
+def test_what_an_expression_lacks_is_told_in_its_words(expression, code, message):
+    ((found, line, text),) = faults_of(ASKED.replace("EXPRESSION", expression))
+    assert (found, line) == (code, 4)
+    assert message in text
+
+
+def test_a_start_of_another_kind_is_told_once():
+    text = ASKED.replace("EXPRESSION", "t") + "initial: {joint_q: {rail: 3 kg}}\n"
+    assert [fault[0] for fault in faults_of(text)] == ["SC213"]
+
+
+def test_worlds_do_not_differ_in_their_keyframe():
+    varied = "keyframes: {home: {}}\nbatch: {vary: {initial: {grid: [home]}}}\n"
+    assert [fault[0] for fault in faults_of(ASKED.replace("EXPRESSION", "t") + varied)] == ["SC317"]

@@ -6,6 +6,7 @@ the source itself lies in.
 
 import os
 from collections.abc import Sequence
+from itertools import chain, count
 from pathlib import Path
 
 from simcli.model.bodies.hull import HullError, convex_hull
@@ -105,7 +106,7 @@ class MeshFiles:
 
     def _free_name(self, path: Path) -> str:
         """A path in the scene's folder; two files of one name are told apart by the folder that they came from."""
-        names = (path.name, f"{path.parent.name}_{path.name}", *(f"{k}_{path.name}" for k in range(2, 10_000)))
+        names = chain((path.name, f"{path.parent.name}_{path.name}"), (f"{k}_{path.name}" for k in count(2)))
         candidates = (f"{self.folder}/{_plain(name)}" for name in names)
         return next(name for name in candidates if name not in self.files)
 

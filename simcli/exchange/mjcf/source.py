@@ -10,6 +10,7 @@ import os
 import re
 import warnings
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from xml.sax.saxutils import quoteattr
@@ -97,8 +98,7 @@ def compile_mjcf(path: Path, root: XmlElement, search: Sequence[Path] = ()) -> M
     handed = _Handed(path, root, allowed)
     order, files = handed.order, handed.files
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of MuJoCo, on what it will not read in years to come
+        with _silence(mujoco):
             spec = mujoco.MjSpec.from_string("\n".join(handed.lines), assets=handed.assets)
             model = spec.compile()
     except (ValueError, RuntimeError) as error:
@@ -114,6 +114,19 @@ def compile_mjcf(path: Path, root: XmlElement, search: Sequence[Path] = ()) -> M
                     if kind == "mesh" and id(element) in files}  # fmt: skip
     _check_numbers(source)
     return source
+
+
+@contextmanager
+def _silence(mujoco) -> Iterator[None]:
+    """Take what MuJoCo warns of: nobody reads it, and MuJoCo would write MUJOCO_LOG.TXT into the working folder."""
+    before = mujoco.get_mju_user_warning()
+    mujoco.set_mju_user_warning(lambda _: None)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        mujoco.set_mju_user_warning(before)
 
 
 def _find_others(source: MjcfSource) -> None:

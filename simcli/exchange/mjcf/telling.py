@@ -13,7 +13,6 @@ from simcli.exchange.xml_reader import XmlElement
 
 _SOFT = "constraints and contacts of scenes are rigid, or have a stiffness in N/m"
 _GAP = "MuJoCo finds contacts earlier by it, which have no force"
-_PAIR_MARGIN = "contact begins at the sum of the margins of both shapes"
 _NO_MEDIUM = "no medium acts on bodies: write forces of the type drag"
 _DRAWN = "is for drawing, and scenes have nothing for it"
 _DELAY = "drives act at once"
@@ -33,7 +32,7 @@ _ACTUATOR = dict.fromkeys(("delay", "nsample", "interp"), _DELAY) | dict.fromkey
 LOST_ATTRIBUTES: dict[str, dict[str, str]] = {
     "geom": _CONSTRAINT | {"solmix": _SOFT, "gap": _GAP, "fluidshape": _NO_MEDIUM, "fluidcoef": _NO_MEDIUM,
                            "surfacevel": _LATER, "adhesion": _LATER},
-    "pair": _CONSTRAINT | {"solreffriction": _SOFT, "margin": _PAIR_MARGIN, "gap": _GAP, "adhesion": _LATER},
+    "pair": _CONSTRAINT | {"solreffriction": _SOFT, "gap": _GAP, "adhesion": _LATER},
     "joint": _JOINT,
     "option": dict.fromkeys(("density", "viscosity", "wind"), _NO_MEDIUM) | {
         "magnetic": "scenes have no magnetic sensors"},

@@ -181,15 +181,23 @@ class Touching:
         for i, j in zip(*np.nonzero(np.triu(self.touch)), strict=True):
             wanted = surfaces[i].against(surfaces[j])
             if wanted != tuple(map(max, has[i], has[j])):
-                entries.append((self._name(i), self._name(j), wanted))
+                entries.append((self._name(i), self._name(j), wanted, {}))
         for p in range(self.model.npair):
             ends = [int(self.model.pair_geom1[p]), int(self.model.pair_geom2[p])]
             if all(end in self.geoms for end in ends):
                 one, other = map(self.geoms.index, ends)
                 slide, _, spin, roll, _ = map(float, self.model.pair_friction[p])
                 wanted = Surface((slide, spin, roll), int(self.model.pair_dim[p]), 0).numbers
-                entries.append((self._name(one), self._name(other), wanted))
-        return [{"a": a, "b": b} | dict(zip(_KEYS, wanted, strict=True)) for a, b, wanted in entries]
+                entries.append((self._name(one), self._name(other), wanted, self._margin_of_pair(p, one, other)))
+        return [{"a": a, "b": b} | dict(zip(_KEYS, wanted, strict=True)) | margin for a, b, wanted, margin in entries]
+
+    def _margin_of_pair(self, p: int, one: int, other: int) -> dict:
+        """What `pair` number p says of the margin of two shapes, where that is not the sum of theirs."""
+        margin = float(self.model.pair_margin[p])
+        if margin < 0.0:
+            self.shapes.bodies.note("pair", p, "has the margin 0: those of scenes are not negative")
+        own = sum(self._shape(k).words.get("margin", 0.0) for k in (one, other))
+        return {"margin": max(margin, 0.0)} if max(margin, 0.0) != own else {}
 
     # Filters.
 

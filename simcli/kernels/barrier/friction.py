@@ -16,7 +16,7 @@ from simcli.kernels.barrier.closest import EDGE_EDGE, blend, direction, slide, w
 from simcli.kernels.barrier.law import barrier, mollifier, stick
 from simcli.kernels.barrier.nearest import count_nearest, counts
 from simcli.kernels.barrier.pieces import edge_scale, near_gap, new_piece, put_half
-from simcli.kernels.barrier.stencils import bodies_of, corners, places, shape_of, thickness
+from simcli.kernels.barrier.stencils import bodies_of, corners, places, radius_at, thickness
 from simcli.kernels.collision.lanes import by_world, one, put, vector, whole_of
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import get_lane, local
@@ -123,8 +123,7 @@ def place_grip(c: ti.template(), w: ti.i32, lane: ti.i32, k: ti.i32, kind: ti.i3
     """
     first, second = places(c, w, lane, k, kind, weights)
     one_body, other = bodies_of(c, w, lane, k)
-    r_a = one(c.radius, w, lane, shape_of(c, w, lane, k, 0))
-    r_b = one(c.radius, w, lane, shape_of(c, w, lane, k, 2))
+    r_a, r_b = radius_at(c, w, lane, k, 0), radius_at(c, w, lane, k, 2)
     put(c.grips.kind, w, lane, at, 1.0 * kind)
     put(c.grips.flat, w, lane, at, one(c.candidates.flat, w, lane, k))
     for m in range(4):

@@ -2,7 +2,7 @@
 
 from simcli.kernels.barrier.closest import EDGE_EDGE, POINT_PLANE
 from simcli.kernels.collision.lanes import one, whole_of
-from simcli.kernels.collision.rule import first_of
+from simcli.kernels.collision.rule import first_of, radius_in
 from simcli.kernels.language import ti
 
 
@@ -68,7 +68,13 @@ def places(c: ti.template(), w: ti.i32, lane: ti.i32, k: ti.i32, kind: ti.i32, w
 @ti.func
 def thickness(c: ti.template(), w: ti.i32, lane: ti.i32, k: ti.i32):
     """[m], radii of the shapes of a candidate about their cores."""
-    return one(c.radius, w, lane, shape_of(c, w, lane, k, 0)) + one(c.radius, w, lane, shape_of(c, w, lane, k, 2))
+    return radius_at(c, w, lane, k, 0) + radius_at(c, w, lane, k, 2)
+
+
+@ti.func
+def radius_at(c: ti.template(), w: ti.i32, lane: ti.i32, k: ti.i32, corner: ti.i32):
+    """[m], radius about its core of the shape of a corner of a candidate."""
+    return radius_in(c, w, lane, shape_of(c, w, lane, k, corner), whole_of(c.candidates.combination, w, lane, k))
 
 
 @ti.func

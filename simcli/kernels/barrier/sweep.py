@@ -4,7 +4,7 @@ from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.barrier.closest import EDGE_EDGE, POINT_PLANE
 from simcli.kernels.barrier.tables import BOX, EDGE, FACE, INFINITE_GAP, NOTHING, VERTEX
 from simcli.kernels.collision.lanes import by_world, one, put
-from simcli.kernels.collision.rule import combination_of, first_of
+from simcli.kernels.collision.rule import combination_of, first_of, radius_in
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import local
 from simcli.model.contact.surfaces import HALF_SPACE
@@ -149,14 +149,15 @@ def search_shapes(c: ti.template(), w: ti.i32, lane: ti.i32, i: ti.i32, j: ti.i3
     """
     a = first_of(c.rule, i, j)
     b = i + j - a
-    xi_a, xi_b = one(c.radius, w, lane, a), one(c.radius, w, lane, b)
-    gap = -INFINITE_GAP + 0.0 * xi_a
+    thickest = one(c.thickest, w, lane, a) + one(c.thickest, w, lane, b)
+    gap = -INFINITE_GAP + 0.0 * thickest
     if c.core.at(a) != HALF_SPACE:
         gap = apart(one(c.low, w, lane, a), one(c.high, w, lane, a), one(c.low, w, lane, b), one(c.high, w, lane, b))
-    if gap <= one(c.widest, w, lane, 0) + xi_a + xi_b:
+    if gap <= one(c.widest, w, lane, 0) + thickest:
         combination = combination_of(c.rule, i, j)
         if combination >= 0:
-            reach = one(c.near, w, lane, combination) + xi_a + xi_b
+            xi = radius_in(c, w, lane, a, combination) + radius_in(c, w, lane, b, combination)
+            reach = one(c.near, w, lane, combination) + xi
             if c.core.at(a) == HALF_SPACE:
                 search_plane(c, w, lane, combination, a, b, reach)
             elif gap <= reach:

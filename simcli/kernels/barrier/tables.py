@@ -4,7 +4,7 @@ import numpy as np
 
 from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.barrier.closest import EDGE_EDGE, POINT_EDGE, POINT_PLANE, POINT_POINT, POINT_TRIANGLE
-from simcli.kernels.collision.rule import TouchRule
+from simcli.kernels.collision.rule import TouchRule, pair_margins
 from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.notes import Notes
 from simcli.kernels.memory.tables import Tables
@@ -110,6 +110,8 @@ class Barrier:
 
     Attributes:
         rule: which shapes can touch.  widest: [m], (1), the largest `near`.
+        radius, bare: [m], (S), about the core, with and without margins.  thickest: [m], (S), the largest in any pair.
+        pair_margin: [m], (K), of a combination instead of those of its shapes, -1 where there is none.
         at, move: [m], (V), vertices in the world and their way in the step at hand.
         low, high: [m], (S), swept boxes of the shapes.
         candidates, grips, anchors: see there.
@@ -135,7 +137,9 @@ class Barrier:
         self.vertex_body = vertices.ints(np.repeat(body, size))
         self.vertex_shape = vertices.ints(np.repeat(np.arange(self.n_shapes), size))
         self.vertex, self.normal = vertices.column(host.vertex, Vec3), tables.column(host.normal, Vec3)
-        self.radius, self.friction = shapes.column(host.radius), tables.column(friction)
+        self.radius, self.bare, self.friction = shapes.column(host.radius), shapes.column(host.bare), tables.column(friction)
+        self.pair_margin = tables.column(pair_margins(model.contacts))
+        self.thickest = shapes.column(np.maximum(host.radius, host.bare + model.contacts.widest()))
         self.near, self.stiffness = tables.column(near), tables.column(numbers["stiffness"])
         self.widest = tables.column(near.max(axis=1, keepdims=True))
         self.give, self.has_friction = numbers["give"], bool(np.any(friction))

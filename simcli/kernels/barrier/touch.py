@@ -5,7 +5,7 @@ from simcli.kernels.barrier.closest import EDGE_EDGE, blend, direction, weigh
 from simcli.kernels.barrier.friction import slip_of
 from simcli.kernels.barrier.law import barrier, mollifier, stick
 from simcli.kernels.barrier.pieces import edge_scale
-from simcli.kernels.barrier.stencils import corners, shape_of, shapes_of, thickness
+from simcli.kernels.barrier.stencils import corners, radius_at, shape_of, shapes_of, thickness
 from simcli.kernels.collision.lanes import one, vector
 from simcli.kernels.language import ti
 
@@ -39,7 +39,7 @@ def touch_of(c: ti.template(), w: ti.i32, lane: ti.i32, k: ti.i32, x: ti.templat
             shape = shape_of(c, w, lane, k, 0)
             side = ti.select(shape == shape_a, -1.0, 1.0)
             has_force = ti.select(slope < 0.0, 1, 0)
-            point = first - n * (one(c.radius, w, lane, shape) + 0.5 * gap)
+            point = first - n * (radius_at(c, w, lane, k, 0) + 0.5 * gap)
             normal = n * side
             force = (n * slope + friction_of(c, w, lane, k, x)) * -side
     return has_force, shape_a, shape_b, point, normal, gap, force

@@ -9,7 +9,8 @@ from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.chart.tree import point_velocity
 from simcli.kernels.collision.lanes import across as perpendicular
 from simcli.kernels.collision.lanes import one, put, vector, whole_of
-from simcli.kernels.collision.tables import NO_GRAIN, PLANE, TERRAIN
+from simcli.kernels.collision.rule import radius_in
+from simcli.kernels.collision.tables import CAPSULE, NO_GRAIN, PLANE, SPHERE, TERRAIN
 from simcli.kernels.complementarity.cones import chosen
 from simcli.kernels.complementarity.dense import whole
 from simcli.kernels.complementarity.large import DOFS, SEEN, see_body
@@ -258,6 +259,14 @@ def pushed_points(k: ti.template(), t: ti.template(), s: ti.template(), w: ti.i3
 
 
 @ti.func
+def _inflation(k: ti.template(), w: ti.i32, lane: ti.i32, c: ti.i32, i: ti.i32):
+    """[m], what margins add to the radius of contact c about shape i; 0 of spheres and capsules, which are larger ones."""
+    r = radius_in(k, w, lane, i, whole_of(k.contacts.combination, w, lane, c))
+    kind = k.kind.at(i)
+    return ti.select(kind == SPHERE or kind == CAPSULE, 0.0 * r, r)
+
+
+@ti.func
 def place_of_contact(k: ti.template(), t: ti.template(), s: ti.template(), w: ti.i32, lane: ti.i32, c: ti.i32):
     """[m], the middle of the gap of contact c at the present poses.
 
@@ -271,8 +280,8 @@ def place_of_contact(k: ti.template(), t: ti.template(), s: ti.template(), w: ti
     point_a, point_b = surface_points(k, t, s, w, lane, c)
     a = whole_of(k.contacts.shape_a, w, lane, c)
     b = whole_of(k.contacts.shape_b, w, lane, c)
-    r_a = one(k.contacts.radius_a, w, lane, c) - one(k.skin, w, lane, a)
-    r_b = one(k.contacts.radius_b, w, lane, c) - one(k.skin, w, lane, b)
+    r_a = one(k.contacts.radius_a, w, lane, c) - _inflation(k, w, lane, c, a)
+    r_b = one(k.contacts.radius_b, w, lane, c) - _inflation(k, w, lane, c, b)
     kind = k.kind.at(a)
     share = 0.5 + 0.0 * r_a  # of the way of B
     if kind == PLANE or kind == TERRAIN:

@@ -7,7 +7,7 @@ from simcli.kernels.collision.lanes import one
 from simcli.kernels.collision.planes import plane_pair
 from simcli.kernels.collision.points import are_few, choose, clear, keep_chosen, report
 from simcli.kernels.collision.rounds import ball_pair, round_pair
-from simcli.kernels.collision.rule import combination_of, first_of
+from simcli.kernels.collision.rule import combination_of, first_of, radius_in
 from simcli.kernels.collision.tables import BALL_BARREL, BALL_BOX, BOXES, CONVEX, GROUND, HALF_SPACE, ROUND
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import any_lane, get_lane, local
@@ -99,7 +99,8 @@ def collide(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32, com
     """
     clear(c, w)
     kind = c.routine.at(combination)
-    reach = one(c.margin, w, lane, a) + one(c.margin, w, lane, b) + one(c.radius, w, lane, a) + one(c.radius, w, lane, b)
+    reach = one(c.margin, w, lane, a) + one(c.margin, w, lane, b)
+    reach += radius_in(c, w, lane, a, combination) + radius_in(c, w, lane, b, combination)
     if ti.static(c.serves[HALF_SPACE]):
         if kind == HALF_SPACE:
             plane_pair(c, w, lane, a, b, reach)

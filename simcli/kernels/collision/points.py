@@ -3,6 +3,7 @@
 from simcli.kernels.algebra.elementary import precision_of
 from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.collision.lanes import one, put, vector
+from simcli.kernels.collision.rule import radius_in
 from simcli.kernels.collision.tables import CANDIDATE, CONE, CYLINDER, ELLIPSOID, MOST_CANDIDATES, TERRAIN
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import local
@@ -199,14 +200,15 @@ def report(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32, comb
             put(c.contacts.shape_a, w, lane, row, ti.cast(a, c.arena.device.real))
             put(c.contacts.shape_b, w, lane, row, ti.cast(b, c.arena.device.real))
             put(c.contacts.combination, w, lane, row, ti.cast(combination, c.arena.device.real))
-            _write(c, w, lane, row, c.candidates + k * CANDIDATE, a, b)
+            _write(c, w, lane, row, c.candidates + k * CANDIDATE, a, b, combination)
         needed += 1.0
     put(c.contacts.needed, w, lane, 0, needed)
     put(c.contacts.count, w, lane, 0, ti.min(needed, ti.cast(c.contacts.capacity, c.arena.device.real)))
 
 
 @ti.func
-def _write(c: ti.template(), w: ti.i32, lane: ti.i32, row: ti.i32, at: ti.i32, a: ti.i32, b: ti.i32):
+def _write(c: ti.template(), w: ti.i32, lane: ti.i32, row: ti.i32, at: ti.i32, a: ti.i32, b: ti.i32,
+           combination: ti.i32):
     """One row of the table from the candidate noted at `at`.
 
     Writes: c.contacts
@@ -214,8 +216,8 @@ def _write(c: ti.template(), w: ti.i32, lane: ti.i32, row: ti.i32, at: ti.i32, a
     p = c.notes.value(w, at, Vec3)
     n = c.notes.value(w, at + _NORMAL, Vec3)
     gap = c.notes.load(w, at + GAP)
-    r_a = one(c.radius, w, lane, a)
-    r_b = one(c.radius, w, lane, b)
+    r_a = radius_in(c, w, lane, a, combination)
+    r_b = radius_in(c, w, lane, b, combination)
     put(c.contacts.feature, w, lane, row, c.notes.load(w, at + FEATURE))
     put(c.contacts.normal, w, lane, row, n)
     put(c.contacts.gap, w, lane, row, gap - r_a - r_b)
@@ -227,7 +229,8 @@ def _write(c: ti.template(), w: ti.i32, lane: ti.i32, row: ti.i32, at: ti.i32, a
         if side == 1:
             q = p + n * gap + (one(c.position, w, lane, a) - one(c.position, w, lane, b))
         R = one(c.rotation, w, lane, i)
-        core, radius = core_point(c, w, lane, i, R.transposed_times(q), R.transposed_times(outward))
+        inflated = ti.select(side == 0, r_a, r_b)
+        core, radius = core_point(c, w, lane, i, R.transposed_times(q), R.transposed_times(outward), inflated)
         core = one(c.at_link, w, lane, i) + one(c.in_link, w, lane, i) * core
         if side == 0:
             put(c.contacts.core_a, w, lane, row, core)
@@ -238,7 +241,8 @@ def _write(c: ti.template(), w: ti.i32, lane: ti.i32, row: ti.i32, at: ti.i32, a
 
 
 @ti.func
-def core_point(c: ti.template(), w: ti.i32, lane: ti.i32, i: ti.i32, p: ti.template(), d: ti.template()):
+def core_point(c: ti.template(), w: ti.i32, lane: ti.i32, i: ti.i32, p: ti.template(), d: ti.template(),
+               radius: ti.template()):
     """Core point and radius of a point of contact on shape i, shape axes.
 
     The velocity of the gap is n . v at any point of the normal line, so the core may lie anywhere on it; where it lies
@@ -248,11 +252,11 @@ def core_point(c: ti.template(), w: ti.i32, lane: ti.i32, i: ti.i32, p: ti.templ
     Args:
         p: [m], the point on the core of the shape.
         d: outward normal.
+        radius: [m], of the shape about its core.
 
     Returns:
         [m], [m].
     """
-    radius = one(c.radius, w, lane, i)
     inward = radius * 0.0  # from the surface of the shape without its margin
     kind = c.kind.at(i)
     if ti.static(c.has[CYLINDER] or c.has[CONE]):

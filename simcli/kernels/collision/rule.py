@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from simcli.kernels.collision.lanes import one
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import Arena
 from simcli.model.contact.tables import Contacts
@@ -60,3 +61,14 @@ def combination_of(rule: ti.template(), i: ti.i32, j: ti.i32):
 def first_of(rule, i, j):
     """Shape a of two shapes i < j, from which the normal points (inside kernels); i + j - a is shape b."""
     return ti.select(rule.rank.at(i) > rule.rank.at(j), j, i)
+
+
+def pair_margins(contacts: Contacts) -> np.ndarray:
+    """[m], (W|1, K), margins of combinations on the device, -1: those of the shapes."""
+    return np.where(np.isnan(contacts.margin), -1.0, contacts.margin)
+
+
+def radius_in(c, w, lane, i, combination):
+    """[m], of shape i about its core in a pair: with its margin, or with half of the pair's own (inside kernels)."""
+    own = one(c.pair_margin, w, lane, combination)
+    return ti.select(own < 0.0, one(c.radius, w, lane, i), one(c.bare, w, lane, i) + 0.5 * own)

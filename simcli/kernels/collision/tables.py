@@ -3,7 +3,7 @@
 import numpy as np
 
 from simcli.kernels.algebra.values import Mat3, Vec3
-from simcli.kernels.collision.rule import TouchRule
+from simcli.kernels.collision.rule import TouchRule, pair_margins
 from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.notes import Notes
 from simcli.kernels.memory.tables import Tables
@@ -136,9 +136,9 @@ class NarrowPhase:
         shapes = self.shapes = arena.records(n)
         self.kind, self.link = shapes.ints([*host.kind, CELL]), shapes.ints([*host.link, -1])
         padded = [np.concatenate([column, np.zeros_like(column[:, :1])], axis=1)
-                  for column in (host.half, host.radius, host.skin, host.bound)]  # fmt: skip
+                  for column in (host.half, host.radius, host.bare, host.skin, host.bound)]  # fmt: skip
         self.half = shapes.column(padded[0], Vec3)
-        self.radius, self.skin, self.bound = (shapes.column(column) for column in padded[1:])
+        self.radius, self.bare, self.skin, self.bound = (shapes.column(column) for column in padded[1:])
         self.in_link, self.at_link = tables.column(host.rotation, Mat3), tables.column(host.position, Vec3)
         self.corner_start, self.face_start = arena.ints(host.corner_start), arena.ints(host.face_start)
         self.corner, self.face_normal = arena.shared(host.corner, Vec3), arena.shared(host.face_normal, Vec3)
@@ -170,6 +170,7 @@ class Collider(NarrowPhase):
         contacts: the table.
         rule: which shapes can touch.
         routine, most_points: (K), of a combination; all numbers of contacts are of combinations.
+        pair_margin: [m], (K), of a combination instead of those of its shapes, -1 where there is none.
         friction, friction_static: [1], (K), of the round cone.
         has_grain: whether friction of some combination differs between directions; for those, their grain in a link,
             `grain_link`, -1 for the world, and by how much the tangents along and across it are shorter.
@@ -187,6 +188,7 @@ class Collider(NarrowPhase):
         self.routine, self.most_points = combinations.ints(routines), combinations.ints(pairs.points)
         for name in ("rolling_friction", "torsional_friction", "restitution", "compliance"):
             setattr(self, name, combinations.column(getattr(pairs, name)))
+        self.pair_margin = combinations.column(pair_margins(pairs))
         self.acts, self.can_rest = tables.column(pairs.enabled), bool(tables.ever(lambda m: m.contacts.enabled == 0).any())
         self._friction(model, tables, arena)
         self.extent, self.margin = self.shapes.slot(Vec3), self.shapes.slot()

@@ -39,16 +39,23 @@ def convex_hull(points: Array) -> tuple[Array, list[Array], Array]:
     surface = _grown(points)
     triangles = np.array(list(surface.faces.values()))
     rings, outward = _polygons(points, surface)
-    corner, count = np.unique(np.concatenate(rings), return_counts=True)
-    corner = corner[(count >= 3) & np.isin(corner, triangles)]  # the others lie within an edge or a face
-    rings = [np.searchsorted(corner, ring[np.isin(ring, corner)]) for ring in rings]
-    faces = [_around(points[corner], ring, normal) for ring, normal in zip(rings, outward, strict=True)]
-    order = sorted(range(len(faces)), key=lambda k: tuple(faces[k]))
-    return points[corner], [faces[k] for k in order], np.array([outward[k] for k in order])
+    counts = np.bincount(np.concatenate(rings), minlength=len(points))
+    is_corner = (counts >= 3) & np.isin(np.arange(len(points)), triangles)  # the others lie within an edge or a face
+    corner, number = np.flatnonzero(is_corner), np.cumsum(is_corner) - 1
+    places, faces = points[corner], []
+    for ring, normal in zip(rings, outward, strict=True):
+        kept = number[ring[is_corner[ring]]]
+        is_triangle = len(ring) == len(kept) == 3  # one of the surface, whose corners are in order
+        faces.append(np.roll(kept, -int(kept.argmin())) if is_triangle else _around(places, np.sort(kept), normal))
+    order = sorted(range(len(faces)), key=lambda k: faces[k].tolist())
+    return places, [faces[k] for k in order], np.array(outward)[order]
 
 
 def _polygons(points: Array, surface: "_Surface") -> tuple[list[Array], list[Array]]:
-    """Corners and normals of the flat faces: triangles that lie in the plane of a larger one beside them are part of it."""
+    """Corners and normals of the flat faces: triangles that lie in the plane of a larger one beside them are part of it.
+
+    A face of three corners is one triangle, and has them counter-clockwise; others have them rising.
+    """
     tolerance = _FLAT * float(np.ptp(points, axis=0).max())
     names, triangles = list(surface.faces), np.array(list(surface.faces.values()))
     normals, area = _normals(points, triangles)
@@ -57,21 +64,55 @@ def _polygons(points: Array, surface: "_Surface") -> tuple[list[Array], list[Arr
     thin = area < _THIN * extent.max() * np.linalg.norm(sides, axis=2).max(axis=1)
     exact = np.array([surface.normal[name] for name in names], float) / extent
     normals[thin] = (exact / np.linalg.norm(exact, axis=1)[:, None])[thin]
-    used, free, rings, outward = np.unique(triangles), set(names), [], []
-    for t in np.argsort(-area, kind="stable"):  # the largest triangle of a plane states it best
-        if names[t] in free:
-            level = (points[used] - points[triangles[t, 0]]) @ normals[t]
-            flat = set(used[np.abs(level) <= tolerance].tolist())
-            part = surface.spread(names[t], partial(_lies_in, surface, free, flat))
-            free -= part
-            rings.append(np.unique([corner for face in part for corner in surface.faces[face]]))
-            outward.append(normals[t])
+    alone = ~_have_flat_neighbours(points, surface, normals, tolerance)
+    free, rings, outward = set(names), [], []
+    for t in np.argsort(-area, kind="stable").tolist():  # the largest triangle of a plane states it best
+        if names[t] not in free:
+            continue
+        part = {names[t]}
+        if not alone[t]:
+            lies_in = _Plane(points, points[triangles[t, 0]], normals[t], tolerance)
+            part = surface.spread(names[t], partial(_lies_in, surface, free, lies_in))
+        free -= part
+        rings.append(np.unique([corner for face in part for corner in surface.faces[face]]) if len(part) > 1
+                     else triangles[t])  # fmt: skip
+        outward.append(normals[t])
     return rings, outward
 
 
-def _lies_in(surface: "_Surface", free: set[int], flat: set[int], face: int) -> bool:
-    """Whether a face is free, and all of its corners are among those of a plane."""
-    return face in free and flat.issuperset(surface.faces[face])
+def _have_flat_neighbours(points: Array, surface: "_Surface", normals: Array, tolerance: float) -> Array:
+    """Whether a triangle beside each one lies in its plane, (m,) bool."""
+    faces = surface.faces
+    beside = np.array([[faces[surface.beside[j, i]] for i, j in pairwise((*corners, corners[0]))]
+                       for corners in faces.values()])  # fmt: skip
+    origin = points[np.array([corners[0] for corners in faces.values()])]
+    level = np.einsum("fskx,fx->fsk", points[beside] - origin[:, None, None], normals)
+    return (np.abs(level) <= 2.0 * tolerance).all(axis=2).any(axis=1)  # a bound: sums are rounded in another order
+
+
+class _Plane:
+    """Which points lie in a plane, found as they are asked for.
+
+    Args:
+        points: (n, 3).
+        origin: a point of the plane.
+        normal: [1], (3,).
+        tolerance: largest distance.
+    """
+
+    def __init__(self, points: Array, origin: Array, normal: Array, tolerance: float):
+        self.points, self.origin, self.normal, self.tolerance = points, origin, normal, tolerance
+        self.found: dict[int, bool] = {}
+
+    def __contains__(self, point: int) -> bool:
+        if point not in self.found:
+            self.found[point] = abs(float((self.points[point] - self.origin) @ self.normal)) <= self.tolerance
+        return self.found[point]
+
+
+def _lies_in(surface: "_Surface", free: set[int], plane: _Plane, face: int) -> bool:
+    """Whether a face is free, and all of its corners lie in a plane."""
+    return face in free and all(corner in plane for corner in surface.faces[face])
 
 
 def _around(corners: Array, ring: Array, normal: Array) -> Array:

@@ -10,6 +10,7 @@ import numpy as np
 
 from simcli import rotations as rot
 from simcli.model.bodies.hull import convex_hull
+from simcli.model.bodies.tables import Shapes
 from simcli.model.table_base import Array, Table
 from simcli.model.tables import Model, ShapeKind
 from simcli.model.tree.link_frames import body_rotations, link_points, links_of
@@ -30,7 +31,9 @@ class Colliders(Table):
         position: [m], (W|1, S, 3), origin of the shape in the link: the middle of its half extents.
         half: [m], (W|1, S, 3), half extents in shape axes, of spheres and capsules with their margins.
         radius: [m], (W|1, S), of rounding, margins included.
-        skin: [m], (W|1, S), outside of half extents and bound: margins of what is no sphere and no capsule.
+        bare: [m], (W|1, S), of rounding, without margins.
+        skin: [m], (W|1, S), how far outside of half extents and bound the surface is: the margin of what is no sphere and no
+            capsule, or what a pair of it has more.
         bound: [m], (W|1, S), of the ball about the origin that holds the shape.
         corner_start, face_start: (S + 1,) offsets into corners and faces.
         corner: [m], (C, 3), of hulls, shape frame.
@@ -47,6 +50,7 @@ class Colliders(Table):
     position: Array
     half: Array
     radius: Array
+    bare: Array
     skin: Array
     bound: Array
     corner_start: Array
@@ -82,15 +86,17 @@ def colliders(model: Model, wanted: Array | None = None, inflated: bool = True) 
     hulls, middle, mesh_half = _hulls(model, touching)
     R = rot.quat_to_matrix(shapes.pose[..., 3:])
     at = shapes.pose[..., :3] + np.einsum("wsij,sj->wsi", R, middle)
-    margin = model.shapes.margin if inflated else np.zeros((1, len(shapes.name)))
+    margin = shapes.margin if inflated else np.zeros((1, len(shapes.name)))
     half, radius, skin = _extents(model, mesh_half, margin)
+    if inflated and model.contacts is not None:
+        skin = np.maximum(skin, model.contacts.widest() + skin - margin)
     tables = {name: np.concatenate([np.asarray(hull[name]) for hull in hulls]) for name in ("corner", "normal")}
     faces = [face for hull in hulls for face in hull["face"]]
     heights = [np.asarray(grid, float) for grid in shapes.heights] or [np.zeros((0, 0))] * len(shapes.name)
     return Colliders(
         kind=np.array(shapes.kind), link=links_of(model, shapes.body),
         rotation=np.matmul(body_rotations(model, shapes.body), R), position=link_points(model, shapes.body, at),
-        half=half, radius=radius, skin=skin, bound=_bound(shapes.kind, half),
+        half=half, radius=radius, bare=bare_radius(shapes), skin=skin, bound=_bound(shapes.kind, half),
         corner_start=_offsets(hull["corner"] for hull in hulls), corner=tables["corner"],
         face_start=_offsets(hull["face"] for hull in hulls), face_normal=tables["normal"],
         ring_start=_offsets(faces), ring=np.concatenate([np.zeros(0, int), *faces]),
@@ -121,6 +127,11 @@ def _hulls(model: Model, touching: Array) -> tuple[list[dict], Array, Array]:
 def _thinned(face: Array) -> Array:
     chosen = np.arange(min(len(face), MOST_CORNERS)) * len(face) // min(len(face), MOST_CORNERS)
     return face[chosen]
+
+
+def bare_radius(shapes: Shapes) -> Array:
+    """[m], (W|1, S), of shapes about their cores, without margins."""
+    return np.where(np.isin(shapes.kind, ROUND_KINDS), shapes.size[..., 0], 0.0)
 
 
 def _extents(model: Model, mesh_half: Array, margin: Array) -> tuple[Array, Array, Array]:

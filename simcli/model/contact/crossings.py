@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from simcli.model.contact.surfaces import HALF_SPACE, Surfaces
-from simcli.model.contact.tables import Contacts
+from simcli.model.contact.tables import Contacts, Pairs
 from simcli.model.table_base import Array
 
 
@@ -20,24 +20,32 @@ def crossings(host: Surfaces, contacts: Contacts, vertex: Array) -> Iterator[tup
     low, high = (bound_of(host, vertex, side) for side in (np.min, np.max))
     for pairs in contacts.partners():
         a, b = pairs.shape_a, pairs.shape_b
+        reach = _reach(host, contacts, pairs)
         near = ((low[:, a] <= high[:, b]) & (low[:, b] <= high[:, a])).all(axis=-1)
         is_plane = host.core[a] == HALF_SPACE
         for k in np.flatnonzero(near.any(axis=0) | is_plane).tolist():
             pair = int(a[k]), int(b[k])
             if is_plane[k]:
-                yield from ((world, pair) for world in _below(host, vertex, *pair))
+                yield from ((world, pair) for world in _below(host, vertex, *pair, reach[:, k]))
                 continue
             for world in np.flatnonzero(near[:, k]).tolist():
                 if cut(host, vertex[world], *pair) or cut(host, vertex[world], *pair[::-1]):
                     yield world, pair
 
 
-def _below(host: Surfaces, vertex: Array, a: int, b: int) -> list[int]:
-    """Worlds in which shape b touches the half space a, each with its radius."""
+def _reach(host: Surfaces, contacts: Contacts, pairs: Pairs) -> Array:
+    """[m], (W|1, P), how far apart the cores of two shapes touch."""
+    bare, full = (radius[:, pairs.shape_a] + radius[:, pairs.shape_b] for radius in (host.bare, host.radius))
+    margin = contacts.margin[:, pairs.combination]
+    return np.where(np.isnan(margin), full, bare + margin)
+
+
+def _below(host: Surfaces, vertex: Array, a: int, b: int, reach: Array) -> list[int]:
+    """Worlds in which shape b is as near to the half space a as they touch."""
     origin = vertex[:, host.vertex_start[a]]
     height = np.einsum("wvk,wk->wv", vertex[:, part(host.vertex_start, b)] - origin[:, None],
                        np.broadcast_to(host.normal[:, a], origin.shape))  # fmt: skip
-    return np.flatnonzero(height.min(axis=1) <= host.radius[:, a] + host.radius[:, b]).tolist()
+    return np.flatnonzero(height.min(axis=1) <= reach).tolist()
 
 
 def part(start: Array, s: int) -> slice:

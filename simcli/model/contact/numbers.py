@@ -25,7 +25,7 @@ RULES = {
 _RANK = tuple(RULES)
 OF_SLIDING = ("friction_across", "friction_static")  # like `friction` where they are not written
 _NUMBERS = ("friction", *OF_SLIDING, "rolling_friction", "torsional_friction", "restitution", "compliance")
-OF_PAIRS = ("d_hat", "barrier_stiffness")  # that no material has
+OF_PAIRS = ("margin", "d_hat", "barrier_stiffness")  # that no material has
 _DEFAULT = MaterialSpec()
 Labels = list[tuple[str, str]]
 

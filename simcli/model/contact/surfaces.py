@@ -11,7 +11,7 @@ import numpy as np
 from simcli import rotations as rot
 from simcli.model.bodies.hull import convex_hull
 from simcli.model.bodies.mesh import weld
-from simcli.model.contact.colliders import ROUND_KINDS
+from simcli.model.contact.colliders import bare_radius
 from simcli.model.table_base import Array, Table
 from simcli.model.tables import Model, ShapeKind
 from simcli.model.tree.link_frames import link_points, links_of
@@ -28,7 +28,8 @@ class Surfaces(Table):
     Attributes:
         core: (S,) POINT, SEGMENT, SURFACE or HALF_SPACE.
         link: (S,) link that carries the shape, -1 for the world.
-        radius: [m], (W|1, S), about the core, margins included.
+        bare: [m], (W|1, S), radius about the core without margins.
+        radius: [m], (W|1, S), with them.
         vertex_start, edge_start, face_start: (S + 1,) offsets.
         vertex: [m], (W|1, V, 3), in the link. Of a half space: a point of its plane.
         edge: (E, 2), vertices. Of the edges within a flat face there are none: whatever touches one touches others, too.
@@ -40,6 +41,7 @@ class Surfaces(Table):
 
     core: Array
     link: Array
+    bare: Array
     radius: Array
     vertex_start: Array
     vertex: Array
@@ -91,9 +93,8 @@ def surfaces(model: Model, segments: int) -> Surfaces:
     at = pose[..., :3] + rot.turn(rot.quat_to_matrix(pose[..., 3:]), local)
     core = np.array([_core(kind, shapes.size, s) for s, kind in enumerate(shapes.kind)])
     half_space = (shapes.kind == ShapeKind.PLANE)[:, None]
-    round_shape = np.isin(shapes.kind, ROUND_KINDS)
     return Surfaces(
-        core=core, link=links_of(model, shapes.body), radius=np.where(round_shape, shapes.size[..., 0], 0.0) + shapes.margin,
+        core=core, link=links_of(model, shapes.body), bare=bare_radius(shapes), radius=bare_radius(shapes) + shapes.margin,
         vertex_start=vertex_start, vertex=link_points(model, np.repeat(shapes.body, size), at),
         edge_start=_offsets([len(skin.edge) for skin in skins]),
         edge=np.concatenate([skin.edge + first for skin, first in zip(skins, vertex_start[:-1], strict=True)]),

@@ -50,6 +50,7 @@ class Contacts(Table):
         torsional_friction: [m], (W|1, K), torque per normal force.
         restitution: [1], (W|1, K).
         compliance: [m/N], (W|1, K), overlap per normal force of each contact.
+        margin: [m], (W|1, K), how far apart two shapes touch; NaN: at the sum of their own margins.
         d_hat: [m], (W|1, K), where the barrier of affine bodies begins; NaN: where the solver says.
         barrier_stiffness: [N/m^3], (W|1, K), of it; NaN likewise.
         enabled: [1], (1, 1), 0 while `contact.enabled` is false: events switch it.
@@ -73,10 +74,16 @@ class Contacts(Table):
     torsional_friction: Array
     restitution: Array
     compliance: Array
+    margin: Array
     d_hat: Array
     barrier_stiffness: Array
     enabled: Array
     capacity: int
+
+    def widest(self) -> Array:
+        """[m], (W|1, S), half of the largest margin that a pair gives a shape; 0 where none does."""
+        most = np.maximum(np.nan_to_num(self.margin), 0.0)[:, self.combination] * (self.combination >= 0)
+        return np.where(self.group >= 0, 0.5 * most.max(axis=-1)[:, self.group], 0.0)
 
     @property
     def touching(self) -> Array:

@@ -11,7 +11,7 @@ import numpy as np
 
 from simcli.errors import Fault, SceneError
 from simcli.model.signals.crossings import latch_of
-from simcli.model.signals.tables import Driven, Inputs, Op, SignalKind
+from simcli.model.signals.tables import Driven, Inputs, SignalKind
 from simcli.model.table_base import Array
 from simcli.model.tables import Model
 from simcli.spec.document.nodes import locate
@@ -27,7 +27,9 @@ _SWITCHED = {
 }  # fmt: skip
 _COMBINED = {("combinations", "drive_target"): Driven.DRIVE_TARGET,
              ("combinations", "drive_target_velocity"): Driven.DRIVE_TARGET_VELOCITY}  # fmt: skip
-_HINT = "by condition, events set targets of drives, forces, torques and constants of signals; or use `at`"
+_IN_LAWS = ("feedback", "constant")
+_HINT = ("by condition, events set targets of drives, forces, torques and constants of signals, which may be gains in an "
+         "expression (`simcli docs signals`); or use `at`")  # fmt: skip
 
 _Row = tuple[Driven, int, Array]  # what is driven, its item, and the difference (W|1,)
 # Index of an event, a path that it sets, the model with that alone, and the columns in which that differs from the start.
@@ -53,7 +55,9 @@ def with_crossings(document: Document, spec: SceneSpec, models: Sequence[Model],
     if not changes:
         return list(models)
     first, found, owners, faults = models[0], [], {}, []
-    for index, path, other, columns in changes:
+    for index, path, other, changed in changes:
+        # Laws that see a constant know the latch that switches it (signals/crossings.py).
+        columns = [one for one in changed if one != _IN_LAWS or not path.startswith("signals.")]
         where = locate(document.expanded, ["events", index, "set", path], on_key=True)
         try:
             latch = latch_of(spec, index, path)
@@ -87,13 +91,11 @@ def _rows(first: Model, other: Model, columns: list[tuple[str, str]]) -> Iterato
 
 
 def _of_constants(model: Model, change: Array) -> Iterator[_Row]:
-    """What changes with constants of signals, where these drive something."""
+    """What changes with constants of signals, where these drive something; laws that see them know their latches."""
     for k in np.flatnonzero(change.any(axis=(0, 2))).tolist():
         name = model.signals.name[k]
         if model.signals.kind[k] != SignalKind.CONSTANT:
             raise _RefusedError(f"the signal `{name}` is no constant")
-        if ((model.feedback.op == Op.SIGNAL) & (model.feedback.index == k)).any():
-            raise _RefusedError(f"another signal sees `{name}`")
         for n in np.flatnonzero(model.inputs.signal == k).tolist():
             kind = Driven(model.inputs.column[n])
             if kind == Driven.MOTION:

@@ -14,7 +14,9 @@ from functools import reduce
 
 from simcli.model.signals.formulas import Code, Term
 from simcli.model.signals.tables import Op
+from simcli.spec.document.nodes import parse_path
 from simcli.spec.schema.scene import SceneSpec
+from simcli.spec.signals.signal import SignalSpec
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,18 @@ def latches_of(spec: SceneSpec) -> list[Latch]:
     """All latches of the events by condition, each once."""
     found = [latch_of(spec, k, path) for k, event in enumerate(spec.events) if event.when is not None for path in event.set]
     return list(dict.fromkeys(found))
+
+
+def switched_constants(spec: SceneSpec) -> dict[str, list[tuple[str, float]]]:
+    """Constants of signals that events by condition set: name to the latches of the events, and how far each changes it."""
+    found: dict[str, list[tuple[str, float]]] = {}
+    for k, event in enumerate(spec.events):
+        for path, value in event.set.items() if event.when is not None else ():
+            head, name, *keys = parse_path(path)
+            if head == "signals" and keys[:1] == ["constant"]:
+                change = SignalSpec(constant=value).constant[0] - spec.signals[name].constant[0]
+                found.setdefault(name, []).append((latch_of(spec, k, path).name, change))
+    return found
 
 
 def crossing_names(spec: SceneSpec) -> list[str]:

@@ -7,7 +7,7 @@ import numpy as np
 from simcli.model.batch.gather import Worlds
 from simcli.model.signals.activations import signals_of
 from simcli.model.signals.controllers import write_law
-from simcli.model.signals.crossings import crossing_names, latches_of, write_latch, write_stamp
+from simcli.model.signals.crossings import crossing_names, latches_of, switched_constants, write_latch, write_stamp
 from simcli.model.signals.formulas import Code, LawNames
 from simcli.model.signals.tables import Feedback, Signals, no_feedback
 from simcli.spec.schema.scene import SceneSpec
@@ -73,8 +73,13 @@ class _Laws:
 
     def __init__(self, spec: SceneSpec, order: list[str], signals: Signals):
         self.constants, self.fault = [], None
-        self.names = LawNames({name: k for k, name in enumerate(signals.name)})
+        index = {name: k for k, name in enumerate(signals.name)}
+        self.names = LawNames(index, {name: [(index[latch], change) for latch, change in changes]
+                                      for name, changes in switched_constants(spec).items()})  # fmt: skip
+        self.events = [event for event in spec.events if event.when is not None]
         dt, self.rows, self.start, self.result, self.every = spec.solver.dt, [], [0], [], []
+        self.told_state = []
+        self._write_crossings(spec)
         named = signals_of(spec)
         for name in order:
             signal = named[name]
@@ -82,12 +87,17 @@ class _Laws:
             code = Code(self.names, len(self.constants))
             try:
                 result = write_law(code, signal, every * dt, whole_steps(signal.delay, every * dt))
-            except (ExpressionError, ArithmeticError, ValueError) as error:
+            except ExpressionError as error:
                 key = next(iter(signal.formulas()))
-                self.fault, result = self.fault or (name, key, str(error).removeprefix("math ")), 0
+                self.fault, result = self.fault or (name, key, str(error)), 0
             self.add(code, result, every)
-        self.told_state = []
-        for event in (event for event in spec.events if event.when is not None):
+        self.told = tuple(f"{event.words()}: {event.does()}" for event in self.events)
+        self.told_again = [event.repeat for event in self.events]
+        self.order = [*crossing_names(spec), *order]
+
+    def _write_crossings(self, spec: SceneSpec) -> None:
+        """Stamps and latches of events by condition, before the laws that see what they set."""
+        for event in self.events:
             code = Code(self.names, len(self.constants))
             result, told = write_stamp(code, event)
             self.add(code, result, 1)
@@ -95,10 +105,6 @@ class _Laws:
         for latch in latches_of(spec):
             code = Code(self.names, len(self.constants))
             self.add(code, write_latch(code, latch), 1)
-        events = [event for event in spec.events if event.when is not None]
-        self.told = tuple(f"{event.words()}: {event.does()}" for event in events)
-        self.told_again = [event.repeat for event in events]
-        self.order = [*order, *crossing_names(spec)]
 
     def add(self, code: Code, result: int, every: int) -> None:
         """Take the law of the next signal."""

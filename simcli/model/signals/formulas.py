@@ -13,7 +13,7 @@ from functools import reduce
 from simcli.model.signals.tables import Op
 from simcli.spec.names.channel_names import split_component
 from simcli.spec.values.braces import parsed_with_names
-from simcli.spec.values.expressions import FUNCTIONS, Arithmetic, value_of
+from simcli.spec.values.expressions import FUNCTIONS, Arithmetic, real_numbers, value_of
 
 _FOLDED: dict[Op, Callable[..., float]] = {
     Op.ADD: lambda x, y: x + y, Op.SUBTRACT: lambda x, y: x - y, Op.MULTIPLY: lambda x, y: x * y,
@@ -30,11 +30,13 @@ class LawNames:
 
     Attributes:
         signals: index of each row of the signals.
+        switched: signal to the latches that change it, each with the index of its own signal and by how much it does.
         quantities: that are seen, each with its component.
         n_states: states so far.
     """
 
     signals: dict[str, int]
+    switched: dict[str, list[tuple[int, float]]] = field(default_factory=dict)
     quantities: list[tuple[str, int]] = field(default_factory=list)
     n_states: int = 0
 
@@ -86,10 +88,11 @@ class Code:
         """The value of a text with names in braces.
 
         Raises:
-            ExpressionError, ArithmeticError, ValueError: it is no arithmetic, or has no value.
+            ExpressionError: it is no arithmetic, or has no value.
         """
         tree, names = parsed_with_names(text)
-        return value_of(tree, lambda word: self.named(word, names), text, self.arithmetic())
+        with real_numbers(text):
+            return value_of(tree, lambda word: self.named(word, names), text, self.arithmetic())
 
     def named(self, word: str, names: dict[str, str]) -> "Term":
         """A name of a formula."""
@@ -97,8 +100,15 @@ class Code:
             return self.line(Op.TIME)
         name = names[word]
         if name.startswith("signal."):
-            return self.line(Op.SIGNAL, index=self.names.signals[name.removeprefix("signal.")])
+            return self.signal(name.removeprefix("signal."))
         return self.line(Op.QUANTITY, index=self.names.quantity(name))
+
+    def signal(self, name: str) -> "Term":
+        """The value of a signal: of a constant that events by condition set the one that they have set last."""
+        value = self.line(Op.SIGNAL, index=self.names.signals[name])
+        for latch, change in self.names.switched.get(name, ()):
+            value = value + self.line(Op.SIGNAL, index=latch) * change
+        return value
 
     def arithmetic(self) -> Arithmetic:
         """What formulas compute with."""

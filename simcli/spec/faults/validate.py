@@ -61,13 +61,18 @@ def report_errors(
         if one["type"] == "too_short" and any(told[: len(steps)] == steps for told in seen):
             continue
         seen.add(steps)
-        if isinstance(one["input"], FailedParameter):
+        if _is_told(one["input"]):
             leave_mend(faults, "failed", node, prefix, steps, "")
         elif not _report_misplaced(steps, node, prefix, faults):
             slip = _misspelt(one, node, steps, prefix) if one["type"] in _MISSING else ""
             if not slip or one["type"] != "missing":  # the unknown key tells it
                 _report_one(_unknown(one, slip) if slip else one, node, prefix, faults, key_mark)
     faults.of_schema.update(faults.found[before:])
+
+
+def _is_told(value: object) -> bool:
+    """Whether a value has been refused already, alone or in the list that a single value stands for."""
+    return isinstance(value, FailedParameter) or (isinstance(value, tuple) and any(map(_is_told, value)))
 
 
 def _report_misplaced(steps: tuple[PathStep, ...], node: Node, prefix: tuple[PathStep, ...], faults: Faults) -> bool:

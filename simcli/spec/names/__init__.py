@@ -8,5 +8,6 @@ here: geometry, numbers of the physics.
     structure      which joints make the tree, which close loops, which bodies are free
     sensor_types   what sensors give, a line for each type
     channel_names  names of what a run finds, one grammar for all who ask
+    reductions     how the values of a quantity over a run become one number, and in which unit
     signal_uses    where a scene uses its signals, and in which unit
 """

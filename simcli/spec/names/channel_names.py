@@ -14,6 +14,7 @@ Older spellings mean the same: the first word in the plural (`joints.pin.q`, as 
 """
 
 import re
+from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 from simcli.spec.names.sensor_types import SENSOR_TYPES
@@ -89,6 +90,26 @@ def split_component(text: str) -> tuple[str, int | None]:
     """A name in its one spelling, and the component behind it, as of `joint.eye.q.3` or `joint.eye.q[3]`; else None."""
     found = _COMPONENT.match(text)
     return (canonical(found[1]), int(found[2] or found[3])) if found else (canonical(text), None)
+
+
+def with_component(data: object, keys: Collection[str]) -> tuple[object, str]:
+    """Data of a part of a scene that names a quantity, with a component behind the name moved to the key `component`.
+
+    Args:
+        data: as written.
+        keys: that may have the name.
+
+    Returns:
+        The data, and the key whose name has a component while `component` is written, too; "" if there is none.
+    """
+    for key in keys if isinstance(data, Mapping) else ():
+        text = data.get(key)
+        name, component = split_component(text) if isinstance(text, str) else ("", None)
+        if component is not None and data.get("component") is not None:
+            return data, key
+        if component is not None:
+            return {**data, key: name, "component": component}, ""
+    return data, ""
 
 
 def is_whole(text: str) -> bool:

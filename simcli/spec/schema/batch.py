@@ -210,6 +210,15 @@ class TableSpec(Part):
         return made
 
 
+def _numbers_alone(value: object) -> object:
+    """Refuse that worlds differ in which keyframe they begin from."""
+    for key in ("initial", "initial.keyframe") if isinstance(value, dict) else ():
+        if key in value:
+            hint = "vary numbers, as initial.joint_q.NAME or keyframes.NAME.joint_q.NAME, or run each: --set initial=NAME"
+            raise refuse("SC317", f"`{key}` names a keyframe, and worlds differ in numbers", hint, key)
+    return value
+
+
 class BatchSpec(Part):
     """Many worlds of one scene."""
 
@@ -218,7 +227,7 @@ class BatchSpec(Part):
     )
     seed: count(ge=0) = doc(0, "Seed of all random numbers", "", 7)
     table: TableSpec | None = doc(None, "A file with a row per world", "", "{file: samples.csv}")
-    vary: dict[str, VarySpec] = doc(
+    vary: Annotated[dict[str, VarySpec], BeforeValidator(_numbers_alone)] = doc(
         dict, "Dotted path of a number to how it varies", "", "{joints.pin.damping: {uniform: [0, 1]}}"
     )
 

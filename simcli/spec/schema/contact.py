@@ -24,6 +24,9 @@ class PairSpec(Part):
     compliance: quantity("m/N", ge=0) | None = doc(
         None, "Overlap of a point of contact per normal force, 0 is rigid", "m/N", 1e-6
     )
+    margin: quantity("m", ge=0) | None = doc(
+        None, "How far apart the two touch; default: the sum of the margins of their shapes", "m", 1e-3
+    )
     d_hat: quantity("m", gt=0) | None = doc(None, "Affine solver: gap at which the barrier begins", "m", 1e-3)
     barrier_stiffness: quantity("N/m^3", gt=0) | None = doc(None, "Affine solver: stiffness of the barrier", "N/m^3", 1e8)
 

@@ -14,6 +14,7 @@ from simcli.spec.names.channel_names import (
     is_whole,
     pattern,
     split_name,
+    with_component,
 )
 from simcli.spec.values.quantities import (
     REQUIRED,
@@ -60,8 +61,23 @@ def _twice(key: str, name: str) -> PydanticCustomError:
     return refuse("SC207", f"`{key}` and the whole name `{name}` contradict each other", f"remove `{key}`", key)
 
 
+def component_behind(*keys: str) -> Any:
+    """A validator of a part: the component may stand behind a name, as `body.crank.position.2`."""
+
+    def validate(_cls, data: Any) -> Any:
+        data, twice = with_component(data, keys)
+        if twice:
+            message = f"`component` and that of `{data[twice]}` contradict each other"
+            raise refuse("SC207", message, "keep one of them", "component")
+        return data
+
+    return model_validator(mode="before")(classmethod(validate))
+
+
 class StopSpec(Part):
     """A condition that ends a world early, at the end of a step."""
+
+    _behind = component_behind("quantity")
 
     quantity: _named(*WATCHED) = doc(REQUIRED, "What is watched", "", "joint.pin.q")
     joint: Text | None = doc(None, "Joint, where `quantity` is joint_q or joint_qd alone", "", "pin")
@@ -104,6 +120,8 @@ def _when(value: object) -> object:
 
 class ExpectSpec(Part):
     """One acceptance test of the result."""
+
+    _behind = component_behind("max", "min", "quantity")
 
     max: Text | None = doc(None, "Largest absolute value over time of a quantity by its name", "", "energy.drift")
     min: Text | None = doc(None, "Smallest value over time of a quantity by its name", "", "joint.pin.q")

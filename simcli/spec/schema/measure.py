@@ -5,16 +5,18 @@ from typing import Literal
 from pydantic import model_validator
 
 from simcli.spec.names.channel_names import canonical
+from simcli.spec.names.reductions import BOUNDED_REDUCTIONS, REDUCTIONS
+from simcli.spec.schema.expect import component_behind
 from simcli.spec.schema.parts import Pair
 from simcli.spec.values.quantities import AnyNumber, Part, Text, Time, Truth, count, doc, one_of, refuse
 
 Index = count(ge=0)  # `count` is a field below
-_BOUNDED = {"first": ("above", "below"), "count": ("above", "below"), "last_outside": ("within",)}  # what a reduction needs
-REDUCTIONS = ("max", "min", "max_abs", "range", "final", "mean", "std", "rms", "integral", *_BOUNDED)
 
 
 class MeasureSpec(Part):
     """One number per world and component: a quantity by its name, and how it is reduced over the steps of the run."""
+
+    _behind = component_behind(*REDUCTIONS)
 
     max: Text | None = doc(None, "Largest value, and when", "", "joint.shaft.q")
     min: Text | None = doc(None, "Smallest value, and when", "", "body.load.position")
@@ -41,7 +43,7 @@ class MeasureSpec(Part):
     @model_validator(mode="after")
     def _shape(self) -> "MeasureSpec":
         reduction = one_of(self, REDUCTIONS)
-        needed = _BOUNDED.get(reduction, ())
+        needed = BOUNDED_REDUCTIONS.get(reduction, ())
         for key in ("above", "below", "within"):
             if getattr(self, key) is not None and key not in needed:
                 raise refuse("SC207", f"`{key}` does not go with `{reduction}`", "", key)

@@ -4,7 +4,8 @@ import ast
 import math
 import re
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from simcli.spec.faults.fault_list import did_you_mean
@@ -130,19 +131,33 @@ def evaluate(text: str, lookup: _Lookup | Mapping[str, float]) -> float:
             tree = ast.parse(text.strip(), mode="eval")
     except (SyntaxError, ValueError, MemoryError, RecursionError):
         raise ExpressionError(f"`{_clip(text)}` cannot be read as arithmetic", _reading_hint(text)) from None
-    try:
+    with real_numbers(text):
         value = value_of(tree.body, lookup, text)
+    if isinstance(value, complex) or not math.isfinite(value):
+        raise ExpressionError(f"`{_clip(text)}` is not a finite real number")
+    return value
+
+
+@contextmanager
+def real_numbers(text: str) -> Iterator[None]:
+    """What Python says of arithmetic without a value, in words that name the expression.
+
+    Args:
+        text: of the expression that is worked out.
+
+    Raises:
+        ExpressionError: a division by zero, a number beyond the largest, or none that is real.
+    """
+    try:
+        yield
     except ZeroDivisionError:
         raise ExpressionError(f"`{_clip(text)}` divides by zero") from None
     except OverflowError:
         raise ExpressionError(f"`{_clip(text)}` is beyond the largest number, 1.8e308") from None
-    except ValueError as error:
-        if isinstance(error, ExpressionError):
-            raise
+    except ExpressionError:
+        raise
+    except ValueError:
         raise ExpressionError(f"`{_clip(text)}` is not a real number") from None
-    if isinstance(value, complex) or not math.isfinite(value):
-        raise ExpressionError(f"`{_clip(text)}` is not a finite real number")
-    return value
 
 
 def _reading_hint(text: str) -> str:

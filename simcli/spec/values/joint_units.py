@@ -9,8 +9,9 @@ from collections.abc import Collection, Mapping, Sequence
 from simcli.spec.document.nodes import Listing, Node, PathStep, Scalar, TableNode, plain
 from simcli.spec.faults.fault_list import Faults
 from simcli.spec.names import dofs
-from simcli.spec.names.channel_names import WATCHED, kind_of, split_component, split_name
+from simcli.spec.names.channel_names import CHANNEL_GROUPS, WATCHED, kind_of, split_component, split_name
 from simcli.spec.names.patterns import matching
+from simcli.spec.names.reductions import BOUNDED_REDUCTIONS, REDUCTIONS, unit_of_reduction
 from simcli.spec.names.sensor_types import SENSOR_TYPES
 from simcli.spec.values.scopes import failed, where_of
 from simcli.spec.values.units import UnitError, to_si
@@ -27,7 +28,6 @@ _DRIVE = {"target_velocity": "velocity", "stiffness": "stiffness", "damping": "d
 _FORCE = {"value": "effort", "stiffness": "stiffness", "damping": "damping", "rest_angle": "position"}  # on a joint
 _MOTION = {"position": "position", "velocity": "velocity"}
 _OF_JOINT = {"q": "position", "qd": "velocity", "qdd": "velocity", "effort": "effort", "drive_effort": "effort"}
-_BOUNDED = ("first", "count", "last_outside")  # reductions of a measure
 # Of quantities, and of groups.
 _UNITS = {**{name: one.unit for name, one in SENSOR_TYPES.items() if one.width},
           "position": "m", "orientation": "", "velocity": "m/s", "angular_velocity": "rad/s", "energy": "J", "distance": "m",
@@ -61,22 +61,29 @@ class JointUnits:
             joint = node.get("joint") if isinstance(node, TableNode) else None
             if isinstance(joint, Scalar) and isinstance(joint.value, str):
                 self.sensed[name] = joint.value
-        initial, run, keyframes = root.get("initial"), root.get("run"), root.get("keyframes")
+        initial, keyframes = root.get("initial"), root.get("keyframes")
         listed = self.listed(root.get("articulations"))
         if isinstance(initial, TableNode):
             changes["initial"] = self.initial(initial, listed)
         if isinstance(keyframes, TableNode):
             tables = {name: node for name, node in keyframes.items.items() if isinstance(node, TableNode)}
             changes["keyframes"] = keyframes.replaced({name: self.initial(node, listed) for name, node in tables.items()})
+        changes |= self._asked(root)
+        return root.replaced(changes) if changes else root
+
+    def _asked(self, root: TableNode) -> dict[str, Node]:
+        """Sections that ask for quantities, with their bounds in SI."""
+        changes: dict[str, Node] = {}
+        run, measures, events, expect = (root.get(key) for key in ("run", "measure", "events", "expect"))
         if isinstance(run, TableNode) and isinstance(run.get("stop_when"), TableNode):
             changes["run"] = run.replaced({"stop_when": self.bounds(run.items["stop_when"])})
-        measures = root.get("measure")
         if isinstance(measures, TableNode):
             changes["measure"] = measures.replaced({name: self.bounds(node) for name, node in measures.items.items()})
-        events = root.get("events")
         if isinstance(events, Listing):
             changes["events"] = Listing([self.crossing(node) for node in events.items], events.mark)
-        return root.replaced(changes) if changes else root
+        if isinstance(expect, Listing):
+            changes["expect"] = Listing([self.expectation(node, measures) for node in expect.items], expect.mark)
+        return changes
 
     def force(self, node: Node) -> Node:
         """A force on a joint."""
@@ -233,21 +240,49 @@ class JointUnits:
 
     def bounds(self, node: Node) -> Node:
         """Bounds of `run.stop_when`, or of a measure: of the unit of their quantity."""
-        named = node.get("quantity") if isinstance(node, TableNode) else None
-        if isinstance(node, TableNode) and named is None:
-            named = next((node.items[key] for key in _BOUNDED if key in node.items), None)
-        text = named.value if isinstance(named, Scalar) and isinstance(named.value, str) else ""
-        if not text:
+        if not isinstance(node, TableNode):
             return node
-        component, joint = node.get("component"), node.get("joint")
-        if text in WATCHED:
-            text = f"joint.{joint.value if isinstance(joint, Scalar) else ''}.{WATCHED[text]}"
-        units = self.units_of(text)
-        if isinstance(component, Scalar) and type(component.value) is int:
-            units = _of_component(units, component.value)
-        elif "quantity" in node.items and kind_of(text) in WATCHED.values():
+        text = _text(node, "quantity", *BOUNDED_REDUCTIONS)
+        is_stop = "quantity" in node.items
+        if is_stop and text in WATCHED:
+            text = f"joint.{_text(node, 'joint')}.{WATCHED[text]}"
+        units, is_whole = self.units_named(node, text)
+        if is_stop and is_whole and kind_of(text) in WATCHED.values():
             units = units[:1]  # of `stop_when`, which watches the first one
-        return self.bounded(node, units)
+        return self.bounded(node, units) if text else node
+
+    def units_named(self, node: TableNode, text: str) -> tuple[list[str], bool]:
+        """Units of what a part names, of its component if it has one, and whether it means all components."""
+        name, behind = split_component(text)
+        written = node.get("component")
+        component = written.value if isinstance(written, Scalar) and type(written.value) is int else behind
+        units = self.units_of(name)
+        return (units, True) if component is None else (_of_component(units, component), False)
+
+    def expectation(self, node: Node, measures: Node | None) -> Node:
+        """Numbers of an expectation: of the unit of its quantity, or of what its measure finds."""
+        if not isinstance(node, TableNode):
+            return node
+        measure = _text(node, "measure")
+        if measure:
+            spec = measures.get(measure) if isinstance(measures, TableNode) else None
+            units = self.units_found(spec) if isinstance(spec, TableNode) else []
+        else:
+            text = _text(node, "max", "min", "quantity")
+            of = next((key for key in CHANNEL_GROUPS if key in node.items), "")
+            units, _ = self.units_named(node, f"{of}.{_text(node, of)}.{text}" if of else text)
+        changes = {key: self.scalar(node.items[key], units) for key in ("above", "below", "within") if key in node.items}
+        if "equals" in node.items:
+            of_each = units * len(node.items["equals"].items) if isinstance(node.items["equals"], Listing) and len(
+                units) == 1 else units  # fmt: skip
+            changes["equals"] = self.per_dof(node.items["equals"], of_each)
+        return node.replaced(changes)
+
+    def units_found(self, node: TableNode) -> list[str]:
+        """Units of what a measure finds."""
+        reduction = next((key for key in REDUCTIONS if key in node.items), "")
+        units, _ = self.units_named(node, _text(node, reduction))
+        return list(dict.fromkeys(unit_of_reduction(reduction, unit) for unit in units))
 
     def crossing(self, node: Node) -> Node:
         """An event: the bound of its condition has the unit of the quantity, or of its component."""
@@ -287,6 +322,12 @@ class JointUnits:
         type_name, of = self.types.get(subject, ("free", dofs.kinds("free", 0, 0)))
         units = dofs.units(_OF_JOINT[word], dofs.q_kinds(type_name, of) if word == "q" else of)
         return [f"{unit}^2" for unit in units] if word == "qdd" else units
+
+
+def _text(node: TableNode, *keys: str) -> str:
+    """The text under the first of some keys that is written; "" if there is none."""
+    found = next((node.items[key] for key in keys if key in node.items), None)
+    return found.value if isinstance(found, Scalar) and isinstance(found.value, str) else ""
 
 
 def _of_component(units: list[str], component: int) -> list[str]:

@@ -7,12 +7,14 @@ named.
 
 from itertools import combinations
 
+import numpy as np
+
 from simcli.exchange.writing.mjcf.parts import MjcfParts
 from simcli.exchange.writing.mjcf.shapes import dimension
 from simcli.model.tables import WORLD
 from simcli.spec.names.structure import WORLD_NAME
 
-_KEPT = ("friction", "torsional_friction", "rolling_friction")  # numbers of `contact.pairs` that MJCF has
+_KEPT = ("friction", "torsional_friction", "rolling_friction", "margin")  # numbers of `contact.pairs` that MJCF has
 
 
 def write_touching(parts: MjcfParts) -> None:
@@ -78,10 +80,12 @@ class _Touching:
                 self._write_pair(pair)
 
     def _write_pair(self, pair: tuple[int, int]) -> None:
-        contacts, row = self.parts.scene.model.contacts, self.rows[pair]
-        sliding, torsional, rolling = (float(self.parts.scene.first(contacts, key)[row]) for key in _KEPT)
+        scene, row = self.parts.scene, self.rows[pair]
+        sliding, torsional, rolling, margin = (float(scene.first(scene.model.contacts, key)[row]) for key in _KEPT)
+        if np.isnan(margin):  # a pair of MuJoCo has no regard to its geoms
+            margin = float(scene.first(scene.model.shapes, "margin")[list(pair)].sum())
         self.section.add("pair", geom1=self.parts.geoms[pair[0]].name, geom2=self.parts.geoms[pair[1]].name,
-                         friction=(sliding, sliding, torsional, rolling, rolling),
+                         friction=(sliding, sliding, torsional, rolling, rolling), margin=margin or None,
                          **({"condim": 3} | dimension(sliding, torsional, rolling)))  # fmt: skip
 
     def _is_filtered(self, one: int, other: int) -> bool:

@@ -49,7 +49,7 @@ def _formula(check: Checker, text: str, path: str) -> None:
         anything = _Anything()
         give = lambda *_: anything  # noqa: E731
         by = Arithmetic(give, dict.fromkeys(OPERATORS, give), dict.fromkeys(FUNCTIONS, give))
-        value_of(tree, lambda word: _word(word, names, anything), text, by)
+        value_of(tree, lambda word: _word(check, word, names, anything), text, by)
     except ExpressionError as error:
         check.fault(error.code, str(error), path, error.hint)
         return
@@ -57,19 +57,28 @@ def _formula(check: Checker, text: str, path: str) -> None:
         _name(check, name, path)
 
 
-def _word(word: str, names: dict[str, str], anything: _Anything) -> _Anything:
+def _word(check: Checker, word: str, names: dict[str, str], anything: _Anything) -> _Anything:
     if word == "t" or word in names:
         return anything
-    raise ExpressionError(f"`{word}` is no name of an expression",
-                          "quantities stand in braces, as {joint.pin.q}, parameters as ${k}; `t` is the time")  # fmt: skip
+    known = "quantities stand in braces, as {joint.pin.q}, parameters as ${k}; `t` is the time"
+    raise ExpressionError(f"`{word}` is no name of an expression", _meant_of_scene(check, word) or known)
+
+
+def _meant_of_scene(check: Checker, word: str) -> str:
+    """A hint where a signal or a parameter of the scene has the name; else ""."""
+    if word in check.names["signals"]:
+        return f"the value of the signal is {{{SIGNAL}{word}}}"
+    return f"the parameter is ${{{word}}}" if word in check.spec.params else ""
 
 
 def _name(check: Checker, name: str, path: str) -> None:
     """A name in braces: another signal, or a component of a quantity."""
     if name.startswith(SIGNAL):
         _signal(check, name.removeprefix(SIGNAL), path)
-        return
-    check_seen(check, name, path)
+    elif "." not in name and _meant_of_scene(check, name):
+        check.fault("SC315", f"`{name}` is no quantity", path, _meant_of_scene(check, name))
+    else:
+        check_seen(check, name, path)
 
 
 def check_seen(check: Checker, name: str, path: str | list) -> None:

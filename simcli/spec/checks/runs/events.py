@@ -29,6 +29,7 @@ _FIXED = {
     "replicate": "a replica", "initial": "the initial state",
     "keyframes": "the initial state",
 }  # fmt: skip
+_TIMES = ("t", "time")  # which are no quantities
 _LIMIT = ("lower", "upper", "stiffness", "damping")
 _DRIVE = ("target", "target_velocity", "stiffness", "damping", "effort_limit")
 _CABLE = ("stretch", "bend", "twist", "stretch_damping", "bend_damping", "twist_damping")
@@ -56,7 +57,11 @@ def check_events(check: Checker) -> None:
     """Paths of events lead to values that exist and may change."""
     for index, event in enumerate(check.spec.events):
         path = ["events", index, "at"]
-        if event.when is not None:
+        if event.when is not None and event.crossing[0] in _TIMES:
+            name, bound = event.crossing
+            message, when = f"`{name}` is no quantity: an event at a time has `at`", ["events", index, "when", name]
+            check.fault("SC315", message, when, f"write at: {bound.bound:g}", on_key=True)
+        elif event.when is not None:
             check_seen(check, event.crossing[0], ["events", index, "when", event.crossing[0]])
         elif event.at >= check.spec.run.duration and not check.broken & {("run", ""), ("solver", "")}:
             message = f"the event at {event.at:g} s comes when the run has ended"

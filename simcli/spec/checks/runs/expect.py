@@ -27,7 +27,7 @@ def check_expectations(check: Checker) -> None:
                 check.fault("SC315", f"`{expect.channel}` is a pattern", f"{path}.{key}", "write one expectation for each")
         else:
             known = known_subject(check, subject, getattr(expect, subject), f"{path}.{subject}")
-        if known and is_on_demand(expect.channel) and not is_pattern(expect.channel):
+        if known and not is_pattern(expect.channel):
             check_parts(check, expect.channel, f"{path}.{key}", path, expect.component, False)
         if known:
             _newer(check, _written(expect, key, subject), expect.channel, key, f"{path}.{key}")
