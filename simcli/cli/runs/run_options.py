@@ -58,7 +58,9 @@ RunFile = Annotated[Path | None, typer.Option("--output", "-o", help="HDF5 file 
 Duration = Annotated[str | None, typer.Option("--duration", metavar="T", help="Simulated time, 5 or '5 s'.")]
 StepLength = Annotated[str | None, typer.Option("--dt", metavar="T", help="Step, 1e-3 or '1 ms'.")]
 SolverChoice = Annotated[SolverType | None, typer.Option("--solver", help="Solver, instead of the scene's.")]
-RunDevice = Annotated[str, typer.Option("--device", metavar="DEVICE", callback=known_device, help=f"Where to compute: {_NAMED}.")]
+RunDevice = Annotated[
+    str, typer.Option("--device", metavar="DEVICE", callback=known_device, help=f"Where to compute: {_NAMED}.")
+]
 PrecisionChoice = Annotated[Precision | None, typer.Option("--precision", help="Instead of the scene's.")]
 RunThreads = Annotated[int | None, typer.Option("--threads", metavar="N", min=1, help="CPU threads. Default: all.")]
 OnlyWorlds = Annotated[
