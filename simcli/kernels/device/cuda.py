@@ -23,7 +23,6 @@ from simcli.kernels.language.backend import configuration, data_pointer
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"  # the driver's variable: numbers or names of devices, with commas between
 _DTYPES = {ti.f64: np.float64, ti.f32: np.float32, ti.i32: np.int32}
-_CONTEXT = 1  # the driver's number of an attribute of an address: which context it is of
 _taken: list[int] = []  # number of the device of this process, once the driver was asked
 
 
@@ -87,8 +86,9 @@ def copy_to_device(array: np.ndarray, to, first: int = 0) -> None:
     Raises:
         DeviceError: the driver refuses.
     """
-    with _address(to) as place:
-        _try(driver().cuMemcpyHtoD_v2, ctypes.c_uint64(place + first * array.itemsize), ctypes.c_void_p(array.ctypes.data),
+    place = data_pointer(to) + first * array.itemsize
+    with _context():
+        _try(driver().cuMemcpyHtoD_v2, ctypes.c_uint64(place), ctypes.c_void_p(array.ctypes.data),
              ctypes.c_size_t(array.nbytes))  # fmt: skip
 
 
@@ -106,16 +106,24 @@ def fetched(array, part: slice = slice(None)) -> np.ndarray:
         return array.to_numpy()[part]
     first, end, _ = part.indices(array.shape[0])
     out = np.empty((end - first, *array.shape[1:]), _DTYPES[array.dtype])
-    begin = first * out.itemsize * math.prod(array.shape[1:])
-    with _address(array) as place:
-        _try(driver().cuMemcpyDtoH_v2, ctypes.c_void_p(out.ctypes.data), ctypes.c_uint64(place + begin),
+    place = data_pointer(array) + first * out.itemsize * math.prod(array.shape[1:])
+    with _context():
+        _try(driver().cuMemcpyDtoH_v2, ctypes.c_void_p(out.ctypes.data), ctypes.c_uint64(place),
              ctypes.c_size_t(out.nbytes))  # fmt: skip
     return out
 
 
+def free_bytes() -> int:
+    """Memory of the device that nobody has taken."""
+    free, total = ctypes.c_size_t(), ctypes.c_size_t()
+    with _context():
+        _try(driver().cuMemGetInfo_v2, ctypes.byref(free), ctypes.byref(total))
+    return free.value
+
+
 @contextlib.contextmanager
-def _address(array) -> Iterator[int]:
-    """Where an array begins, while this thread has a context: in another thread than that which began it may have none."""
+def _context() -> Iterator[None]:
+    """Give this thread a context of the device, which another thread than that which began it may lack."""
     context = ctypes.c_void_p()
     _try(driver().cuCtxGetCurrent, ctypes.byref(context))
     has_none = not context.value
@@ -123,7 +131,7 @@ def _address(array) -> Iterator[int]:
         _try(driver().cuDevicePrimaryCtxRetain, ctypes.byref(context), 0)
         _try(driver().cuCtxPushCurrent_v2, context)
     try:
-        yield data_pointer(array)
+        yield
     finally:
         if has_none:
             driver().cuCtxPopCurrent_v2(ctypes.byref(context))

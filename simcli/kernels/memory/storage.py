@@ -10,7 +10,7 @@ import mmap
 import numpy as np
 
 from simcli.errors import DeviceError
-from simcli.kernels.device.cuda import copy_to_device, fetched
+from simcli.kernels.device.cuda import copy_to_device, fetched, free_bytes
 from simcli.kernels.device.runtime import Device, held_on_device
 from simcli.kernels.language import ti
 
@@ -37,7 +37,9 @@ class HostStorage:
     def __init__(self, device: Device, n_shared: int, packs: int, shape: tuple[int, int, int]):
         n_blocks, stride, n_rows = shape
         n_packs = packs + n_blocks * stride
-        refuse_beyond(MASK, max(n_packs, packs * device.lanes), device.lanes * device.dtype.itemsize)
+        fit = (MASK - packs) // max(stride, 1) * device.lanes
+        refuse_beyond(MASK, max(n_packs, packs * device.lanes), device.lanes * device.dtype.itemsize, fit,
+                      n_blocks * device.lanes)  # fmt: skip
         self.real = np.frombuffer(mmap.mmap(-1, n_packs * device.lanes * device.dtype.itemsize, **PRIVATE), device.dtype)
         self.whole, by_packs = self.real.view(f"i{device.dtype.itemsize}"), self.real.reshape(n_packs, device.lanes)
         self.given = by_packs if device.lanes > 1 else self.real
@@ -68,14 +70,18 @@ class DeviceStorage:
     def __init__(self, device: Device, n_shared: int, packs: int, shape: tuple[int, int, int]):
         self.device, self.first, (self.n_blocks, _, n_rows) = device, packs, shape
         n, size = packs + self.n_blocks * n_rows, device.dtype.itemsize
-        refuse_beyond(_MOST_BYTES // size if device.by_spirv else MOST_NUMBERS, n, size)
+        most = _MOST_BYTES // size if device.by_spirv else MOST_NUMBERS
+        refuse_beyond(most, n, size, (most - packs) // max(n_rows, 1), self.n_blocks)
         self.real = np.zeros(n_shared, device.dtype)
         self.whole, self.sent = self.real.view(f"i{size}"), np.zeros(n_shared, f"i{size}")
         try:
             self.given = ti.ndarray(device.real, n)  # of zeros
             held_on_device.add(self)
         except RuntimeError as error:
-            raise out_of_reach(n, size, f"the device has given ({str(error).strip()})") from error
+            most = free_bytes() // size if device.arch == "cuda" else n // 2
+            fit = min(most - packs, n // 2) // max(n_rows, 1)  # frames need memory, too
+            reason = f"the device has given ({str(error).strip()})"
+            raise out_of_reach(n, size, reason, fit, self.n_blocks) from error
 
     def send(self) -> None:
         """Let kernels see what the host has set: from the first to the last number that has changed."""
@@ -115,24 +121,30 @@ def storage_of(device: Device) -> type[HostStorage] | type[DeviceStorage]:
     return DeviceStorage if device.is_gpu else HostStorage
 
 
-def refuse_beyond(most: int, n: int, size: int) -> None:
+def refuse_beyond(most: int, n: int, size: int, fit: int, n_worlds: int) -> None:
     """Refuse what kernels cannot count.
 
     Args:
         most: packs that they can.
         n: packs.
         size: [bytes], of each.
+        fit: worlds that `most` suffices for.
+        n_worlds: worlds that were wanted.
 
     Raises:
         DeviceError: SC714.
     """
     if n > most:
-        raise out_of_reach(n, size, "kernels reach")
+        raise out_of_reach(n, size, "kernels reach", fit, n_worlds)
 
 
-def out_of_reach(n: int, size: int, than: str) -> DeviceError:
+def out_of_reach(n: int, size: int, than: str, fit: int, n_worlds: int) -> DeviceError:
     """The refusal of a run that needs more memory than there is; as of `refuse_beyond`."""
-    return DeviceError(f"SC714: {n * size / 1e9:.3g} GB are more than {than}: simulate fewer worlds, or smaller ones")
+    advice = "simulate smaller worlds"
+    if 0 < fit < n_worlds:
+        advice = (f"{fit} of {n_worlds} worlds fit. Run parts of the batch, the first with --world 0-{fit - 1}, and join "
+                  "their files with simcli merge")  # fmt: skip
+    return DeviceError(f"SC714: {n * size / 1e9:.3g} GB are more than {than}: {advice}")
 
 
 @ti.kernel
