@@ -157,11 +157,11 @@ def test_unknown_names_are_refused():
 
 def test_one_of_several_cuda_devices_is_made_the_only_one(monkeypatch):
     monkeypatch.setattr(cuda, "_taken", [])
-    monkeypatch.setenv(cuda.VISIBLE, "4,7")
+    monkeypatch.setenv(cuda.VISIBLE_DEVICES, "4,7")
     with pytest.raises(DeviceError, match="`cuda:2` is not available: CUDA_VISIBLE_DEVICES names 2"):
         cuda.take_cuda_device(2)
     cuda.take_cuda_device(1)
-    assert os.environ[cuda.VISIBLE] == "7"
+    assert os.environ[cuda.VISIBLE_DEVICES] == "7"
     cuda.take_cuda_device(1)
     with pytest.raises(UsageError, match="works on cuda:1 and cannot take cuda:0"):
         cuda.take_cuda_device(0)

@@ -21,7 +21,7 @@ from simcli.errors import DeviceError, UsageError
 from simcli.kernels.language import ti
 from simcli.kernels.language.backend import configuration, data_pointer
 
-VISIBLE = "CUDA_VISIBLE_DEVICES"  # the driver's variable: numbers or names of devices, with commas between
+VISIBLE_DEVICES = "CUDA_VISIBLE_DEVICES"  # the driver's variable: numbers or names of devices, with commas between
 _DTYPES = {ti.f64: np.float64, ti.f32: np.float32, ti.i32: np.int32}
 _taken: list[int] = []  # number of the device of this process, once the driver was asked
 
@@ -68,10 +68,10 @@ def take_cuda_device(n: int) -> None:
         if _taken != [n]:
             raise UsageError(f"this process works on cuda:{_taken[0]} and cannot take cuda:{n}: start another process")
         return
-    seen = os.environ.get(VISIBLE, "").split(",")
+    seen = os.environ.get(VISIBLE_DEVICES, "").split(",")
     if seen != [""] and n >= len(seen):
-        raise DeviceError(f"device `cuda:{n}` is not available: {VISIBLE} names {len(seen)}, the first is cuda:0")
-    os.environ[VISIBLE] = str(n) if seen == [""] else seen[n]
+        raise DeviceError(f"device `cuda:{n}` is not available: {VISIBLE_DEVICES} names {len(seen)}, the first is cuda:0")
+    os.environ[VISIBLE_DEVICES] = str(n) if seen == [""] else seen[n]
     _taken[:] = [n]
 
 
@@ -113,7 +113,7 @@ def fetched(array, part: slice = slice(None)) -> np.ndarray:
     return out
 
 
-def free_bytes() -> int:
+def free_device_bytes() -> int:
     """Memory of the device that nobody has taken."""
     free, total = ctypes.c_size_t(), ctypes.c_size_t()
     with _context():

@@ -10,7 +10,7 @@ import mmap
 import numpy as np
 
 from simcli.errors import DeviceError
-from simcli.kernels.device.cuda import copy_to_device, fetched, free_bytes
+from simcli.kernels.device.cuda import copy_to_device, fetched, free_device_bytes
 from simcli.kernels.device.runtime import Device, held_on_device
 from simcli.kernels.language import ti
 
@@ -78,7 +78,7 @@ class DeviceStorage:
             self.given = ti.ndarray(device.real, n)  # of zeros
             held_on_device.add(self)
         except RuntimeError as error:
-            most = free_bytes() // size if device.arch == "cuda" else n // 2
+            most = free_device_bytes() // size if device.arch == "cuda" else n // 2
             fit = min(most - packs, n // 2) // max(n_rows, 1)  # frames need memory, too
             reason = f"the device has given ({str(error).strip()})"
             raise out_of_reach(n, size, reason, fit, self.n_blocks) from error
