@@ -183,6 +183,7 @@ def test_a_device_that_changes_bits_is_refused(monkeypatch):
 def test_a_gpu_is_tested_when_it_starts(gpu, monkeypatch):
     started(gpu, "float32")
     monkeypatch.setattr(elementary, "sincos", WRONG["sincos"])
+    start_device("cpu", "float64")  # where a GPU goes on it is not tested once more
     with pytest.raises(DeviceError, match=f"SC711: device `{gpu}`"):
         start_device(gpu, "float32")
 
