@@ -118,7 +118,7 @@ def test_cams_move_as_their_one_coordinate(crank, kind, integrator):
     pytest.param(TOUCHING, "natural", "moreau", id="touching", marks=pytest.mark.slow),
 ])  # fmt: skip
 def test_cams_on_loop_joints_and_where_something_could_touch(crank, text, kind, integrator):
-    q, _rate, drift, found = ends(runner(text, kind, integrator), 2e-3)
+    q, _rate, drift, found = ends(runner(text, kind, integrator), 1e-3)
     assert abs(q[0] - crank[0]) < STEPS[kind, integrator][1]
     assert abs(q[1] - RISE(q[0])) < 1e-11
     assert drift < (2e-3 if STEPS[kind, integrator][0] == 1 else 1e-5)
