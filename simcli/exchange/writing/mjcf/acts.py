@@ -10,7 +10,9 @@ import numpy as np
 
 from simcli import rotations as rot
 from simcli.exchange.writing.mjcf.parts import MjcfParts, WrittenState
-from simcli.model.tables import Array, DriveMode, JointKind
+from simcli.model.tables import Array, DriveMode, JointKind, Model
+from simcli.spec.schema.joint import DriveSpec
+from simcli.spec.schema.scene import SceneSpec
 
 _SOFT = "which MuJoCo keeps softly"
 _POLYCOEF = 5  # coefficients of an equality
@@ -148,7 +150,17 @@ def _actuate(parts: MjcfParts, of: str, item: int, name: str, on: str) -> None:
     stiffness, damping, most = map(number, ("drive_stiffness", "drive_damping", "effort_limit"))
     target, rate = (partial(asked, key=key) for key in ("drive_target", "drive_target_velocity"))
     words = {on: name, "forcerange": (-most, most) if np.isfinite(most) else None}
-    if mode == DriveMode.EFFORT:
+    drive_of = partial(_drive_of, of=of, item=item)
+    lag = drive_of(parts.scene.spec, parts.scene.model).activation
+    if lag is not None:
+        asked_of = lambda state: drive_of(*state).target  # noqa: E731
+        is_servo = mode != DriveMode.EFFORT
+        bias = {"biastype": "affine", "biasprm": (damping * number("drive_target_velocity"), -stiffness, -damping)}
+        parts.actuate("general", name, lambda state: 0.0 if isinstance(asked_of(state), str) else asked_of(state),
+                      dyntype="filterexact" if lag.method == "exact" else "filter", dynprm=lag.time_constant,
+                      gainprm=stiffness if is_servo else 1, **(bias if is_servo else {}), **words)  # fmt: skip
+        parts.activations.append(lambda state: drive_of(*state).activation.initial)
+    elif mode == DriveMode.EFFORT:
         parts.actuate("motor", name, target, **words)
     elif mode == DriveMode.POSITION:
         parts.actuate("position", name, target, kp=stiffness, kv=damping, **words)
@@ -157,6 +169,15 @@ def _actuate(parts: MjcfParts, of: str, item: int, name: str, on: str) -> None:
     else:
         parts.actuate("general", name, lambda state: stiffness * target(state) + damping * rate(state), biastype="affine",
                       biasprm=(0, -stiffness, -damping), **words)  # fmt: skip
+
+
+def _drive_of(spec: SceneSpec, model: Model, of: str, item: int) -> DriveSpec:
+    """The drive of a dof, or of a coupling, as a scene says it."""
+    if of == "combinations":
+        return spec.forces[model.combinations.name[item]].drive
+    j = int(np.searchsorted(model.joints.qd_start, item, side="right")) - 1
+    drives = spec.joints[model.joints.name[j]].drive
+    return drives[min(item - int(model.joints.qd_start[j]), len(drives) - 1)]
 
 
 def write_forces(parts: MjcfParts) -> None:
