@@ -30,11 +30,12 @@ def value_and_slopes(p: ti.template(), w: ti.i32, k: ti.i32, x: ti.template()):
 
     Reads: p columns
     """
-    s = x * 0.0
-    first, second = s, s
-    end = p.start.at(k + 1)
-    for n in range(end - p.start.at(k)):
+    zero = x * 0.0
+    first, second = zero, zero
+    last = p.start.at(k + 1) - 1
+    s = zero + p.coefficient.load(w, last)
+    for n in range(last - p.start.at(k)):
         second = second * x + first * 2.0
         first = first * x + s
-        s = s * x + p.coefficient.load(w, end - 1 - n)
+        s = s * x + p.coefficient.load(w, last - 1 - n)
     return s * x, s + first * x, first * 2.0 + second * x

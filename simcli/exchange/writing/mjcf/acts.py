@@ -99,14 +99,16 @@ def write_gears(parts: MjcfParts) -> None:
                 leader = parts.tree.name_of_dof[axis.dof]
                 section.add("joint", joint1=axis.name, joint2=leader, polycoef=(0, axis.lead, 0, 0, 0))
     for m in range(len(mimics.name)):
-        one, other = (parts.tree.name_of_dof[int(getattr(mimics, end)[m])] for end in ("follower", "leader"))
+        one, other = (parts.tree.name_of_dof.get(int(getattr(mimics, end)[m])) for end in ("follower", "leader"))
         polynomial = mimics.polynomial[0, m]
-        if not polynomial[_POLYCOEF:].any():
+        if one and other and not polynomial[_POLYCOEF:].any():
             section.add("joint", joint1=one, joint2=other, polycoef=_polycoef(polynomial))
     for name, joint in scene.spec.joints.items():
         if joint.mimic is None or joint.loop:
             continue
-        if any(joint.mimic.coefficients[_POLYCOEF:]):
+        if scene.spec.joints[joint.mimic.joint].loop:
+            scene.lose("mimic", name, f"joints.{name}.mimic", "its leader closes a loop, which has no coordinate in MJCF")
+        elif any(joint.mimic.coefficients[_POLYCOEF:]):
             scene.lose("mimic", name, f"joints.{name}.mimic.polynomial", _TOO_HIGH)
         else:
             scene.tell("mimic", name, f"joints.{name}.mimic", f"an equality, {_SOFT}")
