@@ -17,10 +17,10 @@ gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)
 
 
 # Files that take 20 s and more of CPU go first, so that no process is left with one at the end while the others are through.
-LONGEST = ("test_impacts", "test_measures", "test_scenes", "test_joint_cells", "test_couplings", "test_gpu_devices",
-           "test_sliding_points", "test_pulleys", "test_quantities", "test_programs", "test_solvers_agree",
-           "test_cli_kinematics", "test_gpu_solvers", "test_frames_with_contact", "test_diff",
-           "test_cases_closed_loops")  # fmt: skip
+LONGEST = ("test_joint_cells", "test_quantities", "test_impacts", "test_gpu_devices", "test_drag", "test_measures",
+           "test_simulation", "test_scenes", "test_gpu_solvers", "test_programs", "test_couplings", "test_records_faults",
+           "test_sensors", "test_frames_with_contact", "test_diff", "test_solvers_agree", "test_sliding_points",
+           "test_pulleys", "test_cli_kinematics", "test_cases_closed_loops")  # fmt: skip
 MOST_KERNELS = 32  # of a device of tests, some 10 MB each
 FOR_GPU = ("for", "gpu")  # property of a test
 
@@ -83,14 +83,25 @@ def device():
 
 
 @pytest.fixture(scope="module")
+def packs_of_two():
+    """Packs of two worlds for a file about worlds that differ within a pack: they compile faster than full ones."""
+    yield from packs_of(2)
+
+
+@pytest.fixture(scope="module")
 def scalar_code():
     """Packs of one world for a file that is not about packs: up to three times faster to compile, and the same bytes.
 
     These bytes are promised by test_kernels_lanes.py, test_run_determinism.py, test_run_isolation.py,
     test_complementarity.py and test_contact_closed_forms.py.
     """
+    yield from packs_of(1)
+
+
+def packs_of(lanes):
+    """Runs of this process have packs of so many worlds meanwhile."""
     from simcli.kernels.device import runtime
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(runtime, "CPU_LANES", dict.fromkeys(runtime.CPU_LANES, 1))
+        patch.setattr(runtime, "CPU_LANES", dict.fromkeys(runtime.CPU_LANES, lanes))
         yield

@@ -20,9 +20,10 @@ from simcli.cli.options import parse_worlds, split_words
 from simcli.cli.runs.run_options import vary_override
 from simcli.errors import Exit, UsageError
 
-COMMANDS = ["run", "sweep", "check", "show", "samples", "new", "import", "schema", "explain", "info", "table", "view",
-            "plot", "render", "export", "diff", "slice", "merge", "repair", "fk", "ik", "id", "mass-matrix", "jacobian",
-            "equilibrium", "modes", "solve", "fit", "optimize", "docs", "bench", "precompile", "doctor"]  # fmt: skip
+COMMANDS = ["run", "sweep", "check", "show", "samples", "new", "import", "decompose", "schema", "explain", "info", "table",
+            "view", "plot", "render", "export", "diff", "slice", "merge", "repair", "fk", "ik", "id", "mass-matrix",
+            "jacobian", "equilibrium", "modes", "solve", "fit", "optimize", "docs", "bench", "precompile",
+            "doctor"]  # fmt: skip
 ESCAPE = "\x1b["
 
 

@@ -17,6 +17,7 @@ from simcli import rotations as rot
 from simcli.spec.forces import FORCES
 from simcli.spec.schema.scene import AffineSolver, GeneralizedSolver, MaximalSolver, NaturalSolver
 
+pytestmark = pytest.mark.usefixtures("scalar_code")
 MASS, INERTIA = 1.5, np.array([0.2, 0.3, 0.4])
 ROUND = np.full(3, 0.3)  # of affine bodies, which yield in the instant of the start where their axes differ
 ANCHOR, PLACE = np.array([1.0, 0.2, 0.5]), np.array([0.1, 0.05, -0.1])  # in the world, and in the body

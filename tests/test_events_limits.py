@@ -10,6 +10,7 @@ from simcli.model.snapshot import Status
 from simcli.solvers import SOLVERS, RunPlan
 from simcli.spec import resolve
 
+pytestmark = pytest.mark.usefixtures("packs_of_two")
 DT, STEPS, AT, FRAME = 1e-3, 120, 95, 40  # [s] and steps; the event is in the midst of the last frame
 RATES = {"pin": 1.4, "rod": 1.3, "closing": 1.5, "turned": 70.0, "switched": 1.2}  # [rad/s, m/s] of what will be outside
 DIGITS, BEHIND = 1e-5, 4.0  # relative: of a text, and by which implicit formulas miss a uniform turn, times (h w)^2

@@ -24,7 +24,8 @@ bodies:
   rover: {mass: 3, pose: {xyz: [0, 3, 2]}, shapes: {box: {type: box, size: [0.1, 0.2, 0.3]}}}
 joints:
   pin: {type: revolute, parent: world, child: arm, parent_frame: {xyz: [0, 0, 2]}, axis: [0, 1, 0], q: 0.2,
-        drive: {mode: position, stiffness: 20, damping: 1, target: 0.4}}
+        drive: {mode: position, stiffness: 20, damping: 1, target: 0.4,
+        activation: {time_constant: 50 ms, initial: 0.1}}}
   wrist: {type: revolute, parent: arm, child: hand, parent_frame: {xyz: [0.5, 0, 0]}, axis: [0, 0, 1],
           drive: {mode: effort, target: 0.1}}
   socket: {type: ball, parent: hand, child: ball, parent_frame: {xyz: [0.3, 0, 0], rpy: [0.1, 0.2, 0.3]}}
@@ -54,7 +55,7 @@ sensors:
 keyframes:
   home: {joint_q: {pin: 0.5, socket: [0, 0, 0.6, 0.8], rover_free: [1, 2, 3, 0, 0.6, 0, 0.8]}, joint_qd: {rails: [1, 2, 3]}}
   bent: {joint_q: {wrist: -0.7}, controls: {joints.pin.drive.target: 1.5, forces.push.value: -2,
-         joints.wrist.drive.target: 0.25, forces.both.drive.target_velocity: -3}}
+         joints.wrist.drive.target: 0.25, joints.pin.drive.activation.initial: -0.3, forces.both.drive.target_velocity: -3}}
 """
 LOST = ("much", "hit", "all", "odd", "held")
 
@@ -135,5 +136,8 @@ def test_keyframes_come_back(documents, name):
     wanted = dict(zip(("pin", "wrist", "push"), controls, strict=True))
     wanted |= {"both_2": spec.forces["both"].drive.target_velocity}
     assert {actuator: float(data.actuator(actuator).ctrl[0]) for actuator in wanted} == pytest.approx(wanted, rel=1e-14)
+    lag, lag_2 = (one.joints["pin"].drive[0].activation for one in (spec, returned))
+    assert (data.act[0], lag_2.initial) == pytest.approx((lag.initial,) * 2, rel=1e-14)
+    assert (lag_2.time_constant, lag_2.method) == (lag.time_constant, lag.method)
     assert returned.joints["pin"].drive[0].target == pytest.approx(wanted["pin"], rel=1e-14)
     assert returned.forces["both"].drive.target_velocity == pytest.approx(wanted["both_2"], rel=1e-14)

@@ -50,7 +50,7 @@ def test_the_double_pendulum_is_that_of_the_cpu(gpu, precision, pendulum):
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("integrator", ["rk4", "implicit"])
+@pytest.mark.parametrize("integrator", ["rk4", pytest.param("implicit", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("gpu", GPUS)
 def test_integrators_of_a_higher_order_are_those_of_the_cpu(gpu, integrator, pendulum):
     found = columns_of(solver_of(pendulum, started(gpu, "float64"), integrator=integrator))
@@ -183,6 +183,7 @@ def test_a_device_that_changes_bits_is_refused(monkeypatch):
 def test_a_gpu_is_tested_when_it_starts(gpu, monkeypatch):
     started(gpu, "float32")
     monkeypatch.setattr(elementary, "sincos", WRONG["sincos"])
+    start_device("cpu", "float64")  # where a GPU goes on it is not tested once more
     with pytest.raises(DeviceError, match=f"SC711: device `{gpu}`"):
         start_device(gpu, "float32")
 

@@ -73,8 +73,11 @@ def test_memory_that_a_gpu_does_not_reach_is_refused(arch, name, monkeypatch):
     bound = n if name == "MOST_NUMBERS" else n * SINGLE
     monkeypatch.setattr(storage, name, bound)
     storage.DeviceStorage(device, 1, n - 1, (1, 1, 1))
-    with pytest.raises(DeviceError, match=r"SC714: .* are more than kernels reach: simulate fewer worlds"):
+    with pytest.raises(DeviceError, match=r"SC714: .* are more than kernels reach: simulate smaller worlds"):
         storage.DeviceStorage(device, 1, n, (1, 1, 1))
+    with pytest.raises(DeviceError, match=rf"SC714: .* reach: {n // 2} of {n} worlds fit.* --world 0-{n // 2 - 1}, .*merge"):
+        storage.DeviceStorage(device, 1, 0, (n, 2, 2))
+    storage.DeviceStorage(device, 1, 0, (n // 2, 2, 2))
 
 
 def test_memory_that_a_gpu_does_not_have_is_refused(monkeypatch):
@@ -83,5 +86,5 @@ def test_memory_that_a_gpu_does_not_have_is_refused(monkeypatch):
 
     device = start_device("cpu", "float32", threads=1, like_gpu=True)
     monkeypatch.setattr(storage.ti, "ndarray", fails)
-    with pytest.raises(DeviceError, match=r"SC714: .* more than the device has given \(allocate.*: simulate fewer worlds"):
+    with pytest.raises(DeviceError, match=r"SC714: .* more than the device has given \(allocate.*: simulate smaller worlds"):
         Arena(device, 1).build()

@@ -51,6 +51,7 @@ OWNERS = {  # library -> rooms that may import it
     "av": {"view"},
     "cma": {"search"},
     "mujoco": {"exchange"},
+    "coacd": {"exchange"},
     "pinocchio": set(),
     "distributed": {"sweeps"},
 }

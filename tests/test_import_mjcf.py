@@ -41,7 +41,7 @@ MODEL = """<mujoco model="all kinds">
     <light pos="0 0 3"/>
     <camera name="side" pos="0 -3 1" xyaxes="1 0 0 0 0 1" fovy="40"/>
     <geom name="floor" type="plane" size="5 5 0.1" pos="0 0 -2" condim="3"/>
-    <site name="hook" pos="0.2 0 1.5"/>
+    <site name="hook" pos="0.2 0 1.5" euler="20 -30 0"/>
     <body name="stand" pos="0 0 1"><geom type="box" size="0.05 0.05 0.1" mass="0"/>
       <body name="free 1" pos="0 0 1"/></body>
     <body name="rover" pos="0.5 0.2 0.3" euler="10 20 30">
@@ -82,7 +82,8 @@ MODEL = """<mujoco model="all kinds">
     <general name="law" joint="pin" gainprm="4" biastype="affine" biasprm="0.5 -6 -0.3"/>
     <position name="pull" tendon="sum" kp="9"/>
     <muscle name="flesh" joint="toe" lengthrange="0.1 1"/>
-    <motor name="jet" site="sole" gear="0 0 1 0 0 0"/>
+    <motor name="jet" site="sole" gear="0.2 -0.1 1 0.03 0.02 -0.05"/>
+    <motor name="wind" site="eye" refsite="hook" gear="0 0.4 0 0 0 0.06"/>
   </actuator>
   <sensor><gyro name="imu" site="sole"/><accelerometer name="imu 2" site="eye" noise="0.1"/><velocimeter site="tip"/>
     <framepos name="seen" objtype="site" objname="sole" reftype="site" refname="hook"/><rangefinder name="range" site="eye"/>
@@ -90,7 +91,7 @@ MODEL = """<mujoco model="all kinds">
     <jointpos name="turn" joint="knee"/><jointvel name="rate" joint="rail"/><force name="load" site="sole"/>
     <torque name="twist" site="sole"/><subtreecom name="centre" body="hip"/><subtreelinvel name="drift" body="head"/>
   </sensor>
-  <keyframe><key name="home" time="1" ctrl="0.3 0.3 0.3 0.3 0.3 0.7 0"
+  <keyframe><key name="home" time="1" ctrl="0.3 0.3 0.3 0.3 0.3 0.7 0.3 0.3"
     qpos="KEY_Q" qvel="KEY_V"/></keyframe>
 </mujoco>
 """
@@ -141,15 +142,17 @@ def test_the_mechanism_is_that_of_mujoco(tmp_path):
 
 
 def test_what_moves_without_limits_moves_as_in_mujoco(tmp_path):
-    """Springs, dampers and tendons among it, and actuators with their targets."""
-    words = [word for path, value in TARGETS.items() for word in ("--set", f"{path}={value!r}")]
+    """Springs, dampers and tendons among it, and actuators with the controls of the keyframe."""
     found = []
     for step in (1e-3, 5e-4):
         off = ("contact", "limit", "frictionloss", "equality")
         pair = Pair(model_file(tmp_path), tmp_path / "scene", off=off, step=step)
         names = [pair.model.actuator(a).name for a in range(pair.model.nu)]
-        pair.data.ctrl[:] = [0.3 * (name not in ("jet", "flesh")) for name in names]
-        found.append(pair.difference(*words))
+        pair.data.ctrl[:] = [0.3 * (name != "flesh") for name in names]
+        controls = pair.mechanism.sections["keyframes"]["home"]["controls"]
+        pushes = {f"forces.{name}.{key}" for name in ("jet", "wind") for key in ("force", "torque")}
+        assert set(controls) == {*TARGETS, *pushes}
+        found.append(pair.difference(*(word for path, value in controls.items() for word in ("--set", f"{path}={value!r}"))))
     assert found[0] < MOTION_BAR
     assert found[0] > FOURTH * found[1]
 
@@ -198,7 +201,8 @@ def test_a_keyframe_has_the_controls_that_it_has_in_mujoco(tmp_path):
     """Targets are those of the motion above; what has no drive is told."""
     document = load_scene(model_file(tmp_path), ["initial=home"])
     spec = resolve(document)
-    assert spec.initial.controls == pytest.approx(TARGETS, rel=1e-15)
+    controls = {path: value for path, value in spec.initial.controls.items() if path in TARGETS}
+    assert controls == pytest.approx(TARGETS, rel=1e-15)
     rail, hip, pin = (spec.joints[name].drive[0] for name in ("rail", "hip", "pin"))
     drives = [rail.target, hip.target, pin.target_velocity, spec.forces["law"].drive.target, spec.forces["sum"].drive.target]
     assert drives == pytest.approx(list(TARGETS.values()), rel=1e-15)
@@ -206,17 +210,31 @@ def test_a_keyframe_has_the_controls_that_it_has_in_mujoco(tmp_path):
 
 
 def test_a_keyframe_has_activations(tmp_path):
-    """That of a filter, in the unit of the target: with a gain g and a bias b it is (g act + b) over the stiffness."""
-    text = bodies(f'<body><joint name="j"/>{BALL}</body><body pos="1 0 0"><joint name="k"/>{BALL}</body>', """
+    """That of a filter, in the unit of the target: with a gain g and a bias b it is (g act + b) over the stiffness; of an
+    integrator the activation is the target."""
+    text = bodies(f'<body><joint name="j"/>{BALL}</body><body pos="1 0 0"><joint name="k"/>{BALL}</body>'
+                  f'<body pos="2 0 0"><joint name="l"/>{BALL}</body>', """
         <actuator><general joint="j" dyntype="filter" dynprm="0.1" gainprm="4" biastype="affine" biasprm="0.5 -6 0"
             ctrlrange="-1 1"/>
-          <general joint="k" gear="2" dyntype="filterexact" dynprm="0.2" gainprm="3"/></actuator>
-        <keyframe><key name="lent" ctrl="9 0.5" act="0.25 -0.5"/><key name="rest"/></keyframe>""")
+          <general joint="k" gear="2" dyntype="filterexact" dynprm="0.2" gainprm="3"/>
+          <intvelocity joint="l" kp="5" actrange="-2 2"/></actuator>
+        <keyframe><key name="lent" ctrl="9 0.5 7" act="0.25 -0.5 1.5"/><key name="rest"/></keyframe>""")
     keyframes = spec_of(tmp_path, text).keyframes
     assert keyframes["lent"].controls == pytest.approx({
         "joints.j.drive.target": 4.5 / 6, "joints.j.drive.activation.initial": 1.5 / 6,
-        "joints.k.drive.target": 3.0, "joints.k.drive.activation.initial": -3.0}, rel=1e-15)  # fmt: skip
+        "joints.k.drive.target": 3.0, "joints.k.drive.activation.initial": -3.0,
+        "joints.l.drive.target": 1.5}, rel=1e-15)  # fmt: skip
     assert not keyframes["rest"].controls
+
+
+def test_bodies_that_mujoco_fuses_are_told_as_parts_of_others(tmp_path):
+    text = bodies(f'<body name="a"><freejoint/>{BALL}<body name="b" pos="1 0 0">{BALL}</body></body>',
+                  '<compiler fusestatic="true"/>')  # fmt: skip
+    made = imported(tmp_path, text)
+    assert fates(made.report, "body") == {
+        "a": ("carried", ""), "b": ("changed", "is part of the body that holds it, by `fusestatic`")}  # fmt: skip
+    assert fates(imported(tmp_path, text.replace("true", "false")).report, "body")["b"] == ("carried", "")
+    assert made.report.counts()["dropped"] == 0
 
 
 def test_warnings_of_mujoco_leave_no_file(tmp_path, monkeypatch):
@@ -246,7 +264,7 @@ def test_every_element_is_told_once(tmp_path):
 def test_what_is_lost_is_told_by_name(tmp_path):
     report = imported(tmp_path).report
     assert fates(report, "muscle") == {"flesh": ("dropped", "is a muscle")}
-    assert fates(report, "motor")["jet"][0] == "dropped"
+    assert "its force is [" in fates(report, "motor")["jet"][1]
     assert fates(report, "option@density")["" ][0] == "dropped"
     assert [name for name, (fate, _) in fates(report, "joint@solreflimit").items() if fate == "dropped"] == ["leg"]
     for kind in ("texture", "light", "visual", "map"):
@@ -319,9 +337,47 @@ def test_equalities_are_loop_joints_gears_and_held_coordinates(tmp_path):
     mimic = spec.joints["cz"].mimic  # q - 0.4 = 0.1 + 2 q_other
     assert (mimic.joint, mimic.ratio, mimic.offset) == ("bx", 2.0, pytest.approx(0.5))
     assert spec.joints["by"].motion[0].position == 0.25
+    bent = spec.joints["dz"].mimic
+    assert (bent.joint, bent.polynomial) == ("bx", (0.0, 1.0, 0.5))
     report = imported(tmp_path, LOOPS).report
     assert {name: fate for name, (fate, _) in fates(report, "joint").items() if name in ("gear", "held", "bent")} == {
-        "gear": "changed", "held": "changed", "bent": "dropped"}  # fmt: skip
+        "gear": "changed", "held": "changed", "bent": "changed"}  # fmt: skip
+
+
+SUMS = bodies("".join(
+    f"""<body pos="{n} 0 0"><joint name="{name}" type="{kind}" axis="0 0 1" ref="{ref}"/>
+    <geom size="0.05" mass="1" pos="0.2 0 0"/></body>""" for n, (name, kind, ref) in enumerate((
+        ("a", "hinge", 0.3), ("b", "hinge", -0.2), ("c", "slide", 0.1), ("d", "slide", 0.4), ("e", "hinge", 0.5),
+        ("f", "hinge", 0.0), ("g", "slide", -0.3), ("h", "slide", 0.2)))), """<compiler angle="radian"/>
+  <tendon><fixed name="abc"><joint joint="a" coef="0.5"/><joint joint="b" coef="-1"/><joint joint="c" coef="2"/></fixed>
+    <fixed name="d"><joint joint="d" coef="3"/></fixed>
+    <fixed name="ef"><joint joint="e" coef="1"/><joint joint="f" coef="2"/></fixed>
+    <fixed name="ag"><joint joint="a" coef="1"/><joint joint="g" coef="-2"/></fixed></tendon>
+  <equality><tendon name="sum" tendon1="abc" polycoef="0.2 0 0 0 0"/>
+    <tendon name="cam" tendon1="ef" tendon2="d" polycoef="0.1 0.5 -0.3 0.2 0.05"/>
+    <tendon name="two" tendon1="ag" tendon2="ef" polycoef="0.1 0.4 0 0 0"/>
+    <tendon name="bad" tendon1="ag" tendon2="ef" polycoef="0.1 0.4 0.1 0 0"/>
+    <joint name="quartic" joint1="h" joint2="c" polycoef="0.1 -1 0.3 0.2 -0.4"/></equality>""")  # fmt: skip
+
+
+def test_where_equalities_hold_here_they_hold_in_mujoco(tmp_path):
+    """Sums of coordinates with references, and polynomials of tendons and joints, at the start that the scene assembles."""
+    path = model_file(tmp_path, SUMS)
+    document = load_scene(path)
+    spec = resolve(document)
+    built = build(spec, document)
+    assert spec.joints["h"].mimic.joint == "c"
+    assert {name: len(force.of) for name, force in spec.forces.items() if force.type == "coupling"} == {
+        "sum": 3, "cam": 3, "two": 4}  # fmt: skip
+    assert fates(imported(tmp_path, SUMS).report, "tendon")["bad"][0] == "dropped"
+    model = mujoco.MjModel.from_xml_string(SUMS)
+    data = mujoco.MjData(model)
+    for name in "abcdefgh":
+        data.joint(name).qpos[0] = built.joint_q[0, built.joints.q_start[built.joints.name.index(name)]]
+    mujoco.mj_forward(model, data)
+    lacks = {int(data.efc_id[r]): data.efc_pos[r] for r in range(data.nefc)}
+    assert {model.equality(e).name: abs(lack) < 1e-12 for e, lack in lacks.items()} == {
+        "sum": True, "cam": True, "two": True, "quartic": True, "bad": False}  # fmt: skip
 
 
 def test_flags_are_honoured(tmp_path):

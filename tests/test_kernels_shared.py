@@ -148,5 +148,5 @@ def test_memory_that_kernels_do_not_reach_is_refused(device, monkeypatch):
     monkeypatch.setattr("simcli.kernels.memory.storage.MASK", 1)
     arena = Arena(device, 1)
     arena.slot(3)
-    with pytest.raises(DeviceError, match=r"SC714: .* are more than kernels reach: simulate fewer worlds"):
+    with pytest.raises(DeviceError, match=r"SC714: .* are more than kernels reach: simulate smaller worlds"):
         arena.build()

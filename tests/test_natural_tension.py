@@ -5,6 +5,7 @@ import pytest
 import test_natural_quadratic as rows
 from support.forward import Runner
 
+pytestmark = pytest.mark.usefixtures("scalar_code")
 # Relative: central differences with a step of 1e-6 of forces of order 1.
 DIFFERENCES = 1e-7
 STIFFNESS, REST, DAMPING = 40.0, 0.7, 3.0

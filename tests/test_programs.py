@@ -26,6 +26,7 @@ from simcli.solvers import SOLVERS, RunPlan
 from simcli.solvers.affine.programs import STEPS
 from simcli.solvers.tree.integrators import STAGES
 
+pytestmark = pytest.mark.usefixtures("packs_of_two")
 NOISE = 0.1  # of what worlds that are done hold
 # Stops, dry friction, drives with a limit, rolling friction, a loop: every stage has something to do.
 TOUCHING = """

@@ -173,12 +173,16 @@ def test_worlds_have_their_own_parameters(device):
         assert np.abs(found[:, world] - single[:, 0]).max() == 0.0
 
 
-# A mass on a free rail: x'' = (A sin(wt + p) + b) / m is integrated by hand.
+# A mass on a free rail: x'' = (A sin(wt + p) + b) / m is integrated by hand. Signals of all kinds act across the rail, so
+# that this scene and the next one share a kernel.
 DRIVEN = ONE_JOINT + """
 forces:
   push: {type: torque, joint: rail, value: $wave}
-  pull: {type: wrench, body: m, force: [$half, 0, 0]}
+  pull: {type: wrench, body: m, force: [$half, $sine, $step], torque: [$table, 0, 0]}
 signals:
+  sine: {sine: {amplitude: 1, frequency: 1}}
+  step: {step: {before: 0, after: 1, time: 5}}
+  table: {table: {time: [0, 5], value: [0, 1], interpolate: previous}}
   wave: {sine: {amplitude: 3, frequency: 0.8, phase: 0.4}}
   half: {sine: {amplitude: 1.5, frequency: 0.8, phase: 0.4, offset: 0.25}}
 """

@@ -11,6 +11,7 @@ from simcli import pipeline
 from simcli.errors import DeviceError, OutputError, SceneError, UsageError
 from simcli.spec.schema import scene as schema
 
+pytestmark = pytest.mark.usefixtures("packs_of_two")
 ARM = """
 simcli: 1
 bodies:

@@ -2,6 +2,7 @@
 
 import contextlib
 import math
+import re
 import time
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from support.scenes import faults_of, scene
 
 from simcli.spec import resolve
+from simcli.spec.names.channel_names import pattern
 from simcli.spec.values.expressions import ExpressionError, evaluate, substitute_names
 from simcli.spec.values.units import UNITS, UnitError, base_units, parse_unit, to_si
 
@@ -247,6 +249,7 @@ def test_a_component_may_stand_behind_a_name(name):
     for part in (spec.measure["far"], spec.run.stop_when, spec.expect[0]):
         assert part.component == 2
     assert (spec.measure["far"].quantity, spec.expect[0].channel) == ("body.cart.position",) * 2
+    assert re.fullmatch(pattern(), name)
     twice = f"expect: [{{max: '{name}', component: 1, below: 1}}]\n"
     assert [fault[0] for fault in faults_of(text + twice)] == ["SC207"]
     beyond = twice.replace("2", "3").replace(", component: 1", "")

@@ -43,6 +43,7 @@ COMMANDS = (
     Command("samples", SCENES, "scenes.samples"),
     Command("new", SCENES, "scenes.new"),
     Command("import", SCENES, "scenes.import_model:import_command"),
+    Command("decompose", SCENES, "scenes.decompose"),
     Command("schema", SCENES, "scenes.schema"),
     Command("explain", SCENES, "scenes.explain"),
     Command("info", _RESULTS, "results.info"),

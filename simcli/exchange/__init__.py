@@ -9,6 +9,7 @@ element of the source. Never here: tables of numbers, solvers, what a scene mean
     report       what was carried, changed, dropped, and why
     naming       names of the source as names of a scene
     meshes       where mesh files are, and whether scenes can use them
+    decomposition  a mesh as convex parts
     urdf         URDF to a mechanism
     mjcf         MJCF to a mechanism
     sdf          SDF to a mechanism

@@ -12,7 +12,7 @@ from simcli.exchange.lumping import lump
 from simcli.exchange.mechanism import SourceJoint, SourceModel
 from simcli.exchange.meshes import MeshFiles
 from simcli.exchange.mjcf.reading import read_mjcf
-from simcli.exchange.report import ImportReport
+from simcli.exchange.report import ConvertedModel, ImportReport
 from simcli.exchange.scene_text import scene_text
 from simcli.exchange.sdf.reading import read_sdf
 from simcli.exchange.urdf import read_urdf
@@ -23,21 +23,6 @@ from simcli.spec.names.structure import WORLD_NAME
 
 SUFFIXES = (".urdf", ".xml", ".mjcf", ".sdf")
 ModelBase = Literal["fixed", "floating"]
-
-
-@dataclass(frozen=True)
-class ImportedModel:
-    """A scene that was made of another file.
-
-    Attributes:
-        text: of the scene.
-        files: path relative to the scene to bytes, of the meshes that it names.
-        report: what became of each element.
-    """
-
-    text: str
-    files: dict[str, bytes]
-    report: ImportReport
 
 
 @dataclass(frozen=True)
@@ -88,7 +73,7 @@ def is_foreign(path: Path) -> bool:
     return path.suffix.lower() in SUFFIXES
 
 
-def import_model(path: Path, options: ImportOptions | None = None) -> ImportedModel:
+def import_model(path: Path, options: ImportOptions | None = None) -> ConvertedModel:
     """Make a scene of a URDF, MJCF or SDF file.
 
     Raises:
@@ -98,7 +83,7 @@ def import_model(path: Path, options: ImportOptions | None = None) -> ImportedMo
     options = options or ImportOptions()
     report, meshes = ImportReport(str(path)), MeshFiles(path, options.search, options.folder)
     mechanism = _read(path, options, meshes, report)
-    return ImportedModel(scene_text(mechanism, report, __version__), meshes.files, report)
+    return ConvertedModel(scene_text(mechanism, report, __version__), meshes.files, report)
 
 
 def _read(path: Path, options: ImportOptions, meshes: MeshFiles, report: ImportReport) -> SourceModel:

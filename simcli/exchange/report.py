@@ -76,3 +76,18 @@ class ImportReport:
         """The report for programs."""
         entries = [asdict(entry) for entry in self.entries]
         return {"source": self.source, "counts": self.counts(), "elements": entries}
+
+
+@dataclass(frozen=True)
+class ConvertedModel:
+    """What was made of a model or a scene in another format.
+
+    Attributes:
+        text: of the file.
+        files: path relative to the file to bytes, of the meshes that it names.
+        report: what became of each element.
+    """
+
+    text: str
+    files: dict[str, bytes]
+    report: ImportReport

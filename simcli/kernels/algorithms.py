@@ -62,7 +62,7 @@ class Algorithms:
         q, qd = self.states(joint_q, joint_qd)
         n = self.model.n_bodies
         pose, twist = self.results(q, 7 * n), self.results(q, 6 * n)
-        self.arena.launch(states_to_bodies, self.core, len(q), flat(q), flat(qd), pose, twist)
+        self.arena.launch(states_to_bodies, self.core, len(q), self.given(q), self.given(qd), pose, twist)
         return self.fetch(pose, q, n, 7), self.fetch(twist, q, n, 6)
 
     def inverse_dynamics(self, joint_q, joint_qd, joint_qdd, body_f=None) -> np.ndarray:
@@ -78,7 +78,7 @@ class Algorithms:
         q, qd, qdd = self.states(joint_q, joint_qd, joint_qdd)
         out = self.results(q, self.model.n_qd)
         force = self.forces(q, body_f)
-        states = (flat(q), flat(qd), flat(qdd))
+        states = (self.given(q), self.given(qd), self.given(qdd))
         self.arena.launch(accelerations_to_efforts, self.core, len(q), body_f is not None, *states, force, out)
         return self.of_tree(self.fetch(out, q, self.model.n_qd))
 
@@ -87,7 +87,7 @@ class Algorithms:
         q, qd, effort = self.states(joint_q, joint_qd, joint_f)
         out = self.results(q, self.model.n_qd)
         force = self.forces(q, body_f)
-        states = (flat(q), flat(qd), flat(effort))
+        states = (self.given(q), self.given(qd), self.given(effort))
         self.arena.launch(efforts_to_accelerations, self.core, len(q), body_f is not None, *states, force, out)
         return self.of_tree(self.fetch(out, q, self.model.n_qd))
 
@@ -101,21 +101,21 @@ class Algorithms:
         q, qd, when = self.states(joint_q, joint_qd, time)
         n = self.model.n_bodies
         out = self.results(q, 6 * n)
-        self.arena.launch(states_to_forces, self.core, len(q), flat(q), flat(qd), flat(when), out)
+        self.arena.launch(states_to_forces, self.core, len(q), self.given(q), self.given(qd), self.given(when), out)
         return self.fetch(out, q, n, 6)
 
     def mass_matrix(self, joint_q) -> np.ndarray:
         """Joint-space mass matrix with armature, (N, NV, NV): composite rigid bodies."""
         (q,), n = self.states(joint_q), self.model.n_qd
         out = self.results(q, n * n)
-        self.arena.launch(states_to_masses, self.core, len(q), flat(q), out)
+        self.arena.launch(states_to_masses, self.core, len(q), self.given(q), out)
         return self.fetch(out, q, n, n)
 
     def jacobian(self, joint_q) -> np.ndarray:
         """Body Jacobians, (N, B, 6, NV): J qd = body_qd (velocity of the centre of mass, angular velocity; world)."""
         (q,), n, b = self.states(joint_q), self.model.n_qd, self.model.n_bodies
         out = self.results(q, 6 * b * n)
-        self.arena.launch(states_to_jacobians, self.core, len(q), flat(q), out)
+        self.arena.launch(states_to_jacobians, self.core, len(q), self.given(q), out)
         return np.moveaxis(self.fetch(out, q, b, n, 6), -1, -2)
 
     def projection(self, body_q, body_qd) -> tuple[np.ndarray, np.ndarray]:
@@ -127,7 +127,7 @@ class Algorithms:
         q, qd = self.results(pose, self.model.n_q), self.results(pose, self.model.n_qd)
         for slot in (self.core.projected_q, self.core.projected_qd):
             slot.write(np.full((1, slot.n_items, 1), np.nan))
-        self.arena.launch(bodies_to_states, self.core, len(pose), flat(pose), flat(twist), q, qd)
+        self.arena.launch(bodies_to_states, self.core, len(pose), self.given(pose), self.given(twist), q, qd)
         return self.fetch(q, pose, self.model.n_q), self.fetch(qd, pose, self.model.n_qd)
 
     def states(self, *arrays) -> list[np.ndarray]:
@@ -135,12 +135,16 @@ class Algorithms:
         flat = [np.ascontiguousarray(np.atleast_2d(a), self.device.dtype) for a in arrays]
         return [a if a.shape[1] else np.zeros((len(a), 1), self.device.dtype) for a in flat]
 
+    def given(self, states: np.ndarray):
+        """States as kernels read them: one after the other, at least one number."""
+        return self.device.given(flat(states))
+
     def forces(self, q: np.ndarray, body_f) -> np.ndarray:
         """External forces as (N, 6 B); not read if there are none."""
         if body_f is None:
             self.core.state.external.write(np.zeros((1, self.model.n_links, 6)))
-            return np.zeros(1, self.device.dtype)
-        return flat(self.states(np.reshape(body_f, (len(q), -1)))[0])
+            return self.given(np.zeros(1, self.device.dtype))
+        return self.given(self.states(np.reshape(body_f, (len(q), -1)))[0])
 
     def results(self, q: np.ndarray, width: int):
         """A buffer for one row per state, idle lanes of the last block included."""
@@ -194,5 +198,3 @@ def _layout(core: AlgorithmsCore) -> list:
 def flat(states: np.ndarray) -> np.ndarray:
     """States one after the other, at least one number."""
     return states.ravel() if states.size else np.zeros(1, states.dtype)
-
-

@@ -7,7 +7,7 @@ import numpy as np
 
 from simcli.model.bodies.tables import Bodies
 from simcli.model.forces.tables import no_bushings
-from simcli.model.joints.combinations import no_combinations
+from simcli.model.joints.combinations import no_combinations, no_held_sums
 from simcli.model.joints.tables import Dofs, Joints, Mimics
 from simcli.model.mechanism import DOF_DEFAULTS, BodyPart, JointPart, Mechanism
 from simcli.model.signals.tables import no_inputs, no_motions, no_signals
@@ -47,6 +47,7 @@ def assemble(mechanism: Mechanism) -> Model:
         springs=mechanism.springs,
         bushings=no_bushings(),
         combinations=no_combinations(),
+        holds=no_held_sums(),
         cables=mechanism.cables,
         wrenches=mechanism.wrenches,
         signals=no_signals(),
@@ -195,10 +196,12 @@ def _labels(parts: list[JointPart], counts: list[int]) -> tuple[str, ...]:
 def _mimics(parts: list[JointPart], qd_start: Array) -> Mimics:
     """One row per dof of every joint that follows another."""
     geared = [(j, k) for j, part in enumerate(parts) if part.gear for k in range(part.n_qd)]
+    most = max([parts[j].gear.polynomial.shape[-1] for j, _ in geared], default=2)
+    padded = [np.pad(parts[j].gear.polynomial, ((0, 0), (0, most - parts[j].gear.polynomial.shape[-1]))) for j, _ in geared]
+    polynomial = pile(padded, (most,))
     return Mimics(
         name=tuple(labels(parts[j].name, parts[j].n_qd)[k] for j, k in geared),
         follower=np.array([qd_start[j] + k for j, k in geared], np.int32),
         leader=np.array([qd_start[parts[j].gear.leader] + k for j, k in geared], np.int32),
-        ratio=pile([parts[j].gear.ratio for j, _ in geared], ()),
-        offset=pile([parts[j].gear.offset for j, _ in geared], ()),
-    )
+        offset=polynomial[..., 0], ratio=polynomial[..., 1], curve=polynomial[..., 2:],
+    )  # fmt: skip

@@ -19,7 +19,7 @@ from simcli.model.closure.begin import begun, refuse_start
 from simcli.model.contact.pairs import read_contacts, refuse_flat
 from simcli.model.forces.bushing import read_bushings
 from simcli.model.forces.cables import read_cables
-from simcli.model.forces.coupling import read_couplings
+from simcli.model.forces.coupling import read_couplings, read_holds
 from simcli.model.forces.drag import read_drags
 from simcli.model.forces.spring import read_springs
 from simcli.model.forces.torque import add_torques
@@ -229,7 +229,8 @@ def _build(specs: list[SceneSpec], document: Document | None, batch: Mechanism) 
         refuse_spins(worlds, model)
     worlds.raise_faults()
     model = replace(model, springs=read_springs(worlds, model), bushings=read_bushings(worlds, model),
-                    combinations=read_couplings(worlds, model), drags=read_drags(worlds, model),
+                    combinations=read_couplings(worlds, model), holds=read_holds(worlds, model),
+                    drags=read_drags(worlds, model),
                     sensors=read_sensors(worlds, model), contacts=contacts)  # fmt: skip
     worlds.raise_faults()
     if getattr(worlds.first.solver, "integrator", "") == "generalized_alpha":

@@ -71,17 +71,15 @@ class BodyPart:
 
 @dataclass
 class Gear:
-    """What a joint follows: q = ratio q_leader + offset, dof by dof.
+    """What a joint follows: q = sum of polynomial_n q_leader^n, dof by dof.
 
     Attributes:
         leader: joint index.
-        ratio: [1, m/rad or rad/m], (W|1,).
-        offset: [m or rad], (W|1,).
+        polynomial: [m or rad, over m^n or rad^n], (W|1, N), from n = 0 on; two at least.
     """
 
     leader: int
-    ratio: _Array
-    offset: _Array
+    polynomial: _Array
 
 
 @dataclass

@@ -12,7 +12,7 @@ from simcli.model.affine.table import Affine
 from simcli.model.bodies.tables import Bodies, Points, Shapes
 from simcli.model.contact.tables import Contacts
 from simcli.model.forces.tables import Bushings, Cables, Drags, Springs, Wrenches, no_drags
-from simcli.model.joints.combinations import Combinations
+from simcli.model.joints.combinations import Combinations, HeldSums
 from simcli.model.joints.tables import Dofs, Joints, Mimics
 from simcli.model.natural.tables import Columns, Naturals
 from simcli.model.phases.beginning import Beginning
@@ -100,6 +100,7 @@ class Model:
         start: what was done to begin with joint_q and joint_qd; None while these are as the scene wrote them.
         lawful: dofs that have laws in any phase of a run, so that all phases have the same rows; None: those of this model.
         spring_rows, drag_rows: whether springs, and drags, are rows, for steps that take them implicitly.
+        holds: sums of coordinates that are held.
         combinations: of coordinates; in the form that solvers step (joints/combined.py) joints stand for them.
     """
 
@@ -114,6 +115,7 @@ class Model:
     springs: Springs
     bushings: Bushings
     combinations: Combinations
+    holds: HeldSums
     cables: Cables
     wrenches: Wrenches
     signals: Signals

@@ -1,54 +1,76 @@
 """Speed on a GPU, from 1024 worlds on: `python tests/benchmarks/gpu.py [--device cuda] [--minutes 10]`.
 
-Chains, inverse dynamics, four-bars, humanoids and stacks in both precisions, as `simcli bench` times them, in few steps;
-where `mujoco_warp` is installed and the device is CUDA, its steps of the same scene below ours, in float32. Small batches
-come first, so that what the minutes do not suffice for is the largest; what a device refuses is said, and not asked again.
+Chains, inverse dynamics, four-bars, humanoids and stacks in both precisions: the scenes of `simcli bench`, without files;
+where `mujoco_warp` is installed and the device is CUDA, its steps of the same scene below ours, in float32. Sizes of a scene
+grow until one takes too long or does not fit.
 """
 
 import argparse
 import sys
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 from statistics import median
 
 import contact_peers
 import smooth_peers
 
+from simcli import pipeline
 from simcli.cli import console
-from simcli.cli.bench.bench import BENCH_HEADER, CONTACT_TASKS, BenchTask, bench_cells, line, subject, works
+from simcli.cli.bench.bench import BENCH_HEADER, CONTACT_TASKS, BenchTask, bench_cells, subject, works
 from simcli.cli.bench.work import BenchRow, BenchWork, Runs
 from simcli.errors import SimcliError
+from simcli.kernels.device.runtime import start_device
+from simcli.solvers import SOLVERS
+from simcli.solvers.shared.host.plan import RunPlan
 
 TASKS = (BenchTask.RUN, BenchTask.RNEA, BenchTask.FOURBAR, BenchTask.HUMANOID, BenchTask.STACKS)
 WORLDS = (1024, 4096, 16384, 65536, 262144)
 PRECISIONS = ("float32", "float64")
-STEPS = 100  # of a run
+# World-steps of a call, and the fewest and most steps.
+SIZES = {BenchTask.RUN: (3e7, 50, 2000), BenchTask.FOURBAR: (3e6, 20, 1000), BenchTask.HUMANOID: (1e5, 5, 20),
+         BenchTask.STACKS: (1e6, 10, 40)}  # fmt: skip
 REPEAT = 3
+MET = 100  # steps, in which contacts are made
 ROOM = {"nconmax": 64, "njmax": 256}  # of mujoco_warp, for each world
 
 
+class Calls:
+    """Steps of a run, as many as a call takes: one frame at its end goes to the host, and nothing is written.
+
+    Attributes:
+        name: of the scene.
+        job: what runs.
+        n_steps: of a call.
+        compiling: [s], calls before those that are timed: the first one compiles, and contacts are made.
+    """
+
+    def __init__(self, work: BenchWork, task: BenchTask):
+        total, least, most = SIZES[task]
+        self.job, self.n_steps = work.job(), int(min(max(total // work.worlds, least), most))
+        self.name, spec = self.job.spec.name, self.job.spec
+        before = -(-MET // self.n_steps) if task in CONTACT_TASKS else 1
+        plan = RunPlan(self.job.schedule.dt, self.n_steps, REPEAT + before, frozenset(("joints",)))
+        with console.stdout_kept_clean():
+            device = start_device(work.device, work.precision, 1)
+            self._solver = SOLVERS[spec.solver.type](self.job.model, spec.solver, plan, device)
+            self._solver.initial()
+            self.compiling = sum(self.once() for _ in range(before))
+
+    def once(self) -> float:
+        """[s], of a call."""
+        start = time.perf_counter()
+        self._solver.advance(1)
+        return time.perf_counter() - start
+
+
 def works_of(task: BenchTask, worlds: int, precision: str, device: str, folder: Path) -> list[BenchWork]:
-    """What a task times, each for `STEPS` steps."""
-    found = []
-    for work in works(None, task, worlds, precision, 1, device, 1.0, (), folder):
-        if task is not BenchTask.RNEA:
-            work = short(work)
-        found.append(work)
-    return found
+    """What a task times."""
+    return list(works(None, task, worlds, precision, 1, device, 1.0, (), folder))
 
 
-def short(work: BenchWork) -> BenchWork:
-    """The same for `STEPS` steps."""
-    from dataclasses import replace
-
-    from simcli import pipeline
-
-    _, spec = pipeline.read_scene(work.scene, work.sets)
-    return replace(work, duration=max(STEPS, work.stride) * spec.solver.dt)
-
-
-def warp_row(work: BenchWork, task: BenchTask, timed: Runs) -> BenchRow:
+def warp_row(work: BenchWork, task: BenchTask, timed: Calls) -> BenchRow:
     """The same worlds by mujoco_warp, as one graph a step, in float32.
 
     Raises:
@@ -81,19 +103,53 @@ def warp_row(work: BenchWork, task: BenchTask, timed: Runs) -> BenchRow:
     return work.line(timed, "mujoco_warp", "float32", seconds)
 
 
-def rows_of(work: BenchWork, task: BenchTask) -> list[tuple[str, ...]]:
-    """Our line, the peer's below it, and the ratio of its time to ours."""
-    timed = subject(work, task)
-    row = work.row(timed, [timed.once() for _ in range(REPEAT)], timed.residual() if task in CONTACT_TASKS else None)
-    console.say(line(row))
+def rows_of(work: BenchWork, task: BenchTask, is_first: bool) -> tuple[list[tuple[str, ...]], float]:
+    """Our line, the peer's below it, and the ratio of its time to ours; and how long one run took, in seconds.
+
+    The first size of a scene compiles, and tells the residual.
+    """
+    timed = subject(work, task) if task is BenchTask.RNEA else Calls(work, task)
+    seconds = [timed.once() for _ in range(REPEAT)]
+    residual = residual_of(work) if is_first and task in CONTACT_TASKS else None
+    row = work.row(timed, seconds, residual)
+    console.say(told(row))
     if work.device != "cuda" or work.precision != "float32" or task in (BenchTask.RNEA, BenchTask.FOURBAR):
-        return [(*bench_cells(row), "")]
+        return [(*bench_cells(row), "")], median(seconds)
     try:
         other = warp_row(work, task, timed)
     except (ModuleNotFoundError, SimcliError) as error:
         console.say(f"  {timed.name}: no peer: {error}")
-        return [(*bench_cells(row), "")]
-    return [(*bench_cells(row), f"{median([other.microseconds]) / row.microseconds:.2f}"), (*bench_cells(other), "")]
+        return [(*bench_cells(row), "")], median(seconds)
+    console.say(told(other))
+    return [(*bench_cells(row), f"{row.per_second / other.per_second:.2f}"), (*bench_cells(other), "")], median(seconds)
+
+
+def told(row: BenchRow) -> str:
+    """A row, while the others are still to come."""
+    return f"  {row.scene}: {row.engine}, {row.worlds} worlds, {row.precision}: {row.per_second:.3g} a second"
+
+
+def residual_of(work: BenchWork) -> float:
+    """[m/s], of some worlds while they fall and touch."""
+    _, spec = pipeline.read_scene(work.scene, work.sets)
+    return Runs(replace(work, duration=MET * spec.solver.dt, stride=0)).residual()
+
+
+def rows_of_sizes(task: BenchTask, n: int, precision: str, asked: argparse.Namespace, folder: Path,
+                  end: float) -> list[tuple[str, ...]]:  # fmt: skip
+    """All sizes of one scene of a task, up to the first that takes too long or that the device refuses."""
+    rows, took = [], 0.0
+    for k, worlds in enumerate(asked.worlds):
+        if time.monotonic() + 2 * (REPEAT + 1) * took > end or took > asked.longest:
+            break
+        work = works_of(task, worlds, precision, asked.device, folder)[n]
+        try:
+            found, took = rows_of(work, task, k == 0)
+        except SimcliError as error:
+            console.say(f"  {work.scene.stem}, {worlds} worlds, {precision}: {error}")
+            break
+        rows += found
+    return rows
 
 
 def main(words: list[str] | None = None) -> None:
@@ -101,23 +157,17 @@ def main(words: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--minutes", type=float, default=10.0)
+    parser.add_argument("--longest", type=float, default=3.0, help="seconds of one run, after which no larger size is tried")
     parser.add_argument("--worlds", type=int, nargs="*", default=WORLDS)
     parser.add_argument("--task", choices=[task.value for task in TASKS], nargs="*", default=[task.value for task in TASKS])
     parser.add_argument("--precision", choices=PRECISIONS, nargs="*", default=PRECISIONS)
     asked = parser.parse_args(words)
-    end, refused, rows = time.monotonic() + 60 * asked.minutes, set(), []
-    with tempfile.TemporaryDirectory() as folder:
-        for n in asked.worlds:
-            for task, precision in ((BenchTask(t), p) for t in asked.task for p in asked.precision):
-                for work in works_of(task, n, precision, asked.device, Path(folder)):
-                    kind = (work.scene.stem, work.task, work.sets, precision)
-                    if kind in refused or time.monotonic() > end:
-                        continue
-                    try:
-                        rows += rows_of(work, task)
-                    except SimcliError as error:
-                        refused.add(kind)
-                        console.say(f"  {work.scene.stem}, {n} worlds, {precision}: {error}")
+    end, rows = time.monotonic() + 60 * asked.minutes, []
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for task, precision in ((BenchTask(t), p) for p in asked.precision for t in asked.task):
+            for n in range(len(works_of(task, 1, precision, asked.device, folder))):
+                rows += rows_of_sizes(task, n, precision, asked, folder, end)
     console.data(console.table(rows, (*BENCH_HEADER, "ratio"), indent=""))
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from simcli.model.bodies.tables import Bodies, Points, Shapes
 from simcli.model.forces.tables import Cables, Springs, Wrenches, no_bushings
-from simcli.model.joints.combinations import no_combinations
+from simcli.model.joints.combinations import no_combinations, no_held_sums
 from simcli.model.joints.tables import Dofs, Joints, Mimics
 from simcli.model.signals.tables import no_inputs, no_motions, no_signals
 from simcli.model.snapshot import ContactRows, FrameBlock
@@ -46,14 +46,14 @@ def tiny_model(n_worlds=3, n_links=2, floating=True):
                   zeros - np.inf, zeros + np.inf, zeros, zeros, zeros + np.inf, np.zeros(nv, int), zeros, zeros,
                   zeros, zeros, zeros + np.inf, np.zeros(nv, bool), np.zeros(nv, bool)),
         links=Links(*[np.zeros(0)] * 18),
-        mimics=Mimics(("hinge1",), np.array([1]), np.array([0]), np.ones((1, 1)), np.zeros((1, 1))),
+        mimics=Mimics(("hinge1",), np.array([1]), np.array([0]), np.ones((1, 1)), np.zeros((1, 1)), np.zeros((1, 1, 0))),
         shapes=Shapes(("link0/rod", "ground"), np.array([ShapeKind.MESH, ShapeKind.PLANE]), np.array([0, -1]),
                       np.zeros((1, 2, 3)), np.zeros((1, 2)), np.tile(IDENTITY, (1, 2, 1)), np.array([True, False]),
                       (np.arange(12.0).reshape(4, 3), empty), (np.array([[0, 1, 2], [0, 2, 3]]), empty.astype(int))),
         points=Points(("link0/tip", "link1/tip"), np.array([0, 1]), np.zeros((1, 2, 3))),
         springs=Springs(("s",), np.array([[-1, 0]]), np.zeros((1, 1, 2, 3)), np.ones((1, 1)), np.zeros((1, 1)),
                         np.ones((1, 1)), np.array([False])),
-        bushings=no_bushings(), combinations=no_combinations(),
+        bushings=no_bushings(), combinations=no_combinations(), holds=no_held_sums(),
         cables=Cables((), np.zeros(0, int), np.zeros((1, 0, 3)), np.zeros((1, 0, 7)), *[np.zeros((1, 0))] * 6),
         wrenches=Wrenches((), np.zeros(0, int), *[np.zeros((1, 0, 3))] * 3, np.zeros(0, bool)),
         signals=no_signals(), inputs=no_inputs(), motions=no_motions(nv),

@@ -16,7 +16,7 @@ import typer
 
 from simcli.cli import console
 from simcli.cli.options import JsonFlag, SetValues, existing_file
-from simcli.cli.runs.run_options import DeviceChoice, Precision, overrides
+from simcli.cli.runs.run_options import Precision, RunDevice, overrides
 from simcli.cli.shipped import shipped_scenes
 from simcli.errors import Exit, OutputError
 
@@ -47,7 +47,7 @@ def precompile(
     ] = None,
     sets: SetValues = [],  # noqa: B006  (Typer copies it)
     worlds: Annotated[int | None, typer.Option("--worlds", metavar="N", min=1, help="Worlds, as of run.")] = None,
-    device: Annotated[DeviceChoice, typer.Option("--device", help="Where the scenes will be run.")] = DeviceChoice.AUTO,
+    device: RunDevice = "auto",
     precision: Annotated[Precision | None, typer.Option("--precision", help="Instead of the scene's.")] = None,
     jobs: Annotated[
         int | None, typer.Option("--jobs", "-j", metavar="N", min=1, show_default=False,
@@ -63,12 +63,12 @@ def precompile(
     with tempfile.TemporaryDirectory() as folder, console.stdout_kept_clean():
         keeper = _keeper()
         items = [PrecompiledItem(str(path), existing_file(path), worlds) for path in scenes or []]
-        items = items or list(_bundles(Path(folder), worlds, [word.value for word in (device, precision) if word]))
-        words = ["--device", device.value, *(["--precision", precision.value] if precision else []),
+        items = items or list(_bundles(Path(folder), worlds, [device, *([precision.value] if precision else [])]))
+        words = ["--device", device, *(["--precision", precision.value] if precision else []),
                  *(word for text in sets for word in ("--set", text))]  # fmt: skip
         if len(items) == 1 and not items[0].bundle:
             made = overrides({"--precision": ("solver.precision", precision), "--worlds": ("batch.worlds", worlds)})
-            rows = [_compile_here(items[0], (*made, *sets), device.value)]
+            rows = [_compile_here(items[0], (*made, *sets), device)]
         else:
             rows = _compile_apart(items, words, jobs or _n_cores(), keeper, json)
     found = {"folder": keeper, "scenes": rows, "compiled": sum(row["compiled"] for row in rows),

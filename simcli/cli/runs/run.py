@@ -21,7 +21,7 @@ from simcli.cli.options import (
     split_words,
 )
 from simcli.cli.runs import run_options
-from simcli.cli.runs.run_options import DeviceChoice, batch_overrides, measure_override, overrides
+from simcli.cli.runs.run_options import batch_overrides, measure_override, overrides
 from simcli.cli.scenes.import_model import say_imported
 from simcli.errors import Exit, SimcliError, UsageError
 
@@ -42,7 +42,7 @@ def run(
     dt: run_options.StepLength = None,
     solver: run_options.SolverChoice = None,
     select: SelectPatterns = [],  # noqa: B006
-    device: run_options.RunDevice = DeviceChoice.AUTO,
+    device: run_options.RunDevice = "auto",
     precision: run_options.PrecisionChoice = None,
     threads: run_options.RunThreads = None,
     world: run_options.OnlyWorlds = None,
@@ -76,7 +76,7 @@ def run(
     })  # fmt: skip
     sets = (*changes, *batch_overrides(vary, vary_table, worlds, seed), *map(measure_override, measure), *sets)
     request = Request(
-        scene, output, sets, device.value, threads, force=force or restart, resume=resume, argv=("simcli", *sys.argv[1:]),
+        scene, output, sets, device, threads, force=force or restart, resume=resume, argv=("simcli", *sys.argv[1:]),
         worlds=None if world is None else tuple(sorted(set(parse_worlds(world)))),
         checkpoint_every=None if checkpoint_every is None else seconds("--checkpoint-every", checkpoint_every),
     )  # fmt: skip

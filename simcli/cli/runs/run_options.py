@@ -1,5 +1,6 @@
 """Options of `simcli run`, and what they put into a scene."""
 
+import re
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,14 +13,22 @@ if TYPE_CHECKING:
     from simcli.spec.document.overrides import Override
 
 
-class DeviceChoice(StrEnum):
-    """Where to compute."""
+DEVICES = ("auto", "cpu", "cuda", "vulkan", "metal")
+_OF_SEVERAL = re.compile(r"cuda:\d+")
 
-    AUTO = "auto"
-    CPU = "cpu"
-    CUDA = "cuda"
-    VULKAN = "vulkan"
-    METAL = "metal"
+
+_NAMED = f"{', '.join(DEVICES)}, or cuda:1 for the second of several"
+
+
+def known_device(text: str) -> str:
+    """A device as `start_device` takes it, which is asked for it later: it takes a second to load.
+
+    Raises:
+        BadParameter: none has this name.
+    """
+    if text not in DEVICES and not _OF_SEVERAL.fullmatch(text):
+        raise typer.BadParameter(f"`{text}` is none of {', '.join(DEVICES)}, cuda:1 (the second of several)")
+    return text
 
 
 class Precision(StrEnum):
@@ -49,7 +58,9 @@ RunFile = Annotated[Path | None, typer.Option("--output", "-o", help="HDF5 file 
 Duration = Annotated[str | None, typer.Option("--duration", metavar="T", help="Simulated time, 5 or '5 s'.")]
 StepLength = Annotated[str | None, typer.Option("--dt", metavar="T", help="Step, 1e-3 or '1 ms'.")]
 SolverChoice = Annotated[SolverType | None, typer.Option("--solver", help="Solver, instead of the scene's.")]
-RunDevice = Annotated[DeviceChoice, typer.Option("--device", help="Where to compute.")]
+RunDevice = Annotated[
+    str, typer.Option("--device", metavar="DEVICE", callback=known_device, help=f"Where to compute: {_NAMED}.")
+]
 PrecisionChoice = Annotated[Precision | None, typer.Option("--precision", help="Instead of the scene's.")]
 RunThreads = Annotated[int | None, typer.Option("--threads", metavar="N", min=1, help="CPU threads. Default: all.")]
 OnlyWorlds = Annotated[

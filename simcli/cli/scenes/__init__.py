@@ -4,6 +4,7 @@ In: scene files, names of pages. Out: verdicts, pages, schemas. Never here: runs
 
     new      `simcli new`: a scene that runs, to start from
     import_model  `simcli import`: a model of another format as a scene, with a report of every loss
+    decompose  `simcli decompose`: a mesh as convex parts, which can collide
     check    `simcli check`: is this valid? Scenes, folders, outputs
     explain  `simcli explain`: the page of one fault code
     show     `simcli show`: what simcli understood of a scene

@@ -13,7 +13,8 @@ from simcli.errors import Exit
 NEEDED = ("taichi", "numpy", "h5py", "pyyaml", "pydantic", "typer", "rich")
 OPTIONAL = {"matplotlib": "plot", "plotext": "plot --terminal", "pillow": "render", "av": "render of MP4",
             "pyarrow": "Parquet", "scipy": "fit and id --differentiate", "cma": "optimize",
-            "distributed": "sweep run --cluster", "mujoco": "import of MJCF", "pin": "the tests"}  # fmt: skip
+            "distributed": "sweep run --cluster", "mujoco": "import of MJCF", "coacd": "decompose",
+            "pin": "the tests"}  # fmt: skip
 OLDEST, NEWEST = (3, 11), (3, 13)
 _NOT_HERE = "not on this machine"
 GPU_SECONDS = 120.0  # [s], for a GPU to start: its driver may compile for a while

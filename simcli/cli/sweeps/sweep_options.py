@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from simcli.cli.runs.run_options import DeviceChoice
+from simcli.cli.runs.run_options import known_device
 from simcli.errors import UsageError
 
 WORK, _ALONE = "Who does the work", "What is done"
@@ -81,8 +81,9 @@ MaxWalltime = Annotated[str | None, _option(
 RetryFailed = Annotated[bool, typer.Option("--retry-failed", rich_help_panel=_ALONE, help="Run failed cases again.")]
 MostTries = Annotated[int, typer.Option(
     "--tries", metavar="N", min=1, rich_help_panel=_ALONE, help="Attempts for a case whose process ends with an error.")]
-SweepDevice = Annotated[DeviceChoice, typer.Option(
-    "--device", rich_help_panel=_ALONE, help="Where to compute. Results of another class of device are other cases.")]
+SweepDevice = Annotated[str, typer.Option(
+    "--device", metavar="DEVICE", callback=known_device, rich_help_panel=_ALONE,
+    help="Where to compute. Results of another class of device are other cases.")]
 KeptChoice = Annotated[Kept | None, _option(
     _ALONE, "--keep", None, "Trajectories to keep. Default: what the sweep file says, else none.")]
 TimeLimit = Annotated[str | None, _option(_ALONE, "--time-limit", "T", "Wall time limit per case.")]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from simcli.cli import console, interrupts
 from simcli.cli.options import MeasureValues, ScenePath, Seed, SetValues, VaryTable, VaryValues, WorldCount, seconds
-from simcli.cli.runs.run_options import DeviceChoice, NoWords, batch_overrides, measure_override
+from simcli.cli.runs.run_options import NoWords, batch_overrides, measure_override
 from simcli.cli.sweeps import sweep_options
 from simcli.cli.sweeps.sweep_text import standing_line, summary_text
 from simcli.errors import Exit
@@ -38,7 +38,7 @@ def run(
     max_walltime: sweep_options.MaxWalltime = None,
     retry_failed: sweep_options.RetryFailed = False,
     tries: sweep_options.MostTries = 3,
-    device: sweep_options.SweepDevice = DeviceChoice.AUTO,
+    device: sweep_options.SweepDevice = "auto",
     keep: sweep_options.KeptChoice = None,
     time_limit: sweep_options.TimeLimit = None,
     max_worlds: sweep_options.MaxWorlds = None,
@@ -63,7 +63,7 @@ def run(
     options = Options(None if shard is None else shard_of(shard), walltime, retry_failed, tries)
     laid = (*batch_overrides(vary, vary_table, worlds, seed), *map(measure_override, measure), *sets)
     with console.stdout_kept_clean(), interrupts.asked_to_end() as asked:
-        plan = plan_of(scene, laid, device=device.value, keep=keep and keep.value, time_limit=limit, max_worlds=max_worlds)
+        plan = plan_of(scene, laid, device=device, keep=keep and keep.value, time_limit=limit, max_worlds=max_worlds)
         if dry_run:
             return _dry_run(plan, output, json)
         executor = executor_of(plan, output, place, quiet or json)

@@ -2,7 +2,9 @@
 
 from typing import NamedTuple
 
-from simcli.exchange.mechanism import SourceEntry, SourceFrame, SourceJoint
+import numpy as np
+
+from simcli.exchange.mechanism import SourceEntry, SourceFrame, SourceJoint, clean_numbers
 from simcli.exchange.mjcf.bodies import JointPlace, MjcfBodies
 from simcli.exchange.mjcf.shapes import MjcfShapes
 from simcli.exchange.naming import GivenNames
@@ -30,6 +32,28 @@ class MjcfControl(NamedTuple):
         """The target that a control, or an activation, asks for."""
         return (self.gain * control + self.bias) * self.scale
 
+    def settings(self, control: float) -> dict[str, object]:
+        """Keys below the path, with what a control makes of them."""
+        return {self.key: self.target(control)}
+
+
+class MjcfPush(NamedTuple):
+    """How the control of an actuator at a site becomes a wrench.
+
+    Attributes:
+        path: dotted, of the wrench.
+        force, torque: [N], [N m], (3,), of a control of 1.
+    """
+
+    path: str
+    force: np.ndarray
+    torque: np.ndarray
+
+    def settings(self, control: float) -> dict[str, object]:
+        """Keys below the path, with what a control makes of them."""
+        given = (("force", self.force), ("torque", self.torque))
+        return {key: list(clean_numbers(control * one)) for key, one in given if one.any()}
+
 
 class Acts:
     """Forces and loop joints as they are made.
@@ -49,7 +73,7 @@ class Acts:
         self.names = GivenNames(tuple(self.mechanism.forces))
         self.lost: dict[tuple[str, int], str] = {}
         self.couplings: dict[int, SourceEntry] = {}
-        self.controls: dict[int, MjcfControl] = {}
+        self.controls: dict[int, MjcfControl | MjcfPush] = {}
 
     def note(self, kind: str, index: int, words: str) -> None:
         """Something that a report says of a part that changed."""

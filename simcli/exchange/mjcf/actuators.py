@@ -8,7 +8,8 @@ sum of a fixed tendon. On x that is a drive of stiffness -b1 gear^2 and damping 
 import numpy as np
 
 from simcli.exchange.mechanism import clean_numbers
-from simcli.exchange.mjcf.acts import Acts, MjcfControl, term_of
+from simcli.exchange.mjcf.acts import Acts, MjcfControl, MjcfPush, term_of
+from simcli.spec.names.structure import WORLD_NAME
 
 # Lags of first order, with their step; and what is said of an actuator whose activation scenes have not.
 _LAGS = {"FILTER": {"method": "euler"}, "FILTEREXACT": {}}
@@ -38,14 +39,17 @@ class Actuators:
         kind, index = int(self.model.actuator_trntype[a]), int(self.model.actuator_trnid[a, 0])
         if kind in (transmissions.mjTRN_JOINT, transmissions.mjTRN_JOINTINPARENT):
             return "joint", index
-        return ("tendon", index) if kind == transmissions.mjTRN_TENDON else ("", -1)
+        names = {int(transmissions.mjTRN_TENDON): "tendon", int(transmissions.mjTRN_SITE): "site"}
+        return (names[kind], index) if kind in names else ("", -1)
 
     def _actuator(self, a: int) -> None:
         kind, index = self.acting[a]
         if not self.acts.is_on("ACTUATION"):
             self.acts.lost["actuator", a] = "actuation is switched off by `option`"
         elif not kind:
-            self.acts.lost["actuator", a] = "acts on a site, a body or a crank; drives act on joints and sums of coordinates"
+            self.acts.lost["actuator", a] = "acts on a body or a crank; drives act on joints and sums of coordinates"
+        elif kind == "site":
+            self._push(a, index)
         elif kind == "joint" and not self.bodies.places[index].is_scalar:
             self.acts.lost["actuator", a] = "acts on one axis of a ball or free joint"
         elif kind == "tendon" and index not in self.acts.couplings:
@@ -54,6 +58,34 @@ class Actuators:
             words = self._drive(a, kind, index)
             if words is not None:
                 self._place(a, kind, index, words)
+
+    def _push(self, a: int, site: int) -> None:
+        """An actuator at a site, as a wrench: its force and torque are the gear times the control, in axes of the site."""
+        model, mujoco, why = self.model, self.source.mujoco, ""
+        link, frame = self.acts.shapes.sites[site]
+        seen = int(model.actuator_trnid[a, 1])
+        base, axes = self.acts.shapes.sites[seen] if seen >= 0 else (link, frame)
+        laws = tuple(int(getattr(model, f"actuator_{key}type")[a]) for key in ("dyn", "gain", "bias"))
+        if laws != (mujoco.mjtDyn.mjDYN_NONE, mujoco.mjtGain.mjGAIN_FIXED, mujoco.mjtBias.mjBIAS_NONE):
+            why = "its force at a site depends on more than its control"
+        elif link == WORLD_NAME:
+            why = "pushes the world"
+        elif seen >= 0 and base != WORLD_NAME:
+            why = "its force has the axes of another site, which moves"
+        if why:
+            self.acts.lost["actuator", a] = why
+            return
+        gear = float(model.actuator_gainprm[a, 0]) * model.actuator_gear[a].reshape(2, 3) @ axes.matrix.T
+        push = MjcfPush("", *gear)
+        words = {"type": "wrench", "body": link, "at": list(frame.xyz), "frame": "body" if seen < 0 else "world"}
+        entry = self.acts.give("actuator", a, words | push.settings(self._rest_control(a)))
+        self.acts.controls[a] = push._replace(path=self.acts.path_of(entry))
+        note = f"is a wrench; of a control of 1 its force is {_spelled(gear[0])} N, its torque {_spelled(gear[1])} N m"
+        self.acts.note("actuator", a, note)
+        for key, word in (("ctrl", "control"), ("force", "force")):
+            if getattr(model, f"actuator_{key}limited")[a]:
+                low, high = getattr(model, f"actuator_{key}range")[a]
+                self.acts.note("actuator", a, f"without the range of its {word}, [{low:g}, {high:g}]")
 
     def _drive(self, a: int, kind: str, index: int) -> dict | None:
         """The drive of an actuator; None if scenes cannot say it."""
@@ -178,3 +210,8 @@ class Actuators:
     def _found(self, a: int, owner: str) -> None:
         """Keep where the drive of an actuator is."""
         self.acts.controls[a] = self.acts.controls[a]._replace(path=f"{owner}.drive")
+
+
+def _spelled(vector: np.ndarray) -> str:
+    """A vector in words."""
+    return f"[{', '.join(f'{one:g}' for one in clean_numbers(vector))}]"

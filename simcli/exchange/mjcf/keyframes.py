@@ -50,9 +50,10 @@ class MjcfKeyframes:
             if place is None or not place.path:
                 lost += [self.source.name("actuator", a) or f"actuator {a}"] if asked or states.any() else []
                 continue
-            drive = self._drive(place.path)
-            if place.target(asked) != drive[place.key]:
-                found[f"{place.path}.{place.key}"] = place.target(asked)
+            drive = self._words(place.path)
+            if model.actuator_dyntype[a] == self.source.mujoco.mjtDyn.mjDYN_INTEGRATOR and n_states == 1:
+                asked, states = float(states[0]), states[:0]  # the activation is what the drive aims at
+            found |= {f"{place.path}.{key}": value for key, value in place.settings(asked).items() if value != drive[key]}
             if n_states == 1 and "activation" in drive:
                 initial = place.target(float(states[0]))
                 if initial != drive["activation"].get("initial", 0.0):
@@ -63,8 +64,8 @@ class MjcfKeyframes:
             self.acts.note("key", k, f"without the controls of what is dropped: {', '.join(lost)}")
         return found
 
-    def _drive(self, path: str) -> dict:
-        """The words of a drive."""
+    def _words(self, path: str) -> dict:
+        """The words of a drive or a force."""
         mechanism, (head, name, *keys) = self.acts.mechanism, parse_path(path)
         words = mechanism.joints[name].words if head == "joints" else mechanism.forces[name].words
         for key in keys:

@@ -12,7 +12,7 @@ from simcli.exchange.mjcf.keyframes import MjcfKeyframes
 from simcli.exchange.mjcf.options import read_options
 from simcli.exchange.mjcf.sensors import MjcfSensors
 from simcli.exchange.mjcf.shapes import MjcfShapes
-from simcli.exchange.mjcf.source import MjcfSource, compile_mjcf
+from simcli.exchange.mjcf.source import MjcfSource, compile_mjcf, compiler_word
 from simcli.exchange.mjcf.telling import Fates, tell_elements
 from simcli.exchange.mjcf.tendons import Tendons
 from simcli.exchange.mjcf.touching import Touching, touching_geoms
@@ -65,4 +65,4 @@ def _fates(source: MjcfSource, bodies: MjcfBodies, shapes: MjcfShapes, acts: Act
         kind = int(model.geom_type[g])
         if kind in (types.mjGEOM_MESH, types.mjGEOM_HFIELD):
             used["mesh" if kind == types.mjGEOM_MESH else "hfield"].add(int(model.geom_dataid[g]))
-    return Fates(lost, bodies.notes, used)
+    return Fates(lost, bodies.notes, used, compiler_word(source.root, "fusestatic") == "true")

@@ -54,6 +54,7 @@ LOST_ELEMENTS: dict[str, str] = {
     "statistic": "is found from the model", "custom": "holds data for other programs", "size": "sets the memory of MuJoCo",
     "plugin": "is code that a simulator loads", "layer": _DRAWN,
 }  # fmt: skip
+_FUSED = "is part of the body that holds it, by `fusestatic`"
 _NOTHING = "MuJoCo leaves it out of the model, or scenes have nothing for it"
 # Elements that say nothing of their own: what stands in them, or takes their values, is told.
 _HOLDERS = ("mujoco", "include", "compiler", "option", "flag", "default", "asset", "worldbody", "contact", "deformable",
@@ -70,11 +71,13 @@ class Fates:
         lost: kind of part and index to why it is dropped.
         notes: kind of part and index to what changed.
         used: kinds of assets, with the indices that shapes use.
+        fuses: whether MuJoCo makes bodies without joints part of those that hold them.
     """
 
     lost: dict[tuple[str, int], str]
     notes: dict[tuple[str, int], list[str]]
     used: dict[str, set[int]]
+    fuses: bool = False
 
 
 def tell_elements(source: MjcfSource, fates: Fates, report: ImportReport) -> None:
@@ -118,6 +121,8 @@ def _fate(element: XmlElement, above: tuple, parts: dict, fates: Fates) -> tuple
         fate, why = _fate(above[-1], above[:-1], parts, fates)
         return (fate, why) if fate == "dropped" else ("carried", "")
     found = parts.get(id(element))
+    if found is None and element.tag == "body" and fates.fuses and "worldbody" in tags:
+        return "changed", _FUSED
     if found is None:
         is_held = element.tag in _HOLDERS or "default" in tags or "composite" in tags
         return ("carried", "") if is_held else ("dropped", _NOTHING)

@@ -1,10 +1,9 @@
 """A scene as a model of another format: what `simcli export` goes through."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from simcli import __version__
-from simcli.exchange.report import ImportReport
+from simcli.exchange.report import ConvertedModel, ImportReport
 from simcli.exchange.writing.mesh_copies import MeshCopies
 from simcli.exchange.writing.mjcf.model import mjcf_of
 from simcli.exchange.writing.source import WrittenScene, tell_the_rest
@@ -17,22 +16,7 @@ from simcli.spec.schema.scene import SceneSpec
 _ROOTS: dict[str, Callable[[WrittenScene, MeshCopies], Tag]] = {".urdf": urdf_of, ".xml": mjcf_of}
 
 
-@dataclass(frozen=True)
-class ExportedModel:
-    """A model that was made of a scene.
-
-    Attributes:
-        text: of the file.
-        files: path relative to the file to bytes, of the meshes that it names.
-        report: what became of each element.
-    """
-
-    text: str
-    files: dict[str, bytes]
-    report: ImportReport
-
-
-def export_scene(document: Document, spec: SceneSpec, suffix: str, folder: str = "meshes") -> ExportedModel:
+def export_scene(document: Document, spec: SceneSpec, suffix: str, folder: str = "meshes") -> ConvertedModel:
     """Write a scene in another format, as far as that can say it.
 
     Args:
@@ -48,7 +32,7 @@ def export_scene(document: Document, spec: SceneSpec, suffix: str, folder: str =
     meshes = MeshCopies(document, folder)
     root = _ROOTS[suffix](scene, meshes)
     tell_the_rest(scene)
-    return ExportedModel(document_text(root, _head(scene.report)), meshes.files, scene.report)
+    return ConvertedModel(document_text(root, _head(scene.report)), meshes.files, scene.report)
 
 
 def _head(report: ImportReport) -> list[str]:

@@ -1,7 +1,7 @@
 """Contacts of shapes: poses in, one table of contacts per world out. Never found here: forces, time stepping.
 
     tables     what is read and written: Collider, ContactTable
-    rule       which shapes can touch, and the order of their pairs; barriers go by it, too
+    rule       which shapes can touch, the order of their pairs, and their radii in them; barriers go by it, too
     detect     the door: place_shapes, detect; boxes of shapes find the pairs, each pair goes to its routine
     lanes      single worlds out of packs: what follows branches, so it goes lane by lane on scalars
     planes     a half space against anything
@@ -19,5 +19,6 @@ Friction and restitution are columns of the collider by combination: `one(c.fric
 which `needed` exceeds the capacity has lost contacts. Features and core points are for warm starts and for gaps within a
 step.
 
-Every shape is a core and a radius about it (of spheres and capsules, else 0). The normal points from shape a to shape b.
+Every shape is a core and a radius about it: that of spheres and capsules, and margins (`rule.radius_in`).
+The normal points from shape a to shape b.
 """

@@ -6,5 +6,6 @@ In: a wish for a device. Out: a started Taichi, folders of kernels. Never here: 
     kernel_session  the folder of kernels that Taichi sees from a start to its stop
     self_test       what a GPU must get right before a run is trusted to it: the elementary functions, undefined numbers
     dlpack          arrays of a device for other libraries, without a copy
+    cuda            the CUDA driver: which device a process works on, and copies between the host and its arrays
     runtime         the device: start Taichi, choose where it runs, how it compiles
 """

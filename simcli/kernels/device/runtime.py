@@ -2,7 +2,6 @@
 
 import atexit
 import contextlib
-import ctypes
 import gc
 import os
 import sys
@@ -13,6 +12,7 @@ from weakref import WeakSet
 import numpy as np
 
 from simcli.errors import DeviceError, UsageError
+from simcli.kernels.device.cuda import copy_to_device, cuda_name, fetched, has_cuda_device, take_cuda_device
 from simcli.kernels.device.kernel_session import KernelSession, tell_not_kept, variable_unread
 from simcli.kernels.language import ti
 from simcli.kernels.language.backend import configuration, is_arch_supported, program, stop
@@ -118,7 +118,15 @@ class Device:
 
     def fetch(self, buffer) -> np.ndarray:
         """The host's copy of a buffer; on the CPU the buffer itself."""
-        return buffer.to_numpy() if self.is_gpu else buffer
+        return fetched(buffer) if self.is_gpu else buffer
+
+    def given(self, array: np.ndarray):
+        """A contiguous array of the host as a kernel that only reads it takes it."""
+        if self.arch != "cuda" or not array.size:
+            return array
+        held = self.buffer(array.shape, array.dtype)
+        copy_to_device(array, held)
+        return held
 
 
 def keeps_order() -> bool:
@@ -147,34 +155,28 @@ def stdout_silenced():
 def choose_arch(device: str, precision: str) -> str:
     """Resolve `--device`: "auto" is CUDA where there is one, else the CPU; nothing falls back silently.
 
+    "cuda:1" takes the second CUDA device for this process, of which it is "cuda" from then on.
+
     Raises:
-        UsageError: an unknown device name.
+        UsageError: an unknown device name, or another CUDA device than the one of this process.
         DeviceError: the device is missing, or no device of its kind has float64.
     """
     if device == "auto":
         # The driver first: where there is none, Taichi's own question prints a warning.
         return "cuda" if has_cuda_device() and is_arch_supported(ti.cuda) else "cpu"
-    if device.startswith("cuda:"):
-        raise UsageError(f"Taichi takes the first device that it sees: choose cuda, with CUDA_VISIBLE_DEVICES={device[5:]}")
+    asked = device
+    if device.startswith("cuda:") and device[5:].isdecimal():
+        take_cuda_device(int(device[5:]))
+        device = "cuda"
     if device not in ARCHS:
-        raise UsageError(f"unknown device `{device}`: choose auto, {', '.join(ARCHS)}")
+        raise UsageError(f"unknown device `{device}`: choose auto, {', '.join(ARCHS)}, or cuda:1 for the second of several")
     if device == "cpu":
         return device
     if (device == "cuda" and not has_cuda_device()) or not is_arch_supported(ARCHS[device]):
-        raise DeviceError(f"device `{device}` is not available on this machine; use --device cpu")
+        raise DeviceError(f"device `{asked}` is not available on this machine; use --device cpu")
     if precision == "float64" and device in GPUS_WITHOUT_FLOAT64:
         raise DeviceError(f"device `{device}` has no float64; use --precision float32 or --device cpu")
     return device
-
-
-def has_cuda_device() -> bool:
-    """True if the CUDA driver reports at least one device."""
-    try:
-        driver = ctypes.CDLL("libcuda.so.1" if os.name != "nt" else "nvcuda.dll")
-    except OSError:
-        return False
-    count = ctypes.c_int(0)
-    return driver.cuInit(0) == 0 and driver.cuDeviceGetCount(ctypes.byref(count)) == 0 and count.value > 0
 
 
 def start_device(device: str = "auto", precision: str = "float64", threads: int | None = None, like_gpu: bool = False,
@@ -182,7 +184,7 @@ def start_device(device: str = "auto", precision: str = "float64", threads: int 
     """Initialise Taichi for this process; a CPU that is started as it is wanted goes on (see `_goes_on`).
 
     Args:
-        device: "auto", "cpu", "cuda", "vulkan" or "metal".
+        device: "auto", "cpu", "cuda", "cuda:1", ..., "vulkan" or "metal".
         precision: "float64" or "float32".
         threads: CPU threads; None for all cores.
         like_gpu: run the code and the memory layout of a GPU on the CPU, for tests on machines without one.
@@ -269,7 +271,9 @@ def _goes_on(wanted: Device) -> bool:
     It is stopped if it has been started with other options, if it has the programs of many kernels, if it has compiled some,
     which are kept only when it stops, or if the folders have some that it does not see.
     """
-    if live_device() is None or wanted.is_gpu or replace(_live[0][0], lanes=wanted.lanes) != wanted or _live[0][2]:
+    if live_device() is None or wanted.arch in BY_SPIRV or _live[0][2]:
+        return False
+    if (wanted.is_gpu and wanted.arch == "cpu") or replace(_live[0][0], lanes=wanted.lanes) != wanted:
         return False
     return len(_made) < _MOST_KERNELS and bool(_sessions) and not _has_news()
 
@@ -328,10 +332,4 @@ def device_name(arch: str) -> str:
                 if line.startswith("model name"):
                     return line.split(":", 1)[1].strip()
         return "cpu"
-    if arch == "cuda":
-        name = ctypes.create_string_buffer(256)
-        with contextlib.suppress(OSError):
-            driver = ctypes.CDLL("libcuda.so.1" if os.name != "nt" else "nvcuda.dll")
-            if driver.cuInit(0) == 0 and driver.cuDeviceGetName(name, 256, 0) == 0:
-                return name.value.decode()
-    return arch
+    return cuda_name() if arch == "cuda" else arch

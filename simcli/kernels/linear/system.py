@@ -176,7 +176,7 @@ def entry_of_row(y: ti.template(), t: ti.template(), s: ti.template(), w: ti.i32
         value = s.S.load(w, y.j_dof.at(e)).dot(pull)
     if ti.static(y.rows.n_gears > 0):
         if side == 2 or side == 3:
-            value = t.arena.zero() + y.rows.factor.load(w, y.j_term.at(e))
+            value = t.arena.zero() + y.rows.slope.load(w, y.j_term.at(e))
     if ti.static(y.rows.has_shared):
         if side == 3:
             value = value * y.entry.load(w, y.n_mass + y.j_other.at(e))

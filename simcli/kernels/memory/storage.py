@@ -10,6 +10,7 @@ import mmap
 import numpy as np
 
 from simcli.errors import DeviceError
+from simcli.kernels.device.cuda import copy_to_device, fetched, free_device_bytes
 from simcli.kernels.device.runtime import Device, held_on_device
 from simcli.kernels.language import ti
 
@@ -36,7 +37,9 @@ class HostStorage:
     def __init__(self, device: Device, n_shared: int, packs: int, shape: tuple[int, int, int]):
         n_blocks, stride, n_rows = shape
         n_packs = packs + n_blocks * stride
-        refuse_beyond(MASK, max(n_packs, packs * device.lanes), device.lanes * device.dtype.itemsize)
+        fit = (MASK - packs) // max(stride, 1) * device.lanes
+        refuse_beyond(MASK, max(n_packs, packs * device.lanes), device.lanes * device.dtype.itemsize, fit,
+                      n_blocks * device.lanes)  # fmt: skip
         self.real = np.frombuffer(mmap.mmap(-1, n_packs * device.lanes * device.dtype.itemsize, **PRIVATE), device.dtype)
         self.whole, by_packs = self.real.view(f"i{device.dtype.itemsize}"), self.real.reshape(n_packs, device.lanes)
         self.given = by_packs if device.lanes > 1 else self.real
@@ -67,36 +70,48 @@ class DeviceStorage:
     def __init__(self, device: Device, n_shared: int, packs: int, shape: tuple[int, int, int]):
         self.device, self.first, (self.n_blocks, _, n_rows) = device, packs, shape
         n, size = packs + self.n_blocks * n_rows, device.dtype.itemsize
-        refuse_beyond(_MOST_BYTES // size if device.by_spirv else MOST_NUMBERS, n, size)
+        most = _MOST_BYTES // size if device.by_spirv else MOST_NUMBERS
+        refuse_beyond(most, n, size, (most - packs) // max(n_rows, 1), self.n_blocks)
         self.real = np.zeros(n_shared, device.dtype)
         self.whole, self.sent = self.real.view(f"i{size}"), np.zeros(n_shared, f"i{size}")
         try:
             self.given = ti.ndarray(device.real, n)  # of zeros
             held_on_device.add(self)
         except RuntimeError as error:
-            raise out_of_reach(n, size, f"the device has given ({str(error).strip()})") from error
+            most = free_device_bytes() // size if device.arch == "cuda" else n // 2
+            fit = min(most - packs, n // 2) // max(n_rows, 1)  # frames need memory, too
+            reason = f"the device has given ({str(error).strip()})"
+            raise out_of_reach(n, size, reason, fit, self.n_blocks) from error
 
     def send(self) -> None:
         """Let kernels see what the host has set: from the first to the last number that has changed."""
         changed = np.flatnonzero(self.whole != self.sent)
         if changed.size:
             part = slice(changed[0], changed[-1] + 1)
-            _set(self.given, part.start, self.real[part])
+            self._put(part)
             self.sent[part] = self.whole[part]
+
+    def _put(self, part: slice) -> None:
+        """Copy a part of what the host sets to the device."""
+        if self.device.arch == "cuda":
+            copy_to_device(self.real[part], self.given, part.start)
+        else:
+            _set(self.given, part.start, self.real[part])
 
     def read_rows(self, rows: np.ndarray) -> np.ndarray:
         """As of `HostStorage`; a copy."""
         out = self.device.buffer((self.n_blocks, max(len(rows), 1)))
-        _read_rows(self.given, self.first, rows.astype(np.int32), self.n_blocks, out)
+        _read_rows(self.given, self.first, self.device.given(rows.astype(np.int32)), self.n_blocks, out)
         return self.device.fetch(out)[:, : len(rows)]
 
     def write_rows(self, rows: np.ndarray, values: np.ndarray) -> None:
         """As of `HostStorage`."""
-        _write_rows(self.given, self.first, rows.astype(np.int32), self.n_blocks, np.ascontiguousarray(values))
+        given = self.device.given
+        _write_rows(self.given, self.first, given(rows.astype(np.int32)), self.n_blocks, given(np.ascontiguousarray(values)))
 
     def read_notes(self, first: int, shape: tuple[int, int, int], whole: bool) -> np.ndarray:
         """As of `HostStorage`; a copy."""
-        found = self.given.to_numpy()[first : first + int(np.prod(shape))]
+        found = fetched(self.given, slice(first, first + int(np.prod(shape))))
         found = found.view(self.whole.dtype) if whole else found
         return np.moveaxis(found.reshape(*shape[1:], shape[0]), -1, 0)
 
@@ -106,24 +121,30 @@ def storage_of(device: Device) -> type[HostStorage] | type[DeviceStorage]:
     return DeviceStorage if device.is_gpu else HostStorage
 
 
-def refuse_beyond(most: int, n: int, size: int) -> None:
+def refuse_beyond(most: int, n: int, size: int, fit: int, n_worlds: int) -> None:
     """Refuse what kernels cannot count.
 
     Args:
         most: packs that they can.
         n: packs.
         size: [bytes], of each.
+        fit: worlds that `most` suffices for.
+        n_worlds: worlds that were wanted.
 
     Raises:
         DeviceError: SC714.
     """
     if n > most:
-        raise out_of_reach(n, size, "kernels reach")
+        raise out_of_reach(n, size, "kernels reach", fit, n_worlds)
 
 
-def out_of_reach(n: int, size: int, than: str) -> DeviceError:
+def out_of_reach(n: int, size: int, than: str, fit: int, n_worlds: int) -> DeviceError:
     """The refusal of a run that needs more memory than there is; as of `refuse_beyond`."""
-    return DeviceError(f"SC714: {n * size / 1e9:.3g} GB are more than {than}: simulate fewer worlds, or smaller ones")
+    advice = "simulate smaller worlds"
+    if 0 < fit < n_worlds:
+        advice = (f"{fit} of {n_worlds} worlds fit. Run parts of the batch, the first with --world 0-{fit - 1}, and join "
+                  "their files with simcli merge")  # fmt: skip
+    return DeviceError(f"SC714: {n * size / 1e9:.3g} GB are more than {than}: {advice}")
 
 
 @ti.kernel

@@ -1,15 +1,19 @@
-"""Gears between coordinates of affine joints: K (x_f - ratio x_l - offset)^2 / 2, stiff as the joints are.
+"""Gears between coordinates of affine joints: K (x_f - p(x_l) - offset)^2 / 2, stiff as the joints are.
 
-    gradient  K e (x_f' - ratio x_l')      Hessian  K (x_f' - ratio x_l')(..)^T + K e (x_f'' - ratio x_l'')
+    gradient  K e (x_f' - p' x_l')    Hessian  K (x_f' - p' x_l')(..)^T + K e (x_f'' - p' x_l'' - p'' x_l' x_l'^T)
 
-The first part of the Hessian joins two coordinates, and is here; the second one goes with the slopes of their laws.
+The first part of the Hessian joins two coordinates, and is here; the second one goes with the slopes of their laws, and
+that of p'' with their bends, where it is positive.
 """
+
+import numpy as np
 
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.tables import Tables
 from simcli.kernels.potentials.arms import Arms, add_products, clear_arms
 from simcli.kernels.potentials.shares import slopes_of_turn
+from simcli.kernels.rows.powers import Powers, value_and_slopes
 from simcli.model.affine.rows import Energies
 from simcli.model.joints.gears import terms_act
 from simcli.model.tables import Model
@@ -23,9 +27,9 @@ class Gears:
         model, tables, arena: of the run.
 
     Attributes:
-        n: gears.  part: (2 G) coordinates, the one that follows and the one that leads.  stiffness, ratio, offset: (G).
-        row: (2 G) first row of each part.
-        arms: x_f' - ratio x_l'.  error: (G).
+        n: gears.  part: (2 G) coordinates, the one that follows and the one that leads.  stiffness, offset: (G).
+        powers: p.  row: (2 G) first row of each part.
+        arms: x_f' - p' x_l'.  error, slope, bend: (G) e, p' and p''.
     """
 
     _data_oriented = True
@@ -40,8 +44,12 @@ class Gears:
         self.part, self.row = sides.ints(parts), sides.ints(first)
         acts = terms_act(model, (gears.follower[chosen], gears.leader[chosen]))
         self.stiffness = items.column(model.affine.limit_stiffness[:, gears.follower[chosen]] * acts)
-        self.ratio, self.offset = items.column(gears.ratio[:, chosen]), items.column(gears.offset[:, chosen])
-        self.arms, self.error = Arms([entries[2 * g : 2 * g + 2] for g in range(self.n)], arena), items.slot()
+        powers = gears.polynomial[:, chosen, 1:]
+        start = np.arange(self.n + 1) * powers.shape[-1]
+        self.powers = Powers(start, powers.reshape(len(powers), -1), arena)
+        self.offset = items.column(gears.offset[:, chosen])
+        self.arms = Arms([entries[2 * g : 2 * g + 2] for g in range(self.n)], arena)
+        self.error, self.slope, self.bend = items.slots(3)
 
 
 @ti.func
@@ -49,15 +57,17 @@ def find_gears(p: ti.template(), w: ti.i32):
     """[J] of the gears, after the coordinates; their slopes join those of the laws.
 
     Reads:  p.laws.now
-    Writes: p.elastic, p.gears.error, p.laws.slope
+    Writes: p.elastic, p.gears.{error, slope, bend}, p.laws.{slope, bend}
     """
     y = p.laws
     g = p.gears
     total = p.gradient.arena.zero()
     for k in range(g.n):
-        led = y.now.load(w, g.part.at(2 * k + 1)) * g.ratio.load(w, k) + g.offset.load(w, k)
-        error = y.now.load(w, g.part.at(2 * k)) - led
+        led, slope, bend = value_and_slopes(g.powers, w, k, y.now.load(w, g.part.at(2 * k + 1)))
+        error = y.now.load(w, g.part.at(2 * k)) - (led + g.offset.load(w, k))
         g.error.store(w, k, error)
+        g.slope.store(w, k, slope)
+        g.bend.store(w, k, bend)
         total = total + error * error * g.stiffness.load(w, k) * 0.5
     for m in range(y.n_points):
         weight = ti.cast(1.0, p.gradient.arena.device.real)
@@ -68,7 +78,8 @@ def find_gears(p: ti.template(), w: ti.i32):
             if g.part.at(2 * k) == y.point_of.at(m):
                 y.slope.store(w, m, y.slope.load(w, m) + force)
             if g.part.at(2 * k + 1) == y.point_of.at(m):
-                y.slope.store(w, m, y.slope.load(w, m) - force * g.ratio.load(w, k))
+                y.slope.store(w, m, y.slope.load(w, m) - force * g.slope.load(w, k))
+                y.bend.store(w, m, y.bend.load(w, m) + ti.max(-force * g.bend.load(w, k), 0.0))
     p.elastic.store(w, 0, p.elastic.load(w, 0) + total)
     return total
 
@@ -77,7 +88,7 @@ def find_gears(p: ti.template(), w: ti.i32):
 def add_gears(p: ti.template(), w: ti.i32):
     """Add the first part of the Hessian of the gears.
 
-    Reads:  p.{rows.gradient, rows.residual}
+    Reads:  p.{rows.gradient, rows.residual, gears.slope}
     Writes: p.gears.arms, p.matrix.factor.value
     """
     f = p.rows
@@ -90,8 +101,8 @@ def add_gears(p: ti.template(), w: ti.i32):
         if p.laws.is_turn.at(g.part.at(k)) != 0:
             by_first, by_second, _square = slopes_of_turn(f.residual.load(w, row), f.residual.load(w, row + 1))
         if k % 2 == 1:
-            by_first = -by_first * g.ratio.load(w, k // 2)
-            by_second = -by_second * g.ratio.load(w, k // 2)
+            by_first = -by_first * g.slope.load(w, k // 2)
+            by_second = -by_second * g.slope.load(w, k // 2)
         begin = f.entry_start.at(row)
         other = f.entry_start.at(row + 1)  # the entries of the second row stand at the same coordinates
         for e in range(other - begin):

@@ -12,7 +12,7 @@ from simcli.kernels.language import ti
 def share_gears(y: ti.template(), w: ti.i32):
     """Forces of gears as forces along the coordinates that they join, of joints outside the tree.
 
-    Reads:  y.force
+    Reads:  y.{force, rows.slope}
     Writes: y.shared
     """
     for r in range(y.n_rows):
@@ -23,7 +23,7 @@ def share_gears(y: ti.template(), w: ti.i32):
         for k in range(y.rows.term_start.at(g), y.rows.term_start.at(g + 1)):
             row = y.rows.term_row.at(k)
             if row >= 0:
-                y.shared.store(w, row, y.shared.load(w, row) + force * y.rows.factor.load(w, k))
+                y.shared.store(w, row, y.shared.load(w, row) + force * y.rows.slope.load(w, k))
 
 
 @ti.func

@@ -26,6 +26,7 @@ from simcli.kernels.rows.forms import (
     stay_apart,
     turn_about,
 )
+from simcli.kernels.rows.powers import Powers, value_and_slopes
 from simcli.kernels.rows.successive import successive_turn
 from simcli.model.constraints.places import couple_of_row, rows_of_terms, start_angles
 from simcli.model.constraints.tables import Constraints, Form
@@ -42,8 +43,9 @@ class Rows:
         pull_a, pull_b: Force per row on the links of A and B, each about its own tree's O.
         angle: of rows that are or have an angle, over full turns.
         n_geared: gears between coordinates of joints, which come before those that are lengths of cables.
-        term_start: (gears + 1).  term_q, term_dof, factor: of terms of gears, as in `constraints.tables.Rows`; term_row:
-            the row that is the coordinate of a joint outside the tree, else -1.
+        term_start: (gears + 1).  term_q, term_dof: of terms of gears, as in `constraints.tables.Rows`; term_row: the row
+            that is the coordinate of a joint outside the tree, else -1.
+        powers: of the coordinates of terms.  slope: of terms, p'(q).
     """
 
     _data_oriented = True
@@ -82,7 +84,8 @@ class Rows:
         terms = arena.records(len(rows.term_dof))
         term_row = rows_of_terms(rows, tables.n_qd)
         starts = rows.term_start[self.first_gear : self.first_gear + self.n_gears + 1]
-        self.term_start, self.factor = arena.ints(starts), terms.column(rows.term_factor)
+        self.term_start, self.powers = arena.ints(starts), Powers(rows.power_start, rows.coefficient, arena)
+        self.slope = terms.slot().scratch()
         self.term_dof, self.term_q = terms.ints(rows.term_dof), terms.ints(np.append(tables.q_of_dof, 0)[rows.term_dof])
         self.term_row, self.has_shared = terms.ints(term_row), bool(np.any(term_row >= 0))
 
@@ -290,19 +293,22 @@ def successive_angle(r: ti.template(), w: ti.i32, k: ti.i32, n: ti.i32, a: ti.te
 
 @ti.func
 def measure_gear(s: ti.template(), r: ti.template(), w: ti.i32, g: ti.i32):
-    """The row of gear g: the sum of factors times coordinates, less the constant.
+    """The row of gear g: the sum of polynomials of coordinates, less the constant.
+
+        phi = sum p(q) - c,    phi' = sum p'(q) q',    phi'' = sum p'(q) q'' + p''(q) q'^2
 
     Reads:  r columns, r.{residual, rate, bias} of coordinates, s.{q, qd}
-    Writes: r.{residual, rate, bias} of the gear
+    Writes: r.{residual, rate, bias} of the gear, r.slope of its terms
     """
     zero = r.items.arena.zero()
     total, rate, bias = zero, zero, zero
     for k in range(r.term_start.at(g), r.term_start.at(g + 1)):
         x, v, change = coordinate(s, r, w, r.term_row.at(k), r.term_q.at(k), r.term_dof.at(k))
-        factor = r.factor.load(w, k)
-        total = total + x * factor
-        rate = rate + v * factor
-        bias = bias + change * factor
+        value, slope, bend = value_and_slopes(r.powers, w, k, x)
+        r.slope.store(w, k, slope)
+        total = total + value
+        rate = rate + v * slope
+        bias = bias + change * slope + v * v * bend
     n = r.first_gear + g
     r.residual.store(w, n, total - r.constant.load(w, n))
     r.rate.store(w, n, rate)

@@ -52,7 +52,7 @@ def has_rows(model: Model) -> bool:
     """True if something closes a loop, gears joints, or keeps a length."""
     joints = model.joints
     return bool((~joints.is_tree & (joints.kind != JointKind.CABLE)).any() or len(model.mimics.follower)
-                or (joints.kind == JointKind.DISTANCE).any())  # fmt: skip
+                or len(model.holds.name) or (joints.kind == JointKind.DISTANCE).any())  # fmt: skip
 
 
 def refuse_start(model: Model, where: Callable[[str], Where | None], numbers: Sequence[int] | None = None) -> None:

@@ -226,7 +226,7 @@ def _lead(model: Model, constraints: Constraints, motion: Array) -> int:
     links, rows, couples = model.links, constraints.rows, constraints.couples
     matter = [links.rotation, links.offset, links.advance, links.mass, links.com, links.inertia, model.dofs.armature,
               model.joint_q, model.joint_qd, motion, rows.on_a, rows.across_a, rows.on_b, rows.constant, rows.compliance,
-              rows.enabled, rows.term_factor, couples.point_a, couples.point_b, couples.frame_a, couples.frame_b,
+              rows.enabled, rows.coefficient, couples.point_a, couples.point_b, couples.frame_a, couples.frame_b,
               constraints.laws.lower, constraints.laws.upper]  # fmt: skip
     return max(map(len, matter))
 

@@ -18,6 +18,7 @@ from simcli import rotations as rot
 from simcli.model.closure.chart import Chart, angle_between
 from simcli.model.constraints.places import coordinate_rows, couple_of_row, start_angles
 from simcli.model.constraints.tables import Constraints, Form, Rows
+from simcli.model.joints.gears import polynomial_at
 from simcli.model.signals.prescribed import balls_by_position, prescribed
 from simcli.model.tables import Array, Model
 
@@ -36,6 +37,7 @@ class Gaps:
         couple: [m or 1], (W, R, 3), C, world.
         at_a, at_b: [m], (W, R, 3), where F acts on A and on B, world.
         angle: [rad], (W, R), of rows that count full turns, else 0.
+        slope: (W, T), of the terms of gears, what the row changes with the coordinate.
     """
 
     residual: Array
@@ -44,6 +46,7 @@ class Gaps:
     at_a: Array
     at_b: Array
     angle: Array
+    slope: Array
 
 
 @dataclass(frozen=True)
@@ -82,7 +85,7 @@ class Meter:
             joint_q: [m, rad, 1], (W, NQ).
             near: [rad], (W, R), the angles before, which tell full turns.
         """
-        rows, found = self.constraints.rows, _blank(len(joint_q), self.constraints.rows.n)
+        rows, found = self.constraints.rows, _blank(len(joint_q), self.constraints.rows)
         ends = _Ends(self.constraints, self.couple, chart, self.aim)
         for form in np.unique(rows.form):
             chosen = np.flatnonzero(rows.form == form)
@@ -94,9 +97,12 @@ class Meter:
             found.angle[:, chosen] = near[:, chosen]
             _MEASURES[Form(form)](ends, found, chosen)
         for r in np.flatnonzero(rows.form == Form.GEAR):
-            terms = range(rows.term_start[r], rows.term_start[r + 1])
-            total = sum(rows.term_factor[:, n] * self._coordinate(found, joint_q, int(rows.term_dof[n])) for n in terms)
-            found.residual[:, r] = total - rows.constant[:, r]
+            found.residual[:, r] = -rows.constant[:, r]
+            for n in range(rows.term_start[r], rows.term_start[r + 1]):
+                x = self._coordinate(found, joint_q, int(rows.term_dof[n]))
+                powers = rows.coefficient[:, rows.power_start[n] : rows.power_start[n + 1]]
+                value, found.slope[:, n] = polynomial_at(np.insert(powers, 0, 0.0, axis=-1), x)
+                found.residual[:, r] += value
         return found
 
     def _coordinate(self, found: Gaps, joint_q: Array, dof: int) -> Array:
@@ -113,10 +119,10 @@ def _aims(model: Model, rows: Rows) -> Array:
     return aim
 
 
-def _blank(lead: int, n: int) -> Gaps:
-    force, couple, at_a, at_b = np.zeros((4, lead, n, 3))
-    residual, angle = np.zeros((2, lead, n))
-    return Gaps(residual, force, couple, at_a, at_b, angle)
+def _blank(lead: int, rows: Rows) -> Gaps:
+    force, couple, at_a, at_b = np.zeros((4, lead, rows.n, 3))
+    residual, angle = np.zeros((2, lead, rows.n))
+    return Gaps(residual, force, couple, at_a, at_b, angle, np.zeros((lead, len(rows.term_dof))))
 
 
 class _Ends:
@@ -260,14 +266,14 @@ class Entries:
     Attributes:
         row, dof: (E,) of couples.
         on_b: (E,) bool, whether the dof moves B.
-        geared: row of a gear to its terms (dof or row, whether it is a row, coefficient (W|1,)).
+        geared: row of a gear to its terms (dof or row, whether it is a row, number of the term).
         seen: (R,) lists of dofs.
     """
 
     row: Array
     dof: Array
     on_b: Array
-    geared: dict[int, list[tuple[int, bool, Array]]]
+    geared: dict[int, list[tuple[int, bool, int]]]
     seen: list[list[int]]
 
 
@@ -282,9 +288,9 @@ def entries_of(meter: Meter, paths: list[list[int]]) -> Entries:
     found, geared, seen = [], {}, []
     for r in range(rows.n):
         if rows.form[r] == Form.GEAR:
-            terms = [(int(rows.term_dof[n]), rows.term_factor[:, n]) for n in range(*rows.term_start[r : r + 2])]
-            places = [(int(meter.row_of_dof[d]), d, value) for d, value in terms]
-            geared[r] = [(row, True, value) if row >= 0 else (d, False, value) for row, d, value in places]
+            terms = [(int(rows.term_dof[n]), n) for n in range(*rows.term_start[r : r + 2])]
+            places = [(int(meter.row_of_dof[d]), d, n) for d, n in terms]
+            geared[r] = [(row, True, n) if row >= 0 else (d, False, n) for row, d, n in places]
             seen.append(sorted({d for at, is_row, _ in geared[r] for d in (seen[at] if is_row else [at])}))
             continue
         a, b = (paths[link[meter.couple[r]]] for link in (couples.link_a, couples.link_b))
@@ -323,9 +329,10 @@ def gradients(entries: Entries, chart: Chart, gaps: Gaps, rows: Array, dofs: Arr
     every = np.zeros((lead, len(needed), len(dofs)))
     every[:, number[r], place[d]] = np.where(on_b, value, -value)
     for gear in sorted(set(at) & set(entries.geared)):
-        for where, is_row, factor in entries.geared[gear]:
+        for where, is_row, term in entries.geared[gear]:
+            slope = gaps.slope[:, term]
             if is_row:
-                every[:, number[gear]] += factor[:, None] * every[:, number[where]]
+                every[:, number[gear]] += slope[:, None] * every[:, number[where]]
             elif place[where] >= 0:
-                every[:, number[gear], place[where]] += factor
+                every[:, number[gear], place[where]] += slope
     return every[:, number[rows]]

@@ -49,6 +49,7 @@ def constraints_of(model: Model) -> Constraints:
     if model.drag_rows:
         builder.add_drags()
     builder.add_gears()
+    builder.add_holds()
     builder.add_combinations()
     if model.spring_rows:
         builder.add_cables()
@@ -118,10 +119,11 @@ def _rows(builder: RowCollector) -> Rows:
 
 def _terms(parts: list[RowPart]) -> dict[str, Array]:
     """Columns of the terms of combinations."""
-    lists = [[(d, f, -1) for d, f in part.terms] + [(-1, np.ones(1), row) for row in part.parts] for part in parts]
-    dofs, factors, rows = zip(*(term for one in lists for term in one), strict=True) if any(lists) else ((), (), ())
+    lists = [[(d, p, -1) for d, p in part.terms] + [(-1, [np.ones(1)], row) for row in part.parts] for part in parts]
+    dofs, powers, rows = zip(*(term for one in lists for term in one), strict=True) if any(lists) else ((), (), ())
     return {"term_start": np.cumsum([0, *map(len, lists)]), "term_dof": np.array(dofs, int),
-            "term_row": np.array(rows, int), "term_factor": _stack(list(factors), ())}
+            "term_row": np.array(rows, int), "power_start": np.cumsum([0, *map(len, powers)]),
+            "coefficient": _stack([one for some in powers for one in some], ())}
 
 
 def _compliance(model: Model, parts: list[RowPart], on_joint: Array) -> Array:

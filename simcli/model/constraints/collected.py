@@ -10,6 +10,7 @@ from simcli.model.constraints.coordinate_rows import NO_VECTOR, coordinate_row
 from simcli.model.constraints.tables import Form
 from simcli.model.forces.spring import segments_of
 from simcli.model.joints.catalogue import CATALOGUE, TYPE_NAME, MotionAxis, Row, RowKind
+from simcli.model.joints.combinations import terms_of
 from simcli.model.joints.lawful import MOVED
 from simcli.model.signals.tables import Lawful, MotionKind
 from simcli.model.tables import WORLD, Array, JointKind, Model
@@ -31,7 +32,7 @@ class RowPart:
     on_b: Array
     constant: Array
     vectors: tuple[int, int] = (-1, -1)
-    terms: Sequence[tuple[int, Array]] = ()  # dofs and factors
+    terms: Sequence[tuple[int, Sequence[Array]]] = ()  # dofs, and coefficients of their powers from the first on
     parts: Sequence[int] = ()  # rows that it is the sum of, instead
     ends: Sequence[int] = ()  # bodies, where they are not those of the joint
     spring: int = -1
@@ -107,7 +108,7 @@ class RowCollector:
         for k in range(count):
             d = first + k
             geared = bool(np.any(model.mimics.follower == d) or np.any(model.mimics.leader == d)
-                          or np.any(model.combinations.term_dof == d))
+                          or np.any(model.combinations.term_dof == d) or np.any(model.holds.term_dof == d))
             if self.lawful.acts[d]:
                 self.laws.append((d, len(self.rows)))
             if self.lawful.acts[d] or geared:
@@ -186,13 +187,22 @@ class RowCollector:
                                      np.zeros(1), parts=rows, ends=ends, spring=k))  # fmt: skip
 
     def add_gears(self) -> None:
-        """Gears as hard rows on two coordinates each."""
+        """Gears as hard rows on two coordinates each: q_follower - p(q_leader) = 0."""
         mimics = self.model.mimics
         for k, (follower, leader) in enumerate(zip(mimics.follower.tolist(), mimics.leader.tolist(), strict=True)):
             j = int(self.model.dofs.joint[follower])
             label = f"{self.model.dofs.label[follower]}:mimic"
-            self.rows.append(RowPart(label, Form.GEAR, j, True, NO_VECTOR, NO_VECTOR, NO_VECTOR, mimics.offset[:, k],
-                                      terms=((follower, np.ones(1)), (leader, -mimics.ratio[:, k]))))  # fmt: skip
+            offset, *powers = mimics.polynomial[:, k].T
+            self.rows.append(RowPart(label, Form.GEAR, j, True, NO_VECTOR, NO_VECTOR, NO_VECTOR, offset,
+                                      terms=((follower, [np.ones(1)]), (leader, [-one for one in powers]))))  # fmt: skip
+
+    def add_holds(self) -> None:
+        """Sums of coordinates that are held, as hard rows."""
+        holds = self.model.holds
+        for k, name in enumerate(holds.name):
+            terms, constant = terms_of(holds, k)
+            self.rows.append(RowPart(f"{name}:hold", Form.GEAR, int(self.model.dofs.joint[terms[0][0]]), True, NO_VECTOR,
+                                      NO_VECTOR, NO_VECTOR, holds.value[:, k] - constant, terms=terms))  # fmt: skip
 
     def add_combinations(self) -> None:
         """Combinations as coordinates of the joints without bodies that stand for them (joints/combined.py)."""
@@ -200,11 +210,10 @@ class RowCollector:
         if not combinations.name:
             return
         for k, d in enumerate(np.flatnonzero(model.joints.child[model.dofs.joint] == WORLD).tolist()):
-            terms = [(int(combinations.term_dof[n]), combinations.term_factor[:, n]) for n in
-                     range(*combinations.term_start[k : k + 2])]  # fmt: skip
+            terms, constant = terms_of(combinations, k)
             self.laws.append((d, len(self.rows)))
             self.rows.append(RowPart(f"{combinations.name[k]}:sum", Form.GEAR, int(model.dofs.joint[terms[0][0]]), False,
-                                      NO_VECTOR, NO_VECTOR, NO_VECTOR, np.zeros(1), terms=terms, dof=d))  # fmt: skip
+                                      NO_VECTOR, NO_VECTOR, NO_VECTOR, -constant, terms=terms, dof=d))  # fmt: skip
 
     def add_rigidity(self) -> None:
         """Rows that keep the vectors of natural coordinates unit and at right angles."""

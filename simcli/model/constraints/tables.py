@@ -6,7 +6,7 @@ kinds). More kinds are added to those of the catalogue, most of them because law
     TURN    angle about d, over full turns       the coordinate of a hinge that closes a loop
     LENGTH  |x_B - x_A|                          the coordinate of a distance joint, or of a spring
     SPIN    component of log(R_A^T R_B)          a coordinate of a ball joint, for its limits
-    GEAR    sum f_i q_i - c        a combination of joint coordinates themselves, or of other rows: the length of a cable
+    GEAR    sum p_i(q_i) - c       a sum of polynomials of joint coordinates, or of other rows: the length of a cable
     RIGID   a_i . a_j, less 1 if i = j             two vectors of a link in natural coordinates
     CARDAN  angle number c of two successive turns      a coordinate of a universal joint, or of a d6
     EULER   of three, about axes at right angles
@@ -88,7 +88,8 @@ class Rows(Table):
         vector_a, vector_b: (R,) index into joint_qd of the first numbers of the two vectors of RIGID; else -1.
         term_start: (R + 1,) offsets into the terms of GEAR, of which other rows have none.
         term_dof: (T,) index into joint_qd, -1 of parts of cables.  term_row: (T,) rows of these, else -1.
-        term_factor: [1, or what makes it one unit], (W|1, T), f_i.
+        power_start: (T + 1,) offsets into the coefficients of the terms: p_i(q) = sum of coefficient_n q^n, n from 1 on.
+        coefficient: [what makes it one unit], (W|1, P).
         dof: (R,) index into joint_qd of the coordinate that the row is, of joints outside the tree; else -1. Hard rows among
             them follow prescribed motions; the others carry laws and gears.
     """
@@ -111,7 +112,8 @@ class Rows(Table):
     term_start: Array
     term_dof: Array
     term_row: Array
-    term_factor: Array
+    power_start: Array
+    coefficient: Array
     dof: Array
 
     @property

@@ -227,7 +227,7 @@ def _check_hull(worlds: Worlds, shapes: Shapes, index: int, label: tuple[str, st
     shape, path = written_shape(worlds.first, *label)
     if not shape.convex:
         message = f"mesh `{label[0]}` would collide as it is, but meshes collide as their convex hulls"
-        hint = "write convex: true, split it into convex shapes, or write collide: false"
+        hint = f"write convex: true, or collide: false, or make convex parts of it: simcli decompose {shape.file}"
         worlds.fault("SC481", f"{path}.convex", message, hint)
     else:
         _check_volume(worlds, shapes, index, label)

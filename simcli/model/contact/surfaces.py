@@ -1,7 +1,8 @@
 """Surfaces of shapes as the barrier sees them: vertices, edges and triangles, and a radius about them.
 
-A sphere is a point with a radius and a capsule a segment with one, both exactly; a box, a mesh and terrain are their own
-triangles; cylinder, cone and ellipsoid become inscribed polyhedra, whose deviation is told. A plane stays a half space.
+A sphere is a point with a radius and a capsule a segment with one, both exactly, and a margin adds to the radius;
+a box, a mesh and terrain are their own triangles; cylinder, cone and ellipsoid become inscribed
+polyhedra, whose deviation is told. A plane stays a half space.
 """
 
 from dataclasses import dataclass, field

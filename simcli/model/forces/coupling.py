@@ -4,9 +4,9 @@ import numpy as np
 
 from simcli.model.batch.gather import Worlds
 from simcli.model.forces.ends import of_type
-from simcli.model.joints.combinations import Combinations
+from simcli.model.joints.combinations import Combinations, HeldSums
 from simcli.model.signals.inputs import constant_part
-from simcli.model.tables import DriveMode, Model
+from simcli.model.tables import Array, DriveMode, Model
 from simcli.model.tree.links import pile
 from simcli.spec.forces.base import kinds_of_terms
 
@@ -29,30 +29,57 @@ def read_couplings(worlds: Worlds, model: Model) -> Combinations:
         worlds: the scenes.
         model: its joints.
     """
-    names = of_type(worlds, "coupling")
+    names = [name for name in of_type(worlds, "coupling") if worlds.first.forces[name].hold is None]
     if not names:
         return model.combinations  # none: an event builds a model, and most scenes have no couplings
     forces = [worlds.first.forces[name] for name in names]
-    for name in names:
-        worlds.common(lambda s, n=name: _structure(s.forces[n]), f"forces.{name}")
-    joints = model.joints
-    dofs = [joints.qd_start[joints.name.index(term.joint)] + term.dof for force in forces for term in force.of]
-    factors = [worlds.numbers(lambda s, n=name, k=k: s.forces[n].of[k].factor)
-               for name, force in zip(names, forces, strict=True) for k in range(len(force.of))]  # fmt: skip
     columns = {column: pile([worlds.numbers(lambda s, n=name, of=of: _number(s.forces[n], *of)) for name in names], ())
                for column, of in SOURCES.items()}  # fmt: skip
     linear = [(force.unit or {"L": "m"}.get(kinds_of_terms(worlds.first.joints, force.of))) == "m" for force in forces]
     modes = [DriveMode.NONE if force.drive is None else DriveMode[force.drive.mode.upper()] for force in forces]
     return Combinations(
-        name=tuple(names), is_linear=np.array(linear, bool), term_dof=np.array(dofs, np.int32),
-        term_start=np.cumsum([0, *(len(force.of) for force in forces)], dtype=np.int32), term_factor=pile(factors, ()),
+        name=tuple(names), is_linear=np.array(linear, bool), **_terms(worlds, model, names),
         drive_mode=np.array(modes, np.int32), **columns,
     )  # fmt: skip
 
 
+def read_holds(worlds: Worlds, model: Model) -> HeldSums:
+    """Couplings that hold their sum.
+
+    Args:
+        worlds: the scenes.
+        model: its joints.
+    """
+    names = [name for name in of_type(worlds, "coupling") if worlds.first.forces[name].hold is not None]
+    if not names:
+        return model.holds
+    values = [worlds.numbers(lambda s, n=name: s.forces[n].hold) for name in names]
+    return HeldSums(name=tuple(names), **_terms(worlds, model, names), value=pile(values, ()))
+
+
+def _terms(worlds: Worlds, model: Model, names: list[str]) -> dict[str, Array]:
+    """Columns of the terms of some couplings."""
+    forces, joints = [worlds.first.forces[name] for name in names], model.joints
+    for name in names:
+        worlds.common(lambda s, n=name: _structure(s.forces[n]), f"forces.{name}")
+    dofs = [joints.qd_start[joints.name.index(term.joint)] + term.dof for force in forces for term in force.of]
+    most = max(len(term.coefficients) for force in forces for term in force.of)
+    polynomials = [
+        worlds.numbers(lambda s, n=name, k=k: _padded(s.forces[n].of[k].coefficients, most), (most,))
+        for name, force in zip(names, forces, strict=True) for k in range(len(force.of))
+    ]  # fmt: skip
+    return {"term_dof": np.array(dofs, np.int32), "term_polynomial": pile(polynomials, (most,)),
+            "term_start": np.cumsum([0, *(len(force.of) for force in forces)], dtype=np.int32)}  # fmt: skip
+
+
+def _padded(coefficients: tuple[float, ...], count: int) -> tuple[float, ...]:
+    return (*coefficients, *(0.0,) * (count - len(coefficients)))
+
+
 def _structure(force) -> tuple:
     """What of a coupling must be the same in all worlds."""
-    return [(term.joint, term.dof) for term in force.of], force.unit, force.drive and force.drive.mode, force.limit is None
+    terms = [(term.joint, term.dof, len(term.coefficients)) for term in force.of]
+    return terms, force.hold is None, force.unit, force.drive and force.drive.mode, force.limit is None
 
 
 def _number(force, below: str, key: str, default: float) -> float:

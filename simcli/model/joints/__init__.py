@@ -9,7 +9,7 @@ make a tree (tree), constraint rows as tables (constraints).
     parts      joints of a scene: axes, anchors, the poses that follow from them, and what acts on each dof
     drives     which fields of a drive its mode reads, for all drives of a model at once
     gears      gears of a scene: which joint follows which, and how the initial state of the followers follows
-    combinations  sums of coordinates that have laws of their own, as a table
+    combinations  sums of coordinates that have laws of their own or are held, as tables
     combined   the form of a model in which these are coordinates of joints without bodies
     lawful     which coordinates need a law: something acts on them that a smooth force of the tree cannot state
 """

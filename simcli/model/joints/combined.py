@@ -6,6 +6,7 @@ import numpy as np
 
 from simcli.model.joints.catalogue import MotionAxis
 from simcli.model.joints.combinations import Combinations
+from simcli.model.joints.gears import polynomial_at
 from simcli.model.mechanism import DOF_DEFAULTS, JointPart
 from simcli.model.state import State
 from simcli.model.tables import WORLD, Array, JointKind, Model
@@ -53,6 +54,6 @@ def values_at(combinations: Combinations, coordinates: Array) -> Array:
     Returns:
         (W, X).
     """
-    terms = combinations.term_factor * coordinates[:, combinations.term_dof]
+    terms, _slope = polynomial_at(combinations.term_polynomial, coordinates[:, combinations.term_dof])
     return np.stack([terms[:, a:b].sum(axis=1) for a, b in zip(combinations.term_start[:-1], combinations.term_start[1:],
                                                                 strict=True)], axis=1)  # fmt: skip

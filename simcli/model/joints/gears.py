@@ -22,9 +22,10 @@ def read_gears(worlds: Worlds, parts: list[JointPart]) -> None:
     for name, joint in worlds.first.joints.items():
         if joint.mimic is None:
             continue
-        ratio = worlds.numbers(lambda s, n=name: s.joints[n].mimic.ratio)
-        offset = worlds.numbers(lambda s, n=name: s.joints[n].mimic.offset)
-        parts[index[name]].gear = Gear(index[joint.mimic.joint], ratio, offset)
+        count = len(joint.mimic.coefficients)
+        worlds.common(lambda s, n=name: len(s.joints[n].mimic.coefficients), f"joints.{name}.mimic.polynomial")
+        polynomial = worlds.numbers(lambda s, n=name: s.joints[n].mimic.coefficients, (count,))
+        parts[index[name]].gear = Gear(index[joint.mimic.joint], polynomial)
 
 
 def follow_gears(worlds: Worlds, parts: list[JointPart]) -> None:
@@ -48,11 +49,25 @@ def terms_act(model: Model, dofs: Sequence[int | Array]) -> Array:
     return np.all([model.joints.enabled[model.dofs.joint[one]] for one in dofs], axis=0)
 
 
+def polynomial_at(coefficients: Array, x: Array) -> tuple[Array, Array]:
+    """A polynomial and its slope.
+
+    Args:
+        coefficients: (..., N), of x^0 and so on.
+        x: (...).
+    """
+    value, slope = 0.0 * x, 0.0 * x
+    for n in range(coefficients.shape[-1] - 1, -1, -1):
+        slope = slope * x + value
+        value = value * x + coefficients[..., n]
+    return value, slope
+
+
 def _follow_one(worlds: Worlds, part: JointPart, leader: JointPart) -> None:
-    ratio, offset = part.gear.ratio[:, None], part.gear.offset[:, None]
     zero = np.zeros((1, part.n_qd))
-    q = ratio * (leader.zero_q() if leader.q is None else leader.q) + offset
-    qd = ratio * (zero if leader.qd is None else leader.qd)
+    x = leader.zero_q() if leader.q is None else leader.q
+    q, slope = polynomial_at(part.gear.polynomial[:, None], x)
+    qd = slope * (zero if leader.qd is None else leader.qd)
     if part.q_given:
         _compare(worlds, part, leader, "q", part.q, q)
     if part.qd_given is not None and part.qd_given.any():
@@ -66,4 +81,4 @@ def _compare(worlds: Worlds, part: JointPart, leader: JointPart, key: str, writt
         message = f"the written {key} of joint `{part.name}` is {gap:.3g} away from its gear with `{leader.name}`"
         joint = worlds.first.joints[part.name]
         path = f"joints.{part.name}.{key}" if getattr(joint, key) is not None else f"initial.joint_{key}"
-        worlds.fault("SC465", path, message, f"leave it out: {key} = ratio * {key} of `{leader.name}` (+ offset) holds")
+        worlds.fault("SC465", path, message, f"leave it out: {key} follows from that of `{leader.name}`")

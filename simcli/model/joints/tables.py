@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from simcli.model.table_base import Array, Table
 
 
@@ -108,7 +110,7 @@ class Dofs(Table):
 
 @dataclass(frozen=True)
 class Mimics(Table):
-    """Gears, dof by dof: q[follower] = ratio q[leader] + offset. Both are scalar dofs of tree joints; no cycles.
+    """Gears, dof by dof: q[follower] = offset + ratio x + sum of curve_n x^n, x = q[leader]. Scalar dofs; no cycles.
 
     Attributes:
         name: (M,) label of the following dof.
@@ -116,6 +118,7 @@ class Mimics(Table):
         leader: (M,) index into joint_qd; it may follow another one.
         ratio: [1, m/rad or rad/m], (W|1, M).
         offset: [m or rad], (W|1, M).
+        curve: [m or rad, over m^n or rad^n], (W|1, M, I), n from 2 on; 0 for what the others need beyond their degree.
     """
 
     name: tuple[str, ...]
@@ -123,3 +126,11 @@ class Mimics(Table):
     leader: Array
     ratio: Array
     offset: Array
+    curve: Array
+
+    @property
+    def polynomial(self) -> Array:
+        """Coefficients of x^0, x^1 and so on, (W|1, M, 2 + I)."""
+        parts = self.offset[..., None], self.ratio[..., None], self.curve
+        lead = max(map(len, parts))
+        return np.concatenate([np.broadcast_to(one, (lead, *one.shape[1:])) for one in parts], axis=-1)

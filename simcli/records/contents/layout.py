@@ -268,6 +268,7 @@ def axes_of(model: Model, row_label: Sequence[str] = (), quantities: Sequence[tu
         "U": model.bushings.name,
         "Z": [f"{model.springs.name[k]}:{n}" for n, k in enumerate(model.springs.pulley_spring)],
         "X": model.drags.name,
+        "I": tuple(f"x^{n + 2}" for n in range(model.mimics.curve.shape[-1])),
         "P": model.param_name,
         **COMPONENTS,
     }

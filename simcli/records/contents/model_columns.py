@@ -12,7 +12,7 @@ import numpy as np
 from simcli.model.tables import Model
 from simcli.records.contents.layout import Axes, coordinate_units
 
-YOUNGER = "GYDUZX"  # axes that files of before lack
+YOUNGER = "GYDUZXI"  # axes that files of before lack
 NOT_STORED = -2  # index of a body or joint that `output.select` left out (-1 is the world)
 
 
@@ -43,7 +43,7 @@ class ModelColumn:
 
     def empty(self) -> np.ndarray:
         """What such a file would hold."""
-        sizes = {"W|1": 1, "pose": 7, "xyz": 3, "quat": 4, "end": 2}
+        sizes = {"W|1": 1, "M": 0, "pose": 7, "xyz": 3, "quat": 4, "end": 2}
         return np.zeros([0 if axis in YOUNGER else sizes[axis] for axis in self.axes])
 
 
@@ -131,6 +131,7 @@ COLUMNS = (
     _column("mimics.leader", "M", refers="NV"),
     _column("mimics.ratio", "W|1 M", "1, m/rad, rad/m"),
     _column("mimics.offset", "W|1 M", "m, rad"),
+    _column("mimics.curve", "W|1 M I", "mixed"),
     _column("shapes.kind", "S", name="shape_type"),
     _column("shapes.body", "S", refers="B"),
     _column("shapes.size", "W|1 S xyz", "m"),
@@ -190,7 +191,7 @@ NAME_SCALES = {"B": "body_name", "J": "joint_name", "NQ": "q_label", "NV": "qd_l
                "G": "natural_label", "Y": "quantity_label", "D": "stretch_label",
                "S": "shape_name", "K": "spring_name", "A": "wrench_name", "N": "point_name",
                "M": "mimic_name", "L": "cable_name", "U": "bushing_name", "Z": "pulley_name",
-               "X": "drag_name"}  # fmt: skip
+               "X": "drag_name", "I": "mimic_power"}  # fmt: skip
 # Further labelled axes of /model.
 LABELS = {
     "xyz2": ("x", "y", "z"),

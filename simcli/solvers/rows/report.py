@@ -163,7 +163,7 @@ def _add_gears(c: ti.template(), w: ti.i32):
         n = y.rows.first_gear + g
         force = y.force.load(w, n)
         for k in range(y.rows.term_start.at(g), y.rows.term_start.at(g + 1)):
-            _add_effort(c, w, y.rows.term_dof.at(k), force * y.rows.factor.load(w, k))
+            _add_effort(c, w, y.rows.term_dof.at(k), force * y.rows.slope.load(w, k))
 
 
 @ti.func

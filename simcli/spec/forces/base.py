@@ -9,6 +9,7 @@ from simcli.spec.values.quantities import (
     REQUIRED,
     AnyNumber,
     Part,
+    Plain,
     Point,
     Text,
     count,
@@ -82,11 +83,25 @@ class EndSpec(Part):
 
 
 class TermSpec(Part):
-    """A coordinate of a joint, times a factor."""
+    """A coordinate q of a joint, times a factor, or a polynomial of it."""
 
     joint: Text = doc(REQUIRED, "Joint", "", "elbow")
     dof: count(ge=0) = doc(0, "Which of its dofs, from 0 on", "", 1)
     factor: AnyNumber = doc(1.0, "Factor", "1, m/rad or rad/m", 0.02)
+    polynomial: tuple[Plain, ...] | None = doc(None, "Instead: [a0, a1, a2, ..] of a0 + a1 q + a2 q^2 + .., q in rad or m",
+                                               "", [0, 0.02, 0.004], min_length=2)  # fmt: skip
+
+    @property
+    def coefficients(self) -> tuple[float, ...]:
+        """Of the powers of q, from the zeroth on; two at least."""
+        return (0.0, self.factor) if self.polynomial is None else self.polynomial
+
+    @model_validator(mode="after")
+    def _one(self) -> "TermSpec":
+        if self.polynomial is not None and "factor" in self.model_fields_set:
+            raise refuse("SC207", "`polynomial` and `factor` contradict each other",
+                         "keep `polynomial`, which begins with [constant, factor, ..]", "factor")  # fmt: skip
+        return self
 
 
 def kinds_of_terms(joints: Mapping, terms: Iterable[TermSpec]) -> str:

@@ -1,4 +1,4 @@
-"""What acts on a linear combination of joint coordinates: a fixed tendon, or gears that give."""
+"""What acts on a sum of joint coordinates, or holds it: a fixed tendon, gears that give, a differential."""
 
 from typing import Literal
 
@@ -12,7 +12,7 @@ _ACTS = ("stiffness", "damping", "friction", "velocity_limit", "limit", "drive")
 
 
 class CouplingForce(ForceBase):
-    """Spring, damper, bounds and drive of x = sum of factor * coordinate: a fixed tendon, or a gear that gives."""
+    """Spring, damper, bounds and drive of x = sum of factor * coordinate, or what holds x: a tendon, a differential."""
 
     type: Literal["coupling"] = doc(REQUIRED, "Kind of force", "", "coupling")
     of: tuple[TermSpec, ...] = doc(
@@ -27,6 +27,7 @@ class CouplingForce(ForceBase):
     limit: LimitSpec | None = doc(None, "Bounds of x: [lower, upper] or {lower, upper, stiffness, damping}", "rad or m",
                                   [-0.5, 0.5])  # fmt: skip
     drive: DriveSpec | None = doc(None, "Actuator along x", "", "{mode: position, target: 0.1, stiffness: 100}")
+    hold: AnyNumber | None = doc(None, "Instead of all that: what x is, exactly", "rad or m", 0.1)
 
     TERMS = ("of",)
     EVENTS = (("stiffness",), ("rest",), ("damping",), ("friction",), ("velocity_limit",), ("limit",), ("limit", "lower"),
@@ -37,6 +38,10 @@ class CouplingForce(ForceBase):
 
     @model_validator(mode="after")
     def _acts(self) -> "CouplingForce":
-        if not any(getattr(self, key) for key in _ACTS):
-            raise refuse("SC202", "the coupling does nothing", f"add one of {', '.join(f'`{key}`' for key in _ACTS)}")
+        for key in (*_ACTS, "rest"):
+            if self.hold is not None and key in self.model_fields_set:
+                raise refuse("SC207", f"`hold` and `{key}` contradict each other", "keep one of them: x does not move", key)
+        if self.hold is None and not any(getattr(self, key) for key in _ACTS):
+            keys = ", ".join(f"`{key}`" for key in (*_ACTS, "hold"))
+            raise refuse("SC202", "the coupling does nothing", f"add one of {keys}")
         return self

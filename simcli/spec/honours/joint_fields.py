@@ -258,7 +258,8 @@ NOTES = """\
 - `velocity_limit`, `effort_limit`: bounds that are never passed; the effort limit is the drive's, of a ball that of the size
   of its torque.
 - `compliance`: of the rows of a joint outside the tree. A joint of the tree has no rows: write `loop: true`.
-- `mimic`: a gear between two joints, q = ratio * q_other + offset, dof by dof. A follower may lead.
+- `mimic`: a gear between two joints, q = ratio * q_other + offset, or a polynomial of q_other, dof by dof. A follower may
+  lead.
 - `motion`: the coordinate follows exactly, whatever else acts on it; the effort that it takes is reported. One for all dofs,
   or a list of one per dof, `null` for those that are free; below `axes` each axis may have its own. Of a ball all three:
   `position` is a rotation vector, as the target of its drive, `velocity` its angular velocity, in the parent anchor frame.

@@ -118,10 +118,10 @@ def is_whole(text: str) -> bool:
 
 
 def pattern() -> str:
-    """The regular expression of all names, for editors."""
+    """The regular expression of all names, with a component behind them or without, for editors."""
     alone = [rf"{group}\.({'|'.join(names)})" for group, names in SCALARS.items()]
     plural = {one: many for many, one in PLURAL.items()}
     of = [rf"({group}|{plural[group]})\..+\.({'|'.join(of_group(group))})" for group in CHANNEL_GROUPS]
     of += [rf"sensor\..+\.({'|'.join(ON_DEMAND['sensor'])})"]
     of += [rf"contact\..+\.({'|'.join(ON_DEMAND['contact'])})", r"distance\..+\..+"]
-    return f"^({'|'.join((*alone, *of))})$"
+    return rf"^({'|'.join((*alone, *of))})(\.\d+|\[\d+\])?$"

@@ -165,11 +165,26 @@ class DrivingSpec(Part):
 
 
 class MimicSpec(Part):
-    """A gear: q = ratio * q_other + offset."""
+    """A gear: q = ratio * q_other + offset; or a cam: q = a polynomial of q_other."""
 
     joint: Text = doc(REQUIRED, "The joint that leads", "", "other")
     ratio: Plain = doc(1.0, "Transmission ratio", "", 2.0)
     offset: AnyNumber = doc(0.0, "Offset", "rad or m", 0.0)
+    polynomial: tuple[Plain, ...] | None = doc(None, "Instead: [a0, a1, a2, ..] of q = a0 + a1 x + a2 x^2 + .., x = q_other "
+                                               "in rad or m", "", [0.1, 0, 0.02], min_length=2)  # fmt: skip
+
+    @property
+    def coefficients(self) -> tuple[float, ...]:
+        """Of the powers of q_other, from the zeroth on; two at least."""
+        return (self.offset, self.ratio) if self.polynomial is None else self.polynomial
+
+    @model_validator(mode="after")
+    def _one(self) -> "MimicSpec":
+        for key in ("ratio", "offset"):
+            if self.polynomial is not None and key in self.model_fields_set:
+                raise refuse("SC207", f"`polynomial` and `{key}` contradict each other",
+                             "keep `polynomial`, which begins with [offset, ratio, ..]", key)  # fmt: skip
+        return self
 
 
 class JointSpec(Part):

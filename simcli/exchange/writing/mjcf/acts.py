@@ -10,9 +10,13 @@ import numpy as np
 
 from simcli import rotations as rot
 from simcli.exchange.writing.mjcf.parts import MjcfParts, WrittenState
-from simcli.model.tables import Array, DriveMode, JointKind
+from simcli.model.tables import Array, DriveMode, JointKind, Model
+from simcli.spec.schema.joint import DriveSpec
+from simcli.spec.schema.scene import SceneSpec
 
 _SOFT = "which MuJoCo keeps softly"
+_POLYCOEF = 5  # coefficients of an equality
+_TOO_HIGH = "MJCF has polynomials of degree 4 at most"
 _NO_BOUND = 1e9  # [m, rad] of a side that has no bound
 
 
@@ -95,12 +99,24 @@ def write_gears(parts: MjcfParts) -> None:
                 leader = parts.tree.name_of_dof[axis.dof]
                 section.add("joint", joint1=axis.name, joint2=leader, polycoef=(0, axis.lead, 0, 0, 0))
     for m in range(len(mimics.name)):
-        one, other = (parts.tree.name_of_dof[int(getattr(mimics, end)[m])] for end in ("follower", "leader"))
-        coefficients = (scene.first(mimics, "offset")[m], scene.first(mimics, "ratio")[m], 0, 0, 0)
-        section.add("joint", joint1=one, joint2=other, polycoef=coefficients)
+        one, other = (parts.tree.name_of_dof.get(int(getattr(mimics, end)[m])) for end in ("follower", "leader"))
+        polynomial = mimics.polynomial[0, m]
+        if one and other and not polynomial[_POLYCOEF:].any():
+            section.add("joint", joint1=one, joint2=other, polycoef=_polycoef(polynomial))
     for name, joint in scene.spec.joints.items():
-        if joint.mimic is not None and not joint.loop:
+        if joint.mimic is None or joint.loop:
+            continue
+        if scene.spec.joints[joint.mimic.joint].loop:
+            scene.lose("mimic", name, f"joints.{name}.mimic", "its leader closes a loop, which has no coordinate in MJCF")
+        elif any(joint.mimic.coefficients[_POLYCOEF:]):
+            scene.lose("mimic", name, f"joints.{name}.mimic.polynomial", _TOO_HIGH)
+        else:
             scene.tell("mimic", name, f"joints.{name}.mimic", f"an equality, {_SOFT}")
+
+
+def _polycoef(polynomial: Array) -> tuple[float, ...]:
+    """Of an equality, as many numbers as MJCF has."""
+    return tuple(np.pad(polynomial[:_POLYCOEF], (0, max(0, _POLYCOEF - len(polynomial)))).tolist())
 
 
 def write_drives(parts: MjcfParts) -> None:
@@ -134,7 +150,17 @@ def _actuate(parts: MjcfParts, of: str, item: int, name: str, on: str) -> None:
     stiffness, damping, most = map(number, ("drive_stiffness", "drive_damping", "effort_limit"))
     target, rate = (partial(asked, key=key) for key in ("drive_target", "drive_target_velocity"))
     words = {on: name, "forcerange": (-most, most) if np.isfinite(most) else None}
-    if mode == DriveMode.EFFORT:
+    drive_of = partial(_drive_of, of=of, item=item)
+    lag = drive_of(parts.scene.spec, parts.scene.model).activation
+    if lag is not None:
+        asked_of = lambda state: drive_of(*state).target  # noqa: E731
+        is_servo = mode != DriveMode.EFFORT
+        bias = {"biastype": "affine", "biasprm": (damping * number("drive_target_velocity"), -stiffness, -damping)}
+        parts.actuate("general", name, lambda state: 0.0 if isinstance(asked_of(state), str) else asked_of(state),
+                      dyntype="filterexact" if lag.method == "exact" else "filter", dynprm=lag.time_constant,
+                      gainprm=stiffness if is_servo else 1, **(bias if is_servo else {}), **words)  # fmt: skip
+        parts.activations.append(lambda state: drive_of(*state).activation.initial)
+    elif mode == DriveMode.EFFORT:
         parts.actuate("motor", name, target, **words)
     elif mode == DriveMode.POSITION:
         parts.actuate("position", name, target, kp=stiffness, kv=damping, **words)
@@ -143,6 +169,15 @@ def _actuate(parts: MjcfParts, of: str, item: int, name: str, on: str) -> None:
     else:
         parts.actuate("general", name, lambda state: stiffness * target(state) + damping * rate(state), biastype="affine",
                       biasprm=(0, -stiffness, -damping), **words)  # fmt: skip
+
+
+def _drive_of(spec: SceneSpec, model: Model, of: str, item: int) -> DriveSpec:
+    """The drive of a dof, or of a coupling, as a scene says it."""
+    if of == "combinations":
+        return spec.forces[model.combinations.name[item]].drive
+    j = int(np.searchsorted(model.joints.qd_start, item, side="right")) - 1
+    drives = spec.joints[model.joints.name[j]].drive
+    return drives[min(item - int(model.joints.qd_start[j]), len(drives) - 1)]
 
 
 def write_forces(parts: MjcfParts) -> None:
@@ -213,12 +248,17 @@ def _write_wrench(parts: MjcfParts, name: str, force, path: str) -> None:
 
 def _write_coupling(parts: MjcfParts, name: str, force, path: str) -> None:
     scene, table = parts.scene, parts.scene.model.combinations
-    x = table.name.index(name)
-    terms = range(int(table.term_start[x]), int(table.term_start[x + 1]))
-    dofs = [int(table.term_dof[t]) for t in terms]
-    if not set(dofs) <= set(parts.tree.name_of_dof):
+    terms = _factors(parts, table if force.hold is None else scene.model.holds, name)
+    if terms is None:
         scene.lose("force", name, path, "is of joints that have no axes of their own in MJCF")
         return
+    if force.hold is not None:
+        _write_hold(parts, name, terms, path)
+        return
+    if any(polynomial[2:].any() or polynomial[0] for _, polynomial in terms):
+        scene.lose("force", name, path, "MJCF has no polynomials of coordinates along which something acts")
+        return
+    x = table.name.index(name)
     given = scene.others.give(name)
     numbers = {key: float(scene.first(table, column)[x]) or None for key, column in (
         ("stiffness", "spring_stiffness"), ("damping", "damping"), ("frictionloss", "friction"))}  # fmt: skip
@@ -226,10 +266,47 @@ def _write_coupling(parts: MjcfParts, name: str, force, path: str) -> None:
     bounds = [float(scene.first(table, f"limit_{side}")[x]) for side in ("lower", "upper")]
     bounds = np.clip(bounds, -_NO_BOUND, _NO_BOUND) if np.isfinite(bounds).any() else None
     tendon = parts.sections["tendon"].add("fixed", name=given, springlength=rest, range=bounds, **numbers)
-    for t, dof in zip(terms, dofs, strict=True):
-        tendon.add("joint", joint=parts.tree.name_of_dof[dof], coef=scene.first(table, "term_factor")[t])
+    for axis, polynomial in terms:
+        tendon.add("joint", joint=axis, coef=polynomial[1])
     if table.drive_mode[x] != DriveMode.NONE:
         _actuate(parts, "combinations", x, given, "tendon")
     scene.tell("force", name, path, "a fixed tendon")
     if np.isfinite(scene.first(table, "velocity_limit")[x]):
         scene.lose("velocity_limit", name, f"{path}.velocity_limit", "MJCF has no limits of speed")
+
+
+def _factors(parts: MjcfParts, sums, name: str) -> list[tuple[str, Array]] | None:
+    """Axes of a coupling, with the polynomial of each; None where one has no axis in MJCF."""
+    x = sums.name.index(name)
+    terms = slice(*sums.term_start[x : x + 2])
+    axes = [parts.tree.name_of_dof.get(int(dof)) for dof in sums.term_dof[terms]]
+    return None if None in axes else list(zip(axes, parts.scene.first(sums, "term_polynomial")[terms], strict=True))
+
+
+def _write_hold(parts: MjcfParts, name: str, terms: list[tuple[str, Array]], path: str) -> None:
+    """What holds a sum of coordinates: an equality of one tendon, or of one and another that has a polynomial.
+
+    In MJCF x_1 - L_1 = p(x_2 - L_2), L the lengths of tendons at q = 0, which are none of these.
+    """
+    scene, holds = parts.scene, parts.scene.model.holds
+    value = float(scene.first(holds, "value")[holds.name.index(name)]) - sum(polynomial[0] for _, polynomial in terms)
+    bent = [(axis, polynomial) for axis, polynomial in terms if polynomial[2:].any()]
+    straight = [(axis, polynomial[1]) for axis, polynomial in terms if not polynomial[2:].any()]
+    if len(bent) > 1 or not straight or any(polynomial[_POLYCOEF:].any() for _, polynomial in bent):
+        scene.lose("force", name, path, f"MJCF holds a sum with one polynomial beside others, and {_TOO_HIGH}")
+        return
+    tendons = [_add_tendon(parts, name, straight), *(_add_tendon(parts, f"{name}_led", [(axis, 1.0)]) for axis, _ in bent)]
+    polycoef = -bent[0][1] if bent else np.zeros(_POLYCOEF)
+    polycoef = np.array([value, *polycoef[1:]])
+    words = {f"tendon{n + 1}": one for n, one in enumerate(tendons)}
+    parts.sections["equality"].add("tendon", **words, polycoef=_polycoef(polycoef))
+    scene.tell("force", name, path, f"an equality of a fixed tendon, {_SOFT}")
+
+
+def _add_tendon(parts: MjcfParts, name: str, factors: list[tuple[str, float]]) -> str:
+    """A fixed tendon, and its name."""
+    given = parts.scene.others.give(name)
+    tendon = parts.sections["tendon"].add("fixed", name=given)
+    for axis, factor in factors:
+        tendon.add("joint", joint=axis, coef=factor)
+    return given

@@ -47,6 +47,7 @@ class MjcfParts:
         sections: of the file, by name.
         bodies: index to element; the world's is the section `worldbody`.
         controls: of the actuators, in their order: what each is in a state.
+        activations: of those that have one, in their order.
         geoms: index of a shape to its geom.
         sites: body and pose to the name of the site.
     """
@@ -57,6 +58,7 @@ class MjcfParts:
     sections: dict[str, Tag]
     bodies: dict[int, Tag]
     controls: list["ControlOf"] = field(default_factory=list)
+    activations: list["ControlOf"] = field(default_factory=list)
     geoms: dict[int, WrittenGeom] = field(default_factory=dict)
     sites: dict[tuple, str] = field(default_factory=dict)
 

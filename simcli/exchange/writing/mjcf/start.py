@@ -39,7 +39,7 @@ def write_keyframes(parts: MjcfParts) -> None:
         parts.sections["keyframe"].add("key", name=given, **{key: value for key, value in numbers.items() if value})
         scene.tell("keyframe", name, path, scene.renaming(name, given))
         for control in keyframe.controls:
-            if control.split(".")[-1].split("[")[0] in _OF_FORCES or control.endswith((".constant", ".initial")):
+            if control.split(".")[-1].split("[")[0] in _OF_FORCES or control.endswith(".constant"):
                 scene.lose("control", name, f"{path}.controls", f"the actuators of MJCF have no `{control}`")
 
 
@@ -59,8 +59,8 @@ def _state(parts: MjcfParts, state: WrittenState) -> dict[str, list[float]]:
         places, speeds = _coordinates(parts, model, link, own, rates)
         qpos += places
         qvel += speeds
-    controls = [control(state) for control in parts.controls]
-    return {"qpos": qpos, "qvel": qvel, "ctrl": controls, "mpos": mpos, "mquat": mquat}
+    controls, activations = ([one(state) for one in given] for given in (parts.controls, parts.activations))
+    return {"qpos": qpos, "qvel": qvel, "act": activations, "ctrl": controls, "mpos": mpos, "mquat": mquat}
 
 
 def _coordinates(parts: MjcfParts, model: Model, link: ChainLink, q: Array, qd: Array) -> tuple[list[float], list[float]]:

@@ -180,7 +180,5 @@ def _tell_laws(scene: WrittenScene, link: ChainLink, spec, given: str) -> None:
         scene.lose("motion", given, f"{path}.motion", "MJCF has no prescribed motion: the joint moves freely")
     if spec.driving is not None:
         scene.lose("driving", given, f"{path}.driving", "MJCF has no driving joints")
-    if any(drive is not None and drive.activation is not None for drive in spec.drive or ()):
-        scene.lose("activation", given, f"{path}.drive", "is not written: the actuator has no lag")
     if model.joints.kind[link.joint] == JointKind.SCREW:
         scene.tell("pitch", given, f"{path}.pitch", "an equality of hinge and slide, which MuJoCo keeps softly")

@@ -120,7 +120,7 @@ def _write_laws(held: HeldLinks, element: Tag, axis: ChainAxis, bounds: dict[str
     element.add("limit", **finite, effort=min(effort, NO_LIMIT), velocity=min(speed, NO_LIMIT))
     if damping or friction:
         element.add("dynamics", damping=damping, friction=friction)
-    for m in np.flatnonzero(mimics.follower == axis.dof).tolist():
+    for m in np.flatnonzero((mimics.follower == axis.dof) & ~mimics.curve.any(axis=(0, 2))).tolist():
         element.add("mimic", joint=held.tree.name_of_dof[int(mimics.leader[m])],
                     multiplier=scene.first(mimics, "ratio")[m], offset=scene.first(mimics, "offset")[m])  # fmt: skip
 
@@ -141,7 +141,9 @@ def _tell_laws(scene: WrittenScene, link: ChainLink, spec, given: str) -> None:
             scene.tell("drive", given, f"{path}.drive")
         else:
             scene.lose("drive", given, f"{path}.drive", "URDF has no targets and gains: only the effort limit is kept")
-    if spec.mimic is not None:
+    if spec.mimic is not None and any(spec.mimic.coefficients[2:]):
+        scene.lose("mimic", given, f"{path}.mimic.polynomial", "URDF has no polynomials: the joint moves freely")
+    elif spec.mimic is not None:
         scene.tell("mimic", given, f"{path}.mimic")
     if scene.first(dofs, "armature")[own].any():
         scene.lose("armature", given, f"{path}.armature", "URDF has no inertia of drive trains")

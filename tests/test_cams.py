@@ -1,0 +1,254 @@
+"""Gears that are polynomials, and sums that are held: closed forms, orders and energy in all solvers, MuJoCo, faults."""
+
+import mujoco
+import numpy as np
+import pytest
+from numpy.polynomial import Polynomial
+from scipy.integrate import solve_ivp
+from support.device import live_device
+from support.forward import Runner, model_of
+from support.held_loops import RUNS
+from support.scenes import faults_of
+
+from simcli.analysis.rest.modes import study
+from simcli.analysis.rest.statics import Statics
+from simcli.exchange.importing import load_scene
+from simcli.exchange.writing.exporting import export_scene
+from simcli.spec import resolve
+
+G, TIME = 9.81, 0.4
+RISE, TURN = Polynomial([0.1, 0.2, -0.15, 0.05, 0.03]), Polynomial([0.2, -1.5, 0.8])  # of the slider; of the wheel by it
+# A crank lifts a slider, and the slider turns a wheel: two cams in a row, and one coordinate.
+CAMS = """
+bodies:
+  a: {mass: 1, com: [0.3, 0, 0], inertia: {diag: [0.01, 0.05, 0.04]}}
+  b: {mass: 2, inertia: {diag: [0.1, 0.1, 0.1]}, pose: {xyz: [0, 2, 0]}}
+  c: {mass: 1.5, com: [0.2, 0, 0], inertia: {diag: [0.02, 0.06, 0.05]}, pose: {xyz: [0, 4, 0]}}
+joints:
+  ja: {type: revolute, parent: world, child: a, axis: [0, 1, 0], q: 0.3, qd: 1.5}
+  jb: {type: prismatic, parent: world, child: b, at: [0, 2, 0], axis: [0, 0, 1], RISES}
+  jc: {type: revolute, parent: world, child: c, at: [0, 4, 0], axis: [0, 1, 0], TURNS}
+"""
+GEARS = CAMS.replace("RISES", f"mimic: {{joint: ja, polynomial: {RISE.coef.tolist()}}}").replace(
+    "TURNS", f"mimic: {{joint: jb, polynomial: {TURN.coef.tolist()}}}")  # fmt: skip
+HELD = CAMS.replace(", RISES", "").replace(", TURNS", "") + f"""
+forces:
+  rises: {{type: coupling, unit: m, hold: 0.5, of: [{{joint: jb}}, {{joint: ja, polynomial: {(0.5 - RISE).coef.tolist()}}}]}}
+  turns: {{type: coupling, unit: rad, hold: 0, of: [{{joint: jc}}, {{joint: jb, polynomial: {(-TURN).coef.tolist()}}}]}}
+"""  # fmt: skip
+LOOP = GEARS.replace("jc: {", "jc: {loop: true, ")
+TOUCHING = GEARS.replace("[0, 2, 0]}}", "[0, 2, 0]}, shapes: {s: {type: sphere, radius: 0.1}}}").replace(
+    "[0, 4, 0]}}", "[0, 4, 0]}, shapes: {s: {type: sphere, radius: 0.1}}}")  # fmt: skip
+# Order, and the error of the crank at TIME for steps of 2 ms: five times what was measured.
+STEPS = {
+    ("generalized", "semi_implicit"): (1, 1e-3), ("generalized", "rk4"): (4, 1e-10), ("generalized", "implicit"): (2, 2e-5),
+    ("maximal", "semi_implicit"): (1, 6e-3), ("natural", "zhong06"): (2, 1e-6), ("natural", "moreau"): (2, 1e-6),
+    ("affine", "bdf1"): (1, 6e-3), ("affine", "bdf2"): (2, 6e-5),
+}  # fmt: skip
+# The others compile long for what these say, too.
+QUICK = (("generalized", "semi_implicit"), ("generalized", "rk4"), ("natural", "zhong06"), ("natural", "moreau"),
+         ("affine", "bdf2"))  # fmt: skip
+LACK = {"affine": 1e-5}  # [m, rad], of cams as stiff as joints of affine bodies are
+ROUNDING = 1e-10
+
+
+def energies(q):
+    """Inertia of the crank with all that it moves, its slope, and the torque of gravity."""
+    slide, wheel = RISE(q), TURN(RISE(q))
+    by_slide, by_wheel = RISE.deriv()(q), TURN.deriv()(slide) * RISE.deriv()(q)
+    bend = RISE.deriv(2)(q)
+    wheel_bend = TURN.deriv(2)(slide) * RISE.deriv()(q) ** 2 + TURN.deriv()(slide) * bend
+    inertia = 0.05 + 0.09 + 2.0 * by_slide**2 + (0.06 + 1.5 * 0.04) * by_wheel**2
+    slope = 4.0 * by_slide * bend + 2.0 * (0.06 + 1.5 * 0.04) * by_wheel * wheel_bend
+    torque = G * (0.3 * np.cos(q) - 2.0 * by_slide + 1.5 * 0.2 * np.cos(wheel) * by_wheel)
+    return inertia, slope, torque
+
+
+def slope_of(_t, y):
+    inertia, slope, torque = energies(y[0])
+    return [y[1], (torque - 0.5 * slope * y[1] ** 2) / inertia]
+
+
+@pytest.fixture(scope="module")
+def crank():
+    """Angle and rate of the crank at TIME: one equation of motion, (M p'^2 + ..) q'' + .. = torque."""
+    return solve_ivp(slope_of, (0.0, TIME), [0.3, 1.5], method="DOP853", rtol=1e-13, atol=1e-13).y[:, -1]
+
+
+def runner(text, kind, integrator):
+    return Runner(f"{text}solver: {{type: {kind}, dt: 1.0e-3, integrator: {integrator}}}\n", integrator, live_device(),
+                  frozenset(("state", "energy", "reactions", "joints")))  # fmt: skip
+
+
+def ends(run, h):
+    """Coordinates of the joints, those of the crank with its rate, and the drift of the energy, at TIME."""
+    found = run(h, round(TIME / h), 1)
+    assert found["diag/status"].max() == 0
+    return found["frames/joint_q"][-1, 0, :3], found["frames/joint_qd"][-1, 0, 0], abs(found["energy/drift"][-1, 0]), found
+
+
+def test_all_integrators_are_here_or_refuse():
+    refused = set(RUNS) - set(STEPS)
+    assert refused == {("natural", "generalized_alpha")}
+    for kind, integrator in refused:
+        text = f"{GEARS}solver: {{type: {kind}, dt: 1.0e-3, integrator: {integrator}}}\n"
+        assert [code for code, _line, _message in faults_of(text)] == ["SC501"] * 2
+
+
+@pytest.mark.parametrize(("kind", "integrator"), [
+    run if run in QUICK else pytest.param(*run, marks=pytest.mark.slow) for run in STEPS])  # fmt: skip
+def test_cams_move_as_their_one_coordinate(crank, kind, integrator):
+    """At the order of the integrator, and the constraint does no work; what sums hold moves the same."""
+    order, bound = STEPS[kind, integrator]
+    run = runner(GEARS, kind, integrator)
+    (coarse, _rate, loses), (q, _rate, drift, _found) = ends(run, 4e-3)[:3], ends(run, 2e-3)
+    errors = [abs(one[0] - crank[0]) for one in (coarse, q)]
+    assert errors[1] < bound
+    assert np.log2(errors[0] / errors[1]) == pytest.approx(order, abs=0.25)
+    assert drift < max(0.6**order * loses, ROUNDING)
+    lacks = q[1] - RISE(q[0]), q[2] - TURN(q[1])
+    assert np.abs(lacks).max() < LACK.get(kind, 1e-11)
+    if kind != "affine":
+        np.testing.assert_allclose(ends(runner(HELD, kind, integrator), 2e-3)[0], q, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize(("text", "kind", "integrator"), [
+    pytest.param(LOOP, "generalized", "rk4", id="loop"),
+    pytest.param(TOUCHING, "generalized", "semi_implicit", id="touching", marks=pytest.mark.slow),
+    pytest.param(TOUCHING, "natural", "moreau", id="touching", marks=pytest.mark.slow),
+])  # fmt: skip
+def test_cams_on_loop_joints_and_where_something_could_touch(crank, text, kind, integrator):
+    q, _rate, drift, found = ends(runner(text, kind, integrator), 1e-3)
+    assert abs(q[0] - crank[0]) < STEPS[kind, integrator][1]
+    assert abs(q[1] - RISE(q[0])) < 1e-11
+    assert drift < (2e-3 if STEPS[kind, integrator][0] == 1 else 1e-5)
+    rates = found["frames/joint_qd"][-1, 0]
+    assert rates[1] == pytest.approx(RISE.deriv()(q[0]) * rates[0], rel=1e-3)
+
+
+def test_efforts_are_those_of_newton():
+    """What the cam gives the slider lifts it and turns the wheel; the crank takes p' of it."""
+    run = runner(GEARS, "generalized", "rk4")
+    q, _rate, _drift, found = ends(run, 2e-3)
+    a, b, c = found["frames/joint_qdd"][-1, 0, :3]
+    effort = found["frames/joint_effort"][-1, 0, :3]
+    on_crank, on_slider = 0.14 * a - G * 0.3 * np.cos(q[0]), 2.0 * (b + G)
+    on_wheel = (0.06 + 1.5 * 0.04) * c - G * 0.3 * np.cos(q[2])
+    np.testing.assert_allclose(effort, [on_crank, on_slider, on_wheel], atol=1e-9)
+    np.testing.assert_allclose(on_crank, -RISE.deriv()(q[0]) * (on_slider + TURN.deriv()(q[1]) * on_wheel), atol=1e-9)
+
+
+def test_small_motions_have_the_bend_of_the_cam_in_their_stiffness():
+    """Where V' = 0 on top of the cam: s^2 = -V'' / M, of which p'' times the force of the cam is a part."""
+    found = study(model_of(GEARS + "solver: {type: generalized, dt: 1e-3}\n")[0], live_device())
+    q = found.equilibrium.posture.q[0]
+    assert abs(energies(q)[2]) < 1e-9
+    stiffness = -(energies(q + 1e-5)[2] - energies(q - 1e-5)[2]) / 2e-5
+    assert found.modes[0].eigenvalue ** 2 == pytest.approx(-stiffness / energies(q)[0], rel=1e-7)
+    found.close()
+
+
+THREE = """
+bodies:
+  a: {mass: 1, inertia: {diag: [0.1, 0.1, 0.1]}}
+  b: {mass: 2, inertia: {diag: [0.1, 0.1, 0.1]}, pose: {xyz: [0, 1, 0]}}
+  c: {mass: 4, inertia: {diag: [0.1, 0.1, 0.1]}, pose: {xyz: [0, 2, 0]}}
+joints:
+  ja: {type: prismatic, parent: world, child: a, axis: [0, 0, 1]}
+  jb: {type: prismatic, parent: world, child: b, at: [0, 1, 0], axis: [0, 0, 1]}
+  jc: {type: prismatic, parent: world, child: c, at: [0, 2, 0], axis: [0, 0, 1]}
+forces: {sum: {type: coupling, of: [{joint: ja}, {joint: jb, factor: 2}, {joint: jc, factor: -1}], hold: 0.3}}
+"""
+
+
+def test_a_held_sum_of_three_is_atwoods_machine():
+    """m_i a_i = f_i F - m_i g with sum of f_i a_i = 0; the start is the nearest place where the sum holds."""
+    mass, factor = np.array([1.0, 2.0, 4.0]), np.array([1.0, 2.0, -1.0])
+    force = G * factor.sum() / (factor**2 / mass).sum()
+    found = runner(THREE, "generalized", "rk4")(1e-3, 100, 1)
+    q = found["frames/joint_q"][:, 0, :3]
+    assert q[0] @ factor == pytest.approx(0.3, abs=1e-12)
+    np.testing.assert_allclose(q[1] - q[0], 0.5 * (factor * force / mass - G) * 0.1**2, atol=1e-12)
+    statics = Statics(model_of(THREE + "solver: {type: generalized, dt: 1e-3}\n")[0], live_device())
+    assert statics.balance.constraints.rows.label == ("sum:hold",)
+    statics.balance.close()
+
+
+def test_mujoco_falls_toward_the_same_motion_with_its_softness(tmp_path, crank):
+    """Its equalities are softly kept: the error falls with the time constant; the file reads back as the same cams."""
+    text = exported(tmp_path / "cams.yaml", GEARS, ".xml").text
+    errors = []
+    for constant in ("0.004", "0.001"):
+        model = mujoco.MjModel.from_xml_string(text)
+        model.eq_solref[:] = float(constant), 1.0
+        data = mujoco.MjData(model)
+        mujoco.mj_resetDataKeyframe(model, data, 0)
+        mujoco.mj_step(model, data, round(TIME / 1e-4))
+        errors.append(abs(data.qpos[0] - crank[0]))
+    assert errors[1] < 1e-3
+    assert errors[1] < 0.4 * errors[0]
+    (tmp_path / "cams.xml").write_text(text)
+    again = resolve(load_scene(tmp_path / "cams.xml")).joints
+    for name, leader, rise in (("jb", "ja", RISE), ("jc", "jb", TURN)):
+        assert again[name].mimic.joint == leader
+        np.testing.assert_allclose(again[name].mimic.polynomial, rise.coef, rtol=1e-15)
+
+
+def exported(path, text, suffix):
+    path.write_text(f"simcli: 1\n{text}solver: {{type: generalized, dt: 1e-4, integrator: rk4}}\nrun: {{duration: 1}}\n")
+    document = load_scene(path)
+    return export_scene(document, resolve(document), suffix)
+
+
+@pytest.mark.parametrize("text", [THREE, THREE.replace("factor: 2", "polynomial: [0.1, 2, 0.5, -0.3]")], ids=["sum", "bent"])
+def test_held_sums_of_the_file_hold_in_mujoco(tmp_path, text):
+    found = exported(tmp_path / "sums.yaml", text, ".xml")
+    model = mujoco.MjModel.from_xml_string(found.text)
+    data = mujoco.MjData(model)
+    mujoco.mj_resetDataKeyframe(model, data, 0)
+    mujoco.mj_forward(model, data)
+    assert data.ne == 1
+    assert abs(data.efc_pos[0]) < 1e-12
+    assert np.abs(data.qpos).max() > 0.01
+    (tmp_path / "sums.xml").write_text(found.text)
+    (again,) = resolve(load_scene(tmp_path / "sums.xml")).forces.values()
+    coefficients = {"ja": Polynomial([0, 1]), "jc": Polynomial([0, -1]), "jb": Polynomial([0, 2])}
+    constant = 0.3
+    if "polynomial" in text:
+        coefficients["jb"], constant = Polynomial([0, 2, 0.5, -0.3]), 0.2
+    held = again.hold - sum(term.coefficients[0] for term in again.of)
+    assert held == pytest.approx(constant, abs=1e-15)
+    for term in again.of:
+        np.testing.assert_allclose(term.coefficients[1:], coefficients[term.joint].coef[1:], rtol=1e-15)
+
+
+def test_what_formats_cannot_say_is_lost_by_name(tmp_path):
+    higher = GEARS.replace(str(TURN.coef.tolist()), "[0, 1, 0, 0, 0, 0.1]")
+    led = LOOP.replace("ja, poly", "jc, poly").replace("joint: jb, poly", "joint: ja, poly")  # by a joint that closes a loop
+    bent = THREE.replace("factor: 2", "polynomial: [0, 1, 2]").replace("factor: -1", "polynomial: [0, 1, 2]")
+    soft = THREE.replace("hold: 0.3", "stiffness: 3").replace("factor: 2", "polynomial: [0, 1, 2]")
+    for text, suffix, lost in (
+        (higher, ".xml", ["jc"]), (GEARS, ".urdf", ["jb", "jc"]), (led, ".xml", ["jb", "jc"]),
+        (bent, ".xml", ["sum"]), (soft, ".xml", ["sum"]), (THREE, ".urdf", ["sum"]),
+    ):  # fmt: skip
+        report = exported(tmp_path / "cams.yaml", text, suffix).report
+        entries = [one for one in report.entries if one.kind in ("mimic", "force")]
+        assert sorted(one.name for one in entries if one.fate == "dropped") == lost
+
+
+@pytest.mark.parametrize(("words", "code", "path"), [
+    ("ja: {mimic: {joint: jb, ratio: 2, polynomial: [0, 1]}}", "SC207", "polynomial"),
+    ("ja: {mimic: {joint: jb, polynomial: [0.3]}}", "SC205", "polynomial"),
+    ("t: {type: coupling, of: [{joint: ja, factor: 2, polynomial: [0, 1]}], hold: 1}", "SC207", "polynomial"),
+    ("t: {type: coupling, of: [{joint: ja}], hold: 1, stiffness: 3}", "SC207", "hold"),
+    ("t: {type: coupling, of: [{joint: ja}]}", "SC202", "nothing"),
+])  # fmt: skip
+def test_words_that_contradict_each_other(words, code, path):
+    text = CAMS.replace(", RISES", "").replace(", TURNS", "")
+    if words.startswith("ja"):
+        text = text.replace("q: 0.3, qd: 1.5", words[5:-1])
+    else:
+        text += f"forces: {{{words}}}\n"
+    (found,) = faults_of(text + "solver: {type: generalized, dt: 1e-3}\n")
+    assert found[0] == code
+    assert path in found[2]
