@@ -112,14 +112,7 @@ def order_bodies(g: ti.template(), w: ti.i32):
     least = 0
     for k in range(g.n):
         if fits != 0:
-            while g.notes.load(w, g.degree + first_left) < 0:
-                first_left += 1
-            least = ti.max(least - 1, 0)  # a body that goes takes one neighbour, at most, from another
-            while g.notes.load(w, g.tally + least) == 0:
-                least += 1
-            v = first_left
-            while g.notes.load(w, g.degree + v) != least:
-                v += 1
+            v, first_left, least = least_coupled(g, w, first_left, least)
             g.notes.store(w, g.order + k, v)
             g.notes.store(w, g.position + v, k)
             g.notes.store(w, g.start + k, fill)
@@ -136,6 +129,26 @@ def order_bodies(g: ti.template(), w: ti.i32):
     g.notes.store(w, g.start + g.n, fill)
     g.notes.store(w, g.fill, fill)
     return fits
+
+
+@ti.func
+def least_coupled(g: ti.template(), w: ti.i32, first: ti.i32, least: ti.i32):
+    """The first body of the fewest neighbours of those that are left, the first that is left, and how few they are.
+
+    Args:
+        first, least: the last two of the elimination before, 0 at first: a body that goes takes one neighbour, at most,
+            from another.
+    """
+    left = first
+    while g.notes.load(w, g.degree + left) < 0:
+        left += 1
+    fewest = ti.max(least - 1, 0)
+    while g.notes.load(w, g.tally + fewest) == 0:
+        fewest += 1
+    v = left
+    while g.notes.load(w, g.degree + v) != fewest:
+        v += 1
+    return v, left, fewest
 
 
 @ti.func
