@@ -11,12 +11,14 @@ from support.runs import committed, differing, worlds_of
 from simcli.solvers.tree.programs import MOVES
 from simcli.spec.honours.solver_fields import CONTACT_INTEGRATORS
 
+pytestmark = pytest.mark.usefixtures("packs_of_two")
 NODES = sorted(MOVES)
 # Their impacts are the same stages (solvers/tree/impacts.py); that implicit steps go into them and out of them is told by
 # the two tests of the arm.
 ONE_OF_NODES = pytest.mark.parametrize(
     "integrator", [pytest.param(one, marks=[pytest.mark.slow] * (one != "rk4")) for one in NODES])  # fmt: skip
 GRAVITY, HEIGHT, RESTITUTION = 9.81, 0.4, 0.5
+CHANNELS = ["state", "energy", "contacts", "reactions"]
 
 # Two links with a limited drive and damping; the ball of the second one meets a wall on its way back, at 0.72 s.
 ARM = {
@@ -31,21 +33,21 @@ ARM = {
                      "damping": 0.1},
                "k": {"type": "revolute", "parent": "upper", "child": "lower", "at": [1, 0, 0], "axis": [0, 1, 0],
                      "drive": {"mode": "position", "stiffness": 20, "damping": 1, "target": 0.3, "effort_limit": 30}}},
-    "output": {"channels": ["state", "energy", "contacts", "reactions"]},
+    "output": {"channels": CHANNELS},
 }  # fmt: skip
 
-# Balls that fall: one bounces on the ground, one has none below it; heights differ by world.
+# Balls that fall: one bounces on the ground, one does not get there; heights differ by world.
 BALLS = {
     "simcli": 1,
     "params": {"z": HEIGHT},
     "materials": {"m": {"friction": 0, "restitution": RESTITUTION}},
     "defaults": {"shape": {"material": "m"}, "body": {"mass": 1}},
-    "world": {"shapes": {"ground": {"type": "box", "size": [2, 2, 0.2], "pose": {"xyz": [0, 0, -0.1]}}}},
+    "world": {"shapes": {"ground": {"type": "plane"}}},
     "bodies": {"bounces": {"pose": {"xyz": [0, 0, "${0.1 + z}"]}, "velocity": {"linear": [0.3, 0, 0]},
                            "shapes": {"s": {"type": "sphere", "radius": 0.1}}},
-               "falls": {"pose": {"xyz": [5, 0, 1]}, "velocity": {"linear": [0.3, 0, 2], "angular": [1, 2, 3]},
+               "falls": {"pose": {"xyz": [5, 0, 9]}, "velocity": {"linear": [0.3, 0, 2], "angular": [1, 2, 3]},
                          "shapes": {"s": {"type": "sphere", "radius": 0.1}}}},
-    "output": {"channels": ["state", "energy", "contacts"]},
+    "output": {"channels": CHANNELS},
 }  # fmt: skip
 
 # A four-bar whose rod carries a ball that comes to rest on the ground; dry friction, a limit and damping in its joints.
@@ -66,13 +68,27 @@ LOOP = {
                      "axis": [0, 1, 0]},
                "d": {"type": "revolute", "parent": "world", "child": "rocker", "at": [1, 0, 0], "axis": [0, 1, 0],
                      "friction": 0.1}},
-    "output": {"channels": ["state", "energy"]},
+    "output": {"channels": CHANNELS},
+}  # fmt: skip
+
+# Bodies at rest that have what these scenes have, so that one kernel serves them all.
+IDLE = {
+    "materials": {"bouncy": {"friction": 0.3, "restitution": 0.5}},
+    "bodies": {name: {"mass": 1, "inertia": {"diag": [0.1, 0.1, 0.1]}, "pose": {"xyz": [3, y, 5]},
+                      "shapes": {"s": {"type": "sphere", "radius": 0.1, "material": "bouncy"}}}
+               for name, y in (("idle", 20), ("idle_too", 25))},
+    "joints": {"i": {"type": "revolute", "parent": "world", "child": "idle", "at": [3, 20, 5], "axis": [0, 1, 0],
+                     "limit": [-1, 1], "friction": 0.1, "damping": 0.1,
+                     "drive": {"mode": "position", "stiffness": 1, "damping": 1, "effort_limit": 1}},
+               "ii": {"type": "revolute", "parent": "world", "child": "idle_too", "at": [3, 25, 5], "axis": [0, 1, 0],
+                      "loop": True, "friction": 0.1}},
 }  # fmt: skip
 
 
 def frames(folder, base, integrator, dt, duration, every=0.1, **more):
     """Committed rows of a run."""
-    content = {**base, "run": {"duration": duration}, **more,
+    idle = {key: {**base.get(key, {}), **parts} for key, parts in IDLE.items()}
+    content = {**base, **idle, "run": {"duration": duration}, **more,
                "solver": {"type": "generalized", "integrator": integrator, "dt": dt},
                "output": {**base["output"], "every": every}}  # fmt: skip
     name = f"run{len(list(folder.glob('*.h5')))}"
@@ -120,7 +136,7 @@ def test_a_ball_bounces_as_the_closed_form_says(tmp_path, integrator):
     t = np.arange(1001) * h
     position = found["frames/body_q"][:, 0, 0, :3]
     np.testing.assert_allclose(position[:, 0], 0.3 * t, atol=1e-12)
-    falls = found["frames/body_q"][:, 0, 1, 2] - (1 + 2 * t - GRAVITY / 2 * t**2)
+    falls = found["frames/body_q"][:, 0, 1, 2] - (9 + 2 * t - GRAVITY / 2 * t**2)
     speed = np.sqrt(2 * GRAVITY * HEIGHT)
     assert np.abs(falls[t < speed / GRAVITY]).max() < 1e-12
     assert np.abs(falls).max() < 2e-3  # the steps of impacts are of first order for all of their world

@@ -11,6 +11,7 @@ from simcli.kernels.algorithms import Algorithms
 from simcli.rotations import quat_to_matrix
 from simcli.solvers.tree.integrators import STAGES
 
+pytestmark = pytest.mark.usefixtures("scalar_code")
 ORDERS = {"semi_implicit": 1, "implicit": 2, "rk4": 4}
 every_integrator = pytest.mark.parametrize("integrator", STAGES)
 
