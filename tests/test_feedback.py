@@ -74,7 +74,7 @@ joints:
 """
 QUANTITIES = {
     "joint.a.q": ("joint_q", 0), "joint.a.qd": ("joint_qd", 0), "joint.d.q": ("joint_q", 3), "joint.d.qd": ("joint_qd", 3),
-    "joint.eye.q[3]": ("joint_q", 7), "joint.eye.qd.2": ("joint_qd", 6), "body.rod.position.2": ("body_q", (1, 2)),
+    "joint.eye.q[3]": ("joint_q", 7), "joint.eye.qd.2": ("joint_qd", 6), "body.rod.position.z": ("body_q", (1, 2)),
     "body.free.orientation.1": ("body_q", (4, 4)), "body.free.velocity.0": ("body_qd", (4, 0)),
     "bodies.top.angular_velocity.2": ("body_qd", (3, 5)), "point.rod/p.position.0": ("point/rod/p/position", 0),
     "point.rod/p.velocity.2": ("point/rod/p/velocity", 2),

@@ -240,7 +240,7 @@ def test_expectations_take_the_unit_of_their_quantity(asked, wrong):
     assert [fault[:2] for fault in faults] == [("SC213", text.count("\n") + 1)], faults
 
 
-@pytest.mark.parametrize("name", ["body.cart.position.2", "body.cart.position[2]"])
+@pytest.mark.parametrize("name", ["body.cart.position.2", "body.cart.position[2]", "body.cart.position.z"])
 def test_a_component_may_stand_behind_a_name(name):
     """In measures, expectations and conditions, by the parser of feedback; it is that of the key `component`."""
     text = ASKED.replace("EXPRESSION", f"{{{name}}}").replace("body.cart.position}", f'"{name}"}}')
@@ -252,7 +252,7 @@ def test_a_component_may_stand_behind_a_name(name):
     assert re.fullmatch(pattern(), name)
     twice = f"expect: [{{max: '{name}', component: 1, below: 1}}]\n"
     assert [fault[0] for fault in faults_of(text + twice)] == ["SC207"]
-    beyond = twice.replace("2", "3").replace(", component: 1", "")
+    beyond = twice.replace("2", "3").replace("position.z", "position.w").replace(", component: 1", "")
     assert [fault[0] for fault in faults_of(text + beyond)] == ["SC205"]
 
 

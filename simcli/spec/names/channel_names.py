@@ -83,11 +83,19 @@ def split_name(text: str) -> ChannelName:
     return ChannelName(group, subject, quantity)
 
 
+_AXES = "xyzw"
 _COMPONENT = re.compile(r"(.+?)(?:\.(\d+)|\[(\d+)\])\Z")
+# A letter stands behind a quantity of something, which has two dots: `signal.x` and `distance.box.x` end with a name.
+_AXIS = re.compile(rf"([^.]+\.[^.]+\..+)\.([{_AXES}])\Z")
 
 
 def split_component(text: str) -> tuple[str, int | None]:
-    """A name in its one spelling, and the component behind it, as of `joint.eye.q.3` or `joint.eye.q[3]`; else None."""
+    """A name in its one spelling, and the component behind it, else None.
+
+    As of `joint.eye.q.3`, `joint.eye.q[3]`, or `body.box.position.z`.
+    """
+    if found := _AXIS.match(text):
+        return canonical(found[1]), _AXES.index(found[2])
     found = _COMPONENT.match(text)
     return (canonical(found[1]), int(found[2] or found[3])) if found else (canonical(text), None)
 
@@ -124,4 +132,4 @@ def pattern() -> str:
     of = [rf"({group}|{plural[group]})\..+\.({'|'.join(of_group(group))})" for group in CHANNEL_GROUPS]
     of += [rf"sensor\..+\.({'|'.join(ON_DEMAND['sensor'])})"]
     of += [rf"contact\..+\.({'|'.join(ON_DEMAND['contact'])})", r"distance\..+\..+"]
-    return rf"^({'|'.join((*alone, *of))})(\.\d+|\[\d+\])?$"
+    return rf"^({'|'.join((*alone, *of))})(\.\d+|\[\d+\]|\.[{_AXES}])?$"
