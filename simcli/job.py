@@ -195,7 +195,7 @@ class Outcome:
         n_frames: frames written, frame 0 counted.
         wall: [s], whole run, reading included.
         compile: [s], compiling kernels.
-        stepping: [s], stepping and writing, compiling left out.
+        stepping: [s], stepping and writing; compiling and the making of the file are left out.
         device: what it ran on.
         failures: worlds that failed, in order.
         n_stopped: worlds that met run.stop_when.

@@ -60,6 +60,7 @@ def test_shapes_ride_on_links(tmp_path, all_honoured, device):
     bench.state.q.write(q[..., None])
     bench.state.qd.write(np.zeros((1, model.n_qd, 1)))
     bench.collider.margin.write(np.full((1, bench.collider.margin.n_items, 1), 2.5))
+    bench.collider.spare.write(np.zeros((1, bench.collider.spare.n_items, 3)))
     bench.arena.launch(place_and_detect, bench.collider, bench.tables, bench.state, bench.arena.n_blocks)
     body = model.shapes.body
     world = np.array((0.0, 0, 0, 0, 0, 0, 1))

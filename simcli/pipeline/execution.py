@@ -69,7 +69,6 @@ def _execute_into(job: Job, watch: Watch, process: "RecorderProcess", goes_on: b
     watch(Tick("compiling", 0, schedule.n_frames, 0.0, 0, 0.0, 0))  # the start of some solvers is a solver, too
     solver = solver_of(job, device)
     account = EnergyAccount(model)
-    clock = time.perf_counter()
     if continues is not None and "energy" in job.channels:
         with open_trajectory(job.output) as run:
             account.see_run(run, continues.n_frames)
@@ -87,6 +86,7 @@ def _execute_into(job: Job, watch: Watch, process: "RecorderProcess", goes_on: b
         checkpoint.clear_checkpoints(job.output)
     facts["uuid"] = recorder.uuid
     keeper = checkpoint.Keeper(job.output, facts, recorder.frames_per_commit, job.request.checkpoint_every)
+    clock, compiled = time.perf_counter(), solver.compile_seconds or 0.0
     with recorder:
         step_all(job, solver, first, recorder, keeper, watch, outcome, account)
         measured = (dict(zip(job.measures.names, job.measures.rows, strict=True)), *solver.measured())
@@ -96,7 +96,7 @@ def _execute_into(job: Job, watch: Watch, process: "RecorderProcess", goes_on: b
     if outcome.status != "stopped":
         checkpoint.clear_checkpoints(job.output)
     outcome.compile = solver.compile_seconds or 0.0
-    outcome.stepping = max(time.perf_counter() - clock - outcome.compile, 0.0)
+    outcome.stepping = max(time.perf_counter() - clock - (outcome.compile - compiled), 0.0)
     outcome.n_stopped = int(sum(status == Status.STOPPED for status in solver.status.tolist()))
     return _judged(job, outcome, account)
 

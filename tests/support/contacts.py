@@ -100,6 +100,7 @@ class Bench:
         c.rotation.write(np.pad(R.reshape(*R.shape[:2], 9), pad))
         c.position.write(np.pad(x, pad))
         c.margin.write(np.full((1, c.margin.n_items, 1), margin / 2))
+        c.spare.write(np.zeros((1, c.spare.n_items, 3)))
         self.arena.launch(run_detect, c, self.arena.n_blocks)
         return self.contacts()
 

@@ -87,6 +87,7 @@ class Bench:
                 arena.enter(w)
                 p.goal.store(w, 0, arena.zero() + p.limits.tolerance)
                 p.enough.store(w, 0, arena.zero() + p.limits.tolerance)
+                p.share.store(w, 0, arena.zero())
                 p.now.store(w, "rounds", rounds)
                 begin(program, w)
                 run(program, p, w)

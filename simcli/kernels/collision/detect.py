@@ -38,23 +38,28 @@ def place_shapes(c: ti.template(), t: ti.template(), s: ti.template(), w: ti.i32
 def detect(c: ti.template(), w: ti.i32):
     """Find the contacts of every world of a block, by the lower and then the higher index of their shapes.
 
-    Reads:  c.{rotation, position, margin}
-    Writes: c.contacts, c.extent, c.notes
+    Reads:  c.{rotation, position, margin, spare}
+    Writes: c.{contacts, extent, low, high, notes}
     """
     zero = c.arena.zero()
     c.contacts.count.store(w, 0, zero)
     c.contacts.needed.store(w, 0, zero)
     for i in range(c.n_shapes):
         c.extent.store(w, i, extent_of(c, w, i))
+        margin = c.margin.load(w, i)
+        reach = c.extent.load(w, i) + Vec3(margin, margin, margin) - c.spare.load(w, i)
+        c.low.store(w, i, c.position.load(w, i) - reach)
+        c.high.store(w, i, c.position.load(w, i) + reach)
     for k in range(c.rule.n_touching):
         for m in range(c.rule.start.at(k), c.rule.end.at(k)):
             i = c.rule.order.at(k)
             j = c.rule.order.at(m)
-            near = boxes_touch(c, w, i, j)
-            if ti.static(c.can_rest):
-                near = select(zero + c.acts.load(w, 0) > 0.0, near, 0)
-            if any_lane(near):
-                _collide_where_near(c, w, i, j, near)
+            if any_lane(overlap_along(c, w, i, j, 0)):  # few pairs do
+                near = boxes_touch(c, w, i, j)
+                if ti.static(c.can_rest):
+                    near = select(zero + c.acts.load(w, 0) > 0.0, near, 0)
+                if any_lane(near):
+                    _collide_where_near(c, w, i, j, near)
 
 
 @ti.func
@@ -80,11 +85,13 @@ def extent_of(c, w, i) -> Vec3:
 
 def boxes_touch(c, w, a, b):
     """Mask of the lanes in which the boxes of two shapes are at most their margins apart."""
-    off = (c.position.load(w, b) - c.position.load(w, a)).parts
-    reach = (c.extent.load(w, a) + c.extent.load(w, b)).parts
-    margin = local(c.margin.load(w, a) + c.margin.load(w, b))
-    near = [ti.abs(x) <= e + margin for x, e in zip(off, reach, strict=True)]
+    near = [overlap_along(c, w, a, b, k) for k in range(3)]
     return select(near[0] & near[1] & near[2], 1, 0)
+
+
+def overlap_along(c, w, a, b, k):
+    """Mask of the lanes in which the boxes of two shapes, with their margins, have a stretch of an axis in common."""
+    return local((c.low.part(w, a, k) <= c.high.part(w, b, k)) & (c.low.part(w, b, k) <= c.high.part(w, a, k)))
 
 
 @ti.func

@@ -167,6 +167,8 @@ class Collider(NarrowPhase):
     Attributes:
         extent: [m], (S), half extents of the shape's box along the axes of the world.
         margin: [m], (S), contacts with gaps up to the sum of those of both shapes are reported.
+        spare: [m], (S), how much of it a shape does not need along each axis of the world: it moves along others.
+        low, high: [m], (S), corners of the shape's box, with what it needs of its margin.
         contacts: the table.
         rule: which shapes can touch.
         routine, most_points: (K), of a combination; all numbers of contacts are of combinations.
@@ -191,7 +193,8 @@ class Collider(NarrowPhase):
         self.pair_margin = combinations.column(pair_margins(pairs))
         self.acts, self.can_rest = tables.column(pairs.enabled), bool(tables.ever(lambda m: m.contacts.enabled == 0).any())
         self._friction(model, tables, arena)
-        self.extent, self.margin = self.shapes.slot(Vec3), self.shapes.slot()
+        self.extent, self.spare, self.low, self.high = self.shapes.slots(4, Vec3)
+        self.margin = self.shapes.slot()
         self.contacts = _ContactTable(arena, pairs.capacity)
 
     def _friction(self, model: Model, tables: Tables, arena: Arena):

@@ -1,4 +1,4 @@
-"""Which bodies rows and contacts couple, an order of elimination, and the fill of the factor: found anew in each step.
+"""Which bodies rows and contacts couple, an order of elimination, and the fill of the factor: found anew where they change.
 
 Neighbours are bits of words, and a body is eliminated by joining its neighbours' bits. The body with the fewest neighbours
 left goes first, the first of equals.
@@ -27,8 +27,9 @@ class Graph:
         room: entries beside the diagonal, at most.
 
     Attributes:
-        notes: integers.  state: UNKNOWN, COMPLETE or OPEN.  fill: entries.
-        near: (n words) neighbours.  degree: (n) how many, -1 for those that are eliminated.
+        notes: integers.  state: UNKNOWN, COMPLETE or OPEN.  fill: entries.  is_of_now: 0 where contacts may have changed.
+        near: (n words) neighbours.  coupled: (n words) those that the pattern is of, before the elimination.
+        degree: (n) how many, -1 for those that are eliminated.  tally: (n) bodies of each degree that are left.
         order: (n) body of each pivot.  position: (n) pivot of each body.
         start: (n + 1), column: (room) of row k of U, the bodies beside the diagonal; of L the same columns.
         row_start: (n + 1), row_entry, row_pivot: (room) entries of row k of L and their pivots, which rise.
@@ -42,7 +43,8 @@ class Graph:
         self.edge = arena.ints(edges)
         notes = self.notes = Notes(arena, ti.i32)
         self.state, self.fill = notes.reserve(1), notes.reserve(1)
-        self.near, self.degree = notes.reserve(n * self.words), notes.reserve(n)
+        self.is_of_now, self.coupled = notes.reserve(1), notes.reserve(n * self.words)
+        self.near, self.degree, self.tally = notes.reserve(n * self.words), notes.reserve(n), notes.reserve(n)
         self.order, self.position = notes.reserve(n), notes.reserve(n)
         self.start, self.row_start = notes.reserve(n + 1), notes.reserve(n + 2)
         self.column, self.row_entry, self.row_pivot = (notes.reserve(room) for _ in range(3))
@@ -75,19 +77,42 @@ def clear_graph(g: ti.template(), w: ti.i32, n_edges: ti.i32):
 
 
 @ti.func
+def is_as_before(g: ti.template(), w: ti.i32):
+    """1 if the neighbours are those that the pattern is of, which then stays; those of now are kept.
+
+    Reads:  g.{near, state}
+    Writes: g.coupled
+    """
+    same = 1
+    if g.notes.load(w, g.state) == UNKNOWN:
+        same = 0
+    for k in range(g.n * g.words):
+        bits = g.notes.load(w, g.near + k)
+        if bits != g.notes.load(w, g.coupled + k):
+            same = 0
+            g.notes.store(w, g.coupled + k, bits)
+    return same
+
+
+@ti.func
 def order_bodies(g: ti.template(), w: ti.i32):
     """Eliminate all bodies: their order, and the columns of U. 1 if there was room for all.
 
     Reads:  g.near
-    Writes: g.{near, degree, order, position, start, column, fill}
+    Writes: g.{near, degree, tally, order, position, start, column, fill}
     """
+    for b in range(g.n):
+        g.notes.store(w, g.tally + b, 0)
+        g.notes.store(w, g.degree + b, -1)
     for b in range(g.n):
         count_neighbours(g, w, b)
     fits = 1
     fill = 0
+    first_left = 0
+    least = 0
     for k in range(g.n):
         if fits != 0:
-            v = least_coupled(g, w)
+            v, first_left, least = least_coupled(g, w, first_left, least)
             g.notes.store(w, g.order + k, v)
             g.notes.store(w, g.position + v, k)
             g.notes.store(w, g.start + k, fill)
@@ -100,17 +125,37 @@ def order_bodies(g: ti.template(), w: ti.i32):
                     u = g.notes.load(w, g.column + e)
                     _join(g, w, u, v)
                     count_neighbours(g, w, u)
-            g.notes.store(w, g.degree + v, -1)
+            _move_degree(g, w, v, -1)
     g.notes.store(w, g.start + g.n, fill)
     g.notes.store(w, g.fill, fill)
     return fits
 
 
 @ti.func
+def least_coupled(g: ti.template(), w: ti.i32, first: ti.i32, least: ti.i32):
+    """The first body of the fewest neighbours of those that are left, the first that is left, and how few they are.
+
+    Args:
+        first, least: the last two of the elimination before, 0 at first: a body that goes takes one neighbour, at most,
+            from another.
+    """
+    left = first
+    while g.notes.load(w, g.degree + left) < 0:
+        left += 1
+    fewest = ti.max(least - 1, 0)
+    while g.notes.load(w, g.tally + fewest) == 0:
+        fewest += 1
+    v = left
+    while g.notes.load(w, g.degree + v) != fewest:
+        v += 1
+    return v, left, fewest
+
+
+@ti.func
 def count_neighbours(g: ti.template(), w: ti.i32, b: ti.i32):
     """Neighbours of a body.
 
-    Writes: g.degree
+    Writes: g.{degree, tally}
     """
     total = 0
     for k in range(g.words):
@@ -118,20 +163,21 @@ def count_neighbours(g: ti.template(), w: ti.i32, b: ti.i32):
         while bits != 0:
             bits &= bits - 1
             total += 1
-    g.notes.store(w, g.degree + b, total)
+    _move_degree(g, w, b, total)
 
 
 @ti.func
-def least_coupled(g: ti.template(), w: ti.i32):
-    """The body with the fewest neighbours of those that are left."""
-    best = -1
-    least = g.n
-    for b in range(g.n):
-        degree = g.notes.load(w, g.degree + b)
-        if degree >= 0 and degree < least:
-            least = degree
-            best = b
-    return best
+def _move_degree(g: ti.template(), w: ti.i32, b: ti.i32, degree: ti.i32):
+    """Give a body another degree, -1 if it is eliminated.
+
+    Writes: g.{degree, tally}
+    """
+    before = g.notes.load(w, g.degree + b)
+    if before >= 0:
+        g.notes.store(w, g.tally + before, g.notes.load(w, g.tally + before) - 1)
+    if degree >= 0:
+        g.notes.store(w, g.tally + degree, g.notes.load(w, g.tally + degree) + 1)
+    g.notes.store(w, g.degree + b, degree)
 
 
 @ti.func

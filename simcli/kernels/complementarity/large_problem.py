@@ -6,10 +6,10 @@ from simcli.kernels.complementarity.dense import whole
 from simcli.kernels.complementarity.graph import (
     COMPLETE,
     OPEN,
-    UNKNOWN,
     clear_graph,
     couple,
     find_entry,
+    is_as_before,
     order_bodies,
     transpose,
 )
@@ -37,7 +37,7 @@ def prepare_large(p: ti.template(), w: ti.i32):
     Reads:  p.{mass, push}
     Writes: p.{free, push}, p.large.{inverse, weight}, metric of both
     """
-    p.large.graph.notes.store(w, p.large.graph.state, UNKNOWN)
+    p.large.graph.notes.store(w, p.large.graph.is_of_now, 0)
     invert_masses(p, w)
     solve_blocks(p, w, p.push)
     for a in range(p.n):
@@ -152,8 +152,13 @@ def factorize_large(p: ti.template(), w: ti.i32):
     Writes: p.large.{graph, factor}
     """
     g = p.large
-    if g.graph.notes.load(w, g.graph.state) == UNKNOWN:
-        find_pattern(p, w)
+    if g.graph.notes.load(w, g.graph.is_of_now) == 0:
+        clear_graph(g.graph, w, g.graph.n_edges)
+        couple_touching(p, w)
+        if is_as_before(g.graph, w) == 0:
+            find_pattern(p, w)
+        place_contacts(p, w)
+        g.graph.notes.store(w, g.graph.is_of_now, 1)
     clear_blocks(g.factor, w)
     for b in range(g.n_bodies):
         for k in range(DOFS):
@@ -198,6 +203,15 @@ def find_pattern(p: ti.template(), w: ti.i32):
     transpose(g, w)
     for e in range(g.n_edges):
         g.notes.store(w, g.place + e, find_entry(g, w, g.edge.at(2 * e), g.edge.at(2 * e + 1)))
+
+
+@ti.func
+def place_contacts(p: ti.template(), w: ti.i32):
+    """Entries of the bodies that contacts couple.
+
+    Writes: p.large.graph
+    """
+    g = p.large.graph
     for c in range(whole(p.live, w, 1)):
         found = -1
         if p.contacts.on.load(w, c) != 0.0:

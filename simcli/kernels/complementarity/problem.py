@@ -104,6 +104,7 @@ class Problem:
         friction: (contacts) mu. A friction that differs between the tangents is their rows times mu_i, and mu = 1.
         kappa: (1) proximal compliance relative to d, 0 for none; 1e-4 is good.
         goal: (1) [m/s], natural map at which a proximal problem is solved; `limits.tolerance` is good.
+        share: (1) of `lack`, that is as good as the goal, `limits.exact` at most.
         enough: (1) [m/s], that of the impulses that are given at which none others are wanted.
         centre: (contacts) [N s], what it pulls to: the impulses of the step before. Moved to those found.
 
@@ -154,7 +155,7 @@ class Problem:
         stages = arena.records(self.n_stages)
         self.kind, self.most, self.patience = (stages.ints([stage[k] for stage in schedule]) for k in range(3))
         (self.kappa, self.goal, self.enough, self.residual, self.lack, self.proximal, self.iterations, self.sweeps,
-         self.status) = ones(arena, 9)
+         self.status, self.share) = ones(arena, 10)
         self.progress = Progress(arena)
 
 

@@ -259,7 +259,7 @@ def _keep(p: ti.template(), w: ti.i32):
 def end_attempt(p: ti.template(), w: ti.i32):
     """What each world does next: more compliance and all stages, the next round, or nothing.
 
-    Writes: p.progress.{kappa, stale, thorough, rounds_over, open}, p.{centre, lack, status}
+    Writes: p.progress.{kappa, stale, thorough, rounds_over, open}, p.{centre, goal, lack, status}
     """
     g = p.progress
     zero = p.arena.zero()
@@ -268,6 +268,8 @@ def end_attempt(p: ti.template(), w: ti.i32):
     solved = g.proximal.load(w, 0) < p.goal.load(w, 0)
     if p.now.load(w, "attempt") == 0:
         p.lack.store(w, 0, residual)
+        coarse = ti.min(p.share.load(w, 0) * residual, p.limits.exact)
+        p.goal.store(w, 0, ti.max(p.goal.load(w, 0), coarse))
         g.open.store(w, 0, select((residual >= p.enough.load(w, 0)) & (residual < STARTING), one, zero))
     else:
         kappa = g.kappa.load(w, 0)

@@ -74,27 +74,37 @@ class Contacts:
         self.known.write(np.zeros((1, 1, 1)))
 
 
+def sizes(v: Vec3) -> Vec3:
+    """Sizes of the parts."""
+    return Vec3(*(ti.abs(part) for part in v.parts))
+
+
 @ti.func
 def watch_shapes(k: ti.template(), t: ti.template(), s: ti.template(), w: ti.i32, h: ti.template()):
-    """Margin of each shape: what it can close in a step, twice, and a little of its size.
+    """Margin of each shape: what it can close in a step, twice, and a little of its size; it moves along its velocity.
 
     Reads:  s.{v, origin}, k.collider.position
-    Writes: k.collider.margin
+    Writes: k.collider.{margin, spare}
     """
     o = k.collider
     zero = t.arena.zero()
     for i in range(o.n_shapes):
         margin = zero
+        spare = Vec3(zero, zero, zero)
         link = o.link.at(i)
         if link >= 0:
             v = s.v.load(w, link)
             at = point_velocity(v, o.position.load(w, i) - s.origin.load(w, t.root.at(link)))
             bound = ti.min(o.bound.load(w, i) + (zero + o.skin.load(w, i)), MOST_BOUND)
-            speed = ti.sqrt(at.dot(at)) + ti.sqrt(v.angular.dot(v.angular)) * bound
+            pace = ti.sqrt(at.dot(at))
+            speed = pace + ti.sqrt(v.angular.dot(v.angular)) * bound
             margin = (speed * 2.0 + k.gravity.load(w, 0) * h) * h + bound * SLACK
+            spare = (Vec3(pace, pace, pace) - sizes(at)) * (h * 2.0)
         if ti.static(not k.is_auto):
             margin = zero + 0.5 * k.margin
+            spare = Vec3(zero, zero, zero)
         o.margin.store(w, i, margin)
+        o.spare.store(w, i, spare)
 
 
 @ti.func

@@ -49,7 +49,7 @@ from simcli.solvers.tree.integrators import H, copy
 KAPPA = 1e-4  # proximal compliance of contacts that a step begins with
 _LOOSE = 100.0  # of `tolerance`: what a step may lack where it ends
 FAST = 0.01  # of what the solution before lacked: with less, kappa is small enough
-FINER = 0.01  # of what the last step missed by its poses, `exact` at most: how finely a step begins
+FINER = 0.02  # of what a solution will lack at the poses that it reaches: how finely it is found
 
 
 class Impulses:

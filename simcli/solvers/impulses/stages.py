@@ -129,7 +129,8 @@ def begin_solving(c: ti.template(), w: ti.i32):
     p = m.problem
     zero = c.tables.arena.zero()
     p.enough.store(w, 0, zero + p.limits.tolerance)
-    p.goal.store(w, 0, ti.max(zero + p.limits.tolerance, ti.min(m.missed.load(w, 0) * FINER, zero + p.limits.exact)))
+    p.share.store(w, 0, zero)
+    p.goal.store(w, 0, ti.max(zero + p.limits.tolerance, m.missed.load(w, 0) * FINER))
     m.missed.store(w, 0, zero)
     m.first.store(w, 0, zero + 1.0)
     m.lacked.store(w, 0, zero + BOUNDLESS)
@@ -161,6 +162,7 @@ def begin_correcting(c: ti.template(), w: ti.i32):
     p = m.problem
     zero = c.tables.arena.zero()
     p.goal.store(w, 0, zero + p.limits.tolerance)
+    p.share.store(w, 0, zero + FINER)
     p.enough.store(w, 0, zero + m.enough)
     lacks = p.lack.load(w, 0)
     before, after = p.kappa.load(w, 0), p.progress.kappa.load(w, 0)
