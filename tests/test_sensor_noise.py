@@ -11,6 +11,7 @@ from test_measures import column, run
 import simcli
 from simcli import pipeline
 
+pytestmark = pytest.mark.usefixtures("packs_of_two")
 SIGMA, DENSITY, WALK, QUANTUM, DT = 0.5, 0.02, 0.3, 0.01, 1e-3
 PERIOD, DELAY = 5, 7  # steps
 SCENE = f"""simcli: 1

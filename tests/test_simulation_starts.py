@@ -7,6 +7,7 @@ from test_simulation import ARM, CASES, fresh, opened, same
 
 from simcli.errors import SceneError, UsageError
 
+pytestmark = pytest.mark.usefixtures("packs_of_two")
 BALLS = """
 simcli: 1
 materials: {m: {friction: 0.5}}
