@@ -47,7 +47,7 @@ def cases(scenes, cheap=()):
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("gpu", GPUS)
-@pytest.mark.parametrize("name", cases(SCENES, CHEAP))
+@pytest.mark.parametrize("name", cases(SCENES))  # test_gpu_devices.py tells of the generalized solver
 def test_steps_are_those_of_the_cpu(gpu, name, tmp_path):
     found = run(SCENES[name], started(gpu, "float64"), tmp_path)
     wanted = run(SCENES[name], live_device(), tmp_path)

@@ -102,7 +102,7 @@ def test_every_integrator_of_nodes_takes_contact():
     assert set(NODES) <= set(CONTACT_INTEGRATORS)
 
 
-@pytest.mark.parametrize("integrator", NODES)
+@ONE_OF_NODES
 def test_until_an_impact_no_bit_differs_from_free_motion(tmp_path, integrator):
     apart = json.loads(json.dumps(ARM))
     apart["output"]["channels"].remove("contacts")

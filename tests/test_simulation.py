@@ -34,7 +34,7 @@ TIMES, TARGETS, EFFORTS = (0.0, 0.01, 0.02, 0.03), (0.5, -0.2, 0.1, 0.8), (0.3, 
 STEPPERS = (schema.GeneralizedSolver, schema.MaximalSolver, schema.NaturalSolver, schema.AffineSolver)
 CASES = [(*get_args(one.model_fields["type"].annotation), integrator) for one in STEPPERS
          for integrator in get_args(one.model_fields["integrator"].annotation) if integrator != "auto"]  # fmt: skip
-QUICK = ("semi_implicit", "moreau", "bdf1")  # one of each solver
+QUICK = (("generalized", "semi_implicit"), ("affine", "bdf1"))  # rigid and soft bodies: no solver sees what sets a control
 
 
 def table(values):
@@ -67,7 +67,7 @@ def rows_of(path):
 
 @pytest.mark.parametrize(
     ("solver", "integrator"),
-    [pytest.param(*case, marks=() if case[1] in QUICK else (pytest.mark.slow,)) for case in CASES],
+    [pytest.param(*case, marks=() if case in QUICK else (pytest.mark.slow,)) for case in CASES],
 )
 def test_controls_give_the_bytes_of_a_table(folder, tmp_path, solver, integrator):
     sets = (f"solver.type={solver}", f"solver.integrator={integrator}")
