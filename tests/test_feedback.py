@@ -320,7 +320,7 @@ def test_a_motion_cannot_follow_feedback():
 def test_a_number_without_a_value_is_told_in_its_world():
     text = f"{FOLLOWING}params: {{k: 1}}\nsignals: {{u: {{expression: 'sqrt(${{k}}) + 0*t'}}}}\n"
     text += "batch: {worlds: 2, vary: {params.k: {list: [1, -1]}}}\n"
-    with pytest.raises(Exception, match="domain error"):
+    with pytest.raises(Exception, match=r"SC221: `sqrt\(-1\) \+ 0\*t` is not a real number"):
         model_of(text)
 
 
