@@ -32,7 +32,7 @@ world: {{shapes: {{ground: {{type: plane, material: m}}}}}}
 bodies:
   ball: {{mass: 1, inertia: {{diag: [0.01, 0.01, 0.01]}}, pose: {{xyz: [0, 0, 0.12]}}, velocity: {{linear: [1, 0.3, 0]}},
           shapes: {{s: {{type: sphere, radius: 0.1, material: m}}}}}}
-solver: {{type: {solver}, integrator: {integrator}, dt: 1.0e-3, contact: {{tolerance: 1.0e-17}}}}
+solver: {{type: {solver}, integrator: {integrator}, dt: 1.0e-3, contact: {{tolerance: 1.0e-19}}}}
 run: {{duration: 0.1, on_unsolved: {wanted}}}
 output: {{every: 1.0e-3, channels: [state]}}
 """
@@ -174,7 +174,7 @@ def test_a_quiet_run_tells_the_worst_step_and_fails_where_that_is_wanted(solver,
         told = capfd.readouterr()
         with package.open(tmp_path / "s.h5") as file:
             left = file.diag.residual[:, 0]
-            steps = 1 + np.flatnonzero(left[1:] > 1e-15)
+            steps = 1 + np.flatnonzero(left[1:] > 1e-17)
             worst = steps[left[steps].argmax()]
         line = f"the worst is step {worst} of world 0 (t = {worst * DT:.6g} s), by {left[worst]:.3g} m/s"
         assert f"error: {plural(len(steps), 'step')} in 1 world left unsolved; {line}" in told.err
