@@ -16,6 +16,8 @@ OBJECTS_BETWEEN_COLLECTIONS = 50_000
 gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)
 
 
+from support.slow_cases import SLOW_CASES  # noqa: E402
+
 # Files that take 20 s and more of CPU go first, so that no process is left with one at the end while the others are through.
 LONGEST = ("test_joint_cells", "test_quantities", "test_impacts", "test_gpu_devices", "test_drag", "test_measures",
            "test_simulation", "test_scenes", "test_gpu_solvers", "test_programs", "test_couplings", "test_records_faults",
@@ -28,6 +30,9 @@ FOR_GPU = ("for", "gpu")  # property of a test
 def pytest_collection_modifyitems(items):
     rank = {name: k for k, name in enumerate(LONGEST)}
     items.sort(key=lambda item: rank.get(item.path.stem, len(rank)))
+    for item in items:
+        if item.name in SLOW_CASES.get(item.path.stem, ()):
+            item.add_marker(pytest.mark.slow)
 
 
 def pytest_runtest_setup(item):
