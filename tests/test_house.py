@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from support.process import TIMEOUT, environment, python
+from support.slow_cases import SLOW_CASES
 
 import simcli
 
@@ -334,3 +335,11 @@ def test_tests_on_a_gpu_are_counted_by_their_mark(workers, tmp_path):
     done = subprocess.run(words, capture_output=True, text=True, cwd=folder, env=env, timeout=TIMEOUT)
     assert "tests on a GPU: 2\n" in done.stdout, done.stdout
     assert "1 failed, 2 passed, 1 skipped" in done.stdout
+
+
+@pytest.mark.parametrize("name", SLOW_CASES)
+def test_slow_cases_are_those_of_tests_that_exist(name):
+    """A name that is gone would make nothing slow, and say nothing."""
+    text = Path(__file__).with_name(f"{name}.py").read_text()
+    functions = {case.partition("[")[0] for case in SLOW_CASES[name]}
+    assert {function for function in functions if f"def {function}(" not in text} == set()
