@@ -75,7 +75,7 @@ class BenchWork:
         _, spec = pipeline.read_scene(self.scene, self.sets)
         every = self.stride * spec.solver.dt or self.duration
         sets = [f"batch.worlds={self.worlds}", f"solver.precision={self.precision}", f"output.every={every!r}",
-                f"run.duration={round(self.duration / every) * every!r}", "output.channels=[joints]",
+                f"run.duration={max(round(self.duration / every), 1) * every!r}", "output.channels=[joints]",
                 f"output.dtype={self.precision}", "expect=[]"]  # fmt: skip
         request = pipeline.Request(self.scene, self.folder / "bench.h5", (*self.sets, *sets), self.device, self.threads,
                                    force=True)  # fmt: skip
