@@ -10,6 +10,7 @@ from simcli.kernels.algorithms_core import (
     accelerations_to_efforts,
     bodies_to_states,
     efforts_to_accelerations,
+    hinges_to_efforts,
     states_to_bodies,
     states_to_forces,
     states_to_jacobians,
@@ -76,11 +77,23 @@ class Algorithms:
             (N, NV), NaN at loop joints.
         """
         q, qd, qdd = self.states(joint_q, joint_qd, joint_qdd)
+        if self.core.hinges is not None and body_f is None:
+            return self._efforts_of_hinges(q, qd, qdd)
         out = self.results(q, self.model.n_qd)
         force = self.forces(q, body_f)
         states = (self.given(q), self.given(qd), self.given(qdd))
         self.arena.launch(accelerations_to_efforts, self.core, len(q), body_f is not None, *states, force, out)
         return self.of_tree(self.fetch(out, q, self.model.n_qd))
+
+    def _efforts_of_hinges(self, *states) -> np.ndarray:
+        """As `inverse_dynamics`, without external forces, of trees of hinges."""
+        n, lanes = len(states[0]), self.device.lanes
+        padded = self.device.blocks(n) * lanes if n < lanes or self.model.n_worlds > 1 else n
+        if padded > n:
+            states = [np.concatenate((a, np.repeat(a[-1:], padded - n, axis=0))) for a in states]
+        out = self.device.buffer((padded * self.model.n_qd,))
+        self.arena.launch(hinges_to_efforts, self.core, padded, *(self.given(a) for a in states), out)
+        return self.of_tree(self.fetch(out, states[0][:n], self.model.n_qd))
 
     def forward_dynamics(self, joint_q, joint_qd, joint_f, body_f=None) -> np.ndarray:
         """Joint accelerations, (N, NV), under joint efforts and external forces: articulated-body algorithm."""

@@ -10,6 +10,7 @@ from simcli.kernels.chart.dynamics import (
     own_inertia,
     place_and_demand,
 )
+from simcli.kernels.chart.hinges import Hinges, gather, has_only_hinges, swing
 from simcli.kernels.chart.projection import Anchors, project_joints
 from simcli.kernels.chart.tree import TreeState, com_about_origin, place_all, point_velocity, vector_at
 from simcli.kernels.forces.columns import Forces
@@ -41,6 +42,7 @@ class AlgorithmsCore:
         self.body_f = arena.slot(6 * model.n_bodies)
         self.matrix = arena.slot(model.n_qd**2)
         self.columns = arena.slot(model.n_bodies * model.n_qd, Motion)
+        self.hinges = Hinges(model, self.tables, arena) if has_only_hinges(model) else None
         self.projected_q, self.projected_qd = self.tables.coordinates.slot(), self.tables.dofs.slot()
 
 
@@ -164,6 +166,22 @@ def accelerations_to_efforts(c: ti.template(), n_states: ti.i32, has_force: ti.t
                 demand(c.tables, c.state, w)
             collect(c.tables, c.state, c.state.u, w)
             give(c, w, block, c.state.u, c.tables.n_qd, out)
+
+
+@ti.kernel
+def hinges_to_efforts(c: ti.template(), n_states: ti.i32, q: ti.types.ndarray(), qd: ti.types.ndarray(),
+                      qdd: ti.types.ndarray(), out: ti.types.ndarray()):
+    """Recursive Newton-Euler of trees of hinges without external forces, of many states, at least a block.
+
+    The last block begins so early that it is whole: what it does once more gives the same bytes.
+    """
+    ti.loop_config(block_dim=c.block_dim)
+    for w in range(c.arena.n_blocks):
+        c.arena.enter(w)
+        for k in range(blocks_of_slot(c, w, n_states)):
+            first = ti.min((w + k * c.n_slots) * c.lanes, n_states - c.lanes) * c.tables.n_qd
+            swing(c.tables, c.hinges, w, c.lanes, first, q, qd, qdd)
+            gather(c.tables, c.hinges, w, c.lanes, first, out)
 
 
 @ti.kernel
