@@ -177,8 +177,22 @@ def needed_about_origin(h: Hinges, w, i, K: Mat3, a: Vec3) -> Force:
 
 
 @ti.func
-def swing(t: ti.template(), h: ti.template(), w: ti.i32, lanes: ti.template(), first: ti.i32, q: ti.template(),
-          qd: ti.template(), qdd: ti.template()):
+def turn_links(t: ti.template(), h: ti.template(), w: ti.i32, lanes: ti.template(), first: ti.i32, q: ti.template()):
+    """Angles of links: a loop of its own, in which the polynomials of several links are evaluated side by side.
+
+    Args:
+        lanes, first, q: as of `swing`.
+
+    Writes: h.turn
+    """
+    for i in range(t.n_links):
+        sine, cosine = sincos(taken(q, first + t.link_q.at(i), t.n_qd, ti.static(lanes)) + h.phase.load(w, i))
+        h.turn.store(w, i, Turn(cosine, sine))
+
+
+@ti.func
+def swing(t: ti.template(), h: ti.template(), w: ti.i32, lanes: ti.template(), first: ti.i32, qd: ti.template(),
+          qdd: ti.template()):
     """First pass, roots first: motions of links, and the forces that they need.
 
         w = R^T w_p + qd z,    b = R^T b_p + w x qd z + qdd z,    a = R^T (a_p + K_p r)
@@ -200,9 +214,7 @@ def swing(t: ti.template(), h: ti.template(), w: ti.i32, lanes: ti.template(), f
         d = t.link_qd.at(i)
         rise = taken(qdd, first + d, t.n_qd, ti.static(lanes))
         pace = taken(qd, first + d, t.n_qd, ti.static(lanes))
-        sine, cosine = sincos(taken(q, first + t.link_q.at(i), t.n_qd, ti.static(lanes)) + h.phase.load(w, i))
-        turn = Turn(cosine, sine)
-        h.turn.store(w, i, turn)
+        turn = h.turn.load(w, i)
         h.inertial.store(w, i, t.armature.load(w, d) * rise)
         if p < 0:
             spin = Vec3(zero, zero, zero)
