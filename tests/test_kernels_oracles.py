@@ -5,9 +5,11 @@ import pytest
 from support.device import live_device
 from support.forests import close_loop, plant, random_forest, reverse, vary_all
 from support.random_models import SCALAR_TYPES, TREE_TYPES, random_mechanism
-from support.trials import coordinate_errors, run_trial
+from support.trials import coordinate_errors, draw_inputs, poison, run_trial
 
 from simcli import rotations as rot
+from simcli.kernels.algorithms import Algorithms
+from simcli.model.assemble import assemble
 from simcli.model.joints.catalogue import CATALOGUE
 
 pinocchio_model = pytest.importorskip("support.pinocchio_model", reason="pinocchio is not installed")
@@ -112,6 +114,46 @@ def test_inverse_dynamics_without_forces_forgets_the_forces_before(trial):
         still = np.zeros_like(trial.force[w])
         wanted = tree.inverse_dynamics(trial.q[w], trial.qd[w], 0.0 * trial.qdd[w], still)
         assert off(trial.bias[w, tree.dofs], wanted) < EFFORTS
+
+
+def hinged(types, turns):
+    """Trees of hinges alone, of which the kernel of their own takes the efforts: with forks, massless links and armature."""
+
+    def build(rng):
+        forest = plant([random_mechanism(rng, n, types, False, True, N_STATES) for n in (1, 8, 20)], N_STATES)
+        return vary_all(rng, reverse(rng, forest)) if turns else forest
+
+    return build
+
+
+HINGED = {"shared": hinged(("revolute", "universal"), False),
+          "varied, welds": hinged(("revolute", "universal", "fixed"), True)}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HINGED)
+def test_inverse_dynamics_of_hinges(name):
+    rng = np.random.default_rng(21)
+    model = assemble(HINGED[name](rng))
+    given = draw_inputs(rng, model, N_STATES)
+    algorithms = Algorithms(model, live_device(), N_STATES)
+    assert algorithms.core.hinges is not None
+    assert algorithms.core.hinges.has_forks
+    poison(algorithms)
+    states = given.q, given.qd, given.qdd
+    found = algorithms.inverse_dynamics(*states)
+    for w in range(N_STATES):
+        for tree in pinocchio_model.pinocchio_trees(model, w):
+            wanted = tree.inverse_dynamics(given.q[w], given.qd[w], given.qdd[w], np.zeros_like(given.force[w]))
+            assert off(found[w, tree.dofs], wanted) < EFFORTS
+    if name == "shared":
+        for chosen in ([3], [2, 1], np.arange(300) % N_STATES):  # part of a pack, in another order, more than all blocks
+            assert algorithms.inverse_dynamics(*(a[chosen] for a in states)).tobytes() == found[chosen].tobytes()
+        spoilt = np.array(given.q)
+        spoilt[1] = np.nan
+        others = algorithms.inverse_dynamics(spoilt, given.qd, given.qdd)
+        assert np.isnan(others[1]).any()
+        assert np.delete(others, 1, axis=0).tobytes() == np.delete(found, 1, axis=0).tobytes()
+    algorithms.destroy()
 
 
 def test_mass_matrix(trial):

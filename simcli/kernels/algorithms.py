@@ -17,12 +17,15 @@ from simcli.kernels.algorithms_core import (
     states_to_masses,
 )
 from simcli.kernels.device.runtime import Device
+from simcli.kernels.language.backend import program
+from simcli.kernels.language.launches import ReadyLaunch
 from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.slots import Ints, Shared, Slot
 from simcli.model.tables import JointKind, Model
 
 # Blocks of scratch that serve all states in turn, so that it stays in the cache; a GPU wants a thread per state.
 CPU_SLOTS, GPU_SLOTS = 64, 1 << 16
+_N_STATES = 2  # place of that argument, behind the memory and the core
 
 
 class Algorithms:
@@ -50,6 +53,7 @@ class Algorithms:
         self.core.tables.arena.upload()
         for slot in (self.core.state.external, self.core.state.qd):
             slot.write(np.zeros((1, slot.n_items, slot.width)))
+        self._ready: dict[tuple, ReadyLaunch] = {}
         self.has_cables = bool(np.any(model.joints.kind == JointKind.CABLE))
         self.is_tree_dof = np.isin(model.dofs.joint, np.flatnonzero(model.joints.is_tree))
 
@@ -63,7 +67,7 @@ class Algorithms:
         q, qd = self.states(joint_q, joint_qd)
         n = self.model.n_bodies
         pose, twist = self.results(q, 7 * n), self.results(q, 6 * n)
-        self.arena.launch(states_to_bodies, self.core, len(q), self.given(q), self.given(qd), pose, twist)
+        self.launch(states_to_bodies, len(q), self.given(q), self.given(qd), pose, twist)
         return self.fetch(pose, q, n, 7), self.fetch(twist, q, n, 6)
 
     def inverse_dynamics(self, joint_q, joint_qd, joint_qdd, body_f=None) -> np.ndarray:
@@ -82,17 +86,20 @@ class Algorithms:
         out = self.results(q, self.model.n_qd)
         force = self.forces(q, body_f)
         states = (self.given(q), self.given(qd), self.given(qdd))
-        self.arena.launch(accelerations_to_efforts, self.core, len(q), body_f is not None, *states, force, out)
+        self.launch(accelerations_to_efforts, len(q), body_f is not None, *states, force, out)
         return self.of_tree(self.fetch(out, q, self.model.n_qd))
 
     def _efforts_of_hinges(self, *states) -> np.ndarray:
-        """As `inverse_dynamics`, without external forces, of trees of hinges."""
+        """As `inverse_dynamics`, without external forces, of trees of hinges.
+
+        The kernel wants a block at least; blocks of worlds that differ are whole.
+        """
         n, lanes = len(states[0]), self.device.lanes
         padded = self.device.blocks(n) * lanes if n < lanes or self.model.n_worlds > 1 else n
         if padded > n:
             states = [np.concatenate((a, np.repeat(a[-1:], padded - n, axis=0))) for a in states]
         out = self.device.buffer((padded * self.model.n_qd,))
-        self.arena.launch(hinges_to_efforts, self.core, padded, *(self.given(a) for a in states), out)
+        self.launch(hinges_to_efforts, padded, *(self.given(a) for a in states), out)
         return self.of_tree(self.fetch(out, states[0][:n], self.model.n_qd))
 
     def forward_dynamics(self, joint_q, joint_qd, joint_f, body_f=None) -> np.ndarray:
@@ -101,7 +108,7 @@ class Algorithms:
         out = self.results(q, self.model.n_qd)
         force = self.forces(q, body_f)
         states = (self.given(q), self.given(qd), self.given(effort))
-        self.arena.launch(efforts_to_accelerations, self.core, len(q), body_f is not None, *states, force, out)
+        self.launch(efforts_to_accelerations, len(q), body_f is not None, *states, force, out)
         return self.of_tree(self.fetch(out, q, self.model.n_qd))
 
     def external_forces(self, joint_q, joint_qd, time) -> np.ndarray:
@@ -114,21 +121,21 @@ class Algorithms:
         q, qd, when = self.states(joint_q, joint_qd, time)
         n = self.model.n_bodies
         out = self.results(q, 6 * n)
-        self.arena.launch(states_to_forces, self.core, len(q), self.given(q), self.given(qd), self.given(when), out)
+        self.launch(states_to_forces, len(q), self.given(q), self.given(qd), self.given(when), out)
         return self.fetch(out, q, n, 6)
 
     def mass_matrix(self, joint_q) -> np.ndarray:
         """Joint-space mass matrix with armature, (N, NV, NV): composite rigid bodies."""
         (q,), n = self.states(joint_q), self.model.n_qd
         out = self.results(q, n * n)
-        self.arena.launch(states_to_masses, self.core, len(q), self.given(q), out)
+        self.launch(states_to_masses, len(q), self.given(q), out)
         return self.fetch(out, q, n, n)
 
     def jacobian(self, joint_q) -> np.ndarray:
         """Body Jacobians, (N, B, 6, NV): J qd = body_qd (velocity of the centre of mass, angular velocity; world)."""
         (q,), n, b = self.states(joint_q), self.model.n_qd, self.model.n_bodies
         out = self.results(q, 6 * b * n)
-        self.arena.launch(states_to_jacobians, self.core, len(q), self.given(q), out)
+        self.launch(states_to_jacobians, len(q), self.given(q), out)
         return np.moveaxis(self.fetch(out, q, b, n, 6), -1, -2)
 
     def projection(self, body_q, body_qd) -> tuple[np.ndarray, np.ndarray]:
@@ -140,8 +147,26 @@ class Algorithms:
         q, qd = self.results(pose, self.model.n_q), self.results(pose, self.model.n_qd)
         for slot in (self.core.projected_q, self.core.projected_qd):
             slot.write(np.full((1, slot.n_items, 1), np.nan))
-        self.arena.launch(bodies_to_states, self.core, len(pose), self.given(pose), self.given(twist), q, qd)
+        self.launch(bodies_to_states, len(pose), self.given(pose), self.given(twist), q, qd)
         return self.fetch(q, pose, self.model.n_q), self.fetch(qd, pose, self.model.n_qd)
+
+    def launch(self, kernel, n_states: int, *args) -> None:
+        """Call a kernel of ours for all states. A CPU is given its arguments once; then arrays alone are exchanged.
+
+        Args:
+            kernel: which takes the core first.
+            n_states: of the arrays.
+            args: the others: marks (bool), and arrays as of `given` and `results`.
+        """
+        if self.device.is_gpu:
+            self.arena.launch(kernel, self.core, n_states, *args)
+            return
+        key = kernel, *(a for a in args if isinstance(a, bool))
+        if key not in self._ready or self._ready[key].program is not program():
+            own = [a if isinstance(a, bool) else np.zeros(1, a.dtype) for a in args]  # so that it holds none of the caller's
+            self._ready[key] = self.arena.ready(kernel, self.core, n_states, *own)
+        given = {k: a for k, a in enumerate((n_states, *args), _N_STATES) if not isinstance(a, bool)}
+        self.arena.launch_ready(self._ready[key], given)
 
     def states(self, *arrays) -> list[np.ndarray]:
         """Contiguous arrays of the device's precision; no column as one. Kernels do not read the NaN slots of cables."""
@@ -194,6 +219,7 @@ class Algorithms:
 
     def destroy(self):
         """Free the device memory."""
+        self._ready.clear()
         self.arena.destroy()
 
 

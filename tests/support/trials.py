@@ -11,10 +11,10 @@ def slots_of(core):
     """Device memory that kernels must fill before they read it, by name."""
     from simcli.kernels.memory.arena import Slot
 
-    groups = {"state": core.state, "rows": core.rows, "core": core}
+    groups = {"state": core.state, "rows": core.rows, "core": core, "hinges": core.hinges}
     kept = ("state.external", "state.qd")  # zero where nobody writes: links without a body, kernels without rates
-    found = {f"{name}.{key}": slot for name, group in groups.items() for key, slot in vars(group).items()
-             if isinstance(slot, Slot)}  # fmt: skip
+    found = {f"{name}.{key}": slot for name, group in groups.items() if group
+             for key, slot in vars(group).items() if isinstance(slot, Slot) and not hasattr(slot, "base")}  # fmt: skip
     return [slot for name, slot in found.items() if name not in kept]
 
 

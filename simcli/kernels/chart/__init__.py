@@ -6,6 +6,7 @@ In: coordinates, velocities, forces on links. Out: poses, twists, accelerations,
     points                   points of links in the world, and forces that act there
     retraction               the retraction of joint coordinates: the move along rates that keeps rotations what they are
     dynamics                 articulated-body algorithm, recursive Newton-Euler, composite inertias
+    hinges                   inverse dynamics of trees of hinges, each link in its own axes
     gyroscope                the gyroscopic torque of a free body at the end of a step
     projection               poses and twists of bodies to joint coordinates
     projected_accelerations  accelerations of bodies to those of joint coordinates

@@ -1,7 +1,7 @@
-"""Inverse dynamics of trees whose joints are all hinges, each link in its own axes.
+"""Inverse dynamics of trees whose joints are all hinges or welds, each link in its own axes.
 
-A hinge turns about the z axis of its link, so that in link axes its motion column is a unit vector, and what goes from link to
-link is turned about x and about z by plane rotations instead of a matrix. Little is kept for the second pass: 9 numbers of a link.
+A hinge turns about the z axis of its link, so that in link axes its motion column is a unit vector, and what goes from link
+to link is turned about x and about z by plane rotations instead of a matrix. The second pass needs nine numbers of a link.
 
 States are read from the caller's arrays, and efforts written there, link by link: packs that go through memory lane by lane
 would take as long as the sweep.
@@ -63,7 +63,7 @@ class Hinges:
     Attributes:
         phase: [rad], what a joint coordinate lacks of the angle of its link.
         bend, fork: of a link in its parent's axes; the fork of the first link that hangs on another is none.
-        has_forks: whether others have one.
+        has_forks: whether others have one.  has_welds: whether links are there that do not turn.
         offset: [m], origin in the parent's axes.  mass: [kg].  moment: [kg m], mass times centre of mass.
         second: [kg m^2], J.
         fall: [m/s^2], a of the first links of trees, in the axes before the joint.
@@ -80,7 +80,7 @@ class Hinges:
         com, mass = turned_back(own, links.com), links.mass[..., None]
         second = np.swapaxes(own, -1, -2) @ second_moments(links.inertia) @ own
         second = second + mass[..., None] * com[..., :, None] * com[..., None, :]
-        self.has_forks = bool(np.any(fork))
+        self.has_forks, self.has_welds = bool(np.any(fork)), bool(np.any(links.n_qd == 0))
         self.phase, self.fall = column(phase), column(fall, Vec3)
         self.bend, self.fork = (column(np.stack((np.cos(a), np.sin(a)), -1), Turn) for a in (bend, fork))
         self.offset, self.mass = column(turned_back(of_parent, links.offset), Vec3), column(links.mass)
@@ -91,10 +91,10 @@ class Hinges:
 
 
 def has_only_hinges(model: Model) -> bool:
-    """Whether all links hang on hinges."""
+    """Whether all links hang on hinges or welds, at least one on a hinge; no joint closes a loop."""
     links = model.links
     turns = (links.kind == LinkKind.HELIX) & (links.turn == 1.0) & ~np.any(links.advance, axis=0)
-    return bool(model.n_links and turns.all() and model.n_q == model.n_qd)
+    return bool(turns.any() and np.all(turns | (links.kind == LinkKind.WELD)) and model.joints.is_tree.all())
 
 
 def about_z(angle: np.ndarray) -> np.ndarray:
@@ -117,8 +117,8 @@ def second_moments(inertia: np.ndarray) -> np.ndarray:
 def link_angles(model: Model) -> tuple[np.ndarray, ...]:
     """Angles by which link axes follow those of the parent.
 
-    An anchor is Rz(alpha) Rx(bend) Rz(gamma) in the parent's axes. Those of a link are turned about its z axis by `shift`, the
-    alpha of the first link that hangs on it, so that only others need theirs.
+    An anchor is Rz(alpha) Rx(bend) Rz(gamma) in the parent's axes. Those of a link are turned about its z axis by `shift`,
+    the alpha of the first link that hangs on it, so that only others need theirs.
 
     Returns:
         [rad], (W|1, L): shift, fork, bend, phase;  [m/s^2], (W|1, L, 3): -g in the axes before the joint, of first links.
@@ -148,6 +148,19 @@ def taken(values, first, stride, lanes: int):
     return vector(parts) if lanes > 1 else local(parts[0])
 
 
+@ti.func
+def number_of_link(t: ti.template(), h: ti.template(), i: ti.i32, lanes: ti.template(), first: ti.i32,
+                   values: ti.template()):
+    """The coordinate, rate or acceleration of link i, 0 of a weld; arguments as of `swing`."""
+    x = t.arena.zero()
+    if ti.static(h.has_welds):
+        if t.link_n_qd.at(i) != 0:
+            x = taken(values, first + t.link_qd.at(i), t.n_qd, ti.static(lanes))
+    else:
+        x = taken(values, first + t.link_qd.at(i), t.n_qd, ti.static(lanes))
+    return x
+
+
 def put_back(out, first, stride, lanes: int, pack):
     """Write a pack to out[first], out[first + stride], ... (inside kernels)."""
     pack = local(pack)
@@ -163,10 +176,7 @@ def carried(w: Vec3, b: Vec3) -> Mat3:
 
 
 def needed_about_origin(h: Hinges, w, i, K: Mat3, a: Vec3) -> Force:
-    """The force that gives link i the motion K, a.
-
-        force = m a + K m c,    moment = m c x a + axial(K J - (K J)^T)
-    """
+    """The force that gives link i the motion K, a: m a + K m c, with the moment m c x a + axial(K J - (K J)^T)."""
     m, moment = h.mass.load(w, i), h.moment.load(w, i)
     xx, yy, zz, xy, xz, yz = h.second.load(w, i).parts
     k = K.parts
@@ -186,7 +196,7 @@ def turn_links(t: ti.template(), h: ti.template(), w: ti.i32, lanes: ti.template
     Writes: h.turn
     """
     for i in range(t.n_links):
-        sine, cosine = sincos(taken(q, first + t.link_q.at(i), t.n_qd, ti.static(lanes)) + h.phase.load(w, i))
+        sine, cosine = sincos(number_of_link(t, h, i, lanes, first, q) + h.phase.load(w, i))
         h.turn.store(w, i, Turn(cosine, sine))
 
 
@@ -211,11 +221,10 @@ def swing(t: ti.template(), h: ti.template(), w: ti.i32, lanes: ti.template(), f
     K = carried(spin, rate)
     for i in range(t.n_links):
         p = t.parent.at(i)
-        d = t.link_qd.at(i)
-        rise = taken(qdd, first + d, t.n_qd, ti.static(lanes))
-        pace = taken(qd, first + d, t.n_qd, ti.static(lanes))
+        rise = number_of_link(t, h, i, lanes, first, qdd)
+        pace = number_of_link(t, h, i, lanes, first, qd)
         turn = h.turn.load(w, i)
-        h.inertial.store(w, i, t.armature.load(w, d) * rise)
+        h.inertial.store(w, i, t.armature.load(w, t.link_qd.at(i)) * rise)
         if p < 0:
             spin = Vec3(zero, zero, zero)
             rate = Vec3(zero, zero, zero)
@@ -286,7 +295,8 @@ def gather(t: ti.template(), h: ti.template(), w: ti.i32, lanes: ti.template(), 
         else:
             force = own.force
             moment = own.moment
-        put_back(out, first + t.link_qd.at(i), t.n_qd, ti.static(lanes), moment.parts[2] + h.inertial.load(w, i))
+        if t.link_n_qd.at(i) != 0:
+            put_back(out, first + t.link_qd.at(i), t.n_qd, ti.static(lanes), moment.parts[2] + h.inertial.load(w, i))
         if p >= 0:
             turn = h.turn.load(w, i)
             bend = h.bend.load(w, i)
