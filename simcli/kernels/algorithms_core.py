@@ -10,7 +10,7 @@ from simcli.kernels.chart.dynamics import (
     own_inertia,
     place_and_demand,
 )
-from simcli.kernels.chart.hinges import Hinges, gather, has_only_hinges, swing, turn_links
+from simcli.kernels.chart.hinges import Hinges, gather_efforts, has_only_hinges, swing, turn_links
 from simcli.kernels.chart.projection import Anchors, project_joints
 from simcli.kernels.chart.tree import TreeState, com_about_origin, place_all, point_velocity, vector_at
 from simcli.kernels.forces.columns import Forces
@@ -182,7 +182,7 @@ def hinges_to_efforts(c: ti.template(), n_states: ti.i32, q: ti.types.ndarray(),
             first = ti.min((w + k * c.n_slots) * c.lanes, n_states - c.lanes) * c.tables.n_qd
             turn_links(c.tables, c.hinges, w, c.lanes, first, q)
             swing(c.tables, c.hinges, w, c.lanes, first, qd, qdd)
-            gather(c.tables, c.hinges, w, c.lanes, first, out)
+            gather_efforts(c.tables, c.hinges, w, c.lanes, first, out)
 
 
 @ti.kernel

@@ -77,13 +77,13 @@ class Hinges:
         links, column, slot = model.links, tables.column, tables.links.slot
         shift, fork, bend, phase, fall = link_angles(model)
         own, of_parent = about_z(shift), about_z(np.where(links.parent < 0, 0.0, shift[:, links.parent]))
-        com, mass = turned_back(own, links.com), links.mass[..., None]
-        second = np.swapaxes(own, -1, -2) @ second_moments(links.inertia) @ own
+        com, mass = in_own_axes(own, links.com), links.mass[..., None]
+        second = np.swapaxes(own, -1, -2) @ second_moments_of(links.inertia) @ own
         second = second + mass[..., None] * com[..., :, None] * com[..., None, :]
         self.has_forks, self.has_welds = bool(np.any(fork)), bool(np.any(links.n_qd == 0))
         self.phase, self.fall = column(phase), column(fall, Vec3)
         self.bend, self.fork = (column(np.stack((np.cos(a), np.sin(a)), -1), Turn) for a in (bend, fork))
-        self.offset, self.mass = column(turned_back(of_parent, links.offset), Vec3), column(links.mass)
+        self.offset, self.mass = column(in_own_axes(of_parent, links.offset), Vec3), column(links.mass)
         self.moment = column(mass * com, Vec3)
         self.second = column(np.stack([second[..., i, j] for i, j in _SYM], -1), Sym3)
         self.turn, self.force, self.inertial = slot(Turn), slot(Force), slot()
@@ -103,12 +103,12 @@ def about_z(angle: np.ndarray) -> np.ndarray:
     return np.stack((c, -s, zero, s, c, zero, zero, zero, zero + 1.0), -1).reshape(*angle.shape, 3, 3)
 
 
-def turned_back(R: np.ndarray, vector: np.ndarray) -> np.ndarray:
+def in_own_axes(R: np.ndarray, vector: np.ndarray) -> np.ndarray:
     """R^T v, (..., 3)."""
     return np.einsum("...ji,...j->...i", R, vector)
 
 
-def second_moments(inertia: np.ndarray) -> np.ndarray:
+def second_moments_of(inertia: np.ndarray) -> np.ndarray:
     """J about the centre of mass, (..., 3, 3), from the inertia (..., 6) as a Sym3: J = tr(I)/2 E - I."""
     order = np.array([[0, 3, 4], [3, 1, 5], [4, 5, 2]])
     return inertia[..., :3].sum(-1)[..., None, None] * (0.5 * np.eye(3)) - inertia[..., order]
@@ -138,7 +138,7 @@ def link_angles(model: Model) -> tuple[np.ndarray, ...]:
         if links.parent[i] >= 0:
             fork[:, i] = alpha[:, i] - shift[:, links.parent[i]]
     phase = np.arctan2(rest[..., 1, 0], rest[..., 0, 0]) + shift
-    fall = -turned_back(before, np.broadcast_to(model.gravity[:, None, :], (len(model.gravity), n, 3)))
+    fall = -in_own_axes(before, np.broadcast_to(model.gravity[:, None, :], (len(model.gravity), n, 3)))
     return shift, fork, bend, phase - 2.0 * np.pi * np.round(phase / (2.0 * np.pi)), fall
 
 
@@ -168,7 +168,7 @@ def put_back(out, first, stride, lanes: int, pack):
         item(out, first + lane * stride)._assign(get_lane(pack, lane))
 
 
-def carried(w: Vec3, b: Vec3) -> Mat3:
+def acceleration_matrix(w: Vec3, b: Vec3) -> Mat3:
     """K = [b] + [w]^2, as [w]^2 = w w^T - |w|^2 E."""
     (x, y, z), (p, q, r) = w.parts, b.parts
     xx, yy, zz, xy, xz, yz = (local(u) for u in (x * x, y * y, z * z, x * y, x * z, y * z))
@@ -205,46 +205,25 @@ def swing(t: ti.template(), h: ti.template(), w: ti.i32, lanes: ti.template(), f
           qdd: ti.template()):
     """First pass, roots first: motions of links, and the forces that they need.
 
-        w = R^T w_p + qd z,    b = R^T b_p + w x qd z + qdd z,    a = R^T (a_p + K_p r)
-
     Args:
         lanes: states of a block.
         first: place of the first number of the first one; the next state is t.n_qd further.
-        q, qd, qdd: of all states.
+        qd, qdd: of all states.
 
-    Writes: h.{turn, force, inertial}; h.{spin, rate, acceleration} where the tree branches
+    Reads:  h.turn
+    Writes: h.{force, inertial}; h.{spin, rate, acceleration} where the tree branches
     """
     zero = t.arena.zero()
     spin = Vec3(zero, zero, zero)
     rate = Vec3(zero, zero, zero)
     a = Vec3(zero, zero, zero)
-    K = carried(spin, rate)
+    K = acceleration_matrix(spin, rate)
     for i in range(t.n_links):
-        p = t.parent.at(i)
         rise = number_of_link(t, h, i, lanes, first, qdd)
-        pace = number_of_link(t, h, i, lanes, first, qd)
-        turn = h.turn.load(w, i)
         h.inertial.store(w, i, t.armature.load(w, t.link_qd.at(i)) * rise)
-        if p < 0:
-            spin = Vec3(zero, zero, zero)
-            rate = Vec3(zero, zero, zero)
-            a = Vec3(zero, zero, zero) + h.fall.load(w, i)
-        else:
-            if ti.static(t.branches):
-                if p != i - 1:
-                    spin = h.spin.load(w, p)
-                    rate = h.rate.load(w, p)
-                    a = h.acceleration.load(w, p)
-                    K = carried(spin, rate)
-            spin, rate, a = before_joint(h, w, i, spin, rate, a + K * h.offset.load(w, i))
-        spin = turn.back_about_z(spin)
-        rate = turn.back_about_z(rate)
-        a = turn.back_about_z(a)
-        x, y, z = spin.parts
-        u, v, n = rate.parts
-        spin = Vec3(x, y, z + pace)
-        rate = Vec3(u + y * pace, v - x * pace, n + rise)
-        K = carried(spin, rate)
+        leave_parent(t, h, w, i, spin, rate, a, K)
+        cross_joint(h.turn.load(w, i), number_of_link(t, h, i, lanes, first, qd), rise, spin, rate, a)
+        K = acceleration_matrix(spin, rate)
         if ti.static(t.branches):
             if t.gathers.at(i) != 0:
                 h.spin.store(w, i, spin)
@@ -257,22 +236,62 @@ def swing(t: ti.template(), h: ti.template(), w: ti.i32, lanes: ti.template(), f
 
 
 @ti.func
-def before_joint(h: ti.template(), w: ti.i32, i: ti.i32, spin: ti.template(), rate: ti.template(), a: ti.template()):
-    """Three vectors of the parent's axes in those before the joint of link i."""
-    bend = h.bend.load(w, i)
-    x = spin
-    y = rate
-    z = a
-    if ti.static(h.has_forks):
-        fork = h.fork.load(w, i)
-        x = fork.back_about_z(x)
-        y = fork.back_about_z(y)
-        z = fork.back_about_z(z)
-    return bend.back_about_x(x), bend.back_about_x(y), bend.back_about_x(z)
+def leave_parent(t: ti.template(), h: ti.template(), w: ti.i32, i: ti.i32, spin: ti.template(), rate: ti.template(),
+                 a: ti.template(), K: ti.template()):
+    """The parent's motion at the origin of link i, in the axes before its joint.
+
+        w = R^T w_p,    b = R^T b_p,    a = R^T (a_p + K_p r)
+
+    Args:
+        spin, rate, a, K: of link i - 1; replaced.
+
+    Reads: h.{spin, rate, acceleration} where the tree branches
+    """
+    zero = t.arena.zero()
+    p = t.parent.at(i)
+    if p < 0:
+        spin = Vec3(zero, zero, zero)
+        rate = Vec3(zero, zero, zero)
+        a = Vec3(zero, zero, zero) + h.fall.load(w, i)
+    else:
+        if ti.static(t.branches):
+            if p != i - 1:
+                spin = h.spin.load(w, p)
+                rate = h.rate.load(w, p)
+                a = h.acceleration.load(w, p)
+                K = acceleration_matrix(spin, rate)
+        a = a + K * h.offset.load(w, i)
+        if ti.static(h.has_forks):
+            fork = h.fork.load(w, i)
+            spin = fork.back_about_z(spin)
+            rate = fork.back_about_z(rate)
+            a = fork.back_about_z(a)
+        bend = h.bend.load(w, i)
+        spin = bend.back_about_x(spin)
+        rate = bend.back_about_x(rate)
+        a = bend.back_about_x(a)
 
 
 @ti.func
-def gather(t: ti.template(), h: ti.template(), w: ti.i32, lanes: ti.template(), first: ti.i32, out: ti.template()):
+def cross_joint(turn: ti.template(), pace: ti.template(), rise: ti.template(), spin: ti.template(), rate: ti.template(),
+                a: ti.template()):
+    """Motion of a link from that before its joint: w += qd z, b += w x qd z + qdd z.
+
+    Args:
+        turn, pace, rise: of the joint: of its angle, qd, qdd.
+        spin, rate, a: before it; replaced.
+    """
+    spin = turn.back_about_z(spin)
+    rate = turn.back_about_z(rate)
+    a = turn.back_about_z(a)
+    x, y, z = spin.parts
+    u, v, n = rate.parts
+    rate = Vec3(u + y * pace, v - x * pace, n + rise)
+    spin = Vec3(x, y, z + pace)
+
+
+@ti.func
+def gather_efforts(t: ti.template(), h: ti.template(), w: ti.i32, lanes: ti.template(), first: ti.i32, out: ti.template()):
     """Second pass, tips first: forces through the joints, and the efforts along them.
 
     Args:
