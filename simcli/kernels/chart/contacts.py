@@ -6,14 +6,13 @@ all worlds at once, where they are alike.
 
 from simcli.kernels.algebra.elementary import select
 from simcli.kernels.algebra.values import Vec3
-from simcli.kernels.chart.tree import point_velocity
+from simcli.kernels.chart.contact_columns import forget_links, mark_links, pull_link, pull_marked, see_link
 from simcli.kernels.collision.lanes import across as perpendicular
 from simcli.kernels.collision.lanes import one, put, vector, whole_of
 from simcli.kernels.collision.rule import radius_in
 from simcli.kernels.collision.tables import CAPSULE, NO_GRAIN, PLANE, SPHERE, TERRAIN
 from simcli.kernels.complementarity.cones import chosen
 from simcli.kernels.complementarity.dense import whole
-from simcli.kernels.complementarity.large import DOFS, SEEN, see_body
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import any_lane, get_lane, local
 
@@ -45,6 +44,8 @@ def state_contacts(k: ti.template(), t: ti.template(), s: ti.template(), p: ti.t
     Writes: p.contacts.{on, jacobian}, p.rows.jacobian of spins, or p.large; k.contacts.{along, across}
     """
     most = clear_contacts(k, p, first_spin, w)
+    if ti.static(takes_all(k, p)):
+        forget_links(k, w)
     for c in range(most):
         alike = are_alike(k, p, w, c)
         k.contacts.alike.store(w, c, p.arena.zero() + ti.cast(alike, p.arena.device.real))
@@ -55,11 +56,19 @@ def state_contacts(k: ti.template(), t: ti.template(), s: ti.template(), p: ti.t
             for lane in range(k.lanes):
                 if c < contacts_of(k, w, lane):
                     state_contact(k, t, s, p, first_spin, w, lane, c)
+            if ti.static(takes_all(k, p)):
+                for side in ti.static(range(2)):
+                    pull_marked(k, t, s, p, first_spin, w, c, side)
 
 
 def takes_all(k, p) -> bool:
     """Whether what goes lane by lane can go for all worlds at once where their contacts are alike."""
     return k.lanes > 1 and not p.is_large
+
+
+def is_one_of_block(k, p, lane) -> bool:
+    """Whether contacts of one world are done, in a block that can be done at once."""
+    return lane is not None and takes_all(k, p)
 
 
 def are_alike(k, p, w, c):
@@ -119,6 +128,10 @@ def state_contact(k: ti.template(), t: ti.template(), s: ti.template(), p: ti.te
     if ti.static(p.is_large):
         see_link(t, s, p, first_spin, w, c, 0, a, point_a, axes, frame, -1.0)
         see_link(t, s, p, first_spin, w, c, 1, b, point_b, axes, frame, 1.0)
+    elif ti.static(is_one_of_block(k, p, lane)):
+        put(k.unit_along, w, lane, 0, along)
+        mark_links(k, t, s, w, lane, 0, a, point_a)
+        mark_links(k, t, s, w, lane, 1, b, point_b)
     else:
         pull_link(t, s, p, first_spin, w, lane, c, a, point_a, axes, frame, -1.0)
         pull_link(t, s, p, first_spin, w, lane, c, b, point_b, axes, frame, 1.0)
@@ -147,82 +160,6 @@ def tangent_of(k: ti.template(), s: ti.template(), w: ti.i32, lane: ti.template(
             upright = square > _UPRIGHT * _UPRIGHT
             found = chosen(upright, along * (1.0 / ti.sqrt(select(upright, square, square * 0.0 + 1.0))), found)
     return found
-
-
-@ti.func
-def pull_link(t: ti.template(), s: ti.template(), p: ti.template(), first_spin: ti.template(), w: ti.i32,
-              lane: ti.template(), c: ti.i32, link: ti.i32, point: ti.template(), axes: ti.template(), frame: ti.template(),
-              sign: ti.template()):
-    """Add to contact c what it sees of the velocities that carry a link; nothing for the world, -1.
-
-    Args:
-        axes: what it sees velocities along.  frame: what spins see turning about.
-
-    Writes: p.contacts.jacobian, p.rows.jacobian of spins
-    """
-    x = point * 1.0
-    if link >= 0:
-        x = point - one(s.origin, w, lane, t.root.at(link))
-    i = link
-    while i >= 0:
-        first = t.link_qd.at(i)
-        for d in range(first, first + t.link_n_qd.at(i)):
-            u = p.n_given - 1 - t.unknown.at(d)  # tips first
-            if u < p.n_given:
-                motion = one(s.S, w, lane, d)
-                add_seen(p.contacts.jacobian, w, lane, c * p.n + u, axes, point_velocity(motion, x), sign)
-                add_turning(p, first_spin, w, lane, c, u, frame, motion.angular, sign)
-        i = t.parent.at(i)
-
-
-@ti.func
-def add_turning(p: ti.template(), first_spin: ti.template(), w: ti.i32, lane: ti.template(), c: ti.i32, u: ti.i32,
-                frame: ti.template(), spin: ti.template(), sign: ti.template()):
-    """Add what spins of contact c see of unknown u, which turns by a spin.
-
-    Writes: p.rows.jacobian of spins
-    """
-    if ti.static(first_spin >= 0):
-        for m in ti.static(range(3)):
-            at = (first_spin + 3 * c + m) * p.n + u
-            seen = frame[m].dot(spin) * sign
-            put(p.rows.jacobian, w, lane, at, one(p.rows.jacobian, w, lane, at) + seen)
-
-
-@ti.func
-def see_link(t: ti.template(), s: ti.template(), p: ti.template(), first_spin: ti.template(), w: ti.i32, c: ti.i32,
-             side: ti.i32, link: ti.i32, point: ti.template(), axes: ti.template(), frame: ti.template(),
-             sign: ti.template()):
-    """What contact c of a large world sees of a link, whose velocities are those of no other.
-
-    Writes: p.large.{body, seen, spin}
-    """
-    first = -1
-    if link >= 0:
-        first = p.n_given - 1 - t.unknown.at(t.link_qd.at(link))  # its last one, for tips come first
-    see_body(p, w, c, side, first)
-    if link >= 0:
-        x = point - s.origin.load(w, t.root.at(link))
-        for d in range(t.link_qd.at(link), t.link_qd.at(link) + t.link_n_qd.at(link)):
-            u = p.n_given - 1 - t.unknown.at(d)
-            motion = s.S.load(w, d)
-            at = SEEN * c + DOFS * side + u % DOFS
-            v = point_velocity(motion, x)
-            p.large.seen.store(w, at, Vec3(*seen_along(axes, v, sign)))
-            if ti.static(first_spin >= 0):
-                for m in ti.static(range(3)):
-                    at = (3 * c + m) * SEEN + DOFS * side + u % DOFS
-                    p.large.spin.store(w, at, frame[m].dot(motion.angular) * sign)
-
-
-def seen_along(axes, v: Vec3, sign) -> list:
-    """Components of a velocity, on B positive."""
-    return [axis.dot(v) * sign for axis in axes]
-
-
-def add_seen(jacobian, w, lane, at, axes, v: Vec3, sign):
-    """Add the components of a velocity to an entry."""
-    put(jacobian, w, lane, at, one(jacobian, w, lane, at) + Vec3(*(axis.dot(v) for axis in axes)) * sign)
 
 
 @ti.func

@@ -138,7 +138,6 @@ def renew_large(p: ti.template(), w: ti.i32, kind: ti.i32):
     Reads:  rows, contacts, p.mass
     Writes: p.large
     """
-    zero = p.arena.zero()
     for s in range(whole(p.live, w, 0)):
         gain = p.rows.gain.load(w, s)
         if kind == ADMM:
@@ -147,8 +146,7 @@ def renew_large(p: ti.template(), w: ti.i32, kind: ti.i32):
     for c in range(whole(p.live, w, 1)):
         gain = p.contacts.gain.load(w, c)
         if kind == ADMM:
-            x, y, z = reciprocals(swept_contact(p, w, c))
-            gain = Mat3(x, zero, zero, zero, y, zero, zero, zero, z)
+            gain = diagonal(reciprocals(swept_contact(p, w, c)))
         p.large.contact_gain.store(w, c, gain)
     factorize_large(p, w)
 
@@ -184,20 +182,75 @@ def add_pulled(p: ti.template(), w: ti.i32, s: ti.i32, i: ti.i32, pulled: ti.tem
 
 @ti.func
 def condense_contact(p: ti.template(), w: ti.i32, c: ti.i32, kind: ti.i32):
-    """Add J^T G J of a contact to the matrix: most of the time of a step goes here."""
-    zero = p.arena.zero()
+    """Add J^T G J of a contact to the matrix: most of the time of a step goes here.
+
+        G = D^1/2 H D^1/2,  H = 1 where a contact sticks, is open or has no friction: then G is diagonal, D = G; else D = 1
+
+    The blocks of D^1/2 J are the same numbers on both sides of the diagonal, so that a pack in which H = 1 everywhere works
+    them out once, and its worlds have the bits that they have beside others.
+    """
     gain = p.contacts.gain.load(w, c)
     if kind == ADMM:
-        x, y, z = reciprocals(swept_contact(p, w, c))
-        gain = Mat3(x, zero, zero, zero, y, zero, zero, zero, z)
+        gain = diagonal(reciprocals(swept_contact(p, w, c)))
     if any_entry(gain):
-        for e in range(whole(p.contacts.length, w, c)):
+        length = whole(p.contacts.length, w, c)
+        is_split = is_diagonal(gain)
+        roots = [select(is_split, ti.sqrt(gain.parts[4 * k]), p.arena.zero() + 1.0) for k in range(3)]
+        for e in range(length):
             i = whole(p.contacts.columns, w, c * p.n + e)
-            pulled = seen(p, w, c, i) * gain
-            for k in range(whole(p.contacts.length, w, c)):
-                at = i * p.n_threes + whole(p.contacts.columns, w, c * p.n + k)
-                other = seen(p, w, c, at - i * p.n_threes)
-                p.matrix.store(w, at, p.matrix.load(w, at) + pulled * other.T)
+            p.rooted.store(w, e, scaled_columns(seen(p, w, c, i), Vec3(*roots)))
+        if any_lane(is_split == 0):
+            one = diagonal([p.arena.zero() + 1.0] * 3)
+            add_product(p, w, c, length, chosen(is_split, one, gain))
+        else:
+            add_square(p, w, c, length)
+
+
+def diagonal(parts: list) -> Mat3:
+    """A diagonal matrix."""
+    zero = local(parts[0] * 0.0)
+    return Mat3(parts[0], zero, zero, zero, parts[1], zero, zero, zero, parts[2])
+
+
+def is_diagonal(m: Mat3):
+    """Mask of the worlds in which a matrix is diagonal, and not negative."""
+    found = local(m.parts[0] >= 0.0)
+    for k, part in enumerate(m.parts[1:], 1):
+        found = local(found & ((part >= 0.0) if k % 4 == 0 else (part == 0.0)))
+    return found
+
+
+@ti.func
+def add_product(p: ti.template(), w: ti.i32, c: ti.i32, length: ti.i32, gain: ti.template()):
+    """Add R^T H R of contact c to the matrix.
+
+    Args:
+        length: threes of velocities that it sees.
+        gain: H.
+
+    Reads:  p.rooted: R
+    Writes: p.matrix
+    """
+    for e in range(length):
+        i = whole(p.contacts.columns, w, c * p.n + e)
+        pulled = p.rooted.load(w, e) * gain
+        for k in range(length):
+            at = i * p.n_threes + whole(p.contacts.columns, w, c * p.n + k)
+            p.matrix.store(w, at, p.matrix.load(w, at) + pulled * p.rooted.load(w, k).T)
+
+
+@ti.func
+def add_square(p: ti.template(), w: ti.i32, c: ti.i32, length: ti.i32):
+    """As `add_product`, with H = 1."""
+    for e in range(length):
+        i = whole(p.contacts.columns, w, c * p.n + e)
+        own = p.rooted.load(w, e)
+        for k in range(e):
+            j = whole(p.contacts.columns, w, c * p.n + k)
+            block = own * p.rooted.load(w, k).T
+            p.matrix.store(w, i * p.n_threes + j, p.matrix.load(w, i * p.n_threes + j) + block)
+            p.matrix.store(w, j * p.n_threes + i, p.matrix.load(w, j * p.n_threes + i) + block.T)
+        p.matrix.store(w, i * p.n_threes + i, p.matrix.load(w, i * p.n_threes + i) + own * own.T)
 
 
 @ti.func

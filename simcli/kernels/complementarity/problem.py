@@ -117,6 +117,7 @@ class Problem:
 
     Attributes, on the way:
         live: how many rows, and contacts, to look at.  known: 1 where `trial` is the velocity of the present impulses.
+        rooted: (threes) what a contact sees, see `newton.condense_contact`.
         swept: 1 if the factors of a block are of sweeps: `renew` alone knows, which makes those of all its worlds.
         now: number of the attempt, of the stage, its kind; iterations that it has left; rounds that a search may have.
     """
@@ -141,6 +142,7 @@ class Problem:
         self.mass, self.root = arena.slot(self.n_mass), arena.slot(packed_index(m, 0), Mat3).scratch()
         self.root_column, self.root_length = arena.slot(m * m).of_block(), threes.slot().of_block()
         self.matrix, self.pivot = arena.slot(m * m, Mat3).scratch(), threes.slot(Mat3).scratch()
+        self.rooted = threes.slot(Mat3).scratch()
         self.column = arena.slot(m * m).of_block()
         self.n_left, self.n_right = threes.slot().of_block(), threes.slot().of_block()
         self.free, self.push, self.velocity, self.trial, self.best_velocity = velocities.slots(5)
