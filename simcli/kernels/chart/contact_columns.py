@@ -91,27 +91,33 @@ def pull_marked(k: ti.template(), t: ti.template(), s: ti.template(), p: ti.temp
     Reads:  k.{pushed, unit_along}
     Writes: k.carries, p.contacts.jacobian, p.rows.jacobian of spins
     """
-    sign = ti.static(2.0 * side - 1.0)
-    n = k.contacts.normal.load(w, c)
-    axes = (n, k.contacts.along.load(w, c), k.contacts.across.load(w, c))
-    x = k.pushed.load(w, side)
-    zero = k.arena.zero()
     for i in range(k.n_links):
         is_on = k.carries.load(w, 2 * i + side) != 0.0
         if any_lane(is_on):
             k.carries.store(w, 2 * i + side, k.arena.zero())
-            first = t.link_qd.at(i)
-            for d in range(first, first + t.link_n_qd.at(i)):
+            for d in range(t.link_qd.at(i), t.link_qd.at(i) + t.link_n_qd.at(i)):
                 u = p.n_given - 1 - t.unknown.at(d)  # tips first
                 if u < p.n_given:
-                    motion = s.S.load(w, d)
-                    found = Vec3(*seen_along(axes, point_velocity(motion, x), sign))
-                    before = p.contacts.jacobian.load(w, c * p.n + u)
-                    p.contacts.jacobian.store(w, c * p.n + u, before + chosen(is_on, found, Vec3(zero, zero, zero)))
-                    if ti.static(first_spin >= 0):
-                        along = k.unit_along.load(w, 0)
-                        frame = (n, along, n.cross(along))
-                        turn_marked(p, first_spin, w, c, u, frame, motion.angular, sign, is_on)
+                    pull_dof(k, p, first_spin, w, c, side, u, s.S.load(w, d), is_on)
+
+
+@ti.func
+def pull_dof(k: ti.template(), p: ti.template(), first_spin: ti.template(), w: ti.i32, c: ti.i32, side: ti.template(),
+             u: ti.i32, motion: ti.template(), is_on: ti.template()):
+    """Add what contact c sees of unknown u, which moves links so, in some worlds.
+
+    Writes: p.contacts.jacobian, p.rows.jacobian of spins
+    """
+    sign = ti.static(2.0 * side - 1.0)
+    zero = k.arena.zero()
+    n = k.contacts.normal.load(w, c)
+    axes = (n, k.contacts.along.load(w, c), k.contacts.across.load(w, c))
+    found = Vec3(*seen_along(axes, point_velocity(motion, k.pushed.load(w, side)), sign))
+    before = p.contacts.jacobian.load(w, c * p.n + u)
+    p.contacts.jacobian.store(w, c * p.n + u, before + chosen(is_on, found, Vec3(zero, zero, zero)))
+    if ti.static(first_spin >= 0):
+        along = k.unit_along.load(w, 0)
+        turn_marked(p, first_spin, w, c, u, (n, along, n.cross(along)), motion.angular, sign, is_on)
 
 
 @ti.func

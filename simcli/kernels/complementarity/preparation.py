@@ -27,10 +27,11 @@ def prepare_problem(p: ti.template(), w: ti.i32):
     Rows that are off in some lane and not beyond the last one that is on in any are cleared, so that nobody asks again.
 
     Reads:  p.{mass, push}
-    Writes: p.{root, free, push, live, known}, p.progress.stale, rows and contacts
+    Writes: p.{root, free, push, live, known}, p.progress.{stale, fresh}, rows and contacts
     """
     p.known.store(w, 0, p.arena.zero())
     p.progress.stale.store(w, 0, p.arena.zero() + 1.0)
+    p.progress.fresh.store(w, 0, p.arena.zero() + 1.0)
     p.progress.rows.store(w, 0, p.arena.zero())
     if ti.static(p.is_large):
         _count(p, w, p.rows, 0)

@@ -103,7 +103,7 @@ def begin_attempt(p: ti.template(), w: ti.i32):
 def begin_kind(p: ti.template(), w: ti.i32):
     """Iterations of the next kind, from the best iterate.
 
-    Writes: p.now, p.progress.{stale, busy}
+    Writes: p.now, p.progress.{stale, fresh, busy}
     """
     g = p.progress
     k = p.now.load(w, "stage") + 1
@@ -117,8 +117,9 @@ def begin_kind(p: ti.template(), w: ti.i32):
     p.now.store(w, "kind", kind)
     p.now.store(w, "iterations", most)
     g.busy.store(w, 0, p.arena.zero() + 1.0)
-    if k > 0:
+    if k > 0:  # what was no number is not kept
         g.stale.store(w, 0, p.arena.zero() + 1.0)
+        g.fresh.store(w, 0, p.arena.zero() + 1.0)
 
 
 def is_unmeasured(p, w):
@@ -259,7 +260,7 @@ def _keep(p: ti.template(), w: ti.i32):
 def end_attempt(p: ti.template(), w: ti.i32):
     """What each world does next: more compliance and all stages, the next round, or nothing.
 
-    Writes: p.progress.{kappa, stale, thorough, rounds_over, open}, p.{centre, goal, lack, status}
+    Writes: p.progress.{kappa, stale, fresh, thorough, rounds_over, open}, p.{centre, goal, lack, status}
     """
     g = p.progress
     zero = p.arena.zero()
@@ -279,6 +280,7 @@ def end_attempt(p: ti.template(), w: ti.i32):
         firm = ti.min(ti.max(10.0 * kappa, RAISED_KAPPA), MOST_KAPPA)
         softer = select(kappa > 0.0, ti.max(0.1 * kappa, LEAST_KAPPA), kappa)
         g.stale.store(w, 0, select(firmer, one, g.stale.load(w, 0)))
+        g.fresh.store(w, 0, select(firmer, one, g.fresh.load(w, 0)))
         g.kappa.store(w, 0, select(firmer, firm, select(over & solved, softer, kappa)))
         g.thorough.store(w, 0, select(firmer | (kappa == 0.0), one, zero))
         g.rounds_over.store(w, 0, turns)
