@@ -134,6 +134,10 @@ class Bench:
             if not p.is_large:
                 dense = [padded(padded(j, (len(j), n, *tail)), (count, n, *tail), nan) for j in jacobians]
                 side.jacobian.write(np.stack(dense).reshape(len(worlds), count * n, side.jacobian.width))
+                if tail:
+                    threes = np.arange(-(-n // 3))
+                    side.length.write(np.full((1, count, 1), len(threes)))
+                    side.columns.write(np.tile(np.resize(threes, side.n), count)[None, :, None])
             for slot, name in zip((side.bias, side.compliance, side.impulse), names[1:], strict=True):
                 slot.write(np.stack([padded(getattr(one, name), (count, *tail), nan) for one in worlds])
                            .reshape(len(worlds), count, slot.width))

@@ -7,11 +7,18 @@ contacts of the same number between other links, each of them marks the links th
 from simcli.kernels.algebra.elementary import select
 from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.chart.tree import point_velocity
-from simcli.kernels.collision.lanes import one, put
+from simcli.kernels.collision.lanes import one, put, whole_of
 from simcli.kernels.complementarity.cones import chosen
+from simcli.kernels.complementarity.dense import whole
 from simcli.kernels.complementarity.large import DOFS, SEEN, see_body
 from simcli.kernels.language import ti
-from simcli.kernels.memory.arena import any_lane
+from simcli.kernels.memory.arena import any_lane, get_lane
+
+
+@ti.func
+def contacts_of(k: ti.template(), w: ti.i32, lane: ti.i32):
+    """Number of contacts in one world."""
+    return ti.cast(get_lane(k.contacts.count.part(w, 0, 0), lane), ti.i32)
 
 
 @ti.func
@@ -55,13 +62,56 @@ def add_turning(p: ti.template(), first_spin: ti.template(), w: ti.i32, lane: ti
 
 
 @ti.func
-def forget_links(k: ti.template(), w: ti.i32):
-    """No link is marked.
+def forget_links(k: ti.template(), p: ti.template(), w: ti.i32):
+    """Nothing is marked.
 
-    Writes: k.carries
+    Writes: k.carries, p.marked
     """
     for n in range(2 * k.n_links):
         k.carries.store(w, n, k.arena.zero())
+    if ti.static(not p.is_large):
+        for i in range(p.n_threes):
+            p.marked.store(w, i, k.arena.zero())
+
+
+@ti.func
+def find_threes(k: ti.template(), t: ti.template(), p: ti.template(), w: ti.i32, c: ti.i32, lanes: ti.i32):
+    """Which threes of velocities contact c sees in some world, and nothing there yet.
+
+    Args:
+        lanes: worlds to look at, from the first.
+
+    Writes: p.contacts.{columns, length, jacobian}
+    """
+    zero = k.arena.zero()
+    for lane in range(lanes):
+        if c < contacts_of(k, w, lane):
+            mark_threes(t, p, w, k.link.at(whole_of(k.contacts.shape_a, w, lane, c)))
+            mark_threes(t, p, w, k.link.at(whole_of(k.contacts.shape_b, w, lane, c)))
+    length = 0
+    for i in range(p.n_threes):
+        if whole(p.marked, w, i) != 0:
+            p.marked.store(w, i, zero)
+            p.contacts.columns.store(w, c * p.n + length, zero + ti.cast(i, k.arena.device.real))
+            length += 1
+            for m in ti.static(range(3)):
+                p.contacts.jacobian.store(w, c * p.n + 3 * i + m, Vec3(zero, zero, zero))
+    p.contacts.length.store(w, c, zero + ti.cast(length, k.arena.device.real))
+
+
+@ti.func
+def mark_threes(t: ti.template(), p: ti.template(), w: ti.i32, link: ti.i32):
+    """Mark the threes of velocities that carry a link.
+
+    Writes: p.marked
+    """
+    i = link
+    while i >= 0:
+        for d in range(t.link_qd.at(i), t.link_qd.at(i) + t.link_n_qd.at(i)):
+            u = p.n_given - 1 - t.unknown.at(d)
+            if u < p.n_given:
+                p.marked.store(w, u // 3, p.arena.zero() + 1.0)
+        i = t.parent.at(i)
 
 
 @ti.func

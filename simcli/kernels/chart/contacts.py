@@ -6,7 +6,15 @@ all worlds at once, where they are alike.
 
 from simcli.kernels.algebra.elementary import select
 from simcli.kernels.algebra.values import Vec3
-from simcli.kernels.chart.contact_columns import forget_links, mark_links, pull_link, pull_marked, see_link
+from simcli.kernels.chart.contact_columns import (
+    contacts_of,
+    find_threes,
+    forget_links,
+    mark_links,
+    pull_link,
+    pull_marked,
+    see_link,
+)
 from simcli.kernels.collision.lanes import across as perpendicular
 from simcli.kernels.collision.lanes import one, put, vector, whole_of
 from simcli.kernels.collision.rule import radius_in
@@ -17,12 +25,6 @@ from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import any_lane, get_lane, local
 
 _UPRIGHT = 1e-6  # [1], less of a grain in the tangent plane has no direction
-
-
-@ti.func
-def contacts_of(k: ti.template(), w: ti.i32, lane: ti.i32):
-    """Number of contacts in one world."""
-    return ti.cast(get_lane(k.contacts.count.part(w, 0, 0), lane), ti.i32)
 
 
 @ti.func
@@ -41,14 +43,15 @@ def state_contacts(k: ti.template(), t: ti.template(), s: ti.template(), p: ti.t
         first_spin: its row (n, t_1, t_2) . (w_B - w_A) of the first contact, three for each; -1 if there are none.
 
     Reads:  k, s.{S, R, o, origin}
-    Writes: p.contacts.{on, jacobian}, p.rows.jacobian of spins, or p.large; k.contacts.{along, across}
+    Writes: p.contacts.{on, columns, length, jacobian}, p.rows.jacobian of spins, or p.large; k.contacts.{along, across}
     """
     most = clear_contacts(k, p, first_spin, w)
-    if ti.static(takes_all(k, p)):
-        forget_links(k, w)
+    forget_links(k, p, w)
     for c in range(most):
         alike = are_alike(k, p, w, c)
         k.contacts.alike.store(w, c, p.arena.zero() + ti.cast(alike, p.arena.device.real))
+        if ti.static(not p.is_large):
+            find_threes(k, t, p, w, c, ti.select(alike, 1, k.lanes))
         if alike:
             if ti.static(takes_all(k, p)):
                 state_contact(k, t, s, p, first_spin, w, None, c)
@@ -85,9 +88,9 @@ def are_alike(k, p, w, c):
 
 @ti.func
 def clear_contacts(k: ti.template(), p: ti.template(), first_spin: ti.template(), w: ti.i32):
-    """Contacts are off, and those that some world has see nothing; gives how many these are.
+    """Contacts are off, and spins of those that some world has see nothing; gives how many these are.
 
-    Writes: p.contacts.{on, jacobian}, p.rows.jacobian of spins
+    Writes: p.contacts.on, p.rows.jacobian of spins
     """
     zero = p.arena.zero()
     most = 0
@@ -96,11 +99,8 @@ def clear_contacts(k: ti.template(), p: ti.template(), first_spin: ti.template()
     for c in range(k.contacts.capacity):
         p.contacts.on.store(w, c, zero)
     if ti.static(not p.is_large):
-        for c in range(most):
-            for three in range(p.n_threes):
-                for m in ti.static(range(3)):
-                    p.contacts.jacobian.store(w, c * p.n + 3 * three + m, Vec3(zero, zero, zero))
-            if ti.static(first_spin >= 0):
+        if ti.static(first_spin >= 0):
+            for c in range(most):
                 for a in range(3 * p.n):
                     p.rows.jacobian.store(w, (first_spin + 3 * c) * p.n + a, zero)
     return most

@@ -12,7 +12,7 @@ from simcli.kernels.algebra.elementary import select
 from simcli.kernels.algebra.values import Mat3, Vec3
 from simcli.kernels.complementarity.admm import reciprocals, swept_contact, swept_row
 from simcli.kernels.complementarity.cones import chosen, curnier, fischer_cone, fischer_row, natural_row
-from simcli.kernels.complementarity.dense import any_entry, is_anywhere, substitute, three, threes_of_mass, whole
+from simcli.kernels.complementarity.dense import any_entry, diagonal, is_anywhere, substitute, three, threes_of_mass, whole
 from simcli.kernels.complementarity.krylov import solve_large
 from simcli.kernels.complementarity.large_problem import factorize_large
 from simcli.kernels.complementarity.measure import contact_speed, pull, row_speed, seen, times
@@ -239,13 +239,6 @@ def condense_contact(p: ti.template(), w: ti.i32, c: ti.i32, first: ti.i32, gain
             add_product(p, w, c, length, first, chosen(is_split, diagonal(signs.parts), gain))
         else:
             add_square(p, w, c, length, first, signs)
-
-
-def diagonal(parts: list) -> Mat3:
-    """A diagonal matrix."""
-    x, y, z = parts
-    zero = local(x * 0.0)
-    return Mat3(x, zero, zero, zero, y, zero, zero, zero, z)
 
 
 def roots_of(m: Mat3, where) -> Vec3:

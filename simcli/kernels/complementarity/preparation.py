@@ -4,7 +4,7 @@ from simcli.kernels.algebra.elementary import select
 from simcli.kernels.algebra.values import Mat3, Vec3
 from simcli.kernels.complementarity.cones import UNBOUNDED
 from simcli.kernels.complementarity.dense import (
-    any_entry,
+    diagonal,
     factorize_mass,
     put_three,
     root_below,
@@ -51,8 +51,10 @@ def prepare_dense(p: ti.template(), w: ti.i32):
     solve_mass(p, w, p.push)
     for a in range(p.n):
         p.free.store(w, a, p.free.load(w, a) + p.push.load(w, a))
-    _gather(p, w, p.rows, 0)
-    _gather(p, w, p.contacts, 1)
+    _find_live(p, w, p.rows, 0)
+    _find_live(p, w, p.contacts, 1)
+    _find_columns(p, w)
+    _silence_contacts(p, w)
     if whole(p.live, w, 0) + whole(p.live, w, 1) > 0:
         for s in range(whole(p.live, w, 0)):
             load_row(p, w, s)
@@ -95,10 +97,10 @@ def _count(p: ti.template(), w: ti.i32, side: ti.template(), which: ti.template(
 
 
 @ti.func
-def _gather(p: ti.template(), w: ti.i32, side: ti.template(), which: ti.template()):
-    """Number of rows to look at, and the columns of each.
+def _find_live(p: ti.template(), w: ti.i32, side: ti.template(), which: ti.template()):
+    """Number of rows to look at; those that are off in some world give nothing there.
 
-    Writes: p.live, p.progress.rows, side.{columns, length, jacobian, given}
+    Writes: p.live, p.progress.rows, side.{given, impulse}
     """
     zero = p.arena.zero()
     last = 0
@@ -112,17 +114,45 @@ def _gather(p: ti.template(), w: ti.i32, side: ti.template(), which: ti.template
         on = side.on.load(w, r) != 0.0
         if any_lane(on == 0):
             silence(w, side.given, r, on)
+        unless_finite(w, side.impulse, r)
+
+
+@ti.func
+def _find_columns(p: ti.template(), w: ti.i32):
+    """Which velocities each row sees in some world.
+
+    Writes: p.rows.{columns, length, jacobian}
+    """
+    zero = p.arena.zero()
+    for r in range(whole(p.live, w, 0)):
+        on = p.rows.on.load(w, r) != 0.0
         length = 0
         if any_lane(on):
             if any_lane(on == 0):
                 for a in range(p.n):
-                    silence(w, [side.jacobian], r * p.n + a, on)
-            for a in range(p.n // side.jacobian.width):
-                if any_part(side.jacobian, w, r * p.n + a * side.jacobian.width, side.jacobian.width):
-                    side.columns.store(w, r * p.n + length, zero + ti.cast(a, p.arena.device.real))
+                    silence(w, [p.rows.jacobian], r * p.n + a, on)
+            for a in range(p.n):
+                if any_part(p.rows.jacobian, w, r * p.n + a, 1):
+                    p.rows.columns.store(w, r * p.n + length, zero + ti.cast(a, p.arena.device.real))
                     length = length + 1
-        side.length.store(w, r, zero + ti.cast(length, p.arena.device.real))
-        unless_finite(w, side.impulse, r)
+        p.rows.length.store(w, r, zero + ti.cast(length, p.arena.device.real))
+
+
+@ti.func
+def _silence_contacts(p: ti.template(), w: ti.i32):
+    """Contacts that are off in a world see nothing there.
+
+    Writes: p.contacts.{length, jacobian}
+    """
+    for c in range(whole(p.live, w, 1)):
+        on = p.contacts.on.load(w, c) != 0.0
+        if any_lane(on == 0):
+            for e in range(whole(p.contacts.length, w, c)):
+                for m in ti.static(range(3)):
+                    at = c * p.n + 3 * whole(p.contacts.columns, w, c * p.n + e) + m
+                    silence(w, [p.contacts.jacobian], at, on)
+        if not any_lane(on):
+            p.contacts.length.store(w, c, p.arena.zero())
 
 
 def parts_of(slot, w, item) -> list:
@@ -188,9 +218,15 @@ def load_contact(p: ti.template(), w: ti.i32, c: ti.i32):
     total = Vec3(zero, zero, zero)
     m = p.n_threes
     first = first_three(p, w, p.contacts, c, 1)
+    next_column = 0
     for i in range(first, m):
-        y = seen(p, w, c, i) * (zero + 1.0)
-        moves = any_entry(y)
+        y = diagonal([zero, zero, zero])
+        moves = False
+        if next_column < whole(p.contacts.length, w, c):
+            if whole(p.contacts.columns, w, c * p.n + next_column) == i:
+                y = seen(p, w, c, i) * (zero + 1.0)
+                moves = True
+                next_column += 1
         for e in range(whole(p.root_length, w, i)):
             k = whole(p.root_column, w, i * m + e)
             if k >= first and whole(p.reached, w, k) != 0:

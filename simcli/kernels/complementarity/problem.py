@@ -65,8 +65,8 @@ class Side:
         on: (count) 1 or 0.  jacobian: (count * n) item r n + a, n padded.  bias: b [m/s].  compliance: C [m/s per N s].
         impulse: [N s], start on entry, solution on exit.
         metric: d of a row; d_N, d_T, d of a contact.
-        columns: (count * n) those of J that are not zero in all lanes, in order, of contacts threes of them.
-        length: (count) how many.
+        columns: (count * n) those of J that are not zero in all lanes, in order, of contacts threes, which are given:
+            what stands in other columns means nothing.  length: (count) how many.
         soft, shift: C and b with the proximal term.
         given: what is zero in rows that are off; those that are off in all lanes are passed over.
         speed: w.  best, kept: iterates.  gain, scale: G and B^-1 of the condensed step.
@@ -117,6 +117,7 @@ class Problem:
         UNSOLVED, BROKEN (no number; the free velocity).
 
     Attributes, on the way:
+        marked: (threes) of the contact that is stated, those that it sees.
         live: how many rows, and contacts, to look at.  known: 1 where `trial` is the velocity of the present impulses.
         matrix: (2 threes^2) what is factorized, and that of Newton steps.  rooted: (threes) see `newton.condense_contact`.
         swept: 1 if the factors of a block are of sweeps: `renew` alone knows, which makes those of all its worlds.
@@ -143,6 +144,7 @@ class Problem:
         self.mass, self.root = arena.slot(self.n_mass), arena.slot(packed_index(m, 0), Mat3).scratch()
         self.root_column, self.root_length = arena.slot(m * m).of_block(), threes.slot().of_block()
         self.matrix, self.pivot = arena.slot(2 * m * m, Mat3).scratch(), threes.slot(Mat3).scratch()
+        self.marked = threes.slot().of_block()
         self.rooted = threes.slot(Mat3).scratch()
         self.column = arena.slot(m * m).of_block()
         self.n_left, self.n_right = threes.slot().of_block(), threes.slot().of_block()

@@ -5,7 +5,7 @@ flight, see `rebound`.
 """
 
 from simcli.kernels.algebra.values import Vec3
-from simcli.kernels.chart.contacts import contacts_of
+from simcli.kernels.chart.contact_columns import contacts_of
 from simcli.kernels.collision.lanes import one, put, vector, whole_of
 from simcli.kernels.complementarity.cones import chosen
 from simcli.kernels.complementarity.dense import whole
@@ -48,8 +48,10 @@ def seen_speed(p, w, lane, c, v):
 @ti.func
 def _dense_speed(p: ti.template(), w: ti.i32, lane: ti.i32, c: ti.i32, v: ti.template()):
     total = vector()
-    for a in range(p.n_given):
-        total = total + one(p.contacts.jacobian, w, lane, c * p.n + a) * one(v, w, lane, a)
+    for e in range(whole(p.contacts.length, w, c)):
+        for m in range(3):
+            a = 3 * whole(p.contacts.columns, w, c * p.n + e) + m
+            total = total + one(p.contacts.jacobian, w, lane, c * p.n + a) * one(v, w, lane, a)
     return total
 
 
