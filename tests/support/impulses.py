@@ -124,6 +124,7 @@ class Bench:
         p.free.write(np.stack([padded(one.free, (n,)) for one in worlds]))
         p.push.write(np.zeros((1, n, 1)))
         p.kappa.write(np.array([[one.kappa] for one in worlds]))
+        p.stated.write(np.full((1, 1, 1), k))
         nan = np.nan  # rows that are off are never read
         for side, names, tail in ((p.rows, ("rows", "bias", "compliance", "start_rows"), ()),
                                   (p.contacts, ("contacts", "contact_bias", "contact_compliance", "start"), (3,))):

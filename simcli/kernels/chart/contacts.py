@@ -90,13 +90,14 @@ def are_alike(k, p, w, c):
 def clear_contacts(k: ti.template(), p: ti.template(), first_spin: ti.template(), w: ti.i32):
     """Contacts are off, and spins of those that some world has see nothing; gives how many these are.
 
-    Writes: p.contacts.on, p.rows.jacobian of spins
+    Writes: p.stated, p.contacts.on, p.rows.jacobian of spins
     """
     zero = p.arena.zero()
     most = 0
     for lane in range(k.lanes):
         most = ti.max(most, contacts_of(k, w, lane))
-    for c in range(k.contacts.capacity):
+    p.stated.store(w, 0, zero + ti.cast(most, p.arena.device.real))
+    for c in range(most):
         p.contacts.on.store(w, c, zero)
     if ti.static(not p.is_large):
         if ti.static(first_spin >= 0):

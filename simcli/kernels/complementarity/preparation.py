@@ -16,6 +16,7 @@ from simcli.kernels.complementarity.dense import (
 from simcli.kernels.complementarity.large_problem import prepare_large
 from simcli.kernels.complementarity.measure import seen
 from simcli.kernels.language import ti
+from simcli.kernels.language.numbers import number
 from simcli.kernels.linear.skyline import packed_index
 from simcli.kernels.memory.arena import any_lane, local
 
@@ -85,7 +86,7 @@ def _count(p: ti.template(), w: ti.i32, side: ti.template(), which: ti.template(
     """
     zero = p.arena.zero()
     last = 0
-    for r in range(side.count):
+    for r in range(most_of(p, w, which)):
         on = side.on.load(w, r) != 0.0
         if on:
             last = r + 1
@@ -96,6 +97,11 @@ def _count(p: ti.template(), w: ti.i32, side: ti.template(), which: ti.template(
         unless_finite(w, side.impulse, r)
 
 
+def most_of(p, w, which):
+    """How many rows, or contacts, may be on (inside kernels)."""
+    return whole(p.stated, w, 0) if which else number(p.rows, "count")
+
+
 @ti.func
 def _find_live(p: ti.template(), w: ti.i32, side: ti.template(), which: ti.template()):
     """Number of rows to look at; those that are off in some world give nothing there.
@@ -104,7 +110,7 @@ def _find_live(p: ti.template(), w: ti.i32, side: ti.template(), which: ti.templ
     """
     zero = p.arena.zero()
     last = 0
-    for r in range(side.count):
+    for r in range(most_of(p, w, which)):
         on = side.on.load(w, r)
         if any_lane(on != 0.0):
             last = r + 1

@@ -100,6 +100,7 @@ class Problem:
 
     Attributes, given:
         mass: (n (n + 1)/2) lower triangle of M, row by row.  free: (n) vf without `push`.  rows, contacts: see `Side`.
+        stated: (1) contacts that may be on; `on` of those beyond is not looked at.
         push: (n) [N s], impulses that are given: `prepare_problem` adds M^-1 push to vf.
         lower, upper: (rows) [N s]; beyond 1e30 there is none.
         friction: (contacts) mu. A friction that differs between the tangents is their rows times mu_i, and mu = 1.
@@ -151,7 +152,7 @@ class Problem:
         self.free, self.push, self.velocity, self.trial, self.best_velocity = velocities.slots(5)
         self.force, self.momentum = velocities.slot().scratch(), velocities.slot().scratch()
         self.reach, self.reached = threes.slot(Mat3).scratch(), threes.slot().of_block()
-        self.live = arena.slot(2).of_block()
+        self.live, self.stated = arena.slot(2).of_block(), arena.slot(1).of_block()
         self.now = Registers(arena, "attempt", "stage", "kind", "iterations", "rounds")
         self.known, self.swept = arena.single.slot(), arena.single.slot().of_block()
         self.large = Large(arena, pattern, n_rows, n_contacts) if pattern else None
