@@ -8,17 +8,12 @@ from simcli.kernels.algebra.elementary import select
 from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.chart.tree import point_velocity
 from simcli.kernels.collision.lanes import one, put, whole_of
+from simcli.kernels.collision.table_rows import contacts_of
 from simcli.kernels.complementarity.cones import chosen
 from simcli.kernels.complementarity.dense import whole
 from simcli.kernels.complementarity.large import DOFS, SEEN, see_body
 from simcli.kernels.language import ti
-from simcli.kernels.memory.arena import any_lane, get_lane
-
-
-@ti.func
-def contacts_of(k: ti.template(), w: ti.i32, lane: ti.i32):
-    """Number of contacts in one world."""
-    return ti.cast(get_lane(k.contacts.count.part(w, 0, 0), lane), ti.i32)
+from simcli.kernels.memory.arena import any_lane
 
 
 @ti.func

@@ -7,7 +7,6 @@ all worlds at once, where they are alike.
 from simcli.kernels.algebra.elementary import select
 from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.chart.contact_columns import (
-    contacts_of,
     find_threes,
     forget_links,
     mark_links,
@@ -18,11 +17,12 @@ from simcli.kernels.chart.contact_columns import (
 from simcli.kernels.collision.lanes import across as perpendicular
 from simcli.kernels.collision.lanes import one, put, vector, whole_of
 from simcli.kernels.collision.rule import radius_in
+from simcli.kernels.collision.table_rows import contacts_of, most_contacts
 from simcli.kernels.collision.tables import CAPSULE, NO_GRAIN, PLANE, SPHERE, TERRAIN
 from simcli.kernels.complementarity.cones import chosen
 from simcli.kernels.complementarity.dense import whole
 from simcli.kernels.language import ti
-from simcli.kernels.memory.arena import any_lane, get_lane, local
+from simcli.kernels.memory.arena import get_lane, local
 
 _UPRIGHT = 1e-6  # [1], less of a grain in the tangent plane has no direction
 
@@ -48,8 +48,7 @@ def state_contacts(k: ti.template(), t: ti.template(), s: ti.template(), p: ti.t
     most = clear_contacts(k, p, first_spin, w)
     forget_links(k, p, w)
     for c in range(most):
-        alike = are_alike(k, p, w, c)
-        k.contacts.alike.store(w, c, p.arena.zero() + ti.cast(alike, p.arena.device.real))
+        alike = whole(k.contacts.alike, w, c)
         if ti.static(not p.is_large):
             find_threes(k, t, p, w, c, ti.select(alike, 1, k.lanes))
         if alike:
@@ -74,18 +73,6 @@ def is_one_of_block(k, p, lane) -> bool:
     return lane is not None and takes_all(k, p)
 
 
-def are_alike(k, p, w, c):
-    """1 if all worlds of a block have contact c, between the same shapes (inside kernels)."""
-    if not takes_all(k, p):
-        return 0
-    table = k.contacts
-    differ = table.count.load(w, 0) <= ti.cast(c, p.arena.device.real)
-    for slot in (table.shape_a, table.shape_b, table.combination):
-        value = slot.load(w, c)
-        differ = differ | (value != get_lane(value, 0))
-    return ti.select(any_lane(local(differ)), 0, 1)
-
-
 @ti.func
 def clear_contacts(k: ti.template(), p: ti.template(), first_spin: ti.template(), w: ti.i32):
     """Contacts are off, and spins of those that some world has see nothing; gives how many these are.
@@ -93,9 +80,7 @@ def clear_contacts(k: ti.template(), p: ti.template(), first_spin: ti.template()
     Writes: p.stated, p.contacts.on, p.rows.jacobian of spins
     """
     zero = p.arena.zero()
-    most = 0
-    for lane in range(k.lanes):
-        most = ti.max(most, contacts_of(k, w, lane))
+    most = most_contacts(k, w)
     p.stated.store(w, 0, zero + ti.cast(most, p.arena.device.real))
     for c in range(most):
         p.contacts.on.store(w, c, zero)
@@ -242,9 +227,7 @@ def find_gaps(k: ti.template(), t: ti.template(), s: ti.template(), w: ti.i32):
     Reads:  k, s.{R, o, origin}
     Writes: k.contacts.reach
     """
-    most = 0
-    for lane in range(k.lanes):
-        most = ti.max(most, contacts_of(k, w, lane))
+    most = most_contacts(k, w)
     for c in range(most):
         if whole(k.contacts.alike, w, c) != 0:
             if ti.static(k.lanes > 1):
