@@ -92,12 +92,13 @@ def linearize(p: ti.template(), w: ti.i32):
         d = p.contacts.metric.load(w, c).parts[2]
         slack = d * p.limits.slack
         F, F_x, F_w = contact_law(p, w, c, kind, p.contacts.impulse.load(w, c), p.contacts.speed.load(w, c))
-        soft = p.contacts.soft.load(w, c) + Vec3(slack, slack, slack)
-        scale = inverse((F_x + scaled_columns(F_w, soft)) * (1.0 / d)) * (1.0 / d)
-        scale = chosen(anew, scale, p.contacts.scale.load(w, c))
-        p.contacts.scale.store(w, c, scale)
-        p.contacts.gain.store(w, c, chosen(anew, scale * F_w, p.contacts.gain.load(w, c)))
-        p.contacts.step.store(w, c, -(scale * F))
+        if any_lane(anew):
+            soft = p.contacts.soft.load(w, c) + Vec3(slack, slack, slack)
+            scale = inverse((F_x + scaled_columns(F_w, soft)) * (1.0 / d)) * (1.0 / d)
+            scale = chosen(anew, scale, p.contacts.scale.load(w, c))
+            p.contacts.scale.store(w, c, scale)
+            p.contacts.gain.store(w, c, chosen(anew, scale * F_w, p.contacts.gain.load(w, c)))
+        p.contacts.step.store(w, c, -(p.contacts.scale.load(w, c) * F))
         merit = merit + F.dot(F)
     p.progress.merit.store(w, 0, merit)
     for i in range(p.n):
@@ -122,15 +123,20 @@ def condense(p: ti.template(), w: ti.i32, kind: ti.i32):
     if kind == ADMM or any_lane(fresh):
         _expand_mass(p, w, first, fresh | (zero + ti.cast(first == 0, p.arena.device.real) != 0.0))
     for c in range(whole(p.live, w, 1)):
-        gain = diagonal(reciprocals(swept_contact(p, w, c)))
-        if kind != ADMM:
+        gain = diagonal([zero, zero, zero])
+        if kind == ADMM:
+            gain = diagonal(reciprocals(swept_contact(p, w, c)))
+        else:
             gain = change_of(p.contacts, w, c, fresh)
         condense_contact(p, w, c, first, gain)
     for s in range(whole(p.live, w, 0)):
-        gain = 1.0 / swept_row(p, w, s)
-        if kind != ADMM:
-            gain = change_of(p.rows, w, s, fresh)
-        condense_row(p, w, s, first, gain)
+        if is_anywhere(p.rows, w, s):
+            gain = zero
+            if kind == ADMM:
+                gain = 1.0 / swept_row(p, w, s)
+            else:
+                gain = change_of(p.rows, w, s, fresh)
+            condense_row(p, w, s, first, gain)
     if kind != ADMM:
         p.progress.fresh.store(w, 0, zero)
         for k in range(count):
