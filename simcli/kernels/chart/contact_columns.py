@@ -8,7 +8,6 @@ from simcli.kernels.algebra.elementary import select
 from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.chart.tree import point_velocity
 from simcli.kernels.collision.lanes import one, put, whole_of
-from simcli.kernels.collision.table_rows import contacts_of
 from simcli.kernels.complementarity.cones import chosen
 from simcli.kernels.complementarity.dense import whole
 from simcli.kernels.complementarity.large import DOFS, SEEN, see_body
@@ -70,43 +69,58 @@ def forget_links(k: ti.template(), p: ti.template(), w: ti.i32):
 
 
 @ti.func
-def find_threes(k: ti.template(), t: ti.template(), p: ti.template(), w: ti.i32, c: ti.i32, lanes: ti.i32):
-    """Which threes of velocities contact c sees in some world, and nothing there yet.
+def mark_carriers(k: ti.template(), t: ti.template(), p: ti.template(), w: ti.i32, c: ti.i32):
+    """Mark the threes of velocities that carry the links of contact c, which are those of the first world.
 
-    Args:
-        lanes: worlds to look at, from the first.
-
-    Writes: p.contacts.{columns, length, jacobian}
+    Writes: p.marked
     """
-    zero = k.arena.zero()
-    for lane in range(lanes):
-        if c < contacts_of(k, w, lane):
-            mark_threes(t, p, w, k.link.at(whole_of(k.contacts.shape_a, w, lane, c)))
-            mark_threes(t, p, w, k.link.at(whole_of(k.contacts.shape_b, w, lane, c)))
+    for side in ti.static(range(2)):
+        i = k.link.at(whole_of((k.contacts.shape_a, k.contacts.shape_b)[side], w, 0, c))
+        while i >= 0:
+            mark_threes(t, p, w, i)
+            i = t.parent.at(i)
+
+
+@ti.func
+def mark_from_links(k: ti.template(), t: ti.template(), p: ti.template(), w: ti.i32):
+    """Mark the threes of velocities of all links that are marked.
+
+    Reads:  k.carries
+    Writes: p.marked
+    """
+    for i in range(k.n_links):
+        if any_lane(k.carries.load(w, 2 * i) + k.carries.load(w, 2 * i + 1) != 0.0):
+            mark_threes(t, p, w, i)
+
+
+@ti.func
+def mark_threes(t: ti.template(), p: ti.template(), w: ti.i32, i: ti.i32):
+    """Mark the threes of the velocities of link i.
+
+    Writes: p.marked
+    """
+    for d in range(t.link_qd.at(i), t.link_qd.at(i) + t.link_n_qd.at(i)):
+        u = p.n_given - 1 - t.unknown.at(d)
+        if u < p.n_given:
+            p.marked.store(w, u // 3, p.arena.zero() + 1.0)
+
+
+@ti.func
+def list_threes(p: ti.template(), w: ti.i32, c: ti.i32):
+    """The threes that are marked are those that contact c sees, and it sees nothing there yet; no mark stays.
+
+    Writes: p.marked, p.contacts.{columns, length, jacobian}
+    """
+    zero = p.arena.zero()
     length = 0
     for i in range(p.n_threes):
         if whole(p.marked, w, i) != 0:
             p.marked.store(w, i, zero)
-            p.contacts.columns.store(w, c * p.n + length, zero + ti.cast(i, k.arena.device.real))
+            p.contacts.columns.store(w, c * p.n + length, zero + ti.cast(i, p.arena.device.real))
             length += 1
             for m in ti.static(range(3)):
                 p.contacts.jacobian.store(w, c * p.n + 3 * i + m, Vec3(zero, zero, zero))
-    p.contacts.length.store(w, c, zero + ti.cast(length, k.arena.device.real))
-
-
-@ti.func
-def mark_threes(t: ti.template(), p: ti.template(), w: ti.i32, link: ti.i32):
-    """Mark the threes of velocities that carry a link.
-
-    Writes: p.marked
-    """
-    i = link
-    while i >= 0:
-        for d in range(t.link_qd.at(i), t.link_qd.at(i) + t.link_n_qd.at(i)):
-            u = p.n_given - 1 - t.unknown.at(d)
-            if u < p.n_given:
-                p.marked.store(w, u // 3, p.arena.zero() + 1.0)
-        i = t.parent.at(i)
+    p.contacts.length.store(w, c, zero + ti.cast(length, p.arena.device.real))
 
 
 @ti.func

@@ -7,8 +7,10 @@ all worlds at once, where they are alike.
 from simcli.kernels.algebra.elementary import select
 from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.chart.contact_columns import (
-    find_threes,
     forget_links,
+    list_threes,
+    mark_carriers,
+    mark_from_links,
     mark_links,
     pull_link,
     pull_marked,
@@ -49,18 +51,35 @@ def state_contacts(k: ti.template(), t: ti.template(), s: ti.template(), p: ti.t
     forget_links(k, p, w)
     for c in range(most):
         alike = whole(k.contacts.alike, w, c)
-        if ti.static(not p.is_large):
-            find_threes(k, t, p, w, c, ti.select(alike, 1, k.lanes))
-        if alike:
-            if ti.static(takes_all(k, p)):
+        if ti.static(takes_all(k, p)):
+            if alike:
+                mark_carriers(k, t, p, w, c)
+                list_threes(p, w, c)
                 state_contact(k, t, s, p, first_spin, w, None, c)
+            else:
+                state_apart(k, t, s, p, first_spin, w, c)
         else:
-            for lane in range(k.lanes):
-                if c < contacts_of(k, w, lane):
-                    state_contact(k, t, s, p, first_spin, w, lane, c)
-            if ti.static(takes_all(k, p)):
-                for side in ti.static(range(2)):
-                    pull_marked(k, t, s, p, first_spin, w, c, side)
+            for lane in range(k.lanes):  # one
+                if ti.static(not p.is_large):
+                    mark_carriers(k, t, p, w, c)
+                    list_threes(p, w, c)
+                state_contact(k, t, s, p, first_spin, w, lane, c)
+
+
+@ti.func
+def state_apart(k: ti.template(), t: ti.template(), s: ti.template(), p: ti.template(), first_spin: ti.template(),
+                w: ti.i32, c: ti.i32):
+    """Turn on contact c of the worlds of a block that have it, each between other links.
+
+    Writes: as `state_contacts`
+    """
+    for lane in range(k.lanes):
+        if c < contacts_of(k, w, lane):
+            state_contact(k, t, s, p, first_spin, w, lane, c)
+    mark_from_links(k, t, p, w)
+    list_threes(p, w, c)
+    for side in ti.static(range(2)):
+        pull_marked(k, t, s, p, first_spin, w, c, side)
 
 
 def takes_all(k, p) -> bool:
