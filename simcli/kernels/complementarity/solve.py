@@ -321,6 +321,6 @@ ITERATE = (only(by_newton, linearize), only(wants_factors, _renew), only(by_newt
 WALK = (begin_kind, only(is_unmeasured, *MEASURE), begin_iterations, only(by_sweeps, begin_sweeps), tire,
         repeat(*ITERATE, where=goes_on, wanted=goes_on), restore)
 READY = (prepare_problem,)
-START = (begin_attempt, *MEASURE, _keep, end_attempt)
+AT_START = (begin_attempt, *MEASURE, _keep, end_attempt)
 ATTEMPT = (begin_attempt, repeat(*WALK, where=wants_kind, wanted=wants_kind), _keep, end_attempt)
-SEARCH = (_begin_search, only(is_open, *START), repeat(*ATTEMPT, where=is_open, wanted=is_open), finish)
+SEARCH = (_begin_search, only(is_open, *AT_START), repeat(*ATTEMPT, where=is_open, wanted=is_open), finish)
