@@ -25,14 +25,6 @@ TABLE = ROW.findall(README.read_text(encoding="utf-8"))
 SLACK = 1e3  # a bound of the README may be this much larger than what is measured, across processors; not more
 
 every_scene = pytest.mark.parametrize("scene", SCENES, ids=NAMES)
-# Their mechanisms are those of test_cases_open_chains.py and test_cases_closed_loops.py, too, to smaller tolerances.
-TOLD = {"andrews_squeezer", "bricard", "flyball_governor", "fourbar_mbse", "heavy_top", "n_fourbar", "puma560",
-        "slider_crank"}  # fmt: skip
-
-
-def slowly(name, *values):
-    """A parameter, slow where others tell a break."""
-    return pytest.param(*values, marks=[pytest.mark.slow] * (name in TOLD), id=name)
 
 
 @pytest.fixture(scope="module")
@@ -43,8 +35,8 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def outcomes(request, folder):
     """Exit code and talk of every scene that this session asks for, all run in one process."""
-    asked = {item.callspec.id for item in request.session.items if "outcomes" in getattr(item, "fixturenames", ())
-             and hasattr(item, "callspec")}  # fmt: skip
+    asked = {item.callspec.params["name"] for item in request.session.items
+             if "outcomes" in getattr(item, "fixturenames", ()) and hasattr(item, "callspec")}
     scenes = {name: scene for name, scene in SHIPPED.items() if name in asked}
     commands = [["run", scene, "-o", f"{name}.h5", "--device", "cpu"] for name, scene in scenes.items()]
     return dict(zip(scenes, run_many(commands, folder), strict=True))
@@ -52,11 +44,10 @@ def outcomes(request, folder):
 
 def test_gallery_is_there():
     assert len(SCENES) >= FEWEST
-    assert set(NAMES) > TOLD
     assert TEMPLATES
 
 
-@pytest.mark.parametrize("name", [slowly(name, name) for name in SHIPPED])
+@pytest.mark.parametrize("name", list(SHIPPED))
 def test_scene_meets_its_expectations(name, outcomes):
     code, talk = outcomes[name]
     assert code == 0, talk
@@ -64,7 +55,6 @@ def test_scene_meets_its_expectations(name, outcomes):
 
 
 def test_scenes_share_kernels(outcomes, folder):
-    """Of those that this session runs; with the slow ones, of all."""
     assert len(outcomes) >= FEWEST
     assert 0 < len(step_kernels(folder)) <= MOST_KERNELS
 
@@ -104,7 +94,7 @@ def largest_error(talk):
     return max(float(line.split()[-1]) for line in talk.splitlines() if " within " in line)
 
 
-@pytest.mark.parametrize(("name", "bound"), [slowly(name, name, bound) for name, bound in TABLE])
+@pytest.mark.parametrize(("name", "bound"), TABLE)
 def test_readme_tells_the_errors(name, bound, outcomes):
     error = largest_error(outcomes[name][1])
     assert error < float(bound)
