@@ -105,6 +105,18 @@ class DeviceError(SimcliError):
     exit_code = Exit.DEVICE
 
 
+class DeviceMemoryError(DeviceError):
+    """The worlds of a run need more memory than the device has.
+
+    Attributes:
+        n_fit: worlds that it suffices for, 0 if fewer worlds are no way out.
+    """
+
+    def __init__(self, message: str, n_fit: int):
+        super().__init__(message)
+        self.n_fit = n_fit
+
+
 class OutputError(SimcliError):
     """The output cannot be written."""
 

@@ -212,6 +212,7 @@ class Outcome:
         kernels_compiled: names of the kernels that were compiled, in order.
         best_shown: command that shows most of the file: view, plot or table.
         kernels_from_cache: names of those that were read from the folder of compiled kernels.
+        parts: worlds of each part, of a run whose worlds the memory of the device does not hold at once.
     """
 
     output: Path
@@ -238,6 +239,7 @@ class Outcome:
     drift: "Drift | None" = None
     kernels_compiled: list[str] = field(default_factory=list)
     kernels_from_cache: list[str] = field(default_factory=list)
+    parts: tuple[int, ...] = ()
 
     @property
     def rate(self) -> float:

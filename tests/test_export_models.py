@@ -32,7 +32,7 @@ TO_URDF = ("double_pendulum", "simple_pendulum", "triple_pendulum", "projectile"
 FROM_MJCF = (*TO_URDF, "bungee", "slider_pendulum", "n_fourbar")
 OWN = {"all_joints": JOINTS.replace("BALL", BALL_START), "all_forces": FORCES,
        "hanging_ball": JOINTS.replace(", damping: 0.01BALL", "")}  # fmt: skip
-QUICK = ("pendulum_field", "all_joints", "all_forces")  # others are slow, because they are many
+QUICK = ("pendulum_field", "all_joints")  # others are slow, because they are many
 
 
 OVER = [f"solver={{type: generalized, integrator: rk4, dt: {STEP}}}", f"run={{duration: {END}}}",

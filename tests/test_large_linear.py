@@ -89,7 +89,7 @@ class Bench:
                             (p.large.spin, spin), (p.large.body, body), (p.rows.on, on), (p.contacts.on, self.on),
                             (p.large.row_gain, self.gains), (p.large.contact_gain, self.blocks), (self.x, self.given),
                             (p.large.steps, [0]), (p.rows.impulse, self.impulses[0]), (p.contacts.impulse, self.impulses[1]),
-                            (p.push, np.zeros(N)), (p.free, np.ones(N))):  # fmt: skip
+                            (p.push, np.zeros(N)), (p.free, np.ones(N)), (p.stated, [N_CONTACTS])):  # fmt: skip
             slot.write(np.asarray(array, float).reshape(1, slot.n_items, slot.width))
 
     def read(self, slot):

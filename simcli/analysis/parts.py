@@ -13,6 +13,7 @@ from simcli.analysis.diff.scene_keys import name_changes, scene_changes
 from simcli.analysis.states.portions import frame_range
 from simcli.errors import OutputError, UsageError
 from simcli.records.contents.layout import CHANNELS, PARTS
+from simcli.records.contents.provenance import Provenance
 from simcli.records.going_on.lock import is_being_written
 from simcli.records.reading.parts_file import Cut, RunPart, Seen, origin_text, write_parts
 from simcli.records.reading.reader import Trajectory
@@ -69,18 +70,40 @@ def write_merge(runs: Sequence[Trajectory], path: Path, argv: Sequence[str], see
         OutputError: it cannot be written.
         FileError: a run is damaged.
     """
-    first = runs[0]
-    for other in runs[1:]:
-        _check_fits(first, other)
-    parts = [RunPart(run, np.arange(run.n_worlds), range(run.n_frames)) for run in runs]
-    source = first.provenance
+    parts, source = _whole(runs), runs[0].provenance
     if any(run.provenance.overrides != source.overrides or run.provenance.worlds != source.worlds for run in runs):
         source = replace(source, overrides=None, worlds=None)
-    origin = origin_text("merge", parts, argv, _now())
+    return _write_whole(path, parts, replace(source, origin=origin_text("merge", parts, argv, _now())), seen)
+
+
+def write_run_of_parts(runs: Sequence[Trajectory], path: Path, worlds: tuple[int, ...] | None) -> None:
+    """Write the worlds of runs that were made as parts of one as that one.
+
+    Args:
+        runs: of one scene, with worlds of its batch that follow each other.
+        path: of the file; what stands there is replaced.
+        worlds: all of them, as of `Request.worlds`.
+
+    Raises:
+        OutputError: it cannot be written.
+        FileError: a run is damaged.
+    """
+    _write_whole(path, _whole(runs), replace(runs[0].provenance, worlds=worlds))
+
+
+def _whole(runs: Sequence[Trajectory]) -> list[RunPart]:
+    """All of several runs of one scene."""
+    for other in runs[1:]:
+        _check_fits(runs[0], other)
+    return [RunPart(run, np.arange(run.n_worlds), range(run.n_frames)) for run in runs]
+
+
+def _write_whole(path: Path, parts: Sequence[RunPart], source: Provenance, seen: Seen = lambda part: None) -> int:
+    run = parts[0].run
     try:
-        return write_parts(path, parts, Cut(first.channels, {}), replace(source, origin=origin), seen)
+        return write_parts(path, parts, Cut(run.channels, {}), source, seen)
     except ValueError as error:
-        raise UsageError(f"{first.path} and the others are of different mechanisms: /model/{error} differs") from error
+        raise UsageError(f"{run.path} and the others are of different mechanisms: /model/{error} differs") from error
 
 
 def check_target(path: Path, inputs: Sequence[Path], force: bool) -> None:

@@ -4,6 +4,7 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from simcli.errors import DeviceMemoryError
 from simcli.job import Job, Outcome, Tick, Watch, keep_going
 from simcli.model.snapshot import Status
 from simcli.pipeline.preparation import claim_space
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def execute(job: Job, watch: Watch = keep_going) -> Outcome:
-    """Run a job: start the device, step, record, judge.
+    """Run a job: start the device, step, record, judge; in parts, if its worlds do not fit in the memory of the device.
 
     Args:
         job: from `prepare`.
@@ -36,8 +37,16 @@ def execute(job: Job, watch: Watch = keep_going) -> Outcome:
         return _finished(job)
     if not goes_on:
         continuation.claim_output(job.output, job.request.force)
-    with RecorderProcess(claim_space(job)) as process:  # it starts while Taichi is imported, and never after: that hangs
-        return _execute_noted(job, watch, process, goes_on)
+    try:
+        with RecorderProcess(claim_space(job)) as process:  # it starts while Taichi is imported: on its way, that hangs
+            return _execute_noted(job, watch, process, goes_on)
+    except DeviceMemoryError as error:
+        n_fit = error.n_fit
+        if not n_fit or goes_on or job.spec.run.on_failure == "stop":
+            raise
+    from simcli.pipeline.parts import execute_parts
+
+    return execute_parts(job, n_fit, watch)
 
 
 def _execute_noted(job: Job, watch: Watch, process: "RecorderProcess", goes_on: bool) -> Outcome:
@@ -137,15 +146,22 @@ def take_kernels(job: Job) -> None:
 
 def _finished(job: Job) -> Outcome:
     """The outcome of a run that had ended before; its expectations are judged again."""
-    from simcli.analysis.drift import EnergyAccount
-    from simcli.records.reading.reader import open_trajectory
     from simcli.records.wholeness.repair import tidy_finished
 
     tidy_finished(job.output)
+    outcome = outcome_in_file(job)
+    outcome.first_frame, outcome.first_step = outcome.n_frames, outcome.n_steps
+    return outcome
+
+
+def outcome_in_file(job: Job) -> Outcome:
+    """What the file of a run that has ended says that it came to; its expectations are judged by the file."""
+    from simcli.analysis.drift import EnergyAccount
+    from simcli.records.reading.reader import open_trajectory
+
     account = EnergyAccount(job.model)
     with open_trajectory(job.output) as run:
-        outcome = Outcome(job.output, run.status, run.n_worlds, int(run.step[-1]), run.n_frames)
-        outcome.first_frame, outcome.first_step = outcome.n_frames, outcome.n_steps
+        outcome = Outcome(job.output, run.status, run.n_worlds, int(run.step[-1]), run.n_frames, best_shown=_best_shown(job))
         outcome.failures = failures_among(run.events, job)
         outcome.warnings += warnings_among(run.events)
         outcome.device = {"name": run.provenance.device, "precision": run.provenance.precision}

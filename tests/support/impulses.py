@@ -124,6 +124,7 @@ class Bench:
         p.free.write(np.stack([padded(one.free, (n,)) for one in worlds]))
         p.push.write(np.zeros((1, n, 1)))
         p.kappa.write(np.array([[one.kappa] for one in worlds]))
+        p.stated.write(np.full((1, 1, 1), k))
         nan = np.nan  # rows that are off are never read
         for side, names, tail in ((p.rows, ("rows", "bias", "compliance", "start_rows"), ()),
                                   (p.contacts, ("contacts", "contact_bias", "contact_compliance", "start"), (3,))):
@@ -134,6 +135,10 @@ class Bench:
             if not p.is_large:
                 dense = [padded(padded(j, (len(j), n, *tail)), (count, n, *tail), nan) for j in jacobians]
                 side.jacobian.write(np.stack(dense).reshape(len(worlds), count * n, side.jacobian.width))
+                if tail:
+                    threes = np.arange(-(-n // 3))
+                    side.length.write(np.full((1, count, 1), len(threes)))
+                    side.columns.write(np.tile(np.resize(threes, side.n), count)[None, :, None])
             for slot, name in zip((side.bias, side.compliance, side.impulse), names[1:], strict=True):
                 slot.write(np.stack([padded(getattr(one, name), (count, *tail), nan) for one in worlds])
                            .reshape(len(worlds), count, slot.width))

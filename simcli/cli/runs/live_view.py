@@ -22,9 +22,14 @@ class LiveView:
         if self._process:
             self._process.close()
 
+    def end(self, outcome) -> None:
+        """Say where to look if there was no page: a run in parts has its file when all of them are done."""
+        if self._wanted and outcome.parts:
+            console.say(f"view: a run in parts has no page before its end: simcli view {outcome.output}")
+
     def see(self, tick, output: Path) -> None:
-        """Begin as soon as the file of this run stands at its name: an older one may be there before."""
-        if self._wanted and not self._process and tick.steps:
+        """Begin as soon as the file of this run stands at its name, where an older one may be before."""
+        if self._wanted and not self._process and tick.steps and output.exists():
             from simcli.view.page.live_process import LiveProcess
 
             self._process = LiveProcess(output)

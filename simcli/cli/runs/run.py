@@ -126,6 +126,7 @@ def _run(request, quiet: bool, verbose: int, as_json: bool, view: bool, asked: t
             if not quiet and (text := summary.start_text(job.model, verbose)):
                 console.say(text)
             outcome = pipeline.execute(job, watch)
+            page.end(outcome)
             found, trouble = _refined(refinement, outcome, show, interrupt)
         code = exit_code(outcome, interrupt.code, refinement is not None and found is None)
         if not quiet:

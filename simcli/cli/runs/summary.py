@@ -89,6 +89,8 @@ def outcome_text(outcome, solver: str = "", verbose: int = 0) -> str:
         f"  device  {outcome.device.get('name', '?')}, {outcome.device.get('precision', '?')}",
         f"  file    {outcome.output}  ({plural(outcome.n_frames, 'frame')}, {console.size_text(outcome.n_bytes)})",
     ]
+    if outcome.parts:
+        lines.append("  " + parts_text(outcome))
     if outcome.first_frame:
         lines.append(f"  {plural(outcome.first_frame, 'frame')} of them from before")
     if outcome.problem:
@@ -110,6 +112,13 @@ def outcome_text(outcome, solver: str = "", verbose: int = 0) -> str:
     if outcome.status == "stopped":
         lines.append(console.paint("  next: the same command with --resume goes on", "dim"))
     return "\n".join(lines)
+
+
+def parts_text(outcome) -> str:
+    """In how many parts a run was made, and where those of one that is stopped stand."""
+    n, most, total = len(outcome.parts), max(outcome.parts), sum(outcome.parts)
+    text = f"memory  {most} of {total} worlds fit on the device: they run in {n} parts, one after another"
+    return text if outcome.status == "done" else f"{text}; the file of all is written after the last"
 
 
 def unsolved_line(outcome) -> str:
@@ -154,6 +163,7 @@ def outcome_json(outcome) -> dict[str, Any]:
         "stepping_s": outcome.stepping,
         "world_steps_per_s": outcome.rate,
         "device": outcome.device,
+        "worlds_of_parts": list(outcome.parts),
         "worlds_stopped_early": outcome.n_stopped,
         "warnings": outcome.warnings,
         "unsolved": vars(outcome.unsolved) if outcome.unsolved else None,

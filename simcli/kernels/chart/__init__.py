@@ -11,5 +11,6 @@ In: coordinates, velocities, forces on links. Out: poses, twists, accelerations,
     projection               poses and twists of bodies to joint coordinates
     projected_accelerations  accelerations of bodies to those of joint coordinates
     loops                    coordinates of joints that close loops: projected from the bodies
-    contacts                 contacts against the tree chart: what they see of each velocity
+    contact_columns          what contacts see of the velocities that carry links
+    contacts                 contacts against the tree chart: their frames, and their gaps at other poses
 """

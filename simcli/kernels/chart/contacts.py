@@ -6,24 +6,27 @@ all worlds at once, where they are alike.
 
 from simcli.kernels.algebra.elementary import select
 from simcli.kernels.algebra.values import Vec3
-from simcli.kernels.chart.tree import point_velocity
+from simcli.kernels.chart.contact_columns import (
+    forget_links,
+    list_threes,
+    mark_carriers,
+    mark_from_links,
+    mark_links,
+    pull_link,
+    pull_marked,
+    see_link,
+)
 from simcli.kernels.collision.lanes import across as perpendicular
 from simcli.kernels.collision.lanes import one, put, vector, whole_of
 from simcli.kernels.collision.rule import radius_in
+from simcli.kernels.collision.table_rows import contacts_of, most_contacts
 from simcli.kernels.collision.tables import CAPSULE, NO_GRAIN, PLANE, SPHERE, TERRAIN
 from simcli.kernels.complementarity.cones import chosen
 from simcli.kernels.complementarity.dense import whole
-from simcli.kernels.complementarity.large import DOFS, SEEN, see_body
 from simcli.kernels.language import ti
-from simcli.kernels.memory.arena import any_lane, get_lane, local
+from simcli.kernels.memory.arena import get_lane, local
 
 _UPRIGHT = 1e-6  # [1], less of a grain in the tangent plane has no direction
-
-
-@ti.func
-def contacts_of(k: ti.template(), w: ti.i32, lane: ti.i32):
-    """Number of contacts in one world."""
-    return ti.cast(get_lane(k.contacts.count.part(w, 0, 0), lane), ti.i32)
 
 
 @ti.func
@@ -42,19 +45,41 @@ def state_contacts(k: ti.template(), t: ti.template(), s: ti.template(), p: ti.t
         first_spin: its row (n, t_1, t_2) . (w_B - w_A) of the first contact, three for each; -1 if there are none.
 
     Reads:  k, s.{S, R, o, origin}
-    Writes: p.contacts.{on, jacobian}, p.rows.jacobian of spins, or p.large; k.contacts.{along, across}
+    Writes: p.contacts.{on, columns, length, jacobian}, p.rows.jacobian of spins, or p.large; k.contacts.{along, across}
     """
     most = clear_contacts(k, p, first_spin, w)
+    forget_links(k, p, w)
     for c in range(most):
-        alike = are_alike(k, p, w, c)
-        k.contacts.alike.store(w, c, p.arena.zero() + ti.cast(alike, p.arena.device.real))
-        if alike:
-            if ti.static(takes_all(k, p)):
+        alike = whole(k.contacts.alike, w, c)
+        if ti.static(takes_all(k, p)):
+            if alike:
+                mark_carriers(k, t, p, w, c)
+                list_threes(p, w, c)
                 state_contact(k, t, s, p, first_spin, w, None, c)
+            else:
+                state_apart(k, t, s, p, first_spin, w, c)
         else:
-            for lane in range(k.lanes):
-                if c < contacts_of(k, w, lane):
-                    state_contact(k, t, s, p, first_spin, w, lane, c)
+            for lane in range(k.lanes):  # one
+                if ti.static(not p.is_large):
+                    mark_carriers(k, t, p, w, c)
+                    list_threes(p, w, c)
+                state_contact(k, t, s, p, first_spin, w, lane, c)
+
+
+@ti.func
+def state_apart(k: ti.template(), t: ti.template(), s: ti.template(), p: ti.template(), first_spin: ti.template(),
+                w: ti.i32, c: ti.i32):
+    """Turn on contact c of the worlds of a block that have it, each between other links.
+
+    Writes: as `state_contacts`
+    """
+    for lane in range(k.lanes):
+        if c < contacts_of(k, w, lane):
+            state_contact(k, t, s, p, first_spin, w, lane, c)
+    mark_from_links(k, t, p, w)
+    list_threes(p, w, c)
+    for side in ti.static(range(2)):
+        pull_marked(k, t, s, p, first_spin, w, c, side)
 
 
 def takes_all(k, p) -> bool:
@@ -62,36 +87,25 @@ def takes_all(k, p) -> bool:
     return k.lanes > 1 and not p.is_large
 
 
-def are_alike(k, p, w, c):
-    """1 if all worlds of a block have contact c, between the same shapes (inside kernels)."""
-    if not takes_all(k, p):
-        return 0
-    table = k.contacts
-    differ = table.count.load(w, 0) <= ti.cast(c, p.arena.device.real)
-    for slot in (table.shape_a, table.shape_b, table.combination):
-        value = slot.load(w, c)
-        differ = differ | (value != get_lane(value, 0))
-    return ti.select(any_lane(local(differ)), 0, 1)
+def is_one_of_block(k, p, lane) -> bool:
+    """Whether contacts of one world are done, in a block that can be done at once."""
+    return lane is not None and takes_all(k, p)
 
 
 @ti.func
 def clear_contacts(k: ti.template(), p: ti.template(), first_spin: ti.template(), w: ti.i32):
-    """Contacts are off, and those that some world has see nothing; gives how many these are.
+    """Contacts are off, and spins of those that some world has see nothing; gives how many these are.
 
-    Writes: p.contacts.{on, jacobian}, p.rows.jacobian of spins
+    Writes: p.stated, p.contacts.on, p.rows.jacobian of spins
     """
     zero = p.arena.zero()
-    most = 0
-    for lane in range(k.lanes):
-        most = ti.max(most, contacts_of(k, w, lane))
-    for c in range(k.contacts.capacity):
+    most = most_contacts(k, w)
+    p.stated.store(w, 0, zero + ti.cast(most, p.arena.device.real))
+    for c in range(most):
         p.contacts.on.store(w, c, zero)
     if ti.static(not p.is_large):
-        for c in range(most):
-            for three in range(p.n_threes):
-                for m in ti.static(range(3)):
-                    p.contacts.jacobian.store(w, c * p.n + 3 * three + m, Vec3(zero, zero, zero))
-            if ti.static(first_spin >= 0):
+        if ti.static(first_spin >= 0):
+            for c in range(most):
                 for a in range(3 * p.n):
                     p.rows.jacobian.store(w, (first_spin + 3 * c) * p.n + a, zero)
     return most
@@ -119,6 +133,10 @@ def state_contact(k: ti.template(), t: ti.template(), s: ti.template(), p: ti.te
     if ti.static(p.is_large):
         see_link(t, s, p, first_spin, w, c, 0, a, point_a, axes, frame, -1.0)
         see_link(t, s, p, first_spin, w, c, 1, b, point_b, axes, frame, 1.0)
+    elif ti.static(is_one_of_block(k, p, lane)):
+        put(k.unit_along, w, lane, 0, along)
+        mark_links(k, t, s, w, lane, 0, a, point_a)
+        mark_links(k, t, s, w, lane, 1, b, point_b)
     else:
         pull_link(t, s, p, first_spin, w, lane, c, a, point_a, axes, frame, -1.0)
         pull_link(t, s, p, first_spin, w, lane, c, b, point_b, axes, frame, 1.0)
@@ -147,82 +165,6 @@ def tangent_of(k: ti.template(), s: ti.template(), w: ti.i32, lane: ti.template(
             upright = square > _UPRIGHT * _UPRIGHT
             found = chosen(upright, along * (1.0 / ti.sqrt(select(upright, square, square * 0.0 + 1.0))), found)
     return found
-
-
-@ti.func
-def pull_link(t: ti.template(), s: ti.template(), p: ti.template(), first_spin: ti.template(), w: ti.i32,
-              lane: ti.template(), c: ti.i32, link: ti.i32, point: ti.template(), axes: ti.template(), frame: ti.template(),
-              sign: ti.template()):
-    """Add to contact c what it sees of the velocities that carry a link; nothing for the world, -1.
-
-    Args:
-        axes: what it sees velocities along.  frame: what spins see turning about.
-
-    Writes: p.contacts.jacobian, p.rows.jacobian of spins
-    """
-    x = point * 1.0
-    if link >= 0:
-        x = point - one(s.origin, w, lane, t.root.at(link))
-    i = link
-    while i >= 0:
-        first = t.link_qd.at(i)
-        for d in range(first, first + t.link_n_qd.at(i)):
-            u = p.n_given - 1 - t.unknown.at(d)  # tips first
-            if u < p.n_given:
-                motion = one(s.S, w, lane, d)
-                add_seen(p.contacts.jacobian, w, lane, c * p.n + u, axes, point_velocity(motion, x), sign)
-                add_turning(p, first_spin, w, lane, c, u, frame, motion.angular, sign)
-        i = t.parent.at(i)
-
-
-@ti.func
-def add_turning(p: ti.template(), first_spin: ti.template(), w: ti.i32, lane: ti.template(), c: ti.i32, u: ti.i32,
-                frame: ti.template(), spin: ti.template(), sign: ti.template()):
-    """Add what spins of contact c see of unknown u, which turns by a spin.
-
-    Writes: p.rows.jacobian of spins
-    """
-    if ti.static(first_spin >= 0):
-        for m in ti.static(range(3)):
-            at = (first_spin + 3 * c + m) * p.n + u
-            seen = frame[m].dot(spin) * sign
-            put(p.rows.jacobian, w, lane, at, one(p.rows.jacobian, w, lane, at) + seen)
-
-
-@ti.func
-def see_link(t: ti.template(), s: ti.template(), p: ti.template(), first_spin: ti.template(), w: ti.i32, c: ti.i32,
-             side: ti.i32, link: ti.i32, point: ti.template(), axes: ti.template(), frame: ti.template(),
-             sign: ti.template()):
-    """What contact c of a large world sees of a link, whose velocities are those of no other.
-
-    Writes: p.large.{body, seen, spin}
-    """
-    first = -1
-    if link >= 0:
-        first = p.n_given - 1 - t.unknown.at(t.link_qd.at(link))  # its last one, for tips come first
-    see_body(p, w, c, side, first)
-    if link >= 0:
-        x = point - s.origin.load(w, t.root.at(link))
-        for d in range(t.link_qd.at(link), t.link_qd.at(link) + t.link_n_qd.at(link)):
-            u = p.n_given - 1 - t.unknown.at(d)
-            motion = s.S.load(w, d)
-            at = SEEN * c + DOFS * side + u % DOFS
-            v = point_velocity(motion, x)
-            p.large.seen.store(w, at, Vec3(*seen_along(axes, v, sign)))
-            if ti.static(first_spin >= 0):
-                for m in ti.static(range(3)):
-                    at = (3 * c + m) * SEEN + DOFS * side + u % DOFS
-                    p.large.spin.store(w, at, frame[m].dot(motion.angular) * sign)
-
-
-def seen_along(axes, v: Vec3, sign) -> list:
-    """Components of a velocity, on B positive."""
-    return [axis.dot(v) * sign for axis in axes]
-
-
-def add_seen(jacobian, w, lane, at, axes, v: Vec3, sign):
-    """Add the components of a velocity to an entry."""
-    put(jacobian, w, lane, at, one(jacobian, w, lane, at) + Vec3(*(axis.dot(v) for axis in axes)) * sign)
 
 
 @ti.func
@@ -304,9 +246,7 @@ def find_gaps(k: ti.template(), t: ti.template(), s: ti.template(), w: ti.i32):
     Reads:  k, s.{R, o, origin}
     Writes: k.contacts.reach
     """
-    most = 0
-    for lane in range(k.lanes):
-        most = ti.max(most, contacts_of(k, w, lane))
+    most = most_contacts(k, w)
     for c in range(most):
         if whole(k.contacts.alike, w, c) != 0:
             if ti.static(k.lanes > 1):

@@ -9,7 +9,8 @@
     boxes      separating axes of two boxes
     terrain    prisms below the triangles of terrain
     convex     two convex shapes: distance, depth, points of contact; a room of its own
-    points     candidates of a pair, the choice among them, the table
+    points     candidates of a pair, the choice among them
+    table_rows rows of the table, from the points that were found
     rays       a ray against a shape: the stretch of it that is inside
     clearance  the smallest distance of two bodies
 

@@ -8,6 +8,7 @@ from simcli.kernels.collision.planes import plane_pair
 from simcli.kernels.collision.points import are_few, choose, clear, keep_chosen, report
 from simcli.kernels.collision.rounds import ball_pair, round_pair
 from simcli.kernels.collision.rule import combination_of, first_of, radius_in
+from simcli.kernels.collision.table_rows import complete_rows
 from simcli.kernels.collision.tables import BALL_BARREL, BALL_BOX, BOXES, CONVEX, GROUND, HALF_SPACE, ROUND
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import any_lane, get_lane, local
@@ -60,6 +61,7 @@ def detect(c: ti.template(), w: ti.i32):
                     near = select(zero + c.acts.load(w, 0) > 0.0, near, 0)
                 if any_lane(near):
                     _collide_where_near(c, w, i, j, near)
+    complete_rows(c, w)
 
 
 @ti.func

@@ -3,8 +3,7 @@
 from simcli.kernels.algebra.elementary import precision_of
 from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.collision.lanes import one, put, vector
-from simcli.kernels.collision.rule import radius_in
-from simcli.kernels.collision.tables import CANDIDATE, CONE, CYLINDER, ELLIPSOID, MOST_CANDIDATES, TERRAIN
+from simcli.kernels.collision.tables import CANDIDATE, MOST_CANDIDATES, TERRAIN
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import local
 
@@ -13,8 +12,6 @@ _LEVEL = {"float64": 1e-6, "float32": 1e-5}  # [1] of it: depths that differ by 
 SPAN = 4  # points that span a face
 TIE = 1.0 + 1e-6  # [1], a farther point is farther than this times
 FAR = {"float64": 1e300, "float32": 1e30}
-_STEEP = 0.1  # sine of the angle from a shape's axis from which on the normal is followed to the axis
-_ALONG = 0.9999  # cosine: the normal passes through the axis
 FEATURES = 1 << 24  # float32 holds integers up to here
 _NORMAL, GAP, FEATURE, _AWAY = 3, 6, 7, 8  # places in a candidate
 CHOSEN = -1.0
@@ -190,7 +187,9 @@ def keep_chosen(c: ti.template(), w: ti.i32):
 def report(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32, combination: ti.i32):
     """Put the candidates of a pair into the table of the world, in their order; what does not fit is counted only.
 
-    Reads:  c.notes, poses
+    `complete_rows` does the rest: till then `core_a` is the point, from the origin of A, and `gap` that of the cores.
+
+    Reads:  c.notes
     Writes: c.contacts
     """
     needed = one(c.contacts.needed, w, lane, 0)
@@ -200,102 +199,14 @@ def report(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32, comb
             put(c.contacts.shape_a, w, lane, row, ti.cast(a, c.arena.device.real))
             put(c.contacts.shape_b, w, lane, row, ti.cast(b, c.arena.device.real))
             put(c.contacts.combination, w, lane, row, ti.cast(combination, c.arena.device.real))
-            _write(c, w, lane, row, c.candidates + k * CANDIDATE, a, b, combination)
+            at = c.candidates + k * CANDIDATE
+            put(c.contacts.core_a, w, lane, row, c.notes.value(w, at, Vec3))
+            put(c.contacts.normal, w, lane, row, c.notes.value(w, at + _NORMAL, Vec3))
+            put(c.contacts.gap, w, lane, row, c.notes.load(w, at + GAP))
+            put(c.contacts.feature, w, lane, row, c.notes.load(w, at + FEATURE))
         needed += 1.0
     put(c.contacts.needed, w, lane, 0, needed)
     put(c.contacts.count, w, lane, 0, ti.min(needed, ti.cast(c.contacts.capacity, c.arena.device.real)))
-
-
-@ti.func
-def _write(c: ti.template(), w: ti.i32, lane: ti.i32, row: ti.i32, at: ti.i32, a: ti.i32, b: ti.i32,
-           combination: ti.i32):
-    """One row of the table from the candidate noted at `at`.
-
-    Writes: c.contacts
-    """
-    p = c.notes.value(w, at, Vec3)
-    n = c.notes.value(w, at + _NORMAL, Vec3)
-    gap = c.notes.load(w, at + GAP)
-    r_a = radius_in(c, w, lane, a, combination)
-    r_b = radius_in(c, w, lane, b, combination)
-    put(c.contacts.feature, w, lane, row, c.notes.load(w, at + FEATURE))
-    put(c.contacts.normal, w, lane, row, n)
-    put(c.contacts.gap, w, lane, row, gap - r_a - r_b)
-    put(c.contacts.point, w, lane, row, one(c.position, w, lane, a) + p + n * (0.5 * (gap + r_a - r_b)))
-    for side in range(2):
-        i = ti.select(side == 0, a, b)
-        outward = n * ti.select(side == 0, 1.0, -1.0)
-        q = p * 1.0
-        if side == 1:
-            q = p + n * gap + (one(c.position, w, lane, a) - one(c.position, w, lane, b))
-        R = one(c.rotation, w, lane, i)
-        inflated = ti.select(side == 0, r_a, r_b)
-        core, radius = core_point(c, w, lane, i, R.transposed_times(q), R.transposed_times(outward), inflated)
-        core = one(c.at_link, w, lane, i) + one(c.in_link, w, lane, i) * core
-        if side == 0:
-            put(c.contacts.core_a, w, lane, row, core)
-            put(c.contacts.radius_a, w, lane, row, radius)
-        else:
-            put(c.contacts.core_b, w, lane, row, core)
-            put(c.contacts.radius_b, w, lane, row, radius)
-
-
-@ti.func
-def core_point(c: ti.template(), w: ti.i32, lane: ti.i32, i: ti.i32, p: ti.template(), d: ti.template(),
-               radius: ti.template()):
-    """Core point and radius of a point of contact on shape i, shape axes.
-
-    The velocity of the gap is n . v at any point of the normal line, so the core may lie anywhere on it; where it lies
-    decides what rotations do in second order. On a shape of revolution it lies on the axis: rolling does not change the
-    gap. Elsewhere on an ellipsoid it lies at the mean radius of curvature, (tr A^2 / h - |A^2 d|^2 / h^3) / 2, h = |A d|.
-
-    Args:
-        p: [m], the point on the core of the shape.
-        d: outward normal.
-        radius: [m], of the shape about its core.
-
-    Returns:
-        [m], [m].
-    """
-    inward = radius * 0.0  # from the surface of the shape without its margin
-    kind = c.kind.at(i)
-    if ti.static(c.has[CYLINDER] or c.has[CONE]):
-        if kind == CYLINDER or kind == CONE:
-            inward = distance_to_axis(p, d)
-    if ti.static(c.has[ELLIPSOID]):
-        if kind == ELLIPSOID:
-            inward = mean_radius(one(c.half, w, lane, i), d)
-    return p - d * inward, radius + inward
-
-
-@ti.func
-def distance_to_axis(p: ti.template(), d: ti.template()):
-    """[m], from p along -d to the z axis; 0 if that line does not meet it, or far away."""
-    steep = ti.sqrt(d.parts[0] ** 2 + d.parts[1] ** 2)
-    r = ti.sqrt(p.parts[0] ** 2 + p.parts[1] ** 2)
-    together = d.parts[0] * p.parts[0] + d.parts[1] * p.parts[1]
-    found = r * 0.0
-    if steep > _STEEP and together > _ALONG * steep * r:
-        found = r / steep
-    return found
-
-
-@ti.func
-def mean_radius(half: ti.template(), d: ti.template()):
-    """[m], radius of an ellipsoid's surface where its normal is d: to the axis, or the mean of both curvatures'."""
-    x2 = half.parts[0] ** 2
-    y2 = half.parts[1] ** 2
-    z2 = half.parts[2] ** 2
-    dx = d.parts[0]
-    dy = d.parts[1]
-    dz = d.parts[2]
-    h = ti.sqrt(x2 * dx * dx + y2 * dy * dy + z2 * dz * dz)
-    radius = 0.5 * ((x2 + y2 + z2) / h - (x2 * x2 * dx * dx + y2 * y2 * dy * dy + z2 * z2 * dz * dz) / h**3)
-    if x2 == y2 or x2 == z2:
-        radius = x2 / h
-    elif y2 == z2:
-        radius = y2 / h
-    return radius
 
 
 @ti.func

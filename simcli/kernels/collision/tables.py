@@ -176,6 +176,8 @@ class Collider(NarrowPhase):
         friction, friction_static: [1], (K), of the round cone.
         has_grain: whether friction of some combination differs between directions; for those, their grain in a link,
             `grain_link`, -1 for the world, and by how much the tangents along and across it are shorter.
+        carries, pushed, unit_along: of the contact at hand, where the worlds of a block have others: the links that carry A
+            and B; [m], where these are pushed, from the origins of their trees; a tangent.
         acts: [1], (1), 0 while nothing touches.  can_rest: whether that is so in some phase.
     """
 
@@ -196,6 +198,9 @@ class Collider(NarrowPhase):
         self.extent, self.spare, self.low, self.high = self.shapes.slots(4, Vec3)
         self.margin = self.shapes.slot()
         self.contacts = _ContactTable(arena, pairs.capacity)
+        self.n_links = tables.n_links
+        self.carries, self.pushed = arena.slot(2 * tables.n_links).scratch(), arena.slot(2, Vec3).scratch()
+        self.unit_along = arena.slot(1, Vec3).scratch()
 
     def _friction(self, model: Model, tables: Tables, arena: Arena):
         """The larger of both coefficients for a round cone, and how much shorter the tangents are for it."""

@@ -17,7 +17,7 @@ J vf, so that u is a velocity; the matrix is factorised as the others are, L U.
 from simcli.kernels.algebra.elementary import select
 from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.complementarity.cones import UNBOUNDED, clipped, on_cone
-from simcli.kernels.complementarity.dense import substitute, whole
+from simcli.kernels.complementarity.dense import is_anywhere, substitute, whole
 from simcli.kernels.complementarity.krylov import solve_large
 from simcli.kernels.complementarity.large import multiply_blocks
 from simcli.kernels.complementarity.measure import contact_speed, pull, row_speed, times
@@ -116,9 +116,10 @@ def sweep(p: ti.template(), w: ti.i32):
         primal = p.arena.zero()
         dual = p.arena.zero()
         for s in range(whole(p.live, w, 0)):
-            off, moved = project_row(p, w, s)
-            primal = primal + off
-            dual = dual + moved
+            if is_anywhere(p.rows, w, s):
+                off, moved = project_row(p, w, s)
+                primal = primal + off
+                dual = dual + moved
         for c in range(whole(p.live, w, 1)):
             off, moved = project_contact(p, w, c)
             primal = primal + off
@@ -142,9 +143,10 @@ def solve_velocity(p: ti.template(), w: ti.i32):
     for a in range(p.n):
         p.force.store(w, a, p.momentum.load(w, a))
     for s in range(whole(p.live, w, 0)):
-        x, y, z = p.rows.step.load(w, s), p.rows.impulse.load(w, s), p.rows.rate.load(w, s)
-        kept = ETA * p.rows.metric.load(w, s) * x + weight_of_row(p, w, s) * y
-        p.rows.part.store(w, s, (kept + z - p.rows.shift.load(w, s)) / swept_row(p, w, s))
+        if is_anywhere(p.rows, w, s):
+            x, y, z = p.rows.step.load(w, s), p.rows.impulse.load(w, s), p.rows.rate.load(w, s)
+            kept = ETA * p.rows.metric.load(w, s) * x + weight_of_row(p, w, s) * y
+            p.rows.part.store(w, s, (kept + z - p.rows.shift.load(w, s)) / swept_row(p, w, s))
     for c in range(whole(p.live, w, 1)):
         x, y, z = p.contacts.step.load(w, c), p.contacts.impulse.load(w, c), p.contacts.rate.load(w, c)
         kept = x * (ETA * p.contacts.metric.load(w, c).parts[2]) + y * weight_of_contact(p, w, c)

@@ -39,6 +39,13 @@ def any_entry(value: Mat3):
     return any_lane(local(first))
 
 
+def diagonal(parts: list) -> Mat3:
+    """A diagonal matrix."""
+    x, y, z = parts
+    zero = local(x * 0.0)
+    return Mat3(x, zero, zero, zero, y, zero, zero, zero, z)
+
+
 def _split(a: Mat3) -> Mat3:
     """L and U of three rows and columns in one, the diagonal of U inverted."""
     m = [local(x) for x in a.parts]

@@ -4,7 +4,7 @@ from simcli.kernels.algebra.elementary import select
 from simcli.kernels.algebra.values import Mat3, Vec3
 from simcli.kernels.complementarity.cones import UNBOUNDED
 from simcli.kernels.complementarity.dense import (
-    any_entry,
+    diagonal,
     factorize_mass,
     put_three,
     root_below,
@@ -16,6 +16,7 @@ from simcli.kernels.complementarity.dense import (
 from simcli.kernels.complementarity.large_problem import prepare_large
 from simcli.kernels.complementarity.measure import seen
 from simcli.kernels.language import ti
+from simcli.kernels.language.numbers import number
 from simcli.kernels.linear.skyline import packed_index
 from simcli.kernels.memory.arena import any_lane, local
 
@@ -27,10 +28,11 @@ def prepare_problem(p: ti.template(), w: ti.i32):
     Rows that are off in some lane and not beyond the last one that is on in any are cleared, so that nobody asks again.
 
     Reads:  p.{mass, push}
-    Writes: p.{root, free, push, live, known}, p.progress.stale, rows and contacts
+    Writes: p.{root, free, push, live, known}, p.progress.{stale, fresh}, rows and contacts
     """
     p.known.store(w, 0, p.arena.zero())
     p.progress.stale.store(w, 0, p.arena.zero() + 1.0)
+    p.progress.fresh.store(w, 0, p.arena.zero() + 1.0)
     p.progress.rows.store(w, 0, p.arena.zero())
     if ti.static(p.is_large):
         _count(p, w, p.rows, 0)
@@ -50,8 +52,10 @@ def prepare_dense(p: ti.template(), w: ti.i32):
     solve_mass(p, w, p.push)
     for a in range(p.n):
         p.free.store(w, a, p.free.load(w, a) + p.push.load(w, a))
-    _gather(p, w, p.rows, 0)
-    _gather(p, w, p.contacts, 1)
+    _find_live(p, w, p.rows, 0)
+    _find_live(p, w, p.contacts, 1)
+    _find_columns(p, w)
+    _silence_contacts(p, w)
     if whole(p.live, w, 0) + whole(p.live, w, 1) > 0:
         for s in range(whole(p.live, w, 0)):
             load_row(p, w, s)
@@ -82,7 +86,7 @@ def _count(p: ti.template(), w: ti.i32, side: ti.template(), which: ti.template(
     """
     zero = p.arena.zero()
     last = 0
-    for r in range(side.count):
+    for r in range(most_of(p, w, which)):
         on = side.on.load(w, r) != 0.0
         if on:
             last = r + 1
@@ -93,15 +97,20 @@ def _count(p: ti.template(), w: ti.i32, side: ti.template(), which: ti.template(
         unless_finite(w, side.impulse, r)
 
 
-@ti.func
-def _gather(p: ti.template(), w: ti.i32, side: ti.template(), which: ti.template()):
-    """Number of rows to look at, and the columns of each.
+def most_of(p, w, which):
+    """How many rows, or contacts, may be on (inside kernels)."""
+    return whole(p.stated, w, 0) if which else number(p.rows, "count")
 
-    Writes: p.live, p.progress.rows, side.{columns, length, jacobian, given}
+
+@ti.func
+def _find_live(p: ti.template(), w: ti.i32, side: ti.template(), which: ti.template()):
+    """Number of rows to look at; those that are off in some world give nothing there.
+
+    Writes: p.live, p.progress.rows, side.{given, impulse}
     """
     zero = p.arena.zero()
     last = 0
-    for r in range(side.count):
+    for r in range(most_of(p, w, which)):
         on = side.on.load(w, r)
         if any_lane(on != 0.0):
             last = r + 1
@@ -111,17 +120,45 @@ def _gather(p: ti.template(), w: ti.i32, side: ti.template(), which: ti.template
         on = side.on.load(w, r) != 0.0
         if any_lane(on == 0):
             silence(w, side.given, r, on)
+        unless_finite(w, side.impulse, r)
+
+
+@ti.func
+def _find_columns(p: ti.template(), w: ti.i32):
+    """Which velocities each row sees in some world.
+
+    Writes: p.rows.{columns, length, jacobian}
+    """
+    zero = p.arena.zero()
+    for r in range(whole(p.live, w, 0)):
+        on = p.rows.on.load(w, r) != 0.0
         length = 0
         if any_lane(on):
             if any_lane(on == 0):
                 for a in range(p.n):
-                    silence(w, [side.jacobian], r * p.n + a, on)
-            for a in range(p.n // side.jacobian.width):
-                if any_part(side.jacobian, w, r * p.n + a * side.jacobian.width, side.jacobian.width):
-                    side.columns.store(w, r * p.n + length, zero + ti.cast(a, p.arena.device.real))
+                    silence(w, [p.rows.jacobian], r * p.n + a, on)
+            for a in range(p.n):
+                if any_part(p.rows.jacobian, w, r * p.n + a, 1):
+                    p.rows.columns.store(w, r * p.n + length, zero + ti.cast(a, p.arena.device.real))
                     length = length + 1
-        side.length.store(w, r, zero + ti.cast(length, p.arena.device.real))
-        unless_finite(w, side.impulse, r)
+        p.rows.length.store(w, r, zero + ti.cast(length, p.arena.device.real))
+
+
+@ti.func
+def _silence_contacts(p: ti.template(), w: ti.i32):
+    """Contacts that are off in a world see nothing there.
+
+    Writes: p.contacts.{length, jacobian}
+    """
+    for c in range(whole(p.live, w, 1)):
+        on = p.contacts.on.load(w, c) != 0.0
+        if any_lane(on == 0):
+            for e in range(whole(p.contacts.length, w, c)):
+                for m in ti.static(range(3)):
+                    at = c * p.n + 3 * whole(p.contacts.columns, w, c * p.n + e) + m
+                    silence(w, [p.contacts.jacobian], at, on)
+        if not any_lane(on):
+            p.contacts.length.store(w, c, p.arena.zero())
 
 
 def parts_of(slot, w, item) -> list:
@@ -187,9 +224,15 @@ def load_contact(p: ti.template(), w: ti.i32, c: ti.i32):
     total = Vec3(zero, zero, zero)
     m = p.n_threes
     first = first_three(p, w, p.contacts, c, 1)
+    next_column = 0
     for i in range(first, m):
-        y = seen(p, w, c, i) * (zero + 1.0)
-        moves = any_entry(y)
+        y = diagonal([zero, zero, zero])
+        moves = False
+        if next_column < whole(p.contacts.length, w, c):
+            if whole(p.contacts.columns, w, c * p.n + next_column) == i:
+                y = seen(p, w, c, i) * (zero + 1.0)
+                moves = True
+                next_column += 1
         for e in range(whole(p.root_length, w, i)):
             k = whole(p.root_column, w, i * m + e)
             if k >= first and whole(p.reached, w, k) != 0:

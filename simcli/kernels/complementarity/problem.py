@@ -65,11 +65,12 @@ class Side:
         on: (count) 1 or 0.  jacobian: (count * n) item r n + a, n padded.  bias: b [m/s].  compliance: C [m/s per N s].
         impulse: [N s], start on entry, solution on exit.
         metric: d of a row; d_N, d_T, d of a contact.
-        columns: (count * n) those of J that are not zero in all lanes, in order, of contacts threes of them.
-        length: (count) how many.
+        columns: (count * n) those of J that are not zero in all lanes, in order, of contacts threes, which are given:
+            what stands in other columns means nothing.  length: (count) how many.
         soft, shift: C and b with the proximal term.
         given: what is zero in rows that are off; those that are off in all lanes are passed over.
         speed: w.  best, kept: iterates.  gain, scale: G and B^-1 of the condensed step.
+        counted: the G that is in the matrix of Newton steps.
         step, rate: a direction of x and of w.  part: see admm.py.
     """
 
@@ -78,7 +79,7 @@ class Side:
     def __init__(self, arena: Arena, n: int, count: int, kind=None, gain=None):
         self.n, self.count = n, count
         items = self.items = arena.records(count)
-        self.gain, self.scale = items.slot(gain), items.slot(gain)
+        self.gain, self.scale, self.counted = items.slot(gain), items.slot(gain), items.slot(gain).scratch()
         self.on, self.columns, self.length = items.slot(), arena.slot(count * n).of_block(), items.slot().of_block()
         self.jacobian = arena.slot(count * n, kind)
         (self.bias, self.compliance, self.impulse, self.metric, self.soft, self.shift, self.speed, self.best,
@@ -99,6 +100,7 @@ class Problem:
 
     Attributes, given:
         mass: (n (n + 1)/2) lower triangle of M, row by row.  free: (n) vf without `push`.  rows, contacts: see `Side`.
+        stated: (1) contacts that may be on; `on` of those beyond is not looked at.
         push: (n) [N s], impulses that are given: `prepare_problem` adds M^-1 push to vf.
         lower, upper: (rows) [N s]; beyond 1e30 there is none.
         friction: (contacts) mu. A friction that differs between the tangents is their rows times mu_i, and mu = 1.
@@ -116,7 +118,9 @@ class Problem:
         UNSOLVED, BROKEN (no number; the free velocity).
 
     Attributes, on the way:
+        marked: (threes) of the contact that is stated, those that it sees.
         live: how many rows, and contacts, to look at.  known: 1 where `trial` is the velocity of the present impulses.
+        matrix: (2 threes^2) what is factorized, and that of Newton steps.  rooted: (threes) see `newton.condense_contact`.
         swept: 1 if the factors of a block are of sweeps: `renew` alone knows, which makes those of all its worlds.
         now: number of the attempt, of the stage, its kind; iterations that it has left; rounds that a search may have.
     """
@@ -140,13 +144,15 @@ class Problem:
         m = dense // 3
         self.mass, self.root = arena.slot(self.n_mass), arena.slot(packed_index(m, 0), Mat3).scratch()
         self.root_column, self.root_length = arena.slot(m * m).of_block(), threes.slot().of_block()
-        self.matrix, self.pivot = arena.slot(m * m, Mat3).scratch(), threes.slot(Mat3).scratch()
+        self.matrix, self.pivot = arena.slot(2 * m * m, Mat3).scratch(), threes.slot(Mat3).scratch()
+        self.marked = threes.slot().of_block()
+        self.rooted = threes.slot(Mat3).scratch()
         self.column = arena.slot(m * m).of_block()
         self.n_left, self.n_right = threes.slot().of_block(), threes.slot().of_block()
         self.free, self.push, self.velocity, self.trial, self.best_velocity = velocities.slots(5)
         self.force, self.momentum = velocities.slot().scratch(), velocities.slot().scratch()
         self.reach, self.reached = threes.slot(Mat3).scratch(), threes.slot().of_block()
-        self.live = arena.slot(2).of_block()
+        self.live, self.stated = arena.slot(2).of_block(), arena.slot(1).of_block()
         self.now = Registers(arena, "attempt", "stage", "kind", "iterations", "rounds")
         self.known, self.swept = arena.single.slot(), arena.single.slot().of_block()
         self.large = Large(arena, pattern, n_rows, n_contacts) if pattern else None
@@ -169,7 +175,7 @@ class Progress:
         rho: weight of the sweeps.  changed: 1 if rho has.
         kappa: of the round.  thorough: 1 for all stages, 0 for the first alone.  proximal, residual: of the best iterate.
         open: 1 until the world is through.  rounds_over: how many.  rows: how many are on, three for a contact.
-        stale: 1 if the next Newton step wants a new matrix.
+        stale: 1 if the next Newton step wants a new matrix.  fresh: 1 if nothing of the present problem is in it.
     """
 
     _data_oriented = True
@@ -177,7 +183,7 @@ class Progress:
     def __init__(self, arena: Arena):
         (self.busy, self.idle, self.sigma, self.merit, self.rho, self.changed, self.kappa, self.thorough, self.proximal,
          self.residual, self.open, self.rounds_over, self.rows, self.stale, self.trying, self.length, self.least,
-         self.part) = ones(arena, 18)
+         self.part, self.fresh) = ones(arena, 19)
 
 
 def ones(arena: Arena, count: int) -> list:

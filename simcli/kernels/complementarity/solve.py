@@ -4,7 +4,7 @@ Every world walks by itself: what it does depends on its own numbers alone, and 
 go on (programs.py). Iterates that are no numbers are never kept, and what is found is never worse than the start.
 
     READY     what the rounds share
-    SEARCH    attempts; each walks through the kinds of iterations (problem.py), and each kind iterates
+    SEARCH    the measure of the start, then attempts, which walk through the kinds of iterations (problem.py)
 
 Source: Rockafellar (1976), proximal points. Deviation: rounds here do not change the geometry; a caller that
 does gives one round to each of its own.
@@ -83,7 +83,7 @@ def is_open(p, w):
 
 @ti.func
 def begin_attempt(p: ti.template(), w: ti.i32):
-    """Walk through the kinds of iterations once more; the first attempt measures the start, and no more.
+    """Walk through the kinds of iterations once more; attempt 0 is the measure of the start.
 
     Writes: p.progress, p.now
     """
@@ -103,7 +103,7 @@ def begin_attempt(p: ti.template(), w: ti.i32):
 def begin_kind(p: ti.template(), w: ti.i32):
     """Iterations of the next kind, from the best iterate.
 
-    Writes: p.now, p.progress.{stale, busy}
+    Writes: p.now, p.progress.{stale, fresh, busy}
     """
     g = p.progress
     k = p.now.load(w, "stage") + 1
@@ -111,14 +111,13 @@ def begin_kind(p: ti.template(), w: ti.i32):
     kind = p.kind.at(k)
     if kind == ADMM:
         most = most // ROUND
-    if p.now.load(w, "attempt") == 0:
-        most = 0
     p.now.store(w, "stage", k)
     p.now.store(w, "kind", kind)
     p.now.store(w, "iterations", most)
     g.busy.store(w, 0, p.arena.zero() + 1.0)
-    if k > 0:
+    if k > 0:  # what was no number is not kept
         g.stale.store(w, 0, p.arena.zero() + 1.0)
+        g.fresh.store(w, 0, p.arena.zero() + 1.0)
 
 
 def is_unmeasured(p, w):
@@ -132,11 +131,12 @@ def is_unknown(p, w):
 
 
 @ti.func
-def forget(p: ti.template(), w: ti.i32):
-    """The velocity of the present impulses is known until they move.
+def measure(p: ti.template(), w: ti.i32):
+    """Measure the present impulses; the velocity that they give is known until they move.
 
-    Writes: p.known
+    Writes: as `measure_residual`; p.known
     """
+    measure_residual(p, w)
     p.known.store(w, 0, p.arena.zero())
 
 
@@ -204,12 +204,20 @@ def _renew(p: ti.template(), w: ti.i32):
 
 
 @ti.func
-def _count_iteration(p: ti.template(), w: ti.i32):
+def find_direction(p: ti.template(), w: ti.i32):
+    """The direction of a Newton step, of which the whole is tried first."""
+    direct(p, w)
+    begin_halving(p, w)
+
+
+@ti.func
+def end_iteration(p: ti.template(), w: ti.i32):
     """One iteration less is left.
 
-    Writes: p.now
+    Writes: p.now, p.progress.busy
     """
     p.now.store(w, "iterations", p.now.load(w, "iterations") - 1)
+    tire(p, w)
 
 
 @ti.func
@@ -232,7 +240,7 @@ def wants_kind(p, w):
     g = p.progress
     following = p.now.load(w, "stage") + 1
     first = everywhere(p, following == 0)
-    later = everywhere(p, (p.now.load(w, "attempt") > 0) & (following < p.n_stages)) & (g.thorough.load(w, 0) != 0.0)
+    later = everywhere(p, following < p.n_stages) & (g.thorough.load(w, 0) != 0.0)
     return (g.proximal.load(w, 0) >= p.goal.load(w, 0)) & (first | later)
 
 
@@ -259,7 +267,7 @@ def _keep(p: ti.template(), w: ti.i32):
 def end_attempt(p: ti.template(), w: ti.i32):
     """What each world does next: more compliance and all stages, the next round, or nothing.
 
-    Writes: p.progress.{kappa, stale, thorough, rounds_over, open}, p.{centre, goal, lack, status}
+    Writes: p.progress.{kappa, stale, fresh, thorough, rounds_over, open}, p.{centre, goal, lack, status}
     """
     g = p.progress
     zero = p.arena.zero()
@@ -279,6 +287,7 @@ def end_attempt(p: ti.template(), w: ti.i32):
         firm = ti.min(ti.max(10.0 * kappa, RAISED_KAPPA), MOST_KAPPA)
         softer = select(kappa > 0.0, ti.max(0.1 * kappa, LEAST_KAPPA), kappa)
         g.stale.store(w, 0, select(firmer, one, g.stale.load(w, 0)))
+        g.fresh.store(w, 0, select(firmer, one, g.fresh.load(w, 0)))
         g.kappa.store(w, 0, select(firmer, firm, select(over & solved, softer, kappa)))
         g.thorough.store(w, 0, select(firmer | (kappa == 0.0), one, zero))
         g.rounds_over.store(w, 0, turns)
@@ -305,12 +314,13 @@ def finish(p: ti.template(), w: ti.i32):
         p.contacts.impulse.store(w, c, p.contacts.kept.load(w, c))
 
 
-MEASURE = (only(is_unknown, respond), measure_residual, forget)
-NEWTON_STEP = (direct, begin_halving, repeat(try_length, at_most=HALVINGS, wanted=is_trying), go)
+MEASURE = (only(is_unknown, respond), measure)
+NEWTON_STEP = (find_direction, repeat(try_length, at_most=HALVINGS, wanted=is_trying), go)
 ITERATE = (only(by_newton, linearize), only(wants_factors, _renew), only(by_newton, *NEWTON_STEP), only(by_sweeps, sweep),
-           _count_iteration, *MEASURE, tire)
+           *MEASURE, end_iteration)
 WALK = (begin_kind, only(is_unmeasured, *MEASURE), begin_iterations, only(by_sweeps, begin_sweeps), tire,
         repeat(*ITERATE, where=goes_on, wanted=goes_on), restore)
 READY = (prepare_problem,)
+AT_START = (begin_attempt, *MEASURE, _keep, end_attempt)
 ATTEMPT = (begin_attempt, repeat(*WALK, where=wants_kind, wanted=wants_kind), _keep, end_attempt)
-SEARCH = (_begin_search, repeat(*ATTEMPT, where=is_open, wanted=is_open), finish)
+SEARCH = (_begin_search, only(is_open, *AT_START), repeat(*ATTEMPT, where=is_open, wanted=is_open), finish)

@@ -9,7 +9,7 @@ import mmap
 
 import numpy as np
 
-from simcli.errors import DeviceError
+from simcli.errors import DeviceMemoryError
 from simcli.kernels.device.cuda import copy_to_device, fetched, free_device_bytes
 from simcli.kernels.device.runtime import Device, held_on_device
 from simcli.kernels.language import ti
@@ -132,19 +132,19 @@ def refuse_beyond(most: int, n: int, size: int, fit: int, n_worlds: int) -> None
         n_worlds: worlds that were wanted.
 
     Raises:
-        DeviceError: SC714.
+        DeviceMemoryError: SC714.
     """
     if n > most:
         raise out_of_reach(n, size, "kernels reach", fit, n_worlds)
 
 
-def out_of_reach(n: int, size: int, than: str, fit: int, n_worlds: int) -> DeviceError:
+def out_of_reach(n: int, size: int, than: str, fit: int, n_worlds: int) -> DeviceMemoryError:
     """The refusal of a run that needs more memory than there is; as of `refuse_beyond`."""
-    advice = "simulate smaller worlds"
-    if 0 < fit < n_worlds:
+    advice, fewer_fit = "simulate smaller worlds", 0 < fit < n_worlds
+    if fewer_fit:
         advice = (f"{fit} of {n_worlds} worlds fit. Run parts of the batch, the first with --world 0-{fit - 1}, and join "
                   "their files with simcli merge")  # fmt: skip
-    return DeviceError(f"SC714: {n * size / 1e9:.3g} GB are more than {than}: {advice}")
+    return DeviceMemoryError(f"SC714: {n * size / 1e9:.3g} GB are more than {than}: {advice}", fit * fewer_fit)
 
 
 @ti.kernel

@@ -5,8 +5,8 @@ flight, see `rebound`.
 """
 
 from simcli.kernels.algebra.values import Vec3
-from simcli.kernels.chart.contacts import contacts_of
 from simcli.kernels.collision.lanes import one, put, vector, whole_of
+from simcli.kernels.collision.table_rows import contacts_of
 from simcli.kernels.complementarity.cones import chosen
 from simcli.kernels.complementarity.dense import whole
 from simcli.kernels.complementarity.measure import contact_speed
@@ -26,18 +26,29 @@ def rub(k: ti.template(), p: ti.template(), w: ti.i32, v: ti.template()):
     Reads:  k.slid, p.contacts
     Writes: p.friction
     """
-    for lane in range(k.collider.lanes):
-        for c in range(contacts_of(k.collider, w, lane)):
-            combination = whole_of(k.collider.contacts.combination, w, lane, c)
-            mu = one(k.collider.friction, w, lane, combination)
-            if ti.static(k.has_static):
-                slips = one(k.slid, w, lane, c)
-                if slips < 0.0:
-                    u = seen_speed(p, w, lane, c, v).parts
-                    slips = ti.select(u[1] * u[1] + u[2] * u[2] > STILL * STILL, 1.0, 0.0)
-                if slips == 0.0:
-                    mu = one(k.collider.friction_static, w, lane, combination)
-            put(p.friction, w, lane, c, mu)
+    for c in range(whole(p.live, w, 1)):
+        if ti.static(k.collider.lanes > 1 and not k.has_static):
+            if whole(k.collider.contacts.alike, w, c) != 0:
+                _rub_contact(k, p, w, None, c, v)
+        if ti.static(k.has_static) or whole(k.collider.contacts.alike, w, c) == 0:
+            for lane in range(k.collider.lanes):
+                if c < contacts_of(k.collider, w, lane):
+                    _rub_contact(k, p, w, lane, c, v)
+
+
+@ti.func
+def _rub_contact(k: ti.template(), p: ti.template(), w: ti.i32, lane: ti.template(), c: ti.i32, v: ti.template()):
+    """Friction of one contact, of one world, or without a lane of all."""
+    combination = whole_of(k.collider.contacts.combination, w, lane, c)
+    mu = one(k.collider.friction, w, lane, combination)
+    if ti.static(k.has_static):
+        slips = one(k.slid, w, lane, c)
+        if slips < 0.0:
+            u = seen_speed(p, w, lane, c, v).parts
+            slips = ti.select(u[1] * u[1] + u[2] * u[2] > STILL * STILL, 1.0, 0.0)
+        if slips == 0.0:
+            mu = one(k.collider.friction_static, w, lane, combination)
+    put(p.friction, w, lane, c, mu)
 
 
 def seen_speed(p, w, lane, c, v):
@@ -48,8 +59,10 @@ def seen_speed(p, w, lane, c, v):
 @ti.func
 def _dense_speed(p: ti.template(), w: ti.i32, lane: ti.i32, c: ti.i32, v: ti.template()):
     total = vector()
-    for a in range(p.n_given):
-        total = total + one(p.contacts.jacobian, w, lane, c * p.n + a) * one(v, w, lane, a)
+    for e in range(whole(p.contacts.length, w, c)):
+        for m in range(3):
+            a = 3 * whole(p.contacts.columns, w, c * p.n + e) + m
+            total = total + one(p.contacts.jacobian, w, lane, c * p.n + a) * one(v, w, lane, a)
     return total
 
 
@@ -67,32 +80,43 @@ def aim_contacts(k: ti.template(), p: ti.template(), w: ti.i32, v: ti.template()
     Reads:  p.{contacts.jacobian, free}, k.collider
     Writes: k.{bounces, target}, k.collider.contacts.reach, p.contacts.{bias, compliance}
     """
+    for c in range(whole(p.live, w, 1)):
+        if ti.static(k.collider.lanes > 1 and not k.has_bounce):
+            if whole(k.collider.contacts.alike, w, c) != 0:
+                _aim_contact(k, p, w, None, c, v, h)
+        if ti.static(k.has_bounce) or whole(k.collider.contacts.alike, w, c) == 0:
+            for lane in range(k.collider.lanes):
+                if c < contacts_of(k.collider, w, lane):
+                    _aim_contact(k, p, w, lane, c, v, get_lane(h, lane))
+
+
+@ti.func
+def _aim_contact(k: ti.template(), p: ti.template(), w: ti.i32, lane: ti.template(), c: ti.i32, v: ti.template(),
+                 step: ti.template()):
+    """What one contact is to reach, of one world, or without a lane of all."""
     table = k.collider.contacts
-    for lane in range(k.collider.lanes):
-        step = get_lane(h, lane)
-        for c in range(contacts_of(k.collider, w, lane)):
-            combination = whole_of(table.combination, w, lane, c)
-            gap = one(table.gap, w, lane, c)
-            out = ti.min(k.options.push_out * ti.max(-gap, 0.0), k.options.push_out_speed * step)
-            compliance = one(k.collider.compliance, w, lane, combination)
-            target = ti.select(compliance > 0.0, 0.0 * gap, ti.min(gap + out, 0.0))
-            bounces = 0.0 * gap
-            bias = (gap - target) / step + one(k.bent, w, lane, c)
-            if ti.static(k.has_bounce):
-                e = one(k.collider.restitution, w, lane, combination)
-                before = seen_speed(p, w, lane, c, v).parts[0]
-                free = seen_speed(p, w, lane, c, p.free).parts[0]
-                least = ti.max(2.0 * get_lane(k.gravity.load(w, 0) + p.arena.zero(), lane) * step,
-                               k.options.restitution_threshold)
-                if e > 0.0 and before < -least and gap + step * ti.min(before, free) < 0.0:
-                    target = rebound(e, before, (before - free) / step, ti.max(gap, 0.0), step, k.lag * step)
-                    bias = -target
-                    bounces = 1.0 + 0.0 * gap
-            put(table.reach, w, lane, c, gap)
-            put(k.target, w, lane, c, target)
-            put(k.bounces, w, lane, c, bounces)
-            put(p.contacts.bias, w, lane, c, vector(bias, 0.0, 0.0))
-            put(p.contacts.compliance, w, lane, c, vector(compliance / (step * step), 0.0, 0.0))
+    combination = whole_of(table.combination, w, lane, c)
+    gap = one(table.gap, w, lane, c)
+    out = ti.min(k.options.push_out * ti.max(-gap, gap * 0.0), k.options.push_out_speed * step)
+    compliance = one(k.collider.compliance, w, lane, combination)
+    target = ti.select(compliance > 0.0, 0.0 * gap, ti.min(gap + out, gap * 0.0))
+    bounces = 0.0 * gap
+    bias = (gap - target) / step + one(k.bent, w, lane, c)
+    if ti.static(k.has_bounce):
+        e = one(k.collider.restitution, w, lane, combination)
+        before = seen_speed(p, w, lane, c, v).parts[0]
+        free = seen_speed(p, w, lane, c, p.free).parts[0]
+        least = ti.max(2.0 * get_lane(k.gravity.load(w, 0) + p.arena.zero(), lane) * step, k.options.restitution_threshold)
+        if e > 0.0 and before < -least and gap + step * ti.min(before, free) < 0.0:
+            target = rebound(e, before, (before - free) / step, ti.max(gap, 0.0), step, k.lag * step)
+            bias = -target
+            bounces = 1.0 + 0.0 * gap
+    zero = gap * 0.0
+    put(table.reach, w, lane, c, gap)
+    put(k.target, w, lane, c, target)
+    put(k.bounces, w, lane, c, bounces)
+    put(p.contacts.bias, w, lane, c, Vec3(bias, zero, zero))
+    put(p.contacts.compliance, w, lane, c, Vec3(zero + compliance / (step * step), zero, zero))
 
 
 @ti.func

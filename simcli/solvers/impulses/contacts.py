@@ -10,9 +10,10 @@ import numpy as np
 
 from simcli.kernels.algebra.elementary import select
 from simcli.kernels.algebra.values import Vec3
-from simcli.kernels.chart.contacts import contacts_of, force_of_contact, impulse_of_contact, state_contacts
+from simcli.kernels.chart.contacts import force_of_contact, impulse_of_contact, state_contacts
 from simcli.kernels.chart.tree import point_velocity
 from simcli.kernels.collision.lanes import one, put, vector, whole_of
+from simcli.kernels.collision.table_rows import contacts_of
 from simcli.kernels.collision.tables import Collider
 from simcli.kernels.complementarity.dense import whole
 from simcli.kernels.complementarity.measure import contact_speed, row_speed
@@ -258,12 +259,14 @@ def contact_loss(p: ti.template(), first_spin: ti.template(), w: ti.i32, v: ti.t
     Args:
         first_spin: see `state_contacts`.
         v: (n) velocities at the start of the step.
+
+    Reads: p.contacts.{impulse, speed}, the latter of `remember`
     """
     total = p.arena.zero()
     for c in range(whole(p.live, w, 1)):
         on = p.contacts.on.load(w, c) != 0.0
         x = p.contacts.impulse.load(w, c)
-        speed = contact_speed(p, w, c, v) + contact_speed(p, w, c, p.velocity)
+        speed = contact_speed(p, w, c, v) + p.contacts.speed.load(w, c)
         x = Vec3(select(p.contacts.compliance.load(w, c).parts[0] > 0.0, x.parts[0] * 0.0, x.parts[0]), *x.parts[1:])
         total = total - select(on, x.dot(speed) * 0.5, x.parts[0] * 0.0)
     if ti.static(first_spin >= 0):

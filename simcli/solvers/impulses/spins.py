@@ -1,7 +1,7 @@
 """Rows of spins, of rolling and torsional friction: three of each contact, bounded by its normal impulse."""
 
-from simcli.kernels.chart.contacts import contacts_of
 from simcli.kernels.collision.lanes import one, put, whole_of
+from simcli.kernels.collision.table_rows import contacts_of
 from simcli.kernels.language import ti
 from simcli.solvers.shared import needs
 

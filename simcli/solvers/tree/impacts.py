@@ -14,8 +14,9 @@ Stages; tree/programs.py has the lists.
 
 from simcli.kernels.algebra.elementary import select
 from simcli.kernels.algebra.values import Vec3
-from simcli.kernels.chart.contacts import contacts_of, find_gaps
+from simcli.kernels.chart.contacts import find_gaps
 from simcli.kernels.collision.lanes import one, put
+from simcli.kernels.collision.table_rows import contacts_of
 from simcli.kernels.language import ti
 from simcli.solvers.shared import needs
 from simcli.solvers.tree.integrators import H

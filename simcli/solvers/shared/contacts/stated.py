@@ -20,10 +20,20 @@ def stated_contacts(solver) -> list[tuple]:
     if p.is_large:
         J, M = stated_sparsely(p, counts)
     else:
-        J = side.jacobian.read().reshape(len(counts), side.count, n, 3).swapaxes(2, 3)
+        J = np.where(seen_columns(side, n), side.jacobian.read().reshape(len(counts), side.count, n, 3), 0.0).swapaxes(2, 3)
         M = symmetric(p.mass.read()[..., 0], n)
     v, x, b, mu = p.velocity.read()[..., 0], side.impulse.read(), side.bias.read(), p.friction.read()[..., 0]
     return [(J[w, :c], M[w], v[w], x[w, :c], b[w, :c], mu[w, :c]) for w, c in enumerate(counts)]
+
+
+def seen_columns(side, n: int) -> np.ndarray:
+    """(W, C, n, 1), of which velocities contacts see something; what stands elsewhere means nothing."""
+    threes, length = side.columns.read()[..., 0].reshape(-1, side.count, n), side.length.read()
+    seen = np.zeros((len(threes), side.count, n + 1), bool)
+    at = np.where(np.arange(n) < length, threes, n / 3).astype(int)
+    for m in range(3):
+        np.put_along_axis(seen, np.minimum(3 * at + m, n), True, axis=2)
+    return seen[..., :n, None]
 
 
 def symmetric(entries: np.ndarray, n: int) -> np.ndarray:

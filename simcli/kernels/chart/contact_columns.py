@@ -1,0 +1,228 @@
+"""What contacts see of the velocities that carry links: columns of J.
+
+Links of one world go one by one, with the same bits as for all worlds of a block at once. Where the worlds of a block have
+contacts of the same number between other links, each of them marks the links that carry its own, and these are done for all.
+"""
+
+from simcli.kernels.algebra.elementary import select
+from simcli.kernels.algebra.values import Vec3
+from simcli.kernels.chart.tree import point_velocity
+from simcli.kernels.collision.lanes import one, put, whole_of
+from simcli.kernels.complementarity.cones import chosen
+from simcli.kernels.complementarity.dense import whole
+from simcli.kernels.complementarity.large import DOFS, SEEN, see_body
+from simcli.kernels.language import ti
+from simcli.kernels.memory.arena import any_lane
+
+
+@ti.func
+def pull_link(t: ti.template(), s: ti.template(), p: ti.template(), first_spin: ti.template(), w: ti.i32,
+              lane: ti.template(), c: ti.i32, link: ti.i32, point: ti.template(), axes: ti.template(), frame: ti.template(),
+              sign: ti.template()):
+    """Add to contact c what it sees of the velocities that carry a link; nothing for the world, -1.
+
+    Args:
+        axes: what it sees velocities along.  frame: what spins see turning about.
+
+    Writes: p.contacts.jacobian, p.rows.jacobian of spins
+    """
+    x = point * 1.0
+    if link >= 0:
+        x = point - one(s.origin, w, lane, t.root.at(link))
+    i = link
+    while i >= 0:
+        first = t.link_qd.at(i)
+        for d in range(first, first + t.link_n_qd.at(i)):
+            u = p.n_given - 1 - t.unknown.at(d)  # tips first
+            if u < p.n_given:
+                motion = one(s.S, w, lane, d)
+                add_seen(p.contacts.jacobian, w, lane, c * p.n + u, axes, point_velocity(motion, x), sign)
+                add_turning(p, first_spin, w, lane, c, u, frame, motion.angular, sign)
+        i = t.parent.at(i)
+
+
+@ti.func
+def add_turning(p: ti.template(), first_spin: ti.template(), w: ti.i32, lane: ti.template(), c: ti.i32, u: ti.i32,
+                frame: ti.template(), spin: ti.template(), sign: ti.template()):
+    """Add what spins of contact c see of unknown u, which turns by a spin.
+
+    Writes: p.rows.jacobian of spins
+    """
+    if ti.static(first_spin >= 0):
+        for m in ti.static(range(3)):
+            at = (first_spin + 3 * c + m) * p.n + u
+            seen = frame[m].dot(spin) * sign
+            put(p.rows.jacobian, w, lane, at, one(p.rows.jacobian, w, lane, at) + seen)
+
+
+@ti.func
+def forget_links(k: ti.template(), p: ti.template(), w: ti.i32):
+    """Nothing is marked.
+
+    Writes: k.carries, p.marked
+    """
+    for n in range(2 * k.n_links):
+        k.carries.store(w, n, k.arena.zero())
+    if ti.static(not p.is_large):
+        for i in range(p.n_threes):
+            p.marked.store(w, i, k.arena.zero())
+
+
+@ti.func
+def mark_carriers(k: ti.template(), t: ti.template(), p: ti.template(), w: ti.i32, c: ti.i32):
+    """Mark the threes of velocities that carry the links of contact c, which are those of the first world.
+
+    Writes: p.marked
+    """
+    for side in ti.static(range(2)):
+        i = k.link.at(whole_of((k.contacts.shape_a, k.contacts.shape_b)[side], w, 0, c))
+        while i >= 0:
+            mark_threes(t, p, w, i)
+            i = t.parent.at(i)
+
+
+@ti.func
+def mark_from_links(k: ti.template(), t: ti.template(), p: ti.template(), w: ti.i32):
+    """Mark the threes of velocities of all links that are marked.
+
+    Reads:  k.carries
+    Writes: p.marked
+    """
+    for i in range(k.n_links):
+        if any_lane(k.carries.load(w, 2 * i) + k.carries.load(w, 2 * i + 1) != 0.0):
+            mark_threes(t, p, w, i)
+
+
+@ti.func
+def mark_threes(t: ti.template(), p: ti.template(), w: ti.i32, i: ti.i32):
+    """Mark the threes of the velocities of link i.
+
+    Writes: p.marked
+    """
+    for d in range(t.link_qd.at(i), t.link_qd.at(i) + t.link_n_qd.at(i)):
+        u = p.n_given - 1 - t.unknown.at(d)
+        if u < p.n_given:
+            p.marked.store(w, u // 3, p.arena.zero() + 1.0)
+
+
+@ti.func
+def list_threes(p: ti.template(), w: ti.i32, c: ti.i32):
+    """The threes that are marked are those that contact c sees, and it sees nothing there yet; no mark stays.
+
+    Writes: p.marked, p.contacts.{columns, length, jacobian}
+    """
+    zero = p.arena.zero()
+    length = 0
+    for i in range(p.n_threes):
+        if whole(p.marked, w, i) != 0:
+            p.marked.store(w, i, zero)
+            p.contacts.columns.store(w, c * p.n + length, zero + ti.cast(i, p.arena.device.real))
+            length += 1
+            for m in ti.static(range(3)):
+                p.contacts.jacobian.store(w, c * p.n + 3 * i + m, Vec3(zero, zero, zero))
+    p.contacts.length.store(w, c, zero + ti.cast(length, p.arena.device.real))
+
+
+@ti.func
+def mark_links(k: ti.template(), t: ti.template(), s: ti.template(), w: ti.i32, lane: ti.i32, side: ti.template(),
+               link: ti.i32, point: ti.template()):
+    """Mark the links that carry a link of one world, from itself to the root; none for the world, -1.
+
+    Args:
+        side: 0 for A of a contact, 1 for B.
+        point: [m], where it is pushed.
+
+    Writes: k.{carries, pushed}
+    """
+    if link >= 0:
+        put(k.pushed, w, lane, side, point - one(s.origin, w, lane, t.root.at(link)))
+    i = link
+    while i >= 0:
+        put(k.carries, w, lane, 2 * i + side, 1.0)
+        i = t.parent.at(i)
+
+
+@ti.func
+def pull_marked(k: ti.template(), t: ti.template(), s: ti.template(), p: ti.template(), first_spin: ti.template(),
+                w: ti.i32, c: ti.i32, side: ti.template()):
+    """As `pull_link`, for all worlds of a block, each with the links that it has marked; no mark stays.
+
+    Reads:  k.{pushed, unit_along}
+    Writes: k.carries, p.contacts.jacobian, p.rows.jacobian of spins
+    """
+    for i in range(k.n_links):
+        is_on = k.carries.load(w, 2 * i + side) != 0.0
+        if any_lane(is_on):
+            k.carries.store(w, 2 * i + side, k.arena.zero())
+            for d in range(t.link_qd.at(i), t.link_qd.at(i) + t.link_n_qd.at(i)):
+                u = p.n_given - 1 - t.unknown.at(d)  # tips first
+                if u < p.n_given:
+                    pull_dof(k, p, first_spin, w, c, side, u, s.S.load(w, d), is_on)
+
+
+@ti.func
+def pull_dof(k: ti.template(), p: ti.template(), first_spin: ti.template(), w: ti.i32, c: ti.i32, side: ti.template(),
+             u: ti.i32, motion: ti.template(), is_on: ti.template()):
+    """Add what contact c sees of unknown u, which moves links so, in some worlds.
+
+    Writes: p.contacts.jacobian, p.rows.jacobian of spins
+    """
+    sign = ti.static(2.0 * side - 1.0)
+    zero = k.arena.zero()
+    n = k.contacts.normal.load(w, c)
+    axes = (n, k.contacts.along.load(w, c), k.contacts.across.load(w, c))
+    found = Vec3(*seen_along(axes, point_velocity(motion, k.pushed.load(w, side)), sign))
+    before = p.contacts.jacobian.load(w, c * p.n + u)
+    p.contacts.jacobian.store(w, c * p.n + u, before + chosen(is_on, found, Vec3(zero, zero, zero)))
+    if ti.static(first_spin >= 0):
+        along = k.unit_along.load(w, 0)
+        turn_marked(p, first_spin, w, c, u, (n, along, n.cross(along)), motion.angular, sign, is_on)
+
+
+@ti.func
+def turn_marked(p: ti.template(), first_spin: ti.template(), w: ti.i32, c: ti.i32, u: ti.i32, frame: ti.template(),
+                spin: ti.template(), sign: ti.template(), is_on: ti.template()):
+    """As `add_turning`, in some worlds.
+
+    Writes: p.rows.jacobian of spins
+    """
+    for m in ti.static(range(3)):
+        at = (first_spin + 3 * c + m) * p.n + u
+        seen = frame[m].dot(spin) * sign
+        p.rows.jacobian.store(w, at, p.rows.jacobian.load(w, at) + select(is_on, seen, p.arena.zero()))
+
+
+@ti.func
+def see_link(t: ti.template(), s: ti.template(), p: ti.template(), first_spin: ti.template(), w: ti.i32, c: ti.i32,
+             side: ti.i32, link: ti.i32, point: ti.template(), axes: ti.template(), frame: ti.template(),
+             sign: ti.template()):
+    """What contact c of a large world sees of a link, whose velocities are those of no other.
+
+    Writes: p.large.{body, seen, spin}
+    """
+    first = -1
+    if link >= 0:
+        first = p.n_given - 1 - t.unknown.at(t.link_qd.at(link))  # its last one, for tips come first
+    see_body(p, w, c, side, first)
+    if link >= 0:
+        x = point - s.origin.load(w, t.root.at(link))
+        for d in range(t.link_qd.at(link), t.link_qd.at(link) + t.link_n_qd.at(link)):
+            u = p.n_given - 1 - t.unknown.at(d)
+            motion = s.S.load(w, d)
+            at = SEEN * c + DOFS * side + u % DOFS
+            v = point_velocity(motion, x)
+            p.large.seen.store(w, at, Vec3(*seen_along(axes, v, sign)))
+            if ti.static(first_spin >= 0):
+                for m in ti.static(range(3)):
+                    at = (3 * c + m) * SEEN + DOFS * side + u % DOFS
+                    p.large.spin.store(w, at, frame[m].dot(motion.angular) * sign)
+
+
+def seen_along(axes, v: Vec3, sign) -> list:
+    """Components of a velocity, on B positive."""
+    return [axis.dot(v) * sign for axis in axes]
+
+
+def add_seen(jacobian, w, lane, at, axes, v: Vec3, sign):
+    """Add the components of a velocity to an entry."""
+    put(jacobian, w, lane, at, one(jacobian, w, lane, at) + Vec3(*(axis.dot(v) for axis in axes)) * sign)

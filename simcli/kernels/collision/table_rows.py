@@ -1,0 +1,157 @@
+"""Rows of the table of contacts, from the points that were found: where they lie on each shape.
+
+Worlds of a block whose contacts of one number are between the same shapes go at once, with the same bits as one by one.
+"""
+
+from simcli.kernels.collision.lanes import one, put, whole_of
+from simcli.kernels.collision.rule import radius_in
+from simcli.kernels.collision.tables import CONE, CYLINDER, ELLIPSOID
+from simcli.kernels.language import ti
+from simcli.kernels.memory.arena import any_lane, get_lane, local
+
+_STEEP = 0.1  # sine of the angle from a shape's axis from which on the normal is followed to the axis
+_ALONG = 0.9999  # cosine: the normal passes through the axis
+
+
+@ti.func
+def contacts_of(k: ti.template(), w: ti.i32, lane: ti.i32):
+    """Number of contacts in one world."""
+    return ti.cast(get_lane(k.contacts.count.part(w, 0, 0), lane), ti.i32)
+
+
+@ti.func
+def most_contacts(k: ti.template(), w: ti.i32):
+    """Number of contacts of the world of a block that has the most."""
+    most = 0
+    for lane in range(k.lanes):
+        most = ti.max(most, contacts_of(k, w, lane))
+    return most
+
+
+@ti.func
+def complete_rows(c: ti.template(), w: ti.i32):
+    """What follows from the points that were found.
+
+    Reads:  poses, c.contacts
+    Writes: c.contacts
+    """
+    for row in range(most_contacts(c, w)):
+        alike = are_alike(c, w, row)
+        c.contacts.alike.store(w, row, c.arena.zero() + ti.cast(alike, c.arena.device.real))
+        if ti.static(c.lanes > 1 and has_flat_cores(c)):
+            if alike:
+                _complete_row(c, w, None, row)
+        if not (alike and ti.static(has_flat_cores(c))):
+            for lane in range(c.lanes):
+                if row < contacts_of(c, w, lane):
+                    _complete_row(c, w, lane, row)
+
+
+def has_flat_cores(c) -> bool:
+    """Whether no core point depends on where a contact lies on its shape, which branches."""
+    return not any(c.has[kind] for kind in (CYLINDER, CONE, ELLIPSOID))
+
+
+def are_alike(c, w, row):
+    """1 if all worlds of a block have a contact, between the same shapes, and can go at once (inside kernels)."""
+    if c.lanes == 1:
+        return 0
+    table = c.contacts
+    differ = table.count.load(w, 0) <= ti.cast(row, c.arena.device.real)
+    for slot in (table.shape_a, table.shape_b, table.combination):
+        value = slot.load(w, row)
+        differ = differ | (value != get_lane(value, 0))
+    return ti.select(any_lane(local(differ)), 0, 1)
+
+
+@ti.func
+def _complete_row(c: ti.template(), w: ti.i32, lane: ti.template(), row: ti.i32):
+    """One row, of one world, or without a lane of all.
+
+    Writes: c.contacts
+    """
+    table = c.contacts
+    combination = whole_of(table.combination, w, lane, row)
+    a = whole_of(table.shape_a, w, lane, row)
+    b = whole_of(table.shape_b, w, lane, row)
+    p = one(table.core_a, w, lane, row)
+    n = one(table.normal, w, lane, row)
+    gap = one(table.gap, w, lane, row)
+    r_a = radius_in(c, w, lane, a, combination)
+    r_b = radius_in(c, w, lane, b, combination)
+    put(table.gap, w, lane, row, gap - r_a - r_b)
+    put(table.point, w, lane, row, one(c.position, w, lane, a) + p + n * (0.5 * (gap + r_a - r_b)))
+    q = p + n * gap + (one(c.position, w, lane, a) - one(c.position, w, lane, b))
+    core_a, radius_a = core_in_link(c, w, lane, a, p, n, r_a)
+    core_b, radius_b = core_in_link(c, w, lane, b, q, n * -1.0, r_b)
+    put(table.core_a, w, lane, row, core_a)
+    put(table.core_b, w, lane, row, core_b)
+    put(table.radius_a, w, lane, row, radius_a)
+    put(table.radius_b, w, lane, row, radius_b)
+
+
+@ti.func
+def core_in_link(c: ti.template(), w: ti.i32, lane: ti.template(), i: ti.i32, q: ti.template(), outward: ti.template(),
+                 radius: ti.template()):
+    """As `core_point`, of a point and a normal in world axes, the core point in the link of shape i."""
+    R = one(c.rotation, w, lane, i)
+    core, r = core_point(c, w, lane, i, R.transposed_times(q), R.transposed_times(outward), radius)
+    return one(c.at_link, w, lane, i) + one(c.in_link, w, lane, i) * core, r
+
+
+@ti.func
+def core_point(c: ti.template(), w: ti.i32, lane: ti.template(), i: ti.i32, p: ti.template(), d: ti.template(),
+               radius: ti.template()):
+    """Core point and radius of a point of contact on shape i, shape axes.
+
+    The velocity of the gap is n . v at any point of the normal line, so the core may lie anywhere on it; where it lies
+    decides what rotations do in second order. On a shape of revolution it lies on the axis: rolling does not change the
+    gap. Elsewhere on an ellipsoid it lies at the mean radius of curvature, (tr A^2 / h - |A^2 d|^2 / h^3) / 2, h = |A d|.
+
+    Args:
+        p: [m], the point on the core of the shape.
+        d: outward normal.
+        radius: [m], of the shape about its core.
+
+    Returns:
+        [m], [m].
+    """
+    inward = radius * 0.0  # from the surface of the shape without its margin
+    kind = c.kind.at(i)
+    if ti.static(c.has[CYLINDER] or c.has[CONE]):
+        if kind == CYLINDER or kind == CONE:
+            inward = distance_to_axis(p, d)
+    if ti.static(c.has[ELLIPSOID]):
+        if kind == ELLIPSOID:
+            inward = mean_radius(one(c.half, w, lane, i), d)
+    return p - d * inward, radius + inward
+
+
+@ti.func
+def distance_to_axis(p: ti.template(), d: ti.template()):
+    """[m], from p along -d to the z axis; 0 if that line does not meet it, or far away."""
+    steep = ti.sqrt(d.parts[0] ** 2 + d.parts[1] ** 2)
+    r = ti.sqrt(p.parts[0] ** 2 + p.parts[1] ** 2)
+    together = d.parts[0] * p.parts[0] + d.parts[1] * p.parts[1]
+    found = r * 0.0
+    if steep > _STEEP and together > _ALONG * steep * r:
+        found = r / steep
+    return found
+
+
+@ti.func
+def mean_radius(half: ti.template(), d: ti.template()):
+    """[m], radius of an ellipsoid's surface where its normal is d: to the axis, or the mean of both curvatures'."""
+    x2 = half.parts[0] ** 2
+    y2 = half.parts[1] ** 2
+    z2 = half.parts[2] ** 2
+    dx = d.parts[0]
+    dy = d.parts[1]
+    dz = d.parts[2]
+    h = ti.sqrt(x2 * dx * dx + y2 * dy * dy + z2 * dz * dz)
+    radius = 0.5 * ((x2 + y2 + z2) / h - (x2 * x2 * dx * dx + y2 * y2 * dy * dy + z2 * z2 * dz * dz) / h**3)
+    if x2 == y2 or x2 == z2:
+        radius = x2 / h
+    elif y2 == z2:
+        radius = y2 / h
+    return radius

@@ -1,0 +1,111 @@
+"""A run whose worlds the memory of its device does not hold at once: parts of the batch, one after another, in one file."""
+
+import shutil
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+
+from simcli.errors import OutputError
+from simcli.job import Job, Outcome, Tick, Watch
+from simcli.pipeline.execution import execute, outcome_in_file
+from simcli.pipeline.preparation import prepare
+
+
+def execute_parts(job: Job, n_fit: int, watch: Watch) -> Outcome:
+    """Run parts of a job, and write their worlds as the run that was asked for.
+
+    Files of parts stand in a folder beside the output until all of them are there. If one is stopped they stay, and the same
+    request with `resume` goes on.
+
+    Args:
+        job: with more worlds than fit.
+        n_fit: worlds of a part.
+        watch: sees every Tick, with frames and steps of all parts; its False stops the run.
+
+    Returns:
+        Of all parts; of the one that was stopped, if one was.
+
+    Raises:
+        OutputError: the folder cannot be made or holds parts of another run, or the output cannot be written.
+        DeviceError: not so many worlds fit after all.
+    """
+    numbers, folder = list(job.numbers), parts_folder(job.output)
+    parts = [tuple(numbers[first : first + n_fit]) for first in range(0, len(numbers), n_fit)]
+    sizes = tuple(map(len, parts))
+    _make(folder, job)
+    outcomes: list[Outcome] = []
+    for k, worlds in enumerate(parts):
+        seen = _PartWatch(watch, job, sum(sizes[:k]))
+        outcomes.append(execute(_part(job, worlds, folder), seen))
+        if outcomes[-1].status != "done" or (not seen.goes_on and k + 1 < len(parts)):
+            return replace(outcomes[-1], status="stopped", parts=sizes)
+    _join(job, [outcome.output for outcome in outcomes])
+    shutil.rmtree(folder, ignore_errors=True)
+    return _total(job, outcomes, sizes)
+
+
+def parts_folder(output: Path) -> Path:
+    """Where the files of parts stand for a while."""
+    return output.with_name(f".{output.name}.parts")
+
+
+def _make(folder: Path, job: Job) -> None:
+    if folder.exists() and not (job.request.resume or job.request.force):
+        raise OutputError(f"{folder}: holds parts of an unfinished run; add --resume to continue it, --restart to begin "
+                          "anew")  # fmt: skip
+    try:
+        if not job.request.resume:
+            shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"{folder}: the parts of the run cannot be written here: {error.strerror}") from error
+
+
+def _part(job: Job, worlds: tuple[int, ...], folder: Path) -> Job:
+    """The job of some worlds; worlds that cannot begin are failed ones, as in the whole."""
+    output = folder / f"{worlds[0]}-{worlds[-1]}.h5"
+    return prepare(replace(job.request, worlds=worlds, output=output, tries_all=True, resume=True))
+
+
+class _PartWatch:
+    """Sees the Ticks of a part as those of the whole run, of which a part is so many frames as it has worlds.
+
+    Args:
+        watch: of the whole run.
+        job: likewise.
+        before: worlds of the parts before it.
+
+    Attributes:
+        goes_on: whether the watch has not said stop.
+    """
+
+    def __init__(self, watch: Watch, job: Job, before: int):
+        self._watch, self.goes_on = watch, True
+        self._n_steps, self._n_worlds, self._before = job.schedule.n_steps, len(job.numbers), before
+
+    def __call__(self, tick: Tick) -> bool:
+        steps = self._n_steps * self._before + tick.steps
+        frames = tick.n_frames * steps // max(self._n_steps * self._n_worlds, 1)
+        self.goes_on = self._watch(replace(tick, frames=frames, steps=steps)) and self.goes_on
+        return self.goes_on
+
+
+def _join(job: Job, files: list[Path]) -> None:
+    """Write the worlds of all parts as the run that was asked for."""
+    from simcli.analysis.parts import write_run_of_parts
+    from simcli.records.reading.reader import open_trajectory
+
+    with ExitStack() as stack:
+        runs = [stack.enter_context(open_trajectory(file)) for file in files]
+        write_run_of_parts(runs, job.output, job.request.worlds)
+
+
+def _total(job: Job, outcomes: list[Outcome], sizes: tuple[int, ...]) -> Outcome:
+    """What all parts came to: what the file says, and the times and kernels of the parts."""
+    total = outcome_in_file(job)
+    total.parts, total.device = sizes, outcomes[0].device
+    total.compile, total.stepping = (sum(getattr(one, name) for one in outcomes) for name in ("compile", "stepping"))
+    total.kernels_compiled = [name for one in outcomes for name in one.kernels_compiled]
+    total.kernels_from_cache = [name for one in outcomes for name in one.kernels_from_cache]
+    total.problem = next((one.problem for one in outcomes if one.problem), "")
+    return total
