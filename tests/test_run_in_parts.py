@@ -1,6 +1,7 @@
 """Runs whose worlds the memory of a device does not hold at once: the file is that of a run of all of them."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from support.runs import SWING, committed, differing
@@ -82,7 +83,7 @@ def test_the_file_and_what_is_told_are_those_of_all_worlds_at_once(scene, whole,
     assert ticks[-1].steps == 7 * outcome.n_steps
 
 
-def test_a_run_that_is_stopped_in_a_part_goes_on_to_the_same_file(scene, whole, small_memory):
+def test_a_run_that_is_stopped_in_a_part_goes_on_to_the_same_file(scene, whole, small_memory, monkeypatch):
     outcome = execute(scene, "stopped.h5", watch=lambda tick: tick.fraction < 0.5)
     assert (outcome.status, outcome.parts) == ("stopped", PARTS)
     output = scene.with_name("stopped.h5")
@@ -90,7 +91,11 @@ def test_a_run_that_is_stopped_in_a_part_goes_on_to_the_same_file(scene, whole, 
     assert {one.name for one in parts_folder(output).glob("*.h5")} == {"0-2.h5", "3-5.h5"}
     with pytest.raises(OutputError, match="holds parts of an unfinished run; add --resume"):
         execute(scene, "stopped.h5")
+    with pytest.raises(OutputError, match="run with --device cpu; go on with it"):
+        pipeline.execute(pipeline.prepare(replace(request(scene, "stopped.h5", resume=True), device="auto")))
+    monkeypatch.setattr(storage, "refuse_beyond", lambda *_: None)  # now all would fit
     outcome = execute(scene, "stopped.h5", resume=True)
+    assert outcome.parts == PARTS
     assert outcome.status == "done"
     assert not differing(committed(output), committed(whole.output))
     assert not parts_folder(output).exists()
@@ -98,7 +103,7 @@ def test_a_run_that_is_stopped_in_a_part_goes_on_to_the_same_file(scene, whole, 
 
 def test_some_worlds_keep_their_numbers(scene, small_memory):
     outcome = execute(scene, "some.h5", worlds=(1, 2, 4, 5))
-    assert outcome.parts == (3, 1)
+    assert outcome.parts == (2, 2)
     assert [one.world for one in outcome.failures] == [5]
     with simcli.open(outcome.output) as run:
         assert run.provenance.worlds == (1, 2, 4, 5)
@@ -114,7 +119,7 @@ def test_the_command_line_tells_the_parts(scene, small_memory, capfd):
     words = ["run", scene, "-o", scene.with_name("command.h5"), "--device", "cpu"]
     sets = [word for one in SETS for word in ("--set", one)]
     assert doorman.run_command([str(one) for one in (*words, *sets)], debug=False, as_json=False) == Exit.SIMULATION
-    assert "memory  3 of 7 worlds fit on the device: they run in 3 parts, one after another" in capfd.readouterr().err
+    assert "the device does not hold 7 worlds: they ran in 3 parts of 3 at most" in capfd.readouterr().err
     words = [str(one) for one in (*words, *sets, "--force", "--json")]
     assert doorman.run_command(words, debug=False, as_json=True) == Exit.SIMULATION
     assert json.loads(capfd.readouterr().out)["worlds_of_parts"] == list(PARTS)

@@ -28,6 +28,7 @@ def execute(job: Job, watch: Watch = keep_going) -> Outcome:
         FileError: the output that should go on is damaged.
         DeviceError: the device is missing.
     """
+    from simcli.pipeline.parts import execute_parts, planned_size
     from simcli.records.going_on import continuation, lock
     from simcli.records.writing.spawn import RecorderProcess
 
@@ -37,6 +38,8 @@ def execute(job: Job, watch: Watch = keep_going) -> Outcome:
         return _finished(job)
     if not goes_on:
         continuation.claim_output(job.output, job.request.force)
+        if n_planned := planned_size(job):
+            return execute_parts(job, n_planned, watch)
     try:
         with RecorderProcess(claim_space(job)) as process:  # it starts while Taichi is imported: on its way, that hangs
             return _execute_noted(job, watch, process, goes_on)
@@ -44,8 +47,6 @@ def execute(job: Job, watch: Watch = keep_going) -> Outcome:
         n_fit = error.n_fit
         if not n_fit or goes_on or job.spec.run.on_failure == "stop":
             raise
-    from simcli.pipeline.parts import execute_parts
-
     return execute_parts(job, n_fit, watch)
 
 

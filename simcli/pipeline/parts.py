@@ -1,5 +1,6 @@
 """A run whose worlds the memory of its device does not hold at once: parts of the batch, one after another, in one file."""
 
+import json
 import shutil
 from contextlib import ExitStack
 from dataclasses import replace
@@ -9,6 +10,8 @@ from simcli.errors import OutputError
 from simcli.job import Job, Outcome, Tick, Watch
 from simcli.pipeline.execution import execute, outcome_in_file
 from simcli.pipeline.preparation import prepare
+
+_PLAN = "plan.json"  # of a folder of parts: how many worlds each has, and the device that was asked for
 
 
 def execute_parts(job: Job, n_fit: int, watch: Watch) -> Outcome:
@@ -30,9 +33,10 @@ def execute_parts(job: Job, n_fit: int, watch: Watch) -> Outcome:
         DeviceError: not so many worlds fit after all.
     """
     numbers, folder = list(job.numbers), parts_folder(job.output)
-    parts = [tuple(numbers[first : first + n_fit]) for first in range(0, len(numbers), n_fit)]
+    size = -(-len(numbers) // -(-len(numbers) // n_fit))  # as many parts as must be, of one size but for the last
+    parts = [tuple(numbers[first : first + size]) for first in range(0, len(numbers), size)]
     sizes = tuple(map(len, parts))
-    _make(folder, job)
+    _make(folder, job, size)
     outcomes: list[Outcome] = []
     for k, worlds in enumerate(parts):
         seen = _PartWatch(watch, job, sum(sizes[:k]))
@@ -49,7 +53,23 @@ def parts_folder(output: Path) -> Path:
     return output.with_name(f".{output.name}.parts")
 
 
-def _make(folder: Path, job: Job) -> None:
+def planned_size(job: Job) -> int:
+    """Worlds of a part of an unfinished run that a request goes on with, 0 if there is none.
+
+    Raises:
+        OutputError: its parts were run on another device.
+    """
+    plan = parts_folder(job.output) / _PLAN
+    if not job.request.resume or not plan.exists():
+        return 0
+    found = json.loads(plan.read_text(encoding="utf-8"))
+    if found["device"] != job.request.device:
+        raise OutputError(f"{plan.parent}: holds parts that were run with --device {found['device']}; go on with it, or "
+                          "begin anew with --restart")  # fmt: skip
+    return found["worlds"]
+
+
+def _make(folder: Path, job: Job, size: int) -> None:
     if folder.exists() and not (job.request.resume or job.request.force):
         raise OutputError(f"{folder}: holds parts of an unfinished run; add --resume to continue it, --restart to begin "
                           "anew")  # fmt: skip
@@ -57,6 +77,8 @@ def _make(folder: Path, job: Job) -> None:
         if not job.request.resume:
             shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True, exist_ok=True)
+        plan = json.dumps({"worlds": size, "device": job.request.device})
+        (folder / _PLAN).write_text(plan, encoding="utf-8")
     except OSError as error:
         raise OutputError(f"{folder}: the parts of the run cannot be written here: {error.strerror}") from error
 

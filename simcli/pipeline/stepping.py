@@ -30,12 +30,13 @@ def begin_run(job: Job, solver, continues, outcome: Outcome) -> FrameBlock | Non
 
 
 def unsolved_among(events: list[Event]) -> Unsolved | None:
-    """The unsolved steps of a run that has ended, out of its events."""
+    """The unsolved steps of a run that has ended, out of its events; each part of a run in parts tells its worst."""
     counts = [event.value for event in events if event.code == "SC662"]
-    for worst in events:
-        if worst.code == "SC668":
-            return Unsolved(worst.world, worst.step, worst.time, worst.value, int(sum(counts)), len(counts))
-    return None
+    told = [event for event in events if event.code == "SC668"]
+    if not told:
+        return None
+    worst = max(told, key=lambda event: event.value)
+    return Unsolved(worst.world, worst.step, worst.time, worst.value, int(sum(counts)), len(counts))
 
 
 def heed_unsolved(job: Job, outcome: Outcome, unsolved: Unsolved | None) -> None:

@@ -117,7 +117,7 @@ def outcome_text(outcome, solver: str = "", verbose: int = 0) -> str:
 def parts_text(outcome) -> str:
     """In how many parts a run was made, and where those of one that is stopped stand."""
     n, most, total = len(outcome.parts), max(outcome.parts), sum(outcome.parts)
-    text = f"memory  {most} of {total} worlds fit on the device: they run in {n} parts, one after another"
+    text = f"memory  of the device does not hold {total} worlds: they ran in {n} parts of {most} at most, one after another"
     return text if outcome.status == "done" else f"{text}; the file of all is written after the last"
 
 
