@@ -120,7 +120,7 @@ def profile(task: str, worlds: int | None, case: int, precision: str, duration: 
 def main(words: list[str] | None = None) -> None:
     """Profile what a task of the bench runs."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("task", choices=["humanoid", "stacks", "large"])
+    parser.add_argument("task", choices=["humanoid", "stacks", "large", "fourbar"])
     parser.add_argument("--worlds", type=int, default=64)
     parser.add_argument("--case", type=int, default=0, help="which of the task's scenes")
     parser.add_argument("--precision", default="float64")
