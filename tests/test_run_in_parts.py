@@ -91,8 +91,17 @@ def test_a_run_that_is_stopped_in_a_part_goes_on_to_the_same_file(scene, whole, 
     assert {one.name for one in parts_folder(output).glob("*.h5")} == {"0-2.h5", "3-5.h5"}
     with pytest.raises(OutputError, match="holds parts of an unfinished run; add --resume"):
         execute(scene, "stopped.h5")
-    with pytest.raises(OutputError, match="run with --device cpu; go on with it"):
+    with pytest.raises(OutputError, match="holds parts of a run with another --device"):
         pipeline.execute(pipeline.prepare(replace(request(scene, "stopped.h5", resume=True), device="auto")))
+    with pytest.raises(OutputError, match="holds parts of a run with another --world"):
+        execute(scene, "stopped.h5", worlds=(0, 2, 3, 4), resume=True)
+    plan = parts_folder(output) / "plan.json"
+    before = plan.read_text()
+    for damage in ("", "{", "[]", '{"size": "many"}', '{"size": 0}'):
+        plan.write_text(damage)
+        with pytest.raises(OutputError, match=r"its plan.json is damaged; begin anew with --restart"):
+            execute(scene, "stopped.h5", resume=True)
+    plan.write_text(before)
     monkeypatch.setattr(storage, "refuse_beyond", lambda *_: None)  # now all would fit
     outcome = execute(scene, "stopped.h5", resume=True)
     assert outcome.parts == PARTS

@@ -11,7 +11,7 @@ from simcli.job import Job, Outcome, Tick, Watch
 from simcli.pipeline.execution import execute, outcome_in_file
 from simcli.pipeline.preparation import prepare
 
-_PLAN = "plan.json"  # of a folder of parts: how many worlds each has, and the device that was asked for
+_PLAN = "plan.json"  # of a folder of parts: worlds of each, and what was asked for
 
 
 def execute_parts(job: Job, n_fit: int, watch: Watch) -> Outcome:
@@ -57,16 +57,28 @@ def planned_size(job: Job) -> int:
     """Worlds of a part of an unfinished run that a request goes on with, 0 if there is none.
 
     Raises:
-        OutputError: its parts were run on another device.
+        OutputError: its parts were run on another device, or are of other worlds; or its plan is damaged.
     """
-    plan = parts_folder(job.output) / _PLAN
-    if not job.request.resume or not plan.exists():
+    folder = parts_folder(job.output)
+    if not job.request.resume or not folder.exists():
         return 0
-    found = json.loads(plan.read_text(encoding="utf-8"))
-    if found["device"] != job.request.device:
-        raise OutputError(f"{plan.parent}: holds parts that were run with --device {found['device']}; go on with it, or "
-                          "begin anew with --restart")  # fmt: skip
-    return found["worlds"]
+    try:
+        found = json.loads((folder / _PLAN).read_text(encoding="utf-8"))
+        size, asked = int(found["size"]), {name: found[name] for name in _asked(job)}
+    except (OSError, ValueError, KeyError, TypeError):
+        size, asked = 0, {}
+    if size <= 0:
+        raise OutputError(f"{folder}: its {_PLAN} is damaged; begin anew with --restart")
+    for name, value in _asked(job).items():
+        if asked[name] != value:
+            raise OutputError(f"{folder}: holds parts of a run with another --{name}; go on with that, or begin anew with "
+                              "--restart")  # fmt: skip
+    return size
+
+
+def _asked(job: Job) -> dict[str, object]:
+    """What parts have in common with a request that goes on with them, by its option; their files know the scene."""
+    return {"device": job.request.device, "world": None if job.request.worlds is None else list(job.request.worlds)}
 
 
 def _make(folder: Path, job: Job, size: int) -> None:
@@ -77,8 +89,7 @@ def _make(folder: Path, job: Job, size: int) -> None:
         if not job.request.resume:
             shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True, exist_ok=True)
-        plan = json.dumps({"worlds": size, "device": job.request.device})
-        (folder / _PLAN).write_text(plan, encoding="utf-8")
+        (folder / _PLAN).write_text(json.dumps({"size": size, **_asked(job)}), encoding="utf-8")
     except OSError as error:
         raise OutputError(f"{folder}: the parts of the run cannot be written here: {error.strerror}") from error
 
