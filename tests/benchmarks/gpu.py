@@ -29,7 +29,7 @@ TASKS = (BenchTask.RUN, BenchTask.RNEA, BenchTask.FOURBAR, BenchTask.HUMANOID, B
 WORLDS = (1024, 4096, 16384, 65536, 262144)
 PRECISIONS = ("float32", "float64")
 # World-steps of a call, and the fewest and most steps.
-SIZES = {BenchTask.RUN: (3e7, 50, 2000), BenchTask.FOURBAR: (3e6, 20, 1000), BenchTask.HUMANOID: (1e5, 5, 20),
+SIZES = {BenchTask.RUN: (3e7, 50, 2000), BenchTask.FOURBAR: (2.4e6, 9, 1000), BenchTask.HUMANOID: (1e5, 5, 20),
          BenchTask.STACKS: (1e6, 10, 40)}  # fmt: skip
 REPEAT = 3
 MET = 100  # steps, in which contacts are made

@@ -20,6 +20,7 @@ from simcli.kernels.language import ti
 from simcli.kernels.language.procedures import procedure
 from simcli.kernels.memory.arena import Arena, any_lane, local
 from simcli.kernels.memory.notes import Notes
+from simcli.kernels.memory.warps import is_first, meet, threads_beside
 
 TAKE, _SET, ENTER, LEAVE = range(4)  # kinds of lines
 NOBODY = -1  # number of a stage that is none
@@ -162,12 +163,13 @@ class Program:
         stages: each of them once, and the conditions; their `places` are their numbers.
         masked: the stages that a repetition of worlds holds somewhere.  of_worlds: the conditions of such ones.
         of_blocks: the conditions of blocks.
-        n: lines.
+        n: lines.  n_bits: of the number of a line.
         kind: of a line, see TAKE.  stage: its number.  level: number of repetitions that hold it.
         target: line to go to, behind a repetition that nobody enters, or back to its begin.
         most: turns; or the value that is set, of register `target`.
         lines: kind, stage and level of each, as the host has them.
         sets: whether there are registers.
+        in_warps: whether threads of a warp take it that may part, each for a world of its own, see warps.py.
         masks: (levels) 1 for the worlds of a repetition.
         counters: of a block: the line, and the turns of each level.
     """
@@ -190,6 +192,8 @@ class Program:
             _tables[key] = self.stages, self.masked, self.of_worlds, self.of_blocks, np.array(lines, np.int32).T, depth
         self.stages, self.masked, self.of_worlds, self.of_blocks, columns, depth = _tables[key]
         self.n, self.n_stages = len(columns[0]), len(self.stages)
+        self.n_bits = self.n.bit_length()
+        self.in_warps = arena.device.arch == "cuda" and depth > 1
         self.lines = columns[:3].T.tolist()
         table = arena.records(self.n)
         self.kind, self.stage, self.level, self.target, self.most = [table.ints(column) for column in columns]
@@ -313,20 +317,32 @@ def run(program: ti.template(), owner: ti.template(), w: ti.i32):
     """
     line = program.counters.load(w, program.line)
     while line < program.n:
-        kind = program.kind.at(line)
-        level = program.level.at(line)
-        stage = program.stage.at(line)
-        if kind == ENTER:
-            program.masks.store(w, level, program.masks.load(w, level - 1))
-        if ti.static(program.n_groups == 1):
-            for k in ti.static(range(program.n_stages)):
-                if stage == k:
-                    program.take(k, owner, w, level)
+        if ti.static(program.in_warps):
+            beside = threads_beside()
+            if is_first(beside, line, program.n_bits) != 0:
+                line = take_line(program, owner, w, line)
+            meet(beside)
         else:
-            if stage >= 0:
-                GROUPS[0](program, owner, stage, w, level)
-        line = next_line(program, w, line, kind, level)
+            line = take_line(program, owner, w, line)
     program.counters.store(w, program.line, line)  # without it an affine step takes 14 % longer
+
+
+@ti.func
+def take_line(program: ti.template(), owner: ti.template(), w: ti.i32, line: ti.i32):
+    """Take one line; gives the line after it."""
+    kind = program.kind.at(line)
+    level = program.level.at(line)
+    stage = program.stage.at(line)
+    if kind == ENTER:
+        program.masks.store(w, level, program.masks.load(w, level - 1))
+    if ti.static(program.n_groups == 1):
+        for k in ti.static(range(program.n_stages)):
+            if stage == k:
+                program.take(k, owner, w, level)
+    else:
+        if stage >= 0:
+            GROUPS[0](program, owner, stage, w, level)
+    return next_line(program, w, line, kind, level)
 
 
 @ti.func
