@@ -7,6 +7,7 @@ from support.device import live_device
 from simcli.kernels.complementarity.problem import Problem
 from simcli.kernels.complementarity.solve import READY
 from simcli.kernels.language import ti
+from simcli.kernels.memory import warps
 from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.programs import (
     GROUPS,
@@ -253,13 +254,15 @@ def count(c: ti.template(), program: ti.template()):
         run(program, c, w)
 
 
-def test_lists_nest_and_each_has_its_mask():
+@pytest.mark.parametrize("in_warps", [False, True])  # on a CPU nobody stands beside a thread
+def test_lists_nest_and_each_has_its_mask(in_warps):
     arena = Arena(live_device(), 5)
     c = Counter(arena)
     inner = repeat(increase_inner, at_most=3)
     body = (set_registers(share=2), repeat(increase, inner, where=wants_more, wanted=wants_more), only(is_even, end))
     steps = repeat_blocks(within(lambda owner: owner, *body), end, where=has_steps, wanted=has_steps)
     program = Program(arena, (steps,), c.now)
+    program.in_warps = in_warps
     arena.build()
     bounds = np.array([0.0, 1.0, 2.0, 7.0, 4.0])
     for slot in (c.count, c.ends, c.inner):
@@ -271,6 +274,14 @@ def test_lists_nest_and_each_has_its_mask():
     assert c.inner.read()[:, 0, 0].tolist() == (3.0 * turns).tolist()
     assert c.ends.read()[:, 0, 0].tolist() == np.where(bounds % 2 == 0, 2.0, 1.0).tolist()
     assert len(program.stages) == 7  # `end` has two owners
+
+
+def test_threads_of_a_warp_at_the_first_line_of_all_go_on(monkeypatch):
+    monkeypatch.setattr(ti.simt.warp, "any_nonzero", lambda beside, votes: int(np.any(votes)))
+    for n_lines in (1, 2, 5, 200):
+        lines = np.random.default_rng(n_lines).integers(0, n_lines, 32)
+        found = warps.is_first.__wrapped__(np.uint32(0xFFFFFFFF), lines, n_lines.bit_length())
+        assert (found != 0).tolist() == (lines == lines.min()).tolist()
 
 
 def is_first(p, w):

@@ -29,7 +29,7 @@ TASKS = (BenchTask.RUN, BenchTask.RNEA, BenchTask.FOURBAR, BenchTask.HUMANOID, B
 WORLDS = (1024, 4096, 16384, 65536, 262144)
 PRECISIONS = ("float32", "float64")
 # World-steps of a call, and the fewest and most steps.
-SIZES = {BenchTask.RUN: (3e7, 50, 2000), BenchTask.FOURBAR: (2.4e6, 9, 1000), BenchTask.HUMANOID: (1e5, 5, 20),
+SIZES = {BenchTask.RUN: (3e7, 50, 2000), BenchTask.FOURBAR: (2.4e6, 9, 1000), BenchTask.HUMANOID: (4e5, 5, 20),
          BenchTask.STACKS: (1e6, 10, 40)}  # fmt: skip
 REPEAT = 3
 MET = 100  # steps, in which contacts are made
@@ -39,6 +39,9 @@ ROOM = {"nconmax": 64, "njmax": 256}  # of mujoco_warp, for each world
 class Calls:
     """Steps of a run, as many as a call takes: one frame at its end goes to the host, and nothing is written.
 
+    Args:
+        fraction: of the steps that a GPU takes.
+
     Attributes:
         name: of the scene.
         job: what runs.
@@ -46,11 +49,12 @@ class Calls:
         compiling: [s], calls before those that are timed: the first one compiles, and contacts are made.
     """
 
-    def __init__(self, work: BenchWork, task: BenchTask):
+    def __init__(self, work: BenchWork, task: BenchTask, fraction: float):
         total, least, most = SIZES[task]
-        self.job, self.n_steps = work.job(), int(min(max(total // work.worlds, least), most))
+        wanted = min(max(total // work.worlds, least), most)
+        self.job, self.n_steps = work.job(), max(int(wanted * fraction), 1)
         self.name, spec = self.job.spec.name, self.job.spec
-        before = -(-MET // self.n_steps) if task in CONTACT_TASKS else 1
+        before = -(-int(MET * fraction) // self.n_steps) if task in CONTACT_TASKS else 1
         plan = RunPlan(self.job.schedule.dt, self.n_steps, REPEAT + before, frozenset(("joints",)))
         with console.stdout_kept_clean():
             device = start_device(work.device, work.precision, 1)
@@ -103,12 +107,12 @@ def warp_row(work: BenchWork, task: BenchTask, timed: Calls) -> BenchRow:
     return work.line(timed, "mujoco_warp", "float32", seconds)
 
 
-def rows_of(work: BenchWork, task: BenchTask, is_first: bool) -> tuple[list[tuple[str, ...]], float]:
+def rows_of(work: BenchWork, task: BenchTask, is_first: bool, fraction: float) -> tuple[list[tuple[str, ...]], float]:
     """Our line, the peer's below it, and the ratio of its time to ours; and how long one run took, in seconds.
 
     The first size of a scene compiles, and tells the residual.
     """
-    timed = subject(work, task) if task is BenchTask.RNEA else Calls(work, task)
+    timed = subject(work, task) if task is BenchTask.RNEA else Calls(work, task, fraction)
     seconds = [timed.once() for _ in range(REPEAT)]
     residual = residual_of(work) if is_first and task in CONTACT_TASKS else None
     row = work.row(timed, seconds, residual)
@@ -144,7 +148,7 @@ def rows_of_sizes(task: BenchTask, n: int, precision: str, asked: argparse.Names
             break
         work = works_of(task, worlds, precision, asked.device, folder)[n]
         try:
-            found, took = rows_of(work, task, k == 0)
+            found, took = rows_of(work, task, k == 0, asked.fraction)
         except SimcliError as error:
             console.say(f"  {work.scene.stem}, {worlds} worlds, {precision}: {error}")
             break
@@ -159,6 +163,7 @@ def main(words: list[str] | None = None) -> None:
     parser.add_argument("--minutes", type=float, default=10.0)
     parser.add_argument("--longest", type=float, default=3.0, help="seconds of one run, after which no larger size is tried")
     parser.add_argument("--worlds", type=int, nargs="*", default=WORLDS)
+    parser.add_argument("--fraction", type=float, default=1.0, help="of the steps of a call, for a device in software: 0.01")
     parser.add_argument("--task", choices=[task.value for task in TASKS], nargs="*", default=[task.value for task in TASKS])
     parser.add_argument("--precision", choices=PRECISIONS, nargs="*", default=PRECISIONS)
     asked = parser.parse_args(words)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from simcli import rotations as rot
+from simcli.cli.bench.work import mean_seconds
 from simcli.errors import UsageError
 from simcli.model.tables import WORLD, JointKind, Model
 
@@ -151,12 +152,9 @@ def run_pinocchio(model: Model, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray, 
     peer, order = _pinocchio_model(model, pinocchio)
     pool = pinocchio.ModelPool(peer, threads)
     states = [np.asfortranarray(a[:, order].T) for a in (q, qd, qdd)]
-    pinocchio.rneaInParallel(threads, pool, *states)
-    start = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        efforts = pinocchio.rneaInParallel(threads, pool, *states)
-    seconds = time.perf_counter() - start
+        seconds, efforts = mean_seconds(lambda: pinocchio.rneaInParallel(threads, pool, *states))
     result = np.empty(q.shape)
     result[:, order] = np.asarray(efforts).T
     return PeerRun(f"pinocchio {pinocchio.__version__}", seconds, result)
