@@ -17,7 +17,7 @@ import numpy as np
 from simcli.kernels.language import ti
 from simcli.kernels.memory import programs, storage
 from simcli.kernels.memory.notes import Notes
-from simcli.kernels.memory.programs import ENTER, GROUPS, NOBODY, Program, next_line
+from simcli.kernels.memory.programs import NOBODY, Program
 
 _PERIOD = 1e-4  # [s] between two looks
 _LEAST = 0.004  # of the time: stages that take less have no row
@@ -34,31 +34,19 @@ class Noting(Program):
         _made.append(self)
 
 
+take_unnoted = programs.take_line
+
+
 @ti.func
-def run(program: ti.template(), owner: ti.template(), w: ti.i32):
-    """As `programs.run`, with notes."""
-    line = program.counters.load(w, program.line)
-    while line < program.n:
-        program.counters.store(w, program.line, line)
-        program.tally.store(w, line, program.tally.load(w, line) + 1)
-        kind = program.kind.at(line)
-        level = program.level.at(line)
-        stage = program.stage.at(line)
-        if kind == ENTER:
-            program.masks.store(w, level, program.masks.load(w, level - 1))
-        if ti.static(program.n_groups == 1):
-            for k in ti.static(range(program.n_stages)):
-                if stage == k:
-                    program.take(k, owner, w, level)
-        else:
-            if stage >= 0:
-                GROUPS[0](program, owner, stage, w, level)
-        line = next_line(program, w, line, kind, level)
+def take_line(program: ti.template(), owner: ti.template(), w: ti.i32, line: ti.i32):
+    """As `programs.take_line`, with notes."""
     program.counters.store(w, program.line, line)
+    program.tally.store(w, line, program.tally.load(w, line) + 1)
+    return take_unnoted(program, owner, w, line)
 
 
 # Before anything else takes them from there; memory is shared with the process that looks.
-programs.Program, programs.run, storage.PRIVATE = Noting, run, {}
+programs.Program, programs.take_line, storage.PRIVATE = Noting, take_line, {}
 
 
 def watch(program: Program, hits: np.ndarray) -> int:
