@@ -28,8 +28,8 @@ from simcli.solvers.shared.host.plan import RunPlan
 TASKS = (BenchTask.RUN, BenchTask.RNEA, BenchTask.FOURBAR, BenchTask.HUMANOID, BenchTask.STACKS)
 WORLDS = (1024, 4096, 16384, 65536, 262144)
 PRECISIONS = ("float32", "float64")
-# World-steps of a call, and the fewest and most steps. All calls of four-bars stay below the work from which on each size has
-# a kernel of its own (THOROUGH_WORK).
+# World-steps of a call, and the fewest and most steps. All calls of four-bars stay below the work from which
+# on each size has a kernel of its own (THOROUGH_WORK).
 SIZES = {BenchTask.RUN: (3e7, 50, 2000), BenchTask.FOURBAR: (2.4e6, 9, 1000), BenchTask.HUMANOID: (4e5, 5, 20),
          BenchTask.STACKS: (1e6, 10, 40)}  # fmt: skip
 REPEAT = 3
