@@ -15,7 +15,7 @@ from simcli.errors import OutputError, UsageError
 from simcli.records.contents.layout import CHANNELS, PARTS
 from simcli.records.contents.provenance import Provenance
 from simcli.records.going_on.lock import is_being_written
-from simcli.records.reading.parts_file import Cut, RunPart, Seen, origin_text, write_parts
+from simcli.records.reading.parts_file import Cut, Retold, RunPart, Seen, origin_text, write_parts
 from simcli.records.reading.reader import Trajectory
 from simcli.spec.names.patterns import matching
 
@@ -76,19 +76,22 @@ def write_merge(runs: Sequence[Trajectory], path: Path, argv: Sequence[str], see
     return _write_whole(path, parts, replace(source, origin=origin_text("merge", parts, argv, _now())), seen)
 
 
-def write_run_of_parts(runs: Sequence[Trajectory], path: Path, worlds: tuple[int, ...] | None) -> None:
+def write_run_of_parts(runs: Sequence[Trajectory], path: Path, worlds: tuple[int, ...] | None, seen: Seen,
+                       retold: Retold) -> None:  # fmt: skip
     """Write the worlds of runs that were made as parts of one as that one.
 
     Args:
         runs: of one scene, with worlds of its batch that follow each other.
         path: of the file; what stands there is replaced.
         worlds: all of them, as of `Request.worlds`.
+        seen: as of `write_parts`.
+        retold: likewise.
 
     Raises:
         OutputError: it cannot be written.
         FileError: a run is damaged.
     """
-    _write_whole(path, _whole(runs), replace(runs[0].provenance, worlds=worlds))
+    _write_whole(path, _whole(runs), replace(runs[0].provenance, worlds=worlds), seen, retold)
 
 
 def _whole(runs: Sequence[Trajectory]) -> list[RunPart]:
@@ -98,10 +101,10 @@ def _whole(runs: Sequence[Trajectory]) -> list[RunPart]:
     return [RunPart(run, np.arange(run.n_worlds), range(run.n_frames)) for run in runs]
 
 
-def _write_whole(path: Path, parts: Sequence[RunPart], source: Provenance, seen: Seen = lambda part: None) -> int:
+def _write_whole(path: Path, parts: Sequence[RunPart], source: Provenance, seen: Seen, retold: Retold = list) -> int:
     run = parts[0].run
     try:
-        return write_parts(path, parts, Cut(run.channels, {}), source, seen)
+        return write_parts(path, parts, Cut(run.channels, {}), source, seen, retold)
     except ValueError as error:
         raise UsageError(f"{run.path} and the others are of different mechanisms: /model/{error} differs") from error
 

@@ -10,14 +10,16 @@ from math import isfinite
 from simcli.cli import console
 
 PLAIN_PERIOD = 10.0  # [s] between plain lines
-_STEPPING = "stepping"  # stage of a Tick that needs no word
+_STEPPING, _JOINING = "stepping", "joining"  # stages of a Tick; the first one needs no word
 _PATIENCE = 1.0  # [s] before a bar of `fraction_shown` appears: what is over by then needs none
 
 
 def _line_of(tick) -> str:
-    """One line of talk about a `pipeline.Tick`."""
+    """One line of talk about a `pipeline.Tick`; "" where there is nothing to say but its stage."""
+    if tick.stage == _JOINING:
+        return f"{100 * tick.fraction:5.1f} %  {console.size_text(tick.n_bytes)}"
     if not tick.steps:
-        return f"{tick.stage} ..."
+        return ""
     words = [f"{100 * tick.fraction:5.1f} %", f"t = {tick.time:.6g} s"]
     words += [f"{console.count_text(tick.rate)} world-steps/s"] if tick.rate else []
     words += [f"eta {console.duration_text(tick.seconds_left)}"] if isfinite(tick.seconds_left) else []
@@ -76,7 +78,8 @@ def _plain(line: Callable[..., str]) -> Callable:
         now = time.monotonic()
         if now - last >= PLAIN_PERIOD:
             last = now
-            console.say(line(tick) if tick.stage == _STEPPING else f"{tick.stage}: {line(tick)}")
+            talk = line(tick)
+            console.say(f"{tick.stage} ..." if not talk else talk if tick.stage == _STEPPING else f"{tick.stage}: {talk}")
 
     return show
 

@@ -54,6 +54,16 @@ class Event:
     value: float
     text: str
 
+    @property
+    def is_summary(self) -> bool:
+        """Whether it is said of the whole run, when that has ended."""
+        return self.code == "SC668"
+
+    @property
+    def rank(self) -> tuple[bool, int, bool, int]:
+        """What events of a file are sorted by: step, then world, those of all worlds last; what sums up a run at the end."""
+        return self.is_summary, self.step, self.world < 0, self.world
+
 
 # Columns of a contact: shapes a and b, point [m], unit normal from a to b, gap [m], force on b [N]; world axes.
 CONTACT_WIDTHS = {"shape_a": 1, "shape_b": 1, "point": 3, "normal": 3, "gap": 1, "force": 3}

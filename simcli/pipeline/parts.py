@@ -1,17 +1,22 @@
 """A run whose worlds the memory of its device does not hold at once: parts of the batch, one after another, in one file."""
 
+import gc
 import json
 import shutil
-from contextlib import ExitStack
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 from simcli.errors import OutputError
 from simcli.job import Job, Outcome, Tick, Watch
+from simcli.model.snapshot import Event
 from simcli.pipeline.execution import execute, outcome_in_file
-from simcli.pipeline.preparation import prepare
+from simcli.pipeline.preparation import claim_space, prepare
 
 _PLAN = "plan.json"  # of a folder of parts: worlds of each, and what was asked for
+_OF_WORST = ("SC611", "SC633")  # events of what is worst in a run, by their value
+_TICKS = 1000  # of the joining, at most
 
 
 def execute_parts(job: Job, n_fit: int, watch: Watch) -> Outcome:
@@ -29,23 +34,45 @@ def execute_parts(job: Job, n_fit: int, watch: Watch) -> Outcome:
         Of all parts; of the one that was stopped, if one was.
 
     Raises:
-        OutputError: the folder cannot be made or holds parts of another run, or the output cannot be written.
+        OutputError: the folder cannot be made or holds parts of another run, or the output cannot be written, or another
+            process writes it.
         DeviceError: not so many worlds fit after all.
     """
     numbers, folder = list(job.numbers), parts_folder(job.output)
     size = -(-len(numbers) // -(-len(numbers) // n_fit))  # as many parts as must be, of one size but for the last
     parts = [tuple(numbers[first : first + size]) for first in range(0, len(numbers), size)]
     sizes = tuple(map(len, parts))
-    _make(folder, job, size)
     outcomes: list[Outcome] = []
-    for k, worlds in enumerate(parts):
-        seen = _PartWatch(watch, job, sum(sizes[:k]))
-        outcomes.append(execute(_part(job, worlds, folder), seen))
-        if outcomes[-1].status != "done" or (not seen.goes_on and k + 1 < len(parts)):
+    with _locked(job.output):
+        _make(folder, job, size)
+        for k, worlds in enumerate(parts):
+            seen = _PartWatch(watch, job, sum(sizes[:k]))
+            gc.collect()  # what a solver holds of the device is in cycles
+            outcomes.append(execute(_part(job, worlds, folder), seen))
+            if outcomes[-1].status != "done" or (not seen.goes_on and k + 1 < len(parts)):
+                return replace(outcomes[-1], status="stopped", parts=sizes)
+        if not _join(job, outcomes, watch):
             return replace(outcomes[-1], status="stopped", parts=sizes)
-    _join(job, [outcome.output for outcome in outcomes])
-    shutil.rmtree(folder, ignore_errors=True)
-    return _total(job, outcomes, sizes)
+        shutil.rmtree(folder, ignore_errors=True)
+        return _total(job, outcomes, sizes)
+
+
+@contextmanager
+def _locked(output: Path) -> Iterator[None]:
+    """Be the only writer of an output, and remove the drafts of one that was killed."""
+    from simcli.records.going_on.lock import WriterLock
+    from simcli.records.going_on.tidy import remove_drafts
+
+    try:
+        output.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"{output}: cannot make its folder: {error.strerror}") from error
+    lock = WriterLock(output)
+    try:
+        remove_drafts(output)
+        yield
+    finally:
+        lock.release()
 
 
 def parts_folder(output: Path) -> Path:
@@ -53,14 +80,21 @@ def parts_folder(output: Path) -> Path:
     return output.with_name(f".{output.name}.parts")
 
 
+def whole_of_parts(folder: Path) -> Path:
+    """The output whose `parts_folder` it is."""
+    return folder.with_name(folder.name.removeprefix(".").removesuffix(".parts"))
+
+
 def planned_size(job: Job) -> int:
     """Worlds of a part of an unfinished run that a request goes on with, 0 if there is none.
+
+    A file at the output that is older is one that the unfinished run may replace.
 
     Raises:
         OutputError: its parts were run on another device, or are of other worlds; or its plan is damaged.
     """
     folder = parts_folder(job.output)
-    if not job.request.resume or not folder.exists():
+    if not job.request.resume or not folder.exists() or _is_older(folder / _PLAN, job.output):
         return 0
     try:
         found = json.loads((folder / _PLAN).read_text(encoding="utf-8"))
@@ -76,6 +110,10 @@ def planned_size(job: Job) -> int:
     return size
 
 
+def _is_older(plan: Path, output: Path) -> bool:
+    return plan.exists() and output.exists() and plan.stat().st_mtime < output.stat().st_mtime
+
+
 def _asked(job: Job) -> dict[str, object]:
     """What parts have in common with a request that goes on with them, by its option; their files know the scene."""
     return {"device": job.request.device, "world": None if job.request.worlds is None else list(job.request.worlds)}
@@ -85,6 +123,8 @@ def _make(folder: Path, job: Job, size: int) -> None:
     if folder.exists() and not (job.request.resume or job.request.force):
         raise OutputError(f"{folder}: holds parts of an unfinished run; add --resume to continue it, --restart to begin "
                           "anew")  # fmt: skip
+    if not job.request.resume:
+        claim_space(job, in_parts=True)
     try:
         if not job.request.resume:
             shutil.rmtree(folder, ignore_errors=True)
@@ -123,14 +163,68 @@ class _PartWatch:
         return self.goes_on
 
 
-def _join(job: Job, files: list[Path]) -> None:
-    """Write the worlds of all parts as the run that was asked for."""
+class _JoinStoppedError(Exception):
+    """The watch has said stop."""
+
+
+def _join(job: Job, outcomes: Sequence[Outcome], watch: Watch) -> bool:
+    """Write the worlds of all parts as the run that was asked for; False if that was stopped, and nothing was written."""
     from simcli.analysis.parts import write_run_of_parts
     from simcli.records.reading.reader import open_trajectory
 
-    with ExitStack() as stack:
-        runs = [stack.enter_context(open_trajectory(file)) for file in files]
-        write_run_of_parts(runs, job.output, job.request.worlds)
+    n_bytes = _claim_room(job, outcomes)
+    now = Tick("joining", 0, _TICKS, job.schedule.n_steps * job.schedule.dt, job.schedule.n_steps * len(job.numbers), 0.0, 0)
+
+    def see(part: float) -> None:
+        if not watch(replace(now, frames=int(part * _TICKS), n_bytes=int(part * n_bytes))):
+            raise _JoinStoppedError
+
+    try:
+        see(0.0)
+        with ExitStack() as stack:
+            runs = [stack.enter_context(open_trajectory(outcome.output)) for outcome in outcomes]
+            write_run_of_parts(runs, job.output, job.request.worlds, see, lambda events: _retold(job, events))
+    except _JoinStoppedError:
+        return False
+    except OutputError as error:
+        raise OutputError(f"{error}. {_way_on(job)}") from error
+    return True
+
+
+def _claim_room(job: Job, outcomes: Sequence[Outcome]) -> int:
+    """Refuse to join parts where there is no room for the file of all, unless `force` is given; [B], what it takes."""
+    from simcli.analysis.estimate import free_bytes
+
+    needed, free = sum(outcome.output.stat().st_size for outcome in outcomes), free_bytes(job.output)
+    if needed > free and not job.request.force:
+        wanted, there, missing = (f"{size / 1e9:.3g} GB" for size in (needed, free, needed - free))
+        raise OutputError(f"{job.output}: its {len(outcomes)} parts are done, and to join them takes about {wanted} more; "
+                          f"{there} are free there, {missing} are missing. {_way_on(job)}")  # fmt: skip
+    return needed
+
+
+def _way_on(job: Job) -> str:
+    return f"Make room; then the same command with --resume joins the parts, which stay in {parts_folder(job.output)}"
+
+
+def _retold(job: Job, events: list[Event]) -> list[Event]:
+    """The events of a run out of those of its parts, world by world: what a run tells once is told once.
+
+    What was moved farthest or is worst of all worlds is that of its part, too, so that each event keeps its place.
+    """
+    from simcli.solvers.shared.contacts.report import worst_of_parts
+    from simcli.solvers.shared.start import start_events
+
+    moves = {(event.world, event.joint): event for event in start_events(job.model) if event.code == "SC616"}
+    worst = {code: max((event for event in events if event.code == code), key=lambda event: event.value, default=None)
+             for code in _OF_WORST}  # fmt: skip
+    found = []
+    for event in events:
+        if event.code == "SC616":
+            found += [moves[event.world, event.joint]] if (event.world, event.joint) in moves else []
+        elif not event.is_summary and worst.get(event.code, event) is event:
+            found.append(event)
+    return found + worst_of_parts(events)
 
 
 def _total(job: Job, outcomes: list[Outcome], sizes: tuple[int, ...]) -> Outcome:

@@ -59,21 +59,26 @@ def default_output(name: str, worlds: Sequence[int] | None) -> Path:
     return Path("outputs") / f"{name}{'-world' if ends else ''}{'-'.join(map(str, ends))}.h5"
 
 
-def claim_space(job: Job) -> int:
+def claim_space(job: Job, in_parts: bool = False) -> int:
     """Refuse to start a run whose file will not fit, unless `force` is given.
 
+    Args:
+        job: to start.
+        in_parts: whether files of parts stand beside the file until that is whole.
+
     Returns:
-        [B], about what the file will take.
+        [B], about what the run will take.
 
     Raises:
         OutputError: with what is needed and what is free.
     """
     from simcli.analysis.estimate import estimate, free_bytes
 
-    needed = estimate(job.spec, job.model, job.schedule, job.channels)["file_bytes"]
+    needed = estimate(job.spec, job.model, job.schedule, job.channels)["file_bytes"] * (1 + in_parts)
     free = free_bytes(job.output)
     if needed > free and not job.request.force:
-        sizes = f"needs about {needed / 1e9:.3g} GB, and {free / 1e9:.3g} GB are free there"
+        what = " for parts and the file of all of them" if in_parts else ""
+        sizes = f"needs about {needed / 1e9:.3g} GB{what}, and {free / 1e9:.3g} GB are free there"
         way_out = "take fewer worlds or frames (output.every, output.channels), or --force to start all the same"
         raise OutputError(f"{job.output}: {sizes}; {way_out}")
     return needed

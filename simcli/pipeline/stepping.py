@@ -30,12 +30,11 @@ def begin_run(job: Job, solver, continues, outcome: Outcome) -> FrameBlock | Non
 
 
 def unsolved_among(events: list[Event]) -> Unsolved | None:
-    """The unsolved steps of a run that has ended, out of its events; each part of a run in parts tells its worst."""
+    """The unsolved steps of a run that has ended, out of its events."""
     counts = [event.value for event in events if event.code == "SC662"]
-    told = [event for event in events if event.code == "SC668"]
-    if not told:
+    worst = next((event for event in events if event.code == "SC668"), None)
+    if worst is None:
         return None
-    worst = max(told, key=lambda event: event.value)
     return Unsolved(worst.world, worst.step, worst.time, worst.value, int(sum(counts)), len(counts))
 
 

@@ -147,6 +147,19 @@ def out_of_reach(n: int, size: int, than: str, fit: int, n_worlds: int) -> Devic
     return DeviceMemoryError(f"SC714: {n * size / 1e9:.3g} GB are more than {than}: {advice}", fit * fewer_fit)
 
 
+def no_room_for_frames(n: int, size: int, n_worlds: int, error: Exception) -> DeviceMemoryError:
+    """The refusal of a run whose frames the device has no memory for.
+
+    Args:
+        n: numbers of a frame, of all worlds.
+        size: [bytes], of each.
+        n_worlds: worlds that were wanted.
+        error: of who was asked for the memory.
+    """
+    reason = f"the device has given for a frame ({(str(error).strip() or type(error).__name__).splitlines()[-1]})"
+    return out_of_reach(n, size, reason, n_worlds // 2, n_worlds)
+
+
 @ti.kernel
 def _set(memory: ti.types.ndarray(), first: ti.i32, values: ti.types.ndarray()):
     """Set numbers one after another."""

@@ -30,9 +30,11 @@ from simcli.records.writing.ragged import contact_rows, event_rows
 
 BLOCK_BYTES = 8 * 1024 * 1024  # [B] of one dataset that are in memory at once, unless a commit is larger
 BLOCK_CONTACTS = 65536  # contacts that are in memory at once, unless a frame has more
+CONTACT_BYTES = 8 * (sum(CONTACT_WIDTHS.values()) + 2)  # about, of one in the file
 _UNITS = ("q_unit", "qd_unit", "effort_unit")
 
 Seen = Callable[[float], None]  # takes the part that is done
+Retold = Callable[[list[Event]], list[Event]]
 
 
 @dataclass(frozen=True)
@@ -69,8 +71,8 @@ class Cut:
     index: dict[str, np.ndarray]
 
 
-def write_parts(path: Path, parts: Sequence[RunPart], cut: Cut, provenance: Provenance,
-                seen: Seen = lambda part: None) -> int:  # fmt: skip
+def write_parts(path: Path, parts: Sequence[RunPart], cut: Cut, provenance: Provenance, seen: Seen = lambda part: None,
+                retold: Retold = list) -> int:  # fmt: skip
     """Write a file of parts that fit together: one scene, one time axis, the same channels.
 
     Args:
@@ -78,7 +80,8 @@ def write_parts(path: Path, parts: Sequence[RunPart], cut: Cut, provenance: Prov
         parts: whose worlds follow each other.
         cut: what is left of each.
         provenance: of the new file, without its origin.
-        seen: is told of the progress.
+        seen: is told of the progress. What it raises leaves nothing at the path.
+        retold: makes of the events of all parts those of the new file.
 
     Returns:
         the number of frames.
@@ -94,7 +97,7 @@ def write_parts(path: Path, parts: Sequence[RunPart], cut: Cut, provenance: Prov
     except OSError as error:
         raise OutputError(f"{path}: cannot be made: {error.strerror or error}") from error
     try:
-        _Writer(backing, parts, cut, provenance).write(seen)
+        _Writer(backing, parts, cut, provenance, retold).write(seen)
         backing.sync()
         backing.close()
         if backing.failure:
@@ -144,8 +147,8 @@ def tables_in(run: Trajectory) -> WorldTables:
 class _Writer:
     """Writes one file."""
 
-    def __init__(self, backing: Backing, parts: Sequence[RunPart], cut: Cut, provenance: Provenance):
-        self._parts, self._run = parts, parts[0].run
+    def __init__(self, backing: Backing, parts: Sequence[RunPart], cut: Cut, provenance: Provenance, retold: Retold):
+        self._parts, self._run, self._retold = parts, parts[0].run, retold
         whole = self._run._axes
         label = {axis: tuple(names[i] for i in cut.index[axis]) if axis in cut.index else names
                  for axis, names in whole.label.items()}  # fmt: skip
@@ -180,13 +183,15 @@ class _Writer:
         growing = {one.path: one for one in self._file.growing}
         by_frame = [one for one in self._file.growing if one.row.by_frame]
         n_bytes = [self._row_bytes(one.row) for one in by_frame]
-        done, total = 0, max(sum(n_bytes) * self._n_frames, 1)
+        known = (_contacts_between(part, 0, self._n_frames) for part in self._parts) if "contacts/gap" in growing else ()
+        done, of_contacts = 0, CONTACT_BYTES * sum(known)
+        total = max(sum(n_bytes) * self._n_frames + of_contacts, 1)
         for one, size in zip(by_frame, n_bytes, strict=True):
             for first, last in self._blocks(size):
                 self._file.append(one, self._read(one, first, last))
                 done += size * (last - first)
                 seen(done / total)
-        n_contacts = self._write_contacts(growing)
+        n_contacts = self._write_contacts(growing, lambda part: seen((done + of_contacts * part) / total))
         events = self._events()
         for path, one in growing.items():
             if path.startswith("events/"):
@@ -222,7 +227,7 @@ class _Writer:
                 rows = np.take(rows, self._axes.index[axis], axis=k)
         return np.ascontiguousarray(rows, growing.dtype)
 
-    def _write_contacts(self, growing: dict[str, Growing]) -> int:
+    def _write_contacts(self, growing: dict[str, Growing], seen: Seen) -> int:
         """Write the contacts, and return their number."""
         mine, n = [one for path, one in growing.items() if path.startswith("contacts/")], 0
         if not mine:
@@ -233,6 +238,7 @@ class _Writer:
                 name = one.path.removeprefix("contacts/")
                 self._file.append(one, contact_rows(name, one.dtype, contacts, n, is_first=one.n == 0))
             n += contacts.n
+            seen(last / self._n_frames)
         return n
 
     def _contact_blocks(self) -> Iterator[tuple[int, int]]:
@@ -279,7 +285,7 @@ class _Writer:
                     shared.add(key)
                 found.append(replace(event, world=number.get(event.world, -1)))
             before += len(part.worlds)
-        return sorted(found, key=lambda event: event.step) if len(self._parts) > 1 else found
+        return sorted(self._retold(found), key=lambda event: event.rank) if len(self._parts) > 1 else found
 
     def _measured(self) -> tuple | None:
         """Rows, values and times of all measures, as of `GrowingFile.close`."""

@@ -88,12 +88,15 @@ class Backlog:
         return joined_blocks(parts) if parts else no_contacts(0, self._n_worlds)
 
     def _events_until(self, step: int, everything: bool) -> list[Event]:
-        """Events up to a step, or all of them: by step, then world, those of all worlds last.
+        """Events up to a step, or all of them, by their rank.
 
         Blocks are as long as the clock makes them, and hold their events in any order; the file must not show that. What
-        happens to all worlds at a step (world -1) comes with the block after that step, or with a later commit.
+        happens to all worlds at a step (world -1) comes with the block after that step, or with a later commit. What sums
+        up the run names an earlier step, and waits for the last commit, of whatever size.
         """
-        ready = [event for event in self._events if everything or event.step <= step]
-        ready.sort(key=lambda event: (event.step, event.world < 0, event.world))
-        self._events = [event for event in self._events if not (everything or event.step <= step)]
-        return ready
+        ready, later = [], []
+        for event in self._events:
+            is_due = everything or (event.step <= step and not event.is_summary)
+            (ready if is_due else later).append(event)
+        self._events = later
+        return sorted(ready, key=lambda event: event.rank)

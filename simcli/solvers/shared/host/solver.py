@@ -4,6 +4,7 @@ The host's side: buffers in, frames and events out. The device's side is rollout
 in integrators.py.
 """
 
+import gc
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -12,10 +13,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from simcli.errors import DeviceMemoryError
 from simcli.kernels.device.runtime import Device, compile_thoroughly
 from simcli.kernels.device.self_test import unable
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import Arena
+from simcli.kernels.memory.storage import no_room_for_frames
 from simcli.model.constraints.build import stated_alike
 from simcli.model.measures import Source
 from simcli.model.phases.stretches import representatives
@@ -189,7 +192,8 @@ class GeneralizedSolver:
             events += self.call(1, part, places)[1] + self.switch()
             steps -= part
         whole = steps == asked and not self.device.most_turns
-        block = self.run(min(n_frames, self.steps_to_switch() // steps) if whole else 1, steps, places)
+        n_frames = min(n_frames, self.steps_to_switch() // steps) if whole else 1
+        block = self.run(self.held(n_frames) if self.device.is_gpu else n_frames, steps, places)
         block.events[:0] = events
         return block
 
@@ -363,6 +367,9 @@ class GeneralizedSolver:
         """Flat output buffers of a call, with their numbers of columns; `places` as of `advance`.
 
         Device memory is kept for the next call of as many frames: Taichi frees its arrays only when Python collects them.
+
+        Raises:
+            DeviceMemoryError: there is no memory for them; before the first frame with how many worlds may fit.
         """
         if n_frames in self.kept:
             return self.kept[n_frames]
@@ -370,10 +377,30 @@ class GeneralizedSolver:
         buffers = {}
         for name, n in self.widths().items():
             place = self.fitting(places.get(f"frames/{name}"), n_frames, rows * n)
-            buffers[name] = (self.device.buffer((max(rows * n, 1),)) if place is None else place, n)
+            try:
+                buffers[name] = (self.device.buffer((max(rows * n, 1),)) if place is None else place, n)
+            except (RuntimeError, MemoryError) as error:
+                size, at_start = self.device.dtype.itemsize, self.n_steps == 0
+                raise no_room_for_frames(self.frame_bytes() // size, size, self.model.n_worlds * at_start, error) from error
         if self.device.is_gpu:
             self.kept = {n_frames: buffers}
         return buffers
+
+    def held(self, n_frames: int) -> int:
+        """Frames, at most so many, whose buffers a GPU has the memory for; the buffers are there.
+
+        Raises:
+            DeviceMemoryError: it has not the memory for a single one.
+        """
+        while True:
+            try:
+                self.buffers(n_frames, NOWHERE)
+                return n_frames
+            except DeviceMemoryError:
+                if n_frames == 1:
+                    raise
+            self.kept, n_frames = {}, n_frames // 2
+            gc.collect()
 
     def fitting(self, place: np.ndarray | None, n_frames: int, size: int) -> np.ndarray | None:
         """A place as a flat buffer of so many values, if a kernel can fill it: no idle lanes, and the device's type."""
