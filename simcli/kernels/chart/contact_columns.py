@@ -12,7 +12,7 @@ from simcli.kernels.complementarity.cones import chosen
 from simcli.kernels.complementarity.dense import whole
 from simcli.kernels.complementarity.large import DOFS, SEEN, see_body
 from simcli.kernels.language import ti
-from simcli.kernels.memory.arena import any_lane
+from simcli.kernels.memory.arena import any_lane, get_lane
 
 
 @ti.func
@@ -121,6 +121,38 @@ def list_threes(p: ti.template(), w: ti.i32, c: ti.i32):
             for m in ti.static(range(3)):
                 p.contacts.jacobian.store(w, c * p.n + 3 * i + m, Vec3(zero, zero, zero))
     p.contacts.length.store(w, c, zero + ti.cast(length, p.arena.device.real))
+
+
+@ti.func
+def list_of_alike(k: ti.template(), t: ti.template(), p: ti.template(), w: ti.i32, c: ti.i32):
+    """The threes that contact c sees, which is between the same shapes in all worlds; often so is the contact before it.
+
+    Reads:  k.contacts.{alike, shape_a, shape_b}
+    Writes: p.marked, p.contacts.{columns, length, jacobian}
+    """
+    if repeats_pair(k, w, c):
+        zero = p.arena.zero()
+        p.contacts.length.store(w, c, p.contacts.length.load(w, c - 1))
+        for e in range(whole(p.contacts.length, w, c - 1)):
+            three = p.contacts.columns.load(w, (c - 1) * p.n + e)
+            p.contacts.columns.store(w, c * p.n + e, three)
+            for m in ti.static(range(3)):
+                at = c * p.n + 3 * ti.cast(get_lane(three, 0), ti.i32) + m
+                p.contacts.jacobian.store(w, at, Vec3(zero, zero, zero))
+    else:
+        mark_carriers(k, t, p, w, c)
+        list_threes(p, w, c)
+
+
+@ti.func
+def repeats_pair(k: ti.template(), w: ti.i32, c: ti.i32):
+    """Whether contact c and the one before are between the same shapes in all worlds of a block."""
+    before = ti.max(c - 1, 0)
+    found = c > 0 and whole(k.contacts.alike, w, before) != 0
+    for side in ti.static(range(2)):
+        shape = (k.contacts.shape_a, k.contacts.shape_b)[side]
+        found = found and whole(shape, w, c) == whole(shape, w, before)
+    return found
 
 
 @ti.func

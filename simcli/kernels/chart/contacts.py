@@ -8,6 +8,7 @@ from simcli.kernels.algebra.elementary import select
 from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.chart.contact_columns import (
     forget_links,
+    list_of_alike,
     list_threes,
     mark_carriers,
     mark_from_links,
@@ -53,8 +54,7 @@ def state_contacts(k: ti.template(), t: ti.template(), s: ti.template(), p: ti.t
         alike = whole(k.contacts.alike, w, c)
         if ti.static(takes_all(k, p)):
             if alike:
-                mark_carriers(k, t, p, w, c)
-                list_threes(p, w, c)
+                list_of_alike(k, t, p, w, c)
                 state_contact(k, t, s, p, first_spin, w, None, c)
             else:
                 state_apart(k, t, s, p, first_spin, w, c)

@@ -1,56 +1,64 @@
-"""Two boxes: the axis that separates them most, or along which they overlap least."""
+"""Two boxes in all worlds of a block at once: the axis that separates them most, or along which they overlap least, and the
+faces that look at each other along it.
+"""
 
+from simcli.kernels.algebra.elementary import select
 from simcli.kernels.algebra.values import Vec3
-from simcli.kernels.collision.lanes import length, one, sign, vector
+from simcli.kernels.collision.convex.features import box_face
+from simcli.kernels.collision.convex.manifold import clipping_face
+from simcli.kernels.collision.lanes import length, one, sign, whole_of
 from simcli.kernels.collision.points import tolerance
+from simcli.kernels.complementarity.cones import chosen
 from simcli.kernels.language import ti
-from simcli.kernels.memory.arena import local
+from simcli.kernels.memory.arena import any_lane, local
 
 _SMALL = 1e-6  # sine of the angle of two edges that name no axis
-
-
-def _column_of(R, k) -> Vec3:
-    """Column k, computed on the device, of a matrix."""
-    return Vec3(*(ti.select(k == 0, x, ti.select(k == 1, y, z)) for x, y, z in (R.parts[0:3], R.parts[3:6], R.parts[6:9])))
+_OF_B, _EDGES, _OF_SECOND, _OF_THIRD = 3.0, 6.0, 9.0, 12.0  # numbers of axes from which on they are such
 
 
 @ti.func
-def separate_boxes(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32):
-    """Largest gap of two boxes over the normals of their faces and the products of their edges.
+def compare_boxes(c: ti.template(), w: ti.i32, a: ti.i32, b: ti.i32):
+    """Largest gap of two boxes over the normals of their faces and the products of their edges, and their faces along it.
 
         gap(l) = |l . x| - h_a(l) - h_b(l)
 
     A face is preferred to edges that are no better.
 
-    Returns:
-        [m], gap; normal from a to b; [m], the point on a from its origin where two edges are nearest to each other;
-        1 if there is such a point.
+    Writes: c.boxes
 
     Source: separating axes of oriented boxes (Gottschalk 1996). Deviation: lengths of products of edges are worked out.
     """
-    x = one(c.position, w, lane, b) - one(c.position, w, lane, a)
-    R_a = one(c.rotation, w, lane, a)
-    R_b = one(c.rotation, w, lane, b)
-    half_a = one(c.half, w, lane, a)
-    half_b = one(c.half, w, lane, b)
-    tie = tolerance(c, w, lane, a, b)
-    gap, away, best = widest_gap(R_a.T * R_b, R_a.transposed_times(x), R_b.transposed_times(x), half_a, half_b, tie)
-    n = _column_of(R_a, best % 3)
-    p = vector()
-    if best >= 3 and best < 6:
-        n = _column_of(R_b, best - 3)
-    elif best >= 6:
-        n = n.cross(_column_of(R_b, (best - 6) // 3))
-        n = n * (1.0 / length(n))
+    found = c.boxes
+    zero = c.arena.zero()
+    x = one(c.position, w, None, b) - one(c.position, w, None, a)
+    R_a = one(c.rotation, w, None, a)
+    R_b = one(c.rotation, w, None, b)
+    half_a = one(c.half, w, None, a) * (zero + 1.0)
+    half_b = one(c.half, w, None, b) * (zero + 1.0)
+    gap, away, best = widest_gap(R_a.T * R_b, R_a.transposed_times(x), R_b.transposed_times(x), half_a, half_b,
+                                 tolerance(c, w, None, a, b) + zero)  # fmt: skip
+    of_edges = best >= _EDGES
+    i, j = axes_of_widest(best)
+    u = column_at(R_a, i)
+    v = column_at(R_b, j)
+    n = chosen(best >= _OF_B, v, u)
+    p = Vec3(zero, zero, zero)
+    if any_lane(of_edges):
+        across = u.cross(v)
+        n = chosen(of_edges, across * (1.0 / length(across)), n)
     n = n * sign(away)
-    if best >= 6:
-        p = edge_point(R_a, half_a, R_b, half_b, x, n, best % 3, (best - 6) // 3)
-    return gap, n, p, ti.select(best >= 6, 1, 0)
+    if any_lane(of_edges):
+        p = edge_point(R_a, half_a, R_b, half_b, x, n, i, j)
+    found.gap.store(w, 0, gap)
+    found.normal.store(w, 0, n)
+    found.point.store(w, 0, p)
+    found.edges.store(w, 0, select(of_edges, zero + 1.0, zero))
+    out_a = note_face(found, w, 0, R_a, half_a, n, Vec3(zero, zero, zero))
+    out_b = note_face(found, w, 1, R_b, half_b, n * -1.0, x)
+    found.clips.store(w, 0, clipping_face(out_a.dot(n), out_b.dot(n) * -1.0))
 
 
-@ti.func
-def widest_gap(turn: ti.template(), x_a: ti.template(), x_b: ti.template(), half_a: ti.template(), half_b: ti.template(),
-               tie: ti.template()):
+def widest_gap(turn, x_a: Vec3, x_b: Vec3, half_a: Vec3, half_b: Vec3, tie) -> tuple:
     """Largest gap over 15 axes: 3 k of a, 3 k of b, then 9 products a_i x b_j, number 6 + 3 j + i.
 
     Args:
@@ -60,15 +68,15 @@ def widest_gap(turn: ti.template(), x_a: ti.template(), x_b: ti.template(), half
     Returns:
         [m], gap; a number with the sign of l . x; number of the axis l.
     """
-    gap = -1e30 + 0.0 * tie
-    away = 1.0 + 0.0 * tie
-    best = 0
-    for k in ti.static(range(15)):
+    gap, away, best = local(0.0 * tie - 1e30), local(0.0 * tie + 1.0), local(0.0 * tie)
+    for k in range(15):
         found, at, size = gap_along(k, turn, x_a, x_b, half_a, half_b)
-        if size > _SMALL and found > gap + (0.0 if k == 0 else tie):
-            gap = found
-            away = at
-            best = k
+        better = found > gap + tie if k else found > gap
+        if k >= _EDGES:
+            better = better & (size > _SMALL)
+        better = local(better)
+        gap, away = select(better, found, gap), select(better, at, away)
+        best = select(better, 0.0 * tie + float(k), best)
     return gap, away, best
 
 
@@ -93,25 +101,60 @@ def gap_along(k: int, turn, x_a: Vec3, x_b: Vec3, half_a: Vec3, half_b: Vec3) ->
     return local((ti.abs(at) - reach) / ti.max(size, _SMALL)), at, size
 
 
+def axes_of_widest(best) -> tuple:
+    """Axis of a and axis of b that make an axis of `widest_gap`; of a normal of a face that of its box counts."""
+    one = local(best * 0.0 + 1.0)
+    row = local(select(best >= _OF_SECOND, one, one * 0.0) + select(best >= _OF_THIRD, one, one * 0.0))
+    of_edges = local(best >= _EDGES)
+    return select(of_edges, best - _EDGES - row * 3.0, best), select(of_edges, row, best - _OF_B)
+
+
+def column_at(R, k) -> Vec3:
+    """Column k, worked out on the device, of a matrix."""
+    rows = (R.parts[0:3], R.parts[3:6], R.parts[6:9])
+    return Vec3(*(ti.select(k == 0.0, x, ti.select(k == 1.0, y, z)) for x, y, z in rows))
+
+
 @ti.func
 def edge_point(R_a: ti.template(), half_a: ti.template(), R_b: ti.template(), half_b: ti.template(), x: ti.template(),
-               n: ti.template(), i: ti.i32, j: ti.i32):
+               n: ti.template(), i: ti.template(), j: ti.template()):
     """[m], point of the edge of a along its axis i, outermost along n, that is nearest to the edge of b along j."""
-    u = _column_of(R_a, i)
-    v = _column_of(R_b, j)
+    u = column_at(R_a, i)
+    v = column_at(R_b, j)
     p = edge_middle(R_a, half_a, n, i)
     q = x + edge_middle(R_b, half_b, n * -1.0, j)
     uv = u.dot(v)
     s = (u.dot(q - p) - uv * v.dot(q - p)) / (1.0 - uv * uv)
-    limit = ti.select(i == 0, half_a.parts[0], ti.select(i == 1, half_a.parts[1], half_a.parts[2]))
+    limit = ti.select(i == 0.0, half_a.parts[0], ti.select(i == 1.0, half_a.parts[1], half_a.parts[2]))
     return p + u * ti.min(ti.max(s, -limit), limit)
 
 
-@ti.func
-def edge_middle(R: ti.template(), half: ti.template(), n: ti.template(), i: ti.i32):
+def edge_middle(R, half: Vec3, n: Vec3, i) -> Vec3:
     """[m], middle of the edge along axis i that is outermost along n."""
     y = R.transposed_times(n)
-    p = vector()
-    for k in ti.static(range(3)):
-        p.parts[k] = ti.select(i == k, 0.0, sign(y.parts[k]) * half.parts[k])
-    return R * p
+    return R * Vec3(*(ti.select(i == float(k), 0.0 * half.parts[k], sign(y.parts[k]) * half.parts[k]) for k in range(3)))
+
+
+def note_face(found, w, side: int, R, half: Vec3, d: Vec3, shift: Vec3) -> Vec3:
+    """Note the face of a box that faces d; gives its normal.
+
+    Args:
+        side: 0 of a, 1 of b.
+        shift: [m], added to all corners.
+
+    Writes: c.boxes.{number, outward, corner}
+    """
+    number, normal, corners = box_face(half, R.transposed_times(d))
+    for k, corner in enumerate(corners):
+        found.corner.store(w, 4 * side + k, R * corner + shift)
+    outward = R * normal
+    found.outward.store(w, side, outward)
+    found.number.store(w, side, number)
+    return outward
+
+
+def separation_of_boxes(c, w, lane):
+    """Of the boxes at hand in one world: gap, normal, the point of an edge, and whether that counts."""
+    found = c.boxes
+    return (one(found.gap, w, lane, 0), one(found.normal, w, lane, 0), one(found.point, w, lane, 0),
+            whole_of(found.edges, w, lane, 0))  # fmt: skip

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from simcli.kernels.algebra.elementary import precision_of
+from simcli.kernels.collision.boxes import compare_boxes
 from simcli.kernels.collision.convex.pair import separate
 from simcli.kernels.collision.detect import place_shapes
 from simcli.kernels.collision.lanes import one
@@ -23,7 +24,7 @@ from simcli.kernels.collision.tables import (
     routine,
 )
 from simcli.kernels.language import ti
-from simcli.kernels.memory.arena import Arena, put_lane
+from simcli.kernels.memory.arena import Arena, get_lane, put_lane
 from simcli.kernels.memory.tables import Tables
 from simcli.model.contact.colliders import colliders
 from simcli.model.contact.pairs import PAIR_ORDER
@@ -79,11 +80,17 @@ def find_clearances(c: ti.template(), t: ti.template(), s: ti.template(), w: ti.
     """
     place_shapes(c, t, s, w)
     for p in range(c.n_pairs):
-        for lane in range(c.lanes):
-            least = ti.cast(ti.static(FAR[precision_of()]), c.arena.device.real)
-            for n in range(c.start.at(p), c.start.at(p + 1)):
-                least = ti.min(least, clearance(c, w, lane, c.routine.at(n), c.shape_a.at(n), c.shape_b.at(n)))
-            put_lane(c.distance.part(w, p, 0), lane, least)
+        c.distance.store(w, p, c.arena.zero() + FAR[precision_of()])
+        for n in range(c.start.at(p), c.start.at(p + 1)):
+            kind = c.routine.at(n)
+            a = c.shape_a.at(n)
+            b = c.shape_b.at(n)
+            if ti.static(c.serves[BOXES]):
+                if kind == BOXES:
+                    compare_boxes(c, w, a, b)
+            for lane in range(c.lanes):
+                least = get_lane(c.distance.part(w, p, 0), lane)
+                put_lane(c.distance.part(w, p, 0), lane, ti.min(least, clearance(c, w, lane, kind, a, b)))
 
 
 @ti.func
@@ -112,6 +119,6 @@ def clearance(c: ti.template(), w: ti.i32, lane: ti.i32, kind: ti.i32, a: ti.i32
             gap = ti.min(gap, c.notes.load(w, c.candidates + k * CANDIDATE + GAP))
     if ti.static(c.serves[BOXES] or c.serves[CONVEX]):
         if kind == BOXES or kind == CONVEX:
-            _near, found, _n, _p, _has_point = separate(c, w, lane, kind, a, b, reach)
+            _near, found, _n, _p, _has_point, _are_boxes = separate(c, w, lane, kind, a, b, reach)
             gap = found
     return gap - one(c.radius, w, lane, a) - one(c.radius, w, lane, b)

@@ -103,6 +103,26 @@ class _ContactTable:
         self.reach, self.alike = items.slot(), items.slot().of_block()
 
 
+class BoxesAtHand:
+    """What two boxes are to each other, in all worlds of a block (boxes.py).
+
+    Attributes:
+        gap, normal: [m; 1], (1), along the axis that separates them most, from a to b.
+        edges, point: (1), 1 where it is that of two edges; [m], the point of that of a, from its origin.
+        number, outward: (2), the face of each that faces the other: its number in the box, its normal in world axes.
+        corner: [m], (8), of these faces, first of a, then of b, from the origin of a.
+        clips: (1), which of the faces clips the other one, 0 or 1; -1 if none is level enough.
+    """
+
+    _data_oriented = True
+
+    def __init__(self, arena: Arena):
+        self.gap, self.edges, self.clips = (arena.slot(1).scratch() for _ in range(3))
+        self.normal, self.point = (arena.slot(1, Vec3).scratch() for _ in range(2))
+        self.number, self.outward, self.corner = (arena.slot(2).scratch(), arena.slot(2, Vec3).scratch(),
+                                                  arena.slot(8, Vec3).scratch())  # fmt: skip
+
+
 class NarrowPhase:
     """What the routines of pairs read and write.
 
@@ -118,6 +138,7 @@ class NarrowPhase:
         notes: work of one lane.
         has: by kind, whether some shape of the pairs is of it.
         serves: by routine, whether some pair needs it.
+        boxes: the two boxes at hand; None where no pair is of boxes.
     """
 
     _data_oriented = True
@@ -129,6 +150,7 @@ class NarrowPhase:
         self.has = (*(bool(np.any(kinds == k)) for k in range(CELL)), self.serves[GROUND])
         self._shapes(host, tables, arena)
         self.notes = Notes(arena)
+        self.boxes = BoxesAtHand(arena) if self.serves[BOXES] else None
         self._reserve()
 
     def _shapes(self, host, tables: Tables, arena: Arena):

@@ -247,7 +247,7 @@ class Arena:
         else:
             variables |= {id(strip): partial(self.begin_of, strip, w if what == SLOTS else None)
                           for what in KINDS for strip in self.strips(what)}  # fmt: skip
-        begin(variables)
+        begin(variables | {id(notes): partial(notes.begin_of, w) for notes in self.notes})
 
     def begin_of(self, start: "Strip | _Origin", block=None):
         """The place of a strip, or of all packs, as an expression (inside kernels).

@@ -1,11 +1,13 @@
 """Scalars of a block for work that goes lane by lane: what branches by nature, and needs lists."""
 
+from functools import partial
+
 import numpy as np
 
 from simcli.kernels.algebra.values import Value
 from simcli.kernels.language import ti
 from simcli.kernels.language.expressions import local
-from simcli.kernels.language.numbers import number
+from simcli.kernels.language.numbers import known, number
 from simcli.kernels.language.vectors import vector
 from simcli.kernels.memory.arena import get_lane
 from simcli.kernels.memory.storage import MASK
@@ -47,11 +49,17 @@ class Notes:
         assert self.kind != ti.i32, "whole notes are loaded and stored"
         return self.item(self.place_of(block, k), 0)
 
+    def begin_of(self, block):
+        """The place of the first one of a block, as an expression (inside kernels)."""
+        apart = block if self.arena.device.is_gpu else block * number(self, "count") * self.width
+        return apart + number(self, "place")
+
     def place_of(self, block, k):
         """The place of scalar or vector k of a block (inside kernels)."""
+        begun = known(id(self), partial(self.begin_of, block))
         if self.arena.device.is_gpu:
-            return local(self.arena.apart(k * self.width) + (block + number(self, "place")))
-        return local((block * number(self, "count") + k) * self.width + number(self, "place") & MASK)
+            return local(self.arena.apart(k * self.width) + begun)
+        return local(begun + k * self.width & MASK)
 
     def item(self, place, m: int):
         """Number m behind a place, assignable (inside kernels)."""

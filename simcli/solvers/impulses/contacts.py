@@ -13,12 +13,12 @@ from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.chart.contacts import force_of_contact, impulse_of_contact, state_contacts
 from simcli.kernels.chart.tree import point_velocity
 from simcli.kernels.collision.lanes import one, put, vector, whole_of
-from simcli.kernels.collision.table_rows import contacts_of
+from simcli.kernels.collision.table_rows import contacts_of, most_contacts
 from simcli.kernels.collision.tables import Collider
 from simcli.kernels.complementarity.dense import whole
 from simcli.kernels.complementarity.measure import contact_speed, row_speed
 from simcli.kernels.language import ti
-from simcli.kernels.memory.arena import Arena, get_lane, local
+from simcli.kernels.memory.arena import Arena, any_lane, get_lane, local
 from simcli.kernels.memory.tables import Tables
 from simcli.model.tables import Model
 from simcli.solvers.impulses.aims import STILL
@@ -120,29 +120,51 @@ def recall_contacts(k: ti.template(), t: ti.template(), s: ti.template(), p: ti.
     Writes: k.{taken, slid}, p.contacts.{on, jacobian, impulse}, p.centre
     """
     state_contacts(k.collider, t, s, p, first_spin, w)
+    n = _count_as_before(k, w)
+    for c in range(n):
+        k.taken.store(w, c, p.arena.zero() + 1.0)
+        _recall(k, p, w, None, c, c)
     for lane in range(k.collider.lanes):
-        for c in range(ti.cast(get_lane(k.known.part(w, 0, 0), lane), ti.i32)):
+        for c in range(n, ti.cast(get_lane(k.known.part(w, 0, 0), lane), ti.i32)):
             put(k.taken, w, lane, c, 0.0)
         is_same = True
-        for c in range(contacts_of(k.collider, w, lane)):
+        for c in range(n, contacts_of(k.collider, w, lane)):
             found = c
-            is_same = is_same and _is_as_before(k, w, lane, c)
+            is_same = is_same and not _is_new(k, w, lane, c)
             if is_same:
                 put(k.taken, w, lane, c, 1.0)
             else:
                 found = match(k, w, lane, c)
-            _recall(k, p, w, lane, c, found)
+            if found >= 0:
+                _recall(k, p, w, lane, c, found)
+            else:
+                _begin_with(k, p, w, lane, c, vector(), -1.0, 0.0)
 
 
 @ti.func
-def _is_as_before(k: ti.template(), w: ti.i32, lane: ti.i32, c: ti.i32):
-    """Whether contact c is number c of the step before: `match` finds it, too, if those before it are theirs."""
+def _count_as_before(k: ti.template(), w: ti.i32):
+    """How many contacts, from the first on, have in all worlds of a block the number that they had in the step before."""
+    count = 0
+    is_same = True
+    for c in range(most_contacts(k.collider, w)):
+        is_same = is_same and not any_lane(_is_new(k, w, None, c))
+        if is_same:
+            count = c + 1
+    return count
+
+
+def _is_new(k, w, lane, c):
+    """Whether contact c is not number c of the step before, where `match` finds it, too, if those before it are theirs.
+
+    Args:
+        lane: of one world; None for a mask of all worlds of a block.
+    """
     table = k.collider.contacts
-    a = one(table.shape_a, w, lane, c)
-    b = one(table.shape_b, w, lane, c)
-    is_known = c < ti.cast(get_lane(k.known.part(w, 0, 0), lane), ti.i32)
-    is_pair = one(k.low, w, lane, c) == ti.min(a, b) and one(k.high, w, lane, c) == ti.max(a, b)
-    return is_known and is_pair and one(k.feature, w, lane, c) == one(table.feature, w, lane, c)
+    at = ti.cast(c, k.collider.arena.device.real)
+    a, b = one(table.shape_a, w, lane, c), one(table.shape_b, w, lane, c)
+    is_other = (one(k.low, w, lane, c) != ti.min(a, b)) | (one(k.high, w, lane, c) != ti.max(a, b))
+    is_missing = (one(k.known, w, lane, 0) <= at) | (one(table.count, w, lane, 0) <= at)
+    return local(is_other | is_missing | (one(k.feature, w, lane, c) != one(table.feature, w, lane, c)))
 
 
 @ti.func
@@ -206,22 +228,21 @@ def known_of_pair(k: ti.template(), w: ti.i32, lane: ti.i32, low: ti.i32, high: 
 
 
 @ti.func
-def _recall(k: ti.template(), p: ti.template(), w: ti.i32, lane: ti.i32, c: ti.i32, j: ti.i32):
-    """Begin contact c with the impulse of contact j of the step before, or with none.
+def _recall(k: ti.template(), p: ti.template(), w: ti.i32, lane: ti.template(), c: ti.i32, j: ti.i32):
+    """Begin contact c of one world, or without a lane of all, with what contact j of the step before carried.
 
     Reads:  k.{impulse, slips, bend}, the table
     Writes: p.contacts.impulse, p.centre, k.{slid, bent}
     """
-    x = vector()
-    slips = -1.0 + 0.0 * x.parts[0]
-    bent = 0.0 * x.parts[0]
-    if j >= 0:
-        x = impulse_of_contact(k.collider, one(k.impulse, w, lane, j), w, lane, c)
-        slips = one(k.slips, w, lane, j)
-        bent = one(k.bend, w, lane, j)
+    x = impulse_of_contact(k.collider, one(k.impulse, w, lane, j), w, lane, c)
+    _begin_with(k, p, w, lane, c, x, one(k.slips, w, lane, j), one(k.bend, w, lane, j))
+
+
+def _begin_with(k, p, w, lane, c, impulse, slips, bent):
+    """Begin a contact."""
     put(k.bent, w, lane, c, bent)
-    put(p.contacts.impulse, w, lane, c, x)
-    put(p.centre, w, lane, c, x)
+    put(p.contacts.impulse, w, lane, c, impulse)
+    put(p.centre, w, lane, c, impulse)
     put(k.slid, w, lane, c, slips)
 
 

@@ -6,9 +6,11 @@ from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.collision.lanes import one, sign, unit_or, vector
 from simcli.kernels.collision.tables import BOX, CAPSULE, CELL, CONE, CYLINDER, MESH, MOST_RING, RING
 from simcli.kernels.language import ti
+from simcli.kernels.memory.arena import local
 
 RIM_CORNERS = 8  # of the polygon that stands for a disc
 EIGHTH = sqrt(0.5)  # sine and cosine of an eighth of a turn
+_AROUND = ((1.0, 1.0), (-1.0, 1.0), (-1.0, -1.0), (1.0, -1.0))  # corners of a square, in turn
 
 
 def ring_at(c, polygon):
@@ -17,7 +19,7 @@ def ring_at(c, polygon):
 
 
 @ti.func
-def _put_corner(c: ti.template(), w: ti.i32, polygon: ti.i32, k: ti.i32, p: ti.template()):
+def put_corner(c: ti.template(), w: ti.i32, polygon: ti.i32, k: ti.i32, p: ti.template()):
     """Corner k of a polygon; the edge that leaves it has its number.
 
     Writes: c.notes
@@ -50,16 +52,16 @@ def feature(c: ti.template(), w: ti.i32, lane: ti.i32, i: ti.i32, d: ti.template
     count = 1
     number = 0
     normal = vector()
-    _put_corner(c, w, polygon, 0, vector())
+    put_corner(c, w, polygon, 0, vector())
     if ti.static(c.has[BOX]):
         if kind == BOX:
             count = 4
-            number, normal = box_face(c, w, half, y, polygon)
+            number, normal = _put_box_face(c, w, half, y, polygon)
     if ti.static(c.has[CAPSULE]):
         if kind == CAPSULE:
             count = 2
-            _put_corner(c, w, polygon, 0, Vec3(0.0, 0.0, half.parts[0] - half.parts[2]))
-            _put_corner(c, w, polygon, 1, Vec3(0.0, 0.0, half.parts[2] - half.parts[0]))
+            put_corner(c, w, polygon, 0, Vec3(0.0, 0.0, half.parts[0] - half.parts[2]))
+            put_corner(c, w, polygon, 1, Vec3(0.0, 0.0, half.parts[2] - half.parts[0]))
     if ti.static(c.has[CYLINDER] or c.has[CONE]):
         if kind == CYLINDER or kind == CONE:
             count, number, normal = barrel_feature(c, w, half, y, polygon, kind)
@@ -72,9 +74,9 @@ def feature(c: ti.template(), w: ti.i32, lane: ti.i32, i: ti.i32, d: ti.template
             a = c.notes.value(w, c.cell, Vec3)
             b = c.notes.value(w, c.cell + 3, Vec3)
             e = c.notes.value(w, c.cell + 6, Vec3)
-            _put_corner(c, w, polygon, 0, a)
-            _put_corner(c, w, polygon, 1, b)
-            _put_corner(c, w, polygon, 2, e)
+            put_corner(c, w, polygon, 0, a)
+            put_corner(c, w, polygon, 1, b)
+            put_corner(c, w, polygon, 2, e)
             normal = unit_or((b - a).cross(e - a), vector(0.0, 0.0, 1.0))
     for k in range(count):
         at = ring_at(c, polygon) + k * RING
@@ -82,27 +84,38 @@ def feature(c: ti.template(), w: ti.i32, lane: ti.i32, i: ti.i32, d: ti.template
     return count, number, R * normal
 
 
-@ti.func
-def box_face(c: ti.template(), w: ti.i32, half: ti.template(), y: ti.template(), polygon: ti.i32):
-    """The face of a box that faces y most: its number and normal, in shape axes."""
-    x = ti.abs(y.parts[0])
-    axis = 0
-    if ti.abs(y.parts[1]) > x:
-        x = ti.abs(y.parts[1])
-        axis = 1
-    if ti.abs(y.parts[2]) > x:
-        axis = 2
-    s = sign(ti.select(axis == 0, y.parts[0], ti.select(axis == 1, y.parts[1], y.parts[2])))
-    for n in range(4):
-        t = ti.select(n == 1 or n == 2, -1.0, 1.0)
-        u = ti.select(n >= 2, -1.0, 1.0)
-        _put_corner(c, w, polygon, n, around_axis(axis, half, s, t, u))
-    return 2 * axis + ti.select(s > 0.0, 1, 0), around_axis(axis, vector(1.0, 1.0, 1.0), s, 0.0, 0.0)
+def _put_box_face(c, w, half, y, polygon):
+    """Note the corners of the face of a box.
+
+    Writes: c.notes
+    """
+    number, normal, corners = box_face(half, y)
+    for k, corner in enumerate(corners):
+        put_corner(c, w, polygon, k, corner)
+    return ti.cast(number, ti.i32), normal
 
 
-def around_axis(axis, v: Vec3, s, t, u) -> Vec3:
-    """A vector's components times s along an axis, t along the next one, u along the one after."""
-    return Vec3(*(v.parts[k] * ti.select(axis == k, s, ti.select((axis + 1) % 3 == k, t, u)) for k in range(3)))
+def box_face(half: Vec3, y: Vec3) -> tuple:
+    """The face of a box that faces y most: its number, normal and corners, in turn, in shape axes; of packs, too."""
+    sizes = [local(ti.abs(part)) for part in y.parts]
+    most = local(ti.max(sizes[0], sizes[1]))
+    is_z = local(sizes[2] > most)
+    is_y = local((sizes[1] > sizes[0]) & (sizes[2] <= most))
+    is_x = local((sizes[1] <= sizes[0]) & (sizes[2] <= most))
+    along = (is_x, is_y, is_z)
+    s = sign(ti.select(is_x, y.parts[0], ti.select(is_y, y.parts[1], y.parts[2])))
+    number = local(ti.select(is_z, 4.0, ti.select(is_y, 2.0, 0.0)) + ti.select(s > 0.0, 1.0, 0.0))
+    corners = [around_axis(along, half, s, t, u) for t, u in _AROUND]
+    return number, around_axis(along, vector(1.0, 1.0, 1.0), s, 0.0, 0.0), corners
+
+
+def around_axis(along, v: Vec3, s, t, u) -> Vec3:
+    """A vector's components times s along an axis, t along the next one, u along the one after.
+
+    Args:
+        along: of each axis, whether it is the first of these.
+    """
+    return Vec3(*(v.parts[k] * ti.select(along[k], s, ti.select(along[k - 1], t, u)) for k in range(3)))
 
 
 @ti.func
@@ -126,14 +139,14 @@ def barrel_feature(c: ti.template(), w: ti.i32, half: ti.template(), y: ti.templ
         normal = Vec3(0.0, 0.0, side)
         p = Vec3(r, 0.0, side * h)
         for k in range(RIM_CORNERS):
-            _put_corner(c, w, polygon, k, p)
+            put_corner(c, w, polygon, k, p)
             p = Vec3((p.parts[0] - p.parts[1]) * EIGHTH, (p.parts[0] + p.parts[1]) * EIGHTH, side * h)
     else:
         out = unit_or(Vec3(y.parts[0], y.parts[1], 0.0), vector(1.0, 0.0, 0.0)) * r
-        _put_corner(c, w, polygon, 0, out - vector(0.0, 0.0, 1.0) * h)
+        put_corner(c, w, polygon, 0, out - vector(0.0, 0.0, 1.0) * h)
         if kind == CONE:
             out = vector()
-        _put_corner(c, w, polygon, 1, out + vector(0.0, 0.0, 1.0) * h)
+        put_corner(c, w, polygon, 1, out + vector(0.0, 0.0, 1.0) * h)
     return count, number, normal
 
 
@@ -151,5 +164,5 @@ def hull_face(c: ti.template(), w: ti.i32, i: ti.i32, y: ti.template(), polygon:
     start = c.ring_start.at(best)
     count = c.ring_start.at(best + 1) - start
     for k in range(count):
-        _put_corner(c, w, polygon, k, c.corner.load(w, c.corner_start.at(i) + c.ring.at(start + k)))
+        put_corner(c, w, polygon, k, c.corner.load(w, c.corner_start.at(i) + c.ring.at(start + k)))
     return count, best - first, c.face_normal.load(w, best) * 1.0

@@ -1,11 +1,12 @@
 """Points of contact of two convex shapes along a known normal: their facing features, clipped against each other."""
 
 from simcli.kernels.algebra.values import Vec3
-from simcli.kernels.collision.convex.features import feature, ring_at
-from simcli.kernels.collision.lanes import one, unit_or, vector
+from simcli.kernels.collision.convex.features import feature, put_corner, ring_at
+from simcli.kernels.collision.lanes import one, unit_or, vector, whole_of
 from simcli.kernels.collision.points import add_candidate, tolerance
-from simcli.kernels.collision.tables import MOST_CORNERS, RING
+from simcli.kernels.collision.tables import BOXES, MOST_CORNERS, RING
 from simcli.kernels.language import ti
+from simcli.kernels.memory.arena import local
 
 ALIGNED = 0.9995  # cosine: a face whose normal is as near to that of the contact carries several points
 _PARALLEL = 0.05  # sine of the angle below which two edges touch in two points
@@ -25,7 +26,8 @@ def _corner(c: ti.template(), w: ti.i32, polygon: ti.i32, k: ti.i32):
 
 @ti.func
 def add_manifold(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32, n: ti.template(), p: ti.template(),
-                 gap: ti.template(), has_witness: ti.i32, reach: ti.template(), origin: ti.template(), number: ti.i32):
+                 gap: ti.template(), has_witness: ti.i32, reach: ti.template(), origin: ti.template(), number: ti.i32,
+                 are_boxes: ti.i32):
     """Note the points in which shapes a and b touch along n.
 
     If the normal is that of a face, the feature of the other shape is clipped by the sides of that face; two parallel
@@ -39,11 +41,12 @@ def add_manifold(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32
         reach: [m], largest gap of the cores.
         origin: [m], added to all points: from the origin of the pair's first shape to that of a.
         number: of a, where the pair's first shape has several.
+        are_boxes: 1 of the boxes at hand, along the normal that they have.
 
     Writes: c.notes
     """
     tie = tolerance(c, w, lane, a, b)
-    reference, N, faces = facing(c, w, lane, a, b, n, number)
+    reference, N, faces = facing_pair(c, w, lane, a, b, n, number, are_boxes)
     least = reach + 2.0 * tie
     if reference >= 0:
         polygon, m = clip(c, w, reference, n, tie)
@@ -65,6 +68,20 @@ def add_manifold(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32
 
 
 @ti.func
+def facing_pair(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32, n: ti.template(), number: ti.i32,
+                are_boxes: ti.i32):
+    """As `facing`, of boxes at hand or of any shapes."""
+    reference = -1
+    N = n * 1.0
+    faces = 0
+    if are_boxes == 0:
+        reference, N, faces = facing(c, w, lane, a, b, n, number)
+    elif ti.static(c.serves[BOXES]):
+        reference, N, faces = facing_boxes(c, w, lane, n)
+    return reference, N, faces
+
+
+@ti.func
 def facing(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32, n: ti.template(), number: ti.i32):
     """Note the facing features of a and b as polygons 0 and 1, from the origin of a, and choose which of them clips.
 
@@ -74,9 +91,10 @@ def facing(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32, n: t
     Writes: c.notes
     """
     shift = one(c.position, w, lane, b) - one(c.position, w, lane, a)
-    reference = -1
-    N = n * 1.0
-    best = ALIGNED
+    out_a = n * 1.0
+    out_b = n * 1.0
+    cos_a = n.parts[0] * 0.0
+    cos_b = n.parts[0] * 0.0
     faces = number % FACES
     edges = 0
     for side in range(2):
@@ -84,13 +102,18 @@ def facing(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32, n: t
         i = ti.select(side == 0, a, b)
         count, k, normal = feature(c, w, lane, i, n * sign, side, shift * ti.select(side == 0, 0.0, 1.0))
         c.notes.store(w, c.counts + side, ti.cast(count, c.arena.device.real))
-        faces = (faces * 61 + k) % FACES
+        faces = further_face(faces, k)
         if count == 2:
             edges += 1
-        if count > 2 and normal.dot(n) * sign >= best:
-            reference = side
-            N = normal
-            best = normal.dot(n) * sign + CLOSER
+        cosine = ti.select(count > 2, normal.dot(n) * sign, 0.0)
+        if side == 0:
+            out_a = normal
+            cos_a = cosine
+        else:
+            out_b = normal
+            cos_b = cosine
+    reference = ti.cast(clipping_face(cos_a, cos_b), ti.i32)
+    N = clipping_normal(reference, out_a, out_b, n)
     if reference < 0 and edges == 2:
         u = unit_or(_corner(c, w, 0, 1) - _corner(c, w, 0, 0), vector())
         v = unit_or(_corner(c, w, 1, 1) - _corner(c, w, 1, 0), vector())
@@ -98,7 +121,49 @@ def facing(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32, n: t
         if turn.dot(turn) <= _PARALLEL * _PARALLEL and ti.abs(u.dot(n)) <= _PARALLEL and v.dot(v) > 0.0:
             reference = 0
             N = unit_or(n - u * u.dot(n), n)
-    return reference, N, (faces * 2 + ti.max(reference, 0)) % FACES
+    return reference, N, number_of_faces(faces, reference)
+
+
+@ti.func
+def facing_boxes(c: ti.template(), w: ti.i32, lane: ti.i32, n: ti.template()):
+    """As `facing`, of the boxes at hand, whose faces are known.
+
+    Reads:  c.boxes
+    Writes: c.notes
+    """
+    found = c.boxes
+    for side in ti.static(range(2)):
+        c.notes.store(w, c.counts + side, ti.cast(4.0, c.arena.device.real))
+        for k in range(4):
+            put_corner(c, w, side, k, one(found.corner, w, lane, 4 * side + k))
+    reference = whole_of(found.clips, w, lane, 0)
+    faces = further_face(further_face(0, whole_of(found.number, w, lane, 0)), whole_of(found.number, w, lane, 1))
+    N = clipping_normal(reference, one(found.outward, w, lane, 0), one(found.outward, w, lane, 1), n)
+    return reference, N, number_of_faces(faces, reference)
+
+
+def clipping_face(cos_a, cos_b):
+    """Which face clips, 0 or 1, by the cosines of their normals to that of the contact; -1 if none is level enough."""
+    one = local(cos_a * 0.0 + 1.0)
+    is_level = local(cos_a >= ALIGNED)
+    least = ti.select(is_level, cos_a + CLOSER, one * ALIGNED)
+    return local(ti.select(cos_b >= least, one, ti.select(is_level, one * 0.0, one * -1.0)))
+
+
+def clipping_normal(reference, out_a: Vec3, out_b: Vec3, n: Vec3) -> Vec3:
+    """Normal of the plane that clips: that of the contact where no face does."""
+    return Vec3(*(ti.select(reference == 0, x, ti.select(reference == 1, y, z))
+                  for x, y, z in zip(out_a.parts, out_b.parts, n.parts, strict=True)))  # fmt: skip
+
+
+def further_face(faces, k):
+    """Number of some faces and of one more, k of its shape."""
+    return local((faces * 61 + k) % FACES)
+
+
+def number_of_faces(faces, reference):
+    """Number of two faces, of which one clips."""
+    return local((faces * 2 + ti.max(reference, 0)) % FACES)
 
 
 @ti.func

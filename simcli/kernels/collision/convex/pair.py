@@ -1,7 +1,7 @@
 """Two convex shapes: how far apart and along which normal, then the points of contact."""
 
 from simcli.kernels.algebra.elementary import precision_of
-from simcli.kernels.collision.boxes import separate_boxes
+from simcli.kernels.collision.boxes import separation_of_boxes
 from simcli.kernels.collision.convex.epa import penetration
 from simcli.kernels.collision.convex.gjk import APART, BEYOND, TOUCH, TOUCHING, distance
 from simcli.kernels.collision.convex.manifold import add_manifold
@@ -20,8 +20,9 @@ def separate(c: ti.template(), w: ti.i32, lane: ti.i32, kind: ti.i32, a: ti.i32,
 
     Returns:
         1 if they are not beyond reach; [m], gap; unit normal from a to b; [m], deepest point of core a from its origin;
-        1 if that point is known.
+        1 if that point is known; 1 if the normal is that of the boxes at hand.
 
+    Reads:  c.boxes, of `compare_boxes`
     Writes: c.notes
     """
     gap = reach * 0.0
@@ -30,9 +31,11 @@ def separate(c: ti.template(), w: ti.i32, lane: ti.i32, kind: ti.i32, a: ti.i32,
     has_point = 1
     state = TOUCHING
     is_open = True
+    is_compared = 0
     if ti.static(c.serves[BOXES]):
         if kind == BOXES:
-            gap, n, p, has_point = separate_boxes(c, w, lane, a, b)
+            gap, n, p, has_point = separation_of_boxes(c, w, lane)
+            is_compared = 1
             is_open = gap > ti.static(TOUCH[precision_of()]) * (one(c.bound, w, lane, a) + one(c.bound, w, lane, b))
             if gap > reach:
                 state = BEYOND
@@ -42,11 +45,11 @@ def separate(c: ti.template(), w: ti.i32, lane: ti.i32, kind: ti.i32, a: ti.i32,
         if far == BEYOND or (far == APART and size > reach):
             state = BEYOND
         elif far == APART:
-            gap, n, p, has_point = size, normal, point, 1
+            gap, n, p, has_point, is_compared = size, normal, point, 1, 0
         elif ti.static(c.serves[CONVEX] or c.serves[GROUND]):
             if kind != BOXES:
                 gap, n, p = penetration(c, w, lane, a, b)
-    return ti.select(state == BEYOND, 0, 1), gap, n, p, has_point
+    return ti.select(state == BEYOND, 0, 1), gap, n, p, has_point, is_compared
 
 
 @ti.func
@@ -90,7 +93,7 @@ def _meet_piece(c: ti.template(), w: ti.i32, lane: ti.i32, kind: ti.i32, a: ti.i
 
     Writes: c.notes
     """
-    is_near, gap, n, p, has_point = separate(c, w, lane, kind, first, b, reach)
+    is_near, gap, n, p, has_point, are_boxes = separate(c, w, lane, kind, first, b, reach)
     if is_near == 1:
         if ti.static(c.serves[GROUND]):
             if kind == GROUND:  # Taichi would evaluate both sides of an `and`
@@ -99,7 +102,8 @@ def _meet_piece(c: ti.template(), w: ti.i32, lane: ti.i32, kind: ti.i32, a: ti.i
                     n, p, gap, has_point = lowest_above(c, w, lane, b)
                     has_point *= overlaps
         number = row * c.columns.at(a) + column
-        add_manifold(c, w, lane, first, b, n, p, gap, has_point, reach, origin, 2 * number + triangle)
+        add_manifold(c, w, lane, first, b, n, p, gap, has_point, reach, origin, 2 * number + triangle,
+                     are_boxes)
 
 
 @ti.func

@@ -43,7 +43,7 @@ from simcli.solvers.shared.rollout import enter_phase, leave_phase, rollout
 from simcli.solvers.shared.sampling import finding
 from simcli.solvers.shared.start import failed_starts, start_events
 
-CALL_SECONDS = 0.05  # aim of one kernel call: short, because signals and those who watch wait for its end
+CALL_SECONDS = 0.25  # aim of one kernel call: signals wait for its end, and each block of worlds comes anew into the cache
 _BLOCK_BYTES = 16 << 20  # aim of one FrameBlock
 if TYPE_CHECKING:
     from simcli.model.phases.stretches import Phase
