@@ -103,6 +103,19 @@ def scalar_code():
     yield from packs_of(1)
 
 
+@pytest.fixture
+def small_memory(monkeypatch):
+    """As if the memory of the device held three worlds."""
+    from simcli.kernels.memory import storage
+
+    most_worlds, refuse = 3, storage.refuse_beyond
+
+    def refuse_sooner(most, n, size, fit, n_worlds):
+        refuse(most if n_worlds <= most_worlds else n - 1, n, size, most_worlds, n_worlds)
+
+    monkeypatch.setattr(storage, "refuse_beyond", refuse_sooner)
+
+
 def packs_of(lanes):
     """Runs of this process have packs of so many worlds meanwhile."""
     from simcli.kernels.device import runtime

@@ -22,7 +22,6 @@ from simcli.pipeline.parts import parts_folder
 from simcli.solvers.shared.contacts.report import worst_event
 from simcli.solvers.shared.host.solver import GeneralizedSolver
 
-FIT = 3  # worlds, of 7
 PARTS = (3, 3, 1)
 VARY = "batch={worlds: 7, seed: 3, vary: {joints.pin.qd: {linspace: [0, 5]}, bodies.lower.mass: {uniform: [0.5, 2]}}}"
 LIMIT = "solver.max_velocity=4"  # [rad/s]: worlds 5 and 6 fail
@@ -53,17 +52,6 @@ batch: {worlds: 7, vary: {joints.pin.q: {linspace: [0, 0.3]}}}
 @pytest.fixture(scope="module", autouse=True)
 def scalar(scalar_code):
     """Parts of any size have one kernel."""
-
-
-@pytest.fixture
-def small_memory(monkeypatch):
-    """As if it held so many worlds."""
-    refuse = storage.refuse_beyond
-
-    def refuse_sooner(most, n, size, fit, n_worlds):
-        refuse(most if n_worlds <= FIT else n - 1, n, size, FIT, n_worlds)
-
-    monkeypatch.setattr(storage, "refuse_beyond", refuse_sooner)
 
 
 @pytest.fixture(scope="module")
@@ -222,7 +210,7 @@ def test_frames_that_do_not_fit_split_a_run_too(scene, whole, monkeypatch):
     buffer = Device.buffer
 
     def refuse(device, shape, dtype=None):
-        if shape[0] > FIT * 2 * 14:  # one frame of body_q of 7 worlds, 2 bodies, or two frames of a part
+        if shape[0] > PARTS[0] * 2 * 14:  # one frame of body_q of 7 worlds, 2 bodies, or two frames of a part
             raise RuntimeError("[cuda] out of memory")
         return buffer(device, shape, dtype)
 

@@ -13,6 +13,7 @@ import simcli
 from simcli import pipeline
 from simcli.analysis.worlds.world_export import write_table
 from simcli.errors import FileError, SceneError, SimulationError, UsageError
+from simcli.pipeline.parts import parts_folder
 from simcli.records.contents.sweep_cases import numbers_digest, read_cases
 from simcli.sweeps.executors.chunk_run import run_chunk
 from simcli.sweeps.planning.plan import plan_of
@@ -170,6 +171,17 @@ def test_nothing_is_left_of_a_chunk_that_was_stopped(chunk, tmp_path):
     assert list((tmp_path / "results").iterdir()) == []
 
 
+def test_a_chunk_that_does_not_fit_goes_in_parts_and_leaves_nothing_else(scenes, other, tmp_path, small_memory):
+    chunk, ticks = plan_of(scenes / "sweep.yaml", device="cpu", max_worlds=7).chunks[0], []
+    found = run_chunk(chunk, tmp_path, 1, "cpu", "all", None, lambda tick: ticks.append(tick.stage) or True)
+    assert "joining" in ticks
+    assert (found.digest, found.failed) == (other.results[0].digest, other.results[0].failed)
+    assert not differing(committed(tmp_path / found.file), committed(other.folder / other.results[0].file))
+    assert [path.name for path in (tmp_path / "results").iterdir()] == [Path(found.file).name]
+    assert run_chunk(chunk, tmp_path / "b", 1, "cpu", "all", None, lambda tick: tick.stage != "joining") is None
+    assert list((tmp_path / "b" / "results").iterdir()) == []
+
+
 def test_a_time_limit_stops_a_chunk_by_name(chunk, tmp_path):
     with pytest.raises(SimulationError, match="time limit: takes longer than 1e-09 s per case"):
         run_chunk(chunk, tmp_path, 1, "cpu", "none", 1e-9)
@@ -180,6 +192,7 @@ def test_an_error_leaves_nothing_and_the_leftovers_of_the_dead_go(chunk, scenes,
     (tmp_path / "results").mkdir()
     dead = tmp_path / "results" / f".{chunk.id}.{os.uname().nodename}-1.part.h5"
     dead.write_bytes(b"")
+    parts_folder(dead.with_name(dead.name.replace("-1.", "-2."))).mkdir()  # of one that was killed amid parts
     full = OSError(28, "full")
     monkeypatch.setattr("simcli.records.contents.sweep_cases.write_cases", lambda *_: (_ for _ in ()).throw(full))
     with pytest.raises(OSError, match="full"):
