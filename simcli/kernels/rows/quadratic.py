@@ -10,7 +10,7 @@ Coordinates that forces act on are rows, too; forces make them soft, e = 1 / gai
 
 import numpy as np
 
-from simcli.kernels.algebra.elementary import atan2, nearest_turn
+from simcli.kernels.algebra.elementary import atan2, nearest_turn, precision_of
 from simcli.kernels.language import ti
 from simcli.kernels.linear.sparse import Factor, factorize
 from simcli.kernels.memory.arena import Arena, Slot
@@ -21,6 +21,8 @@ from simcli.model.natural.quadratic import BENT, Quadratic
 from simcli.model.signals.tables import MotionKind
 from simcli.model.tree.elimination import eliminate
 
+# [1] of the sizes of its terms: what a row of coordinates far from the origin cannot be told from none.
+ROUNDED = {"float64": 0.0, "float32": 1e-7}
 IDLE = 1e30  # e of a row on which nothing acts: its multiplier is none in any precision
 
 
@@ -168,28 +170,39 @@ def extend(f: ti.template(), x: ti.template(), w: ti.i32, constant: ti.template(
 
 @ti.func
 def find_residuals(f: ti.template(), x: ti.template(), w: ti.i32):
-    """Phi of all rows at extended coordinates x; returns the largest of hard ones.
+    """Phi of all rows at extended coordinates x; returns the largest of hard ones, less what rounding may make of it.
 
     Writes: f.residual
     """
     worst = f.gradient.arena.zero()
     for r in range(f.n_polynomials):
         phi = f.gradient.arena.zero() + f.constant.load(w, r)
+        size = ti.abs(phi)
         for m in range(f.linear_start.at(r), f.linear_start.at(r + 1)):
-            phi = phi + f.linear_coef.load(w, m) * x.load(w, f.linear_at.at(m))
+            term = f.linear_coef.load(w, m) * x.load(w, f.linear_at.at(m))
+            phi = phi + term
+            size = size + size_of(term)
         for m in range(f.product_start.at(r), f.product_start.at(r + 1)):
-            phi = phi + f.product_weight.load(w, m) * x.load(w, f.product_i.at(m)) * x.load(w, f.product_j.at(m))
+            term = f.product_weight.load(w, m) * x.load(w, f.product_i.at(m)) * x.load(w, f.product_j.at(m))
+            phi = phi + term
+            size = size + size_of(term)
         f.residual.store(w, r, phi)
+        lacks = ti.abs(phi) - size * ti.static(ROUNDED[precision_of()])
         if ti.static(f.has_soft):
             if f.is_hard.at(r) != 0:
-                worst = ti.max(worst, ti.abs(phi))
+                worst = ti.max(worst, lacks)
         else:
-            worst = ti.max(worst, ti.abs(phi))
+            worst = ti.max(worst, lacks)
     if ti.static(f.n_bent > 0):
         find_coordinates(f, w)
     if ti.static(f.n_sums > 0):
         find_sums(f, w)
     return worst
+
+
+def size_of(term):
+    """What a term adds to the size of a sum by which its rounding is judged; in float64 none comes near a tolerance."""
+    return ti.abs(term) if ROUNDED[precision_of()] else 0.0
 
 
 @ti.func
