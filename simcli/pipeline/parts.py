@@ -13,6 +13,7 @@ from simcli.job import Job, Outcome, Tick, Watch
 from simcli.model.snapshot import Event
 from simcli.pipeline.execution import execute, outcome_in_file
 from simcli.pipeline.preparation import claim_space, prepare
+from simcli.pipeline.stepping import unsolved_among
 
 _PLAN = "plan.json"  # of a folder of parts: worlds of each, and what was asked for
 _OF_WORST = ("SC611", "SC633")  # events of what is worst in a run, by their value
@@ -212,7 +213,7 @@ def _retold(job: Job, events: list[Event]) -> list[Event]:
 
     What was moved farthest or is worst of all worlds is that of its part, too, so that each event keeps its place.
     """
-    from simcli.solvers.shared.contacts.report import worst_of_parts
+    from simcli.solvers.shared.contacts.report import worst_event
     from simcli.solvers.shared.start import start_events
 
     moves = {(event.world, event.joint): event for event in start_events(job.model) if event.code == "SC616"}
@@ -224,7 +225,8 @@ def _retold(job: Job, events: list[Event]) -> list[Event]:
             found += [moves[event.world, event.joint]] if (event.world, event.joint) in moves else []
         elif not event.is_summary and worst.get(event.code, event) is event:
             found.append(event)
-    return found + worst_of_parts(events)
+    unsolved = unsolved_among(events)
+    return [*found, worst_event(unsolved)] if unsolved else found
 
 
 def _total(job: Job, outcomes: list[Outcome], sizes: tuple[int, ...]) -> Outcome:

@@ -4,6 +4,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
+from math import inf, isnan
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,11 +31,12 @@ def begin_run(job: Job, solver, continues, outcome: Outcome) -> FrameBlock | Non
 
 
 def unsolved_among(events: list[Event]) -> Unsolved | None:
-    """The unsolved steps of a run that has ended, out of its events."""
+    """The unsolved steps of a run that has ended, out of its events, or out of those of all its parts, world by world."""
     counts = [event.value for event in events if event.code == "SC662"]
-    worst = next((event for event in events if event.code == "SC668"), None)
-    if worst is None:
+    told = [event for event in events if event.is_summary]
+    if not told:
         return None
+    worst = max(told, key=lambda event: inf if isnan(event.value) else event.value)
     return Unsolved(worst.world, worst.step, worst.time, worst.value, int(sum(counts)), len(counts))
 
 

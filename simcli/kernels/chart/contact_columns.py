@@ -12,7 +12,7 @@ from simcli.kernels.complementarity.cones import chosen
 from simcli.kernels.complementarity.dense import whole
 from simcli.kernels.complementarity.large import DOFS, SEEN, see_body
 from simcli.kernels.language import ti
-from simcli.kernels.memory.arena import any_lane, get_lane
+from simcli.kernels.memory.arena import any_lane
 
 
 @ti.func
@@ -116,11 +116,20 @@ def list_threes(p: ti.template(), w: ti.i32, c: ti.i32):
     for i in range(p.n_threes):
         if whole(p.marked, w, i) != 0:
             p.marked.store(w, i, zero)
-            p.contacts.columns.store(w, c * p.n + length, zero + ti.cast(i, p.arena.device.real))
+            _list_three(p, w, c, length, i)
             length += 1
-            for m in ti.static(range(3)):
-                p.contacts.jacobian.store(w, c * p.n + 3 * i + m, Vec3(zero, zero, zero))
     p.contacts.length.store(w, c, zero + ti.cast(length, p.arena.device.real))
+
+
+def _list_three(p, w, c, e, i):
+    """Contact c sees three i as number e of its threes, and nothing there yet.
+
+    Writes: p.contacts.{columns, jacobian}
+    """
+    zero = p.arena.zero()
+    p.contacts.columns.store(w, c * p.n + e, zero + ti.cast(i, p.arena.device.real))
+    for m in range(3):
+        p.contacts.jacobian.store(w, c * p.n + 3 * i + m, Vec3(zero, zero, zero))
 
 
 @ti.func
@@ -131,14 +140,9 @@ def list_of_alike(k: ti.template(), t: ti.template(), p: ti.template(), w: ti.i3
     Writes: p.marked, p.contacts.{columns, length, jacobian}
     """
     if repeats_pair(k, w, c):
-        zero = p.arena.zero()
         p.contacts.length.store(w, c, p.contacts.length.load(w, c - 1))
         for e in range(whole(p.contacts.length, w, c - 1)):
-            three = p.contacts.columns.load(w, (c - 1) * p.n + e)
-            p.contacts.columns.store(w, c * p.n + e, three)
-            for m in ti.static(range(3)):
-                at = c * p.n + 3 * ti.cast(get_lane(three, 0), ti.i32) + m
-                p.contacts.jacobian.store(w, at, Vec3(zero, zero, zero))
+            _list_three(p, w, c, e, whole(p.contacts.columns, w, (c - 1) * p.n + e))
     else:
         mark_carriers(k, t, p, w, c)
         list_threes(p, w, c)

@@ -8,12 +8,27 @@ from simcli.kernels.collision.convex.features import box_face
 from simcli.kernels.collision.convex.manifold import clipping_face
 from simcli.kernels.collision.lanes import length, one, sign, whole_of
 from simcli.kernels.collision.points import tolerance
+from simcli.kernels.collision.tables import BOXES
 from simcli.kernels.complementarity.cones import chosen
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import any_lane, local
 
 _SMALL = 1e-6  # sine of the angle of two edges that name no axis
 _OF_B, _EDGES, _OF_SECOND, _OF_THIRD = 3.0, 6.0, 9.0, 12.0  # numbers of axes from which on they are such
+
+
+@ti.func
+def compare_pair(c: ti.template(), w: ti.i32, kind: ti.i32, a: ti.i32, b: ti.i32):
+    """Compare two shapes if they are boxes.
+
+    Args:
+        kind: the routine of the pair.
+
+    Writes: c.boxes
+    """
+    if ti.static(c.serves[BOXES]):
+        if kind == BOXES:
+            compare_boxes(c, w, a, b)
 
 
 @ti.func

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from simcli.kernels.algebra.elementary import precision_of
-from simcli.kernels.collision.boxes import compare_boxes
+from simcli.kernels.collision.boxes import compare_pair
 from simcli.kernels.collision.convex.pair import separate
 from simcli.kernels.collision.detect import place_shapes
 from simcli.kernels.collision.lanes import one
@@ -85,9 +85,7 @@ def find_clearances(c: ti.template(), t: ti.template(), s: ti.template(), w: ti.
             kind = c.routine.at(n)
             a = c.shape_a.at(n)
             b = c.shape_b.at(n)
-            if ti.static(c.serves[BOXES]):
-                if kind == BOXES:
-                    compare_boxes(c, w, a, b)
+            compare_pair(c, w, kind, a, b)
             for lane in range(c.lanes):
                 least = get_lane(c.distance.part(w, p, 0), lane)
                 put_lane(c.distance.part(w, p, 0), lane, ti.min(least, clearance(c, w, lane, kind, a, b)))

@@ -2,7 +2,7 @@
 
 from simcli.kernels.algebra.elementary import select
 from simcli.kernels.algebra.values import Vec3
-from simcli.kernels.collision.boxes import compare_boxes
+from simcli.kernels.collision.boxes import compare_pair
 from simcli.kernels.collision.convex.pair import convex_pair
 from simcli.kernels.collision.lanes import one
 from simcli.kernels.collision.planes import plane_pair
@@ -74,9 +74,7 @@ def _collide_where_near(c: ti.template(), w: ti.i32, i: ti.i32, j: ti.i32, near:
     combination = combination_of(c.rule, i, j)
     if combination >= 0:
         a = first_of(c.rule, i, j)
-        if ti.static(c.serves[BOXES]):
-            if c.routine.at(combination) == BOXES:
-                compare_boxes(c, w, a, i + j - a)
+        compare_pair(c, w, c.routine.at(combination), a, i + j - a)
         for lane in range(c.lanes):
             if get_lane(near, lane) != 0:
                 collide(c, w, lane, a, i + j - a, combination)

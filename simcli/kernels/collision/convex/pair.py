@@ -22,7 +22,7 @@ def separate(c: ti.template(), w: ti.i32, lane: ti.i32, kind: ti.i32, a: ti.i32,
         1 if they are not beyond reach; [m], gap; unit normal from a to b; [m], deepest point of core a from its origin;
         1 if that point is known; 1 if the normal is that of the boxes at hand.
 
-    Reads:  c.boxes, of `compare_boxes`
+    Reads:  c.boxes, of `compare_pair`
     Writes: c.notes
     """
     gap = reach * 0.0
@@ -102,8 +102,7 @@ def _meet_piece(c: ti.template(), w: ti.i32, lane: ti.i32, kind: ti.i32, a: ti.i
                     n, p, gap, has_point = lowest_above(c, w, lane, b)
                     has_point *= overlaps
         number = row * c.columns.at(a) + column
-        add_manifold(c, w, lane, first, b, n, p, gap, has_point, reach, origin, 2 * number + triangle,
-                     are_boxes)
+        add_manifold(c, w, lane, first, b, n, p, gap, has_point, reach, origin, 2 * number + triangle, are_boxes)
 
 
 @ti.func

@@ -246,16 +246,6 @@ def worst_event(worst: Unsolved) -> Event:
     return Event(worst.step, worst.time, worst.world, "SC668", 0, -1, -1, worst.residual, text)
 
 
-def worst_of_parts(events: list[Event]) -> list[Event]:
-    """The event of the worst step of a run, out of all events of its parts, world by world; none if there is none."""
-    told = [event for event in events if event.code == "SC668"]
-    if not told:
-        return []
-    counts = [int(event.value) for event in events if event.code == "SC662"]
-    worst = max(told, key=lambda event: np.inf if np.isnan(event.value) else event.value)
-    return [worst_event(Unsolved(worst.world, worst.step, worst.time, worst.value, sum(counts), len(counts)))]
-
-
 def crowded_text(needed: int, capacity: int) -> str:
     """Why a world with too many contacts has ended."""
     return f"{needed} contacts, but there is room for {capacity}: write contact: {{capacity: {2 * needed}}}"
