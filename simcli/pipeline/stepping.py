@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from simcli.analysis.drift import EnergyAccount
 
 _WARNING, _ERROR = 1, 2  # severities of events; an error is a failure
+READING_PAYS = 20.0  # [s] that a run has still to go, so that kernels which it has compiled are read anew, finished
+_TELLING_CALL = 2  # of the kernel, whose time tells how long a run goes on: the first is of few frames
 LAST_SECONDS = 5.0  # [s] that a run which is asked to stop may take to reach a frame from which it can go on
 
 
@@ -77,12 +79,16 @@ def step_all(job: Job, solver, first: FrameBlock | None, recorder, keeper, watch
         n_frames = min(solver.suggest_frames(), recorder.frames_wanted, left, limit)
         return record(solver.advance(n_frames, recorder.places(n_frames)))
 
-    going = first is None or record(first)
+    going, calls = first is None or record(first), 0
     while going and outcome.n_frames <= schedule.n_frames:
         if stop_at_failure and (outcome.failures or outcome.unsolved_fails):
             outcome.status = "failed"
             return
+        before, start, calls = outcome.n_frames, time.perf_counter(), calls + 1
         going = step_on(keeper.frames_to_grain(outcome.n_frames) if keeper.is_due else schedule.n_frames)
+        if calls == _TELLING_CALL:
+            each = (time.perf_counter() - start) / max(outcome.n_frames - before, 1)
+            _finish_kernels(each * (schedule.n_frames + 1 - outcome.n_frames))
     if stop_at_failure and (outcome.failures or outcome.unsolved_fails):
         outcome.status = "failed"
     elif outcome.n_frames <= schedule.n_frames:
@@ -92,6 +98,14 @@ def step_all(job: Job, solver, first: FrameBlock | None, recorder, keeper, watch
             keeper.take(outcome.counts, solver.state_arrays)
         if outcome.n_frames <= schedule.n_frames:
             outcome.status = "stopped"
+
+
+def _finish_kernels(seconds: float) -> None:
+    """Let a run that goes on for so long [s] read what it has compiled: a kernel is finished where it is kept."""
+    if seconds > READING_PAYS:
+        from simcli.kernels.device.runtime import read_compiled
+
+        read_compiled()
 
 
 def _keep_last(seconds: float, n_frames: int, keeper, outcome: Outcome, step_on: Callable[[int], bool]) -> None:

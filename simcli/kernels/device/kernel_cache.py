@@ -1,9 +1,10 @@
 """Folders of compiled kernels: which there are, what may be read and written, and what goes when they are full.
 
 Below each folder, kernels lie by versions and processor (`kind_of_kernels`), one file each, named by Taichi's key, which is
-a hash of the whole program and of how it is compiled; a file is Taichi's own, with a checksum. A file is written beside
-its place and renamed, and never changed; so processes, users and machines may share a folder without a lock, and one that
-is killed leaves nothing that is read. What Taichi itself would do with a folder is in kernel_session.py.
+a hash of the whole program and of how it is compiled; a file is Taichi's own with a checksum, its kernel finished
+(language/finishing.py). A file is written beside its place and renamed, and never changed; so processes, users and machines
+may share a folder without a lock, and one that is killed leaves nothing that is read. What Taichi itself would do with a
+folder is in kernel_session.py.
 """
 
 import contextlib
@@ -18,10 +19,12 @@ from pathlib import Path
 
 import simcli
 from simcli.kernels.language import ti
+from simcli.kernels.language.finishing import finished_file
 
 VARIABLE = "SIMCLI_KERNEL_CACHE"
 TAICHI_VARIABLE = "TI_OFFLINE_CACHE_FILE_PATH"  # is heeded where ours is not set
 SUFFIX = ".tic"  # Taichi's, of a kernel
+_FORM = 2  # of what is kept: another number where kernels are finished in another way
 _FACTS = ".bundle.json"  # our own, of the kernels that a scene takes
 MOST_BYTES = 2**30  # of all kernels below a folder
 MOST_KERNELS = 4000  # each costs every start some 6 us
@@ -93,7 +96,7 @@ def kind_of_kernels() -> str:
     Taichi's key is without the processor and without a version. Its files hold LLVM's optimised text, which is turned into
     code of the machine where it runs; but it was optimised for the processor where it was compiled.
     """
-    return f"simcli-{simcli.__version__}_taichi-{'.'.join(map(str, ti.__version__))}_{processor()}"
+    return f"simcli-{simcli.__version__}_taichi-{'.'.join(map(str, ti.__version__))}_{processor()}_{_FORM}"
 
 
 def place_in(folder: Path) -> Path:
@@ -132,7 +135,7 @@ def bytes_below(folder: Path) -> int:
 
 
 def keep_kernel(file: Path, folder: Path) -> None:
-    """Put a file of Taichi's into a folder, whole or not at all.
+    """Put a file of Taichi's into a folder, its kernel finished, whole or not at all.
 
     Raises:
         OSError: it cannot be written.
@@ -141,7 +144,7 @@ def keep_kernel(file: Path, folder: Path) -> None:
     place.mkdir(parents=True, exist_ok=True)
     part = place / f"{file.name}.{os.getpid()}"
     try:
-        shutil.copyfile(file, part)
+        part.write_bytes(finished_file(file.read_bytes()))
         part.replace(place / file.name)
     finally:
         part.unlink(missing_ok=True)

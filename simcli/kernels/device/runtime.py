@@ -278,6 +278,26 @@ def _goes_on(wanted: Device) -> bool:
     return len(_made) < _MOST_KERNELS and bool(_sessions) and not _has_news()
 
 
+def read_compiled() -> None:
+    """Start the device of this process anew, if it has compiled kernels: they are read, finished, when they are called next.
+
+    Nothing of Taichi's that was made before may be used (`ReadyLaunch`); memory of arenas of a CPU is the host's, and stays.
+    """
+    device = live_device()
+    if device is None or device.is_gpu or _live[0][2] or not _keeps_compiled():
+        return
+    _forget_device()
+    _start_taichi(device.arch, _settings_of(device.precision, device.threads, False), {})
+    keep_vectors(True)
+    _live[:] = [(device, program(), False)]
+    _made.clear()
+
+
+def _keeps_compiled() -> bool:
+    """Whether the device has compiled kernels, and a folder for them."""
+    return bool(_sessions) and _sessions[0].keeper is not None and any(one.origin == Origin.COMPILED for one in _made)
+
+
 def _has_news() -> bool:
     """Whether the device has kernels that the folders lack, or they have some that it does not see."""
     return any(kernel.origin == Origin.COMPILED for kernel in _made) or not _sessions[0].is_up_to_date()

@@ -11,6 +11,7 @@ In: Python functions. Out: kernels. Never found here: mechanics, memory of world
     procedures   functions that are compiled once and called
     rolling      loops that stay loops
     vectors      packs as vectors of the processor
+    finishing    compiled kernels, made faster where they are kept
     compilations  which kernels were compiled, and which came from a folder of kernels
     launches     launches of one kernel again and again: arguments are handed over once
     traces       kernels that were traced: another run takes them if all that a trace can read of it is the same
@@ -29,6 +30,7 @@ five balls that touch. Last comes what tells if it breaks: tests/test_FILE.py, t
     procedures.procedure           compile  2.2   balls       language.a_procedure_is_compiled_once_and_called_or_inlined
     vectors.keep_vectors           step     2.6   chain       gpu_code.the_lane_code_is_packed_arithmetic
     storage.MASK                   step     1.25  chain       kernels_shared.memory_that_kernels_do_not_reach_is_refused
+    finishing.finished_text        step     1.3  stacks      finishing.kept_kernels_load_addresses_once
     numbers.load                   compile  all   next scene  kernels_shared.another_scene_of_a_kind_needs_no_other_kernel
     runtime.advanced_optimization  compile  7.1   balls       language.only_what_is_compiled_thoroughly_is
     runtime.KERNEL_THREADS         compile  all   more cores  kernel_cache.kernels_serve_any_number_of_threads

@@ -66,8 +66,9 @@ class KernelsTaken(list[KernelTaken]):
 
     @property
     def from_folder(self) -> list[str]:
-        """Names of those that were read."""
-        return [kernel.name for kernel in self if kernel.origin == Origin.FOLDER]
+        """Names of those that were read, and not compiled before (see `runtime.read_compiled`)."""
+        compiled = {kernel.key for kernel in self if kernel.origin == Origin.COMPILED}
+        return [kernel.name for kernel in self if kernel.origin == Origin.FOLDER and kernel.key not in compiled]
 
 
 @contextlib.contextmanager

@@ -16,8 +16,8 @@ from simcli.kernels.language.internals import ASTTransformer, ti
 from simcli.kernels.language.numbers import unknown_zero, unused_number
 
 _NAME = "_rolling"  # in device functions
-_NEVER = 2_000_000_000  # iterations
-GUARD = f"if {{0}} > {_NEVER}: {_NAME}.call()"
+UNREACHED = 2_000_000_000  # iterations
+GUARD = f"if {{0}} > {UNREACHED}: {_NAME}.call()"
 _ZERO = f"{_NAME}.zero()"
 
 _fields = SimpleNamespace(zero=None, sink=None)
