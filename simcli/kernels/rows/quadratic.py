@@ -311,14 +311,11 @@ def find_rates(f: ti.template(), w: ti.i32):
 
 
 @ti.func
-def bias(f: ti.template(), w: ti.i32, r: ti.i32):
-    """v^T H v of row r, from extended velocities.
-
-    Reads: f.v
-    """
+def bias(f: ti.template(), v: ti.template(), w: ti.i32, r: ti.i32):
+    """v^T H v of row r, from extended velocities v, a slot as f.v."""
     total = f.gradient.arena.zero()
     for m in range(f.product_start.at(r), f.product_start.at(r + 1)):
-        total = total + f.product_weight.load(w, m) * f.v.load(w, f.product_i.at(m)) * f.v.load(w, f.product_j.at(m))
+        total = total + f.product_weight.load(w, m) * v.load(w, f.product_i.at(m)) * v.load(w, f.product_j.at(m))
     return total * 2.0
 
 
@@ -333,9 +330,9 @@ def bend_bias(f: ti.template(), w: ti.i32, k: ti.i32):
     r = f.bent.at(k)
     own = f.own.load(w, k)
     rate = f.rate.load(w, r)
-    total = bias(f, w, r) * own
+    total = bias(f, f.v, w, r) * own
     if f.partner.at(k) >= 0:
-        total = total + bias(f, w, f.partner.at(k)) * f.other.load(w, k)
+        total = total + bias(f, f.v, w, f.partner.at(k)) * f.other.load(w, k)
     else:
         total = total - rate * rate * own
     return total

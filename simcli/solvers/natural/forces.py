@@ -228,7 +228,7 @@ def bias_of(c: ti.template(), w: ti.i32, k: ti.i32):
     if c.pushes.bent.at(k) >= 0:
         found = bend_bias(c.steps.rows, w, c.pushes.bent.at(k))
     else:
-        found = bias(c.steps.rows, w, c.pushes.row.at(k))
+        found = bias(c.steps.rows, c.steps.rows.v, w, c.pushes.row.at(k))
     return _with_cable(c, w, k, found)
 
 

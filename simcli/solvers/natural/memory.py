@@ -60,7 +60,7 @@ class QuadraticSteps:
 
     Attributes:
         rows: see `SaddlePoint`.
-        acceleration: (n), force: (R) lambda, of the present step.
+        acceleration: (n), force: (R) lambda, of the present step.  earlier, earlier_force: of the one before.
         load: (n + R) right-hand side.  solution: (n + R).  worst: largest residual where the step ends.
     """
 
@@ -72,7 +72,8 @@ class QuadraticSteps:
         self.tight, self.corrections = tight, corrections
         n, n_rows = self.rows.n, self.rows.n_rows
         both = arena.records(n + n_rows)
-        self.acceleration, self.force = self.rows.unknowns.slot(), self.rows.items.slot()
+        self.acceleration, self.earlier = self.rows.unknowns.slots(2)
+        self.force, self.earlier_force = self.rows.items.slots(2)
         self.load, self.solution, self.worst = both.slot(), both.slot(), arena.single.slot()
 
 
