@@ -4,6 +4,8 @@ The index lists of model/tree/elimination.py are shared by all worlds; the numbe
 lanes do the same work in the same order whatever their numbers are.
 """
 
+import numpy as np
+
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import Arena
 from simcli.model.tree.elimination import Elimination
@@ -22,11 +24,16 @@ class Factor:
 
     def __init__(self, pattern: Elimination, arena: Arena):
         self.n, self.nnz = pattern.n, pattern.nnz
-        unknowns = arena.records(self.n)
+        unknowns, entries = arena.records(self.n), arena.records(self.nnz)
         self.position = unknowns.ints(pattern.position)
-        self.start, self.column = arena.ints(pattern.start), arena.ints(pattern.column)
+        self.start = arena.ints(pattern.start)
+        self.row, self.column = entries.ints(pattern.row), entries.ints(pattern.column)
+        above = np.arange(self.n, self.nnz)
+        back = above[np.lexsort((pattern.row[above], pattern.column[above]))[::-1]]
+        backward = arena.records(len(back))
+        self.back, self.back_row, self.back_column = (backward.ints(x) for x in (back, pattern.row[back], pattern.column[back]))
         self.update_start, self.update = arena.ints(pattern.update_start), arena.ints(pattern.update)
-        self.value, self.inverse, self.x = arena.slot(self.nnz), unknowns.slot(), unknowns.slot().scratch()
+        self.value, self.inverse, self.x = arena.slot(self.nnz), unknowns.slot(), arena.slot(self.n).scratch()
 
 
 @ti.func
@@ -37,11 +44,9 @@ def factorize(f: ti.template(), w: ti.i32):
     Writes: f.{value, inverse}
     """
     for k in range(f.n):
-        first = f.start.at(k)
-        last = f.start.at(k + 1)
-        inverse = 1.0 / f.value.load(w, first)
+        inverse = 1.0 / f.value.load(w, k)
         f.inverse.store(w, k, inverse)
-        for e in range(first + 1, last):
+        for e in range(f.start.at(k), f.start.at(k + 1)):
             scaled = f.value.load(w, e) * inverse
             begin = f.update_start.at(e)
             for u in range(begin, f.update_start.at(e + 1)):
@@ -57,14 +62,11 @@ def substitute(f: ti.template(), w: ti.i32):
     Reads:  f.{value, inverse, x}
     Writes: f.x
     """
+    for e in range(f.n, f.nnz):
+        k = f.column.at(e)
+        f.x.store(w, k, f.x.load(w, k) - f.value.load(w, e) * f.x.load(w, f.row.at(e)))
     for k in range(f.n):
-        x = f.x.load(w, k)
-        for e in range(f.start.at(k) + 1, f.start.at(k + 1)):
-            i = f.column.at(e)
-            f.x.store(w, i, f.x.load(w, i) - f.value.load(w, e) * x)
-    for n in range(f.n):
-        k = f.n - 1 - n
-        x = f.x.load(w, k) * f.inverse.load(w, k)
-        for e in range(f.start.at(k) + 1, f.start.at(k + 1)):
-            x = x - f.value.load(w, e) * f.x.load(w, f.column.at(e))
-        f.x.store(w, k, x)
+        f.x.store(w, k, f.x.load(w, k) * f.inverse.load(w, k))
+    for n in range(f.nnz - f.n):
+        k = f.back_row.at(n)
+        f.x.store(w, k, f.x.load(w, k) - f.value.load(w, f.back.at(n)) * f.x.load(w, f.back_column.at(n)))

@@ -17,15 +17,15 @@ _Array = np.ndarray
 class Elimination:
     """An L D L^T factorisation on a fixed pattern, as flat index lists.
 
-    Pivots are numbered in the order of elimination. Row k of the factor holds its diagonal entry and then the entries
-    (k, j), j > k, side by side in memory.
+    Pivots are numbered in the order of elimination. Entry k is the diagonal one of row k; behind those of all rows come the
+    entries (k, j), j > k, row by row.
 
     Attributes:
         order: (n,) unknown that is eliminated at each pivot.
         position: (n,) pivot of each unknown.
-        start: (n + 1,) index of the first entry of each row; the first entry is the diagonal.
-        column: (nnz,) pivot number j of each entry.
-        update_start: (nnz + 1,) first update of each off-diagonal entry (k, i).
+        start: (n + 1,) index of the first entry off the diagonal of each row.
+        row, column: (nnz,) pivot numbers k and j of each entry.
+        update_start: (nnz + 1,) first update of each entry (k, i); those of the diagonal have none.
         update: flat list: entry (k, i) of row k, with the entries (k, j) j >= i of its row in turn, changes these
             entries (i, j).
         place: (n_pairs,) entry that each pair of unknowns of the matrix goes to.
@@ -34,6 +34,7 @@ class Elimination:
     order: _Array
     position: _Array
     start: _Array
+    row: _Array
     column: _Array
     update_start: _Array
     update: _Array
@@ -64,22 +65,22 @@ def eliminate(n: int, pairs: _Array, late: _Array) -> Elimination:
     order, rows = _order(n, pairs, late)
     position = np.empty(n, int)
     position[order] = np.arange(n)
-    start, column, entry = [0], [], {}
+    start, row, column, entry = [n], [*range(n)], [*range(n)], {(k, k): k for k in range(n)}
     for k, unknown in enumerate(order):
-        for j in [k, *sorted(position[u] for u in rows[unknown])]:
+        for j in sorted(position[u] for u in rows[unknown]):
             entry[k, int(j)] = len(column)
+            row.append(k)
             column.append(int(j))
         start.append(len(column))
-    update_start, update = [0], []
+    update_start, update = [0] * (n + 1), []  # the diagonal entry changes nothing by itself
     for k in range(n):
-        update_start.append(len(update))  # the diagonal entry changes nothing by itself
-        above = column[start[k] + 1 : start[k + 1]]
+        above = column[start[k] : start[k + 1]]
         for m, i in enumerate(above):
             update += [entry[i, j] for j in above[m:]]
             update_start.append(len(update))
     ends = np.sort(position[np.asarray(pairs, int).reshape(-1, 2)], axis=1)
     place = np.array([entry[int(i), int(j)] for i, j in ends], int)
-    return Elimination(np.array(order, int), position, np.array(start), np.array(column, int),
+    return Elimination(np.array(order, int), position, np.array(start), np.array(row, int), np.array(column, int),
                        np.array(update_start), np.array(update, int), place)
 
 
@@ -93,11 +94,12 @@ def _order(n: int, pairs: _Array, late: _Array) -> tuple[list[int], list[set[int
     waits = [sum(not late[u] for u in near[i]) if late[i] else 0 for i in range(n)]
     first = [{u for u in near[i] if not late[u]} for i in range(n)]
     alive, order, rows = set(range(n)), [], [set() for _ in range(n)]
-    queue = [(len(near[u]), u) for u in range(n) if not waits[u]]
+    height = [0] * n  # of what waits for each other, below
+    queue = [(len(near[u]), 0, u) for u in range(n) if not waits[u]]
     heapify(queue)
     while alive:
-        degree, v = heappop(queue)
-        if v not in alive or degree != len(near[v]):  # it has been entered again since
+        *entered, v = heappop(queue)
+        if v not in alive or entered != [len(near[v]), height[v]]:  # it has been entered again since
             continue
         alive.remove(v)
         order.append(v)
@@ -105,8 +107,9 @@ def _order(n: int, pairs: _Array, late: _Array) -> tuple[list[int], list[set[int
         for u in near[v]:
             near[u] |= near[v]
             near[u] -= {u, v}
+            height[u] = max(height[u], height[v] + 1)
             if late[u] and not late[v] and v in first[u]:
                 waits[u] -= 1
             if not waits[u]:
-                heappush(queue, (len(near[u]), u))
+                heappush(queue, (len(near[u]), height[u], u))
     return order, rows
