@@ -52,6 +52,7 @@ from simcli.solvers.natural.quadratic import (
     end_midpoint,
     enter_steps,
     factorize_rows,
+    filter_solution,
     move_to_place,
     rows_lack,
     solve_saddle,
@@ -102,6 +103,9 @@ from simcli.solvers.shared.sampling import sampling
 from simcli.solvers.tree.stages import follow, load_forces, place_links
 
 
+FILTERED = (solve_saddle, filter_solution)  # a solution that has nothing of redundant rows
+
+
 def frame_of_natural(c) -> tuple:
     """The list of a frame: velocities, then accelerations, of its instant; with contact what the last step has found.
 
@@ -127,9 +131,9 @@ def frame_of_natural(c) -> tuple:
 def step_of_polynomials(c) -> tuple:
     """A step of zhong06 whose rows are polynomials and whose forces are smooth."""
     mixed = (factorize_rows,) if c.pushes.is_mixed else ()
-    correction = (ask_for_rows, solve_saddle, take_accelerations)
+    correction = (ask_for_rows, *FILTERED, take_accelerations)
     corrections = repeat_blocks(*correction, at_most=c.steps.corrections, where=rows_lack, wanted=rows_lack)
-    return (*signals(c), begin_midpoint, factorize_rows, solve_saddle, ask_for_accelerations, *mixed, solve_saddle,
+    return (*signals(c), begin_midpoint, factorize_rows, solve_saddle, ask_for_accelerations, *mixed, *FILTERED,
             take_accelerations, corrections, placements(move_to_place), end_midpoint)  # fmt: skip
 
 
@@ -139,13 +143,13 @@ def step_of_alpha(c) -> tuple:
     jump = ()
     if c.alpha.jumps or c.pushes.has_power:
         jump = (set_registers(node=1), *signals(c), set_registers(instant=1), *bodies, evaluate_forces, stiffen_rows,
-                ask_for_balance, only_blocks(balance_lacks, factorize_rows, solve_saddle, take_jump), *works,
+                ask_for_balance, only_blocks(balance_lacks, factorize_rows, *FILTERED, take_jump), *works,
                 set_registers(node=0, instant=0))  # fmt: skip
     matrix = only_blocks(needs_matrix, stiffen_rows, factorize_rows)
-    better = only_blocks(balance_lacks, matrix, solve_saddle, take_balance)
+    better = only_blocks(balance_lacks, matrix, *FILTERED, take_balance)
     rounds = repeat_blocks(evaluate_forces, ask_for_balance, better, at_most=c.steps.corrections, wanted=balance_lacks)
-    refined = repeat_blocks(ask_for_excess, solve_saddle, at_most=REFINEMENTS) if c.has_excess else ()
-    projected = (begin_projection, factorize_rows, solve_saddle, refined, end_alpha)
+    refined = repeat_blocks(ask_for_excess, *FILTERED, at_most=REFINEMENTS) if c.has_excess else ()
+    projected = (begin_projection, factorize_rows, *FILTERED, refined, end_alpha)
     begins = (*sampling(c), begin_alpha, *led(c, begin_led))
     return (*begins, *jump, *signals(c), *bodies, move_alpha, rounds, placements(move_alpha_to_place), *works,
             *projected)  # fmt: skip
@@ -153,7 +157,7 @@ def step_of_alpha(c) -> tuple:
 
 def placements(move) -> tuple:
     """Stages that place the coordinates where corrections have not brought them, by a matrix each."""
-    placement = (ask_for_place, factorize_rows, solve_saddle, move)
+    placement = (ask_for_place, factorize_rows, *FILTERED, move)
     return (repeat_blocks(*placement, at_most=MAX_PLACEMENTS, where=rows_lack, wanted=rows_lack),)
 
 

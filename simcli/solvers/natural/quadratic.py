@@ -87,34 +87,39 @@ def factorize_rows(c: ti.template(), w: ti.i32):
 
 @ti.func
 def solve_saddle(c: ti.template(), w: ti.i32):
-    """Solve for the right-hand side in c.steps.load: 2 x1 - x2, where x2 is centred at the multipliers of x1.
+    """Solve for the right-hand side in c.steps.load: x1.
+
+    Writes: c.steps.solution
+    """
+    x = c.steps.rows.factor
+    for i in range(x.n):
+        x.x.store(w, x.position.at(i), c.steps.load.load(w, i))
+    substitute(x, w)
+    for i in range(x.n):
+        c.steps.solution.store(w, i, x.x.load(w, x.position.at(i)))
+
+
+@ti.func
+def filter_solution(c: ti.template(), w: ti.i32):
+    """2 x1 - x2, where x2 is centred at the multipliers of x1.
 
         G a - e (mu - mu_1) = rho
 
     With s an eigenvalue of G M^-1 G^T its part of rho is s / (s + e)^2: nothing where rows are redundant. What forces
-    give of e stays, for that is no softness.
+    give of e stays, for that is no softness. Velocities do without, for nobody sees their multipliers: theirs is 1 / (s + e).
 
+    Reads:  c.steps.load
     Writes: c.steps.solution
     """
     f = c.steps.rows
     x = f.factor
-    for k in range(2):
-        for i in range(f.n):
-            at = x.position.at(i)
-            if k == 1:
-                c.steps.solution.store(w, i, x.x.load(w, at))
-            x.x.store(w, at, c.steps.load.load(w, i))
-        for r in range(f.n_rows):
-            i = f.n + r
-            at = x.position.at(i)
-            load = c.steps.load.load(w, i)
-            if k == 1:
-                mu = x.x.load(w, at)
-                c.steps.solution.store(w, i, mu)
-                load = load - f.lent.load(w, r) * mu
-            x.x.store(w, at, load)
-        substitute(x, w)
-    for i in range(f.n + f.n_rows):
+    for i in range(f.n):
+        x.x.store(w, x.position.at(i), c.steps.load.load(w, i))
+    for r in range(f.n_rows):
+        i = f.n + r
+        x.x.store(w, x.position.at(i), c.steps.load.load(w, i) - f.lent.load(w, r) * c.steps.solution.load(w, i))
+    substitute(x, w)
+    for i in range(x.n):
         c.steps.solution.store(w, i, c.steps.solution.load(w, i) * 2.0 - x.x.load(w, x.position.at(i)))
 
 
