@@ -2,6 +2,10 @@
 
 The index lists of model/tree/elimination.py are shared by all worlds; the numbers are packs. There is no pivoting, so all
 lanes do the same work in the same order whatever their numbers are.
+
+A substitution goes through one list of entries, not row by row: rows have two or three, and a processor that guesses where
+each of such loops ends takes longer for that than for the entry. What is found is taken from all that wait for it one after
+another, so that no sum waits for itself.
 """
 
 import numpy as np
@@ -17,6 +21,7 @@ class Factor:
     Attributes:
         value: (nnz) the matrix on entry, L above the diagonal on exit.
         inverse: (n) inverses of D.
+        back, back_row, back_column: entries off the diagonal, and their pivots, as they are taken backwards: by columns.
         x: (n) right-hand side and solution, by pivot.
     """
 
@@ -30,8 +35,8 @@ class Factor:
         self.row, self.column = entries.ints(pattern.row), entries.ints(pattern.column)
         above = np.arange(self.n, self.nnz)
         back = above[np.lexsort((pattern.row[above], pattern.column[above]))[::-1]]
-        backward = arena.records(len(back))
-        self.back, self.back_row, self.back_column = (backward.ints(x) for x in (back, pattern.row[back], pattern.column[back]))
+        backward, lists = arena.records(len(back)), (back, pattern.row[back], pattern.column[back])
+        self.back, self.back_row, self.back_column = map(backward.ints, lists)
         self.update_start, self.update = arena.ints(pattern.update_start), arena.ints(pattern.update)
         self.value, self.inverse, self.x = arena.slot(self.nnz), unknowns.slot(), arena.slot(self.n).scratch()
 

@@ -60,7 +60,7 @@ def eliminate(n: int, pairs: _Array, late: _Array) -> Elimination:
         late: (n,) bool: unknowns that wait until all their neighbours of the other kind are eliminated.
 
     Returns:
-        The factorisation. Ties are broken by number, so that the order is the same everywhere.
+        The factorisation. The last ties are broken by number, so that the order is the same everywhere.
     """
     order, rows = _order(n, pairs, late)
     position = np.empty(n, int)
@@ -85,7 +85,11 @@ def eliminate(n: int, pairs: _Array, late: _Array) -> Elimination:
 
 
 def _order(n: int, pairs: _Array, late: _Array) -> tuple[list[int], list[set[int]]]:
-    """Least-degree order, and for each unknown those that it is coupled to when its turn comes."""
+    """Least-degree order, and for each unknown those that it is coupled to when its turn comes.
+
+    Of several with as few neighbours comes the one for which the shortest chain of others had to wait: a row of links is
+    eliminated from both ends at once, and what does not wait for each other is worked out meanwhile.
+    """
     near: list[set[int]] = [set() for _ in range(n)]
     for i, j in np.asarray(pairs, int).reshape(-1, 2).tolist():
         if i != j:

@@ -102,7 +102,6 @@ from simcli.solvers.shared.motions import follow_motions, lead_rows, lead_rows_t
 from simcli.solvers.shared.sampling import sampling
 from simcli.solvers.tree.stages import follow, load_forces, place_links
 
-
 FILTERED = (solve_saddle, filter_solution)  # a solution that has nothing of redundant rows
 
 

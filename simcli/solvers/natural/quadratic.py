@@ -106,7 +106,8 @@ def filter_solution(c: ti.template(), w: ti.i32):
         G a - e (mu - mu_1) = rho
 
     With s an eigenvalue of G M^-1 G^T its part of rho is s / (s + e)^2: nothing where rows are redundant. What forces
-    give of e stays, for that is no softness. Velocities do without, for nobody sees their multipliers: theirs is 1 / (s + e).
+    give of e stays, for that is no softness. Velocities do without, for nobody sees their multipliers: theirs is 1 / (s + e),
+    of a singular position half of what there is to correct instead of a quarter.
 
     Reads:  c.steps.load
     Writes: c.steps.solution
