@@ -29,6 +29,7 @@ from simcli.solvers.natural.forces import (
     response_now,
     soften_coordinates,
 )
+from simcli.solvers.natural.memory import KEPT_FORCE
 from simcli.solvers.natural.stages import soften
 from simcli.solvers.shared import needs
 from simcli.solvers.tree.integrators import H
@@ -106,8 +107,8 @@ def filter_solution(c: ti.template(), w: ti.i32):
         G a - e (mu - mu_1) = rho
 
     With s an eigenvalue of G M^-1 G^T its part of rho is s / (s + e)^2: nothing where rows are redundant. What forces
-    give of e stays, for that is no softness. Velocities do without, for nobody sees their multipliers: theirs is 1 / (s + e),
-    of a singular position half of what there is to correct instead of a quarter.
+    give of e stays, for that is no softness. Velocities, whose multipliers nobody sees, do without: theirs is 1 / (s + e),
+    which where s = e corrects a half instead of a quarter.
 
     Reads:  c.steps.load
     Writes: c.steps.solution
@@ -190,7 +191,7 @@ def foresee_forces(c: ti.template(), w: ti.i32):
     """Forces of rows as they go on from the two steps before, and what equations lack with them and with the accelerations.
 
     A solution that has only this small rest to find is as much nearer: softness takes a part of what is found. Rows that
-    are soft by themselves begin from none.
+    are soft by themselves begin from none. Forces of redundant rows, which no solution corrects, die away by KEPT_FORCE.
 
     Reads:  c.steps.{acceleration, rows}
     Writes: c.steps.{force, earlier_force, load}
@@ -201,7 +202,7 @@ def foresee_forces(c: ti.template(), w: ti.i32):
     for r in range(f.n_rows):
         last = c.steps.force.load(w, r)
         foreseen = last * 2.0 - c.steps.earlier_force.load(w, r)
-        foreseen = select(f.soft.load(w, r) == f.lent.load(w, r), foreseen, c.tables.arena.zero())
+        foreseen = select(f.soft.load(w, r) == f.lent.load(w, r), foreseen * KEPT_FORCE, c.tables.arena.zero())
         c.steps.earlier_force.store(w, r, last)
         c.steps.force.store(w, r, foreseen)
         lacks = c.steps.load.load(w, f.n + r)
