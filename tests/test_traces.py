@@ -5,6 +5,7 @@ from support.forward import model_of
 
 import simcli as package
 from simcli import pipeline
+from simcli.kernels.device.runtime import stop_device
 from simcli.kernels.language import traces
 from simcli.kernels.language.compilations import Origin, kernels_noted
 from simcli.solvers import SOLVERS, RunPlan
@@ -32,6 +33,12 @@ def run(folder, text=SCENE, *sets):
         pipeline.execute(pipeline.prepare(request))
     with package.open(folder / "out.h5") as found:
         return taken, found.digest
+
+
+@pytest.fixture(autouse=True, scope="module")
+def new_device():
+    """A device starts anew when it has the programs of many kernels: not those of the tests before this file."""
+    stop_device()
 
 
 @pytest.fixture

@@ -207,10 +207,15 @@ def start_device(device: str = "auto", precision: str = "float64", threads: int 
         _live[0] = (device, *_live[0][1:])
         compile_thoroughly(False)
         return device
+    return _begin(device, like_gpu, options)
+
+
+def _begin(device: Device, like_gpu: bool, options: dict) -> Device:
+    """Start a device in place of that of this process; raises as `start_device`."""
     _forget_device()
-    _start_taichi(arch, _settings_of(precision, device.threads, like_gpu), options)
-    keep_vectors(arch == "cpu" and not like_gpu)
-    if arch != "cpu":
+    _start_taichi(device.arch, _settings_of(device.precision, device.threads, like_gpu), options)
+    keep_vectors(device.arch == "cpu" and not like_gpu)
+    if device.arch != "cpu":
         from simcli.kernels.device.self_test import refuse_wrong_numbers  # it stands above this file
 
         device = replace(device, most_turns=refuse_wrong_numbers(device))
@@ -284,23 +289,18 @@ def read_compiled() -> None:
     Nothing of Taichi's that was made before may be used (`ReadyLaunch`); memory of arenas of a CPU is the host's, and stays.
     """
     device = live_device()
-    if device is None or device.is_gpu or _live[0][2] or not _keeps_compiled():
-        return
-    _forget_device()
-    _start_taichi(device.arch, _settings_of(device.precision, device.threads, False), {})
-    keep_vectors(True)
-    _live[:] = [(device, program(), False)]
-    _made.clear()
+    keeps = bool(_sessions) and _sessions[0].keeper is not None
+    if device is not None and not device.is_gpu and not _live[0][2] and keeps and _has_compiled():
+        _begin(device, False, {})
 
 
-def _keeps_compiled() -> bool:
-    """Whether the device has compiled kernels, and a folder for them."""
-    return bool(_sessions) and _sessions[0].keeper is not None and any(one.origin == Origin.COMPILED for one in _made)
+def _has_compiled() -> bool:
+    return any(kernel.origin == Origin.COMPILED for kernel in _made)
 
 
 def _has_news() -> bool:
     """Whether the device has kernels that the folders lack, or they have some that it does not see."""
-    return any(kernel.origin == Origin.COMPILED for kernel in _made) or not _sessions[0].is_up_to_date()
+    return _has_compiled() or not _sessions[0].is_up_to_date()
 
 
 def compile_thoroughly(thorough: bool = True) -> None:

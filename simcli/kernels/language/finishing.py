@@ -3,7 +3,7 @@
 Arguments of a kernel stay while it runs, but LLVM must think that every store may change them, and loads the address of the
 memory anew after each. Here each function loads it once. Loops have a branch that is never taken, so that they stay loops
 (rolling.py); once they are compiled it only costs: it goes. What is computed stays as it is, so that the bytes of a run do
-not depend on it: stacks of boxes take 0.78 of the time, humanoids 0.8, rows of 40 four-bars 0.75.
+not depend on it: stacks of boxes take 0.78 of the time, humanoids 0.8, rows of 20 four-bars 0.75.
 
 Taichi keeps the text in a file of its own for each kernel (1.7.4): a mark, two lengths, the facts of the kernel, the text,
 and a checksum of both. Files that look otherwise, and kernels of a GPU, stay as they are.
