@@ -68,13 +68,14 @@ def recorder_of_runs():
 def one_device():
     """Within a file a device goes on whatever was compiled: a restart costs a third of a compilation once more.
 
-    Folders of kernels are brought up to date when the next file starts a device.
+    The device of the files before is stopped here, if the folders of kernels want to be brought up to date.
     """
     from simcli.kernels.device import runtime
 
-    is_old = [True] * (runtime.live_device() is not None and bool(runtime._sessions) and runtime._has_news())
+    if runtime.live_device() is not None and runtime._sessions and runtime._has_news():
+        runtime.stop_device()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(runtime, "_has_news", lambda: bool(is_old and is_old.pop()))
+        patch.setattr(runtime, "_has_news", lambda: False)
         patch.setattr(runtime, "_MOST_KERNELS", MOST_KERNELS)
         yield
 
