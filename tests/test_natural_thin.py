@@ -9,6 +9,7 @@ from simcli.model.natural.form import natural_form
 from simcli.model.state import State
 
 GRAVITY = 9.81
+FIRST_ORDER = 1.0  # [m/s]: a third of the speed of a fall
 SOLVER = "solver: {type: natural, dt: 1.0e-3, integrator: moreau}\n"
 # A plate on three feet that slides and spins on the ground; its inertias make it flat.
 PLATE = """
@@ -47,18 +48,20 @@ def test_a_flat_plate_slides_to_rest(device):
 
 @pytest.mark.slow
 def test_a_flat_plate_falls_as_in_maximal_coordinates(device):
-    """From a height and tilted: what differs is of order one in the step."""
-    text = PLATE.replace("MU", "0.5").replace("SPIN", "3").replace("[0, 0, 0.05]", "[0, 0, 0.5], rpy: [0.3, 0.2, 0]")
-    gaps = []
-    for h in (2e-3, 1e-3):
-        found = []
-        for solver, integrator in ((SOLVER, "moreau"), ("solver: {type: maximal, dt: 1.0e-3}\n", "semi_implicit")):
-            one = Runner(text + solver, integrator, device)(h, round(0.6 / h), 1)
-            assert one["diag/status"].max() == 0
-            found.append(one["frames/body_q"][-1, 0, 0])
-        gaps.append(np.abs(found[0] - found[1]).max())
-    assert gaps[0] < 2e-3, gaps
-    assert gaps[1] < 2e-3, gaps
+    """From heights and tilted: the mean of where plates come to rest differs by order one in the step.
+
+    Each plate alone does not: where in a step a foot lands decides how friction shares the impulse of two steps, 1 mm.
+    """
+    heights = 0.5 + 0.012 * np.arange(16) / 16  # of a few steps of falling, at 3 m/s
+    text = PLATE.replace("MU", "0.5").replace("SPIN", "3").replace("[0, 0, 0.05]", "[0, 0, '${z}'], rpy: [0.3, 0.2, 0]")
+    text += f"params: {{z: 0.5}}\nbatch: {{worlds: {len(heights)}, vary: {{params.z: {{list: {heights.tolist()}}}}}}}\n"
+    runners = [Runner(text + solver, integrator, device) for solver, integrator in (
+        (SOLVER, "moreau"), ("solver: {type: maximal, dt: 1.0e-3}\n", "semi_implicit"))]
+    for h in (2e-3, 1e-3, 5e-4):
+        found = [runner(h, round(0.6 / h), 1) for runner in runners]
+        assert all(one["diag/status"].max() == 0 for one in found)
+        rest, other = (one["frames/body_q"][-1, :, 0].mean(axis=0) for one in found)
+        assert np.abs(rest - other).max() < FIRST_ORDER * h
 
 
 def test_a_rod_that_contact_would_spin_is_refused():
