@@ -5,6 +5,7 @@ from support.diff_files import write_many
 from support.process import python
 
 MOST_BYTES = 200e6  # of a process that converts a file of any size
+MANY = 4_000_000  # frames
 PEAK = """
 import sys
 from simcli.cli.doorman import run_command
@@ -24,8 +25,8 @@ def large(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def many(tmp_path_factory):
-    """4 million frames of some numbers."""
-    return write_many(tmp_path_factory.mktemp("many") / "a.h5", 4_000_000, 1.25, channels=("energy",), block=20_000)
+    """Frames of some numbers."""
+    return write_many(tmp_path_factory.mktemp("many") / "a.h5", MANY, 1.25, channels=("energy",), block=20_000)
 
 
 def peak_of(words):
@@ -48,8 +49,15 @@ def test_large_files_take_little_memory(large, tmp_path, words):
     assert peak_of([words[0], large, *words[1:]]) < MOST_BYTES
 
 
+@pytest.fixture(scope="module")
+def few(tmp_path_factory):
+    """A thousand of the same frames."""
+    return write_many(tmp_path_factory.mktemp("few") / "a.h5", 1000, 1.25, channels=("energy",), block=1000)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("align", ["time", "step"])
-def test_comparing_millions_of_frames_takes_little_memory(many, align):
-    """A number of 8 B for each frame and file, and for each pair, would not do."""
-    assert peak_of(["diff", many, many, "--align", align, "-c", "diag.status"]) < MOST_BYTES / 2
+def test_comparing_millions_of_frames_takes_little_memory(many, few, align):
+    """A number of 8 B for each frame and file, and for each pair, would not do: beyond what the tool takes by itself."""
+    most, least = (peak_of(["diff", file, file, "--align", align, "-c", "diag.status"]) for file in (many, few))
+    assert most - least < 8 * MANY
