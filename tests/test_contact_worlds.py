@@ -49,7 +49,7 @@ def test_worlds_differ_in_contacts(yard):
 @pytest.mark.parametrize("world", [0, 3, 5, 62])
 def test_a_world_alone_is_the_same(yard, world):
     folder, asked, rows = yard
-    execute(replace(asked, output=folder / f"{world}.h5", world=world, force=True))
+    execute(replace(asked, output=folder / f"{world}.h5", worlds=(world,), force=True))
     assert not differing(worlds_of(rows, [world]), worlds_of(committed(folder / f"{world}.h5"), [0]))
 
 
