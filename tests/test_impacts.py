@@ -71,6 +71,22 @@ LOOP = {
     "output": {"channels": CHANNELS},
 }  # fmt: skip
 
+# A ball at rest, so that impulses take every step; a slider that follows a position, a wheel that follows a velocity.
+LED, WAVES = (2.0, 0.1), {"x": (0.2, 2.0), "v": (2.0, 2.0)}  # [kg, kg m^2]; amplitudes, frequencies [Hz]
+SHAKEN = {
+    "simcli": 1,
+    "world": {"shapes": {"ground": {"type": "plane"}}},
+    "signals": {name: {"sine": dict(zip(("amplitude", "frequency"), wave, strict=True))} for name, wave in WAVES.items()},
+    "bodies": {"rests": {"pose": {"xyz": [0, 0, 0.1]}, "mass": 1, "shapes": {"s": {"type": "sphere", "radius": 0.1}}},
+               **{name: {"pose": {"xyz": [0, y, 1]}, "mass": LED[0], "inertia": {"diag": [LED[1]] * 3}}
+                  for name, y in (("slider", 2), ("wheel", 4))}},
+    "joints": {"rail": {"type": "prismatic", "parent": "world", "child": "slider", "at": [0, 2, 1], "axis": [1, 0, 0],
+                        "motion": {"position": "$x"}},
+               "axle": {"type": "revolute", "parent": "world", "child": "wheel", "at": [0, 4, 1], "axis": [0, 1, 0],
+                        "motion": {"velocity": "$v"}}},
+    "output": {"channels": CHANNELS},
+}  # fmt: skip
+
 # Bodies at rest that have what these scenes have, so that one kernel serves them all.
 IDLE = {
     "materials": {"bouncy": {"friction": 0.3, "restitution": 0.5}},
@@ -96,6 +112,20 @@ def frames(folder, base, integrator, dt, duration, every=0.1, **more):
     found.close()
     assert code == 0
     return committed(folder / f"{name}.h5")
+
+
+@ONE_OF_NODES
+def test_led_joints_beside_a_contact_feel_their_whole_inertia(tmp_path, integrator):
+    """Efforts are those of the steps' middles, to second order; the work of motions is what kinetic energy gains."""
+    h = 1e-3
+    found = frames(tmp_path, SHAKEN, integrator, h, 0.5, every=0.01)
+    middle = np.arange(1, 51) * 0.01 - h / 2
+    (a, f), (b, g) = ((size, 2 * np.pi * frequency) for size, frequency in WAVES.values())
+    for column, wanted in ((0, -LED[0] * a * f**2 * np.sin(f * middle)), (1, LED[1] * b * g * np.cos(g * middle))):
+        effort = found["frames/joint_effort"][1:, 0, column]
+        np.testing.assert_allclose(effort, wanted, rtol=0, atol=1e-4 * np.abs(wanted).max())
+    assert found["diag/contacts"][1:].min() == 1
+    assert np.abs(found["energy/drift"]).max() < 1e-6
 
 
 def test_every_integrator_of_nodes_takes_contact():

@@ -1,11 +1,14 @@
 """Many laws at once: random trees against the convex problem that a step solves, and what no law may change."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from support.forward import Runner
 from support.lawful import Step, lawful_forest
 
 from simcli.kernels.algorithms import Algorithms
+from simcli.model.phases.beginning import Beginning
 from simcli.solvers.rows.active_set import NEWTON_CHOICES
 from simcli.spec.schema.scene import GeneralizedSolver
 
@@ -17,7 +20,7 @@ AGREE = 1e-9  # [m/s, rad/s], issue 3; the bound behind it has the smallest eige
 
 def runner_of(model, integrator, device, channels=("state",)):
     runner = Runner.__new__(Runner)
-    runner.begin(model, GeneralizedSolver(type="generalized", integrator=integrator), device, frozenset(channels))
+    runner.begin(replace(model, start=Beginning()), GeneralizedSolver(type="generalized", integrator=integrator), device, frozenset(channels))
     return runner
 
 

@@ -31,7 +31,7 @@ from simcli.solvers.impulses.spins import state_spins
 from simcli.solvers.rows.active_set import state_laws
 from simcli.solvers.rows.equations import push_rows, set_drags, set_hard_row, set_springs
 from simcli.solvers.shared import needs
-from simcli.solvers.shared.motions import speed_of_lock
+from simcli.solvers.shared.motions import end_speed_of_lock, speed_of_lock
 
 HARD, MOTION, DRIVE, FRICTION, LOWER, UPPER, LINEAR = range(7)  # kinds of rows
 _FAR, _WATCHED = 20.0, 4.0  # [m/s or rad/s], and of its speed: a bound that takes a faster motion to reach is not watched
@@ -50,7 +50,7 @@ def state_problem(c: ti.template(), w: ti.i32, b: ti.template(), h: ti.template(
     p = m.problem
     find_stiffness(c, w, h)
     state_laws(c, w, 0, b, h, g, instant)
-    begin_dofs(c, w)
+    begin_dofs(c, w, g)
     for r in range(y.n_rows):
         set_hard_row(c, w, r, b, h, g, instant)
     set_springs(c, w, 0, b)
@@ -81,11 +81,11 @@ def _keep_load(c, w, n, h):
 
 
 @ti.func
-def begin_dofs(c: ti.template(), w: ti.i32):
+def begin_dofs(c: ti.template(), w: ti.i32, g: ti.template()):
     """Velocities at the start of the step, and the forces on dofs without those of rows.
 
-    Reads:  c.state.qd, c.bound.base
-    Writes: c.bound.system.{free, load, effort}, c.bound.impulses.start, p.free
+    Reads:  c.state.{q, qd}, c.bound.base, c.motions
+    Writes: c.bound.system.{free, load, effort}, c.bound.impulses.start, p.free, c.bound.move of prescribed dofs
     """
     y = c.bound.system
     t = c.tables
@@ -99,6 +99,18 @@ def begin_dofs(c: ti.template(), w: ti.i32):
         m.start.store(w, mirrored(y, n), v)
         m.problem.free.store(w, mirrored(y, n), v)
     _free_no_lock(c, w)
+    _move_with_locks(c, w, g)
+
+
+@needs.moved_apart
+@ti.func
+def _move_with_locks(c: ti.template(), w: ti.i32, g: ti.template()):
+    """What moves prescribed dofs is not the velocity that they end with.
+
+    Writes: c.bound.move
+    """
+    for k in range(c.motions.n_locks):
+        c.bound.move.store(w, c.motions.lock_dof.at(k), speed_of_lock(c, w, k, g))
 
 
 @needs.natural
@@ -151,7 +163,7 @@ def state_row(c: ti.template(), w: ti.i32, n: ti.i32, h: ti.template(), statemen
         soft = softness_of(c, w, item)
     elif kind == MOTION:
         unknown = c.tables.unknown.at(c.motions.lock_dof.at(item))
-        bias = -speed_of_lock(c, w, item, h)
+        bias = -end_speed_of_lock(c, w, item, h)
     else:
         if ti.static(y.laws.n > 0):
             sign = ti.select(kind == UPPER, -sign, sign)

@@ -320,7 +320,7 @@ def take_answer(c: ti.template(), w: ti.i32):
         a = (v - m.start.load(w, mirrored(y, n))) / g
         y.acceleration.store(w, n, a)
         c.state.qdd.store(w, d, a)
-        c.bound.move.store(w, d, v)
+        _move_by(c, w, d, v)
         _take_no_excess(c, w, n)
     _take_lines(c, w, g)
     for n in range(m.n_plain):
@@ -336,6 +336,13 @@ def take_answer(c: ti.template(), w: ti.i32):
         elif kind != LINEAR:
             _add_effort_of_law(c, w, item, force * ti.select(kind == UPPER, -1.0, 1.0))
     find_pieces(c, w, g)
+
+
+def _move_by(c, w, d, v):
+    """Move dof d by the velocity found, unless a motion moves it otherwise (inside kernels)."""
+    if needs.moved_apart.has(c):
+        v = ti.select(c.motions.lock_of.at(d) >= 0, c.bound.move.load(w, d), v)
+    c.bound.move.store(w, d, v)
 
 
 @needs.excess

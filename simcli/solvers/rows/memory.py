@@ -89,7 +89,7 @@ class Constrained:
         turned: (rows of prescribed motions) rotation of child against parent at the start of a step, of balls.
         tries: active sets of the last evaluation.  choosing: 1 where a piece of the set is another than before.
         repeats: whether steps may be taken again.  notes_jumps: whether laws may want that.
-        jumps: 1 if this one is.  opens: 1 if the last one was.
+        jumps: 1 if this one is.  opens: 1 if the last one was, and at the start.
         switches: whether steps of zhong06 may be of first order, those with jumps = 1: something stops or touches in them.
         parts: 1 where a step is taken again because nothing touches in it.
         work_kept: [J] done before this step.
@@ -160,6 +160,8 @@ class Constrained:
         kept = (self.start, self.base, self.worst, self.excess, self.impulse, self.move, self.tries, self.diag, self.jumps)
         for slot in (*kept, self.projected, self.carried, self.opens, self.parts, self.turn, self.pace, self.owes):
             slot.write(np.zeros((1, slot.n_items, 1)))
+        if self.repeats:  # the first node knows nothing of the contacts that the first frame shows
+            self.opens.write(np.ones((1, 1, 1)))
 
 
 @needs.laws

@@ -183,21 +183,12 @@ def keep_account(c, w):
     of_node = c.integrator == "rk4"
     if not of_node:
         open_again(c, w)
-        open_no_more(c, w)
+        c.bound.opens.store(w, 0, c.tables.arena.zero())
     account, h = c.forces.account, c.constants.load(w, H)
     for k in range(2):
         added = account.power.load(w, k) * h
         added = added * c.weights.load(w, 0) if of_node else (added + account.start.load(w, k) * h) * 0.5
         c.bound.work_kept.store(w, k, account.work.load(w, k) - added)
-
-
-@needs.constraints
-def open_no_more(c, w):
-    """The account is open, in all worlds (inside kernels).
-
-    Writes: c.bound.opens
-    """
-    c.bound.opens.store(w, 0, c.tables.arena.zero())
 
 
 @needs.constraints

@@ -13,7 +13,7 @@ from simcli.kernels.memory.programs import sum_of, take_all, when
 from simcli.kernels.report import mechanical_energy, put
 from simcli.solvers.impulses.contacts import contact_energy
 from simcli.solvers.rows.active_set import law_power
-from simcli.solvers.rows.repeat import open_again, open_no_more
+from simcli.solvers.rows.repeat import open_again
 from simcli.solvers.rows.report import law_energy, row_energy, spin_energy
 from simcli.solvers.tree.integrators import H
 
@@ -123,14 +123,15 @@ def close_account(c: ti.template(), w: ti.i32):
 
 @ti.func
 def open_account(c: ti.template(), w: ti.i32):
-    """Remember the power at the start.
+    """Remember the power at the start; after a step that was taken again the next node does so once more.
+
+    Powers of laws and motions found here are of the last evaluation, which of such a step is no instant's.
 
     Reads:  c.state of `place_all`, c.forces
     Writes: c.forces.account
     """
     find_power(c, w)
     c.forces.account.begin_stretch(w)
-    open_no_more(c, w)
 
 
 def accounting(c, change) -> tuple:

@@ -27,6 +27,9 @@ def lock_motions(c: ti.template(), w: ti.i32, stage: ti.i32, h: ti.template(), g
 
         first order: at the velocity that reaches the position, or the velocity, of the step's end;   else: at motion_qdd
 
+    A step that is taken again ends with the velocity of the motion (`follow_motions`), and the forces are those that lead to
+    it: with those of the mean velocity the account would lack what kinetic energy gains between both.
+
     Args:
         instant: 1 where the accelerations of this instant are shown, and no step is made.
 
@@ -40,15 +43,27 @@ def lock_motions(c: ti.template(), w: ti.i32, stage: ti.i32, h: ti.template(), g
         i = c.tables.unknown.at(d)
         goal = zero + c.motions.motion_qdd.load(w, d)
         if instant == 0 and (c.stages == 1 or stage == c.stages):
-            goal = (speed_of_lock(c, w, m, g) - c.state.qd.load(w, d)) / g
+            goal = (end_speed_of_lock(c, w, m, g) - c.state.qd.load(w, d)) / g
         y.free.store(w, i, zero)
         y.gain.store(w, i, zero)
         y.goal.store(w, i, goal)
 
 
+def end_speed_of_lock(c, w, m, g):
+    """Velocity of the m-th prescribed dof that a step ends with, which is what moves it in steps of one stage (inside kernels).
+
+    Arguments and what is read: see `speed_of_lock`.
+    """
+    moves = speed_of_lock(c, w, m, g)
+    if c.stages == 1:
+        return moves
+    ends = c.tables.arena.zero() + c.motions.motion_qd.load(w, c.motions.lock_dof.at(m))
+    return ti.select(c.now.load(w, "instant") != 0, moves, ends)
+
+
 @ti.func
 def speed_of_lock(c: ti.template(), w: ti.i32, m: ti.i32, g: ti.template()):
-    """Velocity of the m-th prescribed dof in a step: that which reaches its position, or its own.
+    """Velocity of the m-th prescribed dof that moves it in a step: that which reaches its position, or its own.
 
     Where the accelerations of an instant are shown, the velocity that its own acceleration leads to over a time g [s].
 
