@@ -5,13 +5,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from simcli.model.assemble import assemble
-from simcli.model.joints.catalogue import CATALOGUE, RIBLE_ENTRIES, TYPE_NAME
+from simcli.model.joints.catalogue import CATALOGUE, RIBLE_ENTRIES
+from simcli.model.joints.lawful import MOVED
 from simcli.model.tables import DriveMode, Model
 from support.forests import plant, scatter
 from support.random_models import SCALAR_TYPES, random_mechanism
 
-FREE_TYPES = ("free", "distance", "fixed")  # joints without a coordinate that a law could bound
-LAWFUL_TYPES = tuple(name for name in CATALOGUE if name not in ("free", "distance", "cable", *RIBLE_ENTRIES))
+LAWFUL_TYPES = ("fixed", *(name for name, entry in CATALOGUE.items() if entry.kind not in MOVED and name not in RIBLE_ENTRIES))
 MODES = (DriveMode.NONE, DriveMode.POSITION, DriveMode.VELOCITY, DriveMode.POSITION_VELOCITY, DriveMode.EFFORT)
 
 
@@ -54,7 +54,7 @@ def lawful_forest(rng, sizes, n_worlds) -> Model:
     forest = plant(trees, n_worlds)
     for joint in forest.joints:
         scatter(rng, joint, n_worlds)
-        if TYPE_NAME[joint.kind] not in FREE_TYPES:
+        if joint.kind not in MOVED:
             add_laws(rng, joint, n_worlds)
     return assemble(forest)
 
