@@ -20,7 +20,8 @@ AGREE = 1e-9  # [m/s, rad/s], issue 3; the bound behind it has the smallest eige
 
 def runner_of(model, integrator, device, channels=("state",)):
     runner = Runner.__new__(Runner)
-    runner.begin(replace(model, start=Beginning()), GeneralizedSolver(type="generalized", integrator=integrator), device, frozenset(channels))
+    options = GeneralizedSolver(type="generalized", integrator=integrator)
+    runner.begin(replace(model, start=Beginning()), options, device, frozenset(channels))
     return runner
 
 

@@ -301,7 +301,7 @@ def test_what_is_read_from_a_checkpoint_is_not_trusted(tmp_path):
 
 
 # The command line as it is, but committing as often as its chunks allow.
-OFTEN = "import sys\nfrom simcli.records.writing import writer\nwriter.PATIENCE_S = 0.0\nfrom simcli.cli import main\nmain()\n"
+OFTEN = "from simcli.records.writing import writer\nwriter.PATIENCE_S = 0.0\nfrom simcli.cli import main\nmain()\n"
 MANY = 12_000
 WORDS = ["--worlds", "3", "--vary", "joints.pin.q=linspace(1, 2)", "--set", f"run.duration={MANY / 10}", "-q",
          "--set", "output.every=0.1"]  # fmt: skip

@@ -11,7 +11,8 @@ from simcli.model.tables import DriveMode, Model
 from support.forests import plant, scatter
 from support.random_models import SCALAR_TYPES, random_mechanism
 
-LAWFUL_TYPES = ("fixed", *(name for name, entry in CATALOGUE.items() if entry.kind not in MOVED and name not in RIBLE_ENTRIES))
+BOUNDED = tuple(name for name, entry in CATALOGUE.items() if entry.kind not in MOVED and name not in RIBLE_ENTRIES)
+LAWFUL_TYPES = ("fixed", *BOUNDED)
 MODES = (DriveMode.NONE, DriveMode.POSITION, DriveMode.VELOCITY, DriveMode.POSITION_VELOCITY, DriveMode.EFFORT)
 
 

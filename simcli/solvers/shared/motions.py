@@ -50,7 +50,7 @@ def lock_motions(c: ti.template(), w: ti.i32, stage: ti.i32, h: ti.template(), g
 
 
 def end_speed_of_lock(c, w, m, g):
-    """Velocity of the m-th prescribed dof that a step ends with, which is what moves it in steps of one stage (inside kernels).
+    """Velocity of the m-th prescribed dof that a step ends with; in steps of one stage it moves it, too (inside kernels).
 
     Arguments and what is read: see `speed_of_lock`.
     """
