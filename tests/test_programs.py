@@ -109,6 +109,10 @@ output: {every: 10 ms}
 CASES = {"generalized": TOUCHING.replace("SOLVER", "generalized"), "maximal": TOUCHING.replace("SOLVER", "maximal"),
          **{name: LOOP.replace("INTEGRATOR", name) for name in STAGES},
          **{name: AFFINE.replace("INTEGRATOR", name) for name in STEPS}}  # fmt: skip
+# Stages that find nothing to change here, or whose numbers they set to what they are.
+QUIET = ("end_iteration", "tire", "_keep", "bound_spins", "count_iterations", "sleep", "wake", "note_lack", "note_missed",
+         "solve_system", "ask_for_correction", "count_correction", "cut_way", "stop_crowded", "raise_forces", "grip_contacts",
+         "let_arrive", "count_iteration", "cut_at_limits", "choose_pace", "find_aims", "end_search")  # fmt: skip
 OTHERS = ("bdf1", "generalized", "maximal", "semi_implicit", "implicit")  # whose lists are like those of the others
 
 
@@ -196,15 +200,13 @@ def test_worlds_that_are_done_keep_their_bytes(case):
     private = np.ones(arena.n_rows, bool)
     for slot in slots_of_blocks(core):
         private[slot.rows] = False
-    wrote = 0
     for k in sorted(program.masked):
         arena.write(disturbed)
         arena.launch(take_one, core, k)
         after = arena.read()
         name = program.stages[k].function.__name__
         assert after[done][:, private].tobytes() == disturbed[done][:, private].tobytes(), name
-        wrote += after[~done].tobytes() != disturbed[~done].tobytes()
-    assert wrote > 0.7 * len(program.masked)  # the others are about numbers that they set to what they are
+        assert name in QUIET or after[~done].tobytes() != disturbed[~done].tobytes(), name
 
 
 class Counter:

@@ -314,7 +314,6 @@ SLOW_CASES = {
         "test_two_processes_at_once_do_no_harm",
     ),
     "test_kernels_shared": (
-        "test_another_number_of_shapes_needs_no_other_kernel[generalized-cpu]",
         "test_another_scene_of_a_kind_needs_no_other_kernel[generalized-vulkan]",
     ),
     "test_laws_energies": (

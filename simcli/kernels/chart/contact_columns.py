@@ -12,6 +12,7 @@ from simcli.kernels.complementarity.cones import chosen
 from simcli.kernels.complementarity.dense import whole
 from simcli.kernels.complementarity.large import DOFS, SEEN, see_body
 from simcli.kernels.language import ti
+from simcli.kernels.language.numbers import number
 from simcli.kernels.memory.arena import any_lane
 
 
@@ -127,9 +128,9 @@ def _list_three(p, w, c, e, i):
     Writes: p.contacts.{columns, jacobian}
     """
     zero = p.arena.zero()
-    p.contacts.columns.store(w, c * p.n + e, zero + ti.cast(i, p.arena.device.real))
+    p.contacts.columns.store(w, c * number(p, "n") + e, zero + ti.cast(i, p.arena.device.real))
     for m in range(3):
-        p.contacts.jacobian.store(w, c * p.n + 3 * i + m, Vec3(zero, zero, zero))
+        p.contacts.jacobian.store(w, c * number(p, "n") + 3 * i + m, Vec3(zero, zero, zero))
 
 
 @ti.func
