@@ -111,8 +111,9 @@ CASES = {"generalized": TOUCHING.replace("SOLVER", "generalized"), "maximal": TO
          **{name: AFFINE.replace("INTEGRATOR", name) for name in STEPS}}  # fmt: skip
 # Stages that find nothing to change here, or whose numbers they set to what they are.
 QUIET = ("end_iteration", "tire", "_keep", "bound_spins", "count_iterations", "sleep", "wake", "note_lack", "note_missed",
-         "solve_system", "ask_for_correction", "count_correction", "cut_way", "stop_crowded", "raise_forces", "grip_contacts",
-         "let_arrive", "count_iteration", "cut_at_limits", "choose_pace", "find_aims", "end_search")  # fmt: skip
+         "solve_system", "ask_for_correction", "count_correction", "cut_way", "stop_crowded", "raise_forces",
+         "grip_contacts", "let_arrive", "count_iteration", "cut_at_limits", "choose_pace", "find_aims",
+         "end_search")  # fmt: skip
 OTHERS = ("bdf1", "generalized", "maximal", "semi_implicit", "implicit")  # whose lists are like those of the others
 
 
