@@ -276,6 +276,13 @@ def test_forces_of_redundant_rows_do_not_add_up(tmp_path):
     assert done.returncode == 0, done.stderr + done.stdout
 
 
+def test_two_four_bars_pass_their_singular_positions_in_float32(tmp_path):
+    """The first two of them. Energy that moves is 1 J."""
+    words = ("--precision", "float32", "--duration", 2, "--set", "expect=[{max: energy.drift, below: 2e-3}]")
+    done = command("run", SCENES / "fourbar_natural.yaml", "-o", tmp_path / "run.h5", "-q", *words)
+    assert done.returncode == 0, done.stderr
+
+
 def test_what_generalized_alpha_does_not_take_is_refused_by_name(tmp_path):
     path = tmp_path / "scene.yaml"
     solver = "solver: {type: natural, dt: 1.0e-3, integrator: generalized_alpha}\n"

@@ -153,7 +153,7 @@ joints:
   pin: {type: revolute, parent: world, child: rod, child_frame: {xyz: [0, 0, 0.5]}, q: 0.5}
 solver: {type: generalized, dt: 1e-3}
 run: {duration: 5}
-batch: {worlds: 32, vary: {joints.pin.q: {uniform: [0.1, 1]}}}
+batch: {worlds: 96, vary: {joints.pin.q: {uniform: [0.1, 1]}}}
 measure:
   peak: {max_abs: joint.pin.qd}
 """

@@ -29,8 +29,9 @@ REFINEMENTS = 4
 # A correction is a step of Newton with the matrix of the start: it leaves 1 - cos(turn) of a residual, or all of it where
 # that matrix is singular. Then placements take a matrix each.
 MAX_PLACEMENTS = 12
-# Of a force that is foreseen; the rest is found anew. What rounding adds up to in a redundant one is 200 times as much.
-KEPT_FORCE = 31.0 / 32.0
+# Of a force that is foreseen; the rest is found anew. What rounding adds up to in a redundant one is 200 times as much,
+# which is too much of float32: two four-bars failed at their first singular position.
+KEPT_FORCE = {"float64": 31.0 / 32.0, "float32": 0.0}
 # Rounds of generalized_alpha that share a matrix. Smooth motions end within them; a spring that the first guess of a step
 # stretches a thousand times too far needs a matrix of where the iteration has come to.
 ROUNDS_PER_MATRIX = 4

@@ -5,7 +5,7 @@ of a step serves its velocities, its accelerations and its corrections; where sp
 accelerations take a second one. The list is in programs.py, with that of generalized_alpha, which shares stages.
 """
 
-from simcli.kernels.algebra.elementary import select
+from simcli.kernels.algebra.elementary import precision_of, select
 from simcli.kernels.language import ti
 from simcli.kernels.linear.sparse import substitute
 from simcli.kernels.memory.arena import any_lane
@@ -197,12 +197,13 @@ def foresee_forces(c: ti.template(), w: ti.i32):
     Writes: c.steps.{force, earlier_force, load}
     """
     f = c.steps.rows
+    kept = ti.static(KEPT_FORCE[precision_of()])
     for i in range(f.n):
         c.steps.load.store(w, i, c.steps.load.load(w, i) - f.mass.load(w, i) * c.steps.acceleration.load(w, i))
     for r in range(f.n_rows):
         last = c.steps.force.load(w, r)
         foreseen = last * 2.0 - c.steps.earlier_force.load(w, r)
-        foreseen = select(f.soft.load(w, r) == f.lent.load(w, r), foreseen * KEPT_FORCE, c.tables.arena.zero())
+        foreseen = select(f.soft.load(w, r) == f.lent.load(w, r), foreseen * kept, c.tables.arena.zero())
         c.steps.earlier_force.store(w, r, last)
         c.steps.force.store(w, r, foreseen)
         lacks = c.steps.load.load(w, f.n + r)
