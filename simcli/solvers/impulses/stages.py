@@ -320,7 +320,9 @@ def take_answer(c: ti.template(), w: ti.i32):
         a = (v - m.start.load(w, mirrored(y, n))) / g
         y.acceleration.store(w, n, a)
         c.state.qdd.store(w, d, a)
-        _move_by(c, w, d, v)
+        given = c.bound.move.load(w, d)
+        c.bound.move.store(w, d, v)
+        _move_as_given(c, w, d, given)
         _take_no_excess(c, w, n)
     _take_lines(c, w, g)
     for n in range(m.n_plain):
@@ -338,11 +340,10 @@ def take_answer(c: ti.template(), w: ti.i32):
     find_pieces(c, w, g)
 
 
-def _move_by(c, w, d, v):
-    """Move dof d by the velocity found, unless a motion moves it otherwise (inside kernels)."""
-    if needs.moved_apart.has(c):
-        v = ti.select(c.motions.lock_of.at(d) >= 0, c.bound.move.load(w, d), v)
-    c.bound.move.store(w, d, v)
+@needs.moved_apart
+def _move_as_given(c, w, d, given):
+    """Where a motion moves dof d otherwise than by the velocity found (inside kernels)."""
+    c.bound.move.store(w, d, ti.select(c.motions.lock_of.at(d) >= 0, given, c.bound.move.load(w, d)))
 
 
 @needs.excess

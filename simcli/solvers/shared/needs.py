@@ -16,7 +16,7 @@ def _something(has: Callable) -> Callable:
     """A mark for device functions without a result: where a run lacks what they need, calls of them do nothing.
 
     Args:
-        has: whether a core, which is their first argument, has it; the mark has it as an attribute.
+        has: whether a core, which is their first argument, has it.
     """
 
     def mark(function: Callable) -> Callable:
@@ -27,7 +27,6 @@ def _something(has: Callable) -> Callable:
 
         return taken
 
-    mark.has = has
     return mark
 
 
@@ -56,7 +55,7 @@ locking = _something(lambda c: c.bound.system.steps_lock)  # steps may lock dofs
 locks = _something(lambda c: c.motions.n_locks > 0)  # motions lock dofs
 locked_balls = _something(lambda c: c.motions.locks_balls)
 late_rates = _something(lambda c: c.stages > 1 or c.is_natural)  # a step does not end with the velocity that moved it
-moved_apart = _something(lambda c: c.stages > 1 and c.motions.n_locks > 0)  # that of prescribed dofs
+moved_apart = _something(lambda c: c.stages > 1 and c.motions.n_locks > 0)  # late rates of prescribed dofs
 motions = _something(lambda c: c.motions.n_locks + c.bound.system.n_leads > 0)  # or lead rows
 leads = _something(lambda c: c.bound.system.n_leads > 0)
 led_balls = _something(lambda c: c.bound.system.leads_balls)
