@@ -146,14 +146,15 @@ def step_of_nodes(c) -> tuple:
     projected = (set_registers(correction=0), projections) if c.bound.system.n_rows else ()
     again = (go_back, set_registers(node=c.stages))
     if c.touches:
-        again = (*again, *_evaluation(c), go_back_in_account, *move_and_correct(c))
+        again = (*again, *_evaluation(c, to_end=True), go_back_in_account, *move_and_correct(c))
         return (*nodes, settle, *projected, place_links, meet_contacts, only(jumps, *again),
                 only(were_smooth, forget_contacts))  # fmt: skip
     again = only(jumps, *again, *_evaluation(c), advance_again, *when(c.motions.n_locks, follow_motions))
     return *nodes, settle, *((again,) if repeats else ()), *projected
 
 
-def _evaluation(c, first=None, starts: bool = False, by_impulses: bool | None = None, samples: bool = False) -> tuple:
+def _evaluation(c, first=None, starts: bool = False, by_impulses: bool | None = None, samples: bool = False,
+                to_end: bool = False) -> tuple:
     """Accelerations at the present coordinates, for the node and the times that the registers say.
 
     Args:
@@ -162,6 +163,7 @@ def _evaluation(c, first=None, starts: bool = False, by_impulses: bool | None = 
         starts: whether it is the first of a step.
         by_impulses: whether contacts and impacts are solved for; None: where the run does so.
         samples: whether signals that follow the motion look there; they do at the first one of a step.
+        to_end: whether rows are met where the step ends; so they are by the only evaluation of a step.
     """
     by_impulses = c.by_impulses if by_impulses is None else by_impulses
     looking = (*when(starts, *looks(c)), *when(starts or samples, *sampling(c)))
@@ -170,8 +172,7 @@ def _evaluation(c, first=None, starts: bool = False, by_impulses: bool | None = 
     if not c.constrained:
         return *begins, solve_tree
     rows = (measure_rows,) if c.bound.system.n_rows else ()
-    to_end = starts and c.stages == 1
-    leads = (lead_rows_to_end if to_end else lead_rows,) if c.bound.system.n_leads else ()
+    leads = (lead_rows_to_end if to_end or (starts and c.stages == 1) else lead_rows,) if c.bound.system.n_leads else ()
     answer = (*when(c.touches, watch_contacts), *solving(c)) if by_impulses else _with_active_set(c)
     return *begins, find_bias, *rows, fill_system, *leads, *answer, account
 
