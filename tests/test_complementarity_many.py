@@ -14,7 +14,6 @@ from simcli.kernels.complementarity.problem import LIMITS, PROXIMAL, SOLVED
 pytestmark = pytest.mark.slow
 
 COUNT = 64
-KAPPA = {"float64": 1e-4, "float32": 1e-3}
 NEWTON_STEPS = {"cold": 40, "warm": 6}  # on average, of all rounds; measured 20 and 4
 WHOLLY = {"float64": COUNT - 4, "float32": COUNT}  # solved without the proximal term; measured 62 and 64
 CHILD = Path(__file__).parent / "support" / "impulses_child.py"
@@ -24,7 +23,7 @@ CHILD = Path(__file__).parent / "support" / "impulses_child.py"
 def solved(request, tmp_path_factory):
     """A process of its own, because Taichi has one precision."""
     out = tmp_path_factory.mktemp("piles") / "piles.npz"
-    words = [request.param, str(COUNT), str(KAPPA[request.param]), str(out)]
+    words = [request.param, str(COUNT), str(LIMITS[request.param].kappa), str(out)]
     subprocess.run([sys.executable, str(CHILD), *words], check=True, env=environment())
     with np.load(out) as found:
         return request.param, dict(found)

@@ -7,11 +7,10 @@ import pytest
 
 from simcli.kernels.barrier.advance import KEPT_GAP
 from simcli.kernels.barrier.law import PARALLEL
-from simcli.kernels.complementarity.problem import SCHEDULE
+from simcli.kernels.complementarity.problem import LIMITS, SCHEDULE
 from simcli.kernels.linear.system import FEWER_WEIGHTS, SOFTNESS, WEIGHTS
 from simcli.model.natural.form import THIN
 from simcli.solvers.impulses.direction import STABLE
-from simcli.solvers.impulses.memory import KAPPA
 from simcli.solvers.natural.memory import FARTHEST_TURN, MOST_SOFT, SOFTNESS_OF_TURN
 from simcli.solvers.tree.integrators import GAMMA, RK4_WEIGHTS
 
@@ -44,7 +43,8 @@ def counted(numbers):
         ("theory-natural", f"at most {MOST_SOFT:.0e}".replace("e-0", "e-")),
         ("theory-natural", f"with {THIN:.0%} of the largest moment".replace("%", " %")),
         ("theory-affine", f"s a part {PARALLEL:.0e} of".replace("e-0", "e-")),
-        ("theory-contact", f"κ = {KAPPA:.0e}".replace("e-0", "e-")),
+        ("theory-contact", "κ = {float64:.0e} at first ({float32:.0e} in float32)".format(
+            **{precision: limits.kappa for precision, limits in LIMITS.items()}).replace("e-0", "e-")),
         ("theory-contact", f"The lengths of the stages are {counted([most for _, most, _ in SCHEDULE])} iterations"),
         ("theory-contact", "in the order " + " ".join({0: "1", 2: "2", 1: "3"}[kind] for kind, _, _ in SCHEDULE)),
     ],

@@ -35,19 +35,32 @@ class _Limits:
     Attributes:
         tolerance: [m/s], of the natural map of a proximal problem.
         exact: [m/s], of the natural map without the proximal term, at which no further round is wanted.
-        slack: added to C in the Newton matrix alone, relative to d.
+        least, least_of_rows: [m/s], tolerances that can be met, without and with rigid rows, whose positions round.
+        rounding: distance of neighbouring numbers, relative to them.
+        kappa: proximal compliance that a step begins with, relative to d.
+        slack: added to C in the Newton matrix alone, relative to d. A Newton step leaves this share of what it is to take
+            away, and what its impulses round by, the rounding over slack or kappa: in float32 less of both is slower.
         floor: [m/s], below which the cone's functions are smooth.
         tiny: a square that is as good as zero and can still be divided by.
     """
 
     tolerance: float
     exact: float
+    least: float
+    least_of_rows: float
+    rounding: float
+    kappa: float
     slack: float
     floor: float
     tiny: float
 
 
-LIMITS = {"float64": _Limits(1e-8, 1e-6, 1e-8, 1e-13, 1e-300), "float32": _Limits(1e-4, 1e-3, 1e-6, 1e-6, 1e-36)}
+LIMITS = {
+    "float64": _Limits(tolerance=1e-8, exact=1e-6, least=0.0, least_of_rows=0.0, rounding=2.2e-16, kappa=1e-4, slack=1e-8,
+                       floor=1e-13, tiny=1e-300),
+    "float32": _Limits(tolerance=1e-4, exact=1e-3, least=1e-5, least_of_rows=1e-4, rounding=1.2e-7, kappa=3e-4, slack=1e-4,
+                       floor=1e-6, tiny=1e-36),
+}  # fmt: skip
 SOLVED, PROXIMAL, UNSOLVED, BROKEN = 0, 1, 2, 3  # statuses
 
 
@@ -104,7 +117,7 @@ class Problem:
         push: (n) [N s], impulses that are given: `prepare_problem` adds M^-1 push to vf.
         lower, upper: (rows) [N s]; beyond 1e30 there is none.
         friction: (contacts) mu. A friction that differs between the tangents is their rows times mu_i, and mu = 1.
-        kappa: (1) proximal compliance relative to d, 0 for none; 1e-4 is good.
+        kappa: (1) proximal compliance relative to d, 0 for none; `limits.kappa` is good.
         goal: (1) [m/s], natural map at which a proximal problem is solved; `limits.tolerance` is good.
         share: (1) of `lack`, that is as good as the goal, `limits.exact` at most.
         enough: (1) [m/s], that of the impulses that are given at which none others are wanted.

@@ -14,6 +14,7 @@ from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import get_lane
 
 STILL = 1e-6  # [m/s], slower contacts stick
+BLURRED = 8.0  # roundings of the terms of a gap by which it may be off
 
 
 @ti.func
@@ -78,7 +79,7 @@ def aim_contacts(k: ti.template(), p: ti.template(), w: ti.i32, v: ti.template()
         v: (n) velocities at the start of the step.
 
     Reads:  p.{contacts.jacobian, free}, k.collider
-    Writes: k.{bounces, target}, k.collider.contacts.reach, p.contacts.{bias, compliance}
+    Writes: k.{blur, bounces, target}, k.collider.contacts.reach, p.contacts.{bias, compliance}
     """
     for c in range(whole(p.live, w, 1)):
         if ti.static(k.collider.lanes > 1 and not k.has_bounce):
@@ -96,9 +97,11 @@ def _aim_contact(k: ti.template(), p: ti.template(), w: ti.i32, lane: ti.templat
     """What one contact is to reach, of one world, or without a lane of all."""
     table = k.collider.contacts
     combination = whole_of(table.combination, w, lane, c)
-    gap = one(table.gap, w, lane, c)
-    out = ti.min(k.options.push_out * ti.max(-gap, gap * 0.0), k.options.push_out_speed * step)
     compliance = one(k.collider.compliance, w, lane, combination)
+    found = one(table.gap, w, lane, c)
+    blur = ti.select(compliance > 0.0, 0.0 * found, blur_of(k, w, lane, c) * p.limits.rounding * BLURRED)
+    gap = certain(found, blur)
+    out = ti.min(k.options.push_out * ti.max(-gap, gap * 0.0), k.options.push_out_speed * step)
     target = ti.select(compliance > 0.0, 0.0 * gap, ti.min(gap + out, gap * 0.0))
     bounces = 0.0 * gap
     bias = (gap - target) / step + one(k.bent, w, lane, c)
@@ -112,11 +115,30 @@ def _aim_contact(k: ti.template(), p: ti.template(), w: ti.i32, lane: ti.templat
             bias = -target
             bounces = 1.0 + 0.0 * gap
     zero = gap * 0.0
-    put(table.reach, w, lane, c, gap)
+    put(table.reach, w, lane, c, found)
+    put(k.blur, w, lane, c, blur)
     put(k.target, w, lane, c, target)
     put(k.bounces, w, lane, c, bounces)
     put(p.contacts.bias, w, lane, c, Vec3(bias, zero, zero))
     put(p.contacts.compliance, w, lane, c, Vec3(zero + compliance / (step * step), zero, zero))
+
+
+def blur_of(k, w, lane, c):
+    """[m], the terms whose rounding is in a gap: of the point along the normal, and of the smaller shape about its middle.
+
+    Where the gaps of a body that rests are as they round, no motion meets all of them, and impulses go from one contact to
+    another in each step (inside kernels).
+    """
+    table = k.collider.contacts
+    place = zip(one(table.normal, w, lane, c).parts, one(table.point, w, lane, c).parts, strict=True)
+    a, b = (one(k.collider.bound, w, lane, whole_of(shape, w, lane, c)) for shape in (table.shape_a, table.shape_b))
+    return sum((ti.abs(n * x) for n, x in place), ti.min(a, b))
+
+
+def certain(gap, blur):
+    """What is certain of a gap: 0 of less than its blur (inside kernels)."""
+    none = gap * 0.0
+    return ti.max(gap - blur, none) + ti.min(gap + blur, none)
 
 
 @ti.func
@@ -147,11 +169,11 @@ def aim_again(k: ti.template(), p: ti.template(), w: ti.i32, h: ti.template()):
 
         w_n = (gap - target) / h + J (v - v found)
 
-    Reads:  k.{bounces, target}, k.collider.contacts.reach, p.velocity
+    Reads:  k.{blur, bounces, target}, k.collider.contacts.reach, p.velocity
     Writes: p.contacts.bias
     """
     for c in range(whole(p.live, w, 1)):
-        lacks = k.collider.contacts.reach.load(w, c) - k.target.load(w, c)
+        lacks = certain(k.collider.contacts.reach.load(w, c), k.blur.load(w, c)) - k.target.load(w, c)
         bias = lacks / h - contact_speed(p, w, c, p.velocity).parts[0]
         moves = (k.bounces.load(w, c) == 0.0) & (p.contacts.on.load(w, c) != 0.0)
         zero = bias * 0.0

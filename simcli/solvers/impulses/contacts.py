@@ -21,7 +21,7 @@ from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import Arena, any_lane, get_lane, local
 from simcli.kernels.memory.tables import Tables
 from simcli.model.tables import Model
-from simcli.solvers.impulses.aims import STILL
+from simcli.solvers.impulses.aims import STILL, certain
 
 _NEAR = 0.02  # [1] of the size of a shape, at most, from where a contact is known again by its place
 MOST_BOUND = 100.0  # [m] from the middle of a shape: a turning plane does not watch all the world
@@ -46,6 +46,7 @@ class Contacts:
         bend: [m/s], (C), what the gaps of a step before have grown by beyond J v, over h: the first guess of this one.
         bent: (C) that of the contacts of this step.
         bounces: (C) 1 for impacts.  target: [m/s], (C), normal velocity after an impact; else [m], gap to reach.
+        blur: [m], (C), what rounding may make of a gap; 0 where it is compliant.
         stored: [J], (1), see `contact_energy`.
     """
 
@@ -61,7 +62,7 @@ class Contacts:
         self.low, self.high = items.slot(), items.slot()
         self.impulse, self.place, self.slips = items.slot(Vec3), items.slot(Vec3), items.slot()
         self.taken, self.slid, self.bounces, self.target = items.slots(4)
-        self.bend, self.bent = items.slot(), items.slot()
+        self.bend, self.bent, self.blur = items.slots(3)
         self.stored = arena.single.slot()
         self.has_static = bool(tables.ever(lambda m: m.contacts.friction_static != m.contacts.friction).any())
         self.has_bounce = bool(tables.ever(lambda m: m.contacts.restitution > 0).any())
@@ -265,7 +266,7 @@ def remember(k: ti.template(), p: ti.template(), w: ti.i32, h: ti.template()):
         k.place.store(w, c, table.point.load(w, c))
         k.impulse.store(w, c, force_of_contact(k.collider, p.contacts.impulse, w, None, c))
         u = p.contacts.speed.load(w, c).parts
-        sought = (table.gap.load(w, c) - k.target.load(w, c)) / h
+        sought = (certain(table.gap.load(w, c), k.blur.load(w, c)) - k.target.load(w, c)) / h
         bend = p.contacts.bias.load(w, c).parts[0] - sought
         k.bend.store(w, c, select(k.bounces.load(w, c) == 0.0, bend, bend * 0.0))
         k.slips.store(w, c, select(u[1] * u[1] + u[2] * u[2] > STILL * STILL, bend * 0.0 + 1.0, bend * 0.0))

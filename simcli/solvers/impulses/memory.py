@@ -46,7 +46,6 @@ from simcli.solvers.shared import needs
 from simcli.solvers.shared.host.large_worlds import pattern_of
 from simcli.solvers.tree.integrators import H, copy
 
-KAPPA = 1e-4  # proximal compliance of contacts that a step begins with
 _LOOSE = 100.0  # of `tolerance`: what a step may lack where it ends
 FAST = 0.01  # of what the solution before lacked: with less, kappa is small enough
 FINER = 0.02  # of what a solution will lack at the poses that it reaches: how finely it is found
@@ -73,6 +72,7 @@ class Impulses:
         kept: (rows) impulses at the end of the last step.  awake: (rows) 1 for bounds that the first attempt has passed.
         load, stiff, stiffness: (n) [N s] given, without K; K of each link; its entries, see direction.py.
         enough: [m/s], what a step may lack.
+        finest: [m/s], how finely velocities of a step can be found: the tolerance, or what the fastest of them rounds by.
         missed: [m/s], what the first solution of the last step lacked at the poses reached.  first: 1 until that is known.
         lacked: [m/s], what the solution before the last one began with.
         awakened: 1 for the worlds whose rows are to be stated anew.
@@ -100,13 +100,13 @@ class Impulses:
         self.n_firm, self.firm_row = len(firm), arena.ints(firm)
         spins = 3 * capacity if touches and self.contacts.has_spin else 0
         self.first_spin = self.n_plain if spins else -1
+        is_law = np.isin(np.arange(phases[0].rows.n), phases[0].laws.row)
+        self.has_hard = bool((~is_law).any())
         limits = LIMITS[arena.device.precision]
-        tolerance = max(options.contact.tolerance, limits.tolerance if arena.device.precision == "float32" else 0.0)
+        tolerance = max(options.contact.tolerance, limits.least_of_rows if self.has_hard else limits.least)
         limits = replace(limits, tolerance=tolerance, exact=_LOOSE * tolerance)
         pattern = pattern_of(rows, phases[0].laws, system, model, tables, spins > 0) if is_large else None
         self.problem = Problem(arena, n, self.n_plain + spins, capacity, limits=limits, pattern=pattern)
-        is_law = np.isin(np.arange(phases[0].rows.n), phases[0].laws.row)
-        self.has_hard = bool((~is_law).any())
         self.enough = tolerance if self.has_hard else limits.exact
         self.passes = max(options.contact.passes, options.max_iterations if turns else 0)
         self.rounds = self.passes if tables.is_natural else 1
@@ -116,8 +116,8 @@ class Impulses:
         self.load, self.stiff = arena.slot(n if turns else 0), arena.slot(tables.n_links if turns else 0, Mat3)
         self.stiffness = arena.slot(DOFS * DOFS * tables.n_links if turns else 0)
         self.push, self.gain = system.laws.items.slot(), system.laws.items.slot()
-        (self.iterations, self.residual, self.missed, self.first, self.lacked,
-         self.awakened) = (arena.single.slot() for _ in range(6))
+        (self.iterations, self.residual, self.missed, self.first, self.lacked, self.finest,
+         self.awakened) = (arena.single.slot() for _ in range(7))
         self.spins = arena.single.slot()
         self.answer = arena.slot(2 * n + system.n_rows if tables.is_natural else 0)
 

@@ -17,13 +17,14 @@ from simcli.kernels.language import ti
 from simcli.kernels.language.numbers import number
 from simcli.kernels.laws.active_set import choose_piece
 from simcli.kernels.laws.bounded import FREE
+from simcli.kernels.memory.arena import local
 from simcli.kernels.memory.programs import only, repeat, within
 from simcli.solvers.impulses.aims import aim_contacts, rub
 from simcli.solvers.impulses.balls import bound_balls
 from simcli.solvers.impulses.contacts import recall_contacts, watch_shapes
 from simcli.solvers.impulses.direction import turn_directions
 from simcli.solvers.impulses.mass import mirrored
-from simcli.solvers.impulses.memory import FAST, FINER, KAPPA
+from simcli.solvers.impulses.memory import FAST, FINER
 from simcli.solvers.impulses.rows import (
     BOUNDLESS,
     HARD,
@@ -123,18 +124,21 @@ def searching(c, rest: tuple = ()) -> tuple:
 def begin_solving(c: ti.template(), w: ti.i32):
     """What a search of an evaluation begins with.
 
-    Writes: c.now, p.{goal, enough, kappa}, c.bound.impulses.{missed, first, lacked, iterations, awakened}
+    Reads:  c.state.qd
+    Writes: c.now, p.{goal, enough, kappa}, c.bound.impulses.{finest, missed, first, lacked, iterations, awakened}
     """
     m = c.bound.impulses
     p = m.problem
     zero = c.tables.arena.zero()
-    p.enough.store(w, 0, zero + p.limits.tolerance)
+    finest = find_finest(c, w)
+    m.finest.store(w, 0, finest)
+    p.enough.store(w, 0, finest)
     p.share.store(w, 0, zero)
-    p.goal.store(w, 0, ti.max(zero + p.limits.tolerance, m.missed.load(w, 0) * FINER))
+    p.goal.store(w, 0, ti.max(finest, m.missed.load(w, 0) * FINER))
     m.missed.store(w, 0, zero)
     m.first.store(w, 0, zero + 1.0)
     m.lacked.store(w, 0, zero + BOUNDLESS)
-    p.kappa.store(w, 0, zero + KAPPA)
+    p.kappa.store(w, 0, zero + p.limits.kappa)
     m.iterations.store(w, 0, zero)
     m.awakened.store(w, 0, zero + 1.0)
     c.now.store(w, "search", 0)
@@ -144,6 +148,19 @@ def begin_solving(c: ti.template(), w: ti.i32):
     if c.now.load(w, "instant") != 0:
         p.now.store(w, "rounds", m.passes)
         _search_often(c, w)
+
+
+@ti.func
+def find_finest(c: ti.template(), w: ti.i32):
+    """[m/s], how finely velocities can be found: the tolerance, or what the fastest of them rounds by.
+
+    Reads: c.state.qd
+    """
+    p = c.bound.impulses.problem
+    fastest = c.tables.arena.zero()
+    for n in range(c.bound.system.n_dofs):
+        fastest = ti.max(fastest, ti.abs(c.state.qd.load(w, c.tables.tree_dof.at(n))))
+    return local(ti.max(fastest * p.limits.rounding, p.limits.tolerance))
 
 
 @needs.rolling
@@ -161,9 +178,9 @@ def begin_correcting(c: ti.template(), w: ti.i32):
     m = c.bound.impulses
     p = m.problem
     zero = c.tables.arena.zero()
-    p.goal.store(w, 0, zero + p.limits.tolerance)
+    p.goal.store(w, 0, m.finest.load(w, 0))
     p.share.store(w, 0, zero + FINER)
-    p.enough.store(w, 0, zero + m.enough)
+    p.enough.store(w, 0, ti.max(m.finest.load(w, 0), m.enough))
     lacks = p.lack.load(w, 0)
     before, after = p.kappa.load(w, 0), p.progress.kappa.load(w, 0)
     is_fast = (after < before) & (lacks < FAST * m.lacked.load(w, 0))
