@@ -14,7 +14,7 @@ from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import get_lane
 
 STILL = 1e-6  # [m/s], slower contacts stick
-BLURRED = 8.0  # roundings of the terms of a gap by which it may be off
+BLURRED = 8.0  # roundings of its terms by which a gap may be off
 
 
 @ti.func
@@ -99,7 +99,7 @@ def _aim_contact(k: ti.template(), p: ti.template(), w: ti.i32, lane: ti.templat
     combination = whole_of(table.combination, w, lane, c)
     compliance = one(k.collider.compliance, w, lane, combination)
     found = one(table.gap, w, lane, c)
-    blur = ti.select(compliance > 0.0, 0.0 * found, blur_of(k, w, lane, c) * p.limits.rounding * BLURRED)
+    blur = ti.select(compliance > 0.0, 0.0 * found, terms_of_gap(k, w, lane, c) * p.limits.rounding * BLURRED)
     gap = certain(found, blur)
     out = ti.min(k.options.push_out * ti.max(-gap, gap * 0.0), k.options.push_out_speed * step)
     target = ti.select(compliance > 0.0, 0.0 * gap, ti.min(gap + out, gap * 0.0))
@@ -123,11 +123,11 @@ def _aim_contact(k: ti.template(), p: ti.template(), w: ti.i32, lane: ti.templat
     put(p.contacts.compliance, w, lane, c, Vec3(zero + compliance / (step * step), zero, zero))
 
 
-def blur_of(k, w, lane, c):
-    """[m], the terms whose rounding is in a gap: of the point along the normal, and of the smaller shape about its middle.
+def terms_of_gap(k, w, lane, c):
+    """[m], size of the terms that a gap is a small difference of: the point along the normal, and the smaller shape.
 
-    Where the gaps of a body that rests are as they round, no motion meets all of them, and impulses go from one contact to
-    another in each step (inside kernels).
+    Gaps of a body that rests are what these round by. No motion closes all of them, so that impulses would go from one
+    contact to another in each step (inside kernels).
     """
     table = k.collider.contacts
     place = zip(one(table.normal, w, lane, c).parts, one(table.point, w, lane, c).parts, strict=True)
