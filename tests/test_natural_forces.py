@@ -117,9 +117,13 @@ def test_smooth_forces_to_order_two(smooth, device, integrator):
     check_order_two(SMOOTH, integrator, device, smooth)
 
 
-@pytest.mark.slow
+def slow(*values):
+    """A case that is left out of the default run."""
+    return pytest.param(*values, marks=pytest.mark.slow)
+
+
 @pytest.mark.parametrize(("text", "integrator"), [
-    (PUSHED, "generalized_alpha"), (PUSHED, "zhong06"), (YIELDING, "generalized_alpha"), (BALL, "zhong06"),
+    slow(PUSHED, "generalized_alpha"), slow(PUSHED, "zhong06"), slow(YIELDING, "generalized_alpha"), slow(BALL, "zhong06"),
     (GENERAL, "zhong06")],
     ids=["pushed", "pushed, general way", "yielding", "ball", "general"])  # fmt: skip
 def test_more_forces_to_order_two(device, text, integrator):

@@ -89,7 +89,8 @@ class Constrained:
         turned: (rows of prescribed motions) rotation of child against parent at the start of a step, of balls.
         tries: active sets of the last evaluation.  choosing: 1 where a piece of the set is another than before.
         repeats: whether steps may be taken again.  notes_jumps: whether laws may want that.
-        jumps: 1 if this one is.  opens: 1 if the last one was, and at the start.
+        jumps: 1 if this one is.  opens: 1 if the last one was, and at the start where the account opens late.
+        opens_late: whether the first node opens the account: implicit steps know nothing of the contacts that frame 0 shows.
         switches: whether steps of zhong06 may be of first order, those with jumps = 1: something stops or touches in them.
         parts: 1 where a step is taken again because nothing touches in it.
         work_kept: [J] done before this step.
@@ -127,6 +128,7 @@ class Constrained:
         is_touching = tables.is_natural and impulses is not None
         self.notes_jumps = (stages > 1 or integrator == "zhong06") and constraints.laws.n > 0 and not is_touching
         self.repeats = self.notes_jumps or (stages > 1 and impulses is not None and not is_touching)
+        self.opens_late = self.repeats and integrator == "implicit"
         self.switches = tables.is_natural and (self.repeats or is_touching)
         self.parts = arena.single.slot()
         self.projections = MANY_PROJECTIONS if tables.is_natural and tables.has_excess else PROJECTIONS
@@ -160,7 +162,7 @@ class Constrained:
         kept = (self.start, self.base, self.worst, self.excess, self.impulse, self.move, self.tries, self.diag, self.jumps)
         for slot in (*kept, self.projected, self.carried, self.opens, self.parts, self.turn, self.pace, self.owes):
             slot.write(np.zeros((1, slot.n_items, 1)))
-        if self.repeats:  # the first node knows nothing of the contacts that the first frame shows
+        if self.opens_late:
             self.opens.write(np.ones((1, 1, 1)))
 
 
