@@ -43,8 +43,7 @@ def prepare_large(p: ti.template(), w: ti.i32):
     for a in range(p.n):
         p.free.store(w, a, p.free.load(w, a) + p.push.load(w, a))
     for s in range(whole(p.live, w, 0)):
-        d = metric_of_row(p, w, s)
-        p.rows.metric.store(w, s, ti.select(d > 0.0, d, 1.0))
+        p.rows.metric.store(w, s, metric_of_row(p, w, s))
     for c in range(whole(p.live, w, 1)):
         diagonal_of_contact(p, w, c)
 

@@ -20,6 +20,8 @@ from simcli.kernels.language.numbers import number
 from simcli.kernels.linear.skyline import packed_index
 from simcli.kernels.memory.arena import any_lane, local
 
+ROUNDED_SIGHT = 32.0  # roundings by which what a row sees may be off
+
 
 @ti.func
 def prepare_problem(p: ti.template(), w: ti.i32):
@@ -42,6 +44,27 @@ def prepare_problem(p: ti.template(), w: ti.i32):
             p.contacts.metric.store(w, c, metric_of(p.contacts.metric.load(w, c)))
     else:
         prepare_dense(p, w)
+    scale_unmoved(p, w)
+
+
+@ti.func
+def scale_unmoved(p: ti.template(), w: ti.i32):
+    """Rows that see nothing but rounding have the metric of the row that moves most, or 1 where none does.
+
+    Such are redundant rows of loops in a plane. By their own metric, the square of rounding, any impulse would be theirs.
+
+    Reads:  p.rows.metric of `load_row`
+    Writes: p.rows.metric
+    """
+    most = p.arena.zero()
+    for s in range(whole(p.live, w, 0)):
+        most = ti.max(most, p.rows.metric.load(w, s))
+    sharp = ROUNDED_SIGHT * p.limits.rounding
+    least = most * sharp * sharp
+    most = select(most > 0.0, most, most * 0.0 + 1.0)
+    for s in range(whole(p.live, w, 0)):
+        d = p.rows.metric.load(w, s)
+        p.rows.metric.store(w, s, select(d > least, d, most))
 
 
 @ti.func
@@ -189,7 +212,7 @@ def any_part(slot, w, item, count):
 
 @ti.func
 def load_row(p: ti.template(), w: ti.i32, s: ti.i32):
-    """The metric d = |L^-1 J^T|^2 of a row; 1 where nothing moves.
+    """The metric d = |L^-1 J^T|^2 of a row.
 
     Reads:  p.{root, root_column, root_length}, p.rows
     Writes: p.rows.metric
@@ -210,7 +233,7 @@ def load_row(p: ti.template(), w: ti.i32, s: ti.i32):
             y = root_forward(p.root.load(w, packed_index(i, i)), y)
             put_three(p.force, w, i, y)
             total = total + y.dot(y)
-    p.rows.metric.store(w, s, select(total > 0.0, total, total * 0.0 + 1.0))
+    p.rows.metric.store(w, s, total)
 
 
 @ti.func
