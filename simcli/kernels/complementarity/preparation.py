@@ -49,7 +49,7 @@ def prepare_problem(p: ti.template(), w: ti.i32):
 
 @ti.func
 def scale_unmoved(p: ti.template(), w: ti.i32):
-    """Rows that see nothing but rounding have the metric of the row that moves most, or 1 where none does.
+    """Rows that see nothing but rounding have the metric of the row that moves most; what moves nothing has 1.
 
     Such are redundant rows of loops in a plane. By their own metric, the square of rounding, any impulse would be theirs.
 
@@ -61,10 +61,9 @@ def scale_unmoved(p: ti.template(), w: ti.i32):
         most = ti.max(most, p.rows.metric.load(w, s))
     sharp = ROUNDED_SIGHT * p.limits.rounding
     least = most * sharp * sharp
-    most = select(most > 0.0, most, most * 0.0 + 1.0)
     for s in range(whole(p.live, w, 0)):
         d = p.rows.metric.load(w, s)
-        p.rows.metric.store(w, s, select(d > least, d, most))
+        p.rows.metric.store(w, s, select(d > least, d, select(d > 0.0, most, d * 0.0 + 1.0)))
 
 
 @ti.func
