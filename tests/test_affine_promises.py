@@ -57,11 +57,16 @@ SCENES = {"affine": AFFINE, "maximal": MAXIMAL}
 VARY = ["--vary", "params.drop=uniform(0.15, 0.3)", "--vary", "params.push=uniform(-1, 1)"]
 WORLDS = 6  # two packs, the second one with idle lanes
 GRACE, POLL = 300.0, 0.01  # [s]
-# As in test_run_kill.py: commits as often as chunks allow.
+# As in test_run_kill.py: commits as often as chunks allow; so slowly that a look falls between two of them.
 OFTEN = """
-import sys
+import sys, time
 from simcli.records.writing import writer
 writer.PATIENCE_S = 0.0
+put = writer.Recorder.put
+def put_slowly(self, block):
+    put(self, block)
+    time.sleep(0.1)
+writer.Recorder.put = put_slowly
 from simcli.cli import main
 sys.argv[0] = "simcli"
 sys.exit(main())

@@ -5,7 +5,7 @@ import pytest
 from support.process import simcli_apart
 
 import simcli
-from simcli.cli.bench.contact import stacks
+from simcli.cli.bench.contact import HUMANOID, PUSHED, stacks
 from simcli.kernels.complementarity.problem import LIMITS
 
 SIDE = 0.2  # [m], of the boxes
@@ -70,3 +70,13 @@ def test_what_is_fast_is_met_as_finely_as_it_rounds(tmp_path):
         assert run.diag.iterations[1:].mean() < 1.0
         speed, t = run.body("box").velocity[:, 0, 0], run.time[:]
     assert np.abs(speed - (100.0 - 0.5 * GRAVITY * t)).max() < len(t) * SINGLE.rounding * 100.0
+
+
+@pytest.mark.slow
+def test_newton_steps_are_as_exact_as_float32_allows(tmp_path):
+    """Humanoids, whose limits are rows: softened by less than their rounding these took 3.2 solutions a step."""
+    words = ("--worlds", "16", "--precision", "float32", *(word for one in (*PUSHED, "expect=[]") for word in ("--set", one)))
+    with done(HUMANOID, tmp_path / "humanoid.h5", *words) as run:
+        falls = run.time[:] > AT_REST
+        assert run.diag.iterations[:][falls].mean() < 2.8
+        assert run.diag.residual[:].max() < STEP_MISSES

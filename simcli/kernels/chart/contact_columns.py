@@ -13,7 +13,7 @@ from simcli.kernels.complementarity.dense import whole
 from simcli.kernels.complementarity.large import DOFS, SEEN, see_body
 from simcli.kernels.language import ti
 from simcli.kernels.language.numbers import number
-from simcli.kernels.memory.arena import any_lane
+from simcli.kernels.memory.arena import any_lane, local
 
 
 @ti.func
@@ -37,7 +37,9 @@ def pull_link(t: ti.template(), s: ti.template(), p: ti.template(), first_spin: 
             u = p.n_given - 1 - t.unknown.at(d)  # tips first
             if u < p.n_given:
                 motion = one(s.S, w, lane, d)
-                add_seen(p.contacts.jacobian, w, lane, c * p.n + u, axes, point_velocity(motion, x), sign)
+                at = c * p.n + u
+                found = add_seen(one(p.contacts.jacobian, w, lane, at), axes, motion, x, sign, p.limits.sight)
+                put(p.contacts.jacobian, w, lane, at, found)
                 add_turning(p, first_spin, w, lane, c, u, frame, motion.angular, sign)
         i = t.parent.at(i)
 
@@ -205,12 +207,11 @@ def pull_dof(k: ti.template(), p: ti.template(), first_spin: ti.template(), w: t
     Writes: p.contacts.jacobian, p.rows.jacobian of spins
     """
     sign = ti.static(2.0 * side - 1.0)
-    zero = k.arena.zero()
     n = k.contacts.normal.load(w, c)
     axes = (n, k.contacts.along.load(w, c), k.contacts.across.load(w, c))
-    found = Vec3(*seen_along(axes, point_velocity(motion, k.pushed.load(w, side)), sign))
     before = p.contacts.jacobian.load(w, c * p.n + u)
-    p.contacts.jacobian.store(w, c * p.n + u, before + chosen(is_on, found, Vec3(zero, zero, zero)))
+    found = add_seen(before, axes, motion, k.pushed.load(w, side), sign, p.limits.sight)
+    p.contacts.jacobian.store(w, c * p.n + u, chosen(is_on, found, before))
     if ti.static(first_spin >= 0):
         along = k.unit_along.load(w, 0)
         turn_marked(p, first_spin, w, c, u, (n, along, n.cross(along)), motion.angular, sign, is_on)
@@ -260,6 +261,22 @@ def seen_along(axes, v: Vec3, sign) -> list:
     return [axis.dot(v) * sign for axis in axes]
 
 
-def add_seen(jacobian, w, lane, at, axes, v: Vec3, sign):
-    """Add the components of a velocity to an entry."""
-    put(jacobian, w, lane, at, one(jacobian, w, lane, at) + Vec3(*(axis.dot(v) for axis in axes)) * sign)
+def add_seen(before: Vec3, axes, motion, x: Vec3, sign, sight) -> Vec3:
+    """What a contact sees of a unit velocity, with a body more; less than what the terms round by is nothing.
+
+    A ball on a hinge that is pushed along the hinge's axis is not moved. By what rounds any impulse would be good.
+
+    Args:
+        before: that of the other body, or 0.
+        motion: twist of the unit velocity, at the origin of its tree.  x: where the body is pushed, from there.
+        sign: 1 for B, -1 for A.
+        sight: below this share of its terms a sum is rounding.
+    """
+    least = (_sum_of_sizes(motion.linear) + _sum_of_sizes(x)) * sight  # it turns by 1 at most
+    found = before + Vec3(*seen_along(axes, point_velocity(motion, x), sign))
+    return Vec3(*(select(ti.abs(seen) <= least, seen * 0.0, seen) for seen in found.parts))
+
+
+def _sum_of_sizes(v: Vec3):
+    """Sum of the absolute values of the components."""
+    return local(ti.abs(v.parts[0]) + ti.abs(v.parts[1]) + ti.abs(v.parts[2]))

@@ -20,8 +20,6 @@ from simcli.kernels.language.numbers import number
 from simcli.kernels.linear.skyline import packed_index
 from simcli.kernels.memory.arena import any_lane, local
 
-ROUNDED_SIGHT = 32.0  # roundings by which what a row sees may be off
-
 
 @ti.func
 def prepare_problem(p: ti.template(), w: ti.i32):
@@ -59,8 +57,7 @@ def scale_unmoved(p: ti.template(), w: ti.i32):
     most = p.arena.zero()
     for s in range(whole(p.live, w, 0)):
         most = ti.max(most, p.rows.metric.load(w, s))
-    sharp = ROUNDED_SIGHT * p.limits.rounding
-    least = most * sharp * sharp
+    least = most * (p.limits.sight * p.limits.sight)
     for s in range(whole(p.live, w, 0)):
         d = p.rows.metric.load(w, s)
         p.rows.metric.store(w, s, select(d > least, d, select(d > 0.0, most, d * 0.0 + 1.0)))

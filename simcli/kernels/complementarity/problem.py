@@ -54,6 +54,11 @@ class _Limits:
     floor: float
     tiny: float
 
+    @property
+    def sight(self) -> float:
+        """What a row sees of a velocity is rounding below this share of its terms."""
+        return 32.0 * self.rounding
+
 
 LIMITS = {
     "float64": _Limits(tolerance=1e-8, exact=1e-6, least=0.0, least_of_rows=0.0, rounding=2.2e-16, kappa=1e-4, slack=1e-8,
