@@ -1,6 +1,7 @@
 """Contacts that their joints let nothing move along: what they see of velocities is rounding, and asks for no impulse."""
 
 import json
+from itertools import product
 
 import numpy as np
 import pytest
@@ -16,12 +17,14 @@ PRECISE = {"float64": 1e-4, "float32": 1e-3}  # [rad/s]
 SOLVERS = ("generalized", "maximal", "natural")
 SINKS = [(case, "float64", DIP) for case in SPEED]
 SINKS += [pytest.param(case, "float32", DIP, marks=pytest.mark.slow) for case in ("pin", "carriage")]
-TOUCHES = [pytest.param(solver, case, precision, marks=[] if (solver, case, precision) == ("generalized", "carriage", "float64")
-                        else pytest.mark.slow) for solver in SOLVERS for case in SPEED for precision in PRECISE]  # fmt: skip
+OFTEN = ("generalized", "carriage", "float64")
+TOUCHES = [pytest.param(*each, marks=[] if each == OFTEN else pytest.mark.slow)
+           for each in product(SOLVERS, SPEED, PRECISE)]  # fmt: skip
 
 
 def ball_at(place) -> dict:
-    return {"pose": {"xyz": [float(x) for x in place]}, "shapes": {"s": {"type": "sphere", "radius": RADIUS, "material": "m"}}}
+    ball = {"type": "sphere", "radius": RADIUS, "material": "m"}
+    return {"pose": {"xyz": [float(x) for x in place]}, "shapes": {"s": ball}}
 
 
 def scene_of(case: str, dip: float) -> dict:

@@ -21,19 +21,24 @@ _HOLD_NOTHING = (JointKind.FREE, JointKind.DISTANCE, JointKind.CABLE)  # in the 
 
 
 def lacks_inertia(model: Model) -> Array:
-    """Bodies that by themselves lack inertia along or about some axis that they can move, in some world.
+    """Bodies that forces move, and that by themselves lack inertia along or about some axis that they can move.
 
     Args:
         model: the tables.
 
     Returns:
-        (B,) bool, False for kinematic bodies.
+        (B,) bool, in some world; False for kinematic bodies.
     """
+    return is_singular(model) & ~model.bodies.kinematic
+
+
+def is_singular(model: Model) -> Array:
+    """(B,) bodies without inertia along or about some axis, in some world; kinematic ones, too."""
     bodies = model.bodies
     inertia = np.linalg.eigvalsh(bodies.inertia)
     least = bodies.inertia[:, :, model.plane, model.plane] if model.plane >= 0 else inertia[..., 0]
     lacks = (bodies.mass <= 0.0) | (least <= SINGULAR * inertia[..., 2])
-    return lacks.any(axis=0) & ~bodies.kinematic
+    return lacks.any(axis=0)
 
 
 def carrying(model: Model) -> list[Step]:
@@ -90,7 +95,7 @@ def holding_rows(constraints: Constraints, model: Model) -> Array:
     rows = constraints.rows
     lacks = np.append(lacks_inertia(model), False)  # the world is the last one
     holds = np.append(lacks[model.joints.parent] | lacks[model.joints.child], False)  # and so are rows of no joint
-    return holds[rows.joint] & rows.is_hard & (rows.dof < 0) & (rows.form != Form.GEAR)
+    return holds[rows.joint] & rows.is_hard & (rows.form != Form.GEAR)
 
 
 def arms(model: Model) -> Array:

@@ -15,7 +15,7 @@ from simcli.kernels.laws.bounded import limit_of
 from simcli.kernels.linear.system import System
 from simcli.kernels.memory.arena import local
 from simcli.solvers.shared import needs
-from simcli.solvers.shared.motions import speed_of_lock
+from simcli.solvers.shared.motions import end_speed_of_lock
 
 
 def mirrored(y: System, i):
@@ -69,30 +69,37 @@ def _weigh_laws(c: ti.template(), w: ti.i32, h: ti.template()):
         add_linear(c, w, k, h)
 
 
-@needs.natural
 @ti.func
 def firm_up(c: ti.template(), w: ti.i32, h: ti.template()):
-    """Give what has no mass some: K J^T J of rows that hold exactly, with K J^T of what they ask for. No solution changes.
+    """Give what may lack mass some: K J^T J of rows that hold exactly, with K J^T of what they ask for. No solution changes.
 
-        prescribed coordinates of no mass: their own row, K = 1;   thin bodies: their rigidity, K of what the weights add
+        prescribed dofs: their own row, K: as much mass again, or 1 without any; in natural coordinates only without any
+        thin bodies: their rigidity, K of what the weights add
         bodies that lack inertia: the rows of their joints, K = 1 / scale of the row
+
+    A body that is led may have no mass, alone or with what hangs on it: a massless carrier with a body on a hinge.
 
     Reads:  c.bound.system, c.motions, c.state.q
     Writes: p.mass, c.bound.system.load
     """
     y = c.bound.system
-    t = c.tables
     p = c.bound.impulses.problem
-    zero = t.arena.zero()
     for k in range(c.motions.n_locks):
         d = c.motions.lock_dof.at(k)
-        i = t.unknown.at(d)
+        i = c.tables.unknown.at(d)
         at = mass_place(p, mirrored(y, i), mirrored(y, i))
-        none = zero + t.weight.load(w, d) == 0.0
-        p.mass.store(w, at, select(none, zero + 1.0, p.mass.load(w, at)))
-        asked = (speed_of_lock(c, w, k, h) - c.state.qd.load(w, d)) / h
-        y.load.store(w, i, y.load.load(w, i) + select(none, asked, zero))
+        more = _mass_of_lock(c, w, d, p.mass.load(w, at))
+        p.mass.store(w, at, p.mass.load(w, at) + more)
+        asked = (end_speed_of_lock(c, w, k, h) - c.state.qd.load(w, d)) / h
+        y.load.store(w, i, y.load.load(w, i) + more * asked)
     _firm_up_bodies(c, w)
+
+
+def _mass_of_lock(c, w, d, mass):
+    """K of prescribed dof d, whose own mass is given (inside kernels)."""
+    if c.is_natural:
+        return select(c.tables.weight.load(w, d) == mass * 0.0, mass * 0.0 + 1.0, mass * 0.0)
+    return select(mass > 0.0, mass, mass * 0.0 + 1.0)
 
 
 @needs.excess

@@ -23,7 +23,7 @@ from simcli.kernels.laws.bounded import FREE
 from simcli.kernels.linear.system import System
 from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.tables import Tables
-from simcli.model.bodies.massless import lacks_inertia
+from simcli.model.bodies.massless import is_singular
 from simcli.model.constraints.tables import Constraints
 from simcli.model.tables import LinkKind, Model
 from simcli.solvers.natural.memory import (
@@ -146,7 +146,7 @@ class Constrained:
         self.jumps, self.opens, self.work_kept = arena.single.slot(), arena.single.slot(), arena.slot(2)
         self.impulse, self.turn = tables.tree_dofs.slot(), arena.single.slot()
         spins = model.links.kind == LinkKind.FREE
-        self.spins_free = arena.ints(spins & ~lacks_inertia(model)[np.maximum(model.links.body, 0)])
+        self.spins_free = arena.ints(spins & ~is_singular(model)[np.maximum(model.links.body, 0)])
         self.pace, self.owes = self.system.laws.items.slot(), arena.single.slot()
         self.carried, self.refinements = tables.tree_dofs.slot(), REFINEMENTS
         self.excess, self.first = arena.slot(2 * n), self.system.unknowns.slot()
