@@ -82,10 +82,12 @@ def _complete_row(c: ti.template(), w: ti.i32, lane: ti.template(), row: ti.i32)
     put(table.gap, w, lane, row, gap - r_a - r_b)
     put(table.point, w, lane, row, one(c.position, w, lane, a) + p + n * (0.5 * (gap + r_a - r_b)))
     q = p + n * gap + (one(c.position, w, lane, a) - one(c.position, w, lane, b))
-    core_a, radius_a = core_in_link(c, w, lane, a, p, n, r_a)
-    core_b, radius_b = core_in_link(c, w, lane, b, q, n * -1.0, r_b)
+    core_a, radius_a, outward_a = core_in_link(c, w, lane, a, p, n, r_a)
+    core_b, radius_b, outward_b = core_in_link(c, w, lane, b, q, n * -1.0, r_b)
     put(table.core_a, w, lane, row, core_a)
     put(table.core_b, w, lane, row, core_b)
+    put(table.normal_a, w, lane, row, outward_a)
+    put(table.normal_b, w, lane, row, outward_b * -1.0)
     put(table.radius_a, w, lane, row, radius_a)
     put(table.radius_b, w, lane, row, radius_b)
 
@@ -93,10 +95,12 @@ def _complete_row(c: ti.template(), w: ti.i32, lane: ti.template(), row: ti.i32)
 @ti.func
 def core_in_link(c: ti.template(), w: ti.i32, lane: ti.template(), i: ti.i32, q: ti.template(), outward: ti.template(),
                  radius: ti.template()):
-    """As `core_point`, of a point and a normal in world axes, the core point in the link of shape i."""
+    """As `core_point`, of a point and a normal in world axes, the core point in the link of shape i, and the normal there."""
     R = one(c.rotation, w, lane, i)
-    core, r = core_point(c, w, lane, i, R.transposed_times(q), R.transposed_times(outward), radius)
-    return one(c.at_link, w, lane, i) + one(c.in_link, w, lane, i) * core, r
+    d = R.transposed_times(outward)
+    core, r = core_point(c, w, lane, i, R.transposed_times(q), d, radius)
+    in_link = one(c.in_link, w, lane, i)
+    return one(c.at_link, w, lane, i) + in_link * core, r, in_link * d
 
 
 @ti.func

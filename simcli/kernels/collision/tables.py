@@ -70,7 +70,7 @@ class _ContactTable:
     """Contacts of each world, by the lower and then the higher index of their shapes; entries from `count` on are left over.
 
     The gap of contact c is n . (x_B - x_A) - radius_a - radius_b, with x the place of the core points: a point of a flat
-    feature is fixed in its link, a rounded one is a core point and a radius along n that does not turn with the link.
+    feature is fixed in its link, a rounded one is a core point and a radius along n. Flat features take n with them.
 
     Attributes:
         count: (1), contacts of the world, at most the capacity.
@@ -79,7 +79,7 @@ class _ContactTable:
         combination: (C), row of the numbers of both.
         feature: (C), number below 2^24 that stays the same while the same features touch.
         point: [m], (C), half way between the surfaces where they were found, world: by it a contact is known again.
-        normal: [1], (C), unit, from A to B, world.
+        normal: [1], (C), unit, from A to B, world.  normal_a, normal_b: the same, in the links of the shapes.
         gap: [m], (C), negative in overlap.
         core_a, core_b: [m], (C), in the links of the shapes (in the world for the world).
         radius_a, radius_b: [m], (C).
@@ -97,7 +97,7 @@ class _ContactTable:
         self.shape_a, self.shape_b, self.combination = items.slot(), items.slot(), items.slot()
         self.feature, self.gap = items.slot(), items.slot()
         self.point, self.normal = items.slot(Vec3), items.slot(Vec3)
-        self.core_a, self.core_b = items.slot(Vec3), items.slot(Vec3)
+        self.core_a, self.core_b, self.normal_a, self.normal_b = (items.slot(Vec3) for _ in range(4))
         self.radius_a, self.radius_b = items.slot(), items.slot()
         self.along, self.across = items.slot(Vec3), items.slot(Vec3)
         self.reach, self.alike = items.slot(), items.slot().of_block()
