@@ -62,6 +62,7 @@ def _write_link(scene: WrittenScene, meshes: MeshCopies, root: Tag, link: ChainL
     if not np.array_equal(back, _NOTHING):
         changes.append("its frame is at its joint")
     scene.tell("body", name, path, joined_words(*changes))
+    scene.lose_strain(name, path, body)
     if body.gravity_compensation:
         scene.lose("gravity_compensation", name, f"{path}.gravity_compensation", "URDF has no forces")
     if body.motion is not None:
