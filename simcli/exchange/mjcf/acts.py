@@ -84,6 +84,14 @@ class Acts:
         bits = self.source.mujoco.mjtDisableBit
         return not any(self.model.opt.disableflags & int(getattr(bits, f"mjDSBL_{flag}")) for flag in flags)
 
+    def control_range(self, actuator: int) -> tuple[float, float] | None:
+        """The range that the control of an actuator of one control is clamped to; None without, or if `option` says so."""
+        at = int(self.model.actuator_ctrladr[actuator])
+        if not (self.model.actuator_ctrllimited[at] and self.is_on("CLAMPCTRL")):
+            return None
+        low, high = map(float, self.model.actuator_ctrlrange[at])
+        return low, high
+
     def give(self, kind: str, index: int, words: dict) -> SourceEntry:
         """A force with the name of a part."""
         element = self.source.element(kind, index)

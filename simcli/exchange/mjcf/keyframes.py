@@ -40,16 +40,16 @@ class MjcfKeyframes:
     def _controls(self, k: int) -> dict[str, float]:
         """Targets and activations of drives, where they are not those that the scene writes."""
         model, found, lost = self.model, {}, []
-        for a in range(model.nu):
-            asked, place = float(model.key_ctrl[k, a]), self.acts.controls.get(a)
-            if model.actuator_ctrllimited[a]:
-                asked = float(np.clip(asked, *model.actuator_ctrlrange[a]))
+        for a in range(model.nactuator):
+            first, place = int(model.actuator_ctrladr[a]), self.acts.controls.get(a)
+            controls = model.key_ctrl[k, first : first + int(model.actuator_ctrlnum[a])]
             n_states = int(model.actuator_actnum[a])
             at = int(model.actuator_actadr[a]) if n_states else 0
             states = model.key_act[k, at : at + n_states]
             if place is None or not place.path:
-                lost += [self.source.name("actuator", a) or f"actuator {a}"] if asked or states.any() else []
+                lost += [self.source.name("actuator", a) or f"actuator {a}"] if controls.any() or states.any() else []
                 continue
+            asked = float(np.clip(controls[0], *(self.acts.control_range(a) or (-np.inf, np.inf))))
             drive = self._words(place.path)
             if model.actuator_dyntype[a] == self.source.mujoco.mjtDyn.mjDYN_INTEGRATOR and n_states == 1:
                 asked, states = float(states[0]), states[:0]  # the activation is what the drive aims at
