@@ -166,3 +166,28 @@ def test_what_parts_of_the_model_lose_is_told(tmp_path):
     assert fates(report, "rangefinder")["deep"][0] == "dropped"
     for kind in ("muscle", "pid", "tendon@width", "texture"):
         assert [fate for fate, _ in fates(report, kind).values()] == ["dropped"], kind
+
+
+def test_zeros_say_nothing_where_mujoco_has_them_anyway(tmp_path):
+    """A gap of 0 is what a geom has; a shadow, a weight of 1 and a scale of torques are what 0 and `false` take away."""
+    text = bodies(ARM.replace('name="g"', 'name="g" gap="0" adhesion="0" solmix="0" castshadow="false"'),
+                  '<equality><weld body1="b" torquescale="0"/></equality>')  # fmt: skip
+    report = imported(tmp_path, text).report
+    told = {entry.kind for entry in report.entries if "@" in entry.kind}
+    assert told == {"geom@solmix", "geom@castshadow", "weld@torquescale"}
+    model = mujoco.MjModel.from_xml_string(bodies(ARM, '<equality><weld body1="b"/></equality>'))
+    assert (model.geom_solmix.all(), model.eq_data[0, 10], model.geom_gap.any()) == (True, 1.0, False)
+
+
+def test_colours_that_a_body_has_not_are_told(tmp_path):
+    """Of several shapes that collide; one colour of all is that of the body, and what is only seen has its own."""
+    geoms = ('<geom name="red" size="0.1" rgba="1 0 0 1"/><geom name="blue" size="0.1" rgba="0 0 1 1"/>'
+             '<geom name="plain" size="0.1"/><geom name="seen" size="0.1" rgba="0 1 0 0.5" contype="0" conaffinity="0"/>')
+    text = bodies(f'<body name="a"><freejoint/>{geoms}</body><body name="b"><freejoint/><geom name="one" size="0.1" '
+                  'rgba="0 0 1 1"/><geom name="two" size="0.1" rgba="0 0 1 0.5"/></body>')  # fmt: skip
+    told = fates(imported(tmp_path, text).report, "geom")
+    why = "is drawn as its body, without a colour or an opacity of its own"
+    assert {name for name, fate in told.items() if fate == ("changed", why)} == {"red", "blue", "two"}
+    assert {name for name, fate in told.items() if fate == ("carried", "")} == {"plain", "seen", "one"}
+    spec = spec_of(tmp_path, text)
+    assert (spec.bodies["a"].look.colour, spec.bodies["b"].look.colour) == ("#00ff00", "#0000ff")

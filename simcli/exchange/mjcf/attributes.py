@@ -114,6 +114,12 @@ _NO_WORDS = ("false", "none", "auto", "elliptic")
 _ON_BY_DEFAULT = "enable"  # of flags of which MuJoCo has a bit that switches them off
 _OFF_BY_DEFAULT = ("diagexact", "energy", "fwdinv", "invdiscrete", "ipc", "override", "sleep", "speculative")
 
+# Whose 0 or `false` says something, because MuJoCo has another number where a file has none.
+_NO_ZEROS = ("castshadow", "ccd_iterations", "ccd_tolerance", "impratio", "ipd", "iterations", "ls_iterations",
+             "ls_tolerance", "metallic", "noslip_tolerance", "rgba", "roughness", "sdf_initpoints", "sdf_iterations",
+             "shininess", "sleep_tolerance", "solmix", "specular", "texrepeat", "tolerance", "torquescale",
+             "width")  # fmt: skip
+
 # Elements that are lost with all that stands in them, and why.
 LOST_ELEMENTS: dict[str, str] = {
     "visual": DRAWN, "light": DRAWN, "texture": "scenes have no textures", "skin": "scenes have no skins",
@@ -147,6 +153,8 @@ def says_nothing(key: str, text: str) -> bool:
     """Whether an attribute is numbers that are all 0, or a word for what holds without it."""
     if text in ("enable", "disable"):
         return (text == _ON_BY_DEFAULT) != (key in _OFF_BY_DEFAULT)
+    if key in _NO_ZEROS:
+        return False
     try:
         return not any(float(word) for word in text.split())
     except ValueError:
