@@ -128,8 +128,8 @@ def test_sensors_that_are_switched_off_are_dropped(tmp_path):
 
 
 def test_actuators_of_several_controls_leave_the_others_theirs(tmp_path):
-    """A `pid` has two or three, so that the numbers of actuators and of their controls differ."""
-    text = bodies(ARM, """<actuator><pid name="p" joint="j" kp="20" kv="1"/>
+    """A `pid` has up to three, so that the numbers of actuators and of their controls differ; these two are no drives."""
+    text = bodies(ARM, """<actuator><pid name="p" joint="j" kp="20" kv="1" input="pos vel ff"/>
         <motor name="m" joint="k" gear="2" ctrlrange="-1 1.5"/><pid name="q" joint="j" kp="3" ki="1" kv="1"/>
         <position name="s" joint="k" kp="4"/></actuator><keyframe><key name="up" ctrl="CONTROLS" act="0"/></keyframe>""")
     model = mujoco.MjModel.from_xml_string(text.replace('ctrl="CONTROLS" act="0"', ""))
@@ -139,12 +139,30 @@ def test_actuators_of_several_controls_leave_the_others_theirs(tmp_path):
     text = text.replace("CONTROLS", " ".join(map(str, control))).replace('act="0"', f'act="{" ".join(["0"] * model.na)}"')
     spec, report = spec_of(tmp_path, text), imported(tmp_path, text).report
     assert model.nu > model.nactuator == 4
-    assert {fate for fate, _ in fates(report, "pid").values()} == {"dropped"}
-    assert set(fates(report, "pid")) == {"p", "q"}
+    assert fates(report, "pid") == {
+        "p": ("dropped", "adds a control to its force, and a drive that has targets takes no force"),
+        "q": ("dropped", "integrates its error, or bounds the rate of its target")}  # fmt: skip
     assert spec.joints["k"].drive[0].effort_limit == 3.0
     assert spec.keyframes["up"].controls == {"joints.k.drive.target": 3.0, "forces.s.drive.target": 0.25}
     assert spec.joints["j"].drive is None
     assert fates(report, "key")["up"] == ("carried", "")
+
+
+@pytest.mark.parametrize("words", ["", 'input="pos" gear="2"', 'input="vel" gear="-1.5"', 'forcerange="-1 1"',
+                                   'posrange="-0.1 0.1" velrange="-2 2"'])  # fmt: skip
+def test_a_pid_that_does_not_integrate_drives_as_in_mujoco(tmp_path, words):
+    """Its force is kp (u_1 - L) + kv (u_2 - L'), of a length L that is the gear times the coordinate."""
+    text = bodies(ARM, f"""<actuator><pid name="p" joint="j" kp="20" kv="1" {words}/><motor name="m" joint="k"/></actuator>
+        <keyframe><key name="up" CONTROLS/></keyframe>""")  # fmt: skip
+    count = mujoco.MjModel.from_xml_string(text.replace("CONTROLS", "")).nu
+    text = text.replace("CONTROLS", f'ctrl="{" ".join(map(str, [0.4, -0.7, 0.3][3 - count:]))}"')
+    pair = Pair(model_file(tmp_path, text), tmp_path / "scene", off=("contact",))
+    pair.data.ctrl[:] = pair.model.key_ctrl[0]
+    controls = pair.mechanism.sections["keyframes"]["up"]["controls"]
+    assert len(controls) == count
+    assert pair.difference(*(word for path, value in controls.items() for word in ("--set", f"{path}={value!r}"))) < SAME
+    fate, why = fates(pair.report, "pid")["p"]
+    assert (fate, "without the range of its control, [-2, 2]" in why) == ("changed", "velrange" in words)
 
 
 def test_what_parts_of_the_model_lose_is_told(tmp_path):
@@ -154,7 +172,7 @@ def test_what_parts_of_the_model_lose_is_told(tmp_path):
       <body name="f" pos="0 0 2"><joint name="free" type="free" stiffness="3"/>{BALL}</body>
       <geom type="hfield" hfield="hills"/>""", """
       <asset><hfield name="hills" nrow="2" ncol="2" size="1 1 1 0.2" elevation="0 1 0 1"/></asset>
-      <default><muscle lmax="2"/><pid kp="3"/><tendon width="0.1"/><texture builtin="flat"/></default>
+      <default><muscle lmax="2"/><tendon width="0.1"/><texture builtin="flat"/></default>
       <tendon><fixed name="t"><joint joint="j" coef="1"/></fixed></tendon>
       <actuator><motor name="m" tendon="t"/></actuator>
       <sensor><rangefinder name="deep" site="s" data="depth"/></sensor>""")  # fmt: skip
@@ -164,7 +182,7 @@ def test_what_parts_of_the_model_lose_is_told(tmp_path):
     assert fates(report, "joint")["j"] == ("changed", "without the bound of the sum of its actuators")
     assert fates(report, "hfield")["hills"][0] == "changed"
     assert fates(report, "rangefinder")["deep"][0] == "dropped"
-    for kind in ("muscle", "pid", "tendon@width", "texture"):
+    for kind in ("muscle", "tendon@width", "texture"):
         assert [fate for fate, _ in fates(report, kind).values()] == ["dropped"], kind
 
 

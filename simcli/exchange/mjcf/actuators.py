@@ -8,11 +8,12 @@ sum of a fixed tendon. On x that is a drive of stiffness -b1 gear^2 and damping 
 import numpy as np
 
 from simcli.exchange.mechanism import clean_numbers
-from simcli.exchange.mjcf.acts import Acts, MjcfControl, MjcfPush, term_of
+from simcli.exchange.mjcf.acts import Acts, MjcfControl, MjcfPush, MjcfServo, term_of
 from simcli.spec.names.structure import WORLD_NAME
 
 _NO_SUM = "without the bound of the sum of its actuators"
 _LAST_GROUP = 30  # that `option` can switch off
+_INPUTS = ("target", "target_velocity", "")  # of a `pid` by bit: position, velocity, force
 # Lags of first order, with their step; and what is said of an actuator whose activation scenes have not.
 _LAGS = {"FILTER": {"method": "euler"}, "FILTEREXACT": {}}
 _DYNAMICS = {"INTEGRATOR": "its target is the integral of its control, which a program has to find"}
@@ -53,7 +54,7 @@ class Actuators:
             self.acts.lost["actuator", a] = "actuation is switched off by `option`"
         elif self._is_grouped_off(a):
             self.acts.lost["actuator", a] = "its group is switched off by `option`"
-        elif self.model.actuator_ctrlnum[a] != 1 or self.model.actuator_outnum[a] != 1:
+        elif self.model.actuator_outnum[a] != 1 or not (self._is_pid(a) or self.model.actuator_ctrlnum[a] == 1):
             self.acts.lost["actuator", a] = "has several controls or forces; a drive has one of each"
         elif not kind:
             self.acts.lost["actuator", a] = "acts on a body or a crank; drives act on joints and sums of coordinates"
@@ -119,6 +120,8 @@ class Actuators:
     def _drive(self, a: int, kind: str, index: int) -> dict | None:
         """The drive of an actuator; None if scenes cannot say it."""
         model, mujoco = self.model, self.source.mujoco
+        if self._is_pid(a):
+            return self._servo(a, kind, index)
         gain, bias = model.actuator_gainprm[a], model.actuator_biasprm[a]
         gear = float(model.actuator_gear[a, 0])
         dynamics = mujoco.mjtDyn(int(model.actuator_dyntype[a]))
@@ -143,6 +146,34 @@ class Actuators:
             return None
         words = self._law(a, kind, index, (float(gain[0]), b0, b1, b2, gear))
         return words | self._activation(a, dynamics.name.removeprefix("mjDYN_"), words)
+
+    def _is_pid(self, a: int) -> bool:
+        return int(self.model.actuator_gaintype[a]) == int(self.source.mujoco.mjtGain.mjGAIN_PID)
+
+    def _servo(self, a: int, kind: str, index: int) -> dict | None:
+        """The drive of a `pid`, which follows a position and a velocity; None if it does more than that."""
+        model = self.model
+        b1, b2 = map(float, model.actuator_biasprm[a, 1:3])
+        gear = float(model.actuator_gear[a, 0])
+        keys = tuple(key for bit, key in enumerate(_INPUTS) if int(model.actuator_ctrlspec[a]) >> bit & 1)
+        why = ""
+        is_still = int(model.actuator_dyntype[a]) == int(self.source.mujoco.mjtDyn.mjDYN_NONE)
+        if not is_still or model.actuator_gainprm[a].any():
+            why = "integrates its error, or bounds the rate of its target"
+        elif len(keys) != model.actuator_ctrlnum[a] or "" in keys:
+            why = "adds a control to its force, and a drive that has targets takes no force"
+        elif gear == 0.0 or b1 > 0.0 or b2 > 0.0 or not (b1 or b2):
+            why = "has no gains, or a gear of 0, or pushes away from its target"
+        if why:
+            self.acts.lost["actuator", a] = why
+            return None
+        limit = self._effort_limit(a, kind, index, (1.0, 0.0, b1, b2, gear))
+        for n in range(len(keys)):
+            self._tell_range(a, "control", self.acts.control_range(a, n))
+        control = self.acts.controls[a] = MjcfServo("", keys, 1.0 / gear)
+        words = {"mode": "position_velocity", **control.settings(*(self._rest_control(a, n) for n in range(len(keys))))}
+        gains = zip(("stiffness", "damping"), clean_numbers([-b1 * gear**2, -b2 * gear**2]), strict=True)
+        return words | {key: one for key, one in gains if one} | ({"effort_limit": limit} if limit is not None else {})
 
     def _activation(self, a: int, dynamics: str, words: dict) -> dict:
         """The lag of a drive whose activation begins at 0."""
@@ -176,9 +207,9 @@ class Actuators:
         self.acts.controls[a] = control
         return words | {key: control.target(self._rest_control(a))}
 
-    def _rest_control(self, a: int) -> float:
-        """A control of 0, within its range."""
-        low, high = self.acts.control_range(a) or (0.0, 0.0)
+    def _rest_control(self, a: int, n: int = 0) -> float:
+        """Control n at 0, within its range."""
+        low, high = self.acts.control_range(a, n) or (0.0, 0.0)
         if not low <= 0.0 <= high:
             self.acts.note("actuator", a, "begins at the end of its control range next to 0, which the range does not hold")
         return min(max(0.0, low), high)

@@ -31,8 +31,8 @@ _JOINT = _OTHERS | dict.fromkeys(("solreflimit", "solimplimit", "solreffriction"
 _TENDON = _JOINT | dict.fromkeys(("width", "material", "rgba"), DRAWN) | {
     "armature": "couplings and springs have no inertia"}  # fmt: skip
 _ACTUATOR = {"user": _DATA} | dict.fromkeys(("delay", "nsample", "interp"), _DELAY) | dict.fromkeys(
-    ("actrange", "actlimited", "actearly", "actdim"), _ACTIVATION) | dict.fromkeys(("damping", "armature"), _LATER) | (
-    dict.fromkeys(("input", "velrange", "ffrange"), "a drive takes the control that its mode has"))  # fmt: skip
+    ("actrange", "actlimited", "actearly", "actdim"), _ACTIVATION) | dict.fromkeys(
+    ("damping", "armature"), _LATER)  # fmt: skip
 # Attributes that are lost, by the tag of their element. Those that say nothing (`says_nothing`) are not.
 LOST_ATTRIBUTES: dict[str, dict[str, str]] = {
     "geom": _OTHERS | _CONSTRAINT | {"solmix": _SOFT, "gap": _GAP, "fluidshape": _NO_MEDIUM, "fluidcoef": _NO_MEDIUM,
@@ -59,7 +59,7 @@ LOST_ATTRIBUTES: dict[str, dict[str, str]] = {
         ("delay", "nsample", "interp", "interval"), _SENSED),
     "equality": _CONSTRAINT | {"torquescale": _SOFT},
     **dict.fromkeys(("fixed", "spatial", "tendon"), _TENDON),
-    **dict.fromkeys(("general", "motor", "position", "velocity", "intvelocity", "damper", "cylinder"), _ACTUATOR),
+    **dict.fromkeys(("general", "motor", "position", "velocity", "intvelocity", "damper", "cylinder", "pid"), _ACTUATOR),
 }  # fmt: skip
 # Polynomials of which scenes have the first coefficient, by the tag of their element.
 _POLYNOMIALS = dict.fromkeys(("joint", "fixed", "spatial", "tendon"), ("stiffness", "damping"))
@@ -70,6 +70,7 @@ _ON_TENDON = ("name", "class", *_BOUND, "springlength")
 _DRIVE = ("name", "class", "group", "joint", "jointinparent", "tendon", "site", "refsite", "body", "cranklength",
           "cranksite", "slidersite", "lengthrange", "gear", "ctrlrange", "ctrllimited", "forcerange",
           "forcelimited")  # fmt: skip
+_INPUTS = ("input", "velrange", "ffrange")  # names of controls; that an actuator has no such range is told of each
 _SERVO = ("kp", "kv", "dampratio", "inheritrange")
 # Attributes that a scene says, or that say to MuJoCo how it compiles the file, by the tag of their element.
 CARRIED_ATTRIBUTES: dict[str, tuple[str, ...]] = {
@@ -97,7 +98,9 @@ CARRIED_ATTRIBUTES: dict[str, tuple[str, ...]] = {
                  "tendon1", "tendon2", "polycoef"),
     **dict.fromkeys(("fixed", "spatial", "tendon"), _ON_TENDON),
     "path": ("joint", "coef", "site", "geom", "sidesite", "divisor"),
-    "general": (*_DRIVE, "gaintype", "gainprm", "biastype", "biasprm", "dyntype", "dynprm", "inheritrange"),
+    "general": (*_DRIVE, "gaintype", "gainprm", "biastype", "biasprm", "dyntype", "dynprm", "inheritrange",
+                *_INPUTS),
+    "pid": (*_DRIVE, *_SERVO, *_INPUTS, "posrange", "ki", "imax", "slewmax"),  # with the last three it is dropped
     "motor": _DRIVE, "position": (*_DRIVE, *_SERVO, "timeconst"), "velocity": (*_DRIVE, "kv"),
     "intvelocity": (*_DRIVE, *_SERVO), "damper": (*_DRIVE, "kv"),
     "cylinder": (*_DRIVE, "area", "diameter", "bias", "timeconst"),
@@ -127,7 +130,7 @@ LOST_ELEMENTS: dict[str, str] = {
     "plugin": "is code that a simulator loads", "layer": DRAWN, "lengthrange": "is for muscles, which scenes have not",
 }  # fmt: skip
 # Elements of `default` that only actuators take which scenes have not; the actuators have reasons of their own.
-LOST_DEFAULTS = dict.fromkeys(("muscle", "adhesion", "dcmotor", "orientation", "pid"), "scenes have no drive like it")
+LOST_DEFAULTS = dict.fromkeys(("muscle", "adhesion", "dcmotor", "orientation"), "scenes have no drive like it")
 
 
 def lost_attributes(element: XmlElement, owner: str) -> list[tuple[str, str]]:

@@ -49,11 +49,13 @@ class MjcfKeyframes:
             if place is None or not place.path:
                 lost += [self.source.name("actuator", a) or f"actuator {a}"] if controls.any() or states.any() else []
                 continue
-            asked = float(np.clip(controls[0], *(self.acts.control_range(a) or (-np.inf, np.inf))))
+            ranges = [self.acts.control_range(a, n) or (-np.inf, np.inf) for n in range(len(controls))]
+            asked = [float(np.clip(one, *bounds)) for one, bounds in zip(controls, ranges, strict=True)]
             drive = self._words(place.path)
             if model.actuator_dyntype[a] == self.source.mujoco.mjtDyn.mjDYN_INTEGRATOR and n_states == 1:
-                asked, states = float(states[0]), states[:0]  # the activation is what the drive aims at
-            found |= {f"{place.path}.{key}": value for key, value in place.settings(asked).items() if value != drive[key]}
+                asked, states = [float(states[0])], states[:0]  # the activation is what the drive aims at
+            settings = place.settings(*asked).items()
+            found |= {f"{place.path}.{key}": value for key, value in settings if value != drive[key]}
             if n_states == 1 and "activation" in drive:
                 initial = place.target(float(states[0]))
                 if initial != drive["activation"].get("initial", 0.0):
