@@ -278,6 +278,15 @@ def test_what_a_model_takes_for_its_hull_or_for_rigid_is_told(tmp_path, capsys, 
     assert not exported(path, suffix).report.loses
 
 
+def test_contact_that_is_off_is_off_in_mjcf_and_told_in_urdf(tmp_path):
+    path = tmp_path / "touching.yaml"
+    path.write_text(TOUCHING.replace("contact:\n", "contact:\n  enabled: false\n"))
+    assert '<flag contact="disable"/>' in exported(path, ".xml").text
+    told = [one for one in exported(path, ".urdf").report.entries if one.kind == "contact"]
+    assert [(one.fate, one.why.partition(":")[0]) for one in told] == [
+        ("dropped", "URDF has no key that switches contact off")]  # fmt: skip
+
+
 def test_every_section_of_a_scene_is_thought_of():
     """A section that scenes learn to have is written, or told to be lost."""
     mechanics = {"materials", "world", "bodies", "joints", "forces", "contact", "initial", "solver"}
