@@ -165,6 +165,16 @@ def test_a_pid_that_does_not_integrate_drives_as_in_mujoco(tmp_path, words):
     assert (fate, "without the range of its control, [-2, 2]" in why) == ("changed", "velrange" in words)
 
 
+@pytest.mark.parametrize("law", ["2 -20 -1", "0 20 -1", "0 0 0"])
+def test_a_pid_that_is_no_drive_is_told(tmp_path, law):
+    """As a `general` with a force at its target, with a wrong sign, or without gains."""
+    text = bodies(ARM, f'''<actuator><general name="p" joint="j" gaintype="pid" gainprm="0" biastype="affine" biasprm="{law}"
+        input="pos vel"/></actuator>''')  # fmt: skip
+    assert fates(imported(tmp_path, text).report, "general")["p"] == (
+        "dropped", "has no gains, or a gear of 0, or pushes where it has reached its target")  # fmt: skip
+    assert spec_of(tmp_path, text).joints["j"].drive is None
+
+
 def test_what_parts_of_the_model_lose_is_told(tmp_path):
     """Springs of free joints, bounds of sums, orthographic cameras, depths, bases of terrain, and defaults."""
     text = bodies(ARM.replace('name="j"', 'name="j" actuatorfrcrange="-1 1"') + f"""
@@ -181,7 +191,8 @@ def test_what_parts_of_the_model_lose_is_told(tmp_path):
     assert fates(report, "joint")["free"] == ("changed", "without its spring, which free joints have not")
     assert fates(report, "joint")["j"] == ("changed", "without the bound of the sum of its actuators")
     assert fates(report, "hfield")["hills"][0] == "changed"
-    assert fates(report, "rangefinder")["deep"][0] == "dropped"
+    why = "finds more than a distance; sensors of the type range have one ray, of a site"
+    assert fates(report, "rangefinder")["deep"] == ("dropped", why)
     for kind in ("muscle", "tendon@width", "texture"):
         assert [fate for fate, _ in fates(report, kind).values()] == ["dropped"], kind
 

@@ -153,17 +153,16 @@ class Actuators:
     def _servo(self, a: int, kind: str, index: int) -> dict | None:
         """The drive of a `pid`, which follows a position and a velocity; None if it does more than that."""
         model = self.model
-        b1, b2 = map(float, model.actuator_biasprm[a, 1:3])
+        b0, b1, b2 = map(float, model.actuator_biasprm[a, :3])
         gear = float(model.actuator_gear[a, 0])
         keys = tuple(key for bit, key in enumerate(_INPUTS) if int(model.actuator_ctrlspec[a]) >> bit & 1)
         why = ""
-        is_still = int(model.actuator_dyntype[a]) == int(self.source.mujoco.mjtDyn.mjDYN_NONE)
-        if not is_still or model.actuator_gainprm[a].any():
+        if int(model.actuator_dyntype[a]) != int(self.source.mujoco.mjtDyn.mjDYN_NONE):
             why = "integrates its error, or bounds the rate of its target"
         elif len(keys) != model.actuator_ctrlnum[a] or "" in keys:
             why = "adds a control to its force, and a drive that has targets takes no force"
-        elif gear == 0.0 or b1 > 0.0 or b2 > 0.0 or not (b1 or b2):
-            why = "has no gains, or a gear of 0, or pushes away from its target"
+        elif gear == 0.0 or b0 or b1 > 0.0 or b2 > 0.0 or not (b1 or b2):
+            why = "has no gains, or a gear of 0, or pushes where it has reached its target"
         if why:
             self.acts.lost["actuator", a] = why
             return None
