@@ -253,6 +253,40 @@ def test_every_element_of_a_scene_is_told(tmp_path):
         assert report.loses == (suffix == ".urdf")
 
 
+SOFT_RING = """simcli: 1
+bodies:
+  ring: {mass: 1, affine: {transform: {pose: {}}}, shapes: {it: {type: mesh, file: ring.obj, convex: false},
+    seen: {type: mesh, file: ring.obj, collide: false}}}
+world: {shapes: {other: {type: mesh, file: ring.obj, convex: false}, hull: {type: mesh, file: ring.obj}}}
+solver: {type: affine}
+"""
+
+
+@pytest.mark.parametrize("suffix", [".urdf", ".xml"])
+def test_what_a_model_takes_for_its_hull_or_for_rigid_is_told(tmp_path, capsys, suffix):
+    """MuJoCo lets the hulls of meshes touch; nothing of a model yields, or is held softly."""
+    (tmp_path / "ring.obj").write_bytes((SCENES / "ring.obj").read_bytes())
+    path = tmp_path / "ring.yaml"
+    path.write_text(SOFT_RING)
+    report = exported(path, suffix).report
+    dropped = {(one.kind, one.name, one.line) for one in report.entries if one.fate == "dropped"}
+    assert dropped == {("convex", "ring/it", 3), ("convex", "other", 5), ("affine", "ring", 3)}
+    words = ["export", str(path), "-o", str(tmp_path / f"out{suffix}"), "--strict"]
+    assert run_command(words, debug=False, as_json=False) == Exit.NEGATIVE
+    assert "dropped 2 convex" in capsys.readouterr().err
+    path.write_text(SOFT_RING.replace("convex: false", "convex: true").replace("affine: {transform: {pose: {}}}, ", ""))
+    assert not exported(path, suffix).report.loses
+
+
+def test_contact_that_is_off_is_off_in_mjcf_and_told_in_urdf(tmp_path):
+    path = tmp_path / "touching.yaml"
+    path.write_text(TOUCHING.replace("contact:\n", "contact:\n  enabled: false\n"))
+    assert '<flag contact="disable"/>' in exported(path, ".xml").text
+    told = [one for one in exported(path, ".urdf").report.entries if one.kind == "contact"]
+    assert [(one.fate, one.why.partition(":")[0]) for one in told] == [
+        ("dropped", "URDF has no key that switches contact off")]  # fmt: skip
+
+
 def test_every_section_of_a_scene_is_thought_of():
     """A section that scenes learn to have is written, or told to be lost."""
     mechanics = {"materials", "world", "bodies", "joints", "forces", "contact", "initial", "solver"}

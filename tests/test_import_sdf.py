@@ -124,6 +124,18 @@ def test_what_links_and_joints_say(tmp_path):
     assert fates(report, "collision")["column/body"] == ("changed", "its friction of 0.8 holds in all directions")
 
 
+def test_what_needs_another_number_is_told_without_it(tmp_path):
+    """A friction across without one along, and what a limit without stiffness dissipates."""
+    text = SDF.replace("<mu>0.8</mu>", "").replace("<upper>0.2</upper>", "<upper>0.2</upper><dissipation>3</dissipation>")
+    report = imported(tmp_path, text).report
+    assert fates(report, "collision")["column/body"] == (
+        "changed", "its friction across (`mu2`) is left out, because it has none along (`mu`)")  # fmt: skip
+    assert fates(report, "limit")["reach"] == (
+        "changed", "without its dissipation: hard limits have none, and it is not negative")  # fmt: skip
+    soft = text.replace("<dissipation>", "<stiffness>10</stiffness><dissipation>")
+    assert fates(imported(tmp_path, soft).report, "limit")["reach"] == ("carried", "")
+
+
 def test_every_element_is_told_once(tmp_path):
     """Parts belong to their element; all else has a line of the report."""
     parts = {"sdf", "model", "pose", "parent", "child", "axis", "xyz", "geometry", "cylinder", "radius", "length", "mass",

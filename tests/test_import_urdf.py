@@ -117,6 +117,19 @@ def test_shapes_and_looks(tmp_path):
     assert resolve(load_scene(robot(tmp_path))).contact.enabled
 
 
+def test_colours_that_a_body_has_not_are_told(tmp_path):
+    """Two shapes that collide, each with its visual in a colour of its own: a scene has one colour for both."""
+    def shape(size, colour):
+        form = f'<geometry><sphere radius="{size}"/></geometry>'
+        return (f'<collision name="c{size}">{form}</collision><visual>{form}'
+                f'<material name="m{size}"><color rgba="{colour}"/></material></visual>')  # fmt: skip
+
+    text = f'<robot name="r"><link name="a">{shape(1, "1 0 0 1")}{shape(2, "0 0 1 1")}</link></robot>'
+    told = fates(imported(tmp_path, text).report, "visual@material")
+    assert {name: fate for name, (fate, _) in told.items()} == {"c1": "dropped", "c2": "dropped"}
+    assert fates(imported(tmp_path, text.replace("0 0 1 1", "1 0 0 1")).report, "visual@material") == {}
+
+
 def test_every_element_is_told_once(tmp_path):
     """Parts, as origins, belong to their element; all else has a line of the report."""
     parts = {"robot", "color", "origin", "geometry", "cylinder", "box", "mass", "inertia", "parent", "child", "axis"}

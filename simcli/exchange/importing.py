@@ -13,7 +13,7 @@ from simcli.exchange.mechanism import SourceJoint, SourceModel
 from simcli.exchange.meshes import MeshFiles
 from simcli.exchange.mjcf.reading import read_mjcf
 from simcli.exchange.report import ConvertedModel, ImportReport
-from simcli.exchange.scene_text import scene_text
+from simcli.exchange.scene_text import repainted_shapes, scene_text
 from simcli.exchange.sdf.reading import read_sdf
 from simcli.exchange.urdf import read_urdf
 from simcli.exchange.xml_reader import read_xml
@@ -94,6 +94,7 @@ def _read(path: Path, options: ImportOptions, meshes: MeshFiles, report: ImportR
         _hold_base(mechanism, options.base or "fixed")
         _mend_inertias(path, mechanism, options, report)
         lump(mechanism, report)
+        _tell_colours(mechanism, report)
         return mechanism
     if root.tag == "mujoco":
         _refuse_choices(options)
@@ -104,6 +105,7 @@ def _read(path: Path, options: ImportOptions, meshes: MeshFiles, report: ImportR
         _hold_base(mechanism, options.base or "floating")
         _mend_inertias(path, mechanism, options, report)
         lump(mechanism, report)
+        _tell_colours(mechanism, report)
         return mechanism
     known = "models are <robot>, that is URDF, <mujoco>, that is MJCF, and <sdf>"
     raise FileError(f"{path}:{root.line}: the root is <{root.tag}>; {known}")
@@ -127,6 +129,14 @@ def _hold_base(mechanism: SourceModel, base: ModelBase) -> None:
             joint += "_"
         held = {joint: SourceJoint(joint, 0, "fixed", WORLD_NAME, name)}
         mechanism.joints = held | mechanism.joints
+
+
+def _tell_colours(mechanism: SourceModel, report: ImportReport) -> None:
+    """Tell of colours that scenes have not, since shapes that collide are drawn as their bodies."""
+    for link in mechanism.links.values():
+        for shape in repainted_shapes(link):
+            why = f"shapes that collide are drawn as their body `{link.name}`, without a colour or an opacity of their own"
+            report.dropped("visual@material", shape.name, shape.line, why)
 
 
 def _mend_inertias(path: Path, mechanism: SourceModel, options: ImportOptions, report: ImportReport) -> None:

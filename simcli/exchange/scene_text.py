@@ -4,7 +4,7 @@ from pathlib import PurePath
 
 import numpy as np
 
-from simcli.exchange.mechanism import SourceFrame, SourceJoint, SourceLink, SourceModel
+from simcli.exchange.mechanism import SourceFrame, SourceJoint, SourceLink, SourceModel, SourceShape
 from simcli.exchange.report import ImportReport
 from simcli.spec.names.structure import WORLD_NAME
 from simcli.spec.resolved import flow_text
@@ -110,10 +110,8 @@ def _drawn(link: SourceLink) -> dict:
     for shape in solid:
         words = dict(shape.words) | ({} if shape.frame.is_identity else {"pose": _pose(shape.frame)})
         shapes[shape.name] = words
-    for group in (solid, seen):
-        colours = {shape.colour for shape in group}
-        if "colour" not in look and len(colours) == 1 and "" not in colours:
-            look["colour"] = colours.pop()
+    colour = _colour_of(link)
+    look |= {"colour": colour} if colour else {}
     drawn = {}
     for shape in seen:
         words = dict(shape.words) | ({} if shape.frame.is_identity else {"pose": _pose(shape.frame)})
@@ -121,6 +119,21 @@ def _drawn(link: SourceLink) -> dict:
         drawn[shape.name] = words | ({"opacity": shape.opacity} if shape.opacity < 1.0 else {})
     look |= {"shapes": drawn} if drawn else {}
     return ({"shapes": shapes} if shapes else {}) | ({"look": look} if look else {})
+
+
+def _colour_of(link: SourceLink) -> str:
+    """The colour of a body: what its shapes that collide have in common, or else those that do not; "" if they differ."""
+    for collides in (True, False):
+        colours = {shape.colour for shape in link.shapes if shape.collides == collides}
+        if len(colours) == 1 and "" not in colours:
+            return colours.pop()
+    return ""
+
+
+def repainted_shapes(link: SourceLink) -> list[SourceShape]:
+    """Shapes that collide and lose their colour or their opacity, because a scene has one for all of a body."""
+    colour = _colour_of(link)
+    return [one for one in link.shapes if one.collides and (one.colour not in ("", colour) or one.opacity < 1.0)]
 
 
 def _joint(joint: SourceJoint) -> dict:

@@ -16,5 +16,6 @@ it no more.
     sensors    sensors, by a table of types
     keyframes  states by name
     options    gravity, time step, integrator
+    attributes what the importer makes of each attribute of MJCF
     telling    what became of each element and attribute
 """

@@ -32,9 +32,27 @@ class MjcfControl(NamedTuple):
         """The target that a control, or an activation, asks for."""
         return (self.gain * control + self.bias) * self.scale
 
-    def settings(self, control: float) -> dict[str, object]:
+    def settings(self, *controls: float) -> dict[str, object]:
         """Keys below the path, with what a control makes of them."""
-        return {self.key: self.target(control)}
+        return {self.key: self.target(*controls)}
+
+
+class MjcfServo(NamedTuple):
+    """How the controls of an actuator become the targets of a drive, each times a scale.
+
+    Attributes:
+        path: dotted, of the drive.
+        keys: of its targets, one for each control.
+        scale: of a control to its target.
+    """
+
+    path: str
+    keys: tuple[str, ...]
+    scale: float
+
+    def settings(self, *controls: float) -> dict[str, object]:
+        """Keys below the path, with what the controls make of them."""
+        return {key: one * self.scale for key, one in zip(self.keys, controls, strict=True)}
 
 
 class MjcfPush(NamedTuple):
@@ -49,10 +67,10 @@ class MjcfPush(NamedTuple):
     force: np.ndarray
     torque: np.ndarray
 
-    def settings(self, control: float) -> dict[str, object]:
+    def settings(self, *controls: float) -> dict[str, object]:
         """Keys below the path, with what a control makes of them."""
         given = (("force", self.force), ("torque", self.torque))
-        return {key: list(clean_numbers(control * one)) for key, one in given if one.any()}
+        return {key: list(clean_numbers(controls[0] * one)) for key, one in given if one.any()}
 
 
 class Acts:
@@ -73,7 +91,7 @@ class Acts:
         self.names = GivenNames(tuple(self.mechanism.forces))
         self.lost: dict[tuple[str, int], str] = {}
         self.couplings: dict[int, SourceEntry] = {}
-        self.controls: dict[int, MjcfControl | MjcfPush] = {}
+        self.controls: dict[int, MjcfControl | MjcfServo | MjcfPush] = {}
 
     def note(self, kind: str, index: int, words: str) -> None:
         """Something that a report says of a part that changed."""
@@ -83,6 +101,14 @@ class Acts:
         """Whether `option` has none of these switched off."""
         bits = self.source.mujoco.mjtDisableBit
         return not any(self.model.opt.disableflags & int(getattr(bits, f"mjDSBL_{flag}")) for flag in flags)
+
+    def control_range(self, actuator: int, n: int = 0) -> tuple[float, float] | None:
+        """The range that control n of an actuator is clamped to; None if it has none, or if `option` switches it off."""
+        at = int(self.model.actuator_ctrladr[actuator]) + n
+        if not (self.model.actuator_ctrllimited[at] and self.is_on("CLAMPCTRL")):
+            return None
+        low, high = map(float, self.model.actuator_ctrlrange[at])
+        return low, high
 
     def give(self, kind: str, index: int, words: dict) -> SourceEntry:
         """A force with the name of a part."""

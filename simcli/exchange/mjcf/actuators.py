@@ -8,9 +8,12 @@ sum of a fixed tendon. On x that is a drive of stiffness -b1 gear^2 and damping 
 import numpy as np
 
 from simcli.exchange.mechanism import clean_numbers
-from simcli.exchange.mjcf.acts import Acts, MjcfControl, MjcfPush, term_of
+from simcli.exchange.mjcf.acts import Acts, MjcfControl, MjcfPush, MjcfServo, term_of
 from simcli.spec.names.structure import WORLD_NAME
 
+_NO_SUM = "without the bound of the sum of its actuators"
+_LAST_GROUP = 30  # that `option` can switch off
+_INPUTS = ("target", "target_velocity", "")  # of a `pid` by bit: position, velocity, force
 # Lags of first order, with their step; and what is said of an actuator whose activation scenes have not.
 _LAGS = {"FILTER": {"method": "euler"}, "FILTEREXACT": {}}
 _DYNAMICS = {"INTEGRATOR": "its target is the integral of its control, which a program has to find"}
@@ -26,17 +29,20 @@ class Actuators:
     def __init__(self, acts: Acts):
         self.acts = acts
         self.bodies, self.source, self.model = acts.bodies, acts.source, acts.model
-        self.acting = [self._joint_of(a) for a in range(self.model.nu)]
+        self.acting = [self._joint_of(a) for a in range(self.model.nactuator)]
 
     def read(self) -> None:
         """Make all of them."""
-        for a in range(self.model.nu):
+        for a in range(self.model.nactuator):
             self._actuator(a)
+        self._tell_bounds()
 
     def _joint_of(self, a: int) -> tuple[str, int]:
         """What an actuator acts on: kind and index of a part."""
         transmissions = self.source.mujoco.mjtTrn
         kind, index = int(self.model.actuator_trntype[a]), int(self.model.actuator_trnid[a, 0])
+        if self._is_grouped_off(a):
+            return "", -1
         if kind in (transmissions.mjTRN_JOINT, transmissions.mjTRN_JOINTINPARENT):
             return "joint", index
         names = {int(transmissions.mjTRN_TENDON): "tendon", int(transmissions.mjTRN_SITE): "site"}
@@ -46,6 +52,10 @@ class Actuators:
         kind, index = self.acting[a]
         if not self.acts.is_on("ACTUATION"):
             self.acts.lost["actuator", a] = "actuation is switched off by `option`"
+        elif self._is_grouped_off(a):
+            self.acts.lost["actuator", a] = "its group is switched off by `option`"
+        elif self.model.actuator_outnum[a] != 1 or not (self._is_pid(a) or self.model.actuator_ctrlnum[a] == 1):
+            self.acts.lost["actuator", a] = "has several controls or forces; a drive has one of each"
         elif not kind:
             self.acts.lost["actuator", a] = "acts on a body or a crank; drives act on joints and sums of coordinates"
         elif kind == "site":
@@ -58,6 +68,21 @@ class Actuators:
             words = self._drive(a, kind, index)
             if words is not None:
                 self._place(a, kind, index, words)
+
+    def _is_grouped_off(self, a: int) -> bool:
+        group = int(self.model.actuator_group[a])
+        return 0 <= group <= _LAST_GROUP and bool(int(self.model.opt.disableactuator) >> group & 1)
+
+    def _tell_bounds(self) -> None:
+        """Tell of joints whose bound is that of a sum, of forces of tendons and sites among others."""
+        model, joints = self.model, set()
+        for t in (index for kind, index in self.acting if kind == "tendon"):
+            first, count = int(model.tendon_adr[t]), int(model.tendon_num[t])
+            joints |= {int(j) for j in model.wrap_objid[first : first + count]} if t in self.acts.couplings else set()
+        is_pushed = any(kind == "site" for kind, _ in self.acting)
+        for j in map(int, np.flatnonzero(model.jnt_actfrclimited)):
+            if is_pushed or j in joints:
+                self.acts.note("joint", j, _NO_SUM)
 
     def _push(self, a: int, site: int) -> None:
         """An actuator at a site, as a wrench: its force and torque are the gear times the control, in axes of the site."""
@@ -82,14 +107,21 @@ class Actuators:
         self.acts.controls[a] = push._replace(path=self.acts.path_of(entry))
         note = f"is a wrench; of a control of 1 its force is {_spelled(gear[0])} N, its torque {_spelled(gear[1])} N m"
         self.acts.note("actuator", a, note)
-        for key, word in (("ctrl", "control"), ("force", "force")):
-            if getattr(model, f"actuator_{key}limited")[a]:
-                low, high = getattr(model, f"actuator_{key}range")[a]
-                self.acts.note("actuator", a, f"without the range of its {word}, [{low:g}, {high:g}]")
+        self._tell_range(a, "control", self.acts.control_range(a))
+        if model.actuator_forcelimited[a]:
+            self._tell_range(a, "force", model.actuator_forcerange[a])
+
+    def _tell_range(self, a: int, word: str, bounds) -> None:
+        """Tell of a range that scenes have not; None for none."""
+        if bounds is not None:
+            low, high = bounds
+            self.acts.note("actuator", a, f"without the range of its {word}, [{low:g}, {high:g}]")
 
     def _drive(self, a: int, kind: str, index: int) -> dict | None:
         """The drive of an actuator; None if scenes cannot say it."""
         model, mujoco = self.model, self.source.mujoco
+        if self._is_pid(a):
+            return self._servo(a, kind, index)
         gain, bias = model.actuator_gainprm[a], model.actuator_biasprm[a]
         gear = float(model.actuator_gear[a, 0])
         dynamics = mujoco.mjtDyn(int(model.actuator_dyntype[a]))
@@ -115,6 +147,33 @@ class Actuators:
         words = self._law(a, kind, index, (float(gain[0]), b0, b1, b2, gear))
         return words | self._activation(a, dynamics.name.removeprefix("mjDYN_"), words)
 
+    def _is_pid(self, a: int) -> bool:
+        return int(self.model.actuator_gaintype[a]) == int(self.source.mujoco.mjtGain.mjGAIN_PID)
+
+    def _servo(self, a: int, kind: str, index: int) -> dict | None:
+        """The drive of a `pid`, which follows a position and a velocity; None if it does more than that."""
+        model = self.model
+        b0, b1, b2 = map(float, model.actuator_biasprm[a, :3])
+        gear = float(model.actuator_gear[a, 0])
+        keys = tuple(key for bit, key in enumerate(_INPUTS) if int(model.actuator_ctrlspec[a]) >> bit & 1)
+        why = ""
+        if int(model.actuator_dyntype[a]) != int(self.source.mujoco.mjtDyn.mjDYN_NONE):
+            why = "integrates its error, or bounds the rate of its target"
+        elif len(keys) != model.actuator_ctrlnum[a] or "" in keys:
+            why = "adds a control to its force, and a drive that has targets takes no force"
+        elif gear == 0.0 or b0 or b1 > 0.0 or b2 > 0.0 or not (b1 or b2):
+            why = "has no gains, or a gear of 0, or pushes where it has reached its target"
+        if why:
+            self.acts.lost["actuator", a] = why
+            return None
+        limit = self._effort_limit(a, kind, index, (1.0, 0.0, b1, b2, gear))
+        for n in range(len(keys)):
+            self._tell_range(a, "control", self.acts.control_range(a, n))
+        control = self.acts.controls[a] = MjcfServo("", keys, 1.0 / gear)
+        words = {"mode": "position_velocity", **control.settings(*(self._rest_control(a, n) for n in range(len(keys))))}
+        gains = zip(("stiffness", "damping"), clean_numbers([-b1 * gear**2, -b2 * gear**2]), strict=True)
+        return words | {key: one for key, one in gains if one} | ({"effort_limit": limit} if limit is not None else {})
+
     def _activation(self, a: int, dynamics: str, words: dict) -> dict:
         """The lag of a drive whose activation begins at 0."""
         if dynamics == "NONE":
@@ -134,9 +193,7 @@ class Actuators:
         stiffness, damping = clean_numbers([-b1 * gear**2])[0], clean_numbers([-b2 * gear**2])[0]
         if not stiffness and not damping:
             return self._targeted(a, {"mode": "effort"}, "target", law, gear) | bound
-        if self.model.actuator_ctrllimited[a]:
-            low, high = self.model.actuator_ctrlrange[a]
-            self.acts.note("actuator", a, f"without the range of its control, [{low:g}, {high:g}]")
+        self._tell_range(a, "control", self.acts.control_range(a))
         if stiffness:
             return self._targeted(a, {"mode": "position"}, "target", law, 1.0 / -b1 / gear) | {"stiffness": stiffness} | (
                 {"damping": damping} if damping else {}) | bound  # fmt: skip
@@ -149,11 +206,9 @@ class Actuators:
         self.acts.controls[a] = control
         return words | {key: control.target(self._rest_control(a))}
 
-    def _rest_control(self, a: int) -> float:
-        """A control of 0, within its range."""
-        if not self.model.actuator_ctrllimited[a]:
-            return 0.0
-        low, high = map(float, self.model.actuator_ctrlrange[a])
+    def _rest_control(self, a: int, n: int = 0) -> float:
+        """Control n at 0, within its range."""
+        low, high = self.acts.control_range(a, n) or (0.0, 0.0)
         if not low <= 0.0 <= high:
             self.acts.note("actuator", a, "begins at the end of its control range next to 0, which the range does not hold")
         return min(max(0.0, low), high)
@@ -164,15 +219,16 @@ class Actuators:
         gain, b0, b1, b2, gear = law
         if model.actuator_forcelimited[a]:
             ranges.append(gear * model.actuator_forcerange[a])
-        if model.actuator_ctrllimited[a] and not b1 and not b2:
-            ranges.append(gear * (gain * model.actuator_ctrlrange[a] + b0))
+        controls = self.acts.control_range(a)
+        if controls and not b1 and not b2:
+            ranges.append(gear * (gain * np.array(controls) + b0))
         is_bounded, bounds = (model.jnt_actfrclimited, model.jnt_actfrcrange) if kind == "joint" else (
             model.tendon_actfrclimited, model.tendon_actfrcrange)  # fmt: skip
         if is_bounded[index]:
             if self.acting.count((kind, index)) == 1:
                 ranges.append(bounds[index])
             else:
-                self.acts.note(kind, index, "without the bound of the sum of its actuators")
+                self.acts.note(kind, index, _NO_SUM)
         if not ranges:
             return None
         low, high = max(min(one) for one in ranges), min(max(one) for one in ranges)

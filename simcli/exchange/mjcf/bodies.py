@@ -175,6 +175,8 @@ class MjcfBodies:
         x, y, z, w = frame.quaternion
         self.mechanism.initial[name] = [*frame.xyz, *clean_numbers((x, y, z, w))]
         joint.words = self._losses(j)
+        if self._stiffness(j):
+            self.note("joint", j, "without its spring, which free joints have not")
         self._add(joint, j, 0, joint.words)
 
     def _chain(self, link: SourceLink, parent: str, frame: SourceFrame, indices: list[int]) -> None:

@@ -40,20 +40,22 @@ class MjcfKeyframes:
     def _controls(self, k: int) -> dict[str, float]:
         """Targets and activations of drives, where they are not those that the scene writes."""
         model, found, lost = self.model, {}, []
-        for a in range(model.nu):
-            asked, place = float(model.key_ctrl[k, a]), self.acts.controls.get(a)
-            if model.actuator_ctrllimited[a]:
-                asked = float(np.clip(asked, *model.actuator_ctrlrange[a]))
+        for a in range(model.nactuator):
+            first, place = int(model.actuator_ctrladr[a]), self.acts.controls.get(a)
+            controls = model.key_ctrl[k, first : first + int(model.actuator_ctrlnum[a])]
             n_states = int(model.actuator_actnum[a])
             at = int(model.actuator_actadr[a]) if n_states else 0
             states = model.key_act[k, at : at + n_states]
             if place is None or not place.path:
-                lost += [self.source.name("actuator", a) or f"actuator {a}"] if asked or states.any() else []
+                lost += [self.source.name("actuator", a) or f"actuator {a}"] if controls.any() or states.any() else []
                 continue
+            ranges = [self.acts.control_range(a, n) or (-np.inf, np.inf) for n in range(len(controls))]
+            asked = [float(np.clip(one, *bounds)) for one, bounds in zip(controls, ranges, strict=True)]
             drive = self._words(place.path)
             if model.actuator_dyntype[a] == self.source.mujoco.mjtDyn.mjDYN_INTEGRATOR and n_states == 1:
-                asked, states = float(states[0]), states[:0]  # the activation is what the drive aims at
-            found |= {f"{place.path}.{key}": value for key, value in place.settings(asked).items() if value != drive[key]}
+                asked, states = [float(states[0])], states[:0]  # the activation is what the drive aims at
+            settings = place.settings(*asked).items()
+            found |= {f"{place.path}.{key}": value for key, value in settings if value != drive[key]}
             if n_states == 1 and "activation" in drive:
                 initial = place.target(float(states[0]))
                 if initial != drive["activation"].get("initial", 0.0):

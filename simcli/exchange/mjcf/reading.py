@@ -17,6 +17,7 @@ from simcli.exchange.mjcf.telling import Fates, tell_elements
 from simcli.exchange.mjcf.tendons import Tendons
 from simcli.exchange.mjcf.touching import Touching, touching_geoms
 from simcli.exchange.report import ImportReport
+from simcli.exchange.scene_text import repainted_shapes
 from simcli.exchange.xml_reader import XmlElement
 
 
@@ -46,6 +47,9 @@ def read_mjcf(path: Path, root: XmlElement, meshes: MeshFiles, report: ImportRep
         parts(acts).read()
     acts.remove_idle_couplings()
     Touching(shapes, touch).write()
+    numbers = {id(shape): g for g, shape in shapes.of.items()}
+    for shape in (one for link in mechanism.links.values() for one in repainted_shapes(link)):
+        bodies.note("geom", numbers[id(shape)], "is drawn as its body, without a colour or an opacity of its own")
     tell_elements(source, _fates(source, bodies, shapes, acts), report)
     return mechanism
 

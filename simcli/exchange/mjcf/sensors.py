@@ -49,6 +49,9 @@ class MjcfSensors:
         """Make all of them."""
         kinds = self.source.mujoco.mjtSensor
         for s in range(self.model.nsensor):
+            if not self.acts.is_on("SENSOR"):
+                self.acts.lost["sensor", s] = "sensors are switched off by `option`"
+                continue
             kind = kinds(int(self.model.sensor_type[s])).name.removeprefix("mjSENS_")
             words = self._words(s, kind)
             if words is None:
@@ -92,8 +95,9 @@ class MjcfSensors:
     def _is_seen(self, s: int) -> bool:
         """Whether a range finder is one that scenes have; else why not is kept."""
         model, mujoco = self.model, self.source.mujoco
-        if model.sensor_objtype[s] != mujoco.mjtObj.mjOBJ_SITE or model.sensor_dim[s] != 1:
-            self.acts.lost["sensor", s] = "finds more than one distance; sensors of the type range have one ray, of a site"
+        is_distance = model.sensor_intprm[s, 0] == 1 << int(mujoco.mjtRayDataField.mjRAYDATA_DIST)
+        if model.sensor_objtype[s] != mujoco.mjtObj.mjOBJ_SITE or model.sensor_dim[s] != 1 or not is_distance:
+            self.acts.lost["sensor", s] = "finds more than a distance; sensors of the type range have one ray, of a site"
         elif (model.geom_type == mujoco.mjtGeom.mjGEOM_HFIELD).any():
             self.acts.lost["sensor", s] = "sensors of the type range do not see terrain"
         else:

@@ -146,6 +146,7 @@ class MjcfShapes:
         x, y, top, _ = (float(size) for size in model.hfield_size[h])
         text = "".join(",".join(f"{value:.7g}" for value in row) + "\n" for row in heights)
         file = self._write("hfield", h, ".csv", text)
+        self.bodies.note("hfield", h, "is solid below without end, not only as deep as its base")
         return {"type": "heightfield", "file": file, "size": list(clean_numbers([2.0 * x, 2.0 * y, top]))}, frame
 
     def _mesh(self, g: int, _kind, frame: SourceFrame, collides: bool) -> tuple[dict, SourceFrame]:
@@ -198,6 +199,9 @@ class MjcfShapes:
         fixed = int(self.source.mujoco.mjtCamLight.mjCAMLIGHT_FIXED)
         for c in range(model.ncam):
             b = int(model.cam_bodyid[c])
+            if model.cam_projection[c] == int(self.source.mujoco.mjtProjection.mjPROJ_ORTHOGRAPHIC):
+                self.lost_cameras[c] = "shows parallel rays; cameras of scenes have an angle of view"
+                continue
             if int(model.cam_mode[c]) != fixed or model.body_weldid[b]:
                 self.lost_cameras[c] = "moves with a body; cameras of scenes stand in the world"
                 continue
@@ -224,4 +228,4 @@ def _fallback(element, kind, body: str) -> str:
 
 def _is_moved(element) -> bool:
     """Whether MuJoCo changes the vertices of a mesh by more than a factor."""
-    return any(key in element.attributes for key in ("refpos", "refquat", "maxhullvert"))
+    return any(key in element.attributes for key in ("refpos", "refquat"))

@@ -1,59 +1,17 @@
 """What became of each element of an MJCF file, and of the attributes that scenes have nothing for.
 
 Each element has one entry. An attribute that is lost has one of its own, of the kind `geom@solref`, so that nothing is lost
-in silence where the rest of an element is carried. What scenes learn to say leaves the tables below.
+in silence where the rest of an element is carried: `attributes` has the tables.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from simcli.exchange.mjcf.attributes import LOST_DEFAULTS, LOST_ELEMENTS, lost_attributes
 from simcli.exchange.mjcf.source import MjcfSource
 from simcli.exchange.report import ImportReport
 from simcli.exchange.xml_reader import XmlElement
 
-_SOFT = "constraints and contacts of scenes are rigid, or have a stiffness in N/m"
-_GAP = "MuJoCo finds contacts earlier by it, which have no force"
-_NO_MEDIUM = "no medium acts on bodies: write forces of the type drag"
-_DRAWN = "is for drawing, and scenes have nothing for it"
-_DELAY = "drives act at once"
-_SENSED = "is not taken from MuJoCo: see `simcli docs sensors`"
-_ACTIVATION = "an activation is not bounded, and has one time constant"
-_LATER = "a law of MuJoCo 4 that joints of scenes have not"
-
-_CONSTRAINT = dict.fromkeys(("solref", "solimp"), _SOFT)
-_JOINT = dict.fromkeys(("solreflimit", "solimplimit", "solreffriction", "solimpfriction"), _SOFT) | {
-    "margin": "limits act where they are reached", "actuatorgravcomp": "gravity compensation is no part of a drive",
-    "springyield": _LATER, "plasticity": _LATER}  # fmt: skip
-_TENDON = _JOINT | {"armature": "couplings and springs have no inertia"}
-_ACTUATOR = dict.fromkeys(("delay", "nsample", "interp"), _DELAY) | dict.fromkeys(
-    ("actrange", "actlimited", "actearly", "actdim", "timeconst"), _ACTIVATION) | dict.fromkeys(
-    ("damping", "armature"), _LATER)  # fmt: skip
-# Attributes that are lost, by the tag of their element. Those whose numbers are all 0 say nothing.
-LOST_ATTRIBUTES: dict[str, dict[str, str]] = {
-    "geom": _CONSTRAINT | {"solmix": _SOFT, "gap": _GAP, "fluidshape": _NO_MEDIUM, "fluidcoef": _NO_MEDIUM,
-                           "surfacevel": _LATER, "adhesion": _LATER},
-    "pair": _CONSTRAINT | {"solreffriction": _SOFT, "gap": _GAP, "adhesion": _LATER},
-    "joint": _JOINT,
-    "option": dict.fromkeys(("density", "viscosity", "wind"), _NO_MEDIUM) | {
-        "magnetic": "scenes have no magnetic sensors"},
-    "material": dict.fromkeys(("texture", "texrepeat", "texuniform", "emission", "specular", "shininess", "reflectance",
-                               "metallic", "roughness"), _DRAWN),
-    "key": {"mpos": "kinematic bodies begin at their pose", "mquat": "kinematic bodies begin at their pose",
-            "time": "runs begin at t = 0"},
-    "sensor": {"noise": "MuJoCo does not apply it", "cutoff": "sensors are not clipped"} | dict.fromkeys(
-        ("delay", "nsample", "interp"), _SENSED),
-    "equality": _CONSTRAINT | {"torquescale": _SOFT},
-    **dict.fromkeys(("fixed", "spatial"), _TENDON),
-    **dict.fromkeys(("general", "motor", "position", "velocity", "intvelocity", "damper", "cylinder", "muscle", "adhesion",
-                     "dcmotor"), _ACTUATOR),
-}  # fmt: skip
-
-# Elements that are lost with all that stands in them, and why.
-LOST_ELEMENTS: dict[str, str] = {
-    "visual": _DRAWN, "light": _DRAWN, "texture": "scenes have no textures", "skin": "scenes have no skins",
-    "statistic": "is found from the model", "custom": "holds data for other programs", "size": "sets the memory of MuJoCo",
-    "plugin": "is code that a simulator loads", "layer": _DRAWN,
-}  # fmt: skip
 _FUSED = "is part of the body that holds it, by `fusestatic`"
 _NOTHING = "MuJoCo leaves it out of the model, or scenes have nothing for it"
 # Elements that say nothing of their own: what stands in them, or takes their values, is told.
@@ -96,11 +54,9 @@ def tell_elements(source: MjcfSource, fates: Fates, report: ImportReport) -> Non
             report.changed(element.tag, name, where[0], why, where[1])
         else:
             report.carried(element.tag, name, *where)
-        table = above[-1].tag if above and above[-1].tag in ("equality", "sensor") else element.tag
-        table = "" if above and above[-1].tag in _PATHS else table
-        for key, reason in LOST_ATTRIBUTES.get(table, {}).items():
-            if key in element.attributes and not _is_nothing(element.get(key)):
-                report.dropped(f"{element.tag}@{key}", name, where[0], reason, where[1])
+        owner = next((one.tag for one in reversed(above) if one.tag != "include"), "")
+        for key, reason in lost_attributes(element, owner):
+            report.dropped(f"{element.tag}@{key}", name, where[0], reason, where[1])
 
 
 def _with_ancestors(root: XmlElement) -> Iterator[tuple[XmlElement, tuple[XmlElement, ...]]]:
@@ -115,8 +71,10 @@ def _fate(element: XmlElement, above: tuple, parts: dict, fates: Fates) -> tuple
     """(fate, why) of an element."""
     tags = [one.tag for one in above]
     for one in (*above, element):
-        if one.tag in LOST_ELEMENTS and "default" not in tags:
+        if one.tag in LOST_ELEMENTS:
             return "dropped", LOST_ELEMENTS[one.tag]
+    if "default" in tags and element.tag in LOST_DEFAULTS:
+        return "dropped", LOST_DEFAULTS[element.tag]
     if tags and tags[-1] in _PATHS:
         fate, why = _fate(above[-1], above[:-1], parts, fates)
         return (fate, why) if fate == "dropped" else ("carried", "")
@@ -144,11 +102,3 @@ def _reason(part: tuple[str, int], fates: Fates) -> str:
 def _name(element: XmlElement, above: tuple) -> str:
     names = (one.get("name") or one.get("class") for one in (element, *reversed(above)))
     return next(filter(None, names), "")
-
-
-def _is_nothing(text: str) -> bool:
-    """Whether a text is numbers that are all 0, or says no."""
-    try:
-        return not any(float(word) for word in text.split())
-    except ValueError:
-        return text.strip() in ("false", "none", "auto")

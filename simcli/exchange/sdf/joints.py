@@ -124,6 +124,8 @@ def _limit(source: SdfSource, axis: XmlElement, joint: SourceJoint, kind: str, w
         changes.append("a continuous joint has no limits")
     elif bounds:
         words["limit"] = _soft(source, limit, bounds)
+        if "damping" not in words["limit"] and source.number(limit, "dissipation", default=0.0):
+            changes.append("without its dissipation: hard limits have none, and it is not negative")
         if (lower > 0.0 or upper < 0.0) and joint.type != "universal":
             source.mechanism.initial[joint.name] = "center" if len(bounds) == 2 else next(iter(bounds.values()))
             changes.append(f"does not hold 0: the joint begins {'in the middle' if len(bounds) == 2 else 'at its bound'}")

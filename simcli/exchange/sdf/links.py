@@ -149,7 +149,7 @@ def _friction(source: SdfSource, element: XmlElement) -> tuple[str, str]:
     ode = source.part(element, "surface", "friction", "ode")
     mu, across = source.number(ode, "mu"), source.number(ode, "mu2")
     if mu is None:
-        return "", ""
+        return "", "its friction across (`mu2`) is left out, because it has none along (`mu`)" if across is not None else ""
     if mu < 0.0:
         return "", "its friction is negative and left out"
     name = f"friction_{mu:g}".replace(".", "_").replace("+", "").replace("-", "m")

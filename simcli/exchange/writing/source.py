@@ -71,6 +71,16 @@ class WrittenScene:
         line, file = self._place(path)
         self.report.dropped(kind, name, line, why, file)
 
+    def lose_concavity(self, name: str, path: str, shape) -> None:
+        """Tell of a mesh that touches as it is, which other programs take for its hull."""
+        if shape.collide and shape.type == "mesh" and not shape.convex:
+            self.lose("convex", name, f"{path}.convex", "meshes of models touch as their convex hulls: `simcli decompose`")
+
+    def lose_strain(self, name: str, path: str, body) -> None:
+        """Tell of what a body of the affine solver says of its strain, and of what holds or moves it softly."""
+        if body.affine is not None:
+            self.lose("affine", name, f"{path}.affine", "models have rigid bodies, which nothing holds softly")
+
     def renaming(self, before: str, after: str) -> str:
         """What is told of a name with a slash, or of one that was taken; "" for one that stayed."""
         return words_of_renaming(before, after)

@@ -60,6 +60,7 @@ def _write_owner(parts: MjcfParts, layers: _Layers, body: int, spec, path: str) 
             continue
         contype, conaffinity = layers.masks(shape)
         given = scene.shapes.give(f"{scene.name_of(body)}_{name}" if body != WORLD else name)
+        scene.lose_concavity(owner + name, place, shape)
         parts.geoms[model.shapes.name.index(owner + name)] = WrittenGeom(given, contype, conaffinity)
         masks = {} if (contype, conaffinity) == (1, 1) else {"contype": contype, "conaffinity": conaffinity}
         friction = _friction(scene.spec, shape) if shape.collide else {}

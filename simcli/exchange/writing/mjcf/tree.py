@@ -48,6 +48,7 @@ def _write_body(parts: MjcfParts, link: ChainLink, element: Tag) -> None:
     elif scene.first(scene.model.bodies, "mass")[b] > 0.0 or _moves(link):
         changes.append(_write_inertial(scene, link, element))
     scene.tell("body", name, path, joined_words(*changes))
+    scene.lose_strain(name, path, spec)
     if spec.motion is not None:
         scene.lose("motion", name, f"{path}.motion", "MJCF has no prescribed motion: a program moves mocap bodies")
     write_places(parts, b, spec, path, f"{scene.name_of(b)}_")

@@ -62,6 +62,7 @@ def _write_link(scene: WrittenScene, meshes: MeshCopies, root: Tag, link: ChainL
     if not np.array_equal(back, _NOTHING):
         changes.append("its frame is at its joint")
     scene.tell("body", name, path, joined_words(*changes))
+    scene.lose_strain(name, path, body)
     if body.gravity_compensation:
         scene.lose("gravity_compensation", name, f"{path}.gravity_compensation", "URDF has no forces")
     if body.motion is not None:
@@ -97,7 +98,9 @@ def _tell_forces(scene: WrittenScene) -> None:
     for name, force in scene.spec.forces.items():
         scene.lose("force", name, f"forces.{name}", f"URDF has no forces ({force.type})")
     contact = scene.spec.contact
-    if contact.exclude or contact.pairs:
+    if not contact.enabled:
+        scene.lose("contact", "", "contact", "URDF has no key that switches contact off: shapes collide in other programs")
+    elif contact.exclude or contact.pairs:
         scene.lose("contact", "", "contact", "URDF has no key for pairs that touch: programs have files of their own")
     for name, material in scene.spec.materials.items():
         if material.model_fields_set - {"density"}:

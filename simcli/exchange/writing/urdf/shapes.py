@@ -40,6 +40,7 @@ def write_shapes(scene: WrittenScene, meshes: MeshCopies, element: Tag, body, pa
         if not form.parts:
             scene.lose("shape", owner + name, place, form.words)
             continue
+        scene.lose_concavity(owner + name, place, shape)
         pose = rot.pose_compose(back, pose_numbers(shape.pose))
         for kind in ("collision",) * shape.collide + ("visual",) * (not look.hidden):
             _write_form(element, kind, name, form, pose, _rgba(look.colour, look.opacity))
