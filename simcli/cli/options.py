@@ -9,6 +9,7 @@ import typer
 
 from simcli.errors import UsageError
 
+_MOST_DIGITS = 18  # of the number of a world
 PLAIN_NUMBER = r"(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?"
 
 JsonFlag = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
@@ -144,17 +145,24 @@ def split_words(values: list[str]) -> list[str]:
 
 
 def parse_worlds(text: str | None) -> list[int]:
-    """World numbers out of `3`, `0,4` or `0-7`; the first world if none are given.
+    """World numbers out of `3`, `0,4` or `0-7`; the first world if none are given: one rule for every command.
 
     Raises:
-        UsageError: the text is none of these.
+        UsageError: the text is none of these, a range goes backwards, or no batch has so many worlds.
     """
+    from simcli.spec.samples.columns import MAX_WORLDS
+
     if text is None:
         return [0]
     worlds: list[int] = []
-    for word in text.split(","):
-        first, dash, last = word.strip().partition("-")
-        if not first.isdigit() or (dash and not last.isdigit()):
-            raise UsageError(f"--world: `{word.strip()}` is not a world: write 3, or 0,4, or 0-7")
-        worlds.extend(range(int(first), int(last if dash else first) + 1))
+    for word in map(str.strip, text.split(",")):
+        found = re.fullmatch(r"([0-9]+)(?:-([0-9]+))?", word)
+        if not found:
+            raise UsageError(f"--world: `{word}` is not a world: write 3, or 0,4, or 0-7")
+        if max(map(len, filter(None, found.groups()))) > _MOST_DIGITS or int(found[2] or found[1]) >= MAX_WORLDS:
+            raise UsageError(f"--world: `{word}`: a batch has at most {MAX_WORLDS} worlds, 0 to {MAX_WORLDS - 1}")
+        first, last = int(found[1]), int(found[2] or found[1])
+        if last < first:
+            raise UsageError(f"--world: `{word}` goes backwards: write {last}-{first}")
+        worlds.extend(range(first, last + 1))
     return worlds
