@@ -62,9 +62,9 @@ def load(path, sets=()):
     from pathlib import Path
 
     from simcli.model.state import State
-    from simcli.pipeline import build_model, read_scene
+    from simcli.pipeline import build_model, read_scene, texts_of
 
-    model = build_model(*read_scene(Path(path), tuple(sets)), worlds=None)
+    model = build_model(*read_scene(Path(path), texts_of("sets", sets)), worlds=None)
     return model, State.of(model)
 
 
@@ -101,13 +101,14 @@ def sweep(path, folder=None, *, vary=None, choices=None, worlds=None, seed=None,
     """
     from pathlib import Path
 
+    from simcli.pipeline import texts_of
     from simcli.sweeps.in_python import sweep_now
 
     path = Path(path)
     folder = Path("outputs") / path.stem if folder is None else Path(folder)
     return sweep_now(path, folder, vary=vary or {}, choices=choices or {}, measure=measure or {},
                      numbers={"worlds": worlds, "seed": seed}, table=table,
-                     sets=(sets,) if isinstance(sets, str) else tuple(sets), workers=workers, device=device, keep=keep,
+                     sets=texts_of("sets", sets), workers=workers, device=device, keep=keep,
                      time_limit=time_limit, max_worlds=max_worlds, retry_failed=retry_failed, watch=watch)  # fmt: skip
 
 
@@ -129,3 +130,8 @@ def __getattr__(name):
     from importlib import import_module
 
     return getattr(import_module(_LATE[name]), name)
+
+
+def __dir__():
+    """The names of this module, those that are imported late among them: completion in a shell asks for them."""
+    return sorted({*globals(), *_LATE})

@@ -203,7 +203,7 @@ def test_worlds_are_read_alike_in_one_piece_or_one_by_one(files):
         (["-x", "measure.peak", "--where", f"{{world}} == {FAILED}"], "no world has a number of `measure.peak`"),
         (["-x", "measure.peak", "--world", "77"], "no world 77: the file holds 0 to 41"),
         (["--world", "77"], "no world 77: the file holds 0 to 41"),
-        (["-x", "measure.peak", "-o", "a.txt"], "not supported"),
+        (["-x", "measure.peak", "-o", "a.txt"], "a name that ends in .png, .svg or .pdf"),
     ],
 )
 def test_what_cannot_be_drawn_is_wrong_usage(files, capsys, words, hint):

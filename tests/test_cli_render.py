@@ -290,8 +290,8 @@ def test_a_film_that_cannot_be_finished_leaves_what_was_there(tmp_path):
     assert code == Exit.USAGE
 
 
-def test_a_folder_that_is_not_there_is_an_error_of_output(result, capsys):
-    code = doorman.run_command(["render", str(result), "-o", str(result.parent / "no" / "a.png"), "--size", "32x32"],
+def test_a_folder_that_cannot_be_made_is_an_error_of_output(result, capsys):
+    code = doorman.run_command(["render", str(result), "-o", str(result / "a.png"), "--size", "32x32"],
                                debug=False, as_json=False)  # fmt: skip
     assert code == Exit.OUTPUT
     assert "nothing was left" in capsys.readouterr().err

@@ -180,8 +180,13 @@ def test_colour_only_where_it_is_wanted(monkeypatch):
 def test_worlds_of_a_list_and_a_range():
     assert parse_worlds(None) == [0]
     assert parse_worlds("0,4-6, 9") == [0, 4, 5, 6, 9]
-    for text in ("x", "1-", "-1", "", "1.5"):
-        with pytest.raises(UsageError):
+    for text in ("x", "1-", "-1", "", "1.5", "1,", "\u00b2"):
+        with pytest.raises(UsageError, match="is not a world"):
+            parse_worlds(text)
+    with pytest.raises(UsageError, match="`3-1` goes backwards: write 1-3"):
+        parse_worlds("0, 3-1")
+    for text in ("0-9999999999", "16777216", "9" * 5000):
+        with pytest.raises(UsageError, match="at most 16777216 worlds"):
             parse_worlds(text)
 
 

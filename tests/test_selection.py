@@ -149,6 +149,7 @@ def test_the_json_schema_knows_both_spellings():
         ('["row*", «wing]', "SC313", "output.select[1]"),
         ("{exclude: [«wing]}", "SC313", "output.select.exclude[0]"),
         ('«{exclude: ["*"]}', "SC313", "output.select"),
+        ("[row/0-0-0/elbow, «row/0-0-0/upper_free]", "SC313", "output.select[1]"),
         ("{types: [«revolut]}", "SC206", "output.select.types[0]"),
         ("{«tipes: [revolute]}", "SC204", "output.select.tipes"),
         ("«row", "SC203", "output.select"),
@@ -157,11 +158,39 @@ def test_the_json_schema_knows_both_spellings():
 )
 def test_a_selection_that_means_nothing_is_a_fault_with_its_place(select, code, path):
     text = arms(output=f"{{every: 0.01, select: {select}}}")
+    document = scene(text.replace("«", ""))
     with pytest.raises(SceneError) as caught:
-        resolve(scene(text.replace("«", "")))
+        build(resolve(document), document)
     (found,) = caught.value.faults
     assert (found.code, found.where.path) == (code, path)
     assert (found.where.line, found.where.column) == (text.count("\n") + 2, text.splitlines()[-1].index("«") + 1)
+
+
+def test_an_articulation_keeps_its_bodies_where_its_joints_are_excluded():
+    document = scene(arms(output='{every: 0.01, select: {include: [row/0-0-0/arm], exclude: ["*/shoulder", "*/elbow"]}}'))
+    model = build(resolve(document), document)
+    assert selection(model, resolve(document).output.select).label["B"] == ("row/0-0-0/upper", "row/0-0-0/fore")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"measure": "{x: {max: «joint.row/0-0-0/fore_free.q}}"},
+        {"expect": "[{max: «joint.row/0-0-0/fore_free.q, below: 3}]"},
+        {"sensors": "{x: {type: encoder, joint: «row/0-0-0/fore_free}}"},
+        {"initial": "{joint_q: {«row/0-0-0/fore_free: [0, 0, 0, 0, 0, 0, 1]}}"},
+        {"output": "{every: 0.01, select: [«row/0-0-0/fore_free]}"},
+    ],
+    ids=lambda changes: next(iter(changes)),
+)
+def test_a_body_on_a_joint_has_no_free_joint(changes):
+    text = arms(**changes)
+    with pytest.raises(SceneError) as caught:
+        resolve(scene(text.replace("«", "")))
+    (found,) = caught.value.faults
+    assert (found.where.line, found.where.column) == (text.count("\n") + 2, text.splitlines()[-1].index("«") + 1)
+    assert found.hint == "body `row/0-0-0/fore` hangs on a joint, so that it has no free one: name that joint"
+    resolve(scene(text.replace("«", "").replace("row/0-0-0/fore", "fleet/0-0-0/hull")))
 
 
 def test_a_file_without_bodies_and_joints_is_refused():

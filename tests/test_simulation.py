@@ -1,5 +1,7 @@
 """A simulation in process: the bytes of the command line for the same controls, and what is set, saved, reset, recorded."""
 
+import re
+from pathlib import Path
 from typing import get_args
 
 import numpy as np
@@ -394,6 +396,16 @@ WRONG = {
     r"values of shape \(4,\) do not fit \(worlds, numbers\) = \(5, 1\)": lambda sim: sim.step(1, {"pin": np.zeros(4)}),
     "the value for world 3 is not finite": lambda sim: sim.step(1, {"pin": [[0], [0], [0], [np.nan], [0]]}),
     "step: -1 steps": lambda sim: sim.step(-1),
+    "step: 5.0 is no whole number of steps": lambda sim: sim.step(5.0),
+    "step: 'a' is no whole number of steps": lambda sim: sim.step("a"),
+    "control: 5 gives no values by name": lambda sim: sim.step(1, 5),
+    r"control: \{3: 1\} gives no values by name": lambda sim: sim.step(1, {3: 1}),
+    "control of `pin`: 'left' is no number": lambda sim: sim.step(1, {"pin": "left"}),
+    "get: 5 is no name; write one as 'joint.pin.q'": lambda sim: sim.get(5),
+    "set: 5 gives no values by name": lambda sim: sim.set(5, 1),
+    "set `joint.pin.q`: 'a' is no number": lambda sim: sim.set("joint.pin.q", "a"),
+    "restore: 5 is no snapshot; give what `save` gave": lambda sim: sim.restore(5),
+    r"worlds: a mask of 5, or numbers from 0 to 4": lambda sim: sim.reset([[1], [1, 2]]),
     "no quantity `joint.pin.qq`: did you mean `joint.pin.q": lambda sim: sim.get("joint.pin.qq"),
     "do not hold `joint.pin.wrench`: add `reactions` to output.channels": lambda sim: sim.get("joint.pin.wrench"),
     r"do not hold `joint.pin.drive_effort`: name it in output.quantities": lambda sim: sim.get("joint.pin.drive_effort"),
@@ -422,7 +434,18 @@ def test_mistakes_are_told_and_nothing_is_done(sim, words):
     assert sim.time == before
 
 
+@pytest.mark.parametrize("n", [np.int64(2), np.int32(2), np.array(2)], ids=repr)
+def test_whole_numbers_of_numpy_are_steps(sim, n):
+    before = sim.time
+    sim.step(n)
+    assert sim.time == pytest.approx(before + 2e-3)
+
+
 OPENED = {
+    "threads: 0; take at least 1": {"threads": 0},
+    "worlds: 'a' is no whole number": {"worlds": "a"},
+    "sets: 5 is no list of texts": {"sets": 5},
+    r"vary: \[5\] is no list of texts": {"vary": [5]},
     "controls: `arm` is no joint with a drive": {"controls": ["arm"]},
     "vary: `joints.pin.type` cannot be set while it runs": {"vary": ["joints.pin.type"]},
     "vary: `bodies.upper.mass` cannot be set while it runs: that changes": {"vary": ["bodies.upper.mass"]},
@@ -434,7 +457,13 @@ OPENED = {
 @pytest.mark.parametrize("words", OPENED)
 def test_openings_that_are_refused(folder, words):
     with pytest.raises(UsageError, match=words):
-        simcli.Simulation(folder / "arm.yaml", device="cpu", **OPENED[words])
+        simcli.Simulation(folder / "arm.yaml", **{"device": "cpu", **OPENED[words]})
+
+
+def test_a_shell_sees_all_public_names():
+    pages = (Path(simcli.__file__).parent / "docs").glob("*.md")
+    told = {name for page in pages for name in re.findall(r"\bsimcli\.([A-Za-z]\w*)", page.read_text(encoding="utf-8"))}
+    assert {"Simulation", "load", "open", "sweep"} <= told <= set(dir(simcli))
 
 
 def test_what_is_closed_or_depends_on_time_is_refused(folder):

@@ -1,15 +1,20 @@
 """Options that several commands share, declared once."""
 
+import os
 import re
+from collections.abc import Callable
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from simcli.errors import UsageError
 
+_MOST_DIGITS = 18  # of the number of a world
 PLAIN_NUMBER = r"(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?"
+
+STDOUT = Path("-")
 
 JsonFlag = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
 
@@ -49,6 +54,67 @@ def existing_files(paths: list[Path] | None) -> list[Path]:
         UsageError: one is not.
     """
     return [existing_file(path) for path in paths or ()]
+
+
+def _written_at(option: str, text: str) -> Path:
+    from simcli.records.drafts import landing_of
+
+    if not text.strip():
+        raise UsageError(f"{option} '{text}': is no name; write one, or leave the option out")
+    return landing_of(Path(text))
+
+
+def file_to_write(text: str, option: str = "-o") -> Path:
+    """A file that a command writes: one rule for every command.
+
+    Raises:
+        UsageError: the name is empty or that of a folder, or means stdout, to which this command does not write.
+    """
+    path = _written_at(option, text)
+    if path == STDOUT:
+        raise UsageError(f"{option} -: this command does not write its output to stdout; name a file")
+    if text.endswith(("/", os.sep)) or path.is_dir():
+        raise UsageError(f"{option} {text}: is a folder; name a file in it")
+    return path
+
+
+def file_or_stdout(text: str) -> Path:
+    """A file that a command writes, or `-` for stdout; else as `file_to_write`."""
+    return STDOUT if text == str(STDOUT) else file_to_write(text)
+
+
+def folder_to_write(text: str) -> Path:
+    """A folder that a command writes to.
+
+    Raises:
+        UsageError: the name is empty, or means stdout.
+    """
+    if text == str(STDOUT):
+        raise UsageError("-o -: this command writes a folder, not to stdout; name one")
+    return _written_at("-o", text)
+
+
+def goes_to_stdout(output: Path | None, as_json: bool) -> bool:
+    """Whether `-o -` was given.
+
+    Raises:
+        UsageError: it was, and the one document of `--json` goes there, too.
+    """
+    if output == STDOUT and as_json:
+        raise UsageError("-o - and --json both write to stdout: leave one of them out, or name a file")
+    return output == STDOUT
+
+
+def output_option(words: str, reads: Callable[[str], Path] = file_to_write, metavar: str = "FILE", **more: Any) -> Any:
+    """The option `-o`.
+
+    Args:
+        words: of the help.
+        reads: `file_to_write`, `file_or_stdout` or `folder_to_write`.
+        metavar: in the help.
+        **more: of `typer.Option`.
+    """
+    return typer.Option("--output", "-o", parser=reads, metavar=metavar, help=words, **more)
 
 
 ScenePath = Annotated[
@@ -103,7 +169,7 @@ SelectPatterns = Annotated[
         help="Only these bodies, joints or articulations, as 'arm*' or left/elbow. Repeatable, or separated by commas.",
     ),
 ]
-NewFile = Annotated[Path, typer.Option("--output", "-o", metavar="OUT", help="HDF5 file to write.", show_default=False)]
+NewFile = Annotated[Path, output_option("HDF5 file to write.", metavar="OUT", show_default=False)]
 Replace = Annotated[bool, typer.Option("--force", help="Replace an existing output.")]
 WorldList = Annotated[
     str | None, typer.Option("--world", metavar="I,J", help="Worlds, as 3 or 0,4 or 0-7. Default: the first.")
@@ -144,17 +210,24 @@ def split_words(values: list[str]) -> list[str]:
 
 
 def parse_worlds(text: str | None) -> list[int]:
-    """World numbers out of `3`, `0,4` or `0-7`; the first world if none are given.
+    """World numbers out of `3`, `0,4` or `0-7`; the first world if none are given: one rule for every command.
 
     Raises:
-        UsageError: the text is none of these.
+        UsageError: the text is none of these, a range goes backwards, or no batch has so many worlds.
     """
+    from simcli.spec.samples.columns import MAX_WORLDS
+
     if text is None:
         return [0]
     worlds: list[int] = []
-    for word in text.split(","):
-        first, dash, last = word.strip().partition("-")
-        if not first.isdigit() or (dash and not last.isdigit()):
-            raise UsageError(f"--world: `{word.strip()}` is not a world: write 3, or 0,4, or 0-7")
-        worlds.extend(range(int(first), int(last if dash else first) + 1))
+    for word in map(str.strip, text.split(",")):
+        found = re.fullmatch(r"([0-9]+)(?:-([0-9]+))?", word)
+        if not found:
+            raise UsageError(f"--world: `{word}` is not a world: write 3, or 0,4, or 0-7")
+        if max(map(len, filter(None, found.groups()))) > _MOST_DIGITS or int(found[2] or found[1]) >= MAX_WORLDS:
+            raise UsageError(f"--world: `{word}`: a batch has at most {MAX_WORLDS} worlds, 0 to {MAX_WORLDS - 1}")
+        first, last = int(found[1]), int(found[2] or found[1])
+        if last < first:
+            raise UsageError(f"--world: `{word}` goes backwards: write {last}-{first}")
+        worlds.extend(range(first, last + 1))
     return worlds

@@ -12,6 +12,7 @@ from simcli.model.assemble import assemble
 from simcli.model.batch.gather import Worlds
 from simcli.model.batch.join import join
 from simcli.model.batch.param_units import param_unit
+from simcli.model.batch.selection import choose_written
 from simcli.model.bodies.parts import ShapeReader, read_bodies
 from simcli.model.bodies.points import read_points
 from simcli.model.bodies.refusals import refuse_points, refuse_spins, refuse_unnatural, refuse_weightless
@@ -232,11 +233,20 @@ def _build(specs: list[SceneSpec], document: Document | None, batch: Mechanism) 
                     combinations=read_couplings(worlds, model), holds=read_holds(worlds, model),
                     drags=read_drags(worlds, model),
                     sensors=read_sensors(worlds, model), contacts=contacts)  # fmt: skip
+    _refuse_selection(worlds, model)
     worlds.raise_faults()
     if getattr(worlds.first.solver, "integrator", "") == "generalized_alpha":
         refuse_beside(worlds, model)
         worlds.raise_faults()
     return model
+
+
+def _refuse_selection(worlds: Worlds, model: Model) -> None:
+    """Refuse an `output.select` for which no file can be written."""
+    select = worlds.first.output.select
+    problem = "" if select is None else choose_written(model, select)[1]
+    if problem:
+        worlds.fault("SC313", "output.select", problem, "include more, or exclude less")
 
 
 def _place_all(worlds: Worlds, reader: JointReader) -> tuple[list[JointPart], list[Step]]:

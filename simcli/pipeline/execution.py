@@ -35,11 +35,11 @@ def execute(job: Job, watch: Watch = keep_going) -> Outcome:
     lock.wait_for_orphan(job.output)
     if n_planned := planned_size(job):
         return execute_parts(job, n_planned, watch)
-    goes_on = job.request.resume and job.output.exists()
+    goes_on = job.request.resume and continuation.holds_something(job.output)
     if goes_on and continuation.is_finished(job.output, job.resolved):
         return _finished(job)
     if not goes_on:
-        continuation.claim_output(job.output, job.request.force)
+        continuation.claim_output(job.output, job.request.force or job.request.resume)
     try:
         with RecorderProcess(claim_space(job)) as process:  # it starts while Taichi is imported: on its way, that hangs
             return _execute_noted(job, watch, process, goes_on)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from simcli.errors import OutputError, UsageError
 from simcli.job import Job, Request, Schedule
 from simcli.pipeline.scenes import build_run, read_scene
+from simcli.records.drafts import landing_of
 
 if TYPE_CHECKING:
     from simcli.spec import SceneSpec
@@ -35,7 +36,7 @@ def prepare(request: Request) -> Job:
     phases = build_run(document, spec, request.worlds, request.tries_all)
     model, switches = phases[0].model, tuple(phase for phase in phases if phase.texts)
     channels = frozenset(spec.output.channels) | channels_needed(spec.expect)
-    output = request.output or default_output(spec.name, request.worlds)
+    output = landing_of(request.output or default_output(spec.name, request.worlds))
     if output.exists() and any(output.samefile(one) for one in (request.scene, *input_paths(document)) if one.exists()):
         raise UsageError(f"{output}: is the file that the scene is read from, and will not be replaced; choose another file "
                          "with -o")  # fmt: skip

@@ -21,22 +21,33 @@ def draft_of(path: Path) -> Path:
     return path.with_name(f".{path.name}.{number}.part")
 
 
+def landing_of(path: Path) -> Path:
+    """Where a file stands that is written to a path: what a link names. The link stays, and its file is replaced."""
+    try:
+        return path.resolve() if path.is_symlink() and (path.is_file() or not path.exists()) else path
+    except (OSError, RuntimeError):  # links in a circle
+        return path
+
+
 @contextlib.contextmanager
 def drafted(path: Path) -> Iterator[Path]:
     """A path to write to, which becomes `path` at the end; nothing is left of it if anything fails.
 
+    Missing folders are made. Of a link the file that it names is replaced.
     What stands at `path` and is no plain file (a pipe, a device) is written itself.
 
     Raises:
         OutputError: the file cannot be written.
     """
-    plain = path.is_file() or not path.exists()
-    draft = draft_of(path) if plain else path
+    landing = landing_of(path)
+    plain = landing.is_file() or not landing.exists()
+    draft = draft_of(landing) if plain else path
     try:
         try:
+            landing.parent.mkdir(parents=True, exist_ok=True)
             yield draft
             if plain:
-                os.replace(draft, path)
+                os.replace(draft, landing)
         finally:
             if plain:
                 draft.unlink(missing_ok=True)

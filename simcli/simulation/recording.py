@@ -12,6 +12,7 @@ from simcli.job import Job
 from simcli.model.snapshot import Event, FrameBlock
 from simcli.pipeline.execution import provenance_of
 from simcli.records.contents.select import selection
+from simcli.records.drafts import landing_of
 from simcli.records.going_on import checkpoint, continuation
 from simcli.records.writing.writer import Recorder
 
@@ -37,6 +38,7 @@ class OpenRecording:
     """
 
     def __init__(self, job: Job, device: "Device", solver, path: Path, force: bool):
+        path = landing_of(path)
         continuation.claim_output(path, force)
         spec = job.spec
         columns = recorded_columns(job.measures, job.recorded, job.model)

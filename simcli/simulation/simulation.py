@@ -13,9 +13,10 @@ from simcli.model.signals.controlled import with_controls
 from simcli.model.snapshot import Event
 from simcli.pipeline.execution import solver_of
 from simcli.pipeline.preparation import prepare
+from simcli.pipeline.scenes import texts_of
 from simcli.pipeline.stepping import failures_among
 from simcli.simulation.controls import Controls, joints_with_drives, known_joints
-from simcli.simulation.given import fitting_numbers, mask_of_worlds
+from simcli.simulation.given import by_name, fitting_numbers, mask_of_worlds, whole_number
 from simcli.simulation.parameters import Parameters
 from simcli.simulation.process import Hold, SignalsWait, device_for, forget_simulation
 from simcli.simulation.quantities import Places
@@ -67,15 +68,16 @@ class Simulation:
     def __init__(self, scene, *, worlds: int | None = None, sets: Sequence[str] = (), vary: Sequence[str] = (),
                  controls: Sequence[str] | None = None, device: str = "auto", threads: int | None = None):  # fmt: skip
         self.closed, self._recording = True, None
-        own = (sets,) if isinstance(sets, str) else tuple(sets)
+        own, threads = texts_of("sets", sets), None if threads is None else whole_number("threads", threads, 1)
         if worlds is not None:
-            own = (*own, f"batch.worlds={worlds}")
+            own = (*own, f"batch.worlds={whole_number('worlds', worlds, 1)}")
         told = ("simcli.Simulation", str(scene), *(word for one in own for word in ("--set", str(one))))
         self._job = job = prepare(Request(Path(scene), None, own, device, threads, argv=told))
         self.scene, self.n_worlds, self.dt = str(scene), job.model.n_worlds, job.schedule.dt
         self.joints, self.bodies = job.model.joints.name, job.model.bodies.name
-        driven = joints_with_drives(job.model) if controls is None else known_joints(controls, joints_with_drives(job.model))
-        self._parameters = Parameters(job, (vary,) if isinstance(vary, str) else vary, driven)
+        driven = joints_with_drives(job.model)
+        driven = driven if controls is None else known_joints(texts_of("controls", controls), driven)
+        self._parameters = Parameters(job, texts_of("vary", vary), driven)
         self.device = device_for(self, self.scene, device, job.spec.solver.precision, threads)
         self._hold = Hold(self.device)
         try:
@@ -159,9 +161,8 @@ class Simulation:
             OutputError: the file that is recorded cannot be written.
         """
         stepwise = self._ready()
-        if not 0 <= n <= MOST_STEPS:
-            raise UsageError(f"step: {n} steps; take 0 to {MOST_STEPS}")
-        changed = self._controls.set(control) if control else ()
+        n = whole_number("step", n, 0, MOST_STEPS, "steps")
+        changed = () if control is None else self._controls.set(by_name("control", control))
         if self._recording is not None:
             for name in changed:
                 self._recording.note_control(self._event(self._controls.describe(name)))
@@ -185,6 +186,8 @@ class Simulation:
             DeviceError: the device has no arrays for other libraries.
         """
         stepwise = self._ready()
+        if not isinstance(name, str):
+            raise UsageError(f"get: {name!r} is no name; write one as 'joint.pin.q'")
         if name in self._parameters.values:
             return self._parameters.values[name].copy()
         if name.startswith(("signal.", "$")) and not self._places.knows(name):
@@ -212,7 +215,7 @@ class Simulation:
             SceneError: a parameter makes no scene.
         """
         self._ready()
-        states = {name: values} if isinstance(name, str) else dict(name)
+        states = {name: values} if isinstance(name, str) else dict(by_name("set", name))
         if all(map(is_state, states)):
             self._set_states(states, mask_of_worlds(worlds, self.n_worlds))
         elif len(states) == 1:
@@ -329,6 +332,8 @@ class Simulation:
             UsageError: it is of another simulation; a file is being written.
         """
         stepwise = self._ready()
+        if not isinstance(snapshot, Snapshot):
+            raise UsageError(f"restore: {snapshot!r} is no snapshot; give what `save` gave")
         if snapshot.owner != id(self):
             raise UsageError("restore: the snapshot is of another simulation")
         self._refuse_recording("restore")

@@ -6,10 +6,13 @@ from pathlib import Path
 import numpy as np
 
 from simcli.analysis.channels import Channel
-from simcli.errors import OutputError, UsageError, install_hint
+from simcli.errors import UsageError, install_hint
+from simcli.records.drafts import drafted
+from simcli.spec.faults.fault_list import suffix_of
 
 PANEL_SIZE = (8.0, 2.6)  # [inch], of one channel
 DOTS_PER_INCH = 120
+PICTURE_SUFFIXES = (".png", ".svg", ".pdf")  # that are told; matplotlib knows more
 MAX_LEGEND = 12  # entries; nobody tells more curves apart
 MAX_COLOURS = 10  # of matplotlib's cycle
 MAX_PANELS = 12
@@ -85,12 +88,11 @@ def save_figure(figure, output: Path) -> None:
         UsageError: the suffix is unknown.
         OutputError: it cannot be written.
     """
-    try:
-        figure.savefig(output, dpi="figure")
-    except ValueError as error:
-        raise UsageError(f"{output}: {error}") from error
-    except OSError as error:
-        raise OutputError(f"{output}: {error.strerror or error}") from error
+    format = output.suffix.lower().removeprefix(".")
+    if format not in figure.canvas.get_supported_filetypes():
+        suffix_of(output, PICTURE_SUFFIXES)
+    with drafted(output) as draft:
+        figure.savefig(draft, format=format, dpi="figure")
 
 
 def legend_beside(panel, title: str | None = None, **how) -> None:

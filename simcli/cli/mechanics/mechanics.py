@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from simcli.cli import console
-from simcli.cli.options import existing_file, parse_worlds
+from simcli.cli.options import existing_file, output_option, parse_worlds
 from simcli.errors import Exit, OutputError, UsageError
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ BodyFlag = Annotated[
 ]
 Output = Annotated[
     Path | None,
-    typer.Option("--output", "-o", metavar="FILE", help="Write .h5, .csv or .json.", show_default="a table on stdout"),
+    output_option("Write .h5, .csv or .json.", metavar="FILE", show_default="a table on stdout"),
 ]
 ForceResults = Annotated[bool, typer.Option("--force", help="Replace an existing output.")]
 DeviceName = Annotated[str, typer.Option("--device", help="auto, cpu or cuda; always in float64.")]

@@ -6,7 +6,17 @@ from typing import Annotated
 import typer
 
 from simcli.cli import console, progress
-from simcli.cli.options import Channels, JsonFlag, WorldList, existing_file, parse_worlds, split_words
+from simcli.cli.options import (
+    Channels,
+    JsonFlag,
+    WorldList,
+    existing_file,
+    file_or_stdout,
+    goes_to_stdout,
+    output_option,
+    parse_worlds,
+    split_words,
+)
 from simcli.errors import Exit, UsageError
 
 _RunOrMechanism = Annotated[
@@ -23,8 +33,8 @@ def export(
     every: Annotated[int, typer.Option("--every", metavar="N", min=1, help="Every N-th frame.")] = 1,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="File to write; its suffix says the format. - for CSV on stdout.",
-                     show_default="stdout"),
+        output_option("File to write; its suffix says the format. - for CSV on stdout.", file_or_stdout,
+                      show_default="stdout"),
     ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Of a model: exit code 1 if anything is dropped.")] = False,
     json: JsonFlag = False,
@@ -42,7 +52,7 @@ def export(
     from simcli.cli.results.export_model import write_model
     from simcli.records.reading.reader import open_trajectory
 
-    output = None if output == Path("-") else output
+    output = None if goes_to_stdout(output, json) else output
     to_stdout = output is None and not json
     target = output or file.with_suffix(".csv")
     format = format_of(target)

@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from simcli.cli import console
-from simcli.cli.options import Channels, Condition, FilePath, JsonFlag, WorldList, parse_worlds, split_words
+from simcli.cli.options import (
+    Channels,
+    Condition,
+    FilePath,
+    JsonFlag,
+    WorldList,
+    output_option,
+    parse_worlds,
+    split_words,
+)
 from simcli.errors import Exit, UsageError
 
 if TYPE_CHECKING:
@@ -26,7 +35,7 @@ def plot(
     where: Condition = [],  # noqa: B006
     world: WorldList = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Picture to write (png, svg, pdf).", show_default="FILE.png")
+        Path | None, output_option("Picture to write (png, svg, pdf).", show_default="FILE.png")
     ] = None,
     terminal: Annotated[bool, typer.Option("--terminal", help="Draw here in characters, and write no picture.")] = False,
     json: JsonFlag = False,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from simcli.cli import console
-from simcli.cli.options import FilePath, JsonFlag, WorldList, parse_worlds
+from simcli.cli.options import FilePath, JsonFlag, WorldList, output_option, parse_worlds
 from simcli.errors import Exit, UsageError
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ CameraName = Annotated[
 def render(
     file: FilePath,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="File to write (png, gif, mp4).", show_default="FILE.png")
+        Path | None, output_option("File to write (png, gif, mp4).", show_default="FILE.png")
     ] = None,
     time: Annotated[
         float | None, typer.Option("--time", metavar="T", help="Time of a picture, s. Default: the start.")

@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from simcli.cli import console
-from simcli.cli.options import Condition, FilePaths, JsonFlag, split_words
+from simcli.cli.options import (
+    STDOUT,
+    Condition,
+    FilePaths,
+    JsonFlag,
+    file_or_stdout,
+    goes_to_stdout,
+    output_option,
+    split_words,
+)
 from simcli.errors import Exit
 
 if TYPE_CHECKING:
@@ -30,7 +39,7 @@ SortNames = Annotated[
 TopRows = Annotated[int | None, typer.Option("--top", metavar="N", min=1, help="The first N rows only.")]
 TableOutput = Annotated[
     Path | None,
-    typer.Option("--output", "-o", help="File to write (csv, parquet), - for CSV on stdout.", show_default=False),
+    output_option("File to write (csv, parquet), - for CSV on stdout.", file_or_stdout, show_default=False),
 ]
 
 
@@ -50,7 +59,7 @@ def table(
     """
     from simcli.analysis.worlds.world_table import read_files
 
-    refuse_format(output)
+    refuse_format(output, json)
     return give_table("table", files, choose_rows(read_files(files), where, sort, top, column), output, json, "world")
 
 
@@ -73,15 +82,15 @@ class Chosen:
     by_name: bool
 
 
-def refuse_format(output: Path | None) -> None:
-    """Refuse an output whose suffix says no format, before any work.
+def refuse_format(output: Path | None, as_json: bool) -> None:
+    """Refuse an output whose suffix says no format, or stdout where that takes JSON, before any work.
 
     Raises:
         UsageError: that is so.
     """
     from simcli.analysis.worlds.world_export import check_suffix
 
-    if output not in (None, Path("-")):
+    if not goes_to_stdout(output, as_json) and output is not None:
         check_suffix(output)
 
 
@@ -110,7 +119,7 @@ def save_table(found: "WorldTable", output: Path, what: str) -> None:
     """
     from simcli.analysis.worlds.world_export import write_csv, write_table
 
-    if output != Path("-"):
+    if output != STDOUT:
         write_table(found, output)
         console.say(f"wrote {output} ({what})")
         return

@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 from simcli.cli import console
-from simcli.cli.options import Channels, JsonFlag, SetValues, existing_file, parse_worlds, split_words
-from simcli.errors import Exit, OutputError, UsageError
+from simcli.cli.options import Channels, JsonFlag, SetValues, existing_file, output_option, parse_worlds, split_words
+from simcli.errors import Exit, UsageError
 
 _POSE_BYTES = 16  # of a pose in the page: 12, in base64
 _MOST_POSES = 12e6  # [B] of poses that are shown unasked
@@ -35,7 +35,7 @@ _Look = Annotated[
                  show_default=False),
 ]
 _Page = Annotated[
-    Path | None, typer.Option("--output", "-o", help="Page to write.", show_default="FILE.html, outputs/SCENE.html")
+    Path | None, output_option("Page to write.", show_default="FILE.html, outputs/SCENE.html")
 ]
 _Open = Annotated[bool, typer.Option("--open", help="Show it in the browser.")]
 
@@ -126,10 +126,6 @@ def _check_target(target: Path, file: Path) -> None:
         raise UsageError(f"{target}: is a folder; name a file in it")
     if target.exists() and target.samefile(file):
         raise UsageError(f"{target}: is the file to show; -o names another")
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputError(f"{target.parent}: cannot be made: {error.strerror or error}") from error
 
 
 def _say_size(target: Path, content, n_frames: int, every: int | None) -> None:

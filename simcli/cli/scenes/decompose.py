@@ -9,7 +9,7 @@ import typer
 
 from simcli.cli import console
 from simcli.cli.console import plural
-from simcli.cli.options import JsonFlag, existing_file
+from simcli.cli.options import JsonFlag, existing_file, folder_to_write, output_option
 from simcli.errors import Exit, OutputError
 
 
@@ -19,7 +19,7 @@ def decompose(
     ],
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Folder for the parts. Default: MESH_parts, here.", show_default=False),
+        output_option("Folder for the parts. Default: MESH_parts, here.", folder_to_write, "DIR", show_default=False),
     ] = None,
     concavity: Annotated[
         float, typer.Option("--concavity", min=0.01, max=1.0, help="Most of a part, as a share of the size of the mesh.")

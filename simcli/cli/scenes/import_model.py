@@ -8,7 +8,7 @@ import typer
 
 from simcli.cli import console
 from simcli.cli.console import plural
-from simcli.cli.options import JsonFlag, existing_file
+from simcli.cli.options import JsonFlag, existing_file, file_or_stdout, goes_to_stdout, output_option
 from simcli.errors import Exit, OutputError, UsageError
 
 _TOLD = 3  # names of elements that meet one fate for one reason
@@ -27,7 +27,7 @@ def import_command(
     ],
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Scene to write, - for stdout. Default: MODEL.yaml, here.", show_default=False),
+        output_option("Scene to write, - for stdout. Default: MODEL.yaml, here.", file_or_stdout, show_default=False),
     ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Exit code 1 if anything is dropped.")] = False,
     base: Annotated[
@@ -55,7 +55,7 @@ def import_command(
     from simcli.exchange.importing import ImportOptions, import_model
 
     target = output or Path(f"{model.stem}.yaml")
-    to_stdout = str(target) == "-"
+    to_stdout = goes_to_stdout(output, json)
     if not to_stdout and target.exists() and (not force or target.samefile(model)):
         raise OutputError(f"{target} exists: choose another name by -o, or add --force")
     folder = f"{'model' if to_stdout else target.stem}_meshes"
@@ -84,14 +84,17 @@ def write_with_meshes(target: Path, found) -> None:
     Raises:
         OutputError: one of them cannot be written.
     """
+    from simcli.records.drafts import written
+
     try:
         for name, data in found.files.items():
             path = target.parent / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(data)
-        target.write_text(found.text, encoding="utf-8")
     except OSError as error:
         raise OutputError(f"{error.filename}: cannot be written: {error.strerror}") from None
+    with written(target) as stream:
+        stream.write(found.text)
 
 
 def say_report(report) -> None:

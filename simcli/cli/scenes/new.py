@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 
 from simcli.cli import console
-from simcli.cli.options import JsonFlag
+from simcli.cli.options import JsonFlag, file_to_write
+from simcli.cli.scenes.check import SCENE_SUFFIXES
 from simcli.cli.shipped import first_line, shipped_scenes
 from simcli.errors import Exit, OutputError, UsageError
 
@@ -25,6 +26,8 @@ def new(
 
     Example: simcli new swing --template pendulum
     """
+    from simcli.records.drafts import written
+
     templates = shipped_scenes("templates")
     if show_list:
         texts = ((name, first_line(text)) for name, text in templates.items())
@@ -34,14 +37,23 @@ def new(
         raise UsageError(f"a name is missing: simcli new swing --template {template}; templates: simcli new --list")
     if template not in templates:
         raise UsageError(_no_template(template, templates))
-    path = Path(name if name.endswith((".yaml", ".yml")) else name + ".yaml")
+    path = _scene_of(name)
     if path.exists() and not force:
         raise OutputError(f"{path} exists: choose another name, or add --force")
-    path.write_text(templates[template], encoding="utf-8")
+    with written(path) as stream:
+        stream.write(templates[template])
     console.say(f"wrote {path}\n  next: simcli run {quote(str(path))}")
     if json:
         console.emit("new", {"path": path, "template": template})
     return Exit.OK
+
+
+def _scene_of(name: str) -> Path:
+    """NAME.yaml, where there is a name."""
+    path = file_to_write(name, "NAME")
+    if path.name in SCENE_SUFFIXES:
+        raise UsageError(f"NAME {name}: is no name of a scene; write one, as swing")
+    return path if path.suffix in SCENE_SUFFIXES else path.with_name(path.name + SCENE_SUFFIXES[0])
 
 
 def _no_template(name: str, templates: dict[str, str]) -> str:

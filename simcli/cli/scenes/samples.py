@@ -1,22 +1,17 @@
 """`simcli samples`: what a batch would draw, a row per world."""
 
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from simcli.cli import console
-from simcli.cli.options import JsonFlag, ScenePath, Seed, SetValues, VaryTable, VaryValues, WorldCount
+from simcli.cli.options import STDOUT, JsonFlag, ScenePath, Seed, SetValues, VaryTable, VaryValues, WorldCount
+from simcli.cli.results.table import Chosen, TableOutput, refuse_format, save_table, show_rows
 from simcli.cli.runs.run_options import batch_overrides
 from simcli.errors import Exit, UsageError
 
 
 def samples(
     scene: ScenePath,
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", help="File to write (csv, parquet), - for CSV on stdout.", show_default=False),
-    ] = None,
+    output: TableOutput = None,
     sets: SetValues = [],  # noqa: B006  (Typer copies it)
     vary: VaryValues = [],  # noqa: B006
     vary_table: VaryTable = None,
@@ -30,15 +25,12 @@ def samples(
     Example: simcli samples scenes/double_pendulum.yaml --worlds 8 --vary "joints.elbow.q=lhs(0, 1)" -o samples.csv
     """
     from simcli.analysis.worlds.samples import sample_table
-    from simcli.analysis.worlds.world_export import check_suffix
-    from simcli.cli.results.table import Chosen, save_table, show_rows
     from simcli.pipeline import read_scene
     from simcli.spec.samples.files import input_paths
 
-    if output not in (None, Path("-")):
-        check_suffix(output)
+    refuse_format(output, json)
     document, spec = read_scene(scene, (*batch_overrides(vary, vary_table, worlds, seed), *sets))
-    if output not in (None, Path("-")):
+    if output not in (None, STDOUT):
         _refuse_input(output, scene, *input_paths(document))
     found = sample_table(document, spec)
     if output is not None:

@@ -6,12 +6,12 @@ from typing import Annotated
 import typer
 
 from simcli.cli import console
-from simcli.cli.options import JsonFlag
+from simcli.cli.options import JsonFlag, file_or_stdout, goes_to_stdout, output_option
 from simcli.errors import Exit
 
 
 def schema(
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write to a file instead of stdout.")] = None,
+    output: Annotated[Path | None, output_option("Write to a file instead of stdout.", file_or_stdout)] = None,
     sweep: Annotated[bool, typer.Option("--sweep", help="Of sweep files instead of scenes.")] = False,
     json: JsonFlag = False,
 ) -> int:
@@ -23,13 +23,16 @@ def schema(
     """
     from json import dumps
 
+    from simcli.records.drafts import written
     from simcli.spec import json_schema
 
+    to_stdout = goes_to_stdout(output, json)
     text = dumps(json_schema(sweep), indent=2)
-    if output is None:
+    if output is None or to_stdout:
         console.data(text)
         return Exit.OK
-    output.write_text(text + "\n", encoding="utf-8")
+    with written(output) as stream:
+        stream.write(text + "\n")
     console.say(f"wrote {output}")
     if json:
         console.emit("schema", {"path": output})

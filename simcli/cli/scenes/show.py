@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from simcli.cli import console
-from simcli.cli.options import JsonFlag, ScenePath, SelectPatterns, SetValues, split_words
+from simcli.cli.options import JsonFlag, ScenePath, SelectPatterns, SetValues, output_option, split_words
 from simcli.cli.results.render import PICTURE_SIZE, CameraName, Size, parse_size, say_render_notes
 from simcli.cli.scenes.import_model import say_imported
 from simcli.errors import Exit, SceneError, UsageError
@@ -23,7 +23,7 @@ def show(
     select: SelectPatterns = [],  # noqa: B006
     sets: SetValues = [],  # noqa: B006
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Draw the start into a picture (png).", show_default=False)
+        Path | None, output_option("Draw the start into a picture (png).", show_default=False)
     ] = None,
     camera: CameraName = "",
     size: Size = "",

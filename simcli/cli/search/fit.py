@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from simcli.cli import console
-from simcli.cli.options import JsonFlag, ScenePath, SetValues, existing_file, split_words
+from simcli.cli.options import JsonFlag, ScenePath, SetValues, existing_file, file_to_write, split_words
 from simcli.cli.search.searching import (
     DeviceOption,
     ForceScene,
@@ -57,8 +57,16 @@ _Tolerance = Annotated[
     typer.Option("--tolerance", metavar="R", min=1e-15, max=0.1,
                  help="Relative change of numbers and chi-square at which the fit ends."),
 ]
+
+
+def _plot_file(text: str) -> Path:
+    return file_to_write(text, "--plot")
+
+
 _Picture = Annotated[
-    Path | None, typer.Option("--plot", help="Picture of fit and residuals (png, svg, pdf).", show_default=False)
+    Path | None,
+    typer.Option("--plot", parser=_plot_file, metavar="FILE", help="Picture of fit and residuals (png, svg, pdf).",
+                 show_default=False),
 ]
 
 

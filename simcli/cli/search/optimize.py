@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from simcli.cli import console
-from simcli.cli.options import JsonFlag, ScenePath, SetValues
+from simcli.cli.options import JsonFlag, ScenePath, SetValues, folder_to_write, output_option
 from simcli.cli.search.searching import (
     DeviceOption,
     MeasureTexts,
@@ -50,8 +50,8 @@ _Population = Annotated[
 _SearchSeed = Annotated[int, typer.Option("--seed", metavar="N", min=0, max=2**32 - 1, help="Seed of the search.")]
 _SearchFolder = Annotated[
     Path | None,
-    typer.Option("--output", "-o", metavar="DIR", show_default=False,
-                 help="Folder for every generation and the best scene; the same command then goes on after a stop."),
+    output_option("Folder for every generation and the best scene; the same command then goes on after a stop.",
+                  folder_to_write, "DIR", show_default=False),
 ]
 
 

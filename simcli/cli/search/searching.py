@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from simcli.cli import console, interrupts, progress
+from simcli.cli.options import output_option
 from simcli.cli.runs.run_options import measure_override
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ MeasureTexts = Annotated[
 ]  # fmt: skip
 SceneOut = Annotated[
     Path | None,
-    typer.Option("--output", "-o", metavar="SCENE", help="Write the scene with the numbers found.", show_default=False),
+    output_option("Write the scene with the numbers found.", metavar="SCENE", show_default=False),
 ]
 ForceScene = Annotated[bool, typer.Option("--force", help="Replace an existing output.")]
 DeviceOption = Annotated[str, typer.Option("--device", help="auto, cpu or cuda.")]

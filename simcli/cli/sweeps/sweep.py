@@ -61,7 +61,7 @@ def _table(
     from simcli.sweeps.planning.plan_file import read_plan
     from simcli.sweeps.table import table_of
 
-    refuse_format(output)
+    refuse_format(output, json)
     plan, state = read_plan(folder), LedgerReader(folder).read()
     done = {case: result.file for case, result in state.results.items()}
     with progress.fraction_shown("reading results") as show:

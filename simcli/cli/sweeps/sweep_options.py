@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from simcli.cli.options import folder_to_write, output_option
 from simcli.cli.runs.run_options import known_device
 from simcli.errors import UsageError
 
@@ -62,7 +63,7 @@ def _option(panel: str, name: str, metavar: str, words: str, **more: Any) -> Any
     return typer.Option(name, metavar=metavar, rich_help_panel=panel, show_default=False, help=words, **more)
 
 
-SweepOut = Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Folder of the sweep.", show_default=False)]
+SweepOut = Annotated[Path, output_option("Folder of the sweep.", folder_to_write, "DIR", show_default=False)]
 Workers = Annotated[int | None, _option(
     WORK, "--workers", "N", "Worker processes of this machine, which share its cores. Default: one per core or chunk.",
     min=1)]

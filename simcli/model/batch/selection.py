@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from enum import STRICT, IntFlag
+from typing import Any
 
 import numpy as np
 
@@ -101,3 +102,22 @@ def choose_selection(
     names = (*model.bodies.name, *model.joints.name)
     kept = np.array(wanted(names, kinds, include, exclude, types, exclude_types, groups), np.int64)
     return kept[kept < n], kept[kept >= n] - n
+
+
+def choose_written(model: Model, select: Any) -> tuple[tuple[Array, Array], str]:
+    """Bodies and joints that `output.select` keeps, and what is wrong with it.
+
+    Args:
+        model: the tables.
+        select: patterns over bodies, joints and articulations, or what has the fields of `output.select` of a scene.
+
+    Returns:
+        As `choose_selection`, and "" unless a pattern that includes fits nothing, or nothing is left.
+    """
+    fields = ("include", "exclude", "types", "exclude_types")
+    chosen = {"include": select} if isinstance(select, Sequence) else {name: getattr(select, name) for name in fields}
+    kept = choose_selection(model, **chosen)
+    for pattern in chosen["include"] or ():
+        if not any(map(len, choose_selection(model, pattern))):
+            return kept, f"`{pattern}` matches no body, no joint and no articulation"
+    return kept, "" if any(map(len, kept)) else "`select` keeps no body and no joint"

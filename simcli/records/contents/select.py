@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from simcli.errors import OutputError
-from simcli.model.batch.selection import choose_selection
+from simcli.model.batch.selection import choose_written
 from simcli.model.tables import Model
 from simcli.records.contents.layout import Axes, axes_of
 
@@ -30,14 +30,10 @@ def selection(model: Model, select: Any = None, row_label: Sequence[str] = (),
     whole = axes_of(model, row_label, quantities)
     if select is None:
         return whole
-    fields = ("include", "exclude", "types", "exclude_types")
-    chosen = {"include": select} if isinstance(select, Sequence) else {name: getattr(select, name) for name in fields}
-    for pattern in chosen["include"] or ():
-        if not any(map(len, choose_selection(model, pattern))):
-            raise OutputError(f"output.select: `{pattern}` matches no body, no joint and no articulation")
-    index = dict(zip("BJ", choose_selection(model, **chosen), strict=True))
-    if not len(index["B"]) + len(index["J"]):
-        raise OutputError("output.select keeps no body and no joint")
+    kept, problem = choose_written(model, select)
+    if problem:
+        raise OutputError(f"output.select: {problem}")
+    index = dict(zip("BJ", kept, strict=True))
     index["NQ"] = _members(model.joints.q_start, index["J"])
     index["NV"] = _members(model.joints.qd_start, index["J"])
     index["N"] = np.flatnonzero(np.isin(model.points.body, index["B"]))

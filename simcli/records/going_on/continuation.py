@@ -47,16 +47,23 @@ class Continuation:
         return self.checkpoint.n_frames
 
 
+def holds_something(path: Path) -> bool:
+    """Whether there is a file with anything in it: an empty one is as none, and no run goes on there."""
+    return path.exists() and not (path.is_file() and path.stat().st_size == 0)
+
+
 def claim_output(path: Path, replace: bool) -> None:
     """Refuse to write over anything that is not meant to be replaced.
 
     Raises:
-        OutputError: the file exists and `replace` is not given, or it is no HDF5 file at all.
+        OutputError: the file exists and `replace` is not given, or it is no HDF5 file and not empty.
     """
-    if not path.exists():
+    if not path.exists() or (replace and not holds_something(path)):
         return
     if path.is_dir():
         raise OutputError(f"{path}: is a folder; name a file with -o")
+    if not holds_something(path):
+        raise OutputError(f"{path}: exists, and is empty; add --force to replace it, or choose another file with -o")
     with path.open("rb") as file:
         is_output = file.read(len(SIGNATURE)) == SIGNATURE
     if not is_output:

@@ -93,6 +93,7 @@ def write_parts(path: Path, parts: Sequence[RunPart], cut: Cut, provenance: Prov
     """
     draft = draft_of(path)
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         backing = Backing(draft)
     except OSError as error:
         raise OutputError(f"{path}: cannot be made: {error.strerror or error}") from error

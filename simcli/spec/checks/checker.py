@@ -1,6 +1,7 @@
 """What the checks of a scene share: the scene, its tree, the names in it, and the way to a fault."""
 
 from collections.abc import Sequence
+from functools import cached_property
 
 from simcli.errors import Where
 from simcli.spec.batches.batch import n_worlds
@@ -8,7 +9,7 @@ from simcli.spec.document.nodes import Mark, PathStep, TableNode, find, format_p
 from simcli.spec.document.scene_file import Document
 from simcli.spec.faults.fault_list import Faults, did_you_mean
 from simcli.spec.faults.synonyms import value_meant
-from simcli.spec.names import dofs
+from simcli.spec.names import dofs, structure
 from simcli.spec.schema.joint import JointSpec
 from simcli.spec.schema.scene import ENTRY_SECTIONS, SceneSpec
 from simcli.spec.values.scopes import where_of
@@ -37,6 +38,23 @@ class Checker:
     def n_worlds(self) -> int:
         """Number of worlds."""
         return n_worlds(self.spec)
+
+    @cached_property
+    def mechanism(self) -> structure.Tree | None:
+        """Joints of the tree, loops and free bodies; None if the parts are not sound enough to tell."""
+        spec = self.spec
+        if self.document.lost or any(section in ("bodies", "joints") for section, _ in self.broken):
+            return None
+        known = {structure.WORLD_NAME, *spec.bodies}
+        if any(joint.parent not in known or joint.child not in spec.bodies for joint in spec.joints.values()):
+            return None
+        return structure.tree(spec)
+
+    @cached_property
+    def free_joints(self) -> dict[str, None]:
+        """The joints NAME_free of free bodies; of all bodies where nobody can tell which are free."""
+        bodies = self.names["bodies"] if self.mechanism is None else self.mechanism.free_bodies
+        return dict.fromkeys(f"{name}_free" for name in bodies)
 
     def n_q(self, joint: JointSpec) -> int:
         """Number of coordinates of a joint."""
@@ -78,10 +96,16 @@ class Checker:
         return self._known("joints", "SC305", "joint", name, path, hint)
 
     def joint_or_free(self, name: str, path: str, hint: str = "") -> bool:
-        """Whether a joint exists, the free joints NAME_free of bodies included."""
-        if name.endswith("_free") and name[:-5] in self.names["bodies"]:
+        """Whether a joint exists, the joints NAME_free of free bodies included."""
+        if name in self.free_joints:
             return True
-        return self.joint(name, path, hint)
+        return self.joint(name, path, self.why_not_free(name) or hint)
+
+    def why_not_free(self, name: str) -> str:
+        """A hint for the name of a free joint that a body does not get; "" for any other name."""
+        body = name.removesuffix("_free")
+        is_one = body != name and body in self.names["bodies"] and name not in self.free_joints
+        return f"body `{body}` hangs on a joint, so that it has no free one: name that joint" if is_one else ""
 
     def is_lost(self, name: str, *sections: str) -> bool:
         """Whether a broken instance or a refused section, reported already, may have made this name."""

@@ -14,7 +14,7 @@ from simcli.spec.expansion.keyframes import STATES
 from simcli.spec.faults.fault_list import did_you_mean
 from simcli.spec.forces.base import TermSpec, kinds_of_terms
 from simcli.spec.names import dofs
-from simcli.spec.names.patterns import matching, wanted
+from simcli.spec.names.patterns import matching
 from simcli.spec.samples.reading import sample_files
 from simcli.spec.schema.joint import JointSpec
 from simcli.spec.schema.scene import SceneSpec
@@ -241,7 +241,7 @@ def _patterns(check: Checker) -> None:
         title: [places[name] for name in names if name in places]
         for title, names in (check.spec.articulations or {}).items()
     }
-    free = [f"{name}_free" for name in check.names["bodies"]]
+    free = check.free_joints
     states = {("initial",): check.spec.initial}
     states |= {("keyframes", name): keyframe for name, keyframe in check.spec.keyframes.items()}
     for where, key in itertools.product(states, STATES):
@@ -249,7 +249,7 @@ def _patterns(check: Checker) -> None:
             path = (*where, key, pattern)
             matched = matching([*joints, *free], pattern, listed)
             if not matched and not check.lacks_names("bodies", "joints", "articulations"):
-                hint = did_you_mean(pattern, [*joints, *listed], "joints")
+                hint = _why_not_free(check, pattern) or did_you_mean(pattern, [*joints, *listed, *free], "joints")
                 check.fault("SC454", f"`{pattern}` fits no joint", path, hint, on_key=True)
             for place in matched:
                 if place < len(joints):
@@ -259,22 +259,19 @@ def _patterns(check: Checker) -> None:
 
 
 def _select(check: Checker, names: list[str], listed: dict[str, list[int]]) -> None:
+    """Patterns that fit nothing; whether anything is left is asked of the model, which has articulations with all parts."""
     select = check.spec.output.select
-    known = len(check.faults.found)
     for key in ("include", "exclude"):
         for index, pattern in enumerate(getattr(select, key) or ()):
             if not matching(names, pattern, listed) and not check.lacks_names("bodies", "joints", "articulations"):
                 message = f"`{pattern}` fits no body, no joint and no listed articulation"
-                hint = did_you_mean(pattern, [*names, *listed], "names")
+                hint = _why_not_free(check, pattern) or did_you_mean(pattern, [*names, *listed], "names")
                 path = f"output.select.{key}[{index}]"
                 check.fault("SC313", message, path if check.has(path) else f"output.select[{index}]", hint)
-    n_bodies = len(check.names["bodies"])
-    types = [check.spec.joints[name].type if name in check.spec.joints else None for name in check.names["joints"]]
-    kinds = [*types, *[None] * n_bodies, *["free"] * n_bodies]
-    kept = wanted(names, kinds, select.include, select.exclude, select.types, select.exclude_types, listed)
-    lacks = check.lacks_names("bodies", "joints", "articulations")
-    if not kept and len(check.faults.found) == known and not lacks:
-        check.fault("SC313", "`select` keeps no body and no joint", "output.select", "include more, or exclude less")
+
+
+def _why_not_free(check: Checker, pattern: object) -> str:
+    return check.why_not_free(pattern) if isinstance(pattern, str) else ""
 
 
 def _start(check: Checker, name: str, value: object, key: str, path: tuple) -> None:

@@ -246,12 +246,9 @@ def check_structure(check: Checker) -> structure.Tree | None:
             f"articulations.{group}[{index}]",
             f"write `loop: true` in `{second}`, or list it elsewhere",
         )
-    if check.document.lost or any(section in ("bodies", "joints") for section, _ in check.broken):
+    tree = check.mechanism
+    if tree is None:
         return None
-    known = {structure.WORLD_NAME, *spec.bodies}
-    if any(joint.parent not in known or joint.child not in spec.bodies for joint in spec.joints.values()):
-        return None
-    tree = structure.tree(spec)
     for name in tree.free_bodies:
         if f"{name}_free" in spec.joints:
             message = f"`{name}_free` is the name of the joint that the free body `{name}` gets"

@@ -174,7 +174,7 @@ def _meant(check: Checker, text: str) -> str:
     """A hint: the nearest whole name of the scene; "" if none is near."""
     subjects = {
         "body": check.names["bodies"],
-        "joint": [*check.names["joints"], *(f"{name}_free" for name in check.names["bodies"])],
+        "joint": [*check.names["joints"], *check.free_joints],
         "point": [f"{name}/{point}" for name, body in check.spec.bodies.items() for point in body.places],
     }
     names = [f"{group}.{quantity}" for group, quantities in SCALARS.items() for quantity in quantities]

@@ -1,0 +1,154 @@
+"""Where commands write: one rule for `-o` of all of them, for stdout, for links, for folders that are missing."""
+
+import json
+from inspect import signature
+from pathlib import Path
+
+import pytest
+from support.analysis_files import record
+from support.process import simcli
+
+from simcli.cli import options
+from simcli.cli.app import _GROUPS, COMMANDS
+from simcli.errors import Exit, OutputError
+from simcli.pipeline import Request, execute, prepare
+from simcli.records.drafts import drafted
+from simcli.records.reading.reader import open_trajectory
+
+READERS = (options.file_to_write, options.file_or_stdout, options.folder_to_write)
+URDF = "<robot name='r'><link name='base'/></robot>"
+PENDULUM = """
+simcli: 1
+bodies: {rod: {pose: {xyz: [0, 0, -0.5]}, mass: 1, inertia: {diag: [0.1, 0.1, 0.01]}}}
+joints: {pin: {type: revolute, parent: world, child: rod, axis: [0, 1, 0], q: 0.3}}
+solver: {type: generalized, dt: 1.0e-3}
+run: {duration: 0.01}
+output: {every: 0.01}
+"""
+
+
+def functions():
+    """(name, function) of every command, those of groups included."""
+    for command in COMMANDS:
+        made = command.function()
+        if command.name not in _GROUPS:
+            yield command.name, made
+            continue
+        below = made().registered_commands
+        yield from ((f"{command.name} {one.name or one.callback.__name__}", one.callback) for one in below)
+
+
+def outputs():
+    """Name of a command and what reads its option `-o`, of all that have one."""
+    for name, function in functions():
+        for parameter in signature(function).parameters.values():
+            for option in getattr(parameter.annotation, "__metadata__", ()):
+                if "-o" in (option.param_decls or ()):
+                    yield name, option.parser
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("files")
+    (folder / "s.yaml").write_text(PENDULUM)
+    (folder / "r.urdf").write_text(URDF)
+    with record(folder / "b.h5", 3, 2, lambda columns: None):
+        pass
+    return folder
+
+
+def test_every_output_is_read_by_one_of_three_rules():
+    found = dict(outputs())
+    assert {"run", "plot", "sweep run", "sweep table", "fk", "schema"} <= found.keys()
+    assert {name for name, reads in found.items() if reads not in READERS} == set()
+
+
+@pytest.mark.parametrize("read", READERS)
+def test_an_empty_name_is_refused(read):
+    for text in ("", " "):
+        with pytest.raises(options.UsageError, match="is no name"):
+            read(text)
+
+
+def test_names_of_folders_and_of_stdout_are_refused_where_a_file_is_meant(tmp_path):
+    for text in (f"{tmp_path}/new/", str(tmp_path), "."):
+        with pytest.raises(options.UsageError, match="is a folder; name a file in it"):
+            options.file_to_write(text)
+    with pytest.raises(options.UsageError, match="does not write its output to stdout"):
+        options.file_to_write("-")
+    with pytest.raises(options.UsageError, match="writes a folder"):
+        options.folder_to_write("-")
+    assert options.file_or_stdout("-") == options.STDOUT
+    assert options.folder_to_write(str(tmp_path)) == tmp_path
+
+
+@pytest.mark.parametrize("name", ["", ".yaml", "new/"])
+def test_a_scene_without_a_name_is_not_written(tmp_path, name):
+    done = simcli("new", name, cwd=tmp_path)
+    assert (done.returncode, [*tmp_path.iterdir()]) == (Exit.USAGE, [])
+
+
+@pytest.mark.parametrize(
+    "words", [["import", "r.urdf"], ["table", "b.h5"], ["samples", "s.yaml"], ["export", "b.h5"], ["schema"]],
+    ids=lambda words: words[0])  # fmt: skip
+def test_stdout_takes_the_output_or_the_document(folder, words):
+    before = sorted(folder.iterdir())
+    done = simcli(*words, "-o", "-", cwd=folder)
+    assert done.returncode == Exit.OK, done.stderr
+    assert done.stdout
+    done = simcli(*words, "-o", "-", "--json", cwd=folder)
+    assert (done.returncode, json.loads(done.stdout)["exit_code"]) == (Exit.USAGE, Exit.USAGE)
+    assert "leave one of them out" in done.stderr
+    assert sorted(folder.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["schema", "-o", "a/b/x.json"], ["new", "a/b/x"], ["export", "b.h5", "-o", "a/b/x.csv"],
+     ["plot", "b.h5", "-o", "a/b/x.png"], ["import", "r.urdf", "-o", "a/b/x.yaml"], ["table", "b.h5", "-o", "a/b/x.csv"],
+     ["slice", "b.h5", "-o", "a/b/x.h5"]],
+    ids=lambda words: words[0])  # fmt: skip
+def test_missing_folders_are_made(folder, tmp_path, words):
+    done = simcli(*(folder / word if word in ("b.h5", "r.urdf") else word for word in words), cwd=tmp_path)
+    assert done.returncode == Exit.OK, done.stderr
+    assert [path.stem for path in (tmp_path / "a/b").iterdir()] == ["x"]
+
+
+def test_a_picture_whose_suffix_says_nothing_is_refused(folder, tmp_path):
+    done = simcli("plot", folder / "b.h5", "-o", tmp_path / "x")
+    assert (done.returncode, [*tmp_path.iterdir()]) == (Exit.USAGE, [])
+
+
+def test_a_link_stays_and_its_file_is_replaced(tmp_path):
+    (tmp_path / "far").mkdir()
+    link = tmp_path / "link.txt"
+    link.symlink_to(Path("far/file.txt"))
+    for text in ("first", "second"):  # what a link names need not be there yet
+        with drafted(link) as draft:
+            draft.write_text(text)
+        assert link.is_symlink()
+        assert (tmp_path / "far/file.txt").read_text() == text
+    link.unlink()
+    link.symlink_to(link)
+    with drafted(link) as draft:
+        draft.write_text("a link to itself is replaced")
+    assert not link.is_symlink()
+
+
+def run(folder, output, **more):
+    return execute(prepare(Request(folder / "s.yaml", output, device="cpu", **more)))
+
+
+def test_a_run_through_a_link_and_over_an_empty_file(folder, tmp_path):
+    real, link = tmp_path / "far.h5", tmp_path / "link.h5"
+    real.touch()
+    link.symlink_to(real)
+    with pytest.raises(OutputError, match="is empty; add --force"):
+        run(folder, link)
+    run(folder, link, force=True)
+    assert link.is_symlink()
+    with open_trajectory(real) as file:
+        assert file.status == "done"
+    real.write_bytes(b"")
+    assert run(folder, link, resume=True).status == "done"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["far.h5", "link.h5"]
