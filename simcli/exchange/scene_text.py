@@ -4,6 +4,7 @@ from pathlib import PurePath
 
 import numpy as np
 
+from simcli.exchange.looks import body_look, own_look
 from simcli.exchange.mechanism import SourceFrame, SourceJoint, SourceLink, SourceModel
 from simcli.exchange.report import ImportReport
 from simcli.spec.names.structure import WORLD_NAME
@@ -104,21 +105,16 @@ def _inertia(link: SourceLink) -> object:
 
 def _drawn(link: SourceLink) -> dict:
     """Shapes that collide, and how the link looks."""
-    shapes, look = {}, {}
+    shapes, look = {}, body_look(link.shapes)
     solid = [shape for shape in link.shapes if shape.collides]
     seen = [shape for shape in link.shapes if not shape.collides]
     for shape in solid:
         words = dict(shape.words) | ({} if shape.frame.is_identity else {"pose": _pose(shape.frame)})
         shapes[shape.name] = words
-    for group in (solid, seen):
-        colours = {shape.colour for shape in group}
-        if "colour" not in look and len(colours) == 1 and "" not in colours:
-            look["colour"] = colours.pop()
     drawn = {}
     for shape in seen:
         words = dict(shape.words) | ({} if shape.frame.is_identity else {"pose": _pose(shape.frame)})
-        words |= {"colour": shape.colour} if shape.colour not in ("", look.get("colour")) else {}
-        drawn[shape.name] = words | ({"opacity": shape.opacity} if shape.opacity < 1.0 else {})
+        drawn[shape.name] = words | own_look(shape, look)
     look |= {"shapes": drawn} if drawn else {}
     return ({"shapes": shapes} if shapes else {}) | ({"look": look} if look else {})
 
