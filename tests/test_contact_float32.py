@@ -75,7 +75,8 @@ def test_what_is_fast_is_met_as_finely_as_it_rounds(tmp_path):
 @pytest.mark.slow
 def test_newton_steps_are_as_exact_as_float32_allows(tmp_path):
     """Humanoids, whose limits are rows: softened by less than their rounding these took 3.2 solutions."""
-    words = ("--worlds", "16", "--precision", "float32", *(word for one in (*PUSHED, "expect=[]") for word in ("--set", one)))
+    sets = [word for one in (*PUSHED, "expect=[]") for word in ("--set", one)]
+    words = ("--worlds", "16", "--precision", "float32", *sets)
     with done(HUMANOID, tmp_path / "humanoid.h5", *words) as run:
         falls = run.time[:] > AT_REST
         assert run.diag.iterations[:][falls].mean() < 2.8

@@ -1,5 +1,6 @@
 """Models of SDF as scenes: mechanics as pinocchio's of the same robot in URDF, frames resolved, loops closed."""
 
+import re
 import sys
 from pathlib import Path
 
@@ -163,6 +164,25 @@ def test_a_loop_closes_and_a_static_model_is_the_world(tmp_path):
     assert fates(report, "gravity")["bars_c"] == ("changed", "`gravity_compensation: 1`")
     assert spec.bodies["bars_c"].gravity_compensation == 1.0
     assert fates(report, "joint")["bars_s"][1] == "`s` is called `bars_s`; closes a loop at `bars_c`"
+
+
+def test_nothing_is_ignored_in_silence(tmp_path):
+    """An attribute or an element that nobody knows is told, whichever element it stands in."""
+    for tag in {one.tag for one in read_xml(written(tmp_path)).below()} - {"sensor", "plugin"}:
+        entries = imported(tmp_path, re.sub(f"<{tag}(?=[ >/])", f'<{tag} odd="1"', SDF)).report.entries
+        assert any((one.fate, one.kind) == ("dropped", "attribute") and "odd" in one.name for one in entries), tag
+        text = SDF.replace(f"</{tag}>", f"<odd/></{tag}>")
+        entries = imported(tmp_path, text).report.entries
+        assert text == SDF or any((one.fate, one.kind) == ("dropped", "odd") for one in entries), tag
+
+
+def test_what_is_missing_or_bounds_nothing_is_told(tmp_path):
+    report = imported(tmp_path, SDF.replace("<mass>0.3</mass>", "").replace("<effort>5", "<effort>0").replace(
+        "<velocity>1", "<velocity>-2")).report  # fmt: skip
+    assert fates(report, "inertial")["slide"] == ("changed", "has no mass: 1 kg, as the format has it")
+    fate, why = fates(report, "limit")["reach"]
+    assert fate == "changed"
+    assert why.startswith("`velocity` is negative and left out; `effort` is 0, as files write it that give none")
 
 
 KINDS = {

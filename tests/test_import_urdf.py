@@ -1,7 +1,9 @@
 """Robots of URDF files as scenes: mechanics as pinocchio's, a report of every element, no file read that must not be."""
 
 import json
+import re
 import subprocess
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -117,19 +119,6 @@ def test_shapes_and_looks(tmp_path):
     assert resolve(load_scene(robot(tmp_path))).contact.enabled
 
 
-def test_colours_that_a_body_has_not_are_told(tmp_path):
-    """Two shapes that collide, each with its visual in a colour of its own: a scene has one colour for both."""
-    def shape(size, colour):
-        form = f'<geometry><sphere radius="{size}"/></geometry>'
-        return (f'<collision name="c{size}">{form}</collision><visual>{form}'
-                f'<material name="m{size}"><color rgba="{colour}"/></material></visual>')  # fmt: skip
-
-    text = f'<robot name="r"><link name="a">{shape(1, "1 0 0 1")}{shape(2, "0 0 1 1")}</link></robot>'
-    told = fates(imported(tmp_path, text).report, "visual@material")
-    assert {name: fate for name, (fate, _) in told.items()} == {"c1": "dropped", "c2": "dropped"}
-    assert fates(imported(tmp_path, text.replace("0 0 1 1", "1 0 0 1")).report, "visual@material") == {}
-
-
 def test_every_element_is_told_once(tmp_path):
     """Parts, as origins, belong to their element; all else has a line of the report."""
     parts = {"robot", "color", "origin", "geometry", "cylinder", "box", "mass", "inertia", "parent", "child", "axis"}
@@ -200,7 +189,7 @@ HOSTILE = {
     "nothing": ("", "no XML"),
     "half a file": (ROBOT[:700], "no XML"),
     "another root": ("<html/>", "the root is <html>; models are <robot>"),
-    "macros": ('<robot xmlns:xacro="x"><xacro:property name="a"/></robot>', "xacro robot.urdf > robot.urdf"),
+    "macros": ('<robot xmlns:xacro="x"><xacro:property name="a"/></robot>', "robot_expanded.urdf`, and import that file"),
     "no number": (ROBOT.replace('mass value="4"', 'mass value="four"'), "`value` of <mass> is `four`"),
     "not a number": (ROBOT.replace('mass value="4"', 'mass value="nan"'), "`value` of <mass> is `nan`"),
     "two numbers": (ROBOT.replace('xyz="0 0 2"', 'xyz="0 2"'), "`xyz` of <axis> is `0 2`, not 3 numbers"),
@@ -223,6 +212,137 @@ def test_hostile_files_are_refused_by_their_line(tmp_path, name):
         imported(tmp_path, text)
     assert words in str(caught.value)
     assert str(caught.value).startswith(f"{tmp_path / 'robot.urdf'}:")
+
+
+LIMIT = '<limit lower="-0.1" upper="0.2" effort="5" velocity="1"/>'
+BOUNDS = {
+    "none given": ('effort="0" velocity="0"', [], ["`velocity` is 0, as files write it", "`effort` is 0, as files"]),
+    "negative": ('effort="-1" velocity="-1"', [], ["`velocity` is negative and left out", "`effort` is negative and"]),
+    "endless": ('effort="inf" velocity="1e30"', [], []),
+    "both": ('effort="5" velocity="1"', [5.0, 1.0], []),
+}
+
+
+@pytest.mark.parametrize("name", BOUNDS)
+def test_bounds_that_bound_nothing_are_told(tmp_path, name):
+    words, wanted, told = BOUNDS[name]
+    path = robot(tmp_path, ROBOT.replace(LIMIT, f'<limit lower="-0.1" upper="0.2" {words}/>'))
+    reach = resolve(load_scene(path)).joints["reach"]
+    assert [*([reach.drive[0].effort_limit] if reach.drive else []), *(reach.velocity_limit or ())] == wanted
+    fate, why = fates(import_model(path).report, "limit")["reach"]
+    assert fate == ("changed" if told else "carried")
+    assert all(one in why for one in told)
+
+
+def test_limits_that_are_infinite(tmp_path):
+    text = ROBOT.replace('lower="-0.1" upper="0.2"', 'lower="-inf" upper="Infinity"')
+    assert resolve(load_scene(robot(tmp_path, text))).joints["reach"].limit is None
+    text = ROBOT.replace('lower="-0.1" upper="0.2"', 'lower="-inf" upper="0.2"')
+    assert "limit: {upper: 0.2}" in imported(tmp_path, text).text
+    with pytest.raises(FileError, match="`lower` of <limit> is `nan`, not a number"):
+        imported(tmp_path, text.replace('"-inf"', '"nan"'))
+    text = ROBOT.replace('<limit effort="7"', '<limit lower="-1" upper="1" effort="7"')
+    assert fates(imported(tmp_path, text).report, "limit")["turn"] == ("changed", "a continuous joint has no limits")
+
+
+@pytest.mark.parametrize(("name", "target"), [("robot.urdf", "robot_expanded.urdf"), ("robot.urdf.xacro", "robot.urdf"),
+                                              ("robot.xacro", "robot.urdf")])  # fmt: skip
+@pytest.mark.parametrize("text", ['<robot xmlns:x="http://wiki.ros.org/xacro"><x:macro name="a"/></robot>',
+                                  '<robot><link name="${p}"/></robot>',
+                                  '<robot><link name="$(arg p)"/></robot>'])  # fmt: skip
+def test_the_command_that_expands_macros_writes_another_file(tmp_path, name, target, text):
+    path = robot(tmp_path, text, name)
+    with pytest.raises(FileError, match="of xacro: expand it by") as caught:
+        import_model(path)
+    assert f"xacro {path} > {tmp_path / target}`" in str(caught.value)
+    (tmp_path / "robot.urdf").write_text("here already")
+    with pytest.raises(FileError) as caught:
+        import_model(path) if name != "robot.urdf" else import_model(robot(tmp_path, text, name))
+    assert f"> {tmp_path / 'robot_expanded.urdf'}`" in str(caught.value)
+
+
+@pytest.mark.parametrize(("text", "name", "words"), [
+    ('<robot name="r"/>', "r.urdf", "nothing in it has mass or a shape"),
+    ('<robot name="r"><link name="a"/></robot>', "r.urdf", "nothing in it has mass or a shape"),
+    ('<sdf version="1.6"><model name="q"/></sdf>', "r.urdf", "the root is <sdf>, that is SDF, but the file is called .urdf"),
+    ('<sdf version="1.6"><model name="q"/></sdf>', "r.sdf", "nothing in it has mass or a shape"),
+    (ROBOT, "r.sdf", "the root is <robot>, that is URDF, but the file is called .sdf: call it r.urdf"),
+])  # fmt: skip
+def test_what_makes_no_scene_is_refused(tmp_path, text, name, words):
+    with pytest.raises(FileError) as caught:
+        import_model(robot(tmp_path, text, name))
+    assert words in str(caught.value)
+
+
+def looking(tmp_path, shapes):
+    """A link with these shapes, and what the report says of its visuals."""
+    path = robot(tmp_path, f'<robot name="r"><link name="a">{MASS}{shapes}</link></robot>')
+    return resolve(load_scene(path)).bodies["a"].look, fates(import_model(path).report, "visual")
+
+
+def shape(kind, size, material=""):
+    return f'<{kind} name="{kind}{size}"><geometry><sphere radius="{size}"/></geometry>{material}</{kind}>'
+
+
+def paint(name, rgba=""):
+    return f'<material name="{name}">{f"<color rgba={rgba!r}/>" if rgba else ""}</material>'
+
+
+def test_colours_are_carried_or_told(tmp_path):
+    """Opacity of what collides too; names of materials that come later; what is defined nowhere; what a body cannot say."""
+    look, told = looking(tmp_path, shape("collision", 1) + shape("visual", 1, paint("red", "1 0 0 0.5"))
+                         + shape("visual", 2, paint("blue")) + shape("visual", 3, paint("blue", "0 0 1 1"))
+                         + shape("visual", 4, paint("none")))  # fmt: skip
+    assert (look.colour, look.opacity) == ("#ff0000", 0.5)
+    seen = {name: (one.colour, one.opacity) for name, one in look.shapes.items()}
+    assert seen == {"visual2": ("#0000ff", 1.0), "visual3": ("#0000ff", 1.0), "visual4": (None, 1.0)}
+    assert [name for name, (fate, _) in told.items() if fate != "carried"] == ["a/visual4"]
+    assert told["a/visual4"][1] == "its material `none` is defined nowhere: the shape has no colour"
+    look, told = looking(tmp_path, "".join(shape("collision", k) + shape("visual", k, paint(f"m{k}", f"0 0 {k - 1} 1"))
+                                           for k in (1, 2)))  # fmt: skip
+    assert look.colour is None
+    assert told["a/visual2"][0] == "changed"
+    assert told["a/visual2"][1].startswith("without the colour #0000ff: shapes of a body that collide have one colour")
+
+
+PARTS_OF_DROPPED = ("gazebo", "transmission", "mu1", "type")  # with all that stands in them
+
+
+def test_nothing_is_ignored_in_silence(tmp_path):
+    """An attribute or an element that nobody knows is told, whichever element it stands in, and each is told once."""
+    path = robot(tmp_path, ROBOT.replace('<axis xyz="0 1 0"/>', '<axis xyz="0 1 0"/><axis xyz="0 0 1"/>'))
+    assert fates(import_model(path).report, "axis")["pan"] == ("dropped", "only the first one is read")
+    for tag in {one.tag for one in read_xml(robot(tmp_path)).below()} - set(PARTS_OF_DROPPED):
+        entries = imported(tmp_path, re.sub(f"<{tag}(?=[ >/])", f'<{tag} odd="1"', ROBOT)).report.entries
+        assert any(one.fate != "carried" and "odd" in one.name + one.why for one in entries), tag
+        text = ROBOT.replace(f"</{tag}>", f"<odd/></{tag}>")
+        entries = imported(tmp_path, text).report.entries
+        assert text == ROBOT or any((one.fate, one.kind) == ("dropped", "odd") for one in entries), tag
+        assert max(Counter((one.kind, one.name, one.line) for one in entries if one.kind != "odd").values()) == 1
+
+
+def test_what_is_missing_is_told(tmp_path):
+    text = ROBOT.replace('ixx="0.01" ixy="0" ixz="0" iyy="0.02"', 'ixx="0.01" iyy="0.02"')
+    assert fates(imported(tmp_path, text).report, "inertial")["gear_1"] == ("changed", "`ixy`, `ixz` missing: 0")
+    text = ROBOT.replace('<inertia ixx="0.01" ixy="0" ixz="0" iyy="0.02" iyz="0" izz="0.015"/>', "")
+    assert fates(imported(tmp_path, text).report, "inertial")["gear_1"] == ("changed", "has no inertia: a point mass")
+    with pytest.raises(FileError, match="`value` of <mass> is ``, not a number"):
+        imported(tmp_path, ROBOT.replace('mass value="4"', "mass"))
+
+
+def test_a_rotation_as_a_quaternion(tmp_path):
+    text = ROBOT.replace('<origin xyz="0 0 0.1" rpy="0 0 0.4"/>', '<origin xyz="0 0 0.1" quat_xyzw="0 0 0.6 0.8"/>')
+    assert "parent_frame: {xyz: [0, 0, 0.1], quat_wxyz: [0.8, 0, 0, 0.6]}" in imported(tmp_path, text).text
+    for wrong in ('quat_xyzw="0 0 0 0"', 'quat_xyzw="0 0 0 1" rpy="0 0 1"'):
+        with pytest.raises(FileError, match="write `rpy` or `quat_xyzw`"):
+            imported(tmp_path, text.replace('quat_xyzw="0 0 0.6 0.8"', wrong))
+
+
+def test_a_sweep_takes_a_model(tmp_path):
+    from simcli.sweeps.planning.plan import plan_of
+
+    plan = plan_of(robot(tmp_path), ["batch.worlds=3"], device="cpu")
+    assert len(plan.cases) == 3
 
 
 def test_names_stay_text(tmp_path):

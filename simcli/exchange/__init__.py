@@ -13,7 +13,9 @@ element of the source. Never here: tables of numbers, solvers, what a scene mean
     urdf         URDF to a mechanism
     mjcf         MJCF to a mechanism
     sdf          SDF to a mechanism
+    looks        colours of links
     lumping      links without mass
+    beginning    where joints begin, within limits and gears
     inertias     moments that no body has
     scene_text   a mechanism as the text of a scene
     writing      scenes as models of other formats

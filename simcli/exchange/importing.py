@@ -8,20 +8,24 @@ from typing import Literal
 from simcli import __version__
 from simcli.errors import FileError, UsageError
 from simcli.exchange import inertias
+from simcli.exchange.beginning import circle_of_gears, set_starts
+from simcli.exchange.looks import lost_looks
 from simcli.exchange.lumping import lump
 from simcli.exchange.mechanism import SourceJoint, SourceModel
 from simcli.exchange.meshes import MeshFiles
 from simcli.exchange.mjcf.reading import read_mjcf
 from simcli.exchange.report import ConvertedModel, ImportReport
-from simcli.exchange.scene_text import repainted_shapes, scene_text
+from simcli.exchange.scene_text import scene_text
 from simcli.exchange.sdf.reading import read_sdf
 from simcli.exchange.urdf import read_urdf
-from simcli.exchange.xml_reader import read_xml
+from simcli.exchange.xml_reader import XmlElement, read_xml, refuse_macros
 from simcli.spec.document.overrides import Override
 from simcli.spec.document.scene_file import Document, HeldScene, ReadRun, load_document, load_held
 from simcli.spec.names.structure import WORLD_NAME
 
 SUFFIXES = (".urdf", ".xml", ".mjcf", ".sdf")
+_FORMATS = {"robot": ("URDF", ".urdf"), "mujoco": ("MJCF", ".xml"), "sdf": ("SDF", ".sdf")}  # by their roots
+_ROOTS = {".urdf": "robot", ".mjcf": "mujoco", ".sdf": "sdf"}
 ModelBase = Literal["fixed", "floating"]
 
 
@@ -83,32 +87,53 @@ def import_model(path: Path, options: ImportOptions | None = None) -> ConvertedM
     options = options or ImportOptions()
     report, meshes = ImportReport(str(path)), MeshFiles(path, options.search, options.folder)
     mechanism = _read(path, options, meshes, report)
+    if list(mechanism.links) in ([], [WORLD_NAME]) and not (mechanism.links and mechanism.links[WORLD_NAME].shapes):
+        raise FileError(f"{path}:1: nothing in it has mass or a shape, of which a scene could be made: give another file")
     return ConvertedModel(scene_text(mechanism, report, __version__), meshes.files, report)
 
 
 def _read(path: Path, options: ImportOptions, meshes: MeshFiles, report: ImportReport) -> SourceModel:
     root = read_xml(path)
+    _refuse_other_format(path, root)
+    if root.tag != "mujoco":
+        refuse_macros(path, root)
     if root.tag == "robot":
         mechanism = read_urdf(path, root, meshes, report)
         mechanism.touches_itself = options.self_collision
-        _hold_base(mechanism, options.base or "fixed")
-        _mend_inertias(path, mechanism, options, report)
-        lump(mechanism, report)
-        _tell_colours(mechanism, report)
-        return mechanism
+        return _completed(path, mechanism, options, options.base or "fixed", report)
     if root.tag == "mujoco":
         _refuse_choices(options)
         return read_mjcf(path, root, meshes, report)
     if root.tag == "sdf":
         mechanism = read_sdf(path, root, meshes, report)
         mechanism.touches_itself |= options.self_collision
-        _hold_base(mechanism, options.base or "floating")
-        _mend_inertias(path, mechanism, options, report)
-        lump(mechanism, report)
-        _tell_colours(mechanism, report)
-        return mechanism
+        return _completed(path, mechanism, options, options.base or "floating", report)
     known = "models are <robot>, that is URDF, <mujoco>, that is MJCF, and <sdf>"
     raise FileError(f"{path}:{root.line}: the root is <{root.tag}>; {known}")
+
+
+def _completed(path: Path, mechanism: SourceModel, options: ImportOptions, base: ModelBase,
+               report: ImportReport) -> SourceModel:  # fmt: skip
+    """A mechanism with what its format leaves to the reader: what holds it, links without mass, where its joints begin."""
+    if circle := circle_of_gears(mechanism):
+        names = ", ".join(f"`{joint.name}`" for joint in circle)
+        raise FileError(f"{path}:{circle[0].line}: the joints {names} mimic each other in a circle: let one of them lead")
+    _hold_base(mechanism, base)
+    _mend_inertias(path, mechanism, options, report)
+    lump(mechanism, report)
+    for shape, words in (one for link in mechanism.links.values() for one in lost_looks(link)):
+        report.amend("visual", shape.seen_as, shape.line, words)
+    set_starts(mechanism, lambda joint, _place, kind, words: report.amend(kind, joint.name, joint.line, words))
+    return mechanism
+
+
+def _refuse_other_format(path: Path, root: XmlElement) -> None:
+    """Refuse a file whose suffix names one format and whose root another; `.xml` may be any."""
+    suffix = path.suffix.lower()
+    if root.tag in _FORMATS and suffix in _ROOTS and _ROOTS[suffix] != root.tag:
+        name, right = _FORMATS[root.tag]
+        raise FileError(f"{path}:{root.line}: the root is <{root.tag}>, that is {name}, but the file is called {suffix}: "
+                        f"call it {path.stem}{right}")  # fmt: skip
 
 
 def _refuse_choices(options: ImportOptions) -> None:
@@ -131,14 +156,6 @@ def _hold_base(mechanism: SourceModel, base: ModelBase) -> None:
         mechanism.joints = held | mechanism.joints
 
 
-def _tell_colours(mechanism: SourceModel, report: ImportReport) -> None:
-    """Tell of colours that scenes have not, since shapes that collide are drawn as their bodies."""
-    for link in mechanism.links.values():
-        for shape in repainted_shapes(link):
-            why = f"shapes that collide are drawn as their body `{link.name}`, without a colour or an opacity of their own"
-            report.dropped("visual@material", shape.name, shape.line, why)
-
-
 def _mend_inertias(path: Path, mechanism: SourceModel, options: ImportOptions, report: ImportReport) -> None:
     """Refuse inertias that no body has, all at once with their numbers, or replace them."""
     wrong = [(link, words) for link in mechanism.links.values() if (words := inertias.fault_of(link))]
@@ -146,7 +163,7 @@ def _mend_inertias(path: Path, mechanism: SourceModel, options: ImportOptions, r
     for link, words in wrong:
         done = inertias.mend(link) if options.fix_inertia and link.inertia is not None else ""
         if done:
-            report.changed("inertial", link.name, link.line, done)
+            report.amend("inertial", link.name, link.line, done)
         else:
             left.append(f"{path}:{link.line}: link `{link.name}`: {words}")
     if left:

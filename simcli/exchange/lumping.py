@@ -9,6 +9,7 @@ from simcli.exchange.mechanism import SourceFrame, SourceJoint, SourceLink, Sour
 from simcli.exchange.report import ImportReport
 from simcli.spec.names.structure import WORLD_NAME
 
+_PARTS = ("axis", "dynamics", "limit", "mimic")  # elements of joints that move
 _LUMPED = "has no mass: it is the point `{point}` of `{link}`"
 
 
@@ -27,8 +28,8 @@ def lump(mechanism: SourceModel, report: ImportReport) -> None:
         else:
             link.mass = 0.0
             if _turns_heavily(link):
-                report.dropped("inertial", name, link.line, "has inertia, but no mass: moving bodies have both or none")
-            report.changed("link", name, link.line, "has no mass: it moves with what hangs on it, as a body of mass 0")
+                report.withdraw(("inertial",), name, "has inertia, but no mass: moving bodies have both or none")
+            report.amend("link", name, link.line, "has no mass: it moves with what hangs on it, as a body of mass 0")
 
 
 def _hold_what_has_no_mass(mechanism: SourceModel, report: ImportReport) -> None:
@@ -36,7 +37,10 @@ def _hold_what_has_no_mass(mechanism: SourceModel, report: ImportReport) -> None
     for joint in mechanism.joints.values():
         if joint.type != "fixed" and not _has_mass_beyond(mechanism, joint.child):
             joint.type, joint.axis, joint.words = "fixed", None, {}
-            report.dropped("joint", joint.name, joint.line, "nothing beyond it has mass, so that no force says how it moves")
+            mechanism.forces = {name: one for name, one in mechanism.forces.items() if one.words.get("joint") != joint.name}
+            why = "nothing beyond it has mass, so that no force says how it moves"
+            report.withdraw(_PARTS, joint.name, "its joint is held: nothing beyond it has mass")
+            report.withdraw(("joint",), joint.name, why)
 
 
 def _has_mass_beyond(mechanism: SourceModel, name: str, seen: frozenset[str] = frozenset()) -> bool:
@@ -64,9 +68,9 @@ def _join_parent(mechanism: SourceModel, link: SourceLink, joint: SourceJoint, r
     _move(mechanism, link, mechanism.links[joint.parent], place)
     del mechanism.joints[joint.name]
     where = "fixed to the world" if joint.parent == WORLD_NAME else _LUMPED.format(point=link.name, link=joint.parent)
-    report.changed("link", link.name, link.line, f"has no mass: it is {where}" if joint.parent == WORLD_NAME else where)
+    report.amend("link", link.name, link.line, f"has no mass: it is {where}" if joint.parent == WORLD_NAME else where)
     if joint.line:  # else it is not of the source
-        report.changed("joint", joint.name, joint.line, f"holds `{link.name}`, which is part of `{joint.parent}`")
+        report.amend("joint", joint.name, joint.line, f"holds `{link.name}`, which is part of `{joint.parent}`")
 
 
 def _join_child(mechanism: SourceModel, link: SourceLink, joint: SourceJoint, report: ImportReport) -> None:
@@ -75,8 +79,8 @@ def _join_child(mechanism: SourceModel, link: SourceLink, joint: SourceJoint, re
     del mechanism.joints[joint.name]
     child.frame = joint.child_frame.inverse().after(joint.parent_frame).after(link.frame)
     _move(mechanism, link, child, place)
-    report.changed("link", link.name, link.line, _LUMPED.format(point=link.name, link=child.name))
-    report.changed("joint", joint.name, joint.line, f"holds `{link.name}`, which is part of `{child.name}`")
+    report.amend("link", link.name, link.line, _LUMPED.format(point=link.name, link=child.name))
+    report.amend("joint", joint.name, joint.line, f"holds `{link.name}`, which is part of `{child.name}`")
 
 
 def _move(mechanism: SourceModel, link: SourceLink, target: SourceLink, place: SourceFrame) -> None:

@@ -95,6 +95,13 @@ def hex_colour(rgb: tuple[float, ...]) -> str:
     return "#" + "".join(f"{round(255 * min(max(part, 0.0), 1.0)):02x}" for part in rgb)
 
 
+def words_of_no_limit(key: str, most: float) -> str:
+    """What a report says of a bound of effort or velocity that bounds nothing; "" for one that does."""
+    if most < 0.0:
+        return f"`{key}` is negative and left out"
+    return "" if most > 0.0 else f"`{key}` is 0, as files write it that give none: the joint has no {key} limit"
+
+
 @dataclass
 class SourceShape:
     """A shape of a link.
@@ -106,6 +113,7 @@ class SourceShape:
         collides: whether it takes part in contact; if not, it is only seen.
         colour: "#rrggbb" or "".  opacity: 0 to 1.
         line: of the source.
+        seen_as: name in the report of the element that gave it its colour, if that is another one.
     """
 
     name: str
@@ -115,6 +123,7 @@ class SourceShape:
     line: int
     colour: str = ""
     opacity: float = 1.0
+    seen_as: str = ""
 
 
 @dataclass

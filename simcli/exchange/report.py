@@ -1,8 +1,11 @@
 """What became of each element of a source: carried, changed (how), dropped (why)."""
 
 from collections import Counter
-from dataclasses import asdict, dataclass, field
+from collections.abc import Collection
+from dataclasses import asdict, dataclass, field, replace
 from typing import Literal
+
+from simcli.exchange.xml_reader import XmlElement
 
 Fate = Literal["carried", "changed", "dropped"]
 FATES: tuple[Fate, ...] = ("carried", "changed", "dropped")
@@ -52,6 +55,25 @@ class ImportReport:
     def dropped(self, kind: str, name: str, line: int, why: str, file: str = "") -> None:
         """An element is lost."""
         self.entries.append(ImportEntry("dropped", kind, name, line, why, file))
+
+    def lost_attributes(self, element: XmlElement, owner: str) -> None:
+        """Attributes of an element that is in the scene, which nobody has read, are lost."""
+        for key in element.unread():
+            self.dropped("attribute", f"{owner}: {element.tag} {key}", element.line, "not of the format, or not read")
+
+    def amend(self, kind: str, name: str, line: int, how: str) -> None:
+        """An element that was told already, or that nobody told, says it in another way, too."""
+        at = next((k for k, entry in enumerate(self.entries) if (entry.kind, entry.name) == (kind, name)), None)
+        if at is None:
+            self.changed(kind, name, line, how)
+        elif self.entries[at].fate != "dropped":
+            why = "; ".join(filter(None, (self.entries[at].why, how)))
+            self.entries[at] = replace(self.entries[at], fate="changed", why=why)
+
+    def withdraw(self, kinds: Collection[str], name: str, why: str) -> None:
+        """Elements of some kinds and a name, told already, are lost with what they belong to."""
+        self.entries = [replace(entry, fate="dropped", why=why) if entry.kind in kinds and entry.name == name else entry
+                        for entry in self.entries]  # fmt: skip
 
     def counts(self) -> dict[Fate, int]:
         """How many elements met each fate."""

@@ -4,7 +4,8 @@ from pathlib import PurePath
 
 import numpy as np
 
-from simcli.exchange.mechanism import SourceFrame, SourceJoint, SourceLink, SourceModel, SourceShape
+from simcli.exchange.looks import body_look, own_look
+from simcli.exchange.mechanism import SourceFrame, SourceJoint, SourceLink, SourceModel
 from simcli.exchange.report import ImportReport
 from simcli.spec.names.structure import WORLD_NAME
 from simcli.spec.resolved import flow_text
@@ -104,36 +105,18 @@ def _inertia(link: SourceLink) -> object:
 
 def _drawn(link: SourceLink) -> dict:
     """Shapes that collide, and how the link looks."""
-    shapes, look = {}, {}
+    shapes, look = {}, body_look(link.shapes)
     solid = [shape for shape in link.shapes if shape.collides]
     seen = [shape for shape in link.shapes if not shape.collides]
     for shape in solid:
         words = dict(shape.words) | ({} if shape.frame.is_identity else {"pose": _pose(shape.frame)})
         shapes[shape.name] = words
-    colour = _colour_of(link)
-    look |= {"colour": colour} if colour else {}
     drawn = {}
     for shape in seen:
         words = dict(shape.words) | ({} if shape.frame.is_identity else {"pose": _pose(shape.frame)})
-        words |= {"colour": shape.colour} if shape.colour not in ("", look.get("colour")) else {}
-        drawn[shape.name] = words | ({"opacity": shape.opacity} if shape.opacity < 1.0 else {})
+        drawn[shape.name] = words | own_look(shape, look)
     look |= {"shapes": drawn} if drawn else {}
     return ({"shapes": shapes} if shapes else {}) | ({"look": look} if look else {})
-
-
-def _colour_of(link: SourceLink) -> str:
-    """The colour of a body: what its shapes that collide have in common, or else those that do not; "" if they differ."""
-    for collides in (True, False):
-        colours = {shape.colour for shape in link.shapes if shape.collides == collides}
-        if len(colours) == 1 and "" not in colours:
-            return colours.pop()
-    return ""
-
-
-def repainted_shapes(link: SourceLink) -> list[SourceShape]:
-    """Shapes that collide and lose their colour or their opacity, because a scene has one for all of a body."""
-    colour = _colour_of(link)
-    return [one for one in link.shapes if one.collides and (one.colour not in ("", colour) or one.opacity < 1.0)]
 
 
 def _joint(joint: SourceJoint) -> dict:

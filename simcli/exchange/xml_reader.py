@@ -1,5 +1,7 @@
 """XML without entities: elements with their lines. What could read other files, or grow, is refused."""
 
+import re
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,6 +12,7 @@ from simcli.spec.document.loader import MAX_BYTES
 
 DEEPEST = 200  # elements within each other
 _CHUNK = 2**16
+_CALL = re.compile(r"\$\((find|arg|env|optenv|eval|dirname|anon)\b")  # of xacro in an attribute
 
 
 @dataclass
@@ -23,6 +26,7 @@ class XmlElement:
         children: elements, in order.
         text: what stands in it, stripped.
         file: that holds it, as `ImportEntry` has it.
+        asked: names of the attributes that somebody has read.
     """
 
     tag: str
@@ -31,9 +35,11 @@ class XmlElement:
     children: list["XmlElement"] = field(default_factory=list)
     text: str = ""
     file: str = ""
+    asked: set[str] = field(default_factory=set)
 
     def get(self, name: str, default: str = "") -> str:
-        """Text of an attribute."""
+        """Text of an attribute, which counts as read."""
+        self.asked.add(name)
         return self.attributes.get(name, default)
 
     def child(self, tag: str) -> "XmlElement | None":
@@ -43,6 +49,16 @@ class XmlElement:
     def all(self, *tags: str) -> Iterator["XmlElement"]:
         """Children of some names."""
         return (one for one in self.children if one.tag in tags)
+
+    def unread(self) -> list[str]:
+        """Names of the attributes that nobody has read, less declarations of XML."""
+        names = (key for key in self.attributes if key not in self.asked)
+        return [key for key in names if key.partition(":")[0] not in ("xmlns", "xml", "xsi")]
+
+    def settle(self) -> None:
+        """Count all attributes of this element and of those below it as read."""
+        for one in self.below():
+            one.asked.update(one.attributes)
 
     def below(self) -> Iterator["XmlElement"]:
         """This element and all below it."""
@@ -60,6 +76,31 @@ def plain_number(word: str) -> float:
     if not word.isascii() or "_" in word:
         raise ValueError(word)
     return float(word) + 0.0
+
+
+def refuse_macros(path: Path, root: XmlElement) -> None:
+    """Refuse a file that xacro has to expand first, with the command that writes another file.
+
+    Raises:
+        FileError: it holds elements of xacro, or attributes with its expressions; with the line.
+    """
+    spaces = {key.removeprefix("xmlns:"): value for key, value in root.attributes.items() if key.startswith("xmlns:")}
+    prefixes = {"xacro", *(prefix for prefix, value in spaces.items() if "xacro" in value)}
+    for one in root.below():
+        known = [words for words in one.attributes.values() if "${" in words or _CALL.search(words)]
+        if one.tag.partition(":")[0] in prefixes and ":" in one.tag:
+            what = f"<{one.tag}>"
+        elif known:
+            what = f"`{known[0][:60]}`"
+        else:
+            continue
+        stem = path.name.removesuffix(".xacro").removesuffix(path.suffix if path.suffix != ".xacro" else ".urdf")
+        suffix = path.suffix if path.suffix != ".xacro" else ".urdf"
+        target = path.with_name(f"{stem}{suffix}")
+        while target.exists() or target == path:
+            target = target.with_name(f"{target.stem}_expanded{suffix}")
+        command = f"xacro {shlex.quote(str(path))} > {shlex.quote(str(target))}"
+        raise FileError(f"{path}:{one.line}: holds {what} of xacro: expand it by `{command}`, and import that file")
 
 
 class _Builder:

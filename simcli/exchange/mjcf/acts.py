@@ -97,6 +97,12 @@ class Acts:
         """Something that a report says of a part that changed."""
         self.bodies.note(kind, index, words)
 
+    def note_joint(self, joint: SourceJoint, dof: int, kind: str, words: str) -> None:
+        """Something that a report says of what a coordinate of a joint has, as `set_starts` tells it."""
+        for j, place in self.bodies.places.items():
+            if place.joint is joint and place.dof == dof:
+                self.note("joint", j, f"{kind} {words}")
+
     def is_on(self, *flags: str) -> bool:
         """Whether `option` has none of these switched off."""
         bits = self.source.mujoco.mjtDisableBit

@@ -241,9 +241,6 @@ class MjcfBodies:
         if not low < high:
             self.note("joint", j, f"without its limit, which leaves no room: [{low:g}, {high:g}]")
             return [], start
-        if not low <= start <= high:
-            self.note("joint", j, "begins in the middle of its limits, which do not hold its reference")
-            start = 0.5 * (low + high)
         return [self.angle(low, type_), self.angle(high, type_)], start
 
     def _losses(self, j: int) -> dict:

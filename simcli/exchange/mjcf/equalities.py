@@ -114,9 +114,9 @@ class Equalities:
         is_straight = own.trim().degree() == 1 and own.coef[0] == 0.0
         if is_straight and not others and "motion" in places[first].words:
             self.acts.lost["equality", e] = "the joint is held already"
-        elif is_straight and not others:
+        elif is_straight and not others and "mimic" not in places[first].words:
             self._hold_still(e, places[first], value / own.coef[1])
-        elif is_straight and len(others) == 1 and _can_follow(places[first], places[others[0][0]]):
+        elif is_straight and len(others) == 1 and self._can_follow(places[first], places[others[0][0]]):
             led = (value - others[0][1]) / own.coef[1]
             self._mimic(e, places[first], places[others[0][0]], led)
         else:
@@ -148,13 +148,17 @@ class Equalities:
         unit = {"unit": "m"} if len({place.type for place, _ in terms}) > 1 else {}
         self.acts.give("equality", e, {"type": "coupling", "of": of} | unit | {"hold": clean_numbers([value])[0]})
 
+    def _can_follow(self, first: JointPlace, second: JointPlace) -> bool:
+        """Whether one joint can be the gear of another: both have one coordinate, and it follows nothing yet."""
+        if "d6" in (first.joint.type, second.joint.type) or {"mimic", "motion"} & first.joint.words.keys():
+            return False
+        ahead = second.joint  # gears in a circle have nothing that leads
+        while "mimic" in ahead.words and ahead is not first.joint:
+            ahead = self.acts.mechanism.joints[ahead.words["mimic"]["joint"]]
+        return ahead is not first.joint
+
     def _reference(self, joint: int) -> float:
         return float(self.model.qpos0[self.model.jnt_qposadr[joint]])
-
-
-def _can_follow(first: JointPlace, second: JointPlace) -> bool:
-    """Whether one joint can be the gear of another: both have one coordinate, and it follows none yet."""
-    return "mimic" not in first.joint.words and "d6" not in (first.joint.type, second.joint.type)
 
 
 def followers(source: MjcfSource) -> set[int]:

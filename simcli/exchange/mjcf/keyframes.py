@@ -75,19 +75,21 @@ class MjcfKeyframes:
         return words
 
     def _state(self, k: int) -> dict:
-        """Coordinates and rates of the joints that do not follow others; zeros are left out where a joint begins there."""
+        """Coordinates and rates of joints that neither follow nor are held; zeros are left out where one begins there."""
         coordinates: dict[str, list] = {}
         rates: dict[str, list] = {}
         moving = False
         for j, place in self.bodies.places.items():
             joint = place.joint
-            if "mimic" in joint.words:
+            if {"mimic", "motion"} & joint.words.keys():
                 continue
             n_q, n_v = _WIDTHS.get(place.type, _SINGLE)
             at, first = int(self.model.jnt_qposadr[j]), int(self.model.jnt_dofadr[j])
             q, v = self.model.key_qpos[k, at : at + n_q], self.model.key_qvel[k, first : first + n_v]
-            coordinates.setdefault(joint.name, []).extend(self._coordinates(place, q))
-            rates.setdefault(joint.name, []).extend(self._rates(place, q, v))
+            held = "motion" in place.words  # a coordinate of a d6
+            coordinates.setdefault(joint.name, []).extend(
+                [place.words["motion"]["position"]] if held else self._coordinates(place, q))  # fmt: skip
+            rates.setdefault(joint.name, []).extend([0.0] if held else self._rates(place, q, v))
             moving |= bool(v.any())
         initial = self.acts.mechanism.initial
         told = {name: _alone(numbers) for name, numbers in coordinates.items() if name in initial or any(numbers)}

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from simcli.exchange.beginning import set_starts
+from simcli.exchange.looks import lost_looks
 from simcli.exchange.mechanism import SourceModel
 from simcli.exchange.meshes import MeshFiles
 from simcli.exchange.mjcf.acts import Acts
@@ -17,7 +19,6 @@ from simcli.exchange.mjcf.telling import Fates, tell_elements
 from simcli.exchange.mjcf.tendons import Tendons
 from simcli.exchange.mjcf.touching import Touching, touching_geoms
 from simcli.exchange.report import ImportReport
-from simcli.exchange.scene_text import repainted_shapes
 from simcli.exchange.xml_reader import XmlElement
 
 
@@ -43,13 +44,15 @@ def read_mjcf(path: Path, root: XmlElement, meshes: MeshFiles, report: ImportRep
     shapes = MjcfShapes(bodies, meshes)
     shapes.read(touch.any(axis=1))
     acts = Acts(bodies, shapes)
-    for parts in (Tendons, Actuators, Equalities, MjcfSensors, MjcfKeyframes):
+    for parts in (Tendons, Actuators, Equalities, MjcfSensors):
         parts(acts).read()
+    set_starts(mechanism, acts.note_joint)
+    MjcfKeyframes(acts).read()
     acts.remove_idle_couplings()
+    of_shape = {id(shape): g for g, shape in shapes.of.items()}
+    for shape, words in (one for link in mechanism.links.values() for one in lost_looks(link)):
+        bodies.note("geom", of_shape[id(shape)], words)
     Touching(shapes, touch).write()
-    numbers = {id(shape): g for g, shape in shapes.of.items()}
-    for shape in (one for link in mechanism.links.values() for one in repainted_shapes(link)):
-        bodies.note("geom", numbers[id(shape)], "is drawn as its body, without a colour or an opacity of its own")
     tell_elements(source, _fates(source, bodies, shapes, acts), report)
     return mechanism
 

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from simcli.errors import FileError
-from simcli.exchange.mechanism import SourceEntry, SourceJoint, clean_numbers
+from simcli.exchange.mechanism import SourceEntry, SourceJoint, clean_numbers, words_of_no_limit
 from simcli.exchange.naming import words_of_renaming
 from simcli.exchange.sdf.frames import MODEL_FRAME, FrameGraph, full_name
 from simcli.exchange.sdf.source import SdfSource
@@ -14,6 +14,7 @@ from simcli.spec.checks.mechanism.physics import ORTHOGONAL
 
 _TYPES = {"revolute": "revolute", "continuous": "revolute", "prismatic": "prismatic", "fixed": "fixed", "ball": "ball",
           "universal": "universal", "revolute2": "universal", "screw": "screw", "gearbox": ""}  # fmt: skip
+_NO_LIMIT = -1.0  # of effort and velocity: what the format writes where there is none
 _ENDLESS = 1e16  # of limits: what the format writes where there is none
 _AXES_IN_MODEL = (1, 5)  # the version from which axes are in the joint, not in the model
 _FRAMES = (1, 7)  # the version from which poses and axes name frames
@@ -126,13 +127,12 @@ def _limit(source: SdfSource, axis: XmlElement, joint: SourceJoint, kind: str, w
         words["limit"] = _soft(source, limit, bounds)
         if "damping" not in words["limit"] and source.number(limit, "dissipation", default=0.0):
             changes.append("without its dissipation: hard limits have none, and it is not negative")
-        if (lower > 0.0 or upper < 0.0) and joint.type != "universal":
-            source.mechanism.initial[joint.name] = "center" if len(bounds) == 2 else next(iter(bounds.values()))
-            changes.append(f"does not hold 0: the joint begins {'in the middle' if len(bounds) == 2 else 'at its bound'}")
-    if 0.0 < (speed := source.bound(limit, "velocity", -1.0)) < _ENDLESS:
-        words["velocity_limit"] = speed
-    if 0.0 < (effort := source.bound(limit, "effort", -1.0)) < _ENDLESS:
-        words["drive"] = {"mode": "effort", "target": 0.0, "effort_limit": effort}
+    most = {key: source.bound(limit, key, math.inf) for key in ("velocity", "effort")}
+    changes += [words_of_no_limit(key, value) for key, value in most.items() if value <= 0.0 and value != _NO_LIMIT]
+    if 0.0 < most["velocity"] < _ENDLESS:
+        words["velocity_limit"] = most["velocity"]
+    if 0.0 < most["effort"] < _ENDLESS:
+        words["drive"] = {"mode": "effort", "target": 0.0, "effort_limit": most["effort"]}
     source.tell("limit", joint.name, limit, "; ".join(changes))
 
 
@@ -193,7 +193,6 @@ def read_gearboxes(source: SdfSource, elements: list[tuple[XmlElement, str]], na
             source.lose("joint", label, element, "a gearbox of hinges that are not parallel")
             continue
         follower.words["mimic"] = {"joint": leader.name, "ratio": -sign * ratio}
-        source.known.update(map(id, element.below()))
         source.tell("joint", label, element, f"`{follower.name}` mimics `{leader.name}`")
 
 

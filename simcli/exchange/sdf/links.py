@@ -5,7 +5,7 @@ import numpy as np
 from simcli.exchange.mechanism import SourceFrame, SourceLink, SourceShape, hex_colour, in_outer_axes
 from simcli.exchange.meshes import LostMeshError
 from simcli.exchange.naming import GivenNames
-from simcli.exchange.sdf.source import SdfSource
+from simcli.exchange.sdf.source import TRUE, SdfSource
 from simcli.exchange.xml_reader import XmlElement
 from simcli.spec.names.structure import WORLD_NAME
 
@@ -53,10 +53,11 @@ def _read_inertial(source: SdfSource, element: XmlElement, link: SourceLink) -> 
     link.inertia = in_outer_axes(np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]), origin)
     if inertial is None:
         source.tell("inertial", link.name, element, "is missing: 1 kg and 1 kg m^2, as the format has it")
-    elif inertia is None:
-        source.tell("inertial", link.name, inertial, "has no inertia: 1 kg m^2, as the format has it")
-    else:
-        source.tell("inertial", link.name, inertial)
+        return
+    changes = [] if inertial.child("mass") is not None else ["has no mass: 1 kg, as the format has it"]
+    changes += [] if inertia is not None else ["has no inertia: 1 kg m^2, as the format has it"]
+    changes += ["`auto`: what shapes and densities give is not computed"] if inertial.get("auto").lower() in TRUE else []
+    source.tell("inertial", link.name, inertial, "; ".join(changes))
 
 
 def _read_shape(source: SdfSource, element: XmlElement, link: SourceLink, names: GivenNames) -> None:
@@ -79,7 +80,7 @@ def _read_shape(source: SdfSource, element: XmlElement, link: SourceLink, names:
     material, change = _friction(source, element) if collides else ("", "")
     twin = None if collides else next((one for one in link.shapes if _is_twin(one, words, frame)), None)
     if twin is not None:  # what is seen is what collides
-        twin.colour, twin.opacity = twin.colour or colour, opacity
+        twin.colour, twin.opacity, twin.seen_as = colour, opacity, label
         source.tell(kind, label, element)
         return
     words |= {"material": material} if material else {}
@@ -90,7 +91,9 @@ def _read_shape(source: SdfSource, element: XmlElement, link: SourceLink, names:
 
 
 def _is_twin(one: SourceShape, words: dict, frame: SourceFrame) -> bool:
-    """Whether a shape has a form at a place."""
+    """Whether a shape collides, has no colour of another visual yet, and has a form at a place."""
+    if not one.collides or one.seen_as:
+        return False
     form = {key: value for key, value in one.words.items() if key != "material"}
     return form == words and np.array_equal(one.frame.xyz, frame.xyz) and one.frame.words == frame.words
 
@@ -111,7 +114,6 @@ def _form(source: SdfSource, form: XmlElement, link: SourceLink, collides: bool)
     if form.tag == "plane":
         if link.name != WORLD_NAME:
             return None, "planes are of the world: make the model static"
-        source.part(form, "size")
         return {"type": "plane", "normal": list(source.vector(form, "normal", (0.0, 0.0, 1.0)))}, ""
     if form.tag == "mesh":
         return _mesh(source, form, collides)
@@ -135,9 +137,7 @@ def _mesh(source: SdfSource, form: XmlElement, collides: bool) -> tuple[dict | N
 def _colour(source: SdfSource, element: XmlElement) -> tuple[str, float]:
     material = source.part(element, "material")
     opacity = 1.0 - min(max(source.number(element, "transparency", default=0.0), 0.0), 1.0)
-    chosen = None
-    for tag in ("ambient", "diffuse"):
-        chosen = source.part(material, tag) or chosen
+    chosen = source.part(material, "diffuse") or source.part(material, "ambient")
     if chosen is None:
         return "", opacity
     numbers = source.numbers(chosen, len(chosen.text.split()) if len(chosen.text.split()) == 3 else 4)

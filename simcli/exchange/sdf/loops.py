@@ -7,6 +7,7 @@ because that child is the root of the tree.
 from pathlib import Path
 
 from simcli.errors import FileError
+from simcli.exchange.beginning import holds_zero
 from simcli.exchange.mechanism import SourceJoint, SourceModel
 from simcli.exchange.report import ImportReport
 from simcli.spec.names.structure import WORLD_NAME
@@ -40,9 +41,15 @@ def _free_loops(mechanism: SourceModel, holder: dict[str, str], report: ImportRe
         if "loop" in joint.words:
             links |= _above(joint.parent, holder) ^ _above(joint.child, holder) | {joint.child}
     for joint in mechanism.joints.values():
-        if joint.child in links and mechanism.initial.pop(joint.name, None) is not None:
-            limit = joint.words.pop("limit")
-            report.dropped("limit", joint.name, joint.line, f"{limit} does not hold 0, where its loop closes")
+        if joint.child in links and not holds_zero(joint):
+            limit = _without_limits(joint)
+            report.withdraw(("limit",), joint.name, f"{limit} does not hold 0, where its loop closes")
+
+
+def _without_limits(joint: SourceJoint) -> str:
+    """Take the limits of a joint out, and say them."""
+    owners = [joint.words] if "axes" not in joint.words else joint.words["axes"]["angular"]
+    return ", ".join(str(one.pop("limit")) for one in owners if "limit" in one)
 
 
 def _above(name: str, holder: dict[str, str]) -> set[str]:

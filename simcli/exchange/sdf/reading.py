@@ -35,7 +35,8 @@ _UNREAD = {
     "must_be_base_link": "is about a program",
     "allow_auto_disable": "is about a program",
     "audio_source": "scenes have no sound", "audio_sink": "scenes have no sound", "battery": "scenes have no batteries",
-    "script": "a script of another renderer",
+    "script": "a script of another renderer", "ambient": "shapes have one colour: that of `diffuse`",
+    "size": "planes have no end", "initial_position": "write it below `initial` of the scene",
     "magnetic_field": "scenes have no such field", "atmosphere": "scenes have no such field",
     "wind": "scenes have no wind field", "contact": "contact numbers of another solver",
 }  # fmt: skip
@@ -64,7 +65,7 @@ class _Sdf:
         mechanism.links[WORLD_NAME] = SourceLink(WORLD_NAME, 0)
         for model in models:
             self._collect(model, WORLD_FRAME, "" if len(models) == 1 else model.get("name"), False)
-        mechanism.touches_itself = any(source.truth(one, "self_collide", False) for one in models)
+        self._touch(models)
         for element, scope, is_static in self.links:
             self._link(element, scope, is_static)
         for element, scope in self.joints:
@@ -77,7 +78,17 @@ class _Sdf:
             joint = mechanism.joints[name]
             loop = f"closes a loop at `{joint.child}`" if "loop" in joint.words else ""
             source.tell("joint", name, element, "; ".join(filter(None, (change, loop))))
-        self._tell_unread(self.root)
+        self.root.get("version")
+        self._tell_unread(self.root, mechanism.name)
+
+    def _touch(self, models: list[XmlElement]) -> None:
+        """Whether shapes of the models touch each other, which a scene says of all of them."""
+        touching = [one for one in models if self.source.truth(one, "self_collide", False)]
+        self.source.mechanism.touches_itself = bool(touching)
+        change = "holds for all models" if 0 < len(touching) < len(models) else ""
+        for one in models:
+            if (told := one.child("self_collide")) is not None:
+                self.source.tell("self_collide", one.get("name"), told, change)
 
     def _models(self) -> tuple[list[XmlElement], XmlElement | None]:
         world = self.source.part(self.root, "world")
@@ -93,6 +104,7 @@ class _Sdf:
         """Frames, links and joints of a model and of those within it."""
         source = self.source
         source.known.add(id(model))
+        model.get("canonical_link")  # whose motion is that of the model: nothing else hangs on it
         if model.get("placement_frame"):
             raise FileError(f"{source.at(model)}: `placement_frame` is not read: write the pose of the model itself")
         is_static = source.truth(model, "static", False) or is_static
@@ -193,12 +205,15 @@ class _Sdf:
             self.source.tell("frame", name, frame.element, change)
 
     def _tell_unread(self, element: XmlElement, owner: str = "") -> None:
-        """Each element that nothing has looked at is dropped, with what stands in it."""
+        """Each element and each attribute that nothing has looked at is dropped, with what stands in it."""
+        self.source.report.lost_attributes(element, owner)
         for one in element.children:
             if id(one) in self.source.known:
                 self._tell_unread(one, one.get("name") or owner)
             else:
-                why = _UNREAD.get(one.tag, "not of the format, or not read here")
+                is_second = any(other.tag == one.tag and id(other) in self.source.known for other in element.children)
+                unread = "only the first one is read" if is_second else "not of the format, or not read here"
+                why = _UNREAD.get(one.tag, unread)
                 self.source.report.dropped(one.tag, one.get("name") or owner, one.line, why)
 
 

@@ -14,7 +14,7 @@ from simcli.exchange.naming import GivenNames
 from simcli.exchange.report import ImportReport
 from simcli.exchange.xml_reader import XmlElement, plain_number
 
-_TRUE, _FALSE = ("1", "true"), ("0", "false")
+TRUE, _FALSE = ("1", "true"), ("0", "false")
 _COUNTS = {"euler_rpy": 6, "quat_xyzw": 7}
 
 
@@ -92,9 +92,9 @@ class SdfSource:
         found = self.part(element, tag)
         if found is None:
             return default
-        if found.text.lower() not in _TRUE + _FALSE:
+        if found.text.lower() not in TRUE + _FALSE:
             raise FileError(f"{self.at(found)}: <{tag}> is `{found.text[:60]}`, not true or false")
-        return found.text.lower() in _TRUE
+        return found.text.lower() in TRUE
 
     def pose(self, element: XmlElement) -> tuple[SourceFrame, str]:
         """The pose of an element in the frame that it names, and that name; "" for the usual one."""
@@ -113,7 +113,7 @@ class SdfSource:
                 raise FileError(f"{self.at(found)}: a quaternion of length zero is no rotation")
             turn = rot.quat_to_matrix(np.asarray(values[3:]) / np.linalg.norm(values[3:]))
             return SourceFrame(values[:3], quaternion_words(turn)), named
-        angles = np.asarray(values[3:]) * (np.pi / 180.0 if found.get("degrees") in _TRUE else 1.0)
+        angles = np.asarray(values[3:]) * (np.pi / 180.0 if found.get("degrees") in TRUE else 1.0)
         return SourceFrame(values[:3], {"rpy": angles.tolist()} if angles.any() else {}), named
 
     def tell(self, kind: str, name: str, element: XmlElement, change: str = "") -> None:
@@ -126,5 +126,6 @@ class SdfSource:
 
     def lose(self, kind: str, name: str, element: XmlElement, why: str) -> None:
         """An element, with all that stands in it, is not in the scene."""
+        element.settle()
         self.known.update(map(id, element.below()))
         self.report.dropped(kind, name, element.line, why)

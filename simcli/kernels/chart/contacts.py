@@ -277,8 +277,8 @@ def _find_gap(k: ti.template(), t: ti.template(), s: ti.template(), w: ti.i32, l
 def turned_normal(k: ti.template(), t: ti.template(), s: ti.template(), w: ti.i32, lane: ti.template(), c: ti.i32):
     """The normal of contact c at the present poses: so the gap of what turns together stays, whatever else it does.
 
-    A normal that stood still would have a ball of radius r in a frame that turns by an angle a sink r a^2 / 2 into it, in each
-    step, and where joints hold the ball, the impulse against that would grow and grow.
+    With a normal that stood still a ball of radius r, in a frame that turns by an angle a, would sink r a^2 / 2 into it in
+    each step, and where joints hold the ball, the impulse against that would grow and grow.
 
     Returns:
         That of the flat one of two shapes; of two balls the line of their centres; else what both turn it by.

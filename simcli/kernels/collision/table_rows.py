@@ -95,7 +95,7 @@ def _complete_row(c: ti.template(), w: ti.i32, lane: ti.template(), row: ti.i32)
 @ti.func
 def core_in_link(c: ti.template(), w: ti.i32, lane: ti.template(), i: ti.i32, q: ti.template(), outward: ti.template(),
                  radius: ti.template()):
-    """As `core_point`, of a point and a normal in world axes, the core point in the link of shape i, and the normal there."""
+    """As `core_point`, of a point and a normal in world axes, the core point in the link of shape i; and the normal."""
     R = one(c.rotation, w, lane, i)
     d = R.transposed_times(outward)
     core, r = core_point(c, w, lane, i, R.transposed_times(q), d, radius)

@@ -36,18 +36,20 @@ def read_scenes(path: Path, choices: Mapping[str, object] | None = None) -> Swee
     """A sweep file; or the sweep of the batch of a scene, which has no choices.
 
     Args:
-        path: YAML of either, or a run with a scene inside.
+        path: YAML of either, a model of another format, a packed scene, or a run with a scene inside.
         choices: as in a sweep file, beside its own.
 
     Raises:
         SceneError: the sweep file is invalid, or the choices are.
     """
+    from simcli.exchange.importing import is_foreign
     from simcli.records.wholeness.superblock import is_hdf5
     from simcli.spec import document_of_text, load_document
     from simcli.spec.document.nodes import plain
+    from simcli.spec.document.packed import is_packed
     from simcli.spec.resolved import flow_text
 
-    document = None if is_hdf5(path) else load_document(path)
+    document = None if is_hdf5(path) or is_foreign(path) or is_packed(path) else load_document(path)
     if document is not None and is_sweep(document) and not choices:
         return read_sweep(document)
     data: dict = {"sweep": 1, "scene": path.name}
