@@ -111,6 +111,7 @@ BAD = {
     "foreign scene": ("fk foreign.h5", Exit.FILE, ["foreign.h5"]),
     "cut": ("id cut.h5", Exit.FILE, ["cut.h5"]),
     "no text": ("fk swing.yaml --states bytes.csv", Exit.FILE, ["bytes.csv"]),
+    "a far angle": ("fk swing.yaml --q pin=1e7", Exit.USAGE, ["--q: an angle of joint `pin` is beyond 1e+06 rad"]),
     "a folder": ("fk swing.yaml --states .", Exit.USAGE, ["is a folder"]),
     # tables
     "empty": ("fk swing.yaml --states empty.csv", Exit.FILE, ["empty.csv", "is empty"]),

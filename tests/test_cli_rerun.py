@@ -86,6 +86,16 @@ def test_more_options_change_the_scene_inside(folder, tmp_path, capsys):
         assert run.time[-1] == pytest.approx(0.02)
 
 
+def test_a_measure_of_the_same_name_replaces_the_one_inside_and_is_given_once(folder, tmp_path, capsys):
+    out, again = tmp_path / "b.h5", ["--measure", "peak=max:joint.left/pin.q"]
+    assert command("run", folder / "a.h5", *again, "-o", out, "-q", "--duration", "20 ms") == Exit.OK
+    with open_trajectory(out) as run:
+        assert list(run.measures) == ["peak"]
+    capsys.readouterr()
+    assert command("run", folder / "a.h5", *again, *again, "-o", out, "--force") == Exit.SCENE
+    assert "`peak` is measured twice" in capsys.readouterr().err
+
+
 def test_show_gives_the_scene_that_was_run(folder, capsys):
     assert command("show", folder / "a.h5", "--resolved") == Exit.OK
     with open_trajectory(folder / "a.h5") as run:

@@ -176,6 +176,8 @@ def test_times_between_steps_in_other_units_and_gaps(command, pendulum):
 @pytest.mark.parametrize(("words", "code", "message"), [
     (["--free", "params.m3"], Exit.SCENE, "there: `m1`, `m2`"),
     (["--free", "params.m1,params.m1"], Exit.USAGE, "stands there twice"),
+    (["--free", "params.m1,params.nope"], Exit.SCENE, "--free:2:1"),
+    (["--free", "params.m1", "--bounds", "params.m1=0..1", "--bounds", "params.m1=0..3 m"], Exit.SCENE, "--bounds:2:"),
     (["--free", "bodies.upper.com"], Exit.USAGE, "name one of its numbers, as `bodies.upper.com[0]`"),
     (["--free", "params.m1", "--bounds", "params.m2=1..2"], Exit.USAGE, "is not among the free numbers"),
     (["--free", "params.m1", "--bounds", "params.m1=2..3"], Exit.USAGE, "the scene has 1.2, outside of them"),

@@ -51,6 +51,18 @@ joints:
         assert np.abs(R[b] - quat_matrix(model, b)).max() < 10 * EXACT
 
 
+@pytest.mark.parametrize(("more", "path"), [("q: 1.1e6", "joints.pin.q"), ("", "initial.joint_q.pin")])
+def test_angles_beyond_what_float64_tells_are_refused_where_they_stand(more, path):
+    pin = f"{{type: revolute, parent: world, child: a, axis: [0, 1, 0], {more}}}"
+    text = f"bodies: {{a: {{{MASS}}}}}\njoints: {{pin: {pin}}}\n"
+    initial = "" if more else "initial: {joint_q: {pin: -1.1e6}}\n"
+    with pytest.raises(SceneError, match=r"beyond 1e.06 rad") as caught:
+        built(text + initial)
+    assert [(fault.code, fault.where.path) for fault in caught.value.faults] == [("SC231", path)]
+    assert built(text.replace(more, "q: 1e6") if more else text).joint_q.shape == (1, 1)
+    assert built(text.replace("revolute", "prismatic") + initial).joint_q.shape == (1, 1)  # a length may be long
+
+
 def test_axis_of_at_is_in_world_axes_of_the_authored_configuration():
     model = built(f"""
 bodies:

@@ -404,6 +404,7 @@ WRONG = {
     "get: 5 is no name; write one as 'joint.pin.q'": lambda sim: sim.get(5),
     "set: 5 gives no values by name": lambda sim: sim.set(5, 1),
     "set `joint.pin.q`: 'a' is no number": lambda sim: sim.set("joint.pin.q", "a"),
+    "set `joint.pin.q`: an angle is beyond 1e.06 rad": lambda sim: sim.set("joint.pin.q", 1e7),
     "restore: 5 is no snapshot; give what `save` gave": lambda sim: sim.restore(5),
     r"worlds: a mask of 5, or numbers from 0 to 4": lambda sim: sim.reset([[1], [1, 2]]),
     "no quantity `joint.pin.qq`: did you mean `joint.pin.q": lambda sim: sim.get("joint.pin.qq"),

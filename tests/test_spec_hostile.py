@@ -1,5 +1,6 @@
 """Scenes that mean harm beyond the syntax: expansion, chains, sections of the wrong kind. Refused soon, or read."""
 
+import re
 import time
 
 import pytest
@@ -9,7 +10,7 @@ from simcli.errors import Exit, SceneError
 from simcli.spec import document_of_text, load_document, resolve
 from simcli.spec.faults.diagnostics import render_faults
 from simcli.spec.faults.fault_list import Faults
-from simcli.spec.schema.scene import title_of_stem
+from simcli.spec.schema.scene import TITLE_PATTERN, title_of_stem
 
 QUICK = 5.0  # s; generous, the machine may be busy
 BODY = "{mass: 1, inertia: {diag: [1, 1, 1]}}"
@@ -118,7 +119,8 @@ def test_every_key_with_every_kind_of_value(tmp_path, value):
     assert render_faults(error.faults, error.document)
 
 
-BAD_NAMES = ["../../evil", "/tmp/evil", "a/b", "..", ".hidden", "-o", "", "two words", "x" * 101, "a\\n", "C:evil", "é"]
+BAD_NAMES = ["../../evil", "/tmp/evil", "a/b", "..", ".hidden", "-o", "", "two words",
+             "x" * 101, "a\\n", "C:evil", "→", "é" * 101, "汉" * 67]
 
 
 @pytest.mark.parametrize("name", BAD_NAMES)
@@ -129,18 +131,21 @@ def test_a_name_cannot_lead_elsewhere(tmp_path, name):
     assert "`-o`" in error.faults[0].hint
 
 
-@pytest.mark.parametrize("name", ["a", "9_lives", "run-3.v2", "_", "x" * 100])
+@pytest.mark.parametrize("name", ["a", "9_lives", "run-3.v2", "_", "x" * 100, "schwüng", "маятник-2", "振り子", "हिन्दी"])
 def test_good_names(tmp_path, name):
     assert outcome(tmp_path, f"simcli: 1\nname: {name}\nbodies: {{a: {BODY}}}\n") is None
 
 
 @pytest.mark.parametrize(
-    ("stem", "name"), [("good", "good"), ("two words", "two_words"), ("..", "_.."), ("-o", "_-o"), ("é" * 150, "_" * 100)]
-)
+    ("stem", "name"),
+    [("good", "good"), ("two words", "two_words"), ("..", "_.."), ("-o", "_-o"), ("é" * 150, "é" * 100),
+     ("汉" * 90, "汉" * 66), ("schwüng 1", "schwüng_1"), ("schwu\u0308ng", "schwüng"), ("a→b", "a_b")],
+)  # fmt: skip
 def test_a_scene_without_a_name_has_that_of_its_file(stem, name):
     document = document_of_text(f"simcli: 1\nbodies: {{a: {BODY}}}\n", f"{stem}.yaml")
     assert resolve(document).name == name
     assert title_of_stem(name) == name
+    assert re.search(TITLE_PATTERN, name)
 
 
 def test_no_file_is_written_where_a_name_leads(tmp_path):

@@ -9,6 +9,7 @@ from simcli.errors import SceneError
 from simcli.spec import load_document, resolve
 from simcli.spec.document.loader import MAX_ALIASES, decode, parse_text
 from simcli.spec.document.nodes import find, plain
+from simcli.spec.document.scene_file import document_of_text
 from simcli.spec.faults.fault_list import Faults
 
 QUICK = 2.0  # s, an attack must be refused within
@@ -75,6 +76,13 @@ def test_numbers_that_are_not_finite(text):
     _, faults = read(f"a: 1\nb: {text}\n")
     assert time.perf_counter() - start < QUICK
     assert [(fault.code, fault.where.line, fault.where.column) for fault in faults] == [("SC106", 2, 4)]
+
+
+def test_a_number_that_is_not_finite_has_no_consequences():
+    body = "bodies: {rod: {mass: .inf, inertia: {diag: [1, 1, 1]}}}\n"
+    with pytest.raises(SceneError) as caught:
+        resolve(document_of_text(f"simcli: 1\n{body}", "a.yaml"))
+    assert [fault.code for fault in caught.value.faults] == ["SC106"]
 
 
 def test_marks_of_keys_and_values():

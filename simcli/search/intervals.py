@@ -6,14 +6,15 @@ above 0 and at least LOG_FROM apart, else evenly; `K=linear(1..100)` and `K=log(
 
 import math
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simcli.errors import UsageError
+from simcli.errors import Fault, SceneError, UsageError
 from simcli.spec.document.overrides import SET, VARY, Override
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 # Verdicts cost channels, and are about the scene as it stands; one bad point shall not end the others.
 QUIET = (Override(SET, "[]", "expect"), Override(SET, "isolate", "run.on_failure"))
 LOG_FROM = 10.0  # ratio of the ends from which a search goes by factors
-BOUNDS = "--bounds"
+BOUNDS, FREE = "--bounds", "--free"
 _SCALED = re.compile(r"\s*(linear|log)\s*\((.*)\)\s*\Z", re.DOTALL)
 
 
@@ -78,9 +79,40 @@ def read_intervals(scene: Path, sets: Sequence[str], texts: Sequence[str], optio
 
     split = [_parts(text, option) for text in texts]
     varied = [Override(VARY, f"{path}={ends}") for path, ends, _ in split]
-    _, spec = read_scene(scene, (*sets, *QUIET, *varied))
+    with said_of(option, texts):
+        _, spec = read_scene(scene, (*sets, *QUIET, *varied))
     return [_interval(path, spec.batch.vary[path].grid, scale, param_unit(spec, path), f"{option} {text}")
             for text, (path, _, scale) in zip(texts, split, strict=True)]  # fmt: skip
+
+
+@contextmanager
+def said_of(option: str, texts: Sequence[str], number: int = 0) -> Iterator[None]:
+    """Let faults of the `--vary` that stand for an option of a search name that option, and show its texts as typed.
+
+    Args:
+        option: as "--free".
+        texts: of its uses, or of its entries.
+        number: of the text that the first `--vary` stands for, from 0.
+    """
+    try:
+        yield
+    except SceneError as error:
+        if error.document is not None:
+            error.document.keep(option, "\n".join(texts))
+        told = SceneError([_said_of(fault, option, texts, number) for fault in error.faults])
+        told.document, told.spec = error.document, error.spec
+        raise told from None
+
+
+def _said_of(fault: Fault, option: str, texts: Sequence[str], number: int) -> Fault:
+    where = fault.where
+    if where is None or where.file != VARY or not 0 < where.line + number <= len(texts):
+        return fault
+    text = texts[where.line + number - 1]
+    key, equals, ends = text.partition("=")
+    is_key = where.column <= len(key)
+    column, length = (1, len(key)) if is_key or not equals else (len(key) + 2, len(ends))
+    return replace(fault, where=replace(where, file=option, line=where.line + number, column=column, length=max(length, 1)))
 
 
 def _parts(text: str, option: str) -> tuple[str, str, str]:

@@ -102,7 +102,7 @@ def _scene(document: Document, faults: Faults) -> SceneSpec | None:
         told = _judged_again(document, found) if found.mends else found
         # The checks of the batch resolve worlds themselves, and for that need the scene.
         document.cache.update(units=units, faults=list(told.found), spec=spec)
-        if spec is not None and not told.errors:
+        if spec is not None and not told.errors and not document.cache["broken"]:
             check_spec(spec, tree, document, told, set(), batch=True)
         document.cache["faults"] = list(told.found)
     for fault in document.cache["faults"]:
@@ -187,7 +187,7 @@ def validate(document: Document, tree: TableNode, faults: Faults, unknown: set[s
         place = tree.items["solver"].mark if "solver" in tree.items else tree.mark
         tree = replace(tree, ("solver", "integrator"), Scalar(spec.solver.integrator, place)) or tree
         document.expanded = tree
-    document.cache.update(why_integrator=why, written=spec)
+    document.cache.update(why_integrator=why, written=spec, broken=bool(broken))
     spec = with_places(spec, Checker(spec, tree, document, faults, broken).fault)
     check_spec(spec, tree, document, faults, broken)
     return spec

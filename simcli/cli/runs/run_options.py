@@ -144,11 +144,11 @@ def measure_override(text: str) -> "Override":
     Raises:
         UsageError: there is no name, or no reduction.
     """
-    from simcli.spec.document.overrides import Override
+    from simcli.spec.document.overrides import NAMED_MEASURE, Override
 
     name, equals, rest = (part.strip() for part in text.partition("="))
     reduction, colon, quantity = (part.strip() for part in rest.partition(":"))
     if not name or not equals or not (rest.startswith("{") or (reduction and colon and quantity)):
         raise UsageError(f"--measure {text}: write NAME=REDUCTION:QUANTITY, as peak=max_abs:joint.pin.effort")
     value = rest if rest.startswith("{") else f"{{{reduction}: {quantity}}}"
-    return Override("--measure", value, f"measure.{name}")
+    return Override(NAMED_MEASURE, value, f"measure.{name}")

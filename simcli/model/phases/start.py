@@ -1,6 +1,6 @@
 """The initial state: coordinates and velocities of joints, of free bodies, and by pattern."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -13,7 +13,18 @@ from simcli.model.tree.links import together
 from simcli.spec.names.patterns import matching
 
 AT_REST = (0.0, 0.0, 0.0)
+MOST_ANGLE = 1e6  # [rad], at the start; from 1e9 on sines of the device are wrong, from 1e15 on they are none at all
 NORMALISED = 4e-16  # [1] a quaternion this near to length one is left as it is, so that reading twice changes nothing
+
+
+def has_far_angle(q: Array, dof_dim: Sequence[int]) -> bool:
+    """Whether scalar coordinates of a joint, (..., n_q), hold an angle beyond MOST_ANGLE.
+
+    Args:
+        q: [m, rad], the lengths first.
+        dof_dim: numbers of linear and angular dofs; others than scalars, as quaternions, hold no angle.
+    """
+    return q.shape[-1] == sum(dof_dim) and bool((np.abs(q[..., dof_dim[0] :]) > MOST_ANGLE).any())
 
 
 def read_start(worlds: Worlds, parts: list[JointPart], bodies: list[BodyPart]) -> None:
@@ -53,6 +64,9 @@ def _write(worlds: Worlds, part: JointPart, target: str, value: Array, path: str
             worlds.fault("SC466", path, message, f"leave it out, or give the {target} of a joint of the tree")
     elif target == "q":
         part.q, part.q_given = value, True
+        if has_far_angle(value, part.entry.dof_dim(part.motion)):
+            message = f"an angle of joint `{part.name}` is beyond {MOST_ANGLE:g} rad, where it is known to 1e-10 rad only"
+            worlds.fault("SC231", path, message, "leave whole turns out")
     else:
         part.qd, part.qd_given = value, np.ones(part.n_qd, bool)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from simcli.errors import UsageError
 from simcli.search.batches import Batches
-from simcli.search.intervals import QUIET, Interval
+from simcli.search.intervals import FREE, QUIET, Interval, said_of
 
 if TYPE_CHECKING:
     from simcli.spec import SceneSpec
@@ -75,13 +75,15 @@ def free_numbers(scene: Path, sets: Sequence, spec: "SceneSpec", paths: Sequence
             raise UsageError(f"--bounds {path}: is not among the free numbers: {did_you_mean(path, paths, 'free are')}")
     found = []
     for path in paths:
-        start, limit = _start_of(scene, sets, spec, path), limits.get(path)
+        with said_of(FREE, paths, len(found)):
+            start, limit = _start_of(scene, sets, spec, path), limits.get(path)
         low, high = (limit.low, limit.high) if limit else (-BOUND, BOUND)
         if not low <= start <= high:
             raise UsageError(f"--bounds {path}={low:g}..{high:g}: the scene has {start:g}, outside of them; begin within: "
                              f"--set {path}={0.5 * (low + high):g}")  # fmt: skip
         found.append(FreeNumber(path, start, low, high, param_unit(spec, path)))
-    read_scene(scene, (*sets, *QUIET, *(Override(VARY, f"{one.path}={one.start!r}") for one in found)))
+    with said_of(FREE, paths):
+        read_scene(scene, (*sets, *QUIET, *(Override(VARY, f"{one.path}={one.start!r}") for one in found)))
     return [_bounded(Batches(scene, sets, [one.path]), one) for one in found]
 
 

@@ -18,6 +18,7 @@ from simcli.spec.document.scalars import ScalarError, plain_scalar
 from simcli.spec.document.syntax import mistake_of
 from simcli.spec.document.syntax_flow import Mistake
 from simcli.spec.faults.fault_list import Faults
+from simcli.spec.values.scopes import failed
 
 _MAX_DEPTH = 64
 MAX_ALIASES = 1000
@@ -263,7 +264,7 @@ class _Builder:
             return Scalar(plain_scalar(event.value), mark)
         except ScalarError as error:
             self.faults.add("SC106", str(error), self.where(mark), "write a finite number")
-            return Scalar(0.0, mark)
+            return failed(mark)
 
     def sequence(self, event: yaml.SequenceStartEvent, depth: int) -> Listing:
         items = []

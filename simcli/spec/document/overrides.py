@@ -21,7 +21,8 @@ from simcli.spec.document.nodes import (
 from simcli.spec.faults.fault_list import Faults, did_you_mean
 from simcli.spec.values.scopes import where_of
 
-SET, VARY, VARY_TABLE = "--set", "--vary", "--vary-table"
+SET, VARY, VARY_TABLE, NAMED_MEASURE = "--set", "--vary", "--vary-table", "--measure"
+_ONCE = {VARY: "varied", NAMED_MEASURE: "measured"}  # options that say something new each time
 SWEEP = "sweep"  # option of what a sweep file lays over its scenes
 _VARIED = "batch.vary."
 _DRAW = re.compile(r"(\s*)([a-z_]+)(\s*)\((.*)\)\s*\Z", re.DOTALL)
@@ -70,7 +71,7 @@ def apply_sets(
     sets = list(sets)
     lines: dict[str, list[str]] = {}
     waiting: list[Laid] = []
-    varied: dict[str, Mark] = {}
+    said: dict[tuple, Mark] = {}
     tables = [item.text for item in sets if isinstance(item, Override) and item.option == VARY_TABLE]
     for number, text in enumerate(tables, start=1):  # below all others
         lines[VARY_TABLE] = tables
@@ -82,7 +83,7 @@ def apply_sets(
         override = override._replace(text=override.text.replace("\n", " ").replace("\r", " "))
         lines.setdefault(override.option, []).append(override.text)
         laid = _read(override, len(lines[override.option]), faults)
-        if laid is None or (override.option == VARY and _varies_already(laid, varied, faults)):
+        if laid is None or (override.option in _ONCE and _is_said_already(override.option, laid, said, faults)):
             continue
         late = len(laid.steps) > 1 and "/" in str(laid.steps[1])
         if late and child(child(root, laid.steps[0]), laid.steps[1]) is None:
@@ -137,19 +138,20 @@ def is_of_batch(override: Override) -> bool:
     return override.option in (VARY, VARY_TABLE) or (path.split(".")[0] == "batch" and path != "batch.seed")
 
 
-def varied_key(override: Override) -> str:
-    """The key that a `--vary` is about; "" of any other option."""
-    return override.text.partition("=")[0].strip() if override.option == VARY else ""
+def own_key(override: Override) -> tuple[str, str] | None:
+    """What a `--vary` or a `--measure` is about, of which there is one; None of any other option."""
+    key = override.path or override.text.partition("=")[0].strip()
+    return (override.option, key) if override.option in _ONCE else None
 
 
-def _varies_already(laid: Laid, varied: dict[str, Mark], faults: Faults) -> bool:
-    """Whether an earlier `--vary` took the same path; a fault if so."""
+def _is_said_already(option: str, laid: Laid, said: dict[tuple, Mark], faults: Faults) -> bool:
+    """Whether an earlier use of the option took the same path or name; a fault if so."""
     path = str(laid.steps[-1])
-    first = varied.setdefault(path, laid.key_mark)
+    first = said.setdefault((option, path), laid.key_mark)
     if first is laid.key_mark:
         return False
-    hint = f"{VARY} number {first.line} takes it too; keep one"
-    faults.add("SC102", f"`{path[:60]}` is varied twice", where_of(laid.key_mark), hint)
+    hint = f"{option} number {first.line} takes it too; keep one"
+    faults.add("SC102", f"`{path[:60]}` is {_ONCE[option]} twice", where_of(laid.key_mark), hint)
     return True
 
 

@@ -1,9 +1,9 @@
 """Dotted paths that a scene writes as text: whether they lead anywhere, and the fault of one that does not."""
 
-from simcli.errors import Where
+from simcli.errors import Where, plural
 from simcli.spec.checks.checker import Checker
 from simcli.spec.document.lookup import value_at
-from simcli.spec.document.nodes import Listing, find, format_path, parse_path
+from simcli.spec.document.nodes import Listing, Node, Scalar, find, format_path, parse_path
 from simcli.spec.faults.fault_list import did_you_mean
 from simcli.spec.manual.keys import known_keys
 
@@ -22,6 +22,9 @@ def nowhere(check: Checker, text: str, path: list | Where) -> None:
     known: list[str] = []
     for length in range(len(steps), 0, -1):
         above = find(check.tree, steps[: length - 1])
+        if close := no_way(above, steps, length - 1):
+            check.fault("SC303", f"the path `{text[:80]}` leads nowhere", path, close, on_key=True)
+            return
         if above is not None and hasattr(above, "items") and not isinstance(above, Listing):
             known = [*above.items, *known_keys(tuple(steps[: length - 1]))]
             close = did_you_mean(str(steps[length - 1]), dict.fromkeys(known), "there")
@@ -30,6 +33,25 @@ def nowhere(check: Checker, text: str, path: list | Where) -> None:
             check.fault("SC303", f"the path `{text[:80]}` leads nowhere", path, close, on_key=True)
             return
     check.fault("SC303", f"the path `{text[:80]}` leads nowhere", path, "as joints.pin.damping", on_key=True)
+
+
+def no_way(node: Node | None, steps: tuple, n: int) -> str:
+    """A hint where a path counts past the end of a list, or into a single value; "" where neither is so.
+
+    Args:
+        node: at the first n steps.
+        steps: of the path.
+        n: how many of them lead there.
+    """
+    name = format_path(steps[:n])
+    if isinstance(node, Listing) and not (isinstance(steps[n], str) and len(node.items) == 1):
+        last = len(node.items) - 1
+        if isinstance(steps[n], int):
+            return f"`{name}` has {plural(last + 1, 'entry')}" + (f", `{name}[0]` to `{name}[{last}]`" if last >= 0 else "")
+        return f"`{name}` is a list of {plural(last + 1, 'entry')}: name one, as `{name}[0]`"
+    if isinstance(node, Scalar) and node.value is not None:
+        return f"`{name}` is a single value: name that"
+    return ""
 
 
 def _into_refused(check: Checker, steps: tuple) -> bool:

@@ -10,7 +10,7 @@ from simcli.errors import Fault, SceneError, Where
 from simcli.spec.document.held_files import HeldPath
 from simcli.spec.document.loader import MAX_BYTES, decode, parse_text, split_lines
 from simcli.spec.document.nodes import Listing, Mark, Node, Scalar, TableNode, locate, parse_path
-from simcli.spec.document.overrides import SET, VARY, VARY_TABLE, Laid, Override, apply_sets, is_of_batch, varied_key
+from simcli.spec.document.overrides import SET, VARY_TABLE, Laid, Override, apply_sets, is_of_batch, own_key
 from simcli.spec.faults.fault_list import Faults, did_you_mean
 from simcli.spec.values.scopes import where_of
 
@@ -151,8 +151,8 @@ def load_held(held: HeldScene, path: str, sets: Iterable[str | Override] = (), r
     name = next(iter(texts))
     place = HeldPath({**held.files, **{key: text.encode() for key, text in texts.items()}}, name)
     own = [_as_override(one) for one in sets]
-    varied = {varied_key(one) for one in own}
-    kept = [one for one in held.overrides if one.option != VARY or varied_key(one) not in varied]
+    said = {own_key(one) for one in own} - {None}
+    kept = [one for one in held.overrides if own_key(one) not in said]
     if any(one.option == VARY_TABLE for one in own):
         kept = [one for one in kept if not is_of_batch(one)]
     reader = _Reader(f"{path}#{name}", place)

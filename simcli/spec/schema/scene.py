@@ -1,6 +1,6 @@
 """The scene: SceneSpec, and what is written in a file but gone after expansion (SceneFile)."""
 
-import re
+import unicodedata
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
@@ -123,12 +123,25 @@ def _version(value: object) -> object:
 Version = Annotated[int, BeforeValidator(_version), WithJsonSchema({"const": 1})]
 
 
-TITLE_PATTERN = r"^[A-Za-z0-9_][A-Za-z0-9._-]{0,99}$"
-_TITLE = re.compile(TITLE_PATTERN.removesuffix("$") + r"\Z")
+# What an editor refuses: most signs. Which letters of other alphabets there are, regular expressions of JSON do not know.
+TITLE_PATTERN = r"^[^\u0000-\u002f\u003a-\u0040\u005b-\u005e\u0060\u007b-\u00a0]" \
+                r"[^\u0000-\u002c\u002f\u003a-\u0040\u005b-\u005e\u0060\u007b-\u00a0]{0,99}$"  # fmt: skip
+_MOST_OF_TITLE = 100  # characters
+_MOST_BYTES_OF_TITLE = 200  # in UTF-8: a file may have 255, of which a draft of it takes some
+
+
+def _fits_title(character: str) -> bool:
+    """Whether a name of a scene may have a character: letters of any alphabet with their marks, digits, `.`, `_`, `-`."""
+    return character in "._-" or character.isalnum() or unicodedata.category(character)[0] == "M"
+
+
+def _is_title(text: str) -> bool:
+    return (0 < len(text) <= _MOST_OF_TITLE and len(text.encode(errors="replace")) <= _MOST_BYTES_OF_TITLE
+            and all(map(_fits_title, text)) and (text[0] == "_" or text[0].isalnum()))  # fmt: skip
 
 
 def _title(value: object) -> object:
-    if isinstance(value, str) and not _TITLE.match(value):
+    if isinstance(value, str) and not _is_title(value):
         hint = "letters, digits, ., _ and -, a letter or digit first, at most 100; where the result goes is said by `-o`"
         raise refuse("SC312", f"{spell(value)} is not the name of a scene", hint)
     return value
@@ -136,8 +149,10 @@ def _title(value: object) -> object:
 
 def title_of_stem(stem: str) -> str:
     """The name of a scene that has none: the stem of its file, with _ for what a name cannot hold."""
-    made = re.sub(r"[^A-Za-z0-9._-]", "_", stem)[:100]
-    return made if _TITLE.match(made) else f"_{made}"[:100]
+    whole = unicodedata.normalize("NFC", stem)[:_MOST_OF_TITLE]  # as which some file systems give the letters of a name
+    made = "".join(one if _fits_title(one) else "_" for one in whole)
+    made = made if made[:1] == "_" or made[:1].isalnum() else f"_{made}"[:_MOST_OF_TITLE]
+    return made.encode()[:_MOST_BYTES_OF_TITLE].decode(errors="ignore")
 
 
 Title = Annotated[Text, AfterValidator(_title), WithJsonSchema({"type": "string", "pattern": TITLE_PATTERN})]
