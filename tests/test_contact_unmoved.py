@@ -76,3 +76,20 @@ def test_an_overlap_that_nothing_can_undo_moves_nothing(tmp_path, case, precisio
 def test_a_touch_that_nothing_can_change_moves_nothing(tmp_path, solver, case, precision):
     speed = last_speed(tmp_path, scene_of(case, 0.0), solver, precision)
     assert abs(speed - speed_without_contact(tmp_path, case, precision)) < PRECISE[precision]
+
+
+@pytest.mark.parametrize("precision", PRECISE)
+def test_a_wheel_on_a_turret_that_turns_keeps_its_speed(tmp_path, precision):
+    """Its gap to a plate of the turret is 0 for all time: by a normal that stood still over a step it sank, and braked."""
+    speed, ball = 10.0, ball_at([0.5, 0, RADIUS])
+    plate = {"mass": 1, "inertia": {"diag": [1, 1, 1]}, "pose": {"xyz": [0.5, 0, -0.1]},
+             "shapes": {"s": {"type": "box", "size": [1, 1, 0.2], "material": "m"}}}  # fmt: skip
+    hinge = {"type": "revolute", "axis": [0, 1, 0], "at": [0, 0, 0], "motion": {"velocity": 2}}
+    hub = {"type": "revolute", "axis": [1, 0, 0], "at": [0.5, 0, RADIUS], "qd": speed}
+    scene = {"simcli": 1, "materials": {"m": {"density": 1000, "friction": 0.5}}, "world": {"gravity": [0, 0, 0]},
+             "bodies": {"turret": {"mass": 1, "inertia": {"diag": [1, 1, 1]}}, "plate": plate, "wheel": ball},
+             "joints": {"pivot": {**hinge, "parent": "world", "child": "turret"},
+                        "weld": {"type": "fixed", "parent": "turret", "child": "plate", "at": [0, 0, 0]},
+                        "joint": {**hub, "parent": "turret", "child": "wheel"}},
+             "run": {"duration": 0.1}}  # fmt: skip
+    assert abs(last_speed(tmp_path, scene, "generalized", precision) - speed) < PRECISE[precision]
