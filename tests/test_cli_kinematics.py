@@ -201,6 +201,26 @@ def test_id_of_a_run_is_its_efforts(runs, here, command, integrator, every):
         assert result["frame"].tolist() == list(range(run.n_frames))
 
 
+@pytest.mark.parametrize("acts", [True, False])
+def test_id_says_where_forces_of_contacts_are_left_out(here, command, acts):
+    """A ball of 1 kg that lies on the ground: the effort that no record holds is its weight."""
+    (here / "ball.yaml").write_text(f"""
+simcli: 1
+world: {{shapes: {{ground: {{type: plane}}}}}}
+bodies: {{ball: {{pose: {{xyz: [0, 0, 0.1]}}, mass: 1, inertia: {{diag: [0.01, 0.01, 0.01]}},
+                shapes: {{s: {{type: sphere, radius: 0.1}}}}}}}}
+contact: {{enabled: {str(acts).lower()}}}
+solver: {{type: generalized, dt: 1.0e-3}}
+run: {{duration: 0.02}}
+output: {{every: 0.01, channels: [state, joints]}}
+""")
+    assert command("run", "ball.yaml", "-o", "ball.h5", "--device", "cpu").returncode == Exit.OK
+    done = command("id", "ball.h5", "--compare", "-o", "a.h5", "--force", "--json", *CPU)
+    assert done.returncode == Exit.OK, done.stderr
+    assert json.loads(done.stdout)["largest_difference"] == pytest.approx(9.81 if acts else 0.0, abs=1e-6)
+    assert ("knows no forces of contacts" in done.stderr) == acts
+
+
 def test_id_reads_the_state_at_the_start_of_a_first_order_step(runs, here, command):
     """Taken as they stand, the frames of a first-order run do not belong to their accelerations: they are O(h) off."""
     path = runs.of["semi_implicit", 0.01]

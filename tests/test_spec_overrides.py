@@ -103,3 +103,20 @@ def test_values_of_vary(tmp_path, text, values):
     document = load_document(write(tmp_path, LISTS), sets)
     found = world_values(document, resolve(document))
     assert [list(world.values()) for world in found] == [[value] for value in values]
+
+
+@pytest.mark.parametrize(
+    ("key", "hint"),
+    [("bodies.a.inertia.diag[3]",
+      "`bodies.a.inertia.diag` has 3 entries, `bodies.a.inertia.diag[0]` to `bodies.a.inertia.diag[2]`"),
+     ("bodies.a.inertia.diag.x", "`bodies.a.inertia.diag` is a list of 3 entries: name one, as `bodies.a.inertia.diag[0]`"),
+     ("bodies.a.mass[1]", "`bodies.a.mass` is a single value: name that"),
+     ("bodies.a.com[0]", "")],
+)  # fmt: skip
+def test_a_path_past_the_end_of_what_is_written_says_where_that_ends(tmp_path, key, hint):
+    path = write(tmp_path, GOOD)
+    if not hint:  # a default may be counted in
+        resolve(load_document(path, [Override("--vary", f"{key}=0.1,0.2")]))
+        return
+    (fault,) = refused(path, [Override("--vary", f"{key}=0.1,0.2")])
+    assert (fault.code, fault.hint) == ("SC303", hint)

@@ -8,6 +8,9 @@ from simcli.cli.mechanics import mechanics as shared
 from simcli.cli.options import JsonFlag, SetValues
 from simcli.errors import Exit
 
+_WITHOUT_CONTACTS = ("shapes of the scene can touch: `id` knows no forces of contacts, so that where they act the efforts "
+                     "hold these too, and differ from the recorded ones by them")  # fmt: skip
+
 
 def id(
     scene: shared.SubjectPath,
@@ -41,9 +44,9 @@ def id(
 
     with gravity in the bias and f the scene's springs, cables and wrenches, and body forces of the states (columns
     body.NAME.force.x, body.NAME.torque.x: world, about the centre of mass). It is everything that acts along a joint:
-    applied, drives, damping, friction, limits; for a free base the force that would have to hold it. On a run it is the
-    recorded joint_effort, which --compare shows. Accelerations that are not given are zero: the efforts that hold;
-    --differentiate spline takes them from a table of coordinates over time, by quintic splines (needs scipy). What a
+    applied, drives, damping, friction, limits; for a free base the force that would have to hold it. On a run without
+    contacts it is the recorded joint_effort, which --compare shows. Accelerations that are not given are zero: the
+    efforts that hold; --differentiate spline takes them from a table of coordinates over time, by quintic splines (needs scipy). What a
     joint that closes a loop transmits is taken from a run that recorded its reactions.
     Example: simcli id outputs/swing.h5 --compare -o efforts.h5
     """
@@ -58,5 +61,7 @@ def id(
     if compare:
         report.facts |= difference.facts
         report.notes.append(difference.words)
+        if report.has_contacts:
+            report.notes.append(_WITHOUT_CONTACTS)
     shared.conclude(ask, task, report)
     return Exit.OK

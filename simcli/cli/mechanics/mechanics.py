@@ -113,6 +113,7 @@ class _Report:
         notes: lines for people.
         facts: numbers that go with the result, for the JSON document.
         body: the table or the fields, if they go to stdout.
+        has_contacts: whether shapes of the mechanism can touch.
     """
 
     scene: str
@@ -120,6 +121,7 @@ class _Report:
     notes: list[str] = field(default_factory=list)
     facts: dict[str, Any] = field(default_factory=dict)
     body: Any = None
+    has_contacts: bool = False
 
 
 _Look = Callable[[Any, dict], None]  # sees the states and the results of each portion
@@ -168,10 +170,16 @@ def _compute(ask: Ask, subject, ready, task: "Task", look: _Look | None, report:
             sink.put(renumbered(states, ready.numbers), found)
             report.n_states += len(states)
     mechanics.close()
-    report.body = getattr(sink, "body", None)
+    report.body, report.has_contacts = getattr(sink, "body", None), _has_contacts(subject.spec)
     if ready.source.n_ended:
         states = console.plural(report.n_states, "state")
         report.notes.append(f"{ready.source.n_ended} of {states} belong to worlds that had ended: they have no result")
+
+
+def _has_contacts(spec) -> bool:
+    """Whether shapes of two bodies, or of one and the world, can touch; the models of runs have no shapes here."""
+    owners = (spec.world, *spec.bodies.values())
+    return spec.contact.enabled and sum(any(shape.collide for shape in owner.shapes.values()) for owner in owners) > 1
 
 
 def _sink(ask: Ask, subject, ready, task: "Task", axes, device):
