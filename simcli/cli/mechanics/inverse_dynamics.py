@@ -46,8 +46,8 @@ def id(
     body.NAME.force.x, body.NAME.torque.x: world, about the centre of mass). It is everything that acts along a joint:
     applied, drives, damping, friction, limits; for a free base the force that would have to hold it. On a run without
     contacts it is the recorded joint_effort, which --compare shows. Accelerations that are not given are zero: the
-    efforts that hold; --differentiate spline takes them from a table of coordinates over time, by quintic splines (needs scipy). What a
-    joint that closes a loop transmits is taken from a run that recorded its reactions.
+    efforts that hold; --differentiate spline takes them from a table of coordinates over time, by quintic splines (needs
+    scipy). What a joint that closes a loop transmits is taken from a run that recorded its reactions.
     Example: simcli id outputs/swing.h5 --compare -o efforts.h5
     """
     from simcli.analysis.mechanics.dynamic_tasks import Efforts
