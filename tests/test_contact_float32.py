@@ -81,3 +81,13 @@ def test_newton_steps_are_as_exact_as_float32_allows(tmp_path):
         falls = run.time[:] > AT_REST
         assert run.diag.iterations[:][falls].mean() < 2.8
         assert run.diag.residual[:].max() < STEP_MISSES
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_large_friction_holds_what_lies(tmp_path, solver):
+    """With a cone as thin as 1e-6 what a body fell by was no more than its rounding along the ground times 1e6."""
+    path = tmp_path / "slide.yaml"
+    path.write_text(SLIDE.replace("friction: 0.5", "friction: 1.0e+6").replace("[1000, 0, 0]", "[1, 0.3, 0]"))
+    with done(path, tmp_path / "slide.h5", "--solver", solver) as run:
+        assert run.diag.penetration[:].max() < 5e-3 * SIDE
+        assert run.body("box").position[:, 0, 2].min() > 0.45 * SIDE

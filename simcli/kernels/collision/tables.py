@@ -20,6 +20,9 @@ CELL_CORNERS = 6
 HALF_SPACE, ROUND, BALL_BOX, BALL_BARREL, BOXES, CONVEX, GROUND = range(7)
 _ROUND_KINDS = (SPHERE, CAPSULE)
 NO_GRAIN = -2  # instead of a link
+# [1], of friction: what is more holds no better, and where it stands above the rounding of speeds along the tangents, speeds
+# along the normal drown in it, so that bodies sink.
+MOST_FRICTION = {"float64": 1000.0, "float32": 30.0}
 
 MOST_CANDIDATES = 4 * MOST_CORNERS  # points of a pair before the best are chosen
 CANDIDATE = 9  # scalars of one: point 3, normal 3, gap, feature, distance to those that are chosen
@@ -231,8 +234,8 @@ class Collider(NarrowPhase):
         most = np.maximum(along, across)
         full = np.where(most > 0, most, 1.0)
         at_rest = pairs.friction_static * np.where(along > 0, most / np.where(along > 0, along, 1.0), 1.0)
-        column = self.combinations.column
-        self.friction, self.friction_static = column(most), column(np.maximum(at_rest, most))
+        column, limit = self.combinations.column, MOST_FRICTION[arena.device.precision]
+        self.friction, self.friction_static = (column(np.minimum(one, limit)) for one in (most, np.maximum(at_rest, most)))
         self.has_grain = bool((pairs.grain_shape >= 0).any())
         if self.has_grain:
             body = model.shapes.body[np.maximum(pairs.grain_shape, 0)]
