@@ -16,7 +16,8 @@ from simcli.records.drafts import drafted
 from simcli.records.reading.reader import open_trajectory
 
 READERS = (options.file_to_write, options.file_or_stdout, options.folder_to_write)
-URDF = "<robot name='r'><link name='base'/></robot>"
+URDF = """<robot name='r'><link name='base'><inertial><mass value='1'/>
+<inertia ixx='1' iyy='1' izz='1' ixy='0' ixz='0' iyz='0'/></inertial></link></robot>"""
 PENDULUM = """
 simcli: 1
 bodies: {rod: {pose: {xyz: [0, 0, -0.5]}, mass: 1, inertia: {diag: [0.1, 0.1, 0.01]}}}
