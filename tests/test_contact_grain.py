@@ -6,6 +6,7 @@ from support.contact_scenes import GRAVITY, batch, run, scene
 from support.contacts import read_model
 
 from simcli.errors import SceneError
+from simcli.kernels.collision.tables import MOST_FRICTION
 
 H, DURATION = 1e-2, 0.5  # [s]
 VELOCITY = 1e-6  # [m/s], a hundred times `solver.contact.tolerance`: what a step may lack
@@ -107,6 +108,17 @@ def test_ledger_knows_what_friction_takes(yard):
     flat = [k for k, case in enumerate(CASES.values()) if "a" not in case]  # nothing but friction does work
     assert np.abs(yard.energy.drift[:][:, flat]).max() < LEDGER
     assert yard.energy.dissipated[:][-1, flat].min() > 1.0
+
+
+@pytest.mark.parametrize("solver", ["generalized", *OTHERS])
+def test_a_grain_that_holds_leaves_friction_across_it(tmp_path, solver):
+    """Of 1e6 along the grain; a step meets speeds along a tangent that is shorter by the ratio of both."""
+    case = {"along": 1.0e6, "across": 0.3, "v": 2.0, "phi": 90 * DEG}
+    code, found = run(tmp_path, solver, {**scene(solver, H, DURATION, YARD), "params": NEUTRAL | case})
+    assert code == 0
+    slows = case["v"] - case["across"] * GRAVITY * found.time[:]
+    ratio = MOST_FRICTION["float64"] / case["across"]
+    assert np.abs(found.body("own").velocity[:, 0, 1] - slows).max() < ratio * VELOCITY
 
 
 BOX_SCENE = """\

@@ -220,3 +220,10 @@ def arc(y, x):
     angle = select(steep, pi / 2 - angle, angle)
     angle = select(x < 0.0, pi - angle, angle)
     return select(y < 0.0, -angle, angle)
+
+
+def share(part, whole):
+    """Part / whole, 0 if there is no whole."""
+    is_some = local(whole > 0.0)
+    zero = local(part * 0.0)
+    return select(is_some, part / select(is_some, whole, zero + 1.0), zero)

@@ -12,5 +12,6 @@ In: coordinates, velocities, forces on links. Out: poses, twists, accelerations,
     projected_accelerations  accelerations of bodies to those of joint coordinates
     loops                    coordinates of joints that close loops: projected from the bodies
     contact_columns          what contacts see of the velocities that carry links
-    contacts                 contacts against the tree chart: their frames, and their gaps at other poses
+    contact_places           where contacts are at other poses: surfaces, normals, gaps
+    contacts                 contacts against the tree chart: their frames, and their forces on links
 """

@@ -22,7 +22,7 @@ _ROUND_KINDS = (SPHERE, CAPSULE)
 NO_GRAIN = -2  # instead of a link
 # [1], of friction: what is more holds no better, and where it stands above the rounding of speeds along the tangents, speeds
 # along the normal drown in it, so that bodies sink.
-MOST_FRICTION = {"float64": 1000.0, "float32": 30.0}
+MOST_FRICTION = {"float64": 100.0, "float32": 30.0}
 
 MOST_CANDIDATES = 4 * MOST_CORNERS  # points of a pair before the best are chosen
 CANDIDATE = 9  # scalars of one: point 3, normal 3, gap, feature, distance to those that are chosen
@@ -87,7 +87,7 @@ class _ContactTable:
         core_a, core_b: [m], (C), in the links of the shapes (in the world for the world).
         radius_a, radius_b: [m], (C).
         along, across: [1], (C), tangents, right-handed with n; of a length that makes the cone of friction a round one.
-        reach: [m], (C), gap at another pose (chart/contacts.py).
+        reach: [m], (C), gap at another pose (chart/contact_places.py).
         alike: (C), 1 where all worlds of a block have the contact, between the same shapes.
     """
 
@@ -230,12 +230,14 @@ class Collider(NarrowPhase):
     def _friction(self, model: Model, tables: Tables, arena: Arena):
         """The larger of both coefficients for a round cone, and how much shorter the tangents are for it."""
         pairs = model.contacts
-        along, across = pairs.friction, pairs.friction_across
+        limit = MOST_FRICTION[arena.device.precision]
+        along, across, still = (np.minimum(one, limit) for one in (pairs.friction, pairs.friction_across,
+                                                                   pairs.friction_static))  # fmt: skip
         most = np.maximum(along, across)
         full = np.where(most > 0, most, 1.0)
-        at_rest = pairs.friction_static * np.where(along > 0, most / np.where(along > 0, along, 1.0), 1.0)
-        column, limit = self.combinations.column, MOST_FRICTION[arena.device.precision]
-        self.friction, self.friction_static = (column(np.minimum(one, limit)) for one in (most, np.maximum(at_rest, most)))
+        at_rest = still * np.where(along > 0, most / np.where(along > 0, along, 1.0), 1.0)
+        column = self.combinations.column
+        self.friction, self.friction_static = column(most), column(np.minimum(np.maximum(at_rest, most), limit))
         self.has_grain = bool((pairs.grain_shape >= 0).any())
         if self.has_grain:
             body = model.shapes.body[np.maximum(pairs.grain_shape, 0)]

@@ -15,7 +15,7 @@ from dataclasses import replace
 import numpy as np
 
 from simcli.kernels.algebra.values import Mat3
-from simcli.kernels.chart.contacts import find_gaps
+from simcli.kernels.chart.contact_places import find_gaps
 from simcli.kernels.chart.retraction import retract
 from simcli.kernels.complementarity.large import DOFS
 from simcli.kernels.complementarity.problem import LIMITS, Problem
