@@ -17,7 +17,7 @@ from simcli.kernels.memory.arena import any_lane, local
 
 
 @ti.func
-def pull_link(t: ti.template(), s: ti.template(), p: ti.template(), first_spin: ti.template(), w: ti.i32,
+def pull_link(k: ti.template(), t: ti.template(), s: ti.template(), p: ti.template(), first_spin: ti.template(), w: ti.i32,
               lane: ti.template(), c: ti.i32, link: ti.i32, point: ti.template(), axes: ti.template(), frame: ti.template(),
               sign: ti.template()):
     """Add to contact c what it sees of the velocities that carry a link; nothing for the world, -1.
@@ -25,7 +25,7 @@ def pull_link(t: ti.template(), s: ti.template(), p: ti.template(), first_spin: 
     Args:
         axes: what it sees velocities along.  frame: what spins see turning about.
 
-    Writes: p.contacts.jacobian, p.rows.jacobian of spins
+    Writes: k.terms, p.contacts.jacobian, p.rows.jacobian of spins
     """
     x = point * 1.0
     if link >= 0:
@@ -38,8 +38,9 @@ def pull_link(t: ti.template(), s: ti.template(), p: ti.template(), first_spin: 
             if u < p.n_given:
                 motion = one(s.S, w, lane, d)
                 at = c * p.n + u
-                found = add_seen(one(p.contacts.jacobian, w, lane, at), axes, motion, x, sign, p.limits.sight)
+                found = one(p.contacts.jacobian, w, lane, at) + seen_along(axes, point_velocity(motion, x), sign)
                 put(p.contacts.jacobian, w, lane, at, found)
+                put(k.terms, w, lane, 0, ti.max(one(k.terms, w, lane, 0), size_of_terms(motion, x)))
                 add_turning(p, first_spin, w, lane, c, u, frame, motion.angular, sign)
         i = t.parent.at(i)
 
@@ -187,7 +188,7 @@ def pull_marked(k: ti.template(), t: ti.template(), s: ti.template(), p: ti.temp
     """As `pull_link`, for all worlds of a block, each with the links that it has marked; no mark stays.
 
     Reads:  k.{pushed, unit_along}
-    Writes: k.carries, p.contacts.jacobian, p.rows.jacobian of spins
+    Writes: k.{carries, terms}, p.contacts.jacobian, p.rows.jacobian of spins
     """
     for i in range(k.n_links):
         is_on = k.carries.load(w, 2 * i + side) != 0.0
@@ -204,14 +205,17 @@ def pull_dof(k: ti.template(), p: ti.template(), first_spin: ti.template(), w: t
              u: ti.i32, motion: ti.template(), is_on: ti.template()):
     """Add what contact c sees of unknown u, which moves links so, in some worlds.
 
-    Writes: p.contacts.jacobian, p.rows.jacobian of spins
+    Writes: k.terms, p.contacts.jacobian, p.rows.jacobian of spins
     """
     sign = ti.static(2.0 * side - 1.0)
     n = k.contacts.normal.load(w, c)
     axes = (n, k.contacts.along.load(w, c), k.contacts.across.load(w, c))
+    x = k.pushed.load(w, side)
     before = p.contacts.jacobian.load(w, c * p.n + u)
-    found = add_seen(before, axes, motion, k.pushed.load(w, side), sign, p.limits.sight)
+    found = before + seen_along(axes, point_velocity(motion, x), sign)
     p.contacts.jacobian.store(w, c * p.n + u, chosen(is_on, found, before))
+    terms = k.terms.load(w, 0)
+    k.terms.store(w, 0, select(is_on, ti.max(terms, size_of_terms(motion, x)), terms))
     if ti.static(first_spin >= 0):
         along = k.unit_along.load(w, 0)
         turn_marked(p, first_spin, w, c, u, (n, along, n.cross(along)), motion.angular, sign, is_on)
@@ -249,34 +253,64 @@ def see_link(t: ti.template(), s: ti.template(), p: ti.template(), first_spin: t
             motion = s.S.load(w, d)
             at = SEEN * c + DOFS * side + u % DOFS
             v = point_velocity(motion, x)
-            p.large.seen.store(w, at, Vec3(*seen_along(axes, v, sign)))
+            p.large.seen.store(w, at, seen_along(axes, v, sign))
             if ti.static(first_spin >= 0):
                 for m in ti.static(range(3)):
                     at = (3 * c + m) * SEEN + DOFS * side + u % DOFS
                     p.large.spin.store(w, at, frame[m].dot(motion.angular) * sign)
 
 
-def seen_along(axes, v: Vec3, sign) -> list:
+def seen_along(axes, v: Vec3, sign) -> Vec3:
     """Components of a velocity, on B positive."""
-    return [axis.dot(v) * sign for axis in axes]
+    return Vec3(*(axis.dot(v) * sign for axis in axes))
 
 
-def add_seen(before: Vec3, axes, motion, x: Vec3, sign, sight) -> Vec3:
-    """What a contact sees of a unit velocity, with a body more; less than what the terms round by is nothing.
-
-    A ball on a hinge that is pushed along the hinge's axis is not moved. By what rounds any impulse would be good.
-
-    Args:
-        before: that of the other body, or 0.
-        motion: twist of the unit velocity, at the origin of its tree.  x: where the body is pushed, from there.
-        sign: 1 for B, -1 for A.
-        sight: below this share of its terms a sum is rounding.
-    """
-    least = (_sum_of_sizes(motion.linear) + _sum_of_sizes(x)) * sight  # it turns by 1 at most
-    found = before + Vec3(*seen_along(axes, point_velocity(motion, x), sign))
-    return Vec3(*(select(ti.abs(seen) <= least, seen * 0.0, seen) for seen in found.parts))
+def size_of_terms(motion, x: Vec3):
+    """[m], of the terms of what is seen at x of a unit velocity, which turns by 1 at most: their sum rounds by it."""
+    return _sum_of_sizes(motion.linear) + _sum_of_sizes(x)
 
 
 def _sum_of_sizes(v: Vec3):
     """Sum of the absolute values of the components."""
     return local(ti.abs(v.parts[0]) + ti.abs(v.parts[1]) + ti.abs(v.parts[2]))
+
+
+@ti.func
+def forget_rounding(k: ti.template(), p: ti.template(), w: ti.i32, c: ti.i32):
+    """Along an axis of contact c along which all that it sees is the rounding of its terms it sees nothing.
+
+    A ball on a hinge that is pushed along the hinge's axis is not moved. By what rounds any impulse would be good.
+
+    Reads:  k.terms, p.contacts.{columns, length}
+    Writes: p.contacts.jacobian
+    """
+    zero = p.arena.zero()
+    least = k.terms.load(w, 0) * p.limits.sight
+    most = Vec3(zero, zero, zero)
+    length = whole(p.contacts.length, w, c)
+    for e in range(length):
+        first = c * p.n + 3 * whole(p.contacts.columns, w, c * p.n + e)
+        for m in ti.static(range(3)):
+            most = larger_sizes(most, p.contacts.jacobian.load(w, first + m))
+    blind = Vec3(*blind_axes(most, least))
+    if any_lane(blind.parts[0] + blind.parts[1] + blind.parts[2] > 0.0):
+        for e in range(length):
+            first = c * p.n + 3 * whole(p.contacts.columns, w, c * p.n + e)
+            for m in ti.static(range(3)):
+                seen = p.contacts.jacobian.load(w, first + m)
+                p.contacts.jacobian.store(w, first + m, hidden_along(seen, blind))
+
+
+def larger_sizes(most: Vec3, v: Vec3) -> Vec3:
+    """The larger absolute value, part by part."""
+    return Vec3(*(ti.max(a, ti.abs(b)) for a, b in zip(most.parts, v.parts, strict=True)))
+
+
+def blind_axes(most: Vec3, least) -> list:
+    """1 for axes along which what is seen most is rounding, and not nothing."""
+    return [select((x > 0.0) & (x <= least), least * 0.0 + 1.0, least * 0.0) for x in most.parts]
+
+
+def hidden_along(v: Vec3, blind: Vec3) -> Vec3:
+    """A vector without the components of some axes."""
+    return Vec3(*(select(b > 0.0, x * 0.0, x) for x, b in zip(v.parts, blind.parts, strict=True)))

@@ -8,6 +8,7 @@ from simcli.kernels.algebra.elementary import select, share
 from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.chart.contact_columns import (
     forget_links,
+    forget_rounding,
     list_of_alike,
     list_threes,
     mark_carriers,
@@ -51,6 +52,7 @@ def state_contacts(k: ti.template(), t: ti.template(), s: ti.template(), p: ti.t
     most = clear_contacts(k, p, first_spin, w)
     forget_links(k, p, w)
     for c in range(most):
+        k.terms.store(w, 0, k.arena.zero())
         alike = whole(k.contacts.alike, w, c)
         if ti.static(takes_all(k, p)):
             if alike:
@@ -64,6 +66,8 @@ def state_contacts(k: ti.template(), t: ti.template(), s: ti.template(), p: ti.t
                     mark_carriers(k, t, p, w, c)
                     list_threes(p, w, c)
                 state_contact(k, t, s, p, first_spin, w, lane, c)
+        if ti.static(not p.is_large):
+            forget_rounding(k, p, w, c)
 
 
 @ti.func
@@ -138,8 +142,8 @@ def state_contact(k: ti.template(), t: ti.template(), s: ti.template(), p: ti.te
         mark_links(k, t, s, w, lane, 0, a, point_a)
         mark_links(k, t, s, w, lane, 1, b, point_b)
     else:
-        pull_link(t, s, p, first_spin, w, lane, c, a, point_a, axes, frame, -1.0)
-        pull_link(t, s, p, first_spin, w, lane, c, b, point_b, axes, frame, 1.0)
+        pull_link(k, t, s, p, first_spin, w, lane, c, a, point_a, axes, frame, -1.0)
+        pull_link(k, t, s, p, first_spin, w, lane, c, b, point_b, axes, frame, 1.0)
 
 
 def cone_axes(k, frame, w, lane, combination):

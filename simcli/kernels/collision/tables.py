@@ -203,6 +203,7 @@ class Collider(NarrowPhase):
             `grain_link`, -1 for the world, and by how much the tangents along and across it are shorter.
         carries, pushed, unit_along: of the contact at hand, where the worlds of a block have others: the links that carry A
             and B; [m], where these are pushed, from the origins of their trees; a tangent.
+        terms: [m], of the contact at hand, the largest of what it sees of velocities, before they cancel.
         acts: [1], (1), 0 while nothing touches.  can_rest: whether that is so in some phase.
     """
 
@@ -225,7 +226,7 @@ class Collider(NarrowPhase):
         self.contacts = _ContactTable(arena, pairs.capacity)
         self.n_links = tables.n_links
         self.carries, self.pushed = arena.slot(2 * tables.n_links).scratch(), arena.slot(2, Vec3).scratch()
-        self.unit_along = arena.slot(1, Vec3).scratch()
+        self.unit_along, self.terms = arena.slot(1, Vec3).scratch(), arena.slot(1).scratch()
 
     def _friction(self, model: Model, tables: Tables, arena: Arena):
         """The larger of both coefficients for a round cone, and how much shorter the tangents are for it."""
