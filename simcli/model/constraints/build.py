@@ -147,24 +147,32 @@ def _enabled(model: Model, parts: list[RowPart], joint: Array) -> Array:
 def _scale(model: Model, parts: list[RowPart]) -> Array:
     """Sum of the inverse masses, or inverse mean inertias, of the two bodies of each row; 1 where nothing has mass.
 
-    A point mass has the inertia that its longest arm gives it.
+    A point mass has the inertia that its longest arm gives it. Bodies without any are left out; a row between two of them
+    has the mean of the scene.
     """
     mass = model.bodies.mass
     turning = np.trace(model.bodies.inertia, axis1=-2, axis2=-1) / 3.0
     turning = np.where(turning > 0.0, turning, mass * arms(model) ** 2)
+    mobility, turning_mobility = _inverse_where_any(mass), _inverse_where_any(turning)
     out = []
     for part in parts:
         if part.form == Form.RIGID:
             weight = model.columns.weight[:, list(part.vectors)]
             out.append((2.0 / np.maximum(weight, np.finfo(float).tiny)).sum(axis=1))
             continue
-        inertia = turning if part.form in TURNING else mass
+        of_body, mean = turning_mobility if part.form in TURNING else mobility
         ends = part.ends or (model.joints.parent[part.joint], model.joints.child[part.joint])
-        ends = [b for b in ends if b != WORLD]
-        total = sum((1.0 / np.maximum(inertia[:, b], np.finfo(float).tiny) for b in ends), np.zeros(1))
-        largest = np.max(1.0 / np.maximum(mass[mass > 0].min(initial=1.0), 1e-9)) * 1e6
-        out.append(np.where((total > 0) & (total < largest), total, 1.0))
+        total = sum((of_body[:, b] for b in ends if b != WORLD), np.zeros(1))
+        out.append(np.where(total > 0, total, mean))
     return _stack(out, ())
+
+
+def _inverse_where_any(inertia: Array) -> tuple[Array, Array]:
+    """Inverses by body, (W|1, B), 0 where there is no inertia; and their means, (W|1,), 1 where no body has any."""
+    has_any = inertia > 0.0
+    inverse = np.where(has_any, 1.0 / np.where(has_any, inertia, 1.0), 0.0)
+    count = has_any.sum(axis=1)
+    return inverse, np.where(count > 0, inverse.sum(axis=1) / np.maximum(count, 1), 1.0)
 
 
 def _laws(builder: RowCollector) -> Laws:
