@@ -21,7 +21,7 @@ MODES = [(get_args(spec.model_fields["type"].annotation)[0], integrator)
 STEPS, DT = 32, 2.0**-10  # [1, s]
 SMALL = (2.0**-10, 2.0**-30, 2.0**-5)  # millimetres, micrograms, steps of 31 us
 LARGE = (2.0**7, 2.0**21, 2.0**3)
-OTHERS = [(2.0**-14, 1.0, 1.0), (1.0, 2.0**-40, 1.0), (1.0, 2.0**40, 1.0), (1.0, 1.0, 2.0**-7), LARGE]
+OTHERS = [(2.0**-12, 1.0, 1.0), (1.0, 2.0**-40, 1.0), (1.0, 2.0**40, 1.0), (1.0, 1.0, 2.0**-7), LARGE]
 # Relative to the largest number: rounding, where the order of operations depends on the size, in 32 steps; and the absolute
 # tolerance of corrections, 1e-12 m, which is more of a small mechanism.
 BOUND = {"float64": 1e-8, "float32": 1e-3}
