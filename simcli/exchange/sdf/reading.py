@@ -104,14 +104,13 @@ class _Sdf:
         """Frames, links and joints of a model and of those within it."""
         source = self.source
         source.known.add(id(model))
-        model.get("canonical_link")  # whose motion is that of the model: nothing else hangs on it
         if model.get("placement_frame"):
             raise FileError(f"{source.at(model)}: `placement_frame` is not read: write the pose of the model itself")
         is_static = source.truth(model, "static", False) or is_static
         pose, named = source.pose(model)
         around = scope.rpartition("::")[0]
         within = outer if not named else self._later(around, named)
-        self.frames.add(full_name(scope, MODEL_FRAME), SdfFrame(model, pose, within))
+        self.frames.add(full_name(scope, MODEL_FRAME), SdfFrame(model, pose, within, self._canonical(model, scope)))
         home = full_name(scope, MODEL_FRAME)
         for link in model.all("link"):
             self._frame(link, scope, home, "")
@@ -128,6 +127,15 @@ class _Sdf:
             self._frame(frame, scope, attached, attached)
         for inner in model.all("model"):
             self._collect(inner, home, full_name(scope, inner.get("name")), is_static)
+
+    def _canonical(self, model: XmlElement, scope: str) -> str:
+        """Full name of the link that a model moves with: the one it names, else its first, else that of a model in it."""
+        named = model.get("canonical_link")
+        first, inner = model.child("link"), model.child("model")
+        if not named and first is None and inner is None:
+            return ""
+        named = named or (first.get("name") if first is not None else f"{inner.get('name')}::{MODEL_FRAME}")
+        return self._later(scope, named)
 
     def _later(self, scope: str, name: str) -> str:
         """Full name of a frame that may stand below."""
