@@ -360,3 +360,34 @@ def test_models_of_models_move_with_the_link_of_the_first(tmp_path):
     text = text.replace("</model>", "</model></model>")
     spec = resolve(load_scene(written(tmp_path, text)))
     assert [name for name, body in spec.bodies.items() if "base" in body.points] == ["robot_column"]
+
+
+NOTED = """<sdf version="1.11"><world name="w"><light name="sun" type="point"/><gui/><model name="m">
+  <allow_auto_disable>true</allow_auto_disable> <enable_wind>false</enable_wind>
+  <link name="a"><inertial><mass>1</mass><inertia><ixx>1</ixx></inertia></inertial> <sensor name="s" type="imu"/>
+    <velocity_decay><linear>0</linear><angular>0.0</angular></velocity_decay>
+    <visual name="v"><cast_shadows>false</cast_shadows><geometry><mesh><uri>none.dae</uri></mesh></geometry>
+      <material odd="1"><ambient>1 0 0 1</ambient><pbr/></material></visual></link>
+  <link name="b"><pose>0 0 1 0 0 0</pose><inertial><mass>1</mass></inertial></link>
+  <joint name="j" type="revolute"><parent>a</parent><child>b</child><axis><xyz>0 1 0</xyz>
+    <initial_position>0</initial_position></axis></joint>
+  <!-- here --></model></world></sdf>"""
+LOSSES = ("<plugin name='p' filename='p.so'/>", "<enable_wind>true</enable_wind>", "<gripper name='g'/>",
+          "<link name='c' odd='1'><inertial><mass>1</mass></inertial></link>")  # fmt: skip
+
+
+@pytest.mark.parametrize("more", ["", *LOSSES])
+def test_strict_fails_where_motion_depends_on_what_is_lost(tmp_path, capsys, monkeypatch, more):
+    """Lights, sensors, looks and what says 0 or false are told, and lose nothing."""
+    monkeypatch.chdir(tmp_path)
+    text = NOTED.replace("<enable_wind>false</enable_wind>", "") if "enable_wind" in more else NOTED
+    path = written(tmp_path, text.replace("<!-- here -->", more))
+    report = import_model(path).report
+    lost = [one for one in report.entries if one.fate == "dropped" and not one.is_note]
+    assert len(lost) == bool(more)
+    assert {"light", "gui", "sensor", "visual", "allow_auto_disable"} <= {one.kind for one in report.entries if one.is_note}
+    carried = {one.kind for one in report.entries if one.fate == "carried"}
+    assert {"velocity_decay", "initial_position"} <= carried
+    code = run_command(["import", path.name, "--strict"], debug=False, as_json=False)
+    assert code == (Exit.NEGATIVE if more else Exit.OK)
+    assert "of them nothing moves otherwise)" in capsys.readouterr().err

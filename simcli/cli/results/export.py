@@ -36,7 +36,9 @@ def export(
         output_option("File to write; its suffix says the format. - for CSV on stdout.", file_or_stdout,
                       show_default="stdout"),
     ] = None,
-    strict: Annotated[bool, typer.Option("--strict", help="Of a model: exit code 1 if anything is dropped.")] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Of a model: exit code 1 if motion depends on what is dropped.")
+    ] = False,
     json: JsonFlag = False,
 ) -> int:
     """Write channels as .csv, .parquet, .npz, .jsonl, .sto or .mot, or the motion as .pvd (VTK) or .glb.

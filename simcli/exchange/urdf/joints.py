@@ -65,7 +65,7 @@ def _limit(source: UrdfSource, element: XmlElement, kind: str, joint: SourceJoin
             source.report.changed("limit", joint.name, element.line, "is missing: the joint has no limits")
         return
     if kind not in ("revolute", "prismatic", "continuous"):
-        source.drop("limit", joint.name, limit, f"means nothing for a {kind} joint")
+        source.drop("limit", joint.name, limit, f"means nothing for a {kind} joint", is_note=True)
         return
     changes = []
     lower, upper = source.bound(limit, "lower"), source.bound(limit, "upper")
@@ -92,7 +92,7 @@ def _dynamics(source: UrdfSource, element: XmlElement, kind: str, joint: SourceJ
     numbers = {key: source.number(dynamics, key, 0.0) for key in ("damping", "friction")}
     if kind in ("fixed", "floating", "planar"):
         if any(numbers.values()):
-            source.drop("dynamics", joint.name, dynamics, f"means nothing for a {kind} joint")
+            source.drop("dynamics", joint.name, dynamics, f"means nothing for a {kind} joint", is_note=kind == "fixed")
         return
     wrong = [key for key, value in numbers.items() if value < 0.0]
     joint.words |= {key: value for key, value in numbers.items() if value > 0.0}

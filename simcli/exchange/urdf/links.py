@@ -62,7 +62,7 @@ def _link(source: UrdfSource, element: XmlElement, mechanism: SourceModel) -> No
     if inertial is not None:
         _inertial(source, inertial, link)
     if name == WORLD_NAME and link.mass is not None:
-        source.report.withdraw(("inertial",), WORLD_NAME, "the world does not move")
+        source.report.withdraw(("inertial",), WORLD_NAME, "the world does not move", is_note=True)
     names = GivenNames(())
     for kind in ("collision", "visual"):
         for one in element.all(kind):

@@ -21,6 +21,9 @@ _UNREAD = {
     "texture": "scenes have no textures",
     "verbose": "is about a program",
 }
+# Elements without which nothing moves otherwise, with all that stands in them.
+_NOTES = frozenset(("visual", "material", "texture", "verbose", "sensor", "transmission", "ros2_control", "calibration",
+                    "safety_controller"))  # fmt: skip
 
 
 class UrdfSource:
@@ -110,20 +113,21 @@ class UrdfSource:
         else:
             self.report.carried(kind, name, element.line)
 
-    def tell_unread(self, element: XmlElement, owner: str = "") -> None:
+    def tell_unread(self, element: XmlElement, owner: str = "", is_note: bool = False) -> None:
         """Each element and each attribute that nothing has looked at is dropped, with what stands in it."""
-        self.report.lost_attributes(element, owner)
+        self.report.lost_attributes(element, owner, is_note or element.tag in _NOTES)
         for one in element.children:
             if id(one) in self.known:
-                self.tell_unread(one, one.get("name") or owner)
+                self.tell_unread(one, one.get("name") or owner, is_note or element.tag in _NOTES)
             else:
                 tag = one.tag.rpartition(":")[2]
                 is_second = any(other.tag == one.tag and id(other) in self.known for other in element.children)
                 why = "only the first one is read" if is_second else _UNREAD.get(tag, "not of the format, or not here")
-                self.report.dropped(tag, one.get("name") or one.get("reference") or owner, one.line, why)
+                self.report.dropped(tag, one.get("name") or one.get("reference") or owner, one.line, why,
+                                    is_note=is_note or not _NOTES.isdisjoint((element.tag, tag)))  # fmt: skip
 
-    def drop(self, kind: str, name: str, element: XmlElement, why: str) -> None:
-        """An element is lost with all that stands in it."""
+    def drop(self, kind: str, name: str, element: XmlElement, why: str, is_note: bool = False) -> None:
+        """An element is lost with all that stands in it; `is_note` if nothing moves otherwise without it."""
         element.settle()
         self.known.update(map(id, element.below()))
-        self.report.dropped(kind, name, element.line, why)
+        self.report.dropped(kind, name, element.line, why, is_note=is_note or kind in _NOTES)
