@@ -6,6 +6,7 @@ The map of the house. Text flows down one street and nothing downstream changes 
 
     rotations/   rotations, poses and frames as arrays
     errors.py    error tree, places in files, exit codes
+    arguments.py what a Python program gives to what is public, refused where it is something else
     spec/        text to meaning: loader with marks, schema, checks, parameters, sweeps
     model/       meaning to numbers: read-only numpy tables, joint catalogue, topology, inertia
     kernels/     numbers on the device: lane algebra, charts, rigid-body algorithms (Taichi)
@@ -40,10 +41,12 @@ def open(path, **options):
 
     Raises:
         FileError: the file is not ours, damaged or hostile.
+        UsageError: what is given is no path.
     """
+    from simcli.arguments import path_given
     from simcli.records.reading.result_reader import open_any
 
-    return open_any(path, **options)
+    return open_any(path_given("open", path, "run.h5"), **options)
 
 
 def load(path, sets=()):
@@ -59,12 +62,11 @@ def load(path, sets=()):
     Raises:
         SceneError: the scene or an override is invalid, or its solver does not honour a part of it.
     """
-    from pathlib import Path
-
+    from simcli.arguments import path_given, texts_of
     from simcli.model.state import State
-    from simcli.pipeline import build_model, read_scene, texts_of
+    from simcli.pipeline import build_model, read_scene
 
-    model = build_model(*read_scene(Path(path), texts_of("sets", sets)), worlds=None)
+    model = build_model(*read_scene(path_given("load", path), texts_of("sets", sets)), worlds=None)
     return model, State.of(model)
 
 
@@ -99,17 +101,14 @@ def sweep(path, folder=None, *, vary=None, choices=None, worlds=None, seed=None,
         SweepStoppedError: it was ended before all was done.
         OutputError: the folder cannot be written, or holds another sweep.
     """
-    from pathlib import Path
-
-    from simcli.pipeline import texts_of
+    from simcli.arguments import path_given
     from simcli.sweeps.in_python import sweep_now
 
-    path = Path(path)
-    folder = Path("outputs") / path.stem if folder is None else Path(folder)
-    return sweep_now(path, folder, vary=vary or {}, choices=choices or {}, measure=measure or {},
-                     numbers={"worlds": worlds, "seed": seed}, table=table,
-                     sets=texts_of("sets", sets), workers=workers, device=device, keep=keep,
-                     time_limit=time_limit, max_worlds=max_worlds, retry_failed=retry_failed, watch=watch)  # fmt: skip
+    path = path_given("sweep", path)
+    folder = path_given("folder", f"outputs/{path.stem}" if folder is None else folder, "outputs/night")
+    return sweep_now(path, folder, vary=vary, choices=choices, measure=measure, numbers={"worlds": worlds, "seed": seed},
+                     table=table, sets=sets, workers=workers, device=device, keep=keep, time_limit=time_limit,
+                     max_worlds=max_worlds, retry_failed=retry_failed, watch=watch)  # fmt: skip
 
 
 _LATE = {

@@ -4,10 +4,12 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from support.process import TIMEOUT, environment
 
+from simcli import pipeline
 from simcli.cli import doorman
 from simcli.cli.bench import scenes as bench_scenes
 from simcli.errors import Exit
@@ -68,3 +70,19 @@ def test_what_measures_cost_is_said():
     done = subprocess.run(words, capture_output=True, text=True, env=environment(), timeout=TIMEOUT, check=True)
     assert [line.partition(":")[0] for line in done.stdout.splitlines()] == [
         "no frames between start and end", "states at each tenth step"]  # fmt: skip
+
+
+@pytest.mark.parametrize(("fraction", "steps"), [(1.0, 100), (0.25, 25), (0.001, 1)])
+def test_the_residual_of_the_gpu_table_takes_its_part_of_the_steps(monkeypatch, tmp_path, fraction, steps):
+    """--fraction is of all steps, those included that tell the residual."""
+    monkeypatch.syspath_prepend(str(PEERS.parent))
+    import gpu
+
+    from simcli.cli.bench.bench import BenchTask
+
+    asked = []
+    monkeypatch.setattr(gpu, "Runs", lambda work: asked.append(work) or SimpleNamespace(residual=lambda: 0.0))
+    (work, *_) = gpu.works_of(BenchTask.STACKS, 2, "float64", "cpu", tmp_path)
+    assert gpu.residual_of(work, fraction) == 0.0
+    dt = pipeline.read_scene(work.scene, work.sets)[1].solver.dt
+    assert asked[0].duration == pytest.approx(steps * dt)

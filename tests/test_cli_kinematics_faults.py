@@ -53,6 +53,7 @@ TABLES = {
     "world": f"{HEADER},world\n1,2,0.5\n",
     "beyond": f"{HEADER},world\n1,2,4\n",
     "quote": f'{HEADER}\n"0.1,0.2\n',
+    "far": f"{HEADER}\n0.1,0.2\n0.1,-2e6\n",
     "poses": "body.upper.position.x\n1\n",
 }
 
@@ -131,6 +132,7 @@ BAD = {
     "beyond": ("fk batch.yaml --states beyond.csv", Exit.USAGE, ["beyond.csv", "world 4", "0 to 2"]),
     "quote": ("fk swing.yaml --states quote.csv", Exit.FILE, ["quote.csv:2", "1 cells"]),
     "quaternion": ("fk ball.yaml --states quat.csv", Exit.FILE, ["quat.csv:3", "`socket`", "length 1.0535"]),
+    "far": ("fk swing.yaml --states far.csv", Exit.FILE, ["far.csv:3", "an angle of joint `elbow` is beyond 1e+06 rad"]),
     "which world": ("fk batch.yaml --states good.csv", Exit.USAGE, ["good.csv", "--world"]),
     "poses for fk": ("fk swing.yaml --states poses.csv", Exit.FILE, ["poses.csv:1", "joint.pin.q [rad]"]),
     "joints for ik": ("ik swing.yaml --states good.csv", Exit.FILE, ["good.csv:1", "body.upper.position.x [m]", "11 more"]),

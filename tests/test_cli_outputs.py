@@ -103,6 +103,39 @@ def test_stdout_takes_the_output_or_the_document(folder, words):
     assert sorted(folder.iterdir()) == before
 
 
+WRITTEN = (
+    ["run", "s.yaml", "-o", "x.h5"], ["run", "s.yaml", "-v", "-o", "x.h5"], ["export", "b.h5", "-o", "x.csv"],
+    ["export", "b.h5", "-o", "x.pvd"], ["export", "s.yaml", "-o", "x.urdf"], ["import", "r.urdf", "-o", "x.yaml"],
+    ["table", "b.h5", "-o", "x.csv"], ["samples", "s.yaml", "-o", "x.csv"], ["plot", "b.h5", "-o", "x.png"],
+    ["slice", "b.h5", "-o", "x.h5"], ["view", "b.h5", "-o", "x.html"], ["fk", "s.yaml", "-o", "x.h5"],
+    ["fk", "s.yaml", "-o", "x.json"], ["schema", "-o", "x.json"],
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("words", WRITTEN, ids=" ".join)
+def test_a_file_and_one_document_that_names_it(folder, tmp_path, words):
+    """With `-o` and `--json` both are made, of every command, and nothing else goes to stdout."""
+    done = simcli(*(folder / word if (folder / word).exists() else word for word in words), "--json", cwd=tmp_path)
+    assert done.returncode == Exit.OK, done.stderr
+    document = json.loads(done.stdout)
+    assert document.get("path", document.get("output")) == words[-1]
+    assert (tmp_path / words[-1]).stat().st_size > 0
+
+
+def test_an_export_without_a_file_is_the_table_on_stdout(folder):
+    """As text or as JSON; nothing is written beside the run."""
+    before = sorted(folder.iterdir())
+    text = simcli("export", "b.h5", "--world", "0,1", cwd=folder).stdout.splitlines()
+    document = json.loads(simcli("export", "b.h5", "--world", "0,1", "--json", cwd=folder).stdout)
+    titles = [f"{one['name']} [{one['unit']}]" if one["unit"] else one["name"] for one in document["columns"]]
+    assert titles == text[0].split(",")
+    assert (document["path"], document["rows"], document["worlds"]) == (None, len(text) - 1, [0, 1])
+    rows = [["" if value is None else repr(value) for value in row]
+            for row in zip(*(one["values"] for one in document["columns"]), strict=True)]  # fmt: skip
+    assert rows == [line.split(",") for line in text[1:]]
+    assert sorted(folder.iterdir()) == before
+
+
 @pytest.mark.parametrize(
     "words",
     [["schema", "-o", "a/b/x.json"], ["new", "a/b/x"], ["export", "b.h5", "-o", "a/b/x.csv"],

@@ -287,6 +287,36 @@ def test_contact_that_is_off_is_off_in_mjcf_and_told_in_urdf(tmp_path):
         ("dropped", "URDF has no key that switches contact off")]  # fmt: skip
 
 
+LAYERED = """simcli: 1
+materials: {wood: {friction: 0.5, friction_across: 0.3}}
+world: {shapes: {floor: {type: box, size: [4, 4, 1], grain: [1, 0, 0], material: wood}}}
+bodies:
+  a: {mass: 1, inertia: {diag: [1, 1, 1]}, shapes: {
+    one: {type: box, size: [1, 1, 1], layers: [LAYER], touches: [TOUCHED], margin: MARGIN},
+    seen: {type: box, size: [1, 1, 1], collide: false, layers: [seen]}}}
+solver: {type: generalized, dt: 1 ms}
+"""
+
+
+def layered(tmp_path, suffix, layer="x", touched="seen", margin=0.01):
+    """What is dropped of a scene with layers, a margin, a grain."""
+    path = tmp_path / "layered.yaml"
+    path.write_text(LAYERED.replace("LAYER", layer).replace("TOUCHED", touched).replace("MARGIN", str(margin)))
+    entries = exported(path, suffix).report.entries
+    assert {one.fate for one in entries if one.kind == "shape"} == {"carried"}
+    return sorted((one.kind, one.name, one.line) for one in entries if one.fate == "dropped" and one.kind != "material")
+
+
+def test_numbers_of_contact_that_a_format_has_not_are_dropped(tmp_path):
+    """One word for one thing; and what holds without it, or of a shape that nothing touches, loses nothing."""
+    grain = ("grain", "floor", 3)
+    assert layered(tmp_path, ".xml") == [grain]
+    own = [grain, ("layers", "a/one", 6), ("margin", "a/one", 6), ("touches", "a/one", 6)]
+    assert layered(tmp_path, ".urdf") == own
+    assert layered(tmp_path, ".urdf", "default", "default", 0) == [grain]
+    assert layered(tmp_path, ".urdf", "model", "default", 0) == [grain]  # as of a scene that was imported from URDF
+
+
 def test_every_section_of_a_scene_is_thought_of():
     """A section that scenes learn to have is written, or told to be lost."""
     mechanics = {"materials", "world", "bodies", "joints", "forces", "contact", "initial", "solver"}

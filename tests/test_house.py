@@ -21,6 +21,7 @@ HOUSE = Path(simcli.__file__).parent
 MAX_LINES = 500  # hard limit per file; about 350 is the aim
 FLOORS = {
     "errors": 0,
+    "arguments": 2,
     "rotations": 0,
     "spec": 1,
     "model": 2,

@@ -520,6 +520,18 @@ def test_a_fault_in_an_included_file_has_its_line(tmp_path):
         import_model(path)
 
 
+@pytest.mark.parametrize(("more", "loses"), [("", False), ("<option iterations='7' tolerance='1e-3'/>", False),
+                                             ("<option impratio='3'/>", True), ("<option density='1'/>", True)])  # fmt: skip
+def test_what_moves_nothing_is_no_loss(tmp_path, more, loses):
+    """Lights, textures, user data, and how long MuJoCo's solver looks; not what its laws depend on."""
+    text = f"""<mujoco>{more}<statistic extent="1"/><visual/><custom><numeric name="n" data="1"/></custom><worldbody>
+      <light pos="0 0 1"/><body user="1"><freejoint/><geom size="1" group="2"/></body></worldbody></mujoco>"""
+    report = import_model(model_file(tmp_path, text)).report
+    assert report.loses == loses
+    noted = {one.kind for one in report.entries if one.is_note}
+    assert {"light", "statistic", "numeric", "geom@group"} <= noted
+
+
 def test_the_command_writes_tells_and_refuses(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     model_file(tmp_path)

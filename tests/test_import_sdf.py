@@ -3,6 +3,7 @@
 import re
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from support.urdf import agreement
@@ -255,3 +256,138 @@ def test_cassie_closes_and_runs(tmp_path, path):
     assert run_command(words, debug=True, as_json=False) == Exit.OK
     with h5py.File(out) as file:
         assert file["diag/position_violation"][:].max() < 1e-6
+
+
+# Elements and attributes of SDFormat 1.11, by the element that they stand in, with values that are not the defaults.
+ELEMENTS = {
+    "model": """<static>true</static> <allow_auto_disable>false</allow_auto_disable> <enable_wind>true</enable_wind>
+        <self_collide>true</self_collide> <gripper name="g"/> <frame name="new"><pose>1 0 0 0 0 0</pose></frame>
+        <model name="inner"><link name="l"/></model> <link name="loose"/>""",
+    "link": """<gravity>false</gravity> <enable_wind>true</enable_wind> <self_collide>true</self_collide>
+        <kinematic>true</kinematic> <must_be_base_link>true</must_be_base_link>
+        <velocity_decay><linear>1</linear></velocity_decay>
+        <projector name="p"/> <audio_sink/> <audio_source/> <battery name="b"/>
+        <light name="l"/> <particle_emitter name="e"/>
+        <collision name="more"><geometry><sphere><radius>1</radius></sphere></geometry></collision>""",
+    "inertial": "<density>5</density> <fluid_added_mass><xx>1</xx></fluid_added_mass>",
+    "collision": "<laser_retro>1</laser_retro> <max_contacts>3</max_contacts> <density>4</density> <auto_inertia_params/>",
+    "visual": """<cast_shadows>false</cast_shadows> <laser_retro>1</laser_retro> <transparency>0.5</transparency>
+        <visibility_flags>3</visibility_flags> <meta><layer>1</layer></meta>""",
+    "material": """<script><name>x</name></script> <shader type="pixel"/> <render_order>1</render_order>
+        <lighting>false</lighting> <ambient>1 0 0 1</ambient> <specular>1 0 0 1</specular> <emissive>1 0 0 1</emissive>
+        <double_sided>true</double_sided> <pbr/>""",
+    "surface": "<bounce><restitution_coefficient>1</restitution_coefficient></bounce> <contact/> <soft_contact/>",
+    "friction": "<torsional><coefficient>1</coefficient></torsional> <bullet><friction>1</friction></bullet>",
+    "ode": "<fdir1>1 0 0</fdir1> <slip1>1</slip1> <slip2>1</slip2>",
+    "joint": """<gearbox_ratio>2</gearbox_ratio> <gearbox_reference_body>arm</gearbox_reference_body>
+        <thread_pitch>2</thread_pitch> <screw_thread_pitch>2</screw_thread_pitch> <axis2><xyz>0 0 1</xyz></axis2>
+        <physics/> <sensor name="s" type="force_torque"/>""",
+    "axis": """<initial_position>1</initial_position> <use_parent_model_frame>true</use_parent_model_frame>
+        <mimic joint="turn"><multiplier>2</multiplier></mimic>""",
+    "limit": "<stiffness>10</stiffness> <stiffness>-10</stiffness> <dissipation>2</dissipation>",
+}
+ATTRIBUTES = {
+    "model": 'canonical_link="arm"', "inertial": 'auto="true"', "pose": 'degrees="true"', "frame": 'attached_to="slide"',
+    "xyz": 'expressed_in="shoulder"', "mesh": 'optimization="convex_hull"', "visual": 'odd="1"',
+}  # fmt: skip
+WHOLE = SDF.replace(
+    '<plugin name="driver"', '<frame name="base"><pose>0 0 0.1 0 0 0.3</pose></frame>\n    <plugin name="driver"').replace(
+    '<sensor name="imu" type="imu"/>', '<visual name="skin"><geometry><mesh><uri>skin.obj</uri></mesh></geometry></visual>')
+
+
+def children_of(text):
+    """Elements that stand beside each other, each as text."""
+    root = ElementTree.fromstring(f"<all>{text}</all>")
+    return [ElementTree.tostring(one, encoding="unicode").strip() for one in root]
+
+
+def told_of(tmp_path, text):
+    """What a person sees of an import: the scene without its head, and the report without lines."""
+    (tmp_path / "skin.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n")
+    found = imported(tmp_path, text)
+    scene = re.sub(r"# .*", "", found.text)
+    return scene, sorted((one.fate, one.kind, one.name, one.why) for one in found.report.entries)
+
+
+@pytest.mark.parametrize("parent", ELEMENTS)
+def test_no_element_of_the_format_is_ignored_in_silence(tmp_path, parent):
+    """It is in the scene, or in the report: also what another parser reads there and this one does not."""
+    before = told_of(tmp_path, WHOLE)
+    silent = []
+    for element in children_of(ELEMENTS[parent]):
+        text = WHOLE.replace(f"</{parent}>", f"{element}</{parent}>", 1)
+        assert text != WHOLE
+        if told_of(tmp_path, text) == before:
+            silent.append(element)
+    assert silent == []
+
+
+@pytest.mark.parametrize("tag", ATTRIBUTES)
+def test_no_attribute_of_the_format_is_ignored_in_silence(tmp_path, tag):
+    name = ATTRIBUTES[tag].partition("=")[0]
+    text = re.sub(f"<{tag}(?! [^>]*{name}=)(?=[ >/])", f"<{tag} {ATTRIBUTES[tag]}", WHOLE)
+    assert text != WHOLE
+    assert told_of(tmp_path, text) != told_of(tmp_path, WHOLE)
+
+
+def test_a_joint_stands_where_the_frame_that_it_names_says(tmp_path):
+    """Beside a link that is not its child, and in the model: its place in the child is worked out, not copied."""
+    for named, place in (("arm", "0.4 0.1 0"), ("__model__", "0.55 0.1 0.6"), ("slide", "0 0 0")):
+        text = f"""<sdf version="1.11"><model name="m">
+          <link name="arm"><pose>0.15 0 0.6 0 0 0</pose><inertial><mass>1</mass></inertial></link>
+          <link name="slide"><pose>0.55 0.1 0.6 0 0 0</pose><inertial><mass>1</mass></inertial></link>
+          <joint name="reach" type="fixed"><pose relative_to="{named}">{place} 0 0 0</pose><parent>arm</parent>
+          <child>slide</child></joint></model></sdf>"""
+        joint = resolve(load_scene(written(tmp_path, text))).joints["reach"]
+        assert joint.parent_frame.xyz == pytest.approx((0.4, 0.1, 0.0)), named
+        assert joint.child_frame is None or joint.child_frame.xyz == pytest.approx((0.0, 0.0, 0.0), abs=1e-15), named
+
+
+@pytest.mark.parametrize(("words", "link"), [("", "column"), ('canonical_link="arm"', "arm")], ids=["first", "named"])
+def test_a_model_moves_with_its_canonical_link(tmp_path, words, link):
+    """So do frames that are attached to nothing else, and joints that name them."""
+    text = SDF.replace('<model name="robot">', f'<model name="robot" {words}><frame name="base"/>')
+    text = text.replace("<parent>arm</parent>", "<parent>__model__</parent>")
+    spec = resolve(load_scene(written(tmp_path, text)))
+    assert [name for name, body in spec.bodies.items() if "base" in body.points] == [link]
+    assert spec.joints["reach"].parent == link
+    with pytest.raises(FileError, match="names the unknown frame `none`"):
+        imported(tmp_path, SDF.replace('<model name="robot">', '<model name="robot" canonical_link="none">'))
+
+
+def test_models_of_models_move_with_the_link_of_the_first(tmp_path):
+    text = SDF.replace('<model name="robot">', '<model name="outer"><frame name="base"/><model name="robot">')
+    text = text.replace("</model>", "</model></model>")
+    spec = resolve(load_scene(written(tmp_path, text)))
+    assert [name for name, body in spec.bodies.items() if "base" in body.points] == ["robot_column"]
+
+
+NOTED = """<sdf version="1.11"><world name="w"><light name="sun" type="point"/><gui/><model name="m">
+  <allow_auto_disable>true</allow_auto_disable> <enable_wind>false</enable_wind>
+  <link name="a"><inertial><mass>1</mass><inertia><ixx>1</ixx></inertia></inertial> <sensor name="s" type="imu"/>
+    <velocity_decay><linear>0</linear><angular>0.0</angular></velocity_decay>
+    <visual name="v"><cast_shadows>false</cast_shadows><geometry><mesh><uri>none.dae</uri></mesh></geometry>
+      <material odd="1"><ambient>1 0 0 1</ambient><pbr/></material></visual></link>
+  <link name="b"><pose>0 0 1 0 0 0</pose><inertial><mass>1</mass></inertial></link>
+  <joint name="j" type="revolute"><parent>a</parent><child>b</child><axis><xyz>0 1 0</xyz>
+    <initial_position>0</initial_position></axis></joint>
+  <!-- here --></model></world></sdf>"""
+LOSSES = ("<plugin name='p' filename='p.so'/>", "<enable_wind>true</enable_wind>", "<gripper name='g'/>",
+          "<link name='c' odd='1'><inertial><mass>1</mass></inertial></link>")  # fmt: skip
+
+
+@pytest.mark.parametrize("more", ["", *LOSSES])
+def test_strict_fails_where_motion_depends_on_what_is_lost(tmp_path, capsys, monkeypatch, more):
+    """Lights, sensors, looks and what says 0 or false are told, and lose nothing."""
+    monkeypatch.chdir(tmp_path)
+    text = NOTED.replace("<enable_wind>false</enable_wind>", "") if "enable_wind" in more else NOTED
+    path = written(tmp_path, text.replace("<!-- here -->", more))
+    report = import_model(path).report
+    lost = [one for one in report.entries if one.fate == "dropped" and not one.is_note]
+    assert len(lost) == bool(more)
+    assert {"light", "gui", "sensor", "visual", "allow_auto_disable"} <= {one.kind for one in report.entries if one.is_note}
+    carried = {one.kind for one in report.entries if one.fate == "carried"}
+    assert {"velocity_decay", "initial_position"} <= carried
+    code = run_command(["import", path.name, "--strict"], debug=False, as_json=False)
+    assert code == (Exit.NEGATIVE if more else Exit.OK)
+    assert "of them nothing moves otherwise)" in capsys.readouterr().err

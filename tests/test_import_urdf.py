@@ -353,6 +353,20 @@ def test_names_stay_text(tmp_path):
     assert len(resolve(document).bodies) == 5
 
 
+NOTED = """<robot name="r"><transmission name="t"/><link name="a"><inertial><mass value="1"/>
+  <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial><visual>
+  <geometry><mesh filename="none.dae"/></geometry>
+  </visual></link> MORE</robot>"""
+
+
+@pytest.mark.parametrize(("more", "loses"), [("", False), ("<ros2_control name='c'/>", False), ("<gazebo/>", True),
+                                             ("<odd/>", True)])  # fmt: skip
+def test_what_moves_nothing_is_no_loss(tmp_path, more, loses):
+    report = import_model(robot(tmp_path, NOTED.replace("MORE", more))).report
+    assert report.loses == loses
+    assert {"transmission", "visual"} <= {one.kind for one in report.entries if one.fate == "dropped" and one.is_note}
+
+
 def test_the_command_writes_tells_and_refuses(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     robot(tmp_path)

@@ -12,6 +12,7 @@ from support.runs import SWING, committed, differing, digest
 import simcli
 from simcli import pipeline
 from simcli.cli import doorman
+from simcli.cli.runs.live_view import LiveView
 from simcli.errors import DeviceMemoryError, Exit, OutputError
 from simcli.kernels.device.runtime import Device
 from simcli.kernels.memory import storage
@@ -21,6 +22,7 @@ from simcli.pipeline import parts as parts_of_batch
 from simcli.pipeline.parts import parts_folder
 from simcli.solvers.shared.contacts.report import worst_event
 from simcli.solvers.shared.host.solver import GeneralizedSolver
+from simcli.view.page import live_process
 
 PARTS = (3, 3, 1)
 VARY = "batch={worlds: 7, seed: 3, vary: {joints.pin.qd: {linspace: [0, 5]}, bodies.lower.mass: {uniform: [0.5, 2]}}}"
@@ -100,6 +102,19 @@ def test_the_file_and_what_is_told_are_those_of_all_worlds_at_once(scene, whole,
         assert fractions[-1] == 1.0
         assert some[-1].steps == 7 * outcome.n_steps
     assert {tick.stage for tick in ticks[joining:]} == {"joining"}
+
+
+def test_a_page_does_not_show_the_run_that_is_replaced(scene, whole, small_memory, monkeypatch, capsys):
+    """With --view and --force: until the parts are joined the file at the name is the old one."""
+    monkeypatch.setattr(live_process, "LiveProcess", lambda output: pytest.fail(f"{output} is shown"))
+    output = scene.with_name("again.h5")
+    output.write_bytes(whole.output.read_bytes())
+    before = digest(output)
+    with LiveView(True) as page:
+        outcome = execute(scene, "again.h5", force=True, watch=lambda tick: page.see(tick, output) or True)
+        page.end(outcome)
+    assert "a run in parts has no page before its end: simcli view" in capsys.readouterr().err
+    assert digest(output) == before == digest(whole.output)
 
 
 def test_a_run_that_is_stopped_in_a_part_goes_on_to_the_same_file(scene, whole, small_memory, monkeypatch):

@@ -401,7 +401,7 @@ WRONG = {
     "control: 5 gives no values by name": lambda sim: sim.step(1, 5),
     r"control: \{3: 1\} gives no values by name": lambda sim: sim.step(1, {3: 1}),
     "control of `pin`: 'left' is no number": lambda sim: sim.step(1, {"pin": "left"}),
-    "get: 5 is no name; write one as 'joint.pin.q'": lambda sim: sim.get(5),
+    "get: 5 is no text; write one as 'joint.pin.q'": lambda sim: sim.get(5),
     "set: 5 gives no values by name": lambda sim: sim.set(5, 1),
     "set `joint.pin.q`: 'a' is no number": lambda sim: sim.set("joint.pin.q", "a"),
     "set `joint.pin.q`: an angle is beyond 1e.06 rad": lambda sim: sim.set("joint.pin.q", 1e7),
@@ -443,7 +443,7 @@ def test_whole_numbers_of_numpy_are_steps(sim, n):
 
 
 OPENED = {
-    "threads: 0; take at least 1": {"threads": 0},
+    "threads: 0 threads; take 1 to 4096": {"threads": 0},
     "worlds: 'a' is no whole number": {"worlds": "a"},
     "sets: 5 is no list of texts": {"sets": 5},
     r"vary: \[5\] is no list of texts": {"vary": [5]},

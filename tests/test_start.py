@@ -15,6 +15,7 @@ from support.scenes import faults_of, scene
 
 import simcli
 from simcli import rotations as rot
+from simcli.errors import SceneError
 from simcli.model import build_worlds
 from simcli.model.closure.chart import moved
 from simcli.model.closure.close import LoopProblem
@@ -28,6 +29,7 @@ from simcli.model.state import State
 from simcli.model.tables import WORLD, JointKind
 from simcli.model.tree.mobility import bilateral_rows, body_jacobian
 from simcli.model.tree.reference import body_poses
+from simcli.pipeline import build_model, read_scene
 from simcli.solvers import SOLVERS, RunPlan
 from simcli.spec import resolve
 
@@ -468,6 +470,46 @@ def test_limits_hold_after_closing_and_on_joints_that_close():
     found = faults_of(together((parts, joints)))
     assert [code for code, _, _ in found] == ["SC477"]
     assert "begins at 1.07703 m" in found[0][2]
+
+
+HELD = {  # what holds or leads two hinges: the joint with its limits, code and place and end of the message, if any
+    "a sum": ({}, {"of": [{"joint": "a"}, {"joint": "b"}], "hold": 1}, ("forces.c.hold", "is between -0.4 and 0.4")),
+    "a sum beyond": ({}, {"of": [{"joint": "a"}, {"joint": "b", "factor": -2}], "hold": -0.7},
+                     ("forces.c.hold", "is between -0.6 and 0.6")),
+    "one": ({}, {"of": [{"joint": "a"}], "hold": 0.5}, ("forces.c.hold", "is between -0.2 and 0.2")),
+    "a square": ({"q": 0.1}, {"of": [{"joint": "a", "polynomial": [0.1, 0, 1]}], "hold": 0.2},
+                 ("forces.c.hold", "is between 0.1 and 0.14")),
+    "a square of a free joint": ({"limit": None}, {"of": [{"joint": "a", "polynomial": [0.1, 0, -1]}, {"joint": "b"}],
+                                                   "hold": 1}, ("forces.c.hold", "is at most 0.3")),
+    "a sum within": ({}, {"of": [{"joint": "a"}, {"joint": "b"}], "hold": 0.3}, None),
+    "a gear": ({"mimic": {"joint": "b", "offset": 0.5}}, None,
+               ("joints.a.mimic", "between 0.3 and 0.7, outside its own limit [-0.2, 0.2]")),
+    "a gear within": ({"mimic": {"joint": "b", "offset": 0.3}}, None,
+                      ("joints.a.limit", "begins at 0.3 rad, outside its limit [-0.2, 0.2] rad")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HELD)
+def test_what_limits_leave_no_room_is_named(tmp_path, name):
+    """A sum that is held, a gear: not the joints, which could begin nowhere else; and what to do is what helps."""
+    more, coupling, wanted = HELD[name]
+    mass = {"mass": 1, "inertia": {"diag": [0.1, 0.2, 0.3]}}
+    parts = {"p": {"pose": {"xyz": [1, 0, 0]}, **mass}, "q": {"pose": {"xyz": [3, 0, 0]}, **mass}}
+    first, second = (hinge("world", one, x, 0, 0, limit=[-0.2, 0.2]) for one, x in (("p", 0), ("q", 2)))
+    joints = {"a": first | more, "b": second}
+    forces = {} if coupling is None else {"forces": {"c": {"type": "coupling", **coupling}}}
+    path = tmp_path / "held.yaml"
+    path.write_text("simcli: 1\n" + together((parts, joints), **forces))
+    try:
+        build_model(*read_scene(path))
+    except SceneError as error:
+        faults = error.faults
+    else:
+        faults = []
+    assert [(one.code, one.where.path) for one in faults] == ([] if wanted is None else [("SC477", wanted[0])])
+    assert all(one.message.endswith(wanted[1]) for one in faults)
+    helps = "follows `b`: begin elsewhere with that one" if name == "a gear within" else "widen the limit"
+    assert all(helps in one.hint for one in faults)
 
 
 def test_worlds_that_cannot_begin_end_at_once(tmp_path):

@@ -17,7 +17,7 @@ from simcli.exchange.mjcf.reading import read_mjcf
 from simcli.exchange.report import ConvertedModel, ImportReport
 from simcli.exchange.scene_text import scene_text
 from simcli.exchange.sdf.reading import read_sdf
-from simcli.exchange.urdf import read_urdf
+from simcli.exchange.urdf.reading import read_urdf
 from simcli.exchange.xml_reader import XmlElement, read_xml, refuse_macros
 from simcli.spec.document.overrides import Override
 from simcli.spec.document.scene_file import Document, HeldScene, ReadRun, load_document, load_held

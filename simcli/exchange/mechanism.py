@@ -7,6 +7,7 @@ import numpy as np
 
 from simcli import rotations as rot
 
+MODEL_LAYER = "model"  # of the shapes of a model that does not touch itself
 _CLEAN = 15  # significant digits of numbers that were computed: one less than a double has
 
 

@@ -22,6 +22,7 @@ class ImportEntry:
         line: where it stands in the source, 0 if that is not known.
         why: how it was changed, or why it was dropped; "" for what was carried.
         file: that holds the line, relative to the model's folder, if the model includes it; "" for the model itself.
+        is_note: of what was dropped, whether nothing moves otherwise without it: looks, names, numbers of other programs.
     """
 
     fate: Fate
@@ -30,6 +31,7 @@ class ImportEntry:
     line: int
     why: str = ""
     file: str = ""
+    is_note: bool = False
 
 
 @dataclass
@@ -52,14 +54,15 @@ class ImportReport:
         """An element says it in another way."""
         self.entries.append(ImportEntry("changed", kind, name, line, how, file))
 
-    def dropped(self, kind: str, name: str, line: int, why: str, file: str = "") -> None:
+    def dropped(self, kind: str, name: str, line: int, why: str, file: str = "", is_note: bool = False) -> None:
         """An element is lost."""
-        self.entries.append(ImportEntry("dropped", kind, name, line, why, file))
+        self.entries.append(ImportEntry("dropped", kind, name, line, why, file, is_note))
 
-    def lost_attributes(self, element: XmlElement, owner: str) -> None:
+    def lost_attributes(self, element: XmlElement, owner: str, is_note: bool = False) -> None:
         """Attributes of an element that is in the scene, which nobody has read, are lost."""
         for key in element.unread():
-            self.dropped("attribute", f"{owner}: {element.tag} {key}", element.line, "not of the format, or not read")
+            why = "not of the format, or not read"
+            self.dropped("attribute", f"{owner}: {element.tag} {key}", element.line, why, is_note=is_note)
 
     def amend(self, kind: str, name: str, line: int, how: str) -> None:
         """An element that was told already, or that nobody told, says it in another way, too."""
@@ -70,10 +73,10 @@ class ImportReport:
             why = "; ".join(filter(None, (self.entries[at].why, how)))
             self.entries[at] = replace(self.entries[at], fate="changed", why=why)
 
-    def withdraw(self, kinds: Collection[str], name: str, why: str) -> None:
+    def withdraw(self, kinds: Collection[str], name: str, why: str, is_note: bool = False) -> None:
         """Elements of some kinds and a name, told already, are lost with what they belong to."""
-        self.entries = [replace(entry, fate="dropped", why=why) if entry.kind in kinds and entry.name == name else entry
-                        for entry in self.entries]  # fmt: skip
+        self.entries = [replace(entry, fate="dropped", why=why, is_note=is_note)
+                        if entry.kind in kinds and entry.name == name else entry for entry in self.entries]  # fmt: skip
 
     def counts(self) -> dict[Fate, int]:
         """How many elements met each fate."""
@@ -82,8 +85,12 @@ class ImportReport:
 
     @property
     def loses(self) -> bool:
-        """Whether anything was dropped."""
-        return any(entry.fate == "dropped" for entry in self.entries)
+        """Whether anything was dropped without which the motion may differ."""
+        return self.count_notes() < self.counts()["dropped"]
+
+    def count_notes(self) -> int:
+        """How many elements were dropped without which nothing moves otherwise."""
+        return sum(entry.is_note for entry in self.entries if entry.fate == "dropped")
 
     def sums(self, fate: Fate) -> list[tuple[str, str, list[ImportEntry]]]:
         """(kind, why, entries) of a fate, the most frequent first."""

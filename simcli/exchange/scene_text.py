@@ -5,11 +5,12 @@ from pathlib import PurePath
 import numpy as np
 
 from simcli.exchange.looks import body_look, own_look
-from simcli.exchange.mechanism import SourceFrame, SourceJoint, SourceLink, SourceModel
+from simcli.exchange.mechanism import MODEL_LAYER, SourceFrame, SourceJoint, SourceLink, SourceModel
 from simcli.exchange.report import ImportReport
 from simcli.spec.names.structure import WORLD_NAME
 from simcli.spec.resolved import flow_text
 from simcli.spec.schema.scene import title_of_stem
+from simcli.spec.schema.shape import DEFAULT_LAYER
 
 _WIDTH = 118
 _COMMENT = 60  # column of comments behind short keys
@@ -70,10 +71,10 @@ def _world(mechanism: SourceModel) -> list[str]:
     if mechanism.shape_words:
         layers = [f"defaults: {_flow({'shape': mechanism.shape_words})}", ""]
     if not mechanism.touches_itself:
-        layers = ["defaults: {shape: {layers: [model], touches: [default]}}",
+        layers = [f"defaults: {{shape: {{layers: [{MODEL_LAYER}], touches: [{DEFAULT_LAYER}]}}}}",
                   "# shapes of the model touch the world and what is added, but not each other", ""]  # fmt: skip
         for shape in words.get("shapes", {}).values():
-            shape["layers"] = ["default"]
+            shape["layers"] = [DEFAULT_LAYER]
     return [*layers, *([*_section(WORLD_NAME, words)[1:], ""] if words else [])]
 
 

@@ -160,7 +160,7 @@ class _PartWatch:
     def __call__(self, tick: Tick) -> bool:
         steps = self._n_steps * self._before + tick.steps
         frames = tick.n_frames * steps // max(self._n_steps * self._n_worlds, 1)
-        self.goes_on = self._watch(replace(tick, frames=frames, steps=steps)) and self.goes_on
+        self.goes_on = self._watch(replace(tick, frames=frames, steps=steps, in_parts=True)) and self.goes_on
         return self.goes_on
 
 
@@ -174,7 +174,8 @@ def _join(job: Job, outcomes: Sequence[Outcome], watch: Watch) -> bool:
     from simcli.records.reading.reader import open_trajectory
 
     n_bytes = _claim_room(job, outcomes)
-    now = Tick("joining", 0, _TICKS, job.schedule.n_steps * job.schedule.dt, job.schedule.n_steps * len(job.numbers), 0.0, 0)
+    n_steps = job.schedule.n_steps
+    now = Tick("joining", 0, _TICKS, n_steps * job.schedule.dt, n_steps * len(job.numbers), 0.0, 0, in_parts=True)
 
     def see(part: float) -> None:
         if not watch(replace(now, frames=int(part * _TICKS), n_bytes=int(part * n_bytes))):

@@ -14,24 +14,6 @@ if TYPE_CHECKING:
     from simcli.spec.document.scene_file import HeldScene
 
 
-def texts_of(what: str, given: object) -> tuple:
-    """What a program gives as a list of texts, of which a single one may stand alone.
-
-    Args:
-        what: its name, for messages, as "sets".
-        given: the texts; overrides of options may stand among them.
-
-    Raises:
-        UsageError: it is neither.
-    """
-    from simcli.spec.document.overrides import Override
-
-    found = (given,) if isinstance(given, str) else given
-    if not isinstance(found, Sequence) or not all(isinstance(one, str | Override) for one in found):
-        raise UsageError(f"{what}: {given!r} is no list of texts; write {what}=['...', '...']")
-    return tuple(found)
-
-
 def read_scene(path: Path, sets: "Sequence[str | Override]" = ()) -> "tuple[Document, SceneSpec]":
     """Read a scene, or the one inside a run, with overrides and give it its meaning.
 

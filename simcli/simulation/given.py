@@ -1,51 +1,8 @@
-"""What a program gives: numbers for worlds, and which worlds."""
-
-from collections.abc import Mapping
-from operator import index
+"""What a program gives for worlds: numbers, and which worlds."""
 
 import numpy as np
 
 from simcli.errors import UsageError
-
-
-def whole_number(what: str, value: object, least: int, most: int | None = None, noun: str = "") -> int:
-    """A whole number, of Python or numpy.
-
-    Args:
-        what: it is of, for messages, as "step".
-        value: as given.
-        least: that it may be.
-        most: likewise, None for no bound.
-        noun: of what there are so many, for messages.
-
-    Raises:
-        UsageError: it is none, or out of bounds.
-    """
-    counted = f" {noun}" if noun else ""
-    try:
-        number = index(value)
-    except TypeError:
-        raise UsageError(f"{what}: {value!r} is no whole number{f' of {noun}' if noun else ''}; write one as 5, "
-                         "or int(...) of what you have") from None
-    if number < least or (most is not None and number > most):
-        bounds = f"at least {least}" if most is None else f"{least} to {most}"
-        raise UsageError(f"{what}: {number}{counted}; take {bounds}")
-    return number
-
-
-def by_name(what: str, given: object) -> Mapping[str, object]:
-    """Values by names.
-
-    Args:
-        what: they are of, for messages.
-        given: a dict with texts as keys.
-
-    Raises:
-        UsageError: it is none.
-    """
-    if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
-        raise UsageError(f"{what}: {given!r} gives no values by name; write {{'NAME': VALUES}}")
-    return given
 
 
 def fitting_numbers(what: str, value: object, shape: tuple[int, ...], worlds: np.ndarray | None = None,
@@ -67,7 +24,7 @@ def fitting_numbers(what: str, value: object, shape: tuple[int, ...], worlds: np
     """
     try:
         values = np.asarray(value, dtype)
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, OverflowError):
         raise UsageError(f"{what}: {value!r} is no number, and no list or array of numbers") from None
     if values.shape == shape[:1] and shape[1:] == (1,):
         values = values[:, None]

@@ -8,6 +8,7 @@ from simcli.errors import DeviceError, UsageError
 from simcli.kernels.device.runtime import Device, choose_arch, live_device, start_device
 from simcli.kernels.language.backend import program
 
+MOST_THREADS = 4096  # of a pool; more than a machine has, and fewer than what Taichi breaks at
 _open: WeakSet = WeakSet()
 
 

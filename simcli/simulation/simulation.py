@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 
+from simcli.arguments import by_name, flag_given, path_given, text_given, texts_of, whole_number
 from simcli.errors import UsageError
 from simcli.job import Failure, Request
 from simcli.model.phases.stretches import Phase
@@ -13,12 +13,11 @@ from simcli.model.signals.controlled import with_controls
 from simcli.model.snapshot import Event
 from simcli.pipeline.execution import solver_of
 from simcli.pipeline.preparation import prepare
-from simcli.pipeline.scenes import texts_of
 from simcli.pipeline.stepping import failures_among
 from simcli.simulation.controls import Controls, joints_with_drives, known_joints
-from simcli.simulation.given import by_name, fitting_numbers, mask_of_worlds, whole_number
+from simcli.simulation.given import fitting_numbers, mask_of_worlds
 from simcli.simulation.parameters import Parameters
-from simcli.simulation.process import Hold, SignalsWait, device_for, forget_simulation
+from simcli.simulation.process import MOST_THREADS, Hold, SignalsWait, device_for, forget_simulation
 from simcli.simulation.quantities import Places
 from simcli.simulation.recording import TOLD, OpenRecording
 from simcli.simulation.saved import Snapshot
@@ -61,18 +60,20 @@ class Simulation:
 
     Raises:
         SceneError: the scene or an override is invalid.
-        UsageError: a name that is not there; another simulation of this process is open on another device or precision.
+        UsageError: a name that is not there, an argument of another kind; another simulation of this process is open on
+            another device or precision.
         DeviceError: the device is missing.
     """
 
     def __init__(self, scene, *, worlds: int | None = None, sets: Sequence[str] = (), vary: Sequence[str] = (),
                  controls: Sequence[str] | None = None, device: str = "auto", threads: int | None = None):  # fmt: skip
         self.closed, self._recording = True, None
-        own, threads = texts_of("sets", sets), None if threads is None else whole_number("threads", threads, 1)
+        scene, own, device = path_given("scene", scene), texts_of("sets", sets), text_given("device", device, "cpu")
+        threads = None if threads is None else whole_number("threads", threads, 1, MOST_THREADS, "threads")
         if worlds is not None:
             own = (*own, f"batch.worlds={whole_number('worlds', worlds, 1)}")
         told = ("simcli.Simulation", str(scene), *(word for one in own for word in ("--set", str(one))))
-        self._job = job = prepare(Request(Path(scene), None, own, device, threads, argv=told))
+        self._job = job = prepare(Request(scene, None, own, device, threads, argv=told))
         self.scene, self.n_worlds, self.dt = str(scene), job.model.n_worlds, job.schedule.dt
         self.joints, self.bodies = job.model.joints.name, job.model.bodies.name
         driven = joints_with_drives(job.model)
@@ -186,13 +187,12 @@ class Simulation:
             DeviceError: the device has no arrays for other libraries.
         """
         stepwise = self._ready()
-        if not isinstance(name, str):
-            raise UsageError(f"get: {name!r} is no name; write one as 'joint.pin.q'")
+        text_given("get", name, "joint.pin.q")
         if name in self._parameters.values:
             return self._parameters.values[name].copy()
         if name.startswith(("signal.", "$")) and not self._places.knows(name):
             return self._controls.values[:, self._controls.find(name)]
-        if dlpack and self.device.is_gpu:
+        if flag_given("dlpack", dlpack) and self.device.is_gpu:
             return view_of(self._solver.stepper, stepwise.show_on_device(), *self._places.find(name))
         return self._places.take(stepwise.show().columns, name)
 
@@ -358,7 +358,8 @@ class Simulation:
         """
         stepwise = self._ready()
         self._refuse_recording("record")
-        recording = OpenRecording(self._job, self.device, self._solver, Path(path), force)
+        path, force = path_given("record", path, "run.h5"), flag_given("force", force)
+        recording = OpenRecording(self._job, self.device, self._solver, path, force)
         stepwise.first_of_rhythm = stepwise.n_steps
         is_start = stepwise.n_steps == 0
         recording.note(list(self.events if is_start else self._held()))

@@ -9,7 +9,7 @@ from simcli.errors import UsageError
 from simcli.job import Job
 from simcli.model.closure.begin import begun
 from simcli.model.phases.beginning import Beginning
-from simcli.model.phases.start import MOST_ANGLE, has_far_angle
+from simcli.model.phases.start import MOST_ANGLE, far_angles
 from simcli.model.tables import WORLD, Array, JointKind, Model
 from simcli.simulation.given import fitting_numbers
 from simcli.spec.names.channel_names import canonical, split_name
@@ -69,7 +69,7 @@ class Starts:
         start = joints.q_start if quantity == "q" else joints.qd_start
         first, end = int(start[j]), int(start[j + 1])
         found = self._fitting(name, values, end - first)
-        if quantity == "q" and has_far_angle(found, joints.dof_dim[j]):
+        if quantity == "q" and far_angles(found, joints.dof_dim[j]).any():
             raise UsageError(f"set `{name}`: an angle is beyond {MOST_ANGLE:g} rad; leave whole turns out")
         if quantity == "q" and joints.kind[j] in _QUATERNIONS:
             found = self._with_unit(name, found)

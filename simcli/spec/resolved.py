@@ -76,7 +76,7 @@ def _word(text: str) -> str:
         is_text = isinstance(plain_scalar(text), str)
     except ScalarError:
         is_text = False
-    begins = text[:1] not in "-.*$ " or (text[0] == "-" and text[1:2].isdigit())  # as in -40 deg
+    begins = text[:1] not in "-.*$ " or (text[:1] == "-" and text[1:2].isdigit())  # as in -40 deg
     safe = set(text) <= _PLAIN and begins and text[-1:] != " " and text != "<<"
     if is_text and safe and text:
         return text

@@ -55,7 +55,7 @@ class Calls:
         wanted = min(max(total // work.worlds, least), most)
         self.job, self.n_steps = work.job(), max(int(wanted * fraction), 1)
         self.name, spec = self.job.spec.name, self.job.spec
-        before = -(-int(MET * fraction) // self.n_steps) if task in CONTACT_TASKS else 1
+        before = -(-met_steps(fraction) // self.n_steps) if task in CONTACT_TASKS else 1
         plan = RunPlan(self.job.schedule.dt, self.n_steps, REPEAT + before, frozenset(("joints",)))
         with console.stdout_kept_clean():
             device = start_device(work.device, work.precision, 1)
@@ -115,7 +115,7 @@ def rows_of(work: BenchWork, task: BenchTask, is_first: bool, fraction: float) -
     """
     timed = subject(work, task) if task is BenchTask.RNEA else Calls(work, task, fraction)
     seconds = [timed.once() for _ in range(REPEAT)]
-    residual = residual_of(work) if is_first and task in CONTACT_TASKS else None
+    residual = residual_of(work, fraction) if is_first and task in CONTACT_TASKS else None
     row = work.row(timed, seconds, residual)
     console.say(told(row))
     if work.device != "cuda" or work.precision != "float32" or task in (BenchTask.RNEA, BenchTask.FOURBAR):
@@ -134,10 +134,15 @@ def told(row: BenchRow) -> str:
     return f"  {row.scene}: {row.engine}, {row.worlds} worlds, {row.precision}: {row.per_second:.3g} a second"
 
 
-def residual_of(work: BenchWork) -> float:
-    """[m/s], of some worlds while they fall and touch."""
+def residual_of(work: BenchWork, fraction: float) -> float:
+    """[m/s], of some worlds while they fall and touch, for a fraction of the steps that a GPU takes."""
     _, spec = pipeline.read_scene(work.scene, work.sets)
-    return Runs(replace(work, duration=MET * spec.solver.dt, stride=0)).residual()
+    return Runs(replace(work, duration=met_steps(fraction) * spec.solver.dt, stride=0)).residual()
+
+
+def met_steps(fraction: float) -> int:
+    """Steps in which contacts are made, 1 at least."""
+    return max(int(MET * fraction), 1)
 
 
 def rows_of_sizes(task: BenchTask, n: int, precision: str, asked: argparse.Namespace, folder: Path,

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TextIO
 
-from simcli.analysis.export.tables import ChannelTable, ContactTable, ExportSeen, Extract, unseen
+from simcli.analysis.export.tables import ChannelTable, ContactTable, ExportSeen, Extract, shown_columns, unseen
 from simcli.records.drafts import written
 
 
@@ -17,11 +17,11 @@ def cell(value: float | int | str) -> str:
 
 def csv_blocks(table: ChannelTable | ContactTable, seen: ExportSeen = unseen) -> Iterator[str]:
     """The text of a table, block by block, the header with the first; without a column `world` for a single world."""
-    left_out = () if table.has_worlds else (1,)
-    names = [header.title for k, header in enumerate(table.headers) if k not in left_out]
+    shown = shown_columns(table)
+    names = [table.headers[k].title for k in shown]
     yield _text([names])
     for columns in table.blocks(seen):
-        kept = [column.tolist() for k, column in enumerate(columns) if k not in left_out]
+        kept = [columns[k].tolist() for k in shown]
         yield _text(zip(*(map(cell, column) for column in kept), strict=True))
 
 

@@ -179,6 +179,19 @@ class ContactTable:
             yield table, np.isin(table["world"], self._asked.worlds) & (table["frame"] % self._asked.every == 0)
 
 
+def shown_columns(table: ChannelTable | ContactTable) -> list[int]:
+    """Numbers of the columns that a text shows: `world`, the second, only where there are several."""
+    return [k for k in range(len(table.headers)) if table.has_worlds or k != 1]
+
+
+def whole_columns(table: ChannelTable | ContactTable) -> Iterator[tuple[TableHeader, np.ndarray]]:
+    """The columns that a text shows, each with all rows, (n,)."""
+    blocks = list(table.blocks())
+    for k in shown_columns(table):
+        header = table.headers[k]
+        yield header, np.concatenate([np.empty(0, header.kind), *(block[k] for block in blocks)])
+
+
 def _portions(run: "Trajectory") -> Iterator[tuple[int, int]]:
     """Frames whose contacts make a block; one frame at least."""
     most, first = EXPORT_BLOCK_BYTES // (8 * 16), 0

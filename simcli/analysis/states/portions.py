@@ -11,7 +11,6 @@ from typing import Protocol
 import numpy as np
 
 from simcli.errors import UsageError
-from simcli.model.phases.start import MOST_ANGLE, has_far_angle
 from simcli.model.tables import Model
 
 _Array = np.ndarray
@@ -271,10 +270,6 @@ def with_given(source: Held, model: Model, given: Mapping[str, Sequence[str]]) -
             start = model.joints.q_start if field == "joint_q" else model.joints.qd_start
             before = values.get(field, np.zeros((len(source.states), start[-1])))
             values[field] = _replaced(before.copy(), texts, model.joints.name, start, f"--{field.removeprefix('joint_')}")
-    joints = model.joints
-    for name, first, last, dim in zip(joints.name, joints.q_start, joints.q_start[1:], joints.dof_dim, strict=False):
-        if has_far_angle(values["joint_q"][:, first:last], dim):
-            raise UsageError(f"--q: an angle of joint `{name}` is beyond {MOST_ANGLE:g} rad; leave whole turns out")
     states = States(source.states.time, source.states.world, source.states.frame, values)
     return Held("the state of the command line", states, source.n_worlds, source.notes)
 

@@ -19,7 +19,7 @@ from simcli.analysis.states.portions import (
     with_given,
 )
 from simcli.analysis.states.run_states import LEAN_CHANNELS, RunStates
-from simcli.analysis.states.state_tables import check_state_quaternions, read_results, read_state_csv
+from simcli.analysis.states.state_tables import check_coordinates, read_results, read_state_csv
 from simcli.analysis.states.subject import (
     Subject,
     check_mechanism_names,
@@ -144,7 +144,7 @@ def _of_scene(subject: Subject, choice: Choice, given: Mapping[str, Sequence[str
     task.wants(model, None)
     rows = model if len(worlds) == 1 else _rows(model, worlds)
     source = with_given(initial_states(rows, worlds, where, n), model, given)
-    check_state_quaternions(dict(source.states.values), model, lambda row: "--q", UsageError)
+    check_coordinates(dict(source.states.values), model, lambda row: "--q", UsageError)
     if model.n_worlds > 1:
         model = of_one_world(model)
     seats = np.arange(n) if model.n_worlds > 1 else np.zeros(n, np.int64)

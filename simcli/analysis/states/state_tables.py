@@ -11,6 +11,7 @@ import numpy as np
 from simcli.analysis.states.columns import PLACES, Name, Names, column_difference, field_columns
 from simcli.analysis.states.portions import Held, States
 from simcli.errors import FileError, SimcliError, UsageError
+from simcli.model.phases.start import MOST_ANGLE, far_angles
 from simcli.model.tables import JointKind, Model
 from simcli.records.reading.result_reader import Results
 from simcli.records.reading.results import FIELDS, ResultAxes, result_axes
@@ -195,7 +196,7 @@ class _Table:
                 array[:, ~needed(self.model, field)] = np.nan
                 array[:, [index for _, index in columns]] = table[:, [k for k, _ in columns]]
                 values[field] = array
-        check_state_quaternions(values, self.model, lambda row: f"{self.path}:{lines[row]}", FileError)
+        check_coordinates(values, self.model, lambda row: f"{self.path}:{lines[row]}", FileError)
         whole = {name: self.whole(name, places.get(name), lines) for name in ("world", "frame")}
         time = places.get("time", np.full(len(table), np.nan))
         shaped = as_states(values, self.axes, needed(self.model, "joint_effort"))
@@ -232,9 +233,9 @@ def as_states(values: dict[str, np.ndarray], axes: ResultAxes, is_tree: np.ndarr
     return shaped
 
 
-def check_state_quaternions(values: dict[str, np.ndarray], model: Model, place: Callable[[int], str],
+def check_coordinates(values: dict[str, np.ndarray], model: Model, place: Callable[[int], str],
                       error: type[SimcliError]) -> None:  # fmt: skip
-    """Refuse quaternions that are none.
+    """Refuse quaternions that are none, and angles in which a scene could not begin.
 
     Args:
         values: joint_q (N, NQ), body_q (N, 7 B) or (N, B, 7), or neither.
@@ -245,6 +246,12 @@ def check_state_quaternions(values: dict[str, np.ndarray], model: Model, place: 
     joints = model.joints
     groups = [("joint_q", f"joint `{joints.name[j]}`", int(joints.q_start[j + 1]) - 4) for j in range(model.n_joints)
               if joints.kind[j] in QUATERNION_JOINTS and joints.is_tree[j]]  # fmt: skip
+    starts = zip(joints.name, joints.q_start, joints.q_start[1:], joints.dof_dim, strict=False)
+    for name, start, end, dim in starts if "joint_q" in values else ():
+        far = np.flatnonzero(far_angles(values["joint_q"][:, start:end], dim))
+        if len(far):
+            words = f"an angle of joint `{name}` is beyond {MOST_ANGLE:g} rad; leave whole turns out"
+            raise error(f"{place(int(far[0]))}: {words}")
     groups += [("body_q", f"body `{name}`", 7 * b + 3) for b, name in enumerate(model.bodies.name)]
     for field, owner, first in groups:
         if field not in values:
@@ -280,7 +287,7 @@ def read_results(results: Results, model: Model, start: str) -> Held:
             raise UsageError(f"{results.path}: has not the {what} of the scene: {change}")
         fields = [name for name in fields if "B" not in FIELDS[name].axes]
     values = {name: results[name] for name in fields}
-    check_state_quaternions(values, model, lambda row: f"{results.path}: state {row}", FileError)
+    check_coordinates(values, model, lambda row: f"{results.path}: state {row}", FileError)
     shaped = as_states(values, mine, needed(model, "joint_effort"))
     states = States(results["time"], results["world"], results["frame"], shaped)
     return Held(results.path, states, int(states.world.max(initial=0)) + 1, [])

@@ -36,14 +36,16 @@ def export(
         output_option("File to write; its suffix says the format. - for CSV on stdout.", file_or_stdout,
                       show_default="stdout"),
     ] = None,
-    strict: Annotated[bool, typer.Option("--strict", help="Of a model: exit code 1 if anything is dropped.")] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Of a model: exit code 1 if motion depends on what is dropped.")
+    ] = False,
     json: JsonFlag = False,
 ) -> int:
     """Write channels as .csv, .parquet, .npz, .jsonl, .sto or .mot, or the motion as .pvd (VTK) or .glb.
 
     A scene becomes a model, .urdf or .xml (MJCF), with its meshes beside it and a report of what was changed or dropped.
     Several worlds get a column `world`. Without --channel: all joint coordinates and velocities. `-c contacts` writes a row
-    per contact, with time, world and the names of the shapes. Without -o: CSV to stdout.
+    per contact, with time, world and the names of the shapes. Without -o: CSV to stdout, with --json the columns as JSON.
     Example: simcli export outputs/swing.h5 -c joint.pin.q,energy.total --every 10 -o swing.parquet
     Example: simcli export scenes/puma560.yaml -o puma.urdf
     """
@@ -53,7 +55,6 @@ def export(
     from simcli.records.reading.reader import open_trajectory
 
     output = None if goes_to_stdout(output, json) else output
-    to_stdout = output is None and not json
     target = output or file.with_suffix(".csv")
     format = format_of(target)
     if target.exists() and target.samefile(file):
@@ -71,11 +72,11 @@ def export(
         raise UsageError(f"-o {output}: {format.suffix} holds one world: choose it with --world")
     with open_trajectory(file) as run, progress.fraction_shown("exporting") as show:
         asked = Extract(run, tuple(channels), tuple(worlds), every)
-        if to_stdout:
-            _to_stdout(asked)
+        names = [source.name for source in asked.sources] if format.takes_channels and not asked.is_of_contacts else channels
+        if output is None:
+            _to_stdout(asked, {"path": None, "worlds": worlds, "channels": names} if json else None)
             return Exit.OK
         count = format.writer()(asked, target, show)
-        names = [source.name for source in asked.sources] if format.takes_channels and not asked.is_of_contacts else channels
     console.say(f"wrote {target} ({console.plural(count, format.counts)})")
     if json:
         console.emit("export", {"path": target, "format": format.suffix, f"{format.counts}s": count, "worlds": worlds,
@@ -83,9 +84,16 @@ def export(
     return Exit.OK
 
 
-def _to_stdout(asked) -> None:
+def _to_stdout(asked, beside: dict[str, object] | None) -> None:
+    """The table as CSV, or as the one JSON document, with what stands beside it there."""
     from simcli.analysis.export.csv_text import csv_blocks
+    from simcli.analysis.export.tables import whole_columns
 
+    if beside is not None:
+        table = asked.table()
+        columns = [{"name": header.name, "unit": header.unit, "values": values} for header, values in whole_columns(table)]
+        console.emit("export", {**beside, "rows": table.n_rows, "columns": columns})
+        return
     for text in csv_blocks(asked.table()):
         if text:
             console.data(text.removesuffix("\n"))

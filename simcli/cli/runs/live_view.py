@@ -28,8 +28,8 @@ class LiveView:
             console.say(f"view: a run in parts has no page before its end: simcli view {outcome.output}")
 
     def see(self, tick, output: Path) -> None:
-        """Begin as soon as the file of this run stands at its name, where an older one may be before."""
-        if self._wanted and not self._process and tick.steps and output.exists():
+        """Begin as soon as the file of this run stands at its name, where an older one may be; in parts to the end."""
+        if self._wanted and not self._process and tick.steps and not tick.in_parts and output.exists():
             from simcli.view.page.live_process import LiveProcess
 
             self._process = LiveProcess(output)

@@ -29,7 +29,7 @@ def import_command(
         Path | None,
         output_option("Scene to write, - for stdout. Default: MODEL.yaml, here.", file_or_stdout, show_default=False),
     ] = None,
-    strict: Annotated[bool, typer.Option("--strict", help="Exit code 1 if anything is dropped.")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit code 1 if motion depends on what is dropped.")] = False,
     base: Annotated[
         _Base | None,
         typer.Option("--base", help="The first link of a URDF or SDF file.", show_default="fixed in URDF, floating in SDF"),
@@ -99,7 +99,9 @@ def write_with_meshes(target: Path, found) -> None:
 
 def say_report(report) -> None:
     """The sums of a report, and what was changed or dropped with the reason, on stderr."""
-    console.say("elements: " + ", ".join(f"{count} {fate}" for fate, count in report.counts().items()))
+    notes = report.count_notes()
+    apart = f" (without {notes} of them nothing moves otherwise)" if notes else ""
+    console.say("elements: " + ", ".join(f"{count} {fate}" for fate, count in report.counts().items()) + apart)
     for fate in ("changed", "dropped"):
         for kind, why, entries in report.sums(fate):
             names = [f"{entry.name or kind}:{entry.line}" for entry in entries[:_TOLD]]

@@ -15,12 +15,18 @@ _SENSED = "is not taken from MuJoCo: see `simcli docs sensors`"
 _ACTIVATION = "an activation is not bounded, and has one time constant"
 _LATER = "a law of MuJoCo 4 that joints of scenes have not"
 _SOLVER = "belongs to the solver of MuJoCo: see `simcli docs choosing`"
+_EFFORT = "says how the solver of MuJoCo works, and where it stops"
 _OVERRIDE = "says what all contacts of MuJoCo have: write it in each `geom` or `pair`"
 _DATA = "holds data for other programs"
 _GROUP = "is for viewers, and scenes have no groups of shapes"
 _LENS = "cameras of scenes have an angle of view"
 _KINEMATIC = "kinematic bodies begin at their pose"
 _POWERS = "has coefficients after the first one, and laws of scenes are linear: the first one is carried"
+_TEXTURE, _SKIN = "scenes have no textures", "scenes have no skins"
+_FOUND, _MEMORY = "is found from the model", "sets the memory of MuJoCo"
+_PICTURES = "pictures have the size that is asked for"
+# Reasons of what is lost without which nothing moves otherwise.
+NOTED_REASONS = frozenset((DRAWN, _DATA, _GROUP, _LENS, _TEXTURE, _SKIN, _FOUND, _MEMORY, _PICTURES, _EFFORT))
 _UNKNOWN = "the importer does not know it"
 
 _OTHERS = {"user": _DATA, "group": _GROUP}
@@ -40,15 +46,17 @@ LOST_ATTRIBUTES: dict[str, dict[str, str]] = {
     "pair": _CONSTRAINT | {"solreffriction": _SOFT, "gap": _GAP, "adhesion": _LATER},
     "joint": _JOINT, "freejoint": _OTHERS, "site": _OTHERS,
     "body": {"user": _DATA, "sleep": "bodies of scenes do not sleep"},
-    "camera": {"user": _DATA, "output": DRAWN, "ipd": _LENS, "resolution": "pictures have the size that is asked for"} | (
+    "camera": {"user": _DATA, "output": DRAWN, "ipd": _LENS, "resolution": _PICTURES} | (
         dict.fromkeys(("principal", "principalpixel"), _LENS)),
     "option": dict.fromkeys(("density", "viscosity", "wind"), _NO_MEDIUM) | dict.fromkeys(
-        ("ccd_iterations", "ccd_tolerance", "impratio", "iterations", "jacobian", "ls_iterations", "ls_tolerance",
-         "noslip_iterations", "noslip_tolerance", "sdf_initpoints", "sdf_iterations", "sleep_tolerance", "solver",
-         "tolerance"), _SOLVER) | dict.fromkeys(("o_friction", "o_margin", "o_solimp", "o_solref"), _OVERRIDE) | {
+        ("ccd_iterations", "ccd_tolerance", "iterations", "jacobian", "ls_iterations", "ls_tolerance", "sdf_initpoints",
+         "sdf_iterations", "solver", "tolerance"), _EFFORT) | dict.fromkeys(
+        ("impratio", "noslip_iterations", "noslip_tolerance", "sleep_tolerance"), _SOLVER) | dict.fromkeys(
+        ("o_friction", "o_margin", "o_solimp", "o_solref"), _OVERRIDE) | {
         "magnetic": "scenes have no magnetic sensors", "cone": "cones of friction are round in scenes"},
-    "flag": dict.fromkeys(("autoreset", "diagexact", "eulerdamp", "fwdinv", "invdiscrete", "ipc", "island", "midphase",
-                           "multiccd", "nativeccd", "refsafe", "speculative", "warmstart"), _SOLVER) | {
+    "flag": dict.fromkeys(
+        ("fwdinv", "invdiscrete", "island", "midphase", "speculative", "warmstart"), _EFFORT) | dict.fromkeys(
+        ("autoreset", "diagexact", "eulerdamp", "ipc", "multiccd", "nativeccd", "refsafe"), _SOLVER) | {
         "override": _OVERRIDE, "sleep": "bodies of scenes do not sleep"},
     "material": dict.fromkeys(("texture", "texrepeat", "texuniform", "emission", "specular", "shininess", "reflectance",
                                "metallic", "roughness"), DRAWN),
@@ -125,8 +133,8 @@ _NO_ZEROS = ("castshadow", "ccd_iterations", "ccd_tolerance", "impratio", "ipd",
 
 # Elements that are lost with all that stands in them, and why.
 LOST_ELEMENTS: dict[str, str] = {
-    "visual": DRAWN, "light": DRAWN, "texture": "scenes have no textures", "skin": "scenes have no skins",
-    "statistic": "is found from the model", "custom": _DATA, "size": "sets the memory of MuJoCo",
+    "visual": DRAWN, "light": DRAWN, "texture": _TEXTURE, "skin": _SKIN,
+    "statistic": _FOUND, "custom": _DATA, "size": _MEMORY,
     "plugin": "is code that a simulator loads", "layer": DRAWN, "lengthrange": "is for muscles, which scenes have not",
 }  # fmt: skip
 # Elements of `default` that only actuators take which scenes have not; the actuators have reasons of their own.

@@ -7,12 +7,14 @@ in silence where the rest of an element is carried: `attributes` has the tables.
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from simcli.exchange.mjcf.attributes import LOST_DEFAULTS, LOST_ELEMENTS, lost_attributes
+from simcli.exchange.mjcf.attributes import LOST_DEFAULTS, LOST_ELEMENTS, NOTED_REASONS, lost_attributes
 from simcli.exchange.mjcf.source import MjcfSource
 from simcli.exchange.report import ImportReport
 from simcli.exchange.xml_reader import XmlElement
 
 _FUSED = "is part of the body that holds it, by `fusestatic`"
+_WATCHING = ("sensor", "camera")  # elements that move nothing
+_UNUSED = "nothing uses it"
 _NOTHING = "MuJoCo leaves it out of the model, or scenes have nothing for it"
 # Elements that say nothing of their own: what stands in them, or takes their values, is told.
 _HOLDERS = ("mujoco", "include", "compiler", "option", "flag", "default", "asset", "worldbody", "contact", "deformable",
@@ -46,9 +48,9 @@ def tell_elements(source: MjcfSource, fates: Fates, report: ImportReport) -> Non
     for element, above in _with_ancestors(source.root):
         fate, why = _fate(element, above, parts, fates)
         name = _name(element, above)
-        where = element.line, element.file
+        where, watches = (element.line, element.file), any(one.tag in _WATCHING for one in (*above, element))
         if fate == "dropped":
-            report.dropped(element.tag, name, where[0], why, where[1])
+            report.dropped(element.tag, name, where[0], why, where[1], why in (*NOTED_REASONS, _UNUSED) or watches)
             continue
         if fate == "changed":
             report.changed(element.tag, name, where[0], why, where[1])
@@ -56,7 +58,7 @@ def tell_elements(source: MjcfSource, fates: Fates, report: ImportReport) -> Non
             report.carried(element.tag, name, *where)
         owner = next((one.tag for one in reversed(above) if one.tag != "include"), "")
         for key, reason in lost_attributes(element, owner):
-            report.dropped(f"{element.tag}@{key}", name, where[0], reason, where[1])
+            report.dropped(f"{element.tag}@{key}", name, where[0], reason, where[1], reason in NOTED_REASONS or watches)
 
 
 def _with_ancestors(root: XmlElement) -> Iterator[tuple[XmlElement, tuple[XmlElement, ...]]]:
@@ -95,7 +97,7 @@ def _reason(part: tuple[str, int], fates: Fates) -> str:
     """Why a part is dropped; "" if it is not."""
     kind, index = part
     if kind in fates.used and index not in fates.used[kind]:
-        return "nothing uses it"
+        return _UNUSED
     return fates.lost.get(part, "")
 
 

@@ -43,7 +43,7 @@ def read_joint(source: SdfSource, element: XmlElement, scope: str, frames: Frame
     place = frames.pose(here)
     anchors = [place.after(source.mechanism.links[end].frame.inverse()) for end in ends]
     own = frames.frames[here]
-    if not frames.frames[own.within].attached:  # as the file writes it, without rounding
+    if own.within == frames.holder(here):  # as the file writes it, without rounding
         anchors[1] = own.pose
     joint = mechanism.joints[name] = SourceJoint(name, element.line, _TYPES[kind], *ends, *anchors)
     axes = [_axis(source, element, tag, (scope, here), frames) for tag in _axis_tags(kind)]
@@ -80,8 +80,8 @@ def _axis(source: SdfSource, element: XmlElement, tag: str, names: tuple[str, st
     if not direction.any():
         raise FileError(f"{source.at(axis)}: the axis of joint `{element.get('name')}` is zero")
     named = axis.child("xyz").get("expressed_in") if axis.child("xyz") is not None else ""
-    in_model = source.truth(axis, "use_parent_model_frame", source.version < _AXES_IN_MODEL)
-    if source.version < _FRAMES and in_model:
+    in_model = source.version < _FRAMES and source.truth(axis, "use_parent_model_frame", source.version < _AXES_IN_MODEL)
+    if in_model:
         named = MODEL_FRAME
     if not named:
         return tuple(direction.tolist())
@@ -127,6 +127,8 @@ def _limit(source: SdfSource, axis: XmlElement, joint: SourceJoint, kind: str, w
         words["limit"] = _soft(source, limit, bounds)
         if "damping" not in words["limit"] and source.number(limit, "dissipation", default=0.0):
             changes.append("without its dissipation: hard limits have none, and it is not negative")
+        if source.number(limit, "stiffness", default=0.0) < 0.0:
+            changes.append("`stiffness` is negative and left out: the limit is hard")
     most = {key: source.bound(limit, key, math.inf) for key in ("velocity", "effort")}
     changes += [words_of_no_limit(key, value) for key, value in most.items() if value <= 0.0 and value != _NO_LIMIT]
     if 0.0 < most["velocity"] < _ENDLESS:

@@ -26,7 +26,7 @@ def read_link(source: SdfSource, element: XmlElement, link: SourceLink, is_stati
     if not is_static:
         _read_inertial(source, element, link)
     elif (inertial := element.child("inertial")) is not None:
-        source.lose("inertial", link.name, inertial, "a static model does not move")
+        source.lose("inertial", link.name, inertial, "a static model does not move", is_note=True)
     names = GivenNames(())
     for kind in ("collision", "visual"):
         for one in element.all(kind):

@@ -15,8 +15,8 @@ from simcli.exchange.sdf.frames import MODEL_FRAME, WORLD_FRAME, FrameGraph, Sdf
 from simcli.exchange.sdf.joints import read_gearboxes, read_joint
 from simcli.exchange.sdf.links import read_link
 from simcli.exchange.sdf.loops import close_loops
-from simcli.exchange.sdf.source import SdfSource
-from simcli.exchange.xml_reader import XmlElement
+from simcli.exchange.sdf.source import NOTED_TAGS, SdfSource
+from simcli.exchange.xml_reader import XmlElement, plain_number
 from simcli.spec.names.structure import WORLD_NAME
 
 _VERSION = re.compile(r"(\d+)\.(\d+)\Z")
@@ -40,6 +40,9 @@ _UNREAD = {
     "magnetic_field": "scenes have no such field", "atmosphere": "scenes have no such field",
     "wind": "scenes have no wind field", "contact": "contact numbers of another solver",
 }  # fmt: skip
+# Elements that say with 0 or false what holds without them.
+_AT_ZERO = ("enable_wind", "self_collide", "initial_position", "use_parent_model_frame", "velocity_decay", "fdir1", "slip",
+            "slip1", "slip2", "kinematic", "fluid_added_mass", "wind")  # fmt: skip
 
 
 class _Sdf:
@@ -104,14 +107,13 @@ class _Sdf:
         """Frames, links and joints of a model and of those within it."""
         source = self.source
         source.known.add(id(model))
-        model.get("canonical_link")  # whose motion is that of the model: nothing else hangs on it
         if model.get("placement_frame"):
             raise FileError(f"{source.at(model)}: `placement_frame` is not read: write the pose of the model itself")
         is_static = source.truth(model, "static", False) or is_static
         pose, named = source.pose(model)
         around = scope.rpartition("::")[0]
         within = outer if not named else self._later(around, named)
-        self.frames.add(full_name(scope, MODEL_FRAME), SdfFrame(model, pose, within))
+        self.frames.add(full_name(scope, MODEL_FRAME), SdfFrame(model, pose, within, self._canonical(model, scope)))
         home = full_name(scope, MODEL_FRAME)
         for link in model.all("link"):
             self._frame(link, scope, home, "")
@@ -128,6 +130,15 @@ class _Sdf:
             self._frame(frame, scope, attached, attached)
         for inner in model.all("model"):
             self._collect(inner, home, full_name(scope, inner.get("name")), is_static)
+
+    def _canonical(self, model: XmlElement, scope: str) -> str:
+        """Full name of the link that a model moves with: the one it names, else its first, else that of a model in it."""
+        named = model.get("canonical_link")
+        first, inner = model.child("link"), model.child("model")
+        if not named and first is None and inner is None:
+            return ""
+        named = named or (first.get("name") if first is not None else f"{inner.get('name')}::{MODEL_FRAME}")
+        return self._later(scope, named)
 
     def _later(self, scope: str, name: str) -> str:
         """Full name of a frame that may stand below."""
@@ -204,17 +215,31 @@ class _Sdf:
             change = "a point, without its orientation" if place.turns else renamed
             self.source.tell("frame", name, frame.element, change)
 
-    def _tell_unread(self, element: XmlElement, owner: str = "") -> None:
+    def _tell_unread(self, element: XmlElement, owner: str = "", within: bool = False) -> None:
         """Each element and each attribute that nothing has looked at is dropped, with what stands in it."""
-        self.source.report.lost_attributes(element, owner)
+        within = within or element.tag in NOTED_TAGS
+        self.source.report.lost_attributes(element, owner, within)
         for one in element.children:
             if id(one) in self.source.known:
-                self._tell_unread(one, one.get("name") or owner)
+                self._tell_unread(one, one.get("name") or owner, within)
+            elif one.tag in _AT_ZERO and _is_zero(one):
+                one.settle()
+                self.source.report.carried(one.tag, one.get("name") or owner, one.line)
             else:
                 is_second = any(other.tag == one.tag and id(other) in self.source.known for other in element.children)
                 unread = "only the first one is read" if is_second else "not of the format, or not read here"
                 why = _UNREAD.get(one.tag, unread)
-                self.source.report.dropped(one.tag, one.get("name") or owner, one.line, why)
+                self.source.report.dropped(one.tag, one.get("name") or owner, one.line, why,
+                                           is_note=within or one.tag in NOTED_TAGS)  # fmt: skip
+
+
+def _is_zero(element: XmlElement) -> bool:
+    """Whether an element says 0 or false, itself or in all that stands in it."""
+    words = [word for one in element.below() if not one.children for word in one.text.split()]
+    try:
+        return bool(words) and not any(word != "false" and plain_number(word) for word in words)
+    except ValueError:
+        return False
 
 
 def read_sdf(path: Path, root: XmlElement, meshes: MeshFiles, report: ImportReport) -> SourceModel:

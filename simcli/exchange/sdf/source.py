@@ -15,6 +15,10 @@ from simcli.exchange.report import ImportReport
 from simcli.exchange.xml_reader import XmlElement, plain_number
 
 TRUE, _FALSE = ("1", "true"), ("0", "false")
+# Elements without which nothing moves otherwise, with all that stands in them.
+NOTED_TAGS = frozenset(("visual", "sensor", "light", "scene", "gui", "audio_source", "audio_sink", "battery",
+                        "must_be_base_link", "allow_auto_disable", "laser_retro", "projector", "particle_emitter",
+                        "magnetic_field", "atmosphere", "spherical_coordinates", "frame"))  # fmt: skip
 _COUNTS = {"euler_rpy": 6, "quat_xyzw": 7}
 
 
@@ -124,8 +128,8 @@ class SdfSource:
         else:
             self.report.carried(kind, name, element.line)
 
-    def lose(self, kind: str, name: str, element: XmlElement, why: str) -> None:
-        """An element, with all that stands in it, is not in the scene."""
+    def lose(self, kind: str, name: str, element: XmlElement, why: str, is_note: bool = False) -> None:
+        """An element, with all that stands in it, is not in the scene; `is_note` if nothing moves otherwise without it."""
         element.settle()
         self.known.update(map(id, element.below()))
-        self.report.dropped(kind, name, element.line, why)
+        self.report.dropped(kind, name, element.line, why, is_note=is_note or kind in NOTED_TAGS)

@@ -1,5 +1,6 @@
 """The scene that is written: its tables, its names in the model, and what is told of each of its elements."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -70,6 +71,19 @@ class WrittenScene:
         """An element is not in the model."""
         line, file = self._place(path)
         self.report.dropped(kind, name, line, why, file)
+
+    def lose_keys(self, name: str, path: str, shape, why: Mapping[str, str]) -> None:
+        """Tell of keys of a shape that collides, whose values are others than those that hold without them.
+
+        Args:
+            name: of the shape in the scene.
+            path: dotted, of it.
+            shape: of the spec.
+            why: by key, the reason why a model has none.
+        """
+        for key, words in why.items():
+            if shape.collide and getattr(shape, key) != type(shape).model_fields[key].default:
+                self.lose(key, name, f"{path}.{key}", words)
 
     def lose_concavity(self, name: str, path: str, shape) -> None:
         """Tell of a mesh that touches as it is, which other programs take for its hull."""

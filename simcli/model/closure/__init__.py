@@ -8,5 +8,6 @@ was done (`tables.Beginning`). All solvers begin there. A world comes out the sa
     least     the least motion that satisfies rows
     close     positions that close the loops, velocities that keep them closed
     limits    coordinates outside their hard limits
+    reach     gears and held sums that limits of their joints leave no room
     begin     all of it, for a model; what moved and what is wrong, in words
 """

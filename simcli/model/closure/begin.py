@@ -7,7 +7,8 @@ import numpy as np
 
 from simcli.errors import Fault, SceneError, Where
 from simcli.model.closure.close import OPEN_LOOP, LoopProblem
-from simcli.model.closure.limits import has_bounds, outside
+from simcli.model.closure.limits import Outside, has_bounds, outside
+from simcli.model.closure.reach import OutOfReach, beyond_reach
 from simcli.model.constraints.build import constraints_of
 from simcli.model.constraints.places import turn_places
 from simcli.model.constraints.tables import Constraints, Form
@@ -169,17 +170,29 @@ def _slipping(mechanism: LoopProblem, lacks: Array, before: list[Lack], is_kept:
 def _outside(mechanism: LoopProblem, before: list[Lack]) -> list[Lack]:
     """Coordinates outside their hard limits, of worlds whose loops are closed."""
     model, known, found = mechanism.model, {lack.world for lack in before}, []
+    causes: dict[int, list[OutOfReach]] = {}  # of worlds in which nothing else than what holds the joints can be changed
     for one in outside(mechanism):
-        for world in _worlds_of(mechanism, one.world):
-            if world in known:
-                continue
-            name = model.joints.name[one.joint]
-            unit = "m" if one.is_length else "rad"
-            text = (f"joint `{one.label}` begins at {one.value:.6g} {unit}, outside its limit "
-                    f"[{one.lower:.6g}, {one.upper:.6g}] {unit}")  # fmt: skip
-            hint = f"begin within it, as by `initial: {{joint_q: {{{name}: center}}}}`, or give the limit a stiffness"
-            found.append(Lack("SC477", world, one.joint, one.size, f"joints.{name}.limit", text, hint))
+        if one.world not in causes:
+            causes[one.world] = beyond_reach(model, one.world)
+            found += [Lack("SC477", world, cause.joints[0], cause.size, cause.path, cause.text, cause.hint)
+                      for cause in causes[one.world] for world in _worlds_of(mechanism, one.world) if world not in known]
+        if any(one.joint in cause.joints for cause in causes[one.world]):
+            continue
+        found += [_outside_limit(model, one, world) for world in _worlds_of(mechanism, one.world) if world not in known]
     return found
+
+
+def _outside_limit(model: Model, one: Outside, world: int) -> Lack:
+    """A joint that begins outside its limit; of one that follows another, the other is to begin elsewhere."""
+    name, unit = model.joints.name[one.joint], "m" if one.is_length else "rad"
+    text = (f"joint `{one.label}` begins at {one.value:.6g} {unit}, outside its limit "
+            f"[{one.lower:.6g}, {one.upper:.6g}] {unit}")  # fmt: skip
+    gears = np.flatnonzero(model.mimics.follower == model.joints.qd_start[one.joint])
+    hint = f"begin within it, as by `initial: {{joint_q: {{{name}: center}}}}`, or give the limit a stiffness"
+    if len(gears):
+        label = model.joints.name[model.dofs.joint[model.mimics.leader[gears[0]]]]
+        hint = f"it follows `{label}`: begin elsewhere with that one, by `initial: {{joint_q: {{{label}: ...}}}}`"
+    return Lack("SC477", world, one.joint, one.size, f"joints.{name}.limit", text, hint)
 
 
 def _joint_of(mechanism: LoopProblem, row: int) -> tuple[str, str, int]:

@@ -102,12 +102,12 @@ def outside(mechanism: LoopProblem) -> list[Outside]:
 
 def tightens(before: Model, model: Model) -> bool:
     """True if a hard limit of a model may leave less room than that of the model before it."""
-    (lower, upper), (new_lower, new_upper) = _hard_bounds(before), _hard_bounds(model)
+    (lower, upper), (new_lower, new_upper) = hard_bounds(before), hard_bounds(model)
     begins = model.joints.enabled & ~before.joints.enabled
     return bool(begins.any() or np.any(new_lower > lower) or np.any(new_upper < upper))
 
 
-def _hard_bounds(model: Model) -> tuple[Array, Array]:
+def hard_bounds(model: Model) -> tuple[Array, Array]:
     """[m, rad], two of (W|1, NV), infinite where a limit is soft."""
     dofs = model.dofs
     soft = dofs.limit_stiffness > 0.0

@@ -17,14 +17,16 @@ MOST_ANGLE = 1e6  # [rad], at the start; from 1e9 on sines of the device are wro
 NORMALISED = 4e-16  # [1] a quaternion this near to length one is left as it is, so that reading twice changes nothing
 
 
-def has_far_angle(q: Array, dof_dim: Sequence[int]) -> bool:
-    """Whether scalar coordinates of a joint, (..., n_q), hold an angle beyond MOST_ANGLE.
+def far_angles(q: Array, dof_dim: Sequence[int]) -> Array:
+    """(...,) bool, which scalar coordinates of a joint, (..., n_q), hold an angle beyond MOST_ANGLE.
 
     Args:
         q: [m, rad], the lengths first.
         dof_dim: numbers of linear and angular dofs; others than scalars, as quaternions, hold no angle.
     """
-    return q.shape[-1] == sum(dof_dim) and bool((np.abs(q[..., dof_dim[0] :]) > MOST_ANGLE).any())
+    if q.shape[-1] != sum(dof_dim):
+        return np.zeros(q.shape[:-1], bool)
+    return (np.abs(q[..., dof_dim[0] :]) > MOST_ANGLE).any(axis=-1)
 
 
 def read_start(worlds: Worlds, parts: list[JointPart], bodies: list[BodyPart]) -> None:
@@ -64,7 +66,7 @@ def _write(worlds: Worlds, part: JointPart, target: str, value: Array, path: str
             worlds.fault("SC466", path, message, f"leave it out, or give the {target} of a joint of the tree")
     elif target == "q":
         part.q, part.q_given = value, True
-        if has_far_angle(value, part.entry.dof_dim(part.motion)):
+        if far_angles(value, part.entry.dof_dim(part.motion)).any():
             message = f"an angle of joint `{part.name}` is beyond {MOST_ANGLE:g} rad, where it is known to 1e-10 rad only"
             worlds.fault("SC231", path, message, "leave whole turns out")
     else:

@@ -68,8 +68,8 @@ def _write_owner(parts: MjcfParts, layers: _Layers, body: int, spec, path: str) 
         rgba = (*rgb(look.colour or "silver"), 0.0 if look.hidden else look.opacity) if look.colour or look.hidden else None
         parts.bodies[body].add("geom", name=given, **form, **masks, **friction, margin=margin, rgba=rgba,
                                group=None if shape.collide else _SEEN)  # fmt: skip
-        lost = "without `grain`: MuJoCo has friction along axes of its own" if shape.grain is not None else ""
-        scene.tell("shape", owner + name, place, joined_words(words, lost, "" if given == name or body != WORLD else
+        scene.lose_keys(owner + name, place, shape, {"grain": "MuJoCo has friction along axes of its own"})
+        scene.tell("shape", owner + name, place, joined_words(words, "" if given == name or body != WORLD else
                                                               scene.renaming(name, given)))  # fmt: skip
     for name, shape in look.shapes.items():
         form, words = _form(parts, shape, owner + name, False)

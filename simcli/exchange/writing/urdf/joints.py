@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from simcli import rotations as rot
-from simcli.exchange.urdf import NO_LIMIT
+from simcli.exchange.urdf.joints import NO_LIMIT
 from simcli.exchange.writing.chains import ChainAxis, ChainLink, ChainTree
 from simcli.exchange.writing.source import WrittenScene
 from simcli.exchange.writing.urdf.shapes import add_origin

@@ -5,15 +5,19 @@ from typing import NamedTuple
 import numpy as np
 
 from simcli import rotations as rot
+from simcli.exchange.mechanism import MODEL_LAYER
 from simcli.exchange.writing.mesh_copies import MeshCopies
-from simcli.exchange.writing.source import WrittenScene, joined_words, pose_numbers
+from simcli.exchange.writing.source import WrittenScene, pose_numbers
 from simcli.exchange.writing.xml_text import Tag, tag
 from simcli.model.tables import Array
 from simcli.spec.names.structure import WORLD_NAME
 from simcli.spec.schema.look import rgb
+from simcli.spec.schema.shape import DEFAULT_LAYER
 
 _NOTHING = np.array(rot.IDENTITY_POSE)
-_OF_CONTACT = ("layers", "touches", "margin", "grain")  # keys of a shape that URDF has not
+_OF_CONTACT = {"layers": "URDF has no layers", "touches": "URDF has no layers", "margin": "URDF has no margins of shapes",
+               "grain": "URDF has no friction"}  # fmt: skip
+_OF_OTHERS = {key: why for key, why in _OF_CONTACT.items() if key in ("margin", "grain")}
 
 
 class _Form(NamedTuple):
@@ -44,8 +48,8 @@ def write_shapes(scene: WrittenScene, meshes: MeshCopies, element: Tag, body, pa
         pose = rot.pose_compose(back, pose_numbers(shape.pose))
         for kind in ("collision",) * shape.collide + ("visual",) * (not look.hidden):
             _write_form(element, kind, name, form, pose, _rgba(look.colour, look.opacity))
-        lost = [f"`{key}`" for key in _OF_CONTACT if key in shape.model_fields_set]
-        scene.tell("shape", owner + name, place, joined_words(form.words, f"without {', '.join(lost)}" if lost else ""))
+        scene.lose_keys(owner + name, place, shape, _OF_CONTACT if _has_layers(shape) else _OF_OTHERS)
+        scene.tell("shape", owner + name, place, form.words)
     for name, shape in look.shapes.items():
         form, place = _form(shape, meshes), f"{path}.look.shapes.{name}"
         if not form.parts:
@@ -55,6 +59,11 @@ def write_shapes(scene: WrittenScene, meshes: MeshCopies, element: Tag, body, pa
         pose = rot.pose_compose(back, pose_numbers(shape.pose))
         _write_form(element, "visual", name, form, pose, _rgba(shape.colour or look.colour, opacity))
         scene.tell("look", owner + name, place, form.words)
+
+
+def _has_layers(shape) -> bool:
+    """Whether a shape has other layers than a shape that comes from URDF: what is of the model does not touch itself."""
+    return (shape.layers, shape.touches) != ((MODEL_LAYER,), (DEFAULT_LAYER,))
 
 
 def _rgba(colour: str | None, opacity: float) -> tuple[float, ...] | None:

@@ -1,0 +1,38 @@
+"""A URDF file as a mechanism.
+
+Source: the XML specification of the Unified Robot Description Format (Willow Garage 2009, now the ROS wiki): links with
+inertial, visual and collision; joints of all types with origin, axis, limit, dynamics and mimic; materials.
+"""
+
+from pathlib import Path
+
+from simcli.exchange.mechanism import SourceLink, SourceModel
+from simcli.exchange.meshes import MeshFiles
+from simcli.exchange.report import ImportReport
+from simcli.exchange.urdf.joints import check_urdf_tree, read_urdf_joints
+from simcli.exchange.urdf.links import read_urdf_links
+from simcli.exchange.urdf.source import UrdfSource
+from simcli.exchange.xml_reader import XmlElement
+from simcli.spec.names.structure import WORLD_NAME
+
+
+def read_urdf(path: Path, root: XmlElement, meshes: MeshFiles, report: ImportReport) -> SourceModel:
+    """The mechanism of a URDF file.
+
+    Args:
+        path: of the file, for messages.
+        root: its root, `robot`.
+        meshes: takes the meshes that it names.
+        report: receives a line for each element.
+
+    Raises:
+        FileError: the file is no URDF, or contradicts itself; with the line.
+    """
+    source, mechanism = UrdfSource(path, root, meshes, report), SourceModel(root.get("name") or path.stem)
+    mechanism.links[WORLD_NAME] = SourceLink(WORLD_NAME, 0)
+    read_urdf_links(source, mechanism)
+    read_urdf_joints(source, mechanism)
+    root.get("version")
+    source.tell_unread(root, mechanism.name)
+    check_urdf_tree(path, mechanism)
+    return mechanism

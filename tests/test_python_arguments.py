@@ -1,0 +1,135 @@
+"""Arguments of the public entry points: whatever kind of thing a program gives, it is taken, or refused by name."""
+
+import contextlib
+import inspect
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import simcli
+from simcli.errors import SimcliError, UsageError
+from simcli.sweeps import in_python
+
+PAGE = (Path(simcli.__file__).parent / "docs" / "python.md").read_text(encoding="utf-8")
+SCENE = re.search(r"```yaml\n(.*?)```", PAGE, re.DOTALL)[1]
+THINGS = (
+    None, 5, -1, 2.5, float("nan"), True, 1j, 10**400, np.float64(2), b"x", "", "\0", "\ud800", "no such", "joint.hinge.q",
+    [], [1], [None], [[1], [1, 2]], (), {}, {1: 2}, {"a": None}, {"rail": "x"}, {"joint.hinge.q": None}, set(), range(3),
+    object(), len, ..., np.zeros(3), np.array(["a"]),
+)  # fmt: skip
+METHODS = {
+    "step": {"n": 0, "control": {"rail": 0.1}},
+    "get": {"name": "joint.hinge.q", "dlpack": False},
+    "set": {"name": "joint.hinge.q", "values": 0.1, "worlds": None},
+    "reset": {"worlds": None},
+    "restore": {"snapshot": None},
+    "record": {"path": "run.h5", "force": True},
+}
+
+
+def try_all(function, given, finish=lambda result: None):
+    """A call with each thing in the place of each argument."""
+    wrong = []
+    for name in given:
+        for thing in THINGS:
+            try:
+                finish(function(**{**given, name: thing}))
+            except SimcliError:
+                pass
+            except Exception as error:
+                wrong.append(f"{name}={thing!r}: {error!r}")
+    assert wrong == []
+
+
+def names_of(function):
+    return [name for name, one in inspect.signature(function).parameters.items()
+            if name != "self" and one.kind is not one.VAR_KEYWORD]  # fmt: skip
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("cartpole.yaml").write_text(SCENE)
+
+
+@pytest.fixture
+def sim(here):
+    with simcli.Simulation("cartpole.yaml", worlds=3, device="cpu", vary=["joints.hinge.damping"]) as sim:
+        yield sim
+
+
+def test_openings_of_any_kind(here):
+    given = {name: one.default for name, one in inspect.signature(simcli.Simulation).parameters.items()}
+    try_all(simcli.Simulation, given | {"scene": "cartpole.yaml", "device": "cpu"}, simcli.Simulation.close)
+
+
+def test_all_methods_are_tried():
+    """Those of the page that take something."""
+    named = {name for name in re.findall(r"\bsim\.(\w+)\(", PAGE) if names_of(getattr(simcli.Simulation, name))}
+    assert named <= set(METHODS)
+    for name, given in METHODS.items():
+        assert names_of(getattr(simcli.Simulation, name)) == list(given)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_methods_of_any_kind(sim, method):
+    def close(result):
+        if method == "record":
+            result.close()
+
+    try_all(getattr(sim, method), METHODS[method], close)
+
+
+@pytest.mark.parametrize("name", ["rail", "$u", "signal.u", "joint.hinge.q", "joints.hinge.damping"])
+def test_values_of_any_kind(sim, name):
+    for thing in THINGS:
+        for call in (lambda: sim.step(0, {name: thing}), lambda: sim.set({name: thing})):  # noqa: B023
+            with contextlib.suppress(SimcliError):
+                call()
+
+
+@pytest.mark.parametrize("function", [simcli.open, simcli.load], ids=lambda one: one.__name__)
+def test_files_of_any_kind(here, function):
+    given = {"path": "cartpole.yaml", "sets": ()}
+    try_all(function, {name: given[name] for name in names_of(function)})
+
+
+def test_sweeps_of_any_kind(here, monkeypatch):
+    def stopped(*given):
+        raise in_python.SweepStoppedError("it stands")
+
+    monkeypatch.setattr(in_python, "drive_sweep", stopped)
+    given = {name: one.default for name, one in inspect.signature(simcli.sweep).parameters.items()}
+    given |= {"path": "cartpole.yaml", "folder": "night", "device": "cpu"}
+    try_all(simcli.sweep, given)
+    for name in ("vary", "choices", "measure"):
+        try_all(lambda value, name=name: simcli.sweep(**{**given, name: {"joints.hinge.q": value}}), {"value": None})
+
+
+REFUSED = {
+    "scene: 5 is no path; write one as 'scene.yaml'": lambda: simcli.Simulation(5),
+    "device: 5 is no text; write one as 'cpu'": lambda: simcli.Simulation("cartpole.yaml", device=5),
+    "threads: 1000000 threads; take 1 to": lambda: simcli.Simulation("cartpole.yaml", threads=10**6),
+    "open: None is no path": lambda: simcli.open(None),
+    "load: b'a' is no path": lambda: simcli.load(b"a"),
+    "workers: '2' is no whole number": lambda: simcli.sweep("cartpole.yaml", workers="2"),
+    "vary `joints.hinge.q`: .* is no number, text, list or dict": lambda: simcli.sweep(
+        "cartpole.yaml", vary={"joints.hinge.q": {1}}
+    ),
+}
+
+
+@pytest.mark.parametrize("words", REFUSED)
+def test_what_to_write_is_told(here, words):
+    with pytest.raises(UsageError, match=words):
+        REFUSED[words]()
+
+
+def test_what_to_write_to_a_file_is_told(sim):
+    with pytest.raises(UsageError, match="record: None is no path; write one as"):
+        sim.record(None)
+    with pytest.raises(UsageError, match="force: 'no' is no flag; write True or False"):
+        sim.record("run.h5", force="no")
+    sim.record("run.h5").close()
