@@ -5,11 +5,11 @@ from typing import get_args
 import numpy as np
 import pytest
 from support.forward import model_of
+from support.solver_modes import MODES
 
 from simcli.records.contents.layout import CHANNELS, PARTS
 from simcli.solvers import SOLVERS, RunPlan
 from simcli.spec.schema.parts import OutputSpec
-from simcli.spec.schema.scene import AffineSolver, GeneralizedSolver, MaximalSolver, NaturalSolver
 
 ANGLE, RATE, ARM, G = 0.7, 3.0, 0.6, 9.81
 H, N = 1e-3, 100
@@ -24,9 +24,6 @@ joints:
   turn: {{type: revolute, parent: world, child: arm, at: [0, 3, 0], axis: [1, 2, 0.5], qd: 2}}
   ball: {{type: ball, parent: arm, child: top, at: [0.5, 3, 0], qd: [1, 3, -2]}}
 """
-EVERY = [(get_args(spec.model_fields["type"].annotation)[0], integrator)
-         for spec in (GeneralizedSolver, MaximalSolver, NaturalSolver, AffineSolver)
-         for integrator in get_args(spec.model_fields["integrator"].annotation) if integrator != "auto"]  # fmt: skip
 # Others are told by test_elements.py (implicit, generalized_alpha, bdf2), test_sensors.py and test_frames_with_contact.py.
 QUICK = {("generalized", "rk4"), ("maximal", "semi_implicit"), ("natural", "zhong06"), ("natural", "moreau")}
 FIRST_ORDER = {"semi_implicit", "moreau", "bdf1"}
@@ -73,7 +70,7 @@ def test_every_channel_of_the_file_is_offered():
 
 
 @pytest.mark.parametrize(("kind", "integrator"), [
-    pytest.param(*one, marks=[pytest.mark.slow] * (one not in QUICK)) for one in EVERY])  # fmt: skip
+    pytest.param(*one, marks=[pytest.mark.slow] * (one not in QUICK)) for one in MODES])  # fmt: skip
 def test_accelerations_are_the_rates_of_velocities(wanted, kind, integrator, device_of_module):
     _, found = frames(kind, integrator, device_of_module)
     first = FIRST.get(kind, 1)

@@ -7,17 +7,13 @@ seconds by itself (tolerances, the stiffness of affine bodies) is scaled with it
 
 import json
 from itertools import product
-from typing import get_args
 
 import numpy as np
 import pytest
+from support.solver_modes import MODES
 
 import simcli
-from simcli.spec.schema.scene import AffineSolver, GeneralizedSolver, MaximalSolver, NaturalSolver
 
-MODES = [(get_args(spec.model_fields["type"].annotation)[0], integrator)
-         for spec in (GeneralizedSolver, MaximalSolver, NaturalSolver, AffineSolver)
-         for integrator in get_args(spec.model_fields["integrator"].annotation) if integrator != "auto"]  # fmt: skip
 STEPS, DT = 32, 2.0**-10  # [1, s]
 SMALL = (2.0**-10, 2.0**-30, 2.0**-5)  # millimetres, micrograms, steps of 31 us
 LARGE = (2.0**7, 2.0**21, 2.0**3)

@@ -66,7 +66,8 @@ def note_smooth(c: ti.template(), w: ti.i32):
         on = p.contacts.on.load(w, n) != 0.0
         speed = contact_speed(p, w, n, m.start) + contact_speed(p, w, n, p.velocity)
         passes = m.contacts.collider.contacts.gap.load(w, n) + speed.parts[0] * h * 0.5 < 0.0
-        parts = parts & ~(on & (passes | (p.contacts.impulse.load(w, n).parts[0] > 0.0)))
+        carries = p.contacts.impulse.load(w, n).parts[0] * p.contacts.metric.load(w, n).parts[0] > p.limits.tolerance
+        parts = parts & ~(on & (passes | carries))
     c.bound.parts.store(w, 0, select(parts, zero + 1.0, zero))
 
 
