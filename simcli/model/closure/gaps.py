@@ -24,6 +24,7 @@ from simcli.model.tables import Array, Model
 
 _FULL_TURN = 2.0 * math.pi
 _TINY_LENGTH = 1e-12  # [m] below, two points have no direction
+_ROUNDED = 64 * np.finfo(float).eps  # of the terms of a gradient: less is what their sum rounds by
 _SUCCESSIVE_ANGLES = {Form.CARDAN: 2, Form.EULER: 3}
 
 
@@ -303,7 +304,10 @@ def entries_of(meter: Meter, paths: list[list[int]]) -> Entries:
 
 
 def gradients(entries: Entries, chart: Chart, gaps: Gaps, rows: Array, dofs: Array) -> Array:
-    """Gradients of some rows along some dofs, (W, m, n).
+    """Gradients of some rows along some dofs, (W, m, n), 0 where they are rounding.
+
+    A planar loop has rows across its plane that see nothing. Where the plane is oblique they see rounding, and such a row,
+    made as long as any other, would ask for a motion.
 
     Args:
         entries: of all rows.
@@ -326,6 +330,10 @@ def gradients(entries: Entries, chart: Chart, gaps: Gaps, rows: Array, dofs: Arr
     lever = np.where(on_b[:, None], gaps.at_b[:, r], gaps.at_a[:, r]) - chart.o[:, chart.link[d]]
     velocity = chart.linear[:, d] + rot.cross(chart.angular[:, d], lever)
     value = rot.dot(gaps.force[:, r], velocity) + rot.dot(gaps.couple[:, r], chart.angular[:, d])
+    reach = _size(chart.o[:, chart.link[d]]) + _size(lever)
+    of_force = _size(gaps.force[:, r]) * (_size(chart.linear[:, d]) + _size(chart.angular[:, d]) * reach)
+    terms = of_force + _size(gaps.couple[:, r]) * _size(chart.angular[:, d])
+    value = np.where(np.abs(value) > _ROUNDED * terms, value, 0.0)
     every = np.zeros((lead, len(needed), len(dofs)))
     every[:, number[r], place[d]] = np.where(on_b, value, -value)
     for gear in sorted(set(at) & set(entries.geared)):
@@ -336,3 +344,8 @@ def gradients(entries: Entries, chart: Chart, gaps: Gaps, rows: Array, dofs: Arr
             elif place[where] >= 0:
                 every[:, number[gear], place[where]] += slope
     return every[:, number[rows]]
+
+
+def _size(vectors: Array) -> Array:
+    """Sum of the sizes of the parts."""
+    return np.abs(vectors).sum(axis=-1)
