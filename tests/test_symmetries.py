@@ -9,7 +9,8 @@ from itertools import product
 
 import numpy as np
 import pytest
-from support.random_scenes import MIRROR, N_RATES, heap, mechanism, mirrored, scene_of, turn_of, turned
+from support.process import simcli_apart
+from support.random_scenes import MIRROR, N_RATES, heap, mechanism, mirrored, planar_loop, scene_of, turn_of, turned
 from support.solver_modes import MODES
 
 import simcli
@@ -76,6 +77,28 @@ def test_mechanism_moves_the_same_in_every_frame(tmp_path, size, mode):
     found = differences(tmp_path, made, *mode, steps=60, dt=1e-3)
     assert max(found.values()) < BOUND[mode[0]], found
     assert found["mirrored"] == 0.0
+
+
+@pytest.mark.parametrize(("slides", "mode"), marked(product((False, True), SMOOTH), [(False, ("maximal", "semi_implicit"))]))
+def test_planar_loop_moves_the_same_in_an_oblique_plane(tmp_path, slides, mode):
+    found = differences(tmp_path, planar_loop(slides), *mode, steps=60, dt=1e-3)
+    assert max(found.values()) < BOUND[mode[0]], found
+
+
+@pytest.mark.parametrize("slides", [False, True])
+def test_planar_loop_rests_and_swings_the_same_in_an_oblique_plane(tmp_path, slides):
+    made, R = planar_loop(slides), turn_of(np.random.default_rng(7))
+    found = []
+    for one in (made, turned(made, R, BY)):
+        scene, path = scene_of(one), tmp_path / "scene.json"
+        scene["joints"]["j0"] |= {"qd": 0, "drive": {"mode": "position", "stiffness": 200, "damping": 1, "target": 0}}
+        path.write_text(json.dumps(scene))
+        answers = [json.loads(simcli_apart(command, path, "--json").stdout) for command in ("equilibrium", "modes")]
+        rates = [mode["frequency"] for mode in answers[1]["modes"]]
+        found.append(([answers[0]["joint_q"][name] for name in sorted(made["joints"])], rates))
+    for plain, oblique in zip(*found, strict=True):
+        assert len(plain) > 0
+        np.testing.assert_allclose(np.ravel(oblique), np.ravel(plain), rtol=1e-6, atol=1e-9)
 
 
 @pytest.mark.parametrize(("size", "mode"), marked(product(HEAPS, TOUCH), [((0, 3), ("natural", "moreau"))]))

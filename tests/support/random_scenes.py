@@ -43,6 +43,21 @@ def mechanism(seed: int, n: int, floats: bool) -> dict:
     return {"bodies": bodies, "joints": joints, "gravity": np.array([0.0, 0, 0] if floats else [1.0, 2, -9])}
 
 
+def planar_loop(slides: bool) -> dict:
+    """A four-bar, or a slider-crank, whose crank has a speed; its masses lie off the plane."""
+    inertia = np.diag([0.02, 0.03, 0.025])
+    places = ([0.1, 0, 0], [0.4, 0, 0.05], [0.7, 0, 0]) if slides else ([0, 0, 0.25], [0.5, 0, 0.5], [1, 0, 0.25])
+    bodies = {f"b{k}": {"x": np.array(x), "R": np.eye(3), "mass": 1.0, "com": np.array([0.03, -0.02, 0.05]),
+                        "inertia": inertia} for k, x in enumerate(places)}  # fmt: skip
+    hinges = [("world", "b0", [0, 0, 0]), ("b0", "b1", [0.2, 0, 0.1] if slides else [0, 0, 0.5]),
+              ("b1", "b2", [0.7, 0, 0] if slides else [1, 0, 0.5]), ("world", "b2", [0.7, 0, 0] if slides else [1, 0, 0])]
+    joints = {f"j{k}": {"type": "prismatic" if slides and k == 3 else "revolute", "parent": parent, "child": child,
+                        "at": np.array(at, float), "axis": np.array([1.0, 0, 0] if slides and k == 3 else [0, 1.0, 0]),
+                        "second": np.array([0, 0, 1.0]), "hand": 1.0, "qd": np.array([2.0, 0, 0]) if k == 0 else None}
+              for k, (parent, child, at) in enumerate(hinges)}  # fmt: skip
+    return {"bodies": bodies, "joints": joints, "gravity": np.array([1.0, 2, -9])}
+
+
 def heap(seed: int, n: int, kinds: tuple[str, ...] = KINDS) -> dict:
     """Bodies that fall on each other and on an inclined plane."""
     rng = np.random.default_rng(seed)
@@ -81,6 +96,8 @@ def mirrored(made: dict) -> dict:
     for joint in out["joints"].values():
         joint |= {name: S @ joint[name] for name in ("at", "axis", "second")}
         joint["hand"] = -joint["hand"]
+        if joint["qd"] is None:
+            continue
         if joint["type"] == "ball":
             joint["qd"] = -S @ joint["qd"]
         else:
@@ -91,7 +108,7 @@ def mirrored(made: dict) -> dict:
 
 
 def scene_of(made: dict, backwards: bool = False) -> dict:
-    """The scene, with its bodies and joints in this order or backwards; planar joints start at rest."""
+    """The scene, with its bodies and joints in this order or backwards; planar joints say no speed."""
     step = -1 if backwards else 1
     scene = {"simcli": 1, "materials": {"m": {"density": 1000, "friction": 0.4}},
              "world": {"gravity": made["gravity"].tolist()},
@@ -127,7 +144,7 @@ def _joint(joint: dict) -> dict:
         written["axis"] = joint["axis"].tolist()
     if kind == "screw":
         written["pitch"] = 0.3 * joint["hand"]
-    if kind != "planar":  # whose axes in the plane are the program's choice
+    if joint["qd"] is not None and kind != "planar":  # whose axes in the plane are the program's choice
         rates = joint["qd"][: N_RATES[kind]].tolist()
         written["qd"] = rates if len(rates) > 1 else rates[0]
     return written

@@ -25,6 +25,7 @@ from simcli.model.signals.tables import acting_feedback
 from simcli.model.tables import WORLD, Array, JointKind, Model
 
 _RANK = 1e-9  # singular values of rows below this part of the largest are redundancy
+_SEES = 1e-12  # rows shorter than this part of the longest see rounding: those across the plane of a loop that lies obliquely
 WIDTH, NARROWER, _WIDTHS = 8e-3, 8.0, 4  # xi of the first differences; what a worse than SMOOTH error divides it by; tries
 _SMOOTH = 1e-9  # relative error of a stiffness that is smooth
 KINK = 1e-6  # relative change of slope across a state that is no rounding
@@ -152,8 +153,9 @@ class Statics:
         found = self.balance(q, angle=angle)
         rows = (self.balance.jacobian(found)[holds] * self.unit)[:, free]
         size = np.linalg.norm(rows, axis=1, keepdims=True)
-        size[size == 0.0] = 1.0
-        left, values, right = np.linalg.svd(rows / size)
+        sees = size > _SEES * size.max(initial=0.0)
+        size = np.where(sees, size, 1.0)
+        left, values, right = np.linalg.svd(np.where(sees, rows, 0.0) / size)
         rank = int((values > _RANK * values.max(initial=0.0)).sum())
         U = np.zeros((len(free), free.sum() - rank))
         U[free] = right[rank:].T * self.unit[free, None]
