@@ -82,6 +82,8 @@ def test_mechanism_moves_the_same_in_every_frame(tmp_path, size, mode):
 @pytest.mark.parametrize(("slides", "mode"), marked(product((False, True), SMOOTH), [(False, ("maximal", "semi_implicit"))]))
 def test_planar_loop_moves_the_same_in_an_oblique_plane(tmp_path, slides, mode):
     found = differences(tmp_path, planar_loop(slides), *mode, steps=60, dt=1e-3)
+    if mode[0] == "generalized":
+        del found["backwards"]  # another order may cut the loop elsewhere: other coordinates, another error
     assert max(found.values()) < BOUND[mode[0]], found
 
 

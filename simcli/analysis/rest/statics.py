@@ -25,7 +25,7 @@ from simcli.model.signals.tables import acting_feedback
 from simcli.model.tables import WORLD, Array, JointKind, Model
 
 _RANK = 1e-9  # singular values of rows below this part of the largest are redundancy
-_SEES = 1e-12  # rows shorter than this part of the longest see rounding: those across the plane of a loop that lies obliquely
+_SEES = 1e-12  # rows shorter than this part of the longest see rounding: those across an oblique plane of a loop
 WIDTH, NARROWER, _WIDTHS = 8e-3, 8.0, 4  # xi of the first differences; what a worse than SMOOTH error divides it by; tries
 _SMOOTH = 1e-9  # relative error of a stiffness that is smooth
 KINK = 1e-6  # relative change of slope across a state that is no rounding
