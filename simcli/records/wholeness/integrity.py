@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import h5py
 import numpy as np
@@ -11,8 +12,10 @@ from simcli.errors import FileError
 from simcli.records.contents.digest import Digest, static_digest
 from simcli.records.contents.layout import DATASETS, ORPHANED, STATUSES, Dataset, point_datasets
 from simcli.records.contents.provenance import provenance_problems
+from simcli.records.going_on.lock import is_being_written
 from simcli.records.reading.guard import reading
 from simcli.records.reading.reader import Trajectory, open_trajectory
+from simcli.records.reading.series import rows_of
 
 READ_BYTES = 32 * 1024 * 1024  # at a time
 
@@ -23,6 +26,12 @@ def verify(path: str | os.PathLike) -> list[str]:
     Returns:
         One line per problem; empty if the file is whole.
     """
+    grows = is_being_written(Path(path))
+    found = _problems(path)
+    return _problems(path) if found and grows else found  # its writer may have been in the way
+
+
+def _problems(path: str | os.PathLike) -> list[str]:
     try:
         run = open_trajectory(path)
     except FileError as error:
@@ -68,7 +77,7 @@ def _row_problems(run: Trajectory) -> Iterator[str]:
         n = committed_length(row, run.n_frames, run.n_worlds, counters)
         for first, last in portions(run._file[row.path], n):
             try:
-                digest.add(row.path, np.ascontiguousarray(run._file[row.path][first:last]))
+                digest.add(row.path, np.ascontiguousarray(rows_of(run._file[row.path], slice(first, last))))
             except (OSError, RuntimeError):
                 whole = False
                 yield f"/{row.path}: a chunk in rows {first} to {last - 1} does not match its checksum"
