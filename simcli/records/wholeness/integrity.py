@@ -11,6 +11,7 @@ import numpy as np
 from simcli.errors import FileError
 from simcli.records.contents.digest import Digest, static_digest
 from simcli.records.contents.layout import DATASETS, ORPHANED, STATUSES, Dataset, point_datasets
+from simcli.records.contents.measures import DIGEST_PLACE, are_measures_sound
 from simcli.records.contents.provenance import provenance_problems
 from simcli.records.going_on.lock import is_being_written
 from simcli.records.reading.guard import reading
@@ -21,7 +22,7 @@ READ_BYTES = 32 * 1024 * 1024  # at a time
 
 
 def verify(path: str | os.PathLike) -> list[str]:
-    """Every problem of a file: structure, checksums of all committed chunks, scene texts, model, digest, order of time.
+    """Every problem of a file: structure, checksums of all committed chunks, scene texts, model, digest, measures, order of time.
 
     Returns:
         One line per problem; empty if the file is whole.
@@ -37,7 +38,7 @@ def _problems(path: str | os.PathLike) -> list[str]:
     except FileError as error:
         return [str(error)]
     with run:
-        checks = (_text_problems, _counter_problems, _row_problems, _order_problems)
+        checks = (_text_problems, _counter_problems, _row_problems, _measure_problems, _order_problems)
         return [problem for check in checks for problem in _guarded(check, run)]
 
 
@@ -83,6 +84,11 @@ def _row_problems(run: Trajectory) -> Iterator[str]:
                 yield f"/{row.path}: a chunk in rows {first} to {last - 1} does not match its checksum"
     if whole and counters["digest"] is not None and digest.value().hex() != counters["digest"]:
         yield "/run/digest: the committed rows are not the ones that were written"
+
+
+def _measure_problems(run: Trajectory) -> Iterator[str]:
+    if not are_measures_sound(run._file):
+        yield f"/{DIGEST_PLACE}: the measures are not the ones that were written"
 
 
 def committed_length(row: Dataset, n_frames: int, n_worlds: int, counters: dict) -> int:
