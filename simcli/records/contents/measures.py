@@ -97,7 +97,8 @@ def write_measures(file: h5py.File, rows: Mapping[str, slice], value: np.ndarray
         for key, numbers in (("value", value), ("time", time)):
             dataset = file[_GROUP][name][key]
             dataset[...] = numbers[:, where].reshape(dataset.shape)
-    file[DIGEST_PLACE][...] = np.frombuffer(_digest(file), np.uint8)
+    if rows:
+        file[DIGEST_PLACE][...] = np.frombuffer(_digest(file), np.uint8)
 
 
 def create_measures_digest(file: h5py.File) -> None:

@@ -206,6 +206,14 @@ class Trajectory:
                             "file is damaged")  # fmt: skip
         return found
 
+    @cached_property
+    def batch_numbers(self) -> tuple[int, ...]:
+        """For each world its number in the batch of the scene; its number here where the file does not tell."""
+        origins = self.world_origins
+        of_one_run = len({uuid for uuid, _ in origins}) == 1
+        numbers = self.provenance.worlds or (tuple(number for _, number in origins) if of_one_run else ())
+        return numbers if len(numbers) == self.n_worlds else tuple(range(self.n_worlds))
+
     @property
     def scene_source(self) -> str:
         """Text of the scene file."""
