@@ -188,7 +188,8 @@ def test_a_choice_called_as_a_column_of_the_table_is_refused(folder, name):
         plan_of(write(folder, text), device="cpu")
     fault = caught.value.faults[0]
     assert (fault.code, fault.where.line, fault.where.column) == ("SC206", 4, 3)
-    assert f"`{name}` cannot name a choice" in fault.message and "write another name" in fault.hint
+    assert f"`{name}` cannot name a choice" in fault.message
+    assert "write another name" in fault.hint
 
 
 def test_a_fault_of_one_choice_names_it(folder):

@@ -21,7 +21,7 @@ from simcli.analysis.worlds.world_table import ERROR, STATUS_WORDS, WorldColumn,
 from simcli.errors import FileError, UsageError
 from simcli.records.contents.sweep_cases import read_cases
 from simcli.records.reading.reader import Trajectory, open_trajectory
-from simcli.spec.names.sweep_columns import CASE, CODE, OF_MEASURE, REASON, STATUS, TIME
+from simcli.spec.names.sweep_columns import CASE, FAULT_CODE, OF_MEASURE, REASON, STATUS, TIME
 from simcli.sweeps.planning.plan import Case, Plan
 
 _WORDS = (*STATUS_WORDS[:3], "missing")
@@ -169,7 +169,7 @@ class _Rows:
         reason = self._reason.astype(str)
         columns = (
             WorldColumn(STATUS, self._status, "", "how the case ended", _WORDS),
-            WorldColumn(CODE, self._code, "", "fault of a failure", _different(self._code)),
+            WorldColumn(FAULT_CODE, self._code, "", "fault of a failure", _different(self._code)),
             WorldColumn(REASON, reason, "", "of a failure", _different(reason)),
             WorldColumn(TIME, self._time, "s", "when the case failed or stopped"),
         )

@@ -24,7 +24,7 @@ from simcli.records.contents.provenance import Provenance, read_provenance
 from simcli.records.going_on.lock import is_being_written
 from simcli.records.reading.guard import open_checked, reading
 from simcli.records.reading.named import Body, Joint, NamedPoint, Quantities, UnknownNameError, unknown
-from simcli.records.reading.series import Column, closed, rows_of
+from simcli.records.reading.series import Column, closed, part_of_dataset
 
 _TABLES = ("contacts/", "events/")  # what does not go by frames
 
@@ -238,8 +238,8 @@ class Trajectory:
         with reading(self.path):
             n = self.counters()["events"]
             group = self._file["events"]
-            columns = {name: rows_of(group[name], slice(n)).tolist()
-                       for name in ("step", "time", "world", "code", "severity", "body", "joint", "value", "text")}  # fmt: skip
+            named = ("step", "time", "world", "code", "severity", "body", "joint", "value", "text")
+            columns = {name: part_of_dataset(group[name], slice(n)).tolist() for name in named}
             rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
             return [Event(**{**row, "code": row["code"].decode(errors="replace"),
                              "text": row["text"].decode(errors="replace")}) for row in rows]  # fmt: skip
@@ -271,20 +271,20 @@ class Trajectory:
         with reading(self.path):
             if "contacts/offset" not in self._file:
                 raise UnknownNameError(f"{self.path} holds no contacts: record them with `output: {{channels: [contacts]}}`")
-            offset = (rows_of(self._file["contacts/offset"], slice(first, last + 1)) if self.n_frames
+            offset = (part_of_dataset(self._file["contacts/offset"], slice(first, last + 1)) if self.n_frames
                       else np.zeros(1, np.int64))  # fmt: skip
             if (np.diff(offset) < 0).any() or not 0 <= offset[0] <= offset[-1] <= len(self._file["contacts/gap"]):
                 frame, world = divmod(first, self.n_worlds)
                 raise FileError(f"{self.path}: /contacts/offset is damaged from frame {frame}, world {world} on")
             whole = slice(int(offset[0]), int(offset[-1]))
-            return offset, {name: rows_of(self._file["contacts"][name], whole) for name in CONTACT_WIDTHS}
+            return offset, {name: part_of_dataset(self._file["contacts"][name], whole) for name in CONTACT_WIDTHS}
 
     def contacts_until(self, frame: int) -> int:
         """Contacts of all worlds in the frames before one, which are the first so many rows; 0 if none are recorded."""
         if "contacts/offset" not in self._file or not frame:
             return 0
         with reading(self.path):
-            return int(rows_of(self._file["contacts/offset"], frame * self.n_worlds))
+            return int(part_of_dataset(self._file["contacts/offset"], frame * self.n_worlds))
 
     def counters(self) -> dict[str, object]:
         """Committed events and contacts, and the digest, that go with `n_frames`; zero and None if none match."""

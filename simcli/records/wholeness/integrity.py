@@ -16,13 +16,13 @@ from simcli.records.contents.provenance import provenance_problems
 from simcli.records.going_on.lock import is_being_written
 from simcli.records.reading.guard import reading
 from simcli.records.reading.reader import Trajectory, open_trajectory
-from simcli.records.reading.series import rows_of
+from simcli.records.reading.series import part_of_dataset
 
 READ_BYTES = 32 * 1024 * 1024  # at a time
 
 
 def verify(path: str | os.PathLike) -> list[str]:
-    """Every problem of a file: structure, checksums of all committed chunks, scene texts, model, digest, measures, order of time.
+    """Every problem: structure, checksums of committed chunks, scene texts, model, digest, measures, order of time.
 
     Returns:
         One line per problem; empty if the file is whole.
@@ -78,7 +78,7 @@ def _row_problems(run: Trajectory) -> Iterator[str]:
         n = committed_length(row, run.n_frames, run.n_worlds, counters)
         for first, last in portions(run._file[row.path], n):
             try:
-                digest.add(row.path, np.ascontiguousarray(rows_of(run._file[row.path], slice(first, last))))
+                digest.add(row.path, np.ascontiguousarray(part_of_dataset(run._file[row.path], slice(first, last))))
             except (OSError, RuntimeError):
                 whole = False
                 yield f"/{row.path}: a chunk in rows {first} to {last - 1} does not match its checksum"

@@ -15,9 +15,9 @@ from simcli.spec.document.scene_file import Document
 from simcli.spec.faults.fault_list import Faults, did_you_mean, in_order
 from simcli.spec.faults.validate import report_errors
 from simcli.spec.manual.keys import SWEEP_ROOT
+from simcli.spec.names.sweep_columns import OF_SCENE, OWN_COLUMNS, is_own_column
 from simcli.spec.resolved import flow_text
 from simcli.spec.samples.typed import renamed
-from simcli.spec.names.sweep_columns import OF_SCENE, OWN_COLUMNS, is_own_column
 from simcli.spec.schema.sweep import SweepSpec
 
 MOST_STRUCTURES = 10_000  # each is a scene to read, and a batch of its own

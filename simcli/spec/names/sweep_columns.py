@@ -1,7 +1,7 @@
 """Columns that the table of a sweep has of its own, beside those of its choices; no choice may have such a name."""
 
-CASE, STATUS, CODE, REASON, TIME = "case", "status", "status.code", "status.reason", "status.time"
-OWN_COLUMNS = (CASE, STATUS, CODE, REASON, TIME)
+CASE, STATUS, FAULT_CODE, REASON, TIME = "case", "status", "status.code", "status.reason", "status.time"
+OWN_COLUMNS = (CASE, STATUS, FAULT_CODE, REASON, TIME)
 OF_SCENE = "scene"  # which of several scenes
 OF_MEASURE = "measure."  # what the name of a measure's column begins with
 
