@@ -462,11 +462,12 @@ def test_what_cannot_be_shown_is_refused(path, tmp_path, capsys, words, said):
     assert not list(tmp_path.iterdir())
 
 
-def test_the_file_itself_is_not_replaced(path, capsys):
-    before = path.read_bytes()
-    code, _, err = command(capsys, path, "-o", path)
-    assert (code, "-o names another" in err) == (Exit.USAGE, True)
-    assert path.read_bytes() == before
+@pytest.mark.parametrize(("name", "said"), [("run", "-o names another"), ("run.h5", "the suffix says the format")])
+def test_the_file_itself_is_not_replaced(name, said, path, tmp_path, capsys):
+    file, before = shutil.copy(path, tmp_path / name), path.read_bytes()
+    code, _, err = command(capsys, file, "-o", file)
+    assert (code, said in err) == (Exit.USAGE, True)
+    assert file.read_bytes() == before
 
 
 def test_a_page_too_large_for_browsers_is_refused_with_what_would_do(path, tmp_path, capsys, monkeypatch):
