@@ -83,7 +83,8 @@ def test_json_has_every_channel_with_its_places(folder, capsys):
     assert (found["rtol"], found["atol"], found["align"]) == (RTOL, ATOL, "time")
     assert found["scene"] == [{"key": "solver.dt", "a": 0.001, "b": 0.002}]
     assert found["frames"] == {"compared": 12, "only_a": 0, "only_b": 0}
-    assert found["worlds"] == {"compared": [0, 1, 2], "partners": [0, 1, 2], "by_origin": False, "same_number": True}
+    assert found["worlds"] == {"compared": [0, 1, 2], "partners": [0, 1, 2], "by_origin": False, "by_batch": False,
+                               "same_number": True}  # fmt: skip
     assert len(found["channels"]) == 59
     worst = found["channels"][0]
     assert (worst["name"], worst["above"], worst["judged"], worst["unit"]) == ("energy.total", True, True, "J")

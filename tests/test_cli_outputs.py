@@ -15,7 +15,8 @@ from simcli.pipeline import Request, execute, prepare
 from simcli.records.drafts import drafted
 from simcli.records.reading.reader import open_trajectory
 
-READERS = (options.file_to_write, options.file_or_stdout, options.folder_to_write)
+READERS = (options.file_to_write, options.file_or_stdout, options.folder_to_write, options.run_file_to_write,
+           options.page_to_write)  # fmt: skip
 URDF = """<robot name='r'><link name='base'><inertial><mass value='1'/>
 <inertia ixx='1' iyy='1' izz='1' ixy='0' ixz='0' iyz='0'/></inertial></link></robot>"""
 PENDULUM = """
@@ -58,7 +59,7 @@ def folder(tmp_path_factory):
     return folder
 
 
-def test_every_output_is_read_by_one_of_three_rules():
+def test_every_output_is_read_by_one_of_these_rules():
     found = dict(outputs())
     assert {"run", "plot", "sweep run", "sweep table", "fk", "schema"} <= found.keys()
     assert {name for name, reads in found.items() if reads not in READERS} == set()
@@ -81,6 +82,15 @@ def test_names_of_folders_and_of_stdout_are_refused_where_a_file_is_meant(tmp_pa
         options.folder_to_write("-")
     assert options.file_or_stdout("-") == options.STDOUT
     assert options.folder_to_write(str(tmp_path)) == tmp_path
+
+
+@pytest.mark.parametrize(("read", "good", "bad"), [(options.run_file_to_write, "x.hdf5", "x.csv"),
+                                                   (options.page_to_write, "x.html", "v.txt")])  # fmt: skip
+def test_a_suffix_of_another_format_is_refused(read, good, bad, tmp_path):
+    for name in (good, good.upper(), "x"):
+        assert read(str(tmp_path / name)) == tmp_path / name
+    with pytest.raises(options.UsageError, match=r"the suffix says the format; .*write a name that ends in"):
+        read(str(tmp_path / bad))
 
 
 @pytest.mark.parametrize("name", ["", ".yaml", "new/"])

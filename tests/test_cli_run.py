@@ -101,9 +101,9 @@ def test_finished_output_is_kept_unless_forced(scene, here, command):
 
 
 def test_force_never_destroys_what_is_not_an_output(scene, here, command):
-    (here / "thesis.txt").write_text("mine")
-    assert command("run", scene, "-o", "thesis.txt", "--force").returncode == Exit.OUTPUT
-    assert (here / "thesis.txt").read_text() == "mine"
+    (here / "thesis.h5").write_text("mine")
+    assert command("run", scene, "-o", "thesis.h5", "--force").returncode == Exit.OUTPUT
+    assert (here / "thesis.h5").read_text() == "mine"
 
 
 def test_overrides_are_checked_like_the_scene(scene, here, command):

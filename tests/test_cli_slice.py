@@ -9,7 +9,9 @@ from support.analysis_files import record
 from support.diff_files import write_run
 from support.world_files import FAILED, grid, world_file
 
+from simcli.analysis.worlds.world_table import read_files
 from simcli.cli import doorman
+from simcli.cli.results import plot
 from simcli.errors import Exit
 from simcli.model.snapshot import CONTACT_WIDTHS, Event
 from simcli.records.contents.provenance import collect_provenance
@@ -17,6 +19,13 @@ from simcli.records.reading import parts_file
 from simcli.records.reading.reader import open_trajectory
 from simcli.records.wholeness.integrity import verify
 
+FEW_WORLDS = """simcli: 1
+bodies: {rod: {mass: 1, com: [0, 0, -0.5], inertia: {diag: [0.1, 0.1, 0.01]}}}
+joints: {pin: {type: revolute, parent: world, child: rod, axis: [0, 1, 0]}}
+solver: {dt: 1 ms}
+run: {duration: 0.01}
+batch: {worlds: 6, vary: {joints.pin.q: {list: [0, 0.1, 0.2, 0.3, 0.4, 0.5]}}}
+"""
 N_FRAMES = 24
 EVENTS = (Event(3, 0.03, 1, "SC601", 2, 0, 1, 2.5, "lost"), Event(5, 0.05, -1, "SC700", 0, -1, -1, 0.0, "switched"),
           Event(70, 0.07, 2, "SC604", 0, -1, -1, 0.0, "met"),
@@ -129,7 +138,7 @@ def test_measures_and_failures_of_the_worlds_stay(cut, command, tmp_path):
             np.testing.assert_array_equal(part.measures[name].time, whole.measures[name].time[[0, FAILED, 7]])
             assert part.measures[name].layout == whole.measures[name].layout
     tables = [command("table", file, "-o", "-")[1].splitlines() for file in (source, out)]
-    wanted = [tables[0][1 + world].split(",", 1)[1] for world in (0, FAILED, 7)]
+    wanted = [tables[0][1 + world] for world in (0, FAILED, 7)]  # the number in the batch stands after that in the file
     assert [line.split(",", 1)[1] for line in tables[1][1:]] == wanted
     assert "too fast" in wanted[1]
 
@@ -187,6 +196,23 @@ def test_measures_are_merged(cut, command, tmp_path):
     parts = [cut("--world", words, name=f"{k}.h5", source=source) for k, words in enumerate(("0-3", "4-11"))]
     assert command("merge", *parts, "-o", tmp_path / "m.h5")[0] == Exit.OK
     assert command("table", tmp_path / "m.h5", "-o", "-")[1] == command("table", source, "-o", "-")[1]
+
+
+@pytest.mark.parametrize("way", ["run", "slice"])
+def test_some_worlds_keep_their_numbers_in_the_batch(way, command, tmp_path):
+    scene, whole, some, table = (tmp_path / name for name in ("a.yaml", "whole.h5", "some.h5", "t.csv"))
+    scene.write_text(FEW_WORLDS)
+    assert command("run", scene, "-o", whole)[0] == Exit.OK
+    words = ("run", scene) if way == "run" else ("slice", whole)
+    assert command(*words, "--world", "3-4,1", "-o", some)[0] == Exit.OK
+    numbers = [1, 3, 4]
+    with open_trajectory(some) as run:
+        assert list(run.batch_numbers) == numbers
+    assert command("table", some, "-c", "world,batch.world", "-o", table)[0] == Exit.OK
+    assert table.read_text().split() == ["world,batch.world", *(f"{k},{n}" for k, n in enumerate(numbers))]
+    code, text, err = command("diff", some, whole, "--rtol", "0", "--atol", "0")
+    assert code == Exit.OK, text + err
+    assert plot._names(read_files([some]))[0][2].startswith("world 2 (4 of the batch): 0.4")
 
 
 def test_what_cannot_be_cut_is_refused(path, command, tmp_path):

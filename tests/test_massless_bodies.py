@@ -89,3 +89,20 @@ def test_solvers_whose_bodies_need_mass_refuse_it_by_name(solver):
     found = faults_of(f"{TWINS}solver: {{type: {solver}, dt: 1e-3}}\n")
     assert {name for name in ("cross", "sleeve") if any(f"`{name}` has no mass" in message for *_, message in found)} == {
         "cross", "sleeve"}  # fmt: skip
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize(("mass", "inertia", "words"), [
+    ("1e-200", "[0.1, 0.1, 0.1]", "the mass of body `a` is 1e-200 kg"),
+    ("1", "[1e-200, 1e-200, 1e-200]", "the inertia of body `a` is 1e-200 kg m^2"),
+])  # fmt: skip
+def test_what_is_too_small_to_divide_by_is_refused_at_its_line(solver, mass, inertia, words):
+    text = f"""bodies:
+  a: {{mass: {mass}, inertia: {{diag: {inertia}}}}}
+solver: {{type: {solver}, dt: 1 ms}}
+run: {{duration: 0.01}}
+"""
+    code, line, message = faults_of(text)[0]
+    assert (code, line) == ("SC401", 1)
+    assert words in message
+    assert "too small to divide by" in message

@@ -3,9 +3,11 @@
 Drives are measured with everything else, so that quantities of drives are told here, too.
 """
 
+import shutil
 from functools import cache
 from typing import get_args
 
+import h5py
 import numpy as np
 import pytest
 from support.measured import quantity, reduced
@@ -14,6 +16,8 @@ from support.process import simcli as command
 import simcli
 from simcli import pipeline
 from simcli.analysis.channels import read_channels
+from simcli.records.wholeness.bits import differing_bits
+from simcli.records.wholeness.integrity import verify
 from simcli.solvers import SOLVERS
 from simcli.spec.names.reductions import REDUCTIONS
 from simcli.spec.schema.scene import AffineSolver, GeneralizedSolver, MaximalSolver, NaturalSolver
@@ -255,6 +259,29 @@ def test_events_in_the_midst_of_a_frame_lose_no_step(tmp_path):
     found, _ = run(tmp_path, text, "output.every=0.04", CHANNELS)
     whole, _ = run(tmp_path, text, "output.every=0.001", CHANNELS, name="whole.h5")
     assert numbers(found) == numbers(whole)
+
+
+@pytest.mark.parametrize("name", ["world", "value", "time", "measures"])
+def test_a_measure_may_have_any_name(name, tmp_path):
+    _, path = run(tmp_path, f"{SCENE}measure: {{{name}: {{max: joint.pin.q}}}}\n", "run.duration=0.01")
+    with simcli.open(path) as trajectory:
+        assert list(trajectory.measures) == [name]
+        assert trajectory.measures[name].value.shape == (2,)
+
+
+@pytest.mark.parametrize("key", ["value", "time"])
+def test_check_sees_a_changed_measure(key, tmp_path, capsys):
+    _, path = run(tmp_path, SCENE + PLACED, "run.duration=0.01")
+    assert verify(path) == []
+    before = shutil.copy(path, tmp_path / "before.h5")
+    with h5py.File(path, "r+") as file:
+        file[f"measures/end/{key}"][...] += 1
+    with simcli.open(before) as a, simcli.open(path) as b:
+        assert [(one.path, one.reason) for one in differing_bits(a, b)] == [(f"measures/end/{key}", "value")]
+    assert verify(path) == ["/run/measures_digest: the measures are not the ones that were written"]
+    with h5py.File(path, "r+") as file:
+        del file["run/measures_digest"]  # as files of before
+    assert verify(path) == []
 
 
 def test_measures_tell_their_units_and_what_they_are(driven):

@@ -17,6 +17,7 @@ from simcli.errors import Exit, FileError, UsageError
 from simcli.model.snapshot import Event
 from simcli.records.contents.layout import CHANNELS, PARTS, axes_of, datasets
 from simcli.records.contents.provenance import collect_provenance
+from simcli.records.reading import guard
 from simcli.records.reading.named import UnknownNameError
 from simcli.records.reading.reader import open_trajectory
 from simcli.records.wholeness.integrity import file_info, verify
@@ -327,6 +328,40 @@ def test_a_live_file_can_be_read_by_another_process(tmp_path, monkeypatch):
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     with simcli.open(path) as run:
         assert done.stdout.split() == ["40", "running", run.digest, "[]"], done.stderr
+
+
+def test_a_file_that_grows_while_it_is_opened_is_not_called_damaged(tmp_path, monkeypatch):
+    """The writer commits after its datasets were opened, and before anything else is read."""
+    path, look, rounds = tmp_path / "a.h5", guard.check_objects, []
+    command = [sys.executable, "-m", "support.records_child", str(path), "--waits"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
+        child.stdout.readline()
+
+        def grow(least):
+            while not rounds or rounds[-1] < least:
+                rounds.append(int(child.stdout.readline()))
+                child.stdin.write("\n")
+                child.stdin.flush()
+
+        def look_and_grow(*args, **kwargs):
+            found = look(*args, **kwargs)
+            grow(rounds[-1] + 1)
+            return found
+
+        grow(1)
+        monkeypatch.setattr(guard, "check_objects", look_and_grow)
+        with simcli.open(path) as run:
+            monkeypatch.setattr(guard, "check_objects", look)
+            grow(rounds[-1] + 1)
+            assert 0 < run.n_frames < rounds[-1]
+            assert run.digest
+            assert run.status == "running"
+            assert len(run.time) == len(run.diag.status[...]) == run.n_frames
+            assert run.contacts(-1, 0).keys()
+            assert run.events is not None
+        assert verify(path) == []
+        child.stdin.close()
+        child.kill()
 
 
 def test_repair_refuses_foreign_files(tmp_path):

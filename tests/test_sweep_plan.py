@@ -9,6 +9,7 @@ from support.runs import SWING
 import simcli
 from simcli.cli import doorman
 from simcli.errors import Exit, FileError, SceneError, UsageError
+from simcli.spec.names.sweep_columns import OWN_COLUMNS
 from simcli.sweeps.planning import names, sizes
 from simcli.sweeps.planning.forecast import forecast
 from simcli.sweeps.planning.plan import plan_of
@@ -178,6 +179,17 @@ def test_faults_of_a_sweep_have_their_place(folder, text, code, place, said):
     assert fault.where.file.endswith("other.yaml")
     assert said in fault.hint
     assert caught.value.document.line(fault.where) == text.splitlines()[place[0] - 1]
+
+
+@pytest.mark.parametrize("name", [*OWN_COLUMNS, "scene", "measure.peak"])
+def test_a_choice_called_as_a_column_of_the_table_is_refused(folder, name):
+    text = f"sweep: 1\nscene: swing.yaml\nchoices:\n  {name}: {{light: {{joints.pin.damping: 0.1}}}}\n"
+    with pytest.raises(SceneError) as caught:
+        plan_of(write(folder, text), device="cpu")
+    fault = caught.value.faults[0]
+    assert (fault.code, fault.where.line, fault.where.column) == ("SC206", 4, 3)
+    assert f"`{name}` cannot name a choice" in fault.message
+    assert "write another name" in fault.hint
 
 
 def test_a_fault_of_one_choice_names_it(folder):

@@ -10,6 +10,7 @@ import urllib.error
 import urllib.request
 from html.parser import HTMLParser
 from pathlib import Path
+from types import SimpleNamespace
 
 import h5py
 import numpy as np
@@ -39,7 +40,7 @@ from simcli.view.drawing.scene import drawing_of
 from simcli.view.motion import bounds, camera_of, motion_of_model, motion_of_run, start_poses
 from simcli.view.page import quantised
 from simcli.view.page.content import Content
-from simcli.view.page.curves import groups_of
+from simcli.view.page.curves import CurveGroup, Series, groups_of, values_of
 from simcli.view.page.document import write_page
 from simcli.view.page.live import Server
 from simcli.view.subject import subject_of_run, subject_of_scene
@@ -461,11 +462,12 @@ def test_what_cannot_be_shown_is_refused(path, tmp_path, capsys, words, said):
     assert not list(tmp_path.iterdir())
 
 
-def test_the_file_itself_is_not_replaced(path, capsys):
-    before = path.read_bytes()
-    code, _, err = command(capsys, path, "-o", path)
-    assert (code, "-o names another" in err) == (Exit.USAGE, True)
-    assert path.read_bytes() == before
+@pytest.mark.parametrize(("name", "said"), [("run", "-o names another"), ("run.h5", "the suffix says the format")])
+def test_the_file_itself_is_not_replaced(name, said, path, tmp_path, capsys):
+    file, before = shutil.copy(path, tmp_path / name), path.read_bytes()
+    code, _, err = command(capsys, file, "-o", file)
+    assert (code, said in err) == (Exit.USAGE, True)
+    assert file.read_bytes() == before
 
 
 def test_a_page_too_large_for_browsers_is_refused_with_what_would_do(path, tmp_path, capsys, monkeypatch):
@@ -625,3 +627,12 @@ def test_a_run_says_where_its_page_is_and_ends_with_it(tmp_path):
     address, = re.findall(r"view: (http://127\.0\.0\.1:\d+/\S+/)", done.stderr)
     with pytest.raises(urllib.error.URLError):
         urllib.request.urlopen(address)
+
+
+@pytest.mark.filterwarnings("error")
+def test_curves_beyond_float32_are_gaps_and_no_warning():
+    source = SimpleNamespace(name="energy.total", read=lambda frames, worlds: np.array([[[1e300]], [[-2.0]]]))
+    found, = values_of([CurveGroup("Energy", "J", (Series("", source, 0),))], slice(None), [0])
+    assert found.dtype == np.float32
+    assert not np.isfinite(found[0, 0])
+    assert found[1, 0] == -2.0

@@ -57,7 +57,7 @@ def write_slice(run: Trajectory, asked: Slice, path: Path, argv: Sequence[str], 
     part = RunPart(run, worlds, _frames(run, asked))
     cut = Cut(_channels(run, asked.channels), _index(run, asked.select))
     source, made = run.provenance, _now()
-    chosen = tuple(_batch_numbers(run)[world] for world in worlds) if len(worlds) < run.n_worlds else source.worlds
+    chosen = tuple(run.batch_numbers[world] for world in worlds) if len(worlds) < run.n_worlds else source.worlds
     origin = origin_text("slice", [part], argv, made)
     return write_parts(path, [part], cut, replace(source, origin=origin, worlds=chosen), seen)
 
@@ -124,11 +124,6 @@ def check_target(path: Path, inputs: Sequence[Path], force: bool) -> None:
         raise OutputError(f"{path}: a run writes it now; choose another file with -o")
     if path.exists() and not force:
         raise OutputError(f"{path}: exists; add --force to replace it, or choose another file with -o")
-
-
-def _batch_numbers(run: Trajectory) -> tuple[int, ...]:
-    """Number of each world in the batch of its scene."""
-    return run.provenance.worlds or tuple(int(number) for _, number in run.world_origins)
 
 
 def _now() -> str:

@@ -10,11 +10,14 @@ from typing import Annotated, Any
 import typer
 
 from simcli.errors import UsageError
+from simcli.spec.faults.fault_list import suffix_of
 
 _MOST_DIGITS = 18  # of the number of a world
 PLAIN_NUMBER = r"(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?"
 
 STDOUT = Path("-")
+OUTPUT_SUFFIXES = (".h5", ".hdf5")  # of a run
+PAGE_SUFFIXES = (".html", ".htm")
 
 JsonFlag = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
 
@@ -75,6 +78,28 @@ def file_to_write(text: str, option: str = "-o") -> Path:
         raise UsageError(f"{option} -: this command does not write its output to stdout; name a file")
     if text.endswith(("/", os.sep)) or path.is_dir():
         raise UsageError(f"{option} {text}: is a folder; name a file in it")
+    return path
+
+
+def run_file_to_write(text: str) -> Path:
+    """An HDF5 file that a command writes.
+
+    Raises:
+        UsageError: as of `file_to_write`, or the suffix is that of another format.
+    """
+    return _of_one_format(text, OUTPUT_SUFFIXES)
+
+
+def page_to_write(text: str) -> Path:
+    """A page that a command writes; as `run_file_to_write`."""
+    return _of_one_format(text, PAGE_SUFFIXES)
+
+
+def _of_one_format(text: str, suffixes: tuple[str, ...]) -> Path:
+    """A file of the one format that a command writes: its name may lack a suffix."""
+    path = file_to_write(text)
+    if Path(text).suffix:
+        suffix_of(Path(text), suffixes)
     return path
 
 
@@ -169,7 +194,7 @@ SelectPatterns = Annotated[
         help="Only these bodies, joints or articulations, as 'arm*' or left/elbow. Repeatable, or separated by commas.",
     ),
 ]
-NewFile = Annotated[Path, output_option("HDF5 file to write.", metavar="OUT", show_default=False)]
+NewFile = Annotated[Path, output_option("HDF5 file to write.", run_file_to_write, metavar="OUT", show_default=False)]
 Replace = Annotated[bool, typer.Option("--force", help="Replace an existing output.")]
 WorldList = Annotated[
     str | None, typer.Option("--world", metavar="I,J", help="Worlds, as 3 or 0,4 or 0-7. Default: the first.")

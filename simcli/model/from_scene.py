@@ -15,7 +15,13 @@ from simcli.model.batch.param_units import param_unit
 from simcli.model.batch.selection import choose_written
 from simcli.model.bodies.parts import ShapeReader, read_bodies
 from simcli.model.bodies.points import read_points
-from simcli.model.bodies.refusals import refuse_points, refuse_spins, refuse_unnatural, refuse_weightless
+from simcli.model.bodies.refusals import (
+    refuse_points,
+    refuse_spins,
+    refuse_unnatural,
+    refuse_vanishing,
+    refuse_weightless,
+)
 from simcli.model.closure.begin import begun, refuse_start
 from simcli.model.contact.pairs import read_contacts, refuse_flat
 from simcli.model.forces.bushing import read_bushings
@@ -213,6 +219,7 @@ def _build(specs: list[SceneSpec], document: Document | None, batch: Mechanism) 
         wrenches=read_wrenches(worlds, bodies),
     )
     model = replace(with_signals(worlds, assemble(mechanism), signals), feedback=feedback)
+    refuse_vanishing(worlds, model)
     if worlds.first.solver.type == "generalized":
         refuse_weightless(worlds, model)
     elif worlds.first.solver.type == "maximal":

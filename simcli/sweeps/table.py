@@ -21,6 +21,7 @@ from simcli.analysis.worlds.world_table import ERROR, STATUS_WORDS, WorldColumn,
 from simcli.errors import FileError, UsageError
 from simcli.records.contents.sweep_cases import read_cases
 from simcli.records.reading.reader import Trajectory, open_trajectory
+from simcli.spec.names.sweep_columns import CASE, FAULT_CODE, OF_MEASURE, REASON, STATUS, TIME
 from simcli.sweeps.planning.plan import Case, Plan
 
 _WORDS = (*STATUS_WORDS[:3], "missing")
@@ -54,8 +55,8 @@ def table_of(plan: Plan, folder: Path, done: Mapping[str, str], given_up: Mappin
     for k, (file, wanted) in enumerate(of_file.items(), 1):
         rows.take(folder / file, wanted)
         seen(k / len(of_file))
-    case = WorldColumn("case", np.array([one.id for one in plan.cases], "U20"), "", "name of the case")
-    return WorldTable({"case": case} | rows.status() | _labels_of(plan) | rows.measures, len(plan.cases))
+    case = WorldColumn(CASE, np.array([one.id for one in plan.cases], "U20"), "", "name of the case")
+    return WorldTable({CASE: case} | rows.status() | _labels_of(plan) | rows.measures, len(plan.cases))
 
 
 def _labels_of(plan: Plan) -> dict[str, WorldColumn]:
@@ -147,12 +148,12 @@ class _Rows:
             worlds = np.array([here[case] for case in wanted])
             rows = np.array(list(wanted.values()))
             columns, codes = read_table([run]).columns, _codes(run)
-        self._status[rows] = columns["status"].values[worlds]
-        self._reason[rows] = columns["status.reason"].values[worlds]
-        self._time[rows] = columns["status.time"].values[worlds]
+        self._status[rows] = columns[STATUS].values[worlds]
+        self._reason[rows] = columns[REASON].values[worlds]
+        self._time[rows] = columns[TIME].values[worlds]
         self._code[rows] = [codes.get(world, "") for world in worlds.tolist()]
         for name, column in columns.items():
-            if name.startswith("measure."):
+            if name.startswith(OF_MEASURE):
                 self._measure(path, column)[rows] = column.values[worlds]
 
     def _measure(self, path: Path, column: WorldColumn) -> np.ndarray:
@@ -167,10 +168,10 @@ class _Rows:
         """How the cases ended."""
         reason = self._reason.astype(str)
         columns = (
-            WorldColumn("status", self._status, "", "how the case ended", _WORDS),
-            WorldColumn("status.code", self._code, "", "fault of a failure", _different(self._code)),
-            WorldColumn("status.reason", reason, "", "of a failure", _different(reason)),
-            WorldColumn("status.time", self._time, "s", "when the case failed or stopped"),
+            WorldColumn(STATUS, self._status, "", "how the case ended", _WORDS),
+            WorldColumn(FAULT_CODE, self._code, "", "fault of a failure", _different(self._code)),
+            WorldColumn(REASON, reason, "", "of a failure", _different(reason)),
+            WorldColumn(TIME, self._time, "s", "when the case failed or stopped"),
         )
         return {column.name: column for column in columns}
 

@@ -1,4 +1,7 @@
-"""Which worlds of two runs are compared: those of one number, or of one origin where a file was cut from the other's run."""
+"""Which worlds of two runs are compared: those of one number, or of one origin where a file was cut from the other's run.
+
+The number is that in the batch where a file holds some worlds of one.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -21,11 +24,13 @@ class WorldPairs:
         a: numbers in the one file, rising.
         b: numbers in the other one.
         by_origin: whether they are of one world of one run, and not only of one number.
+        by_batch: whether the number is that in the batch, and not that in the file.
     """
 
     a: np.ndarray
     b: np.ndarray
     by_origin: bool
+    by_batch: bool = False
 
     def __len__(self) -> int:
         return len(self.a)
@@ -55,15 +60,24 @@ def pair_worlds(a: "Trajectory", b: "Trajectory", wanted: Sequence[int] | None) 
     Raises:
         UsageError: a file lacks one that is wanted.
     """
-    theirs = {origin: world for world, origin in enumerate(b.world_origins)}
-    both = [(world, theirs[origin]) for world, origin in enumerate(a.world_origins) if origin in theirs]
+    both = _common(a.world_origins, b.world_origins)
     by_origin = any(x != y for x, y in both)
-    if not by_origin:
+    numbered = [] if by_origin else _common(a.batch_numbers, b.batch_numbers)
+    by_batch = any(x != y for x, y in numbered)
+    if by_batch:
+        both = numbered
+    elif not by_origin:
         both = [(world, world) for world in range(min(a.n_worlds, b.n_worlds))]
     if wanted is not None:
         check_worlds(a, wanted)
-        if not by_origin:
+        if not by_origin and not by_batch:
             check_worlds(b, wanted)
         both = [pair for pair in both if pair[0] in set(wanted)]
     mine, partners = np.array(both, np.int64).reshape(-1, 2).T
-    return WorldPairs(mine, partners, by_origin)
+    return WorldPairs(mine, partners, by_origin, by_batch)
+
+
+def _common(mine: Sequence[object], theirs: Sequence[object]) -> list[tuple[int, int]]:
+    """Where what both have stands in either."""
+    places = {one: world for world, one in enumerate(theirs)}
+    return [(world, places[one]) for world, one in enumerate(mine) if one in places]

@@ -2,6 +2,7 @@
 
     file                 of several files
     world                number of the world in its file
+    batch.world          its number in the batch, where a file holds some worlds of one (`run --world`, `slice`)
     status               ok, stopped (it met run.stop_when), failed, unfinished (its run did not come to its end)
     status.reason        of a failure, as `too fast`
     status.time          when it failed or stopped [s]
@@ -33,7 +34,8 @@ if TYPE_CHECKING:
 STATUS_WORDS = ("ok", "stopped", "failed", "unfinished")
 ERROR = 2  # severity of the event that ends a world
 MET = "SC604"  # code of the event of a world that met run.stop_when
-PLAIN = ("file", "world", "status", "status.reason", "status.time")  # columns of every table
+IN_BATCH = "batch.world"
+PLAIN = ("file", "world", IN_BATCH, "status", "status.reason", "status.time")  # columns of every table
 
 
 @dataclass(frozen=True)
@@ -197,7 +199,8 @@ def read_table(trajectories: "Sequence[Trajectory]") -> WorldTable:
     Raises:
         UsageError: the same column has two units.
     """
-    parts = [{column.name: column for column in _columns(trajectory)} for trajectory in trajectories]
+    numbered = any(one.batch_numbers != tuple(range(one.n_worlds)) for one in trajectories)
+    parts = [{column.name: column for column in _columns(trajectory, numbered)} for trajectory in trajectories]
     sizes = [trajectory.n_worlds for trajectory in trajectories]
     names = list(dict.fromkeys(name for part in parts for name in part))
     names.sort(key=lambda name: PLAIN.index(name) if name in PLAIN else len(PLAIN) + name.startswith("measure."))
@@ -235,10 +238,12 @@ def _stacked(name: str, parts: list[dict], sizes: list[int], trajectories: "Sequ
     return replace(there[0], values=np.concatenate(pieces))
 
 
-def _columns(trajectory: "Trajectory") -> list[WorldColumn]:
-    """Columns of one file."""
-    columns = [WorldColumn("world", np.arange(trajectory.n_worlds), "", "number of the world in its file"),
-               *_status(trajectory)]  # fmt: skip
+def _columns(trajectory: "Trajectory", numbered: bool) -> list[WorldColumn]:
+    """Columns of one file; `numbered`: with the numbers in the batch."""
+    columns = [WorldColumn("world", np.arange(trajectory.n_worlds), "", "number of the world in its file")]
+    if numbered:
+        columns.append(WorldColumn(IN_BATCH, np.array(trajectory.batch_numbers), "", "number of the world in its batch"))
+    columns += _status(trajectory)
     units = trajectory.param_units
     columns += [WorldColumn(name, values, units[name], "varied", is_varied=True)
                 for name, values in trajectory.params.items()]  # fmt: skip

@@ -75,6 +75,8 @@ def comparison(a: "Trajectory", b: "Trajectory", found: "Comparison", everything
             lines.append(f"  {plural(n, 'frame')} of {word} without a partner")
     if found.worlds.by_origin:
         lines.append("  worlds that come from one world of one run are compared; numbers of worlds are those of A")
+    elif found.worlds.by_batch:
+        lines.append("  worlds of one number in the batch are compared; numbers of worlds are those of A")
     elif a.n_worlds != b.n_worlds:
         lines.append(f"  A has {plural(a.n_worlds, 'world')}, B {b.n_worlds}: those of one number are compared")
     for word, only in (("A", found.only_a), ("B", found.only_b)):
@@ -216,6 +218,7 @@ def comparison_data(a: "Trajectory", b: "Trajectory", found: "Comparison", toler
         "model": [vars(one) for one in found.model], "events": [vars(one) for one in found.events],
         "frames": {"compared": len(pairs.a), "only_a": pairs.only_a, "only_b": pairs.only_b},
         "worlds": {"compared": found.worlds.a, "partners": found.worlds.b, "by_origin": found.worlds.by_origin,
+                   "by_batch": found.worlds.by_batch,
                    "same_number": a.n_worlds == b.n_worlds},
         "channels": [_channel_data(found, channel) for channel in found.channels],
         "only_a": found.only_a, "only_b": found.only_b,

@@ -116,10 +116,17 @@ def _over_time(trajectory, table: "WorldTable", names: list[str], title: str) ->
 
 def _names(table: "WorldTable") -> tuple[dict[int, str], str]:
     """Worlds with the values of their parameters, as a legend shows them, and what these are."""
-    varied = table.varied
-    if not 0 < len(varied) <= MAX_NAMED:
+    from simcli.analysis.worlds.world_table import IN_BATCH
+
+    varied = table.varied if len(table.varied) <= MAX_NAMED else []
+    worlds, in_batch = table.columns["world"].values.tolist(), table.columns.get(IN_BATCH)
+    if not varied and in_batch is None:
         return {}, ""
-    worlds = table.columns["world"].values.tolist()
-    names = {world: f"world {world}: " + ", ".join(f"{one.values[row]:.4g}" for one in varied)
-             for row, world in enumerate(worlds)}  # fmt: skip
+    names = {world: f"world {world}" for world in worlds}
+    if in_batch is not None:
+        names = {world: f"{names[world]} ({number} of the batch)"
+                 for world, number in zip(worlds, in_batch.values.tolist(), strict=True)}  # fmt: skip
+    if varied:
+        names = {world: f"{names[world]}: " + ", ".join(f"{one.values[row]:.4g}" for one in varied)
+                 for row, world in enumerate(worlds)}  # fmt: skip
     return names, "\n".join(one.title for one in varied)

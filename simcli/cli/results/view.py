@@ -7,7 +7,16 @@ from typing import Annotated
 import typer
 
 from simcli.cli import console
-from simcli.cli.options import Channels, JsonFlag, SetValues, existing_file, output_option, parse_worlds, split_words
+from simcli.cli.options import (
+    Channels,
+    JsonFlag,
+    SetValues,
+    existing_file,
+    output_option,
+    page_to_write,
+    parse_worlds,
+    split_words,
+)
 from simcli.errors import Exit, UsageError
 
 _POSE_BYTES = 16  # of a pose in the page: 12, in base64
@@ -35,7 +44,7 @@ _Look = Annotated[
                  show_default=False),
 ]
 _Page = Annotated[
-    Path | None, output_option("Page to write.", show_default="FILE.html, outputs/SCENE.html")
+    Path | None, output_option("Page to write.", page_to_write, show_default="FILE.html, outputs/SCENE.html")
 ]
 _Open = Annotated[bool, typer.Option("--open", help="Show it in the browser.")]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from simcli.cli.options import output_option
+from simcli.cli.options import output_option, run_file_to_write
 from simcli.errors import UsageError
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class SolverType(StrEnum):
     AFFINE = "affine"
 
 
-RunFile = Annotated[Path | None, output_option("HDF5 file to write.", show_default="outputs/NAME.h5")]
+RunFile = Annotated[Path | None, output_option("HDF5 file to write.", run_file_to_write, show_default="outputs/NAME.h5")]
 Duration = Annotated[str | None, typer.Option("--duration", metavar="T", help="Simulated time, 5 or '5 s'.")]
 StepLength = Annotated[str | None, typer.Option("--dt", metavar="T", help="Step, 1e-3 or '1 ms'.")]
 SolverChoice = Annotated[SolverType | None, typer.Option("--solver", help="Solver, instead of the scene's.")]

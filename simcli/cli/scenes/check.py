@@ -10,11 +10,10 @@ import typer
 
 from simcli.cli import console
 from simcli.cli.console import plural
-from simcli.cli.options import JsonFlag, existing
+from simcli.cli.options import OUTPUT_SUFFIXES, JsonFlag, existing
 from simcli.errors import Exit, Fault, SceneError, UsageError, Where
 
 SCENE_SUFFIXES = (".yaml", ".yml")
-OUTPUT_SUFFIXES = (".h5", ".hdf5")
 FILE_CODE = "SC701"  # of a damaged or foreign output file
 
 

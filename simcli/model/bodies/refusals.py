@@ -10,7 +10,22 @@ from simcli.model.tables import Array, LinkKind, Model
 from simcli.model.tree.reference import SINGULAR
 
 ARMATURE = "give the body inertia about this axis, or the joint armature"
+LEAST_INERTIA = 1e-150  # [kg, kg m^2]: the square of its inverse is still a number in float64
 HOLD = "give the body inertia, or hold it at a distance from every axis about which it turns"
+
+
+def refuse_vanishing(worlds: Worlds, model: Model) -> None:
+    """Refuse masses and inertias so small, and not 0, that what is computed of their inverse is no number."""
+    bodies = model.bodies
+    inertia = np.abs(bodies.inertia).max(axis=(-2, -1))
+    for field, values, unit in (("mass", bodies.mass, "kg"), ("inertia", inertia, "kg m^2")):
+        tiny = (values > 0.0) & (values < LEAST_INERTIA) & ~bodies.kinematic
+        for b in np.flatnonzero(tiny.any(axis=0)):
+            name, least = model.bodies.name[b], values[tiny[:, b], b].min()
+            message = f"the {field} of body `{name}` is {least:g} {unit}, which is too small to divide by"
+            hint = f"write at least {LEAST_INERTIA:g} {unit}; what its joints carry has `mass: 0, inertia: point`"
+            worlds.fault("SC401", f"bodies.{name}.{field}", message, hint)
+    worlds.raise_faults()
 
 
 def refuse_weightless(worlds: Worlds, model: Model, bodies: Array | None = None, hint: str = ARMATURE) -> None:

@@ -2,6 +2,7 @@
 
 In: a path, of a file that need not be ours. Out: a Trajectory or Results, or a FileError. Never here: writing.
 
+    counts         what counts of a file: status, committed frames, and the events, contacts and digest of them
     guard          the door for files that are not ours: whatever stands at a path, it opens checked or it is a FileError
     series         lazily sliced columns: an array over (frame, world, component) that reads only what is asked for
     tiles          tiles: parts of two like datasets over frames and worlds, in whole chunks and of bounded size

@@ -5,6 +5,7 @@ sizes beyond what the file can hold, types and shapes that differ from the layou
 """
 
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from math import prod
@@ -19,6 +20,7 @@ from simcli.records.contents.layout import CHANNELS as ALL_CHANNELS
 from simcli.records.contents.layout import COMPONENTS, FORMAT, STATUS_BYTES, STRETCH, Axes, selected
 from simcli.records.contents.model_columns import COLUMNS, NAME_SCALES, YOUNGER
 from simcli.records.going_on.lock import is_being_written
+from simcli.records.reading.counts import RunCounts, read_counts
 from simcli.records.wholeness.heaps import damaged_heap
 from simcli.records.wholeness.superblock import FORMAT_BOUNDS, SIGNATURE, Unmarked, is_marked, is_sound, read_superblock
 
@@ -27,6 +29,7 @@ MAX_EXPANSION = 1000  # declared bytes per stored byte: beyond it lies a decompr
 FREE_BYTES = 256 * 1024 * 1024  # of a dataset that may be declared without being stored (fill values)
 INDEX_CACHE = 2 * 1024 * 1024  # [B]
 READ_CACHE = 4 * CHUNK_MAX  # [B] of each dataset; HDF5's own is a function of its version, and up to 8 MB
+AGAIN_S = 0.05  # until a growing file is read once more: longer than its writer takes for what it writes at once
 MAX_CHUNK = 256 * 1024 * 1024  # [B] that one read allocates at once
 FILTERS = {
     h5py.h5z.FILTER_DEFLATE: "deflate",
@@ -38,28 +41,41 @@ RUN_TYPES = {"n_committed": "<i8", "wall_s": "<f8", "status": f"|S{STATUS_BYTES}
              "digest_frames": "<i8", "digest_events": "<i8", "digest_contacts": "<i8"}  # fmt: skip
 
 
-def open_checked(path: str | os.PathLike) -> tuple[h5py.File, Axes]:
+def open_checked(path: str | os.PathLike) -> tuple[h5py.File, Axes, RunCounts]:
     """Open a file for reading and check that it is one of ours and does nothing but hold data.
 
     Returns:
-        The open file and its axes.
+        The open file, its axes and what counts of it. What counts is read first: a writer may commit at any moment, and
+        what is opened afterwards has at least so many rows.
 
     Raises:
         FileError: it is missing, damaged, hostile or not made by simcli.
     """
     path = Path(path)
+    if not is_being_written(path):
+        return _open_once(path)
+    try:
+        return _open_once(path)
+    except FileError:  # nothing is called damaged before a second look while a process writes the file
+        time.sleep(AGAIN_S)
+        return _open_once(path)
+
+
+def _open_once(path: Path) -> tuple[h5py.File, Axes, RunCounts]:
     check_path(path)
     file = open_plainly(path)
     try:
         with reading(path):
             _check_format(file, path)
+            _check_run(file, path)
+            counts = read_counts(file)
             held = check_objects(file, path)
             axes = _axes(file)
-            _check_layout(file, held, axes, path)
+            _check_layout(file, held, axes, counts.n_frames, path)
     except FileError:
         file.close()
         raise
-    return file, axes
+    return file, axes, counts
 
 
 @contextmanager
@@ -138,10 +154,15 @@ def _check_format(file: h5py.File, path: Path) -> None:
                         f"{list(FORMAT)}; update simcli")  # fmt: skip
 
 
-def check_objects(file: h5py.File, path: Path) -> dict[str, h5py.h5d.DatasetID]:
+def check_objects(file: h5py.File, path: Path, only: bytes | None = None) -> dict[str, h5py.h5d.DatasetID]:
     """Walk over all links without following any that lead out of the file.
 
     In HDF5's own words: h5py's objects take three times as long, and a file has some hundred things.
+
+    Args:
+        file: to walk over.
+        path: of it, for messages.
+        only: the one group of the first level that is looked at.
 
     Returns:
         datasets by their paths, `/model/mass`.
@@ -149,7 +170,7 @@ def check_objects(file: h5py.File, path: Path) -> dict[str, h5py.h5d.DatasetID]:
     waiting, held, seen, n = [("", file.id)], {}, set(), 0
     while waiting:
         prefix, group = waiting.pop()
-        for name in group:
+        for name in group if prefix or only is None else {only} & set(group):
             n += 1
             place = f"{prefix}/{name.decode(errors='replace')}"
             if n > MAX_OBJECTS:
@@ -211,15 +232,19 @@ def _axes(file: h5py.File) -> Axes:
     return Axes(len(file["frames/world"]), {**label, **COMPONENTS}, quantity_unit=unit)
 
 
-def _check_layout(file: h5py.File, held: dict[str, h5py.h5d.DatasetID], axes: Axes, path: Path) -> None:
-    """Types, ranks and shapes of everything that a reader takes by name."""
-    frames = len(file["frames/time"])
+def _check_run(file: h5py.File, path: Path) -> None:
+    """Types and shapes of the counters, alone: they are read before the rest of the file is opened."""
+    held = check_objects(file, path, b"run")
     for name, expected in RUN_TYPES.items():
         dataset = _found(held, f"/run/{name}", path)
         shape = (2, 32) if name == "digest" else (2,) if name.startswith("digest") else ()
         if dataset.dtype != np.dtype(expected) or dataset.shape != shape:
             raise FileError(f"{path}: /run/{name} has type {dataset.dtype}, shape {dataset.shape}; refused")
-    n = int(file["run/n_committed"][()])
+
+
+def _check_layout(file: h5py.File, held: dict[str, h5py.h5d.DatasetID], axes: Axes, n: int, path: Path) -> None:
+    """Types, ranks and shapes of everything that a reader takes by name; of `n` committed frames."""
+    frames = _found(held, "/frames/time", path).shape[0]
     if not 0 <= n <= frames:
         raise FileError(f"{path}: /run/n_committed is {n}, but there are {frames} frames; the file is damaged")
     for row in selected(axes, ALL_CHANNELS):

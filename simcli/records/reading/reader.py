@@ -24,7 +24,7 @@ from simcli.records.contents.provenance import Provenance, read_provenance
 from simcli.records.going_on.lock import is_being_written
 from simcli.records.reading.guard import open_checked, reading
 from simcli.records.reading.named import Body, Joint, NamedPoint, Quantities, UnknownNameError, unknown
-from simcli.records.reading.series import Column, closed
+from simcli.records.reading.series import Column, closed, part_of_dataset
 
 _TABLES = ("contacts/", "events/")  # what does not go by frames
 
@@ -45,11 +45,11 @@ class Trajectory:
         self.path = os.fspath(path)
         # Asked before the file is read: a writer that ends in between has changed the status by then.
         self._has_writer = is_being_written(Path(path))
-        self._handle, self._axes = open_checked(path)
+        self._handle, self._axes, self._counts = open_checked(path)
         self.n_worlds = self._axes.n_worlds
         self.bodies, self.joints, self.points = (self._axes.label[axis] for axis in "BJN")
         self.naturals = self._axes.label["G"]
-        self.n_frames = int(self._file["run/n_committed"][()])
+        self.n_frames = self._counts.n_frames
         self.energy, self.diag = Quantities(self, "energy"), Quantities(self, "diag")
 
     def __enter__(self) -> "Trajectory":
@@ -78,8 +78,7 @@ class Trajectory:
     @property
     def status(self) -> str:
         """Running, done, stopped or failed; unfinished if its writer is gone: it was killed, and `--resume` goes on."""
-        with reading(self.path):
-            word = self._file["run/status"][()].decode()
+        word = self._counts.status if self._file else ""
         return ORPHANED if word == STATUSES[0] and not self._has_writer else word
 
     @property
@@ -207,6 +206,14 @@ class Trajectory:
                             "file is damaged")  # fmt: skip
         return found
 
+    @cached_property
+    def batch_numbers(self) -> tuple[int, ...]:
+        """For each world its number in the batch of the scene; its number here where the file does not tell."""
+        origins = self.world_origins
+        of_one_run = len({uuid for uuid, _ in origins}) == 1
+        numbers = self.provenance.worlds or (tuple(number for _, number in origins) if of_one_run else ())
+        return numbers if len(numbers) == self.n_worlds else tuple(range(self.n_worlds))
+
     @property
     def scene_source(self) -> str:
         """Text of the scene file."""
@@ -231,8 +238,8 @@ class Trajectory:
         with reading(self.path):
             n = self.counters()["events"]
             group = self._file["events"]
-            columns = {name: group[name][:n].tolist() for name in ("step", "time", "world", "code", "severity", "body",
-                                                                    "joint", "value", "text")}  # fmt: skip
+            named = ("step", "time", "world", "code", "severity", "body", "joint", "value", "text")
+            columns = {name: part_of_dataset(group[name], slice(n)).tolist() for name in named}
             rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
             return [Event(**{**row, "code": row["code"].decode(errors="replace"),
                              "text": row["text"].decode(errors="replace")}) for row in rows]  # fmt: skip
@@ -264,28 +271,28 @@ class Trajectory:
         with reading(self.path):
             if "contacts/offset" not in self._file:
                 raise UnknownNameError(f"{self.path} holds no contacts: record them with `output: {{channels: [contacts]}}`")
-            offset = self._file["contacts/offset"][first : last + 1] if self.n_frames else np.zeros(1, np.int64)
+            offset = (part_of_dataset(self._file["contacts/offset"], slice(first, last + 1)) if self.n_frames
+                      else np.zeros(1, np.int64))  # fmt: skip
             if (np.diff(offset) < 0).any() or not 0 <= offset[0] <= offset[-1] <= len(self._file["contacts/gap"]):
                 frame, world = divmod(first, self.n_worlds)
                 raise FileError(f"{self.path}: /contacts/offset is damaged from frame {frame}, world {world} on")
-            return offset, {name: self._file["contacts"][name][offset[0] : offset[-1]] for name in CONTACT_WIDTHS}
+            whole = slice(int(offset[0]), int(offset[-1]))
+            return offset, {name: part_of_dataset(self._file["contacts"][name], whole) for name in CONTACT_WIDTHS}
 
     def contacts_until(self, frame: int) -> int:
         """Contacts of all worlds in the frames before one, which are the first so many rows; 0 if none are recorded."""
         if "contacts/offset" not in self._file or not frame:
             return 0
         with reading(self.path):
-            return int(self._file["contacts/offset"][frame * self.n_worlds])
+            return int(part_of_dataset(self._file["contacts/offset"], frame * self.n_worlds))
 
     def counters(self) -> dict[str, object]:
         """Committed events and contacts, and the digest, that go with `n_frames`; zero and None if none match."""
         with reading(self.path):
-            run = self._file["run"]
             most = len(self._file["contacts/gap"]) if "contacts/gap" in self._file else 0
-            for slot in np.flatnonzero(run["digest_frames"][...] == self.n_frames):
-                events, contacts = int(run["digest_events"][slot]), int(run["digest_contacts"][slot])
-                if 0 <= events <= len(self._file["events/step"]) and 0 <= contacts <= most:
-                    return {"events": events, "contacts": contacts, "digest": run["digest"][slot].tobytes().hex()}
+            for frames, events, contacts, digest in self._counts.slots:
+                if frames == self.n_frames and 0 <= events <= len(self._file["events/step"]) and 0 <= contacts <= most:
+                    return {"events": events, "contacts": contacts, "digest": digest}
             return {"events": 0, "contacts": 0, "digest": None}
 
     @property

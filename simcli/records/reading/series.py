@@ -96,13 +96,14 @@ class Column(NDArrayOperatorsMixin):
         """All frames of a slice, some chunks at a time: HDF5 takes memory, and keeps it, for each chunk of a selection."""
         span = SPAN_CHUNKS * self.chunks[0]
         if frames.stop - frames.start <= span:
-            return self._dataset[(frames, *worlds, *self._where)]
-        first = self._dataset[(slice(frames.start, frames.start + span), *worlds, *self._where)]
+            return part_of_dataset(self._dataset, (frames, *worlds, *self._where))
+        first = part_of_dataset(self._dataset, (slice(frames.start, frames.start + span), *worlds, *self._where))
         rows = np.empty((frames.stop - frames.start, *first.shape[1:]), first.dtype)
         rows[:span] = first
         for start in range(frames.start + span, frames.stop, span):
             stop = min(start + span, frames.stop)
-            rows[start - frames.start : stop - frames.start] = self._dataset[(slice(start, stop), *worlds, *self._where)]
+            part = part_of_dataset(self._dataset, (slice(start, stop), *worlds, *self._where))
+            rows[start - frames.start : stop - frames.start] = part
         return rows
 
     def _read_thinned(self, frames: slice, *worlds: slice) -> np.ndarray:
@@ -112,8 +113,19 @@ class Column(NDArrayOperatorsMixin):
         parts = [self._dataset[(slice(0, 0), *worlds, *self._where)]]
         for first in range(frames.start, frames.stop, n * frames.step):
             last = min(first + (n - 1) * frames.step + 1, frames.stop)
-            parts.append(self._dataset[(slice(first, last), *worlds, *self._where)][:: frames.step])
+            parts.append(part_of_dataset(self._dataset, (slice(first, last), *worlds, *self._where))[:: frames.step])
         return np.concatenate(parts)
+
+
+def part_of_dataset(dataset: h5py.Dataset, key: object) -> np.ndarray:
+    """Part of a dataset; of a file that grows once more, as it is on the disk by then, if its writer was in the way."""
+    try:
+        return dataset[key]
+    except Exception:  # HDF5 raises nearly every type
+        if not dataset.file.swmr_mode:
+            raise
+        dataset.refresh()
+        return dataset[key]
 
 
 def closed(path: str) -> UsageError:

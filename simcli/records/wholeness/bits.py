@@ -231,21 +231,25 @@ def _octets(value: np.generic) -> np.ndarray:
 
 
 def _of_tables(a: Trajectory, b: Trajectory, seen: _Seen) -> Iterator[BitDifference]:
-    """Of /model and /params."""
-    for group in STATIC_GROUPS:
-        names = dict.fromkeys([*a._file[group], *b._file[group]])
-        for path in (f"{group}/{name}" for name in names):
-            if path not in a._file or path not in b._file:
-                yield BitDifference(path, "only in A" if path in a._file else "only in B")
-                continue
-            x, y = a._file[path], b._file[path]
-            if x.dtype != y.dtype or x.shape != y.shape:
-                what = ("type", x.dtype.name, y.dtype.name) if x.dtype != y.dtype else ("shape", x.shape, y.shape)
-                yield BitDifference(path, *what)
-                continue
-            found = _of_table(a, b, path, seen)
-            if found.count:
-                yield _difference(path, found, entry=_table_entry(a, path, found.index))
+    """Of /model and /params, and of the values and times of measures."""
+    for path in dict.fromkeys([*_tables(a), *_tables(b)]):
+        if path not in a._file or path not in b._file:
+            yield BitDifference(path, "only in A" if path in a._file else "only in B")
+            continue
+        x, y = a._file[path], b._file[path]
+        if x.dtype != y.dtype or x.shape != y.shape:
+            what = ("type", x.dtype.name, y.dtype.name) if x.dtype != y.dtype else ("shape", x.shape, y.shape)
+            yield BitDifference(path, *what)
+            continue
+        found = _of_table(a, b, path, seen)
+        if found.count:
+            yield _difference(path, found, entry=_table_entry(a, path, found.index))
+
+
+def _tables(run: Trajectory) -> Iterator[str]:
+    """Paths of what does not grow with the run."""
+    yield from (f"{group}/{name}" for group in STATIC_GROUPS for name in run._file[group])
+    yield from (f"measures/{name}/{key}" for name in run.measures for key in ("value", "time"))
 
 
 def _of_table(a: Trajectory, b: Trajectory, path: str, seen: _Seen) -> _Found:

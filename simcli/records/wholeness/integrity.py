@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import h5py
 import numpy as np
@@ -10,25 +11,34 @@ import numpy as np
 from simcli.errors import FileError
 from simcli.records.contents.digest import Digest, static_digest
 from simcli.records.contents.layout import DATASETS, ORPHANED, STATUSES, Dataset, point_datasets
+from simcli.records.contents.measures import DIGEST_PLACE, are_measures_sound
 from simcli.records.contents.provenance import provenance_problems
+from simcli.records.going_on.lock import is_being_written
 from simcli.records.reading.guard import reading
 from simcli.records.reading.reader import Trajectory, open_trajectory
+from simcli.records.reading.series import part_of_dataset
 
 READ_BYTES = 32 * 1024 * 1024  # at a time
 
 
 def verify(path: str | os.PathLike) -> list[str]:
-    """Every problem of a file: structure, checksums of all committed chunks, scene texts, model, digest, order of time.
+    """Every problem: structure, checksums of committed chunks, scene texts, model, digest, measures, order of time.
 
     Returns:
         One line per problem; empty if the file is whole.
     """
+    grows = is_being_written(Path(path))
+    found = _problems(path)
+    return _problems(path) if found and grows else found  # its writer may have been in the way
+
+
+def _problems(path: str | os.PathLike) -> list[str]:
     try:
         run = open_trajectory(path)
     except FileError as error:
         return [str(error)]
     with run:
-        checks = (_text_problems, _counter_problems, _row_problems, _order_problems)
+        checks = (_text_problems, _counter_problems, _row_problems, _measure_problems, _order_problems)
         return [problem for check in checks for problem in _guarded(check, run)]
 
 
@@ -68,12 +78,17 @@ def _row_problems(run: Trajectory) -> Iterator[str]:
         n = committed_length(row, run.n_frames, run.n_worlds, counters)
         for first, last in portions(run._file[row.path], n):
             try:
-                digest.add(row.path, np.ascontiguousarray(run._file[row.path][first:last]))
+                digest.add(row.path, np.ascontiguousarray(part_of_dataset(run._file[row.path], slice(first, last))))
             except (OSError, RuntimeError):
                 whole = False
                 yield f"/{row.path}: a chunk in rows {first} to {last - 1} does not match its checksum"
     if whole and counters["digest"] is not None and digest.value().hex() != counters["digest"]:
         yield "/run/digest: the committed rows are not the ones that were written"
+
+
+def _measure_problems(run: Trajectory) -> Iterator[str]:
+    if not are_measures_sound(run._file):
+        yield f"/{DIGEST_PLACE}: the measures are not the ones that were written"
 
 
 def committed_length(row: Dataset, n_frames: int, n_worlds: int, counters: dict) -> int:

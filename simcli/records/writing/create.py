@@ -24,7 +24,7 @@ from simcli.records.contents.layout import (
     Axes,
     Dataset,
 )
-from simcli.records.contents.measures import MeasureLayout, create_measures
+from simcli.records.contents.measures import MeasureLayout, create_measures, create_measures_digest
 from simcli.records.contents.model_columns import COLUMNS, LABELS, NAME_SCALES, WorldTables
 from simcli.records.contents.provenance import Provenance, write_provenance
 from simcli.records.reading.guard import small
@@ -97,6 +97,7 @@ def _fill(file: h5py.File, tables: WorldTables, axes: Axes, rows: Sequence[Datas
         _create_growing(file, row, axes, float_type, grain)
     create_measures(file, measures, axes.n_worlds)
     _create_run(file, grain)
+    create_measures_digest(file)
     file["provenance"].attrs["static_digest"] = static_digest(file)
 
 

@@ -15,12 +15,13 @@ from simcli.spec.document.scene_file import Document
 from simcli.spec.faults.fault_list import Faults, did_you_mean, in_order
 from simcli.spec.faults.validate import report_errors
 from simcli.spec.manual.keys import SWEEP_ROOT
+from simcli.spec.names.sweep_columns import OF_SCENE, OWN_COLUMNS, is_own_column
 from simcli.spec.resolved import flow_text
 from simcli.spec.samples.typed import renamed
 from simcli.spec.schema.sweep import SweepSpec
 
 MOST_STRUCTURES = 10_000  # each is a scene to read, and a batch of its own
-_SCENE = "scene"  # the choice between scenes, and the column of the table
+_SCENE = OF_SCENE  # the choice between scenes, and the column of the table
 _VARIED = "batch.vary."
 
 
@@ -93,6 +94,7 @@ def _structures(document: Document, spec: SweepSpec, faults: Faults) -> list[Str
     scenes = {name: _file(document, spec, name, faults) for name in spec.scene}
     common = [NO_VERDICTS, *_laid(document, spec.set, ("set",), faults), *_batch(document, spec, faults)]
     options = {name: _options(document, name, choice, faults) for name, choice in spec.choices.items()}
+    _check_names(document, spec, faults)
     names = {_SCENE: list(spec.scene)} | {name: [label for label, _ in some] for name, some in options.items()}
     _check_combinations(document, spec, names, faults)
     count = len(scenes)
@@ -210,6 +212,15 @@ def _fits(combination: Mapping[str, object], labels: Mapping[str, object]) -> bo
 
 def _several(value: object) -> list:
     return value if isinstance(value, list) else [value]
+
+
+def _check_names(document: Document, spec: SweepSpec, faults: Faults) -> None:
+    """No choice is called as a column that the table has of its own, which it would take the place of."""
+    for name in filter(is_own_column, spec.choices):
+        faults.add("SC206", f"`{name}` cannot name a choice: the table of the sweep has a column of that name",
+                   locate(document.root, ("choices", name), on_key=True),
+                   f"write another name, with what each of its choices sets; {', '.join((*OWN_COLUMNS, OF_SCENE))} and "
+                   "measure.NAME are taken")  # fmt: skip
 
 
 def _check_combinations(document: Document, spec: SweepSpec, names: Mapping[str, Sequence[object]], faults: Faults) -> None:

@@ -12,7 +12,7 @@ from simcli.spec.values.units import UnitError, parse_unit
 
 _SEED = "seed"
 # Columns that simcli writes beside those of paths: numbers of worlds, and what a run came to.
-PASSED_OVER = ("world", _SEED, "file", "status")
+PASSED_OVER = ("world", "batch.world", _SEED, "file", "status")
 _GROUPS = ("status.", "measure.")
 Fits = Callable[[str, int], bool]  # whether a path stands for a vector of so many numbers, which its components alone do not
 

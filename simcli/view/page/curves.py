@@ -85,7 +85,10 @@ def _by_unit(title: str, sources: Sequence[ChannelSource]) -> list[CurveGroup]:
 
 
 def values_of(groups: Sequence[CurveGroup], frames: slice, worlds: Sequence[int]) -> list[np.ndarray]:
-    """Numbers of all series of all groups, (F, W) float32 each; a channel is read once."""
+    """Numbers of all series of all groups, (F, W) float32 each; a channel is read once.
+
+    What is beyond float32 becomes infinite; the page leaves a gap there.
+    """
     read: dict[str, np.ndarray] = {}
     found = []
     for group in groups:
@@ -93,5 +96,6 @@ def values_of(groups: Sequence[CurveGroup], frames: slice, worlds: Sequence[int]
             name = series.source.name
             if name not in read:
                 read[name] = series.source.read(frames, worlds)
-            found.append(read[name][:, :, series.component].astype(np.float32))
+            with np.errstate(over="ignore"):
+                found.append(read[name][:, :, series.component].astype(np.float32))
     return found
