@@ -120,3 +120,19 @@ def test_a_path_past_the_end_of_what_is_written_says_where_that_ends(tmp_path, k
         return
     (fault,) = refused(path, [Override("--vary", f"{key}=0.1,0.2")])
     assert (fault.code, fault.hint) == ("SC303", hint)
+
+
+SPREAD = GOOD + """joints: {pin: {type: revolute, parent: world, child: a}}
+batch: {worlds: 2, vary: {joints.pin.q: {uniform: [0, 1]}, bodies.a.com: {grid: [[0, 0, 0], [1, 0, 0]]}}}
+"""
+
+
+@pytest.mark.parametrize("text", ["joints.pin.q=5", "bodies.a.com=[0, 0, 1]", "bodies.a.com[0]=1"])
+def test_a_value_that_the_batch_varies_cannot_be_set(tmp_path, text):
+    path = write(tmp_path, SPREAD)
+    (fault,) = refused(path, ["bodies.a.mass=2", text])
+    assert (fault.code, fault.where.file, fault.where.line) == ("SC207", "--set", 2)
+    assert "has no effect" in fault.message
+    assert "--vary" in fault.hint
+    assert "--set batch=null" in fault.hint
+    resolve(load_document(path, [text, "batch=null"]))
