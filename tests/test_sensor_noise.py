@@ -213,7 +213,8 @@ run: {duration: 0.1}
 
 @pytest.mark.parametrize(("sensor", "key", "value", "wanted"), [
     ("type: gyro, at: arm", "sigma", "90 deg/s", np.pi / 2), ("type: gyro, at: arm", "quantum", "1 rad/s", 1.0),
-    ("type: gyro, at: arm", "density", "180 deg/s/sqrt(Hz)", np.pi), ("type: gyro, at: arm", "walk", "1 mrad/s / sqrt(s)", 1e-3),
+    ("type: gyro, at: arm", "density", "180 deg/s/sqrt(Hz)", np.pi),
+    ("type: gyro, at: arm", "walk", "1 mrad/s / sqrt(s)", 1e-3),
     ("type: encoder, joint: rail", "sigma", "2 mm", 2e-3), ("type: touch, body: arm", "sigma", "3 kN", 3e3),
     ("type: gyro, at: arm", "sigma", "1 m/s", None), ("type: gyro, at: arm", "density", "1 rad/s", None),
     ("type: gyro, at: arm", "density", "1 rad/s/sqrt(s)", None), ("type: gyro, at: arm", "walk", "1 m/sqrt(s)", None),

@@ -146,8 +146,8 @@ def _check_effect(document: Document, structures: Sequence[Structure], faults: F
                 hidden[place] = by
     for place, by in hidden.items():
         if place not in seen:
-            faults.add("SC207", f"this has no effect, because `{by}` is set or varied in every case too", _at(document, *place),
-                       "keep one of them")  # fmt: skip
+            message = f"this has no effect, because `{by}` is set or varied in every case too"
+            faults.add("SC207", message, _at(document, *place), "keep one of them")
 
 
 def _file(document: Document, spec: SweepSpec, name: str, faults: Faults) -> Path:

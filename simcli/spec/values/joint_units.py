@@ -289,8 +289,19 @@ class JointUnits:
         name, behind = split_component(text)
         written = node.get("component")
         component = written.value if isinstance(written, Scalar) and type(written.value) is int else behind
-        units = self.units_of(name)
-        return (units, True) if component is None else (_of_component(units, component), False)
+        every = [self.units_of(one) for one in self.meant(name)]
+        if component is not None:
+            every = [_of_component(units, component) for units in every]
+        units = every[0] if len(every) == 1 else list(dict.fromkeys(unit for units in every for unit in units))
+        return units, component is None
+
+    def meant(self, text: str) -> list[str]:
+        """The names that a pattern of joints or of sensors on joints means; of any other the name alone."""
+        group, subject, word = split_name(text)
+        names = {"joint": list(self.types), "sensor": list(self.sensed)}.get(group)
+        if names is None or not any(c in subject for c in "*?["):
+            return [text]
+        return [f"{group}.{names[place]}.{word}" for place in matching(names, subject)] or [text]
 
     def expectation(self, node: Node, measures: Node | None) -> Node:
         """Numbers of an expectation: of the unit of its quantity, or of what its measure finds."""
