@@ -136,3 +136,25 @@ def test_a_value_that_the_batch_varies_cannot_be_set(tmp_path, text):
     assert "--vary" in fault.hint
     assert "--set batch=null" in fault.hint
     resolve(load_document(path, [text, "batch=null"]))
+
+
+KINDS = """simcli: 1
+params: {m: 2, L: 1 m, k: 10 N/mm}
+models: {arm: {params: {L: 40 cm}, bodies: {b: {mass: 1, inertia: {diag: [1, 1, 1]}, com: ["${L}", 0, 0]}}}}
+instances: {left: {model: arm, params: {L: 1}}}
+bodies: {a: {mass: "${m}", inertia: {diag: [1, 1, 1]}, com: ["${L}", "${k/1e6}", 0]}}
+"""
+
+
+@pytest.mark.parametrize(("override", "is_refused"), [
+    (Override("--set", "params.k=5 kg"), True), (Override("--set", "params.k=5 N/m"), False),
+    (Override("--set", "params.m=5 kg"), False), (Override("--set", "instances.left.params.L=3 kg"), True),
+    (Override("--set", "instances.left.params.L=3 m"), False), (Override("--vary", "params.m=uniform(1 m, 2 kg)"), True),
+    (Override("--vary", "params.m=grid(1 kg, 2, 3 s)"), True), (Override("--vary", "params.m=uniform(1 g, 2 kg)"), False),
+])  # fmt: skip
+def test_a_parameter_keeps_its_dimension(tmp_path, override, is_refused):
+    path = write(tmp_path, KINDS)
+    if not is_refused:
+        resolve(load_document(path, [override]))
+        return
+    assert [fault.code for fault in refused(path, [override])] == ["SC213"]

@@ -19,7 +19,7 @@ from simcli.spec.document.nodes import (
     replace,
 )
 from simcli.spec.faults.fault_list import Faults, did_you_mean
-from simcli.spec.values.scopes import where_of
+from simcli.spec.values.scopes import same_kind, where_of
 
 SET, VARY, VARY_TABLE, NAMED_MEASURE = "--set", "--vary", "--vary-table", "--measure"
 _ONCE = {VARY: "varied", NAMED_MEASURE: "measured"}  # options that say something new each time
@@ -92,6 +92,8 @@ def apply_sets(
             continue
         if not known_key(root, laid, faults) or (override.option == ADDED_MEASURE and _is_measured(root, laid, faults)):
             continue
+        if not _keeps_kind(root, laid, faults):
+            continue
         if unwritten_list(root, laid.steps) is not None:
             waiting.append(laid)
             continue
@@ -122,6 +124,19 @@ def _read(override: Override, number: int, faults: Faults) -> Laid | None:
         return None
     node = (spread_values if option == VARY else _value)(value, Mark(option, number, column, 1), faults)
     return Laid(steps, node, key_mark)
+
+
+def _keeps_kind(root: TableNode, laid: Laid, faults: Faults) -> bool:
+    """Whether a value has the dimension of the parameter that it replaces, where both have units; a fault if not."""
+    if laid.steps[0] != "params" or len(laid.steps) != 2:
+        return True
+    before = child(root.get("params"), laid.steps[1])
+    if same_kind(before, laid.node):
+        return True
+    path = format_path(laid.steps)
+    message = f"`{laid.node.value}` is of another kind than `{before.value}`, which `{path}` is written as"
+    faults.add("SC213", message, where_of(laid.node.mark, path), "write a unit of the same kind")
+    return False
 
 
 def _is_measured(root: TableNode, laid: Laid, faults: Faults) -> bool:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from simcli.errors import SceneError, Where
 from simcli.spec.checks.checker import Checker
-from simcli.spec.checks.runs.together import check_together, check_units, written_dimension
+from simcli.spec.checks.runs.together import check_together, check_units
 from simcli.spec.document.lookup import value_at
 from simcli.spec.document.nodes import Listing, PathStep, Scalar, child, find, format_path, parse_path, plain
 from simcli.spec.document.overrides import SET, SWEEP, VARY, Override, path_of, shadowed
@@ -15,7 +15,7 @@ from simcli.spec.document.paths import exists, nowhere
 from simcli.spec.samples.columns import MAX_WORLDS, SampleColumn, SampleColumns
 from simcli.spec.schema.batch import VarySpec
 from simcli.spec.schema.scene import SceneSpec
-from simcli.spec.values.units import unit_fits
+from simcli.spec.values.scopes import same_kind
 
 LOOK = "how the scene is drawn"
 # What the batch must not change, and why.
@@ -310,8 +310,7 @@ def _differs(check: Checker, other: SceneSpec, beside: Mapping[str, object]) -> 
 def _fits_param(check: Checker, steps: tuple[PathStep, ...], trial: Trial) -> bool:
     """Whether a value has the dimension of the parameter that it is for, where both have units; a fault if not."""
     node = find(check.document.root, steps) if steps[0] == "params" else None
-    mine, theirs = written_dimension(node), written_dimension(Scalar(trial.value, check.tree.mark))
-    if mine is None or theirs is None or unit_fits(theirs, mine) or unit_fits(mine, theirs):
+    if same_kind(node, Scalar(trial.value, check.tree.mark)):
         return True
     path = format_path(steps)
     message = f"`{_spell(trial.value)}` is of another kind than `{node.value}`, which `{path}` is written as"
