@@ -158,3 +158,13 @@ def test_a_parameter_keeps_its_dimension(tmp_path, override, is_refused):
         resolve(load_document(path, [override]))
         return
     assert [fault.code for fault in refused(path, [override])] == ["SC213"]
+
+
+def test_an_index_beyond_a_list_that_is_not_written_is_named_as_that(tmp_path):
+    (fault,) = refused(write(tmp_path, GOOD), [Override("--vary", "world.gravity[7]=1,2")])
+    assert fault.hint == "`world.gravity` has 3 entries, `world.gravity[0]` to `world.gravity[2]`"
+
+
+def test_a_key_without_a_value_is_told_as_that(tmp_path):
+    (fault,) = refused(write(tmp_path, GOOD + "joints: {pin: {type: revolute, parent: world, child: a, damping: }}\n"))
+    assert (fault.message, fault.hint) == ("`damping` has no value", "write one, as `damping: 0.01`")

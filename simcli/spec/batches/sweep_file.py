@@ -16,7 +16,7 @@ from simcli.spec.document.overrides import (
     VARY,
     VARY_TABLE,
     Override,
-    path_of,
+    overridden_path,
     shadowed,
 )
 from simcli.spec.document.scene_file import Document
@@ -134,7 +134,7 @@ def _check_effect(document: Document, structures: Sequence[Structure], faults: F
     hidden: dict[tuple[PathStep, ...], str] = {}
     seen: set[tuple[PathStep, ...]] = set()
     for one in structures:
-        paths = [path_of(laid) for laid in one.sets]
+        paths = [overridden_path(laid) for laid in one.sets]
         spread = [path for path, laid in zip(paths, one.sets, strict=True) if laid.option == VARY]
         for index, (laid, place) in enumerate(zip(one.sets, one.places, strict=True)):
             if laid.option != SWEEP or place[:1] != ("set",) or place in seen:

@@ -156,7 +156,7 @@ def shadowed(path: str, others: Iterable[str]) -> str | None:
     return next((other for other, end in ends if end and steps[: len(end)] == end), None)
 
 
-def path_of(override: Override) -> str:
+def overridden_path(override: Override) -> str:
     """The path that an override sets or varies."""
     return override.path or override.text.partition("=")[0].strip()
 
@@ -172,13 +172,13 @@ def _with_table(root: TableNode, file: str, number: int) -> TableNode:
 
 def is_of_batch(override: Override) -> bool:
     """Whether an override says something of the batch, other than its seed."""
-    path = path_of(override)
+    path = overridden_path(override)
     return override.option in (VARY, VARY_TABLE) or (path.split(".")[0] == "batch" and path != "batch.seed")
 
 
 def own_key(override: Override) -> tuple[str, str] | None:
     """What a `--vary` or a `--measure` is about, of which there is one; None of any other option."""
-    key = path_of(override)
+    key = overridden_path(override)
     return (override.option, key) if override.option in _ONCE else None
 
 

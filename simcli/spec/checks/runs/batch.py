@@ -10,7 +10,7 @@ from simcli.spec.checks.checker import Checker
 from simcli.spec.checks.runs.together import check_together, check_units
 from simcli.spec.document.lookup import value_at
 from simcli.spec.document.nodes import Listing, PathStep, Scalar, child, find, format_path, parse_path, plain
-from simcli.spec.document.overrides import SET, SWEEP, VARY, Override, path_of, shadowed
+from simcli.spec.document.overrides import SET, SWEEP, VARY, Override, overridden_path, shadowed
 from simcli.spec.document.paths import exists, nowhere
 from simcli.spec.samples.columns import MAX_WORLDS, SampleColumn, SampleColumns
 from simcli.spec.schema.batch import VarySpec
@@ -72,13 +72,13 @@ def check_batch(check: Checker) -> None:
 def _check_sets(check: Checker) -> None:
     """No value that was typed now is one that the batch gives to each world, where it would be without effect."""
     document, batch = check.document, check.spec.batch
-    spread = {path_of(one) for one in document.typed if one.option == VARY}  # which the same command line says
+    spread = {overridden_path(one) for one in document.typed if one.option == VARY}  # which the same command line says
     varied = [path for path in (*batch.vary, *(batch.table.read.values if batch.table is not None else ()))
               if path not in spread]  # fmt: skip
     numbers: Counter[str] = Counter()
     for one in document.overrides:
         numbers[one.option] += 1
-        path = path_of(one)
+        path = overridden_path(one)
         by = shadowed(path, varied) if one.option in (SET, SWEEP) and one in document.typed else None
         if by is None:
             continue
