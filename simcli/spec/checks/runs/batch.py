@@ -83,7 +83,8 @@ def _check_sets(check: Checker) -> None:
         if by is None:
             continue
         where = Where(one.option, numbers[one.option], 1, max(1, len(path)), path)
-        hint = f"write `--vary {by}={_typed_value(one, path == by)}`, or leave the batch out by `--set batch=null`"
+        hint = f"write `--vary {by}={_typed_value(one, path == by)}`"
+        hint += ", or leave the batch out by `--set batch=null`" if document.worlds is None else ""
         hint = hint if one.option == SET else f"write it below `vary`, as `{by}: {{grid: [..]}}`"
         check.faults.add("SC207", f"setting `{path}` has no effect, because the batch varies `{by}`", where, hint)
 
