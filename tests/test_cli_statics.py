@@ -91,6 +91,12 @@ def test_an_equilibrium_pasted_into_its_scene_is_its_initial_state(command, tmp_
     assert "stable equilibrium after 0 iterations" in done.err
 
 
+@pytest.mark.parametrize("name", ["modes", "equilibrium"])
+def test_the_text_says_which_world_of_a_batch_it_is_about(command, name):
+    assert "world 0 of 2" in command(name, "rod.yaml").err
+    assert "world 1 of 2" in command(name, "rod.yaml", "--world", "1").err
+
+
 def test_what_falls_has_no_equilibrium(command, tmp_path):
     (tmp_path / "stone.yaml").write_text("simcli: 1\nbodies: {stone: {mass: 1, inertia: {diag: [1, 1, 1]}}}\n"
                                          "solver: {type: natural, dt: 1e-3}\nrun: {duration: 1}\n")  # fmt: skip

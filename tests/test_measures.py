@@ -16,10 +16,13 @@ from support.process import simcli as command
 import simcli
 from simcli import pipeline
 from simcli.analysis.channels import read_channels
+from simcli.records.reading.named import MeasuresByName, UnknownNameError
 from simcli.records.wholeness.bits import differing_bits
 from simcli.records.wholeness.integrity import verify
 from simcli.solvers import SOLVERS
+from simcli.spec.document.scene_file import document_of_text
 from simcli.spec.names.reductions import REDUCTIONS
+from simcli.spec.resolve import resolve, warnings
 from simcli.spec.schema.scene import AffineSolver, GeneralizedSolver, MaximalSolver, NaturalSolver
 
 SCENE = """
@@ -362,3 +365,24 @@ def test_expectations_record_what_they_name(tmp_path):
     assert "output: {quantities: [..]}" in done.stderr
     done = command("export", path, "-c", "joint.elbow.drive_effort")
     assert done.stdout.startswith("time [s],joint.elbow.drive_effort [N m]\n")
+
+
+def test_a_measure_that_begins_after_the_end_is_told():
+    text = """simcli: 1
+bodies: {a: {mass: 1, inertia: {diag: [1, 1, 1]}}}
+run: {duration: 0.05}
+measure: {late: {max: energy.total, from: 1}, timely: {max: energy.total, from: 0.05}}
+"""
+    document = document_of_text(text, "scene.yaml")
+    resolve(document)
+    (told,) = warnings(document)
+    assert (told.code, told.where.path) == ("SC233", "measure.late.from")
+
+
+def test_a_measure_that_is_not_there_is_refused_with_the_nearest():
+    measures = MeasuresByName(peak=1)
+    assert measures["peak"] == 1
+    with pytest.raises(UnknownNameError, match="did you mean `peak`"):
+        measures["peek"]
+    assert "peek" not in measures
+    assert measures.get("peek") is None

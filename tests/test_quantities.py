@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 from support.process import simcli as command
+from support.scenes import faults_of
 from test_measures import column, run
 
 import simcli
@@ -276,3 +277,25 @@ def test_a_flat_mesh_has_no_distance(where, tmp_path):
     (fault,) = caught.value.faults
     assert (fault.code, fault.where.line) == ("SC481", 3)
     assert "`a/s` has no convex hull" in fault.message
+
+
+@pytest.mark.parametrize(("entry", "code"), [
+    ("{at: end, quantity: body.m.position, equals: [0, 0], within: 1}", "SC205"),
+    ("{at: end, quantity: body.m.position, component: 1, equals: [0, 0, 0], within: 1}", "SC205"),
+    ("{at: end, quantity: joint.a.q, equals: [0, 0], within: 1}", "SC205"),
+    ("{max: joint.*.q, below: 1 rad}", "SC213"), ("{max: joint.*.qd.0, below: 1 rad/s}", "SC213"),
+    ("{at: end, quantity: body.m.position, equals: [0, 0, 9], within: 1}", None),
+    ("{at: end, quantity: body.m.position, equals: 0, within: 9 m}", None),
+    ("{max: joint.*.q, below: 1 cm}", None),
+])  # fmt: skip
+def test_expectations_that_could_only_fail_are_refused(entry, code):
+    text = f"""bodies:
+  m: {{mass: 1, inertia: {{diag: [1, 1, 1]}}}}
+  n: {{mass: 1, inertia: {{diag: [1, 1, 1]}}}}
+joints:
+  a: {{type: prismatic, parent: world, child: m, axis: [1, 0, 0]}}
+  b: {{type: prismatic, parent: m, child: n, axis: [1, 0, 0]}}
+run: {{duration: 0.1}}
+expect: [{entry}]
+"""
+    assert [one[0] for one in faults_of(text)] == ([code] if code else [])

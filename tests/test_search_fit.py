@@ -197,6 +197,14 @@ def test_a_log_is_read_in_si_with_gaps(tmp_path):
     assert not log.has_sigma
 
 
+@pytest.mark.parametrize("separator", [";", "\t"])
+def test_a_log_is_separated_as_tables_of_samples_are(tmp_path, separator):
+    plain = read_log(written(tmp_path, "\ufeff" + GOOD), MODEL)
+    other = read_log(written(tmp_path, "\ufeff" + GOOD.replace(",", separator)), MODEL)
+    assert other.labels == plain.labels
+    np.testing.assert_array_equal(other.values, plain.values)
+
+
 def test_sigma_columns_and_options(tmp_path):
     body = MODEL.bodies.name[0]
     text = GOOD.replace("\n0,1,2\n\n500,nan,\n1000,3,5e0\n", f",sigma.body.{body}.position.z [cm]\n0,1,2,1\n1000,3,5e0,2\n")

@@ -81,7 +81,7 @@ def test_worlds_that_fail_count_as_worst():
     found = search(Bowl(lambda points: points[:, 0] > 0.5))
     assert found.n_failed > 0
     assert 0.45 < found.x[0] <= 0.5
-    with pytest.raises(SimulationError, match="no world of the first generation has a value"):
+    with pytest.raises(SimulationError, match=r"generation has a value; (\d+ |other intervals)"):
         search(Bowl(lambda points: np.ones(len(points), bool)))
 
 

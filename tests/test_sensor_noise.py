@@ -10,6 +10,7 @@ from test_measures import column, run
 
 import simcli
 from simcli import pipeline
+from simcli.spec import load_document, resolve
 
 pytestmark = pytest.mark.usefixtures("packs_of_two")
 SIGMA, DENSITY, WALK, QUANTUM, DT = 0.5, 0.02, 0.3, 0.01, 1e-3
@@ -200,3 +201,30 @@ def test_signals_see_what_files_hold(solver, tmp_path):
     near = 1e-5 if solver == "affine" else 1e-12  # whose joints yield
     np.testing.assert_allclose(np.diff(rate, axis=0), DT * (noise - 40 * seen)[:-1], atol=near)
     assert np.abs(rate).max() > 1e-3
+
+
+UNITS = """simcli: 1
+bodies: {arm: {mass: 1, inertia: {diag: [1, 1, 1]}}}
+joints: {rail: {type: prismatic, parent: world, child: arm, axis: [1, 0, 0]}}
+sensors: {one: {SENSOR, noise: {KEY: "VALUE"}}}
+run: {duration: 0.1}
+"""
+
+
+@pytest.mark.parametrize(("sensor", "key", "value", "wanted"), [
+    ("type: gyro, at: arm", "sigma", "90 deg/s", np.pi / 2), ("type: gyro, at: arm", "quantum", "1 rad/s", 1.0),
+    ("type: gyro, at: arm", "density", "180 deg/s/sqrt(Hz)", np.pi),
+    ("type: gyro, at: arm", "walk", "1 mrad/s / sqrt(s)", 1e-3),
+    ("type: encoder, joint: rail", "sigma", "2 mm", 2e-3), ("type: touch, body: arm", "sigma", "3 kN", 3e3),
+    ("type: gyro, at: arm", "sigma", "1 m/s", None), ("type: gyro, at: arm", "density", "1 rad/s", None),
+    ("type: gyro, at: arm", "density", "1 rad/s/sqrt(s)", None), ("type: gyro, at: arm", "walk", "1 m/sqrt(s)", None),
+    ("type: encoder, joint: rail", "sigma", "2 deg", None), ("type: gyro, at: arm", "quantum", "1 rad/s/sqrt(s)", None),
+])  # fmt: skip
+def test_noise_has_the_unit_of_its_sensor(tmp_path, sensor, key, value, wanted):
+    text = UNITS.replace("SENSOR", sensor).replace("KEY", key).replace("VALUE", value)
+    if wanted is None:
+        assert [code for code, *_ in faults_of(text.removeprefix("simcli: 1\n"))] == ["SC213"]
+        return
+    (tmp_path / "scene.yaml").write_text(text)
+    spec = resolve(load_document(tmp_path / "scene.yaml"))
+    assert getattr(spec.sensors["one"].noise, key) == pytest.approx(wanted, rel=1e-15)

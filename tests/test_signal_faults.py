@@ -147,3 +147,12 @@ signals: {v: {constant: [1, 2, 3]}, s: {ramp: {from: 1, to: 2, end: 3}}}
     inputs = build(again, document).inputs
     assert inputs.item.tolist() == [0, 1, 1, 2]
     assert inputs.signal.tolist() == [0, 1, 3, 2]
+
+
+@pytest.mark.parametrize("count", [2, 3, 5])
+def test_times_that_do_not_rise_are_one_fault(count):
+    """What stands in for them has as many entries as the values."""
+    zeros = ", ".join(["0"] * count)
+    table = f"signals: {{u: {{table: {{time: [{zeros}], value: [{zeros}]}}}}}}\n"
+    faults = faults_of(BASE + "forces: {t: {type: torque, joint: pin, value: $u}}\n" + table)
+    assert [code for code, *_ in faults] == ["SC232"]

@@ -120,3 +120,51 @@ def test_a_path_past_the_end_of_what_is_written_says_where_that_ends(tmp_path, k
         return
     (fault,) = refused(path, [Override("--vary", f"{key}=0.1,0.2")])
     assert (fault.code, fault.hint) == ("SC303", hint)
+
+
+SPREAD = GOOD + """joints: {pin: {type: revolute, parent: world, child: a}}
+batch: {worlds: 2, vary: {joints.pin.q: {uniform: [0, 1]}, bodies.a.com: {grid: [[0, 0, 0], [1, 0, 0]]}}}
+"""
+
+
+@pytest.mark.parametrize("text", ["joints.pin.q=5", "bodies.a.com=[0, 0, 1]", "bodies.a.com[0]=1"])
+def test_a_value_that_the_batch_varies_cannot_be_set(tmp_path, text):
+    path = write(tmp_path, SPREAD)
+    (fault,) = refused(path, ["bodies.a.mass=2", text])
+    assert (fault.code, fault.where.file, fault.where.line) == ("SC207", "--set", 2)
+    assert "has no effect" in fault.message
+    assert "--vary" in fault.hint
+    assert "--set batch=null" in fault.hint
+    resolve(load_document(path, [text, "batch=null"]))
+
+
+KINDS = """simcli: 1
+params: {m: 2, L: 1 m, k: 10 N/mm}
+models: {arm: {params: {L: 40 cm}, bodies: {b: {mass: 1, inertia: {diag: [1, 1, 1]}, com: ["${L}", 0, 0]}}}}
+instances: {left: {model: arm, params: {L: 1}}}
+bodies: {a: {mass: "${m}", inertia: {diag: [1, 1, 1]}, com: ["${L}", "${k/1e6}", 0]}}
+"""
+
+
+@pytest.mark.parametrize(("override", "is_refused"), [
+    (Override("--set", "params.k=5 kg"), True), (Override("--set", "params.k=5 N/m"), False),
+    (Override("--set", "params.m=5 kg"), False), (Override("--set", "instances.left.params.L=3 kg"), True),
+    (Override("--set", "instances.left.params.L=3 m"), False), (Override("--vary", "params.m=uniform(1 m, 2 kg)"), True),
+    (Override("--vary", "params.m=grid(1 kg, 2, 3 s)"), True), (Override("--vary", "params.m=uniform(1 g, 2 kg)"), False),
+])  # fmt: skip
+def test_a_parameter_keeps_its_dimension(tmp_path, override, is_refused):
+    path = write(tmp_path, KINDS)
+    if not is_refused:
+        resolve(load_document(path, [override]))
+        return
+    assert [fault.code for fault in refused(path, [override])] == ["SC213"]
+
+
+def test_an_index_beyond_a_list_that_is_not_written_is_named_as_that(tmp_path):
+    (fault,) = refused(write(tmp_path, GOOD), [Override("--vary", "world.gravity[7]=1,2")])
+    assert fault.hint == "`world.gravity` has 3 entries, `world.gravity[0]` to `world.gravity[2]`"
+
+
+def test_a_key_without_a_value_is_told_as_that(tmp_path):
+    (fault,) = refused(write(tmp_path, GOOD + "joints: {pin: {type: revolute, parent: world, child: a, damping: }}\n"))
+    assert (fault.message, fault.hint) == ("`damping` has no value", "write one, as `damping: 0.01`")

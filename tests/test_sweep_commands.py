@@ -112,6 +112,12 @@ def test_the_check_of_a_folder(made, capsys):
         problems = json.loads(capsys.readouterr().out)["problems"]
         assert {one["file"] for one in problems if one["severity"] == "error"} == {f"results/{result.name}"}
         assert {one["file"] for one in problems if one["severity"] == "warning"} == {torn.name}
+        result.unlink()
+        assert command("sweep", "check", night) == Exit.NEGATIVE
+        assert f"6 of {N} cases in 1 result; 1 error" in capsys.readouterr().out
+        assert command("sweep", "table", night, "-c", "status", "--json") == Exit.OK
+        (column,) = json.loads(capsys.readouterr().out)["columns"]
+        assert sorted(column["values"]) == ["missing"] * 6 + ["ok"] * 6
     finally:
         result.write_bytes(whole)
     assert command("sweep", "check", night) == Exit.OK

@@ -324,3 +324,20 @@ def test_the_schema_takes_what_the_program_takes(folder, capsys):
     assert not list(validator.iter_errors(yaml.safe_load(SWEEP + "keep: failed\ntime_limit: 10 min\ninclude: a.yaml\n")))
     for wrong in ("keep: al", "choises: {}", "worlds: 0", "time_limit: 3 kg"):
         assert list(validator.iter_errors(yaml.safe_load(SWEEP.replace("worlds: 3\n", "") + wrong))), wrong
+
+
+@pytest.mark.parametrize(("more", "code"), [
+    ("set: {solver.dt: 2 ms}", "SC207"), ("set: {joints.pin.q: 1}", "SC207"), ("set: {run.duration: 1}", None),
+    ("set: {joints.elbow.damping: 0}", None),  # of the other choice
+    ("set: {measure: {peak: {max: joint.pin.q}}}\nmeasure: {peak: {max: joint.pin.qd}}", "SC102"),
+])  # fmt: skip
+def test_what_a_sweep_sets_without_effect_is_refused(folder, more, code):
+    (folder / "sweep.yaml").write_text(f"{SWEEP}{more}\n")
+    if code is None:
+        plan_of(folder / "sweep.yaml")
+        return
+    with pytest.raises(SceneError) as caught:
+        plan_of(folder / "sweep.yaml")
+    fault = caught.value.faults[0]
+    assert fault.code == code
+    assert fault.where.file.endswith("sweep.yaml")

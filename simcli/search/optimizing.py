@@ -143,7 +143,7 @@ def find_optimum(quantity: "Quantity", intervals: Sequence[Interval], maximizes:
         else:
             one = Generation(number, points, quantity(points))
             if number == 1 and not np.isfinite(one.values).any():
-                raise SimulationError("no world of the first generation has a value: " + _why(quantity))
+                raise SimulationError("no world of the first generation has a value; " + _why(quantity))
             if ledger:
                 ledger.add(one)
         done.append(one)
@@ -206,5 +206,5 @@ def _reason(stop: dict) -> str:
 
 
 def _why(quantity: "Quantity") -> str:
-    reasons = [reason for reason, count in quantity.without.most_common(1) if count]
+    reasons = [f"{count} {reason}" for reason, count in quantity.without.most_common(1) if count]
     return f"{reasons[0]}; other intervals may do" if reasons else "other intervals may do"

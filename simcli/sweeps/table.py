@@ -42,13 +42,14 @@ def table_of(plan: Plan, folder: Path, done: Mapping[str, str], given_up: Mappin
         seen: takes the part of the results that is read.
 
     Raises:
-        FileError: a result is missing or damaged.
+        FileError: a result is damaged.
         UsageError: the same measure has two units.
     """
     rows = _Rows(len(plan.cases))
     of_file: dict[str, dict[str, int]] = {}
+    there: dict[str, bool] = {}  # a result that was deleted is computed again, and its cases are missing until then
     for row, case in enumerate(plan.cases):
-        if case.id in done:
+        if case.id in done and there.setdefault(done[case.id], (folder / done[case.id]).is_file()):
             of_file.setdefault(done[case.id], {})[case.id] = row
         elif case.id in given_up:
             rows.give_up(row, given_up[case.id])

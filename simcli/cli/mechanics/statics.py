@@ -67,6 +67,8 @@ def studied(scene: Path, sets: list[str], world: int, searches: bool, stable: bo
     refuse_modes(model, document)
     with console.stdout_kept_clean():
         found = study(model, start_device(device, "float64", threads), searches, stable, unknowns, least)
+        if n_worlds(spec) > 1:
+            found.notes.append(f"world {world} of {n_worlds(spec)}; --world I takes another")
         if spec.events:
             found.notes.append("events of the scene come later than its start, and are not looked at")
         yield found

@@ -97,14 +97,14 @@ def _check(
     for one in found:
         word = console.paint("error:", "bad") if one.is_error else console.paint("warning:", "warn")
         console.say(f"{word} {one.file or folder}: {one.text}")
-    n_planned = sum(case.id in done for case in plan.cases)
-    files = len(set(done.values()))
+    files = {name for name in set(done.values()) if (folder / name).is_file()}
+    n_planned = sum(done.get(case.id) in files for case in plan.cases)
     if not json:
         console.data(f"{folder}: {n_planned} of {console.plural(len(plan.cases), 'case')} in "
-                     f"{console.plural(files, 'result')}; {console.plural(errors, 'error')}")  # fmt: skip
+                     f"{console.plural(len(files), 'result')}; {console.plural(errors, 'error')}")  # fmt: skip
     else:
         problems = [{"file": one.file, "text": one.text, "severity": "error" if one.is_error else "warning"}
                     for one in found]  # fmt: skip
-        console.emit("sweep_check", {"ok": not errors, "cases": len(plan.cases), "done": n_planned, "results": files,
+        console.emit("sweep_check", {"ok": not errors, "cases": len(plan.cases), "done": n_planned, "results": len(files),
                                      "problems": problems})  # fmt: skip
     return Exit.NEGATIVE if errors or (strict and found) else Exit.OK

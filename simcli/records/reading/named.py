@@ -27,6 +27,13 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> UnknownNameError:
     return UnknownNameError(f"no {kind} `{name}`: {hint}")
 
 
+class MeasuresByName(dict):
+    """Measures by name; one that is not there is refused with the nearest name."""
+
+    def __missing__(self, name: str) -> None:
+        raise unknown("measure", name, self)
+
+
 class Joint:
     """One joint's history. Coordinates have shape (F, W, n), in the layout of the joint's type."""
 

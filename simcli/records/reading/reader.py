@@ -23,7 +23,7 @@ from simcli.records.contents.model_columns import COLUMNS, NAME_SCALES, YOUNGER
 from simcli.records.contents.provenance import Provenance, read_provenance
 from simcli.records.going_on.lock import is_being_written
 from simcli.records.reading.guard import open_checked, reading
-from simcli.records.reading.named import Body, Joint, NamedPoint, Quantities, UnknownNameError, unknown
+from simcli.records.reading.named import Body, Joint, MeasuresByName, NamedPoint, Quantities, UnknownNameError, unknown
 from simcli.records.reading.series import Column, closed, part_of_dataset
 
 _TABLES = ("contacts/", "events/")  # what does not go by frames
@@ -173,7 +173,7 @@ class Trajectory:
     def measures(self) -> dict[str, Measure]:
         """Measures by name; NaN while the run goes on."""
         with reading(self.path):
-            return read_measures(self._file)
+            return MeasuresByName(read_measures(self._file))
 
     @cached_property
     def error_estimate(self) -> ErrorEstimate | None:

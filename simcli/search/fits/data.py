@@ -17,6 +17,7 @@ import numpy as np
 from simcli.errors import FileError, UsageError
 from simcli.spec.faults.fault_list import did_you_mean
 from simcli.spec.names.channel_names import SCALARS, canonical, is_on_demand, kind_of, split_name
+from simcli.spec.samples.csv_text import separator_of
 from simcli.spec.values.units import UnitError, parse_unit, to_si
 
 if TYPE_CHECKING:
@@ -128,7 +129,9 @@ def known_units(model: "Model") -> dict[str, str]:
 def _read_csv(path: Path) -> _Raw:
     try:
         with path.open(newline="", encoding="utf-8-sig") as stream:
-            return _rows_of(path, csv.reader(stream))
+            header = next((line for line in stream if line.strip()), "")
+            stream.seek(0)
+            return _rows_of(path, csv.reader(stream, delimiter=separator_of(header)))
     except UnicodeDecodeError:
         raise FileError(f"{path}: is not a table in UTF-8; give a CSV or Parquet file") from None
     except csv.Error as error:
@@ -162,7 +165,8 @@ def _number(path: Path, line: int, header: str, text: str) -> float:
     try:
         value = float(text)
     except ValueError:
-        raise FileError(f"{path}:{line}: column `{header}`: `{text}` is not a number") from None
+        raise FileError(f"{path}:{line}: column `{header}`: `{text}` is not a number; write one, or take "
+                        "the column out") from None
     if np.isinf(value):
         raise FileError(f"{path}:{line}: column `{header}`: `{text}` is not finite")
     return value
@@ -182,7 +186,7 @@ def _read_parquet(path: Path) -> _Raw:
         unit.append((field.metadata or {}).get(b"unit", b"").decode())
         is_number = pa.types.is_floating(field.type) or pa.types.is_integer(field.type)
         if not is_number and field.name not in PASSED:
-            raise FileError(f"{path}: column `{field.name}` has no numbers")
+            raise FileError(f"{path}: column `{field.name}` has no numbers; take it out")
         empty = np.full(len(column), np.nan)
         columns.append(column.cast(pa.float64()).to_numpy() if is_number else empty)
     return _Raw(header, unit, columns, np.arange(1, table.num_rows + 1))

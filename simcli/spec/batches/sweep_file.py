@@ -10,7 +10,15 @@ from pydantic import ValidationError
 
 from simcli.errors import Fault, SceneError, Where
 from simcli.spec.document.nodes import PathStep, TableNode, locate, parse_path, plain
-from simcli.spec.document.overrides import SWEEP, VARY, VARY_TABLE, Override
+from simcli.spec.document.overrides import (
+    ADDED_MEASURE,
+    SWEEP,
+    VARY,
+    VARY_TABLE,
+    Override,
+    overridden_path,
+    shadowed,
+)
 from simcli.spec.document.scene_file import Document
 from simcli.spec.faults.fault_list import Faults, did_you_mean, in_order
 from simcli.spec.faults.validate import report_errors
@@ -116,7 +124,32 @@ def _structures(document: Document, spec: SweepSpec, faults: Faults) -> list[Str
     if not found and not faults.errors:
         where = _at(document, "only" if spec.only else "exclude")
         faults.add("SC205", "no combination is left", where, "leave some of them")
+    _check_effect(document, found, faults)
     return found
+
+
+def _check_effect(document: Document, structures: Sequence[Structure], faults: Faults) -> None:
+    """Every value below `set` has an effect in some structure: no later one, and no spread, takes its path in all.
+
+    A choice without effect makes a case twice, which is refused where cases are named.
+    """
+    hidden: dict[tuple[PathStep, ...], str] = {}
+    seen: set[tuple[PathStep, ...]] = set()
+    for one in structures:
+        paths = [overridden_path(laid) for laid in one.sets]
+        spread = [path for path, laid in zip(paths, one.sets, strict=True) if laid.option == VARY]
+        for index, (laid, place) in enumerate(zip(one.sets, one.places, strict=True)):
+            if laid.option != SWEEP or place[:1] != ("set",) or place in seen:
+                continue
+            by = shadowed(paths[index], [*paths[index + 1 :], *spread])
+            if by is None:
+                seen.add(place)
+            else:
+                hidden[place] = by
+    for place, by in hidden.items():
+        if place not in seen:
+            message = f"this has no effect, because `{by}` is set or varied in every case too"
+            faults.add("SC207", message, _at(document, *place), "keep one of them")
 
 
 def _file(document: Document, spec: SweepSpec, name: str, faults: Faults) -> Path:
@@ -147,7 +180,7 @@ def _batch(document: Document, spec: SweepSpec, faults: Faults) -> list[_Laid]:
         found += [(Override(SWEEP, flow_text(value), f"batch.table.{name}"), ("table", name))
                   for name in ("columns", "sha256") if (value := getattr(spec.table, name)) is not None]  # fmt: skip
     found += _laid(document, {_VARIED + path: value for path, value in spec.vary.items()}, ("vary",), faults)
-    found += [(Override(SWEEP, flow_text(value), f"measure.{name}"), ("measure", name))
+    found += [(Override(ADDED_MEASURE, flow_text(value), f"measure.{name}"), ("measure", name))
               for name, value in spec.measure.items()]  # fmt: skip
     return found
 
@@ -246,7 +279,7 @@ def moved_paths(fault: Fault, structure: Structure, document: Document) -> Fault
         document: the sweep file.
     """
     where = fault.where
-    if where is None or where.file not in (SWEEP, VARY, VARY_TABLE):
+    if where is None or where.file not in (SWEEP, VARY, VARY_TABLE, ADDED_MEASURE):
         return fault
     pairs = zip(structure.sets, structure.places, strict=True)
     of_option = [(one, place) for one, place in pairs if one.option == where.file]

@@ -88,7 +88,7 @@ def _with_late(document: Document, base: SceneSpec, tree: TableNode, late: dict[
     before = before or document.expanded
     for steps, value in late.items():
         tree = _with_value(_with_list(tree, steps, base), steps, value, faults)
-    if {steps[0] for steps in late} & {"joints", "forces", "initial", "run"}:
+    if {steps[0] for steps in late} & {"joints", "forces", "initial", "run", "sensors"}:
         units: JointUnits = document.cache["units"]
         units.faults = faults
         tree = units.root(tree, {steps[1] for steps in late if steps[0] == "joints" and len(steps) > 1})

@@ -19,11 +19,12 @@ from simcli.spec.document.nodes import (
     replace,
 )
 from simcli.spec.faults.fault_list import Faults, did_you_mean
-from simcli.spec.values.scopes import where_of
+from simcli.spec.values.scopes import same_kind, where_of
 
 SET, VARY, VARY_TABLE, NAMED_MEASURE = "--set", "--vary", "--vary-table", "--measure"
 _ONCE = {VARY: "varied", NAMED_MEASURE: "measured"}  # options that say something new each time
 SWEEP = "sweep"  # option of what a sweep file lays over its scenes
+ADDED_MEASURE = "sweep measure"  # option of the measures that a sweep adds to those of its scenes
 _VARIED = "batch.vary."
 _DRAW = re.compile(r"(\s*)([a-z_]+)(\s*)\((.*)\)\s*\Z", re.DOTALL)
 _WORD = re.compile(r"\s*([a-z_]+)\s*(\(|\Z)")
@@ -89,7 +90,9 @@ def apply_sets(
         if late and child(child(root, laid.steps[0]), laid.steps[1]) is None:
             waiting.append(laid)
             continue
-        if not known_key(root, laid, faults):
+        if not known_key(root, laid, faults) or (override.option == ADDED_MEASURE and _is_measured(root, laid, faults)):
+            continue
+        if not _keeps_kind(root, laid, faults):
             continue
         if unwritten_list(root, laid.steps) is not None:
             waiting.append(laid)
@@ -123,6 +126,41 @@ def _read(override: Override, number: int, faults: Faults) -> Laid | None:
     return Laid(steps, node, key_mark)
 
 
+def _keeps_kind(root: TableNode, laid: Laid, faults: Faults) -> bool:
+    """Whether a value has the dimension of the parameter that it replaces, where both have units; a fault if not."""
+    if laid.steps[0] != "params" or len(laid.steps) != 2:
+        return True
+    before = child(root.get("params"), laid.steps[1])
+    if same_kind(before, laid.node):
+        return True
+    path = format_path(laid.steps)
+    message = f"`{laid.node.value}` is of another kind than `{before.value}`, which `{path}` is written as"
+    faults.add("SC213", message, where_of(laid.node.mark, path), "write a unit of the same kind")
+    return False
+
+
+def _is_measured(root: TableNode, laid: Laid, faults: Faults) -> bool:
+    """Whether the scene has a measure of the name that a sweep gives to another; a fault if so."""
+    name = laid.steps[-1]
+    there = child(root.get("measure"), name) is not None
+    if there:
+        hint = f"give it another name, or replace that of the scene by `set: {{measure.{name}: ..}}`"
+        faults.add("SC102", f"the scene has a measure `{name}` of its own", where_of(laid.key_mark), hint)
+    return there
+
+
+def shadowed(path: str, others: Iterable[str]) -> str | None:
+    """The one of several paths that replaces all of what a path leads to: the path itself, or one that it begins with."""
+    steps = override_path(path) or ()
+    ends = ((other, override_path(other)) for other in others)
+    return next((other for other, end in ends if end and steps[: len(end)] == end), None)
+
+
+def overridden_path(override: Override) -> str:
+    """The path that an override sets or varies."""
+    return override.path or override.text.partition("=")[0].strip()
+
+
 def _with_table(root: TableNode, file: str, number: int) -> TableNode:
     """The tree whose worlds are the rows of a file: of what the scene says of its batch the seed stays alone."""
     mark = Mark(VARY_TABLE, number, 1, max(1, len(file)))
@@ -134,13 +172,13 @@ def _with_table(root: TableNode, file: str, number: int) -> TableNode:
 
 def is_of_batch(override: Override) -> bool:
     """Whether an override says something of the batch, other than its seed."""
-    path = override.path or override.text.partition("=")[0].strip()
+    path = overridden_path(override)
     return override.option in (VARY, VARY_TABLE) or (path.split(".")[0] == "batch" and path != "batch.seed")
 
 
 def own_key(override: Override) -> tuple[str, str] | None:
     """What a `--vary` or a `--measure` is about, of which there is one; None of any other option."""
-    key = override.path or override.text.partition("=")[0].strip()
+    key = overridden_path(override)
     return (override.option, key) if override.option in _ONCE else None
 
 

@@ -19,6 +19,9 @@ def nowhere(check: Checker, text: str, path: list | Where) -> None:
     steps = parse_path(text) or ()
     if _into_refused(check, steps):
         return
+    if close := _beyond(check, steps):
+        check.fault("SC303", f"the path `{text[:80]}` leads nowhere", path, close, on_key=True)
+        return
     known: list[str] = []
     for length in range(len(steps), 0, -1):
         above = find(check.tree, steps[: length - 1])
@@ -47,10 +50,24 @@ def no_way(node: Node | None, steps: tuple, n: int) -> str:
     if isinstance(node, Listing) and not (isinstance(steps[n], str) and len(node.items) == 1):
         last = len(node.items) - 1
         if isinstance(steps[n], int):
-            return f"`{name}` has {plural(last + 1, 'entry')}" + (f", `{name}[0]` to `{name}[{last}]`" if last >= 0 else "")
+            return _entries(name, last)
         return f"`{name}` is a list of {plural(last + 1, 'entry')}: name one, as `{name}[0]`"
     if isinstance(node, Scalar) and node.value is not None:
         return f"`{name}` is a single value: name that"
+    return ""
+
+
+def _entries(name: str, last: int) -> str:
+    """How many entries a list has, and their paths."""
+    return f"`{name}` has {plural(last + 1, 'entry')}" + (f", `{name}[0]` to `{name}[{last}]`" if last >= 0 else "")
+
+
+def _beyond(check: Checker, steps: tuple) -> str:
+    """A hint where a path counts past the end of a list that the scene leaves at its default; "" where it does not."""
+    for n, step in enumerate(steps):
+        held = value_at(check.spec, steps[:n]) if isinstance(step, int) and find(check.tree, steps[:n]) is None else None
+        if isinstance(held, tuple) and step >= len(held):
+            return _entries(format_path(steps[:n]), len(held) - 1)
     return ""
 
 

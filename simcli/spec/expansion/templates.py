@@ -19,7 +19,7 @@ from simcli.spec.faults.validate import report_errors
 from simcli.spec.names import dofs
 from simcli.spec.schema.pose import PoseSpec
 from simcli.spec.schema.scene import InstanceSpec, ReplicaSpec
-from simcli.spec.values.scopes import Scope, evaluated, where_of
+from simcli.spec.values.scopes import Scope, evaluated, same_kind, where_of
 
 MAX_COPIES = 100_000
 MAX_EXPANDED = 2_000_000  # nodes
@@ -203,6 +203,10 @@ class Expander:
                     where_of(own.keys[key]),
                     did_you_mean(key, known, "parameters"),
                 )
+            elif not same_kind(inner.nodes[key][0], own.items[key]):
+                written = inner.nodes[key][0].value
+                message = f"`{own.items[key].value}` is of another kind than `{written}` of the model `{name}`"
+                self.faults.add("SC213", message, where_of(own.items[key].mark), "write a unit of the same kind")
         inner.declare(own, home=scope)
         inner.check_all()
         return inner

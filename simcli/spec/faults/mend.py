@@ -103,7 +103,9 @@ def _mend_of(kind: str, table: TableNode, path: tuple[PathStep, ...], hint: str)
         return Mend(value=REMOVED)
     if len(owner) == 1 and owner[0] not in ("expect", "events"):
         return Mend(value=REMOVED)
-    return _example(found[1])
+    mend = _example(found[1])
+    is_unsorted = kind == "SC232" and mend is not None and isinstance(table.items[key], Listing)
+    return Mend(value=_as_many(mend.value, len(table.items[key].items))) if is_unsorted else mend
 
 
 def _is_text(kind: object) -> bool:
@@ -114,6 +116,12 @@ def _example(description: str) -> Mend | None:
     text = description.partition("Example: ")[2]
     node = parse_text(f"a: {text}", "", Faults()) if text else None
     return Mend(value=plain(node.items["a"])) if isinstance(node, TableNode) else None
+
+
+def _as_many(rising: list[float], count: int) -> list[float]:
+    """A rising list with another number of entries, as many as belong to it elsewhere."""
+    more = max(0, count - len(rising))
+    return [*rising[:count], *(rising[-1] + 1 + k for k in range(more))]
 
 
 def _unknown_sections(mend: Mend, value: Node, path: tuple[PathStep, ...]) -> set[str]:

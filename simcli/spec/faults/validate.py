@@ -177,6 +177,9 @@ def _words(one: dict, path: tuple[PathStep, ...], key: str, root: Node | None) -
         return "SC106", f"`{_key_of(path)}` is not a finite number", "write a finite number"
     if kind in _TYPES:
         wanted = _TYPES[kind]
+        if value is None:
+            hint = f"write one, {hints.wrong_kind(wanted, value, path)}".rstrip(", ")
+            return "SC203", f"`{_key_of(path)}` has no value", hint
         return "SC203", f"`{_key_of(path)}` must be {wanted}, not {spell(value)}", hints.wrong_kind(wanted, value, path)
     if kind in ("too_short", "too_long", "string_too_short"):
         bound = context.get("min_length", context.get("max_length"))

@@ -20,15 +20,19 @@ _Types = Annotated[tuple[_Type, ...], BeforeValidator(_listed),
 _KEYS = ("at", "relative_to", "joint", "body", "shape", "radius", "size", "reach")
 
 
+_OfSensor = quantity(ge=0)  # texts with a unit are in SI already: the sensor as a whole tells the unit
+_ByRoot = Annotated[_OfSensor, WithJsonSchema({"type": ["number", "string"], "minimum": 0})]
+
+
 class NoiseSpec(Part):
     """How what a sensor shows differs from what is there; numbers are in the unit of what it gives."""
 
-    sigma: quantity("", ge=0) = doc(0.0, "White noise: standard deviation of each sample", "of the sensor", 0.01)
-    density: quantity("", ge=0) = doc(0.0, "White noise by its density: sigma is density / sqrt(time between samples)",
+    sigma: _OfSensor = doc(0.0, "White noise: standard deviation of each sample", "of the sensor", 0.01)
+    density: _ByRoot = doc(0.0, "White noise by its density: sigma is density / sqrt(time between samples)",
                                       "of the sensor/sqrt(Hz)", 1e-3)  # fmt: skip
-    walk: quantity("", ge=0) = doc(0.0, "Bias that walks: standard deviation of its change in a second",
+    walk: _ByRoot = doc(0.0, "Bias that walks: standard deviation of its change in a second",
                                    "of the sensor/sqrt(s)", 1e-4)  # fmt: skip
-    quantum: quantity("", ge=0) = doc(0.0, "Step of the converter; values are rounded to multiples", "of the sensor", 1e-3)
+    quantum: _OfSensor = doc(0.0, "Step of the converter; values are rounded to multiples", "of the sensor", 1e-3)
     rate: quantity("cycle/s", gt=0) | None = doc(None, "Samples per second, held between; default: one per step", "Hz", 200)
     delay: Time = doc(0.0, "Age of what is shown, a whole multiple of dt", "s", 0.005)
 

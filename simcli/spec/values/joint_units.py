@@ -1,9 +1,10 @@
-"""Units of values that belong to joints: metres or radians by the joint's dofs.
+"""Units of values that belong to joints: metres or radians by the joint's dofs; and of noise, by what a sensor gives.
 
 Works on the tree, before the schema, because only the joint as a whole tells the dimension of its numbers. A scalar
 that stands for several dofs must fit all of them. What is no text with a unit is left to the schema.
 """
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 
 from simcli.spec.document.nodes import Listing, Node, PathStep, Scalar, TableNode, plain
@@ -33,6 +34,9 @@ _UNITS = {**{name: one.unit for name, one in SENSOR_TYPES.items() if one.width},
           "position": "m", "orientation": "", "velocity": "m/s", "angular_velocity": "rad/s", "energy": "J", "distance": "m",
          "force": "N", "count": ""}  # fmt: skip
 
+_NOISE = {"sigma": "", "quantum": "", "density": "Hz", "walk": "s"}  # of a sensor: the unit by whose root each number is
+_ROOT = re.compile(r"\s*/\s*sqrt\s*\(\s*(Hz|s)\s*\)\s*\Z")
+
 
 class JointUnits:
     """Converts the values of joints; keeps the kinds of all joints and the joints of sensors for `initial` and bounds."""
@@ -57,10 +61,8 @@ class JointUnits:
             if any(new[name] is not forces.items[name] for name in new):
                 changes["forces"] = forces.replaced(new)
         sensors = root.get("sensors")
-        for name, node in sensors.items.items() if isinstance(sensors, TableNode) else ():
-            joint = node.get("joint") if isinstance(node, TableNode) else None
-            if isinstance(joint, Scalar) and isinstance(joint.value, str):
-                self.sensed[name] = joint.value
+        if isinstance(sensors, TableNode):
+            changes["sensors"] = sensors.replaced({name: self.sensor(name, node) for name, node in sensors.items.items()})
         initial, keyframes = root.get("initial"), root.get("keyframes")
         listed = self.listed(root.get("articulations"))
         if isinstance(initial, TableNode):
@@ -84,6 +86,37 @@ class JointUnits:
         if isinstance(expect, Listing):
             changes["expect"] = Listing([self.expectation(node, measures) for node in expect.items], expect.mark)
         return changes
+
+    def sensor(self, name: str, node: Node) -> Node:
+        """A sensor, whose noise is in the unit of what it gives; its joint is kept."""
+        if not isinstance(node, TableNode):
+            return node
+        joint = _text(node, "joint")
+        if joint:
+            self.sensed[name] = joint
+        noise, types = node.get("noise"), plain(node.get("type")) if "type" in node.items else None
+        if not isinstance(noise, TableNode):
+            return node
+        types = types if isinstance(types, list) else [types]
+        known = all(isinstance(one, str) and one in SENSOR_TYPES for one in types)
+        known = known and len({SENSOR_TYPES[one].unit for one in types}) == 1
+        units = [unit for one in types for unit in self.units_of(f"sensor.{name}.{one}")] if known else []
+        changes = {key: self.noise(noise.items[key], units, root) for key, root in _NOISE.items() if key in noise.items}
+        return node.replaced({"noise": noise.replaced(changes)})
+
+    def noise(self, node: Node, units: Sequence[str], root: str) -> Node:
+        """A number of noise: of units of a sensor, by the root of a unit if there is one."""
+        if not isinstance(node, Scalar) or not isinstance(node.value, str) or node.value.startswith("$"):
+            return node
+        if not units:  # the types are refused
+            return failed(node.mark)
+        text, behind = node.value, _ROOT.search(node.value)
+        if (behind[1] if behind else "") != root:
+            unit = f"{units[0] or '1'}{f'/sqrt({root})' if root else ''}"
+            message = f"`{text[:40]}` is not in {unit}, the unit of the sensor" + (f" by the root of {root}" if root else "")
+            self.faults.add("SC213", message, where_of(node.mark), f'write a number in {unit}, or a string as "2 {unit}"')
+            return failed(node.mark)
+        return self.scalar(Scalar(text[: behind.start()], node.mark) if behind else node, units)
 
     def force(self, node: Node) -> Node:
         """A force on a joint."""
@@ -256,8 +289,19 @@ class JointUnits:
         name, behind = split_component(text)
         written = node.get("component")
         component = written.value if isinstance(written, Scalar) and type(written.value) is int else behind
-        units = self.units_of(name)
-        return (units, True) if component is None else (_of_component(units, component), False)
+        every = [self.units_of(one) for one in self.meant(name)]
+        if component is not None:
+            every = [_of_component(units, component) for units in every]
+        units = every[0] if len(every) == 1 else list(dict.fromkeys(unit for units in every for unit in units))
+        return units, component is None
+
+    def meant(self, text: str) -> list[str]:
+        """The names that a pattern of joints or of sensors on joints means; of any other the name alone."""
+        group, subject, word = split_name(text)
+        names = {"joint": list(self.types), "sensor": list(self.sensed)}.get(group)
+        if names is None or not any(c in subject for c in "*?["):
+            return [text]
+        return [f"{group}.{names[place]}.{word}" for place in matching(names, subject)] or [text]
 
     def expectation(self, node: Node, measures: Node | None) -> Node:
         """Numbers of an expectation: of the unit of its quantity, or of what its measure finds."""

@@ -4,7 +4,8 @@ from simcli.errors import Where
 from simcli.spec.document.nodes import Mark, Node, Scalar, TableNode
 from simcli.spec.faults.fault_list import Faults, did_you_mean
 from simcli.spec.values.expressions import RESERVED, ExpressionError, has_expression, names_in, substitute_names
-from simcli.spec.values.units import UnitError, parse_unit, to_si
+from simcli.spec.values.quantities import own_unit
+from simcli.spec.values.units import UnitError, dimension_of, parse_unit, to_si, unit_fits
 
 
 def where_of(mark: Mark, path: str = "") -> Where:
@@ -172,3 +173,19 @@ def _uses(node: Node, names: set[str]) -> bool:
         return has_expression(node.value) and bool(names & names_in(node.value))
     children = node.items.values() if isinstance(node, TableNode) else node.items
     return any(_uses(item, names) for item in children)
+
+
+def written_dimension(node: Node | None) -> tuple | None:
+    """Dimension of a number that is written with a unit, None of any other."""
+    if not isinstance(node, Scalar) or not isinstance(node.value, str):
+        return None
+    try:
+        return dimension_of(own_unit(node.value))
+    except UnitError:
+        return None
+
+
+def same_kind(one: Node | None, other: Node | None) -> bool:
+    """Whether two numbers may be values of one parameter: False where both have units, and these do not fit."""
+    mine, theirs = written_dimension(one), written_dimension(other)
+    return mine is None or theirs is None or unit_fits(theirs, mine) or unit_fits(mine, theirs)

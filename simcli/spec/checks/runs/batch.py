@@ -1,19 +1,21 @@
 """The batch: every varied path leads to a number that may differ between worlds, and its values make valid scenes."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
 from simcli.errors import SceneError, Where
 from simcli.spec.checks.checker import Checker
-from simcli.spec.checks.runs.together import check_together, check_units, written_dimension
+from simcli.spec.checks.runs.together import check_together, check_units
 from simcli.spec.document.lookup import value_at
 from simcli.spec.document.nodes import Listing, PathStep, Scalar, child, find, format_path, parse_path, plain
+from simcli.spec.document.overrides import SET, SWEEP, VARY, Override, overridden_path, shadowed
 from simcli.spec.document.paths import exists, nowhere
 from simcli.spec.samples.columns import MAX_WORLDS, SampleColumn, SampleColumns
 from simcli.spec.schema.batch import VarySpec
 from simcli.spec.schema.scene import SceneSpec
-from simcli.spec.values.units import unit_fits
+from simcli.spec.values.scopes import same_kind
 
 LOOK = "how the scene is drawn"
 # What the batch must not change, and why.
@@ -53,6 +55,7 @@ def check_batch(check: Checker) -> None:
         check.fault("SC418", f"{check.n_worlds} worlds", "batch.vary", f"the limit is {MAX_WORLDS}", on_key=True)
         return
     _check_table_size(check)
+    _check_sets(check)
     check_together(check)
     if batch.table is not None:
         _check_table(check, batch.table.read)
@@ -64,6 +67,32 @@ def check_batch(check: Checker) -> None:
         in_step = {other: one.value for other, one in sound.items()
                    if vary.kind in _IN_STEP and one.kind == vary.kind and other != path}  # fmt: skip
         _try(check, path, list(_trials(check, vary, at, in_step)), at)
+
+
+def _check_sets(check: Checker) -> None:
+    """No value that was typed now is one that the batch gives to each world, where it would be without effect."""
+    document, batch = check.document, check.spec.batch
+    spread = {overridden_path(one) for one in document.typed if one.option == VARY}  # which the same command line says
+    varied = [path for path in (*batch.vary, *(batch.table.read.values if batch.table is not None else ()))
+              if path not in spread]  # fmt: skip
+    numbers: Counter[str] = Counter()
+    for one in document.overrides:
+        numbers[one.option] += 1
+        path = overridden_path(one)
+        by = shadowed(path, varied) if one.option in (SET, SWEEP) and one in document.typed else None
+        if by is None:
+            continue
+        where = Where(one.option, numbers[one.option], 1, max(1, len(path)), path)
+        hint = f"write `--vary {by}={_typed_value(one, path == by)}`"
+        hint += ", or leave the batch out by `--set batch=null`" if document.worlds is None else ""
+        hint = hint if one.option == SET else f"write it below `vary`, as `{by}: {{grid: [..]}}`"
+        check.faults.add("SC207", f"setting `{path}` has no effect, because the batch varies `{by}`", where, hint)
+
+
+def _typed_value(override: Override, is_whole: bool) -> str:
+    """The value of a `--set`, where it is that of a whole varied path and may be repeated in a hint."""
+    value = override.text.partition("=")[2].strip()
+    return value if is_whole and len(value) <= 20 and value[:1] not in "[{" else ".."
 
 
 def _check_table(check: Checker, columns: SampleColumns) -> None:
@@ -282,8 +311,7 @@ def _differs(check: Checker, other: SceneSpec, beside: Mapping[str, object]) -> 
 def _fits_param(check: Checker, steps: tuple[PathStep, ...], trial: Trial) -> bool:
     """Whether a value has the dimension of the parameter that it is for, where both have units; a fault if not."""
     node = find(check.document.root, steps) if steps[0] == "params" else None
-    mine, theirs = written_dimension(node), written_dimension(Scalar(trial.value, check.tree.mark))
-    if mine is None or theirs is None or unit_fits(theirs, mine) or unit_fits(mine, theirs):
+    if same_kind(node, Scalar(trial.value, check.tree.mark)):
         return True
     path = format_path(steps)
     message = f"`{_spell(trial.value)}` is of another kind than `{node.value}`, which `{path}` is written as"

@@ -3,7 +3,14 @@
 import math
 
 from simcli.spec.checks.checker import Checker
-from simcli.spec.checks.runs.quantities import check_parts, is_pattern, known_channel, known_quantity, known_subject
+from simcli.spec.checks.runs.quantities import (
+    check_parts,
+    is_pattern,
+    known_channel,
+    known_quantity,
+    known_subject,
+    width_of,
+)
 from simcli.spec.faults.fault_list import did_you_mean
 from simcli.spec.names.channel_names import is_on_demand, is_whole
 from simcli.spec.schema.expect import ExpectSpec
@@ -29,6 +36,7 @@ def check_expectations(check: Checker) -> None:
             known = known_subject(check, subject, getattr(expect, subject), f"{path}.{subject}")
         if known and not is_pattern(expect.channel):
             check_parts(check, expect.channel, f"{path}.{key}", path, expect.component, False)
+            _expected_count(check, expect, f"{path}.equals")
         if known:
             _newer(check, _written(expect, key, subject), expect.channel, key, f"{path}.{key}")
         if isinstance(expect.at, float):
@@ -71,6 +79,15 @@ def _newer(check: Checker, written: str, name: str, key: str, path: str) -> None
     if written != name:
         message = f"`{written}` is an older spelling of `{name}`"
         check.fault("SC318", message, path, f"write `{key}: {name}`", severity="note")
+
+
+def _expected_count(check: Checker, expect: ExpectSpec, path: str) -> None:
+    """`equals` has one value for all components, or one for each."""
+    width = 1 if expect.component is not None else width_of(check, expect.channel)
+    n = len(expect.equals or ())
+    if width and n > 1 and n != width:
+        hint = "write one value" if width == 1 else f"write {width} values, or name a `component`"
+        check.fault("SC205", f"{n} values for the {width} component(s) of `{expect.channel}`", path, hint)
 
 
 def _expected_time(check: Checker, at: float, path: str) -> None:

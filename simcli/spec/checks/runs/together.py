@@ -3,12 +3,11 @@
 from simcli.spec.batches import sobol
 from simcli.spec.batches.batch import SOBOL, sobol_dimensions
 from simcli.spec.checks.checker import Checker
-from simcli.spec.document.nodes import Node, Scalar, child, find
+from simcli.spec.document.nodes import Listing, Node, child, find
 from simcli.spec.faults.fault_list import did_you_mean
 from simcli.spec.samples.normals import correlation_of, factor, groups, partners
 from simcli.spec.schema.batch import VarySpec
-from simcli.spec.values.quantities import own_unit
-from simcli.spec.values.units import UnitError, dimension_of
+from simcli.spec.values.scopes import same_kind, written_dimension
 
 
 def check_together(check: Checker) -> None:
@@ -71,7 +70,8 @@ def _no_partner(normals: dict[str, VarySpec], path: str, other: str) -> tuple[st
 
 
 def check_units(check: Checker, path: str, vary: VarySpec, at: list) -> None:
-    """A deviation has the dimension of its mean, bounds too; a covariance that of the product."""
+    """A deviation has the dimension of its mean, bounds too; a covariance that of the product; a parameter has one."""
+    _check_entries(check, path, vary, at)
     node = find(check.tree, [*at, vary.kind])
     mean = written_dimension(child(node, 0)) if vary.kind == "normal" else None
     if mean is None:
@@ -91,11 +91,14 @@ def check_units(check: Checker, path: str, vary: VarySpec, at: list) -> None:
             check.fault("SC213", message, [*at, "covariance", other], "as `2 N*m` of a force and a length")
 
 
-def written_dimension(node: Node | None) -> tuple | None:
-    """Dimension of a number that is written with a unit, None of any other."""
-    if not isinstance(node, Scalar) or not isinstance(node.value, str):
-        return None
-    try:
-        return dimension_of(own_unit(node.value))
-    except UnitError:
-        return None
+def _check_entries(check: Checker, path: str, vary: VarySpec, at: list) -> None:
+    """The entries of a parameter are of one kind; those of other paths fit what they lead to."""
+    node = find(check.tree, [*at, vary.kind])
+    if not path.startswith("params.") or vary.kind == "normal" or not isinstance(node, Listing):
+        return
+    first = next((one for one in node.items if written_dimension(one) is not None), None)
+    for index, one in enumerate(node.items):
+        if not same_kind(first, one):
+            message = f"`{one.value}` is of another kind than `{first.value}`, which `{path}` is varied by too"
+            check.fault("SC213", message, [*at, vary.kind, index], "write units of one kind")
+            return
