@@ -243,7 +243,7 @@ def test_plot_and_export_of_a_run(scene, here, command):
     table = command("export", "a.h5", "-c", "joint.pin.q,energy.total", "--every", "10", "--world", "0-1")
     assert table.stdout.splitlines()[0] == "time [s],world,joint.pin.q [rad],energy.total [J]"
     assert len(table.stdout.splitlines()) == 1 + 3 * 2
-    done = command("export", "a.h5", "--json")
+    done = command("export", "a.h5", "-o", "a.csv", "--json")
     assert json.loads(done.stdout)["rows"] == 21
     assert (here / "a.csv").read_text().startswith("time [s],joint.pin.q [rad]")
     for name in ("a.parqet", "a.json", "a.h5", "table"):

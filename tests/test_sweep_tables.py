@@ -140,7 +140,7 @@ def test_a_scene_that_changes_under_a_sweep_gives_no_results(folder):
 
 
 @pytest.mark.parametrize(("words", "message"), [
-    ({"max_worlds": 0}, "max_worlds 0"), ({"time_limit": -1.0}, "time limit -1 s"), ({"time_limit": 0.0}, "time limit 0 s"),
+    ({"max_worlds": 0}, "max_worlds: 0"), ({"time_limit": -1.0}, "time limit -1 s"), ({"time_limit": 0.0}, "time limit 0 s"),
     ({"device": "gpu"}, "device `gpu`: choose auto, cpu"),
 ])  # fmt: skip
 def test_what_no_sweep_can_mean_is_refused(folder, words, message):
