@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import h5py
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import basic_indices
+from support.process import environment
 from support.tiny_model import frames, tiny_model
 
 import simcli
@@ -334,7 +336,8 @@ def test_a_file_that_grows_while_it_is_opened_is_not_called_damaged(tmp_path, mo
     """The writer commits after its datasets were opened, and before anything else is read."""
     path, look, rounds = tmp_path / "a.h5", guard.check_objects, []
     command = [sys.executable, "-m", "support.records_child", str(path), "--waits"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, cwd=Path(__file__).parent, env=environment(), **pipes) as child:
         child.stdout.readline()
 
         def grow(least):
