@@ -4,6 +4,7 @@ import re
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from math import isfinite
 from pathlib import Path
 from xml.parsers import expat
 
@@ -76,6 +77,16 @@ def plain_number(word: str) -> float:
     if not word.isascii() or "_" in word:
         raise ValueError(word)
     return float(word) + 0.0
+
+
+def finite_numbers(text: str, count: int) -> tuple[float, ...] | None:
+    """So many finite numbers of a text; None if it has not just these."""
+    try:
+        found = tuple(map(plain_number, text.split()))
+    except ValueError:
+        return None
+    return found if len(found) == count and all(map(isfinite, found)) else None
+
 
 
 def refuse_macros(path: Path, root: XmlElement) -> None:

@@ -12,7 +12,7 @@ from simcli.exchange.mechanism import SourceFrame, SourceModel, quaternion_words
 from simcli.exchange.meshes import MeshFiles
 from simcli.exchange.naming import GivenNames
 from simcli.exchange.report import ImportReport
-from simcli.exchange.xml_reader import XmlElement, plain_number
+from simcli.exchange.xml_reader import XmlElement, finite_numbers
 
 TRUE, _FALSE = ("1", "true"), ("0", "false")
 # Elements without which nothing moves otherwise, with all that stands in them.
@@ -63,11 +63,8 @@ class SdfSource:
         Raises:
             FileError: they are not so many finite ones.
         """
-        try:
-            found = tuple(map(plain_number, element.text.split()))
-        except ValueError:
-            found = ()
-        if len(found) != count or not all(map(math.isfinite, found)):
+        found = finite_numbers(element.text, count)
+        if found is None:
             words = f"{count} numbers" if count > 1 else "a number"
             raise FileError(f"{self.at(element)}: <{element.tag}> is `{element.text[:60]}`, not {words}")
         return found

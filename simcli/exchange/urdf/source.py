@@ -8,7 +8,7 @@ from simcli.exchange.mechanism import SourceFrame, quaternion_words
 from simcli.exchange.meshes import MeshFiles
 from simcli.exchange.naming import GivenNames
 from simcli.exchange.report import ImportReport
-from simcli.exchange.xml_reader import XmlElement, plain_number
+from simcli.exchange.xml_reader import XmlElement, finite_numbers
 
 # Elements that say nothing of mechanics, and why they are dropped.
 _UNREAD = {
@@ -91,11 +91,8 @@ class UrdfSource:
         text = element.get(key)
         if not text.strip() and default is not None:
             return default
-        try:
-            found = tuple(map(plain_number, text.split()))
-        except ValueError:
-            found = ()
-        if len(found) != count or not all(map(math.isfinite, found)):
+        found = finite_numbers(text, count)
+        if found is None:
             words = f"{count} numbers" if count > 1 else "a number"
             raise FileError(f"{self.at(element)}: `{key}` of <{element.tag}> is `{text[:60]}`, not {words}")
         return found

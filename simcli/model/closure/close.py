@@ -20,7 +20,7 @@ from simcli.model.closure.chart import (
     moved,
 )
 from simcli.model.closure.gaps import Entries, Gaps, Meter, entries_of, gradients
-from simcli.model.closure.least import least_motion, products_in_order
+from simcli.model.closure.least import least_motion
 from simcli.model.constraints.build import constraints_of
 from simcli.model.constraints.tables import Constraints, Form
 from simcli.model.signals.prescribed import prescribed
@@ -161,13 +161,7 @@ class LoopProblem:
         for rows, dofs in self.groups(free, with_mass=True):
             J = gradients(self.entries, chart, gaps, rows, dofs) * self.acts[:, rows, None]
             M = _full(mass_block(self.model, chart, bulk, dofs, self.relatives(dofs)), self.lead)
-            found = least_motion(J, M, pushed[:, dofs], -lacks[:, rows])
-            stays = np.abs(products_in_order(J, found) + lacks[:, rows]).max(axis=1, initial=0.0)
-            if (stays > OPEN_LOOP).any():  # as in `close`: rows that hardly see anything contradict the others
-                other = least_motion(J, M, pushed[:, dofs], -lacks[:, rows], evenly=False)
-                better = np.abs(products_in_order(J, other) + lacks[:, rows]).max(axis=1, initial=0.0) < stays
-                found = np.where(better[:, None], other, found)
-            self.qd[:, dofs] = found
+            self.qd[:, dofs] = least_motion(J, M, pushed[:, dofs], -lacks[:, rows])
         return np.where(self.acts, self.rates(chart, gaps) - self.speed, 0.0)
 
     def rates(self, chart: Chart, gaps: Gaps) -> Array:

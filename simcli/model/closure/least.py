@@ -41,9 +41,9 @@ def least_motion(J: Array, M: Array, p: Array, b: Array, evenly: bool = True) ->
     m = values.shape[1]
     counts = (values > _RANK * values.max(axis=1, initial=0.0)[:, None]) & (values > 0.0)
     inverse = np.where(counts, 1.0 / np.where(counts, values, 1.0), 0.0)
-    asked = products_in_order(rot.transpose(left), b / length)[:, :m] * inverse
-    x = products_in_order(rot.transpose(right[:, :m]), asked)
-    push = products_in_order(S, x) + p * unit
+    asked = _product(rot.transpose(left), b / length)[:, :m] * inverse
+    x = _product(rot.transpose(right[:, :m]), asked)
+    push = _product(S, x) + p * unit
     n = right.shape[1]
     free = np.concatenate((~counts, np.ones((len(J), n - m), bool)), axis=1)
     N = np.ascontiguousarray(rot.transpose(right * free[..., None]))  # columns that rows see are zero
@@ -51,12 +51,11 @@ def least_motion(J: Array, M: Array, p: Array, b: Array, evenly: bool = True) ->
     values, vectors = np.linalg.eigh(H)
     yields = (values > _SINGULAR * values.max(axis=1, initial=0.0)[:, None]) & (values > 0.0)
     inverse = np.where(yields, 1.0 / np.where(yields, values, 1.0), 0.0)
-    asked = products_in_order(rot.transpose(vectors), products_in_order(rot.transpose(N), push))
-    y = -products_in_order(vectors, inverse * asked)
-    return (x + products_in_order(N, y)) * unit
+    y = -_product(vectors, inverse * _product(rot.transpose(vectors), _product(rot.transpose(N), push)))
+    return (x + _product(N, y)) * unit
 
 
-def products_in_order(A: Array, x: Array) -> Array:
+def _product(A: Array, x: Array) -> Array:
     """Matrices times vectors, the columns summed one after another: a world comes out the same in any batch."""
     found = np.zeros(A.shape[:2])
     for k in range(A.shape[2]):
