@@ -46,7 +46,7 @@ def written(solver):
         joints.append(f"  {name}: {{type: {kind}, parent: world, child: b_{name}, at: [0, 0, {n}], axis: {axis}, "
                       f"limit: {first}{more}}}")  # fmt: skip
     return "\n".join([
-        f"params: {{{', '.join(params)}}}", "bodies:", *bodies, "joints:", *joints,
+        "world: {gravity: [0, 0, 0]}", f"params: {{{', '.join(params)}}}", "bodies:", *bodies, "joints:", *joints,
         f"batch: {{worlds: {len(WORLDS)}, vary: {{{', '.join(values)}}}}}",
         f"solver: {{type: {solver}, dt: {DT}}}", f"run: {{duration: {STEPS * DT}}}",
         "events:", f"  - {{at: {AT * DT}, set: {{{SETS}}}}}"])  # fmt: skip

@@ -14,6 +14,7 @@ from simcli.errors import SceneError, UsageError
 from simcli.job import Job
 from simcli.model.batch.join import NO_WORLD_AXIS
 from simcli.model.from_scene import build_together, build_worlds
+from simcli.model.phases.jumps import HINT, jump_between
 from simcli.model.phases.stretches import aligned, differences, fixed_differences, started_from, with_columns
 from simcli.model.signals.controlled import with_controls
 from simcli.model.tables import Model
@@ -99,16 +100,17 @@ class Parameters:
         own = replace(model, n_worlds=n_worlds)
         return with_controls(started_from(own, replace(self.job.model, n_worlds=n_worlds)), self._controls)
 
-    def model_with(self, path: str, values: np.ndarray, now: Model) -> Model:
+    def model_with(self, path: str, values: np.ndarray, now: Model, time: float) -> Model:
         """The model with other numbers at a path.
 
         Args:
             path: of `paths`.
             values: (W, ...).
             now: model that holds.
+            time: [s].
 
         Raises:
-            UsageError: they change what cannot change while it runs.
+            UsageError: they change what cannot change while it runs, or a prescribed position jumps.
             SceneError: they make no scene.
         """
         wanted = {**self.values, path: values}
@@ -116,6 +118,8 @@ class Parameters:
         built = build_worlds(self.job.document, self.job.spec, self.job.request.worlds, rows)
         built = self._finished(built, now.n_worlds)
         self._refuse(now, built, path)
+        if jump := jump_between(time, now, built):
+            raise UsageError(f"set `{path}`: {jump}; {HINT}")
         self.values = wanted
         return aligned([now, built])[1]
 

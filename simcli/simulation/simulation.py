@@ -248,7 +248,7 @@ class Simulation:
             raise UsageError(f"set `{path}`: parameters are given for all worlds, one value or (worlds, ...) of them")
         old = self._parameters.values[path]
         given = fitting_numbers(f"set `{path}`", values, old.shape, dtype=bool if old.dtype == bool else float)
-        self._model = self._parameters.model_with(path, given, self._model)
+        self._model = self._parameters.model_with(path, given, self._model, self.time)
         low, high = given.min(axis=0), given.max(axis=0)
         spread = f"{low}" if np.array_equal(low, high) else f"{low} to {high} over the worlds"
         events = self._stepwise.take_tables(self._model, f"{path} = {spread}")

@@ -11,6 +11,7 @@ from simcli.model.batch.join import NO_WORLD_AXIS
 from simcli.model.from_scene import build_together, build_worlds
 from simcli.model.joints.combined import DOF_COLUMNS as COMBINED
 from simcli.model.phases.crossings import Switched, with_crossings
+from simcli.model.phases.jumps import refuse_jump
 from simcli.model.tables import Model
 from simcli.spec.checks.runs.events import by_condition, events_are_tried, in_time, kinds_of_scenes, scenes_of_events
 from simcli.spec.document.nodes import locate
@@ -95,6 +96,7 @@ def build_phases(document: Document, spec: SceneSpec, worlds: Sequence[int] | No
         event = spec.events[index]
         step = first_step(event.at, spec.solver.dt)
         text = event.does()
+        refuse_jump(document, index, event.at, found[-1].model, model)
         if found[-1].step == step:
             found[-1] = Phase(step, model, (*found[-1].texts, text))
         else:

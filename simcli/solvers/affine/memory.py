@@ -14,7 +14,7 @@ from simcli.kernels.memory.tables import Tables
 from simcli.kernels.potentials.tables import Potential
 from simcli.kernels.report import FrameRows
 from simcli.model.affine.rows import energies_of
-from simcli.model.constraints.tables import Laws
+from simcli.model.constraints.tables import Laws, Rows
 from simcli.model.natural.form import largest_moments
 from simcli.model.tables import Model
 from simcli.solvers.affine.contact import barrier_of
@@ -174,8 +174,9 @@ class AffineCore:
         self.n_rows, self.row_label = self.potential.n_rows, energies.label
         self.row_joint, self.row_child = arena.ints(energies.joint), arena.ints(
             np.where(energies.joint >= 0, model.joints.child[energies.joint], -1))  # fmt: skip
-        self.is_square = arena.ints(~np.isin(np.arange(self.n_rows), [
-            *energies.coordinate_row, *energies.coordinate_row + 1, *energies.length_row]))  # fmt: skip
+        self.of_joint, self.squares = np.asarray(energies.joint), ~np.isin(np.arange(self.n_rows), [
+            *energies.coordinate_row, *energies.coordinate_row + 1, *energies.length_row])  # fmt: skip
+        self.is_square = arena.ints(self.squares)
         self.stretch = arena.slot(6 * model.n_bodies * self.reports["stretch"])
         self.multipliers, self.diag = arena.slot(self.n_rows), arena.slot(len(self.diagnostics))
         self.leaving = plan.leaving(self.reports)
@@ -194,6 +195,11 @@ class AffineCore:
             if d in place:
                 found[:, n] = now[:, place[d]]
         return found
+
+    def gap_of_joint(self, _rows: Rows, joint: int) -> np.ndarray:
+        """[m, 1], (W,), the largest residual of what a joint holds, where energies were evaluated last."""
+        residual = self.potential.rows.residual.read()[:, : self.n_rows, 0]
+        return np.abs(residual * ((self.of_joint == joint) & self.squares)).max(axis=1, initial=0.0)
 
     def clear(self):
         """Zero what a run accumulates."""

@@ -15,7 +15,7 @@ from simcli.kernels.memory.programs import Program, Registers
 from simcli.kernels.memory.tables import Tables
 from simcli.kernels.report import FrameRows
 from simcli.model.constraints.build import constraints_of
-from simcli.model.constraints.tables import Constraints, Laws
+from simcli.model.constraints.tables import Constraints, Laws, Rows
 from simcli.model.joints.lawful import drives_by_law, is_smooth
 from simcli.model.natural.quadratic import Quadratic, quadratic_of
 from simcli.model.tables import Model
@@ -251,6 +251,11 @@ class Core:
         found[:, on_tree] = q[:, self.tables.q_of_dof[laws.dof[on_tree]]]
         found[:, ~on_tree] = residual[:, laws.row[~on_tree]]
         return found
+
+    def gap_of_joint(self, rows: Rows, joint: int) -> np.ndarray:
+        """[m, rad, 1], (W,), the largest residual of what a joint holds, in the posture of the last frame."""
+        held = np.flatnonzero((rows.joint == joint) & rows.is_hard & (rows.dof < 0))
+        return np.abs(self.bound.system.rows.residual.read()[:, held, 0]).max(axis=1, initial=0.0)
 
     @property
     def notes(self):

@@ -9,6 +9,7 @@ from simcli.spec.checks.checker import Checker
 from simcli.spec.checks.mechanism import affine as check_affine
 from simcli.spec.checks.mechanism import feedback as check_feedback
 from simcli.spec.checks.mechanism import gears as check_gears
+from simcli.spec.checks.mechanism import motions as check_motions
 from simcli.spec.checks.mechanism import natural as check_natural
 from simcli.spec.checks.mechanism import physics as check_physics
 from simcli.spec.checks.mechanism import plane as check_plane
@@ -69,6 +70,7 @@ def check_spec(
     check_sensors.check_sensors(check)
     check_signals.check_signals(check)
     check_feedback.check_feedback(check)
+    check_motions.check_motions(check)
     check_events.check_events(check)
     check_controls.check_controls(check)
     honours.check_honours(check, structure)

@@ -34,6 +34,7 @@ from simcli.solvers.shared.host.engine import Engine
 from simcli.solvers.shared.host.large_worlds import is_large
 from simcli.solvers.shared.host.limit_events import end_outside
 from simcli.solvers.shared.host.loop_bounds import TURNS, LoopsCutError, Turns, too_long
+from simcli.solvers.shared.host.open_joints import end_open
 from simcli.solvers.shared.host.plan import RunPlan
 from simcli.solvers.shared.host.walk import take_frames_by_stages
 from simcli.solvers.shared.ledger import close, open_new
@@ -216,6 +217,7 @@ class GeneralizedSolver:
             when = self.n_steps * self.plan.dt
             events += [Event(self.n_steps, when, _ALL_WORLDS, "SC606", 0, -1, -1, 0.0, text) for text in phase.texts]
             events += end_outside(self, before, self.present)
+            events += end_open(self, before, self.present)
             if self.engine.enter:
                 events += self.engine.enter(self, self.present)
         return events

@@ -1,0 +1,106 @@
+"""Events that would throw bodies: a joint that is enabled while it is open, a prescribed position that jumps."""
+
+import json
+
+import numpy as np
+import pytest
+from support.process import simcli_apart
+from support.solver_modes import MODES
+
+import simcli
+from simcli.errors import UsageError
+
+NO_SWITCH = (("natural", "generalized_alpha"),)  # which refuses events of this kind by name
+ARM = {"mass": 1, "com": [0.5, 0, 0], "inertia": {"diag": [0.01, 0.1, 0.1]}}
+GAPS = [0.0, 1e-7, 1e-5, 0.4]  # [rad], of the worlds; 1e-5 is closed in float32 alone
+
+
+def two_arms(**more) -> dict:
+    """Two arms at rest, at an angle to each other."""
+    hinge = {"type": "revolute", "axis": [0, 1, 0]}
+    return {"simcli": 1, "world": {"gravity": [0, 0, 0]}, "bodies": {"a": ARM, "b": {"pose": {"xyz": [1, 0, 0]}, **ARM}},
+            "joints": {"p": {**hinge, "parent": "world", "child": "a", "at": [0, 0, 0]},
+                       "q": {**hinge, "parent": "a", "child": "b", "at": [1, 0, 0]}},
+            "run": {"duration": 0.02}, "output": {"every": 0.01, "channels": ["state", "energy"]}, **more}  # fmt: skip
+
+
+def run(folder, scene: dict, *more: str):
+    path = folder / "scene.json"
+    path.write_text(json.dumps(scene))
+    return simcli_apart("run", path, "-o", folder / "out.h5", "-q", "--force", *more)
+
+
+@pytest.mark.parametrize("precision", ["float64", pytest.param("float32", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("solver", "integrator"), [mode for mode in MODES if mode not in NO_SWITCH])
+def test_open_joint_ends_its_world(tmp_path, solver, integrator, precision):
+    scene = two_arms(events=[{"at": 0.01, "set": {"joints.w.enabled": True}}],
+                     solver={"type": solver, "integrator": integrator, "dt": 1e-3})  # fmt: skip
+    scene["joints"]["w"] = {"type": "fixed", "parent": "a", "child": "b", "at": [1, 0, 0], "enabled": False, "loop": True}
+    scene["params"], scene["joints"]["q"]["q"] = {"gap": 0.0}, "${gap}"
+    scene["batch"] = {"worlds": len(GAPS), "vary": {"params.gap": {"list": GAPS}}}
+    ended = run(tmp_path, scene, "--precision", precision)
+    assert ended.returncode == 4
+    open_worlds = [3] if precision == "float32" else [2, 3]
+    with simcli.open(tmp_path / "out.h5") as found:
+        ends = [event for event in found.events if event.code == "SC619"]
+        angle = found.joint("q").q[-1, :, 0]
+    assert [(event.world, event.step, event.severity) for event in ends] == [(world, 10, 2) for world in open_worlds]
+    assert ends[-1].text == "an event enables joint `w` while its frames are 0.389 m or rad apart"
+    assert np.flatnonzero(np.isnan(angle)).tolist() == open_worlds
+    assert np.abs(angle[:2]).max() < 2e-6  # closed joints stay, or close what is less than the bound
+
+
+def test_switch_is_refused_by_name(tmp_path):
+    for solver, integrator in NO_SWITCH:
+        scene = two_arms(events=[{"at": 0.01, "set": {"joints.q.enabled": False}}],
+                         solver={"type": solver, "integrator": integrator, "dt": 1e-3})  # fmt: skip
+        assert "SC501" in run(tmp_path, scene).stderr
+
+
+SIGNALS = {"step": {"step": {"before": 0, "after": 0.4, "time": 0.01}},
+           "stairs": {"table": {"time": [0, 0.01], "value": [0, 0.4], "interpolate": "previous"}},
+           "late": {"step": {"before": 0, "after": 0.4, "time": 0.03}},
+           "flat": {"table": {"time": [0, 0.01], "value": [0, 0], "interpolate": "previous"}}}  # fmt: skip
+
+
+@pytest.mark.parametrize("solver", ["generalized", "affine"])
+@pytest.mark.parametrize("name", SIGNALS)
+def test_position_that_jumps_is_refused(tmp_path, name, solver):
+    scene = two_arms(signals={"path": SIGNALS[name]}, solver={"type": solver, "dt": 1e-3})
+    scene["joints"]["q"]["motion"] = {"position": "$path"}
+    (tmp_path / "scene.json").write_text(json.dumps(scene))
+    ended = simcli_apart("check", tmp_path / "scene.json")
+    if name in ("late", "flat"):
+        assert ended.returncode == 0, ended.stderr
+    else:
+        assert ended.returncode == 1
+        assert "error[SC478]: the prescribed position of joint `q` jumps at 0.01 s" in ended.stderr + ended.stdout
+
+
+EVENTS = [({"position": 0}, {"joints.q.motion.position": 0.4}, "from 0 to 0.4 at 0.01 s"),
+          ({"position": "$path"}, {"signals.path.constant": -1}, "from 0 to -1 at 0.01 s"),
+          ({"velocity": 0}, {"joints.q.motion.velocity": 0.4}, "")]  # fmt: skip
+
+
+@pytest.mark.parametrize(("motion", "changes", "text"), EVENTS)
+def test_event_that_moves_a_position_is_refused(tmp_path, motion, changes, text):
+    scene = two_arms(signals={"path": {"constant": 0}}, events=[{"at": 0.01, "set": changes}],
+                     solver={"type": "generalized", "dt": 1e-3})  # fmt: skip
+    scene["joints"]["q"]["motion"] = motion
+    ended = run(tmp_path, scene)
+    assert ended.returncode == (3 if text else 0), ended.stderr
+    if text:
+        assert f"SC478]: the prescribed position of joint `q` jumps {text}" in ended.stderr
+
+
+def test_program_cannot_move_a_position_at_once(tmp_path):
+    scene = two_arms(solver={"type": "generalized", "dt": 1e-3})
+    scene["joints"]["q"]["motion"] = {"position": 0}
+    path = tmp_path / "scene.json"
+    path.write_text(json.dumps(scene))
+    with simcli.Simulation(path, vary=["joints.q.motion.position"]) as sim:
+        sim.step(5)
+        with pytest.raises(UsageError, match=r"prescribed position of joint `q` jumps from 0 to 0\.4 at 0\.005 s"):
+            sim.set("joints.q.motion.position", 0.4)
+        sim.step(5)
+        assert sim.get("joint.q.q")[0, 0] == 0.0
