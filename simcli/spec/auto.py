@@ -8,7 +8,6 @@ from collections.abc import Iterator
 
 from simcli.spec.checks.checker import Checker
 from simcli.spec.checks.mechanism.touching import switches_contact, touching_pair
-from simcli.spec.honours.sudden_motions import sudden_motions
 from simcli.spec.schema.joint import JointSpec
 from simcli.spec.schema.scene import SceneSpec
 
@@ -62,8 +61,6 @@ def _touching(check: Checker) -> str:
 
 def _sudden(spec: SceneSpec) -> Iterator[str]:
     """What bends the motion suddenly, in words."""
-    for _, words in sudden_motions(spec):
-        yield words
     for name, joint in spec.joints.items():
         for what in _laws(joint):
             yield f"joint `{name}` has {what}"

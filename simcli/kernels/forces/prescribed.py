@@ -17,9 +17,13 @@ from simcli.kernels.memory.tables import Tables
 from simcli.kernels.rows.tree_rows import first_numbers, turn_of_couple
 from simcli.model.natural.led import SUCCESSIVE, led_of
 from simcli.model.signals.prescribed import balls_by_position, balls_of_dofs
-from simcli.model.signals.tables import Driven, MotionKind
+from simcli.model.signals.tables import Driven, MotionKind, SignalKind
 from simcli.model.tables import Model
 from simcli.rotations import SMALL_ANGLE, SPIN_SERIES
+
+# Kinds of signals that are polynomials of degree 0, and of degree 1, piece by piece.
+EVEN = ((SignalKind.CONSTANT, SignalKind.STEP, SignalKind.TABLE),
+        (SignalKind.CONSTANT, SignalKind.STEP, SignalKind.TABLE, SignalKind.RAMP))  # fmt: skip
 
 
 def columns_of_motion(model: Model, dof: int) -> tuple[str, ...]:
@@ -43,6 +47,8 @@ class Prescribed:
         n_locks: dofs of the tree, or natural coordinates, that are prescribed.  lock_dof, lock_by_position: each; 0 for
             velocities.  lock_q: number in joint_q, or where the quaternion of its ball begins.  lock_component: which dof of
             a ball it is, else -1.  lock_of: (NV) number of each dof among them, else -1.
+        is_even: (NV) 1 for prescribed dofs whose rate stays as it is but where it jumps.
+        turns: (NV) 1 for prescribed dofs of balls by position.
     """
 
     _data_oriented = True
@@ -70,6 +76,19 @@ class Prescribed:
         self.lock_dof, self.lock_q = locks.ints(locked), locks.ints(numbers[locked])
         self.lock_by_position, self.lock_of = locks.ints(by_position[locked]), tables.dofs.ints(lock_of)
         self.lock_component, self.locks_balls = locks.ints(component[locked]), bool((component[locked] >= 0).any())
+        self.is_even = tables.dofs.ints([self.kind[d] != 0 and is_even(model, d) for d in range(tables.n_qd)])
+        self.turns = tables.dofs.ints((component >= 0) & by_position)
+
+
+def is_even(model: Model, dof: int) -> bool:
+    """Whether the rate of a prescribed dof stays as it is but where it jumps; of a ball by position that of its vector."""
+    signals, inputs = model.signals, model.inputs
+    degree = 1 if model.motions.kind[dof] == MotionKind.POSITION else 0  # of the polynomials that keep the rate
+    for k in inputs.signal[(inputs.column == Driven.MOTION) & (inputs.item == dof)]:
+        pieces = signals.cubic[:, signals.piece_start[k] : signals.piece_start[k + 1]]
+        if np.any(pieces[..., degree + 1 :]) or signals.kind[k] not in EVEN[degree]:
+            return False
+    return True
 
 
 @ti.func

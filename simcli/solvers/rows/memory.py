@@ -33,7 +33,7 @@ from simcli.solvers.natural.memory import (
     REFINEMENTS,
     turning_rows,
 )
-from simcli.solvers.rows.repeat import JUMP
+from simcli.solvers.rows.repeat import JUMP, SAME_RATE
 from simcli.solvers.shared import needs
 from simcli.solvers.shared.motions import follow_motions
 from simcli.solvers.tree.integrators import book_efforts, copy
@@ -88,7 +88,9 @@ class Constrained:
         turn: (h omega)^2 of what turns fastest in the present step.
         turned: (rows of prescribed motions) rotation of child against parent at the start of a step, of balls.
         tries: active sets of the last evaluation.  choosing: 1 where a piece of the set is another than before.
-        repeats: whether steps may be taken again.  notes_jumps: whether laws may want that.
+        repeats: whether steps may be taken again.  notes_jumps: whether laws or prescribed motions may want that.
+        watches_motions: whether prescribed motions may.  even_rate: (locks, then rows that lead) their rates where the step
+            begins.
         jumps: 1 if this one is.  opens: 1 if the last one was, and at the start where the account opens late.
         opens_late: whether the first node opens the account: implicit steps know nothing of the contacts that frame 0 shows.
         switches: whether steps of zhong06 may be of first order, those with jumps = 1: something stops or touches in them.
@@ -120,13 +122,16 @@ class Constrained:
         special = constraints.laws.n or stiff or n_locks or leads
         self.is_plain = not special  # one matrix serves velocities and positions
         self.system = System(constraints, model, tables, arena, idles or not self.is_plain)
-        self.jump = JUMP[arena.device.precision]
+        self.jump, self.same_rate = JUMP[arena.device.precision], SAME_RATE[arena.device.precision]
         self.tight, self.max_corrections = max(limits.tolerance, _TIGHT[arena.device.precision]), limits.corrections
         self.rounding = _ROUNDING[arena.device.precision]
         turning, weight = turning_rows(constraints)
         self.turning, self.n_turning, self.turn_weight = arena.ints(turning), len(turning), tables.column(weight)
         is_touching = tables.is_natural and impulses is not None
+        n_motions = n_locks + self.system.n_leads
+        self.watches_motions = integrator in ("rk4", "implicit") and n_motions > 0
         self.notes_jumps = (stages > 1 or integrator == "zhong06") and constraints.laws.n > 0 and not is_touching
+        self.notes_jumps |= self.watches_motions
         self.repeats = self.notes_jumps or (stages > 1 and impulses is not None and not is_touching)
         self.opens_late = self.repeats and integrator == "implicit"
         self.switches = tables.is_natural and (self.repeats or is_touching)
@@ -134,6 +139,7 @@ class Constrained:
         self.projections = MANY_PROJECTIONS if tables.is_natural and tables.has_excess else PROJECTIONS
         self.max_choices = MAX_CHOICES + CHOICES_PER_LAW * constraints.laws.n
         n = tables.n_tree_dofs
+        self.even_rate = arena.slot(n_motions if self.watches_motions else 0)
         self.turned = arena.slot(self.system.n_leads if self.system.leads_balls else 0, Mat3)
         self.start, self.base, self.worst = self.system.rows.items.slot(), tables.tree_dofs.slot(), arena.single.slot()
         self.impulses = impulses(self.system, n_locks) if impulses else None

@@ -1,11 +1,12 @@
-"""Steps of rk4 and implicit in which a law stops a coordinate: taken again, as one first-order step.
+"""Steps of rk4 and implicit in which a law stops a coordinate, or the rate of a prescribed motion jumps: taken again, as one
+first-order step.
 
 A lock at rest, or one that keeps a speed, is smooth: the stages take it as they take rows. So is one that held this speed
 already when the last step ended: what its rate lacks of it is the error of that step, which turns rows and chords of arcs
 leave. One that changes a speed is an impact, the end of sliding, or the arrival at a velocity limit. No polynomial in time
 follows that, and stages that try lose momentum. A world where any stage meets such a lock goes back to the start of the
 step and takes the step of semi_implicit, whose impulses are those of the mass matrix; the other worlds keep what the
-stages found.
+stages found. Where the rate of a motion jumps, that step passes its impulse on, which stages that see accelerations cannot.
 """
 
 from simcli.kernels.algebra.elementary import select
@@ -18,6 +19,10 @@ from simcli.solvers.shared import needs
 from simcli.solvers.tree.integrators import H, copy
 
 JUMP = {"float64": 1e-9, "float32": 1e-4}  # [m or rad] that a change of speed moves in a step, below which it is smooth
+
+
+# Relative difference of two rates of a prescribed motion that is rounding.
+SAME_RATE = {"float64": 1e-12, "float32": 1e-5}
 
 
 def meets_end(c, w):
@@ -116,6 +121,75 @@ def hold_speed(c: ti.template(), w: ti.i32, n: ti.i32, stage: ti.i32, may: ti.te
         laws.ended.store(w, n, select(may, speed, ended))
 
 
+@needs.watched_motions
+@ti.func
+def note_motions(c: ti.template(), w: ti.i32):
+    """Note the worlds where the rate of a prescribed motion jumps at the start of this step, or in it.
+
+    At the start, the rate is not the one that the last step ended with. In the step, a rate that stays as it is between its
+    jumps is another one than at the start.
+
+    Reads:  c.motions, c.state.qd, c.bound.system.rows.rate
+    Writes: c.bound.{jumps, even_rate}
+    """
+    stage = c.now.load(w, "node")
+    if c.now.load(w, "instant") == 0 and stage < c.stages:
+        y = c.bound.system
+        jumps = _noted(c, w, stage)
+        for m in range(c.motions.n_locks):
+            d = c.motions.lock_dof.at(m)
+            gains = c.motions.motion_qd.load(w, d) - c.state.qd.load(w, d)
+            jumps = ti.max(jumps, _jump_of_motion(c, w, d, m, stage, gains, True))
+        for m in range(y.n_leads):
+            lacks = y.rows.rate.load(w, y.lead_row.at(m))
+            jumps = ti.max(jumps, _jump_of_motion(c, w, y.lead_dof.at(m), c.motions.n_locks + m, stage, lacks, False))
+        c.bound.jumps.store(w, 0, jumps)
+
+
+def _noted(c, w, stage):
+    """What laws have noted in this step (inside kernels)."""
+    noted = c.bound.jumps.load(w, 0)
+    return noted if c.bound.system.laws.n else select(stage == 0, c.tables.arena.zero(), noted)
+
+
+@ti.func
+def _jump_of_motion(c: ti.template(), w: ti.i32, d: ti.i32, k: ti.i32, stage: ti.i32, gains: ti.template(),
+                    is_locked: ti.template()):
+    """1 where the rate of the k-th prescribed dof, d, jumps, else 0.
+
+    Args:
+        gains: of its rate over what it was, at the start of the step.
+        is_locked: whether the last step ended with the rate of the motion itself, not with that of a row.
+
+    Writes: c.bound.even_rate
+    """
+    rate = _rate_of_motion(c, w, d)
+    change = rate - c.bound.even_rate.load(w, k)
+    bound = ti.abs(rate) * number(c.bound, "same_rate")
+    watched = c.motions.is_even.at(d)
+    if stage == 0:
+        c.bound.even_rate.store(w, k, rate)
+        change = gains + c.tables.arena.zero()
+        if watched == 0 or c.motions.turns.at(d) != 0 or ti.static(not is_locked):
+            bound = bound * 0.0 + number(c.bound, "jump") / c.constants.load(w, H)
+        watched = 1
+    jumps = ti.cast(watched, c.tables.arena.device.real) + c.tables.arena.zero()
+    return select(ti.abs(change) > bound, jumps, c.tables.arena.zero())
+
+
+def _rate_of_motion(c, w, d):
+    """Rate of a prescribed dof; of a ball by position, that of its rotation vector (inside kernels)."""
+    return _rate_of_vector(c, w, d) if c.motions.n_balls else c.motions.motion_qd.load(w, d) + c.tables.arena.zero()
+
+
+@ti.func
+def _rate_of_vector(c: ti.template(), w: ti.i32, d: ti.i32):
+    rate = c.motions.motion_qd.load(w, d) + c.tables.arena.zero()
+    if c.motions.turns.at(d) != 0:
+        rate = c.motions.turn_rate.load(w, d) + c.tables.arena.zero()
+    return rate
+
+
 def foreseen(c, w):
     """1 where forces expect what the velocity does in the step, 0 in steps of natural coordinates with contact.
 
@@ -134,6 +208,29 @@ def go_back(c: ti.template(), w: ti.i32):
     Writes: c.state.{q, qd}
     """
     copy(c.state.q, c.q_base, c.tables.n_q, w)
+    copy(c.state.qd, c.qd_base, c.tables.n_qd, w)
+
+
+@ti.func
+def start_with_end(c: ti.template(), w: ti.i32):
+    """Go back to the coordinates where the step began, with the velocities of its end.
+
+    A jump of a rate is at the start of the step, so that what depends on velocities is found with those after it. With those
+    before it the step would err by its whole length times that change.
+
+    Reads:  c.q_base
+    Writes: c.state.q
+    """
+    copy(c.state.q, c.q_base, c.tables.n_q, w)
+
+
+@ti.func
+def give_rates_back(c: ti.template(), w: ti.i32):
+    """Velocities where the step began, which joint efforts are implicit from; links keep those of the end.
+
+    Reads:  c.qd_base
+    Writes: c.state.qd
+    """
     copy(c.state.qd, c.qd_base, c.tables.n_qd, w)
 
 

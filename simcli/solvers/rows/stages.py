@@ -10,7 +10,7 @@ from simcli.solvers.rows.corrections import harden
 from simcli.solvers.rows.equations import state_equations
 from simcli.solvers.rows.laws import account_laws, finish_try, turn_ahead
 from simcli.solvers.rows.memory import settle_speeds, use_constrained
-from simcli.solvers.rows.repeat import use_again
+from simcli.solvers.rows.repeat import note_motions, use_again
 from simcli.solvers.shared import needs
 from simcli.solvers.shared.motions import follow_motions, keep_turns
 from simcli.solvers.tree.integrators import H
@@ -142,8 +142,9 @@ def finish_solutions(c: ti.template(), w: ti.i32):
 
 @ti.func
 def account(c: ti.template(), w: ti.i32):
-    """Powers of laws, and the jumps that they make."""
+    """Powers of laws, and the jumps that they and prescribed motions make."""
     account_laws(c, w, c.now.load(w, "node"), c.constants.load(w, H), c.g.load(w, 0), c.now.load(w, "instant"))
+    note_motions(c, w)
 
 
 @ti.func

@@ -141,7 +141,7 @@ def store_near(c, w, at, goal):
 
 @ti.func
 def lead_rows(c: ti.template(), w: ti.i32):
-    """Measure rows of prescribed motions against them, as they are now.
+    """Measure rows of prescribed motions against them, as they are now; in a step that is taken again, to its end.
 
     Reads:  c.motions
     Writes: c.bound.system.rows.{residual, rate, bias} of these rows
@@ -151,8 +151,18 @@ def lead_rows(c: ti.template(), w: ti.i32):
         r = y.lead_row.at(m)
         d = y.lead_dof.at(m)
         y.rows.residual.store(w, r, gap_of_lead(c.tables, c.state, y, c.motions, w, m))
-        y.rows.rate.store(w, r, y.rows.rate.load(w, r) - c.motions.motion_qd.load(w, d))
-        y.rows.bias.store(w, r, y.rows.bias.load(w, r) - c.motions.motion_qdd.load(w, d))
+        rate = y.rows.rate.load(w, r) - c.motions.motion_qd.load(w, d)
+        y.rows.rate.store(w, r, rate)
+        bias = y.rows.bias.load(w, r) - c.motions.motion_qdd.load(w, d)
+        y.rows.bias.store(w, r, _bias_to_end(c, w, rate, bias))
+
+
+def _bias_to_end(c, w, rate, bias):
+    """With which a row that leads gets the rate of the end, where a step is taken again; else as it is (inside kernels)."""
+    if not c.bound.watches_motions:
+        return bias
+    again = c.now.load(w, "instant") == 0 and c.now.load(w, "node") == c.stages
+    return ti.select(again, rate / c.constants.load(w, H), bias)
 
 
 @ti.func

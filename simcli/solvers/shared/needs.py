@@ -53,6 +53,7 @@ excess = _something(lambda c: c.has_excess)  # weights are more than the inertia
 
 locking = _something(lambda c: c.bound.system.steps_lock)  # steps may lock dofs
 locks = _something(lambda c: c.motions.n_locks > 0)  # motions lock dofs
+watched_motions = _something(lambda c: c.bound.watches_motions)  # whose rates may jump, which takes a step again
 locked_balls = _something(lambda c: c.motions.locks_balls)
 late_rates = _something(lambda c: c.stages > 1 or c.is_natural)  # a step does not end with the velocity that moved it
 moved_apart = _something(lambda c: c.stages > 1 and c.motions.n_locks > 0)  # late rates of prescribed dofs

@@ -19,7 +19,7 @@ from simcli.kernels.memory.programs import only, only_blocks, repeat, set_regist
 from simcli.solvers.impulses.memory import finish_impulses, look_ahead, look_back, move_by_impulses, needs_end
 from simcli.solvers.impulses.stages import correcting, solving, watch_contacts
 from simcli.solvers.rows.corrections import ask_for_correction, correct
-from simcli.solvers.rows.repeat import go_back, go_back_in_account, keep_account
+from simcli.solvers.rows.repeat import give_rates_back, go_back, go_back_in_account, keep_account, start_with_end
 from simcli.solvers.rows.report import reactions
 from simcli.solvers.rows.stages import (
     account,
@@ -149,12 +149,15 @@ def step_of_nodes(c) -> tuple:
         again = (*again, *_evaluation(c, to_end=True), go_back_in_account, *move_and_correct(c))
         return (*nodes, settle, *projected, place_links, meet_contacts, only(jumps, *again),
                 only(were_smooth, forget_contacts))  # fmt: skip
-    again = only(jumps, *again, *_evaluation(c), advance_again, *when(c.motions.n_locks, follow_motions))
+    first = (*_evaluation(c), advance_again)
+    if not c.bound.system.laws.n + c.bound.system.n_leads:  # which look at the rates where the step begins
+        first = (*first, start_with_end, *_evaluation(c, after_places=give_rates_back), advance_again)
+    again = only(jumps, *again, *first, *when(c.motions.n_locks, follow_motions))
     return *nodes, settle, *((again,) if repeats else ()), *projected
 
 
 def _evaluation(c, first=None, starts: bool = False, by_impulses: bool | None = None, samples: bool = False,
-                to_end: bool = False) -> tuple:
+                to_end: bool = False, after_places=None) -> tuple:
     """Accelerations at the present coordinates, for the node and the times that the registers say.
 
     Args:
@@ -164,10 +167,12 @@ def _evaluation(c, first=None, starts: bool = False, by_impulses: bool | None = 
         by_impulses: whether contacts and impacts are solved for; None: where the run does so.
         samples: whether signals that follow the motion look there; they do at the first one of a step.
         to_end: whether rows are met where the step ends; so they are by the only evaluation of a step.
+        after_places: a stage between the poses and the forces, if there is one.
     """
     by_impulses = c.by_impulses if by_impulses is None else by_impulses
     looking = (*when(starts, *looks(c)), *when(starts or samples, *sampling(c)))
-    begins = (place_links, *looking, *when(c.signals.n, follow), begin_evaluation, load_forces)
+    places = (place_links, after_places) if after_places else (place_links,)
+    begins = (*places, *looking, *when(c.signals.n, follow), begin_evaluation, load_forces)
     begins = (first, *begins) if first else begins
     if not c.constrained:
         return *begins, solve_tree

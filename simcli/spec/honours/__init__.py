@@ -6,5 +6,4 @@ In: a tree or a SceneSpec and its solver. Out: faults, and the page of it. Never
     joint_fields   which solver honours which field of which joint type, as data; the check that refuses the rest
     drives         what a drive reads in each of its modes, and what a limit reads; the check that refuses the rest
     smooth         what generalized_alpha takes
-    sudden_motions prescribed motions that give an impulse, and the integrators that pass none on
 """

@@ -18,7 +18,6 @@ from simcli.spec.checks.mechanism.touching import touching_pair
 from simcli.spec.document.nodes import Scalar, TableNode, walk_nodes
 from simcli.spec.honours.joint_fields import check_joint_fields, check_torsion, refuse_field
 from simcli.spec.honours.smooth import check_smooth
-from simcli.spec.honours.sudden_motions import check_sudden_motions
 from simcli.spec.names import dofs, structure
 from simcli.spec.values.quantities import is_signal
 
@@ -151,7 +150,6 @@ def _check_sparse(check: Checker) -> None:
 
 def _check_integrator(check: Checker) -> None:
     """Refuse what the chosen integrator would ignore."""
-    check_sudden_motions(check)
     integrator = getattr(check.spec.solver, "integrator", "")
     if integrator == "generalized_alpha":
         check_smooth(check)
