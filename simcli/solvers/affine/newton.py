@@ -18,6 +18,7 @@ from simcli.kernels.linear.blocks import (
     least_pivot,
     substitute_blocks,
 )
+from simcli.kernels.linear.sparse import get_unknown, put_unknown
 from simcli.kernels.memory.arena import any_lane
 from simcli.kernels.memory.programs import sum_of, when
 from simcli.kernels.potentials.coordinates import cap_at_limits, raise_limits
@@ -349,10 +350,10 @@ def solve(c: ti.template(), w: ti.i32):
     p = c.potential
     x = p.matrix.factor
     for i in range(p.n):
-        x.x.store(w, x.position.at(i), -p.gradient.load(w, i))
+        put_unknown(x, w, i, -p.gradient.load(w, i))
     substitute_blocks(p.matrix, w)
     for i in range(p.n):
-        c.step.move.store(w, i, x.x.load(w, x.position.at(i)))
+        c.step.move.store(w, i, get_unknown(x, w, i))
 
 
 @ti.func

@@ -10,6 +10,7 @@ from simcli.kernels.chart.tree import AFFINE, place_all, store_vector, vector_at
 from simcli.kernels.forces.account import DISSIPATED, SUPPLIED
 from simcli.kernels.forces.external import load_links
 from simcli.kernels.language import ti
+from simcli.kernels.linear.sparse import get_unknown
 from simcli.kernels.linear.system import assemble, fill, leave
 from simcli.kernels.memory.arena import any_lane, local
 from simcli.kernels.rows.pulls import pull_links
@@ -304,7 +305,7 @@ def filter_correction(c: ti.template(), w: ti.i32):
     """
     y = c.bound.system
     for i in range(y.n):
-        c.bound.first.store(w, i, y.factor.x.load(w, y.factor.position.at(i)))
+        c.bound.first.store(w, i, get_unknown(y.factor, w, i))
     for r in range(y.n_rows):
         i = y.n_dofs + r
         acts = y.free.load(w, i) != 0.0
