@@ -8,10 +8,10 @@ The matrix is not symmetric, and must not be made so. Its factors are those of t
 Source: Alart and Curnier (1991), condensed to the velocities. Deviation: none.
 """
 
-from simcli.kernels.algebra.elementary import select
+from simcli.kernels.algebra.elementary import select, select_parts
 from simcli.kernels.algebra.values import Mat3, Vec3
 from simcli.kernels.complementarity.admm import reciprocals, swept_contact, swept_row
-from simcli.kernels.complementarity.cones import chosen, curnier, fischer_cone, fischer_row, natural_row
+from simcli.kernels.complementarity.cones import curnier, fischer_cone, fischer_row, natural_row
 from simcli.kernels.complementarity.dense import any_entry, diagonal, is_anywhere, substitute, three, threes_of_mass, whole
 from simcli.kernels.complementarity.krylov import solve_large
 from simcli.kernels.complementarity.large_problem import factorize_large
@@ -47,7 +47,7 @@ def contact_law(p: ti.template(), w: ti.i32, c: ti.i32, kind: ti.i32, x: ti.temp
     F, F_x, F_w = curnier(x, speed, metric, mu, p.limits.tiny)
     if kind != NEWTON:
         F, F_x, F_w = fischer_cone(x, speed, metric, mu, p.progress.sigma.load(w, 0), p.limits.floor, p.limits.tiny)
-    return chosen(p.contacts.on.load(w, c) != 0.0, F, F * 0.0), F_x, F_w
+    return select_parts(p.contacts.on.load(w, c) != 0.0, F, F * 0.0), F_x, F_w
 
 
 def inverse(m: Mat3) -> Mat3:
@@ -95,9 +95,9 @@ def linearize(p: ti.template(), w: ti.i32):
         if any_lane(anew):
             soft = p.contacts.soft.load(w, c) + Vec3(slack, slack, slack)
             scale = inverse((F_x + scaled_columns(F_w, soft)) * (1.0 / d)) * (1.0 / d)
-            scale = chosen(anew, scale, p.contacts.scale.load(w, c))
+            scale = select_parts(anew, scale, p.contacts.scale.load(w, c))
             p.contacts.scale.store(w, c, scale)
-            p.contacts.gain.store(w, c, chosen(anew, scale * F_w, p.contacts.gain.load(w, c)))
+            p.contacts.gain.store(w, c, select_parts(anew, scale * F_w, p.contacts.gain.load(w, c)))
         p.contacts.step.store(w, c, -(p.contacts.scale.load(w, c) * F))
         merit = merit + F.dot(F)
     p.progress.merit.store(w, 0, merit)
@@ -175,10 +175,10 @@ def _expand_mass(p: ti.template(), w: ti.i32, first: ti.i32, begins: ti.template
         for j in range(i):
             below = threes_of_mass(p, w, i, j)
             at, across = first + i * n + j, first + j * n + i
-            p.matrix.store(w, at, chosen(begins, below, p.matrix.load(w, at)))
-            p.matrix.store(w, across, chosen(begins, below.T, p.matrix.load(w, across)))
+            p.matrix.store(w, at, select_parts(begins, below, p.matrix.load(w, at)))
+            p.matrix.store(w, across, select_parts(begins, below.T, p.matrix.load(w, across)))
         at = first + i * n + i
-        p.matrix.store(w, at, chosen(begins, threes_of_mass(p, w, i, None), p.matrix.load(w, at)))
+        p.matrix.store(w, at, select_parts(begins, threes_of_mass(p, w, i, None), p.matrix.load(w, at)))
 
 
 @ti.func
@@ -242,7 +242,7 @@ def condense_contact(p: ti.template(), w: ti.i32, c: ti.i32, first: ti.i32, gain
         for e in range(length):
             p.rooted.store(w, e, scaled_columns(seen(p, w, c, whole(p.contacts.columns, w, c * p.n + e)), roots))
         if any_lane(is_split == 0):
-            add_product(p, w, c, length, first, chosen(is_split, diagonal(signs.parts), gain))
+            add_product(p, w, c, length, first, select_parts(is_split, diagonal(signs.parts), gain))
         else:
             add_square(p, w, c, length, first, signs)
 
@@ -391,7 +391,7 @@ def go(p: ti.template(), w: ti.i32):
         p.rows.impulse.store(w, s, select(moves, x + length * p.rows.step.load(w, s), x))
     for c in range(whole(p.live, w, 1)):
         x = p.contacts.impulse.load(w, c)
-        p.contacts.impulse.store(w, c, chosen(moves, x + p.contacts.step.load(w, c) * length, x))
+        p.contacts.impulse.store(w, c, select_parts(moves, x + p.contacts.step.load(w, c) * length, x))
     p.iterations.store(w, 0, p.iterations.load(w, 0) + 1.0)
     g.busy.store(w, 0, select(moves, p.arena.zero() + 1.0, p.arena.zero()))
     sigma = g.sigma.load(w, 0)
