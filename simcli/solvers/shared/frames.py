@@ -1,6 +1,5 @@
 """The frames of all solvers that have accelerations: a list of stages, whose steps each solver gives, and a report."""
 
-from simcli.kernels.algebra.elementary import select
 from simcli.kernels.chart.dynamics import demand
 from simcli.kernels.chart.loops import follow_natural_turns, follow_turns, report_rods, unwrap_turns
 from simcli.kernels.chart.projected_accelerations import project_accelerations, report_accelerations
@@ -26,7 +25,17 @@ from simcli.solvers.shared.contacts.report import (
     report_contacts,
 )
 from simcli.solvers.shared.ledger import energies, find_power, open_account, write_energies
-from simcli.solvers.shared.watch import CROWDED, NOT_CONVERGED, TURNS_FAR, End, code_of, guilt_of, judge_speed, watch
+from simcli.solvers.shared.watch import (
+    CROWDED,
+    NOT_CONVERGED,
+    TURNS_FAR,
+    End,
+    cause_of,
+    code_of,
+    judge_speed,
+    watch,
+    worse_of,
+)
 from simcli.solvers.tree.integrators import H
 
 
@@ -130,22 +139,19 @@ def _turns_far(c, w):
 
 
 @ti.func
-def blame(c: ti.template(), w: ti.i32, code: ti.template()):
+def find_cause(c: ti.template(), w: ti.i32, code: ti.template()):
     """The fastest dof, a NaN first; how many contacts are too many.
 
     Reads: c.state.qd, c.bound.impulses
     """
     zero = c.tables.arena.zero()
     worst = zero - 1.0
-    guilty = zero
+    cause = zero
     for n in range(c.tables.n_tree_dofs):
         d = c.tables.tree_dof.at(n)
         rate = c.state.qd.load(w, d)
-        size = select(is_nan(rate), zero + ti.math.inf, rate * rate)
-        worse = size > worst
-        worst = select(worse, size, worst)
-        guilty = select(worse, zero + ti.cast(d, c.tables.arena.device.real), guilty)
-    return guilt_of(c, w, code, guilty)
+        worst, cause = worse_of(c, rate * rate, d, worst, cause)
+    return cause_of(c, w, code, cause)
 
 
 @ti.func
