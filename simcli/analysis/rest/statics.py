@@ -25,7 +25,9 @@ from simcli.model.signals.tables import acting_feedback
 from simcli.model.tables import WORLD, Array, JointKind, Model
 
 _RANK = 1e-9  # singular values of rows below this part of the largest are redundancy
-_SEES = 1e-12  # rows shorter than this part of the longest see rounding: those across an oblique plane of a loop
+# Of the longest row: a shorter one is rounding, as those across an oblique plane of a loop. `gradients` of model/closure
+# asks the same by the sizes of the terms, which the gradients of the device do not have.
+_ROUNDED_ROW = 1e-12
 WIDTH, NARROWER, _WIDTHS = 8e-3, 8.0, 4  # xi of the first differences; what a worse than SMOOTH error divides it by; tries
 _SMOOTH = 1e-9  # relative error of a stiffness that is smooth
 KINK = 1e-6  # relative change of slope across a state that is no rounding
@@ -153,9 +155,9 @@ class Statics:
         found = self.balance(q, angle=angle)
         rows = (self.balance.jacobian(found)[holds] * self.unit)[:, free]
         size = np.linalg.norm(rows, axis=1, keepdims=True)
-        sees = size > _SEES * size.max(initial=0.0)
-        size = np.where(sees, size, 1.0)
-        left, values, right = np.linalg.svd(np.where(sees, rows, 0.0) / size)
+        counts = size > _ROUNDED_ROW * size.max(initial=0.0)
+        size = np.where(counts, size, 1.0)
+        left, values, right = np.linalg.svd(np.where(counts, rows, 0.0) / size)
         rank = int((values > _RANK * values.max(initial=0.0)).sum())
         U = np.zeros((len(free), free.sum() - rank))
         U[free] = right[rank:].T * self.unit[free, None]

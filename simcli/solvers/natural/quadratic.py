@@ -13,13 +13,13 @@ from simcli.kernels.rows.quadratic import (
     bend_gradients,
     bias,
     extend,
-    factorize_saddle,
     find_rates,
     find_residuals,
     give_state,
     start_gradients,
     take_state,
 )
+from simcli.kernels.rows.saddle import factorize_saddle
 from simcli.solvers.natural.forces import (
     add_work,
     demand_paces,
