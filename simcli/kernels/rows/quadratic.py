@@ -11,7 +11,8 @@ from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import Arena, Slot
 from simcli.kernels.memory.tables import Tables
 from simcli.kernels.rows.forms import TINY_LENGTH
-from simcli.model.natural.quadratic import BENT, Quadratic
+from simcli.model.natural.polynomials import BENT
+from simcli.model.natural.quadratic import Quadratic
 
 # [1] of the sizes of its terms: what a row of coordinates far from the origin cannot be told from none.
 ROUNDED = {"float64": 0.0, "float32": 1e-7}
