@@ -17,7 +17,7 @@ Sources and formulas: integrators.py, rows/memory.py, impulses/memory.py, each w
 
 from simcli.kernels.memory.programs import only, only_blocks, repeat, set_registers, when
 from simcli.solvers.impulses.memory import finish_impulses, look_ahead, look_back, move_by_impulses, needs_end
-from simcli.solvers.impulses.stages import correcting, solving, watch_contacts
+from simcli.solvers.impulses.programs import correcting, solving, watch_contacts
 from simcli.solvers.rows.corrections import ask_for_correction, correct
 from simcli.solvers.rows.repeat import go_back, go_back_in_account, keep_account
 from simcli.solvers.rows.report import reactions
