@@ -57,7 +57,7 @@ OF_JOINTS = {Source.Q: "joint_q", Source.QD: "joint_qd", Source.QDD: "joint_qdd"
 TREE = Engine(Core, begin_call, report, report_drives, judge, find_cause, close, open_new, finding)
 
 
-class GeneralizedSolver:
+class Stepper:
     """Steps all worlds of a model.
 
     Args:
@@ -103,7 +103,7 @@ class GeneralizedSolver:
         self.compile_seconds = self.frame_seconds = None
 
     @property
-    def stepper(self) -> "GeneralizedSolver":
+    def stepper(self) -> "Stepper":
         """What steps: itself."""
         return self
 
