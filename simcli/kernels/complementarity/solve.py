@@ -13,18 +13,17 @@ does gives one round to each of its own.
 from simcli.kernels.algebra.elementary import select, select_parts
 from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.complementarity.admm import FIRST_RHO, ROUND, begin_sweeps, sweep
+from simcli.kernels.complementarity.condensed import condense, renew_large
 from simcli.kernels.complementarity.dense import factorize, whole
 from simcli.kernels.complementarity.measure import STARTING, measure_residual, respond
 from simcli.kernels.complementarity.newton import (
     COARSE,
     HALVINGS,
     begin_halving,
-    condense,
     direct,
     go,
     is_trying,
     linearize,
-    renew_large,
     try_length,
 )
 from simcli.kernels.complementarity.preparation import prepare_problem, soften
