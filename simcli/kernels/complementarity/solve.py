@@ -29,7 +29,7 @@ from simcli.kernels.complementarity.newton import (
 from simcli.kernels.complementarity.preparation import prepare_problem, soften
 from simcli.kernels.complementarity.problem import ADMM, BROKEN, PROXIMAL, SOLVED, UNSOLVED
 from simcli.kernels.language import ti
-from simcli.kernels.memory.programs import only, repeat
+from simcli.kernels.memory.lists import only, repeat
 
 LEAST_KAPPA, RAISED_KAPPA, MOST_KAPPA = 1e-8, 1e-3, 1e-2
 ALMOST = 0.99  # of the most, against rounding

@@ -1,7 +1,7 @@
 """What a call begins with for affine bodies, and the worlds that end; see watch.py."""
 
 from simcli.kernels.language import ti
-from simcli.kernels.memory.programs import when
+from simcli.kernels.memory.lists import when
 from simcli.kernels.rows.quadratic import start_gradients
 from simcli.solvers.shared.watch import CROWDED, NOT_CONVERGED, End, cause_of, code_of, judge_speed, worse_of
 

@@ -12,7 +12,7 @@ from simcli.kernels.language import ti
 from simcli.kernels.linear.blocks import (
     AFFINE_DOFS,
 )
-from simcli.kernels.memory.programs import sum_of, when
+from simcli.kernels.memory.lists import sum_of, when
 from simcli.kernels.potentials.coordinates import raise_limits
 from simcli.kernels.potentials.energy import find_energy
 from simcli.solvers.affine.drags import energy_of_drags

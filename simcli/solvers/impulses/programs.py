@@ -11,7 +11,7 @@ a step.
 """
 
 from simcli.kernels.complementarity.solve import READY, SEARCH
-from simcli.kernels.memory.programs import only, repeat, within
+from simcli.kernels.memory.lists import only, repeat, within
 from simcli.solvers.impulses.answer import take_answer
 from simcli.solvers.impulses.balls import bound_balls
 from simcli.solvers.impulses.spins import bound_spins

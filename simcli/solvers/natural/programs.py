@@ -15,7 +15,7 @@ lambda is a force; velocities are projected before each step, which takes from t
 and changes no position. That of generalized_alpha is in generalized_alpha.py.
 """
 
-from simcli.kernels.memory.programs import only_blocks, repeat_blocks, set_registers
+from simcli.kernels.memory.lists import only_blocks, repeat_blocks, set_registers
 from simcli.solvers.impulses.memory import keep_impulses, look_ahead, look_back
 from simcli.solvers.impulses.programs import solving, watch_contacts
 from simcli.solvers.natural.alpha_forces import evaluate_forces, stiffen_rows

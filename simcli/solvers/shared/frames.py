@@ -7,7 +7,8 @@ from simcli.kernels.chart.projection import project_joints
 from simcli.kernels.language import ti
 from simcli.kernels.language.numbers import number
 from simcli.kernels.language.vectors import is_nan
-from simcli.kernels.memory.programs import begin, only_blocks, repeat_blocks, run, take_all, when
+from simcli.kernels.memory.lists import only_blocks, repeat_blocks, take_all, when
+from simcli.kernels.memory.programs import begin, run
 from simcli.kernels.report import (
     report_bodies,
     report_efforts,

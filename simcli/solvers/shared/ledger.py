@@ -9,7 +9,7 @@ from simcli.kernels.forces.account import DISSIPATED, SUPPLIED
 from simcli.kernels.forces.external import load_links
 from simcli.kernels.forces.work import effort_power, elastic_energy
 from simcli.kernels.language import ti
-from simcli.kernels.memory.programs import sum_of, take_all, when
+from simcli.kernels.memory.lists import sum_of, take_all, when
 from simcli.kernels.report import mechanical_energy, put
 from simcli.solvers.impulses.contacts import contact_energy
 from simcli.solvers.rows.active_set import law_power
