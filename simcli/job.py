@@ -171,7 +171,7 @@ class Failure:
         step: step count at the failure.
         time: [s].
         code: fault code, as SC601.
-        body: name of the body, "" if none is to blame.
+        body: name of the body, "" if none is the cause.
         joint: name of the joint, likewise.
         text: reason, one line.
     """

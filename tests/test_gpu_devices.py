@@ -14,7 +14,7 @@ from simcli.kernels.algebra import elementary
 from simcli.kernels.device import runtime, self_test
 from simcli.kernels.device.runtime import start_device
 from simcli.model.snapshot import Status
-from simcli.solvers import SOLVERS, GeneralizedSolver, RunPlan
+from simcli.solvers import SOLVERS, RunPlan, Stepper
 from simcli.solvers.shared.host import loop_bounds
 
 N_STEPS, FRAMES = 100, 10
@@ -212,7 +212,7 @@ def test_a_stage_that_is_too_long_is_refused(pendulum, bounded, monkeypatch):
     def cut(solver, n_frames, steps):
         raise loop_bounds.LoopsCutError
 
-    monkeypatch.setattr(GeneralizedSolver, "call_once", cut)
+    monkeypatch.setattr(Stepper, "call_once", cut)
     with pytest.raises(DeviceError, match=r"SC713: one stage .* use --device cpu"):
         solver_of(pendulum, bounded.device).initial()
 

@@ -68,7 +68,7 @@ MOST_OF_FUNCTION, MOST_NESTED = 60, 4  # lines; loops and conditions within each
 # Names that several modules have on purpose; all others are of one. Add here what is parallel, not what is in the way.
 PARALLEL = set("""
     Bushings Contacts Core DIAGNOSTICS Laws Limits NODES Rows Signals
-    Springs Wrenches AffineSolver GeneralizedSolver MaximalSolver NaturalSolver
+    Springs Wrenches AffineSolver MaximalSolver NaturalSolver
     BALL BOX CAPSULE CONE FREE HALF_SPACE MESH PLANE ROUND
     account aim_laws assemble begin begin_evaluation eliminate factorize factorize_blocks go_back meet_contacts put report
     settle soften substitute substitute_blocks work_of_step

@@ -18,7 +18,7 @@ from simcli.model.natural.form import natural_form
 from simcli.model.state import State
 from simcli.model.tree.loosen import loosen
 from simcli.pipeline import build_model
-from simcli.solvers import GeneralizedSolver, RunPlan
+from simcli.solvers import RunPlan, Stepper
 from simcli.spec import resolve
 
 EXACT = 1e-9  # relative: differences of order six leave some 1e-12 of a stiffness, equilibria some 1e-13 of a load
@@ -312,7 +312,7 @@ def small_swing(found, device):
     dofs = replace(model.dofs, qd_given=starts)
     moving = replace(model, dofs=dofs, joint_q=q, joint_qd=1e-5 * starts * rate[0].real[None])
     plan = RunPlan(SWING_DT, 1, SWING_STEPS, frozenset(("state",)))
-    stepper = GeneralizedSolver(moving, SimpleNamespace(integrator="rk4", max_velocity=1e9), plan, device)
+    stepper = Stepper(moving, SimpleNamespace(integrator="rk4", max_velocity=1e9), plan, device)
     stepper.initial()
     swing = stepper.advance(SWING_STEPS)
     x = swing.columns["frames/joint_q"][:, 0, 0] - q[0, 0]

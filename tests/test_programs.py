@@ -9,18 +9,8 @@ from simcli.kernels.complementarity.solve import READY
 from simcli.kernels.language import ti
 from simcli.kernels.memory import warps
 from simcli.kernels.memory.arena import Arena
-from simcli.kernels.memory.programs import (
-    GROUPS,
-    Program,
-    Registers,
-    begin,
-    only,
-    repeat,
-    repeat_blocks,
-    run,
-    set_registers,
-    within,
-)
+from simcli.kernels.memory.lists import only, repeat, repeat_blocks, set_registers, within
+from simcli.kernels.memory.programs import GROUPS, Program, Registers, begin, run
 from simcli.kernels.memory.slots import Slot
 from simcli.pipeline import Request, prepare
 from simcli.solvers import SOLVERS, RunPlan

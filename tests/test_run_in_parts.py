@@ -21,7 +21,7 @@ from simcli.model.snapshot import Event, Unsolved
 from simcli.pipeline import parts as parts_of_batch
 from simcli.pipeline.parts import parts_folder
 from simcli.solvers.shared.contacts.report import worst_event
-from simcli.solvers.shared.host.solver import GeneralizedSolver
+from simcli.solvers.shared.host.solver import Stepper
 from simcli.view.page import live_process
 
 PARTS = (3, 3, 1)
@@ -243,7 +243,7 @@ def test_fewer_frames_at_once_where_the_memory_holds_no_more():
             if n_frames > most:
                 raise DeviceMemoryError("SC714", 0)
 
-        return GeneralizedSolver.held(SimpleNamespace(buffers=buffers), 40)
+        return Stepper.held(SimpleNamespace(buffers=buffers), 40)
 
     assert [held(most) for most in (100, 39, 1)] == [40, 20, 1]
     with pytest.raises(DeviceMemoryError):

@@ -19,7 +19,7 @@ from simcli.errors import SceneError
 from simcli.model import build_worlds
 from simcli.model.closure.chart import moved
 from simcli.model.closure.close import LoopProblem
-from simcli.model.closure.gaps import gradients
+from simcli.model.closure.gradients import gradients
 from simcli.model.closure.least import least_motion
 from simcli.model.constraints.build import constraints_of, stated_alike
 from simcli.model.constraints.tables import Form

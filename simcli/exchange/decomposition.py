@@ -9,7 +9,6 @@ from simcli.errors import FileError, UsageError, install_hint
 from simcli.exchange.naming import GivenNames
 from simcli.model.bodies.mesh import MeshError, mesh_properties, read_mesh
 
-LEAST_CONCAVITY, MOST_CONCAVITY = 0.01, 1.0  # [1] that coacd takes
 _SEED = 0  # of its search: the same mesh gives the same parts
 
 

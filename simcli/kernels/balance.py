@@ -116,12 +116,12 @@ class Balance:
         """Numbers of states one after the other."""
         return flat(np.ascontiguousarray(values, self.device.dtype))
 
-    def mass(self, found: Balances, k: int = 0) -> np.ndarray:
-        """Mass matrix of state k with armature, (n, n)."""
+    def mass(self, found: Balances) -> np.ndarray:
+        """Mass matrix of the first state with armature, (n, n)."""
         M = np.zeros((len(self.dof), len(self.dof)))
         i, j = self.m_pairs.T
-        M[i, j] = M[j, i] = found.entry[k, : len(i)]
-        laws, J = self.constraints.laws, self.jacobian(found, k)
+        M[i, j] = M[j, i] = found.entry[0, : len(i)]
+        laws, J = self.constraints.laws, self.jacobian(found)
         for d, r in zip(laws.dof, laws.row, strict=True):  # armature of joints outside the tree
             is_limit = r >= 0 and self.constraints.rows.form[r] == Form.SPIN  # whose dof has a row of its velocity, too
             if r >= 0 and d >= 0 and not is_limit and not self.model.joints.is_tree[self.model.dofs.joint[d]]:
@@ -130,11 +130,11 @@ class Balance:
             M[np.diag_indices(len(M))] -= self.model.columns.excess[0, self.dof]
         return M
 
-    def jacobian(self, found: Balances, k: int = 0) -> np.ndarray:
-        """Gradients of the rows of state k, (R, n)."""
+    def jacobian(self, found: Balances) -> np.ndarray:
+        """Gradients of the rows of the first state, (R, n)."""
         J = np.zeros((len(self.row_label), len(self.dof)))
         row, j = self.j_pairs.T
-        J[row, j] = found.entry[k, len(self.m_pairs) :]
+        J[row, j] = found.entry[0, len(self.m_pairs) :]
         return J
 
     def close(self) -> None:

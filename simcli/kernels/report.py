@@ -4,8 +4,8 @@ The buffers are host memory on the CPU, so that nothing is copied twice. Values 
 """
 
 from simcli.kernels.algebra.elementary import select
-from simcli.kernels.algebra.values import Mat3, Quat
-from simcli.kernels.chart.tree import body_pose, com_about_origin, point_velocity
+from simcli.kernels.algebra.values import Mat3, Quat, Vec3
+from simcli.kernels.chart.tree import body_pose, com_about_origin, point_velocity, quaternion_at, upright, vector_at
 from simcli.kernels.language import ti
 from simcli.kernels.language.expressions import item
 from simcli.kernels.memory.arena import Arena, get_lane, local
@@ -23,6 +23,29 @@ class FrameRows:
         self.body_qd, self.body_qdd = arena.records(6 * tables.n_bodies).slots(2)
         self.points, self.joint_wrench = arena.slot(6 * tables.n_points), arena.slot(6 * tables.n_joints)
         self.energy = arena.slot(n_energies)
+
+
+@ti.func
+def motion_of_body(rows: ti.template(), w: ti.i32, b: ti.i32):
+    """A body as a frame shows it: axes, origin [m], velocity of its centre of mass, angular velocity, in the world.
+
+    Args:
+        rows: `FrameRows`.
+        b: the body, -1 for the world, which is at rest at its own origin.
+
+    Reads: rows.{body_q, body_qd}
+    """
+    R = upright(rows.body_q.arena.zero())
+    zero = R.parts[1]
+    x = Vec3(zero, zero, zero)
+    v = Vec3(zero, zero, zero)
+    spin = Vec3(zero, zero, zero)
+    if b >= 0:
+        R = quaternion_at(rows.body_q, w, 7 * b + 3).matrix()
+        x = vector_at(rows.body_q, w, 7 * b)
+        v = vector_at(rows.body_qd, w, 6 * b)
+        spin = vector_at(rows.body_qd, w, 6 * b + 3)
+    return R, x, v, spin
 
 
 def put(slot, w, first, *values):

@@ -14,9 +14,9 @@ between solvers, no registry and no event bus: one dictionary of classes. Never 
 from simcli.solvers.affine.solver import AffineSolver
 from simcli.solvers.shared.host.loose import MaximalSolver, NaturalSolver, generalized_solver
 from simcli.solvers.shared.host.plan import RunPlan
-from simcli.solvers.shared.host.solver import GeneralizedSolver
+from simcli.solvers.shared.host.solver import Stepper
 
 SOLVERS = {"generalized": generalized_solver, "maximal": MaximalSolver, "natural": NaturalSolver,
            "affine": AffineSolver}  # fmt: skip
 
-__all__ = ["SOLVERS", "AffineSolver", "GeneralizedSolver", "MaximalSolver", "NaturalSolver", "RunPlan"]
+__all__ = ["SOLVERS", "AffineSolver", "MaximalSolver", "NaturalSolver", "RunPlan", "Stepper"]

@@ -80,13 +80,13 @@ def _in_table(document: Document, batch: BatchSpec, row: int, fault: Fault) -> W
     """Place of the number in a table from which a fault of a world comes; None if it may come from elsewhere."""
     columns = batch.table.read if batch.table is not None else SampleColumns()
     path = fault.where.path if fault.where is not None else ""
-    guilty = next((one for one in columns.values if one == path), "")
-    if not columns.values or (not guilty and batch.vary):
+    named = next((one for one in columns.values if one == path), "")
+    if not columns.values or (not named and batch.vary):
         return None
-    found = columns.where(guilty or next(iter(columns.values)), row)
+    found = columns.where(named or next(iter(columns.values)), row)
     if found.line:
         document.keep_line(found.file, found.line, columns.text_of(row))
-    return found if guilty else replace_fault(found, column=min(found.line, 1), length=max(1, len(columns.text_of(row))))
+    return found if named else replace_fault(found, column=min(found.line, 1), length=max(1, len(columns.text_of(row))))
 
 
 def warnings(document: Document) -> list:

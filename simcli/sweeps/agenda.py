@@ -1,8 +1,8 @@
 """Which chunk is next, and what is tried again.
 
 A case whose world failed has a result and is left alone. A chunk whose process was killed is tried again as it is; after the
-second time, and after every error of its own, it is halved, until the case to blame stands alone. That one is given up after
-so many tries in all.
+second time, and after every error of its own, it is halved, until the case that causes it stands alone.
+That one is given up after so many tries in all.
 """
 
 from collections import deque
@@ -17,7 +17,7 @@ from simcli.sweeps.planning.plan import Chunk, Plan
 MOST_LOST = 10  # attempts whose process was killed: mostly by others, who kill whatever runs
 OVERTIME_UNHALVED = 2  # attempts that the end of a job cut off: another one of this size would be cut off, too
 LOST_UNHALVED = 2  # of them that do not halve a chunk
-MOST_CRASHES_ALONE = 12  # chunks one after the other that brought nothing: it is not a single case that is to blame
+MOST_CRASHES_ALONE = 12  # chunks one after the other that brought nothing: a single case is not the cause
 
 
 class Agenda:
@@ -112,11 +112,11 @@ class Agenda:
         """The next chunk, None if there is none; `plan_anew` may find more."""
         return self._waiting.popleft() if self._waiting else None
 
-    def praise(self) -> None:
+    def note_success(self) -> None:
         """A chunk is done."""
         self._crashes = 0
 
-    def blame(self, chunk: Chunk, ending: Ending) -> list[str]:
+    def note_failure(self, chunk: Chunk, ending: Ending) -> list[str]:
         """A chunk has brought nothing, and the ledger has learnt so.
 
         Returns:

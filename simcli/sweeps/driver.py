@@ -209,18 +209,18 @@ class _Driver:
         if report.ending is Ending.DONE:
             self._n_steps += report.result["n_steps"]
             self._note(LedgerEvent.DONE, chunk, **said, **report.result)
-            self._agenda.praise()
+            self._agenda.note_success()
         elif report.ending in (Ending.STOPPED, *ENDS_ALL):
             kind = OVERTIME if self._is_overtime else report.ending.value
             self._note(LedgerEvent.ABANDONED, chunk, **said, kind=kind, reason=report.reason)
         else:
             kind = LOST if report.ending is Ending.LOST else report.ending.value
             self._note(LedgerEvent.FAILED, chunk, **said, kind=kind, reason=report.reason)
-            if spent := self._agenda.blame(chunk, report.ending):
+            if spent := self._agenda.note_failure(chunk, report.ending):
                 self._note(LedgerEvent.GIVEN_UP, chunk, spent, reason=report.reason)
 
     def abandon(self) -> None:
-        """Note of all that is under way that nobody is to blame."""
+        """Note of all that is under way that it has no fault of its own."""
         self._stop_running("the sweep ended by an error")
 
     def _note(self, event: LedgerEvent, chunk: Chunk, cases: Sequence[str] | None = None, **facts) -> None:

@@ -25,8 +25,11 @@ from simcli.model.signals.tables import acting_feedback
 from simcli.model.tables import WORLD, Array, JointKind, Model
 
 _RANK = 1e-9  # singular values of rows below this part of the largest are redundancy
-_SEES = 1e-12  # rows shorter than this part of the longest see rounding: those across an oblique plane of a loop
+# Of the longest row: a shorter one is rounding, as those across an oblique plane of a loop. `gradients` of model/closure
+# asks the same by the sizes of the terms, which the gradients of the device do not have.
+_ROUNDED_ROW = 1e-12
 WIDTH, NARROWER, _WIDTHS = 8e-3, 8.0, 4  # xi of the first differences; what a worse than SMOOTH error divides it by; tries
+_TANGENT_WIDTH = 1e-4  # xi of the difference that is a step's stiffness
 _SMOOTH = 1e-9  # relative error of a stiffness that is smooth
 KINK = 1e-6  # relative change of slope across a state that is no rounding
 _CLOSED = 1e-9  # [m, 1] residual of rows that are closed
@@ -153,9 +156,9 @@ class Statics:
         found = self.balance(q, angle=angle)
         rows = (self.balance.jacobian(found)[holds] * self.unit)[:, free]
         size = np.linalg.norm(rows, axis=1, keepdims=True)
-        sees = size > _SEES * size.max(initial=0.0)
-        size = np.where(sees, size, 1.0)
-        left, values, right = np.linalg.svd(np.where(sees, rows, 0.0) / size)
+        counts = size > _ROUNDED_ROW * size.max(initial=0.0)
+        size = np.where(counts, size, 1.0)
+        left, values, right = np.linalg.svd(np.where(counts, rows, 0.0) / size)
         rank = int((values > _RANK * values.max(initial=0.0)).sum())
         U = np.zeros((len(free), free.sum() - rank))
         U[free] = right[rank:].T * self.unit[free, None]
@@ -184,11 +187,11 @@ class Statics:
         found = self.balance(posture.q, moves, rates, posture.multiplier, posture.angle)
         return np.where(self.is_free, found.effort, 0.0) @ posture.U
 
-    def tangent(self, posture: Posture, width: float = 1e-4) -> Array:
+    def tangent(self, posture: Posture) -> Array:
         """Stiffness by one central difference: good enough to step along."""
-        moves = width * posture.U.T
+        moves = _TANGENT_WIDTH * posture.U.T
         both = self.efforts(posture, np.concatenate((moves, -moves)))
-        return -(both[: len(moves)] - both[len(moves) :]).T / (2.0 * width)
+        return -(both[: len(moves)] - both[len(moves) :]).T / (2.0 * _TANGENT_WIDTH)
 
     def stiffness(self, posture: Posture) -> Slope:
         """K, by differences as narrow as its smoothness asks for."""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from simcli.job import Job, Tick
     from simcli.records.contents.error_estimate import ErrorEstimate
 
-OPTION, WANTED = "--error-estimate", "--wanted"
+OPTION = "--error-estimate"
 _PARTS = {"half": 2, "a quarter of": 4}  # of the step, in words
 
 

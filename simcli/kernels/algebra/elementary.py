@@ -36,6 +36,11 @@ def select(mask, a, b):
     return local(ti.select(mask, a, b))
 
 
+def select_parts(mask, a, b):
+    """The value a (a vector, a matrix, ...) where mask, else b of the same class; part by part, lane by lane."""
+    return type(a)(*(select(mask, x, y) for x, y in zip(a.parts, b.parts, strict=True)))
+
+
 def polynomial(x, coefficients):
     """Horner's rule, lowest coefficient first."""
     total = local(x * 0.0 + coefficients[-1])

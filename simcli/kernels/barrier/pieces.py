@@ -14,7 +14,7 @@ Source: Hessian of a minimum over parameters. Deviation from projecting each ste
 square of the gradient is projected apart from the others, with which it need not be orthogonal.
 """
 
-from simcli.kernels.algebra.elementary import precision_of
+from simcli.kernels.algebra.elementary import precision_of, select_parts
 from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.barrier.closest import EDGE_EDGE, POINT_PLANE, blend, direction, slide, weigh
 from simcli.kernels.barrier.law import PARALLEL, barrier, mollifier
@@ -156,7 +156,7 @@ def stencil_pieces(c: ti.template(), w: ti.i32, lane: ti.i32, k: ti.i32, exact: 
                 count, s, t, change_s, change_t = slide(kind, weights, n, a, b, d, e)
                 load = -weight * slope / size
                 for way in range(2):
-                    tangent, change = _chosen(way == 0, s, t), _chosen(way == 0, change_s, change_t)
+                    tangent, change = select_parts(way == 0, s, t), select_parts(way == 0, change_s, change_t)
                     bend(c, w, lane, pair, tangent, change, count > way, load, exact)
     return is_near
 
@@ -257,15 +257,10 @@ def turn_of_edges(turn: ti.i32, u: ti.template(), v: ti.template(), N: ti.templa
     elif turn < 7:
         factor = ti.select(turn < 5, 1.0, -1.0) * length(N) * m_1 * energy
         side = ti.select(turn == 4 or turn == 5, -1.0, 1.0)
-        f, g = _chosen(turn % 2 == 1, s, t), _chosen(turn % 2 == 1, t, s) * side
+        f, g = select_parts(turn % 2 == 1, s, t), select_parts(turn % 2 == 1, t, s) * side
     else:
         factor = m_2 * energy
     return factor, f, g
-
-
-def _chosen(mask, a, b):
-    """Value a where the mask is set, else b."""
-    return type(a)(*(ti.select(mask, x, y) for x, y in zip(a.parts, b.parts, strict=True)))
 
 
 @ti.func

@@ -4,11 +4,10 @@ Links of one world go one by one, with the same bits as for all worlds of a bloc
 contacts of the same number between other links, each of them marks the links that carry its own, and these are done for all.
 """
 
-from simcli.kernels.algebra.elementary import select
+from simcli.kernels.algebra.elementary import select, select_parts
 from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.chart.tree import point_velocity
 from simcli.kernels.collision.lanes import one, put, whole_of
-from simcli.kernels.complementarity.cones import chosen
 from simcli.kernels.complementarity.dense import whole
 from simcli.kernels.complementarity.large import DOFS, SEEN, see_body
 from simcli.kernels.language import ti
@@ -213,7 +212,7 @@ def pull_dof(k: ti.template(), p: ti.template(), first_spin: ti.template(), w: t
     x = k.pushed.load(w, side)
     before = p.contacts.jacobian.load(w, c * p.n + u)
     found = before + seen_along(axes, point_velocity(motion, x), sign)
-    p.contacts.jacobian.store(w, c * p.n + u, chosen(is_on, found, before))
+    p.contacts.jacobian.store(w, c * p.n + u, select_parts(is_on, found, before))
     terms = k.terms.load(w, 0)
     k.terms.store(w, 0, select(is_on, ti.max(terms, size_of_terms(motion, x)), terms))
     if ti.static(first_spin >= 0):

@@ -3,13 +3,12 @@
 As all that depends on which links touch it goes lane by lane on scalars, or for all worlds at once, where they are alike.
 """
 
-from simcli.kernels.algebra.elementary import select, share
+from simcli.kernels.algebra.elementary import select, select_parts, share
 from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.collision.lanes import one, put, whole_of
 from simcli.kernels.collision.rule import radius_in
 from simcli.kernels.collision.table_rows import contacts_of, most_contacts
 from simcli.kernels.collision.tables import CAPSULE, PLANE, SPHERE, TERRAIN
-from simcli.kernels.complementarity.cones import chosen
 from simcli.kernels.complementarity.dense import whole
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import local
@@ -145,7 +144,8 @@ def turned_normal(k: ti.template(), t: ti.template(), s: ti.template(), w: ti.i3
             r_a = one(k.contacts.radius_a, w, lane, c) - _inflation(k, w, lane, c, a)
             r_b = one(k.contacts.radius_b, w, lane, c) - _inflation(k, w, lane, c, b)
             shared = common_turn(n, with_a, with_b)
-            found = chosen((r_a == 0.0) & (r_b > 0.0), with_a, chosen((r_b == 0.0) & (r_a > 0.0), with_b, shared))
+            found = select_parts((r_b == 0.0) & (r_a > 0.0), with_b, shared)
+            found = select_parts((r_a == 0.0) & (r_b > 0.0), with_a, found)
     return found
 
 
@@ -173,14 +173,14 @@ def _line_of_centres(k: ti.template(), t: ti.template(), s: ti.template(), w: ti
     square = line.dot(line)
     along = n.dot(line)
     near = (along > 0.0) & (along * along > 0.5 * square)
-    return chosen(near, line * (1.0 / ti.sqrt(select(near, square, square * 0.0 + 1.0))), n)
+    return select_parts(near, line * (1.0 / ti.sqrt(select(near, square, square * 0.0 + 1.0))), n)
 
 
 def common_turn(n: Vec3, one_turned: Vec3, other: Vec3) -> Vec3:
     """What two links turn a normal by in common: by the part of the larger turn that is that of the other one, too."""
     a, b = one_turned - n, other - n
     square_a, square_b = local(a.dot(a)), local(b.dot(b))
-    larger, most = chosen(square_a > square_b, a, b), ti.max(square_a, square_b)
+    larger, most = select_parts(square_a > square_b, a, b), ti.max(square_a, square_b)
     part = ti.max(ti.min(share(a.dot(b), most), 1.0), 0.0)
     turned = n + larger * local(part)
     return turned * (1.5 - 0.5 * turned.dot(turned))  # of unit length, to fourth order

@@ -4,7 +4,7 @@ Which links touch differs between the worlds of a pack, so that this goes lane b
 all worlds at once, where they are alike.
 """
 
-from simcli.kernels.algebra.elementary import select, share
+from simcli.kernels.algebra.elementary import select, select_parts, share
 from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.chart.contact_columns import (
     forget_links,
@@ -23,7 +23,6 @@ from simcli.kernels.collision.lanes import across as perpendicular
 from simcli.kernels.collision.lanes import one, put, vector, whole_of
 from simcli.kernels.collision.table_rows import contacts_of, most_contacts
 from simcli.kernels.collision.tables import NO_GRAIN
-from simcli.kernels.complementarity.cones import chosen
 from simcli.kernels.complementarity.dense import whole
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import get_lane
@@ -167,7 +166,7 @@ def tangent_of(k: ti.template(), s: ti.template(), w: ti.i32, lane: ti.template(
             along = grain - n * n.dot(grain)
             square = along.dot(along)
             upright = square > _UPRIGHT * _UPRIGHT
-            found = chosen(upright, along * (1.0 / ti.sqrt(select(upright, square, square * 0.0 + 1.0))), found)
+            found = select_parts(upright, along * (1.0 / ti.sqrt(select(upright, square, square * 0.0 + 1.0))), found)
     return found
 
 

@@ -9,11 +9,10 @@ import numpy as np
 from simcli import rotations as rot
 from simcli.kernels.algebra.elementary import atan2, nearest_turn, sincos
 from simcli.kernels.algebra.values import Mat3, Vec3
-from simcli.kernels.chart.tree import quaternion_at, upright, vector_at
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import any_lane
 from simcli.kernels.memory.tables import Tables
-from simcli.kernels.report import put, quaternion_of
+from simcli.kernels.report import motion_of_body, put, quaternion_of
 from simcli.model.joints.catalogue import ORBITS
 from simcli.model.tables import JointKind, Model
 
@@ -98,18 +97,10 @@ def anchor_motion(a: ti.template(), rows: ti.template(), w: ti.i32, j: ti.i32, s
     b = a.parent.at(j)
     if ti.static(side == 1):
         b = a.child.at(j)
-    R = upright(rows.body_q.arena.zero())
-    zero = R.parts[1]
-    x = Vec3(zero, zero, zero)
-    com = Vec3(zero, zero, zero)
-    v = Vec3(zero, zero, zero)
-    spin = Vec3(zero, zero, zero)
+    R, x, v, spin = motion_of_body(rows, w, b)
+    com = x * 1.0
     if b >= 0:
-        R = quaternion_at(rows.body_q, w, 7 * b + 3).matrix()
-        x = vector_at(rows.body_q, w, 7 * b)
         com = x + R * a.com.load(w, b)
-        v = vector_at(rows.body_qd, w, 6 * b)
-        spin = vector_at(rows.body_qd, w, 6 * b + 3)
     return x + R * a.point[side].load(w, j), R * a.frame[side].load(w, j), com, v, spin
 
 

@@ -2,14 +2,13 @@
 faces that look at each other along it.
 """
 
-from simcli.kernels.algebra.elementary import select
+from simcli.kernels.algebra.elementary import select, select_parts
 from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.collision.convex.features import box_face
 from simcli.kernels.collision.convex.manifold import clipping_face
 from simcli.kernels.collision.lanes import length, one, sign, whole_of
 from simcli.kernels.collision.points import tolerance
 from simcli.kernels.collision.tables import BOXES
-from simcli.kernels.complementarity.cones import chosen
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import any_lane, local
 
@@ -56,11 +55,11 @@ def compare_boxes(c: ti.template(), w: ti.i32, a: ti.i32, b: ti.i32):
     i, j = axes_of_widest(best)
     u = column_at(R_a, i)
     v = column_at(R_b, j)
-    n = chosen(best >= _OF_B, v, u)
+    n = select_parts(best >= _OF_B, v, u)
     p = Vec3(zero, zero, zero)
     if any_lane(of_edges):
         across = u.cross(v)
-        n = chosen(of_edges, across * (1.0 / length(across)), n)
+        n = select_parts(of_edges, across * (1.0 / length(across)), n)
     n = n * sign(away)
     if any_lane(of_edges):
         p = edge_point(R_a, half_a, R_b, half_b, x, n, i, j)

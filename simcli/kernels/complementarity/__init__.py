@@ -8,6 +8,7 @@ step, and how far they are from a solution, in m/s. Never found here: geometry, 
     dense       Cholesky and LU factors of dense matrices of packs
     cones       projections, and functions whose root is the law of a row or of a contact
     measure     the velocity that impulses give, and its natural map
+    condensed   the matrix of a condensed step, and what of it has changed
     newton      the condensed step and its line search
     admm        sweeps that come near from everywhere
     solve       the schedule of these, and the proximal rounds

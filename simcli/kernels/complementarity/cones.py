@@ -8,7 +8,7 @@ Source: Alart and Curnier (1991); Fukushima, Luo and Tseng (2002).
 Deviation: without friction the functions on the cone are the scalar ones of the normal, and the tangents are free.
 """
 
-from simcli.kernels.algebra.elementary import select
+from simcli.kernels.algebra.elementary import select, select_parts
 from simcli.kernels.algebra.values import Mat3, Vec3
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import local
@@ -49,12 +49,7 @@ def natural_contact(x: Vec3, w: Vec3, d, mu) -> Vec3:
     n, a, b = w.parts
     u = Vec3(n + mu * ti.sqrt(a * a + b * b), a, b)
     projected, inside = on_cone(x - u * (1.0 / d), mu)
-    return chosen(inside, u, (x - projected) * d)
-
-
-def chosen(mask, one, other):
-    """The value `one` where mask, else the other, part by part."""
-    return type(one)(*(select(mask, a, b) for a, b in zip(one.parts, other.parts, strict=True)))
+    return select_parts(inside, u, (x - projected) * d)
 
 
 def fischer(a, b, sigma, tiny):
@@ -141,4 +136,4 @@ def fischer_cone(x: Vec3, w: Vec3, metric: Vec3, mu, sigma, floor, tiny) -> tupl
     value, by_x, by_w = fischer(d * xn, wn, sigma, tiny)
     bare = (Vec3(value, d * xa, d * xb), Mat3(d * by_x, zero, zero, zero, d, zero, zero, zero, d),
             Mat3(by_w, zero, zero, zero, zero, zero, zero, zero, zero))
-    return tuple(chosen(slippery, a, b) for a, b in zip(bare, (F, F_x, F_w), strict=True))
+    return tuple(select_parts(slippery, a, b) for a, b in zip(bare, (F, F_x, F_w), strict=True))

@@ -46,6 +46,11 @@ def diagonal(parts: list) -> Mat3:
     return Mat3(x, zero, zero, zero, y, zero, zero, zero, z)
 
 
+def scaled_columns(m: Mat3, s: Vec3) -> Mat3:
+    """The product with a diagonal matrix, from the right."""
+    return Mat3(*(part * s.parts[k % 3] for k, part in enumerate(m.parts)))
+
+
 def _split(a: Mat3) -> Mat3:
     """L and U of three rows and columns in one, the diagonal of U inverted."""
     m = [local(x) for x in a.parts]

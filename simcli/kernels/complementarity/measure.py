@@ -1,8 +1,8 @@
 """The velocity that impulses give, and how far both are from a solution: the natural map, in m/s."""
 
-from simcli.kernels.algebra.elementary import select
+from simcli.kernels.algebra.elementary import select, select_parts
 from simcli.kernels.algebra.values import Mat3, Vec3
-from simcli.kernels.complementarity.cones import chosen, natural_contact, natural_row
+from simcli.kernels.complementarity.cones import natural_contact, natural_row
 from simcli.kernels.complementarity.dense import is_anywhere, put_three, solve_mass, three, whole
 from simcli.kernels.complementarity.large import pull_large, solve_blocks, speed_of_contact, speed_of_row
 from simcli.kernels.language import ti
@@ -159,7 +159,7 @@ def keep_best(p: ti.template(), w: ti.i32, proximal: ti.template(), residual: ti
     for s in range(whole(p.live, w, 0)):
         p.rows.best.store(w, s, select(better, p.rows.impulse.load(w, s), p.rows.best.load(w, s)))
     for c in range(whole(p.live, w, 1)):
-        p.contacts.best.store(w, c, chosen(better, p.contacts.impulse.load(w, c), p.contacts.best.load(w, c)))
+        p.contacts.best.store(w, c, select_parts(better, p.contacts.impulse.load(w, c), p.contacts.best.load(w, c)))
     for a in range(p.n):
         p.best_velocity.store(w, a, select(better, p.trial.load(w, a), p.best_velocity.load(w, a)))
     g.busy.store(w, 0, select(g.proximal.load(w, 0) < p.goal.load(w, 0), p.arena.zero(), g.busy.load(w, 0)))

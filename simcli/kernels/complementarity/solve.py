@@ -10,28 +10,26 @@ Source: Rockafellar (1976), proximal points. Deviation: rounds here do not chang
 does gives one round to each of its own.
 """
 
-from simcli.kernels.algebra.elementary import select
+from simcli.kernels.algebra.elementary import select, select_parts
 from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.complementarity.admm import FIRST_RHO, ROUND, begin_sweeps, sweep
-from simcli.kernels.complementarity.cones import chosen
+from simcli.kernels.complementarity.condensed import condense, renew_large
 from simcli.kernels.complementarity.dense import factorize, whole
 from simcli.kernels.complementarity.measure import STARTING, measure_residual, respond
 from simcli.kernels.complementarity.newton import (
     COARSE,
     HALVINGS,
     begin_halving,
-    condense,
     direct,
     go,
     is_trying,
     linearize,
-    renew_large,
     try_length,
 )
 from simcli.kernels.complementarity.preparation import prepare_problem, soften
 from simcli.kernels.complementarity.problem import ADMM, BROKEN, PROXIMAL, SOLVED, UNSOLVED
 from simcli.kernels.language import ti
-from simcli.kernels.memory.programs import only, repeat
+from simcli.kernels.memory.lists import only, repeat
 
 LEAST_KAPPA, RAISED_KAPPA, MOST_KAPPA = 1e-8, 1e-3, 1e-2
 ALMOST = 0.99  # of the most, against rounding
@@ -232,7 +230,7 @@ def restore(p: ti.template(), w: ti.i32):
         p.rows.impulse.store(w, s, select(found, p.rows.best.load(w, s), x))
     for c in range(whole(p.live, w, 1)):
         x = p.contacts.impulse.load(w, c)
-        p.contacts.impulse.store(w, c, chosen(found, p.contacts.best.load(w, c), x))
+        p.contacts.impulse.store(w, c, select_parts(found, p.contacts.best.load(w, c), x))
 
 
 def wants_kind(p, w):
@@ -260,7 +258,7 @@ def _keep(p: ti.template(), w: ti.i32):
     for s in range(whole(p.live, w, 0)):
         p.rows.kept.store(w, s, select(better, p.rows.best.load(w, s), p.rows.kept.load(w, s)))
     for c in range(whole(p.live, w, 1)):
-        p.contacts.kept.store(w, c, chosen(better, p.contacts.best.load(w, c), p.contacts.kept.load(w, c)))
+        p.contacts.kept.store(w, c, select_parts(better, p.contacts.best.load(w, c), p.contacts.kept.load(w, c)))
 
 
 @ti.func
@@ -295,7 +293,7 @@ def end_attempt(p: ti.template(), w: ti.i32):
         ends = over & ((residual < p.limits.exact) | last)
         g.open.store(w, 0, select(ends, zero, one))
         for c in range(whole(p.live, w, 1)):
-            p.centre.store(w, c, chosen(over, p.contacts.best.load(w, c), p.centre.load(w, c)))
+            p.centre.store(w, c, select_parts(over, p.contacts.best.load(w, c), p.centre.load(w, c)))
     state = select(solved, zero + PROXIMAL, zero + UNSOLVED)
     state = select(residual < p.limits.exact, zero + SOLVED, select(residual < STARTING, state, zero + BROKEN))
     p.status.store(w, 0, state)

@@ -8,7 +8,7 @@ What relies on the order of operations, on numbers that are undefined, or on bit
     elementary.rounded, sincos              rounding, sine, cosine
     angles that go on by whole turns        nearest turn (rows, loops, laws, successive, projection, quadratic, potentials)
     vectors.is_nan                          SEEN: is it NaN
-    watch.judge_speed, blame                SEEN: is it below infinity
+    watch.judge_speed, worse_of             SEEN: is it below infinity
     rollout.poison_of, report.unload        SEEN: is 1 + x * NaN still 1, is it NaN
     memory.whole, put_whole, numbers        BITS: whole numbers as the bits of real ones
     rollout, clock.time_of                  integers of 64 bits

@@ -22,7 +22,8 @@ class Factor:
         value: (nnz) the matrix on entry, L above the diagonal on exit.
         inverse: (n) inverses of D.
         back, back_row, back_column: entries off the diagonal, and their pivots, as they are taken backwards: by columns.
-        x: (n) right-hand side and solution, by pivot.
+        position: (n) pivot of each unknown.
+        x: (n) right-hand side and solution, by pivot: see `put_unknown`, `get_unknown`.
     """
 
     _data_oriented = True
@@ -39,6 +40,23 @@ class Factor:
         self.back, self.back_row, self.back_column = map(backward.ints, lists)
         self.update_start, self.update = arena.ints(pattern.update_start), arena.ints(pattern.update)
         self.value, self.inverse, self.x = arena.slot(self.nnz), unknowns.slot(), arena.slot(self.n).scratch()
+
+
+def put_unknown(f, w, i, value) -> None:
+    """The right-hand side of unknown i, before `substitute` (inside kernels).
+
+    Args:
+        f: a `Factor`, or what has x and position as it has.
+        w: block.
+        i: number of the unknown in the system; x has it at its pivot.
+        value: pack, in the unit of the equation.
+    """
+    f.x.store(w, f.position.at(i), value)
+
+
+def get_unknown(f, w, i):
+    """The solution for unknown i, after `substitute`; arguments as of `put_unknown` (inside kernels)."""
+    return f.x.load(w, f.position.at(i))
 
 
 @ti.func

@@ -19,7 +19,7 @@ from simcli.kernels.chart.dynamics import compose, own_inertia
 from simcli.kernels.language import ti
 from simcli.kernels.laws.bounded import Laws
 from simcli.kernels.linear.entries import mass_entries, row_entries
-from simcli.kernels.linear.sparse import Factor, factorize
+from simcli.kernels.linear.sparse import Factor, factorize, get_unknown, put_unknown
 from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.tables import Tables
 from simcli.kernels.rows.tree_rows import Rows
@@ -225,7 +225,7 @@ def enter(y: ti.template(), w: ti.i32):
     Writes: y.factor.x
     """
     for i in range(y.n):
-        y.factor.x.store(w, y.factor.position.at(i), y.load.load(w, i))
+        put_unknown(y.factor, w, i, y.load.load(w, i))
     if ti.static(y.steps_lock):
         enter_known(y, w)
 
@@ -242,16 +242,13 @@ def enter_known(y: ti.template(), w: ti.i32):
         j = y.end_j.at(m)
         if i != j:
             value = y.entry.load(w, m)
-            at_i = y.factor.position.at(i)
-            at_j = y.factor.position.at(j)
             known_j = (1.0 - y.free.load(w, j)) * y.goal.load(w, j)
             known_i = (1.0 - y.free.load(w, i)) * y.goal.load(w, i)
-            y.factor.x.store(w, at_i, y.factor.x.load(w, at_i) - value * known_j)
-            y.factor.x.store(w, at_j, y.factor.x.load(w, at_j) - value * known_i)
+            put_unknown(y.factor, w, i, get_unknown(y.factor, w, i) - value * known_j)
+            put_unknown(y.factor, w, j, get_unknown(y.factor, w, j) - value * known_i)
     for i in range(y.n):
-        at = y.factor.position.at(i)
-        x = y.factor.x.load(w, at)
-        y.factor.x.store(w, at, select(y.free.load(w, i) == 0.0, y.goal.load(w, i), x))
+        x = get_unknown(y.factor, w, i)
+        put_unknown(y.factor, w, i, select(y.free.load(w, i) == 0.0, y.goal.load(w, i), x))
 
 
 @ti.func
@@ -262,9 +259,9 @@ def leave(y: ti.template(), w: ti.i32):
     Writes: y.{acceleration, multiplier, force}
     """
     for i in range(y.n_dofs):
-        y.acceleration.store(w, i, y.factor.x.load(w, y.factor.position.at(i)))
+        y.acceleration.store(w, i, get_unknown(y.factor, w, i))
     for r in range(y.n_rows):
-        mu = y.factor.x.load(w, y.factor.position.at(y.n_dofs + r))
+        mu = get_unknown(y.factor, w, y.n_dofs + r)
         y.multiplier.store(w, r, mu)
         y.force.store(w, r, select(y.free.load(w, y.n_dofs + r) == 0.0, y.force.load(w, r), -mu))
 
@@ -279,7 +276,7 @@ def keep_try(y: ti.template(), w: ti.i32, k: ti.i32):
     for n in ti.static(range(1, y.solutions - 1)):
         if k == n:
             for i in range(y.n):
-                x = y.factor.x.load(w, y.factor.position.at(i)) * y.weights[n]
+                x = get_unknown(y.factor, w, i) * y.weights[n]
                 if ti.static(n > 1):
                     x = x + y.earlier.load(w, i)
                 y.earlier.store(w, i, x)
@@ -302,10 +299,10 @@ def extrapolate(y: ti.template(), w: ti.i32):
     Writes: y.{acceleration, multiplier, force}
     """
     for i in range(y.n_dofs):
-        x = y.factor.x.load(w, y.factor.position.at(i))
+        x = get_unknown(y.factor, w, i)
         y.acceleration.store(w, i, y.earlier.load(w, i) + x * y.last_weight)
     for r in range(y.n_rows):
-        x = y.factor.x.load(w, y.factor.position.at(y.n_dofs + r))
+        x = get_unknown(y.factor, w, y.n_dofs + r)
         mu = y.earlier.load(w, y.n_dofs + r) + x * y.last_weight
         y.multiplier.store(w, r, mu)
         y.force.store(w, r, select(y.free.load(w, y.n_dofs + r) == 0.0, y.force.load(w, r), -mu))

@@ -7,6 +7,7 @@ In: shapes and numbers of a model. Out: slots, tables and stages that take them.
     arena     memory of all worlds, and packs inside kernels
     notes     scalars of a block for work that goes lane by lane: what branches by nature, and needs lists
     tables    the model's tables on the device, under the names they have on the host
-    programs  programs: a step is a list of stages, which a kernel takes one after another as a table says
+    lists     lists of stages, as solvers write them
+    programs  programs: a step is such a list, which a kernel takes one stage after another as a table says
     warps     threads of a CUDA warp that have come to different lines of a program: who goes on first
 """

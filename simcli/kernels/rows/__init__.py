@@ -9,4 +9,5 @@ In: poses and twists of links, or natural coordinates. Out: rows. Never here: th
     pulls       what the forces of rows give: to links, and as wrenches of joints
     frames      pairs of frames in natural coordinates, and the stiffness of what acts between them
     quadratic   rows in natural coordinates from their polynomials (model/natural/quadratic.py)
+    saddle      the saddle point of mass and these rows
 """

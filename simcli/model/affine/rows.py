@@ -21,7 +21,8 @@ from simcli.model.constraints.build import constraints_of
 from simcli.model.constraints.tables import Constraints, Form
 from simcli.model.forces.spring import Segments, segments_of
 from simcli.model.natural.frames import frame_columns
-from simcli.model.natural.quadratic import Polynomial, Quadratic, couple_row, flat_tables, product
+from simcli.model.natural.polynomials import Polynomial, couple_row, product
+from simcli.model.natural.quadratic import Quadratic, flat_tables
 from simcli.model.signals.tables import Driven
 from simcli.model.table_base import Table
 from simcli.model.tables import Array, DriveMode, JointKind, Model

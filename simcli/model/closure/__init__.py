@@ -3,11 +3,12 @@
 Comes in: a model as the scene wrote it. Goes out: the model with the joint coordinates and velocities of t = 0, and what
 was done (`tables.Beginning`). All solvers begin there. A world comes out the same alone and in any batch.
 
-    chart     motion axes of the dofs, moves along them, and the mass matrix, in the world
-    gaps      residuals of the constraint rows, and their gradients
-    least     the least motion that satisfies rows
-    close     positions that close the loops, velocities that keep them closed
-    limits    coordinates outside their hard limits
-    reach     gears and held sums that limits of their joints leave no room
-    begin     all of it, for a model; what moved and what is wrong, in words
+    chart      motion axes of the dofs, moves along them, and the mass matrix, in the world
+    gaps       residuals of the constraint rows, and their pulls on the two links
+    gradients  gradients of the rows along the dofs of the tree
+    least      the least motion that satisfies rows
+    close      positions that close the loops, velocities that keep them closed
+    limits     coordinates outside their hard limits
+    reach      gears and held sums that limits of their joints leave no room
+    begin      all of it, for a model; what moved and what is wrong, in words
 """

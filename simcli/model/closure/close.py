@@ -19,7 +19,8 @@ from simcli.model.closure.chart import (
     momenta,
     moved,
 )
-from simcli.model.closure.gaps import Entries, Gaps, Meter, entries_of, gradients
+from simcli.model.closure.gaps import Gaps, Meter
+from simcli.model.closure.gradients import Entries, entries_of, gradients
 from simcli.model.closure.least import least_motion
 from simcli.model.constraints.build import constraints_of
 from simcli.model.constraints.tables import Constraints, Form

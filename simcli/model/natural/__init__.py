@@ -7,7 +7,8 @@ In: a Model. Out: the same in natural coordinates. Never here: steps.
     bases         which points and vectors describe each body of a scene for the natural solver, and their values at poses
     form          the natural form of a model: every body by its centre of mass and up to three vectors
     led           kinematic bodies in natural coordinates: the joints of the scene that lead them
-    quadratic     rows in natural coordinates as polynomials of second degree, expanded once per scene
+    polynomials   rows in natural coordinates as polynomials of second degree
+    quadratic     tables of these rows, made once per scene
     frames        pairs of frames that bushings, cables and drags act between, as affine forms
     pushes        wrenches on bodies in natural coordinates, as terms of the forces on the free coordinates
     straight      which joints and forces of a scene no polynomials state

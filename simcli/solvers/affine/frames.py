@@ -1,11 +1,9 @@
 """What a call begins with for affine bodies, and the worlds that end; see watch.py."""
 
-from simcli.kernels.algebra.elementary import select
 from simcli.kernels.language import ti
-from simcli.kernels.language.vectors import is_nan
-from simcli.kernels.memory.programs import when
+from simcli.kernels.memory.lists import when
 from simcli.kernels.rows.quadratic import start_gradients
-from simcli.solvers.shared.watch import CROWDED, NOT_CONVERGED, End, code_of, guilt_of, judge_speed
+from simcli.solvers.shared.watch import CROWDED, NOT_CONVERGED, End, cause_of, code_of, judge_speed, worse_of
 
 
 @ti.func
@@ -49,18 +47,14 @@ def _is_crowded(c, w):
 
 
 @ti.func
-def blame_affine(c: ti.template(), w: ti.i32, code: ti.template()):
+def find_affine_cause(c: ti.template(), w: ti.i32, code: ti.template()):
     """The dof that moves most in Newton's last direction, a NaN first; how many contacts are too many.
 
     Reads: c.step.move, c.barrier.crowded
     """
     zero = c.tables.arena.zero()
     worst = zero - 1.0
-    guilty = zero
+    cause = zero
     for i in range(c.potential.n):
-        move = c.step.move.load(w, i)
-        size = select(is_nan(move), zero + ti.math.inf, ti.abs(move))
-        worse = size > worst
-        worst = select(worse, size, worst)
-        guilty = select(worse, zero + ti.cast(c.potential.rows.qd_at.at(i), c.tables.arena.device.real), guilty)
-    return guilt_of(c, w, code, guilty)
+        worst, cause = worse_of(c, ti.abs(c.step.move.load(w, i)), c.potential.rows.qd_at.at(i), worst, cause)
+    return cause_of(c, w, code, cause)

@@ -1,30 +1,22 @@
-"""Newton's method for a step of affine bodies: direction, cap, line search; stages of the lists in programs.py.
+"""Newton's method for a step of affine bodies along its directions (direction.py): the way, its cap, the line search.
 
-Everything is evaluated in one place, once per trial point. Where the Hessian is indefinite in a world, it is taken without
-the curvature of the rows, which leaves a sum of squares.
+Stages of the lists in programs.py. Everything is evaluated in one place, once per trial point.
 """
 
 from simcli.kernels.algebra.elementary import exp_rotation, select
 from simcli.kernels.barrier.advance import cap
-from simcli.kernels.barrier.contact import add, measure_barrier, search_along
+from simcli.kernels.barrier.contact import measure_barrier, search_along
 from simcli.kernels.barrier.friction import grip
 from simcli.kernels.chart.tree import store_vector, vector_at
 from simcli.kernels.language import ti
 from simcli.kernels.linear.blocks import (
     AFFINE_DOFS,
-    add_entry,
-    clear_matrix,
-    factorize_blocks,
-    least_pivot,
-    substitute_blocks,
 )
-from simcli.kernels.memory.arena import any_lane
-from simcli.kernels.memory.programs import sum_of, when
-from simcli.kernels.potentials.coordinates import cap_at_limits, raise_limits
-from simcli.kernels.potentials.energy import add_gradient, add_hessian, find_energy, find_slopes, follow_rows
-from simcli.solvers.affine.drags import add_drags, energy_of_drags
-from simcli.solvers.affine.holds import add_holds, energy_of_holds
-from simcli.solvers.shared import needs
+from simcli.kernels.memory.lists import sum_of, when
+from simcli.kernels.potentials.coordinates import raise_limits
+from simcli.kernels.potentials.energy import find_energy
+from simcli.solvers.affine.drags import energy_of_drags
+from simcli.solvers.affine.holds import energy_of_holds
 from simcli.solvers.tree.integrators import copy
 
 MAX_HALVINGS = 12
@@ -272,118 +264,3 @@ def count_iteration(c: ti.template(), w: ti.i32):
     count = z.iterations.load(w, 0) + select(done, zero, z.running.load(w, 0))
     z.iterations.store(w, 0, count)
     z.running.store(w, 0, select(done | (count > z.allowed.load(w, 0)), zero, z.running.load(w, 0)))
-
-
-@ti.func
-def linearise(c: ti.template(), w: ti.i32):
-    """Gradients of the rows at next_x, which is the same place as x, with its forms; the whole curvature at first.
-
-    Writes: c.potential.rows.gradient, c.step.curve
-    """
-    follow_rows(c.potential, w, c.potential.rows.next_x)
-    c.step.curve.store(w, 0, c.tables.arena.zero() + 1.0)
-
-
-@ti.func
-def add_energies(c: ti.template(), w: ti.i32):
-    """Gradient and Hessian at x, without contact.
-
-    Reads:  c.step.{curve, alpha, target}
-    Writes: c.potential.{gradient, matrix}
-    """
-    z = c.step
-    p = c.potential
-    curve = z.curve.load(w, 0)
-    clear_matrix(p.matrix, w)
-    for i in range(p.n):
-        alpha = z.alpha.load(w, i // AFFINE_DOFS)
-        mass = alpha * alpha * z.mass.load(w, i)
-        p.gradient.store(w, i, (p.rows.x.load(w, i) - z.target.load(w, i)) * mass)
-        _push_thin(c, w, i)
-        add_entry(p.matrix, w, c.diagonal.at(i), mass)
-    add_holds(c, w)
-    add_drags(c, w)
-    find_slopes(p, w, curve)
-    add_gradient(p, w)
-    add_hessian(p, w, curve)
-
-
-@needs.thin_pushes
-def _push_thin(c, w, i):
-    p, z = c.potential, c.step
-    p.gradient.store(w, i, p.gradient.load(w, i) - z.force.load(w, i) * z.thin.load(w, i))
-
-
-@ti.func
-def add_contacts(c: ti.template(), w: ti.i32):
-    """Gradient and curvature of contact.
-
-    Writes: c.potential.{gradient, matrix}, c.barrier
-    """
-    add(c.barrier, w, c.potential.rows.x, c.potential.gradient, c.potential.matrix, False)
-
-
-@ti.func
-def factorize(c: ti.template(), w: ti.i32):
-    """Factor the Hessian. Worlds where it is indefinite shall do without the curvature of the rows.
-
-    Writes: c.potential.matrix, c.step.curve
-    """
-    factorize_blocks(c.potential.matrix, w)
-    lacks = least_pivot(c.potential.matrix, w) <= 0.0
-    c.step.curve.store(w, 0, select(lacks, c.tables.arena.zero(), c.step.curve.load(w, 0)))
-
-
-def lacks_curvature(c, w):
-    """Whether a world that has not converged does without curvature (of a block)."""
-    return any_lane((c.step.curve.load(w, 0) == 0.0) & is_running(c, w))
-
-
-@ti.func
-def solve(c: ti.template(), w: ti.i32):
-    """Newton's direction.
-
-    Reads:  c.potential.{gradient, matrix}
-    Writes: c.step.move
-    """
-    p = c.potential
-    x = p.matrix.factor
-    for i in range(p.n):
-        x.x.store(w, x.position.at(i), -p.gradient.load(w, i))
-    substitute_blocks(p.matrix, w)
-    for i in range(p.n):
-        c.step.move.store(w, i, x.x.load(w, x.position.at(i)))
-
-
-@ti.func
-def measure_direction(c: ti.template(), w: ti.i32):
-    """Size of the direction [m]: displacement of the centre and of points at the extent of each body.
-
-    Writes: c.step.{size, length}
-    """
-    z = c.step
-    zero = c.tables.arena.zero()
-    size = zero
-    for b in range(c.tables.n_bodies):
-        centre = zero
-        turn = zero
-        for k in range(3):
-            centre = ti.max(centre, ti.abs(z.move.load(w, 12 * b + k)))
-        for k in range(3, 12):
-            turn = ti.max(turn, ti.abs(z.move.load(w, 12 * b + k)))
-        size = ti.max(size, centre + turn * z.extent.load(w, b))
-    bad = zero
-    for i in range(c.potential.n):  # a NaN is lost in a maximum
-        bad = bad + z.move.load(w, i) * 0.0
-    z.size.store(w, 0, size + bad)
-    z.length.store(w, 0, zero + 1.0)
-
-
-@ti.func
-def cut_at_limits(c: ti.template(), w: ti.i32):
-    """The part of the direction that goes little beyond where hard limits begin to push.
-
-    Reads:  c.step.move, c.potential
-    Writes: c.step.length
-    """
-    c.step.length.store(w, 0, cap_at_limits(c.potential, w, c.step.move, c.step.tolerance))

@@ -16,16 +16,16 @@ are those of a step that is tried from there,
 because the acceleration of bdf1 lacks half of what turns a velocity. First the springs' lengths are measured, then the step
 is tried, then the state is evaluated where it was.
 
-The minimum is found by Newton's method with a line search (newton.py). Every repetition has a mask of worlds, so that one
-that has converged keeps its numbers to the bit while others go on: arcs that contact cuts, within halvings of a direction,
-within iterations, within a step that is taken again (breaks.py).
+The minimum is found by Newton's method (direction.py) with a line search (newton.py). Every repetition has a mask of worlds,
+so that one that has converged keeps its numbers to the bit while others go on: arcs that contact cuts, within halvings of a
+direction, within iterations, within a step that is taken again (breaks.py).
 
 Source: Li et al. 2020 (IPC), the incremental potential; Lan et al. 2022 (ABD), its bodies. Deviation: energies are physical
 (J), external forces act in both formulas, and bdf2 starts by a step of bdf1 rather than by a copy of the state.
 """
 
-from simcli.kernels.memory.programs import Repeat, only, only_blocks, repeat, repeat_blocks, when
-from simcli.solvers.affine import newton, stages
+from simcli.kernels.memory.lists import Repeat, only, only_blocks, repeat, repeat_blocks, when
+from simcli.solvers.affine import direction, newton, stages
 from simcli.solvers.affine.breaks import begin_anew, find_breaks, go_back, keep_regimes, returns
 from simcli.solvers.affine.drags import aim_drags
 from simcli.solvers.affine.given import arrive, go_straight, lead, let_arrive, stay, take_given
@@ -92,9 +92,10 @@ def minimum(c) -> tuple:
 
 def _direction(c) -> tuple:
     """Newton's direction. Where the Hessian of a world is indefinite, it is built again without curvature of rows."""
-    hessian = newton.add_energies, when(c.touches, newton.add_contacts), when(c.given.n, take_given), newton.factorize
-    return (newton.linearise, repeat_blocks(hessian, at_most=2, wanted=newton.lacks_curvature), newton.solve,
-            newton.measure_direction, when(c.potential.laws.n, newton.cut_at_limits))  # fmt: skip
+    contacts, given = when(c.touches, direction.add_contacts), when(c.given.n, take_given)
+    hessian = direction.add_energies, contacts, given, direction.factorize
+    return (direction.linearise, repeat_blocks(hessian, at_most=2, wanted=direction.lacks_curvature), direction.solve,
+            direction.measure_direction, when(c.potential.laws.n, direction.cut_at_limits))  # fmt: skip
 
 
 def trial(c, begins: bool = False) -> tuple:

@@ -10,7 +10,7 @@ from simcli.kernels.collision.lanes import one
 from simcli.kernels.language import ti
 from simcli.kernels.linear.blocks import AFFINE_DOFS
 from simcli.kernels.memory.arena import put_lane
-from simcli.kernels.memory.programs import sum_of, take_all, when
+from simcli.kernels.memory.lists import sum_of, take_all, when
 from simcli.kernels.potentials.energy import find_energy, follow_rows
 from simcli.kernels.potentials.paces import energy_of_armature
 from simcli.kernels.report import put, report_bodies

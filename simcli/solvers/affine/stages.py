@@ -12,7 +12,7 @@ from simcli.kernels.forces.external import load_links
 from simcli.kernels.forces.signals import drive
 from simcli.kernels.language import ti
 from simcli.kernels.linear.blocks import AFFINE_DOFS
-from simcli.kernels.memory.programs import sum_of, when
+from simcli.kernels.memory.lists import sum_of, when
 from simcli.kernels.potentials.energy import find_slopes, follow_rows, work_of_step
 from simcli.kernels.potentials.paces import aim_laws, commit_laws, open_laws
 from simcli.kernels.potentials.shares import mean_force

@@ -10,5 +10,7 @@ In: the core of a run. Out: velocities and impulses of a step. Never found here:
     balls      bounds of the drives of ball joints
     mass       mass matrix and momentum, with the linear parts of laws
     direction  forces of joints along the directions where a step ends
-    stages     stages that solve it, and their lists
+    stages     stages that find contacts and solve the problem
+    answer     what a step takes of the solution
+    programs   the lists of these stages
 """

@@ -4,10 +4,10 @@ Source: Jean (1999), the step in impulses; restitution by Moreau (1988). Deviati
 flight, see `rebound`.
 """
 
+from simcli.kernels.algebra.elementary import select_parts
 from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.collision.lanes import one, put, vector, whole_of
 from simcli.kernels.collision.table_rows import contacts_of
-from simcli.kernels.complementarity.cones import chosen
 from simcli.kernels.complementarity.dense import whole
 from simcli.kernels.complementarity.measure import contact_speed
 from simcli.kernels.language import ti
@@ -177,4 +177,4 @@ def aim_again(k: ti.template(), p: ti.template(), w: ti.i32, h: ti.template()):
         bias = lacks / h - contact_speed(p, w, c, p.velocity).parts[0]
         moves = (k.bounces.load(w, c) == 0.0) & (p.contacts.on.load(w, c) != 0.0)
         zero = bias * 0.0
-        p.contacts.bias.store(w, c, chosen(moves, Vec3(bias, zero, zero), p.contacts.bias.load(w, c)))
+        p.contacts.bias.store(w, c, select_parts(moves, Vec3(bias, zero, zero), p.contacts.bias.load(w, c)))

@@ -1,51 +1,24 @@
-"""Stages that solve the one problem of a step with contact (impulses/memory.py), and the two lists of them.
-
-    solving       the problem of an evaluation, and the velocities that move the coordinates
-    correcting    what it lacks at the poses that were reached
-
-Both search until no bound that was thought to be far has been passed, and where contacts have rolling or torsional friction
-as often as its bounds, by the normal impulses of the search before, need it.
-
-Source: Jean (1999) for the step, Rockafellar (1976) for the rounds. Deviation: the direction is chosen for a scene, not for
-a step.
-"""
+"""Stages that find contacts and solve the one problem of a step with contact (memory.py). Their lists: programs.py."""
 
 from simcli.kernels.algebra.elementary import select
 from simcli.kernels.collision.detect import detect, place_shapes
-from simcli.kernels.complementarity.solve import READY, SEARCH
 from simcli.kernels.language import ti
 from simcli.kernels.language.numbers import number
-from simcli.kernels.laws.active_set import choose_piece
-from simcli.kernels.laws.bounded import FREE
 from simcli.kernels.memory.arena import local
-from simcli.kernels.memory.programs import only, repeat, within
 from simcli.solvers.impulses.aims import aim_contacts, rub
-from simcli.solvers.impulses.balls import bound_balls
 from simcli.solvers.impulses.contacts import recall_contacts, watch_shapes
 from simcli.solvers.impulses.direction import turn_directions
-from simcli.solvers.impulses.mass import mirrored
 from simcli.solvers.impulses.memory import FAST, FINER
 from simcli.solvers.impulses.rows import (
     BOUNDLESS,
-    HARD,
-    LINEAR,
-    MOTION,
-    UPPER,
     restore_momentum,
     state_problem,
     state_rest,
     state_row,
     wake_bounds,
 )
-from simcli.solvers.impulses.spins import bound_spins
-from simcli.solvers.rows.active_set import acceleration_of_law, aim_laws
 from simcli.solvers.shared import needs
 from simcli.solvers.tree.integrators import H
-
-
-def problem_of(c):
-    """What the search works on."""
-    return c.bound.impulses.problem
 
 
 @ti.func
@@ -78,46 +51,6 @@ def recall_all(c: ti.template(), w: ti.i32):
     """
     m = c.bound.impulses
     recall_contacts(m.contacts, c.tables, c.state, m.problem, m.first_spin, w)
-
-
-watch_contacts = watch_places, detect_all, recall_all  # of a step
-
-
-def solving(c) -> tuple:
-    """Stages that state the problem of an evaluation and solve it.
-
-    Args:
-        c: core of the run.
-    """
-    turn = (turn_first,) if c.turns else ()
-    return (begin_solving, state, *turn, *searching(c), note_lack, take_answer)
-
-
-def correcting(c) -> tuple:
-    """Stages that solve what the present solution lacks at the poses reached.
-
-    Args:
-        c: core of the run.
-    """
-    turn = (begin_again, turn_again) if c.turns else ()
-    return (begin_correcting, *turn, *searching(c, rest=(state_lack,)), note_lack, note_missed, take_answer)
-
-
-def searching(c, rest: tuple = ()) -> tuple:
-    """Searches, the first of them with all rows stated where worlds are awake.
-
-    Args:
-        c: core of the run.
-        rest: stages before the first search.
-    """
-    aims = (_aim,) if c.touches else ()
-    spins = (bound_spins,) if c.bound.impulses.first_spin >= 0 else ()
-    balls = (bound_balls,) if c.bound.system.laws.has_shared_limit else ()
-    wakes = (wake,) if c.bound.system.laws.n else ()
-    restates = only(is_awake, state_rows, within(problem_of, *READY), *(aims if not rest else ()))
-    search = (within(problem_of, *SEARCH), count_iterations, sleep, *wakes)
-    first = only(is_first_search, *rest) if rest else ()
-    return (repeat(restates, *(first,), *spins, *balls, *search, wanted=searches_again),)
 
 
 @ti.func
@@ -241,7 +174,7 @@ def state_rows(c: ti.template(), w: ti.i32):
 
 
 @ti.func
-def _aim(c: ti.template(), w: ti.i32):
+def aim_all_contacts(c: ti.template(), w: ti.i32):
     """Friction of contacts, and what they are to reach."""
     m = c.bound.impulses
     rub(m.contacts, m.problem, w, m.start)
@@ -318,91 +251,3 @@ def note_missed(c: ti.template(), w: ti.i32):
     m = c.bound.impulses
     m.missed.store(w, 0, select(m.first.load(w, 0) != 0.0, m.problem.lack.load(w, 0), m.missed.load(w, 0)))
     m.first.store(w, 0, c.tables.arena.zero())
-
-
-@ti.func
-def take_answer(c: ti.template(), w: ti.i32):
-    """Accelerations, forces of rows, efforts and pieces of laws, from impulses and velocities.
-
-    Reads:  p
-    Writes: c.bound.system.{acceleration, force, multiplier, effort, laws}, c.bound.move, c.state.qdd
-    """
-    y = c.bound.system
-    m = c.bound.impulses
-    p = m.problem
-    g = c.g.load(w, 0)
-    for n in range(y.n_dofs):
-        d = c.tables.tree_dof.at(n)
-        v = p.velocity.load(w, mirrored(y, n))
-        a = (v - m.start.load(w, mirrored(y, n))) / g
-        y.acceleration.store(w, n, a)
-        c.state.qdd.store(w, d, a)
-        given = c.bound.move.load(w, d)
-        c.bound.move.store(w, d, v)
-        _move_as_given(c, w, d, given)
-        _take_no_excess(c, w, n)
-    _take_lines(c, w, g)
-    for n in range(m.n_plain):
-        item = m.item.at(n)
-        kind = m.kind.at(n)
-        force = p.rows.impulse.load(w, n) / g
-        if kind == HARD:
-            force = select(p.rows.on.load(w, n) != 0.0, force, y.force.load(w, item))
-            y.force.store(w, item, force)
-            y.multiplier.store(w, item, -force)
-        elif kind == MOTION:
-            y.effort.store(w, c.tables.unknown.at(c.motions.lock_dof.at(item)), force)
-        elif kind != LINEAR:
-            _add_effort_of_law(c, w, item, force * ti.select(kind == UPPER, -1.0, 1.0))
-    find_pieces(c, w, g)
-
-
-@needs.moved_apart
-def _move_as_given(c, w, d, given):
-    """Where a motion moves dof d otherwise than by the velocity found (inside kernels)."""
-    c.bound.move.store(w, d, ti.select(c.motions.lock_of.at(d) >= 0, given, c.bound.move.load(w, d)))
-
-
-@needs.excess
-def _take_no_excess(c, w, n):
-    c.bound.excess.store(w, n, c.tables.arena.zero())  # nothing was added to the masses
-
-
-@needs.laws
-@ti.func
-def _take_lines(c: ti.template(), w: ti.i32, g: ti.template()):
-    """The linear part of the efforts of laws."""
-    laws = c.bound.system.laws
-    m = c.bound.impulses
-    for k in range(laws.n):
-        speed = laws.rate.load(w, k) + (acceleration_of_law(c, w, k) + laws.shift.load(w, k)) * g
-        laws.effort.store(w, k, m.push.load(w, k) - m.gain.load(w, k) * speed)
-
-
-@needs.laws
-def _add_effort_of_law(c, w, k, effort):
-    laws = c.bound.system.laws
-    laws.effort.store(w, k, laws.effort.load(w, k) + effort)
-
-
-@needs.laws
-@ti.func
-def find_pieces(c: ti.template(), w: ti.i32, g: ti.template()):
-    """The pieces of the laws on which the answer is.
-
-    Reads:  c.bound
-    Writes: c.bound.system.{laws, effort, force}
-    """
-    y = c.bound.system
-    zero = c.tables.arena.zero()
-    aim_laws(c, w, 1, g)
-    for k in range(y.laws.n):
-        aim = y.laws.goal.load(w, k)
-        y.laws.aim.store(w, k, aim)
-        choose_piece(y.laws, w, k, aim, zero - 1.0, zero == 0.0)
-        i = y.laws.unknown.at(k)
-        effort = y.laws.effort.load(w, k)
-        if i < y.n_dofs:
-            y.effort.store(w, i, select(y.laws.lock.load(w, k) != FREE, effort, y.effort.load(w, i)))
-        else:
-            y.force.store(w, i - y.n_dofs, effort)

@@ -5,6 +5,7 @@ In: a Model in its natural form, options. Out: frames. Never found here: the row
     programs           the lists of stages, one for each integrator
     memory             what steps keep beyond the memory of rows
     stages             stages, whatever acts
+    projection         velocities projected on the rows before a step
     excess             what weights of flat bodies and thin rods have too much
     quadratic          stages of steps whose rows are polynomials
     forces             forces in such steps

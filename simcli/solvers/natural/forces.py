@@ -20,7 +20,8 @@ from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.tables import Tables
 from simcli.kernels.rows.quadratic import IDLE, bend_bias, bias
 from simcli.model.constraints.tables import Constraints
-from simcli.model.natural.quadratic import BENT, Quadratic
+from simcli.model.natural.polynomials import BENT
+from simcli.model.natural.quadratic import Quadratic
 from simcli.model.tables import Model
 from simcli.solvers.natural.frame_forces import add_frame_power, idle_frames
 from simcli.solvers.shared import needs

@@ -4,7 +4,7 @@ import numpy as np
 
 from simcli.kernels.memory.arena import Arena, Slot
 from simcli.kernels.memory.tables import Tables
-from simcli.kernels.rows.quadratic import SaddlePoint
+from simcli.kernels.rows.saddle import SaddlePoint
 from simcli.model.constraints.tables import Constraints, Form
 from simcli.model.natural.quadratic import Quadratic
 from simcli.solvers.tree.integrators import STAGES

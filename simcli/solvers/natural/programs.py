@@ -15,9 +15,9 @@ lambda is a force; velocities are projected before each step, which takes from t
 and changes no position. That of generalized_alpha is in generalized_alpha.py.
 """
 
-from simcli.kernels.memory.programs import only_blocks, repeat_blocks, set_registers
+from simcli.kernels.memory.lists import only_blocks, repeat_blocks, set_registers
 from simcli.solvers.impulses.memory import keep_impulses, look_ahead, look_back
-from simcli.solvers.impulses.stages import solving, watch_contacts
+from simcli.solvers.impulses.programs import solving, watch_contacts
 from simcli.solvers.natural.alpha_forces import evaluate_forces, stiffen_rows
 from simcli.solvers.natural.contacts import (
     keep_answer,
@@ -44,6 +44,7 @@ from simcli.solvers.natural.generalized_alpha import (
 )
 from simcli.solvers.natural.led import begin_led, lead_bodies
 from simcli.solvers.natural.memory import MAX_PLACEMENTS, REFINEMENTS
+from simcli.solvers.natural.projection import end_projection, show_projection, state_projection, take_projection
 from simcli.solvers.natural.quadratic import (
     ask_for_accelerations,
     ask_for_place,
@@ -62,7 +63,6 @@ from simcli.solvers.natural.rotors import note_paces
 from simcli.solvers.natural.stages import (
     advance_midpoint,
     begin_evaluation,
-    end_projection,
     end_velocities,
     fill_matrix,
     filter_correction,
@@ -74,11 +74,8 @@ from simcli.solvers.natural.stages import (
     pull_vectors,
     push_midpoint,
     set_changes_somewhere,
-    show_projection,
     soften_step,
-    state_projection,
     state_system,
-    take_projection,
 )
 from simcli.solvers.rows.corrections import ask_for_correction, correct
 from simcli.solvers.rows.report import reactions

@@ -7,19 +7,19 @@ accelerations take a second one. The list is in programs.py, with that of genera
 
 from simcli.kernels.algebra.elementary import precision_of, select
 from simcli.kernels.language import ti
-from simcli.kernels.linear.sparse import substitute
+from simcli.kernels.linear.sparse import get_unknown, put_unknown, substitute
 from simcli.kernels.memory.arena import any_lane
 from simcli.kernels.rows.quadratic import (
     bend_gradients,
     bias,
     extend,
-    factorize_saddle,
     find_rates,
     find_residuals,
     give_state,
     start_gradients,
     take_state,
 )
+from simcli.kernels.rows.saddle import factorize_saddle
 from simcli.solvers.natural.forces import (
     add_work,
     demand_paces,
@@ -94,10 +94,10 @@ def solve_saddle(c: ti.template(), w: ti.i32):
     """
     x = c.steps.rows.factor
     for i in range(x.n):
-        x.x.store(w, x.position.at(i), c.steps.load.load(w, i))
+        put_unknown(x, w, i, c.steps.load.load(w, i))
     substitute(x, w)
     for i in range(x.n):
-        c.steps.solution.store(w, i, x.x.load(w, x.position.at(i)))
+        c.steps.solution.store(w, i, get_unknown(x, w, i))
 
 
 @ti.func
@@ -116,13 +116,13 @@ def filter_solution(c: ti.template(), w: ti.i32):
     f = c.steps.rows
     x = f.factor
     for i in range(f.n):
-        x.x.store(w, x.position.at(i), c.steps.load.load(w, i))
+        put_unknown(x, w, i, c.steps.load.load(w, i))
     for r in range(f.n_rows):
         i = f.n + r
-        x.x.store(w, x.position.at(i), c.steps.load.load(w, i) - f.lent.load(w, r) * c.steps.solution.load(w, i))
+        put_unknown(x, w, i, c.steps.load.load(w, i) - f.lent.load(w, r) * c.steps.solution.load(w, i))
     substitute(x, w)
     for i in range(x.n):
-        c.steps.solution.store(w, i, c.steps.solution.load(w, i) * 2.0 - x.x.load(w, x.position.at(i)))
+        c.steps.solution.store(w, i, c.steps.solution.load(w, i) * 2.0 - get_unknown(x, w, i))
 
 
 @ti.func

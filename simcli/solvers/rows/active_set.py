@@ -2,7 +2,7 @@
 
 A law of one coordinate is a monotone graph, so that the bounded problem of rows and laws is linear for a given set of
 pieces: the sparse factor solves it, and its solution tells the next set, until none changes (kernels/laws/bounded.py).
-Where something touches, cones of three rows join the problem, and its method is that of impulses/stages.py; both take the
+Where something touches, cones of three rows join the problem, and its method is that of impulses/programs.py; both take the
 graphs of `state_laws`.
 
 Called by stages of trees and of natural coordinates; rows/memory.py says what `c` holds.

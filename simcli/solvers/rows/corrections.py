@@ -7,6 +7,7 @@ from simcli.kernels.algebra.elementary import select
 from simcli.kernels.chart.retraction import retract
 from simcli.kernels.language import ti
 from simcli.kernels.laws.bounded import FREE
+from simcli.kernels.linear.sparse import get_unknown, put_unknown
 from simcli.kernels.memory.arena import local
 from simcli.solvers.shared import needs
 from simcli.solvers.tree.integrators import H, copy
@@ -173,7 +174,7 @@ def correct(c: ti.template(), w: ti.i32):
     s = c.state
     _take_filtered(c, w)
     for n in range(y.n_dofs):
-        c.bound.move.store(w, t.tree_dof.at(n), y.factor.x.load(w, y.factor.position.at(n)))
+        c.bound.move.store(w, t.tree_dof.at(n), get_unknown(y.factor, w, n))
     correct_accelerations(c, w)
     if c.now.load(w, "rates") == 1:
         for n in range(y.n_dofs):
@@ -189,7 +190,7 @@ def _take_filtered(c: ti.template(), w: ti.i32):
     """Two solutions as one, see natural/stages.py:filter_correction."""
     x = c.bound.system.factor
     for i in range(c.bound.system.n):
-        x.x.store(w, x.position.at(i), c.bound.first.load(w, i) * 2.0 - x.x.load(w, x.position.at(i)))
+        put_unknown(x, w, i, c.bound.first.load(w, i) * 2.0 - get_unknown(x, w, i))
 
 
 @needs.one_node
@@ -232,7 +233,7 @@ def _find_move(c, w, d, x):
 def _correct_forces(c: ti.template(), w: ti.i32):
     y = c.bound.system
     for r in range(y.n_rows):
-        x = y.factor.x.load(w, y.factor.position.at(y.n_dofs + r))
+        x = get_unknown(y.factor, w, y.n_dofs + r)
         x = select(y.free.load(w, y.n_dofs + r) == 0.0, x * 0.0, x)
         y.force.store(w, r, y.force.load(w, r) - x)
 

@@ -6,7 +6,7 @@ from simcli.kernels.chart.dynamics import collect, demand
 from simcli.kernels.forces.bushings import report_cables
 from simcli.kernels.language import ti
 from simcli.kernels.laws.bounded import FREE, elastic_law
-from simcli.kernels.memory.programs import when
+from simcli.kernels.memory.lists import when
 from simcli.kernels.report import report_wrenches
 from simcli.kernels.rows.pulls import pull_links, report_couples, share_gears
 from simcli.kernels.rows.tree_rows import turning

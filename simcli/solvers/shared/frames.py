@@ -1,6 +1,5 @@
 """The frames of all solvers that have accelerations: a list of stages, whose steps each solver gives, and a report."""
 
-from simcli.kernels.algebra.elementary import select
 from simcli.kernels.chart.dynamics import demand
 from simcli.kernels.chart.loops import follow_natural_turns, follow_turns, report_rods, unwrap_turns
 from simcli.kernels.chart.projected_accelerations import project_accelerations, report_accelerations
@@ -8,7 +7,8 @@ from simcli.kernels.chart.projection import project_joints
 from simcli.kernels.language import ti
 from simcli.kernels.language.numbers import number
 from simcli.kernels.language.vectors import is_nan
-from simcli.kernels.memory.programs import begin, only_blocks, repeat_blocks, run, take_all, when
+from simcli.kernels.memory.lists import only_blocks, repeat_blocks, take_all, when
+from simcli.kernels.memory.programs import begin, run
 from simcli.kernels.report import (
     report_bodies,
     report_efforts,
@@ -26,7 +26,17 @@ from simcli.solvers.shared.contacts.report import (
     report_contacts,
 )
 from simcli.solvers.shared.ledger import energies, find_power, open_account, write_energies
-from simcli.solvers.shared.watch import CROWDED, NOT_CONVERGED, TURNS_FAR, End, code_of, guilt_of, judge_speed, watch
+from simcli.solvers.shared.watch import (
+    CROWDED,
+    NOT_CONVERGED,
+    TURNS_FAR,
+    End,
+    cause_of,
+    code_of,
+    judge_speed,
+    watch,
+    worse_of,
+)
 from simcli.solvers.tree.integrators import H
 
 
@@ -130,22 +140,19 @@ def _turns_far(c, w):
 
 
 @ti.func
-def blame(c: ti.template(), w: ti.i32, code: ti.template()):
+def find_cause(c: ti.template(), w: ti.i32, code: ti.template()):
     """The fastest dof, a NaN first; how many contacts are too many.
 
     Reads: c.state.qd, c.bound.impulses
     """
     zero = c.tables.arena.zero()
     worst = zero - 1.0
-    guilty = zero
+    cause = zero
     for n in range(c.tables.n_tree_dofs):
         d = c.tables.tree_dof.at(n)
         rate = c.state.qd.load(w, d)
-        size = select(is_nan(rate), zero + ti.math.inf, rate * rate)
-        worse = size > worst
-        worst = select(worse, size, worst)
-        guilty = select(worse, zero + ti.cast(d, c.tables.arena.device.real), guilty)
-    return guilt_of(c, w, code, guilty)
+        worst, cause = worse_of(c, rate * rate, d, worst, cause)
+    return cause_of(c, w, code, cause)
 
 
 @ti.func

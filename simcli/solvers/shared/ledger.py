@@ -9,7 +9,7 @@ from simcli.kernels.forces.account import DISSIPATED, SUPPLIED
 from simcli.kernels.forces.external import load_links
 from simcli.kernels.forces.work import effort_power, elastic_energy
 from simcli.kernels.language import ti
-from simcli.kernels.memory.programs import sum_of, take_all, when
+from simcli.kernels.memory.lists import sum_of, take_all, when
 from simcli.kernels.report import mechanical_energy, put
 from simcli.solvers.impulses.contacts import contact_energy
 from simcli.solvers.rows.active_set import law_power
@@ -144,6 +144,17 @@ def accounting(c, change) -> tuple:
     return (change,) if c.keeps_account else when(c.forces.has_external, load_external)
 
 
+def _stored_after(c, w, change):
+    """[J], all that is stored, once the account is closed or opened where tables change (inside kernels).
+
+    Args:
+        change: `close_account` or `open_account`.
+    """
+    take_all(accounting(c, change), c, w)
+    kinetic, potential, elastic = energies(c, w)
+    return kinetic + potential + elastic
+
+
 @ti.func
 def close(c: ti.template(), w: ti.i32):
     """Close the account before tables change; returns what is stored [J].
@@ -151,9 +162,7 @@ def close(c: ti.template(), w: ti.i32):
     Reads:  c.state of `place_all`, c.forces
     Writes: c.forces.account
     """
-    take_all(accounting(c, close_account), c, w)
-    kinetic, potential, elastic = energies(c, w)
-    return kinetic + potential + elastic
+    return _stored_after(c, w, close_account)
 
 
 @ti.func
@@ -163,6 +172,4 @@ def open_new(c: ti.template(), w: ti.i32):
     Reads:  c.state of `place_all`, c.forces
     Writes: c.forces.account
     """
-    take_all(accounting(c, open_account), c, w)
-    kinetic, potential, elastic = energies(c, w)
-    return kinetic + potential + elastic
+    return _stored_after(c, w, open_account)

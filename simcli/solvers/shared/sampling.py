@@ -8,7 +8,7 @@ from simcli.kernels.chart.tree import place_all
 from simcli.kernels.collision.clearance import find_clearances
 from simcli.kernels.forces.signals import sample
 from simcli.kernels.language import ti
-from simcli.kernels.memory.programs import take_all, when
+from simcli.kernels.memory.lists import take_all, when
 from simcli.kernels.rows.quadratic import give_state
 from simcli.model.measures import Source
 from simcli.solvers.shared.clock import LEAN, steps_before

@@ -1,11 +1,12 @@
-"""Worlds that end: what each step is watched for. What a solver has besides is in its engine's `judge` and `blame`."""
+"""Worlds that end: what each step is watched for. What a solver has besides is in its engine's `judge` and `find_cause`."""
 
 from collections.abc import Callable
 from typing import NamedTuple
 
 from simcli.kernels.algebra.elementary import select
 from simcli.kernels.language import ti
-from simcli.kernels.memory.arena import any_lane
+from simcli.kernels.language.vectors import is_nan
+from simcli.kernels.memory.arena import any_lane, local
 from simcli.model.snapshot import Status
 
 SPEED_SQUARED = 1  # row of the solver's constants, after H
@@ -20,12 +21,12 @@ class End(NamedTuple):
     Attributes:
         status: of the worlds.
         applies: gives their mask (inside kernels).
-        blames: gives the number to blame, if it is none of a dof.
+        cause: gives the number that is its cause, if that is none of a dof (inside kernels).
     """
 
     status: int
     applies: Callable
-    blames: Callable | None = None
+    cause: Callable | None = None
 
 
 def code_of(c, w, code):
@@ -35,17 +36,32 @@ def code_of(c, w, code):
     return code
 
 
-def guilt_of(c, w, code, dof):
-    """The number to blame for a status (inside kernels)."""
+def cause_of(c, w, code, dof):
+    """The number that is the cause of a status: that of its reason, if that has one, else `dof` (inside kernels)."""
     for end in c.ends:
-        if end.blames:
-            dof = select(code == end.status, end.blames(c, w), dof)
+        if end.cause:
+            dof = select(code == end.status, end.cause(c, w), dof)
     return dof
+
+
+def worse_of(c, size, dof, worst, cause) -> tuple:
+    """The larger of two sizes and its dof; a NaN counts as infinite, the first of equal ones stays (inside kernels).
+
+    Args:
+        c: core of the run.
+        size: of one more dof, not negative.
+        dof: its number.
+        worst, cause: the largest size so far, -1 before the first, and its dof, as a real number.
+    """
+    zero = c.tables.arena.zero()
+    size = select(is_nan(size), zero + ti.math.inf, size)
+    worse = local(size > worst)
+    return select(worse, size, worst), select(worse, zero + ti.cast(dof, c.tables.arena.device.real), cause)
 
 
 @ti.func
 def watch(c: ti.template(), w: ti.i32):
-    """Note the first step at which a world shall end, why, and the dof that is to blame.
+    """Note the first step at which a world shall end, why, and the dof that is its cause.
 
     A world that has ended keeps stepping in its lanes, where it disturbs nobody; its frames are poisoned instead.
 
@@ -58,10 +74,10 @@ def watch(c: ti.template(), w: ti.i32):
     code = c.engine.judge(c, w, count, status == 0.0)
     ended = (status == 0.0) & (code != 0.0)
     if any_lane(ended):
-        guilty = c.engine.blame(c, w, code)
+        cause = c.engine.find_cause(c, w, code)
         c.health.store(w, 0, select(ended, code, status))
         c.health.store(w, 1, select(ended, count, c.health.load(w, 1)))
-        c.health.store(w, 2, select(ended, guilty, c.health.load(w, 2)))
+        c.health.store(w, 2, select(ended, cause, c.health.load(w, 2)))
 
 
 @ti.func

@@ -15,9 +15,9 @@ impacts are of first order, and what is smooth between them is of the integrator
 Sources and formulas: integrators.py, rows/memory.py, impulses/memory.py, each with its deviations.
 """
 
-from simcli.kernels.memory.programs import only, only_blocks, repeat, set_registers, when
+from simcli.kernels.memory.lists import only, only_blocks, repeat, set_registers, when
 from simcli.solvers.impulses.memory import finish_impulses, look_ahead, look_back, move_by_impulses, needs_end
-from simcli.solvers.impulses.stages import correcting, solving, watch_contacts
+from simcli.solvers.impulses.programs import correcting, solving, watch_contacts
 from simcli.solvers.rows.corrections import ask_for_correction, correct
 from simcli.solvers.rows.repeat import give_rates_back, go_back, go_back_in_account, keep_account, start_with_end
 from simcli.solvers.rows.report import reactions

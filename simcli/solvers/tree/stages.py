@@ -17,7 +17,7 @@ from simcli.kernels.chart.dynamics import accelerate, eliminate
 from simcli.kernels.chart.tree import place_all
 from simcli.kernels.forces.efforts import efforts
 from simcli.kernels.language import ti
-from simcli.kernels.memory.programs import take_all, when
+from simcli.kernels.memory.lists import take_all, when
 from simcli.solvers.impulses.memory import move_by_impulses
 from simcli.solvers.shared.clock import follow_signals, time_of
 from simcli.solvers.shared.ledger import load_external, no_power

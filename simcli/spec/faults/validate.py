@@ -9,7 +9,7 @@ from simcli.spec.faults.hints import key_meant, misplaced, tag_of, unknown_key
 from simcli.spec.faults.mend import leave_mend
 from simcli.spec.faults.synonyms import value_meant
 from simcli.spec.manual.keys import known_keys
-from simcli.spec.values.quantities import Part, spell
+from simcli.spec.values.quantities import spell
 from simcli.spec.values.scopes import FailedParameter, where_of
 
 _MISSING = ("missing", "union_tag_not_found")
@@ -39,7 +39,6 @@ def report_errors(
     prefix: tuple[PathStep, ...],
     faults: Faults,
     key_mark: Mark | None = None,
-    model: type[Part] | None = None,
 ) -> None:
     """Turn every error of a validation into a fault.
 
@@ -49,7 +48,6 @@ def report_errors(
         prefix: its path.
         faults: collects.
         key_mark: place of the node's own key, for faults of the node as a whole.
-        model: schema class of the node, for the names of known keys.
     """
     seen, before = set(), len(faults.found)
     for one in error.errors(include_url=False):

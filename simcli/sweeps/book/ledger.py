@@ -36,7 +36,7 @@ class LedgerEvent(StrEnum):
     DONE = "done"  # there is a result file; worlds that failed are among its cases, with their reasons
     FAILED = "failed"  # an attempt brought nothing
     GIVEN_UP = "given up"  # the cases will not be tried again unless that is asked for
-    ABANDONED = "abandoned"  # stopped in time: nobody is to blame
+    ABANDONED = "abandoned"  # stopped in time, not by a fault of its own
     ENDED = "ended"  # of a whole sweep: a driver has ended by itself
 
 

@@ -133,7 +133,7 @@ def _check_names(chunk: Chunk, worlds: tuple[int, ...], cases: tuple[str, ...], 
     """Refuse to give results the names of other cases: files may have been written anew since the plan was made.
 
     Raises:
-        OutputError: that is so; nobody's case is to blame.
+        OutputError: that is so; no case is the cause.
     """
     changed = f"{chunk.scene}: it, or a file that it needs, has changed since the sweep was planned"
     try:

@@ -94,7 +94,7 @@ def _named(fault: Fault, which: list[Structure], structures: Sequence[Structure]
     """A fault that not all structures have, with the choice that makes it, or else the first structure that has it."""
     if len(which) == len(structures):
         return fault
-    guilty = [label for label in which[0].labels if [one for one in structures if label in one.labels] == which]
+    choices = [label for label in which[0].labels if [one for one in structures if label in one.labels] == which]
     more = f" and {len(which) - 1} more" if len(which) > 1 else ""
-    words = f"{guilty[0][0]} = {guilty[0][1]}" if guilty else which[0].text + more
+    words = f"{choices[0][0]} = {choices[0][1]}" if choices else which[0].text + more
     return Fault(fault.code, f"{fault.message} (with {words})", fault.where, fault.hint, fault.severity)

@@ -9,7 +9,6 @@ from simcli.rotations import quat_rotate
 from simcli.view.drawing.palette import Colour
 
 _KINDS = ("sphere", "ellipsoid", "box", "capsule", "cylinder", "cone", "plane", "mesh")
-LAYERS = ("shape", "link", "joint", "axis", "mass", "frame", "spring")
 HERE = (0.0, 0.0, 0.0)
 UPRIGHT = (0.0, 0.0, 0.0, 1.0)
 _CORNERS = np.array([(x, y, z) for x in (False, True) for y in (False, True) for z in (False, True)])

@@ -12,7 +12,7 @@ RULE_CODES = {Status.NOT_FINITE: "SC601", Status.TOO_FAST: "SC602", Status.SINGU
               Status.TURNS_FAR: "SC608", Status.NOT_CONVERGED: "SC610", Status.CROWDED: "SC660"}  # fmt: skip
 
 
-def ending(model: Model, plan: RunPlan, world: int, status: Status, step: int, guilty: int, room: int) -> Event:
+def ending(model: Model, plan: RunPlan, world: int, status: Status, step: int, cause: int, room: int) -> Event:
     """The event of one world that ended.
 
     Args:
@@ -21,18 +21,18 @@ def ending(model: Model, plan: RunPlan, world: int, status: Status, step: int, g
         world: that ended.
         status: why.
         step: steps since the start of the run.
-        guilty: the dof that is to blame; the number of contacts where there are too many.
+        cause: the dof that is the cause; the number of contacts where there are too many.
         room: contacts that there is room for.
     """
     if status == Status.CROWDED:
-        body, joint, value, text = _NOTHING, _NOTHING, float(guilty), crowded_text(guilty, room)
+        body, joint, value, text = _NOTHING, _NOTHING, float(cause), crowded_text(cause, room)
     elif status == Status.STOPPED:
         body, joint = subject_of(model, plan.measures.stop)
         value, text = float(status), f"run.stop_when was met by {plan.measures.stop}"
     else:
-        joint = int(model.dofs.joint[guilty])
+        joint = int(model.dofs.joint[cause])
         body = int(model.joints.child[joint])
-        value, text = float(status), reason(status, model.bodies.name[body], model.dofs.label[guilty])
+        value, text = float(status), reason(status, model.bodies.name[body], model.dofs.label[cause])
     severity = 2 if status.is_failure else 0
     return Event(step, step * plan.dt, world, RULE_CODES[status], severity, body, joint, value, text)
 
@@ -53,7 +53,7 @@ def reason(status: Status, body: str, dof: str) -> str:
 
     Args:
         status: of a failure of one dof.
-        body, dof: names of what is to blame.
+        body, dof: names of what is the cause.
     """
     texts = {
         Status.NOT_FINITE: f"a velocity of joint `{dof}` is not finite (body `{body}`)",

@@ -18,7 +18,8 @@ class Engine:
         begin: (c, w, first), before the first frame of a call, after `first` steps.
         report: (c, w, steps), the frame.
         report_drives: (c, w), what drives give, after the frame.
-        judge: (c, w, count, alive), why worlds should end after a step, see watch.py; blame: (c, w, code), who is to blame.
+        judge: (c, w, count, alive), why worlds should end after a step, see watch.py.
+        find_cause: (c, w, code), the dof, or another number, that is the cause.
         close, open: (c, w), before and after the tables change; give what is stored [J].
         finding: from a core, what finds the quantities that signals see, where a step begins (sampling.py).
         notes: events of the start, from model, options and plan.
@@ -31,7 +32,7 @@ class Engine:
     report: Callable
     report_drives: Callable
     judge: Callable
-    blame: Callable
+    find_cause: Callable
     close: Callable
     open: Callable
     finding: Callable

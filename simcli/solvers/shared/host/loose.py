@@ -23,7 +23,7 @@ from simcli.model.tables import Model
 from simcli.model.tree.loosen import loosen
 from simcli.solvers.shared.host.engine import Engine
 from simcli.solvers.shared.host.plan import RunPlan
-from simcli.solvers.shared.host.solver import NOWHERE, TREE, GeneralizedSolver
+from simcli.solvers.shared.host.solver import NOWHERE, TREE, Stepper
 
 if TYPE_CHECKING:
     from simcli.model.phases.stretches import Phase
@@ -62,11 +62,11 @@ class FormedPhase:
 
 
 class LooseSolver:
-    """Steps all worlds of a model in another form; else as `GeneralizedSolver`.
+    """Steps all worlds of a model in another form; else as `Stepper`.
 
     Args:
         form: makes it from a model and where everything is.
-        model, options, plan, device, phases, engine: as of `GeneralizedSolver`.
+        model, options, plan, device, phases, engine: as of `Stepper`.
 
     Attributes:
         status: (W,), Status of each world.
@@ -80,7 +80,7 @@ class LooseSolver:
         start = State.of(whole)
         standing = [form(combined(phase.model), start) for phase in representatives(self.model, phases)]
         later = [FormedPhase(phase, form, start) for phase in phases]
-        self.stepper = GeneralizedSolver(form(whole, start), options, plan, device, later, engine, standing)
+        self.stepper = Stepper(form(whole, start), options, plan, device, later, engine, standing)
         self.row_label = self.stepper.row_label
 
     @property
@@ -102,11 +102,11 @@ class LooseSolver:
         return self.shown(self.stepper.initial())
 
     def advance(self, n_frames: int, places: Mapping[str, np.ndarray] = NOWHERE) -> FrameBlock:
-        """The next frames: n_frames of them, or fewer if an event comes before; `places` as of `GeneralizedSolver`."""
+        """The next frames: n_frames of them, or fewer if an event comes before; `places` as of `Stepper`."""
         return self.shown(self.stepper.advance(n_frames, places))
 
     def measured(self) -> tuple[np.ndarray, np.ndarray]:
-        """Values and times of all rows of measures, as of `GeneralizedSolver`."""
+        """Values and times of all rows of measures, as of `Stepper`."""
         return self.stepper.measured()
 
     def state_arrays(self) -> dict[str, np.ndarray]:
@@ -137,16 +137,16 @@ class LooseSolver:
         return event if event.joint < self.model.n_joints else replace(event, joint=-1)
 
 
-def generalized_solver(model: Model, *args, **named) -> GeneralizedSolver | LooseSolver:
+def generalized_solver(model: Model, *args, **named) -> Stepper | LooseSolver:
     """A solver in joint coordinates; combinations are coordinates of their own, which frames do not show.
 
     Args:
         model: of the scene.
-        *args, **named: as of `GeneralizedSolver`.
+        *args, **named: as of `Stepper`.
     """
     if model.combinations.name:
         return LooseSolver(_as_it_is, model, *args, **named)
-    return GeneralizedSolver(model, *args, **named)
+    return Stepper(model, *args, **named)
 
 
 def _as_it_is(model: Model, _start: State) -> Model:

@@ -27,7 +27,7 @@ from simcli.model.tables import Model
 from simcli.solvers.shared.contacts.report import begin_call, gather, unsolved_events, worst_event, worst_step
 from simcli.solvers.shared.core import ENERGY, Core, drags_are_rows, springs_are_rows
 from simcli.solvers.shared.drives import report_drives
-from simcli.solvers.shared.frames import blame, judge, report
+from simcli.solvers.shared.frames import find_cause, judge, report
 from simcli.solvers.shared.host.crossing_events import CrossingEvents
 from simcli.solvers.shared.host.endings import ending
 from simcli.solvers.shared.host.engine import Engine
@@ -55,10 +55,10 @@ _ALL_WORLDS = -1  # world of an event that all worlds share
 NOWHERE: Mapping[str, np.ndarray] = MappingProxyType({})  # no places for columns
 # Columns of frames in which a number may stand for nothing, by where a measure finds it.
 OF_JOINTS = {Source.Q: "joint_q", Source.QD: "joint_qd", Source.QDD: "joint_qdd", Source.EFFORT: "joint_effort"}
-TREE = Engine(Core, begin_call, report, report_drives, judge, blame, close, open_new, finding)
+TREE = Engine(Core, begin_call, report, report_drives, judge, find_cause, close, open_new, finding)
 
 
-class GeneralizedSolver:
+class Stepper:
     """Steps all worlds of a model.
 
     Args:
@@ -104,7 +104,7 @@ class GeneralizedSolver:
         self.compile_seconds = self.frame_seconds = None
 
     @property
-    def stepper(self) -> "GeneralizedSolver":
+    def stepper(self) -> "Stepper":
         """What steps: itself."""
         return self
 

@@ -12,7 +12,8 @@ from simcli.kernels.memory.arena import Arena, get_lane, put_lane
 from simcli.kernels.memory.tables import Tables
 from simcli.model.contact.colliders import colliders
 from simcli.model.tables import Model, ShapeKind
-from simcli.solvers.shared.looks.sensors import RANGE_KIND, motion_of_frame
+from simcli.solvers.shared.looks.sensor_formulas import OWN_SIDE, motion_of_frame
+from simcli.solvers.shared.looks.sensors import RANGE_KIND
 
 NOTHING_SEEN = -1.0  # [m], what a range finder says if it meets nothing
 
@@ -73,7 +74,7 @@ def sense_range(g: ti.template(), c: ti.template(), w: ti.i32):
     m = g.sensors
     for n in range(m.n):
         if m.kind.at(n) == RANGE_KIND:
-            x, R, _v, _spin, _arm = motion_of_frame(m, c.rows, w, n, 0)
+            x, R, _v, _spin, _arm = motion_of_frame(m, c.rows, w, n, OWN_SIDE)
             m.values.store(w, m.first.at(n), c.tables.arena.zero() + ti.math.inf)
             for s in range(g.targets.n):
                 if g.targets.body.at(s) != m.body.at(n):

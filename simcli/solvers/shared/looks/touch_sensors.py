@@ -7,7 +7,8 @@ from simcli.kernels.memory.arena import get_lane
 from simcli.kernels.report import put
 from simcli.solvers.shared.contacts.report import CONTACTS, ROW
 from simcli.solvers.shared.contacts.touches import SHAPE_A, SHAPE_B, add_in_lane
-from simcli.solvers.shared.looks.sensors import RANGE_KIND, TOUCH_KIND, motion_of_frame
+from simcli.solvers.shared.looks.sensor_formulas import OWN_SIDE, motion_of_frame
+from simcli.solvers.shared.looks.sensors import RANGE_KIND, TOUCH_KIND
 
 _POINT, _NORMAL, _CONTACT_FORCE = 2, 5, ROW - 3  # places in a row of contacts
 
@@ -24,7 +25,7 @@ def sense_touch(g: ti.template(), c: ti.template(), w: ti.i32):
     for n in range(m.n):
         kind = m.kind.at(n)
         if kind >= TOUCH_KIND and kind < RANGE_KIND:
-            x, R, _v, _spin, _arm = motion_of_frame(m, c.rows, w, n, 0)
+            x, R, _v, _spin, _arm = motion_of_frame(m, c.rows, w, n, OWN_SIDE)
             m.values.store(w, m.first.at(n), zero)
             if kind > TOUCH_KIND:
                 put(m.values, w, m.first.at(n), zero, zero, zero)

@@ -1,0 +1,84 @@
+"""The lists of stages that solve the one problem of a step with contact (impulses/memory.py).
+
+    solving       the problem of an evaluation, and the velocities that move the coordinates
+    correcting    what it lacks at the poses that were reached
+
+Both search until no bound that was thought to be far has been passed, and where contacts have rolling or torsional friction
+as often as its bounds, by the normal impulses of the search before, need it.
+
+Source: Jean (1999) for the step, Rockafellar (1976) for the rounds. Deviation: the direction is chosen for a scene, not for
+a step.
+"""
+
+from simcli.kernels.complementarity.solve import READY, SEARCH
+from simcli.kernels.memory.lists import only, repeat, within
+from simcli.solvers.impulses.answer import take_answer
+from simcli.solvers.impulses.balls import bound_balls
+from simcli.solvers.impulses.spins import bound_spins
+from simcli.solvers.impulses.stages import (
+    aim_all_contacts,
+    begin_again,
+    begin_correcting,
+    begin_solving,
+    count_iterations,
+    detect_all,
+    is_awake,
+    is_first_search,
+    note_lack,
+    note_missed,
+    recall_all,
+    searches_again,
+    sleep,
+    state,
+    state_lack,
+    state_rows,
+    turn_again,
+    turn_first,
+    wake,
+    watch_places,
+)
+
+
+def problem_of(c):
+    """What the search works on."""
+    return c.bound.impulses.problem
+
+
+watch_contacts = watch_places, detect_all, recall_all  # of a step
+
+
+def solving(c) -> tuple:
+    """Stages that state the problem of an evaluation and solve it.
+
+    Args:
+        c: core of the run.
+    """
+    turn = (turn_first,) if c.turns else ()
+    return (begin_solving, state, *turn, *searching(c), note_lack, take_answer)
+
+
+def correcting(c) -> tuple:
+    """Stages that solve what the present solution lacks at the poses reached.
+
+    Args:
+        c: core of the run.
+    """
+    turn = (begin_again, turn_again) if c.turns else ()
+    return (begin_correcting, *turn, *searching(c, rest=(state_lack,)), note_lack, note_missed, take_answer)
+
+
+def searching(c, rest: tuple = ()) -> tuple:
+    """Searches, the first of them with all rows stated where worlds are awake.
+
+    Args:
+        c: core of the run.
+        rest: stages before the first search.
+    """
+    aims = (aim_all_contacts,) if c.touches else ()
+    spins = (bound_spins,) if c.bound.impulses.first_spin >= 0 else ()
+    balls = (bound_balls,) if c.bound.system.laws.has_shared_limit else ()
+    wakes = (wake,) if c.bound.system.laws.n else ()
+    restates = only(is_awake, state_rows, within(problem_of, *READY), *(aims if not rest else ()))
+    search = (within(problem_of, *SEARCH), count_iterations, sleep, *wakes)
+    first = only(is_first_search, *rest) if rest else ()
+    return (repeat(restates, *(first,), *spins, *balls, *search, wanted=searches_again),)
