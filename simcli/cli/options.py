@@ -119,6 +119,21 @@ def folder_to_write(text: str) -> Path:
     return _written_at("-o", text)
 
 
+def spare_runs(output: Path, runs: list[Path]) -> None:
+    """Refuse to replace runs that are read, and files that their scenes read.
+
+    Raises:
+        UsageError: the output is one of them.
+    """
+    from simcli.records.drafts import spare_inputs
+    from simcli.records.reading.reader import open_trajectory
+
+    spare_inputs(output, runs)
+    for path in runs if output.is_file() else ():
+        with open_trajectory(path) as run:
+            spare_inputs(output, (), [checksum for _, checksum, _ in run.provenance.files])
+
+
 def goes_to_stdout(output: Path | None, as_json: bool) -> bool:
     """Whether `-o -` was given.
 

@@ -36,6 +36,8 @@ class Document:
         lost: prefixes of the names that broken instances would have made; nothing is known of them.
         expanded: the tree after expansion, kept by `resolve`; None before.
         cache: what `resolve` keeps between calls.
+        inputs: files on disk that it is read from, which no output may replace: the scene, its includes and, once it is
+            resolved, the meshes, terrain and tables that it names.
     """
 
     def __init__(self, path: str, root: TableNode, sources: list[tuple[str, str]], place: HeldPath | None = None):
@@ -51,6 +53,7 @@ class Document:
         self.lost: tuple[str, ...] = ()
         self.expanded: TableNode | None = None
         self.cache: dict = {}
+        self.inputs: list[Path] = []
         self._texts: dict[str, list[str]] = {}
         self._lines: dict[tuple[str, int], str] = {}
 
@@ -63,6 +66,11 @@ class Document:
     def stem(self) -> str:
         """Default name of the scene."""
         return self.place.stem
+
+    def note_input(self, file: Path | HeldPath | None) -> None:
+        """Remember a file that is read, if it is one on disk."""
+        if isinstance(file, Path) and file not in self.inputs:
+            self.inputs.append(file)
 
     def keep(self, file: str, text: str) -> None:
         """Remember a text for the snippets of messages."""
@@ -235,6 +243,7 @@ class _Reader:
         if real in self.merged:
             return self.merged[real]
         empty = TableNode({}, {}, Mark(shown, 1, 1, 1))
+        self.document.note_input(real)
         text = self.text(real, shown)
         table = None
         if text is not None:
