@@ -31,6 +31,8 @@ def existing(path: Path | None) -> Path | None:
     try:
         if path is None or path.exists():
             return path
+        if path == STDOUT:
+            raise UsageError("-: stdin is not read; write what you have to a file, and name that")
         names = {entry.stem: entry.name for entry in path.parent.iterdir()}
         near = get_close_matches(path.stem, names, n=1)
         hint = f"; did you mean `{path.with_name(names[near[0]])}`?" if near else ""

@@ -244,7 +244,7 @@ class _Reader:
             return self.merged[real]
         empty = TableNode({}, {}, Mark(shown, 1, 1, 1))
         self.document.note_input(real)
-        text = self.text(real, shown)
+        text = self.text(real, shown, path.exists())
         table = None
         if text is not None:
             table = self.table(text, shown, os.path.relpath(real, self.top).replace(os.sep, "/"))
@@ -267,17 +267,21 @@ class _Reader:
             self.faults.add("SC109", "the file is empty", Where(shown, 1, 1), "start with `simcli: 1`")
         return None
 
-    def text(self, real: Path | HeldPath, shown: str) -> str | None:
+    def text(self, real: Path | HeldPath, shown: str, is_there: bool) -> str | None:
+        hint = "a scene is read from a file: write it to one"
         try:
             status = real.stat()
             if not stat.S_ISREG(status.st_mode):
-                self.faults.add("SC110", f"`{shown}` is not a file", Where(shown, 0, 0))
+                self.faults.add("SC110", f"`{shown}` is not a file", Where(shown, 0, 0), hint)
                 return None
             if status.st_size > MAX_BYTES - self.bytes:
                 self.faults.add("SC105", f"the files have more than {MAX_BYTES} bytes (64 MiB)", Where(shown, 1, 1))
                 return None
             data = real.read_bytes()
         except (OSError, ValueError) as error:
+            if is_there and isinstance(error, FileNotFoundError):  # a pipe, which has no path of its own
+                self.faults.add("SC110", f"`{shown}` is not a file", Where(shown, 0, 0), hint)
+                return None
             reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
             self.faults.add("SC110", f"cannot read `{shown}`: {reason}", Where(shown, 0, 0))
             return None
