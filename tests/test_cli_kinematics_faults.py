@@ -166,7 +166,7 @@ BAD = {
     "selection": ("jacobian swing.yaml --select uper", Exit.USAGE, ["--select", "did you mean `upper`?"]),
     "format": ("fk swing.yaml -o a.txt", Exit.USAGE, ["a.txt", ".h5, .csv or .json"]),
     "exists": ("fk swing.yaml -o good.csv", Exit.OUTPUT, ["good.csv", "--force"]),
-    "input": ("fk swing.yaml --states good.csv -o good.csv --force", Exit.OUTPUT, ["good.csv", "input"]),
+    "input": ("fk swing.yaml --states good.csv -o good.csv --force", Exit.USAGE, ["good.csv", "is a file that is read"]),
     "not HDF5": ("fk swing.yaml -o text.h5 --force", Exit.OUTPUT, ["text.h5", "no HDF5 file"]),
     "folder": ("fk swing.yaml -o swing.yaml/x.csv", Exit.OUTPUT, ["swing.yaml"]),
     "device": ("fk swing.yaml --device tpu", Exit.USAGE, ["tpu"]),

@@ -196,3 +196,40 @@ def test_a_run_through_a_link_and_over_an_empty_file(folder, tmp_path):
     real.write_bytes(b"")
     assert run(folder, link, resume=True).status == "done"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["far.h5", "link.h5"]
+
+
+REPLACES = {
+    "table": ["table", "b.csv", "-o", "b.csv"],
+    "table of two": ["table", "b.h5", "b.csv", "-o", "b.csv"],
+    "plot": ["plot", "b.png", "-c", "energy.total"],
+    "export": ["export", "b.csv", "-o", "b.csv"],
+    "view": ["view", "b.html"],
+    "slice": ["slice", "b.h5", "-o", "b.h5", "--force"],
+    "import": ["import", "r.urdf", "-o", "r.urdf", "--force"],
+    "id": ["id", "b.h5", "-o", "b.h5", "--force"],
+    "samples": ["samples", "s.csv", "--worlds", "2", "--vary", "joints.pin.q=uniform(0,1)", "-o", "s.csv"],
+    "solve": ["solve", "s.yaml", "-o", "s.yaml", "--force", "--vary", "joints.pin.q=0..1", "--target", "modes.1.damping=1"],
+}
+
+
+@pytest.mark.parametrize("words", REPLACES.values(), ids=REPLACES)
+def test_no_command_replaces_what_it_reads(folder, tmp_path, words):
+    for name, source in {"b.h5": "b.h5", "b.csv": "b.h5", "b.png": "b.h5", "b.html": "b.h5", "s.csv": "s.yaml",
+                         "s.yaml": "s.yaml", "r.urdf": "r.urdf"}.items():  # fmt: skip
+        (tmp_path / name).write_bytes((folder / source).read_bytes())
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    done = simcli(*words, cwd=tmp_path)
+    assert (done.returncode, "is a file that is read, and will not be replaced" in done.stderr) == (Exit.USAGE, True), done
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_no_table_of_a_run_replaces_the_samples_that_the_run_was_made_of(folder, tmp_path):
+    """The run keeps them, so that they are known wherever the run lies now."""
+    (tmp_path / "few.csv").write_text("joints.pin.q\n0.1\n0.2\n")
+    done = simcli("run", folder / "s.yaml", "--vary-table", "few.csv", "-o", "far/b.h5", "-q", cwd=tmp_path)
+    assert done.returncode == Exit.OK, done.stderr
+    for words in (["table", "far/b.h5", "-o", "few.csv"], ["export", "far/b.h5", "-o", "few.csv"]):
+        done = simcli(*words, cwd=tmp_path)
+        assert (done.returncode, "that the scene inside reads" in done.stderr) == (Exit.USAGE, True), done
+    assert (tmp_path / "few.csv").read_text().startswith("joints.pin.q\n")
+    assert simcli("table", "far/b.h5", "-o", "other.csv", cwd=tmp_path).returncode == Exit.OK

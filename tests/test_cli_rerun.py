@@ -119,7 +119,7 @@ def test_the_file_itself_is_never_the_output(folder, monkeypatch, capsys, more):
     (folder / "outputs" / "rod.h5").hardlink_to(folder / "a.h5")  # the default output
     for words in (["a.h5", "-o", folder / "a.h5"], ["outputs/rod.h5"]):
         assert command("run", *words, *more) == Exit.USAGE
-        assert "is the file that the scene is read from" in capsys.readouterr().err
+        assert "is a file that is read" in capsys.readouterr().err
     assert hashlib.sha256((folder / "a.h5").read_bytes()).hexdigest() == before
 
 

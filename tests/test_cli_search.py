@@ -122,7 +122,7 @@ def test_faults_of_vary_and_target(command, block, vary, target, code, message):
     (["--set", "batch.worlds=2"], Exit.USAGE, "--set batch={}"),
     (["--stable"], Exit.USAGE, "--at and --stable"),
     (["-o", "out.h5"], Exit.USAGE, "ends in .yaml"),
-    (["-o", "SCENE"], Exit.OUTPUT, "is the scene itself"),
+    (["-o", "SCENE"], Exit.USAGE, "is a file that is read"),
 ])  # fmt: skip
 def test_faults_of_solve(command, block, words, code, message):
     words = [block if word == "SCENE" else word for word in words]

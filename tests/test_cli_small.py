@@ -86,6 +86,11 @@ def test_wrong_usage_is_exit_2_without_a_traceback(words, tmp_path):
     assert done.stderr.startswith("error: ")
 
 
+def test_stdin_is_not_read_and_that_is_told():
+    done = simcli("run", "-")
+    assert (done.returncode, "stdin is not read" in done.stderr) == (Exit.USAGE, True), done
+
+
 def test_wrong_usage_with_json_is_one_document(tmp_path):
     done = simcli("new", "x", "--template", "pendulm", "--json", cwd=tmp_path)
     document = json.loads(done.stdout)

@@ -155,7 +155,8 @@ solver: {type: generalized, dt: 1.0e-3}
 
 @pytest.mark.parametrize(("line", "old", "new", "code"), [
     (4, "rate: 100", "rate: 300", "SC407"), (4, "delay: 0.002", "delay: 0.0025", "SC407"),
-    (4, "delay: 0.002", "delay: 20", "SC205"),
+    (4, "delay: 0.002", "delay: 20", "SC205"), (4, "delay: 0.002", "delay: 1e308", "SC205"),
+    (4, "rate: 100", "rate: 1e-8", "SC231"), (4, "rate: 100", "rate: 5e-324", "SC231"),
     (4, "sigma: 1", "sigma: -1", "SC231"), (4, "gyro", "orientation", "SC207"), (4, "gyro", "[gyro, position]", "SC207"),
     (5, "delay: 0.01", "sigma: 0.01", "SC207"), (4, "rate: 100", "rate: 5000", "SC407"),
 ])  # fmt: skip

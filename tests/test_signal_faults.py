@@ -52,6 +52,10 @@ REFUSED = {
         "SC317", 3,
         "signals: {s: {table: {time: [0, 1], value: [1, 2]}}}\nbatch:\n  vary:\n"
         "    signals.s.table.time[1]: {uniform: [1, 2]}\n"),
+    "a rate of no sample in any run": ("SC231", 0, "signals: {s: {expression: '{joint.pin.q}', rate: 1e-8}}\n"),
+    "a rate without a period": ("SC231", 0, "signals: {s: {expression: '{joint.pin.q}', rate: 5e-324}}\n"),
+    "a delay of more than what is kept": ("SC231", 0, "signals: {s: {expression: '{joint.pin.q}', delay: 1e4}}\n"),
+    "a delay without an end": ("SC231", 0, "signals: {s: {expression: '{joint.pin.q}', rate: 100, delay: 1e308}}\n"),
     "a varied number that a signal drives": (
         "SC317", 4,
         "forces: {t: {type: torque, joint: pin, value: $s}}\nsignals: {s: {constant: 1}}\nbatch:\n  vary:\n"

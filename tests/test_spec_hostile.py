@@ -169,3 +169,18 @@ def test_no_tree_is_built_of_a_long_text_with_a_mistake_at_its_end(monkeypatch):
     faults = Faults()
     assert loader.parse_text(f"simcli: 1\nbodies:\n{lines}joints: {{a: [1, 2}}\n", "long.yaml", faults) is None
     assert [(fault.code, fault.where.line) for fault in faults.found] == [("SC101", 50_003)]
+
+
+def test_places_whose_inertia_has_no_finite_square_are_refused(tmp_path):
+    joint = "{type: revolute, parent: world, child: a, at: [PLACE, 0, 0]}"
+    text = f"simcli: 1\nbodies: {{a: {BODY}}}\njoints: {{pin: {joint}}}\n"
+    error = outcome(tmp_path, text.replace("PLACE", "-1e300"))
+    assert [(fault.code, fault.where.path) for fault in error.faults] == [("SC231", "joints.pin.at[0]")]
+    assert outcome(tmp_path, text.replace("PLACE", "-1e59")) is None
+
+
+def test_a_time_between_frames_without_a_value_is_the_default(tmp_path):
+    path = tmp_path / "scene.yaml"
+    for text in ("output: {every: null}", "output: {every: }", ""):
+        path.write_text(f"simcli: 1\nbodies: {{a: {BODY}}}\n{text}\n")
+        assert resolve(load_document(path)).output.every == 0.01

@@ -198,6 +198,17 @@ def test_files_that_cannot_be_read(tmp_path):
     os.mkfifo(tmp_path / "pipe.yaml")
     assert [fault.code for fault in refused(tmp_path / "pipe.yaml")] == ["SC110"]
     assert [fault.code for fault in refused(str(tmp_path / "nul\x00.yaml"))] == ["SC110"]
+
+
+def test_a_pipe_is_told_as_what_it_is(tmp_path):
+    """Such as /dev/stdin: its real path is of no file."""
+    reading, writing = os.pipe()
+    try:
+        (fault,) = refused(f"/dev/fd/{reading}")
+    finally:
+        os.close(reading)
+        os.close(writing)
+    assert (fault.code, "is not a file" in fault.message, "write it to one" in fault.hint) == ("SC110", True, True)
     (tmp_path / "loop.yaml").symlink_to(tmp_path / "loop.yaml")
     assert [fault.code for fault in refused(tmp_path / "loop.yaml")] == ["SC110"]
 

@@ -217,3 +217,24 @@ def test_a_bare_name_where_a_signal_may_stand_is_told_its_dollar():
     (fault,) = faults_of(text + "forces: {f: {type: wrench, body: a, force: [push, 0, 0]}}\n")
     assert "`$push`" in fault.hint
     assert fault.where.line == 4
+
+
+TOLD = [
+    ("expect: [1, {max: energy.drift, below: 1}]", "SC203", "`expect[0]` must be a mapping, not `1`", "write a mapping"),
+    ("solver: {type: null}", "SC203", "`type` has no value", "allowed: `generalized`"),
+    ("solver: {integrator: }", "SC203", "`integrator` has no value", "allowed: `auto`"),
+    ("forces: {t: {type: null, joint: pin, value: 1}}", "SC203", "`type` has no value", "allowed: `spring`"),
+    ("params: {pi: 3}", "SC206", "`pi` is a function or constant", "give it another name"),
+    ("params: {1a: 3}", "SC206", "`1a` is not a parameter name", "use letters, digits and _"),
+    ("events: [{at: 0.1, set: {joints.pin.damping: null}}]", "SC203", "joints.pin.damping = null", ""),
+]
+
+
+@pytest.mark.parametrize(("text", "code", "message", "hint"), TOLD, ids=[text[:24] for text, *_ in TOLD])
+def test_what_is_missing_or_wrong_is_named_in_words_of_the_file(text, code, message, hint):
+    scene = (
+        "simcli: 1\nbodies: {rod: {mass: 1, inertia: {diag: [1, 1, 1]}}}\n"
+        "joints: {pin: {type: revolute, parent: world, child: rod, damping: 1}}\n"
+    )
+    found = [(one.code, one.where.line) for one in faults_of(scene + text) if message in one.message and hint in one.hint]
+    assert found == [(code, 4)], faults_of(scene + text)

@@ -5,8 +5,10 @@ import sys
 import numpy as np
 import pytest
 from support.forward import build_scene
+from support.process import simcli
 
-from simcli.errors import SceneError
+from simcli.errors import Exit, SceneError
+from simcli.view.subject import subject_of_scene
 
 pytest.importorskip("PIL")
 from PIL import Image
@@ -63,3 +65,31 @@ def test_a_missing_pillow_is_told(tmp_path, monkeypatch):
     with pytest.raises(SceneError, match="Pillow is missing") as refused:
         heights(tmp_path)
     assert "simcli[render]" in refused.value.faults[0].hint
+
+
+def test_pages_and_pictures_draw_terrain_of_a_picture_as_of_numbers(tmp_path):
+    greys = np.random.default_rng(2).integers(0, 256, (4, 5)).astype(np.uint8)
+    Image.fromarray(greys).save(tmp_path / "hills.png")
+    np.savetxt(tmp_path / "hills.csv", greys[::-1] / 255, delimiter=",", fmt="%.17g")
+    drawn = [drawing(tmp_path, name) for name in ("png", "csv")]
+    assert not drawn[0].notes
+    hills, same = (next(item for item in one.items if item.name == "hills") for one in drawn)
+    assert np.ptp(hills.vertices[:, 2]) > 1.0
+    np.testing.assert_array_equal(hills.vertices, same.vertices)
+
+
+def drawing(tmp_path, name):
+    (tmp_path / "scene.yaml").write_text(SCENE.replace("FORMAT", name))
+    return subject_of_scene(tmp_path / "scene.yaml").drawings[0]
+
+
+def test_no_picture_replaces_the_terrain(tmp_path):
+    """Neither of the scene, nor of its run, whose picture has the name of the terrain where no other is given."""
+    Image.new("L", (3, 3)).save(tmp_path / "hills.png")
+    whole = (tmp_path / "hills.png").read_bytes()
+    (tmp_path / "hills.yaml").write_text(SCENE.replace("FORMAT", "png") + "run: {duration: 0.001}\noutput: {every: 0.001}\n")
+    assert simcli("run", "hills.yaml", "-o", "hills.h5", "-q", cwd=tmp_path).returncode == Exit.OK
+    for words in (["show", "hills.yaml", "-o", "hills.png"], ["render", "hills.h5"], ["plot", "hills.h5"]):
+        done = simcli(*words, cwd=tmp_path)
+        assert (done.returncode, "will not be replaced" in done.stderr) == (Exit.USAGE, True), done
+    assert (tmp_path / "hills.png").read_bytes() == whole

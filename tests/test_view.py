@@ -462,7 +462,7 @@ def test_what_cannot_be_shown_is_refused(path, tmp_path, capsys, words, said):
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize(("name", "said"), [("run", "-o names another"), ("run.h5", "the suffix says the format")])
+@pytest.mark.parametrize(("name", "said"), [("run", "name another one"), ("run.h5", "the suffix says the format")])
 def test_the_file_itself_is_not_replaced(name, said, path, tmp_path, capsys):
     file, before = shutil.copy(path, tmp_path / name), path.read_bytes()
     code, _, err = command(capsys, file, "-o", file)

@@ -14,6 +14,7 @@ from simcli.analysis.states.portions import frame_range
 from simcli.errors import OutputError, UsageError
 from simcli.records.contents.layout import CHANNELS, PARTS
 from simcli.records.contents.provenance import Provenance
+from simcli.records.drafts import spare_inputs
 from simcli.records.going_on.lock import is_being_written
 from simcli.records.reading.parts_file import Cut, Retold, RunPart, Seen, origin_text, write_parts
 from simcli.records.reading.reader import Trajectory
@@ -116,8 +117,7 @@ def check_target(path: Path, inputs: Sequence[Path], force: bool) -> None:
         UsageError: the path is that of an input.
         OutputError: it exists.
     """
-    if path.exists() and any(path.samefile(one) for one in inputs):
-        raise UsageError(f"-o {path}: is a file that is read; name another one")
+    spare_inputs(path, inputs)
     if path.is_dir():
         raise OutputError(f"{path}: is a folder; name a file with -o")
     if path.exists() and is_being_written(path):

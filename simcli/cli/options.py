@@ -31,6 +31,8 @@ def existing(path: Path | None) -> Path | None:
     try:
         if path is None or path.exists():
             return path
+        if path == STDOUT:
+            raise UsageError("-: stdin is not read; write what you have to a file, and name that")
         names = {entry.stem: entry.name for entry in path.parent.iterdir()}
         near = get_close_matches(path.stem, names, n=1)
         hint = f"; did you mean `{path.with_name(names[near[0]])}`?" if near else ""
@@ -117,6 +119,21 @@ def folder_to_write(text: str) -> Path:
     if text == str(STDOUT):
         raise UsageError("-o -: this command writes a folder, not to stdout; name one")
     return _written_at("-o", text)
+
+
+def spare_runs(output: Path, runs: list[Path]) -> None:
+    """Refuse to replace runs that are read, and files that their scenes read.
+
+    Raises:
+        UsageError: the output is one of them.
+    """
+    from simcli.records.drafts import spare_inputs
+    from simcli.records.reading.reader import open_trajectory
+
+    spare_inputs(output, runs)
+    for path in runs if output.is_file() else ():
+        with open_trajectory(path) as run:
+            spare_inputs(output, (), [checksum for _, checksum, _ in run.provenance.files])
 
 
 def goes_to_stdout(output: Path | None, as_json: bool) -> bool:

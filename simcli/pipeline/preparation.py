@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from simcli.errors import OutputError, UsageError
 from simcli.job import Job, Request, Schedule
 from simcli.pipeline.scenes import build_run, read_scene
-from simcli.records.drafts import landing_of
+from simcli.records.drafts import landing_of, spare_inputs
 
 if TYPE_CHECKING:
     from simcli.spec import SceneSpec
@@ -24,7 +24,6 @@ def prepare(request: Request) -> Job:
     """
     from simcli.analysis.expectations import channels_needed
     from simcli.spec import n_worlds
-    from simcli.spec.samples.files import input_paths
 
     started = time.perf_counter()
     document, spec = read_scene(request.scene, request.sets)
@@ -37,9 +36,7 @@ def prepare(request: Request) -> Job:
     model, switches = phases[0].model, tuple(phase for phase in phases if phase.texts)
     channels = frozenset(spec.output.channels) | channels_needed(spec.expect)
     output = landing_of(request.output or default_output(spec.name, request.worlds))
-    if output.exists() and any(output.samefile(one) for one in (request.scene, *input_paths(document)) if one.exists()):
-        raise UsageError(f"{output}: is the file that the scene is read from, and will not be replaced; choose another file "
-                         "with -o")  # fmt: skip
+    spare_inputs(output, (request.scene, *document.inputs))
     return Job(request, document, spec, model, schedule_of(spec), channels, output, started, switches)
 
 

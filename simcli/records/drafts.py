@@ -2,12 +2,13 @@
 
 import contextlib
 import errno
+import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TextIO
 
-from simcli.errors import OutputError
+from simcli.errors import OutputError, UsageError
 
 NO_SYNC = {errno.EINVAL, errno.EOPNOTSUPP, errno.EBADF, errno.EACCES}  # of folders, on some network file systems
 
@@ -27,6 +28,30 @@ def landing_of(path: Path) -> Path:
         return path.resolve() if path.is_symlink() and (path.is_file() or not path.exists()) else path
     except (OSError, RuntimeError):  # links in a circle
         return path
+
+
+def spare_inputs(path: Path, inputs: Iterable[Path], checksums: Iterable[str] = (), option: str = "-o") -> None:
+    """Refuse to replace a file that is read: one rule for everything that a command writes.
+
+    Args:
+        path: where something will be written.
+        inputs: files that are read; one that does not exist is passed over.
+        checksums: SHA-256 of files that a run keeps of its scene: a picture of the run may have the name of its terrain.
+        option: which names the path.
+
+    Raises:
+        UsageError: the path is one of the inputs, or of a file with such a checksum.
+    """
+    if any(path.exists() and one.exists() and path.samefile(one) for one in inputs):
+        raise UsageError(f"{option} {path}: is a file that is read, and will not be replaced; name another one")
+    known = set(checksums)
+    if known and path.is_file() and _checksum(path) in known:
+        raise UsageError(f"{option} {path}: is a file that the scene inside reads, and will not be replaced; name another")
+
+
+def _checksum(path: Path) -> str:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 @contextlib.contextmanager

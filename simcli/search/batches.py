@@ -126,8 +126,8 @@ def write_scene(scene: Path, sets: Sequence[str | Override], output: Path, force
     """Write a scene with overrides laid on it, without templates and expressions.
 
     Raises:
-        OutputError: it exists, is the scene itself, or cannot be written.
-        UsageError: the scene names files, which would not be found from there.
+        OutputError: it exists, or cannot be written.
+        UsageError: it is the scene itself, or the scene names files, which would not be found from there.
         SceneError: the scene does not hold with the overrides.
     """
     from simcli.records.drafts import written
@@ -141,10 +141,10 @@ def claim_scene(scene: Path, sets: Sequence[str | Override], output: Path, force
     """Refuse a place for a scene before anything is computed; else as `write_scene`. Returns the scene."""
     from simcli.errors import OutputError, UsageError
     from simcli.pipeline import read_scene
+    from simcli.records.drafts import spare_inputs
     from simcli.spec.checks.references import named_files
 
-    if output.exists() and output.samefile(scene):
-        raise OutputError(f"{output}: is the scene itself; choose another -o")
+    spare_inputs(output, [scene])
     if output.is_dir():
         raise OutputError(f"{output}: is a folder; name a file with -o")
     if output.exists() and not force:

@@ -221,9 +221,10 @@ def claim(ask: Ask) -> None:
     """Refuse an output that cannot be meant, before anything is computed.
 
     Raises:
-        UsageError: its name says no format.
-        OutputError: it exists, or is one of the inputs.
+        UsageError: its name says no format, or it is one of the inputs.
+        OutputError: it exists.
     """
+    from simcli.records.drafts import spare_inputs
     from simcli.records.going_on.continuation import claim_output
     from simcli.records.going_on.lock import is_being_written
 
@@ -232,9 +233,7 @@ def claim(ask: Ask) -> None:
         return
     if path.suffix not in _FORMATS:
         raise UsageError(f"-o {path}: write a name that ends in .h5, .csv or .json")
-    for given in (ask.scene, ask.states):
-        if given is not None and given.exists() and path.exists() and path.samefile(given):
-            raise OutputError(f"{path}: is an input; choose another -o")
+    spare_inputs(path, [given for given in (ask.scene, ask.states) if given is not None])
     if ask.format == HDF5:
         claim_output(path, ask.force)
         if is_being_written(path):

@@ -15,6 +15,7 @@ from simcli.cli.options import (
     goes_to_stdout,
     output_option,
     parse_worlds,
+    spare_runs,
     split_words,
 )
 from simcli.errors import Exit, UsageError
@@ -52,19 +53,21 @@ def export(
     from simcli.analysis.export.tables import Extract
     from simcli.cli.results.export_formats import format_of
     from simcli.cli.results.export_model import write_model
+    from simcli.records.drafts import spare_inputs
     from simcli.records.reading.reader import open_trajectory
 
     output = None if goes_to_stdout(output, json) else output
     target = output or file.with_suffix(".csv")
     format = format_of(target)
-    if target.exists() and target.samefile(file):
-        raise UsageError(f"-o {output}: is the file that is read; name another one")
+    spare_inputs(target, [file])
     if format.of_scene:
         if channel or world is not None or every > 1:
             raise UsageError(f"-o {output}: {format.suffix} holds a mechanism: leave out --channel, --world and --every")
         return write_model(file, target, strict, json)
     if strict:
         raise UsageError("--strict is of models: write -o robot.urdf or -o robot.xml")
+    if output is not None:
+        spare_runs(output, [file])
     worlds, channels = parse_worlds(world), split_words(channel)
     if channels and not format.takes_channels:
         raise UsageError(f"-o {output}: {format.suffix} holds the motion of all bodies: leave out --channel")

@@ -15,6 +15,7 @@ from simcli.cli.options import (
     WorldList,
     output_option,
     parse_worlds,
+    spare_runs,
     split_words,
 )
 from simcli.errors import Exit, UsageError
@@ -59,6 +60,8 @@ def plot(
         why = "writes no picture: leave -o out" if output else "shows no heat map: leave it out for a picture"
         raise UsageError(f"--terminal {why}")
     target = output or file.with_suffix(".png")
+    if not terminal:
+        spare_runs(target, [file])
     with open_trajectory(file) as trajectory:
         table = read_table([trajectory])
         for condition in where:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from simcli.cli import console
-from simcli.cli.options import FilePath, JsonFlag, WorldList, output_option, parse_worlds
+from simcli.cli.options import FilePath, JsonFlag, WorldList, output_option, parse_worlds, spare_runs
 from simcli.errors import Exit, UsageError
 
 if TYPE_CHECKING:
@@ -64,6 +64,7 @@ def render(
 
     target = output or file.with_suffix(".png")
     check_picture_suffix(target)
+    spare_runs(target, [file])
     given = {"fps": fps, "speed": speed, "time": time, "strobe": strobe}
     _check_given(given, is_film(target), target)
     look = Look(parse_size(size or (GIF_SIZE if target.suffix.lower() == ".gif" else PICTURE_SIZE)), camera, overlay)

@@ -18,6 +18,7 @@ from simcli.cli.options import (
     file_or_stdout,
     goes_to_stdout,
     output_option,
+    spare_runs,
     split_words,
 )
 from simcli.errors import Exit
@@ -60,6 +61,8 @@ def table(
     from simcli.analysis.worlds.world_table import read_files
 
     refuse_format(output, json)
+    if output not in (None, STDOUT):
+        spare_runs(output, files)
     return give_table("table", files, choose_rows(read_files(files), where, sort, top, column), output, json, "world")
 
 

@@ -131,10 +131,11 @@ def _arranged(worlds: tuple[int, ...], columns: int, overlay: bool) -> dict:
 
 
 def _check_target(target: Path, file: Path) -> None:
+    from simcli.records.drafts import spare_inputs
+
     if target.is_dir():
         raise UsageError(f"{target}: is a folder; name a file in it")
-    if target.exists() and target.samefile(file):
-        raise UsageError(f"{target}: is the file to show; -o names another")
+    spare_inputs(target, [file])
 
 
 def _say_size(target: Path, content, n_frames: int, every: int | None) -> None:

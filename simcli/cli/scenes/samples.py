@@ -1,12 +1,11 @@
 """`simcli samples`: what a batch would draw, a row per world."""
 
-from pathlib import Path
 
 from simcli.cli import console
 from simcli.cli.options import STDOUT, JsonFlag, ScenePath, Seed, SetValues, VaryTable, VaryValues, WorldCount
 from simcli.cli.results.table import Chosen, TableOutput, refuse_format, save_table, show_rows
 from simcli.cli.runs.run_options import batch_overrides
-from simcli.errors import Exit, UsageError
+from simcli.errors import Exit
 
 
 def samples(
@@ -26,12 +25,12 @@ def samples(
     """
     from simcli.analysis.worlds.samples import sample_table
     from simcli.pipeline import read_scene
-    from simcli.spec.samples.files import input_paths
+    from simcli.records.drafts import spare_inputs
 
     refuse_format(output, json)
     document, spec = read_scene(scene, (*batch_overrides(vary, vary_table, worlds, seed), *sets))
     if output not in (None, STDOUT):
-        _refuse_input(output, scene, *input_paths(document))
+        spare_inputs(output, document.inputs)
     found = sample_table(document, spec)
     if output is not None:
         save_table(found, output, console.plural(found.n_rows, "world"))
@@ -42,9 +41,3 @@ def samples(
         show_rows(Chosen(found, found.n_rows, found.n_rows, None, True), found, "world")
     return Exit.OK
 
-
-def _refuse_input(output: Path, *inputs: Path) -> None:
-    """Refuse to write over what is read."""
-    for one in inputs:
-        if output.exists() and one.exists() and output.samefile(one):
-            raise UsageError(f"-o {output}: is read by this command, and will not be replaced; choose another file")

@@ -82,10 +82,12 @@ def _look(output: Path | None, camera: str, size: str):
 
 
 def _draw(document, spec, output: Path, look) -> None:
+    from simcli.records.drafts import spare_inputs
     from simcli.view.pictures.images import write_picture
     from simcli.view.pictures.render import start_picture
     from simcli.view.subject import ViewSubject
 
+    spare_inputs(output, document.inputs)
     subject = ViewSubject(Path(document.path), spec, document.folder, (0,), model=_model(document, spec), document=document)
     with console.stdout_kept_clean():
         picture = start_picture(subject, look)

@@ -131,9 +131,9 @@ def fit(
 def _claim_picture(plot: Path, inputs: tuple[Path, ...]) -> None:
     """Refuse a picture that cannot be meant, or drawn, before anything is computed."""
     from simcli.analysis.plots.plot import new_figure
+    from simcli.records.drafts import spare_inputs
 
-    if any(plot.exists() and plot.samefile(path) for path in inputs):
-        raise OutputError(f"{plot}: is an input; choose another --plot")
+    spare_inputs(plot, inputs, option="--plot")
     known = new_figure(1.0, 1.0, "").canvas.get_supported_filetypes()
     if plot.suffix.lstrip(".").lower() not in known:
         raise UsageError(f"--plot {plot}: the suffix says the format; write a name that ends in .png, .svg or .pdf")

@@ -202,7 +202,7 @@ def _files(check: Checker) -> None:
     """Meshes, terrain and tables lie below the scene's folder."""
     folder = check.document.folder
     for path, file in named_files(check.spec):
-        checked_file(file, folder, folder, check.where(path), check.faults)
+        check.document.note_input(checked_file(file, folder, folder, check.where(path), check.faults))
 
 
 def _signals(check: Checker) -> None:

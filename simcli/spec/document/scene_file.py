@@ -36,6 +36,8 @@ class Document:
         lost: prefixes of the names that broken instances would have made; nothing is known of them.
         expanded: the tree after expansion, kept by `resolve`; None before.
         cache: what `resolve` keeps between calls.
+        inputs: files on disk that it is read from, which no output may replace: the scene, its includes and, once it is
+            resolved, the meshes, terrain and tables that it names.
     """
 
     def __init__(self, path: str, root: TableNode, sources: list[tuple[str, str]], place: HeldPath | None = None):
@@ -51,6 +53,7 @@ class Document:
         self.lost: tuple[str, ...] = ()
         self.expanded: TableNode | None = None
         self.cache: dict = {}
+        self.inputs: list[Path] = []
         self._texts: dict[str, list[str]] = {}
         self._lines: dict[tuple[str, int], str] = {}
 
@@ -63,6 +66,11 @@ class Document:
     def stem(self) -> str:
         """Default name of the scene."""
         return self.place.stem
+
+    def note_input(self, file: Path | HeldPath | None) -> None:
+        """Remember a file that is read, if it is one on disk."""
+        if isinstance(file, Path) and file not in self.inputs:
+            self.inputs.append(file)
 
     def keep(self, file: str, text: str) -> None:
         """Remember a text for the snippets of messages."""
@@ -235,7 +243,8 @@ class _Reader:
         if real in self.merged:
             return self.merged[real]
         empty = TableNode({}, {}, Mark(shown, 1, 1, 1))
-        text = self.text(real, shown)
+        self.document.note_input(real)
+        text = self.text(real, shown, path.exists())
         table = None
         if text is not None:
             table = self.table(text, shown, os.path.relpath(real, self.top).replace(os.sep, "/"))
@@ -258,17 +267,21 @@ class _Reader:
             self.faults.add("SC109", "the file is empty", Where(shown, 1, 1), "start with `simcli: 1`")
         return None
 
-    def text(self, real: Path | HeldPath, shown: str) -> str | None:
+    def text(self, real: Path | HeldPath, shown: str, is_there: bool) -> str | None:
+        hint = "a scene is read from a file: write it to one"
         try:
             status = real.stat()
             if not stat.S_ISREG(status.st_mode):
-                self.faults.add("SC110", f"`{shown}` is not a file", Where(shown, 0, 0))
+                self.faults.add("SC110", f"`{shown}` is not a file", Where(shown, 0, 0), hint)
                 return None
             if status.st_size > MAX_BYTES - self.bytes:
                 self.faults.add("SC105", f"the files have more than {MAX_BYTES} bytes (64 MiB)", Where(shown, 1, 1))
                 return None
             data = real.read_bytes()
         except (OSError, ValueError) as error:
+            if is_there and isinstance(error, FileNotFoundError):  # a pipe, which has no path of its own
+                self.faults.add("SC110", f"`{shown}` is not a file", Where(shown, 0, 0), hint)
+                return None
             reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
             self.faults.add("SC110", f"cannot read `{shown}`: {reason}", Where(shown, 0, 0))
             return None

@@ -115,7 +115,7 @@ def fill_templates(data: dict, stem: str) -> None:
     solver, output, run = data.get("solver", {}), data.get("output", {}), data.get("run", {})
     if isinstance(solver, dict) and "type" not in solver:
         data["solver"] = {**solver, "type": "generalized"}
-    if not isinstance(solver, dict) or not isinstance(output, dict) or "every" in output:
+    if not isinstance(solver, dict) or not isinstance(output, dict) or output.get("every") is not None:
         return
     dt = _seconds(solver.get("dt"), 1e-3)
     duration = _seconds(run.get("duration") if isinstance(run, dict) else None, 1.0)

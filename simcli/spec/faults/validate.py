@@ -161,9 +161,12 @@ def _words(one: dict, path: tuple[PathStep, ...], key: str, root: Node | None) -
         expected = context.get("expected_tags") or context.get("expected", "")
         names = [name.strip(" '") for name in expected.replace(" or ", ", ").split(",")]
         given = context.get("tag", value)
+        key = _key_of(path, kind)
+        if (value.get(key) if isinstance(value, dict) else value) is None:
+            return "SC203", f"`{key}` has no value", did_you_mean("", names, "allowed")
         meant = value_meant(str(given), tuple(names))
         hint = f"did you mean `{meant}`?" if meant else did_you_mean(str(given), names, "allowed")
-        return "SC206", f"{spell(given)} is not a value of `{_key_of(path, kind)}`", hint
+        return "SC206", f"{spell(given)} is not a value of `{key}`", hint
     if kind in _BOUNDS:
         name, words = _BOUNDS[kind]
         return (
@@ -187,7 +190,11 @@ def _words(one: dict, path: tuple[PathStep, ...], key: str, root: Node | None) -
 
 
 def _key_of(path: tuple[PathStep, ...], kind: str = "") -> str:
-    return "type" if kind == "union_tag_invalid" else next((str(s) for s in reversed(path) if isinstance(s, str)), "scene")
+    """How messages call a value: its key, and of an entry of a list its place, too."""
+    if kind == "union_tag_invalid":
+        return "type"
+    key = max((k for k, step in enumerate(path) if isinstance(step, str)), default=-1)
+    return "".join([str(path[key]) if key >= 0 else "scene", *(f"[{step}]" for step in path[key + 1 :])])
 
 
 _SINGULAR = {

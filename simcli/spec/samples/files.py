@@ -49,14 +49,8 @@ def path_of(document: Document, name: str, mark: Mark, faults: Faults) -> Path |
         faults: collects.
     """
     found = _found(document, name, mark, faults)
-    if isinstance(found, Path):
-        document.cache.setdefault("inputs", {})[found] = None
+    document.note_input(found)
     return found
-
-
-def input_paths(document: Document) -> tuple[Path, ...]:
-    """Files on disk that the batch of a resolved scene was read from, which no output may replace."""
-    return tuple(document.cache.get("inputs", ()))
 
 
 def _found(document: Document, name: str, mark: Mark, faults: Faults) -> Path | HeldPath | None:

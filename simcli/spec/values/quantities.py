@@ -267,11 +267,11 @@ def list_json(item: dict, low: int, high: int | None = None) -> dict:
     return {"type": "array", "items": item, "minItems": low, **({"maxItems": high} if high else {})}
 
 
-def vector(*units: str, count: int = 3) -> Any:
-    """A tuple of `count` floats in SI."""
-    one = quantity(*units)
+def vector(*units: str, count: int = 3, **bounds: float) -> Any:
+    """A tuple of `count` floats in SI, each within bounds as of `quantity`."""
+    one = quantity(*units, **bounds)
     items = tuple[(one,) * count]
-    schema = WithJsonSchema(list_json(number_json(*units), count, count))
+    schema = WithJsonSchema(list_json(number_json(*units, **bounds), count, count))
     return Annotated[items, BeforeValidator(fixed_list(count, "numbers")), schema]
 
 
@@ -321,7 +321,9 @@ PositiveLength = quantity("m", gt=0)
 Time = quantity("s", ge=0)
 PositiveTime = quantity("s", gt=0)
 AnyNumber = quantity()
-Point = vector("m")
+# [m]; places beyond have moments of inertia whose squares are beyond double precision, for any mass below 1e60 kg.
+FAR_AWAY = 1e60
+Point = vector("m", ge=-FAR_AWAY, le=FAR_AWAY)
 _AXES = {"x": (1, 0, 0), "y": (0, 1, 0), "z": (0, 0, 1)}
 
 

@@ -38,7 +38,7 @@ class Scope:
                     "SC206",
                     f"`{name}` {reason}",
                     where_of(table.keys[name], f"params.{name}"),
-                    "use letters, digits and _",
+                    "give it another name" if name in RESERVED else "use letters, digits and _",
                 )
                 continue
             self.nodes[name] = (node, home or self)

@@ -6,8 +6,9 @@ import numpy as np
 
 from simcli.model.bodies.mesh import MeshError
 from simcli.model.bodies.parts import SIZE_OF, load_mesh
+from simcli.model.bodies.terrain import read_heights
 from simcli.model.contact.surfaces import terrain_triangles
-from simcli.model.signals.csv_table import CsvError, read_grid
+from simcli.model.signals.csv_table import CsvError
 from simcli.model.tables import WORLD, ShapeKind
 from simcli.spec.schema.look import BodyLookSpec, ShapeLookSpec, rgb
 from simcli.spec.schema.scene import SceneSpec
@@ -76,7 +77,7 @@ def _terrain(spec: SceneSpec, name: str, size: tuple[float, ...], folder: Path, 
     if not isinstance(shape, HeightfieldShape):
         return None
     try:
-        heights = np.array(shape.data, float) if shape.data is not None else read_grid(folder / shape.file)
+        heights = np.array(shape.data, float) if shape.data is not None else read_heights(folder / shape.file)
     except (CsvError, OSError) as error:
         notes.append(f"terrain `{name}` is not drawn: {shape.file}: {error}")
         return None

@@ -2,7 +2,7 @@
 
 from simcli.spec.checks.checker import Checker
 from simcli.spec.checks.runs.quantities import known_quantity, width_of
-from simcli.spec.checks.runs.times import is_whole_multiple
+from simcli.spec.checks.runs.times import is_sampled, is_whole_multiple
 from simcli.spec.faults.fault_list import did_you_mean
 from simcli.spec.names.channel_names import kind_of, split_component, split_name
 from simcli.spec.names.sensor_types import SENSOR_TYPES
@@ -12,6 +12,7 @@ from simcli.spec.signals.signal import SignalSpec
 from simcli.spec.values.braces import parsed_with_names
 from simcli.spec.values.expressions import FUNCTIONS, OPERATORS, Arithmetic, ExpressionError, value_of
 
+MOST_SAMPLES = 10**6  # of a delayed signal, kept by each world
 # What depends on the forces of the same instant, and so on the signal itself.
 _LATER = ("qdd", "effort", "wrench", "drive_effort", "drive_power", "force", "count", "energy", "diag")
 
@@ -118,13 +119,18 @@ def _times(check: Checker, name: str, signal: SignalSpec) -> None:
     dt = check.spec.solver.dt
     period = dt
     if signal.rate is not None:
+        if not is_sampled(check, signal.rate, f"signals.{name}.rate"):
+            return
         period = 1.0 / signal.rate
         if not is_whole_multiple(period, dt):
             nearest = max(1, round(period / dt)) * dt
             message = f"a sample every {period:.12g} s is not a whole multiple of dt = {dt:.12g} s"
             check.fault("SC407", message, f"signals.{name}.rate", f"the nearest rate is {1 / nearest:.12g} Hz")
             return
-    if signal.delay and not is_whole_multiple(signal.delay, period):
+    if signal.delay / period > MOST_SAMPLES:
+        message = f"a delay of {signal.delay:.12g} s is more than {MOST_SAMPLES:g} samples, which are kept"
+        check.fault("SC231", message, f"signals.{name}.delay", f"at most {MOST_SAMPLES * period:.12g} s, or a lower rate")
+    elif signal.delay and not is_whole_multiple(signal.delay, period):
         message = f"the delay of {signal.delay:.12g} s is not a whole multiple of {period:.12g} s, the time between samples"
         nearest = max(1, round(signal.delay / period)) * period
         check.fault("SC407", message, f"signals.{name}.delay", f"the nearest is {nearest:.12g}")

@@ -1,6 +1,7 @@
 """What sensors name: frames, joints and bodies that are there."""
 
 from simcli.spec.checks.checker import Checker
+from simcli.spec.checks.runs.times import MOST_APART, is_sampled
 from simcli.spec.faults.fault_list import did_you_mean
 from simcli.spec.names.structure import WORLD_NAME
 
@@ -47,14 +48,16 @@ def _noise(check: Checker, sensor, path: str) -> None:
     if noise.is_random and "encoder" in sensor.type and (joint is None or check.n_q(joint) != len(joint.dof_kinds)):
         check.fault("SC207", "a quaternion with noise is no rotation", path, "leave rate and delay, or take the tachometer")
     for key, time in (("rate", 1 / noise.rate if noise.rate else 0.0), ("delay", noise.delay)):
-        steps = time / dt
+        if key == "rate" and time and not is_sampled(check, noise.rate, f"{path}.rate"):
+            continue
+        steps = min(time / dt, 2.0 * MOST_APART)  # a delay beyond is refused below
         if abs(steps - round(steps)) > _MULTIPLE * max(1.0, steps) or (time and round(steps) < 1):
             near = max(1, round(steps)) * dt
             near = f"{1 / near:.12g} Hz" if key == "rate" else f"{near:.12g} s"
             check.fault("SC407", f"`{path}.{key}` is no whole multiple of dt = {dt:.12g} s", f"{path}.{key}",
                         f"the nearest is {near}")  # fmt: skip
         elif key == "delay" and steps > MOST_DELAYED:
-            check.fault("SC205", f"a delay of {steps:.6g} steps", f"{path}.{key}", f"at most {MOST_DELAYED} steps")
+            check.fault("SC205", f"a delay of {time / dt:.6g} steps", f"{path}.{key}", f"at most {MOST_DELAYED} steps")
 
 
 def _shape(check: Checker, name: str, path: str) -> None:

@@ -1,5 +1,6 @@
 """Events: which values may change during a run, and that each change leaves a scene that is sound."""
 
+import json
 from math import inf
 
 from pydantic import BaseModel
@@ -123,7 +124,8 @@ def try_events(check: Checker) -> None:
                 honours.check_honours(Checker(spec, check.tree, document, faults, set()), structure.tree(spec))
             if faults.errors:
                 first = in_order(faults.errors)[0]
-                message = first.message if text in first.message else f"with {text} = {value}: {first.message}"
+                said = f"with {text} = {json.dumps(value, default=str)}: {first.message}"
+                message = first.message if text in first.message else said
                 check.fault(first.code, message, ["events", index, "set", text], first.hint)
                 return
         scenes[index] = spec
