@@ -4,6 +4,7 @@ import numpy as np
 
 from simcli import rotations as rot
 from simcli.model.batch.gather import Worlds
+from simcli.model.joints.anchors import written_child_anchors
 from simcli.model.sensors.tables import Sensors
 from simcli.model.tables import WORLD, Array, Model
 from simcli.model.tree.links import pile
@@ -23,10 +24,11 @@ def read_sensors(worlds: Worlds, model: Model) -> Sensors:
     """
     specs = worlds.first.sensors
     index = {WORLD_NAME: WORLD, **{name: b for b, name in enumerate(model.bodies.name)}}
+    anchors = written_child_anchors(model)
     joints = [-1 if one.joint is None else model.joints.name.index(one.joint) for one in specs.values()]
     body, base, pose, base_pose = [], [], [], []
     for (name, one), j in zip(specs.items(), joints, strict=True):
-        anchor = (int(model.joints.child[j]), model.joints.X_c[:, j]) if j >= 0 else (WORLD, np.array([rot.IDENTITY_POSE]))
+        anchor = (int(model.joints.child[j]), anchors[:, j]) if j >= 0 else (WORLD, np.array([rot.IDENTITY_POSE]))
         at = _place(worlds, index, name, "at") if one.at is not None else anchor
         seen = _place(worlds, index, name, "relative_to") if one.relative_to is not None else anchor
         for column, value in zip((body, pose, base, base_pose), (*at, *seen), strict=True):
