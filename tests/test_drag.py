@@ -162,7 +162,8 @@ world: {{gravity: [0, 0, 0]}}
 bodies:
   m: {{mass: 2, inertia: {{diag: [0.1, 0.1, 0.1]}}}}
 joints:
-  rail: {{type: d6, parent: world, child: m, axes: {{linear: [[1, 0, 0], [0, 1, 0]]}}, drive: {{mode: position, stiffness: 300}}}}
+  rail: {{type: d6, parent: world, child: m, axes: {{linear: [[1, 0, 0], [0, 1, 0]]}},
+         drive: {{mode: position, stiffness: 300}}}}
 forces:
   air: {{type: drag, body: m, quadratic: 40, angular_quadratic: 3, wind: [{wind}, 0, 0]}}
 """

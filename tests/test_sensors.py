@@ -350,13 +350,15 @@ def test_touch_carries_the_weight(solver, tmp_path):
 SHIFTED = """
   {name}_{key}:
     {{type: {kind}, parent: world, child: {name}_{key}, axis: [0.6, 0, 0.8], {q}init_angle: {shift}, loop: {loop},
-     parent_frame: {{xyz: [0.1, {y}, 0.3], rpy: [0.2, 0, 0.4]}}, child_frame: {{xyz: [0, 0.2, 0.1], rpy: [0.5, 0.1, 0]}}{more}}}"""
+     parent_frame: {{xyz: [0.1, {y}, 0.3], rpy: [0.2, 0, 0.4]}},
+     child_frame: {{xyz: [0, 0.2, 0.1], rpy: [0.5, 0.1, 0]}}{more}}}"""
 KINDS = {"hinge": ("revolute", ""), "rail": ("prismatic", ""), "thread": ("screw", ", pitch: 0.7")}
 
 
-@pytest.mark.parametrize(("solver", "loop"), [("generalized", False), ("generalized", True), ("maximal", False), ("natural", False)])
+@pytest.mark.parametrize(("solver", "loop"), [("generalized", False), ("generalized", True), ("maximal", False),
+                                              ("natural", False)])  # fmt: skip
 def test_init_angle_moves_no_anchor(solver, loop, tmp_path):
-    """`init_angle` shifts what is reported of a coordinate: where wrenches act and force sensors stand is the anchor as written."""
+    """`init_angle` shifts a coordinate; wrenches act, and force sensors stand, at the anchor as it is written."""
     bodies, joints, sensors = "", "", ""
     for n, (name, (kind, more)) in enumerate(KINDS.items()):
         for key, shift in (("bare", 0.0), ("shifted", 0.6)):
@@ -366,7 +368,8 @@ def test_init_angle_moves_no_anchor(solver, loop, tmp_path):
             sensors += f"\n  {name}_{key}: {{type: [force, torque], joint: {name}_{key}}}"
     names = [f"sensor.{name}_{key}.{one}" for name in KINDS for key in ("bare", "shifted") for one in ("force", "torque")]
     text = (f"simcli: 1\nbodies:{bodies}\njoints:{joints}\nsensors:{sensors}\nsolver: {{type: {solver}, dt: 1 ms}}\n"
-            f"run: {{duration: 0.02}}\noutput: {{every: 0.01, channels: [state, reactions], quantities: [{', '.join(names)}]}}\n")
+            f"run: {{duration: 0.02}}\n"
+            f"output: {{every: 0.01, channels: [state, reactions], quantities: [{', '.join(names)}]}}\n")
     path = run(tmp_path, text)[1]
     with simcli.open(path) as trajectory:
         for name in KINDS:

@@ -33,7 +33,7 @@ _CLOSED = 1e-9  # [m, 1] residual of rows that are closed
 _LARGEST_MOVE = 0.2  # xi of one correction of the rows
 _CORRECTIONS = 60
 _SPEED = 1e-2  # xi per second, of the fastest differences by velocities
-_EVEN, _ODD = (2, 4), (1, 2)  # powers of the width in errors of central differences: of smooth forces; where |v| v is a force
+_EVEN, _ODD = (2, 4), (1, 2)  # powers of the width in the errors of central differences: smooth forces; |v| v
 _ROUNDING = 1e-15  # of a sum of forces, relative to what the mechanism carries
 RELATIVE = 1e-13  # rounding of a stiffness, relative to the diagonal entries of its row and its column
 _TINY = np.finfo(float).tiny
@@ -209,7 +209,7 @@ class Statics:
         return replace(posture, U=posture.U @ V, load=V.T @ posture.load)
 
     def damping(self, posture: Posture) -> Slope:
-        """C, by differences as slow as forces that are no polynomials of velocities ask for: quadratic drag in a light wind."""
+        """C, by differences as slow as its smoothness asks for: quadratic drag bends at rest in a light wind."""
         best, noise = None, self.noise(posture)
         for k in range(_WIDTHS):
             slope = _slope(lambda rates: self.efforts(posture, rates=rates), posture, _SPEED / NARROWER**k, noise, _ODD)
@@ -251,8 +251,8 @@ class Statics:
 def _slope(efforts, posture: Posture, width: float, noise: float, powers: tuple[int, int] = _EVEN) -> Slope:
     """-d(efforts)/dy by central differences of widths h, h/2, h/4, extrapolated (Romberg).
 
-    With errors a h^p + b h^q, the differences of h and h/2 give (2^p D(h/2) - D(h)) / (2^p - 1), free of the first one, and two
-    of these likewise the slope.
+    With errors a h^p + b h^q, the differences of h and h/2 give (2^p D(h/2) - D(h)) / (2^p - 1), free of the first one,
+    and two of these likewise the slope.
 
     Args:
         efforts: of displacements or velocities (N, n), (N, m).

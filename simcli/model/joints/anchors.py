@@ -1,6 +1,6 @@
 """Anchors of joints as the scene writes them, where forces are reported and sensors stand.
 
-    X_c = X_c0 x_j(init_angle)        X_c0: as written; x_j: the joint transform
+X_c = X_c0 x_j(init_angle)        X_c0: as written; x_j: the joint transform
 """
 
 import numpy as np
