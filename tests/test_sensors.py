@@ -11,6 +11,7 @@ from test_measures import WAYS, column, run
 
 import simcli
 from simcli.errors import SceneError
+from simcli.pipeline import build_model
 from simcli.spec import resolve
 from simcli.spec.names.sensor_types import SENSOR_TYPES
 
@@ -378,3 +379,22 @@ def test_init_angle_moves_no_anchor(solver, loop, tmp_path):
                          for one in ("force", "torque"))):  # fmt: skip
                 assert np.abs(of("bare")[1:]).max() > 1.0
                 np.testing.assert_allclose(of("shifted"), of("bare"), atol=1e-9)
+
+
+def test_a_subtree_is_what_the_tree_carries_whichever_end_of_a_joint_is_its_parent():
+    """The base carries the hand, although the joint between them names the hand as its parent; a loop carries nothing."""
+    bodies = "".join(f"  {name}: {{mass: 1, inertia: {{diag: [1, 1, 1]}}}}\n" for name in ("base", "hand", "tool", "bar"))
+    document = scene(f"""
+bodies:
+{bodies}joints:
+  stand: {{type: revolute, parent: world, child: base}}
+  wrist: {{type: revolute, parent: hand, child: base}}
+  grip: {{type: revolute, parent: hand, child: tool}}
+  bar: {{type: revolute, parent: world, child: bar}}
+  stay: {{type: ball, loop: true, parent: base, child: bar}}
+sensors:
+  all: {{type: com, body: base}}
+  part: {{type: com, body: hand}}
+""")
+    sensors = build_model(document, resolve(document)).sensors
+    assert dict(zip(sensors.name, sensors.subtree, strict=True)) == {"all": (0, 1, 2), "part": (1, 2)}

@@ -8,6 +8,7 @@ from simcli.model.joints.anchors import written_child_anchors
 from simcli.model.sensors.tables import Sensors
 from simcli.model.tables import WORLD, Array, Model
 from simcli.model.tree.links import pile
+from simcli.model.tree.topology import depth_first
 from simcli.spec.names.structure import WORLD_NAME
 from simcli.spec.schema.scene import SceneSpec
 
@@ -82,7 +83,7 @@ def _pose(spec: SceneSpec, body: str, frame: str) -> tuple[float, ...]:
 
 
 def _subtree_of(model: Model, root: int) -> tuple[int, ...]:
-    """A body, and all bodies that joints of the tree carry on it, rising; none of the world.
+    """A body, and all bodies that the tree carries on it, whichever end of a joint is its parent, rising; none of the world.
 
     Args:
         model: the tables.
@@ -90,9 +91,8 @@ def _subtree_of(model: Model, root: int) -> tuple[int, ...]:
     """
     joints = model.joints
     carried: dict[int, list[int]] = {}
-    for parent, child, is_tree in zip(joints.parent.tolist(), joints.child.tolist(), joints.is_tree, strict=True):
-        if is_tree:
-            carried.setdefault(parent, []).append(child)
+    for step in depth_first(joints.parent.tolist(), joints.child.tolist(), joints.is_tree.tolist()):
+        carried.setdefault(step.inner, []).append(step.outer)
     found, waiting = set(), [root] if root != WORLD else []
     while waiting:
         body = waiting.pop()
