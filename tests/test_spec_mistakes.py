@@ -217,3 +217,14 @@ def test_a_bare_name_where_a_signal_may_stand_is_told_its_dollar():
     (fault,) = faults_of(text + "forces: {f: {type: wrench, body: a, force: [push, 0, 0]}}\n")
     assert "`$push`" in fault.hint
     assert fault.where.line == 4
+
+
+@pytest.mark.parametrize(("second", "off", "hint"), [("[-0.8, 0.6001, 0]", "0.00458", "more digits"),
+                                                     ("[1, 1, 0]", "81.9", "two joints")])  # fmt: skip
+def test_axes_that_are_nearly_at_right_angles_say_by_how_much(second, off, hint):
+    """Rounded directions were called "at 90 degrees", and refused because they have to be at right angles."""
+    (fault,) = faults_of("simcli: 1\nbodies: {a: {mass: 1, inertia: {diag: [1, 1, 1]}}}\njoints:\n"
+                         "  cross: {type: d6, parent: world, child: a, at: [0, 0, 0],\n"
+                         f"          axes: {{angular: [[0.6, 0.8, 0], {second}]}}}}\n")  # fmt: skip
+    assert fault.message == f"two angular axes of joint `cross` are {off} degrees off a right angle"
+    assert hint in fault.hint
