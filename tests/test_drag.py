@@ -154,6 +154,26 @@ forces:
         assert np.abs(values - roots[roots.imag > 0]).min() < 1e-6
 
 
+@pytest.mark.parametrize("wind", [0.0, 1e-4, 3.0])
+def test_quadratic_drag_damps_small_motions_as_the_wind_says(device, wind):
+    """Of -q |v - u| (v - u) the damping at rest is 2 q u along the wind and q u across it: none where the air rests."""
+    text = f"""
+world: {{gravity: [0, 0, 0]}}
+bodies:
+  m: {{mass: 2, inertia: {{diag: [0.1, 0.1, 0.1]}}}}
+joints:
+  rail: {{type: d6, parent: world, child: m, axes: {{linear: [[1, 0, 0], [0, 1, 0]]}},
+         drive: {{mode: position, stiffness: 300}}}}
+forces:
+  air: {{type: drag, body: m, quadratic: 40, angular_quadratic: 3, wind: [{wind}, 0, 0]}}
+"""
+    statics = Statics(model_of(text)[0], device)
+    posture = search_equilibrium(statics).posture
+    back = np.linalg.inv(posture.U)
+    found = back.T @ statics.damping(posture).matrix @ back
+    np.testing.assert_allclose(found, np.diag([80 * wind, 40 * wind]), rtol=1e-6, atol=1e-9)
+
+
 STIFF = """
 world: {gravity: [0, 0, -9.81]}
 bodies:

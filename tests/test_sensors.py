@@ -11,6 +11,7 @@ from test_measures import WAYS, column, run
 
 import simcli
 from simcli.errors import SceneError
+from simcli.pipeline import build_model
 from simcli.spec import resolve
 from simcli.spec.names.sensor_types import SENSOR_TYPES
 
@@ -345,3 +346,55 @@ def test_touch_carries_the_weight(solver, tmp_path):
     assert last["round.touch"] == pytest.approx(g, **near)  # the lid, and no corner
     up = Rotation.from_euler("x", 0.5).inv().apply([0, 0, g])
     np.testing.assert_allclose(last["tilted.contact_force"], up, atol=3 * g * near["rel"])
+
+
+SHIFTED = """
+  {name}_{key}:
+    {{type: {kind}, parent: world, child: {name}_{key}, axis: [0.6, 0, 0.8], {q}init_angle: {shift}, loop: {loop},
+     parent_frame: {{xyz: [0.1, {y}, 0.3], rpy: [0.2, 0, 0.4]}},
+     child_frame: {{xyz: [0, 0.2, 0.1], rpy: [0.5, 0.1, 0]}}{more}}}"""
+KINDS = {"hinge": ("revolute", ""), "rail": ("prismatic", ""), "thread": ("screw", ", pitch: 0.7")}
+
+
+@pytest.mark.parametrize(("solver", "loop"), [("generalized", False), ("generalized", True), ("maximal", False),
+                                              ("natural", False)])  # fmt: skip
+def test_init_angle_moves_no_anchor(solver, loop, tmp_path):
+    """`init_angle` shifts a coordinate; wrenches act, and force sensors stand, at the anchor as it is written."""
+    bodies, joints, sensors = "", "", ""
+    for n, (name, (kind, more)) in enumerate(KINDS.items()):
+        for key, shift in (("bare", 0.0), ("shifted", 0.6)):
+            bodies += f"\n  {name}_{key}: {{mass: 2, com: [0.1, 0.4, 0.2], inertia: {{diag: [0.1, 0.2, 0.15]}}}}"
+            q = "" if loop else f"q: {0.3 + shift}, "
+            joints += SHIFTED.format(name=name, key=key, kind=kind, q=q, shift=shift, loop=str(loop).lower(), y=n, more=more)
+            sensors += f"\n  {name}_{key}: {{type: [force, torque], joint: {name}_{key}}}"
+    names = [f"sensor.{name}_{key}.{one}" for name in KINDS for key in ("bare", "shifted") for one in ("force", "torque")]
+    text = (f"simcli: 1\nbodies:{bodies}\njoints:{joints}\nsensors:{sensors}\nsolver: {{type: {solver}, dt: 1 ms}}\n"
+            f"run: {{duration: 0.02}}\n"
+            f"output: {{every: 0.01, channels: [state, reactions], quantities: [{', '.join(names)}]}}\n")
+    path = run(tmp_path, text)[1]
+    with simcli.open(path) as trajectory:
+        for name in KINDS:
+            for of in (lambda key, name=name: trajectory.joint(f"{name}_{key}").wrench[:, 0],
+                       *(lambda key, name=name, one=one: column(trajectory, f"sensor.{name}_{key}.{one}")[:, 0]
+                         for one in ("force", "torque"))):  # fmt: skip
+                assert np.abs(of("bare")[1:]).max() > 1.0
+                np.testing.assert_allclose(of("shifted"), of("bare"), atol=1e-9)
+
+
+def test_a_subtree_is_what_the_tree_carries_whichever_end_of_a_joint_is_its_parent():
+    """The base carries the hand, although the joint between them names the hand as its parent; a loop carries nothing."""
+    bodies = "".join(f"  {name}: {{mass: 1, inertia: {{diag: [1, 1, 1]}}}}\n" for name in ("base", "hand", "tool", "bar"))
+    document = scene(f"""
+bodies:
+{bodies}joints:
+  stand: {{type: revolute, parent: world, child: base}}
+  wrist: {{type: revolute, parent: hand, child: base}}
+  grip: {{type: revolute, parent: hand, child: tool}}
+  bar: {{type: revolute, parent: world, child: bar}}
+  stay: {{type: ball, loop: true, parent: base, child: bar}}
+sensors:
+  all: {{type: com, body: base}}
+  part: {{type: com, body: hand}}
+""")
+    sensors = build_model(document, resolve(document)).sensors
+    assert dict(zip(sensors.name, sensors.subtree, strict=True)) == {"all": (0, 1, 2), "part": (1, 2)}

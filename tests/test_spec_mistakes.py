@@ -238,3 +238,14 @@ def test_what_is_missing_or_wrong_is_named_in_words_of_the_file(text, code, mess
     )
     found = [(one.code, one.where.line) for one in faults_of(scene + text) if message in one.message and hint in one.hint]
     assert found == [(code, 4)], faults_of(scene + text)
+
+
+@pytest.mark.parametrize(("second", "off", "hint"), [("[-0.8, 0.6001, 0]", "0.00458", "more digits"),
+                                                     ("[1, 1, 0]", "81.9", "two joints")])  # fmt: skip
+def test_axes_that_are_nearly_at_right_angles_say_by_how_much(second, off, hint):
+    """Rounded directions were called "at 90 degrees", and refused because they have to be at right angles."""
+    (fault,) = faults_of("simcli: 1\nbodies: {a: {mass: 1, inertia: {diag: [1, 1, 1]}}}\njoints:\n"
+                         "  cross: {type: d6, parent: world, child: a, at: [0, 0, 0],\n"
+                         f"          axes: {{angular: [[0.6, 0.8, 0], {second}]}}}}\n")  # fmt: skip
+    assert fault.message == f"two angular axes of joint `cross` are {off} degrees off a right angle"
+    assert hint in fault.hint

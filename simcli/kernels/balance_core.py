@@ -191,7 +191,7 @@ def report_loops(c: ti.template(), w: ti.i32):
         if t.joint_link.at(j) < 0:
             for m in ti.static(range(6)):
                 c.rows.joint_wrench.store(w, 6 * j + m, t.arena.zero())
-    report_couples(c.system, c.state, c.rows, w)
+    report_couples(t, c.system, c.state, c.rows, w)
 
 
 @ti.func

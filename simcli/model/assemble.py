@@ -144,6 +144,7 @@ def _joints(mechanism: Mechanism, spans: list[_Span], q_start: Array, qd_start: 
         articulation_name=mechanism.articulation_name,
         X_p=pile([part.X_p for part in parts], (7,)),
         X_c=pile([part.X_c for part in parts], (7,)),
+        init_angle=pile([part.init_angle for part in parts], ()),
         q_start=q_start,
         qd_start=qd_start,
         dof_dim=np.array([span.dof_dim for span in spans], np.int32).reshape(-1, 2),

@@ -93,12 +93,13 @@ class JointPart:
         child: body index.
         motion: its axes, (W|1, n, 3).
         X_p: [m, 1], (W|1, 7), parent anchor in the parent body.
-        X_c: [m, 1], (W|1, 7), child anchor in the child body.
+        X_c: [m, 1], (W|1, 7), child anchor in the child body, moved by `init_angle`.
         is_tree: False for a joint that closes a loop.
         enabled: False for a joint that does nothing.
         articulation: index, -1 for none.
         length: [m], (W|1, 2), of distance joints.
         compliance: [m/N, rad/(N m)], (W|1,), of its rows.
+        init_angle: [m, rad], (W|1,), reported coordinate where the anchors of the scene coincide.
         gear: the joint that it follows, None for none.
         q: [m, rad, 1], (W|1, n_q), initial coordinates; zero (identity) if None.
         qd: (W|1, n_qd), initial velocities; zero if None.
@@ -121,6 +122,7 @@ class JointPart:
     articulation: int = -1
     length: _Array = field(default_factory=lambda: NO_LENGTH)
     compliance: _Array = field(default_factory=lambda: ZERO)
+    init_angle: _Array = field(default_factory=lambda: ZERO)
     gear: Gear | None = None
     q: _Array | None = None
     qd: _Array | None = None

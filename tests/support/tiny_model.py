@@ -37,7 +37,7 @@ def tiny_model(n_worlds=3, n_links=2, floating=True):
                       np.tile(IDENTITY, (1, n, 1)), np.zeros(n, bool), np.full(n, -1), *np.zeros((2, 1, n))),
         joints=Joints(tuple(joints), kind, np.array([*range(-1, n_links - 1), *[-1] * floating]), np.arange(nj),
                       np.ones(nj, bool), np.ones(nj, bool), np.zeros(nj, int), ("chain",),
-                      np.tile(IDENTITY, (1, nj, 1)), np.tile(IDENTITY, (1, nj, 1)),
+                      np.tile(IDENTITY, (1, nj, 1)), np.tile(IDENTITY, (1, nj, 1)), np.zeros((1, nj)),
                       np.concatenate([[0], np.cumsum(n_q)]), np.concatenate([[0], np.cumsum(n_qd)]), dim,
                       np.zeros((1, nj)), np.full((1, nj, 2), np.nan), np.zeros((1, nj))),
         dofs=Dofs(tuple(joints[:n_links] + free_labels[:6]), tuple(joints[:n_links] + free_labels),

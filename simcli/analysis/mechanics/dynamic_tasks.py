@@ -10,6 +10,7 @@ from simcli import rotations as rot
 from simcli.analysis.mechanics.tasks import OnTree, chosen_bodies, field, loop_joints, loop_names, of_worlds
 from simcli.analysis.states.portions import States
 from simcli.errors import UsageError
+from simcli.model.joints.anchors import written_child_anchors
 from simcli.model.tables import WORLD, Array, Model
 from simcli.records.reading.reader import Trajectory
 from simcli.records.reading.results import ResultAxes, result_axes
@@ -82,10 +83,10 @@ def loop_forces(model: Model, loops: Sequence[int], world: Array, pose: Array, w
         wrench: (N, J, 6), of all joints.
     """
     total = np.zeros((len(pose), model.n_bodies, 6))
-    com = of_worlds(model.bodies.com, world)
+    com, anchors = of_worlds(model.bodies.com, world), written_child_anchors(model)
     for j in loops:
         child, force, torque = model.joints.child[j], wrench[:, j, :3], wrench[:, j, 3:]
-        at = rot.pose_apply(pose[:, child], of_worlds(model.joints.X_c, world)[:, j, :3])
+        at = rot.pose_apply(pose[:, child], of_worlds(anchors, world)[:, j, :3])
         for body, sign in ((child, 1.0), (model.joints.parent[j], -1.0)):
             if body != WORLD:
                 lever = at - rot.pose_apply(pose[:, body], com[:, body])

@@ -35,7 +35,8 @@ KINK = 1e-6  # relative change of slope across a state that is no rounding
 _CLOSED = 1e-9  # [m, 1] residual of rows that are closed
 _LARGEST_MOVE = 0.2  # xi of one correction of the rows
 _CORRECTIONS = 60
-_SPEED = 1e-2  # xi per second: forces near rest are linear in velocities but for squares, which cancel
+_SPEED = 1e-2  # xi per second, of the fastest differences by velocities
+_EVEN, _ODD = (2, 4), (1, 2)  # powers of the width in the errors of central differences: smooth forces; |v| v
 _ROUNDING = 1e-15  # of a sum of forces, relative to what the mechanism carries
 RELATIVE = 1e-13  # rounding of a stiffness, relative to the diagonal entries of its row and its column
 _TINY = np.finfo(float).tiny
@@ -211,9 +212,16 @@ class Statics:
         return replace(posture, U=posture.U @ V, load=V.T @ posture.load)
 
     def damping(self, posture: Posture) -> Slope:
-        """C; forces are linear in velocities near rest, so that any small width will do."""
-        slope = _slope(lambda rates: self.efforts(posture, rates=rates), posture, _SPEED, self.noise(posture))
-        return replace(slope, matrix=np.where(np.abs(slope.matrix) <= 4.0 * slope.error, 0.0, slope.matrix))
+        """C, by differences as slow as its smoothness asks for: quadratic drag bends at rest in a light wind."""
+        best, noise = None, self.noise(posture)
+        for k in range(_WIDTHS):
+            slope = _slope(lambda rates: self.efforts(posture, rates=rates), posture, _SPEED / NARROWER**k, noise, _ODD)
+            if best is None or slope.error.max(initial=0.0) < best.error.max(initial=0.0):
+                best = replace(slope, matrix=np.where(np.abs(slope.matrix) <= 4.0 * slope.error, 0.0, slope.matrix))
+            largest = np.abs(best.matrix).max(initial=0.0)
+            if largest == 0.0 or best.error.max() <= _SMOOTH * largest:
+                break
+        return best
 
     def noise(self, posture: Posture) -> float:
         """[N m], rounding of the loads."""
@@ -243,14 +251,18 @@ class Statics:
         self.balance.close()
 
 
-def _slope(efforts, posture: Posture, width: float, noise: float) -> Slope:
+def _slope(efforts, posture: Posture, width: float, noise: float, powers: tuple[int, int] = _EVEN) -> Slope:
     """-d(efforts)/dy by central differences of widths h, h/2, h/4, extrapolated (Romberg).
+
+    With errors a h^p + b h^q, the differences of h and h/2 give (2^p D(h/2) - D(h)) / (2^p - 1), free of the first one,
+    and two of these likewise the slope.
 
     Args:
         efforts: of displacements or velocities (N, n), (N, m).
         posture: where.
         width: h, xi or xi per second.
         noise: [N m], rounding of efforts.
+        powers: p and q.
     """
     m = posture.U.shape[1]
     if m == 0:
@@ -261,8 +273,9 @@ def _slope(efforts, posture: Posture, width: float, noise: float) -> Slope:
     sides, here = found[:-1].reshape(3, 2, m, m), found[-1]
     D = [-(up - down).T / (2.0 * h) for h, (up, down) in zip(widths, sides, strict=True)]
     bend = [np.abs(up + down - 2.0 * here).max(axis=1) / h for h, (up, down) in zip(widths, sides, strict=True)]
-    once = [(4.0 * D[k + 1] - D[k]) / 3.0 for k in range(2)]
-    matrix = (16.0 * once[1] - once[0]) / 15.0
+    first, second = (2.0**power for power in powers)
+    once = [(first * D[k + 1] - D[k]) / (first - 1.0) for k in range(2)]
+    matrix = (second * once[1] - once[0]) / (second - 1.0)
     size = np.sqrt(np.abs(np.diag(matrix)))
     error = np.abs(matrix - once[1]) + RELATIVE * np.outer(size, size) + noise / widths[-1]
     least = np.maximum(KINK * np.maximum(np.abs(matrix).max(axis=0), bend[0]), 16.0 * noise / widths[-1])

@@ -11,6 +11,7 @@ import numpy as np
 from simcli.kernels.algebra.values import Mat3, Sym3, Vec3
 from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.slots import Records
+from simcli.model.joints.anchors import written_child_anchors
 from simcli.model.tables import LinkKind, Model
 from simcli.model.tree.link_frames import link_points
 from simcli.model.tree.unknowns import tree_dofs, unknown_of_dof
@@ -111,7 +112,7 @@ def joint_anchors(model: Model, joints: Records):
     carried = {int(j): int(i) for i, (j, b) in enumerate(zip(links.joint, links.body, strict=True)) if b >= 0}
     link = np.array([carried.get(j, -1) for j in range(model.n_joints)], int)
     sign = np.where(links.body[link] == child, 1, -1) if len(link) else link
-    anchors = link_points(model, child, model.joints.X_c[..., :3])
+    anchors = link_points(model, child, written_child_anchors(model)[..., :3])
     return joints.ints(link), joints.ints(sign), joints.ints(links.tip[child]), anchors
 
 

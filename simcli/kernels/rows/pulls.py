@@ -39,24 +39,22 @@ def force_of_row(y: ti.template(), w: ti.i32, r: ti.i32):
 
 
 @ti.func
-def wrench_of_couple(y: ti.template(), s: ti.template(), w: ti.i32, k: ti.i32):
-    """What the rows of couple k give the child, about the child's anchor, world; after `share_gears`.
+def wrench_of_couple(t: ti.template(), y: ti.template(), s: ti.template(), w: ti.i32, k: ti.i32):
+    """What the rows of couple k, which is a joint's, give the child, about the child's anchor, world; after `share_gears`.
 
-    Reads: y.{force, shared, rows}, s.{R, o}
+    Reads: t.{child_link, anchor}, y.{force, shared, rows}, s.{R, o}
     """
     r = y.rows
     total = no_force(y.entry.arena.zero())
     for n in range(r.row_start.at(k), r.row_start.at(k + 1)):
         total = total + r.pull_b.load(w, n) * force_of_row(y, w, n)
-    b = ti.max(r.link_b.at(k), 0)
-    x = s.o.load(w, b) + s.R.load(w, b) * r.point_b.load(w, k)
     if ti.static(r.has_swapped):
         if r.is_swapped.at(k) != 0:
-            a = r.link_a.at(k)
             total = no_force(y.entry.arena.zero())
             for n in range(r.row_start.at(k), r.row_start.at(k + 1)):
                 total = total + r.pull_a.load(w, n) * force_of_row(y, w, n)
-            x = s.o.load(w, a) + s.R.load(w, a) * r.point_a.load(w, k)
+    child = t.child_link.at(r.joint.at(k))
+    x = s.o.load(w, child) + s.R.load(w, child) * t.anchor.load(w, r.joint.at(k))
     return Force.of(total.force, total.moment - x.cross(total.force))
 
 
@@ -82,15 +80,15 @@ def pull_links(y: ti.template(), s: ti.template(), w: ti.i32, sign: ti.template(
 
 
 @ti.func
-def report_couples(y: ti.template(), s: ti.template(), rows: ti.template(), w: ti.i32):
+def report_couples(t: ti.template(), y: ti.template(), s: ti.template(), rows: ti.template(), w: ti.i32):
     """Add the wrenches of joints that are rows, on the child at the child anchor, world; after `share_gears`.
 
-    Reads:  y.{force, shared, rows}, s.{R, o}
+    Reads:  t.{child_link, anchor}, y.{force, shared, rows}, s.{R, o}
     Writes: rows.joint_wrench
     """
     for k in range(y.rows.n_couples):
         first = 6 * y.rows.joint.at(k)
         if first >= 0:
-            at_anchor = wrench_of_couple(y, s, w, k)
+            at_anchor = wrench_of_couple(t, y, s, w, k)
             for m in ti.static(range(6)):
                 rows.joint_wrench.store(w, first + m, rows.joint_wrench.load(w, first + m) + at_anchor.parts[m])

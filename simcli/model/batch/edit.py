@@ -14,7 +14,7 @@ from simcli.model.tree.reference import body_poses
 
 _TABLES = ("bodies", "joints", "dofs")
 FOLLOWS = {"bodies": ("mass", "com", "inertia"), "joints": ("X_p", "X_c", "pitch"), "dofs": ("axis",)}  # in the links
-DERIVED = ("bodies.q",)
+DERIVED = ("bodies.q", "joints.init_angle")  # X_c holds it
 _START = ("joint_q", "joint_qd", "joint_f")
 
 

@@ -6,7 +6,7 @@ in the parent anchor frame has the numbers that were written in world axes. A fr
 in the origins of its bodies, so that joint_q is the pose itself.
 
 The reported coordinate is the measured one plus `init_angle`. X_c holds the constant turn, X_c = X_c0 x_j(init_angle),
-so that Newton's equation holds with reported coordinates.
+so that Newton's equation holds with reported coordinates; forces are reported at X_c0 (`anchors.py`).
 """
 
 import numpy as np
@@ -14,6 +14,7 @@ import numpy as np
 from simcli import rotations as rot
 from simcli.model.batch.gather import Worlds
 from simcli.model.bodies.parts import pose_of
+from simcli.model.joints.anchors import pose_at_coordinate
 from simcli.model.joints.catalogue import CATALOGUE, ORBITS, MotionAxis
 from simcli.model.mechanism import ONE_POSE, BodyPart, JointPart
 from simcli.model.signals.inputs import constant_part
@@ -195,12 +196,8 @@ class JointReader:
             message = f"`init_angle` of joint `{name}` needs a joint with one coordinate"
             self.worlds.fault("SC462", f"joints.{name}.init_angle", message, f"use one of {', '.join(OFFSET_TYPES)}")
             return
-        axes = part.motion.linear if part.kind == JointKind.PRISMATIC else part.motion.angular
-        axis = axes[..., 0, :]
-        advance = 1.0 if part.kind == JointKind.PRISMATIC else part.motion.pitch
-        angle = np.zeros(1) if part.kind == JointKind.PRISMATIC else offset
-        turned = rot.make_pose((advance * offset)[:, None] * axis, rot.quat_from_axis_angle(axis, angle))
-        part.X_c = rot.pose_compose(part.X_c, turned)
+        part.X_c = rot.pose_compose(part.X_c, pose_at_coordinate(part.kind, _first_axis(part), part.motion.pitch, offset))
+        part.init_angle = offset
         part.q = offset[:, None]  # of the authored configuration
 
     def _follow(self, part: JointPart, step: Step) -> None:
@@ -228,17 +225,18 @@ class JointReader:
         """Joint transform of the authored configuration: the offset that X_c holds."""
         if part.q is None:
             return ONE_POSE
-        q = part.q[:, 0]
-        if part.kind == JointKind.PRISMATIC:
-            return rot.make_pose(q[:, None] * part.motion.linear[..., 0, :], ONE_POSE[:, 3:])
-        axis = part.motion.angular[..., 0, :]
-        return rot.make_pose((part.motion.pitch * q)[:, None] * axis, rot.quat_from_axis_angle(axis, q))
+        return pose_at_coordinate(part.kind, _first_axis(part), part.motion.pitch, part.q[:, 0])
 
     def relative(self, part: JointPart) -> Array:
         """Pose of the child anchor frame in the parent anchor frame at the authored configuration, (W|1, 7)."""
         X_a = rot.pose_compose(self.poses[part.parent], part.X_p)
         X_b = rot.pose_compose(self.poses[part.child], part.X_c)
         return rot.pose_compose(rot.pose_inverse(X_a), X_b)
+
+
+def _first_axis(part: JointPart) -> Array:
+    """Axis of a joint with one coordinate."""
+    return (part.motion.linear if part.kind == JointKind.PRISMATIC else part.motion.angular)[..., 0, :]
 
 
 def _pose(body: BodySpec) -> tuple[float, ...]:

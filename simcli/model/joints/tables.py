@@ -21,7 +21,8 @@ class Joints(Table):
         articulation: (J,) index into `articulation_name`, -1 for orphans.
         articulation_name: names of the articulations.
         X_p: [m, 1], (W|1, J, 7), parent anchor in the parent body (in the world if the parent is WORLD).
-        X_c: [m, 1], (W|1, J, 7), child anchor in the child body.
+        X_c: [m, 1], (W|1, J, 7), child anchor in the child body, moved by `init_angle` along or about the axis.
+        init_angle: [m, rad], (W|1, J), reported coordinate where the anchors of the scene coincide, 0 without one.
         q_start: (J + 1,) offsets into joint_q.
         qd_start: (J + 1,) offsets into joint_qd.
         dof_dim: (J, 2) numbers of linear and angular dofs.
@@ -42,6 +43,7 @@ class Joints(Table):
     articulation_name: tuple[str, ...]
     X_p: Array
     X_c: Array
+    init_angle: Array
     q_start: Array
     qd_start: Array
     dof_dim: Array

@@ -4,9 +4,11 @@ import numpy as np
 
 from simcli import rotations as rot
 from simcli.model.batch.gather import Worlds
+from simcli.model.joints.anchors import written_child_anchors
 from simcli.model.sensors.tables import Sensors
 from simcli.model.tables import WORLD, Array, Model
 from simcli.model.tree.links import pile
+from simcli.model.tree.topology import depth_first
 from simcli.spec.names.structure import WORLD_NAME
 from simcli.spec.schema.scene import SceneSpec
 
@@ -23,10 +25,11 @@ def read_sensors(worlds: Worlds, model: Model) -> Sensors:
     """
     specs = worlds.first.sensors
     index = {WORLD_NAME: WORLD, **{name: b for b, name in enumerate(model.bodies.name)}}
+    anchors = written_child_anchors(model)
     joints = [-1 if one.joint is None else model.joints.name.index(one.joint) for one in specs.values()]
     body, base, pose, base_pose = [], [], [], []
     for (name, one), j in zip(specs.items(), joints, strict=True):
-        anchor = (int(model.joints.child[j]), model.joints.X_c[:, j]) if j >= 0 else (WORLD, np.array([rot.IDENTITY_POSE]))
+        anchor = (int(model.joints.child[j]), anchors[:, j]) if j >= 0 else (WORLD, np.array([rot.IDENTITY_POSE]))
         at = _place(worlds, index, name, "at") if one.at is not None else anchor
         seen = _place(worlds, index, name, "relative_to") if one.relative_to is not None else anchor
         for column, value in zip((body, pose, base, base_pose), (*at, *seen), strict=True):
@@ -80,7 +83,7 @@ def _pose(spec: SceneSpec, body: str, frame: str) -> tuple[float, ...]:
 
 
 def _subtree_of(model: Model, root: int) -> tuple[int, ...]:
-    """A body, and all bodies that joints of the tree carry on it, rising; none of the world.
+    """A body, and all bodies that the tree carries on it, whichever end of a joint is its parent, rising; none of the world.
 
     Args:
         model: the tables.
@@ -88,9 +91,8 @@ def _subtree_of(model: Model, root: int) -> tuple[int, ...]:
     """
     joints = model.joints
     carried: dict[int, list[int]] = {}
-    for parent, child, is_tree in zip(joints.parent.tolist(), joints.child.tolist(), joints.is_tree, strict=True):
-        if is_tree:
-            carried.setdefault(parent, []).append(child)
+    for step in depth_first(joints.parent.tolist(), joints.child.tolist(), joints.is_tree.tolist()):
+        carried.setdefault(step.inner, []).append(step.outer)
     found, waiting = set(), [root] if root != WORLD else []
     while waiting:
         body = waiting.pop()

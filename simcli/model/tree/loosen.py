@@ -102,7 +102,7 @@ def with_joints(joints: Joints, added: list[JointPart]) -> Joints:
     columns |= {name: np.concatenate((getattr(joints, name), getattr(joints, name)[-1] + np.cumsum(n))).astype(np.int32)
                 for name, n in counts.items()}  # fmt: skip
     columns |= {name: beside([getattr(joints, name), *(np.asarray(getattr(p, name))[:, None] for p in added)])
-                for name in ("X_p", "X_c", "length", "compliance")}  # fmt: skip
+                for name in ("X_p", "X_c", "init_angle", "length", "compliance")}  # fmt: skip
     pitch = beside([joints.pitch, np.zeros((1, m))])
     return replace(joints, name=joints.name + tuple(p.name for p in added), pitch=pitch, **columns)
 

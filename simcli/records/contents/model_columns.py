@@ -99,6 +99,7 @@ COLUMNS = (
     _column("joints.articulation", "J"),
     _column("joints.X_p", "W|1 J pose", "m, 1"),
     _column("joints.X_c", "W|1 J pose", "m, 1"),
+    _column("joints.init_angle", "W|1 J", "m, rad"),
     _column("joints.q_start", "J+1", name="q_start"),
     _column("joints.qd_start", "J+1", name="qd_start"),
     _column("joints.dof_dim", "J dof_kind"),

@@ -48,7 +48,7 @@ def report_constrained_reactions(c: ti.template(), w: ti.i32):
     collect(t, s, s.u, w)
     report_wrenches(t, s, c.rows, w)
     _report_cables(c, w)
-    report_couples(y, s, c.rows, w)
+    report_couples(t, y, s, c.rows, w)
     add_led_wrenches(c, w)
 
 

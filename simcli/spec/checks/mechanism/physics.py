@@ -19,6 +19,7 @@ SYMMETRY = 1e-9  # relative difference of two mirrored entries that is rounding 
 TRIANGLE = 1e-6  # relative amount by which a principal moment may exceed the sum of the others, rounding in the file
 VANISHING = 1e-12  # of the largest moment: a principal moment below it counts as zero
 ORTHOGONAL = 1e-6  # cosine between axes of a d6 that is rounding in the file
+_ROUNDED = 0.1  # [degrees] off a right angle: numbers of two digits and more
 _UNIT_QUATERNION = 1e-6
 
 
@@ -164,9 +165,10 @@ def _axes(check: Checker, name: str, joint: JointSpec) -> None:
             for j in range(i):
                 cosine = np.dot(axes[i], axes[j]) / (norm(axes[i]) * norm(axes[j]))
                 if abs(cosine) > ORTHOGONAL:
-                    angle = math.degrees(math.acos(max(-1.0, min(1.0, cosine))))
-                    message = f"two {group} axes of joint `{name}` are at {angle:.4g} degrees"
-                    check.fault("SC456", message, f"{path}[{i}]", "axes are at right angles; or use two joints")
+                    off = math.degrees(math.asin(min(1.0, abs(cosine))))
+                    message = f"two {group} axes of joint `{name}` are {off:.3g} degrees off a right angle"
+                    hint = "or use two joints" if off > _ROUNDED else "write their numbers with more digits"
+                    check.fault("SC456", message, f"{path}[{i}]", f"axes are at right angles; {hint}")
                     return
 
 
