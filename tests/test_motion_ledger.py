@@ -1,0 +1,76 @@
+"""The ledger of energy has the work of prescribed motions: what it lacks falls with the step, in every solver.
+
+Scenes: a joint with armature on a kinematic body that turns; rates that jump, at the edge of a step and within one.
+"""
+
+import numpy as np
+import pytest
+from support.forward import Runner
+from support.solver_modes import MODES
+
+STEPS = (2e-3, 1e-3)
+ORDERS = {"rk4": 2, "implicit": 2, "zhong06": 2, "moreau": 2, "generalized_alpha": 2}  # at least; 1 of the others
+SLACK = 0.75  # of a ratio 2^order, so that terms of higher order may show
+LEAST = 1e-9  # [J], rounding
+DURATION, JUMP = 0.1, 0.05  # [s]
+
+ROTOR = """
+bodies:
+  turner: {mass: 1, inertia: {diag: [0.1, 0.1, 0.1]}, kinematic: true, motion: {angular: [0, $speed, 0]}}
+  arm: {mass: 1, com: [0.3, 0, -0.2], inertia: {diag: [0.05, 0.05, 0.05]}}
+joints:
+  pin: {type: revolute, parent: turner, child: arm, at: [0, 0.1, 0], axis: [0, 1, 0], armature: 0.3, qd: 1}
+signals: {speed: {sine: {amplitude: 4, frequency: 2}}}
+"""
+CARRIED = """
+world: {gravity: [0, 0, 0]}
+bodies:
+  cart: {mass: 1, inertia: {diag: [0.1, 0.1, 0.1]}, kinematic: true, motion: {linear: [$speed, 0, 0], angular: [0, 0, 0]}}
+  arm: {mass: 1, com: [0.3, 0.5, 0], inertia: {diag: [0.1, 0.1, 0.1]}}
+joints: {pin: {type: revolute, parent: cart, child: arm, at: [0, 0, 0], axis: [0, 0, 1]}}
+signals: {speed: {step: {before: 0, after: 5, time: TIME}}}
+"""
+CHAIN = """
+world: {gravity: [0, 0, 0]}
+bodies:
+  upper: {mass: 1, com: [0.5, 0, 0], inertia: {diag: [0.1, 0.1, 0.1]}}
+  lower: {pose: {xyz: [1, 0, 0]}, mass: 1, com: [0.5, 0, 0], inertia: {diag: [0.1, 0.1, 0.1]}}
+joints:
+  free: {type: revolute, parent: world, child: upper, at: [0, 0, 0], axis: [0, 0, 1]}
+  led: {type: revolute, parent: upper, child: lower, at: [1, 0, 0], axis: [0, 0, 1], motion: {MOTION}}
+"""
+BY_RATE = CHAIN.replace("MOTION", "velocity: $speed") + "signals: {speed: {step: {before: 0, after: 5, time: TIME}}}\n"
+BY_PLACE = CHAIN.replace("MOTION", "position: $way") + (
+    "signals: {way: {ramp: {from: 0, to: 3, start: TIME, end: 0.5}}}\n")
+JUMPS = {"body": CARRIED, "rate of a joint": BY_RATE, "position of a joint": BY_PLACE}
+# Steps of affine bodies give up kinetic energy where a rate jumps, as their pages say; BLIND ones refuse such motions.
+BLIND = (("generalized", "rk4"), ("generalized", "implicit"))
+PASSING = [mode for mode in MODES if mode[0] != "affine" and mode not in BLIND]
+
+
+def gaps(text, solver, integrator, device, steps=STEPS) -> tuple[np.ndarray, float]:
+    """[J], what the ledger lacks at the end, by step; and what has been put in."""
+    runner = Runner(f"{text}solver: {{type: {solver}, dt: 1.0e-3, integrator: {integrator}}}\n", integrator, device)
+    ends = [runner(h, round(DURATION / h), 1) for h in steps]
+    assert all(one["diag/status"].max() == 0 for one in ends)
+    return np.array([abs(one["energy/drift"][-1, 0]) for one in ends]), ends[-1]["energy/input"][-1, 0]
+
+
+@pytest.mark.parametrize(("solver", "integrator"), MODES)
+def test_a_kinematic_body_works_on_rotors(device, solver, integrator):
+    (wide, narrow), given = gaps(ROTOR, solver, integrator, device)
+    assert abs(given) > 0.3
+    assert narrow < 2e-2 * abs(given)
+    assert narrow < wide / (SLACK * 2 ** ORDERS.get(integrator, 1)) + LEAST
+
+
+@pytest.mark.parametrize(("solver", "integrator"), PASSING)
+@pytest.mark.parametrize("late", [0.0, 0.27])  # of a step
+@pytest.mark.parametrize("text", JUMPS.values(), ids=JUMPS)
+def test_impulses_of_rates_that_jump_do_work(device, text, late, solver, integrator):
+    drifts = []
+    for h in STEPS:
+        found, given = gaps(text.replace("TIME", repr(JUMP + late * h)), solver, integrator, device, (h,))
+        drifts.append(found[0])
+    assert drifts[1] < 5e-3 * given  # of order one: smooth forces of the step times half of the jump
+    assert drifts[1] < drifts[0] / (SLACK * 2) + 1e-4 * given
