@@ -24,14 +24,37 @@ def motion_power(c, w, b):
     """Power of prescribed motions over a step of length b that ends with qd + b qdd; b = 0: now (inside kernels).
 
     Reads:  c.bound, c.state, c.motions
-    Writes: adds to c.forces.account.power
+    Writes: adds to c.forces.account.power; of implicit steps to its work
     """
-    power = c.forces.account.power.load(w, SUPPLIED)
+    power = c.tables.arena.zero()
     if c.integrator != "zhong06" or c.by_impulses:  # whose smooth steps take the work of both their ends
         power = _power_of_locks(c, w, b, power)
     if not c.is_natural:
         power = _power_of_leads(c, w, b, power)
-    c.forces.account.power.store(w, SUPPLIED, power)
+    if c.integrator == "implicit":
+        power = _book_nodes(c, w, power)
+    c.forces.account.add_power(w, c.tables.arena.zero(), power)
+
+
+@ti.func
+def _book_nodes(c: ti.template(), w: ti.i32, power: ti.template()):
+    """Book half a step of the power of each node of implicit steps; returns what is left: that of a step taken again.
+
+    What holds a motion at a node is not that of the instant there, but both nodes together give the impulse of the step.
+
+    Reads:  c.now, c.bound.first_power
+    Writes: c.bound.first_power, c.forces.account.work
+    """
+    left = power * 0.0
+    if c.now.load(w, "instant") == 0:
+        if c.now.load(w, "node") == 0:
+            c.bound.first_power.store(w, 0, power)
+        elif c.now.load(w, "node") == 1:
+            both = c.bound.first_power.load(w, 0) + power
+            c.forces.account.supply(w, both * (c.constants.load(w, H) * 0.5))
+        else:
+            left = power
+    return left
 
 
 @ti.func
