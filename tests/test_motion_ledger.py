@@ -61,6 +61,8 @@ JUMPS = {"body": CARRIED, "rate of a joint": BY_RATE, "position of a joint": BY_
 # Steps of affine bodies give up kinetic energy where a rate jumps, as their pages say; BLIND ones refuse such motions.
 BLIND = (("generalized", "rk4"), ("generalized", "implicit"))
 PASSING = [mode for mode in MODES if mode[0] != "affine" and mode not in BLIND]
+# Affine steps compile long.
+QUICK_FIRST = [pytest.param(*mode, marks=pytest.mark.slow) if mode[0] == "affine" else mode for mode in MODES]
 
 
 def gaps(text, solver, integrator, device, steps=STEPS) -> tuple[np.ndarray, float]:
@@ -72,7 +74,7 @@ def gaps(text, solver, integrator, device, steps=STEPS) -> tuple[np.ndarray, flo
     return np.array([abs(one["energy/drift"][-1, 0]) for one in ends]), ends[-1]["energy/input"][-1, 0]
 
 
-@pytest.mark.parametrize(("solver", "integrator"), MODES)
+@pytest.mark.parametrize(("solver", "integrator"), QUICK_FIRST)
 def test_motions_work_against_dampers_and_drives(device, solver, integrator):
     (wide, narrow), given = gaps(DAMPED, solver, integrator, device)
     assert abs(given) > 0.3
@@ -80,7 +82,7 @@ def test_motions_work_against_dampers_and_drives(device, solver, integrator):
     assert narrow < wide / (SLACK * 2 ** ORDERS.get(integrator, 1)) + LEAST
 
 
-@pytest.mark.parametrize(("solver", "integrator"), MODES)
+@pytest.mark.parametrize(("solver", "integrator"), QUICK_FIRST)
 def test_a_kinematic_body_works_on_rotors(device, solver, integrator):
     (wide, narrow), given = gaps(ROTOR, solver, integrator, device)
     assert abs(given) > 0.3
