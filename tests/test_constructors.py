@@ -102,6 +102,19 @@ def test_places_of_the_body_are_constant_combinations(kind, plane):
     assert np.abs(seen - body.basis.axes @ rot.pose_apply(body.pose, place)).max() < ROUNDING
 
 
+def test_vectors_may_have_any_length():
+    """Each alone: places and energy are those of a body whose vectors have length one."""
+    body = Placed("1P3V", -1, 2)
+    short = Basis("1P3V", body.basis.points, body.basis.vectors * np.array([[1e-20], [1.0], [1e9]]))
+    assert con.complain(short, body.com[None], body.inertia[None]) == ""
+    q, qd = con.coordinates(short, body.pose), con.rates(short, body.com, body.pose, body.twist)
+    place, R = np.array([0.3, -0.2, 0.7]), rot.quat_to_matrix(body.pose[3:])
+    seen = con.weights(short, place) @ q.reshape(4, 3)
+    assert np.abs(seen - body.pose[:3] - R @ place).max() < ROUNDING
+    energy = 0.5 * qd @ con.mass_matrix(short, body.mass, body.com, body.inertia) @ qd
+    assert abs(energy - body.energy()) < ROUNDING * body.energy()
+
+
 def from_internal(basis, com, axes, n_vectors):
     """The constant matrix that makes q of the solver's own coordinates (p, a_1, ..); its pseudoinverse leads back.
 
@@ -145,6 +158,9 @@ def test_coordinates_are_a_constant_matrix_times_those_of_the_solver(kind, plane
     [
         ("one place", Basis("2P2V", np.array([[[0, 0, 1], [0, 0, 1]]]), np.eye(3)[None, :2]), (0, 0, 0)),
         ("dependent", Basis("1P3V", np.zeros((1, 1, 3)), np.array([[[1, 0, 0], [0, 1, 0], [1, 1, 0]]])), (0, 0, 0)),
+        ("dependent", Basis("1P3V", np.zeros((1, 1, 3)), np.array([[[1, 0, 0], [0, 1e-9, 0], [1, 1e-9, 0]]])), (0, 0, 0)),
+        ("dependent", Basis("1P3V", np.zeros((1, 1, 3)), np.array([[[1, 0, 0], [0, 1, 0], [0, 0, 0]]])), (0, 0, 0)),
+        ("", Basis("1P3V", np.zeros((1, 1, 3)), np.array([[[1e-20, 0, 0], [0, 1, 0], [0, 0, 1e9]]])), (0, 0, 0)),
         ("dependent", Basis("3P", np.array([[[0, 0, 0], [1, 0, 0], [2, 0, 0]]]), np.zeros((1, 0, 3)), 2), (0, 0, 0)),
         ("off its axis", Basis("2P", np.array([[[0, 0, 0], [1, 0, 0]]]), np.zeros((1, 0, 3))), (0.5, 0.1, 0)),
         ("inertia about", Basis("2P", np.array([[[0, 0, 0], [1, 0, 0]]]), np.zeros((1, 0, 3))), (0.5, 0, 0)),

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from support.forward import Runner
 from support.scenes import scene
+from support.solver_modes import MODES
 
 from simcli import rotations as rot
 from simcli.errors import SceneError
@@ -13,6 +14,7 @@ from simcli.model.describe import freedom
 from simcli.model.tables import JointKind
 from simcli.spec import resolve, resolved_yaml
 from simcli.spec.expansion import planes
+from simcli.spec.resolve import warnings
 
 EXACT = 1e-12
 PLANES = ("xy", "xz", "yz")
@@ -247,3 +249,37 @@ def test_a_free_body_needs_inertia_about_the_normal_only(inertia):
     with pytest.raises(SceneError, match="SC423"):
         resolve(scene(text % inertia))
     assert built(text % "{diag: [0, 0, 1]}" if inertia != "point" else text % "0.1").n_qd == 3
+
+
+LOADED = """
+world: {plane: xz, gravity: [0, 2, -9.81]}
+bodies: {rod: {mass: 1, com: [0.5, 0, 0], inertia: 0.1}}
+joints: {pin: {type: revolute, parent: world, child: rod, axis: [0, 1, 0]}}
+forces:
+  push: {type: wrench, body: rod, force: [1, $p, 0], torque: [0, 3, 0]}
+  turn: {type: wrench, body: rod, torque: [0.2, 0, 0]}
+  air: {type: drag, body: rod, damping: 0.1, wind: [0, 1, 0]}
+  inside: {type: wrench, body: rod, force: [1, 0, 2], torque: [0, 1, 0]}
+signals: {p: {sine: {amplitude: 1, frequency: 1}}}
+"""
+ACROSS = ["world.gravity", "forces.push.force", "forces.turn.torque", "forces.air.wind"]
+
+
+@pytest.mark.parametrize("solver", ["natural", "maximal", "generalized"])
+@pytest.mark.parametrize("channels", ["state, reactions", "state"])
+def test_loads_across_the_plane_that_no_reaction_shows_are_told(solver, channels):
+    document = scene(LOADED + f"solver: {{type: {solver}}}\noutput: {{channels: [{channels}]}}\n")
+    resolve(document)
+    told = [fault.where.path for fault in warnings(document) if fault.code == "SC479"]
+    hidden = solver != "generalized" and "reactions" in channels
+    assert [path.split("[")[0] for path in told] == (ACROSS if hidden else [])
+
+
+@pytest.mark.parametrize(("solver", "integrator"), [mode for mode in MODES if mode[0] != "affine"])
+def test_reactions_across_the_plane_are_those_of_the_tree_or_none(device, solver, integrator):
+    """At t = 0: 2 N by gravity and 0.1 N by the wind, half a metre from the pin; 0.2 N m across the pin."""
+    text = LOADED + f"solver: {{type: {solver}, dt: 1.0e-4}}\n"
+    found = Runner(text, integrator, device, frozenset(("state", "reactions")))(1e-4, 1, 1)["frames/joint_wrench"][0, 0, 0]
+    across = found[[1, 3, 5]]
+    wanted = [-2.1, -0.2, -1.05] if solver == "generalized" else [0, 0, 0]
+    assert across == pytest.approx(wanted, abs=1e-9)

@@ -20,7 +20,7 @@ import numpy as np
 from simcli import rotations as rot
 from simcli.model.tables import Array
 
-DEPENDENT = 1e-6  # least singular value of X, relative to the largest, of independent vectors
+DEPENDENT = 1e-6  # least singular value of X with columns of length one, relative to the largest, of independent vectors
 OFF_AXIS = 1e-9  # [m], or of a unit vector: rounding in the file
 PLANAR = ("1P2V", "2P1V", "3P")
 SLENDER = ("1P1V", "2P", "1P")
@@ -72,6 +72,17 @@ class Basis:
         return np.swapaxes(columns @ self.axes.T, -1, -2)
 
     @property
+    def lengths(self) -> Array:
+        """Of the columns of X, [m], (..., 1, M); 1 of those that are none."""
+        found = np.linalg.norm(self.differences, axis=-2, keepdims=True)
+        return np.where(found > 0.0, found, 1.0)
+
+    @property
+    def inverse(self) -> Array:
+        """X^+, [1/m], (..., M, N), at the same precision whatever the lengths of the columns are."""
+        return np.linalg.pinv(self.differences / self.lengths) / np.swapaxes(self.lengths, -1, -2)
+
+    @property
     def standard(self) -> Array:
         """B, [1], (1 + M, 1 + M): first point, differences and vectors from the entities."""
         B = np.eye(1 + self.n_dims)
@@ -82,7 +93,7 @@ class Basis:
 def weights(basis: Basis, place: Array) -> Array:
     """w, [1], (..., 1 + M), of a place [m], (..., 3), body frame."""
     gap = (place - basis.points[..., 0, :]) @ basis.axes.T
-    c = (np.linalg.pinv(basis.differences) @ gap[..., None])[..., 0]
+    c = (basis.inverse @ gap[..., None])[..., 0]
     return np.concatenate((np.ones((*c.shape[:-1], 1)), c), axis=-1) @ basis.standard
 
 
@@ -144,7 +155,7 @@ def mass_matrix(basis: Basis, mass: Array, com: Array, inertia: Array) -> Array:
         [kg], (..., N (1 + M), N (1 + M)), singular for flat bodies.
     """
     B, n = basis.standard, len(basis.axes)
-    back = np.linalg.pinv(basis.differences)
+    back = basis.inverse
     a = (back @ ((com - basis.points[..., 0, :]) @ basis.axes.T)[..., None])[..., 0]
     mass = np.asarray(mass, float)[..., None, None]
     z = back @ second_moments(basis, inertia) @ np.swapaxes(back, -1, -2)
@@ -193,7 +204,7 @@ def complain(basis: Basis, com: Array, inertia: Array) -> str:
     apart = np.linalg.norm(points[..., :, None, :] - points[..., None, :, :], axis=-1)
     if apart[..., ~np.eye(points.shape[-2], dtype=bool)].min(initial=1.0) < OFF_AXIS * scale:
         return "has two points at one place"
-    values = np.linalg.svd(X, compute_uv=False)
+    values = np.linalg.svd(X / basis.lengths, compute_uv=False)
     if (values[..., -1] <= DEPENDENT * values[..., 0]).any():
         return "has dependent points and vectors: they do not span its dimensions"
     if basis.n_dims == 1:

@@ -12,6 +12,7 @@ In: a Model in its natural form, options. Out: frames. Never found here: the row
     generalized_alpha  stages of order two with damping
     alpha_forces       their forces and stiffness
     alpha_leads        prescribed motions of joints in them
+    alpha_work         the work of prescribed motions in them
     frame_forces       bushings, cables and drags in them
     contacts           which steps are of impulses
     rotors             armature

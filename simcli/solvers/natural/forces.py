@@ -25,7 +25,6 @@ from simcli.model.natural.quadratic import Quadratic
 from simcli.model.tables import Model
 from simcli.solvers.natural.frame_forces import add_frame_power, idle_frames
 from simcli.solvers.shared import needs
-from simcli.solvers.shared.motion_work import lead_power, led_power
 from simcli.solvers.tree.integrators import H
 
 
@@ -353,8 +352,6 @@ def add_work(c: ti.template(), w: ti.i32):
         _add_law_power(c, w, k)
     _add_push_power(c, w)
     add_frame_power(c, w)
-    _add_led_power(c, w)
-    _add_lead_power(c, w)
     c.forces.account.book_power(w, c.constants.load(w, H) * 0.5)
 
 
@@ -390,13 +387,3 @@ def _add_push_power(c: ti.template(), w: ti.i32):
 
 def _of_frames(c, w, i):
     return c.pushes.of_frames.load(w, i) if c.pushes.has_frames else c.tables.arena.zero()
-
-
-@needs.led_bodies
-def _add_led_power(c, w):
-    c.forces.account.add_power(w, c.tables.arena.zero(), led_power(c, w))
-
-
-@needs.leads
-def _add_lead_power(c, w):
-    c.forces.account.add_power(w, c.tables.arena.zero(), lead_power(c, w))

@@ -32,11 +32,11 @@ from simcli.solvers.natural.alpha_leads import (
     lag_of_leads,
     measure_leads,
 )
+from simcli.solvers.natural.alpha_work import forget_holds, project_holds
 from simcli.solvers.natural.forces import idle_coordinates
 from simcli.solvers.natural.memory import ROUNDS_PER_MATRIX
 from simcli.solvers.natural.quadratic import add_row_forces, ask_for_velocities, move_to_place, soften_rows, spread_softness
 from simcli.solvers.shared import needs
-from simcli.solvers.shared.motion_work import lead_impulse, led_impulse
 from simcli.solvers.tree.integrators import H
 
 
@@ -45,7 +45,7 @@ def begin_recurrences(c: ti.template(), w: ti.i32):
     """Start both recurrences at the accelerations of frame 0.
 
     Reads:  c.state.qdd
-    Writes: c.alpha.{a, w, led}, c.steps.force
+    Writes: c.alpha, c.steps.force
     """
     f = c.steps.rows
     for i in range(f.n):
@@ -55,6 +55,7 @@ def begin_recurrences(c: ti.template(), w: ti.i32):
     for r in range(f.n_rows):
         c.steps.force.store(w, r, c.bound.system.force.load(w, r))
     keep_led_accelerations(c, w)
+    forget_holds(c, w)
 
 
 @ti.func
@@ -337,8 +338,7 @@ def end_alpha(c: ti.template(), w: ti.i32):
     Writes: c.alpha.{a, w, led}, c.steps.rows.{x, v}, c.state.{q, qd}, c.forces.account.work
     """
     f = c.steps.rows
-    led_impulse(c, w)
-    lead_impulse(c, w)
+    project_holds(c, w)
     keep_led_accelerations(c, w)
     for i in range(f.n):
         f.v.store(w, i, f.v.load(w, i) + c.steps.solution.load(w, i))

@@ -85,6 +85,7 @@ class AlphaSteps:
 
     Args:
         n: coordinates.
+        n_led: coordinates of a scene that has prescribed ones, else 0.
         n_leads: rows of prescribed motions.
         arena: where memory is.
         radius: spectral radius at high frequencies.
@@ -96,16 +97,20 @@ class AlphaSteps:
         lack: [m] what the last round of a step found to lack, as a way.
         a, w: (n) accelerations, true ones and those of the recurrence.  next_a, next_w: at the end of the step.
         v: (n) velocities at its start.
-        led: (n_leads) accelerations that motions prescribed where the last step ended.
+        led, led_rate: (n_leads) accelerations and rates that motions prescribed where the last step ended.
+        n_holds: n_led + n_leads.  force, mean_force, next_force: (n_holds) [N, N m] of motions, see alpha_work.py.
     """
 
     _data_oriented = True
 
-    def __init__(self, n: int, n_leads: int, arena: Arena, radius: float, jumps: bool):
+    def __init__(self, n: int, n_led: int, n_leads: int, arena: Arena, radius: float, jumps: bool):
         self.alpha_m, self.alpha_f = (2.0 * radius - 1.0) / (radius + 1.0), radius / (radius + 1.0)
         self.gamma = 0.5 + self.alpha_f - self.alpha_m
         self.beta = 0.25 * (self.gamma + 0.5) ** 2
         self.share = self.beta * (1.0 - self.alpha_f) / (1.0 - self.alpha_m)
         self.rate_share, self.jumps = self.gamma * (1.0 - self.alpha_f) / (1.0 - self.alpha_m), jumps
-        self.lack, self.led = arena.single.slot(), arena.slot(n_leads)
+        self.n_led, self.n_holds = n_led, n_led + n_leads
+        leads, holds = arena.records(n_leads), arena.records(self.n_holds)
+        self.lack, (self.led, self.led_rate) = arena.single.slot(), leads.slots(2)
+        self.force, self.mean_force, self.next_force = holds.slots(3)
         self.a, self.w, self.next_a, self.next_w, self.v = arena.records(n).slots(5)

@@ -19,6 +19,7 @@ from simcli.kernels.memory.lists import only_blocks, repeat_blocks, set_register
 from simcli.solvers.impulses.memory import keep_impulses, look_ahead, look_back
 from simcli.solvers.impulses.programs import solving, watch_contacts
 from simcli.solvers.natural.alpha_forces import evaluate_forces, stiffen_rows
+from simcli.solvers.natural.alpha_work import begin_holds, end_holds
 from simcli.solvers.natural.contacts import (
     keep_answer,
     meet_contacts,
@@ -94,7 +95,7 @@ from simcli.solvers.rows.stages import (
 )
 from simcli.solvers.shared.clock import lead_to_end, lead_to_frame, lead_to_start
 from simcli.solvers.shared.frames import frame, is_later
-from simcli.solvers.shared.motion_work import work_of_step
+from simcli.solvers.shared.motion_work import leave_led, work_of_step
 from simcli.solvers.shared.motions import follow_motions, lead_rows, lead_rows_to_end
 from simcli.solvers.shared.sampling import sampling
 from simcli.solvers.tree.stages import follow, load_forces, place_links
@@ -136,10 +137,11 @@ def step_of_polynomials(c) -> tuple:
 def step_of_alpha(c) -> tuple:
     """A step of generalized_alpha."""
     bodies, works = led(c, lead_bodies), (add_work,) if c.pushes.has_power else ()
+    begun, ended = ((begin_holds,), (end_holds,)) if c.alpha.n_holds else ((), ())
     jump = ()
     if c.alpha.jumps or c.pushes.has_power:
         jump = (set_registers(node=1), *signals(c), set_registers(instant=1), *bodies, evaluate_forces, stiffen_rows,
-                ask_for_balance, only_blocks(balance_lacks, factorize_rows, *FILTERED, take_jump), *works,
+                ask_for_balance, only_blocks(balance_lacks, factorize_rows, *FILTERED, take_jump), *works, *begun,
                 set_registers(node=0, instant=0))  # fmt: skip
     matrix = only_blocks(needs_matrix, stiffen_rows, factorize_rows)
     better = only_blocks(balance_lacks, matrix, *FILTERED, take_balance)
@@ -148,7 +150,7 @@ def step_of_alpha(c) -> tuple:
     projected = (begin_projection, factorize_rows, *FILTERED, refined, end_alpha)
     begins = (*sampling(c), begin_alpha, *led(c, begin_led))
     return (*begins, *jump, *signals(c), *bodies, move_alpha, rounds, placements(move_alpha_to_place), *works,
-            *projected)  # fmt: skip
+            *ended, *projected)  # fmt: skip
 
 
 def placements(move) -> tuple:
@@ -167,12 +169,13 @@ def step_of_poses(c) -> tuple:
     measured = (place_links, *_measurement(c), *rows_of_motions(c, lead_rows_to_end), ask_for_correction)
     corrections = repeat_blocks(*measured, only_blocks(lacks_somewhere, *correction), at_most=c.bound.max_corrections,
                                 wanted=lacks_somewhere)  # fmt: skip
+    locks = (follow_motions, *led(c, leave_led)) if c.motions.n_locks else ()
     rotors = (note_paces,) if c.forces.has_armature and c.bound.system.laws.n else ()
     damped = (load_second_half,) if c.is_midpoint and c.forces.damps_links else ()
     return (*found, *((only_blocks(is_taken_again, *again),) if c.bound.switches else ()), *damped, advance_midpoint,
             set_registers(rates=0), corrections, *((keep_impulses,) if c.by_impulses else ()),
             *rotors, pull_vectors, *((work_of_step,) if c.bound.system.n_leads + c.led.n else ()), end_velocities,
-            *((follow_motions,) if c.motions.n_locks else ()), *((show_projection,) if c.touches else ()))  # fmt: skip
+            *locks, *((show_projection,) if c.touches else ()))  # fmt: skip
 
 
 def projection(c) -> tuple:

@@ -42,8 +42,8 @@ def weigh_rotors(c: ti.template(), w: ti.i32):
 def note_paces(c: ti.template(), w: ti.i32):
     """At the end of a step: x_m', and the forces of laws without armature, for the second half of the step.
 
-    Reads:  c.bound.system.{acceleration, laws}
-    Writes: c.bound.{pace, owes, system.force}
+    Reads:  c.bound.system.{acceleration, laws}, c.state.qd of the start
+    Writes: c.bound.{pace, owes, system.force}, c.forces.account.work
     """
     y = c.bound.system
     g = c.constants.load(w, H) * 0.5
@@ -55,8 +55,31 @@ def note_paces(c: ti.template(), w: ti.i32):
             change = acceleration_of_law(c, w, n) + y.laws.shift.load(w, n)
             given = change * c.forces.armature.load(w, y.laws.dof.at(n)) * (zero + y.enabled.load(w, r))
             c.bound.pace.store(w, n, y.laws.rate.load(w, n) + change * g)
-            y.force.store(w, r, y.force.load(w, r) + select(smooth, given, zero))
+            given = select(smooth, given, zero)
+            y.force.store(w, r, y.force.load(w, r) + given)
+            _supply_by_led(c, w, r, given * g)
     c.bound.owes.store(w, 0, select(smooth, zero + 1.0, zero))
+
+
+@needs.led_bodies
+@ti.func
+def _supply_by_led(c: ti.template(), w: ti.i32, r: ti.i32, impulse: ti.template()):
+    """Work that kinematic bodies do on a rotor in the first half of a step, by their velocities of the start.
+
+    That of the second half is taken with the projection, by their velocities of the end: of order two together.
+
+    Args:
+        impulse: what row r gives the rotor.
+
+    Writes: c.forces.account.work
+    """
+    y = c.bound.system
+    rate = c.tables.arena.zero()
+    for e in range(y.j_start.at(r), y.j_start.at(r + 1)):
+        d = y.j_dof.at(e)
+        if c.motions.lock_of.at(d) >= 0:
+            rate = rate + y.entry.load(w, y.n_mass + e) * c.state.qd.load(w, d)
+    c.forces.account.supply(w, impulse * rate)
 
 
 def _is_smooth(c, w):

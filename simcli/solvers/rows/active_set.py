@@ -304,13 +304,14 @@ def law_power(c: ti.template(), w: ti.i32, b: ti.template(), g: ti.template()):
     Reads:  c.bound, c.state
     Writes: adds to c.forces.account.power
     """
-    _power_of_laws(c, w, b, g)
+    power_of_laws(c, w, b, g)
     motion_power(c, w, b)
 
 
 @needs.laws
 @ti.func
-def _power_of_laws(c: ti.template(), w: ti.i32, b: ti.template(), g: ti.template()):
+def power_of_laws(c: ti.template(), w: ti.i32, b: ti.template(), g: ti.template()):
+    """Powers of laws alone, see `law_power`."""
     y = c.bound.system
     dissipated = c.forces.account.power.load(w, DISSIPATED)
     supplied = c.forces.account.power.load(w, SUPPLIED)

@@ -95,7 +95,7 @@ class Constrained:
         opens_late: whether the first node opens the account: implicit steps know nothing of the contacts that frame 0 shows.
         switches: whether steps of zhong06 may be of first order, those with jumps = 1: something stops or touches in them.
         parts: 1 where a step is taken again because nothing touches in it.
-        work_kept: [J] done before this step.
+        work_kept: [J] done before this step.  first_power: [W] of motions at the first node of an implicit step.
         impulse: (n dofs) [N s] that massless vectors got at the end of the last step.
         pace: (laws) rate in the middle of the last step, of coordinates with armature.  owes: 1 until the velocities at its
             end have got what armature takes of them (rotors.py).
@@ -149,7 +149,7 @@ class Constrained:
         self.choosing = arena.single.slot()
         if impulses and not tables.is_natural:
             self.max_corrections = self.impulses.passes
-        self.jumps, self.opens, self.work_kept = arena.single.slot(), arena.single.slot(), arena.slot(2)
+        (self.jumps, self.opens, self.first_power), self.work_kept = arena.single.slots(3), arena.slot(2)
         self.impulse, self.turn = tables.tree_dofs.slot(), arena.single.slot()
         spins = model.links.kind == LinkKind.FREE
         self.spins_free = arena.ints(spins & ~is_singular(model)[np.maximum(model.links.body, 0)])

@@ -188,7 +188,9 @@ class Core:
                              "equation or a spring depends on, or nothing is joined or rigid; use zhong06")  # fmt: skip
         if alpha:
             jumps = self.signals.n > 0 or len(self.tables.phases) > 1
-            self.alpha = AlphaSteps(self.steps.rows.n, self.bound.system.n_leads, arena, options.spectral_radius, jumps)
+            n = self.steps.rows.n
+            self.alpha = AlphaSteps(n, n if self.led.n else 0, self.bound.system.n_leads, arena, options.spectral_radius,
+                                    jumps)  # fmt: skip
 
     def lay_steps(self):
         """What the account of work and the integrator keep."""

@@ -12,7 +12,7 @@ from simcli.kernels.language import ti
 from simcli.kernels.memory.lists import sum_of, take_all, when
 from simcli.kernels.report import mechanical_energy, put
 from simcli.solvers.impulses.contacts import contact_energy
-from simcli.solvers.rows.active_set import law_power
+from simcli.solvers.rows.active_set import power_of_laws
 from simcli.solvers.rows.repeat import open_again
 from simcli.solvers.rows.report import law_energy, row_energy, spin_energy
 from simcli.solvers.tree.integrators import H
@@ -106,7 +106,7 @@ def _power_of_efforts(c, w):
 
 
 def _power_of_laws(c, w):
-    law_power(c, w, 0.0, c.constants.load(w, H))
+    power_of_laws(c, w, 0.0, c.constants.load(w, H))
 
 
 @ti.func

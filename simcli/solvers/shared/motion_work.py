@@ -5,7 +5,8 @@
                  gradients of both its ends: kinetic energy gained, less what all other forces did
     projection   impulse times mean velocity
 
-Stages and what they call; rows/memory.py says what `c` holds. Affine bodies: `solvers/affine/given.py:follow_given`.
+Stages and what they call; rows/memory.py says what `c` holds. Steps of generalized_alpha: `solvers/natural/alpha_work.py`;
+affine bodies: `solvers/affine/given.py:follow_given`.
 """
 
 from simcli.kernels.forces.account import SUPPLIED
@@ -23,14 +24,37 @@ def motion_power(c, w, b):
     """Power of prescribed motions over a step of length b that ends with qd + b qdd; b = 0: now (inside kernels).
 
     Reads:  c.bound, c.state, c.motions
-    Writes: adds to c.forces.account.power
+    Writes: adds to c.forces.account.power; of implicit steps to its work
     """
-    power = c.forces.account.power.load(w, SUPPLIED)
+    power = c.tables.arena.zero()
     if c.integrator != "zhong06" or c.by_impulses:  # whose smooth steps take the work of both their ends
         power = _power_of_locks(c, w, b, power)
     if not c.is_natural:
         power = _power_of_leads(c, w, b, power)
-    c.forces.account.power.store(w, SUPPLIED, power)
+    if c.integrator == "implicit":
+        power = _book_nodes(c, w, power)
+    c.forces.account.add_power(w, c.tables.arena.zero(), power)
+
+
+@ti.func
+def _book_nodes(c: ti.template(), w: ti.i32, power: ti.template()):
+    """Book half a step of the power of each node of implicit steps; returns what is left: that of a step taken again.
+
+    What holds a motion at a node is not that of the instant there, but both nodes together give the impulse of the step.
+
+    Reads:  c.now, c.bound.first_power
+    Writes: c.bound.first_power, c.forces.account.work
+    """
+    left = power * 0.0
+    if c.now.load(w, "instant") == 0:
+        if c.now.load(w, "node") == 0:
+            c.bound.first_power.store(w, 0, power)
+        elif c.now.load(w, "node") == 1:
+            both = c.bound.first_power.load(w, 0) + power
+            c.forces.account.supply(w, both * (c.constants.load(w, H) * 0.5))
+        else:
+            left = power
+    return left
 
 
 @ti.func
@@ -107,7 +131,10 @@ def _turn_of_ball(c: ti.template(), w: ti.i32, m: ti.i32, way: ti.template()):
 def add_led_work(c: ti.template(), w: ti.i32):
     """The part of kinematic bodies.
 
-    Writes: adds to c.forces.account.work
+    A smooth step ends with the velocity that its way and its start give, as that of other bodies; from there to the one
+    prescribed it is a matter of the next projection, wherever in the step a rate has jumped.
+
+    Writes: adds to c.forces.account.work; c.bound.move: velocities of these where the step ends, for `leave_led`
     """
     y = c.bound.system
     t = c.tables
@@ -116,12 +143,15 @@ def add_led_work(c: ti.template(), w: ti.i32):
     share = share_of_smooth(c, w)
     for m in range(c.motions.n_locks):
         d = c.motions.lock_dof.at(m)
-        v = c.motions.motion_qd.load(w, d)
         chord = (c.motions.motion_q.load(w, d) - c.bound.q_start.load(w, c.motions.lock_q.at(m))) / h
-        before = chord + (c.state.qd.load(w, d) - chord) * share
+        start = c.state.qd.load(w, d)
+        v = c.motions.motion_qd.load(w, d)
+        v = v + (chord * 2.0 - start - v) * share
+        before = chord + (start - chord) * share
         given = c.bound.base.load(w, t.unknown.at(d)) * 2.0 + c.bound.move.load(w, d)
         done = done - given * chord * (h * 0.5) * share
         done = done + (v * v - before * before) * 0.5 * t.weight.load(w, d)
+        c.bound.move.store(w, d, v)
     for r in range(y.n_rows):
         way = t.arena.zero()
         for e in range(y.j_start.at(r), y.j_start.at(r + 1)):
@@ -132,6 +162,19 @@ def add_led_work(c: ti.template(), w: ti.i32):
                 way = way + y.entry.load(w, y.n_mass + e) * end
         done = done - y.force.load(w, r) * way * 0.5 * share
     c.forces.account.work.store(w, SUPPLIED, done)
+
+
+@needs.led_bodies
+@ti.func
+def leave_led(c: ti.template(), w: ti.i32):
+    """Velocities of kinematic bodies where a step ends, see `add_led_work`.
+
+    Reads:  c.bound.move
+    Writes: c.state.qd
+    """
+    for m in range(c.motions.n_locks):
+        d = c.motions.lock_dof.at(m)
+        c.state.qd.store(w, d, c.bound.move.load(w, d))
 
 
 def share_of_smooth(c, w):
@@ -164,80 +207,3 @@ def work_of_projection(c: ti.template(), w: ti.i32):
 @needs.led_bodies
 def _hold_led(c, w):
     hold(c.bound.system, w)
-
-
-@ti.func
-def led_power(c: ti.template(), w: ti.i32):
-    """[W] of what holds kinematic bodies, in steps of generalized_alpha.
-
-    Reads: c.steps, c.alpha.next_a, c.pushes.pull
-    """
-    f = c.steps.rows
-    t = c.tables
-    power = t.arena.zero()
-    for i in range(f.n):
-        if f.moves.at(i) == 0:
-            inertia = c.alpha.next_a.load(w, i) * t.weight.load(w, f.qd_at.at(i))
-            power = power + (inertia - c.pushes.pull.load(w, i)) * f.v.load(w, i)
-    for r in range(f.n_rows):
-        power = power - c.steps.force.load(w, r) * led_rate(c, w, r)
-    return power
-
-
-@ti.func
-def led_rate(c: ti.template(), w: ti.i32, r: ti.i32):
-    """What kinematic bodies give to the rate of row r, in steps of generalized_alpha.
-
-    Reads: c.steps.rows
-    """
-    f = c.steps.rows
-    rate = c.tables.arena.zero()
-    for e in range(f.entry_start.at(r), f.entry_start.at(r + 1)):
-        if f.moves.at(f.entry_at.at(e)) == 0:
-            rate = rate + f.gradient.load(w, e) * f.v.load(w, f.entry_at.at(e))
-    return rate
-
-
-@ti.func
-def lead_power(c: ti.template(), w: ti.i32):
-    """[W] of rows of prescribed motions, in steps of generalized_alpha.
-
-    Reads: c.steps.force, c.motions
-    """
-    y = c.bound.system
-    power = c.tables.arena.zero()
-    for m in range(y.n_leads):
-        power = power + c.steps.force.load(w, y.lead_row.at(m)) * c.motions.motion_qd.load(w, y.lead_dof.at(m))
-    return power
-
-
-@needs.leads
-@ti.func
-def lead_impulse(c: ti.template(), w: ti.i32):
-    """Work of rows of prescribed motions in the projection that ends a step of generalized_alpha.
-
-    Reads:  c.steps.{solution, rows.rate}, c.motions
-    Writes: adds to c.forces.account.work
-    """
-    y = c.bound.system
-    done = c.forces.account.work.load(w, SUPPLIED)
-    for m in range(y.n_leads):
-        r = y.lead_row.at(m)
-        mean = (c.motions.motion_qd.load(w, y.lead_dof.at(m)) + c.steps.rows.rate.load(w, r)) * 0.5
-        done = done - c.steps.solution.load(w, c.steps.rows.n + r) * mean
-    c.forces.account.work.store(w, SUPPLIED, done)
-
-
-@needs.led_bodies
-@ti.func
-def led_impulse(c: ti.template(), w: ti.i32):
-    """Work of kinematic bodies in the projection that ends a step of generalized_alpha, as in `work_of_projection`.
-
-    Reads:  c.steps
-    Writes: adds to c.forces.account.work
-    """
-    f = c.steps.rows
-    done = c.forces.account.work.load(w, SUPPLIED)
-    for r in range(f.n_rows):
-        done = done + c.steps.solution.load(w, f.n + r) * led_rate(c, w, r)
-    c.forces.account.work.store(w, SUPPLIED, done)

@@ -64,6 +64,7 @@ def check_spec(
     check_gears.check_gears(check)
     check_affine.check_affine(check)
     check_plane.check_plane(check, list(spec.bodies), list(spec.joints))
+    check_plane.check_loads_across(check)
     check_physics.check_quaternions(check)
     check_touching.check_touching(check)
     check_look.check_look(check)

@@ -1,13 +1,18 @@
-"""Planar scenes: bodies, anchors and axes stay in the plane."""
+"""Planar scenes: bodies, anchors and axes stay in the plane, and loads across it are told where no reaction shows them."""
+
+from collections.abc import Iterator
 
 from simcli.spec.checks.checker import Checker
 from simcli.spec.expansion.planes import NORMAL_INDEX, PlaneVector, plane_normal
+from simcli.spec.forces.drag import DragForce
+from simcli.spec.forces.wrench import WrenchForce
 from simcli.spec.names import dofs
 from simcli.spec.schema.joint import JointSpec
 from simcli.spec.schema.pose import PoseSpec, norm
 
 _TYPES = frozenset(("fixed", "revolute", "prismatic", "planar", "distance", "d6", "cable", "nc_fixed", "nc_revolute",
                    "nc_prismatic", "nc_planar", "nc_planar_revolute", "nc_orbital", "nc_orbital_revolute"))  # that fit in
+_FLAT = ("natural", "maximal")  # solvers whose bodies have no coordinates across the plane
 _OUTSIDE = 1e-9  # [m], or of a unit vector: rounding in the file
 
 
@@ -31,6 +36,33 @@ def check_plane(check: Checker, bodies: list[str], joints: list[str]) -> None:
             _along(check, plane, body.velocity.angular, f"bodies.{name}.velocity.angular")
     for name in joints:
         _joint(check, plane, name, check.spec.joints[name])
+
+
+def check_loads_across(check: Checker) -> None:
+    """Tell loads across the plane that no reaction of the chosen solver shows, where reactions are written."""
+    spec = check.spec
+    if spec.world.plane is None or spec.solver.type not in _FLAT or "reactions" not in spec.output.channels:
+        return
+    for path, words in _loads_across(check, NORMAL_INDEX[spec.world.plane]):
+        message = f"the scene is planar ({spec.world.plane}), and {words} across it: no reaction shows that"
+        hint = "take the generalized solver, whose joints of the tree carry it, or a scene without a plane"
+        check.fault("SC479", message, path, hint, severity="warning")
+
+
+def _loads_across(check: Checker, normal: int) -> Iterator[tuple[str, str]]:
+    """Path and words of each load whose force is along the normal, or whose torque is not."""
+    if abs(check.spec.world.gravity[normal]) > _OUTSIDE:
+        yield "world.gravity", "gravity acts"
+    for name, force in check.spec.forces.items():
+        if isinstance(force, DragForce) and abs(force.wind[normal]) > _OUTSIDE:
+            yield f"forces.{name}.wind", f"the wind of `{name}` blows"
+        if not isinstance(force, WrenchForce):
+            continue
+        pushes, turns = ([isinstance(x, str) or abs(x) > _OUTSIDE for x in value] for value in (force.force, force.torque))
+        if pushes[normal]:
+            yield f"forces.{name}.force", f"the force of `{name}` acts"
+        if any(turn for axis, turn in enumerate(turns) if axis != normal):
+            yield f"forces.{name}.torque", f"the torque of `{name}` acts"
 
 
 def _joint(check: Checker, plane: str, name: str, joint: JointSpec) -> None:

@@ -1,0 +1,102 @@
+"""The ledger of energy has the work of prescribed motions: what it lacks falls with the step, in every solver.
+
+Scenes: a joint with armature on a kinematic body that turns; rates that jump, at the edge of a step and within one.
+"""
+
+import numpy as np
+import pytest
+from support.forward import Runner
+from support.solver_modes import MODES
+
+STEPS = (2e-3, 1e-3)
+ORDERS = {"rk4": 2, "implicit": 2, "zhong06": 2, "moreau": 2, "generalized_alpha": 2}  # at least; 1 of the others
+SLACK = 0.75  # of a ratio 2^order, so that terms of higher order may show
+LEAST, LARGEST = 1e-9, 4e-2  # [J], rounding; of the input, at 1 ms and first order
+DURATION, JUMP = 0.1, 0.05  # [s]
+
+ROTOR = """
+bodies:
+  turner: {mass: 1, inertia: {diag: [0.1, 0.1, 0.1]}, kinematic: true, motion: {angular: [0, $speed, 0]}}
+  arm: {mass: 1, com: [0.3, 0, -0.2], inertia: {diag: [0.05, 0.05, 0.05]}}
+joints:
+  pin: {type: revolute, parent: turner, child: arm, at: [0, 0.1, 0], axis: [0, 1, 0], armature: 0.3, qd: 1}
+signals: {speed: {sine: {amplitude: 4, frequency: 2}}}
+"""
+# All joints have dampers, one has a drive with a signal, one a motion: what holds the motions changes within a step.
+DAMPED = """
+bodies:
+  cart: {kinematic: true, mass: 1, com: [0.2, -0.1, 0.1], inertia: {diag: [0.1, 0.15, 0.2]},
+         motion: {linear: [0.5, 0, 0.4], angular: [-0.4, $turn, -0.2]}}
+  one: {mass: 1.7, com: [0.2, 0, -0.2], inertia: {diag: [0.07, 0.07, 0.06]}}
+  two: {pose: {xyz: [0.5, 0, 0]}, mass: 1.7, com: [0.2, 0, -0.1], inertia: {diag: [0.06, 0.06, 0.06]}}
+  three: {pose: {xyz: [1, 0, 0]}, mass: 1.6, com: [0.2, 0, 0.2], inertia: {diag: [0.08, 0.07, 0.07]}}
+joints:
+  a: {type: revolute, parent: cart, child: one, at: [0, 0, 0], axis: [-0.4, -0.7, 1], damping: 0.2, qd: 0.2}
+  b: {type: revolute, parent: one, child: two, at: [0.5, 0, 0], axis: [0.6, 0.2, 1], damping: 0.5, motion: {velocity: $turn}}
+  c: {type: revolute, parent: two, child: three, at: [1, 0, 0], axis: [-0.9, 0.3, 1],
+      drive: {mode: position, target: $goal, stiffness: 11, damping: 0.9}}
+signals: {turn: {sine: {amplitude: 1.7, frequency: 2}}, goal: {sine: {amplitude: 0.4, frequency: 1.5, phase: 0.6}}}
+"""
+CARRIED = """
+world: {gravity: [0, 0, 0]}
+bodies:
+  cart: {mass: 1, inertia: {diag: [0.1, 0.1, 0.1]}, kinematic: true, motion: {linear: [$speed, 0, 0], angular: [0, 0, 0]}}
+  arm: {mass: 1, com: [0.3, 0.5, 0], inertia: {diag: [0.1, 0.1, 0.1]}}
+joints: {pin: {type: revolute, parent: cart, child: arm, at: [0, 0, 0], axis: [0, 0, 1]}}
+signals: {speed: {step: {before: 0, after: 5, time: TIME}}}
+"""
+CHAIN = """
+world: {gravity: [0, 0, 0]}
+bodies:
+  upper: {mass: 1, com: [0.5, 0, 0], inertia: {diag: [0.1, 0.1, 0.1]}}
+  lower: {pose: {xyz: [1, 0, 0]}, mass: 1, com: [0.5, 0, 0], inertia: {diag: [0.1, 0.1, 0.1]}}
+joints:
+  free: {type: revolute, parent: world, child: upper, at: [0, 0, 0], axis: [0, 0, 1]}
+  led: {type: revolute, parent: upper, child: lower, at: [1, 0, 0], axis: [0, 0, 1], motion: {MOTION}}
+"""
+BY_RATE = CHAIN.replace("MOTION", "velocity: $speed") + "signals: {speed: {step: {before: 0, after: 5, time: TIME}}}\n"
+BY_PLACE = CHAIN.replace("MOTION", "position: $way") + (
+    "signals: {way: {ramp: {from: 0, to: 3, start: TIME, end: 0.5}}}\n")
+JUMPS = {"body": CARRIED, "rate of a joint": BY_RATE, "position of a joint": BY_PLACE}
+# Steps of affine bodies give up kinetic energy where a rate jumps, as their pages say; BLIND ones refuse such motions.
+BLIND = (("generalized", "rk4"), ("generalized", "implicit"))
+PASSING = [mode for mode in MODES if mode[0] != "affine" and mode not in BLIND]
+# Affine steps compile long.
+QUICK_FIRST = [pytest.param(*mode, marks=pytest.mark.slow) if mode[0] == "affine" else mode for mode in MODES]
+
+
+def gaps(text, solver, integrator, device, steps=STEPS) -> tuple[np.ndarray, float]:
+    """[J], what the ledger lacks at the end, by step; and what has been put in."""
+    finer = ", tolerance: 1.0e-10" if solver == "affine" else ""  # forces on kinematic bodies lack the last displacement
+    runner = Runner(f"{text}solver: {{type: {solver}, dt: 1.0e-3, integrator: {integrator}{finer}}}\n", integrator, device)
+    ends = [runner(h, round(DURATION / h), 1) for h in steps]
+    assert all(one["diag/status"].max() == 0 for one in ends)
+    return np.array([abs(one["energy/drift"][-1, 0]) for one in ends]), ends[-1]["energy/input"][-1, 0]
+
+
+@pytest.mark.parametrize(("solver", "integrator"), QUICK_FIRST)
+def test_motions_work_against_dampers_and_drives(device, solver, integrator):
+    (wide, narrow), given = gaps(DAMPED, solver, integrator, device)
+    assert abs(given) > 0.3
+    assert narrow < LARGEST * abs(given)
+    assert narrow < wide / (SLACK * 2 ** ORDERS.get(integrator, 1)) + LEAST
+
+
+@pytest.mark.parametrize(("solver", "integrator"), QUICK_FIRST)
+def test_a_kinematic_body_works_on_rotors(device, solver, integrator):
+    (wide, narrow), given = gaps(ROTOR, solver, integrator, device)
+    assert abs(given) > 0.3
+    assert narrow < LARGEST * abs(given)
+    assert narrow < wide / (SLACK * 2 ** ORDERS.get(integrator, 1)) + LEAST
+
+
+@pytest.mark.parametrize(("solver", "integrator"), PASSING)
+@pytest.mark.parametrize("late", [0.0, 0.27])  # of a step
+@pytest.mark.parametrize("text", JUMPS.values(), ids=JUMPS)
+def test_impulses_of_rates_that_jump_do_work(device, text, late, solver, integrator):
+    drifts = []
+    for h in STEPS:
+        found, given = gaps(text.replace("TIME", repr(JUMP + late * h)), solver, integrator, device, (h,))
+        drifts.append(found[0])
+    assert drifts[1] < 5e-3 * given  # of order one: smooth forces of the step times half of the jump
+    assert drifts[1] < drifts[0] / (SLACK * 2) + 1e-4 * given
