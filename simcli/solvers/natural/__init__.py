@@ -2,19 +2,16 @@
 
 In: a Model in its natural form, options. Out: frames. Never found here: the rows themselves (kernels/rows/quadratic.py).
 
-    programs           the lists of stages, one for each integrator
-    memory             what steps keep beyond the memory of rows
-    stages             stages, whatever acts
-    projection         velocities projected on the rows before a step
-    excess             what weights of flat bodies and thin rods have too much
-    quadratic          stages of steps whose rows are polynomials
-    forces             forces in such steps
-    generalized_alpha  stages of order two with damping
-    alpha_forces       their forces and stiffness
-    alpha_leads        prescribed motions of joints in them
-    alpha_work         the work of prescribed motions in them
-    frame_forces       bushings, cables and drags in them
-    contacts           which steps are of impulses
-    rotors             armature
-    led                kinematic bodies
+    programs      the lists of stages, one for each integrator
+    memory        what steps keep beyond the memory of rows
+    stages        stages, whatever acts
+    projection    velocities projected on the rows before a step
+    excess        what weights of flat bodies and thin rods have too much
+    quadratic     stages of steps whose rows are polynomials
+    forces        forces in such steps
+    alpha         steps of generalized_alpha
+    frame_forces  bushings, cables and drags in them
+    contacts      which steps are of impulses
+    rotors        armature
+    led           kinematic bodies
 """

@@ -4,7 +4,7 @@ A spring is a force on its length, an effort one on a displacement or a turn: so
 acceleration over a step, lambda = push - gain x''. Wrenches are terms of the forces on the coordinates
 (model/natural/pushes.py).
 
-Called by natural/quadratic.py and generalized_alpha.py, whose core says what `c` holds.
+Called by natural/quadratic.py and alpha/generalized_alpha.py, whose core says what `c` holds.
 """
 
 import numpy as np

@@ -92,13 +92,13 @@ class AlphaSteps:
         jumps: whether forces may jump.
 
     Attributes:
-        alpha_m, alpha_f, gamma, beta: see generalized_alpha.py.
+        alpha_m, alpha_f, gamma, beta: see alpha/generalized_alpha.py.
         share: d q1 / d a1 over h^2.  rate_share: d v1 / d a1 over h.
         lack: [m] what the last round of a step found to lack, as a way.
         a, w: (n) accelerations, true ones and those of the recurrence.  next_a, next_w: at the end of the step.
         v: (n) velocities at its start.
         led, led_rate: (n_leads) accelerations and rates that motions prescribed where the last step ended.
-        n_holds: n_led + n_leads.  force, mean_force, next_force: (n_holds) [N, N m] of motions, see alpha_work.py.
+        n_holds: n_led + n_leads.  force, mean_force, next_force: (n_holds) [N, N m] of motions, see alpha/work.py.
     """
 
     _data_oriented = True

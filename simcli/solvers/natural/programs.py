@@ -12,24 +12,14 @@ of v, are then those of the middle, (x- + 2 x + x+) / 4: such steps neither damp
 
 Source: Zhong and Gao (2006), Integration of constrained dynamical system via analytical structural mechanics. Deviations:
 lambda is a force; velocities are projected before each step, which takes from them what the next multipliers would carry,
-and changes no position. That of generalized_alpha is in generalized_alpha.py.
+and changes no position. That of generalized_alpha is in alpha/generalized_alpha.py.
 """
 
 from simcli.kernels.memory.lists import only_blocks, repeat_blocks, set_registers
 from simcli.solvers.impulses.memory import keep_impulses, look_ahead, look_back
 from simcli.solvers.impulses.programs import solving, watch_contacts
-from simcli.solvers.natural.alpha_forces import evaluate_forces, stiffen_rows
-from simcli.solvers.natural.alpha_work import begin_holds, end_holds
-from simcli.solvers.natural.contacts import (
-    keep_answer,
-    meet_contacts,
-    note_smooth,
-    part_contacts,
-    recall_answer,
-)
-from simcli.solvers.natural.excess import carry_excess, give_excess, owe_excess, return_excess
-from simcli.solvers.natural.forces import add_work
-from simcli.solvers.natural.generalized_alpha import (
+from simcli.solvers.natural.alpha.forces import evaluate_forces, stiffen_rows
+from simcli.solvers.natural.alpha.generalized_alpha import (
     ask_for_balance,
     ask_for_excess,
     balance_lacks,
@@ -43,6 +33,16 @@ from simcli.solvers.natural.generalized_alpha import (
     take_balance,
     take_jump,
 )
+from simcli.solvers.natural.alpha.work import begin_holds, end_holds
+from simcli.solvers.natural.contacts import (
+    keep_answer,
+    meet_contacts,
+    note_smooth,
+    part_contacts,
+    recall_answer,
+)
+from simcli.solvers.natural.excess import carry_excess, give_excess, owe_excess, return_excess
+from simcli.solvers.natural.forces import add_work
 from simcli.solvers.natural.led import begin_led, lead_bodies
 from simcli.solvers.natural.memory import MAX_PLACEMENTS, REFINEMENTS
 from simcli.solvers.natural.projection import end_projection, show_projection, state_projection, take_projection

@@ -5,7 +5,7 @@
                  gradients of both its ends: kinetic energy gained, less what all other forces did
     projection   impulse times mean velocity
 
-Stages and what they call; rows/memory.py says what `c` holds. Steps of generalized_alpha: `solvers/natural/alpha_work.py`;
+Stages and what they call; rows/memory.py says what `c` holds. Steps of generalized_alpha: `solvers/natural/alpha/work.py`;
 affine bodies: `solvers/affine/given.py:follow_given`.
 """
 

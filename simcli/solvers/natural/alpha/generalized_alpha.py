@@ -8,10 +8,10 @@ with am = (2 r - 1)/(r + 1), af = r/(r + 1), g = 1/2 + af - am, b = (g + 1/2)^2/
 frequencies: 1 damps nothing, 0 all at once. Velocities are projected on the rows at the end of each step.
 
 F holds springs, wrenches and smooth efforts at q1, v1 and the end of the step; the iteration knows how they change
-(alpha_forces.py). Where forces jump at the start of a step, both recurrences start anew from there: an evaluation with
+(forces.py). Where forces jump at the start of a step, both recurrences start anew from there: an evaluation with
 `instant` set, at q0 and v0.
 
-Rows of prescribed motions are measured against them (alpha_leads.py), so that phi, phi' and their multipliers are those of
+Rows of prescribed motions are measured against them (leads.py), so that phi, phi' and their multipliers are those of
 rows that depend on time.
 
 Source: Arnold and Bruels (2007), Convergence of the generalized-alpha scheme for constrained mechanical systems, in the
@@ -25,14 +25,14 @@ from simcli.kernels.algebra.elementary import select
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import any_lane, local
 from simcli.kernels.rows.quadratic import bend_gradients, extend, find_residuals, give_state
-from simcli.solvers.natural.alpha_leads import (
+from simcli.solvers.natural.alpha.leads import (
     ask_for_led_rates,
     begin_leads,
     keep_led_accelerations,
     lag_of_leads,
     measure_leads,
 )
-from simcli.solvers.natural.alpha_work import forget_holds, project_holds
+from simcli.solvers.natural.alpha.work import forget_holds, project_holds
 from simcli.solvers.natural.forces import idle_coordinates
 from simcli.solvers.natural.memory import ROUNDS_PER_MATRIX
 from simcli.solvers.natural.quadratic import add_row_forces, ask_for_velocities, move_to_place, soften_rows, spread_softness

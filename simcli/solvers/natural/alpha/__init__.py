@@ -1,0 +1,9 @@
+"""Steps of generalized_alpha in natural coordinates: of second order, with damping of what the steps do not resolve.
+
+In: the core of a run whose rows are polynomials. Out: its coordinates and velocities after a step.
+
+    generalized_alpha  the stages
+    forces             forces, and the stiffness that the iteration includes
+    leads              prescribed motions of joints
+    work               the work of prescribed motions
+"""
