@@ -42,8 +42,7 @@ class Given(LedBodies):
         n_unknowns: their coordinates.
         start, other, entry: of each coordinate, all others that share an entry of the matrix, and that entry.
         diagonal: entries on the diagonal.
-        goal: (n_unknowns) at the end of the step.  pull: gradient of everything at the last iterate; pull_before: one step
-            earlier.
+        goal: (n_unknowns) at the end of the step.  pull: gradient of everything there; pull_before: one step earlier.
         moved: (n_dofs) [m, rad], what coordinates of the joints moved in the last step.
         rate, spin: (3 n) [m/s, rad/s], of the joint's motion at its end.
     """
@@ -189,14 +188,12 @@ def let_arrive(c: ti.template(), w: ti.i32):
 def take_given(c: ti.template(), w: ti.i32):
     """Take the given coordinates out of the system: they move by what is left of their ways, and the others know.
 
-    Writes: c.given.pull, c.potential.{gradient, matrix}
+    Writes: c.potential.{gradient, matrix}
     """
     g = c.given
     p = c.potential
     values = p.matrix.factor.value
     one = c.tables.arena.zero() + 1.0
-    for n in range(g.n_unknowns):
-        g.pull.store(w, n, p.gradient.load(w, unknown_of(g, n)))
     for n in range(g.n_unknowns):
         i = unknown_of(g, n)
         left = g.goal.load(w, n) - p.rows.x.load(w, i)
@@ -206,6 +203,19 @@ def take_given(c: ti.template(), w: ti.i32):
             values.store(w, g.entry.at(e), one * 0.0)
         values.store(w, g.diagonal.at(n), one)
         p.gradient.store(w, i, -left)
+
+
+@ti.func
+def keep_pulls(c: ti.template(), w: ti.i32):
+    """What it takes to hold the given bodies where the step ends, before `take_given`.
+
+    The last displacement of Newton's method is below its tolerance, but times the stiffness of a joint it is a large force.
+
+    Reads:  c.potential.gradient
+    Writes: c.given.pull
+    """
+    for n in range(c.given.n_unknowns):
+        c.given.pull.store(w, n, c.potential.gradient.load(w, unknown_of(c.given, n)))
 
 
 @needs.given_bodies
@@ -226,7 +236,7 @@ def give_rates(c: ti.template(), w: ti.i32):
 
 @ti.func
 def follow_given(c: ti.template(), w: ti.i32):
-    """The work of what it took to lead the given bodies: forces at the last iterate times ways, see `work_of_step`.
+    """The work of what it took to lead the given bodies: forces times ways, see `work_of_step`.
 
     Reads:  c.given, c.step.{start, weight}
     Writes: c.given.{moved, begun, pull_before}
@@ -250,7 +260,7 @@ def follow_given(c: ti.template(), w: ti.i32):
 
 @ti.func
 def hold_of(c: ti.template(), w: ti.i32, k: ti.i32):
-    """Force and couple about its centre of mass by which given body k is held, at the last iterate.
+    """Force and couple about its centre of mass by which given body k is held, at the end of the step.
 
     Reads: c.given.pull, c.potential.rows.x
     """

@@ -28,7 +28,7 @@ from simcli.kernels.memory.lists import Repeat, only, only_blocks, repeat, repea
 from simcli.solvers.affine import direction, newton, stages
 from simcli.solvers.affine.breaks import begin_anew, find_breaks, go_back, keep_regimes, returns
 from simcli.solvers.affine.drags import aim_drags
-from simcli.solvers.affine.given import arrive, go_straight, lead, let_arrive, stay, take_given
+from simcli.solvers.affine.given import arrive, go_straight, keep_pulls, lead, let_arrive, stay, take_given
 from simcli.solvers.affine.holds import find_aims
 from simcli.solvers.shared.frames import end_step, has_steps, is_start
 from simcli.solvers.shared.sampling import sampling
@@ -87,13 +87,18 @@ def minimum(c) -> tuple:
     running = newton.is_running
     first = only(running, trial(c, begins=True), halvings(c), settlement(c))
     iterations = repeat(_direction(c), trial(c), halvings(c), settlement(c), where=running, wanted=running)
-    return flight, aims, newton.begin_search, first, iterations, newton.end_search
+    held = when(c.given.n, direction.linearise, _derivatives(c), keep_pulls)
+    return flight, aims, newton.begin_search, first, iterations, newton.end_search, held
+
+
+def _derivatives(c) -> tuple:
+    """Gradient and Hessian of everything, at the present point."""
+    return direction.add_energies, when(c.touches, direction.add_contacts)
 
 
 def _direction(c) -> tuple:
     """Newton's direction. Where the Hessian of a world is indefinite, it is built again without curvature of rows."""
-    contacts, given = when(c.touches, direction.add_contacts), when(c.given.n, take_given)
-    hessian = direction.add_energies, contacts, given, direction.factorize
+    hessian = _derivatives(c), when(c.given.n, take_given), direction.factorize
     return (direction.linearise, repeat_blocks(hessian, at_most=2, wanted=direction.lacks_curvature), direction.solve,
             direction.measure_direction, when(c.potential.laws.n, direction.cut_at_limits))  # fmt: skip
 
