@@ -21,7 +21,7 @@ from simcli.model.snapshot import Event, Unsolved
 from simcli.pipeline import parts as parts_of_batch
 from simcli.pipeline.parts import parts_folder
 from simcli.solvers.shared.contacts.report import worst_event
-from simcli.solvers.shared.host.solver import Stepper
+from simcli.solvers.shared.host.frame_buffers import FrameBuffers
 from simcli.view.page import live_process
 
 PARTS = (3, 3, 1)
@@ -239,11 +239,11 @@ def test_frames_that_do_not_fit_split_a_run_too(scene, whole, monkeypatch):
 
 def test_fewer_frames_at_once_where_the_memory_holds_no_more():
     def held(most):
-        def buffers(n_frames, _):
+        def take(n_frames, _places, _begins):
             if n_frames > most:
                 raise DeviceMemoryError("SC714", 0)
 
-        return Stepper.held(SimpleNamespace(buffers=buffers), 40)
+        return FrameBuffers.held(SimpleNamespace(take=take), 40, True)
 
     assert [held(most) for most in (100, 39, 1)] == [40, 20, 1]
     with pytest.raises(DeviceMemoryError):

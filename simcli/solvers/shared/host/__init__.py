@@ -11,6 +11,7 @@ In: a Model, a RunPlan. Out: calls of kernels, FrameBlocks, events. Never here: 
     crossing_events  events by condition that took place in the last call
     limit_events  worlds that end because an event leaves a coordinate outside a hard limit
     open_joints   worlds that end because an event enables a joint whose frames are apart
+    frame_buffers what a call of the kernel fills with frames, and the columns that they become
     solver        calls, frames, events, phases; and the generalized solver
     stepwise      a run that a program steps by hand: steps without frames, worlds that begin anew
     on_device     quantities of a frame where they are in the memory of a GPU

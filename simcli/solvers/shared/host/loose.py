@@ -22,8 +22,9 @@ from simcli.model.state import State
 from simcli.model.tables import Model
 from simcli.model.tree.loosen import loosen
 from simcli.solvers.shared.host.engine import Engine
+from simcli.solvers.shared.host.frame_buffers import NOWHERE
 from simcli.solvers.shared.host.plan import RunPlan
-from simcli.solvers.shared.host.solver import NOWHERE, TREE, Stepper
+from simcli.solvers.shared.host.solver import TREE, Stepper
 
 if TYPE_CHECKING:
     from simcli.model.phases.stretches import Phase

@@ -4,33 +4,30 @@ The host's side: buffers in, frames and events out. The device's side is rollout
 in integrators.py.
 """
 
-import gc
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simcli.errors import DeviceMemoryError
 from simcli.kernels.device.runtime import Device, compile_thoroughly
 from simcli.kernels.device.self_test import unable
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import Arena
-from simcli.kernels.memory.storage import no_room_for_frames
 from simcli.model.constraints.build import stated_alike
 from simcli.model.measures import Source
 from simcli.model.phases.stretches import representatives
 from simcli.model.snapshot import Event, FrameBlock, Status
 from simcli.model.tables import Model
 from simcli.solvers.shared.contacts.report import begin_call, gather, unsolved_events, worst_event, worst_step
-from simcli.solvers.shared.core import ENERGY, Core, drags_are_rows, springs_are_rows
+from simcli.solvers.shared.core import Core, drags_are_rows, springs_are_rows
 from simcli.solvers.shared.drives import report_drives
 from simcli.solvers.shared.frames import find_cause, judge, report
 from simcli.solvers.shared.host.crossing_events import CrossingEvents
 from simcli.solvers.shared.host.endings import ending
 from simcli.solvers.shared.host.engine import Engine
+from simcli.solvers.shared.host.frame_buffers import NOWHERE, FrameBuffers
 from simcli.solvers.shared.host.large_worlds import is_large
 from simcli.solvers.shared.host.limit_events import end_outside
 from simcli.solvers.shared.host.loop_bounds import TURNS, LoopsCutError, Turns, too_long
@@ -39,7 +36,6 @@ from simcli.solvers.shared.host.plan import RunPlan
 from simcli.solvers.shared.host.walk import take_frames_by_stages
 from simcli.solvers.shared.ledger import close, open_new
 from simcli.solvers.shared.looks.measures import further, seeing
-from simcli.solvers.shared.others import BUFFERS, other_columns, slots_of_frames, width_of_others
 from simcli.solvers.shared.rollout import enter_phase, leave_phase, rollout
 from simcli.solvers.shared.sampling import finding
 from simcli.solvers.shared.start import failed_starts, start_events
@@ -52,7 +48,6 @@ if TYPE_CHECKING:
 THOROUGH_WORK = 1e7  # world-steps that make up for the compilation of a kernel for one scene
 MANY_STEPS = 1 << 62  # more than any run has
 _ALL_WORLDS = -1  # world of an event that all worlds share
-NOWHERE: Mapping[str, np.ndarray] = MappingProxyType({})  # no places for columns
 # Columns of frames in which a number may stand for nothing, by where a measure finds it.
 OF_JOINTS = {Source.Q: "joint_q", Source.QD: "joint_qd", Source.QDD: "joint_qdd", Source.EFFORT: "joint_effort"}
 TREE = Engine(Core, begin_call, report, report_drives, judge, find_cause, close, open_new, finding)
@@ -72,6 +67,8 @@ class Stepper:
 
     Attributes:
         present: model of the phase that runs.
+        placeholders: columns of joints by path: which of their numbers stand for nothing.
+        buffers: what a call of the kernel fills.
         status: (W,), Status of each world.
         unsolved: steps so far that were not solved, None if there are none.
         row_label: names of the constraint rows.
@@ -96,9 +93,10 @@ class Stepper:
         self.core.state.q.write(np.nan_to_num(model.joint_q)[..., None])
         self.core.state.qd.write(np.nan_to_num(model.joint_qd)[..., None])
         self.core.clear()
-        self.n_steps, self.kept = 0, {}
+        self.n_steps = 0
         slots = {name: np.isnan(getattr(model, name)).any(axis=0) for name in ("joint_q", "joint_qd")}
         self.placeholders = {**slots, "joint_qdd": slots["joint_qd"], "joint_effort": slots["joint_qd"]}
+        self.buffers = FrameBuffers(self.core, model, plan, self.device, self.arena, self.placeholders)
         self.status, self.unsolved = np.zeros(model.n_worlds, int), None
         self.crossings = CrossingEvents(model)
         self.compile_seconds = self.frame_seconds = None
@@ -134,12 +132,8 @@ class Stepper:
         """Frames per `advance` call that keep a call short and a block of frames in memory; one before any was timed."""
         if self.frame_seconds is None or self.crossings.repeat:
             return 1
-        frames = min(_BLOCK_BYTES // max(1, self.frame_bytes()), int(CALL_SECONDS / self.frame_seconds))
+        frames = min(_BLOCK_BYTES // max(1, self.buffers.frame_bytes), int(CALL_SECONDS / self.frame_seconds))
         return max(1, min(frames, 4096))
-
-    def frame_bytes(self) -> int:
-        """Bytes of one frame of all worlds."""
-        return sum(self.widths().values()) * self.arena.n_blocks * self.device.lanes * self.device.dtype.itemsize
 
     def initial(self) -> FrameBlock:
         """Frame 0: the assembled state with its accelerations, efforts and reactions; worlds that fail in it end here."""
@@ -194,7 +188,7 @@ class Stepper:
             steps -= part
         whole = steps == asked and not self.device.most_turns
         n_frames = min(n_frames, self.steps_to_switch() // steps) if whole else 1
-        block = self.run(self.held(n_frames) if self.device.is_gpu else n_frames, steps, places)
+        block = self.run(self.buffers.held(n_frames, not self.n_steps) if self.device.is_gpu else n_frames, steps, places)
         block.events[:0] = events
         return block
 
@@ -275,8 +269,8 @@ class Stepper:
         contacts = None
         if self.core.leaving["contacts"]:
             contacts = gather(arrays["touch"], arrays["contacts"], arrays["health"][..., 0])
-        return FrameBlock(step_count, step_count * self.plan.dt, self.columns(arrays, len(step_count)), events, contacts,
-                          self.unsolved)
+        columns = self.buffers.columns(arrays, len(step_count))
+        return FrameBlock(step_count, step_count * self.plan.dt, columns, events, contacts, self.unsolved)
 
     def call(self, n_frames: int, steps: int, places: Mapping[str, np.ndarray]) -> tuple[dict, list[Event]]:
         """Advance by frames: their columns, and events of what failed; `places` as of `advance`.
@@ -299,7 +293,7 @@ class Stepper:
         Raises:
             LoopsCutError: the state is spoilt.
         """
-        buffers = self.buffers(n_frames, places)
+        buffers = self.buffers.take(n_frames, places, not self.n_steps)
         start = time.perf_counter()
         if self.compile_seconds is None:
             self.arena.is_own = self.model.n_worlds * self.plan.n_steps > THOROUGH_WORK
@@ -313,17 +307,13 @@ class Stepper:
         else:
             self.frame_seconds = seconds / n_frames
         self.core.loop_turns.refuse_few()
-        arrays = self.fetched(buffers, n_frames)
+        arrays = self.buffers.fetched(buffers, n_frames)
         before, self.n_steps = self.n_steps, self.n_steps + n_frames * steps
         events = self.new_events(arrays["health"][-1], before)
         events += self.crossings.new(self.core.signals.feedback, self.plan.dt)
         if self.core.summarises:
             events += self.judge_solutions(arrays["touch"][-1], before)
         return arrays, events
-
-    def fetched(self, buffers: dict, n_frames: int) -> dict[str, np.ndarray]:
-        """All buffers on the host, by name."""
-        return {name: self.fetch(buffer, n_frames, n) for name, (buffer, n) in buffers.items()}
 
     def take_frames(self, n_frames: int, steps: int, arrays: list, moves: bool = True, shows: bool = True) -> None:
         """Call the kernel, or the kernels of its stages.
@@ -357,94 +347,6 @@ class Stepper:
         events = unsolved_events(summary, before, dt, is_last, self.n_steps, what)
         self.unsolved = worst_step(summary, dt)
         return [*events, worst_event(self.unsolved)] if self.unsolved and is_last else events
-
-    def widths(self) -> dict[str, int]:
-        """Columns of each output buffer, none for channels that are off."""
-        slots = slots_of_frames(self.core)
-        widths = {name: slots[name].n_items if name in slots else 0 for name in BUFFERS}
-        contacts = self.core.contacts.width if self.core.leaving["contacts"] else 0
-        return widths | {"contacts": contacts, "quantity": self.plan.measures.records, "others": width_of_others(self.core)}
-
-    def buffers(self, n_frames: int, places: Mapping[str, np.ndarray]) -> dict:
-        """Flat output buffers of a call, with their numbers of columns; `places` as of `advance`.
-
-        Device memory is kept for the next call of as many frames: Taichi frees its arrays only when Python collects them.
-
-        Raises:
-            DeviceMemoryError: there is no memory for them; before the first frame with how many worlds may fit.
-        """
-        if n_frames in self.kept:
-            return self.kept[n_frames]
-        rows = n_frames * self.arena.n_blocks * self.device.lanes
-        buffers = {}
-        for name, n in self.widths().items():
-            place = self.fitting(places.get(f"frames/{name}"), n_frames, rows * n)
-            try:
-                buffers[name] = (self.device.buffer((max(rows * n, 1),)) if place is None else place, n)
-            except (RuntimeError, MemoryError) as error:
-                size, at_start = self.device.dtype.itemsize, self.n_steps == 0
-                raise no_room_for_frames(self.frame_bytes() // size, size, self.model.n_worlds * at_start, error) from error
-        if self.device.is_gpu:
-            self.kept = {n_frames: buffers}
-        return buffers
-
-    def held(self, n_frames: int) -> int:
-        """Frames, at most so many, whose buffers a GPU has the memory for; the buffers are there.
-
-        Raises:
-            DeviceMemoryError: it has not the memory for a single one.
-        """
-        while True:
-            try:
-                self.buffers(n_frames, NOWHERE)
-                return n_frames
-            except DeviceMemoryError:
-                if n_frames == 1:
-                    raise
-            self.kept, n_frames = {}, n_frames // 2
-            gc.collect()
-
-    def fitting(self, place: np.ndarray | None, n_frames: int, size: int) -> np.ndarray | None:
-        """A place as a flat buffer of so many values, if a kernel can fill it: no idle lanes, and the device's type."""
-        if place is None or self.device.is_gpu or place.dtype != self.device.dtype:
-            return None
-        flat = place[:n_frames].reshape(-1)
-        return flat if flat.size == size else None
-
-    def fetch(self, buffer, n_frames: int, n: int) -> np.ndarray:
-        """A buffer on the host, (F, W, n), without the idle lanes of the last block."""
-        if n == 0:
-            return np.zeros((n_frames, self.model.n_worlds, 0), self.device.dtype)
-        return self.device.fetch(buffer).reshape(n_frames, -1, n)[:, : self.model.n_worlds]
-
-    def columns(self, arrays: dict, n_frames: int) -> dict[str, np.ndarray]:
-        """HDF5 path to array (F, W, ...), of the channels that are on."""
-        model, columns = self.model, {}
-        lead = (n_frames, model.n_worlds)
-        if self.core.leaving["joints"]:
-            for name, blank in self.placeholders.items():
-                arrays[name][..., blank] = np.nan
-                columns[f"frames/{name}"] = arrays[name]
-        if self.core.leaving["bodies"]:
-            columns["frames/body_q"] = arrays["body_q"].reshape(*lead, model.n_bodies, 7)
-            columns["frames/body_qd"] = arrays["body_qd"].reshape(*lead, model.n_bodies, 6)
-            for k, name in enumerate(model.points.name):
-                columns[f"frames/point/{name}/position"] = arrays["points"][..., 6 * k : 6 * k + 3]
-                columns[f"frames/point/{name}/velocity"] = arrays["points"][..., 6 * k + 3 : 6 * k + 6]
-        columns |= other_columns(self.core, arrays["others"], model.n_bodies)
-        if self.core.leaving["reactions"]:
-            columns["frames/joint_wrench"] = arrays["joint_wrench"].reshape(*lead, model.n_joints, 6)
-            columns["frames/multiplier"] = arrays["multiplier"]
-        if self.core.constrained:
-            columns |= {f"diag/{name}": arrays["diag"][..., k] for k, name in enumerate(self.core.diagnostics)}
-            for name in {"iterations", "contacts"} & set(self.core.diagnostics):
-                columns[f"diag/{name}"] = np.nan_to_num(columns[f"diag/{name}"], nan=-1).astype(np.int32)
-        if self.core.leaving["energy"]:
-            columns |= {f"energy/{name}": arrays["energy"][..., k] for k, name in enumerate(ENERGY)}
-        if self.plan.measures.records:
-            columns["frames/quantity"] = arrays["quantity"]
-        columns["diag/status"] = arrays["health"][..., 0].astype(np.uint8)
-        return columns
 
     def new_events(self, health: np.ndarray, before: int) -> list[Event]:
         """Events of the worlds that ended in the last call; updates `status`.

@@ -18,8 +18,9 @@ from simcli.kernels.language.backend import program
 from simcli.model.phases.stretches import Phase
 from simcli.model.snapshot import Event, FrameBlock
 from simcli.model.tables import Model
+from simcli.solvers.shared.host.frame_buffers import NOWHERE
 from simcli.solvers.shared.host.loop_bounds import TURNS, LoopsCutError, too_long
-from simcli.solvers.shared.host.solver import CALL_SECONDS, NOWHERE
+from simcli.solvers.shared.host.solver import CALL_SECONDS
 from simcli.solvers.shared.others import BUFFERS
 from simcli.solvers.shared.rollout import rollout
 from simcli.solvers.shared.start import failed_starts, start_events
@@ -199,13 +200,13 @@ class Stepwise:
         """The frame of where the worlds stand; its arrays stay as they are."""
         if self._block is None:
             s = self.stepper
-            buffers = s.buffers(1, NOWHERE)
+            buffers = s.buffers.take(1, NOWHERE)
             arrays = [buffer for buffer, _ in buffers.values()]
             if s.device.is_gpu:
                 self._launch(1, 1, arrays, False, True)
             else:
                 self._launch_ready(False, {_FIRST: s.n_steps - 1, **dict(enumerate(arrays, _FIRST_BUFFER))})
-            block = s.block_of(s.fetched(buffers, 1), np.array([s.n_steps], np.int64), [])
+            block = s.block_of(s.buffers.fetched(buffers, 1), np.array([s.n_steps], np.int64), [])
             self._block = self.solver.shown(block)
         return self._block
 
@@ -213,7 +214,7 @@ class Stepwise:
         """The same frame in the memory of the device: buffers with their numbers of columns, until the next one is shown."""
         self._block = None
         self.show()
-        return self.stepper.buffers(1, NOWHERE)
+        return self.stepper.buffers.take(1, NOWHERE)
 
     def begin_anew(self, worlds: np.ndarray, model: Model) -> list[Event]:
         """Let some worlds begin at the initial state of a model; to the others nothing happens.

@@ -1,0 +1,141 @@
+"""Buffers that a call of the kernel fills with frames, and the columns of files that they become."""
+
+import gc
+from collections.abc import Mapping
+from types import MappingProxyType
+
+import numpy as np
+
+from simcli.errors import DeviceMemoryError
+from simcli.kernels.device.runtime import Device
+from simcli.kernels.memory.arena import Arena
+from simcli.kernels.memory.storage import no_room_for_frames
+from simcli.model.tables import Model
+from simcli.solvers.shared.core import ENERGY
+from simcli.solvers.shared.host.plan import RunPlan
+from simcli.solvers.shared.others import BUFFERS, other_columns, slots_of_frames, width_of_others
+
+NOWHERE: Mapping[str, np.ndarray] = MappingProxyType({})  # no places for columns
+
+
+class FrameBuffers:
+    """The buffers of one run.
+
+    Args:
+        core: what shows the frames.
+        model: its tables.
+        plan: of the run.
+        device: where it runs.
+        arena: its memory.
+        blank: columns of joints by name: which of their numbers stand for nothing, (NQ,) or (NV,) bool.
+    """
+
+    def __init__(self, core, model: Model, plan: RunPlan, device: Device, arena: Arena, blank: dict[str, np.ndarray]):
+        self._core, self._model, self._plan, self._device, self._arena = core, model, plan, device, arena
+        self._blank, self._kept = blank, {}
+
+    @property
+    def frame_bytes(self) -> int:
+        """Bytes of one frame of all worlds."""
+        return sum(self.widths().values()) * self._arena.n_blocks * self._device.lanes * self._device.dtype.itemsize
+
+    def widths(self) -> dict[str, int]:
+        """Columns of each buffer, none for channels that are off."""
+        core, slots = self._core, slots_of_frames(self._core)
+        widths = {name: slots[name].n_items if name in slots else 0 for name in BUFFERS}
+        contacts = core.contacts.width if core.leaving["contacts"] else 0
+        return widths | {"contacts": contacts, "quantity": self._plan.measures.records, "others": width_of_others(core)}
+
+    def take(self, n_frames: int, places: Mapping[str, np.ndarray], begins: bool = False) -> dict:
+        """Flat buffers of a call, with their numbers of columns.
+
+        Device memory is kept for the next call of as many frames: Taichi frees its arrays only when Python collects them.
+
+        Args:
+            n_frames: how many.
+            places: where columns are made, if they fit there: HDF5 path to (n_frames, W, ...), C-contiguous.
+            begins: whether no step was taken yet.
+
+        Raises:
+            DeviceMemoryError: there is no memory for them; before the first frame with how many worlds may fit.
+        """
+        if n_frames in self._kept:
+            return self._kept[n_frames]
+        rows = n_frames * self._arena.n_blocks * self._device.lanes
+        buffers = {}
+        for name, n in self.widths().items():
+            place = self._fitting(places.get(f"frames/{name}"), n_frames, rows * n)
+            try:
+                buffers[name] = (self._device.buffer((max(rows * n, 1),)) if place is None else place, n)
+            except (RuntimeError, MemoryError) as error:
+                size, n_worlds = self._device.dtype.itemsize, self._model.n_worlds * begins
+                raise no_room_for_frames(self.frame_bytes // size, size, n_worlds, error) from error
+        if self._device.is_gpu:
+            self._kept = {n_frames: buffers}
+        return buffers
+
+    def held(self, n_frames: int, begins: bool) -> int:
+        """Frames, at most so many, whose buffers a GPU has the memory for; the buffers are there.
+
+        Args:
+            n_frames: how many would be taken.
+            begins: as of `take`.
+
+        Raises:
+            DeviceMemoryError: it has not the memory for a single one.
+        """
+        while True:
+            try:
+                self.take(n_frames, NOWHERE, begins)
+                return n_frames
+            except DeviceMemoryError:
+                if n_frames == 1:
+                    raise
+            self._kept, n_frames = {}, n_frames // 2
+            gc.collect()
+
+    def fetched(self, buffers: dict, n_frames: int) -> dict[str, np.ndarray]:
+        """All buffers on the host, by name: (F, W, columns)."""
+        return {name: self._fetch(buffer, n_frames, n) for name, (buffer, n) in buffers.items()}
+
+    def columns(self, arrays: dict, n_frames: int) -> dict[str, np.ndarray]:
+        """HDF5 path to array (F, W, ...), of the channels that are on; `arrays` from `fetched`."""
+        core, model, columns = self._core, self._model, {}
+        lead = (n_frames, model.n_worlds)
+        if core.leaving["joints"]:
+            for name, blank in self._blank.items():
+                arrays[name][..., blank] = np.nan
+                columns[f"frames/{name}"] = arrays[name]
+        if core.leaving["bodies"]:
+            columns["frames/body_q"] = arrays["body_q"].reshape(*lead, model.n_bodies, 7)
+            columns["frames/body_qd"] = arrays["body_qd"].reshape(*lead, model.n_bodies, 6)
+            for k, name in enumerate(model.points.name):
+                columns[f"frames/point/{name}/position"] = arrays["points"][..., 6 * k : 6 * k + 3]
+                columns[f"frames/point/{name}/velocity"] = arrays["points"][..., 6 * k + 3 : 6 * k + 6]
+        columns |= other_columns(core, arrays["others"], model.n_bodies)
+        if core.leaving["reactions"]:
+            columns["frames/joint_wrench"] = arrays["joint_wrench"].reshape(*lead, model.n_joints, 6)
+            columns["frames/multiplier"] = arrays["multiplier"]
+        if core.constrained:
+            columns |= {f"diag/{name}": arrays["diag"][..., k] for k, name in enumerate(core.diagnostics)}
+            for name in {"iterations", "contacts"} & set(core.diagnostics):
+                columns[f"diag/{name}"] = np.nan_to_num(columns[f"diag/{name}"], nan=-1).astype(np.int32)
+        if core.leaving["energy"]:
+            columns |= {f"energy/{name}": arrays["energy"][..., k] for k, name in enumerate(ENERGY)}
+        if self._plan.measures.records:
+            columns["frames/quantity"] = arrays["quantity"]
+        columns["diag/status"] = arrays["health"][..., 0].astype(np.uint8)
+        return columns
+
+    def _fitting(self, place: np.ndarray | None, n_frames: int, size: int) -> np.ndarray | None:
+        """A place as a flat buffer of so many values, if a kernel can fill it: no idle lanes, and the device's type."""
+        if place is None or self._device.is_gpu or place.dtype != self._device.dtype:
+            return None
+        flat = place[:n_frames].reshape(-1)
+        return flat if flat.size == size else None
+
+    def _fetch(self, buffer, n_frames: int, n: int) -> np.ndarray:
+        """A buffer on the host, (F, W, n), without the idle lanes of the last block."""
+        if n == 0:
+            return np.zeros((n_frames, self._model.n_worlds, 0), self._device.dtype)
+        return self._device.fetch(buffer).reshape(n_frames, -1, n)[:, : self._model.n_worlds]
