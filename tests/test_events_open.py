@@ -9,7 +9,12 @@ from support.solver_modes import MODES
 
 import simcli
 from simcli.errors import UsageError
+from simcli.model.phases.stretches import build_phases
+from simcli.model.snapshot import Status
+from simcli.solvers import SOLVERS, RunPlan
+from simcli.spec import load_document, resolve
 
+pytestmark = pytest.mark.usefixtures("packs_of_two")
 NO_SWITCH = (("natural", "generalized_alpha"),)  # which refuses events of this kind by name
 ARM = {"mass": 1, "com": [0.5, 0, 0], "inertia": {"diag": [0.01, 0.1, 0.1]}}
 GAPS = [0.0, 1e-7, 1e-5, 0.4]  # [rad], of the worlds; 1e-5 is closed in float32 alone
@@ -30,24 +35,42 @@ def run(folder, scene: dict, *more: str):
     return simcli_apart("run", path, "-o", folder / "out.h5", "-q", "--force", *more)
 
 
-@pytest.mark.parametrize("precision", ["float64", pytest.param("float32", marks=pytest.mark.slow)])
-@pytest.mark.parametrize(("solver", "integrator"), [mode for mode in MODES if mode not in NO_SWITCH])
-def test_open_joint_ends_its_world(tmp_path, solver, integrator, precision):
+def switched(solver: str, integrator: str) -> dict:
+    """A scene in whose worlds an event welds the arms, which are apart by GAPS."""
     scene = two_arms(events=[{"at": 0.01, "set": {"joints.w.enabled": True}}],
                      solver={"type": solver, "integrator": integrator, "dt": 1e-3})  # fmt: skip
     scene["joints"]["w"] = {"type": "fixed", "parent": "a", "child": "b", "at": [1, 0, 0], "enabled": False, "loop": True}
     scene["params"], scene["joints"]["q"]["q"] = {"gap": 0.0}, "${gap}"
     scene["batch"] = {"worlds": len(GAPS), "vary": {"params.gap": {"list": GAPS}}}
-    ended = run(tmp_path, scene, "--precision", precision)
-    assert ended.returncode == 4
-    open_worlds = [3] if precision == "float32" else [2, 3]
-    with simcli.open(tmp_path / "out.h5") as found:
-        ends = [event for event in found.events if event.code == "SC619"]
-        angle = found.joint("q").q[-1, :, 0]
-    assert [(event.world, event.step, event.severity) for event in ends] == [(world, 10, 2) for world in open_worlds]
+    return scene
+
+
+@pytest.mark.parametrize(("solver", "integrator"), [mode for mode in MODES if mode not in NO_SWITCH])
+def test_open_joint_ends_its_world(tmp_path, device, solver, integrator):
+    path = tmp_path / "scene.json"
+    path.write_text(json.dumps(switched(solver, integrator)))
+    document = load_document(path)
+    spec = resolve(document)
+    first, *later = build_phases(document, spec)
+    stepper = SOLVERS[solver](first.model, spec.solver, RunPlan(1e-3, 10, 2, frozenset({"state"})), device, later)
+    blocks = [stepper.initial(), stepper.advance(1), stepper.advance(1)]
+    ends = [event for block in blocks for event in block.events if event.code != "SC606"]
+    assert [(event.code, event.world, event.step, event.severity) for event in ends] == [
+        ("SC619", world, 10, 2) for world in (2, 3)]  # fmt: skip
     assert ends[-1].text == "an event enables joint `w` while its frames are 0.389 m or rad apart"
-    assert np.flatnonzero(np.isnan(angle)).tolist() == open_worlds
+    status = np.concatenate([block.columns["diag/status"] for block in blocks])
+    assert status.tolist() == [[0] * 4, [0] * 4, [0, 0, Status.UNASSEMBLED, Status.UNASSEMBLED]]
+    angle = blocks[-1].columns["frames/joint_q"][0, :, 1]
     assert np.abs(angle[:2]).max() < 2e-6  # closed joints stay, or close what is less than the bound
+
+
+@pytest.mark.parametrize(("precision", "closed"), [("float64", 2), pytest.param("float32", 3, marks=pytest.mark.slow)])
+def test_open_joint_is_told_by_a_run(tmp_path, precision, closed):
+    ended = run(tmp_path, switched("generalized", "implicit"), "--precision", precision)
+    assert ended.returncode == 4
+    with simcli.open(tmp_path / "out.h5") as found:
+        assert [event.world for event in found.events if event.code == "SC619"] == list(range(closed, 4))
+        assert np.flatnonzero(np.isnan(found.joint("q").q[-1, :, 0])).tolist() == list(range(closed, 4))
 
 
 def test_switch_is_refused_by_name(tmp_path):
