@@ -4,15 +4,14 @@ import json
 
 import numpy as np
 import pytest
+from support.forward import blocks_of, columns_of
 from support.process import simcli_apart
 from support.solver_modes import MODES
 
 import simcli
 from simcli.errors import UsageError
-from simcli.model.phases.stretches import build_phases
 from simcli.model.snapshot import Status
-from simcli.solvers import SOLVERS, RunPlan
-from simcli.spec import load_document, resolve
+from simcli.spec import document_of_text
 
 pytestmark = pytest.mark.usefixtures("packs_of_two")
 NO_SWITCH = (("natural", "generalized_alpha"),)  # which refuses events of this kind by name
@@ -47,21 +46,14 @@ def switched(solver: str, integrator: str) -> dict:
 
 @pytest.mark.parametrize(("solver", "integrator"), [mode for mode in MODES if mode not in NO_SWITCH])
 def test_open_joint_ends_its_world(tmp_path, device, solver, integrator):
-    path = tmp_path / "scene.json"
-    path.write_text(json.dumps(switched(solver, integrator)))
-    document = load_document(path)
-    spec = resolve(document)
-    first, *later = build_phases(document, spec)
-    stepper = SOLVERS[solver](first.model, spec.solver, RunPlan(1e-3, 10, 2, frozenset({"state"})), device, later)
-    blocks = [stepper.initial(), stepper.advance(1), stepper.advance(1)]
+    blocks = blocks_of(document_of_text(json.dumps(switched(solver, integrator)), tmp_path / "scene.json"), device)
     ends = [event for block in blocks for event in block.events if event.code != "SC606"]
     assert [(event.code, event.world, event.step, event.severity) for event in ends] == [
         ("SC619", world, 10, 2) for world in (2, 3)]  # fmt: skip
     assert ends[-1].text == "an event enables joint `w` while its frames are 0.389 m or rad apart"
-    status = np.concatenate([block.columns["diag/status"] for block in blocks])
-    assert status.tolist() == [[0] * 4, [0] * 4, [0, 0, Status.UNASSEMBLED, Status.UNASSEMBLED]]
-    angle = blocks[-1].columns["frames/joint_q"][0, :, 1]
-    assert np.abs(angle[:2]).max() < 2e-6  # closed joints stay, or close what is less than the bound
+    columns = columns_of(blocks)
+    assert columns["diag/status"].tolist() == [[0] * 4, [0] * 4, [0, 0, Status.UNASSEMBLED, Status.UNASSEMBLED]]
+    assert np.abs(columns["frames/joint_q"][-1, :2, 1]).max() < 2e-6  # they close what is less than the bound
 
 
 @pytest.mark.parametrize(("precision", "closed"), [("float64", 2), pytest.param("float32", 3, marks=pytest.mark.slow)])

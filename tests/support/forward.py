@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from simcli.model import build_worlds
+from simcli.model.phases.stretches import build_phases
 from simcli.pipeline import read_scene
 from simcli.solvers import SOLVERS, RunPlan
 from simcli.solvers.shared.host.crossing_events import CrossingEvents
@@ -65,7 +66,26 @@ class Runner:
         solver.crossings = CrossingEvents(self.model)
         blocks = [solver.initial(), solver.advance(n_frames)]
         self.contacts, self.events = blocks[1].contacts, [event for block in blocks for event in block.events]
-        return {name: np.concatenate([block.columns[name] for block in blocks]) for name in blocks[0].columns}
+        return columns_of(blocks)
+
+
+def blocks_of(document, device, channels=CHANNELS) -> list:
+    """Blocks of frames of a whole run of a scene with its events, the first of them frame 0."""
+    spec = resolve(document)
+    first, *later = build_phases(document, spec)
+    dt, every = spec.solver.dt, round(spec.output.every / spec.solver.dt)
+    plan = RunPlan(dt, every, round(spec.run.duration / dt) // every, channels)
+    solver = SOLVERS[spec.solver.type](first.model, spec.solver, plan, device, later)
+    blocks, done = [solver.initial()], 0
+    while done < plan.n_frames:
+        blocks.append(solver.advance(plan.n_frames - done))
+        done += len(blocks[-1].step)
+    return blocks
+
+
+def columns_of(blocks: list) -> dict[str, np.ndarray]:
+    """Columns of blocks, one after another, by their path in the file, (F, W, ...)."""
+    return {name: np.concatenate([block.columns[name] for block in blocks]) for name in blocks[0].columns}
 
 
 def slope(steps, errors) -> float:
