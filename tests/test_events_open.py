@@ -56,6 +56,15 @@ def test_open_joint_ends_its_world(tmp_path, device, solver, integrator):
     assert np.abs(columns["frames/joint_q"][-1, :2, 1]).max() < 2e-6  # they close what is less than the bound
 
 
+@pytest.mark.parametrize(("solver", "integrator"), [("generalized", "implicit"), ("natural", "zhong06"), ("affine", "bdf2")])
+def test_joint_away_from_its_position_ends_its_world(tmp_path, device, solver, integrator):
+    scene = switched(solver, integrator)
+    scene["joints"]["w"] |= {"type": "revolute", "axis": [0, 1, 0], "motion": {"position": 0}}
+    blocks = blocks_of(document_of_text(json.dumps(scene), tmp_path / "scene.json"), device)
+    ends = [(event.world, event.value) for block in blocks for event in block.events if event.code == "SC619"]
+    assert ends == [(world, pytest.approx(GAPS[world])) for world in (2, 3)]
+
+
 @pytest.mark.parametrize(("precision", "closed"), [("float64", 2), pytest.param("float32", 3, marks=pytest.mark.slow)])
 def test_open_joint_is_told_by_a_run(tmp_path, precision, closed):
     ended = run(tmp_path, switched("generalized", "implicit"), "--precision", precision)

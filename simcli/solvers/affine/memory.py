@@ -14,8 +14,9 @@ from simcli.kernels.memory.tables import Tables
 from simcli.kernels.potentials.tables import Potential
 from simcli.kernels.report import FrameRows
 from simcli.model.affine.rows import energies_of
-from simcli.model.constraints.tables import Laws, Rows
+from simcli.model.constraints.tables import Laws
 from simcli.model.natural.form import largest_moments
+from simcli.model.signals.tables import MotionKind
 from simcli.model.tables import Model
 from simcli.solvers.affine.contact import barrier_of
 from simcli.solvers.affine.drags import BodyDrags
@@ -196,10 +197,22 @@ class AffineCore:
                 found[:, n] = now[:, place[d]]
         return found
 
-    def gap_of_joint(self, _rows: Rows, joint: int) -> np.ndarray:
-        """[m, 1], (W,), the largest residual of what a joint holds, where energies were evaluated last."""
+    def gap_of_joint(self, model: Model, joint: int, aims: np.ndarray) -> np.ndarray:
+        """[m, rad, 1], (W,), the largest residual of what a joint holds, where energies were evaluated last.
+
+        Args:
+            model: of the phase.
+            joint: its index.
+            aims: [m, rad], (W|1, NV), prescribed positions.
+        """
         residual = self.potential.rows.residual.read()[:, : self.n_rows, 0]
-        return np.abs(residual * ((self.of_joint == joint) & self.squares)).max(axis=1, initial=0.0)
+        gap = np.abs(residual * ((self.of_joint == joint) & self.squares)).max(axis=1, initial=0.0)
+        led = (model.dofs.joint == joint) & (model.motions.kind == MotionKind.POSITION)
+        now = self.potential.laws.now.read()[..., 0]
+        for place, d in enumerate(self.coordinate_dof):
+            if d >= 0 and led[d]:
+                gap = np.maximum(gap, np.abs(now[:, place] - aims[:, d]))
+        return gap
 
     def clear(self):
         """Zero what a run accumulates."""

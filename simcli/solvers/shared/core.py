@@ -15,9 +15,10 @@ from simcli.kernels.memory.programs import Program, Registers
 from simcli.kernels.memory.tables import Tables
 from simcli.kernels.report import FrameRows
 from simcli.model.constraints.build import constraints_of
-from simcli.model.constraints.tables import Constraints, Laws, Rows
+from simcli.model.constraints.tables import Constraints, Laws
 from simcli.model.joints.lawful import drives_by_law, is_smooth
 from simcli.model.natural.quadratic import Quadratic, quadratic_of
+from simcli.model.signals.tables import MotionKind
 from simcli.model.tables import Model
 from simcli.solvers.impulses.direction import directions_turn
 from simcli.solvers.impulses.memory import Impulses
@@ -254,9 +255,11 @@ class Core:
         found[:, ~on_tree] = residual[:, laws.row[~on_tree]]
         return found
 
-    def gap_of_joint(self, rows: Rows, joint: int) -> np.ndarray:
+    def gap_of_joint(self, model: Model, joint: int, _aims: np.ndarray) -> np.ndarray:
         """[m, rad, 1], (W,), the largest residual of what a joint holds, in the posture of the last frame."""
-        held = np.flatnonzero((rows.joint == joint) & rows.is_hard & (rows.dof < 0))
+        rows = constraints_of(model).rows
+        by_position = model.motions.kind[rows.dof] == MotionKind.POSITION  # of rows that are a coordinate
+        held = np.flatnonzero((rows.joint == joint) & rows.is_hard & ((rows.dof < 0) | by_position))
         return np.abs(self.bound.system.rows.residual.read()[:, held, 0]).max(axis=1, initial=0.0)
 
     @property

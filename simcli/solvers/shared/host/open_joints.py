@@ -1,8 +1,8 @@
-"""Worlds that end because an event enables a joint whose frames are apart."""
+"""Worlds that end because an event enables a joint whose frames are apart, or away from its prescribed position."""
 
 import numpy as np
 
-from simcli.model.constraints.build import constraints_of
+from simcli.model.signals.prescribed import prescribed
 from simcli.model.snapshot import Event, Status
 from simcli.model.tables import Model
 
@@ -23,7 +23,8 @@ def end_open(solver, before: Model, model: Model) -> list[Event]:
     begins = np.flatnonzero(model.joints.enabled & ~before.joints.enabled)
     if not len(begins):
         return []
-    gaps = np.stack([solver.core.gap_of_joint(constraints_of(model).rows, j) for j in begins], axis=1)
+    aims = prescribed(model, solver.n_steps * solver.plan.dt)[..., 0]
+    gaps = np.stack([solver.core.gap_of_joint(model, int(j), aims) for j in begins], axis=1)
     found = []
     for world in np.flatnonzero(gaps.max(axis=1) > CLOSED[solver.core.precision]).tolist():
         if not solver.status[world]:
