@@ -65,6 +65,18 @@ def test_joint_away_from_its_position_ends_its_world(tmp_path, device, solver, i
     assert ends == [(world, pytest.approx(GAPS[world])) for world in (2, 3)]
 
 
+def test_joint_that_gives_way_and_becomes_rigid_ends_its_world(tmp_path, device):
+    scene = switched("generalized", "implicit")
+    scene["params"] = {"gap": 0.0, "soft": 0.0}
+    scene["joints"]["w"] |= {"enabled": True, "compliance": "${soft}"}
+    scene["batch"] = {"worlds": 3, "vary": {"params.soft": {"list": [0.0, 1e-8, 1e-2]}}}
+    scene["events"] = [{"at": 0.01, "set": {"joints.w.compliance": 0}}]
+    scene["world"] = {"gravity": [0, 0, -9.81]}
+    blocks = blocks_of(document_of_text(json.dumps(scene), tmp_path / "scene.json"), device)
+    ends = [(event.world, event.text[:40]) for block in blocks for event in block.events if event.code == "SC619"]
+    assert ends == [(2, "an event takes the compliance of joint `w`"[:40])]
+
+
 @pytest.mark.parametrize(("precision", "closed"), [("float64", 2), pytest.param("float32", 3, marks=pytest.mark.slow)])
 def test_open_joint_is_told_by_a_run(tmp_path, precision, closed):
     ended = run(tmp_path, switched("generalized", "implicit"), "--precision", precision)

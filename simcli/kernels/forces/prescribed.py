@@ -76,8 +76,9 @@ class Prescribed:
         self.lock_dof, self.lock_q = locks.ints(locked), locks.ints(numbers[locked])
         self.lock_by_position, self.lock_of = locks.ints(by_position[locked]), tables.dofs.ints(lock_of)
         self.lock_component, self.locks_balls = locks.ints(component[locked]), bool((component[locked] >= 0).any())
-        self.is_even = tables.dofs.ints([self.kind[d] != 0 and is_even(model, d) for d in range(tables.n_qd)])
-        self.turns = tables.dofs.ints((component >= 0) & by_position)
+        if self.kind.any():
+            self.is_even = tables.dofs.ints([self.kind[d] != 0 and is_even(model, d) for d in range(tables.n_qd)])
+            self.turns = tables.dofs.ints((component >= 0) & by_position)
 
 
 def is_even(model: Model, dof: int) -> bool:

@@ -25,12 +25,11 @@ def pose_at_coordinate(kind: int, axis: Array, pitch: Array | float, q: Array) -
 def written_child_anchors(model: Model) -> Array:
     """[m, 1], (W|1, J, 7), child anchors in the child bodies as the scene writes them, `init_angle` taken off."""
     joints, axes = model.joints, model.dofs.axis
-    moved = np.flatnonzero(joints.init_angle.any(axis=0))
-    if not len(moved):
+    if not joints.init_angle.any():
         return joints.X_c
     lead = max(map(len, (joints.X_c, joints.init_angle, axes, joints.pitch)))
     out = np.array(np.broadcast_to(joints.X_c, (lead, *joints.X_c.shape[1:])))
-    for j in moved:
+    for j in np.flatnonzero(joints.init_angle.any(axis=0)):
         axis = axes[:, joints.qd_start[j]]
         back = pose_at_coordinate(joints.kind[j], axis, joints.pitch[:, j], -joints.init_angle[:, j])
         out[:, j] = rot.pose_compose(out[:, j], back)
