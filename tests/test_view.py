@@ -198,9 +198,10 @@ def test_a_joint_is_drawn_at_the_anchors_of_the_scene(joint):
     """Whatever coordinate `init_angle` gives to the pose in which they coincide."""
 
     def joint_items(start):
+        words = joint.replace("[0.2, 0.9]", f"[{0.2 + start}, {0.9 + start}]")
         _, drawing = drawn(f"""
 bodies: {{a: {{mass: 1, inertia: {{diag: [1, 1, 1]}}}}}}
-joints: {{j: {{type: {joint.replace("[0.2, 0.9]", f"[{0.2 + start}, {0.9 + start}]")}, parent: world, child: a, axis: [0, 1, 0],
+joints: {{j: {{type: {words}, parent: world, child: a, axis: [0, 1, 0],
   parent_frame: {{xyz: [0.2, 0, 0.5]}}, child_frame: {{xyz: [0, 0.1, 0]}}, q: {0.4 + start}, init_angle: {start}}}}}
 """)
         return [one for one in drawing.items if one.name == "j"]
