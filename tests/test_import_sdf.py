@@ -283,7 +283,7 @@ ELEMENTS = {
         <thread_pitch>2</thread_pitch> <screw_thread_pitch>2</screw_thread_pitch> <axis2><xyz>0 0 1</xyz></axis2>
         <physics/> <sensor name="s" type="force_torque"/>""",
     "axis": """<initial_position>1</initial_position> <use_parent_model_frame>true</use_parent_model_frame>
-        <mimic joint="turn"><multiplier>2</multiplier></mimic>""",
+        <mimic joint="reach"><multiplier>2</multiplier></mimic>""",
     "limit": "<stiffness>10</stiffness> <stiffness>-10</stiffness> <dissipation>2</dissipation>",
 }
 ATTRIBUTES = {
@@ -328,6 +328,50 @@ def test_no_attribute_of_the_format_is_ignored_in_silence(tmp_path, tag):
     text = re.sub(f"<{tag}(?! [^>]*{name}=)(?=[ >/])", f"<{tag} {ATTRIBUTES[tag]}", WHOLE)
     assert text != WHOLE
     assert told_of(tmp_path, text) != told_of(tmp_path, WHOLE)
+
+
+WORLD = """<sdf version="1.11"><world name="w"><frame name="bench"><pose>1 2 0 0 0 1.5707963267948966</pose></frame>
+  <frame name="tip" attached_to="left"><pose>0 0 1 0 0 0</pose></frame>
+  <model name="left"><pose relative_to="bench">0.5 0 0 0 0 0</pose><link name="a"/></model>
+  <model name="right"><pose relative_to="left">0 0.5 0 0 0 0</pose>
+    <link name="a"><pose relative_to="in">0.1 0 0 0 0 0</pose></link>
+    <model name="in"><pose>0 0 0.3 0 0 0</pose><link name="b"/></model>
+    <joint name="own" type="fixed"><parent>a</parent><child>in</child></joint></model>
+  <joint name="foot" type="fixed"><parent>world</parent><child>left</child></joint>
+  <joint name="hinge" type="revolute"><parent>tip</parent><child>right::a</child>
+    <axis><xyz expressed_in="bench">1 0 0</xyz></axis></joint></world></sdf>"""
+
+
+def test_frames_and_joints_of_the_world_and_frames_of_models_by_their_names(tmp_path):
+    spec = resolve(load_scene(written(tmp_path, WORLD)))
+    ends = {name: (joint.type, joint.parent, joint.child) for name, joint in spec.joints.items()}
+    assert ends == {"foot": ("fixed", "world", "left_a"), "hinge": ("revolute", "left_a", "right_a"),
+                    "right_own": ("fixed", "right_a", "right_in_b")}  # fmt: skip
+    foot, hinge, own = (spec.joints[name] for name in ("foot", "hinge", "right_own"))
+    assert foot.parent_frame.xyz == pytest.approx((1, 2.5, 0))
+    assert hinge.parent_frame.xyz == pytest.approx((0.1, 0.5, 0.3))  # in `left`, which is turned by 90 degrees as `bench` is
+    assert hinge.axis == pytest.approx((1, 0, 0))
+    assert own.parent_frame.xyz == pytest.approx((-0.1, 0, 0))
+    assert spec.bodies["left_a"].points["tip"] == pytest.approx((0, 0, 1))
+
+
+def test_a_joint_follows_another_one(tmp_path):
+    """position = multiplier (position of the leader - reference) + offset; what joins other joints is dropped by name."""
+
+    def with_mimic(words, joint="reach"):
+        mimic = f"<mimic {words}><multiplier>-3</multiplier><offset>0.2</offset><reference>0.1</reference></mimic>"
+        at = SDF.index("</axis>", SDF.index(f'<joint name="{joint}"'))
+        return SDF[:at] + mimic + SDF[at:]
+
+    spec = resolve(load_scene(written(tmp_path, with_mimic('joint="turn" axis="axis"'))))
+    mimic = spec.joints["reach"].mimic
+    assert (mimic.joint, mimic.ratio, mimic.offset) == ("turn", -3, pytest.approx(0.5))
+    for words in ('joint="turn" axis="axis2"', 'joint="foot"'):
+        report = imported(tmp_path, with_mimic(words)).report
+        assert ("dropped", "reach") in {(one.fate, one.name) for one in report.entries if one.kind == "mimic"}
+    for joint in ("reach", "nothing"):
+        with pytest.raises(FileError, match="mimics"):
+            imported(tmp_path, with_mimic(f'joint="{joint}"'))
 
 
 def test_a_joint_stands_where_the_frame_that_it_names_says(tmp_path):

@@ -376,7 +376,7 @@ def test_the_command_writes_tells_and_refuses(tmp_path, monkeypatch, capsys):
     assert "wrote robot.yaml" in talk
     assert run_command(["import", "robot.urdf"], debug=False, as_json=False) == Exit.OUTPUT
     assert run_command(["import", "robot.urdf", "--force", "--strict"], debug=False, as_json=False) == Exit.NEGATIVE
-    assert run_command(["import", "robot.urdf", "-o", "robot.urdf", "--force"], debug=False, as_json=False) == Exit.OUTPUT
+    assert run_command(["import", "robot.urdf", "-o", "robot.urdf", "--force"], debug=False, as_json=False) == Exit.USAGE
     capsys.readouterr()
     assert run_command(["import", "robot.urdf", "--force", "--json"], debug=False, as_json=True) == Exit.OK
     data = json.loads(capsys.readouterr().out)
