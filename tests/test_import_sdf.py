@@ -1,5 +1,6 @@
 """Models of SDF as scenes: mechanics as pinocchio's of the same robot in URDF, frames resolved, loops closed."""
 
+import math
 import re
 import sys
 from pathlib import Path
@@ -121,8 +122,9 @@ def test_what_links_and_joints_say(tmp_path):
     assert (reach.velocity_limit, reach.drive[0].effort_limit) == ((1.0,), 5)
     report = imported(tmp_path).report
     assert fates(report, "sensor")["imu"][0] == fates(report, "plugin")["driver"][0] == "dropped"
-    assert fates(report, "frame") == {"shoulder": ("changed", "a point, without its orientation"),
-                                      "hand": ("changed", "a point, without its orientation")}  # fmt: skip
+    assert fates(report, "frame") == {"shoulder": ("carried", ""), "hand": ("carried", "")}
+    assert spec.bodies["arm"].frames["hand"].xyz == (0.4, 0, 0)
+    assert spec.bodies["arm"].frames["hand"].quat_xyzw == pytest.approx((0, math.sin(0.25), 0, math.cos(0.25)))
     assert fates(report, "collision")["column/body"] == ("changed", "its friction of 0.8 holds in all directions")
 
 
@@ -393,7 +395,7 @@ def test_a_model_moves_with_its_canonical_link(tmp_path, words, link):
     text = SDF.replace('<model name="robot">', f'<model name="robot" {words}><frame name="base"/>')
     text = text.replace("<parent>arm</parent>", "<parent>__model__</parent>")
     spec = resolve(load_scene(written(tmp_path, text)))
-    assert [name for name, body in spec.bodies.items() if "base" in body.points] == [link]
+    assert [name for name, body in spec.bodies.items() if "base" in body.points | body.frames] == [link]
     assert spec.joints["reach"].parent == link
     with pytest.raises(FileError, match="names the unknown frame `none`"):
         imported(tmp_path, SDF.replace('<model name="robot">', '<model name="robot" canonical_link="none">'))
@@ -403,7 +405,7 @@ def test_models_of_models_move_with_the_link_of_the_first(tmp_path):
     text = SDF.replace('<model name="robot">', '<model name="outer"><frame name="base"/><model name="robot">')
     text = text.replace("</model>", "</model></model>")
     spec = resolve(load_scene(written(tmp_path, text)))
-    assert [name for name, body in spec.bodies.items() if "base" in body.points] == ["robot_column"]
+    assert [name for name, body in spec.bodies.items() if "base" in body.points | body.frames] == ["robot_column"]
 
 
 NOTED = """<sdf version="1.11"><world name="w"><light name="sun" type="point"/><gui/><model name="m">
@@ -435,3 +437,14 @@ def test_strict_fails_where_motion_depends_on_what_is_lost(tmp_path, capsys, mon
     code = run_command(["import", path.name, "--strict"], debug=False, as_json=False)
     assert code == (Exit.NEGATIVE if more else Exit.OK)
     assert "of them nothing moves otherwise)" in capsys.readouterr().err
+
+
+def test_a_frame_of_a_link_without_mass_keeps_its_orientation(tmp_path):
+    """It is one of the link that holds it."""
+    text = """<sdf version="1.11"><model name="m"><link name="a"/>
+      <link name="b"><pose>1 0 0 0 0 0.3</pose><inertial><mass>0</mass></inertial></link>
+      <frame name="f" attached_to="b"><pose>0 0 2 0 0 0.4</pose></frame>
+      <joint name="j" type="fixed"><parent>a</parent><child>b</child></joint></model></sdf>"""
+    frame = resolve(load_scene(written(tmp_path, text))).bodies["a"].frames["f"]
+    assert frame.xyz == pytest.approx((1, 0, 2))
+    assert frame.quat_xyzw == pytest.approx((0, 0, math.sin(0.35), math.cos(0.35)))

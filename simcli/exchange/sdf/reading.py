@@ -6,6 +6,8 @@ Source: the specification of SDFormat, versions 1.4 to 1.12 (Open Robotics).
 import re
 from pathlib import Path
 
+import numpy as np
+
 from simcli.errors import FileError
 from simcli.exchange.mechanism import SourceFrame, SourceJoint, SourceLink, SourceModel
 from simcli.exchange.meshes import MeshFiles
@@ -19,6 +21,7 @@ from simcli.exchange.sdf.source import NOTED_TAGS, SdfSource
 from simcli.exchange.xml_reader import XmlElement, plain_number
 from simcli.spec.names.structure import WORLD_NAME
 
+_TURNED = 1e-12  # sine of half an angle [rad] up to which a frame is turned by rounding
 _VERSION = re.compile(r"(\d+)\.(\d+)\Z")
 # Elements that say nothing of mechanics, or what scenes have not, and why they are dropped.
 _UNREAD = {
@@ -211,7 +214,7 @@ class _Sdf:
         return self.named[held]
 
     def _points(self) -> None:
-        """Frames of links as points."""
+        """Frames of links as points, or as frames where they are turned."""
         for name, frame in self.frames.frames.items():
             if frame.element.tag != "frame":
                 continue
@@ -220,10 +223,13 @@ class _Sdf:
                 self.source.lose("frame", name, frame.element, "is resolved; it moves with no link")
                 continue
             link = self.source.mechanism.links[self.named[held]]
-            place: SourceFrame = self.frames.pose(name).after(link.frame.inverse())
-            link.points[label] = place.xyz
-            renamed = words_of_renaming(frame.element.get("name"), label)
-            change = "a point, without its orientation" if place.turns else renamed
+            is_written = frame.within == held
+            place: SourceFrame = frame.pose if is_written else self.frames.pose(name).after(link.frame.inverse())
+            if np.abs(place.quaternion[:3]).max() > _TURNED:
+                link.frames[label] = place
+            else:
+                link.points[label] = place.xyz
+            change = words_of_renaming(frame.element.get("name"), label)
             self.source.tell("frame", name, frame.element, change)
 
     def _tell_unread(self, element: XmlElement, owner: str = "", within: bool = False) -> None:
