@@ -348,3 +348,16 @@ def test_generalized_alpha_keeps_its_order_and_its_account(device):
     lost = exact["energy/dissipated"][-1, 0]
     assert lost > 1e-3
     assert found[-1]["energy/dissipated"][-1, 0] == pytest.approx(lost, rel=1e-3)
+
+
+def test_a_cable_is_not_stretched_where_its_anchors_coincide_nor_bent_in_the_authored_poses(device):
+    """Whatever the coordinates of the start make of these poses: the energy is that of page `coordinates`."""
+    model, options = model_of("""
+bodies: {a: {mass: 1, inertia: {diag: [1, 1, 1]}, pose: {xyz: [0.5, 0, 0], rpy: [0.4, 0, 0]}}}
+joints:
+  wire: {type: cable, parent: world, child: a, parent_frame: {xyz: [-0.1, 0, 0]}, child_frame: {xyz: [0, 0, 0]}, stretch: 10,
+         bend: 3, loop: true}
+initial: {joint_q: {a_free: [0.3, 0, 0, 0.4349655341112302, 0, 0, 0.9004471023526769]}}    # turned by 0.9 rad
+""")
+    wanted = 0.5 * 10 * 0.4**2 + 0.5 * 3 * 0.5**2
+    assert start(model, options, device)["energy/elastic"][0] == pytest.approx(wanted, rel=EXACT)

@@ -450,6 +450,35 @@ def test_a_state_of_the_command_line(here, command):
     assert np.allclose(initial["body_qd"][0][1], [0.5 * -np.cos(2.5), 0, 0.5 * np.sin(2.5), 0, 1, 0], atol=1e-12)
 
 
+GEARED = """
+simcli: 1
+bodies:
+  {a: &B {mass: 1, com: [0, 0, -0.5], inertia: {diag: [0.1, 0.1, 0.1]}}, b: *B, c: *B, d: *B}
+joints:
+  first: {type: revolute, parent: world, child: a, axis: [0, 1, 0], mimic: {joint: second, ratio: -2, offset: 0.1}}
+  second: {type: revolute, parent: a, child: b, axis: [0, 1, 0], mimic: {joint: lead, polynomial: [0.2, 0.5, -0.3, 0.4]}}
+  lead: {type: revolute, parent: b, child: c, axis: [1, 0, 0]}
+  own: {type: revolute, parent: c, child: d, axis: [0, 1, 0], mimic: {joint: lead}}
+"""
+
+
+def test_followers_go_where_the_leader_of_the_command_line_puts_them(here, command):
+    """Those that are named stay as they are given; rates and accelerations are the derivatives of the gear."""
+    (here / "geared.yaml").write_text(GEARED)
+    x, v, a = 0.7, -0.4, 1.3
+    second = (0.2 + 0.5 * x - 0.3 * x**2 + 0.4 * x**3, slope := 0.5 - 0.6 * x + 1.2 * x**2, -0.6 + 2.4 * x)
+    q, qd = (0.1 - 2 * second[0], second[0], x, 0.3), (-2 * slope * v, slope * v, v, 0.9)
+    second_qdd = slope * a + second[2] * v**2
+    written = [("--q", q), ("--qd", qd), ("--qdd", (-2 * second_qdd, second_qdd, a, -0.2))]
+    written = [word for option, numbers in written for word in (option, ",".join(map(repr, numbers)))]
+    named = ("--q", f"lead={x},own=0.3", "--qd", f"lead={v},own=0.9", "--qdd", f"lead={a},own=-0.2")
+    for task, field in (("id", "joint_effort"), ("fk", "body_qd"), ("mass-matrix", "mass_matrix")):
+        count = {"id": 6, "fk": 4, "mass-matrix": 2}[task]
+        wanted, found = (json.loads(command(task, "geared.yaml", *words[:count], "--json", *CPU).stdout)
+                         for words in (written, named))  # fmt: skip
+        assert off(np.array(found[field]), np.array(wanted[field])) < KINEMATICS
+
+
 def test_forces_on_bodies_in_a_table_take_their_part(here, command):
     (here / "swing.yaml").write_text(SWING)
     wrench = [3.0, -1.0, 2.0, 0.2, 0.5, -0.3]

@@ -380,6 +380,23 @@ def test_where_equalities_hold_here_they_hold_in_mujoco(tmp_path):
         "sum": True, "cam": True, "two": True, "quartic": True, "bad": False}  # fmt: skip
 
 
+@pytest.mark.parametrize("words", ["", 'anchor="0.1 0.2 -0.1"', 'relpose="0.3 0.1 0.2 0.9 0.1 0.3 -0.2"',
+                                   'anchor="0.1 0.2 -0.1" relpose="0.3 0.1 0.2 0.9 0.1 0.3 -0.2"'])  # fmt: skip
+def test_where_a_weld_holds_here_it_holds_in_mujoco(tmp_path, words):
+    """With the points that it holds together, and the pose; at the start that the scene assembles."""
+    text = bodies(f"""<body name="a" pos="0 0 1"><joint name="pin" axis="0 1 0"/>{BALL}</body>
+      <body name="b" pos="0.3 0.2 0.9" euler="10 40 -20"><freejoint/>{BALL}</body>""",
+                  f'<equality><weld body1="a" body2="b" {words}/></equality>')  # fmt: skip
+    document = load_scene(model_file(tmp_path, text))
+    built = build(resolve(document), document)
+    model = mujoco.MjModel.from_xml_string(text)
+    data = mujoco.MjData(model)
+    angle, place = built.joint_q[0, 0], built.joint_q[0, 1:8]
+    data.qpos[:] = [angle, *place[:3], place[6], *place[3:6]]
+    mujoco.mj_forward(model, data)
+    assert np.abs(data.efc_pos[:6]).max() < 1e-9
+
+
 def test_flags_are_honoured(tmp_path):
     """Gravity, contact, limits, springs and actuation that `option` switches off."""
     names = ("gravity", "contact", "limit", "spring", "damper", "frictionloss", "actuation")

@@ -1,5 +1,6 @@
 """Models of SDF as scenes: mechanics as pinocchio's of the same robot in URDF, frames resolved, loops closed."""
 
+import math
 import re
 import sys
 from pathlib import Path
@@ -121,8 +122,9 @@ def test_what_links_and_joints_say(tmp_path):
     assert (reach.velocity_limit, reach.drive[0].effort_limit) == ((1.0,), 5)
     report = imported(tmp_path).report
     assert fates(report, "sensor")["imu"][0] == fates(report, "plugin")["driver"][0] == "dropped"
-    assert fates(report, "frame") == {"shoulder": ("changed", "a point, without its orientation"),
-                                      "hand": ("changed", "a point, without its orientation")}  # fmt: skip
+    assert fates(report, "frame") == {"shoulder": ("carried", ""), "hand": ("carried", "")}
+    assert spec.bodies["arm"].frames["hand"].xyz == (0.4, 0, 0)
+    assert spec.bodies["arm"].frames["hand"].quat_xyzw == pytest.approx((0, math.sin(0.25), 0, math.cos(0.25)))
     assert fates(report, "collision")["column/body"] == ("changed", "its friction of 0.8 holds in all directions")
 
 
@@ -283,7 +285,7 @@ ELEMENTS = {
         <thread_pitch>2</thread_pitch> <screw_thread_pitch>2</screw_thread_pitch> <axis2><xyz>0 0 1</xyz></axis2>
         <physics/> <sensor name="s" type="force_torque"/>""",
     "axis": """<initial_position>1</initial_position> <use_parent_model_frame>true</use_parent_model_frame>
-        <mimic joint="turn"><multiplier>2</multiplier></mimic>""",
+        <mimic joint="reach"><multiplier>2</multiplier></mimic>""",
     "limit": "<stiffness>10</stiffness> <stiffness>-10</stiffness> <dissipation>2</dissipation>",
 }
 ATTRIBUTES = {
@@ -330,6 +332,50 @@ def test_no_attribute_of_the_format_is_ignored_in_silence(tmp_path, tag):
     assert told_of(tmp_path, text) != told_of(tmp_path, WHOLE)
 
 
+WORLD = """<sdf version="1.11"><world name="w"><frame name="bench"><pose>1 2 0 0 0 1.5707963267948966</pose></frame>
+  <frame name="tip" attached_to="left"><pose>0 0 1 0 0 0</pose></frame>
+  <model name="left"><pose relative_to="bench">0.5 0 0 0 0 0</pose><link name="a"/></model>
+  <model name="right"><pose relative_to="left">0 0.5 0 0 0 0</pose>
+    <link name="a"><pose relative_to="in">0.1 0 0 0 0 0</pose></link>
+    <model name="in"><pose>0 0 0.3 0 0 0</pose><link name="b"/></model>
+    <joint name="own" type="fixed"><parent>a</parent><child>in</child></joint></model>
+  <joint name="foot" type="fixed"><parent>world</parent><child>left</child></joint>
+  <joint name="hinge" type="revolute"><parent>tip</parent><child>right::a</child>
+    <axis><xyz expressed_in="bench">1 0 0</xyz></axis></joint></world></sdf>"""
+
+
+def test_frames_and_joints_of_the_world_and_frames_of_models_by_their_names(tmp_path):
+    spec = resolve(load_scene(written(tmp_path, WORLD)))
+    ends = {name: (joint.type, joint.parent, joint.child) for name, joint in spec.joints.items()}
+    assert ends == {"foot": ("fixed", "world", "left_a"), "hinge": ("revolute", "left_a", "right_a"),
+                    "right_own": ("fixed", "right_a", "right_in_b")}  # fmt: skip
+    foot, hinge, own = (spec.joints[name] for name in ("foot", "hinge", "right_own"))
+    assert foot.parent_frame.xyz == pytest.approx((1, 2.5, 0))
+    assert hinge.parent_frame.xyz == pytest.approx((0.1, 0.5, 0.3))  # in `left`, which is turned by 90 degrees as `bench` is
+    assert hinge.axis == pytest.approx((1, 0, 0))
+    assert own.parent_frame.xyz == pytest.approx((-0.1, 0, 0))
+    assert spec.bodies["left_a"].points["tip"] == pytest.approx((0, 0, 1))
+
+
+def test_a_joint_follows_another_one(tmp_path):
+    """position = multiplier (position of the leader - reference) + offset; what joins other joints is dropped by name."""
+
+    def with_mimic(words, joint="reach"):
+        mimic = f"<mimic {words}><multiplier>-3</multiplier><offset>0.2</offset><reference>0.1</reference></mimic>"
+        at = SDF.index("</axis>", SDF.index(f'<joint name="{joint}"'))
+        return SDF[:at] + mimic + SDF[at:]
+
+    spec = resolve(load_scene(written(tmp_path, with_mimic('joint="turn" axis="axis"'))))
+    mimic = spec.joints["reach"].mimic
+    assert (mimic.joint, mimic.ratio, mimic.offset) == ("turn", -3, pytest.approx(0.5))
+    for words in ('joint="turn" axis="axis2"', 'joint="foot"'):
+        report = imported(tmp_path, with_mimic(words)).report
+        assert ("dropped", "reach") in {(one.fate, one.name) for one in report.entries if one.kind == "mimic"}
+    for joint in ("reach", "nothing"):
+        with pytest.raises(FileError, match="mimics"):
+            imported(tmp_path, with_mimic(f'joint="{joint}"'))
+
+
 def test_a_joint_stands_where_the_frame_that_it_names_says(tmp_path):
     """Beside a link that is not its child, and in the model: its place in the child is worked out, not copied."""
     for named, place in (("arm", "0.4 0.1 0"), ("__model__", "0.55 0.1 0.6"), ("slide", "0 0 0")):
@@ -349,7 +395,7 @@ def test_a_model_moves_with_its_canonical_link(tmp_path, words, link):
     text = SDF.replace('<model name="robot">', f'<model name="robot" {words}><frame name="base"/>')
     text = text.replace("<parent>arm</parent>", "<parent>__model__</parent>")
     spec = resolve(load_scene(written(tmp_path, text)))
-    assert [name for name, body in spec.bodies.items() if "base" in body.points] == [link]
+    assert [name for name, body in spec.bodies.items() if "base" in body.points | body.frames] == [link]
     assert spec.joints["reach"].parent == link
     with pytest.raises(FileError, match="names the unknown frame `none`"):
         imported(tmp_path, SDF.replace('<model name="robot">', '<model name="robot" canonical_link="none">'))
@@ -359,7 +405,7 @@ def test_models_of_models_move_with_the_link_of_the_first(tmp_path):
     text = SDF.replace('<model name="robot">', '<model name="outer"><frame name="base"/><model name="robot">')
     text = text.replace("</model>", "</model></model>")
     spec = resolve(load_scene(written(tmp_path, text)))
-    assert [name for name, body in spec.bodies.items() if "base" in body.points] == ["robot_column"]
+    assert [name for name, body in spec.bodies.items() if "base" in body.points | body.frames] == ["robot_column"]
 
 
 NOTED = """<sdf version="1.11"><world name="w"><light name="sun" type="point"/><gui/><model name="m">
@@ -391,3 +437,14 @@ def test_strict_fails_where_motion_depends_on_what_is_lost(tmp_path, capsys, mon
     code = run_command(["import", path.name, "--strict"], debug=False, as_json=False)
     assert code == (Exit.NEGATIVE if more else Exit.OK)
     assert "of them nothing moves otherwise)" in capsys.readouterr().err
+
+
+def test_a_frame_of_a_link_without_mass_keeps_its_orientation(tmp_path):
+    """It is one of the link that holds it."""
+    text = """<sdf version="1.11"><model name="m"><link name="a"/>
+      <link name="b"><pose>1 0 0 0 0 0.3</pose><inertial><mass>0</mass></inertial></link>
+      <frame name="f" attached_to="b"><pose>0 0 2 0 0 0.4</pose></frame>
+      <joint name="j" type="fixed"><parent>a</parent><child>b</child></joint></model></sdf>"""
+    frame = resolve(load_scene(written(tmp_path, text))).bodies["a"].frames["f"]
+    assert frame.xyz == pytest.approx((1, 0, 2))
+    assert frame.quat_xyzw == pytest.approx((0, 0, math.sin(0.35), math.cos(0.35)))

@@ -367,6 +367,19 @@ def test_what_moves_nothing_is_no_loss(tmp_path, more, loses):
     assert {"transmission", "visual"} <= {one.kind for one in report.entries if one.fate == "dropped" and one.is_note}
 
 
+@pytest.mark.parametrize("first", ["base", "world"])
+def test_links_that_no_joint_holds_are_told_but_for_one(tmp_path, first):
+    inertial = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
+    names = ("stray", first, "arm")
+    links = "".join(f'<link name="{name}">{inertial if name != "world" else ""}</link>' for name in names)
+    joint = f'<joint name="j" type="continuous"><parent link="{first}"/><child link="arm"/></joint>'
+    path = tmp_path / "two.urdf"
+    path.write_text(f'<robot name="two">{links}{joint}</robot>')
+    told = [(one.name, one.why) for one in import_model(path).report.entries if one.fate == "changed" and one.kind == "link"]
+    alone, other = ("stray", "world") if first == "world" else ("base", "stray")
+    assert told == [(alone, f"no joint holds it, as none holds `{other}`: it stands alone")]
+
+
 def test_the_command_writes_tells_and_refuses(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     robot(tmp_path)
@@ -376,7 +389,7 @@ def test_the_command_writes_tells_and_refuses(tmp_path, monkeypatch, capsys):
     assert "wrote robot.yaml" in talk
     assert run_command(["import", "robot.urdf"], debug=False, as_json=False) == Exit.OUTPUT
     assert run_command(["import", "robot.urdf", "--force", "--strict"], debug=False, as_json=False) == Exit.NEGATIVE
-    assert run_command(["import", "robot.urdf", "-o", "robot.urdf", "--force"], debug=False, as_json=False) == Exit.OUTPUT
+    assert run_command(["import", "robot.urdf", "-o", "robot.urdf", "--force"], debug=False, as_json=False) == Exit.USAGE
     capsys.readouterr()
     assert run_command(["import", "robot.urdf", "--force", "--json"], debug=False, as_json=True) == Exit.OK
     data = json.loads(capsys.readouterr().out)

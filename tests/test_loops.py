@@ -4,8 +4,12 @@ import numpy as np
 import pytest
 import yaml
 from support.process import simcli as command
+from support.scenes import scene as document_of
 
 import simcli
+from simcli import rotations as rot
+from simcli.model import build
+from simcli.spec import resolve
 
 # One closed chain of three bodies on ball joints, closed by each type in turn, once as the loop joint and once in the tree.
 CLOSERS = {
@@ -92,3 +96,22 @@ def test_loops_stay_closed(runs, cut):
     with simcli.open(runs[cut]) as run:
         assert np.nanmax(run.column("diag/position_violation")) < CLOSED
         assert np.nanmax(np.abs(run.energy.drift)) < 1e-6
+
+
+@pytest.mark.parametrize("kind", ["fixed", "prismatic"])
+def test_what_holds_a_rotation_closes_where_the_frames_agree(kind):
+    """Not a half turn away, nor a third of one about a diagonal, where the products of directions are zero too."""
+    random = np.random.default_rng(5)
+    turns = [*random.normal(size=(12, 4)), np.ones(4), np.array([1.0, 0, 0, 0]), np.array([3.0, 4, 0, 0]), np.eye(4)[3]]
+    for turn in turns:
+        document = document_of(f"""
+bodies:
+  a: {{mass: 1, com: [0.1, 0.2, 0], inertia: {{diag: [1, 1.2, 0.8]}}, pose: {{quat_xyzw: {rot.unit(turn).tolist()}}}}}
+joints: {{w: {{type: {kind}, parent: world, child: a, parent_frame: {{xyz: [0.1, 0, 0], rpy: [0.4, 0, 0.3]}},
+  child_frame: {{xyz: [0, 0.2, 0], rpy: [0.4, 0, 0.3]}}, loop: true}}}}
+""")
+        model = build(resolve(document), document)
+        assert not model.start.lacks
+        start = model.joints.q_start[model.joints.name.index("a_free")]
+        found = rot.quat_to_matrix(model.joint_q[0, start + 3 : start + 7])
+        assert np.abs(found - np.eye(3)).max() < 1e-9

@@ -193,6 +193,27 @@ def test_glyphs_grow_with_the_mechanism():
         np.testing.assert_allclose(other.corners, 10 * one.corners, atol=1e-12)
 
 
+@pytest.mark.parametrize("joint", ["prismatic, limit: [0.2, 0.9]", "screw, pitch: 0.3 m", "revolute"])
+def test_a_joint_is_drawn_at_the_anchors_of_the_scene(joint):
+    """Whatever coordinate `init_angle` gives to the pose in which they coincide."""
+
+    def joint_items(start):
+        words = joint.replace("[0.2, 0.9]", f"[{0.2 + start}, {0.9 + start}]")
+        _, drawing = drawn(f"""
+bodies: {{a: {{mass: 1, inertia: {{diag: [1, 1, 1]}}}}}}
+joints: {{j: {{type: {words}, parent: world, child: a, axis: [0, 1, 0],
+  parent_frame: {{xyz: [0.2, 0, 0.5]}}, child_frame: {{xyz: [0, 0.1, 0]}}, q: {0.4 + start}, init_angle: {start}}}}}
+""")
+        return [one for one in drawing.items if one.name == "j"]
+
+    plain, shifted = joint_items(0), joint_items(0.7)
+    assert plain
+    for one, other in zip(plain, shifted, strict=True):
+        assert (one.body, one.kind, one.size) == (other.body, other.kind, pytest.approx(other.size))
+        assert one.position == pytest.approx(other.position)
+        assert abs(np.dot(one.orientation, other.orientation)) == pytest.approx(1)
+
+
 def test_springs_and_rods_are_strands_between_their_points():
     _, drawing = drawn("""
 bodies:

@@ -95,6 +95,7 @@ def _move(mechanism: SourceModel, link: SourceLink, target: SourceLink, place: S
         taken.add(shape.name)
     for name, at in link.points.items():
         target.points[name] = SourceFrame(at).after(place).xyz
+    target.frames |= {name: frame.after(place) for name, frame in link.frames.items()}
     target.points.setdefault(link.name, place.xyz)
     for joint in mechanism.joints.values():
         if joint.parent == link.name:

@@ -8,6 +8,7 @@ import numpy as np
 
 from simcli.analysis.mechanics.differentiate import differentiated, note_missing
 from simcli.analysis.mechanics.tasks import Task
+from simcli.analysis.states.given import with_given
 from simcli.analysis.states.portions import (
     Choice,
     Held,
@@ -16,7 +17,6 @@ from simcli.analysis.states.portions import (
     chosen_states,
     initial_states,
     of_world,
-    with_given,
 )
 from simcli.analysis.states.run_states import LEAN_CHANNELS, RunStates
 from simcli.analysis.states.state_tables import check_coordinates, read_results, read_state_csv

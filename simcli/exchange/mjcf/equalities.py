@@ -54,8 +54,8 @@ class Equalities:
         else:
             a, b = bodies.names[one], bodies.names[other]
             unit = np.array([1.0, 0.0, 0.0, 0.0])
-            if is_weld:  # the pose of the second body in the first
-                frame, far = frame_of(data[3:6], data[6:10]), frame_of(np.zeros(3), unit)
+            if is_weld:  # a point of the first body with the axes of the second one there, and that point in the second
+                frame, far = frame_of(data[3:6], data[6:10]), frame_of(data[:3], unit)
             else:
                 frame, far = frame_of(data[:3], unit), frame_of(data[3:6], unit)
             frame, far = frame.after(bodies.frames[one]), far.after(bodies.frames[other])

@@ -198,6 +198,40 @@ def read_gearboxes(source: SdfSource, elements: list[tuple[XmlElement, str]], na
         source.tell("joint", label, element, f"`{follower.name}` mimics `{leader.name}`")
 
 
+def read_mimics(source: SdfSource, elements: list[tuple[XmlElement, str]]) -> None:
+    """Joints of which one follows another.
+
+        position = multiplier (position of the leader - reference) + offset
+
+    Args:
+        source: the file, whose joints are read.
+        elements: joints, and the names of their models.
+    """
+    for element, scope in elements:
+        for axis in element.all("axis", "axis2"):
+            if (mimic := source.part(axis, "mimic")) is not None:
+                _mimic(source, element, scope, mimic)
+
+
+def _mimic(source: SdfSource, element: XmlElement, scope: str, mimic: XmlElement) -> None:
+    leader = full_name(scope, mimic.get("joint")).replace("::", "_")
+    if leader not in source.joints.of:
+        raise FileError(f"{source.at(mimic)}: mimics the unknown joint `{mimic.get('joint')[:60]}`")
+    joints = source.mechanism.joints
+    first = joints[source.joints.of[full_name(scope, element.get("name")).replace("::", "_")]]
+    second = joints[source.joints.of[leader]]
+    if first is second:
+        raise FileError(f"{source.at(mimic)}: joint `{first.name}` mimics itself")
+    if {first.type, second.type} - {"revolute", "prismatic"} or mimic.get("axis", "axis") != "axis":
+        source.lose("mimic", first.name, mimic, "joins joints that have not one coordinate each")
+        return
+    ratio, offset, reference = (source.number(mimic, key, default=number) for key, number in (
+        ("multiplier", 1.0), ("offset", 0.0), ("reference", 0.0)))  # fmt: skip
+    offset -= ratio * reference
+    first.words["mimic"] = {"joint": second.name, "ratio": ratio} | ({"offset": offset} if offset else {})
+    source.tell("mimic", first.name, mimic)
+
+
 def _hinge(source: SdfSource, parent: str, child: str) -> SourceJoint | None:
     """The first hinge between two links."""
     return next((joint for joint in source.mechanism.joints.values()

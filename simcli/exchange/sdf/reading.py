@@ -6,19 +6,22 @@ Source: the specification of SDFormat, versions 1.4 to 1.12 (Open Robotics).
 import re
 from pathlib import Path
 
+import numpy as np
+
 from simcli.errors import FileError
 from simcli.exchange.mechanism import SourceFrame, SourceJoint, SourceLink, SourceModel
 from simcli.exchange.meshes import MeshFiles
 from simcli.exchange.naming import words_of_renaming
 from simcli.exchange.report import ImportReport
 from simcli.exchange.sdf.frames import MODEL_FRAME, WORLD_FRAME, FrameGraph, SdfFrame, full_name
-from simcli.exchange.sdf.joints import read_gearboxes, read_joint
+from simcli.exchange.sdf.joints import read_gearboxes, read_joint, read_mimics
 from simcli.exchange.sdf.links import read_link
 from simcli.exchange.sdf.loops import close_loops
 from simcli.exchange.sdf.source import NOTED_TAGS, SdfSource
 from simcli.exchange.xml_reader import XmlElement, plain_number
 from simcli.spec.names.structure import WORLD_NAME
 
+_TURNED = 1e-12  # sine of half an angle [rad] up to which a frame is turned by rounding
 _VERSION = re.compile(r"(\d+)\.(\d+)\Z")
 # Elements that say nothing of mechanics, or what scenes have not, and why they are dropped.
 _UNREAD = {
@@ -66,8 +69,11 @@ class _Sdf:
             source.tell("gravity", "", gravity)
         mechanism.name = models[0].get("name") or mechanism.name
         mechanism.links[WORLD_NAME] = SourceLink(WORLD_NAME, 0)
+        parts = [] if world is None else list(world.all("frame", "joint"))
         for model in models:
-            self._collect(model, WORLD_FRAME, "" if len(models) == 1 else model.get("name"), False)
+            self._collect(model, WORLD_FRAME, "" if len(models) == 1 and not parts else model.get("name"), False)
+        for part in parts:
+            self._collect_part(part, "", WORLD_FRAME)
         self._touch(models)
         for element, scope, is_static in self.links:
             self._link(element, scope, is_static)
@@ -75,6 +81,7 @@ class _Sdf:
             self._joint(element, scope)
         gears = [(element, scope) for element, scope in self.joints if element.get("type") == "gearbox"]
         read_gearboxes(source, gears, self._end)
+        read_mimics(source, [one for one in self.joints if one not in gears])
         self._points()
         close_loops(source.path, mechanism, source.report)
         for name, (element, change) in source.changes.items():
@@ -118,18 +125,25 @@ class _Sdf:
         for link in model.all("link"):
             self._frame(link, scope, home, "")
             self.links.append((link, scope, is_static))
-        for joint in model.all("joint"):
-            child = source.part(joint, "child")
-            if child is None or source.part(joint, "parent") is None:
-                missing = "child" if child is None else "parent"
-                raise FileError(f"{source.at(joint)}: joint `{joint.get('name')[:60]}` has no {missing}")
-            self._frame(joint, scope, self._later(scope, child.text), self._later(scope, child.text))
-            self.joints.append((joint, scope))
-        for frame in model.all("frame"):
-            attached = self._later(scope, frame.get("attached_to")) if frame.get("attached_to") else home
-            self._frame(frame, scope, attached, attached)
+        if scope:  # by which others name the frame of this model
+            self.frames.add(scope, SdfFrame(model, SourceFrame(), home, home))
+        for part in model.all("joint", "frame"):
+            self._collect_part(part, scope, home)
         for inner in model.all("model"):
             self._collect(inner, home, full_name(scope, inner.get("name")), is_static)
+
+    def _collect_part(self, part: XmlElement, scope: str, home: str) -> None:
+        """A joint or a frame of a model or of the world; `home` is what a frame moves with that names nothing."""
+        if part.tag == "frame":
+            attached = self._later(scope, part.get("attached_to")) if part.get("attached_to") else home
+            self._frame(part, scope, attached, attached)
+            return
+        child = self.source.part(part, "child")
+        if child is None or self.source.part(part, "parent") is None:
+            missing = "child" if child is None else "parent"
+            raise FileError(f"{self.source.at(part)}: joint `{part.get('name')[:60]}` has no {missing}")
+        self._frame(part, scope, self._later(scope, child.text), self._later(scope, child.text))
+        self.joints.append((part, scope))
 
     def _canonical(self, model: XmlElement, scope: str) -> str:
         """Full name of the link that a model moves with: the one it names, else its first, else that of a model in it."""
@@ -200,7 +214,7 @@ class _Sdf:
         return self.named[held]
 
     def _points(self) -> None:
-        """Frames of links as points."""
+        """Frames of links as points, or as frames where they are turned."""
         for name, frame in self.frames.frames.items():
             if frame.element.tag != "frame":
                 continue
@@ -209,10 +223,13 @@ class _Sdf:
                 self.source.lose("frame", name, frame.element, "is resolved; it moves with no link")
                 continue
             link = self.source.mechanism.links[self.named[held]]
-            place: SourceFrame = self.frames.pose(name).after(link.frame.inverse())
-            link.points[label] = place.xyz
-            renamed = words_of_renaming(frame.element.get("name"), label)
-            change = "a point, without its orientation" if place.turns else renamed
+            is_written = frame.within == held
+            place: SourceFrame = frame.pose if is_written else self.frames.pose(name).after(link.frame.inverse())
+            if np.abs(place.quaternion[:3]).max() > _TURNED:
+                link.frames[label] = place
+            else:
+                link.points[label] = place.xyz
+            change = words_of_renaming(frame.element.get("name"), label)
             self.source.tell("frame", name, frame.element, change)
 
     def _tell_unread(self, element: XmlElement, owner: str = "", within: bool = False) -> None:

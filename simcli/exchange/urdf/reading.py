@@ -35,4 +35,15 @@ def read_urdf(path: Path, root: XmlElement, meshes: MeshFiles, report: ImportRep
     root.get("version")
     source.tell_unread(root, mechanism.name)
     check_urdf_tree(path, mechanism)
+    _tell_roots(mechanism, report)
     return mechanism
+
+
+def _tell_roots(mechanism: SourceModel, report: ImportReport) -> None:
+    """Tell of each link, but for one, that no joint holds: other readers refuse the file."""
+    held = {joint.child for joint in mechanism.joints.values()}
+    world = mechanism.links[WORLD_NAME]
+    roots = [link for link in mechanism.links.values() if link.name not in held and (link is not world or link.line)]
+    roots.sort(key=lambda link: link is not world)
+    for link in roots[1:]:
+        report.amend("link", link.name, link.line, f"no joint holds it, as none holds `{roots[0].name}`: it stands alone")

@@ -24,6 +24,8 @@ from simcli.model.tables import Array, Model
 
 _FULL_TURN = 2.0 * math.pi
 _TINY_LENGTH = 1e-12  # [m] below, two points have no direction
+_ALL_TURNS = 3  # products of directions that hold a rotation
+_FAR = math.cos(0.5)  # cosine of an angle [rad] below which the products lead to the rotation that is meant
 _SUCCESSIVE_ANGLES = {Form.CARDAN: 2, Form.EULER: 3}
 
 
@@ -180,6 +182,32 @@ def _dot(e: _Ends, found: Gaps, chosen: Array) -> None:
     d_a, d_b = rot.turn(e.R_a, e.column("on_a")), rot.turn(e.R_b, e.column("on_b"))
     found.couple[:, chosen] = rot.cross(d_b, d_a)
     found.residual[:, chosen] = rot.dot(d_a, d_b) - e.constant
+    _hold_frames(e, found, chosen)
+
+
+def _hold_frames(e: _Ends, found: Gaps, chosen: Array) -> None:
+    """Rows of couples whose three products hold the whole rotation, where it is far from none.
+
+        phi = log(F_a^T F_b),   residual = phi . (d_b x d_a),   d_b as it is where the frames agree
+
+    The products themselves are zero too where the frames differ by a half turn about an axis of theirs, or by a third of a
+    turn about their diagonal. The couple is exact along phi, so that a body that is free gets there in one step.
+    """
+    k = e.k
+    held = np.bincount(k[e.rows.is_hard[chosen]], minlength=len(e.couples.joint))[k] == _ALL_TURNS
+    if not held.any():
+        return
+    F_a, F_b = e.frames
+    turn = rot.multiply(rot.transpose(F_a), F_b)
+    far = held & (0.5 * (np.trace(turn, axis1=-2, axis2=-1) - 1.0) < _FAR)
+    if not far.any():
+        return
+    log, _factor = rot.rotation_log(rot.matrix_to_quat(turn))
+    d_a, d_b = rot.turn(e.R_a, e.column("on_a")), rot.turn(e.R_b, e.column("on_b"))
+    couple = rot.cross(rot.turn(rot.multiply(F_a, rot.transpose(F_b)), d_b), d_a)
+    residual = rot.dot(rot.turn(F_a, log), couple)
+    found.couple[:, chosen] = np.where(far[..., None], couple, found.couple[:, chosen])
+    found.residual[:, chosen] = np.where(far, residual, found.residual[:, chosen])
 
 
 def _turn(e: _Ends, found: Gaps, chosen: Array) -> None:

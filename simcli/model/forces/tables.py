@@ -78,7 +78,8 @@ class Cables(Table):
         name: (C,) of the joints.
         joint: (C,) joint index.
         tangent: [1], (W|1, C, 3), unit, parent anchor frame; the twist is about it.
-        rest: [m, 1], (W|1, C, 7), pose of the child anchor in the parent anchor at the authored configuration.
+        rest: [m, 1], (W|1, C, 7), pose of the child anchor in the parent anchor at the authored configuration: there it is
+            neither bent nor twisted; its stretch is 0 where the anchors coincide.
         stretch: [N/m], (W|1, C), of the distance of the anchors; bend, twist: [N m/rad], (W|1, C).
         stretch_damping: [N s/m], (W|1, C); bend_damping, twist_damping: [N m s/rad], (W|1, C).
     """

@@ -222,10 +222,12 @@ class JointSpec(Part):
     length: PositiveLength | None = doc(None, "distance: the length; cable of a material: length of the piece that bends",
                                         "m", 0.4)  # fmt: skip
     pitch: Length | None = doc(None, "screw: advance per turn", "m", 0.005)
-    stretch: quantity("N/m", ge=0) | None = doc(None, "cable: stiffness of the distance of its anchors; default 1e5", "N/m",
-                                                1e4)  # fmt: skip
-    bend: quantity("N*m/rad", ge=0) | None = doc(None, "cable: bending stiffness; default 0", "N*m/rad", 0.1)
-    twist: quantity("N*m/rad", ge=0) | None = doc(None, "cable: stiffness about its tangent; default `bend`", "N*m/rad", 0.1)
+    stretch: quantity("N/m", ge=0) | None = doc(None, "cable: stiffness of the distance of its anchors, 0 at rest; default "
+                                                "1e5", "N/m", 1e4)  # fmt: skip
+    bend: quantity("N*m/rad", ge=0) | None = doc(None, "cable: bending stiffness, at rest in the authored poses; default 0",
+                                                 "N*m/rad", 0.1)  # fmt: skip
+    twist: quantity("N*m/rad", ge=0) | None = doc(None, "cable: stiffness about its tangent, likewise; default `bend`",
+                                                  "N*m/rad", 0.1)  # fmt: skip
     stretch_damping: quantity("N*s/m", ge=0) | None = doc(None, "cable: damping of the anchors' distance", "N*s/m", 1.0)
     bend_damping: quantity("N*m*s/rad", ge=0) | None = doc(None, "cable: bending damping", "N*m*s/rad", 1e-3)
     twist_damping: quantity("N*m*s/rad", ge=0) | None = doc(None, "cable: damping about its tangent; default `bend_damping`",

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from simcli import rotations as rot
+from simcli.model.joints.anchors import pose_at_coordinate
 from simcli.model.tables import WORLD, JointKind, Model
 from simcli.records.contents.layout import axes_of
 from simcli.records.contents.model_columns import COLUMNS, NAME_SCALES, model_arrays
@@ -45,9 +47,12 @@ class DrawingTables:
         first = int(self["qd_start"][j])
         n_linear, n_angular = (int(n) for n in self["joint_dof_dim"][j])
         axes = self["joint_axis"][first : first + n_linear + n_angular]
-        return JointRow(name, JointKind(int(self["joint_type"][j])), parent, child, self["joint_X_p"][j],
-                        self["joint_X_c"][j], axes[:n_linear], axes[n_linear:],
-                        self["dof_limit_lower"][first:], self["dof_limit_upper"][first:])  # fmt: skip
+        kind, start = JointKind(int(self["joint_type"][j])), float(self["joint_init_angle"][j])
+        anchor, bounds = self["joint_X_c"][j], (self["dof_limit_lower"][first:], self["dof_limit_upper"][first:])
+        if start:
+            back = pose_at_coordinate(kind, axes[:1], self["joint_pitch"][j], np.array([-start]))
+            anchor, bounds = rot.pose_compose(anchor, back[0]), tuple(one - start for one in bounds)
+        return JointRow(name, kind, parent, child, self["joint_X_p"][j], anchor, axes[:n_linear], axes[n_linear:], *bounds)
 
 
 @dataclass(frozen=True)
@@ -56,9 +61,9 @@ class JointRow:
 
     Attributes:
         name, kind, parent, child: of the joint; indices of bodies, -1 for the world.
-        X_p, X_c: [m, 1], (7,), anchors in parent and child.
+        X_p, X_c: [m, 1], (7,), anchors in parent and child as the scene writes them.
         linear, angular: [1], (n, 3), axes, parent anchor frame.
-        lower, upper: limits of its dofs, and what follows them.
+        lower, upper: limits of its dofs, of what lies between the anchors without `init_angle`, and what follows them.
     """
 
     name: str
