@@ -290,13 +290,21 @@ def test_damaged_and_foreign_files_leave_nothing(path, command, tmp_path, damage
 
 
 def test_a_disk_that_fills_leaves_nothing(path, command, tmp_path, monkeypatch):
-    from simcli.records.writing.backing import Backing
+    """HDF5 reads back what was not written: it must find zeros there, not what its memory held before."""
+    from simcli.records.writing.backing import Backing, Passed
 
     def full(self, data):
         self.failure = self.failure or OSError(28, "No space left on device")
         return len(memoryview(data).cast("B"))
 
+    def short(self, buffer):
+        n = self._stream.readinto(buffer)
+        rest = memoryview(buffer).cast("B")[n:]
+        rest[:] = b"\xff" * len(rest)
+        return n
+
     monkeypatch.setattr(Backing, "write", full)
+    monkeypatch.setattr(Passed, "readinto", short)
     code, _, err = command("slice", path, "-o", tmp_path / "x.h5")
     assert code == Exit.OUTPUT
     assert "No space left on device; nothing was left there" in err
