@@ -202,3 +202,8 @@ def test_a_later_command_says_otherwise_than_the_run_that_it_reads(tmp_path):
     said = (Override("--duration", "1", "run.duration"),)
     held = HeldScene((("scene.yaml", GOOD + "run: {duration: 5}\n"),), {}, said, None)
     assert resolve(load_held(held, "a.h5", ["run.duration=2"])).run.duration == 2
+
+
+def test_a_list_where_a_word_is_expected_is_told_in_words(tmp_path):
+    (fault,) = refused(write(tmp_path, GOOD), ["solver.type=[a]"])
+    assert fault.message == "a list is not a value of `type`"
