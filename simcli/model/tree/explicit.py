@@ -36,8 +36,8 @@ def stiff_damping(model: Model, dt: float) -> StiffDamping | None:
         R(z) = 1 + z + z^2 / 2 + z^3 / 6 + z^4 / 24,    z = lambda dt
 
     M is that of the tree with its loops closed, C and K are those of joints and drives. What dry friction may hold is left
-    out of both, and what is prescribed, or tied to another coordinate, is held: this makes the answer milder. Springs between
-    bodies, which K lacks, may slow a damped motion by half, which is therefore taken off.
+    out of both, and what is prescribed, or tied to another coordinate, is held: this makes the answer milder. Springs
+    between bodies, which K lacks, may slow a damped motion by half, which is therefore taken off.
 
     Args:
         model: the tables.
