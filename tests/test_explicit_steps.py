@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 
 from simcli.cli import doorman
+from simcli.cli.runs import run
 from simcli.errors import Exit
 from simcli.model.tree.explicit import stiff_damping
-from simcli.pipeline import build_model, read_scene
+from simcli.pipeline import Request, build_model, prepare, read_scene
 
 HOME = Path(__file__).parents[1]
 TEMPLATES = HOME / "simcli" / "docs" / "templates"
@@ -77,6 +78,10 @@ def test_check_and_run_say_it_with_its_code(tmp_path, capsys):
     said = capsys.readouterr().err
     assert "warning[SC620]: the damping of joint `pin`" in said
     assert "rod.yaml:5:" in said
+    run._say_beginning(prepare(Request(path, tmp_path / "rod.h5", ())), 0)
+    said = capsys.readouterr().err
+    assert "warning: the damping of joint `pin` takes its velocity away at 40 1/s, which steps of 0.1 s cannot follow" in said
+    assert "take a solver.dt of at most 0.07 s, or solver.integrator: implicit: simcli explain SC620" in said
     path.write_text(GOOD.replace("rk4", "implicit"))
     assert doorman.run_command(["check", str(path)], debug=False, as_json=False) == Exit.OK
     assert "SC620" not in capsys.readouterr().err
