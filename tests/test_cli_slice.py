@@ -331,6 +331,16 @@ def test_a_disk_that_fills_leaves_nothing(path, command, tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_what_was_not_written_reads_as_zeros(tmp_path):
+    from simcli.records.writing.backing import Backing
+
+    backing, buffer = Backing(tmp_path / "x.h5"), bytearray(b"\xff" * 16)
+    backing.write(b"abcd")
+    backing.seek(0)
+    assert (backing.readinto(buffer), bytes(buffer)) == (16, b"abcd" + bytes(12))
+    backing.close()
+
+
 def test_an_unfinished_run_is_cut_as_far_as_it_is(command, tmp_path):
     source = write_run(tmp_path / "u.h5", range(6))
     with h5py.File(source, "r+") as file:
