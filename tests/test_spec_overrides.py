@@ -202,6 +202,8 @@ def test_a_later_command_says_otherwise_than_the_run_that_it_reads(tmp_path):
     said = (Override("--duration", "1", "run.duration"),)
     held = HeldScene((("scene.yaml", GOOD + "run: {duration: 5}\n"),), {}, said, None)
     assert resolve(load_held(held, "a.h5", ["run.duration=2"])).run.duration == 2
+    held = HeldScene(held.sources, {}, (*said, Override("--set", "run.duration=2")), None)  # of an earlier version
+    assert resolve(load_held(held, "a.h5", [Override(*said[0])])).run.duration == 1
 
 
 def test_a_list_where_a_word_is_expected_is_told_in_words(tmp_path):

@@ -2,7 +2,7 @@
 
 import itertools
 import re
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import NamedTuple
 
 from simcli.spec.document.loader import parse_text
@@ -58,7 +58,7 @@ class Laid(NamedTuple):
 
 def apply_sets(
     root: TableNode, sets: Iterable[str | Override], keep: Callable[[str, str], None], faults: Faults,
-    typed: Container[Override] = (),
+    typed: Collection[Override] = (),
 ) -> tuple[TableNode, list[Laid]]:  # fmt: skip
     """Lay overrides on the raw tree, in order.
 
@@ -67,7 +67,7 @@ def apply_sets(
         sets: overrides; a text is one of `--set`.
         keep: takes option and text, one line per use of the option, for the snippets of messages.
         faults: collects.
-        typed: those of one command line, of which no two may contradict each other.
+        typed: those of them that are of one command line, and may not contradict each other.
 
     Returns:
         The tree with them, and those that must wait for the expansion.
@@ -103,7 +103,7 @@ def apply_sets(
             continue
         root = put_value(root, laid, faults) or root
         standing = [*_unchanged(root, standing, override, laid, faults),
-                    *([(override, laid)] if given in typed and override.option not in _LAID_OVER else [])]  # fmt: skip
+                    *([(override, laid)] if _is_of(typed, given) and override.option not in _LAID_OVER else [])]  # fmt: skip
     for option, texts in lines.items():
         keep(option, "\n".join(texts))
     return root, waiting
@@ -130,6 +130,11 @@ def _read(override: Override, number: int, faults: Faults) -> Laid | None:
         return None
     node = (spread_values if option == VARY else _value)(value, Mark(option, number, column, 1), faults)
     return Laid(steps, node, key_mark)
+
+
+def _is_of(typed: Collection[Override], one: str | Override) -> bool:
+    """Whether an override is one of these, and not only equal to one: a run may have been made with the same."""
+    return any(one is other for other in typed)
 
 
 def _unchanged(root: TableNode, standing: list[tuple[Override, Laid]], last: Override, laid: Laid,
