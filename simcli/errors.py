@@ -92,6 +92,9 @@ class SceneError(SimcliError):
         lines = [f"{fault.where or ''}: {fault.code}: {fault.message}" for fault in self.faults]
         super().__init__("\n".join(lines))
 
+    def __reduce__(self):  # a process hands it to another one: without the text of the scene, which may be large
+        return type(self), (self.faults,)
+
 
 class SimulationError(SimcliError):
     """A simulation failed in at least one world."""
@@ -115,6 +118,9 @@ class DeviceMemoryError(DeviceError):
     def __init__(self, message: str, n_fit: int):
         super().__init__(message)
         self.n_fit = n_fit
+
+    def __reduce__(self):
+        return type(self), (str(self), self.n_fit)
 
 
 class OutputError(SimcliError):

@@ -191,6 +191,25 @@ def test_worlds_that_were_cut_apart_are_merged_to_the_same_bytes(cut, command, p
     assert "3 worlds" in text
 
 
+def test_no_world_is_merged_twice(cut, command, path, tmp_path):
+    """Slices that overlap, copies, and runs of one scene with some worlds in common."""
+    scene, out = tmp_path / "a.yaml", tmp_path / "m.h5"
+    scene.write_text(FEW_WORLDS)
+    runs = [tmp_path / "low.h5", tmp_path / "high.h5"]
+    for run, worlds in zip(runs, ("0-2", "2-4"), strict=True):
+        assert command("run", scene, "-q", "--world", worlds, "-o", run)[0] == Exit.OK
+    parts = [cut("--world", words, name=f"{k}.h5") for k, words in enumerate(("0,1", "1,2", "2"))]
+    for files, said in ((parts[:2], f"world 1 of {parts[0]} is world 0 of {parts[1]}: "),
+                        ((parts[0], path), f"world 0 of {parts[0]} is world 0 of {path}, and 1 more: "),
+                        ((parts[0], parts[2], path), f"world 0 of {parts[0]} is world 0 of {path}, and 1 more: "),
+                        (runs, f"world 2 of {runs[0]} is world 0 of {runs[1]}: ")):  # fmt: skip
+        code, _, err = command("merge", *files, "-o", out)
+        assert (code, said in err) == (Exit.USAGE, True), err
+    assert command("slice", runs[1], "--world", "1-2", "-o", tmp_path / "cut.h5")[0] == Exit.OK
+    assert command("merge", runs[0], tmp_path / "cut.h5", "-o", out)[0] == Exit.OK
+    assert command("merge", parts[0], parts[2], "-o", out, "--force")[0] == Exit.OK
+
+
 def test_measures_are_merged(cut, command, tmp_path):
     source = world_file(tmp_path / "w.h5", grid(3, 4))
     parts = [cut("--world", words, name=f"{k}.h5", source=source) for k, words in enumerate(("0-3", "4-11"))]
@@ -263,7 +282,8 @@ def test_what_does_not_fit_together_is_refused(path, command, tmp_path):
 
 
 @pytest.mark.parametrize("damage", ["chunk", "half", "text", "foreign", "offset"])
-def test_damaged_and_foreign_files_leave_nothing(path, command, tmp_path, damage):
+def test_damaged_and_foreign_files_leave_nothing(path, command, tmp_path, tmp_path_factory, damage):
+    other = write_run(tmp_path_factory.mktemp("other") / "other.h5", range(N_FRAMES), seed=1)
     bad, out = tmp_path / "bad.h5", tmp_path / "x.h5"
     bad.write_bytes(path.read_bytes())
     if damage == "chunk":
@@ -282,7 +302,7 @@ def test_damaged_and_foreign_files_leave_nothing(path, command, tmp_path, damage
     else:
         with h5py.File(bad, "r+") as file:
             file["contacts/offset"][10:12] = [5, 10**6]
-    for words in (("slice", bad), ("merge", path, bad)):
+    for words in (("slice", bad), ("merge", other, bad)):
         code, _, err = command(*words, "-o", out)
         assert code == Exit.FILE, err
         assert "bad.h5" in err
@@ -290,17 +310,35 @@ def test_damaged_and_foreign_files_leave_nothing(path, command, tmp_path, damage
 
 
 def test_a_disk_that_fills_leaves_nothing(path, command, tmp_path, monkeypatch):
-    from simcli.records.writing.backing import Backing
+    """HDF5 reads back what was not written: it must find zeros there, not what its memory held before."""
+    from simcli.records.writing.backing import Backing, Passed
 
     def full(self, data):
         self.failure = self.failure or OSError(28, "No space left on device")
         return len(memoryview(data).cast("B"))
 
+    def short(self, buffer):
+        n = self._stream.readinto(buffer)
+        rest = memoryview(buffer).cast("B")[n:]
+        rest[:] = b"\xff" * len(rest)
+        return n
+
     monkeypatch.setattr(Backing, "write", full)
+    monkeypatch.setattr(Passed, "readinto", short)
     code, _, err = command("slice", path, "-o", tmp_path / "x.h5")
     assert code == Exit.OUTPUT
     assert "No space left on device; nothing was left there" in err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_was_not_written_reads_as_zeros(tmp_path):
+    from simcli.records.writing.backing import Backing
+
+    backing, buffer = Backing(tmp_path / "x.h5"), bytearray(b"\xff" * 16)
+    backing.write(b"abcd")
+    backing.seek(0)
+    assert (backing.readinto(buffer), bytes(buffer)) == (16, b"abcd" + bytes(12))
+    backing.close()
 
 
 def test_an_unfinished_run_is_cut_as_far_as_it_is(command, tmp_path):

@@ -1,6 +1,7 @@
 """The parts of the command line that need no simulation: help, usage, templates, options, colour, errors."""
 
 import gc
+import itertools
 import json
 import os
 import re
@@ -18,6 +19,7 @@ from simcli.cli import console, doorman
 from simcli.cli.app import build_app
 from simcli.cli.options import parse_worlds, split_words
 from simcli.cli.runs.run_options import vary_override
+from simcli.cli.usage_text import usage_words
 from simcli.errors import Exit, UsageError
 
 COMMANDS = ["run", "sweep", "check", "show", "samples", "new", "import", "decompose", "schema", "explain", "info", "table",
@@ -86,9 +88,44 @@ def test_wrong_usage_is_exit_2_without_a_traceback(words, tmp_path):
     assert done.stderr.startswith("error: ")
 
 
+_ODD = ("1.5", "-1", "0", "abc", "", "1e400", "nan", "9" * 30)
+_FOREIGN = re.compile(r"nput should|[Vv]alue error|[Ii]nvalid value|not one of|valid (integer|number)|parse string|\(")
+
+
+def test_a_value_that_no_option_takes_is_told_in_our_words():
+    """Of every option of every command: neither Typer's words nor pydantic's."""
+    waiting, told = [("simcli", typer.main.get_command(build_app()))], set()
+    while waiting:
+        name, command = waiting.pop()
+        waiting += [(f"{name} {key}", below) for key, below in getattr(command, "commands", {}).items()]
+        for parameter, odd in itertools.product(command.params, _ODD):
+            context = command.make_context(name, [], resilient_parsing=True)
+            if parameter.opts[0] == "scene" or getattr(parameter, "is_flag", False):
+                continue
+            try:
+                parameter.process_value(context, (odd,) if parameter.multiple or parameter.nargs == -1 else odd)
+            except UsageError:
+                continue
+            except Exception as error:
+                words = usage_words(error)
+                assert not _FOREIGN.search(words), (name, parameter.opts, odd, words)
+                told.add(words)
+    assert {"--worlds 1.5: write a whole number", "--worlds 0: must be at least 1", "--wanted abc: write a number",
+            "--concavity 1.5: must be at most 1", "--on-failure '': write isolate or stop",
+            "--tolerance 0: must be at least 1e-15"} <= told  # fmt: skip
+
+
 def test_stdin_is_not_read_and_that_is_told():
     done = simcli("run", "-")
     assert (done.returncode, "stdin is not read" in done.stderr) == (Exit.USAGE, True), done
+
+
+@pytest.mark.parametrize(("words", "said"), [(["--solver", "natral"], "--solver natral: did you mean `natural`?"),
+                                             (["--device", "tpu"], "--device tpu: write auto, cpu, "),
+                                             (["--worlds", "0"], "--worlds 0: must be at least 1")])  # fmt: skip
+def test_a_wrong_value_names_its_option(words, said, capsys):
+    assert doorman.run_command(["run", __file__, *words], debug=False, as_json=False) == Exit.USAGE
+    assert said in capsys.readouterr().err
 
 
 def test_wrong_usage_with_json_is_one_document(tmp_path):

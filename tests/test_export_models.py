@@ -342,13 +342,19 @@ def test_the_command_writes_tells_and_refuses(tmp_path, capsys, monkeypatch):
     assert "dropped 6 state" in said.err or "dropped 7 state" in said.err
     assert "wrote robot.urdf and 1 file in robot_meshes/" in said.err
     assert Path("robot_meshes/ring.obj").read_bytes() == Path("ring.obj").read_bytes()
-    code, said = command("-o", "robot.xml", "--strict", "--json")
+    Path("robot_meshes/ring.obj").write_text("mine")
+    code, said = command("-o", "robot.xml", "--strict")
+    assert (code, "robot_meshes/ring.obj exists, and is not what" in said.err) == (Exit.OUTPUT, True)
+    assert Path("robot_meshes/ring.obj").read_text() == "mine"
+    assert not Path("robot.xml").exists()
+    code, said = command("-o", "robot.xml", "--strict", "--json", "--force")
     assert code == Exit.OK, said.err
     assert json.loads(said.out)["counts"]["dropped"] == 0
     assert "left/bar" in {one["name"] for one in json.loads(said.out)["elements"]}
     assert run_command(["check", "robot.urdf"], debug=False, as_json=False) == Exit.OK
     refused = ((["-o", "robot.sdf"], "robot.sdf"), (["-o", "a.xml", "-c", "energy.total"], "leave out --channel"),
-               (["-o", "a.csv", "--strict"], "--strict is of models"), (["-o", "all.yaml"], ""))  # fmt: skip
+               (["-o", "a.csv", "--strict"], "--strict is of models"),
+               (["-o", "a.csv", "--force"], "--force is of models"), (["-o", "all.yaml"], ""))  # fmt: skip
     for words, message in refused:
         code, said = command(*words)
         assert code == Exit.USAGE

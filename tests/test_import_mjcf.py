@@ -2,6 +2,7 @@
 
 import json
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -556,6 +557,12 @@ def test_the_command_writes_tells_and_refuses(tmp_path, monkeypatch, capsys):
     talk = capsys.readouterr().err
     assert "dropped 1 muscle" in talk
     assert "wrote model.yaml and 1 file in model_meshes/" in talk
+    (mesh,) = Path("model_meshes").iterdir()
+    mesh.write_text("mine")
+    Path("model.yaml").unlink()
+    assert run_command(["import", "model.xml"], debug=False, as_json=False) == Exit.OUTPUT
+    assert f"{mesh} exists, and is not what" in capsys.readouterr().err
+    assert mesh.read_text() == "mine"
     assert run_command(["import", "model.xml", "--force", "--strict"], debug=False, as_json=False) == Exit.NEGATIVE
     capsys.readouterr()
     assert run_command(["import", "model.xml", "--force", "--json"], debug=False, as_json=True) == Exit.OK

@@ -1,7 +1,9 @@
 """Arguments of the public entry points: whatever kind of thing a program gives, it is taken, or refused by name."""
 
 import contextlib
+import copy
 import inspect
+import pickle
 import re
 from pathlib import Path
 
@@ -9,7 +11,7 @@ import numpy as np
 import pytest
 
 import simcli
-from simcli.errors import SimcliError, UsageError
+from simcli.errors import DeviceMemoryError, Fault, OutputError, SceneError, SimcliError, UsageError, Where
 from simcli.sweeps import in_python
 
 PAGE = (Path(simcli.__file__).parent / "docs" / "python.md").read_text(encoding="utf-8")
@@ -52,6 +54,11 @@ def names_of(function):
 def here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("cartpole.yaml").write_text(SCENE)
+
+
+def classes_below(kind):
+    """A class and those that are made of it."""
+    return {kind, *(one for below in kind.__subclasses__() for one in classes_below(below))}
 
 
 @pytest.fixture
@@ -133,3 +140,37 @@ def test_what_to_write_to_a_file_is_told(sim):
     with pytest.raises(UsageError, match="force: 'no' is no flag; write True or False"):
         sim.record("run.h5", force="no")
     sim.record("run.h5").close()
+
+
+def test_what_cannot_leave_its_process_says_so(sim, here):
+    """What a pool of processes takes is pickled; so are errors of its workers, which a pool waits for in vain otherwise."""
+    with sim.record("pickled.h5"):
+        sim.step(10)
+    with simcli.open("pickled.h5") as run:
+        for thing, words in ((sim, "`restore` takes"), (run, "hand over its path")):
+            for call in (pickle.dumps, copy.copy, copy.deepcopy):
+                with pytest.raises(TypeError, match=words):
+                    call(thing)
+    sim.restore(pickle.loads(pickle.dumps(sim.save())))
+
+
+@pytest.mark.parametrize("kind", sorted(classes_below(SimcliError), key=lambda one: one.__qualname__))
+def test_errors_come_out_of_other_processes(kind):
+    given = ([Fault("SC101", "bad", Where("a.yaml", 3, 2))],) if issubclass(kind, SceneError) else ("bad",)
+    error = kind(*given, 3) if issubclass(kind, DeviceMemoryError) else kind(*given)
+    again = pickle.loads(pickle.dumps(error))
+    assert (type(again), str(again), again.args) == (kind, str(error), error.args)
+    assert {**vars(again)} == {**vars(error)}
+
+
+def test_arguments_and_overrides_do_not_contradict_each_other(here):
+    with pytest.raises(SceneError, match=r"`--worlds 3` and `--set batch\.worlds=4` contradict each other"):
+        simcli.Simulation("cartpole.yaml", worlds=3, sets=["batch.worlds=4"], device="cpu")
+    with pytest.raises(SceneError, match=r"`--worlds 3` and `--set batch\.worlds=4` contradict each other"):
+        simcli.sweep("cartpole.yaml", "night", worlds=3, sets=["batch.worlds=4"])
+
+
+def test_a_file_that_is_there_is_told_in_words_of_python(sim):
+    sim.record("there.h5").close()
+    with pytest.raises(OutputError, match="give force=True"):
+        sim.record("there.h5")

@@ -7,6 +7,7 @@ import pytest
 from simcli.errors import SceneError
 from simcli.spec import load_document, resolve, world_values
 from simcli.spec.document.overrides import Override
+from simcli.spec.document.scene_file import HeldScene, load_held
 
 GOOD = "simcli: 1\nbodies:\n  a: {mass: 1, inertia: {diag: [1, 1, 1]}}\n"
 
@@ -168,3 +169,43 @@ def test_an_index_beyond_a_list_that_is_not_written_is_named_as_that(tmp_path):
 def test_a_key_without_a_value_is_told_as_that(tmp_path):
     (fault,) = refused(write(tmp_path, GOOD + "joints: {pin: {type: revolute, parent: world, child: a, damping: }}\n"))
     assert (fault.message, fault.hint) == ("`damping` has no value", "write one, as `damping: 0.01`")
+
+
+@pytest.mark.parametrize(("option", "last", "is_refused"), [
+    (Override("--duration", "1", "run.duration"), "run.duration=2", True),
+    (Override("--duration", "1", "run.duration"), "run={duration: 2}", True),
+    (Override("--duration", "1", "run.duration"), "run.duration=1 s", False),
+    (Override("--duration", "2 min", "run.duration"), "run={duration: 120}", False),
+    (Override("--dt", "1 ms", "solver.dt"), "solver={dt: 1e-3, type: maximal}", False),
+    (Override("--dt", "1 ms", "solver.dt"), "solver={type: maximal}", True),
+    (Override("--solver", "natural", "solver.type"), "solver.type=maximal", True),
+    (Override("--solver", "natural", "solver.type"), "solver.type=natural", False),
+    (Override("--worlds", "3", "batch.worlds"), "batch.worlds=4", True),
+    (Override("--worlds", "3", "batch.worlds"), "batch=null", True),
+    (Override("--select", '["a"]', "output.select"), "output.select=[c]", True),
+    (Override("--select", '["a"]', "output.select"), "output.select=[a]", False),
+    (Override("--vary", "bodies.a.mass=1,2"), "batch.vary.bodies.a.mass={grid: [1, 3]}", True),
+    (Override("--measure", "{max: energy.total}", "measure.m"), "measure.m={min: energy.total}", True),
+    ("run.duration=1", "run.duration=2", False),
+])  # fmt: skip
+def test_options_that_contradict_each_other_are_refused(tmp_path, option, last, is_refused):
+    path = write(tmp_path, GOOD + "  c: {mass: 1, inertia: {diag: [1, 1, 1]}}\nrun: {duration: 5}\n")
+    if not is_refused:
+        resolve(load_document(path, [option, last]))
+        return
+    (fault,) = [one for one in refused(path, [option, last]) if one.severity == "error"]
+    assert fault.code == "SC102"
+    assert fault.message == f"`{option.option} {option.text}` and `--set {last}` contradict each other"
+
+
+def test_a_later_command_says_otherwise_than_the_run_that_it_reads(tmp_path):
+    said = (Override("--duration", "1", "run.duration"),)
+    held = HeldScene((("scene.yaml", GOOD + "run: {duration: 5}\n"),), {}, said, None)
+    assert resolve(load_held(held, "a.h5", ["run.duration=2"])).run.duration == 2
+    held = HeldScene(held.sources, {}, (*said, Override("--set", "run.duration=2")), None)  # of an earlier version
+    assert resolve(load_held(held, "a.h5", [Override(*said[0])])).run.duration == 1
+
+
+def test_a_list_where_a_word_is_expected_is_told_in_words(tmp_path):
+    (fault,) = refused(write(tmp_path, GOOD), ["solver.type=[a]"])
+    assert fault.message == "a list is not a value of `type`"

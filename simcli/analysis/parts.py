@@ -97,8 +97,10 @@ def write_run_of_parts(runs: Sequence[Trajectory], path: Path, worlds: tuple[int
 
 def _whole(runs: Sequence[Trajectory]) -> list[RunPart]:
     """All of several runs of one scene."""
-    for other in runs[1:]:
+    for k, other in enumerate(runs[1:], start=1):
         _check_fits(runs[0], other)
+        for earlier in runs[:k]:
+            _check_apart(earlier, other)
     return [RunPart(run, np.arange(run.n_worlds), range(run.n_frames)) for run in runs]
 
 
@@ -217,6 +219,26 @@ def _check_fits(a: Trajectory, b: Trajectory) -> None:
         raise UsageError(f"{both} have different times, {spans[0]} and {spans[1]}: slice them to the same frames first")
     if not a.n_frames:
         raise UsageError(f"{both} hold no frame yet")
+
+
+def _check_apart(a: Trajectory, b: Trajectory) -> None:
+    """Refuse runs that share a world: cut from one run, or made of one scene with one number in its batch.
+
+    Raises:
+        UsageError: with the world.
+    """
+    known = {origin: world for world, origin in enumerate(a.world_origins)}
+    shared = [(known[origin], world) for world, origin in enumerate(b.world_origins) if origin in known]
+    if not shared and a.provenance.seed == b.provenance.seed and not scene_changes(a, b):
+        numbered = {number: world for world, number in enumerate(a.batch_numbers)}
+        pairs = [(numbered[number], world) for world, number in enumerate(b.batch_numbers) if number in numbered]
+        shared = [(mine, theirs) for mine, theirs in pairs
+                  if all(a.params[name][mine] == b.params[name][theirs] for name in a.params)]  # fmt: skip
+    if shared:
+        mine, theirs = shared[0]
+        more = f", and {len(shared) - 1} more" if len(shared) > 1 else ""
+        raise UsageError(f"world {mine} of {a.path} is world {theirs} of {b.path}{more}: a merged file would hold it twice; "
+                         "cut one of them by `simcli slice --world`")  # fmt: skip
 
 
 def _few(names: Sequence[str], most: int = 4) -> str:

@@ -6,6 +6,7 @@ function, so that `simcli --help` starts neither Taichi nor HDF5 nor numpy.
 
     app             the Typer application: which commands there are, and in which order `--help` shows them
     doorman         every way out of a command: exit codes, one-line messages, and the report file of an internal error
+    usage_text      what is wrong with a value of an option, in our words
     console         two streams: data on stdout, talk on stderr
     options         options that several commands share, declared once
     interrupts      ctrl-C and SIGTERM, by the stage of a run

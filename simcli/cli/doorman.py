@@ -10,6 +10,7 @@ from shlex import quote
 
 from simcli.cli import console
 from simcli.cli.interrupts import StoppedEarly
+from simcli.cli.usage_text import usage_words
 from simcli.errors import Exit, OutputError, SceneError, SimcliError, SimcliWarning
 
 USAGE_EXIT_CODE = 2  # of every usage error that the parser of Typer raises
@@ -145,7 +146,7 @@ def _usage(error: Exception, as_json: bool) -> int:
     command = getattr(context, "command_path", "simcli")
     if not error.format_message() and not as_json:
         return Exit.USAGE  # no arguments at all: the help was printed
-    words = error.format_message()
+    words = usage_words(error)
     named = words.removeprefix("No such command '").partition("'")[0]
     if named != words and os.path.isfile(named):
         return _fail(f"{words}\n  to run a scene: simcli run {quote(named)}", Exit.USAGE, as_json)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simcli.analysis.worlds.measure_layouts import layouts_of, recorded_columns
+from simcli.errors import OutputError
 from simcli.job import Job
 from simcli.model.snapshot import Event, FrameBlock
 from simcli.pipeline.execution import provenance_of
@@ -39,6 +40,8 @@ class OpenRecording:
 
     def __init__(self, job: Job, device: "Device", solver, path: Path, force: bool):
         path = landing_of(path)
+        if not force and path.is_file() and continuation.holds_something(path):
+            raise OutputError(f"record: {path} exists; give force=True to replace it, or the name of another file")
         continuation.claim_output(path, force)
         spec = job.spec
         columns = recorded_columns(job.measures, job.recorded, job.model)

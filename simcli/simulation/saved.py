@@ -14,7 +14,7 @@ class Snapshot:
     """A state of a simulation, for `Simulation.restore`.
 
     Attributes:
-        owner: the simulation.
+        owner: the simulation; no later one has this token.
         state: what steps to come depend on.
         controls: (W, K), values of signals.
         parameters: by path.
@@ -23,7 +23,7 @@ class Snapshot:
         failures: so far.
     """
 
-    owner: int
+    owner: str
     state: SavedState
     controls: np.ndarray
     parameters: dict

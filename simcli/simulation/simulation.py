@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from uuid import uuid4
 
 import numpy as np
 
@@ -26,6 +27,7 @@ from simcli.simulation.timed import timed_part
 from simcli.solvers.shared.host.on_device import view_of
 from simcli.solvers.shared.host.solver import MANY_STEPS
 from simcli.solvers.shared.host.stepwise import Stepwise
+from simcli.spec.document.overrides import Override
 from simcli.spec.names.channel_names import canonical
 
 MOST_STEPS = 2**31 - 1  # of a call
@@ -67,12 +69,13 @@ class Simulation:
 
     def __init__(self, scene, *, worlds: int | None = None, sets: Sequence[str] = (), vary: Sequence[str] = (),
                  controls: Sequence[str] | None = None, device: str = "auto", threads: int | None = None):  # fmt: skip
-        self.closed, self._recording = True, None
+        self.closed, self._recording, self._token = True, None, uuid4().hex
         scene, own, device = path_given("scene", scene), texts_of("sets", sets), text_given("device", device, "cpu")
         threads = None if threads is None else whole_number("threads", threads, 1, MOST_THREADS, "threads")
-        if worlds is not None:
-            own = (*own, f"batch.worlds={whole_number('worlds', worlds, 1)}")
-        told = ("simcli.Simulation", str(scene), *(word for one in own for word in ("--set", str(one))))
+        counts = () if worlds is None else (Override("--worlds", str(whole_number("worlds", worlds, 1)), "batch.worlds"),)
+        told = ("simcli.Simulation", str(scene), *(word for one in counts for word in one[:2]),
+                *(word for one in own for word in ("--set", str(one))))  # fmt: skip
+        own = (*counts, *own)
         self._job = job = prepare(Request(scene, None, own, device, threads, argv=told))
         self.scene, self.n_worlds, self.dt = str(scene), job.model.n_worlds, job.schedule.dt
         self.joints, self.bodies = job.model.joints.name, job.model.bodies.name
@@ -86,6 +89,10 @@ class Simulation:
         except BaseException:
             forget_simulation(self)
             raise
+
+    def __reduce__(self):
+        raise TypeError("a simulation is memory of one process, and is neither copied nor pickled; what `save` gives, "
+                        "`restore` takes")  # fmt: skip
 
     def _open(self, driven: tuple[str, ...]) -> None:
         job = self._job
@@ -322,7 +329,7 @@ class Simulation:
     def save(self) -> Snapshot:
         """All that steps to come depend on, in memory; what was recorded is no part of it."""
         state = self._ready().save()
-        return Snapshot(id(self), state, self._controls.values.copy(), dict(self._parameters.values), self._model,
+        return Snapshot(self._token, state, self._controls.values.copy(), dict(self._parameters.values), self._model,
                         self._began.copy(), tuple(self.failures))  # fmt: skip
 
     def restore(self, snapshot: Snapshot) -> None:
@@ -334,7 +341,7 @@ class Simulation:
         stepwise = self._ready()
         if not isinstance(snapshot, Snapshot):
             raise UsageError(f"restore: {snapshot!r} is no snapshot; give what `save` gave")
-        if snapshot.owner != id(self):
+        if snapshot.owner != self._token:
             raise UsageError("restore: the snapshot is of another simulation")
         self._refuse_recording("restore")
         stepwise.restore(snapshot.state)

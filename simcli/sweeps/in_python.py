@@ -16,7 +16,7 @@ from simcli.arguments import (
     whole_number,
 )  # fmt: skip
 from simcli.errors import Exit, SimcliError, UsageError
-from simcli.spec.document.overrides import ADDED_MEASURE, SWEEP, VARY, VARY_TABLE, Override
+from simcli.spec.document.overrides import ADDED_MEASURE, VARY, VARY_TABLE, Override
 from simcli.spec.resolved import flow_text
 from simcli.sweeps.book.state import LedgerReader
 from simcli.sweeps.driver import drive_sweep
@@ -70,7 +70,7 @@ def _laid_over(vary: object, measure: object, numbers: Mapping[str, object], tab
     Raises:
         UsageError: one of them is of another kind.
     """
-    laid = [Override(SWEEP, str(whole_number(name, value, 0)), f"batch.{name}")
+    laid = [Override(f"--{name}", str(whole_number(name, value, 0)), f"batch.{name}")
             for name, value in numbers.items() if value is not None]  # fmt: skip
     laid += [] if table is None else [Override(VARY_TABLE, str(path_given("table", table, "samples.csv")))]
     laid += [Override(VARY, f"{key}={flow_text(_variation(value))}") for key, value in _plainly("vary", vary).items()]

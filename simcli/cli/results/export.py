@@ -40,6 +40,7 @@ def export(
     strict: Annotated[
         bool, typer.Option("--strict", help="Of a model: exit code 1 if motion depends on what is dropped.")
     ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Of a model: replace meshes beside it by others.")] = False,
     json: JsonFlag = False,
 ) -> int:
     """Write channels as .csv, .parquet, .npz, .jsonl, .sto or .mot, or the motion as .pvd (VTK) or .glb.
@@ -63,9 +64,9 @@ def export(
     if format.of_scene:
         if channel or world is not None or every > 1:
             raise UsageError(f"-o {output}: {format.suffix} holds a mechanism: leave out --channel, --world and --every")
-        return write_model(file, target, strict, json)
-    if strict:
-        raise UsageError("--strict is of models: write -o robot.urdf or -o robot.xml")
+        return write_model(file, target, strict, force, json)
+    if strict or force:
+        raise UsageError(f"{'--strict' if strict else '--force'} is of models: write -o robot.urdf or -o robot.xml")
     if output is not None:
         spare_runs(output, [file])
     worlds, channels = parse_worlds(world), split_words(channel)

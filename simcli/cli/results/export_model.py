@@ -7,13 +7,14 @@ from simcli.cli.scenes.import_model import say_imported, say_report, write_with_
 from simcli.errors import Exit
 
 
-def write_model(scene: Path, target: Path, strict: bool, json: bool) -> int:
+def write_model(scene: Path, target: Path, strict: bool, force: bool, json: bool) -> int:
     """Write the mechanism of a scene, or of the scene inside a run, and say what became of each element.
 
     Args:
         scene: file.
         target: model; its suffix says the format.
         strict: whether a loss is a negative answer.
+        force: whether meshes beside it may be replaced by others.
         json: whether the report goes to stdout.
 
     Returns:
@@ -26,7 +27,7 @@ def write_model(scene: Path, target: Path, strict: bool, json: bool) -> int:
     say_imported(document, scene)
     folder = f"{target.stem}_meshes"
     found = export_scene(document, spec, target.suffix.lower(), folder)
-    write_with_meshes(target, found)
+    write_with_meshes(target, found, force)
     say_report(found.report)
     console.say(f"wrote {target}" + (f" and {console.plural(len(found.files), 'file')} in {folder}/" if found.files else ""))
     if json:

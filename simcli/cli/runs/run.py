@@ -118,13 +118,11 @@ def _run(request, quiet: bool, verbose: int, as_json: bool, view: bool, asked: t
                 return interrupt.code is None
 
             job = pipeline.prepare(request)
-            if not quiet:
-                say_imported(job.document, request.scene)
             refinement = refined_runs.refinement_of(job) if asked[0] else None
             if verbose:
                 console.say(summary.job_text(job))
-            if not quiet and (text := summary.start_text(job.model, verbose)):
-                console.say(text)
+            if not quiet:
+                _say_beginning(job, verbose)
             outcome = pipeline.execute(job, watch)
             page.end(outcome)
             found, trouble = _refined(refinement, outcome, show, interrupt)
@@ -147,6 +145,19 @@ def _run(request, quiet: bool, verbose: int, as_json: bool, view: bool, asked: t
                                     if refinement else {}),
                                  "moved_at_start": summary.start_json(job.model)})  # fmt: skip
     return code
+
+
+def _say_beginning(job, verbose: int) -> None:
+    """What is to be known of a run before its first step."""
+    from simcli.cli.runs import summary
+    from simcli.model.tree.explicit import stiff_text
+
+    say_imported(job.document, job.request.scene)
+    if text := summary.start_text(job.model, verbose):
+        console.say(text)
+    trouble, advice = stiff_text(job.model, job.spec.solver)
+    if trouble:
+        console.warn(f"{trouble}; {advice}: simcli explain SC620")
 
 
 def _refined(refinement, outcome, show, interrupt) -> "tuple[ErrorEstimate | None, SimcliError | None]":

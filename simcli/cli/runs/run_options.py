@@ -3,6 +3,7 @@
 import re
 from enum import StrEnum
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -25,10 +26,10 @@ def known_device(text: str) -> str:
     """A device as `start_device` takes it, which is asked for it later: it takes a second to load.
 
     Raises:
-        BadParameter: none has this name.
+        UsageError: none has this name.
     """
     if text not in DEVICES and not _OF_SEVERAL.fullmatch(text):
-        raise typer.BadParameter(f"`{text}` is none of {', '.join(DEVICES)}, cuda:1 (the second of several)")
+        raise UsageError(f"--device {quote(text)}: write {_NAMED}")
     return text
 
 

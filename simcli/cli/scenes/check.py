@@ -138,7 +138,7 @@ def _check_scene(path: Path) -> Finding:
     except SceneError as error:
         return Finding(path, error.faults, document=error.document)
     note = f"{plural(len(spec.bodies), 'body')}, {plural(len(spec.joints), 'joint')}, {spec.solver.type}"
-    return Finding(path, warnings(document) + _moved(model, document), note, document)
+    return Finding(path, warnings(document) + _moved(model, document) + _stiff(model, spec, document), note, document)
 
 
 def _moved(model, document) -> list[Fault]:
@@ -148,6 +148,14 @@ def _moved(model, document) -> list[Fault]:
     hint, names = "write the coordinates of fewer joints of the loop", model.joints.name
     return [Fault("SC616", move_text(model, one), document.where(f"joints.{names[one.joint]}.q"), hint, "warning")
             for one in model.start.moves if one.is_written]  # fmt: skip
+
+
+def _stiff(model, spec, document) -> list[Fault]:
+    """A warning of damping that the steps of the run cannot follow."""
+    from simcli.model.tree.explicit import stiff_text
+
+    text, hint = stiff_text(model, spec.solver)
+    return [Fault("SC620", text, document.where("solver.dt"), hint, "warning")] if text else []
 
 
 def _check_output(path: Path) -> Finding:

@@ -43,7 +43,7 @@ def import_command(
     fix_inertia: Annotated[
         bool, typer.Option("--fix-inertia", help="Replace moments that no body has by near ones.")
     ] = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace an existing scene.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing scene, and meshes beside it.")] = False,
     json: JsonFlag = False,
 ) -> int:
     r"""Make a scene of a model, and tell what became of each of its elements.
@@ -68,7 +68,7 @@ def import_command(
             raise UsageError(f"-o -: the scene needs {plural(len(found.files), 'mesh')} beside it: name a file")
         console.data(found.text.rstrip("\n"))
     else:
-        write_with_meshes(target, found)
+        write_with_meshes(target, found, force)
     say_report(found.report)
     if not to_stdout:
         console.say(f"wrote {target}" + (f" and {plural(len(found.files), 'file')} in {folder}/" if found.files else ""))
@@ -77,27 +77,36 @@ def import_command(
     return Exit.NEGATIVE if strict and found.report.loses else Exit.OK
 
 
-def write_with_meshes(target: Path, found) -> None:
+def write_with_meshes(target: Path, found, force: bool) -> None:
     """Write a file and the meshes that it names; nothing outside of its folder.
 
     Args:
         target: of the file.
         found: its `text`, and `files` by their paths relative to it.
+        force: whether meshes may replace others, of the same name, beside the file.
 
     Raises:
-        OutputError: one of them cannot be written.
+        OutputError: one of them cannot be written, or would replace another one.
     """
-    from simcli.records.drafts import written
+    from simcli.records.drafts import drafted, written
 
-    try:
-        for name, data in found.files.items():
-            path = target.parent / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(data)
-    except OSError as error:
-        raise OutputError(f"{error.filename}: cannot be written: {error.strerror}") from None
+    meshes = {target.parent / name: data for name, data in found.files.items()}
+    taken = [] if force else [path for path, data in meshes.items() if path.exists() and not _holds(path, data)]
+    if taken:
+        more = f", and {len(taken) - 1} more" if len(taken) > 1 else ""
+        raise OutputError(f"{taken[0]} exists{more}, and is not what would be written there: choose another name by -o, or "
+                          "add --force")  # fmt: skip
+    for path, data in meshes.items():
+        if not _holds(path, data):
+            with drafted(path) as draft:
+                draft.write_bytes(data)
     with written(target) as stream:
         stream.write(found.text)
+
+
+def _holds(path: Path, data: bytes) -> bool:
+    """Whether a file has these bytes."""
+    return path.is_file() and path.stat().st_size == len(data) and path.read_bytes() == data
 
 
 def say_report(report) -> None:

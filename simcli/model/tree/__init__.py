@@ -11,5 +11,6 @@ In: joints and bodies by index. Out: links, order, kinematics in numpy, symbolic
     reference    kinematics and inertias of the link tree in plain numpy, for all worlds at once
     elimination  symbolic factorisation
     mobility     how many of the rows of a mechanism are independent at a configuration
+    explicit     damping that explicit steps cannot follow, found at the start
     loosen       the loose form of a model: every body on a free joint of its own, every joint of the scene a set of rows
 """

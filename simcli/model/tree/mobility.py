@@ -111,10 +111,28 @@ def loop_ranks(model: Model) -> list[LoopRank]:
     Returns:
         One entry per enabled joint outside the tree that has rows, and per rod of the tree, which leaves its body free.
     """
-    placed, joints = _Placed(model), model.joints
-    J = np.concatenate((body_jacobian(model), np.zeros((1, 6, model.n_qd))))
     stack, rank = np.zeros((0, model.n_qd)), 0
     out: list[LoopRank] = []
+    for name, block in loop_rows(model):
+        stack = np.concatenate((stack, block))
+        total = _rank(stack)
+        out.append(LoopRank(name, len(block), total - rank, [one.joint for one in out]))
+        rank = total
+    return out
+
+
+def loop_rows(model: Model) -> list[tuple[str, Array]]:
+    """Rows of the joints that close loops, in the velocities of the tree, at the initial state of world 0.
+
+    Args:
+        model: the tables.
+
+    Returns:
+        Name and rows, (R, NV), per enabled joint outside the tree that has rows, and per rod of the tree, in file order.
+    """
+    placed, joints = _Placed(model), model.joints
+    J = np.concatenate((body_jacobian(model), np.zeros((1, 6, model.n_qd))))
+    found = []
     has_rows = ~joints.is_tree & joints.enabled | (joints.kind == JointKind.DISTANCE) & joints.is_tree
     for j in np.flatnonzero(has_rows).tolist():
         rows = bilateral_rows(model, j)
@@ -124,11 +142,21 @@ def loop_ranks(model: Model) -> list[LoopRank]:
         both = np.concatenate([J[b] for b in ends])
         coms = [placed.com[b] for b in ends]
         block = np.array([row_gradient(row, *placed.anchors(j), *coms) @ both for row in rows])
-        stack = np.concatenate((stack, block))
-        total = _rank(stack)
-        out.append(LoopRank(joints.name[j], len(rows), total - rank, [one.joint for one in out]))
-        rank = total
-    return out
+        found.append((joints.name[j], block))
+    return found
+
+
+def mass_at_start(model: Model) -> Array:
+    """Mass matrix of the tree at the initial state of world 0, armatures included.
+
+    Returns:
+        [kg, kg m, kg m^2], (NV, NV); 0 at the coordinates of joints outside the tree, but for their armature.
+    """
+    J, (R, _) = body_jacobian(model), body_poses(model, model.joint_q)
+    inertia = R[:, 0] @ model.bodies.inertia[0] @ np.swapaxes(R[:, 0], -1, -2)
+    linear = np.einsum("bin,b,bim->nm", J[:, :3], model.bodies.mass[0], J[:, :3])
+    angular = np.einsum("bin,bij,bjm->nm", J[:, 3:], inertia, J[:, 3:])
+    return linear + angular + np.diag(model.dofs.armature[0])
 
 
 def _rank(matrix: Array) -> int:

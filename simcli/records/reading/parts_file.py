@@ -104,7 +104,9 @@ def write_parts(path: Path, parts: Sequence[RunPart], cut: Cut, provenance: Prov
         if backing.failure:
             raise backing.failure
         os.replace(draft, path)
-    except OSError as error:
+    except Exception as error:
+        if not (backing.failure or isinstance(error, OSError)):
+            raise
         error = backing.failure or error
         raise OutputError(f"{path}: cannot write: {error.strerror or error}; nothing was left there") from error
     finally:

@@ -58,6 +58,9 @@ class Trajectory:
     def __exit__(self, *_) -> None:
         self.close()
 
+    def __reduce__(self):
+        raise TypeError(f"{self.path}: an open file is neither copied nor pickled; hand over its path, and open that")
+
     def __repr__(self) -> str:
         if not self._handle:
             return f"<closed trajectory {self.path}>"

@@ -57,6 +57,13 @@ class Backing(Passed):
         """True."""
         return True
 
+    def readinto(self, buffer) -> int:
+        """Read at the place, zeros of what was never written: HDF5 takes all of a buffer for read, however short it was."""
+        n = super().readinto(buffer)
+        rest = memoryview(buffer).cast("B")[n:]
+        rest[:] = bytes(len(rest))
+        return n + len(rest)
+
     def truncate(self, size: int | None = None) -> int:
         """Set the length."""
         return self._kept(self._stream.truncate, size, size or 0)

@@ -72,7 +72,7 @@ def create_file(
     small(file)
     try:
         _fill(file, tables, axes, rows, float_type, grain, provenance, title, uuid, measures)
-    except (OSError, RuntimeError):
+    except Exception:  # of any type, where HDF5 stumbles over what was not written
         if isinstance(target, Backing):  # a file on disk that cannot be written crashes as it is closed
             file.close()
         raise

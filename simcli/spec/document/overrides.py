@@ -2,7 +2,7 @@
 
 import itertools
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import NamedTuple
 
 from simcli.spec.document.loader import parse_text
@@ -19,12 +19,13 @@ from simcli.spec.document.nodes import (
     replace,
 )
 from simcli.spec.faults.fault_list import Faults, did_you_mean
-from simcli.spec.values.scopes import same_kind, where_of
+from simcli.spec.values.scopes import same_kind, says_same, where_of
 
 SET, VARY, VARY_TABLE, NAMED_MEASURE = "--set", "--vary", "--vary-table", "--measure"
 _ONCE = {VARY: "varied", NAMED_MEASURE: "measured"}  # options that say something new each time
 SWEEP = "sweep"  # option of what a sweep file lays over its scenes
 ADDED_MEASURE = "sweep measure"  # option of the measures that a sweep adds to those of its scenes
+_LAID_OVER = (SET, SWEEP, ADDED_MEASURE)  # options over which others may be laid: of two `--set`, the last one holds
 _VARIED = "batch.vary."
 _DRAW = re.compile(r"(\s*)([a-z_]+)(\s*)\((.*)\)\s*\Z", re.DOTALL)
 _WORD = re.compile(r"\s*([a-z_]+)\s*(\(|\Z)")
@@ -56,8 +57,9 @@ class Laid(NamedTuple):
 
 
 def apply_sets(
-    root: TableNode, sets: Iterable[str | Override], keep: Callable[[str, str], None], faults: Faults
-) -> tuple[TableNode, list[Laid]]:
+    root: TableNode, sets: Iterable[str | Override], keep: Callable[[str, str], None], faults: Faults,
+    typed: Collection[Override] = (),
+) -> tuple[TableNode, list[Laid]]:  # fmt: skip
     """Lay overrides on the raw tree, in order.
 
     Args:
@@ -65,6 +67,7 @@ def apply_sets(
         sets: overrides; a text is one of `--set`.
         keep: takes option and text, one line per use of the option, for the snippets of messages.
         faults: collects.
+        typed: those of them that are of one command line, and may not contradict each other.
 
     Returns:
         The tree with them, and those that must wait for the expansion.
@@ -73,12 +76,13 @@ def apply_sets(
     lines: dict[str, list[str]] = {}
     waiting: list[Laid] = []
     said: dict[tuple, Mark] = {}
+    standing: list[tuple[Override, Laid]] = []
     tables = [item.text for item in sets if isinstance(item, Override) and item.option == VARY_TABLE]
     for number, text in enumerate(tables, start=1):  # below all others
         lines[VARY_TABLE] = tables
         root = _with_table(root, text, number)
     for item in sets:
-        override = item if isinstance(item, Override) else Override(SET, item)
+        given = override = item if isinstance(item, Override) else Override(SET, item)
         if override.option == VARY_TABLE:
             continue
         override = override._replace(text=override.text.replace("\n", " ").replace("\r", " "))
@@ -98,6 +102,8 @@ def apply_sets(
             waiting.append(laid)
             continue
         root = put_value(root, laid, faults) or root
+        standing = [*_unchanged(root, standing, override, laid, faults),
+                    *([(override, laid)] if _is_of(typed, given) and override.option not in _LAID_OVER else [])]  # fmt: skip
     for option, texts in lines.items():
         keep(option, "\n".join(texts))
     return root, waiting
@@ -124,6 +130,29 @@ def _read(override: Override, number: int, faults: Faults) -> Laid | None:
         return None
     node = (spread_values if option == VARY else _value)(value, Mark(option, number, column, 1), faults)
     return Laid(steps, node, key_mark)
+
+
+def _is_of(typed: Collection[Override], one: str | Override) -> bool:
+    """Whether an override is one of these, and not only equal to one: a run may have been made with the same."""
+    return any(one is other for other in typed)
+
+
+def _unchanged(root: TableNode, standing: list[tuple[Override, Laid]], last: Override, laid: Laid,
+               faults: Faults) -> list[tuple[Override, Laid]]:  # fmt: skip
+    """What options have said and the tree still says; a fault for each that the last override has changed."""
+    kept = []
+    for one in standing:
+        override, (steps, node, _) = one
+        found: Node | None = root
+        for step in steps:
+            found = child(found, step)
+        if says_same(found, node):
+            kept.append(one)
+            continue
+        first, second = (f"{each.option} {each.text}"[:80] for each in (override, last))
+        message = f"`{first}` and `{second}` contradict each other"
+        faults.add("SC102", message, where_of(laid.key_mark, format_path(steps)), "keep one of them")
+    return kept
 
 
 def _keeps_kind(root: TableNode, laid: Laid, faults: Faults) -> bool:

@@ -160,9 +160,9 @@ def _words(one: dict, path: tuple[PathStep, ...], key: str, root: Node | None) -
     if kind in ("union_tag_invalid", "literal_error"):
         expected = context.get("expected_tags") or context.get("expected", "")
         names = [name.strip(" '") for name in expected.replace(" or ", ", ").split(",")]
-        given = context.get("tag", value)
         key = _key_of(path, kind)
-        if (value.get(key) if isinstance(value, dict) else value) is None:
+        given = value.get(key) if isinstance(value, dict) else value
+        if given is None:
             return "SC203", f"`{key}` has no value", did_you_mean("", names, "allowed")
         meant = value_meant(str(given), tuple(names))
         hint = f"did you mean `{meant}`?" if meant else did_you_mean(str(given), names, "allowed")

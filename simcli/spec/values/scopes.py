@@ -1,11 +1,15 @@
 """Parameters: a scope of named numbers that may refer to each other, inside an outer scope."""
 
+import math
+
 from simcli.errors import Where
-from simcli.spec.document.nodes import Mark, Node, Scalar, TableNode
+from simcli.spec.document.nodes import Mark, Node, Scalar, TableNode, plain
 from simcli.spec.faults.fault_list import Faults, did_you_mean
 from simcli.spec.values.expressions import RESERVED, ExpressionError, has_expression, names_in, substitute_names
 from simcli.spec.values.quantities import own_unit
 from simcli.spec.values.units import UnitError, dimension_of, parse_unit, to_si, unit_fits
+
+_SAME = 1e-12  # relative: a unit rounds
 
 
 def where_of(mark: Mark, path: str = "") -> Where:
@@ -189,3 +193,23 @@ def same_kind(one: Node | None, other: Node | None) -> bool:
     """Whether two numbers may be values of one parameter: False where both have units, and these do not fit."""
     mine, theirs = written_dimension(one), written_dimension(other)
     return mine is None or theirs is None or unit_fits(theirs, mine) or unit_fits(mine, theirs)
+
+
+def says_same(one: Node | None, other: Node | None) -> bool:
+    """Whether two values are one: equal, or the same number in other units; angles and plain numbers count in SI."""
+    if one is None or other is None:
+        return one is other
+    if plain(one) == plain(other):
+        return True
+    numbers = [_number(node) for node in (one, other)]
+    return None not in numbers and math.isclose(*numbers, rel_tol=_SAME)
+
+
+def _number(node: Node) -> float | None:
+    """A number in SI, None of what is none, or has an expression."""
+    value = node.value if isinstance(node, Scalar) else None
+    try:
+        found = _any_unit(value) if isinstance(value, str) else value
+    except UnitError:
+        return None
+    return found if isinstance(found, int | float) and not isinstance(found, bool) else None
