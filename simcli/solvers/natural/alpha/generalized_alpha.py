@@ -153,23 +153,24 @@ def ask_for_balance(c: ti.template(), w: ti.i32):
     At the begin of a step forces alone may lack something, by a jump.
 
     Reads:  c.steps.{force, worst, rows.gradient}, c.alpha.next_a, c.pushes.pull
-    Writes: c.steps.load, c.alpha.lack
+    Writes: c.steps.load, c.alpha.{lack, excess}
     """
     f = c.steps.rows
     zero = c.tables.arena.zero()
     h = c.constants.load(w, H)
     span = h * h * c.alpha.share
     begins = c.now.load(w, "instant")
+    largest = zero
     for i in range(f.n):
-        c.steps.load.store(w, i, c.pushes.pull.load(w, i) - c.alpha.next_a.load(w, i) * f.inertia.load(w, i))
+        pull, taken = c.pushes.pull.load(w, i), c.alpha.next_a.load(w, i) * f.inertia.load(w, i)
+        c.steps.load.store(w, i, pull - taken)
+        largest = ti.max(largest, (ti.abs(pull) + ti.abs(taken)) / f.mass.load(w, i))
     add_row_forces(c, w)
     find_changes(c, w, begins)
     worst = c.steps.worst.load(w, 0)
     if begins != 0:
         worst = _lag(c, w) * span
-    for i in range(f.n):
-        worst = ti.max(worst, ti.abs(c.steps.load.load(w, i) / f.mass.load(w, i)) * span)
-    c.alpha.lack.store(w, 0, worst)
+    _find_excess(c, w, worst, span, largest)
     lacks = is_off_balance(c, w)
     for i in range(f.n):
         c.steps.load.store(w, i, select(lacks, c.steps.load.load(w, i), zero))
@@ -180,6 +181,28 @@ def ask_for_balance(c: ti.template(), w: ti.i32):
     for n in range(c.pushes.n):
         c.steps.load.store(w, f.n + c.pushes.row.at(n), zero)
     _ask_for_jumps(c, w, lacks, begins)
+
+
+@ti.func
+def _find_excess(c: ti.template(), w: ti.i32, worst: ti.template(), span: ti.template(), largest: ti.template()):
+    """Compare what rows lack with the tolerance, and what accelerations lack with what is small in a step as long as this.
+
+    Args:
+        worst: [m] what rows lack.
+        span: [s^2], d q1 / d a1.
+        largest: [m/s^2], of what balances.
+
+    Reads:  c.steps.load
+    Writes: c.alpha.{lack, excess}
+    """
+    f = c.steps.rows
+    lacked = worst * 0.0
+    for i in range(f.n):
+        lacked = ti.max(lacked, ti.abs(c.steps.load.load(w, i) / f.mass.load(w, i)) * span)
+    part = c.constants.load(w, H) / c.alpha.coarse
+    enough = ti.min(ti.max(part * part * c.steps.tight, largest * span * c.alpha.rounding), c.steps.tight)
+    c.alpha.lack.store(w, 0, ti.max(worst, lacked))
+    c.alpha.excess.store(w, 0, ti.max(worst - c.steps.tight, lacked - enough))
 
 
 def _lag(c, w):
@@ -209,7 +232,7 @@ def is_off_balance(c, w):
     zero = c.tables.arena.zero()
     begins = zero + ti.cast(c.now.load(w, "instant"), c.tables.arena.device.real) != 0.0
     jump = c.steps.tight if c.signals.feedback.n else c.bound.jump  # feedback jumps at each sample, however little
-    return local(c.alpha.lack.load(w, 0) > select(begins, zero + jump, zero + c.steps.tight))
+    return local(select(begins, c.alpha.lack.load(w, 0) - jump, c.alpha.excess.load(w, 0)) > zero)
 
 
 def balance_lacks(c, w):
