@@ -41,6 +41,8 @@ ROUNDS_PER_MATRIX = 4
 # does. A way of `tight` in a step is small where the step is at least as long as this [s]; in shorter ones accelerations
 # are found finer by its square, as finely as their order tells, or as what balances in them rounds, relative to it.
 COARSE_STEP = {"float64": 1e-3, "float32": math.inf}
+STALLS = 0.25  # of what a round lacks; what is left by one that does not round falls by 1e-3 and more
+FIRST = 1e30  # [m], what a round lacks that has none before it
 BALANCE_ROUNDS = {"float64": 1e-14, "float32": 4e-6}
 
 
