@@ -153,7 +153,7 @@ class Constrained:
         self.impulse, self.turn = tables.tree_dofs.slot(), arena.single.slot()
         spins = model.links.kind == LinkKind.FREE
         self.spins_free = arena.ints(spins & ~is_singular(model)[np.maximum(model.links.body, 0)])
-        self.pace, self.owes = self.system.laws.items.slot(), arena.single.slot()
+        (self.pace, self.led_gain), self.owes = self.system.laws.items.slots(2), arena.single.slot()
         self.carried, self.refinements = tables.tree_dofs.slot(), REFINEMENTS
         self.excess, self.first = arena.slot(2 * n), self.system.unknowns.slot()
         self.projected = self.system.rows.items.slot() if is_touching else arena.slot(0)
@@ -166,7 +166,7 @@ class Constrained:
         if self.impulses:
             self.impulses.clear()
         kept = (self.start, self.base, self.worst, self.excess, self.impulse, self.move, self.tries, self.diag, self.jumps)
-        for slot in (*kept, self.projected, self.carried, self.opens, self.parts, self.turn, self.pace, self.owes):
+        for slot in (*kept, self.projected, self.carried, self.opens, self.parts, self.turn, self.pace, self.led_gain, self.owes):
             slot.write(np.zeros((1, slot.n_items, 1)))
         if self.opens_late:
             self.opens.write(np.ones((1, 1, 1)))

@@ -341,6 +341,31 @@ def begin_projection(c: ti.template(), w: ti.i32):
     idle_coordinates(c, w)
     ask_for_velocities(c, w)
     ask_for_led_rates(c, w)
+    _ask_for_rotors(c, w)
+
+
+@needs.rotors
+@needs.led_coordinates
+@ti.func
+def _ask_for_rotors(c: ti.template(), w: ti.i32):
+    """Rotors keep their pace where prescribed coordinates gain a velocity that no acceleration of the step has: a jump.
+
+    Reads:  c.alpha.{v, w, next_w}, c.steps.rows
+    Writes: c.steps.load of soft rows
+    """
+    f = c.steps.rows
+    h = c.constants.load(w, H)
+    for k in range(c.pushes.n):
+        if c.pushes.law.at(k) >= 0:
+            r = c.pushes.row.at(k)
+            gain = c.steps.load.load(w, f.n + r)
+            for e in range(f.entry_start.at(r), f.entry_start.at(r + 1)):
+                i = f.entry_at.at(e)
+                if f.moves.at(i) == 0:
+                    mean = c.alpha.w.load(w, i) * (1.0 - c.alpha.gamma) + c.alpha.next_w.load(w, i) * c.alpha.gamma
+                    jump = f.v.load(w, i) - c.alpha.v.load(w, i) - mean * h
+                    gain = gain - f.gradient.load(w, e) * jump
+            c.steps.load.store(w, f.n + r, gain)
 
 
 @ti.func
