@@ -57,7 +57,16 @@ joints:
 BY_RATE = CHAIN.replace("MOTION", "velocity: $speed") + "signals: {speed: {step: {before: 0, after: 5, time: TIME}}}\n"
 BY_PLACE = CHAIN.replace("MOTION", "position: $way") + (
     "signals: {way: {ramp: {from: 0, to: 3, start: TIME, end: 0.5}}}\n")
-JUMPS = {"body": CARRIED, "rate of a joint": BY_RATE, "position of a joint": BY_PLACE}
+GEARED = """
+world: {gravity: [0, 0, 0]}
+bodies:
+  turner: {mass: 1, inertia: {diag: [0.1, 0.1, 0.1]}, kinematic: true, motion: {angular: [0, $speed, 0]}}
+  arm: {mass: 1, com: [0.3, 0, -0.2], inertia: {diag: [0.05, 0.05, 0.05]}}
+joints: {pin: {type: revolute, parent: turner, child: arm, at: [0, 0.1, 0], axis: [0, 1, 0], armature: 0.3, qd: 1}}
+signals: {speed: {step: {before: 1, after: 5, time: TIME}}}
+"""
+GEARED_RATE = 1 - 4 * 0.18 / (0.18 + 0.3)  # [rad/s], the arm's inertia about the pin over that with its rotor
+JUMPS = {"body": CARRIED, "body that carries a rotor": GEARED, "rate of a joint": BY_RATE, "position of a joint": BY_PLACE}
 # Steps of affine bodies give up kinetic energy where a rate jumps, as their pages say.
 PASSING = [mode for mode in MODES if mode[0] != "affine"]
 # Affine steps compile long.
@@ -98,6 +107,15 @@ def test_impulses_of_rates_that_jump_do_work(device, text, late, solver, integra
         drifts.append(found[0])
     assert drifts[1] < 5e-3 * given  # of order one: smooth forces of the step times half of the jump
     assert drifts[1] < drifts[0] / (SLACK * 2) + 1e-4 * given
+
+
+@pytest.mark.parametrize(("solver", "integrator"), PASSING)
+@pytest.mark.parametrize("late", [0.0, 0.27])
+def test_a_rotor_takes_its_part_of_a_jump(device, late, solver, integrator):
+    text = GEARED.replace("TIME", repr(JUMP + late * STEPS[1]))
+    runner = Runner(f"{text}solver: {{type: {solver}, dt: 1.0e-3, integrator: {integrator}}}\n", integrator, device)
+    rate = runner(STEPS[1], round(DURATION / STEPS[1]), 1)["frames/joint_qd"][-1, 0, 0]
+    assert rate == pytest.approx(GEARED_RATE, abs=2e-3)  # of an error of order one in the step of the jump
 
 
 # Laws hold what a body carries that turns as prescribed: a bound at which it stands, a speed, and dry friction.

@@ -362,8 +362,8 @@ def _ask_for_rotors(c: ti.template(), w: ti.i32):
             for e in range(f.entry_start.at(r), f.entry_start.at(r + 1)):
                 i = f.entry_at.at(e)
                 if f.moves.at(i) == 0:
-                    mean = c.alpha.w.load(w, i) * (1.0 - c.alpha.gamma) + c.alpha.next_w.load(w, i) * c.alpha.gamma
-                    jump = f.v.load(w, i) - c.alpha.v.load(w, i) - mean * h
+                    gained = (c.alpha.w.load(w, i) + c.alpha.next_w.load(w, i)) * (h * 0.5)  # w is what is prescribed here
+                    jump = f.v.load(w, i) - c.alpha.v.load(w, i) - gained
                     gain = gain - f.gradient.load(w, e) * jump
             c.steps.load.store(w, f.n + r, gain)
 
