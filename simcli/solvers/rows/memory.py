@@ -94,6 +94,7 @@ class Constrained:
         jumps: 1 if this one is.  opens: 1 if the last one was, and at the start where the account opens late.
         opens_late: whether the first node opens the account: implicit steps know nothing of the contacts that frame 0 shows.
         switches: whether steps of zhong06 may be of first order, those with jumps = 1: something stops or touches in them.
+        held_power: [W] of locked dofs before the corrections of a step of impulses.
         parts: 1 where a step is taken again because nothing touches in it.
         work_kept: [J] done before this step.  first_power: [W] of motions at the first node of an implicit step.
         impulse: (n dofs) [N s] that massless vectors got at the end of the last step.
@@ -135,7 +136,7 @@ class Constrained:
         self.repeats = self.notes_jumps or (stages > 1 and impulses is not None and not is_touching)
         self.opens_late = self.repeats and integrator == "implicit"
         self.switches = tables.is_natural and (self.repeats or is_touching)
-        self.parts = arena.single.slot()
+        self.parts, self.held_power = arena.single.slots(2)
         self.projections = MANY_PROJECTIONS if tables.is_natural and tables.has_excess else PROJECTIONS
         self.max_choices = MAX_CHOICES + CHOICES_PER_LAW * constraints.laws.n
         n = tables.n_tree_dofs

@@ -29,11 +29,32 @@ def motion_power(c, w, b):
     power = c.tables.arena.zero()
     if c.integrator != "zhong06" or c.by_impulses:  # whose smooth steps take the work of both their ends
         power = _power_of_locks(c, w, b, power)
+    _keep_hold(c, w, power)
     if not c.is_natural:
         power = _power_of_leads(c, w, b, power)
     if c.integrator == "implicit":
         power = _book_nodes(c, w, power)
     c.forces.account.add_power(w, c.tables.arena.zero(), power)
+
+
+@needs.late_holds
+def _keep_hold(c, w, power):
+    c.bound.held_power.store(w, 0, power)
+
+
+@needs.late_holds
+@ti.func
+def add_late_holds(c: ti.template(), w: ti.i32):
+    """What locked dofs gave in the corrections of a step of impulses, which come after its account.
+
+    Corrections move contacts to where the step ends, and are of the order of its forces where nothing foresaw that.
+
+    Reads:  c.bound.{held_power, system.{effort, acceleration}}, c.state.qd of the start
+    Writes: c.forces.account.work
+    """
+    h = c.constants.load(w, H)
+    found = _power_of_locks(c, w, h, c.tables.arena.zero())
+    c.forces.account.supply(w, (found - c.bound.held_power.load(w, 0)) * h)
 
 
 @ti.func
