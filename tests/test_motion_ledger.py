@@ -134,7 +134,7 @@ joints:
 
 @pytest.mark.parametrize("direction", ["explicit", "implicit"])
 def test_what_laws_hold_is_in_the_ledger_whichever_directions_rows_have(device, direction):
-    """Along directions of a step's end velocities of laws were off by how a row turns, and the ledger by 0.05 J at any step."""
+    """Along directions of the end velocities of laws were off by how a row turns, and the ledger by 0.05 J at any step."""
     runner = Runner(f"{HELD}solver: {{type: maximal, dt: 1.0e-3, joint_direction: {direction}}}\n", "semi_implicit", device)
     wide, narrow = (abs(runner(h, round(DURATION / h), 1)["energy/drift"][-1, 0]) for h in STEPS)
     assert narrow < wide / (SLACK * 2) + LEAST

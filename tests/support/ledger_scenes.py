@@ -89,7 +89,9 @@ def _joint(draw: Draw, k: int) -> dict:
     elif which == 3 and n == 1:
         joint |= {"drive": {"mode": "velocity", "target_velocity": "$s1", "damping": draw.number(0.1, 1)}}
     elif which == 4 and n == 1:
-        joint |= {"limit": {"lower": -0.02, "upper": 0.03, "stiffness": draw.number(20, 40), "damping": draw.number(0.1, 0.5)}}
+        joint |= {
+            "limit": {"lower": -0.02, "upper": 0.03, "stiffness": draw.number(20, 40), "damping": draw.number(0.1, 0.5)}
+        }
     return joint
 
 
@@ -134,8 +136,14 @@ def _forces(draw: Draw, led: str | None, joints: dict) -> dict:
         forces["air"] = {"type": "drag", "body": "b2", "damping": 0.2, "quadratic": 0.3, "angular_damping": 0.1,
                          "wind": [1.0, 1.0, 0.0]}  # fmt: skip
     if led and draw.says(0.5):
-        forces["stay"] = {"type": "spring", "a": {"body": led, "at": [0.1, 0.3, 0.0]}, "b": {"body": "b1", "at": [0.2, 0.0, 0.0]},
-                          "stiffness": draw.number(5, 40), "rest_length": 0.5, "damping": draw.number(0, 1)}
+        forces["stay"] = {
+            "type": "spring",
+            "a": {"body": led, "at": [0.1, 0.3, 0.0]},
+            "b": {"body": "b1", "at": [0.2, 0.0, 0.0]},
+            "stiffness": draw.number(5, 40),
+            "rest_length": 0.5,
+            "damping": draw.number(0, 1),
+        }
     if draw.says(0.3):
         forces["mount"] = {"type": "bushing", "a": {"body": led, "at": [2.0, 0.0, 0.0]} if led else {"world": [2.0, 0.0, 0.0]},
                            "b": {"body": "b3", "at": [0.0, 0.1, 0.0]}, "stiffness": [9.0, 6.0, 4.0], "damping": 0.3,
@@ -144,8 +152,13 @@ def _forces(draw: Draw, led: str | None, joints: dict) -> dict:
         forces["motor"] = {"type": "torque", "joint": "j0", "value": "$s2"}
     single = [name for name, joint in joints.items() if N_RATES[joint["type"]] == 1 and name != "loop"]
     if len(single) > 1 and draw.says(0.4):
-        forces["tie"] = {"type": "coupling", "of": [{"joint": single[0]}, {"joint": single[-1], "factor": draw.number(-1, 1)}],
-                         "unit": "rad", "stiffness": draw.number(3, 10), "damping": draw.number(0, 0.5)}
+        forces["tie"] = {
+            "type": "coupling",
+            "of": [{"joint": single[0]}, {"joint": single[-1], "factor": draw.number(-1, 1)}],
+            "unit": "rad",
+            "stiffness": draw.number(3, 10),
+            "damping": draw.number(0, 0.5),
+        }
     return forces
 
 

@@ -42,7 +42,7 @@ ROUNDS_PER_MATRIX = 4
 # are found finer by its square, as finely as their order tells, or as what balances in them rounds, relative to it.
 COARSE_STEP = {"float64": 1e-3, "float32": math.inf}
 STALLS = 0.25  # of what a round lacks; what is left by one that does not round falls by 1e-3 and more
-FIRST = 1e30  # [m], what a round lacks that has none before it
+NONE_BEFORE = 1e30  # [m], what a round lacks that has none before it
 BALANCE_ROUNDS = {"float64": 1e-14, "float32": 4e-6}
 
 

@@ -167,7 +167,8 @@ class Constrained:
         if self.impulses:
             self.impulses.clear()
         kept = (self.start, self.base, self.worst, self.excess, self.impulse, self.move, self.tries, self.diag, self.jumps)
-        for slot in (*kept, self.projected, self.carried, self.opens, self.parts, self.turn, self.pace, self.led_gain, self.owes):
+        rotors = (self.pace, self.led_gain, self.owes)
+        for slot in (*kept, self.projected, self.carried, self.opens, self.parts, self.turn, *rotors):
             slot.write(np.zeros((1, slot.n_items, 1)))
         if self.opens_late:
             self.opens.write(np.ones((1, 1, 1)))

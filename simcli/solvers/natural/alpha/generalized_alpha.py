@@ -34,7 +34,7 @@ from simcli.solvers.natural.alpha.leads import (
 )
 from simcli.solvers.natural.alpha.work import forget_holds, project_holds
 from simcli.solvers.natural.forces import idle_coordinates
-from simcli.solvers.natural.memory import FIRST, ROUNDS_PER_MATRIX, STALLS
+from simcli.solvers.natural.memory import NONE_BEFORE, ROUNDS_PER_MATRIX, STALLS
 from simcli.solvers.natural.quadratic import add_row_forces, ask_for_velocities, move_to_place, soften_rows, spread_softness
 from simcli.solvers.shared import needs
 from simcli.solvers.tree.integrators import H
@@ -192,7 +192,7 @@ def _find_excess(c: ti.template(), w: ti.i32, worst: ti.template(), span: ti.tem
         span: [s^2], d q1 / d a1.
         largest: [m/s^2], of what balances.
 
-    A round that leaves more than STALLS of what the one before lacked has met rounding, which rows in a stiff place have more.
+    A round that leaves more than STALLS of what the one before lacked has met rounding, of which stiff rows have more.
 
     Reads:  c.steps.load, c.alpha.lack of the round before
     Writes: c.alpha.{lack, excess}
@@ -203,7 +203,7 @@ def _find_excess(c: ti.template(), w: ti.i32, worst: ti.template(), span: ti.tem
         lacked = ti.max(lacked, ti.abs(c.steps.load.load(w, i) / f.mass.load(w, i)) * span)
     part = c.constants.load(w, H) / c.alpha.coarse
     enough = ti.min(ti.max(part * part * c.steps.tight, largest * span * c.alpha.rounding), c.steps.tight)
-    before = c.alpha.lack.load(w, 0) + ti.cast(c.now.load(w, "correction") == 0, c.tables.arena.device.real) * FIRST
+    before = c.alpha.lack.load(w, 0) + ti.cast(c.now.load(w, "correction") == 0, c.tables.arena.device.real) * NONE_BEFORE
     enough = select(lacked > before * STALLS, worst * 0.0 + c.steps.tight, enough)
     c.alpha.lack.store(w, 0, ti.max(worst, lacked))
     c.alpha.excess.store(w, 0, ti.max(worst - c.steps.tight, lacked - enough))
