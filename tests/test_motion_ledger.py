@@ -97,6 +97,25 @@ def test_a_kinematic_body_works_on_rotors(device, solver, integrator):
     assert narrow < wide / (SLACK * 2 ** ORDERS.get(integrator, 1)) + LEAST
 
 
+MOUNTED = """
+bodies:
+  turner: {mass: 1, inertia: {diag: [0.1, 0.1, 0.1]}, kinematic: true, motion: {linear: [$speed, 0, 0], angular: [0, $speed, 1]}}
+  block: {mass: 1, inertia: {diag: [0.05, 0.06, 0.07]}, pose: {xyz: [0.5, 0, 0]}}
+forces:
+  mount: {type: bushing, a: {body: turner, at: [0.4, 0, 0]}, b: {body: block, at: [0, 0.1, 0]}, stiffness: [90, 60, 40],
+          damping: 6, angular_stiffness: [5, 3, 2], angular_damping: 0.4}
+signals: {speed: {sine: {amplitude: 2, frequency: 2}}}
+"""
+
+
+@pytest.mark.parametrize(("solver", "integrator"), PASSING)
+def test_a_kinematic_body_works_on_a_bushing_that_damps(device, solver, integrator):
+    """The second half of a step of natural coordinates has its own force of a damper, whose work was taken twice."""
+    (wide, narrow), given = gaps(MOUNTED, solver, integrator, device)
+    assert narrow < LARGEST * abs(given)
+    assert narrow < wide / (SLACK * 2 ** ORDERS.get(integrator, 1)) + LEAST
+
+
 @pytest.mark.parametrize(("solver", "integrator"), PASSING)
 @pytest.mark.parametrize("late", [0.0, 0.27])  # of a step
 @pytest.mark.parametrize("text", JUMPS.values(), ids=JUMPS)

@@ -169,7 +169,7 @@ def add_led_work(c: ti.template(), w: ti.i32):
         v = c.motions.motion_qd.load(w, d)
         v = v + (chord * 2.0 - start - v) * share
         before = chord + (start - chord) * share
-        given = c.bound.base.load(w, t.unknown.at(d)) * 2.0 + c.bound.move.load(w, d)
+        given = c.bound.base.load(w, t.unknown.at(d)) * 2.0 + c.bound.move.load(w, d) - _change_of_half(c, w, d)
         done = done - given * chord * (h * 0.5) * share
         done = done + (v * v - before * before) * 0.5 * t.weight.load(w, d)
         c.bound.move.store(w, d, v)
@@ -183,6 +183,12 @@ def add_led_work(c: ti.template(), w: ti.i32):
                 way = way + y.entry.load(w, y.n_mass + e) * end
         done = done - y.force.load(w, r) * way * 0.5 * share
     c.forces.account.work.store(w, SUPPLIED, done)
+
+
+def _change_of_half(c, w, d):
+    """What the second half of a step has more of forces that damp, which is in `base` of both (inside kernels)."""
+    damped = c.is_midpoint and c.forces.damps_links
+    return c.bound.push.load(w, d) if damped else c.tables.arena.zero()
 
 
 @needs.led_bodies
