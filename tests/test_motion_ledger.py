@@ -99,7 +99,8 @@ def test_a_kinematic_body_works_on_rotors(device, solver, integrator):
 
 MOUNTED = """
 bodies:
-  turner: {mass: 1, inertia: {diag: [0.1, 0.1, 0.1]}, kinematic: true, motion: {linear: [$speed, 0, 0], angular: [0, $speed, 1]}}
+  turner: {mass: 1, inertia: {diag: [0.1, 0.1, 0.1]}, kinematic: true,
+           motion: {linear: [$speed, 0, 0], angular: [0, $speed, 1]}}
   block: {mass: 1, inertia: {diag: [0.05, 0.06, 0.07]}, pose: {xyz: [0.5, 0, 0]}}
 forces:
   mount: {type: bushing, a: {body: turner, at: [0.4, 0, 0]}, b: {body: block, at: [0, 0.1, 0]}, stiffness: [90, 60, 40],

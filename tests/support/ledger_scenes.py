@@ -146,7 +146,8 @@ def _forces(draw: Draw, led: str | None, joints: dict) -> dict:
         }
     if draw.says(0.3):
         end = {"body": led, "at": [2.0, 0.0, 0.0]} if led else {"world": [2.0, 0.0, 0.0]}
-        forces["mount"] = {"type": "bushing", "a": end, "b": {"body": "b3", "at": [0.0, 0.1, 0.0]}, "stiffness": [9.0, 6.0, 4.0], "damping": 0.3,
+        forces["mount"] = {"type": "bushing", "a": end, "b": {"body": "b3", "at": [0.0, 0.1, 0.0]},
+                           "stiffness": [9.0, 6.0, 4.0], "damping": 0.3,
                            "angular_stiffness": [0.5, 0.3, 0.2], "angular_damping": 0.02}  # fmt: skip
     if draw.says(0.3):
         forces["motor"] = {"type": "torque", "joint": "j0", "value": "$s2"}
@@ -189,7 +190,8 @@ def with_contact(made: dict, seed: int) -> dict:
             shape.pop("radius")
         out["bodies"][f"b{k}"]["shapes"] = {"s": shape}
     velocity = {"linear": draw.vector(1), "angular": draw.vector(5)}
-    out["bodies"]["ball"] = {"pose": {"xyz": [0.0, 2.0, 0.05]}, "velocity": velocity, "mass": 1.0, "inertia": {"diag": [0.01, 0.02, 0.03]}, "com": [0.0, 0.0, 0.02],
+    out["bodies"]["ball"] = {"pose": {"xyz": [0.0, 2.0, 0.05]}, "velocity": velocity, "mass": 1.0,
+                             "inertia": {"diag": [0.01, 0.02, 0.03]}, "com": [0.0, 0.0, 0.02],
                              "shapes": {"s": {"type": "sphere", "radius": 0.1, "material": "m"}}}  # fmt: skip
     return out
 
