@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import test_natural_joints
 import yaml
+from support.forward import Runner
 from support.many import run_many
 from support.process import python
 from support.process import simcli as command
@@ -353,3 +354,30 @@ def test_numbers_that_nobody_would_read_are_refused_with_their_line(tmp_path, wo
     assert ended.returncode == (1 if command_name == "check" else 3)
     assert said in ended.stderr
     assert f"scene.yaml:{line}:" in ended.stderr
+
+
+ARMS = """
+bodies:
+  upper: {mass: 1, com: [0.5, 0, 0], inertia: {diag: [0.05, 0.05, 0.05]}}
+  lower: {mass: 1, com: [0.5, 0, 0], inertia: {diag: [0.05, 0.05, 0.05]}, pose: {xyz: [1, 0, 0]}}
+joints:
+  shoulder: {type: revolute, parent: world, child: upper, axis: [0, 1, 0]}
+  elbow: {type: revolute, parent: upper, child: lower, at: [1, 0, 0], axis: [0, 1, 0]}
+solver: {type: natural, dt: 1 ms, integrator: generalized_alpha}
+"""
+BALANCED = 1e-3  # [J] of 15 J, twice what steps of this length leave in double precision
+
+
+def test_short_steps_of_generalized_alpha_are_of_order_two(device):
+    """Accelerations are found as finely as the step is short: errors that one step leaves stand in the next one, too."""
+    run = Runner(ARMS, "generalized_alpha", device)
+    wide, narrow = (run(h, round(0.4 / h), 1)["energy/drift"][-1, 0] for h in (8e-5, 2e-5))
+    assert wide / narrow == pytest.approx(16.0, rel=0.05)
+
+
+def test_generalized_alpha_balances_forces_in_float32(tmp_path):
+    """A way that rounds is 2 m/s^2 in steps of 1 ms: accelerations were that far behind forces, and energy by 0.04 J."""
+    path = tmp_path / "arms.yaml"
+    path.write_text(f"simcli: 1{ARMS}run: {{duration: 1}}\nexpect: [{{max: energy.drift, below: {BALANCED}}}]\n")
+    done = command("run", path, "-o", tmp_path / "run.h5", "-q", "--precision", "float32")
+    assert done.returncode == 0, done.stderr

@@ -44,6 +44,7 @@ from simcli.solvers.impulses.rows import (
 )
 from simcli.solvers.shared import needs
 from simcli.solvers.shared.host.large_worlds import pattern_of
+from simcli.solvers.shared.motion_work import add_late_holds
 from simcli.solvers.tree.integrators import H, copy
 
 _LOOSE = 100.0  # of `tolerance`: what a step may lack where it ends
@@ -167,6 +168,7 @@ def finish_impulses(c: ti.template(), w: ti.i32):
     Writes: c.state.qd, c.forces.account.work, c.bound.impulses
     """
     keep_impulses(c, w)
+    add_late_holds(c, w)
     for n in range(c.bound.system.n_dofs):
         v = c.bound.impulses.problem.velocity.load(w, mirrored(c.bound.system, n))
         c.state.qd.store(w, c.tables.tree_dof.at(n), v)

@@ -195,7 +195,7 @@ def row_of_law(c: ti.template(), w: ti.i32, n: ti.i32, kind: ti.i32, k: ti.i32, 
     upper = zero + BOUNDLESS
     bias = zero
     if y.laws.unknown.at(k) >= y.n_dofs:
-        bias = y.laws.shift.load(w, k) * h
+        bias = _shift_of_row(c, w, k, h)
     if kind == LINEAR:
         on, bias, soft = row_of_line(c, on, m.push.load(w, k), m.gain.load(w, k), bias, h)
     elif kind == DRIVE:
@@ -212,6 +212,17 @@ def row_of_law(c: ti.template(), w: ti.i32, n: ti.i32, kind: ti.i32, k: ti.i32, 
         bias = (bias - bound) * sign
         lower = zero
     return on, bias, soft, lower, upper
+
+
+def _shift_of_row(c, w, k, h):
+    """[m/s, rad/s], of the mean velocity of law k on a row, besides J v (inside kernels).
+
+    Half of what the row turns in the step: J of its start has that to come, J of its end has had it, both times half.
+    """
+    shift = c.bound.system.laws.shift.load(w, k) * h
+    if not c.turns:
+        return shift
+    return shift * (1.0 - 2.0 * ti.cast(c.now.load(w, "turned"), c.tables.arena.device.real))
 
 
 @ti.func

@@ -76,6 +76,7 @@ def begin_solving(c: ti.template(), w: ti.i32):
     m.awakened.store(w, 0, zero + 1.0)
     c.now.store(w, "search", 0)
     c.now.store(w, "statement", 0)
+    _turn(c, w, 0)
     c.now.store(w, "searches", m.searches)
     p.now.store(w, "rounds", m.rounds)
     if c.now.load(w, "instant") != 0:
@@ -123,8 +124,15 @@ def begin_correcting(c: ti.template(), w: ti.i32):
     _wake_all(c, w)
     c.now.store(w, "search", 0)
     c.now.store(w, "statement", 1)
+    _turn(c, w, 1)
     c.now.store(w, "searches", m.searches)
     p.now.store(w, "rounds", m.rounds)
+
+
+@needs.turns
+def _turn(c, w, turned):
+    """Note whether rows have the directions of the poses reached."""
+    c.now.store(w, "turned", turned)
 
 
 @needs.turns

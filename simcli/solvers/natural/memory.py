@@ -1,5 +1,7 @@
 """What steps in natural coordinates keep, beyond the memory of rows (rows/memory.py), and the numbers that bound them."""
 
+import math
+
 import numpy as np
 
 from simcli.kernels.memory.arena import Arena, Slot
@@ -35,6 +37,13 @@ KEPT_FORCE = {"float64": 31.0 / 32.0, "float32": 0.0}
 # Rounds of generalized_alpha that share a matrix. Smooth motions end within them; a spring that the first guess of a step
 # stretches a thousand times too far needs a matrix of where the iteration has come to.
 ROUNDS_PER_MATRIX = 4
+# What rounds of generalized_alpha leave of accelerations they leave in the next step, too, so that it adds up as a force
+# does. A way of `tight` in a step is small where the step is at least as long as this [s]; in shorter ones accelerations
+# are found finer by its square, as finely as their order tells, or as what balances in them rounds, relative to it.
+COARSE_STEP = {"float64": 1e-3, "float32": math.inf}
+STALLS = 0.25  # of what a round lacks; what is left by one that does not round falls by 1e-3 and more
+NONE_BEFORE = 1e30  # [m], what a round lacks that has none before it
+BALANCE_ROUNDS = {"float64": 1e-14, "float32": 4e-6}
 
 
 def turning_rows(constraints: Constraints) -> tuple[np.ndarray, np.ndarray]:
@@ -94,7 +103,7 @@ class AlphaSteps:
     Attributes:
         alpha_m, alpha_f, gamma, beta: see alpha/generalized_alpha.py.
         share: d q1 / d a1 over h^2.  rate_share: d v1 / d a1 over h.
-        lack: [m] what the last round of a step found to lack, as a way.
+        lack: [m] what the last round of a step found to lack, as a way.  excess: [m] by how much that is too much.
         a, w: (n) accelerations, true ones and those of the recurrence.  next_a, next_w: at the end of the step.
         v: (n) velocities at its start.
         led, led_rate: (n_leads) accelerations and rates that motions prescribed where the last step ended.
@@ -111,6 +120,7 @@ class AlphaSteps:
         self.rate_share, self.jumps = self.gamma * (1.0 - self.alpha_f) / (1.0 - self.alpha_m), jumps
         self.n_led, self.n_holds = n_led, n_led + n_leads
         leads, holds = arena.records(n_leads), arena.records(self.n_holds)
-        self.lack, (self.led, self.led_rate) = arena.single.slot(), leads.slots(2)
+        (self.lack, self.excess), (self.led, self.led_rate) = arena.single.slots(2), leads.slots(2)
+        self.coarse, self.rounding = COARSE_STEP[arena.device.precision], BALANCE_ROUNDS[arena.device.precision]
         self.force, self.mean_force, self.next_force = holds.slots(3)
         self.a, self.w, self.next_a, self.next_w, self.v = arena.records(n).slots(5)

@@ -6,7 +6,7 @@ Source: theory-natural.md, section zhong06.
 from simcli.kernels.algebra.elementary import select
 from simcli.kernels.language import ti
 from simcli.kernels.linear.system import assemble, leave
-from simcli.solvers.natural.rotors import weigh_rotors
+from simcli.solvers.natural.rotors import add_rotor_work, weigh_rotors
 from simcli.solvers.shared import needs
 from simcli.solvers.shared.motion_work import work_of_projection
 from simcli.solvers.tree.integrators import H
@@ -52,11 +52,12 @@ def end_projection(c: ti.template(), w: ti.i32):
     """Take the projected velocities. Rates and biases of the rows are measured anew: near singular positions they count.
 
     Reads:  c.bound.system
-    Writes: c.state.qd, c.bound.{impulse, owes, projected}
+    Writes: c.state.qd, c.bound.{impulse, owes, projected}, c.forces.account.work
     """
     y = c.bound.system
     _note_projection(c, w)
     work_of_projection(c, w)
+    add_rotor_work(c, w)
     for n in range(y.n_dofs):
         d = c.tables.tree_dof.at(n)
         c.state.qd.store(w, d, c.state.qd.load(w, d) + y.acceleration.load(w, n))

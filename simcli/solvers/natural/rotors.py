@@ -57,29 +57,59 @@ def note_paces(c: ti.template(), w: ti.i32):
             c.bound.pace.store(w, n, y.laws.rate.load(w, n) + change * g)
             given = select(smooth, given, zero)
             y.force.store(w, r, y.force.load(w, r) + given)
-            _supply_by_led(c, w, r, given * g)
+            _supply_by_led(c, w, n, r, given * g)
     c.bound.owes.store(w, 0, select(smooth, zero + 1.0, zero))
 
 
 @needs.led_bodies
 @ti.func
-def _supply_by_led(c: ti.template(), w: ti.i32, r: ti.i32, impulse: ti.template()):
-    """Work that kinematic bodies do on a rotor in the first half of a step, by their velocities of the start.
+def _supply_by_led(c: ti.template(), w: ti.i32, n: ti.i32, r: ti.i32, impulse: ti.template()):
+    """Work that kinematic bodies do on a rotor in the first half of a step, by the mean of their velocities of that half.
 
-    That of the second half is taken with the projection, by their velocities of the end: of order two together.
+    The second half is one of the projection, which takes the mean of the velocities where the step ends and those that are
+    prescribed there. For a rotor it begins in the middle of the step: `add_rotor_work` takes the difference.
 
     Args:
+        n: law of row r.
         impulse: what row r gives the rotor.
 
-    Writes: c.forces.account.work
+    Reads:  c.bound.system, c.state.qd
+    Writes: c.forces.account.work, c.bound.led_gain
     """
     y = c.bound.system
     rate = c.tables.arena.zero()
+    gain = rate
     for e in range(y.j_start.at(r), y.j_start.at(r + 1)):
         d = y.j_dof.at(e)
         if c.motions.lock_of.at(d) >= 0:
             rate = rate + y.entry.load(w, y.n_mass + e) * c.state.qd.load(w, d)
-    c.forces.account.supply(w, impulse * rate)
+            gain = gain + y.entry.load(w, y.n_mass + e) * y.acceleration.load(w, c.tables.unknown.at(d))
+    gain = gain * (c.constants.load(w, H) * 0.5)
+    c.bound.led_gain.store(w, n, gain)
+    c.forces.account.supply(w, impulse * (rate + gain * 0.5))
+
+
+@needs.laws
+@needs.armature
+@needs.led_bodies
+@ti.func
+def add_rotor_work(c: ti.template(), w: ti.i32):
+    """What kinematic bodies do less on rotors in a projection than its mean velocities say, see `_supply_by_led`.
+
+    A smooth step ends as far beyond the velocity of its middle as that is beyond the one of its start.
+
+    Reads:  c.bound.{led_gain, owes, system.force}
+    Writes: c.forces.account.work
+    """
+    y = c.bound.system
+    done = c.tables.arena.zero()
+    for n in range(y.laws.n):
+        if y.laws.is_loop.at(n) != 0:
+            r = y.laws.row.at(n)
+            turns = c.forces.armature.load(w, y.laws.dof.at(n)) * y.enabled.load(w, r) > done * 0.0
+            given = y.force.load(w, r) * c.bound.led_gain.load(w, n) * 0.5
+            done = done + select(turns, given, given * 0.0)
+    c.forces.account.supply(w, done * c.bound.owes.load(w, 0))
 
 
 def _is_smooth(c, w):

@@ -151,7 +151,7 @@ def load_second_half(c: ti.template(), w: ti.i32):
     Source: Heun (1900), the mean of two slopes.
 
     Reads:  c.state.{q, qd, qdd}, c.bound.push
-    Writes: c.bound.{base, q_kept, move}; c.state.external is none
+    Writes: c.bound.{base, q_kept, move}; c.bound.push: by what base has changed; c.state.external is none
     """
     s = c.state
     h = c.constants.load(w, H)
@@ -175,6 +175,7 @@ def load_second_half(c: ti.template(), w: ti.i32):
             if n >= 0:
                 change = s.S.load(w, d).dot(force) - c.bound.push.load(w, d)
                 c.bound.base.store(w, n, c.bound.base.load(w, n) + change)
+                c.bound.push.store(w, d, change)
         s.external.store(w, i, no_force(c.tables.arena.zero()))
     copy(s.q, c.bound.q_kept, c.tables.n_q, w)
     copy(s.qd, c.bound.move, c.tables.n_qd, w)

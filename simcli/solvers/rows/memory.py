@@ -94,6 +94,7 @@ class Constrained:
         jumps: 1 if this one is.  opens: 1 if the last one was, and at the start where the account opens late.
         opens_late: whether the first node opens the account: implicit steps know nothing of the contacts that frame 0 shows.
         switches: whether steps of zhong06 may be of first order, those with jumps = 1: something stops or touches in them.
+        held_power: [W] of locked dofs before the corrections of a step of impulses.
         parts: 1 where a step is taken again because nothing touches in it.
         work_kept: [J] done before this step.  first_power: [W] of motions at the first node of an implicit step.
         impulse: (n dofs) [N s] that massless vectors got at the end of the last step.
@@ -135,7 +136,7 @@ class Constrained:
         self.repeats = self.notes_jumps or (stages > 1 and impulses is not None and not is_touching)
         self.opens_late = self.repeats and integrator == "implicit"
         self.switches = tables.is_natural and (self.repeats or is_touching)
-        self.parts = arena.single.slot()
+        self.parts, self.held_power = arena.single.slots(2)
         self.projections = MANY_PROJECTIONS if tables.is_natural and tables.has_excess else PROJECTIONS
         self.max_choices = MAX_CHOICES + CHOICES_PER_LAW * constraints.laws.n
         n = tables.n_tree_dofs
@@ -153,7 +154,7 @@ class Constrained:
         self.impulse, self.turn = tables.tree_dofs.slot(), arena.single.slot()
         spins = model.links.kind == LinkKind.FREE
         self.spins_free = arena.ints(spins & ~is_singular(model)[np.maximum(model.links.body, 0)])
-        self.pace, self.owes = self.system.laws.items.slot(), arena.single.slot()
+        (self.pace, self.led_gain), self.owes = self.system.laws.items.slots(2), arena.single.slot()
         self.carried, self.refinements = tables.tree_dofs.slot(), REFINEMENTS
         self.excess, self.first = arena.slot(2 * n), self.system.unknowns.slot()
         self.projected = self.system.rows.items.slot() if is_touching else arena.slot(0)
@@ -166,7 +167,8 @@ class Constrained:
         if self.impulses:
             self.impulses.clear()
         kept = (self.start, self.base, self.worst, self.excess, self.impulse, self.move, self.tries, self.diag, self.jumps)
-        for slot in (*kept, self.projected, self.carried, self.opens, self.parts, self.turn, self.pace, self.owes):
+        rotors = (self.pace, self.led_gain, self.owes)
+        for slot in (*kept, self.projected, self.carried, self.opens, self.parts, self.turn, *rotors):
             slot.write(np.zeros((1, slot.n_items, 1)))
         if self.opens_late:
             self.opens.write(np.ones((1, 1, 1)))

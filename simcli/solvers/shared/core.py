@@ -41,7 +41,7 @@ ENERGY = ("kinetic", "potential", "elastic", "dissipated", "input", "total", "dr
 # Whole numbers of a block on the way through a program: steps before the frame, in two parts; its steps, and those that are
 # over; then see tree/stages.py and impulses/stages.py.
 _NOW = ("first_high", "first_low", "steps", "step", "node", "instant", "choice", "solution", "correction", "rates",
-       "search", "searches", "statement")  # fmt: skip
+       "search", "searches", "statement", "turned")  # fmt: skip
 HEALTH = ("status", "steps into the call", "dof")
 
 

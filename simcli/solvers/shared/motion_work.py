@@ -29,11 +29,32 @@ def motion_power(c, w, b):
     power = c.tables.arena.zero()
     if c.integrator != "zhong06" or c.by_impulses:  # whose smooth steps take the work of both their ends
         power = _power_of_locks(c, w, b, power)
+    _keep_hold(c, w, power)
     if not c.is_natural:
         power = _power_of_leads(c, w, b, power)
     if c.integrator == "implicit":
         power = _book_nodes(c, w, power)
     c.forces.account.add_power(w, c.tables.arena.zero(), power)
+
+
+@needs.late_holds
+def _keep_hold(c, w, power):
+    c.bound.held_power.store(w, 0, power)
+
+
+@needs.late_holds
+@ti.func
+def add_late_holds(c: ti.template(), w: ti.i32):
+    """What locked dofs gave in the corrections of a step of impulses, which come after its account.
+
+    Corrections move contacts to where the step ends, and are of the order of its forces where nothing foresaw that.
+
+    Reads:  c.bound.{held_power, system.{effort, acceleration}}, c.state.qd of the start
+    Writes: c.forces.account.work
+    """
+    h = c.constants.load(w, H)
+    found = _power_of_locks(c, w, h, c.tables.arena.zero())
+    c.forces.account.supply(w, (found - c.bound.held_power.load(w, 0)) * h)
 
 
 @ti.func
@@ -148,7 +169,7 @@ def add_led_work(c: ti.template(), w: ti.i32):
         v = c.motions.motion_qd.load(w, d)
         v = v + (chord * 2.0 - start - v) * share
         before = chord + (start - chord) * share
-        given = c.bound.base.load(w, t.unknown.at(d)) * 2.0 + c.bound.move.load(w, d)
+        given = c.bound.base.load(w, t.unknown.at(d)) * 2.0 + c.bound.move.load(w, d) - _change_of_half(c, w, d)
         done = done - given * chord * (h * 0.5) * share
         done = done + (v * v - before * before) * 0.5 * t.weight.load(w, d)
         c.bound.move.store(w, d, v)
@@ -162,6 +183,12 @@ def add_led_work(c: ti.template(), w: ti.i32):
                 way = way + y.entry.load(w, y.n_mass + e) * end
         done = done - y.force.load(w, r) * way * 0.5 * share
     c.forces.account.work.store(w, SUPPLIED, done)
+
+
+def _change_of_half(c, w, d):
+    """What the second half of a step has more of forces that damp, which is in `base` of both (inside kernels)."""
+    damped = c.is_midpoint and c.forces.damps_links
+    return c.bound.push.load(w, d) if damped else c.tables.arena.zero()
 
 
 @needs.led_bodies

@@ -58,6 +58,7 @@ locked_balls = _something(lambda c: c.motions.locks_balls)
 late_rates = _something(lambda c: c.stages > 1 or c.is_natural)  # a step does not end with the velocity that moved it
 moved_apart = _something(lambda c: c.stages > 1 and c.motions.n_locks > 0)  # late rates of prescribed dofs
 motions = _something(lambda c: c.motions.n_locks + c.bound.system.n_leads > 0)  # or lead rows
+late_holds = _something(lambda c: c.by_impulses and not c.is_natural and c.motions.n_locks > 0)  # locks in corrected steps
 leads = _something(lambda c: c.bound.system.n_leads > 0)
 led_balls = _something(lambda c: c.bound.system.leads_balls)
 led_bodies = _something(lambda c: c.led.n > 0)

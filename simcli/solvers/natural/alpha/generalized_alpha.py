@@ -34,7 +34,7 @@ from simcli.solvers.natural.alpha.leads import (
 )
 from simcli.solvers.natural.alpha.work import forget_holds, project_holds
 from simcli.solvers.natural.forces import idle_coordinates
-from simcli.solvers.natural.memory import ROUNDS_PER_MATRIX
+from simcli.solvers.natural.memory import NONE_BEFORE, ROUNDS_PER_MATRIX, STALLS
 from simcli.solvers.natural.quadratic import add_row_forces, ask_for_velocities, move_to_place, soften_rows, spread_softness
 from simcli.solvers.shared import needs
 from simcli.solvers.tree.integrators import H
@@ -153,23 +153,24 @@ def ask_for_balance(c: ti.template(), w: ti.i32):
     At the begin of a step forces alone may lack something, by a jump.
 
     Reads:  c.steps.{force, worst, rows.gradient}, c.alpha.next_a, c.pushes.pull
-    Writes: c.steps.load, c.alpha.lack
+    Writes: c.steps.load, c.alpha.{lack, excess}
     """
     f = c.steps.rows
     zero = c.tables.arena.zero()
     h = c.constants.load(w, H)
     span = h * h * c.alpha.share
     begins = c.now.load(w, "instant")
+    largest = zero
     for i in range(f.n):
-        c.steps.load.store(w, i, c.pushes.pull.load(w, i) - c.alpha.next_a.load(w, i) * f.inertia.load(w, i))
+        pull, taken = c.pushes.pull.load(w, i), c.alpha.next_a.load(w, i) * f.inertia.load(w, i)
+        c.steps.load.store(w, i, pull - taken)
+        largest = ti.max(largest, (ti.abs(pull) + ti.abs(taken)) / f.mass.load(w, i))
     add_row_forces(c, w)
     find_changes(c, w, begins)
     worst = c.steps.worst.load(w, 0)
     if begins != 0:
         worst = _lag(c, w) * span
-    for i in range(f.n):
-        worst = ti.max(worst, ti.abs(c.steps.load.load(w, i) / f.mass.load(w, i)) * span)
-    c.alpha.lack.store(w, 0, worst)
+    _find_excess(c, w, worst, span, largest)
     lacks = is_off_balance(c, w)
     for i in range(f.n):
         c.steps.load.store(w, i, select(lacks, c.steps.load.load(w, i), zero))
@@ -180,6 +181,32 @@ def ask_for_balance(c: ti.template(), w: ti.i32):
     for n in range(c.pushes.n):
         c.steps.load.store(w, f.n + c.pushes.row.at(n), zero)
     _ask_for_jumps(c, w, lacks, begins)
+
+
+@ti.func
+def _find_excess(c: ti.template(), w: ti.i32, worst: ti.template(), span: ti.template(), largest: ti.template()):
+    """Compare what rows lack with the tolerance, and what accelerations lack with what is small in a step as long as this.
+
+    Args:
+        worst: [m] what rows lack.
+        span: [s^2], d q1 / d a1.
+        largest: [m/s^2], of what balances.
+
+    A round that leaves more than STALLS of what the one before lacked has met rounding, of which stiff rows have more.
+
+    Reads:  c.steps.load, c.alpha.lack of the round before
+    Writes: c.alpha.{lack, excess}
+    """
+    f = c.steps.rows
+    lacked = worst * 0.0
+    for i in range(f.n):
+        lacked = ti.max(lacked, ti.abs(c.steps.load.load(w, i) / f.mass.load(w, i)) * span)
+    part = c.constants.load(w, H) / c.alpha.coarse
+    enough = ti.min(ti.max(part * part * c.steps.tight, largest * span * c.alpha.rounding), c.steps.tight)
+    before = c.alpha.lack.load(w, 0) + ti.cast(c.now.load(w, "correction") == 0, c.tables.arena.device.real) * NONE_BEFORE
+    enough = select(lacked > before * STALLS, worst * 0.0 + c.steps.tight, enough)
+    c.alpha.lack.store(w, 0, ti.max(worst, lacked))
+    c.alpha.excess.store(w, 0, ti.max(worst - c.steps.tight, lacked - enough))
 
 
 def _lag(c, w):
@@ -209,7 +236,7 @@ def is_off_balance(c, w):
     zero = c.tables.arena.zero()
     begins = zero + ti.cast(c.now.load(w, "instant"), c.tables.arena.device.real) != 0.0
     jump = c.steps.tight if c.signals.feedback.n else c.bound.jump  # feedback jumps at each sample, however little
-    return local(c.alpha.lack.load(w, 0) > select(begins, zero + jump, zero + c.steps.tight))
+    return local(select(begins, c.alpha.lack.load(w, 0) - jump, c.alpha.excess.load(w, 0)) > zero)
 
 
 def balance_lacks(c, w):
@@ -314,6 +341,31 @@ def begin_projection(c: ti.template(), w: ti.i32):
     idle_coordinates(c, w)
     ask_for_velocities(c, w)
     ask_for_led_rates(c, w)
+    _ask_for_rotors(c, w)
+
+
+@needs.rotors
+@needs.led_coordinates
+@ti.func
+def _ask_for_rotors(c: ti.template(), w: ti.i32):
+    """Rotors keep their pace where prescribed coordinates gain a velocity that no acceleration of the step has: a jump.
+
+    Reads:  c.alpha.{v, w, next_w}, c.steps.rows
+    Writes: c.steps.load of soft rows
+    """
+    f = c.steps.rows
+    h = c.constants.load(w, H)
+    for k in range(c.pushes.n):
+        if c.pushes.law.at(k) >= 0:
+            r = c.pushes.row.at(k)
+            gain = c.steps.load.load(w, f.n + r)
+            for e in range(f.entry_start.at(r), f.entry_start.at(r + 1)):
+                i = f.entry_at.at(e)
+                if f.moves.at(i) == 0:
+                    gained = (c.alpha.w.load(w, i) + c.alpha.next_w.load(w, i)) * (h * 0.5)  # w is what is prescribed here
+                    jump = f.v.load(w, i) - c.alpha.v.load(w, i) - gained
+                    gain = gain - f.gradient.load(w, e) * jump
+            c.steps.load.store(w, f.n + r, gain)
 
 
 @ti.func
