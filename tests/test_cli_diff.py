@@ -155,7 +155,7 @@ def test_what_only_one_file_has_is_told(folder, tmp_path, capsys):
         (["a.h5", "b.h5", "-c", "energy.totl"], "did you mean `energy.total`?"),
         (["a.h5", "b.h5", "--rtol", "inf"], "--rtol and --atol are finite numbers"),
         (["a.h5", "b.h5", "--rtol", "-1"], "--rtol"),
-        (["a.h5", "b.h5", "--align", "frame"], "'frame' is not one of 'time', 'step'"),
+        (["a.h5", "b.h5", "--align", "frame"], "--align frame: write time or step"),
         (["a.h5", "b.h5", "--exact", "--atol", "1"], "--exact compares all bits"),
         (["a.h5", "b.h5", "--exact", "--world", "1"], "--exact compares all bits"),
     ],

@@ -129,7 +129,7 @@ def test_what_contradicts_itself_is_wrong_usage(scene, tmp_path, command, monkey
         ("--cluster", ""): "--cluster: names no cluster",
         ("--patience", "3 s"): "--patience goes with --cluster",
         ("--shard", "3/2"): "write I/N",
-        ("--keep", "some"): "'all', 'failed', 'none'",
+        ("--keep", "some"): "write all, failed or none",
     }.items():
         code, out, err = command("sweep", "run", scene, "-o", "night", *words)
         assert (code, out) == (Exit.USAGE, ""), err
