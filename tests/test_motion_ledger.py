@@ -82,16 +82,9 @@ def gaps(text, solver, integrator, device, steps=STEPS) -> tuple[np.ndarray, flo
 
 
 @pytest.mark.parametrize(("solver", "integrator"), QUICK_FIRST)
-def test_motions_work_against_dampers_and_drives(device, solver, integrator):
-    (wide, narrow), given = gaps(DAMPED, solver, integrator, device)
-    assert abs(given) > 0.3
-    assert narrow < LARGEST * abs(given)
-    assert narrow < wide / (SLACK * 2 ** ORDERS.get(integrator, 1)) + LEAST
-
-
-@pytest.mark.parametrize(("solver", "integrator"), QUICK_FIRST)
-def test_a_kinematic_body_works_on_rotors(device, solver, integrator):
-    (wide, narrow), given = gaps(ROTOR, solver, integrator, device)
+@pytest.mark.parametrize("text", [DAMPED, ROTOR], ids=["dampers and drives", "rotors"])
+def test_motions_work_on_what_they_meet(device, text, solver, integrator):
+    (wide, narrow), given = gaps(text, solver, integrator, device)
     assert abs(given) > 0.3
     assert narrow < LARGEST * abs(given)
     assert narrow < wide / (SLACK * 2 ** ORDERS.get(integrator, 1)) + LEAST

@@ -19,10 +19,7 @@ from simcli.solvers.shared import needs
 from simcli.solvers.tree.integrators import H, copy
 
 JUMP = {"float64": 1e-9, "float32": 1e-4}  # [m or rad] that a change of speed moves in a step, below which it is smooth
-
-
-# Relative difference of two rates of a prescribed motion that is rounding.
-SAME_RATE = {"float64": 1e-12, "float32": 1e-5}
+SAME_RATE = {"float64": 1e-12, "float32": 1e-5}  # relative difference of two rates of a motion that is rounding
 
 
 def meets_end(c, w):

@@ -116,28 +116,25 @@ def _angular_velocity(g, c, w, n):
 # Of a joint
 
 
-@ti.func
-def _encoder(g: ti.template(), c: ti.template(), w: ti.i32, n: ti.i32):
-    """Coordinates of the joint.
+def _encoder(g, c, w, n):
+    """Coordinates of the joint."""
+    _take_numbers(g, w, n, c.state.q)
 
-    Reads:  c.state.q
+
+def _tachometer(g, c, w, n):
+    """Velocities of the joint."""
+    _take_numbers(g, w, n, c.state.qd)
+
+
+@ti.func
+def _take_numbers(g: ti.template(), w: ti.i32, n: ti.i32, source: ti.template()):
+    """The numbers of the joint in a column of the state.
+
     Writes: g.sensors.values
     """
     m = g.sensors
     for k in range(m.width.at(n)):
-        m.values.store(w, m.first.at(n) + k, c.state.q.load(w, m.start.at(n) + k))
-
-
-@ti.func
-def _tachometer(g: ti.template(), c: ti.template(), w: ti.i32, n: ti.i32):
-    """Velocities of the joint.
-
-    Reads:  c.state.qd
-    Writes: g.sensors.values
-    """
-    m = g.sensors
-    for k in range(m.width.at(n)):
-        m.values.store(w, m.first.at(n) + k, c.state.qd.load(w, m.start.at(n) + k))
+        m.values.store(w, m.first.at(n) + k, source.load(w, m.start.at(n) + k))
 
 
 def _force(g, c, w, n):
