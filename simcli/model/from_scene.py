@@ -32,8 +32,9 @@ from simcli.model.forces.spring import read_springs
 from simcli.model.forces.torque import add_torques
 from simcli.model.forces.torsion import add_torsions
 from simcli.model.forces.wrench import read_wrenches
-from simcli.model.joints.catalogue import CATALOGUE, MotionAxis
+from simcli.model.joints.catalogue import CATALOGUE
 from simcli.model.joints.gears import read_gears
+from simcli.model.joints.motion_axes import MotionAxis
 from simcli.model.joints.parts import JointReader, read_dofs
 from simcli.model.mechanism import JointPart, Mechanism
 from simcli.model.natural.bases import read_naturals

@@ -32,16 +32,8 @@ from simcli.solvers.impulses.contacts import (
     contact_loss,
     remember,
 )
+from simcli.solvers.impulses.law_rows import DRIVE, FRICTION, HARD, LINEAR, LOWER, MOTION, UPPER
 from simcli.solvers.impulses.mass import mirrored
-from simcli.solvers.impulses.rows import (
-    DRIVE,
-    FRICTION,
-    HARD,
-    LINEAR,
-    LOWER,
-    MOTION,
-    UPPER,
-)
 from simcli.solvers.shared import needs
 from simcli.solvers.shared.host.large_worlds import pattern_of
 from simcli.solvers.shared.motion_work import add_late_holds
