@@ -10,6 +10,7 @@ import h5py
 import numpy as np
 import pytest
 from support.device import live_device
+from support.process import run_here
 from support.runs import SWING
 from support.zoo import random_states, zoo
 
@@ -92,7 +93,7 @@ def command(folder, monkeypatch, capfd):
     monkeypatch.chdir(folder)
 
     def run(*words):
-        code = doorman.run_command([str(word) for word in words], debug=False, as_json="--json" in words)
+        code = run_here(*words)
         said = capfd.readouterr()
         assert "Traceback" not in said.err
         return SimpleNamespace(returncode=code, stdout=said.out, stderr=said.err)

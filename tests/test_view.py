@@ -16,7 +16,7 @@ import h5py
 import numpy as np
 import pytest
 from support.analysis_files import CHANNELS, record
-from support.process import simcli
+from support.process import simcli, told_here
 from support.recorder_here import RecorderHere
 from support.scenes import FALL
 from support.tiny_model import frames, tiny_model
@@ -25,7 +25,6 @@ from support.world_files import FAILED, grid, world_file
 
 from simcli import rotations as rot
 from simcli.analysis.states.subject import scene_of
-from simcli.cli import doorman
 from simcli.errors import Exit, UsageError
 from simcli.model.from_scene import build
 from simcli.records.contents.layout import axes_of, selected
@@ -128,9 +127,7 @@ class Parts(HTMLParser):
 
 
 def command(capsys, *words):
-    code = doorman.run_command(["view", *map(str, words)], debug=False, as_json="--json" in words)
-    said = capsys.readouterr()
-    return code, said.out, said.err
+    return told_here(capsys, "view", *words)
 
 
 def content_of(path):

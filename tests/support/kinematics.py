@@ -7,6 +7,7 @@ import pytest
 
 from simcli.cli import doorman
 from simcli.errors import Exit
+from support.process import run_here
 
 EFFORTS = 1e-10  # relative, what issue 3 asks of `id` with external forces and a floating base
 KINEMATICS = 1e-12  # relative to the oracle: roundings of a tree of some metres
@@ -36,7 +37,7 @@ def command(capfd):
 
 
 def run_quietly(*words):
-    assert doorman.run_command([str(word) for word in words], debug=True, as_json=False) == Exit.OK
+    assert run_here(*words, debug=True) == Exit.OK
 
 
 def off(found, wanted):

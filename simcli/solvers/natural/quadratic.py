@@ -27,7 +27,7 @@ from simcli.solvers.natural.forces import (
     soften_coordinates,
 )
 from simcli.solvers.natural.memory import KEPT_FORCE
-from simcli.solvers.natural.saddle import add_row_forces, ask_for_velocities, soften_rows
+from simcli.solvers.natural.saddle import add_row_forces, ask_for_velocities, measure_next, soften_rows
 from simcli.solvers.shared import needs
 from simcli.solvers.tree.integrators import H
 
@@ -149,8 +149,7 @@ def take_accelerations(c: ti.template(), w: ti.i32):
         f.next_x.store(w, i, f.x.load(w, i) + (f.v.load(w, i) + a * (h * 0.5)) * h)
     for r in range(f.n_rows):
         c.steps.force.store(w, r, c.steps.force.load(w, r) - c.steps.solution.load(w, f.n + r))
-    extend(f, f.next_x, w, 1.0)
-    c.steps.worst.store(w, 0, find_residuals(f, f.next_x, w))
+    measure_next(c, w)
 
 
 def rows_lack(c, w):
@@ -208,8 +207,7 @@ def move_to_place(c: ti.template(), w: ti.i32):
     f = c.steps.rows
     for i in range(f.n):
         f.next_x.store(w, i, f.next_x.load(w, i) + c.steps.solution.load(w, i))
-    extend(f, f.next_x, w, 1.0)
-    c.steps.worst.store(w, 0, find_residuals(f, f.next_x, w))
+    measure_next(c, w)
 
 
 @ti.func

@@ -6,7 +6,7 @@ the right-hand side, of the coordinates first, then of the rows, and c.steps.sol
 
 from simcli.kernels.language import ti
 from simcli.kernels.linear.sparse import get_unknown, put_unknown, substitute
-from simcli.kernels.rows.quadratic import bias, find_rates
+from simcli.kernels.rows.quadratic import bias, extend, find_rates, find_residuals
 from simcli.kernels.rows.saddle import factorize_saddle
 from simcli.solvers.natural.forces import demand_paces
 from simcli.solvers.natural.stages import soften
@@ -113,3 +113,15 @@ def add_row_forces(c: ti.template(), w: ti.i32):
         for e in range(f.entry_start.at(r), f.entry_start.at(r + 1)):
             i = f.entry_at.at(e)
             c.steps.load.store(w, i, c.steps.load.load(w, i) + f.gradient.load(w, e) * force)
+
+
+@ti.func
+def measure_next(c: ti.template(), w: ti.i32):
+    """Residuals of the rows where the step is to end, and the largest of the hard rows.
+
+    Reads:  c.steps.rows.next_x of the coordinates
+    Writes: c.steps.{worst, rows.next_x of the forms, rows.residual}
+    """
+    f = c.steps.rows
+    extend(f, f.next_x, w, 1.0)
+    c.steps.worst.store(w, 0, find_residuals(f, f.next_x, w))

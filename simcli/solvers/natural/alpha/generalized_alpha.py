@@ -22,7 +22,7 @@ rounds take the rest away.
 """
 
 from simcli.kernels.language import ti
-from simcli.kernels.rows.quadratic import bend_gradients, extend, find_residuals, give_state
+from simcli.kernels.rows.quadratic import bend_gradients, extend, give_state
 from simcli.solvers.natural.alpha.leads import (
     ask_for_led_rates,
     begin_leads,
@@ -33,7 +33,7 @@ from simcli.solvers.natural.alpha.work import forget_holds, project_holds
 from simcli.solvers.natural.forces import idle_coordinates
 from simcli.solvers.natural.memory import ROUNDS_PER_MATRIX
 from simcli.solvers.natural.quadratic import move_to_place
-from simcli.solvers.natural.saddle import ask_for_velocities, soften_rows, spread_softness
+from simcli.solvers.natural.saddle import ask_for_velocities, measure_next, soften_rows, spread_softness
 from simcli.solvers.shared import needs
 from simcli.solvers.tree.integrators import H
 
@@ -93,8 +93,7 @@ def move_alpha(c: ti.template(), w: ti.i32):
         f.next_x.store(w, i, f.x.load(w, i) + (v + (w_0 * (0.5 - c.alpha.beta) + w_1 * c.alpha.beta) * h) * h)
         f.v.store(w, i, v + (w_0 * (1.0 - c.alpha.gamma) + w_1 * c.alpha.gamma) * h)
     _move_led(c, w)
-    extend(f, f.next_x, w, 1.0)
-    c.steps.worst.store(w, 0, find_residuals(f, f.next_x, w))
+    measure_next(c, w)
     measure_lacks(c, w)
 
 
