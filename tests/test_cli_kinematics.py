@@ -3,11 +3,13 @@
 import json
 import re
 import shlex
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from support.kinematics import CPU, EFFORTS, KINEMATICS, PROJECTION, off, run_quietly
+from support.process import completed_here
 from support.runs import MIXED, SWING
 from support.zoo import forces_of
 
@@ -18,6 +20,18 @@ from simcli.records.reading.results import FIELDS
 
 pytestmark = pytest.mark.usefixtures("scalar_code")
 RUN_EFFORTS = 1e-8  # [N, N m], what it asks of `id` on a simulated run
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """An empty folder to work in."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def command(capfd):
+    return partial(completed_here, capfd)
 
 
 @pytest.fixture(scope="module")

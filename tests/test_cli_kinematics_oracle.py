@@ -1,12 +1,14 @@
 """`simcli fk|ik|id|mass-matrix|jacobian` of one tree with every kind of joint, against pinocchio."""
 
 import json
+from functools import partial
 from types import SimpleNamespace
 
 import h5py
 import numpy as np
 import pytest
 from support.kinematics import CPU, EFFORTS, KINEMATICS, PROJECTION, off, run_quietly
+from support.process import completed_here
 from support.trials import coordinate_errors
 from support.zoo import JOINTS, forces_of, random_states, write_states, zoo
 
@@ -21,6 +23,18 @@ pytestmark = pytest.mark.usefixtures("scalar_code")
 
 pinocchio_model = pytest.importorskip("support.pinocchio_model", reason="pinocchio is not installed")
 N_STATES = 9
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """An empty folder to work in."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def command(capfd):
+    return partial(completed_here, capfd)
 
 
 @pytest.fixture(scope="module")

@@ -1,11 +1,8 @@
-"""Commands of kinematics in a folder of a test, and bars that their tests share."""
+"""Bars that tests of `simcli fk|ik|id|mass-matrix|jacobian` share, and a command that must succeed."""
 
-from types import SimpleNamespace
 
 import numpy as np
-import pytest
 
-from simcli.cli import doorman
 from simcli.errors import Exit
 from support.process import run_here
 
@@ -13,27 +10,6 @@ EFFORTS = 1e-10  # relative, what issue 3 asks of `id` with external forces and 
 KINEMATICS = 1e-12  # relative to the oracle: roundings of a tree of some metres
 PROJECTION = 1e-12  # [m, rad], likewise
 CPU = ("--device", "cpu", "--threads", "1")
-
-
-@pytest.fixture
-def here(tmp_path, monkeypatch):
-    """An empty folder to work in."""
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-@pytest.fixture
-def command(capfd):
-    """Run a command in this process; same door, same streams."""
-
-    def run(*words):
-        words = [str(word) for word in words]
-        code = doorman.run_command(words, debug=False, as_json="--json" in words)
-        said = capfd.readouterr()
-        assert "Traceback" not in said.err
-        return SimpleNamespace(returncode=code, stdout=said.out, stderr=said.err)
-
-    return run
 
 
 def run_quietly(*words):

@@ -58,6 +58,13 @@ def told_here(capture, *words):
     return code, said.out, said.err
 
 
+def completed_here(capture, *words):
+    """As `told_here`, as a completed process; a traceback fails the test."""
+    code, out, err = told_here(capture, *words)
+    assert "Traceback" not in err
+    return subprocess.CompletedProcess(words, code, out, err)
+
+
 @contextlib.contextmanager
 def _files_for_streams():
     """Both descriptors and Python's own streams go to files meanwhile; afterwards the list holds what was written."""
