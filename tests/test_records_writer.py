@@ -18,6 +18,7 @@ from support.tiny_model import frames, tiny_model
 
 from simcli.errors import OutputError
 from simcli.model.snapshot import Event
+from simcli.records.contents.chunks import GrowingRows
 from simcli.records.contents.layout import CHANNELS, TEXT_BYTES, axes_of, datasets
 from simcli.records.contents.provenance import collect_provenance
 from simcli.records.going_on.lock import WriterLock, is_being_written, wait_for_orphan
@@ -212,7 +213,7 @@ def test_put_waits_while_the_recorder_is_behind(tmp_path, monkeypatch):
 
 def test_a_batch_is_whole_grains_and_its_events():
     """The clock that says when a commit is due is the caller's."""
-    ring = Ring(nameless_file(), ROWS, AXES, "float64", 8)
+    ring = Ring(nameless_file(), GrowingRows(tuple(ROWS), AXES, "float64", 2), 8)
     backlog = Backlog(ring, grain=2, portion=4, patience=10.0, n_worlds=AXES.n_worlds, now=0.0)
     assert backlog.seconds_to_commit(0.0) is None
     ring.frames("frames/step", 0, 3)[...] = (0, 10, 20)

@@ -57,7 +57,7 @@ def write_slice(run: Trajectory, asked: Slice, path: Path, argv: Sequence[str], 
     worlds = np.arange(run.n_worlds) if asked.worlds is None else np.unique(asked.worlds)
     part = RunPart(run, worlds, _frames(run, asked))
     cut = Cut(_channels(run, asked.channels), _index(run, asked.select))
-    source, made = run.provenance, _now()
+    source, made = run.provenance, _time_of_day()
     chosen = tuple(run.batch_numbers[world] for world in worlds) if len(worlds) < run.n_worlds else source.worlds
     origin = origin_text("slice", [part], argv, made)
     return write_parts(path, [part], cut, replace(source, origin=origin, worlds=chosen), seen)
@@ -71,10 +71,10 @@ def write_merge(runs: Sequence[Trajectory], path: Path, argv: Sequence[str], see
         OutputError: it cannot be written.
         FileError: a run is damaged.
     """
-    parts, source = _whole(runs), runs[0].provenance
+    parts, source = _whole_runs(runs), runs[0].provenance
     if any(run.provenance.overrides != source.overrides or run.provenance.worlds != source.worlds for run in runs):
         source = replace(source, overrides=None, worlds=None)
-    return _write_whole(path, parts, replace(source, origin=origin_text("merge", parts, argv, _now())), seen)
+    return _write_whole(path, parts, replace(source, origin=origin_text("merge", parts, argv, _time_of_day())), seen)
 
 
 def write_run_of_parts(runs: Sequence[Trajectory], path: Path, worlds: tuple[int, ...] | None, seen: Seen,
@@ -92,10 +92,10 @@ def write_run_of_parts(runs: Sequence[Trajectory], path: Path, worlds: tuple[int
         OutputError: it cannot be written.
         FileError: a run is damaged.
     """
-    _write_whole(path, _whole(runs), replace(runs[0].provenance, worlds=worlds), seen, retold)
+    _write_whole(path, _whole_runs(runs), replace(runs[0].provenance, worlds=worlds), seen, retold)
 
 
-def _whole(runs: Sequence[Trajectory]) -> list[RunPart]:
+def _whole_runs(runs: Sequence[Trajectory]) -> list[RunPart]:
     """All of several runs of one scene."""
     for k, other in enumerate(runs[1:], start=1):
         _check_fits(runs[0], other)
@@ -128,7 +128,8 @@ def check_target(path: Path, inputs: Sequence[Path], force: bool) -> None:
         raise OutputError(f"{path}: exists; add --force to replace it, or choose another file with -o")
 
 
-def _now() -> str:
+def _time_of_day() -> str:
+    """Date and time, UTC, to the second, as provenance has it."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
@@ -200,20 +201,20 @@ def _check_fits(a: Trajectory, b: Trajectory) -> None:
     both = f"{a.path} and {b.path}"
     keys = [change.key for change in scene_changes(a, b) if not change.key.startswith(_BATCH)]
     if keys:
-        raise UsageError(f"{both} are not of one scene: {_few(keys)} differ; `simcli diff` shows how")
+        raise UsageError(f"{both} are not of one scene: {_first_names(keys)} differ; `simcli diff` shows how")
     if name_changes(a, b):
         kinds = [change.kind for change in name_changes(a, b)]
-        raise UsageError(f"{both} hold different {_few(kinds)}: slice them to the same ones first")
+        raise UsageError(f"{both} hold different {_first_names(kinds)}: slice them to the same ones first")
     if tuple(a.params) != tuple(b.params):
-        raise UsageError(f"{both} vary different parameters: {_few(list(a.params)) or 'none'}, and "
-                         f"{_few(list(b.params)) or 'none'}")  # fmt: skip
+        raise UsageError(f"{both} vary different parameters: {_first_names(list(a.params)) or 'none'}, and "
+                         f"{_first_names(list(b.params)) or 'none'}")  # fmt: skip
     if a.channels != b.channels:
-        raise UsageError(f"{both} hold different channels: {_few(a.channels)}, and {_few(b.channels)}: slice them first")
+        raise UsageError(f"{both} hold different channels: {_first_names(a.channels)}, and {_first_names(b.channels)}: slice them first")
     kinds = [run.column("diag/residual").dtype.name for run in (a, b)]
     if kinds[0] != kinds[1]:
         raise UsageError(f"{both} hold numbers of different types: {kinds[0]} and {kinds[1]}")
     if [one.layout for one in a.measures.values()] != [one.layout for one in b.measures.values()]:
-        raise UsageError(f"{both} hold different measures: {_few(list(a.measures))}, and {_few(list(b.measures))}")
+        raise UsageError(f"{both} hold different measures: {_first_names(list(a.measures))}, and {_first_names(list(b.measures))}")
     if not (np.array_equal(a.time, b.time) and np.array_equal(a.step, b.step)):
         spans = [f"{run.n_frames} frames up to {run.time[-1]:g} s" if run.n_frames else "no frame" for run in (a, b)]
         raise UsageError(f"{both} have different times, {spans[0]} and {spans[1]}: slice them to the same frames first")
@@ -241,6 +242,7 @@ def _check_apart(a: Trajectory, b: Trajectory) -> None:
                          "cut one of them by `simcli slice --world`")  # fmt: skip
 
 
-def _few(names: Sequence[str], most: int = 4) -> str:
+def _first_names(names: Sequence[str], most: int = 4) -> str:
+    """The first of some names, and how many more there are, for a message."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more

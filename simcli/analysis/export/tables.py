@@ -23,7 +23,7 @@ ExportSeen = Callable[[float], None]  # takes the part of the file that is done
 
 
 def unseen(fraction: float) -> None:
-    """For who does not look at the progress."""
+    """Take progress, and show nothing of it."""
 
 
 class TableHeader(NamedTuple):

@@ -128,8 +128,13 @@ def chosen_worlds(shape: tuple[int, int], mask: Any, indices: Any, also: Mapping
     return found.reshape(shape)
 
 
-def _of(mask: Array | None, owner: Array) -> Array | bool:
-    """Mask of things (W, n) from the mask of articulations and the articulation of each thing."""
+def _in_selected(mask: Array | None, owner: Array) -> Array | bool:
+    """Mask (W, n) of bodies or joints that belong to selected articulations; True if all are selected.
+
+    Args:
+        mask: (W, A), selected articulations of each world; None for all.
+        owner: (n,), articulation of each body or joint, -1 where it has none.
+    """
     return True if mask is None else mask[:, owner] & (owner >= 0)
 
 
@@ -153,7 +158,7 @@ def eval_fk(
     """
     state.check(model)
     where, bench = articulation_mask(model, mask, indices), bench_of(model)
-    bodies = _of(where, bench.of_body) & flagged(model, body_flag_filter)[0]
+    bodies = _in_selected(where, bench.of_body) & flagged(model, body_flag_filter)[0]
     pose, twist = bench.algorithms.forward_kinematics(state.joint_q, state.joint_qd)
     for target, values in ((state.body_q, pose), (state.body_qd, twist)):
         np.copyto(target, values, where=bodies[..., None])
@@ -182,7 +187,7 @@ def eval_ik(
     """
     state.check(model)
     where, bench = articulation_mask(model, mask, indices), bench_of(model)
-    joints = _of(where, bench.of_joint) & flagged(model, body_flag_filter)[1]
+    joints = _in_selected(where, bench.of_joint) & flagged(model, body_flag_filter)[1]
     joints = (model.joints.kind != JointKind.CABLE) & np.broadcast_to(joints, (model.n_worlds, model.n_joints))
     q, qd = bench.algorithms.projection(state.body_q, state.body_qd)
     counts = np.diff(model.joints.q_start), np.diff(model.joints.qd_start)

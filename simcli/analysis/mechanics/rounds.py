@@ -49,7 +49,7 @@ class Mechanics:
         """
         call = getattr(self.algorithms, name)
         if self.model.n_worlds == 1:
-            return _tuple(call(*arrays))
+            return _as_tuple(call(*arrays))
         length, order = self.algorithms.round_length, np.argsort(world, kind="stable")
         turn = np.empty(len(world), np.int64)
         turn[order] = np.arange(len(world)) - np.searchsorted(world[order], world[order])
@@ -60,7 +60,7 @@ class Mechanics:
             seat = (turn[mine] - first) * length + world[mine]
             seats = np.full((int(turn[mine].max()) - first + 1) * length, mine[0])
             seats[seat] = mine
-            parts.append([np.array(part[seat]) for part in _tuple(call(*(a[seats] for a in arrays)))])
+            parts.append([np.array(part[seat]) for part in _as_tuple(call(*(a[seats] for a in arrays)))])
             places.append(mine)
         back = np.argsort(np.concatenate(places))
         return tuple(np.concatenate(part)[back] for part in zip(*parts, strict=True))
@@ -70,5 +70,5 @@ class Mechanics:
         self.algorithms.destroy()
 
 
-def _tuple(found) -> tuple[_Array, ...]:
+def _as_tuple(found) -> tuple[_Array, ...]:
     return found if isinstance(found, tuple) else (found,)

@@ -6,6 +6,7 @@ good chunks, short enough that a short run commits often and that a commit fits 
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import prod
 
 import numpy as np
@@ -19,6 +20,23 @@ RUN_COMMITS = 16  # a run commits at least this often, so that a stop loses at m
 MAX_FRAMES = 256  # per commit, however small the scene
 GRAIN_BYTES = 64 * 1024 * 1024  # [B] of one grain, all datasets together
 TABLE_ROWS = {"E": 64, "C": 4096, "offset": 4096}  # chunks of the ragged tables; events are few
+
+
+@dataclass(frozen=True)
+class GrowingRows:
+    """Datasets of a file that grow with its frames, and what their chunks follow from.
+
+    Attributes:
+        rows: the datasets.
+        axes: their sizes and labels.
+        float_type: "float64" or "float32", of the file.
+        grain: frames of a commit.
+    """
+
+    rows: tuple[Dataset, ...]
+    axes: Axes
+    float_type: str
+    grain: int
 
 
 def _power_of_two(limit: float) -> int:

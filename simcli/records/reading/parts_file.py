@@ -16,7 +16,7 @@ import numpy as np
 
 from simcli.errors import OutputError
 from simcli.model.snapshot import CONTACT_WIDTHS, ContactRows, Event
-from simcli.records.contents.chunks import frames_per_commit
+from simcli.records.contents.chunks import GrowingRows, frames_per_commit
 from simcli.records.contents.layout import Axes, Dataset, selected
 from simcli.records.contents.model_columns import COLUMNS, WorldTables, cut_world_tables, joined_world_tables
 from simcli.records.contents.provenance import Provenance
@@ -166,9 +166,9 @@ class _Writer:
         layouts = [measure.layout for measure in self._run.measures.values()]
         title = self._run.attributes["title"]
         try:
-            self._h5 = create_file(backing, tables, self._axes, self._rows, self._dtype, self._grain, provenance, title,
-                                   measures=layouts, is_watched=False)  # fmt: skip
-            self._file = GrowingFile(self._h5, self._rows, self._axes, self._dtype)
+            growing = GrowingRows(tuple(self._rows), self._axes, self._dtype, self._grain)
+            self._h5 = create_file(backing, tables, growing, provenance, title, measures=layouts, is_watched=False)
+            self._file = GrowingFile(self._h5, growing)
         except RuntimeError as error:
             raise OSError(str(error)) from error
 

@@ -13,7 +13,7 @@ from uuid import uuid4
 import h5py
 import numpy as np
 
-from simcli.records.contents.chunks import MAX_FRAMES, chunk_shape
+from simcli.records.contents.chunks import MAX_FRAMES, GrowingRows, chunk_shape
 from simcli.records.contents.digest import static_digest
 from simcli.records.contents.layout import (
     COMPONENTS,
@@ -45,19 +45,15 @@ DIGEST_SLOTS = 2  # one describes the commit that n_committed counts, the other 
 
 
 def create_file(
-    target: str | Backing, tables: WorldTables, axes: Axes, rows: Sequence[Dataset], float_type: str, grain: int,
-    provenance: Provenance, title: str, uuid: str = "", measures: Sequence[MeasureLayout] = (),
-    is_watched: bool = True,
+    target: str | Backing, tables: WorldTables, growing: GrowingRows, provenance: Provenance, title: str, uuid: str = "",
+    measures: Sequence[MeasureLayout] = (), is_watched: bool = True,
 ) -> h5py.File:  # fmt: skip
     """Make the file with everything in it, zero frames long.
 
     Args:
         target: name of the file, or the file.
         tables: what is simulated.
-        axes: sizes and labels.
-        rows: datasets that grow.
-        float_type: "float64" or "float32".
-        grain: frames of a commit.
+        growing: datasets that grow.
         provenance: where the file comes from.
         title: of the file.
         uuid: its name, a new one if left out.
@@ -68,10 +64,10 @@ def create_file(
         OSError: it cannot be written.
     """
     file = h5py.File(target, "w", libver=FORMAT_BOUNDS, alignment_threshold=_ALIGNMENT, alignment_interval=_ALIGNMENT,
-                     rdcc_nbytes=CHUNK_CACHE, fs_strategy=GAPS_OF_LONG if grain >= MAX_FRAMES else None)  # fmt: skip
+                     rdcc_nbytes=CHUNK_CACHE, fs_strategy=GAPS_OF_LONG if growing.grain >= MAX_FRAMES else None)  # fmt: skip
     small(file)
     try:
-        _fill(file, tables, axes, rows, float_type, grain, provenance, title, uuid, measures)
+        _fill(file, tables, growing, provenance, title, uuid, measures)
     except Exception:  # of any type, where HDF5 stumbles over what was not written
         if isinstance(target, Backing):  # a file on disk that cannot be written crashes as it is closed
             file.close()
@@ -81,9 +77,10 @@ def create_file(
     return file
 
 
-def _fill(file: h5py.File, tables: WorldTables, axes: Axes, rows: Sequence[Dataset], float_type: str, grain: int,
-          provenance: Provenance, title: str, uuid: str, measures: Sequence[MeasureLayout]) -> None:  # fmt: skip
+def _fill(file: h5py.File, tables: WorldTables, growing: GrowingRows, provenance: Provenance, title: str, uuid: str,
+          measures: Sequence[MeasureLayout]) -> None:  # fmt: skip
     """Everything that is in a file before its first frame; arguments as of `create_file`."""
+    axes = growing.axes
     file.attrs["simcli_format"] = np.array(FORMAT, np.int32)
     file.attrs["uuid"] = uuid or str(uuid4())
     file.attrs["title"] = title
@@ -93,10 +90,10 @@ def _fill(file: h5py.File, tables: WorldTables, axes: Axes, rows: Sequence[Datas
     _write_model(file, tables)
     _write_quantities(file, axes)
     _write_params(file, tables, axes)
-    for row in rows:
-        _create_growing(file, row, axes, float_type, grain)
+    for row in growing.rows:
+        _create_growing(file, row, growing)
     create_measures(file, measures, axes.n_worlds)
-    _create_run(file, grain)
+    _create_run(file, growing.grain)
     create_measures_digest(file)
     file["provenance"].attrs["static_digest"] = static_digest(file)
 
@@ -147,13 +144,14 @@ def _attach(file: h5py.File, dataset: h5py.Dataset, axes: Sequence[str], group: 
             dataset.dims[k].attach_scale(scale)
 
 
-def _create_growing(file: h5py.File, row: Dataset, axes: Axes, float_type: str, grain: int) -> None:
+def _create_growing(file: h5py.File, row: Dataset, growing: GrowingRows) -> None:
     group = row.path.split("/")[0]
-    dtype = row.dtype(float_type)
-    shape = (0, *axes.tail(row))
+    dtype = row.dtype(growing.float_type)
+    shape = (0, *growing.axes.tail(row))
+    chunks = chunk_shape(row, growing.axes, growing.float_type, growing.grain)
     dataset = file.create_dataset(
         row.path, shape, dtype if dtype.kind != "S" else h5py.string_dtype("utf-8", dtype.itemsize),
-        maxshape=(None, *shape[1:]), chunks=chunk_shape(row, axes, float_type, grain), fletcher32=row.by_frame,
+        maxshape=(None, *shape[1:]), chunks=chunks, fletcher32=row.by_frame,
         fillvalue=row.fill if dtype.kind != "S" else None,
     )  # fmt: skip
     dataset.attrs["units"] = row.unit

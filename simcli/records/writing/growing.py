@@ -5,11 +5,11 @@ flush; the counter, flush. Whatever kills the process in between, `n_committed` 
 digests is theirs.
 """
 
-from collections.abc import Sequence
 
 import h5py
 import numpy as np
 
+from simcli.records.contents.chunks import GrowingRows
 from simcli.records.contents.digest import Digest
 from simcli.records.contents.layout import Axes, Dataset
 from simcli.records.contents.measures import write_measures
@@ -53,9 +53,9 @@ class GrowingFile:
         n_committed: frames that are safe on disk.
     """
 
-    def __init__(self, file: h5py.File, rows: Sequence[Dataset], axes: Axes, float_type: str):
-        self._file, self._digest = file, Digest(row.path for row in rows)
-        self.growing = [Growing(file, row, axes, float_type) for row in rows]
+    def __init__(self, file: h5py.File, growing: GrowingRows):
+        self._file, self._digest = file, Digest(row.path for row in growing.rows)
+        self.growing = [Growing(file, row, growing.axes, growing.float_type) for row in growing.rows]
         self.n_committed, self._slot = 0, 0
 
     def append(self, growing: Growing, rows: np.ndarray) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 
 from simcli.model.snapshot import ContactRows, Event
 from simcli.model.tables import Model
-from simcli.records.contents.layout import Axes, Dataset
+from simcli.records.contents.chunks import GrowingRows
 
 if TYPE_CHECKING:
     from simcli.records.contents.measures import MeasureLayout
@@ -35,10 +35,7 @@ class Order:
         title: of the file.
         model: what is simulated.
         provenance: where the file comes from.
-        axes: of the file.
-        rows: datasets that grow.
-        dtype: "float64" or "float32", of the file.
-        grain: frames of a commit, or a multiple.
+        growing: datasets that grow.
         kept_frames: frames of an unfinished run at the path that stay.
         kept_events: events of those.
         wall: [s], wall time that the run has taken before.
@@ -50,10 +47,7 @@ class Order:
     title: str
     model: Model
     provenance: "Provenance"
-    axes: Axes
-    rows: tuple[Dataset, ...]
-    dtype: str
-    grain: int
+    growing: GrowingRows
     kept_frames: int = 0
     kept_events: int = 0
     wall: float = 0.0

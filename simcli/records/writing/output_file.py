@@ -27,17 +27,17 @@ class OutputFile:
     """
 
     def __init__(self, order: Order):
-        self._axes, self._grain = order.axes, order.grain
+        growing = order.growing
+        self._axes, self._grain = growing.axes, growing.grain
         self._wall, self._started = order.wall, time.monotonic() - order.wall
-        self._shapes = kept_shapes(order.model, order.axes)
-        self._has_contacts = any(row.path == "contacts/offset" for row in order.rows)
+        self._shapes = kept_shapes(order.model, growing.axes)
+        self._has_contacts = any(row.path == "contacts/offset" for row in growing.rows)
         self._n_events, self._n_contacts = 0, 0
         self._path, self._draft = order.path, draft_of(order.path)
         try:
-            tables = world_tables_of(order.model, order.axes)
-            file = create_file(str(self._draft), tables, order.axes, order.rows, order.dtype, order.grain, order.provenance,
-                               order.title, order.uuid, order.measures)  # fmt: skip
-            self._file = GrowingFile(file, order.rows, order.axes, order.dtype)
+            tables = world_tables_of(order.model, growing.axes)
+            file = create_file(str(self._draft), tables, growing, order.provenance, order.title, order.uuid, order.measures)
+            self._file = GrowingFile(file, growing)
             if order.kept_frames:
                 self._take_over(order)
         except (OSError, RuntimeError):

@@ -74,14 +74,14 @@ class Recording:
         self._lock = WriterLock(order.path, assignment.owner)
         try:
             with _told_as("cannot be made"):
-                ring = Ring(memory, order.rows, order.axes, order.dtype, assignment.length)
+                ring = Ring(memory, order.growing, assignment.length)
                 remove_drafts(order.path)  # of writers that were killed: this one holds the lock
                 self._file = OutputFile(order)
         except BaseException:
             self.release()
             raise
-        self.backlog = Backlog(ring, order.grain, assignment.portion, assignment.patience, order.axes.n_worlds,
-                               time.monotonic())  # fmt: skip
+        self.backlog = Backlog(ring, order.growing.grain, assignment.portion, assignment.patience,
+                               order.growing.axes.n_worlds, time.monotonic())  # fmt: skip
 
     def publish(self) -> None:
         """Let the file stand at its own name."""

@@ -8,12 +8,12 @@ import contextlib
 import mmap
 import os
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from math import prod
 
 import numpy as np
 
-from simcli.records.contents.layout import Axes, Dataset
+from simcli.records.contents.chunks import GrowingRows
 
 _ALIGNMENT = 64  # [B] a cache line
 LIMIT_BYTES = 64 * 1024 * 1024  # of frames that wait to be written; more where a commit is larger
@@ -57,21 +57,19 @@ class Ring:
 
     Args:
         descriptor: of the memory, as of `nameless_file`; it grows to what is needed.
-        rows: datasets of the file.
-        axes: their sizes.
-        float_type: "float64" or "float32", of the file.
+        growing: datasets of the file.
         length: frames.
 
     Raises:
         OSError: the system does not give so much memory.
     """
 
-    def __init__(self, descriptor: int, rows: Sequence[Dataset], axes: Axes, float_type: str, length: int):
+    def __init__(self, descriptor: int, growing: GrowingRows, length: int):
         self.length = length
         places, end = {}, 0
-        for row in rows:
+        for row in growing.rows:
             if row.by_frame:
-                shape, dtype = (length, *axes.tail(row)), row.dtype(float_type)
+                shape, dtype = (length, *growing.axes.tail(row)), row.dtype(growing.float_type)
                 places[row.path] = (shape, dtype, end)
                 end += -(-prod(shape) * dtype.itemsize // _ALIGNMENT) * _ALIGNMENT
         if os.fstat(descriptor).st_size < end:

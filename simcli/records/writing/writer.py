@@ -16,7 +16,7 @@ import numpy as np
 from simcli.errors import OutputError
 from simcli.model.snapshot import FrameBlock
 from simcli.model.tables import Model
-from simcli.records.contents.chunks import fill_chunk, frame_bytes, frames_per_commit
+from simcli.records.contents.chunks import GrowingRows, fill_chunk, frame_bytes, frames_per_commit
 from simcli.records.contents.layout import DATASETS, STATUSES, Axes, axes_of, selected
 from simcli.records.writing.messages import Assignment, Close, Closed, Committed, Defect, Failed, Frames, Order, Publish
 from simcli.records.writing.ragged import misfit
@@ -80,8 +80,8 @@ class Recorder:
         self._closed, self._failure = False, None
         self.uuid = continues.uuid if continues else str(uuid4())
         before = (len(continues.events), continues.wall) if continues else (0, 0.0)
-        order = Order(self.path, self.uuid, title, model, provenance, self.axes, tuple(rows), dtype, self.frames_per_commit,
-                      self._n_kept, *before, measures)  # fmt: skip
+        growing = GrowingRows(tuple(rows), self.axes, dtype, self.frames_per_commit)
+        order = Order(self.path, self.uuid, title, model, provenance, growing, self._n_kept, *before, measures)
         self._make_folder()
         self._process = process or RecorderProcess()
         try:
@@ -188,13 +188,13 @@ class Recorder:
     def _begin(self, order: Order, n_frames: int) -> None:
         """Share the memory and give the order."""
         grain = self.frames_per_commit
-        bare = max(frame_bytes(order.rows, replace(self.axes, capacity=0), self._dtype), 1)
+        bare = max(frame_bytes(order.growing.rows, replace(self.axes, capacity=0), self._dtype), 1)
         self._portion = grain * max(PORTION_BYTES // (grain * bare), 1)
         self._portion = min(self._portion, grain * max(n_frames // (2 * grain), 1))
         enough = -(-max(n_frames - self._n_kept, 1) // self._portion)
         length = self._portion * min(max(most_bytes() // (self._portion * bare), 2), enough)
         try:
-            self._ring = Ring(self._process.memory, order.rows, self.axes, self._dtype, length)
+            self._ring = Ring(self._process.memory, order.growing, length)
         except OSError as error:
             raise OutputError(f"{self.path}: cannot be made: {error.strerror}") from error
         self._send(Assignment(order, os.getcwd(), os.getpid(), length, self._portion, PATIENCE_S))

@@ -136,11 +136,7 @@ def load_document(path: str | os.PathLike, sets: Iterable[str | Override] = (), 
     reader.document.read_run = read_run
     own = [_as_override(one) for one in sets]
     reader.document.typed = frozenset(own)
-    try:
-        return reader.read(own)
-    except SceneError as error:
-        error.document = reader.document
-        raise
+    return reader.read(own)
 
 
 def load_held(held: HeldScene, path: str, sets: Iterable[str | Override] = (), read_run: ReadRun | None = None) -> Document:
@@ -168,11 +164,7 @@ def load_held(held: HeldScene, path: str, sets: Iterable[str | Override] = (), r
     reader.document.typed = frozenset(own)
     reader.document.read_run = read_run
     reader.document.worlds = held.worlds
-    try:
-        return reader.read([*kept, *own])
-    except SceneError as error:
-        error.document = reader.document
-        raise
+    return reader.read([*kept, *own])
 
 
 def document_of_text(text: str, path: str, sets: Iterable[str] = ()) -> Document:
@@ -186,12 +178,7 @@ def document_of_text(text: str, path: str, sets: Iterable[str] = ()) -> Document
     Raises:
         SceneError: with all faults of syntax.
     """
-    reader = _Reader(path)
-    try:
-        return reader.read(list(sets), text)
-    except SceneError as error:
-        error.document = reader.document
-        raise
+    return _Reader(path).read(list(sets), text)
 
 
 def _as_override(one: str | Override) -> Override:
@@ -211,6 +198,14 @@ class _Reader:
         self.is_unread = False  # whether a file has no tree
 
     def read(self, sets: list[str | Override], text: str | None = None) -> Document:
+        """The scene of the file, or of a text; an error knows its document."""
+        try:
+            return self._read(sets, text)
+        except SceneError as error:
+            error.document = self.document
+            raise
+
+    def _read(self, sets: list[str | Override], text: str | None) -> Document:
         if text is None:
             root = self.file(self.document.place, self.path, [])
         else:

@@ -1,7 +1,7 @@
-"""Generalized coordinates: joint coordinates of a tree, articulated-body algorithm.
+"""The stepper of all solvers, on the host: a model in, frames and events out.
 
-The host's side: buffers in, frames and events out. The device's side is rollout.py and frames.py, its integrators are
-in integrators.py.
+The device's side is rollout.py, which takes the steps, and frames.py, which shows them; what differs between solvers is an
+`Engine` (engine.py).
 """
 
 import time
