@@ -44,7 +44,7 @@ def document(folder, text, more=TABLE, sets=(), name="t.csv"):
 
 def worlds(folder, text, more=TABLE, sets=()):
     doc = document(folder, text, more, sets)
-    return world_values(doc, resolve(doc))
+    return world_values(resolve(doc))
 
 
 def faults(folder, text, more=TABLE, sets=()):
@@ -101,7 +101,7 @@ def test_what_simcli_writes_beside_is_passed_over(tmp_path):
     text = f"{header}\na.h5,7,ok,,,18446744073709551615,0.5,1\n"
     doc = document(tmp_path, text)
     spec = resolve(doc)
-    assert world_values(doc, spec) == [{"params.l": 0.5}]
+    assert world_values(spec) == [{"params.l": 0.5}]
     assert world_seeds(spec) == [2**64 - 1]
     assert resolve(document(tmp_path, "world,seed\n0,5\n1,6\n")).batch.n_draws == 2
 
@@ -115,7 +115,7 @@ def test_a_table_stands_for_the_draws(tmp_path):
     spec = resolve(document(tmp_path, text))
     assert n_worlds(spec) == 3
     fewer = document(tmp_path, text, sets=["batch.worlds=2"])
-    assert [world["params.l"] for world in world_values(fewer, resolve(fewer))] == [0.1, 0.2]
+    assert [world["params.l"] for world in world_values(resolve(fewer))] == [0.1, 0.2]
     assert [fault.code for fault in warnings(fewer)] == ["SC323"]
     (more_than,) = faults(tmp_path, text, sets=["batch.worlds=4"])
     assert (more_than.code, more_than.hint) == ("SC205", "at most 3")
@@ -314,7 +314,7 @@ def test_the_option_takes_the_place_of_the_batch(tmp_path, monkeypatch):
     (tmp_path / "scenes" / "scene.yaml").write_text(BASE.replace('"${l}", 0', '"${l}", "${n}"') + own)
     doc = load_document(tmp_path / "scenes" / "scene.yaml", sets)
     spec = resolve(doc)
-    assert world_values(doc, spec) == [{"params.l": 1, "params.n": 2, "params.k": k} for k in (1, 2)]
+    assert world_values(spec) == [{"params.l": 1, "params.n": 2, "params.k": k} for k in (1, 2)]
     assert spec.batch.seed == 5
     for name, code in (("gone.csv", "SC110"), ("scenes", "SC110"), ("a\0b", "SC110")):
         with pytest.raises(SceneError) as caught:
@@ -349,7 +349,7 @@ def test_parquet_is_read_like_csv(tmp_path):
                               "seed": np.array([2**64 - 1, 1], np.uint64)}, {"params.l": "mm"})  # fmt: skip
     doc = document(tmp_path, data)
     spec = resolve(doc)
-    assert world_values(doc, spec) == [
+    assert world_values(spec) == [
         {"params.l": 400.0 * 1e-3, "joints.pin.damping": 1.0, "world.gravity[2]": -981 * 0.01},
         {"params.l": 500.5 * 1e-3, "joints.pin.damping": 2.0, "world.gravity[2]": -162 * 0.01}]  # fmt: skip
     assert world_seeds(spec) == [2**64 - 1, 1]

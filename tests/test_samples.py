@@ -265,7 +265,7 @@ def test_an_earlier_run(tmp_path):
     assert [world["params.c"] for world in world_values(spec)] == [0.5, 0.7, 0.25]
     assert asked == [(str(tmp_path / "earlier.h5"), "measure.best")]
     fewer = document(tmp_path, more=how, worlds=2, read_run=read_run)
-    assert len(world_values(fewer, resolve(fewer))) == 2
+    assert len(world_values(resolve(fewer))) == 2
     assert [one.code for one in warnings(fewer)] == ["SC323"]
     assert fault(tmp_path, more=how, worlds=4, read_run=read_run).code == "SC205"
     assert fault(tmp_path, more=how.replace("params.c", "params.b"), read_run=read_run).code == "SC213"  # a mass

@@ -102,7 +102,7 @@ def test_a_fault_shows_the_option_and_the_text_as_typed(tmp_path, sets, code, wh
 def test_values_of_vary(tmp_path, text, values):
     sets = [Override("--vary", text), *(["batch.worlds=2"] if "l" in text.split("=")[1] else [])]
     document = load_document(write(tmp_path, LISTS), sets)
-    found = world_values(document, resolve(document))
+    found = world_values(resolve(document))
     assert [list(world.values()) for world in found] == [[value] for value in values]
 
 

@@ -37,8 +37,8 @@ def layouts_of(specs: Mapping[str, MeasureSpec], measures: Measures, model: Mode
 
 
 def _layout(name: str, spec: MeasureSpec, measures: Measures, rows: slice, model: Model) -> MeasureLayout:
-    source, first, parts = measures.source[rows][0], measures.first[rows][0], measures.part[rows]
-    units = {_unit(spec.quantity, source, first + max(part, 0), max(part, 0), model) for part in parts}
+    first, parts = measures.first[rows][0], measures.part[rows]
+    units = {_unit(spec.quantity, first + max(part, 0), max(part, 0), model) for part in parts}
     unit = units.pop() if len(units) == 1 else "mixed"
     if spec.reduction == "integral":
         unit = "mixed" if unit == "mixed" else f"{unit} s"

@@ -45,8 +45,9 @@ def box(o, d):
     return met(enter if enter < leave else NEVER, normal)
 
 
+@ti.func
 def _meets_cone(o, d, m, s):
-    """a, b and c of a t^2 + 2 b t + c = 0, where the ray meets x^2 + y^2 = (m + s z)^2 (inside kernels)."""
+    """a, b and c of a t^2 + 2 b t + c = 0, where the ray meets x^2 + y^2 = (m + s z)^2."""
     r = m + s * o[2]
     a = d[0] * d[0] + d[1] * d[1] - s * s * d[2] * d[2]
     return a, o[0] * d[0] + o[1] * d[1] - s * d[2] * r, o[0] * o[0] + o[1] * o[1] - r * r
