@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.recorder_here import RecorderHere
-from support.tiny_model import contacts, frames, tiny_model
+from support.tiny_model import contacts, datasets, frames, tiny_model
 
 from simcli.cli import doorman
 from simcli.errors import Exit, FileError
 from simcli.model.snapshot import CONTACT_WIDTHS, joined_blocks, no_contacts
-from simcli.records.contents.layout import axes_of, datasets
+from simcli.records.contents.layout import axes_of
 from simcli.records.contents.provenance import collect_provenance
 from simcli.records.contents.select import selection
 from simcli.records.going_on.checkpoint import Checkpoint

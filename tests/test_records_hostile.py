@@ -3,10 +3,10 @@
 import h5py
 import numpy as np
 import pytest
-from support.tiny_model import frames, tiny_model
+from support.tiny_model import datasets, frames, tiny_model
 
 from simcli.errors import Exit, FileError
-from simcli.records.contents.layout import CHANNELS, axes_of, datasets
+from simcli.records.contents.layout import CHANNELS, axes_of
 from simcli.records.contents.provenance import collect_provenance
 from simcli.records.reading import guard
 from simcli.records.reading.reader import open_trajectory

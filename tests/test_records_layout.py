@@ -6,11 +6,11 @@ import h5py
 import numpy as np
 import pytest
 from support.recorder_here import RecorderHere
-from support.tiny_model import frames, tiny_model
+from support.tiny_model import datasets, frames, tiny_model
 
 from simcli.errors import OutputError
 from simcli.records.contents import chunks
-from simcli.records.contents.layout import CHANNELS, axes_of, datasets, point_datasets
+from simcli.records.contents.layout import CHANNELS, axes_of, point_datasets
 from simcli.records.contents.provenance import collect_provenance
 from simcli.records.contents.select import selection
 from simcli.records.writing.writer import Recorder

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from support.device import live_device
 from support.recorder_here import RecorderHere
-from support.tiny_model import frames, tiny_model
+from support.tiny_model import datasets, frames, tiny_model
 
 from simcli.pipeline import Request, prepare
-from simcli.records.contents.layout import CHANNELS, axes_of, datasets
+from simcli.records.contents.layout import CHANNELS, axes_of
 from simcli.records.contents.provenance import collect_provenance
 from simcli.records.writing import writer
 from simcli.records.writing.writer import Recorder

@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import basic_indices
 from support.process import environment, run_here
-from support.tiny_model import frames, tiny_model
+from support.tiny_model import datasets, frames, tiny_model
 
 import simcli
 from simcli.cli.doorman import run_command
 from simcli.errors import Exit, FileError, UsageError
 from simcli.model.snapshot import Event
-from simcli.records.contents.layout import CHANNELS, PARTS, axes_of, datasets
+from simcli.records.contents.layout import CHANNELS, PARTS, axes_of
 from simcli.records.contents.provenance import collect_provenance
 from simcli.records.reading import guard
 from simcli.records.reading.named import UnknownNameError
@@ -215,9 +215,9 @@ def killed_file(path, moment=COUNTING):
 import os
 import h5py
 from support.recorder_here import RecorderHere
-from support.tiny_model import frames, tiny_model
+from support.tiny_model import datasets, frames, tiny_model
 from simcli.records.writing import writer
-from simcli.records.contents.layout import CHANNELS, PARTS, axes_of, datasets
+from simcli.records.contents.layout import CHANNELS, PARTS, axes_of
 from simcli.records.contents.provenance import collect_provenance
 writer.PATIENCE_S = 0.0
 model, here = tiny_model(), RecorderHere()

@@ -6,11 +6,11 @@ import h5py
 import numpy as np
 import pytest
 from support.recorder_here import RecorderHere
-from support.tiny_model import frames, tiny_model
+from support.tiny_model import datasets, frames, tiny_model
 
 import simcli
 from simcli.errors import Exit, FileError, UsageError
-from simcli.records.contents.layout import CHANNELS, axes_of, datasets
+from simcli.records.contents.layout import CHANNELS, axes_of
 from simcli.records.contents.provenance import collect_provenance
 from simcli.records.reading.reader import Trajectory
 from simcli.records.reading.result_reader import Results, open_any, verify_any

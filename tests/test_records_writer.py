@@ -14,12 +14,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.recorder_here import RecorderHere
-from support.tiny_model import frames, tiny_model
+from support.tiny_model import datasets, frames, tiny_model
 
 from simcli.errors import OutputError
 from simcli.model.snapshot import Event
 from simcli.records.contents.chunks import GrowingRows
-from simcli.records.contents.layout import CHANNELS, TEXT_BYTES, axes_of, datasets
+from simcli.records.contents.layout import CHANNELS, TEXT_BYTES, axes_of
 from simcli.records.contents.provenance import collect_provenance
 from simcli.records.going_on.lock import WriterLock, is_being_written, wait_for_orphan
 from simcli.records.reading.reader import open_trajectory

@@ -10,12 +10,12 @@ import sys
 import time
 
 from simcli.errors import Exit, OutputError
-from simcli.records.contents.layout import axes_of, datasets
+from simcli.records.contents.layout import axes_of
 from simcli.records.contents.provenance import collect_provenance
 from simcli.records.writing import writer
 from simcli.records.writing.spawn import RecorderProcess
 from simcli.records.writing.writer import Recorder
-from support.tiny_model import frames, tiny_model
+from support.tiny_model import datasets, frames, tiny_model
 
 N_FRAMES, N_WORLDS, BLOCK = 240, 66, 5
 MOST_BEHIND, MOST_PATIENCE_S = 4 * BLOCK, 1.0  # frames that are not committed yet; how long to wait for them

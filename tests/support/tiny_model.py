@@ -12,6 +12,7 @@ from simcli.model.signals.tables import no_inputs, no_motions, no_signals
 from simcli.model.snapshot import ContactRows, FrameBlock
 from simcli.model.tables import JointKind, Model, ShapeKind
 from simcli.model.tree.tables import Links
+from simcli.records.contents.layout import axes_of, selected
 
 IDENTITY = np.array([0.0, 0, 0, 0, 0, 0, 1])
 
@@ -100,3 +101,8 @@ def frames(rows, axes, first, n, events=()):
         columns["diag/status"] = np.zeros_like(columns["diag/status"])
     touching = contacts(axes.n_worlds, first, n) if any(row.channel == "contacts" for row in rows) else None
     return FrameBlock(step, step * 1e-3, columns, list(events), touching)
+
+
+def datasets(model, channels, row_label=()):
+    """Every growing dataset of a run of a model with these `output.channels`."""
+    return selected(axes_of(model, row_label), channels)

@@ -132,7 +132,7 @@ class Barrier:
         shapes, vertices = arena.records(self.n_shapes), arena.records(self.n_vertices)
         self.rule = TouchRule(model.contacts, arena)
         body = np.where(host.link < 0, model.n_bodies, host.link)
-        self.shape_body, self.core = shapes.ints(body), shapes.ints(host.core)
+        self.core = shapes.ints(host.core)
         size = np.diff(host.vertex_start)
         self.vertex_body = vertices.ints(np.repeat(body, size))
         self.vertex_shape = vertices.ints(np.repeat(np.arange(self.n_shapes), size))

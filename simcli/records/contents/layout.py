@@ -291,11 +291,6 @@ def selected(axes: Axes, channels: Iterable[str]) -> list[Dataset]:
     return [row for row in rows if 0 not in axes.tail(row)]
 
 
-def datasets(model: Model, channels: Iterable[str], row_label: Sequence[str] = ()) -> list[Dataset]:
-    """Every growing dataset of a run of this model with these `output.channels`."""
-    return selected(axes_of(model, row_label), channels)
-
-
 def coordinate_units(model: Model) -> dict[str, tuple[str, ...]]:
     """Units along the axes NQ (q) and NV (qd, effort), from the joint types."""
     q: list[str] = []
