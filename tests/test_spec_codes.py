@@ -60,7 +60,7 @@ def test_every_page_is_of_a_code_in_the_source():
 
 
 def test_text_of_a_page():
-    text = codes.PAGES["SC204"]
+    text = str(codes.code_page("SC204"))
     assert text.startswith("SC204: An unknown key\n")
     assert "mas: 1.0" in text
     assert "Mended:" in text

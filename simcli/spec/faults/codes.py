@@ -1,7 +1,7 @@
 """The pages of the fault codes: what is wrong, why it is refused, an example and its mended form."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
@@ -86,22 +86,6 @@ def code_page(code: str) -> Page:
     entry["sets"] = tuple(entry.get("sets", ()))
     entry["also"] = tuple(entry.get("also", ()))
     return Page(code.upper(), **entry)
-
-
-class _Pages(Mapping):
-    """Code to text, read when asked for."""
-
-    def __getitem__(self, code: str) -> str:
-        return str(code_page(code))
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(codes())
-
-    def __len__(self) -> int:
-        return len(codes())
-
-
-PAGES: Mapping[str, str] = _Pages()
 
 
 def over(under: str, text: str) -> str:
