@@ -222,7 +222,19 @@ class _Rows:
 
     def add(self, quantity: str, kind: Reduction, above: float = math.inf, below: float = -math.inf, begin: int = 0,
             end: int = LAST_STEP, norm: bool = False, component: int | None = None, turn: int = NO_BODY) -> None:
-        """A row for each component of a quantity that is wanted."""
+        """A row for each component of a quantity that is wanted.
+
+        Args:
+            quantity: a name of `channel_names`, of something that is there.
+            kind: what is made of its values.
+            above: bound, infinite where there is none.
+            below: bound, likewise.
+            begin: first step that counts.
+            end: last step that counts.
+            norm: one row of the norm of the components.
+            component: the only one that is wanted; None for all.
+            turn: body in whose axes the components are taken, NO_BODY for the world.
+        """
         source, first, width, channel = self.place_of(quantity)
         self.channels.add(channel)
         for part in (NORM,) if norm else range(width) if component is None else (component,):

@@ -62,7 +62,15 @@ class _Scene:
         return len(self.nodes) - 1
 
     def held(self, array: Array, kind: str, component: int, target: int | None = None, bounded: bool = False) -> int:
-        """Add an accessor with its bytes."""
+        """Add an accessor with its bytes; returns its number.
+
+        Args:
+            array: (n, ...), the numbers, of the type that `component` names.
+            kind: of glTF, as "VEC3".
+            component: number of the type in glTF, as 5126 for float32.
+            target: what the numbers are for, 34962 (vertices) or 34963 (indices); None for others.
+            bounded: whether smallest and largest numbers are told.
+        """
         number = self.reserved(len(array), array.nbytes, kind, component, target)
         if bounded:
             columns = array.reshape(len(array), -1)
@@ -71,7 +79,15 @@ class _Scene:
         return number
 
     def reserved(self, count: int, n_bytes: int, kind: str, component: int, target: int | None = None) -> int:
-        """Add an accessor whose bytes come later; all that are held come before the first of these."""
+        """Add an accessor whose bytes come later; returns its number. All that are held come before the first of these.
+
+        Args:
+            count: items.
+            n_bytes: of all of them.
+            kind: as of `held`.
+            component: as of `held`.
+            target: as of `held`.
+        """
         view = {"buffer": 0, "byteOffset": self.size, "byteLength": n_bytes} | ({"target": target} if target else {})
         self.views.append(view)
         self.accessors.append({"bufferView": len(self.views) - 1, "componentType": component, "count": count, "type": kind})

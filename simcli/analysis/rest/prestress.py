@@ -216,6 +216,13 @@ def chosen_springs(model: Model, unknowns: Sequence[str]) -> dict[int, _Quantity
 def refuse_impossible(model: Model, at: Array, by_scale: Array, length: Array, stretch: Array) -> None:
     """Refuse unknowns on which nothing depends.
 
+    Args:
+        model: the scene.
+        at: (m,), numbers of the springs whose numbers are unknown.
+        by_scale: (m,) True where the stiffness is the unknown, False where a length or a tension is.
+        length: [m], (m,), of these springs in the posture.
+        stretch: [m], (m,), length less rest length.
+
     Raises:
         UsageError: with the spring.
     """
@@ -233,6 +240,13 @@ def refuse_impossible(model: Model, at: Array, by_scale: Array, length: Array, s
 def with_tensions(model: Model, chosen: Mapping[int, _Quantity], at: Array, tension: Array,
                   length: Array) -> SolvedPrestress:  # fmt: skip
     """The model whose springs have these tensions, and the numbers that were asked for.
+
+    Args:
+        model: the scene, of one world.
+        chosen: number of a spring to the quantity of it that is unknown.
+        at: (m,), numbers of these springs.
+        tension: [N], (m,), of these.
+        length: [m], (m,), of these in the posture.
 
     Raises:
         NoEquilibriumError: a rest length would be negative.

@@ -104,7 +104,13 @@ def modes_of(M: _Array, C: _Array, K: _Array, noise: _Array) -> tuple[list[Mode]
 
 
 def inertial_directions(M: _Array, C: _Array, K: _Array, noise: _Array) -> tuple[_Array, int]:
-    """Directions that have inertia, as columns, and the number of those that have nothing at all.
+    """Directions that have inertia, as columns, (n, m), and the number of those that have nothing at all.
+
+    Args:
+        M: (n, n), masses in the coordinates of the small motion.
+        C: (n, n), damping.
+        K: (n, n), stiffness.
+        noise: (n, n), errors that the entries of K may have.
 
     Raises:
         MasslessError: the rest is not free of forces.
@@ -147,7 +153,16 @@ def undamped(A: _Array, L_inverse: _Array, noise: _Array) -> list[Mode]:
 
 
 def damped(A: _Array, B: _Array, L_inverse: _Array, K: _Array, C: _Array, noise: _Array) -> list[Mode]:
-    """Modes of y'' + B y' + A y = 0."""
+    """Modes of y'' + B y' + A y = 0.
+
+    Args:
+        A: [1/s^2], (m, m), stiffness in coordinates y whose mass matrix is the unit matrix.
+        B: [1/s], (m, m), damping in these.
+        L_inverse: (m, m), the inverse of the Cholesky factor L of the mass matrix M = L L^T.
+        K: (m, m), stiffness before that change of coordinates.
+        C: (m, m), damping before it.
+        noise: (m, m), errors that the entries of K may have.
+    """
     m = len(A)
     quiet = flat_directions(np.concatenate((K, K.T)), np.concatenate((noise, noise.T)))
     deaf = quiet @ _null_space(np.concatenate((C, C.T)) @ quiet, 1e-12 * np.abs(C).max(initial=0.0))

@@ -117,7 +117,13 @@ class Acts:
         return low, high
 
     def give(self, kind: str, index: int, words: dict) -> SourceEntry:
-        """A force with the name of a part."""
+        """A new force of the scene, with the name that a part of the model has.
+
+        Args:
+            kind: of the part, as MuJoCo calls it: `tendon`, `actuator`.
+            index: of the part among its kind.
+            words: keys of the force and their values.
+        """
         element = self.source.element(kind, index)
         before = self.source.name(kind, index)
         name = self.names.give(before, element.tag)
@@ -133,7 +139,18 @@ class Acts:
     def loop(
         self, kind: str, index: int, type_: str, parent: str, child: str, frame: SourceFrame, far: SourceFrame, words: dict
     ) -> None:
-        """A joint that closes a loop, with the name of a part."""
+        """A new joint that closes a loop, with the name that a part of the model has.
+
+        Args:
+            kind: of the part, as of `give`.
+            index: of the part among its kind.
+            type_: of the joint.
+            parent: name of the first body.
+            child: name of the second body.
+            frame: anchor in the parent.
+            far: anchor in the child.
+            words: further keys of the joint and their values.
+        """
         element = self.source.element(kind, index)
         before = self.source.name(kind, index)
         name = self.bodies.joints.give(before, f"{parent}_{child}")

@@ -91,7 +91,7 @@ def crossing(n, least, x, v):
 @by_world
 @ti.func
 def cap(c: ti.template(), w: ti.i32, lane: ti.i32, most: ti.template()):
-    """Lower the part of the ways that a world may go.
+    """Lower the part [1] of the displacements of a step that a world may take, so that no candidates come too near.
 
     Reads:  c.{at, move, candidates}
     Writes: most (1)

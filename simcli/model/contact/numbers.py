@@ -42,7 +42,7 @@ def read_numbers(worlds: Worlds, labels: Labels, shape: Array, a: Array, b: Arra
     """
     columns = _combined(worlds, labels, a, b)
     for index, written in enumerate(worlds.first.contact.pairs):
-        hit = hits(labels, written, a, b)
+        hit = named_pairs(labels, written, a, b)
         for key in _NUMBERS + OF_PAIRS:
             if _number(written, key) is not None:
                 value = worlds.numbers(lambda s, key=key, index=index: _number(s.contact.pairs[index], key))
@@ -59,8 +59,15 @@ def of_name(labels: Labels, name: str) -> Array:
     return np.array([name in label for label in labels], bool)
 
 
-def hits(labels: Labels, pair: PairSpec, a: Array, b: Array) -> Array:
-    """(K,) combinations that two written names mean, in any order."""
+def named_pairs(labels: Labels, pair: PairSpec, a: Array, b: Array) -> Array:
+    """Mask of the combinations that two written names mean, in any order, (K,).
+
+    Args:
+        labels: names that each shape, or each group of them, answers to.
+        pair: as written, with both names.
+        a: (K,), number of the first shape of each combination.
+        b: (K,), number of the second one.
+    """
     one, other = of_name(labels, pair.a), of_name(labels, pair.b)
     return (one[a] & other[b]) | (one[b] & other[a])
 
@@ -140,7 +147,7 @@ def _wants_grain(worlds: Worlds, labels: Labels, a: Array, b: Array) -> Array:
     wants = differs[a] | differs[b]
     for pair in worlds.first.contact.pairs:
         if pair.friction is not None or pair.friction_across is not None:
-            wants = np.where(hits(labels, pair, a, b), pair.friction_across is not None, wants)
+            wants = np.where(named_pairs(labels, pair, a, b), pair.friction_across is not None, wants)
     return wants
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from simcli.model.batch.gather import Worlds
 from simcli.model.bodies.hull import HullError, convex_hull
 from simcli.model.bodies.tables import Shapes
-from simcli.model.contact.numbers import Labels, hits, of_name, read_numbers, written_shape
+from simcli.model.contact.numbers import Labels, named_pairs, of_name, read_numbers, written_shape
 from simcli.model.contact.tables import Contacts
 from simcli.model.tables import WORLD, Array, ShapeKind
 from simcli.spec.checks.runs.quantities import named_quantities
@@ -193,7 +193,7 @@ def _count_partners(shapes: Shapes, groups: Groups, apart: Array, allowed: Array
 def _check_pairs(worlds: Worlds, members: Labels, g: Array, h: Array) -> None:
     """Refuse numbers of a pair that never touches."""
     for index, pair in enumerate(worlds.first.contact.pairs):
-        if not hits(members, pair, g, h).any():
+        if not named_pairs(members, pair, g, h).any():
             message = f"`{pair.a}` and `{pair.b}` never touch: numbers for them would not be read"
             hint = "look at `exclude`, `layers`, `collide: false`; parts of one body, and what does not move, are apart"
             worlds.fault("SC663", f"contact.pairs[{index}]", message, hint)

@@ -142,8 +142,21 @@ class Expander:
         self.out[section][name] = node
         self.keys[section][name] = mark
 
-    def copies(self, kind, section, name, key_mark, node, prefix, at, scope, stack) -> None:
-        """Expand one instance or replica."""
+    def copies(self, kind: type[InstanceSpec] | type[ReplicaSpec], section: str, name: str, key_mark: Mark, node: Node,
+               prefix: str, at: np.ndarray, scope: Scope, stack: list[str]) -> None:  # fmt: skip
+        """Expand one instance or replica.
+
+        Args:
+            kind: what it is.
+            section: `instances` or `replicate`.
+            name: its key there.
+            key_mark: where this key stands.
+            node: what is written of it.
+            prefix: of the names of what it is in, as `left/`; "" in the scene.
+            at: [m, 1], (7,), pose of what it is in, world.
+            scope: parameters of what it is in.
+            stack: models that it is in, outermost first.
+        """
         where = where_of(key_mark, f"{section}.{name}")
         ready = evaluated(node, scope)
         try:
