@@ -16,11 +16,16 @@ BOUNDLESS = 1e31  # [N s], beyond what the problem takes for a bound
 @ti.func
 def row_of_law(c: ti.template(), w: ti.i32, n: ti.i32, kind: ti.i32, k: ti.i32, sign: ti.template(), h: ti.template(),
                statement: ti.i32):
-    """Row n of the problem, of law k: whether it is on, bias, compliance and bounds.
+    """Row n of the problem, of law k.
 
     Args:
         kind: DRIVE, FRICTION, LOWER, UPPER or LINEAR.
         sign: -1 for UPPER, else 1.
+        h: [s], over which forces act on the velocity that moves the coordinates.
+        statement: 0 for the first of a step.
+
+    Returns:
+        Mask of the worlds in which it acts, bias, compliance, lower and upper bound, as of `store_row` in rows.py.
 
     Reads: c.bound
     """
@@ -67,10 +72,13 @@ def _shift_of_row(c, w, k, h):
 @ti.func
 def row_of_line(c: ti.template(), on: ti.template(), push: ti.template(), gain: ti.template(), shift: ti.template(),
                 h: ti.template()):
-    """Whether the row of lambda = push - gain v is on, its bias and its compliance.
+    """Whether the row of lambda = push - gain v is on, its bias and its compliance, as of `store_row` in rows.py.
 
     Args:
-        shift: of v, besides J v.
+        on: mask of the worlds in which the law acts.
+        push: [N, N m], lambda at v = 0.  gain: [N s/m, N m s/rad].
+        shift: [m/s, rad/s], of v, besides J v.
+        h: [s], as of `row_of_law`.
     """
     acts = on & (gain > 0.0)
     safe = select(gain > 0.0, gain, c.tables.arena.zero() + 1.0)
@@ -79,7 +87,7 @@ def row_of_line(c: ti.template(), on: ti.template(), push: ti.template(), gain: 
 
 @ti.func
 def bound_of_law(c: ti.template(), w: ti.i32, n: ti.i32, kind: ti.i32, k: ti.i32, sign: ti.template(), statement: ti.i32):
-    """Bound of the velocity of law k, and in which worlds it is too far to be watched.
+    """Bound of the velocity of law k [m/s, rad/s], and mask of the worlds in which it is too far to be watched.
 
     Reads: c.bound
     """

@@ -178,6 +178,12 @@ def store_row(c: ti.template(), w: ti.i32, n: ti.i32, row: ti.i32, unknown: ti.i
 
     Args:
         row: of the system, which it sees the velocities of, times the sign; if -1, it sees one unknown alone.
+        unknown: that one.
+        on: mask of the worlds in which the row acts.
+        bias: [m/s, rad/s], of its velocity besides J v.
+        soft: [m/s per N s, rad/s per N m s], what an impulse adds to it.
+        lower, upper: [N s, N m s], bounds of its impulse.
+        statement: 0 for the first of a step.
 
     Reads:  c.bound.{system.entry, impulses.kept}
     Writes: p.rows.{on, jacobian, metric, bias, compliance, impulse}, p.{lower, upper}
