@@ -15,7 +15,7 @@ from simcli.model.phases.start import MOST_ANGLE, far_angles
 from simcli.model.tables import JointKind, Model
 from simcli.records.reading.result_reader import Results
 from simcli.records.reading.results import FIELDS, ResultAxes, result_axes
-from simcli.spec.values.units import UnitError, parse_unit
+from simcli.spec.values.units import UnitError, column_factor, split_header
 
 _ROWS = 4096  # read at a time
 UNIT_LENGTH = 1e-3  # how far a quaternion's length may be from 1: what is left of one printed with four digits
@@ -86,9 +86,7 @@ class _Table:
 
     def cell(self, text: str, line: int) -> _Cell:
         """What a word of the header means."""
-        label, unit = text, ""
-        if text.endswith("]") and " [" in text:
-            label, unit = text[:-1].rsplit(" [", 1)
+        label, unit = split_header(text)
         label = label.strip()
         if label in PLACES:
             expected = "s" if label == "time" else ""
@@ -103,16 +101,11 @@ class _Table:
         raise FileError(f"{self.path}:{line}: unknown column `{text}`{hint}")
 
     def factor(self, text: str, unit: str, expected: str, line: int) -> float:
-        """What turns the numbers of a column into SI."""
-        if unit in ("", expected):
-            return 1.0
+        """See `column_factor`."""
         try:
-            (value, dimension), (_, wanted) = parse_unit(unit), parse_unit(expected)
+            return column_factor(text, unit, expected)
         except UnitError as error:
-            raise FileError(f"{self.path}:{line}: column `{text}`: {error}") from None
-        if dimension != wanted:
-            raise FileError(f"{self.path}:{line}: column `{text}` is in {unit}, but [{expected or '1'}] is expected")
-        return value
+            raise FileError(f"{self.path}:{line}: {error}") from None
 
     def check_header(self, cells: list[_Cell], line: int) -> None:
         """Refuse columns that stand twice, and missing ones that have no default."""

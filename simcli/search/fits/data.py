@@ -18,7 +18,7 @@ from simcli.errors import FileError, UsageError
 from simcli.spec.faults.fault_list import did_you_mean
 from simcli.spec.names.channel_names import SCALARS, canonical, is_on_demand, kind_of, split_name
 from simcli.spec.samples.csv_text import separator_of
-from simcli.spec.values.units import UnitError, parse_unit, to_si
+from simcli.spec.values.units import UnitError, column_factor, split_header, to_si
 
 if TYPE_CHECKING:
     from simcli.model.tables import Model
@@ -145,7 +145,7 @@ def _rows_of(path: Path, reader) -> _Raw:
     if header is None:
         raise FileError(f"{path}: is empty; the first line names the columns, as `time [s], joint.pin.q [rad]`")
     words = [cell.strip() for cell in header]
-    split_words = [text[:-1].rsplit(" [", 1) if text.endswith("]") and " [" in text else (text, "") for text in words]
+    split_words = [split_header(text) for text in words]
     rows, lines = [], []
     for row in reader:
         if not any(cell.strip() for cell in row):
@@ -253,15 +253,10 @@ def _unit_on_demand(name: str, known: dict[str, str]) -> str:
 
 
 def _factor(path: Path, header: str, unit: str, expected: str) -> float:
-    if unit in ("", expected):
-        return 1.0
     try:
-        (value, dimension), (_, wanted) = parse_unit(unit), parse_unit(expected)
+        return column_factor(header, unit, expected)
     except UnitError as error:
-        raise FileError(f"{path}:1: column `{header}`: {error}") from None
-    if dimension != wanted:
-        raise FileError(f"{path}:1: column `{header}` is in {unit}, but [{expected or '1'}] is expected")
-    return value
+        raise FileError(f"{path}:1: {error}") from None
 
 
 def _sigmas(path: Path, raw: _Raw, names: list[str], labels: list[str], units: list[str]) -> list[np.ndarray]:

@@ -100,6 +100,36 @@ def parse_unit(text: str) -> tuple[float, Dimension]:
     return _Parser(text).parse()
 
 
+def split_header(text: str) -> tuple[str, str]:
+    """Label and unit of a header of a table, as `joint.pin.q [deg]`; the unit is "" where there is none."""
+    if not text.endswith("]") or " [" not in text:
+        return text, ""
+    label, unit = text[:-1].rsplit(" [", 1)
+    return label, unit
+
+
+def column_factor(header: str, unit: str, expected: str) -> float:
+    """What turns the numbers of a column of a table into SI.
+
+    Args:
+        header: of the column, for messages.
+        unit: that its header names; "" where they are in SI.
+        expected: SI unit of what it holds, "" of numbers without a dimension.
+
+    Raises:
+        UnitError: with the column.
+    """
+    if unit in ("", expected):
+        return 1.0
+    try:
+        (value, dimension), (_, wanted) = parse_unit(unit), parse_unit(expected)
+    except UnitError as error:
+        raise UnitError(f"column `{header}`: {error}", error.hint) from None
+    if dimension != wanted:
+        raise UnitError(f"column `{header}` is in {unit}, but [{expected or '1'}] is expected")
+    return value
+
+
 class _Parser:
     """Recursive descent over: product = power { [*] power | / power }, power = (name | ( product )) [^ n]."""
 
