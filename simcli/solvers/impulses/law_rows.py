@@ -16,16 +16,12 @@ BOUNDLESS = 1e31  # [N s], beyond what the problem takes for a bound
 @ti.func
 def row_of_law(c: ti.template(), w: ti.i32, n: ti.i32, kind: ti.i32, k: ti.i32, sign: ti.template(), h: ti.template(),
                statement: ti.i32):
-    """Row n of the problem, of law k.
+    """Row n of the problem, of law k: where it is on, bias, compliance and bounds, as of `store_row`.
 
     Args:
         kind: DRIVE, FRICTION, LOWER, UPPER or LINEAR.
         sign: -1 for UPPER, else 1.
         h: [s], over which forces act on the velocity that moves the coordinates.
-        statement: 0 for the first of a step.
-
-    Returns:
-        Mask of the worlds in which it acts, bias, compliance, lower and upper bound, as of `store_row` in rows.py.
 
     Reads: c.bound
     """
