@@ -12,7 +12,7 @@ from simcli import pipeline
 from simcli.errors import DeviceError
 from simcli.kernels.algebra.values import Sym3, Vec3
 from simcli.kernels.device import runtime
-from simcli.kernels.device.runtime import CPU_LANES, CACHE_LINE
+from simcli.kernels.device.runtime import CACHE_LINE, CPU_LANES
 from simcli.kernels.language import ti
 from simcli.kernels.language.compilations import kernels_noted
 from simcli.kernels.memory.arena import Arena
