@@ -6,11 +6,11 @@ import struct
 import numpy as np
 import pytest
 from support.browser import CHROMIUM, Browser
+from support.process import run_here
 from support.runs import SWING
 
 import simcli
 from simcli import rotations as rot
-from simcli.cli import doorman
 from simcli.errors import Exit, UsageError
 from simcli.records.wholeness.integrity import verify
 from simcli.view import stretch
@@ -51,7 +51,7 @@ solver: {{type: affine, dt: 2.0e-3, integrator: bdf1}}
 
 
 def command(*words):
-    assert doorman.run_command([str(word) for word in words], debug=True, as_json=False) == Exit.OK
+    assert run_here(*words, debug=True) == Exit.OK
 
 
 @pytest.fixture(scope="module")

@@ -5,9 +5,9 @@ import json
 import h5py
 import numpy as np
 import pytest
+from support.process import run_here
 
 import simcli as package
-from simcli.cli import doorman
 from simcli.errors import Exit
 
 BodyFlags = package.BodyFlags
@@ -95,7 +95,7 @@ def test_a_flag_that_means_nothing_is_refused(scene, device):
 
 
 def command(*words):
-    return doorman.run_command([str(word) for word in words], debug=False, as_json=True)
+    return run_here(*words)
 
 
 def test_commands_give_bodies_and_joints_of_one_kind(scene, capfd):

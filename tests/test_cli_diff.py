@@ -7,6 +7,7 @@ import shutil
 import h5py
 import pytest
 from support.diff_files import SCENE, flip_bit, write_run
+from support.process import told_here
 from support.recorder_here import RecorderHere
 from support.records_child import write
 from support.runs import SWING
@@ -20,9 +21,7 @@ FRAMES = range(12)
 
 
 def simcli(capsys, *words):
-    code = doorman.run_command([str(word) for word in words], debug=False, as_json="--json" in words)
-    said = capsys.readouterr()
-    return code, said.out, said.err
+    return told_here(capsys, *words)
 
 
 @pytest.fixture(scope="module")

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from support.process import run_here
 from support.runs import MIXED
 
-from simcli.cli import doorman
 from simcli.errors import Exit
 
 pytest.importorskip("scipy", reason="scipy is not installed")
@@ -16,7 +16,7 @@ ENDS = 6  # samples at each end, where the spline has neighbours on one side onl
 
 
 def command(capfd, *words):
-    code = doorman.run_command([str(word) for word in words], debug=False, as_json="--json" in words)
+    code = run_here(*words)
     said = capfd.readouterr()
     assert "Traceback" not in said.err
     return code, said.err
@@ -29,7 +29,7 @@ def motion(tmp_path_factory):
     (folder / "mixed.yaml").write_text(MIXED)
     words = ("run", folder / "mixed.yaml", "-o", folder / "run.h5", "-q", "--set", "solver.integrator=rk4",
              "--set", "output.every=0.001", *CPU)  # fmt: skip
-    assert doorman.run_command([str(word) for word in words], debug=True, as_json=False) == Exit.OK
+    assert run_here(*words, debug=True) == Exit.OK
     return folder
 
 

@@ -4,12 +4,14 @@ import json
 import os
 import shlex
 import shutil
+from functools import partial
 from types import SimpleNamespace
 
 import h5py
 import numpy as np
 import pytest
 from support.device import live_device
+from support.process import completed_here
 from support.runs import SWING
 from support.zoo import random_states, zoo
 
@@ -91,13 +93,7 @@ def command(folder, monkeypatch, capfd):
     """Run a command in the folder of the scenes."""
     monkeypatch.chdir(folder)
 
-    def run(*words):
-        code = doorman.run_command([str(word) for word in words], debug=False, as_json="--json" in words)
-        said = capfd.readouterr()
-        assert "Traceback" not in said.err
-        return SimpleNamespace(returncode=code, stdout=said.out, stderr=said.err)
-
-    return run
+    return partial(completed_here, capfd)
 
 
 BAD = {

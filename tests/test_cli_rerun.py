@@ -9,8 +9,8 @@ import h5py
 import numpy as np
 import pytest
 from support.analysis_files import record
+from support.process import run_here
 
-from simcli.cli import doorman
 from simcli.errors import Exit
 from simcli.records.contents.provenance import collect_provenance
 from simcli.records.reading.reader import open_trajectory
@@ -40,7 +40,7 @@ RUN = ["--vary", "params.l=0.3,0.4,0.6", "--vary", "joints.left/pin.damping=unif
 
 
 def command(*words):
-    return doorman.run_command([str(word) for word in words], debug=False, as_json="--json" in words)
+    return run_here(*words)
 
 
 @pytest.fixture(scope="module")

@@ -5,8 +5,8 @@ import shutil
 
 import numpy as np
 import pytest
+from support.process import run_here
 
-from simcli.cli import doorman
 from simcli.errors import Exit
 from simcli.pipeline import build_model, read_scene
 from simcli.records.reading.reader import open_trajectory
@@ -37,7 +37,7 @@ batch:
 
 
 def command(*words):
-    return doorman.run_command([str(word) for word in words], debug=False, as_json="--json" in words)
+    return run_here(*words)
 
 
 @pytest.fixture(scope="module")

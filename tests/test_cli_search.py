@@ -7,9 +7,9 @@ import tempfile
 import numpy as np
 import pytest
 from support.pages import blocks, page, run_block
+from support.process import run_here, told_here
 from support.search_scenes import BLOCK, PENDULUM
 
-from simcli.cli import doorman
 from simcli.errors import Exit
 
 pytest.importorskip("scipy")
@@ -21,9 +21,7 @@ KNOWN = {"params.m1": 1.2, "params.c": 0.05, "params.l": 1.0, "joints.elbow.q": 
 @pytest.fixture
 def command(capfd):
     def run(*words):
-        code = doorman.run_command([str(word) for word in words], debug=False, as_json="--json" in words)
-        said = capfd.readouterr()
-        return code, said.out, said.err
+        return told_here(capfd, *words)
 
     return run
 
@@ -42,7 +40,7 @@ def pendulum(tmp_path_factory):
     (folder / "pendulum.yaml").write_text(PENDULUM)
     for words in (["run", folder / "pendulum.yaml", "-o", folder / "run.h5", "-q"],
                   ["export", folder / "run.h5", "-c", "joint.*.q", "-o", folder / "log.csv"]):  # fmt: skip
-        assert doorman.run_command([str(word) for word in words], debug=False, as_json=False) == Exit.OK
+        assert run_here(*words) == Exit.OK
     return folder
 
 

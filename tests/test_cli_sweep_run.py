@@ -10,11 +10,10 @@ import time
 from importlib.resources import files
 
 import pytest
-from support.process import simcli_apart
+from support.process import simcli_apart, told_here
 from support.sweep_cluster import GRACE, child_environment
 from support.sweep_stand_in import SECONDS, number_of, table_of
 
-from simcli.cli import doorman
 from simcli.cli.sweeps.sweep_run import sweep_exit_code
 from simcli.cli.sweeps.sweep_text import failure_lines, standing_line, summary_text
 from simcli.errors import Exit
@@ -48,9 +47,7 @@ def command(capsys):
     """A command in this process: its exit code, stdout and stderr."""
 
     def run(*words):
-        code = doorman.run_command([str(word) for word in words], debug=False, as_json="--json" in words)
-        said = capsys.readouterr()
-        return code, said.out, said.err
+        return told_here(capsys, *words)
 
     return run
 

@@ -6,8 +6,9 @@ import shlex
 from importlib.resources import files
 
 import pytest
+from support.process import told_here
 
-from simcli.cli import console, doorman
+from simcli.cli import console
 from simcli.cli.markdown_text import CODE_INDENT, about, markdown_text
 from simcli.cli.scenes.docs import READING_ORDER
 from simcli.errors import Exit
@@ -28,9 +29,7 @@ def text_of(page):
 @pytest.fixture
 def command(capsys):
     def run(*words):
-        code = doorman.run_command([str(word) for word in words], debug=False, as_json="--json" in words)
-        said = capsys.readouterr()
-        return code, said.out, said.err
+        return told_here(capsys, *words)
 
     return run
 

@@ -1,18 +1,18 @@
-"""Models of MJCF files as scenes: mechanics as MuJoCo's, a report of every element, no file read that must not be."""
+"""Models of MJCF files as scenes: mechanics as MuJoCo's, and a report of every element."""
 
 import json
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 from support.mjcf import Pair
+from support.mjcf_kinds import BALL, MODEL, bodies, fates, imported, model_file
 from test_measures import column
 
 import simcli
 from simcli.cli.doorman import run_command
-from simcli.errors import Exit, FileError, UsageError
-from simcli.exchange.importing import ImportOptions, import_model, load_scene
+from simcli.errors import Exit
+from simcli.exchange.importing import import_model, load_scene
 from simcli.exchange.xml_reader import read_xml
 from simcli.model import build
 from simcli.spec import resolve
@@ -22,109 +22,10 @@ MASS_BAR = 1e-12  # relative, of mass matrices
 MOTION_BAR = 1e-8  # [m] after 0.1 s by rk4 of 1 ms
 FOURTH = 12.0  # by which what is left falls at half the step, at least
 
-INCLUDED = """<mujocoinclude>
-  <asset><material name="paint" rgba="1 0.5 0 1" texture="checks"/>
-    <texture name="checks" builtin="checker" width="4" height="4" type="2d"/>
-    <mesh name="wedge" vertex="0 0 0  0.1 0 0  0 0.1 0  0 0 0.1"/></asset>
-</mujocoinclude>
-"""
-MODEL = """<mujoco model="all kinds">
-  <compiler angle="degree"/>
-  <option timestep="0.002" integrator="RK4" gravity="0.3 -0.2 -9.81" density="1.2"/>
-  <include file="parts.xml"/>
-  <visual><map znear="0.1"/></visual>
-  <default>
-    <joint damping="0.1"/>
-    <default class="leg"><geom rgba="0 0 1 1" friction="0.7 0.02 0.001"/>
-      <joint armature="0.01" solreflimit="0.01 1"/></default>
-  </default>
-  <worldbody>
-    <light pos="0 0 3"/>
-    <camera name="side" pos="0 -3 1" xyaxes="1 0 0 0 0 1" fovy="40"/>
-    <geom name="floor" type="plane" size="5 5 0.1" pos="0 0 -2" condim="3"/>
-    <site name="hook" pos="0.2 0 1.5" euler="20 -30 0"/>
-    <body name="stand" pos="0 0 1"><geom type="box" size="0.05 0.05 0.1" mass="0"/>
-      <body name="free 1" pos="0 0 1"/></body>
-    <body name="rover" pos="0.5 0.2 0.3" euler="10 20 30">
-      <freejoint name="root"/>
-      <inertial pos="0.01 0.02 -0.03" mass="2" fullinertia="0.2 0.25 0.3 0.01 0.02 -0.01"/>
-      <geom name="hull" class="leg" type="capsule" fromto="0 0 0 0.2 0.1 0" size="0.05"/>
-      <body name="hip" pos="0.1 0.2 0"><geom type="sphere" size="0.06" class="leg"/>
-        <joint name="hip_x" axis="1 0 0" class="leg" range="-40 30" limited="true"/>
-        <joint name="hip_y" axis="0 1 0" class="leg" stiffness="3" springref="20"/>
-        <joint name="hip_z" axis="0 0 1" class="leg" frictionloss="0.2"/>
-        <body name="shin" pos="0 0 -0.4"><geom type="cylinder" size="0.03 0.1" pos="0 0 -0.1" material="paint"/>
-          <joint name="knee" axis="0 1 0.3" pos="0 0 0.1" ref="15" range="-20 60" limited="true"/>
-          <site name="sole" pos="0 0 -0.2" euler="0 90 0"/>
-          <body name="foot" pos="0 0 -0.25"><geom type="ellipsoid" size="0.05 0.03 0.02" contype="0" conaffinity="0"/>
-            <joint name="ankle" axis="0 1 0"/>
-            <joint name="toe" axis="0.2 1 0" pos="0.05 0 0"/>
-            <joint name="slip" type="slide" axis="1 0 0" range="-0.1 0.1" limited="true"/>
-          </body></body></body>
-      <body name="head" pos="0 0 0.3"><joint name="neck" type="ball" pos="0 0 -0.1" stiffness="5" damping="0.2"/>
-        <geom type="mesh" mesh="wedge"/><site name="eye" pos="0.05 0 0"/></body>
-    </body>
-    <body name="cart" pos="1 0 0"><geom type="box" size="0.1 0.05 0.05"/>
-      <joint name="rail" type="slide" axis="1 0 0" damping="1"/>
-      <body name="pole" pos="0 0 0.1" gravcomp="0.4"><geom type="capsule" size="0.02 0.2" pos="0 0 0.2"/>
-        <joint name="pin" axis="0 1 0" springdamper="0 0"/><site name="tip" pos="0 0 0.4"/></body></body>
-  </worldbody>
-  <contact><exclude body1="cart" body2="shin"/></contact>
-  <tendon>
-    <fixed name="sum" stiffness="4" damping="0.3" springlength="0.1">
-      <joint joint="knee" coef="1"/><joint joint="ankle" coef="-0.5"/></fixed>
-    <spatial name="rope" stiffness="7" damping="0.1" springlength="0.4">
-      <site site="hook"/><site site="eye"/><site site="tip"/></spatial>
-  </tendon>
-  <actuator>
-    <motor name="push" joint="rail" gear="3" ctrlrange="-2 2" ctrllimited="true"/>
-    <position name="servo" joint="hip_x" kp="11" kv="0.5" gear="2" forcerange="-30 30"/>
-    <velocity name="spin" joint="pin" kv="2"/>
-    <general name="law" joint="pin" gainprm="4" biastype="affine" biasprm="0.5 -6 -0.3"/>
-    <position name="pull" tendon="sum" kp="9"/>
-    <muscle name="flesh" joint="toe" lengthrange="0.1 1"/>
-    <motor name="jet" site="sole" gear="0.2 -0.1 1 0.03 0.02 -0.05"/>
-    <motor name="wind" site="eye" refsite="hook" gear="0 0.4 0 0 0 0.06"/>
-  </actuator>
-  <sensor><gyro name="imu" site="sole"/><accelerometer name="imu 2" site="eye" noise="0.1"/><velocimeter site="tip"/>
-    <framepos name="seen" objtype="site" objname="sole" reftype="site" refname="hook"/><rangefinder name="range" site="eye"/>
-    <framepos name="mid" objtype="body" objname="rover"/><framelinvel name="part" objtype="geom" objname="hull"/>
-    <jointpos name="turn" joint="knee"/><jointvel name="rate" joint="rail"/><force name="load" site="sole"/>
-    <torque name="twist" site="sole"/><subtreecom name="centre" body="hip"/><subtreelinvel name="drift" body="head"/>
-  </sensor>
-  <keyframe><key name="home" time="1" ctrl="0.3 0.3 0.3 0.3 0.3 0.7 0.3 0.3"
-    qpos="KEY_Q" qvel="KEY_V"/></keyframe>
-</mujoco>
-"""
-# Of the free joint, the hip, knee and foot, the ball, rail and pin.
-KEY_Q = (0.1, 0.2, 0.9, 0.6, 0.0, 0.8, 0.0, 0.1, -0.2, 0.3, 0.5, 0.4, -0.3, 0.02, 0.6, 0.8, 0.0, 0.0, 0.2, -0.4)
-KEY_V = (0.3, 0.1, -0.2, 1.0, 0.5, -0.7, 0.2, 0.4, 0.6, -0.8, 0.1, 0.3, -0.1, 0.9, -0.4, 0.2, 0.5, 0.7)
-MODEL = MODEL.replace("KEY_Q", " ".join(map(str, KEY_Q))).replace("KEY_V", " ".join(map(str, KEY_V)))
 # Effort, or target, of a control of 0.3: of `law` the bias is part of it.
 TARGETS = {"joints.rail.drive.target": 3 * 0.3, "joints.hip.axes.angular[0].drive.target": 0.3 / 2,
            "joints.pin.drive.target_velocity": 0.3, "forces.law.drive.target": (4 * 0.3 + 0.5) / 6,
            "forces.sum.drive.target": 0.3}  # fmt: skip
-BALL = '<geom type="sphere" size="0.1"/>'
-
-
-def model_file(folder, text=MODEL, name="model.xml"):
-    folder.mkdir(exist_ok=True)
-    (folder / "parts.xml").write_text(INCLUDED)
-    path = folder / name
-    path.write_text(text)
-    return path
-
-
-def imported(folder, text=MODEL):
-    return import_model(model_file(folder, text))
-
-
-def fates(report, kind):
-    return {entry.name: (entry.fate, entry.why) for entry in report.entries if entry.kind == kind}
-
-
-def bodies(text, more=""):
-    return f"<mujoco><worldbody>{text}</worldbody>{more}</mujoco>"
 
 
 def spec_of(folder, text=MODEL):
@@ -466,90 +367,6 @@ def test_what_touches_and_how_is_that_of_mujoco(tmp_path, seed):
         assert mine[names] == pytest.approx(numbers, rel=1e-12), names
 
 
-REFUSED = {
-    "an entity": ('<!DOCTYPE m [<!ENTITY a "b">]><mujoco model="&a;"/>', "model.xml:1: has a document type"),
-    "an unknown attribute": (bodies('\n<geom sise="1"/>'), "model.xml:2: MuJoCo refuses the file: XML Error: "),
-    "no mass": (bodies('\n\n<body name="a"><joint/></body>'), "model.xml:3: MuJoCo refuses the file: "),
-    "an include outside": ('<mujoco>\n<include file="../secret.xml"/></mujoco>', "model.xml:2: `../secret.xml` lies out"),
-    "an absolute include": ('<mujoco><include file="/etc/hosts"/></mujoco>', "`/etc/hosts` lies outside"),
-    "an include twice": ('<mujoco><include file="parts.xml"/><include file="parts.xml"/></mujoco>', "a second time"),
-    "an include of itself": ('<mujoco><include file="model.xml"/></mujoco>', "included a second time"),
-    "no include": ('<mujoco><include file="none.xml"/></mujoco>', "model.xml:1: there is no file `none.xml`"),
-    "a mesh outside": ('<mujoco><asset><mesh name="m" file="../secret.obj"/></asset></mujoco>', "lies outside"),
-    "a mesh folder outside": ('<mujoco><compiler meshdir=".."/><asset><mesh file="secret.obj"/></asset></mujoco>',
-                              "lies outside"),
-    "a link outside": ('<mujoco><asset><mesh name="m" file="way.obj"/></asset></mujoco>', "lies outside"),
-    "no mesh": ('<mujoco><asset><mesh file="none.stl"/></asset></mujoco>', "there is no file `none.stl`"),
-    "a height field outside": ('<mujoco><asset><hfield file="../secret.obj" size="1 1 1 1"/></asset></mujoco>', "lies out"),
-    "another model": ('<mujoco><asset><model name="m" file="parts.xml"/></asset></mujoco>', "<model> reads another file"),
-    "a plugin": ('<mujoco><extension><plugin plugin="x"/></extension></mujoco>', "needs a plugin"),
-    "a soft body": (bodies('<flexcomp name="f" type="grid" count="2 2 2"/>'), "bodies that bend"),
-    "a file elsewhere": (bodies('<geom type="sphere" size="0.1" file="parts.xml"/>'), "<geom> reads another file"),
-    "a million copies": (bodies('<replicate count="1000">' * 2 + f"<body><joint/>{BALL}</body>" + "</replicate>" * 2),
-                         "makes more than 100000 copies"),
-    "a huge height field": ('<mujoco><asset><hfield name="h" nrow="100000" ncol="100000" size="1 1 1 1"/></asset></mujoco>',
-                            "more than 16777216 heights"),
-    "half a file": (MODEL[:900], "no XML"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", REFUSED)
-def test_hostile_files_are_refused_by_their_line(tmp_path, name):
-    text, words = REFUSED[name]
-    (tmp_path / "secret.xml").write_text("<mujocoinclude/>")
-    (tmp_path / "secret.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\n")
-    (tmp_path / "in").mkdir()
-    (tmp_path / "in" / "way.obj").symlink_to(tmp_path / "secret.obj")
-    with pytest.raises(FileError) as caught:
-        imported(tmp_path / "in", text)
-    assert words in str(caught.value)
-
-
-def test_memory_and_pictures_are_left_alone(tmp_path):
-    """Sizes of memory, pictures and skins are not handed to MuJoCo, whatever they say."""
-    text = bodies('<body><freejoint/><geom size="0.1" material="m"/></body>', """
-      <size memory="900G" nuser_body="1000000000"/><asset>
-      <texture name="t" type="2d" file="../secret.png"/><material name="m" texture="t" rgba="0 1 0 1"/>
-      <texture type="skybox" builtin="flat" width="100000" height="100000"/></asset>""")  # fmt: skip
-    report = imported(tmp_path, text).report
-    assert fates(report, "size")[""][0] == "dropped"
-    assert fates(report, "material@texture")["m"][0] == "dropped"
-
-
-def test_folders_of_meshes_may_be_named(tmp_path):
-    (tmp_path / "far").mkdir()
-    points = ((0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1))
-    faces = "f 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n"
-    (tmp_path / "far" / "part.obj").write_text("".join("v {} {} {}\n".format(*point) for point in points) + faces)
-    text = """<mujoco><compiler meshdir="../far"/><asset><mesh file="part.obj" scale="2 2 2"/></asset><worldbody>
-      <body><freejoint/><geom type="mesh" mesh="part"/></body></worldbody></mujoco>"""
-    path = model_file(tmp_path / "in", text)
-    with pytest.raises(FileError, match="--package-path"):
-        import_model(path)
-    found = import_model(path, ImportOptions(search=[tmp_path / "far"]))
-    assert list(found.files) == ["meshes/part.obj"]
-    assert "scale: 2" in found.text
-
-
-def test_a_fault_in_an_included_file_has_its_line(tmp_path):
-    path = model_file(tmp_path, '<mujoco><include file="parts.xml"/></mujoco>')
-    (tmp_path / "parts.xml").write_text('<mujocoinclude>\n<worldbody>\n<geom sise="1"/></worldbody></mujocoinclude>')
-    with pytest.raises(FileError, match=r"parts\.xml:3: MuJoCo refuses"):
-        import_model(path)
-
-
-@pytest.mark.parametrize(("more", "loses"), [("", False), ("<option iterations='7' tolerance='1e-3'/>", False),
-                                             ("<option impratio='3'/>", True), ("<option density='1'/>", True)])  # fmt: skip
-def test_what_moves_nothing_is_no_loss(tmp_path, more, loses):
-    """Lights, textures, user data, and how long MuJoCo's solver looks; not what its laws depend on."""
-    text = f"""<mujoco>{more}<statistic extent="1"/><visual/><custom><numeric name="n" data="1"/></custom><worldbody>
-      <light pos="0 0 1"/><body user="1"><freejoint/><geom size="1" group="2"/></body></worldbody></mujoco>"""
-    report = import_model(model_file(tmp_path, text)).report
-    assert report.loses == loses
-    noted = {one.kind for one in report.entries if one.is_note}
-    assert {"light", "statistic", "numeric", "geom@group"} <= noted
-
-
 def test_the_command_writes_tells_and_refuses(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     model_file(tmp_path)
@@ -569,25 +386,3 @@ def test_the_command_writes_tells_and_refuses(tmp_path, monkeypatch, capsys):
     data = json.loads(capsys.readouterr().out)
     assert {one["file"] for one in data["elements"]} == {"", "parts.xml"}
     assert run_command(["check", "model.xml", "model.yaml"], debug=False, as_json=False) == Exit.OK
-
-
-@pytest.mark.parametrize("option", [{"base": "floating"}, {"fix_inertia": True}, {"self_collision": True}])
-def test_what_the_file_says_itself_is_no_option(tmp_path, option):
-    with pytest.raises(UsageError, match="is not for MJCF"):
-        import_model(model_file(tmp_path), ImportOptions(**option))
-
-
-def test_a_scene_needs_neither_mujoco_nor_the_source(tmp_path, monkeypatch):
-    path = model_file(tmp_path)
-    found = import_model(path)
-    scene = tmp_path / "scene.yaml"
-    scene.write_text(found.text)
-    for name, data in found.files.items():
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_bytes(data)
-    monkeypatch.setitem(sys.modules, "mujoco", None)
-    with pytest.raises(UsageError, match=r"MJCF needs mujoco: pip install 'simcli\[import\]'"):
-        import_model(path)
-    path.unlink()
-    document = load_scene(scene)
-    build(resolve(document), document)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import basic_indices
-from support.process import environment
+from support.process import environment, run_here
 from support.tiny_model import frames, tiny_model
 
 import simcli
@@ -298,7 +298,7 @@ def test_a_killed_file_is_called_unfinished_and_a_copy_repaired_alone(tmp_path, 
     copy.write_bytes(path.read_bytes())
     before = path.read_bytes()
     for words in (["info", path], ["check", path], ["info", copy]):
-        assert run_command([str(word) for word in words], debug=True, as_json=False) == Exit.OK
+        assert run_here(*words, debug=True) == Exit.OK
         assert "unfinished; its writer is gone; --resume goes on" in capsys.readouterr().out
     assert run_command(["repair", str(copy)], debug=True, as_json=False) == Exit.OK
     assert "the run is marked stopped, and --resume goes on" in capsys.readouterr().err

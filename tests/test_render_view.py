@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.browser import CHROMIUM, Browser
+from support.process import run_here
 
-from simcli.cli import doorman
 from simcli.errors import Exit
 from simcli.kernels.rays.solids import Solids
 from simcli.records.reading.reader import open_trajectory
@@ -66,7 +66,7 @@ def browser(tmp_path_factory):
 
 
 def command(*words):
-    assert doorman.run_command([str(word) for word in words], debug=True, as_json=False) == Exit.OK
+    assert run_here(*words, debug=True) == Exit.OK
 
 
 @pytest.mark.parametrize("name", ["andrews_squeezer", "rings", "newtons_cradle", "puma560"])

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from support.process import run_here
 from support.runs import SWING, committed, differing, digest
 
 import simcli
@@ -267,7 +268,7 @@ def test_what_cannot_be_split_is_refused_by_name(scene, small_memory):
 def test_the_command_line_tells_the_parts(scene, small_memory, capfd):
     words = ["run", scene, "-o", scene.with_name("command.h5"), "--device", "cpu"]
     sets = [word for one in SETS for word in ("--set", one)]
-    assert doorman.run_command([str(one) for one in (*words, *sets)], debug=False, as_json=False) == Exit.SIMULATION
+    assert run_here(*words, *sets) == Exit.SIMULATION
     assert "the device does not hold 7 worlds: they ran in 3 parts of 3 at most" in capfd.readouterr().err
     words = [str(one) for one in (*words, *sets, "--force", "--json")]
     assert doorman.run_command(words, debug=False, as_json=True) == Exit.SIMULATION

@@ -14,12 +14,11 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from support.process import environment, recorder_of
+from support.process import environment, recorder_of, run_here
 from support.runs import MIXED, SWING, committed, differing, digest
 
 import simcli as package
 from simcli import pipeline
-from simcli.cli import doorman
 from simcli.errors import Exit, FileError, OutputError
 from simcli.records.going_on import checkpoint
 from simcli.records.wholeness.superblock import CHECKSUM_AT, FLAGS_AT, SUPERBLOCK_BYTES, lookup3
@@ -359,7 +358,7 @@ def test_killed_again_and_again_it_ends_with_the_same_bytes(folder, tmp_path, un
 @pytest.fixture
 def command(capsys):
     def call(*words):
-        code = doorman.run_command([str(word) for word in words], debug=False, as_json=False)
+        code = run_here(*words)
         return SimpleNamespace(returncode=code, stderr=capsys.readouterr().err)
 
     return call

@@ -1,4 +1,4 @@
-"""Every way to vary: its laws, its spellings, what its draws depend on; distributions and points against SciPy."""
+"""Every way to vary: its spellings, and what its draws depend on; points against SciPy."""
 
 import itertools
 import math
@@ -7,12 +7,12 @@ from importlib.resources import files
 
 import numpy as np
 import pytest
+from support.sampling import BASE, P_VALUE, column, document, values
 
 from simcli.errors import SceneError
 from simcli.spec import (
     document_of_text,
     json_schema,
-    load_document,
     n_worlds,
     resolve,
     resolved_yaml,
@@ -21,21 +21,11 @@ from simcli.spec import (
 )
 from simcli.spec.batches import sobol
 from simcli.spec.document.nodes import plain
-from simcli.spec.document.overrides import VARY, Override
+from simcli.spec.document.overrides import VARY
 from simcli.spec.resolve import warnings
-from simcli.spec.samples import normals, points
+from simcli.spec.samples import points
 from simcli.spec.schema.batch import OPTIONS, VARY_KINDS, VarySpec
 
-P_VALUE = 1e-6  # of a false alarm, per test of a distribution; the seed is fixed, so that one is for ever
-BASE = """\
-simcli: 1
-params: {a: 1, b: 2 kg, c: 0.1 m, d: 1, e: 1}
-bodies:
-  x: {mass: "${b}", inertia: {diag: [1, 1, 1]}, com: ["${a + c}", "${d}", "${e}"]}
-joints:
-  pin: {type: revolute, parent: world, child: x, axis: [0, 0, 1], damping: 0.1}
-run: {duration: 1}
-"""
 # Of each way one spelling, that is good for two worlds.
 WAYS = {
     "uniform": "uniform(1, 2)", "normal": "normal(1, 0.1)", "log_uniform": "log_uniform(0.1, 10)",
@@ -45,23 +35,6 @@ WAYS = {
 }  # fmt: skip
 UNBOUND = [kind for kind in WAYS if kind not in ("list", "linspace", "grid", "zip")]  # draws without an end
 DRAWN = [kind for kind in UNBOUND if kind != "choice"]
-
-
-def document(tmp_path, *vary, worlds=None, seed=0, more="", base=BASE, read_run=None):
-    path = tmp_path / "scene.yaml"
-    path.write_text(base + more)
-    sets = [Override("--seed", str(seed), "batch.seed"), *(Override(VARY, text) for text in vary)]
-    sets += [] if worlds is None else [Override("--worlds", str(worlds), "batch.worlds")]
-    return load_document(path, sets, read_run)
-
-
-def values(tmp_path, *vary, **options):
-    doc = document(tmp_path, *vary, **options)
-    return world_values(doc, resolve(doc))
-
-
-def column(tmp_path, vary, worlds=None, path="params.a", others=(), **options):
-    return np.array([world[path] for world in values(tmp_path, f"{path}={vary}", *others, worlds=worlds, **options)])
 
 
 def fault(tmp_path, *vary, **options):
@@ -137,7 +110,7 @@ def test_a_written_dimension_does_not_depend_on_the_order(tmp_path, kind):
 def test_both_kinds_of_sobol_have_dimensions_of_their_own(tmp_path):
     alone = column(tmp_path, "sobol(0, 1)", 32)
     doc = document(tmp_path, "params.d=scrambled_sobol(0, 1)", "params.a=sobol(0, 1)", worlds=32)
-    got = world_values(doc, resolve(doc))
+    got = world_values(resolve(doc))
     assert [world["params.a"] for world in got] == alone.tolist()
     x, y = alone, np.array([world["params.d"] for world in got])
     assert all(count == 1 for count in boxes([x, y], 5, (2, 3)).values())
@@ -234,78 +207,6 @@ def test_strata_are_filled_evenly_inside():
     assert stats.chisquare(np.bincount(order[:, 0], minlength=40)).pvalue > P_VALUE
 
 
-CUTS = [(None, 1.2), (0.9, None), (0.8, 1.1), (1.3, None), (1.8, 1.85), (None, 0.2), (0.5, 9)]
-
-
-@pytest.mark.parametrize(("low", "high"), CUTS)
-def test_truncated_normals(low, high):
-    stats = pytest.importorskip("scipy.stats")
-    value = normals.normal_quantiles(1.0, 0.1, low, high)
-    u = np.array(points.even_fractions(5, "p", 4000))
-    got = np.array([value(one) for one in u])
-    a, b = ((-np.inf if low is None else low) - 1) / 0.1, ((np.inf if high is None else high) - 1) / 0.1
-    law = stats.truncnorm(a, b, loc=1.0, scale=0.1)
-    assert stats.kstest(got, law.cdf).pvalue > P_VALUE
-    assert low is None or (got >= low).all()
-    assert high is None or (got <= high).all()
-    ends = [value(0.0), value(1.0 - 2.0**-53)]
-    assert np.isfinite(ends).all()
-    quantiles = np.sort(np.array([value(one) for one in (0.1, 0.5, 0.9)]))
-    np.testing.assert_allclose(quantiles, np.sort(law.ppf([0.1, 0.5, 0.9])), rtol=1e-9)
-
-
-def test_bounds_far_away_change_next_to_nothing(tmp_path):
-    free, cut = column(tmp_path, "normal(1, 0.1)", 50), column(tmp_path, "normal(1, 0.1, low=-3, high=5)", 50)
-    np.testing.assert_allclose(cut, free, rtol=1e-12)
-
-
-MEANS, DEVIATIONS = np.array([1.0, 2.0, 0.1]), np.array([0.1, 0.3, 0.02])
-CORRELATION = np.array([[1, 0.8, -0.3], [0.8, 1, 0.1], [-0.3, 0.1, 1]])
-NORMALS = ["params.a=normal(1, 0.1, correlation={params.b: 0.8, params.c: -0.3})", "params.b=normal(2 kg, 0.3 kg)",
-           "params.c=normal(10 cm, 2 cm, correlation={params.b: 0.1})"]  # fmt: skip
-
-
-def test_correlated_normals(tmp_path):
-    stats = pytest.importorskip("scipy.stats")
-    n = 4000
-    got = values(tmp_path, *NORMALS, worlds=n)
-    table = np.array([[world[f"params.{name}"] for name in "abc"] for world in got])
-    covariance = CORRELATION * np.outer(DEVIATIONS, DEVIATIONS)
-    law = stats.multivariate_normal(MEANS, covariance)
-    # The squared distance is chi-squared, and so is every projection normal.
-    distance = np.einsum("ni,ij,nj->n", table - MEANS, np.linalg.inv(covariance), table - MEANS)
-    assert stats.kstest(distance, stats.chi2(3).cdf).pvalue > P_VALUE
-    for direction in np.vstack([np.eye(3), [[1, 1, 1], [1, -1, 3]]]):
-        scale = math.sqrt(direction @ covariance @ direction)
-        assert stats.kstest((table - MEANS) @ direction, stats.norm(scale=scale).cdf).pvalue > P_VALUE
-    np.testing.assert_allclose(np.cov(table.T), covariance, atol=5 * 0.09 / math.sqrt(n))
-    assert np.isfinite(law.logpdf(table)).all()
-
-
-def test_correlated_normals_do_not_depend_on_order_number_or_others(tmp_path):
-    first = values(tmp_path, *NORMALS, worlds=9)
-    for order in itertools.permutations(NORMALS):
-        assert [dict(sorted(world.items())) for world in values(tmp_path, *order, worlds=9)] == [
-            dict(sorted(world.items())) for world in first]  # fmt: skip
-    more = values(tmp_path, *NORMALS, "params.d=normal(1, 0.1)", worlds=40)
-    assert [{key: value for key, value in world.items() if key != "params.d"} for world in more[:9]] == first
-    alone = column(tmp_path, "normal(1, 0.1)", 9)
-    assert alone.tolist() == [world["params.a"] for world in first]  # a is the first of the alphabet
-
-
-def test_covariance_is_correlation_in_units(tmp_path):
-    mass, length = "params.b=normal(2 kg, 300 g)", "params.c=normal(10 cm, 2 cm, {})"
-    by_correlation = values(tmp_path, mass, length.format("correlation={params.b: 0.5}"))
-    by_covariance = values(tmp_path, mass, length.format("covariance={params.b: 300 g*cm}"))
-    assert by_covariance[0]["params.c"] == pytest.approx(by_correlation[0]["params.c"], rel=1e-14)
-
-
-def test_full_correlation_is_a_line(tmp_path):
-    got = values(tmp_path, "params.a=normal(1, 0.1)", "params.d=normal(5, 2, correlation={params.a: -1})", worlds=20)
-    for world in got:
-        assert (world["params.d"] - 5) / 2 == pytest.approx(-(world["params.a"] - 1) / 0.1, abs=1e-12)
-
-
 def test_choice(tmp_path):
     stats = pytest.importorskip("scipy.stats")
     got = column(tmp_path, "choice(1, 2, 3, 4, weights=[1, 0, 5, 2])", 4000)
@@ -361,7 +262,7 @@ def test_an_earlier_run(tmp_path):
     how = "batch: {vary: {params.c: {from: {file: earlier.h5, measure: best}}}}\n"
     doc = document(tmp_path, more=how, read_run=read_run)
     spec = resolve(doc)
-    assert [world["params.c"] for world in world_values(doc, spec)] == [0.5, 0.7, 0.25]
+    assert [world["params.c"] for world in world_values(spec)] == [0.5, 0.7, 0.25]
     assert asked == [(str(tmp_path / "earlier.h5"), "measure.best")]
     fewer = document(tmp_path, more=how, worlds=2, read_run=read_run)
     assert len(world_values(fewer, resolve(fewer))) == 2
@@ -502,7 +403,7 @@ run: {duration: 1}
     paths = ("instances.left.params.s", "models.m.bodies.b.com[0]", "params.a")
     doc = document(tmp_path, *(f"{path}={WAYS[kind]}" for path in paths), worlds=2, base=base)
     spec = resolve(doc)
-    for world in world_values(doc, spec):
+    for world in world_values(spec):
         bodies = resolve(doc, world).bodies
         s, x, a = (world[path] for path in paths)
         assert bodies["left/b"].mass == s * a

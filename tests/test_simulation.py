@@ -6,6 +6,7 @@ from typing import get_args
 
 import numpy as np
 import pytest
+from support.process import run_here
 from support.runs import committed, differing
 
 import simcli
@@ -356,7 +357,6 @@ def test_launches_that_stand_ready_take_the_same_steps(folder):
 
 
 def test_a_file_says_what_was_set(folder, tmp_path, capsys):
-    from simcli.cli import doorman
 
     out = tmp_path / "part.h5"
     with opened(folder / "arm.yaml", worlds=5, vary="joints.pin.damping") as sim:
@@ -385,7 +385,7 @@ def test_a_file_says_what_was_set(folder, tmp_path, capsys):
         assert file.provenance.argv[0] == "simcli.Simulation"
         assert file.status == "done"
     for words in (["info", out], ["check", out], ["plot", out, "-o", tmp_path / "plot.png"]):
-        code = doorman.run_command([str(word) for word in words], debug=False, as_json=False)
+        code = run_here(*words)
         assert code == 0, capsys.readouterr()
 
 

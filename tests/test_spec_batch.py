@@ -33,7 +33,7 @@ def document(tmp_path, vary, worlds=4, seed=0, base=BASE):
 
 def values(tmp_path, vary, worlds=4, seed=0, base=BASE):
     doc = document(tmp_path, vary, worlds, seed, base)
-    return world_values(doc, resolve(doc))
+    return world_values(resolve(doc))
 
 
 def column(worlds, path):
@@ -45,7 +45,7 @@ def test_nothing_varies(tmp_path):
     path.write_text(BASE + "batch: {worlds: 3}\n")
     doc = load_document(path)
     spec = resolve(doc)
-    assert world_values(doc, spec) == [{}, {}, {}]
+    assert world_values(spec) == [{}, {}, {}]
     assert len(set(world_seeds(spec))) == 3
 
 

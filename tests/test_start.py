@@ -1,21 +1,29 @@
-"""The state in which a run begins: loops closed near what is written, least kinetic energy, limits kept, in every solver."""
+"""The state in which a run begins: loops closed near what is written, with the least kinetic energy, in every solver."""
 
-import copy
-import json
 import re
 from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-import yaml
-from support.joint_rows import row_residual
-from support.process import simcli as command
-from support.scenes import faults_of, scene
+from support.scenes import scene
+from support.starting import (
+    INTEGRATORS,
+    OPEN,
+    PARTS,
+    ROUNDING,
+    balls,
+    bodies,
+    built,
+    dense_mass,
+    dense_rows,
+    four_bar,
+    hinge,
+    rods,
+    together,
+)
 
 import simcli
-from simcli import rotations as rot
-from simcli.errors import SceneError
 from simcli.model import build_worlds
 from simcli.model.closure.chart import moved
 from simcli.model.closure.close import LoopProblem
@@ -23,80 +31,15 @@ from simcli.model.closure.gradients import gradients
 from simcli.model.closure.least import least_motion
 from simcli.model.constraints.build import constraints_of, stated_alike
 from simcli.model.constraints.tables import Form
-from simcli.model.joints.rows import row_gradient
 from simcli.model.phases.stretches import build_phases
 from simcli.model.state import State
-from simcli.model.tables import WORLD, JointKind
-from simcli.model.tree.mobility import bilateral_rows, body_jacobian
 from simcli.model.tree.reference import body_poses
-from simcli.pipeline import build_model, read_scene
 from simcli.solvers import SOLVERS, RunPlan
 from simcli.spec import resolve
 
-ROUNDING = 1e-12  # [m, rad, or per second], issue: what starts of solvers, and of the oracle, may differ by
 EPSILON = 3e-16  # tightest that least squares of scipy take
 DIFFERENCES = 1e-8  # of central differences of 1e-6: rounding over twice the step, and squares of the step
 GAP = 1e-9  # [m, rad] a gap that is told, scene format
-INTEGRATORS = {"generalized": "rk4", "maximal": "semi_implicit", "natural": "zhong06", "affine": "bdf2"}
-
-
-def bodies(prefix, y, *places):
-    return {
-        f"{prefix}{k}": {"pose": {"xyz": [x, y, z]}, "mass": 1 + 0.5 * k, "com": [0.02, 0.01 * k, -0.03],
-                         "inertia": {"diag": [0.02, 0.03 + 0.01 * k, 0.04]}}
-        for k, (x, z) in enumerate(places)
-    }  # fmt: skip
-
-
-def hinge(parent, child, x, y, z, **more):
-    return {"type": "revolute", "parent": parent, "child": child, "at": [x, y, z], "axis": [0, 1, 0], **more}
-
-
-def four_bar(prefix, y, base="world", **first):
-    """Bodies and joints of a four-bar linkage in a vertical plane, closed as authored; `first` goes to its crank."""
-    a, b, c = (f"{prefix}{k}" for k in range(3))
-    joints = {f"{a}_pin": hinge(base, a, 0, y, 0, **first), f"{b}_pin": hinge(a, b, 0.1, y, 0.3),
-              f"{c}_pin": hinge(base, c, 1, y, 0), f"{prefix}_close": hinge(b, c, 0.9, y, 0.5, loop=True)}  # fmt: skip
-    return bodies(prefix, y, (0.05, 0.15), (0.5, 0.4), (0.95, 0.25)), joints
-
-
-def balls(prefix, y, **first):
-    """A spatial chain of three bodies on four ball joints, the last of which closes it."""
-    ends = [[0, y, 0], [0.6, y + 0.2, -0.3], [1.2, y - 0.1, 0.1], [1.7, y + 0.3, 0.4]]
-    names = [f"{prefix}{k}" for k in range(3)]
-    joints = {f"{n}_ball": {"type": "ball", "parent": p, "child": n, "at": at}
-              for p, n, at in zip(["world", *names], names, ends[:3], strict=False)}  # fmt: skip
-    joints[f"{names[0]}_ball"] |= first
-    joints[f"{prefix}_close"] = {"type": "ball", "parent": "world", "child": names[2], "at": ends[3], "loop": True}
-    return bodies(prefix, y, (0.3, -0.1), (0.9, -0.1), (1.5, 0.2)), joints
-
-
-def far_loop(prefix, y):
-    """A damped double pendulum with one written rate beside a hinge that is there twice."""
-    parts = bodies(prefix, y, (0.5, 0), (1.5, 0), (0.5, 3))
-    a, b, c = parts
-    joints = {"shoulder": hinge("world", a, 0, y, 0, qd=1), "elbow": hinge(a, b, 1, y, 0, damping=5),
-              "pin": hinge("world", c, 0, y, 3), "again": hinge("world", c, 0, y, 3, loop=True)}  # fmt: skip
-    return parts, {f"{prefix}_{name}": joint for name, joint in joints.items()}
-
-
-def carried(prefix, y):
-    """A four-bar on a free body that moves: its links lag by their inertia, and a hinge beside it stays at rest."""
-    parts, joints = four_bar(prefix, y, f"{prefix}_base")
-    base = bodies("base", y, (0.5, -0.2))["base0"] | {"velocity": {"linear": [1, 0, 0.3], "angular": [0.1, 2, 0.2]}}
-    arm = bodies("arm", y, (0.5, -0.9))["arm0"]
-    joints[f"{prefix}_arm_pin"] = hinge(f"{prefix}_base", f"{prefix}_arm", 0.5, y, -0.5)
-    return {f"{prefix}_base": base, **parts, f"{prefix}_arm": arm}, joints
-
-
-def rods(prefix, y):
-    """Two pendulums whose ends a rod joins, one of them pushed; the rod is as long as the ends are apart."""
-    parts = bodies(prefix, y, (0.5, 0), (2.5, 0))
-    a, b = parts
-    ends = {"parent_frame": {"xyz": [0.5, 0, 0]}, "child_frame": {"xyz": [-0.5, 0, 0.4]}}
-    return parts, {f"{prefix}_a": hinge("world", a, 0, y, 0, qd=-0.7), f"{prefix}_b": hinge("world", b, 3, y, 0),
-                   f"{prefix}_rod": {"type": "distance", "parent": a, "child": b, **ends, "length": float(np.hypot(1, 0.4))},
-                   }  # fmt: skip
 
 
 CLOSERS = {
@@ -121,63 +64,6 @@ def closed_by(kind, y, keys):
     where = apart if kind == "distance" else {"at": [1.7, y + 0.3, 0.4]}
     joints[f"{kind}__close"] = {"type": kind, "parent": "world", "child": f"{kind}_2", "loop": True, **where, **keys}
     return parts, joints
-
-
-PARTS = {
-    "written": four_bar("w", 0, qd=1.5),
-    "at_rest": four_bar("r", 2),
-    "zero": balls("z", 5, qd=[0, 0.4, 0]),
-    "balls": balls("s", 8, qd=[0.7, -0.4, 0.5]),
-    "far": far_loop("f", 11),
-    "carried": carried("c", 14),
-    "rods": rods("d", 17),
-}
-PRESCRIBED = ({"p": {"pose": {"xyz": [0.5, 20, 0]}, "mass": 1, "inertia": {"diag": [0.1, 0.1, 0.1]}}},
-              {"p_rail": {"type": "prismatic", "parent": "world", "child": "p", "at": [0, 20, 0], "axis": [1, 0, 0]},
-               "p_lead": {"type": "prismatic", "parent": "world", "child": "p", "at": [0, 20, 0], "axis": [0.8, 0, 0.6],
-                          "loop": True}})  # fmt: skip
-
-
-def together(*parts, **more) -> str:
-    """A scene of several mechanisms without its first line."""
-    whole = {"bodies": {}, "joints": {}, "solver": {"type": "generalized", "dt": 1e-3}, "run": {"duration": 0.01}}
-    for some_bodies, some_joints in parts:
-        whole["bodies"] |= copy.deepcopy(some_bodies)
-        whole["joints"] |= copy.deepcopy(some_joints)
-    return yaml.safe_dump(whole | more, sort_keys=False)
-
-
-def built(text):
-    document = scene(text)
-    return build_worlds(document, resolve(document))
-
-
-def dense_rows(model):
-    """Gradients of all rows of loops and rods by the catalogue, and their residuals, of world 0."""
-    J_b = np.concatenate((body_jacobian(model), np.zeros((1, 6, model.n_qd))))  # the world is entry -1
-    R, x = body_poses(model, model.joint_q)
-    pose = np.concatenate((rot.make_pose(x, rot.matrix_to_quat(R))[:, 0], [rot.IDENTITY_POSE]))
-    com = np.concatenate((x[:, 0] + rot.turn(R[:, 0], model.bodies.com[0]), np.zeros((1, 3))))
-    rows, residuals = [], []
-    for j in range(model.n_joints):
-        a, b = int(model.joints.parent[j]), int(model.joints.child[j])
-        X_a, X_b = (rot.pose_compose(pose[body], X[0, j]) for body, X in ((a, model.joints.X_p), (b, model.joints.X_c)))
-        if model.joints.is_tree[j] and model.joints.kind[j] != JointKind.DISTANCE:
-            continue
-        for row in bilateral_rows(model, j):
-            gradient = row_gradient(row, X_a, X_b, com[a], com[b])
-            rows.append(gradient[:6] @ J_b[a] * (a != WORLD) + gradient[6:] @ J_b[b])
-            residuals.append(row_residual(row, X_a, X_b))
-    return np.array(rows).reshape(-1, model.n_qd), np.array(residuals)
-
-
-def dense_mass(model):
-    """Mass matrix from the Jacobians of the bodies, of world 0."""
-    M, (R, _) = np.diag(model.dofs.armature[0]), body_poses(model, model.joint_q)
-    for b, J in enumerate(body_jacobian(model)):
-        inertia = R[b, 0] @ model.bodies.inertia[0, b] @ R[b, 0].T
-        M = M + model.bodies.mass[0, b] * J[:3].T @ J[:3] + J[3:].T @ inertia @ J[3:]
-    return M
 
 
 def oracle(model):
@@ -230,8 +116,6 @@ def carrier(prefix, y):
     return {f"{prefix}_base": base, **parts}, joints
 
 
-# A four-bar whose crank is written; the others are to follow.
-OPEN = four_bar("o", 23, q=0.3, qd=2)
 WAVE = {"amplitude": 0.2, "frequency": 0.5, "phase": 0.7}
 # Open chains and loops, loops there twice, what is written, what follows, what is prescribed, and points.
 EVERYTHING = (PARTS["written"], PARTS["at_rest"], PARTS["far"], PARTS["carried"], PARTS["rods"], OPEN, points("p", 26),
@@ -335,205 +219,6 @@ def test_shared_starts_are_found_once():
     model = built(text)
     assert model.n_worlds == 1000
     assert len(model.joint_qd) == 1
-
-
-def test_unwritten_coordinates_close_the_loop():
-    """The written coordinate and rate stand to the last bit, the others follow; what moved is told."""
-    model = built(together(OPEN))
-    assert model.joint_q[0, 0] == 0.3
-    assert model.joint_qd[0, 0] == 2.0
-    J, gap = dense_rows(model)
-    assert np.abs(gap).max() < ROUNDING
-    assert np.abs(J @ model.joint_qd[0]).max() < ROUNDING
-    told = [(model.joints.name[move.joint], move.is_written) for move in model.start.moves]
-    assert told == [("o1_pin", False), ("o2_pin", False)]
-
-
-def crowded(**more):
-    """A four-bar with all its coordinates written, to three digits."""
-    parts, joints = four_bar("k", 0)
-    for name, q in (("k0_pin", 0.1), ("k1_pin", -0.05), ("k2_pin", 0.12)):
-        joints[name]["q"] = q
-    return together((parts, joints), **more)
-
-
-def test_written_coordinates_move_only_if_they_must_and_it_is_said(tmp_path):
-    """`check` warns at the lines; a run says so on stderr, in its JSON, and in /events; the moves are as small as can be."""
-    model = built(crowded())
-    moves = {model.joints.name[move.joint]: move for move in model.start.moves}
-    assert set(moves) == {"k0_pin", "k1_pin", "k2_pin"}
-    assert all(move.is_written for move in moves.values())
-    assert moves["k0_pin"].before == (0.1,)
-    assert moves["k0_pin"].after == tuple(model.joint_q[0, :1])
-    assert np.abs(dense_rows(model)[1]).max() < ROUNDING
-    step = np.array([move.after[0] - move.before[0] for move in moves.values()])
-    J, M = dense_rows(model)[0][:, :3], dense_mass(model)[:3, :3]
-    tangent = np.linalg.svd(J)[2][-1]  # the way that the loop leaves: along it nothing is gained, to second order
-    assert abs(tangent @ M @ step) < 0.1 * np.sqrt((tangent @ M @ tangent) * (step @ M @ step))
-    path = tmp_path / "k.yaml"
-    path.write_text("simcli: 1\n" + crowded())
-    checked = command("check", path)
-    assert checked.returncode == 0
-    assert checked.stderr.count("warning[SC616]") == 3
-    assert command("check", "--strict", path).returncode == 1
-    ran = command("run", path, "-o", tmp_path / "k.h5", "--json")
-    assert ran.returncode == 0
-    assert "loops closed at the start: `k0_pin` from 0.1 to " in ran.stderr
-    told = json.loads(ran.stdout)["moved_at_start"]
-    assert [one["joint"] for one in told] == ["k0_pin", "k1_pin", "k2_pin"]
-    with simcli.open(tmp_path / "k.h5") as run:
-        events = [event for event in run.events if event.code == "SC616"]
-        np.testing.assert_allclose(run.joint("k0_pin").q[0, 0], model.joint_q[0, :1], atol=ROUNDING, rtol=0)
-    assert [(event.severity, event.world, event.step) for event in events] == [(1, 0, 0)] * 3
-
-
-def test_a_batch_tells_the_farthest_move():
-    model = built(crowded(batch={"worlds": 4, "vary": {"joints.k0_pin.q": {"list": [0.1, 0.2, 0.15, 0.7]}}}))
-    moves = {model.joints.name[move.joint]: move for move in model.start.moves}
-    assert moves["k0_pin"].world == 3
-    assert moves["k0_pin"].n_worlds == 4
-    assert moves["k0_pin"].before == (0.7,)
-
-
-@pytest.mark.parametrize("solver", INTEGRATORS)
-def test_without_assembly_gaps_are_refused(solver):
-    """By joint, line and size, in every solver; rates too. What is closed stands to the last bit."""
-    options = {"type": solver, "dt": 1e-3}
-    faults = faults_of(crowded(solver=options, initial={"assemble": False}))
-    assert [code for code, _, _ in faults] == ["SC476"]
-    line = crowded(solver=options).split("\n").index("  k_close:")
-    assert faults[0][1] == line
-    assert faults[0][2].startswith("joint `k_close` is open by 0.0")
-    slips = faults_of(together(four_bar("k", 0, qd=1), solver=options, initial={"assemble": False}))
-    assert [(code, text.startswith("the velocities open joint `k_close`")) for code, _, text in slips] == [("SC476", True)]
-    model = built(together(four_bar("k", 0), solver=options, initial={"assemble": False}))
-    assert not model.joint_q.any()
-    assert model.start.moves == model.start.lacks == ()
-
-
-def test_a_gap_just_above_the_bound_is_refused_and_one_below_stands():
-    """1e-9 m divides them."""
-    for shift, codes in ((5e-10, []), (2e-9, ["SC476"])):
-        parts, joints = copy.deepcopy(PRESCRIBED)
-        joints["p_lead"] = {"type": "revolute", "parent": "world", "child": "p", "parent_frame": {"xyz": [0.5, 20, shift]},
-                            "child_frame": {}, "axis": [0, 1, 0], "loop": True}  # fmt: skip
-        faults = faults_of(together((parts, joints), initial={"assemble": False}))
-        assert [code for code, _, _ in faults] == codes
-        assert all(f"{shift:.3g} m" in text for _, _, text in faults)
-
-
-TURNED = {angle: [0.0, float(np.sin(angle / 2)), 0.0, float(np.cos(angle / 2))] for angle in (0.6, 0.7)}
-LIMITED = {
-    "hinge": ({"type": "revolute", "axis": [0, 1, 0], "q": 0.5, "limit": [-0.2, 0.2]}, "[-0.2, 0.2] rad", 0.2),
-    "slide": ({"type": "prismatic", "axis": [0, 1, 0], "limit": [0.1, 0.2]}, "[0.1, 0.2] m", 0.1),
-    "screw": ({"type": "screw", "axis": [0, 1, 0], "pitch": 0.1, "q": -9, "limit": [-7, 7]}, "[-7, 7] rad", -7),
-    "universal": ({"type": "universal", "axes": {"angular": [[1, 0, 0], [0, 1, 0]]}, "q": [0, 0.4],
-                   "limit": [[-1, 1], [-0.3, 0.3]]}, "[-0.3, 0.3] rad", [0, 0.3]),
-    "ball": ({"type": "ball", "q": TURNED[0.7], "limit": [[-1, 1], [-0.6, 0.6], [-1, 1]]}, "[-0.6, 0.6] rad", TURNED[0.6]),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("solver", INTEGRATORS)
-@pytest.mark.parametrize("name", LIMITED)
-def test_a_start_outside_a_hard_limit_is_refused(solver, name):
-    """By joint, value and limit, in every solver; at the limit, or with a soft limit, a run may begin."""
-    joint, bounds, inside = LIMITED[name]
-    parts = {"a": {"pose": {"xyz": [1, 0, 0]}, "mass": 1, "inertia": {"diag": [0.1, 0.2, 0.3]}}}
-
-    def faults(**more):
-        whole = {"j": {"parent": "world", "child": "a", "at": [0, 0, 0], **joint, **more}}
-        return faults_of(together((parts, whole), solver={"type": solver, "dt": 1e-3}))
-
-    found = faults()
-    if [code for code, _, _ in found] == ["SC501"]:
-        return  # this solver has no such limit
-    assert [code for code, _, _ in found] == ["SC477"]
-    assert found[0][2].startswith("joint `j")
-    assert found[0][2].endswith(f"outside its limit {bounds}")
-    assert faults(q=inside) == []
-    if name in ("hinge", "slide"):
-        lower, upper = joint["limit"]
-        assert faults(limit={"lower": lower, "upper": upper, "stiffness": 100}) == []
-
-
-def test_limits_hold_after_closing_and_on_joints_that_close():
-    """A follower that closing leads beyond its limit; a length; the coordinate of a loop joint."""
-    parts, joints = copy.deepcopy(OPEN)
-    joints["o2_pin"]["limit"] = [-0.05, 0.05]
-    assert [code for code, _, _ in faults_of(together((parts, joints)))] == ["SC477"]
-    joints["o2_pin"].pop("limit")
-    joints["o_close"]["limit"] = [-0.05, 0.05]
-    assert [code for code, _, _ in faults_of(together((parts, joints)))] == ["SC477"]
-    parts, joints = copy.deepcopy(PARTS["rods"])
-    joints["d_rod"] |= {"limit": [0.1, 0.5]}
-    joints["d_rod"].pop("length")
-    found = faults_of(together((parts, joints)))
-    assert [code for code, _, _ in found] == ["SC477"]
-    assert "begins at 1.07703 m" in found[0][2]
-
-
-HELD = {  # what holds or leads two hinges: the joint with its limits, code and place and end of the message, if any
-    "a sum": ({}, {"of": [{"joint": "a"}, {"joint": "b"}], "hold": 1}, ("forces.c.hold", "is between -0.4 and 0.4")),
-    "a sum beyond": ({}, {"of": [{"joint": "a"}, {"joint": "b", "factor": -2}], "hold": -0.7},
-                     ("forces.c.hold", "is between -0.6 and 0.6")),
-    "one": ({}, {"of": [{"joint": "a"}], "hold": 0.5}, ("forces.c.hold", "is between -0.2 and 0.2")),
-    "a square": ({"q": 0.1}, {"of": [{"joint": "a", "polynomial": [0.1, 0, 1]}], "hold": 0.2},
-                 ("forces.c.hold", "is between 0.1 and 0.14")),
-    "a square of a free joint": ({"limit": None}, {"of": [{"joint": "a", "polynomial": [0.1, 0, -1]}, {"joint": "b"}],
-                                                   "hold": 1}, ("forces.c.hold", "is at most 0.3")),
-    "a sum within": ({}, {"of": [{"joint": "a"}, {"joint": "b"}], "hold": 0.3}, None),
-    "a gear": ({"mimic": {"joint": "b", "offset": 0.5}}, None,
-               ("joints.a.mimic", "between 0.3 and 0.7, outside its own limit [-0.2, 0.2]")),
-    "a gear within": ({"mimic": {"joint": "b", "offset": 0.3}}, None,
-                      ("joints.a.limit", "begins at 0.3 rad, outside its limit [-0.2, 0.2] rad")),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", HELD)
-def test_what_limits_leave_no_room_is_named(tmp_path, name):
-    """A sum that is held, a gear: not the joints, which could begin nowhere else; and what to do is what helps."""
-    more, coupling, wanted = HELD[name]
-    mass = {"mass": 1, "inertia": {"diag": [0.1, 0.2, 0.3]}}
-    parts = {"p": {"pose": {"xyz": [1, 0, 0]}, **mass}, "q": {"pose": {"xyz": [3, 0, 0]}, **mass}}
-    first, second = (hinge("world", one, x, 0, 0, limit=[-0.2, 0.2]) for one, x in (("p", 0), ("q", 2)))
-    joints = {"a": first | more, "b": second}
-    forces = {} if coupling is None else {"forces": {"c": {"type": "coupling", **coupling}}}
-    path = tmp_path / "held.yaml"
-    path.write_text("simcli: 1\n" + together((parts, joints), **forces))
-    try:
-        build_model(*read_scene(path))
-    except SceneError as error:
-        faults = error.faults
-    else:
-        faults = []
-    assert [(one.code, one.where.path) for one in faults] == ([] if wanted is None else [("SC477", wanted[0])])
-    assert all(one.message.endswith(wanted[1]) for one in faults)
-    helps = "follows `b`: begin elsewhere with that one" if name == "a gear within" else "widen the limit"
-    assert all(helps in one.hint for one in faults)
-
-
-def test_worlds_that_cannot_begin_end_at_once(tmp_path):
-    """In a batch they are named, with their reason, and the others go on; if none can begin, there is no file."""
-    parts = {"a": {"pose": {"xyz": [1, 0, 0]}, "mass": 1, "inertia": {"diag": [0.1, 0.2, 0.3]}}}
-    joint = {"j": hinge("world", "a", 0, 0, 0, q=0, limit=[-0.2, 0.2])}
-    path = tmp_path / "b.yaml"
-
-    def run(values, name):
-        batch = {"worlds": 3, "vary": {"joints.j.q": {"list": values}}}
-        path.write_text("simcli: 1\n" + together((parts, joint), batch=batch))
-        return command("run", path, "-o", tmp_path / name)
-
-    ran = run([0.1, 0.5, 0.2], "some.h5")
-    assert ran.returncode == 4
-    assert "joint `j` begins at 0.5 rad, outside its limit [-0.2, 0.2] rad" in " ".join(ran.stderr.split())
-    with simcli.open(tmp_path / "some.h5") as found:
-        assert [(event.world, event.code, event.step) for event in found.events] == [(1, "SC477", 0)]
-        assert np.isnan(found.joint("j").q[:, 1]).all()
-        assert np.isfinite(found.joint("j").q[:, [0, 2]]).all()
-    ran = run([0.3, 0.5, -0.4], "none.h5")
-    assert ran.returncode == 3
-    assert "error[SC477]" in ran.stderr
-    assert not (tmp_path / "none.h5").exists()
 
 
 def test_least_motion_bears_redundant_rows_and_missing_inertia():

@@ -42,7 +42,7 @@ class AlgorithmsCore:
         self.body_f = arena.slot(6 * model.n_bodies)
         self.matrix = arena.slot(model.n_qd**2)
         self.columns = arena.slot(model.n_bodies * model.n_qd, Motion)
-        self.hinges = Hinges(model, self.tables, arena) if has_only_hinges(model) else None
+        self.hinges = Hinges(model, self.tables) if has_only_hinges(model) else None
         self.projected_q, self.projected_qd = self.tables.coordinates.slot(), self.tables.dofs.slot()
 
 

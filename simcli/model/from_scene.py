@@ -32,8 +32,9 @@ from simcli.model.forces.spring import read_springs
 from simcli.model.forces.torque import add_torques
 from simcli.model.forces.torsion import add_torsions
 from simcli.model.forces.wrench import read_wrenches
-from simcli.model.joints.catalogue import CATALOGUE, MotionAxis
+from simcli.model.joints.catalogue import CATALOGUE
 from simcli.model.joints.gears import read_gears
+from simcli.model.joints.motion_axes import MotionAxis
 from simcli.model.joints.parts import JointReader, read_dofs
 from simcli.model.mechanism import JointPart, Mechanism
 from simcli.model.natural.bases import read_naturals
@@ -106,7 +107,7 @@ def build_worlds(
 def _worlds(document: Document, spec: SceneSpec, worlds: Sequence[int] | None,
             changes: Mapping[str, object] | Sequence[Mapping[str, object]] | None) -> Model:  # fmt: skip
     """The model of `build_worlds` before it begins."""
-    values = world_values(document, spec)
+    values = world_values(spec)
     seeds = np.asarray(world_seeds(spec), np.uint64)
     if worlds is not None:
         values, seeds = [values[world] for world in worlds], seeds[list(worlds)]
@@ -152,17 +153,16 @@ def build_together(document: Document, specs: list[SceneSpec]) -> Model:
     return _build(specs, document, Mechanism([], [], n_worlds=len(specs)))
 
 
-def world_table(document: Document, spec: SceneSpec) -> tuple[tuple[str, ...], Array]:
+def world_table(spec: SceneSpec) -> tuple[tuple[str, ...], Array]:
     """What differs between the worlds of a batch, as it stands in the model of all worlds.
 
     Args:
-        document: the scene as written.
-        spec: it resolved, without the values of any world.
+        spec: the resolved scene, without the values of any world.
 
     Returns:
         Names of the varied parameters, (P,), and their values, (W, P).
     """
-    values = world_values(document, spec)
+    values = world_values(spec)
     names = _parameters(values)
     return tuple(_label(path, i) for path, i in names), _table(values, names)
 

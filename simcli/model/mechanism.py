@@ -11,7 +11,8 @@ import numpy as np
 from simcli import rotations as rot
 from simcli.model.bodies.tables import Points, Shapes
 from simcli.model.forces.tables import Cables, Springs, Wrenches
-from simcli.model.joints.catalogue import CATALOGUE, TYPE_NAME, JointEntry, MotionAxis
+from simcli.model.joints.catalogue import CATALOGUE, TYPE_NAME, JointEntry
+from simcli.model.joints.motion_axes import MotionAxis
 from simcli.model.tables import DriveMode, JointKind
 
 _Array = np.ndarray

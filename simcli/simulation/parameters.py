@@ -45,7 +45,7 @@ class Parameters:
 
     def __init__(self, job: Job, paths: Iterable[str], controls: tuple[str, ...]):
         self.job, self.paths, self._controls = job, tuple(paths), controls
-        self._written = world_values(job.document, job.spec)
+        self._written = world_values(job.spec)
         self._written = [self._written[number] for number in job.numbers] if self.paths else []
         self.values: dict[str, np.ndarray] = {}
         if self.paths and job.phases:

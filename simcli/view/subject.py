@@ -74,7 +74,7 @@ class ViewSubject:
         """What differs between the worlds: name, unit, values."""
         if self.table is not None:
             return [(one.name, one.unit, one.values.tolist()) for one in self.table.columns.values() if one.is_varied]
-        names, values = world_table(self.document, self.spec)
+        names, values = world_table(self.spec)
         return [(name, "", values[list(self.worlds), k].tolist()) for k, name in enumerate(names)]
 
 

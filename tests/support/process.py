@@ -39,6 +39,32 @@ def simcli(*words, cwd=None):
     return subprocess.CompletedProcess(words, int(end.value.code), *streams)
 
 
+def run_here(*words, debug=False):
+    """Exit code of a command in this process, with the streams of the test; exceptions go through if `debug` says so."""
+    from simcli.cli import doorman
+
+    return doorman.run_command([str(word) for word in words], debug=debug, as_json="--json" in words)
+
+
+def told_here(capture, *words):
+    """Exit code, stdout and stderr of a command in this process.
+
+    Args:
+        capture: fixture capsys or capfd of the test.
+        words: of the command.
+    """
+    code = run_here(*words)
+    said = capture.readouterr()
+    return code, said.out, said.err
+
+
+def completed_here(capture, *words):
+    """As `told_here`, as a completed process; a traceback fails the test."""
+    code, out, err = told_here(capture, *words)
+    assert "Traceback" not in err
+    return subprocess.CompletedProcess(words, code, out, err)
+
+
 @contextlib.contextmanager
 def _files_for_streams():
     """Both descriptors and Python's own streams go to files meanwhile; afterwards the list holds what was written."""

@@ -174,7 +174,7 @@ def worlds_of_run(subject: Subject, run: Trajectory) -> np.ndarray:
 
 def _replayed(subject: Subject, run: Trajectory) -> int | None:
     """The world of the batch that has the parameters of a run of one world."""
-    names, values = world_table(subject.document, subject.spec)
+    names, values = world_table(subject.spec)
     if tuple(run.params) != names:
         return None
     mine = np.array([column[0] for column in run.params.values()])

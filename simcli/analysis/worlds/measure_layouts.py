@@ -75,12 +75,12 @@ def recorded_columns(measures: Measures, names: Sequence[str], model: Model) -> 
     for name in names:
         for part in range(measures.width[n]):
             label = f"{name}.{_label(name, part)}" if measures.width[n] > 1 else name
-            found.append((label, _unit(name, measures.source[n], measures.first[n] + part, part, model)))
+            found.append((label, _unit(name, measures.first[n] + part, part, model)))
         n += measures.width[n]
     return found
 
 
-def _unit(quantity: str, source: int, row: int, part: int, model: Model) -> str:
+def _unit(quantity: str, row: int, part: int, model: Model) -> str:
     kind = kind_of(quantity)
     if kind == "wrench":
         return "N" if part < 3 else "N m"

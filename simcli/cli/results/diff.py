@@ -92,7 +92,7 @@ def _exact(a: "Trajectory", b: "Trajectory", everything: bool, json: bool) -> in
     else:
         head = diff_text.head(a, b, scene, facts, names, [], everything)
         console.data("\n".join([*head, *diff_text.bits(found, everything)]))
-        console.say(diff_text.exact_verdict(a, b, found))
+        console.say(diff_text.exact_verdict(found))
     return Exit.NEGATIVE if found else Exit.OK
 
 

@@ -185,7 +185,7 @@ def _plain(value: Any) -> Any:
     return value.decode(errors="replace") if isinstance(value, bytes) else value
 
 
-def exact_verdict(a: "Trajectory", b: "Trajectory", found: list["BitDifference"]) -> str:
+def exact_verdict(found: list["BitDifference"]) -> str:
     """The answer in one line: the first bit in time."""
     if not found:
         return f"{console.paint('no difference:', 'good')} all bits are equal"

@@ -31,7 +31,7 @@ def samples(
     document, spec = read_scene(scene, (*batch_overrides(vary, vary_table, worlds, seed), *sets))
     if output not in (None, STDOUT):
         spare_inputs(output, document.inputs)
-    found = sample_table(document, spec)
+    found = sample_table(spec)
     if output is not None:
         save_table(found, output, console.plural(found.n_rows, "world"))
     if json:

@@ -22,7 +22,7 @@ from simcli.kernels.algebra.values import Force, Mat3, Sym3, Value, Vec3
 from simcli.kernels.language import ti
 from simcli.kernels.language.expressions import item, local
 from simcli.kernels.language.vectors import vector
-from simcli.kernels.memory.arena import Arena, get_lane
+from simcli.kernels.memory.arena import get_lane
 from simcli.kernels.memory.tables import Tables
 from simcli.model.tables import LinkKind, Model
 
@@ -74,7 +74,7 @@ class Hinges:
 
     _data_oriented = True
 
-    def __init__(self, model: Model, tables: Tables, arena: Arena):
+    def __init__(self, model: Model, tables: Tables):
         links, column, slot = model.links, tables.column, tables.links.slot
         shift, fork, bend, phase, fall = link_angles(model)
         own, of_parent = about_z(shift), about_z(np.where(links.parent < 0, 0.0, shift[:, links.parent]))

@@ -220,7 +220,7 @@ class Collider(NarrowPhase):
             setattr(self, name, combinations.column(getattr(pairs, name)))
         self.pair_margin = combinations.column(pair_margins(pairs))
         self.acts, self.can_rest = tables.column(pairs.enabled), bool(tables.ever(lambda m: m.contacts.enabled == 0).any())
-        self._friction(model, tables, arena)
+        self._friction(model, arena)
         self.extent, self.spare, self.low, self.high = self.shapes.slots(4, Vec3)
         self.margin = self.shapes.slot()
         self.contacts = _ContactTable(arena, pairs.capacity)
@@ -228,7 +228,7 @@ class Collider(NarrowPhase):
         self.carries, self.pushed = arena.slot(2 * tables.n_links).scratch(), arena.slot(2, Vec3).scratch()
         self.unit_along, self.terms = arena.slot(1, Vec3).scratch(), arena.slot(1).scratch()
 
-    def _friction(self, model: Model, tables: Tables, arena: Arena):
+    def _friction(self, model: Model, arena: Arena):
         """The larger of both coefficients for a round cone, and how much shorter the tangents are for it."""
         pairs = model.contacts
         limit = MOST_FRICTION[arena.device.precision]

@@ -10,7 +10,6 @@ import numpy as np
 
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import Arena
-from simcli.kernels.memory.tables import Tables
 from simcli.kernels.potentials.arms import Arms, add_products, clear_arms
 from simcli.kernels.potentials.shares import slopes_of_turn
 from simcli.kernels.rows.powers import Powers, value_and_slopes
@@ -24,7 +23,7 @@ class Gears:
 
     Args:
         energies: their rows.
-        model, tables, arena: of the run.
+        model, arena: of the run.
 
     Attributes:
         n: gears.  part: (2 G) coordinates, the one that follows and the one that leads.  stiffness, offset: (G).
@@ -34,7 +33,7 @@ class Gears:
 
     _data_oriented = True
 
-    def __init__(self, energies: Energies, model: Model, tables: Tables, arena: Arena):
+    def __init__(self, energies: Energies, model: Model, arena: Arena):
         gears, dofs, rows = model.mimics, energies.coordinate_dof.tolist(), energies.rows
         chosen = [m for m in range(len(gears.name)) if gears.follower[m] in dofs and gears.leader[m] in dofs]
         parts = [dofs.index(int(side[m])) for m in chosen for side in (gears.follower, gears.leader)]

@@ -2,6 +2,7 @@
 
 from simcli.kernels.algebra.elementary import FULL_TURN, select
 from simcli.kernels.language import ti
+from simcli.kernels.potentials.shares import carried_on
 from simcli.model.signals.tables import MotionKind
 
 
@@ -41,7 +42,7 @@ def aim_laws(y: ti.template(), w: ti.i32, weight: ti.template(), alpha: ti.templ
         rate = y.rate.load(w, k)
         part = weight.load(w, y.body.at(k))
         pace = alpha.load(w, y.body.at(k))
-        past = x + (x - y.before.load(w, k)) * part + rate * lead
+        past = carried_on(x, y.before.load(w, k), part) + rate * lead
         way = y.velocity_limit.load(w, d) / pace
         y.past.store(w, k, past)
         y.lower_now.store(w, k, ti.max(past - way, past * 0.0 + y.hard_lower.load(w, d)))
@@ -50,7 +51,7 @@ def aim_laws(y: ti.template(), w: ti.i32, weight: ti.template(), alpha: ti.templ
             y.goal.store(w, k, past * 0.0 + y.motions.motion_q.load(w, d))
         else:
             y.goal.store(w, k, past + y.motions.motion_qd.load(w, d) / pace)
-        y.flight.store(w, k, past + (rate + (rate - y.rate_before.load(w, k)) * part) / pace)
+        y.flight.store(w, k, past + carried_on(rate, y.rate_before.load(w, k), part) / pace)
 
 
 @ti.func

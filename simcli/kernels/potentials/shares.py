@@ -1,9 +1,15 @@
-"""Energies of a coordinate with their derivatives, while a kernel is being compiled."""
-
+"""Energies of a coordinate with their derivatives, and what bdf1 and bdf2 make of the steps before (inside kernels)."""
 
 from simcli.kernels.algebra.elementary import select
 from simcli.kernels.laws.coordinate import Response
 from simcli.kernels.memory.arena import local
+
+
+def carried_on(now, before, weight):
+    """What the formula of a step makes of a number [any] at its start and one step earlier: bdf1 (weight 0) the one at its
+    start, bdf2 (weight 1/3) a third of the change before added.
+    """
+    return now + (now - before) * weight
 
 
 def mean_force(now, before, w, row, weight):

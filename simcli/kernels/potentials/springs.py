@@ -5,7 +5,7 @@ from simcli.kernels.forces.springs import spring_law
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import local
 from simcli.kernels.potentials.cables import length_of_spring, rate_of_spring
-from simcli.kernels.potentials.shares import Share, damper, mean_force
+from simcli.kernels.potentials.shares import Share, carried_on, damper, mean_force
 from simcli.kernels.potentials.tables import Potential
 from simcli.kernels.rows.quadratic import find_rates
 
@@ -96,7 +96,7 @@ def aim_springs(p: ti.template(), w: ti.i32, weight: ti.template(), lead: ti.tem
     """
     for k in range(p.n_lengths):
         length = p.length.load(w, k)
-        past = length + (length - p.length_before.load(w, k)) * weight.load(w, p.length_body.at(k))
+        past = carried_on(length, p.length_before.load(w, k), weight.load(w, p.length_body.at(k)))
         p.length_past.store(w, k, past + p.length_rate.load(w, k) * lead)
 
 

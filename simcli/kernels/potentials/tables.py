@@ -51,7 +51,7 @@ class Potential:
         length_row = energies.length_row[energies.length_start[:-1]]
         items, lengths = arena.records(self.n_rows), arena.records(len(length_row))
         bodies = [{i // AFFINE_DOFS for i in entries(rows, r)} for r in range(self.n_rows)]
-        self.gears = Gears(energies, model, tables, arena)
+        self.gears = Gears(energies, model, arena)
         self.cables = PulleySprings(energies, arena)
         bodies += [{i // AFFINE_DOFS for i in at} for sums in (self.gears, self.cables) for at in sums.arms.coordinates]
         free = [sorted(b for b in some if not model.bodies.kinematic[b]) for some in bodies]

@@ -45,6 +45,13 @@ def box(o, d):
     return met(enter if enter < leave else NEVER, normal)
 
 
+def _meets_cone(o, d, m, s):
+    """a, b and c of a t^2 + 2 b t + c = 0, where the ray meets x^2 + y^2 = (m + s z)^2 (inside kernels)."""
+    r = m + s * o[2]
+    a = d[0] * d[0] + d[1] * d[1] - s * s * d[2] * d[2]
+    return a, o[0] * d[0] + o[1] * d[1] - s * d[2] * r, o[0] * o[0] + o[1] * o[1] - r * r
+
+
 @ti.func
 def frustum(o, d, top):
     """The cone's part |z| <= 1 whose radius is 1 at z = -1 and `top` at z = 1: `top` 1 is a cylinder, 0 a cone.
@@ -53,10 +60,7 @@ def frustum(o, d, top):
     """
     m, s = 0.5 * (1.0 + top), 0.5 * (top - 1.0)
     found = vec4(NEVER, 0.0, 0.0, 0.0)
-    r = m + s * o[2]
-    a = d[0] * d[0] + d[1] * d[1] - s * s * d[2] * d[2]
-    b = o[0] * d[0] + o[1] * d[1] - s * d[2] * r
-    c = o[0] * o[0] + o[1] * o[1] - r * r
+    a, b, c = _meets_cone(o, d, m, s)
     root = b * b - a * c
     if root > 0.0:
         # The root of larger magnitude without cancellation, the other from their product c / a.
@@ -83,10 +87,7 @@ def capsule(o, d, h, top):
     """
     m, s = 0.5 * (1.0 + top), 0.5 * (top - 1.0) / ti.max(h, LEAST)
     found = vec4(NEVER, 0.0, 0.0, 0.0)
-    r = m + s * o[2]
-    a = d[0] * d[0] + d[1] * d[1] - s * s * d[2] * d[2]
-    b = o[0] * d[0] + o[1] * d[1] - s * d[2] * r
-    c = o[0] * o[0] + o[1] * o[1] - r * r
+    a, b, c = _meets_cone(o, d, m, s)
     root = b * b - a * c
     if root > 0.0 and a > LEAST:
         t = -(b + ti.sqrt(root)) / a

@@ -3,7 +3,7 @@
     [ M   G^T ] [ a  ]   [ F   ]       G: gradients of the rows; mu = -lambda
     [ G   -e  ] [ mu ] = [ rho ]
 
-e is tiny; solvers/natural/quadratic.py:filter_solution takes its effect away again.
+e is tiny; solvers/natural/saddle.py:filter_solution takes its effect away again.
 """
 
 import numpy as np

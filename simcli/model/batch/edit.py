@@ -6,7 +6,7 @@ import numpy as np
 
 from simcli import rotations as rot
 from simcli.model.batch.selection import walk
-from simcli.model.joints.catalogue import MotionAxis
+from simcli.model.joints.motion_axes import MotionAxis
 from simcli.model.mechanism import JointPart
 from simcli.model.tables import Array, JointKind, Model
 from simcli.model.tree.links import build_links

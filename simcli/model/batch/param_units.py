@@ -8,7 +8,7 @@ from simcli.spec.document.nodes import parse_path
 from simcli.spec.names import dofs
 from simcli.spec.names.signal_uses import uses
 from simcli.spec.schema.scene import SceneSpec
-from simcli.spec.values.quantities import Part
+from simcli.spec.values.schema_parts import Part
 
 # Keys of a joint whose unit depends on the kind of its dofs, also inside `limit`, `drive` and `motion`, to their role.
 JOINT_ROLES = {

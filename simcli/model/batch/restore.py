@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from simcli.model.joints.catalogue import MotionAxis
+from simcli.model.joints.motion_axes import MotionAxis
 from simcli.model.mechanism import JointPart
 from simcli.model.tables import Array, JointKind, Model
 from simcli.model.tree.links import build_links

@@ -9,9 +9,10 @@ from simcli import rotations as rot
 from simcli.model.constraints.coordinate_rows import NO_VECTOR, coordinate_row
 from simcli.model.constraints.tables import Form
 from simcli.model.forces.spring import segments_of
-from simcli.model.joints.catalogue import CATALOGUE, TYPE_NAME, MotionAxis, Row, RowKind
+from simcli.model.joints.catalogue import CATALOGUE, TYPE_NAME, Row, RowKind
 from simcli.model.joints.combinations import terms_of
 from simcli.model.joints.lawful import MOVED
+from simcli.model.joints.motion_axes import MotionAxis
 from simcli.model.signals.tables import Lawful, MotionKind
 from simcli.model.tables import WORLD, Array, JointKind, Model
 from simcli.model.tree.link_frames import body_rotations

@@ -4,6 +4,7 @@ In: joints of a scene. Out: their axes, anchors, drives, gears, and the coordina
 make a tree (tree), constraint rows as tables (constraints).
 
     tables     joints, their dofs and their gears, as tables
+    motion_axes  motion axes of joints, and their makers: one for each way in which a joint moves
     catalogue  the joint catalogue: one entry per joint type, with its motion axes and its bilateral rows
     rows       numbers of the joint catalogue at given poses: motion columns, gradients of rows
     anchors    anchors of joints as the scene writes them, where forces are reported and sensors stand

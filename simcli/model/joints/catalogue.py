@@ -29,6 +29,19 @@ from functools import partial
 import numpy as np
 
 from simcli import rotations as rot
+from simcli.model.joints.motion_axes import (
+    MotionAxis,
+    all_turns,
+    along_and_about,
+    composed,
+    everything,
+    glide,
+    hinge,
+    no_motion,
+    slide_along,
+    slide_and_turn,
+    twist_along,
+)
 from simcli.model.tables import JointKind
 
 _Array = np.ndarray
@@ -61,101 +74,6 @@ class Row:
     on_b: _Array | None = None
     constant: _Array | float = 0.0
     swapped: bool = False
-
-
-@dataclass(frozen=True)
-class MotionAxis:
-    """Motion axes of one joint, in the parent anchor frame.
-
-    Attributes:
-        linear: [1], (..., nl, 3), unit.
-        angular: [1], (..., na, 3), unit; scalar angular dofs turn in the listed order, each carried by those before.
-        pitch: [m/rad], (...), advance along the first angular axis.
-        radius: [m], (...), of orbital joints, whose first two angular axes move the child's anchor instead of turning it.
-    """
-
-    linear: _Array
-    angular: _Array
-    pitch: _Array | float = 0.0
-    radius: _Array | float = 0.0
-
-
-def _no_axes() -> _Array:
-    return np.zeros((0, 3))
-
-
-def no_motion(**_: _Array) -> MotionAxis:
-    """Motion of a joint without degrees of freedom."""
-    return MotionAxis(_no_axes(), _no_axes())
-
-
-def _slide(axis: _Array, **_: _Array) -> MotionAxis:
-    """Motion along an axis."""
-    return MotionAxis(axis[..., None, :], _no_axes())
-
-
-def hinge(axis: _Array, **_: _Array) -> MotionAxis:
-    """Motion about an axis."""
-    return MotionAxis(_no_axes(), axis[..., None, :])
-
-
-def twist_along(axis: _Array, pitch: _Array, **_: _Array) -> MotionAxis:
-    """Motion about an axis with an advance along it."""
-    return MotionAxis(_no_axes(), axis[..., None, :], pitch)
-
-
-def slide_and_turn(axis: _Array, **_: _Array) -> MotionAxis:
-    """Motion along and about one axis."""
-    return MotionAxis(axis[..., None, :], axis[..., None, :])
-
-
-def glide(axis: _Array, **_: _Array) -> MotionAxis:
-    """Motion in the plane that has the axis as its normal; its x and y are those of `frame_along`."""
-    frame = rot.transpose(rot.frame_along(axis))
-    return MotionAxis(frame[..., :2, :], axis[..., None, :])
-
-
-def _listed(linear: _Array, angular: _Array, **_: _Array) -> MotionAxis:
-    """Motion along and about the listed axes."""
-    return MotionAxis(linear, angular)
-
-
-def all_turns(**_: _Array) -> MotionAxis:
-    """Motion about a point."""
-    return MotionAxis(_no_axes(), np.eye(3))
-
-
-def everything(**_: _Array) -> MotionAxis:
-    """Motion without restriction."""
-    return MotionAxis(np.eye(3), np.eye(3))
-
-
-def composed(n_linear: int, n_angular: int, orbits: bool = False) -> Callable[..., MotionAxis]:
-    """Maker of the motion of a translation part and a rotation part about one normal n, in the frame (t, b, n) of it.
-
-    Args:
-        n_linear: directions in which the anchor moves: along n; in the plane of t and b; any.
-        n_angular: turns: about n; about t of the parent and b of the child; any.
-        orbits: the anchor moves on a sphere: by longitude about n, from t, and latitude towards n.
-
-    Returns:
-        Function of axis [1], (..., 3) and radius [m].
-    """
-
-    def make(axis: _Array | None = None, radius: _Array | float = 0.0, **_: _Array) -> MotionAxis:
-        every = np.eye(3)
-        if axis is None:
-            return MotionAxis(every[:n_linear], every[:n_angular])
-        t, b, n = (frame_axis[..., None, :] for frame_axis in np.moveaxis(rot.frame_along(axis), -1, 0))
-        every = np.broadcast_to(every, (*axis.shape[:-1], 3, 3))
-        few = n[..., :0, :]
-        linear = (few, n, np.concatenate((t, b), axis=-2), every)[n_linear]
-        angular = (few, n, np.concatenate((t, b), axis=-2), every)[n_angular]
-        if orbits:
-            angular = np.concatenate((n, -b, angular), axis=-2)
-        return MotionAxis(linear, angular, radius=radius)
-
-    return make
 
 
 def same_point(motion: MotionAxis) -> list[Row]:
@@ -284,15 +202,15 @@ class JointEntry:
 
 
 CATALOGUE: dict[str, JointEntry] = {
-    "prismatic": JointEntry(JointKind.PRISMATIC, "scalars", _slide, on_lines, same_axes, ("axis",)),
+    "prismatic": JointEntry(JointKind.PRISMATIC, "scalars", slide_along, on_lines, same_axes, ("axis",)),
     "revolute": JointEntry(JointKind.REVOLUTE, "scalars", hinge, same_point, parallel, ("axis",)),
     "ball": JointEntry(JointKind.BALL, "quaternion", all_turns, same_point, unbound),
     "fixed": JointEntry(JointKind.FIXED, "scalars", no_motion, same_point, same_axes),
     "free": JointEntry(JointKind.FREE, "pose", everything, unbound, unbound),
     "distance": JointEntry(JointKind.DISTANCE, "pose", everything, unbound, unbound),
-    "d6": JointEntry(JointKind.D6, "scalars", _listed, translation_by_count, rotation_by_count, ("axes",)),
+    "d6": JointEntry(JointKind.D6, "scalars", along_and_about, translation_by_count, rotation_by_count, ("axes",)),
     "cable": JointEntry(JointKind.CABLE, "slots", no_motion, unbound, unbound),
-    "universal": JointEntry(JointKind.UNIVERSAL, "scalars", _listed, same_point, crossed, ("axes",)),
+    "universal": JointEntry(JointKind.UNIVERSAL, "scalars", along_and_about, same_point, crossed, ("axes",)),
     "cylindrical": JointEntry(JointKind.CYLINDRICAL, "scalars", slide_and_turn, on_lines, parallel, ("axis",)),
     "planar": JointEntry(JointKind.PLANAR, "scalars", glide, on_lines, parallel, ("axis",)),
     "screw": JointEntry(JointKind.SCREW, "scalars", twist_along, on_screw, parallel, ("axis", "pitch")),

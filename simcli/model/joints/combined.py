@@ -4,9 +4,9 @@ from dataclasses import fields, replace
 
 import numpy as np
 
-from simcli.model.joints.catalogue import MotionAxis
 from simcli.model.joints.combinations import Combinations
 from simcli.model.joints.gears import polynomial_at
+from simcli.model.joints.motion_axes import MotionAxis
 from simcli.model.mechanism import DOF_DEFAULTS, JointPart
 from simcli.model.state import State
 from simcli.model.tables import WORLD, Array, JointKind, Model

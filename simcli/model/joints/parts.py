@@ -15,7 +15,8 @@ from simcli import rotations as rot
 from simcli.model.batch.gather import Worlds
 from simcli.model.bodies.parts import pose_of
 from simcli.model.joints.anchors import pose_at_coordinate
-from simcli.model.joints.catalogue import CATALOGUE, ORBITS, MotionAxis
+from simcli.model.joints.catalogue import CATALOGUE, ORBITS
+from simcli.model.joints.motion_axes import MotionAxis
 from simcli.model.mechanism import ONE_POSE, BodyPart, JointPart
 from simcli.model.signals.inputs import constant_part
 from simcli.model.tables import WORLD, Array, DriveMode, JointKind

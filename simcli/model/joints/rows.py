@@ -8,7 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from simcli import rotations as rot
-from simcli.model.joints.catalogue import JointEntry, MotionAxis, Row, RowKind
+from simcli.model.joints.catalogue import JointEntry, Row, RowKind
+from simcli.model.joints.motion_axes import MotionAxis
 
 _Array = np.ndarray
 

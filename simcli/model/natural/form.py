@@ -17,7 +17,7 @@ import numpy as np
 
 from simcli import rotations as rot
 from simcli.model.bodies.massless import arms
-from simcli.model.joints.catalogue import MotionAxis
+from simcli.model.joints.motion_axes import MotionAxis
 from simcli.model.mechanism import JointPart
 from simcli.model.natural.led import leading_joints
 from simcli.model.natural.tables import Columns

@@ -12,8 +12,9 @@ import numpy as np
 from simcli import rotations as rot
 from simcli.model.batch.edit import joint_parts
 from simcli.model.bodies.massless import carrying
-from simcli.model.joints.catalogue import CATALOGUE, MotionAxis
+from simcli.model.joints.catalogue import CATALOGUE
 from simcli.model.joints.lawful import limit_damping
+from simcli.model.joints.motion_axes import MotionAxis
 from simcli.model.joints.tables import Dofs, Joints
 from simcli.model.mechanism import DOF_DEFAULTS, JointPart
 from simcli.model.state import State

@@ -6,7 +6,8 @@ import numpy as np
 
 from simcli import rotations as rot
 from simcli.model.constraints.collected import keeps
-from simcli.model.joints.catalogue import CATALOGUE, TYPE_NAME, JointEntry, MotionAxis, Row, distance_row
+from simcli.model.joints.catalogue import CATALOGUE, TYPE_NAME, JointEntry, Row, distance_row
+from simcli.model.joints.motion_axes import MotionAxis
 from simcli.model.joints.rows import motion_columns, row_gradient
 from simcli.model.tables import Array, JointKind, Model
 from simcli.model.tree.reference import body_poses

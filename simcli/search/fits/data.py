@@ -113,7 +113,7 @@ def read_log(path: Path, model: "Model", wanted: Sequence[str] = (), sigmas: Seq
     passed = tuple(raw.header[k] for k in range(len(names)) if names[k] in PASSED or (k in quantities and k not in kept))
     labels = tuple(names[k] for k in kept)
     log = Log(path, time, raw.line, labels, tuple(units), np.array(values).T, np.array(sigma).T, passed)
-    _check_rows(log, raw, names)
+    _check_rows(log, names)
     return _with_sigmas(log, sigmas)
 
 
@@ -274,7 +274,7 @@ def _sigmas(path: Path, raw: _Raw, names: list[str], labels: list[str], units: l
     return out
 
 
-def _check_rows(log: Log, raw: _Raw, names: list[str]) -> None:
+def _check_rows(log: Log, names: list[str]) -> None:
     """Refuse rows without a time, several worlds, and standard deviations that are none."""
     if not len(log.time):
         raise FileError(f"{log.path}: has a header and no row below it")

@@ -9,7 +9,6 @@ from simcli.model.contact.crossings import crossings
 from simcli.model.contact.surfaces import Surfaces, surfaces
 from simcli.model.snapshot import Event, FrameBlock, Status
 from simcli.model.tables import Model
-from simcli.solvers.shared.host.plan import RunPlan
 
 PER_FEATURE, _SPARE = 16, 256  # candidates at `capacity: auto`: an edge on a face of a box meets about 12 features there
 
@@ -41,13 +40,12 @@ def capacity_of(model: Model, host: Surfaces) -> int:
     return max(_SPARE + PER_FEATURE * features, model.contacts.capacity)
 
 
-def tell_deviation(model: Model, options, plan: RunPlan) -> list[Event]:
+def tell_deviation(model: Model, options) -> list[Event]:
     """The event of the shape whose polyhedron lies farthest inside it, if there is one.
 
     Args:
         model: the tables.
         options: of the solver.
-        plan: of the run.
     """
     if model.contacts is None:
         return []

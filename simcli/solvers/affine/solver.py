@@ -47,7 +47,7 @@ def warn_of_decay(model: Model, options, plan: RunPlan) -> list[Event]:
 
 def notes(model: Model, options, plan: RunPlan) -> list[Event]:
     """What is said at the start."""
-    return warn_of_decay(model, options, plan) + tell_deviation(model, options, plan)
+    return warn_of_decay(model, options, plan) + tell_deviation(model, options)
 
 
 ENGINE = Engine(AffineCore, begin_affine, report_frame, report_affine_drives, judge_affine, find_affine_cause,

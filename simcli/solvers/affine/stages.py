@@ -15,7 +15,7 @@ from simcli.kernels.linear.blocks import AFFINE_DOFS
 from simcli.kernels.memory.lists import sum_of, when
 from simcli.kernels.potentials.energy import find_slopes, follow_rows, work_of_step
 from simcli.kernels.potentials.paces import aim_laws, commit_laws, open_laws
-from simcli.kernels.potentials.shares import mean_force
+from simcli.kernels.potentials.shares import carried_on, mean_force
 from simcli.kernels.potentials.springs import aim_springs, measure_rates, open_springs
 from simcli.kernels.rows.quadratic import take_state
 from simcli.solvers.affine.drags import work_of_drags
@@ -163,9 +163,9 @@ def fly(c: ti.template(), w: ti.i32):
         weight = z.weight.load(w, i // AFFINE_DOFS)
         x = z.start.load(w, i)
         v = c.potential.rows.v.load(w, i)
-        past = x + (x - z.x_before.load(w, i)) * weight + v * ahead
+        past = carried_on(x, z.x_before.load(w, i), weight) + v * ahead
         z.past.store(w, i, past)
-        z.target.store(w, i, past + (v + (v - z.v_before.load(w, i)) * weight) / z.alpha.load(w, i // AFFINE_DOFS))
+        z.target.store(w, i, past + carried_on(v, z.v_before.load(w, i), weight) / z.alpha.load(w, i // AFFINE_DOFS))
 
 
 @ti.func
@@ -256,7 +256,7 @@ def find_motion(c: ti.template(), w: ti.i32):
     give_rates(c, w)
     for i in range(f.n):
         v = f.v.load(w, i)
-        past = v + (v - z.v_before.load(w, i)) * z.weight.load(w, i // AFFINE_DOFS)
+        past = carried_on(v, z.v_before.load(w, i), z.weight.load(w, i // AFFINE_DOFS))
         z.acceleration.store(w, i, (z.next_v.load(w, i) - past) * z.alpha.load(w, i // AFFINE_DOFS))
 
 

@@ -6,6 +6,7 @@ In: the core of a run. Out: velocities and impulses of a step. Never found here:
     contacts   contacts of a step, and their warm starts
     aims       what contacts aim at
     rows       what joints, laws, motions and contacts state
+    law_rows   what laws of coordinates state among them
     spins      rolling and torsional friction
     balls      bounds of the drives of ball joints
     mass       mass matrix and momentum, with the linear parts of laws

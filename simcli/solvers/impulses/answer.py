@@ -7,8 +7,8 @@ from simcli.kernels.algebra.elementary import select
 from simcli.kernels.language import ti
 from simcli.kernels.laws.active_set import choose_piece
 from simcli.kernels.laws.bounded import FREE
+from simcli.solvers.impulses.law_rows import HARD, LINEAR, MOTION, UPPER
 from simcli.solvers.impulses.mass import mirrored
-from simcli.solvers.impulses.rows import HARD, LINEAR, MOTION, UPPER
 from simcli.solvers.rows.active_set import acceleration_of_law, aim_laws
 from simcli.solvers.shared import needs
 

@@ -4,7 +4,7 @@ from simcli.kernels.algebra.elementary import select
 from simcli.kernels.complementarity.measure import row_speed
 from simcli.kernels.language import ti
 from simcli.kernels.laws.bounded import share_limits
-from simcli.solvers.impulses.rows import BOUNDLESS, DRIVE
+from simcli.solvers.impulses.law_rows import BOUNDLESS, DRIVE
 from simcli.solvers.rows.active_set import aim_laws
 
 

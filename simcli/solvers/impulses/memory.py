@@ -32,16 +32,8 @@ from simcli.solvers.impulses.contacts import (
     contact_loss,
     remember,
 )
+from simcli.solvers.impulses.law_rows import DRIVE, FRICTION, HARD, LINEAR, LOWER, MOTION, UPPER
 from simcli.solvers.impulses.mass import mirrored
-from simcli.solvers.impulses.rows import (
-    DRIVE,
-    FRICTION,
-    HARD,
-    LINEAR,
-    LOWER,
-    MOTION,
-    UPPER,
-)
 from simcli.solvers.shared import needs
 from simcli.solvers.shared.host.large_worlds import pattern_of
 from simcli.solvers.shared.motion_work import add_late_holds
@@ -94,7 +86,7 @@ class Impulses:
         lag = 0.0 if tables.is_natural and not self.is_bounded else 0.5
         self.contacts = Contacts(model, tables, arena, options.contact, lag) if touches else None
         capacity = self.contacts.capacity if touches else 0
-        rows, drives = plan_rows(phases, system, n_motions, is_large)
+        rows, drives = plan_rows(phases, n_motions, is_large)
         self.n_plain, n, plain = len(rows), system.n_dofs, arena.records(len(rows))
         self.kind, self.item, self.has_drive = plain.ints(rows[:, 0]), plain.ints(rows[:, 1]), arena.ints(drives)
         firm = np.flatnonzero(holding_rows(phases[0], model))
@@ -130,7 +122,7 @@ class Impulses:
             slot.write(np.zeros((1, slot.n_items, 1)))
 
 
-def plan_rows(phases: list[Constraints], system: System, n_motions: int, is_large: bool) -> tuple[np.ndarray, np.ndarray]:
+def plan_rows(phases: list[Constraints], n_motions: int, is_large: bool) -> tuple[np.ndarray, np.ndarray]:
     """Kinds and items of the rows, (rows, 2), and which laws have a row for their drive, (K,)."""
     laws, n_rows = phases[0].laws, phases[0].rows.n
     rows = [(HARD, r) for r in range(n_rows) if r not in set(laws.row.tolist())]

@@ -8,15 +8,9 @@ from simcli.kernels.memory.arena import local
 from simcli.solvers.impulses.aims import aim_contacts, rub
 from simcli.solvers.impulses.contacts import recall_contacts, watch_shapes
 from simcli.solvers.impulses.direction import turn_directions
+from simcli.solvers.impulses.law_rows import BOUNDLESS, wake_bounds
 from simcli.solvers.impulses.memory import FAST, FINER
-from simcli.solvers.impulses.rows import (
-    BOUNDLESS,
-    restore_momentum,
-    state_problem,
-    state_rest,
-    state_row,
-    wake_bounds,
-)
+from simcli.solvers.impulses.rows import restore_momentum, state_problem, state_rest, state_row
 from simcli.solvers.shared import needs
 from simcli.solvers.tree.integrators import H
 

@@ -8,7 +8,9 @@ In: a Model in its natural form, options. Out: frames. Never found here: the row
     projection    velocities projected on the rows before a step
     excess        what weights of flat bodies and thin rods have too much
     quadratic     stages of steps whose rows are polynomials
+    saddle        the saddle point of such steps: softness, right-hand sides, solutions
     forces        forces in such steps
+    force_memory  what such steps keep of forces
     alpha         steps of generalized_alpha
     frame_forces  bushings, cables and drags in them
     contacts      which steps are of impulses

@@ -21,12 +21,12 @@ def meet_contacts(c: ti.template(), w: ti.i32):
     """
     m = c.bound.impulses
     zero = c.tables.arena.zero()
-    smooth = _may_be_smooth(c, w) & (m.contacts.collider.contacts.count.load(w, 0) == 0.0)
+    smooth = _may_be_smooth(c) & (m.contacts.collider.contacts.count.load(w, 0) == 0.0)
     c.bound.jumps.store(w, 0, select(smooth, zero, zero + 1.0))
     c.bound.parts.store(w, 0, zero)
 
 
-def _may_be_smooth(c, w):
+def _may_be_smooth(c):
     """Mask of the worlds in which no law stops something: of all or none (inside kernels)."""
     zero = c.tables.arena.zero()
     return zero != 0.0 if c.bound.impulses.is_bounded else zero == 0.0
@@ -61,7 +61,7 @@ def note_smooth(c: ti.template(), w: ti.i32):
     p = m.problem
     zero = c.tables.arena.zero()
     h = c.constants.load(w, H)
-    parts = _may_be_smooth(c, w) & (c.bound.jumps.load(w, 0) > 0.0)
+    parts = _may_be_smooth(c) & (c.bound.jumps.load(w, 0) > 0.0)
     for n in range(whole(p.live, w, 1)):
         on = p.contacts.on.load(w, n) != 0.0
         speed = contact_speed(p, w, n, m.start) + contact_speed(p, w, n, p.velocity)

@@ -18,11 +18,10 @@ and changes no position. That of generalized_alpha is in alpha/generalized_alpha
 from simcli.kernels.memory.lists import only_blocks, repeat_blocks, set_registers
 from simcli.solvers.impulses.memory import keep_impulses, look_ahead, look_back
 from simcli.solvers.impulses.programs import solving, watch_contacts
+from simcli.solvers.natural.alpha.balance import ask_for_balance, balance_lacks
 from simcli.solvers.natural.alpha.forces import evaluate_forces, stiffen_rows
 from simcli.solvers.natural.alpha.generalized_alpha import (
-    ask_for_balance,
     ask_for_excess,
-    balance_lacks,
     begin_alpha,
     begin_projection,
     begin_recurrences,
@@ -53,14 +52,12 @@ from simcli.solvers.natural.quadratic import (
     begin_midpoint,
     end_midpoint,
     enter_steps,
-    factorize_rows,
-    filter_solution,
     move_to_place,
     rows_lack,
-    solve_saddle,
     take_accelerations,
 )
 from simcli.solvers.natural.rotors import note_paces
+from simcli.solvers.natural.saddle import factorize_rows, filter_solution, solve_saddle
 from simcli.solvers.natural.stages import (
     advance_midpoint,
     begin_evaluation,

@@ -7,7 +7,6 @@ accelerations take a second one. The list is in programs.py, with that of genera
 
 from simcli.kernels.algebra.elementary import precision_of, select
 from simcli.kernels.language import ti
-from simcli.kernels.linear.sparse import get_unknown, put_unknown, substitute
 from simcli.kernels.memory.arena import any_lane
 from simcli.kernels.rows.quadratic import (
     bend_gradients,
@@ -19,10 +18,8 @@ from simcli.kernels.rows.quadratic import (
     start_gradients,
     take_state,
 )
-from simcli.kernels.rows.saddle import factorize_saddle
 from simcli.solvers.natural.forces import (
     add_work,
-    demand_paces,
     idle_coordinates,
     note_coordinate_paces,
     pull_coordinates,
@@ -30,7 +27,7 @@ from simcli.solvers.natural.forces import (
     soften_coordinates,
 )
 from simcli.solvers.natural.memory import KEPT_FORCE
-from simcli.solvers.natural.stages import soften
+from simcli.solvers.natural.saddle import add_row_forces, ask_for_velocities, measure_next, soften_rows
 from simcli.solvers.shared import needs
 from simcli.solvers.tree.integrators import H
 
@@ -52,80 +49,6 @@ def enter_steps(c: ti.template(), w: ti.i32):
 
 
 @ti.func
-def soften_rows(c: ti.template(), w: ti.i32):
-    """Softness of the rows in this step, see `soften`.
-
-    Reads:  c.steps.rows.v
-    Writes: c.bound.system.softness, c.steps.rows.{soft, lent}
-    """
-    f = c.steps.rows
-    fastest = c.tables.arena.zero()
-    for k in range(c.bound.n_turning):
-        fastest = ti.max(fastest, ti.abs(bias(f, f.v, w, c.bound.turning.at(k))) * c.bound.turn_weight.load(w, k))
-    soften(c, w, fastest)
-    spread_softness(c, w)
-
-
-@ti.func
-def spread_softness(c: ti.template(), w: ti.i32):
-    """Give all rows the softness of this step.
-
-    Writes: c.steps.rows.{soft, lent}
-    """
-    f = c.steps.rows
-    softness = c.bound.system.softness.load(w, 0)
-    for r in range(f.n_rows):
-        soft = softness * c.bound.system.scale.load(w, r)
-        f.soft.store(w, r, soft)
-        f.lent.store(w, r, soft)
-
-
-@ti.func
-def factorize_rows(c: ti.template(), w: ti.i32):
-    """The factor of the saddle point at the present gradients and softness."""
-    factorize_saddle(c.steps.rows, w)
-
-
-@ti.func
-def solve_saddle(c: ti.template(), w: ti.i32):
-    """Solve for the right-hand side in c.steps.load: x1.
-
-    Writes: c.steps.solution
-    """
-    x = c.steps.rows.factor
-    for i in range(x.n):
-        put_unknown(x, w, i, c.steps.load.load(w, i))
-    substitute(x, w)
-    for i in range(x.n):
-        c.steps.solution.store(w, i, get_unknown(x, w, i))
-
-
-@ti.func
-def filter_solution(c: ti.template(), w: ti.i32):
-    """2 x1 - x2, where x2 is centred at the multipliers of x1.
-
-        G a - e (mu - mu_1) = rho
-
-    With s an eigenvalue of G M^-1 G^T its part of rho is s / (s + e)^2: nothing where rows are redundant. What forces
-    give of e stays, for that is no softness. Velocities, whose multipliers nobody sees, do without: theirs is 1 / (s + e),
-    which where s = e corrects a half instead of a quarter.
-
-    Reads:  c.steps.load
-    Writes: c.steps.solution
-    """
-    f = c.steps.rows
-    x = f.factor
-    for i in range(f.n):
-        put_unknown(x, w, i, c.steps.load.load(w, i))
-    for r in range(f.n_rows):
-        i = f.n + r
-        put_unknown(x, w, i, c.steps.load.load(w, i) - f.lent.load(w, r) * c.steps.solution.load(w, i))
-    substitute(x, w)
-    for i in range(x.n):
-        c.steps.solution.store(w, i, c.steps.solution.load(w, i) * 2.0 - get_unknown(x, w, i))
-
-
-@ti.func
 def begin_midpoint(c: ti.template(), w: ti.i32):
     """The system that projects the velocities.
 
@@ -136,21 +59,6 @@ def begin_midpoint(c: ti.template(), w: ti.i32):
     soften_rows(c, w)
     idle_coordinates(c, w)
     ask_for_velocities(c, w)
-
-
-@ti.func
-def ask_for_velocities(c: ti.template(), w: ti.i32):
-    """G dv = -G v with the least kinetic energy.
-
-    Writes: c.steps.{load, rows.rate}
-    """
-    f = c.steps.rows
-    find_rates(f, w)
-    for i in range(f.n):
-        c.steps.load.store(w, i, c.tables.arena.zero())
-    for r in range(f.n_rows):
-        c.steps.load.store(w, f.n + r, -f.rate.load(w, r))
-    demand_paces(c, w)
 
 
 @ti.func
@@ -241,8 +149,7 @@ def take_accelerations(c: ti.template(), w: ti.i32):
         f.next_x.store(w, i, f.x.load(w, i) + (f.v.load(w, i) + a * (h * 0.5)) * h)
     for r in range(f.n_rows):
         c.steps.force.store(w, r, c.steps.force.load(w, r) - c.steps.solution.load(w, f.n + r))
-    extend(f, f.next_x, w, 1.0)
-    c.steps.worst.store(w, 0, find_residuals(f, f.next_x, w))
+    measure_next(c, w)
 
 
 def rows_lack(c, w):
@@ -300,8 +207,7 @@ def move_to_place(c: ti.template(), w: ti.i32):
     f = c.steps.rows
     for i in range(f.n):
         f.next_x.store(w, i, f.next_x.load(w, i) + c.steps.solution.load(w, i))
-    extend(f, f.next_x, w, 1.0)
-    c.steps.worst.store(w, 0, find_residuals(f, f.next_x, w))
+    measure_next(c, w)
 
 
 @ti.func
@@ -326,20 +232,6 @@ def end_midpoint(c: ti.template(), w: ti.i32):
         change = c.steps.load.load(w, i) / f.mass.load(w, i) - c.steps.acceleration.load(w, i)
         f.v.store(w, i, f.v.load(w, i) + change * (h * 0.5))
     give_state(f, c.state, w)
-
-
-@ti.func
-def add_row_forces(c: ti.template(), w: ti.i32):
-    """Add G^T lambda at the present gradients.
-
-    Writes: c.steps.load of the coordinates
-    """
-    f = c.steps.rows
-    for r in range(f.n_rows):
-        force = c.steps.force.load(w, r)
-        for e in range(f.entry_start.at(r), f.entry_start.at(r + 1)):
-            i = f.entry_at.at(e)
-            c.steps.load.store(w, i, c.steps.load.load(w, i) + f.gradient.load(w, e) * force)
 
 
 @needs.soft_laws

@@ -40,7 +40,7 @@ def state_equations(c: ti.template(), w: ti.i32, stage: ti.i32, b: ti.template()
     _set_laws(c, w, g)
     set_springs(c, w, stage, b)
     set_drags(c, w, stage, b)
-    lock_motions(c, w, stage, h, g, instant)
+    lock_motions(c, w, stage, g, instant)
     push_rows(y, w)
 
 

@@ -22,7 +22,7 @@ from simcli.model.signals.tables import MotionKind
 from simcli.model.tables import Model
 from simcli.solvers.impulses.direction import directions_turn
 from simcli.solvers.impulses.memory import Impulses
-from simcli.solvers.natural.forces import CoordinateForces, yielding_rows
+from simcli.solvers.natural.force_memory import CoordinateForces, yielding_rows
 from simcli.solvers.natural.memory import ALL_STAGES, AlphaSteps, QuadraticSteps
 from simcli.solvers.natural.memory import NODES as NATURAL_NODES
 from simcli.solvers.natural.programs import frame_of_natural

@@ -22,7 +22,7 @@ from simcli.solvers.tree.integrators import H
 
 @needs.locks
 @ti.func
-def lock_motions(c: ti.template(), w: ti.i32, stage: ti.i32, h: ti.template(), g: ti.template(), instant: ti.i32):
+def lock_motions(c: ti.template(), w: ti.i32, stage: ti.i32, g: ti.template(), instant: ti.i32):
     """Lock the dofs of prescribed motions.
 
         first order: at the velocity that reaches the position, or the velocity, of the step's end;   else: at motion_qdd

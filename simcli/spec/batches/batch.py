@@ -25,12 +25,11 @@ def n_worlds(spec: SceneSpec) -> int:
     return spec.batch.n_draws * math.prod(len(axis) for axis in _axes(spec.batch))
 
 
-def world_values(document: object, spec: SceneSpec) -> list[dict[str, object]]:
+def world_values(spec: SceneSpec) -> list[dict[str, object]]:
     """Values of the varied paths, per world; empty dicts where nothing varies.
 
     Args:
-        document: unused, kept so that callers need not know whether values depend on the text.
-        spec: the scene.
+        spec: the resolved scene.
 
     Returns:
         One dict per world: dotted path to an SI number, or list of them.

@@ -8,8 +8,9 @@ from simcli.spec.checks.checker import Checker
 from simcli.spec.checks.runs.expect import check_expectations, check_watched
 from simcli.spec.checks.runs.measure import check_measures
 from simcli.spec.checks.runs.quantities import check_recorded
+from simcli.spec.document.named_files import checked_file
 from simcli.spec.document.nodes import Scalar, TableNode, find, format_path, walk_nodes
-from simcli.spec.document.scene_file import Document, checked_file
+from simcli.spec.document.scene_file import Document
 from simcli.spec.expansion.keyframes import STATES
 from simcli.spec.faults.fault_list import did_you_mean
 from simcli.spec.forces.base import TermSpec, kinds_of_terms

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from simcli.spec.checks.checker import Checker
 from simcli.spec.schema.pose import norm
 from simcli.spec.schema.shape import ShapeSpec
-from simcli.spec.values.quantities import Part
+from simcli.spec.values.schema_parts import Part
 
 MASSLESS = ("plane", "heightfield")
 SMALLEST_AXIS = 1e-12  # [1], a shorter vector has no direction

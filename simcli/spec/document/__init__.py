@@ -12,6 +12,7 @@ In: YAML files, their includes, overrides of the command line. Out: a Document. 
     lookup        values of a scene by their path
     overrides     values from the command line, laid on the tree of a scene
     held_files    a folder in memory: the files of a scene that stand in a result, read as those of a folder on disk are
+    named_files   files that a scene names: below its folder, and regular
     packed        a scene with its options and all files that it was read from, as bytes
     scene_file    a scene file with its includes and `--set` overrides, as one marked tree
 """

@@ -9,9 +9,10 @@ from pathlib import Path
 from simcli.errors import Fault, SceneError, Where
 from simcli.spec.document.held_files import HeldPath
 from simcli.spec.document.loader import MAX_BYTES, decode, parse_text, split_lines
+from simcli.spec.document.named_files import checked_file
 from simcli.spec.document.nodes import Listing, Mark, Node, Scalar, TableNode, locate, parse_path
 from simcli.spec.document.overrides import SET, VARY_TABLE, Laid, Override, apply_sets, is_of_batch, own_key
-from simcli.spec.faults.fault_list import Faults, did_you_mean
+from simcli.spec.faults.fault_list import Faults
 from simcli.spec.values.scopes import where_of
 
 MAX_INCLUDES = 1000
@@ -320,38 +321,6 @@ class _Reader:
             return None
         inner = os.path.join(os.path.dirname(shown), name.value)
         return self.file(target, inner, stack)
-
-
-def checked_file(name: str, folder: Path | HeldPath, top: Path | HeldPath, where: Where,
-                 faults: Faults) -> Path | HeldPath | None:  # fmt: skip
-    """The real path of a file that a scene names, if it lies below the scene's folder and is a regular file."""
-    target = folder / name
-    try:
-        target = target.resolve()
-        inside = not os.path.isabs(name) and target.is_relative_to(top)
-        there = inside and target.is_file()
-    except (OSError, ValueError, RuntimeError):
-        inside, there = True, False
-    if not inside:
-        faults.add("SC111", f"`{name}` is outside the folder of the scene", where, "files lie below the scene's folder")
-        return None
-    return present_file(name, folder, target, there, where, faults)
-
-
-def present_file(name: str, folder: Path | HeldPath, target: Path | HeldPath, there: bool, where: Where,
-                 faults: Faults) -> Path | HeldPath | None:  # fmt: skip
-    """A file if it is there; a fault if not, with the nearest name of its folder."""
-    if not there and isinstance(target, HeldPath) and target.is_left_out:
-        faults.add("SC110", f"`{name}` was too large to be kept in the result", where, "run the scene file itself")
-        return None
-    if not there:
-        try:
-            siblings = sorted(entry.name for entry in (folder / name).parent.iterdir())[:500]
-        except (OSError, ValueError):
-            siblings = []
-        faults.add("SC110", f"there is no file `{name}`", where, did_you_mean(os.path.basename(name), siblings, "there"))
-        return None
-    return target
 
 
 def merged(over: TableNode, under: TableNode) -> TableNode:

@@ -8,7 +8,6 @@ from pydantic import BeforeValidator, WithJsonSchema, model_validator
 from simcli.spec.values.quantities import (
     REQUIRED,
     AnyNumber,
-    Part,
     Plain,
     Point,
     Text,
@@ -19,6 +18,7 @@ from simcli.spec.values.quantities import (
     quantity,
     refuse,
 )
+from simcli.spec.values.schema_parts import Part
 
 SOLVER_TYPES = frozenset(("generalized", "maximal", "natural", "affine"))
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Union, get_args, get_origin
 from simcli.spec.document.nodes import PathStep
 from simcli.spec.schema.scene import AUTHORING, SceneSpec
 from simcli.spec.schema.sweep import SweepSpec
-from simcli.spec.values.quantities import Part
+from simcli.spec.values.schema_parts import Part
 
 _ENTRY_PARTS = (list, tuple)
 SWEEP_ROOT = "sweep"  # first step of the paths of a sweep file, which is no scene

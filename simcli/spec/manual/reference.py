@@ -7,7 +7,7 @@ from simcli.errors import UsageError
 from simcli.spec.faults.fault_list import did_you_mean
 from simcli.spec.manual.keys import alternatives, below, fields, models
 from simcli.spec.schema.scene import AUTHORING, AUTHORING_WORDS, SceneSpec
-from simcli.spec.values.quantities import Part
+from simcli.spec.values.schema_parts import Part
 
 ABOUT = "The keys of a scene file; below a key: `simcli docs joints`, `simcli docs joints.limit`."
 EXAMPLE = ". Example: "

@@ -9,9 +9,10 @@ import os
 from pathlib import Path
 
 from simcli.spec.document.held_files import HeldPath
+from simcli.spec.document.named_files import checked_file, present_file
 from simcli.spec.document.nodes import Mark
 from simcli.spec.document.overrides import VARY, VARY_TABLE
-from simcli.spec.document.scene_file import Document, checked_file, present_file
+from simcli.spec.document.scene_file import Document
 from simcli.spec.faults.fault_list import Faults
 from simcli.spec.samples.csv_text import CsvError
 from simcli.spec.values.scopes import where_of

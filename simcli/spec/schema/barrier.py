@@ -4,7 +4,8 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, WithJsonSchema
 
-from simcli.spec.values.quantities import Part, count, doc, number_json, quantity
+from simcli.spec.values.quantities import count, doc, number_json, quantity
+from simcli.spec.values.schema_parts import Part
 
 
 class BarrierSpec(Part):

@@ -11,7 +11,6 @@ from simcli.spec.schema.parts import Pair
 from simcli.spec.values.quantities import (
     REQUIRED,
     AnyNumber,
-    Part,
     Text,
     count,
     doc,
@@ -22,6 +21,7 @@ from simcli.spec.values.quantities import (
     quantity,
     refuse,
 )
+from simcli.spec.values.schema_parts import Part
 
 MAX_STRATA = 2**24
 _DEVIATIONS = 37.0  # from the mean: beyond, the tail of a normal distribution is less than the smallest number

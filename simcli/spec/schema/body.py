@@ -10,7 +10,6 @@ from simcli.spec.schema.shape import ShapeSpec
 from simcli.spec.values.quantities import (
     REQUIRED,
     Direction,
-    Part,
     Point,
     Text,
     Truth,
@@ -24,6 +23,7 @@ from simcli.spec.values.quantities import (
     refuse,
     vector,
 )
+from simcli.spec.values.schema_parts import Part
 
 Rule = Literal["average", "geometric", "min", "multiply", "max"]
 

@@ -5,7 +5,8 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, WithJsonSchema, model_validator
 
 from simcli.spec.schema.body import refuse_less_at_rest
-from simcli.spec.values.quantities import REQUIRED, Part, Text, Truth, count, doc, number_json, quantity
+from simcli.spec.values.quantities import REQUIRED, Text, Truth, count, doc, number_json, quantity
+from simcli.spec.values.schema_parts import Part
 
 
 class PairSpec(Part):

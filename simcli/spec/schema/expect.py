@@ -19,7 +19,6 @@ from simcli.spec.names.channel_names import (
 from simcli.spec.values.quantities import (
     REQUIRED,
     AnyNumber,
-    Part,
     Text,
     Time,
     Truth,
@@ -31,6 +30,7 @@ from simcli.spec.values.quantities import (
     quantity,
     refuse,
 )
+from simcli.spec.values.schema_parts import Part
 
 NotNegative = quantity(ge=0)
 _TIME = TypeAdapter(Time)

@@ -12,7 +12,6 @@ from simcli.spec.values.quantities import (
     AnyNumber,
     Direction,
     Length,
-    Part,
     Plain,
     Point,
     PositiveLength,
@@ -27,6 +26,7 @@ from simcli.spec.values.quantities import (
     quantity,
     refuse,
 )
+from simcli.spec.values.schema_parts import Part
 
 JointType = Literal[tuple(dofs.TYPES)]
 

@@ -16,7 +16,8 @@ from simcli.spec.schema.shape import (
     Placed,
     SphereForm,
 )
-from simcli.spec.values.quantities import REQUIRED, ByType, Direction, Part, Point, Text, Truth, doc, quantity, refuse
+from simcli.spec.values.quantities import REQUIRED, Direction, Point, Text, Truth, doc, quantity, refuse
+from simcli.spec.values.schema_parts import ByType, Part
 
 # sRGB. The colours that have their names from Okabe and Ito (2008), "Color Universal Design", are told apart by
 # people of all kinds of colour vision.

@@ -8,7 +8,8 @@ from simcli.spec.names.channel_names import canonical
 from simcli.spec.names.reductions import BOUNDED_REDUCTIONS, REDUCTIONS
 from simcli.spec.schema.expect import component_behind
 from simcli.spec.schema.parts import Pair
-from simcli.spec.values.quantities import AnyNumber, Part, Text, Time, Truth, count, doc, one_of, refuse
+from simcli.spec.values.quantities import AnyNumber, Text, Time, Truth, count, doc, one_of, refuse
+from simcli.spec.values.schema_parts import Part
 
 Index = count(ge=0)  # `count` is a field below
 

@@ -10,7 +10,6 @@ from simcli.spec.schema.select import SelectSpec
 from simcli.spec.values.quantities import (
     REQUIRED,
     AnyNumber,
-    Part,
     PositiveTime,
     Text,
     Time,
@@ -24,6 +23,7 @@ from simcli.spec.values.quantities import (
     quantity,
     refuse,
 )
+from simcli.spec.values.schema_parts import Part
 
 
 def _spell(value: object) -> str:

@@ -6,7 +6,8 @@ from typing import Any
 from pydantic import model_validator
 
 from simcli import rotations as rot
-from simcli.spec.values.quantities import REQUIRED, Direction, Part, Point, Text, doc, one_of, quantity, refuse, vector
+from simcli.spec.values.quantities import REQUIRED, Direction, Point, Text, doc, one_of, quantity, refuse, vector
+from simcli.spec.values.schema_parts import Part
 
 Quaternion = vector("", count=4)
 ORIENTATIONS = ("rpy", "quat_xyzw", "quat_wxyz", "axis_angle")

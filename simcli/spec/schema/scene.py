@@ -26,8 +26,6 @@ from simcli.spec.sensors.schema import SensorSpec
 from simcli.spec.signals.signal import SignalSpec
 from simcli.spec.values.quantities import (
     REQUIRED,
-    ByType,
-    Part,
     Plain,
     PositiveTime,
     Text,
@@ -39,6 +37,7 @@ from simcli.spec.values.quantities import (
     spell,
     vector,
 )
+from simcli.spec.values.schema_parts import ByType, Part
 
 PositiveCount = count(gt=0)
 _Precision = Literal["float64", "float32"]

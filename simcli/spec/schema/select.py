@@ -5,7 +5,8 @@ from typing import Any
 from pydantic import model_validator
 
 from simcli.spec.schema.joint import JointType
-from simcli.spec.values.quantities import Part, Text, doc, refuse, spell
+from simcli.spec.values.quantities import Text, doc, refuse, spell
+from simcli.spec.values.schema_parts import Part
 
 
 class SelectSpec(Part):

@@ -7,10 +7,8 @@ from pydantic import WithJsonSchema, model_validator
 from simcli.spec.schema.pose import PlacedPoseSpec
 from simcli.spec.values.quantities import (
     REQUIRED,
-    ByType,
     Direction,
     Length,
-    Part,
     Plain,
     PositiveLength,
     Text,
@@ -23,6 +21,7 @@ from simcli.spec.values.quantities import (
     refuse,
     vector,
 )
+from simcli.spec.values.schema_parts import ByType, Part
 
 DEFAULT_LAYER = "default"  # of shapes that name none
 

@@ -5,7 +5,8 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
 
 from simcli.spec.schema.batch import TableSpec
-from simcli.spec.values.quantities import REQUIRED, Part, PositiveTime, Text, count, doc, refuse, spell
+from simcli.spec.values.quantities import REQUIRED, PositiveTime, Text, count, doc, refuse, spell
+from simcli.spec.values.schema_parts import Part
 
 
 def _version(value: object) -> object:

@@ -5,7 +5,8 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, WithJsonSchema, model_validator
 
 from simcli.spec.names.sensor_types import BY_CONTACTS, SENSOR_TYPES
-from simcli.spec.values.quantities import REQUIRED, Part, PositiveLength, Text, Time, doc, one_of, quantity, refuse, vector
+from simcli.spec.values.quantities import REQUIRED, PositiveLength, Text, Time, doc, one_of, quantity, refuse, vector
+from simcli.spec.values.schema_parts import Part
 
 _Type = Literal[tuple(SENSOR_TYPES)]
 _WORDS = {"type": "string", "enum": list(SENSOR_TYPES)}

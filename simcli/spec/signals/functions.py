@@ -4,18 +4,8 @@ from typing import Literal
 
 from pydantic import model_validator
 
-from simcli.spec.values.quantities import (
-    REQUIRED,
-    AnyNumber,
-    Part,
-    PositiveTime,
-    Text,
-    Time,
-    doc,
-    one_of,
-    quantity,
-    refuse,
-)
+from simcli.spec.values.quantities import REQUIRED, AnyNumber, PositiveTime, Text, Time, doc, one_of, quantity, refuse
+from simcli.spec.values.schema_parts import Part
 
 
 class SineSignal(Part):

@@ -7,7 +7,6 @@ from pydantic import BeforeValidator, WithJsonSchema, model_validator
 from simcli.spec.values.quantities import (
     REQUIRED,
     AnyNumber,
-    Part,
     PositiveTime,
     Time,
     doc,
@@ -17,6 +16,7 @@ from simcli.spec.values.quantities import (
     refuse,
     spell,
 )
+from simcli.spec.values.schema_parts import Part
 
 _PLUS = "a number, `$signal`, or an expression"
 

@@ -5,14 +5,8 @@ from pydantic import model_validator
 from simcli.spec.schema.expect import Values
 from simcli.spec.signals.functions import ChirpSignal, RampSignal, SineSignal, StepSignal, TableSignal
 from simcli.spec.signals.laws import FilterSignal, Formula, PidSignal, Range, ordered
-from simcli.spec.values.quantities import (
-    Part,
-    Time,
-    doc,
-    one_of,
-    quantity,
-    refuse,
-)
+from simcli.spec.values.quantities import Time, doc, one_of, quantity, refuse
+from simcli.spec.values.schema_parts import Part
 
 FEEDBACK = ("expression", "pid", "filter")  # kinds whose values depend on the motion
 _SAMPLED = ("rate", "delay", "limits")  # of these kinds

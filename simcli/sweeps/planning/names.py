@@ -24,7 +24,7 @@ def case_ids(document: "Document", spec: "SceneSpec", device: str, worlds: Seque
     from simcli.spec import world_seeds, world_values
 
     base, seeds = _base(document, spec, device), world_seeds(spec)
-    values = [sorted(one.items()) for one in world_values(document, spec)]
+    values = [sorted(one.items()) for one in world_values(spec)]
     if spec.batch.table is not None and spec.batch.table.read.seeds is None:
         seeds = [seeds[k] for k in _counts(values)]  # a row is the same case wherever in its table it stands
     found = []

@@ -213,7 +213,7 @@ def _cases(one: Understood, device: str) -> tuple[list[Case], dict[str, str]]:
     from simcli.model.from_scene import world_table
     from simcli.spec import n_worlds
 
-    names, values = world_table(one.document, one.spec)
+    names, values = world_table(one.spec)
     choices = {name: _number(one.spec, name, value) for name, value in one.structure.labels}
     for name in names:
         if name in choices:

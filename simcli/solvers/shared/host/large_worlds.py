@@ -9,7 +9,7 @@ from simcli.kernels.linear.system import System
 from simcli.kernels.memory.tables import Tables
 from simcli.model.constraints.tables import Laws
 from simcli.model.tables import Model
-from simcli.solvers.impulses.rows import HARD, MOTION
+from simcli.solvers.impulses.law_rows import HARD, MOTION
 
 # Velocities from which on sparse is faster than dense. Measured on heaps of boxes: one world gains from 200 on, several that
 # would share lanes from about here on.

@@ -127,9 +127,9 @@ class Gauges:
     def _see(self, measures: Measures, model: Model, tables: Tables, arena: Arena, rows_of_dof: tuple, is_alone: bool):
         """What has to be found for the quantities."""
         if measures.sensed:
-            self.sensors = SensorReadings(measures.sensed, model, tables, arena)
+            self.sensors = SensorReadings(measures.sensed, model, arena)
         if any(one.type == "range" for one in measures.sensed):
-            self.targets = RayTargets(model, tables, arena)
+            self.targets = RayTargets(model, arena)
             self.sensors.bodies |= self.targets.bodies
         if any(model.sensors.is_noisy[one.sensor] for one in measures.sensed):
             self.noise = SensorNoise(measures.sensed, model, arena)

@@ -94,7 +94,7 @@ def add_noise(g: ti.template(), c: ti.template(), w: ti.i32):
                 sample_sensor(g, c, w, n, step)
     for n in range(m.n):
         if p.is_noisy.at(n) != 0:
-            _show_sample(g, c, w, n, step)
+            _show_sample(g, w, n, step)
 
 
 @ti.func
@@ -139,7 +139,7 @@ def sample_number(g: ti.template(), c: ti.template(), w: ti.i32, lane: ti.i32, n
 
 
 @ti.func
-def _show_sample(g: ti.template(), c: ti.template(), w: ti.i32, n: ti.i32, step: ti.i64):
+def _show_sample(g: ti.template(), w: ti.i32, n: ti.i32, step: ti.i64):
     """What sensor n shows: the sample that is `delay` old, before there is one the first.
 
     Writes: g.sensors.values

@@ -9,7 +9,6 @@ from simcli.kernels.collision.lanes import one
 from simcli.kernels.collision.rays import distance_along, stretch_within
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import Arena, get_lane, put_lane
-from simcli.kernels.memory.tables import Tables
 from simcli.model.contact.colliders import colliders
 from simcli.model.tables import Model, ShapeKind
 from simcli.solvers.shared.looks.sensor_formulas import OWN_SIDE, motion_of_frame
@@ -23,7 +22,6 @@ class RayTargets:
 
     Args:
         model: host tables.
-        tables: device tables.
         arena: receives the columns.
 
     Attributes:
@@ -33,7 +31,7 @@ class RayTargets:
 
     _data_oriented = True
 
-    def __init__(self, model: Model, tables: Tables, arena: Arena):
+    def __init__(self, model: Model, arena: Arena):
         shapes = model.shapes
         chosen = np.flatnonzero(shapes.collide & (shapes.kind != ShapeKind.HEIGHTFIELD))
         hulls = colliders(model, chosen)

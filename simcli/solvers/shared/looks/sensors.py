@@ -8,7 +8,6 @@ from simcli import rotations as rot
 from simcli.kernels.algebra.values import Mat3, Sym3, Vec3
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import Arena
-from simcli.kernels.memory.tables import Tables
 from simcli.model.measures import Sensed
 from simcli.model.tables import Array, Model
 from simcli.solvers.shared.looks.sensor_formulas import FORMULAS
@@ -24,7 +23,6 @@ class SensorReadings:
     Args:
         sensed: sensors by their types.
         model: host tables.
-        tables: device tables.
         arena: receives the columns.
 
     Attributes:
@@ -42,7 +40,7 @@ class SensorReadings:
 
     _data_oriented = True
 
-    def __init__(self, sensed: Sequence[Sensed], model: Model, tables: Tables, arena: Arena):
+    def __init__(self, sensed: Sequence[Sensed], model: Model, arena: Arena):
         table, s = model.sensors, np.array([one.sensor for one in sensed])
         self.n, self.types = len(sensed), [one.type for one in sensed]
         present = [name for name in FORMULAS if name in self.types]

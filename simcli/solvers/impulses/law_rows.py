@@ -1,0 +1,127 @@
+"""Rows of the laws of coordinates in the problem of a step with contact: drives, friction, limits, and linear parts.
+
+Bounds that are far are rows only once a solution has passed them: `wake_bounds`. The table of rows is in rows.py.
+"""
+
+from simcli.kernels.algebra.elementary import select
+from simcli.kernels.language import ti
+from simcli.kernels.laws.bounded import limit_of
+from simcli.solvers.impulses.mass import act_of_law, mirrored, row_velocity
+
+HARD, MOTION, DRIVE, FRICTION, LOWER, UPPER, LINEAR = range(7)  # kinds of rows
+_FAR, _WATCHED = 20.0, 4.0  # [m/s or rad/s], and of its speed: a bound that takes a faster motion to reach is not watched
+BOUNDLESS = 1e31  # [N s], beyond what the problem takes for a bound
+
+
+@ti.func
+def row_of_law(c: ti.template(), w: ti.i32, n: ti.i32, kind: ti.i32, k: ti.i32, sign: ti.template(), h: ti.template(),
+               statement: ti.i32):
+    """Row n of the problem, of law k: whether it is on, bias, compliance and bounds.
+
+    Args:
+        kind: DRIVE, FRICTION, LOWER, UPPER or LINEAR.
+        sign: -1 for UPPER, else 1.
+
+    Reads: c.bound
+    """
+    y = c.bound.system
+    m = c.bound.impulses
+    zero = c.tables.arena.zero()
+    on = zero == 0.0  # a variable for masks, which what `act_of_law` gives would not make
+    on = act_of_law(c, w, k)
+    soft = zero
+    lower = zero - BOUNDLESS
+    upper = zero + BOUNDLESS
+    bias = zero
+    if y.laws.unknown.at(k) >= y.n_dofs:
+        bias = _shift_of_row(c, w, k, h)
+    if kind == LINEAR:
+        on, bias, soft = row_of_line(c, on, m.push.load(w, k), m.gain.load(w, k), bias, h)
+    elif kind == DRIVE:
+        on, bias, soft = row_of_line(c, on, y.laws.drive.load(w, k), y.laws.drive_gain.load(w, k), bias, h)
+        upper = ti.min(limit_of(y.laws, w, k) * h, upper)
+        lower = -upper
+    elif kind == FRICTION:
+        upper = y.laws.friction.load(w, k) * h
+        on = on & (upper > 0.0)
+        lower = -upper
+    else:
+        bound, far = bound_of_law(c, w, n, kind, k, sign, statement)
+        on = on & ~far
+        bias = (bias - bound) * sign
+        lower = zero
+    return on, bias, soft, lower, upper
+
+
+def _shift_of_row(c, w, k, h):
+    """[m/s, rad/s], of the mean velocity of law k on a row, besides J v (inside kernels).
+
+    Half of what the row turns in the step: J of its start has that to come, J of its end has had it, both times half.
+    """
+    shift = c.bound.system.laws.shift.load(w, k) * h
+    if not c.turns:
+        return shift
+    return shift * (1.0 - 2.0 * ti.cast(c.now.load(w, "turned"), c.tables.arena.device.real))
+
+
+@ti.func
+def row_of_line(c: ti.template(), on: ti.template(), push: ti.template(), gain: ti.template(), shift: ti.template(),
+                h: ti.template()):
+    """Whether the row of lambda = push - gain v is on, its bias and its compliance.
+
+    Args:
+        shift: of v, besides J v.
+    """
+    acts = on & (gain > 0.0)
+    safe = select(gain > 0.0, gain, c.tables.arena.zero() + 1.0)
+    return acts, shift - push / safe, 1.0 / (safe * h)
+
+
+@ti.func
+def bound_of_law(c: ti.template(), w: ti.i32, n: ti.i32, kind: ti.i32, k: ti.i32, sign: ti.template(), statement: ti.i32):
+    """Bound of the velocity of law k, and in which worlds it is too far to be watched.
+
+    Reads: c.bound
+    """
+    laws = c.bound.system.laws
+    bound = laws.low.load(w, k)
+    if kind == UPPER:
+        bound = laws.high.load(w, k)
+    far = -sign * bound > ti.abs(laws.rate.load(w, k)) * _WATCHED + _FAR
+    if statement > 0:
+        far = far & (c.bound.impulses.awake.load(w, n) == 0.0)
+    return select(ti.abs(bound) < BOUNDLESS, bound, c.tables.arena.zero()), far
+
+
+@ti.func
+def wake_bounds(c: ti.template(), w: ti.i32, h: ti.template()):
+    """Turn on the bounds that were thought to be far, and have been passed.
+
+    Reads:  p.{rows.on, velocity}, c.bound.system.laws
+    Writes: c.bound.impulses.{awake, awakened}, p.{push, kappa}
+    """
+    y = c.bound.system
+    m = c.bound.impulses
+    p = m.problem
+    zero = c.tables.arena.zero()
+    wakes = zero
+    for n in range(m.n_plain):
+        kind = m.kind.at(n)
+        if kind == LOWER or kind == UPPER:
+            k = m.item.at(n)
+            i = y.laws.unknown.at(k)
+            speed = zero
+            if i < y.n_dofs:
+                speed = p.velocity.load(w, mirrored(y, i))
+            else:
+                speed = row_velocity(c, w, i - y.n_dofs, p.velocity) + y.laws.shift.load(w, k) * h
+            passed = speed < y.laws.low.load(w, k)
+            if kind == UPPER:
+                passed = speed > y.laws.high.load(w, k)
+            passed = passed & act_of_law(c, w, k) & (p.rows.on.load(w, n) == 0.0)
+            m.awake.store(w, n, select(passed, zero + 1.0, zero))
+            wakes = select(passed, zero + 1.0, wakes)
+    m.awakened.store(w, 0, wakes)
+    p.kappa.store(w, 0, select(wakes != 0.0, p.progress.kappa.load(w, 0), p.kappa.load(w, 0)))
+    for n in range(y.n_dofs):
+        p.push.store(w, n, zero)

@@ -1,0 +1,145 @@
+"""What equations and rows lack in a round of a step of generalized_alpha, and which worlds still lack something.
+
+A round asks for F + G^T lambda - M a1 and phi(q1) (see generalized_alpha.py, which adds what is found). Where a step
+begins, with `instant` set, it asks for the jump of the accelerations instead.
+"""
+
+from simcli.kernels.algebra.elementary import select
+from simcli.kernels.language import ti
+from simcli.kernels.memory.arena import any_lane, local
+from simcli.solvers.natural.alpha.leads import lag_of_leads
+from simcli.solvers.natural.memory import NONE_BEFORE, STALLS
+from simcli.solvers.natural.saddle import add_row_forces
+from simcli.solvers.shared import needs
+from simcli.solvers.tree.integrators import H
+
+
+@ti.func
+def ask_for_balance(c: ti.template(), w: ti.i32):
+    """What F + G^T lambda - M a and the rows lack at the end of the step, in worlds that lack some.
+
+    At the begin of a step forces alone may lack something, by a jump.
+
+    Reads:  c.steps.{force, worst, rows.gradient}, c.alpha.next_a, c.pushes.pull
+    Writes: c.steps.load, c.alpha.{lack, excess}
+    """
+    f = c.steps.rows
+    zero = c.tables.arena.zero()
+    h = c.constants.load(w, H)
+    span = h * h * c.alpha.share
+    begins = c.now.load(w, "instant")
+    largest = zero
+    for i in range(f.n):
+        pull, taken = c.pushes.pull.load(w, i), c.alpha.next_a.load(w, i) * f.inertia.load(w, i)
+        c.steps.load.store(w, i, pull - taken)
+        largest = ti.max(largest, (ti.abs(pull) + ti.abs(taken)) / f.mass.load(w, i))
+    add_row_forces(c, w)
+    _find_changes(c, w, begins)
+    worst = c.steps.worst.load(w, 0)
+    if begins != 0:
+        worst = _lag(c, w) * span
+    _find_excess(c, w, worst, span, largest)
+    lacks = is_off_balance(c, w)
+    for i in range(f.n):
+        c.steps.load.store(w, i, select(lacks, c.steps.load.load(w, i), zero))
+    for r in range(f.n_rows):
+        asked = select(lacks, -f.residual.load(w, r) / span, zero) * ti.cast(begins == 0, c.tables.arena.device.real)
+        c.steps.load.store(w, f.n + r, asked)
+        _ask_for_change(c, w, r, begins)
+    for n in range(c.pushes.n):
+        c.steps.load.store(w, f.n + c.pushes.row.at(n), zero)
+    _ask_for_jumps(c, w, lacks, begins)
+
+
+@ti.func
+def _find_excess(c: ti.template(), w: ti.i32, worst: ti.template(), span: ti.template(), largest: ti.template()):
+    """Compare what rows lack with the tolerance, and what accelerations lack with what is small in a step as long as this.
+
+    Args:
+        worst: [m] what rows lack.
+        span: [s^2], d q1 / d a1.
+        largest: [m/s^2], of what balances.
+
+    A round that leaves more than STALLS of what the one before lacked has met rounding, of which stiff rows have more.
+
+    Reads:  c.steps.load, c.alpha.lack of the round before
+    Writes: c.alpha.{lack, excess}
+    """
+    f = c.steps.rows
+    lacked = worst * 0.0
+    for i in range(f.n):
+        lacked = ti.max(lacked, ti.abs(c.steps.load.load(w, i) / f.mass.load(w, i)) * span)
+    part = c.constants.load(w, H) / c.alpha.coarse
+    enough = ti.min(ti.max(part * part * c.steps.tight, largest * span * c.alpha.rounding), c.steps.tight)
+    before = c.alpha.lack.load(w, 0) + ti.cast(c.now.load(w, "correction") == 0, c.tables.arena.device.real) * NONE_BEFORE
+    enough = select(lacked > before * STALLS, worst * 0.0 + c.steps.tight, enough)
+    c.alpha.lack.store(w, 0, ti.max(worst, lacked))
+    c.alpha.excess.store(w, 0, ti.max(worst - c.steps.tight, lacked - enough))
+
+
+def _lag(c, w):
+    return lag_of_leads(c, w) if c.bound.system.n_leads else c.tables.arena.zero()
+
+
+@needs.leads
+@ti.func
+def _ask_for_jumps(c: ti.template(), w: ti.i32, lacks: ti.template(), begins: ti.i32):
+    """Where a step begins rows of prescribed motions change their accelerations as these do."""
+    if begins != 0:
+        for m in range(c.bound.system.n_leads):
+            i = c.steps.rows.n + c.bound.system.lead_row.at(m)
+            change = c.motions.motion_qdd.load(w, c.bound.system.lead_dof.at(m)) - c.alpha.led.load(w, m)
+            c.steps.load.store(w, i, c.steps.load.load(w, i) + select(lacks, change, change * 0.0))
+
+
+@needs.led_coordinates
+@ti.func
+def _ask_for_change(c: ti.template(), w: ti.i32, r: ti.i32, begins: ti.i32):
+    if begins != 0:
+        c.steps.load.store(w, c.steps.rows.n + r, -_change_of_row(c, w, r))
+
+
+def is_off_balance(c, w):
+    """Mask of the worlds that lack more than counts as none, at the begin of a step more than no jump does."""
+    zero = c.tables.arena.zero()
+    begins = zero + ti.cast(c.now.load(w, "instant"), c.tables.arena.device.real) != 0.0
+    jump = c.steps.tight if c.signals.feedback.n else c.bound.jump  # feedback jumps at each sample, however little
+    return local(select(begins, c.alpha.lack.load(w, 0) - jump, c.alpha.excess.load(w, 0)) > zero)
+
+
+def balance_lacks(c, w):
+    """Whether some world is off its balance (of a block)."""
+    return any_lane(is_off_balance(c, w))
+
+
+@needs.led_coordinates
+@ti.func
+def _find_changes(c: ti.template(), w: ti.i32, begins: ti.i32):
+    """What accelerations of prescribed coordinates lack where a step begins; nothing later.
+
+    Args:
+        begins: 1 there.
+
+    Reads:  c.motions, c.alpha.next_a
+    Writes: c.steps.load of these
+    """
+    f = c.steps.rows
+    for i in range(f.n):
+        if f.moves.at(i) == 0:
+            change = c.motions.motion_qdd.load(w, f.qd_at.at(i)) - c.alpha.next_a.load(w, i)
+            c.steps.load.store(w, i, change * ti.cast(begins, c.tables.arena.device.real))
+
+
+@ti.func
+def _change_of_row(c: ti.template(), w: ti.i32, r: ti.i32):
+    """Acceleration of row r by `_find_changes`.
+
+    Reads: c.steps.{load, rows.gradient}
+    """
+    f = c.steps.rows
+    total = c.tables.arena.zero()
+    for e in range(f.entry_start.at(r), f.entry_start.at(r + 1)):
+        i = f.entry_at.at(e)
+        if f.moves.at(i) == 0:
+            total = total + f.gradient.load(w, e) * c.steps.load.load(w, i)
+    return total

@@ -1,0 +1,218 @@
+"""Where no run can begin: gaps without assembly, limits that loops leave no room for, inertia that is missing."""
+
+import copy
+import json
+
+import numpy as np
+import pytest
+from support.process import simcli as command
+from support.scenes import faults_of
+from support.starting import INTEGRATORS, OPEN, PARTS, ROUNDING, built, dense_mass, dense_rows, four_bar, hinge, together
+
+import simcli
+from simcli.errors import SceneError
+from simcli.pipeline import build_model, read_scene
+
+PRESCRIBED = ({"p": {"pose": {"xyz": [0.5, 20, 0]}, "mass": 1, "inertia": {"diag": [0.1, 0.1, 0.1]}}},
+              {"p_rail": {"type": "prismatic", "parent": "world", "child": "p", "at": [0, 20, 0], "axis": [1, 0, 0]},
+               "p_lead": {"type": "prismatic", "parent": "world", "child": "p", "at": [0, 20, 0], "axis": [0.8, 0, 0.6],
+                          "loop": True}})  # fmt: skip
+
+
+def test_unwritten_coordinates_close_the_loop():
+    """The written coordinate and rate stand to the last bit, the others follow; what moved is told."""
+    model = built(together(OPEN))
+    assert model.joint_q[0, 0] == 0.3
+    assert model.joint_qd[0, 0] == 2.0
+    J, gap = dense_rows(model)
+    assert np.abs(gap).max() < ROUNDING
+    assert np.abs(J @ model.joint_qd[0]).max() < ROUNDING
+    told = [(model.joints.name[move.joint], move.is_written) for move in model.start.moves]
+    assert told == [("o1_pin", False), ("o2_pin", False)]
+
+
+def crowded(**more):
+    """A four-bar with all its coordinates written, to three digits."""
+    parts, joints = four_bar("k", 0)
+    for name, q in (("k0_pin", 0.1), ("k1_pin", -0.05), ("k2_pin", 0.12)):
+        joints[name]["q"] = q
+    return together((parts, joints), **more)
+
+
+def test_written_coordinates_move_only_if_they_must_and_it_is_said(tmp_path):
+    """`check` warns at the lines; a run says so on stderr, in its JSON, and in /events; the moves are as small as can be."""
+    model = built(crowded())
+    moves = {model.joints.name[move.joint]: move for move in model.start.moves}
+    assert set(moves) == {"k0_pin", "k1_pin", "k2_pin"}
+    assert all(move.is_written for move in moves.values())
+    assert moves["k0_pin"].before == (0.1,)
+    assert moves["k0_pin"].after == tuple(model.joint_q[0, :1])
+    assert np.abs(dense_rows(model)[1]).max() < ROUNDING
+    step = np.array([move.after[0] - move.before[0] for move in moves.values()])
+    J, M = dense_rows(model)[0][:, :3], dense_mass(model)[:3, :3]
+    tangent = np.linalg.svd(J)[2][-1]  # the way that the loop leaves: along it nothing is gained, to second order
+    assert abs(tangent @ M @ step) < 0.1 * np.sqrt((tangent @ M @ tangent) * (step @ M @ step))
+    path = tmp_path / "k.yaml"
+    path.write_text("simcli: 1\n" + crowded())
+    checked = command("check", path)
+    assert checked.returncode == 0
+    assert checked.stderr.count("warning[SC616]") == 3
+    assert command("check", "--strict", path).returncode == 1
+    ran = command("run", path, "-o", tmp_path / "k.h5", "--json")
+    assert ran.returncode == 0
+    assert "loops closed at the start: `k0_pin` from 0.1 to " in ran.stderr
+    told = json.loads(ran.stdout)["moved_at_start"]
+    assert [one["joint"] for one in told] == ["k0_pin", "k1_pin", "k2_pin"]
+    with simcli.open(tmp_path / "k.h5") as run:
+        events = [event for event in run.events if event.code == "SC616"]
+        np.testing.assert_allclose(run.joint("k0_pin").q[0, 0], model.joint_q[0, :1], atol=ROUNDING, rtol=0)
+    assert [(event.severity, event.world, event.step) for event in events] == [(1, 0, 0)] * 3
+
+
+def test_a_batch_tells_the_farthest_move():
+    model = built(crowded(batch={"worlds": 4, "vary": {"joints.k0_pin.q": {"list": [0.1, 0.2, 0.15, 0.7]}}}))
+    moves = {model.joints.name[move.joint]: move for move in model.start.moves}
+    assert moves["k0_pin"].world == 3
+    assert moves["k0_pin"].n_worlds == 4
+    assert moves["k0_pin"].before == (0.7,)
+
+
+@pytest.mark.parametrize("solver", INTEGRATORS)
+def test_without_assembly_gaps_are_refused(solver):
+    """By joint, line and size, in every solver; rates too. What is closed stands to the last bit."""
+    options = {"type": solver, "dt": 1e-3}
+    faults = faults_of(crowded(solver=options, initial={"assemble": False}))
+    assert [code for code, _, _ in faults] == ["SC476"]
+    line = crowded(solver=options).split("\n").index("  k_close:")
+    assert faults[0][1] == line
+    assert faults[0][2].startswith("joint `k_close` is open by 0.0")
+    slips = faults_of(together(four_bar("k", 0, qd=1), solver=options, initial={"assemble": False}))
+    assert [(code, text.startswith("the velocities open joint `k_close`")) for code, _, text in slips] == [("SC476", True)]
+    model = built(together(four_bar("k", 0), solver=options, initial={"assemble": False}))
+    assert not model.joint_q.any()
+    assert model.start.moves == model.start.lacks == ()
+
+
+def test_a_gap_just_above_the_bound_is_refused_and_one_below_stands():
+    """1e-9 m divides them."""
+    for shift, codes in ((5e-10, []), (2e-9, ["SC476"])):
+        parts, joints = copy.deepcopy(PRESCRIBED)
+        joints["p_lead"] = {"type": "revolute", "parent": "world", "child": "p", "parent_frame": {"xyz": [0.5, 20, shift]},
+                            "child_frame": {}, "axis": [0, 1, 0], "loop": True}  # fmt: skip
+        faults = faults_of(together((parts, joints), initial={"assemble": False}))
+        assert [code for code, _, _ in faults] == codes
+        assert all(f"{shift:.3g} m" in text for _, _, text in faults)
+
+
+TURNED = {angle: [0.0, float(np.sin(angle / 2)), 0.0, float(np.cos(angle / 2))] for angle in (0.6, 0.7)}
+LIMITED = {
+    "hinge": ({"type": "revolute", "axis": [0, 1, 0], "q": 0.5, "limit": [-0.2, 0.2]}, "[-0.2, 0.2] rad", 0.2),
+    "slide": ({"type": "prismatic", "axis": [0, 1, 0], "limit": [0.1, 0.2]}, "[0.1, 0.2] m", 0.1),
+    "screw": ({"type": "screw", "axis": [0, 1, 0], "pitch": 0.1, "q": -9, "limit": [-7, 7]}, "[-7, 7] rad", -7),
+    "universal": ({"type": "universal", "axes": {"angular": [[1, 0, 0], [0, 1, 0]]}, "q": [0, 0.4],
+                   "limit": [[-1, 1], [-0.3, 0.3]]}, "[-0.3, 0.3] rad", [0, 0.3]),
+    "ball": ({"type": "ball", "q": TURNED[0.7], "limit": [[-1, 1], [-0.6, 0.6], [-1, 1]]}, "[-0.6, 0.6] rad", TURNED[0.6]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("solver", INTEGRATORS)
+@pytest.mark.parametrize("name", LIMITED)
+def test_a_start_outside_a_hard_limit_is_refused(solver, name):
+    """By joint, value and limit, in every solver; at the limit, or with a soft limit, a run may begin."""
+    joint, bounds, inside = LIMITED[name]
+    parts = {"a": {"pose": {"xyz": [1, 0, 0]}, "mass": 1, "inertia": {"diag": [0.1, 0.2, 0.3]}}}
+
+    def faults(**more):
+        whole = {"j": {"parent": "world", "child": "a", "at": [0, 0, 0], **joint, **more}}
+        return faults_of(together((parts, whole), solver={"type": solver, "dt": 1e-3}))
+
+    found = faults()
+    if [code for code, _, _ in found] == ["SC501"]:
+        return  # this solver has no such limit
+    assert [code for code, _, _ in found] == ["SC477"]
+    assert found[0][2].startswith("joint `j")
+    assert found[0][2].endswith(f"outside its limit {bounds}")
+    assert faults(q=inside) == []
+    if name in ("hinge", "slide"):
+        lower, upper = joint["limit"]
+        assert faults(limit={"lower": lower, "upper": upper, "stiffness": 100}) == []
+
+
+def test_limits_hold_after_closing_and_on_joints_that_close():
+    """A follower that closing leads beyond its limit; a length; the coordinate of a loop joint."""
+    parts, joints = copy.deepcopy(OPEN)
+    joints["o2_pin"]["limit"] = [-0.05, 0.05]
+    assert [code for code, _, _ in faults_of(together((parts, joints)))] == ["SC477"]
+    joints["o2_pin"].pop("limit")
+    joints["o_close"]["limit"] = [-0.05, 0.05]
+    assert [code for code, _, _ in faults_of(together((parts, joints)))] == ["SC477"]
+    parts, joints = copy.deepcopy(PARTS["rods"])
+    joints["d_rod"] |= {"limit": [0.1, 0.5]}
+    joints["d_rod"].pop("length")
+    found = faults_of(together((parts, joints)))
+    assert [code for code, _, _ in found] == ["SC477"]
+    assert "begins at 1.07703 m" in found[0][2]
+
+
+HELD = {  # what holds or leads two hinges: the joint with its limits, code and place and end of the message, if any
+    "a sum": ({}, {"of": [{"joint": "a"}, {"joint": "b"}], "hold": 1}, ("forces.c.hold", "is between -0.4 and 0.4")),
+    "a sum beyond": ({}, {"of": [{"joint": "a"}, {"joint": "b", "factor": -2}], "hold": -0.7},
+                     ("forces.c.hold", "is between -0.6 and 0.6")),
+    "one": ({}, {"of": [{"joint": "a"}], "hold": 0.5}, ("forces.c.hold", "is between -0.2 and 0.2")),
+    "a square": ({"q": 0.1}, {"of": [{"joint": "a", "polynomial": [0.1, 0, 1]}], "hold": 0.2},
+                 ("forces.c.hold", "is between 0.1 and 0.14")),
+    "a square of a free joint": ({"limit": None}, {"of": [{"joint": "a", "polynomial": [0.1, 0, -1]}, {"joint": "b"}],
+                                                   "hold": 1}, ("forces.c.hold", "is at most 0.3")),
+    "a sum within": ({}, {"of": [{"joint": "a"}, {"joint": "b"}], "hold": 0.3}, None),
+    "a gear": ({"mimic": {"joint": "b", "offset": 0.5}}, None,
+               ("joints.a.mimic", "between 0.3 and 0.7, outside its own limit [-0.2, 0.2]")),
+    "a gear within": ({"mimic": {"joint": "b", "offset": 0.3}}, None,
+                      ("joints.a.limit", "begins at 0.3 rad, outside its limit [-0.2, 0.2] rad")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HELD)
+def test_what_limits_leave_no_room_is_named(tmp_path, name):
+    """A sum that is held, a gear: not the joints, which could begin nowhere else; and what to do is what helps."""
+    more, coupling, wanted = HELD[name]
+    mass = {"mass": 1, "inertia": {"diag": [0.1, 0.2, 0.3]}}
+    parts = {"p": {"pose": {"xyz": [1, 0, 0]}, **mass}, "q": {"pose": {"xyz": [3, 0, 0]}, **mass}}
+    first, second = (hinge("world", one, x, 0, 0, limit=[-0.2, 0.2]) for one, x in (("p", 0), ("q", 2)))
+    joints = {"a": first | more, "b": second}
+    forces = {} if coupling is None else {"forces": {"c": {"type": "coupling", **coupling}}}
+    path = tmp_path / "held.yaml"
+    path.write_text("simcli: 1\n" + together((parts, joints), **forces))
+    try:
+        build_model(*read_scene(path))
+    except SceneError as error:
+        faults = error.faults
+    else:
+        faults = []
+    assert [(one.code, one.where.path) for one in faults] == ([] if wanted is None else [("SC477", wanted[0])])
+    assert all(one.message.endswith(wanted[1]) for one in faults)
+    helps = "follows `b`: begin elsewhere with that one" if name == "a gear within" else "widen the limit"
+    assert all(helps in one.hint for one in faults)
+
+
+def test_worlds_that_cannot_begin_end_at_once(tmp_path):
+    """In a batch they are named, with their reason, and the others go on; if none can begin, there is no file."""
+    parts = {"a": {"pose": {"xyz": [1, 0, 0]}, "mass": 1, "inertia": {"diag": [0.1, 0.2, 0.3]}}}
+    joint = {"j": hinge("world", "a", 0, 0, 0, q=0, limit=[-0.2, 0.2])}
+    path = tmp_path / "b.yaml"
+
+    def run(values, name):
+        batch = {"worlds": 3, "vary": {"joints.j.q": {"list": values}}}
+        path.write_text("simcli: 1\n" + together((parts, joint), batch=batch))
+        return command("run", path, "-o", tmp_path / name)
+
+    ran = run([0.1, 0.5, 0.2], "some.h5")
+    assert ran.returncode == 4
+    assert "joint `j` begins at 0.5 rad, outside its limit [-0.2, 0.2] rad" in " ".join(ran.stderr.split())
+    with simcli.open(tmp_path / "some.h5") as found:
+        assert [(event.world, event.code, event.step) for event in found.events] == [(1, "SC477", 0)]
+        assert np.isnan(found.joint("j").q[:, 1]).all()
+        assert np.isfinite(found.joint("j").q[:, [0, 2]]).all()
+    ran = run([0.3, 0.5, -0.4], "none.h5")
+    assert ran.returncode == 3
+    assert "error[SC477]" in ran.stderr
+    assert not (tmp_path / "none.h5").exists()
