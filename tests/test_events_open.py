@@ -60,7 +60,7 @@ TURNED = {"fixed": {}, "prismatic": {"axis": [0, 1, 0]}, "revolute": {"axis": [0
 
 
 def half_turns(solver: str, integrator: str, kinds: dict, **world) -> dict:
-    """Pairs of arms which an event joins by a kind each; in each world but the first one another of them is half a turn off."""
+    """Pairs of arms which an event joins, by a kind each; in each world but the first another one is half a turn off."""
     found = {"simcli": 1, "world": {"gravity": [0, 0, 0], **world}, "bodies": {}, "joints": {},
              "solver": {"type": solver, "integrator": integrator, "dt": 1e-3},
              "run": {"duration": 0.01}, "output": {"every": 5e-3, "channels": ["energy"]},
@@ -70,7 +70,7 @@ def half_turns(solver: str, integrator: str, kinds: dict, **world) -> dict:
     for n, (kind, more) in enumerate(kinds.items()):
         a, b, place = f"{kind}_a", f"{kind}_b", [0.4 * n, 0, 0]
         found["bodies"] |= {name: {"pose": {"xyz": place}, **ARM} for name in (a, b)}
-        found["joints"] |= {name: {**hinge, "parent": "world", "child": name[2:], "at": place} for name in (f"h_{a}", f"h_{b}")}
+        found["joints"] |= {f"h_{body}": {**hinge, "parent": "world", "child": body, "at": place} for body in (a, b)}
         found["joints"][kind] = {"type": kind, "parent": a, "child": b, "at": place, "enabled": False, "loop": True, **more}
         found["batch"]["vary"][f"joints.h_{b}.q"] = {"list": [np.pi * (world == n + 1) for world in range(1 + len(kinds))]}
     return found
@@ -78,7 +78,8 @@ def half_turns(solver: str, integrator: str, kinds: dict, **world) -> dict:
 
 def half_turns_found(tmp_path, device, scene) -> list[tuple]:
     blocks = blocks_of(document_of_text(json.dumps(scene), tmp_path / "scene.json"), device, frozenset(("energy",)))
-    return [(event.world, event.text[:42], event.value) for block in blocks for event in block.events if event.code == "SC619"]
+    events = [event for block in blocks for event in block.events if event.code == "SC619"]
+    return [(event.world, event.text[:42], event.value) for event in events]
 
 
 @pytest.mark.parametrize(("solver", "integrator"), [mode for mode in MODES if mode not in NO_SWITCH])

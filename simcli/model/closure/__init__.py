@@ -12,4 +12,5 @@ was done (`tables.Beginning`). All solvers begin there. A world comes out the sa
     limits     coordinates outside their hard limits
     reach      gears and held sums that limits of their joints leave no room
     begin      all of it, for a model; what moved and what is wrong, in words
+    postures   what rows lack at coordinates that someone gives
 """

@@ -80,8 +80,8 @@ class Meter:
         joints, joint = model.joints, model.dofs.joint
         q_of_dof = joints.q_start[joint] + np.arange(model.n_qd) - joints.qd_start[joint]
         return Meter(constraints, couple_of_row(constraints), coordinate_rows(constraints.rows, model.n_qd), q_of_dof,
-                     start_angles(constraints, model), _aims(model, constraints.rows), held_turns(model, np.append(np.arange(model.n_joints), -1)),
-                     model.plane >= 0)  # fmt: skip
+                     start_angles(constraints, model), _aims(model, constraints.rows),
+                     held_turns(model, np.append(np.arange(model.n_joints), -1)), model.plane >= 0)  # fmt: skip
 
     def gaps(self, chart: Chart, joint_q: Array, near: Array) -> Gaps:
         """Rows at a posture.

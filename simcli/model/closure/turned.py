@@ -1,9 +1,9 @@
 """Rotations by which the frames of a joint are away from what it allows, where products of directions do not tell them.
 
-A joint that holds directions has rows d_A . d_B - c. They vanish where the directions agree, and at other rotations too: of three
-rows where the frames differ by a half turn about an axis of theirs, or by a third of a turn about their diagonal; of the two of a
-hinge where the axes are opposite; of the one that a plane leaves of three after a half turn in the plane. One row between the axes of a
-universal joint has no such second place: each rotation at which it vanishes is two turns about these axes.
+A joint that holds directions has rows d_A . d_B - c. They vanish where the directions agree, and at other rotations too: of
+three rows where the frames differ by a half turn about an axis of theirs, or by a third of a turn about their diagonal; of the
+two of a hinge where the axes are opposite; of the one that a plane leaves of three after a half turn in the plane. The one row
+of a universal joint has no such second place: each rotation at which it vanishes is two turns about its axes.
 """
 
 import math
@@ -19,7 +19,7 @@ from simcli.model.natural.form import shortest_turn
 from simcli.model.tables import Array, LinkKind, Model
 from simcli.model.tree.reference import link_poses
 
-FAR = math.cos(0.5)  # cosine of an angle [rad] below which the products lead to the rotation that is meant
+_FAR = math.cos(0.5)  # cosine of an angle [rad] below which the products lead to the rotation that is meant
 _ALL_TURNS, _TWO_TURNS = 3, 2  # rows that hold a rotation, and those that leave a turn about an axis
 _ASIDE = np.array([math.cos(1.0), math.sin(1.0), 0.0])  # about which opposite axes are turned: along no axis of a scene
 
@@ -43,7 +43,8 @@ def far_rotation(held: Array, is_flat: bool, turn: Array, axis: Array, across: A
         held: (n,), turns that each joint holds.
         is_flat: whether a plane leaves one row of three.
         turn: [1], (W, n, 3, 3), frame of the child against that of the parent.
-        axis, across: [1], (W, n, 3), d_A and, where the frames agree, d_B of a row; parent anchor frame.
+        axis: [1], (W, n, 3), d_A of a row, parent anchor frame.
+        across: [1], (W, n, 3), d_B of a row, child anchor frame.
 
     Returns:
         [rad], (W, n, 3), parent anchor frame.
@@ -52,7 +53,7 @@ def far_rotation(held: Array, is_flat: bool, turn: Array, axis: Array, across: A
     before = np.where(flat[:, None], across, axis)
     after = rot.turn(turn, before)
     cosine = np.where(whole, 0.5 * (np.trace(turn, axis1=-2, axis2=-1) - 1.0), rot.dot(before, after))
-    far = (whole | hinged | flat) & (cosine < FAR)
+    far = (whole | hinged | flat) & (cosine < _FAR)
     found = np.zeros(turn.shape[:-1])
     if not far.any():
         return found
