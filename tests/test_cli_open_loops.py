@@ -74,5 +74,5 @@ def test_tables_and_projections_are_told(said, tmp_path):
     said("fk", "--q", "A=0.1", "--world", 0, "-o", poses)
     assert "joint `D` is open by 0.0998 m" in said("ik", "--states", poses).err
     (tmp_path / "joints.csv").write_text("joint.A.q,joint.B.q,joint.C.q,joint.D.q,joint.E.q\n0,0,0,0,0\n0.1,0,0,0,0.2\n")
-    found = said("fk", "--states", tmp_path / "joints.csv")
+    found = said("fk", "--states", tmp_path / "joints.csv", "--world", 0)
     assert "joint `D` is open by 0.0998 m at frame 1, world 0, the most of 2 states" in found.err

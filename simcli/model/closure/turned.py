@@ -1,9 +1,12 @@
 """Rotations by which the frames of a joint are away from what it allows, where products of directions do not tell them.
 
-A joint that holds directions has rows d_A . d_B - c. They vanish where the directions agree, and at other rotations too: of
-three rows where the frames differ by a half turn about an axis of theirs, or by a third of a turn about their diagonal; of the
-two of a hinge where the axes are opposite; of the one that a plane leaves of three after a half turn in the plane. The one row
-of a universal joint has no such second place: each rotation at which it vanishes is two turns about its axes.
+A joint that holds directions has rows d_A . d_B - c. They vanish where the directions agree, and at other rotations too:
+
+    three rows                   where the frames differ by a half turn about an axis, or a third of one about a diagonal
+    two rows, of a hinge         where the axes are opposite
+    one row of three, in a plane after a half turn in the plane
+
+The one row of a universal joint has no such second place: each rotation at which it vanishes is two turns about its axes.
 """
 
 import math
