@@ -138,6 +138,9 @@ def eval_fk(
 ) -> None:
     """Forward kinematics: body_q and body_qd from joint_q and joint_qd.
 
+    The coordinates of the tree decide, and are taken as given: a joint that closes a loop is not read, and stays open where
+    they do not close it.
+
     Args:
         model: the tables.
         state: written in place. Bodies of articulations that are not selected keep their values.
