@@ -33,5 +33,5 @@ def fk(
 
     given = {"joint_q": q, "joint_qd": qd}
     ask = shared.Ask(scene, states, frames, at, world, sets, output, force, json, device, threads, given)
-    task = Forward(tuple(split_words(select)), BodyFlags[body_flags.upper()])
+    task = Forward(tuple(split_words("--select", select)), BodyFlags[body_flags.upper()])
     return shared.give_answer(ask, task)
