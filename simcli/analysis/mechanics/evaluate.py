@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from simcli.arguments import whole_number
 from simcli.errors import UsageError
 from simcli.model.batch.selection import BodyFlags, flagged, owners
 from simcli.model.state import State
@@ -205,14 +206,14 @@ def state_at(model: Model, trajectory: Any, frame: int = -1) -> State:
         The state; joint_f is the model's, since a file does not keep it.
 
     Raises:
-        UsageError: the file lacks the channel, or leaves bodies or joints out.
+        UsageError: the file lacks the channel, or leaves bodies or joints out; the number is none.
         IndexError: there is no such frame.
     """
     if (trajectory.bodies, trajectory.joints) != (model.bodies.name, model.joints.name):
         raise UsageError(f"{trajectory.path} holds other bodies or joints than the model: run without `select`")
     if trajectory.n_worlds != model.n_worlds:
         raise UsageError(f"{trajectory.path} holds {trajectory.n_worlds} worlds, the model has {model.n_worlds}")
-    state = State.of(model)
+    state, frame = State.of(model), whole_number("frame", frame, None)
     for name in ("joint_q", "joint_qd", "body_q", "body_qd"):
         target = getattr(state, name)
         if target.size:
