@@ -119,14 +119,14 @@ def texts_of(what: str, given: object) -> tuple:
     return tuple(found)
 
 
-def whole_number(what: str, value: object, least: int, most: int | None = None, noun: str = "") -> int:
-    """A whole number, of Python or numpy.
+def whole_number(what: str, value: object, least: int | None, most: int | None = None, noun: str = "") -> int:
+    """A whole number, of Python or numpy; a flag is none.
 
     Args:
         what: it is of, for messages, as "step".
         value: as given.
-        least: that it may be.
-        most: likewise, None for no bound.
+        least: that it may be, None for no bounds.
+        most: likewise, None for no bound above.
         noun: of what there are so many, for messages.
 
     Raises:
@@ -134,11 +134,13 @@ def whole_number(what: str, value: object, least: int, most: int | None = None, 
     """
     counted = f" {noun}" if noun else ""
     try:
+        if isinstance(value, bool | np.bool_):
+            raise TypeError
         number = index(value)
     except TypeError:
         raise UsageError(f"{what}: {value!r} is no whole number{f' of {noun}' if noun else ''}; write one as 5, "
                          "or int(...) of what you have") from None
-    if number < least or (most is not None and number > most):
+    if least is not None and (number < least or (most is not None and number > most)):
         bounds = f"at least {least}" if most is None else f"{least} to {most}"
         raise UsageError(f"{what}: {number}{counted}; take {bounds}")
     return number

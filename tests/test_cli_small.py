@@ -233,7 +233,15 @@ def test_worlds_of_a_list_and_a_range():
 
 
 def test_words_are_split_at_commas():
-    assert split_words(["a,b", " c ", ""]) == ["a", "b", "c"]
+    assert split_words("-c", ["a,b", " c ", "d,"]) == ["a", "b", "c", "d"]
+    assert split_words("-c", []) == []
+
+
+@pytest.mark.parametrize("empty", ["", " ", ","])
+def test_an_option_that_names_nothing_is_refused(empty):
+    """Else `--select "$part"` with an unset variable would take everything."""
+    with pytest.raises(UsageError, match=r"--select: nothing is named"):
+        split_words("--select", ["arm", empty])
 
 
 @pytest.mark.parametrize("text", ["joints.pin.q", "=1,2", " =1", "joints.pin.q=", "joints.pin.q= "])

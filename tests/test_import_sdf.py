@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 from support.urdf import agreement
 
@@ -448,3 +449,124 @@ def test_a_frame_of_a_link_without_mass_keeps_its_orientation(tmp_path):
     frame = resolve(load_scene(written(tmp_path, text))).bodies["a"].frames["f"]
     assert frame.xyz == pytest.approx((1, 0, 2))
     assert frame.quat_xyzw == pytest.approx((0, 0, math.sin(0.35), math.cos(0.35)))
+
+
+def test_a_plane_that_is_only_seen_is_dropped_by_name(tmp_path):
+    """The same plane twice, to touch and to see, is one shape of the world."""
+    plane = "<geometry><plane><normal>0 0 1</normal></plane></geometry>"
+    both = f'<collision name="c">{plane}</collision><visual name="v">{plane}</visual>'
+    for inner, fate in ((both, "carried"), (f'<visual name="v">{plane}</visual>', "dropped")):
+        ground = f'<model name="plain"><static>1</static><link name="g">{inner}</link></model>'
+        text = FOUR_BAR.replace('<model name="bars">', f'{ground}<model name="bars">')
+        report = imported(tmp_path, text).report
+        assert fates(report, "visual")["world/v"][0] == fate
+        assert built(tmp_path / "robot.sdf").bodies.name
+
+
+def test_joints_of_what_does_not_move(tmp_path):
+    """Between links of a static model they are dropped; from a moving link to a static one they hang on the world."""
+    text = """<sdf version="1.7"><world name="w"><model name="wall"><static>1</static><link name="a"/>
+      <link name="b"><pose>1 0 0 0 0 0</pose></link>
+      <joint name="own" type="ball"><parent>a</parent><child>b</child></joint></model>
+      <model name="door"><link name="leaf"><pose>1.5 0 0 0 0 0</pose></link></model>
+      <joint name="hinge" type="revolute"><pose>0.1 0 0 0 0 0</pose><parent>door::leaf</parent><child>wall::b</child>
+        <axis><xyz>0 0 1</xyz></axis></joint></world></sdf>"""
+    spec = resolve(load_scene(written(tmp_path, text)))
+    assert list(spec.joints) == ["hinge"]
+    hinge = spec.joints["hinge"]
+    assert (hinge.parent, hinge.child, hinge.axis) == ("world", "door_leaf", (0, 0, -1))
+    assert hinge.parent_frame.xyz == pytest.approx((1.1, 0, 0))
+    assert fates(imported(tmp_path, text).report, "joint")["own"] == ("dropped", "joins what does not move")
+
+
+def test_files_before_1_7_may_give_a_link_and_a_joint_one_name(tmp_path):
+    """libsdformat calls the joint by another name; from 1.7 on names are unique within a model."""
+    text = SDF.replace('<joint name="reach"', '<joint name="slide"').replace(' rotation_format="euler_rpy"', "")
+    with pytest.raises(FileError, match="a second element `slide`"):
+        imported(tmp_path, text)
+    old = """<sdf version="1.6"><model name="m"><link name="a"/><link name="b"><pose>1 0 0 0 0 0</pose></link>
+      <joint name="b" type="revolute"><pose>0 0 0.5 0 0 0</pose><parent>a</parent><child>b</child>
+      <axis><xyz>0 0 1</xyz></axis></joint></model></sdf>"""
+    joint = resolve(load_scene(written(tmp_path, old))).joints["b_joint"]
+    assert joint.parent_frame.xyz == pytest.approx((1, 0, 0.5))
+    assert fates(imported(tmp_path, old).report, "joint")["b_joint"] == ("changed", "`b` is called `b_joint`")
+
+
+def test_a_root_without_mass_is_refused_unless_it_is_held(tmp_path):
+    text = """<sdf version="1.6"><model name="m"><link name="a"><inertial><mass>0</mass></inertial></link><link name="b"/>
+      <joint name="j" type="revolute"><parent>a</parent><child>b</child><axis><xyz>0 0 1</xyz></axis></joint></model></sdf>"""
+    with pytest.raises(FileError, match=r"robot.sdf:1: link `a` has no mass, and nothing holds it: .* --base fixed"):
+        imported(tmp_path, text)
+    assert "j: {type: revolute, parent: world" in imported(tmp_path, text, base="fixed").text
+
+
+def test_joints_begin_where_the_file_says(tmp_path):
+    """Not what follows another joint, and not what is outside its limits."""
+
+    def starting(text, joint, value):
+        at = text.index("</xyz>", text.index(f'<joint name="{joint}"')) + len("</xyz>")
+        return f"{text[:at]}<initial_position>{value}</initial_position>{text[at:]}"
+
+    text = starting(starting(SDF, "turn", 0.7), "reach", 0.05)
+    assert "joint_q: {turn: 0.7, reach: 0.05}" in imported(tmp_path, text).text
+    assert fates(imported(tmp_path, text).report, "initial_position")["turn"] == ("carried", "")
+    follows = text.replace("<limit><lower>-0.1", '<mimic joint="turn"><multiplier>0.1</multiplier></mimic><limit><lower>-0.1')
+    found = imported(tmp_path, follows)
+    assert "joint_q: {turn: 0.7}" in found.text
+    assert fates(found.report, "initial_position")["reach"] == ("dropped", "its joint follows another one")
+    assert "reach: center" in imported(tmp_path, starting(SDF, "reach", 0.5)).text
+    loop = imported(tmp_path, starting(FOUR_BAR, "q", 0.3))
+    assert "joint_q" not in loop.text
+    assert fates(loop.report, "initial_position")["bars_q"] == ("dropped", "is not 0, where its loop closes")
+
+
+SHAPES = """<collision name="c1"><pose>0.1 0.2 0.3 0.4 0.5 0.6</pose><density>500</density>
+    <geometry><box><size>0.1 0.2 0.3</size></box></geometry></collision>
+  <collision name="c2"><pose>-0.1 0 0.3 0 0.5 0</pose>
+    <geometry><capsule><radius>0.05</radius><length>0.4</length></capsule></geometry></collision>
+  <collision name="c3"><pose>0 -0.3 0 0 0 0.6</pose>
+    <geometry><ellipsoid><radii>0.1 0.15 0.2</radii></ellipsoid></geometry></collision>
+  <collision name="c4"><pose>0 0.4 0 0.6 0 0</pose>
+    <geometry><cylinder><radius>0.1</radius><length>0.2</length></cylinder></geometry></collision>"""
+
+
+@pytest.mark.parametrize(("words", "common", "mass"), [("", 1000, None), ("<density>300</density>", 300, None),
+                                                       ("<mass>2.5</mass>", 1000, 2.5)], ids=["water", "density", "mass"])  # fmt: skip
+def test_an_automatic_inertia_is_that_of_the_shapes(tmp_path, words, common, mass):
+    """As MuJoCo has it of the same geoms."""
+    mujoco = pytest.importorskip("mujoco")
+    text = f"""<sdf version="1.11"><model name="m"><link name="a"><inertial auto="true">{words}</inertial>{SHAPES}</link>
+      </model></sdf>"""
+    body = resolve(load_scene(written(tmp_path, text))).bodies["a"]
+    rho = f'density="{common}"'
+    peer = mujoco.MjModel.from_xml_string(f"""<mujoco><compiler angle="radian" eulerseq="XYZ" inertiafromgeom="true"
+      {f'settotalmass="{mass}"' if mass else ""}/><worldbody><body><freejoint/>
+      <geom type="box" size="0.05 0.1 0.15" pos="0.1 0.2 0.3" euler="0.4 0.5 0.6" density="500"/>
+      <geom type="capsule" size="0.05 0.2" pos="-0.1 0 0.3" euler="0 0.5 0" {rho}/>
+      <geom type="ellipsoid" size="0.1 0.15 0.2" pos="0 -0.3 0" euler="0 0 0.6" {rho}/>
+      <geom type="cylinder" size="0.1 0.1" pos="0 0.4 0" euler="0.6 0 0" {rho}/></body></worldbody></mujoco>""")
+    turn = np.zeros(9)
+    mujoco.mju_quat2Mat(turn, peer.body_iquat[1])
+    turn = turn.reshape(3, 3)
+    assert body.mass == pytest.approx(peer.body_mass[1], rel=1e-14)
+    assert body.com == pytest.approx(peer.body_ipos[1], abs=1e-14)
+    assert np.asarray(body.inertia.matrix()) == pytest.approx(turn @ np.diag(peer.body_inertia[1]) @ turn.T, abs=1e-13)
+    assert fates(imported(tmp_path, text).report, "inertial")["a"] == ("changed", "`auto`: that of its shapes")
+
+
+def test_an_automatic_inertia_of_a_mesh_and_of_nothing(tmp_path):
+    """A tetrahedron, mirrored: its volume is 1/6; a link without shapes has what the file gives, dropped by name."""
+    (tmp_path / "skin.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n")
+    mesh = "<geometry><mesh><uri>skin.obj</uri><scale>-1 1 2</scale></mesh></geometry>"
+    text = f"""<sdf version="1.11"><model name="m"><link name="a"><inertial auto="true"><pose>9 9 9 0 0 0</pose></inertial>
+      <collision name="c">{mesh}</collision></link></model></sdf>"""
+    found = imported(tmp_path, text)
+    assert fates(found.report, "inertial")["a"] == ("changed", "`auto`: that of its shapes and without its own pose")
+    body = resolve(load_scene(tmp_path / "robot.sdf")).bodies["a"]
+    assert body.mass == pytest.approx(1000 / 3)
+    assert body.com == pytest.approx((-0.25, 0.25, 0.5))
+    for shape, why in (("", "the link has no collision"), (f'<collision name="c">{mesh}</collision>'.replace("skin", "no"),
+                                                           "`c`: mesh: there is no such file")):  # fmt: skip
+        bare = f'<sdf version="1.11"><model name="m"><link name="a"><inertial auto="1"/>{shape}</link></model></sdf>'
+        fate, words = fates(imported(tmp_path, bare).report, "inertial")["a"]
+        assert (fate, words.startswith(f"`auto`: {why}")) == ("dropped", True)

@@ -359,6 +359,16 @@ NOTED = """<robot name="r"><transmission name="t"/><link name="a"><inertial><mas
   </visual></link> MORE</robot>"""
 
 
+@pytest.mark.parametrize("length", range(50, 66))
+def test_long_names_are_keys_before_a_comment(tmp_path, length):
+    """Of links and joints in several lines, the lines of the source stand beside the names."""
+    name = "n" * length
+    text = ROBOT.replace('"column"', f'"{name}"').replace('"reach"', f'"{name}"')
+    spec = resolve(load_scene(robot(tmp_path, text)))
+    assert spec.bodies[name].mass == 4.0
+    assert spec.joints[name].velocity_limit == (1.0,)
+
+
 @pytest.mark.parametrize(("more", "loses"), [("", False), ("<ros2_control name='c'/>", False), ("<gazebo/>", True),
                                              ("<odd/>", True)])  # fmt: skip
 def test_what_moves_nothing_is_no_loss(tmp_path, more, loses):

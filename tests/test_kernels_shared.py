@@ -1,5 +1,6 @@
 """A kernel serves all sizes, numbers of worlds, step sizes and values: nothing is compiled for another one of these."""
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -11,8 +12,11 @@ from simcli import pipeline
 from simcli.errors import DeviceError
 from simcli.kernels.algebra.values import Sym3, Vec3
 from simcli.kernels.device import runtime
+from simcli.kernels.device.runtime import CACHE_LINE, CPU_LANES
+from simcli.kernels.language import ti
 from simcli.kernels.language.compilations import kernels_noted
 from simcli.kernels.memory.arena import Arena
+from simcli.kernels.memory.notes import Notes
 from simcli.solvers import SOLVERS
 
 SCENE = """
@@ -141,6 +145,23 @@ def test_memory_is_of_zeros_and_keeps_what_is_written(device, n_worlds):
     arena.write(kept)
     for slot, value in zip(slots, values, strict=True):
         assert (slot.read() == value).all()
+    arena.destroy()
+
+
+@pytest.mark.parametrize("precision", ["float64", "float32"])
+@pytest.mark.parametrize("n_worlds", [2, 40])  # scalars, packs
+def test_blocks_share_no_line_of_the_cache(device, precision, n_worlds):
+    """A line that two threads write goes from one core to the other each time: chains of two did 0.9 of their work so."""
+    arena = Arena(replace(device, precision=precision, lanes=CPU_LANES[precision]).for_worlds(n_worlds), n_worlds)
+    arena.slot(3), arena.slot(4, Vec3), arena.ints([1, 2, 3])
+    kept, whole, wide = Notes(arena), Notes(arena, ti.i32), Notes(arena, width=3)
+    kept.reserve(5), whole.reserve(3), wide.reserve(7)
+    arena.build()
+    starts = [arena.storage.packs.ctypes.data, *(each.memory.ctypes.data for each in (kept, whole, wide))]
+    apart = [arena.storage.packs.strides[0], *(each.memory.strides[0] for each in (kept, whole, wide))]
+    assert arena.n_blocks > 1
+    assert not any(number % CACHE_LINE for number in (*starts, *apart))
+    assert [each.memory.shape[1:] for each in (kept, whole, wide)] == [(5, 1), (3, 1), (7, 3)]
     arena.destroy()
 
 

@@ -9,6 +9,7 @@ from support.scenes import scene as document_of
 import simcli
 from simcli import rotations as rot
 from simcli.model import build
+from simcli.model.tree.reference import body_poses
 from simcli.spec import resolve
 
 # One closed chain of three bodies on ball joints, closed by each type in turn, once as the loop joint and once in the tree.
@@ -98,20 +99,47 @@ def test_loops_stay_closed(runs, cut):
         assert np.nanmax(np.abs(run.energy.drift)) < 1e-6
 
 
+RANDOM = np.random.default_rng(5)
+TURNS = [*RANDOM.normal(size=(12, 4)), np.ones(4), np.array([1.0, 0, 0, 0]), np.array([3.0, 4, 0, 0]), np.eye(4)[3]]
+
+
+def closed_turn(kind: str, turn, more: str = "", world: str = "", tilt: str = "[0.4, 0, 0.3]") -> np.ndarray:
+    """Rotation of a body that begins with a turn, after a loop joint to the world is closed; anchor frames."""
+    document = document_of(f"""
+world: {{{world}}}
+bodies:
+  a: {{mass: 1, com: [0.1, 0, 0.2], inertia: {{diag: [1, 1.2, 0.8]}}, pose: {{quat_xyzw: {rot.unit(turn).tolist()}}}}}
+joints: {{w: {{type: {kind}, parent: world, child: a, parent_frame: {{xyz: [0.1, 0, 0], rpy: {tilt}}},
+  child_frame: {{xyz: [0, 0, 0.2], rpy: {tilt}}}, loop: true{more}}}}}
+solver: {{type: natural, dt: 1e-3}}
+""")
+    model = build(resolve(document), document)
+    assert not model.start.lacks
+    found = body_poses(model, np.nan_to_num(model.joint_q))[0][0, 0]
+    frame = rot.quat_to_matrix(model.joints.X_p[0, model.joints.name.index("w"), 3:])
+    return frame.T @ found @ frame
+
+
 @pytest.mark.parametrize("kind", ["fixed", "prismatic"])
 def test_what_holds_a_rotation_closes_where_the_frames_agree(kind):
     """Not a half turn away, nor a third of one about a diagonal, where the products of directions are zero too."""
-    random = np.random.default_rng(5)
-    turns = [*random.normal(size=(12, 4)), np.ones(4), np.array([1.0, 0, 0, 0]), np.array([3.0, 4, 0, 0]), np.eye(4)[3]]
-    for turn in turns:
-        document = document_of(f"""
-bodies:
-  a: {{mass: 1, com: [0.1, 0.2, 0], inertia: {{diag: [1, 1.2, 0.8]}}, pose: {{quat_xyzw: {rot.unit(turn).tolist()}}}}}
-joints: {{w: {{type: {kind}, parent: world, child: a, parent_frame: {{xyz: [0.1, 0, 0], rpy: [0.4, 0, 0.3]}},
-  child_frame: {{xyz: [0, 0.2, 0], rpy: [0.4, 0, 0.3]}}, loop: true}}}}
-""")
-        model = build(resolve(document), document)
-        assert not model.start.lacks
-        start = model.joints.q_start[model.joints.name.index("a_free")]
-        found = rot.quat_to_matrix(model.joint_q[0, start + 3 : start + 7])
-        assert np.abs(found - np.eye(3)).max() < 1e-9
+    for turn in TURNS:
+        assert np.abs(closed_turn(kind, turn) - np.eye(3)).max() < 1e-9
+
+
+@pytest.mark.parametrize("axis", [[0, 0, 1], [1, 2, -2]])
+@pytest.mark.parametrize("kind", ["revolute", "cylindrical", "planar", "screw", "nc_revolute", "nc_planar_revolute",
+                                  "d6", "nc_orbital_revolute"])  # fmt: skip
+def test_axes_of_a_hinge_that_closes_a_loop_point_the_same_way(kind, axis):
+    """Not opposite ways, where the products of directions are zero too."""
+    more = {"screw": f", axis: {axis}, pitch: 0.01", "d6": f", axes: {{angular: [{axis}]}}"}.get(kind, f", axis: {axis}")
+    d = rot.unit(np.array(axis, float))
+    for turn in TURNS:
+        assert np.abs(closed_turn(kind, turn, more) @ d - d).max() < 1e-9
+
+
+@pytest.mark.parametrize("angle", [0.6, 1.5, 2.0, 3.0, np.pi, -2.5])
+@pytest.mark.parametrize("kind", ["fixed", "prismatic"])
+def test_what_holds_a_rotation_in_a_plane_closes_where_the_frames_agree(kind, angle):
+    turn = rot.quat_from_axis_angle(np.array([0.0, -1, 0]), angle)
+    assert np.abs(closed_turn(kind, turn, world="plane: xz", tilt="[0, 0.3, 0]") - np.eye(3)).max() < 1e-9

@@ -12,6 +12,7 @@ import pytest
 
 import simcli
 from simcli.errors import DeviceMemoryError, Fault, OutputError, SceneError, SimcliError, UsageError, Where
+from simcli.simulation.given import fitting_numbers
 from simcli.sweeps import in_python
 
 PAGE = (Path(simcli.__file__).parent / "docs" / "python.md").read_text(encoding="utf-8")
@@ -121,6 +122,12 @@ REFUSED = {
     "threads: 1000000 threads; take 1 to": lambda: simcli.Simulation("cartpole.yaml", threads=10**6),
     "open: None is no path": lambda: simcli.open(None),
     "load: b'a' is no path": lambda: simcli.load(b"a"),
+    "step: True is no whole number of steps": lambda: simcli.Simulation("cartpole.yaml", device="cpu").step(True),
+    "step: np.True_ is no whole number": lambda: simcli.Simulation("cartpole.yaml", device="cpu").step(np.True_),
+    "worlds: True is no whole number": lambda: simcli.Simulation("cartpole.yaml", worlds=True),
+    "threads: True is no whole number": lambda: simcli.Simulation("cartpole.yaml", threads=True),
+    "max_worlds: True is no whole number": lambda: simcli.sweep("cartpole.yaml", max_worlds=True),
+    "set `a.enabled`: 5 is no flag": lambda: fitting_numbers("set `a.enabled`", 5, (1, 1), dtype=bool),
     "workers: '2' is no whole number": lambda: simcli.sweep("cartpole.yaml", workers="2"),
     "vary `joints.hinge.q`: .* is no number, text, list or dict": lambda: simcli.sweep(
         "cartpole.yaml", vary={"joints.hinge.q": {1}}

@@ -31,6 +31,13 @@ def solver_of(solver, integrator, seed) -> dict:
     return {"type": solver, "dt": 1e-3, "integrator": integrator, **more.get(solver, {})}
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_what_a_mode_refuses_leaves_a_scene(seed):
+    """Of the mode that refuses most, types of joints among them."""
+    text, _ = as_taken(smooth_scene(seed), solver_of("natural", "generalized_alpha", seed))
+    assert "generalized_alpha" in text
+
+
 @pytest.mark.parametrize(("kind", "seed", "solver", "integrator"), CASES)
 def test_the_ledger_balances(device, kind, seed, solver, integrator):
     text, _ = as_taken(LAWS[kind](seed), solver_of(solver, integrator, seed))

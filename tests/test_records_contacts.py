@@ -14,7 +14,7 @@ from support.recorder_here import RecorderHere
 from support.tiny_model import contacts, datasets, frames, tiny_model
 
 from simcli.cli import doorman
-from simcli.errors import Exit, FileError
+from simcli.errors import Exit, FileError, UsageError
 from simcli.model.snapshot import CONTACT_WIDTHS, joined_blocks, no_contacts
 from simcli.records.contents.layout import axes_of
 from simcli.records.contents.provenance import collect_provenance
@@ -93,6 +93,8 @@ def test_every_frame_and_world_reads_back(run):
     assert np.array_equal(run.contacts(-1, -1)["gap"], run.contacts(N - 1, 2)["gap"])
     with pytest.raises(IndexError):
         run.contacts(N, 0)
+    with pytest.raises(UsageError, match="frame: True is no whole number"):
+        run.contacts(True, 0)
 
 
 @pytest.mark.parametrize(("first", "last"), [(0, None), (5, 20), (63, 64), (7, 7), (20, 5), (-3, None)])

@@ -8,12 +8,14 @@ import pytest
 from support.recorder_here import RecorderHere
 from support.tiny_model import datasets, frames, tiny_model
 
-from simcli.errors import OutputError
+from simcli.errors import OutputError, SceneError
+from simcli.model import build
 from simcli.records.contents import chunks
-from simcli.records.contents.layout import CHANNELS, axes_of, point_datasets
+from simcli.records.contents.layout import CHANNELS, axes_of, point_datasets, selected
 from simcli.records.contents.provenance import collect_provenance
 from simcli.records.contents.select import selection
 from simcli.records.writing.writer import Recorder
+from simcli.spec import load_document, resolve
 
 # Copied from the specification of the file (version 1): what must be there, by group.
 SPECIFIED = {
@@ -177,6 +179,35 @@ def test_point_names_that_need_one_path_twice_are_refused():
     with pytest.raises(OutputError, match="rename the point"):
         point_datasets(["crank/b", "crank/b/position/p"])
     assert len(point_datasets(["crank/b", "crank/b/p"])) == 4
+
+
+CLASH = """simcli: 1
+models: {{m: {{bodies: {{p: {{mass: 1, inertia: {{diag: [1, 1, 1]}}, points: {{{point}: [0, 0, 0]}}}}}}}}}}
+bodies: {{left: {{mass: 1, inertia: {{diag: [1, 1, 1]}}, points: {{p: [0, 0, 0]}}}}}}
+instances: {{left: {{model: m}}}}
+output: {{{output}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("point", "output", "refused"),
+    [("position", "channels: [state]", True), ("velocity", "channels: [bodies]", True),
+     ("middle", "channels: [state]", False), ("position", "channels: [energy]", False),
+     ("position", "select: [left]", False)],
+)  # fmt: skip
+def test_points_of_one_path_are_refused_before_a_run_where_they_would_be_recorded(tmp_path, point, output, refused):
+    path = tmp_path / "scene.yaml"
+    path.write_text(CLASH.format(point=point, output=output))
+    document = load_document(path)
+    if not refused:
+        model = build(resolve(document), document)
+        select = resolve(document).output.select
+        assert selected(selection(model, select), resolve(document).output.channels)  # the file can be laid out
+        return
+    with pytest.raises(SceneError) as caught:
+        build(resolve(document), document)
+    (found,) = caught.value.faults
+    assert (found.code, found.where.line) == ("SC327", 2)
 
 
 def test_select_cuts_frames_and_model_alike(tmp_path):

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+from hashlib import blake2b
 from itertools import pairwise
 
 import h5py
@@ -19,6 +20,7 @@ from support.tiny_model import datasets, frames, tiny_model
 from simcli.errors import OutputError
 from simcli.model.snapshot import Event
 from simcli.records.contents.chunks import GrowingRows
+from simcli.records.contents.digest import Digest
 from simcli.records.contents.layout import CHANNELS, TEXT_BYTES, axes_of
 from simcli.records.contents.provenance import collect_provenance
 from simcli.records.going_on.lock import WriterLock, is_being_written, wait_for_orphan
@@ -125,6 +127,20 @@ def test_the_digest_does_not_depend_on_blocks_or_commits(tmp_path, reference, cu
         assert run.digest == reference
         assert [e.step for e in run.events] == [200]
     assert verify(tmp_path / "a.h5") == []
+
+
+@pytest.mark.parametrize("n_threads", [0, 1, 3])
+def test_the_digest_is_what_its_page_says_for_any_number_of_threads(n_threads):
+    """Rows of several datasets, small and large, in turns."""
+    random, digest = np.random.default_rng(3), Digest(["b", "a", "c"], n_threads)
+    wanted = {path: blake2b(digest_size=32) for path in "abc"}
+    for _ in range(4):
+        for path, n in (("c", 400_000), ("a", 700_000), ("b", 10), ("c", 3), ("a", 0), ("a", 200_000)):
+            rows = random.random((n, 2))
+            digest.add(path, rows)
+            wanted[path].update(rows.tobytes())
+        whole = b"".join(path.encode() + b"\0" + part.digest() for path, part in wanted.items())
+        assert digest.value() == blake2b(whole, digest_size=32).digest()
 
 
 @pytest.mark.parametrize("path", [row.path for row in ROWS if row.kind == "float"])

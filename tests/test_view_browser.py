@@ -208,6 +208,26 @@ def test_worlds_stand_side_by_side_are_ghosts_and_are_sorted(browser, tmp_path):
     assert browser.console == []
 
 
+def test_title_and_labels_of_many_worlds_leave_room_for_their_bodies(browser, tmp_path):
+    """A long title and the buttons are above the worlds, and a label takes little of its cell; its tooltip has the rest."""
+    run(["view", world_file(tmp_path / "w.h5", grid(10, 12)), "-o", tmp_path / "w.html", "--grid", "12x10"])
+    browser.open((tmp_path / "w.html").as_uri())
+    browser.evaluate("document.querySelector('h1').textContent = 'a_long_name_'.repeat(9)")
+    browser.settle()
+    box = "(({ left, top, right, bottom }) => [left, top, right, bottom])(%s.getBoundingClientRect())"
+    title, buttons, canvas = (browser.evaluate(box % f"document.querySelector('{one}')") for one in ("h1", "nav", "#view"))
+    assert max(title[3], buttons[3]) <= canvas[1]
+    assert title[2] <= buttons[0]
+    both = f"[{box % 'one'}, {box % 'one.firstChild'}]"
+    boxes = browser.evaluate(f"[...document.querySelectorAll('.cell')].map((one) => {both})")
+    assert len(boxes) == 120
+    for cell, label in boxes:
+        assert cell[0] <= label[0] < label[2] <= cell[2]
+        assert cell[1] <= label[1] < label[3] <= cell[3]
+        assert (label[2] - label[0]) * (label[3] - label[1]) < 0.2 * (cell[2] - cell[0]) * (cell[3] - cell[1])
+    assert "world 7   l" in browser.evaluate("document.querySelectorAll('.cell span')[7].title")
+
+
 def test_each_world_is_drawn_in_its_cell(browser, tmp_path):
     less = ["--worlds", 4, "--duration", "0.1", "--set", "expect=[]"]
     run(["run", SCENES / "double_pendulum.yaml", *less, "-o", tmp_path / "d.h5", "-q"])

@@ -246,9 +246,20 @@ def seconds(option: str, text: str) -> float:
     return found
 
 
-def split_words(values: list[str]) -> list[str]:
-    """Flatten repeated options that may hold several words separated by commas."""
-    return [word.strip() for value in values for word in value.split(",") if word.strip()]
+def split_words(option: str, values: list[str]) -> list[str]:
+    """Flatten an option that is repeatable, and may hold several words separated by commas.
+
+    Args:
+        option: for messages.
+        values: of it; none where it is left out.
+
+    Raises:
+        UsageError: a value has no word, as an unset variable of a shell gives it.
+    """
+    words = [[word.strip() for word in value.split(",") if word.strip()] for value in values]
+    if not all(words):
+        raise UsageError(f"{option}: nothing is named; leave it out, or write names separated by commas")
+    return [word for of_value in words for word in of_value]
 
 
 def parse_worlds(text: str | None) -> list[int]:

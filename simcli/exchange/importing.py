@@ -121,10 +121,20 @@ def _completed(path: Path, mechanism: SourceModel, options: ImportOptions, base:
     _hold_base(mechanism, base)
     _mend_inertias(path, mechanism, options, report)
     lump(mechanism, report)
+    _refuse_loose_points(path, mechanism)
     for shape, words in (one for link in mechanism.links.values() for one in lost_looks(link)):
         report.amend("visual", shape.seen_as, shape.line, words)
     set_starts(mechanism, lambda joint, _place, kind, words: report.amend(kind, joint.name, joint.line, words))
     return mechanism
+
+
+def _refuse_loose_points(path: Path, mechanism: SourceModel) -> None:
+    """Refuse links without mass that nothing holds, and that one joint at most leaves to no force."""
+    for link in mechanism.links.values():
+        joints = [joint for joint in mechanism.joints.values() if link.name in (joint.parent, joint.child)]
+        if link.name != WORLD_NAME and not link.has_mass and mechanism.holder(link.name) is None and len(joints) < 2:
+            words = "has no mass, and nothing holds it: give it mass, or add --base fixed"
+            raise FileError(f"{path}:{link.line}: link `{link.name}` {words}")
 
 
 def _refuse_other_format(path: Path, root: XmlElement) -> None:

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 
 from simcli.exchange.mechanism import SourceLink, SourceShape
 
+PLANE_LOOK = "a plane that is only seen, which scenes have not"
+
 
 def body_look(shapes: list[SourceShape]) -> dict:
     """Colour and opacity of a body whose shapes these are."""

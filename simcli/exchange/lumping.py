@@ -9,7 +9,7 @@ from simcli.exchange.mechanism import SourceFrame, SourceJoint, SourceLink, Sour
 from simcli.exchange.report import ImportReport
 from simcli.spec.names.structure import WORLD_NAME
 
-_PARTS = ("axis", "dynamics", "limit", "mimic")  # elements of joints that move
+_PARTS = ("axis", "dynamics", "initial_position", "limit", "mimic")  # elements of joints that move
 _LUMPED = "has no mass: it is the point `{point}` of `{link}`"
 
 

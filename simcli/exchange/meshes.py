@@ -57,6 +57,10 @@ class MeshFiles:
             self.files[self._taken[path]] = path.read_bytes()
         return self._taken[path]
 
+    def path_of(self, name: str) -> Path:
+        """The file of the source that became one of the scene."""
+        return next(path for path, taken in self._taken.items() if taken == name)
+
     def add(self, name: str, data: bytes) -> str:
         """The path in the scene of a file that the source has not."""
         path = self._free_name(self.home / name.replace("/", "_"))

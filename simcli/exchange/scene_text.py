@@ -146,7 +146,7 @@ def _entry(name: str, words: dict, source: str, line: int) -> list[str]:
     short = f"  {flow_text(name)}: {_flow(words)}"
     if len(short) + len(comment) + 2 <= _WIDTH and "shapes" not in words and "look" not in words:
         return [f"{short}  {comment}".rstrip()]
-    return [f"{f'  {flow_text(name)}:':<{_COMMENT}}{comment}".rstrip(), *_block(words, 4)]
+    return [f"{f'  {flow_text(name)}:':<{_COMMENT - 1}} {comment}".rstrip(), *_block(words, 4)]
 
 
 def _section(name: str, words: dict) -> list[str]:

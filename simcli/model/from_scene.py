@@ -14,7 +14,7 @@ from simcli.model.batch.join import join
 from simcli.model.batch.param_units import param_unit
 from simcli.model.batch.selection import choose_written
 from simcli.model.bodies.parts import ShapeReader, read_bodies
-from simcli.model.bodies.points import read_points
+from simcli.model.bodies.points import read_points, refuse_clashes
 from simcli.model.bodies.refusals import (
     refuse_points,
     refuse_spins,
@@ -240,7 +240,7 @@ def _build(specs: list[SceneSpec], document: Document | None, batch: Mechanism) 
                     combinations=read_couplings(worlds, model), holds=read_holds(worlds, model),
                     drags=read_drags(worlds, model),
                     sensors=read_sensors(worlds, model), contacts=contacts)  # fmt: skip
-    _refuse_selection(worlds, model)
+    _refuse_output(worlds, model)
     worlds.raise_faults()
     if getattr(worlds.first.solver, "integrator", "") == "generalized_alpha":
         refuse_beside(worlds, model)
@@ -248,12 +248,16 @@ def _build(specs: list[SceneSpec], document: Document | None, batch: Mechanism) 
     return model
 
 
-def _refuse_selection(worlds: Worlds, model: Model) -> None:
-    """Refuse an `output.select` for which no file can be written."""
-    select = worlds.first.output.select
-    problem = "" if select is None else choose_written(model, select)[1]
+def _refuse_output(worlds: Worlds, model: Model) -> None:
+    """Refuse an `output` for which no file can be written."""
+    output = worlds.first.output
+    everything = np.arange(model.n_bodies), np.arange(len(model.joints.name))
+    (bodies, _), problem = (everything, "") if output.select is None else choose_written(model, output.select)
     if problem:
         worlds.fault("SC313", "output.select", problem, "include more, or exclude less")
+    if not {"state", "bodies"}.isdisjoint(output.channels):
+        kept = np.isin(model.points.body, bodies)
+        refuse_clashes(worlds, [name for name, is_kept in zip(model.points.name, kept, strict=True) if is_kept])
 
 
 def _place_all(worlds: Worlds, reader: JointReader) -> tuple[list[JointPart], list[Step]]:

@@ -26,6 +26,8 @@ def fitting_numbers(what: str, value: object, shape: tuple[int, ...], worlds: np
         values = np.asarray(value, dtype)
     except (ValueError, TypeError, OverflowError):
         raise UsageError(f"{what}: {value!r} is no number, and no list or array of numbers") from None
+    if dtype is bool and not np.isin(np.asarray(value), (0, 1)).all():
+        raise UsageError(f"{what}: {value!r} is no flag, and no list or array of flags; write True or False")
     if values.shape == shape[:1] and shape[1:] == (1,):
         values = values[:, None]
     try:

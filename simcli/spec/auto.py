@@ -2,11 +2,14 @@
 
 The one of second order where the motion is smooth. Where something can touch, or bends the motion suddenly, the one of first
 order, whose steps find impacts, limits and friction exactly; one of second order would be of first order there and dearer.
+
+Where a prescribed rate jumps, all else is smooth, and second order has the smaller error (docs/choosing.md has the numbers).
 """
 
 from collections.abc import Iterator
 
 from simcli.spec.checks.checker import Checker
+from simcli.spec.checks.mechanism.motions import jumping_rates
 from simcli.spec.checks.mechanism.touching import switches_contact, touching_pair
 from simcli.spec.schema.joint import JointSpec
 from simcli.spec.schema.scene import SceneSpec
@@ -45,7 +48,8 @@ def _chosen(check: Checker) -> tuple[str, str]:
     sudden = "" if solver in BENDS_WELL else next(_sudden(check.spec), "")
     if sudden:
         return FIRST_CHOICE[solver], f"of first order, because {sudden}"
-    return SECOND[solver], "of second order, because the motion is smooth"
+    jump = next(jumping_rates(check.spec), "")
+    return SECOND[solver], f"of second order, because the motion is smooth{jump and f', but where {jump}'}"
 
 
 def _touching(check: Checker) -> str:

@@ -221,9 +221,12 @@ def as_taken(made: dict, solver: dict) -> tuple[str, list[str]]:
 
 
 def _drop(made: dict, path: str) -> None:
-    """Remove what a path says: a force, or a field of a joint."""
+    """Remove what a path says: a force, or a field of a joint. A joint of a type that is refused becomes a revolute one."""
     room, name, *more = path.split(".")
-    if room == "joints" and more:
+    if room == "joints" and more == ["type"]:
+        made[room][name]["type"] = "revolute"
+        made[room][name].pop("pitch", None)
+    elif room == "joints" and more:
         made[room][name].pop(more[0].split("[")[0])
     elif room == "materials":
         made[room][name].pop(*more)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from simcli.arguments import whole_number
 from simcli.errors import UsageError
 from simcli.model.batch.selection import BodyFlags, flagged, owners
 from simcli.model.state import State
@@ -143,6 +144,9 @@ def eval_fk(
 ) -> None:
     """Forward kinematics: body_q and body_qd from joint_q and joint_qd.
 
+    The coordinates of the tree decide, and are taken as given: a joint that closes a loop is not read, and stays open where
+    they do not close it.
+
     Args:
         model: the tables.
         state: written in place. Bodies of articulations that are not selected keep their values.
@@ -207,14 +211,14 @@ def state_at(model: Model, trajectory: Any, frame: int = -1) -> State:
         The state; joint_f is the model's, since a file does not keep it.
 
     Raises:
-        UsageError: the file lacks the channel, or leaves bodies or joints out.
+        UsageError: the file lacks the channel, or leaves bodies or joints out; the number is none.
         IndexError: there is no such frame.
     """
     if (trajectory.bodies, trajectory.joints) != (model.bodies.name, model.joints.name):
         raise UsageError(f"{trajectory.path} holds other bodies or joints than the model: run without `select`")
     if trajectory.n_worlds != model.n_worlds:
         raise UsageError(f"{trajectory.path} holds {trajectory.n_worlds} worlds, the model has {model.n_worlds}")
-    state = State.of(model)
+    state, frame = State.of(model), whole_number("frame", frame, None)
     for name in ("joint_q", "joint_qd", "body_q", "body_qd"):
         target = getattr(state, name)
         if target.size:

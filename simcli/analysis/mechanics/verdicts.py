@@ -1,8 +1,13 @@
-"""The largest of what all states have, kept while they pass: residuals of a projection, differences of efforts."""
+"""The largest of what all states have, kept while they pass: residuals, differences of efforts, gaps of loops."""
 
 import numpy as np
 
 from simcli.analysis.states.portions import States
+from simcli.model.closure.begin import has_rows
+from simcli.model.closure.postures import gaps_at, joint_of_row
+from simcli.model.tables import Model
+
+_OPEN = 1e-6  # [m, rad, 1] gap that is told: far above what loops of a run drift by, and what a table's decimals leave
 
 
 class Worst:
@@ -52,6 +57,66 @@ class Difference:
         """The largest difference, beside the largest effort."""
         gap, size = self.facts["largest_difference"], self.facts["largest_effort"]
         return f"recorded and computed efforts differ by at most {gap:.3g}{self.place}; the largest effort is {size:.3g}"
+
+
+class OpenLoops:
+    """The largest gap of what constrains the tree: joints that close loops, gears, rods.
+
+    Args:
+        model: of one world, or of all that the states have.
+    """
+
+    def __init__(self, model: Model):
+        self.model = model
+        self._has_rows, self._largest, self._n_states = has_rows(model), _OPEN, 0
+        self._row = self._place = None
+
+    def look(self, states: States, seats: np.ndarray, found: dict[str, np.ndarray]) -> None:
+        """See some states, which have coordinates, or results that are coordinates.
+
+        Args:
+            states: some states.
+            seats: (N,), world of the model for each.
+            found: results.
+        """
+        q = states.values.get("joint_q", found.get("joint_q"))
+        if not self._has_rows or q is None or q.shape[1:] != (self.model.n_q,):
+            return
+        for chosen, gaps in self._rounds(np.nan_to_num(q), seats):
+            if gaps.max(initial=0.0) > self._largest:
+                k, row = np.unravel_index(gaps.argmax(), gaps.shape)
+                self._largest, self._row = float(gaps[k, row]), int(row)
+                self._place = _place_of(states, int(chosen[k]))
+        self._n_states += len(states)
+
+    def _rounds(self, q: np.ndarray, seats: np.ndarray):
+        """Numbers of states and gaps of their rows, a state of each world at a time."""
+        if self.model.n_worlds == 1:
+            yield np.arange(len(q)), gaps_at(self.model, q)
+            return
+        turn = np.array([np.count_nonzero(seats[:n] == seat) for n, seat in enumerate(seats)], int)
+        for n in range(turn.max(initial=-1) + 1):
+            chosen = np.flatnonzero(turn == n)
+            placed = np.repeat(q[chosen[:1]], self.model.n_worlds, axis=0)
+            placed[seats[chosen]] = q[chosen]
+            yield chosen, gaps_at(self.model, placed)[seats[chosen]]
+
+    @property
+    def facts(self) -> dict[str, object]:
+        """The joint and its gap; empty where all are closed."""
+        return {} if self._row is None else {"open_joint": self._name, "open_by": self._largest}
+
+    @property
+    def words(self) -> str:
+        """The same as a sentence."""
+        where = f" at {self._place}, the most of {self._n_states} states" if self._n_states > 1 else ""
+        gap = f"{self._largest:.3g} {joint_of_row(self.model, self._row)[1]}"
+        return (f"joint `{self._name}` is open by {gap}{where}: the coordinates are taken as given, and loops stay open; "
+                "those in `initial: {joint_q: ..}` of a scene are closed")
+
+    @property
+    def _name(self) -> str:
+        return self.model.joints.name[joint_of_row(self.model, self._row)[0]]
 
 
 def _place_of(states: States, k: int) -> str:

@@ -2,7 +2,7 @@
 
 import tempfile
 from collections.abc import Iterator
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -13,6 +13,7 @@ from simcli.cli import console
 from simcli.cli.bench import contact as bench_contact
 from simcli.cli.bench import cubes as bench_cubes
 from simcli.cli.bench import scenes as bench_scenes
+from simcli.cli.bench.threads import gains_of_threads
 from simcli.cli.bench.work import BenchRow, BenchStates, BenchWork, Runs
 from simcli.cli.options import JsonFlag, SetValues, existing_file
 from simcli.errors import Exit
@@ -84,7 +85,7 @@ def bench(
             rows.append(work.row(timed, seconds, residual_of(timed, task)))
             console.say(line(rows[-1]))
             if threads > 1:
-                gains.append({"scene": rows[-1].scene, **gains_of_threads(work, task, repeat)})
+                gains.append({"scene": rows[-1].scene, **gains_of_threads(work, type(timed), repeat)})
     growth = {} if scene else growths(task, rows)
     if json:
         console.emit("bench", {"rows": [asdict(row) for row in rows], "exponents": growth, "gains": gains})
@@ -93,8 +94,7 @@ def bench(
         for name, power in growth.items():
             console.data(f"time per step grows with the number of {name} to the power {power:.2f}")
         for gain in gains:
-            console.data(f"{gain['scene']}: {threads} threads do {gain['quiet']:.2f} times the work of one without frames, "
-                         f"{gain['writing']:.2f} times with")  # fmt: skip
+            console.data(gain_line(threads, **gain))
         console.say(PEERS)
     return Exit.OK
 
@@ -134,14 +134,12 @@ def residual_of(timed: Runs | BenchStates, task: BenchTask) -> float | None:
     return timed.told_residual() if task is BenchTask.LARGE else None
 
 
-def gains_of_threads(work: BenchWork, task: BenchTask, repeat: int) -> dict[str, float]:
-    """How many times the work of one thread several do, by the least times: with frames, and without but the last."""
-    found = {}
-    for name, stride in (("writing", work.stride), ("quiet", 0)):
-        each = [subject(replace(work, threads=n, stride=stride), task) for n in (1, work.threads)]
-        one, all_ = (min(timed.once() for _ in range(repeat + 1)) for timed in each)
-        found[name] = one / all_
-    return found
+def gain_line(threads: int, scene: str, writing: float, quiet: float | None = None) -> str:
+    """What several threads gain."""
+    if quiet is None:
+        return f"{scene}: {threads} threads do {writing:.2f} times the work of one"
+    return (f"{scene}: {threads} threads on as many cores do {quiet:.2f} times the work of one on one core without frames, "
+            f"{writing:.2f} times with")  # fmt: skip
 
 
 def _scenes(scene: Path | None, task: BenchTask, folder: Path) -> list[tuple[Path, float, tuple[str, ...]]]:

@@ -24,8 +24,8 @@ def fk(
     """Forward kinematics: poses and twists of bodies, and named points, from joint coordinates and velocities.
 
     body_q is the pose of the body frame, body_qd the velocity of the centre of mass and the angular velocity, world.
-    The tree decides; joints that close loops are not read. --select and --body-flags
-    give some bodies only.
+    The tree decides; joints that close loops are not read, and a warning says where the coordinates leave one open.
+    --select and --body-flags give some bodies only.
     Example: simcli fk outputs/swing.h5 --frames ::10 -o poses.csv
     """
     from simcli.analysis.mechanics.kinematic_tasks import Forward
@@ -33,5 +33,5 @@ def fk(
 
     given = {"joint_q": q, "joint_qd": qd}
     ask = shared.Ask(scene, states, frames, at, world, sets, output, force, json, device, threads, given)
-    task = Forward(tuple(split_words(select)), BodyFlags[body_flags.upper()])
+    task = Forward(tuple(split_words("--select", select)), BodyFlags[body_flags.upper()])
     return shared.give_answer(ask, task)

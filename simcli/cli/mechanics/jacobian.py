@@ -28,5 +28,5 @@ def jacobian(
     from simcli.analysis.mechanics.dynamic_tasks import Jacobians
 
     ask = shared.Ask(scene, states, frames, at, world, sets, output, force, json, device, threads, {"joint_q": q})
-    task = Jacobians(tuple(split_words(select)))
+    task = Jacobians(tuple(split_words("--select", select)))
     return shared.give_answer(ask, task)

@@ -111,6 +111,7 @@ class _Report:
         scene: its name.
         n_states: states computed.
         notes: lines for people.
+        warnings: what is not as it should be, likewise.
         facts: numbers that go with the result, for the JSON document.
         body: the table or the fields, if they go to stdout.
         has_contacts: whether shapes of the mechanism can touch.
@@ -119,6 +120,7 @@ class _Report:
     scene: str
     n_states: int = 0
     notes: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
     facts: dict[str, Any] = field(default_factory=dict)
     body: Any = None
     has_contacts: bool = False
@@ -156,20 +158,28 @@ def perform(ask: Ask, task: "Task", look: _Look | None = None) -> _Report:
 def _compute(ask: Ask, subject, ready, task: "Task", look: _Look | None, report: _Report) -> None:
     from simcli.analysis.mechanics.rounds import Mechanics
     from simcli.analysis.mechanics.tasks import width
+    from simcli.analysis.mechanics.verdicts import OpenLoops
+    from simcli.analysis.states.run_states import RunStates
     from simcli.analysis.states.sources import renumbered
     from simcli.kernels.device.runtime import start_device
 
     device = start_device(ask.device, "float64", ask.threads)
     mechanics, axes = Mechanics(task.fitted(ready.model), device), task.axes(ready.model)
+    loops = None if isinstance(ready.source, RunStates) else OpenLoops(ready.model)  # a run has kept its loops closed
     portion = max(min(_PORTION_BYTES // (8 * max(width(task, axes), 1)), PORTION_STATES), 1)
     with _sink(ask, subject, ready, task, axes, device) as sink:
         for states in ready.source.portions(portion):
             found = task(mechanics, states, ready.seats[states.world])
             if look:
                 look(states, found)
+            if loops:
+                loops.look(states, ready.seats[states.world], found)
             sink.put(renumbered(states, ready.numbers), found)
             report.n_states += len(states)
     mechanics.close()
+    if loops and loops.facts:
+        report.warnings.append(loops.words)
+        report.facts |= loops.facts
     report.body, report.has_contacts = getattr(sink, "body", None), _has_contacts(subject.spec)
     if ready.source.n_ended:
         states = console.plural(report.n_states, "state")
@@ -248,6 +258,8 @@ def conclude(ask: Ask, task: "Task", report: _Report) -> None:
     """Say what came out: the result itself on stdout if it went to no file."""
     for note in report.notes:
         console.note(note)
+    for warning in report.warnings:
+        console.warn(warning)
     facts = {"scene": report.scene, "states": report.n_states, **report.facts}
     if ask.output is not None:
         console.say(f"wrote {ask.output} ({console.plural(report.n_states, 'state')})")

@@ -68,7 +68,8 @@ def diff(
         if not all(map(math.isfinite, tolerance)):
             raise UsageError("--rtol and --atol are finite numbers")
         worlds = None if world is None else parse_worlds(world)
-        return _within(first, second, tolerance, align or By.TIME, split_words(channel), worlds, everything, json)
+        channels = split_words("--channel", channel)
+        return _within(first, second, tolerance, align or By.TIME, channels, worlds, everything, json)
 
 
 def _exact(a: "Trajectory", b: "Trajectory", everything: bool, json: bool) -> int:

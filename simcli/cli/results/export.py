@@ -69,7 +69,7 @@ def export(
         raise UsageError(f"{'--strict' if strict else '--force'} is of models: write -o robot.urdf or -o robot.xml")
     if output is not None:
         spare_runs(output, [file])
-    worlds, channels = parse_worlds(world), split_words(channel)
+    worlds, channels = parse_worlds(world), split_words("--channel", channel)
     if channels and not format.takes_channels:
         raise UsageError(f"-o {output}: {format.suffix} holds the motion of all bodies: leave out --channel")
     if len(worlds) > 1 and not format.takes_worlds:

@@ -73,7 +73,7 @@ def plot(
         if over_worlds:
             figure, shown = _over_worlds(table, over_worlds, file.stem, bool(x))
         else:
-            figure, shown = _over_time(trajectory, table, split_words(channel), file.stem)
+            figure, shown = _over_time(trajectory, table, split_words("--channel", channel), file.stem)
     if terminal:
         _show(figure, json)
     else:

@@ -46,8 +46,8 @@ def slice_run(
         since=None if since is None else seconds("--from", since),
         until=None if until is None else seconds("--until", until),
         worlds=None if world is None else tuple(parse_worlds(world)),
-        channels=tuple(split_words(channel)),
-        select=tuple(split_words(select)),
+        channels=tuple(split_words("--channel", channel)),
+        select=tuple(split_words("--select", select)),
     )
     check_target(output, [file], force)
     with open_trajectory(file) as run, progress.fraction_shown("slicing") as show:

@@ -106,10 +106,11 @@ def choose_rows(whole: "WorldTable", where: list[str], sort: list[str], top: int
     found = whole
     for condition in where:
         found = found.where(condition)
-    found = found.sort(split_words(sort))
+    found = found.sort(split_words("--sort", sort))
     n_found = found.n_rows
     found = found if top is None else found.top(top)
-    return Chosen(found.select(split_words(column)) if column else found, n_found, whole.n_rows, top, bool(column))
+    found = found.select(split_words("--column", column)) if column else found
+    return Chosen(found, n_found, whole.n_rows, top, bool(column))
 
 
 def save_table(found: "WorldTable", output: Path, what: str) -> None:

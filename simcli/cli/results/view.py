@@ -82,7 +82,7 @@ def view(
                 raise UsageError("--set changes a scene that is shown at its start; the look of a run: --look SCENE")
             run = opened.enter_context(open_trajectory(file))
             subject = subject_of_run(run, worlds, most or _few(run, every or 1), look)
-            groups, n_frames = groups_of(run, split_words(channel)), len(range(0, run.n_frames, every or 1))
+            groups, n_frames = groups_of(run, split_words("--channel", channel)), len(range(0, run.n_frames, every or 1))
             target = output or file.with_suffix(".html")
         else:
             if channel or every or look:

@@ -72,7 +72,7 @@ def run(
     changes = overrides({
         "--duration": ("run.duration", duration), "--dt": ("solver.dt", dt), "--solver": ("solver.type", solver),
         "--precision": ("solver.precision", precision), "--on-failure": ("run.on_failure", on_failure),
-        "--select": ("output.select", dumps(split_words(select)) if select else None),
+        "--select": ("output.select", dumps(split_words("--select", select)) if select else None),
     })  # fmt: skip
     sets = (*changes, *batch_overrides(vary, vary_table, worlds, seed), *map(measure_override, measure), *sets)
     request = Request(

@@ -49,7 +49,7 @@ def show(
         asked = dict.fromkeys(asked, True)
     parts = [name for name, wanted in asked.items() if wanted]
     if json:
-        found = _data(document, spec, parts, split_words(select))
+        found = _data(document, spec, parts, split_words("--select", select))
         console.emit("show", {"resolved": spec.model_dump(mode="json"), **found} if resolved else found)
         return Exit.OK
     if resolved:
@@ -57,7 +57,7 @@ def show(
 
         console.data(resolved_yaml(spec).rstrip("\n"))
     if parts:
-        console.data("\n\n".join(_lines(document, spec, parts, split_words(select))))
+        console.data("\n\n".join(_lines(document, spec, parts, split_words("--select", select))))
     return Exit.OK
 
 

@@ -102,11 +102,10 @@ def fit(
     from simcli.search.fits.free_numbers import free_numbers
     from simcli.search.intervals import BOUNDS, read_intervals, read_single
 
-    if not (paths := split_words(free)):
-        raise UsageError("--free names no number: write as --free params.k,params.c")
     document, spec = read_single(scene, sets, "fit")
+    paths = split_words("--free", free)
     numbers = free_numbers(scene, sets, spec, paths, read_intervals(scene, sets, bounds, BOUNDS))
-    log = read_log(data, build_model(document, spec), split_words(column), sigma)
+    log = read_log(data, build_model(document, spec), split_words("--column", column), sigma)
     if output is not None:
         claim_scene(scene, sets, output, force)
     if plot is not None:

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from simcli.exchange.looks import PLANE_LOOK
 from simcli.exchange.mechanism import NO_OFFSET, SourceFrame, SourceShape, clean_numbers, hex_colour
 from simcli.exchange.meshes import MESH_SUFFIXES, LostMeshError, MeshFiles
 from simcli.exchange.mjcf.bodies import MjcfBodies, frame_of
@@ -11,7 +12,6 @@ from simcli.spec.names.structure import WORLD_NAME
 
 _NOBODY_PAINTED = (0.5, 0.5, 0.5, 1.0)  # what MuJoCo takes where neither a geom nor a material has a colour
 _PLACES = 14  # decimals of what is computed of several numbers
-_PLANE_LOOK = "a plane that is only seen, which scenes have not"
 
 
 class MjcfShapes:
@@ -81,7 +81,7 @@ class MjcfShapes:
             frame, owner = own.after(self.static_frame(b)), WORLD_NAME
             self.owner[g] = WORLD_NAME
             if not collides:
-                self.lost[g] = _PLANE_LOOK
+                self.lost[g] = PLANE_LOOK
                 return
         if kind not in self._forms:
             self.lost[g] = f"a geom of the type `{kind.name.removeprefix('mjGEOM_').lower()}`"

@@ -7,6 +7,7 @@ meshes.
     source    an SDF file as it is read: numbers, poses, what was looked at
     frames    poses relative to frames, resolved
     links     links: mass, shapes, materials
+    solids    what the shapes of a link weigh, where the file asks for it
     joints    joints: types, axes, limits, springs, gears
     loops     a joint to a link that another one holds closes a loop
 """

@@ -41,6 +41,7 @@ class FrameGraph:
     def __init__(self, path):
         self.path = path
         self.frames: dict[str, SdfFrame] = {}
+        self.names: dict[int, str] = {}  # full name by identity of the element
         self._found: dict[str, SourceFrame] = {WORLD_FRAME: NO_OFFSET}
 
     def add(self, name: str, frame: SdfFrame) -> None:
@@ -52,6 +53,14 @@ class FrameGraph:
         if name in self.frames:
             raise FileError(f"{self.path}:{frame.element.line}: a second element `{name}`")
         self.frames[name] = frame
+        self.names[id(frame.element)] = name
+
+    def free_name(self, name: str, tag: str) -> str:
+        """A full name that no frame has, by the tag of its element, as libsdformat gives it in files before 1.7."""
+        found, k = f"{name}_{tag}", 0
+        while found in self.frames:
+            found, k = f"{name}_{tag}{k}", k + 1
+        return found
 
     def name_of(self, scope: str, name: str, element: XmlElement) -> str:
         """The full name of a frame as it is written within a model.

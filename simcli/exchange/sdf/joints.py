@@ -8,16 +8,16 @@ from simcli.errors import FileError
 from simcli.exchange.mechanism import SourceEntry, SourceJoint, clean_numbers, words_of_no_limit
 from simcli.exchange.naming import words_of_renaming
 from simcli.exchange.sdf.frames import MODEL_FRAME, FrameGraph, full_name
-from simcli.exchange.sdf.source import SdfSource
+from simcli.exchange.sdf.source import NAMED_FRAMES, SdfSource
 from simcli.exchange.xml_reader import XmlElement
 from simcli.spec.checks.mechanism.physics import ORTHOGONAL
+from simcli.spec.names.structure import WORLD_NAME
 
 _TYPES = {"revolute": "revolute", "continuous": "revolute", "prismatic": "prismatic", "fixed": "fixed", "ball": "ball",
           "universal": "universal", "revolute2": "universal", "screw": "screw", "gearbox": ""}  # fmt: skip
 _NO_LIMIT = -1.0  # of effort and velocity: what the format writes where there is none
 _ENDLESS = 1e16  # of limits: what the format writes where there is none
 _AXES_IN_MODEL = (1, 5)  # the version from which axes are in the joint, not in the model
-_FRAMES = (1, 7)  # the version from which poses and axes name frames
 
 
 def read_joint(source: SdfSource, element: XmlElement, scope: str, frames: FrameGraph, ends: tuple[str, str]) -> None:
@@ -38,12 +38,12 @@ def read_joint(source: SdfSource, element: XmlElement, scope: str, frames: Frame
         return
     if ends[0] == ends[1]:
         raise FileError(f"{source.at(element)}: joint `{before[:60]}` joins `{ends[0]}` to itself")
-    here, mechanism = full_name(scope, before), source.mechanism
+    here, mechanism = frames.names[id(element)], source.mechanism
     name = source.joints.give(here.replace("::", "_"), "joint")
     place = frames.pose(here)
     anchors = [place.after(source.mechanism.links[end].frame.inverse()) for end in ends]
     own = frames.frames[here]
-    if own.within == frames.holder(here):  # as the file writes it, without rounding
+    if own.within == frames.holder(here) and ends[1] != WORLD_NAME:  # as the file writes it, without rounding
         anchors[1] = own.pose
     joint = mechanism.joints[name] = SourceJoint(name, element.line, _TYPES[kind], *ends, *anchors)
     axes = [_axis(source, element, tag, (scope, here), frames) for tag in _axis_tags(kind)]
@@ -80,7 +80,7 @@ def _axis(source: SdfSource, element: XmlElement, tag: str, names: tuple[str, st
     if not direction.any():
         raise FileError(f"{source.at(axis)}: the axis of joint `{element.get('name')}` is zero")
     named = axis.child("xyz").get("expressed_in") if axis.child("xyz") is not None else ""
-    in_model = source.version < _FRAMES and source.truth(axis, "use_parent_model_frame", source.version < _AXES_IN_MODEL)
+    in_model = source.version < NAMED_FRAMES and source.truth(axis, "use_parent_model_frame", source.version < _AXES_IN_MODEL)
     if in_model:
         named = MODEL_FRAME
     if not named:
@@ -94,6 +94,7 @@ def _laws(source: SdfSource, axis: XmlElement, joint: SourceJoint, kind: str, k:
     """What acts about an axis: limits, losses, a spring."""
     words = joint.words["axes"]["angular"][k] if joint.type == "universal" else joint.words
     _limit(source, axis, joint, kind, words)
+    _start(source, axis, joint, k)
     dynamics = source.part(axis, "dynamics")
     if dynamics is None:
         return
@@ -110,6 +111,25 @@ def _laws(source: SdfSource, axis: XmlElement, joint: SourceJoint, kind: str, k:
         source.mechanism.forces[f"{joint.name}_spring{k + 1 if several else ''}"] = SourceEntry(spring, dynamics.line)
     change = "; ".join(f"`{key}` is negative and left out" for key in (*wrong, *(["spring_stiffness"] * (stiffness < 0.0))))
     source.tell("dynamics", joint.name, dynamics, change)
+
+
+def _start(source: SdfSource, axis: XmlElement, joint: SourceJoint, k: int) -> None:
+    """Where a coordinate begins, of files that say it: until 1.8."""
+    start = source.number(axis, "initial_position")
+    if start is None:
+        return
+    source.tell("initial_position", joint.name, axis.child("initial_position"))
+    if start and joint.type == "universal":
+        source.mechanism.initial.setdefault(joint.name, [0.0, 0.0])[k] = start
+    elif start:
+        source.mechanism.initial[joint.name] = start
+
+
+def lose_led_starts(source: SdfSource) -> None:
+    """Take out the starts of joints that follow others, which begin where these put them."""
+    for joint in source.mechanism.joints.values():
+        if "mimic" in joint.words and source.mechanism.initial.pop(joint.name, None) is not None:
+            source.report.withdraw(("initial_position",), joint.name, "its joint follows another one")
 
 
 def _limit(source: SdfSource, axis: XmlElement, joint: SourceJoint, kind: str, words: dict) -> None:

@@ -2,9 +2,11 @@
 
 import numpy as np
 
+from simcli.exchange.looks import PLANE_LOOK
 from simcli.exchange.mechanism import SourceFrame, SourceLink, SourceShape, hex_colour, in_outer_axes
 from simcli.exchange.meshes import LostMeshError
 from simcli.exchange.naming import GivenNames
+from simcli.exchange.sdf.solids import WeightlessError, weigh
 from simcli.exchange.sdf.source import TRUE, SdfSource
 from simcli.exchange.xml_reader import XmlElement
 from simcli.spec.names.structure import WORLD_NAME
@@ -54,10 +56,37 @@ def _read_inertial(source: SdfSource, element: XmlElement, link: SourceLink) -> 
     if inertial is None:
         source.tell("inertial", link.name, element, "is missing: 1 kg and 1 kg m^2, as the format has it")
         return
+    if inertial.get("auto").lower() in TRUE:
+        _weigh(source, element, inertial, link)
+        return
     changes = [] if inertial.child("mass") is not None else ["has no mass: 1 kg, as the format has it"]
     changes += [] if inertia is not None else ["has no inertia: 1 kg m^2, as the format has it"]
-    changes += ["`auto`: what shapes and densities give is not computed"] if inertial.get("auto").lower() in TRUE else []
     source.tell("inertial", link.name, inertial, "; ".join(changes))
+
+
+def _weigh(source: SdfSource, element: XmlElement, inertial: XmlElement, link: SourceLink) -> None:
+    """An inertial that is `auto`: that of the shapes, or what the file gives beside it where they have none."""
+    try:
+        weigh(source, inertial, link, [(one, *_placed_form(source, one, link)) for one in element.all("collision")])
+    except WeightlessError as error:
+        report = f"`auto`: {error}; mass and inertia are those that the file gives, or 1 kg and 1 kg m^2"
+        source.lose("inertial", link.name, inertial, report)
+        return
+    given = [tag for tag in ("pose", "inertia") if inertial.child(tag) is not None]
+    source.tell("inertial", link.name, inertial, " and ".join(["`auto`: that of its shapes"] + [
+        f"without its own {tag}" for tag in given]))  # fmt: skip
+
+
+def _placed_form(source: SdfSource, element: XmlElement, link: SourceLink) -> tuple[dict, SourceFrame]:
+    """The geometry of a collision as a scene writes it, and its frame in the link."""
+    frame, named = source.pose(element)
+    geometry = source.part(element, "geometry")
+    form = next(iter(geometry.children), None) if geometry is not None else None
+    words, why = (None, "has no geometry") if form is None else _form(source, form, link, True)
+    if words is None or named:
+        why = why or f"its pose is in the frame `{named}`"
+        raise WeightlessError(f"`{element.get('name')}`: {why}")
+    return words, frame
 
 
 def _read_shape(source: SdfSource, element: XmlElement, link: SourceLink, names: GivenNames) -> None:
@@ -82,6 +111,9 @@ def _read_shape(source: SdfSource, element: XmlElement, link: SourceLink, names:
     if twin is not None:  # what is seen is what collides
         twin.colour, twin.opacity, twin.seen_as = colour, opacity, label
         source.tell(kind, label, element)
+        return
+    if words["type"] == "plane" and not collides:
+        source.lose(kind, label, element, PLANE_LOOK)
         return
     words |= {"material": material} if material else {}
     link.shapes.append(SourceShape(names.give(element.get("name") or kind), words, frame, collides, element.line, colour,

@@ -40,6 +40,9 @@ def _free_loops(mechanism: SourceModel, holder: dict[str, str], report: ImportRe
     for joint in mechanism.joints.values():
         if "loop" in joint.words:
             links |= _above(joint.parent, holder) ^ _above(joint.child, holder) | {joint.child}
+    for name in [joint.name for joint in mechanism.joints.values() if joint.child in links]:
+        if mechanism.initial.pop(name, None) is not None:
+            report.withdraw(("initial_position",), name, "is not 0, where its loop closes")
     for joint in mechanism.joints.values():
         if joint.child in links and not holds_zero(joint):
             limit = _without_limits(joint)

@@ -14,10 +14,10 @@ from simcli.exchange.meshes import MeshFiles
 from simcli.exchange.naming import words_of_renaming
 from simcli.exchange.report import ImportReport
 from simcli.exchange.sdf.frames import MODEL_FRAME, WORLD_FRAME, FrameGraph, SdfFrame, full_name
-from simcli.exchange.sdf.joints import read_gearboxes, read_joint, read_mimics
+from simcli.exchange.sdf.joints import lose_led_starts, read_gearboxes, read_joint, read_mimics
 from simcli.exchange.sdf.links import read_link
 from simcli.exchange.sdf.loops import close_loops
-from simcli.exchange.sdf.source import NOTED_TAGS, SdfSource
+from simcli.exchange.sdf.source import NAMED_FRAMES, NOTED_TAGS, SdfSource
 from simcli.exchange.xml_reader import XmlElement, plain_number
 from simcli.spec.names.structure import WORLD_NAME
 
@@ -39,7 +39,7 @@ _UNREAD = {
     "allow_auto_disable": "is about a program",
     "audio_source": "scenes have no sound", "audio_sink": "scenes have no sound", "battery": "scenes have no batteries",
     "script": "a script of another renderer", "ambient": "shapes have one colour: that of `diffuse`",
-    "size": "planes have no end", "initial_position": "write it below `initial` of the scene",
+    "size": "planes have no end",
     "magnetic_field": "scenes have no such field", "atmosphere": "scenes have no such field",
     "wind": "scenes have no wind field", "contact": "contact numbers of another solver",
 }  # fmt: skip
@@ -57,6 +57,7 @@ class _Sdf:
         self.links: list[tuple[XmlElement, str, bool]] = []  # with the names of their models, and whether these are static
         self.joints: list[tuple[XmlElement, str]] = []
         self.named: dict[str, str] = {}  # full name of a link to its name in the scene
+        self.still = {WORLD_NAME}  # names of links of static models
 
     def read(self) -> None:
         source, mechanism = self.source, self.source.mechanism
@@ -82,6 +83,7 @@ class _Sdf:
         gears = [(element, scope) for element, scope in self.joints if element.get("type") == "gearbox"]
         read_gearboxes(source, gears, self._end)
         read_mimics(source, [one for one in self.joints if one not in gears])
+        lose_led_starts(source)
         self._points()
         close_loops(source.path, mechanism, source.report)
         for name, (element, change) in source.changes.items():
@@ -162,9 +164,11 @@ class _Sdf:
         name = element.get("name")
         if not name:
             raise FileError(f"{self.source.at(element)}: a <{element.tag}> without a name")
-        pose, named = self.source.pose(element)
-        self.frames.add(full_name(scope, name), SdfFrame(element, pose, self._later(scope, named) if named else within,
-                                                         attached))  # fmt: skip
+        full, (pose, named) = full_name(scope, name), self.source.pose(element)
+        if self.source.version < NAMED_FRAMES and full in self.frames.frames and (
+            self.frames.frames[full].element.tag != element.tag):  # fmt: skip
+            full = self.frames.free_name(full, element.tag)
+        self.frames.add(full, SdfFrame(element, pose, self._later(scope, named) if named else within, attached))
 
     def _check(self) -> None:
         """Refuse poses in frames that there are not."""
@@ -184,6 +188,7 @@ class _Sdf:
         if is_static:
             joint = source.joints.give(f"{name}_static")
             source.mechanism.joints[joint] = SourceJoint(joint, 0, "fixed", WORLD_NAME, name, parent_frame=pose)
+            self.still.add(name)
             self._static(element, link)
         else:
             read_link(source, element, link, False)
@@ -202,7 +207,10 @@ class _Sdf:
 
     def _joint(self, element: XmlElement, scope: str) -> None:
         ends = tuple(self._end(scope, element, element.child(tag).text) for tag in ("parent", "child"))
-        read_joint(self.source, element, scope, self.frames, ends)
+        if self.still.issuperset(ends) and set(ends) != {WORLD_NAME}:
+            self.source.lose("joint", element.get("name"), element, "joins what does not move", is_note=True)
+            return
+        read_joint(self.source, element, scope, self.frames, tuple(WORLD_NAME if one in self.still else one for one in ends))
 
     def _end(self, scope: str, element: XmlElement, name: str) -> str:
         """Name in the scene of the link that an end of a joint names, itself or by a frame of it."""

@@ -19,6 +19,7 @@ TRUE, _FALSE = ("1", "true"), ("0", "false")
 NOTED_TAGS = frozenset(("visual", "sensor", "light", "scene", "gui", "audio_source", "audio_sink", "battery",
                         "must_be_base_link", "allow_auto_disable", "laser_retro", "projector", "particle_emitter",
                         "magnetic_field", "atmosphere", "spherical_coordinates", "frame"))  # fmt: skip
+NAMED_FRAMES = (1, 7)  # the version from which poses and axes name frames, and names are unique within a model
 _COUNTS = {"euler_rpy": 6, "quat_xyzw": 7}
 
 

@@ -26,6 +26,7 @@ CPU_LANES = {"float64": 4, "float32": 8}
 # has: with one number for all, a kernel that was compiled on two cores is the same on 64.
 KERNEL_THREADS = 256
 _MOST_KERNELS = 16  # of a device that goes on: Taichi keeps the program of each, with contact 28 MB
+CACHE_LINE = 64  # [bytes], of a cache
 GPU_BLOCK = 64  # threads per GPU block: one world per thread, registers are the limit
 ARCHS = {"cpu": ti.cpu, "cuda": ti.cuda, "vulkan": ti.vulkan, "metal": ti.metal}
 BY_SPIRV = ("vulkan", "metal")
@@ -104,6 +105,11 @@ class Device:
         if self.most_turns:
             raise DeviceError(f"SC713: the driver of `{self.arch}` ({self.name}) leaves all loops after {self.most_turns} "
                               "turns and says nothing; only runs are split into short calls: use --device cpu")
+
+    def whole_lines(self, n: int) -> int:
+        """Numbers of the least count of cache lines that hold n."""
+        in_line = CACHE_LINE // self.dtype.itemsize
+        return -(-n // in_line) * in_line
 
     def blocks(self, n_worlds: int) -> int:
         """Number of packs that hold n_worlds."""

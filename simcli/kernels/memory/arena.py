@@ -24,7 +24,6 @@ from simcli.kernels.language.vectors import as_numbers
 from simcli.kernels.memory.slots import INTS, KINDS, REALS, SLOTS, Ints, Records, RowSlot, Shared, Slot, Strip
 from simcli.kernels.memory.storage import MASK, storage_of
 
-PACKS_OF_LINE = 2  # of a cache line of 64 bytes
 _OF_ALL = "all"  # the numbers of all kernels
 _CLASS = 8  # factor from one bound of loops over blocks to the next
 _APART = "apart"  # distance of a world's packs from one another, a variable of kernels of a GPU
@@ -155,10 +154,9 @@ class Arena:
         n_constants = {what: totals[what] + 1 for what in (INTS, REALS)}
         tables = MOST_INTS + MOST_REALS + 1
         n_shared = tables + sum(n_constants.values())
-        ends = n_shared + np.cumsum([0, *(each.count * each.width * self.n_blocks for each in self.notes)])
-        in_line = device.lanes * PACKS_OF_LINE
-        packs = -(-int(ends[-1]) // in_line) * PACKS_OF_LINE
-        self.stride = -(-self.n_rows // PACKS_OF_LINE) * PACKS_OF_LINE
+        ends = device.whole_lines(n_shared) + np.cumsum([0, *(each.size for each in self.notes)])
+        packs = device.whole_lines(int(ends[-1])) // device.lanes
+        self.stride = device.whole_lines(self.n_rows * device.lanes) // device.lanes
         self.storage = storage_of(device)(device, n_shared, packs, (self.n_blocks, self.stride, self.n_rows))
         self.set_places({INTS: tables, REALS: tables + n_constants[INTS], SLOTS: packs}, ends, n_constants)
         self.refill(self)

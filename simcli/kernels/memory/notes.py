@@ -21,11 +21,12 @@ class Notes:
         kind: Taichi type of the scalars; None for real numbers.
         width: numbers that stand together, as a vector, for 1 a scalar.
 
-    The numbers of a block stand together on the CPU, and the block is the last index on a GPU, as in an Arena.
+    The numbers of a block stand together on the CPU, in lines of the cache of its own: a line that two threads write goes
+    from one to the other each time. The block is the last index on a GPU, as in an Arena.
     """
 
     _data_oriented = True
-    _numbers = ("place",)
+    _numbers = ("place", "stride")
 
     def __init__(self, arena, kind=None, width: int = 1):
         self.arena, self.kind, self.width = arena, kind or arena.device.real, width
@@ -39,10 +40,20 @@ class Notes:
         return first
 
     @property
+    def stride(self) -> int:
+        """Numbers from one block to the next, on the CPU."""
+        return self.arena.device.whole_lines(self.count * self.width)
+
+    @property
+    def size(self) -> int:
+        """Numbers of all blocks."""
+        return (self.count * self.width if self.arena.device.is_gpu else self.stride) * self.arena.n_blocks
+
+    @property
     def memory(self) -> np.ndarray:
         """All of them, (blocks, scalars, numbers of each), from the host."""
         shape = self.arena.n_blocks, self.count, self.width
-        return self.arena.storage.read_notes(self.place, shape, self.kind == ti.i32)
+        return self.arena.storage.read_notes(slice(self.place, self.place + self.size), shape, self.kind == ti.i32)
 
     def at(self, block, k):
         """Real scalar k of a block, assignable (inside kernels)."""
@@ -51,7 +62,7 @@ class Notes:
 
     def begin_of(self, block):
         """The place of the first one of a block, as an expression (inside kernels)."""
-        apart = block if self.arena.device.is_gpu else block * number(self, "count") * self.width
+        apart = block if self.arena.device.is_gpu else block * number(self, "stride")
         return apart + number(self, "place")
 
     def place_of(self, block, k):

@@ -58,10 +58,17 @@ class HostStorage:
         n_blocks, _, lanes = self.packs.shape
         self.packs[:, rows] = values.reshape(n_blocks, lanes, len(rows)).swapaxes(1, 2)
 
-    def read_notes(self, first: int, shape: tuple[int, int, int], whole: bool) -> np.ndarray:
-        """Scalars or vectors of all blocks, (blocks, scalars, numbers of each): a view."""
-        end = first + int(np.prod(shape))
-        return (self.whole if whole else self.real)[first:end].reshape(shape)
+    def read_notes(self, part: slice, shape: tuple[int, int, int], whole: bool) -> np.ndarray:
+        """Scalars or vectors of all blocks, (blocks, scalars, numbers of each): a view.
+
+        Args:
+            part: where they are.
+            shape: of what is given.
+            whole: whether they are whole numbers.
+        """
+        n_blocks, n, width = shape
+        of_blocks = (self.whole if whole else self.real)[part].reshape(n_blocks, -1)
+        return of_blocks[:, : n * width].reshape(shape)
 
 
 class DeviceStorage:
@@ -109,9 +116,9 @@ class DeviceStorage:
         given = self.device.given
         _write_rows(self.given, self.first, given(rows.astype(np.int32)), self.n_blocks, given(np.ascontiguousarray(values)))
 
-    def read_notes(self, first: int, shape: tuple[int, int, int], whole: bool) -> np.ndarray:
+    def read_notes(self, part: slice, shape: tuple[int, int, int], whole: bool) -> np.ndarray:
         """As of `HostStorage`; a copy."""
-        found = fetched(self.given, slice(first, first + int(np.prod(shape))))
+        found = fetched(self.given, part)
         found = found.view(self.whole.dtype) if whole else found
         return np.moveaxis(found.reshape(*shape[1:], shape[0]), -1, 0)
 

@@ -1,9 +1,11 @@
 """Named points of bodies."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from simcli.model.batch.gather import Worlds
-from simcli.model.bodies.tables import Points
+from simcli.model.bodies.tables import Points, clashing_points
 from simcli.model.tree.links import pile
 
 
@@ -25,3 +27,13 @@ def read_points(worlds: Worlds) -> Points:
         body=np.array([b for b, _, _ in keys], np.int32),
         position=pile(positions, (3,)),
     )
+
+
+def refuse_clashes(worlds: Worlds, names: Sequence[str]) -> None:
+    """Refuse names of points that one file cannot hold side by side."""
+    clash = clashing_points(names)
+    if clash:
+        name, data = clash
+        body, _, point = name.rpartition("/")
+        message = f"the point `{name}` cannot be recorded, because `{data}` is the data of another point"
+        worlds.fault("SC327", f"bodies.{body}.points.{point}", message, "rename one of the points, or the instance")

@@ -1,8 +1,11 @@
 """Bodies, their shapes and their points, as tables."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from simcli.model.table_base import Array, Table
+
+POINT_DATA = ("position", "velocity")  # what a file has of each point, by name
 
 
 @dataclass(frozen=True)
@@ -77,3 +80,21 @@ class Points(Table):
     name: tuple[str, ...]
     body: Array
     position: Array
+
+
+def clashing_points(names: Sequence[str]) -> tuple[str, str] | None:
+    """A point that a file cannot hold beside another one, because a group and a dataset would have one path.
+
+    Args:
+        names: of points, as `left/rod/tip`.
+
+    Returns:
+        The point, and the data of another point that its path goes through, as `left/rod/position`; None if all can be held.
+    """
+    data = {f"{name}/{quantity}" for name in names for quantity in POINT_DATA}
+    for name in names:
+        parts = name.split("/")
+        stem = next((stem for k in range(1, len(parts) + 1) if (stem := "/".join(parts[:k])) in data), None)
+        if stem:
+            return name, stem
+    return None

@@ -4,6 +4,7 @@ Comes in: a model as the scene wrote it. Goes out: the model with the joint coor
 was done (`tables.Beginning`). All solvers begin there. A world comes out the same alone and in any batch.
 
     chart      motion axes of the dofs, moves along them, and the mass matrix, in the world
+    turned     rotations by which joints are away from what they allow, where products of directions do not tell them
     gaps       residuals of the constraint rows, and their pulls on the two links
     gradients  gradients of the rows along the dofs of the tree
     least      the least motion that satisfies rows
@@ -11,4 +12,5 @@ was done (`tables.Beginning`). All solvers begin there. A world comes out the sa
     limits     coordinates outside their hard limits
     reach      gears and held sums that limits of their joints leave no room
     begin      all of it, for a model; what moved and what is wrong, in words
+    postures   what rows lack at coordinates that someone gives
 """

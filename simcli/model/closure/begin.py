@@ -139,7 +139,7 @@ def _open(mechanism: LoopProblem, lacks: Array, is_kept: bool) -> list[Lack]:
     found = []
     for world, row, size in _worst_rows(mechanism, lacks, np.full(len(lacks), OPEN_LOOP)):
         name, path, j = _joint_of(mechanism, row)
-        unit = _unit(mechanism.constraints, row)
+        unit = unit_of_row(mechanism.constraints, row)
         text = f"joint `{name}` cannot be closed: it stays open by {size:.3g} {unit}"
         code, hint = "SC605", "give fewer initial values, check its lengths, or begin aside if its links lie in one line"
         if is_kept:
@@ -157,7 +157,7 @@ def _slipping(mechanism: LoopProblem, lacks: Array, before: list[Lack], is_kept:
         if world in known:
             continue
         name, path, j = _joint_of(mechanism, row)
-        rate = f"{size:.3g} {_unit(mechanism.constraints, row)}/s"
+        rate = f"{size:.3g} {unit_of_row(mechanism.constraints, row)}/s"
         text = f"joint `{name}` cannot be closed: its rows move at {rate} with the written velocities"
         code, hint = "SC605", "write fewer velocities, or those that go with each other"
         if is_kept:
@@ -202,7 +202,8 @@ def _joint_of(mechanism: LoopProblem, row: int) -> tuple[str, str, int]:
     return name, f"joints.{name}", j
 
 
-def _unit(constraints: Constraints, row: int) -> str:
+def unit_of_row(constraints: Constraints, row: int) -> str:
+    """Unit of the residual of a row."""
     return "rad" if constraints.rows.form[row] in DIRECTIONS else "m"
 
 

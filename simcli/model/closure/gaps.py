@@ -16,6 +16,7 @@ import numpy as np
 
 from simcli import rotations as rot
 from simcli.model.closure.chart import Chart, angle_between
+from simcli.model.closure.turned import far_rotation, held_turns
 from simcli.model.constraints.places import coordinate_rows, couple_of_row, start_angles
 from simcli.model.constraints.tables import Constraints, Form, Rows
 from simcli.model.joints.gears import polynomial_at
@@ -24,8 +25,6 @@ from simcli.model.tables import Array, Model
 
 _FULL_TURN = 2.0 * math.pi
 _TINY_LENGTH = 1e-12  # [m] below, two points have no direction
-_ALL_TURNS = 3  # products of directions that hold a rotation
-_FAR = math.cos(0.5)  # cosine of an angle [rad] below which the products lead to the rotation that is meant
 _SUCCESSIVE_ANGLES = {Form.CARDAN: 2, Form.EULER: 3}
 
 
@@ -62,6 +61,8 @@ class Meter:
         q_of_dof: (NV,) index into joint_q of a dof with one coordinate.
         first_angle: [rad], (W|1, R), what each turn begins with.
         aim: (W|1, R, 3, 3), where prescribed balls shall be turned, child against parent; the identity for other rows.
+        held: (NJ + 1,), turns that each joint holds, 0 of no joint.
+        is_flat: whether the scene is planar.
     """
 
     constraints: Constraints
@@ -70,6 +71,8 @@ class Meter:
     q_of_dof: Array
     first_angle: Array
     aim: Array
+    held: Array
+    is_flat: bool
 
     @staticmethod
     def of(model: Model, constraints: Constraints) -> "Meter":
@@ -77,7 +80,8 @@ class Meter:
         joints, joint = model.joints, model.dofs.joint
         q_of_dof = joints.q_start[joint] + np.arange(model.n_qd) - joints.qd_start[joint]
         return Meter(constraints, couple_of_row(constraints), coordinate_rows(constraints.rows, model.n_qd), q_of_dof,
-                     start_angles(constraints, model), _aims(model, constraints.rows))  # fmt: skip
+                     start_angles(constraints, model), _aims(model, constraints.rows),
+                     held_turns(model, np.append(np.arange(model.n_joints), -1)), model.plane >= 0)  # fmt: skip
 
     def gaps(self, chart: Chart, joint_q: Array, near: Array) -> Gaps:
         """Rows at a posture.
@@ -88,7 +92,7 @@ class Meter:
             near: [rad], (W, R), the angles before, which tell full turns.
         """
         rows, found = self.constraints.rows, _blank(len(joint_q), self.constraints.rows)
-        ends = _Ends(self.constraints, self.couple, chart, self.aim)
+        ends = _Ends(self, chart)
         for form in np.unique(rows.form):
             chosen = np.flatnonzero(rows.form == form)
             if form == Form.GEAR:
@@ -130,9 +134,9 @@ def _blank(lead: int, rows: Rows) -> Gaps:
 class _Ends:
     """Anchors and directions of the rows of one kind."""
 
-    def __init__(self, constraints: Constraints, couple: Array, chart: Chart, aim: Array):
-        self.couples, self.rows, self.of_row, self.chart = constraints.couples, constraints.rows, couple, chart
-        self.aim = aim
+    def __init__(self, meter: Meter, chart: Chart):
+        self.couples, self.rows, self.chart = meter.constraints.couples, meter.constraints.rows, chart
+        self.of_row, self.aim, self.held, self.is_flat = meter.couple, meter.aim, meter.held, meter.is_flat
 
     def pick(self, chosen: Array) -> None:
         """Turn to some rows."""
@@ -186,26 +190,29 @@ def _dot(e: _Ends, found: Gaps, chosen: Array) -> None:
 
 
 def _hold_frames(e: _Ends, found: Gaps, chosen: Array) -> None:
-    """Rows of couples whose three products hold the whole rotation, where it is far from none.
+    """Rows of joints whose frames are far from what they allow, in directions that the products do not lead back from.
 
-        phi = log(F_a^T F_b),   residual = phi . (d_b x d_a),   d_b as it is where the frames agree
+        residual = phi . (d_b x d_a),   phi from `far_rotation`, d_b as it is where phi is none
 
-    The products themselves are zero too where the frames differ by a half turn about an axis of theirs, or by a third of a
-    turn about their diagonal. The couple is exact along phi, so that a body that is free gets there in one step.
+    The couple is exact along phi, so that a body that is free gets there in one step.
     """
-    k = e.k
-    held = np.bincount(k[e.rows.is_hard[chosen]], minlength=len(e.couples.joint))[k] == _ALL_TURNS
+    held = np.where(e.rows.is_hard[chosen], e.held[e.couples.joint[e.k]], 0)
     if not held.any():
         return
     F_a, F_b = e.frames
+    frame_a, frame_b = (frame[:, e.k] for frame in (e.couples.frame_a, e.couples.frame_b))
+    axis, across = (rot.turn(rot.transpose(frame), e.column(name)) for frame, name in
+                    ((frame_a, "on_a"), (frame_b, "on_b")))  # fmt: skip
     turn = rot.multiply(rot.transpose(F_a), F_b)
-    far = held & (0.5 * (np.trace(turn, axis1=-2, axis2=-1) - 1.0) < _FAR)
+    axis, across = (np.broadcast_to(v, turn.shape[:-1]) for v in (axis, across))
+    phi = far_rotation(held, e.is_flat, turn, axis, across)
+    far = (phi != 0.0).any(axis=-1)
     if not far.any():
         return
-    log, _factor = rot.rotation_log(rot.matrix_to_quat(turn))
-    d_a, d_b = rot.turn(e.R_a, e.column("on_a")), rot.turn(e.R_b, e.column("on_b"))
-    couple = rot.cross(rot.turn(rot.multiply(F_a, rot.transpose(F_b)), d_b), d_a)
-    residual = rot.dot(rot.turn(F_a, log), couple)
+    away = rot.quat_to_matrix(rot.quat_from_vector(phi))
+    d_b = rot.turn(rot.transpose(away), rot.turn(turn, across))
+    couple = rot.turn(F_a, rot.cross(d_b, axis))
+    residual = rot.dot(rot.turn(F_a, phi), couple)
     found.couple[:, chosen] = np.where(far[..., None], couple, found.couple[:, chosen])
     found.residual[:, chosen] = np.where(far, residual, found.residual[:, chosen])
 

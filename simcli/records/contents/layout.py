@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from simcli.errors import OutputError
+from simcli.model.bodies.tables import clashing_points
 from simcli.model.joints.catalogue import CATALOGUE as JOINTS
 from simcli.model.joints.catalogue import TYPE_NAME
 from simcli.model.tables import JointKind, Model
@@ -205,13 +206,9 @@ def point_datasets(names: Sequence[str]) -> list[Dataset]:
         base = f"frames/point/{name}"
         rows.append(Dataset(f"{base}/position", ("F", "W", "xyz"), "m", f"point {name}, world", channel="bodies"))
         rows.append(Dataset(f"{base}/velocity", ("F", "W", "xyz"), "m/s", f"point {name}, world", channel="bodies"))
-    paths = {row.path for row in rows}
-    for name in names:
-        parts = f"frames/point/{name}".split("/")
-        clash = next((stem for k in range(3, len(parts) + 1) if (stem := "/".join(parts[:k])) in paths), None)
-        if clash:
-            raise OutputError(f"the point `{name}` cannot be recorded: its path needs {clash} as a group, but that is "
-                              "the data of another point; rename the point")  # fmt: skip
+    if clash := clashing_points(names):
+        raise OutputError(f"the point `{clash[0]}` cannot be recorded: its path needs frames/point/{clash[1]} as a group, "
+                          "but that is the data of another point; rename the point")  # fmt: skip
     return rows
 
 

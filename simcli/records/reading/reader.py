@@ -14,6 +14,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 
+from simcli.arguments import whole_number
 from simcli.errors import FileError
 from simcli.model.snapshot import CONTACT_WIDTHS, Event
 from simcli.records.contents.error_estimate import ErrorEstimate, read_error_estimate
@@ -252,9 +253,16 @@ class Trajectory:
 
         Shapes are indices into `model["shape_name"]`, the force acts on shape b.
 
+        Args:
+            frame: its number, counted from the end if negative.
+            world: likewise.
+
         Raises:
             UnknownNameError: the file holds no contacts.
+            UsageError: a number is none.
+            IndexError: there is no such frame or world.
         """
+        frame, world = (whole_number(what, number, None) for what, number in (("frame", frame), ("world", world)))
         at = range(self.n_frames)[frame] * self.n_worlds + range(self.n_worlds)[world]
         return self._contacts(at, at + 1)[1]
 

@@ -59,9 +59,9 @@ class GrowingFile:
         self.n_committed, self._slot = 0, 0
 
     def append(self, growing: Growing, rows: np.ndarray) -> None:
-        """Write rows after the last one of a dataset: C-contiguous, in its type."""
-        growing.append(rows)
+        """Write rows after the last one of a dataset: C-contiguous, in its type, and as they are until `count`."""
         self._digest.add(growing.path, rows)
+        growing.append(rows)
 
     def flush(self) -> None:
         """Bring what was written so far to the disk, where it does not count yet."""

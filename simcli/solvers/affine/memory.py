@@ -14,6 +14,7 @@ from simcli.kernels.memory.tables import Tables
 from simcli.kernels.potentials.tables import Potential
 from simcli.kernels.report import FrameRows
 from simcli.model.affine.rows import energies_of
+from simcli.model.closure.turned import turned_apart
 from simcli.model.constraints.tables import Laws
 from simcli.model.natural.form import largest_moments
 from simcli.model.signals.tables import MotionKind
@@ -212,7 +213,7 @@ class AffineCore:
         for place, d in enumerate(self.coordinate_dof):
             if d >= 0 and led[d]:
                 gap = np.maximum(gap, np.abs(now[:, place] - aims[:, d]))
-        return gap
+        return np.maximum(gap, turned_apart(model, joint, self.state.q.read()[..., 0]))
 
     def clear(self):
         """Zero what a run accumulates."""

@@ -48,7 +48,7 @@ def state_problem(c: ti.template(), w: ti.i32, b: ti.template(), h: ti.template(
     state_laws(c, w, 0, b, h, g, instant)
     begin_dofs(c, w, g)
     for r in range(y.n_rows):
-        set_hard_row(c, w, r, b, h, g, instant)
+        set_hard_row(c, w, r, 0, b, h, g, instant)
     set_springs(c, w, 0, b)
     set_drags(c, w, 0, b)
     _forget_laws(c, w)

@@ -36,7 +36,7 @@ def state_equations(c: ti.template(), w: ti.i32, stage: ti.i32, b: ti.template()
         y.gain.store(w, n, zero)
         y.load.store(w, n, c.bound.base.load(w, n))
     for r in range(y.n_rows):
-        set_hard_row(c, w, r, b, h, g, instant)
+        set_hard_row(c, w, r, stage, b, h, g, instant)
     _set_laws(c, w, g)
     set_springs(c, w, stage, b)
     set_drags(c, w, stage, b)
@@ -52,15 +52,16 @@ def _set_laws(c: ti.template(), w: ti.i32, g: ti.template()):
 
 
 @ti.func
-def set_hard_row(c: ti.template(), w: ti.i32, r: ti.i32, b: ti.template(), h: ti.template(), g: ti.template(),
-                 instant: ti.i32):
+def set_hard_row(c: ti.template(), w: ti.i32, r: ti.i32, stage: ti.i32, b: ti.template(), h: ti.template(),
+                 g: ti.template(), instant: ti.i32):
     """Equation of a hard or compliant row; rows of laws are set after it.
 
         at the end:   J qdd = -(phi / h + rate) / g - bias h / 2 g     so that phi vanishes where the step ends
         else:         J qdd = -bias
-        compliant:    J qdd + e lambda = ...,  e = compliance / b^2
+        compliant:    J qdd + e lambda = -(phi + b rate) / b^2,  e = compliance / b^2
+                      second node of implicit: + 2 J k1_q / b + 2 J k1, as of a spring, `push_of_spring`
 
-    Reads:  c.bound.system
+    Reads:  c.{bound.system, k1_q, k1_qd}
     Writes: c.bound.system.{free, goal, soft, load, centre} of row r
     """
     y = c.bound.system
@@ -79,7 +80,7 @@ def set_hard_row(c: ti.template(), w: ti.i32, r: ti.i32, b: ti.template(), h: ti
     yields = (compliance > 0.0) & (span > 0.0)
     safe = select(span > 0.0, span, span + 1.0)
     soft = select(yields, compliance / safe, soft)
-    load = select(yields, -(residual + rate * b * foreseen(c, w)) / safe, load)
+    load = select(yields, _with_first_motion(c, w, r, stage, -(residual + rate * b * foreseen(c, w)) / safe, b), load)
     explicit = (compliance > 0.0) & (span == 0.0)
     idle = explicit | (enabled == 0.0)
     y.free.store(w, i, select(idle, zero, zero + 1.0))
@@ -237,6 +238,21 @@ def _turning_of_spring(c, w, r, law, gain, b):
     if c.is_natural:  # whose J qdd and B are parts of one acceleration, which not even rigidity divides
         return bias * gain
     return bias * law.damping * b
+
+
+def _with_first_motion(c, w, r, stage, load, b):
+    return _load_of_node(c, w, r, stage, load, b) if c.integrator == "implicit" and c.has_compliance else load
+
+
+@ti.func
+def _load_of_node(c: ti.template(), w: ti.i32, r: ti.i32, stage: ti.i32, load: ti.template(), b: ti.template()):
+    """The load of a compliant row, in the second node of a step with what the first one gave."""
+    found = load
+    if stage == 1:
+        zero = c.tables.arena.zero()
+        moved, gained = add_first_node(c, w, r, zero, zero)
+        found = load + (moved / b + gained) * 2.0
+    return found
 
 
 def _with_first_node(c, w, r, stage, push, *others):

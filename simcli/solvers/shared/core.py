@@ -14,6 +14,7 @@ from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.programs import Program, Registers
 from simcli.kernels.memory.tables import Tables
 from simcli.kernels.report import FrameRows
+from simcli.model.closure.turned import turned_apart
 from simcli.model.constraints.build import constraints_of
 from simcli.model.constraints.tables import Constraints, Laws
 from simcli.model.joints.lawful import drives_by_law, is_smooth
@@ -256,11 +257,12 @@ class Core:
         return found
 
     def gap_of_joint(self, model: Model, joint: int, _aims: np.ndarray) -> np.ndarray:
-        """[m, rad, 1], (W,), the largest residual of what a joint holds, in the posture of the last frame."""
+        """[m, rad, 1], (W,), the largest residual of what a joint holds, in the posture of the last frame, or the angle."""
         rows = constraints_of(model).rows
         by_position = model.motions.kind[rows.dof] == MotionKind.POSITION  # of rows that are a coordinate
         held = np.flatnonzero((rows.joint == joint) & rows.is_hard & ((rows.dof < 0) | by_position))
-        return np.abs(self.bound.system.rows.residual.read()[:, held, 0]).max(axis=1, initial=0.0)
+        residual = np.abs(self.bound.system.rows.residual.read()[:, held, 0]).max(axis=1, initial=0.0)
+        return np.maximum(residual, turned_apart(model, joint, self.state.q.read()[..., 0]))
 
     @property
     def notes(self):

@@ -12,6 +12,7 @@ import { press } from './keys.js'
 import { follow } from './live.js'
 
 const MODES = ['one', 'grid', 'ghosts']
+const SMALL = [200, 120] // [px], width and height of a cell below which its label is the number of its world alone
 
 class App {
   constructor(scene) {
@@ -53,7 +54,7 @@ class App {
     const { scene } = this.recording
     this.facts = h('p', { className: 'facts' })
     const notes = scene.notes.map((note) => h('p', { className: 'note', textContent: note }))
-    return h('header', {}, h('h1', { textContent: scene.title }),
+    return h('header', {}, h('h1', { textContent: scene.title, title: scene.title }),
       scene.description ? h('p', { className: 'quiet', textContent: scene.description }) : null, this.facts, ...notes)
   }
 
@@ -77,6 +78,7 @@ class App {
     else if (changes.mode && before.mode === 'one' && !changes.shown) state.shown = this.several()
     if (!state.shown.includes(state.focus)) state.focus = state.shown[0]
     this.state = state
+    document.documentElement.dataset.mode = state.mode
     const { stage } = this
     stage.show(state.shown, state.mode, state.focus)
     stage.setLayers(state.layers)
@@ -226,16 +228,18 @@ class App {
     const one = this.recording.nWorlds > 1 ? `${scene.worlds[state.focus].name}   ${words(state.focus)}` : ''
     this.facts.textContent = state.mode === 'grid' ? '' : `${one}${ended(state.focus).replace(' · ', one ? ' · ' : '')}`
     const wanted = state.mode === 'grid' ? state.shown : []
-    document.documentElement.dataset.mode = state.mode
     const boxes = stage.viewports()
+    document.documentElement.dataset.cells = boxes[0][2] < SMALL[0] || boxes[0][3] < SMALL[1] ? 'small' : 'wide'
     const key = JSON.stringify([wanted, boxes, state.focus, wanted.map(ended)])
     if (key === this.labelled) return
     this.labelled = key
     this.labels.replaceChildren(...wanted.map((k, place) => {
       const [x, y, width, height] = boxes[place]
-      return h('div', { className: `cell${k === state.focus ? ' on' : ''}`, style: `left:${x}px;top:${y}px;width:${width}px;height:${height}px` },
-        h('span', { title: 'take this world', onclick: () => { this.focus(k) } }, h('b', { textContent: scene.worlds[k].number }),
-          h('small', { textContent: `${words(k)}${ended(k)}` })))
+      const more = `${words(k)}${ended(k)}`
+      const marks = `${k === state.focus ? ' on' : ''}${ended(k) ? ' ended' : ''}`
+      return h('div', { className: `cell${marks}`, style: `left:${x}px;top:${y}px;width:${width}px;height:${height}px` },
+        h('span', { title: `${scene.worlds[k].name}   ${more}\ntake this world`, onclick: () => { this.focus(k) } },
+          h('b', { textContent: scene.worlds[k].number }), h('small', { textContent: more })))
     }))
   }
 }
