@@ -314,6 +314,35 @@ def test_what_actuators_say(tmp_path):
     assert spec.forces["rope"].through[0].point == "eye"
 
 
+ROTORS = bodies("""
+  <body><joint name="h" axis="0 1 0" armature="0.02" damping="0.1"/><geom size="0.1" pos="0 0 -0.5" mass="1"/>
+    <body pos="0 0 -1"><joint name="s" type="slide" axis="0 0 1"/><geom size="0.1" mass="0.5"/></body></body>
+  <body pos="2 0 0"><joint name="x" type="slide" axis="1 0 0"/><joint name="y" type="slide" axis="0 1 0"/>
+    <joint name="z" axis="0 0 1"/><geom size="0.1" mass="1" pos="0.2 0 0"/></body>
+  <body pos="4 0 0"><joint name="ball" type="ball"/><geom type="box" size="0.1 0.2 0.3" pos="0 0 -0.3" mass="1"/></body>
+  """, """<option integrator="RK4" timestep="0.001" actuatorgroupdisable="3"/>
+  <tendon><fixed name="sum"><joint joint="x" coef="1"/><joint joint="y" coef="0.5"/></fixed></tendon>
+  <actuator><orientation joint="ball" kp="0.4" kv="0.1"/>
+  <motor joint="h" gear="3" armature="0.01" damping="0.2"/><motor joint="h" gear="2" armature="0.03" damping="0.1"/>
+  <position name="lift" joint="s" kp="20" gear="0.5" armature="0.04" damping="0.3"/><motor tendon="sum" gear="2" damping="0.7"/>
+  <velocity joint="z" kv="0.3" gear="4" armature="0.005" damping="0.1 0.2" group="3"/>
+  <motor name="bent" tendon="sum" gear="3" armature="1"/></actuator>""")  # fmt: skip
+
+
+def test_actuators_give_damping_and_armature_to_what_they_act_on(tmp_path):
+    """Times the gear squared, also where an actuator is dropped or switched off; the gear beside one of several forces."""
+    text = ROTORS.replace(' armature="1"', "").replace('"0.1 0.2"', '"0.1"')
+    path = model_file(tmp_path, text)
+    assert Pair(path, tmp_path / "scene").mass_difference() < MASS_BAR
+    assert Pair(path, tmp_path / "scene").difference() < MOTION_BAR
+    assert "stiffness: 5}" in imported(tmp_path, text).text  # of kp 20 at the gear 0.5
+    report = imported(tmp_path, ROTORS).report
+    words = "its damping and armature, times its gear squared, is part of that of its joint"
+    assert words in fates(report, "position")["lift"][1]
+    assert "without its armature: couplings and springs have no inertia" in fates(report, "motor")["bent"][1]
+    assert [one.why for one in report.entries if one.kind == "velocity@damping"] != []
+
+
 LOOPS = bodies("""
   <body name="hand" mocap="true" pos="0.2 0 0.5"/>
   <body name="a" pos="0 0 0.5"><freejoint/><geom size="0.05" mass="1"/></body>
