@@ -218,9 +218,14 @@ def test_a_keyframe_has_activations(tmp_path):
         <actuator><general joint="j" dyntype="filter" dynprm="0.1" gainprm="4" biastype="affine" biasprm="0.5 -6 0"
             ctrlrange="-1 1"/>
           <general joint="k" gear="2" dyntype="filterexact" dynprm="0.2" gainprm="3"/>
-          <intvelocity joint="l" kp="5" actrange="-2 2"/></actuator>
+          <intvelocity name="l" joint="l" kp="5" actrange="-2 2"/></actuator>
         <keyframe><key name="lent" ctrl="9 0.5 7" act="0.25 -0.5 1.5"/><key name="rest"/></keyframe>""")
-    keyframes = spec_of(tmp_path, text).keyframes
+    spec = spec_of(tmp_path, text.replace('actrange="-2 2"', 'actrange="-2 2" ctrlrange="0.5 8"'))
+    assert spec.joints["l"].drive[0].target == 0.0  # the activation, not the control next to 0
+    report = imported(tmp_path, text.replace('actrange="-2 2"', 'actrange="-2 2" ctrlrange="0.5 8"')).report
+    assert "its target stands still; in MuJoCo it moves by 0.5 in a second at least" in fates(report, "intvelocity")["l"][1]
+    assert fates(report, "key")["lent"] == ("changed", "without the controls that move targets: l")
+    keyframes = spec.keyframes
     assert keyframes["lent"].controls == pytest.approx({
         "joints.j.drive.target": 4.5 / 6, "joints.j.drive.activation.initial": 1.5 / 6,
         "joints.k.drive.target": 3.0, "joints.k.drive.activation.initial": -3.0,

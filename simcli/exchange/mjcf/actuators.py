@@ -196,6 +196,10 @@ class Actuators:
         """The lag of a drive whose activation begins at 0."""
         if dynamics == "NONE":
             return {}
+        low, high = self.acts.control_range(a) or (0.0, 0.0)
+        if dynamics == "INTEGRATOR" and not low <= 0.0 <= high:
+            rate = self.acts.controls[a].rate(min(max(0.0, low), high))
+            self.acts.note("actuator", a, f"its target stands still; in MuJoCo it moves by {rate:g} in a second at least")
         if dynamics not in _LAGS or words["mode"] == "velocity":
             self.acts.note("actuator", a, _DYNAMICS.get(dynamics, "acts at once, without its activation"))
             return {}
@@ -222,7 +226,8 @@ class Actuators:
         """The words of a drive with its target at rest; keeps how controls become targets."""
         control = MjcfControl("", key, law[0], law[1], scale)
         self.acts.controls[a] = control
-        return words | {key: control.target(self._rest_control(a))}
+        integrates = int(self.model.actuator_dyntype[a]) == int(self.source.mujoco.mjtDyn.mjDYN_INTEGRATOR)
+        return words | {key: control.target(0.0 if integrates else self._rest_control(a))}
 
     def _rest_control(self, a: int, n: int = 0) -> float:
         """Control n at 0, within its range."""
