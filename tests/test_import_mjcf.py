@@ -329,7 +329,8 @@ ROTORS = bodies("""
   <tendon><fixed name="sum"><joint joint="x" coef="1"/><joint joint="y" coef="0.5"/></fixed></tendon>
   <actuator><orientation joint="ball" kp="0.4" kv="0.1"/>
   <motor joint="h" gear="3" armature="0.01" damping="0.2"/><motor joint="h" gear="2" armature="0.03" damping="0.1"/>
-  <position name="lift" joint="s" kp="20" gear="0.5" armature="0.04" damping="0.3 0.2"/><motor tendon="sum" gear="2" damping="0.7"/>
+  <position name="lift" joint="s" kp="20" gear="0.5" armature="0.04" damping="0.3 0.2"/>
+  <motor tendon="sum" gear="2" damping="0.7"/>
   <velocity joint="z" kv="0.3" gear="4" armature="0.005" damping="0.1" group="3"/>
   <motor name="bent" tendon="sum" gear="3" armature="1"/></actuator>""")  # fmt: skip
 

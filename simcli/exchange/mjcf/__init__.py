@@ -9,7 +9,6 @@ it no more.
     bodies     links, and joints one after the other
     shapes     geoms, sites and cameras
     touching   layers, pairs and materials
-    rotors     damping and armature that actuators give to what they act on
     acts       what parts that act have in common
     tendons    couplings, springs and distances
     actuators  drives of joints and of couplings

@@ -9,7 +9,7 @@ import numpy as np
 
 from simcli.exchange.mechanism import clean_numbers
 from simcli.exchange.mjcf.acts import Acts, MjcfControl, MjcfPush, MjcfServo, term_of
-from simcli.exchange.mjcf.rotors import gears_of
+from simcli.exchange.mjcf.source import gears_of
 from simcli.spec.names.structure import WORLD_NAME
 
 _NO_SUM = "without the bound of the sum of its actuators"
@@ -43,10 +43,9 @@ class Actuators:
         """Tell what actuators give to the joints and tendons that they act on."""
         model, kinds = self.model, self.source.mujoco.mjtTrn
         for a in range(model.nactuator):
-            kind, (damping, armature) = int(model.actuator_trntype[a]), (model.actuator_damping[a], model.actuator_armature[a])
+            kind, damping, armature = (getattr(model, f"actuator_{key}")[a] for key in ("trntype", "damping", "armature"))
             is_tendon = kind == int(kinds.mjTRN_TENDON)
-            if not (damping or armature) or (kind not in (int(kinds.mjTRN_JOINT), int(kinds.mjTRN_JOINTINPARENT)) and (
-                not is_tendon)):  # fmt: skip
+            if kind not in (int(kinds.mjTRN_JOINT), int(kinds.mjTRN_JOINTINPARENT), int(kinds.mjTRN_TENDON)):
                 continue
             words = " and ".join(["damping"] * bool(damping) + ["armature"] * bool(armature and not is_tendon))
             if words:

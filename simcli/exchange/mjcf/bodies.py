@@ -19,8 +19,7 @@ from simcli.exchange.mechanism import (
     SourceModel,
     clean_numbers,
 )
-from simcli.exchange.mjcf.rotors import rotors_of
-from simcli.exchange.mjcf.source import MjcfSource, compiler_word
+from simcli.exchange.mjcf.source import MjcfSource, compiler_word, rotors_of
 from simcli.exchange.naming import GivenNames
 from simcli.spec.names.structure import WORLD_NAME
 

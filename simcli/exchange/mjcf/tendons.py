@@ -3,7 +3,7 @@
 import numpy as np
 
 from simcli.exchange.mjcf.acts import NOT_SCALAR, Acts, term_of
-from simcli.exchange.mjcf.rotors import rotors_of
+from simcli.exchange.mjcf.source import rotors_of
 from simcli.spec.names.structure import WORLD_NAME
 
 
