@@ -119,9 +119,14 @@ def test_a_keyframe_has_activations(tmp_path):
         <actuator><general joint="j" dyntype="filter" dynprm="0.1" gainprm="4" biastype="affine" biasprm="0.5 -6 0"
             ctrlrange="-1 1"/>
           <general joint="k" gear="2" dyntype="filterexact" dynprm="0.2" gainprm="3"/>
-          <intvelocity joint="l" kp="5" actrange="-2 2"/></actuator>
+          <intvelocity name="l" joint="l" kp="5" actrange="-2 2"/></actuator>
         <keyframe><key name="lent" ctrl="9 0.5 7" act="0.25 -0.5 1.5"/><key name="rest"/></keyframe>""")
-    keyframes = spec_of(tmp_path, text).keyframes
+    spec = spec_of(tmp_path, text.replace('actrange="-2 2"', 'actrange="-2 2" ctrlrange="0.5 8"'))
+    assert spec.joints["l"].drive[0].target == 0.0  # the activation, not the control next to 0
+    report = imported(tmp_path, text.replace('actrange="-2 2"', 'actrange="-2 2" ctrlrange="0.5 8"')).report
+    assert "its target stands still; in MuJoCo it moves by 0.5 in a second at least" in fates(report, "intvelocity")["l"][1]
+    assert fates(report, "key")["lent"] == ("changed", "without the controls that move targets: l")
+    keyframes = spec.keyframes
     assert keyframes["lent"].controls == pytest.approx({
         "joints.j.drive.target": 4.5 / 6, "joints.j.drive.activation.initial": 1.5 / 6,
         "joints.k.drive.target": 3.0, "joints.k.drive.activation.initial": -3.0,
@@ -213,6 +218,36 @@ def test_what_actuators_say(tmp_path):
     assert (law.mode, law.stiffness, law.damping, law.target) == ("position", 6.0, 0.3, pytest.approx(0.5 / 6.0))
     assert spec.forces["sum"].drive.stiffness == 9.0
     assert spec.forces["rope"].through[0].point == "eye"
+
+
+ROTORS = bodies("""
+  <body><joint name="h" axis="0 1 0" armature="0.02" damping="0.1"/><geom size="0.1" pos="0 0 -0.5" mass="1"/>
+    <body pos="0 0 -1"><joint name="s" type="slide" axis="0 0 1"/><geom size="0.1" mass="0.5"/></body></body>
+  <body pos="2 0 0"><joint name="x" type="slide" axis="1 0 0"/><joint name="y" type="slide" axis="0 1 0"/>
+    <joint name="z" axis="0 0 1"/><geom size="0.1" mass="1" pos="0.2 0 0"/></body>
+  <body pos="4 0 0"><joint name="ball" type="ball"/><geom type="box" size="0.1 0.2 0.3" pos="0 0 -0.3" mass="1"/></body>
+  """, """<option integrator="RK4" timestep="0.001" actuatorgroupdisable="3"/>
+  <tendon><fixed name="sum"><joint joint="x" coef="1"/><joint joint="y" coef="0.5"/></fixed></tendon>
+  <actuator><orientation joint="ball" kp="0.4" kv="0.1"/>
+  <motor joint="h" gear="3" armature="0.01" damping="0.2"/><motor joint="h" gear="2" armature="0.03" damping="0.1"/>
+  <position name="lift" joint="s" kp="20" gear="0.5" armature="0.04" damping="0.3 0.2"/>
+  <motor tendon="sum" gear="2" damping="0.7"/>
+  <velocity joint="z" kv="0.3" gear="4" armature="0.005" damping="0.1" group="3"/>
+  <motor name="bent" tendon="sum" gear="3" armature="1"/></actuator>""")  # fmt: skip
+
+
+def test_actuators_give_damping_and_armature_to_what_they_act_on(tmp_path):
+    """Times the gear squared, also where an actuator is dropped or switched off; the gear beside one of several forces."""
+    text = ROTORS.replace(' armature="1"', "").replace('"0.3 0.2"', '"0.3"')
+    path = model_file(tmp_path, text)
+    assert Pair(path, tmp_path / "scene").mass_difference() < MASS_BAR
+    assert Pair(path, tmp_path / "scene").difference() < MOTION_BAR
+    assert "stiffness: 5}" in imported(tmp_path, text).text  # of kp 20 at the gear 0.5
+    report = imported(tmp_path, ROTORS).report
+    words = "its damping and armature, times its gear squared, is part of that of its joint"
+    assert words in fates(report, "position")["lift"][1]
+    assert "without its armature: couplings and springs have no inertia" in fates(report, "motor")["bent"][1]
+    assert fates(report, "position@damping")["lift"][0] == "dropped"
 
 
 LOOPS = bodies("""

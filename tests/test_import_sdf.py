@@ -494,7 +494,8 @@ def test_files_before_1_7_may_give_a_link_and_a_joint_one_name(tmp_path):
 
 def test_a_root_without_mass_is_refused_unless_it_is_held(tmp_path):
     text = """<sdf version="1.6"><model name="m"><link name="a"><inertial><mass>0</mass></inertial></link><link name="b"/>
-      <joint name="j" type="revolute"><parent>a</parent><child>b</child><axis><xyz>0 0 1</xyz></axis></joint></model></sdf>"""
+      <joint name="j" type="revolute"><parent>a</parent><child>b</child><axis><xyz>0 0 1</xyz></axis></joint></model>
+      </sdf>"""
     with pytest.raises(FileError, match=r"robot.sdf:1: link `a` has no mass, and nothing holds it: .* --base fixed"):
         imported(tmp_path, text)
     assert "j: {type: revolute, parent: world" in imported(tmp_path, text, base="fixed").text
@@ -510,7 +511,8 @@ def test_joints_begin_where_the_file_says(tmp_path):
     text = starting(starting(SDF, "turn", 0.7), "reach", 0.05)
     assert "joint_q: {turn: 0.7, reach: 0.05}" in imported(tmp_path, text).text
     assert fates(imported(tmp_path, text).report, "initial_position")["turn"] == ("carried", "")
-    follows = text.replace("<limit><lower>-0.1", '<mimic joint="turn"><multiplier>0.1</multiplier></mimic><limit><lower>-0.1')
+    mimic = '<mimic joint="turn"><multiplier>0.1</multiplier></mimic>'
+    follows = text.replace("<limit><lower>-0.1", f"{mimic}<limit><lower>-0.1")
     found = imported(tmp_path, follows)
     assert "joint_q: {turn: 0.7}" in found.text
     assert fates(found.report, "initial_position")["reach"] == ("dropped", "its joint follows another one")
@@ -530,8 +532,11 @@ SHAPES = """<collision name="c1"><pose>0.1 0.2 0.3 0.4 0.5 0.6</pose><density>50
     <geometry><cylinder><radius>0.1</radius><length>0.2</length></cylinder></geometry></collision>"""
 
 
-@pytest.mark.parametrize(("words", "common", "mass"), [("", 1000, None), ("<density>300</density>", 300, None),
-                                                       ("<mass>2.5</mass>", 1000, 2.5)], ids=["water", "density", "mass"])  # fmt: skip
+DENSITIES = {"water": ("", 1000, None), "density": ("<density>300</density>", 300, None),
+             "mass": ("<mass>2.5</mass>", 1000, 2.5)}  # fmt: skip
+
+
+@pytest.mark.parametrize(("words", "common", "mass"), DENSITIES.values(), ids=DENSITIES)
 def test_an_automatic_inertia_is_that_of_the_shapes(tmp_path, words, common, mass):
     """As MuJoCo has it of the same geoms."""
     mujoco = pytest.importorskip("mujoco")

@@ -32,6 +32,10 @@ class MjcfControl(NamedTuple):
         """The target that a control, or an activation, asks for."""
         return (self.gain * control + self.bias) * self.scale
 
+    def rate(self, control: float) -> float:
+        """By what the target changes in a second, where the control is the rate of the activation."""
+        return self.gain * control * self.scale
+
     def settings(self, *controls: float) -> dict[str, object]:
         """Keys below the path, with what a control makes of them."""
         return {self.key: self.target(*controls)}

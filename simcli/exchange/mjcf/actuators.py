@@ -9,6 +9,7 @@ import numpy as np
 
 from simcli.exchange.mechanism import clean_numbers
 from simcli.exchange.mjcf.acts import Acts, MjcfControl, MjcfPush, MjcfServo, term_of
+from simcli.exchange.mjcf.source import gears_of
 from simcli.spec.names.structure import WORLD_NAME
 
 _NO_SUM = "without the bound of the sum of its actuators"
@@ -36,6 +37,22 @@ class Actuators:
         for a in range(self.model.nactuator):
             self._actuator(a)
         self._tell_bounds()
+        self._tell_rotors()
+
+    def _tell_rotors(self) -> None:
+        """Tell what actuators give to the joints and tendons that they act on."""
+        model, kinds = self.model, self.source.mujoco.mjtTrn
+        for a in range(model.nactuator):
+            kind, damping, armature = (getattr(model, f"actuator_{key}")[a] for key in ("trntype", "damping", "armature"))
+            is_tendon = kind == int(kinds.mjTRN_TENDON)
+            if kind not in (int(kinds.mjTRN_JOINT), int(kinds.mjTRN_JOINTINPARENT), int(kinds.mjTRN_TENDON)):
+                continue
+            words = " and ".join(["damping"] * bool(damping) + ["armature"] * bool(armature and not is_tendon))
+            if words:
+                owner = "tendon" if is_tendon else "joint"
+                self.acts.note("actuator", a, f"its {words}, times its gear squared, is part of that of its {owner}")
+            if armature and is_tendon:
+                self.acts.note("actuator", a, "without its armature: couplings and springs have no inertia")
 
     def _joint_of(self, a: int) -> tuple[str, int]:
         """What an actuator acts on: kind and index of a part."""
@@ -100,7 +117,7 @@ class Actuators:
         if why:
             self.acts.lost["actuator", a] = why
             return
-        gear = float(model.actuator_gainprm[a, 0]) * model.actuator_gear[a].reshape(2, 3) @ axes.matrix.T
+        gear = float(model.actuator_gainprm[a, 0]) * gears_of(self.source, a).reshape(2, 3) @ axes.matrix.T
         push = MjcfPush("", *gear)
         words = {"type": "wrench", "body": link, "at": list(frame.xyz), "frame": "body" if seen < 0 else "world"}
         entry = self.acts.give("actuator", a, words | push.settings(self._rest_control(a)))
@@ -123,7 +140,7 @@ class Actuators:
         if self._is_pid(a):
             return self._servo(a, kind, index)
         gain, bias = model.actuator_gainprm[a], model.actuator_biasprm[a]
-        gear = float(model.actuator_gear[a, 0])
+        gear = float(gears_of(self.source, a)[0])
         dynamics = mujoco.mjtDyn(int(model.actuator_dyntype[a]))
         laws = int(model.actuator_gaintype[a]), int(model.actuator_biastype[a])
         muscles = int(mujoco.mjtGain.mjGAIN_MUSCLE), int(mujoco.mjtBias.mjBIAS_MUSCLE)
@@ -154,7 +171,7 @@ class Actuators:
         """The drive of a `pid`, which follows a position and a velocity; None if it does more than that."""
         model = self.model
         b0, b1, b2 = map(float, model.actuator_biasprm[a, :3])
-        gear = float(model.actuator_gear[a, 0])
+        gear = float(gears_of(self.source, a)[0])
         keys = tuple(key for bit, key in enumerate(_INPUTS) if int(model.actuator_ctrlspec[a]) >> bit & 1)
         why = ""
         if int(model.actuator_dyntype[a]) != int(self.source.mujoco.mjtDyn.mjDYN_NONE):
@@ -178,6 +195,10 @@ class Actuators:
         """The lag of a drive whose activation begins at 0."""
         if dynamics == "NONE":
             return {}
+        low, high = self.acts.control_range(a) or (0.0, 0.0)
+        if dynamics == "INTEGRATOR" and not low <= 0.0 <= high:
+            rate = self.acts.controls[a].rate(min(max(0.0, low), high))
+            self.acts.note("actuator", a, f"its target stands still; in MuJoCo it moves by {rate:g} in a second at least")
         if dynamics not in _LAGS or words["mode"] == "velocity":
             self.acts.note("actuator", a, _DYNAMICS.get(dynamics, "acts at once, without its activation"))
             return {}
@@ -204,7 +225,8 @@ class Actuators:
         """The words of a drive with its target at rest; keeps how controls become targets."""
         control = MjcfControl("", key, law[0], law[1], scale)
         self.acts.controls[a] = control
-        return words | {key: control.target(self._rest_control(a))}
+        integrates = int(self.model.actuator_dyntype[a]) == int(self.source.mujoco.mjtDyn.mjDYN_INTEGRATOR)
+        return words | {key: control.target(0.0 if integrates else self._rest_control(a))}
 
     def _rest_control(self, a: int, n: int = 0) -> float:
         """Control n at 0, within its range."""
@@ -238,7 +260,7 @@ class Actuators:
 
     def _place(self, a: int, kind: str, index: int, words: dict) -> None:
         """Give a drive to its joint or tendon, or, if that has one, to a coupling of its own."""
-        gear = float(self.model.actuator_gear[a, 0])
+        gear = float(gears_of(self.source, a)[0])
         if gear != 1.0:
             note = f"has the gear {gear:g}: targets, gains and efforts of its drive are those of the joint or tendon"
             self.acts.note("actuator", a, note)

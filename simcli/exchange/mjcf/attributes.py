@@ -37,8 +37,7 @@ _JOINT = _OTHERS | dict.fromkeys(("solreflimit", "solimplimit", "solreffriction"
 _TENDON = _JOINT | dict.fromkeys(("width", "material", "rgba"), DRAWN) | {
     "armature": "couplings and springs have no inertia"}  # fmt: skip
 _ACTUATOR = {"user": _DATA} | dict.fromkeys(("delay", "nsample", "interp"), _DELAY) | dict.fromkeys(
-    ("actrange", "actlimited", "actearly", "actdim"), _ACTIVATION) | dict.fromkeys(
-    ("damping", "armature"), _LATER)  # fmt: skip
+    ("actrange", "actlimited", "actearly", "actdim"), _ACTIVATION)
 # Attributes that are lost, by the tag of their element. Those that say nothing (`says_nothing`) are not.
 LOST_ATTRIBUTES: dict[str, dict[str, str]] = {
     "geom": _OTHERS | _CONSTRAINT | {"solmix": _SOFT, "gap": _GAP, "fluidshape": _NO_MEDIUM, "fluidcoef": _NO_MEDIUM,
@@ -70,14 +69,15 @@ LOST_ATTRIBUTES: dict[str, dict[str, str]] = {
     **dict.fromkeys(("general", "motor", "position", "velocity", "intvelocity", "damper", "cylinder", "pid"), _ACTUATOR),
 }  # fmt: skip
 # Polynomials of which scenes have the first coefficient, by the tag of their element.
-_POLYNOMIALS = dict.fromkeys(("joint", "fixed", "spatial", "tendon"), ("stiffness", "damping"))
+_POLYNOMIALS = dict.fromkeys(("joint", "fixed", "spatial", "tendon"), ("stiffness", "damping")) | dict.fromkeys(
+    ("general", "motor", "position", "velocity", "intvelocity", "damper", "cylinder", "pid"), ("damping",))
 
 _PLACE = ("name", "class", "pos", "quat", "axisangle", "euler", "xyaxes", "zaxis")
 _BOUND = ("range", "limited", "actuatorfrcrange", "actuatorfrclimited", "stiffness", "damping", "frictionloss")
 _ON_TENDON = ("name", "class", *_BOUND, "springlength")
 _DRIVE = ("name", "class", "group", "joint", "jointinparent", "tendon", "site", "refsite", "body", "cranklength",
           "cranksite", "slidersite", "lengthrange", "gear", "ctrlrange", "ctrllimited", "forcerange",
-          "forcelimited")  # fmt: skip
+          "forcelimited", "damping", "armature")  # fmt: skip
 _INPUTS = ("input", "velrange", "ffrange")  # names of controls; that an actuator has no such range is told of each
 _SERVO = ("kp", "kv", "dampratio", "inheritrange")
 # Attributes that a scene says, or that say to MuJoCo how it compiles the file, by the tag of their element.

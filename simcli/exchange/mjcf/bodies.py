@@ -19,7 +19,7 @@ from simcli.exchange.mechanism import (
     SourceModel,
     clean_numbers,
 )
-from simcli.exchange.mjcf.source import MjcfSource, compiler_word
+from simcli.exchange.mjcf.source import MjcfSource, compiler_word, rotors_of
 from simcli.exchange.naming import GivenNames
 from simcli.spec.names.structure import WORLD_NAME
 
@@ -245,10 +245,10 @@ class MjcfBodies:
 
     def _losses(self, j: int) -> dict:
         """Damping, friction and armature of a joint, as a scene writes them."""
-        model, a = self.model, int(self.model.jnt_dofadr[j])
-        words = {"damping": float(np.ravel(model.dof_damping[a])[0]) * self.dampers_act,
+        model, a, rotors = self.model, int(self.model.jnt_dofadr[j]), rotors_of(self.source, "joint", j)
+        words = {"damping": (float(np.ravel(model.dof_damping[a])[0]) + rotors.damping) * self.dampers_act,
                  "friction": float(model.dof_frictionloss[a]) * self.friction_acts,
-                 "armature": float(model.dof_armature[a])}  # fmt: skip
+                 "armature": float(model.dof_armature[a]) + rotors.armature}  # fmt: skip
         if model.jnt_type[j] == FREE and words["friction"]:
             self.note("joint", j, "without dry friction, which free joints have not")
             words["friction"] = 0.0

@@ -39,7 +39,7 @@ class MjcfKeyframes:
 
     def _controls(self, k: int) -> dict[str, float]:
         """Targets and activations of drives, where they are not those that the scene writes."""
-        model, found, lost = self.model, {}, []
+        model, found, lost, moving = self.model, {}, [], []
         for a in range(model.nactuator):
             first, place = int(model.actuator_ctrladr[a]), self.acts.controls.get(a)
             controls = model.key_ctrl[k, first : first + int(model.actuator_ctrlnum[a])]
@@ -53,6 +53,7 @@ class MjcfKeyframes:
             asked = [float(np.clip(one, *bounds)) for one, bounds in zip(controls, ranges, strict=True)]
             drive = self._words(place.path)
             if model.actuator_dyntype[a] == self.source.mujoco.mjtDyn.mjDYN_INTEGRATOR and n_states == 1:
+                moving += [self.source.name("actuator", a) or f"actuator {a}"] if any(asked) else []
                 asked, states = [float(states[0])], states[:0]  # the activation is what the drive aims at
             settings = place.settings(*asked).items()
             found |= {f"{place.path}.{key}": value for key, value in settings if value != drive[key]}
@@ -62,6 +63,8 @@ class MjcfKeyframes:
                     found[f"{place.path}.activation.initial"] = initial
             elif states.any():
                 lost.append(f"the activation of {self.source.name('actuator', a) or f'actuator {a}'}")
+        if moving:
+            self.acts.note("key", k, f"without the controls that move targets: {', '.join(moving)}")
         if lost:
             self.acts.note("key", k, f"without the controls of what is dropped: {', '.join(lost)}")
         return found

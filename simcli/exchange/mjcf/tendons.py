@@ -3,6 +3,7 @@
 import numpy as np
 
 from simcli.exchange.mjcf.acts import NOT_SCALAR, Acts, term_of
+from simcli.exchange.mjcf.source import rotors_of
 from simcli.spec.names.structure import WORLD_NAME
 
 
@@ -95,7 +96,8 @@ class Tendons:
         return float(np.ravel(self.model.tendon_stiffness[t])[0]) * self.bodies.springs_act
 
     def _losses_of(self, t: int) -> tuple[float, float]:
-        damping = float(np.ravel(self.model.tendon_damping[t])[0]) * self.bodies.dampers_act
+        damping = float(np.ravel(self.model.tendon_damping[t])[0]) + rotors_of(self.acts.source, "tendon", t).damping
+        damping *= self.bodies.dampers_act
         return damping, float(self.model.tendon_frictionloss[t]) * self.bodies.friction_acts
 
     def _range_of(self, t: int) -> list[float]:

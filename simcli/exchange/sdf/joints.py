@@ -80,8 +80,8 @@ def _axis(source: SdfSource, element: XmlElement, tag: str, names: tuple[str, st
     if not direction.any():
         raise FileError(f"{source.at(axis)}: the axis of joint `{element.get('name')}` is zero")
     named = axis.child("xyz").get("expressed_in") if axis.child("xyz") is not None else ""
-    in_model = source.version < NAMED_FRAMES and source.truth(axis, "use_parent_model_frame", source.version < _AXES_IN_MODEL)
-    if in_model:
+    is_old = source.version < NAMED_FRAMES
+    if is_old and source.truth(axis, "use_parent_model_frame", source.version < _AXES_IN_MODEL):
         named = MODEL_FRAME
     if not named:
         return tuple(direction.tolist())

@@ -6,7 +6,7 @@ from simcli.exchange.looks import PLANE_LOOK
 from simcli.exchange.mechanism import SourceFrame, SourceLink, SourceShape, hex_colour, in_outer_axes
 from simcli.exchange.meshes import LostMeshError
 from simcli.exchange.naming import GivenNames
-from simcli.exchange.sdf.solids import WeightlessError, weigh
+from simcli.exchange.sdf.solids import WeightlessError, weigh_shapes
 from simcli.exchange.sdf.source import TRUE, SdfSource
 from simcli.exchange.xml_reader import XmlElement
 from simcli.spec.names.structure import WORLD_NAME
@@ -67,7 +67,7 @@ def _read_inertial(source: SdfSource, element: XmlElement, link: SourceLink) -> 
 def _weigh(source: SdfSource, element: XmlElement, inertial: XmlElement, link: SourceLink) -> None:
     """An inertial that is `auto`: that of the shapes, or what the file gives beside it where they have none."""
     try:
-        weigh(source, inertial, link, [(one, *_placed_form(source, one, link)) for one in element.all("collision")])
+        weigh_shapes(source, inertial, link, [(one, *_placed_form(source, one, link)) for one in element.all("collision")])
     except WeightlessError as error:
         report = f"`auto`: {error}; mass and inertia are those that the file gives, or 1 kg and 1 kg m^2"
         source.lose("inertial", link.name, inertial, report)

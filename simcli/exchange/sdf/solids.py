@@ -1,7 +1,8 @@
 """What the shapes of a link weigh, where its inertial is `auto`.
 
-Of each collision density times volume; the density is that of the collision, else of the inertial, else 1000 kg/m^3. A mass
-that is given scales the sum. Source: specification of SDFormat 1.11, `inertial`; `Link::ResolveAutoInertials` of libsdformat.
+Of each collision density times volume; the density is that of the collision, else of the inertial, else 1000 kg/m^3. A
+mass that is given scales the sum. Source: specification of SDFormat 1.11, `inertial`; `Link::ResolveAutoInertials` of
+libsdformat.
 """
 
 import numpy as np
@@ -15,15 +16,15 @@ from simcli.model.bodies.mesh import MeshError, mesh_properties, read_mesh
 from simcli.model.tables import ShapeKind
 
 _WATER = 1000.0  # [kg/m^3], density where a file gives none
-_SIZES = {"box": "size", "sphere": "radius", "cylinder": "radius length", "capsule": "radius length", "cone": "radius length",
-          "ellipsoid": "radii"}  # fmt: skip
+_SIZES = {"box": "size", "sphere": "radius", "cylinder": "radius length", "capsule": "radius length",
+          "cone": "radius length", "ellipsoid": "radii"}  # fmt: skip
 
 
 class WeightlessError(Exception):
     """Shapes of which no mass is known; its words say why."""
 
 
-def weigh(source: SdfSource, inertial: XmlElement, link: SourceLink, forms: list[tuple]) -> None:
+def weigh_shapes(source: SdfSource, inertial: XmlElement, link: SourceLink, forms: list[tuple]) -> None:
     """Give a link the mass, the centre of mass and the inertia of its collisions.
 
     Args:
