@@ -8,6 +8,7 @@ from support.process import simcli as command
 
 import simcli
 from simcli import rotations as rot
+from simcli.model.natural import constructors as con
 from simcli.model.natural.constructors import Basis
 
 SCENE = """
@@ -39,23 +40,6 @@ CHOSEN = {  # points, vectors in the body frame; those that are not written by t
 }
 
 
-def coordinates(basis, pose):
-    """The coordinates q of a body: its points, then its vectors.
-
-    Args:
-        basis: leading axes as those of the pose, or none.
-        pose: [m, 1], (..., 7), of the body frame, world.
-
-    Returns:
-        [m], (..., N (1 + M)).
-    """
-    R = rot.quat_to_matrix(pose[..., 3:])[..., None, :, :]
-    points = pose[..., None, :3] + rot.turn(R, basis.points)
-    vectors = np.broadcast_to(rot.turn(R, basis.vectors), (*points.shape[:-2], basis.vectors.shape[-2], 3))
-    entities = np.concatenate((points, vectors), axis=-2) @ basis.axes.T
-    return entities.reshape(*entities.shape[:-2], -1)
-
-
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     folder = tmp_path_factory.mktemp("natural")
@@ -69,7 +53,7 @@ def test_frames_hold_the_coordinates_that_the_scene_chooses(run):
     with simcli.open(run) as seen:
         for name, (kind, points, vectors) in CHOSEN.items():
             basis = Basis(kind, np.array(points, float), np.array(vectors, float))
-            expected = coordinates(basis, seen.body(name).pose[...])
+            expected = con.coordinates(basis, seen.body(name).pose[...])
             assert seen.body(name).natural_q.shape == expected.shape
             np.testing.assert_allclose(seen.body(name).natural_q, expected, atol=1e-14, rtol=0)
         turn = rot.quat_from_rpy(np.array([0.3, 0.0, 0.5]))  # a point keeps the attitude of its shapes
