@@ -100,6 +100,7 @@ SPRING, REST, PEAK = "forces.spring.stiffness=10..20", "joints.rail.q=0..1", "me
     (SPRING, "measure.peek=3", Exit.USAGE, "did you mean `measure.peak`"),
     (SPRING, "measure.peak=3 N", Exit.USAGE, "a velocity [m/s] is expected"),
     (SPRING, "modes.0.frequency=3", Exit.USAGE, "counted from 1"),
+    (SPRING, "modes.².frequency=3", Exit.USAGE, "counted from 1"),
     (SPRING, "modes.1.frequenzy=3", Exit.USAGE, "did you mean `frequency`"),
     (SPRING, "modes.1.frequency=3 m", Exit.USAGE, "a frequency"),
     (SPRING, "peak", Exit.USAGE, "write QUANTITY=VALUE"),
