@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 from importlib.resources import files
 
 import pytest
@@ -50,6 +51,18 @@ def test_numbers_of_the_table_are_those_of_the_commands(channels, row):
         else:
             assert found["error"] == pytest.approx(float(error), rel=WITHIN)
             assert found["order"] == pytest.approx(float(order), abs=0.06)
+
+
+def test_the_commands_of_the_page_end_well(tmp_path, monkeypatch):
+    """Without their estimates, which take seven times as long: the expectations of the templates are judged all the same."""
+    monkeypatch.chdir(tmp_path)
+    blocks = re.findall(r"```console\n(.*?)```", PAGE, re.DOTALL)
+    commands = [shlex.split(line)[1:] for line in "".join(blocks).splitlines()]
+    assert [words[0] for words in commands] == ["new", "new", "run", "run", "run"]
+    for words in commands:
+        kept = words[: words.index("--error-estimate")] if words[0] == "run" else words
+        more = ["-q", "--force"] if words[0] == "run" else []
+        assert doorman.run_command([*kept, *more], debug=False, as_json=False) == Exit.OK, words
 
 
 @pytest.mark.slow

@@ -75,6 +75,22 @@ def test_a_run_of_the_scene_inside_has_the_same_bytes(folder, capsys, name):
         assert len(np.unique(first.measures["peak"].value)) == first.n_worlds  # else the worlds would prove nothing
 
 
+def test_worlds_of_a_part_are_numbered_by_the_file_and_run_by_the_batch(folder, tmp_path, capsys):
+    """As the page `results` has it: readers count in the file, `run FILE --world` in the batch of the scene inside."""
+    part = tmp_path / "part.h5"
+    assert command("run", folder / "a.h5", "--world", "2,1", "-o", part, "-q") == Exit.OK
+    assert command("info", part) == Exit.OK
+    assert "2, in the batch 1, 2" in capsys.readouterr().out
+    assert command("info", folder / "a.h5", "--json") == Exit.OK
+    assert json.loads(capsys.readouterr().out)["batch_worlds"] is None
+    with open_trajectory(folder / "a.h5") as whole, open_trajectory(part) as some:
+        np.testing.assert_array_equal(some.measures["peak"].value, whole.measures["peak"].value[[1, 2]])
+    assert command("slice", part, "--world", "1", "-o", tmp_path / "one.h5") == Exit.OK
+    assert command("run", part, "--world", "1", "-o", tmp_path / "again.h5", "-q") == Exit.OK
+    with open_trajectory(tmp_path / "one.h5") as sliced, open_trajectory(tmp_path / "again.h5") as again:
+        assert (sliced.batch_numbers, again.batch_numbers) == ((2,), (1,))
+
+
 def test_more_options_change_the_scene_inside(folder, tmp_path, capsys):
     out = tmp_path / "b.h5"
     words = ["--vary", "params.l=0.4,0.7", "--set", "joints.left/pin.q=0.1", "--duration", "20 ms"]

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 import tempfile
 
 import numpy as np
@@ -98,6 +99,7 @@ SPRING, REST, PEAK = "forces.spring.stiffness=10..20", "joints.rail.q=0..1", "me
     (SPRING, "measure.peek=3", Exit.USAGE, "did you mean `measure.peak`"),
     (SPRING, "measure.peak=3 N", Exit.USAGE, "a velocity [m/s] is expected"),
     (SPRING, "modes.0.frequency=3", Exit.USAGE, "counted from 1"),
+    (SPRING, "modes.².frequency=3", Exit.USAGE, "counted from 1"),
     (SPRING, "modes.1.frequenzy=3", Exit.USAGE, "did you mean `frequency`"),
     (SPRING, "modes.1.frequency=3 m", Exit.USAGE, "a frequency"),
     (SPRING, "peak", Exit.USAGE, "write QUANTITY=VALUE"),
@@ -190,6 +192,22 @@ def test_faults_of_fit(command, pendulum, words, code, message):
     found, out, err = command("fit", pendulum / "pendulum.yaml", "--data", pendulum / "log.csv", *words)
     assert (found, out) == (code, ""), err
     assert message in err
+
+
+def test_an_optimization_that_goes_on_tells_which_failures_have_no_reason(command, block, tmp_path):
+    """The ledger has that points had no value, and not why."""
+    pytest.importorskip("cma")
+    words = ["optimize", block, "--vary", "forces.spring.stiffness=10..1e9", "--minimize", "measure.peak", "--population", 4,
+             "--set", "run.duration=0.1", "--set", "solver.integrator=semi_implicit", "-o", tmp_path / "kept"]  # fmt: skip
+    code, _, err = command(*words, "--generations", 1, "--set", "expect=[]")
+    assert code == Exit.NEGATIVE, err
+    failed = re.search(r"(\d+) points? failed \(too fast\)", err)[1]
+    assert f"{failed} of 4 worlds had no value" in err
+    _, _, err = command(*words, "--generations", 2, "--set", "expect=[]")
+    now = sum(map(int, re.findall(r"(\d+) points? failed \(too fast\)", err)))
+    before = re.search(r"(\d+) points? had none in generations of the ledger", err)[1]
+    assert before == failed
+    assert f"{int(before) + now} of 8 worlds had no value" in err
 
 
 @pytest.mark.slow

@@ -72,7 +72,7 @@ PARALLEL = set("""
     BALL BOX CAPSULE CONE FREE HALF_SPACE MESH PLANE ROUND
     account aim_laws assemble begin begin_evaluation eliminate factorize factorize_blocks go_back meet_contacts put report
     settle soften substitute substitute_blocks work_of_step
-    main run solve sweep table write
+    main mass_matrix run solve sweep table write
     multiply rotation_log spin_of_vector transpose vector
 """.split())  # noqa: SIM905
 LEAVING = {"print", "sys.exit", "os._exit", "exit"}

@@ -150,8 +150,17 @@ def test_one_world_of_a_batch_and_other_threads(folder, tmp_path):
     run(replace(asked, resume=True, threads=2))
     same(tmp_path / "cut.h5", tmp_path / "whole.h5")
     stopped(replace(asked, force=True), 40)
-    with pytest.raises(OutputError, match=r"worlds changed: \[7\] then, \[6\] now"):
+    with pytest.raises(OutputError, match="holds world 7 of the batch, but this run is of world 6"):
         run(replace(asked, worlds=(6,), resume=True))
+
+
+@pytest.mark.parametrize(("held", "asked"), [((1, 3), (1,)), ((1, 3), (0, 3)), ((1, 3), None), (None, (0, 1, 2))])
+def test_a_finished_run_of_other_worlds_is_not_taken_for_the_one_that_is_asked_for(folder, tmp_path, held, asked):
+    first = request(folder, tmp_path / "a.h5", worlds=4)
+    run(replace(first, worlds=held))
+    with pytest.raises(OutputError, match=r"holds world.* of the batch, but this run is of world.*; --restart begins anew"):
+        run(replace(first, worlds=asked, resume=True))
+    run(replace(first, worlds=held, resume=True))
 
 
 def test_failed_worlds_stay_failed(folder, tmp_path):

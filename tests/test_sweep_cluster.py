@@ -14,6 +14,7 @@ from support.sweep_stand_in import FUNCTION, SCENE, SECONDS, names, number_of, p
 
 from simcli.errors import DeviceError
 from simcli.sweeps.executors.bundle import Bundles
+from simcli.sweeps.executors.cluster import is_scheduler_file
 from simcli.sweeps.executors.cluster_task import answer, place_files, unpack_answer
 from simcli.sweeps.executors.contract import Ending, Work
 from simcli.sweeps.executors.pool import report_of
@@ -43,6 +44,20 @@ def wait_for_workers(cluster, n):
 
     with Client(cluster.address, set_as_default=False, timeout=GRACE) as client:
         client.wait_for_workers(n, timeout=GRACE)
+
+
+@pytest.mark.parametrize("text", ["", "x", "{}", "[]", '{"address": 5}', "\xff"])
+def test_what_is_no_scheduler_file_is_told(tmp_path, text):
+    """An empty one is also what a scheduler leaves while it begins to write: the driver tries again."""
+    path = tmp_path / "cluster.json"
+    with pytest.raises(OSError, match="no such scheduler file"):
+        is_scheduler_file(str(path))
+    path.write_text(text, encoding="latin-1")
+    with pytest.raises(OSError, match="JSON and holds an `address`"):
+        is_scheduler_file(str(path))
+    path.write_text('{"address": "tcp://127.0.0.1:8786"}')
+    assert is_scheduler_file(str(path))
+    assert not is_scheduler_file("tcp://127.0.0.1:8786")
 
 
 def test_a_worker_that_is_killed_costs_its_chunk(tmp_path):

@@ -20,6 +20,7 @@ from simcli.sweeps.executors.contract import Ending, Pace, Work
 from simcli.sweeps.executors.pool import Pool
 from simcli.sweeps.planning.shards import Shard, cases_of, shard_of
 from simcli.sweeps.standing import Options
+from simcli.sweeps.status import status_of
 
 
 def whole_table(cases, given_up=None):
@@ -77,6 +78,22 @@ def test_results_that_are_gone_are_made_again(tmp_path):
     assert [str(one.message).partition(": ")[2][:22] for one in said] == ["results are gone that ", "ledger/notes.txt is no"]
     assert here.begun == [tuple(cases[4:])]
     assert table_of(tmp_path) == whole_table(cases)
+
+
+def test_results_that_are_gone_are_made_again_in_other_chunks(tmp_path):
+    """As on another number of workers. The names of the new files are later in the alphabet than those that are gone."""
+    cases = well(8)
+    drive_sweep(plan_of(cases), tmp_path, Here(tmp_path))
+    next(iter((tmp_path / "results").glob("0001*"))).unlink()
+    assert (found := status_of(tmp_path)).n_cases == 8
+    assert found.n_done == 4
+    with pytest.warns(SimcliWarning, match="4 cases will be run again"):
+        drive_sweep(plan_of(cases, 1), tmp_path, Here(tmp_path))
+    assert table_of(tmp_path) == whole_table(cases)
+    assert status_of(tmp_path).n_done == 8
+    here = Here(tmp_path)
+    drive_sweep(plan_of(cases, 1), tmp_path, here)
+    assert here.begun == []
 
 
 @pytest.mark.parametrize(("bad", "tries"), [("error-1", 3), ("refused-1", 1)])

@@ -1,6 +1,7 @@
 """The ledger of a sweep: torn lines, two writers, full disks, folders that vanish; claims whose clocks differ by hours."""
 
 import errno
+import itertools
 import json
 import os
 import random
@@ -70,6 +71,25 @@ def test_results_and_tries_of_two_writers_are_the_same_in_any_order(tmp_path):
         shutil.copy(path, tmp_path / f"2/ledger/{name}.jsonl")
     again = state_of(tmp_path / "2")
     assert (again.results, again.tries, again.digests) == (state.results, state.tries, state.digests)
+
+
+@pytest.mark.parametrize("files", list(itertools.permutations(("a", "b", "c"))))
+def test_of_results_whose_files_are_there_one_counts_in_any_order(tmp_path, files):
+    ledger = Ledger(tmp_path, other("one"))
+    for name in files:
+        note_run(ledger, name, ("x", "y"), file=f"results/{name}.h5")
+    (tmp_path / "results").mkdir()
+    there = [tmp_path / f"results/{name}.h5" for name in "abc"]
+    for path in there:
+        path.touch()
+    for name, path in zip("abc", there, strict=True):
+        state = state_of(tmp_path)
+        assert state.forget_gone(tmp_path) == {}
+        assert {case: one.file for case, one in state.results.items()} == dict.fromkeys("xy", f"results/{name}.h5")
+        path.unlink()
+    state = state_of(tmp_path)
+    assert state.forget_gone(tmp_path) == dict.fromkeys("xy", "results/a.h5")
+    assert state.results == {}
 
 
 def test_a_torn_end_is_dropped_and_read_once_it_is_whole(tmp_path):

@@ -48,6 +48,7 @@ def test_who_lives_and_who_does_not(tmp_path):
     far = replace(me, host="far", boot="another start")
     ledger = Ledger(tmp_path, me)
     ledger.note(LedgerEvent.PLANNED, plan=plan.digest, n_cases=N, executor="workers 1")
+    (tmp_path / "a").touch()
     ledger.note(LedgerEvent.DONE, plan.chunks[0].id, plan.chunks[0].cases, file="a", n_steps=400, seconds=8.0, **DONE)
     owners = [me, replace(me, begun=me.begun + 1, token="dead"), replace(far, token="silent"), replace(far, token="beats")]
     everybody = [Claims(tmp_path, owner, period=0.0) for owner in owners]

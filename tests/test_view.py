@@ -258,6 +258,10 @@ def test_a_scene_that_was_not_run_is_shown_at_its_start(tmp_path, capsys):
     ("words", "said"),
     [
         (["--grid", "4"], "4x4"),
+        (["--grid", "²x2"], "4x4"),
+        (["--grid", "0x2"], "4x4"),
+        (["--grid", "9" * 5000 + "x1"], "4x4"),
+        (["--grid", "2x2", "--world", "0-4"], "has room for 4 worlds, and --world names 5"),
         (["--grid", "2x2", "--overlay"], "contradict"),
         (["--world", "99"], "0 to 11"),
         (["-c", "energy.totl"], "energy.total"),

@@ -11,7 +11,7 @@ from simcli.model.closure.begin import has_bounds, has_rows
 from simcli.model.from_scene import CHUNK
 from simcli.model.tables import Model
 from simcli.records.contents.chunks import frame_bytes
-from simcli.records.contents.layout import Axes, selected
+from simcli.records.contents.layout import Axes, recordable
 from simcli.records.contents.model_columns import model_arrays
 from simcli.records.contents.select import selection
 from simcli.records.writing.ring import LIMIT_BYTES
@@ -42,7 +42,7 @@ def estimate(spec: Any, model: Model, schedule: Any, channels: frozenset[str]) -
         channels: channel groups that will be written.
     """
     axes = selection(model, spec.output.select)
-    rows, n_frames = selected(axes, channels), schedule.n_frames + 1
+    rows, n_frames = recordable(axes, channels), schedule.n_frames + 1
     most = frame_bytes(rows, axes, spec.output.dtype)
     per_frame = frame_bytes(rows, replace(axes, capacity=0), spec.output.dtype)
     parameters = model.n_worlds * 8 * (len(model.param_name) + 2)

@@ -36,7 +36,7 @@ def execute(job: Job, watch: Watch = keep_going) -> Outcome:
     if n_planned := planned_size(job):
         return execute_parts(job, n_planned, watch)
     goes_on = job.request.resume and continuation.holds_something(job.output)
-    if goes_on and continuation.is_finished(job.output, job.resolved):
+    if goes_on and continuation.is_finished(job.output, job.resolved, job.numbers):
         return _finished(job)
     if not goes_on:
         continuation.claim_output(job.output, job.request.force or job.request.resume)

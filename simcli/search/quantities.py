@@ -145,7 +145,7 @@ class OfMode:
 
     def __post_init__(self):
         words = self.text.split(".")
-        if len(words) != 3 or not words[1].isdigit() or not int(words[1]):
+        if len(words) != 3 or not words[1].isdecimal() or not int(words[1]):
             raise UsageError(f"`{self.text}` is no number of a mode: write as modes.1.frequency; they are counted from 1")
         self.number, self.key = int(words[1]), _SHORT.get(words[2], words[2])
         if self.key not in MODE_UNITS:

@@ -36,12 +36,10 @@ def _refuse_another(plan: Plan, folder: Path, state: SweepState) -> None:
 
 def _forget_what_is_gone(folder: Path, state: SweepState) -> None:
     """Results without files are run again."""
-    gone = {file for file in state.digests if not (folder / file).is_file()}
-    n_before = len(state.results)
-    state.forget_results_in(gone)
-    if n_before > len(state.results):
-        warnings.warn(f"{folder}: results are gone that the ledger knows, as {min(gone)}; "
-                      f"{plural(n_before - len(state.results), 'case')} will be run again", SimcliWarning, stacklevel=3)
+    lost = state.forget_gone(folder)
+    if lost:
+        warnings.warn(f"{folder}: results are gone that the ledger knows, as {min(lost.values())}; "
+                      f"{plural(len(lost), 'case')} will be run again", SimcliWarning, stacklevel=3)
 
 
 def _warn_of_ledger(plan: Plan, folder: Path, state: SweepState) -> None:

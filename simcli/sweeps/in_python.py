@@ -61,6 +61,7 @@ def sweep_now(path: Path, folder: Path, *, vary: Mapping[str, object], choices: 
         raise SweepStoppedError(f"{folder}: {left} of {summary.n_cases} cases are left; the same call goes on"
                                 f"{f': {summary.problem}' if summary.problem else ''}")  # fmt: skip
     state = LedgerReader(folder).read()
+    state.forget_gone(folder)
     return table_of(plan, folder, {case: one.file for case, one in state.results.items()}, state.given_up())
 
 

@@ -78,6 +78,7 @@ def status_of(folder: Path) -> _Status:
     state = reader.read()
     if not (folder / LEDGERS).is_dir() or not state.planned:
         raise UsageError(f"{folder}: no sweep there; give the folder of `simcli sweep run -o`")
+    state.forget_gone(folder)
     alive = living(folder)
     at_work = frozenset().union(*(claim.cases for claim in alive)) - state.results.keys()
     begun = {case for one in state.open.values() for case in one.cases} - state.results.keys()

@@ -106,6 +106,7 @@ def table_of(folder):
     from simcli.sweeps.book.state import LedgerReader
 
     state, found = LedgerReader(folder).read(), {}
+    state.forget_gone(folder)
     for case, result in state.results.items():
         found[case] = json.loads((folder / result.file).read_text())[case], result.reason
     return {**found, **{case: (None, reason) for case, reason in state.given_up().items()}}

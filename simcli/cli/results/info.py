@@ -51,7 +51,7 @@ def _text(found: dict) -> str:
         ("file", f"{found['path']}  ({console.size_text(found['bytes'])})"),
         ("status", console.status_text(found["status"])),
         ("frames", f"{found['frames']}, t = {first:g} to {last:g} s, {found['steps']} steps"),
-        ("worlds", found["worlds"]),
+        ("worlds", _worlds(found["worlds"], found["batch_worlds"])),
         ("varied", _names(found["params"])),
         ("bodies", _names(found["bodies"])),
         ("joints", _names(found["joints"])),
@@ -73,6 +73,14 @@ def _text(found: dict) -> str:
     ]
     text = console.table([row for row in rows if row[1] != ""], indent="")
     return "\n".join([text, *(f"  {line}" for line in found["events"]["first"])])
+
+
+def _worlds(count: int, numbers: list[int] | None) -> str:
+    """How many worlds a file holds, and which of the batch, where these are not the first of it."""
+    if numbers is None:
+        return str(count)
+    more = ", ..." if count > _MAX_NAMES else ""
+    return f"{count}, in the batch {', '.join(map(str, numbers[:_MAX_NAMES]))}{more}"
 
 
 def _origin(origin: dict | None) -> str:

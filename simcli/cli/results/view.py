@@ -1,5 +1,6 @@
 """`simcli view`: a page that shows the motion."""
 
+import re
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
@@ -21,6 +22,7 @@ from simcli.errors import Exit, UsageError
 
 _POSE_BYTES = 16  # of a pose in the page: 12, in base64
 _MOST_POSES = 12e6  # [B] of poses that are shown unasked
+_GRID = re.compile(r"([1-9][0-9]{0,3})x([1-9][0-9]{0,3})")
 _MOST_WORLDS = 9  # that are shown unasked
 MOST_PAGE_BYTES = 100e6  # [B] that are written unasked
 PROGRAM = 0.7e6  # [B] of a page without frames
@@ -76,6 +78,8 @@ def view(
 
     columns, most = _columns_of(grid, overlay)
     worlds = parse_worlds(world) if world is not None else None
+    if worlds and columns and len(worlds) > most:
+        raise UsageError(f"--grid {grid} has room for {console.plural(most, 'world')}, and --world names {len(worlds)}")
     with ExitStack() as opened:
         if is_hdf5(file):
             if sets:
@@ -112,10 +116,11 @@ def _columns_of(grid: str, overlay: bool) -> tuple[int, int]:
         return 0, 0
     if overlay:
         raise UsageError("--grid and --overlay contradict each other: keep one of them")
-    columns, cross, rows = grid.lower().partition("x")
-    if not (cross and columns.isdigit() and rows.isdigit() and int(columns) * int(rows)):
-        raise UsageError(f"--grid: `{grid}` is not COLUMNSxROWS: write 4x4")
-    return int(columns), int(columns) * int(rows)
+    found = _GRID.fullmatch(grid.lower())
+    if not found:
+        raise UsageError(f"--grid: `{grid[:40]}` is not COLUMNSxROWS: write 4x4")
+    columns, rows = map(int, found.groups())
+    return columns, columns * rows
 
 
 def _few(run, every: int) -> int:

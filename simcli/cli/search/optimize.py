@@ -171,6 +171,9 @@ def _say(found: "Optimum", intervals, quantity) -> None:
         of = console.plural(found.n_worlds, "world")
         console.note(f"{found.n_failed} of {of} had no value, and counted as worst")
     say_without(quantity.without)
+    unexplained = found.n_failed - sum(quantity.without.values())
+    if found.n_replayed and unexplained > 0:
+        console.note(f"{console.plural(unexplained, 'point')} had none in generations of the ledger, which has no reasons")
     before = f" ({found.n_replayed} from the ledger)" if found.n_replayed else ""
     head = "converged" if found.converged else console.paint("not converged", "bad")
     work = f"{console.plural(len(found.generations), 'generation')}{before}, {console.plural(found.n_worlds, 'world')}"

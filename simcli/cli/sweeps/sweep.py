@@ -63,6 +63,7 @@ def _table(
 
     refuse_format(output, json)
     plan, state = read_plan(folder), LedgerReader(folder).read()
+    state.forget_gone(folder)
     done = {case: result.file for case, result in state.results.items()}
     with progress.fraction_shown("reading results") as show:
         whole = table_of(plan, folder, done, state.given_up(), show)
@@ -86,7 +87,8 @@ def _check(
 
     plan, reader = read_plan(folder), LedgerReader(folder)
     state = reader.read()
-    done = {case: result.file for case, result in state.results.items()}
+    lost = state.forget_gone(folder)
+    done = {case: result.file for case, result in state.results.items()} | lost
     found = [FolderProblem(name, f"{console.plural(count, 'line')} damaged, and passed over", False)
              for name, count in sorted(state.damaged.items())]  # fmt: skip
     found += [FolderProblem(name, "ends in the middle of a line: its process writes it, or was killed", False)

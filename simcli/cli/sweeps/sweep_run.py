@@ -121,6 +121,7 @@ def _dry_run(plan: "Plan", folder: Path, as_json: bool) -> int:
     from simcli.sweeps.planning.forecast import forecast
 
     state, free = LedgerReader(folder).read(), free_bytes(folder)
+    state.forget_gone(folder)
     found = forecast(plan, state.results.keys())
     steps, spent = (sum(getattr(one, name) for one in state.work.values()) for name in ("n_steps", "seconds"))
     hours = found.n_steps * spent / steps / 3600 if steps and spent else found.hours

@@ -35,5 +35,7 @@ def refuse_clashes(worlds: Worlds, names: Sequence[str]) -> None:
     if clash:
         name, data = clash
         body, _, point = name.rpartition("/")
-        message = f"the point `{name}` cannot be recorded, because `{data}` is the data of another point"
-        worlds.fault("SC327", f"bodies.{body}.points.{point}", message, "rename one of the points, or the instance")
+        other, _, quantity = data.rpartition("/")
+        section = "points" if point in worlds.first.bodies[body].points else "frames"
+        message = f"the point `{name}` cannot be recorded beside the {quantity} of the point `{other}`: both have one path"
+        worlds.fault("SC327", f"bodies.{body}.{section}.{point}", message, "rename one of the points, or the instance")

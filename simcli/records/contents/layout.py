@@ -196,19 +196,12 @@ CHANNELS = (*PARTS, *dict.fromkeys(row.channel for row in DATASETS if row.channe
 
 
 def point_datasets(names: Sequence[str]) -> list[Dataset]:
-    """Position and velocity of every named point: frames/point/BODY/POINT/{position,velocity}.
-
-    Raises:
-        OutputError: two names would need the same path, once as a group and once as a dataset.
-    """
+    """Position and velocity of every named point: frames/point/BODY/POINT/{position,velocity}."""
     rows = []
     for name in names:
         base = f"frames/point/{name}"
         rows.append(Dataset(f"{base}/position", ("F", "W", "xyz"), "m", f"point {name}, world", channel="bodies"))
         rows.append(Dataset(f"{base}/velocity", ("F", "W", "xyz"), "m/s", f"point {name}, world", channel="bodies"))
-    if clash := clashing_points(names):
-        raise OutputError(f"the point `{clash[0]}` cannot be recorded: its path needs frames/point/{clash[1]} as a group, "
-                          "but that is the data of another point; rename the point")  # fmt: skip
     return rows
 
 
@@ -286,6 +279,20 @@ def selected(axes: Axes, channels: Iterable[str]) -> list[Dataset]:
     if "bodies" in wanted:
         rows += point_datasets(axes.label["N"])
     return [row for row in rows if 0 not in axes.tail(row)]
+
+
+def recordable(axes: Axes, channels: Iterable[str]) -> list[Dataset]:
+    """As `selected`, for a file that is to be written.
+
+    Raises:
+        OutputError: two names of points would need the same path, once as a group and once as a dataset.
+    """
+    rows = selected(axes, channels)
+    clash = clashing_points(axes.label["N"]) if any(row.path.startswith("frames/point/") for row in rows) else None
+    if clash:
+        raise OutputError(f"the point `{clash[0]}` cannot be recorded: it needs frames/point/{clash[1]} as a group, but "
+                          "that is the data of another point; rename the point")  # fmt: skip
+    return rows
 
 
 def coordinate_units(model: Model) -> dict[str, tuple[str, ...]]:

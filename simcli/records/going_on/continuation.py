@@ -3,7 +3,7 @@
 HDF5 is imported where a file is opened: a new run needs it in its recorder only.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from simcli.records.reading.reader import Trajectory
 
 UNFINISHED = ("running", "stopped", ORPHANED)
+_MOST_NAMED = 5  # worlds of a message
 
 
 @dataclass(frozen=True)
@@ -85,11 +86,16 @@ def _status(path: Path) -> str:
         return ""
 
 
-def is_finished(path: Path, scene_resolved: str) -> bool:
+def is_finished(path: Path, scene_resolved: str, worlds: Sequence[int]) -> bool:
     """Whether there is an output of this scene whose run has ended by itself.
 
+    Args:
+        path: of the output.
+        scene_resolved: the scene.
+        worlds: numbers in the batch of those that are run.
+
     Raises:
-        OutputError: there is a file, but of another scene.
+        OutputError: there is a file, but of another scene, or of other worlds.
         FileError: there is a file, but damaged or not ours.
     """
     from simcli.records.reading.reader import open_trajectory
@@ -102,7 +108,16 @@ def is_finished(path: Path, scene_resolved: str) -> bool:
                               "choose another file with -o, or --restart to begin anew in its place")  # fmt: skip
         if sha256(run.provenance.scene_resolved) != sha256(scene_resolved):
             raise OutputError(f"{path}: is of another scene, or of other options; --restart begins anew")
+        if run.batch_numbers != tuple(worlds):
+            raise OutputError(f"{path}: holds {_some(run.batch_numbers)} of the batch, but this run is of {_some(worlds)}; "
+                              "--restart begins anew")  # fmt: skip
         return run.status not in UNFINISHED
+
+
+def _some(worlds: Sequence[int]) -> str:
+    """`worlds 3, 4, 5, ... (12 in all)`."""
+    more = f", ... ({len(worlds)} in all)" if len(worlds) > _MOST_NAMED else ""
+    return f"world{'s' * (len(worlds) > 1)} {', '.join(map(str, worlds[:_MOST_NAMED]))}{more}"
 
 
 def find_continuation(path: Path, facts: Mapping[str, Any]) -> Continuation | None:

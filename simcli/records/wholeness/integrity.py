@@ -137,6 +137,7 @@ def file_info(path: str | os.PathLike) -> dict:
             "bytes": os.path.getsize(path),
             "frames": n,
             "worlds": run.n_worlds,
+            "batch_worlds": None if run.batch_numbers == tuple(range(run.n_worlds)) else list(run.batch_numbers),
             "time": [float(time[0]), float(time[n - 1])] if n else [],
             "steps": int(run._file["frames/step"][n - 1]) if n else 0,
             "bodies": list(run.bodies),

@@ -17,7 +17,7 @@ from simcli.errors import OutputError
 from simcli.model.snapshot import FrameBlock
 from simcli.model.tables import Model
 from simcli.records.contents.chunks import GrowingRows, fill_chunk, frame_bytes, frames_per_commit
-from simcli.records.contents.layout import DATASETS, STATUSES, Axes, axes_of, selected
+from simcli.records.contents.layout import DATASETS, STATUSES, Axes, axes_of, recordable
 from simcli.records.writing.messages import Assignment, Close, Closed, Committed, Defect, Failed, Frames, Order, Publish
 from simcli.records.writing.ragged import misfit
 from simcli.records.writing.ring import Ring, most_bytes
@@ -68,7 +68,7 @@ class Recorder:
         self.axes = axes or axes_of(model, tuple(row_label))
         quantities = tuple(zip(self.axes.label["Y"], self.axes.quantity_unit, strict=True))
         self._source = axes_of(model, tuple(row_label), quantities)
-        rows = selected(self.axes, channels)
+        rows = recordable(self.axes, channels)
         self._rows = {row.path: row for row in rows}
         self._dtype = dtype
         self._cuts = {row.path: [(k, self.axes.index[axis]) for k, axis in enumerate(row.axes) if axis in self.axes.index]

@@ -89,6 +89,7 @@ class SweepState:
 
     Attributes:
         results: by case.
+        others: results of a case beside the one that counts, of cases that have several.
         tries: by case, of all that were ever started.
         open: attempts without an end, by writer, chunk and attempt.
         digests: of a result file; several if it was made twice and the bytes differ.
@@ -100,6 +101,7 @@ class SweepState:
     """
 
     results: dict[str, Result] = field(default_factory=dict)
+    others: dict[str, set[Result]] = field(default_factory=dict)
     tries: dict[str, Tries] = field(default_factory=dict)
     open: dict[tuple[str, str, int], Started] = field(default_factory=dict)
     digests: dict[str, set[str]] = field(default_factory=dict)
@@ -118,9 +120,25 @@ class SweepState:
         worlds = {case: result.reason for case, result in self.results.items() if result.is_failed}
         return {**worlds, **self.given_up()}
 
-    def forget_results_in(self, files: set[str]) -> None:
-        """Take results for missing whose files are gone."""
-        self.results = {case: result for case, result in self.results.items() if result.file not in files}
+    def forget_gone(self, folder: Path) -> dict[str, str]:
+        """Forget results whose files are gone. Of a case that was run again, in whatever chunk, another result counts.
+
+        Args:
+            folder: of the sweep.
+
+        Returns:
+            Case to the file that is gone, of those that have no result left.
+        """
+        gone = {file for file in self.digests if not (folder / file).is_file()}
+        lost = {}
+        for case, result in [(case, result) for case, result in self.results.items() if result.file in gone]:
+            left = sorted(one for one in self.others.pop(case, ()) if one.file not in gone)
+            if left:
+                self.results[case], self.others[case] = left[0], set(left[1:])
+            else:
+                del self.results[case]
+                lost[case] = result.file
+        return lost
 
 
 @dataclass
@@ -226,7 +244,10 @@ def _done(state: SweepState, writer: str, facts: dict[str, Any]) -> None:
     found = {case: Result(case in failed, file, digest, str(failed.get(case, ""))) for case in facts["cases"]}
     _ended(state, writer, facts)
     for case, result in found.items():
-        state.results[case] = min(result, state.results.get(case, result))
+        known = state.results.setdefault(case, result)
+        if result != known:
+            state.results[case] = min(result, known)
+            state.others.setdefault(case, set()).add(max(result, known))
     state.changed |= found.keys()
     state.digests.setdefault(file, set()).add(digest)
     work = state.work.setdefault((facts.get("executor", ""), facts.get("at") or facts["host"]), WorkDone())

@@ -5,6 +5,7 @@ chunks that were under way. Answers come as bytes, and the connection is told to
 """
 
 import contextlib
+import json
 import logging
 import os
 import queue
@@ -13,7 +14,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from simcli.errors import DeviceError, OutputError, UsageError, install_hint
 from simcli.sweeps.executors.bundle import Bundles
@@ -48,6 +49,25 @@ def _distributed():
     for name in [name for name in logging.root.manager.loggerDict if name.startswith("distributed")]:
         logging.getLogger(name).setLevel(logging.CRITICAL)  # what goes wrong with it is told here
     return distributed
+
+
+def is_scheduler_file(address: str) -> bool:
+    """Whether an address is the path of a scheduler file; one that is wrong fails in Dask without a reason.
+
+    Raises:
+        OSError: the path leads to none.
+    """
+    if "://" in address or not (Path(address).exists() or address.endswith(".json")):
+        return False
+    if not Path(address).is_file():
+        raise OSError("no such scheduler file")
+    try:
+        held = json.loads(Path(address).read_bytes())
+    except ValueError:
+        held = None
+    if not isinstance(held, dict) or not isinstance(held.get("address"), str):
+        raise OSError("no scheduler file, which is JSON and holds an `address`")
+    return True
 
 
 class Cluster:
@@ -86,11 +106,7 @@ class Cluster:
         self._look()
 
     def _connect(self) -> "Client":
-        where: dict[str, Any] = {"address": self._address}
-        if "://" not in self._address and (Path(self._address).exists() or self._address.endswith(".json")):
-            if not Path(self._address).is_file():
-                raise OSError("no such scheduler file")
-            where = {"scheduler_file": self._address}
+        where = {"scheduler_file" if is_scheduler_file(self._address) else "address": self._address}
         return self._distributed.Client(**where, timeout=CONNECT_S, set_as_default=False, serializers=["dask", "pickle"],
                                         deserializers=["dask", "msgpack"], name="simcli-sweep")  # fmt: skip
 

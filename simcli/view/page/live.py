@@ -123,7 +123,7 @@ class Handler(BaseHTTPRequestHandler):
             self._give("text/html", self.server.live.page)
         elif parts[2] == "frames":
             first = parse_qs(address.query).get("from", ["0"])[0]
-            self._give("application/json", lambda: self.server.live.frames(int(first) if first.isdigit() else 0))
+            self._give("application/json", lambda: self.server.live.frames(int(first) if first.isdecimal() else 0))
         else:
             self._answer(HTTPStatus.NOT_FOUND, "text/plain", "nothing here")
 
