@@ -6,6 +6,7 @@ import json
 import numpy as np
 import pytest
 from support.contact_scenes import run, scene
+from support.forward import Runner
 from support.runs import committed, differing, worlds_of
 
 from simcli.solvers.tree.programs import MOVES
@@ -226,7 +227,7 @@ solver: {type: generalized, dt: 2.0e-3, integrator: rk4}
 """
 
 
-def test_frames_of_rk4_show_what_springs_store_there_after_an_impact_too(device, scalar_code):
+def test_frames_of_rk4_show_what_springs_store_there_after_an_impact_too(device):
     """A step that is taken again loads forces where it starts, which is a step too early for the frame."""
     out = Runner(CORD, "rk4", device)(2e-3, 1, 30)
     length = np.linalg.norm(out["frames/body_q"][:, 0, 0, :3] - [0, 0, 1], axis=1)
