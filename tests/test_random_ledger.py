@@ -28,7 +28,8 @@ CASES = [pytest.param(kind, seed, *mode, marks=() if (kind, seed, mode[1]) in FA
 
 def solver_of(solver, integrator, seed) -> dict:
     # Bodies of the default stiffness vibrate faster than these steps follow, which is part of what the ledger lacks.
-    more = {"affine": {"tolerance": 1e-11, "stiffness": 1e10}, "maximal": {"joint_direction": ("explicit", "implicit")[seed % 2]}}
+    more = {"affine": {"tolerance": 1e-11, "stiffness": 1e10},
+            "maximal": {"joint_direction": ("explicit", "implicit")[seed % 2]}}
     return {"type": solver, "dt": 1e-3, "integrator": integrator, **more.get(solver, {})}
 
 
