@@ -27,7 +27,9 @@ CASES = [pytest.param(kind, seed, *mode, marks=() if (kind, seed, mode[1]) in FA
 
 
 def solver_of(solver, integrator, seed) -> dict:
-    more = {"affine": {"tolerance": 1e-10}, "maximal": {"joint_direction": ("explicit", "implicit")[seed % 2]}}
+    # Bodies of the default stiffness vibrate faster than these steps follow, which is part of what the ledger lacks.
+    more = {"affine": {"tolerance": 1e-11, "stiffness": 1e10},
+            "maximal": {"joint_direction": ("explicit", "implicit")[seed % 2]}}
     return {"type": solver, "dt": 1e-3, "integrator": integrator, **more.get(solver, {})}
 
 

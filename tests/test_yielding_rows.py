@@ -15,7 +15,8 @@ bodies:
   lower: {pose: {xyz: [0.5, 0, 0]}, mass: 1.5, com: [0.3, 0.1, 0], inertia: {diag: [0.05, 0.07, 0.06]}}
 joints:
   a: {type: ball, parent: world, child: upper, at: [0, 0, 0], qd: [0.5, 0.7, -0.4]}
-  b: {type: universal, parent: upper, child: lower, at: [0.5, 0, 0], axes: {angular: [[1, 0, 0], [0, 0, 1]]}, qd: [0.5, -0.6]}
+  b: {type: universal, parent: upper, child: lower, at: [0.5, 0, 0], qd: [0.5, -0.6],
+      axes: {angular: [[1, 0, 0], [0, 0, 1]]}}
   rod: {type: distance, parent: world, child: lower, parent_frame: {xyz: [0.6, 0.8, 0]}, child_frame: {xyz: [0.5, 0, 0]},
         length: 0.9, loop: true, compliance: 1.0e-3}
   end: {type: ball, parent: world, child: lower, at: [1, 0, 0], loop: true, compliance: 2.0e-4}

@@ -41,6 +41,7 @@ from simcli.solvers.rows.stages import (
     solve_system,
 )
 from simcli.solvers.shared.frames import frame, is_last_step
+from simcli.solvers.shared.ledger import load_external
 from simcli.solvers.shared.looks.measures import look
 from simcli.solvers.shared.motions import follow_motions, lead_rows, lead_rows_to_end
 from simcli.solvers.shared.sampling import sampling
@@ -80,7 +81,8 @@ def frame_of_tree(c) -> tuple:
     measured = _measurement(c, lead_rows)
     if c.stages > 1 and c.touches:
         smooth = (set_registers(node=0, instant=1), *_evaluation(c, by_impulses=False), *shows)
-        last = (look_back, *measured, *shows, look_ahead, *measured)
+        springs = when(c.forces.has_external and not c.keeps_account, load_external)  # what they store there
+        last = (look_back, *measured, *shows, look_ahead, *measured, *springs)
         end = (only(jumps, *last), only(were_smooth, *smooth))
     elif c.stages > 1:
         end = start
