@@ -1,6 +1,8 @@
 """`simcli bench`, and other engines beside it: the same work, the same results. Budget: 15 s."""
 
 import json
+import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +14,7 @@ from support.process import TIMEOUT, environment
 from simcli import pipeline
 from simcli.cli import doorman
 from simcli.cli.bench import scenes as bench_scenes
+from simcli.cli.bench import threads as bench_threads
 from simcli.errors import Exit
 
 PEERS = Path(__file__).with_name("benchmarks") / "peers.py"
@@ -33,6 +36,25 @@ def test_bench_times_our_side(chain, capfd, task, steps):
     assert (row["scene"], row["task"], row["worlds"], row["steps"]) == ("chain2", task, 3, steps)
     assert row["per_second"] == pytest.approx(1e6 / row["microseconds"])
     assert "ratio" not in row
+
+
+def test_what_threads_gain_is_told(chain, capfd, monkeypatch):
+    """Runs are longer for it, whatever a short one takes; cores are given back."""
+    monkeypatch.setattr(bench_threads, "_LEAST", 0.05)
+    before = bench_threads.allowed_cores()
+    words = ["bench", str(chain), *WORDS, "--repeat", "1", "--threads", "2"]
+    assert doorman.run_command(words, debug=True, as_json=False) == Exit.OK
+    said = r"chain2: 2 threads .* do \d+\.\d\d times the work .* without frames, \d+\.\d\d times with"
+    assert re.search(said, capfd.readouterr().out)
+    assert bench_threads.allowed_cores() == before
+
+
+@pytest.mark.skipif(len(bench_threads.allowed_cores()) < 2, reason="no system that binds processes, or one core")
+def test_one_core_is_one_for_all_threads_and_children():
+    ask = [sys.executable, "-c", "import os; print(len(os.sched_getaffinity(0)))"]
+    with bench_threads.cores_for(1):
+        assert {len(os.sched_getaffinity(int(each.name))) for each in Path("/proc/self/task").iterdir()} == {1}
+        assert subprocess.check_output(ask, text=True) == "1\n"
 
 
 def test_the_table_is_followed_by_where_the_peers_are(chain, capfd):

@@ -1,6 +1,7 @@
 """What several threads gain over one: as many cores as threads, with what writes the file on them, too."""
 
 import contextlib
+import math
 import os
 from collections.abc import Iterator
 from dataclasses import replace
@@ -31,7 +32,7 @@ def _gain(work: BenchWork, subject: type[Runs] | type[BenchStates], repeat: int)
     """One core's least time over that of as many as there are threads."""
     with cores_for(1):
         lasts = subject(replace(work, threads=1)).once()
-    work = replace(work, duration=work.duration * max(_LEAST / lasts, 1.0))
+    work = replace(work, duration=work.duration * math.ceil(_LEAST / lasts))
     times = {1: [], work.threads: []}
     for n in [*times] * 2:  # what else the machine does changes in time
         with cores_for(n):
@@ -43,7 +44,7 @@ def _gain(work: BenchWork, subject: type[Runs] | type[BenchStates], repeat: int)
 @contextlib.contextmanager
 def cores_for(n: int) -> Iterator[None]:
     """Let this process, and those that it starts, have n cores; where the system binds none, or has fewer, all of them."""
-    allowed = os.sched_getaffinity(0) if hasattr(os, "sched_setaffinity") else set()
+    allowed = allowed_cores()
     if len(allowed) < n:
         yield
         return
@@ -52,6 +53,11 @@ def cores_for(n: int) -> Iterator[None]:
         yield
     finally:
         _bind(allowed)
+
+
+def allowed_cores() -> set[int]:
+    """Numbers of the cores that this process may use; none where the system binds no process."""
+    return os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set()
 
 
 def _bind(numbers: set[int]) -> None:
