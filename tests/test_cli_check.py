@@ -136,7 +136,7 @@ def test_check_makes_the_validators_of_what_is_written_only(folder):
     )
     code = (
         "from simcli.spec import check_scene\n"
-        "from simcli.spec.values.quantities import Part\n"
+        "from simcli.spec.values.schema_parts import Part\n"
         "def parts(of):\n"
         "    return [part for below in of.__subclasses__() for part in (below, *parts(below))]\n"
         "for name in ('good.yaml', 'spring.yaml'):\n"
