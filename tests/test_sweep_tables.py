@@ -185,7 +185,7 @@ def test_what_is_no_time(text):
 
 
 def test_status_counts_the_cases_of_the_plan(folder):
-    """Results of a plan that was made smaller count for nothing."""
+    """Results of a plan that was made smaller count for nothing, and those whose files are gone."""
     plan = of_table(folder, ROWS)
     write_plan(of_table(folder, ROWS[:1]), folder / "out")
     ledger = Ledger(folder / "out", this_process())
@@ -194,6 +194,7 @@ def test_status_counts_the_cases_of_the_plan(folder):
     ledger.note(LedgerEvent.DONE, chunk.id, chunk.cases, file="a", n_steps=4, seconds=8.0, attempt=1, digest="d",
                 failed={chunk.cases[0]: "one", chunk.cases[1]: "two"}, executor="workers 1")  # fmt: skip
     ledger.close()
+    assert (status_of(folder / "out").n_done, status_of(folder / "out").failed) == (0, {})
     (folder / "out" / "a").touch()
     found = status_of(folder / "out")
     assert (found.n_cases, found.n_done, found.failed) == (1, 1, {chunk.cases[0]: "one"})
