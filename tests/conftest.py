@@ -105,6 +105,13 @@ def scalar_code():
 
 
 @pytest.fixture
+def here(tmp_path, monkeypatch):
+    """An empty folder to work in."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
 def small_memory(monkeypatch):
     """As if the memory of the device held three worlds."""
     from simcli.kernels.memory import storage

@@ -23,13 +23,6 @@ RUN_EFFORTS = 1e-8  # [N, N m], what it asks of `id` on a simulated run
 
 
 @pytest.fixture
-def here(tmp_path, monkeypatch):
-    """An empty folder to work in."""
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-@pytest.fixture
 def command(capfd):
     return partial(completed_here, capfd)
 

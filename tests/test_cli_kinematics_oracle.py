@@ -26,13 +26,6 @@ N_STATES = 9
 
 
 @pytest.fixture
-def here(tmp_path, monkeypatch):
-    """An empty folder to work in."""
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-@pytest.fixture
 def command(capfd):
     return partial(completed_here, capfd)
 

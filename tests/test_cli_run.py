@@ -38,13 +38,6 @@ def scene(tmp_path_factory):
 
 
 @pytest.fixture
-def here(tmp_path, monkeypatch):
-    """An empty folder to work in."""
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-@pytest.fixture
 def command(here, capfd):
     """Run a command in this process, which has loaded everything already; same door, same streams."""
 

@@ -22,6 +22,7 @@ MAX_LINES = 500  # hard limit per file; about 350 is the aim
 FLOORS = {
     "errors": 0,
     "arguments": 2,
+    "cores": 0,
     "rotations": 0,
     "spec": 1,
     "model": 2,

@@ -15,13 +15,14 @@ from simcli.arguments import (
     texts_of,
     whole_number,
 )  # fmt: skip
+from simcli.cores import cores
 from simcli.errors import Exit, SimcliError, UsageError
 from simcli.spec.document.overrides import ADDED_MEASURE, VARY, VARY_TABLE, Override
 from simcli.spec.resolved import flow_text
 from simcli.sweeps.book.state import LedgerReader
 from simcli.sweeps.driver import drive_sweep
 from simcli.sweeps.executors.contract import Work
-from simcli.sweeps.executors.pool import Pool, cores
+from simcli.sweeps.executors.pool import Pool
 from simcli.sweeps.planning.plan import plan_of
 from simcli.sweeps.standing import Options, Standing, watch_nothing
 from simcli.sweeps.table import table_of

@@ -1,6 +1,5 @@
 """`simcli precompile`: compile the kernels of scenes before they are run."""
 
-import os
 import subprocess
 import sys
 import tempfile
@@ -18,6 +17,7 @@ from simcli.cli import console
 from simcli.cli.options import JsonFlag, SetValues, existing_file
 from simcli.cli.runs.run_options import Precision, RunDevice, overrides
 from simcli.cli.shipped import shipped_scenes
+from simcli.cores import cores
 from simcli.errors import Exit, OutputError
 
 BUNDLE_WORLDS = (1, 8)  # of each bundle: one world is scalar code, several share the registers of a core
@@ -70,7 +70,7 @@ def precompile(
             made = overrides({"--precision": ("solver.precision", precision), "--worlds": ("batch.worlds", worlds)})
             rows = [_compile_here(items[0], (*made, *sets), device)]
         else:
-            rows = _compile_apart(items, words, jobs or _n_cores(), keeper, json)
+            rows = _compile_apart(items, words, jobs or cores(), keeper, json)
     found = {"folder": keeper, "scenes": rows, "compiled": sum(row["compiled"] for row in rows),
              "from_cache": sum(row["from_cache"] for row in rows), "wall_s": time.perf_counter() - started}  # fmt: skip
     if json:
@@ -92,10 +92,6 @@ def _keeper() -> Path:
     if folder is None:
         raise OutputError(f"compiled kernels cannot be kept: {reason}; {kernel_cache.VARIABLE} names another folder")
     return folder
-
-
-def _n_cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _bundles(folder: Path, worlds: int | None, more: list[str]) -> Iterator[PrecompiledItem]:

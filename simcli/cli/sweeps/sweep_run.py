@@ -98,8 +98,9 @@ def _drive(plan: "Plan", folder: Path, executor: "Executor", options: "Options",
 
 def executor_of(plan: "Plan", folder: Path, place: sweep_options.WorkPlace, quiet: bool) -> "Executor":
     """Who does the work."""
+    from simcli.cores import cores
     from simcli.sweeps.executors.contract import Work
-    from simcli.sweeps.executors.pool import Pool, cores
+    from simcli.sweeps.executors.pool import Pool
 
     if place.cluster:
         from simcli.sweeps.executors.cluster import CLUSTER_PATIENCE_S, Cluster

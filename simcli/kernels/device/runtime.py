@@ -11,6 +11,7 @@ from weakref import WeakSet
 
 import numpy as np
 
+from simcli.cores import cores
 from simcli.errors import DeviceError, UsageError
 from simcli.kernels.device.cuda import copy_to_device, cuda_name, fetched, has_cuda_device, take_cuda_device
 from simcli.kernels.device.kernel_session import KernelSession, tell_not_kept, variable_unread
@@ -192,7 +193,7 @@ def start_device(device: str = "auto", precision: str = "float64", threads: int 
     Args:
         device: "auto", "cpu", "cuda", "cuda:1", ..., "vulkan" or "metal".
         precision: "float64" or "float32".
-        threads: CPU threads; None for all cores.
+        threads: CPU threads; None for one on each core that the process may use.
         like_gpu: run the code and the memory layout of a GPU on the CPU, for tests on machines without one.
         **options: further fields of Taichi's compile configuration, for tests.
 
@@ -203,7 +204,7 @@ def start_device(device: str = "auto", precision: str = "float64", threads: int 
         raise UsageError(f"unknown precision `{precision}`: choose float64 or float32")
     arch = choose_arch(device, precision)
     if threads is None:
-        threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        threads = cores()
     if arch == "vulkan":
         os.environ.setdefault(*_MESA)
     is_gpu = like_gpu or arch != "cpu"

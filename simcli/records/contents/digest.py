@@ -12,13 +12,14 @@ The scales (/frames/world, names) are not in it: they do not depend on what was 
 blocks do not enter, so the same run cut in other blocks has the same digest; float32 and float64 files differ.
 """
 
-import os
 from collections.abc import Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from hashlib import blake2b
 
 import h5py
 import numpy as np
+
+from simcli.cores import cores
 
 _SIZE = 32  # [B]
 _MOST_THREADS = 4
@@ -39,7 +40,7 @@ class Digest:
 
     def __init__(self, paths: Iterable[str], n_threads: int | None = None):
         self._hashes = {path: blake2b(digest_size=_SIZE) for path in sorted(paths, key=str.encode)}
-        n_threads = min(_cores() // _CORES_OF_A_THREAD, _MOST_THREADS) if n_threads is None else n_threads
+        n_threads = min(cores() // _CORES_OF_A_THREAD, _MOST_THREADS) if n_threads is None else n_threads
         self._pool = ThreadPoolExecutor(n_threads) if n_threads else None
         self._hashing: dict[str, Future] = {}
 
@@ -66,11 +67,6 @@ class Digest:
         """Let what was appended to a dataset be hashed to its end: rows count in their order."""
         if path in self._hashing:
             self._hashing.pop(path).result()
-
-
-def _cores() -> int:
-    """Cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def static_digest(file: h5py.File) -> str:
