@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from simcli.kernels.algebra.values import Mat3, Vec3
-from simcli.kernels.complementarity.cones import curnier, fischer_cone, fischer_row, on_cone
+from simcli.kernels.complementarity.cones import curnier, discs, fischer_cone, fischer_row, on_cone, on_discs
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import Arena
 
@@ -12,25 +12,28 @@ N, STEP = 400, 1e-6
 SLOPE = 1e-7  # of values about 1: a difference of second order over two steps of 1e-6 loses 1e-10, and curvature 1e-8
 SIGMA, FLOOR, TINY = 0.3, 1e-13, 1e-300
 METRIC = np.array([0.7, 1.9, 1.5])  # d_N, d_T, d
+TORSION = 0.4  # of spins, whose discs have the radius mu
 
 
 class Evaluator:
-    """Both functions of contacts, and that of rows, for N points."""
+    """Both functions of contacts, those of spins and of rows, for N points."""
 
     def __init__(self, device):
         arena = self.arena = Arena(device, N)
         x, w, mu, sigma = self.given = arena.slot(1, Vec3), arena.slot(1, Vec3), arena.slot(1), arena.slot(1)
-        names = ("curnier", "cone")
+        names = ("curnier", "cone", "discs", "smooth discs")
         out = self.out = {name: (arena.slot(1, Vec3), arena.slot(1, Mat3), arena.slot(1, Mat3)) for name in names}
         row = self.row = arena.slot(3)
-        nearest = self.nearest = arena.slot(1, Vec3)
+        nearest, inner = self.nearest, self.inner = arena.slot(1, Vec3), arena.slot(1, Vec3)
         arena.build()
 
         def write(k, x, w, mu, sigma, point):
             zero = arena.zero()
             metric = Vec3(*(zero + m for m in METRIC))
             for name, found in (("curnier", curnier(x, w, metric, mu, TINY)),
-                                ("cone", fischer_cone(x, w, metric, mu, sigma, FLOOR, TINY))):
+                                ("cone", fischer_cone(x, w, metric, mu, sigma, FLOOR, TINY)),
+                                ("discs", discs(x, w, metric, zero + TORSION, mu, zero, TINY)),
+                                ("smooth discs", discs(x, w, metric, zero + TORSION, mu, sigma, TINY))):
                 for slot, value in zip(out[name], found, strict=True):
                     slot.store(k, 0, value)
             a, b, _ = x.parts
@@ -38,6 +41,7 @@ class Evaluator:
             for part, value in enumerate(fischer_row(a, w.parts[0], METRIC[0], *bounds, sigma, TINY)):
                 row.store(k, part, value)
             nearest.store(k, 0, on_cone(point, mu)[0])
+            inner.store(k, 0, on_discs(point, zero + TORSION, mu, TINY))
 
         def select_bound(b, zero):
             return ti.select(b > 0.0, zero + 0.5, zero + np.inf)
@@ -57,7 +61,7 @@ class Evaluator:
         self.arena.launch(self.run)
         found = {name: [np.array(slot.read()[:, 0]) for slot in slots] for name, slots in self.out.items()}
         found["row"] = np.array(self.row.read()[..., 0])
-        found["nearest"] = np.array(self.nearest.read()[:, 0])
+        found["nearest"], found["inner"] = (np.array(slot.read()[:, 0]) for slot in (self.nearest, self.inner))
         return found
 
 
@@ -77,6 +81,7 @@ def test_slopes_and_roots(evaluate):
     check_slopes(evaluate, here, x, w, mu)
     check_roots(evaluate, rng)
     check_projection(here["nearest"], x, mu)
+    check_discs(evaluate, here["inner"], x, mu)
 
 
 def check_slopes(evaluate, here, x, w, mu):
@@ -84,10 +89,10 @@ def check_slopes(evaluate, here, x, w, mu):
         step = STEP * np.eye(3)[column]
         for which, (plus, minus) in ((1, (evaluate(x + step, w, mu), evaluate(x - step, w, mu))),
                                      (2, (evaluate(x, w + step, mu), evaluate(x, w - step, mu)))):
-            for name in ("curnier", "cone"):
+            for name in ("curnier", "cone", "discs", "smooth discs"):
                 slope = (plus[name][0] - minus[name][0]) / (2 * STEP)
                 off = abs(slope - here[name][which].reshape(N, 3, 3)[:, :, column]).max(axis=1)
-                crossed = 2 if name == "curnier" else 0  # points next to a kink
+                crossed = 2 if name in ("curnier", "discs") else 0  # points next to a kink
                 assert np.sort(off)[N - 1 - crossed] < SLOPE * 10, (name, which, column)
             if column == 0:
                 slope = (plus["row"][:, 0] - minus["row"][:, 0]) / (2 * STEP)
@@ -113,6 +118,23 @@ def check_roots(evaluate, rng):
     away = evaluate(x + more, w + more, mu, 0.0)
     for name in ("curnier", "cone"):
         assert abs(away[name][0]).max(axis=1).min() > 1e-3, name
+
+
+def check_discs(evaluate, inner, x, mu):
+    """Spins at rest and at their bounds obey the law, what does not is seen, and the projection is that of discs."""
+    size = np.hypot(x[:, 1], x[:, 2])
+    assert inner[:, 0] == pytest.approx(np.clip(x[:, 0], -TORSION, TORSION), abs=1e-15)
+    assert inner[:, 1:] == pytest.approx(x[:, 1:] * np.minimum(1.0, mu / np.maximum(size, 1e-300))[:, None], abs=1e-15)
+    w = (inner - x) * np.array([METRIC[0], METRIC[1], METRIC[1]])
+    for name in ("discs", "smooth discs"):
+        assert abs(evaluate(inner, w, mu, 0.0)[name][0]).max() < 1e-12, name
+    side = np.array([0.0, 0.1, 0.0])
+    turned = w + side * (np.hypot(w[:, 1], w[:, 2]) > 0.1)[:, None]  # no longer against the impulse
+    seen = abs(evaluate(inner, turned, mu, 0.0)["discs"][0]).max(axis=1)
+    oblique = (abs(w[:, 2]) > 0.1) & (mu > 0.0)
+    assert oblique.sum() > N // 4
+    assert seen[oblique].min() > 1e-4
+    assert abs(evaluate(inner, w + side, mu, 0.0)["discs"][0]).max(axis=1)[size < mu].min() > 1e-3
 
 
 def check_projection(nearest, x, mu):

@@ -51,8 +51,15 @@ AT_REST = {f"rests {angle} {v}": {"mu": 0.3, "more": 0.2, "a": np.radians(angle)
            for angle in (20, 26, 27) for v in (0.0, 0.5)}  # fmt: skip
 SPINS = {f"roll {u}": {"u": u, "w": u / RADIUS, "roll": 2e-3} for u in (0.2, 1.0)}
 SPINS |= {f"twist {n}": {"n": n, "twist": 1e-3} for n in (-2.0, 8.0)}
+ROLL = 2e-3  # [m]
+HEADINGS = {f"heading {heading}": {"u": 1.0, "w": 1.0 / RADIUS, "roll": ROLL, "heading": np.radians(heading)}
+            for heading in (30, 45, 160, 250)}  # fmt: skip
+DOWNHILL = {f"downhill {down} {share}": {"a": np.arctan(share * ROLL / RADIUS), "roll": ROLL, "down": np.radians(down)}
+            for down in (0, 45, 200) for share in (0.99, 1.01)}  # fmt: skip
+ACROSS = {f"across {heading}": {"u": 0.5, "w": 0.5 / RADIUS, "n": 2.0, "a": 0.1, "roll": ROLL, "twist": 5e-4,
+                                "heading": np.radians(heading), "down": np.radians(20)} for heading in (0, 120, 200)}
 PULLED = {"pulled": {"pull": 1.1}}
-CASES = {**INCLINES, **STOPS, **BALLS, **BOUNCES, **AT_REST, **SPINS, **PULLED}
+CASES = {**INCLINES, **STOPS, **BALLS, **BOUNCES, **AT_REST, **SPINS, **HEADINGS, **DOWNHILL, **ACROSS, **PULLED}
 WORLD = {name: k for k, name in enumerate(CASES)}
 slow = pytest.mark.slow
 OTHERS = [("natural", 1e-2), ("maximal", 1e-2), ("generalized", 1e-3), ("generalized", 5e-2)]
@@ -181,6 +188,44 @@ def test_rolling_and_torsional_friction_take_spin_at_a_constant_rate(yard, case)
     assert abs(spin[-1, 2] - left) < ACCELERATION * DURATION / RADIUS
 
 
+def direction(angle):
+    return np.array([np.cos(angle), np.sin(angle)])
+
+
+@pytest.mark.parametrize("case", HEADINGS)
+def test_rolling_friction_brakes_along_the_path_whatever_its_heading(yard, case):
+    _, v, spin = yard.see(case, "ball")
+    left = 1.0 - 5 / 7 * ROLL / RADIUS * GRAVITY * yard.time
+    along = direction(CASES[case]["heading"])
+    assert np.abs(v[:, :2] - left[:, None] * along).max() < ACCELERATION * DURATION
+    assert np.abs(spin[:, 1] * RADIUS - v[:, 0]).max() < ACCELERATION * DURATION
+    assert np.abs(spin[:, 0] * RADIUS + v[:, 1]).max() < ACCELERATION * DURATION
+
+
+@pytest.mark.parametrize("case", DOWNHILL)
+def test_rolling_friction_holds_on_slopes_of_its_angle_whatever_their_heading(yard, case):
+    _, v, _ = yard.see(case, "ball")
+    angle, along = CASES[case]["a"], direction(CASES[case]["down"])
+    a = 5 / 7 * GRAVITY * max(np.sin(angle) - ROLL / RADIUS * np.cos(angle), 0.0)
+    assert np.abs(v[:, :2] - a * yard.time[:, None] * along).max() < ACCELERATION * DURATION
+
+
+@pytest.mark.parametrize("case", ACROSS)
+def test_a_ball_curves_downhill_as_implicit_steps_of_its_equation_do(yard, case):
+    """7/5 m v' = m g_t - (roll/r) N v/|v|, and beside that torsional friction takes the spin about the normal."""
+    _, v, spin = yard.see(case, "ball")
+    given, brake = CASES[case], 5 / 7 * ROLL / RADIUS * GRAVITY * np.cos(CASES[case]["a"])
+    pull = 5 / 7 * GRAVITY * np.sin(given["a"]) * direction(given["down"])
+    now, ways = given["u"] * direction(given["heading"]), []
+    for _ in range(len(v)):
+        ways.append(now)
+        free = now + yard.h * pull
+        now = free * max(1.0 - yard.h * brake / np.linalg.norm(free), 0.0)  # the implicit step, in closed form
+    assert np.abs(v[:, :2] - ways).max() < ACCELERATION * DURATION
+    rate = given["twist"] * GRAVITY * np.cos(given["a"]) / (2 / 5 * RADIUS**2)
+    assert np.abs(spin[:, 2] - np.maximum(given["n"] - rate * yard.time, 0.0)).max() < ACCELERATION * DURATION / RADIUS
+
+
 def test_dry_friction_of_a_joint_beside_contacts(yard):
     rate = yard.run.joint("rubbed").qd[..., 0]
     assert np.abs(np.delete(rate, WORLD["pulled"], axis=1)).max() < ON_RAILS
@@ -202,7 +247,7 @@ def test_contacts_take_energy_and_never_give(yard):
     assert np.diff(yard.run.energy.dissipated[:], axis=0).min() > -SUMMED
 
 
-@pytest.mark.parametrize("case", [*STOPS, *BALLS, *SPINS])
+@pytest.mark.parametrize("case", [*STOPS, *BALLS, *SPINS, *HEADINGS])
 def test_ledger_of_energy_closes(yard, case):
     """On level ground nothing but friction takes energy, and all of it is counted."""
     assert np.abs(yard.run.energy.drift[:][:, WORLD[case]]).max() < LEDGER

@@ -11,10 +11,11 @@ GRAVITY = 9.81
 INTEGRATOR = {"generalized": "semi_implicit", "maximal": "semi_implicit", "natural": "moreau"}
 
 # A block and a ball on a plane that leans by the angle a (gravity turns instead), and three sliders on rails across it.
+# The ball starts along `heading`, and a force turns what pulls it downhill to `down`, both from x.
 # All three have margins m, by which their surfaces lie deeper than where they touch.
 RADIUS = 0.1
 NEUTRAL = {"a": 0.0, "mu": 0.5, "more": 0.0, "roll": 0.0, "twist": 0.0, "e": 0.0, "z": RADIUS, "v": 0.0, "u": 0.0, "w": 0.0,
-           "n": 0.0, "pull": 0.9, "m": 0.0}  # fmt: skip
+           "n": 0.0, "pull": 0.9, "m": 0.0, "heading": 0.0, "down": 0.0}  # fmt: skip
 YARD = {
     "simcli": 1,
     "params": NEUTRAL,
@@ -26,7 +27,8 @@ YARD = {
         "block": {"mass": 2, "pose": {"xyz": [0, 0, 0.1]}, "velocity": {"linear": ["${v}", 0, 0]},
                   "shapes": {"box": {"type": "box", "size": [1, 1, "${0.2 - 2*m}"], "margin": "${m}", "material": "m"}}},
         "ball": {"mass": 1, "pose": {"xyz": [0, 5, "${z}"]}, "inertia": {"diag": [0.4 * RADIUS**2] * 3},
-                 "velocity": {"linear": ["${u}", 0, 0], "angular": [0, "${w}", "${n}"]},
+                 "velocity": {"linear": ["${u*cos(heading)}", "${u*sin(heading)}", 0],
+                              "angular": ["${-w*sin(heading)}", "${w*cos(heading)}", "${n}"]},
                  "shapes": {"sphere": {"type": "sphere", "radius": f"${{{RADIUS} - m}}", "margin": "${m}",
                                        "material": "m"}}},
         **{name: {"mass": 1, "inertia": {"diag": [0.1, 0.1, 0.1]}, "pose": {"xyz": [x, 0, 5]}}
@@ -41,6 +43,8 @@ YARD = {
                     "drive": {"mode": "position", "target": 100, "stiffness": 1000, "damping": 10, "effort_limit": 4}},
     },
     "forces": {"pull": {"type": "wrench", "body": "rubbed", "force": [0, "${pull}", 0]},
+               "downhill": {"type": "wrench", "body": "ball", "force": [f"${{{GRAVITY}*sin(a)*(cos(down) - 1)}}",
+                                                                        f"${{{GRAVITY}*sin(a)*sin(down)}}", 0]},
                "push": {"type": "wrench", "body": "stopped", "force": [0, 10, 0]}},
     "contact": {"exclude": [["block", "ball"]]},
     "output": {"channels": ["state", "energy", "reactions"]},

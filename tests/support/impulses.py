@@ -167,7 +167,7 @@ class Bench:
 
 def pattern_of_all(n, m):
     """Rows that may see all velocities."""
-    return SystemPattern(n // DOFS, n * np.arange(m + 1), np.tile(np.arange(n), m), False)
+    return SystemPattern(n // DOFS, n * np.arange(m + 1), np.tile(np.arange(n), m))
 
 
 def padded(values, shape, other=0.0):

@@ -16,15 +16,14 @@ from simcli.kernels.memory.arena import any_lane, local
 
 
 @ti.func
-def pull_link(k: ti.template(), t: ti.template(), s: ti.template(), p: ti.template(), first_spin: ti.template(), w: ti.i32,
-              lane: ti.template(), c: ti.i32, link: ti.i32, point: ti.template(), axes: ti.template(), frame: ti.template(),
-              sign: ti.template()):
+def pull_link(k: ti.template(), t: ti.template(), s: ti.template(), p: ti.template(), w: ti.i32, lane: ti.template(),
+              c: ti.i32, link: ti.i32, point: ti.template(), axes: ti.template(), frame: ti.template(), sign: ti.template()):
     """Add to contact c what it sees of the velocities that carry a link; nothing for the world, -1.
 
     Args:
         axes: what it sees velocities along.  frame: what spins see turning about.
 
-    Writes: k.terms, p.contacts.jacobian, p.rows.jacobian of spins
+    Writes: k.terms, p.contacts.jacobian, p.spins.jacobian
     """
     x = point * 1.0
     if link >= 0:
@@ -40,22 +39,10 @@ def pull_link(k: ti.template(), t: ti.template(), s: ti.template(), p: ti.templa
                 found = one(p.contacts.jacobian, w, lane, at) + seen_along(axes, point_velocity(motion, x), sign)
                 put(p.contacts.jacobian, w, lane, at, found)
                 put(k.terms, w, lane, 0, ti.max(one(k.terms, w, lane, 0), size_of_terms(motion, x)))
-                add_turning(p, first_spin, w, lane, c, u, frame, motion.angular, sign)
+                for side in ti.static(p.triples[1:]):
+                    turned = one(side.jacobian, w, lane, at) + seen_along(frame, motion.angular, sign)
+                    put(side.jacobian, w, lane, at, turned)
         i = t.parent.at(i)
-
-
-@ti.func
-def add_turning(p: ti.template(), first_spin: ti.template(), w: ti.i32, lane: ti.template(), c: ti.i32, u: ti.i32,
-                frame: ti.template(), spin: ti.template(), sign: ti.template()):
-    """Add what spins of contact c see of unknown u, which turns by a spin.
-
-    Writes: p.rows.jacobian of spins
-    """
-    if ti.static(first_spin >= 0):
-        for m in ti.static(range(3)):
-            at = (first_spin + 3 * c + m) * p.n + u
-            seen = frame[m].dot(spin) * sign
-            put(p.rows.jacobian, w, lane, at, one(p.rows.jacobian, w, lane, at) + seen)
 
 
 @ti.func
@@ -112,7 +99,7 @@ def mark_threes(t: ti.template(), p: ti.template(), w: ti.i32, i: ti.i32):
 def list_threes(p: ti.template(), w: ti.i32, c: ti.i32):
     """The threes that are marked are those that contact c sees, and it sees nothing there yet; no mark stays.
 
-    Writes: p.marked, p.contacts.{columns, length, jacobian}
+    Writes: p.marked, p.contacts.{columns, length, jacobian}, p.spins.jacobian
     """
     zero = p.arena.zero()
     length = 0
@@ -125,14 +112,15 @@ def list_threes(p: ti.template(), w: ti.i32, c: ti.i32):
 
 
 def _list_three(p, w, c, e, i):
-    """Contact c sees three i as number e of its threes, and nothing there yet.
+    """Contact c sees three i as number e of its threes, and nothing there yet, nor do its spins.
 
-    Writes: p.contacts.{columns, jacobian}
+    Writes: p.contacts.{columns, jacobian}, p.spins.jacobian
     """
     zero = p.arena.zero()
     p.contacts.columns.store(w, c * number(p, "n") + e, zero + ti.cast(i, p.arena.device.real))
-    for m in range(3):
-        p.contacts.jacobian.store(w, c * number(p, "n") + 3 * i + m, Vec3(zero, zero, zero))
+    for side in p.triples:
+        for m in range(3):
+            side.jacobian.store(w, c * number(p, "n") + 3 * i + m, Vec3(zero, zero, zero))
 
 
 @ti.func
@@ -140,7 +128,7 @@ def list_of_alike(k: ti.template(), t: ti.template(), p: ti.template(), w: ti.i3
     """The threes that contact c sees, which is between the same shapes in all worlds; often so is the contact before it.
 
     Reads:  k.contacts.{alike, shape_a, shape_b}
-    Writes: p.marked, p.contacts.{columns, length, jacobian}
+    Writes: p.marked, p.contacts.{columns, length, jacobian}, p.spins.jacobian
     """
     if repeats_pair(k, w, c):
         p.contacts.length.store(w, c, p.contacts.length.load(w, c - 1))
@@ -182,12 +170,12 @@ def mark_links(k: ti.template(), t: ti.template(), s: ti.template(), w: ti.i32, 
 
 
 @ti.func
-def pull_marked(k: ti.template(), t: ti.template(), s: ti.template(), p: ti.template(), first_spin: ti.template(),
-                w: ti.i32, c: ti.i32, side: ti.template()):
+def pull_marked(k: ti.template(), t: ti.template(), s: ti.template(), p: ti.template(), w: ti.i32, c: ti.i32,
+                side: ti.template()):
     """As `pull_link`, for all worlds of a block, each with the links that it has marked; no mark stays.
 
     Reads:  k.{pushed, unit_along}
-    Writes: k.{carries, terms}, p.contacts.jacobian, p.rows.jacobian of spins
+    Writes: k.{carries, terms}, p.contacts.jacobian, p.spins.jacobian
     """
     for i in range(k.n_links):
         is_on = k.carries.load(w, 2 * i + side) != 0.0
@@ -196,15 +184,15 @@ def pull_marked(k: ti.template(), t: ti.template(), s: ti.template(), p: ti.temp
             for d in range(t.link_qd.at(i), t.link_qd.at(i) + t.link_n_qd.at(i)):
                 u = p.n_given - 1 - t.unknown.at(d)  # tips first
                 if u < p.n_given:
-                    pull_dof(k, p, first_spin, w, c, side, u, s.S.load(w, d), is_on)
+                    pull_dof(k, p, w, c, side, u, s.S.load(w, d), is_on)
 
 
 @ti.func
-def pull_dof(k: ti.template(), p: ti.template(), first_spin: ti.template(), w: ti.i32, c: ti.i32, side: ti.template(),
-             u: ti.i32, motion: ti.template(), is_on: ti.template()):
+def pull_dof(k: ti.template(), p: ti.template(), w: ti.i32, c: ti.i32, side: ti.template(), u: ti.i32,
+             motion: ti.template(), is_on: ti.template()):
     """Add what contact c sees of unknown u, which moves links so, in some worlds.
 
-    Writes: k.terms, p.contacts.jacobian, p.rows.jacobian of spins
+    Writes: k.terms, p.contacts.jacobian, p.spins.jacobian
     """
     sign = ti.static(2.0 * side - 1.0)
     n = k.contacts.normal.load(w, c)
@@ -215,31 +203,19 @@ def pull_dof(k: ti.template(), p: ti.template(), first_spin: ti.template(), w: t
     p.contacts.jacobian.store(w, c * p.n + u, select_parts(is_on, found, before))
     terms = k.terms.load(w, 0)
     k.terms.store(w, 0, select(is_on, ti.max(terms, size_of_terms(motion, x)), terms))
-    if ti.static(first_spin >= 0):
+    for spins in ti.static(p.triples[1:]):
         along = k.unit_along.load(w, 0)
-        turn_marked(p, first_spin, w, c, u, (n, along, n.cross(along)), motion.angular, sign, is_on)
+        turned = spins.jacobian.load(w, c * p.n + u)
+        more = seen_along((n, along, n.cross(along)), motion.angular, sign)
+        spins.jacobian.store(w, c * p.n + u, select_parts(is_on, turned + more, turned))
 
 
 @ti.func
-def turn_marked(p: ti.template(), first_spin: ti.template(), w: ti.i32, c: ti.i32, u: ti.i32, frame: ti.template(),
-                spin: ti.template(), sign: ti.template(), is_on: ti.template()):
-    """As `add_turning`, in some worlds.
-
-    Writes: p.rows.jacobian of spins
-    """
-    for m in ti.static(range(3)):
-        at = (first_spin + 3 * c + m) * p.n + u
-        seen = frame[m].dot(spin) * sign
-        p.rows.jacobian.store(w, at, p.rows.jacobian.load(w, at) + select(is_on, seen, p.arena.zero()))
-
-
-@ti.func
-def see_link(t: ti.template(), s: ti.template(), p: ti.template(), first_spin: ti.template(), w: ti.i32, c: ti.i32,
-             side: ti.i32, link: ti.i32, point: ti.template(), axes: ti.template(), frame: ti.template(),
-             sign: ti.template()):
+def see_link(t: ti.template(), s: ti.template(), p: ti.template(), w: ti.i32, c: ti.i32, side: ti.i32, link: ti.i32,
+             point: ti.template(), axes: ti.template(), frame: ti.template(), sign: ti.template()):
     """What contact c of a large world sees of a link, whose velocities are those of no other.
 
-    Writes: p.large.{body, seen, spin}
+    Writes: p.large.{body, seen, turning}
     """
     first = -1
     if link >= 0:
@@ -253,10 +229,8 @@ def see_link(t: ti.template(), s: ti.template(), p: ti.template(), first_spin: t
             at = SEEN * c + DOFS * side + u % DOFS
             v = point_velocity(motion, x)
             p.large.seen.store(w, at, seen_along(axes, v, sign))
-            if ti.static(first_spin >= 0):
-                for m in ti.static(range(3)):
-                    at = (3 * c + m) * SEEN + DOFS * side + u % DOFS
-                    p.large.spin.store(w, at, frame[m].dot(motion.angular) * sign)
+            for turning in ti.static(p.large.views[1:]):
+                turning.store(w, at, seen_along(frame, motion.angular, sign))
 
 
 def seen_along(axes, v: Vec3, sign) -> Vec3:

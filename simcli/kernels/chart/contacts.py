@@ -31,11 +31,11 @@ _UPRIGHT = 1e-6  # [1], less of a grain in the tangent plane has no direction
 
 
 @ti.func
-def state_contacts(k: ti.template(), t: ti.template(), s: ti.template(), p: ti.template(), first_spin: ti.template(),
-                   w: ti.i32):
+def state_contacts(k: ti.template(), t: ti.template(), s: ti.template(), p: ti.template(), w: ti.i32):
     """Which contacts are on, their tangents, and what they see of each velocity: normal, and two tangents.
 
         J v = (n, t_1, t_2) . (v_B - v_A), the velocity of each body where it is pushed (`pushed_points`)
+        of spins: (n, t_1, t_2) . (w_B - w_A), with unit tangents
 
     Friction mu_1 along a grain and mu_2 across it, within an ellipse, is that within a circle for tangents that are
     shorter by mu_i / mu, with mu the larger one: so are t_1 and t_2.
@@ -43,12 +43,11 @@ def state_contacts(k: ti.template(), t: ti.template(), s: ti.template(), p: ti.t
     Args:
         k: Collider, after `detect`.
         p: Problem.
-        first_spin: its row (n, t_1, t_2) . (w_B - w_A) of the first contact, three for each; -1 if there are none.
 
     Reads:  k, s.{S, R, o, origin}
-    Writes: p.contacts.{on, columns, length, jacobian}, p.rows.jacobian of spins, or p.large; k.contacts.{along, across}
+    Writes: p.contacts.{on, columns, length, jacobian}, p.spins.jacobian, or p.large; k.contacts.{along, across}
     """
-    most = clear_contacts(k, p, first_spin, w)
+    most = clear_contacts(k, p, w)
     forget_links(k, p, w)
     for c in range(most):
         k.terms.store(w, 0, k.arena.zero())
@@ -56,33 +55,33 @@ def state_contacts(k: ti.template(), t: ti.template(), s: ti.template(), p: ti.t
         if ti.static(takes_all(k, p)):
             if alike:
                 list_of_alike(k, t, p, w, c)
-                state_contact(k, t, s, p, first_spin, w, None, c)
+                state_contact(k, t, s, p, w, None, c)
             else:
-                state_apart(k, t, s, p, first_spin, w, c)
+                state_apart(k, t, s, p, w, c)
         else:
             for lane in range(k.lanes):  # one
                 if ti.static(not p.is_large):
                     mark_carriers(k, t, p, w, c)
                     list_threes(p, w, c)
-                state_contact(k, t, s, p, first_spin, w, lane, c)
+                state_contact(k, t, s, p, w, lane, c)
         if ti.static(not p.is_large):
             forget_rounding(k, p, w, c)
 
 
 @ti.func
-def state_apart(k: ti.template(), t: ti.template(), s: ti.template(), p: ti.template(), first_spin: ti.template(),
-                w: ti.i32, c: ti.i32):
+def state_apart(k: ti.template(), t: ti.template(), s: ti.template(), p: ti.template(), w: ti.i32,
+                c: ti.i32):
     """Turn on contact c of the worlds of a block that have it, each between other links.
 
     Writes: as `state_contacts`
     """
     for lane in range(k.lanes):
         if c < contacts_of(k, w, lane):
-            state_contact(k, t, s, p, first_spin, w, lane, c)
+            state_contact(k, t, s, p, w, lane, c)
     mark_from_links(k, t, p, w)
     list_threes(p, w, c)
     for side in ti.static(range(2)):
-        pull_marked(k, t, s, p, first_spin, w, c, side)
+        pull_marked(k, t, s, p, w, c, side)
 
 
 def takes_all(k, p) -> bool:
@@ -96,27 +95,22 @@ def is_one_of_block(k, p, lane) -> bool:
 
 
 @ti.func
-def clear_contacts(k: ti.template(), p: ti.template(), first_spin: ti.template(), w: ti.i32):
-    """Contacts are off, and spins of those that some world has see nothing; gives how many these are.
+def clear_contacts(k: ti.template(), p: ti.template(), w: ti.i32):
+    """Contacts are off; gives how many some world has.
 
-    Writes: p.stated, p.contacts.on, p.rows.jacobian of spins
+    Writes: p.stated, p.contacts.on
     """
     zero = p.arena.zero()
     most = most_contacts(k, w)
     p.stated.store(w, 0, zero + ti.cast(most, p.arena.device.real))
     for c in range(most):
         p.contacts.on.store(w, c, zero)
-    if ti.static(not p.is_large):
-        if ti.static(first_spin >= 0):
-            for c in range(most):
-                for a in range(3 * p.n):
-                    p.rows.jacobian.store(w, (first_spin + 3 * c) * p.n + a, zero)
     return most
 
 
 @ti.func
-def state_contact(k: ti.template(), t: ti.template(), s: ti.template(), p: ti.template(), first_spin: ti.template(),
-                  w: ti.i32, lane: ti.template(), c: ti.i32):
+def state_contact(k: ti.template(), t: ti.template(), s: ti.template(), p: ti.template(), w: ti.i32,
+                  lane: ti.template(), c: ti.i32):
     """Turn on contact c of one world, or without a lane of all: its tangents, and what it sees.
 
     Reads:  k, s.{S, R, o, origin}
@@ -134,15 +128,15 @@ def state_contact(k: ti.template(), t: ti.template(), s: ti.template(), p: ti.te
     a = k.link.at(whole_of(k.contacts.shape_a, w, lane, c))
     b = k.link.at(whole_of(k.contacts.shape_b, w, lane, c))
     if ti.static(p.is_large):
-        see_link(t, s, p, first_spin, w, c, 0, a, point_a, axes, frame, -1.0)
-        see_link(t, s, p, first_spin, w, c, 1, b, point_b, axes, frame, 1.0)
+        see_link(t, s, p, w, c, 0, a, point_a, axes, frame, -1.0)
+        see_link(t, s, p, w, c, 1, b, point_b, axes, frame, 1.0)
     elif ti.static(is_one_of_block(k, p, lane)):
         put(k.unit_along, w, lane, 0, along)
         mark_links(k, t, s, w, lane, 0, a, point_a)
         mark_links(k, t, s, w, lane, 1, b, point_b)
     else:
-        pull_link(k, t, s, p, first_spin, w, lane, c, a, point_a, axes, frame, -1.0)
-        pull_link(k, t, s, p, first_spin, w, lane, c, b, point_b, axes, frame, 1.0)
+        pull_link(k, t, s, p, w, lane, c, a, point_a, axes, frame, -1.0)
+        pull_link(k, t, s, p, w, lane, c, b, point_b, axes, frame, 1.0)
 
 
 def cone_axes(k, frame, w, lane, combination):

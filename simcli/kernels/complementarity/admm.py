@@ -16,11 +16,11 @@ J vf, so that u is a velocity; the matrix is factorised as the others are, L U.
 
 from simcli.kernels.algebra.elementary import select
 from simcli.kernels.algebra.values import Vec3
-from simcli.kernels.complementarity.cones import UNBOUNDED, clipped, on_cone
+from simcli.kernels.complementarity.cones import UNBOUNDED, clipped, on_cone, on_discs
 from simcli.kernels.complementarity.dense import is_anywhere, substitute, whole
 from simcli.kernels.complementarity.krylov import solve_large
 from simcli.kernels.complementarity.large import multiply_blocks
-from simcli.kernels.complementarity.measure import contact_speed, pull, row_speed, times
+from simcli.kernels.complementarity.measure import pull, row_speed, times, triple_speed
 from simcli.kernels.language import ti
 from simcli.kernels.linear.skyline import packed_index
 from simcli.kernels.memory.arena import local
@@ -39,9 +39,15 @@ def weight_of_row(p, w, s):
     return local(select(bounded, rho, rho * 0.0 + UNSPLIT) * p.rows.metric.load(w, s))
 
 
-def weight_of_contact(p, w, c):
-    """R of a contact, the same in all directions."""
-    return local(p.progress.rho.load(w, 0) * p.contacts.metric.load(w, c).parts[2])
+def scale_of(p, side, w, c) -> Vec3:
+    """D of a contact, the same in all directions; d_N, d_T, d_T of its spins."""
+    metric = side.metric.load(w, c)
+    return metric if side is not p.contacts else Vec3(*[metric.parts[2]] * 3)
+
+
+def weight_of_triple(p, side, w, c) -> Vec3:
+    """R of a contact, or of its spins."""
+    return scale_of(p, side, w, c) * p.progress.rho.load(w, 0)
 
 
 def swept_row(p, w, s):
@@ -49,10 +55,9 @@ def swept_row(p, w, s):
     return local(p.rows.soft.load(w, s) + weight_of_row(p, w, s) + ETA * p.rows.metric.load(w, s))
 
 
-def swept_contact(p, w, c) -> Vec3:
-    """S of a contact."""
-    more = local(weight_of_contact(p, w, c) + ETA * p.contacts.metric.load(w, c).parts[2])
-    return p.contacts.soft.load(w, c) + Vec3(more, more, more)
+def swept_triple(p, side, w, c) -> Vec3:
+    """S of a contact, or of its spins."""
+    return side.soft.load(w, c) + (weight_of_triple(p, side, w, c) + scale_of(p, side, w, c) * ETA)
 
 
 def reciprocals(a: Vec3) -> list:
@@ -62,20 +67,21 @@ def reciprocals(a: Vec3) -> list:
 
 @ti.func
 def begin_sweeps(p: ti.template(), w: ti.i32):
-    """Start at the present impulses, with z = w + s for rows with bounds and contacts, else 0.
+    """Start at the present impulses, with z = w + s for rows with bounds, contacts and spins, else 0.
 
-    Reads:  {impulse, speed} of both
-    Writes: {step, rate} of both, p.momentum
+    Reads:  {impulse, speed} of all
+    Writes: {step, rate} of all, p.momentum
     """
     multiply_mass(p, w)
     for s in range(whole(p.live, w, 0)):
         bounded = (p.lower.load(w, s) > -UNBOUNDED) | (p.upper.load(w, s) < UNBOUNDED)
         p.rows.step.store(w, s, p.rows.impulse.load(w, s))
         p.rows.rate.store(w, s, select(bounded, p.rows.speed.load(w, s), p.arena.zero()))
-    for c in range(whole(p.live, w, 1)):
-        p.contacts.step.store(w, c, p.contacts.impulse.load(w, c))
-        speed = p.contacts.speed.load(w, c)
-        p.contacts.rate.store(w, c, shifted(speed, speed, p.friction.load(w, c)))
+    for side in ti.static(p.triples):
+        for c in range(whole(p.live, w, 1)):
+            side.step.store(w, c, side.impulse.load(w, c))
+            speed = side.speed.load(w, c)
+            side.rate.store(w, c, shifted_triple(p, side, w, c, speed, speed))
 
 
 @ti.func
@@ -94,8 +100,11 @@ def multiply_mass(p: ti.template(), w: ti.i32):
             p.momentum.store(w, i, total)
 
 
-def shifted(z: Vec3, of: Vec3, mu) -> Vec3:
-    """The sum z + mu |of_t| n."""
+def shifted_triple(p, side, w, c, z: Vec3, of: Vec3) -> Vec3:
+    """The sum z + mu |of_t| n of a contact; z of its spins."""
+    if side is not p.contacts:
+        return z
+    mu = p.friction.load(w, c)
     (n, a, b), (_, x, y) = z.parts, of.parts
     return Vec3(n + mu * ti.sqrt(x * x + y * y), a, b)
 
@@ -105,7 +114,7 @@ def sweep(p: ti.template(), w: ti.i32):
     """A round of sweeps, and rho for the next.
 
     Reads:  factors
-    Writes: {impulse, step, rate, part} of both, p.progress.{rho, changed}, p.sweeps
+    Writes: {impulse, step, rate, part} of all, p.progress.{rho, changed}, p.sweeps
     """
     g = p.progress
     p.sweeps.store(w, 0, p.sweeps.load(w, 0) + 1.0 * ROUND)
@@ -120,10 +129,11 @@ def sweep(p: ti.template(), w: ti.i32):
                 off, moved = project_row(p, w, s)
                 primal = primal + off
                 dual = dual + moved
-        for c in range(whole(p.live, w, 1)):
-            off, moved = project_contact(p, w, c)
-            primal = primal + off
-            dual = dual + moved
+        for side in ti.static(p.triples):
+            for c in range(whole(p.live, w, 1)):
+                off, moved = project_triple(p, side, w, c)
+                primal = primal + off
+                dual = dual + moved
     tiny = p.limits.tiny
     ratio = ti.sqrt(ti.sqrt(ti.max(primal, tiny) / ti.max(dual, tiny)))
     rho = g.rho.load(w, 0)
@@ -137,8 +147,8 @@ def sweep(p: ti.template(), w: ti.i32):
 def solve_velocity(p: ti.template(), w: ti.i32):
     """The velocity u, and f of every row.
 
-    Reads:  {impulse, step, rate} of both
-    Writes: p.force: u, part of both: f
+    Reads:  {impulse, step, rate} of all
+    Writes: p.force: u, part of all: f
     """
     for a in range(p.n):
         p.force.store(w, a, p.momentum.load(w, a))
@@ -147,12 +157,13 @@ def solve_velocity(p: ti.template(), w: ti.i32):
             x, y, z = p.rows.step.load(w, s), p.rows.impulse.load(w, s), p.rows.rate.load(w, s)
             kept = ETA * p.rows.metric.load(w, s) * x + weight_of_row(p, w, s) * y
             p.rows.part.store(w, s, (kept + z - p.rows.shift.load(w, s)) / swept_row(p, w, s))
-    for c in range(whole(p.live, w, 1)):
-        x, y, z = p.contacts.step.load(w, c), p.contacts.impulse.load(w, c), p.contacts.rate.load(w, c)
-        kept = x * (ETA * p.contacts.metric.load(w, c).parts[2]) + y * weight_of_contact(p, w, c)
-        right = kept + z - shifted(p.contacts.shift.load(w, c), z, p.friction.load(w, c))
-        p.contacts.part.store(w, c, times(right, Vec3(*reciprocals(swept_contact(p, w, c)))))
-    pull(p, w, p.rows.part, p.contacts.part, p.force)
+    for side in ti.static(p.triples):
+        for c in range(whole(p.live, w, 1)):
+            x, y, z = side.step.load(w, c), side.impulse.load(w, c), side.rate.load(w, c)
+            kept = times(x, scale_of(p, side, w, c) * ETA) + times(y, weight_of_triple(p, side, w, c))
+            right = kept + z - shifted_triple(p, side, w, c, side.shift.load(w, c), z)
+            side.part.store(w, c, times(right, Vec3(*reciprocals(swept_triple(p, side, w, c)))))
+    pull(p, w, "part", p.force)
     if ti.static(p.is_large):
         solve_large(p, w, p.force)
     else:
@@ -176,20 +187,27 @@ def project_row(p: ti.template(), w: ti.i32, s: ti.i32):
     return d * (x - y) * (x - y), weight * (y - before) * (weight * (y - before)) / d
 
 
-@ti.func
-def project_contact(p: ti.template(), w: ti.i32, c: ti.i32):
-    """Move x, y and z of a contact; squares of x - y and of the change of y, both in m/s.
+def projected(p, side, w, c, y: Vec3) -> Vec3:
+    """Projection on the cone of a contact, or on the bounds of its spins."""
+    if side is p.contacts:
+        return on_cone(y, p.friction.load(w, c))[0]
+    return on_discs(y, p.torsion.load(w, c), p.rolling.load(w, c), p.limits.tiny)
 
-    Reads:  p.force, p.contacts.part
-    Writes: p.contacts.{step, rate, impulse}
+
+@ti.func
+def project_triple(p: ti.template(), side: ti.template(), w: ti.i32, c: ti.i32):
+    """Move x, y and z of a contact, or of its spins; squares of x - y and of the change of y, both in m/s.
+
+    Reads:  p.force, side.part
+    Writes: side.{step, rate, impulse}
     """
-    inverse = Vec3(*reciprocals(swept_contact(p, w, c)))
-    x = p.contacts.part.load(w, c) - times(inverse, contact_speed(p, w, c, p.force))
-    before, z, weight = p.contacts.impulse.load(w, c), p.contacts.rate.load(w, c), weight_of_contact(p, w, c)
-    y, _ = on_cone(x - z * (1.0 / weight), p.friction.load(w, c))
-    p.contacts.step.store(w, c, x)
-    p.contacts.rate.store(w, c, z + (y - x) * weight)
-    p.contacts.impulse.store(w, c, y)
-    d = p.contacts.metric.load(w, c).parts[2]
-    off, moved = x - y, (y - before) * weight
-    return d * off.dot(off), moved.dot(moved) / d
+    inverse = Vec3(*reciprocals(swept_triple(p, side, w, c)))
+    x = side.part.load(w, c) - times(inverse, triple_speed(p, side, w, c, p.force))
+    before, z, weight = side.impulse.load(w, c), side.rate.load(w, c), weight_of_triple(p, side, w, c)
+    y = projected(p, side, w, c, x - times(z, Vec3(*reciprocals(weight))))
+    side.step.store(w, c, x)
+    side.rate.store(w, c, z + times(y - x, weight))
+    side.impulse.store(w, c, y)
+    d = scale_of(p, side, w, c)
+    off, moved = x - y, times(y - before, weight)
+    return off.dot(times(off, d)), moved.dot(times(moved, Vec3(*reciprocals(d))))

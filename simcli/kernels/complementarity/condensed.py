@@ -5,7 +5,7 @@ It serves Newton steps (newton.py) and sweeps (admm.py), each with a G of its ow
 
 from simcli.kernels.algebra.elementary import select, select_parts
 from simcli.kernels.algebra.values import Mat3, Vec3
-from simcli.kernels.complementarity.admm import reciprocals, swept_contact, swept_row
+from simcli.kernels.complementarity.admm import reciprocals, swept_row, swept_triple
 from simcli.kernels.complementarity.dense import (
     any_entry,
     diagonal,
@@ -34,8 +34,8 @@ def condense(p: ti.template(), w: ti.i32, kind: ti.i32):
     That of Newton steps is kept apart from its factors, and only what has changed of G is added: most contacts stick on, or
     stay open. A world that begins (`progress.fresh`) has M there, and G = 0.
 
-    Reads:  rows, contacts, p.mass
-    Writes: p.matrix, counted of both, p.progress.fresh
+    Reads:  rows, contacts, spins, p.mass
+    Writes: p.matrix, counted of all, p.progress.fresh
     """
     zero = p.arena.zero()
     count = p.n_threes * p.n_threes
@@ -43,13 +43,14 @@ def condense(p: ti.template(), w: ti.i32, kind: ti.i32):
     fresh = p.progress.fresh.load(w, 0) != 0.0
     if kind == ADMM or any_lane(fresh):
         _expand_mass(p, w, first, fresh | (zero + ti.cast(first == 0, p.arena.device.real) != 0.0))
-    for c in range(whole(p.live, w, 1)):
-        gain = diagonal([zero, zero, zero])
-        if kind == ADMM:
-            gain = diagonal(reciprocals(swept_contact(p, w, c)))
-        else:
-            gain = change_of(p.contacts, w, c, fresh)
-        condense_contact(p, w, c, first, gain)
+    for side in ti.static(p.triples):
+        for c in range(whole(p.live, w, 1)):
+            gain = diagonal([zero, zero, zero])
+            if kind == ADMM:
+                gain = diagonal(reciprocals(swept_triple(p, side, w, c)))
+            else:
+                gain = change_of(side, w, c, fresh)
+            condense_triple(p, side, w, c, first, gain)
     for s in range(whole(p.live, w, 0)):
         if is_anywhere(p.rows, w, s):
             gain = zero
@@ -106,7 +107,7 @@ def _expand_mass(p: ti.template(), w: ti.i32, first: ti.i32, begins: ti.template
 def renew_large(p: ti.template(), w: ti.i32, kind: ti.i32):
     """G of a large world, and factors of M + J^T G J.
 
-    Reads:  rows, contacts, p.mass
+    Reads:  rows, contacts, spins, p.mass
     Writes: p.large
     """
     for s in range(whole(p.live, w, 0)):
@@ -114,11 +115,12 @@ def renew_large(p: ti.template(), w: ti.i32, kind: ti.i32):
         if kind == ADMM:
             gain = 1.0 / swept_row(p, w, s)
         p.large.row_gain.store(w, s, gain)
-    for c in range(whole(p.live, w, 1)):
-        gain = p.contacts.gain.load(w, c)
-        if kind == ADMM:
-            gain = diagonal(reciprocals(swept_contact(p, w, c)))
-        p.large.contact_gain.store(w, c, gain)
+    for side, gains in ti.static(list(zip(p.triples, p.large.gains, strict=True))):
+        for c in range(whole(p.live, w, 1)):
+            gain = side.gain.load(w, c)
+            if kind == ADMM:
+                gain = diagonal(reciprocals(swept_triple(p, side, w, c)))
+            gains.store(w, c, gain)
     factorize_large(p, w)
 
 
@@ -148,8 +150,8 @@ def add_pulled(p: ti.template(), w: ti.i32, s: ti.i32, at: ti.i32, pulled: ti.te
 
 
 @ti.func
-def condense_contact(p: ti.template(), w: ti.i32, c: ti.i32, first: ti.i32, gain: ti.template()):
-    """Add J^T G J of a contact to the matrix that begins at `first`: most of the time of a step goes here.
+def condense_triple(p: ti.template(), side: ti.template(), w: ti.i32, c: ti.i32, first: ti.i32, gain: ti.template()):
+    """Add J^T G J of a contact, or of its spins, to the matrix that begins at `first`: most of the time of a step goes here.
 
         G = D H D,  H of 1 and -1 where G is diagonal: it is where a contact sticks, is open or has no friction; else D = 1
 
@@ -161,7 +163,7 @@ def condense_contact(p: ti.template(), w: ti.i32, c: ti.i32, first: ti.i32, gain
         is_split = is_diagonal(gain)
         roots, signs = roots_of(gain, is_split), signs_of(gain)
         for e in range(length):
-            p.rooted.store(w, e, scaled_columns(seen(p, w, c, whole(p.contacts.columns, w, c * p.n + e)), roots))
+            p.rooted.store(w, e, scaled_columns(seen(p, side, w, c, whole(side.columns, w, c * p.n + e)), roots))
         if any_lane(is_split == 0):
             add_product(p, w, c, length, first, select_parts(is_split, diagonal(signs.parts), gain))
         else:

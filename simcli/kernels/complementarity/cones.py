@@ -1,4 +1,4 @@
-"""Laws of a row and of a contact: projections, and functions F(x, w) whose root is the law, with their slopes.
+"""Laws of a row, of a contact and of its spins: projections, and functions F(x, w) whose root is the law, with their slopes.
 
 Everything is in m/s: impulses are multiplied by d. Where a projection does not act, F is w itself, not x - (x - w/d) d,
 which would lose the digits of w that d x has more.
@@ -94,6 +94,48 @@ def curnier(x: Vec3, w: Vec3, metric: Vec3, mu, tiny) -> tuple[Vec3, Mat3, Mat3]
     F_x = Mat3(dn * (1.0 - d0), zero, zero, -dt * a, dt * (1.0 - aa), -dt * ab, -dt * b, -dt * ab, dt * (1.0 - bb))
     F_w = Mat3(d0, zero, zero, ratio * a, aa, ab, ratio * b, ab, bb)
     return F, F_x, F_w
+
+
+def on_discs(x: Vec3, torsion, rolling, tiny) -> Vec3:
+    """Projection on |x_n| <= torsion, |x_t| <= rolling."""
+    n, a, b = x.parts
+    r = local(ti.sqrt(a * a + b * b))
+    shrink = select(r > rolling, rolling / ti.max(r, tiny), r * 0.0 + 1.0)
+    return Vec3(clipped(n, -torsion, torsion), shrink * a, shrink * b)
+
+
+def _disc(x: list, w: list, d, bound, sigma, tiny) -> tuple[list, object, list]:
+    """F, f and unit times sqrt(g) of |x| <= bound, x = - bound w/|w| where w is not 0; F_w = f (I - g u u^T), u = y/|y|.
+
+    F = d (x - f y),  y = x - w/d,  f = bound/m,  m = max(bound, |y|), smoothed by 2 sigma/d
+    """
+    y = [local(a - b / d) for a, b in zip(x, w, strict=True)]
+    r = local(ti.sqrt(sum(part * part for part in y)))
+    smooth = local(sigma > 0.0)
+    sticks = local((r <= bound) & (bound > 0.0) & (smooth == 0))
+    blur = local(2.0 * sigma / d)
+    root = local(ti.sqrt((r - bound) * (r - bound) + blur * blur))
+    m = local(ti.max(select(smooth, 0.5 * (r + bound + root), ti.max(r, bound)), tiny))
+    slope = select(smooth, 0.5 * (1.0 + (r - bound) / ti.max(root, tiny)), r * 0.0 + 1.0)
+    f = local(select(sticks, r * 0.0 + 1.0, bound / m))
+    radial = local(select(sticks, r * 0.0, ti.sqrt(select(smooth, r / m * slope, slope)) / ti.max(r, tiny)))
+    F = [select(sticks, b, d * (a - f * part)) for a, b, part in zip(x, w, y, strict=True)]
+    return F, f, [local(part * radial) for part in y]
+
+
+def discs(x: Vec3, w: Vec3, metric: Vec3, torsion, rolling, sigma, tiny) -> tuple[Vec3, Mat3, Mat3]:
+    """F, F_x and F_w of the spins of a contact: an interval about its normal, a disc about its tangents.
+
+    Args:
+        metric: d about the normal, and one of both tangents.  sigma: [rad/s], smoothing; 0 for the natural map itself.
+    """
+    (dn, dt, _), (xn, xa, xb), (wn, wa, wb) = metric.parts, x.parts, w.parts
+    (Fn,), fn, (un,) = _disc([xn], [wn], dn, torsion, sigma, tiny)
+    (Fa, Fb), ft, (a, b) = _disc([xa, xb], [wa, wb], dt, rolling, sigma, tiny)
+    zero = local(dn * 0.0)
+    nn, aa, ab, bb = (local(part) for part in (fn * (1.0 - un * un), ft * (1.0 - a * a), -(ft * a * b), ft * (1.0 - b * b)))
+    F_x = Mat3(dn * (1.0 - nn), zero, zero, zero, dt * (1.0 - aa), -dt * ab, zero, -dt * ab, dt * (1.0 - bb))
+    return Vec3(Fn, Fa, Fb), F_x, Mat3(nn, zero, zero, zero, aa, ab, zero, ab, bb)
 
 
 def arrow(a: Vec3) -> Mat3:

@@ -20,7 +20,7 @@ def solve_large(p: ti.template(), w: ti.i32, x: ti.template()):
     Each round takes another vector into the basis; the last one takes the best of all of them, or all of x where the
     factors are complete.
 
-    Reads:  p.large.{row_gain, contact_gain, graph, factor}
+    Reads:  p.large.{row_gain, gains, graph, factor}
     Writes: x, p.large
     """
     g = p.large

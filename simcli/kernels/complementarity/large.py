@@ -4,7 +4,7 @@ Velocities belong to bodies, DOFS each, and bodies are coupled by rows and conta
 
     rows      entries on a pattern that the scene has for good; duplicates add up
     contacts  at most two bodies, DOFS columns of three for each
-    spins     rows that see the bodies of a contact
+    spins     as contacts, of what turns
     mass      a block for each body
 
 One lane alone: which bodies touch differs between worlds.
@@ -40,13 +40,11 @@ class SystemPattern:
         n_bodies: with DOFS velocities each, one after the other.
         start: (rows + 1,) offsets into columns.
         column: velocities that each row sees; one may come twice.
-        has_spins: whether the other rows are spins, three for each contact.
     """
 
     n_bodies: int
     start: np.ndarray
     column: np.ndarray
-    has_spins: bool
 
 
 class Large:
@@ -56,30 +54,33 @@ class Large:
         arena: of one lane.
         pattern: of the rows.
         n_rows, n_contacts: capacities.
+        has_spins: whether contacts have spins.
 
     Attributes:
         value: entries of the rows.  seen: (SEEN contacts) what a contact sees of each velocity: normal, two tangents.
-        body: (2 contacts) bodies that it sees, -1 for none.  spin: (3 SEEN contacts) entries of the spins.
+        body: (2 contacts) bodies that it sees, -1 for none.  turning: (SEEN contacts) what its spins see, likewise.
         inverse: (36 bodies) inverse of the mass of a body.
         graph, factor: see graph.py, block_factor.py.  edge: of each pair of entries of rows, -1 for one body.
         edge_start: (rows + 1) offsets into it.
         weight: (n) [1/kg, 1/(kg m^2)], of the squares of impulses that tell whether a velocity is found.
         along, image: (n) a velocity and what the matrix makes of it.  basis, hessenberg, cosine, sine, rest: see krylov.py.
-        row_gain, contact_gain: G of the matrix at hand.
+        row_gain, gains: G of the matrix at hand: of rows, of contacts, and of spins if there are any.
+        views: `seen`, and `turning` if there are spins.
         krylov, close: MOST_VECTORS, CLOSE.  steps: (1) rounds of searches so far.
     """
 
     _data_oriented = True
 
-    def __init__(self, arena: Arena, pattern: SystemPattern, n_rows: int, n_contacts: int):
+    def __init__(self, arena: Arena, pattern: SystemPattern, n_rows: int, n_contacts: int, has_spins: bool):
         if arena.device.lanes != 1:
             raise ValueError("large worlds go one by one")
-        self.n_bodies, self.n_plain, self.krylov = pattern.n_bodies, len(pattern.start) - 1, MOST_VECTORS
+        self.n_bodies, self.krylov = pattern.n_bodies, MOST_VECTORS
         n = self.n = DOFS * pattern.n_bodies
         self.start, self.column = arena.ints(pattern.start), arena.ints(pattern.column)
         self.value = arena.slot(len(pattern.column))
         self.seen, self.body = arena.slot(SEEN * n_contacts, Vec3), arena.slot(2 * n_contacts)
-        self.spin = arena.slot(3 * SEEN * n_contacts * pattern.has_spins)
+        self.turning = arena.slot(SEEN * n_contacts, Vec3) if has_spins else None
+        self.views = [self.seen, self.turning] if has_spins else [self.seen]
         self.inverse = arena.slot(DOFS * DOFS * pattern.n_bodies)
         edges, edge, edge_start = coupled(pattern)
         self.edge, self.edge_start = arena.ints(edge), arena.ints(edge_start)
@@ -92,7 +93,7 @@ class Large:
         self.hessenberg = arena.slot((MOST_VECTORS + 1) * MOST_VECTORS)
         self.cosine, self.sine, self.rest = (arena.slot(MOST_VECTORS + 1) for _ in range(3))
         self.steps = arena.single.slot()
-        self.row_gain, self.contact_gain = arena.slot(n_rows), arena.slot(n_contacts, Mat3)
+        self.row_gain, self.gains = arena.slot(n_rows), [arena.slot(n_contacts, Mat3) for _ in self.views]
         self.close = _CLOSE[arena.device.precision]
 
 
@@ -121,17 +122,22 @@ def body_of(p, w, c, side):
     return whole(p.large.body, w, 2 * c + side)
 
 
-def half_seen(p, w, c, side, half) -> Mat3:
-    """What contact c sees of three velocities of one of its bodies, a row for each."""
+def velocities_seen(p, triple):
+    """What contacts, or their spins, see of each velocity."""
+    return p.large.seen if triple is p.contacts else p.large.turning
+
+
+def half_seen(p, triple, w, c, side, half) -> Mat3:
+    """What contact c, or its spins, see of three velocities of one of its bodies, a row for each."""
     at = local(SEEN * c + DOFS * side + 3 * half)
-    return Mat3(*(part for k in range(3) for part in p.large.seen.load(w, at + k).parts))
+    return Mat3(*(part for k in range(3) for part in velocities_seen(p, triple).load(w, at + k).parts))
 
 
 @ti.func
 def see_body(p: ti.template(), w: ti.i32, c: ti.i32, side: ti.i32, first: ti.i32):
-    """Contact c sees the body of a velocity, or none for -1; nothing of its velocities yet.
+    """Contact c sees the body of a velocity, or none for -1; nothing of its velocities yet, nor do its spins.
 
-    Writes: p.large.{body, seen}
+    Writes: p.large.{body, seen, turning}
     """
     zero = p.arena.zero()
     body = -1
@@ -139,10 +145,8 @@ def see_body(p: ti.template(), w: ti.i32, c: ti.i32, side: ti.i32, first: ti.i32
         body = first // DOFS
     p.large.body.store(w, 2 * c + side, zero + ti.cast(body, p.arena.device.real))
     for k in range(DOFS):
-        p.large.seen.store(w, SEEN * c + DOFS * side + k, Vec3(zero, zero, zero))
-        if ti.static(p.large.spin.n_items > 0):
-            for m in range(3):
-                p.large.spin.store(w, (3 * c + m) * SEEN + DOFS * side + k, zero)
+        for view in ti.static(p.large.views):
+            view.store(w, SEEN * c + DOFS * side + k, Vec3(zero, zero, zero))
 
 
 @ti.func
@@ -150,17 +154,8 @@ def speed_of_row(p: ti.template(), w: ti.i32, s: ti.i32, v: ti.template()):
     """The speed J v of a row that is on."""
     g = p.large
     total = p.arena.zero()
-    if s < g.n_plain:
-        for e in range(g.start.at(s), g.start.at(s + 1)):
-            total = total + g.value.load(w, e) * v.load(w, g.column.at(e))
-    else:
-        if ti.static(g.spin.n_items > 0):
-            for side in range(2):
-                body = body_of(p, w, (s - g.n_plain) // 3, side)
-                if body >= 0:
-                    for k in range(DOFS):
-                        value = g.spin.load(w, (s - g.n_plain) * SEEN + DOFS * side + k)
-                        total = total + value * v.load(w, DOFS * body + k)
+    for e in range(g.start.at(s), g.start.at(s + 1)):
+        total = total + g.value.load(w, e) * v.load(w, g.column.at(e))
     return total
 
 
@@ -171,37 +166,27 @@ def pull_of_row(p: ti.template(), w: ti.i32, s: ti.i32, x: ti.template(), out: t
     Writes: out
     """
     g = p.large
-    if s < g.n_plain:
-        for e in range(g.start.at(s), g.start.at(s + 1)):
-            a = g.column.at(e)
-            out.store(w, a, out.load(w, a) + g.value.load(w, e) * x)
-    else:
-        if ti.static(g.spin.n_items > 0):
-            for side in range(2):
-                body = body_of(p, w, (s - g.n_plain) // 3, side)
-                if body >= 0:
-                    for k in range(DOFS):
-                        a = DOFS * body + k
-                        value = g.spin.load(w, (s - g.n_plain) * SEEN + DOFS * side + k)
-                        out.store(w, a, out.load(w, a) + value * x)
+    for e in range(g.start.at(s), g.start.at(s + 1)):
+        a = g.column.at(e)
+        out.store(w, a, out.load(w, a) + g.value.load(w, e) * x)
 
 
 @ti.func
-def speed_of_contact(p: ti.template(), w: ti.i32, c: ti.i32, v: ti.template()):
-    """The speed J v of a contact that is on."""
+def speed_of_triple(p: ti.template(), triple: ti.template(), w: ti.i32, c: ti.i32, v: ti.template()):
+    """The speed J v of a contact that is on, or of its spins."""
     zero = p.arena.zero()
     total = Vec3(zero, zero, zero)
     for side in range(2):
         body = body_of(p, w, c, side)
         if body >= 0:
             for half in range(2):
-                total = total + half_seen(p, w, c, side, half).transposed_times(three(v, w, 2 * body + half))
+                total = total + half_seen(p, triple, w, c, side, half).transposed_times(three(v, w, 2 * body + half))
     return total
 
 
 @ti.func
-def pull_of_contact(p: ti.template(), w: ti.i32, c: ti.i32, x: ti.template(), out: ti.template()):
-    """Add J^T x of a contact that is on.
+def pull_of_triple(p: ti.template(), triple: ti.template(), w: ti.i32, c: ti.i32, x: ti.template(), out: ti.template()):
+    """Add J^T x of a contact that is on, or of its spins.
 
     Writes: out
     """
@@ -210,18 +195,19 @@ def pull_of_contact(p: ti.template(), w: ti.i32, c: ti.i32, x: ti.template(), ou
         if body >= 0:
             for half in range(2):
                 k = 2 * body + half
-                put_three(out, w, k, three(out, w, k) + half_seen(p, w, c, side, half) * x)
+                put_three(out, w, k, three(out, w, k) + half_seen(p, triple, w, c, side, half) * x)
 
 
 @ti.func
-def pull_large(p: ti.template(), w: ti.i32, x: ti.template(), y: ti.template(), out: ti.template()):
-    """Add J^T times the impulses x of rows and y of contacts to out (n)."""
+def pull_large(p: ti.template(), w: ti.i32, what: ti.template(), out: ti.template()):
+    """Add J^T times the impulses of all rows, contacts and spins to out (n), by the name of their slot."""
     for s in range(whole(p.live, w, 0)):
         if p.rows.on.load(w, s) != 0.0:
-            pull_of_row(p, w, s, x.load(w, s), out)
-    for c in range(whole(p.live, w, 1)):
-        if p.contacts.on.load(w, c) != 0.0:
-            pull_of_contact(p, w, c, y.load(w, c), out)
+            pull_of_row(p, w, s, getattr(p.rows, what).load(w, s), out)
+    for triple in ti.static(p.triples):
+        for c in range(whole(p.live, w, 1)):
+            if triple.on.load(w, c) != 0.0:
+                pull_of_triple(p, triple, w, c, getattr(triple, what).load(w, c), out)
 
 
 @ti.func

@@ -20,11 +20,12 @@ from simcli.kernels.complementarity.large import (
     invert_masses,
     mass_place,
     multiply_blocks,
-    pull_of_contact,
     pull_of_row,
+    pull_of_triple,
     solve_blocks,
-    speed_of_contact,
     speed_of_row,
+    speed_of_triple,
+    velocities_seen,
 )
 from simcli.kernels.language import ti
 from simcli.kernels.language.vectors import vector
@@ -35,7 +36,7 @@ def prepare_large(p: ti.template(), w: ti.i32):
     """Inverse masses, the free velocity, what is on, and the metric.
 
     Reads:  p.{mass, push}
-    Writes: p.{free, push}, p.large.{inverse, weight}, metric of both
+    Writes: p.{free, push}, p.large.{inverse, weight}, metric of all
     """
     p.large.graph.notes.store(w, p.large.graph.is_of_now, 0)
     invert_masses(p, w)
@@ -44,8 +45,9 @@ def prepare_large(p: ti.template(), w: ti.i32):
         p.free.store(w, a, p.free.load(w, a) + p.push.load(w, a))
     for s in range(whole(p.live, w, 0)):
         p.rows.metric.store(w, s, metric_of_row(p, w, s))
-    for c in range(whole(p.live, w, 1)):
-        diagonal_of_contact(p, w, c)
+    for triple in ti.static(p.triples):
+        for c in range(whole(p.live, w, 1)):
+            diagonal_of_triple(p, triple, velocities_seen(p, triple), w, c)
 
 
 @ti.func
@@ -54,13 +56,9 @@ def metric_of_row(p: ti.template(), w: ti.i32, s: ti.i32):
     g = p.large
     total = p.arena.zero()
     if p.rows.on.load(w, s) != 0.0:
-        if s < g.n_plain:
-            for e in range(g.start.at(s), g.start.at(s + 1)):
-                for f in range(g.start.at(s), g.start.at(s + 1)):
-                    total = total + _metric_of_entries(g, w, e, f)
-        else:
-            if ti.static(g.spin.n_items > 0):
-                total = metric_of_spin(p, w, s - g.n_plain)
+        for e in range(g.start.at(s), g.start.at(s + 1)):
+            for f in range(g.start.at(s), g.start.at(s + 1)):
+                total = total + _metric_of_entries(g, w, e, f)
     return total
 
 
@@ -76,47 +74,30 @@ def _metric_of_entries(g: ti.template(), w: ti.i32, e: ti.i32, f: ti.i32):
 
 
 @ti.func
-def metric_of_spin(p: ti.template(), w: ti.i32, spin: ti.i32):
-    """The metric of a spin."""
-    g = p.large
-    total = p.arena.zero()
-    for side in range(2):
-        body = body_of(p, w, spin // 3, side)
-        if body >= 0:
-            first = spin * SEEN + DOFS * side
-            for i in range(DOFS):
-                for j in range(DOFS):
-                    both = g.spin.load(w, first + i) * g.spin.load(w, first + j)
-                    total = total + both * g.inverse.load(w, DOFS * (DOFS * body + i) + j)
-    return total
+def diagonal_of_triple(p: ti.template(), triple: ti.template(), view: ti.template(), w: ti.i32, c: ti.i32):
+    """The diagonal of J M^-1 J^T of a contact, or of its spins, as `preparation.metric_of` takes it.
 
-
-@ti.func
-def diagonal_of_contact(p: ti.template(), w: ti.i32, c: ti.i32):
-    """The diagonal of J M^-1 J^T of a contact, as `problem.metric_of` takes it.
-
-    Writes: p.contacts.metric
+    Writes: triple.metric
     """
-    g = p.large
     zero = p.arena.zero()
     total = Vec3(zero, zero, zero)
-    if p.contacts.on.load(w, c) != 0.0:
+    if triple.on.load(w, c) != 0.0:
         for side in range(2):
             body = body_of(p, w, c, side)
             if body >= 0:
                 first = SEEN * c + DOFS * side
                 for i in range(DOFS):
-                    total = total + _product(g.seen.load(w, first + i), _moved(g, w, first, DOFS * body + i))
-    p.contacts.metric.store(w, c, total)
+                    total = total + _product(view.load(w, first + i), _moved(p.large, view, w, first, DOFS * body + i))
+    triple.metric.store(w, c, total)
 
 
 @ti.func
-def _moved(g: ti.template(), w: ti.i32, first: ti.i32, a: ti.i32):
-    """What a contact moves velocity a of a body by, whose entries begin at a place."""
+def _moved(g: ti.template(), view: ti.template(), w: ti.i32, first: ti.i32, a: ti.i32):
+    """What a contact, or its spins, move velocity a of a body by, whose entries begin at a place."""
     zero = g.inverse.arena.zero()
     moved = Vec3(zero, zero, zero)
     for j in range(DOFS):
-        moved = moved + g.seen.load(w, first + j) * g.inverse.load(w, DOFS * a + j)
+        moved = moved + view.load(w, first + j) * g.inverse.load(w, DOFS * a + j)
     return moved
 
 
@@ -129,7 +110,7 @@ def _product(a: Vec3, b: Vec3) -> Vec3:
 def multiply(p: ti.template(), w: ti.i32, x: ti.template(), out: ti.template()):
     """(M + J^T G J) x.
 
-    Reads:  p.mass, p.large.{row_gain, contact_gain}
+    Reads:  p.mass, p.large.{row_gain, gains}
     Writes: out
     """
     multiply_blocks(p, w, x, out)
@@ -138,16 +119,17 @@ def multiply(p: ti.template(), w: ti.i32, x: ti.template(), out: ti.template()):
             gain = p.large.row_gain.load(w, s)
             if gain != 0.0:
                 pull_of_row(p, w, s, gain * speed_of_row(p, w, s, x), out)
-    for c in range(whole(p.live, w, 1)):
-        if p.contacts.on.load(w, c) != 0.0:
-            pull_of_contact(p, w, c, p.large.contact_gain.load(w, c) * speed_of_contact(p, w, c, x), out)
+    for triple, gains in ti.static(list(zip(p.triples, p.large.gains, strict=True))):
+        for c in range(whole(p.live, w, 1)):
+            if triple.on.load(w, c) != 0.0:
+                pull_of_triple(p, triple, w, c, gains.load(w, c) * speed_of_triple(p, triple, w, c, x), out)
 
 
 @ti.func
 def factorize_large(p: ti.template(), w: ti.i32):
     """Factors of M + J^T G J; where there is no room for them, without what contacts couple of different bodies.
 
-    Reads:  p.mass, p.large.{row_gain, contact_gain}
+    Reads:  p.mass, p.large.{row_gain, gains}
     Writes: p.large.{graph, factor}
     """
     g = p.large
@@ -165,9 +147,10 @@ def factorize_large(p: ti.template(), w: ti.i32):
     for s in range(whole(p.live, w, 0)):
         if p.rows.on.load(w, s) != 0.0:
             add_row(p, w, s)
-    for c in range(whole(p.live, w, 1)):
-        if p.contacts.on.load(w, c) != 0.0:
-            add_contact(p, w, c)
+    for triple, gains in ti.static(list(zip(p.triples, p.large.gains, strict=True))):
+        for c in range(whole(p.live, w, 1)):
+            if triple.on.load(w, c) != 0.0:
+                add_triple(p, velocities_seen(p, triple), gains, w, c)
     factorize_blocks(g.factor, w)
 
 
@@ -233,48 +216,17 @@ def add_row(p: ti.template(), w: ti.i32, s: ti.i32):
     """
     g = p.large
     gain = p.large.row_gain.load(w, s)
-    if s < g.n_plain:
-        first = g.start.at(s)
-        length = g.start.at(s + 1) - first
-        for e in range(length):
-            a = g.column.at(first + e)
-            pulled = g.value.load(w, first + e) * gain
-            for f in range(length):
-                entry = -1
-                edge = g.edge.at(g.edge_start.at(s) + e * length + f)
-                if edge >= 0:
-                    entry = g.graph.notes.load(w, g.graph.place + edge)
-                _add_entry(p, w, a, g.column.at(first + f), entry, pulled * g.value.load(w, first + f))
-    else:
-        if ti.static(g.spin.n_items > 0):
-            add_spin(p, w, s - g.n_plain, gain)
-
-
-@ti.func
-def add_spin(p: ti.template(), w: ti.i32, spin: ti.i32, gain: ti.template()):
-    """Add J^T g J of a spin to the matrix that is factorised.
-
-    Writes: p.large.factor
-    """
-    g = p.large
-    entry = g.graph.notes.load(w, g.graph.place + g.graph.n_edges + spin // 3)
-    for one in range(2):
-        for other in range(2):
-            a, b = body_of(p, w, spin // 3, one), body_of(p, w, spin // 3, other)
-            if a >= 0 and b >= 0:
-                for i in range(DOFS):
-                    pulled = g.spin.load(w, spin * SEEN + DOFS * one + i) * gain
-                    _add_spin_row(p, w, DOFS * a + i, DOFS * b, spin * SEEN + DOFS * other, entry, pulled)
-
-
-@ti.func
-def _add_spin_row(p: ti.template(), w: ti.i32, a: ti.i32, first: ti.i32, seen: ti.i32, entry: ti.i32, pulled: ti.template()):
-    """Add what velocity a has in common with those of a body, from the first on.
-
-    Writes: p.large.factor
-    """
-    for j in range(DOFS):
-        _add_entry(p, w, a, first + j, entry, pulled * p.large.spin.load(w, seen + j))
+    first = g.start.at(s)
+    length = g.start.at(s + 1) - first
+    for e in range(length):
+        a = g.column.at(first + e)
+        pulled = g.value.load(w, first + e) * gain
+        for f in range(length):
+            entry = -1
+            edge = g.edge.at(g.edge_start.at(s) + e * length + f)
+            if edge >= 0:
+                entry = g.graph.notes.load(w, g.graph.place + edge)
+            _add_entry(p, w, a, g.column.at(first + f), entry, pulled * g.value.load(w, first + f))
 
 
 @ti.func
@@ -300,13 +252,16 @@ def single(k, value):
 
 
 @ti.func
-def add_contact(p: ti.template(), w: ti.i32, c: ti.i32):
-    """Add J^T G J of a contact to the matrix that is factorised.
+def add_triple(p: ti.template(), view: ti.template(), gains: ti.template(), w: ti.i32, c: ti.i32):
+    """Add J^T G J of a contact, or of its spins, to the matrix that is factorised.
+
+    Args:
+        view: what they see of each velocity.  gains: G.
 
     Writes: p.large.factor
     """
     g = p.large
-    gain = p.large.contact_gain.load(w, c)
+    gain = gains.load(w, c)
     entry = g.graph.notes.load(w, g.graph.place + g.graph.n_edges + c)
     for one in range(2):
         for other in range(2):
@@ -315,13 +270,13 @@ def add_contact(p: ti.template(), w: ti.i32, c: ti.i32):
             if a >= 0 and b >= 0:
                 at = place_of(g.factor, w, a, b, entry)
             if at >= 0:
-                normal, first, second = seen_rows(p, w, c, other)
+                normal, first, second = seen_rows(view, w, c, other)
                 for k in range(DOFS):
-                    x, y, z = gain.transposed_times(g.seen.load(w, SEEN * c + DOFS * one + k)).parts
+                    x, y, z = gain.transposed_times(view.load(w, SEEN * c + DOFS * one + k)).parts
                     add_to_row(g.factor, w, at + k, normal * x + first * y + second * z)
 
 
-def seen_rows(p, w, c, side) -> list:
-    """What contact c sees of one of its bodies, a vector for each direction."""
-    seen = [p.large.seen.load(w, SEEN * c + DOFS * side + k).parts for k in range(DOFS)]
+def seen_rows(view, w, c, side) -> list:
+    """What contact c, or its spins, see of one of its bodies, a vector for each direction."""
+    seen = [view.load(w, SEEN * c + DOFS * side + k).parts for k in range(DOFS)]
     return [vector([parts[m] for parts in seen]) for m in range(3)]

@@ -2,9 +2,9 @@
 
 from simcli.kernels.algebra.elementary import select, select_parts
 from simcli.kernels.algebra.values import Mat3, Vec3
-from simcli.kernels.complementarity.cones import natural_contact, natural_row
+from simcli.kernels.complementarity.cones import discs, natural_contact, natural_row
 from simcli.kernels.complementarity.dense import is_anywhere, put_three, solve_mass, three, whole
-from simcli.kernels.complementarity.large import pull_large, solve_blocks, speed_of_contact, speed_of_row
+from simcli.kernels.complementarity.large import pull_large, solve_blocks, speed_of_row, speed_of_triple
 from simcli.kernels.language import ti
 from simcli.kernels.language.numbers import number
 
@@ -14,32 +14,37 @@ SWIFT = 0.01  # of it: a step that leaves less was taken with good factors
 
 
 @ti.func
-def pull(p: ti.template(), w: ti.i32, x: ti.template(), y: ti.template(), out: ti.template()):
-    """Add J^T times the impulses x of rows and y of contacts to out (n)."""
+def pull(p: ti.template(), w: ti.i32, what: ti.template(), out: ti.template()):
+    """Add J^T times the impulses of all rows, contacts and spins to out (n).
+
+    Args:
+        what: name of their slot.
+    """
     if ti.static(p.is_large):
-        pull_large(p, w, x, y, out)
+        pull_large(p, w, what, out)
     else:
-        pull_dense(p, w, x, y, out)
+        pull_dense(p, w, what, out)
 
 
 @ti.func
-def pull_dense(p: ti.template(), w: ti.i32, x: ti.template(), y: ti.template(), out: ti.template()):
+def pull_dense(p: ti.template(), w: ti.i32, what: ti.template(), out: ti.template()):
     """`pull` where J is dense."""
     for s in range(whole(p.live, w, 0)):
-        value = x.load(w, s)
+        value = getattr(p.rows, what).load(w, s)
         for e in range(whole(p.rows.length, w, s)):
             a = whole(p.rows.columns, w, s * p.n + e)
             out.store(w, a, out.load(w, a) + p.rows.jacobian.load(w, s * p.n + a) * value)
-    for c in range(whole(p.live, w, 1)):
-        value = y.load(w, c)
-        for e in range(whole(p.contacts.length, w, c)):
-            k = whole(p.contacts.columns, w, c * p.n + e)
-            put_three(out, w, k, three(out, w, k) + seen(p, w, c, k) * value)
+    for side in ti.static(p.triples):
+        for c in range(whole(p.live, w, 1)):
+            value = getattr(side, what).load(w, c)
+            for e in range(whole(side.length, w, c)):
+                k = whole(side.columns, w, c * p.n + e)
+                put_three(out, w, k, three(out, w, k) + seen(p, side, w, c, k) * value)
 
 
-def seen(p, w, c, k) -> Mat3:
-    """What contact c sees of three velocities, a row for each."""
-    return Mat3(*(part for m in range(3) for part in p.contacts.jacobian.load(w, c * number(p, "n") + 3 * k + m).parts))
+def seen(p, side, w, c, k) -> Mat3:
+    """What contact c, or its spins, see of three velocities, a row for each."""
+    return Mat3(*(part for m in range(3) for part in side.jacobian.load(w, c * number(p, "n") + 3 * k + m).parts))
 
 
 @ti.func
@@ -56,18 +61,23 @@ def row_speed(p: ti.template(), w: ti.i32, s: ti.i32, v: ti.template()):
     return total
 
 
-@ti.func
-def contact_speed(p: ti.template(), w: ti.i32, c: ti.i32, v: ti.template()):
+def contact_speed(p, w, c, v):
     """The speed J v of a contact."""
+    return triple_speed(p, p.contacts, w, c, v)
+
+
+@ti.func
+def triple_speed(p: ti.template(), side: ti.template(), w: ti.i32, c: ti.i32, v: ti.template()):
+    """The speed J v of a contact, or of its spins."""
     zero = p.arena.zero()
     total = Vec3(zero, zero, zero)
     if ti.static(p.is_large):
-        if p.contacts.on.load(w, c) != 0.0:
-            total = speed_of_contact(p, w, c, v)
+        if side.on.load(w, c) != 0.0:
+            total = speed_of_triple(p, side, w, c, v)
     else:
-        for e in range(whole(p.contacts.length, w, c)):
-            k = whole(p.contacts.columns, w, c * p.n + e)
-            total = total + seen(p, w, c, k).transposed_times(three(v, w, k))
+        for e in range(whole(side.length, w, c)):
+            k = whole(side.columns, w, c * p.n + e)
+            total = total + seen(p, side, w, c, k).transposed_times(three(v, w, k))
     return total
 
 
@@ -80,7 +90,7 @@ def respond(p: ti.template(), w: ti.i32):
     """
     for a in range(p.n):
         p.trial.store(w, a, p.arena.zero())
-    pull(p, w, p.rows.impulse, p.contacts.impulse, p.trial)
+    pull(p, w, "impulse", p.trial)
     if ti.static(p.is_large):
         solve_blocks(p, w, p.trial)
     else:
@@ -95,8 +105,8 @@ def measure_residual(p: ti.template(), w: ti.i32):
 
     What is no number is never the best: comparisons with it fail.
 
-    Reads:  rows, contacts, p.trial
-    Writes: {speed, best} of both, p.best_velocity, p.progress.{proximal, residual, idle, stale, busy}
+    Reads:  rows, contacts, spins, p.trial
+    Writes: {speed, best} of all, p.best_velocity, p.progress.{proximal, residual, idle, stale, busy}
     """
     zero = p.arena.zero()
     # Maxima forget what is no number; 0 times it does not.
@@ -115,19 +125,48 @@ def measure_residual(p: ti.template(), w: ti.i32):
             worst_true = ti.max(worst_true, off)
             poison = poison + off * 0.0
     for c in range(whole(p.live, w, 1)):
-        x = p.contacts.impulse.load(w, c)
-        speed = contact_speed(p, w, c, p.trial) + p.contacts.shift.load(w, c) + times(p.contacts.soft.load(w, c), x)
-        p.contacts.speed.store(w, c, speed)
-        d = p.contacts.metric.load(w, c).parts[2]
-        on = p.contacts.on.load(w, c) != 0.0
-        mu = p.friction.load(w, c)
-        off = select(on, largest(natural_contact(x, speed, d, mu)), zero)
-        pulled = (x - p.centre.load(w, c)) * (d * p.progress.kappa.load(w, 0))
-        off_true = select(on, largest(natural_contact(x, speed - pulled, d, mu)), zero)
+        off, off_true = residual_of_contact(p, w, c)
         worst = ti.max(worst, off)
         worst_true = ti.max(worst_true, off_true)
         poison = poison + (off + off_true) * 0.0
+    for _spins in ti.static(p.triples[1:]):
+        for c in range(whole(p.live, w, 1)):
+            off = residual_of_spins(p, w, c)
+            worst = ti.max(worst, off)
+            worst_true = ti.max(worst_true, off)
+            poison = poison + off * 0.0
     keep_best(p, w, worst + poison, worst_true + poison)
+
+
+@ti.func
+def residual_of_contact(p: ti.template(), w: ti.i32, c: ti.i32):
+    """The natural map of a contact, with the proximal term and without.
+
+    Writes: p.contacts.speed
+    """
+    x = p.contacts.impulse.load(w, c)
+    speed = contact_speed(p, w, c, p.trial) + p.contacts.shift.load(w, c) + times(p.contacts.soft.load(w, c), x)
+    p.contacts.speed.store(w, c, speed)
+    d = p.contacts.metric.load(w, c).parts[2]
+    on = p.contacts.on.load(w, c) != 0.0
+    mu, zero = p.friction.load(w, c), p.arena.zero()
+    off = select(on, largest(natural_contact(x, speed, d, mu)), zero)
+    pulled = (x - p.centre.load(w, c)) * (d * p.progress.kappa.load(w, 0))
+    return off, select(on, largest(natural_contact(x, speed - pulled, d, mu)), zero)
+
+
+@ti.func
+def residual_of_spins(p: ti.template(), w: ti.i32, c: ti.i32):
+    """The natural map of the spins of a contact.
+
+    Writes: p.spins.speed
+    """
+    speed = triple_speed(p, p.spins, w, c, p.trial)
+    p.spins.speed.store(w, c, speed)
+    x, metric = p.spins.impulse.load(w, c), p.spins.metric.load(w, c)
+    zero = p.arena.zero()
+    value, _F_x, _F_w = discs(x, speed, metric, p.torsion.load(w, c), p.rolling.load(w, c), zero, p.limits.tiny)
+    return select(p.spins.on.load(w, c) != 0.0, largest(value), zero)
 
 
 def times(a: Vec3, b: Vec3) -> Vec3:
@@ -145,7 +184,7 @@ def largest(x: Vec3):
 def keep_best(p: ti.template(), w: ti.i32, proximal: ti.template(), residual: ti.template()):
     """Keep the present impulses if their natural map is the least of the round.
 
-    Writes: best of both, p.best_velocity, p.progress.{proximal, residual, idle, stale, busy}
+    Writes: best of all, p.best_velocity, p.progress.{proximal, residual, idle, stale, busy}
     """
     g = p.progress
     before = g.proximal.load(w, 0)
@@ -158,8 +197,9 @@ def keep_best(p: ti.template(), w: ti.i32, proximal: ti.template(), residual: ti
     g.idle.store(w, 0, select(proximal < PROGRESS * before, p.arena.zero(), g.idle.load(w, 0) + 1.0))
     for s in range(whole(p.live, w, 0)):
         p.rows.best.store(w, s, select(better, p.rows.impulse.load(w, s), p.rows.best.load(w, s)))
-    for c in range(whole(p.live, w, 1)):
-        p.contacts.best.store(w, c, select_parts(better, p.contacts.impulse.load(w, c), p.contacts.best.load(w, c)))
+    for side in ti.static(p.triples):
+        for c in range(whole(p.live, w, 1)):
+            side.best.store(w, c, select_parts(better, side.impulse.load(w, c), side.best.load(w, c)))
     for a in range(p.n):
         p.best_velocity.store(w, a, select(better, p.trial.load(w, a), p.best_velocity.load(w, a)))
     g.busy.store(w, 0, select(g.proximal.load(w, 0) < p.goal.load(w, 0), p.arena.zero(), g.busy.load(w, 0)))

@@ -9,11 +9,12 @@ Source: Alart and Curnier (1991), condensed to the velocities. Deviation: none.
 """
 
 from simcli.kernels.algebra.elementary import select, select_parts
-from simcli.kernels.algebra.values import Mat3, Vec3
-from simcli.kernels.complementarity.cones import curnier, fischer_cone, fischer_row, natural_row
+from simcli.kernels.algebra.values import Mat3
+from simcli.kernels.complementarity.admm import scale_of
+from simcli.kernels.complementarity.cones import curnier, discs, fischer_cone, fischer_row, natural_row
 from simcli.kernels.complementarity.dense import is_anywhere, scaled_columns, substitute, whole
 from simcli.kernels.complementarity.krylov import solve_large
-from simcli.kernels.complementarity.measure import contact_speed, pull, row_speed, times
+from simcli.kernels.complementarity.measure import pull, row_speed, times, triple_speed
 from simcli.kernels.complementarity.problem import NEWTON
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import any_lane, local
@@ -48,6 +49,20 @@ def contact_law(p: ti.template(), w: ti.i32, c: ti.i32, kind: ti.i32, x: ti.temp
     return select_parts(p.contacts.on.load(w, c) != 0.0, F, F * 0.0), F_x, F_w
 
 
+@ti.func
+def spin_law(p: ti.template(), w: ti.i32, c: ti.i32, kind: ti.i32, x: ti.template(), speed: ti.template()):
+    """F, F_x and F_w of the spins of a contact."""
+    sigma = p.progress.sigma.load(w, 0) * ti.select(kind == NEWTON, 0.0, 1.0)
+    bounds = p.torsion.load(w, c), p.rolling.load(w, c)
+    F, F_x, F_w = discs(x, speed, p.spins.metric.load(w, c), *bounds, sigma, p.limits.tiny)
+    return select_parts(p.spins.on.load(w, c) != 0.0, F, F * 0.0), F_x, F_w
+
+
+def triple_law(p, side, w, c, kind, x, speed):
+    """F, F_x and F_w of a contact, or of its spins."""
+    return (contact_law if side is p.contacts else spin_law)(p, w, c, kind, x, speed)
+
+
 def inverse(m: Mat3) -> Mat3:
     """The inverse by cofactors."""
     a, b, c = m.column(0), m.column(1), m.column(2)
@@ -60,8 +75,8 @@ def inverse(m: Mat3) -> Mat3:
 def linearize(p: ti.template(), w: ti.i32):
     """-J^T f, with slopes of now where a world wants them, else with those that its factors are of.
 
-    Reads:  rows, contacts, p.progress.stale
-    Writes: p.force, p.progress.merit, {step: -f, scale, gain} of both
+    Reads:  rows, contacts, spins, p.progress.stale
+    Writes: p.force, p.progress.merit, {step: -f, scale, gain} of all
     """
     zero = p.arena.zero()
     kind = p.now.load(w, "kind")
@@ -76,22 +91,22 @@ def linearize(p: ti.template(), w: ti.i32):
             p.rows.gain.store(w, s, select(anew, F_w * scale, p.rows.gain.load(w, s)))
             p.rows.step.store(w, s, -F * scale)
             merit = merit + F * F
-    for c in range(whole(p.live, w, 1)):
-        d = p.contacts.metric.load(w, c).parts[2]
-        slack = d * p.limits.slack
-        F, F_x, F_w = contact_law(p, w, c, kind, p.contacts.impulse.load(w, c), p.contacts.speed.load(w, c))
-        if any_lane(anew):
-            soft = p.contacts.soft.load(w, c) + Vec3(slack, slack, slack)
-            scale = inverse((F_x + scaled_columns(F_w, soft)) * (1.0 / d)) * (1.0 / d)
-            scale = select_parts(anew, scale, p.contacts.scale.load(w, c))
-            p.contacts.scale.store(w, c, scale)
-            p.contacts.gain.store(w, c, select_parts(anew, scale * F_w, p.contacts.gain.load(w, c)))
-        p.contacts.step.store(w, c, -(p.contacts.scale.load(w, c) * F))
-        merit = merit + F.dot(F)
+    for side in ti.static(p.triples):
+        for c in range(whole(p.live, w, 1)):
+            d = side.metric.load(w, c).parts[2]
+            F, F_x, F_w = triple_law(p, side, w, c, kind, side.impulse.load(w, c), side.speed.load(w, c))
+            if any_lane(anew):
+                soft = side.soft.load(w, c) + scale_of(p, side, w, c) * p.limits.slack
+                scale = inverse((F_x + scaled_columns(F_w, soft)) * (1.0 / d)) * (1.0 / d)
+                scale = select_parts(anew, scale, side.scale.load(w, c))
+                side.scale.store(w, c, scale)
+                side.gain.store(w, c, select_parts(anew, scale * F_w, side.gain.load(w, c)))
+            side.step.store(w, c, -(side.scale.load(w, c) * F))
+            merit = merit + F.dot(F)
     p.progress.merit.store(w, 0, merit)
     for i in range(p.n):
         p.force.store(w, i, zero)
-    pull(p, w, p.rows.step, p.contacts.step, p.force)
+    pull(p, w, "step", p.force)
 
 
 @ti.func
@@ -100,8 +115,8 @@ def direct(p: ti.template(), w: ti.i32):
 
     The velocity goes along dv: M dv = J^T dx holds whatever G is. `measure_residual` finds it anew from the impulses.
 
-    Reads:  factors, p.force, gain of both
-    Writes: p.force, {step, rate} of both
+    Reads:  factors, p.force, gain of all
+    Writes: p.force, {step, rate} of all
     """
     if ti.static(p.is_large):
         solve_large(p, w, p.force)
@@ -113,11 +128,12 @@ def direct(p: ti.template(), w: ti.i32):
             step = p.rows.step.load(w, s) - p.rows.gain.load(w, s) * speed
             p.rows.step.store(w, s, step)
             p.rows.rate.store(w, s, speed + p.rows.soft.load(w, s) * step)
-    for c in range(whole(p.live, w, 1)):
-        speed = contact_speed(p, w, c, p.force)
-        step = p.contacts.step.load(w, c) - p.contacts.gain.load(w, c) * speed
-        p.contacts.step.store(w, c, step)
-        p.contacts.rate.store(w, c, speed + times(p.contacts.soft.load(w, c), step))
+    for side in ti.static(p.triples):
+        for c in range(whole(p.live, w, 1)):
+            speed = triple_speed(p, side, w, c, p.force)
+            step = side.step.load(w, c) - side.gain.load(w, c) * speed
+            side.step.store(w, c, step)
+            side.rate.store(w, c, speed + times(side.soft.load(w, c), step))
 
 
 @ti.func
@@ -137,7 +153,7 @@ def begin_halving(p: ti.template(), w: ti.i32):
 def try_length(p: ti.template(), w: ti.i32):
     """The merit |F|^2 of a part of the step, which is halved until the merit falls; the best one tried if none suffices.
 
-    Reads:  {impulse, speed, step, rate} of both, p.progress.merit
+    Reads:  {impulse, speed, step, rate} of all, p.progress.merit
     Writes: p.progress.{least, length, part, trying}
     """
     g = p.progress
@@ -150,11 +166,12 @@ def try_length(p: ti.template(), w: ti.i32):
             speed = p.rows.speed.load(w, s) + t * p.rows.rate.load(w, s)
             F, _F_x, _F_w = row_law(p, w, s, kind, x, speed)
             merit = merit + F * F
-    for c in range(whole(p.live, w, 1)):
-        x = p.contacts.impulse.load(w, c) + p.contacts.step.load(w, c) * t
-        speed = p.contacts.speed.load(w, c) + p.contacts.rate.load(w, c) * t
-        F, _F_x, _F_w = contact_law(p, w, c, kind, x, speed)
-        merit = merit + F.dot(F)
+    for side in ti.static(p.triples):
+        for c in range(whole(p.live, w, 1)):
+            x = side.impulse.load(w, c) + side.step.load(w, c) * t
+            speed = side.speed.load(w, c) + side.rate.load(w, c) * t
+            F, _F_x, _F_w = triple_law(p, side, w, c, kind, x, speed)
+            merit = merit + F.dot(F)
     better = merit < g.least.load(w, 0)
     g.least.store(w, 0, select(better, merit, g.least.load(w, 0)))
     g.length.store(w, 0, select(better, t, g.length.load(w, 0)))
@@ -173,7 +190,7 @@ def go(p: ti.template(), w: ti.i32):
     """Move the impulses along the step; where the length is 0 the step may be no number.
 
     Reads:  p.progress.{length, least}
-    Writes: impulse of both, p.progress.{busy, sigma}, p.iterations
+    Writes: impulse of all, p.progress.{busy, sigma}, p.iterations
     """
     g = p.progress
     length = g.length.load(w, 0)
@@ -181,9 +198,10 @@ def go(p: ti.template(), w: ti.i32):
     for s in range(whole(p.live, w, 0)):
         x = p.rows.impulse.load(w, s)
         p.rows.impulse.store(w, s, select(moves, x + length * p.rows.step.load(w, s), x))
-    for c in range(whole(p.live, w, 1)):
-        x = p.contacts.impulse.load(w, c)
-        p.contacts.impulse.store(w, c, select_parts(moves, x + p.contacts.step.load(w, c) * length, x))
+    for side in ti.static(p.triples):
+        for c in range(whole(p.live, w, 1)):
+            x = side.impulse.load(w, c)
+            side.impulse.store(w, c, select_parts(moves, x + side.step.load(w, c) * length, x))
     p.iterations.store(w, 0, p.iterations.load(w, 0) + 1.0)
     g.busy.store(w, 0, select(moves, p.arena.zero() + 1.0, p.arena.zero()))
     sigma = g.sigma.load(w, 0)

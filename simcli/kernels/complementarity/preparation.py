@@ -37,9 +37,11 @@ def prepare_problem(p: ti.template(), w: ti.i32):
     if ti.static(p.is_large):
         _count(p, w, p.rows, 0)
         _count(p, w, p.contacts, 1)
+        clear_spins(p, w)
         prepare_large(p, w)
-        for c in range(whole(p.live, w, 1)):
-            p.contacts.metric.store(w, c, metric_of(p.contacts.metric.load(w, c)))
+        for side in ti.static(p.triples):
+            for c in range(whole(p.live, w, 1)):
+                side.metric.store(w, c, metric_of(p, side, side.metric.load(w, c)))
     else:
         prepare_dense(p, w)
     scale_unmoved(p, w)
@@ -73,13 +75,16 @@ def prepare_dense(p: ti.template(), w: ti.i32):
         p.free.store(w, a, p.free.load(w, a) + p.push.load(w, a))
     _find_live(p, w, p.rows, 0)
     _find_live(p, w, p.contacts, 1)
+    clear_spins(p, w)
     _find_columns(p, w)
-    _silence_contacts(p, w)
+    for side in ti.static(p.triples[::-1]):
+        _silence_triples(p, side, w)
     if whole(p.live, w, 0) + whole(p.live, w, 1) > 0:
         for s in range(whole(p.live, w, 0)):
             load_row(p, w, s)
-        for c in range(whole(p.live, w, 1)):
-            load_contact(p, w, c)
+        for side in ti.static(p.triples):
+            for c in range(whole(p.live, w, 1)):
+                load_triple(p, side, w, c)
 
 
 @ti.func
@@ -143,6 +148,21 @@ def _find_live(p: ti.template(), w: ti.i32, side: ti.template(), which: ti.templ
 
 
 @ti.func
+def clear_spins(p: ti.template(), w: ti.i32):
+    """Spins that are off in some world give nothing there.
+
+    Writes: p.progress.rows, p.spins.{given, impulse}
+    """
+    for side in ti.static(p.triples[1:]):
+        for c in range(whole(p.live, w, 1)):
+            on = side.on.load(w, c) != 0.0
+            rows = p.progress.rows.load(w, 0)
+            p.progress.rows.store(w, 0, select(on, rows + side.bias.width, rows))
+            silence(w, side.given, c, on)
+            unless_finite(w, side.impulse, c)
+
+
+@ti.func
 def _find_columns(p: ti.template(), w: ti.i32):
     """Which velocities each row sees in some world.
 
@@ -164,19 +184,19 @@ def _find_columns(p: ti.template(), w: ti.i32):
 
 
 @ti.func
-def _silence_contacts(p: ti.template(), w: ti.i32):
-    """Contacts that are off in a world see nothing there.
+def _silence_triples(p: ti.template(), side: ti.template(), w: ti.i32):
+    """Contacts, or spins, that are off in a world see nothing there.
 
-    Writes: p.contacts.{length, jacobian}
+    Writes: side.jacobian, p.contacts.length
     """
     for c in range(whole(p.live, w, 1)):
-        on = p.contacts.on.load(w, c) != 0.0
+        on = side.on.load(w, c) != 0.0
         if any_lane(on == 0):
-            for e in range(whole(p.contacts.length, w, c)):
+            for e in range(whole(side.length, w, c)):
                 for m in ti.static(range(3)):
-                    at = c * p.n + 3 * whole(p.contacts.columns, w, c * p.n + e) + m
-                    silence(w, [p.contacts.jacobian], at, on)
-        if not any_lane(on):
+                    at = c * p.n + 3 * whole(side.columns, w, c * p.n + e) + m
+                    silence(w, [side.jacobian], at, on)
+        if not any_lane(p.contacts.on.load(w, c) != 0.0):
             p.contacts.length.store(w, c, p.arena.zero())
 
 
@@ -233,23 +253,23 @@ def load_row(p: ti.template(), w: ti.i32, s: ti.i32):
 
 
 @ti.func
-def load_contact(p: ti.template(), w: ti.i32, c: ti.i32):
-    """The metric d_N, d_T, d of a contact; 1 where nothing moves.
+def load_triple(p: ti.template(), side: ti.template(), w: ti.i32, c: ti.i32):
+    """The metric of a contact, or of its spins; 1 where nothing moves.
 
-    Reads:  p.{root, root_column, root_length}, p.contacts
-    Writes: p.contacts.metric
+    Reads:  p.{root, root_column, root_length}, side
+    Writes: side.metric
     """
     zero = p.arena.zero()
     total = Vec3(zero, zero, zero)
     m = p.n_threes
-    first = first_three(p, w, p.contacts, c, 1)
+    first = first_three(p, w, side, c, 1)
     next_column = 0
     for i in range(first, m):
         y = diagonal([zero, zero, zero])
         moves = False
-        if next_column < whole(p.contacts.length, w, c):
-            if whole(p.contacts.columns, w, c * p.n + next_column) == i:
-                y = seen(p, w, c, i) * (zero + 1.0)
+        if next_column < whole(side.length, w, c):
+            if whole(side.columns, w, c * p.n + next_column) == i:
+                y = seen(p, side, w, c, i) * (zero + 1.0)
                 moves = True
                 next_column += 1
         for e in range(whole(p.root_length, w, i)):
@@ -262,7 +282,7 @@ def load_contact(p: ti.template(), w: ti.i32, c: ti.i32):
             y = root_below(p.root.load(w, packed_index(i, i)), y)
             p.reach.store(w, i, y)
             total = total + squares(y)
-    p.contacts.metric.store(w, c, metric_of(total))
+    side.metric.store(w, c, metric_of(p, side, total))
 
 
 @ti.func
@@ -291,18 +311,20 @@ def squares(y: Mat3) -> Vec3:
     return Vec3(*(y.column(k).dot(y.column(k)) for k in range(3)))
 
 
-def metric_of(diagonal: Vec3) -> Vec3:
-    """The metric d_N, d_T, d from the diagonal of J M^-1 J^T."""
+def metric_of(p, side, diagonal: Vec3) -> Vec3:
+    """The metric of a contact, or of its spins, from the diagonal of J M^-1 J^T; see `Side`."""
     n, a, b = diagonal.parts
-    return Vec3(*(select(x > 0.0, x, x * 0.0 + 1.0) for x in (n, (a + b) * 0.5, (n + a + b) * (1.0 / 3.0))))
+    tangent = (a + b) * 0.5
+    last = (n + a + b) * (1.0 / 3.0) if side is p.contacts else tangent
+    return Vec3(*(select(x > 0.0, x, x * 0.0 + 1.0) for x in (n, tangent, last)))
 
 
 @ti.func
 def soften(p: ti.template(), w: ti.i32):
     """C and b of a round: with the proximal compliance and what it pulls to.
 
-    Reads:  rows, contacts, p.progress.kappa
-    Writes: {soft, shift} of both
+    Reads:  rows, contacts, spins, p.progress.kappa
+    Writes: {soft, shift} of all
     """
     for s in range(whole(p.live, w, 0)):
         p.rows.soft.store(w, s, p.rows.compliance.load(w, s))
@@ -311,3 +333,7 @@ def soften(p: ti.template(), w: ti.i32):
         more = p.progress.kappa.load(w, 0) * p.contacts.metric.load(w, c).parts[2]
         p.contacts.soft.store(w, c, p.contacts.compliance.load(w, c) + Vec3(more, more, more))
         p.contacts.shift.store(w, c, p.contacts.bias.load(w, c) - p.centre.load(w, c) * more)
+    for side in ti.static(p.triples[1:]):
+        for c in range(whole(p.live, w, 1)):
+            side.soft.store(w, c, side.compliance.load(w, c))
+            side.shift.store(w, c, side.bias.load(w, c))

@@ -4,11 +4,12 @@
     w = J v + b + C x             per row
     bounded row: x = clip(x - w/d, lower, upper);  infinite bounds: w = 0
     contact:     0 <= x_n _|_ w_n >= 0,  |x_t| <= mu x_n,  x_t = -mu x_n w_t/|w_t| where w_t is not 0
+    its spins:   |x_n| <= torsion, |x_t| <= rolling, at the bound against w_n or w_t where that is not 0
 
 Contacts also have a proximal compliance kappa d, which pulls to impulses that are given (`centre`): it shares the load
 where it is redundant, and means nothing once an impulse stands where it is pulled to.
 
-Notation: d = J M^-1 J^T of a row, of a contact d_N normal, d_T mean of the tangents, d mean of the three.
+Notation: d = J M^-1 J^T of a row, of a contact and its spins d_N normal, d_T mean of the tangents, d mean of the three.
 
 Source: Acary, Bremond and Huber (2018), the problem with associated friction and its De Saxce term. Deviation: rows of a
 contact may differ in compliance.
@@ -70,19 +71,20 @@ SOLVED, PROXIMAL, UNSOLVED, BROKEN = 0, 1, 2, 3  # statuses
 
 
 class Side:
-    """Memory of the rows, or of the contacts.
+    """Memory of the rows, of the contacts, or of their spins.
 
     Args:
         arena: where.
         n: velocities; 0 where the world is large, which keeps J elsewhere.
         count: capacity.
-        kind: None for rows, Vec3 (normal, two tangents) for contacts.
-        gain: None for rows, Mat3 for contacts.
+        kind: None for rows, Vec3 (normal, two tangents) for contacts and spins.
+        gain: None for rows, Mat3 for contacts and spins.
+        contacts: of spins, which see the columns that their contacts see.
 
     Attributes:
         on: (count) 1 or 0.  jacobian: (count * n) item r n + a, n padded.  bias: b [m/s].  compliance: C [m/s per N s].
         impulse: [N s], start on entry, solution on exit.
-        metric: d of a row; d_N, d_T, d of a contact.
+        metric: d of a row; d_N, d_T, d of a contact; d_N, d_T, d_T of spins.
         columns: (count * n) those of J that are not zero in all lanes, in order, of contacts threes, which are given:
             what stands in other columns means nothing.  length: (count) how many.
         soft, shift: C and b with the proximal term.
@@ -94,11 +96,15 @@ class Side:
 
     _data_oriented = True
 
-    def __init__(self, arena: Arena, n: int, count: int, kind=None, gain=None):
+    def __init__(self, arena: Arena, n: int, count: int, kind=None, gain=None, contacts: "Side | None" = None):
         self.n, self.count = n, count
         items = self.items = arena.records(count)
         self.gain, self.scale, self.counted = items.slot(gain), items.slot(gain), items.slot(gain).scratch()
-        self.on, self.columns, self.length = items.slot(), arena.slot(count * n).of_block(), items.slot().of_block()
+        self.on = items.slot()
+        if contacts:
+            self.columns, self.length = contacts.columns, contacts.length
+        else:
+            self.columns, self.length = arena.slot(count * n).of_block(), items.slot().of_block()
         self.jacobian = arena.slot(count * n, kind)
         (self.bias, self.compliance, self.impulse, self.metric, self.soft, self.shift, self.speed, self.best,
          self.kept, self.part, self.step, self.rate) = items.slots(12, kind)
@@ -115,13 +121,16 @@ class Problem:
         schedule: stages.
         limits: of the natural map, else of the device's precision.
         pattern: of the rows of a large world, which keeps nothing dense (large.py); `jacobian` is empty then.
+        has_spins: whether contacts have rolling or torsional friction.
 
     Attributes, given:
-        mass: (n (n + 1)/2) lower triangle of M, row by row.  free: (n) vf without `push`.  rows, contacts: see `Side`.
+        mass: (n (n + 1)/2) lower triangle of M, row by row.  free: (n) vf without `push`.
+        rows, contacts, spins: see `Side`; the spins of a contact are on only where it is.
         stated: (1) contacts that may be on; `on` of those beyond is not looked at.
         push: (n) [N s], impulses that are given: `prepare_problem` adds M^-1 push to vf.
         lower, upper: (rows) [N s]; beyond 1e30 there is none.
         friction: (contacts) mu. A friction that differs between the tangents is their rows times mu_i, and mu = 1.
+        torsion, rolling: (contacts) [N m s], not negative: bounds of their spins.
         kappa: (1) proximal compliance relative to d, 0 for none; `limits.kappa` is good.
         goal: (1) [m/s], natural map at which a proximal problem is solved; `limits.tolerance` is good.
         share: (1) of `lack`, that is as good as the goal, `limits.exact` at most.
@@ -137,8 +146,9 @@ class Problem:
 
     Attributes, on the way:
         marked: (threes) of the contact that is stated, those that it sees.
+        triples: what has three numbers each: contacts, and spins if there are any.
         live: how many rows, and contacts, to look at.  known: 1 where `trial` is the velocity of the present impulses.
-        matrix: (2 threes^2) what is factorized, and that of Newton steps.  rooted: (threes) see `newton.condense_contact`.
+        matrix: (2 threes^2) what is factorized, and that of Newton steps.  rooted: (threes) see `condensed.condense_triple`.
         swept: 1 if the factors of a block are of sweeps: `renew` alone knows, which makes those of all its worlds.
         now: number of the attempt, of the stage, its kind; iterations that it has left; rounds that a search may have.
     """
@@ -146,7 +156,7 @@ class Problem:
     _data_oriented = True
 
     def __init__(self, arena: Arena, n: int, n_rows: int, n_contacts: int, schedule=SCHEDULE, limits: _Limits | None = None,
-                 pattern: SystemPattern | None = None):
+                 pattern: SystemPattern | None = None, has_spins: bool = False):
         self.arena, self.n_given, self.n_threes = arena, n, -(-n // 3)
         n = self.n = 3 * self.n_threes
         self.is_large = pattern is not None
@@ -154,10 +164,15 @@ class Problem:
         velocities, threes = arena.records(n), arena.records(dense // 3)
         self.velocities = velocities
         self.rows, self.contacts = Side(arena, dense, n_rows), Side(arena, dense, n_contacts, Vec3, Mat3)
+        self.spins = Side(arena, dense, n_contacts, Vec3, Mat3, self.contacts) if has_spins else None
+        self.triples = [self.contacts, self.spins] if has_spins else [self.contacts]
         self.lower, self.upper, self.friction = self.rows.items.slot(), self.rows.items.slot(), self.contacts.items.slot()
         self.rows.given += [self.lower, self.upper]
         self.centre = self.contacts.items.slot(Vec3)
         self.contacts.given += [self.friction, self.centre]
+        if has_spins:
+            self.torsion, self.rolling = self.spins.items.slots(2)
+            self.spins.given += [self.torsion, self.rolling]
         self.n_mass = pattern.n_bodies * packed_index(DOFS, 0) if pattern else packed_index(n, 0)
         m = dense // 3
         self.mass, self.root = arena.slot(self.n_mass), arena.slot(packed_index(m, 0), Mat3).scratch()
@@ -173,7 +188,7 @@ class Problem:
         self.live, self.stated = arena.slot(2).of_block(), arena.slot(1).of_block()
         self.now = Registers(arena, "attempt", "stage", "kind", "iterations", "rounds")
         self.known, self.swept = arena.single.slot(), arena.single.slot().of_block()
-        self.large = Large(arena, pattern, n_rows, n_contacts) if pattern else None
+        self.large = Large(arena, pattern, n_rows, n_contacts, has_spins) if pattern else None
         self.limits = limits or LIMITS[arena.device.precision]
         self.n_stages = len(schedule)
         stages = arena.records(self.n_stages)

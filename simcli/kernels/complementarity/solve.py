@@ -46,7 +46,7 @@ def everywhere(p, condition):
 def _begin_search(p: ti.template(), w: ti.i32):
     """Nothing is found yet: no impulse, the free velocity.
 
-    Writes: p.{velocity, trial, residual, proximal, iterations, sweeps, status}, p.progress, kept of both
+    Writes: p.{velocity, trial, residual, proximal, iterations, sweeps, status}, p.progress, kept of all
     """
     g = p.progress
     zero = p.arena.zero()
@@ -68,8 +68,9 @@ def _begin_search(p: ti.template(), w: ti.i32):
         p.velocity.store(w, a, p.free.load(w, a))
     for s in range(whole(p.live, w, 0)):
         p.rows.kept.store(w, s, zero)
-    for c in range(whole(p.live, w, 1)):
-        p.contacts.kept.store(w, c, Vec3(zero, zero, zero))
+    for side in ti.static(p.triples):
+        for c in range(whole(p.live, w, 1)):
+            side.kept.store(w, c, Vec3(zero, zero, zero))
     p.now.store(w, "attempt", -1)
 
 
@@ -222,15 +223,15 @@ def end_iteration(p: ti.template(), w: ti.i32):
 def restore(p: ti.template(), w: ti.i32):
     """Go back to the best iterate, where there is one.
 
-    Writes: impulse of both
+    Writes: impulse of all
     """
     found = p.progress.proximal.load(w, 0) < STARTING
     for s in range(whole(p.live, w, 0)):
         x = p.rows.impulse.load(w, s)
         p.rows.impulse.store(w, s, select(found, p.rows.best.load(w, s), x))
-    for c in range(whole(p.live, w, 1)):
-        x = p.contacts.impulse.load(w, c)
-        p.contacts.impulse.store(w, c, select_parts(found, p.contacts.best.load(w, c), x))
+    for side in ti.static(p.triples):
+        for c in range(whole(p.live, w, 1)):
+            side.impulse.store(w, c, select_parts(found, side.best.load(w, c), side.impulse.load(w, c)))
 
 
 def wants_kind(p, w):
@@ -246,8 +247,8 @@ def wants_kind(p, w):
 def _keep(p: ti.template(), w: ti.i32):
     """Keep what an attempt has found if its natural map without the proximal term is the least.
 
-    Reads:  best of both, p.best_velocity, p.progress
-    Writes: kept of both, p.{velocity, residual, proximal}
+    Reads:  best of all, p.best_velocity, p.progress
+    Writes: kept of all, p.{velocity, residual, proximal}
     """
     g = p.progress
     p.proximal.store(w, 0, g.proximal.load(w, 0))
@@ -257,8 +258,9 @@ def _keep(p: ti.template(), w: ti.i32):
         p.velocity.store(w, a, select(better, p.best_velocity.load(w, a), p.velocity.load(w, a)))
     for s in range(whole(p.live, w, 0)):
         p.rows.kept.store(w, s, select(better, p.rows.best.load(w, s), p.rows.kept.load(w, s)))
-    for c in range(whole(p.live, w, 1)):
-        p.contacts.kept.store(w, c, select_parts(better, p.contacts.best.load(w, c), p.contacts.kept.load(w, c)))
+    for side in ti.static(p.triples):
+        for c in range(whole(p.live, w, 1)):
+            side.kept.store(w, c, select_parts(better, side.best.load(w, c), side.kept.load(w, c)))
 
 
 @ti.func
@@ -303,13 +305,14 @@ def end_attempt(p: ti.template(), w: ti.i32):
 def finish(p: ti.template(), w: ti.i32):
     """Hand the impulses over.
 
-    Writes: impulse of both, p.known
+    Writes: impulse of all, p.known
     """
     p.known.store(w, 0, p.arena.zero() + 1.0)
     for s in range(whole(p.live, w, 0)):
         p.rows.impulse.store(w, s, p.rows.kept.load(w, s))
-    for c in range(whole(p.live, w, 1)):
-        p.contacts.impulse.store(w, c, p.contacts.kept.load(w, c))
+    for side in ti.static(p.triples):
+        for c in range(whole(p.live, w, 1)):
+            side.impulse.store(w, c, side.kept.load(w, c))
 
 
 MEASURE = (only(is_unknown, respond), measure)

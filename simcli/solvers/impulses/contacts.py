@@ -16,7 +16,7 @@ from simcli.kernels.collision.lanes import one, put, vector, whole_of
 from simcli.kernels.collision.table_rows import contacts_of, most_contacts
 from simcli.kernels.collision.tables import Collider
 from simcli.kernels.complementarity.dense import whole
-from simcli.kernels.complementarity.measure import contact_speed, row_speed
+from simcli.kernels.complementarity.measure import contact_speed, triple_speed
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import Arena, any_lane, get_lane, local
 from simcli.kernels.memory.tables import Tables
@@ -110,17 +110,13 @@ def watch_shapes(k: ti.template(), t: ti.template(), s: ti.template(), w: ti.i32
 
 
 @ti.func
-def recall_contacts(k: ti.template(), t: ti.template(), s: ti.template(), p: ti.template(), first_spin: ti.template(),
-                    w: ti.i32):
+def recall_contacts(k: ti.template(), t: ti.template(), s: ti.template(), p: ti.template(), w: ti.i32):
     """What contacts that were found say of velocities, with what they carried before as the first impulses.
-
-    Args:
-        first_spin: see `state_contacts`.
 
     Reads:  s of `place_all`, k
     Writes: k.{taken, slid}, p.contacts.{on, jacobian, impulse}, p.centre
     """
-    state_contacts(k.collider, t, s, p, first_spin, w)
+    state_contacts(k.collider, t, s, p, w)
     n = _count_as_before(k, w)
     for c in range(n):
         k.taken.store(w, c, p.arena.zero() + 1.0)
@@ -273,16 +269,15 @@ def remember(k: ti.template(), p: ti.template(), w: ti.i32, h: ti.template()):
 
 
 @ti.func
-def contact_loss(p: ti.template(), first_spin: ti.template(), w: ti.i32, v: ti.template()):
+def contact_loss(p: ti.template(), w: ti.i32, v: ti.template()):
     """[J] that the contacts take in a step: -x . J (v + v found) / 2; what they give, to take an overlap back, is drift.
 
     Normal forces of compliant contacts take nothing: `contact_energy` has what they store.
 
     Args:
-        first_spin: see `state_contacts`.
         v: (n) velocities at the start of the step.
 
-    Reads: p.contacts.{impulse, speed}, the latter of `remember`
+    Reads: p.spins, p.contacts.{impulse, speed}, the latter of `remember`
     """
     total = p.arena.zero()
     for c in range(whole(p.live, w, 1)):
@@ -291,11 +286,11 @@ def contact_loss(p: ti.template(), first_spin: ti.template(), w: ti.i32, v: ti.t
         speed = contact_speed(p, w, c, v) + p.contacts.speed.load(w, c)
         x = Vec3(select(p.contacts.compliance.load(w, c).parts[0] > 0.0, x.parts[0] * 0.0, x.parts[0]), *x.parts[1:])
         total = total - select(on, x.dot(speed) * 0.5, x.parts[0] * 0.0)
-    if ti.static(first_spin >= 0):
-        for s in range(first_spin, whole(p.live, w, 0)):
-            x = p.rows.impulse.load(w, s)
-            speed = row_speed(p, w, s, v) + row_speed(p, w, s, p.velocity)
-            total = total - select(p.rows.on.load(w, s) != 0.0, x * speed * 0.5, x * 0.0)
+    for spins in ti.static(p.triples[1:]):
+        for c in range(whole(p.live, w, 1)):
+            speed = triple_speed(p, spins, w, c, v) + triple_speed(p, spins, w, c, p.velocity)
+            lost = spins.impulse.load(w, c).dot(speed) * 0.5
+            total = total - select(spins.on.load(w, c) != 0.0, lost, lost * 0.0)
     return ti.max(total, p.arena.zero())
 
 

@@ -56,10 +56,10 @@ class Impulses:
         touches, turns, is_large: see `Core`.
 
     Attributes:
-        n_plain, kind, item: rows before the spins; kind of each, and row, prescribed dof or law that it is of.
+        n_plain, kind, item: rows; kind of each, and row, prescribed dof or law that it is of.
         firm_row: rows of joints that hold bodies without inertia of their own.
         has_drive: by law, whether it has a row for its drive.
-        first_spin: first row of the spins, -1 if there are none.
+        has_spins: whether contacts have rolling or torsional friction.
         start: (n of the problem) velocities at the start of the step.
         pushes: (K) c and (K) g of the linear part of each law.
         kept: (rows) impulses at the end of the last step.  awake: (rows) 1 for bounds that the first attempt has passed.
@@ -91,19 +91,18 @@ class Impulses:
         self.kind, self.item, self.has_drive = plain.ints(rows[:, 0]), plain.ints(rows[:, 1]), arena.ints(drives)
         firm = np.flatnonzero(holding_rows(phases[0], model))
         self.n_firm, self.firm_row = len(firm), arena.ints(firm)
-        spins = 3 * capacity if touches and self.contacts.has_spin else 0
-        self.first_spin = self.n_plain if spins else -1
+        self.has_spins = touches and self.contacts.has_spin
         is_law = np.isin(np.arange(phases[0].rows.n), phases[0].laws.row)
         self.has_hard = bool((~is_law).any())
         limits = LIMITS[arena.device.precision]
         tolerance = max(options.contact.tolerance, limits.least_of_rows if self.has_hard else limits.least)
         limits = replace(limits, tolerance=tolerance, exact=_LOOSE * tolerance)
-        pattern = pattern_of(rows, phases[0].laws, system, model, tables, spins > 0) if is_large else None
-        self.problem = Problem(arena, n, self.n_plain + spins, capacity, limits=limits, pattern=pattern)
+        pattern = pattern_of(rows, phases[0].laws, system, model, tables) if is_large else None
+        self.problem = Problem(arena, n, self.n_plain, capacity, limits=limits, pattern=pattern, has_spins=self.has_spins)
         self.enough = tolerance if self.has_hard else limits.exact
         self.passes = max(options.contact.passes, options.max_iterations if turns else 0)
         self.rounds = self.passes if tables.is_natural else 1
-        self.searches = self.passes if tables.is_natural and (spins or system.laws.has_shared_limit) else 1
+        self.searches = self.passes if tables.is_natural and (self.has_spins or system.laws.has_shared_limit) else 1
         self.start = self.problem.velocities.slot()
         self.kept, self.awake = self.problem.rows.items.slot(), plain.slot()
         self.load, self.stiff = arena.slot(n if turns else 0), arena.slot(tables.n_links if turns else 0, Mat3)
@@ -192,7 +191,7 @@ def _remember(c, w):
 @needs.touching
 def _book_loss(c, w):
     m = c.bound.impulses
-    c.forces.account.dissipate(w, contact_loss(m.problem, m.first_spin, w, m.start))
+    c.forces.account.dissipate(w, contact_loss(m.problem, w, m.start))
 
 
 def needs_end(c, w):

@@ -75,7 +75,7 @@ def searching(c, rest: tuple = ()) -> tuple:
         rest: stages before the first search.
     """
     aims = (aim_all_contacts,) if c.touches else ()
-    spins = (bound_spins,) if c.bound.impulses.first_spin >= 0 else ()
+    spins = (bound_spins,) if c.bound.impulses.has_spins else ()
     balls = (bound_balls,) if c.bound.system.laws.has_shared_limit else ()
     wakes = (wake,) if c.bound.system.laws.n else ()
     restates = only(is_awake, state_rows, within(problem_of, *READY), *(aims if not rest else ()))

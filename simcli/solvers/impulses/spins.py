@@ -1,41 +1,41 @@
-"""Rows of spins, of rolling and torsional friction: three of each contact, bounded by its normal impulse."""
+"""Spins of contacts: torsional friction within an interval, rolling friction within a disc, by the normal impulse.
 
+Source: Acary and Bourrier (2021), rolling resistance as a cone. Deviation: the bounds are those of the normal impulse of
+the search before, so that each search has an interval and a disc of fixed sizes.
+"""
+
+from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.collision.lanes import one, put, whole_of
 from simcli.kernels.collision.table_rows import contacts_of
+from simcli.kernels.complementarity.dense import whole
 from simcli.kernels.language import ti
 from simcli.solvers.shared import needs
-
-
-def spin_friction(k, w, lane, combination, a):
-    """[m], torsional friction (a = 0) of a combination in one world, else its rolling friction."""
-    return one(k.rolling_friction if a else k.torsional_friction, w, lane, combination)
 
 
 @needs.rolling
 @ti.func
 def state_spins(c: ti.template(), w: ti.i32):
-    """Rows of rolling and torsional friction, on where contacts have it.
+    """Spins, on where contacts have rolling or torsional friction.
 
-    Writes: p.rows.{on, bias, compliance, impulse} of spins, c.bound.impulses.spins
+    Writes: p.spins.{on, bias, compliance, impulse}, c.bound.impulses.spins
     """
     m = c.bound.impulses
-    p = m.problem
+    s = m.problem.spins
     k = m.contacts.collider
     zero = c.tables.arena.zero()
-    for n in range(m.first_spin, m.first_spin + 3 * m.contacts.capacity):
-        p.rows.on.store(w, n, zero)
-        p.rows.bias.store(w, n, zero)
-        p.rows.compliance.store(w, n, zero)
-        p.rows.impulse.store(w, n, zero)
+    nothing = Vec3(zero, zero, zero)
+    for n in range(whole(m.problem.stated, w, 0)):
+        s.on.store(w, n, zero)
+        s.bias.store(w, n, nothing)
+        s.compliance.store(w, n, nothing)
+        s.impulse.store(w, n, nothing)
     m.spins.store(w, 0, zero)
     for lane in range(k.lanes):
         for n in range(contacts_of(k, w, lane)):
             combination = whole_of(k.contacts.combination, w, lane, n)
-            for a in ti.static(range(3)):
-                on = ti.select(spin_friction(k, w, lane, combination, a) > 0.0, 1.0, 0.0)
-                put(p.rows.on, w, lane, m.first_spin + 3 * n + a, on)
-                if on > 0.0:
-                    put(m.spins, w, lane, 0, on)
+            if one(k.torsional_friction, w, lane, combination) + one(k.rolling_friction, w, lane, combination) > 0.0:
+                put(s.on, w, lane, n, 1.0)
+                put(m.spins, w, lane, 0, 1.0)
 
 
 @ti.func
@@ -43,7 +43,7 @@ def bound_spins(c: ti.template(), w: ti.i32):
     """Bounds of the spins by the normal impulses of the solution before.
 
     Reads:  p.contacts.impulse
-    Writes: p.{lower, upper} of spins
+    Writes: p.{torsion, rolling}
     """
     m = c.bound.impulses
     p = m.problem
@@ -51,8 +51,6 @@ def bound_spins(c: ti.template(), w: ti.i32):
     for lane in range(k.lanes):
         for n in range(contacts_of(k, w, lane)):
             combination = whole_of(k.contacts.combination, w, lane, n)
-            normal = one(p.contacts.impulse, w, lane, n).parts[0]
-            for a in ti.static(range(3)):
-                most = spin_friction(k, w, lane, combination, a) * normal
-                put(p.upper, w, lane, m.first_spin + 3 * n + a, most)
-                put(p.lower, w, lane, m.first_spin + 3 * n + a, -most)
+            normal = ti.max(one(p.contacts.impulse, w, lane, n).parts[0], 0.0)
+            put(p.torsion, w, lane, n, one(k.torsional_friction, w, lane, combination) * normal)
+            put(p.rolling, w, lane, n, one(k.rolling_friction, w, lane, combination) * normal)

@@ -44,7 +44,7 @@ def recall_all(c: ti.template(), w: ti.i32):
     Writes: c.bound.impulses, p.contacts
     """
     m = c.bound.impulses
-    recall_contacts(m.contacts, c.tables, c.state, m.problem, m.first_spin, w)
+    recall_contacts(m.contacts, c.tables, c.state, m.problem, w)
 
 
 @ti.func
@@ -221,7 +221,7 @@ def searches_again(c, w):
     """The worlds that search again: because bounds woke, or for the bounds of spins and of drives of balls."""
     m = c.bound.impulses
     found = m.awakened.load(w, 0) != 0.0
-    if m.first_spin < 0 and not c.bound.system.laws.has_shared_limit:
+    if not m.has_spins and not c.bound.system.laws.has_shared_limit:
         return found
     more = ti.cast(c.now.load(w, "search") < c.now.load(w, "searches"), c.tables.arena.device.real)
     wants = 1.0 if c.bound.system.laws.has_shared_limit else m.spins.load(w, 0)

@@ -30,14 +30,13 @@ def is_large(models: Sequence[Model], options) -> bool:
     return touches and apart and (linear == "sparse" or (linear == "auto" and DOFS * len(links.parent) >= LARGE))
 
 
-def pattern_of(rows: np.ndarray, laws: Laws, system: System, model: Model, tables: Tables, has_spins: bool) -> SystemPattern:
+def pattern_of(rows: np.ndarray, laws: Laws, system: System, model: Model, tables: Tables) -> SystemPattern:
     """What each row of `impulses.plan_rows` sees, by its item: a row of the system, a prescribed dof, or a law.
 
     Args:
         rows: (rows, 2), kinds and items.
         laws: of the constraints.
         system, model, tables: of the run.
-        has_spins: whether contacts have rolling or torsional friction.
     """
     last = tables.n_tree_dofs - 1
     prescribed = np.flatnonzero((model.motions.kind != 0) & (tables.unknown_of_dof >= 0))
@@ -52,4 +51,4 @@ def pattern_of(rows: np.ndarray, laws: Laws, system: System, model: Model, table
         else:
             seen.append([last - tables.unknown_of_dof[laws.dof[item]]])
     start = np.cumsum([0, *map(len, seen)])
-    return SystemPattern(model.n_links, start, np.concatenate([np.zeros(0, int), *seen]).astype(int), has_spins)
+    return SystemPattern(model.n_links, start, np.concatenate([np.zeros(0, int), *seen]).astype(int))
