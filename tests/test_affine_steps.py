@@ -126,6 +126,9 @@ bodies:
   motor: {pose: {xyz: [0, 22, 0]}, affine: {energy: arap, transform: {linear: [2, 0, 0], angular: [0, 0, 3]}}}
   raw: {pose: {xyz: [0, 24, 0]}}
   latched: {pose: {xyz: [0, 26, 0]}}
+  far: {pose: {xyz: [0, 28, 0]}}
+  turned: {pose: {xyz: [0, 30, 0]}}
+  jumping: {pose: {xyz: [0, 32, 0]}}
 joints:
   driven: {child: driven, at: [0, 0, 0], driving: {aim_angle: $aim, is_constrained: true}}
   creeping: {child: creeping, at: [0, 2, 0], driving: {is_passive: true, is_constrained: true}}
@@ -138,6 +141,9 @@ joints:
   wrapped: {child: wrapped, at: [0, 12, 0], q: 6.3831853, driving: {aim_angle: 0.2, is_constrained: true, turns: one}}
   raw: {child: raw, at: [0, 24, 0], q: 3.3, driving: {aim_angle: 3, is_constrained: true, turns: one, stiffness: 1}}
   latched: {child: latched, at: [0, 26, 0], driving: {is_passive: true, is_constrained: true}}
+  far: {child: far, at: [0, 28, 0], driving: {aim_angle: 3.3, is_constrained: true}}
+  turned: {child: turned, at: [0, 30, 0], init_angle: 6, q: 6.5, driving: {aim_angle: -20, is_constrained: true}}
+  jumping: {child: jumping, at: [0, 32, 0], driving: {aim_angle: $steps, is_constrained: true}}
   cubic: {child: cubic, at: [0, 14, 0], limit: {lower: -0.5, upper: 0.1, strength: 20}, damping: 60}
   hard: {child: hard, at: [0, 16, 0], limit: [-0.5, 0.1], damping: 60}
   held: {type: ball, child: held, at: [0, 18, 0], compliance: 1.0e-6}
@@ -151,6 +157,7 @@ forces:
 signals:
   aim: {table: {time: [0, 0.5, 1], value: [0, 1, -1], interpolate: cubic}}
   fast: {ramp: {from: 0.5, to: "${0.5 + 6*pi}", end: 1}}
+  steps: {table: {time: [0, 0.301, 0.601], value: [1, 5, 40], interpolate: previous}}
 events:
   - {at: 0.2, set: {joints.toggled.driving.is_passive: true}}
   - {at: 0.3, set: {joints.latched.driving.is_passive: false, joints.latched.driving.is_locked: true}}
@@ -201,6 +208,19 @@ def test_passive_drive_creeps_as_derived_and_a_lock_does_not(hinges):
 def test_three_turns_are_six_pi(hinges):
     assert hinges.q("turning")[-1] == pytest.approx(0.5 + 6.0 * np.pi, abs=1e-5)
     assert np.diff(hinges.q("turning"))[2:] == pytest.approx(6.0 * np.pi * H, rel=1e-4)
+
+
+def nearest(angle, last):
+    return angle - 2 * np.pi * np.round((angle - last) / (2 * np.pi))
+
+
+def test_aims_that_are_far_are_followed_the_short_way_of_the_last_angle(hinges):
+    """Stiff drives are there after a step; inertia gives way by less than the static error of a turn in it."""
+    assert hinges.q("far")[-1] == pytest.approx(3.3 - 2 * np.pi, abs=1e-7)
+    assert hinges.q("turned")[-1] == pytest.approx(nearest(-20.0, 6.5), abs=1e-7)
+    jumping, five = hinges.q("jumping"), nearest(5.0, 1.0)
+    for step, aim in ((29, 1.0), (59, five), (99, nearest(40.0, five))):
+        assert jumping[step] == pytest.approx(aim, abs=1e-7)
 
 
 def test_prismatic_drive_gives_way_by_weight_over_both_of_its_rows(hinges):

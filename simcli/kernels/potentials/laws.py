@@ -19,7 +19,7 @@ energies of the step, as libuipc's passive joints are.
 
 import numpy as np
 
-from simcli.kernels.algebra.elementary import FULL_TURN, select
+from simcli.kernels.algebra.elementary import FULL_TURN, nearest_turn, select
 from simcli.kernels.barrier.law import smooth_step
 from simcli.kernels.forces.columns import Forces
 from simcli.kernels.forces.prescribed import Prescribed
@@ -174,12 +174,18 @@ def add_cubic(share: Share, y: Laws, w, d, x, zero):
 
 
 def error_of_drive(y: Laws, w, k, d, x):
-    """Coordinate less aim of the driving joint on dof d; within one turn, if asked, as libuipc measures."""
-    start, wraps = y.start.load(w, k), y.one_turn.load(w, d) * ti.cast(y.is_turn.at(k), x_type(y))
+    """Coordinate less aim of the driving joint on dof d; within one turn, if asked, as libuipc measures.
+
+    An aim that counts full turns is the angle nearest to that of the start of the step, which a stiff drive can reach.
+    """
+    start, turns = y.start.load(w, k), ti.cast(y.is_turn.at(k), x_type(y))
+    wraps = y.one_turn.load(w, d) * turns
     init = y.init.load(w, d)
     wrapped = local(x - wraps * FULL_TURN * ti.round((x - init) * (1.0 / FULL_TURN)))
     last = local(start - wraps * FULL_TURN * ti.round((start - init) * (1.0 / FULL_TURN)))
-    aim = select(x * 0.0 + y.locked.load(w, d) > 0.0, y.latch.load(w, k), x * 0.0 + y.aim.load(w, d))
+    aim = local(x * 0.0 + y.aim.load(w, d))
+    aim = select(x * 0.0 + (turns - wraps) > 0.0, nearest_turn(aim, start), aim)
+    aim = select(x * 0.0 + y.locked.load(w, d) > 0.0, y.latch.load(w, k), aim)
     return local(wrapped - select(x * 0.0 + y.passive.load(w, d) > 0.0, last, aim))
 
 

@@ -2,6 +2,7 @@
 
 from simcli.kernels.algebra.elementary import FULL_TURN, select
 from simcli.kernels.language import ti
+from simcli.kernels.potentials.bounds import push_of
 from simcli.kernels.potentials.shares import carried_on
 from simcli.model.signals.tables import MotionKind
 
@@ -83,15 +84,17 @@ def energy_of_armature(y: ti.template(), w: ti.i32):
 def find_regimes(y: ti.template(), w: ti.i32):
     """Which limits act on each coordinate, and which way friction slides.
 
-    Reads:  y.{now, push}
+    A hard limit acts where it pushes, be it by the little that it gives without that its force was raised.
+
+    Reads:  y.{now, push, lower_now, upper_now}
     Writes: y.regime
     """
     one = y.push.arena.zero() + 1.0
     for k in range(y.n):
         d = y.dof.at(k)
         x = y.now.load(w, k)
-        below = (y.push.load(w, 2 * k) > 0.0) | (x < y.forces.soft_lower.load(w, d))
-        above = (y.push.load(w, 2 * k + 1) > 0.0) | (x > y.forces.soft_upper.load(w, d))
+        below = (push_of(y, w, k, x, y.push.load(w, 2 * k), 0) > 0.0) | (x < y.forces.soft_lower.load(w, d))
+        above = (push_of(y, w, k, x, y.push.load(w, 2 * k + 1), 1) > 0.0) | (x > y.forces.soft_upper.load(w, d))
         regime = select(above, one, one * 0.0) + select(below, one * 2.0, one * 0.0)
         slip = x - y.start.load(w, k)
         slides = (ti.abs(slip) >= y.creep) & (one * y.friction.load(w, d) > 0.0)

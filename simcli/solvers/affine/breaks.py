@@ -2,8 +2,9 @@
 
 A formula of several steps takes velocities of before an impact for those after it, and hands back the energy that the
 impact took: bdf2 throws a cube up as fast as it fell, and sometimes faster. So a step of bdf2 after which other contacts
-touch, or other limits act, than before it is none of bdf2: it is taken again by bdf1, which knows one velocity, and the next
-step begins the formula anew. Between impacts nothing changes, and the order is two.
+touch, or other limits act, than before it is none of bdf2: it is taken again by bdf1, which knows one velocity. The velocity
+at its end is a mean over the step, of before and after the impact; so the formula begins anew with the velocities of the
+next two steps, which are of bdf1, too. Between impacts nothing changes, and the order is two.
 
 That holds for the bodies that the impact can reach within the step, and for them alone: those joined by energies (joints,
 springs, gears) or by contacts that touch at its end. All of these have one formula in every step, because a contact that
@@ -157,13 +158,13 @@ def joins(c: ti.template(), w: ti.i32, lane: ti.i32, k: ti.i32, a: ti.i32, b: ti
 
 @ti.func
 def begin_anew(c: ti.template(), w: ti.i32):
-    """The formula begins anew for the bodies that a break has reached.
+    """The formula begins anew for the bodies that a break has reached: with what the next two steps leave.
 
     Writes: c.step.age
     """
     for b in range(c.tables.n_bodies):
         age = c.step.age.load(w, b)
-        c.step.age.store(w, b, select(c.step.breaks.load(w, b) > 0.0, c.tables.arena.zero(), age))
+        c.step.age.store(w, b, select(c.step.breaks.load(w, b) > 0.0, c.tables.arena.zero() - 1.0, age))
 
 
 @ti.func

@@ -53,7 +53,7 @@ class StepMemory:
 
     Attributes:
         alpha, weight, age, breaks, pattern: (B), of the formula of each body.
-        alpha: [1/s].  weight: of the step before, 1/3 in bdf2.  age: steps since the formula began.
+        alpha: [1/s].  weight: of the step before, 1/3 in bdf2.  age: steps since the formula began, -1 after an impact.
         breaks: 1 where something else acts at the end of the step than at its start; pattern: what touched there.
         lead: [s], of the velocity in x_h, 0 but at t = 0.  returns: 1 in worlds that take the step again.
         start, past, target, force: x_n, x_h, y, external forces, by unknown.  x_before, v_before, force_before: one step

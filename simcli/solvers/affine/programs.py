@@ -4,7 +4,7 @@
 
     bdf1   alpha = 1/h        x_h = x_n                      v_h = v_n
     bdf2   alpha = 3/(2h)     x_h = x_n + (x_n - x_(n-1))/3  v_h likewise;   its first step is one of bdf1, and so are
-                              those in which contacts or limits begin or end, and the first after each of these
+                              those in which contacts or limits begin or end, and the two after each of these
 
 a: accelerations by gravity and wrenches, the latter at the end of a free flight, x_h + v_h / alpha.
 
