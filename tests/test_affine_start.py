@@ -2,11 +2,13 @@
 
 import numpy as np
 import pytest
+from support.contact_scenes import run
 from support.device import live_device
 from support.scenes import scene
 
 from simcli.model import build_worlds
 from simcli.solvers import SOLVERS, RunPlan
+from simcli.solvers.affine.programs import STEPS
 from simcli.solvers.shared.core import ENERGY
 from simcli.spec import resolve
 
@@ -37,6 +39,36 @@ def frame_0(kind, words, device):
     plan = RunPlan(H, 1, 1, frozenset(("joints", "bodies", "energy", "reactions")))
     columns = SOLVERS[kind](build_worlds(document, spec), spec.solver, plan, device).initial().columns
     return {name.removeprefix("frames/"): column[0, 0] for name, column in columns.items()}
+
+
+# Each loop joint that affine has, by a kinematic body and one that is placed a little off and askew.
+LOOPS = {"fixed": {}, "revolute": {"axis": [0, 1, 0]}, "prismatic": {"axis": [1, 0, 0]}, "ball": {},
+         "cylindrical": {"axis": [0, 1, 0]}, "universal": {"axes": {"angular": [[1, 0, 0], [0, 1, 0]]}},
+         "planar": {"axis": [0, 0, 1]}, "distance": {"length": 0.1}}  # fmt: skip
+SHIFT = [-0.45, 0.02, 0.05]
+
+
+@pytest.mark.parametrize("integrator", STEPS)
+def test_loops_that_are_written_open_begin_open_and_are_pulled_together(integrator, tmp_path):
+    bodies, joints = {}, {}
+    for n, (kind, words) in enumerate(LOOPS.items()):
+        body = {"mass": 1, "inertia": {"diag": [0.1666] * 3}}
+        bodies[f"base_{kind}"] = {**body, "pose": {"xyz": [0, 3 * n, 14]}, "kinematic": True}
+        bodies[kind] = {**body, "pose": {"xyz": [1, 3 * n, 14]}}
+        joints[kind] = {"type": kind, "parent": f"base_{kind}", "child": kind, "parent_frame": {"xyz": [0.5, 0, 0]},
+                        "child_frame": {"xyz": SHIFT, "rpy": [0, 0, 0.05]}, "loop": True, **words}  # fmt: skip
+    content = {"simcli": 1, "world": {"gravity": [0, 0, 0]}, "bodies": bodies, "joints": joints,
+               "initial": {"assemble": False}, "run": {"duration": 1},
+               "solver": {"type": "affine", "dt": 0.01, "integrator": integrator}}  # fmt: skip
+    code, seen = run(tmp_path, integrator, content)
+    assert code == 0
+    for n, kind in enumerate(LOOPS):
+        assert seen.body(kind).position[0, 0] == pytest.approx([1, 3 * n, 14], abs=1e-14)
+    gaps = seen.diag.position_violation[:, 0]
+    assert gaps[0] > 0.05
+    assert gaps[-1] < 1e-6
+    reach = seen.body("ball").position[-1, 0] - seen.body("base_ball").position[-1, 0] - [0.5, 0, 0]
+    assert np.linalg.norm(reach) == pytest.approx(np.linalg.norm(SHIFT), abs=1e-6)
 
 
 @pytest.fixture(scope="module")

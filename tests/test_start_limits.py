@@ -12,6 +12,7 @@ from support.starting import INTEGRATORS, OPEN, PARTS, ROUNDING, built, dense_ma
 import simcli
 from simcli.errors import SceneError
 from simcli.pipeline import build_model, read_scene
+from simcli.spec.honours.solver_fields import JOINT_ENERGIES
 
 PRESCRIBED = ({"p": {"pose": {"xyz": [0.5, 20, 0]}, "mass": 1, "inertia": {"diag": [0.1, 0.1, 0.1]}}},
               {"p_rail": {"type": "prismatic", "parent": "world", "child": "p", "at": [0, 20, 0], "axis": [1, 0, 0]},
@@ -77,9 +78,19 @@ def test_a_batch_tells_the_farthest_move():
     assert moves["k0_pin"].before == (0.7,)
 
 
-@pytest.mark.parametrize("solver", INTEGRATORS)
+@pytest.mark.parametrize("solver", sorted(JOINT_ENERGIES))
+def test_without_assembly_what_joint_energies_pull_together_begins_as_written(solver):
+    """Also where rates open a loop; nothing moves, and nothing is lacked."""
+    for text in (crowded, lambda **more: together(four_bar("k", 0, qd=1), **more)):
+        model = built(text(solver={"type": solver, "dt": 1e-3}, initial={"assemble": False}))
+        written = built(text(solver={"type": solver, "dt": 1e-3}))
+        assert model.start.moves == model.start.lacks == ()
+        assert not np.array_equal(model.joint_q, written.joint_q) or not np.array_equal(model.joint_qd, written.joint_qd)
+
+
+@pytest.mark.parametrize("solver", [name for name in INTEGRATORS if name not in JOINT_ENERGIES])
 def test_without_assembly_gaps_are_refused(solver):
-    """By joint, line and size, in every solver; rates too. What is closed stands to the last bit."""
+    """By joint, line and size, in every solver of rigid joints; rates too. What is closed stands to the last bit."""
     options = {"type": solver, "dt": 1e-3}
     faults = faults_of(crowded(solver=options, initial={"assemble": False}))
     assert [code for code, _, _ in faults] == ["SC476"]

@@ -22,7 +22,7 @@ from simcli.model.bodies.refusals import (
     refuse_vanishing,
     refuse_weightless,
 )
-from simcli.model.closure.begin import begun, refuse_start
+from simcli.model.closure.begin import assembly_of, begun, refuse_start
 from simcli.model.contact.pairs import read_contacts, refuse_flat
 from simcli.model.forces.bushing import read_bushings
 from simcli.model.forces.cables import read_cables
@@ -71,7 +71,7 @@ def build(spec: SceneSpec, document: Document | None = None) -> Model:
     Raises:
         SceneError: the scene makes no mechanism; all faults of a stage at once.
     """
-    model = begun(_build([spec], document, Mechanism([], [])), spec.initial.assemble is not False)
+    model = begun(_build([spec], document, Mechanism([], [])), assembly_of(spec))
     refuse_start(model, _where(document))
     return model
 
@@ -98,7 +98,7 @@ def build_worlds(
     """
     model = _worlds(document, spec, worlds, changes)
     if changes is None:
-        model = begun(model, spec.initial.assemble is not False)
+        model = begun(model, assembly_of(spec))
         if not tries_all:
             refuse_start(model, _where(document), worlds)
     return model

@@ -7,7 +7,7 @@ import numpy as np
 from simcli import rotations as rot
 from simcli.errors import UsageError
 from simcli.job import Job
-from simcli.model.closure.begin import begun
+from simcli.model.closure.begin import assembly_of, begun
 from simcli.model.phases.beginning import Beginning
 from simcli.model.phases.start import MOST_ANGLE, far_angles
 from simcli.model.tables import WORLD, Array, JointKind, Model
@@ -130,7 +130,7 @@ class Starts:
                              "first")  # fmt: skip
         dofs = replace(self.model.dofs, q_given=self.q_given, qd_given=self.qd_given)
         model = replace(self.model, joint_q=self.q, joint_qd=self.qd, dofs=dofs, start=Beginning())
-        model = begun(model, self.job.spec.initial.assemble is not False)
+        model = begun(model, assembly_of(self.job.spec))
         for lack in model.start.lacks:
             if self.worlds[lack.world]:
                 which = f"world {self.job.numbers[lack.world]}: " if self.model.n_worlds > 1 else ""

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from enum import Enum, auto
 
 import numpy as np
 
@@ -16,28 +17,45 @@ from simcli.model.forces.rest import at_rest
 from simcli.model.phases.beginning import Beginning, Lack, Move
 from simcli.model.table_base import handed_on
 from simcli.model.tables import Array, JointKind, Model
+from simcli.spec.honours.solver_fields import JOINT_ENERGIES
+from simcli.spec.schema.scene import SceneSpec
 
 _MOVED = 1e-9  # [m, rad, 1] changes of a coordinate that are told
 DIRECTIONS = (Form.DOT, Form.TURN, Form.CARDAN, Form.EULER)  # rows whose residual is an angle
 CUT = "leave `assemble: false` out, or write coordinates that close the loop"
 
 
-def begun(model: Model, closes: bool = True) -> Model:
+class Assembly(Enum):
+    """What becomes of loops that the scene writes open."""
+
+    CLOSED = auto()  # they are closed
+    REFUSED = auto()  # nothing moves, and they are a lack
+    OPEN = auto()  # nothing moves, and they begin open: joints that are energies pull them together
+
+
+def assembly_of(spec: SceneSpec) -> Assembly:
+    """What `initial.assemble` of a scene asks for."""
+    if spec.initial.assemble is not False:
+        return Assembly.CLOSED
+    return Assembly.OPEN if spec.solver.type in JOINT_ENERGIES else Assembly.REFUSED
+
+
+def begun(model: Model, assembly: Assembly = Assembly.CLOSED) -> Model:
     """The model with the coordinates and velocities with which a run begins.
 
     Args:
         model: the tables, in tree form, as the scene wrote them.
-        closes: whether loops are to be closed; if not, open ones are a lack.
+        assembly: what becomes of loops that are open.
     """
     if not (has_rows(model) or has_bounds(model)):
         return at_rest(replace(model, start=Beginning()))
     mechanism = LoopProblem.of(model)
     before = mechanism.q.copy()
     acts, lacks = mechanism.acts.any(), []
-    if acts and closes:
+    if acts and assembly is Assembly.CLOSED:
         lacks += _open(mechanism, mechanism.close(), False)
         lacks += _slipping(mechanism, mechanism.drive(), lacks, False)
-    elif acts:
+    elif acts and assembly is Assembly.REFUSED:
         chart, gaps, found = mechanism.measure()
         lacks += _open(mechanism, found, True)
         speed = np.where(mechanism.acts, mechanism.rates(chart, gaps) - mechanism.speed, 0.0)

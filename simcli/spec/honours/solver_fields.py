@@ -68,6 +68,7 @@ CHOICES: tuple[FieldRule, ...] = (
 )
 
 LOOPS: frozenset[str] = BUILT  # solvers that close loops
+JOINT_ENERGIES: frozenset[str] = frozenset((_AFFINE,))  # solvers whose joints pull together what is open
 SIGNALS: frozenset[str] = BUILT  # solvers that read signals
 CONTACT: frozenset[str] = BUILT  # solvers with contact
 CONTACT_INTEGRATORS = ("semi_implicit", "moreau", "rk4", "implicit", "bdf1", "bdf2")  # their integrators that take contacts
