@@ -346,3 +346,17 @@ def test_a_drive_with_an_activation_follows_the_lag_of_its_target(mode):
 def test_a_lag_of_what_no_law_reads_is_refused():
     drive = "{mode: velocity, target_velocity: 1, damping: 3, activation: {time_constant: 0.1}}"
     assert [code for code, _, _ in faults_of(SLIDER.replace("DRIVE", drive))] == ["SC472"]
+
+
+@pytest.mark.parametrize("velocity", ["target_velocity: 1", "target_velocity: $s"])
+@pytest.mark.parametrize("mode", ["position", "position_velocity"])
+def test_a_target_velocity_beside_an_activation_is_refused(mode, velocity):
+    """In drives of joints and of couplings, and where an event sets it."""
+    lag = f"mode: {mode}, target: 1, stiffness: 9, damping: 3, activation: {{time_constant: 0.1}}"
+    signal = "signals: {s: {constant: 1}}\n"
+    assert [code for code, _, _ in faults_of(SLIDER.replace("DRIVE", f"{{{lag}, {velocity}}}") + signal)] == ["SC484"]
+    other = "{mode: position, target: 0, stiffness: 1, damping: 1}"
+    coupling = f"forces: {{c: {{type: coupling, of: [{{joint: rail}}], drive: {{{lag}, {velocity}}}}}}}\n"
+    assert [code for code, _, _ in faults_of(SLIDER.replace("DRIVE", other) + coupling + signal)] == ["SC484"]
+    event = "events: [{at: 0.01, set: {joints.rail.drive.target_velocity: 2}}]\n"
+    assert [code for code, _, _ in faults_of(SLIDER.replace("DRIVE", f"{{{lag}}}") + event)] == ["SC484"]

@@ -81,6 +81,26 @@ def test_rates_that_jump_leave_the_order_and_are_told(solver, motion, more, word
     assert words in why if words else why.endswith("smooth")
 
 
+@pytest.mark.parametrize(("drive", "more", "words"), [
+    ("target: $u", "signals: {u: {expression: '-{joint.pin.q}'}}", "signal `u` is sampled"),
+    ("target: $u", "signals: {u: {pid: {input: '{joint.pin.q}', target: 1, kp: 2}}}", "signal `u` is sampled"),
+    ("target: 1, activation: {time_constant: 0.1}", "", "activation of `joints.pin.drive` is sampled"),
+    ("target: $u", "signals: {u: {expression: '-{joint.pin.q}', rate: 100}}", ""),  # a controller of its own, whatever the step
+    ("target: $u", "signals: {u: {sine: {amplitude: 1, frequency: 1}}}", ""),
+    ("target: 1", "signals: {u: {expression: '-{joint.pin.q}'}}", ""),
+])  # fmt: skip
+@pytest.mark.parametrize("solver", sorted(SECOND))
+def test_what_is_sampled_in_each_step_makes_the_motion_one_of_first_order(solver, drive, more, words):
+    """It keeps the integrator of second order, and says that the motion is of first (test_feedback.py measures it)."""
+    name, why = choice(solver, f", drive: {{mode: position, stiffness: 9, {drive}}}", more=RUN + more)
+    assert name == SECOND[solver]
+    if words:
+        assert "of first order here" in why
+        assert words in why
+    else:
+        assert why == "of second order, because the motion is smooth"
+
+
 def test_a_kinematic_body_whose_rate_jumps_is_told():
     document = scene(text("natural", body="kinematic: true, motion: {linear: [0, $s, 0]}",
                           more=RUN + "signals: {s: {step: {after: 1, time: 0.3}}}").replace("revolute", "free"))  # fmt: skip

@@ -4,6 +4,7 @@ The one of second order where the motion is smooth. Where something can touch, o
 order, whose steps find impacts, limits and friction exactly; one of second order would be of first order there and dearer.
 
 Where a prescribed rate jumps, all else is smooth, and second order has the smaller error (docs/choosing.md has the numbers).
+So it has where a signal is sampled once a step, which makes the motion one of first order.
 """
 
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ from collections.abc import Iterator
 from simcli.spec.checks.checker import Checker
 from simcli.spec.checks.mechanism.motions import jumping_rates
 from simcli.spec.checks.mechanism.touching import switches_contact, touching_pair
+from simcli.spec.names.signal_uses import uses
 from simcli.spec.schema.joint import JointSpec
 from simcli.spec.schema.scene import SceneSpec
 
@@ -48,8 +50,24 @@ def _chosen(check: Checker) -> tuple[str, str]:
     sudden = "" if solver in BENDS_WELL else next(_sudden(check.spec), "")
     if sudden:
         return FIRST_CHOICE[solver], f"of first order, because {sudden}"
+    sampled = next(_sampled(check.spec), "")
+    if sampled:
+        return SECOND[solver], f"of second order by itself, of first order here, because {sampled} once a step"
     jump = next(jumping_rates(check.spec), "")
     return SECOND[solver], f"of second order, because the motion is smooth{jump and f', but where {jump}'}"
+
+
+def _sampled(spec: SceneSpec) -> Iterator[str]:
+    """What is held from the start of a step to its end, in words; a `rate` is that of the controller, whatever the step."""
+    for use in uses(spec):
+        signal = spec.signals.get(use.signal)
+        if signal is not None and signal.is_feedback and signal.rate is None:
+            yield f"signal `{use.signal}` is sampled"
+    owners = {f"joints.{name}": joint.drive or () for name, joint in spec.joints.items()}
+    owners |= {f"forces.{name}": (getattr(force, "drive", None),) for name, force in spec.forces.items()}
+    for path, drives in owners.items():
+        if any(drive is not None and drive.activation is not None for drive in drives):
+            yield f"the activation of `{path}.drive` is sampled"
 
 
 def _touching(check: Checker) -> str:

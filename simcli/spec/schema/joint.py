@@ -78,7 +78,15 @@ class DriveSpec(Part):
     stiffness: quantity(ge=0) = doc(0.0, "Stiffness of the position error", "N*m/rad or N/m", 100)
     damping: quantity(ge=0) = doc(0.0, "Damping of the velocity error", "N*m*s/rad or N*s/m", 5)
     effort_limit: quantity(ge=0) | None = doc(None, "Largest effort of the drive", "N*m or N", 20)
-    activation: ActivationSpec | None = doc(None, "Lag of the target", "", "{time_constant: 0.05}")
+    activation: ActivationSpec | None = doc(None, "Lag of `target`, with which no `target_velocity` goes", "", "{time_constant: 0.05}")
+
+    @model_validator(mode="after")
+    def _lagged(self) -> "DriveSpec":
+        if self.activation is not None and self.mode.startswith("position") and self.target_velocity != 0.0:
+            hint = "remove it, or let `target_velocity` and `target` follow signals with a filter, without `activation`"
+            raise refuse("SC484", "`activation` lags `target` alone, and this drive has a `target_velocity`", hint,
+                         "target_velocity")  # fmt: skip
+        return self
 
     @property
     def direct_target(self) -> float | str:
