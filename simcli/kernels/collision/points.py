@@ -9,6 +9,7 @@ from simcli.kernels.memory.arena import local
 
 EQUAL = {"float64": 1e-9, "float32": 1e-5}  # [1] of the size of the shapes: lengths that differ by less are ties
 _LEVEL = {"float64": 1e-6, "float32": 1e-5}  # [1] of it: depths that differ by less are one depth, so noise chooses none
+_DEEPER = {"float64": 1e-8, "float32": 1e-5}  # [1] of it: above what rounding and the tolerance of steps do to depths
 SPAN = 4  # points that span a face
 TIE = 1.0 + 1e-6  # [1], a farther point is farther than this times
 FAR = {"float64": 1e300, "float32": 1e30}
@@ -52,25 +53,31 @@ def choose(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32, most
 
     One of the deepest first; the farthest from it; the farthest from the line through both; the farthest on the other side
     of that line; from then on, or if there is no such, the farthest from all that are chosen. Candidates in one place count
-    once. Where there is room for more than four, the start is any of those that are deep but for noise, so that the lowest
-    point of a rim, which noise moves about, does not choose the others; and the deepest, if it is left out, is the last.
+    once. The start is any of those that are deep but for noise, so that the lowest point of a rim, which noise moves about,
+    does not choose the others. Where there is room for more than four, the deepest is the last, if it is left out and is
+    deeper than all that are chosen by more than noise.
 
     Reads, writes: c.notes
     """
     n = ti.cast(c.notes.load(w, c.n_candidates), ti.i32)
     tie = tolerance(c, w, lane, a, b)
     has_more = most > SPAN
-    level = ti.select(has_more, ti.static(_LEVEL[precision_of()] / EQUAL[precision_of()]), 1.0) * tie
+    deeper = ti.static(_DEEPER[precision_of()] / EQUAL[precision_of()]) * tie
+    level = ti.select(has_more, ti.static(_LEVEL[precision_of()] / EQUAL[precision_of()]) * tie, deeper)
     is_ground = c.kind.at(a) == TERRAIN
     deepest = lowest_candidate(c, w, n)
-    best = first_candidate(c, w, n, c.notes.load(w, c.candidates + deepest * CANDIDATE + GAP) + level, is_ground)
+    low = c.notes.load(w, c.candidates + deepest * CANDIDATE + GAP)
+    best = first_candidate(c, w, n, low + level, is_ground)
+    least = ti.cast(ti.static(FAR[precision_of()]), c.arena.device.real)
     first = vector()
     line = vector()
     side = vector()
     for m in range(ti.select(has_more, most - 1, most)):
         if best >= 0 and n > 0:
-            chosen = c.notes.value(w, c.candidates + best * CANDIDATE, Vec3)
-            c.notes.store(w, c.candidates + best * CANDIDATE + _AWAY, CHOSEN)
+            at = c.candidates + best * CANDIDATE
+            chosen = c.notes.value(w, at, Vec3)
+            c.notes.store(w, at + _AWAY, CHOSEN)
+            least = ti.min(least, c.notes.load(w, at + GAP))
             if m == 0:
                 first = chosen
             elif m == 1:
@@ -78,7 +85,7 @@ def choose(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32, most
             elif m == 2:
                 side = (chosen - first).cross(line)
             best = next_candidate(c, w, n, m, chosen, first, line, side, tie)
-    if has_more and c.notes.load(w, c.candidates + deepest * CANDIDATE + _AWAY) > tie * tie:
+    if has_more and low < least - deeper and c.notes.load(w, c.candidates + deepest * CANDIDATE + _AWAY) > tie * tie:
         c.notes.store(w, c.candidates + deepest * CANDIDATE + _AWAY, CHOSEN)
 
 

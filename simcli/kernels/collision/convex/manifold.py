@@ -3,7 +3,7 @@
 from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.collision.convex.features import feature, put_corner, ring_at
 from simcli.kernels.collision.lanes import one, unit_or, vector, whole_of
-from simcli.kernels.collision.points import add_candidate, tolerance
+from simcli.kernels.collision.points import add_candidate
 from simcli.kernels.collision.tables import BOXES, MOST_CORNERS, RING
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import local
@@ -27,7 +27,7 @@ def _corner(c: ti.template(), w: ti.i32, polygon: ti.i32, k: ti.i32):
 @ti.func
 def add_manifold(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32, n: ti.template(), p: ti.template(),
                  gap: ti.template(), has_witness: ti.i32, reach: ti.template(), origin: ti.template(), number: ti.i32,
-                 are_boxes: ti.i32):
+                 are_boxes: ti.i32, tie: ti.template()):
     """Note the points in which shapes a and b touch along n.
 
     If the normal is that of a face, the feature of the other shape is clipped by the sides of that face; two parallel
@@ -42,10 +42,10 @@ def add_manifold(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32
         origin: [m], added to all points: from the origin of the pair's first shape to that of a.
         number: of a, where the pair's first shape has several.
         are_boxes: 1 of the boxes at hand, along the normal that they have.
+        tie: [m], lengths of the pair that differ by less are ties.
 
     Writes: c.notes
     """
-    tie = tolerance(c, w, lane, a, b)
     reference, N, faces = facing_pair(c, w, lane, a, b, n, number, are_boxes)
     least = reach + 2.0 * tie
     if reference >= 0:
