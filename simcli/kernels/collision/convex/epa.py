@@ -9,7 +9,7 @@ from simcli.kernels.collision.points import EQUAL
 from simcli.kernels.collision.tables import EPA_CORNER, EPA_CORNERS, EPA_EDGES, EPA_FACE, EPA_FACES
 from simcli.kernels.language import ti
 
-_CLOSE = {"float64": 1e-10, "float32": 1e-5}  # [1] of the size of the shapes, difference of the bounds on the depth
+CLOSE = {"float64": 1e-10, "float32": 1e-5}  # [1] of the size of the shapes, difference of the bounds on the depth
 VISIBLE = {"float64": 1e-13, "float32": 1e-6}  # [1] of it, height above a face from which on it is seen
 GONE, _FLAT = 1e30, 1e29  # distances that stand for a free place, and for a triangle without area
 _NORMAL, _AWAY = 3, 6  # places in a face
@@ -58,7 +58,7 @@ def penetration(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32)
                 depth = d.dot(far)
                 n = d
                 p = point
-            if d.dot(far) - known <= ti.static(_CLOSE[precision_of()]) * size:
+            if d.dot(far) - known <= ti.static(CLOSE[precision_of()]) * size:
                 depth = d.dot(far)
                 n = d
                 p = deepest_point(c, w, n_faces, known + ti.static(EQUAL[precision_of()]) * size)

@@ -1,0 +1,201 @@
+"""Lines along which two shapes touch: edges, sides of cylinders and cones, axes of capsules."""
+
+from simcli.kernels.algebra.elementary import precision_of
+from simcli.kernels.algebra.values import Vec3
+from simcli.kernels.collision.convex.features import put_corner, ring_at
+from simcli.kernels.collision.lanes import length, one, sign, unit_or, vector
+from simcli.kernels.collision.tables import BOX, CELL, CONE, CYLINDER, MESH, RING
+from simcli.kernels.language import ti
+
+_PARALLEL = 0.05  # sine of the angle below which two lines touch in two points
+_SAME = {"float64": 1e-6, "float32": 1e-4}  # [1], sine of the angle below which the lines have no other common normal
+_APART = 1e5  # [1] of ties: distance of two lines from which on it has a direction
+_CLOSE = 1e-6  # [1], cosine from one, of that direction and the normal that iteration has found
+STEEPEST = 1e3  # [1], slope of a wall beside an edge
+
+
+@ti.func
+def line_pair(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32, n: ti.template(), tie: ti.template()):
+    """Make polygons 0 and 1 the lines of a and b that face each other, if these are parallel.
+
+    Where shapes are curved the normal is good to the square root of what bounds its iteration: that of two parallel lines is
+    made of the directions of their axes, which are known.
+
+    Returns:
+        1 if they are parallel; the normal n; normal of the plane that clips; numbers of both lines; how fast the shapes
+        part beside the line of a.
+
+    Writes: c.notes
+    """
+    shift = one(c.position, w, lane, b) - one(c.position, w, lane, a)
+    found, k, inward, slope = line_of(c, w, lane, a, n, 0, vector())
+    other, m, outward, rise = line_of(c, w, lane, b, n * -1.0, 1, shift)
+    is_line = 0
+    normal = n * 1.0
+    N = n * 1.0
+    if found + other == 2:
+        p = c.notes.value(w, ring_at(c, 0), Vec3)
+        q = c.notes.value(w, ring_at(c, 1), Vec3)
+        u = unit_or(c.notes.value(w, ring_at(c, 0) + RING, Vec3) - p, vector())
+        v = unit_or(c.notes.value(w, ring_at(c, 1) + RING, Vec3) - q, vector())
+        turn = u.cross(v)
+        if turn.dot(turn) <= _PARALLEL * _PARALLEL and ti.abs(u.dot(n)) <= _PARALLEL and v.dot(v) > 0.0 and u.dot(u) > 0.0:
+            is_line = 1
+            N = unit_or(n - u * u.dot(n), n)
+            way = q + outward - p - inward
+            way = way - u * u.dot(way)
+            far = ti.sqrt(way.dot(way))
+            if turn.dot(turn) <= ti.static(_SAME[precision_of()]) ** 2 and far > _APART * tie:
+                if way.dot(N) > (1.0 - _CLOSE) * far:
+                    N = way * (1.0 / far)
+                    normal = N * 1.0
+                    _roll(c, w, 0, inward + N * length(inward))
+                    _roll(c, w, 1, outward - N * length(outward))
+    return is_line, normal, N, k, m, ti.min(slope, rise)
+
+
+@ti.func
+def _roll(c: ti.template(), w: ti.i32, side: ti.i32, way: ti.template()):
+    """Move the line of a polygon.
+
+    Writes: c.notes
+    """
+    for k in range(2):
+        at = ring_at(c, side) + k * RING
+        c.notes.store(w, at, c.notes.value(w, at, Vec3) + way)
+
+
+@ti.func
+def line_of(c: ti.template(), w: ti.i32, lane: ti.i32, i: ti.i32, d: ti.template(), side: ti.i32, shift: ti.template()):
+    """Make a polygon, which has the feature of shape i that faces d, the line of it: that, or the edge that faces d.
+
+    Returns:
+        1 if there is one; its number in the shape; [m], from it to the axis about which the shape is round, world axes;
+        slope beside it from the plane across d: how fast what touches it comes clear of the shape.
+
+    Writes: c.notes
+    """
+    R = one(c.rotation, w, lane, i)
+    y = R.transposed_times(d)
+    kind = c.kind.at(i)
+    found = ti.select(c.notes.load(w, c.counts + side) == 2.0, 1, 0)
+    number = 0
+    inward = vector()
+    cosine = 1.0 + 0.0 * d.parts[0]
+    is_edge = 0
+    if ti.static(c.has[CYLINDER] or c.has[CONE]):
+        if (kind == CYLINDER or kind == CONE) and found == 1:
+            inward = _to_axis(one(c.half, w, lane, i), y, ti.select(kind == CONE, 1, 0))
+    if ti.static(c.has[BOX]):
+        if kind == BOX:
+            is_edge = 1
+            number, cosine = _put_box_edge(c, w, one(c.half, w, lane, i), y, side)
+    if ti.static(c.has[MESH]):
+        if kind == MESH:
+            is_edge = 1
+            number, cosine = _put_hull_edge(c, w, i, y, side)
+    if ti.static(c.has[CELL]):
+        if kind == CELL:
+            is_edge = 1
+            number, cosine = _put_cell_edge(c, w, y, side)
+    if is_edge == 1:
+        found = 1
+        c.notes.store(w, c.counts + side, ti.cast(2.0, c.arena.device.real))
+        for k in range(2):
+            at = ring_at(c, side) + k * RING
+            c.notes.store(w, at, R * c.notes.value(w, at, Vec3) + shift)
+    slope = ti.min(ti.sqrt(ti.max(1.0 - cosine * cosine, 0.0)) / ti.max(cosine, 1.0 / STEEPEST), STEEPEST)
+    return found, number, R * inward, slope
+
+
+@ti.func
+def _to_axis(half: ti.template(), y: ti.template(), is_cone: ti.i32):
+    """[m], from the line of the side of a cylinder or cone that faces y to its axis, or to the parallel through the middle
+    of the cone's base, shape axes.
+    """
+    r = half.parts[0]
+    out = unit_or(Vec3(y.parts[0], y.parts[1], 0.0), vector(1.0, 0.0, 0.0))
+    inward = out * -r
+    if is_cone == 1:
+        rise = 2.0 * half.parts[2]
+        size = r * r + rise * rise
+        inward = (out * rise + vector(0.0, 0.0, 1.0) * r) * (-r * rise / size)
+    return inward
+
+
+@ti.func
+def _put_box_edge(c: ti.template(), w: ti.i32, half: ti.template(), y: ti.template(), side: ti.i32):
+    """Note the edge of a box that faces y, along the axis that is most across y: its number, cosine of its faces to y."""
+    sizes = Vec3(ti.abs(y.parts[0]), ti.abs(y.parts[1]), ti.abs(y.parts[2]))
+    k = 0
+    least = sizes.parts[0] * 1.0
+    most = sizes.parts[0] * 1.0
+    for m in ti.static(range(1, 3)):
+        most = ti.max(most, sizes.parts[m])
+        if sizes.parts[m] < least:
+            least = sizes.parts[m]
+            k = m
+    number = 4 * k
+    p = vector()
+    q = vector()
+    for m in ti.static(range(3)):
+        high = sign(y.parts[m]) * half.parts[m]
+        number += ti.select(m != k and high > 0.0, ti.select(m == (k + 1) % 3, 1, 2), 0)
+        p.parts[m] = ti.select(m == k, -half.parts[m], high)
+        q.parts[m] = ti.select(m == k, half.parts[m], high)
+    put_corner(c, w, side, 0, p)
+    put_corner(c, w, side, 1, q)
+    return number, most
+
+
+@ti.func
+def _put_hull_edge(c: ti.template(), w: ti.i32, i: ti.i32, y: ti.template(), side: ti.i32):
+    """Note the edge of a hull that faces y: of those that meet in its farthest corner the one that is most across y."""
+    first = c.corner_start.at(i)
+    best = 0
+    most = c.corner.load(w, first).dot(y)
+    for k in range(1, c.corner_start.at(i + 1) - first):
+        reach = c.corner.load(w, first + k).dot(y)
+        if reach > most:
+            most = reach
+            best = k
+    p = c.corner.load(w, first + best) * 1.0
+    q = p * 1.0
+    number = 0
+    fall = -2.0 + 0.0 * most
+    cosine = -1.0 + 0.0 * most
+    for f in range(c.face_start.at(i), c.face_start.at(i + 1)):
+        start = c.ring_start.at(f)
+        end = c.ring_start.at(f + 1)
+        for k in range(start, end):
+            if c.ring.at(k) == best:
+                cosine = ti.max(cosine, c.face_normal.load(w, f).dot(y))
+                r = c.corner.load(w, first + c.ring.at(ti.select(k + 1 < end, k + 1, start)))
+                along = unit_or(r - p, vector()).dot(y)
+                if along > fall:
+                    fall = along
+                    q = r * 1.0
+                    number = k - c.ring_start.at(c.face_start.at(i))
+    put_corner(c, w, side, 0, p)
+    put_corner(c, w, side, 1, q)
+    return number, ti.max(cosine, 0.0)
+
+
+@ti.func
+def _put_cell_edge(c: ti.template(), w: ti.i32, y: ti.template(), side: ti.i32):
+    """Note the edge of the triangle at hand that is farthest along y: the one beside its lowest corner."""
+    low = 0
+    least = c.notes.value(w, c.cell, Vec3).dot(y)
+    for k in range(1, 3):
+        reach = c.notes.value(w, c.cell + 3 * k, Vec3).dot(y)
+        if reach < least:
+            least = reach
+            low = k
+    a = c.notes.value(w, c.cell + 3 * low, Vec3)
+    p = c.notes.value(w, c.cell + 3 * ((low + 1) % 3), Vec3)
+    q = c.notes.value(w, c.cell + 3 * ((low + 2) % 3), Vec3)
+    put_corner(c, w, side, 0, p)
+    put_corner(c, w, side, 1, q)
+    return low, ti.max(unit_or((p - a).cross(q - a), vector(0.0, 0.0, 1.0)).dot(y), 0.0)
+
+
