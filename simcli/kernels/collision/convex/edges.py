@@ -2,7 +2,8 @@
 
 from simcli.kernels.algebra.elementary import precision_of
 from simcli.kernels.algebra.values import Vec3
-from simcli.kernels.collision.convex.features import put_corner, ring_at
+from simcli.kernels.collision.convex.features import feature, put_corner, ring_at
+from simcli.kernels.collision.convex.gjk import TOUCH
 from simcli.kernels.collision.lanes import length, one, sign, unit_or, vector
 from simcli.kernels.collision.tables import BOX, CELL, CONE, CYLINDER, MESH, RING
 from simcli.kernels.language import ti
@@ -10,12 +11,14 @@ from simcli.kernels.language import ti
 _PARALLEL = 0.05  # sine of the angle below which two lines touch in two points
 _SAME = {"float64": 1e-6, "float32": 1e-4}  # [1], sine of the angle below which the lines have no other common normal
 _APART = 1e5  # [1] of ties: distance of two lines from which on it has a direction
-_CLOSE = 1e-6  # [1], cosine from one, of that direction and the normal that iteration has found
+# [1], cosine from one, of that direction and the normal that iteration has found: of cores that are apart, and of others.
+_CLOSE, _CLOSE_WITHIN = {"float64": 1e-11, "float32": 1e-6}, 1e-4
 STEEPEST = 1e3  # [1], slope of a wall beside an edge
 
 
 @ti.func
-def line_pair(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32, n: ti.template(), tie: ti.template()):
+def line_pair(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32, n: ti.template(), gap: ti.template(),
+              tie: ti.template()):
     """Make polygons 0 and 1 the lines of a and b that face each other, if these are parallel.
 
     Where shapes are curved the normal is good to the square root of what bounds its iteration: that of two parallel lines is
@@ -28,30 +31,63 @@ def line_pair(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32, n
     Writes: c.notes
     """
     shift = one(c.position, w, lane, b) - one(c.position, w, lane, a)
+    is_apart = gap > ti.static(TOUCH[precision_of()]) * (one(c.bound, w, lane, a) + one(c.bound, w, lane, b))
+    close = ti.select(is_apart, ti.static(_CLOSE[precision_of()]), _CLOSE_WITHIN)
     found, k, inward, slope = line_of(c, w, lane, a, n, 0, vector())
     other, m, outward, rise = line_of(c, w, lane, b, n * -1.0, 1, shift)
     is_line = 0
     normal = n * 1.0
-    N = n * 1.0
+    if ti.static(c.has[CONE]):
+        if found + other == 2 and (c.kind.at(a) == CONE or c.kind.at(b) == CONE):
+            normal = _in_plane_of_cone(c, w, lane, a, b, n, shift, close)
+            found, k, inward, slope = line_of(c, w, lane, a, normal, 0, vector())
+            other, m, outward, rise = line_of(c, w, lane, b, normal * -1.0, 1, shift)
+    N = normal * 1.0
     if found + other == 2:
         p = c.notes.value(w, ring_at(c, 0), Vec3)
         q = c.notes.value(w, ring_at(c, 1), Vec3)
         u = unit_or(c.notes.value(w, ring_at(c, 0) + RING, Vec3) - p, vector())
         v = unit_or(c.notes.value(w, ring_at(c, 1) + RING, Vec3) - q, vector())
         turn = u.cross(v)
-        if turn.dot(turn) <= _PARALLEL * _PARALLEL and ti.abs(u.dot(n)) <= _PARALLEL and v.dot(v) > 0.0 and u.dot(u) > 0.0:
+        are_lines = u.dot(u) > 0.0 and v.dot(v) > 0.0
+        if are_lines and turn.dot(turn) <= _PARALLEL * _PARALLEL and ti.abs(u.dot(normal)) <= _PARALLEL:
             is_line = 1
-            N = unit_or(n - u * u.dot(n), n)
+            N = unit_or(normal - u * u.dot(normal), normal)
             way = q + outward - p - inward
             way = way - u * u.dot(way)
             far = ti.sqrt(way.dot(way))
             if turn.dot(turn) <= ti.static(_SAME[precision_of()]) ** 2 and far > _APART * tie:
-                if way.dot(N) > (1.0 - _CLOSE) * far:
+                if way.dot(N) > (1.0 - close) * far:
                     N = way * (1.0 / far)
                     normal = N * 1.0
                     _roll(c, w, 0, inward + N * length(inward))
                     _roll(c, w, 1, outward - N * length(outward))
     return is_line, normal, N, k, m, ti.min(slope, rise)
+
+
+@ti.func
+def _in_plane_of_cone(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32, n: ti.template(),
+                      shift: ti.template(), close: ti.template()):
+    """The normal n in the plane of a cone's axis and of what lies along its side, if it is that but for its iteration.
+
+    A cone's line turns with the normal: an error of this would be one of the line's direction.
+
+    Reads: c.notes
+    """
+    i = ti.select(c.kind.at(a) == CONE, a, b)
+    j = a + b - i
+    axis = one(c.rotation, w, lane, i).column(2)
+    side = ti.select(i == a, 1, 0)
+    along = c.notes.value(w, ring_at(c, side) + RING, Vec3) - c.notes.value(w, ring_at(c, side), Vec3)
+    if c.kind.at(j) == CONE:
+        along = one(c.rotation, w, lane, j).column(2)
+        if length(axis.cross(along)) < _PARALLEL:
+            along = shift * 1.0
+    across = unit_or(axis.cross(along), vector())
+    found = n * 1.0
+    if across.dot(n) ** 2 < 2.0 * close:
+        found = unit_or(n - across * across.dot(n), n)
+    return found
 
 
 @ti.func
@@ -85,6 +121,7 @@ def line_of(c: ti.template(), w: ti.i32, lane: ti.i32, i: ti.i32, d: ti.template
     is_edge = 0
     if ti.static(c.has[CYLINDER] or c.has[CONE]):
         if (kind == CYLINDER or kind == CONE) and found == 1:
+            _count, number, _normal = feature(c, w, lane, i, d, side, shift)
             inward = _to_axis(one(c.half, w, lane, i), y, ti.select(kind == CONE, 1, 0))
     if ti.static(c.has[BOX]):
         if kind == BOX:

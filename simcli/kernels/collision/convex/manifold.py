@@ -53,7 +53,7 @@ def add_manifold(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32
     slope = 0.0 * gap
     across = vector()
     if reference < 0:
-        is_line, through, plane, k, m, rise = line_pair(c, w, lane, a, b, n, tie)
+        is_line, through, plane, k, m, rise = line_pair(c, w, lane, a, b, n, gap, tie)
         if is_line == 1:
             reference, normal, N, slope = 0, through, plane, rise
             faces = number_of_faces(further_face(further_face(number % FACES, k), m), 1)
