@@ -2,17 +2,20 @@
 
 from simcli.kernels.algebra.elementary import precision_of
 from simcli.kernels.algebra.values import Vec3
-from simcli.kernels.collision.convex.features import feature, put_corner, ring_at
+from simcli.kernels.collision.convex.features import barrel_feature, put_corner, ring_at
 from simcli.kernels.collision.convex.gjk import TOUCH
 from simcli.kernels.collision.lanes import length, one, sign, unit_or, vector
-from simcli.kernels.collision.tables import BOX, CELL, CONE, CYLINDER, MESH, RING
+from simcli.kernels.collision.tables import BOX, CAPSULE, CELL, CONE, CYLINDER, MESH, RING
 from simcli.kernels.language import ti
 
 _PARALLEL = 0.05  # sine of the angle below which two lines touch in two points
 _SAME = {"float64": 1e-6, "float32": 1e-4}  # [1], sine of the angle below which the lines have no other common normal
 _APART = 1e5  # [1] of ties: distance of two lines from which on it has a direction
-# [1], cosine from one, of that direction and the normal that iteration has found: of cores that are apart, and of others.
+# [1], cosine from one, of that direction and the normal that iteration has found: of cores that are apart, of others, which
+# are nearer or prisms of terrain, much larger than what touches them.
 _CLOSE, _CLOSE_WITHIN = {"float64": 1e-11, "float32": 1e-6}, 1e-4
+_FAR = 1e4  # [1] of what counts as touching
+_BLUR = 1e2  # [1] of ties, of the gaps of both
 STEEPEST = 1e3  # [1], slope of a wall beside an edge
 
 
@@ -31,38 +34,72 @@ def line_pair(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32, n
     Writes: c.notes
     """
     shift = one(c.position, w, lane, b) - one(c.position, w, lane, a)
-    is_apart = gap > ti.static(TOUCH[precision_of()]) * (one(c.bound, w, lane, a) + one(c.bound, w, lane, b))
-    close = ti.select(is_apart, ti.static(_CLOSE[precision_of()]), _CLOSE_WITHIN)
-    found, k, inward, slope = line_of(c, w, lane, a, n, 0, vector())
-    other, m, outward, rise = line_of(c, w, lane, b, n * -1.0, 1, shift)
+    is_apart = gap > ti.static(_FAR * TOUCH[precision_of()]) * (one(c.bound, w, lane, a) + one(c.bound, w, lane, b))
+    close = ti.select(is_apart and c.kind.at(a) != CELL, ti.static(_CLOSE[precision_of()]), _CLOSE_WITHIN)
+    normal = n * 1.0
+    inward = vector()
+    outward = vector()
+    found, k, m = 0, 0, 0
+    slope = 0.0 * gap
+    for turn in range(ti.select(c.kind.at(a) == CONE or c.kind.at(b) == CONE, 2, 1)):
+        if ti.static(c.has[CONE]):
+            if turn == 1 and found == 2:
+                normal = _in_plane_of_cone(c, w, lane, a, b, n, shift, close)
+        found = 0
+        for side in range(2):
+            d = normal * ti.select(side == 0, 1.0, -1.0)
+            is_one, number, way, rise = line_of(c, w, lane, ti.select(side == 0, a, b), d, side, shift * side)
+            found += is_one
+            if side == 0:
+                inward, k, slope = way, number, rise
+            else:
+                outward, m, slope = way, number, ti.min(slope, rise)
+    is_line = 0
+    N = normal * 1.0
+    if found == 2:
+        is_line, normal, N = _common_normal(c, w, normal, inward, outward, gap + _BLUR * tie, _APART * tie, close)
+    return is_line, normal, N, k, m, slope
+
+
+@ti.func
+def _common_normal(c: ti.template(), w: ti.i32, n: ti.template(), inward: ti.template(), outward: ti.template(),
+                   most: ti.template(), least: ti.template(), close: ti.template()):
+    """The normal of two lines, if they are parallel.
+
+    Args:
+        n: as iteration has found it.
+        inward, outward: [m], from the lines to the axes of what is round.
+        most: [m], distance of lines that are those in which the shapes are nearest.
+        least: [m], distance of axes that have a direction.
+        close: cosine from one, of the normal and that direction.
+
+    Returns:
+        As of `line_pair`.
+
+    Writes: c.notes
+    """
+    p = c.notes.value(w, ring_at(c, 0), Vec3)
+    q = c.notes.value(w, ring_at(c, 1), Vec3)
+    u = unit_or(c.notes.value(w, ring_at(c, 0) + RING, Vec3) - p, vector())
+    v = unit_or(c.notes.value(w, ring_at(c, 1) + RING, Vec3) - q, vector())
+    turn = u.cross(v)
     is_line = 0
     normal = n * 1.0
-    if ti.static(c.has[CONE]):
-        if found + other == 2 and (c.kind.at(a) == CONE or c.kind.at(b) == CONE):
-            normal = _in_plane_of_cone(c, w, lane, a, b, n, shift, close)
-            found, k, inward, slope = line_of(c, w, lane, a, normal, 0, vector())
-            other, m, outward, rise = line_of(c, w, lane, b, normal * -1.0, 1, shift)
-    N = normal * 1.0
-    if found + other == 2:
-        p = c.notes.value(w, ring_at(c, 0), Vec3)
-        q = c.notes.value(w, ring_at(c, 1), Vec3)
-        u = unit_or(c.notes.value(w, ring_at(c, 0) + RING, Vec3) - p, vector())
-        v = unit_or(c.notes.value(w, ring_at(c, 1) + RING, Vec3) - q, vector())
-        turn = u.cross(v)
-        are_lines = u.dot(u) > 0.0 and v.dot(v) > 0.0
-        if are_lines and turn.dot(turn) <= _PARALLEL * _PARALLEL and ti.abs(u.dot(normal)) <= _PARALLEL:
-            is_line = 1
-            N = unit_or(normal - u * u.dot(normal), normal)
-            way = q + outward - p - inward
-            way = way - u * u.dot(way)
-            far = ti.sqrt(way.dot(way))
-            if turn.dot(turn) <= ti.static(_SAME[precision_of()]) ** 2 and far > _APART * tie:
-                if way.dot(N) > (1.0 - close) * far:
-                    N = way * (1.0 / far)
-                    normal = N * 1.0
-                    _roll(c, w, 0, inward + N * length(inward))
-                    _roll(c, w, 1, outward - N * length(outward))
-    return is_line, normal, N, k, m, ti.min(slope, rise)
+    N = n * 1.0
+    are_lines = u.dot(u) > 0.0 and v.dot(v) > 0.0
+    if are_lines and turn.dot(turn) <= _PARALLEL * _PARALLEL and ti.abs(u.dot(n)) <= _PARALLEL:
+        is_line = 1
+        N = unit_or(n - u * u.dot(n), n)
+        way = q + outward - p - inward
+        way = way - u * u.dot(way)
+        far = length(way)
+        is_exact = turn.dot(turn) <= ti.static(_SAME[precision_of()]) ** 2 and far > least
+        if is_exact and far - length(inward) - length(outward) <= most and way.dot(N) > (1.0 - close) * far:
+            N = way * (1.0 / far)
+            normal = N * 1.0
+            _roll(c, w, 0, inward + N * length(inward))
+            _roll(c, w, 1, outward - N * length(outward))
+    return is_line, normal, N
 
 
 @ti.func
@@ -114,14 +151,15 @@ def line_of(c: ti.template(), w: ti.i32, lane: ti.i32, i: ti.i32, d: ti.template
     R = one(c.rotation, w, lane, i)
     y = R.transposed_times(d)
     kind = c.kind.at(i)
-    found = ti.select(c.notes.load(w, c.counts + side) == 2.0, 1, 0)
+    found = ti.select(kind == CAPSULE, 1, 0)
     number = 0
     inward = vector()
     cosine = 1.0 + 0.0 * d.parts[0]
     is_edge = 0
     if ti.static(c.has[CYLINDER] or c.has[CONE]):
-        if (kind == CYLINDER or kind == CONE) and found == 1:
-            _count, number, _normal = feature(c, w, lane, i, d, side, shift)
+        if kind == CYLINDER or kind == CONE:
+            count, number, _normal = barrel_feature(c, w, one(c.half, w, lane, i), y, side, kind)
+            is_edge = ti.select(count == 2, 1, 0)
             inward = _to_axis(one(c.half, w, lane, i), y, ti.select(kind == CONE, 1, 0))
     if ti.static(c.has[BOX]):
         if kind == BOX:
