@@ -3,7 +3,7 @@
 from simcli.kernels.algebra.elementary import precision_of
 from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.collision.convex.features import barrel_feature, put_corner, ring_at
-from simcli.kernels.collision.convex.gjk import TOUCH
+from simcli.kernels.collision.convex.gjk import TOUCH, difference
 from simcli.kernels.collision.lanes import length, one, sign, unit_or, vector
 from simcli.kernels.collision.tables import BOX, CAPSULE, CELL, CONE, CYLINDER, MESH, RING
 from simcli.kernels.language import ti
@@ -11,11 +11,11 @@ from simcli.kernels.language import ti
 _PARALLEL = 0.05  # sine of the angle below which two lines touch in two points
 _SAME = {"float64": 1e-6, "float32": 1e-4}  # [1], sine of the angle below which the lines have no other common normal
 _APART = 1e5  # [1] of ties: distance of two lines from which on it has a direction
-# [1], cosine from one, of that direction and the normal that iteration has found: of cores that are apart, of others, which
-# are nearer or prisms of terrain, much larger than what touches them.
+# [1], square of the sine of the angle between the plane of a cone's side and the normal that iteration has found: of cores
+# that are apart, of others, which are nearer or prisms of terrain, much larger than what touches them.
 _CLOSE, _CLOSE_WITHIN = {"float64": 1e-11, "float32": 1e-6}, 1e-4
 _FAR = 1e4  # [1] of what counts as touching
-_BLUR = 1e2  # [1] of ties, of the gaps of both
+_BLUR = 10.0  # [1] of ties, of gaps along a normal
 STEEPEST = 1e3  # [1], slope of a wall beside an edge
 
 
@@ -57,21 +57,21 @@ def line_pair(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32, n
     is_line = 0
     N = normal * 1.0
     if found == 2:
-        is_line, normal, N = _common_normal(c, w, normal, inward, outward, gap + _BLUR * tie, _APART * tie, close)
+        is_line, normal, N = _common_normal(c, w, lane, a, b, n, normal, inward, outward, gap, tie)
     return is_line, normal, N, k, m, slope
 
 
 @ti.func
-def _common_normal(c: ti.template(), w: ti.i32, n: ti.template(), inward: ti.template(), outward: ti.template(),
-                   most: ti.template(), least: ti.template(), close: ti.template()):
-    """The normal of two lines, if they are parallel.
+def _common_normal(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32, n: ti.template(), near: ti.template(),
+                   inward: ti.template(), outward: ti.template(), gap: ti.template(), tie: ti.template()):
+    """The normal of the lines of a and b, if they are parallel.
+
+    That of their axes is taken if all of a and of b lies beyond the lines along it: then the distance of cores that are
+    apart is that of the lines. What was found for those is the distance of two points, which may be too large.
 
     Args:
-        n: as iteration has found it.
+        n, near: as iteration has found it; and what the lines face.
         inward, outward: [m], from the lines to the axes of what is round.
-        most: [m], distance of lines that are those in which the shapes are nearest.
-        least: [m], distance of axes that have a direction.
-        close: cosine from one, of the normal and that direction.
 
     Returns:
         As of `line_pair`.
@@ -87,18 +87,21 @@ def _common_normal(c: ti.template(), w: ti.i32, n: ti.template(), inward: ti.tem
     normal = n * 1.0
     N = n * 1.0
     are_lines = u.dot(u) > 0.0 and v.dot(v) > 0.0
-    if are_lines and turn.dot(turn) <= _PARALLEL * _PARALLEL and ti.abs(u.dot(n)) <= _PARALLEL:
+    if are_lines and turn.dot(turn) <= _PARALLEL * _PARALLEL and ti.abs(u.dot(near)) <= _PARALLEL:
         is_line = 1
-        N = unit_or(n - u * u.dot(n), n)
+        N = unit_or(near - u * u.dot(near), near)
         way = q + outward - p - inward
         way = way - u * u.dot(way)
-        far = length(way)
-        is_exact = turn.dot(turn) <= ti.static(_SAME[precision_of()]) ** 2 and far > least
-        if is_exact and far - length(inward) - length(outward) <= most and way.dot(N) > (1.0 - close) * far:
-            N = way * (1.0 / far)
-            normal = N * 1.0
-            _roll(c, w, 0, inward + N * length(inward))
-            _roll(c, w, 1, outward - N * length(outward))
+        size = length(way)
+        if turn.dot(turn) <= ti.static(_SAME[precision_of()]) ** 2 and size > _APART * tie and way.dot(N) > 0.0:
+            best = way * (1.0 / size)
+            high = size - length(inward) - length(outward)
+            far, _point = difference(c, w, lane, a, b, best)
+            if -best.dot(far) >= high - _BLUR * tie and (gap > 0.0 or high >= gap - _BLUR * tie):
+                N = best * 1.0
+                normal = best * 1.0
+                _roll(c, w, 0, inward + N * length(inward))
+                _roll(c, w, 1, outward - N * length(outward))
     return is_line, normal, N
 
 
@@ -122,7 +125,7 @@ def _in_plane_of_cone(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: t
             along = shift * 1.0
     across = unit_or(axis.cross(along), vector())
     found = n * 1.0
-    if across.dot(n) ** 2 < 2.0 * close:
+    if across.dot(n) ** 2 < close:
         found = unit_or(n - across * across.dot(n), n)
     return found
 
