@@ -13,6 +13,7 @@ from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import any_lane, local
 
 _SMALL = 1e-6  # sine of the angle of two edges that name no axis
+_ALONG = 0.999  # cosine of two normals that are one
 _OF_B, _EDGES, _OF_SECOND, _OF_THIRD = 3.0, 6.0, 9.0, 12.0  # numbers of axes from which on they are such
 
 
@@ -49,24 +50,30 @@ def compare_boxes(c: ti.template(), w: ti.i32, a: ti.i32, b: ti.i32):
     R_b = one(c.rotation, w, None, b)
     half_a = one(c.half, w, None, a) * (zero + 1.0)
     half_b = one(c.half, w, None, b) * (zero + 1.0)
-    gap, away, best = widest_gap(R_a.T * R_b, R_a.transposed_times(x), R_b.transposed_times(x), half_a, half_b,
-                                 tolerance(c, w, None, a, b) + zero)  # fmt: skip
+    C = R_a.T * R_b
+    tie = tolerance(c, w, None, a, b) + zero
+    gap, away, best, faces = widest_gap(C, R_a.transposed_times(x), R_b.transposed_times(x), half_a, half_b, tie)
     of_edges = best >= _EDGES
     i, j = axes_of_widest(best)
     u = column_at(R_a, i)
     v = column_at(R_b, j)
     n = select_parts(best >= _OF_B, v, u)
-    p = Vec3(zero, zero, zero)
     if any_lane(of_edges):
         across = u.cross(v)
         n = select_parts(of_edges, across * (1.0 / length(across)), n)
     n = n * sign(away)
+    p = Vec3(zero, zero, zero)
+    is_between = of_edges & (zero > 0.0)
+    others = equal_faces(best, faces, gap - tie, C)
+    if any_lane(local(sum(others[1:], others[0]) > 0.0)):
+        n, gap, is_between = between(n, gap, others, R_a, R_b, x, half_a, half_b)
+        p = R_a * outermost(half_a, R_a.transposed_times(n))
     if any_lane(of_edges):
-        p = edge_point(R_a, half_a, R_b, half_b, x, n, i, j)
+        p = select_parts(of_edges, edge_point(R_a, half_a, R_b, half_b, x, n, i, j), p)
     found.gap.store(w, 0, gap)
     found.normal.store(w, 0, n)
     found.point.store(w, 0, p)
-    found.edges.store(w, 0, select(of_edges, zero + 1.0, zero))
+    found.edges.store(w, 0, select(of_edges | is_between, zero + 1.0, zero))
     out_a = note_face(found, w, 0, R_a, half_a, n, Vec3(zero, zero, zero))
     out_b = note_face(found, w, 1, R_b, half_b, n * -1.0, x)
     found.clips.store(w, 0, clipping_face(out_a.dot(n), out_b.dot(n) * -1.0))
@@ -80,18 +87,21 @@ def widest_gap(turn, x_a: Vec3, x_b: Vec3, half_a: Vec3, half_b: Vec3, tie) -> t
         x_a, x_b: [m], from a to b, along the axes of each.
 
     Returns:
-        [m], gap; a number with the sign of l . x; number of the axis l.
+        [m], gap; a number with the sign of l . x; number of the axis l; [m], gaps along the first six.
     """
     gap, away, best = local(0.0 * tie - 1e30), local(0.0 * tie + 1.0), local(0.0 * tie)
+    faces = []
     for k in range(15):
         found, at, size = gap_along(k, turn, x_a, x_b, half_a, half_b)
+        if k < _EDGES:
+            faces.append(found)
         better = found > gap + tie if k else found > gap
         if k >= _EDGES:
             better = better & (size > _SMALL)
         better = local(better)
         gap, away = select(better, found, gap), select(better, at, away)
         best = select(better, 0.0 * tie + float(k), best)
-    return gap, away, best
+    return gap, away, best, faces
 
 
 def gap_along(k: int, turn, x_a: Vec3, x_b: Vec3, half_a: Vec3, half_b: Vec3) -> tuple:
@@ -129,6 +139,56 @@ def column_at(R, k) -> Vec3:
     return Vec3(*(ti.select(k == 0.0, x, ti.select(k == 1.0, y, z)) for x, y, z in rows))
 
 
+def equal_faces(best, faces: list, least, turn) -> list:
+    """1 for each normal of a face that separates two boxes as far as the best axis, a face's; of parallel ones for one.
+
+    Args:
+        best: number of the best axis.
+        faces, turn: as of `widest_gap`.
+        least: [m], gap that is as far.
+    """
+    one = local(best * 0.0 + 1.0)
+    others = []
+    for k in range(6):
+        along = one * 0.0
+        for j in range(3):  # axis j of the other box
+            cosine = turn.parts[3 * k + j] if k < 3 else turn.parts[3 * j + k - 3]
+            is_counted = best == float(j + 3 if k < 3 else j)
+            if k >= 3:
+                is_counted = is_counted | (others[j] > 0.0)
+            along = ti.max(along, ti.select(is_counted, ti.abs(cosine), along))
+        along = local(ti.select(best == float(k), one, along))
+        is_one = (faces[k] >= least) & (best < _EDGES) & (along < _ALONG)
+        others.append(local(ti.select(is_one, one, one * 0.0)))
+    return others
+
+
+@ti.func
+def between(n: ti.template(), gap: ti.template(), others: ti.template(), R_a: ti.template(), R_b: ti.template(),
+            x: ti.template(), half_a: ti.template(), half_b: ti.template()):
+    """Normal in the middle of those of faces that separate equally, as where two edges meet, the gap along it, and where so.
+
+    Which of them rounding prefers would decide where the boxes go.
+    """
+    zero = gap * 0.0
+    middle = n * 1.0
+    for k in ti.static(range(6)):
+        axis = R_a.column(k) if ti.static(k < 3) else R_b.column(k - 3)
+        middle = middle + axis * (others[k] * sign(axis.dot(x)))
+    size = length(middle)
+    is_tied = size > 1.0 + _SMALL
+    middle = middle * (1.0 / ti.max(size, _SMALL))
+    reach = zero
+    for k in ti.static(range(3)):
+        reach += ti.abs(R_a.column(k).dot(middle)) * half_a.parts[k] + ti.abs(R_b.column(k).dot(middle)) * half_b.parts[k]
+    return select_parts(is_tied, middle, n), select(is_tied, ti.abs(middle.dot(x)) - reach, gap), is_tied
+
+
+def outermost(half: Vec3, y: Vec3) -> Vec3:
+    """[m], corner of a box that is outermost along y, in its axes."""
+    return Vec3(*(sign(y.parts[k]) * half.parts[k] for k in range(3)))
+
+
 @ti.func
 def edge_point(R_a: ti.template(), half_a: ti.template(), R_b: ti.template(), half_b: ti.template(), x: ti.template(),
                n: ti.template(), i: ti.template(), j: ti.template()):
@@ -137,8 +197,8 @@ def edge_point(R_a: ti.template(), half_a: ti.template(), R_b: ti.template(), ha
     v = column_at(R_b, j)
     p = edge_middle(R_a, half_a, n, i)
     q = x + edge_middle(R_b, half_b, n * -1.0, j)
-    uv = u.dot(v)
-    s = (u.dot(q - p) - uv * v.dot(q - p)) / (1.0 - uv * uv)
+    turn = u.cross(v)
+    s = (q - p).cross(v).dot(turn) / ti.max(turn.dot(turn), _SMALL * _SMALL)
     limit = ti.select(i == 0.0, half_a.parts[0], ti.select(i == 1.0, half_a.parts[1], half_a.parts[2]))
     return p + u * ti.min(ti.max(s, -limit), limit)
 

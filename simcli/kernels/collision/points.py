@@ -9,8 +9,11 @@ from simcli.kernels.memory.arena import local
 
 EQUAL = {"float64": 1e-9, "float32": 1e-5}  # [1] of the size of the shapes: lengths that differ by less are ties
 _LEVEL = {"float64": 1e-6, "float32": 1e-5}  # [1] of it: depths that differ by less are one depth, so noise chooses none
+_DEEPER = {"float64": 1e-8, "float32": 1e-5}  # [1] of it: above what rounding and the tolerance of steps do to depths
+_PLACE = 16.0  # [1] of the square of ties: what is clipped from both sides of a line is two ties apart
 SPAN = 4  # points that span a face
 TIE = 1.0 + 1e-6  # [1], a farther point is farther than this times
+_EDGE = 1e-6  # [1], how far outside of a triangle its edge reaches; cosine from one, of normals that are one
 FAR = {"float64": 1e300, "float32": 1e30}
 FEATURES = 1 << 24  # float32 holds integers up to here
 _NORMAL, GAP, FEATURE, _AWAY = 3, 6, 7, 8  # places in a candidate
@@ -52,34 +55,83 @@ def choose(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32, most
 
     One of the deepest first; the farthest from it; the farthest from the line through both; the farthest on the other side
     of that line; from then on, or if there is no such, the farthest from all that are chosen. Candidates in one place count
-    once. Where there is room for more than four, the start is any of those that are deep but for noise, so that the lowest
-    point of a rim, which noise moves about, does not choose the others; and the deepest, if it is left out, is the last.
+    once. The start is any of those that are deep but for noise, so that the lowest point of a rim, which noise moves about,
+    does not choose the others. Where there is room for more than four, the deepest is the last, if it is left out and is
+    deeper than all that are chosen by more than noise.
 
     Reads, writes: c.notes
     """
     n = ti.cast(c.notes.load(w, c.n_candidates), ti.i32)
     tie = tolerance(c, w, lane, a, b)
     has_more = most > SPAN
-    level = ti.select(has_more, ti.static(_LEVEL[precision_of()] / EQUAL[precision_of()]), 1.0) * tie
+    deeper = ti.static(_DEEPER[precision_of()] / EQUAL[precision_of()]) * tie
+    level = ti.select(has_more, ti.static(_LEVEL[precision_of()] / EQUAL[precision_of()]) * tie, deeper)
     is_ground = c.kind.at(a) == TERRAIN
     deepest = lowest_candidate(c, w, n)
-    best = first_candidate(c, w, n, c.notes.load(w, c.candidates + deepest * CANDIDATE + GAP) + level, is_ground)
+    low = c.notes.load(w, c.candidates + deepest * CANDIDATE + GAP)
+    best = first_candidate(c, w, n, low + level, is_ground)
+    least = ti.cast(ti.static(FAR[precision_of()]), c.arena.device.real)
     first = vector()
     line = vector()
     side = vector()
+    start, second = best, best
     for m in range(ti.select(has_more, most - 1, most)):
         if best >= 0 and n > 0:
-            chosen = c.notes.value(w, c.candidates + best * CANDIDATE, Vec3)
-            c.notes.store(w, c.candidates + best * CANDIDATE + _AWAY, CHOSEN)
+            at = c.candidates + best * CANDIDATE
+            chosen = c.notes.value(w, at, Vec3)
+            c.notes.store(w, at + _AWAY, CHOSEN)
+            least = ti.min(least, c.notes.load(w, at + GAP))
             if m == 0:
                 first = chosen
             elif m == 1:
                 line = chosen - first
+                second = best
             elif m == 2:
                 side = (chosen - first).cross(line)
+            if is_ground and m > 0 and m < SPAN:
+                drop_spanned(c, w, n, start, second, best, level)
             best = next_candidate(c, w, n, m, chosen, first, line, side, tie)
-    if has_more and c.notes.load(w, c.candidates + deepest * CANDIDATE + _AWAY) > tie * tie:
-        c.notes.store(w, c.candidates + deepest * CANDIDATE + _AWAY, CHOSEN)
+    at = c.candidates + deepest * CANDIDATE + _AWAY
+    if has_more and low < least - deeper and c.notes.load(w, at) > tie * tie * _PLACE:
+        c.notes.store(w, at, CHOSEN)
+
+
+@ti.func
+def drop_spanned(c: ti.template(), w: ti.i32, n: ti.i32, i: ti.i32, j: ti.i32, k: ti.i32, level: ti.template()):
+    """Mark as in the place of others what lies in the triangle of three candidates, as where cells of level terrain meet.
+
+    It has their normal, and is no deeper than the plane through them.
+
+    Args:
+        i, j, k: the three, of which two may be one.
+        level: [m], of lengths that count as none.
+
+    Writes: c.notes
+    """
+    p = c.notes.value(w, c.candidates + i * CANDIDATE, Vec3)
+    u = c.notes.value(w, c.candidates + j * CANDIDATE, Vec3) - p
+    v = c.notes.value(w, c.candidates + k * CANDIDATE, Vec3) - p
+    low = c.notes.load(w, c.candidates + i * CANDIDATE + GAP)
+    rise_u = c.notes.load(w, c.candidates + j * CANDIDATE + GAP) - low
+    rise_v = c.notes.load(w, c.candidates + k * CANDIDATE + GAP) - low
+    normal = c.notes.value(w, c.candidates + i * CANDIDATE + _NORMAL, Vec3)
+    uu, uv, vv = u.dot(u), u.dot(v), v.dot(v)
+    area = u.cross(v).dot(u.cross(v))
+    is_line = area <= level * level * ti.max(uu, vv)
+    for m in range(n):
+        at = c.candidates + m * CANDIDATE
+        if c.notes.load(w, at + _AWAY) >= 0.0:
+            q = c.notes.value(w, at, Vec3) - p
+            s = (vv * u.dot(q) - uv * v.dot(q)) / ti.max(area, level**4)
+            t = (uu * v.dot(q) - uv * u.dot(q)) / ti.max(area, level**4)
+            if is_line:
+                s = u.dot(q) / ti.max(uu, level * level)
+                t = 0.0 * s
+            off = q - u * s - v * t
+            is_inside = s >= -_EDGE and t >= -_EDGE and s + t <= 1.0 + _EDGE and off.dot(off) <= level * level
+            is_alike = c.notes.value(w, at + _NORMAL, Vec3).dot(normal) > 1.0 - _EDGE
+            if is_inside and is_alike and c.notes.load(w, at + GAP) >= low + rise_u * s + rise_v * t - level:
+                c.notes.store(w, at + _AWAY, 0.0 * level)
 
 
 @ti.func
@@ -96,7 +148,7 @@ def are_few(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32, mos
             p = c.notes.value(w, c.candidates + k * CANDIDATE, Vec3)
             for m in range(k):
                 off = p - c.notes.value(w, c.candidates + m * CANDIDATE, Vec3)
-                if off.dot(off) <= tie * tie * TIE:
+                if off.dot(off) <= tie * tie * _PLACE:
                     found = False
     return found
 
@@ -109,7 +161,7 @@ def next_candidate(c: ti.template(), w: ti.i32, n: ti.i32, m: ti.i32, chosen: ti
     Reads, writes: c.notes
     """
     lonely = -1
-    farthest = tie * tie
+    farthest = tie * tie * _PLACE
     spanning = -1
     most = tie * tie * line.dot(line)
     if m == 2:
@@ -126,7 +178,7 @@ def next_candidate(c: ti.template(), w: ti.i32, n: ti.i32, m: ti.i32, chosen: ti
                 lonely = k
             turn = (q - first).cross(line)
             span = ti.select(m == 1, turn.dot(turn), -turn.dot(side))
-            if (m == 1 or m == 2) and span > most * TIE and away > tie * tie:
+            if (m == 1 or m == 2) and span > most * TIE and away > tie * tie * _PLACE:
                 most = span
                 spanning = k
     return ti.select(spanning >= 0, spanning, lonely)

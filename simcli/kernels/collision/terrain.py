@@ -7,13 +7,17 @@ from simcli.kernels.algebra.elementary import precision_of
 from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.collision.convex.support import support
 from simcli.kernels.collision.lanes import one, put, unit_or, vector
+from simcli.kernels.collision.tables import CONE, CYLINDER, ELLIPSOID
 from simcli.kernels.language import ti
 
-_EQUAL = {"float64": 1e-9, "float32": 1e-4}  # [1], weights and, of the size of a triangle, heights that count as zero
-_FLAT = 1.0 - 1e-9  # cosine: the normal of the triangle itself
+_NEAR = {"float64": 1e-6, "float32": 1e-4}  # [1] of the size of a triangle: a point as near to an edge or a corner is on it
+# [1] of it, heights that count as zero: what rounding does to them, and what the normals of curved shapes lack of true ones.
+_EQUAL = {"float64": 1e-9, "float32": 1e-4}
+_CURVED = {"float64": 3e-5, "float32": 1e-2}
 # Steps from a cell's corner to the corners of its triangles, and to the corner beyond the edge that leaves each of them.
 CORNERS = (((0, 0), (1, 0), (1, 1)), ((0, 0), (1, 1), (0, 1)))
 _BEYOND = (((0, -1), (2, 1), (0, 1)), ((1, 0), (1, 2), (-1, 0)))
+_AROUND = ((1, 0), (1, 1), (0, 1), (-1, 0), (-1, -1), (0, -1))  # steps from a grid point to those that it has edges with
 
 
 def step(table, triangle, k):
@@ -112,16 +116,23 @@ def _is_below(c: ti.template(), w: ti.i32, lane: ti.i32, i: ti.i32, column: ti.i
     return below
 
 
-@ti.func
-def is_outward(c: ti.template(), w: ti.i32, lane: ti.i32, i: ti.i32, column: ti.i32, row: ti.i32, triangle: ti.i32,
-               p: ti.template(), n: ti.template()):
-    """Whether n can be a normal of the terrain's surface at the point p of the triangle at hand.
+def is_curved(c, b):
+    """Whether the normals of a shape are found by iteration, so that they lack something (inside kernels)."""
+    kind = c.kind.at(b)
+    return (kind == CYLINDER) | (kind == CONE) | (kind == ELLIPSOID)
 
-    It can if it is the triangle's own; or if p lies on edges of it and the corners beyond them lie below the plane
-    through p: there the surface is convex, and n between the normals of the triangles. What is inside a convex piece of
-    the prism but not of the terrain, an edge between two triangles or a wall, has no normal.
+
+@ti.func
+def is_outward(c: ti.template(), w: ti.i32, lane: ti.i32, i: ti.i32, b: ti.i32, column: ti.i32, row: ti.i32,
+               triangle: ti.i32, p: ti.template(), n: ti.template()):
+    """Whether n is a normal of an edge or a corner of the terrain's surface at the point p of the triangle at hand.
+
+    It is if p lies on an edge and the corner beyond it lies below the plane through p, or in a corner and all grid points
+    around that do: there the surface is convex, and n between the normals of the triangles. What is inside a convex piece
+    of the prism but not of the terrain, a level edge between two triangles or a wall, has no normal but theirs.
 
     Args:
+        b: the shape that touches.
         p: [m], from the origin of the cell, world axes.
         n: unit, world axes.
     """
@@ -130,44 +141,72 @@ def is_outward(c: ti.template(), w: ti.i32, lane: ti.i32, i: ti.i32, column: ti.
     d = R.transposed_times(n)
     up = upward(c, w, lane)
     a = c.notes.value(w, c.cell, Vec3)
-    b = c.notes.value(w, c.cell + 3, Vec3)
-    e = c.notes.value(w, c.cell + 6, Vec3)
-    small = ti.static(_EQUAL[precision_of()]) * ti.sqrt((b - a).dot(b - a) + (e - a).dot(e - a))
-    is_valid = up.dot(n) > _FLAT
-    if not is_valid and d.parts[2] > 0.0 and ti.abs(up.dot(R * (y - a))) <= small:
-        middle = one(c.position, w, lane, c.n_shapes) - one(c.position, w, lane, i)
-        n_edges = 0
-        n_good = 0
-        for k in range(3):
-            start = c.notes.value(w, c.cell + 3 * k, Vec3)
-            edge = c.notes.value(w, c.cell + 3 * ((k + 1) % 3), Vec3) - start
-            inward = Vec3(-edge.parts[1], edge.parts[0], 0.0)
-            arm = y - start
-            if inward.dot(arm) <= small * ti.sqrt(edge.dot(edge)):
-                n_edges += 1
-                dx, dy = step(_BEYOND, triangle, k)
-                n_good += _is_below(c, w, lane, i, column + dx, row + dy, R.transposed_times(middle), y, d, small)
-        is_valid = n_edges > 0 and n_good == n_edges
+    size = triangle_size(c, w)
+    noise = ti.select(is_curved(c, b), ti.static(_CURVED[precision_of()]), ti.static(_EQUAL[precision_of()]))
+    is_level = is_curved(c, b) and up.dot(n) > 1.0 - noise * noise  # its own, but for the error of the iteration
+    is_valid = False
+    if not is_level and d.parts[2] > 0.0 and ti.abs(up.dot(R * (y - a))) <= ti.static(_EQUAL[precision_of()]) * size:
+        middle = R.transposed_times(one(c.position, w, lane, c.n_shapes) - one(c.position, w, lane, i))
+        is_valid = _is_convex(c, w, lane, i, column, row, triangle, middle, y, d, noise * size)
     return is_valid
 
 
 @ti.func
-def lowest_above(c: ti.template(), w: ti.i32, lane: ti.i32, b: ti.i32):
+def triangle_size(c: ti.template(), w: ti.i32):
+    """[m], of the triangle at hand."""
+    a = c.notes.value(w, c.cell, Vec3)
+    b = c.notes.value(w, c.cell + 3, Vec3) - a
+    e = c.notes.value(w, c.cell + 6, Vec3) - a
+    return ti.sqrt(b.dot(b) + e.dot(e))
+
+
+@ti.func
+def _is_convex(c: ti.template(), w: ti.i32, lane: ti.i32, i: ti.i32, column: ti.i32, row: ti.i32, triangle: ti.i32,
+               origin: ti.template(), y: ti.template(), d: ti.template(), small: ti.template()):
+    """Whether y lies on an edge or in a corner of the triangle at hand, and what is beyond it below the plane through y."""
+    near = ti.static(_NEAR[precision_of()]) * triangle_size(c, w)
+    n_edges, n_good, at_first, at_last = 0, 0, 0, 0
+    for k in range(3):
+        start = c.notes.value(w, c.cell + 3 * k, Vec3)
+        edge = c.notes.value(w, c.cell + 3 * ((k + 1) % 3), Vec3) - start
+        inward = Vec3(-edge.parts[1], edge.parts[0], 0.0)
+        if inward.dot(y - start) <= near * ti.sqrt(edge.dot(edge)):
+            n_edges += 1
+            at_first = ti.select(k == 0, 1, at_first)
+            at_last = k
+            dx, dy = step(_BEYOND, triangle, k)
+            n_good += _is_below(c, w, lane, i, column + dx, row + dy, origin, y, d, small)
+    is_valid = n_edges > 0 and n_good == n_edges
+    if is_valid and n_edges > 1:  # edges k - 1 and k meet in corner k
+        dx, dy = step(CORNERS, triangle, ti.select(at_first == 1 and at_last == 2, 0, at_last))
+        for x, z in ti.static(_AROUND):
+            if _is_below(c, w, lane, i, column + dx + x, row + dy + z, origin, y, d, small) == 0:
+                is_valid = False
+    return is_valid
+
+
+@ti.func
+def lowest_above(c: ti.template(), w: ti.i32, lane: ti.i32, b: ti.i32, tie: ti.template()):
     """The point of shape b that is deepest below the plane of the triangle at hand.
+
+    Args:
+        tie: [m], how far beside the triangle it may be.
 
     Returns:
         World normal of the triangle; [m], the foot of the point in the plane, from the origin of the cell; [m], gap;
-        1 if the point lies straight over or below the triangle.
+        1 if the foot lies in the triangle, or of a point below the surface, if the prism holds it.
     """
     R = one(c.rotation, w, lane, c.n_shapes)
     n = upward(c, w, lane)
     p = one(c.position, w, lane, b) - one(c.position, w, lane, c.n_shapes) + support(c, w, lane, b, n * -1.0)
     gap = n.dot(p - R * c.notes.value(w, c.cell, Vec3))
-    y = R.transposed_times(p)
+    y = R.transposed_times(p - n * ti.max(gap, 0.0))
+    aside = tie + ti.select(is_curved(c, b), ti.static(_CURVED[precision_of()]) * one(c.bound, w, lane, b), 0.0)
     is_inside = 1
     for k in range(3):
         start = c.notes.value(w, c.cell + 3 * k, Vec3)
         edge = c.notes.value(w, c.cell + 3 * ((k + 1) % 3), Vec3) - start
-        if edge.parts[0] * (y.parts[1] - start.parts[1]) < edge.parts[1] * (y.parts[0] - start.parts[0]):
+        inward = Vec3(-edge.parts[1], edge.parts[0], 0.0)
+        if inward.dot(y - start) < -aside * ti.sqrt(inward.dot(inward)):
             is_inside = 0
     return n, p - n * gap, gap, is_inside

@@ -9,9 +9,11 @@ from simcli.kernels.collision.points import EQUAL
 from simcli.kernels.collision.tables import EPA_CORNER, EPA_CORNERS, EPA_EDGES, EPA_FACE, EPA_FACES
 from simcli.kernels.language import ti
 
-_CLOSE = {"float64": 1e-10, "float32": 1e-5}  # [1] of the size of the shapes, difference of the bounds on the depth
+CLOSE = {"float64": 1e-10, "float32": 1e-5}  # [1] of the size of the shapes, difference of the bounds on the depth
 VISIBLE = {"float64": 1e-13, "float32": 1e-6}  # [1] of it, height above a face from which on it is seen
 GONE, _FLAT = 1e30, 1e29  # distances that stand for a free place, and for a triangle without area
+_ALONG, _BACK = 0.999, -0.5  # cosines to the nearest face's normal of one that is the same, and of one that is opposite
+_TIED = 1e-6  # [1], cosines that differ by less are ties
 _NORMAL, _AWAY = 3, 6  # places in a face
 _START = 6  # points that the tetrahedron is chosen from
 
@@ -25,6 +27,8 @@ def penetration(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32)
 
     Where curved cores are so deep in each other that many normals are nearly as good, the polytope can be full before
     its bounds meet. Then the best direction that was tried is returned: its depth separates the cores, too.
+
+    Where two faces are equally near, as where edges meet, the normal is in their middle: rounding would choose one.
 
     Returns:
         [m], separation along the normal, -depth; unit normal from a to b; [m], deepest point of core a, from its origin.
@@ -58,12 +62,22 @@ def penetration(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32)
                 depth = d.dot(far)
                 n = d
                 p = point
-            if d.dot(far) - known <= ti.static(_CLOSE[precision_of()]) * size:
+            is_closed = d.dot(far) - known <= ti.static(CLOSE[precision_of()]) * size
+            if is_closed:
+                limit = known + ti.static(EQUAL[precision_of()]) * size
                 depth = d.dot(far)
                 n = d
-                p = deepest_point(c, w, n_faces, known + ti.static(EQUAL[precision_of()]) * size)
-                break
-            if turn == last:
+                p = deepest_point(c, w, n_faces, limit)
+                rival = rival_face(c, w, n_faces, d, limit)
+                if rival >= 0 and turn < last:
+                    d = c.notes.value(w, c.faces + rival * EPA_FACE + _NORMAL, Vec3)
+                    far, point = difference(c, w, lane, a, b, d)
+                    is_closed = d.dot(far) <= limit
+                    if is_closed and d.dot(n) > _BACK:
+                        n = unit_or(n + d, n)
+                        far, point = difference(c, w, lane, a, b, n)
+                        depth = n.dot(far)
+            if is_closed or turn == last:
                 break
             n_faces = grow(c, w, n_corners, n_faces, far, point, tie)
             n_corners += 1
@@ -161,6 +175,26 @@ def nearest_face(c: ti.template(), w: ti.i32, n_faces: ti.i32):
             least = away
             best = f
     return best
+
+
+@ti.func
+def rival_face(c: ti.template(), w: ti.i32, n_faces: ti.i32, d: ti.template(), limit: ti.template()):
+    """The face across d that is no farther than a limit and whose normal is not d; the one that differs most, -1 for none.
+
+    Args:
+        d: normal of the nearest face.
+        limit: [m].
+    """
+    found = -1
+    least = _ALONG + 0.0 * limit
+    for f in range(n_faces):
+        at = c.faces + f * EPA_FACE
+        if c.notes.load(w, at + _AWAY) <= limit:
+            cosine = c.notes.value(w, at + _NORMAL, Vec3).dot(d)
+            if cosine < least - _TIED:
+                least = cosine
+                found = f
+    return found
 
 
 @ti.func

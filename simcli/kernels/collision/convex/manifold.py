@@ -1,15 +1,17 @@
 """Points of contact of two convex shapes along a known normal: their facing features, clipped against each other."""
 
+from simcli.kernels.algebra.elementary import precision_of
 from simcli.kernels.algebra.values import Vec3
+from simcli.kernels.collision.convex.edges import line_pair
+from simcli.kernels.collision.convex.epa import CLOSE
 from simcli.kernels.collision.convex.features import feature, put_corner, ring_at
 from simcli.kernels.collision.lanes import one, unit_or, vector, whole_of
-from simcli.kernels.collision.points import add_candidate, tolerance
+from simcli.kernels.collision.points import add_candidate
 from simcli.kernels.collision.tables import BOXES, MOST_CORNERS, RING
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import local
 
 ALIGNED = 0.9995  # cosine: a face whose normal is as near to that of the contact carries several points
-_PARALLEL = 0.05  # sine of the angle below which two edges touch in two points
 CLOSER = 1e-6  # [1], the face of B is preferred to that of A if its cosine is larger by this
 _LABELS = 2 * MOST_CORNERS  # edges of the clipped polygon, then those of the clipping one
 EDGES = _LABELS * _LABELS  # pairs of edges that meet in a corner
@@ -27,11 +29,11 @@ def _corner(c: ti.template(), w: ti.i32, polygon: ti.i32, k: ti.i32):
 @ti.func
 def add_manifold(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32, n: ti.template(), p: ti.template(),
                  gap: ti.template(), has_witness: ti.i32, reach: ti.template(), origin: ti.template(), number: ti.i32,
-                 are_boxes: ti.i32):
+                 are_boxes: ti.i32, tie: ti.template()):
     """Note the points in which shapes a and b touch along n.
 
     If the normal is that of a face, the feature of the other shape is clipped by the sides of that face; two parallel
-    edges clip each other. The deepest point p is added where no corner is as deep.
+    lines clip each other. The deepest point p is added where no corner is as deep, but for what iteration leaves open.
 
     Args:
         n: normal, from a to b.
@@ -42,28 +44,39 @@ def add_manifold(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32
         origin: [m], added to all points: from the origin of the pair's first shape to that of a.
         number: of a, where the pair's first shape has several.
         are_boxes: 1 of the boxes at hand, along the normal that they have.
+        tie: [m], lengths of the pair that differ by less are ties.
 
     Writes: c.notes
     """
-    tie = tolerance(c, w, lane, a, b)
     reference, N, faces = facing_pair(c, w, lane, a, b, n, number, are_boxes)
-    least = reach + 2.0 * tie
+    normal = n * 1.0
+    slope = 0.0 * gap
+    across = vector()
+    if reference < 0:
+        is_line, through, plane, k, m, rise = line_pair(c, w, lane, a, b, n, gap, tie)
+        if is_line == 1:
+            reference, normal, N, slope = 0, through, plane, rise
+            faces = number_of_faces(further_face(further_face(number % FACES, k), m), 1)
+            across = normal.cross(unit_or(_corner(c, w, 0, 1) - _corner(c, w, 0, 0), vector()))
+    blur = tie + ti.static(CLOSE[precision_of()]) * (one(c.bound, w, lane, a) + one(c.bound, w, lane, b))
+    least = reach + 2.0 * blur
     if reference >= 0:
-        polygon, m = clip(c, w, reference, n, tie)
+        polygon, m = clip(c, w, reference, normal, tie)
         v = _corner(c, w, reference, 0)
         side = ti.select(reference == 0, 1.0, -1.0)
         for k in range(m):
             at = ring_at(c, polygon) + k * RING
             q = c.notes.value(w, at, Vec3)
-            t = side * N.dot(q - v) / N.dot(n)
+            t = side * N.dot(q - v) / N.dot(normal)
+            t += slope * ti.abs(across.dot(q - v))
             if t <= reach:
                 least = ti.min(least, t)
                 before = ring_at(c, polygon) + ti.select(k > 0, k - 1, m - 1) * RING
                 edges = c.notes.load(w, before + 3) * _LABELS + c.notes.load(w, at + 3)
                 if reference == 0:
-                    q = q - n * t
-                add_candidate(c, w, q + origin, n, t, faces * EDGES + ti.cast(edges, ti.i32))
-    if has_witness == 1 and gap <= reach and gap < least - tie:
+                    q = q - normal * t
+                add_candidate(c, w, q + origin, normal, t, faces * EDGES + ti.cast(edges, ti.i32))
+    if has_witness == 1 and gap <= reach and gap < least - blur:
         add_candidate(c, w, p + origin, n, gap, faces * EDGES + WITNESS)
 
 
@@ -96,15 +109,12 @@ def facing(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32, n: t
     cos_a = n.parts[0] * 0.0
     cos_b = n.parts[0] * 0.0
     faces = number % FACES
-    edges = 0
     for side in range(2):
         sign = ti.select(side == 0, 1.0, -1.0)
         i = ti.select(side == 0, a, b)
         count, k, normal = feature(c, w, lane, i, n * sign, side, shift * ti.select(side == 0, 0.0, 1.0))
         c.notes.store(w, c.counts + side, ti.cast(count, c.arena.device.real))
         faces = further_face(faces, k)
-        if count == 2:
-            edges += 1
         cosine = ti.select(count > 2, normal.dot(n) * sign, 0.0)
         if side == 0:
             out_a = normal
@@ -114,13 +124,6 @@ def facing(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32, n: t
             cos_b = cosine
     reference = ti.cast(clipping_face(cos_a, cos_b), ti.i32)
     N = clipping_normal(reference, out_a, out_b, n)
-    if reference < 0 and edges == 2:
-        u = unit_or(_corner(c, w, 0, 1) - _corner(c, w, 0, 0), vector())
-        v = unit_or(_corner(c, w, 1, 1) - _corner(c, w, 1, 0), vector())
-        turn = u.cross(v)
-        if turn.dot(turn) <= _PARALLEL * _PARALLEL and ti.abs(u.dot(n)) <= _PARALLEL and v.dot(v) > 0.0:
-            reference = 0
-            N = unit_or(n - u * u.dot(n), n)
     return reference, N, number_of_faces(faces, reference)
 
 

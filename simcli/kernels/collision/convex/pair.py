@@ -6,7 +6,7 @@ from simcli.kernels.collision.convex.epa import penetration
 from simcli.kernels.collision.convex.gjk import APART, BEYOND, TOUCH, TOUCHING, distance
 from simcli.kernels.collision.convex.manifold import add_manifold
 from simcli.kernels.collision.lanes import one, vector
-from simcli.kernels.collision.points import choose, keep_chosen
+from simcli.kernels.collision.points import choose, keep_chosen, tolerance
 from simcli.kernels.collision.tables import BOXES, CONVEX, GROUND, MOST_CANDIDATES, MOST_RING
 from simcli.kernels.collision.terrain import is_outward, lowest_above, set_cell, window
 from simcli.kernels.language import ti
@@ -57,8 +57,8 @@ def convex_pair(c: ti.template(), w: ti.i32, lane: ti.i32, kind: ti.i32, a: ti.i
     """Note the points of contact of two convex shapes, or of terrain with one.
 
     Of terrain one prism after the other takes the place of a, below each triangle that b could touch. Where the normal is
-    none of the surface's, as at an edge between two level triangles, it is that of the triangle, and only what lies
-    over the triangle counts: if b is not in the prism, no more than corners, as its nearest point belongs to another one.
+    not that of a convex edge or corner of the surface it is that of the triangle, and only what lies over the triangle
+    counts.
 
     Writes: c.notes
     """
@@ -95,14 +95,13 @@ def _meet_piece(c: ti.template(), w: ti.i32, lane: ti.i32, kind: ti.i32, a: ti.i
     """
     is_near, gap, n, p, has_point, are_boxes = separate(c, w, lane, kind, first, b, reach)
     if is_near == 1:
+        tie = tolerance(c, w, lane, a, b)
         if ti.static(c.serves[GROUND]):
             if kind == GROUND:  # Taichi would evaluate both sides of an `and`
-                if not is_outward(c, w, lane, a, column, row, triangle, p, n):
-                    overlaps = ti.select(gap <= 0.0, 1, 0)
-                    n, p, gap, has_point = lowest_above(c, w, lane, b)
-                    has_point *= overlaps
+                if not is_outward(c, w, lane, a, b, column, row, triangle, p, n):
+                    n, p, gap, has_point = lowest_above(c, w, lane, b, tie)
         number = row * c.columns.at(a) + column
-        add_manifold(c, w, lane, first, b, n, p, gap, has_point, reach, origin, 2 * number + triangle, are_boxes)
+        add_manifold(c, w, lane, first, b, n, p, gap, has_point, reach, origin, 2 * number + triangle, are_boxes, tie)
 
 
 @ti.func
