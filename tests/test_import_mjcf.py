@@ -368,6 +368,8 @@ def random_contacts(seed):
     more = ('<contact><exclude body1="b2" body2="b6"/><exclude body1="b7" body2="world"/>'
             '<pair geom1="g0" geom2="g1" condim="4" friction="0.3 0.3 0.02 0.001 0.001"/>'
             '<pair geom1="w0" geom2="g7"/></contact>')  # fmt: skip
+    if seed % 2:  # by which bodies are parts of the world of a scene, but not of MuJoCo's
+        more += f'<equality><weld body1="b6"/><weld body1="b3" body2="b6" active="{str(seed % 4 == 1).lower()}"/></equality>'
     return bodies(text, more + switch)
 
 
