@@ -13,7 +13,6 @@ it no more.
     tendons    couplings, springs and distances
     actuators  drives of joints and of couplings
     equalities loop joints, gears, and coordinates that are held
-    held_ends  loops that starts of joints would open
     sensors    sensors, by a table of types
     keyframes  states by name
     options    gravity, time step, integrator

@@ -9,8 +9,7 @@ from simcli.exchange.meshes import MeshFiles
 from simcli.exchange.mjcf.acts import Acts
 from simcli.exchange.mjcf.actuators import Actuators
 from simcli.exchange.mjcf.bodies import MjcfBodies
-from simcli.exchange.mjcf.equalities import Equalities, followers
-from simcli.exchange.mjcf.held_ends import follow_starts
+from simcli.exchange.mjcf.equalities import Equalities, follow_starts, followers
 from simcli.exchange.mjcf.keyframes import MjcfKeyframes
 from simcli.exchange.mjcf.options import read_options
 from simcli.exchange.mjcf.sensors import MjcfSensors
