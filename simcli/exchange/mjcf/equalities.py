@@ -177,9 +177,9 @@ def followers(source: MjcfSource) -> set[int]:
                 found |= {int(j) for j in model.wrap_objid[first : first + count][is_joint]}
     return found
 
-# Loops that the file draws closed, where a limit lets a joint begin only elsewhere. MuJoCo's constraints are soft, so that a
-# weld may hold a hand where the limits of its arm do not let it be. A loop of a scene is rigid: what is held begins where its
-# joints begin, and the end of the loop in the world, or the body that programs move, begins with it.
+# Loops that the file draws closed, where a limit lets a joint begin only elsewhere. MuJoCo's constraints are soft, so that
+# a weld may hold a hand where the limits of its arm do not let it be. A loop of a scene is rigid: what is held begins where
+# its joints begin, and the end of the loop in the world, or the body that programs move, begins with it.
 
 
 def follow_starts(acts: Acts) -> None:
