@@ -15,7 +15,7 @@ from simcli.model.bodies.hull import HullError, convex_hull
 from simcli.model.bodies.tables import Shapes
 from simcli.model.contact.numbers import Labels, named_pairs, of_name, read_numbers, written_shape
 from simcli.model.contact.tables import Contacts
-from simcli.model.tables import WORLD, Array, ShapeKind
+from simcli.model.tables import WORLD, Array, Model, ShapeKind
 from simcli.spec.checks.runs.quantities import named_quantities
 from simcli.spec.names.channel_names import split_name
 from simcli.spec.names.parting import Parting, parting
@@ -75,6 +75,12 @@ def read_contacts(worlds: Worlds, shapes: Shapes) -> Contacts | None:
     enabled = acts & ~_resting(worlds, members, groups, always, g, h) if always != ever else np.full(len(g), acts)
     return Contacts(**whole, still=still, points=points, **numbers, enabled=enabled.astype(float)[None],
                     capacity=worlds.first.contact.capacity or auto)  # fmt: skip
+
+
+def idle_shapes(model: Model) -> list[int]:
+    """Indices of shapes that collide, but can touch nothing."""
+    group = np.full(len(model.shapes.name), -1) if model.contacts is None else model.contacts.group
+    return np.flatnonzero(model.shapes.collide & (group < 0)).tolist()
 
 
 def most_points(kind_a: int, kind_b: int) -> int:
