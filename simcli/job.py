@@ -210,6 +210,8 @@ class Outcome:
         problem: what went wrong beside the run, "" if nothing did.
         unsolved: steps that lack more than `run.on_unsolved` lets pass, None if there are none.
         unsolved_fails: whether these make the run a failed one.
+        untrusted: worlds that have come to their end, but not to be trusted.
+        ends: number of the step at which a world ended before the run, by world of the run.
         drift: the ledger of energy that is off by most of its world's energy, None if all of them close.
         kernels_compiled: names of the kernels that were compiled, in order.
         best_shown: command that shows most of the file: view, plot or table.
@@ -238,6 +240,8 @@ class Outcome:
     problem: str = ""
     unsolved: "Unsolved | None" = None
     unsolved_fails: bool = False
+    untrusted: list[Failure] = field(default_factory=list)
+    ends: dict[int, int] = field(default_factory=dict)
     drift: "Drift | None" = None
     kernels_compiled: list[str] = field(default_factory=list)
     kernels_from_cache: list[str] = field(default_factory=list)

@@ -18,6 +18,7 @@ from simcli.model.bodies.mesh import mesh_properties
 from simcli.model.contact.colliders import MOST_CORNERS, colliders
 from simcli.model.signals.csv_table import CsvError, read_grid
 from simcli.model.tables import ShapeKind
+from simcli.spec.names import dofs
 
 BALL = "{type: sphere, radius: 0.1}"
 
@@ -43,13 +44,35 @@ def names(*pairs):
 TWO = {"x": f"shapes: {{s: {BALL}, t: {BALL}}}", "y": f"shapes: {{s: {BALL}}}"}
 GROUND = ("x/s ground", "x/t ground", "x/s post", "x/t post", "y/s ground", "y/s post")
 BETWEEN = ("x/s y/s", "x/t y/s")
+UNIVERSAL = ", axes: {angular: [[1, 0, 0], [0, 1, 0]]}"
 HINGE = "joints: {j: {type: revolute, parent: x, child: y}}\n"
+# Joints with the world by which a body moves, and those by which it is part of the world.
+MOVING = {kind: {"d6": ", axes: {linear: [[0, 0, 1]]}", "distance": ", limit: [0, 5]", "universal": UNIVERSAL,
+                 "screw": ", pitch: 0.1", "cable": ", stretch: 1, bend: 1, twist: 1"}.get(kind, "")
+          for kind in dofs.TYPES if kind != "fixed" and not kind.startswith("nc_")}  # fmt: skip
+RIGID = ("fixed", "nc_fixed")
+FIXED = "j: {type: fixed, parent: world, child: x}"
+HELD = ("y/s ground", "y/s post")
+SWITCH = "events: [{{at: 0.5, set: {{joints.j.enabled: {}}}}}]\n"
 WHO = {
     "all": (TWO, "", names(*GROUND, *BETWEEN)),
     "a joint": (TWO, HINGE, names(*GROUND)),
     "a free joint": (TWO, "joints: {j: {type: free, parent: x, child: y}}\n", names(*GROUND, *BETWEEN)),
-    "a joint with the world": (TWO, "joints: {j: {type: revolute, parent: world, child: x}}\n",
-                               names("y/s ground", "y/s post", *BETWEEN)),
+    **{f"a joint {kind} with the world": (TWO, f"joints: {{j: {{type: {kind}, parent: world, child: x{more}}}}}\n",
+                                          names(*GROUND, *BETWEEN)) for kind, more in MOVING.items()},
+    **{f"held by {kind}": (TWO, f"joints: {{{FIXED.replace('fixed', kind)}}}\n", names(*HELD, *BETWEEN)) for kind in RIGID},
+    "held, but asked": (TWO, f"joints: {{{FIXED}}}\ncontact: {{pairs: [{{a: x/s, b: ground}}]}}\n",
+                        names("x/s ground", *HELD, *BETWEEN)),
+    "a chain that is held": (TWO, f"joints: {{{FIXED}, k: {{type: fixed, parent: y, child: x, loop: true}}}}\n", set()),
+    "a chain whose joint moves": (TWO, f"joints: {{{FIXED}, k: {{type: ball, parent: x, child: y}}}}\n", names(*HELD)),
+    "held by what moves as prescribed": ({"x": TWO["x"], "y": TWO["y"] + ", kinematic: true"},
+                                         "joints: {j: {type: fixed, parent: y, child: x}}\n", set()),
+    "a joint that is off": (TWO, HINGE.replace("parent", "enabled: false, parent"), names(*GROUND, *BETWEEN)),
+    "a hold that is off": (TWO, f"joints: {{{FIXED[:-1]}, enabled: false}}}}\n", names(*GROUND, *BETWEEN)),
+    "a joint that an event begins": (TWO, HINGE.replace("parent", "enabled: false, parent") + SWITCH.format("true"),
+                                     names(*GROUND, *BETWEEN)),
+    "a joint that an event ends": (TWO, HINGE + SWITCH.format("false"), names(*GROUND)),
+    "a hold that an event ends": (TWO, f"joints: {{{FIXED}}}\n" + SWITCH.format("false"), names(*HELD, *BETWEEN)),
     "a joint, but asked": (TWO, HINGE + "contact: {pairs: [{a: y, b: x, friction: 1}]}\n", names(*GROUND, *BETWEEN)),
     "a joint, one shape asked": (TWO, HINGE + "contact: {pairs: [{a: x/t, b: y}]}\n", names(*GROUND, "x/t y/s")),
     "excluded bodies": (TWO, "contact: {exclude: [[y, x]]}\n", names(*GROUND)),

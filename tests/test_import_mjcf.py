@@ -368,6 +368,8 @@ def random_contacts(seed):
     more = ('<contact><exclude body1="b2" body2="b6"/><exclude body1="b7" body2="world"/>'
             '<pair geom1="g0" geom2="g1" condim="4" friction="0.3 0.3 0.02 0.001 0.001"/>'
             '<pair geom1="w0" geom2="g7"/></contact>')  # fmt: skip
+    if seed % 2:  # by which bodies are parts of the world of a scene, but not of MuJoCo's
+        more += f'<equality><weld body1="b6"/><weld body1="b3" body2="b6" active="{str(seed % 4 == 1).lower()}"/></equality>'
     return bodies(text, more + switch)
 
 
@@ -421,3 +423,64 @@ def test_the_command_writes_tells_and_refuses(tmp_path, monkeypatch, capsys):
     data = json.loads(capsys.readouterr().out)
     assert {one["file"] for one in data["elements"]} == {"", "parts.xml"}
     assert run_command(["check", "model.xml", "model.yaml"], debug=False, as_json=False) == Exit.OK
+
+
+LONE = """<mujoco><worldbody>
+<body name="ball" pos="0 0 1"><freejoint/><geom name="skin" size="0.1" mass="1" {}/></body></worldbody></mujoco>"""
+
+
+@pytest.mark.parametrize("masks", ["", 'contype="0"', 'conaffinity="0"', 'contype="5" conaffinity="4"'])
+def test_a_geom_that_is_alone_in_its_file_meets_what_a_scene_adds(tmp_path, masks):
+    """A model is imported to be put into a scene: what MuJoCo would let touch a floor of the default masks, touches it."""
+    included = tmp_path / "lone.yaml"
+    model_file(tmp_path, LONE.format(masks))
+    assert run_command(["import", str(tmp_path / "model.xml"), "-o", str(included)], debug=True, as_json=False) == 0
+    outer = tmp_path / "outer.yaml"
+    outer.write_text("simcli: 1\ninclude: [lone.yaml]\n"
+                     "world: {shapes: {floor: {type: plane, layers: [default], touches: [default]}}}\n")
+    document = load_scene(outer)
+    model = build(resolve(document), document)
+    assert [model.shapes.name[s] for pair in model.contacts.pairs[:2] for s in pair] == ["floor", "ball/skin"]
+
+
+def test_a_plane_that_collides_with_nothing_of_its_file_is_kept(tmp_path):
+    spec = spec_of(tmp_path, bodies('<geom name="ground" type="plane" size="1 1 1"/>'
+                                    '<body name="b"><freejoint/><geom size="0.1" contype="0" conaffinity="0"/></body>'))
+    assert spec.world.shapes["ground"].type == "plane"
+
+
+MOCAP = """<worldbody><geom name="floor" type="plane" size="1 1 1" pos="0 0 -2"/>
+<body name="{one}" mocap="true" pos="0.5 0.1 0.8" euler="0 20 0"><geom size="0.02"/></body>
+<body name="a" pos="0 0 1"><joint name="j1" axis="0 1 0"/><geom type="capsule" fromto="0 0 0 0.3 0 0" size="0.03"/>
+<body name="b" pos="0.3 0 0" euler="10 0 0"><joint name="j2" axis="0 1 0" range="10 150"/><geom size="0.03" pos="0.1 0 0"/>
+<body name="hand" pos="0.3 0 0"><joint name="j3" axis="0 1 0" range="-100 100"/><geom size="0.05"/></body></body></body>
+</worldbody><equality>{hold}</equality><keyframe><key name="in" qpos="0 1 0"/><key name="out" qpos="0 -1 2"/></keyframe>"""
+HOLDS = {
+    "mocap weld": '<weld body1="mocap" body2="hand"/>',
+    "mocap weld, other order": '<weld body1="hand" body2="mocap"/>',
+    "mocap point": '<connect body1="mocap" body2="hand" anchor="0.1 0.05 0.2"/>',
+    "world weld": '<weld body1="hand"/>',
+    "world point": '<connect body1="hand" anchor="0.1 0 0"/>',
+}
+
+
+@pytest.mark.parametrize("hold", HOLDS)
+def test_a_loop_that_a_start_within_limits_would_open_closes_there(tmp_path, hold):
+    """MuJoCo's welds are soft: at qpos0, where they are drawn, joint 2 is outside its limit. Its start closes the loop."""
+    text = f"<mujoco>{MOCAP.format(one='mocap', hold=HOLDS[hold])}</mujoco>"
+    report = import_model(model_file(tmp_path, text)).report
+    told = [entry for entry in report.entries if "keep from where the file draws it" in entry.why]
+    assert [(entry.kind, entry.fate) for entry in told] == [("body" if "mocap" in hold else hold.split()[1].replace("point",
+                                                             "connect"), "changed")]  # fmt: skip
+    keys = {entry.name: entry for entry in report.entries if entry.kind == "key"}
+    assert (keys["in"].fate, keys["out"].fate) == ("carried", "changed")
+    assert keys["out"].why == "begins outside of limits: `j2` at -1, `j3` at 2"
+    found = tmp_path / "fk.json"
+    assert run_command(["fk", str(tmp_path / "model.xml"), "-o", str(found)], debug=True, as_json=False) == 0
+    begun = json.loads(found.read_text())
+    peer = mujoco.MjModel.from_xml_path(str(tmp_path / "model.xml"))
+    data = mujoco.MjData(peer)
+    data.qpos[1] = np.radians(80)
+    mujoco.mj_forward(peer, data)
+    hand = begun["body_q"][0][begun["labels"]["B"].index("hand")]
+    assert hand[:3] == pytest.approx(data.body("hand").xpos, abs=1e-9)

@@ -24,10 +24,14 @@ def faults(tmp_path, page, text, sets=()):
     try:
         document = load_document(path, sets)
         spec = resolve(document)
-        if page.stage == "model":
+        if page.stage in ("model", "check"):
             from simcli.model import build
 
-            build(spec, document)
+            model = build(spec, document)
+        if page.stage == "check":
+            from simcli.cli.scenes.contact_findings import idle_faults, overlap_faults
+
+            return {fault.code for fault in (*overlap_faults(document, spec, model), *idle_faults(document, spec, model))}
     except SceneError as error:
         return {fault.code for fault in error.faults}
     return {fault.code for fault in warnings(document)}

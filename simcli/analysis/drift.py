@@ -15,6 +15,7 @@ from simcli.model.tables import Model
 from simcli.records.reading.reader import Trajectory
 
 LIMIT = 0.01  # [1], part of a world's energy that may drift without a word
+_LARGE = 0.1  # [1], part of a world's energy that came from nothing
 _ROUNDING = 1e-6  # [1] of the largest term of the ledger, below which a drift is rounding and tolerance
 CREEP, SETTLING = 1e-4, 1e-6  # [m/s, m] that solvers may leave of a body at rest; energies of that size are none
 _TERMS = ("kinetic", "potential", "elastic", "dissipated", "input", "drift")
@@ -47,6 +48,11 @@ class Drift:
     def part(self) -> float:
         """[1], drift over energy."""
         return abs(self.drift) / self.energy
+
+    @property
+    def is_large_gain(self) -> bool:
+        """Whether so much energy came from nothing that nothing else of the run counts."""
+        return self.drift > 0.0 and self.part > _LARGE
 
 
 class EnergyAccount:
@@ -92,6 +98,17 @@ class EnergyAccount:
         """[J], (W,), the largest size of a term."""
         return np.fmax(np.abs(self.low[name]), np.abs(self.high[name]))
 
+    def part(self, drift: np.ndarray) -> np.ndarray:
+        """[1], (W,), drift over energy; 0 of what is rounding, or less than what solvers may leave of rest.
+
+        Args:
+            drift: [J], (W,).
+        """
+        energy = self.energy()
+        rounding = _ROUNDING * np.fmax.reduce([self.largest(name) for name in _TERMS[:-1]])
+        counts = drift > np.fmax(rounding, self.none)
+        return np.nan_to_num(np.where(counts, drift / np.where(energy > 0, energy, np.nan), 0.0))
+
     def worst(self, integrator: str, dt: float, touches: bool) -> Drift | None:
         """The largest drift in relation to the energy of its world; None if all are below LIMIT.
 
@@ -100,11 +117,8 @@ class EnergyAccount:
             dt: [s].
             touches: whether shapes may touch, which keeps some integrators away.
         """
-        drift, energy = self.largest("drift"), self.energy()
-        rounding = _ROUNDING * np.fmax.reduce([self.largest(name) for name in _TERMS[:-1]])
-        counts = drift > np.fmax(rounding, self.none)
-        part = np.where(counts, drift / np.where(energy > 0, energy, np.nan), 0.0)
-        world = int(np.nan_to_num(part).argmax())
+        part, energy = self.part(self.largest("drift")), self.energy()
+        world = int(part.argmax())
         if not part[world] > LIMIT:
             return None
         low, high = self.low["drift"][world], self.high["drift"][world]

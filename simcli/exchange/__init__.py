@@ -15,6 +15,7 @@ element of the source. Never here: tables of numbers, solvers, what a scene mean
     sdf          SDF to a mechanism
     looks        colours of links
     lumping      links without mass
+    neighbours   links that do not touch, because a joint of the source connects them
     beginning    where joints begin, within limits and gears
     inertias     moments that no body has
     scene_text   a mechanism as the text of a scene

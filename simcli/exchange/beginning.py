@@ -43,7 +43,7 @@ class _Bound:
 
     def holds(self, x: float) -> bool:
         """Whether it holds a coordinate of the joint that leads."""
-        return _holds(self.words, float(self.gear(x)))
+        return limit_holds(self.words, float(self.gear(x)))
 
 
 def set_starts(mechanism: SourceModel, tell: Tell) -> None:
@@ -58,7 +58,7 @@ def set_starts(mechanism: SourceModel, tell: Tell) -> None:
     followers: dict[str, list[Follower]] = {}
     for joint in mechanism.joints.values():
         if "mimic" in joint.words:
-            leader, gear = _led(mechanism, joint)
+            leader, gear = leader_of(mechanism, joint)
             followers.setdefault(leader.name, []).append((joint, gear))
             mechanism.initial.pop(joint.name, None)
     for joint in mechanism.joints.values():
@@ -84,7 +84,7 @@ def circle_of_gears(mechanism: SourceModel) -> list[SourceJoint]:
 
 def holds_zero(joint: SourceJoint) -> bool:
     """Whether the limits of a joint hold the coordinates 0, at which it is drawn."""
-    return all(_holds(words, 0.0) for words in _coordinates(joint))
+    return all(limit_holds(words, 0.0) for words in _coordinates(joint))
 
 
 # One joint.
@@ -151,8 +151,8 @@ def _loosen(bounds: Iterable[_Bound], held: float, tell: Tell) -> None:
 # Gears.
 
 
-def _led(mechanism: SourceModel, joint: SourceJoint) -> tuple[SourceJoint, Polynomial]:
-    """The joint at the end of a chain of gears, and the coordinate of this one by that of it."""
+def leader_of(mechanism: SourceModel, joint: SourceJoint) -> tuple[SourceJoint, Polynomial]:
+    """The joint at the end of a chain of gears, and the coordinate of this one, a polynomial of that of it."""
     gear = _X
     while "mimic" in joint.words:
         gear, joint = gear(gear_of(joint.words["mimic"])), mechanism.joints[joint.words["mimic"]["joint"]]
@@ -242,7 +242,8 @@ def _ends(words: dict) -> tuple[float, float]:
     return -math.inf if low is None else number_of(low), math.inf if high is None else number_of(high)
 
 
-def _holds(words: dict, x: float) -> bool:
+def limit_holds(words: dict, x: float) -> bool:
+    """Whether the limit in the words of a coordinate holds a value [m, rad]."""
     low, high = _ends(words)
     slack = _SLACK * max(1.0, abs(x))
     return low - slack <= x <= high + slack
@@ -253,6 +254,19 @@ def number_of(value: object) -> float:
     if isinstance(value, str):
         return math.radians(float(value.removesuffix("deg")))
     return float(value)
+
+
+def start_of(mechanism: SourceModel, joint: SourceJoint, place: int = 0) -> float:
+    """[m, rad], where a coordinate of a joint begins, by its motion, its gear or its start."""
+    words = list(_coordinates(joint))[place]
+    if "mimic" in joint.words:
+        leader, gear = leader_of(mechanism, joint)
+        return float(gear(start_of(mechanism, leader)))
+    if "motion" in words:
+        return number_of(words["motion"]["position"])
+    start = mechanism.initial.get(joint.name, 0.0)
+    start = start[place] if isinstance(start, list) else start
+    return 0.5 * sum(_ends(words)) if start == "center" else number_of(start)
 
 
 def _start_words(words: dict, value: float, is_centre: bool) -> object:

@@ -14,6 +14,7 @@ from simcli.exchange.lumping import lump
 from simcli.exchange.mechanism import SourceJoint, SourceModel
 from simcli.exchange.meshes import MeshFiles
 from simcli.exchange.mjcf.reading import read_mjcf
+from simcli.exchange.neighbours import part_neighbours
 from simcli.exchange.report import ConvertedModel, ImportReport
 from simcli.exchange.scene_text import scene_text
 from simcli.exchange.sdf.reading import read_sdf
@@ -121,6 +122,7 @@ def _completed(path: Path, mechanism: SourceModel, options: ImportOptions, base:
     _hold_base(mechanism, base)
     _mend_inertias(path, mechanism, options, report)
     lump(mechanism, report)
+    part_neighbours(mechanism)
     _refuse_loose_points(path, mechanism)
     for shape, words in (one for link in mechanism.links.values() for one in lost_looks(link)):
         report.amend("visual", shape.seen_as, shape.line, words)

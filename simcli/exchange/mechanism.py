@@ -6,6 +6,8 @@ from typing import NamedTuple
 import numpy as np
 
 from simcli import rotations as rot
+from simcli.spec.names import dofs
+from simcli.spec.names.parting import Link, Parting, part_bodies
 
 MODEL_LAYER = "model"  # of the shapes of a model that does not touch itself
 _CLEAN = 15  # significant digits of numbers that were computed: one less than a double has
@@ -115,6 +117,7 @@ class SourceShape:
         colour: "#rrggbb" or "".  opacity: 0 to 1.
         line: of the source.
         seen_as: name in the report of the element that gave it its colour, if that is another one.
+        home: the link of the source that it was written in, where formats note it; its body may have become another one.
     """
 
     name: str
@@ -125,6 +128,7 @@ class SourceShape:
     colour: str = ""
     opacity: float = 1.0
     seen_as: str = ""
+    home: str = ""
 
 
 @dataclass
@@ -184,6 +188,12 @@ class SourceJoint:
     words: dict = field(default_factory=dict)
     file: str = ""
 
+    @property
+    def dof_kinds(self) -> str:
+        """Kinds of its dofs, "L" and "A"."""
+        axes = self.words.get("axes") or {}
+        return dofs.kinds(self.type, *(len(axes.get(key, ())) for key in ("linear", "angular")))
+
 
 @dataclass
 class SourceEntry:
@@ -208,6 +218,7 @@ class SourceModel:
         links, joints: in the order of the source; `links` begins with the world, whose shapes are fixed.
         initial: joint coordinates by name, as the scene writes them.
         touches_itself: whether shapes of the model touch each other.
+        neighbours: two links that a joint of the source connects, where formats note them.
         forces: by name.
         shape_words: what most of its shapes have in common, as the defaults of a scene.
         world_words: further keys of the world: gravity.
@@ -219,10 +230,17 @@ class SourceModel:
     joints: dict[str, SourceJoint] = field(default_factory=dict)
     initial: dict[str, object] = field(default_factory=dict)
     touches_itself: bool = True
+    neighbours: set[frozenset[str]] = field(default_factory=set)
     forces: dict[str, SourceEntry] = field(default_factory=dict)
     shape_words: dict = field(default_factory=dict)
     world_words: dict = field(default_factory=dict)
     sections: dict[str, dict] = field(default_factory=dict)
+
+    def parting(self) -> Parting:
+        """Which links do not touch in the scene that is made."""
+        on = [joint for joint in self.joints.values() if joint.words.get("enabled", True)]
+        links = [Link(joint.parent, joint.child, joint.type, joint.dof_kinds) for joint in on]
+        return part_bodies(links, (name for name, link in self.links.items() if link.words.get("kinematic")))
 
     def joints_of(self, parent: str) -> list[SourceJoint]:
         """Joints whose parent is a link."""

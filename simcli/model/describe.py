@@ -9,6 +9,7 @@ from collections.abc import Container
 import numpy as np
 
 from simcli.model.batch.selection import choose_selection, owners
+from simcli.model.contact.pairs import idle_shapes
 from simcli.model.joints.catalogue import CATALOGUE, TYPE_NAME
 from simcli.model.tables import WORLD, JointKind, Model
 from simcli.model.tree.mobility import bilateral_rows, loop_ranks
@@ -106,7 +107,14 @@ def tree_lines(model: Model, joints: Container[str] | None = None) -> list[str]:
 
     add(describe_tree(model, joints), 1)
     closing = [f"  {e['joint']} ({e['type']}): {e['parent']} -> {e['child']}" for e in loops(model, joints)]
-    return lines + (["closing loops:", *closing] if closing else [])
+    lines += ["closing loops:", *closing] if closing else []
+    idle = idle_names(model)
+    return lines + ([f"shapes that can touch nothing: {', '.join(idle)}"] if idle else [])
+
+
+def idle_names(model: Model) -> list[str]:
+    """Names of shapes that collide, but can touch nothing."""
+    return [model.shapes.name[s] for s in idle_shapes(model)]
 
 
 def layout(model: Model, joints: Container[str] | None = None) -> dict[str, list[dict]]:

@@ -231,7 +231,7 @@ def _build(specs: list[SceneSpec], document: Document | None, batch: Mechanism) 
         refuse_unnatural(worlds, model)
         model = replace(model, naturals=read_naturals(worlds, model))
         worlds.raise_faults()
-    contacts = read_contacts(worlds, model.shapes, model.bodies.kinematic)
+    contacts = read_contacts(worlds, model.shapes)
     refuse_flat(worlds, model.shapes, contacts)
     if contacts is not None and worlds.first.solver.type == "natural":
         refuse_spins(worlds, model)

@@ -28,6 +28,10 @@ class Status(IntEnum):
         return self not in (Status.OK, Status.STOPPED)
 
 
+MET = "SC604"  # code of the event of a world that met run.stop_when
+UNTRUSTED = {"SC627": "unsolved steps", "SC628": "energy from nothing"}  # codes of events of worlds that end, but wrongly
+
+
 @dataclass(frozen=True)
 class Event:
     """Something that happened.

@@ -5,6 +5,7 @@ Never found here: physics, printing, signals. Who watches a run gives a function
 
     scenes       a scene to its meaning, and to numbers
     preparation  what is known of a run before any device starts: its scene, its schedule, its output
+    trust        worlds that came to their end, but are not to be trusted
     stepping     a run block by block, and what of its events is told
     execution    a run: start the device, step, record, judge
     parts        a run whose worlds do not fit in the memory of its device at once

@@ -8,7 +8,7 @@ from simcli.errors import DeviceMemoryError
 from simcli.job import Job, Outcome, Tick, Watch, keep_going
 from simcli.model.snapshot import Status
 from simcli.pipeline.preparation import claim_space
-from simcli.pipeline.stepping import begin_run, failures_among, heed_unsolved, step_all, unsolved_among, warnings_among
+from simcli.pipeline.stepping import begin_run, heed_unsolved, note_events, step_all, unsolved_among
 
 if TYPE_CHECKING:
     from simcli.analysis.drift import Drift, EnergyAccount
@@ -124,7 +124,7 @@ def solver_of(job: Job, device):
 
     spec, schedule = job.spec, job.schedule
     plan = RunPlan(schedule.dt, schedule.steps_per_frame, schedule.n_frames, job.channels | job.measures.channels,
-                   schedule.last_steps, job.measures, job.channels)  # fmt: skip
+                   schedule.last_steps, job.measures, job.channels, spec.run.on_unsolved.above)  # fmt: skip
     return SOLVERS[spec.solver.type](job.model, spec.solver, plan, device, job.phases)
 
 
@@ -163,8 +163,7 @@ def outcome_in_file(job: Job) -> Outcome:
     account = EnergyAccount(job.model)
     with open_trajectory(job.output) as run:
         outcome = Outcome(job.output, run.status, run.n_worlds, int(run.step[-1]), run.n_frames, best_shown=_best_shown(job))
-        outcome.failures = failures_among(run.events, job)
-        outcome.warnings += warnings_among(run.events)
+        note_events(job, outcome, run.events)
         outcome.device = {"name": run.provenance.device, "precision": run.provenance.precision}
         heed_unsolved(job, outcome, unsolved_among(run.events))
         if "energy" in job.channels:

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from simcli.job import Failure, Job, Outcome, Tick, Watch
-from simcli.model.snapshot import Event, FrameBlock, Unsolved
+from simcli.model.snapshot import MET, UNTRUSTED, Event, FrameBlock, Unsolved
+from simcli.pipeline.trust import distrust
 
 if TYPE_CHECKING:
     from simcli.analysis.drift import EnergyAccount
@@ -27,8 +28,9 @@ def begin_run(job: Job, solver, continues, outcome: Outcome) -> FrameBlock | Non
     solver.restore(continues.checkpoint.arrays, continues.checkpoint.n_steps)
     outcome.n_frames = outcome.first_frame = continues.n_frames
     outcome.n_steps = outcome.first_step = continues.checkpoint.n_steps
-    outcome.n_events, outcome.failures = len(continues.events), failures_among(continues.events, job)
-    outcome.warnings += warnings_among(continues.events)
+    outcome.n_events = len(continues.events)
+    note_events(job, outcome, continues.events)
+    outcome.ends |= ends_among(continues.events)
     return None
 
 
@@ -58,14 +60,16 @@ def step_all(job: Job, solver, first: FrameBlock | None, recorder, keeper, watch
     clock = time.perf_counter()
 
     def record(block: FrameBlock) -> bool:
+        account.see(block.columns)
+        outcome.n_steps = int(block.step[-1])
+        outcome.ends |= ends_among(block.events)
+        if outcome.n_steps == schedule.n_steps:
+            block.events += distrust(job, outcome, block.events, account)
         recorder.put(block)
         outcome.n_frames += len(block.step)
-        outcome.n_steps = int(block.step[-1])
-        outcome.failures += failures_among(block.events, job)
+        note_events(job, outcome, block.events)
         outcome.n_events += len(block.events)
-        outcome.warnings += warnings_among(block.events)
         heed_unsolved(job, outcome, block.unsolved)
-        account.see(block.columns)
         keeper.look(outcome.counts, recorder.n_committed, solver.state_arrays)
         stepping = time.perf_counter() - clock - (solver.compile_seconds or 0.0)
         steps = outcome.n_steps * n_worlds
@@ -115,8 +119,24 @@ def _keep_last(seconds: float, n_frames: int, keeper, outcome: Outcome, step_on:
             step_on(keeper.frames_to_grain(outcome.n_frames))
 
 
+def note_events(job: Job, outcome: Outcome, events: list[Event]) -> None:
+    """Take events into what a run comes to: failures, warnings, and worlds that are not to be trusted."""
+    outcome.failures += failures_among(events, job)
+    outcome.untrusted += _told([event for event in events if event.code in UNTRUSTED], job)
+    outcome.warnings += warnings_among(events)
+
+
+def ends_among(events: list[Event]) -> dict[int, int]:
+    """Steps at which worlds ended, by the world of the run."""
+    return {event.world: event.step for event in events if event.severity >= _ERROR or event.code == MET}
+
+
 def failures_among(events: list[Event], job: Job) -> list[Failure]:
     """Failures among events, as they came; worlds have their numbers in the batch."""
+    return _told([event for event in events if event.severity >= _ERROR], job)
+
+
+def _told(events: list[Event], job: Job) -> list[Failure]:
     model = job.model
     return [
         Failure(
@@ -129,7 +149,6 @@ def failures_among(events: list[Event], job: Job) -> list[Failure]:
             text=event.text,
         )
         for event in sorted(events, key=lambda event: (event.step, event.world))
-        if event.severity >= _ERROR
     ]
 
 

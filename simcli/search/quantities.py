@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 MODES = "modes"
 MODE_UNITS = {"frequency": "Hz", "omega": "rad/s", "damping_ratio": "1", "real": "1/s"}
 _SHORT = {"damping": "damping_ratio"}
-_FAILED = "failed"
+_BAD = ("failed", "untrusted")  # statuses of worlds whose measures count for nothing
 NOT_VALID = "made no valid scene"
 
 
@@ -93,9 +93,10 @@ class Measured:
             table = read_table([run])
             values[places] = np.broadcast_to(numbers(self.text, table.column), len(places))
             status, reason = (table.columns[name].values for name in ("status", "status.reason"))
-            values[(np.isin(np.arange(len(points)), places[status == _FAILED])) | ~np.isfinite(values)] = np.nan
-            self.without.update(f"failed ({word})" for word in reason[status == _FAILED].tolist())
-            self.without["had no value of the measure"] += int((np.isnan(values[places]) & (status != _FAILED)).sum())
+            bad = np.isin(status, _BAD)
+            values[(np.isin(np.arange(len(points)), places[bad])) | ~np.isfinite(values)] = np.nan
+            self.without.update(map("{} ({})".format, status[bad].tolist(), reason[bad].tolist()))
+            self.without["had no value of the measure"] += int((np.isnan(values[places]) & ~bad).sum())
         self.without[NOT_VALID] += len(points) - len(places)
         return values
 

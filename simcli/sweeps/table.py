@@ -1,9 +1,9 @@
 """What came of a sweep: a row per case, of the plan and the results alone.
 
 case                 name of the case, as `runs/CASE.h5`
-status               ok, stopped, failed, missing (not run yet)
-status.code          of a failure, as SC601
-status.reason        of a failure, as `too fast`
+status               ok, stopped, failed, untrusted, missing (not run yet)
+status.code          of a failure, as SC601, or of an untrusted case
+status.reason        of a failure, as `too fast`, or of an untrusted case
 status.time          when it failed or stopped [s]
 solver.dt            a choice, by its path or name; likewise what varies within the batches
 measure.peak         a measure
@@ -19,13 +19,14 @@ import numpy as np
 
 from simcli.analysis.worlds.world_table import ERROR, STATUS_WORDS, WorldColumn, WorldTable, read_table
 from simcli.errors import FileError, UsageError
+from simcli.model.snapshot import UNTRUSTED
 from simcli.records.contents.sweep_cases import read_cases
 from simcli.records.reading.reader import Trajectory, open_trajectory
 from simcli.spec.names.sweep_columns import CASE, FAULT_CODE, OF_MEASURE, REASON, STATUS, TIME
 from simcli.sweeps.planning.plan import Case, Plan
 
-_WORDS = (*STATUS_WORDS[:3], "missing")
-OK, _STOPPED, _FAILED, _MISSING = _WORDS
+_WORDS = (*STATUS_WORDS[:-1], "missing")
+OK, _STOPPED, _FAILED, _UNTRUSTED, _MISSING = _WORDS
 AGAIN = "the command that began the sweep runs its cases again"
 _CODED = re.compile(r"(SC\d{3}): (.*)", re.DOTALL)
 
@@ -185,6 +186,6 @@ def _codes(run: Trajectory) -> dict[int, str]:
     """Fault of each world that failed, the first."""
     found: dict[int, str] = {}
     for event in run.events:
-        if event.severity >= ERROR:
+        if event.severity >= ERROR or event.code in UNTRUSTED:
             found.setdefault(event.world, event.code)
     return found

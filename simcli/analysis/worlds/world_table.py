@@ -3,8 +3,9 @@
     file                 of several files
     world                number of the world in its file
     batch.world          its number in the batch, where a file holds some worlds of one (`run --world`, `slice`)
-    status               ok, stopped (it met run.stop_when), failed, unfinished (its run did not come to its end)
-    status.reason        of a failure, as `too fast`
+    status               ok, stopped (it met run.stop_when), failed, untrusted (`run.on_unsolved`, `run.on_drift`),
+                         unfinished (its run did not come to its end)
+    status.reason        of a failure, as `too fast`, or of an untrusted world, as `unsolved steps`
     status.time          when it failed or stopped [s]
     params.l             a varied parameter, by its path in the scene
     measure.peak         a measure; measure.pos.x one component of a vector
@@ -24,16 +25,15 @@ import numpy as np
 
 from simcli.analysis.conditions import meets
 from simcli.errors import UsageError
-from simcli.model.snapshot import Status
+from simcli.model.snapshot import MET, UNTRUSTED, Status
 from simcli.spec.faults.fault_list import did_you_mean
 from simcli.spec.names.channel_names import CHANNEL_GROUPS, SCALARS, canonical, split_name
 
 if TYPE_CHECKING:
     from simcli.records.reading.reader import Trajectory
 
-STATUS_WORDS = ("ok", "stopped", "failed", "unfinished")
+STATUS_WORDS = ("ok", "stopped", "failed", "untrusted", "unfinished")
 ERROR = 2  # severity of the event that ends a world
-MET = "SC604"  # code of the event of a world that met run.stop_when
 IN_BATCH = "batch.world"
 PLAIN = ("file", "world", IN_BATCH, "status", "status.reason", "status.time")  # columns of every table
 
@@ -266,12 +266,24 @@ def _status(trajectory: "Trajectory") -> list[WorldColumn]:
     word[failed] = "failed"
     reasons = {code: _reason(code) for code in np.unique(codes[failed]).tolist()}
     known, place = np.unique(codes, return_inverse=True)
-    reason = np.array([reasons.get(code, "") for code in known.tolist()])[place]
+    reason = np.array([reasons.get(code, "") for code in known.tolist()], "<U24")[place]
+    wrong = untrusted_worlds(trajectory)
+    word[list(wrong)] = "untrusted"
+    reason[list(wrong)] = list(wrong.values())
     return [
         WorldColumn("status", word, "", "how the world ended", STATUS_WORDS),
-        WorldColumn("status.reason", reason, "", "of a failure", ("", *reasons.values())),
+        WorldColumn("status.reason", reason, "", "of a failure", ("", *reasons.values(), *UNTRUSTED.values())),
         WorldColumn("status.time", _ends(trajectory, codes), "s", "when the world failed or stopped"),
     ]
+
+
+def untrusted_worlds(trajectory: "Trajectory") -> dict[int, str]:
+    """Worlds of a file that came to their end, but are not to be trusted, and why."""
+    found: dict[int, str] = {}
+    for event in trajectory.events:
+        if event.code in UNTRUSTED:
+            found.setdefault(event.world, UNTRUSTED[event.code])
+    return found
 
 
 def _reason(code: int) -> str:

@@ -134,6 +134,8 @@ def _run(request, quiet: bool, verbose: int, as_json: bool, view: bool, asked: t
         elif trouble is None:
             if outcome.unsolved:
                 console.say(summary.unsolved_line(outcome))
+            for line in summary.untrusted_lines(outcome, len(outcome.untrusted)):
+                console.say(line)
             if code != Exit.OK and not (code == Exit.SIMULATION and not outcome.failures):
                 console.say(summary.problem_line(outcome, code))
         if trouble is not None:  # the run itself is whole, and has been told
@@ -176,7 +178,7 @@ def exit_code(outcome, interrupted: int | None, cut_short: bool = False) -> int:
     """Exit code of a run: an interrupt beats failed worlds and steps, these beat failed expectations."""
     if interrupted is not None and (outcome.status == "stopped" or cut_short):
         return interrupted
-    if outcome.failures or outcome.unsolved_fails:
+    if outcome.failures or outcome.untrusted or outcome.unsolved_fails:
         return Exit.SIMULATION
     if not all(verdict.passed for verdict in outcome.verdicts):
         return Exit.NEGATIVE

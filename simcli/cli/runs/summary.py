@@ -79,9 +79,12 @@ def outcome_text(outcome, solver: str = "", verbose: int = 0) -> str:
     head = {"done": "done", "stopped": "stopped", "failed": "stopped at a failure"}[outcome.status]
     if outcome.status == "done" and outcome.failures and len(outcome.failures) == outcome.n_worlds:
         head = "failed"
-    good = outcome.status == "done" and not (outcome.failures or outcome.unsolved_fails)
+    good = outcome.status == "done" and not (outcome.failures or outcome.untrusted or outcome.unsolved_fails)
     head = console.paint(head, "good" if good else "warn")
+    drift = [console.paint("energy: ", "warn") + drift_text(outcome.drift, bool(outcome.untrusted))] if outcome.drift else []
+    gains = drift if outcome.drift and outcome.drift.is_large_gain and not solver.startswith("affine") else []
     lines = [
+        *gains,
         f"{head}: {plural(outcome.n_worlds, 'world')} x {plural(outcome.n_steps, 'step')} in "
         f"{console.duration_text(outcome.stepping)}, {console.count_text(outcome.rate)} world-steps/s "
         f"(compiling {console.duration_text(outcome.compile)}, whole run {console.duration_text(outcome.wall)})",
@@ -102,8 +105,8 @@ def outcome_text(outcome, solver: str = "", verbose: int = 0) -> str:
         lines.append(console.paint("  warnings: ", "warn") + f"{counts}; simcli info on the file lists them")
     if outcome.unsolved:
         lines.append("  " + unsolved_line(outcome))
-    if outcome.drift:
-        lines.append(console.paint("  energy: ", "warn") + drift_text(outcome.drift))
+    lines += [f"  {line}" for line in drift if not gains]
+    lines += [f"  {line}" for line in untrusted_lines(outcome, len(outcome.untrusted) if verbose else _MAX_ROWS)]
     lines += _failures(outcome.failures, len(outcome.failures) if verbose else _MAX_ROWS)
     lines += _verdicts(outcome.verdicts, len(outcome.verdicts) if verbose else _MAX_ROWS)
     if good and all(verdict.passed for verdict in outcome.verdicts):
@@ -130,10 +133,19 @@ def unsolved_line(outcome) -> str:
     return f"{word} {count}; {worst}: simcli explain SC661"
 
 
-def drift_text(drift) -> str:
-    """By how much a ledger of energy does not close, and what would do better."""
-    return (f"the ledger of world {drift.world} is off by {drift.drift:.3g} J, {100 * drift.part:.2g} % of the "
-            f"{drift.energy:.3g} J that changed hands; better: {drift.advice}")  # fmt: skip
+def untrusted_lines(outcome, limit: int) -> list[str]:
+    """Worlds that came to their end, but are not to be trusted, and why."""
+    lines = [f"{console.paint('error:', 'bad')} world {one.world}: {one.text}: simcli explain {one.code}"
+             for one in outcome.untrusted[:limit]]  # fmt: skip
+    more = len(outcome.untrusted) - limit
+    return lines + [f"and {more} more: simcli info on the file lists them, -v shows all"] * (more > 0)
+
+
+def drift_text(drift, is_untrusted: bool = False) -> str:
+    """By how much a ledger of energy does not close, and what would do better; a run that is wrong is no matter of steps."""
+    advice = "see what `simcli check` says of the start" if is_untrusted else f"better: {drift.advice}"
+    return (f"the ledger of world {drift.world} is off by {drift.drift:.3g} J, {100 * drift.part:.3g} % of the "
+            f"{drift.energy:.3g} J that changed hands; {advice}")  # fmt: skip
 
 
 def problem_line(outcome, code: int) -> str:
@@ -168,6 +180,7 @@ def outcome_json(outcome) -> dict[str, Any]:
         "warnings": outcome.warnings,
         "unsolved": vars(outcome.unsolved) if outcome.unsolved else None,
         "energy_drift": {**vars(outcome.drift), "part": outcome.drift.part} if outcome.drift else None,
+        "untrusted": [{"world": one.world, "code": one.code, "text": one.text} for one in outcome.untrusted],
         "failures": [vars(failure) for failure in outcome.failures],
         "expectations": [verdict.as_dict() for verdict in outcome.verdicts],
     }

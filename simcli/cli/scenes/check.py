@@ -34,12 +34,14 @@ class Finding:
         faults: errors, warnings and notes.
         note: what it is, for a file that is good.
         document: the text that the places are in, None for outputs.
+        idle: shapes that collide, but can touch nothing.
     """
 
     path: Path
     faults: list[Fault] = field(default_factory=list)
     note: str = ""
     document: Any = None
+    idle: list[str] = field(default_factory=list)
 
     def fails(self, strict: bool) -> bool:
         """True if the file counts as bad; `strict` counts warnings."""
@@ -127,7 +129,9 @@ def _check_sweep(path: Path, document) -> Finding:
 
 
 def _check_scene(path: Path) -> Finding:
+    from simcli.cli.scenes.contact_findings import idle_faults, overlap_faults
     from simcli.cli.scenes.import_model import say_imported
+    from simcli.model.describe import idle_names
     from simcli.pipeline import build_model, read_scene
     from simcli.spec.resolve import warnings
 
@@ -138,7 +142,9 @@ def _check_scene(path: Path) -> Finding:
     except SceneError as error:
         return Finding(path, error.faults, document=error.document)
     note = f"{plural(len(spec.bodies), 'body')}, {plural(len(spec.joints), 'joint')}, {spec.solver.type}"
-    return Finding(path, warnings(document) + _moved(model, document) + _stiff(model, spec, document), note, document)
+    found = warnings(document) + _moved(model, document) + _stiff(model, spec, document)
+    found += overlap_faults(document, spec, model) + idle_faults(document, spec, model)
+    return Finding(path, found, note, document, idle_names(model))
 
 
 def _moved(model, document) -> list[Fault]:
@@ -191,7 +197,8 @@ def _write_json(findings: list[Finding], bad: int) -> None:
     from simcli.spec.faults.diagnostics import fault_data
 
     files = [
-        {"path": finding.path, "note": finding.note, "faults": [fault_data(fault) for fault in finding.faults]}
+        {"path": finding.path, "note": finding.note, "faults": [fault_data(fault) for fault in finding.faults],
+         "idle_shapes": finding.idle}
         for finding in findings
     ]
     console.emit("check", {"ok": not bad, "files": files})

@@ -123,7 +123,8 @@ def _data(document, spec, parts: list[str], patterns: list[str]) -> dict:
         found["selection"] = _selected(model, patterns)
         joints = set(found["selection"]["joints"])
     if "tree" in parts:
-        found |= {"tree": describe.describe_tree(model, joints), "loops": describe.loops(model, joints)}
+        found |= {"tree": describe.describe_tree(model, joints), "loops": describe.loops(model, joints),
+                  "idle_shapes": describe.idle_names(model)}
     if "layout" in parts:
         found |= {"layout": describe.layout(model, joints), "keyframes": list(spec.keyframes)}
     if "dof" in parts:

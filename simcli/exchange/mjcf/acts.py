@@ -87,6 +87,7 @@ class Acts:
         lost: kind of part and index to why it is dropped.
         couplings: fixed tendon to the coupling that it is.
         controls: actuator to what its control became.
+        loops: kind of part and index to the joint that closes a loop.
     """
 
     def __init__(self, bodies: MjcfBodies, shapes: MjcfShapes):
@@ -96,6 +97,7 @@ class Acts:
         self.lost: dict[tuple[str, int], str] = {}
         self.couplings: dict[int, SourceEntry] = {}
         self.controls: dict[int, MjcfControl | MjcfServo | MjcfPush] = {}
+        self.loops: dict[tuple[str, int], SourceJoint] = {}
 
     def note(self, kind: str, index: int, words: str) -> None:
         """Something that a report says of a part that changed."""
@@ -159,7 +161,7 @@ class Acts:
         before = self.source.name(kind, index)
         name = self.bodies.joints.give(before, f"{parent}_{child}")
         joint = SourceJoint(name, element.line, type_, parent, child, frame, far, None, words, element.file)
-        self.mechanism.joints[name] = joint
+        self.mechanism.joints[name] = self.loops[kind, index] = joint
         if before and name != before:
             self.note(kind, index, f"`{before}` is called `{name}`")
 

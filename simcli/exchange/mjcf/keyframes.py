@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from simcli.exchange.beginning import limit_holds
 from simcli.exchange.mechanism import clean_numbers
 from simcli.exchange.mjcf.acts import Acts
 from simcli.exchange.mjcf.bodies import BALL, FREE, JointPlace, frame_of
@@ -81,6 +82,7 @@ class MjcfKeyframes:
         """Coordinates and rates of joints that neither follow nor are held; zeros are left out where one begins there."""
         coordinates: dict[str, list] = {}
         rates: dict[str, list] = {}
+        outside = []
         moving = False
         for j, place in self.bodies.places.items():
             joint = place.joint
@@ -90,10 +92,14 @@ class MjcfKeyframes:
             at, first = int(self.model.jnt_qposadr[j]), int(self.model.jnt_dofadr[j])
             q, v = self.model.key_qpos[k, at : at + n_q], self.model.key_qvel[k, first : first + n_v]
             held = "motion" in place.words  # a coordinate of a d6
+            if place.is_scalar and not held and not limit_holds(place.words, float(q[0])):
+                outside.append(f"`{joint.name}` at {float(q[0]):g}")
             coordinates.setdefault(joint.name, []).extend(
                 [place.words["motion"]["position"]] if held else self._coordinates(place, q))  # fmt: skip
             rates.setdefault(joint.name, []).extend([0.0] if held else self._rates(place, q, v))
             moving |= bool(v.any())
+        if outside:
+            self.acts.note("key", k, f"begins outside of limits: {', '.join(outside)}")
         initial = self.acts.mechanism.initial
         told = {name: _alone(numbers) for name, numbers in coordinates.items() if name in initial or any(numbers)}
         return {"joint_q": told} | ({"joint_qd": {name: _alone(one) for name, one in rates.items()}} if moving else {})

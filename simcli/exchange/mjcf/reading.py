@@ -9,7 +9,7 @@ from simcli.exchange.meshes import MeshFiles
 from simcli.exchange.mjcf.acts import Acts
 from simcli.exchange.mjcf.actuators import Actuators
 from simcli.exchange.mjcf.bodies import MjcfBodies
-from simcli.exchange.mjcf.equalities import Equalities, followers
+from simcli.exchange.mjcf.equalities import Equalities, follow_starts, followers
 from simcli.exchange.mjcf.keyframes import MjcfKeyframes
 from simcli.exchange.mjcf.options import read_options
 from simcli.exchange.mjcf.sensors import MjcfSensors
@@ -17,7 +17,7 @@ from simcli.exchange.mjcf.shapes import MjcfShapes
 from simcli.exchange.mjcf.source import MjcfSource, compile_mjcf, compiler_word
 from simcli.exchange.mjcf.telling import Fates, tell_elements
 from simcli.exchange.mjcf.tendons import Tendons
-from simcli.exchange.mjcf.touching import Touching, touching_geoms
+from simcli.exchange.mjcf.touching import Touching, colliding_geoms, touching_geoms
 from simcli.exchange.report import ImportReport
 from simcli.exchange.xml_reader import XmlElement
 
@@ -40,19 +40,19 @@ def read_mjcf(path: Path, root: XmlElement, meshes: MeshFiles, report: ImportRep
     read_options(source, mechanism)
     bodies = MjcfBodies(source, mechanism, followers(source))
     bodies.read()
-    touch = touching_geoms(source)
     shapes = MjcfShapes(bodies, meshes)
-    shapes.read(touch.any(axis=1))
+    shapes.read(colliding_geoms(source))
     acts = Acts(bodies, shapes)
     for parts in (Tendons, Actuators, Equalities, MjcfSensors):
         parts(acts).read()
     set_starts(mechanism, acts.note_joint)
+    follow_starts(acts)
     MjcfKeyframes(acts).read()
     acts.remove_idle_couplings()
     of_shape = {id(shape): g for g, shape in shapes.of.items()}
     for shape, words in (one for link in mechanism.links.values() for one in lost_looks(link)):
         bodies.note("geom", of_shape[id(shape)], words)
-    Touching(shapes, touch).write()
+    Touching(shapes, touching_geoms(source)).write()
     tell_elements(source, _fates(source, bodies, shapes, acts), report)
     return mechanism
 

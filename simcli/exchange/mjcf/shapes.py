@@ -51,7 +51,7 @@ class MjcfShapes:
         """Make all shapes, points and cameras.
 
         Args:
-            collides: (ngeom,) whether a geom can touch any other.
+            collides: (ngeom,) whether a geom could touch another one, if only of another file.
         """
         names = {name: GivenNames(()) for name in self.bodies.mechanism.links}
         for g in range(self.model.ngeom):

@@ -69,6 +69,14 @@ def touching_geoms(source: MjcfSource) -> np.ndarray:
     return found
 
 
+def colliding_geoms(source: MjcfSource) -> np.ndarray:
+    """(ngeom,) whether some other geom, if only of another file, could touch a geom: by its masks, or by a `pair`."""
+    model = source.model
+    found = (model.geom_contype != 0) | (model.geom_conaffinity != 0)
+    found[np.concatenate((model.pair_geom1, model.pair_geom2)).astype(int)] = True
+    return found
+
+
 def _meet(contype: np.ndarray, conaffinity: np.ndarray) -> np.ndarray:
     found = (contype[:, None] & conaffinity[None, :]) != 0
     return found | found.T
@@ -127,8 +135,9 @@ class Touching:
             alone[0, pair[0], k] = alone[1, pair[1], k] = True
         is_of, meets = np.hstack((is_of, alone[0])), np.hstack((meets, alone[1]))
         names += [f"pair_{k + 1}" for k in range(len(extra))]
-        used = is_of.any(axis=0) & meets.any(axis=0)
-        words = [{key: [names[b] for b in np.flatnonzero(bits[k] & used)] for key, bits in
+        known = is_of.any(axis=0)  # layers that some shape is in: others cannot be named
+        known[0] = True
+        words = [{key: [names[b] for b in np.flatnonzero(bits[k] & known)] for key, bits in
                   (("layers", is_of), ("touches", meets))} for k in range(len(self.geoms))]  # fmt: skip
         trivial = {"layers": [DEFAULT_LAYER], "touches": [DEFAULT_LAYER]}
         self._spread(words, trivial)
@@ -204,8 +213,7 @@ class Touching:
     def _joints_and_pairs(self, meet: np.ndarray) -> list[dict]:
         """Exclude what only the source keeps apart; the pairs that only a scene keeps apart."""
         owners = [self.owner[id(self._shape(k))] for k in range(len(self.geoms))]
-        joined = {frozenset((joint.parent, joint.child)) for joint in self.mechanism.joints.values() if joint.type != "free"}
-        still = np.array([name == WORLD_NAME or bool(self.mechanism.links[name].words.get("kinematic")) for name in owners])
+        parting = self.mechanism.parting()
         self.exclude: list[list[str]] = []
         pairs: list[dict] = []
         bodies = list(dict.fromkeys(owners))
@@ -214,12 +222,12 @@ class Touching:
             for other in bodies[:n]:
                 a, b = of[other], of[one]
                 want = self.touch[np.ix_(a, b)]
-                can = meet[np.ix_(a, b)] & ~(still[a][:, None] & still[b][None, :])
-                is_joined = frozenset((one, other)) in joined
+                can = meet[np.ix_(a, b)] & (not parting.never(one, other))
+                is_parted = parting.parts(one, other)
                 wanted, rest = want & can, can & ~want
-                if is_joined and wanted.any():
+                if is_parted and wanted.any():
                     pairs += [{"a": x, "b": y} for x, y in self._named(other, one, a, b, wanted, whole=not rest.any())]
-                elif not is_joined and rest.any():
+                elif not is_parted and rest.any():
                     self.exclude += [list(names) for names in self._named(other, one, a, b, rest, whole=not wanted.any())]
         return pairs
 

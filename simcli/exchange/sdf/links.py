@@ -117,7 +117,7 @@ def _read_shape(source: SdfSource, element: XmlElement, link: SourceLink, names:
         return
     words |= {"material": material} if material else {}
     link.shapes.append(SourceShape(names.give(element.get("name") or kind), words, frame, collides, element.line, colour,
-                                   opacity))  # fmt: skip
+                                   opacity, home=link.name))  # fmt: skip
     hull = "collides as the convex hull of its mesh" if collides and words["type"] == "mesh" else ""
     source.tell(kind, label, element, "; ".join(filter(None, (hull, change))))
 

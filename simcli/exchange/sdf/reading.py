@@ -200,7 +200,7 @@ class _Sdf:
         first = len(world.shapes)
         read_link(self.source, element, world, True)
         for shape in world.shapes[first:]:
-            shape.frame = shape.frame.after(link.frame)
+            shape.frame, shape.home = shape.frame.after(link.frame), link.name
             taken = {one.name for one in world.shapes if one is not shape}
             shape.name = shape.name if shape.name not in taken else f"{link.name}_{shape.name}"
         del shapes[:]
@@ -210,6 +210,7 @@ class _Sdf:
         if self.still.issuperset(ends) and set(ends) != {WORLD_NAME}:
             self.source.lose("joint", element.get("name"), element, "joins what does not move", is_note=True)
             return
+        self.source.mechanism.neighbours.add(frozenset(ends))
         read_joint(self.source, element, scope, self.frames, tuple(WORLD_NAME if one in self.still else one for one in ends))
 
     def _end(self, scope: str, element: XmlElement, name: str) -> str:

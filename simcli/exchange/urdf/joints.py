@@ -44,6 +44,7 @@ def _joint(source: UrdfSource, element: XmlElement, mechanism: SourceModel) -> N
         ends.append(source.links.of[end.get("link")])
     name = source.joints.give(before, "joint")
     joint = SourceJoint(name, element.line, _TYPES[kind], *ends, parent_frame=source.origin(element))
+    mechanism.neighbours.add(frozenset(ends))
     axis = source.part(element, "axis")
     if kind in _WITH_AXIS:
         joint.axis = source.numbers(axis, "xyz", 3, (1.0, 0.0, 0.0)) if axis is not None else (1.0, 0.0, 0.0)

@@ -106,7 +106,7 @@ def _shape(source: UrdfSource, element: XmlElement, kind: str, link: SourceLink,
         source.tell(kind, label, element, lost)
         return
     name = names.give(element.get("name") or kind)
-    link.shapes.append(SourceShape(name, words, frame, collides, element.line, colour, opacity))
+    link.shapes.append(SourceShape(name, words, frame, collides, element.line, colour, opacity, home=link.name))
     if collides and words["type"] == "mesh":
         lost = "collides as the convex hull of its mesh"
     source.tell(kind, label, element, lost)

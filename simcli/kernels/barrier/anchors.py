@@ -12,8 +12,8 @@ Source: Cundall and Strack 1979 (tangential springs of contacts, cut at Coulomb'
 which makes the way until a contact slides the same for light bodies and heavy ones.
 """
 
-from simcli.kernels.barrier.stencils import whole_of
-from simcli.kernels.collision.lanes import one, put, vector
+from simcli.kernels.collision.lanes import one, put, vector, whole_of
+from simcli.kernels.collision.rule import acting_combination
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import local
 
@@ -29,6 +29,17 @@ def same_features(w: ti.i32, lane: ti.i32, a: ti.template(), i: ti.i32, b: ti.te
         if m == 0 or flat < 0.0:
             differs += ti.abs(one(a.corner, w, lane, 4 * i + m) - one(b.corner, w, lane, 4 * k + m))
     return ti.cast(differs == 0.0, ti.i32)
+
+
+@ti.func
+def acts_now(c: ti.template(), w: ti.i32, lane: ti.i32, items: ti.template(), k: ti.i32):
+    """1 unless the contact of item k of a list is switched off, so that nothing sticks there any longer."""
+    found = 1
+    if ti.static(c.can_rest):
+        i = c.vertex_shape.at(whole_of(items.corner, w, lane, 4 * k))
+        j = c.vertex_shape.at(whole_of(items.corner, w, lane, 4 * k + 2))
+        found = ti.cast(acting_combination(c, w, lane, ti.min(i, j), ti.max(i, j)) >= 0, ti.i32)
+    return found
 
 
 @ti.func
@@ -75,8 +86,9 @@ def stored(c: ti.template(), w: ti.i32, lane: ti.i32):
     """[J], in the springs of the contacts that stuck when the last step ended."""
     total = 0.0 * one(c.near, w, lane, 0)
     for k in range(whole_of(c.anchors.count, w, lane, 0)):
-        stretch = one(c.anchors.stretch, w, lane, k)
-        total += 0.5 * one(c.anchors.stiffness, w, lane, k) * stretch.dot(stretch)
+        if acts_now(c, w, lane, c.anchors, k) == 1:
+            stretch = one(c.anchors.stretch, w, lane, k)
+            total += 0.5 * one(c.anchors.stiffness, w, lane, k) * stretch.dot(stretch)
     return total
 
 

@@ -4,6 +4,7 @@ In a step: `search_along` and `cap` (advance.py) before anything moves, `measure
 direction; `renew` between steps where contact has been switched.
 """
 
+from simcli.kernels.barrier.anchors import acts_now
 from simcli.kernels.barrier.friction import grip_energy, grip_pieces
 from simcli.kernels.barrier.nearest import count_nearest, counts
 from simcli.kernels.barrier.pieces import stencil_energy, stencil_pieces
@@ -33,12 +34,8 @@ def search_along(c: ti.template(), w: ti.i32, x: ti.template(), dx: ti.template(
 def renew(c: ti.template(), w: ti.i32, x: ti.template()):
     """Contacts at coordinates x after contact has been switched on or off; where it is off nothing sticks any longer.
 
-    Writes: as `search_along` and `measure_barrier`, c.{grips, anchors}.count
+    Writes: as `search_along` and `measure_barrier`
     """
-    for lane in range(c.lanes):
-        if one(c.acts, w, lane, 0) == 0.0:
-            put(c.grips.count, w, lane, 0, 0.0)
-            put(c.anchors.count, w, lane, 0, 0.0)
     place_vertices(c, w, x)
     move_vertices(c, w, x, 0.0)
     search(c, w)
@@ -143,10 +140,11 @@ def measure_grips(c: ti.template(), w: ti.i32, lane: ti.i32, x: ti.template(), b
     total = 1.0 * barrier
     held = 0.0 * taken
     for g in range(whole_of(c.grips.count, w, lane, 0)):
-        potential, stored, work = grip_energy(c, w, lane, g, x)
-        total += potential
-        held += stored
-        taken += work
+        if acts_now(c, w, lane, c.grips, g) == 1:
+            potential, stored, work = grip_energy(c, w, lane, g, x)
+            total += potential
+            held += stored
+            taken += work
     put(c.taken, w, lane, 0, taken)
     put(c.held, w, lane, 0, held)
     return total

@@ -4,7 +4,7 @@ from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.barrier.closest import EDGE_EDGE, POINT_PLANE
 from simcli.kernels.barrier.tables import BOX, EDGE, FACE, INFINITE_GAP, NOTHING, VERTEX
 from simcli.kernels.collision.lanes import by_world, one, put
-from simcli.kernels.collision.rule import combination_of, first_of, radius_in
+from simcli.kernels.collision.rule import acting_combination, first_of, radius_in
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import local
 from simcli.model.contact.surfaces import HALF_SPACE
@@ -131,10 +131,7 @@ def search_worlds(c: ti.template(), w: ti.i32, lane: ti.i32):
     """
     put(c.candidates.count, w, lane, 0, 0.0)
     put(c.candidates.needed, w, lane, 0, 0.0)
-    n_touching = c.rule.n_touching
-    if ti.static(c.can_rest):
-        n_touching = ti.select(one(c.acts, w, lane, 0) > 0.0, c.rule.n_touching, 0)
-    for k in range(n_touching):
+    for k in range(c.rule.n_touching):
         for m in range(c.rule.start.at(k), c.rule.end.at(k)):
             search_shapes(c, w, lane, c.rule.order.at(k), c.rule.order.at(m))
     if one(c.candidates.needed, w, lane, 0) > c.candidates.capacity:
@@ -154,7 +151,7 @@ def search_shapes(c: ti.template(), w: ti.i32, lane: ti.i32, i: ti.i32, j: ti.i3
     if c.core.at(a) != HALF_SPACE:
         gap = apart(one(c.low, w, lane, a), one(c.high, w, lane, a), one(c.low, w, lane, b), one(c.high, w, lane, b))
     if gap <= one(c.widest, w, lane, 0) + thickest:
-        combination = combination_of(c.rule, i, j)
+        combination = acting_combination(c, w, lane, i, j)
         if combination >= 0:
             xi = radius_in(c, w, lane, a, combination) + radius_in(c, w, lane, b, combination)
             reach = one(c.near, w, lane, combination) + xi

@@ -120,7 +120,7 @@ class Barrier:
         taken: [J], (1), by friction since the step began.
         touching: (1), candidates with a force.  pattern: (B), a number that says which of these a body has.
         crowded: (1), candidates that there was no room for in some search of the step, with the others; else 0.
-        acts: [1], (1), 0 while nothing touches.  can_rest: whether that is so in some phase.
+        acts: [1], (K), 0 while a combination does not touch.  can_rest: whether that is so in some phase.
     """
 
     _data_oriented = True

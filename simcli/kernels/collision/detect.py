@@ -58,8 +58,6 @@ def detect(c: ti.template(), w: ti.i32):
             j = c.rule.order.at(m)
             if any_lane(overlap_along(c, w, i, j, 0)):  # few pairs do
                 near = boxes_touch(c, w, i, j)
-                if ti.static(c.can_rest):
-                    near = select(zero + c.acts.load(w, 0) > 0.0, near, 0)
                 if any_lane(near):
                     _collide_where_near(c, w, i, j, near)
     complete_rows(c, w)
@@ -73,6 +71,8 @@ def _collide_where_near(c: ti.template(), w: ti.i32, i: ti.i32, j: ti.i32, near:
     """
     combination = combination_of(c.rule, i, j)
     if combination >= 0:
+        if ti.static(c.can_rest):
+            near = select(c.arena.zero() + c.acts.load(w, combination) > 0.0, near, 0)
         a = first_of(c.rule, i, j)
         compare_pair(c, w, c.routine.at(combination), a, i + j - a)
         for lane in range(c.lanes):

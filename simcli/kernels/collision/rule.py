@@ -58,6 +58,17 @@ def combination_of(rule: ti.template(), i: ti.i32, j: ti.i32):
     return found
 
 
+@ti.func
+def acting_combination(c: ti.template(), w: ti.i32, lane: ti.i32, i: ti.i32, j: ti.i32):
+    """`combination_of` in one world: -1 also while it is switched off."""
+    found = combination_of(c.rule, i, j)
+    if ti.static(c.can_rest):
+        if found >= 0:
+            if one(c.acts, w, lane, found) == 0.0:
+                found = -1
+    return found
+
+
 def first_of(rule, i, j):
     """Shape a of two shapes i < j, from which the normal points (inside kernels); i + j - a is shape b."""
     return ti.select(rule.rank.at(i) > rule.rank.at(j), j, i)

@@ -204,7 +204,7 @@ class Collider(NarrowPhase):
         carries, pushed, unit_along: of the contact at hand, where the worlds of a block have others: the links that carry A
             and B; [m], where these are pushed, from the origins of their trees; a tangent.
         terms: [m], of the contact at hand, the largest of what it sees of velocities, before they cancel.
-        acts: [1], (1), 0 while nothing touches.  can_rest: whether that is so in some phase.
+        acts: [1], (K), 0 while a combination does not touch.  can_rest: whether that is so in some phase.
     """
 
     _data_oriented = True

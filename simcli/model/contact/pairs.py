@@ -1,8 +1,8 @@
 """Which shapes of a scene can touch.
 
-A pair is left out if both shapes belong to one body or to the world or to bodies that move as prescribed, if their layers do
-not touch, if a joint other than a free one connects their bodies (unless `contact.pairs` names the pair), if
-`contact.exclude` names it, or if a shape says `collide: false`.
+A pair is left out if both shapes belong to one body or to what cannot be moved, if their layers do not touch, if joints
+part their bodies (spec/names/parting.py; unless `contact.pairs` names the pair), if `contact.exclude` names it, or if a
+shape says `collide: false`. Pairs that joints part only while these are on have numbers of their own, which rest meanwhile.
 """
 
 from collections.abc import Iterator
@@ -15,10 +15,10 @@ from simcli.model.bodies.hull import HullError, convex_hull
 from simcli.model.bodies.tables import Shapes
 from simcli.model.contact.numbers import Labels, named_pairs, of_name, read_numbers, written_shape
 from simcli.model.contact.tables import Contacts
-from simcli.model.tables import WORLD, Array, ShapeKind
+from simcli.model.tables import WORLD, Array, Model, ShapeKind
 from simcli.spec.checks.runs.quantities import named_quantities
 from simcli.spec.names.channel_names import split_name
-from simcli.spec.names.structure import joined
+from simcli.spec.names.parting import Parting, parting
 from simcli.spec.schema.shape import may_touch
 
 # A pair's shapes stand in this order, so that each combination has one routine.
@@ -33,13 +33,12 @@ SWITCH = "contact.enabled"  # of events
 _THIN = 1e-10  # [1], twice the area of a triangle over the square of its extent, below which it has no normal
 
 
-def read_contacts(worlds: Worlds, shapes: Shapes, kinematic: Array) -> Contacts | None:
+def read_contacts(worlds: Worlds, shapes: Shapes) -> Contacts | None:
     """Which shapes can touch.
 
     Args:
         worlds: the scenes.
         shapes: of the model.
-        kinematic: (B,) bodies that move as prescribed.
 
     Returns:
         The table; None if no two shapes can.
@@ -48,8 +47,9 @@ def read_contacts(worlds: Worlds, shapes: Shapes, kinematic: Array) -> Contacts 
     if not acts and not any(SWITCH in event.set for event in worlds.first.events):
         return None
     labels = _labels(worlds, shapes)
-    groups = _groups(worlds, shapes, kinematic, labels)
-    apart = _apart(worlds, shapes, labels, groups)
+    always, ever = (parting(worlds.first, switch) for switch in (False, True))
+    groups = _groups(worlds, shapes, labels, always, ever)
+    apart = _apart(worlds, shapes, labels, groups, always)
     count = _count_pairs(shapes, groups, apart)
     g, h = np.nonzero(np.triu(count))
     members = [labels[s] for s in groups.first]
@@ -72,8 +72,15 @@ def read_contacts(worlds: Worlds, shapes: Shapes, kinematic: Array) -> Contacts 
              "apart": apart[:, 1], "combination": combination}  # fmt: skip
     whole = {name: np.array(column, np.int32) for name, column in whole.items()}
     still = (groups.of >= 0) & groups.still[groups.of]
-    return Contacts(**whole, still=still, points=points, **numbers, enabled=np.full((1, 1), float(acts)),
+    enabled = acts & ~_resting(worlds, members, groups, always, g, h) if always != ever else np.full(len(g), acts)
+    return Contacts(**whole, still=still, points=points, **numbers, enabled=enabled.astype(float)[None],
                     capacity=worlds.first.contact.capacity or auto)  # fmt: skip
+
+
+def idle_shapes(model: Model) -> list[int]:
+    """Indices of shapes that collide, but can touch nothing."""
+    group = np.full(len(model.shapes.name), -1) if model.contacts is None else model.contacts.group
+    return np.flatnonzero(model.shapes.collide & (group < 0)).tolist()
 
 
 def most_points(kind_a: int, kind_b: int) -> int:
@@ -101,46 +108,57 @@ class Groups(NamedTuple):
         of: (S,) group of each shape, -1: it says `collide: false`.
         first: (G,) index of one shape of each group.
         still: (G,) whether they are of the world, or of bodies that move as prescribed.
-        allowed: (G, G) whether shapes of two groups may touch: one of them can move, and their layers say so.
+        asked: (G, G) whether `contact.pairs` names the pair.
+        allowed: (G, G) whether shapes of two groups may touch at some time: one of them can move, they are not both parts of
+            the world unless that is asked for, and their layers say so.
     """
 
     of: Array
     first: Array
     still: Array
+    asked: Array
     allowed: Array
 
 
-def _groups(worlds: Worlds, shapes: Shapes, kinematic: Array, labels: Labels) -> Groups:
+def _groups(worlds: Worlds, shapes: Shapes, labels: Labels, always: Parting, ever: Parting) -> Groups:
     scene = worlds.first
-    names = [name for pair in scene.contact.pairs for name in (pair.a, pair.b)]
-    sides = [set(np.flatnonzero(of_name(labels, name)).tolist()) for name in names]
+    sides = [of_name(labels, name) for pair in scene.contact.pairs for name in (pair.a, pair.b)]
+    switched = frozenset().union(ever.grounded - always.grounded, *(ever.pairs - always.pairs))
     found: dict[tuple, int] = {}
     of = np.full(len(labels), -1)
     for s in np.flatnonzero(shapes.collide).tolist():
-        shape, body = written_shape(scene, *labels[s])[0], shapes.body[s]
-        still = bool(body == WORLD or kinematic[body])
-        named = tuple(k for k, side in enumerate(sides) if s in side)
+        shape, body = written_shape(scene, *labels[s])[0], labels[s][1]
+        place = body in always.still, body in always.grounded, shapes.body[s] if body in switched else -1
+        named = tuple(k for k, side in enumerate(sides) if side[s])
         grain = -1 if shape.grain is None else s
         layers = tuple(sorted(shape.layers)), tuple(sorted(shape.touches))
-        of[s] = found.setdefault((still, shape.material, int(shapes.kind[s]), named, grain, layers), len(found))
+        of[s] = found.setdefault((*place, shape.material, int(shapes.kind[s]), named, grain, layers), len(found))
     first = np.array([int(np.argmax(of == k)) for k in range(len(found))], int)
-    still = np.array([key[0] for key in found], bool)
+    still, grounded = (np.array([key[k] for key in found], bool) for k in range(2))
     examples = [written_shape(scene, *labels[s])[0] for s in first]
     meet = np.array([may_touch(one, other) for one in examples for other in examples], bool).reshape(still.size, still.size)
-    return Groups(of, first, still, meet & ~np.outer(still, still))
+    asked = np.zeros_like(meet)
+    for one, other in zip(sides[::2], sides[1::2], strict=True):
+        asked |= np.outer(one[first], other[first]) | np.outer(other[first], one[first])
+    allowed = meet & ~np.outer(still, still) & (asked | ~np.outer(grounded, grounded))
+    return Groups(of, first, still, asked, allowed)
 
 
-def _apart(worlds: Worlds, shapes: Shapes, labels: Labels, groups: Groups) -> Array:
+def _resting(worlds: Worlds, members: Labels, groups: Groups, always: Parting, g: Array, h: Array) -> Array:
+    """(K,) combinations of groups whose bodies joints part as the scene is, but not always."""
+    now, pairs = parting(worlds.first), [(i, j, members[i][1], members[j][1]) for i, j in zip(g, h, strict=True)]
+    return np.array([now.parts(*bodies) and not always.parts(*bodies) and not groups.asked[i, j] for i, j, *bodies in pairs])
+
+
+def _apart(worlds: Worlds, shapes: Shapes, labels: Labels, groups: Groups, always: Parting) -> Array:
     """(n, 2) pairs of shapes that are kept apart by name, of those that their groups would let touch, in rising order."""
     contact = worlds.first.contact
     of_body: dict[str, list[int]] = {}
     for s in np.flatnonzero(groups.of >= 0).tolist():
         of_body.setdefault(labels[s][1], []).append(s)
-    found = _products([tuple(of_body.get(name, []) for name in pair) for pair in joined(worlds.first) if len(pair) == 2])
-    for pair in contact.pairs:
-        one, other = of_name(labels, pair.a), of_name(labels, pair.b)
-        i, j = found.T
-        found = found[~((one[i] & other[j]) | (one[j] & other[i]))]
+    found = _products([tuple(of_body.get(name, []) for name in pair) for pair in always.pairs])
+    i, j = found.T
+    found = found[~groups.asked[groups.of[i], groups.of[j]]]
     excluded = [tuple(np.flatnonzero(of_name(labels, name)) for name in pair) for pair in contact.exclude]
     i, j = np.sort(np.concatenate((found, _products(excluded))), axis=1).T
     g, h = groups.of[i], groups.of[j]

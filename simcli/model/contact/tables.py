@@ -53,7 +53,7 @@ class Contacts(Table):
         margin: [m], (W|1, K), how far apart two shapes touch; NaN: at the sum of their own margins.
         d_hat: [m], (W|1, K), where the barrier of affine bodies begins; NaN: where the solver says.
         barrier_stiffness: [N/m^3], (W|1, K), of it; NaN likewise.
-        enabled: [1], (1, 1), 0 while `contact.enabled` is false: events switch it.
+        enabled: [1], (1, K), 0 while `contact.enabled` is false, or while joints part the two: events switch it.
         capacity: most contacts of a world.
     """
 
@@ -91,12 +91,12 @@ class Contacts(Table):
         return np.flatnonzero(self.group >= 0)
 
     def partners(self) -> Iterator[Pairs]:
-        """The pairs of each shape with those of a higher index."""
+        """The pairs of each shape with those of a higher index, but for those that are switched off."""
         touching = self.touching
         for k, i in enumerate(touching.tolist()):
             j = touching[k + 1 :]
             row = self.combination[self.group[i], self.group[j]]
-            free = (row >= 0) & (self.owner[j] != self.owner[i])
+            free = (row >= 0) & (self.owner[j] != self.owner[i]) & (self.enabled[0, row] != 0)
             free &= ~np.isin(j, self.apart[self.apart_start[i] : self.apart_start[i + 1]])
             j, row = j[free], row[free]
             swap = self.rank[i] > self.rank[j]
@@ -104,5 +104,5 @@ class Contacts(Table):
 
     @cached_property
     def pairs(self) -> Pairs:
-        """All pairs: for small scenes."""
+        """All of them: for small scenes."""
         return Pairs(*np.concatenate([np.zeros((3, 0)), *self.partners()], axis=1).astype(np.int32))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from simcli.analysis.worlds.world_table import untrusted_worlds
 from simcli.errors import FileError, UsageError
 from simcli.model.snapshot import Status
 from simcli.search.fits.data import Log
@@ -107,8 +108,8 @@ def numbers_at(run: "Trajectory", log: Log, rhythm: Rhythm) -> tuple[np.ndarray,
         rhythm: of the run's frames.
 
     Returns:
-        (W, T, C), NaN from the frame on at which a world has ended; and the largest error of the interpolation, relative to
-        the spread of its column.
+        (W, T, C), NaN from the frame on at which a world has ended, and of untrusted worlds; and the largest error of the
+        interpolation, relative to the spread of its column.
     """
     frame = np.searchsorted(run.time, log.time - ON_STEP * rhythm.every)
     frame = np.minimum(frame, run.n_frames - 1)
@@ -128,6 +129,7 @@ def numbers_at(run: "Trajectory", log: Log, rhythm: Rhythm) -> tuple[np.ndarray,
             spread = np.ptp(values[~ended]) if (~ended).any() else 0.0
             error = max(error, change[~lost].max(initial=0.0) / spread) if spread else error
     out[lost] = np.nan
+    out[list(untrusted_worlds(run))] = np.nan
     return out, error
 
 

@@ -166,7 +166,7 @@ class AffineCore:
         if self.touches:
             self.barrier = barrier_of(model, options, plan.dt, self.tables, arena)
             self.notes, self.has_friction = self.barrier.notes, self.barrier.has_friction
-            self.contacts = ContactReport(arena, self.barrier.candidates.capacity, self.reports["contacts"])
+            self.contacts = ContactReport(arena, self.barrier.candidates.capacity, self.reports["contacts"], plan.lets_pass)
         self.total_start, self.count = arena.single.slots(2)
         self.health = arena.slot(len(HEALTH))
         self.sight = sight_of(self.signals, model, plan.dt, self.tables, arena)

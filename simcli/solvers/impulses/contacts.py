@@ -304,10 +304,11 @@ def contact_energy(k: ti.template(), w: ti.i32):
     k.stored.store(w, 0, k.collider.arena.zero())
     for lane in range(k.collider.lanes):
         for c in range(contacts_of(k.collider, w, lane)):
-            compliance = one(k.collider.compliance, w, lane, whole_of(k.collider.contacts.combination, w, lane, c))
+            combination = whole_of(k.collider.contacts.combination, w, lane, c)
+            compliance = one(k.collider.compliance, w, lane, combination)
             gap = ti.min(one(k.collider.contacts.reach, w, lane, c), 0.0)
             if compliance > 0.0:
-                energy = gap * gap * 0.5 / compliance * one(k.collider.acts, w, lane, 0)
+                energy = gap * gap * 0.5 / compliance * one(k.collider.acts, w, lane, combination)
                 put(k.stored, w, lane, 0, one(k.stored, w, lane, 0) + energy)
     return k.stored.load(w, 0)
 

@@ -105,7 +105,7 @@ class Core:
         self.lay_frames(model, plan, constraints, arena)
         self.constants = self.tables.column(np.array([[plan.dt, np.square(float(options.max_velocity))]]))
         if self.constrained:
-            self.lay_constraints(model, options, constraints, arena)
+            self.lay_constraints(model, options, plan, constraints, arena)
         self.lay_polynomials(options, constraints, arena)
         self.lay_steps()
         self.gauges.within = not self.is_natural and not self.projects and self.gauges.are_placed
@@ -161,12 +161,12 @@ class Core:
         self.reports["wrenches"] = self.reports["reactions"] or (self.projects and self.loops.n_rods > 0)
         self.reports["body_qdd"] |= self.projects
 
-    def lay_constraints(self, model: Model, options, constraints: Constraints, arena: Arena):
+    def lay_constraints(self, model: Model, options, plan: RunPlan, constraints: Constraints, arena: Arena):
         """The memory of rows, laws and contacts."""
         self.bound = Constrained(constraints, model, self.tables, arena, self.motions.n_locks, self.integrator,
                                  Limits.of(options), self.impulses_of(model, options, arena))  # fmt: skip
         capacity = self.bound.impulses.contacts.capacity if self.touches else 0
-        self.contacts = ContactReport(arena, capacity, self.reports["contacts"])
+        self.contacts = ContactReport(arena, capacity, self.reports["contacts"], plan.lets_pass)
         self.multipliers, self.diag = self.bound.system.force, self.bound.diag
         rows = constraints.rows
         self.acting = rows.is_hard & (rows.compliance.max(axis=0) == 0) & (rows.enabled.min(axis=0) > 0)

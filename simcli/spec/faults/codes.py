@@ -26,7 +26,7 @@ class Page:
         sets: overrides of the command line for the bad example.
         files: other files that the examples need.
         also: further codes that the bad example has.
-        stage: "scene", "model" or "run": when the fault is found.
+        stage: "scene", "model", "check" (by that command alone) or "run": when it is found.
         advice: what to do, where there is no example.
     """
 

@@ -265,7 +265,8 @@ NOTES = """\
   `position` is a rotation vector, as the target of its drive, `velocity` its angular velocity, in the parent anchor frame.
 - `armature`: of a joint outside the tree it acts on the rate of the coordinate.
 - `enabled`: a joint that is off, or that an event switches, is never a joint of the tree. While it is off, nothing on it
-  acts: rows, limit, drive, friction, damping, armature, motion, springs, torques, and gears that it leads or follows.
+  acts: rows, limit, drive, friction, damping, armature, motion, springs, torques, and gears that it leads or follows; and
+  its bodies touch.
 """
 
 

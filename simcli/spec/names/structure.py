@@ -88,10 +88,10 @@ class _Walk:
 
 def switched(spec: SceneSpec) -> set[str]:
     """Joints that are off at the start, or that an event switches."""
-    return {name for name, joint in spec.joints.items() if not joint.enabled} | _switched_by(spec.events)
+    return {name for name, joint in spec.joints.items() if not joint.enabled} | switched_by(spec.events)
 
 
-def _switched_by(events: tuple[EventSpec, ...]) -> frozenset[str]:
+def switched_by(events: tuple[EventSpec, ...]) -> frozenset[str]:
     """Joints that events switch. The scenes after each of thousands of events have one list of events: kept for the next."""
     if _last_events[0] is not events:
         paths = (parse_path(path) or ("",) for event in events for path in event.set)
@@ -187,8 +187,3 @@ def leaves(spec: SceneSpec) -> set[str]:
         for body in _bodies(joint):
             count[body] = count.get(body, 0) + 1
     return {body for body in spec.bodies if count.get(body, 0) <= 1}
-
-
-def joined(spec: SceneSpec) -> set[frozenset[str]]:
-    """Pairs of bodies that a joint holds together, the world included; a free joint holds nothing."""
-    return {frozenset((joint.parent, joint.child)) for joint in spec.joints.values() if joint.type != "free"}

@@ -48,7 +48,7 @@ class ContactSpec(Part):
     exclude: tuple[tuple[Text, Text], ...] = doc((), "Pairs of bodies or shapes that never touch", "", "[[crank, slider]]",
                                                  json_schema_extra={"items": {"type": "array"}})  # fmt: skip
     pairs: tuple[PairSpec, ...] = doc(
-        (), "Overrides for pairs, later ones win; bodies that a joint connects touch only if they stand here", "",
+        (), "Overrides for pairs, later ones win; two bodies that a joint connects touch only if they stand here", "",
         "[{a: ball, b: ground, friction: 0.8}]")
     capacity: Annotated[
         count(gt=0) | None,

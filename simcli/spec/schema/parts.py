@@ -115,12 +115,8 @@ class InitialSpec(KeyframeSpec):
         return {"keyframe": value} if isinstance(value, str) else value
 
 
-class UnsolvedSpec(Part):
-    """What a run comes to if steps leave their equations unsolved; `on_unsolved: fail` for short."""
-
-    action: Literal["warn", "fail"] = doc("warn", "The worst step is told; with fail the exit code is 4", "", "fail")
-    above: quantity("m/s", ge=0) = doc(0.0, "What a step may lack without a word, where that is more than the tolerance of "
-                                       "the solver", "m/s", 1e-3)  # fmt: skip
+class _TrustSpec(Part):
+    """What a run comes to by what it is not to be trusted for; its action alone for short."""
 
     @model_validator(mode="before")
     @classmethod
@@ -128,12 +124,37 @@ class UnsolvedSpec(Part):
         return {"action": value} if isinstance(value, str) else value
 
 
+class UnsolvedSpec(_TrustSpec):
+    """What a run comes to if steps leave their equations unsolved; `on_unsolved: fail` for short."""
+
+    action: Literal["auto", "warn", "fail"] = doc(
+        "auto", "Exit code 4 where such steps of a world reach the share (auto), at any (fail), never (warn)", "", "fail"
+    )
+    above: quantity("m/s", ge=0) = doc(0.0, "What a step may lack without a word, where that is more than the tolerance of "
+                                       "the solver", "m/s", 1e-3)  # fmt: skip
+    share: quantity("", gt=0, le=1) = doc(0.1, "Share of the steps of a world that makes it untrusted, with auto", "", 0.5)
+
+
+class DriftSpec(_TrustSpec):
+    """What a run comes to if its energy does not add up; `on_drift: fail` for short."""
+
+    action: Literal["auto", "warn", "fail"] = doc(
+        "auto", "Exit code 4 where a world gains energy, not in affine (auto), gains or loses it (fail), never (warn)", "",
+        "warn"
+    )
+    above: quantity("J", ge=0) = doc(0.0, "Drift of energy that passes", "J", 1e-3)
+    share: quantity("", gt=0) = doc(0.1, "Share of the energy that changed hands, above which a world is untrusted", "", 0.5)
+
+
 class RunSpec(Part):
     """How long, and what happens on failure."""
 
     duration: PositiveTime = doc(1.0, "Simulated time, a whole multiple of dt; it ends with a frame", "s", 10)
     on_failure: Literal["isolate", "stop"] = doc("isolate", "A failed world is frozen, or stops the run", "", "stop")
-    on_unsolved: UnsolvedSpec = doc(UnsolvedSpec, "Steps that are not solved: warn, fail, or {action, above}", "", "fail")
+    on_unsolved: UnsolvedSpec = doc(
+        UnsolvedSpec, "Steps that are not solved: auto, warn, fail, or {action, above, share}", "", "fail"
+    )
+    on_drift: DriftSpec = doc(DriftSpec, "Energy from nothing: auto, warn, fail, or {action, above, share}", "", "warn")
     stop_when: StopSpec | None = doc(None, "Ends a world early", "", "{quantity: joint.pin.q, above: 3}")
 
 

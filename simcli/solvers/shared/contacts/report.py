@@ -35,22 +35,25 @@ class ContactReport:
         arena: receives the slots.
         capacity: most contacts of a world; 0 where nothing can touch.
         records: whether the contacts are wanted one by one.
+        lets_pass: [m/s], what a step may lack, beside its tolerance.
 
     Attributes:
         rows: (capacity * ROW) of a frame, as CONTACT_WIDTHS says; those behind the last contact are left over.
-        summary: see SUMMARY.  before: steps before the call.
+        summary: see SUMMARY.  before: steps before the call.  allowed: [m/s], (1), `lets_pass`.
     """
 
     _data_oriented = True
 
-    def __init__(self, arena: Arena, capacity: int, records: bool):
+    def __init__(self, arena: Arena, capacity: int, records: bool, lets_pass: float):
+        self.lets_pass = lets_pass
         self.arena, self.capacity, self.width = arena, capacity, ROW * capacity
         self.rows, self.summary = arena.slot(self.width * records), arena.slot(len(SUMMARY))
-        self.before = arena.single.slot()
+        self.before, self.allowed = arena.single.slots(2)
 
     def clear(self):
         """No step was taken yet."""
         self.summary.write(np.zeros((1, len(SUMMARY), 1)))
+        self.allowed.write(np.full((1, 1, 1), self.lets_pass))
 
 
 @needs.summary
@@ -86,12 +89,12 @@ def note_step(c: ti.template(), w: ti.i32, step: ti.template(), alive: ti.templa
         step: number of the step in this call, from 1 on.
         alive: mask of the worlds that have not ended.
 
-    Reads:  c.{bound, steps, constants}
+    Reads:  c.{bound, steps, constants}, c.contacts.allowed
     Writes: c.contacts.summary
     """
     r = c.contacts
     residual, allowed = lack_of_step(c, w)
-    lacks = alive & ~(residual <= allowed)
+    lacks = alive & ~(residual <= allowed) & ~(residual <= r.allowed.load(w, 0))
     before = r.summary.load(w, _UNSOLVED)
     is_first = lacks & (before == 0.0)
     worst = r.summary.load(w, WORST)

@@ -23,6 +23,7 @@ class RunPlan:
         measures: quantities that are looked at: end conditions of worlds, numbers per world, columns of frames.
         last_steps: steps before the last frame, 0 for as many as before the others.
         written: of the channels, those that leave the device; None for all.
+        lets_pass: [m/s], what a step may lack without being counted as unsolved, beside the tolerance of the solver.
     """
 
     dt: float
@@ -32,6 +33,7 @@ class RunPlan:
     last_steps: int = 0
     measures: Measures = NO_MEASURES
     written: frozenset[str] | None = None
+    lets_pass: float = 0.0
 
     def reports(self) -> dict[str, bool]:
         """What frames show, by name, whether it leaves the device or not."""

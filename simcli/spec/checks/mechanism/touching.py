@@ -1,9 +1,10 @@
-"""Whether anything of a scene can touch, as far as names tell; contact_pairs.py of the model knows it in full."""
+"""Whether anything of a scene can touch, as far as names tell; contact/pairs.py of the model knows it in full."""
 
 from itertools import combinations, product
 
 from simcli.spec.checks.checker import Checker
 from simcli.spec.names import structure
+from simcli.spec.names.parting import parting
 from simcli.spec.schema.scene import SceneSpec
 from simcli.spec.schema.shape import may_touch
 
@@ -33,11 +34,13 @@ def touching_pair(check: Checker) -> tuple[str, str] | None:
     shapes = [(owner, key if owner == structure.WORLD_NAME else f"{owner}/{key}", shape)
               for owner, of in owners.items() for key, shape in of.items() if shape.collide]  # fmt: skip
     asked = {frozenset((_owner(check, pair.a), _owner(check, pair.b))) for pair in spec.contact.pairs}
-    held = structure.joined(spec) - asked
+    always = parting(spec, switch=False)
     excluded = {frozenset(pair) for pair in spec.contact.exclude}
     for first, second in combinations(shapes, 2):
         pair = frozenset((first[0], second[0]))
-        if len(pair) == 1 or pair in held or not may_touch(first[2], second[2]):
+        if always.never(first[0], second[0]) or not may_touch(first[2], second[2]):
+            continue
+        if always.parts(first[0], second[0]) and pair not in asked:
             continue
         if excluded.isdisjoint(map(frozenset, product(first[:2], second[:2]))):
             return first[0], second[0]
