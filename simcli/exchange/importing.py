@@ -11,7 +11,7 @@ from simcli.exchange import inertias
 from simcli.exchange.beginning import circle_of_gears, set_starts
 from simcli.exchange.looks import lost_looks
 from simcli.exchange.lumping import lump
-from simcli.exchange.mechanism import SourceJoint, SourceModel
+from simcli.exchange.mechanism import MODEL_LAYER, SourceJoint, SourceModel
 from simcli.exchange.meshes import MeshFiles
 from simcli.exchange.mjcf.reading import read_mjcf
 from simcli.exchange.report import ConvertedModel, ImportReport
@@ -23,9 +23,9 @@ from simcli.spec.document.overrides import Override
 from simcli.spec.document.scene_file import Document, HeldScene, ReadRun, load_document, load_held
 from simcli.spec.names.structure import WORLD_NAME
 
-SUFFIXES = (".urdf", ".xml", ".mjcf", ".sdf")
+SUFFIXES = (".urdf", ".xml", ".mjcf", ".sdf", ".world")
 _FORMATS = {"robot": ("URDF", ".urdf"), "mujoco": ("MJCF", ".xml"), "sdf": ("SDF", ".sdf")}  # by their roots
-_ROOTS = {".urdf": "robot", ".mjcf": "mujoco", ".sdf": "sdf"}
+_ROOTS = {".urdf": "robot", ".mjcf": "mujoco", ".sdf": "sdf", ".world": "sdf"}
 ModelBase = Literal["fixed", "floating"]
 
 
@@ -99,14 +99,13 @@ def _read(path: Path, options: ImportOptions, meshes: MeshFiles, report: ImportR
         refuse_macros(path, root)
     if root.tag == "robot":
         mechanism = read_urdf(path, root, meshes, report)
-        mechanism.touches_itself = options.self_collision
+        _group(mechanism, MODEL_LAYER)
         return _completed(path, mechanism, options, options.base or "fixed", report)
     if root.tag == "mujoco":
         _refuse_choices(options)
         return read_mjcf(path, root, meshes, report)
     if root.tag == "sdf":
         mechanism = read_sdf(path, root, meshes, report)
-        mechanism.touches_itself |= options.self_collision
         return _completed(path, mechanism, options, options.base or "floating", report)
     known = "models are <robot>, that is URDF, <mujoco>, that is MJCF, and <sdf>"
     raise FileError(f"{path}:{root.line}: the root is <{root.tag}>; {known}")
@@ -118,6 +117,8 @@ def _completed(path: Path, mechanism: SourceModel, options: ImportOptions, base:
     if circle := circle_of_gears(mechanism):
         names = ", ".join(f"`{joint.name}`" for joint in circle)
         raise FileError(f"{path}:{circle[0].line}: the joints {names} mimic each other in a circle: let one of them lead")
+    if options.self_collision:
+        _group(mechanism, "")
     _hold_base(mechanism, base)
     _mend_inertias(path, mechanism, options, report)
     lump(mechanism, report)
@@ -126,6 +127,13 @@ def _completed(path: Path, mechanism: SourceModel, options: ImportOptions, base:
         report.amend("visual", shape.seen_as, shape.line, words)
     set_starts(mechanism, lambda joint, _place, kind, words: report.amend(kind, joint.name, joint.line, words))
     return mechanism
+
+
+def _group(mechanism: SourceModel, group: str) -> None:
+    """Put all shapes into one group of those that do not touch each other, or into none."""
+    for link in mechanism.links.values():
+        for shape in link.shapes:
+            shape.group = group
 
 
 def _refuse_loose_points(path: Path, mechanism: SourceModel) -> None:
