@@ -637,7 +637,8 @@ def test_surfaces_bounce_and_resist_turning(tmp_path):
 
 def test_models_of_other_files_are_put_in_their_place(tmp_path):
     (tmp_path / "ball").mkdir()
-    ball = BALL.format("ball", "0 0 1", "", "").replace("<sphere><radius>0.5</radius></sphere>", "<mesh><uri>m.obj</uri></mesh>")
+    ball = BALL.format("ball", "0 0 1", "", "")
+    ball = ball.replace("<sphere><radius>0.5</radius></sphere>", "<mesh><uri>m.obj</uri></mesh>")
     (tmp_path / "ball" / "model.sdf").write_text(f'<sdf version="1.9">{ball}</sdf>')
     (tmp_path / "ball" / "m.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n")
     (tmp_path / "ball" / "model.config").write_text('<model><sdf version="1.9">model.sdf</sdf></model>')

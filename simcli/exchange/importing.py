@@ -26,6 +26,7 @@ from simcli.spec.names.structure import WORLD_NAME
 SUFFIXES = (".urdf", ".xml", ".mjcf", ".sdf", ".world")
 _FORMATS = {"robot": ("URDF", ".urdf"), "mujoco": ("MJCF", ".xml"), "sdf": ("SDF", ".sdf")}  # by their roots
 _ROOTS = {".urdf": "robot", ".mjcf": "mujoco", ".sdf": "sdf", ".world": "sdf"}
+PACKAGE_PATH, FIX_INERTIA = "--package-path", "--fix-inertia"
 ModelBase = Literal["fixed", "floating"]
 
 
@@ -53,7 +54,7 @@ def load_scene(path: Path, sets: Sequence[str | Override] = (), read_run: ReadRu
 
     Args:
         path: of either.
-        sets: as of `load_document`.
+        sets: as of `load_document`; those of `import_overrides` are how a model is read.
         read_run: as of `load_document`.
 
     Returns:
@@ -62,14 +63,31 @@ def load_scene(path: Path, sets: Sequence[str | Override] = (), read_run: ReadRu
     Raises:
         SceneError: with all faults of syntax.
         FileError: as of `import_model`.
+        UsageError: as of `import_model`.
     """
+    chosen = [one for one in sets if isinstance(one, Override) and one.option in (PACKAGE_PATH, FIX_INERTIA)]
+    sets = [one for one in sets if one not in chosen]
     if not is_foreign(path):
         return load_document(path, sets, read_run)
-    imported = import_model(path)
+    folders = tuple(Path(one.text) for one in chosen if one.option == PACKAGE_PATH)
+    imported = import_model(path, ImportOptions(search=folders, fix_inertia=any(o.option == FIX_INERTIA for o in chosen)))
     held = HeldScene(((f"{path.stem}.yaml", imported.text),), imported.files, (), None)
     document = load_held(held, str(path), sets, read_run)
     document.cache["imported"] = imported.report
     return document
+
+
+def import_overrides(path: Path, package_path: Sequence[Path], fix_inertia: bool) -> list[Override]:
+    """How a command that takes a model in place of a scene is asked to read it, to be given with its overrides.
+
+    Raises:
+        UsageError: options for a file that is no model.
+    """
+    found = [Override(PACKAGE_PATH, str(folder)) for folder in package_path]
+    found += [Override(FIX_INERTIA, "")] if fix_inertia else []
+    if found and not is_foreign(path):
+        raise UsageError(f"{found[0].option} is for models ({', '.join(SUFFIXES)}), and {path} is none")
+    return found
 
 
 def is_foreign(path: Path) -> bool:
@@ -88,7 +106,10 @@ def import_model(path: Path, options: ImportOptions | None = None) -> ConvertedM
     report, meshes = ImportReport(str(path)), MeshFiles(path, options.search, options.folder)
     mechanism = _read(path, options, meshes, report)
     if list(mechanism.links) in ([], [WORLD_NAME]) and not (mechanism.links and mechanism.links[WORLD_NAME].shapes):
-        raise FileError(f"{path}:1: nothing in it has mass or a shape, of which a scene could be made: give another file")
+        lost = [entry.why for entry in report.entries if entry.fate == "dropped" and entry.why.startswith("mesh:")]
+        first = lost[0].removeprefix("mesh: ") if lost else ""
+        cause = f"{len(lost)} of its meshes cannot be taken, the first because: {first}" if lost else "give another file"
+        raise FileError(f"{path}:1: nothing in it has mass or a shape, of which a scene could be made: {cause}")
     return ConvertedModel(scene_text(mechanism, report, __version__), meshes.files, report)
 
 

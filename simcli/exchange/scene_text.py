@@ -4,8 +4,8 @@ from pathlib import PurePath
 
 import numpy as np
 
-from simcli.exchange.looks import body_look, own_look
 from simcli.exchange.layers import set_layers
+from simcli.exchange.looks import body_look, own_look
 from simcli.exchange.mechanism import SourceFrame, SourceJoint, SourceLink, SourceModel
 from simcli.exchange.report import ImportReport
 from simcli.spec.names.structure import WORLD_NAME

@@ -1,7 +1,7 @@
 """SDF to a mechanism: models, links, frames, joints, closed loops.
 
-In: the root of an SDF file. Out: a mechanism, and a line of the report for each element. Never here: other files than
-meshes.
+In: the root of an SDF file. Out: a mechanism, and a line of the report for each element. Never here: other
+files than meshes and the models that it includes.
 
     reading   the file as a whole: models within each other and in a world, and what is dropped
     includes  models of other files in the place of what includes them

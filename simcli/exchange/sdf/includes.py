@@ -43,7 +43,7 @@ class Includes:
             element.children = children
 
     def _model(self, include: XmlElement, version: str, above: tuple[Path, ...]) -> XmlElement:
-        where = f"{include.file and self.path.parent / include.file or self.path}:{include.line}"
+        where = f"{self.path.parent / include.file if include.file else self.path}:{include.line}"
         uri = include.child("uri").text if include.child("uri") is not None else ""
         self.count += 1
         if self.count > _MOST:

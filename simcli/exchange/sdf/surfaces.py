@@ -47,7 +47,8 @@ def _friction(source: SdfSource, element: XmlElement, changes: list[str]) -> flo
     ode = source.part(element, "surface", "friction", "ode")
     mu, across = source.number(ode, "mu"), source.number(ode, "mu2")
     if mu is None:
-        changes += ["its friction across (`mu2`) is left out, because it has none along (`mu`)"] if across is not None else []
+        if across is not None:
+            changes.append("its friction across (`mu2`) is left out, because it has none along (`mu`)")
         return None
     if mu < 0.0:
         changes.append("its friction is negative and left out")
