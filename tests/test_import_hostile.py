@@ -10,6 +10,7 @@ import pytest
 
 from simcli.cli.doorman import run_command
 from simcli.errors import Exit
+from simcli.exchange.xml_reader import read_xml
 
 URDF = """<robot name="r">
   <link name="a"><inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link>
@@ -302,3 +303,18 @@ def test_the_files_themselves_are_sound(place, suffix, capsys, monkeypatch):
     code, said = imported(place, suffix, FORMATS[suffix].encode(), capsys, monkeypatch)
     assert code == Exit.OK, said
     assert (place / "out" / "scene_meshes" / "part.obj").read_text() == TETRAHEDRON
+
+
+@pytest.mark.parametrize(("prefix", "kind"), [
+    ("<!-- start with: gz sim --levels a.sdf -->", "sdf"), ("\n\n  ", "urdf"), ("<!-- a line -->\n", "urdf"),
+    ("\ufeff\n", "xml")])  # fmt: skip
+def test_what_other_programs_read_as_xml_is_read(tmp_path, prefix, kind):
+    """Comments with dashes anywhere, blanks and comments before the declaration; lines of messages stay."""
+    text = FORMATS[kind].replace("part.obj", "gone.obj", 1)
+    path = tmp_path / f"robot.{kind}"
+    path.write_text(prefix + '<?xml version="1.0" encoding="utf-8"?>' + text.replace("\n", "\n<!-- x -- y --->", 1))
+    root = read_xml(path)
+    (tmp_path / "plain").write_text(text)
+    plain = read_xml(tmp_path / "plain")
+    shift = prefix.count("\n")
+    assert [(one.tag, one.line - shift) for one in root.below()] == [(one.tag, one.line) for one in plain.below()]

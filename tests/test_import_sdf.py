@@ -575,3 +575,93 @@ def test_an_automatic_inertia_of_a_mesh_and_of_nothing(tmp_path):
         bare = f'<sdf version="1.11"><model name="m"><link name="a"><inertial auto="1"/>{shape}</link></model></sdf>'
         fate, words = fates(imported(tmp_path, bare).report, "inertial")["a"]
         assert (fate, words.startswith(f"`auto`: {why}")) == ("dropped", True)
+
+
+# Worlds: models that meet, gravity, surfaces, masks, models of other files.
+
+BALL = """<model name="{0}"><pose>{1} 0 0 0</pose><link name="l"><inertial><mass>1</mass></inertial><collision name="c">
+  <geometry><sphere><radius>0.5</radius></sphere></geometry>{2}</collision></link>{3}</model>"""
+
+
+def world_of(*models, version="1.9", words="<gravity>0 0 0</gravity>"):
+    return f'<sdf version="{version}"><world name="w">{words}{"".join(models)}</world></sdf>'
+
+
+def meeting(tmp_path, text) -> set[frozenset[str]]:
+    """Pairs of bodies whose shapes may touch."""
+    spec = resolve(load_scene(written(tmp_path, text)))
+    shapes = {name: next(iter(body.shapes.values())) for name, body in spec.bodies.items() if body.shapes}
+    return {frozenset((a, b)) for a, one in shapes.items() for b, other in shapes.items()
+            if a != b and one.collide and other.collide
+            and (set(one.layers) & set(other.touches) or set(other.layers) & set(one.touches))}  # fmt: skip
+
+
+def test_models_of_a_world_meet_and_links_of_one_do_not(tmp_path):
+    pair = BALL.format("a", "0 0 0", "", '<link name="m"><inertial><mass>1</mass></inertial><collision name="c"><geometry>'
+                       "<box><size>1 1 1</size></box></geometry></collision></link>")  # fmt: skip
+    found = meeting(tmp_path, world_of(pair, BALL.format("b", "3 0 0", "", "")))
+    assert found == {frozenset(("a_l", "b_l")), frozenset(("a_m", "b_l"))}
+    touching = pair.replace("</model>", "<self_collide>true</self_collide></model>")
+    assert frozenset(("a_l", "a_m")) in meeting(tmp_path, world_of(touching, BALL.format("b", "3 0 0", "", "")))
+
+
+def test_masks_are_layers(tmp_path):
+    masks = {"a": "0x01", "b": "3", "c": "0x02", "d": "0", "e": "65535"}
+    surface = "<surface><contact><collide_bitmask>{}</collide_bitmask></contact></surface>"
+    models = [BALL.format(name, f"{3 * k} 0 0", surface.format(mask), "") for k, (name, mask) in enumerate(masks.items())]
+    bits = {name: int(mask, 0) for name, mask in masks.items()}
+    wanted = {frozenset((f"{a}_l", f"{b}_l")) for a in bits for b in bits if a < b and bits[a] & bits[b]}
+    assert meeting(tmp_path, world_of(*models)) == wanted
+
+
+@pytest.mark.parametrize(("version", "words", "gravity"), [
+    ("1.4", '<physics type="ode"><gravity>0 0 -1.62</gravity></physics>', -1.62),
+    ("1.5", '<physics name="p" type="ode"><gravity>0 0 -3</gravity><max_step_size>1</max_step_size></physics>', -3.0),
+    ("1.9", "<gravity>0 0 -2</gravity>", -2.0), ("1.9", "", -9.8)])  # fmt: skip
+def test_gravity_stands_where_the_version_has_it(tmp_path, version, words, gravity):
+    text = world_of(BALL.format("a", "0 0 0", "", ""), version=version, words=words)
+    assert resolve(load_scene(written(tmp_path, text, "robot.world"))).world.gravity == (0.0, 0.0, gravity)
+
+
+def test_surfaces_bounce_and_resist_turning(tmp_path):
+    surface = """<surface><bounce><restitution_coefficient>0.7</restitution_coefficient><threshold>0.1</threshold></bounce>
+      <friction><torsional><coefficient>0.8</coefficient><patch_radius>0.01</patch_radius></torsional>
+      <ode><mu>0.5</mu></ode></friction></surface>"""
+    found = imported(tmp_path, world_of(BALL.format("a", "0 0 0", surface, "")))
+    spec = resolve(load_scene(tmp_path / "robot.sdf"))
+    material = spec.materials[spec.bodies["l"].shapes["c"].material]
+    assert (material.friction, material.restitution) == (0.5, 0.7)
+    assert material.torsional_friction == pytest.approx(3 * np.pi / 16 * 0.8 * 0.01, rel=1e-12)
+    assert any("0.1 m/s" in entry.why for entry in found.report.entries)
+
+
+def test_models_of_other_files_are_put_in_their_place(tmp_path):
+    (tmp_path / "ball").mkdir()
+    ball = BALL.format("ball", "0 0 1", "", "")
+    ball = ball.replace("<sphere><radius>0.5</radius></sphere>", "<mesh><uri>m.obj</uri></mesh>")
+    (tmp_path / "ball" / "model.sdf").write_text(f'<sdf version="1.9">{ball}</sdf>')
+    (tmp_path / "ball" / "m.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n")
+    (tmp_path / "ball" / "model.config").write_text('<model><sdf version="1.9">model.sdf</sdf></model>')
+    include = "<include><uri>{}</uri><name>{}</name>{}</include>"
+    text = world_of(include.format("model://ball", "one", "<pose>1 2 3 0 0 0</pose>"), include.format("ball", "two", ""),
+                    include.format("ball/model.sdf", "still", "<static>true</static>"))  # fmt: skip
+    found = imported(tmp_path, text)
+    spec = resolve(load_scene(tmp_path / "robot.sdf"))
+    assert [(name, body.pose.xyz) for name, body in spec.bodies.items()] == [("one_l", (1, 2, 3)), ("two_l", (0, 0, 1))]
+    assert len(spec.world.shapes) == 1
+    assert len(found.files) == 1
+    assert {entry.file for entry in found.report.entries if entry.kind == "link"} == {"ball/model.sdf"}
+
+
+@pytest.mark.parametrize(("uri", "words"), [
+    ("https://fuel.example/ball", "no such file"), ("../ball.sdf", "lies outside"), ("robot.sdf", "includes itself"),
+    ("model://nothing", "not found")])  # fmt: skip
+def test_models_that_are_not_there_are_refused_with_the_line(tmp_path, uri, words):
+    with pytest.raises(FileError, match=rf"robot.sdf:2: .*{words}"):
+        imported(tmp_path, world_of(f"\n<include><uri>{uri}</uri></include>"))
+
+
+def test_a_screw_without_pitch_is_reported(tmp_path):
+    text = """<sdf version="1.9"><model name="r"><link name="a"/><link name="b"/>
+      <joint name="j" type="screw"><parent>a</parent><child>b</child><axis><xyz>0 0 1</xyz></axis></joint></model></sdf>"""
+    assert "has no pitch" in next(one.why for one in imported(tmp_path, text).report.entries if one.kind == "joint")

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from support.urdf import agreement
 
+import simcli
 from simcli.cli.doorman import run_command
 from simcli.errors import Exit, FileError
 from simcli.exchange.importing import ImportOptions, import_model, load_scene
@@ -436,3 +437,19 @@ def test_the_source_is_not_needed_any_more(tmp_path):
     assert np.isfinite(model.bodies.mass).all()
     assert subprocess.run(["grep", "-c", "robot.urdf:", str(scene)], capture_output=True, text=True).stdout.strip() == "10"
     assert Path(scene).read_text().startswith("# Imported from robot.urdf by simcli")
+
+
+def test_a_ground_that_a_user_adds_holds_an_imported_robot(tmp_path):
+    """Whether it stands in the scene of the import, or in one that includes it."""
+    inertial = '<inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial>'
+    ball = '<collision><geometry><sphere radius="0.1"/></geometry></collision>'
+    (tmp_path / "robot.urdf").write_text(f'<robot name="r"><link name="a">{inertial}{ball}</link></robot>')
+    text = import_model(tmp_path / "robot.urdf", ImportOptions(base="floating")).text
+    ground = "world: {shapes: {ground: {type: plane}}}\n"
+    (tmp_path / "robot.yaml").write_text(text)
+    (tmp_path / "added.yaml").write_text(text + ground)
+    (tmp_path / "around.yaml").write_text(f"simcli: 1\ninclude: [robot.yaml]\n{ground}")
+    for name in ("added.yaml", "around.yaml"):
+        with simcli.Simulation(str(tmp_path / name)) as sim:
+            sim.step(1000)
+            assert abs(sim.get("body.a.position")[0, 2]) == pytest.approx(0.1, abs=1e-6)

@@ -324,3 +324,37 @@ def test_overrides_that_are_wrong(tmp_path, text, code, column):
     faults = refused(write(tmp_path, GOOD), ["name=x", text])
     where = faults[0].where
     assert (faults[0].code, where.file, where.line, where.column) == (code, "--set", 2, column)
+
+
+def test_defaults_and_the_name_of_an_included_file_stay_in_it(tmp_path):
+    robot = """name: robot
+defaults: {shape: {layers: [robot]}, joint: {damping: 2, limit: [-1, 1]}, body: {inertia: {diag: [2, 2, 2]}}}
+world: {shapes: {own: {type: plane}}}
+bodies: {arm: {mass: 1, shapes: {s: {type: sphere, radius: 1}}}}
+joints: {pin: {type: revolute, parent: world, child: arm}, weld: {type: fixed, parent: world, child: arm, loop: true}}
+models: {leg: {bodies: {foot: {mass: 1}}}}
+"""
+    write(tmp_path, robot, "robot.yaml")
+    path = write(tmp_path, """simcli: 1
+include: [robot.yaml]
+defaults: {joint: {damping: 3, friction: 1}}
+world: {shapes: {ground: {type: plane}}}
+bodies: {ball: {mass: 1, inertia: {diag: [1, 1, 1]}, shapes: {s: {type: sphere, radius: 1}}}}
+joints: {slide: {type: prismatic, parent: world, child: ball}}
+instances: {left: {model: leg}}
+run: {duration: 1}
+""")  # fmt: skip
+    spec = resolve(load_document(path))
+    assert spec.name == path.stem
+    assert (spec.bodies["arm"].shapes["s"].layers, spec.world.shapes["own"].layers) == (("robot",), ("robot",))
+    assert (spec.bodies["ball"].shapes["s"].layers, spec.world.shapes["ground"].layers) == (("default",), ("default",))
+    pin, slide = spec.joints["pin"], spec.joints["slide"]
+    assert (pin.damping, pin.friction, slide.damping) == ((2.0,), (1.0,), (3.0,))
+    assert slide.limit is None
+    assert spec.bodies["left/foot"].inertia == spec.bodies["arm"].inertia
+
+
+def test_defaults_of_an_included_file_are_checked(tmp_path):
+    write(tmp_path, "defaults: {jiont: {damping: 1}}\n", "robot.yaml")
+    faults = refused(write(tmp_path, GOOD + "include: robot.yaml\n"))
+    assert (faults[0].code, faults[0].where.file.endswith("robot.yaml")) == ("SC204", True)

@@ -13,6 +13,7 @@ element of the source. Never here: tables of numbers, solvers, what a scene mean
     urdf         URDF to a mechanism
     mjcf         MJCF to a mechanism
     sdf          SDF to a mechanism
+    layers       which shapes touch: parts of a model, masks of bits
     looks        colours of links
     lumping      links without mass
     neighbours   links that do not touch, because a joint of the source connects them

@@ -11,7 +11,7 @@ from simcli.exchange import inertias
 from simcli.exchange.beginning import circle_of_gears, set_starts
 from simcli.exchange.looks import lost_looks
 from simcli.exchange.lumping import lump
-from simcli.exchange.mechanism import SourceJoint, SourceModel
+from simcli.exchange.mechanism import MODEL_LAYER, SourceJoint, SourceModel
 from simcli.exchange.meshes import MeshFiles
 from simcli.exchange.mjcf.reading import read_mjcf
 from simcli.exchange.neighbours import part_neighbours
@@ -24,9 +24,10 @@ from simcli.spec.document.overrides import Override
 from simcli.spec.document.scene_file import Document, HeldScene, ReadRun, load_document, load_held
 from simcli.spec.names.structure import WORLD_NAME
 
-SUFFIXES = (".urdf", ".xml", ".mjcf", ".sdf")
+SUFFIXES = (".urdf", ".xml", ".mjcf", ".sdf", ".world")
 _FORMATS = {"robot": ("URDF", ".urdf"), "mujoco": ("MJCF", ".xml"), "sdf": ("SDF", ".sdf")}  # by their roots
-_ROOTS = {".urdf": "robot", ".mjcf": "mujoco", ".sdf": "sdf"}
+_ROOTS = {".urdf": "robot", ".mjcf": "mujoco", ".sdf": "sdf", ".world": "sdf"}
+PACKAGE_PATH, FIX_INERTIA = "--package-path", "--fix-inertia"
 ModelBase = Literal["fixed", "floating"]
 
 
@@ -54,7 +55,7 @@ def load_scene(path: Path, sets: Sequence[str | Override] = (), read_run: ReadRu
 
     Args:
         path: of either.
-        sets: as of `load_document`.
+        sets: as of `load_document`; those of `import_overrides` are how a model is read.
         read_run: as of `load_document`.
 
     Returns:
@@ -63,14 +64,31 @@ def load_scene(path: Path, sets: Sequence[str | Override] = (), read_run: ReadRu
     Raises:
         SceneError: with all faults of syntax.
         FileError: as of `import_model`.
+        UsageError: as of `import_model`.
     """
+    chosen = [one for one in sets if isinstance(one, Override) and one.option in (PACKAGE_PATH, FIX_INERTIA)]
+    sets = [one for one in sets if one not in chosen]
     if not is_foreign(path):
         return load_document(path, sets, read_run)
-    imported = import_model(path)
+    folders = tuple(Path(one.text) for one in chosen if one.option == PACKAGE_PATH)
+    imported = import_model(path, ImportOptions(search=folders, fix_inertia=any(o.option == FIX_INERTIA for o in chosen)))
     held = HeldScene(((f"{path.stem}.yaml", imported.text),), imported.files, (), None)
     document = load_held(held, str(path), sets, read_run)
     document.cache["imported"] = imported.report
     return document
+
+
+def import_overrides(path: Path, package_path: Sequence[Path], fix_inertia: bool) -> list[Override]:
+    """How a command that takes a model in place of a scene is asked to read it, to be given with its overrides.
+
+    Raises:
+        UsageError: options for a file that is no model.
+    """
+    found = [Override(PACKAGE_PATH, str(folder)) for folder in package_path]
+    found += [Override(FIX_INERTIA, "")] if fix_inertia else []
+    if found and not is_foreign(path):
+        raise UsageError(f"{found[0].option} is for models ({', '.join(SUFFIXES)}), and {path} is none")
+    return found
 
 
 def is_foreign(path: Path) -> bool:
@@ -89,7 +107,10 @@ def import_model(path: Path, options: ImportOptions | None = None) -> ConvertedM
     report, meshes = ImportReport(str(path)), MeshFiles(path, options.search, options.folder)
     mechanism = _read(path, options, meshes, report)
     if list(mechanism.links) in ([], [WORLD_NAME]) and not (mechanism.links and mechanism.links[WORLD_NAME].shapes):
-        raise FileError(f"{path}:1: nothing in it has mass or a shape, of which a scene could be made: give another file")
+        lost = [entry.why for entry in report.entries if entry.fate == "dropped" and entry.why.startswith("mesh:")]
+        first = lost[0].removeprefix("mesh: ") if lost else ""
+        cause = f"{len(lost)} of its meshes cannot be taken, the first because: {first}" if lost else "give another file"
+        raise FileError(f"{path}:1: nothing in it has mass or a shape, of which a scene could be made: {cause}")
     return ConvertedModel(scene_text(mechanism, report, __version__), meshes.files, report)
 
 
@@ -100,14 +121,13 @@ def _read(path: Path, options: ImportOptions, meshes: MeshFiles, report: ImportR
         refuse_macros(path, root)
     if root.tag == "robot":
         mechanism = read_urdf(path, root, meshes, report)
-        mechanism.touches_itself = options.self_collision
+        _group(mechanism, MODEL_LAYER)
         return _completed(path, mechanism, options, options.base or "fixed", report)
     if root.tag == "mujoco":
         _refuse_choices(options)
         return read_mjcf(path, root, meshes, report)
     if root.tag == "sdf":
         mechanism = read_sdf(path, root, meshes, report)
-        mechanism.touches_itself |= options.self_collision
         return _completed(path, mechanism, options, options.base or "floating", report)
     known = "models are <robot>, that is URDF, <mujoco>, that is MJCF, and <sdf>"
     raise FileError(f"{path}:{root.line}: the root is <{root.tag}>; {known}")
@@ -119,6 +139,8 @@ def _completed(path: Path, mechanism: SourceModel, options: ImportOptions, base:
     if circle := circle_of_gears(mechanism):
         names = ", ".join(f"`{joint.name}`" for joint in circle)
         raise FileError(f"{path}:{circle[0].line}: the joints {names} mimic each other in a circle: let one of them lead")
+    if options.self_collision:
+        _group(mechanism, "")
     _hold_base(mechanism, base)
     _mend_inertias(path, mechanism, options, report)
     lump(mechanism, report)
@@ -128,6 +150,13 @@ def _completed(path: Path, mechanism: SourceModel, options: ImportOptions, base:
         report.amend("visual", shape.seen_as, shape.line, words)
     set_starts(mechanism, lambda joint, _place, kind, words: report.amend(kind, joint.name, joint.line, words))
     return mechanism
+
+
+def _group(mechanism: SourceModel, group: str) -> None:
+    """Put all shapes into one group of those that do not touch each other, or into none."""
+    for link in mechanism.links.values():
+        for shape in link.shapes:
+            shape.group = group
 
 
 def _refuse_loose_points(path: Path, mechanism: SourceModel) -> None:

@@ -118,6 +118,8 @@ class SourceShape:
         line: of the source.
         seen_as: name in the report of the element that gave it its colour, if that is another one.
         home: the link of the source that it was written in, where formats note it; its body may have become another one.
+        group: shapes of one group do not touch each other; "" of those that touch all.
+        mask: 16 bits; two shapes touch if they share one.
     """
 
     name: str
@@ -129,6 +131,8 @@ class SourceShape:
     opacity: float = 1.0
     seen_as: str = ""
     home: str = ""
+    group: str = ""
+    mask: int = 0xFFFF
 
 
 @dataclass
@@ -217,10 +221,8 @@ class SourceModel:
         name: of the model.
         links, joints: in the order of the source; `links` begins with the world, whose shapes are fixed.
         initial: joint coordinates by name, as the scene writes them.
-        touches_itself: whether shapes of the model touch each other.
         neighbours: two links that a joint of the source connects, where formats note them.
         forces: by name.
-        shape_words: what most of its shapes have in common, as the defaults of a scene.
         world_words: further keys of the world: gravity.
         sections: further sections of a scene by name: materials, contact, look, solver, ..., as they are written.
     """
@@ -229,10 +231,8 @@ class SourceModel:
     links: dict[str, SourceLink] = field(default_factory=dict)
     joints: dict[str, SourceJoint] = field(default_factory=dict)
     initial: dict[str, object] = field(default_factory=dict)
-    touches_itself: bool = True
     neighbours: set[frozenset[str]] = field(default_factory=set)
     forces: dict[str, SourceEntry] = field(default_factory=dict)
-    shape_words: dict = field(default_factory=dict)
     world_words: dict = field(default_factory=dict)
     sections: dict[str, dict] = field(default_factory=dict)
 

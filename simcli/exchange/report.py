@@ -62,7 +62,7 @@ class ImportReport:
         """Attributes of an element that is in the scene, which nobody has read, are lost."""
         for key in element.unread():
             why = "not of the format, or not read"
-            self.dropped("attribute", f"{owner}: {element.tag} {key}", element.line, why, is_note=is_note)
+            self.dropped("attribute", f"{owner}: {element.tag} {key}", element.line, why, element.file, is_note)
 
     def amend(self, kind: str, name: str, line: int, how: str) -> None:
         """An element that was told already, or that nobody told, says it in another way, too."""

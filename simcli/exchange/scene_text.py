@@ -4,13 +4,13 @@ from pathlib import PurePath
 
 import numpy as np
 
+from simcli.exchange.layers import set_layers
 from simcli.exchange.looks import body_look, own_look
-from simcli.exchange.mechanism import MODEL_LAYER, SourceFrame, SourceJoint, SourceLink, SourceModel
+from simcli.exchange.mechanism import SourceFrame, SourceJoint, SourceLink, SourceModel
 from simcli.exchange.report import ImportReport
 from simcli.spec.names.structure import WORLD_NAME
 from simcli.spec.resolved import flow_text
 from simcli.spec.schema.scene import title_of_stem
-from simcli.spec.schema.shape import DEFAULT_LAYER
 
 _WIDTH = 118
 _COMMENT = 60  # column of comments behind short keys
@@ -27,10 +27,12 @@ def scene_text(mechanism: SourceModel, report: ImportReport, version: str) -> st
     """
     source = PurePath(report.source).name
     title = flow_text(title_of_stem(mechanism.name))
+    is_apart = set_layers(mechanism)
     lines = [*_head(report, source, version), "simcli: 1", f"name: {title}", ""]
     lines += _world(mechanism)
     sections = dict(mechanism.sections)
     lines += [*_section("materials", sections.pop("materials", {}))[1:], ""] if "materials" in sections else []
+    lines += ["# Shapes of a model touch the world and what is added, but not each other."] if is_apart else []
     lines += ["bodies:"]
     for link in mechanism.links.values():
         if link.name != WORLD_NAME:
@@ -66,16 +68,9 @@ def _printable(text: str) -> str:
 
 
 def _world(mechanism: SourceModel) -> list[str]:
-    world, layers = mechanism.links[WORLD_NAME], []
+    world = mechanism.links[WORLD_NAME]
     words = mechanism.world_words | _frames(world) | _drawn(world)
-    if mechanism.shape_words:
-        layers = [f"defaults: {_flow({'shape': mechanism.shape_words})}", ""]
-    if not mechanism.touches_itself:
-        layers = [f"defaults: {{shape: {{layers: [{MODEL_LAYER}], touches: [{DEFAULT_LAYER}]}}}}",
-                  "# shapes of the model touch the world and what is added, but not each other", ""]  # fmt: skip
-        for shape in words.get("shapes", {}).values():
-            shape["layers"] = [DEFAULT_LAYER]
-    return [*layers, *([*_section(WORLD_NAME, words)[1:], ""] if words else [])]
+    return [*_section(WORLD_NAME, words)[1:], ""] if words else []
 
 
 def _body(link: SourceLink, mechanism: SourceModel) -> dict:

@@ -1,4 +1,8 @@
-"""XML without entities: elements with their lines. What could read other files, or grow, is refused."""
+"""XML without entities: elements with their lines. What could read other files, or grow, is refused.
+
+Comments that hold `--`, and blanks or comments before the XML declaration, are against the standard (XML 1.0, productions
+15 and 22); the programs that these models are written for read them (TinyXML), and so does this reader.
+"""
 
 import re
 import shlex
@@ -13,6 +17,10 @@ from simcli.spec.document.loader import MAX_BYTES
 
 DEEPEST = 200  # elements within each other
 _CHUNK = 2**16
+_COMMENT = re.compile(rb"<!\[CDATA\[.*?\]\]>|<!--.*?-->", re.DOTALL)
+_LATE_DECLARATION = re.compile(rb"(?:\xef\xbb\xbf)?\s+(<\?xml\s[^>]*\?>)")
+_ENCODING = re.compile(rb"encoding\s*=\s*[\"']([\w.-]+)")
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _CALL = re.compile(r"\$\((find|arg|env|optenv|eval|dirname|anon)\b")  # of xacro in an attribute
 
 
@@ -88,7 +96,6 @@ def finite_numbers(text: str, count: int) -> tuple[float, ...] | None:
     return found if len(found) == count and all(map(isfinite, found)) else None
 
 
-
 def refuse_macros(path: Path, root: XmlElement) -> None:
     """Refuse a file that xacro has to expand first, with the command that writes another file.
 
@@ -146,6 +153,24 @@ class _Builder:
         raise FileError(f"{self.path}:{line}: has a document type, in which entities are declared: remove <!DOCTYPE ...>")
 
 
+def _blank(match: re.Match) -> bytes:
+    """A comment as blanks, so that lines and columns stay; CDATA as it is."""
+    text = match[0]
+    return text if text.startswith(b"<![") else re.sub(rb"[^\r\n]", b" ", text)
+
+
+def _as_standard_xml(data: bytes) -> tuple[bytes, str | None]:
+    """The bytes without comments, and without a declaration that does not come first; the encoding that it names, if any."""
+    if data.startswith(_UTF16):
+        return data, None
+    data = _COMMENT.sub(_blank, data)
+    if (late := _LATE_DECLARATION.match(data)) is None:
+        return data, None
+    encoding = _ENCODING.search(late[1])
+    blanks = re.sub(rb"[^\r\n]", b" ", late[1])
+    return data[: late.start(1)] + blanks + data[late.end(1) :], encoding[1].decode() if encoding else None
+
+
 def read_xml(path: Path) -> XmlElement:
     """The root of an XML file.
 
@@ -158,7 +183,8 @@ def read_xml(path: Path) -> XmlElement:
         data = path.read_bytes()
     except OSError as error:
         raise FileError(f"{path}: cannot be read: {error.strerror}") from None
-    parser = expat.ParserCreate()
+    data, encoding = _as_standard_xml(data)
+    parser = expat.ParserCreate(encoding)
     builder = _Builder(path, parser)
     parser.StartElementHandler, parser.EndElementHandler = builder.start, builder.end
     parser.CharacterDataHandler, parser.StartDoctypeDeclHandler = builder.data, builder.refuse

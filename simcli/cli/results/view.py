@@ -10,7 +10,9 @@ import typer
 from simcli.cli import console
 from simcli.cli.options import (
     Channels,
+    FixInertia,
     JsonFlag,
+    PackagePath,
     SetValues,
     existing_file,
     output_option,
@@ -23,6 +25,7 @@ from simcli.errors import Exit, UsageError
 _POSE_BYTES = 16  # of a pose in the page: 12, in base64
 _MOST_POSES = 12e6  # [B] of poses that are shown unasked
 _GRID = re.compile(r"([1-9][0-9]{0,3})x([1-9][0-9]{0,3})")
+_OF_STARTS = "--set, --package-path and --fix-inertia change what is shown at its start; the look of a run: --look SCENE"
 _MOST_WORLDS = 9  # that are shown unasked
 MOST_PAGE_BYTES = 100e6  # [B] that are written unasked
 PROGRAM = 0.7e6  # [B] of a page without frames
@@ -62,6 +65,8 @@ def view(
     output: _Page = None,
     open_: _Open = False,
     sets: SetValues = [],  # noqa: B006
+    package_path: PackagePath = [],  # noqa: B006
+    fix_inertia: FixInertia = False,
     json: JsonFlag = False,
 ) -> int:
     """Write one HTML file that plays the motion in any browser, without network: turn, scrub, compare worlds, follow curves.
@@ -71,6 +76,7 @@ def view(
     Example: simcli view outputs/batch.h5 --world 0,3,17 --overlay -c joint.pin.q
     """
     from simcli.analysis.states.subject import is_hdf5
+    from simcli.exchange.importing import import_overrides
     from simcli.records.reading.reader import open_trajectory
     from simcli.view.page.content import Content
     from simcli.view.page.curves import groups_of
@@ -82,8 +88,8 @@ def view(
         raise UsageError(f"--grid {grid} has room for {console.plural(most, 'world')}, and --world names {len(worlds)}")
     with ExitStack() as opened:
         if is_hdf5(file):
-            if sets:
-                raise UsageError("--set changes a scene that is shown at its start; the look of a run: --look SCENE")
+            if sets or package_path or fix_inertia:
+                raise UsageError(_OF_STARTS)
             run = opened.enter_context(open_trajectory(file))
             subject = subject_of_run(run, worlds, most or _few(run, every or 1), look)
             groups, n_frames = groups_of(run, split_words("--channel", channel)), len(range(0, run.n_frames, every or 1))
@@ -91,7 +97,8 @@ def view(
         else:
             if channel or every or look:
                 raise UsageError("--channel, --every and --look are of runs: simcli run SCENE first")
-            subject = subject_of_scene(file, sets, worlds, most or _MOST_WORLDS)
+            reading = import_overrides(file, package_path, fix_inertia)
+            subject = subject_of_scene(file, [*reading, *sets], worlds, most or _MOST_WORLDS)
             groups, n_frames = [], 1
             target = output or Path("outputs") / f"{subject.spec.name}.html"
         _check_target(target, file)
@@ -99,15 +106,19 @@ def view(
         _say_size(target, content, n_frames, every)
         _write(content, _arranged(subject.worlds, columns, overlay), target, n_frames)
         facts = _facts(content, target)
-    for note in facts["notes"]:
-        console.note(note)
-    size = console.size_text(facts["bytes"])
-    console.say(f"wrote {target} ({size}, places to {1e3 * facts['position_error_m']:.2g} mm)")
+    _say_written(target, facts)
     if json:
         console.emit("view", facts)
     if open_:
         _open(target)
     return Exit.OK
+
+
+def _say_written(target: Path, facts: dict) -> None:
+    for note in facts["notes"]:
+        console.note(note)
+    size = console.size_text(facts["bytes"])
+    console.say(f"wrote {target} ({size}, places to {1e3 * facts['position_error_m']:.2g} mm)")
 
 
 def _columns_of(grid: str, overlay: bool) -> tuple[int, int]:

@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING
 
 from simcli.cli import console
 from simcli.cli.options import (
+    FixInertia,
     JsonFlag,
     MeasureValues,
+    PackagePath,
     Replace,
     ScenePath,
     Seed,
@@ -54,6 +56,8 @@ def run(
     wanted: run_options.WantedError = None,
     view: run_options.LivePage = False,
     dry_run: run_options.DryRun = False,
+    package_path: PackagePath = [],  # noqa: B006
+    fix_inertia: FixInertia = False,
     force: Replace = False,
     json: JsonFlag = False,
     quiet: run_options.NoWords = False,
@@ -74,7 +78,10 @@ def run(
         "--precision": ("solver.precision", precision), "--on-failure": ("run.on_failure", on_failure),
         "--select": ("output.select", dumps(split_words("--select", select)) if select else None),
     })  # fmt: skip
-    sets = (*changes, *batch_overrides(vary, vary_table, worlds, seed), *map(measure_override, measure), *sets)
+    from simcli.exchange.importing import import_overrides
+
+    reading = import_overrides(scene, package_path, fix_inertia)
+    sets = (*reading, *changes, *batch_overrides(vary, vary_table, worlds, seed), *map(measure_override, measure), *sets)
     request = Request(
         scene, output, sets, device, threads, force=force or restart, resume=resume, argv=("simcli", *sys.argv[1:]),
         worlds=None if world is None else tuple(sorted(set(parse_worlds(world)))),

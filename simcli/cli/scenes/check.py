@@ -10,7 +10,7 @@ import typer
 
 from simcli.cli import console
 from simcli.cli.console import plural
-from simcli.cli.options import OUTPUT_SUFFIXES, JsonFlag, existing
+from simcli.cli.options import OUTPUT_SUFFIXES, FixInertia, JsonFlag, PackagePath, SetValues, existing
 from simcli.errors import Exit, Fault, SceneError, UsageError, Where
 
 SCENE_SUFFIXES = (".yaml", ".yml")
@@ -52,15 +52,24 @@ def check(
     paths: Annotated[list[Path], typer.Argument(metavar="PATH", help="Scenes, folders, HDF5 outputs.", show_default=False)],
     format: Annotated[_Format, typer.Option("--format", help="text, json or sarif.")] = _Format.TEXT,
     strict: Annotated[bool, typer.Option("--strict", help="Warnings count as errors.")] = False,
+    sets: SetValues = [],  # noqa: B006
+    package_path: PackagePath = [],  # noqa: B006
+    fix_inertia: FixInertia = False,
     json: JsonFlag = False,
 ) -> int:
     """Check scenes and outputs without running anything.
 
-    Exit code 1 if anything is wrong. Of more than 200 faults of a file the first are printed; --json has them all.
+    Exit code 1 if anything is wrong. `--set` holds for all scenes that are named. Of more than 200 faults of a file the
+    first are printed; --json has them all.
 
     Example: simcli check scenes/
     """
-    findings = [_check_one(path) for path in _files(paths)]
+    from simcli.exchange.importing import import_overrides, is_foreign
+
+    files = _files(paths)
+    models = [path for path in files if is_foreign(path)] or files[:1]
+    reading = {path: import_overrides(path, package_path, fix_inertia) for path in models}
+    findings = [_check_one(path, [*reading.get(path, []), *sets]) for path in files]
     bad = sum(finding.fails(strict) for finding in findings)
     if json:
         format = _Format.JSON
@@ -102,17 +111,17 @@ def _is_ours(path: Path) -> bool:
     return any(line.startswith((b"simcli:", b"sweep:")) for line in path.read_bytes().splitlines())
 
 
-def _check_one(path: Path) -> Finding:
+def _check_one(path: Path, sets: list) -> Finding:
     if path.suffix in OUTPUT_SUFFIXES:
         return _check_output(path)
     from simcli.exchange.importing import load_scene
     from simcli.spec.batches.sweep_file import is_sweep
 
     try:
-        document = load_scene(path)
+        document = load_scene(path, sets)
     except SceneError as error:
         return Finding(path, error.faults, document=error.document)
-    return _check_sweep(path, document) if is_sweep(document) else _check_scene(path)
+    return _check_sweep(path, document) if is_sweep(document) else _check_scene(path, sets)
 
 
 def _check_sweep(path: Path, document) -> Finding:
@@ -128,7 +137,7 @@ def _check_sweep(path: Path, document) -> Finding:
     return Finding(path, [], f"sweep of {plural(sum(counts), 'case')} in {plural(len(counts), 'structure')}", document)
 
 
-def _check_scene(path: Path) -> Finding:
+def _check_scene(path: Path, sets: list) -> Finding:
     from simcli.cli.scenes.contact_findings import idle_faults, overlap_faults
     from simcli.cli.scenes.import_model import say_imported
     from simcli.model.describe import idle_names
@@ -136,7 +145,7 @@ def _check_scene(path: Path) -> Finding:
     from simcli.spec.resolve import warnings
 
     try:
-        document, spec = read_scene(path)
+        document, spec = read_scene(path, sets)
         say_imported(document, path)
         model = build_model(document, spec)
     except SceneError as error:

@@ -8,7 +8,15 @@ import typer
 
 from simcli.cli import console
 from simcli.cli.console import plural
-from simcli.cli.options import JsonFlag, existing_file, file_or_stdout, goes_to_stdout, output_option
+from simcli.cli.options import (
+    FixInertia,
+    JsonFlag,
+    PackagePath,
+    existing_file,
+    file_or_stdout,
+    goes_to_stdout,
+    output_option,
+)
 from simcli.errors import Exit, OutputError, UsageError
 
 _TOLD = 3  # names of elements that meet one fate for one reason
@@ -34,15 +42,11 @@ def import_command(
         _Base | None,
         typer.Option("--base", help="The first link of a URDF or SDF file.", show_default="fixed in URDF, floating in SDF"),
     ] = None,
-    package_path: Annotated[
-        list[Path], typer.Option("--package-path", metavar="DIR", help="Folder of packages with meshes. Repeatable.")
-    ] = [],  # noqa: B006
+    package_path: PackagePath = [],  # noqa: B006
     self_collision: Annotated[
         bool, typer.Option("--self-collision", help="Links of a URDF model touch each other, but for neighbours.")
     ] = False,
-    fix_inertia: Annotated[
-        bool, typer.Option("--fix-inertia", help="Replace moments that no body has by near ones.")
-    ] = False,
+    fix_inertia: FixInertia = False,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing scene, and meshes beside it.")] = False,
     json: JsonFlag = False,
 ) -> int:

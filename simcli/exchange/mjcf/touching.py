@@ -6,7 +6,6 @@ and for what `exclude` names. `pair` adds pairs against all of these. Of two geo
 equal ones the larger `condim` and each larger coefficient count.
 """
 
-from collections import Counter
 from typing import NamedTuple
 
 import numpy as np
@@ -145,13 +144,9 @@ class Touching:
         return meet | meet.T
 
     def _spread(self, words: list[dict], trivial: dict) -> None:
-        """Write what most shapes have in common as defaults, and what differs from it with each shape."""
-        usual = Counter(map(repr, words)).most_common(1)[0][0]
-        common = next(one for one in words if repr(one) == usual)
-        self.mechanism.shape_words |= {key: value for key, value in common.items() if value != trivial.get(key)}
-        known = trivial | self.mechanism.shape_words
+        """Write with each shape what is not said by nothing."""
         for k, own in enumerate(words):
-            self._shape(k).words |= {key: value for key, value in own.items() if value != known.get(key)}
+            self._shape(k).words |= {key: value for key, value in own.items() if value != trivial.get(key)}
 
     # Friction.
 
@@ -183,8 +178,7 @@ class Touching:
     def _numbers_of_pairs(self, surfaces: list[Surface]) -> list[dict]:
         """Pairs whose coefficients are not those that their materials combine to, and those of `pair`."""
         materials = self.mechanism.sections["materials"]
-        usual = self.mechanism.shape_words.get("material")
-        made = [materials[self._shape(k).words.get("material", usual)] for k in range(len(self.geoms))]
+        made = [materials[self._shape(k).words["material"]] for k in range(len(self.geoms))]
         has = [tuple(words.get(key, 0.0) for key in _KEYS) for words in made]
         entries = []
         for i, j in zip(*np.nonzero(np.triu(self.touch)), strict=True):

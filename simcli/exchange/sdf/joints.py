@@ -45,7 +45,7 @@ def read_joint(source: SdfSource, element: XmlElement, scope: str, frames: Frame
     own = frames.frames[here]
     if own.within == frames.holder(here) and ends[1] != WORLD_NAME:  # as the file writes it, without rounding
         anchors[1] = own.pose
-    joint = mechanism.joints[name] = SourceJoint(name, element.line, _TYPES[kind], *ends, *anchors)
+    joint = mechanism.joints[name] = SourceJoint(name, element.line, _TYPES[kind], *ends, *anchors, file=element.file)
     axes = [_axis(source, element, tag, (scope, here), frames) for tag in _axis_tags(kind)]
     change = "its axes are those of a universal joint" if kind == "revolute2" else ""
     if joint.type == "universal":
@@ -58,6 +58,8 @@ def read_joint(source: SdfSource, element: XmlElement, scope: str, frames: Frame
         _laws(source, element.child(tag), joint, kind, k)
     if kind == "screw":
         joint.words["pitch"] = _pitch(source, element)
+        if not any(element.all("screw_thread_pitch", "thread_pitch")):
+            change = f"has no pitch: {joint.words['pitch']:.6g} m per turn, by the format's `thread_pitch` of 1"
     elif kind == "ball" and element.child("axis") is not None:
         _ball(source, element.child("axis"), joint)
     source.known.add(id(element))

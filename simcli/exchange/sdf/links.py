@@ -2,12 +2,14 @@
 
 import numpy as np
 
+from simcli.exchange.layers import ALL_BITS
 from simcli.exchange.looks import PLANE_LOOK
 from simcli.exchange.mechanism import SourceFrame, SourceLink, SourceShape, hex_colour, in_outer_axes
 from simcli.exchange.meshes import LostMeshError
 from simcli.exchange.naming import GivenNames
 from simcli.exchange.sdf.solids import WeightlessError, weigh_shapes
 from simcli.exchange.sdf.source import TRUE, SdfSource
+from simcli.exchange.sdf.surfaces import read_surface
 from simcli.exchange.xml_reader import XmlElement
 from simcli.spec.names.structure import WORLD_NAME
 
@@ -106,7 +108,7 @@ def _read_shape(source: SdfSource, element: XmlElement, link: SourceLink, names:
         source.lose(kind, label, element, why)
         return
     colour, opacity = _colour(source, element)
-    material, change = _friction(source, element) if collides else ("", "")
+    material, change, mask = read_surface(source, element) if collides else ("", "", ALL_BITS)
     twin = None if collides else next((one for one in link.shapes if _is_twin(one, words, frame)), None)
     if twin is not None:  # what is seen is what collides
         twin.colour, twin.opacity, twin.seen_as = colour, opacity, label
@@ -117,7 +119,7 @@ def _read_shape(source: SdfSource, element: XmlElement, link: SourceLink, names:
         return
     words |= {"material": material} if material else {}
     link.shapes.append(SourceShape(names.give(element.get("name") or kind), words, frame, collides, element.line, colour,
-                                   opacity, home=link.name))  # fmt: skip
+                                   opacity, home=link.name, mask=mask))  # fmt: skip
     hull = "collides as the convex hull of its mesh" if collides and words["type"] == "mesh" else ""
     source.tell(kind, label, element, "; ".join(filter(None, (hull, change))))
 
@@ -174,16 +176,3 @@ def _colour(source: SdfSource, element: XmlElement) -> tuple[str, float]:
         return "", opacity
     numbers = source.numbers(chosen, len(chosen.text.split()) if len(chosen.text.split()) == 3 else 4)
     return hex_colour(numbers[:3]), opacity * (min(max(numbers[3], 0.0), 1.0) if len(numbers) == 4 else 1.0)
-
-
-def _friction(source: SdfSource, element: XmlElement) -> tuple[str, str]:
-    """Material of the friction of a surface, and what was changed."""
-    ode = source.part(element, "surface", "friction", "ode")
-    mu, across = source.number(ode, "mu"), source.number(ode, "mu2")
-    if mu is None:
-        return "", "its friction across (`mu2`) is left out, because it has none along (`mu`)" if across is not None else ""
-    if mu < 0.0:
-        return "", "its friction is negative and left out"
-    name = f"friction_{mu:g}".replace(".", "_").replace("+", "").replace("-", "m")
-    source.mechanism.sections.setdefault("materials", {})[name] = {"friction": mu}
-    return name, f"its friction of {mu:g} holds in all directions" if across not in (None, mu) else ""

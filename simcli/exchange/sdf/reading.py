@@ -9,19 +9,22 @@ from pathlib import Path
 import numpy as np
 
 from simcli.errors import FileError
-from simcli.exchange.mechanism import SourceFrame, SourceJoint, SourceLink, SourceModel
+from simcli.exchange.mechanism import MODEL_LAYER, SourceFrame, SourceJoint, SourceLink, SourceModel
 from simcli.exchange.meshes import MeshFiles
-from simcli.exchange.naming import words_of_renaming
+from simcli.exchange.naming import GivenNames, words_of_renaming
 from simcli.exchange.report import ImportReport
 from simcli.exchange.sdf.frames import MODEL_FRAME, WORLD_FRAME, FrameGraph, SdfFrame, full_name
+from simcli.exchange.sdf.includes import Includes
 from simcli.exchange.sdf.joints import lose_led_starts, read_gearboxes, read_joint, read_mimics
 from simcli.exchange.sdf.links import read_link
 from simcli.exchange.sdf.loops import close_loops
 from simcli.exchange.sdf.source import NAMED_FRAMES, NOTED_TAGS, SdfSource
 from simcli.exchange.xml_reader import XmlElement, plain_number
 from simcli.spec.names.structure import WORLD_NAME
+from simcli.spec.schema.shape import DEFAULT_LAYER
 
 _TURNED = 1e-12  # sine of half an angle [rad] up to which a frame is turned by rounding
+_GRAVITY = [0.0, 0.0, -9.8]  # [m/s^2], of a world that writes none
 _VERSION = re.compile(r"(\d+)\.(\d+)\Z")
 # Elements that say nothing of mechanics, or what scenes have not, and why they are dropped.
 _UNREAD = {
@@ -54,30 +57,31 @@ class _Sdf:
     def __init__(self, source: SdfSource, root: XmlElement):
         self.source, self.root = source, root
         self.frames = FrameGraph(source.path)
-        self.links: list[tuple[XmlElement, str, bool]] = []  # with the names of their models, and whether these are static
+        # With the names of their models, whether these are static, and the group of shapes that do not touch each other.
+        self.links: list[tuple[XmlElement, str, bool, str]] = []
         self.joints: list[tuple[XmlElement, str]] = []
         self.named: dict[str, str] = {}  # full name of a link to its name in the scene
         self.still = {WORLD_NAME}  # names of links of static models
+        self.groups = GivenNames((DEFAULT_LAYER,))
 
     def read(self) -> None:
         source, mechanism = self.source, self.source.mechanism
         source.known.add(id(self.root))
-        models, world = self._models()
+        world = source.part(self.root, "world")
+        models = list((world or self.root).all("model"))
         if not models:
             raise FileError(f"{source.at(self.root)}: holds no model")
-        if world is not None and (gravity := source.part(world, "gravity")) is not None:
-            mechanism.world_words["gravity"] = list(source.numbers(gravity, 3))
-            source.tell("gravity", "", gravity)
+        self._gravity(world)
         mechanism.name = models[0].get("name") or mechanism.name
         mechanism.links[WORLD_NAME] = SourceLink(WORLD_NAME, 0)
         parts = [] if world is None else list(world.all("frame", "joint"))
         for model in models:
-            self._collect(model, WORLD_FRAME, "" if len(models) == 1 and not parts else model.get("name"), False)
+            scope = "" if len(models) == 1 and not parts else model.get("name")
+            self._collect(model, WORLD_FRAME, scope, False, self._group(model, len(models)))
         for part in parts:
             self._collect_part(part, "", WORLD_FRAME)
-        self._touch(models)
-        for element, scope, is_static in self.links:
-            self._link(element, scope, is_static)
+        for element, scope, is_static, group in self.links:
+            self._link(element, scope, is_static, group)
         for element, scope in self.joints:
             self._joint(element, scope)
         gears = [(element, scope) for element, scope in self.joints if element.get("type") == "gearbox"]
@@ -93,26 +97,27 @@ class _Sdf:
         self.root.get("version")
         self._tell_unread(self.root, mechanism.name)
 
-    def _touch(self, models: list[XmlElement]) -> None:
-        """Whether shapes of the models touch each other, which a scene says of all of them."""
-        touching = [one for one in models if self.source.truth(one, "self_collide", False)]
-        self.source.mechanism.touches_itself = bool(touching)
-        change = "holds for all models" if 0 < len(touching) < len(models) else ""
-        for one in models:
-            if (told := one.child("self_collide")) is not None:
-                self.source.tell("self_collide", one.get("name"), told, change)
+    def _gravity(self, world: XmlElement | None) -> None:
+        """Gravity, which stands in `physics` up to version 1.5, or the one that the format has where none is written."""
+        source = self.source
+        gravity = source.part(world, "gravity") or source.part(world, "physics", "gravity")
+        source.mechanism.world_words["gravity"] = _GRAVITY if gravity is None else list(source.numbers(gravity, 3))
+        if gravity is not None:
+            source.tell("gravity", "", gravity)
+        for one in (part for physics in ([] if world is None else world.all("physics")) for part in physics.children):
+            if id(one) not in source.known:
+                source.lose(one.tag, "physics", one, _UNREAD["physics"], is_note=True)
+        for physics in [] if world is None else world.all("physics"):
+            physics.settle()
 
-    def _models(self) -> tuple[list[XmlElement], XmlElement | None]:
-        world = self.source.part(self.root, "world")
-        found = list((world or self.root).all("model"))
-        include = next((one for one in self.root.below() if one.tag == "include"), None)
-        if include is not None:
-            uri = include.child("uri").text if include.child("uri") is not None else ""
-            words = "put the model in its place, as `gz sdf -p` does"
-            raise FileError(f"{self.source.at(include)}: includes `{uri[:60]}`: {words}")
-        return found, world
+    def _group(self, model: XmlElement, n_models: int) -> str:
+        """The group of the shapes of a model, which do not touch each other unless it says so."""
+        touches = self.source.truth(model, "self_collide", False)
+        if (told := model.child("self_collide")) is not None:
+            self.source.tell("self_collide", model.get("name"), told)
+        return "" if touches else MODEL_LAYER if n_models == 1 else self.groups.give(model.get("name"), MODEL_LAYER)
 
-    def _collect(self, model: XmlElement, outer: str, scope: str, is_static: bool) -> None:
+    def _collect(self, model: XmlElement, outer: str, scope: str, is_static: bool, group: str) -> None:
         """Frames, links and joints of a model and of those within it."""
         source = self.source
         source.known.add(id(model))
@@ -126,13 +131,13 @@ class _Sdf:
         home = full_name(scope, MODEL_FRAME)
         for link in model.all("link"):
             self._frame(link, scope, home, "")
-            self.links.append((link, scope, is_static))
+            self.links.append((link, scope, is_static, group))
         if scope:  # by which others name the frame of this model
             self.frames.add(scope, SdfFrame(model, SourceFrame(), home, home))
         for part in model.all("joint", "frame"):
             self._collect_part(part, scope, home)
         for inner in model.all("model"):
-            self._collect(inner, home, full_name(scope, inner.get("name")), is_static)
+            self._collect(inner, home, full_name(scope, inner.get("name")), is_static, group)
 
     def _collect_part(self, part: XmlElement, scope: str, home: str) -> None:
         """A joint or a frame of a model or of the world; `home` is what a frame moves with that names nothing."""
@@ -178,13 +183,13 @@ class _Sdf:
                     where = self.source.at(frame.element)
                     raise FileError(f"{where}: `{name}` names the unknown frame `{other[:60]}`")
 
-    def _link(self, element: XmlElement, scope: str, is_static: bool) -> None:
+    def _link(self, element: XmlElement, scope: str, is_static: bool, group: str) -> None:
         if not self.named:
             self._check()
         source, before = self.source, full_name(scope, element.get("name"))
         pose = self.frames.pose(before)
         name = self.named[before] = source.links.give(before.replace("::", "_"), "link")
-        link = source.mechanism.links[name] = SourceLink(name, element.line, frame=pose)
+        link = source.mechanism.links[name] = SourceLink(name, element.line, frame=pose, file=element.file)
         if is_static:
             joint = source.joints.give(f"{name}_static")
             source.mechanism.joints[joint] = SourceJoint(joint, 0, "fixed", WORLD_NAME, name, parent_frame=pose)
@@ -192,6 +197,8 @@ class _Sdf:
             self._static(element, link)
         else:
             read_link(source, element, link, False)
+            for shape in link.shapes:
+                shape.group = group
         source.tell("link", name, element, words_of_renaming(element.get("name"), name))
 
     def _static(self, element: XmlElement, link: SourceLink) -> None:
@@ -250,12 +257,12 @@ class _Sdf:
                 self._tell_unread(one, one.get("name") or owner, within)
             elif one.tag in _AT_ZERO and _is_zero(one):
                 one.settle()
-                self.source.report.carried(one.tag, one.get("name") or owner, one.line)
+                self.source.report.carried(one.tag, one.get("name") or owner, one.line, one.file)
             else:
                 is_second = any(other.tag == one.tag and id(other) in self.source.known for other in element.children)
                 unread = "only the first one is read" if is_second else "not of the format, or not read here"
                 why = _UNREAD.get(one.tag, unread)
-                self.source.report.dropped(one.tag, one.get("name") or owner, one.line, why,
+                self.source.report.dropped(one.tag, one.get("name") or owner, one.line, why, one.file,
                                            is_note=within or one.tag in NOTED_TAGS)  # fmt: skip
 
 
@@ -283,6 +290,7 @@ def read_sdf(path: Path, root: XmlElement, meshes: MeshFiles, report: ImportRepo
     version = _VERSION.match(root.get("version", "1.6"))
     if version is None or version[1] != "1":
         raise FileError(f"{path}:{root.line}: version `{root.get('version')[:60]}` of SDF; 1.x is read")
+    Includes(path, meshes).put(root, root.get("version", "1.6"), (path.resolve(),))
     mechanism = SourceModel(path.stem)
     _Sdf(SdfSource(path, (1, int(version[2])), meshes, report, mechanism), root).read()
     return mechanism

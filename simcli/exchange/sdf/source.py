@@ -48,7 +48,7 @@ class SdfSource:
 
     def at(self, element: XmlElement) -> str:
         """Place of an element, for messages."""
-        return f"{self.path}:{element.line}"
+        return f"{self.path.parent / element.file if element.file else self.path}:{element.line}"
 
     def part(self, element: XmlElement | None, *tags: str) -> XmlElement | None:
         """The element at the end of a way of first children; None if there is none."""
@@ -122,12 +122,12 @@ class SdfSource:
         """An element is in the scene, as it was or changed; it counts as looked at."""
         self.known.add(id(element))
         if change:
-            self.report.changed(kind, name, element.line, change)
+            self.report.changed(kind, name, element.line, change, element.file)
         else:
-            self.report.carried(kind, name, element.line)
+            self.report.carried(kind, name, element.line, element.file)
 
     def lose(self, kind: str, name: str, element: XmlElement, why: str, is_note: bool = False) -> None:
         """An element, with all that stands in it, is not in the scene; `is_note` if nothing moves otherwise without it."""
         element.settle()
         self.known.update(map(id, element.below()))
-        self.report.dropped(kind, name, element.line, why, is_note=is_note or kind in NOTED_TAGS)
+        self.report.dropped(kind, name, element.line, why, element.file, is_note=is_note or kind in NOTED_TAGS)

@@ -14,5 +14,6 @@ In: YAML files, their includes, overrides of the command line. Out: a Document. 
     held_files    a folder in memory: the files of a scene that stand in a result, read as those of a folder on disk are
     named_files   files that a scene names: below its folder, and regular
     packed        a scene with its options and all files that it was read from, as bytes
+    defaults      values of `defaults` in their places; those of an included file are its own
     scene_file    a scene file with its includes and `--set` overrides, as one marked tree
 """

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from simcli.errors import Fault, SceneError, Where
+from simcli.spec.document.defaults import as_included
 from simcli.spec.document.held_files import HeldPath
 from simcli.spec.document.loader import MAX_BYTES, decode, parse_text, split_lines
 from simcli.spec.document.named_files import checked_file
@@ -294,7 +295,7 @@ class _Reader:
         for name in names:
             table = self.included(name, path, shown, stack)
             if table is not None:
-                below = merged(table, below)
+                below = merged(as_included(table), below)
         return merged(node.replaced({"include": None}), below)
 
     def included(self, name: Node, path: Path | HeldPath, shown: str, stack: list) -> TableNode | None:

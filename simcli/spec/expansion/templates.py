@@ -11,12 +11,12 @@ import math
 import numpy as np
 from pydantic import ValidationError
 
+from simcli.spec.document.defaults import with_defaults
 from simcli.spec.document.nodes import Mark, Node, Scalar, TableNode, plain
 from simcli.spec.expansion.placing import EMPTY_TABLE, NO_VALUE, UNMOVED_POSE, Placement, compose_poses, pose_array, table_at
 from simcli.spec.expansion.planes import AXES
 from simcli.spec.faults.fault_list import Faults, did_you_mean
 from simcli.spec.faults.validate import report_errors
-from simcli.spec.names import dofs
 from simcli.spec.schema.pose import PoseSpec
 from simcli.spec.schema.scene import InstanceSpec, ReplicaSpec
 from simcli.spec.values.scopes import Scope, evaluated, same_kind, where_of
@@ -254,26 +254,7 @@ class Expander:
         default = table_at(self.defaults.get(kind))
         if not default.items:
             return node
-        default = evaluated(default, scope)
-        added = {key: value for key, value in default.items.items() if key not in node.items}
-        if kind == "joint":
-            added = {key: value for key, value in added.items() if _takes(node, key)}
-        return node.replaced(added, default.keys) if added else node
-
-
-def _takes(joint: TableNode, key: str) -> bool:
-    """Whether a default makes sense for a joint: keys of one type, or of joints with dofs, are left out elsewhere."""
-    type_node = joint.get("type")
-    name = type_node.value if isinstance(type_node, Scalar) else None
-    if name not in dofs.TYPES:
-        return True
-    if key in dofs.ONLY:
-        return name in dofs.ONLY[key]
-    if key in ("at", "parent_frame", "child_frame"):
-        return not any(other in joint.items for other in ("at", "parent_frame", "child_frame"))
-    if key in dofs.ACTING:
-        return name not in dofs.NO_DOFS
-    return key != "limit" or name not in dofs.NO_LIMITS
+        return with_defaults(node, kind, evaluated(default, scope))
 
 
 def _times(node: TableNode, scope: Scope) -> int:
