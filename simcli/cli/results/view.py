@@ -11,6 +11,7 @@ from simcli.cli import console
 from simcli.cli.options import (
     Channels,
     JsonFlag,
+    ReplaceForeign,
     SetValues,
     existing_file,
     output_option,
@@ -62,6 +63,7 @@ def view(
     output: _Page = None,
     open_: _Open = False,
     sets: SetValues = [],  # noqa: B006
+    force: ReplaceForeign = False,
     json: JsonFlag = False,
 ) -> int:
     """Write one HTML file that plays the motion in any browser, without network: turn, scrub, compare worlds, follow curves.
@@ -71,6 +73,7 @@ def view(
     Example: simcli view outputs/batch.h5 --world 0,3,17 --overlay -c joint.pin.q
     """
     from simcli.analysis.states.subject import is_hdf5
+    from simcli.records.drafts import claim_path
     from simcli.records.reading.reader import open_trajectory
     from simcli.view.page.content import Content
     from simcli.view.page.curves import groups_of
@@ -94,7 +97,7 @@ def view(
             subject = subject_of_scene(file, sets, worlds, most or _MOST_WORLDS)
             groups, n_frames = [], 1
             target = output or Path("outputs") / f"{subject.spec.name}.html"
-        _check_target(target, file)
+        claim_path(target, force, [file])
         content = Content(subject, slice(0, None, every or 1), groups)
         _say_size(target, content, n_frames, every)
         _write(content, _arranged(subject.worlds, columns, overlay), target, n_frames)
@@ -133,14 +136,6 @@ def _arranged(worlds: tuple[int, ...], columns: int, overlay: bool) -> dict:
     """How the worlds are shown at first."""
     mode = "ghosts" if overlay and len(worlds) > 1 else "grid" if columns or len(worlds) > 1 else "one"
     return {"mode": mode, "shown": list(range(len(worlds))), "columns": columns}
-
-
-def _check_target(target: Path, file: Path) -> None:
-    from simcli.records.drafts import spare_inputs
-
-    if target.is_dir():
-        raise UsageError(f"{target}: is a folder; name a file in it")
-    spare_inputs(target, [file])
 
 
 def _say_size(target: Path, content, n_frames: int, every: int | None) -> None:
