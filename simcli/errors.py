@@ -129,6 +129,10 @@ class OutputError(SimcliError):
     exit_code = Exit.OUTPUT
 
 
+class WriterKilledError(OutputError):
+    """The process that writes a file was ended from outside; the disk is well."""
+
+
 class FileError(SimcliError):
     """An HDF5 file is damaged, hostile or not made by simcli."""
 

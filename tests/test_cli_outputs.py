@@ -1,10 +1,12 @@
 """Where commands write: one rule for `-o` of all of them, for stdout, for links, for folders that are missing."""
 
 import json
+import os
 from inspect import signature
 from pathlib import Path
 
 import pytest
+from PIL import Image as images
 from support.analysis_files import record
 from support.process import simcli
 
@@ -13,6 +15,7 @@ from simcli.cli.app import _GROUPS, COMMANDS
 from simcli.errors import Exit, OutputError
 from simcli.pipeline import Request, execute, prepare
 from simcli.records.drafts import drafted
+from simcli.records.marks import PAGE_TAG
 from simcli.records.reading.reader import open_trajectory
 
 READERS = (options.file_to_write, options.file_or_stdout, options.folder_to_write, options.run_file_to_write,
@@ -233,3 +236,61 @@ def test_no_table_of_a_run_replaces_the_samples_that_the_run_was_made_of(folder,
         assert (done.returncode, "that the scene inside reads" in done.stderr) == (Exit.USAGE, True), done
     assert (tmp_path / "few.csv").read_text().startswith("joints.pin.q\n")
     assert simcli("table", "far/b.h5", "-o", "other.csv", cwd=tmp_path).returncode == Exit.OK
+
+
+# Words of each command that writes one file, and the name; drawn ones bear our mark.
+WRITTEN = {
+    **{f"export{suffix}": (["export", "b.h5"], f"out{suffix}") for suffix in (".csv", ".parquet", ".npz", ".jsonl", ".sto")},
+    "export.pvd": (["export", "b.h5"], "out.pvd"), "export.glb": (["export", "b.h5"], "out.glb"),
+    "export.urdf": (["export", "s.yaml"], "out.urdf"), "import": (["import", "r.urdf"], "out.yaml"),
+    "table": (["table", "b.h5"], "out.csv"), "samples": (["samples", "s.yaml"], "out.csv"),
+    "schema": (["schema"], "out.json"),
+    "slice": (["slice", "b.h5"], "out.h5"), "fk": (["fk", "s.yaml"], "out.csv"),
+}  # fmt: skip
+DRAWN = {
+    **{f"plot{suffix}": (["plot", "b.h5"], f"out{suffix}") for suffix in (".png", ".svg", ".pdf")},
+    **{f"render{suffix}": (["render", "b.h5", "--size", "64x64"], f"out{suffix}") for suffix in (".png", ".gif", ".mp4")},
+    "view": (["view", "b.h5"], "out.html"), "show": (["show", "s.yaml", "--size", "64x64"], "out.png"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [*WRITTEN, *DRAWN])
+def test_no_command_replaces_a_file_unasked(folder, tmp_path, name):
+    """What exists stays, whatever bears its suffix; what was drawn is drawn again, and nothing else without --force."""
+    words, file = {**WRITTEN, **DRAWN}[name]
+    output = tmp_path / file
+    output.write_text("mine simcli")
+    done = simcli(*words, "-o", output, cwd=folder)
+    assert (done.returncode, output.read_text()) == (Exit.OUTPUT, "mine simcli"), done.stderr
+    assert "will not be replaced" in done.stderr or "exists; add --force to replace it" in done.stderr
+    output.unlink()
+    assert simcli(*words, "-o", output, cwd=folder).returncode == Exit.OK
+    assert simcli(*words, "-o", output, cwd=folder).returncode == (Exit.OUTPUT if name in WRITTEN else Exit.OK)
+    assert simcli(*words, "-o", output, "--force", cwd=folder).returncode == Exit.OK
+
+
+def test_what_a_command_draws_by_its_own_name_replaces_no_picture_of_others(folder, tmp_path):
+    copied = tmp_path / "b.h5"
+    copied.write_bytes((folder / "b.h5").read_bytes())
+    foreign = images.new("RGB", (4, 4))
+    foreign.save(tmp_path / "b.png")
+    (tmp_path / "b.html").write_text(f"<!doctype html><html><head></head><body>{PAGE_TAG}</body></html>")
+    for words in (["plot", copied], ["render", copied, "--size", "64x64"], ["view", copied]):
+        assert simcli(*words).returncode == Exit.OUTPUT, words
+
+
+def test_a_model_does_not_replace_the_source_of_its_scene(folder, tmp_path):
+    source = tmp_path / "robot.urdf"
+    source.write_text(URDF)
+    assert simcli("import", source, "-o", tmp_path / "arm.yaml").returncode == Exit.OK
+    assert simcli("export", tmp_path / "arm.yaml", "-o", source).returncode == Exit.OUTPUT
+    assert source.read_text() == URDF
+
+
+@pytest.mark.parametrize("name", ["export.parquet", "export.npz", "slice", "render.mp4", "run"])
+def test_formats_that_seek_refuse_a_pipe_at_once(folder, tmp_path, name):
+    words, file = {**WRITTEN, **DRAWN, "run": (["run", "s.yaml"], "out.h5")}[name]
+    os.mkfifo(tmp_path / file)
+    done = simcli(*words, "-o", tmp_path / file, cwd=folder)
+    assert done.returncode == Exit.OUTPUT
+    assert "is a pipe or a device" in done.stderr

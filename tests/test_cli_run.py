@@ -196,7 +196,8 @@ def test_failed_world_is_named_and_the_others_go_on(scene, here, command):
 
 @pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
 @pytest.mark.parametrize(("number", "code"), [
-    (signal.SIGINT, Exit.INTERRUPTED), pytest.param(signal.SIGTERM, Exit.STOPPED, marks=pytest.mark.slow)])
+    (signal.SIGINT, Exit.INTERRUPTED), (signal.SIGUSR1, Exit.STOPPED),
+    pytest.param(signal.SIGTERM, Exit.STOPPED, marks=pytest.mark.slow)])  # fmt: skip
 def test_one_signal_stops_cleanly(scene, tmp_path, number, code):
     process = start("run", scene, "-o", "a.h5", "--set", LONG, "--json", cwd=tmp_path)
     wait_for_frames(tmp_path / "a.h5", process)

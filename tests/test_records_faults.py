@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 from support.records_child import BLOCK, N_FRAMES, write
 
-from simcli.errors import Exit, FileError
+from simcli.errors import Exit, FileError, OutputError
 from simcli.records.reading.reader import open_trajectory
 from simcli.records.wholeness.heaps import ENTRY, HEAD
 from simcli.records.wholeness.integrity import held, verify
@@ -300,3 +300,23 @@ def test_what_is_no_file_of_ours_is_refused_with_a_reason(tmp_path, make, messag
         open_trajectory(path)
     assert str(path) in str(caught.value)
     assert verify(path) == [str(caught.value)]
+
+
+@pytest.mark.parametrize("when", [BLOCK, N_FRAMES], ids=["in mid-run", "before the end"])
+@pytest.mark.parametrize("how", ["removed", "replaced"])
+def test_a_file_that_is_taken_away_from_its_run_is_told(tmp_path, how, when):
+    """What a run has written then is lost, and its end says so, whether it was still writing or had only to close."""
+    path, n_put = tmp_path / "a.h5", 0
+
+    def take_away(n_committed):
+        nonlocal n_put
+        n_put += BLOCK
+        if n_put < when or not path.exists():
+            return
+        path.unlink()
+        if how == "replaced":
+            path.write_text("another")
+
+    with pytest.raises(OutputError, match=rf"a\.h5: was {how} by another program while this run wrote it"):
+        write(path, report=take_away)
+    assert not path.exists() or path.read_text() == "another"

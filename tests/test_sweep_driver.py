@@ -136,6 +136,16 @@ def test_killed_processes_do_not_blame_a_chunk_before_the_tenth_time(tmp_path):
     assert list(summary.failed) == ["c-1"]
 
 
+def test_a_killed_writer_costs_its_chunk_and_no_more(tmp_path):
+    """The disk is well: the chunk is lost, as that of a killed process, and is tried again; sweeps have no --resume."""
+    cases = [*well(6), "writer-1"]
+    assert drive_sweep(plan_of(cases), tmp_path, Here(tmp_path)).failed == {}
+    assert table_of(tmp_path) == whole_table(cases)
+    ledger = "".join(path.read_text() for path in tmp_path.rglob("*.jsonl"))
+    assert "the process that writes its result was killed" in ledger
+    assert "--resume" not in ledger
+
+
 def test_a_sweep_in_which_all_crashes_ends_soon(tmp_path):
     cases = well(256)
     here = Here(tmp_path, lambda chunk: Ending.CRASHED)

@@ -14,7 +14,7 @@ from simcli.analysis.states.portions import frame_range
 from simcli.errors import OutputError, UsageError
 from simcli.records.contents.layout import CHANNELS, PARTS
 from simcli.records.contents.provenance import Provenance
-from simcli.records.drafts import spare_inputs
+from simcli.records.drafts import claim_path, spare_inputs
 from simcli.records.going_on.lock import is_being_written
 from simcli.records.reading.parts_file import Cut, Retold, RunPart, Seen, origin_text, write_parts
 from simcli.records.reading.reader import Trajectory
@@ -120,12 +120,9 @@ def check_target(path: Path, inputs: Sequence[Path], force: bool) -> None:
         OutputError: it exists.
     """
     spare_inputs(path, inputs)
-    if path.is_dir():
-        raise OutputError(f"{path}: is a folder; name a file with -o")
-    if path.exists() and is_being_written(path):
+    if path.is_file() and is_being_written(path):
         raise OutputError(f"{path}: a run writes it now; choose another file with -o")
-    if path.exists() and not force:
-        raise OutputError(f"{path}: exists; add --force to replace it, or choose another file with -o")
+    claim_path(path, force, seeks=True)
 
 
 def _time_of_day() -> str:

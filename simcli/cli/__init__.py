@@ -9,7 +9,7 @@ function, so that `simcli --help` starts neither Taichi nor HDF5 nor numpy.
     usage_text      what is wrong with a value of an option, in our words
     console         two streams: data on stdout, talk on stderr
     options         options that several commands share, declared once
-    interrupts      ctrl-C and SIGTERM, by the stage of a run
+    interrupts      ctrl-C, SIGTERM and SIGUSR1, by the stage of a run
     progress        what is said while something goes on: one live line on a terminal
     terminal_table  tables on a terminal, by rich
     markdown_text   markdown on the terminal, by rich: in colours where there are some, else as plain text

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM, by the stage of a run; and what asks a sweep to end.
+"""Ctrl-C, SIGTERM and SIGUSR1, which schedulers send, by the stage of a run; and what asks a sweep to end.
 
 In a run: before there is a file, a signal ends the process. Then the first one asks the run to stop at the next block, and
 the second ends the process at once. While kernels compile, Taichi holds Python's lock, so that no handler of ours runs, for
@@ -15,7 +15,8 @@ from typing import TypeVar
 from simcli.errors import Exit
 
 _CODES = {signal.SIGINT: Exit.INTERRUPTED, signal.SIGTERM: Exit.STOPPED}
-_CODES_OF_SWEEP = _CODES | ({signal.SIGUSR1: Exit.STOPPED} if hasattr(signal, "SIGUSR1") else {})  # as schedulers send it
+if hasattr(signal, "SIGUSR1"):
+    _CODES[signal.SIGUSR1] = Exit.STOPPED
 _Note = TypeVar("_Note", "Interrupt", "AskedToEnd")
 PREPARING, COMPILING, _STEPPING = "preparing", "compiling", "stepping"  # stages; the latter two are those of a Tick
 
@@ -76,7 +77,7 @@ class AskedToEnd:
 
     def on_signal(self, number: int, _frame) -> None:
         """Note a signal. A second Ctrl-C ends the process at once; schedulers send several signals that all mean "soon"."""
-        code = int(_CODES_OF_SWEEP[signal.Signals(number)])
+        code = int(_CODES[signal.Signals(number)])
         if code == self.code == Exit.INTERRUPTED:
             os._exit(code)  # workers end with this process, and the ledger holds what is done
         if self.code is None:
@@ -95,10 +96,10 @@ def _noted(note: _Note, numbers: Iterable[int]) -> Iterator[_Note]:
 
 
 def caught() -> contextlib.AbstractContextManager[Interrupt]:
-    """Catch SIGINT and SIGTERM for the length of the block; give the note that says whether one came."""
+    """Catch these signals for the length of the block; give the note that says whether one came."""
     return _noted(Interrupt(), _CODES)
 
 
 def asked_to_end() -> contextlib.AbstractContextManager[AskedToEnd]:
-    """Likewise for a sweep, with the signals of schedulers."""
-    return _noted(AskedToEnd(), _CODES_OF_SWEEP)
+    """Likewise for a sweep."""
+    return _noted(AskedToEnd(), _CODES)

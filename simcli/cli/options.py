@@ -219,6 +219,9 @@ SelectPatterns = Annotated[
 ]
 NewFile = Annotated[Path, output_option("HDF5 file to write.", run_file_to_write, metavar="OUT", show_default=False)]
 Replace = Annotated[bool, typer.Option("--force", help="Replace an existing output.")]
+ReplaceForeign = Annotated[
+    bool, typer.Option("--force", help="Replace an existing file that simcli has not drawn.")
+]
 WorldList = Annotated[
     str | None, typer.Option("--world", metavar="I,J", help="Worlds, as 3 or 0,4 or 0-7. Default: the first.")
 ]

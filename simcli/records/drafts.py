@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TextIO
 
 from simcli.errors import OutputError, UsageError
+from simcli.records.marks import bears_mark
 
 NO_SYNC = {errno.EINVAL, errno.EOPNOTSUPP, errno.EBADF, errno.EACCES}  # of folders, on some network file systems
 
@@ -47,6 +48,36 @@ def spare_inputs(path: Path, inputs: Iterable[Path], checksums: Iterable[str] = 
     known = set(checksums)
     if known and path.is_file() and _checksum(path) in known:
         raise UsageError(f"{option} {path}: is a file that the scene inside reads, and will not be replaced; name another")
+
+
+def claim_path(path: Path, force: bool = False, inputs: Iterable[Path] = (), option: str = "-o",
+               seeks: bool = False) -> None:  # fmt: skip
+    """Refuse to write where something stands that was not meant to be replaced: one rule for every command.
+
+    Args:
+        path: where a file will be written; `-` is stdout, where nothing stands.
+        force: whether it may be replaced; what bears our mark (marks.py) always may. Pipes and devices are not replaced.
+        inputs: files that are read, see `spare_inputs`.
+        option: which names the path.
+        seeks: whether its format goes back to what was written, which no pipe or device can.
+
+    Raises:
+        UsageError: as `spare_inputs`.
+        OutputError: the path is a folder, a file that exists, or no file at all.
+    """
+    if str(path) == "-":
+        return
+    spare_inputs(path, inputs, option=option)
+    if path.is_dir():
+        raise OutputError(f"{path}: is a folder; name a file with {option}")
+    if not path.exists():
+        return
+    if not path.is_file():
+        if seeks:
+            raise OutputError(f"{path}: is a pipe or a device, and this format is not written from its begin to its end; "
+                              f"name a file with {option}")  # fmt: skip
+    elif not (force or bears_mark(path)):
+        raise OutputError(f"{path}: exists; add --force to replace it, or choose another file with {option}")
 
 
 def _checksum(path: Path) -> str:

@@ -139,16 +139,12 @@ def write_scene(scene: Path, sets: Sequence[str | Override], output: Path, force
 
 def claim_scene(scene: Path, sets: Sequence[str | Override], output: Path, force: bool) -> "SceneSpec":
     """Refuse a place for a scene before anything is computed; else as `write_scene`. Returns the scene."""
-    from simcli.errors import OutputError, UsageError
+    from simcli.errors import UsageError
     from simcli.pipeline import read_scene
-    from simcli.records.drafts import spare_inputs
+    from simcli.records.drafts import claim_path
     from simcli.spec.checks.references import named_files
 
-    spare_inputs(output, [scene])
-    if output.is_dir():
-        raise OutputError(f"{output}: is a folder; name a file with -o")
-    if output.exists() and not force:
-        raise OutputError(f"{output}: exists; add --force to replace it, or choose another file with -o")
+    claim_path(output, force, [scene])
     if output.suffix.lower() not in (".yaml", ".yml"):
         raise UsageError(f"-o {output}: write a name that ends in .yaml")
     _, spec = read_scene(scene, sets)

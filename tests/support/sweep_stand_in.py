@@ -2,7 +2,8 @@
 
 What a case does is in its name: `c-...` is well, `nan-...` fails as a world does, `segv-...` ends the process, `error-...`
 raises, `refused-...` is a wrong scene, `hang-...` goes on until it is stopped, `deaf-...` hears nothing,
-`device-...` has none.
+`device-...` has none, `writer-...` loses the process that writes its
+result, once.
 """
 
 import ctypes
@@ -13,7 +14,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 
-from simcli.errors import DeviceError, OutputError, UsageError
+from simcli.errors import DeviceError, OutputError, UsageError, WriterKilledError
 from simcli.sweeps.agenda import part_of
 from simcli.sweeps.planning.plan import Case, Chunk, Plan
 
@@ -89,6 +90,9 @@ def run(chunk, folder, threads, device, keep, time_limit, watch):
         raise UsageError("the scene is wrong")
     if "device" in kinds:
         raise DeviceError("device `cuda` is not available on this machine")
+    if "writer" in kinds and not (lost := Path(folder) / "lost").exists():
+        lost.touch()
+        raise WriterKilledError("a.h5: the process that writes it was ended from outside (status -9); --resume goes on")
     if "disk" in kinds:
         raise OutputError("result.json: cannot write: No space left on device")
     text = json.dumps({case: number_of(case) for case in chunk.cases})

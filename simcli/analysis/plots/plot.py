@@ -8,11 +8,13 @@ import numpy as np
 from simcli.analysis.channels import Channel
 from simcli.errors import UsageError, install_hint
 from simcli.records.drafts import drafted
+from simcli.records.marks import MARK, PNG_KEY
 from simcli.spec.faults.fault_list import suffix_of
 
 PANEL_SIZE = (8.0, 2.6)  # [inch], of one channel
 DOTS_PER_INCH = 120
 PICTURE_SUFFIXES = (".png", ".svg", ".pdf")  # that are told; matplotlib knows more
+_MARKS = {"png": {PNG_KEY: MARK}, "svg": {"Creator": MARK}, "pdf": {"Creator": MARK}}
 MAX_LEGEND = 12  # entries; nobody tells more curves apart
 MAX_COLOURS = 10  # of matplotlib's cycle
 MAX_PANELS = 12
@@ -92,7 +94,7 @@ def save_figure(figure, output: Path) -> None:
     if format not in figure.canvas.get_supported_filetypes():
         suffix_of(output, PICTURE_SUFFIXES)
     with drafted(output) as draft:
-        figure.savefig(draft, format=format, dpi="figure")
+        figure.savefig(draft, format=format, dpi="figure", metadata=_MARKS.get(format))
 
 
 def legend_beside(panel, title: str | None = None, **how) -> None:

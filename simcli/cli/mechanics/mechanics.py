@@ -234,7 +234,7 @@ def claim(ask: Ask) -> None:
         UsageError: its name says no format, or it is one of the inputs.
         OutputError: it exists.
     """
-    from simcli.records.drafts import spare_inputs
+    from simcli.records.drafts import claim_path, spare_inputs
     from simcli.records.going_on.continuation import claim_output
     from simcli.records.going_on.lock import is_being_written
 
@@ -248,10 +248,8 @@ def claim(ask: Ask) -> None:
         claim_output(path, ask.force)
         if is_being_written(path):
             raise OutputError(f"{path}: another simcli writes this file; choose another -o")
-    elif path.is_dir():
-        raise OutputError(f"{path}: is a folder; name a file with -o")
-    elif path.exists() and not ask.force:
-        raise OutputError(f"{path}: exists; add --force to replace it, or choose another file with -o")
+    else:
+        claim_path(path, ask.force)
 
 
 def conclude(ask: Ask, task: "Task", report: _Report) -> None:

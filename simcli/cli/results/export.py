@@ -18,7 +18,7 @@ from simcli.cli.options import (
     spare_runs,
     split_words,
 )
-from simcli.errors import Exit, UsageError
+from simcli.errors import Exit, OutputError, UsageError
 
 _RunOrMechanism = Annotated[
     Path,
@@ -40,7 +40,9 @@ def export(
     strict: Annotated[
         bool, typer.Option("--strict", help="Of a model: exit code 1 if motion depends on what is dropped.")
     ] = False,
-    force: Annotated[bool, typer.Option("--force", help="Of a model: replace meshes beside it by others.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace an existing output, and of a model the meshes beside it.")
+    ] = False,
     json: JsonFlag = False,
 ) -> int:
     """Write channels as .csv, .parquet, .npz, .jsonl, .sto or .mot, or the motion as .pvd (VTK) or .glb.
@@ -54,21 +56,19 @@ def export(
     from simcli.analysis.export.tables import Extract
     from simcli.cli.results.export_formats import format_of
     from simcli.cli.results.export_model import write_model
-    from simcli.records.drafts import spare_inputs
     from simcli.records.reading.reader import open_trajectory
 
     output = None if goes_to_stdout(output, json) else output
     target = output or file.with_suffix(".csv")
     format = format_of(target)
-    spare_inputs(target, [file])
+    if output is not None:
+        _claim_target(target, format, force, file)
     if format.of_scene:
         if channel or world is not None or every > 1:
             raise UsageError(f"-o {output}: {format.suffix} holds a mechanism: leave out --channel, --world and --every")
         return write_model(file, target, strict, force, json)
-    if strict or force:
-        raise UsageError(f"{'--strict' if strict else '--force'} is of models: write -o robot.urdf or -o robot.xml")
-    if output is not None:
-        spare_runs(output, [file])
+    if strict:
+        raise UsageError("--strict is of models: write -o robot.urdf or -o robot.xml")
     worlds, channels = parse_worlds(world), split_words("--channel", channel)
     if channels and not format.takes_channels:
         raise UsageError(f"-o {output}: {format.suffix} holds the motion of all bodies: leave out --channel")
@@ -86,6 +86,17 @@ def export(
         console.emit("export", {"path": target, "format": format.suffix, f"{format.counts}s": count, "worlds": worlds,
                                 "channels": names})  # fmt: skip
     return Exit.OK
+
+
+def _claim_target(target: Path, format, force: bool, file: Path) -> None:
+    from simcli.records.drafts import claim_path, spare_inputs
+
+    spare_inputs(target, [file])
+    if not format.of_scene:
+        spare_runs(target, [file])
+    claim_path(target, force, seeks=format.seeks)
+    if format.has_folder and not force and (folder := target.with_suffix("")).exists():
+        raise OutputError(f"{folder}: exists; add --force to replace it, or choose another file with -o")
 
 
 def _to_stdout(asked, beside: dict[str, object] | None) -> None:

@@ -19,6 +19,8 @@ class _Format(NamedTuple):
         takes_channels: whether `--channel` chooses; else it holds the motion of the bodies.
         takes_worlds: whether it holds several worlds.
         of_scene: whether it holds a mechanism, not a run: `place` then is "".
+        has_folder: whether there is a folder of its name beside it.
+        seeks: whether its writer goes back in the file, so that it writes to no pipe.
     """
 
     suffix: str
@@ -28,6 +30,8 @@ class _Format(NamedTuple):
     takes_channels: bool = True
     takes_worlds: bool = True
     of_scene: bool = False
+    seeks: bool = False
+    has_folder: bool = False
 
     def writer(self) -> Callable:
         """The function that writes it."""
@@ -37,16 +41,17 @@ class _Format(NamedTuple):
 
 FORMATS = (
     _Format(".csv", "CSV", "analysis.export.csv_text:write"),
-    _Format(".parquet", "Parquet", "analysis.export.parquet:write"),
-    _Format(".npz", "arrays of numpy", "analysis.export.npz:write"),
+    _Format(".parquet", "Parquet", "analysis.export.parquet:write", seeks=True),
+    _Format(".npz", "arrays of numpy", "analysis.export.npz:write", seeks=True),
     _Format(".jsonl", "JSON Lines", "analysis.export.json_lines:write"),
     _Format(".sto", "storage of OpenSim", "analysis.export.opensim:write", takes_worlds=False),
     _Format(".mot", "joint coordinates for OpenSim", "analysis.export.opensim:write_motion", takes_worlds=False),
-    _Format(".pvd", "VTK, with a folder of .vtp beside it", "analysis.export.vtk:write", "frame", takes_channels=False),
+    _Format(".pvd", "VTK, with a folder of .vtp beside it", "analysis.export.vtk:write", "frame", takes_channels=False,
+            has_folder=True),
     _Format(".glb", "animated glTF", "view.glb:write", "frame", takes_channels=False, takes_worlds=False),
     _Format(".urdf", "the mechanism of a scene as URDF", "", "element", of_scene=True),
     _Format(".xml", "the mechanism of a scene as MJCF", "", "element", of_scene=True),
-)
+)  # fmt: skip
 
 
 def format_of(path: Path) -> _Format:

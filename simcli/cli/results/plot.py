@@ -12,6 +12,7 @@ from simcli.cli.options import (
     Condition,
     FilePath,
     JsonFlag,
+    ReplaceForeign,
     WorldList,
     output_option,
     parse_worlds,
@@ -39,6 +40,7 @@ def plot(
         Path | None, output_option("Picture to write (png, svg, pdf).", show_default="FILE.png")
     ] = None,
     terminal: Annotated[bool, typer.Option("--terminal", help="Draw here in characters, and write no picture.")] = False,
+    force: ReplaceForeign = False,
     json: JsonFlag = False,
 ) -> int:
     """Draw channels over time, or parameters and measures over worlds (-x, -y, -z), into a picture.
@@ -49,6 +51,7 @@ def plot(
     Example: simcli plot outputs/batch.h5 -x params.l -y measure.peak
     """
     from simcli.analysis.worlds.world_table import read_table
+    from simcli.records.drafts import claim_path
     from simcli.records.reading.reader import open_trajectory
 
     over_worlds = [name for name in (x, y, z) if name]
@@ -62,6 +65,7 @@ def plot(
     target = output or file.with_suffix(".png")
     if not terminal:
         spare_runs(target, [file])
+        claim_path(target, force)
     with open_trajectory(file) as trajectory:
         table = read_table([trajectory])
         for condition in where:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from simcli.cli import console
-from simcli.cli.options import FilePath, JsonFlag, WorldList, output_option, parse_worlds, spare_runs
+from simcli.cli.options import FilePath, JsonFlag, ReplaceForeign, WorldList, output_option, parse_worlds, spare_runs
 from simcli.errors import Exit, UsageError
 
 if TYPE_CHECKING:
@@ -51,6 +51,7 @@ def render(
     size: Size = "",
     world: WorldList = None,
     overlay: Annotated[bool, typer.Option("--overlay", help="Worlds over each other, else side by side.")] = False,
+    force: ReplaceForeign = False,
     json: JsonFlag = False,
 ) -> int:
     """Draw a run: a picture (png) or a film (gif, mp4). It needs no display and no graphics card.
@@ -59,12 +60,14 @@ def render(
     Example: simcli render outputs/swing.h5 -o swing.mp4 --fps 30 --speed 0.5 --size 1280x720
     Example: simcli render outputs/batch.h5 -o batch.png --world 0-8 --strobe 10
     """
+    from simcli.records.drafts import claim_path
     from simcli.view.pictures.images import check_picture_suffix, is_film
     from simcli.view.pictures.render import Look
 
     target = output or file.with_suffix(".png")
     check_picture_suffix(target)
     spare_runs(target, [file])
+    claim_path(target, force, seeks=target.suffix.lower() == ".mp4")
     given = {"fps": fps, "speed": speed, "time": time, "strobe": strobe}
     _check_given(given, is_film(target), target)
     look = Look(parse_size(size or (GIF_SIZE if target.suffix.lower() == ".gif" else PICTURE_SIZE)), camera, overlay)

@@ -3,6 +3,7 @@
 import io
 import math
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -15,6 +16,7 @@ from simcli.cli.options import (
     Condition,
     FilePaths,
     JsonFlag,
+    Replace,
     file_or_stdout,
     goes_to_stdout,
     output_option,
@@ -51,6 +53,7 @@ def table(
     sort: SortNames = [],  # noqa: B006
     top: TopRows = None,
     output: TableOutput = None,
+    force: Replace = False,
     json: JsonFlag = False,
 ) -> int:
     """Show a row per world: status, varied parameters, measures.
@@ -60,9 +63,9 @@ def table(
     """
     from simcli.analysis.worlds.world_table import read_files
 
-    refuse_format(output, json)
     if output not in (None, STDOUT):
         spare_runs(output, files)
+    claim_table(output, json, force)
     return give_table("table", files, choose_rows(read_files(files), where, sort, top, column), output, json, "world")
 
 
@@ -85,16 +88,18 @@ class Chosen:
     by_name: bool
 
 
-def refuse_format(output: Path | None, as_json: bool) -> None:
-    """Refuse an output whose suffix says no format, or stdout where that takes JSON, before any work.
+def claim_table(output: Path | None, as_json: bool, force: bool, inputs: Sequence[Path] = ()) -> None:
+    """Refuse an output whose suffix says no format, or stdout where that takes JSON, or what exists, before any work.
 
     Raises:
-        UsageError: that is so.
+        UsageError, OutputError: that is so.
     """
     from simcli.analysis.worlds.world_export import check_suffix
+    from simcli.records.drafts import claim_path
 
     if not goes_to_stdout(output, as_json) and output is not None:
         check_suffix(output)
+        claim_path(output, force, inputs, seeks=output.suffix.lower() == ".parquet")
 
 
 def choose_rows(whole: "WorldTable", where: list[str], sort: list[str], top: int | None, column: list[str]) -> Chosen:

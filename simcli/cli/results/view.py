@@ -13,6 +13,7 @@ from simcli.cli.options import (
     FixInertia,
     JsonFlag,
     PackagePath,
+    ReplaceForeign,
     SetValues,
     existing_file,
     output_option,
@@ -67,6 +68,7 @@ def view(
     sets: SetValues = [],  # noqa: B006
     package_path: PackagePath = [],  # noqa: B006
     fix_inertia: FixInertia = False,
+    force: ReplaceForeign = False,
     json: JsonFlag = False,
 ) -> int:
     """Write one HTML file that plays the motion in any browser, without network: turn, scrub, compare worlds, follow curves.
@@ -77,6 +79,7 @@ def view(
     """
     from simcli.analysis.states.subject import is_hdf5
     from simcli.exchange.importing import import_overrides
+    from simcli.records.drafts import claim_path
     from simcli.records.reading.reader import open_trajectory
     from simcli.view.page.content import Content
     from simcli.view.page.curves import groups_of
@@ -101,7 +104,7 @@ def view(
             subject = subject_of_scene(file, [*reading, *sets], worlds, most or _MOST_WORLDS)
             groups, n_frames = [], 1
             target = output or Path("outputs") / f"{subject.spec.name}.html"
-        _check_target(target, file)
+        claim_path(target, force, [file])
         content = Content(subject, slice(0, None, every or 1), groups)
         _say_size(target, content, n_frames, every)
         _write(content, _arranged(subject.worlds, columns, overlay), target, n_frames)
@@ -144,14 +147,6 @@ def _arranged(worlds: tuple[int, ...], columns: int, overlay: bool) -> dict:
     """How the worlds are shown at first."""
     mode = "ghosts" if overlay and len(worlds) > 1 else "grid" if columns or len(worlds) > 1 else "one"
     return {"mode": mode, "shown": list(range(len(worlds))), "columns": columns}
-
-
-def _check_target(target: Path, file: Path) -> None:
-    from simcli.records.drafts import spare_inputs
-
-    if target.is_dir():
-        raise UsageError(f"{target}: is a folder; name a file in it")
-    spare_inputs(target, [file])
 
 
 def _say_size(target: Path, content, n_frames: int, every: int | None) -> None:

@@ -36,11 +36,12 @@ def decompose(
     Example: simcli decompose bracket.stl -o parts
     """
     from simcli.exchange.decomposition import decompose_mesh, stem_of_parts
+    from simcli.records.drafts import claim_path
 
     folder, stem = output or Path(f"{mesh.stem}_parts"), stem_of_parts(mesh)
     earlier = [path for path in folder.glob(f"{stem}_*.obj") if path.stem.removeprefix(f"{stem}_").isdigit()]
-    if earlier and not force:
-        raise OutputError(f"{folder} has {earlier[0].name} already: choose another folder by -o, or add --force")
+    for path in earlier:
+        claim_path(path, force)
     found = decompose_mesh(mesh, concavity, most)
     _write(folder, earlier, found.files)
     if json:

@@ -57,14 +57,12 @@ def import_command(
     Example: simcli import robot.urdf --base floating -o robot.yaml
     """
     from simcli.exchange.importing import ImportOptions, import_model
-    from simcli.records.drafts import spare_inputs
+    from simcli.records.drafts import claim_path
 
     target = output or Path(f"{model.stem}.yaml")
     to_stdout = goes_to_stdout(output, json)
     if not to_stdout:
-        spare_inputs(target, [model])
-    if not to_stdout and target.exists() and not force:
-        raise OutputError(f"{target} exists: choose another name by -o, or add --force")
+        claim_path(target, force, [model])
     folder = f"{'model' if to_stdout else target.stem}_meshes"
     found = import_model(model, ImportOptions(base and base.value, package_path, folder, fix_inertia, self_collision))
     if to_stdout:

@@ -10,7 +10,7 @@ from simcli.cli import console
 from simcli.cli.options import JsonFlag, file_to_write
 from simcli.cli.scenes.check import SCENE_SUFFIXES
 from simcli.cli.shipped import first_line, shipped_scenes
-from simcli.errors import Exit, OutputError, UsageError
+from simcli.errors import Exit, UsageError
 
 DEFAULT_TEMPLATE = "pendulum"
 
@@ -26,7 +26,7 @@ def new(
 
     Example: simcli new swing --template pendulum
     """
-    from simcli.records.drafts import written
+    from simcli.records.drafts import claim_path, written
 
     templates = shipped_scenes("templates")
     if show_list:
@@ -38,8 +38,7 @@ def new(
     if template not in templates:
         raise UsageError(_no_template(template, templates))
     path = _scene_of(name)
-    if path.exists() and not force:
-        raise OutputError(f"{path} exists: choose another name, or add --force")
+    claim_path(path, force)
     with written(path) as stream:
         stream.write(templates[template])
     console.say(f"wrote {path}\n  next: simcli run {quote(str(path))}")

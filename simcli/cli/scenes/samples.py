@@ -2,8 +2,8 @@
 
 
 from simcli.cli import console
-from simcli.cli.options import STDOUT, JsonFlag, ScenePath, Seed, SetValues, VaryTable, VaryValues, WorldCount
-from simcli.cli.results.table import Chosen, TableOutput, refuse_format, save_table, show_rows
+from simcli.cli.options import STDOUT, JsonFlag, Replace, ScenePath, Seed, SetValues, VaryTable, VaryValues, WorldCount
+from simcli.cli.results.table import Chosen, TableOutput, claim_table, save_table, show_rows
 from simcli.cli.runs.run_options import batch_overrides
 from simcli.errors import Exit
 
@@ -16,6 +16,7 @@ def samples(
     vary_table: VaryTable = None,
     worlds: WorldCount = None,
     seed: Seed = None,
+    force: Replace = False,
     json: JsonFlag = False,
 ) -> int:
     """Show the numbers that a batch would draw, or write them as a table for --vary-table.
@@ -27,7 +28,7 @@ def samples(
     from simcli.pipeline import read_scene
     from simcli.records.drafts import spare_inputs
 
-    refuse_format(output, json)
+    claim_table(output, json, force)
     document, spec = read_scene(scene, (*batch_overrides(vary, vary_table, worlds, seed), *sets))
     if output not in (None, STDOUT):
         spare_inputs(output, document.inputs)

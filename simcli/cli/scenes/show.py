@@ -6,7 +6,15 @@ from typing import Annotated
 import typer
 
 from simcli.cli import console
-from simcli.cli.options import JsonFlag, ScenePath, SelectPatterns, SetValues, output_option, split_words
+from simcli.cli.options import (
+    JsonFlag,
+    ReplaceForeign,
+    ScenePath,
+    SelectPatterns,
+    SetValues,
+    output_option,
+    split_words,
+)
 from simcli.cli.results.render import PICTURE_SIZE, CameraName, Size, parse_size, say_render_notes
 from simcli.cli.scenes.import_model import say_imported
 from simcli.errors import Exit, SceneError, UsageError
@@ -27,6 +35,7 @@ def show(
     ] = None,
     camera: CameraName = "",
     size: Size = "",
+    force: ReplaceForeign = False,
     json: JsonFlag = False,
 ) -> int:
     """Show the tree, the layout of the coordinates and the degrees of freedom of a scene, or draw its start.
@@ -39,7 +48,7 @@ def show(
     document, spec = _understand(scene, sets)
     say_imported(document, scene)
     if output is not None:
-        _draw(document, spec, output, look)
+        _draw(document, spec, output, look, force)
         if not (resolved or tree or layout or dof or select):
             if json:
                 console.emit("show", {"scene": spec.name, "path": output})
@@ -81,13 +90,13 @@ def _look(output: Path | None, camera: str, size: str):
     return Look(parse_size(size or PICTURE_SIZE), camera)
 
 
-def _draw(document, spec, output: Path, look) -> None:
-    from simcli.records.drafts import spare_inputs
+def _draw(document, spec, output: Path, look, force: bool) -> None:
+    from simcli.records.drafts import claim_path
     from simcli.view.pictures.images import write_picture
     from simcli.view.pictures.render import start_picture
     from simcli.view.subject import ViewSubject
 
-    spare_inputs(output, document.inputs)
+    claim_path(output, force, document.inputs)
     subject = ViewSubject(Path(document.path), spec, document.folder, (0,), model=_model(document, spec), document=document)
     with console.stdout_kept_clean():
         picture = start_picture(subject, look)

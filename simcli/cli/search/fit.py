@@ -109,7 +109,7 @@ def fit(
     if output is not None:
         claim_scene(scene, sets, output, force)
     if plot is not None:
-        _claim_picture(plot, (scene, data))
+        _claim_picture(plot, (scene, data), force)
     with watched(quiet or json) as watch:
 
         def seen(count: int, chi_square: float) -> None:
@@ -127,12 +127,12 @@ def fit(
     return Exit.OK if found.converged else Exit.NEGATIVE
 
 
-def _claim_picture(plot: Path, inputs: tuple[Path, ...]) -> None:
+def _claim_picture(plot: Path, inputs: tuple[Path, ...], force: bool) -> None:
     """Refuse a picture that cannot be meant, or drawn, before anything is computed."""
     from simcli.analysis.plots.plot import new_figure
-    from simcli.records.drafts import spare_inputs
+    from simcli.records.drafts import claim_path
 
-    spare_inputs(plot, inputs, option="--plot")
+    claim_path(plot, force, inputs, option="--plot")
     known = new_figure(1.0, 1.0, "").canvas.get_supported_filetypes()
     if plot.suffix.lstrip(".").lower() not in known:
         raise UsageError(f"--plot {plot}: the suffix says the format; write a name that ends in .png, .svg or .pdf")

@@ -6,8 +6,8 @@ from typing import Annotated
 import typer
 
 from simcli.cli import console, progress
-from simcli.cli.options import CaseCondition, JsonFlag
-from simcli.cli.results.table import CaseColumns, SortNames, TableOutput, TopRows, choose_rows, give_table, refuse_format
+from simcli.cli.options import CaseCondition, JsonFlag, Replace
+from simcli.cli.results.table import CaseColumns, SortNames, TableOutput, TopRows, choose_rows, claim_table, give_table
 from simcli.errors import Exit, UsageError
 
 
@@ -49,6 +49,7 @@ def _table(
     sort: SortNames = [],  # noqa: B006
     top: TopRows = None,
     output: TableOutput = None,
+    force: Replace = False,
     json: JsonFlag = False,
 ) -> int:
     """Show a row per case: status, choices, varied parameters, measures.
@@ -61,7 +62,7 @@ def _table(
     from simcli.sweeps.planning.plan_file import read_plan
     from simcli.sweeps.table import table_of
 
-    refuse_format(output, json)
+    claim_table(output, json, force)
     plan, state = read_plan(folder), LedgerReader(folder).read()
     state.forget_gone(folder)
     done = {case: result.file for case, result in state.results.items()}

@@ -29,7 +29,7 @@ def put(slot: Slot, w, lane, item, value):
     """Replace the value of an item in one world, or without a lane in all, if it writes (`Arena.writing`)."""
     for k, new in enumerate(value.parts if isinstance(value, Value) else [value]):
         if lane is None:
-            slot.replace(w, item, k, slot.arena.zero() + new)
+            slot.replace(w, item, k, slot.arena.pack(new))
             continue
         part = slot.part(w, item, k)
         put_lane(part, lane, slot.arena.written_lane(get_lane(part, lane), lane, new) if slot.is_masked else new)

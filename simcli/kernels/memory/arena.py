@@ -20,7 +20,7 @@ from simcli.kernels.language.expressions import is_mask, is_pack, item, local
 from simcli.kernels.language.launches import ReadyLaunch
 from simcli.kernels.language.numbers import MOST_INTS, MOST_REALS, Numbers, begin, given, known, memory, number
 from simcli.kernels.language.traces import Traced, traced
-from simcli.kernels.language.vectors import as_numbers
+from simcli.kernels.language.vectors import as_numbers, vector
 from simcli.kernels.memory.slots import INTS, KINDS, REALS, SLOTS, Ints, Records, RowSlot, Shared, Slot, Strip
 from simcli.kernels.memory.storage import MASK, storage_of
 
@@ -356,7 +356,7 @@ class Arena:
         """
         if self.mask is None:
             return value
-        return ti.select(self.mask, value if is_pack(value) else self.zero() + value, part)
+        return ti.select(self.mask, self.pack(value), part)
 
     def written_lane(self, number, lane, value):
         """As `written`, for the number of one lane."""
@@ -367,6 +367,12 @@ class Arena:
     def writes(self, lane):
         """Whether the world of a lane writes (inside kernels): work that goes lane by lane leaves the others out."""
         return True if self.mask is None else lane_of(self.mask, lane) != 0.0
+
+    def pack(self, value):
+        """A value as a pack, with the same bits: a sum with zero would make +0 of -0 (inside kernels)."""
+        if is_pack(value) or self.device.lanes == 1:
+            return value
+        return vector([local(ti.cast(value, self.device.real))] * self.device.lanes)
 
     def zero(self):
         """A pack of zeros (inside kernels). Not `x * 0.0` of a pack in memory: what a state before left may be NaN."""

@@ -78,6 +78,8 @@ class Program:
         target: line to go to, behind a repetition that nobody enters, or back to its begin.
         most: turns; or the value that is set, of register `target`.
         lines: kind, stage and level of each, as the host has them.
+        known: while lines are made, values of registers that are sure where the list is. What a repetition of worlds sets is
+            set back after it: a register is of a block, and the worlds that have not begun it go on with theirs.
         sets: whether there are registers.
         in_warps: whether threads of a warp take it that may part, each for a world of its own, see warps.py.
         masks: (levels) 1 for the worlds of a repetition.
@@ -85,11 +87,11 @@ class Program:
     """
 
     _data_oriented = True
-    _untraced = ("places",)
+    _untraced = ("places", "known")
 
     def __init__(self, arena: Arena, body: Iterable, registers: Registers | None = None):
         self.arena, self.registers, self.sets = arena, registers, registers is not None
-        key = tuple(body), registers.names if registers else ()
+        key, self.known = (tuple(body), registers.names if registers else ()), {}
         if key not in _tables:  # phases of a run have the same
             self.places, self.stages = {}, []
             self.masked, self.of_worlds, self.of_blocks = set(), set(), set()
@@ -120,7 +122,7 @@ class Program:
             elif kind is Within:
                 self.add(item.body, (*of, item.of), level, is_masked, lines)
             elif kind is Set:
-                lines.append((_SET, NOBODY, level, self.registers.names.index(item.name), item.value))
+                self.set_register(item.name, item.value, level, lines)
             elif kind is Repeat:
                 self.add_repeat(item, of, level + 1, is_masked or item.by_world, lines)
             else:
@@ -132,12 +134,26 @@ class Program:
         """Append the lines of a repetition."""
         at = len(lines)
         lines.append(None)
+        names = set(_names_set(item.body))
+        before = {name: self.known.get(name) for name in names}
+        if item.at_most > 1:
+            self.known = {name: value for name, value in self.known.items() if name not in names}
         self.add(item.body, of, level, is_masked, lines)
         where, wanted = self.number(item.where, of), self.number(item.wanted, of)
         (self.of_worlds if item.by_world else self.of_blocks).update({where, wanted})
         if item.at_most > 1:
             lines.append((LEAVE, wanted, level, at + 1, item.at_most))
         lines[at] = (ENTER, where, level, len(lines), 0)
+        for name in sorted(names):
+            if item.by_world and before[name] not in (None, self.known.get(name)):
+                self.set_register(name, before[name], level - 1, lines)
+            elif before[name] != self.known.get(name):
+                self.known.pop(name, None)
+
+    def set_register(self, name: str, value: int, level: int, lines: list) -> None:
+        """Append the line that sets a register."""
+        lines.append((_SET, NOBODY, level, self.registers.names.index(name), value))
+        self.known[name] = value
 
     def number(self, function: Callable | None, of: tuple) -> int:
         """Number of a stage or condition."""
@@ -190,6 +206,17 @@ class Program:
                 stage.function(owner, w)
         else:
             stage.function(owner, w)
+
+
+def _names_set(body: Iterable) -> Iterable[str]:
+    """Names of the registers that a list sets."""
+    for item in body:
+        if item.__class__ is Set:
+            yield item.name
+        elif item.__class__ is tuple:
+            yield from _names_set(item)
+        elif item.__class__ in (Repeat, Within):
+            yield from _names_set(item.body)
 
 
 def group(n: int) -> Callable:

@@ -12,6 +12,7 @@ from simcli.errors import FileError, OutputError
 from simcli.model.snapshot import Event
 from simcli.records.contents.layout import ORPHANED
 from simcli.records.contents.provenance import sha256
+from simcli.records.drafts import claim_path
 from simcli.records.going_on import checkpoint as checkpoints
 from simcli.records.going_on.checkpoint import Checkpoint
 from simcli.records.going_on.lock import is_being_written
@@ -59,21 +60,15 @@ def claim_output(path: Path, replace: bool) -> None:
     Raises:
         OutputError: the file exists and `replace` is not given, or it is no HDF5 file and not empty.
     """
-    if not path.exists() or (replace and not holds_something(path)):
-        return
-    if path.is_dir():
-        raise OutputError(f"{path}: is a folder; name a file with -o")
-    if not holds_something(path):
-        raise OutputError(f"{path}: exists, and is empty; add --force to replace it, or choose another file with -o")
-    with path.open("rb") as file:
-        is_output = file.read(len(SIGNATURE)) == SIGNATURE
-    if not is_output:
-        raise OutputError(f"{path}: exists and is no HDF5 file, so it will not be replaced; choose another -o")
-    if replace:
-        return
-    if _status(path) in UNFINISHED and not is_being_written(path):
-        raise OutputError(f"{path}: holds an unfinished run; add --resume to continue it, --restart to begin anew")
-    raise OutputError(f"{path}: exists; add --force to replace it, or choose another file with -o")
+    claim_path(path, force=True, seeks=True)
+    if holds_something(path):
+        with path.open("rb") as file:
+            is_output = file.read(len(SIGNATURE)) == SIGNATURE
+        if not is_output:
+            raise OutputError(f"{path}: exists and is no HDF5 file, so it will not be replaced; choose another -o")
+        if not replace and _status(path) in UNFINISHED and not is_being_written(path):
+            raise OutputError(f"{path}: holds an unfinished run; add --resume to continue it, --restart to begin anew")
+    claim_path(path, replace)
 
 
 def _status(path: Path) -> str:

@@ -2,9 +2,11 @@
 
 import os
 import time
+from pathlib import Path
 
 import numpy as np
 
+from simcli.errors import OutputError
 from simcli.model.snapshot import ContactRows, no_contacts
 from simcli.records.contents.model_columns import world_tables_of
 from simcli.records.drafts import draft_of
@@ -56,7 +58,20 @@ class OutputFile:
         except OSError:
             self.discard()
             raise
+        self._place = _place_of(self._path)
         self._started = time.monotonic() - self._wall
+
+    def _check_place(self) -> None:
+        """Refuse to go on with a file that nobody will find.
+
+        Raises:
+            OutputError: what stands at its name is no longer this file.
+        """
+        found = _place_of(self._path)
+        if found != self._place:
+            what = "removed" if found is None else "replaced"
+            raise OutputError(f"{self._path}: was {what} by another program while this run wrote it, and what it has "
+                              "written is lost; run it again, and leave the file alone until the end")  # fmt: skip
 
     def discard(self) -> None:
         """Remove the file that has no name of its own yet."""
@@ -64,6 +79,7 @@ class OutputFile:
 
     def commit(self, batch: CommitBatch) -> None:
         """Write frames, so that a reader may trust them."""
+        self._check_place()
         contacts = self._contacts(batch)
         for growing in self._file.growing:
             rows = batch.columns[growing.path] if growing.row.by_frame else self._ragged(growing, batch, contacts)
@@ -81,6 +97,7 @@ class OutputFile:
             measured: as of `Close`.
         """
         self._file.close(status, self._wall_now, measured)
+        self._check_place()
 
     @property
     def _wall_now(self) -> float:
@@ -120,3 +137,12 @@ class OutputFile:
         if group == "events":
             return event_rows(column, growing.dtype, batch.events)
         return contact_rows(column, growing.dtype, contacts, self._n_contacts, is_first=growing.n == 0)
+
+
+def _place_of(path: Path) -> tuple[int, int] | None:
+    """Device and inode of what stands at a path, None if nothing does."""
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino

@@ -14,7 +14,8 @@ from simcli.records.writing.messages import Inbox, send
 from simcli.records.writing.ring import nameless_file
 
 # They reach a whole group of processes. The recorder waits for what the run makes of them.
-KEPT_FROM_IT = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT} if os.name == "posix" else set()
+_POSIX = "SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1"
+KEPT_FROM_IT = {getattr(signal, name) for name in _POSIX} if os.name == "posix" else set()
 # Its matrices are small, and OpenBLAS would let every core spin for 0.1 s as it starts.
 QUIETLY = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 

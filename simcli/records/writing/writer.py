@@ -13,7 +13,7 @@ from uuid import uuid4
 
 import numpy as np
 
-from simcli.errors import OutputError
+from simcli.errors import OutputError, WriterKilledError
 from simcli.model.snapshot import FrameBlock
 from simcli.model.tables import Model
 from simcli.records.contents.chunks import GrowingRows, fill_chunk, frame_bytes, frames_per_commit
@@ -243,7 +243,8 @@ class Recorder:
         """Take in the recorder's next answer.
 
         Raises:
-            OutputError: it failed, or was killed.
+            OutputError: it failed.
+            WriterKilledError: it was killed.
             RuntimeError: its program has a mistake.
         """
         if self._failure is not None:
@@ -252,8 +253,8 @@ class Recorder:
             answer = self._process.receive(wait)
         except RecorderEndedError as error:
             status = self._process.dismiss()
-            self._failure = OutputError(f"{self.path}: the process that writes it was ended from outside (status {status}); "
-                                        f"{self._safe()}, and --resume goes on")  # fmt: skip
+            self._failure = WriterKilledError(f"{self.path}: the process that writes it was ended from outside (status "
+                                              f"{status}); {self._safe()}, and --resume goes on")  # fmt: skip
             raise self._failure from error
         if isinstance(answer, Failed):
             words = f"{self.path}: {answer.what}: {answer.reason}" if answer.what else answer.reason

@@ -15,7 +15,6 @@ from simcli.kernels.linear.blocks import (
     substitute_blocks,
 )
 from simcli.kernels.linear.sparse import get_unknown, put_unknown
-from simcli.kernels.memory.arena import any_lane
 from simcli.kernels.potentials.coordinates import cap_at_limits
 from simcli.kernels.potentials.energy import add_gradient, add_hessian, find_slopes, follow_rows
 from simcli.solvers.affine.drags import add_drags
@@ -85,8 +84,8 @@ def factorize(c: ti.template(), w: ti.i32):
 
 
 def lacks_curvature(c, w):
-    """Whether a world that has not converged does without curvature (of a block)."""
-    return any_lane((c.step.curve.load(w, 0) == 0.0) & is_running(c, w))
+    """The worlds that have not converged and do without curvature."""
+    return (c.step.curve.load(w, 0) == 0.0) & is_running(c, w)
 
 
 @ti.func

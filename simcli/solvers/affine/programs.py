@@ -99,7 +99,7 @@ def _derivatives(c) -> tuple:
 def _direction(c) -> tuple:
     """Newton's direction. Where the Hessian of a world is indefinite, it is built again without curvature of rows."""
     hessian = _derivatives(c), when(c.given.n, take_given), direction.factorize
-    return (direction.linearise, repeat_blocks(hessian, at_most=2, wanted=direction.lacks_curvature), direction.solve,
+    return (direction.linearise, repeat(hessian, at_most=2, wanted=direction.lacks_curvature), direction.solve,
             direction.measure_direction, when(c.potential.laws.n, direction.cut_at_limits))  # fmt: skip
 
 

@@ -8,7 +8,7 @@ Source: Jean (1999), the step in impulses. Deviation: the margin is that of each
 
 import numpy as np
 
-from simcli.kernels.algebra.elementary import select
+from simcli.kernels.algebra.elementary import select, select_parts
 from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.chart.contacts import force_of_contact, impulse_of_contact, state_contacts
 from simcli.kernels.chart.tree import point_velocity
@@ -247,25 +247,32 @@ def _begin_with(k, p, w, lane, c, impulse, slips, bent):
 def remember(k: ti.template(), p: ti.template(), w: ti.i32, h: ti.template()):
     """Keep the contacts of a step that is over.
 
-    Reads:  k.collider.contacts, p.{contacts, velocity}
+    What was found and is off, as in a world that has taken a smooth step, carried nothing, and slips as what is new.
+
+    Reads:  k.collider.contacts, p.{contacts, velocity, stated}
     Writes: p.contacts.speed, k.{known, low, high, feature, impulse, place, slips, bend}
     """
     table = k.collider.contacts
+    zero = p.arena.zero()
+    no_impulse = Vec3(zero, zero, zero)
     k.known.store(w, 0, table.count.load(w, 0))
     for c in range(whole(p.live, w, 1)):
         p.contacts.speed.store(w, c, contact_speed(p, w, c, p.velocity))
-    for c in range(whole(p.live, w, 1)):
+    for c in range(whole(p.stated, w, 0)):  # of a block of which all are off none is live
+        on = p.contacts.on.load(w, c) != 0.0
         a, b = table.shape_a.load(w, c), table.shape_b.load(w, c)
         k.low.store(w, c, ti.min(a, b))
         k.high.store(w, c, ti.max(a, b))
         k.feature.store(w, c, table.feature.load(w, c))
         k.place.store(w, c, table.point.load(w, c))
-        k.impulse.store(w, c, force_of_contact(k.collider, p.contacts.impulse, w, None, c))
+        force = force_of_contact(k.collider, p.contacts.impulse, w, None, c)
+        k.impulse.store(w, c, select_parts(on, force, no_impulse))
         u = p.contacts.speed.load(w, c).parts
         sought = (certain(table.gap.load(w, c), k.blur.load(w, c)) - k.target.load(w, c)) / h
         bend = p.contacts.bias.load(w, c).parts[0] - sought
-        k.bend.store(w, c, select(k.bounces.load(w, c) == 0.0, bend, bend * 0.0))
-        k.slips.store(w, c, select(u[1] * u[1] + u[2] * u[2] > STILL * STILL, bend * 0.0 + 1.0, bend * 0.0))
+        k.bend.store(w, c, select(on & (k.bounces.load(w, c) == 0.0), bend, zero))
+        slips = select(u[1] * u[1] + u[2] * u[2] > STILL * STILL, zero + 1.0, zero)
+        k.slips.store(w, c, select(on, slips, zero - 1.0))
 
 
 @ti.func
@@ -317,10 +324,10 @@ def contact_energy(k: ti.template(), w: ti.i32):
 def deepest(k: ti.template(), p: ti.template(), w: ti.i32):
     """[m], deepest overlap of the contacts of the last step, where it ended.
 
-    Reads: k.collider.contacts.reach
+    Reads: k.collider.contacts.reach, p.stated
     """
     found = k.collider.arena.zero()
-    for c in range(whole(p.live, w, 1)):
+    for c in range(whole(p.stated, w, 0)):
         is_on = k.collider.contacts.count.load(w, 0) > ti.cast(c, k.collider.arena.device.real)
         found = ti.max(found, select(is_on, -k.collider.contacts.reach.load(w, c), found))
     return local(found)

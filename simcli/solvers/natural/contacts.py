@@ -7,6 +7,7 @@ Stages; rows/memory.py says what `c` holds.
 """
 
 from simcli.kernels.algebra.elementary import select
+from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.complementarity.dense import whole
 from simcli.kernels.complementarity.measure import contact_speed
 from simcli.kernels.language import ti
@@ -34,20 +35,18 @@ def _may_be_smooth(c):
 
 @ti.func
 def part_contacts(c: ti.template(), w: ti.i32):
-    """Take the worlds where `note_smooth` has seen that nothing touches as ones without contacts.
+    """Take a world where `note_smooth` has seen that nothing touches as one without contacts.
 
-    Reads:  c.bound.parts
     Writes: c.bound.jumps, p.{contacts, centre}
     """
     m = c.bound.impulses
     p = m.problem
     zero = c.tables.arena.zero()
-    stays = select(c.bound.parts.load(w, 0) > 0.0, zero, zero + 1.0)
-    c.bound.jumps.store(w, 0, c.bound.jumps.load(w, 0) * stays)
-    for n in range(m.contacts.capacity):
-        p.contacts.on.store(w, n, p.contacts.on.load(w, n) * stays)
-        p.contacts.impulse.store(w, n, p.contacts.impulse.load(w, n) * stays)
-        p.centre.store(w, n, p.centre.load(w, n) * stays)
+    c.bound.jumps.store(w, 0, zero)
+    for n in range(whole(p.stated, w, 0)):
+        p.contacts.on.store(w, n, zero)
+        p.contacts.impulse.store(w, n, Vec3(zero, zero, zero))
+        p.centre.store(w, n, Vec3(zero, zero, zero))
 
 
 @ti.func

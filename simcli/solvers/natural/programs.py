@@ -15,10 +15,10 @@ lambda is a force; velocities are projected before each step, which takes from t
 and changes no position. That of generalized_alpha is in alpha/generalized_alpha.py.
 """
 
-from simcli.kernels.memory.lists import only_blocks, repeat_blocks, set_registers
+from simcli.kernels.memory.lists import only, only_blocks, repeat, repeat_blocks, set_registers
 from simcli.solvers.impulses.memory import keep_impulses, look_ahead, look_back
 from simcli.solvers.impulses.programs import solving, watch_contacts
-from simcli.solvers.natural.alpha.balance import ask_for_balance, balance_lacks
+from simcli.solvers.natural.alpha.balance import ask_for_balance, is_off_balance
 from simcli.solvers.natural.alpha.forces import evaluate_forces, stiffen_rows
 from simcli.solvers.natural.alpha.generalized_alpha import (
     ask_for_excess,
@@ -66,12 +66,10 @@ from simcli.solvers.natural.stages import (
     filter_correction,
     harden_instant,
     is_taken_again,
-    lacks_somewhere,
     load_midpoint,
     load_second_half,
     pull_vectors,
     push_midpoint,
-    set_changes_somewhere,
     soften_step,
     state_system,
 )
@@ -87,7 +85,9 @@ from simcli.solvers.rows.stages import (
     finish_solutions,
     harden_rows,
     keep_solution,
+    lacks,
     measure_rows,
+    set_changes,
     solve_system,
 )
 from simcli.solvers.shared.clock import lead_to_end, lead_to_frame, lead_to_start
@@ -126,7 +126,7 @@ def step_of_polynomials(c) -> tuple:
     """A step of zhong06 whose rows are polynomials and whose forces are smooth."""
     mixed = (factorize_rows,) if c.pushes.is_mixed else ()
     correction = (ask_for_rows, *FILTERED, take_accelerations)
-    corrections = repeat_blocks(*correction, at_most=c.steps.corrections, where=rows_lack, wanted=rows_lack)
+    corrections = repeat(*correction, at_most=c.steps.corrections, where=rows_lack, wanted=rows_lack)
     return (*signals(c), begin_midpoint, factorize_rows, solve_saddle, ask_for_accelerations, *mixed, *FILTERED,
             take_accelerations, corrections, placements(move_to_place), end_midpoint)  # fmt: skip
 
@@ -138,11 +138,11 @@ def step_of_alpha(c) -> tuple:
     jump = ()
     if c.alpha.jumps or c.pushes.has_power:
         jump = (set_registers(node=1), *signals(c), set_registers(instant=1), *bodies, evaluate_forces, stiffen_rows,
-                ask_for_balance, only_blocks(balance_lacks, factorize_rows, *FILTERED, take_jump), *works, *begun,
+                ask_for_balance, only(is_off_balance, factorize_rows, *FILTERED, take_jump), *works, *begun,
                 set_registers(node=0, instant=0))  # fmt: skip
     matrix = only_blocks(needs_matrix, stiffen_rows, factorize_rows)
-    better = only_blocks(balance_lacks, matrix, *FILTERED, take_balance)
-    rounds = repeat_blocks(evaluate_forces, ask_for_balance, better, at_most=c.steps.corrections, wanted=balance_lacks)
+    better = only(is_off_balance, matrix, *FILTERED, take_balance)
+    rounds = repeat(evaluate_forces, ask_for_balance, better, at_most=c.steps.corrections, wanted=is_off_balance)
     refined = repeat_blocks(ask_for_excess, *FILTERED, at_most=REFINEMENTS) if c.has_excess else ()
     projected = (begin_projection, factorize_rows, *FILTERED, refined, end_alpha)
     begins = (*sampling(c), begin_alpha, *led(c, begin_led))
@@ -153,7 +153,7 @@ def step_of_alpha(c) -> tuple:
 def placements(move) -> tuple:
     """Stages that place the coordinates where corrections have not brought them, by a matrix each."""
     placement = (ask_for_place, factorize_rows, *FILTERED, move)
-    return (repeat_blocks(*placement, at_most=MAX_PLACEMENTS, where=rows_lack, wanted=rows_lack),)
+    return (repeat(*placement, at_most=MAX_PLACEMENTS, where=rows_lack, wanted=rows_lack),)
 
 
 def step_of_poses(c) -> tuple:
@@ -164,12 +164,12 @@ def step_of_poses(c) -> tuple:
     again = (set_registers(node=c.stages), *contacts(c, part_contacts), *_evaluation(c))
     correction = (solve_system, filter_correction, solve_system, correct)
     measured = (place_links, *_measurement(c), *rows_of_motions(c, lead_rows_to_end), ask_for_correction)
-    corrections = repeat_blocks(*measured, only_blocks(lacks_somewhere, *correction), at_most=c.bound.max_corrections,
-                                wanted=lacks_somewhere)  # fmt: skip
+    corrections = repeat(*measured, only(lacks, *correction), at_most=c.bound.max_corrections,
+                                wanted=lacks)  # fmt: skip
     locks = (follow_motions, *led(c, leave_led)) if c.motions.n_locks else ()
     rotors = (note_paces,) if c.forces.has_armature and c.bound.system.laws.n else ()
     damped = (load_second_half,) if c.is_midpoint and c.forces.damps_links else ()
-    return (*found, *((only_blocks(is_taken_again, *again),) if c.bound.switches else ()), *damped, advance_midpoint,
+    return (*found, *((only(is_taken_again, *again),) if c.bound.switches else ()), *damped, advance_midpoint,
             set_registers(rates=0), corrections, *((keep_impulses,) if c.by_impulses else ()),
             *rotors, pull_vectors, *((work_of_step,) if c.bound.system.n_leads + c.led.n else ()), end_velocities,
             *locks, *((show_projection,) if c.touches else ()))  # fmt: skip
@@ -211,8 +211,8 @@ def _with_active_set(c, is_frame: bool) -> tuple:
     tries = (set_registers(solution=0), *tries, *owes)
     if not y.laws.n and not (c.has_excess and is_frame):
         return set_registers(choice=0), find_active_set, *tries
-    tries = only_blocks(set_changes_somewhere, *tries)
-    search = repeat_blocks(find_active_set, tries, at_most=c.bound.max_choices, wanted=set_changes_somewhere)
+    tries = only(set_changes, *tries)
+    search = repeat(find_active_set, tries, at_most=c.bound.max_choices, wanted=set_changes)
     return set_registers(choice=0), search
 
 

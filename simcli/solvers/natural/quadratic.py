@@ -7,7 +7,6 @@ accelerations take a second one. The list is in programs.py, with that of genera
 
 from simcli.kernels.algebra.elementary import precision_of, select
 from simcli.kernels.language import ti
-from simcli.kernels.memory.arena import any_lane
 from simcli.kernels.rows.quadratic import (
     bend_gradients,
     bias,
@@ -153,8 +152,8 @@ def take_accelerations(c: ti.template(), w: ti.i32):
 
 
 def rows_lack(c, w):
-    """Whether rows of some world are not where they shall be (of a block)."""
-    return any_lane(c.steps.worst.load(w, 0) > c.steps.tight)
+    """The worlds whose rows are not where they shall be."""
+    return c.steps.worst.load(w, 0) > c.steps.tight
 
 
 @ti.func

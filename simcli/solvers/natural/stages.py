@@ -12,7 +12,7 @@ from simcli.kernels.forces.external import load_links
 from simcli.kernels.language import ti
 from simcli.kernels.linear.sparse import get_unknown
 from simcli.kernels.linear.system import fill
-from simcli.kernels.memory.arena import any_lane, local
+from simcli.kernels.memory.arena import local
 from simcli.kernels.rows.pulls import pull_links
 from simcli.solvers.natural.memory import MOST_SOFT, SOFTNESS_OF_TURN
 from simcli.solvers.rows.corrections import is_rigid
@@ -198,14 +198,9 @@ def state_system(c: ti.template(), w: ti.i32):
     state_equations(c, w, 0, c.b.load(w, 0), c.constants.load(w, H), c.g.load(w, 0), c.now.load(w, "instant"))
 
 
-def set_changes_somewhere(c, w):
-    """Whether a piece was chosen anew in some world (of a block)."""
-    return any_lane(c.bound.choosing.load(w, 0) != 0.0)
-
-
 def is_taken_again(c, w):
-    """Whether a world evaluates the step again: a law stops something in it, or nothing touches (of a block)."""
-    return any_lane((c.bound.jumps if c.bound.repeats else c.bound.parts).load(w, 0) > 0.0)
+    """The worlds that evaluate the step again: a law stops something in them, or nothing touches."""
+    return (c.bound.jumps if c.bound.repeats else c.bound.parts).load(w, 0) > 0.0
 
 
 @ti.func
@@ -224,11 +219,6 @@ def advance_midpoint(c: ti.template(), w: ti.i32):
         c.bound.move.store(w, d, (s.qd.load(w, d) + s.qdd.load(w, d) * g) * h)
     copy(c.bound.q_start, s.q, c.tables.n_q, w)
     retract(c.tables, c.bound.q_start, s.q, c.bound.move, w, 1.0)
-
-
-def lacks_somewhere(c, w):
-    """Whether rows of some world were not where they shall be before the last correction (of a block)."""
-    return any_lane(c.bound.worst.load(w, 0) > c.bound.tight)
 
 
 @ti.func

@@ -8,13 +8,14 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from simcli.errors import DeviceError, OutputError, SimcliError
+from simcli.errors import DeviceError, OutputError, SimcliError, WriterKilledError
 from simcli.spec.document.overrides import Override
 from simcli.sweeps.executors.contract import Ending, Work
 from simcli.sweeps.planning.plan import Chunk
 
 DEVICE_BY_SCENE = ("SC713", "SC714")  # faults that fewer worlds or another scene would not have
 MOST_OF_REASON = 500  # characters of a reason that a ledger keeps
+_WRITER_LOST = "the process that writes its result was killed (kill -9, or the system ran out of memory)"
 
 
 def task_text(chunk: Chunk, work: Work) -> str:
@@ -51,7 +52,8 @@ def run_task(chunk: Chunk, work: Work, watch: Callable[..., bool]) -> dict[str, 
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException as error:  # no error of a chunk may end the worker, or it would be taken for killed
-        return {"ending": _ending_of(error).value, "reason": reason_of(error)}
+        ending = _ending_of(error)
+        return {"ending": ending.value, "reason": _WRITER_LOST if ending == Ending.LOST else reason_of(error)}
     if found is None:
         return {"ending": Ending.STOPPED.value, "reason": "stopped as asked"}
     file = os.path.relpath(found.file, work.folder) if os.path.isabs(found.file) else str(found.file)
@@ -61,6 +63,8 @@ def run_task(chunk: Chunk, work: Work, watch: Callable[..., bool]) -> dict[str, 
 
 
 def _ending_of(error: BaseException) -> Ending:
+    if isinstance(error, WriterKilledError):
+        return Ending.LOST
     if isinstance(error, OutputError | OSError):
         return Ending.OUTPUT
     if isinstance(error, DeviceError):

@@ -5,6 +5,7 @@ from html import escape
 from importlib.resources import files
 from typing import TextIO
 
+from simcli.records.marks import PAGE_TAG
 from simcli.view.page.content import Content
 from simcli.view.subject import dumped
 
@@ -31,7 +32,7 @@ def write_page(content: Content, view: dict, stream: TextIO, live: bool = False,
     """
     title = escape(content.subject.spec.name or content.subject.path.stem)
     policy = POLICY.format("'self'" if live else "'none'")
-    stream.write(f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>{title}</title>\n'
+    stream.write(f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n{PAGE_TAG}\n<title>{title}</title>\n'
                  f'<meta name="viewport" content="width=device-width, initial-scale=1">\n'
                  f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
                  '<link rel="icon" href="data:,">\n</head>\n<body>\n')  # fmt: skip

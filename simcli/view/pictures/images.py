@@ -9,6 +9,7 @@ import numpy as np
 
 from simcli.errors import UsageError, install_hint
 from simcli.records.drafts import drafted
+from simcli.records.marks import MARK, PNG_KEY
 from simcli.spec.faults.fault_list import suffix_of
 
 _Array = np.ndarray
@@ -44,8 +45,12 @@ def write_picture(picture: _Array, path: Path) -> None:
         OutputError: the file cannot be written.
     """
     image = _pillow()
+    from PIL.PngImagePlugin import PngInfo
+
+    mark = PngInfo()
+    mark.add_text(PNG_KEY, MARK)
     with drafted(path) as part:
-        image.fromarray(picture).save(part, format="PNG", optimize=True)
+        image.fromarray(picture).save(part, format="PNG", optimize=True, pnginfo=mark)
 
 
 def check_film(n_pictures: int, size: tuple[int, int], rate: Fraction, path: Path) -> None:
@@ -92,12 +97,14 @@ def _write_gif(pictures: Iterable[_Array], samples: list[_Array], rate: Fraction
     # GIF counts in hundredths of a second: pictures last unequally so that the whole takes its time.
     marks = [round(CENTISECOND * k / rate) for k in range(len(flat) + 1)]
     lasts = [10 * (end - begin) for begin, end in pairwise(marks)]
-    flat[0].save(part, format="GIF", save_all=True, append_images=flat[1:], duration=lasts, loop=0, optimize=False)
+    flat[0].save(part, format="GIF", save_all=True, append_images=flat[1:], duration=lasts, loop=0, optimize=False,
+                 comment=MARK.encode())  # fmt: skip
 
 
 def _write_mp4(pictures: Iterable[_Array], size: tuple[int, int], rate: Fraction, part: Path) -> None:
     av = _av()
     with av.open(str(part), "w", format="mp4", options={"movflags": "faststart"}) as container:
+        container.metadata["comment"] = MARK
         stream = container.add_stream("h264", rate=rate)
         stream.width, stream.height, stream.pix_fmt = *size, "yuv420p"
         stream.options = {"crf": QUALITY, "preset": "medium"}

@@ -6,7 +6,7 @@ begins, with `instant` set, it asks for the jump of the accelerations instead.
 
 from simcli.kernels.algebra.elementary import select
 from simcli.kernels.language import ti
-from simcli.kernels.memory.arena import any_lane, local
+from simcli.kernels.memory.arena import local
 from simcli.solvers.natural.alpha.leads import lag_of_leads
 from simcli.solvers.natural.memory import NONE_BEFORE, STALLS
 from simcli.solvers.natural.saddle import add_row_forces
@@ -105,11 +105,6 @@ def is_off_balance(c, w):
     begins = zero + ti.cast(c.now.load(w, "instant"), c.tables.arena.device.real) != 0.0
     jump = c.steps.tight if c.signals.feedback.n else c.bound.jump  # feedback jumps at each sample, however little
     return local(select(begins, c.alpha.lack.load(w, 0) - jump, c.alpha.excess.load(w, 0)) > zero)
-
-
-def balance_lacks(c, w):
-    """Whether some world is off its balance (of a block)."""
-    return any_lane(is_off_balance(c, w))
 
 
 @needs.led_coordinates
