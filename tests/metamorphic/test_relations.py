@@ -142,7 +142,8 @@ def test_a_loop_begins_on_the_branch_of_its_drawing(tmp_path, mode):
 
 
 @pytest.mark.parametrize(("mode", "seed"), [
-    pytest.param(mode, seed, id=f"{'-'.join(mode)}-{seed}", marks=() if mode == GENERALIZED and seed == 0 else pytest.mark.slow)
+    pytest.param(mode, seed, id=f"{mode[0]}-{mode[1]}-{seed}",
+                 marks=() if mode == GENERALIZED and seed == 0 else pytest.mark.slow)
     for mode in TOUCH for seed in SEEDS])  # fmt: skip
 def test_what_is_its_own_mirror_image_stays_so(tmp_path, mode, seed):
     """Rollers that drop onto rails and edges neither tilt nor turn out of their plane."""
