@@ -1,0 +1,82 @@
+"""A run is the same in this process and in a file, in a batch among any neighbours, and continued from its own state."""
+
+import json
+
+import numpy as np
+import pytest
+from support.solver_modes import MODES
+
+import simcli
+from metamorphic.mechanisms import floating_pushed, heap, mechanism, with_laws
+from metamorphic.motions import with_solver
+from metamorphic.written import scene_of
+from simcli.spec.honours.solver_fields import CONTACT_INTEGRATORS
+
+STEPS, DT = 60, 2e-3  # [1, s]
+KINDS = {"laws": lambda seed: with_laws(mechanism(seed, 4, False), seed), "pushed": floating_pushed,
+         "heap": lambda seed: heap(seed, 3)}  # fmt: skip
+RIGID = [mode for mode in MODES if mode[0] != "affine"]
+CELLS = [pytest.param(kind, mode, marks=() if (kind, mode) == ("heap", ("natural", "moreau")) else pytest.mark.slow)
+         for kind in KINDS for mode in RIGID if kind != "heap" or mode[1] in CONTACT_INTEGRATORS]  # fmt: skip
+
+
+def written(tmp_path, kind: str, mode, seed: int = 0, **more) -> tuple[str, list[str]]:
+    """The file of a scene, and the names of its bodies."""
+    made, path = scene_of(KINDS[kind](seed)), tmp_path / "scene.json"
+    path.write_text(json.dumps({**with_solver(made, mode, DT, STEPS * DT), **more}))
+    return str(path), sorted(made["bodies"])
+
+
+def poses(sim, names) -> np.ndarray:
+    return np.concatenate([sim.get(f"body.{name}.{what}") for name in names
+                           for what in ("position", "orientation", "velocity", "angular_velocity")], axis=1)  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "mode"), CELLS)
+def test_a_world_has_the_same_bytes_among_other_neighbours(tmp_path, kind, mode):
+    path, names = written(tmp_path, kind, mode)
+    found = []
+    for others in ([], [3.0, -2.0, 12.0], [-9.0, 1e3, 0.1, -1.0, 7.0, 2.0]):
+        worlds = 1 + len(others)
+        sets = [f"batch.vary={{'world.gravity[2]': {{list: {[-9.81, *others]}}}}}"]
+        with simcli.Simulation(path, worlds=worlds, sets=sets) as sim:
+            sim.step(STEPS)
+            found.append(poses(sim, names)[0])
+    for other in found[1:]:
+        np.testing.assert_array_equal(other, found[0])
+
+
+@pytest.mark.parametrize(("kind", "mode"), CELLS)
+def test_a_state_goes_on_as_if_nobody_had_asked(tmp_path, kind, mode):
+    """After steps that are forgotten; where steps are asked for in the same portions, since natural coordinates are filtered
+    at each frame.
+    """
+    path, names = written(tmp_path, kind, mode)
+    with simcli.Simulation(path) as sim:
+        sim.step(STEPS // 3)
+        sim.step(STEPS - STEPS // 3)
+        through = poses(sim, names)
+        sim.reset()
+        sim.step(STEPS // 3)
+        saved = sim.save()
+        sim.step(7)
+        sim.restore(saved)
+        sim.step(STEPS - STEPS // 3)
+        np.testing.assert_array_equal(poses(sim, names), through)
+
+
+@pytest.mark.parametrize(("kind", "mode"), CELLS)
+def test_a_file_holds_the_motion_of_this_process(tmp_path, kind, mode):
+    path, names = written(tmp_path, kind, mode)
+    with simcli.Simulation(path) as sim:
+        sim.step(STEPS)
+        here = poses(sim, names)[0]
+    from simcli.cli import main
+
+    with pytest.raises(SystemExit) as end:
+        main(["run", path, "-q", "-o", str(tmp_path / "run.h5")])
+    assert end.value.code == 0
+    with simcli.open(tmp_path / "run.h5") as run:
+        there = np.concatenate([np.ravel(getattr(run.body(name), what)[-1, 0]) for name in names
+                                for what in ("position", "orientation", "velocity", "angular_velocity")])  # fmt: skip
+    np.testing.assert_array_equal(there, here)
