@@ -157,6 +157,24 @@ def test_a_world_asks_for_no_more_than_the_solver_honours():
     assert "damping on a `distance` joint" in fault.message
 
 
+@pytest.mark.parametrize(("key", "several"), [
+    ("drive", "{mode: position, stiffness: 9, target: [0.1, 0.2, 0.3]}"),
+    ("drive", "{mode: velocity, damping: 2, target_velocity: [1, 2, 3]}"),
+    ("motion", "{position: [0.1, 0.2, 0.3]}"),
+])  # fmt: skip
+@pytest.mark.parametrize("kind", ["ball", "planar", "nc_spherical"])
+def test_numbers_of_all_dofs_in_one_say_what_to_write(kind, key, several):
+    """What the hint says checks clean."""
+    solver = "solver: {type: natural}\n"
+    text = text_of(kind, "damping", False).replace("damping: 0.1", f"{key}: {several}") + solver
+    (fault,) = faults_of(text)
+    assert (fault.code, fault.where.path.split(".")[2]) == ("SC203", key)
+    assert "and has 3" in fault.message
+    written = fault.hint.partition(": ")[2]
+    assert written.startswith(f"{key}: [")
+    assert faults_of(text.replace(f"{key}: {several}", written)) == []
+
+
 def test_what_the_issue_asks_for():
     """Every field of revolute and prismatic joints; what limits, drives and brakes the others."""
     tree, loop = JOINTS["generalized"].tree, JOINTS["generalized"].loop
