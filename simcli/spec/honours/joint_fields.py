@@ -260,7 +260,8 @@ NOTES = """\
 - `drive`: modes position and position_velocity (effort = stiffness (target - q) + damping (target_velocity - qd)),
   velocity (damping (target_velocity - qd)) and effort (target), implicit in the step; what a mode does not read is
   refused. The target of a ball is a rotation vector, in the parent anchor frame; its spring is geodesic.
-- `friction`: dry friction with exact stiction.
+- `friction`: dry friction. Below it a coordinate rests exactly; in affine it creeps, at most by `solver.friction_speed`
+  (`simcli docs affine`).
 - `velocity_limit`, `effort_limit`: bounds that are never passed; the effort limit is the drive's, of a ball that of the size
   of its torque.
 - `compliance`: of the rows of a joint outside the tree. A joint of the tree has no rows: write `loop: true`.

@@ -63,7 +63,8 @@ def known_quantity(check: Checker, text: str, path: str, joint: str = "") -> boo
         check.fault("SC315", f"`{text}` is a pattern", path, "write one name for each")
         return False
     if split_name(text).group == "diag":
-        check.fault("SC315", f"`{text}` cannot be looked at", path, "diagnostics are in every frame: see output.every")
+        hint = f"frames have it: `expect: [{{max: {canonical(text)}, below: 1}}]` judges it, `simcli plot` shows it"
+        check.fault("SC315", f"`{text}` is a diagnostic, which no step looks at", path, hint)
         return False
     return known_channel(check, text, path)
 
