@@ -307,7 +307,7 @@ def test_velocities_that_open_a_loop_make_its_axis_suspect():
     assert code == "SC605"
     assert message.endswith("(is its axis right?)")
     body = "bodies: {a: {mass: 1, inertia: {diag: [0.1, 0.1, 0.1]}}}\njoints: {p: {type: fixed, parent: world, child: a},\n"
-    rod = "  r: {type: distance, parent: world, child: a, length: 1, parent_frame: {xyz: [9, 0, 0]}, child_frame: {}, loop: true}}\n"
-    ((code, _, message),) = faults_of(body + rod)
+    rod = "  r: {type: distance, parent: world, child: a, length: 1, parent_frame: {xyz: [9, 0, 0]}, child_frame: {},\n"
+    ((code, _, message),) = faults_of(f"{body}{rod}    loop: true}}}}\n")
     assert code == "SC605"
     assert "axis" not in message

@@ -267,8 +267,8 @@ NOTES = """\
 - `compliance`: of the rows of a joint outside the tree. A joint of the tree has no rows: write `loop: true`.
 - `mimic`: a gear between two joints, q = ratio * q_other + offset, or a polynomial of q_other, dof by dof. A follower may
   lead.
-- `motion`: the coordinate follows exactly, whatever else acts on it; the effort that it takes is reported. One for all dofs,
-  or a list of one per dof, `null` for those that are free; below `axes` each axis may have its own. Of a ball all three:
+- `motion`: the coordinate follows exactly, whatever else acts on it; what that takes is its `drive_effort`. One for all
+  dofs, or a list of one per dof, `null` for those that are free; below `axes` each axis may have its own. Of a ball all three:
   `position` is a rotation vector, as the target of its drive, `velocity` its angular velocity, in the parent anchor frame.
 - `armature`: of a joint outside the tree it acts on the rate of the coordinate.
 - `effort`: a force of type torque. On a free or a distance joint it is a force and a couple on the child at its centre of

@@ -108,7 +108,7 @@ class DriveSpec(Part):
 
 
 class JointMotionSpec(Part):
-    """An ideal drive of one dof: the coordinate follows exactly, its effort is reported."""
+    """An ideal drive of one dof: the coordinate follows exactly; what that takes is its drive_effort."""
 
     position: drivable() | None = doc(None, "Prescribed coordinate; a number or `$signal`", "rad or m", "$sweep")
     velocity: drivable() | None = doc(None, "Prescribed velocity; a number or `$signal`", "rad/s or m/s", 3.0)
