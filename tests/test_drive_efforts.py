@@ -21,7 +21,8 @@ joints:
     drive: {{mode: position, target: 3, stiffness: 100, damping: 10}}}}
   moved: {{child: moved, damping: {DAMPING}, motion: {{velocity: 2}}}}
   led: {{child: led, motion: {{velocity: 2}}}}
-  stopped: {{child: stopped, q: 0.2, limit: {{upper: 0.1, stiffness: 1000, damping: 10}}, drive: {{mode: effort, target: 20}}}}
+  stopped: {{child: stopped, q: 0.2, limit: {{upper: 0.1, stiffness: 1000, damping: 10}},
+    drive: {{mode: effort, target: 20}}}}
   idle: {{child: idle, damping: {DAMPING}}}
 contact: {{enabled: false}}
 run: {{duration: 0.1}}

@@ -268,8 +268,9 @@ NOTES = """\
 - `mimic`: a gear between two joints, q = ratio * q_other + offset, or a polynomial of q_other, dof by dof. A follower may
   lead.
 - `motion`: the coordinate follows exactly, whatever else acts on it; what that takes is its `drive_effort`. One for all
-  dofs, or a list of one per dof, `null` for those that are free; below `axes` each axis may have its own. Of a ball all three:
-  `position` is a rotation vector, as the target of its drive, `velocity` its angular velocity, in the parent anchor frame.
+  dofs, or a list of one per dof, `null` for those that are free; below `axes` each axis may have its own. Of a ball all
+  three: `position` is a rotation vector, as the target of its drive, `velocity` its angular velocity, in the parent anchor
+  frame.
 - `armature`: of a joint outside the tree it acts on the rate of the coordinate.
 - `effort`: a force of type torque. On a free or a distance joint it is a force and a couple on the child at its centre of
   mass, along the axes of the parent's anchor frame, and the opposite on the parent at the same place.
