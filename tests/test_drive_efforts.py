@@ -28,7 +28,8 @@ contact: {{enabled: false}}
 run: {{duration: 0.1}}
 output: {{every: 0.01}}
 """
-OFF = {"generalized": 1e-9, "maximal": 1e-9, "natural": 1e-9, "affine": 2e-2}  # [N m], friction there is smooth
+# [N m]: dampers of steps of first order see the speed before; friction of affine bodies is smooth.
+OFF = {"generalized": 1e-9, "maximal": 1e-2, "natural": 1e-9, "affine": 2e-2}
 
 
 def run(folder, *sets):
@@ -48,7 +49,7 @@ def test_efforts_of_drives_and_motions_are_there_apart(tmp_path, solver):
             joint = file.joint(name)
             speed, drive, effort = (column[3:, 0, 0] for column in (joint.qd, joint.drive_effort, joint.effort))
             assert np.abs(speed).min() > 1.0
-            assert effort == pytest.approx(drive - DAMPING * speed - friction * np.sign(speed), abs=OFF[solver] + 0.02 * friction)
+            assert effort == pytest.approx(drive - DAMPING * speed - friction * np.sign(speed), abs=OFF[solver])
         stopped = file.joint("stopped")
         acts = stopped.q[:, 0, 0] > 0.1
         assert acts.any()
