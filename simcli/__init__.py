@@ -6,6 +6,7 @@ The map of the house. Text flows down one street and nothing downstream changes 
 
     rotations/   rotations, poses and frames as arrays
     errors.py    error tree, places in files, exit codes
+    joint_types.py  joint types without numbers: what their coordinates hold
     arguments.py what a Python program gives to what is public, refused where it is something else
     cores.py     how many cores a process may use
     spec/        text to meaning: loader with marks, schema, checks, parameters, sweeps

@@ -1,7 +1,7 @@
 """What a run is asked for, what it is made of, how it stands, and what it comes to: data without behaviour."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -104,11 +104,29 @@ class Job:
 
     @cached_property
     def recorded(self) -> tuple[str, ...]:
-        """Quantities that frames hold because the scene names them: to be written, or in what it expects."""
+        """Quantities that frames hold besides their channels.
+
+        They are those that the scene names, to be written or in what it expects; and the efforts of drives and motions,
+        unless it says which are written.
+        """
         from simcli.spec.names.channel_names import canonical, is_on_demand
 
-        named = (*self.spec.output.quantities, *(one.channel for one in self.spec.expect))
+        written = self.spec.output.quantities
+        named = (*(self._driven() if written is None else written), *(one.channel for one in self.spec.expect))
         return tuple(dict.fromkeys(canonical(name) for name in named if is_on_demand(name)))
+
+    def _driven(self) -> "Iterator[str]":
+        """Efforts of the drives and motions of the joints that are written."""
+        from simcli.model.batch.selection import choose_written
+
+        output, joints = self.spec.output, self.model.joints
+        if {"joints", "state"}.isdisjoint(self.channels):
+            return
+        kept = range(len(joints.name)) if output.select is None else choose_written(self.model, output.select)[0][1]
+        for name in (joints.name[j] for j in kept):
+            joint = self.spec.joints.get(name)
+            if joint is not None and (any(joint.drive or ()) or any(joint.motion or ())):
+                yield f"joint.{name}.drive_effort"
 
     @cached_property
     def measures(self) -> "Measures":

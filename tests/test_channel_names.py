@@ -102,7 +102,7 @@ def test_older_spellings_of_expectations_are_mentioned_where_they_stand(old, new
     [
         ("quantity: joint.left/pim.q, above: 1", "", "SC305", "`joint.left/pin.q`"),
         ("quantity: joint.left/pin.p, above: 1", "", "SC315", "joint.left/pin.q"),
-        ("quantity: diag.gap, above: 1", "", "SC315", "diagnostics"),
+        ("quantity: diag.gap, above: 1", "", "SC315", "diagnostic"),
         ("quantity: joint.left/pin.q, joint: left/pin, above: 1", "", "SC207", "remove `joint`"),
         ("quantity: joint_q, above: 1", "", "SC202", "joint.NAME.q"),
         ("quantity: joint.left/pin.q, component: 1, above: 1", "", "SC205", ""),
@@ -145,3 +145,17 @@ def test_check_mentions_them_and_takes_the_scene(tmp_path):
     assert "0 errors, 0 warnings, 1 note; 0 of 1 file bad" in done.stderr
     done = simcli("check", "--format", "sarif", path)
     assert [one["level"] for one in json.loads(done.stdout)["runs"][0]["results"]] == ["note"]
+
+
+@pytest.mark.parametrize("name", ["diag.residual", "diag.penetration", "diag.position_violation"])
+def test_the_hint_of_a_diagnostic_is_true(name):
+    """What it says to write checks clean, where no step may look at the diagnostic."""
+    text = "bodies: {a: {mass: 1, inertia: {diag: [1, 1, 1]}}}\n"
+    found = []
+    for line in (f"measure: {{m: {{max: {name}}}}}\n", f"run: {{stop_when: {{quantity: {name}, above: 1}}}}\n"):
+        with pytest.raises(SceneError) as refused:
+            resolve(scene(text + line))
+        (fault,) = refused.value.faults
+        found.append(re.search(r"`(expect: .*?)`", fault.hint).group(1))
+    assert found[0] == found[1]
+    resolve(scene(f"{text}{found[0]}\n"))

@@ -24,6 +24,7 @@ FLOORS = {
     "arguments": 2,
     "cores": 0,
     "rotations": 0,
+    "joint_types": 0,
     "spec": 1,
     "model": 2,
     "exchange": 3,

@@ -36,8 +36,8 @@ LAWS = {
             "pace": 1.0, "most": 8.0, "grip": 0.5, "damper": 0.2, "rotor": 0.2, "fastest": 4.0, "spring": 10.0},
 }  # fmt: skip
 NUMBER_OF = {"limit": "bound", "drive": "k", "friction": "grip", "damping": "damper", "armature": "rotor",
-             "velocity_limit": "fastest", "effort_limit": "most"}  # fmt: skip
-NO_LAWS = {"compliance", "mimic", "motion", "enabled"}  # fields that are no law of the coordinate alone
+             "velocity_limit": "fastest", "effort_limit": "most", "torsion": "spring"}  # fmt: skip
+NO_LAWS = {"compliance", "mimic", "motion", "enabled", "effort"}  # fields that are no law of the coordinate alone
 TORSION = ("spring",)  # of tree joints with a scalar coordinate
 LACKS = {"hinge_loop": TORSION, "ball_tree": (*TORSION, "most"), "ball_loop": (*TORSION, "most")}
 RUNS = {

@@ -336,7 +336,7 @@ def test_a_measure_of_the_command_line(tmp_path):
     ("{max: joint.elbw.q}", "SC305", "did you mean `joint.elbow.q`"),
     ("{max: joint.elbow.jerk}", "SC315", "is no quantity"),
     ("{max: joint.*.q}", "SC315", "is a pattern"),
-    ("{max: diag.gap}", "SC315", "cannot be looked at"),
+    ("{max: diag.gap}", "SC315", "is a diagnostic"),
     ("{max: joint.elbow.q, component: 1}", "SC205", "1 component"),
     ("{max: joint.elbow.wrench, norm: true}", "SC207", "add forces to torques"),
     ("{max: joint.elbow.q, frame: body}", "SC207", "no axes of a body"),

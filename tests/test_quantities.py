@@ -245,7 +245,7 @@ def in_mujoco(pose: dict[str, np.ndarray], world: int) -> str:
     ("measure", "{t: {first: joint.pin.q, above: 1 m}}", "SC213", "is a length, but an angle"),
     ("measure", "{t: {last_outside: energy.total, within: [0 J, 1 N]}}", "SC213", "is a force"),
     ("run", "{duration: 1, stop_when: {quantity: joint.pin.qdd, above: 1 rad/s}}", "SC213", "an angular velocity"),
-    ("run", "{duration: 1, stop_when: {quantity: diag.gap, above: 1}}", "SC315", "diagnostics"),
+    ("run", "{duration: 1, stop_when: {quantity: diag.gap, above: 1}}", "SC315", "diagnostic"),
     ("run", "{duration: 1, stop_when: {quantity: body.upper.position, component: 3, above: 1}}", "SC205", "3 component"),
 ])  # fmt: skip
 def test_mistakes_are_named(where, line, code, words, tmp_path):

@@ -1,7 +1,8 @@
 """The layout against the specification, and the laws of chunks and scales."""
 
-from dataclasses import replace
+from dataclasses import fields, is_dataclass, replace
 from itertools import product
+from typing import get_args, get_type_hints
 
 import h5py
 import numpy as np
@@ -11,8 +12,10 @@ from support.tiny_model import datasets, frames, tiny_model
 
 from simcli.errors import OutputError, SceneError
 from simcli.model import build
+from simcli.model.tables import Model
 from simcli.records.contents import chunks
 from simcli.records.contents.layout import CHANNELS, axes_of, point_datasets, recordable, selected
+from simcli.records.contents.model_columns import COLUMNS, LEFT_OUT, NAME_SCALES
 from simcli.records.contents.provenance import collect_provenance
 from simcli.records.contents.select import selection
 from simcli.records.writing.writer import Recorder
@@ -55,6 +58,34 @@ def everything(file):
     found = []
     file.visititems(lambda path, item: found.append((path, item)))
     return [(path, item) for path, item in found if isinstance(item, h5py.Dataset)]
+
+
+def fields_of_models():
+    """Tables and arrays of a model: `table.column`, and its own."""
+    hints = get_type_hints(Model)
+    for one in fields(Model):
+        kinds = [kind for kind in (hints[one.name], *get_args(hints[one.name])) if is_dataclass(kind)]
+        yield from (f"{one.name}.{below.name}" for below in fields(kinds[0])) if kinds else (one.name,)
+
+
+def test_every_table_of_a_model_is_in_the_file_or_left_out_with_a_reason():
+    """A table that is added to the model and not entered in model_columns.py would be absent without a word."""
+    known = {path: {path, path.partition(".")[0]} for path in fields_of_models()}
+    written = {column.path for column in COLUMNS if column.path}
+    undecided = {path for path, names in known.items() if path not in written and not names & LEFT_OUT.keys()}
+    assert undecided == set()
+    assert {path for path, names in known.items() if path in written and names & LEFT_OUT.keys()} == set()
+    assert written <= known.keys()
+    assert LEFT_OUT.keys() <= set().union(*known.values())
+
+
+def test_every_column_is_in_the_file(recorded):
+    """Those of a model that has an entry along every axis; a column without entries has no dataset."""
+    axes = axes_of(tiny_model(), ROWS)
+    there = {column.name for column in COLUMNS
+             if all(axes.label.get(axis, "shown") for axis in column.axes if axis in NAME_SCALES)}  # fmt: skip
+    assert there - recorded["model"].keys() == set()
+    assert len(there) > len(COLUMNS) // 2
 
 
 @pytest.mark.parametrize("group", SPECIFIED)

@@ -9,7 +9,7 @@ from support.scenes import scene
 from simcli.errors import SceneError
 from simcli.spec import resolve
 from simcli.spec.honours import joint_fields
-from simcli.spec.honours.joint_fields import HONOURED_FIELDS, JOINTS
+from simcli.spec.honours.joint_fields import HONOURED_FIELDS, JOINTS, ON_JOINTS
 from simcli.spec.names import dofs, structure
 
 PAGE = Path(joint_fields.__file__).parents[2] / "docs" / "joint_fields.md"
@@ -30,6 +30,8 @@ VALUE = {
     "mimic": "mimic: {joint: other}",
     "motion": "motion: {velocity: 1}",
     "enabled": "enabled: false",
+    "effort": "torque, value",
+    "torsion": "torsion, stiffness",
 }
 NAMED_BY = {"SC501", "SC409", "SC464"}
 KINDS = sorted(JOINTS["generalized"].types)
@@ -37,14 +39,17 @@ REQUIRED_EVERYWHERE = ("limit", "drive", "damping", "friction", "armature")
 
 
 def text_of(kind, field, loop):
-    value = VALUE[field]
+    value, force = VALUE[field], ""
     needs = NEEDS.get(kind, "")
+    if field in ON_JOINTS.values():
+        n = 2 if kind == "d6" else len(dofs.TYPES[kind])
+        value, force = "", f"forces: {{t: {{type: {value}: {[2.0] * n}, joint: j}}}}\n"
     if (kind, field) == ("distance", "limit"):
         value, needs = "limit: [0.5, 1.5]", needs.replace("length: 1, ", "")
     parts = [f"type: {kind}, parent: world", needs, f"loop: {str(loop).lower()}", value]
     joint = ", ".join(part for part in parts if part)
     other = ", ".join(part for part in (f"type: {kind}, parent: world, child: b", NEEDS.get(kind, "")) if part)
-    return f"bodies: {{a: {{{MASS}}}, b: {{{MASS}}}}}\njoints:\n  other: {{{other}}}\n  j: {{{joint}, child: a}}\n"
+    return f"bodies: {{a: {{{MASS}}}, b: {{{MASS}}}}}\njoints:\n  other: {{{other}}}\n  j: {{{joint}, child: a}}\n{force}"
 
 
 def faults_of(text):
@@ -67,9 +72,10 @@ def test_every_cell(kind, field, loop):
         assert [fault.code for fault in faults] == []
         return
     assert {fault.code for fault in faults} <= NAMED_BY
-    key = "drive" if field == "effort_limit" else field
-    assert any(f"joints.j.{key}" in fault.where.path for fault in faults), faults
-    assert all(fault.where.line == 5 for fault in faults)
+    is_force = field in ON_JOINTS.values()
+    path = "forces.t" if is_force else f"joints.j.{'drive' if field == 'effort_limit' else field}"
+    assert any(path in fault.where.path for fault in faults), faults
+    assert all(fault.where.line == 5 + is_force for fault in faults)
     assert all(fault.hint for fault in faults)
 
 
@@ -139,6 +145,34 @@ joints:
 """
     assert faults_of(text) == []
     assert {f.code for f in faults_of(text.replace("child: a}", "child: a, friction: 1}"))} == {"SC409"}
+
+
+def test_a_world_asks_for_no_more_than_the_solver_honours():
+    """Numbers that the scene leaves at zero, which a batch varies: the page of the same cell decides."""
+    base = text_of("distance", "damping", False).replace("damping: 0.1", "damping: 0")
+    vary = "batch: {worlds: 2, vary: {joints.j.damping: {list: [0, 0.1]}}}\n"
+    assert faults_of(base + vary) == []
+    (fault,) = faults_of(base + vary + "solver: {type: natural}\n")
+    assert fault.code == "SC501"
+    assert "damping on a `distance` joint" in fault.message
+
+
+@pytest.mark.parametrize(("key", "several"), [
+    ("drive", "{mode: position, stiffness: 9, target: [0.1, 0.2, 0.3]}"),
+    ("drive", "{mode: velocity, damping: 2, target_velocity: [1, 2, 3]}"),
+    ("motion", "{position: [0.1, 0.2, 0.3]}"),
+])  # fmt: skip
+@pytest.mark.parametrize("kind", ["ball", "planar", "nc_spherical"])
+def test_numbers_of_all_dofs_in_one_say_what_to_write(kind, key, several):
+    """What the hint says checks clean."""
+    solver = "solver: {type: natural}\n"
+    text = text_of(kind, "damping", False).replace("damping: 0.1", f"{key}: {several}") + solver
+    (fault,) = faults_of(text)
+    assert (fault.code, fault.where.path.split(".")[2]) == ("SC203", key)
+    assert "and has 3" in fault.message
+    written = fault.hint.partition(": ")[2]
+    assert written.startswith(f"{key}: [")
+    assert faults_of(text.replace(f"{key}: {several}", written)) == []
 
 
 def test_what_the_issue_asks_for():

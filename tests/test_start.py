@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.scenes import scene
+from support.scenes import faults_of, scene
 from support.starting import (
     INTEGRATORS,
     OPEN,
@@ -287,3 +287,27 @@ def test_gradients_are_those_of_the_gaps(is_open):
             mechanism.q = moved(model.links, q, side * np.eye(model.n_qd)[None, d])
             ends.append(mechanism.measure()[1].residual[0, rows])
         np.testing.assert_allclose(found[:, n], (ends[0] - ends[1]) / 2e-6, atol=DIFFERENCES, rtol=0)
+
+
+FOUR_BAR = """
+bodies:
+  a: {mass: 1, inertia: {diag: [0.1, 0.1, 0.1]}, pose: {xyz: [0, 0, 0.5]}}
+  b: {mass: 1, inertia: {diag: [0.1, 0.1, 0.1]}, pose: {xyz: [0.5, 0, 1]}}
+  c: {mass: 1, inertia: {diag: [0.1, 0.1, 0.1]}, pose: {xyz: [1, 0, 0.5]}}
+joints:
+  j1: {type: revolute, parent: world, child: a, at: [0, 0, 0], axis: [0, 1, 0], START}
+  j2: {type: revolute, parent: a, child: b, at: [0, 0, 1], axis: [0, 1, 0]}
+  j3: {type: revolute, parent: b, child: c, at: [1, 0, 1], axis: [0, 1, 0]}
+  j4: {type: revolute, parent: world, child: c, at: [1, 0, 0], axis: [1, 0, 0]}
+"""
+
+
+def test_velocities_that_open_a_loop_make_its_axis_suspect():
+    ((code, _, message),) = faults_of(FOUR_BAR.replace("START", "qd: 1"))
+    assert code == "SC605"
+    assert message.endswith("(is its axis right?)")
+    body = "bodies: {a: {mass: 1, inertia: {diag: [0.1, 0.1, 0.1]}}}\njoints: {p: {type: fixed, parent: world, child: a},\n"
+    rod = "  r: {type: distance, parent: world, child: a, length: 1, parent_frame: {xyz: [9, 0, 0]}, child_frame: {},\n"
+    ((code, _, message),) = faults_of(f"{body}{rod}    loop: true}}}}\n")
+    assert code == "SC605"
+    assert "axis" not in message

@@ -57,6 +57,21 @@ def test_solvers_take_what_moves_mass_and_refuse_the_rest_by_name(matter):
             assert f"`{kind}`" in message or f"`b_{kind}`" in message, message
 
 
+@pytest.mark.parametrize("solver", ["generalized", *SOLVERS])
+@pytest.mark.parametrize("matter", ["point", "{diag: [0, 0.1, 0.1]}"])
+@pytest.mark.parametrize("kind", ["fixed", "revolute", "ball"])
+def test_a_free_joint_that_a_body_gets_counts_as_one_that_is_written(solver, matter, kind):
+    """A point that is free and carries a body moves its inertia."""
+    bodies = f"bodies: {{a: {{mass: 1, inertia: {matter}}}, b: {{mass: 1, inertia: {{diag: [0.1, 0.1, 0.1]}}}}}}\n"
+    own = f"k: {{type: {kind}, parent: a, child: b, at: [0, 0, 1]{', axis: [1, 0, 0]' if kind == 'revolute' else ''}}}"
+    free = "f: {type: free, parent: world, child: a}"
+    told = [{code for code, *_ in faults_of(f"{bodies}joints: {{{joints}}}\nsolver: {{type: {solver}}}\n")}
+            for joints in (own, f"{free}, {own}")]  # fmt: skip
+    assert told[0] == told[1]
+    assert told[0] <= {"SC452"}
+    assert kind == "ball" or not told[0]
+
+
 def scene(solver, types):
     """The mechanisms, and each matter on each type of joint."""
     bodies, joints, forces = mechanisms()

@@ -217,6 +217,12 @@ def _extremes(expect, sources: list[ChannelSource], trajectory, time: np.ndarray
     return _Numbers(sign * best[:, None], when, lost | ~np.isfinite(best))
 
 
+def _why_no_number(expect) -> str:
+    """What a world may lack that has no value to be judged."""
+    is_diagnostic = split_name(str(expect.channel)).group == "diag"
+    return f"the world failed or had ended{', or no shapes can touch' if is_diagnostic else ''}"
+
+
 def _compare(expect, values: np.ndarray) -> tuple[np.ndarray, ...]:
     """Per world: does it hold; and of the component that is farthest off: excess, difference, number, index."""
     candidates = []
@@ -258,7 +264,7 @@ def _verdict(expect, numbers: _Numbers, world_numbers: Sequence[int]) -> Verdict
         difference=math.nan if lost else float(difference[w]),
         failed_worlds=tuple(int(number) for number in batch[failed]),
         component=int(component[w]) if numbers.values.shape[1] > 1 else None,
-        reason="the world failed or had ended" if lost else "",
+        reason=_why_no_number(expect) if lost else "",
     )
 
 

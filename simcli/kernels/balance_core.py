@@ -11,6 +11,7 @@ from simcli.kernels.forces.bushings import report_cables
 from simcli.kernels.forces.columns import Forces
 from simcli.kernels.forces.efforts import coordinate_of_law, efforts
 from simcli.kernels.forces.external import load_links
+from simcli.kernels.forces.joint_wrenches import report_joint_wrenches
 from simcli.kernels.forces.prescribed import Prescribed, gap_of_lead
 from simcli.kernels.forces.signals import Signals, drive
 from simcli.kernels.language import ti
@@ -119,6 +120,8 @@ def balance_of(c: ti.template(), w: ti.i32, time: ti.f64):
     report_loops(c, w)
     if ti.static(c.forces.bushings.n_cables > 0):
         report_cables(c.forces.bushings, c.rows, w)
+    if ti.static(c.forces.joint_wrenches.n > 0):
+        report_joint_wrenches(c.forces.joint_wrenches, c.rows, w)
     sum_efforts(c, w)
     report_bodies(t, s, c.rows, w)
 

@@ -8,13 +8,13 @@ from simcli import rotations as rot
 from simcli.errors import UsageError
 from simcli.job import Job
 from simcli.model.closure.begin import assembly_of, begun
+from simcli.model.joints.catalogue import QUATERNIONS
 from simcli.model.phases.beginning import Beginning
 from simcli.model.phases.start import MOST_ANGLE, far_angles
 from simcli.model.tables import WORLD, Array, JointKind, Model
 from simcli.simulation.given import fitting_numbers
 from simcli.spec.names.channel_names import canonical, split_name
 
-_QUATERNIONS = (JointKind.BALL, JointKind.FREE)  # whose last four coordinates are one
 _OF_BODIES = ("position", "orientation", "velocity", "angular_velocity")
 
 
@@ -71,7 +71,7 @@ class Starts:
         found = self._fitting(name, values, end - first)
         if quantity == "q" and far_angles(found, joints.dof_dim[j]).any():
             raise UsageError(f"set `{name}`: an angle is beyond {MOST_ANGLE:g} rad; leave whole turns out")
-        if quantity == "q" and joints.kind[j] in _QUATERNIONS:
+        if quantity == "q" and joints.kind[j] in QUATERNIONS:
             found = self._with_unit(name, found)
         (self.q if quantity == "q" else self.qd)[self.worlds, first:end] = found
         dofs = slice(int(joints.qd_start[j]), int(joints.qd_start[j + 1]))

@@ -78,6 +78,7 @@ def fields():
         "damping": 2.0, "friction": 0.5, "armature": 3.0, "compliance": 1e-3, "enabled": False,
         "mimic": {"joint": "leader"}, "motion.position": "$wave", "motion.velocity": 1.0, "init_angle": 0.1, "q": 0.2,
         "qd": 0.7, "strength_ratio": 1.0, "driving": {"aim_angle": 0.5, "is_constrained": True},
+        "effort": 3.0, "effort.signal": "$wave", "torsion": 40.0,
     }  # fmt: skip
     plain = [Field("velocity_limit", UP, {**UP, "velocity_limit": 0.31})]
     for name, value in values.items():
@@ -87,6 +88,7 @@ def fields():
 
 
 FIELDS = fields()
+FORCES = {"effort": ("torque", "value"), "torsion": ("torsion", "stiffness")}  # fields that are forces: type, key
 # Keys that say which joint it is rather than what acts on it, or are told by another field here.
 STRUCTURE = {"type", "parent", "child", "at", "parent_frame", "child_frame", "axis", "axes", "loop", "length", "pitch"}
 CABLE = {"stretch", "bend", "twist", "stretch_damping", "bend_damping", "twist_damping", "youngs", "poisson", "radius"}
@@ -123,10 +125,20 @@ class Scene:
         if text not in self.known:
             name = self.known[text] = f"j{len(self.known)}"
             self.bodies[name] = {"mass": 1.2, "com": [0.1, 0.15, 0.2], "inertia": {"diag": [0.1, 0.2, 0.25]}}
-            self.joints[name] = self.keys(kind, name, keys, outside)
+            acts = {key: value for key, value in keys.items() if key in FORCES}
+            said = {key: value for key, value in keys.items() if key not in FORCES}
+            self.joints[name] = self.keys(kind, name, said, outside)
+            for key, value in acts.items():
+                self.forces[name] = self.force(kind, name, key, value)
             if twisted:
                 self.forces[name] = {"type": "wrench", "body": name, "torque": [3.0, 5.0, 4.0]}
         return self.known[text]
+
+    def force(self, kind, name, key, value):
+        """A force on each dof of a joint: a number, or a signal."""
+        force, of_value = FORCES[key]
+        value = value["signal"] if isinstance(value, dict) else value
+        return {"type": force, "joint": name, of_value: [value] * (len(dofs.TYPES[kind]) if kind != "d6" else 2)}
 
     def keys(self, kind, name, keys, outside):
         """All keys of a joint."""
@@ -200,7 +212,7 @@ def told(scene, solver):
     by_joint = {}
     for fault in found:
         section, _, path = fault.where.path.partition(".")
-        assert section == "joints", fault
+        assert section in ("joints", "forces"), fault
         by_joint.setdefault(path.split(".")[0], []).append(fault)
     return by_joint
 

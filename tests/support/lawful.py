@@ -5,13 +5,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from simcli.model.assemble import assemble
-from simcli.model.joints.catalogue import CATALOGUE, RIBLE_ENTRIES
-from simcli.model.joints.lawful import MOVED
+from simcli.model.joints.catalogue import CATALOGUE, KINDS_ALONG_ROWS, RIBLE_ENTRIES
 from simcli.model.tables import DriveMode, Model
 from support.forests import plant, scatter
 from support.random_models import SCALAR_TYPES, random_mechanism
 
-BOUNDED = tuple(name for name, entry in CATALOGUE.items() if entry.kind not in MOVED and name not in RIBLE_ENTRIES)
+BOUNDED = tuple(name for name, entry in CATALOGUE.items()
+                if entry.kind in KINDS_ALONG_ROWS and name not in (*RIBLE_ENTRIES, "fixed"))  # fmt: skip
 LAWFUL_TYPES = ("fixed", *BOUNDED)
 MODES = (DriveMode.NONE, DriveMode.POSITION, DriveMode.VELOCITY, DriveMode.POSITION_VELOCITY, DriveMode.EFFORT)
 
@@ -55,7 +55,7 @@ def lawful_forest(rng, sizes, n_worlds) -> Model:
     forest = plant(trees, n_worlds)
     for joint in forest.joints:
         scatter(rng, joint, n_worlds)
-        if joint.kind not in MOVED:
+        if joint.kind in KINDS_ALONG_ROWS and joint.n_qd:
             add_laws(rng, joint, n_worlds)
     return assemble(forest)
 

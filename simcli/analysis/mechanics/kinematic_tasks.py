@@ -9,6 +9,7 @@ from simcli import rotations as rot
 from simcli.analysis.mechanics.tasks import OnTree, chosen_bodies, field, of_kind, of_worlds
 from simcli.analysis.states.portions import States
 from simcli.model.batch.selection import BodyFlags
+from simcli.model.joints.catalogue import QUATERNIONS, SLOTTED
 from simcli.model.tables import Array, JointKind, Model
 from simcli.records.reading.results import ResultAxes, result_axes
 
@@ -117,8 +118,8 @@ class Inverse(OnTree):
 def angle_coordinates(model: Model) -> Array:
     """Indices into joint_q of the angles; those of screws are left out, whose advance tells their turns."""
     joints = model.joints
-    scalar = [j for j in range(model.n_joints) if np.diff(joints.q_start)[j] == joints.dof_dim[j].sum()
-              and joints.kind[j] not in (JointKind.SCREW, JointKind.CABLE)]  # fmt: skip
+    no_angles = (JointKind.SCREW, *SLOTTED, *QUATERNIONS)
+    scalar = [j for j in range(model.n_joints) if joints.kind[j] not in no_angles]
     ranges = [np.arange(joints.q_start[j] + joints.dof_dim[j, 0], joints.q_start[j + 1]) for j in scalar]
     return np.concatenate([np.zeros(0, np.int64), *ranges]).astype(np.int64)
 

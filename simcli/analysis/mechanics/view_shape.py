@@ -4,9 +4,8 @@ import numpy as np
 
 from simcli.model.assemble import labels
 from simcli.model.batch.groups import Group
-from simcli.model.tables import Array, JointKind, Model
-
-FLOATING = (JointKind.FREE, JointKind.DISTANCE)
+from simcli.model.joints.catalogue import POSES
+from simcli.model.tables import Array, Model
 
 
 class ViewShape:
@@ -126,7 +125,7 @@ class ViewShape:
         Raises:
             ValueError: an articulation has several roots.
         """
-        return bool(np.isin(self._model.joints.kind[self._roots()], FLOATING).all())
+        return bool(np.isin(self._model.joints.kind[self._roots()], POSES).all())
 
     def _roots(self) -> Array:
         """The joint that carries each articulation, (C,)."""

@@ -11,6 +11,7 @@ import numpy as np
 from simcli.analysis.states.columns import PLACES, Name, Names, column_difference, field_columns
 from simcli.analysis.states.portions import Held, States
 from simcli.errors import FileError, SimcliError, UsageError
+from simcli.model.joints.catalogue import QUATERNIONS
 from simcli.model.phases.start import MOST_ANGLE, far_angles
 from simcli.model.tables import JointKind, Model
 from simcli.records.reading.result_reader import Results
@@ -19,7 +20,6 @@ from simcli.spec.values.units import UnitError, column_factor, split_header
 
 _ROWS = 4096  # read at a time
 UNIT_LENGTH = 1e-3  # how far a quaternion's length may be from 1: what is left of one printed with four digits
-QUATERNION_JOINTS = (JointKind.BALL, JointKind.FREE, JointKind.DISTANCE)
 INPUT = {"joint": "joint_q", "body": "body_q"}  # what a state must at least hold, by what the command starts from
 READ = {"joint": ("joint_q", "joint_qd", "joint_qdd", "joint_effort", "recorded_effort", "body_f"),
         "body": ("body_q", "body_qd")}  # fmt: skip
@@ -238,7 +238,7 @@ def check_coordinates(values: dict[str, np.ndarray], model: Model, place: Callab
     """
     joints = model.joints
     groups = [("joint_q", f"joint `{joints.name[j]}`", int(joints.q_start[j + 1]) - 4) for j in range(model.n_joints)
-              if joints.kind[j] in QUATERNION_JOINTS and joints.is_tree[j]]  # fmt: skip
+              if joints.kind[j] in QUATERNIONS and joints.is_tree[j]]  # fmt: skip
     starts = zip(joints.name, joints.q_start, joints.q_start[1:], joints.dof_dim, strict=False)
     for name, start, end, dim in starts if "joint_q" in values else ():
         far = np.flatnonzero(far_angles(values["joint_q"][:, start:end], dim))

@@ -187,6 +187,8 @@ class WorldTable:
         group, _, quantity = split_name(name)
         if quantity in (*CHANNEL_GROUPS.get(group, ()), *SCALARS.get(group, ())):
             hint = "a channel varies over time; a measure of it (`measure:` in the scene) is one number per world"
+            if group == "diag":  # of which there are no measures
+                hint = f"a diagnostic varies over time; `simcli plot -c {canonical(name)}` shows it, `expect` judges it"
         return UsageError(f"no column `{name}`{f': {hint}' if hint else ''}")
 
 

@@ -15,10 +15,9 @@ import numpy as np
 
 from simcli import rotations as rot
 from simcli.exchange.writing.source import WrittenScene
+from simcli.model.joints.catalogue import BALLS, POSES
 from simcli.model.tables import WORLD, Array, JointKind
 from simcli.model.tree.topology import depth_first
-
-_FREE = (JointKind.FREE, JointKind.DISTANCE)
 
 
 class ChainAxis(NamedTuple):
@@ -103,9 +102,9 @@ def _link(scene: WrittenScene, step) -> ChainLink:
         hold = "led"
     elif kind == JointKind.FIXED:
         hold = "fixed"
-    elif kind == JointKind.BALL:
+    elif kind in BALLS:
         hold = "ball"
-    elif kind in _FREE:
+    elif kind in POSES:
         hold = "free"
     else:
         hold, axes = "axes", _axes(scene, j, step.inverted)

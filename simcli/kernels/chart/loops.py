@@ -7,11 +7,13 @@ from simcli.kernels.algebra.elementary import nearest_turn
 from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.chart.projection import Anchors, anchor_motion
 from simcli.kernels.chart.tree import attitude, natural_spin, vector_at
+from simcli.kernels.forces.joint_wrenches import applied_efforts
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.tables import Tables
 from simcli.kernels.report import put
 from simcli.model.joints.catalogue import ORBITS
+from simcli.model.joints.lawful import joints_with_wrench
 from simcli.model.tables import WORLD, JointKind, Model
 from simcli.model.tree.link_frames import body_rotations, links_of
 
@@ -20,7 +22,8 @@ class Loops:
     """Loop joints, and the angles of those that turn about one axis.
 
     Attributes:
-        anchors: what the projection reads, of loop joints alone.  rod: distance joints among them.
+        anchors: what the projection reads, of loop joints alone.  rod: those whose efforts follow from their reactions:
+            distance joints among them, and others on which an effort acts as a wrench.
         angle: of each turning joint, over full turns.
     """
 
@@ -28,13 +31,13 @@ class Loops:
 
     def __init__(self, model: Model, tables: Tables, arena: Arena):
         joints = model.joints
-        has_bodies = joints.child != WORLD  # as none that stand for combinations
-        closed = np.flatnonzero(~joints.is_tree & (joints.kind != JointKind.CABLE) & has_bodies)
+        closed = closed_joints(model)
         self.n = len(closed)
         self.anchors = Anchors(model, tables, closed)
-        rods = np.flatnonzero(~joints.is_tree & (joints.kind == JointKind.DISTANCE))
+        rods = np.union1d(np.flatnonzero(~joints.is_tree & (joints.kind == JointKind.DISTANCE)),
+                          joints_with_wrench(tables.phases))  # fmt: skip
         self.n_rods, self.rod = len(rods), arena.ints(rods)
-        before = joints.dof_dim[:, 0] + 2 * np.isin(joints.kind, list(ORBITS))  # coordinates of the anchor
+        before = joints.dof_dim[:, 0] + 2 * np.isin(joints.kind, ORBITS)  # coordinates of the anchor
         turns = closed[joints.dof_dim.sum(axis=1)[closed] == before[closed] + 1]
         self.n_turns, items = len(turns), arena.records(len(turns))
         dof, place = joints.qd_start[turns] + before[turns], joints.q_start[turns] + before[turns]
@@ -48,6 +51,13 @@ class Loops:
     def clear(self):
         """Start at the authored angles."""
         self.angle.write(self.start[..., None])
+
+
+def closed_joints(model: Model) -> np.ndarray:
+    """Joints outside the tree that have coordinates, in the form of a model that is stepped."""
+    joints = model.joints
+    has_bodies = joints.child != WORLD  # as none that stand for combinations
+    return np.flatnonzero(~joints.is_tree & (joints.kind != JointKind.CABLE) & has_bodies)
 
 
 @ti.func
@@ -90,7 +100,7 @@ def follow_natural_turns(a: ti.template(), t: ti.template(), s: ti.template(), w
 
 @ti.func
 def report_rods(a: ti.template(), rows: ti.template(), w: ti.i32):
-    """The efforts of distance joints outside the tree, along their six coordinates, as those of the tree have them.
+    """The efforts of rods outside the tree (see `Loops`), along their six coordinates, as those of the tree have them.
 
         force R_p^T f,   couple R_p^T (m + (x_c - c) x f)    about the centre of mass c of the child
 
@@ -108,6 +118,27 @@ def report_rods(a: ti.template(), rows: ti.template(), w: ti.i32):
         force = vector_at(rows.joint_wrench, w, 6 * j)
         couple = vector_at(rows.joint_wrench, w, 6 * j + 3) + (x_c - com).cross(force)
         put(rows.effort, w, a.anchors.qd_start.at(j), R_p.T * force, R_p.T * couple)
+
+
+@ti.func
+def report_applied_efforts(a: ti.template(), u: ti.template(), rows: ti.template(), w: ti.i32):
+    """Give applied efforts that are wrenches their numbers, which `report_rods` finds in the axes of the end of the step.
+
+    Args:
+        a: the loops.  u: see kernels/forces/joint_wrenches.py.
+
+    Reads:  rows.{body_q, body_qd}, u.{wrench, effort, enabled}
+    Writes: rows.effort
+    """
+    for k in range(u.n):
+        j = u.joint.at(k)
+        d = a.anchors.qd_start.at(j)
+        _x, R_p, _com, _v, _w = anchor_motion(a.anchors, rows, w, j, 0)
+        x_c, _R, com, _v_c, _w_c = anchor_motion(a.anchors, rows, w, j, 1)
+        wrench = u.wrench.load(w, k)
+        force = applied_efforts(u, w, k, 0) - R_p.T * wrench.force
+        couple = applied_efforts(u, w, k, 3) - R_p.T * (wrench.moment + (x_c - com).cross(wrench.force))
+        put(rows.effort, w, d, vector_at(rows.effort, w, d) + force, vector_at(rows.effort, w, d + 3) + couple)
 
 
 @ti.func

@@ -13,11 +13,9 @@ from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import any_lane
 from simcli.kernels.memory.tables import Tables
 from simcli.kernels.report import motion_of_body, put, quaternion_of
-from simcli.model.joints.catalogue import ORBITS
+from simcli.model.joints.catalogue import CARRIED_KINDS, ORBITS, POSES, QUATERNIONS, SLOTTED
 from simcli.model.tables import JointKind, Model
 
-POSES = (JointKind.FREE, JointKind.DISTANCE)  # q is a position and a quaternion
-QUATERNIONS = (JointKind.BALL, JointKind.PRISMATIC_BALL, JointKind.PLANAR_BALL, JointKind.ORBITAL_BALL)  # q ends with one
 ON_AXIS = 1e-24  # [1] of the square of a displacement: so near to its pole a longitude has no rate
 
 
@@ -41,7 +39,7 @@ class Anchors:
         chosen = np.arange(model.n_joints) if chosen is None else chosen
         self.n_joints, self.chosen, every = len(chosen), tables.arena.ints(chosen), tables.joints
         self.parent, self.child, self.kind = (every.ints(x) for x in (joints.parent, joints.child, joints.kind))
-        orbits = 2 * np.isin(joints.kind, list(ORBITS))
+        orbits = 2 * np.isin(joints.kind, ORBITS)
         turns = joints.dof_dim[:, 1] - orbits
         self.n_linear, self.n_angular, self.n_orbit = (every.ints(n) for n in (joints.dof_dim[:, 0], turns, orbits))
         self.q_start, self.qd_start = tables.arena.ints(joints.q_start), tables.arena.ints(joints.qd_start)
@@ -51,11 +49,12 @@ class Anchors:
         self.axis = tables.dofs.column(model.dofs.axis, Vec3)
         kinds = [JointKind(k) for k in joints.kind[chosen]]
         self.has_many = bool(np.any(turns[chosen] > 1))
-        self.has_poses, self.has_balls = any(k in POSES for k in kinds), any(k in QUATERNIONS for k in kinds)
-        self.has_orbits, self.has_carried = bool(orbits[chosen].any()), JointKind.UNIVERSAL_PRISMATIC in kinds
-        self.is_scalar = every.ints(~np.isin(joints.kind, (*POSES, JointKind.CABLE)))
-        self.is_ball = every.ints(np.isin(joints.kind, QUATERNIONS))
-        self.is_carried = every.ints(joints.kind == JointKind.UNIVERSAL_PRISMATIC)
+        balls = set(QUATERNIONS) - set(POSES)
+        self.has_poses, self.has_balls = any(k in POSES for k in kinds), any(k in balls for k in kinds)
+        self.has_orbits, self.has_carried = bool(orbits[chosen].any()), any(k in CARRIED_KINDS for k in kinds)
+        self.is_scalar = every.ints(~np.isin(joints.kind, (*POSES, *SLOTTED)))
+        self.is_ball = every.ints(np.isin(joints.kind, list(balls)))
+        self.is_carried = every.ints(np.isin(joints.kind, CARRIED_KINDS))
         self.dual = tables.dofs.column(dual_axes(model), Vec3)
         self.com = tables.bodies.column(model.bodies.com, Vec3)
         self.pitch = every.column(joints.pitch)
@@ -70,7 +69,7 @@ def dual_axes(model: Model) -> np.ndarray:
     axis, dual = model.dofs.axis, np.zeros_like(model.dofs.axis)
     for j in range(model.n_joints):
         first, n = model.joints.qd_start[j], model.joints.dof_dim[j, 0]
-        if n and model.joints.kind[j] not in (JointKind.CABLE, *POSES):
+        if n and model.joints.kind[j] not in (*SLOTTED, *POSES):
             span = slice(first, first + n)
             dual[:, span] = np.swapaxes(np.linalg.pinv(axis[:, span]), -1, -2)
     return dual

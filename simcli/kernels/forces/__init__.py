@@ -10,6 +10,7 @@ In: poses, twists, signals. Out: forces on links, efforts, work. Never here: bou
     external    forces on links: what all of these have in common
     springs     springs and dampers between two points; slack ones are ropes
     bushings    bushings: springs and dampers of six axes between two frames; and cables, which are bushings of joints
+    joint_wrenches  applied efforts on joints whose coordinates are a pose, where no tree moves along them
     drags       drag on points of bodies, and on their turning
     wrenches    wrenches: forces at points of bodies, and torques
     lifts       compensation of gravity

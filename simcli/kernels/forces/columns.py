@@ -8,16 +8,18 @@ import numpy as np
 from simcli.kernels.forces.account import Account
 from simcli.kernels.forces.bushings import Bushings
 from simcli.kernels.forces.drags import DragColumns
+from simcli.kernels.forces.joint_wrenches import JointWrenches
 from simcli.kernels.forces.lifts import Lifts
 from simcli.kernels.forces.signals import driven_columns
 from simcli.kernels.forces.springs import Springs
 from simcli.kernels.forces.wrenches import Wrenches
 from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.tables import Tables
+from simcli.model.joints.catalogue import BALLS
 from simcli.model.joints.drives import reads
 from simcli.model.joints.lawful import limit_damping
 from simcli.model.table_base import kept
-from simcli.model.tables import DriveMode, JointKind, Model
+from simcli.model.tables import DriveMode, Model
 
 
 class Forces:
@@ -31,9 +33,10 @@ class Forces:
         soft_lower, soft_upper, soft_stiffness, soft_damping: soft limits per dof; while one acts, the drive rests.
         armature: [kg, kg m^2], per dof.
         by_law: per dof, 1 where a law (laws/bounded.py) gives the drive's effort instead.
-        bushings, springs, wrenches, drags, lifts, on_links: forces on links, and those of them that there are, see
-            external.py.
+        bushings, springs, wrenches, joint_wrenches, drags, lifts, on_links: forces on links, and those of them that there
+            are, see external.py.
         account: work done since the start, and power now.
+        drives_links: whether signals drive forces on links.
         stored: [J] in springs, cables and bushings, where they were loaded last.
     """
 
@@ -62,12 +65,15 @@ class Forces:
         self.wrench_force, self.wrench_torque = self.wrenches.force, self.wrenches.torque  # which signals may drive
         self.drags = DragColumns(model, tables)
         self.lifts = Lifts(model, tables)
-        on_links = self.bushings, self.springs, self.wrenches, self.drags, self.lifts
+        self.joint_wrenches = JointWrenches(model, tables, self.constant)
+        on_links = self.bushings, self.springs, self.wrenches, self.joint_wrenches, self.drags, self.lifts
         self.on_links = tuple(one for one in on_links if one.n)
         self.has_external, self.need_poses = bool(self.on_links), any(one.need_poses for one in self.on_links)
         self.damps_links = any(one.damps for one in self.on_links)
         self.has_elastic = any(one.stores for one in self.on_links) or self.has_soft_limits or self.has_torsion
         self.has_work = self.has_efforts or self.has_external
+        on_joints = {"constant"} if self.joint_wrenches.n else set()
+        self.drives_links = bool(driven & ({"wrench_force", "wrench_torque"} | on_joints))
         self.account = Account(arena)
         self.stored = arena.single.slot()
 
@@ -96,7 +102,7 @@ def drive_law(model: Model) -> dict[str, np.ndarray]:
     dofs, mode = model.dofs, model.dofs.drive_mode
     has_position = reads(mode, "stiffness")
     stiffness = np.where(has_position, dofs.drive_stiffness, 0.0)
-    on_ball = model.joints.kind[dofs.joint] == JointKind.BALL
+    on_ball = np.isin(model.joints.kind[dofs.joint], BALLS)
     return {
         "stiffness": np.where(on_ball, 0.0, stiffness),
         "ball_stiffness": np.where(on_ball, stiffness, 0.0),

@@ -34,7 +34,8 @@ from simcli.kernels.memory.arena import Arena, local
 from simcli.kernels.memory.tables import Tables
 from simcli.model.constraints.tables import Constraints, Form
 from simcli.model.constraints.tables import Laws as LawTable
-from simcli.model.tables import DriveMode, JointKind, Model
+from simcli.model.joints.catalogue import BALLS
+from simcli.model.tables import DriveMode, Model
 
 # What is taken back of a violated bound: at most this part in a step, and in that time [s], for it becomes speed.
 RECOVERY, RECOVERY_TIME = 0.2, 0.1
@@ -89,7 +90,7 @@ class Laws:
         self.component = items.ints(component_of_ball(table, model))
         self.first_q = items.ints(model.joints.q_start[model.dofs.joint[np.maximum(table.dof, 0)]] if table.n else table.dof)
         self.is_driven, self.is_loop, self.is_ball = items.ints(drives), items.ints(hinge), items.ints(is_ball)
-        on_ball = drives & (model.joints.kind[model.dofs.joint[table.dof]] == JointKind.BALL) if table.n else drives
+        on_ball = drives & np.isin(model.joints.kind[model.dofs.joint[table.dof]], BALLS) if table.n else drives
         self.on_ball, self.has_ball = items.ints(on_ball), bool(np.any(on_ball))
         limited_ball = on_ball & limited[table.dof] if table.n else drives
         self.shares_limit, self.has_shared_limit = items.ints(limited_ball), bool(np.any(limited_ball))

@@ -13,11 +13,12 @@ own neighbours in turn.
 import numpy as np
 
 from simcli.model.constraints.tables import Constraints, Form
-from simcli.model.tables import WORLD, Array, JointKind, Model
+from simcli.model.joints.catalogue import POSES, SLOTTED
+from simcli.model.tables import WORLD, Array, Model
 from simcli.model.tree.reference import SINGULAR, dof_inertia
 from simcli.model.tree.topology import Step, depth_first
 
-_HOLD_NOTHING = (JointKind.FREE, JointKind.DISTANCE, JointKind.CABLE)  # in the tree, where rows are beside it
+_HOLD_NOTHING = (*POSES, *SLOTTED)  # in the tree, where rows are beside it
 
 
 def lacks_inertia(model: Model) -> Array:

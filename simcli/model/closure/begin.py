@@ -14,6 +14,7 @@ from simcli.model.constraints.build import constraints_of
 from simcli.model.constraints.places import turn_places
 from simcli.model.constraints.tables import Constraints, Form
 from simcli.model.forces.rest import at_rest
+from simcli.model.joints.catalogue import CATALOGUE, TYPE_NAME
 from simcli.model.phases.beginning import Beginning, Lack, Move
 from simcli.model.table_base import handed_on
 from simcli.model.tables import Array, JointKind, Model
@@ -158,13 +159,19 @@ def _open(mechanism: LoopProblem, lacks: Array, is_kept: bool) -> list[Lack]:
     for world, row, size in _worst_rows(mechanism, lacks, np.full(len(lacks), OPEN_LOOP)):
         name, path, j = _joint_of(mechanism, row)
         unit = unit_of_row(mechanism.constraints, row)
-        text = f"joint `{name}` cannot be closed: it stays open by {size:.3g} {unit}"
-        code, hint = "SC605", "give fewer initial values, check its lengths, or begin aside if its links lie in one line"
+        text = f"joint `{name}` cannot be closed: it stays open by {size:.3g} {unit}{_suspected(mechanism.model, j)}"
+        code, hint = "SC605", "check the axes and lengths of its loop, give fewer values, or begin aside of a straight one"
         if is_kept:
             text = f"joint `{name}` is open by {size:.3g} {unit}, and `initial: {{assemble: false}}` lets nothing move"
             code, hint = "SC476", CUT
         found.append(Lack(code, world, j, size, path, text, hint))
     return found
+
+
+def _suspected(model: Model, j: int) -> str:
+    """What a joint may have wrong that no loop closes with, in words: its axis, if its type has one."""
+    reads = CATALOGUE[TYPE_NAME[JointKind(model.joints.kind[j])]].reads if j >= 0 else ()
+    return " (is its axis right?)" if {"axis", "axes"} & {*reads} else ""
 
 
 def _slipping(mechanism: LoopProblem, lacks: Array, before: list[Lack], is_kept: bool) -> list[Lack]:
@@ -176,8 +183,9 @@ def _slipping(mechanism: LoopProblem, lacks: Array, before: list[Lack], is_kept:
             continue
         name, path, j = _joint_of(mechanism, row)
         rate = f"{size:.3g} {unit_of_row(mechanism.constraints, row)}/s"
-        text = f"joint `{name}` cannot be closed: its rows move at {rate} with the written velocities"
-        code, hint = "SC605", "write fewer velocities, or those that go with each other"
+        suspected = _suspected(mechanism.model, j)
+        text = f"joint `{name}` cannot be closed: its rows move at {rate} with the written velocities{suspected}"
+        code, hint = "SC605", "check the axes of its loop, and write fewer velocities, or those that go with each other"
         if is_kept:
             text = f"the velocities open joint `{name}` at {rate}, and `initial: {{assemble: false}}` changes none"
             code, hint = "SC476", "leave `assemble: false` out, or write the velocities of all joints of the loop"

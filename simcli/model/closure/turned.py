@@ -35,7 +35,7 @@ def held_turns(model: Model, joint: Array) -> Array:
         joint: (...), indices; -1 for none, which holds nothing.
     """
     joints = model.joints
-    free = joints.dof_dim[:, 1] - 2 * np.isin(joints.kind, list(ORBITS))  # whose first two turns move the anchor
+    free = joints.dof_dim[:, 1] - 2 * np.isin(joints.kind, ORBITS)  # whose first two turns move the anchor
     return np.append(3 - free, 0)[joint]
 
 

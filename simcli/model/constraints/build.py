@@ -9,11 +9,12 @@ from simcli.model.bodies.massless import arms
 from simcli.model.constraints.collected import RowCollector, RowPart
 from simcli.model.constraints.tables import Constraints, Couples, Form, Laws, Rows
 from simcli.model.forces.spring import segments_of
+from simcli.model.joints.catalogue import BALLS
 from simcli.model.joints.gears import terms_act
 from simcli.model.joints.lawful import lawful_of
 from simcli.model.signals.tables import MotionKind
 from simcli.model.table_base import kept
-from simcli.model.tables import WORLD, Array, JointKind, Model
+from simcli.model.tables import WORLD, Array, Model
 from simcli.model.tree.link_frames import link_points, links_of
 
 TURNING = (Form.DOT, Form.TURN, Form.SPIN, Form.CARDAN, Form.EULER, Form.ROLL)  # rows on directions alone
@@ -199,7 +200,7 @@ def _laws(builder: RowCollector) -> Laws:
         kind = model.joints.kind[dofs.joint[d]]
         spins = r >= 0 and builder.rows[r].form == Form.SPIN
         alone = ("friction", "velocity_limit", "effort_limit") if spins else ("lower", "upper")
-        for name in alone if kind == JointKind.BALL else ():  # SPIN rows have the bounds of a ball, and nothing else
+        for name in alone if kind in BALLS else ():  # SPIN rows have the bounds of a ball, and nothing else
             columns[name] = columns[name].copy()
             columns[name][:, k] = neutral[name]
     return Laws(dof, row, **columns)

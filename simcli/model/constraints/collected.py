@@ -9,9 +9,8 @@ from simcli import rotations as rot
 from simcli.model.constraints.coordinate_rows import NO_VECTOR, coordinate_row
 from simcli.model.constraints.tables import Form
 from simcli.model.forces.spring import segments_of
-from simcli.model.joints.catalogue import CATALOGUE, TYPE_NAME, Row, RowKind
+from simcli.model.joints.catalogue import BALLS, CATALOGUE, KINDS_ALONG_ROWS, TYPE_NAME, Row, RowKind
 from simcli.model.joints.combinations import terms_of
-from simcli.model.joints.lawful import MOVED
 from simcli.model.joints.motion_axes import MotionAxis
 from simcli.model.signals.tables import Lawful, MotionKind
 from simcli.model.tables import WORLD, Array, JointKind, Model
@@ -70,13 +69,13 @@ class RowCollector:
             swapped = bool(rows) and rows[0].swapped
             for row in rows:
                 self._add_row(j, row)
-        if not model.joints.is_tree[j] and kind == JointKind.BALL:
+        if not model.joints.is_tree[j] and kind in BALLS:
             self._add_rolls(j, is_led)
-        elif not model.joints.is_tree[j] and kind not in MOVED:
+        elif not model.joints.is_tree[j] and kind in KINDS_ALONG_ROWS:
             self._add_loop_coordinates(j, is_led)
         if kind == JointKind.DISTANCE and not is_rod(model, j) and not is_led:
             self._add_length(j)
-        if kind == JointKind.BALL:
+        if kind in BALLS:
             self._add_spins(j)
         if len(self.rows) > before:
             ends = model.joints.parent[j], model.joints.child[j]

@@ -28,7 +28,9 @@ from functools import partial
 
 import numpy as np
 
+from simcli import joint_types
 from simcli import rotations as rot
+from simcli.joint_types import Coordinates
 from simcli.model.joints.motion_axes import (
     MotionAxis,
     all_turns,
@@ -159,10 +161,7 @@ class JointEntry:
 
     Attributes:
         kind: JointKind.
-        coordinates: what joint_q holds: "scalars" (one per motion axis), "quaternion", "pose" (position, quaternion),
-            "slides quaternion" (one per linear axis, quaternion), "orbit" and "orbit quaternion" (longitude and latitude
-            of the anchor, then the turns), "carried" (scalars, the linear axis fixed in the child), or "slots"
-            (placeholders that move nothing).
+        coordinates: what joint_q holds, of joint_types.COORDINATES_OF.
         motion: makes the motion axes from axis [1] (3,), linear (nl, 3), angular (na, 3), pitch [m/rad].
         translation: makes the rows on the anchor points.
         rotation: makes the rows on the directions.
@@ -170,7 +169,7 @@ class JointEntry:
     """
 
     kind: JointKind
-    coordinates: str
+    coordinates: Coordinates
     motion: Callable[..., MotionAxis]
     translation: Callable[[MotionAxis], list[Row]]
     rotation: Callable[[MotionAxis], list[Row]]
@@ -185,41 +184,45 @@ class JointEntry:
 
     def n_q(self, motion: MotionAxis) -> int:
         """Number of joint_q entries."""
-        if self.coordinates == "slots":
+        if self.coordinates == Coordinates.SLOTS:
             return 2
         return motion.linear.shape[-2] + motion.angular.shape[-2] + int(self.has_quaternion)
 
     @property
     def has_quaternion(self) -> bool:
         """True if the last four coordinates are a quaternion."""
-        return self.coordinates == "pose" or self.coordinates.endswith("quaternion")
+        return joint_types.has_quaternion(self.coordinates)
 
     def dof_dim(self, motion: MotionAxis) -> tuple[int, int]:
         """Numbers of linear and angular joint_qd entries."""
-        if self.coordinates == "slots":
+        if self.coordinates == Coordinates.SLOTS:
             return 1, 1  # stretch and bend
         return motion.linear.shape[-2], motion.angular.shape[-2]
 
 
-CATALOGUE: dict[str, JointEntry] = {
-    "prismatic": JointEntry(JointKind.PRISMATIC, "scalars", slide_along, on_lines, same_axes, ("axis",)),
-    "revolute": JointEntry(JointKind.REVOLUTE, "scalars", hinge, same_point, parallel, ("axis",)),
-    "ball": JointEntry(JointKind.BALL, "quaternion", all_turns, same_point, unbound),
-    "fixed": JointEntry(JointKind.FIXED, "scalars", no_motion, same_point, same_axes),
-    "free": JointEntry(JointKind.FREE, "pose", everything, unbound, unbound),
-    "distance": JointEntry(JointKind.DISTANCE, "pose", everything, unbound, unbound),
-    "d6": JointEntry(JointKind.D6, "scalars", along_and_about, translation_by_count, rotation_by_count, ("axes",)),
-    "cable": JointEntry(JointKind.CABLE, "slots", no_motion, unbound, unbound),
-    "universal": JointEntry(JointKind.UNIVERSAL, "scalars", along_and_about, same_point, crossed, ("axes",)),
-    "cylindrical": JointEntry(JointKind.CYLINDRICAL, "scalars", slide_and_turn, on_lines, parallel, ("axis",)),
-    "planar": JointEntry(JointKind.PLANAR, "scalars", glide, on_lines, parallel, ("axis",)),
-    "screw": JointEntry(JointKind.SCREW, "scalars", twist_along, on_screw, parallel, ("axis", "pitch")),
+def _entry(name: str, kind: JointKind, *columns) -> JointEntry:
+    """The entry of a type, which holds the coordinates that its name has."""
+    return JointEntry(kind, joint_types.COORDINATES_OF[name], *columns)
+
+
+_AXIS, _AXES = ("axis",), ("axes",)
+BASE_TYPES: dict[str, tuple] = {
+    "prismatic": (JointKind.PRISMATIC, slide_along, on_lines, same_axes, _AXIS),
+    "revolute": (JointKind.REVOLUTE, hinge, same_point, parallel, _AXIS),
+    "ball": (JointKind.BALL, all_turns, same_point, unbound),
+    "fixed": (JointKind.FIXED, no_motion, same_point, same_axes),
+    "free": (JointKind.FREE, everything, unbound, unbound),
+    "distance": (JointKind.DISTANCE, everything, unbound, unbound),
+    "d6": (JointKind.D6, along_and_about, translation_by_count, rotation_by_count, _AXES),
+    "cable": (JointKind.CABLE, no_motion, unbound, unbound),
+    "universal": (JointKind.UNIVERSAL, along_and_about, same_point, crossed, _AXES),
+    "cylindrical": (JointKind.CYLINDRICAL, slide_and_turn, on_lines, parallel, _AXIS),
+    "planar": (JointKind.PLANAR, glide, on_lines, parallel, _AXIS),
+    "screw": (JointKind.SCREW, twist_along, on_screw, parallel, ("axis", "pitch")),
+    "point_on_line": (JointKind.PRISMATIC_BALL, composed(1, 3), on_lines, unbound, _AXIS),
+    "point_on_plane": (JointKind.PLANAR_BALL, composed(2, 3), on_lines, unbound, _AXIS),
 }
-_FREELY = "slides quaternion"
-CATALOGUE |= {
-    "point_on_line": JointEntry(JointKind.PRISMATIC_BALL, _FREELY, composed(1, 3), on_lines, unbound, ("axis",)),
-    "point_on_plane": JointEntry(JointKind.PLANAR_BALL, _FREELY, composed(2, 3), on_lines, unbound, ("axis",)),
-}
+CATALOGUE: dict[str, JointEntry] = {name: _entry(name, *columns) for name, columns in BASE_TYPES.items()}
 TYPE_NAME = {entry.kind: name for name, entry in CATALOGUE.items()}
 
 
@@ -228,9 +231,9 @@ def _again(name: str, n_linear: int, n_angular: int, *reads: str) -> JointEntry:
     return replace(CATALOGUE[name], motion=composed(n_linear, n_angular), reads=reads)
 
 
-def _orbital(kind: JointKind, coordinates: str, n_angular: int) -> JointEntry:
+def _orbital(name: str, kind: JointKind, n_angular: int) -> JointEntry:
     """A joint whose anchors keep their distance."""
-    return JointEntry(kind, coordinates, composed(0, n_angular, True), on_sphere, after_orbit, ("axis",))
+    return _entry(name, kind, composed(0, n_angular, True), on_sphere, after_orbit, _AXIS)
 
 
 _SWAPPED = (partial(seen_from_child, rows) for rows in (on_lines, crossed))
@@ -243,24 +246,38 @@ RIBLE_ENTRIES: dict[str, JointEntry] = {
     "nc_cylindrical": _again("cylindrical", 1, 1, "axis"),
     "nc_prismatic_universal": _again("d6", 1, 2, "axis"),
     "nc_prismatic_spherical": CATALOGUE["point_on_line"],
-    "nc_universal_prismatic": JointEntry(JointKind.UNIVERSAL_PRISMATIC, "carried", composed(1, 2), *_SWAPPED, ("axis",)),
+    "nc_universal_prismatic": _entry(
+        "nc_universal_prismatic", JointKind.UNIVERSAL_PRISMATIC, composed(1, 2), *_SWAPPED, _AXIS),
     "nc_planar": _again("d6", 2, 0, "axis"),
     "nc_planar_revolute": _again("planar", 2, 1, "axis"),
     "nc_planar_universal": _again("d6", 2, 2, "axis"),
     "nc_planar_spherical": CATALOGUE["point_on_plane"],
-    "nc_orbital": _orbital(JointKind.ORBITAL, "orbit", 0),
-    "nc_orbital_revolute": _orbital(JointKind.ORBITAL_REVOLUTE, "orbit", 1),
-    "nc_orbital_universal": _orbital(JointKind.ORBITAL_UNIVERSAL, "orbit", 2),
-    "nc_orbital_spherical": _orbital(JointKind.ORBITAL_BALL, "orbit quaternion", 3),
+    "nc_orbital": _orbital("nc_orbital", JointKind.ORBITAL, 0),
+    "nc_orbital_revolute": _orbital("nc_orbital_revolute", JointKind.ORBITAL_REVOLUTE, 1),
+    "nc_orbital_universal": _orbital("nc_orbital_universal", JointKind.ORBITAL_UNIVERSAL, 2),
+    "nc_orbital_spherical": _orbital("nc_orbital_spherical", JointKind.ORBITAL_BALL, 3),
     "nc_floating": _again("d6", 3, 0),
     "nc_floating_revolute": _again("d6", 3, 1, "axis"),
     "nc_floating_universal": _again("d6", 3, 2, "axis"),
     "nc_floating_spherical": _again("free", 3, 3),
-}
+}  # fmt: skip
 CATALOGUE |= RIBLE_ENTRIES
 TYPE_NAME = {entry.kind: name for name, entry in RIBLE_ENTRIES.items()} | TYPE_NAME  # the shorter name of two
-ORBITS = frozenset(entry.kind for entry in RIBLE_ENTRIES.values() if entry.translation is on_sphere)
-ROWS_ONLY_KINDS = frozenset(entry.kind for entry in RIBLE_ENTRIES.values() if entry.kind >= JointKind.ORBITAL_BALL)
+
+
+def kinds_with(*coordinates: Coordinates) -> tuple[JointKind, ...]:
+    """Kinds of the joints whose joint_q holds one of these, of joint_types.COORDINATES_OF."""
+    return tuple(sorted({entry.kind for entry in CATALOGUE.values() if entry.coordinates in coordinates}))
+
+
+POSES = kinds_with(Coordinates.POSE)  # joint_q is a position and a quaternion
+BALLS = kinds_with(Coordinates.QUATERNION)
+QUATERNIONS = tuple(sorted({entry.kind for entry in CATALOGUE.values() if entry.has_quaternion}))  # joint_q ends with one
+SLOTTED = kinds_with(Coordinates.SLOTS)
+CARRIED_KINDS = kinds_with(Coordinates.CARRIED)
+KINDS_ALONG_ROWS = kinds_with(*joint_types.ALONG_ROWS)
+ORBITS = kinds_with(Coordinates.ORBIT, Coordinates.ORBIT_QUATERNION)  # the first two turns move the anchor
+ROWS_ONLY_KINDS = tuple(sorted({CATALOGUE[name].kind for name in joint_types.ROWS_ONLY}))
 
 
 def distance_row(length: float) -> Row:

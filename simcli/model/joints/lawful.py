@@ -5,14 +5,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from simcli.model.constraints.tables import Laws
-from simcli.model.joints.catalogue import ROWS_ONLY_KINDS
+from simcli.model.joints.catalogue import BALLS, KINDS_ALONG_ROWS, POSES
 from simcli.model.signals.tables import Driven, Lawful
 from simcli.model.table_base import kept
-from simcli.model.tables import Array, DriveMode, JointKind, Model
+from simcli.model.tables import Array, DriveMode, Model
 from simcli.model.tree.reference import dof_inertia
-
-# Without a coordinate that a law could bound.
-MOVED = (JointKind.FREE, JointKind.FIXED, JointKind.DISTANCE, JointKind.CABLE, *ROWS_ONLY_KINDS)
 
 
 @kept
@@ -27,6 +24,27 @@ def has_hard_limit(model: Model) -> Array:
 def has_limit(model: Model) -> Array:
     """(NV,) True for dofs with a bound, hard or soft, in any world."""
     return np.any(np.isfinite(model.dofs.limit_lower) | np.isfinite(model.dofs.limit_upper), axis=0)
+
+
+def has_applied_effort(model: Model) -> Array:
+    """(NV,) True for dofs with an applied effort, a number or a signal, in any world."""
+    driven = model.inputs.item[model.inputs.column == Driven.JOINT_F]
+    return np.any(model.joint_f != 0, axis=0) | np.isin(np.arange(model.n_qd), driven)
+
+
+def joints_with_wrench(models: Sequence[Model]) -> Array:
+    """Joints whose applied efforts are a wrench between their bodies: poses outside the tree, which no row measures.
+
+    Args:
+        models: of one structure, of all phases of a run.
+
+    Returns:
+        Indices of the joints on which an effort is applied in any of them.
+    """
+    joints, dofs = models[0].joints, models[0].dofs
+    applied = np.any([has_applied_effort(one) for one in models], axis=0)
+    acted = np.isin(np.arange(len(joints.kind)), dofs.joint[np.flatnonzero(applied)])
+    return np.flatnonzero(acted & ~joints.is_tree & np.isin(joints.kind, POSES))
 
 
 @kept
@@ -46,13 +64,12 @@ def needs_law(model: Model, limits: bool = True) -> Array:
     if limits:
         law |= has_hard_limit(model)
     on_loop = ~joints.is_tree[dofs.joint]
-    smooth = driven | np.any(dofs.damping > 0, axis=0) | np.any(model.joint_f != 0, axis=0)
+    smooth = driven | np.any(dofs.damping > 0, axis=0) | has_applied_effort(model)
     smooth |= np.any(dofs.spring_stiffness > 0, axis=0) | np.any(dofs.armature > 0, axis=0)
-    smooth |= np.isin(np.arange(model.n_qd), model.inputs.item[model.inputs.column == Driven.JOINT_F])
     if limits:
         smooth |= has_limit(model)
-        law |= has_limit(model) & (joints.kind[dofs.joint] == JointKind.BALL)
-    bounded = ~np.isin(joints.kind[dofs.joint], MOVED)
+        law |= has_limit(model) & np.isin(joints.kind[dofs.joint], BALLS)
+    bounded = np.isin(joints.kind[dofs.joint], KINDS_ALONG_ROWS)
     return (law | (on_loop & smooth)) & bounded
 
 

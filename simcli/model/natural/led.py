@@ -14,9 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from simcli import rotations as rot
+from simcli.model.joints.catalogue import BALLS, POSES
 from simcli.model.signals.prescribed import balls_by_position, prescribed
 from simcli.model.signals.tables import MotionKind
-from simcli.model.tables import WORLD, Array, JointKind, Model
+from simcli.model.tables import WORLD, Array, Model
 
 CONSTANT, SUCCESSIVE, VECTOR = range(3)  # how the turns of a joint depend on its coordinates
 
@@ -77,9 +78,9 @@ def led_of(model: Model, joint: Array) -> Led:
     start = np.where(scalar, np.nan_to_num(model.joint_q[:, at]), 0.0)
     balls = np.add.outer(balls_by_position(model), np.arange(3))
     start = np.where(np.isin(dof, balls), prescribed(model, 0.0)[:, dof, 0], start)
-    several = (joints.dof_dim[chosen].sum(axis=1) > 1) & ~np.isin(joints.kind[chosen], (JointKind.FREE, JointKind.DISTANCE))
+    several = (joints.dof_dim[chosen].sum(axis=1) > 1) & ~np.isin(joints.kind[chosen], POSES)
     vector = np.isin(joints.qd_start[chosen], balls[:, 0])
-    curve = np.select([vector, several & (joints.kind[chosen] != JointKind.BALL)], [VECTOR, SUCCESSIVE], CONSTANT)
+    curve = np.select([vector, several & ~np.isin(joints.kind[chosen], BALLS)], [VECTOR, SUCCESSIVE], CONSTANT)
     return Led(
         joint, bodies, np.concatenate(([0], np.cumsum(counts))).astype(int), dof, axis * pitch[..., None],
         axis * turns[:, None], joints.X_p[:, chosen, :3], several | (np.array(counts, int) == 1), by_position, start, curve,

@@ -148,7 +148,7 @@ def _normalise(worlds: Worlds, parts: list[JointPart]) -> None:
     """Make the quaternions in joint_q unit, those of the joints with equally many worlds in one go."""
     by_length: dict[int, list[JointPart]] = {}
     for part in parts:
-        if part.entry.coordinates in ("quaternion", "pose") and part.q is not None:
+        if part.entry.has_quaternion and part.q is not None:
             by_length.setdefault(len(part.q), []).append(part)
     for mine in by_length.values():
         quats = together([part.q[:, -4:] for part in mine])

@@ -6,23 +6,24 @@ import numpy as np
 
 from simcli import rotations as rot
 from simcli.model.batch.gather import Worlds
+from simcli.model.joints.catalogue import BALLS
 from simcli.model.signals.tables import Driven, MotionKind
 from simcli.model.signals.values import signal_values
-from simcli.model.tables import Array, JointKind, Model
+from simcli.model.tables import Array, Model
 
 SAME_START = 1e-9  # [m, rad or per second] what a written start may differ from its motion: rounding in the file
 
 
 def balls_by_position(model: Model) -> Array:
     """First dofs of the balls whose rotation vectors are prescribed."""
-    first = model.joints.qd_start[:-1][model.joints.kind == JointKind.BALL]
+    first = model.joints.qd_start[:-1][np.isin(model.joints.kind, BALLS)]
     return first[model.motions.kind[first] == MotionKind.POSITION]
 
 
 def balls_of_dofs(model: Model) -> tuple[Array, Array]:
     """Where the quaternion of its ball begins in joint_q, and which of its three dofs it is: of each dof, else -1."""
     joint = model.dofs.joint
-    is_ball = model.joints.kind[joint] == JointKind.BALL
+    is_ball = np.isin(model.joints.kind[joint], BALLS)
     component = np.arange(model.n_qd) - model.joints.qd_start[joint]
     return np.where(is_ball, model.joints.q_start[joint], -1), np.where(is_ball, component, -1)
 

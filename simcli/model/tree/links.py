@@ -17,19 +17,21 @@ from operator import attrgetter
 import numpy as np
 
 from simcli import rotations as rot
+from simcli.joint_types import Coordinates
 from simcli.model.bodies.tables import Bodies
+from simcli.model.joints.catalogue import QUATERNIONS, SLOTTED
 from simcli.model.mechanism import ZERO, JointPart
 from simcli.model.tables import WORLD, Array, JointKind, LinkKind
 from simcli.model.tree.tables import Links
 from simcli.model.tree.topology import Step
 
-LINK_OF = {"quaternion": (LinkKind.BALL, 3), "pose": (LinkKind.FREE, 6)}
+LINK_OF = {Coordinates.QUATERNION: (LinkKind.BALL, 3), Coordinates.POSE: (LinkKind.FREE, 6)}
 SIX = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))  # entries of Links.inertia
 
 
 def can_invert(kind: JointKind) -> bool:
     """True if the tree may run from the joint's child to its parent."""
-    return kind not in (JointKind.BALL, JointKind.FREE, JointKind.DISTANCE, JointKind.CABLE)
+    return kind not in (*QUATERNIONS, *SLOTTED)
 
 
 @dataclass

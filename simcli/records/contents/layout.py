@@ -111,9 +111,9 @@ def _state() -> Iterable[Dataset]:
     yield Dataset("frames/joint_qd", ("F", "W", "NV"), "mixed", "joint velocities", channel="joints")
     yield Dataset("frames/joint_qdd", ("F", "W", "NV"), "mixed", "joint accelerations of the step that ends at the "
                   "frame: what the step used; of joints outside the tree those of the bodies", channel="joints")  # fmt: skip
-    yield Dataset("frames/joint_effort", ("F", "W", "NV"), "mixed", "joint efforts along the motion axes: drives, "
-                  "springs, damping, applied, limits; of distance joints with the force that keeps "
-                  "the length", channel="joints")  # fmt: skip
+    yield Dataset("frames/joint_effort", ("F", "W", "NV"), "mixed", "all that acts along the motion axes of joints: "
+                  "drives, applied efforts, springs, damping, friction, limits; of distance joints with the force that "
+                  "keeps the length", channel="joints")  # fmt: skip
     yield Dataset("frames/body_q", ("F", "W", "B", "pose"), "m, 1", "pose of the body frame, world", channel="bodies")
     yield Dataset("frames/body_qd", ("F", "W", "B", "twist"), "m/s, rad/s", "velocity of the centre of mass and "
                   "angular velocity, world", channel="bodies")  # fmt: skip
@@ -123,7 +123,8 @@ def _state() -> Iterable[Dataset]:
                   "body are R S, R of its pose, about the centre of mass", channel="bodies")  # fmt: skip
     yield Dataset("frames/natural_q", ("F", "W", "G"), "m", "natural coordinates: points and vectors of the bodies, as the "
                   "scene chooses them, world", channel="bodies")  # fmt: skip
-    yield Dataset("frames/quantity", ("F", "W", "Y"), "mixed", "what output.quantities and expectations name")
+    yield Dataset("frames/quantity", ("F", "W", "Y"), "mixed", "what output.quantities and expectations "
+                  "name; left out, the efforts of drives and motions")  # fmt: skip
     yield Dataset("frames/multiplier", ("F", "W", "R"), "N, N m", "multipliers of the constraint rows",
                   channel="reactions")  # fmt: skip
     yield Dataset("frames/joint_wrench", ("F", "W", "J", "wrench"), "N, N m", "force and torque on the child at the "

@@ -187,6 +187,23 @@ COLUMNS = (
     _column("drags.wind", "W|1 X xyz", "m/s"),
 )
 
+_IN_SCENE = "the scene in the file has it"
+_FOUND_AGAIN = "made of other columns, or of the scene, when a run is prepared"
+# What /model leaves out: tables of a model, and fields of those and of the model itself, each with the reason. A test holds
+# that every other one has a column.
+LEFT_OUT: dict[str, str] = {
+    **dict.fromkeys(("bodies.name", "joints.name", "mimics.name", "shapes.name", "points.name", "springs.name",
+                     "bushings.name", "cables.name", "wrenches.name", "drags.name", "dofs.label", "dofs.q_label"),
+                    "labels of an axis, see NAME_SCALES"),
+    **dict.fromkeys(("shapes.vertices", "shapes.faces"), "of no regular shape: shape_vertex, shape_face"),
+    **dict.fromkeys(("n_worlds", "param_name", "param_unit", "param_value", "world_seed"), "they stand in /params"),
+    **dict.fromkeys(("shapes.heights", "shapes.convex", "joints.articulation_name", "combinations", "holds", "signals",
+                     "inputs", "motions", "plane", "bodies.n_vectors", "contacts", "affine", "feedback", "sensors"),
+                    _IN_SCENE),
+    **dict.fromkeys(("links", "columns", "naturals", "start", "lawful", "spring_rows", "drag_rows", "dofs.q_given",
+                     "dofs.qd_given"), _FOUND_AGAIN),
+}  # fmt: skip
+
 # Name scales of /model: axis, dataset. The ones that /frames uses have the same names as in layout.SCALES.
 NAME_SCALES = {"B": "body_name", "J": "joint_name", "NQ": "q_label", "NV": "qd_label", "R": "row_label",
                "G": "natural_label", "Y": "quantity_label", "D": "stretch_label",

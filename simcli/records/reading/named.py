@@ -68,8 +68,22 @@ class Joint:
 
     @property
     def effort(self) -> Column:
-        """[N m, N], efforts along the motion axes."""
+        """[N m, N], all that acts along the motion axes; see `drive_effort`."""
         return self._coordinate("frames/joint_effort", "qd")
+
+    @property
+    def drive_effort(self) -> Column:
+        """[N m, N], what the drive or the motion gives, along the motion axes.
+
+        Raises:
+            UsageError: the file has none of this joint.
+        """
+        own = f"joint.{self.name}.drive_effort"
+        places = [k for k, label in enumerate(self._run.quantities) if label == own or label.startswith(f"{own}.")]
+        if not places:
+            raise UsageError(f"{self._run.path} holds no drive_effort of joint `{self.name}`: the joint has no drive and no "
+                             "motion, or `output.quantities` of the scene leaves it out")  # fmt: skip
+        return self._run.column("frames/quantity", slice(places[0], places[-1] + 1))
 
     @property
     def wrench(self) -> Column:

@@ -4,6 +4,7 @@ from simcli.kernels.algebra.elementary import nearest_turn, select
 from simcli.kernels.chart.contacts import push_links
 from simcli.kernels.chart.dynamics import collect, demand
 from simcli.kernels.forces.bushings import report_cables
+from simcli.kernels.forces.joint_wrenches import report_joint_wrenches
 from simcli.kernels.language import ti
 from simcli.kernels.laws.bounded import FREE, elastic_law
 from simcli.kernels.memory.lists import when
@@ -17,6 +18,21 @@ from simcli.solvers.shared.drives import keep_before
 from simcli.solvers.tree.integrators import H
 
 
+@ti.func
+def clear_wrenches(c: ti.template(), w: ti.i32):
+    """No reactions: those of joints outside the tree are sums.
+
+    Writes: c.rows.joint_wrench
+    """
+    for j in range(6 * c.tables.n_joints):
+        c.rows.joint_wrench.store(w, j, c.tables.arena.zero())
+
+
+@needs.joint_wrenches
+def _forget_wrenches(c, w):
+    clear_wrenches(c, w)
+
+
 def report_reactions(c: ti.template(), w: ti.i32):
     """Joint wrenches of the evaluation that was just made.
 
@@ -25,8 +41,10 @@ def report_reactions(c: ti.template(), w: ti.i32):
     """
     demand(c.tables, c.state, w)
     collect(c.tables, c.state, c.state.u, w)
+    _forget_wrenches(c, w)
     report_wrenches(c.tables, c.state, c.rows, w)
     _report_cables(c, w)
+    _report_efforts(c, w)
 
 
 @ti.func
@@ -39,8 +57,7 @@ def report_constrained_reactions(c: ti.template(), w: ti.i32):
     t = c.tables
     s = c.state
     y = c.bound.system
-    for j in range(6 * t.n_joints):
-        c.rows.joint_wrench.store(w, j, t.arena.zero())
+    clear_wrenches(c, w)
     demand(t, s, w)
     share_among_links(c, w)
     pull_links(y, s, w, -1.0, True)
@@ -48,6 +65,7 @@ def report_constrained_reactions(c: ti.template(), w: ti.i32):
     collect(t, s, s.u, w)
     report_wrenches(t, s, c.rows, w)
     _report_cables(c, w)
+    _report_efforts(c, w)
     report_couples(t, y, s, c.rows, w)
     add_led_wrenches(c, w)
 
@@ -60,6 +78,11 @@ def reactions(c) -> tuple:
 @needs.cables
 def _report_cables(c, w):
     report_cables(c.forces.bushings, c.rows, w)
+
+
+@needs.joint_wrenches
+def _report_efforts(c, w):
+    report_joint_wrenches(c.forces.joint_wrenches, c.rows, w)
 
 
 @needs.shared_gears

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from simcli.errors import UsageError
-from simcli.kernels.chart.loops import Loops
+from simcli.kernels.chart.loops import Loops, closed_joints
 from simcli.kernels.chart.tree import TreeState
 from simcli.kernels.forces.columns import Forces
 from simcli.kernels.forces.prescribed import LedBodies, Prescribed
@@ -156,8 +156,9 @@ class Core:
                              len(self.tables.phases) == 1)  # fmt: skip
         self.sight = sight_of(self.signals, model, plan.dt, self.tables, arena)
         self.rows = FrameRows(self.tables, arena, len(ENERGY))
-        self.loops = Loops(model, self.tables, arena) if self.constrained else None
-        self.projects = self.constrained and self.loops.n > 0 and self.reports["joints"]
+        has_loops = self.constrained or closed_joints(model).size > 0  # a free joint holds nothing
+        self.loops = Loops(model, self.tables, arena) if has_loops else None
+        self.projects = has_loops and self.loops.n > 0 and self.reports["joints"]
         self.reports["wrenches"] = self.reports["reactions"] or (self.projects and self.loops.n_rods > 0)
         self.reports["body_qdd"] |= self.projects
 
@@ -201,8 +202,8 @@ class Core:
         efforts_too = self.integrator == "implicit"  # the first-order step sums the work of joint efforts exactly
         self.keeps_account = self.integrator != "rk4" and not self.is_quadratic and (
             self.forces.has_external or (efforts_too and self.forces.has_work))  # fmt: skip
-        driven = self.forces.driven if efforts_too else self.forces.driven & {"wrench_force", "wrench_torque"}
-        self.closes_every_step = self.keeps_account and bool(driven)
+        is_driven = bool(self.forces.driven) if efforts_too else self.forces.drives_links
+        self.closes_every_step = self.keeps_account and is_driven
         if self.integrator != "semi_implicit":
             self.q_base, self.qd_base = self.tables.coordinates.slot(), self.tables.dofs.slot()
         if self.integrator == "rk4":
@@ -283,4 +284,5 @@ class Core:
         if self.constrained:
             self.contacts.clear()
             self.bound.clear()
+        if self.loops is not None:
             self.loops.clear()

@@ -16,7 +16,8 @@ from simcli.kernels.laws.bounded import part_within
 from simcli.kernels.laws.coordinate import bound_law, servo_law, turn_law
 from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.tables import Tables
-from simcli.model.tables import JointKind, Model
+from simcli.model.joints.catalogue import BALLS
+from simcli.model.tables import Model
 
 _DRIVE, BALL_DRIVE, _MOTION = 0, 1, 2
 
@@ -51,7 +52,7 @@ class Drives:
         dofs = np.concatenate([np.zeros(0, int), *(np.arange(starts[j], starts[j + 1]) for j in joints)]).astype(int)
         owner = model.dofs.joint[dofs]
         component = dofs - starts[owner]
-        is_ball = of.kind[owner] == JointKind.BALL
+        is_ball = np.isin(of.kind[owner], BALLS)
         moved = tables.ever(lambda m: m.motions.kind[None] != 0)[dofs]
         items = arena.records(len(dofs))
         self.n = len(dofs)

@@ -1,7 +1,7 @@
 """The frames of all solvers that have accelerations: a list of stages, whose steps each solver gives, and a report."""
 
 from simcli.kernels.chart.dynamics import demand
-from simcli.kernels.chart.loops import follow_natural_turns, follow_turns, report_rods, unwrap_turns
+from simcli.kernels.chart.loops import follow_natural_turns, follow_turns, report_applied_efforts, report_rods, unwrap_turns
 from simcli.kernels.chart.projected_accelerations import project_accelerations, report_accelerations
 from simcli.kernels.chart.projection import project_joints
 from simcli.kernels.language import ti
@@ -214,6 +214,12 @@ def show_joint_accelerations(c, w):
 def show_rods(c, w):
     """Rods that close loops (inside kernels)."""
     report_rods(c.loops, c.rows, w)
+    _report_applied(c, w)
+
+
+@needs.joint_wrenches
+def _report_applied(c, w):
+    report_applied_efforts(c.loops, c.forces.joint_wrenches, c.rows, w)
 
 
 @needs.ledger

@@ -66,6 +66,7 @@ led_bodies = _something(lambda c: c.led.n > 0)
 armature = _something(lambda c: c.forces.has_armature)
 work = _something(lambda c: c.forces.has_work)  # efforts of joints do some
 cables = _something(lambda c: c.forces.bushings.n_cables > 0)
+joint_wrenches = _something(lambda c: c.forces.joint_wrenches.n > 0)
 account = _something(lambda c: c.keeps_account)  # of work, by the trapezoidal rule
 
 soft_springs = _something(lambda c: c.pushes.has_springs)  # of polynomial steps (natural/forces.py)

@@ -103,3 +103,4 @@ def check_entries(
             check_plane.check_plane(check, [], chosen)
             for key in chosen:
                 check_physics.check_joint(check, key, spec.joints[key])
+            honours.check_new_fields(check, chosen)

@@ -1,4 +1,4 @@
-"""A constant effort on a joint."""
+"""An effort on a joint."""
 
 from typing import Annotated, Literal
 
@@ -9,7 +9,7 @@ from simcli.spec.values.quantities import REQUIRED, Text, doc, drivable, one_or_
 
 
 class TorqueForce(ForceBase):
-    """A constant effort on a joint, one per dof."""
+    """An effort on a joint, one per dof; of a free or distance joint a wrench at the child's centre of mass."""
 
     type: Literal["torque"] = doc(REQUIRED, "Kind of force", "", "torque")
     joint: Text = doc(REQUIRED, "Joint", "", "pin")

@@ -7,14 +7,16 @@ made from them by `joint_fields_page`, and a test keeps the two equal.
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from simcli import joint_types
 from simcli.spec.checks.checker import Checker
 from simcli.spec.names import dofs, structure
 from simcli.spec.schema.joint import JointSpec
 
 HONOURED_FIELDS = (
     "limit", "drive", "friction", "damping", "armature", "velocity_limit", "effort_limit", "compliance", "mimic",
-    "motion", "enabled",
+    "motion", "enabled", "effort", "torsion",
 )  # fmt: skip
+ON_JOINTS = {"torque": "effort", "torsion": "torsion"}  # type of force to the field that it is of its joint
 _NONE: frozenset[str] = frozenset()
 
 
@@ -22,8 +24,9 @@ def _types(names: str) -> frozenset[str]:
     return frozenset(names.split())
 
 
-SCALAR = _types("revolute prismatic screw d6 universal cylindrical planar")  # coordinates without a quaternion
+SCALAR = dofs.GEARED - frozenset(dofs.RIBLE)  # coordinates without a quaternion
 MOVING = SCALAR | _types("ball free distance")
+_EFFORT = joint_types.types_with(*joint_types.WITH_EFFORT) - dofs.NO_DOFS - frozenset(dofs.RIBLE)
 _ROWS = SCALAR | _types("fixed ball distance") | frozenset(dofs.SLIDING)  # types with rows outside the tree
 
 
@@ -57,6 +60,8 @@ JOINTS: dict[str, JointFields] = {
             "mimic": SCALAR,
             "motion": SCALAR | _types("ball"),
             "enabled": _NONE,
+            "effort": _EFFORT,
+            "torsion": SCALAR,
         },
         loop={
             "limit": SCALAR | _types("ball distance"),
@@ -70,6 +75,8 @@ JOINTS: dict[str, JointFields] = {
             "mimic": SCALAR,
             "motion": SCALAR | _types("ball"),
             "enabled": _ROWS,
+            "effort": _EFFORT,
+            "torsion": SCALAR,
         },
     ),
 }
@@ -146,8 +153,16 @@ REFUSED_FORMS: tuple[RefusedForm, ...] = (
 WORDS = {
     "limit": "a limit", "drive": "a drive", "friction": "dry friction", "damping": "damping", "armature": "armature",
     "velocity_limit": "a velocity limit", "effort_limit": "an effort limit", "compliance": "compliance",
-    "mimic": "a gear", "motion": "a prescribed motion", "enabled": "a switch",
+    "mimic": "a gear", "motion": "a prescribed motion", "enabled": "a switch", "effort": "an effort",
+    "torsion": "a torsion spring",
 }  # fmt: skip
+
+
+# What does the same on bodies, of fields that are forces.
+_INSTEAD = {
+    "effort": "take a force of type wrench, which acts on any body, or a joint that `simcli docs joint_fields` lists",
+    "torsion": "a spring between two points acts on any bodies",
+}
 
 
 def asked(joint: JointSpec, name: str, switched: set[str]) -> Iterator[str]:
@@ -164,21 +179,6 @@ def asked(joint: JointSpec, name: str, switched: set[str]) -> Iterator[str]:
     yield from (key for key in ("compliance", "mimic", "motion") if getattr(joint, key))
     if name in switched:
         yield "enabled"
-
-
-# Types on which torsion springs are honoured: those with scalar coordinates.
-TORSION = _with_rible(SCALAR)
-
-
-def check_torsion(check: Checker) -> None:
-    """Refuse torsion springs on joints where solvers would ignore them."""
-    for name, force in check.spec.forces.items():
-        joint = check.spec.joints.get(force.joint) if force.type == "torsion" else None
-        if joint is None:
-            continue
-        if joint.type not in TORSION:
-            hint = "a spring between two points acts on any bodies"
-            refuse_field(check, f"a torsion spring on a joint of type `{joint.type}`", f"forces.{name}.joint", hint)
 
 
 def refuse_field(check: Checker, words: str, path: object, hint: str, on_key: bool = False) -> None:
@@ -200,13 +200,17 @@ def check_joint_fields(check: Checker, tree: structure.Tree | None) -> None:
             refuse_field(check, f"a joint of type `{joint.type}`", f"joints.{name}.type", "`simcli schema` lists the types")
             continue
         for field in asked(joint, name, switched):
-            _check_field(check, tree, name, field)
+            _check_field(check, tree, name, field, written_path(check, name, field))
         for form in REFUSED_FORMS:
             if dofs.SAME.get(joint.type, joint.type) == form.type and form.applies(joint):
                 refuse_field(check, form.words, written_path(check, name, form.field), form.hint, True)
+    for name, force in check.spec.forces.items():
+        joint = check.spec.joints.get(force.joint) if force.type in ON_JOINTS else None
+        if joint is not None and joint.type in honoured.types:
+            _check_field(check, tree, force.joint, ON_JOINTS[force.type], ("forces", name, "joint"))
 
 
-def _check_field(check: Checker, tree: structure.Tree | None, name: str, field: str) -> None:
+def _check_field(check: Checker, tree: structure.Tree | None, name: str, field: str, path: tuple) -> None:
     honoured, kind = JOINTS[check.spec.solver.type], check.spec.joints[name].type
     in_tree, outside = kind in honoured.tree[field], kind in honoured.loop[field]
     if in_tree and outside:
@@ -220,11 +224,13 @@ def _check_field(check: Checker, tree: structure.Tree | None, name: str, field: 
     if fits or _refused_before(kind, field):
         return
     hint = f"`simcli docs joint_fields` has the table of what {check.spec.solver.type} honours"
-    if outside:
+    if field in _INSTEAD and not (in_tree or outside):
+        hint = _INSTEAD[field]
+    elif outside:
         hint = f"write `loop: true`, then the {field} is honoured"
     elif in_tree:
         hint = "give it to a joint of the tree"
-    refuse_field(check, f"{WORDS[field]} on a `{kind}` joint{where}", written_path(check, name, field), hint, True)
+    refuse_field(check, f"{WORDS[field]} on a `{kind}` joint{where}", path, hint, path[-1] != "joint")
 
 
 def _refused_before(kind: str, field: str) -> bool:
@@ -254,16 +260,21 @@ NOTES = """\
 - `drive`: modes position and position_velocity (effort = stiffness (target - q) + damping (target_velocity - qd)),
   velocity (damping (target_velocity - qd)) and effort (target), implicit in the step; what a mode does not read is
   refused. The target of a ball is a rotation vector, in the parent anchor frame; its spring is geodesic.
-- `friction`: dry friction with exact stiction.
+- `friction`: dry friction. Below it a coordinate rests exactly; in affine it creeps, at most by `solver.friction_speed`
+  (`simcli docs affine`).
 - `velocity_limit`, `effort_limit`: bounds that are never passed; the effort limit is the drive's, of a ball that of the size
   of its torque.
 - `compliance`: of the rows of a joint outside the tree. A joint of the tree has no rows: write `loop: true`.
 - `mimic`: a gear between two joints, q = ratio * q_other + offset, or a polynomial of q_other, dof by dof. A follower may
   lead.
-- `motion`: the coordinate follows exactly, whatever else acts on it; the effort that it takes is reported. One for all dofs,
-  or a list of one per dof, `null` for those that are free; below `axes` each axis may have its own. Of a ball all three:
-  `position` is a rotation vector, as the target of its drive, `velocity` its angular velocity, in the parent anchor frame.
+- `motion`: the coordinate follows exactly, whatever else acts on it; what that takes is its `drive_effort`. One for all
+  dofs, or a list of one per dof, `null` for those that are free; below `axes` each axis may have its own. Of a ball all
+  three: `position` is a rotation vector, as the target of its drive, `velocity` its angular velocity, in the parent anchor
+  frame.
 - `armature`: of a joint outside the tree it acts on the rate of the coordinate.
+- `effort`: a force of type torque. On a free or a distance joint it is a force and a couple on the child at its centre of
+  mass, along the axes of the parent's anchor frame, and the opposite on the parent at the same place.
+- `torsion`: a force of type torsion.
 - `enabled`: a joint that is off, or that an event switches, is never a joint of the tree. While it is off, nothing on it
   acts: rows, limit, drive, friction, damping, armature, motion, springs, torques, and gears that it leads or follows; and
   its bodies touch.

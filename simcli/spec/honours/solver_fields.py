@@ -16,7 +16,7 @@ from simcli.spec.checks.mechanism.affine import check_efforts
 from simcli.spec.checks.mechanism.barrier import check_barrier
 from simcli.spec.checks.mechanism.touching import touching_pair
 from simcli.spec.document.nodes import Scalar, TableNode, walk_nodes
-from simcli.spec.honours.joint_fields import check_joint_fields, check_torsion, refuse_field
+from simcli.spec.honours.joint_fields import asked, check_joint_fields, refuse_field
 from simcli.spec.honours.smooth import check_smooth
 from simcli.spec.names import dofs, structure
 from simcli.spec.values.quantities import is_signal
@@ -86,7 +86,6 @@ def check_honours(check: Checker, tree: structure.Tree | None) -> None:
         check.fault("SC502", message, path, f"it is for {' and '.join(sorted(row.solvers))}", True, severity="warning")
     check_joint_fields(check, tree)
     _check_forces(check)
-    check_torsion(check)
     check_efforts(check)
     _check_integrator(check)
     if tree is not None and solver not in LOOPS:
@@ -103,6 +102,30 @@ def check_honours(check: Checker, tree: structure.Tree | None) -> None:
     if solver not in SIGNALS:
         _signals(check)
     _check_contact(check)
+
+
+def check_new_fields(check: Checker, joints: Iterable[str]) -> None:
+    """Refuse what joints ask for in one world of a batch, or after an event, and not in the scene.
+
+    Worlds that ask for the same are looked at once.
+
+    Args:
+        check: the scene of the world.
+        joints: names of those that are changed.
+    """
+    cache = check.document.cache
+    base, switched = cache.get("spec"), structure.switched(check.spec)
+    if base is None:
+        return
+    new = frozenset((name, field) for name in joints if name in base.joints
+                    for field in {*asked(check.spec.joints[name], name, switched)}
+                    - {*asked(base.joints[name], name, switched)})  # fmt: skip
+    sound = cache.setdefault("new fields that are honoured", set())
+    if new and new not in sound:
+        before = len(check.faults.errors)
+        check_honours(check, structure.tree(check.spec))
+        if len(check.faults.errors) == before:
+            sound.add(new)
 
 
 def _check_forces(check: Checker) -> None:

@@ -5,6 +5,7 @@ closes a loop, and what nothing reaches is free. A joint that is switched off, a
 joint: its bodies move on without it.
 """
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -180,10 +181,8 @@ def two_parents(spec: SceneSpec) -> list[tuple[str, str, str]]:
     return found
 
 
-def leaves(spec: SceneSpec) -> set[str]:
-    """Bodies on which at most one joint acts."""
-    count: dict[str, int] = {}
-    for joint in spec.joints.values():
-        for body in _bodies(joint):
-            count[body] = count.get(body, 0) + 1
-    return {body for body in spec.bodies if count.get(body, 0) <= 1}
+def leaves(spec: SceneSpec, tree: Tree) -> list[str]:
+    """Bodies that one joint of the tree reaches, and none leaves: the free joint that a body gets counts, loops do not."""
+    ends = [_bodies(spec.joints[name]) for name in tree.tree_joints]
+    count = Counter([*(body for both in ends for body in both), *tree.free_bodies])
+    return [body for body in spec.bodies if count[body] <= 1]

@@ -65,6 +65,22 @@ class LimitSpec(Part):
         return {"lower": value[0], "upper": value[1]}
 
 
+def _of_one_dof(key: str, value: Any) -> Any:
+    """What is written for one dof; refuses a list of numbers in it, and says how to write one for each dof.
+
+    Args:
+        key: `drive` or `motion`.
+        value: as written.
+    """
+    many = [(name, one) for name, one in value.items() if isinstance(one, list | tuple)] if isinstance(value, dict) else []
+    for name, numbers in many[:1]:
+        rest = ", ".join(f"{other}: {one}" for other, one in value.items() if not isinstance(one, list | tuple))
+        each = ", ".join(f"{{{f'{rest}, ' if rest else ''}{name}: {number}}}" for number in numbers)
+        message = f"`{name}` is one number, that of one dof, and has {len(numbers)}"
+        raise refuse("SC203", message, f"write one {key} for each dof of the joint: {key}: [{each}]", name)
+    return value
+
+
 class DriveSpec(Part):
     """An actuator on one dof."""
 
@@ -72,7 +88,7 @@ class DriveSpec(Part):
         REQUIRED, "What the drive follows. effort: `target` is the effort; velocity: `target_velocity` alone", "", "position"
     )
     target: drivable() = doc(
-        0.0, "Target position, or effort in effort mode; a number or `$signal`", "rad, m, N or N*m", 0.5
+        0.0, "Target position, or effort in effort mode, of one dof; a number or `$signal`", "rad, m, N or N*m", 0.5
     )
     target_velocity: drivable() = doc(0.0, "Target velocity; a number or `$signal`", "rad/s or m/s", 0.0)
     stiffness: quantity(ge=0) = doc(0.0, "Stiffness of the position error", "N*m/rad or N/m", 100)
@@ -88,6 +104,11 @@ class DriveSpec(Part):
                          "target_velocity")  # fmt: skip
         return self
 
+    @model_validator(mode="before")
+    @classmethod
+    def _one_dof(cls, value: Any) -> Any:
+        return _of_one_dof("drive", value)
+
     @property
     def direct_target(self) -> float | str:
         """The target that the law of the drive reads itself; 0 where it reads that of the activation."""
@@ -95,10 +116,15 @@ class DriveSpec(Part):
 
 
 class JointMotionSpec(Part):
-    """An ideal drive of one dof: the coordinate follows exactly, its effort is reported."""
+    """An ideal drive of one dof: the coordinate follows exactly; what that takes is its drive_effort."""
 
     position: drivable() | None = doc(None, "Prescribed coordinate; a number or `$signal`", "rad or m", "$sweep")
     velocity: drivable() | None = doc(None, "Prescribed velocity; a number or `$signal`", "rad/s or m/s", 3.0)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _one_dof(cls, value: Any) -> Any:
+        return _of_one_dof("motion", value)
 
     @model_validator(mode="after")
     def _one(self) -> "JointMotionSpec":

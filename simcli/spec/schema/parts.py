@@ -168,8 +168,9 @@ class OutputSpec(Part):
     channels: tuple[_Channel, ...] = doc(
         ("state", "energy"), "Groups of results; state is joints and bodies", "", "[state, energy]"
     )
-    quantities: tuple[Text, ...] = doc(
-        (), "What else frames hold: drive_effort, drive_power, distance, contact, sensor", "", "[joint.pin.drive_effort]"
+    quantities: tuple[Text, ...] | None = doc(
+        None, "What else frames hold: drive_effort, drive_power, distance, contact, sensor; left out: the drive_effort of "
+        "joints with a drive or a motion", "", "[joint.pin.drive_effort]"
     )
     select: SelectSpec | None = doc(None, "Which bodies and joints, by name or pattern; default: all", "", "[arm*]")
     dtype: Literal["float64", "float32"] = doc("float64", "Precision in the file", "", "float32")

@@ -7,6 +7,7 @@ from itertools import pairwise
 import numpy as np
 
 from simcli import rotations as rot
+from simcli.model.joints.catalogue import POSES, QUATERNIONS, SLOTTED
 from simcli.model.tables import WORLD, JointKind
 from simcli.view.drawing import palette
 from simcli.view.drawing.glyphs import along
@@ -17,8 +18,8 @@ _Array = np.ndarray
 RADIUS = 0.065  # of a bearing, of the unit
 _AXIS = (1.0, 0.012)  # length and radius of what shows an axis of rotation, of the unit
 RAIL = 4.0  # length of a rail without limits, of the unit
-_NONE = {JointKind.FREE, JointKind.FIXED, JointKind.DISTANCE, JointKind.CABLE}
-_BALLS = {JointKind.BALL, JointKind.ORBITAL_BALL, JointKind.PLANAR_BALL, JointKind.PRISMATIC_BALL}
+_NONE = {*POSES, *SLOTTED, JointKind.FIXED}
+_BALLS = {*QUATERNIONS} - {*POSES}
 
 
 def joint_items(joint: JointRow, unit: float, colour: palette.Colour, shown: bool) -> Iterator[Item]:

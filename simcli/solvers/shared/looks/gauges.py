@@ -63,6 +63,20 @@ def sight_of(signals: Signals, model: Model, dt: float, tables: Tables, arena: A
     return Gauges(measures, model, tables, arena, np.full((2, model.n_qd), -1), is_alone=False)
 
 
+def _has_motion(looked: list[tuple[Source, int]], model: Model, tables: Tables) -> bool:
+    """Whether a motion prescribes one of the joints whose drive is looked at.
+
+    Args:
+        looked: source and first row of what is looked at.
+        model: host tables.
+        tables: device tables.
+    """
+    moved = model.dofs.joint[tables.ever(lambda m: m.motions.kind[None] != 0)]
+    joints = [first if source == Source.DRIVE_POWER else model.dofs.joint[first] for source, first in looked
+              if source in DRIVEN]  # fmt: skip
+    return bool(np.isin(joints, moved).any())
+
+
 class Gauges:
     """The rows of all quantities that a run looks at, and what each world has found so far.
 
@@ -151,8 +165,11 @@ class Gauges:
         self.has["noise"] = self.noise is not None
         self.has["touching"] = bool(self.sensors and self.sensors.has_some(BY_CONTACTS))
         self.has["motions"] = bool(self.drives and self.drives.has_motion)
-        stays = is_alone and not self.has["motions"]
-        steps = {source for source, kind in zip(measures.source, measures.kind, strict=True) if kind != Reduction.RECORD}
+        looked = [(source, first) for source, first, kind in zip(measures.source, measures.first, measures.kind, strict=True)
+                  if kind != Reduction.RECORD]  # fmt: skip
+        steps = {source for source, _ in looked}
+        self.has["drives at steps"] = not steps.isdisjoint(DRIVEN)
+        stays = is_alone and not _has_motion(looked, model, tables)
         placed = PLACED | {Source.SENSOR} if self.sensors and self.sensors.are_placed else PLACED
         self.are_placed = bool(steps) and steps <= (placed | DRIVEN if stays else placed)
 

@@ -68,13 +68,18 @@ def _measure_frame(c, w, step):
 def seeing(c) -> tuple:
     """What finds the quantities of a frame that no frame shows."""
     has = c.gauges.n and (not c.gauges.within or c.gauges.n_records)
-    return when(has, *when(not c.reports["bodies"], place_seen), *further(c))
+    return when(has, *when(not c.reports["bodies"], place_seen), *further(c, "drives"))
 
 
-def further(c) -> tuple:
-    """What finds what places and velocities do not tell: efforts of drives, distances, sums of contact forces."""
+def further(c, drives: str = "drives at steps") -> tuple:
+    """What finds what places and velocities do not tell: efforts of drives, distances, sums of contact forces.
+
+    Args:
+        c: core of the run.
+        drives: which of what the gauges have: frames show drives that no step looks at.
+    """
     has = c.gauges.has
-    return (*when(has["drives"], c.engine.report_drives), *when(has["clearances"], _find_clearances),
+    return (*when(has[drives], c.engine.report_drives), *when(has["clearances"], _find_clearances),
             *when(has["touches"], add_touches), *when(has["sensors"], _find_sensed)) if c.gauges.n else ()  # fmt: skip
 
 

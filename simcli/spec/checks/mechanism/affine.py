@@ -1,7 +1,7 @@
 """What the affine solver asks of joints that are driven, stiff or loaded."""
 
 from simcli.spec.checks.checker import Checker
-from simcli.spec.honours.joint_fields import AFFINE_COORDINATES, JOINTS, asked, refuse_field, written_path
+from simcli.spec.honours.joint_fields import AFFINE_COORDINATES, JOINTS, ON_JOINTS, asked, refuse_field, written_path
 from simcli.spec.names import dofs, structure
 from simcli.spec.schema.joint import JointSpec
 
@@ -75,7 +75,7 @@ def _leads(check: Checker, joint: JointSpec) -> bool:
 
 
 def check_efforts(check: Checker) -> None:
-    """Refuse efforts on joints, and gears to joints, whose coordinates the affine solver does not measure."""
+    """Refuse efforts on joints that lead bodies, and gears to joints whose coordinates no affine solver measures."""
     if check.spec.solver.type != "affine":
         return
     for name, joint in check.spec.joints.items():
@@ -84,11 +84,8 @@ def check_efforts(check: Checker) -> None:
             hint = f"gears join {', '.join(sorted(AIMS))} and cylindrical joints"
             refuse_field(check, f"a gear to a joint of type `{leader.type}`", f"joints.{name}.mimic.joint", hint)
     for name, force in check.spec.forces.items():
-        joint = check.spec.joints.get(force.joint) if force.type in ("torque", "torsion") else None
-        if joint is not None and joint.type not in AFFINE_COORDINATES:
-            hint = f"it acts on {', '.join(sorted(AIMS))} and cylindrical joints; or use a wrench"
-            refuse_field(check, f"an effort on a joint of type `{joint.type}`", f"forces.{name}.joint", hint)
-        elif joint is not None and _leads(check, joint):
+        joint = check.spec.joints.get(force.joint) if force.type in ON_JOINTS else None
+        if joint is not None and joint.type in AFFINE_COORDINATES and _leads(check, joint):
             hint = "leave it out: the body moves as prescribed"
             refuse_field(check, "an effort on a joint that leads a kinematic body", f"forces.{name}.joint", hint)
 

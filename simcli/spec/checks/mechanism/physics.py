@@ -279,7 +279,7 @@ def _spinning_points(check: Checker, tree: structure.Tree) -> None:
     spec = check.spec
     of_child = {spec.joints[name].child: spec.joints[name] for name in tree.tree_joints}
     free = set(tree.free_bodies)
-    for name in structure.leaves(spec):
+    for name in structure.leaves(spec, tree):
         body = spec.bodies[name]
         joint = of_child.get(name)
         kind = "free" if name in free else joint.type if joint else ""
@@ -289,6 +289,9 @@ def _spinning_points(check: Checker, tree: structure.Tree) -> None:
         if high <= 0.0 or (kind == "free" and 0 <= low <= VANISHING * high):
             message = f"body `{name}` can spin, but has no inertia against it"
             hint = "give it inertia, or a joint that does not let it spin"
+            loop = next((key for key in tree.loop_joints if name in (spec.joints[key].parent, spec.joints[key].child)), None)
+            if kind == "free" and loop is not None:
+                hint = f"give it inertia, or let joint `{loop}`, which is none of the tree, carry it"
             check.fault("SC423", message, f"bodies.{name}.inertia", hint)
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from simcli.spec.checks.checker import Checker
 from simcli.spec.expansion.planes import NORMAL_INDEX, PlaneVector, plane_normal
 from simcli.spec.forces.drag import DragForce
+from simcli.spec.forces.torque import TorqueForce
 from simcli.spec.forces.wrench import WrenchForce
 from simcli.spec.names import dofs
 from simcli.spec.schema.joint import JointSpec
@@ -56,13 +57,17 @@ def _loads_across(check: Checker, normal: int) -> Iterator[tuple[str, str]]:
     for name, force in check.spec.forces.items():
         if isinstance(force, DragForce) and abs(force.wind[normal]) > _OUTSIDE:
             yield f"forces.{name}.wind", f"the wind of `{name}` blows"
-        if not isinstance(force, WrenchForce):
+        if isinstance(force, WrenchForce):
+            six, paths = (*force.force, *force.torque), ("force", "torque")
+        elif isinstance(force, TorqueForce) and len(force.value) == len(dofs.TYPES["distance"]):  # along x, y, z and about
+            six, paths = force.value, ("value", "value")
+        else:
             continue
-        pushes, turns = ([isinstance(x, str) or abs(x) > _OUTSIDE for x in value] for value in (force.force, force.torque))
-        if pushes[normal]:
-            yield f"forces.{name}.force", f"the force of `{name}` acts"
-        if any(turn for axis, turn in enumerate(turns) if axis != normal):
-            yield f"forces.{name}.torque", f"the torque of `{name}` acts"
+        acts = [isinstance(x, str) or abs(x) > _OUTSIDE for x in six]
+        if acts[normal]:
+            yield f"forces.{name}.{paths[0]}", f"the force of `{name}` acts"
+        if any(turn for axis, turn in enumerate(acts[3:]) if axis != normal):
+            yield f"forces.{name}.{paths[1]}", f"the torque of `{name}` acts"
 
 
 def _joint(check: Checker, plane: str, name: str, joint: JointSpec) -> None:

@@ -24,13 +24,14 @@ NO_DISTANCE = ("heightfield",)  # shapes
 
 def check_recorded(check: Checker) -> None:
     """The names of `output.quantities`."""
-    for n, text in enumerate(check.spec.output.quantities):
+    named = check.spec.output.quantities or ()
+    for n, text in enumerate(named):
         path = f"output.quantities[{n}]"
         if not known_quantity(check, text, path):
             continue
         if not is_on_demand(text):
             check.fault("SC315", f"`{text}` is a column of `output.channels`", path, "remove it here")
-        elif canonical(text) in [canonical(one) for one in check.spec.output.quantities[:n]]:
+        elif canonical(text) in [canonical(one) for one in named[:n]]:
             check.fault("SC207", f"`{text}` is written twice", path, "remove one")
         else:
             check_parts(check, text, path, path, None, False)
@@ -39,7 +40,7 @@ def check_recorded(check: Checker) -> None:
 def named_quantities(spec: SceneSpec) -> list[str]:
     """What a scene looks at, by its canonical names: to record, to expect, to measure, or to end a world."""
     stop = [] if spec.run.stop_when is None else [str(spec.run.stop_when.channel)]
-    named = [*spec.output.quantities, *(one.channel for one in spec.expect)]
+    named = [*(spec.output.quantities or ()), *(one.channel for one in spec.expect)]
     return [*stop, *map(canonical, [*named, *(one.quantity for one in spec.measure.values())])]
 
 
@@ -63,7 +64,8 @@ def known_quantity(check: Checker, text: str, path: str, joint: str = "") -> boo
         check.fault("SC315", f"`{text}` is a pattern", path, "write one name for each")
         return False
     if split_name(text).group == "diag":
-        check.fault("SC315", f"`{text}` cannot be looked at", path, "diagnostics are in every frame: see output.every")
+        hint = f"frames have it: `expect: [{{max: {canonical(text)}, below: 1}}]` judges it, `simcli plot` shows it"
+        check.fault("SC315", f"`{text}` is a diagnostic, which no step looks at", path, hint)
         return False
     return known_channel(check, text, path)
 

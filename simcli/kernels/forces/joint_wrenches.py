@@ -1,0 +1,101 @@
+"""Applied efforts on joints whose coordinates are a pose, where no tree moves along them: wrenches between their bodies.
+
+    on the child:   F = R_p (f_1, f_2, f_3),   M = R_p (f_4, f_5, f_6)    at its centre of mass c
+    on the parent:  -F, -M                                                at the same place
+
+R_p: the parent's anchor frame; f: the efforts, which signals and events may drive. Their power is f.qd, for qd are the
+velocity of c against the parent's body there, and the angular velocity against it, in that frame.
+
+Source: virtual work of the coordinates of kernels/chart/projection.py. No deviation.
+"""
+
+import numpy as np
+
+from simcli import rotations as rot
+from simcli.kernels.algebra.values import Force, Mat3, Vec3
+from simcli.kernels.chart.points import world_point, world_turn
+from simcli.kernels.chart.tree import point_velocity
+from simcli.kernels.language import ti
+from simcli.kernels.memory.tables import Tables
+from simcli.model.joints.lawful import joints_with_wrench
+from simcli.model.tables import Model
+from simcli.model.tree.link_frames import body_rotations, link_points, links_of
+
+
+@ti.func
+def act_of_efforts(t: ti.template(), u: ti.template(), s: ti.template(), w: ti.i32, k: ti.i32):
+    """What the efforts on joint k of these do to its links; see external.py.
+
+    Reads:  u columns, s.{R, o, v, origin}
+    Writes: u.wrench
+    """
+    zero = t.arena.zero()
+    link_a = u.link_a.at(k)
+    link_b = u.link_b.at(k)
+    x_b, place, v = world_point(t, s, w, link_b, u.point.load(w, k))
+    R_a, spin_a = world_turn(t, s, w, link_a)
+    R_b, spin_b = world_turn(t, s, w, link_b)
+    x_a = place * 1.0
+    if link_a >= 0:
+        x_a = place - s.origin.load(w, t.root.at(link_a))
+        v = v - point_velocity(s.v.load(w, link_a), x_a)
+    F_a = R_a * u.frame.load(w, k)
+    force = F_a * applied_efforts(u, w, k, 0)
+    couple = F_a * applied_efforts(u, w, k, 3)
+    u.wrench.store(w, k, Force.of(force, couple + (R_b * u.arm.load(w, k)).cross(force)))
+    return force, couple, x_a, x_b, zero, force.dot(v) + couple.dot(spin_b - spin_a), zero
+
+
+def applied_efforts(u, w, k, first) -> Vec3:
+    """Three efforts of joint k of these, none while it is off (inside kernels)."""
+    return Vec3(*(u.enabled.load(w, k) * (u.wrench.arena.zero() + u.effort.load(w, u.dof.at(k) + first + i))
+                  for i in range(3)))  # fmt: skip
+
+
+class JointWrenches:
+    """Device columns of the joints whose efforts are wrenches.
+
+    Attributes:
+        n: joints.  joint, dof: of each, and the first of its dofs.
+        link_a, link_b: links of parent and child, -1 for the world.
+        frame: the parent's anchor frame in the axes of its link.
+        point: [m], the child's centre of mass in its link.  arm: [m], to it from the child's anchor, in axes of the link.
+        effort: [N, N m], of all dofs, see `Forces.constant`.  enabled: 1 or 0.
+        wrench: force [N] and torque [N m] on the child at its anchor, world: of the last `load_links`.
+    """
+
+    _data_oriented = True
+    act = staticmethod(act_of_efforts)
+    stores = by_rows = damps = False
+    need_poses = True
+
+    def __init__(self, model: Model, tables: Tables, effort):
+        chosen = joints_with_wrench(tables.phases)
+        self.n, self.effort = len(chosen), effort
+        items = tables.arena.records(self.n)
+        if not self.n:  # nothing reads the columns then
+            return
+        joints = model.joints
+        parent, child = joints.parent[chosen], joints.child[chosen]
+        self.joint, self.dof = items.ints(chosen), items.ints(joints.qd_start[chosen])
+        self.link_a, self.link_b = items.ints(links_of(model, parent)), items.ints(links_of(model, child))
+        frame = body_rotations(model, parent) @ rot.quat_to_matrix(joints.X_p[:, chosen, 3:])
+        point, anchor = (link_points(model, child, x) for x in (model.bodies.com[:, child], joints.X_c[:, chosen, :3]))
+        self.frame, self.point, self.arm = (items.column(frame, Mat3), items.column(point, Vec3),
+                                            items.column(point - anchor, Vec3))  # fmt: skip
+        self.enabled = items.column(joints.enabled[chosen].astype(np.float64)[None])
+        self.wrench = items.slot(Force)
+
+
+@ti.func
+def report_joint_wrenches(u: ti.template(), rows: ti.template(), w: ti.i32):
+    """Add the efforts where they were loaded last to the reactions of their joints.
+
+    Reads:  u.wrench
+    Writes: rows.joint_wrench
+    """
+    for k in range(u.n):
+        first = 6 * u.joint.at(k)
+        wrench = u.wrench.load(w, k)
+        for m in ti.static(range(6)):
+            rows.joint_wrench.store(w, first + m, rows.joint_wrench.load(w, first + m) + wrench.parts[m])
