@@ -237,10 +237,10 @@ def _row(first: Model, together: Model, k: int | None, changed: list[tuple[str, 
 
 def differences(first: Model, other: Model) -> list[tuple[str, str]]:
     """(table, column) in which two models differ."""
-    return [(table, name) for table, name, a, b in _columns(first, other) if not _same(a, b)]
+    return [(table, name) for table, name, a, b in model_columns(first, other) if not _same(a, b)]
 
 
-def _columns(*models: Model):
+def model_columns(*models: Model):
     """(table, column, value in each model)."""
     for one in fields(Model):
         values = [getattr(model, one.name) for model in models]
@@ -263,7 +263,7 @@ def _same(a: object, b: object) -> bool:
 def aligned(models: list[Model]) -> list[Model]:
     """Models whose columns have a world axis of full length in all of them or in none, so that tables are laid out alike."""
     updates: list[dict] = [{} for _ in models]
-    for table, name, *values in _columns(*models):
+    for table, name, *values in model_columns(*models):
         lengths = {len(value) for value in values if isinstance(value, np.ndarray) and value.ndim}
         if len(lengths) < 2 or name in NO_WORLD_AXIS:
             continue
