@@ -98,6 +98,7 @@ def settled(statics: Statics, posture: Posture, near: RestContacts, rows: Array,
     if (near.found.gap < -TOUCHING_GAP * statics.length)[~touching].any():
         return None
     some, load = near.some(touching), posture.load
+    refuse_compliant(statics, some)
     force = balancing_forces(some, rows[touching], load, statics.length)
     rest = load + np.einsum("cim,ci->m", rows[touching], force)
     scale = statics.loads(posture)[1]
@@ -114,6 +115,19 @@ def settled(statics: Statics, posture: Posture, near: RestContacts, rows: Array,
         return k + more, after
     statics.held = None
     return None
+
+
+def refuse_compliant(statics: Statics, touching: RestContacts) -> None:
+    """Refuse contacts that give way, which are springs that act to one side only.
+
+    Raises:
+        NoEquilibriumError: with the first of them.
+    """
+    yields = np.flatnonzero(touching.compliance > 0.0)
+    if len(yields):
+        names = touching.name(statics.model, int(yields[0]))
+        raise NoEquilibriumError(f"{names} touch, and their contact is compliant, which statics do not know: let the "
+                                 "`compliance` of the pair be 0")  # fmt: skip
 
 
 def _keeps_apart(statics: Statics, posture: Posture) -> bool:

@@ -51,7 +51,8 @@ class RestContacts:
     def some(self, chosen: Array) -> "RestContacts":
         """Those of a mask or of indices."""
         part = FoundContacts(*(getattr(self.found, name)[chosen] for name in FoundContacts.__dataclass_fields__))
-        return RestContacts(part, *(getattr(self, name)[chosen] for name in ("body_a", "body_b", "frame", "bound", "compliance")))
+        own = ("body_a", "body_b", "frame", "bound", "compliance")
+        return RestContacts(part, *(getattr(self, name)[chosen] for name in own))
 
     def name(self, model: Model, k: int) -> str:
         """The two shapes of a contact."""
