@@ -205,3 +205,15 @@ def test_unknown_springs_are_refused_where_shapes_touch(capfd, tmp_path):
     code, _, said = asked(capfd, tmp_path, WHEEL.replace("WALL", "-5"), "equilibrium", "--unknown", "forces.k.rest_length")
     assert code == Exit.USAGE
     assert "`floor` and `wheel/s` touch in the initial state" in said
+
+
+def test_a_plank_rocks_on_a_log(capfd, tmp_path):
+    """It rolls: V'' = m g (R - h) about the middle of a log of radius R, with the inertia about the point of contact."""
+    text = """world: {shapes: {log: {type: sphere, radius: 0.5}}}
+bodies: {plank: {mass: 3, inertia: {diag: [0.1, 0.2, 0.1]}, pose: {xyz: [0, 0, 0.55]},
+                 shapes: {s: {type: box, size: [2, 0.5, 0.1]}}}}
+joints: {p: {type: planar, parent: world, child: plank, axis: [0, 1, 0]}}
+contact: {pairs: [{a: plank, b: log}]}
+"""
+    _, found, _ = asked(capfd, tmp_path, text, "modes")
+    assert found["modes"][0]["omega"] == pytest.approx(math.sqrt(3 * G * 0.45 / (0.2 + 3 * 0.05**2)), rel=1e-7)
