@@ -111,10 +111,12 @@ def build_phases(document: Document, spec: SceneSpec, worlds: Sequence[int] | No
 
 def _crossing_changes(document: Document, spec: SceneSpec, worlds: Sequence[int] | None, first: Model) -> list[Switched]:
     """What each value that an event by condition sets changes at the start."""
-    found = []
-    for index in by_condition(spec):
-        for path, value in spec.events[index].set.items():
-            other = started_from(build_worlds(document, spec, worlds, {path: value}), first)
+    found, crossed = [], by_condition(spec)
+    each = _sets_of_worlds(document, spec, worlds) if crossed else []
+    for index in crossed:
+        for path in spec.events[index].set:
+            changes = [{path: sets[index][path]} for sets in each]
+            other = started_from(build_worlds(document, spec, worlds, changes if len(changes) > 1 else changes[0]), first)
             found.append((index, path, other, differences(first, other)))
     return found
 

@@ -301,9 +301,8 @@ def _try(check: Checker, path: str, trials: list[Trial], at: list | Where) -> in
 
 def _changed_shared(spec: SceneSpec, other: SceneSpec) -> str:
     """What all worlds of a run share and two scenes have otherwise; "" if nothing."""
-    if [(one.at, one.when, one.repeat, one.when and one.set) for one in spec.events] != [
-            (one.at, one.when, one.repeat, one.when and one.set) for one in other.events]:  # fmt: skip
-        return "when an event comes, or what one by condition sets"
+    if [one.at for one in spec.events] != [one.at for one in other.events]:
+        return "the time of an event"
     names = {"solver": "the solver", "run": "the run", "output": "the output", "measure": "a measure"}
     return next((words for key, words in names.items() if getattr(spec, key) != getattr(other, key)), "")
 
