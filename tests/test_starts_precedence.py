@@ -210,6 +210,20 @@ def test_worlds_have_their_own_events_and_expectations(tmp_path):
     assert verdict.expected == "< 0.1"
 
 
+def test_worlds_have_their_own_numbers_in_events_by_condition(tmp_path):
+    text = """simcli: 1
+params: {d: 1}
+bodies: {rod: {mass: 1, com: [0, 0, -0.5], inertia: {diag: [0.1, 0.1, 0.01]}}}
+joints: {pin: {type: revolute, parent: world, child: rod, axis: [0, 1, 0], q: 0.3, drive: {mode: effort, target: 0.1}}}
+events: [{when: {joint.pin.q: {below: 0.29}}, set: {joints.pin.drive.target: "${d}"}}]
+"""
+    (tmp_path / "s.yaml").write_text(text)
+    varied, set_to = ([Override(VARY, "params.d=2, 5")], ["params.d=5"])
+    gains = [build_run(*read_scene(tmp_path / "s.yaml", one), None)[0].model.inputs.gain for one in (varied, set_to)]
+    np.testing.assert_allclose(gains[0], [[1.9], [4.9]], rtol=1e-15)
+    np.testing.assert_array_equal(gains[0][1], gains[1][0])
+
+
 @pytest.mark.parametrize("path", ["params.t", "params.first", "measure.early.above"])
 def test_what_all_worlds_share_does_not_vary(tmp_path, path):
     text = READ.replace("params: {", "params: {t: 0.05, first: 0.2, ").replace("at: 0.05", 'at: "${t}"')
