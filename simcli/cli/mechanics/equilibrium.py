@@ -51,7 +51,7 @@ def equilibrium(
 ) -> int:
     """Search the static equilibrium near the initial state: coordinates, reactions, springs, stability.
 
-    Springs, drives, soft limits, gravity, wrenches and contacts with their friction are in balance there, loops are closed, and
+    Springs, drives, soft limits, gravity, wrenches and contacts with friction are in balance there, loops are closed, and
     everything is at rest.
     With --unknown the initial state stays, and the numbers of springs that balance it are found instead.
     Not found: exit code 1, with what is out of balance where the search ended.
