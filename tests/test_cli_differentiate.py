@@ -71,3 +71,44 @@ def test_missing_derivatives_are_told_and_wrong_tables_refused(motion, tmp_path,
     code, said = command(capfd, "id", motion / "run.h5", "--differentiate", "spline", *CPU)
     assert code == Exit.USAGE
     assert "a run holds its rates" in said
+
+
+PLAYED = """simcli: 1
+world: {gravity: [0, 0, 0]}
+bodies: {b: {mass: 2, inertia: {diag: [1, 1, 1]}}, c: {mass: 2, inertia: {diag: [1, 1, 1]}, pose: {xyz: [0, 3, 0]}}}
+joints:
+  even: {type: prismatic, parent: world, child: b, axis: [1, 0, 0], motion: {position: $even}}
+  wild: {type: prismatic, parent: world, child: c, axis: [1, 0, 0], motion: {position: $wild}}
+signals:
+  even: {table: {time: TIMES, value: EVEN, interpolate: cubic}}
+  wild: {table: {time: TIMES, value: WILD, interpolate: cubic}}
+run: {duration: 0.5}
+output: {every: 0.05}
+solver: {dt: 0.01}
+"""
+
+
+@pytest.mark.parametrize("solver", ["generalized", "maximal", "natural"])
+def test_a_table_that_is_played_back_has_the_efforts_of_its_differentiated_coordinates(solver, tmp_path, capfd):
+    """Of an even acceleration, 10 m/s^2 of 2 kg, to its ends; of an uneven motion the numbers of `--differentiate cubic`."""
+    times = np.array([0.0, 0.1, 0.15, 0.25, 0.4, 0.5])
+    even, wild = 5.0 * times**2, np.array([0.1, -0.2, 0.3, 0.25, -0.1, 0.0])
+    scene, table, said = tmp_path / "played.yaml", tmp_path / "q.csv", {}
+    numbers = {"TIMES": times, "EVEN": even, "WILD": wild}
+    text = PLAYED
+    for word, values in numbers.items():
+        text = text.replace(word, str(values.tolist()))
+    scene.write_text(text)
+    command(capfd, "run", scene, "-o", tmp_path / "run.h5", "-q", "--set", f"solver.type={solver}", *CPU)
+    rows = np.column_stack((times, even, wild))
+    table.write_text("time,even,wild\n" + "\n".join(",".join(map(repr, row)) for row in rows.tolist()) + "\n")
+    for kind in ("spline", "cubic"):
+        command(capfd, "id", scene, "--states", table, "--differentiate", kind, "-o", tmp_path / f"{kind}.csv", *CPU)
+        said[kind] = efforts(tmp_path / f"{kind}.csv")
+        np.testing.assert_allclose(said[kind][:, 0], 20.0, rtol=1e-10)
+    command(capfd, "export", tmp_path / "run.h5", "-c", "joint.*.effort", "-o", tmp_path / "played.csv")
+    played = efforts(tmp_path / "played.csv")
+    np.testing.assert_allclose(played[:-1, 0], 20.0, rtol=1e-9)  # the last frame is also the first of what follows the table
+    if solver == "generalized":  # with accelerations of the instant of a frame
+        at = np.round(times / 0.05).astype(int)
+        np.testing.assert_allclose(said["cubic"][:, 1], played[at, 1], rtol=1e-9, atol=1e-9)

@@ -141,20 +141,27 @@ def test_the_host_has_the_same_values(probe):
     assert np.abs(host - probe(SAMPLES)).max() < ROUNDING * 200.0  # second derivatives are up to 200
 
 
-def test_the_natural_spline_is_one():
-    """Through the points, with one slope and one curvature at each, none at the ends: there is only one such cubic."""
-    time = np.array(TIMES)
-    c = piecewise(time, np.array([VALUES]), "cubic")[0]
-    inner, s = c[1:-1], np.diff(time)
-    end = np.stack((inner[:, 0] + s * (inner[:, 1] + s * (inner[:, 2] + s * inner[:, 3])),
-                    inner[:, 1] + s * (2 * inner[:, 2] + 3 * s * inner[:, 3]),
-                    inner[:, 2] + 3 * s * inner[:, 3]), axis=1)  # fmt: skip
-    assert np.abs(end[:, 0] - VALUES[1:]).max() < ROUNDING
-    assert np.abs(end[:-1] - inner[1:, :3]).max() < ROUNDING * 100.0  # curvatures are up to 100
-    assert inner[0, 2] == 0.0
-    assert abs(end[-1, 2]) < ROUNDING * 100.0
-    assert c[0].tolist() == [VALUES[0], 0, 0, 0]
-    assert c[-1].tolist() == [VALUES[-1], 0, 0, 0]
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 9])
+def test_a_cubic_table_is_the_spline_with_not_a_knot_ends(n):
+    """Against scipy's, at uneven times: a line through two points, a parabola through three."""
+    interpolate = pytest.importorskip("scipy.interpolate", reason="scipy is not installed")
+    rng = np.random.default_rng(n)
+    time, values = np.cumsum(rng.uniform(0.1, 1.0, n)), rng.normal(size=(2, n))
+    c = piecewise(time, values, "cubic")
+    if n > 1:
+        wanted = interpolate.CubicSpline(time, values.T, bc_type="not-a-knot").c  # (4, n - 1, 2), from the cube down
+        assert np.abs(c[:, 1:-1] - wanted.transpose(2, 1, 0)[..., ::-1]).max() < ROUNDING * 100.0
+    assert not c[:, 1:-1, n:].any()  # of two points or three, what is no line or parabola
+    assert c[:, 0].tolist() == [[row[0], 0, 0, 0] for row in values]
+    assert c[:, -1].tolist() == [[row[-1], 0, 0, 0] for row in values]
+
+
+def test_a_column_of_a_spline_has_the_bytes_that_it_has_alone():
+    rng = np.random.default_rng(0)
+    time, values = np.cumsum(rng.uniform(0.1, 1.0, 40)), rng.normal(size=(7, 40))
+    together = piecewise(time, values, "cubic")
+    for row, found in zip(values, together, strict=True):
+        assert piecewise(time, row[None], "cubic").tobytes() == found.tobytes()
 
 
 def test_worlds_have_their_own_parameters(device):

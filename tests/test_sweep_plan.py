@@ -202,8 +202,8 @@ def test_a_fault_of_one_choice_names_it(folder):
 
 
 def test_the_same_case_twice_is_refused(folder):
-    with pytest.raises(UsageError, match=r"two cases of the sweep are the same: \(params.unused = 2.0\)"):
-        plan_of(folder / "swing.yaml", ("batch.vary.params.unused={grid: [2, 2]}",), device="cpu")
+    with pytest.raises(UsageError, match=r"two cases of the sweep are the same: \(bodies.lower.mass = 2.0\)"):
+        plan_of(folder / "swing.yaml", ("batch.vary.bodies.lower.mass={grid: [2, 2]}",), device="cpu")
     with pytest.raises(UsageError, match=r"\(name = a\) and \(name = b\)"):
         plan_of(write(folder, "sweep: 1\nscene: swing.yaml\nchoices: {name: [a, b]}\n"), device="cpu")
     text = "sweep: 1\nscene: swing.yaml\nchoices: {bodies.lower.mass: [1, 2]}\nvary: {bodies.lower.mass: {grid: [1, 2]}}\n"

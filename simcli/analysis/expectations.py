@@ -78,7 +78,8 @@ class _Numbers:
     lost: np.ndarray
 
 
-def judge_expectations(expectations: Sequence, trajectory, dt: float, world_numbers: Sequence[int]) -> list[Verdict]:
+def judge_expectations(expectations: Sequence, trajectory, dt: float, world_numbers: Sequence[int],
+                       of_worlds: Sequence[Sequence] = ()) -> list[Verdict]:  # fmt: skip
     """Judge every expectation of a scene.
 
     Args:
@@ -86,12 +87,14 @@ def judge_expectations(expectations: Sequence, trajectory, dt: float, world_numb
         trajectory: the finished run.
         dt: [s], step.
         world_numbers: number in the batch of each recorded world (one number when a world is replayed).
+        of_worlds: those of each recorded world where their numbers differ; left out, all have the same.
 
     Returns:
         a verdict per expectation that concerns a recorded world.
     """
     verdicts = []
-    for expect in expectations:
+    for k, plain in enumerate(expectations):
+        expect = _Expected(plain, [one[k] for one in of_worlds])
         if expect.world is not None and expect.world not in world_numbers:
             continue
         if expect.measure is not None:
@@ -104,6 +107,30 @@ def judge_expectations(expectations: Sequence, trajectory, dt: float, world_numb
             continue
         verdicts.append(_judge(expect, sources, trajectory, dt, world_numbers))
     return verdicts
+
+
+class _Expected:
+    """An expectation whose numbers may be those of each world.
+
+    Attributes:
+        equals: (W|1, n) or None.
+        within, below, above: (W|1, 1) or None.
+    """
+
+    def __init__(self, spec, of_worlds: Sequence):
+        self._spec, each = spec, of_worlds or [spec]
+        for key in ("equals", "within", "below", "above"):
+            values = [getattr(one, key) for one in each]
+            column = None if values[0] is None else np.array(values, float).reshape(len(values), -1)
+            setattr(self, key, column)
+
+    def __getattr__(self, name: str):
+        return getattr(self._spec, name)
+
+    def numbers_of(self, world: int) -> dict[str, np.ndarray | None]:
+        """What is expected of a world, by key."""
+        return {key: None if (column := getattr(self, key)) is None else column[world if len(column) > 1 else 0]
+                for key in ("equals", "within", "below", "above")}  # fmt: skip
 
 
 def channels_needed(expectations: Sequence) -> frozenset[str]:
@@ -133,16 +160,16 @@ def _describe(expect) -> str:
     return f"max |{name}|" if expect.max else f"min {name}"
 
 
-def limits(expect) -> str:
-    """The numbers of an expectation in words."""
+def limits(equals=None, within=None, below=None, above=None) -> str:
+    """The numbers of an expectation in words, each a number or a sequence of them."""
     words = []
-    if expect.equals is not None:
-        numbers = ", ".join(f"{value:.10g}" for value in expect.equals)
-        words.append(f"{numbers} within {expect.within:g}")
-    if expect.below is not None:
-        words.append(f"< {expect.below:g}")
-    if expect.above is not None:
-        words.append(f"> {expect.above:g}")
+    if equals is not None:
+        numbers = ", ".join(f"{value:.10g}" for value in equals)
+        words.append(f"{numbers} within {np.ravel(within)[0]:g}")
+    if below is not None:
+        words.append(f"< {np.ravel(below)[0]:g}")
+    if above is not None:
+        words.append(f"> {np.ravel(above)[0]:g}")
     return " and ".join(words)
 
 
@@ -165,8 +192,8 @@ def _judge(expect, sources: list[ChannelSource], trajectory, dt: float, world_nu
     if frame is None:
         return _unjudged(expect, world_numbers, f"no frame at {expect.at:g} s")
     values, alive = _frames(expect, sources, trajectory, slice(frame, frame + 1))
-    if expect.equals is not None and len(expect.equals) not in (1, values.shape[2]):
-        return _unjudged(expect, world_numbers, f"{len(expect.equals)} numbers for {values.shape[2]} components")
+    if expect.equals is not None and expect.equals.shape[1] not in (1, values.shape[2]):
+        return _unjudged(expect, world_numbers, f"{expect.equals.shape[1]} numbers for {values.shape[2]} components")
     usable = alive[0] & np.isfinite(values[0]).all(axis=1)
     return _verdict(expect, _Numbers(values[0], np.full(len(usable), time[frame]), ~usable), world_numbers)
 
@@ -180,8 +207,8 @@ def _judge_measure(expect, trajectory, world_numbers: Sequence[int]) -> Verdict:
         return _unjudged(expect, world_numbers, f"there are {values.shape[1]} components, from 0")
     if expect.component is not None:
         values, time = (part[:, expect.component : expect.component + 1] for part in (values, time))
-    if expect.equals is not None and len(expect.equals) not in (1, values.shape[1]):
-        return _unjudged(expect, world_numbers, f"{len(expect.equals)} numbers for {values.shape[1]} components")
+    if expect.equals is not None and expect.equals.shape[1] not in (1, values.shape[1]):
+        return _unjudged(expect, world_numbers, f"{expect.equals.shape[1]} numbers for {values.shape[1]} components")
     failed = ~np.isin(trajectory.diag.status[-1], (Status.OK, Status.STOPPED))
     lost = failed | ~np.isfinite(values).all(axis=1)
     return _verdict(expect, _Numbers(values, time[:, 0], lost), world_numbers)
@@ -227,11 +254,10 @@ def _compare(expect, values: np.ndarray) -> tuple[np.ndarray, ...]:
     """Per world: does it hold; and of the component that is farthest off: excess, difference, number, index."""
     candidates = []
     if expect.equals is not None:
-        expected = np.asarray(expect.equals, np.float64)
-        target = np.broadcast_to(expected, values.shape)
-        if split_name(expect.channel).quantity == "orientation" and values.shape[1] == len(expected) == 4:
+        target = np.broadcast_to(expect.equals, values.shape)
+        if split_name(expect.channel).quantity == "orientation" and values.shape[1] == expect.equals.shape[1] == 4:
             # q and -q are the same rotation.
-            target = np.where((values @ expected)[:, None] < 0, -expected, expected)
+            target = np.where((values * target).sum(axis=1, keepdims=True) < 0, -target, target)
         off = np.abs(values - target)
         candidates.append((off <= expect.within, off - expect.within, off, values))
     # `within` is met by its own value; `below` and `above` are not.
@@ -259,7 +285,7 @@ def _verdict(expect, numbers: _Numbers, world_numbers: Sequence[int]) -> Verdict
         passed=not failed.any(),
         world=int(batch[w]),
         time=float(numbers.time[w]),
-        expected=limits(expect),
+        expected=limits(**expect.numbers_of(w)),
         got=math.nan if lost else float(got[w]),
         difference=math.nan if lost else float(difference[w]),
         failed_worlds=tuple(int(number) for number in batch[failed]),
@@ -271,4 +297,5 @@ def _verdict(expect, numbers: _Numbers, world_numbers: Sequence[int]) -> Verdict
 def _unjudged(expect, world_numbers: Sequence[int], reason: str) -> Verdict:
     asked = [number for number in world_numbers if expect.world in (None, number)]
     nan = math.nan
-    return Verdict(_describe(expect), False, asked[0], nan, limits(expect), nan, nan, tuple(asked), reason=reason)
+    expected = limits(**expect.numbers_of(0))
+    return Verdict(_describe(expect), False, asked[0], nan, expected, nan, nan, tuple(asked), reason=reason)

@@ -195,7 +195,20 @@ def _judge(job: Job) -> "list[Verdict]":
     from simcli.records.reading.reader import open_trajectory
 
     with open_trajectory(job.output) as trajectory:
-        return judge_expectations(job.spec.expect, trajectory, job.schedule.dt, job.numbers)
+        return judge_expectations(job.spec.expect, trajectory, job.schedule.dt, job.numbers, _expected_of_worlds(job))
+
+
+def _expected_of_worlds(job: Job) -> list:
+    """The expectations of each world that is run, where the batch varies what their expressions may use; else none."""
+    from simcli.spec.batches.batch import world_values
+    from simcli.spec.document.nodes import parse_path
+    from simcli.spec.expansion.expand import BEFORE_EXPANSION
+    from simcli.spec.resolve import resolve_world
+
+    values = world_values(job.spec)
+    if not any(parse_path(path)[0] in BEFORE_EXPANSION for path in values[0]):
+        return []
+    return [resolve_world(job.document, values[k], k).expect for k in job.numbers]
 
 
 def _circumstances(job: Job, device) -> dict[str, Any]:

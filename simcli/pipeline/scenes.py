@@ -1,10 +1,11 @@
 """A scene to its meaning, and to numbers."""
 
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from simcli.errors import FileError, SceneError, UsageError
+from simcli.errors import FileError, SceneError, SimcliWarning, UsageError
 
 if TYPE_CHECKING:
     from simcli.model.phases.stretches import Phase
@@ -85,7 +86,26 @@ def build_run(document: "Document", spec: "SceneSpec", worlds: Sequence[int] | N
     from simcli.model.phases.stretches import build_phases
 
     try:
-        return build_phases(document, spec, worlds, tries_all)
+        phases = build_phases(document, spec, worlds, tries_all)
+        if not tries_all:  # of a sweep it is judged by all its cases
+            refuse_unread(document, spec)
     except SceneError as error:
         error.document = document  # for the snippets
         raise
+    return phases
+
+
+def refuse_unread(document: "Document", spec: "SceneSpec") -> None:
+    """Refuse a scene that varies what nothing reads; a warning where `--set` sets such.
+
+    Raises:
+        SceneError: with a fault for each path.
+    """
+    from simcli.model.unread import unread_sets, unread_varied
+
+    for text in unread_sets(document, spec):
+        warnings.warn(text, SimcliWarning, stacklevel=2)
+    if faults := unread_varied(document, spec):
+        error = SceneError(faults)
+        error.document = document
+        raise error

@@ -75,12 +75,13 @@ def read_intervals(scene: Path, sets: Sequence[str], texts: Sequence[str], optio
         SceneError: a path leads nowhere, cannot vary, or an end has the wrong unit; places show the text.
     """
     from simcli.model.batch.param_units import param_unit
-    from simcli.pipeline import read_scene
+    from simcli.pipeline.scenes import read_scene, refuse_unread
 
     split = [_parts(text, option) for text in texts]
     varied = [Override(VARY, f"{path}={ends}") for path, ends, _ in split]
     with said_of(option, texts):
-        _, spec = read_scene(scene, (*sets, *QUIET, *varied))
+        document, spec = read_scene(scene, (*sets, *QUIET, *varied))
+        refuse_unread(document, spec)
     return [_interval(path, spec.batch.vary[path].grid, scale, param_unit(spec, path), f"{option} {text}")
             for text, (path, _, scale) in zip(texts, split, strict=True)]  # fmt: skip
 

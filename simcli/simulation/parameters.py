@@ -18,6 +18,7 @@ from simcli.model.phases.jumps import HINT, jump_between
 from simcli.model.phases.stretches import aligned, differences, fixed_differences, started_from, with_columns
 from simcli.model.signals.controlled import with_controls
 from simcli.model.tables import Model
+from simcli.model.unread import unread_paths, why_unread
 from simcli.spec.batches.batch import world_values
 from simcli.spec.checks.runs.events import fixed_part
 from simcli.spec.document.lookup import value_at
@@ -50,6 +51,8 @@ class Parameters:
         self.values: dict[str, np.ndarray] = {}
         if self.paths and job.phases:
             raise UsageError("`vary` with a scene that has events: both set numbers while it runs; take the events out")
+        if unread := unread_paths(job.document, job.spec, self.paths):
+            raise UsageError(f"vary: `{unread[0]}` changes nothing: {why_unread(unread[0])}")
         for path in self.paths:
             self.values[path] = np.array([self._value(path, k) for k in range(job.model.n_worlds)])
 

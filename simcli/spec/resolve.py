@@ -1,6 +1,6 @@
 """From a document to a SceneSpec: expand, evaluate, convert, validate, check. All faults at once."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace as replace_fault
 
 from pydantic import ValidationError
@@ -14,6 +14,7 @@ from simcli.spec.document.nodes import Scalar, TableNode, plain, replace
 from simcli.spec.document.scene_file import Document
 from simcli.spec.expansion.expand import expanded, fill_templates
 from simcli.spec.expansion.frames import with_places
+from simcli.spec.expansion.starts import with_starts
 from simcli.spec.faults.fault_list import Faults, in_order
 from simcli.spec.faults.mend import Place, first_mends, mended, touched
 from simcli.spec.faults.validate import report_errors
@@ -28,13 +29,14 @@ _LISTED = {"expect": {"max": "energy.drift", "below": 1e300}, "events": {"at": 0
 _MAX_PASSES = 6  # over a scene with faults: each mends what the one before it has shown
 
 
-def resolve(document: Document, values: Mapping[str, object] | None = None) -> SceneSpec:
+def resolve(document: Document, values: Mapping[str, object] | None = None, typed: Collection[str] = ()) -> SceneSpec:
     """Give a scene its meaning.
 
     Args:
         document: from `load_document`.
         values: dotted path to value, in place of what is written; `params.L` is replaced before expressions are
             evaluated, everything else after expansion. Values are SI numbers or lists of them.
+        typed: paths of them whose values stand for those of `--set`, which others hold over.
 
     Returns:
         The scene, expanded, in SI, checked. With values only what they touch is validated and checked again.
@@ -45,7 +47,7 @@ def resolve(document: Document, values: Mapping[str, object] | None = None) -> S
     faults = Faults()
     spec = _scene(document, faults)
     if spec is not None and values and not faults.errors:
-        spec = updated_scene(document, document.cache["written"], dict(values), faults)
+        spec = updated_scene(document, document.cache["written"], dict(values), faults, typed)
     if faults.errors or spec is None:
         error = SceneError(in_order([fault for fault in faults.found if fault.severity != "note"]))
         error.document, error.spec = document, spec
@@ -189,6 +191,9 @@ def validate(document: Document, tree: TableNode, faults: Faults, unknown: set[s
         document.expanded = tree
     document.cache.update(why_integrator=why, written=spec, broken=bool(broken))
     spec = with_places(spec, Checker(spec, tree, document, faults, broken).fault)
+    ranked = with_starts(spec, tree)
+    document.cache["starts_are_ranked"] = ranked is not spec
+    spec = ranked
     check_spec(spec, tree, document, faults, broken)
     return spec
 

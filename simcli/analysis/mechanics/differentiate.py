@@ -1,13 +1,13 @@
 """Rates and accelerations of a table of coordinates over time, by splines.
 
-A quintic spline through the coordinates of each world is differentiated at its own knots. Rotations differentiate as
-quaternions: with a unit quaternion Q of the child in the parent anchor frame,
+A spline through the coordinates of each world is differentiated at its own knots: a quintic one, or the cubic one that plays
+a table back. Rotations differentiate as quaternions: with a unit quaternion Q of the child in the parent anchor frame,
 
     w = 2 vec(Q' Q*),   dw/dt = 2 vec(Q'' Q*),
 
 because vec(Q' Q'*) is zero. The rate of a free joint is that of the centre of mass, at R c from its anchor.
 
-Source: C. de Boor, A Practical Guide to Splines (1978), chapter IX (not-a-knot ends). No deviation.
+The splines are those of `simcli.model.signals.splines`.
 """
 
 from collections.abc import Callable
@@ -17,12 +17,14 @@ import numpy as np
 
 from simcli import rotations as rot
 from simcli.analysis.states.portions import Held, States
-from simcli.errors import UsageError, install_hint
+from simcli.errors import UsageError
+from simcli.model.signals.splines import spline_derivatives
 from simcli.model.tables import LinkKind, Model
 
 _Array = np.ndarray
-DEGREE = 5  # its second derivative is of fourth order in the distance of the samples
-FEWEST = DEGREE + 1
+# Degree and fewest samples. The second derivative of a quintic spline is of fourth order in the distance of the samples,
+# that of a cubic one of second order; three samples make a parabola, as in a table.
+SPLINES = {"spline": (5, 6), "cubic": (3, 3)}
 _MISSING = {"joint_qd": "rates", "joint_qdd": "accelerations"}
 
 
@@ -34,7 +36,7 @@ def note_missing(source: Held) -> None:
         source.notes.append(f"{source.where} has no {' and no '.join(missing)}: they count as zero{more}")
 
 
-def differentiated(source: Held, model: Model, seats: _Array) -> Held:
+def differentiated(source: Held, model: Model, seats: _Array, kind: str) -> Held:
     """States whose missing rates and accelerations are those of splines in time.
 
     Rates that are given stay; the accelerations are then their derivatives. Only joints of the tree are differentiated.
@@ -43,9 +45,10 @@ def differentiated(source: Held, model: Model, seats: _Array) -> Held:
         source: states with times, in any order.
         model: the tree.
         seats: world of the model for each world of the states.
+        kind: of `SPLINES`.
 
     Raises:
-        UsageError: states have no times, two of one world have the same time, or a world has fewer than six.
+        UsageError: states have no times, two of one world have the same time, or a world has too few.
     """
     if not source.has_times:
         raise UsageError(f"--differentiate: the states of {source.where} have no times: add a column `time`")
@@ -58,7 +61,7 @@ def differentiated(source: Held, model: Model, seats: _Array) -> Held:
     for world in np.unique(states.world):
         rows = np.flatnonzero(states.world == world)
         rows = rows[np.argsort(states.time[rows], kind="stable")]
-        spline = _through(source, states.time[rows], int(world))
+        spline = _through(source, states.time[rows], int(world), kind)
         q, com = states.values["joint_q"][rows], model.links.com[seats[world] if len(model.links.com) > 1 else 0]
         if "joint_qd" in source.fields:
             acceleration[rows] = spline(np.nan_to_num(rate[rows]), 1)
@@ -103,19 +106,16 @@ def derivatives(model: Model, q: _Array, com: _Array, spline: Callable[[_Array, 
     return rate, acceleration
 
 
-def _through(source: Held, time: _Array, world: int) -> Callable[[_Array, int], _Array]:
+def _through(source: Held, time: _Array, world: int, kind: str) -> Callable[[_Array, int], _Array]:
     """A function that interpolates numbers at these times and differentiates them there."""
-    try:
-        from scipy.interpolate import make_interp_spline
-    except ImportError:
-        raise UsageError(install_hint("--differentiate needs scipy", "differentiate")) from None
-    if len(time) < FEWEST:
+    degree, fewest = SPLINES[kind]
+    if len(time) < fewest:
         raise UsageError(f"--differentiate: {source.where} has {len(time)} states of world {world}; a spline of degree "
-                         f"{DEGREE} takes {FEWEST} or more")  # fmt: skip
+                         f"{degree} takes {fewest} or more")  # fmt: skip
     if (np.diff(time) <= 0).any():
         twice = time[1:][np.diff(time) <= 0][0]
         raise UsageError(f"--differentiate: {source.where} has two states of world {world} at {twice:g} s")
-    return lambda values, order: make_interp_spline(time, values, k=DEGREE).derivative(order)(time)
+    return lambda values, order: spline_derivatives(time, values, degree)[order]
 
 
 def _spin(quat: _Array, spline: Callable[[_Array, int], _Array]) -> tuple[_Array, _Array]:

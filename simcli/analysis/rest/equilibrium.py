@@ -13,7 +13,7 @@ import numpy as np
 from simcli.analysis.rest.statics import NoEquilibriumError, Posture, Statics
 from simcli.model.tables import Array
 
-_BALANCED = 1e-9  # residual relative to the loads of the mechanism that a search ends at
+BALANCED = 1e-9  # residual relative to the loads of the mechanism that a search ends at
 AS_IT_IS = 1e-6  # likewise, of a state that is taken as it stands: numbers of a scene have some six digits
 MAX_ITERATIONS = 200
 LARGEST_STEP = 0.3  # xi of one step
@@ -73,7 +73,7 @@ def search_equilibrium(statics: Statics, stable: bool = False) -> Equilibrium:
     posture, downhill = statics.start(), stable
     for k in range(MAX_ITERATIONS):
         K = statics.tangent(posture)
-        if is_balanced(statics, posture, _BALANCED):
+        if is_balanced(statics, posture, BALANCED):
             way = saddle_exit(K, statics.noise(posture)) if stable else None
             if way is None:
                 posture, more = polished(statics, posture)

@@ -11,6 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from simcli.analysis.rest.equilibrium import Equilibrium, as_it_is, search_equilibrium
+from simcli.analysis.rest.leaning import grazing, initial_leaning, refuse_touching, search_leaning
 from simcli.analysis.rest.prestress import Prestress, SolvedPrestress, chosen_springs, prestress_of, solve_prestress, without
 from simcli.analysis.rest.spectrum import MasslessError, Mode, modes_of, rounding_of, split_by_inertia
 from simcli.analysis.rest.statics import NoEquilibriumError, Slope, Statics, linear_dofs, spring_tensions
@@ -141,6 +142,10 @@ class Study:
             NoEquilibriumError: the linear equations have no solution: a direction without inertia.
         """
         posture = self.equilibrium.posture
+        if self.statics.contacts is not None and (names := grazing(self.statics, posture)):
+            hint = "move them apart, or leave them out (contact.exclude)"
+            raise NoEquilibriumError(f"{names} touch without pressing at the equilibrium: they answer to one side only, and "
+                                     f"have no small motion; {hint}")  # fmt: skip
         C = self.statics.damping(posture)
         for slope in (self.stiffness, C):
             if slope.kink >= 0:
@@ -247,7 +252,7 @@ class Study:
 
 
 def study(model: Model, device: Device, searches: bool = True, stable: bool = False, unknowns: Sequence[str] = (),
-          least: float = 0.0) -> Study:  # fmt: skip
+          least: float = 0.0, slips: bool = False) -> Study:  # fmt: skip
     """The equilibrium of a model, from which its small motions follow.
 
     Args:
@@ -257,6 +262,7 @@ def study(model: Model, device: Device, searches: bool = True, stable: bool = Fa
         stable: search a stable one.
         unknowns: numbers of springs that follow from the initial state being one, see `prestress.chosen_springs`.
         least: [N], of the tensions of slack springs among them.
+        slips: take contacts without friction.
 
     Raises:
         NoEquilibriumError: there is none.
@@ -266,15 +272,19 @@ def study(model: Model, device: Device, searches: bool = True, stable: bool = Fa
     if unknowns:
         chosen = chosen_springs(model, unknowns)
         bare = Statics(charted(without(model, chosen)), device)
+        refuse_touching(bare)
         solved = solve_prestress(model, bare, chosen, least)
         bare.close()
         model = solved.model
-    statics = Statics(charted(model), device)
+    statics = Statics(charted(model), device, slips)
     if not searches and np.nan_to_num(model.joint_qd).any():
         fastest = int(np.abs(np.nan_to_num(model.joint_qd[0])).argmax())
         raise NoEquilibriumError(f"the initial state is no equilibrium: it moves, `{model.dofs.label[fastest]}` at "
                             f"{model.joint_qd[0, fastest]:.3g}")  # fmt: skip
-    equilibrium = search_equilibrium(statics, stable) if searches else as_it_is(statics)
+    if statics.contacts is not None:
+        equilibrium = search_leaning(statics, stable) if searches else initial_leaning(statics)
+    else:
+        equilibrium = search_equilibrium(statics, stable) if searches else as_it_is(statics)
     equilibrium = replace(equilibrium, posture=statics.aligned(equilibrium.posture))
     check_bounds(statics, equilibrium)
     return Study(model, statics, device, equilibrium, notes_of(model, equilibrium), solved)

@@ -16,8 +16,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from simcli.analysis.rest.holding import ContactHold, Press, balancing_forces, joint_wrenches
 from simcli.errors import Exit, SimcliError, UsageError
 from simcli.kernels.balance import Balance, Balances
+from simcli.kernels.collision.finder import ContactFinder
 from simcli.kernels.device.runtime import Device
 from simcli.model.constraints.places import start_angles
 from simcli.model.forces.spring import elastic_tension, ends_of_segments, segments_of
@@ -37,6 +39,7 @@ _LARGEST_MOVE = 0.2  # xi of one correction of the rows
 _CORRECTIONS = 60
 _SPEED = 1e-2  # xi per second, of the fastest differences by velocities
 _EVEN, _ODD = (2, 4), (1, 2)  # powers of the width in the errors of central differences: smooth forces; |v| v
+REACH = 2.0  # typical lengths within which contacts are looked for
 _ROUNDING = 1e-15  # of a sum of forces, relative to what the mechanism carries
 RELATIVE = 1e-13  # rounding of a stiffness, relative to the diagonal entries of its row and its column
 _TINY = np.finfo(float).tiny
@@ -56,10 +59,11 @@ class Posture:
         q: [m, rad, 1], (NQ,).
         angle: [rad], (R,), of rows that count turns.
         U: (n, m), directions, in the units of the dofs.
-        effort: [N, N m], (n,), R; 0 for dofs that are prescribed.
+        effort: [N, N m], (n,), R, with the forces of contacts that are held; 0 for dofs that are prescribed.
         load: [N m], (m,), g.
         multiplier: [N, N m], (R,); of redundant rows the least ones.
         found: the balance with these multipliers.
+        press: the contacts that are held, None without any.
     """
 
     q: Array
@@ -69,6 +73,7 @@ class Posture:
     load: Array
     multiplier: Array
     found: Balances
+    press: Press | None = None
 
 
 @dataclass(frozen=True)
@@ -98,15 +103,18 @@ class Statics:
     Args:
         model: of one world.
         device: from `start_device`, in float64.
+        slips: take contacts without friction.
 
     Attributes:
         balance: forces and rows.
         length: [m], typical of the mechanism.
         unit: (n,), `length` for dofs that move, 1 for those that turn.
         is_free: (n,) bool, False for dofs that are prescribed.
+        contacts: those of the model, None where nothing can touch.
+        held: contacts that every posture holds, None without any.
     """
 
-    def __init__(self, model: Model, device: Device):
+    def __init__(self, model: Model, device: Device, slips: bool = False):
         # A few hundred states at most: scalar code takes longer for them than packs, but far less to compile.
         if model.combinations.name:
             name = model.combinations.name[0]
@@ -121,6 +129,10 @@ class Statics:
         self.moves = linear_dofs(model)[dof]
         self.unit = np.where(self.moves, self.length, 1.0)
         self.is_free = model.motions.kind[dof] == 0
+        self.contacts, self.held = None, None
+        if model.contacts is not None and model.contacts.enabled.all():
+            finder = ContactFinder(model, device.for_worlds(1))
+            self.contacts = ContactHold(model, finder, REACH * self.length, slips)
 
     def start(self) -> Posture:
         """The state in which the mechanism begins, its loops closed (model/closure)."""
@@ -138,6 +150,8 @@ class Statics:
         for _ in range(_CORRECTIONS):
             found = self.balance(q, angle=angle)
             q, angle, lack = found.q[0], found.angle[0], found.residual[0, holds]
+            gaps, slopes = self._held_gaps(found)
+            lack = np.concatenate((lack, gaps))
             now = np.abs(lack).max(initial=0.0)
             if now < best[2]:
                 best = (q, angle, now)
@@ -145,14 +159,38 @@ class Statics:
                 break
             worst = now
             step = np.zeros(len(self.unit))
-            rows = (self.balance.jacobian(found)[holds] * self.unit)[:, self.is_free]
+            rows = np.concatenate((self.balance.jacobian(found)[holds], slopes))
+            rows = (rows * self.unit)[:, self.is_free]
             step[self.is_free] = -np.linalg.lstsq(rows, lack, _RANK)[0]
             step *= _LARGEST_MOVE / max(np.abs(step).max(initial=0.0), _LARGEST_MOVE)
             q = self.balance(q, move=(step * self.unit)[None], angle=angle).q[0]
         return best
 
+    def _held_gaps(self, found: Balances) -> tuple[Array, Array]:
+        """[m], (C,), gaps of the contacts that are held, and their slopes, (C, n)."""
+        if self.held is None:
+            return np.zeros(0), np.zeros((0, len(self.unit)))
+        touches = self.contacts.again(self.held, found.pose[0])
+        if touches is None:
+            return np.full(1, np.inf), np.zeros((1, len(self.unit)))
+        return touches.found.gap, self.contact_slopes(found, touches)[:, 0]
+
+    def contact_slopes(self, found: Balances, touches) -> Array:
+        """(C, 6, n), what contacts see of the unknowns at the first state of a balance."""
+        twist = self.balance(found.q[0], rate=np.eye(len(self.unit)), angle=found.angle[0]).twist
+        return self.contacts.rows(touches, found.pose[0], np.where(self.is_free[:, None, None], twist, 0.0))
+
+    def _pressed(self, found: Balances, U: Array) -> Press | None:
+        """The contacts that are held at a state, with the forces that balance it over the directions of its rows."""
+        touches = None if self.held is None else self.contacts.again(self.held, found.pose[0])
+        if touches is None:
+            return None
+        rows = self.contact_slopes(found, touches)
+        load = U.T @ np.where(self.is_free, found.effort[0], 0.0)
+        return Press(touches, rows, balancing_forces(touches, rows @ U, load, self.length))
+
     def at(self, q: Array, angle: Array) -> Posture:
-        """The posture at coordinates that satisfy the rows."""
+        """The posture at coordinates that satisfy the rows, and where the contacts that are held are closed."""
         holds, free = self.balance.holds, self.is_free
         found = self.balance(q, angle=angle)
         rows = (self.balance.jacobian(found)[holds] * self.unit)[:, free]
@@ -163,12 +201,28 @@ class Statics:
         rank = int((values > _RANK * values.max(initial=0.0)).sum())
         U = np.zeros((len(free), free.sum() - rank))
         U[free] = right[rank:].T * self.unit[free, None]
-        push = right[:rank] @ (found.effort[0] * self.unit)[free]
+        press = self._pressed(found, U)
+        given = 0.0 if press is None else press.effort
+        push = right[:rank] @ ((found.effort[0] + given) * self.unit)[free]
         multiplier = np.zeros(len(holds))
         multiplier[holds] = -(left[:, :rank] @ (push / values[:rank])) / size[:, 0]
         found = self.balance(q, multiplier=multiplier, angle=angle)
-        effort = np.where(free, found.effort[0], 0.0)
-        return Posture(found.q[0], found.angle[0], U, effort, U.T @ effort, multiplier, found)
+        effort = np.where(free, found.effort[0] + given, 0.0)
+        if press is not None:
+            U = self._left_by(press, U)
+            wrench = joint_wrenches(self.model, found.wrench[0], found.pose[0], press)
+            found = replace(found, wrench=wrench[None])
+        return Posture(found.q[0], found.angle[0], U, effort, U.T @ effort, multiplier, found, press)
+
+    def _left_by(self, press: Press, U: Array) -> Array:
+        """The directions that contacts leave of some directions."""
+        scale = np.repeat([1.0, self.length], 3)
+        rows = ((press.rows @ U) * scale[None, :, None])[self.held.rows]
+        size = np.linalg.norm(rows, axis=1, keepdims=True)
+        counts = (size > _ROUNDED_ROW * size.max(initial=0.0))[:, 0]
+        _, values, right = np.linalg.svd(rows[counts] / size[counts])
+        rank = int((values > _RANK * values.max(initial=0.0)).sum())
+        return U @ right[rank:].T
 
     def moved(self, posture: Posture, step: Array) -> Posture | None:
         """The posture after a displacement along the directions, back on the rows; None if that cannot be.
@@ -186,7 +240,23 @@ class Statics:
         if not posture.U.shape[1]:
             return np.zeros((0, 0))
         found = self.balance(posture.q, moves, rates, posture.multiplier, posture.angle)
-        return np.where(self.is_free, found.effort, 0.0) @ posture.U
+        effort = found.effort
+        if posture.press is not None:
+            given = self._efforts_of_contacts(posture, found) if rates is None else posture.press.effort
+            effort = effort + given
+        return np.where(self.is_free, effort, 0.0) @ posture.U
+
+    def _efforts_of_contacts(self, posture: Posture, found: Balances) -> Array:
+        """(N, n), of the forces of a posture's contacts, which turn with their frames, at other states."""
+        out, held = [], replace(self.held, touches=posture.press.touches)
+        for k in range(len(found.q)):
+            touches = self.contacts.again(held, found.pose[k])
+            if touches is None:
+                name = posture.press.touches.name(self.model, 0)
+                raise NoEquilibriumError(f"a contact ends beside the equilibrium, as of {name}: it has no small motion")
+            one = replace(found, q=found.q[k : k + 1], angle=found.angle[k : k + 1], pose=found.pose[k : k + 1])
+            out.append(np.einsum("cin,ci->n", self.contact_slopes(one, touches), posture.press.force))
+        return np.array(out)
 
     def tangent(self, posture: Posture) -> Array:
         """Stiffness by one central difference: good enough to step along."""
@@ -249,6 +319,8 @@ class Statics:
     def close(self) -> None:
         """Free the device memory."""
         self.balance.close()
+        if self.contacts is not None:
+            self.contacts.finder.close()
 
 
 def _slope(efforts, posture: Posture, width: float, noise: float, powers: tuple[int, int] = _EVEN) -> Slope:

@@ -59,7 +59,7 @@ class Prepared:
 
 
 def prepare_states(subject: Subject, path: Path | None, choice: Choice, given: Mapping[str, Sequence[str]], task: Task,
-            differentiate: bool = False) -> Prepared:  # fmt: skip
+            differentiate: str | None = None) -> Prepared:  # fmt: skip
     """Find the states and build the model that they need.
 
     Args:
@@ -68,7 +68,7 @@ def prepare_states(subject: Subject, path: Path | None, choice: Choice, given: M
         choice: which of them.
         given: joint_q, joint_qd, joint_qdd as texts of the command line, which take the place of a file.
         task: what will be computed.
-        differentiate: take the rates and accelerations that a table lacks from its coordinates over time.
+        differentiate: the spline that gives the rates and accelerations which a table lacks, of `SPLINES`.
 
     Raises:
         UsageError: the states are not of this mechanism, or there are none like those asked for.
@@ -106,7 +106,7 @@ def _check_compared(subject: Subject, source: StateSource) -> None:
 
 
 def _prepare(subject: Subject, path: Path | None, file: Trajectory | Results | None, choice: Choice,
-             given: Mapping[str, Sequence[str]], task: Task, differentiate: bool) -> Prepared:  # fmt: skip
+             given: Mapping[str, Sequence[str]], task: Task, differentiate: str | None) -> Prepared:  # fmt: skip
     if isinstance(file, Trajectory):
         return _of_run(subject, file, choice, task)
     if file is None and path is None:
@@ -118,7 +118,7 @@ def _prepare(subject: Subject, path: Path | None, file: Trajectory | Results | N
     ready = _of_table(subject, chosen_states(held, Choice(worlds=choice.worlds)))
     source = ready.source
     if differentiate:
-        source = differentiated(source, ready.model, ready.seats)
+        source = differentiated(source, ready.model, ready.seats, differentiate)
     elif "joint_qdd" in task.inputs:
         note_missing(source)
     return replace(ready, source=chosen_states(source, replace(choice, worlds=None)))

@@ -10,6 +10,7 @@ from simcli.cli.mechanics.statics import (
     Stable,
     World,
     clean,
+    contacts_data,
     equilibrium_data,
     number_text,
     say_notes,
@@ -50,7 +51,8 @@ def equilibrium(
 ) -> int:
     """Search the static equilibrium near the initial state: coordinates, reactions, springs, stability.
 
-    Springs, drives, soft limits, gravity and wrenches are in balance there, loops are closed, and everything is at rest.
+    Springs, drives, soft limits, gravity, wrenches and contacts with friction are in balance there, loops are closed, and
+    everything is at rest.
     With --unknown the initial state stays, and the numbers of springs that balance it are found instead.
     Not found: exit code 1, with what is out of balance where the search ended.
     Example: simcli equilibrium scenes/slider_crank.yaml --stable
@@ -83,7 +85,17 @@ def _lines(study: "Study") -> list[str]:
     vectors = ["  ".join(f"{number_text(x):>12}" for x in line) for line in wrench]
     header = ("joint", "reaction on the child at its anchor, world: force x y z [N], torque x y z [N m]")
     return [console.table([*rows], ("coordinate", "joint_q", "unit")), "",
-            console.table([*zip(model.joints.name, vectors, strict=True)], header), *of_springs(study)]  # fmt: skip
+            console.table([*zip(model.joints.name, vectors, strict=True)], header), *of_contacts(study),
+            *of_springs(study)]  # fmt: skip
+
+
+def of_contacts(study: "Study") -> list[str]:
+    """Contacts that press, as a table."""
+    rows = [(f"{one['a']}, {one['b']}", number_text(one["normal_force"]),
+             *("  ".join(f"{number_text(x):>12}" for x in clean(one[key])) for key in ("force", "point")))
+            for one in contacts_data(study)]  # fmt: skip
+    header = ("contact of A and B", "normal force [N]", "force on B, world: x y z [N]", "point, world: x y z [m]")
+    return ["", console.table(rows, header)] if rows else []
 
 
 def of_springs(study: "Study") -> list[str]:

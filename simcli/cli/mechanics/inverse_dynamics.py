@@ -25,7 +25,7 @@ def id(
         bool, typer.Option("--external/--no-external", help="Count the scene's springs, cables and wrenches.")
     ] = True,
     differentiate: Annotated[
-        Literal["spline"] | None,
+        Literal["spline", "cubic"] | None,
         typer.Option(
             "--differentiate", help="Take missing rates and accelerations from q over time.", show_default="they are zero"
         ),
@@ -46,8 +46,9 @@ def id(
     body.NAME.force.x, body.NAME.torque.x: world, about the centre of mass). It is everything that acts along a joint:
     applied, drives, damping, friction, limits; for a free base the force that would have to hold it. On a run without
     contacts it is the recorded joint_effort, which --compare shows. Accelerations that are not given are zero: the
-    efforts that hold; --differentiate spline takes them from a table of coordinates over time, by quintic splines (needs
-    scipy). What a joint that closes a loop transmits is taken from a run that recorded its reactions.
+    efforts that hold; --differentiate spline takes them from a table of coordinates over time, by quintic splines, and
+    --differentiate cubic by those that play a table back. What a joint that closes a loop transmits is
+    taken from a run that recorded its reactions.
     Example: simcli id outputs/swing.h5 --compare -o efforts.h5
     """
     from simcli.analysis.mechanics.dynamic_tasks import Efforts
@@ -55,7 +56,7 @@ def id(
 
     given = {"joint_q": q, "joint_qd": qd, "joint_qdd": qdd}
     ask = shared.Ask(scene, states, frames, at, world, sets, output, force, json, device, threads, given,
-                     differentiate is not None)  # fmt: skip
+                     differentiate)  # fmt: skip
     task, difference = Efforts(external, compare), Difference()
     report = shared.perform(ask, task, difference.look if compare else None)
     if compare:

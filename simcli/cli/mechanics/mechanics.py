@@ -78,7 +78,7 @@ class Ask:
 
     Attributes:
         given: joint_q, joint_qd and joint_qdd to the texts of --q, --qd and --qdd.
-        differentiate: rates and accelerations that a table lacks follow from its coordinates over time.
+        differentiate: the spline that gives the rates and accelerations which a table lacks.
     """
 
     scene: Path
@@ -93,7 +93,7 @@ class Ask:
     device: str
     threads: int | None
     given: dict[str, Sequence[str]] = field(default_factory=dict)
-    differentiate: bool = False
+    differentiate: str | None = None
 
     @property
     def format(self) -> str:

@@ -1,7 +1,9 @@
 """`simcli modes`: natural frequencies, damping ratios and mode shapes."""
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 from simcli.cli import console
 from simcli.cli.mechanics.mechanics import DeviceName, ThreadCount
@@ -32,6 +34,7 @@ def modes(
     at: StudyAt = StudyPlace.SEARCH,
     stable: Stable = False,
     world: World = 0,
+    slip: Annotated[bool, typer.Option("--slip", help="Contacts hold by their normals only, without friction.")] = False,
     sets: SetValues = [],  # noqa: B006
     device: DeviceName = "auto",
     threads: ThreadCount = None,
@@ -40,11 +43,12 @@ def modes(
     """Natural frequencies, damping ratios and mode shapes about an equilibrium.
 
     The equilibrium near the initial state is searched first (simcli equilibrium). Closed loops, springs, drives, soft
-    limits, damping and gravity count; the solver of the scene makes no difference. Modes that grow have their rate in the
+    limits, damping and gravity count; the solver of the scene makes no difference. Contacts that press are held, and stick
+    where they have friction, unless --slip. Modes that grow have their rate in the
     column of the real part; those that stay where they are put have 0. --json has the shapes of all joints and bodies.
     Example: simcli modes scenes/triple_pendulum.yaml
     """
-    with studied(scene, sets, world, at == StudyPlace.SEARCH, stable, device, threads) as study:
+    with studied(scene, sets, world, at == StudyPlace.SEARCH, stable, device, threads, slips=slip) as study:
         if json:
             document = {"world": world, "equilibrium": equilibrium_data(study), **modes_data(study)}
             say_notes(study)

@@ -34,7 +34,8 @@ World = Annotated[int, typer.Option("--world", metavar="I", min=0, help="World o
 
 @contextmanager
 def studied(scene: Path, sets: list[str], world: int, searches: bool, stable: bool, device: str,
-            threads: int | None, unknowns: list[str] = (), least: float = 0.0) -> "Iterator[Study]":  # fmt: skip
+            threads: int | None, unknowns: list[str] = (), least: float = 0.0,
+            slips: bool = False) -> "Iterator[Study]":  # fmt: skip
     """The study of one world of a scene.
 
     Args:
@@ -47,6 +48,7 @@ def studied(scene: Path, sets: list[str], world: int, searches: bool, stable: bo
         threads: of the CPU.
         unknowns: likewise.
         least: [N], likewise.
+        slips: likewise.
 
     Raises:
         SceneError: the scene is invalid, or has what no linear equations can have.
@@ -66,7 +68,7 @@ def studied(scene: Path, sets: list[str], world: int, searches: bool, stable: bo
     model = build_model(document, spec, (world,))
     refuse_modes(model, document)
     with console.stdout_kept_clean():
-        found = study(model, start_device(device, "float64", threads), searches, stable, unknowns, least)
+        found = study(model, start_device(device, "float64", threads), searches, stable, unknowns, least, slips)
         if n_worlds(spec) > 1:
             found.notes.append(f"world {world} of {n_worlds(spec)}; --world I takes another")
         if spec.events:
@@ -126,11 +128,26 @@ def equilibrium_data(study: "Study") -> dict[str, Any]:
         "joint_q": by_joint(model, study.joint_q(), model.joints.q_start),
         "body_q": dict(zip(model.bodies.name, posture.found.pose[0], strict=True)),
         "joint_wrench": dict(zip(model.joints.name, wrenches, strict=True)),
-        "multiplier": {label: value for label, value, holds in rows if holds}, **springs_data(study),
+        "multiplier": {label: value for label, value, holds in rows if holds}, "contacts": contacts_data(study),
+        **springs_data(study),
         "units": {"residual": ["N", "N m"], "joint_q": by_joint(model, units, model.joints.q_start), "body_q": "m, 1",
                   "joint_wrench": "N, N m", "multiplier": "N or N m", "springs": {"length": "m", "tension": "N",
-                  "force_density": "N/m"}, "self_stress": "1"},
+                  "force_density": "N/m"}, "self_stress": "1", "contacts": {"point": "m", "normal": "1",
+                  "normal_force": "N", "force": "N", "torque": "N m"}},
     }  # fmt: skip
+
+
+def contacts_data(study: "Study") -> list[dict[str, Any]]:
+    """Contacts that press at an equilibrium."""
+    press, names = study.equilibrium.posture.press, study.model.shapes.name
+    if press is None:
+        return []
+    from simcli.analysis.rest.touching import contact_wrenches
+
+    found, wrench = press.touches.found, contact_wrenches(press.touches, press.force)
+    return [{"a": names[found.shape_a[k]], "b": names[found.shape_b[k]], "point": found.point[k], "normal": found.normal[k],
+             "normal_force": float(press.force[k, 0]), "force": wrench[k, :3], "torque": wrench[k, 3:]}
+            for k in range(len(press.touches))]  # fmt: skip
 
 
 def springs_data(study: "Study") -> dict[str, Any]:

@@ -12,7 +12,7 @@ from simcli.errors import Exit
 
 NEEDED = ("taichi", "numpy", "h5py", "pyyaml", "pydantic", "typer", "rich")
 OPTIONAL = {"matplotlib": "plot", "plotext": "plot --terminal", "pillow": "render", "av": "render of MP4",
-            "pyarrow": "Parquet", "scipy": "fit and id --differentiate", "cma": "optimize",
+            "pyarrow": "Parquet", "scipy": "fit", "cma": "optimize",
             "distributed": "sweep run --cluster", "mujoco": "import of MJCF", "coacd": "decompose",
             "pin": "the tests"}  # fmt: skip
 OLDEST, NEWEST = (3, 11), (3, 13)

@@ -13,6 +13,7 @@
     table_rows rows of the table, from the points that were found
     rays       a ray against a shape: the stretch of it that is inside
     clearance  the smallest distance of two bodies
+    finder     contacts of one model at given poses, for who takes no steps
 
 A solver makes a `Collider(model, tables, arena)`, builds the arena and then `collider.notes`, writes `collider.margin`, and
 in its kernel calls `place_shapes` and `detect` for a block; then `collider.contacts` holds the contacts of its worlds.

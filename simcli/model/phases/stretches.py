@@ -13,9 +13,12 @@ from simcli.model.joints.combined import DOF_COLUMNS as COMBINED
 from simcli.model.phases.crossings import Switched, with_crossings
 from simcli.model.phases.jumps import refuse_jump
 from simcli.model.tables import Model
+from simcli.spec.batches.batch import world_values
 from simcli.spec.checks.runs.events import by_condition, events_are_tried, in_time, kinds_of_scenes, scenes_of_events
-from simcli.spec.document.nodes import locate
+from simcli.spec.document.nodes import locate, parse_path
 from simcli.spec.document.scene_file import Document
+from simcli.spec.expansion.expand import BEFORE_EXPANSION
+from simcli.spec.resolve import resolve_world
 from simcli.spec.schema.scene import SceneSpec
 
 EARLY = 1e-6  # of a step: an event so little after the start of a step belongs to it, since times are rounded
@@ -108,10 +111,12 @@ def build_phases(document: Document, spec: SceneSpec, worlds: Sequence[int] | No
 
 def _crossing_changes(document: Document, spec: SceneSpec, worlds: Sequence[int] | None, first: Model) -> list[Switched]:
     """What each value that an event by condition sets changes at the start."""
-    found = []
-    for index in by_condition(spec):
-        for path, value in spec.events[index].set.items():
-            other = started_from(build_worlds(document, spec, worlds, {path: value}), first)
+    found, crossed = [], by_condition(spec)
+    each = _sets_of_worlds(document, spec, worlds) if crossed else []
+    for index in crossed:
+        for path in spec.events[index].set:
+            changes = [{path: sets[index][path]} for sets in each]
+            other = started_from(build_worlds(document, spec, worlds, changes if len(changes) > 1 else changes[0]), first)
             found.append((index, path, other, differences(first, other)))
     return found
 
@@ -119,17 +124,27 @@ def _crossing_changes(document: Document, spec: SceneSpec, worlds: Sequence[int]
 def _build_one_by_one(document: Document, spec: SceneSpec, worlds: Sequence[int] | None, first: Model,
                       order: list[int]) -> list[Model]:  # fmt: skip
     """The model after each event, where the worlds of a batch differ."""
-    values: dict[str, object] = {}
+    each = _sets_of_worlds(document, spec, worlds)
+    values: list[dict[str, object]] = [{} for _ in each]
     models = []
     for index in order:
-        changes = spec.events[index].set
-        for path in changes:  # what is set last counts, also of a list and one of its numbers
-            values.pop(path, None)
-        values |= changes
-        model = started_from(build_worlds(document, spec, worlds, values), first)
-        _refuse_structure(document, index, changes, fixed_differences(first, model))
+        for held, sets in zip(values, each, strict=True):
+            for path in sets[index]:  # what is set last counts, also of a list and one of its numbers
+                held.pop(path, None)
+            held |= sets[index]
+        model = started_from(build_worlds(document, spec, worlds, values if len(values) > 1 else values[0]), first)
+        _refuse_structure(document, index, spec.events[index].set, fixed_differences(first, model))
         models.append(model)
     return models
+
+
+def _sets_of_worlds(document: Document, spec: SceneSpec, worlds: Sequence[int] | None) -> list[list[dict[str, object]]]:
+    """What each event sets, in each world; one list for all where nothing varies that expressions of events may use."""
+    values = world_values(spec)
+    if not any(parse_path(path)[0] in BEFORE_EXPANSION for path in values[0]):
+        return [[event.set for event in spec.events]]
+    numbers = range(len(values)) if worlds is None else worlds
+    return [[event.set for event in resolve_world(document, values[k], k).events] for k in numbers]
 
 
 def _build_together(document: Document, spec: SceneSpec, worlds: Sequence[int] | None, first: Model,
@@ -237,10 +252,10 @@ def _row(first: Model, together: Model, k: int | None, changed: list[tuple[str, 
 
 def differences(first: Model, other: Model) -> list[tuple[str, str]]:
     """(table, column) in which two models differ."""
-    return [(table, name) for table, name, a, b in _columns(first, other) if not _same(a, b)]
+    return [(table, name) for table, name, a, b in model_columns(first, other) if not _same(a, b)]
 
 
-def _columns(*models: Model):
+def model_columns(*models: Model):
     """(table, column, value in each model)."""
     for one in fields(Model):
         values = [getattr(model, one.name) for model in models]
@@ -263,7 +278,7 @@ def _same(a: object, b: object) -> bool:
 def aligned(models: list[Model]) -> list[Model]:
     """Models whose columns have a world axis of full length in all of them or in none, so that tables are laid out alike."""
     updates: list[dict] = [{} for _ in models]
-    for table, name, *values in _columns(*models):
+    for table, name, *values in model_columns(*models):
         lengths = {len(value) for value in values if isinstance(value, np.ndarray) and value.ndim}
         if len(lengths) < 2 or name in NO_WORLD_AXIS:
             continue

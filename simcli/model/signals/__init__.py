@@ -3,6 +3,7 @@
 In: signals of a scene, CSV files. Out: their tables, and the wiring by index. Never here: their values on the device.
 
     csv_table    numbers from CSV files: times and values of a signal, heights of terrain
+    splines      interpolating splines: of tables over time, and of recorded coordinates that are differentiated
     values       parameters of signals, the cubics of their tables, and their values in numpy
     tables       tables of what acts on a mechanism as a function of time: signals, what they drive, and prescribed motions
     formulas     formulas of feedback as three-address code, folded where its values are constants

@@ -1,5 +1,6 @@
 """Signals of a scene: their parameters and the cubics of their tables; and their values in numpy."""
 
+from math import factorial
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +9,7 @@ from simcli.model.batch.gather import Worlds
 from simcli.model.signals.activations import signals_of
 from simcli.model.signals.crossings import crossing_names
 from simcli.model.signals.csv_table import CsvError, read_csv
+from simcli.model.signals.splines import spline_derivatives
 from simcli.model.signals.tables import SignalKind, Signals
 from simcli.model.table_base import Array
 from simcli.model.tree.links import pile
@@ -106,7 +108,7 @@ def piecewise(time: Array, value: Array, interpolate: str) -> Array:
     Args:
         time: [s], (n,), rising.
         value: (W|1, n).
-        interpolate: previous, linear or cubic (the natural spline: no curvature at the ends).
+        interpolate: previous, linear or cubic (the spline with not-a-knot ends).
 
     Returns:
         (W|1, n + 1, 4), c0 to c3 of the piece before the first time and of one from each time on.
@@ -115,41 +117,10 @@ def piecewise(time: Array, value: Array, interpolate: str) -> Array:
     cubic[:, 0, 0], cubic[:, 1:, 0] = value[:, 0], value
     if interpolate == "previous" or len(time) == 1:
         return cubic
-    h = np.diff(time)
-    slope = np.diff(value) / h
-    curvature = np.zeros_like(value)
-    if interpolate == "cubic":
-        curvature = natural_curvature(h, slope)
-    cubic[:, 1:-1, 1] = slope - h * (2.0 * curvature[:, :-1] + curvature[:, 1:]) / 6.0
-    cubic[:, 1:-1, 2] = curvature[:, :-1] / 2.0
-    cubic[:, 1:-1, 3] = np.diff(curvature) / (6.0 * h)
+    derivatives = spline_derivatives(time, value.T, 3 if interpolate == "cubic" else 1)[1:, :-1]
+    for order, found in enumerate(derivatives, start=1):
+        cubic[:, 1:-1, order] = found.T / factorial(order)
     return cubic
-
-
-def natural_curvature(h: Array, slope: Array) -> Array:
-    """Second derivatives of the natural cubic spline at its points.
-
-        h_(i-1) m_(i-1) + 2 (h_(i-1) + h_i) m_i + h_i m_(i+1) = 6 (slope_i - slope_(i-1)),   m_0 = m_n = 0
-
-    Args:
-        h: [s], (n,), lengths of the pieces.
-        slope: (W|1, n), of their chords.
-
-    Returns:
-        (W|1, n + 1).
-
-    Source: the tridiagonal system of any text on splines, by Thomas' elimination. No deviation.
-    """
-    n = len(h)
-    m = np.zeros((len(slope), n + 1))
-    right = 6.0 * np.diff(slope)
-    pivot = np.zeros(n)
-    for i in range(1, n):
-        pivot[i] = 2.0 * (h[i - 1] + h[i]) - (h[i - 1] ** 2 / pivot[i - 1] if i > 1 else 0.0)
-        m[:, i] = right[:, i - 1] - (h[i - 1] / pivot[i - 1] * m[:, i - 1] if i > 1 else 0.0)
-    for i in range(n - 1, 0, -1):
-        m[:, i] = (m[:, i] - h[i] * m[:, i + 1]) / pivot[i]
-    return m
 
 
 def signal_values(signals: Signals, t: float) -> Array:

@@ -62,7 +62,7 @@ def free_numbers(scene: Path, sets: Sequence, spec: "SceneSpec", paths: Sequence
         SceneError: a path leads nowhere, or cannot vary.
     """
     from simcli.model.batch.param_units import param_unit
-    from simcli.pipeline import read_scene
+    from simcli.pipeline.scenes import read_scene, refuse_unread
     from simcli.spec.document.overrides import VARY, Override
     from simcli.spec.faults.fault_list import did_you_mean
 
@@ -83,7 +83,8 @@ def free_numbers(scene: Path, sets: Sequence, spec: "SceneSpec", paths: Sequence
                              f"--set {path}={0.5 * (low + high):g}")  # fmt: skip
         found.append(FreeNumber(path, start, low, high, param_unit(spec, path)))
     with said_of(FREE, paths):
-        read_scene(scene, (*sets, *QUIET, *(Override(VARY, f"{one.path}={one.start!r}") for one in found)))
+        varied = (Override(VARY, f"{one.path}={one.start!r}") for one in found)
+        refuse_unread(*read_scene(scene, (*sets, *QUIET, *varied)))
     return [_bounded(Batches(scene, sets, [one.path]), one) for one in found]
 
 

@@ -1,6 +1,6 @@
 """One world of a batch: a scene with some values replaced. Only what they touch is read and checked again."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from pydantic import ValidationError
 
@@ -19,10 +19,12 @@ from simcli.spec.document.nodes import (
     replace,
     walk_nodes,
 )
+from simcli.spec.document.overrides import keyframe_steps
 from simcli.spec.document.scene_file import Document
 from simcli.spec.expansion.expand import BEFORE_EXPANSION, adapter, expanded, fill_templates
 from simcli.spec.expansion.frames import with_places
 from simcli.spec.expansion.keyframes import CONTROLS
+from simcli.spec.expansion.starts import Rank, RankedMark, is_of_start, rank_of_varied, with_starts
 from simcli.spec.faults.fault_list import Faults
 from simcli.spec.faults.validate import report_errors
 from simcli.spec.schema.scene import ENTRY_SECTIONS, SceneSpec
@@ -34,7 +36,8 @@ Path = tuple[PathStep, ...]
 _KEYFRAME = "initial"  # whose value may name a keyframe
 
 
-def updated_scene(document: Document, base: SceneSpec, values: dict[str, object], faults: Faults) -> SceneSpec:
+def updated_scene(document: Document, base: SceneSpec, values: dict[str, object], faults: Faults,
+                  typed: Collection[str] = ()) -> SceneSpec:  # fmt: skip
     """The scene with some values replaced.
 
     Args:
@@ -42,6 +45,7 @@ def updated_scene(document: Document, base: SceneSpec, values: dict[str, object]
         base: it without the values, poses in frames as they are written.
         values: dotted path to value.
         faults: collects.
+        typed: paths of them whose values stand for those of `--set`.
 
     Returns:
         The scene; parts that the values do not touch are those of `base`.
@@ -49,18 +53,20 @@ def updated_scene(document: Document, base: SceneSpec, values: dict[str, object]
     tree = document.expanded
     early = {path: value for path, value in values.items()
              if (parse_path(path) or ("",))[0] in BEFORE_EXPANSION or path == _KEYFRAME}  # fmt: skip
+    ranks = {parse_path(path) or ("",): rank_of_varied(document.root, path, typed) for path in values}
     late = {parse_path(path) or ("",): value for path, value in values.items() if path not in early}
     quick = _parameter_leaves(document, early) if early else {}
     if quick is None:
         root = document.root
         for path, value in early.items():
-            root = _with_value(root, parse_path(path) or (), value, faults)
+            steps = parse_path(path) or ()
+            root = _with_value(root, keyframe_steps(root, steps, value), value, faults, ranks.get(steps, Rank.FILE))
         tree, _ = expanded(document, root, faults)
         if document.cache.get("why_integrator"):  # chosen for the scene as a whole, which the text does not say
             tree = replace(tree, ("solver", "integrator"), Scalar(base.solver.integrator, tree.mark)) or tree
     else:
         late = {**quick, **late}
-    return _with_late(document, base, tree, late, faults, quick is None)[0]
+    return _with_late(document, base, tree, late, faults, quick is None, ranks)[0]
 
 
 def scene_after(
@@ -79,15 +85,15 @@ def scene_after(
         The scene and its tree.
     """
     late = {parse_path(path) or ("",): value for path, value in values.items()}
-    return _with_late(document, base, tree, late, faults, False, tree)
+    return _with_late(document, base, tree, late, faults, False, {}, tree)
 
 
 def _with_late(document: Document, base: SceneSpec, tree: TableNode, late: dict[Path, object], faults: Faults, rebuilt: bool,
-               before: TableNode | None = None) -> tuple[SceneSpec, TableNode]:  # fmt: skip
+               ranks: dict[Path, Rank], before: TableNode | None = None) -> tuple[SceneSpec, TableNode]:  # fmt: skip
     """Lay values over an expanded tree, which differs from that of `base` where templates made it anew."""
     before = before or document.expanded
     for steps, value in late.items():
-        tree = _with_value(_with_list(tree, steps, base), steps, value, faults)
+        tree = _with_value(_with_list(tree, steps, base), steps, value, faults, ranks.get(steps, Rank.FILE))
     if {steps[0] for steps in late} & {"joints", "forces", "initial", "run", "sensors"}:
         units: JointUnits = document.cache["units"]
         units.faults = faults
@@ -95,6 +101,8 @@ def _with_late(document: Document, base: SceneSpec, tree: TableNode, late: dict[
     changed = list(_changed(before, tree, rebuilt))
     spec = _updated(base, tree, changed, faults)
     spec = with_places(spec, Checker(spec, tree, document, faults, set()).fault)
+    if document.cache.get("starts_are_ranked") or any(map(is_of_start, ranks)):
+        spec = with_starts(spec, tree)
     if not faults.errors:
         check_entries(spec, tree, document, faults, changed)
     return spec, tree
@@ -155,9 +163,9 @@ def dependent_leaves(root: TableNode, params: TableNode, names: set[str]) -> dic
     return leaves
 
 
-def _with_value(root: TableNode, steps: Path, value: object, faults: Faults) -> TableNode:
+def _with_value(root: TableNode, steps: Path, value: object, faults: Faults, rank: Rank) -> TableNode:
     old = find(root, steps) if steps else None
-    mark = old.mark if old is not None else root.mark
+    mark = RankedMark.of(old.mark if old is not None else root.mark, rank)
     changed = replace(root, steps, rebuild(value, mark)) if steps else None
     if changed is None:
         faults.add("SC303", f"the path `{format_path(steps)}` leads nowhere", None, "name a value of the scene")

@@ -90,6 +90,7 @@ def apply_sets(
         laid = _read(override, len(lines[override.option]), faults)
         if laid is None or (override.option in _ONCE and _is_said_already(override.option, laid, said, faults)):
             continue
+        laid = laid._replace(steps=keyframe_steps(root, laid.steps, getattr(laid.node, "value", None)))
         late = len(laid.steps) > 1 and "/" in str(laid.steps[1])
         if late and child(child(root, laid.steps[0]), laid.steps[1]) is None:
             waiting.append(laid)
@@ -130,6 +131,12 @@ def _read(override: Override, number: int, faults: Faults) -> Laid | None:
         return None
     node = (spread_values if option == VARY else _value)(value, Mark(option, number, column, 1), faults)
     return Laid(steps, node, key_mark)
+
+
+def keyframe_steps(root: TableNode, steps: tuple[PathStep, ...], value: object) -> tuple[PathStep, ...]:
+    """Where a value goes: a keyframe that `initial` names goes beside what `initial` writes itself, which holds over it."""
+    is_name = steps == ("initial",) and isinstance(value, str)
+    return ("initial", "keyframe") if is_name and isinstance(root.get("initial"), TableNode) else steps
 
 
 def _is_of(typed: Collection[Override], one: str | Override) -> bool:

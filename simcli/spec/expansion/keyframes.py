@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 from simcli.spec.document.nodes import Node, PathStep, Scalar, TableNode, find, parse_path, replace
 from simcli.spec.document.overrides import SET, SWEEP, Laid
+from simcli.spec.expansion.starts import STATES, in_order_of_ranks
 from simcli.spec.faults.fault_list import Faults, did_you_mean
 from simcli.spec.values.scopes import where_of
 
-STATES = ("joint_q", "joint_qd")  # tables of a keyframe by joints
 CONTROLS = "controls"  # its table by dotted paths
 _TYPED = (SET, SWEEP)  # options whose values count before those of a keyframe
 _TARGETS = ("target", "target_velocity")
@@ -58,7 +58,8 @@ def is_driven(node: Node | None) -> bool:
 def with_keyframe(tree: TableNode, faults: Faults) -> TableNode:
     """The tree whose `initial` has the values of the keyframe that it names, each with its own place.
 
-    What `initial` writes itself comes behind them, so that it counts where both speak of a joint.
+    What `initial` writes itself comes behind them, so that it counts where both speak of a joint; in each of the two names
+    of joints stand behind patterns.
 
     Args:
         tree: of a scene.
@@ -67,7 +68,7 @@ def with_keyframe(tree: TableNode, faults: Faults) -> TableNode:
     initial = tree.get("initial")
     name = initial if isinstance(initial, Scalar) else initial.get("keyframe") if isinstance(initial, TableNode) else None
     if not isinstance(name, Scalar) or not isinstance(name.value, str):
-        return tree  # of another kind: the schema reports it
+        return _ordered(tree)  # of another kind: the schema reports it
     own = initial if isinstance(initial, TableNode) else TableNode({}, {}, initial.mark)
     keyframes = tree.get("keyframes")
     known = keyframes.items if isinstance(keyframes, TableNode) else {}
@@ -76,12 +77,24 @@ def with_keyframe(tree: TableNode, faults: Faults) -> TableNode:
         hint = did_you_mean(name.value, known, "keyframes") if known else "write it under `keyframes`"
         faults.add("SC325", f"no keyframe `{name.value}`", where_of(name.mark, path), hint)
         return tree.replaced({"initial": own.replaced({"keyframe": None})})
+    own = _ordered(tree.replaced({"initial": own})).get("initial")
     frame, changes = known[name.value], {"keyframe": None}
     for key in (*STATES, CONTROLS):
         of_frame = frame.get(key) if isinstance(frame, TableNode) else None
         if isinstance(of_frame, TableNode):
+            of_frame = in_order_of_ranks(tree, of_frame) if key in STATES else of_frame
             changes[key] = _on_top(of_frame, own.get(key))
     return tree.replaced({"initial": own.replaced(changes)})
+
+
+def _ordered(tree: TableNode) -> TableNode:
+    """The tree in whose `initial` names of joints stand behind patterns."""
+    initial = tree.get("initial")
+    if not isinstance(initial, TableNode):
+        return tree
+    tables = {key: initial.get(key) for key in STATES}
+    new = {key: in_order_of_ranks(tree, node) for key, node in tables.items() if isinstance(node, TableNode)}
+    return tree if all(new[key] is tables[key] for key in new) else tree.replaced({"initial": initial.replaced(new)})
 
 
 def _on_top(table: TableNode, own: Node | None) -> Node:

@@ -10,6 +10,7 @@ here: geometry, numbers of the physics.
     sensor_types   what sensors give, a line for each type
     channel_names  names of what a run finds, one grammar for all who ask
     reductions     how the values of a quantity over a run become one number, and in which unit
+    signal_readers  which signals of a scene something reads
     signal_uses    where a scene uses its signals, and in which unit
     sweep_columns  columns that the table of a sweep has of its own
 """

@@ -103,7 +103,7 @@ class KeyframeSpec(Part):
 
 
 class InitialSpec(KeyframeSpec):
-    """Initial joint coordinates by name or pattern; beats the joints' own q and qd. `initial: home` takes a keyframe."""
+    """Initial joint coordinates by name or pattern; beats what joints write. `initial: home` takes a keyframe."""
 
     keyframe: Text | None = doc(None, "A keyframe, on top of which the other values come", "", "home")
     assemble: Truth | None = doc(None, "Close loops before t = 0 (default); false: gaps are refused; in affine they stay",

@@ -55,7 +55,9 @@ class TableSignal(Part):
     time: tuple[Time, ...] | None = doc(None, "Times, rising", "s", [0, 1, 2])
     value: tuple[AnyNumber, ...] | None = doc(None, "Values, one per time", "of the driven quantity", [0, 1, 0])
     file: Text | None = doc(None, "CSV file, relative to the scene", "", "x.csv")
-    interpolate: Literal["linear", "cubic", "previous"] = doc("linear", "Between the times", "", "cubic")
+    interpolate: Literal["linear", "cubic", "previous"] = doc(
+        "linear", "Between the times; `cubic` is a spline with not-a-knot ends", "", "cubic"
+    )
 
     @model_validator(mode="after")
     def _source(self) -> "TableSignal":

@@ -66,6 +66,7 @@ def understood(sweep: Sweep, sets: Sequence[Override | str] = ()) -> Iterator[Un
         SceneError: at the end, with the faults of all of them; one that not all of them have says which have it.
     """
     faults: dict[Fault, list[Structure]] = {}
+    unread: dict[str, Fault] | None = None  # what nothing reads in the structures so far
     document = sweep.document
     for structure in sweep.structures:
         try:
@@ -76,7 +77,10 @@ def understood(sweep: Sweep, sets: Sequence[Override | str] = ()) -> Iterator[Un
             if error.document is not None:
                 document.know(error.document)
         else:
+            unread = _still_unread(one, unread, document)
             yield one
+    for fault in (unread or {}).values():
+        faults.setdefault(fault, list(sweep.structures))
     if faults:
         error = SceneError(in_order([_named(fault, which, sweep.structures) for fault, which in faults.items()]))
         error.document = document
@@ -88,6 +92,16 @@ def _understood(structure: Structure, sets: Sequence[Override | str]) -> Underst
 
     document, spec = read_scene(structure.scene, (*structure.sets, *sets))
     return Understood(structure, document, spec, build_run(document, spec, (0,), tries_all=True)[0].model)
+
+
+def _still_unread(one: Understood, before: dict[str, Fault] | None, document: "Document") -> dict[str, Fault]:
+    """What the sweep varies and nothing reads in any structure up to this one: fault by path."""
+    from simcli.model.unread import unread_varied
+
+    if before == {}:
+        return {}
+    found = {fault.message: moved_paths(fault, one.structure, document) for fault in unread_varied(one.document, one.spec)}
+    return {text: fault for text, fault in found.items() if before is None or text in before}
 
 
 def _named(fault: Fault, which: list[Structure], structures: Sequence[Structure]) -> Fault:

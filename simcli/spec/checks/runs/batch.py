@@ -23,7 +23,8 @@ _FIXED = {
     "simcli": "the format version", "name": "a name", "description": "a text", "resolved": "the format",
     "include": "the files",
     "solver": "the solver and its step", "run": "the duration", "output": "the output", "batch": "the batch",
-    "expect": "the expectations", "look": LOOK, "articulations": "the structure", "events": "the events",
+    "expect": "the expectations", "measure": "a measure", "look": LOOK, "articulations": "the structure",
+    "events": "the events",
     "allow_orphan_joints": "the structure", "defaults": "the defaults",
 }  # fmt: skip
 _MOST_TRIALS = 8
@@ -284,17 +285,26 @@ def _try(check: Checker, path: str, trials: list[Trial], at: list | Where) -> in
                 return len(trials)
             check.fault(first.code, f"with {path} = {_spell(trial.value)}: {first.message}", trial.at, first.hint)
             return good
-        if (other.solver, other.run, other.output) != (check.spec.solver, check.spec.run, check.spec.output):
-            check.fault("SC317", f"`{path}` changes the solver, the run or the output", at, "", on_key=True)
+        if shared := _changed_shared(check.spec, other):
+            check.fault("SC317", f"`{path}` changes {shared}, which all worlds share", at, "", on_key=True)
             return good
         if list(other.bodies) != list(check.spec.bodies) or list(other.joints) != list(check.spec.joints):
             check.fault("SC317", f"`{path}` cannot differ between worlds: it changes a count", at, "", on_key=True)
             return good
         changes = changes or _differs(check, other, trial.beside or {})
+    changes = changes or any(one.option == SWEEP for one in check.document.overrides)  # a sweep is judged by all its cases
     if not changes and any(trial.value != trials[0].value for trial in trials) and not _is_named(check, steps):
         hint = "`initial` does not begin there" if steps[0] == "keyframes" else "no expression uses it"
         check.fault("SC317", f"`{path}` changes nothing", at, hint, on_key=True)
     return len(trials)
+
+
+def _changed_shared(spec: SceneSpec, other: SceneSpec) -> str:
+    """What all worlds of a run share and two scenes have otherwise; "" if nothing."""
+    if [one.at for one in spec.events] != [one.at for one in other.events]:
+        return "the time of an event"
+    names = {"solver": "the solver", "run": "the run", "output": "the output", "measure": "a measure"}
+    return next((words for key, words in names.items() if getattr(spec, key) != getattr(other, key)), "")
 
 
 def _differs(check: Checker, other: SceneSpec, beside: Mapping[str, object]) -> bool:

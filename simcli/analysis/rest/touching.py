@@ -1,0 +1,180 @@
+"""Contacts of a mechanism at rest: what they see of displacements, and the forces that Coulomb's law lets them have.
+
+A contact has a normal force, two of friction, and torques of torsional and rolling friction: x = (n, s) with the rows of s
+scaled by their coefficients of friction, so that each part of s is at most n. Forces are found as the minimum of a convex
+function over these cones,
+
+    min 1/2 x W x + b x,   x in K,
+
+by projected gradients with momentum and restarts; the shift of De Saxce, |u_s| in each normal, lets friction oppose sliding.
+
+Source: Acary and Brogliato (2008), chapter 13, the problem of a step, here with displacements for velocities; Mazhar et al.
+(2015), accelerated projected gradients. Deviation: torques of friction are parts of the same cone.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from simcli.kernels.collision.finder import FoundContacts
+from simcli.model.tables import Array, Model
+
+ROWS = 6  # of a contact: normal, two tangents, about the normal, two about tangents
+_PARTS = ((1, 3), (3, 4), (4, 6))  # of s, each bounded by the normal force: sliding, torsion, rolling
+_MOST_FRICTION = 100.0  # as of steps
+_MOST_ITERATIONS = 4000
+_CLOSE = 1e-13  # of the largest force, change of an iteration that ends them
+
+
+@dataclass(frozen=True)
+class RestContacts:
+    """Contacts at a posture, in the coordinates of forces that cones bound.
+
+    Attributes:
+        found: where they are.
+        body_a, body_b: (C,) body index or WORLD.
+        frame: [1], (C, 3, 3), normal and two tangents as rows, world.
+        bound: [1, m], (C, 6), by what x is multiplied: 1 for the normal, coefficients of friction for the others.
+        compliance: [m/N], (C,).
+    """
+
+    found: FoundContacts
+    body_a: Array
+    body_b: Array
+    frame: Array
+    bound: Array
+    compliance: Array
+
+    def __len__(self) -> int:
+        return len(self.body_a)
+
+    def some(self, chosen: Array) -> "RestContacts":
+        """Those of a mask or of indices."""
+        part = FoundContacts(*(getattr(self.found, name)[chosen] for name in FoundContacts.__dataclass_fields__))
+        own = ("body_a", "body_b", "frame", "bound", "compliance")
+        return RestContacts(part, *(getattr(self, name)[chosen] for name in own))
+
+    def name(self, model: Model, k: int) -> str:
+        """The two shapes of a contact."""
+        return " and ".join(f"`{model.shapes.name[s]}`" for s in (self.found.shape_a[k], self.found.shape_b[k]))
+
+
+def touches_of(model: Model, found: FoundContacts, slips: bool = False, frames: Array | None = None) -> RestContacts:
+    """Contacts with their frames and bounds.
+
+    Args:
+        model: of one world.
+        found: contacts.
+        slips: whether friction is left out.
+        frames: (C, 3, 3), of contacts that these continue: their tangents are turned with the normals.
+    """
+    contacts, k = model.contacts, found.combination
+    body = model.shapes.body
+    along = frames[:, 1] if frames is not None else _first_tangents(model, found)
+    along = along - (along * found.normal).sum(axis=1, keepdims=True) * found.normal
+    along /= np.maximum(np.linalg.norm(along, axis=1, keepdims=True), 1e-300)
+    frame = np.stack((found.normal, along, np.cross(found.normal, along)), axis=1)
+    sliding, across, still = (getattr(contacts, name)[0, k] for name in ("friction", "friction_across", "friction_static"))
+    at_rest = np.where(sliding > 0.0, np.maximum(still, sliding) / np.where(sliding > 0.0, sliding, 1.0), 1.0)
+    bound = np.stack((np.ones(len(k)), sliding * at_rest, across * at_rest, contacts.torsional_friction[0, k],
+                      contacts.rolling_friction[0, k], contacts.rolling_friction[0, k]), axis=1)  # fmt: skip
+    bound = np.minimum(bound, _MOST_FRICTION)
+    bound[:, 1:] *= not slips
+    return RestContacts(found, body[found.shape_a], body[found.shape_b], frame, bound, contacts.compliance[0, k])
+
+
+def _first_tangents(model: Model, found: FoundContacts) -> Array:
+    """[1], (C, 3), any direction that is no normal; along the grain of a shape that has one."""
+    n = found.normal
+    return np.eye(3)[np.abs(n).argmin(axis=1)] if len(n) else np.zeros((0, 3))
+
+
+def contact_jacobians(touches: RestContacts, twist: Array, com: Array) -> Array:
+    """What contacts see of displacements, (C, 6, m): of B against A along the frame, moments after forces.
+
+    Args:
+        touches: contacts.
+        twist: [m/s, rad/s], (m, B, 6), of the bodies in each displacement, of their centres of mass.
+        com: [m], (B, 3), centres of mass, world.
+    """
+    m = len(twist)
+    twist = np.concatenate((twist, np.zeros((m, 1, 6))), axis=1)  # WORLD is the last entry
+    com = np.concatenate((com, np.zeros((1, 3))))
+    point, sides = touches.found.point, []
+    for body in (touches.body_a, touches.body_b):
+        turn = twist[:, body, 3:]
+        sides.append((twist[:, body, :3] + np.cross(turn, point - com[body]), turn))
+    slide, spin = (b - a for a, b in zip(*sides, strict=True))
+    rows = [np.einsum("cij,mcj->cim", touches.frame, one) for one in (slide, spin)]
+    return np.concatenate(rows, axis=1)[:, :ROWS] if m else np.zeros((len(touches), ROWS, 0))
+
+
+def contact_wrenches(touches: RestContacts, force: Array) -> Array:
+    """[N, N m], (C, 6), on the bodies B at the points of contact, world; on A the opposite.
+
+    Args:
+        touches: contacts.
+        force: (C, 6), along the frames.
+    """
+    return np.concatenate([np.einsum("cij,ci->cj", touches.frame, part) for part in (force[:, :3], force[:, 3:])], axis=1)
+
+
+def on_cones(x: Array, is_bound: Array) -> Array:
+    """The nearest points of the cones, (C, 6): n >= 0, each part of s at most n; parts that are not bound are 0."""
+    s = np.where(is_bound, x, 0.0)
+    sizes = np.stack([np.linalg.norm(s[:, first:end], axis=1) for first, end in _PARTS], axis=1)
+    n = np.maximum(x[:, 0], 0.0)
+    for _ in range(len(_PARTS) + 1):
+        beyond = sizes > n[:, None]
+        n = np.maximum((x[:, 0] + (sizes * beyond).sum(axis=1)) / (1.0 + beyond.sum(axis=1)), 0.0)
+    out = np.zeros_like(x)
+    out[:, 0] = n
+    for (first, end), size in zip(_PARTS, sizes.T, strict=True):
+        part = np.minimum(1.0, n / np.maximum(size, 1e-300))
+        out[:, first:end] = s[:, first:end] * part[:, None]
+    return out
+
+
+def cone_forces(touches: RestContacts, W: Array, b: Array, shifts: int = 0, close: float = _CLOSE) -> Array:
+    """Forces of contacts in cones that minimise 1/2 x W x + b x, (C, 6), along the frames.
+
+    Args:
+        touches: contacts.
+        W: (6 C, 6 C), of forces along the frames.
+        b: (C, 6), what contacts see without forces, with the gap in the normal.
+        shifts: how often the shift of De Saxce is taken anew, 0 where nothing slides.
+        close: change of forces, relative to the largest, that ends the iterations.
+    """
+    scale = touches.bound.ravel()
+    W = W * np.outer(scale, scale) + np.diag(np.pad(touches.compliance[:, None], ((0, 0), (0, ROWS - 1))).ravel())
+    b, is_bound = b * touches.bound, touches.bound > 0.0
+    x, shift = np.zeros_like(b), np.zeros(len(b))
+    for _ in range(shifts + 1):
+        given = b.copy()
+        given[:, 0] += shift
+        x = _minimum(W, given, x, is_bound, close)
+        slide = (W @ x.ravel()).reshape(b.shape) + b
+        new = sum(np.linalg.norm(slide[:, first:end], axis=1) for first, end in _PARTS)
+        if np.abs(new - shift).max(initial=0.0) <= close * np.abs(b).max(initial=0.0):
+            break
+        shift = new
+    return x * touches.bound
+
+
+def _minimum(W: Array, b: Array, x: Array, is_bound: Array, close: float) -> Array:
+    """The minimum over the cones, by accelerated projected gradients."""
+    largest = np.linalg.eigvalsh(W)[-1] if W.size else 0.0
+    if largest <= 0.0:
+        return x
+    y, momentum = x, 1.0
+    for _ in range(_MOST_ITERATIONS):
+        new = on_cones(y - ((W @ y.ravel()).reshape(b.shape) + b) / largest, is_bound)
+        step = new - x
+        if np.abs(step).max(initial=0.0) <= close * np.abs(new).max(initial=0.0):
+            return new
+        if ((y - new) * step).sum() > 0.0:  # uphill: begin anew
+            momentum = 1.0
+        after = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * momentum**2))
+        y, x, momentum = new + (momentum - 1.0) / after * step, new, after
+    return x
+
