@@ -282,10 +282,10 @@ def test_loads_across_the_plane_that_no_reaction_shows_are_told(solver, channels
     ([1, 0, 2, 0, 3, 0], []), ([0, 1, 0, 0, 0, 0], ["the force"]), ([0, 0, 0, 1, 0, "$p"], ["the torque"]),
 ])  # fmt: skip
 def test_efforts_on_a_rod_are_loads_as_wrenches_are(value, told):
-    rod = "joints: {rod: {type: distance, parent: world, child: rod, length: 1, parent_frame: {xyz: [1, 0, 0]}, child_frame: {}}}"
+    frames = "parent_frame: {xyz: [1, 0, 0]}, child_frame: {}"
     document = scene(f"""world: {{plane: xz}}
 bodies: {{rod: {{mass: 1, inertia: 0.1}}}}
-{rod}
+joints: {{rod: {{type: distance, parent: world, child: rod, length: 1, {frames}}}}}
 forces: {{t: {{type: torque, joint: rod, value: {json.dumps(value)}}}}}
 signals: {{p: {{sine: {{amplitude: 1, frequency: 1}}}}}}
 solver: {{type: natural}}
