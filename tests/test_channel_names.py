@@ -102,7 +102,7 @@ def test_older_spellings_of_expectations_are_mentioned_where_they_stand(old, new
     [
         ("quantity: joint.left/pim.q, above: 1", "", "SC305", "`joint.left/pin.q`"),
         ("quantity: joint.left/pin.p, above: 1", "", "SC315", "joint.left/pin.q"),
-        ("quantity: diag.gap, above: 1", "", "SC315", "diagnostic"),
+        ("quantity: diag.gap, above: 1", "", "SC315", "`expect: [{max: diag.gap"),
         ("quantity: joint.left/pin.q, joint: left/pin, above: 1", "", "SC207", "remove `joint`"),
         ("quantity: joint_q, above: 1", "", "SC202", "joint.NAME.q"),
         ("quantity: joint.left/pin.q, component: 1, above: 1", "", "SC205", ""),

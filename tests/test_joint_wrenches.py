@@ -202,3 +202,16 @@ def test_a_program_sets_them(tmp_path, solver):
         for name in "ab":
             assert sim.get(f"body.{name}.velocity")[0, 0] == pytest.approx(3.0 / MASS * t, rel=1e-9)
         assert np.allclose(sim.get("joint.a.effort"), [3.0, 0, 0, 0, 0, 0])
+
+
+def test_a_scene_without_an_equation_shows_where_its_joint_is(device):
+    """In maximal coordinates nothing is constrained where a free joint alone joins two bodies."""
+    found = []
+    for solver in ("generalized", "maximal"):
+        scene = empty(solver, "semi_implicit")
+        scene.pop("events")
+        add_pair(scene, "free", False, 0.0)
+        blocks = blocks_of(document_of_text(text_of(scene), "pair.yaml"), device, frozenset(("state",)))
+        found.append(columns_of(blocks)["frames/joint_q"][:, 0, :7])
+    assert np.abs(found[0][-1] - found[0][0]).max() > 0.01
+    np.testing.assert_allclose(*found, atol=FIRST, rtol=0)

@@ -1,5 +1,8 @@
 """Planar scenes in generalized coordinates: bodies move in the plane, whichever it is, as their spatial twins do."""
 
+import json
+import re
+
 import numpy as np
 import pytest
 from support.forward import Runner
@@ -273,6 +276,24 @@ def test_loads_across_the_plane_that_no_reaction_shows_are_told(solver, channels
     told = [fault.where.path for fault in warnings(document) if fault.code == "SC479"]
     hidden = solver != "generalized" and "reactions" in channels
     assert [path.split("[")[0] for path in told] == (ACROSS if hidden else [])
+
+
+@pytest.mark.parametrize(("value", "told"), [
+    ([1, 0, 2, 0, 3, 0], []), ([0, 1, 0, 0, 0, 0], ["the force"]), ([0, 0, 0, 1, 0, "$p"], ["the torque"]),
+])  # fmt: skip
+def test_efforts_on_a_rod_are_loads_as_wrenches_are(value, told):
+    frames = "parent_frame: {xyz: [1, 0, 0]}, child_frame: {}"
+    document = scene(f"""world: {{plane: xz}}
+bodies: {{rod: {{mass: 1, inertia: 0.1}}}}
+joints: {{rod: {{type: distance, parent: world, child: rod, length: 1, {frames}}}}}
+forces: {{t: {{type: torque, joint: rod, value: {json.dumps(value)}}}}}
+signals: {{p: {{sine: {{amplitude: 1, frequency: 1}}}}}}
+solver: {{type: natural}}
+output: {{channels: [state, reactions]}}
+""")
+    resolve(document)
+    found = [fault.message for fault in warnings(document) if fault.code == "SC479"]
+    assert [re.search("the (force|torque)", message).group(0) for message in found] == told
 
 
 @pytest.mark.parametrize(("solver", "integrator"), [mode for mode in MODES if mode[0] != "affine"])

@@ -409,7 +409,7 @@ WRONG = {
     r"worlds: a mask of 5, or numbers from 0 to 4": lambda sim: sim.reset([[1], [1, 2]]),
     "no quantity `joint.pin.qq`: did you mean `joint.pin.q": lambda sim: sim.get("joint.pin.qq"),
     "do not hold `joint.pin.wrench`: add `reactions` to output.channels": lambda sim: sim.get("joint.pin.wrench"),
-    r"do not hold `joint.pin.drive_effort`: name it in output.quantities": lambda sim: sim.get("joint.pin.drive_effort"),
+    r"do not hold `joint.pin.drive_power`: name it in output.quantities": lambda sim: sim.get("joint.pin.drive_power"),
     "set `joint.arm.q`: there is no joint `arm`": lambda sim: sim.set("joint.arm.q", 1),
     "set `body.upper.position`: the body is no free one": lambda sim: sim.set("body.upper.position", [0, 0, 0]),
     "set `joints.pin.damping`: is no state, and no parameter .* name it in `vary`":

@@ -6,6 +6,7 @@ from test_run_resume import LOOP
 from test_simulation import ARM, CASES, fresh, opened, same
 
 from simcli.errors import SceneError, UsageError
+from simcli.joint_types import COORDINATES_OF, IN_A_TREE, RIBLE, has_quaternion
 
 pytestmark = pytest.mark.usefixtures("packs_of_two")
 BALLS = """
@@ -166,3 +167,18 @@ def test_arrays_of_a_device_are_taken_without_a_copy(tmp_path, monkeypatch):
     from simcli.kernels.device.runtime import stop_device
 
     stop_device()
+
+
+def test_quaternions_of_all_joints_are_normed(tmp_path):
+    """Every type of a tree whose coordinates end with a quaternion: what is set is the direction of the four numbers."""
+    kinds = [name for name, one in COORDINATES_OF.items() if one in IN_A_TREE and has_quaternion(one) and name not in RIBLE]
+    assert set(kinds) == {"ball", "free", "distance"}
+    keys = {"distance": ", length: 1, parent_frame: {xyz: [0, 0, 1]}, child_frame: {}"}
+    bodies = ", ".join(f"{kind}: {{mass: 1, inertia: {{diag: [1, 1, 1]}}}}" for kind in kinds)
+    joints = "".join(f"  {kind}: {{type: {kind}, parent: world, child: {kind}{keys.get(kind, '')}}}\n" for kind in kinds)
+    (tmp_path / "scene.yaml").write_text(f"simcli: 1\nbodies: {{{bodies}}}\njoints:\n{joints}run: {{duration: 0.01}}\n")
+    with opened(tmp_path / "scene.yaml") as sim:
+        for kind in kinds:
+            place = [] if kind == "ball" else [0.0, 0.6, -0.8]
+            sim.set(f"joint.{kind}.q", [*place, 0, 0, 3, 4])
+            np.testing.assert_allclose(sim.get(f"joint.{kind}.q")[0], [*place, 0, 0, 0.6, 0.8], atol=1e-12)

@@ -204,7 +204,7 @@ MeasureValues = Annotated[
     list[str],
     typer.Option(
         "--measure", metavar="NAME=REDUCTION:QUANTITY",
-        help="A number per world, found at every step: peak=max_abs:joint.pin.effort, or NAME={first: joint.pin.q, "
+        help="A number per world, found at every step: peak=max_abs:joint.pin.drive_effort, or NAME={first: joint.pin.q, "
         "above: 1}. Repeatable.",
     ),
 ]

@@ -150,6 +150,6 @@ def measure_override(text: str) -> "Override":
     name, equals, rest = (part.strip() for part in text.partition("="))
     reduction, colon, quantity = (part.strip() for part in rest.partition(":"))
     if not name or not equals or not (rest.startswith("{") or (reduction and colon and quantity)):
-        raise UsageError(f"--measure {text}: write NAME=REDUCTION:QUANTITY, as peak=max_abs:joint.pin.effort")
+        raise UsageError(f"--measure {text}: write NAME=REDUCTION:QUANTITY, as peak=max_abs:joint.pin.drive_effort")
     value = rest if rest.startswith("{") else f"{{{reduction}: {quantity}}}"
     return Override(NAMED_MEASURE, value, f"measure.{name}")

@@ -21,13 +21,13 @@ class MeasureSpec(Part):
 
     max: Text | None = doc(None, "Largest value, and when", "", "joint.shaft.q")
     min: Text | None = doc(None, "Smallest value, and when", "", "body.load.position")
-    max_abs: Text | None = doc(None, "Largest absolute value, and when", "", "joint.shaft.effort")
+    max_abs: Text | None = doc(None, "Largest absolute value, and when", "", "joint.shaft.drive_effort")
     range: Text | None = doc(None, "Largest value less the smallest", "", "joint.arm.q")
     final: Text | None = doc(None, "Value at the last step", "", "body.load.position")
-    mean: Text | None = doc(None, "Mean over time, by the trapezoidal rule", "", "joint.shaft.effort")
+    mean: Text | None = doc(None, "Mean over time, by the trapezoidal rule", "", "joint.shaft.drive_effort")
     std: Text | None = doc(None, "Standard deviation over time, by the trapezoidal rule", "", "joint.shaft.qd")
-    rms: Text | None = doc(None, "Root of the mean square over time, by the trapezoidal rule", "", "joint.shaft.effort")
-    integral: Text | None = doc(None, "Integral over time, by the trapezoidal rule", "", "joint.shaft.effort")
+    rms: Text | None = doc(None, "Root of the mean square, by the trapezoidal rule", "", "joint.shaft.drive_effort")
+    integral: Text | None = doc(None, "Integral over time, by the trapezoidal rule", "", "joint.shaft.drive_effort")
     first: Text | None = doc(None, "Time at which it first is `above` or `below` a bound, on a line within the step", "",
                              "joint.door.q")
     last_outside: Text | None = doc(None, "Time of the last step at which it is not `within` bounds", "", "joint.arm.q")

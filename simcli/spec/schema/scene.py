@@ -187,7 +187,7 @@ class SceneSpec(Part):
     look: LookSpec = doc(LookSpec, "How it is drawn: background and cameras", "", "{background: white}")
     batch: BatchSpec = doc(BatchSpec, "Worlds and what differs between them", "", "{worlds: 1024, seed: 7}")
     measure: dict[str, MeasureSpec] = doc(
-        dict, "Numbers per world, found at every step, by name", "", "{peak: {max_abs: joint.shaft.effort}}"
+        dict, "Numbers per world, found at every step, by name", "", "{peak: {max_abs: joint.shaft.drive_effort}}"
     )
     expect: tuple[ExpectSpec, ...] = doc((), "Acceptance tests", "", "[{max: energy.drift, below: 1e-6}]")
 
