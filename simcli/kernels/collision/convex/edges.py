@@ -97,7 +97,8 @@ def _common_normal(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i
             best = way * (1.0 / size)
             high = size - length(inward) - length(outward)
             far, _point = difference(c, w, lane, a, b, best)
-            if -best.dot(far) >= high - _BLUR * tie and (gap > 0.0 or high >= gap - _BLUR * tie):
+            blur = _BLUR * tie + length(turn) * one(c.bound, w, lane, b)  # and what their ends differ by
+            if -best.dot(far) >= high - blur and (gap > 0.0 or high >= gap - blur):
                 N = best * 1.0
                 normal = best * 1.0
                 _roll(c, w, 0, inward + N * length(inward))
