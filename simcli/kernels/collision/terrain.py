@@ -167,7 +167,7 @@ def triangle_size(c: ti.template(), w: ti.i32):
 @ti.func
 def _is_convex(c: ti.template(), w: ti.i32, lane: ti.i32, i: ti.i32, column: ti.i32, row: ti.i32, triangle: ti.i32,
                origin: ti.template(), y: ti.template(), d: ti.template(), small: ti.template()):
-    """As `is_outward`, of y on an edge or in a corner of the triangle at hand: what is beyond lies below the plane through y."""
+    """As `is_outward`, of y on an edge or in a corner of the triangle: what is beyond lies below the plane through y."""
     near = ti.static(_NEAR[precision_of()]) * triangle_size(c, w)
     n_edges, n_good, at_first, at_last = 0, 0, 0, 0
     for k in range(3):
