@@ -53,6 +53,21 @@ def compare_boxes(c: ti.template(), w: ti.i32, a: ti.i32, b: ti.i32):
     C = R_a.T * R_b
     tie = tolerance(c, w, None, a, b) + zero
     gap, away, best, faces = widest_gap(C, R_a.transposed_times(x), R_b.transposed_times(x), half_a, half_b, tie)
+    others = equal_faces(best, faces, gap - tie, C)
+    n, p, gap, has_point = axis_and_point(best, away, gap, others, R_a, R_b, x, half_a, half_b)
+    found.gap.store(w, 0, gap)
+    found.normal.store(w, 0, n)
+    found.point.store(w, 0, p)
+    found.edges.store(w, 0, select(has_point, zero + 1.0, zero))
+    out_a = note_face(found, w, 0, R_a, half_a, n, Vec3(zero, zero, zero))
+    out_b = note_face(found, w, 1, R_b, half_b, n * -1.0, x)
+    found.clips.store(w, 0, clipping_face(out_a.dot(n), out_b.dot(n) * -1.0))
+
+
+@ti.func
+def axis_and_point(best: ti.template(), away: ti.template(), gap: ti.template(), others: ti.template(), R_a: ti.template(),
+                   R_b: ti.template(), x: ti.template(), half_a: ti.template(), half_b: ti.template()):
+    """Normal, point of edges or of a corner that is known, gap, and whether it is known, by the best axis."""
     of_edges = best >= _EDGES
     i, j = axes_of_widest(best)
     u = column_at(R_a, i)
@@ -62,21 +77,14 @@ def compare_boxes(c: ti.template(), w: ti.i32, a: ti.i32, b: ti.i32):
         across = u.cross(v)
         n = select_parts(of_edges, across * (1.0 / length(across)), n)
     n = n * sign(away)
-    p = Vec3(zero, zero, zero)
-    is_between = of_edges & (zero > 0.0)
-    others = equal_faces(best, faces, gap - tie, C)
+    p = x * 0.0
+    is_between = of_edges & (best < 0.0)
     if any_lane(local(sum(others[1:], others[0]) > 0.0)):
-        n, gap, is_between = between(n, gap, others, R_a, R_b, x, half_a, half_b)
+        n, gap, is_between = middle_normal(n, gap, others, R_a, R_b, x, half_a, half_b)
         p = R_a * outermost(half_a, R_a.transposed_times(n))
     if any_lane(of_edges):
         p = select_parts(of_edges, edge_point(R_a, half_a, R_b, half_b, x, n, i, j), p)
-    found.gap.store(w, 0, gap)
-    found.normal.store(w, 0, n)
-    found.point.store(w, 0, p)
-    found.edges.store(w, 0, select(of_edges | is_between, zero + 1.0, zero))
-    out_a = note_face(found, w, 0, R_a, half_a, n, Vec3(zero, zero, zero))
-    out_b = note_face(found, w, 1, R_b, half_b, n * -1.0, x)
-    found.clips.store(w, 0, clipping_face(out_a.dot(n), out_b.dot(n) * -1.0))
+    return n, p, gap, of_edges | is_between
 
 
 def widest_gap(turn, x_a: Vec3, x_b: Vec3, half_a: Vec3, half_b: Vec3, tie) -> tuple:
@@ -164,7 +172,7 @@ def equal_faces(best, faces: list, least, turn) -> list:
 
 
 @ti.func
-def between(n: ti.template(), gap: ti.template(), others: ti.template(), R_a: ti.template(), R_b: ti.template(),
+def middle_normal(n: ti.template(), gap: ti.template(), others: ti.template(), R_a: ti.template(), R_b: ti.template(),
             x: ti.template(), half_a: ti.template(), half_b: ti.template()):
     """Normal in the middle of those of faces that separate equally, as where two edges meet, the gap along it, and where so.
 

@@ -135,6 +135,9 @@ def is_outward(c: ti.template(), w: ti.i32, lane: ti.i32, i: ti.i32, b: ti.i32, 
         b: the shape that touches.
         p: [m], from the origin of the cell, world axes.
         n: unit, world axes.
+
+    Returns:
+        That; and whether the point is on an edge of other triangles, and only in a corner of this one.
     """
     R = one(c.rotation, w, lane, c.n_shapes)
     y = R.transposed_times(p)
@@ -145,10 +148,11 @@ def is_outward(c: ti.template(), w: ti.i32, lane: ti.i32, i: ti.i32, b: ti.i32, 
     noise = ti.select(is_curved(c, b), ti.static(_CURVED[precision_of()]), ti.static(_EQUAL[precision_of()]))
     is_level = is_curved(c, b) and up.dot(n) > 1.0 - noise * noise  # its own, but for the error of the iteration
     is_valid = False
+    is_of_others = False
     if not is_level and d.parts[2] > 0.0 and ti.abs(up.dot(R * (y - a))) <= ti.static(_EQUAL[precision_of()]) * size:
         middle = R.transposed_times(one(c.position, w, lane, c.n_shapes) - one(c.position, w, lane, i))
-        is_valid = _is_convex(c, w, lane, i, column, row, triangle, middle, y, d, noise * size)
-    return is_valid
+        is_valid, is_of_others = _is_convex(c, w, lane, i, column, row, triangle, middle, y, d, noise * size)
+    return is_valid, is_of_others
 
 
 @ti.func
@@ -163,7 +167,7 @@ def triangle_size(c: ti.template(), w: ti.i32):
 @ti.func
 def _is_convex(c: ti.template(), w: ti.i32, lane: ti.i32, i: ti.i32, column: ti.i32, row: ti.i32, triangle: ti.i32,
                origin: ti.template(), y: ti.template(), d: ti.template(), small: ti.template()):
-    """Whether y lies on an edge or in a corner of the triangle at hand, and what is beyond it below the plane through y."""
+    """As `is_outward`, of y on an edge or in a corner of the triangle: what is beyond lies below the plane through y."""
     near = ti.static(_NEAR[precision_of()]) * triangle_size(c, w)
     n_edges, n_good, at_first, at_last = 0, 0, 0, 0
     for k in range(3):
@@ -177,12 +181,31 @@ def _is_convex(c: ti.template(), w: ti.i32, lane: ti.i32, i: ti.i32, column: ti.
             dx, dy = step(_BEYOND, triangle, k)
             n_good += _is_below(c, w, lane, i, column + dx, row + dy, origin, y, d, small)
     is_valid = n_edges > 0 and n_good == n_edges
+    is_of_others = False
     if is_valid and n_edges > 1:  # edges k - 1 and k meet in corner k
-        dx, dy = step(CORNERS, triangle, ti.select(at_first == 1 and at_last == 2, 0, at_last))
-        for x, z in ti.static(_AROUND):
-            if _is_below(c, w, lane, i, column + dx + x, row + dy + z, origin, y, d, small) == 0:
-                is_valid = False
-    return is_valid
+        k = ti.select(at_first == 1 and at_last == 2, 0, at_last)
+        is_valid, is_of_others = _is_peak(c, w, lane, i, column, row, triangle, k, origin, y, d, small)
+    return is_valid, is_of_others
+
+
+@ti.func
+def _is_peak(c: ti.template(), w: ti.i32, lane: ti.i32, i: ti.i32, column: ti.i32, row: ti.i32, triangle: ti.i32, k: ti.i32,
+             origin: ti.template(), y: ti.template(), d: ti.template(), small: ti.template()):
+    """Whether all grid points around corner k of the triangle at hand lie below the plane through y with the normal d.
+
+    And whether the plane holds an edge of other triangles only: they have the point, and know its line.
+    """
+    dx, dy = step(CORNERS, triangle, k)
+    high = ti.max(d.dot(c.notes.value(w, c.cell + 3 * ((k + 1) % 3), Vec3) - y),
+                  d.dot(c.notes.value(w, c.cell + 3 * ((k + 2) % 3), Vec3) - y))  # fmt: skip
+    is_valid = True
+    is_of_others = False
+    for x, z in ti.static(_AROUND):
+        if _is_below(c, w, lane, i, column + dx + x, row + dy + z, origin, y, d, small) == 0:
+            is_valid = False
+        if high < -small and _is_below(c, w, lane, i, column + dx + x, row + dy + z, origin, y, d, -small) == 0:
+            is_of_others = True
+    return is_valid, is_valid and is_of_others
 
 
 @ti.func

@@ -48,7 +48,7 @@ def line_pair(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32, n
         found = 0
         for side in range(2):
             d = normal * ti.select(side == 0, 1.0, -1.0)
-            is_one, number, way, rise = line_of(c, w, lane, ti.select(side == 0, a, b), d, side, shift * side)
+            is_one, number, way, rise = put_line_of(c, w, lane, ti.select(side == 0, a, b), d, side, shift * side)
             found += is_one
             if side == 0:
                 inward, k, slope = way, number, rise
@@ -78,10 +78,8 @@ def _common_normal(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i
 
     Writes: c.notes
     """
-    p = c.notes.value(w, ring_at(c, 0), Vec3)
-    q = c.notes.value(w, ring_at(c, 1), Vec3)
-    u = unit_or(c.notes.value(w, ring_at(c, 0) + RING, Vec3) - p, vector())
-    v = unit_or(c.notes.value(w, ring_at(c, 1) + RING, Vec3) - q, vector())
+    p, u = _line(c, w, 0)
+    q, v = _line(c, w, 1)
     turn = u.cross(v)
     is_line = 0
     normal = n * 1.0
@@ -96,13 +94,26 @@ def _common_normal(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i
         if turn.dot(turn) <= ti.static(_SAME[precision_of()]) ** 2 and size > _APART * tie and way.dot(N) > 0.0:
             best = way * (1.0 / size)
             high = size - length(inward) - length(outward)
-            far, _point = difference(c, w, lane, a, b, best)
-            if -best.dot(far) >= high - _BLUR * tie and (gap > 0.0 or high >= gap - _BLUR * tie):
+            blur = _BLUR * tie + length(turn) * one(c.bound, w, lane, b)  # and what their ends differ by
+            if (gap > 0.0 or high >= gap - blur) and _separates(c, w, lane, a, b, best, high - blur):
                 N = best * 1.0
                 normal = best * 1.0
                 _roll(c, w, 0, inward + N * length(inward))
                 _roll(c, w, 1, outward - N * length(outward))
     return is_line, normal, N
+
+
+def _line(c, w, side):
+    """First corner of the line of a polygon [m], and the unit vector along it; zero of a point."""
+    p, q = (c.notes.value(w, ring_at(c, side) + k * RING, Vec3) for k in range(2))
+    return p, unit_or(q - p, vector())
+
+
+@ti.func
+def _separates(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32, n: ti.template(), least: ti.template()):
+    """Whether the cores of a and b are apart by a least gap along n."""
+    far, _point = difference(c, w, lane, a, b, n)
+    return -n.dot(far) >= least
 
 
 @ti.func
@@ -142,7 +153,7 @@ def _roll(c: ti.template(), w: ti.i32, side: ti.i32, way: ti.template()):
 
 
 @ti.func
-def line_of(c: ti.template(), w: ti.i32, lane: ti.i32, i: ti.i32, d: ti.template(), side: ti.i32, shift: ti.template()):
+def put_line_of(c: ti.template(), w: ti.i32, lane: ti.i32, i: ti.i32, d: ti.template(), side: ti.i32, shift: ti.template()):
     """Make a polygon, which has the feature of shape i that faces d, the line of it: that, or the edge that faces d.
 
     Returns:
@@ -152,13 +163,28 @@ def line_of(c: ti.template(), w: ti.i32, lane: ti.i32, i: ti.i32, d: ti.template
     Writes: c.notes
     """
     R = one(c.rotation, w, lane, i)
-    y = R.transposed_times(d)
+    is_edge, number, inward, cosine = _put_local_line(c, w, lane, i, R.transposed_times(d), side)
+    found = ti.select(c.kind.at(i) == CAPSULE, 1, is_edge)
+    if is_edge == 1:
+        c.notes.store(w, c.counts + side, ti.cast(2.0, c.arena.device.real))
+        for k in range(2):
+            at = ring_at(c, side) + k * RING
+            c.notes.store(w, at, R * c.notes.value(w, at, Vec3) + shift)
+    slope = ti.min(ti.sqrt(ti.max(1.0 - cosine * cosine, 0.0)) / ti.max(cosine, 1.0 / STEEPEST), STEEPEST)
+    return found, number, R * inward, slope
+
+
+@ti.func
+def _put_local_line(c: ti.template(), w: ti.i32, lane: ti.i32, i: ti.i32, y: ti.template(), side: ti.i32):
+    """As `put_line_of`, in shape axes, of what is no capsule: whether, number, way to the axis, cosine of faces to y.
+
+    Writes: c.notes
+    """
     kind = c.kind.at(i)
-    found = ti.select(kind == CAPSULE, 1, 0)
+    is_edge = 0
     number = 0
     inward = vector()
-    cosine = 1.0 + 0.0 * d.parts[0]
-    is_edge = 0
+    cosine = 1.0 + 0.0 * y.parts[0]
     if ti.static(c.has[CYLINDER] or c.has[CONE]):
         if kind == CYLINDER or kind == CONE:
             count, number, _normal = barrel_feature(c, w, one(c.half, w, lane, i), y, side, kind)
@@ -176,14 +202,7 @@ def line_of(c: ti.template(), w: ti.i32, lane: ti.i32, i: ti.i32, d: ti.template
         if kind == CELL:
             is_edge = 1
             number, cosine = _put_cell_edge(c, w, y, side)
-    if is_edge == 1:
-        found = 1
-        c.notes.store(w, c.counts + side, ti.cast(2.0, c.arena.device.real))
-        for k in range(2):
-            at = ring_at(c, side) + k * RING
-            c.notes.store(w, at, R * c.notes.value(w, at, Vec3) + shift)
-    slope = ti.min(ti.sqrt(ti.max(1.0 - cosine * cosine, 0.0)) / ti.max(cosine, 1.0 / STEEPEST), STEEPEST)
-    return found, number, R * inward, slope
+    return is_edge, number, inward, cosine
 
 
 @ti.func

@@ -70,13 +70,7 @@ def penetration(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32)
                 p = deepest_point(c, w, n_faces, limit)
                 rival = rival_face(c, w, n_faces, d, limit)
                 if rival >= 0 and turn < last:
-                    d = c.notes.value(w, c.faces + rival * EPA_FACE + _NORMAL, Vec3)
-                    far, point = difference(c, w, lane, a, b, d)
-                    is_closed = d.dot(far) <= limit
-                    if is_closed and d.dot(n) > _BACK:
-                        n = unit_or(n + d, n)
-                        far, point = difference(c, w, lane, a, b, n)
-                        depth = n.dot(far)
+                    is_closed, n, depth, far, point = try_rival(c, w, lane, a, b, rival, n, depth, limit)
             if is_closed or turn == last:
                 break
             n_faces = grow(c, w, n_corners, n_faces, far, point, tie)
@@ -175,6 +169,31 @@ def nearest_face(c: ti.template(), w: ti.i32, n_faces: ti.i32):
             least = away
             best = f
     return best
+
+
+@ti.func
+def try_rival(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32, rival: ti.i32, n: ti.template(),
+              depth: ti.template(), limit: ti.template()):
+    """Try whether a rival of the nearest face is one of the set of differences.
+
+    Args:
+        n, depth: [1; m], of the nearest face.
+        limit: [m], depth of what is as near.
+
+    Returns:
+        Whether it is; the normal in the middle of both, of opposite ones the first, and the depth along it; else the point
+        of the set that is beyond the rival, and that of core a [m].
+    """
+    d = c.notes.value(w, c.faces + rival * EPA_FACE + _NORMAL, Vec3)
+    far, point = difference(c, w, lane, a, b, d)
+    is_one = d.dot(far) <= limit
+    middle = n * 1.0
+    deep = depth * 1.0
+    if is_one and d.dot(n) > _BACK:
+        middle = unit_or(n + d, n)
+        beyond, _point = difference(c, w, lane, a, b, middle)
+        deep = middle.dot(beyond)
+    return is_one, middle, deep, far, point
 
 
 @ti.func

@@ -6,7 +6,7 @@ from simcli.kernels.collision.convex.edges import line_pair
 from simcli.kernels.collision.convex.epa import CLOSE
 from simcli.kernels.collision.convex.features import feature, put_corner, ring_at
 from simcli.kernels.collision.lanes import one, unit_or, vector, whole_of
-from simcli.kernels.collision.points import add_candidate
+from simcli.kernels.collision.points import FAR, add_candidate
 from simcli.kernels.collision.tables import BOXES, MOST_CORNERS, RING
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import local
@@ -61,23 +61,39 @@ def add_manifold(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32
     blur = tie + ti.static(CLOSE[precision_of()]) * (one(c.bound, w, lane, a) + one(c.bound, w, lane, b))
     least = reach + 2.0 * blur
     if reference >= 0:
-        polygon, m = clip(c, w, reference, normal, tie)
-        v = _corner(c, w, reference, 0)
-        side = ti.select(reference == 0, 1.0, -1.0)
-        for k in range(m):
-            at = ring_at(c, polygon) + k * RING
-            q = c.notes.value(w, at, Vec3)
-            t = side * N.dot(q - v) / N.dot(normal)
-            t += slope * ti.abs(across.dot(q - v))
-            if t <= reach:
-                least = ti.min(least, t)
-                before = ring_at(c, polygon) + ti.select(k > 0, k - 1, m - 1) * RING
-                edges = c.notes.load(w, before + 3) * _LABELS + c.notes.load(w, at + 3)
-                if reference == 0:
-                    q = q - normal * t
-                add_candidate(c, w, q + origin, normal, t, faces * EDGES + ti.cast(edges, ti.i32))
+        least = ti.min(least, add_clipped(c, w, reference, normal, N, across * slope, tie, reach, origin, faces))
     if has_witness == 1 and gap <= reach and gap < least - blur:
         add_candidate(c, w, p + origin, n, gap, faces * EDGES + WITNESS)
+
+
+@ti.func
+def add_clipped(c: ti.template(), w: ti.i32, reference: ti.i32, n: ti.template(), N: ti.template(), fall: ti.template(),
+                tie: ti.template(), reach: ti.template(), origin: ti.template(), faces: ti.i32):
+    """Note the corners of the other polygon, clipped by the reference, up to a gap; gives the least gap.
+
+    Args:
+        n: normal, from a to b.  N: of the plane that clips.
+        fall: [1], by how much the gap grows to both sides of a line, along what is across it.
+        tie, reach, origin: see `add_manifold`.  faces: their number.
+
+    Writes: c.notes
+    """
+    polygon, m = clip(c, w, reference, n, tie)
+    v = _corner(c, w, reference, 0)
+    side = ti.select(reference == 0, 1.0, -1.0)
+    least = ti.cast(ti.static(FAR[precision_of()]), c.arena.device.real)
+    for k in range(m):
+        at = ring_at(c, polygon) + k * RING
+        q = c.notes.value(w, at, Vec3)
+        t = side * N.dot(q - v) / N.dot(n) + ti.abs(fall.dot(q - v))
+        if t <= reach:
+            least = ti.min(least, t)
+            before = ring_at(c, polygon) + ti.select(k > 0, k - 1, m - 1) * RING
+            edges = c.notes.load(w, before + 3) * _LABELS + c.notes.load(w, at + 3)
+            if reference == 0:
+                q = q - n * t
+            add_candidate(c, w, q + origin, n, t, faces * EDGES + ti.cast(edges, ti.i32))
+    return least
 
 
 @ti.func

@@ -98,10 +98,14 @@ def _meet_piece(c: ti.template(), w: ti.i32, lane: ti.i32, kind: ti.i32, a: ti.i
         tie = tolerance(c, w, lane, a, b)
         if ti.static(c.serves[GROUND]):
             if kind == GROUND:  # Taichi would evaluate both sides of an `and`
-                if not is_outward(c, w, lane, a, b, column, row, triangle, p, n):
+                is_own, is_of_others = is_outward(c, w, lane, a, b, column, row, triangle, p, n)
+                if not is_own:
                     n, p, gap, has_point = lowest_above(c, w, lane, b, tie)
+                if is_of_others:
+                    is_near = 0
         number = row * c.columns.at(a) + column
-        add_manifold(c, w, lane, first, b, n, p, gap, has_point, reach, origin, 2 * number + triangle, are_boxes, tie)
+        if is_near == 1:
+            add_manifold(c, w, lane, first, b, n, p, gap, has_point, reach, origin, 2 * number + triangle, are_boxes, tie)
 
 
 @ti.func
