@@ -15,7 +15,7 @@ from simcli.model.tables import Model
 from simcli.records.reading.reader import Trajectory
 
 LIMIT = 0.01  # [1], part of a world's energy that may drift without a word
-_LARGE = 0.1  # [1], part of a world's energy that came from nothing
+LARGE_GAIN = 0.1  # [1], part of a world's energy that came from nothing, beside which nothing else of a run counts
 _ROUNDING = 1e-6  # [1] of the largest term of the ledger, below which a drift is rounding and tolerance
 CREEP, SETTLING = 1e-4, 1e-6  # [m/s, m] that solvers may leave of a body at rest; energies of that size are none
 _TERMS = ("kinetic", "potential", "elastic", "dissipated", "input", "drift")
@@ -49,12 +49,6 @@ class Drift:
         """[1], drift over energy."""
         return abs(self.drift) / self.energy
 
-    @property
-    def is_large_gain(self) -> bool:
-        """Whether so much energy came from nothing that nothing else of the run counts."""
-        return self.drift > 0.0 and self.part > _LARGE
-
-
 class EnergyAccount:
     """Extremes of the energies of each world over the frames of a run.
 
@@ -63,11 +57,14 @@ class EnergyAccount:
 
     Attributes:
         low, high: [J], by term, (W,); NaN before the first frame.  Frames of worlds that have ended, NaN, count for nothing.
+        gain: [J], (W,), the most that came from nothing: that the ledger does not account for, and that is in the world or
+            was dissipated. What a stiff drive is said to have taken, by the work of a step that is long for it, is none.
     """
 
     def __init__(self, model: Model):
         self.low = {name: np.full(model.n_worlds, np.nan) for name in _TERMS}
         self.high = {name: np.full(model.n_worlds, np.nan) for name in _TERMS}
+        self.gain = np.zeros(model.n_worlds)
         mass = np.broadcast_to(model.bodies.mass, (len(model.bodies.mass), model.n_bodies)).sum(axis=1)
         self.none = mass * (0.5 * CREEP**2 + np.linalg.norm(model.gravity, axis=-1) * SETTLING)
 
@@ -82,6 +79,9 @@ class EnergyAccount:
             if values is not None and len(values):
                 self.low[name] = np.fmin(self.low[name], np.fmin.reduce(values, axis=0))
                 self.high[name] = np.fmax(self.high[name], np.fmax.reduce(values, axis=0))
+        drift, given = (columns.get(f"energy/{name}") for name in ("drift", "input"))
+        if drift is not None and given is not None and len(drift):
+            self.gain = np.fmax(self.gain, np.fmax.reduce(np.fmin(drift, drift + given), axis=0))
 
     def see_run(self, run: Trajectory, n_frames: int) -> None:
         """Take in the first frames of a file that has the channel."""

@@ -182,7 +182,10 @@ def _drift(job: Job, account: "EnergyAccount") -> "Drift | None":
 
 def _judged(job: Job, outcome: Outcome, account: "EnergyAccount") -> Outcome:
     """An outcome with what its file shows: energies, size, expectations."""
+    from simcli.analysis.drift import LARGE_GAIN
+
     outcome.drift = _drift(job, account)
+    outcome.gains = job.spec.solver.type != "affine" and bool((account.part(account.gain) > LARGE_GAIN).any())
     outcome.n_bytes = job.output.stat().st_size
     if outcome.status == "done" and job.spec.expect:
         outcome.verdicts = _judge(job)

@@ -55,7 +55,7 @@ def _drifting(job: Job, account: "EnergyAccount") -> list[tuple[int, str, float,
     is_judged = wanted.action == "fail" or (wanted.action == "auto" and job.spec.solver.type != "affine")
     if "energy" not in job.channels or not is_judged:
         return []
-    drift = account.largest("drift") if wanted.action == "fail" else np.fmax(account.high["drift"], 0.0)
+    drift = account.largest("drift") if wanted.action == "fail" else account.gain
     part, what = account.part(drift), "unaccounted for" if wanted.action == "fail" else "from nothing"
     worlds = np.flatnonzero((part > wanted.share) & (drift > wanted.above)).tolist()
     return [(w, _GAINED, float(part[w]), f"{drift[w]:.3g} J are {what}, {100 * part[w]:.3g} % of what changed hands")
