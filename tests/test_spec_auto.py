@@ -85,7 +85,7 @@ def test_rates_that_jump_leave_the_order_and_are_told(solver, motion, more, word
     ("target: $u", "signals: {u: {expression: '-{joint.pin.q}'}}", "signal `u` is sampled"),
     ("target: $u", "signals: {u: {pid: {input: '{joint.pin.q}', target: 1, kp: 2}}}", "signal `u` is sampled"),
     ("target: 1, activation: {time_constant: 0.1}", "", "activation of `joints.pin.drive` is sampled"),
-    ("target: $u", "signals: {u: {expression: '-{joint.pin.q}', rate: 100}}", ""),  # a controller of its own, whatever the step
+    ("target: $u", "signals: {u: {expression: '-{joint.pin.q}', rate: 100}}", ""),  # whatever the step
     ("target: $u", "signals: {u: {sine: {amplitude: 1, frequency: 1}}}", ""),
     ("target: 1", "signals: {u: {expression: '-{joint.pin.q}'}}", ""),
 ])  # fmt: skip

@@ -21,6 +21,7 @@ class Status(IntEnum):
     NOT_CONVERGED = 8  # affine bodies: a step has no minimum within the iterations allowed
     OVERLAPPING = 9  # affine bodies: shapes cut each other at the start
     OUTSIDE_LIMIT = 10  # a coordinate is outside its hard limit when the run, or the limit, begins
+    LOOP_LOST = 11  # a loop of signals has put in ten times the energy of the scene by its sampling
 
     @property
     def is_failure(self) -> bool:

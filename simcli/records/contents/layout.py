@@ -158,7 +158,7 @@ def _diag() -> Iterable[Dataset]:
     yield row("contacts", "1", "number of contacts", "i4")
     yield row("status", "1", "0 ok, else why the world is frozen: 1 not finite, 2 too fast, 3 singular, 4 stopped, "
               "5 not assembled, 6 turns too far, 7 too many contacts, "
-              "8 not converged, 9 shapes cut each other at the start",
+              "8 not converged, 9 shapes cut each other at the start, 10 outside a limit, 11 a loop drives itself",
               "i4", optional=False)  # fmt: skip
 
 

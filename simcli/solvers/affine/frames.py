@@ -3,7 +3,8 @@
 from simcli.kernels.language import ti
 from simcli.kernels.memory.lists import when
 from simcli.kernels.rows.quadratic import start_gradients
-from simcli.solvers.shared.watch import CROWDED, NOT_CONVERGED, End, cause_of, code_of, judge_speed, worse_of
+from simcli.solvers.shared.looks.loop_guard import is_lost
+from simcli.solvers.shared.watch import CROWDED, LOOP_LOST, NOT_CONVERGED, End, cause_of, code_of, judge_speed, worse_of
 
 
 @ti.func
@@ -31,7 +32,8 @@ def judge_affine(c: ti.template(), w: ti.i32, count: ti.template(), alive: ti.te
 
 def affine_ends(c) -> tuple[End, ...]:
     """Reasons to end besides rates."""
-    return End(NOT_CONVERGED, _has_failed), *when(c.touches, End(CROWDED, _is_crowded, _crowd))
+    return (End(NOT_CONVERGED, _has_failed), *when(c.touches, End(CROWDED, _is_crowded, _crowd)),
+            *when(c.guard.n, End(LOOP_LOST, is_lost)))  # fmt: skip
 
 
 def _has_failed(c, w):

@@ -32,6 +32,7 @@ from simcli.solvers.shared.contacts.report import ContactReport
 from simcli.solvers.shared.core import ENERGY, HEALTH
 from simcli.solvers.shared.host.plan import RunPlan
 from simcli.solvers.shared.looks.gauges import Gauges, sight_of
+from simcli.solvers.shared.looks.loop_guard import LoopGuard
 
 _CONTACT_DIAGNOSTICS = ("penetration", "gap", "contacts")
 _NOW = ("first_high", "first_low", "steps", "step", "instant")  # see shared/core.py
@@ -170,6 +171,7 @@ class AffineCore:
         self.total_start, self.count = arena.single.slots(2)
         self.health = arena.slot(len(HEALTH))
         self.sight = sight_of(self.signals, model, plan.dt, self.tables, arena)
+        self.guard = LoopGuard(model, self.signals.feedback.n > 0, self.potential.n, self.tables, arena)
         self.gauges = Gauges(plan.measures, model, self.tables, arena, np.full((2, model.n_qd), -1), is_alone=False)
         self.constants = self.tables.column(np.array([[plan.dt, np.square(float(options.max_velocity))]]))
         self.constrained, self.diagnostics = True, DIAGNOSTICS + self.touches * _CONTACT_DIAGNOSTICS
@@ -221,6 +223,7 @@ class AffineCore:
             slot.write(np.zeros((1, slot.n_items, slot.width)))
         self.forces.account.clear()
         self.signals.feedback.clear()
+        self.guard.clear()
         self.gauges.clear()
         self.sight.clear()
         self.step.clear()

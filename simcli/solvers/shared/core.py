@@ -34,6 +34,7 @@ from simcli.solvers.shared.host.large_worlds import is_large
 from simcli.solvers.shared.host.plan import RunPlan
 from simcli.solvers.shared.ledger import powers, spins, stores
 from simcli.solvers.shared.looks.gauges import Gauges, sight_of
+from simcli.solvers.shared.looks.loop_guard import LoopGuard
 from simcli.solvers.tree.integrators import IMPLICIT, NODES, RK4_WEIGHTS
 from simcli.solvers.tree.programs import frame_of_tree
 from simcli.solvers.tree.stages import loads
@@ -155,6 +156,8 @@ class Core:
         self.gauges = Gauges(plan.measures, model, self.tables, arena, rows_of_dofs(constraints, model),
                              len(self.tables.phases) == 1)  # fmt: skip
         self.sight = sight_of(self.signals, model, plan.dt, self.tables, arena)
+        count = self.tables.n_tree_dofs if self.tables.is_natural else 6 * self.tables.n_links
+        self.guard = LoopGuard(model, self.signals.feedback.n > 0, count, self.tables, arena)
         self.rows = FrameRows(self.tables, arena, len(ENERGY))
         has_loops = self.constrained or closed_joints(model).size > 0  # a free joint holds nothing
         self.loops = Loops(model, self.tables, arena) if has_loops else None
@@ -278,6 +281,7 @@ class Core:
             self.slope.write(np.zeros((1, self.slope.n_items, 1)))
         self.forces.account.clear()
         self.signals.feedback.clear()
+        self.guard.clear()
         self.led.clear()
         self.gauges.clear()
         self.sight.clear()

@@ -26,8 +26,10 @@ from simcli.solvers.shared.contacts.report import (
     report_contacts,
 )
 from simcli.solvers.shared.ledger import energies, find_power, open_account, write_energies
+from simcli.solvers.shared.looks.loop_guard import is_lost
 from simcli.solvers.shared.watch import (
     CROWDED,
+    LOOP_LOST,
     NOT_CONVERGED,
     TURNS_FAR,
     End,
@@ -127,7 +129,8 @@ def ends(c) -> tuple[End, ...]:
     """Reasons in the order of a step, of which the last one counts."""
     alpha = c.integrator == "generalized_alpha"  # rates that are beyond bounds are those of a failed iteration
     return (*when(alpha, End(NOT_CONVERGED, _is_lost)), *when(c.is_natural and c.constrained, End(TURNS_FAR, _turns_far)),
-            *when(c.touches, End(CROWDED, is_crowded, needed_contacts)))  # fmt: skip
+            *when(c.touches, End(CROWDED, is_crowded, needed_contacts)),
+            *when(c.guard.n, End(LOOP_LOST, is_lost)))  # fmt: skip
 
 
 def _is_lost(c, w):

@@ -95,5 +95,6 @@ loop_bounds = _something(lambda c: c.loop_turns.are_bounded)  # of the driver (h
 
 short_accounts = _something(lambda c: c.closes_every_step)
 
+guarded_loops = _something(lambda c: c.guard.n > 0)  # signals that follow the motion drive it
 ledger = _something(lambda c: c.reports["energy"])
 single_contacts = _something(lambda c: c.reports["contacts"])

@@ -13,6 +13,7 @@ from simcli.kernels.rows.quadratic import give_state
 from simcli.model.measures import Source
 from simcli.solvers.shared.clock import LEAN, steps_before
 from simcli.solvers.shared.frames import show_bodies, show_joints
+from simcli.solvers.shared.looks.loop_guard import look_at_loops
 from simcli.solvers.shared.looks.measures import place_quantities, quantity_now, sensing
 from simcli.solvers.tree.integrators import H
 from simcli.spec.names.sensor_types import ON_JOINT, SENSOR_TYPES
@@ -48,13 +49,14 @@ def take_sample(c: ti.template(), w: ti.i32):
     """A stage: samples where a step begins, and for the frame of the start.
 
     Reads:  c.{state, now}
-    Writes: c.{signals, sight, rows}
+    Writes: c.{signals, sight, rows, guard}
     """
     step = c.now.load(w, "step")
     steps = c.now.load(w, "steps")
     number = steps_before(c, w) + step
     if steps == 0 or (step < steps and number > 0):  # the frame of the start has taken the first one
         take_all(c.finding, c, w)
+        look_at_loops(c, w, number)
         h = c.constants.load(w, H)
         sample(c.signals, w, number, h * ti.cast(number, c.tables.arena.device.real), h * LEAN[c.precision])
 

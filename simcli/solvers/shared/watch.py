@@ -10,9 +10,9 @@ from simcli.kernels.memory.arena import any_lane, local
 from simcli.model.snapshot import Status
 
 SPEED_SQUARED = 1  # row of the solver's constants, after H
-NOT_FINITE, TOO_FAST, STOPPED, TURNS_FAR, NOT_CONVERGED, CROWDED = (int(status) for status in (
-    Status.NOT_FINITE, Status.TOO_FAST, Status.STOPPED, Status.TURNS_FAR, Status.NOT_CONVERGED,
-    Status.CROWDED))  # fmt: skip
+NOT_FINITE, TOO_FAST, STOPPED, TURNS_FAR, NOT_CONVERGED, CROWDED, LOOP_LOST = (int(status) for status in (
+    Status.NOT_FINITE, Status.TOO_FAST, Status.STOPPED, Status.TURNS_FAR, Status.NOT_CONVERGED, Status.CROWDED,
+    Status.LOOP_LOST))  # fmt: skip
 
 
 class End(NamedTuple):

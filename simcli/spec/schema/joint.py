@@ -94,7 +94,7 @@ class DriveSpec(Part):
     stiffness: quantity(ge=0) = doc(0.0, "Stiffness of the position error", "N*m/rad or N/m", 100)
     damping: quantity(ge=0) = doc(0.0, "Damping of the velocity error", "N*m*s/rad or N*s/m", 5)
     effort_limit: quantity(ge=0) | None = doc(None, "Largest effort of the drive", "N*m or N", 20)
-    activation: ActivationSpec | None = doc(None, "Lag of `target`, with which no `target_velocity` goes", "", "{time_constant: 0.05}")
+    activation: ActivationSpec | None = doc(None, "Lag of `target`, alone", "", "{time_constant: 0.05}")
 
     @model_validator(mode="after")
     def _lagged(self) -> "DriveSpec":

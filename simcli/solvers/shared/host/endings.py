@@ -9,7 +9,8 @@ from simcli.spec.names.channel_names import split_name
 
 _NOTHING = -1  # body or joint of an event that names none
 RULE_CODES = {Status.NOT_FINITE: "SC601", Status.TOO_FAST: "SC602", Status.SINGULAR: "SC603", Status.STOPPED: "SC604",
-              Status.TURNS_FAR: "SC608", Status.NOT_CONVERGED: "SC610", Status.CROWDED: "SC660"}  # fmt: skip
+              Status.TURNS_FAR: "SC608", Status.NOT_CONVERGED: "SC610", Status.CROWDED: "SC660",
+              Status.LOOP_LOST: "SC625"}  # fmt: skip
 
 
 def ending(model: Model, plan: RunPlan, world: int, status: Status, step: int, cause: int, room: int) -> Event:
@@ -59,6 +60,8 @@ def reason(status: Status, body: str, dof: str) -> str:
         Status.NOT_FINITE: f"a velocity of joint `{dof}` is not finite (body `{body}`)",
         Status.TOO_FAST: f"joint `{dof}` is faster than solver.max_velocity (body `{body}`)",
         Status.TURNS_FAR: f"body `{body}` turns by more than {FARTHEST_TURN} rad in a step: make dt smaller",
+        Status.LOOP_LOST: f"a loop of signals drives itself: by its samples body `{body}` moves faster at every turn; make "
+                          "gains, steps or delays smaller",
         Status.NOT_CONVERGED: f"a step did not converge in solver.max_iterations; body `{body}` moves most",
     }
     return texts.get(status, f"the articulated inertia at joint `{dof}` is not positive (body `{body}`)")

@@ -22,6 +22,7 @@ class Engine:
         find_cause: (c, w, code), the dof, or another number, that is the cause.
         close, open: (c, w), before and after the tables change; give what is stored [J].
         finding: from a core, what finds the quantities that signals see, where a step begins (sampling.py).
+        exchange_momenta: (c, w, first), see looks/loop_guard.py.
         notes: events of the start, from model, options and plan.
         end: takes the solver and frame 0, and ends the worlds that cannot begin.
         enter: takes the solver and the model of a phase that begins, ends the worlds that cannot go on, gives the events.
@@ -36,6 +37,7 @@ class Engine:
     close: Callable
     open: Callable
     finding: Callable
+    exchange_momenta: Callable
     notes: Callable = no_notes
     end: Callable | None = None
     enter: Callable | None = None

@@ -35,6 +35,7 @@ from simcli.solvers.shared.host.open_joints import end_open
 from simcli.solvers.shared.host.plan import RunPlan
 from simcli.solvers.shared.host.walk import take_frames_by_stages
 from simcli.solvers.shared.ledger import close, open_new
+from simcli.solvers.shared.looks.loop_guard import exchange_momenta
 from simcli.solvers.shared.looks.measures import further, seeing
 from simcli.solvers.shared.rollout import enter_phase, leave_phase, rollout
 from simcli.solvers.shared.sampling import finding
@@ -50,7 +51,8 @@ MANY_STEPS = 1 << 62  # more than any run has
 _ALL_WORLDS = -1  # world of an event that all worlds share
 # Columns of frames in which a number may stand for nothing, by where a measure finds it.
 OF_JOINTS = {Source.Q: "joint_q", Source.QD: "joint_qd", Source.QDD: "joint_qdd", Source.EFFORT: "joint_effort"}
-TREE = Engine(Core, begin_call, report, report_drives, judge, find_cause, close, open_new, finding)
+TREE = Engine(Core, begin_call, report, report_drives, judge, find_cause, close, open_new, finding,
+              exchange_momenta)  # fmt: skip
 
 
 class Stepper:
