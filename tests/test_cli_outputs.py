@@ -190,7 +190,7 @@ def test_a_run_through_a_link_and_over_an_empty_file(folder, tmp_path):
     real, link = tmp_path / "far.h5", tmp_path / "link.h5"
     real.touch()
     link.symlink_to(real)
-    with pytest.raises(OutputError, match="is empty; add --force"):
+    with pytest.raises(OutputError, match="exists; add --force"):
         run(folder, link)
     run(folder, link, force=True)
     assert link.is_symlink()

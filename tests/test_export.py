@@ -176,7 +176,7 @@ def test_vtk_opens_the_series(export, path):
                 same_bits(vtk_to_numpy(data.GetPoints().GetData()), points)
                 for name, values in wanted.items():
                     same_bits(held[name], values)
-    export("a.pvd", "--every", 6)  # the folder of an earlier export is replaced
+    export("a.pvd", "--every", 6, "--force")  # the folder of an earlier export is replaced
     assert len(list((out.parent / "a").iterdir())) == 2 * 2
 
 

@@ -353,8 +353,7 @@ def test_the_command_writes_tells_and_refuses(tmp_path, capsys, monkeypatch):
     assert "left/bar" in {one["name"] for one in json.loads(said.out)["elements"]}
     assert run_command(["check", "robot.urdf"], debug=False, as_json=False) == Exit.OK
     refused = ((["-o", "robot.sdf"], "robot.sdf"), (["-o", "a.xml", "-c", "energy.total"], "leave out --channel"),
-               (["-o", "a.csv", "--strict"], "--strict is of models"),
-               (["-o", "a.csv", "--force"], "--force is of models"), (["-o", "all.yaml"], ""))  # fmt: skip
+               (["-o", "a.csv", "--strict"], "--strict is of models"), (["-o", "all.yaml"], ""))  # fmt: skip
     for words, message in refused:
         code, said = command(*words)
         assert code == Exit.USAGE

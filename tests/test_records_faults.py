@@ -320,3 +320,30 @@ def test_a_file_that_is_taken_away_from_its_run_is_told(tmp_path, how, when):
     with pytest.raises(OutputError, match=rf"a\.h5: was {how} by another program while this run wrote it"):
         write(path, report=take_away)
     assert not path.exists() or path.read_text() == "another"
+
+
+def test_texts_and_units_are_under_a_seal(small, tmp_path):
+    """A bit of a unit, a meaning, a name of an axis or the command line is told; run/digest knows none of them."""
+    data, path = bytearray(small.read_bytes()), tmp_path / "a.h5"
+    with h5py.File(small) as file:
+        digest = file["run/digest"][...].tobytes()
+    for text in (b"rad/s", b"events up to that frame", b"running, done, stopped or failed", b"test"):
+        at = data.find(text)
+        assert at > 0, text
+        data[at] ^= 1
+        path.write_bytes(data)
+        data[at] ^= 1
+        assert verify(path), text
+        with h5py.File(path) as file:
+            assert file["run/digest"][...].tobytes() == digest
+
+
+def test_files_without_the_seal_still_open(small, tmp_path):
+    path = tmp_path / "a.h5"
+    path.write_bytes(small.read_bytes())
+    with h5py.File(path, "r+") as file:
+        file["frames/joint_q"].attrs["units"] = "furlong"
+    assert any("texts, units or structure" in problem for problem in verify(path))
+    with h5py.File(path, "r+") as file:
+        del file["provenance"].attrs["seal"]
+    assert verify(path) == []

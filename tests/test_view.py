@@ -5,6 +5,8 @@ import hashlib
 import json
 import re
 import shutil
+import socket
+import struct
 import threading
 import urllib.error
 import urllib.request
@@ -430,6 +432,27 @@ def test_only_who_knows_the_word_reads_and_nobody_writes(growing):
         assert asked(address)[0] == 404
     assert asked(server.address, Host="example.org")[0] == 404  # a name of somebody else's that leads here
     assert asked(server.address, b"x")[0] == 501
+
+
+def test_nobody_who_does_not_know_the_word_holds_up_the_end_of_a_run(growing):
+    _, server, _ = growing
+    assert asked(f"http://127.0.0.1:{server.server_port}/x/frames")[0] == 404
+    assert server.last_request == -float("inf")
+    assert asked(server.address)[0] == 200
+    assert server.last_request > 0.0
+
+
+def test_clients_that_go_away_leave_no_traceback(growing, capfd):
+    recorder, server, block = growing
+    recorder.put(block(0, 64))
+    recorder.close("stopped")
+    for text in (b"", b"GET ", f"GET /{server.word}/ HTTP/1.0\r\nHost: 127.0.0.1:{server.server_port}\r\n\r\n".encode()):
+        for _ in range(5):
+            with socket.create_connection(server.server_address) as client:
+                client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # reset, not closed
+                client.sendall(text)
+    assert asked(f"{server.address}frames?from={'9' * 5000}")[0] == 200
+    assert capfd.readouterr().err == ""
 
 
 def test_a_run_says_where_its_page_is_and_ends_with_it(tmp_path):

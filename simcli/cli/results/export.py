@@ -61,14 +61,14 @@ def export(
     output = None if goes_to_stdout(output, json) else output
     target = output or file.with_suffix(".csv")
     format = format_of(target)
+    if strict and not format.of_scene:
+        raise UsageError("--strict is of models: write -o robot.urdf or -o robot.xml")
     if output is not None:
         _claim_target(target, format, force, file)
     if format.of_scene:
         if channel or world is not None or every > 1:
             raise UsageError(f"-o {output}: {format.suffix} holds a mechanism: leave out --channel, --world and --every")
         return write_model(file, target, strict, force, json)
-    if strict:
-        raise UsageError("--strict is of models: write -o robot.urdf or -o robot.xml")
     worlds, channels = parse_worlds(world), split_words("--channel", channel)
     if channels and not format.takes_channels:
         raise UsageError(f"-o {output}: {format.suffix} holds the motion of all bodies: leave out --channel")
@@ -95,7 +95,8 @@ def _claim_target(target: Path, format, force: bool, file: Path) -> None:
     if not format.of_scene:
         spare_runs(target, [file])
     claim_path(target, force, seeks=format.seeks)
-    if format.has_folder and not force and (folder := target.with_suffix("")).exists():
+    folder = target.with_suffix("")  # one that holds anything else is refused where it would be written
+    if format.has_folder and not force and folder.is_dir() and all(one.suffix == ".vtp" for one in folder.iterdir()):
         raise OutputError(f"{folder}: exists; add --force to replace it, or choose another file with -o")
 
 

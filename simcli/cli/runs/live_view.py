@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from simcli.cli import console
+from simcli.errors import OutputError
 
 
 class LiveView:
@@ -32,5 +33,10 @@ class LiveView:
         if self._wanted and not self._process and tick.steps and not tick.in_parts and output.exists():
             from simcli.view.page.live_process import LiveProcess
 
-            self._process = LiveProcess(output)
-            console.say(f"view: {self._process.address}")
+            try:
+                self._process = LiveProcess(output)
+            except OutputError as error:  # the run goes on all the same
+                self._wanted = False
+                console.warn(str(error))
+            else:
+                console.say(f"view: {self._process.address}")

@@ -2,7 +2,7 @@
 
 
 from simcli.cli import console
-from simcli.cli.options import STDOUT, JsonFlag, Replace, ScenePath, Seed, SetValues, VaryTable, VaryValues, WorldCount
+from simcli.cli.options import JsonFlag, Replace, ScenePath, Seed, SetValues, VaryTable, VaryValues, WorldCount
 from simcli.cli.results.table import Chosen, TableOutput, claim_table, save_table, show_rows
 from simcli.cli.runs.run_options import batch_overrides
 from simcli.errors import Exit
@@ -26,12 +26,9 @@ def samples(
     """
     from simcli.analysis.worlds.samples import sample_table
     from simcli.pipeline import read_scene
-    from simcli.records.drafts import spare_inputs
 
-    claim_table(output, json, force)
     document, spec = read_scene(scene, (*batch_overrides(vary, vary_table, worlds, seed), *sets))
-    if output not in (None, STDOUT):
-        spare_inputs(output, document.inputs)
+    claim_table(output, json, force, document.inputs)
     found = sample_table(spec)
     if output is not None:
         save_table(found, output, console.plural(found.n_rows, "world"))

@@ -12,4 +12,5 @@ run that goes on.
     error_estimate  /error_estimate: what the length of the step does, added at the end
     provenance      where a file comes from: versions, command line, device, and the whole scene with its checksums
     digest          what "the same bytes" means
+    seal            of texts, units and structure, which no digest of numbers covers
 """

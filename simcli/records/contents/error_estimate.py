@@ -18,6 +18,7 @@ from typing import Any
 import h5py
 import numpy as np
 
+from simcli.records.contents.seal import seal_again
 from simcli.records.going_on.lock import WriterLock
 from simcli.records.wholeness.superblock import FORMAT_BOUNDS
 
@@ -95,6 +96,7 @@ def add_error_estimate(path: Path, found: ErrorEstimate) -> None:
             if _GROUP in file:
                 del file[_GROUP]
             file[_GROUP] = group
+            seal_again(file)
     finally:
         lock.release()
 

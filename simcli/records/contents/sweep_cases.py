@@ -10,6 +10,7 @@ import numpy as np
 
 from simcli.errors import FileError
 from simcli.records.contents.digest import static_digest
+from simcli.records.contents.seal import seal_again
 from simcli.records.drafts import sync
 from simcli.records.reading.guard import reading
 
@@ -28,6 +29,7 @@ def write_cases(path: Path, cases: Sequence[str]) -> None:
     """
     with h5py.File(path, "r+") as file:
         file.create_dataset(PLACE, data=np.array(cases, "S"))
+        seal_again(file)
     sync(path)
 
 

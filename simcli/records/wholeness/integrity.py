@@ -13,6 +13,7 @@ from simcli.records.contents.digest import Digest, static_digest
 from simcli.records.contents.layout import DATASETS, ORPHANED, STATUSES, Dataset, point_datasets
 from simcli.records.contents.measures import DIGEST_PLACE, are_measures_sound
 from simcli.records.contents.provenance import provenance_problems
+from simcli.records.contents.seal import is_as_sealed
 from simcli.records.going_on.lock import is_being_written
 from simcli.records.reading.guard import reading
 from simcli.records.reading.reader import Trajectory, open_trajectory
@@ -61,6 +62,8 @@ def _text_problems(run: Trajectory) -> Iterator[str]:
     yield from provenance_problems(group)
     if static_digest(run._file) != group.attrs["static_digest"]:
         yield "/model or /params does not match its digest"
+    if not is_as_sealed(run._file):
+        yield "texts, units or structure of the file are not those that were written"
 
 
 def _counter_problems(run: Trajectory) -> Iterator[str]:

@@ -27,6 +27,7 @@ from simcli.records.contents.layout import (
 from simcli.records.contents.measures import MeasureLayout, create_measures, create_measures_digest
 from simcli.records.contents.model_columns import COLUMNS, LABELS, NAME_SCALES, WorldTables
 from simcli.records.contents.provenance import Provenance, write_provenance
+from simcli.records.contents.seal import seal
 from simcli.records.reading.guard import small
 from simcli.records.wholeness.superblock import FORMAT_BOUNDS
 from simcli.records.writing.backing import Backing
@@ -96,6 +97,7 @@ def _fill(file: h5py.File, tables: WorldTables, growing: GrowingRows, provenance
     _create_run(file, growing.grain)
     create_measures_digest(file)
     file["provenance"].attrs["static_digest"] = static_digest(file)
+    seal(file)
 
 
 def _write_scales(file: h5py.File, axes: Axes) -> None:

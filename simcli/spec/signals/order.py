@@ -20,22 +20,33 @@ def signals_of_feedback(signal: SignalSpec) -> list[str]:
 
 def order_of_feedback(signals: Mapping[str, SignalSpec]) -> list[str]:
     """Signals that follow the motion, each after those that it names; without circles, and what names them."""
-    waiting = {name: {one for one in signals_of_feedback(signal) if one in signals and signals[one].is_feedback}
-               for name, signal in signals.items() if signal.is_feedback}  # fmt: skip
+    followers, waits = {name: [] for name, signal in signals.items() if signal.is_feedback}, {}
+    for name in followers:
+        needs = {one for one in signals_of_feedback(signals[name]) if one in followers}
+        waits[name] = len(needs)
+        for one in needs:
+            followers[one].append(name)
+    place = {name: k for k, name in enumerate(followers)}
     found: list[str] = []
-    while ready := [name for name, needs in waiting.items() if needs <= set(found)]:
+    ready = [name for name, count in waits.items() if not count]
+    while ready:
         found += ready
-        for name in ready:
-            del waiting[name]
+        freed = []
+        for follower in (one for name in ready for one in followers[name]):
+            waits[follower] -= 1
+            if not waits[follower]:
+                freed.append(follower)
+        ready = sorted(freed, key=place.get)  # as they are written: one of many orders, and always the same
     return found
 
 
 def circle_of_feedback(signals: Mapping[str, SignalSpec]) -> list[str]:
     """The signals of a circle in which each names the next one, the first once more at its end; empty without one."""
-    lost = [name for name, one in signals.items() if one.is_feedback and name not in set(order_of_feedback(signals))]
+    ordered = set(order_of_feedback(signals))
+    lost = dict.fromkeys(name for name, one in signals.items() if one.is_feedback and name not in ordered)
     if not lost:
         return []
-    chain = [lost[0]]
+    chain = [next(iter(lost))]
     while len(set(chain)) == len(chain):
         chain.append(next(one for one in signals_of_feedback(signals[chain[-1]]) if one in lost))
     return chain[chain.index(chain[-1]) :]

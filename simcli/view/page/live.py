@@ -6,6 +6,7 @@ here could cost the run its results. It ends when its standard input does, which
 still there has got the last frames.
 """
 
+import contextlib
 import hmac
 import io
 import os
@@ -19,7 +20,6 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
-from simcli.errors import SimcliError
 from simcli.records.reading.reader import Trajectory, open_trajectory
 from simcli.view.motion import Extent, camera_of
 from simcli.view.page.content import Content
@@ -29,11 +29,13 @@ from simcli.view.page.quantised import filled
 from simcli.view.subject import ViewSubject, dumped, subject_of_run
 
 HOST = "127.0.0.1"
+_POLL_S = 0.05
 LINGER = 3.0  # [s] after the run, for a page that has not got its end
 _MOST_POSES = 30e6  # [B] of poses that a page is to hold: frames are thinned so that the whole run fits
 _MOST_WORLDS = 9
 _POSE_BYTES = 16
 _AT_ONCE = 2000  # frames in an answer
+_MOST_DIGITS = 12  # of their number
 WAITING = '<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="1"><title>simcli</title><p>No frame yet.'
 
 
@@ -113,25 +115,30 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         """Answer one request."""
-        self.server.last_request = time.monotonic()
         address = urlsplit(self.path)
         parts = address.path.split("/")
         is_known = len(parts) == 3 and hmac.compare_digest(parts[1].encode(), self.server.word.encode())
         if not is_known or self.headers.get("Host") != f"{HOST}:{self.server.server_port}":
-            self._answer(HTTPStatus.NOT_FOUND, "text/plain", "nothing here")
-        elif parts[2] == "":
+            self._answer(HTTPStatus.NOT_FOUND, "text/plain", "nothing here")  # nor does the run wait for whoever asked
+            return
+        self.server.last_request = time.monotonic()
+        if parts[2] == "":
             self._give("text/html", self.server.live.page)
         elif parts[2] == "frames":
             first = parse_qs(address.query).get("from", ["0"])[0]
-            self._give("application/json", lambda: self.server.live.frames(int(first) if first.isdecimal() else 0))
+            is_number = first.isdecimal() and len(first) <= _MOST_DIGITS
+            self._give("application/json", lambda: self.server.live.frames(int(first) if is_number else 0))
+            self.server.has_told_end = self.server.live.told_end
         else:
             self._answer(HTTPStatus.NOT_FOUND, "text/plain", "nothing here")
 
     def _give(self, kind: str, make: Callable[[], str]) -> None:
         try:
-            self._answer(HTTPStatus.OK, kind, make())
-        except (SimcliError, OSError) as error:
+            text = make()
+        except Exception as error:  # whatever a file that grows gives a reader; the page asks again
             self._answer(HTTPStatus.SERVICE_UNAVAILABLE, "text/plain", str(error))
+        else:
+            self._answer(HTTPStatus.OK, kind, text)
 
     def _answer(self, status: HTTPStatus, kind: str, text: str) -> None:
         body = text.encode()
@@ -152,11 +159,15 @@ class Server(ThreadingHTTPServer):
     """Serves one file on the loopback address, at a port that was free, below a word that nobody can guess."""
 
     daemon_threads = True
+    has_told_end = False  # to its page, which has got it
 
     def __init__(self, path: Path):
         super().__init__((HOST, 0), Handler)
         self.live, self.word = Live(path), secrets.token_urlsafe(24)
         self.last_request = -float("inf")
+
+    def handle_error(self, *_) -> None:
+        """Say nothing of a browser that went away in the middle of an answer: the terminal is the run's."""
 
     @property
     def address(self) -> str:
@@ -167,14 +178,16 @@ class Server(ThreadingHTTPServer):
 def serve(path: Path) -> None:
     """Serve a file until the run has ended and its page knows."""
     with Server(path) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(_POLL_S,), daemon=True).start()
         os.write(1, f"{server.address}\n".encode())
         while os.read(0, 4096):
             pass
-        while not server.live.told_end and time.monotonic() - server.last_request < LINGER:
-            time.sleep(0.05)
+        while not server.has_told_end and time.monotonic() - server.last_request < LINGER:
+            time.sleep(_POLL_S)
         server.shutdown()
 
 
 if __name__ == "__main__":
-    serve(Path(sys.argv[1]))
+    with contextlib.suppress(OSError):  # no address is free: whoever waits for one says so
+        serve(Path(sys.argv[1]))
+    os._exit(0)  # answers that nobody takes wait in threads of their own

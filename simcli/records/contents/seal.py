@@ -1,0 +1,85 @@
+"""The second seal of a file: texts, units and structure, which no digest of numbers covers.
+
+    seal = blake2b-256 of, for each group and dataset in the order of their paths: its path, its kind, the type, shape and
+           chunks of a dataset, its attributes, and what it holds, if that was written once
+
+What grows (its length and rows), the counters of /run and the values of measures change after a file has been made, and have
+digests or checksums of their own; /model and /params have `static_digest`. Of them all the seal has types and attributes.
+The seal depends on uuid, dates and the command line, so it is no part of what "the same bytes" means. References between
+datasets and their scales count by the addresses that they lead to.
+"""
+
+from collections.abc import Iterator
+from hashlib import blake2b
+
+import h5py
+import numpy as np
+
+_PLACE, _NAME = "provenance", "seal"  # an attribute
+_SIZE = 32  # [B]
+_LATER = ("run", "measures", "model", "params")  # groups whose numbers the seal leaves to others
+
+
+def seal(file: h5py.File) -> None:
+    """Seal a file that has been made, or that has just been given something more."""
+    file[_PLACE].attrs[_NAME] = _seal_of(file)
+
+
+def seal_again(file: h5py.File) -> None:
+    """Seal a file anew if it was sealed; older ones are not."""
+    if _NAME in file[_PLACE].attrs:
+        seal(file)
+
+
+def is_as_sealed(file: h5py.File) -> bool:
+    """Whether texts, units and structure are those that were sealed; files of before the seal are taken as they are."""
+    found = file[_PLACE].attrs.get(_NAME)
+    return found is None or found == _seal_of(file)
+
+
+def _seal_of(file: h5py.File) -> str:
+    whole, seen = blake2b(digest_size=_SIZE), {}
+    for path, one in _objects(file, ""):
+        address = h5py.h5o.get_info(one.id).addr
+        whole.update(f"{path}\0{seen.setdefault(address, path)}\0".encode())
+        if seen[address] != path:  # another link to what has been looked at
+            continue
+        whole.update(type(one).__name__.encode())
+        attributes = one.attrs
+        for name in sorted(attributes):
+            if (path, name) != (_PLACE, _NAME):
+                whole.update(f"{name}\0".encode() + _bytes_of(file, attributes[name]) + b"\0")
+        if isinstance(one, h5py.Dataset):
+            shape, most = one.shape, one.maxshape
+            grows = most != shape
+            whole.update(f"{one.dtype.str}{shape[1:] if grows else shape}{most}{one.chunks}\0".encode())
+            if not grows and shape is not None and path.split("/")[0] not in _LATER:
+                whole.update(_bytes_of(file, one[()]))
+    return whole.hexdigest()
+
+
+def _objects(group: h5py.Group, path: str) -> Iterator[tuple[str, h5py.Group | h5py.Dataset]]:
+    """A group and all below it, by their paths; what several links lead to comes as often."""
+    yield path, group
+    for name in sorted(group):
+        one, below = group[name], f"{path}/{name}" if path else name
+        if isinstance(one, h5py.Group):
+            yield from _objects(one, below)
+        else:
+            yield below, one
+
+
+def _bytes_of(file: h5py.File, value) -> bytes:
+    """A value as h5py gives it: of texts their UTF-8, of references the addresses."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "surrogateescape")
+    if isinstance(value, bytes):
+        return value
+    if isinstance(value, h5py.Reference):
+        return str(h5py.h5o.get_info(h5py.h5r.dereference(value, file.id)).addr).encode() if value else b"none"
+    array = np.asarray(value)
+    if array.dtype.names:
+        return b"\0".join(_bytes_of(file, array[name]) for name in array.dtype.names)
+    if array.dtype == object:
+        return b"\0".join(_bytes_of(file, one) for one in array.reshape(-1))
+    return f"{array.dtype.str}{array.shape}".encode() + array.tobytes()
