@@ -4,6 +4,7 @@ A dimension is a tuple of exponents over (m, kg, s, rad, cycle). Angle and cycle
 `2 Hz` is not taken for `2 rad/s`, nor an angle for a plain number.
 """
 
+import ast
 import math
 import re
 from functools import lru_cache
@@ -253,8 +254,9 @@ def to_si(text: str, *expected: str) -> float:
         raise UnitError(f"`{_clip(text)}` is not a number; {wanted} is expected", hint, code)
     number, unit = float(match.group(1)), match.group(2).strip()
     if not unit:
-        raise UnitError(f"the number `{_clip(text)}` is quoted and has no unit", "remove the quotes or add the unit")
-    factor, dimension = parse_unit(unit)
+        hint = _as_expression(text) or "remove the quotes or add the unit"
+        raise UnitError(f"the number `{_clip(text)}` is quoted and has no unit", hint)
+    factor, dimension = unit_behind(text, unit)
     if not any(unit_fits(dimension, dimension_of(one)) for one in expected):
         message = f"`{_clip(text)}` is {describe(dimension)}, but {wanted} is expected"
         raise UnitError(message, _example(expected), "SC213")
@@ -264,13 +266,43 @@ def to_si(text: str, *expected: str) -> float:
     return value
 
 
+def unit_behind(text: str, unit: str) -> tuple[float, Dimension]:
+    """`parse_unit` of what stands behind a number, whose fault says how arithmetic is written where that is meant.
+
+    Raises:
+        UnitError: see `parse_unit`.
+    """
+    try:
+        return parse_unit(unit)
+    except UnitError as error:
+        raise UnitError(str(error), _as_expression(text) or error.hint, error.code) from None
+
+
+_SLOTS = re.compile(r"\$\{([^{}]*)\}|\$\(([^()]*)\)|\$\{?(\w+)\}?|\{(\w+)\}")
+
+
 def _as_expression(text: str) -> str:
     """The hint for arithmetic that stands outside of `${...}`, as `-$L`; "" if there is none."""
-    plain = text.strip()
-    if "$" not in plain or "${" in plain.replace("${", "", 1) or len(plain) > 40:
+    source = getattr(text, "written", text).strip()  # a text in which numbers took the place of expressions has both
+    inner = _SLOTS.sub(lambda slot: _inner(source, slot), source).replace("^", "**")
+    is_marked = "$" in source or "{" in source
+    if len(source) > 60 or not re.fullmatch(r"[\w.+*/(), -]+", inner) or not re.search(r"[A-Za-z_]", inner):
         return ""
-    inner = re.sub(r"\$\{?(\w+)\}?", r"\1", plain)
-    return f"arithmetic stands inside the braces: `${{{inner}}}`" if re.fullmatch(r"[\w.+*/() -]+", inner) else ""
+    try:
+        ast.parse(inner, mode="eval")
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        return ""
+    if inner.isidentifier():
+        return f"a parameter is written `${{{inner}}}`" if is_marked else ""
+    is_sum = is_marked or re.search(r"[+*/-]", inner[1:])
+    return f"arithmetic stands inside the braces: `${{{inner}}}`" if is_sum else ""
+
+
+def _inner(source: str, slot: re.Match) -> str:
+    """An expression as a part of a larger one: in brackets if it has operators and anything stands beside it."""
+    found = next(group for group in slot.groups() if group is not None).strip()
+    is_alone = slot.group() == source or re.fullmatch(r"\w+|[\d.]+", found)
+    return found if is_alone else f"({found})"
 
 
 def _example(expected: tuple[str, ...]) -> str:
