@@ -34,7 +34,9 @@ from simcli.solvers.shared.host.large_worlds import is_large
 from simcli.solvers.shared.host.plan import RunPlan
 from simcli.solvers.shared.ledger import powers, spins, stores
 from simcli.solvers.shared.looks.gauges import Gauges, sight_of
+from simcli.solvers.tree.gyroscopes import Gyroscopes
 from simcli.solvers.tree.integrators import IMPLICIT, NODES, RK4_WEIGHTS
+from simcli.solvers.tree.midpoint import Midpoint
 from simcli.solvers.tree.programs import frame_of_tree
 from simcli.solvers.tree.stages import loads
 
@@ -103,6 +105,10 @@ class Core:
         self.choose(model, options, plan, constraints)
         self.lay_forces(model, constraints, arena)
         self.lay_frames(model, plan, constraints, arena)
+        self.gyroscopes = Gyroscopes(model, self.tables, arena, [constraints_of(one) for one in self.tables.phases],
+                                     self.integrator == "semi_implicit")  # fmt: skip
+        self.midpoint = Midpoint(model, self.tables, arena, self.integrator == "semi_implicit" and not self.is_loose,
+                                 self.gyroscopes.apart)  # fmt: skip
         self.constants = self.tables.column(np.array([[plan.dt, np.square(float(options.max_velocity))]]))
         if self.constrained:
             self.lay_constraints(model, options, constraints, arena)
