@@ -234,7 +234,7 @@ def aim_all_contacts(c: ti.template(), w: ti.i32):
     """Friction of contacts, and what they are to reach."""
     m = c.bound.impulses
     rub(m.contacts, m.problem, w, m.start)
-    aim_contacts(m.contacts, m.problem, w, m.start, c.constants.load(w, H))
+    aim_contacts(m.contacts, c.tables, c.state, m.problem, w, m.start, c.constants.load(w, H))
 
 
 @ti.func

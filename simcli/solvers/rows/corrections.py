@@ -230,7 +230,6 @@ def _find_move(c, w, d, x):
         c.bound.move.store(w, d, s.qd.load(w, d) * h)
 
 
-@needs.natural
 @ti.func
 def _correct_forces(c: ti.template(), w: ti.i32):
     y = c.bound.system

@@ -86,6 +86,7 @@ class Core:
         sight: what signals see that follow the motion.
         looks_back: whether frames show the last step: its reactions are found where it began, with the impulses of all its
             passes.
+        looks_at_end: whether these are those of the poses where it ends, along whose directions forces act.
         touches: whether shapes may touch, in some phase.
         summarises: whether `contacts` holds what frames say of contacts and of steps that are not solved.
         is_loose: whether every body stands by itself, in maximal coordinates.
@@ -131,8 +132,11 @@ class Core:
         self.turns = self.is_loose and directions_turn(model, options.joint_direction, plan.dt)
         self.by_impulses = self.touches or self.turns
         self.is_large = is_large(self.tables.phases, options)
-        self.looks_back = self.touches and (self.is_natural or ("reactions" in plan.channels and not self.turns))
         self.moves = bool(np.any(model.motions.kind))
+        corrects = self.touches or (self.stages == 1 and not self.is_natural and constraints.rows.n > 0)
+        shows = "reactions" in plan.channels
+        self.looks_back = (self.touches and self.is_natural) or (corrects and shows and not self.turns)
+        self.looks_at_end = self.turns and shows
         self.constrained = bool(constraints.rows.n or constraints.laws.n or self.moves or self.touches)
         self.summarises = self.constrained
         self.diagnostics = DIAGNOSTICS + (CONTACT_DIAGNOSTICS if self.touches else ())

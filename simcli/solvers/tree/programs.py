@@ -91,6 +91,8 @@ def frame_of_tree(c) -> tuple:
         end = start
     elif c.looks_back:
         end = (look_back, *measured, *shows, look_ahead, *measured)
+    elif c.looks_at_end:
+        end = (*measured, *shows)
     else:
         end = measured
     if c.stages == 1 and not c.constrained:
@@ -106,7 +108,7 @@ def looks(c) -> tuple:
 
 def at_last_step(c) -> tuple:
     """Reactions of the last step of a frame, where no later evaluation shows them."""
-    shows = () if c.looks_back else reactions(c)
+    shows = () if c.looks_back or c.looks_at_end else reactions(c)
     return (only_blocks(is_last_step, *shows),) if shows else ()
 
 
