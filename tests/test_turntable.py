@@ -42,7 +42,8 @@ solver: {type: SOLVER, dt: 1 ms}
 run: {duration: 2}
 output: {every: 1 ms, channels: [state]}
 """
-RESTING = "rests: {mass: 1, inertia: {diag: [1, 1, 1]}, pose: {xyz: [5, 0, 0.1]}, shapes: {s: {type: box, size: [0.2, 0.2, 0.2]}}}"
+RESTING = """rests: {mass: 1, inertia: {diag: [1, 1, 1]}, pose: {xyz: [5, 0, 0.1]},
+          shapes: {s: {type: box, size: [0.2, 0.2, 0.2]}}}"""
 
 
 def places(folder, text: str, body: str) -> np.ndarray:
