@@ -176,7 +176,7 @@ def _drift(job: Job, account: "EnergyAccount") -> "Drift | None":
     """The ledger that is off by most; its world has its number in the batch."""
     models = (job.model, *(phase.model for phase in job.phases))
     touches = any(model.contacts is not None for model in models)
-    found = account.worst(job.spec.solver.integrator, job.schedule.dt, touches)
+    found = account.worst(job.spec.solver.type, job.spec.solver.integrator, job.schedule.dt, touches)
     return found and replace(found, world=job.numbers[found.world])
 
 
