@@ -339,9 +339,8 @@ def test_a_world_begins_alike_alone_in_any_batch_and_beside_others():
     vary = {"r_a": [0.3, 2.5], "p_d": [-0.05, -0.02], "u_a": [1, 2], "u_d": [0, -2]}
     own = lambda prefix: {name: values for name, values in vary.items() if name[0] == prefix}  # noqa: E731
     whole = worlds_of(list(parts.values()), vary)
-    for world in range(2):
-        single = worlds_of(list(parts.values()), vary, (world,))
-        np.testing.assert_array_equal(single.joint_q[0], whole.joint_q[world])
+    single = worlds_of(list(parts.values()), vary, (1,))
+    np.testing.assert_array_equal(single.joint_q[0], whole.joint_q[1])
     for prefix, part in parts.items():
         single = worlds_of([part], own(prefix))
         for name in single.joints.name:

@@ -54,9 +54,10 @@ class Judge:
         self.drawn, self.goal, self.free = drawn, goal, ~held & closer.problem.is_tree
 
     @cached_property
-    def masses(self) -> list[Array]:
+    def masses(self) -> dict[int, Array]:
         """Mass matrix of each group at the drawing."""
-        return self.closer.mass(self.closer.look(self.drawn, self.goal).chart)
+        look = self.closer.look(self.drawn, self.goal)
+        return self.closer.mass(look.chart, np.ones(look.gap.shape, bool))
 
     def excess(self, posture: Configuration) -> Array:
         """[m, rad], (W, G), how far coordinates that are not held are beyond their limits; 0 within."""
@@ -86,9 +87,11 @@ class Judge:
         work = np.zeros((self.closer.problem.lead, len(self.closer.groups)))
         for g, (_, dofs) in enumerate(self.closer.groups):
             M, x = self.masses[g], away[:, dofs]
-            for i in range(len(dofs)):
-                for j in range(len(dofs)):
-                    work[:, g] += x[:, i] * M[:, i, j] * x[:, j]
+            momentum = np.zeros(x.shape)
+            for k in range(len(dofs)):
+                momentum += M[:, :, k] * x[:, k, None]
+            for k in range(len(dofs)):
+                work[:, g] += x[:, k] * momentum[:, k]
             scale = np.diagonal(M, axis1=1, axis2=2).max(axis=1, initial=0.0)
             work[:, g] = np.sqrt(np.maximum(work[:, g], 0.0) / np.where(scale > 0.0, scale, 1.0))
         return np.stack((self.excess(posture), self.from_hints(posture), work), axis=-1)
@@ -146,7 +149,7 @@ def parted(judge: Judge, start: Configuration, goals: tuple[Array, Array], chang
     size = np.maximum(closer.sizes(change), 1e-300)
     first = np.minimum(1.0, _FIRST / size) * wanted
     goal = goals[0] + closer.spread(first, closer.group_of_row) * (goals[1] - goals[0])
-    tangent = closer.direction(look, closer.mass(look.chart), free, wanted, goals[1] - goals[0], change) + change
+    tangent = closer.direction(look, closer.mass(look.chart, wanted), free, wanted, goals[1] - goals[0], change) + change
     tangent *= closer.spread(first, closer.group_of_dof)
     best = judge.nothing(start)
     for way in _ways(closer, look, free, wanted):

@@ -75,15 +75,15 @@ class _Way:
     """Steps that have been taken: how many, mass matrices where they began, their sums, and how many were slow."""
 
     n: int
-    masses: list[Array]
+    masses: dict[int, Array]
     total: Array
     way: Array
     slow: Array
 
     @staticmethod
-    def none(closer: "Closer", look: Probe) -> "_Way":
+    def none(closer: "Closer", look: Probe, wanted: Array) -> "_Way":
         """Before the first one."""
-        return _Way(0, closer.mass(look.chart), np.zeros((closer.problem.lead, closer.problem.model.n_qd)),
+        return _Way(0, closer.mass(look.chart, wanted), np.zeros((closer.problem.lead, closer.problem.model.n_qd)),
                     np.zeros(look.gap.shape), np.zeros(look.gap.shape, int))  # fmt: skip
 
     def add(self, step: Array, size: Array, is_slow: Array) -> None:
@@ -92,7 +92,8 @@ class _Way:
 
     def of_worlds(self, worlds: Array) -> "_Way":
         """Those of some worlds."""
-        return _Way(self.n, [M[worlds] for M in self.masses], self.total[worlds], self.way[worlds], self.slow[worlds])
+        masses = {g: M[worlds] for g, M in self.masses.items()}
+        return _Way(self.n, masses, self.total[worlds], self.way[worlds], self.slow[worlds])
 
 
 class Closer:
@@ -194,13 +195,14 @@ class Closer:
         of_q, of_row = self.spread(better, self.group_of_q), self.spread(better, self.group_of_row)
         return Configuration(np.where(of_q, new.q, old.q), np.where(of_row, new.angle, old.angle))
 
-    def mass(self, chart: Chart) -> list[Array]:
-        """Mass matrix of each group at a posture, [kg, kg m, kg m^2], (W, n, n)."""
+    def mass(self, chart: Chart, wanted: Array) -> dict[int, Array]:
+        """Mass matrices at a posture, [kg, kg m, kg m^2], (W, n, n), of groups that some world, (W, G) bool, asks for."""
         problem = self.problem
-        bulk, found = composites(problem.model.links, chart), []
-        for _, dofs in self.groups:
+        bulk, found = composites(problem.model.links, chart), {}
+        for g in np.flatnonzero(wanted.any(axis=0)).tolist():
+            dofs = self.groups[g][1]
             M = mass_block(problem.model, chart, bulk, dofs, problem.relatives(dofs))
-            found.append(np.broadcast_to(M, (problem.lead, *M.shape[1:])))
+            found[g] = np.broadcast_to(M, (problem.lead, *M.shape[1:]))
         return found
 
     def gradients(self, look: Probe, g: int) -> Array:
@@ -211,7 +213,7 @@ class Closer:
             look.found[g] = J * (problem.acts & problem.tells_place)[:, rows, None]
         return look.found[g]
 
-    def direction(self, look: Probe, masses: list[Array], free: Array, todo: Array, pull: Array,
+    def direction(self, look: Probe, masses: dict[int, Array], free: Array, todo: Array, pull: Array,
                   given: Array | None = None, evenly: bool = True) -> Array:  # fmt: skip
         """The least displacements that close gaps to first order, (W, NV).
 
@@ -268,7 +270,7 @@ class Closer:
             return self._close_few(start, goal, free, wanted, options, None)
         look = self.look(start, goal)
         now, todo = Configuration(start.q, look.gaps.angle), wanted & (look.gap > bound) & np.isfinite(look.merit)
-        so_far = begun or _Way.none(self, look)
+        so_far = begun or _Way.none(self, look, todo)
         while todo.any() and so_far.n < tries:
             if self.is_few(todo):
                 return self._close_few(now, goal, free, todo, options, so_far)

@@ -57,7 +57,7 @@ def travel(closer: Closer, start: Configuration, goals: tuple[Array, Array], hel
                                  change[some], todo[some], (part[some], stride[some], growth[some]))  # fmt: skip
             part[some] = made
             return now.with_worlds(some, there), part
-        x = closer.direction(look, closer.mass(look.chart), ~held, todo, lead, change) + change
+        x = closer.direction(look, closer.mass(look.chart, todo), ~held, todo, lead, change) + change
         size = closer.sizes(x)
         ahead = np.minimum(1.0 - part, stride / np.maximum(size, 1e-300))
         goal = goal_at(part + ahead * todo)
