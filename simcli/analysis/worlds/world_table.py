@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from simcli.analysis.channels import check_worlds
 from simcli.analysis.conditions import meets
 from simcli.errors import UsageError
 from simcli.model.snapshot import MET, UNTRUSTED, Status
@@ -135,20 +136,26 @@ class WorldTable:
         """
         return self._rows(np.flatnonzero(np.broadcast_to(meets(condition, self.column), self.n_rows)))
 
-    def only(self, worlds: Sequence[int], n_worlds: int) -> "WorldTable":
-        """The rows of some worlds, in the order of the worlds.
+    def only(self, worlds: Sequence[int], runs: "Sequence[Trajectory]") -> "WorldTable":
+        """The rows of some worlds of every file, in the order of the worlds.
 
         Args:
             worlds: numbers.
-            n_worlds: how many the file holds.
+            runs: the files.
 
         Raises:
-            UsageError: there is no such world.
+            UsageError: a file has no such world.
         """
-        outside = [world for world in worlds if not 0 <= world < n_worlds]
-        if outside:
-            raise UsageError(f"no world {outside[0]}: the file holds 0 to {n_worlds - 1}")
+        for run in runs:
+            check_worlds(run, worlds)
         return self._rows(np.flatnonzero(np.isin(self.columns["world"].values, worlds)))
+
+    def by_file(self, n_files: int) -> "dict[str, WorldTable]":
+        """The rows of each file, by its name in the column `file`; of one file all rows, under the name ""."""
+        if n_files == 1:
+            return {"": self}
+        column = self.columns["file"]
+        return {name: self._rows(np.flatnonzero(column.values == name)) for name in column.words}
 
     def sort(self, names: Sequence[str]) -> "WorldTable":
         """The rows in order, those without a number last; equal ones stay as they are.
