@@ -237,10 +237,10 @@ def _files(trajectories: "Sequence[Trajectory]") -> list[str]:
 
 
 def _stacked(name: str, parts: list[dict], sizes: list[int], trajectories: "Sequence[Trajectory]") -> WorldColumn:
-    """One column of all files."""
-    there = [part[name] for part in parts if name in part]
+    """One column of all files; a parameter that is written as a plain number has the unit of the others."""
+    there = sorted((part[name] for part in parts if name in part), key=lambda one: one.is_varied and not one.unit)
     for part, trajectory in zip(parts, trajectories, strict=True):
-        if name in part and part[name].unit != there[0].unit:
+        if name in part and part[name].unit != there[0].unit and (part[name].unit or not there[0].is_varied):
             raise UsageError(f"{trajectory.path}: `{name}` is in {part[name].unit or 'no unit'}, elsewhere in "
                              f"{there[0].unit or 'no unit'}: these files are of different scenes")  # fmt: skip
     pieces = [part[name].values if name in part else np.full(size, np.nan) for part, size in zip(parts, sizes, strict=True)]

@@ -104,7 +104,7 @@ def fit(
 
     document, spec = read_single(scene, sets, "fit")
     paths = split_words("--free", free)
-    numbers = free_numbers(scene, sets, spec, paths, read_intervals(scene, sets, bounds, BOUNDS))
+    numbers = free_numbers(scene, sets, document, spec, paths, read_intervals(scene, sets, bounds, BOUNDS))
     log = read_log(data, build_model(document, spec), split_words("--column", column), sigma)
     if output is not None:
         claim_scene(scene, sets, output, force)

@@ -13,7 +13,7 @@ from simcli.search.batches import Batches
 from simcli.search.intervals import FREE, QUIET, Interval, said_of
 
 if TYPE_CHECKING:
-    from simcli.spec import SceneSpec
+    from simcli.spec import Document, SceneSpec
 
 _BEYOND = 1e-9  # of a number: how far beyond 0 it is looked whether scenes are valid
 BOUND = np.inf
@@ -46,14 +46,15 @@ class FreeNumber:
         return self.high - self.low if np.isfinite(self.high - self.low) else 1.0
 
 
-def free_numbers(scene: Path, sets: Sequence, spec: "SceneSpec", paths: Sequence[str],
+def free_numbers(scene: Path, sets: Sequence, document: "Document", spec: "SceneSpec", paths: Sequence[str],
                  bounds: Sequence[Interval]) -> list[FreeNumber]:  # fmt: skip
     """The numbers that a fit may change, which begin as the scene has them.
 
     Args:
         scene: file.
         sets: overrides of it.
-        spec: the scene with them.
+        document: the scene with them as written.
+        spec: the same, resolved.
         paths: of the numbers.
         bounds: of some of them.
 
@@ -81,7 +82,7 @@ def free_numbers(scene: Path, sets: Sequence, spec: "SceneSpec", paths: Sequence
         if not low <= start <= high:
             raise UsageError(f"--bounds {path}={low:g}..{high:g}: the scene has {start:g}, outside of them; begin within: "
                              f"--set {path}={0.5 * (low + high):g}")  # fmt: skip
-        found.append(FreeNumber(path, start, low, high, param_unit(spec, path)))
+        found.append(FreeNumber(path, start, low, high, param_unit(document, spec, path)))
     with said_of(FREE, paths):
         varied = (Override(VARY, f"{one.path}={one.start!r}") for one in found)
         refuse_unread(*read_scene(scene, (*sets, *QUIET, *varied)))
