@@ -24,6 +24,7 @@ UP = np.array((-0.2, 0.1, 1.0)) / np.sqrt(1.05)  # normal of the slope
 AWAY = np.array((100.0, 0, 0, 0, 0, 0, 1))
 MARGIN = 0.02  # [m]
 ROUNDING = 1e-9  # [m], and the tolerance of polytopes
+QUARTER = np.pi / 2
 
 
 @pytest.fixture(scope="module")
@@ -158,3 +159,42 @@ def test_a_valley_touches_a_ball_on_both_sides(bench):
 def test_beside_the_terrain_is_nothing(bench):
     for x, y in ((2.4, 0.0), (0.0, 2.0), (-2.5, -2.0)):
         assert (contacts(bench, "level", "sphere", one_pose((x, y, 0.1)))["count"] == 0).all()
+
+
+ROUND = {"sphere": (0, 0, 0), "capsule": (0, QUARTER, 0), "cylinder": (0, QUARTER, 0)}  # attitude of a wheel along x
+TURNS = (0.0, QUARTER, 0.5 * QUARTER, -0.5 * QUARTER)  # of grid lines, of cuts, and across these
+LOW = {"sphere": 0.3, "capsule": 0.2, "cylinder": 0.3, "box": 0.45, "mesh": 0.5}
+
+
+def along_a_line(turn, kind):
+    """Poses of a shape over a line of the grid or a cut, at grid points, beside them, and a hair off the line."""
+    away = np.repeat((0.0, 1e-12, 1e-8, 1e-5), N // 4)
+    at = np.tile(np.linspace(-0.5, 0.5, N // 4), 4)
+    x, y = at * np.cos(turn) - away * np.sin(turn), at * np.sin(turn) + away * np.cos(turn)
+    lying = rot.quat_from_rpy(np.array(ROUND.get(kind, (0, 0, 0))))
+    quat = rot.quat_multiply(rot.quat_from_rpy(np.array((0, 0, turn))), lying)
+    return np.column_stack((x, y, np.full(N, 0.1 + LOW[kind] - 1e-6), np.tile(quat, (N, 1))))
+
+
+@pytest.mark.parametrize("turn", TURNS)
+@pytest.mark.parametrize("kind", LOW)
+def test_level_ground_has_one_normal(bench, kind, turn):
+    """On lines of the grid, in its points and a hair beside: that of a plane, and no more points than it has."""
+    found = contacts(bench, "level", kind, along_a_line(turn, kind))
+    there = ~np.isnan(found["gap"])
+    assert (found["count"] > 0).all() or kind == "mesh"
+    assert np.abs(found["normal"][there] - (0, 0, 1)).max(initial=0) < ROUNDING
+    if kind in ROUND:
+        assert (there.sum(axis=1) == (1 if kind == "sphere" else 2)).all()
+        assert np.abs(found["gap"][there] + 1e-6).max() < ROUNDING
+
+
+def test_a_ball_along_a_crest_feels_no_grid_point(bench):
+    """Near a grid point of a straight crest the normal stays across the crest."""
+    near = np.geomspace(1e-9, 0.1, 10)
+    x = np.append(np.add.outer((-0.5, 0.0, 0.5), np.concatenate((-near, (0,), near))).ravel(), 0.25)
+    poses = np.column_stack((x, 0 * x, np.full(N, 0.3 + 0.3 - 1e-9), np.tile((0, 0, 0, 1.0), (N, 1))))
+    found = contacts(bench, "ridge", "sphere", poses)
+    there = ~np.isnan(found["gap"])
+    assert (there.sum(axis=1) >= 1).all()
+    assert np.abs(found["normal"][there] - (0, 0, 1)).max() < 5e-8  # what a distance of 0.3 m says of a direction

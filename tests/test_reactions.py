@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from support.process import simcli as command
+from support.solver_modes import MODES
 
 import simcli
 
@@ -56,3 +57,107 @@ def test_pivot_reaction(swings, name, inertia_ratio, arm):
     np.testing.assert_allclose(wrench[:, :3], force, atol=RELATIVE * scale, rtol=0)
     np.testing.assert_allclose(wrench[:, 3:], 0.0, atol=RELATIVE * scale)
     assert np.ptp(q) > 2.5
+
+
+CHAIN = """
+simcli: 1
+bodies:
+  a: {mass: 1, inertia: {diag: [0.02, 0.02, 0.02]}, pose: {xyz: [0.5, 0, 0]}}
+  b: {mass: 2, inertia: {diag: [0.03, 0.03, 0.03]}, pose: {xyz: [1.5, 0, 0.2]}}
+  c: {mass: 1, inertia: {diag: [0.02, 0.02, 0.02]}, pose: {xyz: [2, 0, 0.7]}}
+  STRANGERS
+joints:
+  p: {type: revolute, parent: world, child: a, axis: [0, 1, 0], at: [0, 0, 0]}
+  q: {type: revolute, parent: a, child: b, axis: [0, 1, 0], at: [1, 0, 0]}
+  r: {type: revolute, parent: b, child: c, axis: [0, 1, 0], at: [2, 0, 0.4]}
+  s: {type: revolute, parent: world, child: c, axis: [0, 1, 0], at: [2, 0, 1], loop: true}
+solver: {SOLVER, dt: 2 ms}
+run: {duration: 0.2}
+output: {every: 2 ms, channels: [state, reactions]}
+"""
+TOUCHING = """s: {mass: 1, inertia: {diag: [1, 1, 1]}, pose: {xyz: [0, 50, 0]}, shapes: {s: {type: sphere, radius: 0.1}}}
+  t: {mass: 1, inertia: {diag: [1, 1, 1]}, pose: {xyz: [0, 50, 3]}, shapes: {s: {type: sphere, radius: 0.1}}}"""
+ENDS = {"p": (None, "a"), "q": ("a", "b"), "r": ("b", "c"), "s": (None, "c")}
+STEP, SOLVED = 2e-3, 1e-4  # [s, N]: what impulses are found to, 1e-8 m/s, of 2 kg in a step, times ten
+FIRST_ORDER = ["type: maximal", "type: maximal, joint_direction: implicit", "type: generalized, integrator: semi_implicit"]
+
+
+def run_of(folder, text: str):
+    """A file of a run of a scene."""
+    (folder / "scene.yaml").write_text(text)
+    ended = command("run", folder / "scene.yaml", "-o", folder / "out.h5", "-q", "--force")
+    assert ended.returncode == 0, ended.stderr
+    return folder / "out.h5"
+
+
+@pytest.mark.parametrize("solver", FIRST_ORDER)
+def test_wrenches_of_a_step_of_first_order_are_its_momentum_whatever_else_can_touch(tmp_path, solver):
+    found = []
+    for strangers in ("", TOUCHING):
+        with simcli.open(run_of(tmp_path, CHAIN.replace("SOLVER", solver).replace("STRANGERS", strangers))) as run:
+            wrench = {name: run.joint(name).wrench[:, 0] for name in ENDS}
+            speed = {name: run.read("frames/body_qd")[:, 0, k, :3] for k, name in enumerate("abc")}
+        found.append(wrench)
+    for name in ENDS:
+        np.testing.assert_allclose(found[0][name], found[1][name], atol=SOLVED, rtol=0)
+    if "maximal" in solver:  # velocities of trees end with other axes than they begin with
+        for body, mass in zip("abc", (1.0, 2.0, 1.0), strict=True):
+            force = sum((wrench[name][1:, :3] * ((body == child) - (1.0 if body == parent else 0.0))
+                         for name, (parent, child) in ENDS.items()), np.zeros(3))  # fmt: skip
+            change = mass * np.diff(speed[body], axis=0) / STEP + mass * np.array([0, 0, GRAVITY])
+            np.testing.assert_allclose(force, change, atol=SOLVED, rtol=0)
+
+
+JUMPS = """
+simcli: 1
+world: {gravity: [0, 0, 0]}
+bodies:
+  a: {mass: 1, inertia: {diag: [0.1, 0.1, 0.1]}}
+  b: {mass: 1, inertia: {diag: [0.1, 0.1, 0.1]}, pose: {xyz: [0, 2, 0]}}
+  c: {mass: 1, inertia: {diag: [0.1, 0.1, 0.1]}, pose: {xyz: [0, 4, 0]}}
+joints:
+  a: {type: prismatic, parent: world, child: a, axis: [1, 0, 0]}
+  b: {type: prismatic, parent: world, child: b, axis: [1, 0, 0], at: [0, 2, 0], drive: {mode: effort, target: $f}}
+  c: {type: prismatic, parent: world, child: c, axis: [1, 0, 0], at: [0, 4, 0], motion: {velocity: $v}}
+forces: {f: {type: wrench, body: a, force: [0, $f, 0]}}
+signals:
+  f: {step: {before: 1, after: 3, time: 0.05}}
+  v: {table: {time: [0, 0.05, 1], value: [0, 0.05, 2.9], interpolate: linear}}
+solver: {SOLVER, dt: 1 ms}
+run: {duration: 0.06}
+output: {every: 10 ms, channels: [state, reactions]}
+"""
+
+
+@pytest.mark.parametrize(("solver", "integrator"), MODES)
+def test_a_frame_at_a_jump_shows_the_step_that_ends_there(tmp_path, solver, integrator):
+    with simcli.open(run_of(tmp_path, JUMPS.replace("SOLVER", f"type: {solver}, integrator: {integrator}"))) as run:
+        at_jump, later = ([run.joint(name).wrench[k, 0, axis] for name, axis in (("a", 1), ("b", 0), ("c", 0))]
+                          for k in (5, 6))  # fmt: skip
+    np.testing.assert_allclose(np.abs(at_jump), 1.0, rtol=0.01)
+    np.testing.assert_allclose(np.abs(later), 3.0, rtol=0.01)
+
+
+LIFTED = """
+simcli: 1
+world: {shapes: {floor: {type: plane}}}
+bodies:
+  a: {mass: 1, inertia: {diag: [0.01, 0.01, 0.01]}, shapes: {s: {type: box, size: [0.2, 0.2, 0.2]}},
+      pose: {xyz: [0, 0, 0.1]}}
+  b: {mass: 1, inertia: {diag: [0.01, 0.01, 0.01]}, shapes: {s: {type: sphere, radius: 0.1}}, pose: {xyz: [1, 0, 0.1]}}
+forces: {f: {type: wrench, body: a, force: [0, 0, $f]}, g: {type: wrench, body: b, force: [0, 0, $f]}}
+signals: {f: {ramp: {from: 0, to: 20, start: 0.02, end: 0.06}}}
+solver: {type: SOLVER, dt: 1 ms}
+run: {duration: 0.1}
+output: {every: 1 ms, channels: [state, contacts]}
+"""
+
+
+@pytest.mark.parametrize("solver", ["generalized", "maximal", "natural"])
+def test_a_contact_that_has_parted_has_no_force(tmp_path, solver):
+    with simcli.open(run_of(tmp_path, LIFTED.replace("SOLVER", solver))) as run:
+        contacts = [run.contacts(frame, 0) for frame in range(run.n_frames)]
+    gap, force = (np.concatenate([one[what] for one in contacts]) for what in ("gap", "force"))
+    assert (gap > 1e-5).sum() > 50
+    assert not force[gap > 1e-8].any()
+    assert (np.linalg.norm(force[gap < 1e-8], axis=1) > 0.1).any()

@@ -124,7 +124,7 @@ def test_drift_is_told_against_what_changed_hands_and_not_against_a_zero():
     seen.see(columns(potential=[[5.0, 1e4, 1e4], [1.0, 1e4 - 4, 1e4]], kinetic=[[0, 0, 0], [4.0, 3.92, 0]],
                      drift=[[0, 0, 0], [0.0, -0.08, 1e-7]]))  # fmt: skip
     seen.see(columns(potential=[[5.0, 1e4, np.nan]], drift=[[0.03, -0.02, np.nan]]))  # a world has ended
-    drift = seen.worst("semi_implicit", DT, touches=False)
+    drift = seen.worst("generalized", "semi_implicit", DT, touches=False)
     assert (drift.world, drift.drift, drift.energy) == (1, -0.08, 4.0)
     assert drift.part == pytest.approx(0.02)
     assert "2 % of the 4 J" in outcome_text(Outcome("a.h5", drift=drift))
@@ -136,23 +136,25 @@ def test_every_term_counts_as_energy(term):
     for drift, told in ((0.9 * LIMIT * 5, False), (1.1 * LIMIT * 5, True)):
         seen = account(worlds=1)
         seen.see(columns(**{term: [[0.0], [5.0]], "drift": [[0.0], [drift]]}))
-        assert (seen.worst("rk4", DT, touches=False) is not None) == told
-    assert account().worst("rk4", DT, touches=False) is None  # without the channel
+        assert (seen.worst("generalized", "rk4", DT, touches=False) is not None) == told
+    assert account().worst("generalized", "rk4", DT, touches=False) is None  # without the channel
 
 
 def test_what_is_left_of_rest_is_no_energy():
     seen = account(worlds=1)
     seen.see(columns(kinetic=[[0.0], [1e-12]], potential=[[3.0], [3.0 - 1e-9]], drift=[[0.0], [1e-9]]))
-    assert seen.worst("semi_implicit", DT, touches=True) is None
+    assert seen.worst("generalized", "semi_implicit", DT, touches=True) is None
 
 
 def test_advice_has_a_step_by_the_order_and_an_integrator_that_the_scene_allows():
     assert [round_down(x) for x in (1e-3, 9.9e-4, 3e-4, 0.02)] == pytest.approx([1e-3, 5e-4, 2e-4, 0.02])
-    assert advice_of(0.04, "semi_implicit", 1e-3, False).startswith("solver.dt of 0.0002 s, or integrator: implicit")
-    assert advice_of(0.04, "semi_implicit", 1e-3, True) == "solver.dt of 0.0002 s"
-    assert advice_of(0.04, "zhong06", 1e-3, False) == "solver.dt of 0.0002 s"
-    assert advice_of(0.16, "rk4", 1e-3, False) == "solver.dt of 0.0002 s"
-    assert "bdf2" in advice_of(0.04, "bdf1", 1e-3, True)
+    advice = advice_of(0.04, "generalized", "semi_implicit", 1e-3, False)
+    assert advice.startswith("solver.dt of 0.0002 s, or integrator: implicit")
+    assert advice_of(0.04, "generalized", "semi_implicit", 1e-3, True) == "solver.dt of 0.0002 s"
+    assert advice_of(0.04, "natural", "zhong06", 1e-3, False) == "solver.dt of 0.0002 s"
+    assert advice_of(0.16, "generalized", "rk4", 1e-3, False) == "solver.dt of 0.0002 s"
+    assert advice_of(0.04, "maximal", "semi_implicit", 1e-3, False) == "solver.dt of 0.0002 s"  # which has no other
+    assert "bdf2" in advice_of(0.04, "affine", "bdf1", 1e-3, True)
 
 
 # Whole runs

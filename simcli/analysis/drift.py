@@ -13,17 +13,18 @@ import numpy as np
 
 from simcli.model.tables import Model
 from simcli.records.reading.reader import Trajectory
+from simcli.spec.auto import FIRST_CHOICE, SECOND
 
 LIMIT = 0.01  # [1], part of a world's energy that may drift without a word
 LARGE_GAIN = 0.1  # [1], part of a world's energy that came from nothing, beside which nothing else of a run counts
-_ROUNDING = 1e-6  # [1] of the largest term of the ledger, below which a drift is rounding and tolerance
+# [1] of the largest term of the ledger, below which a drift is rounding and tolerance.
+_ROUNDING = {"float64": 1e-6, "float32": 1e-4}
 CREEP, SETTLING = 1e-4, 1e-6  # [m/s, m] that solvers may leave of a body at rest; energies of that size are none
 _TERMS = ("kinetic", "potential", "elastic", "dissipated", "input", "drift")
-# Order in dt of the drift of each integrator, and the ones of the same solver that drift less.
+# Order in dt of the drift of each integrator.
 ORDER_OF_INTEGRATOR = {"semi_implicit": 1, "implicit": 2, "rk4": 4, "moreau": 1, "zhong06": 2, "generalized_alpha": 2,
                        "bdf1": 1,
          "bdf2": 2}  # fmt: skip
-BETTER = {"semi_implicit": "implicit", "moreau": "zhong06", "bdf1": "bdf2"}
 _FRAMES_AT_ONCE = 4096  # of a file that are read back together
 _MARGIN = 0.8  # of the step that would just do
 MANTISSAS = (5.0, 2.0, 1.0)  # of steps that are proposed
@@ -54,14 +55,17 @@ class EnergyAccount:
 
     Args:
         model: of the run, W worlds.
+        precision: of the run.
 
     Attributes:
+        rounding: [1], see _ROUNDING.
         low, high: [J], by term, (W,); NaN before the first frame.  Frames of worlds that have ended, NaN, count for nothing.
         gain: [J], (W,), the most that came from nothing: that the ledger does not account for, and that is in the world or
             was dissipated. What a stiff drive is said to have taken, by the work of a step that is long for it, is none.
     """
 
-    def __init__(self, model: Model):
+    def __init__(self, model: Model, precision: str = "float64"):
+        self.rounding = _ROUNDING[precision]
         self.low = {name: np.full(model.n_worlds, np.nan) for name in _TERMS}
         self.high = {name: np.full(model.n_worlds, np.nan) for name in _TERMS}
         self.gain = np.zeros(model.n_worlds)
@@ -105,15 +109,16 @@ class EnergyAccount:
             drift: [J], (W,).
         """
         energy = self.energy()
-        rounding = _ROUNDING * np.fmax.reduce([self.largest(name) for name in _TERMS[:-1]])
+        rounding = self.rounding * np.fmax.reduce([self.largest(name) for name in _TERMS[:-1]])
         counts = drift > np.fmax(rounding, self.none)
         return np.nan_to_num(np.where(counts, drift / np.where(energy > 0, energy, np.nan), 0.0))
 
-    def worst(self, integrator: str, dt: float, touches: bool) -> Drift | None:
+    def worst(self, solver: str, integrator: str, dt: float, touches: bool) -> Drift | None:
         """The largest drift in relation to the energy of its world; None if all are below LIMIT.
 
         Args:
-            integrator: of the run.
+            solver: of the run.
+            integrator: of it.
             dt: [s].
             touches: whether shapes may touch, which keeps some integrators away.
         """
@@ -123,21 +128,22 @@ class EnergyAccount:
             return None
         low, high = self.low["drift"][world], self.high["drift"][world]
         signed = float(low if -low > high else high)
-        return Drift(world, signed, float(energy[world]), advice_of(float(part[world]), integrator, dt, touches))
+        return Drift(world, signed, float(energy[world]), advice_of(float(part[world]), solver, integrator, dt, touches))
 
 
-def advice_of(part: float, integrator: str, dt: float, touches: bool) -> str:
-    """A smaller step by the order of the integrator, and another integrator where there is a better one.
+def advice_of(part: float, solver: str, integrator: str, dt: float, touches: bool) -> str:
+    """A smaller step by the order of the integrator, and another integrator where the solver has a better one.
 
     Args:
         part: [1], drift over energy.
-        integrator: of the run.
+        solver: of the run.
+        integrator: of it.
         dt: [s].
         touches: whether shapes may touch.
     """
     step = round_down(_MARGIN * dt * (LIMIT / part) ** (1.0 / ORDER_OF_INTEGRATOR.get(integrator, 1)))
     text = f"solver.dt of {step:g} s"
-    better = BETTER.get(integrator)
+    better = SECOND.get(solver) if integrator == FIRST_CHOICE[solver] else None
     if better and not (touches and better in ("implicit", "zhong06")):
         text += f", or integrator: {better}, which is of second order"
     return text

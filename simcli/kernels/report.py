@@ -5,7 +5,15 @@ The buffers are host memory on the CPU, so that nothing is copied twice. Values 
 
 from simcli.kernels.algebra.elementary import select
 from simcli.kernels.algebra.values import Mat3, Quat, Vec3
-from simcli.kernels.chart.tree import body_pose, com_about_origin, point_velocity, quaternion_at, upright, vector_at
+from simcli.kernels.chart.tree import (
+    TreeState,
+    body_pose,
+    com_about_origin,
+    point_velocity,
+    quaternion_at,
+    upright,
+    vector_at,
+)
 from simcli.kernels.language import ti
 from simcli.kernels.language.expressions import item
 from simcli.kernels.memory.arena import Arena, get_lane, local
@@ -119,8 +127,13 @@ def report_efforts(t: ti.template(), s: ti.template(), rows: ti.template(), w: t
         rows.effort.store(w, d, t.arena.zero())
     for n in range(t.n_tree_dofs):  # those of other joints are laws on rows
         d = t.tree_dof.at(n)
-        implicit = (s.diagonal.load(w, d) - t.armature.load(w, d)) * s.qdd.load(w, d)
-        rows.effort.store(w, d, s.tau.load(w, d) - implicit)
+        rows.effort.store(w, d, effort_now(t, s, w, d))
+
+
+def effort_now(t: Tables, s: TreeState, w, d):
+    """Effort of dof d as the equations of motion saw it, see `report_efforts` (inside kernels)."""
+    implicit = (s.diagonal.load(w, d) - t.armature.load(w, d)) * s.qdd.load(w, d)
+    return s.tau.load(w, d) - implicit
 
 
 @ti.func

@@ -10,6 +10,7 @@ from simcli.model.forces.tables import no_bushings
 from simcli.model.joints.combinations import no_combinations, no_held_sums
 from simcli.model.joints.tables import Dofs, Joints, Mimics
 from simcli.model.mechanism import DOF_DEFAULTS, BodyPart, JointPart, Mechanism
+from simcli.model.phases.beginning import AsDrawn
 from simcli.model.signals.tables import no_inputs, no_motions, no_signals
 from simcli.model.tables import Array, DriveMode, Model
 from simcli.model.tree.links import build_links, pile, spread
@@ -55,6 +56,7 @@ def assemble(mechanism: Mechanism) -> Model:
         motions=no_motions(int(qd_start[-1])),
         gravity=_frozen(np.array(mechanism.gravity, float)),
         joint_q=_row([part.zero_q() if part.q is None else part.q for part in joints]),
+        drawing=_drawing(joints, qd_start),
         joint_qd=_filled([_still(part) for part in joints], qd_start, 0.0),
         joint_f=_filled([part.effort for part in joints], qd_start, 0.0),
         param_name=mechanism.param_name,
@@ -62,6 +64,13 @@ def assemble(mechanism: Mechanism) -> Model:
         param_value=_frozen(np.zeros((n_worlds, 0)) if mechanism.param_value is None else mechanism.param_value),
         world_seed=_frozen(np.zeros(n_worlds, np.uint64) if seed is None else seed),
     )
+
+
+def _drawing(parts: list[JointPart], start: Array) -> AsDrawn:
+    """The joints as drawn: where nothing is written."""
+    drawn = [next(q for q in (part.drawn, part.q, part.zero_q()) if q is not None) for part in parts]
+    named = np.repeat(np.array([part.is_named for part in parts], bool), np.diff(start))
+    return AsDrawn(_row(drawn), named, np.zeros(len(named), bool))
 
 
 class _Span(NamedTuple):

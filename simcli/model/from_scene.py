@@ -39,6 +39,7 @@ from simcli.model.joints.parts import JointReader, read_dofs
 from simcli.model.mechanism import JointPart, Mechanism
 from simcli.model.natural.bases import read_naturals
 from simcli.model.natural.straight import refuse_beside
+from simcli.model.phases.named import mark_named
 from simcli.model.phases.start import read_start
 from simcli.model.sensors.reading import read_sensors
 from simcli.model.signals.feedback import read_feedback
@@ -201,6 +202,7 @@ def _build(specs: list[SceneSpec], document: Document | None, batch: Mechanism) 
             read_dofs(worlds, part)
     read_gears(worlds, joints)
     read_start(worlds, joints, bodies)
+    mark_named(document, worlds.first, joints)
     add_torques(worlds, joints)
     add_torsions(worlds, joints)
     signals = read_signals(worlds, folder)

@@ -15,7 +15,7 @@ from simcli.model.forces.tables import Bushings, Cables, Drags, Springs, Wrenche
 from simcli.model.joints.combinations import Combinations, HeldSums
 from simcli.model.joints.tables import Dofs, Joints, Mimics
 from simcli.model.natural.tables import Columns, Naturals
-from simcli.model.phases.beginning import Beginning
+from simcli.model.phases.beginning import AsDrawn, Beginning
 from simcli.model.sensors.tables import Sensors, no_sensors
 from simcli.model.signals.tables import Feedback, Inputs, Lawful, Motions, Signals, no_feedback
 from simcli.model.table_base import Array
@@ -98,6 +98,7 @@ class Model:
         naturals: of a scene for the natural solver, else None.
         contacts: pairs of shapes that can touch, None if none can.  affine: of a scene for the affine solver, else None.
         start: what was done to begin with joint_q and joint_qd; None while these are as the scene wrote them.
+        drawing: from where loops are closed; None: from joint_q.
         lawful: dofs that have laws in any phase of a run, so that all phases have the same rows; None: those of this model.
         spring_rows, drag_rows: whether springs, and drags, are rows, for steps that take them implicitly.
         holds: sums of coordinates that are held.
@@ -135,6 +136,7 @@ class Model:
     contacts: Contacts | None = None
     affine: Affine | None = None
     start: Beginning | None = None
+    drawing: AsDrawn | None = None
     lawful: Lawful | None = None
     spring_rows: bool = False
     drag_rows: bool = False

@@ -16,6 +16,7 @@ from simcli.pipeline.preparation import claim_space, prepare
 from simcli.pipeline.stepping import unsolved_among
 
 _PLAN = "plan.json"  # of a folder of parts: worlds of each, and what was asked for
+_OF_START = ("SC616", "SC621")  # events that say how worlds begin
 _OF_WORST = ("SC611", "SC633")  # events of what is worst in a run, by their value
 _TICKS = 1000  # of the joining, at most
 
@@ -217,13 +218,14 @@ def _retold(job: Job, events: list[Event]) -> list[Event]:
     from simcli.solvers.shared.contacts.report import worst_event
     from simcli.solvers.shared.start import start_events
 
-    moves = {(event.world, event.joint): event for event in start_events(job.model) if event.code == "SC616"}
+    starts = {(event.code, event.world, event.joint): event for event in start_events(job.model) if event.code in _OF_START}
     worst = {code: max((event for event in events if event.code == code), key=lambda event: event.value, default=None)
              for code in _OF_WORST}  # fmt: skip
     found = []
     for event in events:
-        if event.code == "SC616":
-            found += [moves[event.world, event.joint]] if (event.world, event.joint) in moves else []
+        if event.code in _OF_START:
+            key = event.code, event.world, event.joint
+            found += [starts[key]] if key in starts else []
         elif not event.is_summary and worst.get(event.code, event) is event:
             found.append(event)
     unsolved = unsolved_among(events)

@@ -129,11 +129,13 @@ class Starts:
             raise UsageError(f"world {world} has ended, so that it has no state of which a part could be set: reset it "
                              "first")  # fmt: skip
         dofs = replace(self.model.dofs, q_given=self.q_given, qd_given=self.qd_given)
-        model = replace(self.model, joint_q=self.q, joint_qd=self.qd, dofs=dofs, start=Beginning())
+        drawing = replace(self.model.drawing, named=self.q_given, stays=~self.q_given)
+        model = replace(self.model, joint_q=self.q, joint_qd=self.qd, dofs=dofs, drawing=drawing, start=Beginning())
         model = begun(model, assembly_of(self.job.spec))
         for lack in model.start.lacks:
             if self.worlds[lack.world]:
                 which = f"world {self.job.numbers[lack.world]}: " if self.model.n_worlds > 1 else ""
                 raise UsageError(f"{which}{lack.text}")
-        return replace(model, start=Beginning())
+        moves = [move for move in model.start.moves if move.is_written and self.worlds[move.world]]
+        return replace(model, drawing=self.model.drawing, start=Beginning(tuple(moves)))
 

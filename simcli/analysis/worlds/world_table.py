@@ -8,12 +8,14 @@
     status.reason        of a failure, as `too fast`, or of an untrusted world, as `unsolved steps`
     status.time          when it failed or stopped [s]
     params.l             a varied parameter, by its path in the scene
+    start.pin            where a joint begins, loops closed, whose `q` is varied or whose written `q` had to move
     measure.peak         a measure; measure.pos.x one component of a vector
 
 A number that is not there is NaN.
 """
 
 import contextlib
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
@@ -29,6 +31,7 @@ from simcli.errors import UsageError
 from simcli.model.snapshot import MET, UNTRUSTED, Status
 from simcli.spec.faults.fault_list import did_you_mean
 from simcli.spec.names.channel_names import CHANNEL_GROUPS, SCALARS, canonical, split_name
+from simcli.spec.names.patterns import matching
 
 if TYPE_CHECKING:
     from simcli.records.reading.reader import Trajectory
@@ -36,6 +39,8 @@ if TYPE_CHECKING:
 STATUS_WORDS = ("ok", "stopped", "failed", "untrusted", "unfinished")
 ERROR = 2  # severity of the event that ends a world
 IN_BATCH = "batch.world"
+_WARNING, _MOVED = 1, "SC616"  # severity and code of the event of a written coordinate that moved
+_VARIED_START = re.compile(r"(?:joints\.(.+?)\.q|initial\.joint_q\.(.+?))(?:\[\d+\])*")
 PLAIN = ("file", "world", IN_BATCH, "status", "status.reason", "status.time")  # columns of every table
 
 
@@ -256,6 +261,7 @@ def _columns(trajectory: "Trajectory", numbered: bool) -> list[WorldColumn]:
     units = trajectory.param_units
     columns += [WorldColumn(name, values, units[name], "varied", is_varied=True)
                 for name, values in trajectory.params.items()]  # fmt: skip
+    columns += _starts(trajectory)
     for name, measure in trajectory.measures.items():
         layout, value = measure.layout, measure.value
         labels = [f".{label}" for label in layout.labels] or [""]
@@ -263,6 +269,25 @@ def _columns(trajectory: "Trajectory", numbered: bool) -> list[WorldColumn]:
         columns += [WorldColumn(f"measure.{name}{label}", row, layout.unit, layout.text)
                     for label, row in zip(labels, numbers, strict=True)]  # fmt: skip
     return columns
+
+
+def _starts(trajectory: "Trajectory") -> list[WorldColumn]:
+    """Where joints begin of which something else may be written: coordinates of each, closed loops included."""
+    chosen = {j for match in map(_VARIED_START.fullmatch, trajectory.params) if match
+              for j in matching(trajectory.joints, match[1] or match[2])}  # fmt: skip
+    moved = {event.joint for event in trajectory.events if event.code == _MOVED and event.severity >= _WARNING}
+    if not chosen | moved:
+        return []
+    starts, q = trajectory.model["q_start"], trajectory.model["initial_joint_q"]
+    found = []
+    for j in sorted(chosen | moved):
+        name, own = trajectory.joints[j], range(starts[j], starts[j + 1])
+        labels = [""] if len(own) == 1 else [f".{k}" for k in range(len(own))]
+        for label, place in zip(labels, own, strict=True):
+            values = np.broadcast_to(q[:, place], trajectory.n_worlds).astype(float)
+            unit = str(trajectory.model["q_unit"][place])
+            found.append(WorldColumn(f"start.{name}{label}", values, unit, "coordinate at the start, loops closed"))
+    return found
 
 
 def _status(trajectory: "Trajectory") -> list[WorldColumn]:

@@ -159,11 +159,14 @@ def _run(request, quiet: bool, verbose: int, as_json: bool, view: bool, asked: t
 def _say_beginning(job, verbose: int) -> None:
     """What is to be known of a run before its first step."""
     from simcli.cli.runs import summary
+    from simcli.model.closure.moves import FORK_HINT
     from simcli.model.tree.explicit import stiff_text
 
     say_imported(job.document, job.request.scene)
     if text := summary.start_text(job.model, verbose):
         console.say(text)
+    for fork in job.model.start.forks[:summary.MOST_WORLDS]:
+        console.warn(f"{fork.text}; {FORK_HINT}: simcli explain SC621")
     trouble, advice = stiff_text(job.model, job.spec.solver)
     if trouble:
         console.warn(f"{trouble}; {advice}: simcli explain SC620")

@@ -8,6 +8,7 @@ from simcli.cli.console import plural
 from simcli.errors import Exit
 
 MAX_MOVES = 6  # joints that the line on the start names
+MOST_WORLDS = 8  # that it names of each
 _MAX_ROWS = 20  # rows of a table on a terminal; the JSON and the file hold all of them
 
 
@@ -30,22 +31,35 @@ def solver_text(job) -> str:
 
 def start_text(model, verbose: int = 0) -> str:
     """What the closing of loops has moved, one line; "" if nothing."""
-    from simcli.model.closure.begin import change_text
-
-    moves = sorted(model.start.moves, key=lambda move: not move.is_written)
-    if not moves:
+    farthest: dict[int, object] = {}
+    for move in sorted(model.start.moves, key=lambda move: (not move.is_written, -move.size)):
+        farthest.setdefault(move.joint, move)
+    if not farthest:
         return ""
-    shown = moves if verbose else moves[:MAX_MOVES]
-    words = [f"`{model.joints.name[one.joint]}` {change_text(model, one)}" + " (written)" * one.is_written for one in shown]
-    more = f", and {len(moves) - len(shown)} more (-v shows all)" if len(moves) > len(shown) else ""
-    farthest = ", each in the world where it moved farthest" if model.n_worlds > 1 else ""
-    return f"loops closed at the start: {', '.join(words)}{more}{farthest}"
+    shown = list(farthest) if verbose else list(farthest)[:MAX_MOVES]
+    words = [_move_words(model, farthest[j], [one.world for one in model.start.moves if one.joint == j]) for j in shown]
+    more = f", and {len(farthest) - len(shown)} more (-v shows all)" if len(farthest) > len(shown) else ""
+    where = ", each in the world where it moved farthest" if model.n_worlds > 1 else ""
+    return f"loops closed at the start: {', '.join(words)}{more}{where}"
+
+
+def _move_words(model, move, worlds: list[int]) -> str:
+    """How far a joint moved; of a written coordinate in which worlds."""
+    from simcli.model.closure.moves import change_text
+
+    text = f"`{model.joints.name[move.joint]}` {change_text(model, move)}"
+    if not move.is_written:
+        return text
+    if model.n_worlds == 1 or move.n_worlds == model.n_worlds:
+        return f"{text} (written)" if model.n_worlds == 1 else f"{text} (written, in all {model.n_worlds} worlds)"
+    more = f" and {len(worlds) - MOST_WORLDS} more" if len(worlds) > MOST_WORLDS else ""
+    return f"{text} (written, in {plural(len(worlds), 'world')}: {', '.join(map(str, worlds[:MOST_WORLDS]))}{more})"
 
 
 def start_json(model) -> list[dict[str, Any]]:
     """The same for programs."""
     return [{"joint": model.joints.name[one.joint], "world": one.world, "worlds": one.n_worlds, "from": one.before,
-             "to": one.after, "written": one.is_written} for one in model.start.moves]  # fmt: skip
+             "to": one.after, "written": one.is_written, "why": one.reason} for one in model.start.moves]  # fmt: skip
 
 
 def _last(estimate: dict[str, Any]) -> str:

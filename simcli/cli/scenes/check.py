@@ -157,12 +157,14 @@ def _check_scene(path: Path, sets: list) -> Finding:
 
 
 def _moved(model, document) -> list[Fault]:
-    """Warnings of written coordinates at which the loops do not close."""
-    from simcli.model.closure.begin import move_text
+    """Warnings of written coordinates that moved, and of loops whose branch nothing chooses."""
+    from simcli.model.closure.moves import FORK_HINT, move_text
 
-    hint, names = "write the coordinates of fewer joints of the loop", model.joints.name
-    return [Fault("SC616", move_text(model, one), document.where(f"joints.{names[one.joint]}.q"), hint, "warning")
-            for one in model.start.moves if one.is_written]  # fmt: skip
+    names = model.joints.name
+    moved = [Fault("SC616", move_text(model, one), document.where(f"joints.{names[one.joint]}.q"), one.hint, "warning")
+             for one in model.start.moves if one.is_written]  # fmt: skip
+    return moved + [Fault("SC621", one.text, document.where(f"joints.{names[one.joint]}"), FORK_HINT, "warning")
+                    for one in model.start.forks]  # fmt: skip
 
 
 def _stiff(model, spec, document) -> list[Fault]:

@@ -7,7 +7,7 @@ In: coordinates, velocities, forces on links. Out: poses, twists, accelerations,
     retraction               the retraction of joint coordinates: the move along rates that keeps rotations what they are
     dynamics                 articulated-body algorithm, recursive Newton-Euler, composite inertias
     hinges                   inverse dynamics of trees of hinges, each link in its own axes
-    gyroscope                the gyroscopic torque of a free body at the end of a step
+    gyroscope                how a body turns in a step of first order: the mean angular velocity
     projection               poses and twists of bodies to joint coordinates
     projected_accelerations  accelerations of bodies to those of joint coordinates
     loops                    coordinates of joints that close loops: projected from the bodies

@@ -65,6 +65,24 @@ def _inflation(k: ti.template(), w: ti.i32, lane: ti.template(), c: ti.i32, i: t
 
 
 @ti.func
+def _part_of_other(k: ti.template(), w: ti.i32, lane: ti.template(), c: ti.i32):
+    """[1], with which part of the way of B a contact moves along its shapes, the rest being that of A's."""
+    a = whole_of(k.contacts.shape_a, w, lane, c)
+    b = whole_of(k.contacts.shape_b, w, lane, c)
+    r_a = one(k.contacts.radius_a, w, lane, c) - _inflation(k, w, lane, c, a)
+    r_b = one(k.contacts.radius_b, w, lane, c) - _inflation(k, w, lane, c, b)
+    part = 0.5 + 0.0 * r_a
+    if is_ground(k, a):
+        part = 1.0 + 0.0 * r_a
+    else:
+        both = r_a + r_b
+        part = select(both > 0.0, r_a / select(both > 0.0, both, both * 0.0 + 1.0), part)
+        part = select((both > 0.0) & (r_a == 0.0), 1.0 + 0.0 * r_a, part)
+        part = select((both > 0.0) & (r_a > 0.0) & (r_b == 0.0), 0.0 * r_a, part)
+    return part
+
+
+@ti.func
 def place_of_contact(k: ti.template(), t: ti.template(), s: ti.template(), w: ti.i32, lane: ti.i32, c: ti.i32):
     """[m], the middle of the gap of contact c at the present poses.
 
@@ -76,22 +94,52 @@ def place_of_contact(k: ti.template(), t: ti.template(), s: ti.template(), w: ti
     """
     n = one(k.contacts.normal, w, lane, c)
     point_a, point_b = surface_points(k, t, s, w, lane, c, n)
-    a = whole_of(k.contacts.shape_a, w, lane, c)
-    b = whole_of(k.contacts.shape_b, w, lane, c)
-    r_a = one(k.contacts.radius_a, w, lane, c) - _inflation(k, w, lane, c, a)
-    r_b = one(k.contacts.radius_b, w, lane, c) - _inflation(k, w, lane, c, b)
-    part = 0.5 + 0.0 * r_a  # of the way of B
-    if is_ground(k, a):
-        part = 1.0 + 0.0 * r_a
-    elif r_a + r_b > 0.0:
-        part = r_a / (r_a + r_b)
-        if r_a == 0.0:
-            part = 1.0 + 0.0 * r_a
-        elif r_b == 0.0:
-            part = 0.0 * r_a
+    part = _part_of_other(k, w, lane, c)
     apart = point_b - point_a
     gap = n.dot(apart)
     return point_a + n * (0.5 * gap) + (apart - n * gap) * part
+
+
+@ti.func
+def _motion_of_core(t: ti.template(), s: ti.template(), w: ti.i32, lane: ti.template(), link: ti.i32, core: ti.template()):
+    """Velocity [m/s] of a core point of a link, or the world, acceleration [m/s^2] where no velocity changes, and spin.
+
+    Reads:  s.{R, o, origin, v}, in joint coordinates s.a, of `demand`
+    """
+    v = core * 0.0
+    a = core * 0.0
+    spin = core * 0.0
+    if link >= 0:
+        x = one(s.o, w, lane, link) + one(s.R, w, lane, link) * core
+        twist = one(s.v, w, lane, link)
+        spin = twist.angular
+        v = twist.linear + spin.cross(x)
+        if ti.static(t.is_natural):
+            a = spin.cross(spin.cross(one(s.R, w, lane, link) * (core - one(t.com, w, lane, link))))
+        else:
+            given = one(s.a, w, lane, link)
+            a = given.linear + one(t.gravity, w, lane, 0) + given.angular.cross(x) + spin.cross(v)
+    return v, a, spin
+
+
+@ti.func
+def bend_of_contact(k: ti.template(), t: ti.template(), s: ti.template(), w: ti.i32, lane: ti.template(), c: ti.i32):
+    """[m/s^2], the rate of the velocity that a contact sees, B's less A's, while no velocity changes and it moves along.
+
+    Of each side the acceleration of its core point, and w x (how fast the contact moves along it), which goes with the
+    rounded shape, or with a corner.
+
+    Reads:  k, s of `_motion_of_core`
+    """
+    link_a = k.link.at(whole_of(k.contacts.shape_a, w, lane, c))
+    link_b = k.link.at(whole_of(k.contacts.shape_b, w, lane, c))
+    v_a, bend_a, spin_a = _motion_of_core(t, s, w, lane, link_a, one(k.contacts.core_a, w, lane, c))
+    v_b, bend_b, spin_b = _motion_of_core(t, s, w, lane, link_b, one(k.contacts.core_b, w, lane, c))
+    apart = v_b - v_a
+    part = _part_of_other(k, w, lane, c)
+    bend_a = bend_a + spin_a.cross(apart * part)
+    bend_b = bend_b - spin_b.cross(apart * (1.0 - part))
+    return bend_b - bend_a
 
 
 @ti.func

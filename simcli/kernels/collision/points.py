@@ -70,17 +70,12 @@ def choose(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32, most
     deepest = lowest_candidate(c, w, n)
     low = c.notes.load(w, c.candidates + deepest * CANDIDATE + GAP)
     best = first_candidate(c, w, n, low + level, is_ground)
-    least = ti.cast(ti.static(FAR[precision_of()]), c.arena.device.real)
-    first = vector()
-    line = vector()
-    side = vector()
+    first, line, side = vector(), vector(), vector()
     start, second = best, best
     for m in range(ti.select(has_more, most - 1, most)):
         if best >= 0 and n > 0:
-            at = c.candidates + best * CANDIDATE
-            chosen = c.notes.value(w, at, Vec3)
-            c.notes.store(w, at + _AWAY, CHOSEN)
-            least = ti.min(least, c.notes.load(w, at + GAP))
+            chosen = c.notes.value(w, c.candidates + best * CANDIDATE, Vec3)
+            c.notes.store(w, c.candidates + best * CANDIDATE + _AWAY, CHOSEN)
             if m == 0:
                 first = chosen
             elif m == 1:
@@ -91,8 +86,23 @@ def choose(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32, most
             if is_ground and m > 0 and m < SPAN:
                 drop_spanned(c, w, n, start, second, best, level)
             best = next_candidate(c, w, n, m, chosen, first, line, side, tie)
+    if has_more:
+        add_deepest(c, w, n, deepest, low + deeper, tie)
+
+
+@ti.func
+def add_deepest(c: ti.template(), w: ti.i32, n: ti.i32, deepest: ti.i32, limit: ti.template(), tie: ti.template()):
+    """Choose the deepest candidate too, if it is in no other's place and all that are chosen have gaps above a limit.
+
+    Reads, writes: c.notes
+    """
     at = c.candidates + deepest * CANDIDATE + _AWAY
-    if has_more and low < least - deeper and c.notes.load(w, at) > tie * tie * _PLACE:
+    is_deeper = c.notes.load(w, at) > tie * tie * _PLACE
+    for k in range(n):
+        if c.notes.load(w, c.candidates + k * CANDIDATE + _AWAY) == CHOSEN:
+            if c.notes.load(w, c.candidates + k * CANDIDATE + GAP) <= limit:
+                is_deeper = False
+    if is_deeper:
         c.notes.store(w, at, CHOSEN)
 
 

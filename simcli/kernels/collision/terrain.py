@@ -11,9 +11,10 @@ from simcli.kernels.collision.tables import CONE, CYLINDER, ELLIPSOID
 from simcli.kernels.language import ti
 
 _NEAR = {"float64": 1e-6, "float32": 1e-4}  # [1] of the size of a triangle: a point as near to an edge or a corner is on it
-# [1] of it, heights that count as zero: what rounding does to them, and what the normals of curved shapes lack of true ones.
-_EQUAL = {"float64": 1e-9, "float32": 1e-4}
-_CURVED = {"float64": 3e-5, "float32": 1e-2}
+_EQUAL = {"float64": 1e-9, "float32": 1e-4}  # [1] of it, heights that count as zero
+# [1], what normals lack of true ones: the root of rounding, and of curved shapes that of what bounds an iteration.
+_NOISE, _CURVED = {"float64": 5e-8, "float32": 1e-3}, {"float64": 3e-4, "float32": 1e-2}
+_LEVEL = 4.0  # [1] of it: no edge of level ground may pass a normal that is not the ground's
 # Steps from a cell's corner to the corners of its triangles, and to the corner beyond the edge that leaves each of them.
 CORNERS = (((0, 0), (1, 0), (1, 1)), ((0, 0), (1, 1), (0, 1)))
 _BEYOND = (((0, -1), (2, 1), (0, 1)), ((1, 0), (1, 2), (-1, 0)))
@@ -116,10 +117,11 @@ def _is_below(c: ti.template(), w: ti.i32, lane: ti.i32, i: ti.i32, column: ti.i
     return below
 
 
-def is_curved(c, b):
-    """Whether the normals of a shape are found by iteration, so that they lack something (inside kernels)."""
+def noise_of(c, b):
+    """[1], what normals of a shape lack of true ones (inside kernels)."""
     kind = c.kind.at(b)
-    return (kind == CYLINDER) | (kind == CONE) | (kind == ELLIPSOID)
+    is_curved = (kind == CYLINDER) | (kind == CONE) | (kind == ELLIPSOID)
+    return ti.select(is_curved, ti.static(_CURVED[precision_of()]), ti.static(_NOISE[precision_of()]))
 
 
 @ti.func
@@ -145,8 +147,8 @@ def is_outward(c: ti.template(), w: ti.i32, lane: ti.i32, i: ti.i32, b: ti.i32, 
     up = upward(c, w, lane)
     a = c.notes.value(w, c.cell, Vec3)
     size = triangle_size(c, w)
-    noise = ti.select(is_curved(c, b), ti.static(_CURVED[precision_of()]), ti.static(_EQUAL[precision_of()]))
-    is_level = is_curved(c, b) and up.dot(n) > 1.0 - noise * noise  # its own, but for the error of the iteration
+    noise = noise_of(c, b)
+    is_level = (n - up).dot(n - up) < (_LEVEL * noise) ** 2  # its own
     is_valid = False
     is_of_others = False
     if not is_level and d.parts[2] > 0.0 and ti.abs(up.dot(R * (y - a))) <= ti.static(_EQUAL[precision_of()]) * size:
@@ -224,7 +226,7 @@ def lowest_above(c: ti.template(), w: ti.i32, lane: ti.i32, b: ti.i32, tie: ti.t
     p = one(c.position, w, lane, b) - one(c.position, w, lane, c.n_shapes) + support(c, w, lane, b, n * -1.0)
     gap = n.dot(p - R * c.notes.value(w, c.cell, Vec3))
     y = R.transposed_times(p - n * ti.max(gap, 0.0))
-    aside = tie + ti.select(is_curved(c, b), ti.static(_CURVED[precision_of()]) * one(c.bound, w, lane, b), 0.0)
+    aside = tie + _LEVEL * noise_of(c, b) * one(c.bound, w, lane, b)
     is_inside = 1
     for k in range(3):
         start = c.notes.value(w, c.cell + 3 * k, Vec3)

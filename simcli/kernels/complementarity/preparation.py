@@ -13,6 +13,7 @@ from simcli.kernels.complementarity.dense import (
     three,
     whole,
 )
+from simcli.kernels.complementarity.large import solve_blocks
 from simcli.kernels.complementarity.large_problem import prepare_large
 from simcli.kernels.complementarity.measure import seen
 from simcli.kernels.language import ti
@@ -70,9 +71,7 @@ def prepare_dense(p: ti.template(), w: ti.i32):
     """`prepare_problem` where all is dense."""
     pad(p, w)
     factorize_mass(p, w)
-    solve_mass(p, w, p.push)
-    for a in range(p.n):
-        p.free.store(w, a, p.free.load(w, a) + p.push.load(w, a))
+    push_free(p, w)
     _find_live(p, w, p.rows, 0)
     _find_live(p, w, p.contacts, 1)
     clear_spins(p, w)
@@ -85,6 +84,21 @@ def prepare_dense(p: ti.template(), w: ti.i32):
         for side in ti.static(p.triples):
             for c in range(whole(p.live, w, 1)):
                 load_triple(p, side, w, c)
+
+
+@ti.func
+def push_free(p: ti.template(), w: ti.i32):
+    """Add what the given impulses give to the free velocities, with masses that have their factors.
+
+    Reads:  p.root, or p.large.inverse
+    Writes: p.{free, push}
+    """
+    if ti.static(p.is_large):
+        solve_blocks(p, w, p.push)
+    else:
+        solve_mass(p, w, p.push)
+    for a in range(p.n):
+        p.free.store(w, a, p.free.load(w, a) + p.push.load(w, a))
 
 
 @ti.func

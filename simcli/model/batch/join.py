@@ -32,14 +32,15 @@ def _join(pieces: list[Any], counts: list[int], skip: int) -> Any:
             values[column.name] = _join(parts, counts, skip)
         elif column.name == "n_worlds":
             values[column.name] = sum(counts) - skip * len(counts)
-        elif column.name in ("param_value", "world_seed") or _has_world_axis(column.name, parts[0]):
+        elif column.name in ("param_value", "world_seed") or has_world_axis(column.name, parts[0]):
             values[column.name] = _column(parts, counts, skip)
         else:
             values[column.name] = parts[0]
     return type(pieces[0])(**values)
 
 
-def _has_world_axis(name: str, value: Any) -> bool:
+def has_world_axis(name: str, value: Any) -> bool:
+    """Whether a column of a table has a world axis, of length 1 where all worlds agree."""
     return isinstance(value, np.ndarray) and value.dtype.kind == "f" and name not in NO_WORLD_AXIS
 
 

@@ -8,9 +8,11 @@ was done (`tables.Beginning`). All solvers begin there. A world comes out the sa
     gaps       residuals of the constraint rows, and their pulls on the two links
     gradients  gradients of the rows along the dofs of the tree
     least      the least motion that satisfies rows
-    close      positions that close the loops, velocities that keep them closed
+    close      a model ready to be closed, and velocities that keep it closed
+    continuation  positions that close the loops, from the drawing to what is written
     limits     coordinates outside their hard limits
     reach      gears and held sums that limits of their joints leave no room
-    begin      all of it, for a model; what moved and what is wrong, in words
+    moves      what closing has moved, in which worlds and why, in words
+    begin      all of it, for a model; what is wrong, in words
     postures   what rows lack at coordinates that someone gives
 """

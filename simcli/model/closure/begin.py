@@ -8,20 +8,21 @@ import numpy as np
 
 from simcli.errors import Fault, SceneError, Where
 from simcli.model.closure.close import OPEN_LOOP, LoopProblem
+from simcli.model.closure.continuation.assembly import assembled
 from simcli.model.closure.limits import Outside, has_bounds, outside
+from simcli.model.closure.moves import forks_of, moves_of
 from simcli.model.closure.reach import OutOfReach, beyond_reach
 from simcli.model.constraints.build import constraints_of
 from simcli.model.constraints.places import turn_places
 from simcli.model.constraints.tables import Constraints, Form
 from simcli.model.forces.rest import at_rest
 from simcli.model.joints.catalogue import CATALOGUE, TYPE_NAME
-from simcli.model.phases.beginning import Beginning, Lack, Move
+from simcli.model.phases.beginning import Beginning, Lack
 from simcli.model.table_base import handed_on
 from simcli.model.tables import Array, JointKind, Model
 from simcli.spec.honours.solver_fields import JOINT_ENERGIES
 from simcli.spec.schema.scene import SceneSpec
 
-_MOVED = 1e-9  # [m, rad, 1] changes of a coordinate that are told
 DIRECTIONS = (Form.DOT, Form.TURN, Form.CARDAN, Form.EULER)  # rows whose residual is an angle
 CUT = "leave `assemble: false` out, or write coordinates that close the loop"
 
@@ -51,10 +52,12 @@ def begun(model: Model, assembly: Assembly = Assembly.CLOSED) -> Model:
     if not (has_rows(model) or has_bounds(model)):
         return at_rest(replace(model, start=Beginning()))
     mechanism = LoopProblem.of(model)
-    before = mechanism.q.copy()
+    before, done = mechanism.q.copy(), None
     acts, lacks = mechanism.acts.any(), []
     if acts and assembly is Assembly.CLOSED:
-        lacks += _open(mechanism, mechanism.close(), False)
+        done = assembled(mechanism)
+        mechanism.q, mechanism.angle = done.posture.q, done.posture.angle
+        lacks += _open(mechanism, mechanism.measure()[2], False)
         lacks += _slipping(mechanism, mechanism.drive(), lacks, False)
     elif acts and assembly is Assembly.REFUSED:
         chart, gaps, found = mechanism.measure()
@@ -64,7 +67,8 @@ def begun(model: Model, assembly: Assembly = Assembly.CLOSED) -> Model:
     lacks += _outside(mechanism, lacks)
     changed = at_rest(_with_start(model, mechanism, before))
     lacks = sorted(lacks, key=lambda lack: lack.world)
-    changed = replace(changed, start=Beginning(tuple(_moves(mechanism, before)), tuple(lacks)))
+    moves, forks = (moves_of(mechanism, before, done), forks_of(mechanism, done)) if done else ((), ())
+    changed = replace(changed, start=Beginning(tuple(moves), tuple(lacks), tuple(forks)))
     return handed_on(constraints_of, model, changed)
 
 
@@ -113,21 +117,6 @@ def _with_start(model: Model, mechanism: LoopProblem, before: Array) -> Model:
         value.setflags(write=False)
         found[name] = value
     return replace(model, **found)
-
-
-def _moves(mechanism: LoopProblem, before: Array) -> list[Move]:
-    """What closing has moved, joint by joint of the tree."""
-    model, found = mechanism.model, []
-    for j in np.flatnonzero(model.joints.is_tree):
-        own, rates = (slice(start[j], start[j + 1]) for start in (model.joints.q_start, model.joints.qd_start))
-        change = np.abs(mechanism.q[:, own] - before[:, own]).max(axis=1, initial=0.0)
-        if change.max(initial=0.0) <= _MOVED:
-            continue
-        world = int(change.argmax())
-        n_worlds = int((change > _MOVED).sum()) * (model.n_worlds // mechanism.lead)
-        ends = (tuple(q[world, own].tolist()) for q in (before, mechanism.q))
-        found.append(Move(int(j), world, float(change[world]), *ends, bool(model.dofs.q_given[rates].any()), n_worlds))
-    return found
 
 
 def _worlds_of(mechanism: LoopProblem, world: int) -> range:
@@ -231,25 +220,3 @@ def _joint_of(mechanism: LoopProblem, row: int) -> tuple[str, str, int]:
 def unit_of_row(constraints: Constraints, row: int) -> str:
     """Unit of the residual of a row."""
     return "rad" if constraints.rows.form[row] in DIRECTIONS else "m"
-
-
-def move_text(model: Model, move: Move) -> str:
-    """A move in words: from what to what, and where in a batch."""
-    text = f"joint `{model.joints.name[move.joint]}` begins elsewhere than the scene says: {change_text(model, move)}"
-    text += ", because its loops do not close at the written coordinates" if move.is_written else ", which closes its loops"
-    if model.n_worlds > 1:
-        text += f" (world {move.world}, the farthest of {move.n_worlds} that moved)"
-    return text
-
-
-def change_text(model: Model, move: Move) -> str:
-    """From what to what a joint moved, with the unit where its coordinates have one."""
-    dims = model.joints.dof_dim[move.joint].tolist()
-    mixed = all(dims) or len(move.before) != sum(dims)  # lengths and angles, or a quaternion
-    unit = "" if mixed else " m" if dims[0] else " rad"
-    return f"from {_numbers(move.before)} to {_numbers(move.after)}{unit}"
-
-
-def _numbers(values: tuple[float, ...]) -> str:
-    words = [f"{value:.6g}" for value in values]
-    return words[0] if len(words) == 1 else "[" + ", ".join(words) + "]"

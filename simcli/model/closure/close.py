@@ -1,14 +1,14 @@
 """Positions that close the loops of a model, and velocities that keep them closed.
 
-Positions: in turns the gaps are measured and the least displacement (kinetic energy) that closes them is made, first by the
-dofs that the scene left open, then, where these cannot, by the written ones too. Velocities: one such problem, for the
-rates that the scene left open and that some row sees. Dofs that no row sees, and those that are prescribed, stay.
+Positions are found by continuation/. Velocities: the least kinetic energy, for the rates that the scene left open and that
+some row sees. Dofs that no row sees, and those that are prescribed, stay.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
+from simcli.model.batch.join import has_world_axis
 from simcli.model.closure.chart import (
     Chart,
     chart_at,
@@ -17,7 +17,6 @@ from simcli.model.closure.chart import (
     link_of_dof,
     mass_block,
     momenta,
-    moved,
 )
 from simcli.model.closure.gaps import Gaps, Meter
 from simcli.model.closure.gradients import Entries, entries_of, gradients
@@ -28,10 +27,8 @@ from simcli.model.signals.prescribed import prescribed
 from simcli.model.signals.tables import MotionKind
 from simcli.model.tables import Array, Model
 
-_CLOSED = 1e-12  # [m, rad, 1] gaps that are left as they are: the tolerance of the solvers' own corrections
+LEAST_GAP = 1e-12  # [m, rad, 1] gaps that are left as they are: the tolerance of the solvers' own corrections
 OPEN_LOOP = 1e-9  # [m, rad, 1] gaps that count as such: far above what corrections reach, far below what is seen
-_CORRECTIONS = 30  # of each kind; Newton's method needs five where it converges, and halves a gap where dofs are singular
-_LARGEST_MOVE = 0.5  # [rad or m] of one correction: linear gradients say little about what is farther
 
 
 @dataclass
@@ -92,59 +89,36 @@ class LoopProblem:
 
     def measure(self) -> tuple[Chart, Gaps, Array]:
         """The posture, its gaps, and what the acting rows lack there, (lead, R)."""
-        chart = chart_at(self.model, self.q)
-        gaps = self.meter.gaps(chart, self.q, self.angle)
+        chart, gaps, lacks = self.measure_at(self.q, self.angle, self.goal)
         self.angle = gaps.angle
-        return chart, gaps, np.where(self.acts & self.tells_place, gaps.residual - self.goal, 0.0)
+        return chart, gaps, lacks
 
-    def close(self) -> Array:
-        """Close the loops, of unwritten coordinates first; gives what rows still lack, (lead, R)."""
-        written = self.model.dofs.q_given & ~self.is_led
-        lacks = self.correct(self.is_tree & ~written & ~self.is_led, _CLOSED)
-        if np.abs(lacks).max(initial=0.0) > OPEN_LOOP:
-            lacks = self.correct(self.is_tree & ~self.is_led, OPEN_LOOP)
-        if np.abs(lacks).max(initial=0.0) > OPEN_LOOP:
-            lacks = self.correct(self.is_tree & ~self.is_led, OPEN_LOOP, evenly=False)
-        return lacks
-
-    def correct(self, may: Array, bound: float, evenly: bool = True) -> Array:
-        """Displace dofs until nothing is gained; gives what rows still lack.
+    def measure_at(self, q: Array, angle: Array, goal: Array) -> tuple[Chart, Gaps, Array]:
+        """The same of another posture.
 
         Args:
-            may: (NV,) bool, dofs that may move.
-            bound: [m, rad, 1], gaps up to which a world is left as it is.
-            evenly: of `least_motion`.
+            q: [m, rad, 1], (lead, NQ).
+            angle: [rad], (lead, R), from which turns are counted.
+            goal: (lead, R), prescribed coordinates of rows.
         """
-        groups = self.groups(may, with_mass=False)
-        q, angle, best = self.q.copy(), self.angle.copy(), np.full(self.lead, np.inf)
-        last = best.copy()
-        least = np.zeros((self.lead, self.constraints.rows.n))
-        for n in range(_CORRECTIONS):
-            chart, gaps, lacks = self.measure()
-            now = np.abs(lacks).max(axis=1, initial=0.0)
-            better = now < best
-            for kept, found in ((best, now), (q, self.q), (angle, self.angle), (least, lacks)):
-                kept[better] = found[better]
-            goes_on = (now > (bound if n == 0 else 0.0)) & ~((now < OPEN_LOOP) & (now > 0.5 * last))
-            last = np.where(goes_on, now, 0.0)
-            chosen = np.flatnonzero(goes_on)
-            if not len(chosen) or not groups:
-                break
-            self.q = moved(self.model.links, self.q, self.step(chosen, groups, chart, gaps, lacks, evenly))
-        self.q, self.angle = q, angle
-        return least
+        chart = chart_at(self.model, q)
+        gaps = self.meter.gaps(chart, q, angle)
+        return chart, gaps, np.where(self.acts & self.tells_place, gaps.residual - goal, 0.0)
 
-    def step(self, chosen: Array, groups: list[tuple[Array, Array]], chart: Chart, gaps: Gaps, lacks: Array,
-             evenly: bool) -> Array:  # fmt: skip
-        """The least displacements that close the gaps of some worlds, (lead, NV)."""
-        step, bulk = np.zeros((self.lead, self.model.n_qd)), composites(self.model.links, chart)
-        for rows, dofs in groups:
-            J = gradients(self.entries, chart, gaps, rows, dofs)[chosen] * self.acts[chosen][:, rows, None]
-            M = _full(mass_block(self.model, chart, bulk, dofs, self.relatives(dofs)), self.lead)[chosen]
-            x = least_motion(J, M, np.zeros((len(chosen), len(dofs))), -lacks[chosen][:, rows], evenly)
-            largest = np.abs(x).max(axis=1, initial=0.0)
-            step[np.ix_(chosen, dofs)] = x * (_LARGEST_MOVE / np.maximum(largest, _LARGEST_MOVE))[:, None]
-        return step
+    def of_worlds(self, worlds: Array) -> "LoopProblem":
+        """The problem of some worlds alone.
+
+        Args:
+            worlds: (n,), numbers along the world axis of `q`.
+        """
+        if self.lead == 1:
+            return self
+        taken = _Taken(worlds, self.lead)
+        model = replace(self.model, links=taken.table(self.model.links), dofs=taken.table(self.model.dofs))
+        own = {name: taken.array(getattr(self, name)) for name in ("q", "qd", "acts", "goal", "speed", "angle")}
+        tables = {name: taken.table(getattr(self.constraints, name)) for name in ("couples", "rows", "laws")}
+        meter = replace(taken.table(self.meter), constraints=replace(self.constraints, **tables))
+        return replace(self, model=model, constraints=meter.constraints, meter=meter, lead=len(worlds), **own)
 
     def drive(self) -> Array:
         """Give the unwritten rates that rows see their least values; gives what rows still lack, (lead, R)."""
@@ -220,6 +194,24 @@ class LoopProblem:
         """Places in `dofs` of the dofs that move the link of each of them, its own among them."""
         place = {d: n for n, d in enumerate(dofs.tolist())}
         return [[place[d] for d in self.paths[self.link[one]] if d in place] for one in dofs.tolist()]
+
+
+@dataclass(frozen=True)
+class _Taken:
+    """Takes some worlds out of tables whose arrays have a world axis where worlds differ."""
+
+    worlds: Array
+    lead: int
+
+    def array(self, array: Array) -> Array:
+        """Rows of some worlds; an array that serves all of them as it is."""
+        return array[self.worlds] if len(array) == self.lead else array
+
+    def table(self, table):
+        """A table of some worlds."""
+        found = {one.name: self.array(getattr(table, one.name)) for one in fields(table)
+                 if has_world_axis(one.name, getattr(table, one.name))}  # fmt: skip
+        return replace(table, **found)
 
 
 def _lead(model: Model, constraints: Constraints, motion: Array) -> int:

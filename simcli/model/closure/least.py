@@ -43,16 +43,22 @@ def least_motion(J: Array, M: Array, p: Array, b: Array, evenly: bool = True) ->
     inverse = np.where(counts, 1.0 / np.where(counts, values, 1.0), 0.0)
     asked = _product(rot.transpose(left), b / length)[:, :m] * inverse
     x = _product(rot.transpose(right[:, :m]), asked)
-    push = _product(S, x) + p * unit
     n = right.shape[1]
     free = np.concatenate((~counts, np.ones((len(J), n - m), bool)), axis=1)
-    N = np.ascontiguousarray(rot.transpose(right * free[..., None]))  # columns that rows see are zero
-    H = np.matmul(np.ascontiguousarray(rot.transpose(N)), np.matmul(S, N))
+    some = np.flatnonzero(free.any(axis=1))
+    if len(some):
+        x[some] += _along_the_rest(S[some], right[some] * free[some][..., None], (_product(S, x) + p * unit)[some])
+    return x * unit
+
+
+def _along_the_rest(S: Array, right: Array, push: Array) -> Array:
+    """The least motion against a push, along directions that rows do not see; the others are zero, (W, n)."""
+    N = np.ascontiguousarray(rot.transpose(right))
+    H = np.matmul(np.ascontiguousarray(rot.transpose(N)), np.matmul(np.ascontiguousarray(S), N))
     values, vectors = np.linalg.eigh(H)
     yields = (values > _SINGULAR * values.max(axis=1, initial=0.0)[:, None]) & (values > 0.0)
     inverse = np.where(yields, 1.0 / np.where(yields, values, 1.0), 0.0)
-    y = -_product(vectors, inverse * _product(rot.transpose(vectors), _product(rot.transpose(N), push)))
-    return (x + _product(N, y)) * unit
+    return _product(N, -_product(vectors, inverse * _product(rot.transpose(vectors), _product(rot.transpose(N), push))))
 
 
 def _product(A: Array, x: Array) -> Array:

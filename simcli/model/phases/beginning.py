@@ -2,6 +2,23 @@
 
 from dataclasses import dataclass
 
+from simcli.model.table_base import Array, Table
+
+
+@dataclass(frozen=True)
+class AsDrawn(Table):
+    """The posture from which loops are closed, and what is asked of the coordinates.
+
+    Attributes:
+        q: [m, rad, 1], (W|1, NQ), as drawn: where nothing is written.
+        named: (NV,) bool, coordinates that an option, a batch or a program names.
+        stays: (NV,) bool, coordinates that nothing names and that stay where they are if their loops let them.
+    """
+
+    q: Array
+    named: Array
+    stays: Array
+
 
 @dataclass(frozen=True)
 class Move:
@@ -9,11 +26,13 @@ class Move:
 
     Attributes:
         joint: joint index.
-        world: the world where it moved farthest.
+        world: the world; of joints of which nothing is written the one where it moved farthest.
         size: [m, rad or 1], largest change of a coordinate.
         before, after: [m, rad, 1], its coordinates there.
-        is_written: whether the scene wrote them.
+        is_written: whether the scene wrote one that moved, or limits it: a warning.
         n_worlds: worlds in which it moved.
+        reason: why, as the end of a sentence.
+        hint: what to do.
     """
 
     joint: int
@@ -23,6 +42,25 @@ class Move:
     after: tuple[float, ...]
     is_written: bool
     n_worlds: int
+    reason: str
+    hint: str
+
+
+@dataclass(frozen=True)
+class Fork:
+    """A drawing at which branches of a loop meet, and nothing that is written chooses between them.
+
+    Attributes:
+        joint: joint index, of one that closes the loop.
+        world: world index.
+        n_worlds: worlds in which it is so.
+        text: one line for the user.
+    """
+
+    joint: int
+    world: int
+    n_worlds: int
+    text: str
 
 
 @dataclass(frozen=True)
@@ -53,9 +91,11 @@ class Beginning:
     """What was done, and what could not be done.
 
     Attributes:
-        moves: one per joint that moved.
+        moves: one per joint and world where a written coordinate moved; one per other joint that moved.
         lacks: world by world.
+        forks: one per loop and world.
     """
 
     moves: tuple[Move, ...] = ()
     lacks: tuple[Lack, ...] = ()
+    forks: tuple[Fork, ...] = ()

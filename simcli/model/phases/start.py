@@ -6,7 +6,7 @@ import numpy as np
 
 from simcli import rotations as rot
 from simcli.model.batch.gather import Worlds
-from simcli.model.joints.gears import follow_gears
+from simcli.model.joints.gears import follow_gears, polynomial_at
 from simcli.model.mechanism import DOF_DEFAULTS, BodyPart, JointPart
 from simcli.model.tables import WORLD, Array, JointKind
 from simcli.model.tree.links import together
@@ -40,6 +40,7 @@ def read_start(worlds: Worlds, parts: list[JointPart], bodies: list[BodyPart]) -
         parts: completed in place; their anchors are known.
         bodies: placed.
     """
+    _draw(parts)
     for part in parts:
         joint = worlds.first.joints.get(part.name)
         if joint is not None and joint.q is not None:
@@ -55,6 +56,17 @@ def read_start(worlds: Worlds, parts: list[JointPart], bodies: list[BodyPart]) -
     _by_pattern(worlds, parts, "joint_qd")
     _normalise(worlds, parts)
     follow_gears(worlds, parts)
+
+
+def _draw(parts: list[JointPart]) -> None:
+    """Note the coordinates as drawn, those of joints that follow others by their gears."""
+    for part in parts:
+        part.drawn = part.zero_q() if part.q is None else part.q
+    waits = [part for part in parts if part.gear is not None]
+    while waits:
+        part = next(part for part in waits if not any(parts[part.gear.leader] is other for other in waits))
+        part.drawn, _ = polynomial_at(part.gear.polynomial[:, None], parts[part.gear.leader].drawn)
+        waits = [other for other in waits if other is not part]
 
 
 def _write(worlds: Worlds, part: JointPart, target: str, value: Array, path: str) -> None:

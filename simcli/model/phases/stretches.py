@@ -48,7 +48,7 @@ CHANGEABLE = {
                  "compliance", "enabled"},
     "": {"gravity", "joint_f"},
 }  # fmt: skip
-_START = ("joint_q", "joint_qd", "start")  # of the first phase alone
+_START = ("joint_q", "joint_qd", "start", "drawing")  # of the first phase alone
 # Not the pattern of their zeros but their values: points may coincide, friction at rest may be that of sliding.
 VALUES_COUNT = {("springs", "point"), ("springs", "pulley_point"), ("wrenches", "point"),
                 ("drags", "point"), ("drags", "wind"),

@@ -6,6 +6,7 @@ flight, see `rebound`.
 
 from simcli.kernels.algebra.elementary import select_parts
 from simcli.kernels.algebra.values import Vec3
+from simcli.kernels.chart.contact_places import bend_of_contact
 from simcli.kernels.collision.lanes import one, put, vector, whole_of
 from simcli.kernels.collision.table_rows import contacts_of
 from simcli.kernels.complementarity.dense import whole
@@ -68,32 +69,36 @@ def _dense_speed(p: ti.template(), w: ti.i32, lane: ti.i32, c: ti.i32, v: ti.tem
 
 
 @ti.func
-def aim_contacts(k: ti.template(), p: ti.template(), w: ti.i32, v: ti.template(), h: ti.template()):
+def aim_contacts(k: ti.template(), t: ti.template(), s: ti.template(), p: ti.template(), w: ti.i32, v: ti.template(),
+                 h: ti.template()):
     """What contacts are to reach: the gap that is left of an overlap, or the speed after an impact.
 
         overlap:   gap + min(push_out |gap|, push_out_speed h)
         compliant: 0, with w_n = gap+/h + c x_n/h^2, so that gap+ = -c F
         impact:  e |v-|, or with the approach's own acceleration, so that heights are e^2 of what they were: see `rebound`
 
+    Along its tangents a contact sees the mean velocity of the step, J v + h/2 of its rate: of what turns, friction holds the
+    place, and not only the velocity.
+
     Args:
         v: (n) velocities at the start of the step.
 
-    Reads:  p.{contacts.jacobian, free}, k.collider
+    Reads:  p.{contacts.jacobian, free}, k.collider, s of `bend_of_contact`
     Writes: k.{blur, bounces, target}, k.collider.contacts.reach, p.contacts.{bias, compliance}
     """
     for c in range(whole(p.live, w, 1)):
         if ti.static(k.collider.lanes > 1 and not k.has_bounce):
             if whole(k.collider.contacts.alike, w, c) != 0:
-                _aim_contact(k, p, w, None, c, v, h)
+                _aim_contact(k, t, s, p, w, None, c, v, h)
         if ti.static(k.has_bounce) or whole(k.collider.contacts.alike, w, c) == 0:
             for lane in range(k.collider.lanes):
                 if c < contacts_of(k.collider, w, lane):
-                    _aim_contact(k, p, w, lane, c, v, get_lane(h, lane))
+                    _aim_contact(k, t, s, p, w, lane, c, v, get_lane(h, lane))
 
 
 @ti.func
-def _aim_contact(k: ti.template(), p: ti.template(), w: ti.i32, lane: ti.template(), c: ti.i32, v: ti.template(),
-                 step: ti.template()):
+def _aim_contact(k: ti.template(), t: ti.template(), s: ti.template(), p: ti.template(), w: ti.i32, lane: ti.template(),
+                 c: ti.i32, v: ti.template(), step: ti.template()):
     """What one contact is to reach, of one world, or without a lane of all."""
     table = k.collider.contacts
     combination = whole_of(table.combination, w, lane, c)
@@ -111,7 +116,7 @@ def _aim_contact(k: ti.template(), p: ti.template(), w: ti.i32, lane: ti.templat
         free = seen_speed(p, w, lane, c, p.free).parts[0]
         least = ti.max(2.0 * get_lane(k.gravity.load(w, 0) + p.arena.zero(), lane) * step, k.options.restitution_threshold)
         if e > 0.0 and before < -least and gap + step * ti.min(before, free) < 0.0:
-            target = rebound(e, before, (before - free) / step, ti.max(gap, 0.0), step, k.lag * step)
+            target = rebound(e, before, (before - free) / step, ti.max(gap, 0.0), step, lag_of(k, w, lane) * step)
             bias = -target
             bounces = 1.0 + 0.0 * gap
     zero = gap * 0.0
@@ -119,8 +124,15 @@ def _aim_contact(k: ti.template(), p: ti.template(), w: ti.i32, lane: ti.templat
     put(k.blur, w, lane, c, blur)
     put(k.target, w, lane, c, target)
     put(k.bounces, w, lane, c, bounces)
-    put(p.contacts.bias, w, lane, c, Vec3(bias, zero, zero))
+    bend = bend_of_contact(k.collider, t, s, w, lane, c) * (0.5 * step)
+    along, across = one(table.along, w, lane, c), one(table.across, w, lane, c)
+    put(p.contacts.bias, w, lane, c, Vec3(bias, along.dot(bend), across.dot(bend)))
     put(p.contacts.compliance, w, lane, c, Vec3(zero + compliance / (step * step), zero, zero))
+
+
+def lag_of(k, w, lane):
+    """Part of a step by which velocities of free flight are behind positions (inside kernels)."""
+    return one(k.lagging, w, lane, 0) if k.lag is None else k.lag
 
 
 def terms_of_gap(k, w, lane, c):
@@ -176,5 +188,5 @@ def aim_again(k: ti.template(), p: ti.template(), w: ti.i32, h: ti.template()):
         lacks = certain(k.collider.contacts.reach.load(w, c), k.blur.load(w, c)) - k.target.load(w, c)
         bias = lacks / h - contact_speed(p, w, c, p.velocity).parts[0]
         moves = (k.bounces.load(w, c) == 0.0) & (p.contacts.on.load(w, c) != 0.0)
-        zero = bias * 0.0
-        p.contacts.bias.store(w, c, select_parts(moves, Vec3(bias, zero, zero), p.contacts.bias.load(w, c)))
+        before = p.contacts.bias.load(w, c)
+        p.contacts.bias.store(w, c, select_parts(moves, Vec3(bias, before.parts[1], before.parts[2]), before))

@@ -35,12 +35,14 @@ class Contacts:
         model: with contacts.
         tables, arena: of the run.
         options: `solver.contact` of a scene.
-        lag: part of a step by which velocities of free flight are behind positions, see `rebound`.
+        lag: part of a step by which velocities of free flight are behind positions, see `rebound`; None where that of the
+            last step decides.
 
     Attributes:
         collider: shapes, pairs, the table of contacts.
         known: (1), how many there were in the step before.
         low, high, feature, impulse, place, slips: (C), what each of them was; [N s] and [m] in the world.
+        lagging: (1) that part, where it is not the same in all steps.
         taken: (C) 1 for those that are known again.
         slid: (C) 1 where a contact of this step slips.
         bend: [m/s], (C), what the gaps of a step before have grown by beyond J v, over h: the first guess of this one.
@@ -52,13 +54,13 @@ class Contacts:
 
     _data_oriented = True
 
-    def __init__(self, model: Model, tables: Tables, arena: Arena, options, lag: float):
+    def __init__(self, model: Model, tables: Tables, arena: Arena, options, lag: float | None):
         self.collider, self.options = Collider(model, tables, arena), options
         self.lag = lag
         self.is_auto, self.margin = options.margin is None, options.margin or 0.0
         self.capacity = self.collider.contacts.capacity
         items = self.collider.contacts.items
-        self.known, self.feature = arena.single.slot(), items.slot()
+        self.known, self.lagging, self.feature = arena.single.slot(), arena.single.slot(), items.slot()
         self.low, self.high = items.slot(), items.slot()
         self.impulse, self.place, self.slips = items.slot(Vec3), items.slot(Vec3), items.slot()
         self.taken, self.slid, self.bounces, self.target = items.slots(4)
@@ -74,6 +76,7 @@ class Contacts:
     def clear(self):
         """Forget all contacts."""
         self.known.write(np.zeros((1, 1, 1)))
+        self.lagging.write(np.zeros((1, 1, 1)))
 
 
 def sizes(v: Vec3) -> Vec3:
@@ -267,12 +270,29 @@ def remember(k: ti.template(), p: ti.template(), w: ti.i32, h: ti.template()):
         k.place.store(w, c, table.point.load(w, c))
         force = force_of_contact(k.collider, p.contacts.impulse, w, None, c)
         k.impulse.store(w, c, select_parts(on, force, no_impulse))
-        u = p.contacts.speed.load(w, c).parts
+        u = (p.contacts.speed.load(w, c) + p.contacts.bias.load(w, c)).parts
         sought = (certain(table.gap.load(w, c), k.blur.load(w, c)) - k.target.load(w, c)) / h
         bend = p.contacts.bias.load(w, c).parts[0] - sought
         k.bend.store(w, c, select(on & (k.bounces.load(w, c) == 0.0), bend, zero))
         slips = select(u[1] * u[1] + u[2] * u[2] > STILL * STILL, zero + 1.0, zero)
         k.slips.store(w, c, select(on, slips, zero - 1.0))
+
+
+@ti.func
+def drop_open_contacts(k: ti.template(), p: ti.template(), w: ti.i32, h: ti.template()):
+    """Contacts that a step leaves open carry nothing: what is left of their impulses is the tolerance of the solution.
+
+    Reads:  k.{bounces, collider.contacts.reach}, p.contacts.{on, metric}
+    Writes: p.contacts.impulse, k.impulse
+    """
+    for c in range(whole(p.live, w, 1)):
+        x = p.contacts.impulse.load(w, c)
+        none = Vec3(x.parts[0] * 0.0, x.parts[0] * 0.0, x.parts[0] * 0.0)
+        gap = k.collider.contacts.reach.load(w, c) - k.blur.load(w, c)
+        is_open = (p.contacts.on.load(w, c) != 0.0) & (k.bounces.load(w, c) == 0.0) & (gap > h * p.limits.exact)
+        is_open = is_open & (x.parts[0] * p.contacts.metric.load(w, c).parts[0] < p.limits.exact)
+        p.contacts.impulse.store(w, c, select_parts(is_open, none, x))
+        k.impulse.store(w, c, select_parts(is_open, none, k.impulse.load(w, c)))
 
 
 @ti.func

@@ -30,6 +30,7 @@ from simcli.model.tables import Model
 from simcli.solvers.impulses.contacts import (
     Contacts,
     contact_loss,
+    drop_open_contacts,
     remember,
 )
 from simcli.solvers.impulses.law_rows import DRIVE, FRICTION, HARD, LINEAR, LOWER, MOTION, UPPER
@@ -83,7 +84,7 @@ class Impulses:
     def __init__(self, phases: list[Constraints], model: Model, tables: Tables, arena: Arena, system: System,
                  n_motions: int, options, touches: bool, turns: bool, is_large: bool):
         self.is_bounded = any(not is_smooth(phase, phases[0].laws) for phase in tables.phases)
-        lag = 0.0 if tables.is_natural and not self.is_bounded else 0.5
+        lag = None if tables.is_natural and not self.is_bounded else 0.5
         self.contacts = Contacts(model, tables, arena, options.contact, lag) if touches else None
         capacity = self.contacts.capacity if touches else 0
         rows, drives = plan_rows(phases, n_motions, is_large)
@@ -186,6 +187,9 @@ def _remember(c, w):
     remember(m.contacts, m.problem, w, c.constants.load(w, H))
     if c.is_natural:
         find_gaps(m.contacts.collider, c.tables, c.state, w)
+    if m.contacts.lag is None:  # velocities of steps of impulses are those half a step before their positions
+        m.contacts.lagging.store(w, 0, c.bound.jumps.load(w, 0) * 0.5)
+    drop_open_contacts(m.contacts, m.problem, w, c.constants.load(w, H))
 
 
 @needs.touching
@@ -211,8 +215,29 @@ def look_back(c: ti.template(), w: ti.i32):
     copy(c.bound.q_kept, s.q, c.tables.n_q, w)
     copy(c.bound.move, s.qd, c.tables.n_qd, w)
     copy(s.q, c.bound.q_start, c.tables.n_q, w)
+    _take_start(c, w)
+
+
+def _take_start(c, w):
+    """Velocities where the last step began (inside kernels).
+
+    Writes: c.state.qd
+    """
+    (_take_start_of_impulses if c.by_impulses else _take_start_of_accelerations)(c, w)
+
+
+@ti.func
+def _take_start_of_impulses(c: ti.template(), w: ti.i32):
     for n in range(c.bound.system.n_dofs):
-        s.qd.store(w, c.tables.tree_dof.at(n), c.bound.impulses.start.load(w, mirrored(c.bound.system, n)))
+        c.state.qd.store(w, c.tables.tree_dof.at(n), c.bound.impulses.start.load(w, mirrored(c.bound.system, n)))
+
+
+@ti.func
+def _take_start_of_accelerations(c: ti.template(), w: ti.i32):
+    h = c.constants.load(w, H)
+    for n in range(c.tables.n_tree_dofs):
+        d = c.tables.tree_dof.at(n)
+        c.state.qd.store(w, d, c.state.qd.load(w, d) - c.state.qdd.load(w, d) * h)
 
 
 @ti.func

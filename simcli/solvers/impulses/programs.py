@@ -11,7 +11,7 @@ a step.
 """
 
 from simcli.kernels.complementarity.solve import READY, SEARCH
-from simcli.kernels.memory.lists import only, repeat, within
+from simcli.kernels.memory.lists import only, repeat, when, within
 from simcli.solvers.impulses.answer import take_answer
 from simcli.solvers.impulses.balls import bound_balls
 from simcli.solvers.impulses.spins import bound_spins
@@ -34,6 +34,7 @@ from simcli.solvers.impulses.stages import (
     state_rows,
     turn_again,
     turn_first,
+    turn_held,
     wake,
     watch_places,
 )
@@ -64,6 +65,7 @@ def correcting(c) -> tuple:
         c: core of the run.
     """
     turn = (begin_again, turn_again) if c.turns else ()
+    turn = (*turn, *when(c.gyroscopes.n_held, turn_held))
     return (begin_correcting, *turn, *searching(c, rest=(state_lack,)), note_lack, note_missed, take_answer)
 
 

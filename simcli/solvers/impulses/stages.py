@@ -1,10 +1,12 @@
 """Stages that find contacts and solve the one problem of a step with contact (memory.py). Their lists: programs.py."""
 
 from simcli.kernels.algebra.elementary import select
+from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.collision.detect import detect, place_shapes
+from simcli.kernels.complementarity.preparation import push_free
 from simcli.kernels.language import ti
 from simcli.kernels.language.numbers import number
-from simcli.kernels.memory.arena import local
+from simcli.kernels.memory.arena import any_lane, local
 from simcli.solvers.impulses.aims import aim_contacts, rub
 from simcli.solvers.impulses.contacts import recall_contacts, watch_shapes
 from simcli.solvers.impulses.direction import turn_directions
@@ -13,6 +15,7 @@ from simcli.solvers.impulses.memory import FAST, FINER
 from simcli.solvers.impulses.rows import restore_momentum, state_problem, state_rest, state_row
 from simcli.solvers.shared import needs
 from simcli.solvers.tree.integrators import H
+from simcli.solvers.tree.turning import change_of_torque, gains_spin
 
 
 @ti.func
@@ -158,6 +161,57 @@ def turn_again(c: ti.template(), w: ti.i32):
     turn_directions(c, w, c.constants.load(w, H), 0)
 
 
+@ti.func
+def turn_held(c: ti.template(), w: ti.i32):
+    """Give bodies that are held the gyroscopic torques of the velocities found, where these change more than rounding.
+
+    Where directions turn the momentum is stated anew, and takes them; else the free velocity does.
+
+    Reads:  p.velocity, c.gyroscopes
+    Writes: p.{push, free, known}, c.bound.impulses.load, c.gyroscopes.rest
+    """
+    o = c.gyroscopes
+    p = c.bound.impulses.problem
+    zero = c.tables.arena.zero()
+    h = c.constants.load(w, H)
+    _forget_push(c, w)
+    turned = zero
+    for n in range(o.n):
+        if o.carries.at(n) + o.is_alone.at(n) == 0:
+            last = p.n_given - 1 - c.tables.unknown.at(o.first_qd.at(n))  # tips first
+            ends = Vec3(p.velocity.load(w, last), p.velocity.load(w, last - 1), p.velocity.load(w, last - 2))
+            moves = gains_spin(c, w, n, ends, h) > c.bound.impulses.finest.load(w, 0)
+            change = change_of_torque(c, w, n, ends, moves)
+            turned = select(moves, zero + 1.0, turned)
+            for k in ti.static(range(3)):
+                p.push.store(w, last - k, p.push.load(w, last - k) + change.parts[k] * h)
+                _keep_change(c, w, last - k, change.parts[k] * h)
+    _free_again(c, w, turned)
+
+
+@needs.turns
+def _keep_change(c, w, a, given):
+    load = c.bound.impulses.load
+    load.store(w, a, load.load(w, a) + given)
+
+
+@needs.fixed_directions
+@ti.func
+def _forget_push(c: ti.template(), w: ti.i32):
+    for a in range(c.bound.impulses.problem.n):
+        c.bound.impulses.problem.push.store(w, a, c.tables.arena.zero())
+
+
+@needs.fixed_directions
+@ti.func
+def _free_again(c: ti.template(), w: ti.i32, turned: ti.template()):
+    """Add the velocities that the pushes give to the free ones."""
+    p = c.bound.impulses.problem
+    if any_lane(turned != 0.0):
+        push_free(p, w)
+    p.known.store(w, 0, select(turned != 0.0, turned * 0.0, p.known.load(w, 0)))
+
+
 def is_awake(c, w):
     """The worlds whose rows are to be stated."""
     return c.bound.impulses.awakened.load(w, 0) != 0.0
@@ -180,7 +234,7 @@ def aim_all_contacts(c: ti.template(), w: ti.i32):
     """Friction of contacts, and what they are to reach."""
     m = c.bound.impulses
     rub(m.contacts, m.problem, w, m.start)
-    aim_contacts(m.contacts, m.problem, w, m.start, c.constants.load(w, H))
+    aim_contacts(m.contacts, c.tables, c.state, m.problem, w, m.start, c.constants.load(w, H))
 
 
 @ti.func

@@ -11,6 +11,7 @@ from simcli.kernels.linear.sparse import get_unknown, put_unknown
 from simcli.kernels.memory.arena import local
 from simcli.solvers.shared import needs
 from simcli.solvers.tree.integrators import H, copy
+from simcli.solvers.tree.turning import load_turns
 
 
 def is_rigid(y, w, r):
@@ -63,6 +64,7 @@ def ask_for_correction(c: ti.template(), w: ti.i32):
         y.load.store(w, n, zero)
         y.goal.store(w, n, zero)
     _ask_for_excess(c, w, factor)
+    load_turns(c, w, factor != 0.0)
 
 
 def _span_of_correction(c, w):
@@ -228,7 +230,6 @@ def _find_move(c, w, d, x):
         c.bound.move.store(w, d, s.qd.load(w, d) * h)
 
 
-@needs.natural
 @ti.func
 def _correct_forces(c: ti.template(), w: ti.i32):
     y = c.bound.system

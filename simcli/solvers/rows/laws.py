@@ -1,7 +1,6 @@
-"""What evaluations under constraints end with: efforts and powers of laws; and the gyroscopic torques of free bodies."""
+"""What evaluations under constraints end with: efforts and powers of laws."""
 
 from simcli.kernels.algebra.elementary import select
-from simcli.kernels.chart.gyroscope import gyroscopic_change
 from simcli.kernels.language import ti
 from simcli.kernels.language.numbers import number
 from simcli.kernels.laws.bounded import FREE
@@ -9,24 +8,6 @@ from simcli.kernels.linear.system import hold
 from simcli.solvers.rows.active_set import law_power
 from simcli.solvers.rows.repeat import chooses, note_jumps
 from simcli.solvers.shared import needs
-
-
-@needs.loose
-@ti.func
-def turn_ahead(c: ti.template(), w: ti.i32, h: ti.template()):
-    """Take the gyroscopic torques of free bodies at the end of the step, of those that have inertia by themselves.
-
-    Writes: c.bound.base
-    """
-    t = c.tables
-    for i in range(t.n_links):
-        if c.bound.spins_free.at(i) != 0:
-            change = gyroscopic_change(t, c.state, w, i, h)
-            for d in range(t.link_qd.at(i) + 3, t.link_qd.at(i) + 6):
-                n = t.unknown.at(d)
-                if n >= 0:
-                    given = c.state.S.load(w, d).angular.dot(change)
-                    c.bound.base.store(w, n, c.bound.base.load(w, n) + given)
 
 
 @ti.func

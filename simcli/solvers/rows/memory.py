@@ -23,9 +23,8 @@ from simcli.kernels.laws.bounded import FREE
 from simcli.kernels.linear.system import System
 from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.tables import Tables
-from simcli.model.bodies.massless import is_singular
 from simcli.model.constraints.tables import Constraints
-from simcli.model.tables import LinkKind, Model
+from simcli.model.tables import Model
 from simcli.solvers.natural.memory import (
     ALL_STAGES,
     MANY_PROJECTIONS,
@@ -100,7 +99,6 @@ class Constrained:
         impulse: (n dofs) [N s] that massless vectors got at the end of the last step.
         pace: (laws) rate in the middle of the last step, of coordinates with armature.  owes: 1 until the velocities at its
             end have got what armature takes of them (rotors.py).
-        spins_free: (links) 1 for free bodies that have inertia by themselves.
         first: (unknowns) the first solution of a correction.
         excess: (2 n dofs) what the weights have too much, see natural/excess.py.  carried: (n dofs) with what a try begins.
         refinements: tries that refine the accelerations of a frame.
@@ -152,8 +150,6 @@ class Constrained:
             self.max_corrections = self.impulses.passes
         (self.jumps, self.opens, self.first_power), self.work_kept = arena.single.slots(3), arena.slot(2)
         self.impulse, self.turn = tables.tree_dofs.slot(), arena.single.slot()
-        spins = model.links.kind == LinkKind.FREE
-        self.spins_free = arena.ints(spins & ~is_singular(model)[np.maximum(model.links.body, 0)])
         (self.pace, self.led_gain), self.owes = self.system.laws.items.slots(2), arena.single.slot()
         self.carried, self.refinements = tables.tree_dofs.slot(), REFINEMENTS
         self.excess, self.first = arena.slot(2 * n), self.system.unknowns.slot()

@@ -16,6 +16,7 @@ from simcli.solvers.rows.active_set import acceleration_of_law
 from simcli.solvers.shared import needs
 from simcli.solvers.shared.drives import keep_before
 from simcli.solvers.tree.integrators import H
+from simcli.solvers.tree.turning import hold_turns
 
 
 @ti.func
@@ -42,6 +43,7 @@ def report_reactions(c: ti.template(), w: ti.i32):
     demand(c.tables, c.state, w)
     collect(c.tables, c.state, c.state.u, w)
     _forget_wrenches(c, w)
+    hold_turns(c, w)
     report_wrenches(c.tables, c.state, c.rows, w)
     _report_cables(c, w)
     _report_efforts(c, w)
@@ -63,6 +65,7 @@ def report_constrained_reactions(c: ti.template(), w: ti.i32):
     pull_links(y, s, w, -1.0, True)
     _push_links(c, w)
     collect(t, s, s.u, w)
+    hold_turns(c, w)
     report_wrenches(t, s, c.rows, w)
     _report_cables(c, w)
     _report_efforts(c, w)

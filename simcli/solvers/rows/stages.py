@@ -8,12 +8,13 @@ from simcli.kernels.rows.tree_rows import measure_tree_rows
 from simcli.solvers.rows.active_set import update_active_set
 from simcli.solvers.rows.corrections import harden
 from simcli.solvers.rows.equations import state_equations
-from simcli.solvers.rows.laws import account_laws, finish_try, turn_ahead
+from simcli.solvers.rows.laws import account_laws, finish_try
 from simcli.solvers.rows.memory import settle_speeds, use_constrained
 from simcli.solvers.rows.repeat import note_motions, use_again
 from simcli.solvers.shared import needs
 from simcli.solvers.shared.motions import follow_motions, keep_turns
 from simcli.solvers.tree.integrators import H
+from simcli.solvers.tree.turning import foresee_turns
 
 
 @ti.func
@@ -55,7 +56,9 @@ def begin_system(c: ti.template(), w: ti.i32):
     for n in range(c.tables.n_tree_dofs):
         d = c.tables.tree_dof.at(n)
         c.bound.base.store(w, n, c.state.tau.load(w, d) - c.state.u.load(w, d))
-    turn_ahead(c, w, c.constants.load(w, H))
+    if ti.static(c.gyroscopes.n > 0):
+        if c.now.load(w, "instant") == 0:
+            foresee_turns(c, w, c.bound.base, True)
 
 
 @needs.some_rows

@@ -105,6 +105,6 @@ def lead_to_end(c: ti.template(), w: ti.i32):
 
 @ti.func
 def lead_to_frame(c: ti.template(), w: ti.i32):
-    """Prescribed motions at the time of a frame, after what jumps there; else as `lead_to_start`."""
-    t, _side = time_of(c, w)
-    drive(c.leads, w, t, c.constants.load(w, H) * LEAN[c.precision])
+    """Prescribed motions at the time of a frame, before what jumps there, at the start after it; else as `lead_to_start`."""
+    t, side = time_of(c, w)
+    drive(c.leads, w, t, side * c.constants.load(w, H) * LEAN[c.precision])

@@ -35,7 +35,9 @@ from simcli.solvers.shared.host.plan import RunPlan
 from simcli.solvers.shared.ledger import powers, spins, stores
 from simcli.solvers.shared.looks.gauges import Gauges, sight_of
 from simcli.solvers.shared.looks.loop_guard import LoopGuard
+from simcli.solvers.tree.gyroscopes import Gyroscopes
 from simcli.solvers.tree.integrators import IMPLICIT, NODES, RK4_WEIGHTS
+from simcli.solvers.tree.midpoint import Midpoint
 from simcli.solvers.tree.programs import frame_of_tree
 from simcli.solvers.tree.stages import loads
 
@@ -85,6 +87,7 @@ class Core:
         sight: what signals see that follow the motion.
         looks_back: whether frames show the last step: its reactions are found where it began, with the impulses of all its
             passes.
+        looks_at_end: whether these are those of the poses where it ends, along whose directions forces act.
         touches: whether shapes may touch, in some phase.
         summarises: whether `contacts` holds what frames say of contacts and of steps that are not solved.
         is_loose: whether every body stands by itself, in maximal coordinates.
@@ -104,6 +107,10 @@ class Core:
         self.choose(model, options, plan, constraints)
         self.lay_forces(model, constraints, arena)
         self.lay_frames(model, plan, constraints, arena)
+        self.gyroscopes = Gyroscopes(model, self.tables, arena, [constraints_of(one) for one in self.tables.phases],
+                                     self.integrator == "semi_implicit")  # fmt: skip
+        self.midpoint = Midpoint(model, self.tables, arena, self.integrator == "semi_implicit" and not self.is_loose,
+                                 self.gyroscopes.apart)  # fmt: skip
         self.constants = self.tables.column(np.array([[plan.dt, np.square(float(options.max_velocity))]]))
         if self.constrained:
             self.lay_constraints(model, options, plan, constraints, arena)
@@ -126,8 +133,11 @@ class Core:
         self.turns = self.is_loose and directions_turn(model, options.joint_direction, plan.dt)
         self.by_impulses = self.touches or self.turns
         self.is_large = is_large(self.tables.phases, options)
-        self.looks_back = self.touches and (self.is_natural or ("reactions" in plan.channels and not self.turns))
         self.moves = bool(np.any(model.motions.kind))
+        corrects = self.touches or (self.stages == 1 and not self.is_natural and constraints.rows.n > 0)
+        shows = "reactions" in plan.channels
+        self.looks_back = (self.touches and self.is_natural) or (corrects and shows and not self.turns)
+        self.looks_at_end = self.turns and shows
         self.constrained = bool(constraints.rows.n or constraints.laws.n or self.moves or self.touches)
         self.summarises = self.constrained
         self.diagnostics = DIAGNOSTICS + (CONTACT_DIAGNOSTICS if self.touches else ())

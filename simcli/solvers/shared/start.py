@@ -1,6 +1,6 @@
 """What was done to begin a run, as the status of its worlds and the events of its first frame."""
 
-from simcli.model.closure.begin import move_text
+from simcli.model.closure.moves import move_text
 from simcli.model.phases.beginning import Beginning
 from simcli.model.snapshot import Event, Status
 from simcli.model.tables import Model
@@ -19,6 +19,8 @@ def start_events(model: Model) -> list[Event]:
     child = model.joints.child
     events = [Event(0, 0.0, one.world, "SC616", _WARNING if one.is_written else INFO, int(child[one.joint]), one.joint,
                     one.size, move_text(model, one)) for one in model.start.moves]  # fmt: skip
+    events += [Event(0, 0.0, one.world, "SC621", _WARNING, int(child[one.joint]), one.joint, 0.0, one.text)
+               for one in model.start.forks]  # fmt: skip
     worst = {lack.world: lack for lack in sorted(model.start.lacks, key=lambda lack: lack.size)}
     return events + [Event(0, 0.0, world, lack.code, _ERROR, int(child[lack.joint]), lack.joint, lack.size, lack.text)
                      for world, lack in sorted(worst.items())]  # fmt: skip

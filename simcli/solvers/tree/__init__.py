@@ -5,5 +5,8 @@ In: the core of a run. Out: frames. Never found here: constraints (rows), contac
     programs     the lists of stages, one for each integrator
     stages       stages of steps
     integrators  what integrators do with accelerations
+    gyroscopes   bodies that turn freely in steps of first order: which, and what is kept of them
+    turning      stages for their gyroscopic torques
+    midpoint     velocities in the middle of a step, where links of trees turn far in it
     impacts      worlds in which shapes meet within a step of several nodes
 """

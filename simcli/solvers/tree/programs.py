@@ -54,16 +54,19 @@ from simcli.solvers.tree.integrators import (
     move_to_node,
     move_with_both,
 )
+from simcli.solvers.tree.midpoint import ROUNDS, find_fast, is_fast, move_back, move_to_middle
 from simcli.solvers.tree.stages import (
     advance_by_impulses,
     advance_smooth,
     begin_evaluation,
     follow,
+    foresee_torques,
     lacks_impulses,
     load_forces,
     place_links,
     solve_tree,
 )
+from simcli.solvers.tree.turning import end_turns, forget_carriers, turn_carriers
 
 # Of each node: what uses its evaluation.
 MOVES = {"rk4": (*3 * ((keep_slopes, move_to_node),), (keep_slopes, combine_slopes)),
@@ -88,6 +91,8 @@ def frame_of_tree(c) -> tuple:
         end = start
     elif c.looks_back:
         end = (look_back, *measured, *shows, look_ahead, *measured)
+    elif c.looks_at_end:
+        end = (*measured, *shows)
     else:
         end = measured
     if c.stages == 1 and not c.constrained:
@@ -103,19 +108,26 @@ def looks(c) -> tuple:
 
 def at_last_step(c) -> tuple:
     """Reactions of the last step of a frame, where no later evaluation shows them."""
-    shows = () if c.looks_back else reactions(c)
+    shows = () if c.looks_back or c.looks_at_end else reactions(c)
     return (only_blocks(is_last_step, *shows),) if shows else ()
 
 
 def step_of_first_order(c) -> tuple:
     """A step of semi_implicit."""
     if not c.constrained:
-        return set_registers(node=0), *_evaluation(c, starts=True), *at_last_step(c), advance_smooth
+        turns = when(c.gyroscopes.n, foresee_torques)
+        return set_registers(node=0), *_evaluation(c, starts=True), *turns, *at_last_step(c), advance_smooth, *ends_of(c)
     steps = (set_registers(node=0), *_evaluation(c, starts=True), *at_last_step(c), advance_constrained)
     if not c.bound.system.n_rows:
-        return steps
+        return *steps, *ends_of(c)
     correction = (*_measurement(c, lead_rows_to_end), ask_for_correction, solve_system, correct)
-    return *steps, set_registers(rates=0, correction=0), repeat(*correction, at_most=c.bound.max_corrections, wanted=lacks)
+    corrections = repeat(*correction, at_most=c.bound.max_corrections, wanted=lacks)
+    return *steps, set_registers(rates=0, correction=0), corrections, *ends_of(c)
+
+
+def ends_of(c) -> tuple:
+    """Angular velocities of bodies that stand alone, where a step of first order ends."""
+    return when(c.gyroscopes.n_alone, end_turns)
 
 
 def step_by_impulses(c) -> tuple:
@@ -127,7 +139,7 @@ def move_and_correct(c) -> tuple:
     """From the start of a step to its end, along the velocities that impulses give there."""
     correction = (*_measurement(c, lead_rows_to_end), *correcting(c), move_by_impulses)
     corrections = repeat(*correction, at_most=c.bound.max_corrections, where=needs_end, wanted=lacks_impulses)
-    return advance_by_impulses, corrections, finish_impulses, settle
+    return advance_by_impulses, corrections, finish_impulses, settle, *ends_of(c)
 
 
 def step_of_nodes(c) -> tuple:
@@ -176,12 +188,31 @@ def _evaluation(c, first=None, starts: bool = False, by_impulses: bool | None = 
     places = (place_links, after_places) if after_places else (place_links,)
     begins = (*places, *looking, *when(c.signals.n, follow), begin_evaluation, load_forces)
     begins = (first, *begins) if first else begins
+    is_middle = starts and c.midpoint.n > 0
     if not c.constrained:
-        return *begins, solve_tree
+        return *begins, *_with_tree(c, starts)
     rows = (measure_rows,) if c.bound.system.n_rows else ()
     leads = (lead_rows_to_end if to_end or (starts and c.stages == 1) else lead_rows,) if c.bound.system.n_leads else ()
     answer = (*when(c.touches, watch_contacts), *solving(c)) if by_impulses else _with_active_set(c)
-    return *begins, find_bias, *rows, fill_system, *leads, *answer, account
+    bias = _bias_of_middle() if is_middle else (find_bias,)
+    return *begins, *bias, *rows, fill_system, *leads, *answer, account
+
+
+def _with_tree(c, starts: bool) -> tuple:
+    """Accelerations of what nothing constrains, where a step begins with what velocities need in its middle."""
+    if not starts:
+        return (solve_tree,)
+    solve = (turn_carriers, solve_tree, forget_carriers) if c.gyroscopes.n_carriers else (solve_tree,)
+    if not c.midpoint.n:
+        return solve
+    rounds = repeat(move_to_middle, place_links, solve_tree, at_most=ROUNDS, where=is_fast, wanted=is_fast)
+    return find_fast, *solve, rounds, only(is_fast, move_back)
+
+
+def _bias_of_middle() -> tuple:
+    """What velocities need, those of the middle in worlds in which they matter, by what nothing constrains there."""
+    rounds = repeat(solve_tree, move_to_middle, place_links, at_most=ROUNDS, where=is_fast, wanted=is_fast)
+    return find_fast, rounds, find_bias, only(is_fast, move_back, place_links)
 
 
 def _with_active_set(c) -> tuple:

@@ -22,6 +22,7 @@ from simcli.solvers.impulses.memory import move_by_impulses
 from simcli.solvers.shared.clock import follow_signals, time_of
 from simcli.solvers.shared.ledger import load_external, no_power
 from simcli.solvers.tree.integrators import H, book_efforts, copy, correct_efforts, use_semi_implicit
+from simcli.solvers.tree.turning import foresee_turns
 
 
 @ti.func
@@ -70,7 +71,7 @@ def loads(c) -> tuple:
         c: core of the run.
     """
     external = (load_external,) if c.forces.has_external else when(c.forces.has_work, no_power)
-    inner = c.constrained or c.forces.has_efforts or c.forces.has_diagonal
+    inner = c.constrained or c.forces.has_efforts or c.forces.has_diagonal or c.gyroscopes.n_carriers > 0
     return *external, *when(inner, _load_efforts, *when(c.integrator == "implicit", _correct_efforts))
 
 
@@ -82,6 +83,15 @@ def _load_efforts(c, w):
 def _correct_efforts(c: ti.template(), w: ti.i32):
     if c.now.load(w, "node") == 1:
         correct_efforts(c, w, c.b.load(w, 0))
+
+
+@ti.func
+def foresee_torques(c: ti.template(), w: ti.i32):
+    """Gyroscopic torques of the whole step, of bodies that turn freely.
+
+    Writes: c.state.qdd
+    """
+    foresee_turns(c, w, c.state.qdd, False)
 
 
 @ti.func

@@ -1,0 +1,263 @@
+"""Positions that close the loops of a model: from the drawing to what is written, step by step.
+
+drawn   the drawing, closed by the least motion (mass matrix) if it is open
+held    what is held of what is written, as many coordinates as each loop has freedoms
+gone    these go to their values, the loops closed on the way, which keeps the branch of the drawing; on other ways, or from
+elsewhere, where the straight one does not close; at last as far as it goes
+heeded  hints that ask for another branch, and limits that exclude that of the drawing
+"""
+
+from dataclasses import dataclass, replace
+from enum import IntEnum
+
+import numpy as np
+
+from simcli.model.closure.chart import moved
+from simcli.model.closure.close import LEAST_GAP, OPEN_LOOP, LoopProblem
+from simcli.model.closure.continuation.branches import SAME_BRANCH, Judge, parted, scattered
+from simcli.model.closure.continuation.held import Wishes, chosen, counted, displacement, generic, wrapped
+from simcli.model.closure.continuation.newton import Closer, Configuration, Probe
+from simcli.model.closure.continuation.travel import travel
+from simcli.model.closure.continuation.ways import as_far, jumped, other_ways, put, travelled
+from simcli.model.closure.limits import OUTSIDE, bounds_of
+from simcli.model.tables import Array
+
+_CORRECTIONS = 60  # of an open drawing; a gap of singular dofs is halved by each
+_MET = 0.02  # [rad, or lengths of the loop] from the hints: rounding of what is written
+_FAR_HINT = 0.1  # [rad, or lengths of the loop] from the hints: other branches are looked for
+_MANY_TURNS = 4.0 * np.pi  # [rad] beyond, whole turns are not travelled
+
+
+class Why(IntEnum):
+    """Why a coordinate that is written is not where it is written, by group."""
+
+    HELD = 0
+    NO_FREEDOM = 1  # the loop has no freedom left for it
+    OUT_OF_REACH = 2  # the loop does not close with it
+    LIMITED = 3  # a limit excludes the branch of the drawing
+
+
+@dataclass
+class Assembled:
+    """What was found.
+
+    Attributes:
+        posture: of all groups.
+        why: (W, G) Why.
+        held: (W, NV) bool, what was to be held.
+        forks: (W, G), branches that nothing chose between, less one.
+        closer: whose groups they are.
+    """
+
+    posture: Configuration
+    why: Array
+    held: Array
+    forks: Array
+    closer: Closer
+
+
+def assembled(problem: LoopProblem) -> Assembled:
+    """Coordinates at which loops are closed.
+
+    Args:
+        problem: at the coordinates that are written.
+    """
+    closer, start, bounds = Closer(problem), Configuration(problem.q, problem.angle), bounds_of(problem.model)
+    shape = (problem.lead, len(closer.groups))
+    found = Assembled(start.copy(), np.zeros(shape, int), np.zeros(problem.qd.shape, bool), np.zeros(shape, int), closer)
+    seen = closer.look(start, problem.goal)
+    found.posture.angle = seen.gaps.angle
+    wishes = Wishes.of(problem)
+    todo = (seen.gap > LEAST_GAP) | (Judge(closer, wishes, found.held, bounds, start, problem.goal).excess(start) > 0.0)
+    blocked = None
+    while todo.any():
+        worlds = np.flatnonzero(todo.any(axis=1))
+        some = None if blocked is None else blocked[worlds]
+        part = _Assembly(closer.of_worlds(worlds), wishes.of_worlds(worlds, problem.lead), todo[worlds], some)
+        part.put_into(found, worlds)
+        todo[worlds], blocked = part.rest, np.zeros(todo.shape, bool)
+        blocked[worlds] = part.blocked
+    return found
+
+
+class _Assembly:
+    """Closes some groups of some worlds.
+
+    Args:
+        closer, wishes: of these worlds.
+        todo: (W, G) bool, groups.
+        blocked: (W, G) bool, where the straight way does not close, and what it does not reach is looked for; None: not
+            known, and what it does not reach is the rest, so that few worlds take the time that this takes.
+    """
+
+    def __init__(self, closer: Closer, wishes: Wishes, todo: Array, blocked: Array | None):
+        self.closer, self.wishes, self.todo, self.problem = closer, wishes, todo, closer.problem
+        self.is_thorough, self.rest = blocked is not None, np.zeros(todo.shape, bool)
+        self.blocked = np.zeros(todo.shape, bool) if blocked is None else blocked
+        self.goal, self.tree = self.problem.goal, np.broadcast_to(self.problem.is_tree, self.problem.qd.shape)
+        self.why, self.forks = np.zeros(todo.shape, int), np.zeros(todo.shape, int)
+        self.bounds = bounds_of(self.problem.model)
+        self.draw()
+        self.hold()
+        self.judge = Judge(closer, wishes, self.held, self.bounds, self.drawn, self.goal)
+        self.best = self.judge.nothing(self.drawn)
+        self.go()
+        self.heed()
+
+    def put_into(self, found: Assembled, worlds: Array) -> None:
+        """Write what was found for some worlds."""
+        done, closer = self.todo & ~self.rest, self.closer
+        for name, places in (("q", closer.group_of_q), ("angle", closer.group_of_row)):
+            column = getattr(found.posture, name)
+            column[worlds] = np.where(closer.spread(done, places), getattr(self.best.posture, name), column[worlds])
+        found.held[worlds] |= self.held
+        for name in ("why", "forks"):
+            column = getattr(found, name)
+            column[worlds] = np.where(done, getattr(self, name), column[worlds])
+
+    def draw(self) -> None:
+        """The drawing, closed; prescribed coordinates of rows are as drawn."""
+        closer, wishes, problem = self.closer, self.wishes, self.problem
+        writes = np.array([wishes.given[dofs].any() for _, dofs in closer.groups])
+        from_drawing = self.todo & writes
+        q = np.where(closer.spread(from_drawing, closer.group_of_q), wishes.drawn, problem.q)
+        start = Configuration(q, problem.angle)
+        leads = (problem.constraints.rows.dof >= 0) & problem.tells_place & closer.spread(from_drawing, closer.group_of_row)
+        self.first_goal = np.where(leads, closer.look(start, self.goal).gaps.residual, self.goal)
+        may = self.tree & ~(wishes.led & ~closer.spread(from_drawing, closer.group_of_dof))
+        self.drawn, seen, _ = closer.close(start, self.first_goal, may, self.todo, 0.0, _CORRECTIONS, is_least=True)
+        gap = seen.gap
+        for evenly in (True, False):
+            again = self.todo & (gap > OPEN_LOOP)
+            if again.any():
+                there, seen, _ = closer.close(start, self.first_goal, may, again, 0.0, _CORRECTIONS, evenly)
+                better = again & (seen.gap < gap)
+                self.drawn, gap = closer.taken(self.drawn, there, better), np.where(better, seen.gap, gap)
+        self.is_drawn = self.todo & (gap <= OPEN_LOOP)
+
+    def hold(self) -> None:
+        """What is held, by how much it moves, and whether branches part at the drawing."""
+        closer, turns = self.closer, self.wishes.turns
+        beside = closer.look(generic(closer, self.drawn, self.first_goal, self.tree, self.is_drawn), self.first_goal)
+        self.held = chosen(closer, self.wishes, beside, self.todo)
+        change = displacement(closer, self.drawn.q, self.wishes.aim)
+        self.change = np.where(turns & (np.abs(change) > _MANY_TURNS), wrapped(turns, change), change) * self.held
+        led = [(self.goal - self.first_goal)[:, rows].any(axis=1) for rows, _ in closer.groups]
+        self.moves = self.is_drawn & ((closer.sizes(self.change) > 0.0) | np.stack(led, axis=1))
+        self.parts = np.zeros(self.todo.shape, bool)
+        here = closer.look(self.drawn, self.first_goal)
+        for g in np.flatnonzero(self.moves.any(axis=0)):
+            more, some = (counted(closer, seen, g, self.tree & ~self.held)[0] for seen in (here, beside))
+            self.parts[:, g] = self.moves[:, g] & (more > some)
+
+    def go(self) -> None:
+        """From the drawing to what is held."""
+        goals, straight = (self.first_goal, self.goal), ~self.parts & ~self.blocked
+        there, part = travel(self.closer, self.drawn, goals, self.held, self.change, self.moves & straight)
+        self._weigh(there, self.is_drawn & (part >= 1.0) & straight)
+        if not self.is_thorough:
+            self.blocked = part < 1.0
+            self.rest |= self.todo & ~self.best.found
+            return
+        if self.parts.any():
+            self._part(goals)
+        for legs in other_ways(self.wishes, self.held, self.change):
+            missing = self.is_drawn & ~self.best.found
+            if missing.any():
+                self._weigh(*travelled(self.closer, self.drawn, goals, legs, missing))
+        missing = self.todo & ~self.best.found
+        if missing.any():
+            self.best = jumped(self.judge, self.best, missing, self._ended(self.drawn))
+        missing = self.todo & ~self.best.found
+        if missing.any():
+            there = as_far(self.judge, goals, self.drawn, missing, self.is_drawn)
+            self.best = replace(self.best, posture=self.closer.taken(self.best.posture, there, missing))
+            self.why = np.where(missing, Why.OUT_OF_REACH, self.why)
+
+    def _part(self, goals: tuple[Array, Array]) -> None:
+        """The best of the branches that meet at the drawing."""
+        found = parted(self.judge, self.drawn, goals, self.change, self.parts)
+        hinted = self.closer.sizes(np.ones(self.held.shape), self.wishes.hints(self.held)) > 0.0
+        self.forks = np.where(self.parts & ~hinted, found.branches, 0)
+        self._weigh(found.posture, self.parts & found.found)
+
+    def _weigh(self, there: Configuration, good: Array) -> None:
+        self.best = self.judge.weigh(self.best, self._ended(there), good)
+
+    def _ended(self, there: Configuration) -> Configuration:
+        """A posture with what is held exactly at its place, turns included, closed as near as rounding lets."""
+        held = self.held & self.closer.spread(self.todo, self.closer.group_of_dof)
+        start = Configuration(put(self.problem, there.q, self.wishes.aim, held), there.angle)
+        return self.closer.close(start, self.goal, self.tree & ~self.held, self.todo, 0.0, _CORRECTIONS)[0]
+
+    def heed(self) -> None:
+        """Hints that the branch of the drawing does not meet, and limits that exclude it."""
+        there = self.todo & ~self.rest & (self.why == Why.HELD)
+        unmet = there & (self.judge.from_hints(self.best.posture) > SAME_BRANCH)
+        self.best = replace(self.best, found=there, score=self.judge.score(self.best.posture))
+        if not self.is_thorough:
+            self.rest |= unmet | (there & (self.best.score[..., 0] > 0.0))
+        elif unmet.any():
+            self._near_hints(unmet)
+        self.why = np.where(there & (self.judge.from_hints(self.best.posture) > SAME_BRANCH), Why.NO_FREEDOM, self.why)
+        beyond = there & (self.best.score[..., 0] > 0.0)
+        if beyond.any() and self.is_thorough:
+            self._within_limits(beyond)
+            self.why = np.where(beyond & (self.best.score[..., 0] == 0.0), Why.LIMITED, self.why)
+        self._wind()
+
+    def _near_hints(self, unmet: Array) -> None:
+        """Weigh postures near hints: what is held goes on from a posture that they make alone, or they give way to it."""
+        closer, hints = self.closer, self.wishes.hints(self.held)
+        alone, seen = self._with_hints(self.drawn, self.tree & ~self.wishes.led, unmet)
+        met = unmet & (seen.gap <= OPEN_LOOP) & (self.judge.from_hints(alone) <= _MET)
+        change = displacement(closer, alone.q, self.wishes.aim) * self.held
+        there, part = travel(closer, alone, (self.goal, self.goal), self.held, change, met)
+        there, met = self._ended(there), met & (part >= 1.0)
+        count = [hints[:, dofs].sum(axis=1) - self.held[:, dofs].sum(axis=1) for _, dofs in closer.groups]
+        is_posture = met & (np.stack(count, axis=1) > 0)  # more than freedoms, and they agree: it is a drawing
+        self.best = self.judge.weigh(replace(self.best, found=self.best.found & ~is_posture), there, met)
+        unmet = unmet & ~is_posture
+        there, seen = self._with_hints(self.best.posture, self.tree & ~self.held, unmet)
+        self.best = self.judge.weigh(self.best, there, unmet & (seen.gap <= OPEN_LOOP))
+        far = unmet & (self.best.score[..., 1] > _FAR_HINT)
+        self.best = scattered(self.judge, self.best, far) if far.any() else self.best
+
+    def _with_hints(self, start: Configuration, free: Array, wanted: Array) -> tuple[Configuration, Probe]:
+        """A posture near the hints: first they stay, and what else is free closes the loop, then all that is free."""
+        closer, hints = self.closer, self.wishes.hints(self.held)
+        change = displacement(closer, start.q, self.wishes.aim) * hints
+        q = moved(self.problem.model.links, start.q, change * closer.spread(wanted, closer.group_of_dof))
+        there = Configuration(q, start.angle)
+        for may in (free & ~hints, free):
+            there, seen, _ = closer.close(there, self.goal, may, wanted, 0.0, _CORRECTIONS)
+        return there, seen
+
+    def _within_limits(self, beyond: Array) -> None:
+        """Weigh other branches; freedoms that nothing written holds stay with the coordinates that are within limits."""
+        closer, wishes, posture = self.closer, self.wishes, self.best.posture
+        beside = closer.look(generic(closer, posture, self.goal, self.tree, beyond), self.goal)
+        unwritten = [[d] for d in np.flatnonzero(self.problem.is_tree & ~wishes.written)]
+        more = chosen(closer, replace(wishes, units=wishes.units + unwritten), beside, beyond, self._passed(posture))
+        held = np.where(closer.spread(beyond, closer.group_of_dof), more, self.held)
+        self.best = scattered(Judge(closer, wishes, held, self.bounds, self.drawn, self.goal), self.best, beyond)
+
+    def _passed(self, posture: Configuration) -> Array:
+        """(W, NV) bool, coordinates beyond their limits and not held: they are what has to move."""
+        found = np.zeros(self.held.shape, bool)
+        laws, at = self.problem.constraints.laws, self.problem.meter.q_of_dof
+        for one in self.bounds:
+            d = int(laws.dof[one.law])
+            if d >= 0 and laws.row[one.law] < 0:
+                value = posture.q[:, at[d]]
+                found[:, d] = (value < laws.lower[:, one.law] - OUTSIDE) | (value > laws.upper[:, one.law] + OUTSIDE)
+        return found & ~self.held
+
+    def _wind(self) -> None:
+        """Hints in the turn in which they are written."""
+        turns, at = self.wishes.turns, self.problem.meter.q_of_dof
+        hints = self.wishes.hints(self.held) & turns & self.closer.spread(self.todo, self.closer.group_of_dof)
+        away = displacement(self.closer, self.best.posture.q, self.wishes.aim)
+        own, q = np.flatnonzero(turns), self.best.posture.q.copy()
+        q[:, at[own]] += np.where(hints, away - wrapped(turns, away), 0.0)[:, own]
+        self.best = replace(self.best, posture=Configuration(q, self.best.posture.angle))

@@ -1,0 +1,207 @@
+"""Which coordinates a loop holds at their values, out of those that are written: as many as it has degrees of freedom.
+
+In this order: prescribed, named by an option or a batch, driven, then as in the file. What is written beyond is a hint,
+which chooses between branches. Freedoms are counted beside the drawing, since links that lie in one line hide some.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from simcli import rotations as rot
+from simcli.model.closure.chart import moved
+from simcli.model.closure.close import OPEN_LOOP, LoopProblem
+from simcli.model.closure.continuation.newton import Closer, Configuration, Probe
+from simcli.model.phases.beginning import AsDrawn
+from simcli.model.signals.tables import MotionKind
+from simcli.model.tables import Array, DriveMode, LinkKind
+
+WHOLE_TURN = 2.0 * np.pi
+_ASIDE = (0.1, -0.1, 0.03, -0.03)  # [rad, or lengths of the loop] from the drawing to where freedoms are counted
+_RANK = 1e-6  # singular values of rows of length one below this part of the largest are none
+_MOVES = 1e-5  # of a direction of length one: coordinates that change by less along it do not choose it
+_CORRECTIONS = 15
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What is asked of the coordinates of a problem.
+
+    Attributes:
+        aim: [m, rad, 1], (W, NQ), as written; where nothing is written as drawn.
+        drawn: [m, rad, 1], (W, NQ).
+        units: dofs that are held together, in the order in which they are.
+        given: (NV,) bool, what is written.  led: (NV,) bool, what is prescribed.  written: (NV,) bool, either of them.
+        stays: (NV,) bool, what is held where it is, if there is freedom for it, and is no hint.
+        turns: (NV,) bool, angles whose full turns change no pose.
+    """
+
+    aim: Array
+    drawn: Array
+    units: list[list[int]]
+    given: Array
+    written: Array
+    led: Array
+    stays: Array
+    turns: Array
+
+    @staticmethod
+    def of(problem: LoopProblem) -> "Wishes":
+        """The wishes of a model's scene."""
+        model, dofs = problem.model, problem.model.dofs
+        drawing = model.drawing or AsDrawn(model.joint_q, *np.zeros((2, model.n_qd), bool))
+        led = problem.is_led & problem.is_tree
+        written, stays = (dofs.q_given | led) & problem.is_tree, drawing.stays & problem.is_tree
+        by_rate = led & (model.motions.kind == MotionKind.VELOCITY) & ~dofs.q_given
+        drawn = np.broadcast_to(np.nan_to_num(drawing.q), problem.q.shape).copy()
+        own = problem.meter.q_of_dof[by_rate]
+        drawn[:, own] = problem.q[:, own]  # nothing says another place
+        is_driven = dofs.drive_mode != DriveMode.NONE
+        rank = np.select([led, drawing.named & written, written & is_driven, written], [0, 1, 2, 3], 4)
+        return Wishes(problem.q.copy(), drawn, _units(problem, written | stays, rank),
+                      dofs.q_given & problem.is_tree, written, led, stays & ~written,
+                      _turns(problem))  # fmt: skip
+
+    def hints(self, held: Array) -> Array:
+        """What is written and not held, (W, NV) bool."""
+        return self.written & ~held
+
+    def of_worlds(self, worlds: Array, lead: int) -> "Wishes":
+        """The wishes of some worlds alone."""
+        if lead == 1:
+            return self
+        return replace(self, aim=self.aim[worlds], drawn=self.drawn[worlds])
+
+
+def _units(problem: LoopProblem, asked: Array, rank: Array) -> list[list[int]]:
+    links, found = problem.model.links, []
+    for k in range(problem.model.n_links):
+        first = int(links.qd_start[k])
+        dofs = [d for d in range(first, first + int(links.n_qd[k])) if asked[d]]
+        if dofs:
+            found.append(dofs)
+    return sorted(found, key=lambda dofs: (min(rank[dofs].tolist()), dofs))
+
+
+def _turns(problem: LoopProblem) -> Array:
+    links, found = problem.model.links, np.zeros(problem.model.n_qd, bool)
+    for k in range(problem.model.n_links):
+        if links.kind[k] == LinkKind.HELIX and links.turn[k] != 0.0 and not links.advance[:, k].any():
+            found[int(links.qd_start[k])] = True
+    geared = {d for terms in problem.entries.geared.values() for d, is_row, _ in terms if not is_row}
+    found[sorted(geared)] = False
+    return found
+
+
+def displacement(closer: Closer, before: Array, after: Array) -> Array:
+    """[m, rad], (W, NV), the move along the dofs from coordinates to others, both (W, NQ): see `chart.moved`."""
+    links = closer.problem.model.links
+    found = np.zeros((len(before), closer.problem.model.n_qd))
+    for k in range(closer.problem.model.n_links):
+        d, n, at = int(links.qd_start[k]), int(links.n_qd[k]), int(links.q_start[k])
+        if links.kind[k] == LinkKind.HELIX:
+            found[:, d] = after[:, at] - before[:, at]
+        elif n:
+            is_free = int(links.kind[k] == LinkKind.FREE)
+            place = at + 3 * is_free
+            old, new = before[:, place : place + 4], after[:, place : place + 4]
+            turn = rot.quat_multiply(new, rot.quat_inverse(old))
+            found[:, d + 3 * is_free : d + n], _ = rot.rotation_log(np.where(turn[:, 3:] < 0.0, -turn, turn))
+            if is_free:
+                com = links.com[:, k]
+                shift = rot.quat_rotate(new, com) - rot.quat_rotate(old, com)
+                found[:, d : d + 3] = after[:, at : at + 3] - before[:, at : at + 3] + shift
+    return found
+
+
+def wrapped(turns: Array, change: Array) -> Array:
+    """Displacements without full turns where these change no pose, (W, NV)."""
+    return np.where(turns, change - WHOLE_TURN * np.round(change / WHOLE_TURN), change)
+
+
+def counted(closer: Closer, look: Probe, g: int, free: Array | None = None) -> tuple[Array, Array]:
+    """How many directions the rows of a group leave, (W,), and the projection on them, (W, n, n).
+
+    Lengths are counted in lengths of the loop, and rows are as long as each other.
+
+    Args:
+        closer: of the problem.
+        look: at a posture.
+        g: the group.
+        free: (W, NV) bool, dofs that may move; None for all.
+    """
+    dofs = closer.groups[g][1]
+    J = closer.gradients(look, g) * np.where(closer.is_length[dofs], closer.reach[:, g, None], 1.0)[:, None]
+    J = np.nan_to_num(J if free is None else J * free[:, None, dofs], posinf=0.0, neginf=0.0)
+    length = np.sqrt(np.square(J).max(axis=2))
+    J = J / np.where(length > 0.0, length, 1.0)[..., None]
+    _, values, right = np.linalg.svd(np.ascontiguousarray(J))
+    sees = np.zeros(right.shape[:2], bool)
+    sees[:, : values.shape[1]] = (values > _RANK * values.max(axis=1, initial=0.0)[:, None]) & (values > 0.0)
+    P = np.zeros(right.shape)
+    for k in range(right.shape[1]):
+        P += np.where(sees[:, k], 0.0, 1.0)[:, None, None] * right[:, k, :, None] * right[:, k, None, :]
+    n_free = len(dofs) if free is None else free[:, dofs].sum(axis=1)
+    return n_free - sees.sum(axis=1), P
+
+
+def generic(closer: Closer, start: Configuration, goal: Array, free: Array, wanted: Array) -> Configuration:
+    """A closed posture near another one, at which no links lie in one line by chance.
+
+    Args:
+        closer: of the problem.
+        start: closed.
+        goal: (W, R), as of `LoopProblem`.
+        free: (W, NV) bool, what may move.
+        wanted: (W, G) bool, groups that are asked for.
+    """
+    look, away = closer.look(start, goal), np.zeros((closer.problem.lead, closer.problem.model.n_qd))
+    for g, (_, dofs) in enumerate(closer.groups):
+        if wanted[:, g].any():
+            _, P = counted(closer, look, g, free)
+            uneven = 1.0 + np.modf(np.arange(1, len(dofs) + 1) * 0.6180339887498949)[0]  # along no direction of a scene
+            along = np.zeros((closer.problem.lead, len(dofs)))
+            for k in range(len(dofs)):
+                along += P[:, :, k] * uneven[k]
+            away[:, dofs] = along * np.where(closer.is_length[dofs], closer.reach[:, g, None], 1.0) * free[:, dofs]
+    size, found, todo = np.maximum(closer.sizes(away), 1e-300), start, wanted.copy()
+    for share in _ASIDE:
+        if not todo.any():
+            break
+        step = away * closer.spread(share / size * todo, closer.group_of_dof)
+        there = Configuration(moved(closer.problem.model.links, start.q, step), start.angle)
+        there, seen, _ = closer.close(there, goal, free, todo, OPEN_LOOP, _CORRECTIONS)
+        good = todo & (seen.gap <= OPEN_LOOP)
+        found, todo = closer.taken(found, there, good), todo & ~good
+    return found
+
+
+def chosen(closer: Closer, wishes: Wishes, look: Probe, wanted: Array, barred: Array | None = None) -> Array:
+    """What is held, (W, NV) bool: in the order of the units, as long as rows and what is held leave them a choice.
+
+    Args:
+        closer: of the problem.
+        wishes: of the same.
+        look: where freedoms are counted.
+        wanted: (W, G) bool, groups that are asked for.
+        barred: (W, NV) bool, what is not to be held.
+    """
+    held = np.zeros((closer.problem.lead, closer.problem.model.n_qd), bool)
+    held[:, wishes.led] = True
+    for g, (_, dofs) in enumerate(closer.groups):
+        if not wanted[:, g].any():
+            continue
+        P, place = counted(closer, look, g)[1], {d: n for n, d in enumerate(dofs.tolist())}
+        for unit in wishes.units:
+            if unit[0] not in place:
+                continue
+            rest, good = P, wanted[:, g] & (True if barred is None else ~barred[:, unit].any(axis=1))
+            for d in unit:
+                n = place[d]
+                own = rest[:, n, n]
+                good &= own > _MOVES**2
+                column = rest[:, :, n] / np.sqrt(np.where(own > _MOVES**2, own, 1.0))[:, None]
+                rest = rest - column[:, :, None] * column[:, None, :]
+            P = np.where(good[:, None, None], rest, P)
+            held[:, unit] |= good[:, None]
+    return held

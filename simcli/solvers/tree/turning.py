@@ -1,0 +1,317 @@
+"""Stages of steps of first order for the gyroscopic torques of bodies that turn freely, see gyroscopes.py.
+
+Source: kernels/chart/gyroscope.py. Deviation: none.
+"""
+
+from simcli.kernels.algebra.elementary import select_parts
+from simcli.kernels.algebra.values import Force, Vec3
+from simcli.kernels.chart.gyroscope import cayley_rate, mean_spin
+from simcli.kernels.chart.tree import com_about_origin, quaternion_at, store_vector, vector_at
+from simcli.kernels.language import ti
+from simcli.kernels.memory.arena import local
+from simcli.kernels.report import effort_now
+from simcli.solvers.shared import needs
+from simcli.solvers.tree.integrators import H
+
+
+@needs.gyroscopes
+@ti.func
+def foresee_turns(c: ti.template(), w: ti.i32, base: ti.template(), by_force: ti.template()):
+    """Gyroscopic torques of the whole step in the place of those where it begins.
+
+    Args:
+        base: what each dof has without rows: the force along it, by its unknown; else its acceleration, of no carriers.
+        by_force: whether it is the force.
+
+    Reads:  c.state.{q, qd}
+    Writes: base, c.gyroscopes.{begun, rest, start}
+    """
+    o = c.gyroscopes
+    zero = c.tables.arena.zero()
+    for n in range(o.n):
+        at = o.first_qd.at(n)
+        if ti.static(by_force):
+            at = c.tables.unknown.at(at)
+        given = vector_at(base, w, at)
+        found = given * 1.0
+        spins = zero + o.spins.load(w, n) != 0.0
+        if o.carries.at(n) != 0:
+            if ti.static(by_force):
+                found = given + gyroscopic_change(c, w, n) * _share_of_carrier(c, w)
+        else:
+            inertia, spin, torque = _turning(c, w, n)
+            if ti.static(by_force):
+                turned = inertia * _foresee(c, w, n, inertia, spin, torque + _about_centre(c, w, base, n, at, given))
+                found = turned + _push_arm(c, w, base, n, at, spins)
+            else:
+                found = _foresee(c, w, n, inertia, spin, torque + inertia * given)
+                _shift_arm(c, w, base, n, at, given, found, spins)
+        store_vector(base, w, at, select_parts(spins, found, given))
+
+
+def _share_of_carrier(c, w):
+    """1, or 0 where what velocities need is that of the middle of the step (inside kernels)."""
+    return 1.0 - c.midpoint.fast.load(w, 0) if c.midpoint.n else 1.0
+
+
+def _arm_of(c, w, n):
+    """[m], d of a body where the step begins (inside kernels). Reads: c.state.q"""
+    return quaternion_at(c.state.q, w, c.gyroscopes.first_q.at(n)).matrix() * c.gyroscopes.arm.load(w, n)
+
+
+def _about_centre(c, w, base, n, at, torque):
+    """Torque about the centre of all that is welded on (inside kernels)."""
+    return _moved_torque(c, w, base, n, at, torque) if c.gyroscopes.has_arms else torque
+
+
+@ti.func
+def _moved_torque(c: ti.template(), w: ti.i32, base: ti.template(), n: ti.i32, at: ti.i32, torque: ti.template()):
+    found = torque * 1.0
+    if c.gyroscopes.is_off.at(n) != 0:
+        found = torque - _arm_of(c, w, n).cross(vector_at(base, w, at - 3))
+    return found
+
+
+def _push_arm(c, w, base, n, at, spins):
+    """Torque about the body's own centre of the force f + m w x (w x d), which is written (inside kernels).
+
+    Writes: base, c.gyroscopes.begun_arm
+    """
+    zero = c.tables.arena.zero()
+    return _pushed_arm(c, w, base, n, at, spins) if c.gyroscopes.has_arms else Vec3(zero, zero, zero)
+
+
+@ti.func
+def _pushed_arm(c: ti.template(), w: ti.i32, base: ti.template(), n: ti.i32, at: ti.i32, spins: ti.template()):
+    o = c.gyroscopes
+    zero = c.tables.arena.zero()
+    torque = Vec3(zero, zero, zero)
+    if o.is_off.at(n) != 0:
+        arm = _arm_of(c, w, n)
+        o.begun_arm.store(w, n, arm)
+        spin = vector_at(c.state.qd, w, o.first_qd.at(n))
+        given = vector_at(base, w, at - 3)
+        force = given + spin.cross(spin.cross(arm)) * o.mass.load(w, n)
+        store_vector(base, w, at - 3, select_parts(spins, force, given))
+        torque = arm.cross(force)
+    return torque
+
+
+@needs.gyroscope_arms
+@ti.func
+def _shift_arm(c: ti.template(), w: ti.i32, base: ti.template(), n: ti.i32, at: ti.i32, before: ti.template(),
+               after: ti.template(), spins: ti.template()):
+    """The acceleration of a body's own centre of mass, as its angular acceleration changes while that of all of it stays.
+
+    Writes: base, c.gyroscopes.begun_arm
+    """
+    o = c.gyroscopes
+    if o.is_off.at(n) != 0:
+        arm = _arm_of(c, w, n)
+        o.begun_arm.store(w, n, arm)
+        spin = vector_at(c.state.qd, w, o.first_qd.at(n))
+        given = vector_at(base, w, at - 3)
+        found = given + (before - after).cross(arm) + spin.cross(spin.cross(arm))
+        store_vector(base, w, at - 3, select_parts(spins, found, given))
+
+
+@ti.func
+def _turning(c: ti.template(), w: ti.i32, n: ti.i32):
+    """Inertia, angular velocity and its gyroscopic torque w x I w, where the step begins.
+
+    Reads: c.state.{q, qd}
+    """
+    o = c.gyroscopes
+    spin = vector_at(c.state.qd, w, o.first_qd.at(n))
+    inertia = o.inertia.load(w, n).turned(quaternion_at(c.state.q, w, o.first_q.at(n)).matrix())
+    return inertia, spin, spin.cross(inertia * spin)
+
+
+@ti.func
+def _foresee(c: ti.template(), w: ti.i32, n: ti.i32, inertia: ti.template(), spin: ti.template(), torque: ti.template()):
+    """[rad/s^2], what brings a body to the velocity that moves it in a step without contacts.
+
+    Args:
+        torque: [N m], all others than the gyroscopic one.
+
+    Writes: c.gyroscopes.{begun, rest, start}
+    """
+    o = c.gyroscopes
+    h = c.constants.load(w, H)
+    lasts = 0.5 * h
+    if o.is_alone.at(n) != 0:
+        lasts = h * 1.0
+    aim = inertia * spin + torque * lasts
+    mean = mean_spin(inertia, aim, spin, h)
+    moved = mean * 2.0 - spin
+    if o.is_alone.at(n) != 0:
+        moved = cayley_rate(mean, h)
+    rest = mean.cross(inertia * mean)
+    if o.is_alone.at(n) != 0:
+        rest = aim - inertia * moved
+    o.begun.store(w, n, inertia)
+    o.rest.store(w, n, rest)
+    o.start.store(w, n, spin)
+    return (moved - spin) * local(1.0 / h)
+
+
+@ti.func
+def gyroscopic_change(c: ti.template(), w: ti.i32, n: ti.i32):
+    """[N m], of the gyroscopic torque of a whole step from that where it begins, of a body that nothing else turns.
+
+    Reads: c.state.{q, qd}
+    """
+    h = c.constants.load(w, H)
+    inertia, spin, torque = _turning(c, w, n)
+    mean = mean_spin(inertia, inertia * spin, spin, h)
+    return inertia * ((mean - spin) * local(2.0 / h)) + torque
+
+
+@needs.lone_gyroscopes
+@ti.func
+def end_turns(c: ti.template(), w: ti.i32):
+    """Angular velocities and accelerations of bodies that stand alone, of their momentum where the step ends.
+
+    Reads:  c.state.q, c.gyroscopes
+    Writes: c.state.{qd, qdd}
+    """
+    o = c.gyroscopes
+    h = c.constants.load(w, H)
+    for n in range(o.n):
+        if o.is_alone.at(n) != 0:
+            d = o.first_qd.at(n)
+            moved = vector_at(c.state.qd, w, d)
+            R = quaternion_at(c.state.q, w, o.first_q.at(n)).matrix()
+            carried = R * (o.inertia.load(w, n) * R.transposed_times(moved))  # its rounding is that of the next step
+            gained = o.rest.load(w, n) + o.begun.load(w, n) * moved - carried
+            ends = moved + R * (o.inverse.load(w, n) * R.transposed_times(gained))
+            spins = o.spins.load(w, n) + c.tables.arena.zero() != 0.0
+            store_vector(c.state.qd, w, d, select_parts(spins, ends, moved))
+            _end_arm(c, w, n, moved, ends, R, spins)
+            change = (ends - o.start.load(w, n)) * local(1.0 / h)
+            store_vector(c.state.qdd, w, d, select_parts(spins, change, vector_at(c.state.qdd, w, d)))
+
+
+@ti.func
+def change_of_torque(c: ti.template(), w: ti.i32, n: ti.i32, ends: ti.template(), moves: ti.template()):
+    """[N m], what the torque of a body that is held gains, as the step ends with another angular velocity than before.
+
+    Args:
+        ends: [rad/s], that.
+        moves: mask of the worlds in which it may change.
+
+    Writes: c.gyroscopes.rest
+    """
+    o = c.gyroscopes
+    zero = c.tables.arena.zero()
+    inertia, before = o.begun.load(w, n), o.rest.load(w, n)
+    mean = (o.start.load(w, n) + ends) * 0.5
+    after = mean.cross(inertia * mean)
+    acts = moves & (zero + o.spins.load(w, n) != 0.0)
+    o.rest.store(w, n, select_parts(acts, after, before))
+    return select_parts(acts, before - after, Vec3(zero, zero, zero))
+
+
+@ti.func
+def gains_spin(c: ti.template(), w: ti.i32, n: ti.i32, ends: ti.template(), h: ti.template()):
+    """[rad/s], by how much the change of its torque turns a body that is held faster in a step, if nothing else held it.
+
+    Args:
+        ends: as of `change_of_torque`.
+    """
+    o = c.gyroscopes
+    inertia = o.begun.load(w, n)
+    mean = (o.start.load(w, n) + ends) * 0.5
+    change = o.rest.load(w, n) - mean.cross(inertia * mean)
+    xx, yy, zz = inertia.parts[:3]
+    return local(ti.sqrt(change.dot(change)) * h / (xx + yy + zz))
+
+
+@needs.held_gyroscopes
+@ti.func
+def load_turns(c: ti.template(), w: ti.i32, moves: ti.template()):
+    """Ask a correction for what gyroscopic torques change by.
+
+    Args:
+        moves: mask of the worlds that it moves.
+
+    Writes: c.bound.system.load
+    """
+    o = c.gyroscopes
+    for n in range(o.n):
+        if o.carries.at(n) + o.is_alone.at(n) == 0:
+            d = o.first_qd.at(n)
+            change = change_of_torque(c, w, n, vector_at(c.state.qd, w, d), moves)
+            store_vector(c.bound.system.load, w, c.tables.unknown.at(d), change)
+
+
+@needs.gyroscope_arms
+@ti.func
+def _end_arm(c: ti.template(), w: ti.i32, n: ti.i32, moved: ti.template(), ends: ti.template(), R: ti.template(),
+             spins: ti.template()):
+    """Velocity of a body's own centre of mass, where that of all of it is what moved it.
+
+    Writes: c.state.qd
+    """
+    o = c.gyroscopes
+    if o.is_off.at(n) != 0:
+        d = o.first_qd.at(n) - 3
+        v = vector_at(c.state.qd, w, d)
+        found = v + moved.cross(o.begun_arm.load(w, n)) - ends.cross(R * o.arm.load(w, n))
+        store_vector(c.state.qd, w, d, select_parts(spins, found, v))
+
+
+@ti.func
+def turn_carriers(c: ti.template(), w: ti.i32):
+    """Add what the gyroscopic torques of carriers change in a step to the efforts of their joints.
+
+    Writes: c.state.tau
+    """
+    _push_carriers(c, w, 1.0)
+
+
+@ti.func
+def forget_carriers(c: ti.template(), w: ti.i32):
+    """Take them away again: no joint gives them.
+
+    Writes: c.state.tau
+    """
+    _push_carriers(c, w, -1.0)
+
+
+@ti.func
+def _push_carriers(c: ti.template(), w: ti.i32, sign: ti.template()):
+    o = c.gyroscopes
+    for n in range(o.n):
+        if o.carries.at(n) != 0:
+            d = o.first_qd.at(n)
+            tau = vector_at(c.state.tau, w, d)
+            changed = tau + gyroscopic_change(c, w, n) * sign
+            spins = c.tables.arena.zero() + o.spins.load(w, n) != 0.0
+            store_vector(c.state.tau, w, d, select_parts(spins, changed, tau))
+
+
+def _efforts_from(t, s, w, d):
+    """[N m], efforts of three dofs (inside kernels)."""
+    return Vec3(*(effort_now(t, s, w, d + k) for k in range(3)))
+
+
+@needs.lone_gyroscopes
+@ti.func
+def hold_turns(c: ti.template(), w: ti.i32):
+    """What turns bodies that stand alone is nothing but the efforts of their joints: the acceleration is one of momentum.
+
+    Reads:  c.state.{tau, diagonal, qdd} and what `demand` reads
+    Writes: c.state.f
+    """
+    o = c.gyroscopes
+    t = c.tables
+    s = c.state
+    for n in range(o.n):
+        if o.is_alone.at(n) != 0:
+            i = o.link.at(n)
+            d = o.first_qd.at(n)
+            effort = _efforts_from(t, s, w, d)
+            f = s.f.load(w, i)
+            moment = com_about_origin(t, s, w, i).cross(f.force) + t.rotation.load(w, i) * effort
+            s.f.store(w, i, Force.of(f.force, select_parts(t.arena.zero() + o.spins.load(w, n) != 0.0, moment, f.moment)))
