@@ -14,7 +14,7 @@ from simcli.search.fits.series import ON_STEP
 from simcli.spec.values.units import UnitError, to_si
 
 TIME_OFFSET = "time_offset"
-OPTION = "--time-offset"
+_OPTION = "--time-offset"
 
 
 def read_offset(text: str) -> FreeNumber:
@@ -28,10 +28,10 @@ def read_offset(text: str) -> FreeNumber:
     """
     low, dots, high = (part.strip() for part in text.partition(".."))
     if not (low and dots and high):
-        raise UsageError(f"{OPTION} {text}: write LOW..HIGH, as '-50 ms..50 ms'")
+        raise UsageError(f"{_OPTION} {text}: write LOW..HIGH, as '-50 ms..50 ms'")
     ends = [_seconds(text, end) for end in (low, high)]
     if not ends[0] < ends[1]:
-        raise UsageError(f"{OPTION} {text}: the first end is the lower one")
+        raise UsageError(f"{_OPTION} {text}: the first end is the lower one")
     start = 0.0 if ends[0] <= 0.0 <= ends[1] else 0.5 * (ends[0] + ends[1])
     return FreeNumber(TIME_OFFSET, start, *ends, "s")
 
@@ -40,9 +40,9 @@ def _seconds(text: str, end: str) -> float:
     try:
         found = float(end) if end[-1:].isdigit() or end.endswith(".") else to_si(end, "s")
     except (UnitError, ValueError) as error:
-        raise UsageError(f"{OPTION} {text}: {error}; write LOW..HIGH, as '-50 ms..50 ms'") from None
+        raise UsageError(f"{_OPTION} {text}: {error}; write LOW..HIGH, as '-50 ms..50 ms'") from None
     if not np.isfinite(found):
-        raise UsageError(f"{OPTION} {text}: `{end}` is not finite")
+        raise UsageError(f"{_OPTION} {text}: `{end}` is not finite")
     return found
 
 
@@ -62,7 +62,7 @@ def within_run(log: Log, offset: FreeNumber, dt: float, duration: float) -> Log:
     kept = (log.time + offset.low >= -edge) & (log.time + offset.high <= duration + edge)
     if not kept.any():
         raise FileError(f"{log.path}: no time of it, {log.time.min():g} to {log.time.max():g} s, lies in the run of 0 to "
-                        f"{duration:g} s at every offset from {offset.low:g} to {offset.high:g} s; narrow {OPTION}"
+                        f"{duration:g} s at every offset from {offset.low:g} to {offset.high:g} s; narrow {_OPTION}"
                         )  # fmt: skip
     return replace(log, time=log.time[kept], line=log.line[kept], values=log.values[kept], sigma=log.sigma[kept],
                    n_outside=int((~kept).sum()))  # fmt: skip

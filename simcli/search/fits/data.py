@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simcli.errors import FileError, UsageError
-from simcli.search.fits.opensim_log import SUFFIXES, OpenSimRows, channel_of, unit_in_degrees
+from simcli.search.fits.opensim_log import OPENSIM, OpenSimRows, channel_of, unit_in_degrees
 from simcli.spec.faults.fault_list import did_you_mean
 from simcli.spec.names.channel_names import SCALARS, canonical, is_on_demand, kind_of, split_name
 from simcli.spec.samples.csv_text import separator_of
@@ -104,7 +104,7 @@ def read_log(path: Path, model: "Model", wanted: Sequence[str] = (), sigmas: Seq
         UsageError: a wanted column is not there; pyarrow is not installed.
     """
     known = known_units(model)
-    if path.suffix.lower() in SUFFIXES:
+    if path.suffix.lower() in OPENSIM:
         raw = _read_opensim(path, known, model.joints.name)
     else:
         raw = _read_parquet(path) if path.suffix.lower() == PARQUET else _read_csv(path)

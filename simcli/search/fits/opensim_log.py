@@ -13,7 +13,7 @@ from pathlib import Path
 
 from simcli.errors import FileError
 
-SUFFIXES = (".sto", ".mot")
+OPENSIM = (".sto", ".mot")
 _END = "endheader"
 _QUANTITIES = {"value": "q", "speed": "qd"}
 
