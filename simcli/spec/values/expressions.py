@@ -129,6 +129,11 @@ def _placed(text: str, slot: re.Match, value: float) -> str:
     return f"({_spell(value)})" if value < 0 and beside else _spell(value)
 
 
+def expression_free(text: str) -> str:
+    """A text with a number in the place of every expression, as `1 cm` of `${L} cm`."""
+    return _SLOT.sub("1", text)
+
+
 def names_in(text: str) -> set[str]:
     """Identifiers inside the `${...}` of a string."""
     return {name for slot in _SLOT.findall(text) for name in re.findall(r"[A-Za-z_]\w*", slot)}

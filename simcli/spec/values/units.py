@@ -57,6 +57,11 @@ _NAMES: dict[Dimension, str] = {
     (0, -1, 2, 0, 0): "a compliance", (0, 0, -2, 1, 0): "an angular acceleration",
 }  # fmt: skip
 
+_SI_OF: dict[Dimension, str] = {
+    _NONE: "1", _M: "m", _KG: "kg", _S: "s", _RAD: "rad", _CYCLE: "cycle", _HZ: "Hz", _RATE: "rad/s", _N: "N", _PA: "Pa",
+    _J: "J", _W: "W", _ACC: "m/s^2",
+}  # fmt: skip
+
 _WORDS = {
     "degree": "deg", "degrees": "deg", "radian": "rad", "radians": "rad", "meter": "m", "metre": "m", "meters": "m",
     "second": "s", "seconds": "s", "sec": "s", "gram": "g", "newton": "N", "kilogram": "kg", "hertz": "Hz",
@@ -64,6 +69,7 @@ _WORDS = {
 
 _NUMERIC = tuple("0123456789+-.")  # first characters of a text that was meant as a number
 _NUMBER = re.compile(r"\s*([-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?)(.*)\Z", re.DOTALL)
+_SYMBOL = re.compile(r"[A-Za-zµμ°%]+0?")
 _TOKEN = re.compile(r"\s*(\*\*|[*/^()·⋅]|[-+]?\d+(?:\.\d+)?|[A-Za-zµμ°%]+0?|[²³])")
 
 
@@ -99,6 +105,27 @@ def parse_unit(text: str) -> tuple[float, Dimension]:
     if len(text) > _MAX_TEXT:
         raise UnitError("a unit of more than 120 characters")
     return _Parser(text).parse()
+
+
+def si_unit(text: str) -> str:
+    """The SI unit of what is written in a unit: `N/m` of `N/mm`, `N*m/rad` of `N mm/deg`; "" of a plain number.
+
+    Raises:
+        UnitError: as of `parse_unit`.
+    """
+    if parse_unit(text)[1] == _NONE:
+        return ""
+    spelled = _SYMBOL.sub(_in_si, text.strip().replace("**", "^").replace("²", "^2").replace("³", "^3"))
+    return re.sub(r"\s*[*·⋅ ]\s*", "*", spelled)
+
+
+def _in_si(found: re.Match) -> str:
+    """A symbol of a unit as its SI unit, which stands in brackets where what is around it would tear it apart."""
+    symbol, before, after = found[0], found.string[: found.start()].strip(), found.string[found.end() :].strip()
+    unit = "N*m" if symbol.endswith("Nm") else _SI_OF[UNITS[symbol][1]]
+    is_torn = before.endswith("/") or after[:1] == "^" or after[:1].isdigit()
+    is_torn |= "/" in unit and (bool(before) or after[:1] not in ("", "/"))
+    return f"({unit})" if is_torn and ("*" in unit or "/" in unit) else unit
 
 
 def split_header(text: str) -> tuple[str, str]:
