@@ -94,6 +94,13 @@ def beside_a_top(made: dict) -> Twin:
     return _beside(made, {"top": {**top, "v": -made["gravity"], "w": np.array([3.0, 1, 2])}})
 
 
+def beside_a_gyroscope(made: dict) -> Twin:
+    """With a stranger of two bodies of which one turns far in a step."""
+    frame, wheel = (solid(np.random.default_rng(seed), ELSEWHERE) for seed in (5, 6))
+    axle = {**_joint("revolute", "frame", "wheel", ELSEWHERE), "qd": np.array([80.0])}
+    return _beside(made, {"frame": {**frame, "v": np.zeros(3), "w": np.array([0, 1.0, 0])}, "wheel": wheel}, {"axle": axle})
+
+
 def beside_a_stop(made: dict) -> Twin:
     """With a stranger whose hinge runs into a hard limit on the way, within a step."""
     arm = solid(np.random.default_rng(4), ELSEWHERE)
@@ -227,5 +234,6 @@ def welded(made: dict) -> Twin:
 
 
 EVERYWHERE = {"turned": turned_and_moved, "far": far_away, "mirrored": in_a_mirror, "backwards": backwards}
-STRANGERS = {"beside a top": beside_a_top, "beside a stop": beside_a_stop, "beside touching": beside_touching}
+STRANGERS = {"beside a top": beside_a_top, "beside a gyroscope": beside_a_gyroscope,
+             "beside a stop": beside_a_stop, "beside touching": beside_touching}
 REWRITTEN = {"d6": by_d6, "other names": by_other_names, "wrenches": by_wrenches}

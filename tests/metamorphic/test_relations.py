@@ -85,6 +85,7 @@ CASES = {
     **{f"loop {name}": Case(loop, twin, RIGID, loads=False) for name, twin in by.EVERYWHERE.items()},
     **{f"heap {name}": Case(balls, twin, TOUCH, TOUCHING, dt=2e-3, time=0.3) for name, twin in by.EVERYWHERE.items()},
     "mechanism beside a top": Case(mechanism, by.beside_a_top, FIRST),
+    "mechanism beside a gyroscope": Case(mechanism, by.beside_a_gyroscope, RIGID, often=(GENERALIZED,)),
     "mechanism beside a stop": Case(mechanism, by.beside_a_stop, FIRST),
     "mechanism beside touching": Case(mechanism, by.beside_touching, FIRST, AT_ONCE, often=(MAXIMAL,)),
     "loop beside touching": Case(loop, by.beside_touching, [GENERALIZED, MAXIMAL], AT_ONCE, often=(GENERALIZED,)),

@@ -3,8 +3,8 @@
     M (v+ - v) = h (F - b(q, (v + v+) / 2))      b what velocities need; v+ by rounds, from that without contacts and rows
 
 With b where the step begins, what precesses or nutates at nu [rad/s] gains h nu^2 / 2 of its amplitude a second: the wheel
-of a gyroscope leaves its plane. Where no link turns far in a step the old velocities serve, since these rounds take as long
-as all else of a step.
+of a gyroscope leaves its plane. Where no link of a tree turns far in a step the old velocities serve, since these rounds
+take as long as all else of a step. Each tree is judged by itself: what else is in the scene does not change its motion.
 
 Trees in which no link can turn but about axes that stay parallel need none of it; those of one body have their own torques
 (gyroscopes.py).
@@ -34,8 +34,9 @@ class Midpoint:
         apart: links with gyroscopic torques of their own.
 
     Attributes:
-        n_links, link: links of these trees.  n, dof: their dofs that nothing prescribes.
-        start: (n) velocities where the step begins.  fast: 1 where a link turns far in the step.
+        n_trees: how many.  n_links, link: links of these trees.  n, dof: their dofs that nothing prescribes.
+        tree: of each link of the model, the number of its tree, -1 of others.  dof_tree: (n) that of dofs.
+        start: (n) velocities where the step begins.  fast: (n_trees) 1 where a link turns far in the step.
     """
 
     _data_oriented = True
@@ -45,10 +46,13 @@ class Midpoint:
         roots = [i for i in np.flatnonzero(links.parent == WORLD).tolist() if is_first and _turns_about_many(model, i)]
         found = np.flatnonzero(np.isin(links.root, roots) & ~np.isin(links.root, apart))
         moved = tables.ever(lambda m: m.motions.kind[None] != 0)
-        dofs = [d for i in found for d in range(links.qd_start[i], links.qd_start[i] + links.n_qd[i]) if not moved[d]]
-        self.n_links, self.link = len(found), arena.ints(found)
-        self.n, self.dof = len(dofs), arena.ints(dofs)
-        self.start, self.fast = arena.slot(len(dofs)), arena.single.slot()
+        number = {root: k for k, root in enumerate(np.unique(links.root[found]).tolist())}
+        dofs = [(d, number[int(links.root[i])]) for i in found
+                for d in range(links.qd_start[i], links.qd_start[i] + links.n_qd[i]) if not moved[d]]  # fmt: skip
+        self.n_trees, self.n_links, self.link = len(number), len(found), arena.ints(found)
+        self.tree = arena.ints([number.get(int(root), -1) for root in links.root])
+        self.n, self.dof, self.dof_tree = len(dofs), arena.ints([d for d, _ in dofs]), arena.ints([k for _, k in dofs])
+        self.start, self.fast = arena.slot(len(dofs)), arena.slot(len(number))
 
 
 def _turns_about_many(model: Model, root: int) -> bool:
@@ -69,40 +73,55 @@ def _turns_about_many(model: Model, root: int) -> bool:
 
 @ti.func
 def find_fast(c: ti.template(), w: ti.i32):
-    """Note the worlds in which a link turns far in a step.
+    """Note the trees of which a link turns far in a step.
 
     Reads:  c.state.v
     Writes: c.midpoint.fast
     """
     zero = c.tables.arena.zero()
     h = c.constants.load(w, H)
+    for k in range(c.midpoint.n_trees):
+        c.midpoint.fast.store(w, k, zero)
     fastest = zero
     for n in range(c.midpoint.n_links):
-        spin = c.state.v.load(w, c.midpoint.link.at(n)).angular
-        fastest = ti.max(fastest, spin.dot(spin))
-    is_fast = fastest * h * h > _FAR * _FAR
-    c.midpoint.fast.store(w, 0, ti.select(is_fast, zero + 1.0, zero))
-    if any_lane(is_fast):
+        i = c.midpoint.link.at(n)
+        spin = c.state.v.load(w, i).angular
+        turn = spin.dot(spin) * (h * h)
+        k = c.midpoint.tree.at(i)
+        c.midpoint.fast.store(w, k, ti.select(turn > _FAR * _FAR, zero + 1.0, c.midpoint.fast.load(w, k)))
+        fastest = ti.max(fastest, turn)
+    if any_lane(fastest > _FAR * _FAR):
         for n in range(c.midpoint.n):
             c.midpoint.start.store(w, n, c.state.qd.load(w, c.midpoint.dof.at(n)))
 
 
-def is_fast(c, w):
-    """The worlds in which a link turns far in a step."""
-    return c.midpoint.fast.load(w, 0) != 0.0
+@ti.func
+def is_fast(c: ti.template(), w: ti.i32):
+    """The worlds in which a link of some tree turns far in a step."""
+    fastest = c.tables.arena.zero()
+    for k in range(c.midpoint.n_trees):
+        fastest = ti.max(fastest, c.midpoint.fast.load(w, k))
+    return fastest != 0.0
+
+
+def is_fast_tree(c, w, i):
+    """1 in the worlds in which the tree of link i turns far in a step (inside kernels)."""
+    return c.midpoint.fast.load(w, c.midpoint.tree.at(i))
 
 
 @ti.func
 def move_to_middle(c: ti.template(), w: ti.i32):
-    """Velocities of the middle of the step, by the accelerations that were found last.
+    """Velocities of the middle of the step, by the accelerations that were found last; those of slow trees stay.
 
-    Reads:  c.midpoint.start, c.state.qdd
+    Reads:  c.midpoint.{start, fast}, c.state.qdd
     Writes: c.state.qd
     """
     half = c.constants.load(w, H) * 0.5
     for n in range(c.midpoint.n):
         d = c.midpoint.dof.at(n)
-        c.state.qd.store(w, d, c.midpoint.start.load(w, n) + c.state.qdd.load(w, d) * half)
+        start = c.midpoint.start.load(w, n)
+        is_far = c.midpoint.fast.load(w, c.midpoint.dof_tree.at(n)) != 0.0
+        c.state.qd.store(w, d, ti.select(is_far, start + c.state.qdd.load(w, d) * half, start))
 
 
 @ti.func

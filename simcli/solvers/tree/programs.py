@@ -205,7 +205,7 @@ def _with_tree(c, starts: bool) -> tuple:
     solve = (turn_carriers, solve_tree, forget_carriers) if c.gyroscopes.n_carriers else (solve_tree,)
     if not c.midpoint.n:
         return solve
-    rounds = repeat(move_to_middle, place_links, solve_tree, at_most=ROUNDS, where=is_fast, wanted=is_fast)
+    rounds = repeat(move_to_middle, place_links, *solve, at_most=ROUNDS, where=is_fast, wanted=is_fast)
     return find_fast, *solve, rounds, only(is_fast, move_back)
 
 

@@ -12,6 +12,7 @@ from simcli.kernels.memory.arena import local
 from simcli.kernels.report import effort_now
 from simcli.solvers.shared import needs
 from simcli.solvers.tree.integrators import H
+from simcli.solvers.tree.midpoint import is_fast_tree
 
 
 @needs.gyroscopes
@@ -37,7 +38,7 @@ def foresee_turns(c: ti.template(), w: ti.i32, base: ti.template(), by_force: ti
         spins = zero + o.spins.load(w, n) != 0.0
         if o.carries.at(n) != 0:
             if ti.static(by_force):
-                found = given + gyroscopic_change(c, w, n) * _share_of_carrier(c, w)
+                found = given + gyroscopic_change(c, w, n) * _share_of_carrier(c, w, n)
         else:
             inertia, spin, torque = _turning(c, w, n)
             if ti.static(by_force):
@@ -49,9 +50,9 @@ def foresee_turns(c: ti.template(), w: ti.i32, base: ti.template(), by_force: ti
         store_vector(base, w, at, select_parts(spins, found, given))
 
 
-def _share_of_carrier(c, w):
+def _share_of_carrier(c, w, n):
     """1, or 0 where what velocities need is that of the middle of the step (inside kernels)."""
-    return 1.0 - c.midpoint.fast.load(w, 0) if c.midpoint.n else 1.0
+    return 1.0 - is_fast_tree(c, w, c.gyroscopes.link.at(n)) if c.midpoint.n else 1.0
 
 
 def _arm_of(c, w, n):
@@ -286,7 +287,7 @@ def _push_carriers(c: ti.template(), w: ti.i32, sign: ti.template()):
         if o.carries.at(n) != 0:
             d = o.first_qd.at(n)
             tau = vector_at(c.state.tau, w, d)
-            changed = tau + gyroscopic_change(c, w, n) * sign
+            changed = tau + gyroscopic_change(c, w, n) * (_share_of_carrier(c, w, n) * sign)
             spins = c.tables.arena.zero() + o.spins.load(w, n) != 0.0
             store_vector(c.state.tau, w, d, select_parts(spins, changed, tau))
 
