@@ -44,8 +44,8 @@ def runs(tmp_path_factory):
 
 def test_id_of_a_run_of_first_order_differs_by_the_gyroscopic_torques_of_a_step(runs, here, command):
     """Which its steps take at the mean of the angular velocities that they begin and end with, and `id` where they begin."""
-    found = [json.loads(command("id", runs.of["semi_implicit", dt], "--compare", "-o", "e.h5", "--force", "--json", *CPU).stdout)
-             for dt in (1e-3, 5e-4)]  # fmt: skip
+    words = ("--compare", "-o", "e.h5", "--force", "--json", *CPU)
+    found = [json.loads(command("id", runs.of["semi_implicit", dt], *words).stdout) for dt in (1e-3, 5e-4)]
     coarse, fine = (one["largest_difference"] for one in found)
     assert coarse < 2e-3
     assert fine < 0.55 * coarse

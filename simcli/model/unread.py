@@ -34,6 +34,7 @@ _SILENT = ("name", "description", "look", "articulations", "keyframes", "params"
 _WAYS = (lambda x, i: x * (1.013 + 0.007 * i) if x else 1e-3 * (i + 1), lambda x, i: 0.5 * x - 1e-3 * (i + 1) * (not x),
          lambda x, i: 3.0 * x + 0.1 * (i + 1), lambda x, i: -x, lambda x, i: 100.0 * x, lambda x, i: 1e-3 * x,
          lambda x, i: 0.0)  # fmt: skip
+_NOT_ZERO = 0.37
 _MOST_STRETCHES = 20  # after as many events a number is taken for one that is read
 _Path = tuple[PathStep, ...]
 
@@ -51,14 +52,30 @@ def unread_paths(document: Document, spec: SceneSpec, paths: Iterable[str], type
     targets = {path: _targets(document, spec, base, path) for path in dict.fromkeys(paths)}
     left = {path: found for path, found in targets.items() if found is not None}
     tried = {path for path, found in left.items() if not found}
-    for stretch in _stretches(document, spec) if left else ():
-        first = resolve(document, {**base, **stretch})
+    for stretch, base in _settings(document, spec, base) if left else ():
+        try:
+            first = resolve(document, {**base, **stretch})
+        except SceneError:  # of parameters that are not 0
+            continue
         for way in _WAYS:
             trials = list(_trials(document, {**base, **stretch}, stretch, left, way, typed))
             tried |= {path for path, _ in trials}
             read = _read(document, first, trials)
             left = {path: found for path, found in left.items() if path not in read}
     return [path for path in left if path in tried]
+
+
+def _settings(document: Document, spec: SceneSpec, base: dict[str, object]) -> Iterator[tuple[dict, dict]]:
+    """What events have set, and the numbers of a world: of the first one, and with other numbers for parameters that are 0.
+
+    Of two factors one may be 0 in the first world and hide who reads the other one.
+    """
+    hidden = {f"params.{name}": _NOT_ZERO for name, value in (spec.params or {}).items()
+              if _is_number(value) and not isinstance(value, list | tuple) and not base.get(f"params.{name}", value)}  # fmt: skip
+    for stretch in _stretches(document, spec):
+        yield stretch, base
+        if hidden:
+            yield stretch, base | hidden
 
 
 def _targets(document: Document, spec: SceneSpec, base: Mapping[str, object], path: str) -> dict[str, object] | None:
