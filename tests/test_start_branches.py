@@ -262,6 +262,8 @@ def test_where_branches_meet_hints_choose_else_it_is_told(tmp_path):
     flat = (1, 0.5, 1, 0.5)
     told = worlds_of([four_bar_of("f", flat, 0.0, 1)], {"f_a": [0.7, -0.7, 0]})
     assert [fork.world for fork in told.start.forks] == [0, 1]
+    far = worlds_of([four_bar_of("f", flat, 0.0, 1)], {"f_a": [0.1, 1.4, -2.0, 3.0]})  # one branch for near and far angles
+    np.testing.assert_allclose(coordinate(far, "f_d"), [0.1, 1.4, -2.0, 3.0], atol=SAME, rtol=0)
     for rocker, wanted in ((0.6, 0.7), (-1.6, -2 * np.arctan2(0.5 * np.sin(0.7), 1 - 0.5 * np.cos(0.7)) - 0.7)):
         model = worlds_of([four_bar_of("f", flat, 0.0, 1)], {"f_a": [0.7, 0.7], "f_d": [rocker, rocker]})
         assert model.start.forks == ()
