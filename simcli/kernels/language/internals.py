@@ -16,7 +16,7 @@ from types import ModuleType
 from simcli.errors import DeviceError
 
 PACKAGE = "taichi"
-_RESERVED_GB = 1.1
+_RESERVED_GB, _LEAST_BYTES = 1.1, 1.6e9  # with its library and ours
 
 # Its banner goes to stdout, which is for data.
 os.environ.setdefault("ENABLE_TAICHI_HEADER_PRINT", "0")
@@ -52,13 +52,11 @@ def module(name: str = "") -> ModuleType:
     return importlib.import_module(PACKAGE + name)
 
 
+if (memory_limit() or _LEAST_BYTES) < _LEAST_BYTES:  # before it is read: a start that fails half way may not end
+    raise beyond_memory_limit()
 _getframeinfo, inspect.getframeinfo = inspect.getframeinfo, _caller_named_only
 try:
     ti = module()
-except (ImportError, OSError, MemoryError) as error:
-    if memory_limit() is None:
-        raise
-    raise beyond_memory_limit() from error
 finally:
     inspect.getframeinfo = _getframeinfo
 
