@@ -220,6 +220,18 @@ def test_coordinates_are_held_in_order(tmp_path, name):
     assert f"no freedom left beside `p_{held}`" in next(iter(told.values()))
 
 
+@pytest.mark.parametrize("option", ["params.z=0.05", "instances.one.params.w=0.05", "joints.one/p_d.q=-0.05"])
+def test_parameters_of_instances_name_coordinates(tmp_path, option):
+    """As those of the scene do: the slide is held, whose number comes out of the instance."""
+    bodies, joints = dead_centre(a={"q": 0.5}, d={"q": "${-w}"})
+    model = {"params": {"w": 0.01}, "bodies": bodies, "joints": joints}
+    path = tmp_path / "instance.yaml"
+    path.write_text(json.dumps({"simcli": 1, "params": {"z": 0.01}, "models": {"crank": model},
+                                "instances": {"one": {"model": "crank", "params": {"w": "${z}"}}}}))  # fmt: skip
+    document = load_scene(path, (option,))
+    assert coordinate(build_worlds(document, resolve(document)), "one/p_d")[0] == -0.05
+
+
 def test_a_hint_chooses_the_branch_and_moves_nothing_else():
     """A written angle of the rocker, to three digits, on either branch; the held crank to the bit."""
     cranks = [0.0, 0.8, -2.5, 2.0]
