@@ -15,6 +15,7 @@ from simcli.exchange.importing import load_scene
 from simcli.model import build_worlds
 from simcli.model.closure.postures import gaps_at
 from simcli.spec import resolve
+from simcli.spec.document.overrides import VARY, Override
 
 SAME = 1e-9  # [m, rad] of a start from its closed form: coordinates near a fold, where a gap of 1e-15 is 3e-8, are not asked
 REACHED = 2e-5  # [rad] of the end of a way that goes as far as it can: steps of 1e-6, and their square root at a fold
@@ -173,6 +174,7 @@ def dead_centre(**written):
     return bodies, {name: {**joint, **written.get(name[2:], {})} for name, joint in joints.items()}
 
 
+BATCH = "batch"  # path that the batch of the file varies
 HELD = {  # what is written of crank and slide, and which of them is held
     "as in the file": ({"a": {"q": 0.5}, "d": {"q": -0.05}}, (), "a"),
     "driven": ({"a": {"q": 0.5}, "d": {"q": -0.05, "drive": {"mode": "position", "stiffness": 1}}}, (), "d"),
@@ -180,16 +182,32 @@ HELD = {  # what is written of crank and slide, and which of them is held
     "set in initial": ({"a": {"q": 0.5}, "d": {"q": 0}}, ("initial.joint_q.p_d=[-0.05]",), "d"),
     "a parameter of it": ({"a": {"q": 0.5}, "d": {"q": "${-w}"}}, ("params.w=0.05",), "d"),
     "varied": ({"a": {"q": 0.5}, "d": {"q": 0}}, ("batch={worlds: 2, vary: {joints.p_d.q: {list: [-0.05, -0.05]}}}",), "d"),
+    "a parameter of a parameter": ({"a": {"q": 0.5}, "d": {"q": "${v}"}}, ("params.w=0.05",), "d"),
+    "a table of parameters": ({"a": {"q": 0.5}, "d": {"q": "${v}"}}, ("params={w: 0.05, v: '${-w}'}",), "d"),
+    "a parameter that another place beats": ({"a": {"q": 0.5}, "d": {"q": "${v}"}},
+                                             ("params.w=0.07", "initial.joint_q.p_d=-0.05"), "d"),
+    "a table of initial": ({"a": {"q": 0.5}, "d": {"q": 0}}, ("initial={joint_q: {p_d: -0.05}}",), "d"),
+    "a pattern": ({"a": {"q": 0.5}, "d": {"q": 0}}, ("initial.joint_q.*_d=-0.05",), "d"),
+    "varied, through a parameter": ({"a": {"q": 0.5}, "d": {"q": "${v}"}},
+                                    ("batch={worlds: 2, vary: {params.w: {list: [0.05, 0.05]}}}",), "d"),
+    "varied beats set": ({"a": {"q": 0.1}, "d": {"q": 0}},
+                         ("joints.p_a.q=0.1", Override(VARY, "joints.p_d.q=-0.05, -0.05")), "d"),
+    "set beats the batch of the file": ({"a": {"q": 0.1}, "d": {"q": 0}, BATCH: "joints.p_a.q"},
+                                        ("joints.p_d.q=-0.05",), "d"),
     "prescribed": ({"a": {"q": 0.5}, "d": {"motion": {"position": -0.05}}}, ("joints.p_a.q=0.5",), "d"),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", HELD)
 def test_coordinates_are_held_in_order(tmp_path, name):
-    """Prescribed, named, driven, as in the file; the other one is a hint that chooses the branch, and is told."""
+    """Prescribed, named, driven, as in the file; the other one is a hint that chooses the branch, and is told.
+
+    Of those that are named the strongest speaker's, by the order of `test_starts_precedence`.
+    """
     written, sets, held = HELD[name]
-    path = tmp_path / "held.yaml"
-    path.write_text("simcli: 1\nparams: {w: 0.01}\n" + together(dead_centre(**written)))
+    joints, path = {key: value for key, value in written.items() if key != BATCH}, tmp_path / "held.yaml"
+    batch = f"batch: {{worlds: 2, vary: {{{written[BATCH]}: {{list: [0.1, 0.1]}}}}}}\n" if BATCH in written else ""
+    path.write_text(f"simcli: 1\nparams: {{w: 0.01, v: '${{-w}}'}}\n{batch}" + together(dead_centre(**joints)))
     document = load_scene(path, sets)
     model = build_worlds(document, resolve(document))
     crank, slide = coordinate(model, "p_a")[0], coordinate(model, "p_d")[0]
@@ -200,6 +218,18 @@ def test_coordinates_are_held_in_order(tmp_path, name):
     told = {model.joints.name[one.joint]: one.reason for one in model.start.moves if one.is_written}
     assert set(told) == {"p_d" if held == "a" else "p_a"}
     assert f"no freedom left beside `p_{held}`" in next(iter(told.values()))
+
+
+@pytest.mark.parametrize("option", ["params.z=0.05", "instances.one.params.w=0.05", "joints.one/p_d.q=-0.05"])
+def test_parameters_of_instances_name_coordinates(tmp_path, option):
+    """As those of the scene do: the slide is held, whose number comes out of the instance."""
+    bodies, joints = dead_centre(a={"q": 0.5}, d={"q": "${-w}"})
+    model = {"params": {"w": 0.01}, "bodies": bodies, "joints": joints}
+    path = tmp_path / "instance.yaml"
+    path.write_text(json.dumps({"simcli": 1, "params": {"z": 0.01}, "models": {"crank": model},
+                                "instances": {"one": {"model": "crank", "params": {"w": "${z}"}}}}))  # fmt: skip
+    document = load_scene(path, (option,))
+    assert coordinate(build_worlds(document, resolve(document)), "one/p_d")[0] == -0.05
 
 
 def test_a_hint_chooses_the_branch_and_moves_nothing_else():
@@ -244,6 +274,8 @@ def test_where_branches_meet_hints_choose_else_it_is_told(tmp_path):
     flat = (1, 0.5, 1, 0.5)
     told = worlds_of([four_bar_of("f", flat, 0.0, 1)], {"f_a": [0.7, -0.7, 0]})
     assert [fork.world for fork in told.start.forks] == [0, 1]
+    far = worlds_of([four_bar_of("f", flat, 0.0, 1)], {"f_a": [0.1, 1.4, -2.0, 3.0]})  # one branch for near and far angles
+    np.testing.assert_allclose(coordinate(far, "f_d"), [0.1, 1.4, -2.0, 3.0], atol=SAME, rtol=0)
     for rocker, wanted in ((0.6, 0.7), (-1.6, -2 * np.arctan2(0.5 * np.sin(0.7), 1 - 0.5 * np.cos(0.7)) - 0.7)):
         model = worlds_of([four_bar_of("f", flat, 0.0, 1)], {"f_a": [0.7, 0.7], "f_d": [rocker, rocker]})
         assert model.start.forks == ()

@@ -69,7 +69,7 @@ def assemble(mechanism: Mechanism) -> Model:
 def _drawing(parts: list[JointPart], start: Array) -> AsDrawn:
     """The joints as drawn: where nothing is written."""
     drawn = [next(q for q in (part.drawn, part.q, part.zero_q()) if q is not None) for part in parts]
-    named = np.repeat(np.array([part.is_named for part in parts], bool), np.diff(start))
+    named = np.repeat(np.array([part.named for part in parts], int), np.diff(start))
     return AsDrawn(_row(drawn), named, np.zeros(len(named), bool))
 
 

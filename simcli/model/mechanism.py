@@ -105,7 +105,7 @@ class JointPart:
         q: [m, rad, 1], (W|1, n_q), initial coordinates; zero (identity) if None.
         qd: (W|1, n_qd), initial velocities; zero if None.
         drawn: [m, rad, 1], (W|1, n_q), coordinates as drawn, where nothing is written; q if None.
-        is_named: whether an option or a batch names q.
+        named: the rank of who names q, an option or a batch (`simcli.spec.values.ranks.Rank`); 0: nobody.
         q_given: whether the scene wrote q.
         qd_given: (n_qd,) bool, whether the scene wrote qd; nothing if None.
         effort: [N, N m], (W|1, n_qd), constant applied effort; zero if None.
@@ -130,7 +130,7 @@ class JointPart:
     q: _Array | None = None
     qd: _Array | None = None
     drawn: _Array | None = None
-    is_named: bool = False
+    named: int = 0
     q_given: bool = False
     qd_given: _Array | None = None
     effort: _Array | None = None

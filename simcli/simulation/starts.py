@@ -14,6 +14,7 @@ from simcli.model.phases.start import MOST_ANGLE, far_angles
 from simcli.model.tables import WORLD, Array, JointKind, Model
 from simcli.simulation.given import fitting_numbers
 from simcli.spec.names.channel_names import canonical, split_name
+from simcli.spec.values.ranks import Rank
 
 _OF_BODIES = ("position", "orientation", "velocity", "angular_velocity")
 
@@ -129,7 +130,7 @@ class Starts:
             raise UsageError(f"world {world} has ended, so that it has no state of which a part could be set: reset it "
                              "first")  # fmt: skip
         dofs = replace(self.model.dofs, q_given=self.q_given, qd_given=self.qd_given)
-        drawing = replace(self.model.drawing, named=self.q_given, stays=~self.q_given)
+        drawing = replace(self.model.drawing, named=self.q_given * Rank.RUN, stays=~self.q_given)
         model = replace(self.model, joint_q=self.q, joint_qd=self.qd, dofs=dofs, drawing=drawing, start=Beginning())
         model = begun(model, assembly_of(self.job.spec))
         for lack in model.start.lacks:

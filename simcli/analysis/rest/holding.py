@@ -125,7 +125,7 @@ def is_in_cones(force: Array, bound: Array) -> bool:
     return bool((n >= -slack).all() and all((part <= n + slack).all() for part in parts))
 
 
-def joint_wrenches(model: Model, wrench: Array, pose: Array, press: Press) -> Array:
+def wrenches_of_joints(model: Model, wrench: Array, pose: Array, press: Press) -> Array:
     """Wrenches of joints with what contacts put on the bodies beyond them, (J, 6), at the child anchors, world.
 
     Args:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from simcli.analysis.rest.holding import ContactHold, Press, balancing_forces, joint_wrenches
+from simcli.analysis.rest.holding import ContactHold, Press, balancing_forces, wrenches_of_joints
 from simcli.errors import Exit, SimcliError, UsageError
 from simcli.kernels.balance import Balance, Balances
 from simcli.kernels.collision.finder import ContactFinder
@@ -210,7 +210,7 @@ class Statics:
         effort = np.where(free, found.effort[0] + given, 0.0)
         if press is not None:
             U = self._left_by(press, U)
-            wrench = joint_wrenches(self.model, found.wrench[0], found.pose[0], press)
+            wrench = wrenches_of_joints(self.model, found.wrench[0], found.pose[0], press)
             found = replace(found, wrench=wrench[None])
         return Posture(found.q[0], found.angle[0], U, effort, U.T @ effort, multiplier, found, press)
 

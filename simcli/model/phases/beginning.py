@@ -11,7 +11,7 @@ class AsDrawn(Table):
 
     Attributes:
         q: [m, rad, 1], (W|1, NQ), as drawn: where nothing is written.
-        named: (NV,) bool, coordinates that an option, a batch or a program names.
+        named: (NV,) int, rank of the option, batch or program that names a coordinate (`Rank`); 0: nobody names it.
         stays: (NV,) bool, coordinates that nothing names and that stay where they are if their loops let them.
     """
 

@@ -1,6 +1,6 @@
 """One world of a batch: a scene with some values replaced. Only what they touch is read and checked again."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 
 from pydantic import ValidationError
 
@@ -8,6 +8,7 @@ from simcli.spec.checks.checker import Checker
 from simcli.spec.checks.every_check import check_entries
 from simcli.spec.document.lookup import value_at
 from simcli.spec.document.nodes import (
+    Mark,
     PathStep,
     Scalar,
     TableNode,
@@ -24,16 +25,18 @@ from simcli.spec.document.scene_file import Document
 from simcli.spec.expansion.expand import BEFORE_EXPANSION, adapter, expanded, fill_templates
 from simcli.spec.expansion.frames import with_places
 from simcli.spec.expansion.keyframes import CONTROLS
-from simcli.spec.expansion.starts import Rank, RankedMark, is_of_start, rank_of_varied, with_starts
+from simcli.spec.expansion.starts import is_of_start, rank_of_varied, with_starts
 from simcli.spec.faults.fault_list import Faults
 from simcli.spec.faults.validate import report_errors
 from simcli.spec.schema.scene import ENTRY_SECTIONS, SceneSpec
 from simcli.spec.values.expressions import ExpressionError, has_expression, names_in, substitute_names
 from simcli.spec.values.joint_units import JointUnits
+from simcli.spec.values.ranks import Rank, RankedMark
 from simcli.spec.values.scopes import Scope
 
 Path = tuple[PathStep, ...]
 _KEYFRAME = "initial"  # whose value may name a keyframe
+_ANY = Scalar(1.0, Mark("", 0, 0, 0))  # of a path that the scene leaves at its default: ranks alone are asked
 
 
 def updated_scene(document: Document, base: SceneSpec, values: dict[str, object], faults: Faults,
@@ -51,22 +54,53 @@ def updated_scene(document: Document, base: SceneSpec, values: dict[str, object]
         The scene; parts that the values do not touch are those of `base`.
     """
     tree = document.expanded
-    early = {path: value for path, value in values.items()
-             if (parse_path(path) or ("",))[0] in BEFORE_EXPANSION or path == _KEYFRAME}  # fmt: skip
+    early = {path: value for path, value in values.items() if _is_early(path)}
     ranks = {parse_path(path) or ("",): rank_of_varied(document.root, path, typed) for path in values}
     late = {parse_path(path) or ("",): value for path, value in values.items() if path not in early}
     quick = _parameter_leaves(document, early) if early else {}
     if quick is None:
-        root = document.root
-        for path, value in early.items():
-            steps = parse_path(path) or ()
-            root = _with_value(root, keyframe_steps(root, steps, value), value, faults, ranks.get(steps, Rank.FILE))
-        tree, _ = expanded(document, root, faults)
+        tree = _expanded_with(document, early, ranks, faults)
         if document.cache.get("why_integrator"):  # chosen for the scene as a whole, which the text does not say
             tree = replace(tree, ("solver", "integrator"), Scalar(base.solver.integrator, tree.mark)) or tree
     else:
         late = {**quick, **late}
     return _with_late(document, base, tree, late, faults, quick is None, ranks)[0]
+
+
+def tree_with_ranks(document: Document, paths: Sequence[str]) -> TableNode:
+    """The expanded tree of a scene whose worlds vary some paths, with the ranks of these, and of what is made of them.
+
+    Args:
+        document: the scene as written, resolved before.
+        paths: dotted; their values are those of the scene.
+    """
+    if not paths:
+        return document.expanded
+    key = tuple(paths)
+    found = document.cache.setdefault("trees_with_ranks", {})
+    if key not in found:
+        faults = Faults()  # told before
+        ranks = {parse_path(path) or ("",): rank_of_varied(document.root, path) for path in paths}
+        early = {path: plain(find(document.root, parse_path(path) or ("",)) or _ANY) for path in paths if _is_early(path)}
+        tree = _expanded_with(document, early, ranks, faults) if early else document.expanded
+        for steps, rank in ranks.items():
+            if format_path(steps) not in early:
+                tree = _with_value(tree, steps, plain(find(tree, steps) or _ANY), faults, rank)
+        found[key] = tree
+    return found[key]
+
+
+def _is_early(path: str) -> bool:
+    return (parse_path(path) or ("",))[0] in BEFORE_EXPANSION or path == _KEYFRAME
+
+
+def _expanded_with(document: Document, values: dict[str, object], ranks: dict[Path, Rank], faults: Faults) -> TableNode:
+    """The expanded tree with values of what is gone after expansion."""
+    root = document.root
+    for path, value in values.items():
+        steps = parse_path(path) or ()
+        root = _with_value(root, keyframe_steps(root, steps, value), value, faults, ranks.get(steps, Rank.FILE))
+    return expanded(document, root, faults)[0]
 
 
 def scene_after(

@@ -19,11 +19,11 @@ from simcli.spec.document.nodes import (
     replace,
 )
 from simcli.spec.faults.fault_list import Faults, did_you_mean
+from simcli.spec.values.ranks import SET, SWEEP, VARY, VARY_TABLE
 from simcli.spec.values.scopes import same_kind, says_same, where_of
 
-SET, VARY, VARY_TABLE, NAMED_MEASURE = "--set", "--vary", "--vary-table", "--measure"
+NAMED_MEASURE = "--measure"
 _ONCE = {VARY: "varied", NAMED_MEASURE: "measured"}  # options that say something new each time
-SWEEP = "sweep"  # option of what a sweep file lays over its scenes
 ADDED_MEASURE = "sweep measure"  # option of the measures that a sweep adds to those of its scenes
 _LAID_OVER = (SET, SWEEP, ADDED_MEASURE)  # options over which others may be laid: of two `--set`, the last one holds
 _VARIED = "batch.vary."

@@ -10,54 +10,22 @@ What the ranks of the file decide is the order of `initial` alone, in which late
 Where a higher rank has spoken, `with_starts` writes what holds behind all others; so a resolved scene begins there, too.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from enum import IntEnum
 
 import numpy as np
 
 from simcli import rotations as rot
-from simcli.spec.document.nodes import Listing, Mark, Node, PathStep, Scalar, TableNode, find
-from simcli.spec.document.overrides import SET, SWEEP, VARY, VARY_TABLE
+from simcli.spec.document.nodes import Listing, Node, PathStep, Scalar, TableNode, find
 from simcli.spec.expansion.planes import AXES, plane_normal
 from simcli.spec.names import structure
 from simcli.spec.names.patterns import matching
 from simcli.spec.schema.pose import ORIENTATIONS
 from simcli.spec.schema.scene import SceneSpec
+from simcli.spec.values.ranks import Rank, full_rank, start_rank
 
 STATES = {"joint_q": "q", "joint_qd": "qd"}  # tables of `initial` and of a keyframe, and the key of a joint
 _OF_BODIES = ("pose", "velocity")
-
-
-class Rank(IntEnum):
-    """Who has written a number; a higher one holds."""
-
-    FILE = 0
-    BATCH = 1
-    SET = 2
-    RUN = 3
-
-
-_OF_OPTION = {SET: Rank.SET, SWEEP: Rank.RUN, VARY: Rank.RUN, VARY_TABLE: Rank.RUN}
-
-
-class RankedMark(Mark):
-    """A place whose value somebody else than the file has written."""
-
-    rank: Rank = Rank.FILE
-
-    @classmethod
-    def of(cls, mark: Mark, rank: Rank) -> "RankedMark":
-        """A place with a rank."""
-        found = cls(*mark)
-        found.rank = rank
-        return found
-
-
-def start_rank(node: Node | None) -> Rank:
-    """The rank of a value."""
-    mark = node.mark if node is not None else None
-    return getattr(mark, "rank", None) or (_OF_OPTION.get(mark.file, Rank.FILE) if mark is not None else Rank.FILE)
 
 
 def rank_of_varied(root: TableNode, path: str, typed: Collection[str] = ()) -> Rank:
@@ -124,6 +92,33 @@ def with_starts(spec: SceneSpec, tree: TableNode) -> SceneSpec:
     return spec.model_copy(update={"initial": spec.initial.model_copy(update=changes)}) if changes else spec
 
 
+def naming_ranks(
+    spec: SceneSpec, tree: TableNode, names: Sequence[str], groups: Mapping[str, Sequence[int]]
+) -> list[Rank]:
+    """The rank of who names the coordinates of each joint: by path, by pattern, or by a parameter that they are made of.
+
+    Args:
+        spec: the scene.
+        tree: it, expanded, with marks.
+        names: of its joints, those of free bodies included.
+        groups: articulations, places in `names`.
+    """
+    said: list[list[Node]] = [[] for _ in names]
+    for place, name in enumerate(names):
+        joint = spec.joints.get(name)
+        is_free = joint is None or (joint.type == "free" and joint.parent == structure.WORLD_NAME)
+        body = name.removesuffix("_free") if joint is None else joint.child
+        paths = [("bodies", body, "pose")] if is_free else []
+        nodes = (find(tree, path) for path in (*paths, ("joints", name, STATES["joint_q"])))
+        said[place] = [node for node in nodes if node is not None]
+    entries = find(tree, ("initial", "joint_q"))
+    for pattern, node in entries.items.items() if isinstance(entries, TableNode) else ():
+        for place in matching(names, str(pattern), groups):
+            said[place].append(node)
+    # Of what the file says the last holds, and so do the parameters that it is made of.
+    return [max(*map(_highest, nodes), _highest(nodes[-1], full_rank)) if nodes else Rank.FILE for nodes in said]
+
+
 @dataclass
 class _Said:
     """What one place says of a joint.
@@ -157,13 +152,13 @@ def _ranked_subjects(spec: SceneSpec, tree: TableNode, key: str) -> set[str | No
     return found
 
 
-def _highest(node: Node | None) -> Rank:
+def _highest(node: Node | None, rank_of: Callable[[Node | None], Rank] = start_rank) -> Rank:
     """The highest rank below a value."""
     if isinstance(node, TableNode):
-        return max(map(_highest, node.items.values()), default=start_rank(node))
+        return max((_highest(item, rank_of) for item in node.items.values()), default=rank_of(node))
     if isinstance(node, Listing):
-        return max((start_rank(item) for item in node.items), default=start_rank(node))
-    return start_rank(node)
+        return max(map(rank_of, node.items), default=rank_of(node))
+    return rank_of(node)
 
 
 def _ranks(node: Node | None, count: int) -> list[Rank]:

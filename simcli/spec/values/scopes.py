@@ -7,6 +7,7 @@ from simcli.spec.document.nodes import Mark, Node, Scalar, TableNode, plain
 from simcli.spec.faults.fault_list import Faults, did_you_mean
 from simcli.spec.values.expressions import RESERVED, ExpressionError, has_expression, names_in, substitute_names
 from simcli.spec.values.quantities import own_unit
+from simcli.spec.values.ranks import Rank, full_rank, made_of
 from simcli.spec.values.units import UnitError, dimension_of, to_si, unit_behind, unit_fits
 
 _SAME = 1e-12  # relative: a unit rounds
@@ -28,6 +29,7 @@ class Scope:
         self.outer, self.faults = outer, faults
         self.nodes: dict[str, tuple[Node, Scope]] = {}
         self.values: dict[str, float] = {}
+        self.ranks: dict[str, Rank] = {}  # of those that somebody else than the file has written, worked out with values
 
     def declare(self, table: Node | None, home: "Scope | None" = None) -> None:
         """Take the entries of a `params` mapping; their expressions are evaluated in `home` (default: here)."""
@@ -65,6 +67,16 @@ class Scope:
             raise ExpressionError(f"unknown parameter `{name}`", did_you_mean(name, self.names(), "parameters"), "SC222")
         self._work_out(name)
         return self.values[name]
+
+    def rank_in(self, text: str) -> Rank:
+        """The highest rank of the parameters that an expression, which is worked out, names; through others, too."""
+        homes: list[Scope] = [self]
+        while homes[-1].outer is not None:
+            homes.append(homes[-1].outer)
+        if not any(home.ranks for home in homes):
+            return Rank.FILE
+        owners = ((next((home for home in homes if name in home.nodes), self), name) for name in names_in(text))
+        return max((home.ranks.get(name, Rank.FILE) for home, name in owners), default=Rank.FILE)
 
     def _work_out(self, wanted: str) -> None:
         """Evaluate a parameter after those that it needs, with a stack of our own: chains may be long."""
@@ -104,8 +116,12 @@ class Scope:
         where = where_of(node.mark, f"params.{name}")
         value = node.value if isinstance(node, Scalar) else None
         try:
+            rank = full_rank(node)
             if has_expression(value):
-                value = substitute_names(value, home.lookup)
+                text, value = value, substitute_names(value, home.lookup)
+                rank = max(rank, home.rank_in(text))
+            if rank > Rank.FILE:
+                self.ranks[name] = rank
             if isinstance(value, str):
                 return _any_unit(value)
         except (ExpressionError, UnitError) as error:
@@ -144,7 +160,8 @@ def evaluated(node: Node, scope: Scope) -> Node:
         if not has_expression(node.value):
             return node
         try:
-            return Scalar(substitute_names(node.value, scope.lookup), node.mark, quoted=True)
+            value = substitute_names(node.value, scope.lookup)
+            return Scalar(value, made_of(node, scope.rank_in(node.value)), quoted=True)
         except ExpressionError as error:
             scope.faults.add(error.code, str(error), where_of(node.mark), error.hint)
             return failed(node.mark)

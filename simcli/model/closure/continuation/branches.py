@@ -81,9 +81,9 @@ class Judge:
         away = wrapped(self.wishes.turns, displacement(self.closer, posture.q, self.wishes.aim))
         return self.closer.sizes(away, self.wishes.hints(self.held))
 
-    def score(self, posture: Configuration) -> Array:
-        """(W, G, 3), of `Best`."""
-        away = wrapped(self.wishes.turns, displacement(self.closer, self.drawn.q, posture.q))
+    def score(self, posture: Configuration, near: Configuration | None = None) -> Array:
+        """(W, G, 3), of `Best`; the last by where its branch begins, `near`, if that is known."""
+        away = wrapped(self.wishes.turns, displacement(self.closer, self.drawn.q, (near or posture).q))
         work = np.zeros((self.closer.problem.lead, len(self.closer.groups)))
         for g, (_, dofs) in enumerate(self.closer.groups):
             M, x = self.masses[g], away[:, dofs]
@@ -96,15 +96,16 @@ class Judge:
             work[:, g] = np.sqrt(np.maximum(work[:, g], 0.0) / np.where(scale > 0.0, scale, 1.0))
         return np.stack((self.excess(posture), self.from_hints(posture), work), axis=-1)
 
-    def weigh(self, best: Best, posture: Configuration, good: Array) -> Best:
+    def weigh(self, best: Best, posture: Configuration, good: Array, near: Configuration | None = None) -> Best:
         """The better ones of two postures of each group.
 
         Args:
             best: so far.
             posture: another one.
             good: (W, G) bool, groups for which it counts.
+            near: of `score`.
         """
-        score = self.score(posture)
+        score = self.score(posture, near)
         apart = self.closer.sizes(wrapped(self.wishes.turns, displacement(self.closer, best.posture.q, posture.q)))
         is_new = good & best.found & (apart > SAME_BRANCH)
         better, equal = np.zeros(good.shape, bool), np.ones(good.shape, bool)
@@ -137,6 +138,8 @@ class Judge:
 def parted(judge: Judge, start: Configuration, goals: tuple[Array, Array], change: Array, wanted: Array) -> Best:
     """What is best of the branches that meet at a posture.
 
+    Motions are compared where the branches part, so that a coordinate takes one branch for all its values.
+
     Args:
         judge: of the problem.
         start: closed, where gradients see less than aside.
@@ -159,10 +162,10 @@ def parted(judge: Judge, start: Configuration, goals: tuple[Array, Array], chang
                 there, seen, _ = closer.close(there, goal, free, wanted, 0.0, _CORRECTIONS)
                 good = wanted & (seen.gap <= OPEN_LOOP)
                 if good.any():
-                    rest = (1.0 - first) * good
+                    rest, near = (1.0 - first) * good, there
                     there, part = travel(closer, there, (goal, goals[1]), held,
                                          change * closer.spread(rest, closer.group_of_dof), good)  # fmt: skip
-                    best = judge.weigh(best, there, good & (part >= 1.0))
+                    best = judge.weigh(best, there, good & (part >= 1.0), near)
     return best
 
 

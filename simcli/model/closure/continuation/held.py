@@ -1,7 +1,8 @@
 """Which coordinates a loop holds at their values, out of those that are written: as many as it has degrees of freedom.
 
-In this order: prescribed, named by an option or a batch, driven, then as in the file. What is written beyond is a hint,
-which chooses between branches. Freedoms are counted beside the drawing, since links that lie in one line hide some.
+In this order: prescribed, named (by who runs the scene, by `--set`, by the batch of the file), driven, then as in the file.
+What is written beyond is a hint, which chooses between branches. Freedoms are counted beside the drawing, since links that
+lie in one line hide some.
 """
 
 from dataclasses import dataclass, replace
@@ -15,6 +16,7 @@ from simcli.model.closure.continuation.newton import Closer, Configuration, Prob
 from simcli.model.phases.beginning import AsDrawn
 from simcli.model.signals.tables import MotionKind
 from simcli.model.tables import Array, DriveMode, LinkKind
+from simcli.spec.values.ranks import Rank
 
 WHOLE_TURN = 2.0 * np.pi
 _ASIDE = (0.1, -0.1, 0.03, -0.03)  # [rad, or lengths of the loop] from the drawing to where freedoms are counted
@@ -49,7 +51,7 @@ class Wishes:
     def of(problem: LoopProblem) -> "Wishes":
         """The wishes of a model's scene."""
         model, dofs = problem.model, problem.model.dofs
-        drawing = model.drawing or AsDrawn(model.joint_q, *np.zeros((2, model.n_qd), bool))
+        drawing = model.drawing or AsDrawn(model.joint_q, np.zeros(model.n_qd, int), np.zeros(model.n_qd, bool))
         led = problem.is_led & problem.is_tree
         written, stays = (dofs.q_given | led) & problem.is_tree, drawing.stays & problem.is_tree
         by_rate = led & (model.motions.kind == MotionKind.VELOCITY) & ~dofs.q_given
@@ -57,7 +59,9 @@ class Wishes:
         own = problem.meter.q_of_dof[by_rate]
         drawn[:, own] = problem.q[:, own]  # nothing says another place
         is_driven = dofs.drive_mode != DriveMode.NONE
-        rank = np.select([led, drawing.named & written, written & is_driven, written], [0, 1, 2, 3], 4)
+        named = Rank.RUN + 1 - drawing.named  # the highest rank first
+        rank = np.select([led, (drawing.named > 0) & written, written & is_driven, written],
+                         [0, named, Rank.RUN + 1, Rank.RUN + 2], Rank.RUN + 3)  # fmt: skip
         return Wishes(problem.q.copy(), drawn, _units(problem, written | stays, rank),
                       dofs.q_given & problem.is_tree, written, led, stays & ~written,
                       _turns(problem))  # fmt: skip
