@@ -52,13 +52,15 @@ def unread_paths(document: Document, spec: SceneSpec, paths: Iterable[str], type
     targets = {path: _targets(document, spec, base, path) for path in dict.fromkeys(paths)}
     left = {path: found for path, found in targets.items() if found is not None}
     tried = {path for path, found in left.items() if not found}
-    for stretch, base in _settings(document, spec, base) if left else ():
+    for stretch, numbers in _settings(document, spec, base):
+        if not left:
+            break
         try:
-            first = resolve(document, {**base, **stretch})
-        except SceneError:  # of parameters that are not 0
+            first = resolve(document, {**numbers, **stretch})
+        except SceneError:  # of a parameter that must be 0
             continue
         for way in _WAYS:
-            trials = list(_trials(document, {**base, **stretch}, stretch, left, way, typed))
+            trials = list(_trials(document, {**numbers, **stretch}, stretch, left, way, typed))
             tried |= {path for path, _ in trials}
             read = _read(document, first, trials)
             left = {path: found for path, found in left.items() if path not in read}
@@ -66,16 +68,15 @@ def unread_paths(document: Document, spec: SceneSpec, paths: Iterable[str], type
 
 
 def _settings(document: Document, spec: SceneSpec, base: dict[str, object]) -> Iterator[tuple[dict, dict]]:
-    """What events have set, and the numbers of a world: of the first one, and with other numbers for parameters that are 0.
+    """What events have set, and the numbers of a world: of the first one, and with one parameter that is 0 there raised.
 
     Of two factors one may be 0 in the first world and hide who reads the other one.
     """
-    hidden = {f"params.{name}": _NOT_ZERO for name, value in (spec.params or {}).items()
-              if _is_number(value) and not isinstance(value, list | tuple) and not base.get(f"params.{name}", value)}  # fmt: skip
+    zeros = [path for name, value in spec.params.items() if isinstance(value, int | float)
+             and not base.get(path := f"params.{name}", value)]  # fmt: skip
     for stretch in _stretches(document, spec):
         yield stretch, base
-        if hidden:
-            yield stretch, base | hidden
+        yield from ((stretch, base | {path: _NOT_ZERO}) for path in zeros)
 
 
 def _targets(document: Document, spec: SceneSpec, base: Mapping[str, object], path: str) -> dict[str, object] | None:
