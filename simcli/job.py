@@ -110,9 +110,10 @@ class Job:
         unless it says which are written.
         """
         from simcli.spec.names.channel_names import canonical, is_on_demand
+        from simcli.spec.names.quantity_patterns import written_quantities
 
-        written = self.spec.output.quantities
-        named = (*(self._driven() if written is None else written), *(one.channel for one in self.spec.expect))
+        default = self.spec.output.quantities is None
+        named = (*(self._driven() if default else written_quantities(self.spec)), *(one.channel for one in self.spec.expect))
         return tuple(dict.fromkeys(canonical(name) for name in named if is_on_demand(name)))
 
     def _driven(self) -> "Iterator[str]":

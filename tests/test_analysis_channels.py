@@ -2,6 +2,7 @@
 
 import csv
 import io
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -121,7 +122,7 @@ def test_plot_writes_a_picture(trajectory, tmp_path):
     with pytest.raises(UsageError, match="xyz"):
         save_figure(draw_channels(channels), tmp_path / "a.xyz")
     with pytest.raises(UsageError, match="at most"):
-        draw_channels(channels * MAX_PANELS)
+        draw_channels([replace(channels[0], name=f"c{k}") for k in range(MAX_PANELS + 1)])
 
 
 def test_missing_matplotlib_has_a_one_line_hint(tmp_path):

@@ -1,6 +1,7 @@
 """`simcli check`, `show`, `explain`, `schema`: what they say of good and broken scenes, and what they do not import."""
 
 import json
+import re
 
 import pytest
 from support.analysis_files import record
@@ -43,6 +44,54 @@ def test_good_scene_is_exit_0(folder):
     done = simcli_apart("check", "good.yaml", cwd=folder)
     assert (done.returncode, done.stderr) == (Exit.OK, "")
     assert done.stdout == "good.yaml: ok (1 body, 1 joint, generalized)\n"
+
+
+ELSEWHERE = "crank: {pose: {xyz: [0, 0, -0.5]}, mass: 1.0"
+NOTED = {
+    "a hinge without a place": ("crank: {mass: 1.0", ELSEWHERE, "SC328", "the origin of `crank`, its centre of mass"),
+    "a start in degrees": ("axis:", "q: 30, axis:", "SC329", "write `30 deg`"),
+    "a limit in degrees": ("axis:", "limit: [-90, 90], axis:", "SC329", "write `-90 deg`"),
+    "a target in degrees": ("axis:", "drive: {mode: position, target: 45, stiffness: 9}, axis:", "SC329", "write `45 deg`"),
+    "a start elsewhere": ("joints:", "initial: {joint_q: {pin: 30}}\njoints:", "SC329", "write `30 deg`"),
+}
+UNNOTED = {
+    "radians": ("axis:", "q: 30 rad, axis:"),
+    "a turn": ("axis:", "q: -6.28, axis:"),
+    "no end": ("axis:", "limit: [-1e9, 1e9], axis:"),
+    "degrees": ("axis:", "q: 30 deg, axis:"),
+    "a parameter": ("joints:", 'params: {a: 720 deg}\ninitial: {joint_q: {pin: "${a}"}}\njoints:'),
+    "a torque": ("axis:", "drive: {mode: effort, target: 45}, axis:"),
+    "a place": ("axis:", "at: [0, 0, 0], axis:"),
+    "a frame": ("axis:", "parent_frame: {xyz: [0, 0, -0.5]}, axis:"),
+    "a lever": ("mass: 1.0", "pose: {xyz: [0, 0, 1]}, com: [0, 0, -0.5], mass: 1.0"),
+    "a slide": ("revolute", "prismatic"),
+    "a slide far off": ("revolute, parent: world, child: crank", "prismatic, parent: world, child: crank, q: 30"),
+}
+
+
+@pytest.mark.parametrize("case", NOTED)
+def test_what_may_be_meant_otherwise_is_noted(tmp_path, case):
+    """And the scene is as valid as before."""
+    old, new, code, words = NOTED[case]
+    (tmp_path / "scene.yaml").write_text(GOOD.replace(old, new))
+    done = simcli("check", "--strict", "scene.yaml", cwd=tmp_path)
+    assert (done.returncode, "scene.yaml: ok" in done.stdout) == (Exit.OK, True)
+    assert f"note[{code}]" in done.stderr
+    assert words in done.stderr
+    if case in ("a hinge without a place", "a start in degrees"):
+        done = simcli("run", "scene.yaml", "--duration", "0.01", cwd=tmp_path)
+        assert done.returncode == Exit.OK
+        assert re.search(rf"note: scene.yaml:\d+.*{words}", done.stderr)
+
+
+@pytest.mark.parametrize("case", UNNOTED)
+def test_what_is_clear_is_not_noted(tmp_path, case):
+    text = GOOD.replace(*UNNOTED[case])
+    if case in ("a place", "a frame", "a slide", "a slide far off"):
+        text = text.replace("crank: {mass: 1.0", ELSEWHERE)
+    (tmp_path / "scene.yaml").write_text(text)
+    done = simcli("check", "scene.yaml", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (Exit.OK, "")
 
 
 def test_fault_looks_like_the_page_says(folder):

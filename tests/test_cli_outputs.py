@@ -244,7 +244,8 @@ WRITTEN = {
     "export.pvd": (["export", "b.h5"], "out.pvd"), "export.glb": (["export", "b.h5"], "out.glb"),
     "export.urdf": (["export", "s.yaml"], "out.urdf"), "import": (["import", "r.urdf"], "out.yaml"),
     "table": (["table", "b.h5"], "out.csv"), "samples": (["samples", "s.yaml"], "out.csv"),
-    "schema": (["schema"], "out.json"),
+    "schema": (["schema"], "out.json"), "equilibrium.json": (["equilibrium", "s.yaml"], "out.json"),
+    "equilibrium.yaml": (["equilibrium", "s.yaml"], "out.yaml"),
     "slice": (["slice", "b.h5"], "out.h5"), "fk": (["fk", "s.yaml"], "out.csv"),
 }  # fmt: skip
 DRAWN = {

@@ -1,6 +1,7 @@
 """`simcli plot` over worlds and of many worlds: which picture, its numbers, and a legend that covers nothing."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from support.world_files import FAILED, grid, peaks, world_file
 from simcli.analysis.channels import read_channels
 from simcli.analysis.plots import plot
 from simcli.cli import doorman
-from simcli.errors import Exit
+from simcli.errors import Exit, UsageError
 from simcli.records.reading.reader import open_trajectory
 
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -36,7 +37,7 @@ def picture(files, tmp_path, monkeypatch, capsys):
 
     def run(name, *words):
         target = tmp_path / "a.png"
-        line = ["plot", str(files[name]), "-o", str(target), "--json", *words]
+        line = ["plot", *(str(files[one]) for one in name.split()), "-o", str(target), "--json", *words]
         code = doorman.run_command(line, debug=False, as_json=True)
         said = capsys.readouterr()
         assert code == Exit.OK, said.err
@@ -191,6 +192,66 @@ def test_worlds_are_read_alike_in_one_piece_or_one_by_one(files):
     np.testing.assert_array_equal(close, stored[:, [1, 0, 3]])
 
 
+def test_several_files_are_curves_of_one_figure_with_the_file_in_the_legend(picture, files):
+    document, figure = picture("grid line", "-c", "joint.hinge0.q", "-c", "body.link0.position")
+    assert document["channels"] == ["joint.hinge0.q", "body.link0.position"]
+    first, second = figure.axes
+    assert [line.get_label() for line in first.lines] == ["grid.h5", "line.h5"]
+    assert [line.get_label() for line in second.lines] == [f"{file}.h5, {axis}" for file in FILES if file != "drawn"
+                                                        for axis in "xyz"]  # fmt: skip
+    for line, name in zip(first.lines, ("grid", "line"), strict=True):
+        with open_trajectory(files[name]) as trajectory:
+            np.testing.assert_array_equal(line.get_xdata(), trajectory.time)
+            np.testing.assert_array_equal(line.get_ydata(), trajectory.joint("hinge0").q[:, 0, 0])
+    assert figure.get_suptitle() == ""
+    assert legend_of(figure)[1] == ["grid.h5", "line.h5"]
+    chosen = "{file} == 'line.h5' and {world} < 2 or {world} == 7"
+    _, figure = picture("grid line", "-c", "joint.hinge0.q", "--where", chosen)
+    assert [line.get_label() for line in figure.axes[0].lines] == [
+        "grid.h5", "line.h5, world 0: 0.1", "line.h5, world 1: 0.1655", "line.h5, world 7: 0.5586"]  # fmt: skip
+
+
+def test_more_curves_than_a_legend_holds_are_told_by_the_file(picture):
+    _, figure = picture("grid line", "-c", "joint.hinge0.q", "--world", "0-9")
+    assert legend_of(figure)[1] == ["grid.h5", "line.h5"]
+    lines = figure.axes[0].lines
+    assert len({line.get_color() for line in lines[:10]}) == len({line.get_color() for line in lines[10:]}) == 1
+    _, figure = picture("grid line", "-c", "joint.hinge0.q", "--world", "0-19")
+    assert legend_of(figure) == ("20 worlds", [f"{file}.h5, {what}" for file in ("grid", "line")
+                                               for what in ("median", "5 to 95 %")])  # fmt: skip
+
+
+def test_several_files_over_worlds_are_told_by_the_file(picture):
+    document, figure = picture("line drawn", "-x", "measure.pos.x", "-y", "measure.pos.y")
+    assert document["worlds"] == 70
+    assert legend_of(figure)[1] == ["line.h5", "drawn.h5", "failed (2)"]
+    _, figure = picture("line drawn", "-x", "measure.pos.x")
+    assert legend_of(figure)[1] == ["line.h5", "drawn.h5", "failed (2)"]
+    heights = [sum(bar.get_height() for bar in bars) for bars in figure.axes[0].containers]
+    assert heights == [29, 39, 2]
+
+
+def test_files_of_other_units_and_files_named_twice_are_refused(files, tmp_path, capsys):
+    other = world_file(tmp_path / "b.h5", {"params.l": ("kg", np.linspace(2.0, 3.0, 5))})
+    for words, hint in [
+        ([other, "-c", "joint.hinge0.q"], "`params.l` is in kg, elsewhere in m"),
+        ([files["grid"]], "is named twice"),
+        ([files["line"], "-c", "joint.hinge9.q"], f"no channel `joint.hinge9.q` in {files['grid']}"),
+        ([files["line"], "--world", "40"], f"no world 40 in {files['line']}: it holds 0 to 29"),
+        ([files["drawn"], "-x", "params.l", "-y", "params.c", "-z", "world"], "give one file"),
+    ]:
+        code = doorman.run_command(["plot", str(files["grid"]), *map(str, words)], debug=False, as_json=False)
+        assert code == Exit.USAGE
+        assert hint in capsys.readouterr().err
+
+
+def test_a_channel_of_other_units_is_refused_by_name(files):
+    with open_trajectory(files["line"]) as trajectory:
+        (channel,) = read_channels(trajectory, ["joint.hinge0.q"], file="a.h5")
+    with pytest.raises(UsageError, match=r"b.h5: `joint.hinge0.q` is in m, in a.h5 in rad"):
+        plot.draw_channels([channel, replace(channel, units=("m",), file="b.h5")])
+
+
 @pytest.mark.parametrize(
     ("words", "hint"),
     [
@@ -201,8 +262,8 @@ def test_worlds_are_read_alike_in_one_piece_or_one_by_one(files):
         (["-x", "measure.pos"], "name one, as `measure.pos.x`"),
         (["-x", "measure.peak", "--where", "{world} > 99"], "no world meets the condition"),
         (["-x", "measure.peak", "--where", f"{{world}} == {FAILED}"], "no world has a number of `measure.peak`"),
-        (["-x", "measure.peak", "--world", "77"], "no world 77: the file holds 0 to 41"),
-        (["--world", "77"], "no world 77: the file holds 0 to 41"),
+        (["-x", "measure.peak", "--world", "77"], "it holds 0 to 41"),
+        (["--world", "77"], "it holds 0 to 41"),
         (["-x", "measure.peak", "-o", "a.txt"], "a name that ends in .png, .svg or .pdf"),
     ],
 )

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -10,7 +11,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from support.process import simcli, simcli_apart, start
+from support.process import environment, simcli, simcli_apart, start
 
 import simcli as package
 from simcli.cli import doorman
@@ -286,3 +287,14 @@ def test_a_file_that_does_not_fit_is_refused_before_the_run(tmp_path, monkeypatc
     monkeypatch.setattr(estimate, "free_bytes", lambda path: 1000)
     with pytest.raises(OutputError, match="are free there"):
         pipeline.claim_space(job)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="limits of POSIX")
+@pytest.mark.parametrize("limit_kb", [200_000, 400_000])  # its library is not read; it is, and does not start
+def test_a_memory_limit_that_taichi_cannot_live_with_is_named(scene, tmp_path, limit_kb):
+    words = f"ulimit -v {limit_kb}; exec {sys.executable} -m simcli run {scene} -o a.h5"
+    done = subprocess.run(["bash", "-c", words], cwd=tmp_path, env=environment(), capture_output=True, text=True,
+                          timeout=GRACE)  # fmt: skip
+    assert done.returncode == Exit.DEVICE, done.stderr
+    assert "SC715: Taichi does not start within the memory limit of this process" in done.stderr
+    assert not (tmp_path / "a.h5").exists()

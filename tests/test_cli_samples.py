@@ -194,3 +194,48 @@ def test_resuming_with_another_table_is_refused(folder, tmp_path, capsys):
     assert command(*words, "--resume") == Exit.OK
     (tmp_path / "t.csv").write_text("params.l\n0.6\n")
     assert command(*words, "--resume") == Exit.OUTPUT
+
+
+UNITS = """\
+simcli: 1
+params: {written: 5 N/mm, varied: 1, sized: "${written / 50} cm", header: 3, plain: 2}
+models: {m: {params: {L: 40 cm}, bodies: {b: {mass: 1, com: ["${L}", 0, 0], inertia: {diag: [1, 1, 1]}}}}}
+instances: {one: {model: m, params: {L: 30 cm}}}
+bodies: {a: {mass: 1, com: ["${written + varied}", "${sized + header}", "${plain}"], inertia: {diag: [1, 1, 1]}}}
+initial: home
+keyframes: {home: {joint_q: {slide: 1}}}
+joints: {slide: {type: prismatic, parent: world, child: one/b, axis: [0, 0, 1]}}
+world: {gravity: [0, 0, 0]}
+run: {duration: 1 ms}
+output: {every: 1 ms}
+solver: {type: maximal}
+measure: {high: {final: body.a.position, component: 0}}
+"""
+VARIED = {"params.written": ("4000, 6000", "N/m"), "params.varied": ("1 N mm/deg, 2 Nm/rad", "N*m/rad"),
+          "params.sized": ("1, 2", "m"), "params.plain": ("1, 2", ""), "instances.one.params.L": ("0.1, 0.2", "m"),
+          "keyframes.home.joint_q.slide": ("1, 2", "m")}  # fmt: skip
+
+
+def test_parameters_keep_the_unit_they_are_written_in(tmp_path, capsys):
+    """In samples, results, tables, and on axes; in SI, as the numbers are."""
+    scene, out = tmp_path / "u.yaml", tmp_path / "u.h5"
+    scene.write_text(UNITS)
+    (tmp_path / "rows.csv").write_text("params.header [rpm]\n1\n2\n")
+    words = [word for path, (values, _) in VARIED.items() for word in ("--vary", f"{path}=zip({values})")]
+    assert command("run", scene, *words, "-o", out, "-q") == Exit.OK
+    units = {path: unit for path, (_, unit) in VARIED.items()}
+    with open_trajectory(out) as run:
+        assert run.param_units == units
+    titles = [f"{path} [{unit}]" if unit else path for path, unit in units.items()]
+    capsys.readouterr()
+    assert command("table", out, "-o", "-", "-c", "instances.*,keyframes.*,params.*") == Exit.OK
+    assert sorted(capsys.readouterr().out.splitlines()[0].split(",")) == sorted(titles)
+    assert command("samples", scene, *words, "-o", "-") == Exit.OK
+    assert capsys.readouterr().out.splitlines()[0].split(",")[2:] == titles
+    assert command("plot", out, "-x", "params.written", "-y", "measure.high", "--terminal") == Exit.OK
+    assert "params.written [N/m]" in capsys.readouterr().out
+    assert command("samples", scene, "--vary-table", tmp_path / "rows.csv", "-o", "-") == Exit.OK
+    assert capsys.readouterr().out.splitlines()[0].split(",")[2:] == ["params.header [rad/s]"]
+    assert command("run", scene, "--vary", "params.varied=zip(1, 2)", "-o", tmp_path / "v.h5", "-q") == Exit.OK
+    assert command("table", tmp_path / "v.h5", out, "-c", "params.varied", "-o", "-") == Exit.OK
+    assert capsys.readouterr().out.splitlines()[0] == "params.varied [N*m/rad]"

@@ -198,6 +198,77 @@ def test_faults_of_fit(command, pendulum, words, code, message):
     assert message in err
 
 
+FALL = """\
+simcli: 1
+bodies: {a: {mass: 1, inertia: {diag: [1, 1, 1]}}}
+joints:
+  slide: {type: prismatic, parent: world, child: a, axis: [0, 0, 1], q: 0.5, limit: [-10, 0.55]}
+solver: {integrator: rk4, dt: 0.01}
+run: {duration: 1}
+"""
+AT, LATE, DEVIATION = np.linspace(0.02, 0.83, 37), 0.0371, 1e-3
+
+
+@pytest.fixture
+def fall(tmp_path):
+    """A body that falls from 0.5 m, and its height by a clock that is late, with noise."""
+    noise = DEVIATION * np.random.default_rng(4).standard_normal(len(AT))
+    height = 0.5 - 0.5 * 9.81 * (AT + LATE) ** 2 + noise
+    (tmp_path / "fall.yaml").write_text(FALL)
+    rows = [f"{t!r},{z!r}" for t, z in zip(AT.tolist(), height.tolist(), strict=True)]
+    (tmp_path / "log.csv").write_text("\n".join(["time,joint.slide.q", *rows]) + "\n")
+    return tmp_path / "fall.yaml", tmp_path / "log.csv", height
+
+
+def test_an_offset_of_time_is_fitted_with_its_standard_error(command, fall):
+    """Against curve_fit on the closed form z0 - g (t + offset)^2 / 2."""
+    from scipy.optimize import curve_fit
+
+    scene, log, height = fall
+    words = ["fit", scene, "--data", log, "--free", "joints.slide.q", "--sigma", f"joint.slide.q={DEVIATION}"]
+    code, out, err = command(*words, "--time-offset", "-20 ms..0.05", "-o", scene.with_name("out.yaml"), "--json")
+    assert code == Exit.OK, err
+    found = json.loads(out)
+    (x, covariance) = curve_fit(lambda t, z, o: z - 0.5 * 9.81 * (t + o) ** 2, AT, height, p0=(0.4, 0.0),
+                                sigma=np.full(len(AT), DEVIATION), absolute_sigma=True, ftol=1e-14, xtol=1e-14)  # fmt: skip
+    assert [one["path"] for one in found["numbers"]] == ["joints.slide.q", "time_offset"]
+    np.testing.assert_allclose([one["value"] for one in found["numbers"]], x, rtol=1e-7)
+    np.testing.assert_allclose([one["standard_error"] for one in found["numbers"]], np.sqrt(np.diag(covariance)), rtol=1e-6)
+    assert (found["numbers"][1]["unit"], found["numbers"][1]["bounds"]) == ("s", [-0.02, 0.05])
+    assert found["sets"] == [f"joints.slide.q={found['numbers'][0]['value']!r}"]
+    code, out, err = command(*words, "--time-offset", "-0.1..0.2")
+    assert code == Exit.OK, err
+    assert "time_offset [s]" in out
+    assert "left out, which some offset of the interval puts outside of the run" in err
+
+
+def test_a_coordinate_without_bounds_has_the_limits_of_its_joint(command, fall):
+    scene, log, height = fall
+    rows = [f"{t!r},{z + 0.2!r}" for t, z in zip((AT + LATE).tolist(), height.tolist(), strict=True)]
+    log.write_text("\n".join(["time,joint.slide.q", *rows]) + "\n")
+    for path, sets in (("joints.slide.q", []), ("initial.joint_q.slide", ["--set", "initial.joint_q.slide=0.5"])):
+        words = ["fit", scene, "--data", log, "--free", path, *sets, "--json"]
+        code, out, err = command(*words)
+        assert code == Exit.OK, err
+        (number,) = json.loads(out)["numbers"]
+        assert (number["bounds"], number["value"], number["at_bound"]) == ([-10.0, 0.55], 0.55, True)
+        (number,) = json.loads(command(*words, "--bounds", f"{path}=0.4..0.52")[1])["numbers"]
+        assert (number["bounds"], number["value"]) == ([0.4, 0.52], 0.52)
+
+
+@pytest.mark.parametrize(("text", "code", "message"), [
+    ("0.1", Exit.USAGE, "write LOW..HIGH, as '-50 ms..50 ms'"),
+    ("0.2..0.1", Exit.USAGE, "the first end is the lower one"),
+    ("0..1 mm", Exit.USAGE, "a length"),
+    ("0..nan", Exit.USAGE, "is not a number"),
+    ("5..6", Exit.FILE, "lies in the run of 0 to 1 s at every offset from 5 to 6 s"),
+])  # fmt: skip
+def test_faults_of_an_offset_of_time(command, fall, text, code, message):
+    found, out, err = command("fit", *fall[:1], "--data", fall[1], "--free", "joints.slide.q", "--time-offset", text)
+    assert (found, out) == (code, ""), err
+    assert message in err
+
+
 def test_an_optimization_that_goes_on_tells_which_failures_have_no_reason(command, block, tmp_path):
     """The ledger has that points had no value, and not why."""
     pytest.importorskip("cma")

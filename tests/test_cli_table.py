@@ -94,6 +94,13 @@ def test_parquet_without_its_library_says_what_to_install(command, path, tmp_pat
         ("max({measure.pos.x}, 3) + abs(-1) == 4", [k <= 3 for k in range(N_WORLDS)]),
         ("sqrt({world}) ** 2 / 0 > 1", [k > 0 for k in range(N_WORLDS)]),
         ("1 > 2", [False] * N_WORLDS),
+        ("{measure.peak} > 20 deg", np.radians(20) < PEAKS),
+        ("{measure.peak}>.02rev and -1 mm < {measure.pos.x} <= 400 cm", (0.04 * np.pi < PEAKS) & (np.arange(N_WORLDS) <= 4)),
+        ("2 * {params.l} > 30 cm + {params.l} and {status} != 'failed'", [p > 0.3 and k != FAILED for k, p in
+                                                                       enumerate(PARAMS["params.l"][1])]),
+        ("{params.c} <= 15 N*m*s/rad", PARAMS["params.c"][1] <= 15),
+        ("{params.c} <= 0.2 Nm s/deg", PARAMS["params.c"][1] <= 0.2 * 180 / np.pi),
+        ("{status.time} < 15 ms", [k == FAILED for k in range(N_WORLDS)]),
     ],
 )  # fmt: skip
 def test_conditions_keep_the_worlds_that_meet_them(worlds, condition, expected):
@@ -116,7 +123,16 @@ def test_names_of_any_form_stand_in_braces(command, tmp_path):
         (["--where", "{peak} > 3"], "did you mean `measure.peak`?"),
         (["--where", "{measure.pos} > 3"], "has 3 components: name one, as `measure.pos.x`"),
         (["--where", "{joint.hinge0.q} > 3"], "a measure of it"),
-        (["--where", "peak > 3"], "stands without braces"),
+        (["--where", "peak > 3"], "`peak > 3`: the name `peak` stands without braces: write `{measure.peak} > 3`"),
+        (["--where", "measure.peak > 3 mm"], "write `{measure.peak} > 3 mm`"),
+        (["--where", "measure.pos.x-params.l > 3 and status == failed"],
+         "names stand without braces: write `{measure.pos.x}-{params.l} > 3 and {status} == failed`"),
+        (["--where", "{measure.peak > 3 and {world} < 2"], "write `{measure.peak} > 3 and {world} < 2`"),
+        (["--where", "measure.paek > 3"], "did you mean `measure.peak`?"),
+        (["--where", "{measure.peak} > 3 mm"], "3 mm is a length, and `measure.peak` is in rad; write a unit of its kind, "
+                                               "or the number in SI, as 0.003"),
+        (["--where", "{world} > 3 mm"], "`world` has no unit"),
+        (["--where", "{measure.peak} > 3 degs"], "unknown unit `degs`"),
         (["--where", "{status} == fialed"], "did you mean `failed`?"),
         (["--where", "{status} > 3"], "words are compared by == or !="),
         (["--where", "{world} == failed"], "`failed` stands without braces"),

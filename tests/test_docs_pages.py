@@ -13,7 +13,7 @@ from simcli.cli.markdown_text import CODE_INDENT, about, markdown_text
 from simcli.cli.scenes.docs import READING_ORDER
 from simcli.errors import Exit
 from simcli.spec.manual.keys import fields
-from simcli.spec.manual.reference import overview, section
+from simcli.spec.manual.reference import overview, places_of, section
 from simcli.spec.schema.body import BodySpec
 from simcli.spec.schema.joint import JointSpec
 from simcli.spec.schema.scene import AUTHORING, SceneSpec
@@ -103,6 +103,39 @@ def test_sections_below_keys_and_names():
     assert "- `radius`: " in section("bodies.shapes")
     assert section("bodies.mass").startswith("# bodies.mass\n\n- `mass`: Mass")
     assert "revolute" in section("joints.type")
+
+
+@pytest.mark.parametrize(("topic", "words"), [
+    ("shapes", ["bodies.shapes", "Box shape", "Full lengths"]), ("drive", ["joints.drive", "`stiffness`", "forces.drive"]),
+    ("limit", ["joints.limit", "Bounds of one coordinate"]), ("forces.spring", ["forces.spring", "`stiffness`", "pulleys"]),
+    ("friction", ["joints.friction", "materials.friction", "forces.friction"]), ("spring", ["forces.spring", "pulleys"]),
+    ("joint", ["joints", "`parent`"]), ("gears", ["`coordinates`"]), ("revolute", ["joints.revolute", "`parent`"]),
+    ("bodies.shapes.box", ["Box shape"]), ("sine", ["signals.sine", "Amplitude"]),
+])  # fmt: skip
+def test_a_word_leads_to_its_keys_types_and_headings(command, topic, words):
+    code, out, _ = command("docs", topic)
+    assert code == Exit.OK
+    assert [word for word in words if word not in out] == []
+
+
+@pytest.mark.parametrize("name", sorted({*fields(JointSpec), *fields(BodySpec), *fields(SceneSpec)}))
+def test_every_key_leads_somewhere(name):
+    """As a topic of its own: each place that is found has a section, which speaks of the key."""
+    places = places_of(name)
+    assert places
+    assert all(f"`{name}`" in section(place) or f".{name}" in section(place) or place == name for place in places)
+
+
+def test_a_search_lists_pages_and_lines(command):
+    code, out, _ = command("docs", "--search", "NOT-A-KNOT")
+    assert code == Exit.OK
+    assert {line.split(":")[0] for line in out.splitlines()} >= {"signals"}
+    page, number, text = out.splitlines()[0].split(":", 2)
+    assert text_of(page).splitlines()[int(number) - 1].strip() == text.strip()
+    code, out, _ = command("docs", "signals", "--search", "not-a-knot", "--json")
+    assert {line["topic"] for line in json.loads(out)["lines"]} == {"signals"}
+    code, out, err = command("docs", "--search", "no such words")
+    assert (code, out, "no page contains" in err) == (Exit.USAGE, "", True)
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ def blocks(language):
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    (scene,) = blocks("yaml")
+    scene = blocks("yaml")[0]
     (tmp_path / "robots.yaml").write_text(scene)
     monkeypatch.chdir(tmp_path)
     return tmp_path

@@ -1,5 +1,8 @@
 """What drives and motions give is in every run that shows joints, apart from all else that acts along them."""
 
+import re
+from importlib.resources import files
+
 import numpy as np
 import pytest
 
@@ -83,3 +86,28 @@ def test_what_frames_show_costs_no_step(tmp_path):
         core = sim._solver.stepper.core
         assert core.gauges.within
         assert core.further == ()
+
+
+PAGE = files("simcli").joinpath("docs", "signals.md").read_text(encoding="utf-8")
+RECIPE = re.search(r"## PD control of all joints.*?```yaml\n(.*?)```", PAGE, re.DOTALL).group(1)
+AIM, STIFFNESS = 0.4, (300.0, 300.0, 80.0)  # [rad], [N m/rad] of the recipe
+ARM, LEVER, WEIGHT = 0.3, 0.15, 9.81  # [m], [N] of each body
+AT_REST = 1e-4  # [N m], what is left of its motion
+
+
+@pytest.mark.parametrize("floats", [False, True])
+def test_the_recipe_of_pd_rests_at_load_over_stiffness(tmp_path, floats):
+    """Each joint at the angle at which its drive carries the weight of what hangs on it, or at its target without weight."""
+    text = RECIPE.replace("body: {", "body: {gravity_compensation: 1, ") if floats else RECIPE
+    path = tmp_path / "arm.yaml"
+    path.write_text(text, encoding="utf-8")
+    pipeline.execute(pipeline.prepare(pipeline.Request(path, tmp_path / "arm.h5", device="cpu")))
+    with simcli.open(tmp_path / "arm.h5") as file:
+        q = np.array([file.joint(name).q[-1, 0, 0] for name in ("shoulder", "elbow", "wrist_1")])
+        effort = np.array([file.joint(name).drive_effort[-1, 0, 0] for name in ("shoulder", "elbow", "wrist_1")])
+    np.testing.assert_allclose(effort, np.array(STIFFNESS) * (AIM - q), atol=AT_REST)
+    tilt = np.cumsum(q)  # of each body from the vertical
+    joints = np.concatenate(([0.0], np.cumsum(ARM * np.sin(tilt))))[:3]
+    centres = joints + LEVER * np.sin(tilt)
+    load = [WEIGHT * np.sum(centres[k:] - joints[k]) for k in range(3)]
+    np.testing.assert_allclose(effort, [0, 0, 0] if floats else np.negative(load), atol=AT_REST)

@@ -403,8 +403,8 @@ def test_units_of_parameters(path, unit):
     coil = "coil: {type: torsion, joint: wa, stiffness: 1}, push: {type: torque, joint: slide, value: 1}, s:"
     text = BATCH.replace("forces: {s:", f"forces: {{{coil}").replace("forces:", slide)
     text = text.replace("contact:", f"  c: {{{MASS}}}\ncontact:")
-    spec = resolve(scene(text))
-    assert param_unit(spec, path) == unit
+    document = scene(text)
+    assert param_unit(document, resolve(document), path) == unit
 
 
 def test_an_unvaried_batch_shares_everything():

@@ -2,6 +2,7 @@
 
 import json
 import math
+import shlex
 from types import SimpleNamespace
 
 import numpy as np
@@ -178,6 +179,57 @@ def test_the_table_says_it(command):
     done = command(hung(), "--unknown", "forces.*.rest_length")
     assert "0 states of self-stress; 1 infinitesimal mechanism, 1 of them as one rigid body" in done.out
     assert "forces.left.rest_length" in done.out
+
+
+@pytest.mark.parametrize("key", ["rest_length", "stiffness", "tension", "force_density"])
+def test_what_was_found_is_printed_as_settings_that_hold(command, key, tmp_path):
+    """Also for tensions, which a scene has no key for; and `-o` writes the scene with them."""
+    scene = hung(left={"rest_length": 4.9}, right={"rest_length": 3.5})
+    done = command(scene, "--unknown", f"forces.*.{key}")
+    *_, line = done.out.splitlines()
+    words = shlex.split(line)
+    assert words[::2] == ["--set", "--set"]
+    assert [word.split("=")[0] for word in words[1::2]] == [
+        f"forces.{name}.{'stiffness' if key == 'stiffness' else 'rest_length'}" for name in ("left", "right")]  # fmt: skip
+    assert all(word.endswith(" N/m" if key == "stiffness" else " m") for word in words[1::2])
+    again = command(scene, *words, "--json").found
+    assert again["iterations"] == 0
+    assert again["springs"]["left"]["tension"] == pytest.approx(LEFT, rel=EXACT)
+    assert command(scene, "--unknown", f"forces.*.{key}", "-o", "out.yaml", "--json").found["sets"] == words[1::2]
+    written = command(yaml.safe_load((tmp_path / "out.yaml").read_text()), "--json").found
+    assert (written["iterations"], written["springs"]) == (0, again["springs"])
+
+
+def test_an_equilibrium_is_written_as_the_scene_that_begins_there(command, tmp_path):
+    """Rest lengths that the scene leaves to its start are those of the start that it had."""
+    done = command(hung(), "-o", "rest.yaml", "--json")
+    assert done.code == Exit.OK, done.err
+    written = command(yaml.safe_load((tmp_path / "rest.yaml").read_text()), "--json").found
+    assert written["iterations"] == 0
+    for name, spring in written["springs"].items():
+        assert spring["tension"] == pytest.approx(done.found["springs"][name]["tension"], rel=EXACT)
+    assert command(hung(), "-o", "rest.json").code == Exit.OK
+    document = json.loads((tmp_path / "rest.json").read_text())
+    assert (document["schema"], document["joint_q"]) == ("simcli.equilibrium/1", done.found["joint_q"])
+    block = command(hung(), "--initial", "-o", "block.yaml")
+    assert "--set 'forces.left.rest_length=5.0 m'" in block.err
+    assert yaml.safe_load((tmp_path / "block.yaml").read_text()) == {"initial": {"joint_q": done.found["joint_q"]}}
+
+
+def test_outputs_of_equilibrium_that_cannot_be_meant_are_refused(command, tmp_path):
+    (tmp_path / "rest.yaml").write_text("mine\n")
+    for words, code, hint in [
+        (["-o", "rest.yaml"], Exit.OUTPUT, "add --force"),
+        (["--initial", "-o", "rest.yaml"], Exit.OUTPUT, "add --force"),
+        (["-o", "net.yaml", "--force"], Exit.USAGE, "is a file that is read"),
+        (["-o", "rest.txt"], Exit.USAGE, "ends in"),
+        (["--initial", "-o", "rest.json"], Exit.USAGE, "block of YAML"),
+        (["-o", "other.yaml", "--set", "batch.worlds=2"], Exit.USAGE, "has several worlds"),
+    ]:
+        done = command(hung(), *words)
+        assert (done.code, hint in done.err) == (code, True), done.err
+    assert (tmp_path / "rest.yaml").read_text() == "mine\n"
+    assert command(hung(), "-o", "rest.yaml", "--force").code == Exit.OK
 
 
 def test_least_squares_of_nothing_negative_are_scipys():

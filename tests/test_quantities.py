@@ -7,13 +7,15 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 from support.process import simcli as command
-from support.scenes import faults_of
+from support.scenes import faults_of, scene
 from test_measures import column, run
 
 import simcli
 from simcli import pipeline
 from simcli.errors import SceneError
 from simcli.solvers import SOLVERS
+from simcli.spec import resolve
+from simcli.spec.names.quantity_patterns import meant_quantities
 
 DRIVEN = """
 simcli: 1
@@ -233,7 +235,11 @@ def in_mujoco(pose: dict[str, np.ndarray], world: int) -> str:
 @pytest.mark.parametrize(("where", "line", "code", "words"), [
     ("output", "{quantities: [joint.pin.q]}", "SC315", "column of `output.channels`"),
     ("output", "{quantities: [joint.pin.drive_efort]}", "SC315", "did you mean `joint.pin.drive_effort`"),
-    ("output", "{quantities: [joint.*.drive_effort]}", "SC315", "is a pattern"),
+    ("output", "{quantities: [joint.wrist*.drive_effort]}", "SC315", "means nothing"),
+    ("output", "{quantities: [joint.*.drive_efort]}", "SC315", "is no quantity"),
+    ("output", "{quantities: [distance.*.*]}", "SC315", "means nothing"),
+    ("output", "{channels: [energy], quantities: ['body.*.position']}", "SC315", "add `bodies` there"),
+    ("output", "{quantities: ['joint.*.wrench']}", "SC315", "add `reactions` there"),
     ("output", "{quantities: [distance.upper.lower]}", "SC315", "no shape"),
     ("output", "{quantities: [distance.upper]}", "SC315", "is no quantity"),
     ("output", "{quantities: [distance.upper.lowr]}", "SC304", "lowr"),
@@ -299,3 +305,50 @@ run: {{duration: 0.1}}
 expect: [{entry}]
 """
     assert [one[0] for one in faults_of(text)] == ([code] if code else [])
+
+
+PATTERNS = """
+defaults: {body: {mass: 1, inertia: {diag: [1, 1, 1]}}}
+bodies:
+  a: {shapes: {s: {type: sphere, radius: 0.1}}, points: {p: [0, 0, 0]}}
+  b: {pose: {xyz: [1, 0, 0]}, shapes: {s: {type: sphere, radius: 0.1}}, points: {p: [0, 0, 0]}}
+  c: {pose: {xyz: [3, 0, 0]}, shapes: {s: {type: sphere, radius: 0.1}}}
+  bare: {pose: {xyz: [9, 0, 0]}}
+joints:
+  arm_1: {type: revolute, parent: world, child: a, at: [0, 0, 0], axis: [0, 1, 0]}
+  arm_2: {type: revolute, parent: a, child: b, at: [0.5, 0, 0], axis: [0, 1, 0], drive: {mode: effort, target: 1}}
+  arm_3: {type: fixed, parent: b, child: bare}
+  slide: {type: prismatic, parent: world, child: c, at: [3, 0, 0], axis: [1, 0, 0]}
+sensors: {top: {type: [gyro, accelerometer], at: a/p}, low: {type: gyro, at: b/p}}
+contact: {enabled: true}
+"""
+MEANT = {
+    "joint.arm_*.drive_effort": ["joint.arm_1.drive_effort", "joint.arm_2.drive_effort"],
+    "joints.*.drive_power": [f"joint.{name}.drive_power" for name in ("arm_1", "arm_2", "slide")],
+    "sensor.*.gyro": ["sensor.top.gyro", "sensor.low.gyro"],
+    "sensor.*.accelerometer": ["sensor.top.accelerometer"],
+    "distance.*.*": ["distance.a.b", "distance.a.c", "distance.b.c"],
+    "distance.c.*": ["distance.c.a", "distance.c.b"],
+    "contact.[ab].force": ["contact.a.force", "contact.b.force"],
+    "contact.*.c.count": ["contact.a.c.count", "contact.b.c.count"],
+    "body.*.position": [],
+    "joint.*.q": [],
+}
+
+
+def test_a_pattern_means_each_of_its_names(tmp_path):
+    """In the file as if they were written one by one: the same columns with the same bytes."""
+    for text, names in MEANT.items():
+        assert faults_of(f"output: {{quantities: ['{text}']}}\n", PATTERNS) == [], text
+        assert list(meant_quantities(resolve(scene(PATTERNS)), text)) == names, text
+    written = dict.fromkeys(name for names in MEANT.values() for name in names)
+    columns = {}
+    for what, quantities in (("patterns", MEANT), ("names", written)):
+        listed = ", ".join(f'"{one}"' for one in quantities)
+        text = f"simcli: 1\n{PATTERNS}\nrun: {{duration: 0.003}}\noutput: {{every: 1e-3, quantities: [{listed}]}}\n"
+        _, path = run(tmp_path, text)
+        with simcli.open(path) as trajectory:
+            columns[what] = {name: column(trajectory, name) for name in written}
+            assert len({label.rpartition(".")[0] for label in trajectory.quantities}) <= len(written), what
+    for name in written:
+        np.testing.assert_array_equal(columns["patterns"][name], columns["names"][name])

@@ -19,6 +19,7 @@ from support.records_child import BLOCK, N_FRAMES, write
 
 from simcli.errors import Exit, FileError, OutputError
 from simcli.records.reading.reader import open_trajectory
+from simcli.records.wholeness.bits import differing_bits, size_of_rows
 from simcli.records.wholeness.heaps import ENTRY, HEAD
 from simcli.records.wholeness.integrity import held, verify
 from simcli.records.wholeness.repair import repair_file
@@ -347,3 +348,15 @@ def test_files_without_the_seal_still_open(small, tmp_path):
     with h5py.File(path, "r+") as file:
         del file["provenance"].attrs["seal"]
     assert verify(path) == []
+
+
+def test_a_group_where_a_dataset_is_wanted_is_named(small, tmp_path):
+    path = tmp_path / "a.h5"
+    path.write_bytes(small.read_bytes())
+    with h5py.File(path, "r+") as file:
+        del file["energy/total"]
+        file.create_group("energy/total")
+    with open_trajectory(small) as whole, open_trajectory(path) as bad:
+        for look in (lambda: size_of_rows(bad), lambda: differing_bits(whole, bad)):
+            with pytest.raises(FileError, match="/energy/total is a group where a dataset is wanted"):
+                look()

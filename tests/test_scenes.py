@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from support.many import run_many, step_kernels
+from support.process import told_here
 
 import simcli as package
 from simcli.errors import Exit
@@ -45,6 +46,20 @@ def outcomes(request, folder):
 def test_gallery_is_there():
     assert len(SCENES) >= FEWEST
     assert TEMPLATES
+
+
+def test_scenes_that_are_shipped_warn_of_nothing(capsys, tmp_path):
+    """Gallery, templates, bundles and the whole scenes on pages: no warning, no note."""
+    docs = Path(package.__file__).parent / "docs"
+    for page in (README, *sorted(docs.glob("*.md"))):
+        blocks = re.findall(r"```yaml\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+        for place, block in enumerate(block for block in blocks if re.search(r"^simcli: 1$", block, re.MULTILINE)):
+            (tmp_path / f"{page.stem}-{place}.yaml").write_text(block, encoding="utf-8")
+    assert len(list(tmp_path.iterdir())) > FEWEST - 2
+    places = (*SHIPPED.values(), docs / "humanoid.yaml", docs / "bundles", tmp_path)
+    code, out, err = told_here(capsys, "check", "--strict", *map(str, places))
+    assert (code, err) == (0, "")
+    assert out.count(": ok (") > len(SHIPPED) + FEWEST
 
 
 @pytest.mark.parametrize("name", list(SHIPPED))

@@ -197,6 +197,39 @@ def test_a_log_is_read_in_si_with_gaps(tmp_path):
     assert not log.has_sigma
 
 
+OPENSIM = "run\nversion=1\nnRows=2\nnColumns=5\n{}\nAny words.\nendheader\n{}\n0.0\t90\t-180\t3\t2\n0.5\t45\tnan\t4\t5\n"
+HINGES = ["/jointset/hinge0/turn/value", "/jointset/knee/hinge1/speed"]
+
+
+@pytest.mark.parametrize(("degrees", "names"), [
+    ("inDegrees=yes", HINGES), ("inDegrees = no", HINGES), ("inDegrees=yes", ["hinge0", "joint.hinge1.qd"]),
+    ("indegrees=no", ["hinge0/value", "hinge1/speed"]),
+])  # fmt: skip
+@pytest.mark.parametrize("suffix", ["sto", "mot"])
+def test_tables_of_opensim_are_logs(tmp_path, degrees, names, suffix):
+    """Angles as the header says; other quantities are in SI either way."""
+    header = "\t".join(["time", *names, "body.ball.position.z", "ball_free.1"])
+    (tmp_path / f"log.{suffix}").write_text(OPENSIM.format(degrees, header).replace("2\t5", "2  5"))
+    log = read_log(tmp_path / f"log.{suffix}", MODEL)
+    factor = np.pi / 180.0 if "yes" in degrees else 1.0
+    assert log.labels == ("joint.hinge0.q", "joint.hinge1.qd", "body.ball.position.z", "joint.ball_free.q.1")
+    np.testing.assert_allclose(log.values, [[90 * factor, -180 * factor, 3, 2], [45 * factor, np.nan, 4, 5]])
+    assert log.line.tolist() == [9, 10]
+
+
+def test_faults_of_tables_of_opensim_name_their_line(tmp_path):
+    path = tmp_path / "log.sto"
+    path.write_text("a\nendheader\ntime\thinge0\n0\t1\n1\tx\n")
+    with pytest.raises(FileError, match=r"log\.sto:5: column `hinge0`: `x` is not a number"):
+        read_log(path, MODEL)
+    path.write_text("time\thinge0\n0\t1\n")
+    with pytest.raises(FileError, match="has no line `endheader`"):
+        read_log(path, MODEL)
+    path.write_text("a\nendheader\ntime\thinge7\n0\t1\n")
+    with pytest.raises(FileError, match="unknown column `hinge7`"):
+        read_log(path, MODEL)
+
+
 @pytest.mark.parametrize("separator", [";", "\t"])
 def test_a_log_is_separated_as_tables_of_samples_are(tmp_path, separator):
     plain = read_log(written(tmp_path, "\ufeff" + GOOD), MODEL)

@@ -108,7 +108,7 @@ def test_bytes_that_are_no_text_are_a_fault(tmp_path):
 def test_csv_spellings(tmp_path, content):
     path = tmp_path / "x.csv"
     path.write_bytes(content.encode())
-    time, value = read_csv(path)
+    time, value, _ = read_csv(path)
     assert time.tolist() == [0, 0.5, 1]
     assert value.tolist() == [1, 2, -3]
 

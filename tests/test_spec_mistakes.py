@@ -7,7 +7,8 @@ does not come from the code that finds it.
 import pytest
 from support.mutations import KINDS, combine, draw
 
-from simcli.errors import SceneError
+from simcli.cli.runs.run_options import vary_override
+from simcli.errors import SceneError, UsageError
 from simcli.spec import document_of_text, load_document, resolve
 from simcli.spec.schema.batch import VARY_KINDS as WAYS
 
@@ -249,3 +250,68 @@ def test_axes_that_are_nearly_at_right_angles_say_by_how_much(second, off, hint)
                          f"          axes: {{angular: [[0.6, 0.8, 0], {second}]}}}}\n")  # fmt: skip
     assert fault.message == f"two angular axes of joint `cross` are {off} degrees off a right angle"
     assert hint in fault.hint
+
+
+ARITHMETIC = """simcli: 1
+params: {l: 0.4, k: 2}
+bodies: {a: {mass: 1, com: [0, 0, COM], inertia: {diag: [1, 1, 1]}}}
+joints: {j: {type: revolute, parent: world, child: a, at: [0, 0, 0], q: "Q"}}
+signals: {s: {expression: "SIGNAL"}}
+forces: {t: {type: torque, joint: j, value: $s}}
+"""
+# What is written, and what the hint says to write, for a length, an angle and a signal; "" where another thing is meant.
+PROPOSED = {
+    "-${l}": "${-l}", "- ${l}": "${- l}", "$l": "${l}", "$(l)": "${l}", "$l}": "${l}", "{l}": "${l}", "2*$l": "${2*l}",
+    "${l": "${l}", "${2*l": "${2*l}",
+    "2*l": "${2*l}", "${l} + 1": "${l + 1}", "2*${l+1}": "${2*(l+1)}", "${l}*${k}": "${l*k}",
+    "${l}^2": "${l**2}", "${l^2}": "l**2", "${5 cm}": "0.05", "${l + 2 cm}": "0.02", "${2l}": "2*l", "${(l}": "lacks 1 `)`",
+}  # fmt: skip
+OF_SIGNALS = {
+    "{joint.j.q}^2": "{joint.j.q}**2", "joint.j.q*2": "{joint.j.q}", "5 cm*{joint.j.q}": "0.05", "-$l*{joint.j.q}": "${l}",
+    "-{joint.j.q": "lacks 1 `}`", "2 N*m + t": "write `2` for `2 N*m`", "{l}*2": "${l}", "3j": "",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("place", ["COM", "Q", "l: 0.4, z"])
+@pytest.mark.parametrize("written", PROPOSED)
+def test_arithmetic_that_is_written_otherwise_is_told_how(written, place):
+    """And what is proposed as a whole is valid there."""
+
+    def text(value):
+        if place == "COM":
+            return ARITHMETIC.replace("COM", f'"{value}"').replace("Q", "0 rad")
+        text = ARITHMETIC.replace("COM", "0")
+        if place == "Q":
+            return text.replace("Q", value)
+        return text.replace("Q", "0 rad").replace("l: 0.4", f'l: 0.4, z: "{value}"')
+
+    found = faults_of(text(written).replace("SIGNAL", "1"))
+    if place not in ("COM", "Q") and written in ("$l", "$(l)", "$l}", "{l}"):
+        assert found
+        return
+    assert f"`{PROPOSED[written]}`" in found[0].hint or PROPOSED[written] in found[0].hint, found[0].hint
+    if PROPOSED[written].startswith("${"):
+        assert faults_of(text(PROPOSED[written]).replace("SIGNAL", "1")) == []
+
+
+@pytest.mark.parametrize("written", OF_SIGNALS)
+def test_arithmetic_of_signals_is_told_how(written):
+    found = faults_of(ARITHMETIC.replace("COM", "0").replace("Q", "0 rad").replace("SIGNAL", written))
+    assert OF_SIGNALS[written] in found[0].hint, found[0].hint
+
+
+def test_a_unit_behind_a_parameter_goes_behind_the_braces():
+    (fault,) = faults_of(ARITHMETIC.replace("COM", '"${l*k cm}"').replace("Q", "0 rad").replace("SIGNAL", "1"))
+    assert "`${l*k} cm`" in fault.hint
+    assert faults_of(ARITHMETIC.replace("COM", '"${l*k} cm"').replace("Q", "0 rad").replace("SIGNAL", "1")) == []
+
+
+@pytest.mark.parametrize("values", ["0..1", "0:1", "-1 .. 1e-3", "0 to 1", "1 cm..2 cm"])
+def test_a_span_to_vary_is_told_its_distributions(values):
+    with pytest.raises(UsageError, match=r"linspace\(.*uniform\("):
+        vary_override(f"params.l={values}")
+
+
+@pytest.mark.parametrize("values", ["0,1", "0.1", "uniform(0, 1)", "linspace(0 cm, 1 cm)", "[0, 1]", "list([a:b])"])
+def test_values_to_vary_are_left_alone(values):
+    assert vary_override(f"params.l={values}").text == f"params.l={values}"

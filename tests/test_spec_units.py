@@ -13,7 +13,7 @@ from support.scenes import faults_of, scene
 from simcli.spec import resolve
 from simcli.spec.names.channel_names import pattern
 from simcli.spec.values.expressions import ExpressionError, evaluate, substitute_names
-from simcli.spec.values.units import UNITS, UnitError, base_units, parse_unit, to_si
+from simcli.spec.values.units import UNITS, UnitError, base_units, parse_unit, si_unit, to_si
 
 ROUNDING = 4e-16  # relative: a product of two factors
 QUICK = 2.0  # s, an attack must be refused within
@@ -276,3 +276,18 @@ def test_a_start_of_another_kind_is_told_once():
 def test_worlds_do_not_differ_in_their_keyframe():
     varied = "keyframes: {home: {}}\nbatch: {vary: {initial: {grid: [home]}}}\n"
     assert [fault[0] for fault in faults_of(ASKED.replace("EXPRESSION", "t") + varied)] == ["SC317"]
+
+
+@pytest.mark.parametrize("unit", [form.format(one) for one in UNITS for form in (
+    "{}", "{}/mm", "1/{}", "N*{}", "{} deg", "{}^2", "kN/({} s)", "{}/ms/cm", "g²·{}")])  # fmt: skip
+def test_the_si_unit_of_a_unit_has_its_dimension_and_no_factor(unit):
+    (factor, dimension), wanted = parse_unit(si_unit(unit)), parse_unit(unit)[1]
+    assert (factor, dimension) == (1.0, wanted)
+
+
+@pytest.mark.parametrize(("unit", "si"), [
+    ("N/mm", "N/m"), ("N mm/deg", "N*m/rad"), ("kNm s/rad", "N*m*s/rad"), ("g/cm**3", "kg/m^3"), ("rpm", "rad/s"),
+    ("1/rpm", "1/(rad/s)"), ("%", ""), ("mm/m", ""), ("", ""),
+])  # fmt: skip
+def test_the_si_unit_is_spelled_as_people_do(unit, si):
+    assert si_unit(unit) == si

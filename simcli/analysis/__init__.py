@@ -5,6 +5,7 @@ of numbers with units, verdicts, pictures, tables of text. Never found here: tim
 
     channels      any recorded number by a name that a person would write
     conditions    conditions on columns of numbers and words: `{measure.peak} > 3 and {status} == ok`
+    condition_texts  their text: numbers with units, names that lack their braces
     expectations  the `expect:` of a scene, judged per world on the finished trajectory
     drift         how far the ledger of energy of a run is off, and what would do better
     refinement    what the length of the step does to a run

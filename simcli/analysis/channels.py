@@ -93,6 +93,7 @@ class Channel:
         values: (F, W, n), in `units`.
         labels: (n,).
         units: (n,).
+        file: of which they are, where there are several.
     """
 
     name: str
@@ -101,6 +102,7 @@ class Channel:
     values: np.ndarray
     labels: tuple[str, ...]
     units: tuple[str, ...]
+    file: str = ""
 
 
 def locate_channel(trajectory: "Trajectory", name: str) -> list[ChannelSource]:
@@ -160,9 +162,9 @@ def default_columns(trajectory: "Trajectory") -> list[str]:
 
 
 def read_channels(
-    trajectory: "Trajectory", names: Iterable[str], worlds: Sequence[int] = (0,), every: int = 1
+    trajectory: "Trajectory", names: Iterable[str], worlds: Sequence[int] = (0,), every: int = 1, file: str = ""
 ) -> list[Channel]:
-    """Read channels of some worlds, every N-th frame.
+    """Read channels of some worlds, every N-th frame; `file` is the name under which they are known beside others.
 
     Raises:
         UsageError: an unknown channel or world.
@@ -171,7 +173,7 @@ def read_channels(
     sources = {source.name: source for name in names for source in locate_channel(trajectory, name)}
     frames = slice(0, trajectory.n_frames, every)
     return [
-        Channel(name, trajectory.time[frames], tuple(worlds), source.read(frames, worlds), source.labels, source.units)
+        Channel(name, trajectory.time[frames], tuple(worlds), source.read(frames, worlds), source.labels, source.units, file)
         for name, source in sources.items()
     ]
 

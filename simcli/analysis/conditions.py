@@ -2,6 +2,7 @@
 
 Names stand in braces, because they contain dots, slashes and signs. Between them stands the arithmetic of `${...}` in scenes
 (`spec.values.expressions`), then comparisons, `and`, `or`, `not`. A number that is missing (NaN) meets no comparison.
+A number may have a unit, as `{measure.peak} > 3 mm`: one of the columns beside it must be of its kind.
 """
 
 import ast
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from simcli.analysis.condition_texts import Written, refuse_bare_names, with_units_in_braces, written_number
 from simcli.errors import UsageError
 from simcli.spec.faults.fault_list import did_you_mean
 from simcli.spec.values.braces import parsed_with_names
@@ -68,7 +70,7 @@ def numbers(text: str, lookup: _Lookup) -> np.ndarray:
     if "{" not in text and "." in text and text.strip()[:1].isalpha():
         text = f"{{{text.strip()}}}"
     how = "arithmetic: write as `{measure.peak} - 2 * {params.l}`"
-    return np.asarray(_evaluated(text, lookup, lambda node, names, depth: names.number(node, depth), how), np.float64)
+    return np.asarray(_evaluated(text, lookup, _number, how), np.float64)
 
 
 def _evaluated(text: str, lookup: _Lookup, value: Callable, how: str) -> np.ndarray:
@@ -76,23 +78,30 @@ def _evaluated(text: str, lookup: _Lookup, value: Callable, how: str) -> np.ndar
     if len(text) > MAX_TEXT:
         raise UsageError(f"a condition of {len(text)} characters, the limit is {MAX_TEXT}")
     try:
-        tree, names = parsed_with_names(text)
+        tree, names = parsed_with_names(with_units_in_braces(text))
     except ExpressionError:
+        refuse_bare_names(text, lookup)
         raise UsageError(f"`{text}` cannot be read as {how}") from None
-    columns = {word: lookup(name) for word, name in names.items()}
+    columns = {word: written_number(name) or lookup(name) for word, name in names.items()}
     try:
         with np.errstate(all="ignore"):
             return value(tree, _Names(text, columns), 0)
     except OverflowError:
         raise UsageError(f"`{text}`: a number beyond the largest, 1.8e308") from None
     except ExpressionError as error:
+        refuse_bare_names(text, lookup)
         raise UsageError(f"`{text}`: {error}{f'; {error.hint}' if error.hint else ''}") from None
 
 
-class _Names:
-    """Columns of a condition by their places in it."""
+def _number(node: ast.expr, names: "_Names", depth: int) -> np.ndarray:
+    names.check_units(node)
+    return names.number(node, depth)
 
-    def __init__(self, text: str, columns: "dict[str, WorldColumn]"):
+
+class _Names:
+    """Columns of a condition, and numbers with units, by their places in it."""
+
+    def __init__(self, text: str, columns: "dict[str, WorldColumn | Written]"):
         self.text, self._columns = text, columns
 
     def number(self, node: ast.expr, depth: int) -> np.ndarray:
@@ -104,6 +113,19 @@ class _Names:
         if self._columns[name].has_words:
             raise ExpressionError("a column of words is compared with one word by == or !=", "as `{status} == failed`")
         return self._columns[name].values
+
+    def check_units(self, *nodes: ast.expr) -> None:
+        """Refuse a number with a unit that fits none of the columns beside it.
+
+        Raises:
+            ExpressionError: there is one.
+        """
+        here = [self._columns[one.id] for node in nodes for one in ast.walk(node)
+                if isinstance(one, ast.Name) and one.id in self._columns]  # fmt: skip
+        columns = [one for one in here if not isinstance(one, Written)]
+        for number in here:
+            if isinstance(number, Written):
+                number.check_fits({column.name: column.unit for column in columns})
 
     def words(self, node: ast.expr) -> "WorldColumn | None":
         """The column of words that a node is."""
@@ -133,6 +155,7 @@ def _compared(left: ast.expr, op: ast.cmpop, right: ast.expr, names: _Names, dep
             if not isinstance(op, ast.Eq | ast.NotEq):
                 raise ExpressionError("words are compared by == or !=", "as `{status} == failed`")
             return _COMPARISONS[type(op)](column.values, _word(other, column))
+    names.check_units(left, right)
     return _COMPARISONS[type(op)](names.number(left, depth), names.number(right, depth))
 
 

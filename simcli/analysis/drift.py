@@ -17,7 +17,8 @@ from simcli.spec.auto import FIRST_CHOICE, SECOND
 
 LIMIT = 0.01  # [1], part of a world's energy that may drift without a word
 LARGE_GAIN = 0.1  # [1], part of a world's energy that came from nothing, beside which nothing else of a run counts
-_ROUNDING = 1e-6  # [1] of the largest term of the ledger, below which a drift is rounding and tolerance
+# [1] of the largest term of the ledger, below which a drift is rounding and tolerance.
+_ROUNDING = {"float64": 1e-6, "float32": 1e-4}
 CREEP, SETTLING = 1e-4, 1e-6  # [m/s, m] that solvers may leave of a body at rest; energies of that size are none
 _TERMS = ("kinetic", "potential", "elastic", "dissipated", "input", "drift")
 # Order in dt of the drift of each integrator.
@@ -54,14 +55,17 @@ class EnergyAccount:
 
     Args:
         model: of the run, W worlds.
+        precision: of the run.
 
     Attributes:
+        rounding: [1], see _ROUNDING.
         low, high: [J], by term, (W,); NaN before the first frame.  Frames of worlds that have ended, NaN, count for nothing.
         gain: [J], (W,), the most that came from nothing: that the ledger does not account for, and that is in the world or
             was dissipated. What a stiff drive is said to have taken, by the work of a step that is long for it, is none.
     """
 
-    def __init__(self, model: Model):
+    def __init__(self, model: Model, precision: str = "float64"):
+        self.rounding = _ROUNDING[precision]
         self.low = {name: np.full(model.n_worlds, np.nan) for name in _TERMS}
         self.high = {name: np.full(model.n_worlds, np.nan) for name in _TERMS}
         self.gain = np.zeros(model.n_worlds)
@@ -105,7 +109,7 @@ class EnergyAccount:
             drift: [J], (W,).
         """
         energy = self.energy()
-        rounding = _ROUNDING * np.fmax.reduce([self.largest(name) for name in _TERMS[:-1]])
+        rounding = self.rounding * np.fmax.reduce([self.largest(name) for name in _TERMS[:-1]])
         counts = drift > np.fmax(rounding, self.none)
         return np.nan_to_num(np.where(counts, drift / np.where(energy > 0, energy, np.nan), 0.0))
 

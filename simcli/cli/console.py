@@ -117,8 +117,13 @@ def picture(text: str) -> None:
 
 def data_json(document: dict[str, Any]) -> None:
     """Write a JSON document whose form others have laid down."""
+    _write(json_text(document))
+
+
+def json_text(document: dict[str, Any]) -> str:
+    """A JSON document as text."""
     text = json.dumps(plain_json(document), indent=2, ensure_ascii=False, allow_nan=False)
-    _write(CONTROL.sub(lambda found: f"\\u{ord(found.group()):04x}", text))  # JSON itself leaves those above 0x7e
+    return CONTROL.sub(lambda found: f"\\u{ord(found.group()):04x}", text)  # JSON itself leaves those above 0x7e
 
 
 @contextlib.contextmanager

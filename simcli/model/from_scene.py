@@ -118,7 +118,7 @@ def _worlds(document: Document, spec: SceneSpec, worlds: Sequence[int] | None,
         [],
         n_worlds=len(values),
         param_name=tuple(_label(path, i) for path, i in names),
-        param_unit=tuple(param_unit(spec, path) for path, _ in names),
+        param_unit=tuple(param_unit(document, spec, path) for path, _ in names),
         param_value=_table(values, names),
         world_seed=seeds,
     )

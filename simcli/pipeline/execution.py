@@ -78,7 +78,7 @@ def _execute_into(job: Job, watch: Watch, process: "RecorderProcess", goes_on: b
                       best_shown=_best_shown(job))  # fmt: skip
     watch(Tick("compiling", 0, schedule.n_frames, 0.0, 0, 0.0, 0))  # the start of some solvers is a solver, too
     solver = solver_of(job, device)
-    account = EnergyAccount(model)
+    account = EnergyAccount(model, spec.solver.precision)
     if continues is not None and "energy" in job.channels:
         with open_trajectory(job.output) as run:
             account.see_run(run, continues.n_frames)
@@ -160,7 +160,7 @@ def outcome_in_file(job: Job) -> Outcome:
     from simcli.analysis.drift import EnergyAccount
     from simcli.records.reading.reader import open_trajectory
 
-    account = EnergyAccount(job.model)
+    account = EnergyAccount(job.model, job.spec.solver.precision)
     with open_trajectory(job.output) as run:
         outcome = Outcome(job.output, run.status, run.n_worlds, int(run.step[-1]), run.n_frames, best_shown=_best_shown(job))
         note_events(job, outcome, run.events)

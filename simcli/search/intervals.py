@@ -82,7 +82,7 @@ def read_intervals(scene: Path, sets: Sequence[str], texts: Sequence[str], optio
     with said_of(option, texts):
         document, spec = read_scene(scene, (*sets, *QUIET, *varied))
         refuse_unread(document, spec)
-    return [_interval(path, spec.batch.vary[path].grid, scale, param_unit(spec, path), f"{option} {text}")
+    return [_interval(path, spec.batch.vary[path].grid, scale, param_unit(document, spec, path), f"{option} {text}")
             for text, (path, _, scale) in zip(texts, split, strict=True)]  # fmt: skip
 
 

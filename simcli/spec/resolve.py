@@ -117,6 +117,7 @@ def _judged(
 ) -> tuple[TableNode, JointUnits, SceneSpec | None]:
     """One pass over a tree of a document: expanded, converted, validated, checked."""
     tree, units = expanded(document, root, faults)
+    units.tell_turns()
     document.expanded = tree
     spec = validate(document, tree, faults, unknown)
     return document.expanded, units, spec

@@ -67,7 +67,7 @@ class ViewSubject:
     @cached_property
     def table(self) -> WorldTable | None:
         """Parameters, measures and status of the worlds; None of a scene."""
-        return read_table([self.run]).only(self.worlds, self.run.n_worlds) if self.run else None
+        return read_table([self.run]).only(self.worlds, [self.run]) if self.run else None
 
     @cached_property
     def params(self) -> list[tuple[str, str, list[float]]]:

@@ -25,6 +25,7 @@ SEEDS = range(4)
 # Maximal coordinates and affine bodies end at a tolerance.
 SMOOTH = {"generalized": 1e-9, "natural": 1e-8, "maximal": 1e-9, "affine": 1e-6}  # [m, m/s, rad/s]
 TOUCHING = 2e-5  # [m, m/s, rad/s], tolerance of contact and how it grows
+AT_ONCE = 1e-6  # [m, m/s, rad/s], where joints are solved with contacts of strangers: their tolerance is 1e-8 m/s
 LOADS = 1e-5  # of the largest force or torque
 RIGID = [mode for mode in MODES if mode[0] != "affine"]
 FIRST = [mode for mode in RIGID if mode[1] in ("semi_implicit", "moreau")]  # one law of steps, whatever touches or stops
@@ -83,9 +84,10 @@ CASES = {
     "mechanism beside a top in steps of second order": Case(mechanism, by.beside_a_top, RIGID),
     **{f"loop {name}": Case(loop, twin, RIGID, loads=False) for name, twin in by.EVERYWHERE.items()},
     **{f"heap {name}": Case(balls, twin, TOUCH, TOUCHING, dt=2e-3, time=0.3) for name, twin in by.EVERYWHERE.items()},
-    **{f"mechanism {name}": Case(mechanism, twin, FIRST, often=(MAXIMAL,) if name == "beside touching" else ())
-       for name, twin in by.STRANGERS.items()},
-    "loop beside touching": Case(loop, by.beside_touching, [GENERALIZED, MAXIMAL], often=(GENERALIZED,)),
+    "mechanism beside a top": Case(mechanism, by.beside_a_top, FIRST),
+    "mechanism beside a stop": Case(mechanism, by.beside_a_stop, FIRST),
+    "mechanism beside touching": Case(mechanism, by.beside_touching, FIRST, AT_ONCE, often=(MAXIMAL,)),
+    "loop beside touching": Case(loop, by.beside_touching, [GENERALIZED, MAXIMAL], AT_ONCE, often=(GENERALIZED,)),
     "mechanism by d6": Case(mechanism, by.by_d6, RIGID),
     "mechanism by other names": Case(mechanism, by.by_other_names, [mode for mode in RIGID if mode[0] == "natural"]),
     "mechanism by wrenches": Case(mechanism, by.by_wrenches, RIGID, loads=False),
@@ -178,7 +180,7 @@ def test_solvers_agree_as_the_step_falls(tmp_path, kind, mode, seed):
 
 
 def test_a_spinning_body_keeps_its_angular_momentum(tmp_path):
-    """In every solver that has rigid bodies, with steps that turn it by a fortieth of a radian."""
+    """In steps of first order, which turn it by a fortieth of a radian; and none gains energy."""
     made = of.spinning(0)
     scene, names = scene_of(made), sorted(made["bodies"])
     for mode in RIGID:
@@ -190,7 +192,8 @@ def test_a_spinning_body_keeps_its_angular_momentum(tmp_path):
             for _ in range(20):
                 sim.step(5)
                 assert sim.get("energy.kinetic")[0] < 1.01 * energy, mode
-            np.testing.assert_allclose(momenta(sim, made, names), before, rtol=1e-8, err_msg=str(mode))
+            if mode in (GENERALIZED, MAXIMAL):
+                np.testing.assert_allclose(momenta(sim, made, names), before, rtol=1e-9, err_msg=str(mode))
 
 
 def momenta(sim, made, names):

@@ -21,38 +21,51 @@ MAX_PANELS = 12
 _BAND = (0.05, 0.5, 0.95)  # quantiles of the worlds that are drawn where there are more than MAX_LEGEND
 
 
-def draw_channels(channels: list[Channel], title: str = "", names: Mapping[int, str] | None = None, names_title: str = ""):
-    """Draw one panel per channel, one curve per component and world.
+def draw_channels(channels: list[Channel], title: str = "", names: Mapping[tuple[str, int], str] | None = None,
+                  names_title: str = ""):  # fmt: skip
+    """Draw one panel per name of a channel, one curve per component, world and file.
 
-    Of more than MAX_LEGEND worlds a panel shows the median and the band from 5 to 95 % of each component.
+    Where a file has more than MAX_LEGEND worlds, a panel shows the median and the band from 5 to 95 % of each component.
 
     Args:
-        channels: what to draw; all of one file.
+        channels: what to draw, file by file.
         title: shown above.
-        names: of worlds in the legend, else `world 3`.
+        names: by file and world, what the legend calls the world, else `world 3`.
         names_title: what is behind the worlds there.
 
     Returns:
         A figure of matplotlib.
 
     Raises:
-        UsageError: matplotlib is not installed, or there are too many panels.
+        UsageError: matplotlib is not installed, there are too many panels, or a channel has other units in another file.
     """
-    if len(channels) > MAX_PANELS:
-        raise UsageError(f"{len(channels)} channels in one picture; at most {MAX_PANELS}: name fewer")
+    together: dict[str, list[Channel]] = {}
+    for channel in channels:
+        together.setdefault(channel.name, []).append(channel)
+    if len(together) > MAX_PANELS:
+        raise UsageError(f"{len(together)} channels in one picture; at most {MAX_PANELS}: name fewer")
     width, height = PANEL_SIZE
-    figure = new_figure(width, height * len(channels), title)
-    panels = figure.subplots(len(channels), 1, sharex=True, squeeze=False)[:, 0]
-    for panel, channel in zip(panels, channels, strict=True):
-        if len(channel.worlds) > MAX_LEGEND:
-            _draw_bands(panel, channel)
+    figure = new_figure(width, height * len(together), title)
+    panels = figure.subplots(len(together), 1, sharex=True, squeeze=False)[:, 0]
+    for panel, (name, found) in zip(panels, together.items(), strict=True):
+        if any(len(channel.worlds) > MAX_LEGEND for channel in found):
+            _draw_bands(panel, found)
         else:
-            _draw_curves(panel, channel, names or {}, names_title)
-        units = sorted(set(channel.units))
-        panel.set_ylabel(f"{channel.name}\n[{', '.join(units)}]")
+            _draw_curves(panel, found, names or {}, names_title)
+        panel.set_ylabel(f"{name}\n[{', '.join(sorted(_units(found)))}]")
         panel.grid(True, linewidth=0.3)
     panels[-1].set_xlabel("time [s]")
     return figure
+
+
+def _units(found: list[Channel]) -> set[str]:
+    """Units of a channel, which are those of all files."""
+    first = found[0]
+    for other in found:
+        if other.units != first.units:
+            raise UsageError(f"{other.file}: `{other.name}` is in {', '.join(other.units)}, in {first.file} in "
+                             f"{', '.join(first.units)}: these files are of different scenes")  # fmt: skip
+    return set(first.units)
 
 
 def new_figure(width: float, height: float, title: str):
@@ -110,36 +123,41 @@ def in_plot_order(count: int) -> list:
     return [colormaps["viridis"](part) for part in np.linspace(0.0, 0.9, count)]
 
 
-def _draw_curves(panel, channel: Channel, names: Mapping[int, str], title: str) -> None:
-    n_worlds, n_components = channel.values.shape[1:]
-    n_curves = n_worlds * n_components
-    if MAX_COLOURS < n_curves <= MAX_LEGEND:  # else they would come again
-        panel.set_prop_cycle(color=in_plot_order(n_curves))
-    for w, world in enumerate(channel.worlds):
+def _draw_curves(panel, found: list[Channel], names: Mapping[tuple[str, int], str], title: str) -> None:
+    n_curves = sum(channel.values[0].size if len(channel.values) else 0 for channel in found)
+    few = n_curves <= MAX_LEGEND
+    by_file = not few and len(found) > 1  # then one colour and one entry of the legend for each file
+    if MAX_COLOURS < (len(found) if by_file else n_curves) <= MAX_LEGEND:  # else they would come again
+        panel.set_prop_cycle(color=in_plot_order(len(found) if by_file else n_curves))
+    look = {"linewidth": 1.2, "alpha": 1.0} if few else {"linewidth": 0.6, "alpha": 0.5}
+    for channel in found:
+        n_worlds, n_components = channel.values.shape[1:]
+        lines = []
+        for w, world in enumerate(channel.worlds):
+            for k, label in enumerate(channel.labels):
+                words = [channel.file] if channel.file else []
+                words += [_component(channel, label)] if n_components > 1 else []
+                words += [names.get((channel.file, world), f"world {world}")] if n_worlds > 1 else []
+                same = {"color": lines[0].get_color()} if by_file and lines else {}
+                words = words[:1] * (not lines) if by_file else words
+                lines += panel.plot(channel.time, channel.values[:, w, k], label=", ".join(words) or None, **look, **same)
+    if (few or by_file) and n_curves > 1 and len(found) <= MAX_LEGEND:
+        legend_beside(panel, title if any(len(channel.worlds) > 1 for channel in found) and few else None)
+
+
+def _draw_bands(panel, found: list[Channel]) -> None:
+    counts = []
+    for channel in found:
+        n_ended = int(np.isnan(channel.values[-1]).any(axis=1).sum()) if len(channel.time) else 0
+        counts.append(f"{len(channel.worlds)} worlds" + (f"\n{n_ended} ended before the last frame" if n_ended else ""))
         for k, label in enumerate(channel.labels):
-            words = [_component(channel, label)] if n_components > 1 else []
-            words += [names.get(world, f"world {world}")] if n_worlds > 1 else []
-            panel.plot(
-                channel.time,
-                channel.values[:, w, k],
-                label=", ".join(words) or None,
-                linewidth=1.2 if n_curves <= MAX_LEGEND else 0.6,
-                alpha=1.0 if n_curves <= MAX_LEGEND else 0.5,
-            )
-    if 1 < n_curves <= MAX_LEGEND:
-        legend_beside(panel, title if n_worlds > 1 else None)
-
-
-def _draw_bands(panel, channel: Channel) -> None:
-    n_ended = int(np.isnan(channel.values[-1]).any(axis=1).sum()) if len(channel.time) else 0
-    for k, label in enumerate(channel.labels):
-        low, middle, high = quantiles(channel.values[:, :, k])
-        name = f"{_component(channel, label)}, " if len(channel.labels) > 1 else ""
-        (line,) = panel.plot(channel.time, middle, linewidth=1.2, label=f"{name}median")
-        panel.fill_between(channel.time, low, high, color=line.get_color(), alpha=0.25, linewidth=0,
-                           label=f"{name}5 to 95 %")  # fmt: skip
-    ended = f"\n{n_ended} ended before the last frame" if n_ended else ""
-    legend_beside(panel, f"{len(channel.worlds)} worlds{ended}")
+            low, middle, high = quantiles(channel.values[:, :, k])
+            name = f"{channel.file}, " if channel.file else ""
+            name += f"{_component(channel, label)}, " if len(channel.labels) > 1 else ""
+            (line,) = panel.plot(channel.time, middle, linewidth=1.2, label=f"{name}median")
+            panel.fill_between(channel.time, low, high, color=line.get_color(), alpha=0.25, linewidth=0,
+                               label=f"{name}5 to 95 %")  # fmt: skip
+    legend_beside(panel, "\n".join(dict.fromkeys(counts)))
 
 
 def quantiles(values: np.ndarray) -> np.ndarray:

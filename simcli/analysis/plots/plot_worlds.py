@@ -2,7 +2,7 @@
 
     x or y alone        histogram
     x and y             a line where x is a parameter that ascends or descends from world to world, one for each value of
-                        one other parameter; else points
+                        one other parameter; else points; of several files in colours by file
     x, y and z          heat map where x and y make a grid, else points with the colour of z
 
 Worlds that failed are marked, those without a number are counted in the legend.
@@ -120,11 +120,14 @@ def _histogram(panel, worlds: _Worlds, along_x: bool) -> str:
     edges = np.histogram_bin_edges(values[worlds.there], "auto")
     if len(edges) > MAX_BINS + 1:
         edges = np.linspace(edges[0], edges[-1], MAX_BINS + 1)
-    any_failed = bool(worlds.failed.any())
-    parts = [values[worlds.good]] + [values[worlds.failed]] * any_failed
-    labels = [f"not failed ({worlds.good.sum()})", f"failed ({worlds.failed.sum()})"] if any_failed else None
-    panel.hist(parts, edges, stacked=True, orientation="vertical" if along_x else "horizontal", label=labels,
-               color=["tab:blue", "tab:red"][: len(parts)], edgecolor="white", linewidth=0.5)  # fmt: skip
+    files, any_failed = _rows_of_files(worlds.table), bool(worlds.failed.any())
+    parts = {f"not failed ({worlds.good.sum()})": worlds.good} if len(files) == 1 else {
+        file: rows & worlds.good for file, rows in files.items()}  # fmt: skip
+    parts |= {f"failed ({worlds.failed.sum()})": worlds.failed} if any_failed else {}
+    colours = in_plot_order(len(files)) if len(files) > 1 else ["tab:blue"]
+    panel.hist([values[rows] for rows in parts.values()], edges, stacked=len(files) == 1,
+               orientation="vertical" if along_x else "horizontal", label=[*parts] if len(parts) > 1 else None,
+               color=[*colours, "tab:red"][: len(parts)], edgecolor="white", linewidth=0.5)  # fmt: skip
     (panel.set_xlabel if along_x else panel.set_ylabel)(_label(worlds.axes[0]))
     (panel.set_ylabel if along_x else panel.set_xlabel)("worlds")
     (panel.yaxis if along_x else panel.xaxis).get_major_locator().set_params(integer=True)
@@ -156,14 +159,27 @@ def _curves(panel, worlds: _Worlds) -> str:
 
 
 def _groups(worlds: _Worlds) -> tuple[dict[str | None, np.ndarray], str | None]:
-    """Rows by the value of the one parameter beyond x and y, and its title; all rows if that says nothing."""
+    """Rows by the file, and by the one parameter beyond x and y, whose title is given; all rows if that says nothing."""
+    files = _rows_of_files(worlds.table)
     axes = [column.name for column in worlds.axes]
     others = [column for column in worlds.table.varied if column.name not in axes]
     if len(others) == 1 and worlds.axes[0].is_varied:
-        values, place = np.unique(others[0].values, return_inverse=True)
-        if len(values) <= MAX_LEGEND:
-            return {f"{value:.6g}": np.flatnonzero(place == k) for k, value in enumerate(values)}, others[0].title
-    return {None: np.arange(worlds.table.n_rows)}, None
+        values = np.unique(others[0].values)
+        found = {", ".join([file] * (len(files) > 1) + [f"{value:.6g}"]): np.flatnonzero(rows & (others[0].values == value))
+                 for file, rows in files.items() for value in values}  # fmt: skip
+        found = {label: rows for label, rows in found.items() if len(rows)}
+        if len(found) <= MAX_LEGEND:
+            return found, others[0].title
+    return {file or None: np.flatnonzero(rows) for file, rows in files.items()}, None
+
+
+def _rows_of_files(table: WorldTable) -> dict[str, np.ndarray]:
+    """Which rows are of a file, (n,) bool; of one file all, under the name ""."""
+    column = table.columns.get("file")
+    files = {} if column is None else {file: column.values == file for file in column.words}
+    if len(files) < 2:
+        return {"": np.ones(table.n_rows, bool)}
+    return {file: rows for file, rows in files.items() if rows.any()}
 
 
 def _goes_on(values: np.ndarray) -> bool:
@@ -174,6 +190,8 @@ def _goes_on(values: np.ndarray) -> bool:
 
 def _colours(panel, worlds: _Worlds) -> str:
     x, y, z = worlds.axes
+    if len(_rows_of_files(worlds.table)) > 1:
+        raise UsageError("colours show -z, and cannot tell files apart: leave -z out, or give one file")
     grid = _grid(worlds)
     if grid is None:
         rows = worlds.good

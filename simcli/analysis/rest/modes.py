@@ -110,6 +110,7 @@ class Study:
         equilibrium: where the motions are about.
         notes: what a reader should know.
         solved: numbers of springs that were asked for.
+        rest_at_start: springs whose rest length the scene leaves to where it begins.
     """
 
     model: Model
@@ -118,6 +119,7 @@ class Study:
     equilibrium: Equilibrium
     notes: list[str]
     solved: SolvedPrestress | None = None
+    rest_at_start: tuple[str, ...] = ()
 
     @cached_property
     def prestress(self) -> Prestress:

@@ -74,11 +74,13 @@ class SolvedPrestress:
         model: with their numbers.
         values: path, as `forces.cord.rest_length`, to the number found.
         units: of them.
+        settings: path of the scene to the number that gives them and its unit; a tension is given by a rest length.
     """
 
     model: Model
     values: dict[str, float]
     units: dict[str, str]
+    settings: dict[str, tuple[float, str]]
 
 
 def prestress_of(statics: Statics, posture: Posture) -> Prestress:
@@ -252,7 +254,7 @@ def with_tensions(model: Model, chosen: Mapping[int, _Quantity], at: Array, tens
         NoEquilibriumError: a rest length would be negative.
     """
     stiffness, rest = np.array(model.springs.stiffness), np.array(model.springs.rest_length)
-    values, units = {}, {}
+    values, units, settings = {}, {}, {}
     for k, t, L in zip(at.tolist(), tension.tolist(), length.tolist(), strict=True):
         name, quantity = model.springs.name[k], chosen[k]
         if quantity == _Quantity.stiffness:
@@ -266,5 +268,7 @@ def with_tensions(model: Model, chosen: Mapping[int, _Quantity], at: Array, tens
                  _Quantity.force_density: t / L}[quantity]  # fmt: skip
         values[f"{_GROUP}.{name}.{quantity}"] = float(found)
         units[f"{_GROUP}.{name}.{quantity}"] = _UNITS[quantity]
+        kept = _Quantity.stiffness if quantity == _Quantity.stiffness else _Quantity.rest_length
+        settings[f"{_GROUP}.{name}.{kept}"] = float((stiffness if kept == _Quantity.stiffness else rest)[0, k]), _UNITS[kept]
     return SolvedPrestress(replace(model, springs=replace(model.springs, stiffness=stiffness, rest_length=rest)), values,
-                           units)  # fmt: skip
+                           units, settings)  # fmt: skip

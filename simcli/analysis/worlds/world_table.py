@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from simcli.analysis.channels import check_worlds
 from simcli.analysis.conditions import meets
 from simcli.errors import UsageError
 from simcli.model.snapshot import MET, UNTRUSTED, Status
@@ -140,20 +141,26 @@ class WorldTable:
         """
         return self._rows(np.flatnonzero(np.broadcast_to(meets(condition, self.column), self.n_rows)))
 
-    def only(self, worlds: Sequence[int], n_worlds: int) -> "WorldTable":
-        """The rows of some worlds, in the order of the worlds.
+    def only(self, worlds: Sequence[int], runs: "Sequence[Trajectory]") -> "WorldTable":
+        """The rows of some worlds of every file, in the order of the worlds.
 
         Args:
             worlds: numbers.
-            n_worlds: how many the file holds.
+            runs: the files.
 
         Raises:
-            UsageError: there is no such world.
+            UsageError: a file has no such world.
         """
-        outside = [world for world in worlds if not 0 <= world < n_worlds]
-        if outside:
-            raise UsageError(f"no world {outside[0]}: the file holds 0 to {n_worlds - 1}")
+        for run in runs:
+            check_worlds(run, worlds)
         return self._rows(np.flatnonzero(np.isin(self.columns["world"].values, worlds)))
+
+    def by_file(self, n_files: int) -> "dict[str, WorldTable]":
+        """The rows of each file, by its name in the column `file`; of one file all rows, under the name ""."""
+        if n_files == 1:
+            return {"": self}
+        column = self.columns["file"]
+        return {name: self._rows(np.flatnonzero(column.values == name)) for name in column.words}
 
     def sort(self, names: Sequence[str]) -> "WorldTable":
         """The rows in order, those without a number last; equal ones stay as they are.
@@ -235,10 +242,10 @@ def _files(trajectories: "Sequence[Trajectory]") -> list[str]:
 
 
 def _stacked(name: str, parts: list[dict], sizes: list[int], trajectories: "Sequence[Trajectory]") -> WorldColumn:
-    """One column of all files."""
-    there = [part[name] for part in parts if name in part]
+    """One column of all files; a parameter that is written as a plain number has the unit of the others."""
+    there = sorted((part[name] for part in parts if name in part), key=lambda one: one.is_varied and not one.unit)
     for part, trajectory in zip(parts, trajectories, strict=True):
-        if name in part and part[name].unit != there[0].unit:
+        if name in part and part[name].unit != there[0].unit and (part[name].unit or not there[0].is_varied):
             raise UsageError(f"{trajectory.path}: `{name}` is in {part[name].unit or 'no unit'}, elsewhere in "
                              f"{there[0].unit or 'no unit'}: these files are of different scenes")  # fmt: skip
     pieces = [part[name].values if name in part else np.full(size, np.nan) for part, size in zip(parts, sizes, strict=True)]

@@ -1,5 +1,6 @@
 """`simcli equilibrium`: the static equilibrium of a scene."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -17,13 +18,15 @@ from simcli.cli.mechanics.statics import (
     studied,
     study_verdict,
 )
-from simcli.cli.options import JsonFlag, ScenePath, SetValues
+from simcli.cli.options import JsonFlag, Replace, ScenePath, SetValues, output_option
+from simcli.cli.search.searching import in_unit, set_line
 from simcli.errors import Exit, UsageError
+from simcli.spec.faults.fault_list import suffix_of
 
 if TYPE_CHECKING:
     from simcli.analysis.rest.modes import Study
 
-
+_SUFFIXES = (".yaml", ".yml", ".json")
 Unknown = Annotated[
     list[str],
     typer.Option(
@@ -31,6 +34,10 @@ Unknown = Annotated[
         help="Keep the initial state, and find what balances it: 'forces.cable*.rest_length', or stiffness, tension, "
         "force_density. Repeatable.",
     ),
+]
+_Output = Annotated[
+    Path | None,
+    output_option("Write .yaml, the scene at rest, of --initial the block alone; or .json.", show_default=False),
 ]
 Least = Annotated[
     float, typer.Option("--least-tension", metavar="N", min=0.0, help="Of --unknown: tension of slack springs, at least.")
@@ -45,6 +52,8 @@ def equilibrium(
     unknown: Unknown = [],  # noqa: B006
     least: Least = 0.0,
     sets: SetValues = [],  # noqa: B006
+    output: _Output = None,
+    force: Replace = False,
     device: DeviceName = "auto",
     threads: ThreadCount = None,
     json: JsonFlag = False,
@@ -53,9 +62,9 @@ def equilibrium(
 
     Springs, drives, soft limits, gravity, wrenches and contacts with friction are in balance there, loops are closed, and
     everything is at rest.
-    With --unknown the initial state stays, and the numbers of springs that balance it are found instead.
+    With --unknown the initial state stays, and the numbers of springs that balance it are found instead, as --set to paste.
     Not found: exit code 1, with what is out of balance where the search ended.
-    Example: simcli equilibrium scenes/slider_crank.yaml --stable
+    Example: simcli equilibrium scenes/slider_crank.yaml --stable -o at_rest.yaml
     """
     if initial and json:
         raise UsageError("--initial and --json contradict each other: give one of them")
@@ -63,16 +72,58 @@ def equilibrium(
         raise UsageError("--unknown keeps the initial state, and --initial and --stable are about another one")
     if least and not unknown:
         raise UsageError("--least-tension is about springs with an --unknown: name them")
+    if output is not None:
+        _claim(scene, sets, output, force, initial)
     with studied(scene, sets, world, not unknown, stable, device, threads, unknown, least) as study:
         say_notes(study)
+        document = {"world": world, **unknowns_data(study), "sets": set_words(study), **equilibrium_data(study)}
+        if output is not None:
+            _save(study, document, scene, sets, output, initial)
         if json:
-            console.emit("equilibrium", {"world": world, **unknowns_data(study), **equilibrium_data(study)})
+            console.emit("equilibrium", {**document, "path": output})
         elif initial:
-            console.data(block(study))
+            if output is None:
+                console.data(block(study))
+            if study.rest_at_start:
+                console.note("the scene leaves rest lengths to its start, which the block changes; write them, too: "
+                             + set_line(_rest_lengths(study)))  # fmt: skip
         else:
             console.data("\n".join(_lines(study)))
             console.say(study_verdict(study))
     return Exit.OK
+
+
+def _claim(scene: Path, sets: list[str], output: Path, force: bool, is_block: bool) -> None:
+    """Refuse an output that cannot be meant before anything is computed.
+
+    Raises:
+        UsageError, OutputError: it is that.
+    """
+    from simcli.records.drafts import claim_path
+    from simcli.search.batches import claim_scene
+    from simcli.spec import n_worlds
+
+    if suffix_of(output, _SUFFIXES) == ".json" or is_block:
+        if is_block and output.suffix.lower() == ".json":
+            raise UsageError(f"-o {output}: --initial writes a block of YAML: end the name in .yaml, or leave --initial out")
+        claim_path(output, force, [scene])
+    elif n_worlds(claim_scene(scene, sets, output, force)) > 1:
+        raise UsageError(f"{scene} has several worlds (`batch`), and -o writes a scene of one: leave it out with "
+                         "--set batch={}, and fix what it varied with --set; or name a .json file")  # fmt: skip
+
+
+def _save(study: "Study", document: dict[str, Any], scene: Path, sets: list[str], output: Path, is_block: bool) -> None:
+    """Write what was found: as JSON, as a block, or as the scene with it."""
+    from simcli.records.drafts import written
+    from simcli.search.batches import write_scene
+
+    if output.suffix.lower() != ".json" and not is_block:
+        write_scene(scene, (*sets, *set_words(study)), output, True)
+    else:
+        text = block(study) if is_block else console.json_text({"schema": "simcli.equilibrium/1", **document})
+        with written(output) as stream:
+            stream.write(f"{text}\n")
+    console.say(f"wrote {output}")
 
 
 def _lines(study: "Study") -> list[str]:
@@ -111,7 +162,7 @@ def of_springs(study: "Study") -> list[str]:
     if study.solved is not None:
         values = study.solved.values
         rows = [(path, number_text(value), study.solved.units[path]) for path, value in values.items()]
-        out += ["", console.table(rows, ("found", "value", "unit"))]
+        out += ["", console.table(rows, ("found", "value", "unit")), "", set_line(set_words(study))]
     return out
 
 
@@ -120,13 +171,36 @@ def unknowns_data(study: "Study") -> dict[str, Any]:
     return {} if study.solved is None else {"unknowns": study.solved.values, "unknown_units": study.solved.units}
 
 
+def set_words(study: "Study") -> list[str]:
+    """`KEY=VALUE` of what was found, with units and to the last bit: numbers of springs, or where the mechanism rests."""
+    from simcli.records.contents.layout import coordinate_units
+
+    if study.solved is not None:
+        return [f"{path}={value!r}{in_unit(unit)}" for path, (value, unit) in study.solved.settings.items()]
+    units = dict(zip(study.model.dofs.q_label, coordinate_units(study.model)["q_unit"], strict=True))
+    return [*_rest_lengths(study), *(f"initial.joint_q.{name}={values[0]!r}{in_unit(units[name])}" if len(values) == 1 else
+            f"initial.joint_q.{name}={values}" for name, values in _rests(study).items())]  # fmt: skip
+
+
+def _rest_lengths(study: "Study") -> list[str]:
+    """`KEY=VALUE` of the rest lengths that a scene leaves to its start, which another start would change."""
+    lengths = dict(zip(study.model.springs.name, study.model.springs.rest_length[0].tolist(), strict=True))
+    return [f"forces.{name}.rest_length={lengths[name]!r} m" for name in study.rest_at_start]
+
+
 def block(study: "Study") -> str:
-    """What puts a run of the scene where the search ended: joints of the tree that nothing else places."""
+    """What puts a run of the scene where the search ended."""
+    lines = [f"    {name}: {values[0] if len(values) == 1 else values}" for name, values in _rests(study).items()]
+    return "\n".join(["initial:", "  joint_q:", *lines])
+
+
+def _rests(study: "Study") -> dict[str, list[float]]:
+    """Coordinates where the search ended, of joints of the tree that nothing else places."""
     model, q = study.model, study.joint_q()
     placed = {int(d) for d in model.mimics.follower} | {d for d in range(model.n_qd) if model.motions.kind[d]}
-    out = ["initial:", "  joint_q:"]
+    found = {}
     for j, name in enumerate(model.joints.name):
         values = [float(x) for x in q[model.joints.q_start[j] : model.joints.q_start[j + 1]]]
         if values and model.joints.is_tree[j] and int(model.joints.qd_start[j]) not in placed:
-            out.append(f"    {name}: {values[0] if len(values) == 1 else values}")
-    return "\n".join(out)
+            found[name] = values
+    return found

@@ -69,6 +69,8 @@ def studied(scene: Path, sets: list[str], world: int, searches: bool, stable: bo
     refuse_modes(model, document)
     with console.stdout_kept_clean():
         found = study(model, start_device(device, "float64", threads), searches, stable, unknowns, least, slips)
+        found.rest_at_start = tuple(name for name, force in spec.forces.items()
+                                    if force.type == "spring" and force.rest_length is None)  # fmt: skip
         if n_worlds(spec) > 1:
             found.notes.append(f"world {world} of {n_worlds(spec)}; --world I takes another")
         if spec.events:

@@ -109,6 +109,16 @@ def _dry_run(request, as_json: bool, refined: bool) -> int:
     return Exit.OK
 
 
+def _announce(job, is_quiet: bool, verbose: int) -> None:
+    """Say what is about to run, and what may be meant otherwise."""
+    from simcli.cli.runs import summary
+
+    for text in () if is_quiet else summary.notes_on_starts(job.document):
+        console.note(text)
+    if verbose:
+        console.say(summary.job_text(job))
+
+
 def _run(request, quiet: bool, verbose: int, as_json: bool, view: bool, asked: tuple[bool, float | None]) -> int:
     from simcli import pipeline
     from simcli.cli import interrupts, progress
@@ -126,8 +136,7 @@ def _run(request, quiet: bool, verbose: int, as_json: bool, view: bool, asked: t
 
             job = pipeline.prepare(request)
             refinement = refined_runs.refinement_of(job) if asked[0] else None
-            if verbose:
-                console.say(summary.job_text(job))
+            _announce(job, quiet or as_json, verbose)
             if not quiet:
                 _say_beginning(job, verbose)
             outcome = pipeline.execute(job, watch)

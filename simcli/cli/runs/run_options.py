@@ -112,6 +112,10 @@ def overrides(options: dict[str, tuple[str, object]]) -> "list[Override]":
     return [Override(option, str(value), path) for option, (path, value) in options.items() if value is not None]
 
 
+_END = r"([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?: ?[a-zA-Z/*]+)?)"
+_SPAN = re.compile(rf"{_END}\s*(?:\.\.|:|\bto\b)\s*{_END}")  # as of `solve`, which takes KEY=0..1
+
+
 def batch_overrides(vary: list[str], table: Path | None, worlds: int | None, seed: int | None) -> "list[Override]":
     """What the options of the batch put into a scene.
 
@@ -136,6 +140,10 @@ def vary_override(text: str) -> "Override":
     key, equals, values = text.partition("=")
     if not equals or not key.strip() or not values.strip():
         raise UsageError(f"--vary {text}: write KEY=0.1,0.2 or KEY=uniform(0, 1)")
+    if span := _SPAN.fullmatch(values.strip()):
+        low, high = span.groups()
+        raise UsageError(f"--vary {text}: write --vary '{key}=linspace({low}, {high})' for values spread over the worlds, "
+                         f"'{key}=uniform({low}, {high})' for draws, or a list, '{key}={low},{high}'")  # fmt: skip
     return Override(VARY, text)
 
 

@@ -196,7 +196,7 @@ def _write_text(findings: list[Finding], bad: int) -> None:
     for finding in findings:
         if finding.faults:
             console.say(render_faults(finding.faults, finding.document, console.colour_wanted()))
-        else:
+        if all(fault.severity == "note" for fault in finding.faults):
             console.data(f"{finding.path}: ok ({finding.note})")
     n_of = Counter(fault.severity for finding in findings for fault in finding.faults)
     if n_of:

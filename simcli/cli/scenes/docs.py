@@ -27,25 +27,65 @@ def docs(
     topic: Annotated[
         str | None, typer.Argument(metavar="TOPIC", help="A page, or a key of scenes as joints.limit.", show_default=False)
     ] = None,
+    search: Annotated[
+        str | None, typer.Option("--search", metavar="WORD", help="List the lines that contain it.", show_default=False)
+    ] = None,
     json: JsonFlag = False,
 ) -> int:
     """Show a page of the manual; without a topic, list them.
 
     Example: simcli docs joints.limit
     """
-    from simcli.cli.markdown_text import about, markdown_text
+    from simcli.cli.markdown_text import about
 
     pages = _pages()
-    if topic is None:
+    if search is not None:
+        _search(search, pages if topic is None else {topic: _text_of(topic, pages)}, json)
+    elif topic is None:
         console.list_texts("docs", "topics", ((name, about(text)) for name, text in pages.items()), json)
-        return Exit.OK
-    text = pages[topic] if topic in pages else _of_a_key(topic, pages)
-    if json:
-        console.emit("docs", {"topic": topic, "markdown": text})
+    elif json:
+        console.emit("docs", {"topic": topic, "markdown": _text_of(topic, pages)})
     else:
-        width = min(MAX_WIDTH, shutil.get_terminal_size().columns)
-        console.picture(markdown_text(text, width, console.on_terminal() and console.colour_wanted()))
+        _show(_text_of(topic, pages))
     return Exit.OK
+
+
+def _show(text: str) -> None:
+    from simcli.cli.markdown_text import markdown_text
+
+    width = min(MAX_WIDTH, shutil.get_terminal_size().columns)
+    console.picture(markdown_text(text, width, console.on_terminal() and console.colour_wanted()))
+
+
+def _search(word: str, pages: dict[str, str], as_json: bool) -> None:
+    """List the lines of pages that contain a word, in any case.
+
+    Raises:
+        UsageError: none does.
+    """
+    found = [(name, number, line.strip()) for name, text in pages.items()
+             for number, line in enumerate(text.splitlines(), start=1) if word.lower() in line.lower()]  # fmt: skip
+    if not found:
+        raise UsageError(f"no page contains `{word}`: `simcli docs` lists the pages")
+    if as_json:
+        console.emit("docs", {"search": word, "lines": [{"topic": name, "line": number, "text": text}
+                                                        for name, number, text in found]})  # fmt: skip
+        return
+    for name, number, text in found:
+        console.data(f"{name}:{number}: {text}")
+
+
+def _text_of(topic: str, pages: dict[str, str]) -> str:
+    """A page, or what the scene format and headings of pages have of a word."""
+    if topic in pages:
+        return pages[topic]
+    try:
+        return _of_a_key(topic, pages)
+    except UsageError:
+        text = "" if f"{topic}s" in pages else _of_a_word(topic, pages)
+        if not text:
+            raise
+        return text
 
 
 def _pages() -> dict[str, str]:
@@ -76,4 +116,24 @@ def _of_a_key(topic: str, pages: dict[str, str]) -> str:
     except UsageError as error:
         near = get_close_matches(topic, [*pages, *SceneSpec.model_fields, *AUTHORING], n=1)  # of a key the error knows more
         words = f"did you mean `{near[0]}`?" if near and near[0] in pages else str(error)
-        raise UsageError(f"there is no page `{topic}`: {words}") from error
+        more = f"; `simcli docs --search {topic}` lists the lines that contain it"
+        raise UsageError(f"there is no page `{topic}`: {words}{more}") from error
+
+
+def _of_a_word(word: str, pages: dict[str, str]) -> str:
+    """The sections of the keys that a word names wherever they stand, and the headings that contain it; "" without any."""
+    from simcli.spec.manual.reference import places_of, section
+
+    places = [f"{word}s"] if f"{word}s" in places_of(f"{word}s") else places_of(word)  # a section comes before a key
+    near = [place for place in places if place.count(".") == places[0].count(".")]
+    heads = [f"- `{name}`: {line.lstrip('# ')}" for name, text in pages.items()
+             for line in text.splitlines() if line.startswith("#") and word.lower() in line.lower()]  # fmt: skip
+    alike: dict[str, list[str]] = {}  # what several places have is shown once
+    for place in near:
+        alike.setdefault(section(place).partition("\n\n")[2], []).append(place)
+    parts = [f"# {', '.join(titles)}\n\n{text}" for text, titles in alike.items()]
+    if len(places) > len(near):
+        parts.append("Likewise: " + ", ".join(f"`{place}`" for place in places[len(near) :]) + ".")
+    if heads:
+        parts.append("Pages, as `simcli docs PAGE` shows them:\n\n" + "\n".join(dict.fromkeys(heads)))
+    return "\n\n".join(parts)

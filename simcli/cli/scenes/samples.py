@@ -29,7 +29,7 @@ def samples(
 
     document, spec = read_scene(scene, (*batch_overrides(vary, vary_table, worlds, seed), *sets))
     claim_table(output, json, force, document.inputs)
-    found = sample_table(spec)
+    found = sample_table(document, spec)
     if output is not None:
         save_table(found, output, console.plural(found.n_rows, "world"))
     if json:

@@ -31,7 +31,7 @@ _DataFile = Annotated[
     Path,
     typer.Option(
         "--data", metavar="LOG", callback=existing_file, show_default=False,
-        help="Measured trajectory (csv, parquet): time \\[s], joint.pin.q \\[deg], ...; empty cells are gaps, "
+        help="Measured trajectory (csv, parquet, sto, mot): time \\[s], joint.pin.q \\[deg], ...; empty cells are gaps, "
         "sigma.NAME has standard deviations.",
     ),
 ]
@@ -41,7 +41,14 @@ _FreeNumbers = Annotated[
                  help="Numbers to fit, as params.k,joints.pin.q; they begin as in the scene."),
 ]
 _Bounds = Annotated[
-    list[str], typer.Option("--bounds", metavar="KEY=LOW..HIGH", help="Bounds of a free number. Repeatable.")
+    list[str],
+    typer.Option("--bounds", metavar="KEY=LOW..HIGH",
+                 help="Bounds of a free number; else a coordinate has the hard limits of its joint. Repeatable."),
+]
+_Offset = Annotated[
+    str,
+    typer.Option("--time-offset", metavar="LOW..HIGH", show_default=False,
+                 help="Fit the offset of the clocks, too, as '-50 ms..50 ms': time of the run less that of the log."),
 ]
 _Columns = Annotated[
     list[str],
@@ -75,6 +82,7 @@ def fit(
     data: _DataFile,
     free: _FreeNumbers,
     bounds: _Bounds = [],  # noqa: B006
+    offset: _Offset = "",
     column: _Columns = [],  # noqa: B006
     sigma: _Deviations = [],  # noqa: B006
     iterations: _Iterations = ITERATIONS,
@@ -96,16 +104,20 @@ def fit(
     Example: simcli fit swing.yaml --data log.csv --free joints.pin.damping,joints.pin.q -o fitted.yaml --plot fit.png
     """  # fmt: skip
     from simcli.pipeline import build_model
-    from simcli.search.batches import Batches, claim_scene, set_texts
+    from simcli.search.batches import Batches, claim_scene
+    from simcli.search.fits.clock import read_offset, within_run
     from simcli.search.fits.data import read_log
     from simcli.search.fits.fitting import fit_scene
     from simcli.search.fits.free_numbers import free_numbers
     from simcli.search.intervals import BOUNDS, read_intervals, read_single
 
     document, spec = read_single(scene, sets, "fit")
-    paths = split_words("--free", free)
-    numbers = free_numbers(scene, sets, spec, paths, read_intervals(scene, sets, bounds, BOUNDS))
-    log = read_log(data, build_model(document, spec), split_words("--column", column), sigma)
+    paths, model = split_words("--free", free), build_model(document, spec)
+    numbers = free_numbers(scene, sets, document, spec, model, paths, read_intervals(scene, sets, bounds, BOUNDS))
+    log = read_log(data, model, split_words("--column", column), sigma)
+    if offset:
+        numbers.append(read_offset(offset))
+        log = within_run(log, numbers[-1], spec.solver.dt, spec.run.duration)
     if output is not None:
         claim_scene(scene, sets, output, force)
     if plot is not None:
@@ -123,7 +135,7 @@ def fit(
         _say(found)
     if plot is not None:
         _draw(found, plot, f"{spec.name}: {data.name}")
-    write_found(scene, (*sets, *set_texts(paths, found.x)), output, force)
+    write_found(scene, (*sets, *_sets(found)), output, force)
     return Exit.OK if found.converged else Exit.NEGATIVE
 
 
@@ -150,8 +162,6 @@ def _draw(found: "Fit", plot: Path, title: str) -> None:
 
 def _say(found: "Fit") -> None:
     """The numbers on stdout; how good they are for people."""
-    from simcli.search.batches import set_texts
-
     error, paths = found.statistics.error, [one.path for one in found.free]
     rows = [(headed(one.path, one.unit), f"{x:.12g}", _error(e, bound), f"{one.start:.6g}")
             for one, x, e, bound in zip(found.free, found.x, error, found.at_bound, strict=True)]  # fmt: skip
@@ -160,7 +170,7 @@ def _say(found: "Fit") -> None:
         cells = [(path, *("-" if c != c else f"{c:+.3f}" for c in row))
                  for path, row in zip(paths, found.statistics.correlation, strict=True)]  # fmt: skip
         console.data("\n" + console.table(cells, ("correlation", *paths), indent=""))
-    console.data("\n" + set_line(set_texts(paths, found.x)))
+    console.data("\n" + set_line(_sets(found)))
     for note in _notes(found):
         console.note(note)
     say_without(found.without)
@@ -181,6 +191,9 @@ def _notes(found: "Fit") -> list[str]:
               for one, x, is_there in zip(found.free, found.x, found.at_bound, strict=True) if one.is_natural and is_there]
     if found.log.ignored:
         notes.append(f"{found.log.path}: not used: {', '.join(found.log.ignored)}")
+    if found.log.n_outside:
+        notes.append(f"{console.plural(found.log.n_outside, 'row')} of {found.log.path} left out, which some offset of the "
+                     "interval puts outside of the run")  # fmt: skip
     gaps = found.log.values.size - found.n_data
     if gaps:
         notes.append(f"{console.plural(gaps, 'gap')} of {found.log.values.size} cells left out")
@@ -213,9 +226,14 @@ def _verdict(found: "Fit") -> str:
     return f"{head}: {found.reason}; {chi}, rms {rms}; {console.plural(found.n_batches, 'trial')}"
 
 
-def _data(found: "Fit") -> dict[str, Any]:
+def _sets(found: "Fit") -> list[str]:
+    """`KEY=VALUE` of the numbers of the scene."""
     from simcli.search.batches import set_texts
 
+    return set_texts([*found.settings], [*found.settings.values()])
+
+
+def _data(found: "Fit") -> dict[str, Any]:
     paths, known, at_bound = [one.path for one in found.free], found.statistics, found.at_bound.tolist()
     numbers = [{"path": one.path, "value": x, "standard_error": e, "start": one.start, "unit": one.unit, "at_bound": bound,
                 "bounds": [one.low, one.high]}
@@ -228,5 +246,5 @@ def _data(found: "Fit") -> dict[str, Any]:
         "data": found.n_data, "converged": found.converged, "reason": found.reason, "trials": found.n_batches,
         "rms": [{"column": label, "value": value, "unit": unit}
                 for label, value, unit in zip(found.log.labels, found.rms, found.log.units, strict=True)],
-        "interpolation_error": found.interpolation, "sets": set_texts(paths, found.x),
+        "interpolation_error": found.interpolation, "sets": _sets(found),
     }  # fmt: skip

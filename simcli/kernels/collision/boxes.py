@@ -53,7 +53,7 @@ def compare_boxes(c: ti.template(), w: ti.i32, a: ti.i32, b: ti.i32):
     C = R_a.T * R_b
     tie = tolerance(c, w, None, a, b) + zero
     gap, away, best, faces = widest_gap(C, R_a.transposed_times(x), R_b.transposed_times(x), half_a, half_b, tie)
-    others = equal_faces(best, faces, gap - tie, C)
+    others = equal_faces(best, faces, gap - tie if ti.static(c.halves_ties) else gap + tie * 1e9, C)
     n, p, gap, has_point = axis_and_point(best, away, gap, others, R_a, R_b, x, half_a, half_b)
     found.gap.store(w, 0, gap)
     found.normal.store(w, 0, n)

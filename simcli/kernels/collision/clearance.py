@@ -49,6 +49,7 @@ class Clearances(NarrowPhase):
     """
 
     _data_oriented = True
+    halves_ties = False
 
     def __init__(self, model: Model, tables: Tables, arena: Arena, bodies: Sequence[tuple[int, int]]):
         pairs = [shape_pairs(model, *pair) for pair in bodies]

@@ -142,9 +142,11 @@ class NarrowPhase:
         has: by kind, whether some shape of the pairs is of it.
         serves: by routine, whether some pair needs it.
         boxes: the two boxes at hand; None where no pair is of boxes.
+        halves_ties: whether of two normals that separate equally the middle one is taken, along which shapes may be deeper.
     """
 
     _data_oriented = True
+    halves_ties = True
 
     def __init__(self, host: Colliders, used: np.ndarray, routines: np.ndarray, tables: Tables, arena: Arena):
         self.arena, self.lanes, self.n_shapes = arena, arena.device.lanes, host.n_shapes

@@ -16,7 +16,7 @@ from simcli.errors import DeviceError, UsageError
 from simcli.kernels.device.cuda import copy_to_device, cuda_name, fetched, has_cuda_device, take_cuda_device
 from simcli.kernels.device.kernel_session import KernelSession, tell_not_kept, variable_unread
 from simcli.kernels.language import ti
-from simcli.kernels.language.backend import configuration, is_arch_supported, program, stop
+from simcli.kernels.language.backend import configuration, is_arch_supported, memory_error, program, stop
 from simcli.kernels.language.compilations import KernelTaken, Origin, listeners, origins_of
 from simcli.kernels.language.rolling import keep_loops_rolled
 from simcli.kernels.language.vectors import keep_vectors
@@ -269,7 +269,7 @@ def _start_taichi(arch: str, settings: dict, options: dict) -> None:
         try:
             ti.init(arch=ARCHS[arch], **(settings | _sessions[0].settings() | options))
         except RuntimeError as error:
-            raise DeviceError(f"device `{arch}` did not start: {error}") from error
+            raise memory_error(error) or DeviceError(f"device `{arch}` did not start: {error}") from error
     if arch == "cpu":
         configuration().cpu_max_num_threads = KERNEL_THREADS
     keep_loops_rolled(arch == "cpu")

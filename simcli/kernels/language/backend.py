@@ -2,9 +2,15 @@
 
 import ctypes
 
-from simcli.kernels.language.internals import impl, is_arch_supported, ti
+from simcli.kernels.language.internals import beyond_memory_limit, impl, is_arch_supported, memory_limit, ti
 
-__all__ = ["configuration", "data_pointer", "default_real", "is_arch_supported", "program", "stop"]
+__all__ = ["configuration", "data_pointer", "default_real", "is_arch_supported", "memory_error", "program", "stop"]
+
+
+def memory_error(error: Exception) -> Exception | None:
+    """What an error of Taichi's start means where addresses are limited; None if it means something else."""
+    is_limited = memory_limit() is not None and "memory" in str(error).lower()
+    return beyond_memory_limit() if is_limited else None
 
 
 def program():

@@ -13,7 +13,10 @@ import linecache
 import os
 from types import ModuleType
 
+from simcli.errors import DeviceError
+
 PACKAGE = "taichi"
+_RESERVED_GB, _LEAST_BYTES = 1.1, 1.6e9  # with its library and ours
 
 # Its banner goes to stdout, which is for data.
 os.environ.setdefault("ENABLE_TAICHI_HEADER_PRINT", "0")
@@ -27,11 +30,30 @@ def _caller_named_only(frame, context=1):
     return frame.f_code.co_filename, frame.f_lineno, "", [linecache.getline(frame.f_code.co_filename, frame.f_lineno)]
 
 
+def memory_limit() -> int | None:
+    """[B], addresses that this process may have, None for as many as it likes."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    return None if limit == resource.RLIM_INFINITY else limit
+
+
+def beyond_memory_limit() -> DeviceError:
+    """Taichi does not start within `memory_limit`."""
+    limit = f"the memory limit of this process, {memory_limit() / 1e9:.3g} GB of addresses (ulimit -v)"
+    return DeviceError(f"SC715: Taichi does not start within {limit}: it reserves {_RESERVED_GB} GB as it starts, whatever "
+                       "a run needs; raise the limit to 4 GB, or limit resident memory instead")  # fmt: skip
+
+
 def module(name: str = "") -> ModuleType:
     """A module of the package, by its path in it."""
     return importlib.import_module(PACKAGE + name)
 
 
+if (memory_limit() or _LEAST_BYTES) < _LEAST_BYTES:  # before it is read: a start that fails half way may not end
+    raise beyond_memory_limit()
 _getframeinfo, inspect.getframeinfo = inspect.getframeinfo, _caller_named_only
 try:
     ti = module()

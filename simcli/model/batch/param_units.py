@@ -4,11 +4,16 @@ import re
 from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 
-from simcli.spec.document.nodes import parse_path
+from simcli.spec.document.nodes import Scalar, TableNode, find, parse_path, walk_nodes
+from simcli.spec.document.scene_file import Document
 from simcli.spec.names import dofs
 from simcli.spec.names.signal_uses import uses
+from simcli.spec.schema.batch import VARY_KINDS
 from simcli.spec.schema.scene import SceneSpec
+from simcli.spec.values.expressions import expression_free
+from simcli.spec.values.quantities import own_unit
 from simcli.spec.values.schema_parts import Part
+from simcli.spec.values.units import UnitError, si_unit
 
 # Keys of a joint whose unit depends on the kind of its dofs, also inside `limit`, `drive` and `motion`, to their role.
 JOINT_ROLES = {
@@ -31,19 +36,47 @@ JOINT_ROLES = {
 }
 DRIVING = ("constant", "amplitude", "offset", "before", "after", "from", "to", "value")  # of what a signal drives
 FORCE_ROLES = {"value": "effort", "stiffness": "stiffness", "damping": "damping", "rest_angle": "position"}  # on a joint
+_NUMERIC = (*"0123456789+-.$",)  # first characters of a text that is a number
 _BRACKET = re.compile(r"\[([^\]]*)\](?:\.|$)")  # `doc` puts the unit in brackets behind the description
 
 
-def param_unit(spec: SceneSpec, path: str) -> str:
+def param_unit(document: Document, spec: SceneSpec, path: str) -> str:
     """Unit of a number of a scene.
 
     Args:
+        document: the scene as written: parameters, whose numbers may be anything, have the unit of their text, or of that
+            of the values that they are varied over.
         spec: the scene.
         path: dotted path, as `joints.pin.damping` or `bodies.rod.com[0]`.
 
     Returns:
         SI unit, "" if it has none or it cannot be told.
     """
+    return _known_unit(spec, path) or _written_unit(document, spec, path)
+
+
+def _written_unit(document: Document, spec: SceneSpec, path: str) -> str:
+    """The SI unit of the first text with a unit that is written for a path: in the scene, its batch, or its samples."""
+    batch = document.root.get("batch")
+    vary = batch.get("vary") if isinstance(batch, TableNode) else None
+    varied = vary.get(path) if isinstance(vary, TableNode) else None
+    ways = [varied.get(way) for way in (*VARY_KINDS, "low", "high")] if isinstance(varied, TableNode) else []
+    nodes = [find(document.root, parse_path(path) or ("",)), *ways]
+    texts = [one.value for node in nodes if node is not None for _, one in walk_nodes(node) if isinstance(one, Scalar)]
+    units = [own_unit(expression_free(text)) for text in texts if isinstance(text, str) and text.strip()[:1] in _NUMERIC]
+    table, earlier = spec.batch.table, spec.batch.vary.get(path)
+    units += [table.read.values[path].unit] if table is not None and path in table.read.values else []
+    units += [earlier.from_.column.unit] if earlier is not None and earlier.from_ is not None else []
+    for unit in filter(None, units):
+        try:
+            return si_unit(unit)
+        except UnitError:  # words, as of a choice
+            continue
+    return ""
+
+
+def _known_unit(spec: SceneSpec, path: str) -> str:
+    """The unit that the format gives a number."""
     steps = parse_path(path) or ()
     names = [step for step in steps if isinstance(step, str)]
     if names[:1] == ["joints"] and len(names) > 2 and names[1] in spec.joints and names[-1] in JOINT_ROLES:
@@ -51,8 +84,9 @@ def param_unit(spec: SceneSpec, path: str) -> str:
         return _joint_unit(spec, names[1], "effort" if effort else JOINT_ROLES[names[-1]], steps[-1])
     if names[:1] == ["signals"] and names[-1] in DRIVING:
         return _signal_unit(spec, names[1])
-    if names[:1] == ["initial"] and len(names) == 3 and names[2] in spec.joints:
-        return _joint_unit(spec, names[2], "position" if names[1] == "joint_q" else "velocity", steps[-1])
+    state = names[2:] if names[:1] == ["keyframes"] else names[1:] if names[:1] == ["initial"] else []
+    if len(state) == 2 and state[1] in spec.joints:
+        return _joint_unit(spec, state[1], "position" if state[0] == "joint_q" else "velocity", steps[-1])
     if names[:1] == ["forces"] and len(names) > 2 and names[1] in spec.forces:
         force = spec.forces[names[1]]
         if force.type in ("torque", "torsion") and names[2] in FORCE_ROLES and force.joint in spec.joints:

@@ -13,6 +13,8 @@ from simcli.model.signals.splines import spline_derivatives
 from simcli.model.signals.tables import SignalKind, Signals
 from simcli.model.table_base import Array
 from simcli.model.tree.links import pile
+from simcli.spec.names.signal_uses import uses
+from simcli.spec.values.units import UnitError, parse_unit, to_si
 
 _PARAMETERS = 4
 _TURN = 2.0 * np.pi
@@ -95,11 +97,22 @@ def _read_table(worlds: Worlds, name: str, folder: Path, pieces: _Pieces) -> int
         value = worlds.numbers(lambda s: s.signals[name].table.value, (len(table.time),))
         return pieces.add(np.array(table.time, float), value, table.interpolate)
     try:
-        time, value = read_csv(folder / table.file)
-    except CsvError as error:
-        worlds.fault("SC471", f"{path}.file", f"{table.file}: {error}", error.hint)
+        time, value, unit = read_csv(folder / table.file, table.column, table.time_column)
+        factor = _factor(worlds, name, unit) if unit else 1.0
+    except (CsvError, UnitError) as error:
+        worlds.fault("SC471", f"{path}.{'file' if table.column is None else 'column'}", f"{table.file}: {error}", error.hint)
         return 0
-    return pieces.add(time, value[None], table.interpolate)
+    return pieces.add(time, factor * value[None], table.interpolate)
+
+
+def _factor(worlds: Worlds, name: str, unit: str) -> float:
+    """What a unit in the header of a column is in SI.
+
+    Raises:
+        UnitError: it is none, or not of what the signal drives.
+    """
+    factors = [to_si(f"1 {unit}", use.unit) for use in uses(worlds.first) if use.signal == name]
+    return factors[0] if factors else parse_unit(unit)[0]
 
 
 def piecewise(time: Array, value: Array, interpolate: str) -> Array:

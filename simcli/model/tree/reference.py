@@ -79,7 +79,7 @@ def link_twists(links: Links, joint_q: Array, joint_qd: Array, R: Array, o: Arra
 
     Source: forward kinematics of the Newton engine (eval_fk), from origin to origin. No deviation.
     """
-    lead = max(len(joint_q), len(joint_qd), *(len(a) for a in R[:1]))
+    lead = max(len(joint_q), len(joint_qd), R.shape[1], len(links.com), len(links.advance))
     zero = np.zeros((lead, 3))
     v, w = [], []
     for k in range(len(links.parent)):

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 import h5py
 import numpy as np
 
+from simcli.errors import FileError
 from simcli.records.contents.layout import Dataset
 from simcli.records.contents.model_columns import COLUMNS, NAME_SCALES
 from simcli.records.reading.guard import reading
@@ -237,6 +238,9 @@ def _of_tables(a: Trajectory, b: Trajectory, seen: _Seen) -> Iterator[BitDiffere
             yield BitDifference(path, "only in A" if path in a._file else "only in B")
             continue
         x, y = a._file[path], b._file[path]
+        for run, one in ((a, x), (b, y)):
+            if not isinstance(one, h5py.Dataset):
+                raise FileError(f"{run.path}: /{path} is a group where a dataset is wanted")
         if x.dtype != y.dtype or x.shape != y.shape:
             what = ("type", x.dtype.name, y.dtype.name) if x.dtype != y.dtype else ("shape", x.shape, y.shape)
             yield BitDifference(path, *what)

@@ -52,9 +52,16 @@ def _guarded(check, run: Trajectory) -> list[str]:
 
 
 def held(run: Trajectory) -> list[Dataset]:
-    """Growing datasets that the file holds."""
-    rows = [*DATASETS, *point_datasets(run.points)]
-    return [row for row in rows if row.path in run._file]
+    """Growing datasets that the file holds.
+
+    Raises:
+        FileError: something else stands where one of them should.
+    """
+    rows = [row for row in (*DATASETS, *point_datasets(run.points)) if row.path in run._file]
+    for row in rows:
+        if not isinstance(run._file[row.path], h5py.Dataset):
+            raise FileError(f"{run.path}: /{row.path} is a group where a dataset is wanted")
+    return rows
 
 
 def _text_problems(run: Trajectory) -> Iterator[str]:

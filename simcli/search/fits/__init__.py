@@ -3,6 +3,8 @@
 In: a scene, a log, which numbers may change. Out: the numbers, and how well they are known. Never here: printing.
 
     data          a measured log: columns by the grammar of quantities, gaps, weights
+    opensim_log   OpenSim's tables as logs
+    clock         the offset between the clocks of a log and of a run
     series        the numbers of a run at the times of a log
     statistics    standard errors, correlation, directions that data do not determine
     free_numbers  the numbers that a fit may change: where they begin, and between which bounds

@@ -3,18 +3,21 @@
     time [s], joint.pin.q [deg], body.rod.position.z [mm], sigma.joint.pin.q [deg]
 
 Columns have the names of `simcli export`, with any unit of the right dimension. An empty cell or NaN is a gap. A column
-`sigma.NAME` has the standard deviations of the column NAME, row by row. CSV, or Parquet with the units in its metadata.
+`sigma.NAME` has the standard deviations of the column NAME, row by row. CSV, Parquet with the units in its metadata, or
+OpenSim's .sto and .mot.
 """
 
 import csv
+import io
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from simcli.errors import FileError, UsageError
+from simcli.search.fits.opensim_log import OPENSIM, OpenSimRows, channel_of, unit_in_degrees
 from simcli.spec.faults.fault_list import did_you_mean
 from simcli.spec.names.channel_names import SCALARS, canonical, is_on_demand, kind_of, split_name
 from simcli.spec.samples.csv_text import separator_of
@@ -42,6 +45,7 @@ class Log:
         values: (T, C), NaN in gaps.
         sigma: (T, C), standard deviations; NaN if they are not known.
         ignored: headers that say nothing here.
+        n_outside: rows that were left out, because they lie outside of the run at some offset of the clocks.
     """
 
     path: Path
@@ -52,6 +56,7 @@ class Log:
     values: np.ndarray
     sigma: np.ndarray
     ignored: tuple[str, ...] = ()
+    n_outside: int = 0
 
     @property
     def has_sigma(self) -> bool:
@@ -89,7 +94,7 @@ def read_log(path: Path, model: "Model", wanted: Sequence[str] = (), sigmas: Seq
     """Read a log.
 
     Args:
-        path: CSV or Parquet.
+        path: CSV, Parquet, .sto or .mot.
         model: whose names the columns have.
         wanted: names of the columns to take; all if there are none.
         sigmas: texts `NAME=VALUE`, one standard deviation for a whole column.
@@ -98,8 +103,11 @@ def read_log(path: Path, model: "Model", wanted: Sequence[str] = (), sigmas: Seq
         FileError: with the line and the column of what is wrong.
         UsageError: a wanted column is not there; pyarrow is not installed.
     """
-    raw = _read_parquet(path) if path.suffix.lower() == PARQUET else _read_csv(path)
     known = known_units(model)
+    if path.suffix.lower() in OPENSIM:
+        raw = _read_opensim(path, known, model.joints.name)
+    else:
+        raw = _read_parquet(path) if path.suffix.lower() == PARQUET else _read_csv(path)
     names = [canonical(name) for name in raw.header]
     _check_header(path, raw, names)
     quantities = [k for k, name in enumerate(names) if name not in (_TIME, *PASSED) and not name.startswith(SIGMA)]
@@ -127,15 +135,29 @@ def known_units(model: "Model") -> dict[str, str]:
 
 
 def _read_csv(path: Path) -> _Raw:
+    text = _text_of(path)
+    header = next((line for line in text.splitlines() if line.strip()), "")
     try:
-        with path.open(newline="", encoding="utf-8-sig") as stream:
-            header = next((line for line in stream if line.strip()), "")
-            stream.seek(0)
-            return _rows_of(path, csv.reader(stream, delimiter=separator_of(header)))
-    except UnicodeDecodeError:
-        raise FileError(f"{path}: is not a table in UTF-8; give a CSV or Parquet file") from None
+        return _rows_of(path, csv.reader(io.StringIO(text, newline=""), delimiter=separator_of(header)))
     except csv.Error as error:
         raise FileError(f"{path}: is not a CSV table: {error}") from error
+
+
+def _read_opensim(path: Path, known: dict[str, str], joints: Sequence[str]) -> _Raw:
+    rows = OpenSimRows(path, _text_of(path))
+    raw = _rows_of(path, rows)
+    raw.header = [channel_of(word, known, joints) for word in raw.header]
+    if rows.in_degrees:
+        raw.unit = [unit or unit_in_degrees(canonical(name), known) for name, unit in zip(raw.header, raw.unit, strict=True)]
+    return raw
+
+
+def _text_of(path: Path) -> str:
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as stream:
+            return stream.read()
+    except UnicodeDecodeError:
+        raise FileError(f"{path}: is not a table in UTF-8; give a CSV or Parquet file") from None
     except OSError as error:
         raise FileError(f"{path}: cannot be read: {error.strerror or error}") from error
 
@@ -313,4 +335,4 @@ def _with_sigmas(log: Log, texts: Sequence[str]) -> Log:
     if any(known) and not all(known):
         lack = log.labels[known.index(False)]
         raise UsageError(f"`{lack}` has no standard deviation, and others have: give --sigma {lack}=VALUE as well, or none")
-    return Log(log.path, log.time, log.line, log.labels, log.units, log.values, sigma, log.ignored)
+    return replace(log, sigma=sigma)

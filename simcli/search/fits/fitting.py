@@ -15,6 +15,7 @@ import numpy as np
 
 from simcli.errors import SimulationError, UsageError, install_hint
 from simcli.search.batches import Batches
+from simcli.search.fits.clock import TIME_OFFSET
 from simcli.search.fits.data import Log
 from simcli.search.fits.free_numbers import FreeNumber
 from simcli.search.fits.residuals import LEAST_SIZE, PointRun, Residuals, runner
@@ -71,6 +72,11 @@ class Fit:
     n_batches: int
     interpolation: float
     without: Counter[str]
+
+    @property
+    def settings(self) -> dict[str, float]:
+        """Numbers of the scene by their path: all but the offset of the clocks."""
+        return {one.path: x for one, x in zip(self.free, self.x.tolist(), strict=True) if one.path != TIME_OFFSET}
 
     @property
     def n_beyond(self) -> int:
@@ -186,11 +192,12 @@ def _are_at_bound(x: np.ndarray, free: Sequence[FreeNumber]) -> np.ndarray:
 
 def fit_scene(batches: Batches, spec: "SceneSpec", free: Sequence[FreeNumber], log: Log, iterations: int, tolerance: float,
               seen: Callable[[int, float], None]) -> Fit:  # fmt: skip
-    """Fit a scene; see `fit_log`."""
-    rhythm = rhythm_of(log, spec)
+    """Fit a scene; see `fit_log`. The last number may be the offset of the clocks, which no scene has."""
+    offset = free[-1] if free[-1].path == TIME_OFFSET else None
+    rhythm = rhythm_of(log, spec, None if offset is None else offset.high)
     sets = (*batches.sets, *output_sets(log, rhythm))
-    if not replace(batches, sets=sets).is_valid(np.array([one.start for one in free])):
+    if not replace(batches, sets=sets).is_valid(np.array([one.start for one in free if one is not offset])):
         # Something of the scene comes later than the data: its runs keep their length.
         sets = (*batches.sets, *output_sets(log, replace(rhythm, end=spec.run.duration)))
     batches = replace(batches, sets=sets)
-    return fit_log(runner(batches, log, rhythm), free, log, iterations, tolerance, seen)
+    return fit_log(runner(batches, log, rhythm, offset is not None), free, log, iterations, tolerance, seen)

@@ -11,9 +11,11 @@ import numpy as np
 from simcli.errors import UsageError
 from simcli.search.batches import Batches
 from simcli.search.intervals import FREE, QUIET, Interval, said_of
+from simcli.spec.document.nodes import parse_path
 
 if TYPE_CHECKING:
-    from simcli.spec import SceneSpec
+    from simcli.model.tables import Model
+    from simcli.spec import Document, SceneSpec
 
 _BEYOND = 1e-9  # of a number: how far beyond 0 it is looked whether scenes are valid
 BOUND = np.inf
@@ -46,14 +48,18 @@ class FreeNumber:
         return self.high - self.low if np.isfinite(self.high - self.low) else 1.0
 
 
-def free_numbers(scene: Path, sets: Sequence, spec: "SceneSpec", paths: Sequence[str],
-                 bounds: Sequence[Interval]) -> list[FreeNumber]:  # fmt: skip
+def free_numbers(scene: Path, sets: Sequence, document: "Document", spec: "SceneSpec", model: "Model",
+                 paths: Sequence[str], bounds: Sequence[Interval]) -> list[FreeNumber]:  # fmt: skip
     """The numbers that a fit may change, which begin as the scene has them.
+
+    A coordinate without bounds of its own has the hard limits of its joint, if it begins between them.
 
     Args:
         scene: file.
         sets: overrides of it.
-        spec: the scene with them.
+        document: the scene with them as written.
+        spec: the same, resolved.
+        model: of it.
         paths: of the numbers.
         bounds: of some of them.
 
@@ -77,22 +83,38 @@ def free_numbers(scene: Path, sets: Sequence, spec: "SceneSpec", paths: Sequence
     for path in paths:
         with said_of(FREE, paths, len(found)):
             start, limit = _start_of(scene, sets, spec, path), limits.get(path)
-        low, high = (limit.low, limit.high) if limit else (-BOUND, BOUND)
+        low, high = (limit.low, limit.high) if limit else _limits_of(model, path, start)
         if not low <= start <= high:
             raise UsageError(f"--bounds {path}={low:g}..{high:g}: the scene has {start:g}, outside of them; begin within: "
                              f"--set {path}={0.5 * (low + high):g}")  # fmt: skip
-        found.append(FreeNumber(path, start, low, high, param_unit(spec, path)))
+        found.append(FreeNumber(path, start, low, high, param_unit(document, spec, path)))
     with said_of(FREE, paths):
         varied = (Override(VARY, f"{one.path}={one.start!r}") for one in found)
         refuse_unread(*read_scene(scene, (*sets, *QUIET, *varied)))
     return [_bounded(Batches(scene, sets, [one.path]), one) for one in found]
 
 
+def _limits_of(model: "Model", path: str, start: float) -> tuple[float, float]:
+    """Hard limits of the coordinate that a path is; none where it is none, or begins outside of them."""
+    steps = parse_path(path) or ()
+    names = [step for step in steps if isinstance(step, str)]
+    part = steps[-1] if steps and isinstance(steps[-1], int) else 0
+    is_own, is_of_state = names[::2] == ["joints", "q"], names[-2:-1] == ["joint_q"]
+    joint = names[1 if is_own else -1] if is_own or is_of_state else ""
+    if joint not in model.joints.name:
+        return -BOUND, BOUND
+    j, joints = model.joints.name.index(joint), model.joints
+    n_q, first, end = np.diff(joints.q_start)[j], int(joints.qd_start[j]), int(joints.qd_start[j + 1])
+    if n_q != end - first or part >= n_q or model.dofs.limit_stiffness[0, first + part] != 0.0:
+        return -BOUND, BOUND
+    low, high = (float(one[0, first + part]) for one in (model.dofs.limit_lower, model.dofs.limit_upper))
+    return (low, high) if low <= start <= high else (-BOUND, BOUND)
+
+
 def _start_of(scene: Path, sets: Sequence, spec: "SceneSpec", path: str) -> float:
     """The number that a scene has at a path."""
     from simcli.pipeline import read_scene
     from simcli.spec.document.lookup import value_at
-    from simcli.spec.document.nodes import parse_path
     from simcli.spec.document.overrides import VARY, Override
 
     start = value_at(spec, parse_path(path) or ())

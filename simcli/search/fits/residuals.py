@@ -23,13 +23,13 @@ LEAST_SIZE = 1e-3  # of a number relative to what it began with, for the steps o
 PointRun = Callable[[np.ndarray], tuple[np.ndarray, float]]
 
 
-def runner(batches: Batches, log: Log, rhythm: Rhythm) -> PointRun:
-    """Runs points, and takes their numbers at the times of a log."""
+def runner(batches: Batches, log: Log, rhythm: Rhythm, has_offset: bool = False) -> PointRun:
+    """Runs points, and takes their numbers at the times of a log; the last number may be the offset of its clock."""
 
     def run(points: np.ndarray) -> tuple[np.ndarray, float]:
         values = np.full((len(points), len(log.time), len(log.labels)), np.nan)
-        with batches.run(points) as (file, places):
-            values[places], error = numbers_at(file, log, rhythm)
+        with batches.run(points[:, :-1] if has_offset else points) as (file, places):
+            values[places], error = numbers_at(file, log, rhythm, points[places, -1] if has_offset else None)
         return values, error
 
     return run

@@ -42,13 +42,21 @@ class Rhythm:
     end: float
 
 
-def rhythm_of(log: Log, spec: "SceneSpec") -> Rhythm:
+def rhythm_of(log: Log, spec: "SceneSpec", latest: float | None = None) -> Rhythm:
     """The frames that a log asks for.
+
+    Args:
+        log: the data.
+        spec: of the run.
+        latest: [s], largest offset of the clocks, where that is fitted: the rows then lie in the run at every offset.
 
     Raises:
         FileError: a time is outside of the run; names the line.
     """
     dt, duration = spec.solver.dt, spec.run.duration
+    if latest is not None:
+        last = math.ceil((float(log.time.max()) + latest) / dt)
+        return Rhythm(dt, False, min((last + _NODES) * dt, duration))
     for row in np.flatnonzero((log.time < 0.0) | (log.time > duration + ON_STEP * dt))[:1]:
         hint = "times begin at 0" if log.time[row] < 0.0 else f"lengthen it: --set run.duration={log.time.max():g}"
         raise FileError(f"{log.at(row)}: the time {log.time[row]:g} s is outside of the run, 0 to {duration:g} s: {hint}")
@@ -99,36 +107,39 @@ def _columns_of(run: "Trajectory", log: Log) -> list[tuple]:
     return found
 
 
-def numbers_at(run: "Trajectory", log: Log, rhythm: Rhythm) -> tuple[np.ndarray, float]:
+def numbers_at(run: "Trajectory", log: Log, rhythm: Rhythm, offsets: np.ndarray | None = None) -> tuple[np.ndarray, float]:
     """The numbers of every world at the times of a log.
 
     Args:
         run: a batch.
         log: says which and when.
         rhythm: of the run's frames.
+        offsets: [s], (W,), of the clock of each world from that of the log; None where they are one.
 
     Returns:
         (W, T, C), NaN from the frame on at which a world has ended, and of untrusted worlds; and the largest error of the
         interpolation, relative to the spread of its column.
     """
-    frame = np.searchsorted(run.time, log.time - ON_STEP * rhythm.every)
-    frame = np.minimum(frame, run.n_frames - 1)
     ended = np.asarray(run.diag.status[:]) != Status.OK
-    lost = ended[frame].T  # (W, T)
     columns, error = _columns_of(run, log), 0.0
     out = np.empty((run.n_worlds, len(log.time), len(columns)))
-    blocks: dict[str, np.ndarray] = {}
-    for k, (source, part) in enumerate(columns):
-        if source.name not in blocks:
-            blocks[source.name] = source.read(slice(None))
-        values = blocks[source.name][:, :, part]
-        if rhythm.on_frames:
-            out[:, :, k] = values[frame].T
-        else:
-            out[:, :, k], change = _interpolated(run.time, values, log.time)
-            spread = np.ptp(values[~ended]) if (~ended).any() else 0.0
-            error = max(error, change[~lost].max(initial=0.0) / spread) if spread else error
-    out[lost] = np.nan
+    blocks = {source.name: source.read(slice(None)) for source in {one.name: one for one, _ in columns}.values()}
+    shifted = ([(slice(None), log.time)] if offsets is None else
+               [(slice(w, w + 1), log.time + offset) for w, offset in enumerate(offsets)])  # fmt: skip
+    for worlds, time in shifted:
+        frame = np.searchsorted(run.time, time - ON_STEP * rhythm.every)
+        frame = np.minimum(frame, run.n_frames - 1)
+        lost = ended[frame][:, worlds].T
+        for k, (source, part) in enumerate(columns):
+            values = blocks[source.name][:, worlds, part]
+            if rhythm.on_frames:
+                out[worlds, :, k] = values[frame].T
+            else:
+                out[worlds, :, k], change = _interpolated(run.time, values, time)
+                there = values[~ended[:, worlds]]
+                spread = np.ptp(there) if there.size else 0.0
+                error = max(error, change[~lost].max(initial=0.0) / spread) if spread else error
+        out[worlds][lost] = np.nan
     out[list(untrusted_worlds(run))] = np.nan
     return out, error
 

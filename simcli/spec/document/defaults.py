@@ -1,58 +1,121 @@
 """Values of `defaults` for what bodies, joints and shapes of a tree do not write. Those of an included file are its own."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 
 from simcli.spec.document.nodes import Mark, Node, Scalar, TableNode
+from simcli.spec.faults.fault_list import Faults, did_you_mean
+from simcli.spec.manual.keys import known_keys
 from simcli.spec.names import dofs
+from simcli.spec.names.patterns import fits, is_pattern
+from simcli.spec.names.structure import WORLD_NAME
+from simcli.spec.values.scopes import where_of
 
 _KINDS = {"bodies": "body", "joints": "joint"}
+_PATHS = {"body": ("bodies", "*"), "joint": ("joints", "*"), "shape": ("bodies", "*", "shapes", "*")}
 
 
-def with_defaults(node: TableNode, kind: str, default: TableNode) -> TableNode:
-    """A body, joint or shape with the keys of its defaults that it does not write and that its type takes."""
-    added = {key: value for key, value in default.items.items() if key not in node.items}
-    if kind == "joint":
-        added = {key: value for key, value in added.items() if _takes(node, key)}
-    return node.replaced(added, default.keys) if added else node
+class Defaults:
+    """The `defaults` of one file: of each kind the values for all, and below patterns and names those of some.
+
+    Of a key that several write the more specific one holds: a name, then a pattern, then the value for all; of two patterns
+    the later one.
+
+    Args:
+        node: `defaults` as written.
+        names: of the bodies and joints that the file writes itself, by kind; such a key means that one alone.
+
+    Attributes:
+        unmatched: kind and key of names and patterns that fitted nothing so far, with the table that has them.
+    """
+
+    def __init__(self, node: Node | None, names: Mapping[str, Collection[str]]):
+        self.names, self.unmatched = names, {}
+        self.plain: dict[str, TableNode] = {}
+        self.chosen: dict[str, dict[str, TableNode]] = {}
+        for kind, path in _PATHS.items():
+            table = _table(_table(node).get(kind))
+            known = known_keys(path)
+            chosen = {key: value for key, value in table.items.items()
+                      if key not in known and (is_pattern(key) or isinstance(value, TableNode))}  # fmt: skip
+            self.plain[kind] = table.replaced(dict.fromkeys(chosen))
+            self.chosen[kind] = dict(sorted(chosen.items(), key=lambda one: not is_pattern(one[0])))
+            self.unmatched |= {(kind, key): table for key in chosen}
+
+    def filled(self, node: TableNode, kind: str, name: str, change: Callable[[Node], Node] = lambda node: node) -> TableNode:
+        """A body, joint or shape with the keys of its defaults that it does not write and that its type takes.
+
+        Args:
+            node: as written.
+            kind: body, joint or shape.
+            name: as the run knows it, of a shape below that of its body.
+            change: what is done with the defaults that hold for it.
+        """
+        found: dict[str, Node] = {}
+        marks: dict[str, Mark] = {}
+        own = self.names.get(kind, ())
+        for key, table in (("", self.plain[kind]), *self.chosen[kind].items()):
+            if key and not (key == name if key in own else fits(name, key)):
+                continue
+            self.unmatched.pop((kind, key), None)
+            if isinstance(table, TableNode) and table.items:
+                table = change(table)
+                is_sure = key and not is_pattern(key)
+                found |= {one: value for one, value in table.items.items()
+                          if is_sure or kind != "joint" or _takes(node, one)}  # fmt: skip
+                marks |= table.keys
+        added = {key: value for key, value in found.items() if key not in node.items}
+        return node.replaced(added, marks) if added else node
+
+    def shapes(self, owner: Node, name: str, change: Callable[[Node], Node] = lambda node: node) -> Node:
+        """What has shapes, with their defaults."""
+        shapes = owner.get("shapes") if isinstance(owner, TableNode) else None
+        if not isinstance(shapes, TableNode) or not (self.plain["shape"].items or self.chosen["shape"]):
+            return owner
+        return owner.replaced({"shapes": _each(shapes, lambda key, one: self.filled(one, "shape", f"{name}/{key}", change))})
+
+    def tell_unmatched(self, faults: Faults) -> None:
+        """A fault for each name or pattern that fits nothing."""
+        for (kind, key), table in self.unmatched.items():
+            hint = did_you_mean(key, [*self.names.get(kind, ()), *known_keys(_PATHS[kind])], "names and keys")
+            faults.add("SC454", f"`{key}` fits no {kind}", where_of(table.keys[key], f"defaults.{kind}.{key}"), hint)
 
 
-def as_included(root: TableNode) -> TableNode:
+def names_of(root: TableNode) -> dict[str, Collection[str]]:
+    """Names of the bodies and joints that a file writes itself, by kind."""
+    return {kind: _table(root.get(section)).items for section, kind in _KINDS.items()}
+
+
+def as_included(root: TableNode, faults: Faults) -> TableNode:
     """The tree of an included file for the one that includes it: its defaults in their places, without its name.
 
     Defaults of unknown kinds stay, so that the check of the whole scene refuses them.
     """
     written = root.get("defaults")
-    defaults = _table(written)
+    defaults = Defaults(written, names_of(root))
     found = {section: _filled(root.items[section], section, defaults) for section in root.items}
-    known = [kind for kind in ("body", "joint", "shape") if isinstance(defaults.get(kind), TableNode)]
-    left = defaults.replaced(dict.fromkeys(known)) if isinstance(written, TableNode) else written
+    defaults.tell_unmatched(faults)
+    known = [kind for kind in _PATHS if isinstance(_table(written).get(kind), TableNode)]
+    left = written.replaced(dict.fromkeys(known)) if isinstance(written, TableNode) else written
     is_done = isinstance(left, TableNode) and not left.items
     return root.replaced(found | {"name": None, "defaults": None if is_done else left})
 
 
-def _filled(node: Node, section: str, defaults: TableNode) -> Node:
+def _filled(node: Node, section: str, defaults: Defaults) -> Node:
     """A section of a scene or of a template with what the defaults say of it."""
     if section == "models":
-        return _each(node, lambda one: one.replaced({key: _filled(one.items[key], key, defaults) for key in one.items}))
+        return _each(node, lambda _, one: one.replaced({key: _filled(one.items[key], key, defaults) for key in one.items}))
     if section == "world":
-        return _shapes(node, defaults)
+        return defaults.shapes(node, WORLD_NAME)
     if (kind := _KINDS.get(section)) is None:
         return node
-    return _each(node, lambda one: _shapes(with_defaults(one, kind, _table(defaults.get(kind))), defaults))
+    return _each(node, lambda name, one: defaults.shapes(defaults.filled(one, kind, name), name))
 
 
-def _shapes(owner: Node, defaults: TableNode) -> Node:
-    if not isinstance(owner, TableNode) or "shapes" not in owner.items:
-        return owner
-    shape = _table(defaults.get("shape"))
-    return owner.replaced({"shapes": _each(owner.items["shapes"], lambda one: with_defaults(one, "shape", shape))})
-
-
-def _each(node: Node, change: Callable[[TableNode], TableNode]) -> Node:
+def _each(node: Node, change: Callable[[str, TableNode], TableNode]) -> Node:
     """A mapping with its entries changed, those that are mappings."""
     if not isinstance(node, TableNode):
         return node
-    return node.replaced({name: change(one) if isinstance(one, TableNode) else one for name, one in node.items.items()})
+    return node.replaced({name: change(name, one) for name, one in node.items.items() if isinstance(one, TableNode)})
 
 
 def _table(node: Node | None) -> TableNode:

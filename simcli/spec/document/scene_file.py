@@ -295,7 +295,7 @@ class _Reader:
         for name in names:
             table = self.included(name, path, shown, stack)
             if table is not None:
-                below = merged(as_included(table), below)
+                below = merged(as_included(table, self.faults), below)
         return merged(node.replaced({"include": None}), below)
 
     def included(self, name: Node, path: Path | HeldPath, shown: str, stack: list) -> TableNode | None:

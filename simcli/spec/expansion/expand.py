@@ -10,6 +10,7 @@ from simcli.spec.document.lookup import value_at
 from simcli.spec.document.nodes import Scalar, TableNode, format_path, plain, rebuild, replace
 from simcli.spec.document.overrides import Laid, known_key, put_value, unwritten_list
 from simcli.spec.document.scene_file import Document
+from simcli.spec.expansion.joint_columns import with_joint_columns
 from simcli.spec.expansion.keyframes import lay_controls, with_keyframe
 from simcli.spec.expansion.templates import Expander, TooLargeError
 from simcli.spec.faults.fault_list import Faults, in_order
@@ -40,6 +41,7 @@ def expanded(document: Document, root: TableNode, faults: Faults) -> tuple[Table
         if not str(laid.steps[1]).startswith(document.lost) and known_key(tree, laid, faults):
             tree = _put(tree, laid, faults) or tree
     tree = lay_controls(with_keyframe(tree, faults), lambda root, laid: _put(root, laid, Faults()))
+    tree = with_joint_columns(tree)
     units = JointUnits(faults)
     return units.root(tree), units
 

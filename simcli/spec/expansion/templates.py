@@ -11,12 +11,13 @@ import math
 import numpy as np
 from pydantic import ValidationError
 
-from simcli.spec.document.defaults import with_defaults
+from simcli.spec.document.defaults import Defaults, names_of
 from simcli.spec.document.nodes import Mark, Node, Scalar, TableNode, plain
 from simcli.spec.expansion.placing import EMPTY_TABLE, NO_VALUE, UNMOVED_POSE, Placement, compose_poses, pose_array, table_at
 from simcli.spec.expansion.planes import AXES
 from simcli.spec.faults.fault_list import Faults, did_you_mean
 from simcli.spec.faults.validate import report_errors
+from simcli.spec.names.structure import WORLD_NAME
 from simcli.spec.schema.pose import PoseSpec
 from simcli.spec.schema.scene import InstanceSpec, ReplicaSpec
 from simcli.spec.values.scopes import Scope, evaluated, same_kind, where_of
@@ -43,7 +44,7 @@ class Expander:
     def __init__(self, root: TableNode, scope: Scope, faults: Faults):
         self.root, self.scope, self.faults = root, scope, faults
         self.models = table_at(root.get("models"))
-        self.defaults = table_at(root.get("defaults"))
+        self.defaults = Defaults(root.get("defaults"), names_of(root))
         plane = table_at(root.get("world")).get("plane")
         self.plane = plane.value if isinstance(plane, Scalar) and plane.value in AXES else None
         self.out: dict[str, dict[str, Node]] = {section: {} for section in SECTIONS}
@@ -59,7 +60,7 @@ class Expander:
             if key not in ("models", "defaults", "instances", "replicate", "params", "include", "resolved", *SECTIONS):
                 rest[key] = evaluated(node, self.scope)
         if "world" in rest:
-            rest["world"] = self.with_shape_defaults(rest["world"], self.scope)
+            rest["world"] = self.defaults.shapes(rest["world"], WORLD_NAME, lambda default: evaluated(default, self.scope))
         for section in SECTIONS:
             node = self.root.get(section)
             if node is not None and not isinstance(node, TableNode):
@@ -69,6 +70,8 @@ class Expander:
             self.faults.add("SC105", f"more than {MAX_COPIES} copies of models", where, "make fewer")
             raise TooLargeError
         self.content(self.root, "", UNMOVED_POSE, self.scope, [])
+        if not self.lost:
+            self.defaults.tell_unmatched(self.faults)
         params = {name: Scalar(value, self.scope.nodes[name][0].mark) for name, value in self.scope.values.items()}
         items = dict(rest)
         if params:
@@ -116,9 +119,9 @@ class Expander:
             for name, node in table.items.items():
                 entry = evaluated(node, scope)
                 if section == "bodies":
-                    entry = self.body(entry, scope, place_in)
+                    entry = self.body(entry, prefix + name, scope, place_in)
                 elif section == "joints":
-                    entry = self.joint(entry, scope, place_in)
+                    entry = self.joint(entry, prefix + name, scope, place_in)
                 elif prefix:
                     entry = self.placed_in(place_in, section, entry)
                 self.put(section, prefix + name, entry, table.keys[name])
@@ -224,37 +227,18 @@ class Expander:
         inner.check_all()
         return inner
 
-    def body(self, node: Node, scope: Scope, where: Placement) -> Node:
+    def body(self, node: Node, name: str, scope: Scope, where: Placement) -> Node:
         """A body with its defaults, moved into place."""
         if not isinstance(node, TableNode):
             return node
-        node = self.with_default(node, "body", scope)
-        node = self.with_shape_defaults(node, scope)
-        return where.body(node)
+        node = self.defaults.filled(node, "body", name, lambda default: evaluated(default, scope))
+        return where.body(self.defaults.shapes(node, name, lambda default: evaluated(default, scope)))
 
-    def joint(self, node: Node, scope: Scope, where: Placement) -> Node:
+    def joint(self, node: Node, name: str, scope: Scope, where: Placement) -> Node:
         """A joint with its defaults, moved into place."""
         if not isinstance(node, TableNode):
             return node
-        return where.joint(self.with_default(node, "joint", scope))
-
-    def with_shape_defaults(self, node: Node, scope: Scope) -> Node:
-        """The owner of shapes with the defaults of shapes."""
-        shapes = node.get("shapes") if isinstance(node, TableNode) else None
-        if not isinstance(shapes, TableNode) or not table_at(self.defaults.get("shape")).items:
-            return node
-        items = {
-            name: self.with_default(shape, "shape", scope) if isinstance(shape, TableNode) else shape
-            for name, shape in shapes.items.items()
-        }
-        return node.replaced({"shapes": shapes.replaced(items)})
-
-    def with_default(self, node: TableNode, kind: str, scope: Scope) -> TableNode:
-        """The entry with the keys of `defaults` that it does not write and that its type takes."""
-        default = table_at(self.defaults.get(kind))
-        if not default.items:
-            return node
-        return with_defaults(node, kind, evaluated(default, scope))
+        return where.joint(self.defaults.filled(node, "joint", name, lambda default: evaluated(default, scope)))
 
 
 def _times(node: TableNode, scope: Scope) -> int:

@@ -65,7 +65,7 @@ def check_limits(check: Checker, name: str, joint: JointSpec) -> None:
 def _check_effort(check: Checker, name: str, drive: DriveSpec, path: tuple[PathStep, ...]) -> None:
     """Warn of a drive that does nothing; one that says how strong it is describes a motor at rest."""
     if drive.effort_limit is None and not _asks(drive.target) and not _changes(check, (*path, "target")):
-        hint = "write `target`, the effort, or let an event or a batch set it"
+        hint = "write `target`, the effort, or let an event or a batch set it; `effort_limit` says that a program will"
         check.fault("SC473", f"the effort drive of joint `{name}` has the target 0", path, hint, True, severity="warning")
 
 

@@ -237,7 +237,10 @@ def _nest(schema: dict[str, Any]) -> None:
     defaults = definitions["DefaultsSpec"]["properties"]
     for key, name in (("joint", "JointSpec"), ("body", "BodySpec")):
         reference = {"$ref": f"#/definitions/{name}"}
-        defaults[key] = {"description": defaults[key]["description"], "if": _NULL, "else": reference}
+        own = {field: {"$ref": f"#/definitions/{name}/properties/{field}"} for field in definitions[name]["properties"]}
+        some = {"if": _NULL, "else": reference}  # below a name or a pattern
+        every = {"type": "object", "properties": own, "additionalProperties": some}
+        defaults[key] = {"description": defaults[key]["description"], "if": _NULL, "else": every}
 
 
 def _only(key: str, types: frozenset[str]) -> dict[str, Any]:

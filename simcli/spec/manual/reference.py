@@ -26,7 +26,7 @@ def section(topic: str) -> str:
     """What stands below a key, as Markdown.
 
     Args:
-        topic: a dotted path without names of bodies, joints and the like: `joints`, `joints.limit`, `bodies.shapes`.
+        topic: a dotted path without names of bodies, joints and the like: `joints`, `joints.limit`, `forces.spring`.
 
     Raises:
         UsageError: the scene format has no such key.
@@ -37,7 +37,7 @@ def section(topic: str) -> str:
         if depth == 0 and step in AUTHORING:
             found = [AUTHORING[step]]
         else:
-            found = [one for kind in kinds for one in below(kind, step)]
+            found = [one for kind in kinds for one in below(kind, step)] or _tagged(kinds, step)
         if not found:
             known = list(AUTHORING) if depth == 0 else []
             known += [name for kind in kinds for model in models(kind) for name in fields(model)]
@@ -50,6 +50,37 @@ def section(topic: str) -> str:
         line = next(line for line in owner.splitlines() if line.startswith(f"- `{steps[-1]}`:"))
         return f"# {topic}\n\n{line}"
     return "\n\n".join([f"# {topic}", *(_paragraph(part) for part in parts)])
+
+
+def places_of(word: str) -> list[str]:
+    """Topics of `section` that end with a key or a `type` wherever the scene format has it, the shortest first."""
+    waiting: list[tuple[str, Any]] = [("", SceneSpec)]
+    seen: set[type[Part]] = set()
+    found: list[str] = []
+    while waiting:
+        path, kind = waiting.pop(0)
+        for part in (model for one in _without_names(kind) for model in models(one)):
+            if part in seen:
+                continue
+            seen.add(part)
+            if word in _types(part):
+                found.append(f"{path}.{word}")
+            for key, annotation in fields(part).items():
+                inner = f"{path}.{key}" if path else key
+                found += [inner] if key == word else []
+                waiting.append((inner, annotation))
+    return sorted(dict.fromkeys(found), key=lambda path: path.count("."))
+
+
+def _types(part: type[Part]) -> tuple[Any, ...]:
+    """What `type` may be in a class; () where it has none."""
+    kinds = alternatives(fields(part).get("type"))
+    return tuple(name for kind in kinds if get_origin(kind) is Literal for name in get_args(kind))
+
+
+def _tagged(kinds: list[Any], word: str) -> list[type[Part]]:
+    """The classes below some annotations that a `type` chooses."""
+    return [model for kind in kinds for model in models(kind) if word in _types(model)]
 
 
 def _without_names(kind: Any) -> Iterator[Any]:

@@ -9,6 +9,7 @@ here: geometry, numbers of the physics.
     parting        which bodies never touch: those that joints connect, and what is part of the world
     sensor_types   what sensors give, a line for each type
     channel_names  names of what a run finds, one grammar for all who ask
+    quantity_patterns  which quantities a pattern of `output.quantities` means
     reductions     how the values of a quantity over a run become one number, and in which unit
     signal_readers  which signals of a scene something reads
     signal_uses    where a scene uses its signals, and in which unit

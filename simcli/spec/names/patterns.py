@@ -24,6 +24,11 @@ NO_GROUPS: Mapping[str, Sequence[int]] = {}
 _compiled = lru_cache(maxsize=1024)(lambda text: re.compile(translate(text)))
 
 
+def is_pattern(text: str) -> bool:
+    """Whether a text may mean several names."""
+    return any(c in text for c in "*?[")
+
+
 def fits(name: str, pattern: str | re.Pattern) -> bool:
     """True if one pattern fits a name, or what follows its last slash.
 

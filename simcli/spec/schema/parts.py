@@ -169,8 +169,8 @@ class OutputSpec(Part):
         ("state", "energy"), "Groups of results; state is joints and bodies", "", "[state, energy]"
     )
     quantities: tuple[Text, ...] | None = doc(
-        None, "What else frames hold: drive_effort, drive_power, distance, contact, sensor; left out: the drive_effort of "
-        "joints with a drive or a motion", "", "[joint.pin.drive_effort]"
+        None, "What else frames hold, by name or pattern: drive_effort, drive_power, distance, contact, sensor; left out: "
+        "the drive_effort of joints with a drive or a motion", "", "[joint.arm_*.drive_effort]"
     )
     select: SelectSpec | None = doc(None, "Which bodies and joints, by name or pattern; default: all", "", "[arm*]")
     dtype: Literal["float64", "float32"] = doc("float64", "Precision in the file", "", "float32")

@@ -196,11 +196,11 @@ Raw = dict[str, Any]
 
 
 class DefaultsSpec(Part):
-    """Values for every joint, shape or body that does not write its own."""
+    """Values for joints, shapes and bodies that do not write their own; below a name or pattern for those that it means."""
 
-    joint: Raw = doc(dict, "For every joint", "", "{damping: 0.01}")
-    shape: Raw = doc(dict, "For every shape", "", "{material: steel}")
-    body: Raw = doc(dict, "For every body", "", "{}")
+    joint: Raw = doc(dict, "For every joint, or by name or pattern", "", '{damping: 0.01, "arm_*": {friction: 0.1}}')
+    shape: Raw = doc(dict, "For every shape, or by name or pattern", "", "{material: steel}")
+    body: Raw = doc(dict, "For every body, or by name or pattern", "", "{}")
 
 
 class InstanceSpec(Part):

@@ -50,11 +50,14 @@ class ChirpSignal(Part):
 
 
 class TableSignal(Part):
-    """Values over time, from the scene or a CSV file of two columns."""
+    """Values over time, from the scene or two columns of a CSV file."""
 
     time: tuple[Time, ...] | None = doc(None, "Times, rising", "s", [0, 1, 2])
     value: tuple[AnyNumber, ...] | None = doc(None, "Values, one per time", "of the driven quantity", [0, 1, 0])
     file: Text | None = doc(None, "CSV file, relative to the scene", "", "x.csv")
+    column: Text | None = doc(None, 'Header of the values; "*": of each joint that takes the signal the column of its name; '
+                              "default: the second of two columns", "", "shoulder")  # fmt: skip
+    time_column: Text | None = doc(None, "Header of the times; default: the first column", "", "t")
     interpolate: Literal["linear", "cubic", "previous"] = doc(
         "linear", "Between the times; `cubic` is a spline with not-a-knot ends", "", "cubic"
     )
@@ -62,6 +65,11 @@ class TableSignal(Part):
     @model_validator(mode="after")
     def _source(self) -> "TableSignal":
         one_of(self, ("time", "file"))
+        extra = next((key for key in ("column", "time_column") if getattr(self, key) is not None), None)
+        if self.file is None and extra:
+            raise refuse("SC207", f"`{extra}` names a column of a file", "write `file`, or leave it out", extra)
+        if self.time_column is not None and self.column is None:
+            raise refuse("SC202", "`column` is missing", "name the column of the values as well")
         if self.time is None:
             if self.value is not None:
                 raise refuse("SC207", "`value` stands beside `file`", "leave out one of them", "value")

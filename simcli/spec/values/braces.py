@@ -4,7 +4,7 @@ import ast
 import re
 import warnings
 
-from simcli.spec.values.expressions import MAX_TEXT, ExpressionError
+from simcli.spec.values.expressions import MAX_TEXT, ExpressionError, meant_arithmetic
 
 _SLOT = re.compile(r"\{([^{}]*)\}")
 
@@ -51,6 +51,7 @@ def parsed_with_names(text: str) -> tuple[ast.expr, dict[str, str]]:
         place = (error.offset or 1) + indent
         place = next((slot.start() + 1 for slot in _SLOT.finditer(text) if slot.start() < place <= slot.end()), place)
         message = f"`{text.strip()}` cannot be read as arithmetic, from its character {place} on"
-        raise ExpressionError(message, "operators stand between numbers, and every bracket has its partner") from None
+        hint = meant_arithmetic(text.strip()) or "operators stand between numbers, and every bracket has its partner"
+        raise ExpressionError(message, hint) from None
     except (ValueError, MemoryError, RecursionError):
         raise ExpressionError(f"`{text.strip()}` cannot be read as arithmetic") from None

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from simcli.spec.faults.fault_list import did_you_mean
+from simcli.spec.values.units import UnitError, parse_unit, to_si
 
 MAX_TEXT = 1000  # characters of one expression
 MAX_DEPTH = 64
@@ -38,6 +39,9 @@ OPERATORS: dict[type, Callable[[float, float], float]] = {
 }
 RESERVED = frozenset((*CONSTANTS, *FUNCTIONS))
 _ALL_ALLOWED = f"allowed: numbers, parameters, + - * / ** ( ) {' '.join(FUNCTIONS)} {' '.join(CONSTANTS)}"
+
+
+_LACKS = "every operator has a number on both sides, as `${2*L + 0.1}`"
 
 
 class Arithmetic(NamedTuple):
@@ -88,11 +92,31 @@ def substitute_names(text: str, lookup: _Lookup) -> object:
         ExpressionError: what is wrong with it.
     """
     if _SLOT.sub("", text).find("${") >= 0:
-        raise ExpressionError(f"`{_clip(text)}` has a `${{` without its `}}`", "expressions look like `${2*L + 0.1}`")
+        hint = f"write `{text}}}`" if text.count("{") == text.count("}") + 1 else "expressions look like `${2*L + 0.1}`"
+        raise ExpressionError(f"`{_clip(text)}` has a `${{` without its `}}`", hint)
     whole = _SLOT.fullmatch(text.strip())
     if whole:
         return evaluate(whole.group(1), lookup)
-    return _SLOT.sub(lambda match: _placed(text, match, evaluate(match.group(1), lookup)), text)
+    return _PlacedText(_SLOT.sub(lambda match: _placed(text, match, evaluate(match.group(1), lookup)), text), text)
+
+
+class _PlacedText(str):
+    """A text in which numbers have taken the place of expressions.
+
+    Attributes:
+        written: as it stands in the file, for messages.
+    """
+
+    __slots__ = ("written",)
+
+    def __new__(cls, text: str, written: str) -> "_PlacedText":
+        """Both texts."""
+        made = super().__new__(cls, text)
+        made.written = written
+        return made
+
+    def __reduce__(self):
+        return str, (str(self),)
 
 
 def _placed(text: str, slot: re.Match, value: float) -> str:
@@ -103,6 +127,11 @@ def _placed(text: str, slot: re.Match, value: float) -> str:
     before, after = text[: slot.start()].rstrip(), text[slot.end() :].lstrip()
     beside = before.endswith(("+", "-", "*", "/")) or after.startswith("**")
     return f"({_spell(value)})" if value < 0 and beside else _spell(value)
+
+
+def expression_free(text: str) -> str:
+    """A text with a number in the place of every expression, as `1 cm` of `${L} cm`."""
+    return _SLOT.sub("1", text)
 
 
 def names_in(text: str) -> set[str]:
@@ -123,14 +152,14 @@ def evaluate(text: str, lookup: _Lookup | Mapping[str, float]) -> float:
     if not _ALLOWED.match(text):
         raise ExpressionError(
             f"`{_clip(text)}` is not arithmetic",
-            _ALL_ALLOWED,
+            meant_arithmetic(text) or _ALL_ALLOWED,
         )
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             tree = ast.parse(text.strip(), mode="eval")
     except (SyntaxError, ValueError, MemoryError, RecursionError):
-        raise ExpressionError(f"`{_clip(text)}` cannot be read as arithmetic", _reading_hint(text)) from None
+        raise ExpressionError(f"`{_clip(text)}` cannot be read as arithmetic", meant_arithmetic(text) or _LACKS) from None
     with real_numbers(text):
         value = value_of(tree.body, lookup, text)
     if isinstance(value, complex) or not math.isfinite(value):
@@ -160,12 +189,47 @@ def real_numbers(text: str) -> Iterator[None]:
         raise ExpressionError(f"`{_clip(text)}` is not a real number") from None
 
 
-def _reading_hint(text: str) -> str:
-    """What a text that is no arithmetic lacks."""
-    missing = text.count("(") - text.count(")")
-    if missing:
-        return f"{'close' if missing > 0 else 'remove'} {abs(missing)} bracket(s): expressions look like `${{2*(L + 0.1)}}`"
-    return "every operator has a number on both sides, as `${2*L + 0.1}`"
+_UNIT_INSIDE = re.compile(r"(?<![\w.])(\d[\d.]*(?:[eE][-+]?\d+)?) ?(([A-Za-zµ°]\w*)(?:[/*^]\w+)*)")
+_QUANTITY = re.compile(r"(?<![{\w.])(?:joints?|body|bodies|points?|sensor|distance|signal)\.[\w/.-]*\w")
+_UNIT_BEHIND = re.compile(r"(.*[\w)}])\s+([A-Za-zµ°][\w/^*]*)\s*", re.DOTALL)
+_ENDS = {"(": ")", "{": "}", "[": "]"}
+
+
+def meant_arithmetic(text: str) -> str:
+    """The hint of a text that is no arithmetic: a power, a unit, a bracket or an operator; "" if none is likely.
+
+    Args:
+        text: without its `${` and `}`; names may stand in braces.
+    """
+    for start, end in _ENDS.items():
+        missing = text.count(start) - text.count(end)
+        if missing:
+            what = f"`{end}`" if missing > 0 else f"`{start}`"
+            return f"{'close' if missing > 0 else 'remove'} {abs(missing)} bracket(s): `{text}` lacks {abs(missing)} {what}"
+    if found := _UNIT_INSIDE.search(text):
+        number = found[1]
+        unit = next((one for one in (found[2], found[3]) if _is_unit(one)), "")
+        if unit:
+            value = to_si(f"{number} {unit}", unit)
+            return f"expressions have no units: write `{value:g}` for `{number} {unit}`, or a parameter of `{number} {unit}`"
+        return f"an operator lacks: write `{number}*{found[3]}`"
+    if (found := _UNIT_BEHIND.fullmatch(text)) and _is_unit(found[2]):
+        whole = f"${{{found[1]}}} {found[2]}"
+        return f"expressions have no units, parameters are in SI: a unit stands behind the braces, as `{whole}`"
+    if "^" in text:
+        return f"a power is written `**`: `{text.replace('^', '**')}`"
+    if found := re.search(r"\$\{?(\w+)", text):
+        return f"a parameter is written `${{{found[1]}}}`"
+    if found := _QUANTITY.search(text):
+        return f"quantities stand in braces, in signals: `{{{found[0]}}}`"
+    return ""
+
+
+def _is_unit(text: str) -> bool:
+    try:
+        return bool(parse_unit(text))
+    except UnitError:
+        return False
 
 
 def value_of(node: ast.expr, lookup: Callable[[str], Any], text: str, by: Arithmetic = _NUMBERS, depth: int = 0) -> Any:
@@ -197,10 +261,7 @@ def value_of(node: ast.expr, lookup: Callable[[str], Any], text: str, by: Arithm
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.keywords:
         arguments = [value_of(argument, lookup, text, by, depth + 1) for argument in _arguments(node)]
         return by.functions[node.func.id](*arguments)
-    raise ExpressionError(
-        f"`{_clip(text)}` is not arithmetic",
-        _ALL_ALLOWED,
-    )
+    raise ExpressionError(f"`{_clip(text)}` is not arithmetic", meant_arithmetic(text) or _ALL_ALLOWED)
 
 
 def _arguments(node: ast.Call) -> list[ast.expr]:

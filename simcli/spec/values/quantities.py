@@ -49,7 +49,7 @@ def _convert(units: tuple[str, ...]) -> Callable[[object], object]:
         kind = type(value)
         if kind is float or kind is int:
             return value
-        if kind is str:
+        if isinstance(value, str):
             return from_text(value, *units)
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise refuse("SC203", f"{spell(value)} is not a number", number_hint(units))
@@ -64,7 +64,7 @@ def from_text(text: str, *units: str) -> float:
         raise refuse(
             "SC214",
             f"the signal `{text}` stands where only a number may",
-            f"a parameter is written `${{{text[1:]}}}`; signals drive targets, forces and prescribed motions",
+            f"a parameter is written `${{{text.strip('${}() ')}}}`; signals drive targets, forces and prescribed motions",
         )
     try:
         return to_si(text, *units) if units else to_si(text, own_unit(text))

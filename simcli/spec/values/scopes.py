@@ -7,7 +7,7 @@ from simcli.spec.document.nodes import Mark, Node, Scalar, TableNode, plain
 from simcli.spec.faults.fault_list import Faults, did_you_mean
 from simcli.spec.values.expressions import RESERVED, ExpressionError, has_expression, names_in, substitute_names
 from simcli.spec.values.quantities import own_unit
-from simcli.spec.values.units import UnitError, dimension_of, parse_unit, to_si, unit_fits
+from simcli.spec.values.units import UnitError, dimension_of, to_si, unit_behind, unit_fits
 
 _SAME = 1e-12  # relative: a unit rounds
 
@@ -132,7 +132,7 @@ def _any_unit(text: str) -> float:
     number = text.strip().split(" ", 1)
     tail = number[1] if len(number) > 1 else text.strip().lstrip("+-.0123456789")
     unit = tail.strip()
-    parse_unit(unit)
+    unit_behind(text, unit)
     return to_si(text, unit)
 
 

@@ -4,6 +4,7 @@ A dimension is a tuple of exponents over (m, kg, s, rad, cycle). Angle and cycle
 `2 Hz` is not taken for `2 rad/s`, nor an angle for a plain number.
 """
 
+import ast
 import math
 import re
 from functools import lru_cache
@@ -56,6 +57,11 @@ _NAMES: dict[Dimension, str] = {
     (0, -1, 2, 0, 0): "a compliance", (0, 0, -2, 1, 0): "an angular acceleration",
 }  # fmt: skip
 
+_SI_OF: dict[Dimension, str] = {
+    _NONE: "1", _M: "m", _KG: "kg", _S: "s", _RAD: "rad", _CYCLE: "cycle", _HZ: "Hz", _RATE: "rad/s", _N: "N", _PA: "Pa",
+    _J: "J", _W: "W", _ACC: "m/s^2",
+}  # fmt: skip
+
 _WORDS = {
     "degree": "deg", "degrees": "deg", "radian": "rad", "radians": "rad", "meter": "m", "metre": "m", "meters": "m",
     "second": "s", "seconds": "s", "sec": "s", "gram": "g", "newton": "N", "kilogram": "kg", "hertz": "Hz",
@@ -63,6 +69,7 @@ _WORDS = {
 
 _NUMERIC = tuple("0123456789+-.")  # first characters of a text that was meant as a number
 _NUMBER = re.compile(r"\s*([-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?)(.*)\Z", re.DOTALL)
+_SYMBOL = re.compile(r"[A-Za-zµμ°%]+0?")
 _TOKEN = re.compile(r"\s*(\*\*|[*/^()·⋅]|[-+]?\d+(?:\.\d+)?|[A-Za-zµμ°%]+0?|[²³])")
 
 
@@ -98,6 +105,27 @@ def parse_unit(text: str) -> tuple[float, Dimension]:
     if len(text) > _MAX_TEXT:
         raise UnitError("a unit of more than 120 characters")
     return _Parser(text).parse()
+
+
+def si_unit(text: str) -> str:
+    """The SI unit of what is written in a unit: `N/m` of `N/mm`, `N*m/rad` of `N mm/deg`; "" of a plain number.
+
+    Raises:
+        UnitError: as of `parse_unit`.
+    """
+    if parse_unit(text)[1] == _NONE:
+        return ""
+    spelled = _SYMBOL.sub(_in_si, text.strip().replace("**", "^").replace("²", "^2").replace("³", "^3"))
+    return re.sub(r"\s*[*·⋅ ]\s*", "*", spelled)
+
+
+def _in_si(found: re.Match) -> str:
+    """A symbol of a unit as its SI unit, which stands in brackets where what is around it would tear it apart."""
+    symbol, before, after = found[0], found.string[: found.start()].strip(), found.string[found.end() :].strip()
+    unit = "N*m" if symbol.endswith("Nm") else _SI_OF[UNITS[symbol][1]]
+    is_torn = before.endswith("/") or after[:1] == "^" or after[:1].isdigit()
+    is_torn |= "/" in unit and (bool(before) or after[:1] not in ("", "/"))
+    return f"({unit})" if is_torn and ("*" in unit or "/" in unit) else unit
 
 
 def split_header(text: str) -> tuple[str, str]:
@@ -253,8 +281,9 @@ def to_si(text: str, *expected: str) -> float:
         raise UnitError(f"`{_clip(text)}` is not a number; {wanted} is expected", hint, code)
     number, unit = float(match.group(1)), match.group(2).strip()
     if not unit:
-        raise UnitError(f"the number `{_clip(text)}` is quoted and has no unit", "remove the quotes or add the unit")
-    factor, dimension = parse_unit(unit)
+        hint = _as_expression(text) or "remove the quotes or add the unit"
+        raise UnitError(f"the number `{_clip(text)}` is quoted and has no unit", hint)
+    factor, dimension = unit_behind(text, unit)
     if not any(unit_fits(dimension, dimension_of(one)) for one in expected):
         message = f"`{_clip(text)}` is {describe(dimension)}, but {wanted} is expected"
         raise UnitError(message, _example(expected), "SC213")
@@ -264,13 +293,43 @@ def to_si(text: str, *expected: str) -> float:
     return value
 
 
+def unit_behind(text: str, unit: str) -> tuple[float, Dimension]:
+    """`parse_unit` of what stands behind a number, whose fault says how arithmetic is written where that is meant.
+
+    Raises:
+        UnitError: see `parse_unit`.
+    """
+    try:
+        return parse_unit(unit)
+    except UnitError as error:
+        raise UnitError(str(error), _as_expression(text) or error.hint, error.code) from None
+
+
+_SLOTS = re.compile(r"\$\{([^{}]*)\}|\$\(([^()]*)\)|\$\{?(\w+)\}?|\{(\w+)\}")
+
+
 def _as_expression(text: str) -> str:
     """The hint for arithmetic that stands outside of `${...}`, as `-$L`; "" if there is none."""
-    plain = text.strip()
-    if "$" not in plain or "${" in plain.replace("${", "", 1) or len(plain) > 40:
+    source = getattr(text, "written", text).strip()  # a text in which numbers took the place of expressions has both
+    inner = _SLOTS.sub(lambda slot: _inner(source, slot), source).replace("^", "**")
+    is_marked = "$" in source or "{" in source
+    if len(source) > 60 or not re.fullmatch(r"[\w.+*/(), -]+", inner) or not re.search(r"[A-Za-z_]", inner):
         return ""
-    inner = re.sub(r"\$\{?(\w+)\}?", r"\1", plain)
-    return f"arithmetic stands inside the braces: `${{{inner}}}`" if re.fullmatch(r"[\w.+*/() -]+", inner) else ""
+    try:
+        ast.parse(inner, mode="eval")
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        return ""
+    if inner.isidentifier():
+        return f"a parameter is written `${{{inner}}}`" if is_marked else ""
+    is_sum = is_marked or re.search(r"[+*/-]", inner[1:])
+    return f"arithmetic stands inside the braces: `${{{inner}}}`" if is_sum else ""
+
+
+def _inner(source: str, slot: re.Match) -> str:
+    """An expression as a part of a larger one: in brackets if it has operators and anything stands beside it."""
+    found = next(group for group in slot.groups() if group is not None).strip()
+    is_alone = slot.group() == source or re.fullmatch(r"\w+|[\d.]+", found)
+    return found if is_alone else f"({found})"
 
 
 def _example(expected: tuple[str, ...]) -> str:

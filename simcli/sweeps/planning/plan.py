@@ -223,7 +223,7 @@ def _cases(one: Understood, device: str) -> tuple[list[Case], dict[str, str]]:
     cases = [Case(name, (*choices.items(), *zip(names, values[world].tolist(), strict=True)), world)
              for name, world in zip(ids, worlds, strict=True)]  # fmt: skip
     numbers = [*names, *(name for name, value in choices.items() if isinstance(value, int | float) and "." in name)]
-    return cases, {name: unit for name in numbers if (unit := param_unit(one.spec, name.partition("[")[0]))}
+    return cases, {name: unit for name in numbers if (unit := param_unit(one.document, one.spec, name.partition("[")[0]))}
 
 
 def _number(spec: "SceneSpec", path: str, value: object) -> object:

@@ -190,4 +190,3 @@ def serve(path: Path) -> None:
 if __name__ == "__main__":
     with contextlib.suppress(OSError):  # no address is free: whoever waits for one says so
         serve(Path(sys.argv[1]))
-    os._exit(0)  # answers that nobody takes wait in threads of their own

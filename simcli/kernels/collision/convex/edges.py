@@ -10,7 +10,7 @@ from simcli.kernels.language import ti
 
 _PARALLEL = 0.05  # sine of the angle below which two lines touch in two points
 _SAME = {"float64": 1e-6, "float32": 1e-4}  # [1], sine of the angle below which the lines have no other common normal
-_APART = 1e5  # [1] of ties: distance of two lines from which on it has a direction
+_APART = {"float64": 1e5, "float32": 1e3}  # [1] of ties: distance of two lines from which on it has a direction
 # [1], square of the sine of the angle between the plane of a cone's side and the normal that iteration has found: of cores
 # that are apart, of others, which are nearer or prisms of terrain, much larger than what touches them.
 _CLOSE, _CLOSE_WITHIN = {"float64": 1e-11, "float32": 1e-6}, 1e-4
@@ -91,7 +91,8 @@ def _common_normal(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i
         way = q + outward - p - inward
         way = way - u * u.dot(way)
         size = length(way)
-        if turn.dot(turn) <= ti.static(_SAME[precision_of()]) ** 2 and size > _APART * tie and way.dot(N) > 0.0:
+        is_apart = size > ti.static(_APART[precision_of()]) * tie and way.dot(N) > 0.0
+        if is_apart and turn.dot(turn) <= ti.static(_SAME[precision_of()]) ** 2:
             best = way * (1.0 / size)
             high = size - length(inward) - length(outward)
             blur = _BLUR * tie + length(turn) * one(c.bound, w, lane, b)  # and what their ends differ by

@@ -69,7 +69,7 @@ def penetration(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32)
                 n = d
                 p = deepest_point(c, w, n_faces, limit)
                 rival = rival_face(c, w, n_faces, d, limit)
-                if rival >= 0 and turn < last:
+                if ti.static(c.halves_ties) and rival >= 0 and turn < last:
                     is_closed, n, depth, far, point = try_rival(c, w, lane, a, b, rival, n, depth, limit)
             if is_closed or turn == last:
                 break

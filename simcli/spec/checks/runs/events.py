@@ -168,7 +168,8 @@ def is_alike(before: SceneSpec, after: SceneSpec, text: str) -> bool:
 def _kind_of(value: object) -> object:
     """What a structure may depend on: whether a number is zero or infinite, of a part of a scene each; else the value."""
     if isinstance(value, TableSignal):
-        return value.time, _kind_of(value.value), value.file, value.interpolate  # all worlds have the same times
+        # all worlds have the same times
+        return value.time, _kind_of(value.value), value.file, value.column, value.time_column, value.interpolate
     if isinstance(value, BaseModel):
         return type(value), tuple(_kind_of(getattr(value, name)) for name in type(value).model_fields)
     if isinstance(value, list | tuple):

@@ -14,12 +14,14 @@ from simcli.spec.names.channel_names import (
     of_group,
     split_name,
 )
+from simcli.spec.names.patterns import is_pattern
+from simcli.spec.names.quantity_patterns import NO_DISTANCE, channel_of, meant_quantities, written_quantities
 from simcli.spec.names.sensor_types import SENSOR_TYPES
 from simcli.spec.schema.scene import SceneSpec
 
 _WIDTHS = {**{name: one.width for name, one in SENSOR_TYPES.items()},
            "position": 3, "orientation": 4, "velocity": 3, "angular_velocity": 3, "wrench": 6, "force": 3}
-NO_DISTANCE = ("heightfield",)  # shapes
+_STATE = ("joints", "bodies")  # channels that `state` stands for
 
 
 def check_recorded(check: Checker) -> None:
@@ -27,6 +29,9 @@ def check_recorded(check: Checker) -> None:
     named = check.spec.output.quantities or ()
     for n, text in enumerate(named):
         path = f"output.quantities[{n}]"
+        if is_pattern(text):
+            _check_pattern(check, text, path)
+            continue
         if not known_quantity(check, text, path):
             continue
         if not is_on_demand(text):
@@ -37,16 +42,29 @@ def check_recorded(check: Checker) -> None:
             check_parts(check, text, path, path, None, False)
 
 
+def _check_pattern(check: Checker, text: str, path: str) -> None:
+    """A pattern of `output.quantities` means something that frames can hold."""
+    if not known_channel(check, text, path) or check.lacks_names("bodies", "joints", "sensors"):
+        return
+    recorded = check.spec.output.channels
+    if channel := channel_of(text):
+        if channel not in recorded and ("state" not in recorded or channel not in _STATE):
+            message = f"`{text}` is of `output.channels`, which have no `{channel}`"
+            check.fault("SC315", message, path, f"add `{channel}` there")
+        return
+    found = list(meant_quantities(check.spec, text))
+    if not found:
+        hint = _meant(check, text) or "`simcli show` lists joints, bodies and sensors"
+        check.fault("SC315", f"`{text}` means nothing that frames can hold", path, hint)
+    for name in found:
+        known_channel(check, name, path)
+
+
 def named_quantities(spec: SceneSpec) -> list[str]:
     """What a scene looks at, by its canonical names: to record, to expect, to measure, or to end a world."""
     stop = [] if spec.run.stop_when is None else [str(spec.run.stop_when.channel)]
-    named = [*(spec.output.quantities or ()), *(one.channel for one in spec.expect)]
+    named = [*written_quantities(spec), *(one.channel for one in spec.expect)]
     return [*stop, *map(canonical, [*named, *(one.quantity for one in spec.measure.values())])]
-
-
-def is_pattern(text: str) -> bool:
-    """Whether a name may mean several."""
-    return any(c in text for c in "*?[")
 
 
 def known_quantity(check: Checker, text: str, path: str, joint: str = "") -> bool:
