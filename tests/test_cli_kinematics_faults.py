@@ -29,6 +29,7 @@ CPU = ("--device", "cpu", "--threads", "1")
 
 STAY = "  stay: {type: ball, parent: world, child: lower, loop: true, at: [0, 0, -1]}\n"
 LOOP = SWING.replace("forces:", STAY + "forces:")
+LED = "signals: {u: {table: {file: led.csv}}}\n"
 BALL = """
 simcli: 1
 bodies: {bob: {mass: 1.0, com: [0, 0, -1], inertia: {diag: [1, 1, 1]}, pose: {xyz: [0, 0, 0]}}}
@@ -67,6 +68,8 @@ def folder(tmp_path_factory):
     (folder / "swing.yaml").write_text(SWING)
     (folder / "ball.yaml").write_text(BALL)
     (folder / "loop.yaml").write_text(LOOP)
+    (folder / "led.yaml").write_text(SWING.replace("forces:", LED + "forces:"))
+    (folder / "led.csv").write_text("time [s],value\n0,0\n1,2\n")
     (folder / "broken.yaml").write_text(SWING.replace("damping: 0.01", "dampng: 0.01"))
     (folder / "batch.yaml").write_text(SWING + "batch: {worlds: 3, vary: {bodies.upper.mass: {uniform: [1, 2]}}}\n")
     for name, text in TABLES.items():
@@ -76,9 +79,10 @@ def folder(tmp_path_factory):
     (folder / "text.h5").write_text("no HDF5")
     with h5py.File(folder / "foreign.h5", "w") as file:
         file["x"] = 1.0
-    for name, words in (("run", []), ("bare", ["--set", "output.channels=[energy]"]),
+    for name, words in (("run", []), ("led", []), ("bare", ["--set", "output.channels=[energy]"]),
                         ("part", ["--select", "upper,pin"])):  # fmt: skip
-        code = doorman.run_command(["run", str(folder / "swing.yaml"), "-o", str(folder / f"{name}.h5"), "-q", *words],
+        scene = folder / ("led.yaml" if name == "led" else "swing.yaml")
+        code = doorman.run_command(["run", str(scene), "-o", str(folder / f"{name}.h5"), "-q", *words],
                                    debug=True, as_json=False)  # fmt: skip
         assert code == Exit.OK
     (folder / "cut.h5").write_bytes((folder / "run.h5").read_bytes()[:5000])
@@ -163,6 +167,8 @@ BAD = {
     "format": ("fk swing.yaml -o a.txt", Exit.USAGE, ["a.txt", ".h5, .csv or .json"]),
     "exists": ("fk swing.yaml -o good.csv", Exit.OUTPUT, ["good.csv", "--force"]),
     "input": ("fk swing.yaml --states good.csv -o good.csv --force", Exit.USAGE, ["good.csv", "is a file that is read"]),
+    "input of a scene": ("id led.yaml -o led.csv --force", Exit.USAGE, ["led.csv", "is a file that is read"]),
+    "input of a run": ("fk led.h5 -o led.csv --force", Exit.USAGE, ["led.csv", "will not be replaced"]),
     "not HDF5": ("fk swing.yaml -o text.h5 --force", Exit.OUTPUT, ["text.h5", "no HDF5 file"]),
     "folder": ("fk swing.yaml -o swing.yaml/x.csv", Exit.OUTPUT, ["swing.yaml"]),
     "device": ("fk swing.yaml --device tpu", Exit.USAGE, ["tpu"]),

@@ -123,9 +123,13 @@ def test_faults_of_vary_and_target(command, block, vary, target, code, message):
     (["--stable"], Exit.USAGE, "--at and --stable"),
     (["-o", "out.h5"], Exit.USAGE, "ends in .yaml"),
     (["-o", "SCENE"], Exit.USAGE, "is a file that is read"),
+    (["-o", "INCLUDED", "--force"], Exit.USAGE, "is a file that is read"),
 ])  # fmt: skip
 def test_faults_of_solve(command, block, words, code, message):
-    words = [block if word == "SCENE" else word for word in words]
+    included = block.with_name("part.yaml")
+    included.write_text("simcli: 1\nparams: {unused: 1}\n")
+    block.write_text(block.read_text() + "include: [part.yaml]\n")
+    words = [{"SCENE": block, "INCLUDED": included}.get(word, word) for word in words]
     found, out, err = command("solve", block, "--vary", REST, "--target", PEAK, *words)
     assert (found, out) == (code, ""), err
     assert message in err

@@ -127,7 +127,7 @@ def write_scene(scene: Path, sets: Sequence[str | Override], output: Path, force
 
     Raises:
         OutputError: it exists, or cannot be written.
-        UsageError: it is the scene itself, or the scene names files, which would not be found from there.
+        UsageError: the scene is read from it, or the scene names files, which would not be found from there.
         SceneError: the scene does not hold with the overrides.
     """
     from simcli.records.drafts import written
@@ -144,10 +144,10 @@ def claim_scene(scene: Path, sets: Sequence[str | Override], output: Path, force
     from simcli.records.drafts import claim_path
     from simcli.spec.checks.references import named_files
 
-    claim_path(output, force, [scene])
     if output.suffix.lower() not in (".yaml", ".yml"):
         raise UsageError(f"-o {output}: write a name that ends in .yaml")
-    _, spec = read_scene(scene, sets)
+    document, spec = read_scene(scene, sets)
+    claim_path(output, force, document.inputs)
     files = [name for _, name in named_files(spec)]
     if files and output.resolve().parent != scene.resolve().parent:
         raise UsageError(f"-o {output}: the scene names files beside it, as {files[0]}: write into its folder")

@@ -146,6 +146,7 @@ def perform(ask: Ask, task: "Task", look: _Look | None = None) -> _Report:
         subject = open_subject(ask.scene, ask.sets, task.kind == "id")
         if subject.file is not None:
             files.enter_context(subject.file)
+        _spare_read(ask, subject)
         ready = prepare_states(subject, ask.states, choice, ask.given, task, ask.differentiate)
         if ready.file is not None:
             files.enter_context(ready.file)
@@ -153,6 +154,15 @@ def perform(ask: Ask, task: "Task", look: _Look | None = None) -> _Report:
         with console.stdout_kept_clean():
             _compute(ask, subject, ready, task, look, report)
     return report
+
+
+def _spare_read(ask: Ask, subject) -> None:
+    """Refuse to replace a file that the scene reads, or read when it ran."""
+    from simcli.records.drafts import spare_inputs
+
+    if ask.output is not None:
+        kept = () if subject.file is None else subject.file.provenance.files
+        spare_inputs(ask.output, subject.document.inputs, [checksum for _, checksum, _ in kept])
 
 
 def _compute(ask: Ask, subject, ready, task: "Task", look: _Look | None, report: _Report) -> None:
