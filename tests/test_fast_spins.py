@@ -56,6 +56,20 @@ STRANGERS = {
             for name, z in (("y", 0.0), ("z", 0.1999))}},
         {"hook": {"type": "revolute", "parent": "world", "child": "x", "axis": [0, 0, 1], "at": [0, 6, 0]}}),
 }  # fmt: skip
+# Wheels that roll at 10 m/s without slip, 0.1 rad a step.
+WHEELS = """
+simcli: 1
+world: {shapes: {ground: {type: plane}}}
+bodies:
+  cylinder: {mass: 1, pose: {xyz: [0, 0, 0.1], rpy: [90 deg, 0, 0]}, velocity: {linear: [10, 0, 0], angular: [0, 100, 0]},
+             shapes: {s: {type: cylinder, radius: 0.1, length: 0.4}}}
+  capsule: {mass: 1, pose: {xyz: [0, 3, 0.1], rpy: [90 deg, 0, 0]}, velocity: {linear: [10, 0, 0], angular: [0, 100, 0]},
+            shapes: {s: {type: capsule, radius: 0.1, length: 0.4}}}
+solver: {type: SOLVER, dt: 1 ms}
+run: {duration: 0.1}
+output: {every: 10 ms, channels: [state]}
+"""
+ROLLS = 1e-9  # [1]
 FIRST = [solver for solver, integrator in FIRST_CHOICE.items() if integrator == "semi_implicit"]
 
 
@@ -124,3 +138,14 @@ def test_what_others_hold_keeps_its_energy_and_momentum(tmp_path, solver, strang
             size = momentum_of([found[name] for name in parts])
             assert np.abs(size / size[0] - 1).max() < GAIN, mechanism
     assert found["e"][-1][-1] == pytest.approx(63.492, rel=1e-3)  # the needle about a point 2 cm from its middle, by rk4
+
+
+@pytest.mark.parametrize("solver", ["generalized", "maximal", "natural"])
+def test_wheels_roll_on_at_their_speed(tmp_path, solver):
+    (tmp_path / "wheels.yaml").write_text(WHEELS.replace("SOLVER", solver))
+    ended = command("run", tmp_path / "wheels.yaml", "-o", tmp_path / "wheels.h5", "-q")
+    assert ended.returncode == 0, ended.stderr
+    with h5py.File(tmp_path / "wheels.h5") as run:
+        qd = run["frames/body_qd"][:, 0]
+    np.testing.assert_allclose(qd[..., 0], 10.0, rtol=ROLLS)
+    np.testing.assert_allclose(qd[..., 4], 100.0, rtol=ROLLS)

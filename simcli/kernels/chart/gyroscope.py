@@ -2,14 +2,16 @@
 
 With L the angular momentum of a body where a step begins, and all that torques add to it in the step, the mean spin m obeys
 
-    I m + h/2 m x I m = L                                in axes that stand, I where the step begins
+    I m + s m x I m = L    s = tan(h |m| / 2) / |m|      in axes that stand, I where the step begins
 
-and the body turns by Cayley's map of h m, an angle 2 atan(h |m| / 2) about m. Where the step ends the angular velocity is
-that of the momentum there, I(q+) w+ = L. Without torques L and w . I w / 2 stay what they are, for any step: with M the
-momentum in axes of the body, M+ - M = -h m x (M + M+) / 2 with I m = (M + M+) / 2, a midpoint rule, which keeps both.
+and the body turns by h m, which is Cayley's map of 2 s m. Where the step ends the angular velocity is that of the momentum
+there, I(q+) w+ = L. Without torques L and w . I w / 2 stay what they are, for any s: with M the momentum in axes of the
+body, M+ - M = -s m x (M + M+) with I m = (M + M+) / 2, a midpoint rule, which keeps both. With that s what spins about an
+axis of inertia has m = w, so that a wheel that rolls without slip touches with the velocity that its momentum has, too.
+In a step a body turns by 2 rad at most.
 
-Where other bodies or joints answer, the end of the step has the velocity that moved it, w+ = 2 m - w: as to its own axes,
-the midpoint rule of Euler's equations, which keeps |I w| and w . I w / 2.
+Where other bodies or joints answer, s is h/2, and the end of the step has the velocity that moved it, w+ = 2 m - w: as to
+its own axes, the midpoint rule of Euler's equations, which keeps |I w| and w . I w / 2.
 
 The explicit torque -w x I w feeds energy to what spins fast, as h |I w x w|^2 / 2 over its inertia a second; that of the
 end of a step takes as much.
@@ -20,15 +22,17 @@ Source: Simo and Wong (1991), momentum and energy of rotations. Deviation: torqu
 from simcli.kernels.algebra.elementary import polynomial, select_parts
 from simcli.kernels.algebra.values import Mat3, Sym3, Vec3
 from simcli.kernels.complementarity.newton import inverse
+from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import local
 
 _ROUNDS = 3  # of Newton's method with the first slope, each better by the square of the turn in a step
-# atan(y) / y = (945 + 735 y^2 + 64 y^4) / (945 + 1050 y^2 + 225 y^4) to y^10 / 100: Pade (1892)
-_ARC = (945.0, 735.0, 64.0), (945.0, 1050.0, 225.0)
+# tan(x) / x = (945 - 105 x^2 + x^4) / (945 - 420 x^2 + 15 x^4), to 2e-7 of it where x is 1: Lambert (1768)
+_TANGENT = (945.0, -105.0, 1.0), (945.0, -420.0, 15.0)
+_MOST = 1.0  # [1], square of half the angle that a body may turn by in a step
 
 
-def mean_spin(inertia: Sym3, momentum: Vec3, spin: Vec3, h) -> Vec3:
-    """[rad/s], the mean spin m of a step, I m + h/2 m x I m = L, by Newton's method from the spin where it begins.
+def mean_spin(inertia: Sym3, momentum: Vec3, spin: Vec3, h, alone) -> Vec3:
+    """[rad/s], the mean spin m of a step, I m + s m x I m = L, by Newton's method from the spin where it begins.
 
     All is taken in the trace of I, because the determinant of that of a small body, 1e-39 of 1e-13 kg m^2, is no number of
     float32. A step in which the method does not come nearer keeps the spin that it begins with.
@@ -38,37 +42,50 @@ def mean_spin(inertia: Sym3, momentum: Vec3, spin: Vec3, h) -> Vec3:
         momentum: [kg m^2/s].
         spin: [rad/s], where the step begins.
         h: [s], step.
+        alone: 1 of a body that turns by h m; 0 where others answer, and s is h/2.
     """
     xx, yy, zz = inertia.parts[:3]
     unit = local(1.0 / (xx + yy + zz))
     I_w, aim = inertia * unit, momentum * unit
     half = local(h * 0.5 + xx * 0.0)
-    slope = inverse(_slope(I_w, spin, half))
-    lack = _lack(I_w, spin, aim, half)
+    slope = inverse(_slope(I_w, spin, _lever(spin, half, alone)))
+    lack = _lack(I_w, spin, aim, half, alone)
     first, found = lack.dot(lack), spin - slope * lack
     for _ in range(_ROUNDS - 1):
-        found = found - slope * _lack(I_w, found, aim, half)
-    last = _lack(I_w, found, aim, half)
+        found = found - slope * _lack(I_w, found, aim, half, alone)
+    last = _lack(I_w, found, aim, half, alone)
     return select_parts(last.dot(last) < first, found, spin)
 
 
-def _lack(I_w: Sym3, m: Vec3, aim: Vec3, half) -> Vec3:
-    """I m + h/2 m x I m - L."""
+def _square(m: Vec3, half):
+    """(h |m| / 2)^2, and the part of h m that a body turns by."""
+    square = local(m.dot(m) * (half * half))
+    return square, local(ti.sqrt(_MOST / ti.max(square, _MOST)))
+
+
+def _lever(m: Vec3, half, alone):
+    """[s], s of a spin."""
+    square, part = _square(m, half)
+    above, below = (polynomial(ti.min(square, _MOST), terms) for terms in _TANGENT)
+    return local(half * (1.0 + (part * above / below - 1.0) * alone))
+
+
+def _lack(I_w: Sym3, m: Vec3, aim: Vec3, half, alone) -> Vec3:
+    """I m + s m x I m - L."""
     carried = I_w * m
-    return carried + m.cross(carried) * half - aim
+    return carried + m.cross(carried) * _lever(m, half, alone) - aim
 
 
-def _slope(I_w: Sym3, m: Vec3, half) -> Mat3:
-    """I + h/2 ([m] I - [I m])."""
-    zero = half * 0.0
+def _slope(I_w: Sym3, m: Vec3, s) -> Mat3:
+    """I + s ([m] I - [I m])."""
+    zero = s * 0.0
     carried = I_w * m
     axes = [Vec3(*(zero + float(n == k) for n in range(3))) for k in range(3)]
-    columns = [I_w * axis + (m.cross(I_w * axis) - carried.cross(axis)) * half for axis in axes]
+    columns = [I_w * axis + (m.cross(I_w * axis) - carried.cross(axis)) * s for axis in axes]
     return Mat3(*(column.parts[k] for k in range(3) for column in columns))
 
 
-def cayley_rate(m: Vec3, h) -> Vec3:
-    """[rad/s], the angular velocity that turns in a step h as Cayley's map of h m: m 2 atan(h |m| / 2) / (h |m|)."""
-    square = local(m.dot(m) * (h * h * 0.25))
-    above, below = (polynomial(square, terms) for terms in _ARC)
-    return m * local(above / below)
+def turning_rate(m: Vec3, h) -> Vec3:
+    """[rad/s], the angular velocity by which a body that stands alone turns in a step h: m, up to 2 rad a step."""
+    _, part = _square(m, local(h * 0.5 + m.parts[0] * 0.0))
+    return m * part

@@ -5,7 +5,7 @@ Source: kernels/chart/gyroscope.py. Deviation: none.
 
 from simcli.kernels.algebra.elementary import select_parts
 from simcli.kernels.algebra.values import Force, Vec3
-from simcli.kernels.chart.gyroscope import cayley_rate, mean_spin
+from simcli.kernels.chart.gyroscope import mean_spin, turning_rate
 from simcli.kernels.chart.tree import com_about_origin, quaternion_at, store_vector, vector_at
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import local
@@ -139,14 +139,14 @@ def _foresee(c: ti.template(), w: ti.i32, n: ti.i32, inertia: ti.template(), spi
     """
     o = c.gyroscopes
     h = c.constants.load(w, H)
-    lasts = 0.5 * h
+    alone = 0.0 * h
     if o.is_alone.at(n) != 0:
-        lasts = h * 1.0
-    aim = inertia * spin + torque * lasts
-    mean = mean_spin(inertia, aim, spin, h)
+        alone = alone + 1.0
+    aim = inertia * spin + torque * (h * 0.5 * (1.0 + alone))
+    mean = mean_spin(inertia, aim, spin, h, alone)
     moved = mean * 2.0 - spin
     if o.is_alone.at(n) != 0:
-        moved = cayley_rate(mean, h)
+        moved = turning_rate(mean, h)
     rest = mean.cross(inertia * mean)
     if o.is_alone.at(n) != 0:
         rest = aim - inertia * moved
@@ -164,7 +164,7 @@ def gyroscopic_change(c: ti.template(), w: ti.i32, n: ti.i32):
     """
     h = c.constants.load(w, H)
     inertia, spin, torque = _turning(c, w, n)
-    mean = mean_spin(inertia, inertia * spin, spin, h)
+    mean = mean_spin(inertia, inertia * spin, spin, h, 0.0)
     return inertia * ((mean - spin) * local(2.0 / h)) + torque
 
 
