@@ -28,6 +28,12 @@ def scene_text(mechanism: SourceModel, report: ImportReport, version: str) -> st
     source = PurePath(report.source).name
     title = flow_text(title_of_stem(mechanism.name))
     is_apart = set_layers(mechanism)
+    initial = mechanism.initial
+    if "keyframes" in mechanism.sections:  # which `initial` would beat, and the joints' own coordinates do not
+        initial = {name: q for name, q in initial.items() if name not in mechanism.joints}
+        for name in mechanism.initial.keys() - initial.keys():
+            joint = mechanism.joints[name]
+            joint.words["q"] = _centre(joint) if mechanism.initial[name] == "center" else mechanism.initial[name]
     lines = [*_head(report, source, version), "simcli: 1", f"name: {title}", ""]
     lines += _world(mechanism)
     sections = dict(mechanism.sections)
@@ -43,7 +49,7 @@ def scene_text(mechanism: SourceModel, report: ImportReport, version: str) -> st
     lines += ["", "forces:"] if mechanism.forces else []
     for name, force in mechanism.forces.items():
         lines += _entry(name, force.words, force.file or source, force.line)
-    lines += _section("initial", {"joint_q": mechanism.initial} if mechanism.initial else {})
+    lines += _section("initial", {"joint_q": initial} if initial else {})
     solver = sections.pop("solver", {"type": "generalized", "dt": "1 ms"})
     run = sections.pop("run", {"duration": 1})
     for name, words in sections.items():
@@ -65,6 +71,15 @@ def _head(report: ImportReport, source: str, version: str) -> list[str]:
 
 def _printable(text: str) -> str:
     return "".join(letter if letter.isprintable() else "?" for letter in text)
+
+
+def _centre(joint: SourceJoint) -> object:
+    """The middle of the limits of a joint as a scene writes it, with their unit if they have one."""
+    limit = joint.words["limit"]
+    bounds = [limit["lower"], limit["upper"]] if isinstance(limit, dict) else limit
+    numbers = [float(str(bound).split()[0]) for bound in bounds]
+    middle = sum(numbers) / 2
+    return " ".join([f"{middle:.15g}", *bounds[0].split()[1:]]) if isinstance(bounds[0], str) else middle
 
 
 def _world(mechanism: SourceModel) -> list[str]:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simcli.errors import FileError, UsageError
-from simcli.search.fits.opensim_log import OPENSIM, OpenSimRows, channel_of, unit_in_degrees
+from simcli.search.fits.opensim_log import OPENSIM, OpenSimRows, channel_of_header, unit_in_degrees
 from simcli.spec.faults.fault_list import did_you_mean
 from simcli.spec.names.channel_names import SCALARS, canonical, is_on_demand, kind_of, split_name
 from simcli.spec.samples.csv_text import separator_of
@@ -146,7 +146,7 @@ def _read_csv(path: Path) -> _Raw:
 def _read_opensim(path: Path, known: dict[str, str], joints: Sequence[str]) -> _Raw:
     rows = OpenSimRows(path, _text_of(path))
     raw = _rows_of(path, rows)
-    raw.header = [channel_of(word, known, joints) for word in raw.header]
+    raw.header = [channel_of_header(word, known, joints) for word in raw.header]
     if rows.in_degrees:
         raw.unit = [unit or unit_in_degrees(canonical(name), known) for name, unit in zip(raw.header, raw.unit, strict=True)]
     return raw

@@ -45,7 +45,7 @@ class OpenSimRows:
         return words
 
 
-def channel_of(header: str, known: Collection[str], joints: Collection[str]) -> str:
+def channel_of_header(header: str, known: Collection[str], joints: Collection[str]) -> str:
     """The channel that a column of OpenSim's means; the header itself where none is known.
 
     Args:
