@@ -198,3 +198,38 @@ def test_a_ball_along_a_crest_feels_no_grid_point(bench):
     there = ~np.isnan(found["gap"])
     assert (there.sum(axis=1) >= 1).all()
     assert np.abs(found["normal"][there] - (0, 0, 1)).max() < 5e-8  # what a distance of 0.3 m says of a direction
+
+
+@pytest.mark.parametrize("depth", [1e-11, 1e-8, 1e-6, 1e-5])
+def test_a_face_along_a_crest_feels_no_grid_point(bench, depth):
+    """Also where the front edge of a box is as near to a grid point as the box is deep: no contact has a slope's normal."""
+    near = np.geomspace(1e-9, 0.1, 15)
+    x = np.append(np.add.outer((-0.5, 0.0), np.concatenate((-near, (0,), near))).ravel(), (0.1, 0.2)) - 0.25
+    poses = np.column_stack((x, 0 * x, np.full(N, 0.3 + 0.45 - depth), np.tile((0, 0, 0, 1.0), (N, 1))))
+    found = contacts(bench, "ridge", "box", poses)
+    touches = found["gap"] < ROUNDING
+    assert np.abs(found["normal"][touches] - (0, 0, 1)).max() < ROUNDING
+    assert np.abs(least(found) + depth).max() < 1e-7
+
+
+def test_a_point_of_contact_lies_on_the_shape(bench):
+    """Where a wheel touches a crest by no more than rounding, too: not at the end of the crest's edge.
+
+    Rounding can tear the polytope there, so that the point is as near as the faces that are left.
+    """
+    rng = np.random.default_rng(5)
+    frame = np.concatenate(((100.0, -60.0, 30.0), rot.unit(np.array((-0.23, 0.42, 0.68, 0.56)))))
+    across = rot.quat_from_rpy(np.array((QUARTER, 0, 0)))
+    across = rot.quat_from_rpy(np.array((QUARTER, 0, 0)))
+    for _ in range(70):
+        x, zero = rng.uniform(-0.9, 0.9, N), np.zeros(N)
+        spin = rot.quat_from_rpy(np.column_stack((zero, zero, rng.uniform(0, 2 * np.pi, N))))
+        tilt = rot.quat_from_rpy(1e-11 * rng.normal(size=(N, 3)))
+        aside = rng.normal(size=N) * 10.0 ** rng.uniform(-15, -11, N)
+        place = np.column_stack((x, aside, 0.6 - 10.0 ** rng.uniform(-12, -9, N)))
+        poses = np.column_stack((place, rot.quat_multiply(tilt, rot.quat_multiply(across, spin))))
+        found = contacts(bench, "ridge", "cylinder", rot.pose_compose(frame, poses), frame)
+        point = rot.pose_apply(rot.pose_inverse(frame), found["point"])
+        touches = found["gap"] < ROUNDING
+        assert touches.any(axis=1).all()
+        assert np.abs(point[..., 0] - x[:, None])[touches].max() < 0.1

@@ -6,8 +6,9 @@ Cell (i, j) of the grid is cut from corner (i, j) to (i + 1, j + 1) into the tri
 from simcli.kernels.algebra.elementary import precision_of
 from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.collision.convex.support import support
-from simcli.kernels.collision.lanes import one, put, unit_or, vector
-from simcli.kernels.collision.tables import CONE, CYLINDER, ELLIPSOID
+from simcli.kernels.collision.lanes import length, one, put, unit_or, vector
+from simcli.kernels.collision.points import GAP
+from simcli.kernels.collision.tables import CANDIDATE, CONE, CYLINDER, ELLIPSOID
 from simcli.kernels.language import ti
 
 _NEAR = {"float64": 1e-6, "float32": 1e-4}  # [1] of the size of a triangle: a point as near to an edge or a corner is on it
@@ -15,6 +16,8 @@ _EQUAL = {"float64": 1e-9, "float32": 1e-4}  # [1] of it, heights that count as 
 # [1], what normals lack of true ones: the root of rounding, and of curved shapes that of what bounds an iteration.
 _NOISE, _CURVED = {"float64": 5e-8, "float32": 1e-3}, {"float64": 3e-4, "float32": 1e-2}
 _LEVEL = 4.0  # [1] of it: no edge of level ground may pass a normal that is not the ground's
+_BESIDE = 1e-4  # [1] of it, how near to an edge or a corner a point is held by that
+_FALLS = {"float64": 1e-3, "float32": 3e-2}  # [1], slope from which on the surface falls away from the plane of a triangle
 # Steps from a cell's corner to the corners of its triangles, and to the corner beyond the edge that leaves each of them.
 CORNERS = (((0, 0), (1, 0), (1, 1)), ((0, 0), (1, 1), (0, 1)))
 _BEYOND = (((0, -1), (2, 1), (0, 1)), ((1, 0), (1, 2), (-1, 0)))
@@ -172,8 +175,10 @@ def _is_convex(c: ti.template(), w: ti.i32, lane: ti.i32, i: ti.i32, column: ti.
     """As `is_outward`, of y on an edge or in a corner of the triangle: what is beyond lies below the plane through y."""
     near = ti.static(_NEAR[precision_of()]) * triangle_size(c, w)
     n_edges, n_good, at_first, at_last = 0, 0, 0, 0
+    high = 0.0 * small
     for k in range(3):
         start = c.notes.value(w, c.cell + 3 * k, Vec3)
+        high = ti.max(high, d.dot(start - y))
         edge = c.notes.value(w, c.cell + 3 * ((k + 1) % 3), Vec3) - start
         inward = Vec3(-edge.parts[1], edge.parts[0], 0.0)
         if inward.dot(y - start) <= near * ti.sqrt(edge.dot(edge)):
@@ -182,7 +187,7 @@ def _is_convex(c: ti.template(), w: ti.i32, lane: ti.i32, i: ti.i32, column: ti.
             at_last = k
             dx, dy = step(_BEYOND, triangle, k)
             n_good += _is_below(c, w, lane, i, column + dx, row + dy, origin, y, d, small)
-    is_valid = n_edges > 0 and n_good == n_edges
+    is_valid = n_edges > 0 and n_good == n_edges and high <= small
     is_of_others = False
     if is_valid and n_edges > 1:  # edges k - 1 and k meet in corner k
         k = ti.select(at_first == 1 and at_last == 2, 0, at_last)
@@ -235,3 +240,60 @@ def lowest_above(c: ti.template(), w: ti.i32, lane: ti.i32, b: ti.i32, tie: ti.t
         if inward.dot(y - start) < -aside * ti.sqrt(inward.dot(inward)):
             is_inside = 0
     return n, p - n * gap, gap, is_inside
+
+
+@ti.func
+def drop_held_beyond(c: ti.template(), w: ti.i32, lane: ti.i32, i: ti.i32, b: ti.i32, first: ti.i32, origin: ti.template(),
+                     foot: ti.template(), gap: ti.template()):
+    """Drop the candidates along the normal of the triangle at hand at which an edge or a corner of terrain i holds shape b.
+
+    From such a point the shape, which is convex, goes deeper towards its lowest point, but the surface falls away from the
+    plane of the triangle: a plane between both has another normal.
+
+    Args:
+        first: the first candidate of the triangle.
+        origin: [m], of the cell, as in the candidates.
+        foot, gap: [m], of the lowest point of b, see `lowest_above`.
+
+    Writes: c.notes
+    """
+    ahead = _BESIDE * triangle_size(c, w)
+    noise = _LEVEL * noise_of(c, b)
+    count = first
+    for k in range(first, ti.cast(c.notes.load(w, c.n_candidates), ti.i32)):
+        at = c.candidates + k * CANDIDATE
+        p = c.notes.value(w, at, Vec3) - origin
+        way = foot - p
+        far = length(way)
+        is_held = False
+        if c.notes.load(w, at + GAP) - gap > noise * far and far > ahead:
+            is_held = _height_over(c, w, lane, i, p + way * (ahead / far)) > ti.static(_FALLS[precision_of()]) * ahead
+        if not is_held:
+            for part in range(CANDIDATE):
+                c.notes.store(w, c.candidates + count * CANDIDATE + part, c.notes.load(w, at + part))
+            count += 1
+    c.notes.store(w, c.n_candidates, ti.cast(count, c.arena.device.real))
+
+
+@ti.func
+def _height_over(c: ti.template(), w: ti.i32, lane: ti.i32, i: ti.i32, p: ti.template()):
+    """[m], height of a point over the surface of terrain i, along the terrain's z; zero beside it.
+
+    Args:
+        p: [m], from the origin of the cell, world axes.
+    """
+    half = one(c.half, w, lane, i)
+    shift = one(c.position, w, lane, c.n_shapes) - one(c.position, w, lane, i)
+    y = one(c.rotation, w, lane, i).transposed_times(shift + p)
+    u = (y.parts[0] / half.parts[0] + 1.0) * 0.5 * (c.columns.at(i) - 1)
+    v = (y.parts[1] / half.parts[1] + 1.0) * 0.5 * (c.rows.at(i) - 1)
+    column, row = ti.cast(ti.floor(u), ti.i32), ti.cast(ti.floor(v), ti.i32)
+    high = 0.0 * u
+    if column >= 0 and row >= 0 and column < c.columns.at(i) - 1 and row < c.rows.at(i) - 1:
+        u, v = u - column, v - row
+        low = grid_point(c, w, lane, i, column, row).parts[2]
+        top = grid_point(c, w, lane, i, column + 1, row + 1).parts[2]
+        dx, dy = ti.select(u >= v, 1, 0), ti.select(u >= v, 0, 1)
+        side = grid_point(c, w, lane, i, column + dx, row + dy).parts[2]
+        high = y.parts[2] - low - (side - low) * ti.max(u, v) - (top - side) * ti.min(u, v)
+    return high

@@ -26,7 +26,8 @@ def penetration(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32)
     origin is still outside. So nothing is asked of the start but a volume, and touching cores need no other code.
 
     Where curved cores are so deep in each other that many normals are nearly as good, the polytope can be full before
-    its bounds meet. Then the best direction that was tried is returned: its depth separates the cores, too.
+    its bounds meet, or rounding tears it. Then the best direction that was tried is returned: its depth separates the
+    cores, too. Its corner can be far from the deepest point, as the end of an edge is: all faces are asked.
 
     Where two faces are equally near, as where edges meet, the normal is in their middle: rounding would choose one.
 
@@ -41,9 +42,8 @@ def penetration(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32)
     tie = ti.static(VISIBLE[precision_of()]) * size
     d = unit_or(one(c.position, w, lane, b) - one(c.position, w, lane, a), vector(0.0, 0.0, 1.0))
     n_corners, n_faces, best = 0, 0, 0
-    depth = GONE + 0.0 * size
-    n = d * 1.0
-    p = vector()
+    depth, n = GONE + 0.0 * size, d * 1.0
+    p, off, is_held = vector(), vector(), False
     last = EPA_CORNERS + _START - 4
     for turn in range(last + 1):
         if turn < _START:
@@ -59,23 +59,41 @@ def penetration(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32)
         else:
             known = c.notes.load(w, c.faces + best * EPA_FACE + _AWAY)
             if d.dot(far) < depth:
-                depth = d.dot(far)
-                n = d
-                p = point
+                depth, n, p = d.dot(far), d, point
+                off = far - d * depth
             is_closed = d.dot(far) - known <= ti.static(CLOSE[precision_of()]) * size
             if is_closed:
                 limit = known + ti.static(EQUAL[precision_of()]) * size
-                depth = d.dot(far)
-                n = d
-                p = deepest_point(c, w, n_faces, limit)
+                depth, n = d.dot(far), d
+                p, square = deepest_point(c, w, n_faces, limit, vector())
+                is_held = square <= (ti.abs(known) + ti.static(EQUAL[precision_of()]) * size) ** 2
+                off = far - d * depth
                 rival = rival_face(c, w, n_faces, d, limit)
                 if ti.static(c.halves_ties) and rival >= 0 and turn < last:
                     is_closed, n, depth, far, point = try_rival(c, w, lane, a, b, rival, n, depth, limit)
+                    is_held = is_held and is_closed
             if is_closed or turn == last:
                 break
             n_faces = grow(c, w, n_corners, n_faces, far, point, tie)
             n_corners += 1
+    if not is_held:
+        p = nearer_point(c, w, n_faces, p, off.dot(off), n * depth)
     return -depth, n, p
+
+
+@ti.func
+def nearer_point(c: ti.template(), w: ti.i32, n_faces: ti.i32, p: ti.template(), square: ti.template(),
+                 target: ti.template()):
+    """[m], the point of core a, from its origin, that belongs to what of all faces is nearest to a target.
+
+    Args:
+        p, square: [m; m^2], what is known: the point, and how near it is.
+        target: see `deepest_point`.
+    """
+    q, least = deepest_point(c, w, n_faces, _FLAT, target)
+    if least > square:
+        q = p * 1.0
+    return q
 
 
 @ti.func
@@ -272,16 +290,17 @@ def toggle_edge(c: ti.template(), w: ti.i32, n_edges: ti.i32, i: ti.template(), 
 
 
 @ti.func
-def deepest_point(c: ti.template(), w: ti.i32, n_faces: ti.i32, limit: ti.template()):
-    """[m], the point of core a, from its origin, that belongs to the nearest point of the polytope.
+def deepest_point(c: ti.template(), w: ti.i32, n_faces: ti.i32, limit: ti.template(), target: ti.template()):
+    """[m], the point of core a, from its origin, that belongs to the nearest point of the polytope; [m^2], how near it is.
 
     A flat face of the set is several triangles of equal distance, of which one holds the nearest point.
 
     Args:
         limit: [m], triangles that are not farther come into question.
+        target: [m], where the point is expected; of those that are nearest to the origin the one that is nearest to it.
     """
     p = vector()
-    least = GONE + 0.0 * limit
+    least = GONE + 0.0 * target.parts[0]
     for f in range(n_faces):
         at = c.faces + f * EPA_FACE
         if c.notes.load(w, at + _AWAY) <= limit:
@@ -289,11 +308,11 @@ def deepest_point(c: ti.template(), w: ti.i32, n_faces: ti.i32, limit: ti.templa
             j = ti.cast(c.notes.load(w, at + 1), ti.i32)
             k = ti.cast(c.notes.load(w, at + 2), ti.i32)
             weights = nearest_weights(_corner(c, w, i), _corner(c, w, j), _corner(c, w, k))
-            x = _combined(c, w, i, j, k, 0, weights)
+            x = _combined(c, w, i, j, k, 0, weights) - target
             if x.dot(x) < least:
                 least = x.dot(x)
                 p = _combined(c, w, i, j, k, 3, weights)
-    return p
+    return p, least
 
 
 def _combined(c, w, i, j, k, part, weights: Vec3) -> Vec3:

@@ -8,7 +8,7 @@ from simcli.kernels.collision.convex.manifold import add_manifold
 from simcli.kernels.collision.lanes import one, vector
 from simcli.kernels.collision.points import choose, keep_chosen, tolerance
 from simcli.kernels.collision.tables import BOXES, CONVEX, GROUND, MOST_CANDIDATES, MOST_RING
-from simcli.kernels.collision.terrain import is_outward, lowest_above, set_cell, window
+from simcli.kernels.collision.terrain import drop_held_beyond, is_outward, lowest_above, set_cell, window
 from simcli.kernels.language import ti
 
 
@@ -96,16 +96,22 @@ def _meet_piece(c: ti.template(), w: ti.i32, lane: ti.i32, kind: ti.i32, a: ti.i
     is_near, gap, n, p, has_point, are_boxes = separate(c, w, lane, kind, first, b, reach)
     if is_near == 1:
         tie = tolerance(c, w, lane, a, b)
+        is_cut = False
         if ti.static(c.serves[GROUND]):
             if kind == GROUND:  # Taichi would evaluate both sides of an `and`
                 is_own, is_of_others = is_outward(c, w, lane, a, b, column, row, triangle, p, n)
                 if not is_own:
                     n, p, gap, has_point = lowest_above(c, w, lane, b, tie)
+                    is_cut = has_point == 0
                 if is_of_others:
                     is_near = 0
         number = row * c.columns.at(a) + column
         if is_near == 1:
+            known = ti.cast(c.notes.load(w, c.n_candidates), ti.i32)
             add_manifold(c, w, lane, first, b, n, p, gap, has_point, reach, origin, 2 * number + triangle, are_boxes, tie)
+            if ti.static(c.serves[GROUND]):
+                if is_cut:
+                    drop_held_beyond(c, w, lane, a, b, known, origin, p, gap)
 
 
 @ti.func
