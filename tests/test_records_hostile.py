@@ -163,7 +163,11 @@ def test_hostile_files_are_refused_with_the_reason(good, tmp_path, name, monkeyp
 
 
 def test_groups_in_a_circle_do_not_trap_the_reader(good, tmp_path):
-    assert verify(make(good, tmp_path, cyclic_groups)) == []
+    def change(file, folder):
+        cyclic_groups(file, folder)
+        del file["provenance"].attrs["seal"]  # which tells of the link
+
+    assert verify(make(good, tmp_path, change)) == []
 
 
 def test_contact_offsets_that_lead_out_of_the_table(good, tmp_path):
@@ -184,5 +188,6 @@ def test_packed_files_open(good, tmp_path, compression):
         del file["energy/total"]
         file.create_dataset("energy/total", data=data, maxshape=(None, 3), chunks=(N, 3), compression=compression,
                             shuffle=True, fletcher32=True).attrs["units"] = "J"  # fmt: skip
+        del file["provenance"].attrs["seal"]  # which tells of the attributes that are not copied here
 
     assert verify(make(good, tmp_path, change)) == []

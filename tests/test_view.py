@@ -301,7 +301,7 @@ def test_a_page_that_cannot_be_written_leaves_nothing(path, tmp_path, capsys, mo
 
     monkeypatch.setattr(document, "bundle", fail)
     (tmp_path / "p.html").write_text("before")
-    code, _, err = command(capsys, path, "-o", tmp_path / "p.html")
+    code, _, err = command(capsys, path, "-o", tmp_path / "p.html", "--force")
     assert (code, "nothing was left" in err) == (Exit.OUTPUT, True)
     assert [one.read_text() for one in tmp_path.iterdir()] == ["before"]
 

@@ -14,7 +14,7 @@ from simcli.spec.values.units import UnitError, describe, dimension_of, parse_un
 _KEPT = r"\{[^{}]*\}|'[^']*'|\"[^\"]*\""  # names in braces, words in quotes
 _NO_UNIT = "|".join((*keyword.kwlist, *CONSTANTS))
 _SYMBOL = rf"(?!(?:{_NO_UNIT})\b)(?:[A-Za-zµμ]+0?|[°%])(?![\w.(])(?:(?:\^|\*\*)[-+]?\d+|[²³])?"
-_NUMBER = r"(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+_NUMBER = r"(?>(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)"  # whole: the e of 7e-4 is no unit
 _WITH_UNIT = re.compile(rf"{_KEPT}|(?<![\w.])({_NUMBER})\s*({_SYMBOL}(?:(?:\s*[*/·⋅]\s*|\s+){_SYMBOL})*)")
 _WRITTEN = re.compile(rf"({_NUMBER})\s*([A-Za-zµμ°%].*)")
 _BARE = re.compile(rf"{_KEPT}|(?<![\w.])[A-Za-z_][\w./\-\[\]]*")

@@ -4,6 +4,7 @@ What a user adds is in the layer `default` and touches all of them.
 """
 
 from simcli.exchange.mechanism import SourceModel, SourceShape
+from simcli.spec.names.structure import WORLD_NAME
 from simcli.spec.schema.shape import DEFAULT_LAYER
 
 ALL_BITS = 0xFFFF  # of a mask that is not written
@@ -21,6 +22,8 @@ def set_layers(mechanism: SourceModel) -> bool:
         Whether some shapes of a model do not touch each other.
     """
     shapes = [shape for link in mechanism.links.values() for shape in link.shapes if shape.collides]
+    for shape in mechanism.links[WORLD_NAME].shapes:  # what stands still is the world, whatever file it comes from
+        shape.group = ""
     groups, classes = list(dict.fromkeys(["", *(shape.group for shape in shapes)])), _classes(shapes)
     own = {id(shape): [name for name, held in classes.items() if id(shape) in held] for shape in shapes}
     named = {_layer(shape.group, name) for shape in shapes for name in own[id(shape)]}

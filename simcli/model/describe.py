@@ -108,7 +108,7 @@ def tree_lines(model: Model, joints: Container[str] | None = None) -> list[str]:
     add(describe_tree(model, joints), 1)
     closing = [f"  {e['joint']} ({e['type']}): {e['parent']} -> {e['child']}" for e in loops(model, joints)]
     lines += ["closing loops:", *closing] if closing else []
-    idle = idle_names(model)
+    idle = idle_names(model) if joints is None else []
     return lines + ([f"shapes that can touch nothing: {', '.join(idle)}"] if idle else [])
 
 

@@ -15,6 +15,8 @@ class AsDrawn(Table):
         stays: (NV,) bool, coordinates that nothing names and that stay where they are if their loops let them.
     """
 
+    _untraced = ("q", "named", "stays")  # which no kernel reads
+
     q: Array
     named: Array
     stays: Array

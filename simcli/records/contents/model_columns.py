@@ -201,7 +201,7 @@ LEFT_OUT: dict[str, str] = {
                      "inputs", "motions", "plane", "bodies.n_vectors", "contacts", "affine", "feedback", "sensors"),
                     _IN_SCENE),
     **dict.fromkeys(("links", "columns", "naturals", "start", "lawful", "spring_rows", "drag_rows", "dofs.q_given",
-                     "dofs.qd_given"), _FOUND_AGAIN),
+                     "dofs.qd_given", "drawing.q", "drawing.named", "drawing.stays"), _FOUND_AGAIN),
 }  # fmt: skip
 
 # Name scales of /model: axis, dataset. The ones that /frames uses have the same names as in layout.SCALES.

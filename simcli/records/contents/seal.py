@@ -39,7 +39,7 @@ def is_as_sealed(file: h5py.File) -> bool:
 
 def _seal_of(file: h5py.File) -> str:
     whole, seen = blake2b(digest_size=_SIZE), {}
-    for path, one in _objects(file, ""):
+    for path, one in _objects(file, "", set()):
         address = h5py.h5o.get_info(one.id).addr
         whole.update(f"{path}\0{seen.setdefault(address, path)}\0".encode())
         if seen[address] != path:  # another link to what has been looked at
@@ -52,31 +52,35 @@ def _seal_of(file: h5py.File) -> str:
         if isinstance(one, h5py.Dataset):
             shape, most = one.shape, one.maxshape
             grows = most != shape
-            whole.update(f"{one.dtype.str}{shape[1:] if grows else shape}{most}{one.chunks}\0".encode())
+            whole.update(f"{one.dtype.str}{shape[1:] if grows else shape}{most}\0".encode())
             if not grows and shape is not None and path.split("/")[0] not in _LATER:
                 whole.update(_bytes_of(file, one[()]))
     return whole.hexdigest()
 
 
-def _objects(group: h5py.Group, path: str) -> Iterator[tuple[str, h5py.Group | h5py.Dataset]]:
-    """A group and all below it, by their paths; what several links lead to comes as often."""
+def _objects(group: h5py.Group, path: str, met: set[int]) -> Iterator[tuple[str, h5py.Group | h5py.Dataset]]:
+    """A group and all below it, by their paths; what several links lead to comes as often, but what is below it once."""
     yield path, group
+    address = h5py.h5o.get_info(group.id).addr
+    if address in met:
+        return
+    met.add(address)
     for name in sorted(group):
         one, below = group[name], f"{path}/{name}" if path else name
         if isinstance(one, h5py.Group):
-            yield from _objects(one, below)
+            yield from _objects(one, below, met)
         else:
             yield below, one
 
 
 def _bytes_of(file: h5py.File, value) -> bytes:
-    """A value as h5py gives it: of texts their UTF-8, of references the addresses."""
+    """A value as h5py gives it: of texts their UTF-8, of references the names, which a copy of the file keeps."""
     if isinstance(value, str):
         return value.encode("utf-8", "surrogateescape")
     if isinstance(value, bytes):
         return value
     if isinstance(value, h5py.Reference):
-        return str(h5py.h5o.get_info(h5py.h5r.dereference(value, file.id)).addr).encode() if value else b"none"
+        return (h5py.h5r.get_name(value, file.id) or b"") if value else b"none"
     array = np.asarray(value)
     if array.dtype.names:
         return b"\0".join(_bytes_of(file, array[name]) for name in array.dtype.names)

@@ -65,6 +65,9 @@ class LimitSpec(Part):
         return {"lower": value[0], "upper": value[1]}
 
 
+_OF_ONE_DOF = ("target", "target_velocity", "stiffness", "damping", "effort_limit", "position", "velocity")
+
+
 def _of_one_dof(key: str, value: Any) -> Any:
     """What is written for one dof; refuses a list of numbers in it, and says how to write one for each dof.
 
@@ -72,7 +75,8 @@ def _of_one_dof(key: str, value: Any) -> Any:
         key: `drive` or `motion`.
         value: as written.
     """
-    many = [(name, one) for name, one in value.items() if isinstance(one, list | tuple)] if isinstance(value, dict) else []
+    written = value.items() if isinstance(value, dict) else ()
+    many = [(name, one) for name, one in written if isinstance(one, list | tuple) and name in _OF_ONE_DOF]
     for name, numbers in many[:1]:
         rest = ", ".join(f"{other}: {one}" for other, one in value.items() if not isinstance(one, list | tuple))
         each = ", ".join(f"{{{f'{rest}, ' if rest else ''}{name}: {number}}}" for number in numbers)
