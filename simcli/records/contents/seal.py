@@ -5,11 +5,12 @@
 
 What grows (its length and rows), the counters of /run and the values of measures change after a file has been made, and have
 digests or checksums of their own; /model and /params have `static_digest`. Of them all the seal has types and attributes.
-The seal depends on uuid, dates and the command line, so it is no part of what "the same bytes" means. References between
-datasets and their scales count by the addresses that they lead to.
+The seal depends on uuid, dates and the command line, so it is no part of what "the same bytes" means. A reference, or a
+further link, counts as the first path of what it leads to: HDF5 tells one of the names of an object with several, which
+changes with what was opened before.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from hashlib import blake2b
 
 import h5py
@@ -38,30 +39,36 @@ def is_as_sealed(file: h5py.File) -> bool:
 
 
 def _seal_of(file: h5py.File) -> str:
-    whole, seen = blake2b(digest_size=_SIZE), {}
-    for path, one in _objects(file, "", set()):
-        address = h5py.h5o.get_info(one.id).addr
-        whole.update(f"{path}\0{seen.setdefault(address, path)}\0".encode())
-        if seen[address] != path:  # another link to what has been looked at
+    whole, objects, first = blake2b(digest_size=_SIZE), list(_objects(file, "", set())), {}
+    for path, one in objects:
+        first.setdefault(_address(one.id), path)
+
+    def leads_to(reference: h5py.Reference) -> str:
+        return first.get(_address(h5py.h5r.dereference(reference, file.id)), "")
+
+    for path, one in objects:
+        main = first[_address(one.id)]
+        whole.update(f"{path}\0{main}\0".encode())
+        if main != path:  # another link to what has been looked at
             continue
         whole.update(type(one).__name__.encode())
         attributes = one.attrs
         for name in sorted(attributes):
             if (path, name) != (_PLACE, _NAME):
-                whole.update(f"{name}\0".encode() + _bytes_of(file, attributes[name]) + b"\0")
+                whole.update(f"{name}\0".encode() + _bytes_of(attributes[name], leads_to) + b"\0")
         if isinstance(one, h5py.Dataset):
             shape, most = one.shape, one.maxshape
             grows = most != shape
             whole.update(f"{one.dtype.str}{shape[1:] if grows else shape}{most}\0".encode())
             if not grows and shape is not None and path.split("/")[0] not in _LATER:
-                whole.update(_bytes_of(file, one[()]))
+                whole.update(_bytes_of(one[()], leads_to))
     return whole.hexdigest()
 
 
 def _objects(group: h5py.Group, path: str, met: set[int]) -> Iterator[tuple[str, h5py.Group | h5py.Dataset]]:
     """A group and all below it, by their paths; what several links lead to comes as often, but what is below it once."""
     yield path, group
-    address = h5py.h5o.get_info(group.id).addr
+    address = _address(group.id)
     if address in met:
         return
     met.add(address)
@@ -73,17 +80,21 @@ def _objects(group: h5py.Group, path: str, met: set[int]) -> Iterator[tuple[str,
             yield below, one
 
 
-def _bytes_of(file: h5py.File, value) -> bytes:
-    """A value as h5py gives it: of texts their UTF-8, of references the names, which a copy of the file keeps."""
+def _address(id: h5py.h5g.GroupID | h5py.h5d.DatasetID) -> int:
+    return h5py.h5o.get_info(id).addr
+
+
+def _bytes_of(value, leads_to: Callable[[h5py.Reference], str]) -> bytes:
+    """A value as h5py gives it: of texts their UTF-8, of references the paths that they lead to."""
     if isinstance(value, str):
         return value.encode("utf-8", "surrogateescape")
     if isinstance(value, bytes):
         return value
     if isinstance(value, h5py.Reference):
-        return (h5py.h5r.get_name(value, file.id) or b"") if value else b"none"
+        return leads_to(value).encode() if value else b"none"
     array = np.asarray(value)
     if array.dtype.names:
-        return b"\0".join(_bytes_of(file, array[name]) for name in array.dtype.names)
+        return b"\0".join(_bytes_of(array[name], leads_to) for name in array.dtype.names)
     if array.dtype == object:
-        return b"\0".join(_bytes_of(file, one) for one in array.reshape(-1))
+        return b"\0".join(_bytes_of(one, leads_to) for one in array.reshape(-1))
     return f"{array.dtype.str}{array.shape}".encode() + array.tobytes()
