@@ -23,7 +23,7 @@ from simcli.solvers.tree.integrators import H
 
 _FAR = 0.02  # [rad], a turn of a link in a step from which on its velocity is that of the middle
 _FARTHER = 0.05  # [rad], one from which on a round does not find it well enough
-AGAIN = 2  # further rounds of these
+MORE_ROUNDS = 2  # further rounds of these
 _PARALLEL = 1e-12  # [1], 1 - |cos| of axes that count as parallel
 
 
