@@ -241,7 +241,7 @@ class Simulation:
         missing = {"frames/joint_q", "frames/joint_qd"} - columns.keys()
         if missing:
             raise UsageError("set of a state needs the coordinates of all joints: add `joints` to output.channels")
-        starts = Starts(self._job, columns["frames/joint_q"][0], columns["frames/joint_qd"][0], worlds)
+        starts = Starts(self._job, columns["frames/joint_q"][0], columns["frames/joint_qd"][0], np.flatnonzero(worlds))
         for one, given in states.items():
             starts.set(canonical(one), given)
         self._begin(worlds, starts.model_of_start())
@@ -263,10 +263,11 @@ class Simulation:
         self._note(events)
         self._pass_on(events)
 
-    def _begin(self, worlds: np.ndarray, model) -> None:
-        """Let some worlds begin at the start of a model."""
-        numbers = {self._job.numbers[k] for k in np.flatnonzero(worlds)}
-        self.failures = [one for one in self.failures if one.world not in numbers]
+    def _begin(self, worlds: np.ndarray, model=None) -> None:
+        """Let some worlds begin where the scene does, or at the start of a model of these worlds."""
+        if self.failures:
+            numbers = {self._job.numbers[k] for k in np.flatnonzero(worlds)}
+            self.failures = [one for one in self.failures if one.world not in numbers]
         events = self._stepwise.begin_anew(worlds, model)
         self._note(events)
         self._pass_on(events)
@@ -290,7 +291,7 @@ class Simulation:
                 self._controls.write_all()
             stepwise.rewind()
             self.failures, self.events = [], []
-            self._begin(np.ones(self.n_worlds, bool), self._job.model)
+            self._begin(np.ones(self.n_worlds, bool))
             self._began[:] = 0
             return
         mask = mask_of_worlds(worlds, self.n_worlds)
@@ -298,7 +299,7 @@ class Simulation:
             raise UsageError(f"reset of some worlds: {timed} depends on time, which worlds have in common; reset all of "
                              "them")  # fmt: skip
         if mask.any():
-            self._begin(mask, self._job.model)
+            self._begin(mask)
             self._began[mask] = stepwise.n_steps
             self._tell("reset", mask)
 

@@ -1,6 +1,6 @@
-"""Several models of one structure, each of some worlds, as one model of all of them."""
+"""Several models of one structure, each of some worlds, as one model of all of them; and the model of some of its worlds."""
 
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -37,6 +37,29 @@ def _join(pieces: list[Any], counts: list[int], skip: int) -> Any:
         else:
             values[column.name] = parts[0]
     return type(pieces[0])(**values)
+
+
+def of_worlds(model: Any, worlds: Array) -> Any:
+    """The model of some of its worlds.
+
+    Args:
+        model: or a table of it.
+        worlds: (n,), their numbers.
+    """
+    values = {}
+    for column in fields(model):
+        value = getattr(model, column.name)
+        if is_dataclass(value):
+            own = of_worlds(value, worlds)
+        elif column.name == "n_worlds":
+            own = len(worlds)
+        elif (column.name in ("param_value", "world_seed") or has_world_axis(column.name, value)) and len(value) > 1:
+            own = value[worlds]
+        else:
+            continue
+        if own is not value:
+            values[column.name] = own
+    return replace(model, **values) if values else model
 
 
 def has_world_axis(name: str, value: Any) -> bool:
