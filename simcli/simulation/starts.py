@@ -1,5 +1,6 @@
 """States to begin from: coordinates and velocities of joints, poses and twists of free bodies, by name."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
@@ -26,12 +27,18 @@ def is_state(name: str) -> bool:
     return (group == "joint" and quantity in ("q", "qd")) or (group == "body" and quantity in _OF_BODIES)
 
 
+def gives_all(model: Model, names: Iterable[str]) -> bool:
+    """Whether states of these names leave nothing of a mechanism as it is."""
+    wanted = {f"joint.{joint}.{quantity}" for joint in model.joints.name for quantity in ("q", "qd")}
+    return bool(model.joints.is_tree.all()) and wanted <= set(map(canonical, names))
+
+
 class Starts:
     """Coordinates and velocities of worlds that will begin anew, while some of them are replaced.
 
     Args:
         job: of the simulation.
-        joint_q, joint_qd: (W, NQ), (W, NV), where all worlds are; NaN where a world has ended.
+        joint_q, joint_qd: (n, NQ), (n, NV), where they are; NaN where a world has ended.
         worlds: (n,), numbers of those that will begin.
 
     Attributes:
@@ -41,7 +48,7 @@ class Starts:
 
     def __init__(self, job: Job, joint_q: Array, joint_qd: Array, worlds: Array):
         self.job, self.model, self.worlds = job, of_worlds(job.model, worlds), worlds
-        self.q, self.qd = joint_q[worlds].astype(float), joint_qd[worlds].astype(float)
+        self.q, self.qd = joint_q.astype(float), joint_qd.astype(float)
         self.q_given = np.zeros(self.model.n_qd, bool)
         self.qd_given = np.zeros(self.model.n_qd, bool)
 
@@ -90,7 +97,8 @@ class Starts:
         parent, child = (getattr(joints, one)[:, j] for one in ("X_p", "X_c"))
         if quantity in ("velocity", "angular_velocity"):
             first = int(joints.qd_start[j]) + (3 if quantity == "angular_velocity" else 0)
-            self.qd[:, first : first + 3] = rot.quat_rotate(rot.quat_inverse(parent[..., 3:]), self._fitting(name, values, 3))
+            rate = self._fitting(name, values, 3)
+            self.qd[:, first : first + 3] = rot.quat_rotate(rot.quat_inverse(parent[..., 3:]), rate)
             return
         own = slice(int(joints.q_start[j]), int(joints.q_start[j + 1]))
         pose = rot.pose_compose(rot.pose_compose(parent, self.q[:, own]), rot.pose_inverse(child))

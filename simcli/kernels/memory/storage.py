@@ -62,6 +62,11 @@ class HostStorage:
         """Packs of the first world by their numbers, (n,)."""
         return self.packs[0, rows, 0]
 
+    def read_worlds(self, rows: np.ndarray, worlds: np.ndarray) -> np.ndarray:
+        """Packs of some worlds by their numbers, (worlds, n)."""
+        block, lane = np.divmod(worlds, self.packs.shape[2])
+        return self.packs[block[:, None], rows, lane[:, None]]
+
     def read_blocks(self, blocks: np.ndarray) -> np.ndarray:
         """All packs of some blocks, (blocks, packs, lanes): a copy."""
         return self.packs[blocks]
@@ -127,6 +132,10 @@ class DeviceStorage:
         """As of `HostStorage`."""
         given = self.device.given
         _write_rows(self.given, self.first, given(rows.astype(np.int32)), self.n_blocks, given(np.ascontiguousarray(values)))
+
+    def read_worlds(self, rows: np.ndarray, worlds: np.ndarray) -> np.ndarray:
+        """As of `HostStorage`."""
+        return self.read_rows(rows)[worlds]
 
     def read_first(self, rows: np.ndarray) -> np.ndarray:
         """As of `HostStorage`."""

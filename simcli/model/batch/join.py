@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from simcli.model.table_base import kept
 from simcli.model.tables import Array, Model
 
 NO_WORLD_AXIS = ("turn", "knot")  # the float columns that all worlds share by definition
@@ -46,20 +47,27 @@ def of_worlds(model: Any, worlds: Array) -> Any:
         model: or a table of it.
         worlds: (n,), their numbers.
     """
-    values = {}
+    values = {name: of_worlds(value, worlds) if is_dataclass(value) else value[worlds]
+              for name, value in _columns_of_worlds(model)}  # fmt: skip
+    if hasattr(model, "n_worlds"):
+        values["n_worlds"] = len(worlds)
+    return replace(model, **values)
+
+
+@kept
+def _columns_of_worlds(model: Any) -> list[tuple[str, Any]]:
+    """Columns of a model, or of a table of it, in which worlds differ, and its tables with such columns."""
+    found = []
     for column in fields(model):
         value = getattr(model, column.name)
         if is_dataclass(value):
-            own = of_worlds(value, worlds)
-        elif column.name == "n_worlds":
-            own = len(worlds)
-        elif (column.name in ("param_value", "world_seed") or has_world_axis(column.name, value)) and len(value) > 1:
-            own = value[worlds]
+            differs = bool(_columns_of_worlds(value))
         else:
-            continue
-        if own is not value:
-            values[column.name] = own
-    return replace(model, **values) if values else model
+            is_own = column.name in ("param_value", "world_seed") or has_world_axis(column.name, value)
+            differs = is_own and len(value) > 1
+        if differs:
+            found.append((column.name, value))
+    return found
 
 
 def has_world_axis(name: str, value: Any) -> bool:

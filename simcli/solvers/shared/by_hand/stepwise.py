@@ -18,7 +18,7 @@ from simcli.kernels.language.backend import program
 from simcli.model.phases.stretches import Phase
 from simcli.model.snapshot import Event, FrameBlock
 from simcli.model.tables import Model
-from simcli.solvers.shared.host.beginnings import Beginnings
+from simcli.solvers.shared.by_hand.beginnings import Beginnings
 from simcli.solvers.shared.host.frame_buffers import NOWHERE
 from simcli.solvers.shared.host.loop_bounds import TURNS, LoopsCutError, too_long
 from simcli.solvers.shared.host.solver import CALL_SECONDS
@@ -224,6 +224,33 @@ class Stepwise:
         self._block = None
         self.show()
         return self.stepper.buffers.take(1, NOWHERE)
+
+    def coordinates(self, worlds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Coordinates and velocities of joints of some worlds, (n, NQ) and (n, NV), as a frame shows them; a copy.
+
+        Args:
+            worlds: (W,) bool.
+        """
+        s, model = self.stepper, self.solver.model
+        if self._block is not None:
+            return tuple(self._block.columns[f"frames/{name}"][0, worlds] for name in ("joint_q", "joint_qd"))
+        s.core.anew.write(worlds[:, None, None])
+        if s.device.is_gpu:
+            self._launch(1, 1, self._nothing, False, True, True)
+        else:
+            self._launch_ready((False, True, True), {_FIRST: s.n_steps - 1})
+        numbers, found = np.flatnonzero(worlds), []
+        for name, slot, n in (("joint_q", s.core.state.q, model.n_q), ("joint_qd", s.core.state.qd, model.n_qd)):
+            values = s.arena.storage.read_worlds(slot.rows[:n], numbers)
+            values[:, s.placeholders[name][:n]] = np.nan
+            values[s.status[numbers] != 0] = np.nan
+            found.append(values)
+        return tuple(found)
+
+    @property
+    def shows_joints(self) -> bool:
+        """Whether frames hold the coordinates of joints."""
+        return bool(self.stepper.core.leaving["joints"])
 
     def begin_anew(self, worlds: np.ndarray, model: Model | None = None) -> list[Event]:
         """Let some worlds begin anew; to the others nothing happens.
