@@ -229,6 +229,7 @@ class Slot:
         arena = arena or self.arena
         flat = np.asarray(values, arena.device.dtype).reshape(len(values), self.n_items * self.width)
         if flat.size:
+            arena.wide |= {self} if len(flat) > 1 else set()
             worlds = np.minimum(np.arange(arena.n_blocks * arena.device.lanes), min(len(flat), arena.n_worlds) - 1)
             arena.write_rows(self.rows, flat[worlds])
 
