@@ -7,6 +7,7 @@ import pytest
 from support.scenes import scene
 
 from simcli.model import build_worlds
+from simcli.model.places import places_of_value
 from simcli.spec import resolve
 from simcli.spec.batches import passes
 
@@ -108,14 +109,6 @@ def resolved_alone(monkeypatch):
     return found
 
 
-def both_ways(text: str, monkeypatch, worlds=None):
-    document = scene(text)
-    spec = resolve(document)
-    columns = build_worlds(document, spec, worlds)
-    monkeypatch.setattr(passes, "_MOST_GROUPS", 0)
-    return columns, build_worlds(document, spec, worlds)
-
-
 @pytest.mark.parametrize("path", NUMBERS)
 def test_a_path_makes_the_bytes_of_world_by_world(path, monkeypatch, resolved_alone):
     document = scene(MACHINE + batch_of({path: NUMBERS[path]}))
@@ -148,3 +141,53 @@ def test_a_world_has_the_same_bytes_in_every_place(n):
     for name, some in arrays_of(build_worlds(document, spec, chosen.tolist())):
         many = whole[name]
         assert (many[chosen] if len(many) == 1000 else many).tobytes() == some.tobytes(), name
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "wanted"),
+    [
+        ("joints.ab.damping", 0.2, {("dofs", "damping", 1)}),
+        ("forces.spring.stiffness", 5.0, {("springs", "stiffness", 0)}),
+        ("world.gravity", [0.0, 0.0, -9.81], {("", "gravity", 0), ("", "gravity", 1), ("", "gravity", 2)}),
+        ("joints.wa.drive.target", 0.5, {("dofs", "drive_target", 0)}),
+        ("signals.push.constant", 0.4, {("signals", "parameter", 0)}),
+        ("bodies.b.mass", 2.0, None),  # its inertia follows
+        ("bodies.a.pose.xyz[1]", 0.2, None),
+    ],
+)
+def test_where_a_value_stands(path, value, wanted):
+    document = scene(MACHINE)
+    resolve(document)
+    found = places_of_value(document, path, value)
+    assert (found and {(one.table, one.column, one.index[0]) for one in found}) == wanted
+    for one in found or ():
+        assert one.component == ((one.index[-1],) if isinstance(value, list) else ())
+
+
+# Loops that stand open in some worlds alone, and anchors that differ between worlds.
+OPEN = """
+defaults: {joint: {type: revolute, axis: [0, 1, 0]}, body: {mass: 1, inertia: {diag: [0.01, 0.01, 0.01]}}}
+bodies:
+  crank: {pose: {xyz: [0.1, 0, 0]}}
+  rod: {pose: {xyz: [0.45, 0, 0]}}
+  slider: {pose: {xyz: [0.7, 0, 0]}}
+joints:
+  shaft: {parent: world, child: crank, at: [0, 0, 0], q: 0}
+  pin: {parent: crank, child: rod, at: [0.2, 0, 0]}
+  guide: {type: prismatic, parent: world, child: slider, at: [0.7, 0, 0], axis: [1, 0, 0], limit: [-0.3, 0.3]}
+  wrist: {parent: rod, child: slider, at: [0.7, 0, 0], loop: true}
+solver: {type: generalized}
+batch: {vary: {joints.shaft.q: {list: [0, 0.2, 0, 0.3]}, "bodies.rod.pose.xyz[2]": {list: [0, 0.01, 0.02, 0.03]}}}
+"""
+
+
+def test_loops_close_in_the_worlds_in_which_they_stand_open(monkeypatch):
+    document = scene(OPEN)
+    spec = resolve(document)
+    columns = build_worlds(document, spec)
+    assert not columns.start.lacks
+    for k in range(4):
+        alone = build_worlds(document, spec, [k])
+        assert columns.joint_q[k].tobytes() == alone.joint_q[0].tobytes()
+    monkeypatch.setattr(passes, "_MOST_GROUPS", 0)
+    assert_same(columns, build_worlds(document, spec))

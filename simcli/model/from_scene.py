@@ -128,10 +128,23 @@ def _worlds(document: Document, spec: SceneSpec, worlds: Sequence[int] | None, c
         batch = Mechanism([], [], n_worlds=len(seeds), **of_batch)
         return _build(worlds_of([resolve(document, changes) if changes else spec], _where(document)), document, batch)
     columns |= {path: path_column([value] * len(seeds)) for path, value in changes.items()} | each
-    numbers = list(range(len(seeds)) if worlds is None else worlds)
+    return replace(build_values(document, columns, list(range(len(seeds)) if worlds is None else worlds)), **of_batch)
+
+
+def build_values(document: Document, columns: Mapping[str, PathColumn], numbers: Sequence[int]) -> Model:
+    """Turn a scene into a model of worlds with these values, which belong to no batch and begin no run.
+
+    Args:
+        document: the scene as written, resolved before.
+        columns: dotted path to values, one for each world.
+        numbers: of the worlds, for messages.
+
+    Raises:
+        SceneError: some world makes no mechanism.
+    """
     first = resolve_world(document, values_of_world(columns, 0), numbers[0])
-    if len(seeds) == 1:
-        return _build(worlds_of([first], _where(document)), document, Mechanism([], [], **of_batch))
+    if len(numbers) == 1:
+        return _build(worlds_of([first], _where(document)), document, Mechanism([], []))
     pieces, places = [], []
     for passes in passes_of(document, columns, numbers):
         places += [one.worlds for one in passes]
@@ -139,7 +152,7 @@ def _worlds(document: Document, spec: SceneSpec, worlds: Sequence[int] | None, c
         here = [ScenePass(one.spec, np.arange(*ends[k : k + 2])) for k, one in enumerate(passes)]
         held = Worlds([ScenePass(first, np.zeros(1, int)), *here], first, _where(document))
         pieces.append(_build(held, document, Mechanism([], [], n_worlds=held.n_worlds)))
-    return replace(join(pieces, np.argsort(np.concatenate(places)), skip=1), **of_batch)
+    return join(pieces, np.argsort(np.concatenate(places)), skip=1)
 
 
 def build_together(document: Document, specs: list[SceneSpec]) -> Model:

@@ -7,7 +7,8 @@ ties it to more than that - strata, a dimension of the Sobol sequence, a correla
 
 import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 import numpy as np
 
@@ -38,7 +39,23 @@ def world_columns(spec: SceneSpec) -> dict[str, PathColumn]:
     Returns:
         Dotted path to SI numbers, or lists of them, one per world.
     """
-    batch = spec.batch
+    if _held.batch is not spec.batch:
+        _held.columns = _columns_of(spec.batch)
+        _held.batch = spec.batch
+    return dict(_held.columns)
+
+
+class _Held:
+    """The columns of the batch that was asked for last, which a run asks for several times."""
+
+    batch: BatchSpec | None = None
+    columns: Mapping[str, PathColumn] = MappingProxyType({})
+
+
+_held = _Held()
+
+
+def _columns_of(batch: BatchSpec) -> dict[str, PathColumn]:
     axes, n_draws = _axes(batch), batch.n_draws
     n_places = math.prod(map(len, axes))
     found, inner = {}, n_places
@@ -157,7 +174,9 @@ def _drawn(path: str, vary: VarySpec, batch: BatchSpec) -> PathColumn:
     if kind == "normal":
         return np.array(list(map(normal_quantiles(*value, vary.low, vary.high), fractions.tolist())))
     if kind == "log_uniform":
-        return np.array(list(map(_log(*value), fractions.tolist())))
+        first, last = map(math.log, value)
+        drawn = np.array(list(map(math.exp, _between(first, last, fractions).tolist())))
+        return np.minimum(np.maximum(drawn, value[0]), value[1])
     return _between(*value, fractions)
 
 
@@ -180,11 +199,6 @@ def _chosen(weights: tuple[float, ...], fractions: np.ndarray) -> np.ndarray:
     places = np.searchsorted(bounds, fractions * bounds[-1], side="right")
     last = max(k for k, weight in enumerate(weights) if weight)
     return np.minimum(places, last)  # rounding at the end of the last one
-
-
-def _log(low: float, high: float) -> Callable[[float], float]:
-    first, last = math.log(low), math.log(high)
-    return lambda u: min(max(math.exp(_between(first, last, u)), low), high)
 
 
 def _between(a: float, b: float, u):
