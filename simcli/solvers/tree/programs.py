@@ -66,11 +66,12 @@ from simcli.solvers.tree.stages import (
     place_links,
     solve_tree,
 )
-from simcli.solvers.tree.turning import end_turns, forget_carriers, turn_carriers
+from simcli.solvers.tree.turning import end_turns, forget_carriers, turn_base, turn_carriers
 
 # Of each node: what uses its evaluation.
 MOVES = {"rk4": (*3 * ((keep_slopes, move_to_node),), (keep_slopes, combine_slopes)),
          "implicit": ((move_to_end,), (move_with_both,))}  # fmt: skip
+_TURNS = 3  # solutions for the torques of those before, of bodies that laws hold: each better by the turn in a step
 
 
 def frame_of_tree(c) -> tuple:
@@ -194,6 +195,8 @@ def _evaluation(c, first=None, starts: bool = False, by_impulses: bool | None = 
     rows = (measure_rows,) if c.bound.system.n_rows else ()
     leads = (lead_rows_to_end if to_end or (starts and c.stages == 1) else lead_rows,) if c.bound.system.n_leads else ()
     answer = (*when(c.touches, watch_contacts), *solving(c)) if by_impulses else _with_active_set(c)
+    if starts and not by_impulses and c.gyroscopes.has_laws and not c.bound.system.n_rows:  # else corrections do it
+        answer = (*answer, *_TURNS * (turn_base, *_with_active_set(c)))
     bias = _bias_of_middle() if is_middle else (find_bias,)
     return *begins, *bias, *rows, fill_system, *leads, *answer, account
 
