@@ -22,7 +22,7 @@ from simcli.model.contact.numbers import is_material_read, is_pair_read
 from simcli.model.from_scene import build_together
 from simcli.model.phases.stretches import EARLY
 from simcli.model.tables import WORLD, Model
-from simcli.spec.batches.batch import world_values
+from simcli.spec.batches.batch import values_of_world, world_columns
 from simcli.spec.batches.worlds import dependent_leaves, tree_with_ranks
 from simcli.spec.checks.runs.events import events_are_tried, in_time
 from simcli.spec.document.nodes import PathStep, find, locate, parse_path, walk_nodes
@@ -111,8 +111,6 @@ class _Readers:
             return self.reads_start(leaf, path)
         if section == "signals":
             return name in self.signals
-        if section == "bodies" and key == "natural":  # other solvers note it, and choose for themselves
-            return self.spec.solver.type == "natural"
         if section == "materials" and name in self.spec.materials:
             return self.reads_material(name, key)
         if leaf[:2] == ("contact", "pairs") and len(leaf) > 3:
@@ -190,7 +188,7 @@ class _Readers:
     @cached_property
     def world(self) -> SceneSpec:
         """The scene of the first world, with what varies."""
-        values = dict(world_values(self.spec)[0])
+        values = values_of_world(world_columns(self.spec), 0)
         return resolve(self.document, values) if values else self.spec
 
     @cached_property

@@ -23,7 +23,7 @@ from simcli.model.joints.lawful import drives_by_law
 from simcli.model.tables import Model
 from simcli.solvers.tree.gyroscopes import Gyroscopes
 from simcli.solvers.tree.integrators import H, copy
-from simcli.solvers.tree.midpoint import ROUNDS, Midpoint, find_fast, is_fast, move_back, move_to_middle
+from simcli.solvers.tree.midpoint import MORE_ROUNDS, Midpoint, find_fast, is_fast, move_again, move_back, move_to_middle
 from simcli.solvers.tree.stages import solve_tree
 from simcli.solvers.tree.turning import return_turns, take_turns_away
 
@@ -234,9 +234,12 @@ def _find_middle(c: ti.template(), w: ti.i32, block: ti.i32, free: ti.template()
     move_back(c, w)
     place_all(c.tables, c.state, w)
     load_body_forces(c, w, block, free)
-    for _ in range(ROUNDS):
+    solve_tree(c, w)
+    move_to_middle(c, w)
+    place_all(c.tables, c.state, w)
+    for _ in range(MORE_ROUNDS):
         solve_tree(c, w)
-        move_to_middle(c, w)
+        move_again(c, w)
         place_all(c.tables, c.state, w)
 
 

@@ -54,7 +54,7 @@ from simcli.solvers.tree.integrators import (
     move_to_node,
     move_with_both,
 )
-from simcli.solvers.tree.midpoint import ROUNDS, find_fast, is_fast, move_back, move_to_middle
+from simcli.solvers.tree.midpoint import MORE_ROUNDS, find_fast, is_fast, is_faster, move_again, move_back, move_to_middle
 from simcli.solvers.tree.stages import (
     advance_by_impulses,
     advance_smooth,
@@ -208,14 +208,15 @@ def _with_tree(c, starts: bool) -> tuple:
     solve = (turn_carriers, solve_tree, forget_carriers) if c.gyroscopes.n_carriers else (solve_tree,)
     if not c.midpoint.n:
         return solve
-    rounds = repeat(move_to_middle, place_links, *solve, at_most=ROUNDS, where=is_fast, wanted=is_fast)
-    return find_fast, *solve, rounds, only(is_fast, move_back)
+    again = repeat(move_again, place_links, *solve, at_most=MORE_ROUNDS, where=is_faster, wanted=is_faster)
+    return find_fast, *solve, only(is_fast, move_to_middle, place_links, *solve, again, move_back)
 
 
 def _bias_of_middle() -> tuple:
     """What velocities need, those of the middle in worlds in which they matter, by what nothing constrains there."""
-    rounds = repeat(solve_tree, move_to_middle, place_links, at_most=ROUNDS, where=is_fast, wanted=is_fast)
-    return find_fast, rounds, find_bias, only(is_fast, move_back, place_links)
+    again = repeat(solve_tree, move_again, place_links, at_most=MORE_ROUNDS, where=is_faster, wanted=is_faster)
+    first = only(is_fast, solve_tree, move_to_middle, place_links, again)
+    return find_fast, first, find_bias, only(is_fast, move_back, place_links)
 
 
 def _with_active_set(c) -> tuple:

@@ -23,6 +23,7 @@ from simcli.spec.names.patterns import matching
 from simcli.spec.schema.pose import ORIENTATIONS
 from simcli.spec.schema.scene import SceneSpec
 from simcli.spec.values.ranks import Rank, full_rank, start_rank
+from simcli.spec.values.varied import number_row, plain_numbers
 
 STATES = {"joint_q": "q", "joint_qd": "qd"}  # tables of `initial` and of a keyframe, and the key of a joint
 _OF_BODIES = ("pose", "velocity")
@@ -224,12 +225,12 @@ def _velocity(spec: SceneSpec, tree: TableNode, body: str, plane: str | None, jo
     if plane is not None:
         return _Said(None, [[one for _, node in halves for one in _below(node)]] * 3)
     parts = [_parts(node, 3) for _, node in halves]
-    values = [np.array(value) for value, _ in halves]
+    values = [number_row(value) for value, _ in halves]
     if joint is not None and joint.uses_frames and joint.parent_frame is not None:
-        back = rot.quat_inverse(np.array(joint.parent_frame.quat_xyzw))
+        back = rot.quat_inverse(number_row(joint.parent_frame.quat_xyzw))
         values = [rot.quat_rotate(back, value) for value in values]
         parts = [[[node for nodes in one for node in nodes]] * 3 for one in parts]
-    return _Said(tuple(np.concatenate(values).tolist()), [*parts[0], *parts[1]])
+    return _Said((*plain_numbers(values[0]), *plain_numbers(values[1])), [*parts[0], *parts[1]])
 
 
 def _said_in_initial(spec: SceneSpec, tree: TableNode, key: str, names: Sequence[str]) -> dict[str, list[_Said]]:
