@@ -32,7 +32,7 @@ from simcli.solvers.shared.contacts.report import ContactReport
 from simcli.solvers.shared.frames import ends, shows
 from simcli.solvers.shared.host.large_worlds import is_large
 from simcli.solvers.shared.host.plan import RunPlan
-from simcli.solvers.shared.ledger import powers, spins, stores
+from simcli.solvers.shared.ledger import EXTREMES, powers, spins, stores
 from simcli.solvers.shared.looks.gauges import Gauges, sight_of
 from simcli.solvers.shared.looks.loop_guard import LoopGuard
 from simcli.solvers.tree.gyroscopes import Gyroscopes
@@ -93,6 +93,7 @@ class Core:
         is_loose: whether every body stands by itself, in maximal coordinates.
         keeps_account: whether the ledger takes work by the trapezoidal rule (ledger.py).
         closes_every_step: whether signals drive what does that work.
+        energy_every, keeps_extremes, n_steps: of the plan.  extremes: of energies, see ledger.py.
         is_quadratic: see `polynomials`.  steps, pushes: of these steps.
         now, b, g: see tree/stages.py.  nodes, parts: of the integrator.  program: of a frame.
     """
@@ -158,6 +159,7 @@ class Core:
         """The state, and what frames and measures show of it."""
         self.state = TreeState(self.tables, arena, self.forces.has_external, self.integrator == "implicit")
         self.reports = plan.reports()
+        self.energy_every, self.keeps_extremes, self.n_steps = plan.energy_every, plan.keeps_extremes, plan.n_steps
         self.reports["joints"] |= self.signals.feedback.n > 0
         self.reports["stretch"] = False  # of rigid bodies
         self.reports["contacts"] &= self.touches
@@ -169,6 +171,7 @@ class Core:
         count = self.tables.n_tree_dofs if self.tables.is_natural else 6 * self.tables.n_links
         self.guard = LoopGuard(model, self.signals.feedback.n > 0, count, self.tables, arena)
         self.rows = FrameRows(self.tables, arena, len(ENERGY))
+        self.extremes = arena.slot(EXTREMES * plan.keeps_extremes)
         has_loops = self.constrained or closed_joints(model).size > 0  # a free joint holds nothing
         self.loops = Loops(model, self.tables, arena) if has_loops else None
         self.projects = has_loops and self.loops.n > 0 and self.reports["joints"]
