@@ -151,7 +151,8 @@ def _check_scene(path: Path, sets: list) -> Finding:
     except SceneError as error:
         return Finding(path, error.faults, document=error.document)
     note = f"{plural(len(spec.bodies), 'body')}, {plural(len(spec.joints), 'joint')}, {spec.solver.type}"
-    return Finding(path, warnings(document) + lacking + start_faults(document, spec, model), note, document, idle_names(model))
+    found = [*warnings(document), *lacking, *start_faults(document, spec, model)]
+    return Finding(path, found, note, document, idle_names(model))
 
 
 def start_faults(document, spec, model) -> list[Fault]:
