@@ -1,6 +1,7 @@
 """Numbers that differ between worlds are columns: every kind of path makes the bytes of world by world, in one pass."""
 
 from dataclasses import fields
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from support.scenes import scene
 
 from simcli.errors import SceneError
 from simcli.model import build_worlds
+from simcli.model.phases.stretches import build_phases
 from simcli.model.places import places_of_value
 from simcli.spec import resolve
 from simcli.spec.batches import passes
@@ -195,6 +197,26 @@ def test_loops_close_in_the_worlds_in_which_they_stand_open(monkeypatch):
         assert columns.joint_q[k].tobytes() == alone.joint_q[0].tobytes()
     monkeypatch.setattr(passes, "_MOST_GROUPS", 0)
     assert_same(columns, build_worlds(document, spec))
+
+
+# By name the scene, and dotted path to the range of its numbers.
+SCENES = yaml.safe_load((Path(__file__).parent / "support/varied_scenes.yaml").read_text())
+
+
+@pytest.mark.parametrize("name", SCENES)
+def test_paths_of_other_scenes(name, monkeypatch, resolved_alone):
+    """Templates, units, frames, laws, planes, events, solvers, contact, signals, keyframes; and what is no column."""
+    text = yaml.safe_dump(SCENES[name]["scene"])
+    for path, ends in SCENES[name]["vary"].items():
+        document = scene(f"{text}\n{batch_of({path: ends})}")
+        spec = resolve(document)
+        columns = build_phases(document, spec)
+        assert bool(resolved_alone) == (name == "formulas" and path == "params.k"), path  # a text is made of it
+        with monkeypatch.context() as alone:
+            alone.setattr(passes, "_MOST_GROUPS", 0)
+            for one, other in zip(columns, build_phases(document, spec), strict=True):
+                assert_same(one.model, other.model)
+        resolved_alone.clear()
 
 
 # Of the generator of random mechanisms, in turn, and the solvers that take them.
