@@ -4,6 +4,8 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from simcli.errors import DeviceMemoryError
 from simcli.job import Job, Outcome, Tick, Watch, keep_going
 from simcli.model.snapshot import Status
@@ -218,14 +220,20 @@ def _judge(job: Job) -> "list[Verdict]":
 
 def _expected_of_worlds(job: Job) -> list:
     """The expectations of each world that is run, where the batch varies what their expressions may use; else none."""
-    from simcli.spec.batches.batch import values_of_world, world_columns
+    from simcli.spec.batches.batch import taken_from, world_columns
+    from simcli.spec.batches.passes import part_of_worlds, passes_of
     from simcli.spec.batches.worlds import sections_made_of
-    from simcli.spec.resolve import resolve_world
 
     columns = world_columns(job.spec)
     if "expect" not in sections_made_of(job.document, columns):
         return []
-    return [resolve_world(job.document, values_of_world(columns, k), k).expect for k in job.numbers]
+    numbers = np.array(job.numbers)
+    found: list = [None] * len(numbers)
+    for passes in passes_of(job.document, {path: taken_from(one, numbers) for path, one in columns.items()}, job.numbers):
+        for one in passes:
+            for place, world in enumerate(one.worlds.tolist()):
+                found[world] = part_of_worlds(one.spec.expect, np.array([place]))
+    return found
 
 
 def _circumstances(job: Job, device) -> dict[str, Any]:
