@@ -118,13 +118,19 @@ def _best_shown(job: Job) -> str:
     return "plot" if job.channels or job.recorded else "table"
 
 
-def solver_of(job: Job, device):
-    """The solver of a job, on a device that was started."""
+def solver_of(job: Job, device, by_age: bool = False):
+    """The solver of a job, on a device that was started.
+
+    Args:
+        job: what is run.
+        device: that was started.
+        by_age: whether worlds begin one by one.
+    """
     from simcli.solvers import SOLVERS, RunPlan
 
     spec, schedule = job.spec, job.schedule
     plan = RunPlan(schedule.dt, schedule.steps_per_frame, schedule.n_frames, job.channels | job.measures.channels,
-                   schedule.last_steps, job.measures, job.channels, spec.run.on_unsolved.above)  # fmt: skip
+                   schedule.last_steps, job.measures, job.channels, spec.run.on_unsolved.above, by_age)  # fmt: skip
     return SOLVERS[spec.solver.type](job.model, spec.solver, plan, device, job.phases)
 
 

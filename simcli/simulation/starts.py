@@ -8,7 +8,7 @@ import numpy as np
 from simcli import rotations as rot
 from simcli.errors import UsageError
 from simcli.job import Job
-from simcli.model.batch.join import of_worlds
+from simcli.model.batch.join import model_of_worlds
 from simcli.model.closure.begin import assembly_of, begun
 from simcli.model.joints.catalogue import QUATERNIONS
 from simcli.model.phases.beginning import Beginning
@@ -47,7 +47,7 @@ class Starts:
     """
 
     def __init__(self, job: Job, joint_q: Array, joint_qd: Array, worlds: Array):
-        self.job, self.model, self.worlds = job, of_worlds(job.model, worlds), worlds
+        self.job, self.model, self.worlds = job, model_of_worlds(job.model, worlds), worlds
         self.q, self.qd = joint_q.astype(float), joint_qd.astype(float)
         self.q_given = np.zeros(self.model.n_qd, bool)
         self.qd_given = np.zeros(self.model.n_qd, bool)

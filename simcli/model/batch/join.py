@@ -40,14 +40,14 @@ def _join(pieces: list[Any], counts: list[int], skip: int) -> Any:
     return type(pieces[0])(**values)
 
 
-def of_worlds(model: Any, worlds: Array) -> Any:
+def model_of_worlds(model: Any, worlds: Array) -> Any:
     """The model of some of its worlds.
 
     Args:
         model: or a table of it.
         worlds: (n,), their numbers.
     """
-    values = {name: of_worlds(value, worlds) if is_dataclass(value) else value[worlds]
+    values = {name: model_of_worlds(value, worlds) if is_dataclass(value) else value[worlds]
               for name, value in _columns_of_worlds(model)}  # fmt: skip
     if hasattr(model, "n_worlds"):
         values["n_worlds"] = len(worlds)

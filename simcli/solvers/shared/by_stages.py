@@ -8,7 +8,7 @@ The host is at the line of the program at which the last block of worlds is; blo
 """
 
 from simcli.kernels.language import ti
-from simcli.kernels.memory.programs import begin, enter_line, leave, pass_line, take_alone
+from simcli.kernels.memory.programs import begin, enter_line, leave_program, pass_line, take_alone
 from simcli.solvers.shared.clock import begin_program
 from simcli.solvers.shared.host.loop_bounds import count_turns
 from simcli.solvers.shared.looks.measures import look_at_frame
@@ -32,7 +32,7 @@ def begin_frame(c: ti.template(), goes_on: ti.i32, first: ti.i64, steps: ti.i32,
             begin_program(c, w, first, steps)
             begin(c.program, w)
             if chosen != 0 and not names_some(c, w):
-                leave(c.program, w)
+                leave_program(c.program, w)
 
 
 @ti.kernel
@@ -67,15 +67,15 @@ def go_on(c: ti.template(), line: ti.i32, least: ti.types.ndarray()):
 
 
 @ti.kernel
-def show_frame(c: ti.template(), steps: ti.i32, last: ti.i64, turns: ti.i32, chosen: ti.i32):
-    """What a frame shows, after `last` steps; `chosen` as of `rollout`."""
+def show_frame(c: ti.template(), steps: ti.i32, last: ti.i64, turns: ti.i32, chosen: ti.i32, moves: ti.i32):
+    """What a frame shows, after `last` steps; `chosen` and `moves` as of `rollout`."""
     ti.loop_config(block_dim=c.block_dim)
     for w in range(c.arena.reach):
         if w < c.arena.n_blocks:
             c.arena.enter(w)
             if chosen == 0 or names_some(c, w):
                 c.engine.report(c, w, steps)
-                look_at_frame(c, w, last)
+                look_at_frame(c, w, last, moves)
             count_turns(c, w, turns)
 
 

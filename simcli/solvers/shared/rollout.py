@@ -50,7 +50,7 @@ def rollout(c: ti.template(), n_frames: ti.i32, looks: ti.i32, steps: ti.i32, fi
                 advance(c, w, before, steps)
             if shows != 0:
                 c.engine.report(c, w, steps)
-                look_at_frame(c, w, before + steps)
+                look_at_frame(c, w, before + steps, moves)
                 if chosen == 0 and (f + 1) % looks == 0:
                     at = (f // looks * c.state.n_blocks + w) * c.lanes
                     unload_frame(c, w, at, q, qd, qdd, effort, pose, twist, points, wrench, multiplier, energy, diag,

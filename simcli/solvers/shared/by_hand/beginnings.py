@@ -30,7 +30,7 @@ class Beginnings:
         q, qd = stepper.core.state.q.rows, stepper.core.state.qd.rows
         wide = np.concatenate([q, qd, *(slot.rows for slot in arena.wide)])
         is_state = np.ones(arena.n_rows, bool)
-        for slot in (*stepper.core.tables.arena.filled, stepper.core.anew):
+        for slot in (*stepper.core.tables.arena.filled, stepper.core.anew, *stepper.core.ages.slots):
             is_state[slot.rows] = False
         rows = np.flatnonzero(is_state)
         differs = np.isin(rows, wide)
