@@ -279,7 +279,7 @@ class Stepwise:
         else:
             self._launch_ready((True, True, True), {_STEPS: 0, _FIRST: s.n_steps})
         events, ended = self._at_start if model is None else self._lacks_of(model, worlds)
-        self._beginnings.keep_others(others)
+        self._beginnings.give_back(others)
         s.status = np.where(worlds, 0, s.status)
         self._end({world: status for world, status in ended.items() if worlds[world]})
         self._block = None
