@@ -122,13 +122,14 @@ def _best_shown(job: Job) -> str:
     return "plot" if job.channels or job.recorded else "table"
 
 
-def solver_of(job: Job, device, is_watched: bool = False):
+def solver_of(job: Job, device, is_watched: bool = False, by_age: bool = False):
     """The solver of a job, on a device that was started.
 
     Args:
         job: of the run.
         device: that was started.
         is_watched: whether it keeps the extremes of energies that no frame shows.
+        by_age: whether worlds begin one by one.
     """
     from simcli.solvers import SOLVERS, RunPlan
 
@@ -137,7 +138,7 @@ def solver_of(job: Job, device, is_watched: bool = False):
     if is_watched and "energy" not in channels:
         channels, every = channels | {"energy"}, STEPS_PER_LEDGER
     plan = RunPlan(schedule.dt, schedule.steps_per_frame, schedule.n_frames, channels, schedule.last_steps, job.measures,
-                   job.channels, spec.run.on_unsolved.above, every)  # fmt: skip
+                   job.channels, spec.run.on_unsolved.above, every, by_age)  # fmt: skip
     return SOLVERS[spec.solver.type](job.model, spec.solver, plan, device, job.phases)
 
 

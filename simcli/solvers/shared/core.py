@@ -28,6 +28,7 @@ from simcli.solvers.natural.memory import ALL_STAGES, AlphaSteps, QuadraticSteps
 from simcli.solvers.natural.memory import NODES as NATURAL_NODES
 from simcli.solvers.natural.programs import frame_of_natural
 from simcli.solvers.rows.memory import CONTACT_DIAGNOSTICS, DIAGNOSTICS, Constrained, Limits, yields
+from simcli.solvers.shared.clock import ages_of
 from simcli.solvers.shared.contacts.report import ContactReport
 from simcli.solvers.shared.frames import ends, shows
 from simcli.solvers.shared.host.large_worlds import is_large
@@ -84,7 +85,7 @@ class Core:
         turns: whether directions of rows turn in the passes of a step, see direction.py.
         by_impulses: whether steps solve a complementarity problem.
         is_large: whether they keep nothing dense, see host/large_worlds.py.
-        anew: 1 for the worlds that begin anew.
+        anew: 1 for the worlds that begin anew.  ages: of worlds.
         sight: what signals see that follow the motion.
         looks_back: whether frames show the last step: its reactions are found where it began, with the impulses of all its
             passes.
@@ -168,6 +169,8 @@ class Core:
         self.health = arena.slot(len(HEALTH))
         self.gauges = Gauges(plan.measures, model, self.tables, arena, rows_of_dofs(constraints, model),
                              len(self.tables.phases) == 1)  # fmt: skip
+        self.ages = ages_of(model, plan, arena)
+        self.signals.feedback.ages = self.ages
         self.sight = sight_of(self.signals, model, plan.dt, self.tables, arena)
         count = self.tables.n_tree_dofs if self.tables.is_natural else 6 * self.tables.n_links
         self.guard = LoopGuard(model, self.signals.feedback.n > 0, count, self.tables, arena)
