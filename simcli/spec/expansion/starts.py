@@ -23,7 +23,7 @@ from simcli.spec.names.patterns import matching
 from simcli.spec.schema.pose import ORIENTATIONS
 from simcli.spec.schema.scene import SceneSpec
 from simcli.spec.values.ranks import Rank, full_rank, start_rank
-from simcli.spec.values.varied import number_row, plain_numbers
+from simcli.spec.values.varied import in_all_worlds, number_row, plain_numbers
 
 STATES = {"joint_q": "q", "joint_qd": "qd"}  # tables of `initial` and of a keyframe, and the key of a joint
 _OF_BODIES = ("pose", "velocity")
@@ -209,9 +209,13 @@ def _of_body(spec: SceneSpec, tree: TableNode, key: str, name: str) -> _Said | N
     if joint is not None or spec.world.plane is None:
         return _Said((*pose.xyz, *pose.quat_xyzw), [*places, *[turns] * 4])
     axes, normal = np.array(AXES[spec.world.plane]), np.array(plane_normal(spec.world.plane))
-    angle = 2.0 * np.arctan2(normal @ np.array(pose.quat_xyzw[:3]), pose.quat_xyzw[3])
-    along = (axes @ np.array(pose.xyz)).tolist()
-    return _Said((*along, float(np.remainder(angle + np.pi, 2.0 * np.pi) - np.pi)),
+
+    def in_plane(pose: np.ndarray) -> np.ndarray:
+        angle = 2.0 * np.arctan2(rot.dot(pose[..., 3:6], normal), pose[..., 6])
+        along = [rot.dot(pose[..., :3], axis) for axis in axes]
+        return np.stack((*along, np.remainder(angle + np.pi, 2.0 * np.pi) - np.pi), axis=-1)
+
+    return _Said(in_all_worlds(in_plane, (*pose.xyz, *pose.quat_xyzw)),
                  [*(places[int(np.argmax(axis))] for axis in axes), turns])  # fmt: skip
 
 
