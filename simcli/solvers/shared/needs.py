@@ -103,4 +103,5 @@ short_accounts = _something(lambda c: c.closes_every_step)
 
 guarded_loops = _something(lambda c: c.guard.n > 0)  # signals that follow the motion drive it
 ledger = _something(lambda c: c.reports["energy"])
+extremes = _something(lambda c: c.keeps_extremes)  # of energies that no frame shows
 single_contacts = _something(lambda c: c.reports["contacts"])
