@@ -4,6 +4,8 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from simcli.errors import DeviceMemoryError
 from simcli.job import Job, Outcome, Tick, Watch, keep_going
 from simcli.model.snapshot import Status
@@ -120,13 +122,14 @@ def _best_shown(job: Job) -> str:
     return "plot" if job.channels or job.recorded else "table"
 
 
-def solver_of(job: Job, device, is_watched: bool = False):
+def solver_of(job: Job, device, is_watched: bool = False, by_age: bool = False):
     """The solver of a job, on a device that was started.
 
     Args:
         job: of the run.
         device: that was started.
         is_watched: whether it keeps the extremes of energies that no frame shows.
+        by_age: whether worlds begin one by one.
     """
     from simcli.solvers import SOLVERS, RunPlan
 
@@ -135,7 +138,7 @@ def solver_of(job: Job, device, is_watched: bool = False):
     if is_watched and "energy" not in channels:
         channels, every = channels | {"energy"}, STEPS_PER_LEDGER
     plan = RunPlan(schedule.dt, schedule.steps_per_frame, schedule.n_frames, channels, schedule.last_steps, job.measures,
-                   job.channels, spec.run.on_unsolved.above, every)  # fmt: skip
+                   job.channels, spec.run.on_unsolved.above, every, by_age)  # fmt: skip
     return SOLVERS[spec.solver.type](job.model, spec.solver, plan, device, job.phases)
 
 
@@ -218,14 +221,20 @@ def _judge(job: Job) -> "list[Verdict]":
 
 def _expected_of_worlds(job: Job) -> list:
     """The expectations of each world that is run, where the batch varies what their expressions may use; else none."""
-    from simcli.spec.batches.batch import values_of_world, world_columns
+    from simcli.spec.batches.batch import taken_from, world_columns
+    from simcli.spec.batches.passes import part_of_worlds, passes_of
     from simcli.spec.batches.worlds import sections_made_of
-    from simcli.spec.resolve import resolve_world
 
     columns = world_columns(job.spec)
     if "expect" not in sections_made_of(job.document, columns):
         return []
-    return [resolve_world(job.document, values_of_world(columns, k), k).expect for k in job.numbers]
+    numbers = np.array(job.numbers)
+    found: list = [None] * len(numbers)
+    for passes in passes_of(job.document, {path: taken_from(one, numbers) for path, one in columns.items()}, job.numbers):
+        for one in passes:
+            for place, world in enumerate(one.worlds.tolist()):
+                found[world] = part_of_worlds(one.spec.expect, np.array([place]))
+    return found
 
 
 def _circumstances(job: Job, device) -> dict[str, Any]:

@@ -34,6 +34,7 @@ touching = _something(lambda c: c.touches)  # shapes may touch
 summary = _something(lambda c: c.summarises)  # frames say what steps have left unsolved
 constraints = _something(lambda c: c.constrained)
 natural = _something(lambda c: c.is_natural)
+aside = _something(lambda c: c.aside is not None)  # frames overwrite what steps go on from (aside.py)
 gyroscopes = _something(lambda c: c.gyroscopes.n > 0)  # bodies that turn freely, in steps of first order
 lone_gyroscopes = _something(lambda c: c.gyroscopes.n_alone > 0)  # that keep their angular momentum
 held_gyroscopes = _something(lambda c: c.gyroscopes.n_held > 0)  # that others hold

@@ -26,7 +26,7 @@ import numpy as np
 from simcli.kernels.algebra.elementary import select
 from simcli.kernels.chart.tree import com_about_origin, point_velocity, store_vector, vector_at
 from simcli.kernels.language import ti
-from simcli.kernels.memory.arena import Arena
+from simcli.kernels.memory.arena import Arena, any_lane
 from simcli.kernels.memory.tables import Tables
 from simcli.model.signals.tables import Feedback, Op
 from simcli.model.tables import Model
@@ -117,10 +117,12 @@ def look_at_loops(c: ti.template(), w: ti.i32, number: ti.i64):
     Writes: c.guard
     """
     for k in range(c.guard.n):
-        if number % ti.cast(c.guard.period.at(k), ti.i64) == 0:
-            look_at_loop(c, w, k)
-        else:
-            see_energy(c.guard, w, k, c.guard.kinetic.load(w, 0))
+        due = c.ages.due(w, number, ti.cast(c.guard.period.at(k), ti.i64))
+        if any_lane(due):
+            c.ages.take(due, look_at_loop, c, w, k)
+        others = c.ages.others(due)
+        if any_lane(others):
+            c.ages.take(others, see_energy, c.guard, w, k, c.guard.kinetic.load(w, 0))
 
 
 @ti.func
