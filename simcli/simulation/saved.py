@@ -6,7 +6,7 @@ import numpy as np
 
 from simcli.job import Failure
 from simcli.model.tables import Model
-from simcli.solvers.shared.host.stepwise import SavedState
+from simcli.solvers.shared.by_hand.stepwise import SavedState
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,6 @@ class Snapshot:
         controls: (W, K), values of signals.
         parameters: by path.
         model: with them.
-        began: (W,), steps before each world began.
         failures: so far.
     """
 
@@ -28,5 +27,4 @@ class Snapshot:
     controls: np.ndarray
     parameters: dict
     model: Model
-    began: np.ndarray
     failures: tuple[Failure, ...]

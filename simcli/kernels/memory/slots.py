@@ -232,6 +232,7 @@ class Slot:
         if flat.size and len(flat) == 1:
             arena.write_rows(self.rows, np.broadcast_to(flat, (n, flat.shape[1])))
         elif flat.size:
+            arena.wide |= {self}
             worlds = np.minimum(np.arange(n), min(len(flat), arena.n_worlds) - 1)
             arena.write_rows(self.rows, flat if len(flat) == n == arena.n_worlds else flat[worlds])
 

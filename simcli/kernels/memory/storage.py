@@ -58,6 +58,15 @@ class HostStorage:
         n_blocks, _, lanes = self.packs.shape
         self.packs[:, _as_slice(rows)] = values.reshape(n_blocks, lanes, len(rows)).swapaxes(1, 2)
 
+    def read_first(self, rows: np.ndarray) -> np.ndarray:
+        """Packs of the first world by their numbers, (n,)."""
+        return self.packs[0, rows, 0]
+
+    def read_worlds(self, rows: np.ndarray, worlds: np.ndarray) -> np.ndarray:
+        """Packs of some worlds by their numbers, (worlds, n)."""
+        block, lane = np.divmod(worlds, self.packs.shape[2])
+        return self.packs[block[:, None], rows, lane[:, None]]
+
     def read_notes(self, part: slice, shape: tuple[int, int, int], whole: bool) -> np.ndarray:
         """Scalars or vectors of all blocks, (blocks, scalars, numbers of each): a view.
 
@@ -124,6 +133,16 @@ class DeviceStorage:
         """As of `HostStorage`."""
         given = self.device.given
         _write_rows(self.given, self.first, given(rows.astype(np.int32)), self.n_blocks, given(np.ascontiguousarray(values)))
+
+    def read_worlds(self, rows: np.ndarray, worlds: np.ndarray) -> np.ndarray:
+        """As of `HostStorage`."""
+        return self.read_rows(rows)[worlds]
+
+    def read_first(self, rows: np.ndarray) -> np.ndarray:
+        """As of `HostStorage`."""
+        out = self.device.buffer((1, max(len(rows), 1)))
+        _read_first(self.given, self.first, self.device.given(rows.astype(np.int32)), self.n_blocks, out)
+        return self.device.fetch(out)[0, : len(rows)]
 
     def read_notes(self, part: slice, shape: tuple[int, int, int], whole: bool) -> np.ndarray:
         """As of `HostStorage`; a copy."""
@@ -197,3 +216,11 @@ def _read_rows(memory: ti.types.ndarray(), first: ti.i32, rows: ti.types.ndarray
     """Copy rows of a GPU's memory into (W, n)."""
     for k, w in ti.ndrange(rows.shape[0], n_blocks):
         out[w, k] = memory[first + rows[k] * n_blocks + w]
+
+
+@ti.kernel
+def _read_first(memory: ti.types.ndarray(), first: ti.i32, rows: ti.types.ndarray(), n_blocks: ti.i32,
+                out: ti.types.ndarray()):
+    """Copy rows of the first world of a GPU's memory."""
+    for k in range(rows.shape[0]):
+        out[0, k] = memory[first + rows[k] * n_blocks]

@@ -1,10 +1,11 @@
-"""Several models of one structure, each of some worlds, as one model of all of them."""
+"""Several models of one structure, each of some worlds, as one model of all of them; and the model of some of its worlds."""
 
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from simcli.model.table_base import kept
 from simcli.model.tables import Array, Model
 
 NO_WORLD_AXIS = ("turn", "knot")  # the float columns that all worlds share by definition
@@ -38,6 +39,36 @@ def _join(pieces: list[Any], counts: list[int], order: Array | None, skip: int) 
         else:
             values[column.name] = parts[0]
     return type(pieces[0])(**values)
+
+
+def model_of_worlds(model: Any, worlds: Array) -> Any:
+    """The model of some of its worlds.
+
+    Args:
+        model: or a table of it.
+        worlds: (n,), their numbers.
+    """
+    values = {name: model_of_worlds(value, worlds) if is_dataclass(value) else value[worlds]
+              for name, value in _columns_of_worlds(model)}  # fmt: skip
+    if hasattr(model, "n_worlds"):
+        values["n_worlds"] = len(worlds)
+    return replace(model, **values)
+
+
+@kept
+def _columns_of_worlds(model: Any) -> list[tuple[str, Any]]:
+    """Columns of a model, or of a table of it, in which worlds differ, and its tables with such columns."""
+    found = []
+    for column in fields(model):
+        value = getattr(model, column.name)
+        if is_dataclass(value):
+            differs = bool(_columns_of_worlds(value))
+        else:
+            is_own = column.name in ("param_value", "world_seed") or has_world_axis(column.name, value)
+            differs = is_own and len(value) > 1
+        if differs:
+            found.append((column.name, value))
+    return found
 
 
 def has_world_axis(name: str, value: Any) -> bool:
