@@ -246,7 +246,7 @@ def begin(program: ti.template(), w: ti.i32):
 
 
 @ti.func
-def leave_program(program: ti.template(), w: ti.i32):
+def end_program(program: ti.template(), w: ti.i32):
     """Go behind the last line of a program."""
     program.counters.store(w, program.line, program.n)
 

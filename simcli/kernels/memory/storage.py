@@ -51,12 +51,12 @@ class HostStorage:
     def read_rows(self, rows: np.ndarray) -> np.ndarray:
         """Packs of all blocks by their numbers, (W with the idle lanes, n)."""
         n_blocks, _, lanes = self.packs.shape
-        return self.packs[:, rows].swapaxes(1, 2).reshape(n_blocks * lanes, len(rows))
+        return self.packs[:, _as_slice(rows)].swapaxes(1, 2).copy(order="C").reshape(n_blocks * lanes, len(rows))
 
     def write_rows(self, rows: np.ndarray, values: np.ndarray) -> None:
         """Set packs of all blocks, (W with the idle lanes, n)."""
         n_blocks, _, lanes = self.packs.shape
-        self.packs[:, rows] = values.reshape(n_blocks, lanes, len(rows)).swapaxes(1, 2)
+        self.packs[:, _as_slice(rows)] = values.reshape(n_blocks, lanes, len(rows)).swapaxes(1, 2)
 
     def read_first(self, rows: np.ndarray) -> np.ndarray:
         """Packs of the first world by their numbers, (n,)."""
@@ -78,6 +78,15 @@ class HostStorage:
         n_blocks, n, width = shape
         of_blocks = (self.whole if whole else self.real)[part].reshape(n_blocks, -1)
         return of_blocks[:, : n * width].reshape(shape)
+
+
+def _as_slice(rows: np.ndarray) -> np.ndarray | slice:
+    """Numbers at one distance from each other as a slice, which numpy copies three times as fast."""
+    if len(rows) < 2:
+        return slice(int(rows[0]), int(rows[0]) + 1) if len(rows) else rows
+    steps = np.diff(rows)
+    step = int(steps[0])
+    return slice(int(rows[0]), int(rows[-1]) + 1, step) if step > 0 and (steps == step).all() else rows
 
 
 class DeviceStorage:

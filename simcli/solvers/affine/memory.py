@@ -143,7 +143,7 @@ class AffineCore:
         self.tables = Tables(model, arena, phases)
         self.forces = Forces(model, self.tables, arena)
         self.forces.springs.by_rows = self.forces.drags.by_rows = self.forces.lifts.by_rows = True
-        self.keeps_account = False
+        self.keeps_account, self.aside = False, None
         energies = energies_of(model, self.tables.phases)
         self.potential = Potential(energies, model, self.tables, self.forces, arena, options.friction_speed * plan.dt)
         self.motions, self.coordinate_dof = self.potential.laws.motions, energies.coordinate_dof

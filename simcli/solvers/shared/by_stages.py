@@ -8,7 +8,7 @@ The host is at the line of the program at which the last block of worlds is; blo
 """
 
 from simcli.kernels.language import ti
-from simcli.kernels.memory.programs import begin, enter_line, leave_program, pass_line, take_alone
+from simcli.kernels.memory.programs import begin, end_program, enter_line, pass_line, take_alone
 from simcli.solvers.shared.clock import begin_program
 from simcli.solvers.shared.host.loop_bounds import count_turns
 from simcli.solvers.shared.looks.measures import look_at_frame
@@ -32,7 +32,7 @@ def begin_frame(c: ti.template(), goes_on: ti.i32, first: ti.i64, steps: ti.i32,
             begin_program(c, w, first, steps)
             begin(c.program, w)
             if chosen != 0 and not names_some(c, w):
-                leave_program(c.program, w)
+                end_program(c.program, w)
 
 
 @ti.kernel

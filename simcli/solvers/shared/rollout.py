@@ -10,6 +10,7 @@ from simcli.kernels.language.numbers import number
 from simcli.kernels.language.vectors import vector
 from simcli.kernels.memory.arena import any_lane, get_lane, local, put_lane
 from simcli.kernels.report import unload
+from simcli.solvers.shared.aside import put_back, set_aside
 from simcli.solvers.shared.contacts.report import unload_contacts
 from simcli.solvers.shared.frames import advance
 from simcli.solvers.shared.host.loop_bounds import count_turns
@@ -69,6 +70,7 @@ def leave_phase(c: ti.template(), turns: ti.i32):
     ti.loop_config(block_dim=c.block_dim)
     for w in range(c.arena.n_blocks):
         c.arena.enter(w)
+        put_back(c, w)
         stored = c.engine.close(c, w)
         c.forces.account.supply(w, -stored)
         count_turns(c, w, turns)
@@ -86,6 +88,7 @@ def enter_phase(c: ti.template(), turns: ti.i32):
         c.arena.enter(w)
         stored = c.engine.open(c, w)
         c.forces.account.supply(w, stored)
+        set_aside(c, w)
         count_turns(c, w, turns)
 
 

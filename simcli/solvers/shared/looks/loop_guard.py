@@ -37,6 +37,7 @@ _SWUNG = 1e4  # of it: what peaks that grow turn by turn may reach, a hundred ti
 _SUDDEN = 100.0  # of the peak before: a larger one is none that has grown
 _FALL = 0.01  # [m], of all masses
 _MANY, _MOST = 3.0, 8.0  # samples that turn the motion round, less those that do not: from where it alternates, and at most
+_FIRST = 2.0  # likewise: from where the energy may be the loop's own, and is no longer counted as that of the scene
 _MANY_PEAKS = 6.0  # likewise, peaks that turn it round and are higher
 _STILL = 1e-4  # [m/s], of all masses: the least energy of a scene, below which bodies are at rest
 
@@ -152,7 +153,7 @@ def see_energy(g: ti.template(), w: ti.i32, k: ti.i32, kinetic: ti.template()):
     Writes: g.largest
     """
     largest = ti.max(g.largest.load(w, k), kinetic * 0.0 + g.least.load(w, 0))
-    g.largest.store(w, k, select(g.turns.load(w, k) >= _MANY, largest, ti.max(largest, kinetic)))
+    g.largest.store(w, k, select(g.turns.load(w, k) >= _FIRST, largest, ti.max(largest, kinetic)))
 
 
 @ti.func
