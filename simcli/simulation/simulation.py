@@ -214,8 +214,8 @@ class Simulation:
 
         A state is `joint.J.q` [m, rad, 1], `joint.J.qd` [m/s, rad/s], or of a free body `body.B.position` [m],
         `orientation` [1], `velocity` [m/s] of the centre of mass, `angular_velocity` [rad/s], world. What is not set stays.
-        In mechanisms with loops the other coordinates follow, as at the start of a run; set q and qd together there. The
-        ledger of energies and what measures have found begin anew, too; the clock goes on.
+        In mechanisms with loops the other coordinates follow, as at the start of a run; set q and qd together there.
+        Feedback, the ledger of energies and what measures have found begin anew, too, with age zero; the clock goes on.
 
         Args:
             name: of a state or a parameter; or several states, name to values, that are set together.
