@@ -1,17 +1,20 @@
-"""What each test costs, and what a run saves without it: slow cases (slow_cases.py) are chosen by this.
+"""What each test costs, what a run saves without it, and which cases a default tier of so many seconds takes.
 
-    SIMCLI_COSTS=/tmp/costs PYTHONPATH=tests python -m pytest -p support.costs   # a line of each test
-    python tests/support/costs.py /tmp/costs                                     # the dearest of them, and the sum
+    SIMCLI_COSTS=/tmp/costs PYTHONPATH=tests python -m pytest -m "" -p support.costs   # a line of each test
+    python tests/support/costs.py /tmp/costs                                           # the dearest of them, and the sum
+    python tests/support/costs.py /tmp/costs --default 400 > tests/support/full_cases.py
 
-A kernel is compiled once for all tests of a run that take it. So a test costs its own time and the kernels that no other
-test takes; what is printed is right for one test that is left out, not for several that share a kernel.
+A kernel is compiled once for all tests of a run that take it, and a fixture of a file is set up once. So a test costs its
+own time, and of these what no other test takes.
 """
 
 import json
 import os
 import resource
 import sys
+import time
 from collections import defaultdict
+from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,13 +25,14 @@ FIRST_CALL = 0.2  # of the time that a kernel compiles: the machine's code is ma
 SHOWN = 100
 
 _taken: list = []
+_within: list[float] = []  # [s] that fixtures within those take that are being set up, and within the test
 
 
 class Cost(NamedTuple):
-    """Of a test: processor time without its kernels [s], and time of each kernel by key [s]."""
+    """Of a test: processor time without what it shares [s], and time of each kernel and fixture by key [s]."""
 
     own: float
-    kernels: dict[str, float]
+    shared: dict[str, float]
 
 
 def pytest_configure():
@@ -43,59 +47,176 @@ def _processor_time() -> float:
     return sum(each.ru_utime + each.ru_stime for each in used)
 
 
+def _write(**row) -> None:
+    folder = Path(os.environ[FOLDER])
+    folder.mkdir(parents=True, exist_ok=True)
+    with open(folder / f"{os.environ.get('PYTEST_XDIST_WORKER', 'main')}.jsonl", "a", encoding="utf-8") as file:
+        file.write(json.dumps(row) + "\n")
+
+
+def _kernels(taken) -> list[tuple]:
+    return [(kernel.key, str(kernel.origin), kernel.trace, kernel.compile) for kernel in taken]
+
+
+def _key(definition, param) -> str:
+    return f"{definition.baseid}::{definition.argname}[{param}]"
+
+
+@pytest.hookimpl(hookwrapper=True, tryfirst=True)
+def pytest_fixture_setup(fixturedef, request):
+    """Write the time of a fixture that several tests share, and the kernels that it has taken."""
+    if fixturedef.scope == "function":
+        yield
+        return
+    before, start, began = len(_taken), _processor_time(), time.perf_counter()
+    _within.append(0.0)
+    yield
+    whole = _processor_time() - start
+    wall = time.perf_counter() - began
+    own = whole - _within.pop()
+    if _within:
+        _within[-1] += whole
+    _write(fixture=_key(fixturedef, getattr(request, "param_index", 0)), time=own, used=whole / wall,
+           kernels=_kernels(_taken[before:]))  # fmt: skip
+    del _taken[before:]
+
+
 @pytest.hookimpl(hookwrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item, nextitem):
     """Write a test's time, and the kernels that it has taken first in its process."""
     _taken.clear()
-    start = _processor_time()
+    _within[:] = [0.0]
+    start, began = _processor_time(), time.perf_counter()
     yield
-    kernels = [(kernel.key, str(kernel.origin), kernel.trace, kernel.compile) for kernel in _taken]
-    line = json.dumps({"test": item.nodeid, "time": _processor_time() - start, "kernels": kernels})
-    folder = Path(os.environ[FOLDER])
-    folder.mkdir(parents=True, exist_ok=True)
-    with open(folder / f"{os.environ.get('PYTEST_XDIST_WORKER', 'main')}.jsonl", "a", encoding="utf-8") as file:
-        file.write(line + "\n")
+    whole = _processor_time() - start
+    wall = time.perf_counter() - began
+    callspec, used = getattr(item, "callspec", None), []
+    for name, definitions in item._fixtureinfo.name2fixturedefs.items():
+        if definitions[-1].scope != "function":
+            used.append(_key(definitions[-1], callspec.indices.get(name, 0) if callspec else 0))
+    _write(test=item.nodeid, time=whole - _within[0], used=whole / wall, kernels=_kernels(_taken), fixtures=used)
 
 
 def read_costs(folder: Path) -> dict[str, Cost]:
     """Costs by test."""
     rows = [json.loads(line) for path in sorted(folder.glob("*.jsonl")) for line in path.read_text().splitlines()]
     compiled: dict[str, float] = {}
-    for key, origin, _, seconds in (kernel for row in rows for kernel in row["kernels"]):
-        if origin == "compiled":
-            compiled[key] = max(compiled.get(key, 0.0), seconds)
+    for row in rows:
+        for key, origin, _, seconds in row["kernels"]:
+            if origin == "compiled":
+                compiled[key] = max(compiled.get(key, 0.0), seconds * _share(row))
+    fixtures: dict[str, Cost] = {}
+    for row in rows:
+        if "fixture" in row:
+            cost = _cost(row, compiled)
+            fixtures[row["fixture"]] = max(cost, fixtures.get(row["fixture"], cost), key=lambda one: one.own)
     found = {}
     for row in rows:
-        own, kernels = row["time"], {}
-        for key, origin, trace, seconds in row["kernels"]:
-            if origin == "process":
-                continue
-            own -= trace + (seconds if origin == "compiled" else 0.0) + FIRST_CALL * compiled.get(key, 0.0)
-            kernels[key] = trace + (1 + FIRST_CALL) * compiled.get(key, 0.0)
-        found[row["test"]] = Cost(max(own, 0.0), kernels)
+        if "test" in row:
+            own, shared = _cost(row, compiled)
+            for name in row["fixtures"]:
+                if name in fixtures:
+                    shared = shared | fixtures[name].shared | {name: fixtures[name].own}
+            found[row["test"]] = Cost(own, shared)
     return found
+
+
+def _cost(row: dict, compiled: dict[str, float]) -> Cost:
+    """Of a test or a fixture alone."""
+    own, kernels = row["time"], {}
+    for key, origin, trace, seconds in row["kernels"]:
+        if origin == "process":
+            continue
+        traced = trace * _share(row)
+        own -= traced + (seconds * _share(row) if origin == "compiled" else 0.0) + FIRST_CALL * compiled.get(key, 0.0)
+        kernels[key] = traced + (1 + FIRST_CALL) * compiled.get(key, 0.0)
+    return Cost(max(own, 0.0), kernels)
+
+
+def _share(row: dict) -> float:
+    """Processor time over time of a row, for the times of kernels, which are those of a clock: other processes run, too."""
+    walls = sum(trace + (seconds if origin == "compiled" else 0.0) for _, origin, trace, seconds in row["kernels"])
+    return min(1.0, row["used"] if "used" in row else row["time"] / max(walls, 1e-9))
 
 
 def savings(costs: dict[str, Cost]) -> dict[str, float]:
     """[s] that a run is shorter without each test."""
     users = defaultdict(set)
     for test, cost in costs.items():
-        for key in cost.kernels:
+        for key in cost.shared:
             users[key].add(test)
-    return {test: cost.own + sum(seconds for key, seconds in cost.kernels.items() if users[key] == {test})
+    return {test: cost.own + sum(seconds for key, seconds in cost.shared.items() if users[key] == {test})
             for test, cost in costs.items()}  # fmt: skip
+
+
+def chosen(costs: dict[str, Cost], most: float) -> tuple[set[str], float]:
+    """Tests of a default tier: one case at least of each function, then the cheapest of the others.
+
+    Args:
+        costs: of all tests.
+        most: [s] of the tier.
+
+    Returns:
+        ids, and what they cost together [s].
+    """
+    by_function = defaultdict(list)
+    for test in costs:
+        by_function[test.partition("[")[0]].append(test)
+    taken, held, sum_ = set(), set(), 0.0
+
+    def price(test: str) -> float:
+        return costs[test].own + sum(seconds for key, seconds in costs[test].shared.items() if key not in held)
+
+    def take(test: str) -> None:
+        nonlocal sum_
+        sum_ += price(test)
+        held.update(costs[test].shared)
+        taken.add(test)
+
+    # Those that have no choice first, so that the others may choose what they share with them.
+    for tests in sorted(by_function.values(), key=len):
+        take(min(tests, key=lambda test: (price(test), test)))
+    left = sorted(set(costs) - taken)
+    while left:
+        left.sort(key=price)
+        cheap = [test for test in left[: max(1, len(left) // 20)] if sum_ + price(test) <= most]
+        if not cheap:
+            break
+        for test in cheap:
+            if sum_ + price(test) <= most:
+                take(test)
+        left = [test for test in left if test not in taken]
+    return taken, sum_
+
+
+def listing(tests: Iterable[str]) -> str:
+    """The file of the cases that are left to the tier `full`."""
+    by_file = defaultdict(list)
+    for test in tests:
+        path, _, name = test.partition("::")
+        by_file[Path(path).stem].append(name)
+    lines = ['"""Tests of the tier `full` that their files do not mark, by file, as `costs.py --default` chooses them."""',
+             "", "FULL_CASES: dict[str, tuple[str, ...]] = {"]  # fmt: skip
+    for file in sorted(by_file):
+        lines += [f"    {file!r}: (", *(f"        {name!r}," for name in sorted(by_file[file])), "    ),"]
+    return "\n".join([*lines, "}", ""])
 
 
 def main() -> None:
     costs = read_costs(Path(sys.argv[1]))
-    kernels: dict[str, float] = {}
+    if "--default" in sys.argv:
+        taken, seconds = chosen(costs, float(sys.argv[sys.argv.index("--default") + 1]))
+        sys.stderr.write(f"{len(taken)} of {len(costs)} tests, {seconds:.0f} s\n")
+        sys.stdout.write(listing(set(costs) - taken))
+        return
+    shared: dict[str, float] = {}
     for cost in costs.values():
-        for key, seconds in cost.kernels.items():
-            kernels[key] = max(kernels.get(key, 0.0), seconds)
-    own, shared = sum(cost.own for cost in costs.values()), sum(kernels.values())
-    lines = [f"{len(costs)} tests, {own / 60:.1f} min, and {len(kernels)} kernels, {shared / 60:.1f} min"]
+        for key, seconds in cost.shared.items():
+            shared[key] = max(shared.get(key, 0.0), seconds)
+    own, together = sum(cost.own for cost in costs.values()), sum(shared.values())
+    lines = [f"{len(costs)} tests, {own / 60:.1f} min, and {len(shared)} kernels and fixtures, {together / 60:.1f} min"]
     for test, seconds in sorted(savings(costs).items(), key=lambda one: -one[1])[:SHOWN]:
-        lines.append(f"{seconds:6.1f} s, {costs[test].own:5.1f} without kernels  {test}")
+        lines.append(f"{seconds:6.1f} s, {costs[test].own:5.1f} without what is shared  {test}")
     sys.stdout.write("\n".join(lines) + "\n")
 
 
