@@ -1,38 +1,44 @@
 """What each test costs, what a run saves without it, and which cases a default tier of so many seconds takes.
 
     SIMCLI_COSTS=/tmp/costs PYTHONPATH=tests python -m pytest -m "" -p support.costs   # a line of each test
-    python tests/support/costs.py /tmp/costs                                           # the dearest of them, and the sum
-    python tests/support/costs.py /tmp/costs --default 400 > tests/support/full_cases.py
+    PYTHONPATH=tests python tests/support/costs.py /tmp/costs                          # the dearest of them, and the sum
+    PYTHONPATH=tests python tests/support/costs.py /tmp/costs --default 400 > tests/support/full_cases.py
 
 A kernel is compiled once for all tests of a run that take it, and a fixture of a file is set up once. So a test costs its
 own time, and of these what no other test takes.
 """
 
+import contextlib
 import json
 import os
 import resource
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
+from support.touched import notes, wanted
+
 FOLDER = "SIMCLI_COSTS"
 FIRST_CALL = 0.2  # of the time that a kernel compiles: the machine's code is made when it is first called
+COMPILED = 5.4  # times that tracing takes: compiling, of the kernels that were measured
 SHOWN = 100
+AT_ONCE = 20  # a part of the tests that are taken before prices are looked at again
 
 _taken: list = []
 _within: list[float] = []  # [s] that fixtures within those take that are being set up, and within the test
 
 
 class Cost(NamedTuple):
-    """Of a test: processor time without what it shares [s], and time of each kernel and fixture by key [s]."""
+    """Of a test: processor time without what it shares [s], time of each kernel and fixture by key [s], what it touches."""
 
     own: float
     shared: dict[str, float]
+    notes: frozenset = frozenset()
 
 
 def pytest_configure():
@@ -45,6 +51,19 @@ def _processor_time() -> float:
     """Of this process and of those that it has waited for."""
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(each.ru_utime + each.ru_stime for each in used)
+
+
+@contextlib.contextmanager
+def _notes_apart() -> Iterator[set]:
+    """What is touched meanwhile, in a set of its own."""
+    before = {*notes}
+    notes.clear()
+    found: set = set()
+    try:
+        yield found
+    finally:
+        found |= notes
+        notes.update(before)
 
 
 def _write(**row) -> None:
@@ -70,14 +89,15 @@ def pytest_fixture_setup(fixturedef, request):
         return
     before, start, began = len(_taken), _processor_time(), time.perf_counter()
     _within.append(0.0)
-    yield
+    with _notes_apart() as touched:
+        yield
     whole = _processor_time() - start
     wall = time.perf_counter() - began
     own = whole - _within.pop()
     if _within:
         _within[-1] += whole
     _write(fixture=_key(fixturedef, getattr(request, "param_index", 0)), time=own, used=whole / wall,
-           kernels=_kernels(_taken[before:]))  # fmt: skip
+           kernels=_kernels(_taken[before:]), notes=sorted(touched))  # fmt: skip
     del _taken[before:]
 
 
@@ -87,14 +107,16 @@ def pytest_runtest_protocol(item, nextitem):
     _taken.clear()
     _within[:] = [0.0]
     start, began = _processor_time(), time.perf_counter()
-    yield
+    with _notes_apart() as touched:
+        yield
     whole = _processor_time() - start
     wall = time.perf_counter() - began
     callspec, used = getattr(item, "callspec", None), []
     for name, definitions in item._fixtureinfo.name2fixturedefs.items():
         if definitions[-1].scope != "function":
             used.append(_key(definitions[-1], callspec.indices.get(name, 0) if callspec else 0))
-    _write(test=item.nodeid, time=whole - _within[0], used=whole / wall, kernels=_kernels(_taken), fixtures=used)
+    _write(test=item.nodeid, time=whole - _within[0], used=whole / wall, kernels=_kernels(_taken), fixtures=used,
+           notes=sorted(touched))  # fmt: skip
 
 
 def read_costs(folder: Path) -> dict[str, Cost]:
@@ -105,6 +127,10 @@ def read_costs(folder: Path) -> dict[str, Cost]:
         for key, origin, _, seconds in row["kernels"]:
             if origin == "compiled":
                 compiled[key] = max(compiled.get(key, 0.0), seconds * _share(row))
+    for row in rows:
+        for key, origin, trace, _ in row["kernels"]:
+            if origin == "folder":  # in all runs, as of a cache that was not empty
+                compiled.setdefault(key, COMPILED * trace * _share(row))
     fixtures: dict[str, Cost] = {}
     for row in rows:
         if "fixture" in row:
@@ -113,11 +139,12 @@ def read_costs(folder: Path) -> dict[str, Cost]:
     found = {}
     for row in rows:
         if "test" in row:
-            own, shared = _cost(row, compiled)
+            own, shared, touched = _cost(row, compiled)
             for name in row["fixtures"]:
                 if name in fixtures:
                     shared = shared | fixtures[name].shared | {name: fixtures[name].own}
-            found[row["test"]] = Cost(own, shared)
+                    touched |= fixtures[name].notes
+            found[row["test"]] = Cost(own, shared, touched)
     return found
 
 
@@ -130,7 +157,7 @@ def _cost(row: dict, compiled: dict[str, float]) -> Cost:
         traced = trace * _share(row)
         own -= traced + (seconds * _share(row) if origin == "compiled" else 0.0) + FIRST_CALL * compiled.get(key, 0.0)
         kernels[key] = traced + (1 + FIRST_CALL) * compiled.get(key, 0.0)
-    return Cost(max(own, 0.0), kernels)
+    return Cost(max(own, 0.0), kernels, frozenset(map(tuple, row.get("notes", ()))))
 
 
 def _share(row: dict) -> float:
@@ -150,7 +177,7 @@ def savings(costs: dict[str, Cost]) -> dict[str, float]:
 
 
 def chosen(costs: dict[str, Cost], most: float) -> tuple[set[str], float]:
-    """Tests of a default tier: one case at least of each function, then the cheapest of the others.
+    """Tests of a default tier: what touches all that must be, then a case of each function, then others, the cheapest first.
 
     Args:
         costs: of all tests.
@@ -159,9 +186,6 @@ def chosen(costs: dict[str, Cost], most: float) -> tuple[set[str], float]:
     Returns:
         ids, and what they cost together [s].
     """
-    by_function = defaultdict(list)
-    for test in costs:
-        by_function[test.partition("[")[0]].append(test)
     taken, held, sum_ = set(), set(), 0.0
 
     def price(test: str) -> float:
@@ -173,19 +197,28 @@ def chosen(costs: dict[str, Cost], most: float) -> tuple[set[str], float]:
         held.update(costs[test].shared)
         taken.add(test)
 
-    # Those that have no choice first, so that the others may choose what they share with them.
-    for tests in sorted(by_function.values(), key=len):
-        take(min(tests, key=lambda test: (price(test), test)))
-    left = sorted(set(costs) - taken)
-    while left:
-        left.sort(key=price)
-        cheap = [test for test in left[: max(1, len(left) // 20)] if sum_ + price(test) <= most]
-        if not cheap:
-            break
-        for test in cheap:
-            if sum_ + price(test) <= most:
-                take(test)
-        left = [test for test in left if test not in taken]
+    missing = wanted()
+    while having := [test for test in costs if costs[test].notes & missing]:
+        best = min(having, key=lambda test: (price(test) / len(costs[test].notes & missing), test))
+        missing -= costs[best].notes
+        take(best)
+    def fill(groups: list[list[str]]) -> None:
+        """Take one test of each group, the cheapest groups first, while there is time."""
+        while groups:
+            best = sorted((min((price(test), test) for test in group), group) for group in groups)
+            fitting = [(test, group) for (_, test), group in best[: len(best) // AT_ONCE + 1] if sum_ + price(test) <= most]
+            if not fitting:
+                return
+            for test, group in fitting:
+                if sum_ + price(test) <= most:
+                    take(test)
+                groups.remove(group)
+
+    functions = defaultdict(list)
+    for test in sorted(costs):
+        functions[test.partition("[")[0]].append(test)
+    fill([tests for tests in functions.values() if not taken & set(tests)])
+    fill([[test] for test in sorted(costs) if test not in taken])
     return taken, sum_
 
 
