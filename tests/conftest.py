@@ -3,6 +3,7 @@
 import gc
 import os
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,9 @@ MOST_KERNELS = 32  # of a device of tests, some 10 MB each
 FOR_GPU = ("for", "gpu")  # property of a test
 TOUCHED = "touched"  # what a worker hands to the session
 COLLECTED = pytest.StashKey[dict[str, str]]()  # id to tier of all tests that were collected, those of other tiers included
+UNTIL = float(os.environ["SIMCLI_TESTS_UNTIL"]) if os.environ.get("SIMCLI_TESTS_UNTIL") else None  # [s] since 1970
+NO_TIME = "its time is over (SIMCLI_TESTS_UNTIL)"  # of tests that would begin later
+STRIDE = 37  # files a day by which the first one goes on
 NOTES = pytest.StashKey[set]()  # what all workers have touched
 
 
@@ -41,14 +45,24 @@ def pytest_xdist_auto_num_workers():
 
 @pytest.hookimpl(tryfirst=True)  # before `-m` leaves any out
 def pytest_collection_modifyitems(config, items):
-    rank = {name: k for k, name in enumerate(LONGEST)}
+    rank = {name: k for k, name in enumerate(LONGEST)} if UNTIL is None else begun_elsewhere(items)
     items.sort(key=lambda item: rank.get(item.path.stem, len(rank)))
     mark_listed(items, {"slow": SLOW_CASES, "full": FULL_CASES})
     config.stash[COLLECTED] = {item.nodeid: tier_of(item) for item in items}
 
 
+def begun_elsewhere(items) -> dict[str, int]:
+    """Places of all files, of which another one is the first each time: those at the end may be left out (`UNTIL`)."""
+    names = sorted({item.path.stem for item in items})
+    first = int(UNTIL / 86400 * STRIDE) % max(len(names), 1)
+    return {name: k for k, name in enumerate(names[first:] + names[:first])}
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item):
     """Tell the report which tests are for a GPU: its keywords hold the names of folders and functions, too."""
+    if UNTIL is not None and time.time() > UNTIL:
+        pytest.skip(NO_TIME)
     if item.get_closest_marker("gpu"):
         item.user_properties.append(FOR_GPU)
 
@@ -58,6 +72,9 @@ def pytest_terminal_summary(terminalreporter):
     ended = [*terminalreporter.getreports("passed"), *terminalreporter.getreports("failed")]
     ran = sum(FOR_GPU in map(tuple, report.user_properties) and report.when == "call" for report in ended)
     terminalreporter.write_line(f"tests on a GPU: {ran}")
+    if UNTIL is not None:
+        left = sum(NO_TIME in str(report.longrepr) for report in terminalreporter.getreports("skipped"))
+        terminalreporter.write_line(f"tests without time: {left}")
 
 
 def pytest_testnodedown(node):
