@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from simcli.model.closure.begin import has_bounds, has_rows
-from simcli.model.from_scene import CHUNK
 from simcli.model.tables import Model
 from simcli.records.contents.chunks import frame_bytes
 from simcli.records.contents.layout import Axes, recordable
 from simcli.records.contents.model_columns import model_arrays
 from simcli.records.contents.select import selection
 from simcli.records.writing.ring import LIMIT_BYTES
+from simcli.spec.batches.passes import MOST_ALONE
 from simcli.spec.resolved import to_yaml
 
 # Measured on small scenes: what a file and a process take before the first frame.
@@ -80,7 +80,7 @@ def kernel_bytes(solver: str, model: Model) -> int:
 def entry_bytes(model: Model) -> int:
     """Bytes of the scene in Python: its entries, and the scenes of the worlds that are built at once."""
     n_entries = model.n_bodies + sum(not name.endswith("_free") for name in model.joints.name)
-    return _ENTRY_BYTES * n_entries + WORLD_BYTES * min(model.n_worlds, CHUNK) * bool(model.param_name)
+    return _ENTRY_BYTES * n_entries + WORLD_BYTES * min(model.n_worlds, MOST_ALONE) * bool(model.param_name)
 
 
 def contact_bytes(model: Model) -> int:

@@ -14,7 +14,7 @@ from simcli.model.batch.join import NO_WORLD_AXIS
 from simcli.model.from_scene import build_together
 from simcli.model.phases.stretches import EARLY, model_columns
 from simcli.model.tables import Array, Model
-from simcli.spec.batches.batch import world_values
+from simcli.spec.batches.batch import values_of_world, world_columns
 from simcli.spec.batches.worlds import dependent_leaves
 from simcli.spec.checks.runs.events import by_condition, events_are_tried, in_time
 from simcli.spec.document.lookup import value_at
@@ -48,7 +48,7 @@ def unread_paths(document: Document, spec: SceneSpec, paths: Iterable[str], type
         paths: dotted; one that leads to no number counts as read.
         typed: whether they are those of `--set`, over which others hold.
     """
-    base = dict(world_values(spec)[0])
+    base = values_of_world(world_columns(spec), 0)
     targets = {path: _targets(document, spec, base, path) for path in dict.fromkeys(paths)}
     left = {path: found for path, found in targets.items() if found is not None}
     tried = {path for path, found in left.items() if not found}

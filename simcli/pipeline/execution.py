@@ -203,15 +203,14 @@ def _judge(job: Job) -> "list[Verdict]":
 
 def _expected_of_worlds(job: Job) -> list:
     """The expectations of each world that is run, where the batch varies what their expressions may use; else none."""
-    from simcli.spec.batches.batch import world_values
-    from simcli.spec.document.nodes import parse_path
-    from simcli.spec.expansion.expand import BEFORE_EXPANSION
+    from simcli.spec.batches.batch import values_of_world, world_columns
+    from simcli.spec.batches.worlds import sections_made_of
     from simcli.spec.resolve import resolve_world
 
-    values = world_values(job.spec)
-    if not any(parse_path(path)[0] in BEFORE_EXPANSION for path in values[0]):
+    columns = world_columns(job.spec)
+    if "expect" not in sections_made_of(job.document, columns):
         return []
-    return [resolve_world(job.document, values[k], k).expect for k in job.numbers]
+    return [resolve_world(job.document, values_of_world(columns, k), k).expect for k in job.numbers]
 
 
 def _circumstances(job: Job, device) -> dict[str, Any]:

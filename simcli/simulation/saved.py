@@ -6,7 +6,7 @@ import numpy as np
 
 from simcli.job import Failure
 from simcli.model.tables import Model
-from simcli.solvers.shared.host.stepwise import SavedState
+from simcli.solvers.shared.by_hand.stepwise import SavedState
 
 
 @dataclass(frozen=True)

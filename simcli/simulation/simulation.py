@@ -22,11 +22,11 @@ from simcli.simulation.process import MOST_THREADS, Hold, SignalsWait, device_fo
 from simcli.simulation.quantities import Places
 from simcli.simulation.recording import TOLD, OpenRecording
 from simcli.simulation.saved import Snapshot
-from simcli.simulation.starts import Starts, is_state
+from simcli.simulation.starts import Starts, gives_all, is_state
 from simcli.simulation.timed import timed_part
-from simcli.solvers.shared.host.on_device import view_of
+from simcli.solvers.shared.by_hand.on_device import view_of
+from simcli.solvers.shared.by_hand.stepwise import Stepwise
 from simcli.solvers.shared.host.solver import MANY_STEPS
-from simcli.solvers.shared.host.stepwise import Stepwise
 from simcli.spec.document.overrides import Override
 from simcli.spec.names.channel_names import canonical
 
@@ -237,11 +237,13 @@ class Simulation:
                              "reset all worlds, then set")  # fmt: skip
         if not worlds.any():
             return
-        columns = self._stepwise.show().columns
-        missing = {"frames/joint_q", "frames/joint_qd"} - columns.keys()
-        if missing:
+        if gives_all(self._job.model, states):
+            now = (np.zeros((int(worlds.sum()), n)) for n in (self._job.model.n_q, self._job.model.n_qd))
+        elif self._stepwise.shows_joints:
+            now = self._stepwise.coordinates(worlds)
+        else:
             raise UsageError("set of a state needs the coordinates of all joints: add `joints` to output.channels")
-        starts = Starts(self._job, columns["frames/joint_q"][0], columns["frames/joint_qd"][0], worlds)
+        starts = Starts(self._job, *now, np.flatnonzero(worlds))
         for one, given in states.items():
             starts.set(canonical(one), given)
         self._begin(worlds, starts.model_of_start())
@@ -263,10 +265,11 @@ class Simulation:
         self._note(events)
         self._pass_on(events)
 
-    def _begin(self, worlds: np.ndarray, model) -> None:
-        """Let some worlds begin at the start of a model."""
-        numbers = {self._job.numbers[k] for k in np.flatnonzero(worlds)}
-        self.failures = [one for one in self.failures if one.world not in numbers]
+    def _begin(self, worlds: np.ndarray, model=None) -> None:
+        """Let some worlds begin where the scene does, or at the start of a model of these worlds."""
+        if self.failures:
+            numbers = {self._job.numbers[k] for k in np.flatnonzero(worlds)}
+            self.failures = [one for one in self.failures if one.world not in numbers]
         events = self._stepwise.begin_anew(worlds, model)
         self._note(events)
         self._pass_on(events)
@@ -290,7 +293,7 @@ class Simulation:
                 self._controls.write_all()
             stepwise.rewind()
             self.failures, self.events = [], []
-            self._begin(np.ones(self.n_worlds, bool), self._job.model)
+            self._begin(np.ones(self.n_worlds, bool))
             self._began[:] = 0
             return
         mask = mask_of_worlds(worlds, self.n_worlds)
@@ -298,7 +301,7 @@ class Simulation:
             raise UsageError(f"reset of some worlds: {timed} depends on time, which worlds have in common; reset all of "
                              "them")  # fmt: skip
         if mask.any():
-            self._begin(mask, self._job.model)
+            self._begin(mask)
             self._began[mask] = stepwise.n_steps
             self._tell("reset", mask)
 

@@ -14,6 +14,7 @@ from simcli.cli.options import OUTPUT_SUFFIXES, FixInertia, JsonFlag, PackagePat
 from simcli.errors import Exit, Fault, SceneError, UsageError, Where
 
 SCENE_SUFFIXES = (".yaml", ".yml")
+_SHOWN = 5  # varied numbers in a message
 FILE_CODE = "SC701"  # of a damaged or foreign output file
 
 
@@ -141,19 +142,46 @@ def _check_scene(path: Path, sets: list) -> Finding:
     from simcli.cli.scenes.contact_findings import idle_faults, overlap_faults
     from simcli.cli.scenes.import_model import say_imported
     from simcli.model.describe import idle_names
-    from simcli.pipeline import build_model, read_scene
+    from simcli.pipeline import read_scene
     from simcli.spec.resolve import warnings
 
     try:
         document, spec = read_scene(path, sets)
         say_imported(document, path)
-        model = build_model(document, spec)
+        model, lacking = _begun(document, spec)
     except SceneError as error:
         return Finding(path, error.faults, document=error.document)
     note = f"{plural(len(spec.bodies), 'body')}, {plural(len(spec.joints), 'joint')}, {spec.solver.type}"
-    found = warnings(document) + _moved(model, document) + _stiff(model, spec, document)
+    found = warnings(document) + lacking + _moved(model, document) + _stiff(model, spec, document)
     found += overlap_faults(document, spec, model) + idle_faults(document, spec, model)
     return Finding(path, found, note, document, idle_names(model))
+
+
+def _begun(document, spec) -> tuple[Any, list[Fault]]:
+    """A world that can begin, and a warning about those of its batch that cannot.
+
+    Raises:
+        SceneError: the values of some world make no mechanism, or no world can begin.
+    """
+    from simcli.pipeline import build_model
+
+    whole = build_model(document, spec, None)
+    if whole.n_worlds == 1:
+        return whole, []
+    lacks = {lack.world: lack for lack in reversed(whole.start.lacks)}
+    model = build_model(document, spec, (next(k for k in range(whole.n_worlds) if k not in lacks),))
+    return model, [_lacking(document, whole, lacks)] if lacks else []
+
+
+def _lacking(document, model, lacks: dict) -> Fault:
+    """How many worlds cannot begin, and what the first of them lacks."""
+    world = min(lacks)
+    names = list(zip(model.param_name, model.param_unit, model.param_value[world].tolist(), strict=True))
+    values = ", ".join(f"{name} = {value:.6g} {unit}".rstrip() for name, unit, value in names[:_SHOWN])
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    text = (f"{len(lacks)} of {model.n_worlds} worlds cannot begin; the first is number {world}, with {values}{more}: "
+            f"{lacks[world].text}")  # fmt: skip
+    return Fault(lacks[world].code, text, document.where(lacks[world].path), lacks[world].hint, "warning")
 
 
 def _moved(model, document) -> list[Fault]:

@@ -13,11 +13,11 @@ from simcli.model.joints.combined import DOF_COLUMNS as COMBINED
 from simcli.model.phases.crossings import Switched, with_crossings
 from simcli.model.phases.jumps import refuse_jump
 from simcli.model.tables import Model
-from simcli.spec.batches.batch import world_values
+from simcli.spec.batches.batch import n_worlds, path_columns, values_of_world, world_columns
+from simcli.spec.batches.worlds import sections_made_of
 from simcli.spec.checks.runs.events import by_condition, events_are_tried, in_time, kinds_of_scenes, scenes_of_events
-from simcli.spec.document.nodes import locate, parse_path
+from simcli.spec.document.nodes import locate
 from simcli.spec.document.scene_file import Document
-from simcli.spec.expansion.expand import BEFORE_EXPANSION
 from simcli.spec.resolve import resolve_world
 from simcli.spec.schema.scene import SceneSpec
 
@@ -115,8 +115,7 @@ def _crossing_changes(document: Document, spec: SceneSpec, worlds: Sequence[int]
     each = _sets_of_worlds(document, spec, worlds) if crossed else []
     for index in crossed:
         for path in spec.events[index].set:
-            changes = [{path: sets[index][path]} for sets in each]
-            other = started_from(build_worlds(document, spec, worlds, changes if len(changes) > 1 else changes[0]), first)
+            other = started_from(_built(document, spec, worlds, [{path: sets[index][path]} for sets in each]), first)
             found.append((index, path, other, differences(first, other)))
     return found
 
@@ -132,19 +131,26 @@ def _build_one_by_one(document: Document, spec: SceneSpec, worlds: Sequence[int]
             for path in sets[index]:  # what is set last counts, also of a list and one of its numbers
                 held.pop(path, None)
             held |= sets[index]
-        model = started_from(build_worlds(document, spec, worlds, values if len(values) > 1 else values[0]), first)
+        model = started_from(_built(document, spec, worlds, values), first)
         _refuse_structure(document, index, spec.events[index].set, fixed_differences(first, model))
         models.append(model)
     return models
 
 
+def _built(document: Document, spec: SceneSpec, worlds: Sequence[int] | None, values: list[dict[str, object]]) -> Model:
+    """The model with other values, one mapping for each world, or one for all."""
+    if len(values) == 1:
+        return build_worlds(document, spec, worlds, values[0])
+    return build_worlds(document, spec, worlds, each=path_columns(values))
+
+
 def _sets_of_worlds(document: Document, spec: SceneSpec, worlds: Sequence[int] | None) -> list[list[dict[str, object]]]:
     """What each event sets, in each world; one list for all where nothing varies that expressions of events may use."""
-    values = world_values(spec)
-    if not any(parse_path(path)[0] in BEFORE_EXPANSION for path in values[0]):
+    columns = world_columns(spec)
+    if "events" not in sections_made_of(document, columns):
         return [[event.set for event in spec.events]]
-    numbers = range(len(values)) if worlds is None else worlds
-    return [[event.set for event in resolve_world(document, values[k], k).events] for k in numbers]
+    numbers = range(n_worlds(spec)) if worlds is None else worlds
+    return [[event.set for event in resolve_world(document, values_of_world(columns, k), k).events] for k in numbers]
 
 
 def _build_together(document: Document, spec: SceneSpec, worlds: Sequence[int] | None, first: Model,

@@ -20,6 +20,9 @@ import math
 
 from simcli.model.signals.formulas import Code, Term
 from simcli.model.signals.tables import Op
+from simcli.spec.values.varied import for_all_worlds
+
+_expm1 = for_all_worlds(math.expm1)
 
 
 def write_law(code: Code, signal, period: float, delay: int) -> int:
@@ -72,7 +75,7 @@ def _filter(code: Code, signal, period: float) -> Term:
     """A first-order lag, see above."""
     lag = signal.filter
     part = period / lag.time_constant
-    part = -math.expm1(-part) if lag.method == "exact" else part
+    part = -_expm1(-part) if lag.method == "exact" else part
     place = code.names.states(1)
     now = _state(code, place, code.number(lag.initial))
     _keep(code, place, now + (code.formula(lag.input) - now) * code.number(part))

@@ -13,6 +13,7 @@ from simcli.model.signals.tables import Feedback, Signals, no_feedback
 from simcli.spec.schema.scene import SceneSpec
 from simcli.spec.signals.order import order_of_feedback
 from simcli.spec.values.expressions import ExpressionError
+from simcli.spec.values.varied import DivergedError, stacked_numbers
 
 _COLUMNS = 5  # of a line
 
@@ -36,21 +37,28 @@ def read_feedback(worlds: Worlds, signals: Signals) -> Feedback:
             worlds.common(lambda s, n=name: (s.signals[n].kind, s.signals[n].rate, s.signals[n].delay), f"signals.{name}")
     laws = _Laws(first, order, signals)
     read = attrgetter("signals", "joints", "forces", "events")
-    same = all(read(spec) == read(first) for spec in worlds.specs[1:])
-    constants = [laws.constants]
-    for spec in () if same else worlds.specs[1:]:
-        other = _Laws(spec, order, signals)
+    constants = []
+    for other, numbers in worlds.each(lambda s: laws if _is_same(read(s), read(first)) else _Laws(s, order, signals)):
         laws.fault = laws.fault or other.fault
         if other.columns != laws.columns and not laws.fault:
             worlds.fault("SC455", "signals", "the expressions of signals differ between worlds by more than numbers",
                          "batch.vary changes numbers, not the structure")  # fmt: skip
             return no_feedback()
-        constants.append(other.constants)
+        constants.append((other.constants, numbers))
     if laws.fault:
         name, key, message = laws.fault
         worlds.fault("SC221", f"signals.{name}.{key}", message, "what is constant in it must have a value")
         return no_feedback()
-    return laws.table(signals, np.array(constants, float).reshape(len(constants), -1))
+    rows = [(stacked_numbers(some, (len(some),)), numbers) for some, numbers in constants]
+    return laws.table(signals, worlds.joined(rows))
+
+
+def _is_same(one: tuple, other: tuple) -> bool:
+    """Whether parts of scenes are equal, in all worlds."""
+    try:
+        return one == other
+    except DivergedError:
+        return False
 
 
 def whole_steps(time: float, dt: float) -> int:

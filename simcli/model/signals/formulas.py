@@ -14,13 +14,14 @@ from simcli.model.signals.tables import Op
 from simcli.spec.names.channel_names import split_component
 from simcli.spec.values.braces import parsed_with_names
 from simcli.spec.values.expressions import FUNCTIONS, Arithmetic, real_numbers, value_of
+from simcli.spec.values.varied import as_float, for_all_worlds
 
 _FOLDED: dict[Op, Callable[..., float]] = {
     Op.ADD: lambda x, y: x + y, Op.SUBTRACT: lambda x, y: x - y, Op.MULTIPLY: lambda x, y: x * y,
-    Op.DIVIDE: lambda x, y: x / y, Op.POWER: math.pow, Op.MINIMUM: min, Op.MAXIMUM: max, Op.ARCTANGENT: math.atan2,
-    Op.ABSOLUTE: abs, **{op: FUNCTIONS[name][0] for op, name in (
-        (Op.ROOT, "sqrt"), (Op.SINE, "sin"), (Op.COSINE, "cos"), (Op.TANGENT, "tan"), (Op.EXPONENTIAL, "exp"),
-        (Op.SIGN, "sign"))},
+    Op.DIVIDE: lambda x, y: x / y, Op.ABSOLUTE: abs, **{op: for_all_worlds(function) for op, function in (
+        (Op.POWER, math.pow), *((op, FUNCTIONS[name][0]) for op, name in (
+            (Op.MINIMUM, "min"), (Op.MAXIMUM, "max"), (Op.ARCTANGENT, "atan2"), (Op.ROOT, "sqrt"), (Op.SINE, "sin"),
+            (Op.COSINE, "cos"), (Op.TANGENT, "tan"), (Op.EXPONENTIAL, "exp"), (Op.SIGN, "sign"))))},
 }  # fmt: skip
 
 
@@ -76,7 +77,7 @@ class Code:
 
     def number(self, value: float) -> "Term":
         """A constant, which has no line until one needs it."""
-        return Term(self, None, float(value))
+        return Term(self, None, as_float(value))
 
     def of(self, op: Op, *values: "Term") -> "Term":
         """The value of an operation: folded if all its values are constants."""

@@ -126,7 +126,7 @@ class AffineCore:
         given: bodies that move as prescribed.  holds: soft holds.  drags: of a medium.
         restarts: whether steps may be taken again.
         touches: whether shapes may touch, in some phase.  Then there are `barrier`, its `notes`, and `contacts`.
-        summarises: see `core.Core`; steps that are not solved end their worlds here.  has_friction: in contacts.
+        anew, summarises: see `core.Core`; steps that are not solved end their worlds here.  has_friction: in contacts.
         now, program: of a frame.
         diagonal: entries of the factor on the diagonal.
         coordinate_dof: dof of each coordinate that has a law.
@@ -168,7 +168,7 @@ class AffineCore:
             self.barrier = barrier_of(model, options, plan.dt, self.tables, arena)
             self.notes, self.has_friction = self.barrier.notes, self.barrier.has_friction
             self.contacts = ContactReport(arena, self.barrier.candidates.capacity, self.reports["contacts"], plan.lets_pass)
-        self.total_start, self.count = arena.single.slots(2)
+        self.total_start, self.count, self.anew = arena.single.slots(3)
         self.health = arena.slot(len(HEALTH))
         self.sight = sight_of(self.signals, model, plan.dt, self.tables, arena)
         self.guard = LoopGuard(model, self.signals.feedback.n > 0, self.potential.n, self.tables, arena)

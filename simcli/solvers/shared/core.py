@@ -84,6 +84,7 @@ class Core:
         turns: whether directions of rows turn in the passes of a step, see direction.py.
         by_impulses: whether steps solve a complementarity problem.
         is_large: whether they keep nothing dense, see host/large_worlds.py.
+        anew: 1 for the worlds that begin anew.
         sight: what signals see that follow the motion.
         looks_back: whether frames show the last step: its reactions are found where it began, with the impulses of all its
             passes.
@@ -161,7 +162,7 @@ class Core:
         self.reports["joints"] |= self.signals.feedback.n > 0
         self.reports["stretch"] = False  # of rigid bodies
         self.reports["contacts"] &= self.touches
-        self.total_start, self.count = arena.single.slots(2)
+        self.total_start, self.count, self.anew = arena.single.slots(3)
         self.health = arena.slot(len(HEALTH))
         self.gauges = Gauges(plan.measures, model, self.tables, arena, rows_of_dofs(constraints, model),
                              len(self.tables.phases) == 1)  # fmt: skip

@@ -54,7 +54,7 @@ from simcli.solvers.tree.integrators import (
     move_to_node,
     move_with_both,
 )
-from simcli.solvers.tree.midpoint import ROUNDS, find_fast, is_fast, move_back, move_to_middle
+from simcli.solvers.tree.midpoint import MORE_ROUNDS, find_fast, is_fast, is_faster, move_again, move_back, move_to_middle
 from simcli.solvers.tree.stages import (
     advance_by_impulses,
     advance_smooth,
@@ -66,11 +66,12 @@ from simcli.solvers.tree.stages import (
     place_links,
     solve_tree,
 )
-from simcli.solvers.tree.turning import end_turns, forget_carriers, turn_carriers
+from simcli.solvers.tree.turning import end_turns, forget_carriers, turn_base, turn_carriers
 
 # Of each node: what uses its evaluation.
 MOVES = {"rk4": (*3 * ((keep_slopes, move_to_node),), (keep_slopes, combine_slopes)),
          "implicit": ((move_to_end,), (move_with_both,))}  # fmt: skip
+_TURNS = 3  # solutions for the torques of those before, of bodies that laws hold: each better by the turn in a step
 
 
 def frame_of_tree(c) -> tuple:
@@ -194,6 +195,8 @@ def _evaluation(c, first=None, starts: bool = False, by_impulses: bool | None = 
     rows = (measure_rows,) if c.bound.system.n_rows else ()
     leads = (lead_rows_to_end if to_end or (starts and c.stages == 1) else lead_rows,) if c.bound.system.n_leads else ()
     answer = (*when(c.touches, watch_contacts), *solving(c)) if by_impulses else _with_active_set(c)
+    if starts and not by_impulses and c.gyroscopes.has_laws and not c.bound.system.n_rows:  # else corrections do it
+        answer = (*answer, *_TURNS * (turn_base, *_with_active_set(c)))
     bias = _bias_of_middle() if is_middle else (find_bias,)
     return *begins, *bias, *rows, fill_system, *leads, *answer, account
 
@@ -205,14 +208,15 @@ def _with_tree(c, starts: bool) -> tuple:
     solve = (turn_carriers, solve_tree, forget_carriers) if c.gyroscopes.n_carriers else (solve_tree,)
     if not c.midpoint.n:
         return solve
-    rounds = repeat(move_to_middle, place_links, *solve, at_most=ROUNDS, where=is_fast, wanted=is_fast)
-    return find_fast, *solve, rounds, only(is_fast, move_back)
+    again = repeat(move_again, place_links, *solve, at_most=MORE_ROUNDS, where=is_faster, wanted=is_faster)
+    return find_fast, *solve, only(is_fast, move_to_middle, place_links, *solve, again, move_back)
 
 
 def _bias_of_middle() -> tuple:
     """What velocities need, those of the middle in worlds in which they matter, by what nothing constrains there."""
-    rounds = repeat(solve_tree, move_to_middle, place_links, at_most=ROUNDS, where=is_fast, wanted=is_fast)
-    return find_fast, rounds, find_bias, only(is_fast, move_back, place_links)
+    again = repeat(solve_tree, move_again, place_links, at_most=MORE_ROUNDS, where=is_faster, wanted=is_faster)
+    first = only(is_fast, solve_tree, move_to_middle, place_links, again)
+    return find_fast, first, find_bias, only(is_fast, move_back, place_links)
 
 
 def _with_active_set(c) -> tuple:

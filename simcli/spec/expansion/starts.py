@@ -23,6 +23,7 @@ from simcli.spec.names.patterns import matching
 from simcli.spec.schema.pose import ORIENTATIONS
 from simcli.spec.schema.scene import SceneSpec
 from simcli.spec.values.ranks import Rank, full_rank, start_rank
+from simcli.spec.values.varied import number_row, plain_numbers
 
 STATES = {"joint_q": "q", "joint_qd": "qd"}  # tables of `initial` and of a keyframe, and the key of a joint
 _OF_BODIES = ("pose", "velocity")
@@ -211,11 +212,11 @@ def _velocity(spec: SceneSpec, tree: TableNode, body: str, plane: str | None, jo
     if plane is not None:
         return _Said(None, [max(_highest(node) for _, node in halves)] * 3)
     ranks = [_ranks(node, 3) for _, node in halves]
-    values = [np.array(value) for value, _ in halves]
+    values = [number_row(value) for value, _ in halves]
     if joint is not None and joint.uses_frames and joint.parent_frame is not None:
-        back = rot.quat_inverse(np.array(joint.parent_frame.quat_xyzw))
+        back = rot.quat_inverse(number_row(joint.parent_frame.quat_xyzw))
         values, ranks = [rot.quat_rotate(back, value) for value in values], [[max(one)] * 3 for one in ranks]
-    return _Said(tuple(np.concatenate(values).tolist()), [*ranks[0], *ranks[1]])
+    return _Said((*plain_numbers(values[0]), *plain_numbers(values[1])), [*ranks[0], *ranks[1]])
 
 
 def _said_in_initial(spec: SceneSpec, tree: TableNode, key: str, names: Sequence[str]) -> dict[str, list[_Said]]:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from simcli.spec.faults.fault_list import did_you_mean
 from simcli.spec.values.units import UnitError, parse_unit, to_si
+from simcli.spec.values.varied import for_all_worlds, is_finite
 
 MAX_TEXT = 1000  # characters of one expression
 MAX_DEPTH = 64
@@ -58,7 +59,8 @@ class Arithmetic(NamedTuple):
     functions: Mapping[str, Callable[..., Any]]
 
 
-_NUMBERS = Arithmetic(float, OPERATORS, {name: function for name, (function, _, _) in FUNCTIONS.items()})
+_NUMBERS = Arithmetic(float, {**OPERATORS, ast.Pow: for_all_worlds(math.pow)},
+                      {name: for_all_worlds(function) for name, (function, _, _) in FUNCTIONS.items()})  # fmt: skip
 
 
 class ExpressionError(ValueError):
@@ -162,7 +164,7 @@ def evaluate(text: str, lookup: _Lookup | Mapping[str, float]) -> float:
         raise ExpressionError(f"`{_clip(text)}` cannot be read as arithmetic", meant_arithmetic(text) or _LACKS) from None
     with real_numbers(text):
         value = value_of(tree.body, lookup, text)
-    if isinstance(value, complex) or not math.isfinite(value):
+    if isinstance(value, complex) or not is_finite(value):
         raise ExpressionError(f"`{_clip(text)}` is not a finite real number")
     return value
 

@@ -9,6 +9,7 @@ from simcli.spec.values.expressions import RESERVED, ExpressionError, has_expres
 from simcli.spec.values.quantities import own_unit
 from simcli.spec.values.ranks import Rank, full_rank, made_of
 from simcli.spec.values.units import UnitError, dimension_of, to_si, unit_behind, unit_fits
+from simcli.spec.values.varied import as_float
 
 _SAME = 1e-12  # relative: a unit rounds
 
@@ -132,7 +133,7 @@ class Scope:
         if isinstance(value, bool) or not isinstance(value, int | float):
             self.faults.add("SC203", f"the parameter `{name}` must be a number", where, 'as `0.4`, "40 cm" or "${2*L}"')
             return 1.0
-        return float(value)
+        return as_float(value)
 
     def check_all(self) -> None:
         """Evaluate every parameter, so that unused wrong ones are reported too."""

@@ -14,6 +14,7 @@ from simcli.spec.names import dofs, structure
 from simcli.spec.schema.body import BodySpec, InertiaSpec
 from simcli.spec.schema.joint import JointSpec
 from simcli.spec.schema.pose import ORIENTATIONS, norm
+from simcli.spec.values.varied import in_all_worlds, largest_number
 
 SYMMETRY = 1e-9  # relative difference of two mirrored entries that is rounding in the file
 TRIANGLE = 1e-6  # relative amount by which a principal moment may exceed the sum of the others, rounding in the file
@@ -98,19 +99,24 @@ def _inertia(check: Checker, name: str, inertia: InertiaSpec) -> None:
         return
     key = "full" if inertia.full is not None else "diag"
     at = f"{path}.{key}" if not inertia.point else path
-    size = max(map(abs, inertia.diag or itertools.chain(*matrix)))
+    size = largest_number(*map(abs, inertia.diag or itertools.chain(*matrix)))
     for i, j in ((0, 1), (0, 2), (1, 2)) if inertia.full is not None else ():
         if abs(matrix[i][j] - matrix[j][i]) > SYMMETRY * size:
             values = f"[{i}][{j}] is {matrix[i][j]:g}, [{j}][{i}] is {matrix[j][i]:g}"
             message = f"the inertia of `{name}` is not symmetric: {values}"
             check.fault("SC402", message, at, "write the same value in both places")
             return
-    low, middle, high = np.linalg.eigvalsh(matrix)
-    if low < -VANISHING * size or math.isnan(low):
+    low, middle, high = in_all_worlds(_principal_moments, (*itertools.chain(*matrix),))
+    if low < -VANISHING * size or low != low:
         check.fault("SC403", f"a principal moment of `{name}` is {low:.4g} kg m^2", at, "moments of inertia are at least 0")
     elif check.spec.world.plane is None and low + middle < high * (1 - TRIANGLE):  # in a plane one moment counts
         message = f"no body has these moments: {low:.4g} + {middle:.4g} < {high:.4g}"
         check.fault("SC404", message, at, "the largest principal moment is at most the sum of the others")
+
+
+def _principal_moments(rows: np.ndarray) -> np.ndarray:
+    """Rising, (..., 3), of an inertia by rows, (..., 9)."""
+    return np.linalg.eigvalsh(rows.reshape(*rows.shape[:-1], 3, 3))
 
 
 def check_joint(check: Checker, name: str, joint: JointSpec) -> None:

@@ -1,0 +1,311 @@
+"""A number that differs between the worlds of a batch, in the place of a number: one pass over a scene reads all worlds.
+
+Whatever a scene goes through - expressions, units, schema, checks, what reads it into tables - is written for numbers. A
+`Varied` in the place of one passes through the same code and stands for its value in every world. Sums and products are
+taken elementwise, functions are called number by number, so that a world has the same bytes in any place of any batch.
+Where the code asks whether, all worlds must answer alike; where they do not, `DivergedError` says which of them do what,
+and each group passes by itself. What is no arithmetic, as a text made of a number, has no answer for all worlds at all.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+_NUMBER = int | float | np.number
+
+
+class DivergedError(Exception):
+    """A question to a number that has not the same answer in all worlds.
+
+    Attributes:
+        mask: (n,) bool, two groups of worlds, each of which may have one answer; None where each must be asked alone.
+    """
+
+    def __init__(self, mask: np.ndarray | None = None):
+        super().__init__("worlds differ in more than numbers")
+        self.mask = mask
+
+
+class Varied:
+    """A number that differs between worlds.
+
+    Attributes:
+        values: (n,) float, one per world.
+    """
+
+    __slots__ = ("values",)
+    __array_ufunc__ = None  # numpy leaves operators to this class
+
+    def __init__(self, values: Any):
+        self.values = np.asarray(values, float)
+
+    @property
+    def __class__(self) -> type:
+        """What `isinstance` sees: a number, so that all code takes the way that it takes with one."""
+        return float
+
+    def __repr__(self) -> str:
+        return f"<{len(self.values)} numbers>"
+
+    def checked(self, check: Callable[[float], Any]) -> "Varied":
+        """Itself, if a check that bounds a number and does not change it takes the value of every world.
+
+        Raises:
+            ValueError: as the check does, if it refuses all worlds.
+            DivergedError: it refuses some.
+        """
+        ends = [float(self.values.min()), float(self.values.max())]
+        try:
+            if [check(end) for end in ends] != ends:
+                raise DivergedError
+        except ValueError:
+            passed = np.array([_passes(check, value) for value in self.values.tolist()])
+            if passed.any():
+                raise DivergedError(passed) from None
+            raise
+        return self
+
+    def _with(self, other: object, operate: Callable[[Any, Any], Any]) -> "Varied":
+        if type(other) is Varied:
+            return Varied(operate(self.values, other.values))
+        if isinstance(other, _NUMBER):
+            return Varied(operate(self.values, float(other)))
+        raise DivergedError
+
+    def __add__(self, other: object) -> "Varied":
+        return self._with(other, lambda a, b: a + b)
+
+    def __radd__(self, other: object) -> "Varied":
+        return self._with(other, lambda a, b: b + a)
+
+    def __sub__(self, other: object) -> "Varied":
+        return self._with(other, lambda a, b: a - b)
+
+    def __rsub__(self, other: object) -> "Varied":
+        return self._with(other, lambda a, b: b - a)
+
+    def __mul__(self, other: object) -> "Varied":
+        return self._with(other, lambda a, b: a * b)
+
+    def __rmul__(self, other: object) -> "Varied":
+        return self._with(other, lambda a, b: b * a)
+
+    def __truediv__(self, other: object) -> "Varied":
+        return self._with(other, _quotient)
+
+    def __rtruediv__(self, other: object) -> "Varied":
+        return self._with(other, lambda a, b: _quotient(b, a))
+
+    def __pow__(self, other: object) -> "Varied":
+        return world_by_world(_power, self, other)
+
+    def __rpow__(self, other: object) -> "Varied":
+        return world_by_world(_power, other, self)
+
+    def __neg__(self) -> "Varied":
+        return Varied(-self.values)
+
+    def __pos__(self) -> "Varied":
+        return self
+
+    def __abs__(self) -> "Varied":
+        return Varied(np.abs(self.values))
+
+    def _asked(self, other: object, ask: Callable[[Any, Any], np.ndarray]) -> bool:
+        if type(other) is Varied:
+            return answered(ask(self.values, other.values))
+        if isinstance(other, _NUMBER):
+            return answered(ask(self.values, float(other)))
+        raise DivergedError
+
+    def __lt__(self, other: object) -> bool:
+        return self._asked(other, lambda a, b: a < b)
+
+    def __le__(self, other: object) -> bool:
+        return self._asked(other, lambda a, b: a <= b)
+
+    def __gt__(self, other: object) -> bool:
+        return self._asked(other, lambda a, b: a > b)
+
+    def __ge__(self, other: object) -> bool:
+        return self._asked(other, lambda a, b: a >= b)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, _NUMBER):
+            return False
+        return self._asked(other, lambda a, b: a == b)
+
+    __hash__ = None
+
+    def __bool__(self) -> bool:
+        return answered(self.values != 0.0)
+
+    def _unanswered(self, *_: object, **__: object) -> Any:
+        raise DivergedError
+
+    __float__ = __int__ = __index__ = __str__ = __format__ = __round__ = __floor__ = __ceil__ = __trunc__ = _unanswered
+    __divmod__ = __rdivmod__ = __mod__ = __rmod__ = __floordiv__ = __rfloordiv__ = __array__ = is_integer = _unanswered
+
+
+def _passes(check: Callable[[float], Any], value: float) -> bool:
+    try:
+        check(value)
+    except ValueError:
+        return False
+    return True
+
+
+def _quotient(a: Any, b: Any) -> np.ndarray:
+    zero = np.broadcast_to(np.equal(b, 0.0), np.broadcast_shapes(np.shape(a), np.shape(b)))
+    if answered(zero):
+        raise ZeroDivisionError("float division by zero")
+    return a / b
+
+
+def _power(a: float, b: float) -> float:
+    found = a**b
+    if isinstance(found, complex):
+        raise DivergedError
+    return found
+
+
+def answered(mask: np.ndarray) -> bool:
+    """The answer of all worlds.
+
+    Args:
+        mask: (n,) bool, that of each world.
+
+    Raises:
+        DivergedError: they are not the same.
+    """
+    if mask.all():
+        return True
+    if mask.any():
+        raise DivergedError(mask)
+    return False
+
+
+def world_by_world(function: Callable[..., float], *arguments: Any) -> Any:
+    """A function of numbers, called for each world where an argument differs between them; it may answer with a tuple.
+
+    Raises:
+        DivergedError: it refuses some worlds; all else that it raises is raised as it is, if it refuses all.
+    """
+    varied = [one for one in arguments if type(one) is Varied]
+    if not varied:
+        return function(*arguments)
+    n = len(varied[0].values)
+    columns = [one.values.tolist() if type(one) is Varied else [one] * n for one in arguments]
+    found = []
+    try:
+        for row in zip(*columns, strict=True):
+            found.append(function(*row))
+    except (ArithmeticError, ValueError):
+        taken = np.array([_takes(function, row) for row in zip(*columns, strict=True)])
+        if taken.any():
+            raise DivergedError(taken) from None
+        raise
+    if isinstance(found[0], tuple):
+        return tuple(Varied(column) for column in zip(*found, strict=True))
+    return Varied(found)
+
+
+def _takes(function: Callable[..., float], row: Sequence[float]) -> bool:
+    try:
+        function(*row)
+    except (ArithmeticError, ValueError):
+        return False
+    return True
+
+
+def for_all_worlds(function: Callable[..., float]) -> Callable[..., Any]:
+    """A function of numbers that takes numbers that differ between worlds, too; see `world_by_world`."""
+    return lambda *arguments: world_by_world(function, *arguments)
+
+
+largest_number = for_all_worlds(max)
+smallest_number = for_all_worlds(min)
+vector_length = for_all_worlds(math.hypot)  # of a vector, safe from overflow
+
+
+def as_float(value: Any) -> Any:
+    """A number as a float; one that differs between worlds is one already."""
+    return value if type(value) is Varied else float(value)
+
+
+def is_finite(value: Any) -> bool:
+    """`math.isfinite` of a number of all worlds."""
+    return answered(np.isfinite(value.values)) if type(value) is Varied else math.isfinite(value)
+
+
+def stacked_numbers(value: Any, shape: tuple[int, ...] = ()) -> np.ndarray:
+    """Numbers of one or of many worlds as an array.
+
+    Args:
+        value: a number or nested sequence of numbers.
+        shape: its shape.
+
+    Returns:
+        (n, *shape) where a number differs between worlds, else (1, *shape).
+    """
+    try:
+        return np.array(value, dtype=float).reshape(1, *shape)
+    except DivergedError:
+        numbers = list(_numbers_in(value))
+    n = next(len(one.values) for one in numbers if type(one) is Varied)
+    found = np.empty((n, len(numbers)))
+    for k, one in enumerate(numbers):
+        found[:, k] = one.values if type(one) is Varied else one
+    if (found == found[:1]).all():
+        found = found[:1].copy()
+    return found.reshape(-1, *shape)
+
+
+def _numbers_in(value: Any):
+    if isinstance(value, list | tuple):
+        for one in value:
+            yield from _numbers_in(one)
+    elif isinstance(value, np.ndarray):
+        yield from value.ravel().tolist()
+    else:
+        yield value
+
+
+def in_all_worlds(function: Callable[[np.ndarray], np.ndarray], values: Sequence[Any]) -> tuple[Any, ...]:
+    """A function of vectors, with any leading axes and no world's result in need of another's, as one of plain numbers.
+
+    Args:
+        function: from (..., n) to (..., m).
+        values: n numbers.
+
+    Returns:
+        m numbers.
+    """
+    return tuple(plain_numbers(function(number_row(values))))
+
+
+def number_row(values: Sequence[Any]) -> np.ndarray:
+    """Numbers as an array, (n,); (W, n) where one differs between worlds."""
+    table = stacked_numbers(values, (len(values),))
+    return table if len(table) > 1 else table[0]
+
+
+def plain_numbers(row: np.ndarray) -> list[Any]:
+    """The numbers of a row as of `row_of`."""
+    return row.tolist() if row.ndim == 1 else [as_varied(column) for column in row.T]
+
+
+def as_varied(column: np.ndarray) -> Any:
+    """Values of all worlds as a number: a plain one where they agree, in the sign of a zero, too."""
+    column = np.ascontiguousarray(column)
+    bits = column.view(np.int64)
+    return float(column[0]) if (bits == bits[0]).all() else Varied(column)
+
+
+def number_in_worlds(value: Any, worlds: np.ndarray) -> Any:
+    """A number of some worlds: a plain one of a single world."""
+    if type(value) is not Varied:
+        return value
+    return float(value.values[worlds[0]]) if len(worlds) == 1 else Varied(value.values[worlds])
