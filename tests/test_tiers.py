@@ -8,16 +8,9 @@ import pytest
 from support import touched
 from support.full_cases import FULL_CASES
 from support.machine import WORKER, free_memory, workers_that_fit
-from support.tiers import DEFAULT, REST, covering
+from support.tiers import DEFAULT, PROMISES, REST, covering, function_of
 
 ROOT = Path(__file__).parents[1]
-# Promises of the README, by the words with which they begin, and the functions of tests that show them.
-PROMISES = {
-    "The same scene, seed, version": ("test_run_determinism", "test_kernels_lanes"),
-    "A world that fails": ("test_run_isolation",),
-    "After Ctrl-C, kill -9": ("test_run_kill", "test_run_resume", "test_records_faults"),
-    "A scene with a mistake": ("test_spec_broken", "test_spec_mistakes", "test_joint_cells"),
-}
 
 
 def test_each_test_is_in_one_tier(tiers):
@@ -34,8 +27,8 @@ def test_every_promise_is_in_the_default_tier(tiers):
     promises = re.findall(r"^- (.*)", said, re.MULTILINE)
     assert [key for key in PROMISES if not any(line.startswith(key) for line in promises)] == []
     assert [line for line in promises if not any(line.startswith(key) for key in PROMISES)] == []
-    by_file = {Path(name.partition("::")[0]).stem for name, tier in tiers.items() if tier == "default"}
-    assert {file for files in PROMISES.values() for file in files} - by_file == set()
+    there = {function_of(name) for name, tier in tiers.items() if tier == "default"}
+    assert {function for functions in PROMISES.values() for function in functions} - there == set()
 
 
 @pytest.mark.parametrize("file", FULL_CASES)

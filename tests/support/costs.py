@@ -14,13 +14,14 @@ import os
 import resource
 import sys
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
+from support.tiers import PROMISES, function_of
 from support.touched import notes, wanted
 
 FOLDER = "SIMCLI_COSTS"
@@ -177,7 +178,7 @@ def savings(costs: dict[str, Cost]) -> dict[str, float]:
 
 
 def chosen(costs: dict[str, Cost], most: float) -> tuple[set[str], float]:
-    """Tests of a default tier: what touches all that must be, then a case of each function, then others, the cheapest first.
+    """Tests of a default tier: promises, what touches all that must be, a case of each function, others; the cheapest first.
 
     Args:
         costs: of all tests.
@@ -197,15 +198,23 @@ def chosen(costs: dict[str, Cost], most: float) -> tuple[set[str], float]:
         held.update(costs[test].shared)
         taken.add(test)
 
-    missing = wanted()
+    for function in (name for names in PROMISES.values() for name in names):
+        if having := [test for test in costs if function_of(test) == function]:
+            take(min(having, key=lambda test: (price(test), test)))
+    missing = wanted() - set().union(*(costs[test].notes for test in taken))
     while having := [test for test in costs if costs[test].notes & missing]:
         best = min(having, key=lambda test: (price(test) / len(costs[test].notes & missing), test))
         missing -= costs[best].notes
         take(best)
     def fill(groups: list[list[str]]) -> None:
-        """Take one test of each group, the cheapest groups first, while there is time."""
+        """Take one test of each group while there is time: first those whose part of what several groups share is least."""
         while groups:
-            best = sorted((min((price(test), test) for test in group), group) for group in groups)
+            users = Counter(key for group in groups for key in set().union(*(costs[test].shared for test in group)) - held)
+
+            def part(test: str, users=users) -> float:
+                return costs[test].own + sum(s / users[key] for key, s in costs[test].shared.items() if key not in held)
+
+            best = sorted((min((part(test), test) for test in group), group) for group in groups)
             fitting = [(test, group) for (_, test), group in best[: len(best) // AT_ONCE + 1] if sum_ + price(test) <= most]
             if not fitting:
                 return
