@@ -28,6 +28,7 @@ FOLDER = "SIMCLI_COSTS"
 FIRST_CALL = 0.2  # of the time that a kernel compiles: the machine's code is made when it is first called
 COMPILED = 5.4  # times that tracing takes: compiling, of the kernels that were measured
 SHOWN = 100
+LONGEST = 20  # files
 AT_ONCE = 20  # a part of the tests that are taken before prices are looked at again
 
 _taken: list = []
@@ -231,6 +232,17 @@ def chosen(costs: dict[str, Cost], most: float) -> tuple[set[str], float]:
     return taken, sum_
 
 
+def longest(costs: dict[str, Cost], tests: Iterable[str]) -> list[str]:
+    """Names of the files that take longest with these tests, whatever others share with them."""
+    seconds: dict[str, float] = defaultdict(float)
+    shared = defaultdict(dict)
+    for test in tests:
+        name = Path(test.partition("::")[0]).stem
+        seconds[name] += costs[test].own
+        shared[name] |= costs[test].shared
+    return sorted(seconds, key=lambda name: -seconds[name] - sum(shared[name].values()))[:LONGEST]
+
+
 def listing(tests: Iterable[str]) -> str:
     """The file of the cases that are left to the tier `full`."""
     by_file = defaultdict(list)
@@ -248,7 +260,8 @@ def main() -> None:
     costs = read_costs(Path(sys.argv[1]))
     if "--default" in sys.argv:
         taken, seconds = chosen(costs, float(sys.argv[sys.argv.index("--default") + 1]))
-        sys.stderr.write(f"{len(taken)} of {len(costs)} tests, {seconds:.0f} s\n")
+        sys.stderr.write(f"{len(taken)} of {len(costs)} tests, {seconds:.0f} s; longest files, for conftest.py:\n")
+        sys.stderr.write(", ".join(f'"{name}"' for name in longest(costs, taken)) + "\n")
         sys.stdout.write(listing(set(costs) - taken))
         return
     shared: dict[str, float] = {}
