@@ -1,12 +1,18 @@
 """Numbers that differ between worlds are columns: every kind of path makes the bytes of world by world, in one pass."""
 
 from dataclasses import fields
+from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
+from metamorphic import mechanisms
+from metamorphic.written import scene_of
 from support.scenes import scene
 
+from simcli.errors import SceneError
 from simcli.model import build_worlds
+from simcli.model.phases.stretches import build_phases
 from simcli.model.places import places_of_value
 from simcli.spec import resolve
 from simcli.spec.batches import passes
@@ -191,3 +197,109 @@ def test_loops_close_in_the_worlds_in_which_they_stand_open(monkeypatch):
         assert columns.joint_q[k].tobytes() == alone.joint_q[0].tobytes()
     monkeypatch.setattr(passes, "_MOST_GROUPS", 0)
     assert_same(columns, build_worlds(document, spec))
+
+
+# By name the scene, and dotted path to the range of its numbers.
+SCENES = yaml.safe_load((Path(__file__).parent / "support/varied_scenes.yaml").read_text())
+
+
+@pytest.mark.parametrize("name", SCENES)
+def test_paths_of_other_scenes(name, monkeypatch, resolved_alone):
+    """Templates, units, frames, laws, planes, events, solvers, contact, signals, keyframes; and what is no column."""
+    text = yaml.safe_dump(SCENES[name]["scene"])
+    for path, ends in SCENES[name]["vary"].items():
+        document = scene(f"{text}\n{batch_of({path: ends})}")
+        spec = resolve(document)
+        columns = build_phases(document, spec)
+        assert bool(resolved_alone) == (name == "formulas" and path == "params.k"), path  # a text is made of it
+        with monkeypatch.context() as alone:
+            alone.setattr(passes, "_MOST_GROUPS", 0)
+            for one, other in zip(columns, build_phases(document, spec), strict=True):
+                assert_same(one.model, other.model)
+        resolved_alone.clear()
+
+
+# Of the generator of random mechanisms, in turn, and the solvers that take them.
+KINDS = [lambda k: mechanisms.with_laws(mechanisms.mechanism(k, 4, False), k),
+         lambda k: mechanisms.mechanism(k, 3, True), lambda k: mechanisms.heap(k, 3), mechanisms.spinning,
+         lambda k: mechanisms.planar_loop(bool(k % 2)), mechanisms.floating_pushed, mechanisms.on_rails]  # fmt: skip
+MODES = [("generalized", "semi_implicit"), ("maximal", "semi_implicit"), ("natural", "zhong06"), ("affine", "bdf1"),
+         ("generalized", "rk4"), ("natural", "moreau")]  # fmt: skip
+SECTIONS = ("bodies", "joints", "forces", "materials", "world")
+
+
+def numbers_in(node, path=""):
+    """Paths and values of the numbers of a scene; of an inertia by rows those of its diagonal, whose mirrors are they."""
+    if isinstance(node, dict):
+        for key, value in node.items():
+            yield from numbers_in(value, f"{path}.{key}" if path else key)
+    elif isinstance(node, list):
+        for index, value in enumerate(node):
+            yield from numbers_in(value, f"{path}[{index}]")
+    elif isinstance(node, int | float) and not isinstance(node, bool) and (".full[" not in path or path[-5] == path[-2]):
+        yield path, float(node)
+
+
+def random_scene(seed: int):
+    """A random mechanism of a solver that takes it, with random numbers that differ between worlds."""
+    rng = np.random.default_rng(seed)
+    made = {key: value for key, value in scene_of(KINDS[seed % len(KINDS)](seed)).items() if key != "simcli"}
+    paths = list(numbers_in({key: made[key] for key in SECTIONS if key in made}))
+    for turn in range(len(MODES)):
+        solver, integrator = MODES[(seed + turn) % len(MODES)]
+        chosen = [paths[k] for k in rng.choice(len(paths), 3, replace=False)]
+        vary = {path: {"uniform": [x - 0.05 * abs(x) - 1e-3, x + 0.05 * abs(x) + 1e-3]} for path, x in chosen}
+        text = yaml.safe_dump({**made, "solver": {"type": solver, "integrator": integrator, "dt": 1e-3},
+                               "batch": {"worlds": 23, "seed": seed, "vary": vary}})  # fmt: skip
+        document = scene(text)
+        try:
+            return document, resolve(document)
+        except SceneError:  # the solver takes no such mechanism, or a bound is passed
+            continue
+    pytest.skip("no solver takes it")
+
+
+def model_or_faults(document, spec):
+    try:
+        return build_worlds(document, spec)
+    except SceneError as error:
+        return [(fault.code, fault.message) for fault in error.faults]
+
+
+@pytest.mark.parametrize("seed", [*range(21), *(pytest.param(k, marks=pytest.mark.slow) for k in range(21, 200))])
+def test_random_scenes_are_those_of_world_by_world(seed, monkeypatch, resolved_alone):
+    document, spec = random_scene(seed)
+    columns = model_or_faults(document, spec)
+    assert isinstance(columns, list) or not resolved_alone
+    monkeypatch.setattr(passes, "_MOST_GROUPS", 0)
+    alone = model_or_faults(document, spec)
+    if isinstance(alone, list):
+        assert columns == alone
+    else:
+        assert_same(columns, alone)
+
+
+# Values of which one makes no valid scene, by the number of its world.
+WRONG = {
+    "bodies.a.mass": (1.0, -2.0), "bodies.a.inertia.diag[1]": (0.2, 9.0), "joints.wa.damping": (0.2, -9.0),
+    "joints.wa.limit[0]": (-2.0, 9.0), "bodies.c.shapes.s.radius": (0.2, -1.0), "materials.steel.restitution": (0.2, 1.5),
+    "bodies.c.shapes.t.size[1]": (0.2, 0.0), "joints.wa.axis[1]": (1.0, 0.0), "forces.spring.stiffness": (2.0, -1.0),
+    "params.turn": (0.1, 1e300), "bodies.c.pose.xyz[0]": (0.1, 1e70), "joints.wa.q": (0.1, 1e7),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("path", WRONG)
+def test_a_fault_names_the_first_world_and_its_value(path, monkeypatch):
+    good, bad = WRONG[path]
+    values = [good * (1 + 0.001 * k) if k not in (33, 36) else bad for k in range(40)]
+    text = MACHINE.replace("axis: [0.2, 1, 0.3]", "axis: [0, 1, 0]")
+    document = scene(f"{text}batch:\n  vary:\n    {path}: {{list: {values}}}\n")
+    spec = resolve(document)
+    columns = model_or_faults(document, spec)
+    monkeypatch.setattr(passes, "_MOST_GROUPS", 0)
+    alone = model_or_faults(document, spec)
+    if path != "params.turn":  # whose sine is a number all the same
+        assert columns == alone
+        assert any("world 33" in message for _, message in columns) or path == "joints.wa.q"
+    else:
+        assert_same(columns, alone)

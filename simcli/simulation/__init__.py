@@ -6,7 +6,6 @@ In: a scene, and what a program asks for. Out: arrays, and files if it asks for 
     process      which simulations are open in this process, and the device that they share; signals that wait
     quantities   where a quantity stands in a frame
     given        what a program gives for worlds: numbers, and which worlds
-    timed        what of a scene depends on time
     saved        a state that was saved
     controls     targets of drives and values of signals, by name and world
     starts       states to begin from: coordinates, velocities and poses by name

@@ -19,7 +19,6 @@ class Snapshot:
         controls: (W, K), values of signals.
         parameters: by path.
         model: with them.
-        began: (W,), steps before each world began.
         failures: so far.
     """
 
@@ -28,5 +27,4 @@ class Snapshot:
     controls: np.ndarray
     parameters: dict
     model: Model
-    began: np.ndarray
     failures: tuple[Failure, ...]

@@ -23,7 +23,6 @@ from simcli.simulation.quantities import Places
 from simcli.simulation.recording import TOLD, OpenRecording
 from simcli.simulation.saved import Snapshot
 from simcli.simulation.starts import Starts, gives_all, is_state
-from simcli.simulation.timed import timed_part
 from simcli.solvers.shared.by_hand.on_device import view_of
 from simcli.solvers.shared.by_hand.stepwise import Stepwise
 from simcli.solvers.shared.host.solver import MANY_STEPS
@@ -31,6 +30,7 @@ from simcli.spec.document.overrides import Override
 from simcli.spec.names.channel_names import canonical
 
 MOST_STEPS = 2**31 - 1  # of a call
+MOST_EPISODES = 2**24 - 1  # whole in single precision, too
 
 
 class Simulation:
@@ -101,14 +101,13 @@ class Simulation:
         model, other = self._parameters.laid_out(model)
         self._controlled = replace(job, model=model, phases=phases if other is None else (Phase(MANY_STEPS, other, ()),))
         self._model = model
-        self._solver = solver_of(self._controlled, self.device)
+        self._solver = solver_of(self._controlled, self.device, by_age=True)
         self._stepwise = Stepwise(self._solver, SignalsWait)
         self._tables = self._stepwise.save() if job.phases else None
         self._controls = Controls(self._controlled, driven, self._solver.stepper)
         self._places = Places(job)
         self.events: list[Event] = []
         self.failures: list[Failure] = []
-        self._began = np.zeros(self.n_worlds, np.int64)
         self.closed = False
         self._note(list(self._stepwise.initial().events))
 
@@ -146,8 +145,14 @@ class Simulation:
 
     @property
     def age(self) -> np.ndarray:
-        """[s], (W,), time since each world began, which `reset` of some worlds sets to zero."""
-        return (self._ready().n_steps - self._began) * self.dt
+        """[s], (W,), time since each world began, which `reset` and `set` of a state set to zero."""
+        stepwise = self._ready()
+        return (stepwise.n_steps - stepwise.began) * self.dt
+
+    @property
+    def episode(self) -> np.ndarray:
+        """(W,), how often each world has begun anew; a copy."""
+        return self._ready().episode.copy()
 
     @property
     def status(self) -> np.ndarray:
@@ -232,9 +237,6 @@ class Simulation:
             raise UsageError(f"set `{other}`: is no state; parameters are set one by one")
 
     def _set_states(self, states: Mapping[str, object], worlds: np.ndarray) -> None:
-        if self._job.model.feedback.n_states and self._stepwise.n_steps:
-            raise UsageError("set of a state: feedback of the scene has states (PID, filter, delay) from the motion before; "
-                             "reset all worlds, then set")  # fmt: skip
         if not worlds.any():
             return
         if gives_all(self._job.model, states):
@@ -246,7 +248,9 @@ class Simulation:
         starts = Starts(self._job, *now, np.flatnonzero(worlds))
         for one, given in states.items():
             starts.set(canonical(one), given)
-        self._begin(worlds, starts.model_of_start())
+        model = starts.model_of_start()
+        self._stepwise.episode[worlds & (self._stepwise.began < self._stepwise.n_steps)] += 1
+        self._begin(worlds, model)
         self._tell(f"set {', '.join(states)}", worlds)
 
     def _set_parameter(self, path: str, values: object, worlds) -> None:
@@ -274,35 +278,38 @@ class Simulation:
         self._note(events)
         self._pass_on(events)
 
-    def reset(self, worlds=None) -> None:
+    def reset(self, worlds=None, episode: int | None = None) -> None:
         """Let worlds begin anew: the bytes of a run that begins with the controls and parameters that hold now.
 
         Args:
-            worlds: a mask (W,) or numbers of worlds, to the others of which nothing happens and whose clock goes on; None
-                for all, with the clock at zero, and events of the scene still to come.
+            worlds: a mask (W,) or numbers of worlds, to the others of which nothing happens; None for all, with the clock at
+                zero.
+            episode: of these worlds, by which noise of sensors differs, 0 for that of a run; None counts up from the last.
 
         Raises:
-            UsageError: worlds that are not there; some worlds of a scene in which something depends on time, which worlds
-                have in common; all of them while a file is written.
+            UsageError: worlds that are not there; some worlds of a scene with events at times; all of them while a file is
+                written.
         """
         stepwise = self._ready()
+        given = None if episode is None else whole_number("episode", episode, 0, MOST_EPISODES, "episodes")
         if worlds is None:
             self._refuse_recording("reset of all worlds")
+            before = stepwise.episode.copy()
             if self._tables is not None:
                 stepwise.restore(self._tables)
                 self._controls.write_all()
             stepwise.rewind()
+            stepwise.episode[:] = before + 1 if given is None else given
             self.failures, self.events = [], []
             self._begin(np.ones(self.n_worlds, bool))
-            self._began[:] = 0
             return
         mask = mask_of_worlds(worlds, self.n_worlds)
-        if timed := timed_part(self._job):
-            raise UsageError(f"reset of some worlds: {timed} depends on time, which worlds have in common; reset all of "
-                             "them")  # fmt: skip
+        if self._job.phases:
+            raise UsageError("reset of some worlds: events of the scene happen at times that worlds have in common; reset "
+                             "all of them")  # fmt: skip
         if mask.any():
+            stepwise.episode[mask] = stepwise.episode[mask] + 1 if given is None else given
             self._begin(mask)
-            self._began[mask] = stepwise.n_steps
             self._tell("reset", mask)
 
     def _tell(self, text: str, worlds: np.ndarray) -> None:
@@ -333,7 +340,7 @@ class Simulation:
         """All that steps to come depend on, in memory; what was recorded is no part of it."""
         state = self._ready().save()
         return Snapshot(self._token, state, self._controls.values.copy(), dict(self._parameters.values), self._model,
-                        self._began.copy(), tuple(self.failures))  # fmt: skip
+                        tuple(self.failures))  # fmt: skip
 
     def restore(self, snapshot: Snapshot) -> None:
         """Go on from a snapshot of this simulation, to the same bits, controls and parameters included.
@@ -350,7 +357,7 @@ class Simulation:
         stepwise.restore(snapshot.state)
         self._controls.values[...] = snapshot.controls
         self._parameters.values, self._model = dict(snapshot.parameters), snapshot.model
-        self._began, self.failures = snapshot.began.copy(), list(snapshot.failures)
+        self.failures = list(snapshot.failures)
 
     def record(self, path, force: bool = False) -> OpenRecording:
         """Write frames to a file from here on, one now, then one each `output.every`; as a run of the command line does.

@@ -104,7 +104,7 @@ def outcome_text(outcome, solver: str = "", verbose: int = 0) -> str:
     good = outcome.status == "done" and not (outcome.failures or outcome.untrusted or outcome.unsolved_fails)
     head = console.paint(head, "good" if good else "warn")
     drift = [console.paint("energy: ", "warn") + drift_text(outcome.drift, bool(outcome.untrusted))] if outcome.drift else []
-    gains = drift if outcome.gains else []
+    gains = drift if outcome.drift and outcome.drift.is_gain else []
     lines = [
         *gains,
         f"{head}: {plural(outcome.n_worlds, 'world')} x {plural(outcome.n_steps, 'step')} in "

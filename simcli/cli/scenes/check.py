@@ -139,7 +139,6 @@ def _check_sweep(path: Path, document) -> Finding:
 
 
 def _check_scene(path: Path, sets: list) -> Finding:
-    from simcli.cli.scenes.contact_findings import idle_faults, overlap_faults
     from simcli.cli.scenes.import_model import say_imported
     from simcli.model.describe import idle_names
     from simcli.pipeline import read_scene
@@ -152,9 +151,16 @@ def _check_scene(path: Path, sets: list) -> Finding:
     except SceneError as error:
         return Finding(path, error.faults, document=error.document)
     note = f"{plural(len(spec.bodies), 'body')}, {plural(len(spec.joints), 'joint')}, {spec.solver.type}"
-    found = warnings(document) + lacking + _moved(model, document) + _stiff(model, spec, document)
-    found += overlap_faults(document, spec, model) + idle_faults(document, spec, model)
+    found = [*warnings(document), *lacking, *start_faults(document, spec, model)]
     return Finding(path, found, note, document, idle_names(model))
+
+
+def start_faults(document, spec, model) -> list[Fault]:
+    """What is to be said of where a run begins; `model` is that of world 0."""
+    from simcli.cli.scenes.contact_findings import idle_faults, overlap_faults
+
+    return [*_moved(model, document), *_stiff(model, spec, document), *_locked(model, spec, document),
+            *overlap_faults(document, spec, model), *idle_faults(document, spec, model)]  # fmt: skip
 
 
 def _begun(document, spec) -> tuple[Any, list[Fault]]:
@@ -201,6 +207,16 @@ def _stiff(model, spec, document) -> list[Fault]:
 
     text, hint = stiff_text(model, spec.solver)
     return [Fault("SC620", text, document.where("solver.dt"), hint, "warning")] if text else []
+
+
+def _locked(model, spec, document) -> list[Fault]:
+    """Warnings of joints that begin at gimbal lock."""
+    from simcli.cli.scenes.contact_findings import batch_of
+    from simcli.model.tree.gimbals import ADVICE, locks_at_start
+
+    model = batch_of(document, spec, model)
+    return [Fault("SC640", lock.text(model.n_worlds), document.where(f"joints.{lock.joint}"), ADVICE, "warning")
+            for lock in locks_at_start(model, spec.solver)]  # fmt: skip
 
 
 def _check_output(path: Path) -> Finding:

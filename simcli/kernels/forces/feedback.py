@@ -9,8 +9,8 @@ import numpy as np
 
 from simcli.kernels.algebra.elementary import atan2, exponential, raised, select, sincos
 from simcli.kernels.language import ti
-from simcli.kernels.language.vectors import is_nan
-from simcli.kernels.memory.arena import Arena
+from simcli.kernels.language.vectors import is_nan, vector
+from simcli.kernels.memory.arena import Arena, any_lane, get_lane, local, put_lane
 from simcli.kernels.memory.tables import Tables
 from simcli.model.signals.tables import Op
 from simcli.model.tables import Model
@@ -34,6 +34,7 @@ class FeedbackLaws:
         cells: values of the lines of a law.
         states: what lasts from one sample to the next, see `Op.STATE`.
         held: value of each signal since its last sample.
+        ages: of worlds, which the core gives.
     """
 
     _data_oriented = True
@@ -77,10 +78,20 @@ def take_samples(f: ti.template(), values: ti.template(), w: ti.i32, number: ti.
     for k in range(f.n):
         every = ti.cast(f.every.at(k), ti.i64)
         signal = f.signal.at(k)
-        if number % every == 0:
-            take_law(f, values, w, k, number // every, t)
-            f.held.store(w, signal, f.cells.load(w, f.result.at(k)))
+        due = f.ages.due(w, number, every)
+        if any_lane(due):
+            f.ages.take(due, _take_due, f, values, w, k, number, t)
         values.store(w, ORDERS * signal, f.held.load(w, signal))
+
+
+@ti.func
+def _take_due(f: ti.template(), values: ti.template(), w: ti.i32, k: ti.i32, number: ti.i64, t: ti.template()):
+    """Take law k and hold its value.
+
+    Writes: f.{cells, states, held}
+    """
+    take_law(f, values, w, k, number, t)
+    f.held.store(w, f.signal.at(k), f.cells.load(w, f.result.at(k)))
 
 
 def hold_samples(f, values, w):
@@ -102,11 +113,11 @@ def _hold(f: ti.template(), values: ti.template(), w: ti.i32):
 
 
 @ti.func
-def take_law(f: ti.template(), values: ti.template(), w: ti.i32, k: ti.i32, sample: ti.i64, t: ti.template()):
+def take_law(f: ti.template(), values: ti.template(), w: ti.i32, k: ti.i32, number: ti.i64, t: ti.template()):
     """The lines of law k.
 
     Args:
-        sample: samples before this one.
+        number: of the step that begins.
 
     Reads:  f.{seen, states}, values
     Writes: f.{cells, states}
@@ -119,7 +130,7 @@ def take_law(f: ti.template(), values: ti.template(), w: ti.i32, k: ti.i32, samp
         if op <= _TIME:
             value = given_value(f, values, w, op, f.index.at(line), t)
         elif op <= _DELAY:
-            value = kept_value(f, w, line, op, x, sample)
+            value = kept_value(f, w, line, op, x, number, ti.cast(f.every.at(k), ti.i64))
         else:
             value = operation(op, x, f.cells.load(w, f.y.at(line)))
         f.cells.store(w, line - first, value)
@@ -142,18 +153,55 @@ def given_value(f: ti.template(), values: ti.template(), w: ti.i32, op: ti.i32, 
 
 
 @ti.func
-def kept_value(f: ti.template(), w: ti.i32, line: ti.i32, op: ti.i32, x: ti.template(), sample: ti.i64):
+def kept_value(f: ti.template(), w: ti.i32, line: ti.i32, op: ti.i32, x: ti.template(), number: ti.i64, every: ti.i64):
     """A state, as it is, as it becomes, or in a line of delay, which is a ring of states.
+
+    Args:
+        number, every: of the step, and from one sample to the next.
 
     Reads and writes: f.states
     """
-    place = f.index.at(line) + ti.cast(sample % ti.cast(f.length.at(line), ti.i64), ti.i32)
-    value = f.states.load(w, place)
-    if op != _STATE:
-        f.states.store(w, place, x)
-    if op == _KEEP:
-        value = x
+    value = f.arena.zero()
+    if op == _DELAY:
+        value = late_value(f, w, line, x, number, every)
+    else:
+        value = f.states.load(w, f.index.at(line))
+        if op == _KEEP:
+            f.states.store(w, f.index.at(line), x)
+            value = x
     return value
+
+
+@ti.func
+def late_value(f: ti.template(), w: ti.i32, line: ti.i32, x: ti.template(), number: ti.i64, every: ti.i64):
+    """The value of a line of delay, in whose place of the ring comes the new one; lane by lane if each has its own place.
+
+    Reads and writes: f.states
+    """
+    value = f.arena.zero()
+    if ti.static(f.ages.differ):
+        value = late_pack(f, w, line, x, number, every)
+    else:
+        place = place_in_ring(f, line, number // every)
+        value = f.states.load(w, place)
+        f.states.store(w, place, x)
+    return value
+
+
+@ti.func
+def place_in_ring(f: ti.template(), line: ti.i32, sample: ti.i64):
+    """The state of a line of delay in which a sample is kept."""
+    return f.index.at(line) + ti.cast(sample % ti.cast(f.length.at(line), ti.i64), ti.i32)
+
+
+def late_pack(f, w, line, x, number, every):
+    """`late_value`, lane by lane (inside kernels)."""
+    found = []
+    for lane in range(f.arena.device.lanes):
+        part = f.states.part(w, place_in_ring(f, line, f.ages.of_lane(w, lane, number) // every), 0)
+        found.append(local(get_lane(part, lane)))
+        put_lane(part, lane, f.arena.written_lane(found[-1], lane, get_lane(x, lane)))
+    return vector(found) if len(found) > 1 else found[0]
 
 
 @ti.func

@@ -8,7 +8,7 @@ import numpy as np
 
 from simcli.errors import Fault, SceneError, Where
 from simcli.model.tables import Array
-from simcli.spec.batches.passes import ScenePass, scene_of_worlds
+from simcli.spec.batches.passes import ScenePass, part_of_worlds
 from simcli.spec.schema.scene import SceneSpec
 from simcli.spec.values.varied import DivergedError, stacked_numbers
 
@@ -62,7 +62,7 @@ class Worlds:
                 found = get(spec)
             except DivergedError as diverged:
                 groups = _groups(len(worlds), diverged.mask)
-                waiting += [(scene_of_worlds(spec, group), worlds[group]) for group in reversed(groups)]
+                waiting += [(part_of_worlds(spec, group), worlds[group]) for group in reversed(groups)]
             else:
                 yield found, worlds
 
@@ -138,8 +138,10 @@ class Worlds:
 def _table(values: list[Any], shape: tuple[int, ...]) -> Array:
     """Numbers of one world each, (W, *shape), or (1, *shape) if they agree."""
     first = values[0]
-    rows = values[:1] if all(value == first for value in values[1:]) else values
-    return np.array(rows, dtype=float).reshape(-1, *shape)
+    if all(value == first for value in values[1:]):
+        return np.array(values[:1], dtype=float).reshape(1, *shape)
+    table = np.array(values, dtype=float).reshape(-1, *shape)
+    return table[:1] if ((table == table[:1]) | (np.isnan(table) & np.isnan(table[:1]))).all() else table
 
 
 def _groups(n: int, mask: Array | None) -> list[Array]:

@@ -67,15 +67,15 @@ def go_on(c: ti.template(), line: ti.i32, least: ti.types.ndarray()):
 
 
 @ti.kernel
-def show_frame(c: ti.template(), steps: ti.i32, last: ti.i64, turns: ti.i32, chosen: ti.i32):
-    """What a frame shows, after `last` steps; `chosen` as of `rollout`."""
+def show_frame(c: ti.template(), steps: ti.i32, last: ti.i64, turns: ti.i32, chosen: ti.i32, moves: ti.i32):
+    """What a frame shows, after `last` steps; `chosen` and `moves` as of `rollout`."""
     ti.loop_config(block_dim=c.block_dim)
     for w in range(c.arena.reach):
         if w < c.arena.n_blocks:
             c.arena.enter(w)
             if chosen == 0 or names_some(c, w):
                 c.engine.report(c, w, steps)
-                look_at_frame(c, w, last)
+                look_at_frame(c, w, last, moves)
             count_turns(c, w, turns)
 
 

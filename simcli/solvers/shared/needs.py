@@ -34,6 +34,7 @@ touching = _something(lambda c: c.touches)  # shapes may touch
 summary = _something(lambda c: c.summarises)  # frames say what steps have left unsolved
 constraints = _something(lambda c: c.constrained)
 natural = _something(lambda c: c.is_natural)
+aside = _something(lambda c: c.aside is not None)  # frames overwrite what steps go on from (aside.py)
 gyroscopes = _something(lambda c: c.gyroscopes.n > 0)  # bodies that turn freely, in steps of first order
 lone_gyroscopes = _something(lambda c: c.gyroscopes.n_alone > 0)  # that keep their angular momentum
 held_gyroscopes = _something(lambda c: c.gyroscopes.n_held > 0)  # that others hold
@@ -101,4 +102,5 @@ short_accounts = _something(lambda c: c.closes_every_step)
 
 guarded_loops = _something(lambda c: c.guard.n > 0)  # signals that follow the motion drive it
 ledger = _something(lambda c: c.reports["energy"])
+extremes = _something(lambda c: c.keeps_extremes)  # of energies that no frame shows
 single_contacts = _something(lambda c: c.reports["contacts"])

@@ -7,8 +7,10 @@ and judges is in its engine (host/engine.py).
 from simcli.kernels.algebra.elementary import select
 from simcli.kernels.language import ti
 from simcli.kernels.language.numbers import number
-from simcli.kernels.memory.arena import any_lane, local, put_lane
+from simcli.kernels.language.vectors import vector
+from simcli.kernels.memory.arena import any_lane, get_lane, local, put_lane
 from simcli.kernels.report import unload
+from simcli.solvers.shared.aside import put_back, set_aside
 from simcli.solvers.shared.contacts.report import unload_contacts
 from simcli.solvers.shared.frames import advance
 from simcli.solvers.shared.host.loop_bounds import count_turns
@@ -50,7 +52,7 @@ def rollout(c: ti.template(), n_frames: ti.i32, looks: ti.i32, steps: ti.i32, fi
                 advance(c, w, before, steps)
             if shows != 0:
                 c.engine.report(c, w, steps)
-                look_at_frame(c, w, before + steps)
+                look_at_frame(c, w, before + steps, moves)
                 if chosen == 0 and (f + 1) % looks == 0:
                     at = (f // looks * c.state.n_blocks + w) * c.lanes
                     unload_frame(c, w, at, q, qd, qdd, effort, pose, twist, points, wrench, multiplier, energy, diag,
@@ -68,6 +70,7 @@ def leave_phase(c: ti.template(), turns: ti.i32):
     ti.loop_config(block_dim=c.block_dim)
     for w in range(c.arena.n_blocks):
         c.arena.enter(w)
+        put_back(c, w)
         stored = c.engine.close(c, w)
         c.forces.account.supply(w, -stored)
         count_turns(c, w, turns)
@@ -85,30 +88,65 @@ def enter_phase(c: ti.template(), turns: ti.i32):
         c.arena.enter(w)
         stored = c.engine.open(c, w)
         c.forces.account.supply(w, stored)
+        set_aside(c, w)
         count_turns(c, w, turns)
 
 
 @ti.kernel
 def put_starts(c: ti.template(), rows: ti.types.ndarray(), common: ti.types.ndarray(), own_rows: ti.types.ndarray(),
-               own: ti.types.ndarray()):
+               own: ti.types.ndarray(), n_rows: ti.i32, places: ti.types.ndarray(), kept: ti.types.ndarray()):
     """Let all worlds of the blocks in which `c.anew` names one be as before their first step.
 
     Args:
         rows: (N,) packs that are the same in all worlds then.  common: (N,), what is in them.
         own_rows: (M,) those that are not.  own: (M, W with the idle lanes).
+        n_rows: packs of a block.
+        places: (blocks,) where what a block had is kept, -1 where all of its worlds begin.  kept: (packs of all of these).
 
     Reads:  c.anew
-    Writes: c
+    Writes: c, kept
     """
     ti.loop_config(block_dim=c.block_dim)
     for w in range(c.arena.n_blocks):
         c.arena.enter(w)
         if names_some(c, w):
+            if ti.static(c.lanes > 1):
+                keep_block(c, w, n_rows, places[w], kept)
             for k in range(rows.shape[0]):
                 c.arena.packs.store(w, rows[k], c.tables.arena.zero() + common[k])
             for k in range(own_rows.shape[0]):
                 for lane in ti.static(range(c.lanes)):
                     put_lane(c.arena.packs.part(w, own_rows[k], 0), lane, own[k, w * c.lanes + lane])
+
+
+@ti.func
+def keep_block(c: ti.template(), w: ti.i32, n_rows: ti.i32, place: ti.i32, kept: ti.template()):
+    """Copy all packs of a block, if it has a place."""
+    if place >= 0:
+        for k in range(n_rows):
+            pack = c.arena.packs.load(w, k)
+            for lane in ti.static(range(c.lanes)):
+                kept[(place * n_rows + k) * c.lanes + lane] = get_lane(pack, lane)
+
+
+@ti.kernel
+def keep_others(c: ti.template(), n_rows: ti.i32, places: ti.types.ndarray(), kept: ti.types.ndarray()):
+    """Give worlds that go on what they had before `put_starts`, whose neighbours have begun.
+
+    Args:
+        n_rows, places, kept: as of `put_starts`.
+
+    Reads:  c.anew
+    Writes: c
+    """
+    for w in range(c.arena.n_blocks):
+        c.arena.enter(w)
+        if places[w] >= 0:
+            begins = local(c.anew.load(w, 0) != 0.0)
+            for k in range(n_rows):
+                first = (places[w] * n_rows + k) * c.lanes
+                before = vector([kept[first + lane] for lane in ti.static(range(c.lanes))])
+                c.arena.packs.store(w, k, ti.select(begins, c.arena.packs.load(w, k), before))
 
 
 def names_some(c, w):

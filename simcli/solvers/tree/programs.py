@@ -40,7 +40,8 @@ from simcli.solvers.rows.stages import (
     settle,
     solve_system,
 )
-from simcli.solvers.shared.frames import frame, is_last_step
+from simcli.solvers.shared.aside import put_back, set_aside
+from simcli.solvers.shared.frames import frame, is_last_step, is_later
 from simcli.solvers.shared.ledger import load_external
 from simcli.solvers.shared.looks.measures import look
 from simcli.solvers.shared.motions import follow_motions, lead_rows, lead_rows_to_end
@@ -55,6 +56,7 @@ from simcli.solvers.tree.integrators import (
     move_with_both,
 )
 from simcli.solvers.tree.midpoint import MORE_ROUNDS, find_fast, is_fast, is_faster, move_again, move_back, move_to_middle
+from simcli.solvers.tree.momenta import adding, noting
 from simcli.solvers.tree.stages import (
     advance_by_impulses,
     advance_smooth,
@@ -86,20 +88,22 @@ def frame_of_tree(c) -> tuple:
     if c.stages > 1 and c.touches:
         smooth = (set_registers(node=0, instant=1), *_evaluation(c, by_impulses=False), *shows)
         springs = when(c.forces.has_external and not c.keeps_account, load_external)  # what they store there
-        last = (look_back, *measured, *shows, look_ahead, *measured, *springs)
+        last = (look_back, *measured, *shows, *noting(c), look_ahead, *measured, *adding(c), *springs)
         end = (only(jumps, *last), only(were_smooth, *smooth))
     elif c.stages > 1:
         end = start
     elif c.looks_back:
-        end = (look_back, *measured, *shows, look_ahead, *measured)
+        end = (look_back, *measured, *shows, *noting(c), look_ahead, *measured, *adding(c))
     elif c.looks_at_end:
         end = (*measured, *shows)
     else:
-        end = measured
+        end = (*measured, *adding(c))
     if c.stages == 1 and not c.constrained:
         start = (*start, place_links)
     kind = step_of_nodes if c.stages > 1 else step_by_impulses if c.by_impulses else step_of_first_order
-    return *frame(c, kind(c), start, end), *looks(c)
+    back = when(c.aside, only_blocks(is_later, put_back))
+    begins = when(c.aside, set_aside)
+    return *back, *frame(c, kind(c), (*start, *begins), (*begins, *end)), *looks(c)
 
 
 def looks(c) -> tuple:
@@ -109,7 +113,7 @@ def looks(c) -> tuple:
 
 def at_last_step(c) -> tuple:
     """Reactions of the last step of a frame, where no later evaluation shows them."""
-    shows = () if c.looks_back or c.looks_at_end else reactions(c)
+    shows = () if c.looks_back or c.looks_at_end else (*reactions(c), *noting(c, when(c.midpoint.n, place_links)))
     return (only_blocks(is_last_step, *shows),) if shows else ()
 
 

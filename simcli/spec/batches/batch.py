@@ -82,11 +82,6 @@ def path_column(values: Sequence[object]) -> PathColumn:
     return list(values)
 
 
-def path_columns(rows: Sequence[Mapping[str, object]]) -> dict[str, PathColumn]:
-    """Values of worlds by path, world by world, as columns."""
-    return {path: path_column([row[path] for row in rows]) for path in rows[0]}
-
-
 def taken_from(column: PathColumn, worlds: np.ndarray) -> PathColumn:
     """The values of some worlds."""
     return [column[k] for k in worlds.tolist()] if isinstance(column, list) else column[worlds]

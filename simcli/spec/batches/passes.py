@@ -106,24 +106,20 @@ def _numbers(column: PathColumn) -> PathColumn:
     return np.array(column, float) if isinstance(column, list) and set(map(type, column)) <= {int, float} else column
 
 
-def scene_of_worlds(spec: SceneSpec, worlds: np.ndarray) -> SceneSpec:
-    """The scene of some of the worlds of a pass.
+def part_of_worlds(value: Any, worlds: np.ndarray) -> Any:
+    """A scene, or a part of it, of some of the worlds of a pass.
 
     Args:
-        spec: of the pass.
-        worlds: (n,), their places in it; the scene of a single one has plain numbers.
+        value: of the pass.
+        worlds: (n,), their places in it; what is of a single one has plain numbers.
     """
-    return _part_of(spec, worlds)
-
-
-def _part_of(value: Any, worlds: np.ndarray) -> Any:
     if isinstance(value, BaseModel):
-        changed = {name: new for name, one in value.__dict__.items() if (new := _part_of(one, worlds)) is not one}
+        changed = {name: new for name, one in value.__dict__.items() if (new := part_of_worlds(one, worlds)) is not one}
         return value.model_copy(update=changed) if changed else value
     if isinstance(value, dict):
-        new = {key: _part_of(one, worlds) for key, one in value.items()}
+        new = {key: part_of_worlds(one, worlds) for key, one in value.items()}
         return new if any(new[key] is not one for key, one in value.items()) else value
     if isinstance(value, list | tuple):
-        items = [_part_of(one, worlds) for one in value]
+        items = [part_of_worlds(one, worlds) for one in value]
         return type(value)(items) if any(new is not one for new, one in zip(items, value, strict=True)) else value
     return number_in_worlds(value, worlds)

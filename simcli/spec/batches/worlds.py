@@ -68,20 +68,21 @@ def updated_scene(document: Document, base: SceneSpec, values: dict[str, object]
     return _with_late(document, base, tree, late, faults, quick is None, ranks)[0]
 
 
-def tree_with_ranks(document: Document, paths: Sequence[str]) -> TableNode:
+def tree_with_ranks(document: Document, paths: Sequence[str], typed: Collection[str] = ()) -> TableNode:
     """The expanded tree of a scene whose worlds vary some paths, with the ranks of these, and of what is made of them.
 
     Args:
         document: the scene as written, resolved before.
         paths: dotted; their values are those of the scene.
+        typed: those of them that stand for paths of `--set`.
     """
     if not paths:
         return document.expanded
-    key = tuple(paths)
+    key = (*paths, None, *typed)
     found = document.cache.setdefault("trees_with_ranks", {})
     if key not in found:
         faults = Faults()  # told before
-        ranks = {parse_path(path) or ("",): rank_of_varied(document.root, path) for path in paths}
+        ranks = {parse_path(path) or ("",): rank_of_varied(document.root, path, typed) for path in paths}
         early = {path: plain(find(document.root, parse_path(path) or ("",)) or _ANY) for path in paths if _is_early(path)}
         tree = _expanded_with(document, early, ranks, faults) if early else document.expanded
         for steps, rank in ranks.items():

@@ -10,11 +10,12 @@ from typing import Any, NamedTuple
 
 from simcli.spec.faults.fault_list import did_you_mean
 from simcli.spec.values.units import UnitError, parse_unit, to_si
-from simcli.spec.values.varied import for_all_worlds, is_finite
+from simcli.spec.values.varied import Varied, VariedText, for_all_worlds, is_finite
 
 MAX_TEXT = 1000  # characters of one expression
 MAX_DEPTH = 64
 _SLOT = re.compile(r"\$\{([^{}]*)\}")
+_WITH_UNIT = re.compile(r"\s*\$\{([^{}]*)\}\s*([A-Za-zµ°%][^${}]*)")
 _ALLOWED = re.compile(r"[A-Za-z0-9_.+\-*/(), \t\n]*\Z")
 
 CONSTANTS = {"pi": math.pi}
@@ -99,6 +100,9 @@ def substitute_names(text: str, lookup: _Lookup) -> object:
     whole = _SLOT.fullmatch(text.strip())
     if whole:
         return evaluate(whole.group(1), lookup)
+    before_unit = _WITH_UNIT.fullmatch(text)
+    if before_unit and type(number := evaluate(before_unit.group(1), lookup)) is Varied:
+        return VariedText(number, before_unit.group(2))
     return _PlacedText(_SLOT.sub(lambda match: _placed(text, match, evaluate(match.group(1), lookup)), text), text)
 
 

@@ -8,7 +8,7 @@ from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema, WrapVali
 from pydantic_core import PydanticCustomError
 
 from simcli.spec.values.units import UnitError, to_si
-from simcli.spec.values.varied import Varied
+from simcli.spec.values.varied import Varied, VariedText
 
 REQUIRED = ...
 SIGNAL_PATTERN = r"^\$[^{\s]"  # of a text that names a signal
@@ -137,6 +137,7 @@ def _in_all_worlds(convert: Callable[[object], object]) -> WrapValidator:
     """A validator that converts a number before its bounds are checked; one that differs between worlds is in SI already."""
 
     def validated(value: object, check: Callable[[object], object]) -> object:
+        value = value.converted(convert) if type(value) is VariedText else value
         return value.checked(check) if type(value) is Varied else check(convert(value))
 
     return WrapValidator(validated)

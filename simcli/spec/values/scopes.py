@@ -9,7 +9,7 @@ from simcli.spec.values.expressions import RESERVED, ExpressionError, has_expres
 from simcli.spec.values.quantities import own_unit
 from simcli.spec.values.ranks import Rank, full_rank, made_of
 from simcli.spec.values.units import UnitError, dimension_of, to_si, unit_behind, unit_fits
-from simcli.spec.values.varied import as_float
+from simcli.spec.values.varied import VariedText, as_float
 
 _SAME = 1e-12  # relative: a unit rounds
 
@@ -123,6 +123,8 @@ class Scope:
                 rank = max(rank, home.rank_in(text))
             if rank > Rank.FILE:
                 self.ranks[name] = rank
+            if type(value) is VariedText:
+                return value.converted(_any_unit)
             if isinstance(value, str):
                 return _any_unit(value)
         except (ExpressionError, UnitError) as error:

@@ -149,6 +149,32 @@ class Varied:
     __divmod__ = __rdivmod__ = __mod__ = __rmod__ = __floordiv__ = __rfloordiv__ = __array__ = is_integer = _unanswered
 
 
+class VariedText:
+    """A number that differs between worlds with its unit behind it, as `${L} cm` becomes.
+
+    Attributes:
+        number: that stands before the unit.
+        unit: the rest of the text.
+    """
+
+    __slots__ = ("number", "unit")
+
+    def __init__(self, number: Varied, unit: str):
+        self.number, self.unit = number, unit
+
+    def __repr__(self) -> str:
+        return f"{self.number!r} {self.unit}"
+
+    def converted(self, convert: Callable[[str], float]) -> Varied:
+        """Its value in SI.
+
+        Args:
+            convert: a text to its number times what one of the unit is, which no offset follows.
+        """
+        factor = convert(f"1 {self.unit}")
+        return Varied((self.number.values + 0.0) * factor)  # a text has no sign of zero
+
+
 def _passes(check: Callable[[float], Any], value: float) -> bool:
     try:
         check(value)
@@ -309,3 +335,12 @@ def number_in_worlds(value: Any, worlds: np.ndarray) -> Any:
     if type(value) is not Varied:
         return value
     return float(value.values[worlds[0]]) if len(worlds) == 1 else Varied(value.values[worlds])
+
+
+def values_in_worlds(value: Any, n: int) -> list[Any]:
+    """A value of n worlds, which may be a number or a list of numbers that differ between them, in each of them."""
+    if type(value) is Varied:
+        return value.values.tolist()
+    if isinstance(value, list) and any(type(one) is Varied for one in value):
+        return stacked_numbers(value, (len(value),)).tolist()
+    return [value] * n

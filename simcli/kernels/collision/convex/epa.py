@@ -3,18 +3,20 @@
 from simcli.kernels.algebra.elementary import precision_of
 from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.collision.convex.gjk import difference
+from simcli.kernels.collision.convex.orient import exact_side
 from simcli.kernels.collision.convex.simplex import nearest_weights
 from simcli.kernels.collision.lanes import TINY, across, length, one, unit_or, vector
 from simcli.kernels.collision.points import EQUAL
 from simcli.kernels.collision.tables import EPA_CORNER, EPA_CORNERS, EPA_EDGES, EPA_FACE, EPA_FACES
 from simcli.kernels.language import ti
+from simcli.kernels.memory.arena import local
 
 CLOSE = {"float64": 1e-10, "float32": 1e-5}  # [1] of the size of the shapes, difference of the bounds on the depth
-VISIBLE = {"float64": 1e-13, "float32": 1e-6}  # [1] of it, height above a face from which on it is seen
+_ROUNDING = {"float64": 2e-15, "float32": 1e-6}  # [1], of heights above a face of good shape
 GONE, _FLAT = 1e30, 1e29  # distances that stand for a free place, and for a triangle without area
 _ALONG, _BACK = 0.999, -0.5  # cosines to the nearest face's normal of one that is the same, and of one that is opposite
 _TIED = 1e-6  # [1], cosines that differ by less are ties
-_NORMAL, _AWAY = 3, 6  # places in a face
+_NORMAL, _AWAY, _NOISE, _SEEN = 3, 6, 7, 8  # places in a face
 _START = 6  # points that the tetrahedron is chosen from
 
 
@@ -26,8 +28,9 @@ def penetration(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32)
     origin is still outside. So nothing is asked of the start but a volume, and touching cores need no other code.
 
     Where curved cores are so deep in each other that many normals are nearly as good, the polytope can be full before
-    its bounds meet, or rounding tears it. Then the best direction that was tried is returned: its depth separates the
-    cores, too. Its corner can be far from the deepest point, as the end of an edge is: all faces are asked.
+    its bounds meet. Then the best direction that was tried is returned: its depth separates the cores, too. Its corner can
+    be far from the deepest point, as the end of an edge is: all faces are asked. A nearest face above which nothing is found
+    to add has a normal of rounding only, and is asked no more.
 
     Where two faces are equally near, as where edges meet, the normal is in their middle: rounding would choose one.
 
@@ -39,7 +42,6 @@ def penetration(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32)
     Source: van den Bergen (2001). Deviation: any tetrahedron starts it.
     """
     size = one(c.bound, w, lane, a) + one(c.bound, w, lane, b)
-    tie = ti.static(VISIBLE[precision_of()]) * size
     d = unit_or(one(c.position, w, lane, b) - one(c.position, w, lane, a), vector(0.0, 0.0, 1.0))
     n_corners, n_faces, best = 0, 0, 0
     depth, n = GONE + 0.0 * size, d * 1.0
@@ -74,8 +76,11 @@ def penetration(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32)
                     is_held = is_held and is_closed
             if is_closed or turn == last:
                 break
-            n_faces = grow(c, w, n_corners, n_faces, far, point, tie)
-            n_corners += 1
+            n_faces, is_whole = grow(c, w, n_corners, n_faces, far, point)
+            if is_whole:
+                n_corners += 1
+            else:
+                c.notes.store(w, c.faces + best * EPA_FACE + _AWAY, _FLAT + 0.0 * size)
     if not is_held:
         p = nearer_point(c, w, n_faces, p, off.dot(off), n * depth)
     return -depth, n, p
@@ -163,17 +168,24 @@ def put_face(c: ti.template(), w: ti.i32, f: ti.i32, i: ti.i32, j: ti.i32, k: ti
     """Note face f with corners i, j, k, counter-clockwise seen from outside."""
     at = c.faces + f * EPA_FACE
     p = _corner(c, w, i)
-    normal = (_corner(c, w, j) - p).cross(_corner(c, w, k) - p)
+    u = _corner(c, w, j) - p
+    v = _corner(c, w, k) - p
+    normal = u.cross(v)
     size = length(normal)
+    reach = p.dot(p) + u.dot(u) + v.dot(v)
     away = _FLAT + 0.0 * size
+    noise = _FLAT + 0.0 * size
     if size > ti.static(TINY[precision_of()]):
         normal = normal * (1.0 / size)
         away = normal.dot(p)
+        noise = ti.static(_ROUNDING[precision_of()]) * reach * ti.sqrt(reach) / size
     c.notes.store(w, at, ti.cast(i, c.arena.device.real))
     c.notes.store(w, at + 1, ti.cast(j, c.arena.device.real))
     c.notes.store(w, at + 2, ti.cast(k, c.arena.device.real))
     c.notes.store(w, at + _NORMAL, normal)
     c.notes.store(w, at + _AWAY, away)
+    c.notes.store(w, at + _NOISE, noise)
+    c.notes.store(w, at + _SEEN, 0.0 * size)
 
 
 @ti.func
@@ -235,35 +247,83 @@ def rival_face(c: ti.template(), w: ti.i32, n_faces: ti.i32, d: ti.template(), l
 
 
 @ti.func
-def grow(c: ti.template(), w: ti.i32, k: ti.i32, n_faces: ti.i32, far: ti.template(), point: ti.template(),
-         tie: ti.template()):
+def grow(c: ti.template(), w: ti.i32, k: ti.i32, n_faces: ti.i32, far: ti.template(), point: ti.template()):
     """Add corner k: what it sees goes, and the rim of that is joined to it.
 
+    Which faces a corner sees is found exactly, so that these are one piece, and their rim one loop. Were it not so the
+    polytope would be torn: then it stays as it is.
+
     Returns:
-        Number of faces, free places included.
+        Number of faces, free places included, and whether it has the corner.
     """
     _put_corner(c, w, k, far, point)
     n_edges = 0
     for f in range(n_faces):
-        at = c.faces + f * EPA_FACE
-        away = c.notes.load(w, at + _AWAY)
-        if away < _FLAT and c.notes.value(w, at + _NORMAL, Vec3).dot(far) - away > tie:
-            c.notes.store(w, at + _AWAY, GONE)
+        if sees(c, w, f, far):
+            c.notes.store(w, c.faces + f * EPA_FACE + _SEEN, far.parts[0] * 0.0 + 1.0)
             for side in range(3):
-                i = c.notes.load(w, at + side)
-                j = c.notes.load(w, at + (side + 1) % 3)
+                i, j, _k = corners_of_face(c, w, f, side)
                 n_edges = toggle_edge(c, w, n_edges, i, j)
+    is_whole = is_loop(c, w, n_edges)
+    for f in range(n_faces):
+        at = c.faces + f * EPA_FACE
+        if c.notes.load(w, at + _SEEN) > 0.0:
+            c.notes.store(w, at + _SEEN, far.parts[0] * 0.0)
+            if is_whole:
+                c.notes.store(w, at + _AWAY, GONE)
+    total = n_faces
     free = 0
-    for e in range(n_edges):
+    for e in range(ti.select(is_whole, n_edges, 0)):
         while free < n_faces and c.notes.load(w, c.faces + free * EPA_FACE + _AWAY) < GONE:
             free += 1
         if free < EPA_FACES:
-            i = ti.cast(c.notes.load(w, c.edges + 2 * e), ti.i32)
-            j = ti.cast(c.notes.load(w, c.edges + 2 * e + 1), ti.i32)
+            i, j = rim_edge(c, w, e)
             put_face(c, w, free, i, j, k)
             free += 1
-            n_faces = ti.max(n_faces, free)
-    return n_faces
+            total = ti.max(total, free)
+    return total, is_whole
+
+
+@ti.func
+def sees(c: ti.template(), w: ti.i32, f: ti.i32, x: ti.template()):
+    """Whether a point lies above a face of the polytope."""
+    at = c.faces + f * EPA_FACE
+    away = c.notes.load(w, at + _AWAY)
+    height = -1.0 + 0.0 * away
+    if away < GONE:
+        noise = c.notes.load(w, at + _NOISE)
+        height = c.notes.value(w, at + _NORMAL, Vec3).dot(x) - away
+        if ti.abs(height) <= noise or away >= _FLAT:
+            i, j, k = corners_of_face(c, w, f, 0)
+            height = exact_side(_corner(c, w, i), _corner(c, w, j), _corner(c, w, k), x)
+    return height > 0.0
+
+
+def corners_of_face(c, w, f, side):
+    """Corners of a face, the one of a number and those after it (inside kernels)."""
+    at = c.faces + f * EPA_FACE
+    return tuple(local(ti.cast(c.notes.load(w, at + (side + m) % 3), ti.i32)) for m in range(3))
+
+
+def rim_edge(c, w, e):
+    """Both corners of an edge of the rim (inside kernels)."""
+    return tuple(local(ti.cast(c.notes.load(w, c.edges + 2 * e + m), ti.i32)) for m in range(2))
+
+
+@ti.func
+def is_loop(c: ti.template(), w: ti.i32, n_edges: ti.i32):
+    """Whether the edges of the rim are one closed loop."""
+    first, at = rim_edge(c, w, 0)
+    count = ti.min(n_edges, 1)
+    while at != first and count > 0 and count < n_edges:
+        found = -1
+        for e in range(n_edges):
+            i, j = rim_edge(c, w, e)
+            if i == at:
+                found = j
+        at = found
+        count = ti.select(found < 0, -1, count + 1)
+    return at == first and count == n_edges and n_edges > 2
 
 
 @ti.func

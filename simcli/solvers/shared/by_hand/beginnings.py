@@ -11,7 +11,7 @@ import numpy as np
 
 from simcli.kernels.memory.arena import Arena
 from simcli.model.tables import Model
-from simcli.solvers.shared.rollout import put_starts
+from simcli.solvers.shared.rollout import keep_others, put_starts
 
 
 class Beginnings:
@@ -27,10 +27,11 @@ class Beginnings:
     def __init__(self, stepper):
         self._core, self._arena, self._device = stepper.core, stepper.arena, stepper.device
         arena: Arena = stepper.arena
+        self._n_rows = arena.n_rows
         q, qd = stepper.core.state.q.rows, stepper.core.state.qd.rows
         wide = np.concatenate([q, qd, *(slot.rows for slot in arena.wide)])
         is_state = np.ones(arena.n_rows, bool)
-        for slot in (*stepper.core.tables.arena.filled, stepper.core.anew):
+        for slot in (*stepper.core.tables.arena.filled, stepper.core.anew, *stepper.core.ages.slots):
             is_state[slot.rows] = False
         rows = np.flatnonzero(is_state)
         differs = np.isin(rows, wide)
@@ -42,7 +43,7 @@ class Beginnings:
         self._given = [self._device.given(one) for one in (self._rows, self._common, self.own_rows)]
         self._own_given = self._device.given(self.own)
 
-    def put(self, worlds: np.ndarray, model: Model | None = None) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    def put(self, worlds: np.ndarray, model: Model | None = None) -> tuple[np.ndarray, np.ndarray] | None:
         """Let blocks with worlds that begin stand before their first frame.
 
         Args:
@@ -51,16 +52,19 @@ class Beginnings:
                 instead of those of the scene.
 
         Returns:
-            What `keep_others` needs.
+            What `give_back` needs.
         """
         lanes = worlds[self._world_of_lane]
         own = self._own_given if model is None else self._device.given(self._with(lanes, worlds, model))
         self._core.anew.write(worlds[:, None, None])
         by_block = lanes.reshape(self._arena.n_blocks, -1)
-        mixed = np.flatnonzero(by_block.any(axis=1) & ~by_block.all(axis=1))
-        others = (mixed, by_block[mixed], self._arena.storage.read_blocks(mixed)) if mixed.size else None
-        self._arena.launch(put_starts, self._core, *self._given, own)
-        return others
+        mixed = by_block.any(axis=1) & ~by_block.all(axis=1)
+        places = np.where(mixed, np.cumsum(mixed) - 1, -1).astype(np.int32)
+        n = int(mixed.sum())
+        kept = np.empty(max(n * self._n_rows * self._device.lanes, 1), self._device.dtype)
+        places, kept = (self._device.given(one) for one in (places, kept))
+        self._arena.launch(put_starts, self._core, *self._given, own, self._n_rows, places, kept)
+        return (places, kept) if n else None
 
     def _with(self, lanes: np.ndarray, worlds: np.ndarray, model: Model) -> np.ndarray:
         """`own` with other coordinates and velocities."""
@@ -71,10 +75,7 @@ class Beginnings:
             own[np.ix_(places, lanes)] = wide[row].T
         return own
 
-    def keep_others(self, others: tuple[np.ndarray, np.ndarray, np.ndarray] | None) -> None:
+    def give_back(self, others: tuple[np.ndarray, np.ndarray] | None) -> None:
         """Give worlds that go on what they had before `put`, whose neighbours have begun."""
-        if others is None:
-            return
-        blocks, begins, before = others
-        storage = self._arena.storage
-        storage.write_blocks(blocks, np.where(begins[:, None], storage.read_blocks(blocks), before))
+        if others is not None:
+            self._arena.launch(keep_others, self._core, self._n_rows, *others)

@@ -40,6 +40,7 @@ class SavedState:
         constants: of the tables that all worlds share, by kind.
         status: (W,).
         n_steps: steps before.
+        began, episode: (W,), of each world.
         phases: what is still to come.
         present: model of the phase at hand.
     """
@@ -48,6 +49,8 @@ class SavedState:
     constants: Mapping[str, np.ndarray]
     status: np.ndarray
     n_steps: int
+    began: np.ndarray
+    episode: np.ndarray
     phases: tuple
     present: Model
 
@@ -77,6 +80,7 @@ class Stepwise:
 
     Attributes:
         first_of_rhythm: step from which frames are counted.
+        began: (W,), steps before each world began.  episode: (W,), how often it has begun anew.
     """
 
     def __init__(self, solver, guard: Callable = nullcontext):
@@ -85,6 +89,7 @@ class Stepwise:
         self._summary = self.stepper.core.contacts.summary.rows if self.stepper.core.summarises else None
         self._beginnings, self._at_start = Beginnings(self.stepper), ([], {})
         self.first_of_rhythm, self._block, self._seconds, self._ready = 0, None, None, {}
+        self.began, self.episode = self.stepper.crossings.began, np.zeros(self.stepper.model.n_worlds, np.int64)
         self._nothing = [np.empty(1, self.stepper.device.dtype) if not self.stepper.device.is_gpu
                          else self.stepper.device.buffer((1,)) for _ in BUFFERS]  # fmt: skip
 
@@ -163,6 +168,7 @@ class Stepwise:
             s.n_steps += n_frames * steps
             health = s.arena.read_rows(self._health)[: s.model.n_worlds]
             events = s.new_events(health, before) if (health[:, 0] != s.status).any() else []
+            events += s.crossings.new(s.core.signals.feedback, s.plan.dt)
             if s.core.summarises:
                 events += s.judge_solutions(s.arena.read_rows(self._summary)[: s.model.n_worlds], before)
         self._seconds = max((time.perf_counter() - start) / n_frames, 1e-9)
@@ -264,13 +270,16 @@ class Stepwise:
             Events of the start, as of frame 0.
         """
         s, chosen = self.stepper, np.flatnonzero(worlds)
+        self.began[worlds] = s.n_steps
+        s.core.ages.write(self.began, self.episode)
+        s.crossings.told[worlds] = 0
         others = self._beginnings.put(worlds, model and self.solver.formed(model))
         if s.device.is_gpu:
             self._launch(1, 0, self._nothing, True, True, True)
         else:
             self._launch_ready((True, True, True), {_STEPS: 0, _FIRST: s.n_steps})
         events, ended = self._at_start if model is None else self._lacks_of(model, worlds)
-        self._beginnings.keep_others(others)
+        self._beginnings.give_back(others)
         s.status = np.where(worlds, 0, s.status)
         self._end({world: status for world, status in ended.items() if worlds[world]})
         self._block = None
@@ -298,7 +307,7 @@ class Stepwise:
         return events, ended
 
     def rewind(self) -> None:
-        """Set the clock to zero."""
+        """Set the clock to zero; all worlds are to begin then."""
         self.stepper.n_steps, self.stepper.unsolved, self.first_of_rhythm = 0, None, 0
 
     def take_tables(self, model: Model, text: str) -> list[Event]:
@@ -317,7 +326,8 @@ class Stepwise:
         """All that steps to come depend on; a copy."""
         s = self.stepper
         constants = {what: values.copy() for what, values in s.arena.constants.items()}
-        return SavedState(s.arena.read().copy(), constants, s.status.copy(), s.n_steps, tuple(s.phases), s.present)
+        return SavedState(s.arena.read().copy(), constants, s.status.copy(), s.n_steps, self.began.copy(),
+                          self.episode.copy(), tuple(s.phases), s.present)  # fmt: skip
 
     def restore(self, saved: SavedState) -> None:
         """Go on from there, bit by bit."""
@@ -327,6 +337,8 @@ class Stepwise:
         s.arena.storage.send()
         s.arena.write(saved.packs)
         s.status, s.n_steps = saved.status.copy(), saved.n_steps
+        self.began[:], self.episode[:] = saved.began, saved.episode
+        s.crossings.new(s.core.signals.feedback, s.plan.dt)  # those before are told
         s.phases, s.present, self._block = list(saved.phases), saved.present, None
 
 

@@ -243,6 +243,10 @@ class Stepper:
         value[:, blank] = time[:, blank] = np.nan
         return value, time
 
+    def energies(self) -> np.ndarray:
+        """[J], (EXTREMES, W), of the ledgers so far, where no frame shows them."""
+        return self.core.extremes.read()[: self.model.n_worlds, :, 0].T.astype(float)
+
     def state_arrays(self) -> dict[str, np.ndarray]:
         """All that the frames to come depend on, besides the model and the number of steps."""
         return {"arena": self.arena.read(), "status": self.status}

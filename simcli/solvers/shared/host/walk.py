@@ -35,7 +35,7 @@ def take_frames_by_stages(solver, n_frames: int, looks: int, steps: int, arrays:
             launch(begin_frame, c, int(frame > 0), first, steps, int(chosen))
             take_program(solver)
         if shows:
-            launch(show_frame, c, steps, first + steps, TURNS, int(chosen))
+            launch(show_frame, c, steps, first + steps, TURNS, int(chosen), int(moves))
         if shows and not chosen and (frame + 1) % looks == 0:
             launch(give_frame, c, frame // looks, *arrays)
 

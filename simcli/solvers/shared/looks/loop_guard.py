@@ -26,7 +26,7 @@ import numpy as np
 from simcli.kernels.algebra.elementary import select
 from simcli.kernels.chart.tree import com_about_origin, point_velocity, store_vector, vector_at
 from simcli.kernels.language import ti
-from simcli.kernels.memory.arena import Arena
+from simcli.kernels.memory.arena import Arena, any_lane
 from simcli.kernels.memory.tables import Tables
 from simcli.model.signals.tables import Feedback, Op
 from simcli.model.tables import Model
@@ -37,6 +37,7 @@ _SWUNG = 1e4  # of it: what peaks that grow turn by turn may reach, a hundred ti
 _SUDDEN = 100.0  # of the peak before: a larger one is none that has grown
 _FALL = 0.01  # [m], of all masses
 _MANY, _MOST = 3.0, 8.0  # samples that turn the motion round, less those that do not: from where it alternates, and at most
+_FIRST = 2.0  # likewise: from where the energy may be the loop's own, and is no longer counted as that of the scene
 _MANY_PEAKS = 6.0  # likewise, peaks that turn it round and are higher
 _STILL = 1e-4  # [m/s], of all masses: the least energy of a scene, below which bodies are at rest
 
@@ -116,10 +117,12 @@ def look_at_loops(c: ti.template(), w: ti.i32, number: ti.i64):
     Writes: c.guard
     """
     for k in range(c.guard.n):
-        if number % ti.cast(c.guard.period.at(k), ti.i64) == 0:
-            look_at_loop(c, w, k)
-        else:
-            see_energy(c.guard, w, k, c.guard.kinetic.load(w, 0))
+        due = c.ages.due(w, number, ti.cast(c.guard.period.at(k), ti.i64))
+        if any_lane(due):
+            c.ages.take(due, look_at_loop, c, w, k)
+        others = c.ages.others(due)
+        if any_lane(others):
+            c.ages.take(others, see_energy, c.guard, w, k, c.guard.kinetic.load(w, 0))
 
 
 @ti.func
@@ -150,7 +153,7 @@ def see_energy(g: ti.template(), w: ti.i32, k: ti.i32, kinetic: ti.template()):
     Writes: g.largest
     """
     largest = ti.max(g.largest.load(w, k), kinetic * 0.0 + g.least.load(w, 0))
-    g.largest.store(w, k, select(g.turns.load(w, k) >= _MANY, largest, ti.max(largest, kinetic)))
+    g.largest.store(w, k, select(g.turns.load(w, k) >= _FIRST, largest, ti.max(largest, kinetic)))
 
 
 @ti.func

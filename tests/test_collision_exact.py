@@ -1,0 +1,53 @@
+"""Which side of a plane a point is on, against rational numbers: rounding decides nothing."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from support.device import live_device
+
+from simcli.kernels.algebra.values import Vec3
+from simcli.kernels.collision.convex.orient import exact_side
+from simcli.kernels.language import ti
+from simcli.kernels.memory.arena import Arena
+
+N = 1500
+KINDS = {"float64": np.float64, "float32": np.float32}
+THIN = {"float64": 1e-9, "float32": 1e-4}  # [1]
+
+
+@ti.kernel
+def take_sides(points: ti.template(), side: ti.template(), arena: ti.template(), n: ti.i32):
+    """Side of the last of four points of each world."""
+    for w in range(n):
+        arena.enter(w)
+        side.store(w, 0, exact_side(points.load(w, 0), points.load(w, 1), points.load(w, 2), points.load(w, 3)))
+
+
+def side_of(p, q, r, x):
+    """Sign of (q - p) x (r - p) . (x - p), exactly."""
+    u, v, w = ([Fraction(float(a)) - Fraction(float(b)) for a, b in zip(end, p, strict=True)] for end in (q, r, x))
+    total = sum(w[i] * (u[j] * v[k] - u[k] * v[j]) for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)))
+    return (total > 0) - (total < 0)
+
+
+@pytest.mark.parametrize("precision", KINDS)
+def test_a_side_is_exact(precision):
+    """Of points that lie in a plane but for rounding, and of triangles as thin as that: half of them, by float sums."""
+    rng = np.random.default_rng(7)
+    p, q, r = rng.normal(size=(3, N, 3))
+    r[N // 2 :] = (p + (q - p) * rng.uniform(-1, 2, (N, 1)) + THIN[precision] * rng.normal(size=(N, 3)))[N // 2 :]
+    s, t = rng.uniform(-1, 2, (2, N, 1))
+    points = np.stack((p, q, r, p + (q - p) * s + (r - p) * t), axis=1).astype(KINDS[precision])
+    wanted = np.array([side_of(*four) for four in points])
+    arena = Arena(live_device(precision), N)
+    given, found = arena.slot(4, Vec3), arena.slot(1)
+    arena.build()
+    given.write(points)
+    arena.launch(take_sides, given, found, arena, arena.n_blocks)
+    side = np.sign(found.read()[:, 0, 0])
+    arena.destroy()
+    rounded = np.sign(np.einsum("ij,ij->i", np.cross(points[:, 1] - points[:, 0], points[:, 2] - points[:, 0]),
+                                points[:, 3] - points[:, 0]))  # fmt: skip
+    assert (rounded != wanted).mean() > 0.1
+    np.testing.assert_array_equal(side, wanted)
