@@ -137,16 +137,23 @@ class Varied:
             return False
         return self._asked(other, lambda a, b: a == b)
 
-    __hash__ = None
+    def __hash__(self) -> int:
+        raise DivergedError
 
     def __bool__(self) -> bool:
         return answered(self.values != 0.0)
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(name) if name.startswith("__") else DivergedError
+
+    def __deepcopy__(self, _: object) -> "Varied":
+        return self
 
     def _unanswered(self, *_: object, **__: object) -> Any:
         raise DivergedError
 
     __float__ = __int__ = __index__ = __str__ = __format__ = __round__ = __floor__ = __ceil__ = __trunc__ = _unanswered
-    __divmod__ = __rdivmod__ = __mod__ = __rmod__ = __floordiv__ = __rfloordiv__ = __array__ = is_integer = _unanswered
+    __divmod__ = __rdivmod__ = __mod__ = __rmod__ = __floordiv__ = __rfloordiv__ = __array__ = __reduce_ex__ = _unanswered
 
 
 class VariedText:
@@ -173,6 +180,33 @@ class VariedText:
         """
         factor = convert(f"1 {self.unit}")
         return Varied((self.number.values + 0.0) * factor)  # a text has no sign of zero
+
+
+class VariedFormula:
+    """A formula of names in braces in which numbers differ between worlds; anything but its text and numbers diverges.
+
+    Attributes:
+        text: with a name in braces, as `{number.0}`, in the place of each number.
+        numbers: in their order.
+    """
+
+    __slots__ = ("numbers", "text", "written")
+
+    def __init__(self, text: str, numbers: Sequence[Any], written: Callable[[Sequence[float]], str]):
+        self.text, self.numbers, self.written = text, tuple(numbers), written
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(name) if name.startswith("__") else DivergedError
+
+    def number(self, name: str) -> Any:
+        """The number that a name in braces stands for; None where it is that of something else."""
+        group, _, index = name.partition(".")
+        return self.numbers[int(index)] if group == "number" else None
+
+    def of_worlds(self, worlds: np.ndarray) -> "VariedFormula | str":
+        """Itself in some worlds; the text as it would be written for a single one."""
+        numbers = [number_in_worlds(one, worlds) for one in self.numbers]
+        return self.written(numbers) if len(worlds) == 1 else VariedFormula(self.text, numbers, self.written)
 
 
 def _passes(check: Callable[[float], Any], value: float) -> bool:
@@ -332,6 +366,8 @@ def as_varied(column: np.ndarray) -> Any:
 
 def number_in_worlds(value: Any, worlds: np.ndarray) -> Any:
     """A number of some worlds: a plain one of a single world."""
+    if type(value) is VariedFormula:
+        return value.of_worlds(worlds)
     if type(value) is not Varied:
         return value
     return float(value.values[worlds[0]]) if len(worlds) == 1 else Varied(value.values[worlds])
