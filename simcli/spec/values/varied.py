@@ -7,6 +7,7 @@ Where the code asks whether, all worlds must answer alike; where they do not, `D
 and each group passes by itself. What is no arithmetic, as a text made of a number, has no answer for all worlds at all.
 """
 
+import bisect
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -61,7 +62,7 @@ class Varied:
             if [check(end) for end in ends] != ends:
                 raise DivergedError
         except ValueError:
-            passed = np.array([_passes(check, value) for value in self.values.tolist()])
+            passed = _within(check, self.values)
             if passed.any():
                 raise DivergedError(passed) from None
             raise
@@ -209,9 +210,21 @@ class VariedFormula:
         return self.written(numbers) if len(worlds) == 1 else VariedFormula(self.text, numbers, self.written)
 
 
+def _within(check: Callable[[float], Any], values: np.ndarray) -> np.ndarray:
+    """(n,) bool, which numbers a check takes that takes those between two bounds."""
+    rising = np.unique(values)
+    tried = range(0, len(rising), max(1, len(rising) // 64))
+    inside = next((k for k in tried if _passes(check, rising[k])), None)
+    if inside is None:
+        return np.array([_passes(check, value) for value in values.tolist()])
+    first = bisect.bisect_left(range(inside), True, key=lambda k: _passes(check, rising[k]))
+    end = bisect.bisect_left(range(inside, len(rising)), True, key=lambda k: not _passes(check, rising[k])) + inside
+    return (values >= rising[first]) & (values <= rising[end - 1])
+
+
 def _passes(check: Callable[[float], Any], value: float) -> bool:
     try:
-        check(value)
+        check(float(value))
     except ValueError:
         return False
     return True
