@@ -111,7 +111,7 @@ def _execute_into(job: Job, watch: Watch, process: "RecorderProcess", goes_on: b
         checkpoint.clear_checkpoints(job.output)
     outcome.compile = solver.compile_seconds or 0.0
     outcome.stepping = max(time.perf_counter() - clock - (outcome.compile - compiled), 0.0)
-    outcome.n_stopped = int(sum(status == Status.STOPPED for status in solver.status.tolist()))
+    outcome.n_stopped = int(np.count_nonzero(solver.status == Status.STOPPED))
     return _judged(job, outcome, account)
 
 
