@@ -44,7 +44,7 @@ class Snapshot:
     failures: tuple[Failure, ...]
 
 
-def snapshot_facts(job: Job, device, names: Mapping[str, Any]) -> dict[str, Any]:
+def facts_of_job(job: Job, device, names: Mapping[str, Any]) -> dict[str, Any]:
     """What must be the same for a snapshot to go on to the same bits.
 
     Args:
@@ -63,7 +63,7 @@ def write_snapshot(path: Path, snapshot: Snapshot, facts: Mapping[str, Any], for
     Args:
         path: of it.
         snapshot: what is written.
-        facts: see `snapshot_facts`.
+        facts: see `facts_of_job`.
         force: whether an existing file is replaced.
 
     Raises:
@@ -88,7 +88,7 @@ def read_snapshot(path: Path, facts: Mapping[str, Any], owner: str, phases_left:
 
     Args:
         path: of it.
-        facts: see `snapshot_facts`, of the simulation at hand.
+        facts: see `facts_of_job`, of the simulation at hand.
         owner: that simulation.
         phases_left: gives those that are to come, from how many these are, and from the steps before worlds began.
 

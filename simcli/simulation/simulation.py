@@ -22,7 +22,7 @@ from simcli.simulation.parameters import Parameters
 from simcli.simulation.process import MOST_THREADS, Hold, SignalsWait, device_for, forget_simulation
 from simcli.simulation.quantities import Places
 from simcli.simulation.recording import TOLD, OpenRecording
-from simcli.simulation.saved import Snapshot, read_snapshot, snapshot_facts, write_snapshot
+from simcli.simulation.saved import Snapshot, facts_of_job, read_snapshot, write_snapshot
 from simcli.simulation.starts import Starts, gives_all, is_state
 from simcli.solvers.shared.by_hand.on_device import view_of
 from simcli.solvers.shared.by_hand.stepwise import Stepwise
@@ -363,7 +363,7 @@ class Simulation:
 
     def _facts(self) -> dict:
         names = {"vary": self._parameters.paths, "controls": self._controls.joints}
-        return snapshot_facts(self._job, self._solver.stepper.device, names)
+        return facts_of_job(self._job, self._solver.stepper.device, names)
 
     def restore(self, snapshot) -> None:
         """Go on from a snapshot of this simulation, to the same bits, controls and parameters included.
