@@ -217,7 +217,7 @@ def _expected_of_worlds(job: Job) -> list:
 def _circumstances(job: Job, device) -> dict[str, Any]:
     """What must be the same for a run to go on to the same bytes, see `records.going_on.checkpoint`."""
     from simcli.records.contents.provenance import sha256, versions
-    from simcli.records.going_on.checkpoint import code_digest
+    from simcli.source_digest import code_digest
 
     kept = {name: version for name, version in versions().items() if name in ("simcli", "taichi")}
     worlds = None if job.request.worlds is None else list(job.request.worlds)
