@@ -13,7 +13,7 @@ from simcli.pipeline.stepping import begin_run, heed_unsolved, note_events, step
 if TYPE_CHECKING:
     from simcli.analysis.drift import Drift, EnergyAccount
     from simcli.analysis.expectations import Verdict
-    from simcli.records.writing.spawn import RecorderProcess
+    from simcli.records.writing.spawn import Correspondent
 
 
 def execute(job: Job, watch: Watch = keep_going) -> Outcome:
@@ -30,7 +30,7 @@ def execute(job: Job, watch: Watch = keep_going) -> Outcome:
     """
     from simcli.pipeline.parts import execute_parts, planned_size
     from simcli.records.going_on import continuation, lock
-    from simcli.records.writing.spawn import RecorderProcess
+    from simcli.records.writing.recorder_thread import recorder_of
 
     lock.wait_for_orphan(job.output)
     if n_planned := planned_size(job):
@@ -41,7 +41,7 @@ def execute(job: Job, watch: Watch = keep_going) -> Outcome:
     if not goes_on:
         continuation.claim_output(job.output, job.request.force or job.request.resume)
     try:
-        with RecorderProcess(claim_space(job)) as process:  # it starts while Taichi is imported: on its way, that hangs
+        with recorder_of(claim_space(job), job.request.leaves_at_once) as process:  # before Taichi: on its way, that hangs
             return _execute_noted(job, watch, process, goes_on)
     except DeviceMemoryError as error:
         n_fit = error.n_fit
@@ -50,7 +50,7 @@ def execute(job: Job, watch: Watch = keep_going) -> Outcome:
     return execute_parts(job, n_fit, watch)
 
 
-def _execute_noted(job: Job, watch: Watch, process: "RecorderProcess", goes_on: bool) -> Outcome:
+def _execute_noted(job: Job, watch: Watch, process: "Correspondent", goes_on: bool) -> Outcome:
     """Run a job as `_execute_into` does, and note its kernels."""
     from simcli.kernels.language.compilations import kernels_noted
 
@@ -60,7 +60,7 @@ def _execute_noted(job: Job, watch: Watch, process: "RecorderProcess", goes_on: 
     return outcome
 
 
-def _execute_into(job: Job, watch: Watch, process: "RecorderProcess", goes_on: bool) -> Outcome:
+def _execute_into(job: Job, watch: Watch, process: "Correspondent", goes_on: bool) -> Outcome:
     """Run a job whose output may be written, by a process that waits for its orders; else as `execute`."""
     from simcli.analysis.drift import EnergyAccount
     from simcli.analysis.worlds.measure_layouts import layouts_of, recorded_columns
