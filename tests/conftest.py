@@ -143,6 +143,24 @@ def recorder_of_runs():
         yield
 
 
+@pytest.fixture(autouse=True, scope="session")
+def no_machine_code():
+    """No command starts a process that makes code of the machine while other tests run; test_machine_code.py has some."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SIMCLI_MACHINE_CODE", "0")
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def traces_of_this_process():
+    """Kernels are traced in this process: tests put other code in place of ours, of which no digest of files knows."""
+    from simcli.kernels.language import stubs
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(stubs, "STUB_ARCHS", ())
+        yield
+
+
 @pytest.fixture(autouse=True, scope="module")
 def one_device():
     """Within a file a device goes on whatever was compiled: a restart costs a third of a compilation once more.
