@@ -47,8 +47,15 @@ def test_good_scene_is_exit_0(folder):
 
 
 ELSEWHERE = "crank: {pose: {xyz: [0, 0, -0.5]}, mass: 1.0"
+BARE = "crank: {mass: 1.0, inertia: {diag: [0.1, 0.1, 0.1]}"
+SHAPED = "crank: {pose: {xyz: [0, 0, -0.5]}"
+_BALL = "{{type: sphere, radius: 0.1, density: {}, pose: {{xyz: [{}, 0, 0]}}}}"
+TWINS, UNEQUAL = (f"{SHAPED}, shapes: {{a: {_BALL.format(1000, 0.2)}, b: {_BALL.format(*other)}}}"
+                  for other in ((1000, -0.2), (500, -0.4)))  # fmt: skip
 NOTED = {
     "a hinge without a place": ("crank: {mass: 1.0", ELSEWHERE, "SC328", "the origin of `crank`, its centre of mass"),
+    "a hinge amid two shapes": (BARE, TWINS, "SC328", "the origin of `crank`, its centre of mass"),
+    "a hinge amid two shapes by weight": (BARE, UNEQUAL, "SC328", "the origin of `crank`"),
     "a start in degrees": ("axis:", "q: 30, axis:", "SC329", "write `30 deg`"),
     "a limit in degrees": ("axis:", "limit: [-90, 90], axis:", "SC329", "write `-90 deg`"),
     "a target in degrees": ("axis:", "drive: {mode: position, target: 45, stiffness: 9}, axis:", "SC329", "write `45 deg`"),
@@ -63,6 +70,7 @@ UNNOTED = {
     "a torque": ("axis:", "drive: {mode: effort, target: 45}, axis:"),
     "a place": ("axis:", "at: [0, 0, 0], axis:"),
     "a frame": ("axis:", "parent_frame: {xyz: [0, 0, -0.5]}, axis:"),
+    "a lever by weight": (BARE, UNEQUAL.replace("-0.4", "-0.3")),
     "a lever": ("mass: 1.0", "pose: {xyz: [0, 0, 1]}, com: [0, 0, -0.5], mass: 1.0"),
     "a slide": ("revolute", "prismatic"),
     "a slide far off": ("revolute, parent: world, child: crank", "prismatic, parent: world, child: crank, q: 30"),

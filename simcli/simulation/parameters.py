@@ -104,7 +104,7 @@ class Parameters:
         own = replace(model, n_worlds=n_worlds)
         return with_controls(started_from(own, replace(self.job.model, n_worlds=n_worlds)), self._controls)
 
-    def model_with(self, path: str, values: np.ndarray, now: Model, time: float) -> Model:
+    def model_with(self, path: str, values: np.ndarray, now: Model, time: float, jumps: bool = False) -> Model:
         """The model with other numbers at a path.
 
         Args:
@@ -112,6 +112,7 @@ class Parameters:
             values: (W, ...).
             now: model that holds.
             time: [s].
+            jumps: whether prescribed positions may jump.
 
         Raises:
             UsageError: they change what cannot change while it runs, or a prescribed position jumps.
@@ -122,7 +123,7 @@ class Parameters:
         built = build_worlds(self.job.document, self.job.spec, self.job.request.worlds, each=each)
         built = self._finished(built, now.n_worlds)
         self._refuse(now, built, path)
-        if jump := jump_between(time, now, built):
+        if not jumps and (jump := jump_between(time, now, built)):
             raise UsageError(f"set `{path}`: {jump}; {HINT}")
         self.values = wanted
         return aligned([now, built])[1]

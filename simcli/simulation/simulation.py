@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from uuid import uuid4
 
 import numpy as np
@@ -21,7 +22,7 @@ from simcli.simulation.parameters import Parameters
 from simcli.simulation.process import MOST_THREADS, Hold, SignalsWait, device_for, forget_simulation
 from simcli.simulation.quantities import Places
 from simcli.simulation.recording import TOLD, OpenRecording
-from simcli.simulation.saved import Snapshot
+from simcli.simulation.saved import Snapshot, facts_of_job, read_snapshot, write_snapshot
 from simcli.simulation.starts import Starts, gives_all, is_state
 from simcli.solvers.shared.by_hand.on_device import view_of
 from simcli.solvers.shared.by_hand.stepwise import Stepwise
@@ -213,8 +214,8 @@ class Simulation:
 
         A state is `joint.J.q` [m, rad, 1], `joint.J.qd` [m/s, rad/s], or of a free body `body.B.position` [m],
         `orientation` [1], `velocity` [m/s] of the centre of mass, `angular_velocity` [rad/s], world. What is not set stays.
-        In mechanisms with loops the other coordinates follow, as at the start of a run; set q and qd together there. The
-        ledger of energies and what measures have found begin anew, too; the clock goes on.
+        In mechanisms with loops the other coordinates follow, as at the start of a run; set q and qd together there.
+        Feedback, the ledger of energies and what measures have found begin anew, too, with age zero; the clock goes on.
 
         Args:
             name: of a state or a parameter; or several states, name to values, that are set together.
@@ -336,19 +337,42 @@ class Simulation:
         if self._recording is not None:
             raise UsageError(f"{what}: {self._recording.path} is being written, in which time only goes on; close it first")
 
-    def save(self) -> Snapshot:
-        """All that steps to come depend on, in memory; what was recorded is no part of it."""
-        state = self._ready().save()
-        return Snapshot(self._token, state, self._controls.values.copy(), dict(self._parameters.values), self._model,
-                        tuple(self.failures))  # fmt: skip
+    def save(self, path=None, force: bool = False) -> Snapshot:
+        """All that steps to come depend on, in memory; what was recorded is no part of it.
 
-    def restore(self, snapshot: Snapshot) -> None:
+        Args:
+            path: of a file that holds it, too, for another process that opens the same scene with the same arguments.
+            force: replace an existing file.
+
+        Raises:
+            OutputError: the file exists, or cannot be written.
+        """
+        state = self._ready().save()
+        snapshot = Snapshot(self._token, state, self._controls.values.copy(), dict(self._parameters.values), self._model,
+                            tuple(self.failures))  # fmt: skip
+        if path is not None:
+            write_snapshot(path_given("save", path, "state.npz"), snapshot, self._facts(), flag_given("force", force))
+        return snapshot
+
+    def _facts(self) -> dict:
+        names = {"vary": self._parameters.paths, "controls": self._controls.joints}
+        return facts_of_job(self._job, self._solver.stepper.device, names)
+
+    def restore(self, snapshot) -> None:
         """Go on from a snapshot of this simulation, to the same bits, controls and parameters included.
+
+        Args:
+            snapshot: what `save` gave, or the path of the file that it wrote, in any process.
 
         Raises:
             UsageError: it is of another simulation; a file is being written.
+            FileError: the file is not there, or damaged.
         """
         stepwise = self._ready()
+        if isinstance(snapshot, str | Path):
+            self._refuse_recording("restore")
+            snapshot = read_snapshot(Path(snapshot), self._facts(), self._token, stepwise.phases)
+            snapshot = self._with_parameters(snapshot)
         if not isinstance(snapshot, Snapshot):
             raise UsageError(f"restore: {snapshot!r} is no snapshot; give what `save` gave")
         if snapshot.owner != self._token:
@@ -358,6 +382,16 @@ class Simulation:
         self._controls.values[...] = snapshot.controls
         self._parameters.values, self._model = dict(snapshot.parameters), snapshot.model
         self.failures = list(snapshot.failures)
+
+    def _with_parameters(self, snapshot: Snapshot) -> Snapshot:
+        """A snapshot of a file with the model of its parameters."""
+        if not self._parameters.paths:
+            return replace(snapshot, model=self._model)
+        model = self._model
+        for path, values in snapshot.parameters.items():
+            model = self._parameters.model_with(path, values, model, snapshot.state.n_steps * self.dt, jumps=True)
+        present = self._solver.stepper.stated(self._solver.formed(model))
+        return replace(snapshot, model=model, state=replace(snapshot.state, present=present))
 
     def record(self, path, force: bool = False) -> OpenRecording:
         """Write frames to a file from here on, one now, then one each `output.every`; as a run of the command line does.

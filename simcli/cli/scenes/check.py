@@ -159,8 +159,9 @@ def start_faults(document, spec, model) -> list[Fault]:
     """What is to be said of where a run begins; `model` is that of world 0."""
     from simcli.cli.scenes.contact_findings import idle_faults, overlap_faults
 
-    return [*_moved(model, document), *_stiff(model, spec, document), *_locked(model, spec, document),
-            *overlap_faults(document, spec, model), *idle_faults(document, spec, model)]  # fmt: skip
+    return [*_placeless(model, spec, document), *_moved(model, document), *_stiff(model, spec, document),
+            *_locked(model, spec, document), *overlap_faults(document, spec, model),
+            *idle_faults(document, spec, model)]  # fmt: skip
 
 
 def _begun(document, spec) -> tuple[Any, list[Fault]]:
@@ -207,6 +208,14 @@ def _stiff(model, spec, document) -> list[Fault]:
 
     text, hint = stiff_text(model, spec.solver)
     return [Fault("SC620", text, document.where("solver.dt"), hint, "warning")] if text else []
+
+
+def _placeless(model, spec, document) -> list[Fault]:
+    """A note, one for all, on hinges whose place is not written."""
+    from simcli.model.joints.placeless import placeless_text
+
+    name, text, hint = placeless_text(spec, model)
+    return [Fault("SC328", text, document.where(f"joints.{name}", on_key=True), hint, "note")] if name else []
 
 
 def _locked(model, spec, document) -> list[Fault]:

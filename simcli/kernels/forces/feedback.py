@@ -12,7 +12,7 @@ from simcli.kernels.language import ti
 from simcli.kernels.language.vectors import is_nan, vector
 from simcli.kernels.memory.arena import Arena, any_lane, get_lane, local, put_lane
 from simcli.kernels.memory.tables import Tables
-from simcli.model.signals.tables import Op
+from simcli.model.signals.tables import Op, delays_of
 from simcli.model.tables import Model
 
 _CONSTANT, _QUANTITY, _SIGNAL, _TIME, _STATE, _KEEP, _DELAY = map(int, tuple(Op)[: Op.DELAY + 1])
@@ -33,6 +33,7 @@ class FeedbackLaws:
         seen: the quantities, at the sample.
         cells: values of the lines of a law.
         states: what lasts from one sample to the next, see `Op.STATE`.
+        delays_differ: whether laws take effect later in some worlds than in others.
         held: value of each signal since its last sample.
         ages: of worlds, which the core gives.
     """
@@ -50,6 +51,8 @@ class FeedbackLaws:
         self.op, self.x, self.y, self.index, self.length = map(
             lines.ints, (feedback.op, feedback.x, feedback.y, feedback.index, feedback.length))  # fmt: skip
         self.constant = tables.column(feedback.constant)
+        lates = [delays_of(one.feedback, law) for one in tables.phases for law in range(self.n)]
+        self.delays_differ = any(bool((late != late[0]).any()) for late in lates)
         longest = int(np.diff(feedback.start).max(initial=0))
         self.seen, self.cells = arena.slot(self.n_seen), arena.slot(longest).scratch()
         self.states, self.held = arena.slot(feedback.n_states), arena.slot(len(model.signals.name))
@@ -130,7 +133,8 @@ def take_law(f: ti.template(), values: ti.template(), w: ti.i32, k: ti.i32, numb
         if op <= _TIME:
             value = given_value(f, values, w, op, f.index.at(line), t)
         elif op <= _DELAY:
-            value = kept_value(f, w, line, op, x, number, ti.cast(f.every.at(k), ti.i64))
+            late = f.cells.load(w, f.y.at(line))
+            value = kept_value(f, w, line, op, x, late, number, ti.cast(f.every.at(k), ti.i64))
         else:
             value = operation(op, x, f.cells.load(w, f.y.at(line)))
         f.cells.store(w, line - first, value)
@@ -153,17 +157,19 @@ def given_value(f: ti.template(), values: ti.template(), w: ti.i32, op: ti.i32, 
 
 
 @ti.func
-def kept_value(f: ti.template(), w: ti.i32, line: ti.i32, op: ti.i32, x: ti.template(), number: ti.i64, every: ti.i64):
+def kept_value(f: ti.template(), w: ti.i32, line: ti.i32, op: ti.i32, x: ti.template(), late: ti.template(), number: ti.i64,
+               every: ti.i64):
     """A state, as it is, as it becomes, or in a line of delay, which is a ring of states.
 
     Args:
+        late: samples of a line of delay.
         number, every: of the step, and from one sample to the next.
 
     Reads and writes: f.states
     """
     value = f.arena.zero()
     if op == _DELAY:
-        value = late_value(f, w, line, x, number, every)
+        value = late_value(f, w, line, x, late, number, every)
     else:
         value = f.states.load(w, f.index.at(line))
         if op == _KEEP:
@@ -173,14 +179,15 @@ def kept_value(f: ti.template(), w: ti.i32, line: ti.i32, op: ti.i32, x: ti.temp
 
 
 @ti.func
-def late_value(f: ti.template(), w: ti.i32, line: ti.i32, x: ti.template(), number: ti.i64, every: ti.i64):
-    """The value of a line of delay, in whose place of the ring comes the new one; lane by lane if each has its own place.
+def late_value(f: ti.template(), w: ti.i32, line: ti.i32, x: ti.template(), late: ti.template(), number: ti.i64,
+               every: ti.i64):
+    """The value of a line of delay, and the new one in the ring; lane by lane if each has its own place there.
 
     Reads and writes: f.states
     """
     value = f.arena.zero()
-    if ti.static(f.ages.differ):
-        value = late_pack(f, w, line, x, number, every)
+    if ti.static(f.ages.differ or f.delays_differ):
+        value = late_pack(f, w, line, x, late, number, every)
     else:
         place = place_in_ring(f, line, number // every)
         value = f.states.load(w, place)
@@ -194,13 +201,16 @@ def place_in_ring(f: ti.template(), line: ti.i32, sample: ti.i64):
     return f.index.at(line) + ti.cast(sample % ti.cast(f.length.at(line), ti.i64), ti.i32)
 
 
-def late_pack(f, w, line, x, number, every):
-    """`late_value`, lane by lane (inside kernels)."""
+def late_pack(f, w, line, x, late, number, every):
+    """`late_value`, lane by lane (inside kernels). A ring has room for the longest delay of all worlds."""
     found = []
     for lane in range(f.arena.device.lanes):
-        part = f.states.part(w, place_in_ring(f, line, f.ages.of_lane(w, lane, number) // every), 0)
-        found.append(local(get_lane(part, lane)))
-        put_lane(part, lane, f.arena.written_lane(found[-1], lane, get_lane(x, lane)))
+        sample = local(f.ages.of_lane(w, lane, number) // every)
+        delay, new = local(ti.cast(get_lane(late, lane), ti.i64)), local(get_lane(x, lane))
+        before = local(get_lane(f.states.part(w, place_in_ring(f, line, sample - delay), 0), lane))
+        part = f.states.part(w, place_in_ring(f, line, sample), 0)
+        put_lane(part, lane, f.arena.written_lane(get_lane(part, lane), lane, new))
+        found.append(ti.select(delay == 0, new, before))
     return vector(found) if len(found) > 1 else found[0]
 
 

@@ -71,11 +71,12 @@ class Ages:
         return self.pack(w, number)
 
     def due(self, w, number, every):
-        """Whether an age is a multiple of `every`, and its world writes: a mask, or a bit of all worlds (inside kernels)."""
-        if not self.differ:
-            return number % every == 0
-        real = self.arena.device.real
-        is_due = self._each(lambda lane: ti.cast(self.of_lane(w, lane, number) % every == 0, real))
+        """Whether an age is a multiple of `every`: a mask, or a bit of all worlds (inside kernels)."""
+        if not self.differ and not is_pack(every):
+            return number % ti.cast(every, ti.i64) == 0
+        every, real = local(every), self.arena.device.real
+        divisor = lambda lane: ti.cast(get_lane(every, lane), ti.i64)  # noqa: E731
+        is_due = self._each(lambda lane: ti.cast(self.of_lane(w, lane, number) % divisor(lane) == 0, real))
         return local(is_due != 0.0)
 
     def others(self, mask):
@@ -94,7 +95,7 @@ class Ages:
 
     def take(self, mask, function, *args) -> None:
         """Call a device function for the worlds of such a mask; the others write nothing (inside kernels)."""
-        if self.differ and self.n_lanes > 1:
+        if is_pack(mask):
             with self.arena.writing(mask if self.arena.mask is None else local(mask & self.arena.mask)):
                 function(*args)
         else:

@@ -122,7 +122,7 @@ def _scale(group: h5py.Group, name: str, values: np.ndarray, dtype: object = Non
 
 def _bare_scale(group: h5py.Group, name: str, size: int, growing: bool = False) -> h5py.Dataset:
     """A scale that is only a length: its data are never written, so it takes no space."""
-    options = {"maxshape": (None,), "chunks": (4096,)} if growing else {}
+    options = {"maxshape": (None,), "chunks": (4096,)} if growing else _room_for_none((size,))
     dataset = group.create_dataset(name, shape=(size,), dtype="<f4", **options)
     dataset.make_scale(NO_VARIABLE % size)
     return dataset

@@ -98,12 +98,12 @@ from simcli.solvers.rows.stages import (
     set_changes,
     solve_system,
 )
-from simcli.solvers.shared.aside import put_back, set_aside
 from simcli.solvers.shared.clock import lead_to_end, lead_to_frame, lead_to_start
 from simcli.solvers.shared.frames import frame, is_later
 from simcli.solvers.shared.motion_work import leave_led, work_of_step
 from simcli.solvers.shared.motions import follow_motions, lead_rows, lead_rows_to_end
 from simcli.solvers.shared.sampling import sampling
+from simcli.solvers.tree.aside import go_on_from_aside, set_aside
 from simcli.solvers.tree.stages import follow, load_forces, place_links
 
 FILTERED = (solve_saddle, filter_solution)  # a solution that has nothing of redundant rows
@@ -128,9 +128,9 @@ def frame_of_natural(c) -> tuple:
         end = (set_aside, set_registers(node=c.stages, instant=1), keep_answer, *leads, *led(c, begin_led), *projection(c),
                note_projection, recall_answer, *begun, *ended)  # fmt: skip
     if not c.is_quadratic:
-        return only_blocks(is_later, put_back), *frame(c, step_of_poses(c), start, end)
+        return only_blocks(is_later, go_on_from_aside), *frame(c, step_of_poses(c), start, end)
     step = step_of_alpha(c) if c.integrator == "generalized_alpha" else step_of_polynomials(c)
-    return set_registers(node=0), only_blocks(is_later, put_back, enter_steps), *frame(c, step, start, end)
+    return set_registers(node=0), only_blocks(is_later, go_on_from_aside, enter_steps), *frame(c, step, start, end)
 
 
 def step_of_polynomials(c) -> tuple:

@@ -10,7 +10,6 @@ In reading order:
     needs     what device functions are for: a run that has none of it leaves their calls out
     others    columns of frames that leave the device together in one buffer
     frames    the frames of all solvers that have accelerations: a list of stages, whose steps each solver gives
-    aside     what steps go on from, and frames overwrite
     clock     the time of an evaluation, and what depends on it: signals, and the work of forces that jump
     motions   prescribed motions: dofs of the tree that are locked to them, and rows of other joints that follow them
     motion_work  their work: forces that hold what they lead, times the ways of it

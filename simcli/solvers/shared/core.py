@@ -29,7 +29,6 @@ from simcli.solvers.natural.memory import ALL_STAGES, AlphaSteps, QuadraticSteps
 from simcli.solvers.natural.memory import NODES as NATURAL_NODES
 from simcli.solvers.natural.programs import frame_of_natural
 from simcli.solvers.rows.memory import CONTACT_DIAGNOSTICS, DIAGNOSTICS, Constrained, Limits, yields
-from simcli.solvers.shared.aside import Aside
 from simcli.solvers.shared.clock import ages_of
 from simcli.solvers.shared.contacts.report import ContactReport
 from simcli.solvers.shared.frames import ends, shows
@@ -38,6 +37,7 @@ from simcli.solvers.shared.host.plan import RunPlan
 from simcli.solvers.shared.ledger import EXTREMES, powers, spins, stores
 from simcli.solvers.shared.looks.gauges import Gauges, sight_of
 from simcli.solvers.shared.looks.loop_guard import LoopGuard
+from simcli.solvers.tree.aside import Aside
 from simcli.solvers.tree.gyroscopes import Gyroscopes
 from simcli.solvers.tree.integrators import IMPLICIT, NODES, RK4_WEIGHTS
 from simcli.solvers.tree.midpoint import Midpoint
@@ -86,6 +86,7 @@ class Core:
         moves: whether motions prescribe something.
         turns: whether directions of rows turn in the passes of a step, see direction.py.
         sums_momenta: whether wrenches of joints of the tree sum to the momenta of a step, see momenta.py.
+        notes_rates: whether wrenches have corrections of velocities, which follow steps of impulses.
         aside: what steps go on from, where frames evaluate their instant.
         by_impulses: whether steps solve a complementarity problem.
         is_large: whether they keep nothing dense, see host/large_worlds.py.
@@ -125,6 +126,7 @@ class Core:
         self.lay_steps()
         self.sums_momenta = bool(self.reports["wrenches"] and not self.is_natural and not self.is_loose
                                  and (self.stages == 1 or self.touches))  # fmt: skip
+        self.notes_rates = bool(self.reports["wrenches"] and self.stages > 1 and self.touches and self.bound.system.n_rows)
         self.momenta = arena.slot(self.tables.n_links if self.sums_momenta else 0, Vec3)
         self.aside = Aside(self, arena) if self.is_natural or self.stages > 1 else None
         self.gauges.within = not self.is_natural and not self.projects and self.gauges.are_placed

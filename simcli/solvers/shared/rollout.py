@@ -10,12 +10,12 @@ from simcli.kernels.language.numbers import number
 from simcli.kernels.language.vectors import vector
 from simcli.kernels.memory.arena import any_lane, get_lane, local, put_lane
 from simcli.kernels.report import unload
-from simcli.solvers.shared.aside import put_back, set_aside
 from simcli.solvers.shared.contacts.report import unload_contacts
 from simcli.solvers.shared.frames import advance
 from simcli.solvers.shared.host.loop_bounds import count_turns
 from simcli.solvers.shared.looks.measures import look_at_frame, unload_quantities
 from simcli.solvers.shared.others import BUFFERS, slots_of_frames, unload_others
+from simcli.solvers.tree.aside import go_on_from_aside, set_aside
 
 _OF_ENDED = ("health", "touch")  # told of worlds that have ended, too
 
@@ -70,7 +70,7 @@ def leave_phase(c: ti.template(), turns: ti.i32):
     ti.loop_config(block_dim=c.block_dim)
     for w in range(c.arena.n_blocks):
         c.arena.enter(w)
-        put_back(c, w)
+        go_on_from_aside(c, w)
         stored = c.engine.close(c, w)
         c.forces.account.supply(w, -stored)
         count_turns(c, w, turns)

@@ -50,7 +50,7 @@ class Gyroscopes:
         inertia: [kg m^2], (n), about what it turns about, with all that is welded to it, in axes of its link.
         inverse: that of it.
         has_arms, is_off: whether some centre of mass is elsewhere with what is welded on; 1 for those.
-        has_laws: whether laws act on some that are not alone.
+        is_resisted, has_laws: whether gains or armature resist some that are not alone; whether laws act on such.
         mass, arm: [kg], [m], (n), of all of it, and d in axes of the link.
         spins: (n) 1 in the worlds where it is not that of a ball.
         begun: [kg m^2], (n), inertia where the step begins.  rest: [kg m^2/s], (n), L + h T - I W*; of those that are held
@@ -84,6 +84,7 @@ class Gyroscopes:
         self.has_arms, self.is_off = bool(off.any()), items.ints(off)
         self.mass, self.arm = items.column(mass), items.column(arm, Vec3)
         held = [d for i in found if i not in alone for d in range(links.qd_start[i], links.qd_start[i] + links.n_qd[i])]
+        self.is_resisted = bool(tables.ever(_resists)[held].any())
         self.has_laws = any(np.isin(one.laws.dof, held).any() for one in phases)
         self.spins = items.column(1.0 * _is_no_ball(np.linalg.eigvalsh(inertia)))
         self.inertia, self.inverse = items.column(_six(inertia), Sym3), items.column(_six(_inverse(inertia)), Sym3)

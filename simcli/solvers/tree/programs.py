@@ -18,7 +18,7 @@ Sources and formulas: integrators.py, rows/memory.py, impulses/memory.py, each w
 from simcli.kernels.memory.lists import only, only_blocks, repeat, set_registers, when
 from simcli.solvers.impulses.memory import finish_impulses, look_ahead, look_back, move_by_impulses, needs_end
 from simcli.solvers.impulses.programs import correcting, solving, watch_contacts
-from simcli.solvers.rows.corrections import ask_for_correction, correct
+from simcli.solvers.rows.corrections import ask_for_correction, correct, forget_rates, have_rates, leave_rates
 from simcli.solvers.rows.repeat import give_rates_back, go_back, go_back_in_account, keep_account, start_with_end
 from simcli.solvers.rows.report import reactions
 from simcli.solvers.rows.stages import (
@@ -40,12 +40,12 @@ from simcli.solvers.rows.stages import (
     settle,
     solve_system,
 )
-from simcli.solvers.shared.aside import put_back, set_aside
 from simcli.solvers.shared.frames import frame, is_last_step, is_later
 from simcli.solvers.shared.ledger import load_external
 from simcli.solvers.shared.looks.measures import look
 from simcli.solvers.shared.motions import follow_motions, lead_rows, lead_rows_to_end
 from simcli.solvers.shared.sampling import sampling
+from simcli.solvers.tree.aside import go_on_from_aside, set_aside
 from simcli.solvers.tree.impacts import forget_contacts, meet_contacts, were_smooth
 from simcli.solvers.tree.integrators import (
     combine_slopes,
@@ -86,7 +86,8 @@ def frame_of_tree(c) -> tuple:
     start = (set_registers(node=0, instant=1), *_evaluation(c, samples=True), *shows)
     measured = _measurement(c, lead_rows)
     if c.stages > 1 and c.touches:
-        smooth = (set_registers(node=0, instant=1), *_evaluation(c, by_impulses=False), *shows)
+        shown = (have_rates, *shows, leave_rates) if c.notes_rates else shows
+        smooth = (set_registers(node=0, instant=1), *_evaluation(c, by_impulses=False), *shown)
         springs = when(c.forces.has_external and not c.keeps_account, load_external)  # what they store there
         last = (look_back, *measured, *shows, *noting(c), look_ahead, *measured, *adding(c), *springs)
         end = (only(jumps, *last), only(were_smooth, *smooth))
@@ -101,7 +102,7 @@ def frame_of_tree(c) -> tuple:
     if c.stages == 1 and not c.constrained:
         start = (*start, place_links)
     kind = step_of_nodes if c.stages > 1 else step_by_impulses if c.by_impulses else step_of_first_order
-    back = when(c.aside, only_blocks(is_later, put_back))
+    back = when(c.aside, only_blocks(is_later, go_on_from_aside))
     begins = when(c.aside, set_aside)
     return *back, *frame(c, kind(c), (*start, *begins), (*begins, *end)), *looks(c)
 
@@ -163,6 +164,7 @@ def step_of_nodes(c) -> tuple:
     both = (*_measurement(c, lead_rows), positions, velocities, count_correction)
     projections = repeat(*both, at_most=c.bound.max_corrections, wanted=lacks)
     projected = (set_registers(correction=0), projections) if c.bound.system.n_rows else ()
+    projected = (*when(c.notes_rates, forget_rates), *projected)
     again = (go_back, set_registers(node=c.stages))
     if c.touches:
         again = (*again, *_evaluation(c, to_end=True), go_back_in_account, *move_and_correct(c))

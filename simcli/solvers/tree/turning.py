@@ -131,7 +131,7 @@ def _turning(c: ti.template(), w: ti.i32, n: ti.i32):
 
 def _resisting(c, w, n, inertia):
     """Inertia, with what efforts and armature take of accelerations (inside kernels). Reads: c.state.diagonal"""
-    if not c.forces.has_diagonal:
+    if not c.gyroscopes.is_resisted:
         return inertia
     d, zero = c.gyroscopes.first_qd.at(n), c.tables.arena.zero()
     return inertia + Sym3(*(c.state.diagonal.load(w, d + k) for k in range(3)), zero, zero, zero)

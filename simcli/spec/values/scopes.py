@@ -217,7 +217,7 @@ def same_kind(one: Node | None, other: Node | None) -> bool:
 
 def says_same(one: Node | None, other: Node | None) -> bool:
     """Whether two values are one: equal, or the same number in other units; angles and plain numbers count in SI."""
-    if one is None or other is None:
+    if one is other or one is None or other is None:
         return one is other
     if plain(one) == plain(other):
         return True

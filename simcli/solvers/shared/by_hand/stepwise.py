@@ -42,7 +42,7 @@ class SavedState:
         n_steps: steps before.
         began, episode: (W,), of each world.
         phases: what is still to come.
-        present: model of the phase at hand.
+        present: model of the phase at hand; None where that follows from the phases.
     """
 
     packs: np.ndarray
@@ -52,7 +52,7 @@ class SavedState:
     began: np.ndarray
     episode: np.ndarray
     phases: tuple
-    present: Model
+    present: Model | None
 
 
 class FrameSink(Protocol):
@@ -81,6 +81,7 @@ class Stepwise:
     Attributes:
         first_of_rhythm: step from which frames are counted.
         began: (W,), steps before each world began.  episode: (W,), how often it has begun anew.
+        phases: all that were to come.
     """
 
     def __init__(self, solver, guard: Callable = nullcontext):
@@ -88,6 +89,7 @@ class Stepwise:
         self._health = self.stepper.core.health.rows
         self._summary = self.stepper.core.contacts.summary.rows if self.stepper.core.summarises else None
         self._beginnings, self._at_start = Beginnings(self.stepper), ([], {})
+        self.phases = tuple(self.stepper.phases)
         self.first_of_rhythm, self._block, self._seconds, self._ready = 0, None, None, {}
         self.began, self.episode = self.stepper.crossings.began, np.zeros(self.stepper.model.n_worlds, np.int64)
         self._nothing = [np.empty(1, self.stepper.device.dtype) if not self.stepper.device.is_gpu
@@ -339,7 +341,12 @@ class Stepwise:
         s.status, s.n_steps = saved.status.copy(), saved.n_steps
         self.began[:], self.episode[:] = saved.began, saved.episode
         s.crossings.new(s.core.signals.feedback, s.plan.dt)  # those before are told
-        s.phases, s.present, self._block = list(saved.phases), saved.present, None
+        s.phases, s.present, self._block = list(saved.phases), saved.present or self._present(len(saved.phases)), None
+
+    def _present(self, n_left: int) -> Model:
+        """The model of the phase at hand where so many are still to come."""
+        before = len(self.phases) - n_left
+        return self.stepper.stated(self.phases[before - 1].model) if before > 0 else self.stepper.model
 
 
 def _last_of(block: FrameBlock) -> FrameBlock:

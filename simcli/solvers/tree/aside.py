@@ -35,7 +35,7 @@ class Aside:
         self.driven = arena.slot(self.n_driven)
 
 
-@needs.aside
+@needs.frames_aside
 @ti.func
 def set_aside(c: ti.template(), w: ti.i32):
     """Keep what the next step goes on from, where a frame begins.
@@ -48,9 +48,9 @@ def set_aside(c: ti.template(), w: ti.i32):
         c.aside.driven.store(w, n, c.signals.rows.load(w, c.signals.row.at(n)))
 
 
-@needs.aside
+@needs.frames_aside
 @ti.func
-def put_back(c: ti.template(), w: ti.i32):
+def go_on_from_aside(c: ti.template(), w: ti.i32):
     """Go on from it, whatever frames have shown.
 
     Reads:  c.aside
