@@ -467,7 +467,6 @@ SLOW_CASES = {
     ),
     "test_run_worlds": (
         "test_any_of_them_have_the_bytes_of_the_whole[affine]",
-        "test_any_of_them_have_the_bytes_of_the_whole[generalized]",
     ),
     "test_sample_tables": (
         "test_cells_are_those_of_python",
