@@ -68,6 +68,11 @@ class HostStorage:
         block, lane = np.divmod(worlds, self.packs.shape[2])
         return self.packs[block[:, None], rows, lane[:, None]]
 
+    def write_worlds(self, rows: np.ndarray, worlds: np.ndarray, values: np.ndarray) -> None:
+        """Set packs of some worlds by their numbers, (worlds, n)."""
+        block, lane = np.divmod(worlds, self.packs.shape[2])
+        self.packs[block[:, None], rows, lane[:, None]] = values
+
     def read_notes(self, part: slice, shape: tuple[int, int, int], whole: bool) -> np.ndarray:
         """Scalars or vectors of all blocks, (blocks, scalars, numbers of each): a view.
 
@@ -139,6 +144,12 @@ class DeviceStorage:
         """As of `HostStorage`."""
         return self.read_rows(rows)[worlds]
 
+    def write_worlds(self, rows: np.ndarray, worlds: np.ndarray, values: np.ndarray) -> None:
+        """As of `HostStorage`."""
+        given = self.device.given
+        numbers = [given(one.astype(np.int32)) for one in (rows, worlds)]
+        _write_worlds(self.given, self.first, *numbers, self.n_blocks, given(np.ascontiguousarray(values)))
+
     def read_first(self, rows: np.ndarray) -> np.ndarray:
         """As of `HostStorage`."""
         out = self.device.buffer((1, max(len(rows), 1)))
@@ -209,6 +220,14 @@ def _write_rows(memory: ti.types.ndarray(), first: ti.i32, rows: ti.types.ndarra
     """Copy (W, n) into rows of a GPU's memory."""
     for k, w in ti.ndrange(rows.shape[0], n_blocks):  # no loop in an invocation: a driver may bound its turns
         memory[first + rows[k] * n_blocks + w] = values[w, k]
+
+
+@ti.kernel
+def _write_worlds(memory: ti.types.ndarray(), first: ti.i32, rows: ti.types.ndarray(), worlds: ti.types.ndarray(),
+                  n_blocks: ti.i32, values: ti.types.ndarray()):
+    """Copy (worlds, n) into rows of a GPU's memory."""
+    for k, n in ti.ndrange(rows.shape[0], worlds.shape[0]):
+        memory[first + rows[k] * n_blocks + worlds[n]] = values[n, k]
 
 
 @ti.kernel

@@ -6,6 +6,7 @@ from simcli.kernels.collision.convex.edges import line_pair
 from simcli.kernels.collision.convex.epa import CLOSE
 from simcli.kernels.collision.convex.features import feature, put_corner, ring_at
 from simcli.kernels.collision.convex.gjk import difference
+from simcli.kernels.collision.convex.support import support
 from simcli.kernels.collision.lanes import one, unit_or, vector, whole_of
 from simcli.kernels.collision.points import FAR, add_candidate
 from simcli.kernels.collision.tables import BOXES, CELL, CONE, CYLINDER, ELLIPSOID, MOST_CORNERS, RING
@@ -95,8 +96,9 @@ def along_face(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32, 
                 high = -d.dot(far)
                 normal = d * 1.0
                 point = at * 1.0
-                if reference == 0:  # where b is lowest: far is from b to a
-                    point = at - far - d * high
+                if reference == 0:  # where b is lowest
+                    below = support(c, w, lane, b, d * -1.0) + one(c.position, w, lane, b) - one(c.position, w, lane, a)
+                    point = below - d * high
     return normal, point, high
 
 
