@@ -54,9 +54,10 @@ class HostStorage:
         return self.packs[:, _as_slice(rows)].swapaxes(1, 2).copy(order="C").reshape(n_blocks * lanes, len(rows))
 
     def write_rows(self, rows: np.ndarray, values: np.ndarray) -> None:
-        """Set packs of all blocks, (W with the idle lanes, n)."""
+        """Set packs of all blocks, (W with the idle lanes, n), or (1, n) of numbers that are the same in all worlds."""
         n_blocks, _, lanes = self.packs.shape
-        self.packs[:, _as_slice(rows)] = values.reshape(n_blocks, lanes, len(rows)).swapaxes(1, 2)
+        same = len(values) == 1
+        self.packs[:, _as_slice(rows)] = values.T if same else values.reshape(n_blocks, lanes, len(rows)).swapaxes(1, 2)
 
     def read_first(self, rows: np.ndarray) -> np.ndarray:
         """Packs of the first world by their numbers, (n,)."""
@@ -136,7 +137,7 @@ class DeviceStorage:
 
     def write_rows(self, rows: np.ndarray, values: np.ndarray) -> None:
         """As of `HostStorage`."""
-        given = self.device.given
+        given, values = self.device.given, np.broadcast_to(values, (self.n_blocks, len(rows)))
         _write_rows(self.given, self.first, given(rows.astype(np.int32)), self.n_blocks, given(np.ascontiguousarray(values)))
 
     def read_worlds(self, rows: np.ndarray, worlds: np.ndarray) -> np.ndarray:
