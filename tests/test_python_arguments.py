@@ -26,7 +26,8 @@ METHODS = {
     "step": {"n": 0, "control": {"rail": 0.1}},
     "get": {"name": "joint.hinge.q", "dlpack": False},
     "set": {"name": "joint.hinge.q", "values": 0.1, "worlds": None},
-    "reset": {"worlds": None},
+    "reset": {"worlds": None, "episode": None},
+    "save": {"path": "state.npz", "force": True},
     "restore": {"snapshot": None},
     "record": {"path": "run.h5", "force": True},
 }
