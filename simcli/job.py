@@ -234,7 +234,6 @@ class Outcome:
         untrusted: worlds that have come to their end, but not to be trusted.
         ends: number of the step at which a world ended before the run, by world of the run.
         drift: the ledger of energy that is off by most of its world's energy, None if all of them close.
-        gains: whether some world has so much energy from nothing that nothing else of the run counts.
         kernels_compiled: names of the kernels that were compiled, in order.
         best_shown: command that shows most of the file: view, plot or table.
         kernels_from_cache: names of those that were read from the folder of compiled kernels.
@@ -265,7 +264,6 @@ class Outcome:
     untrusted: list[Failure] = field(default_factory=list)
     ends: dict[int, int] = field(default_factory=dict)
     drift: "Drift | None" = None
-    gains: bool = False
     kernels_compiled: list[str] = field(default_factory=list)
     kernels_from_cache: list[str] = field(default_factory=list)
     parts: tuple[int, ...] = ()

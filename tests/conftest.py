@@ -3,6 +3,7 @@
 import gc
 import os
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -16,27 +17,53 @@ OBJECTS_BETWEEN_COLLECTIONS = 50_000
 gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)
 
 
+from support import touched  # noqa: E402
+from support.full_cases import FULL_CASES  # noqa: E402
+from support.machine import workers_that_fit  # noqa: E402
 from support.slow_cases import SLOW_CASES  # noqa: E402
+from support.tiers import DEFAULT, mark_listed, tier_of  # noqa: E402
 
-# Files that take 20 s and more of CPU go first, so that no process is left with one at the end while the others are through.
-LONGEST = ("test_joint_cells", "test_quantities", "test_impacts", "test_gpu_devices", "test_drag", "test_measures",
-           "test_simulation", "test_scenes", "test_gpu_solvers", "test_programs", "test_couplings", "test_records_faults",
-           "test_sensors", "test_frames_with_contact", "test_diff", "test_solvers_agree", "test_sliding_points",
-           "test_pulleys", "test_cli_kinematics", "test_cases_closed_loops")  # fmt: skip
+# Files that take longest in the default tier (costs.py) go first, so that no process is left with one at the end.
+LONGEST = ("test_joint_cells", "test_cli_processes", "test_run_determinism", "test_relations",
+           "test_contact_closed_forms", "test_records_writer", "test_collision", "test_cli_run", "test_import_urdf",
+           "test_run_isolation", "test_run_resume", "test_run_kill", "test_margins", "test_barrier_runs", "test_diff",
+           "test_laws_energies", "test_affine_steps", "test_affine_stretch", "test_natural_quadratic",
+           "test_columns")  # fmt: skip
 MOST_KERNELS = 32  # of a device of tests, some 10 MB each
 FOR_GPU = ("for", "gpu")  # property of a test
+TOUCHED = "touched"  # what a worker hands to the session
+COLLECTED = pytest.StashKey[dict[str, str]]()  # id to tier of all tests that were collected, those of other tiers included
+UNTIL = float(os.environ["SIMCLI_TESTS_UNTIL"]) if os.environ.get("SIMCLI_TESTS_UNTIL") else None  # [s] since 1970
+NO_TIME = "its time is over (SIMCLI_TESTS_UNTIL)"  # of tests that would begin later
+STRIDE = 37  # files a day by which the first one goes on
+NOTES = pytest.StashKey[set]()  # what all workers have touched
 
 
-def pytest_collection_modifyitems(items):
-    rank = {name: k for k, name in enumerate(LONGEST)}
+def pytest_xdist_auto_num_workers():
+    """As many as the cores and the memory of the machine let work at once."""
+    return workers_that_fit()
+
+
+@pytest.hookimpl(tryfirst=True)  # before `-m` leaves any out
+def pytest_collection_modifyitems(config, items):
+    rank = {name: k for k, name in enumerate(LONGEST)} if UNTIL is None else begun_elsewhere(items)
     items.sort(key=lambda item: rank.get(item.path.stem, len(rank)))
-    for item in items:
-        if item.name in SLOW_CASES.get(item.path.stem, ()):
-            item.add_marker(pytest.mark.slow)
+    mark_listed(items, {"slow": SLOW_CASES, "full": FULL_CASES})
+    config.stash[COLLECTED] = {item.nodeid: tier_of(item) for item in items}
 
 
+def begun_elsewhere(items) -> dict[str, int]:
+    """Places of all files, of which another one is the first each time: those at the end may be left out (`UNTIL`)."""
+    names = sorted({item.path.stem for item in items})
+    first = int(UNTIL / 86400 * STRIDE) % max(len(names), 1)
+    return {name: k for k, name in enumerate(names[first:] + names[:first])}
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item):
     """Tell the report which tests are for a GPU: its keywords hold the names of folders and functions, too."""
+    if UNTIL is not None and time.time() > UNTIL:
+        pytest.skip(NO_TIME)
     if item.get_closest_marker("gpu"):
         item.user_properties.append(FOR_GPU)
 
@@ -46,6 +73,59 @@ def pytest_terminal_summary(terminalreporter):
     ended = [*terminalreporter.getreports("passed"), *terminalreporter.getreports("failed")]
     ran = sum(FOR_GPU in map(tuple, report.user_properties) and report.when == "call" for report in ended)
     terminalreporter.write_line(f"tests on a GPU: {ran}")
+    if UNTIL is not None:
+        left = sum(NO_TIME in str(report.longrepr) for report in terminalreporter.getreports("skipped"))
+        terminalreporter.write_line(f"tests without time: {left}")
+
+
+def pytest_testnodedown(node):
+    """Take from a worker that has ended what its tests have touched."""
+    found = getattr(node, "workeroutput", {}).get(TOUCHED, ())
+    node.config.stash.setdefault(NOTES, set()).update(map(tuple, found))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionfinish(session):
+    """Fail a whole run of the default tier that has left out what it must touch."""
+    config = session.config
+    if hasattr(config, "workeroutput"):
+        config.workeroutput[TOUCHED] = sorted(touched.notes)
+    elif is_whole(config) and not session.shouldstop and not session.shouldfail:
+        seen = config.stash.get(NOTES, set()) | touched.notes
+        if missing := touched.missing(seen):
+            report_error(config, "tests of the default tier have not touched: " + "; ".join(missing))
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def is_whole(config) -> bool:
+    """Whether a run takes the whole default tier."""
+    asked = config.option
+    is_cut = asked.keyword or asked.deselect or asked.ignore or asked.collectonly or getattr(asked, "lf", False)
+    return config.args_source == config.ArgsSource.TESTPATHS and asked.markexpr == DEFAULT and not is_cut
+
+
+def report_error(config, words) -> None:
+    """Let the session's last lines count an error, and show it."""
+    report = pytest.CollectReport("tests/support/touched.py", "failed", words, [])
+    config.pluginmanager.get_plugin("terminalreporter").stats.setdefault("error", []).append(report)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def notes_of_what_is_touched():
+    """Runs of this process note what they touch."""
+    with pytest.MonkeyPatch.context() as patch:
+        touched.listening(patch)
+        yield
+
+
+@pytest.fixture(scope="session")
+def tiers(pytestconfig, tmp_path_factory):
+    """Tier of each test of the whole folder, by its id: as this run has collected them, or collected once more."""
+    if pytestconfig.args_source == pytestconfig.ArgsSource.TESTPATHS:
+        return pytestconfig.stash[COLLECTED]
+    from support.collecting import collected
+
+    return collected(tmp_path_factory.mktemp("collected"))
 
 
 @pytest.fixture

@@ -11,13 +11,13 @@ from support.zoo import random_states, zoo
 from simcli import rotations as rot
 from simcli.analysis.mechanics.rounds import Mechanics
 from simcli.analysis.states.portions import frame_range
-from simcli.analysis.states.run_states import step_back
 from simcli.errors import UsageError
 from simcli.kernels.device.runtime import start_device
 from simcli.model.assemble import assemble
 from simcli.model.tables import LinkKind
 from simcli.model.tree.reference import link_poses
 from simcli.pipeline import build_model, read_scene
+from simcli.solvers.tree.inverse import StepAlgorithms
 
 AGREEMENT = 1e-12  # relative: the same operations in another order of lanes
 ROUNDING = 1e-14  # [m, rad] of a step of 0.1 s, undone
@@ -106,7 +106,10 @@ def test_a_step_is_undone_for_every_joint():
             com = model.links.com[:, i]
             at = q[:, start : start + 3] + rot.quat_rotate(quat, com) + h * rate[:, d : d + 3]
             after[:, start : start + 3], after[:, start + 3 : start + 7] = at - rot.quat_rotate(end, com), end
-    back = step_back(model, after[None], rate[None], np.array([[[h]]]), model.links.com)[0]
+    mechanics = Mechanics(model, live_device(), StepAlgorithms)
+    times = np.full((N_WORLDS, 1), h)
+    back = mechanics("starts_of_steps", np.arange(N_WORLDS), after, rate, 0.0 * rate, times)[0]
+    mechanics.close()
     assert np.abs(after - q).max() > 0.1
     _, there = link_poses(model.links, q)
     _, found = link_poses(model.links, back)

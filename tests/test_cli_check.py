@@ -47,8 +47,15 @@ def test_good_scene_is_exit_0(folder):
 
 
 ELSEWHERE = "crank: {pose: {xyz: [0, 0, -0.5]}, mass: 1.0"
+BARE = "crank: {mass: 1.0, inertia: {diag: [0.1, 0.1, 0.1]}"
+SHAPED = "crank: {pose: {xyz: [0, 0, -0.5]}"
+_BALL = "{{type: sphere, radius: 0.1, density: {}, pose: {{xyz: [{}, 0, 0]}}}}"
+TWINS, UNEQUAL = (f"{SHAPED}, shapes: {{a: {_BALL.format(1000, 0.2)}, b: {_BALL.format(*other)}}}"
+                  for other in ((1000, -0.2), (500, -0.4)))  # fmt: skip
 NOTED = {
     "a hinge without a place": ("crank: {mass: 1.0", ELSEWHERE, "SC328", "the origin of `crank`, its centre of mass"),
+    "a hinge amid two shapes": (BARE, TWINS, "SC328", "the origin of `crank`, its centre of mass"),
+    "a hinge amid two shapes by weight": (BARE, UNEQUAL, "SC328", "the origin of `crank`"),
     "a start in degrees": ("axis:", "q: 30, axis:", "SC329", "write `30 deg`"),
     "a limit in degrees": ("axis:", "limit: [-90, 90], axis:", "SC329", "write `-90 deg`"),
     "a target in degrees": ("axis:", "drive: {mode: position, target: 45, stiffness: 9}, axis:", "SC329", "write `45 deg`"),
@@ -63,6 +70,7 @@ UNNOTED = {
     "a torque": ("axis:", "drive: {mode: effort, target: 45}, axis:"),
     "a place": ("axis:", "at: [0, 0, 0], axis:"),
     "a frame": ("axis:", "parent_frame: {xyz: [0, 0, -0.5]}, axis:"),
+    "a lever by weight": (BARE, UNEQUAL.replace("-0.4", "-0.3")),
     "a lever": ("mass: 1.0", "pose: {xyz: [0, 0, 1]}, com: [0, 0, -0.5], mass: 1.0"),
     "a slide": ("revolute", "prismatic"),
     "a slide far off": ("revolute, parent: world, child: crank", "prismatic, parent: world, child: crank, q: 30"),
@@ -250,3 +258,19 @@ def test_schema_is_a_json_schema(tmp_path):
     assert {"bodies", "joints", "solver"} <= set(document["properties"])
     assert simcli("schema", "-o", "scene.json", cwd=tmp_path).returncode == Exit.OK
     assert json.loads((tmp_path / "scene.json").read_text()) == document
+
+
+@pytest.mark.parametrize(("angles", "wanted"), [
+    ([0.1, 0.2, 0.9, 0.3, 1.1], "2 of 5 worlds cannot begin; the first is number 2, with joints.pin.q = 0.9 rad"),
+    ([1.3, 0.2], "1 of 2 worlds cannot begin; the first is number 0, with joints.pin.q = 1.3 rad: joint"),
+    ([1.3, 1.2], "error[SC477]"),
+    ([0.1, 0.2], ""),
+])  # fmt: skip
+def test_check_tells_which_worlds_cannot_begin(tmp_path, angles, wanted):
+    text = GOOD.replace("damping: 0.1", f"limit: [-0.5, 0.5]}}\nbatch: {{vary: {{joints.pin.q: {{list: {angles}}}}}")
+    (tmp_path / "a.yaml").write_text(text)
+    done = simcli("check", str(tmp_path / "a.yaml"))
+    told = done.stdout + done.stderr
+    assert done.returncode == (Exit.NEGATIVE if wanted.startswith("error") else Exit.OK)
+    assert wanted in told
+    assert ("SC477" in told) == bool(wanted)

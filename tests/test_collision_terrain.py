@@ -215,11 +215,11 @@ def test_a_face_along_a_crest_feels_no_grid_point(bench, depth):
 def test_a_point_of_contact_lies_on_the_shape(bench):
     """Where a wheel touches a crest by no more than rounding, too: not at the end of the crest's edge.
 
-    Rounding can tear the polytope there, so that the point is as near as the faces that are left.
+    The polytope of such a depth has faces much thinner than long. Where rounding decided which of them a new corner sees, it
+    was torn.
     """
     rng = np.random.default_rng(5)
     frame = np.concatenate(((100.0, -60.0, 30.0), rot.unit(np.array((-0.23, 0.42, 0.68, 0.56)))))
-    across = rot.quat_from_rpy(np.array((QUARTER, 0, 0)))
     across = rot.quat_from_rpy(np.array((QUARTER, 0, 0)))
     for _ in range(70):
         x, zero = rng.uniform(-0.9, 0.9, N), np.zeros(N)
@@ -232,4 +232,4 @@ def test_a_point_of_contact_lies_on_the_shape(bench):
         point = rot.pose_apply(rot.pose_inverse(frame), found["point"])
         touches = found["gap"] < ROUNDING
         assert touches.any(axis=1).all()
-        assert np.abs(point[..., 0] - x[:, None])[touches].max() < 0.1
+        assert np.abs(point[..., 0] - x[:, None])[touches].max() < 1e-3

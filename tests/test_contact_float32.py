@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from support.process import simcli_apart
+from support.process import simcli as command
 
 import simcli
 from simcli.cli.bench.contact import HUMANOID, PUSHED, stacks
@@ -28,8 +28,8 @@ output: {every: 1e-3}
 
 
 def done(scene, out, *words):
-    """The run of a scene, with a process of its own, because Taichi has one precision."""
-    ended = simcli_apart("run", scene, "-o", out, "-q", *words)
+    """The run of a scene, in this process."""
+    ended = command("run", scene, "-o", out, "-q", *words)
     assert ended.returncode == 0, ended.stderr
     return simcli.open(out)
 

@@ -5,7 +5,7 @@ from typing import get_args
 
 import numpy as np
 import pytest
-from support.process import simcli_apart
+from support.process import simcli as command
 
 import simcli
 from simcli.spec.honours.solver_fields import CONTACT_INTEGRATORS
@@ -44,7 +44,7 @@ def places(folder, content) -> dict:
     """[m], of each body in each frame."""
     path, out = folder / "scene.json", folder / "out.h5"
     path.write_text(json.dumps(content))
-    ended = simcli_apart("run", path, "-o", out, "-q", "--force")
+    ended = command("run", path, "-o", out, "-q", "--force")
     assert ended.returncode == 0, ended.stderr
     with simcli.open(out) as run:
         assert run.diag.residual[:].max() < 1e-6

@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from support.process import simcli_apart
+from support.process import simcli as command
 
 import simcli
 from simcli.kernels.complementarity.problem import LIMITS
@@ -37,7 +37,7 @@ def frame() -> dict:
 def test_a_frame_falls_onto_the_ground(tmp_path, solver, precision):
     path, out = tmp_path / "frame.json", tmp_path / "frame.h5"
     path.write_text(json.dumps({**frame(), "solver": {"type": solver, "dt": 1e-3, "precision": precision}}))
-    ended = simcli_apart("run", path, "-o", out, "-q")
+    ended = command("run", path, "-o", out, "-q")
     assert ended.returncode == 0, ended.stderr
     with simcli.open(out) as run:
         assert run.diag.residual[:].max() < 100 * max(LIMITS[precision].least_of_rows, 1e-8)

@@ -5,7 +5,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from support.process import simcli_apart
+from support.process import simcli as command
 
 import simcli
 
@@ -54,7 +54,7 @@ def last_speed(folder, scene, solver, precision) -> float:
     """[rad/s or m/s], of the joint at the end of a run."""
     path, out = folder / "scene.json", folder / "out.h5"
     path.write_text(json.dumps({**scene, "solver": {"type": solver, "dt": DT, "precision": precision}}))
-    ended = simcli_apart("run", path, "-o", out, "-q", "--force")
+    ended = command("run", path, "-o", out, "-q", "--force")
     assert ended.returncode == 0, ended.stderr
     with simcli.open(out) as run:
         return float(run.joint("joint").qd[-1, 0, 0])

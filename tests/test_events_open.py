@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 from support.forward import blocks_of, columns_of
-from support.process import simcli_apart
+from support.process import simcli as command
 from support.solver_modes import MODES
 
 import simcli
@@ -31,7 +31,7 @@ def two_arms(**more) -> dict:
 def run(folder, scene: dict, *more: str):
     path = folder / "scene.json"
     path.write_text(json.dumps(scene))
-    return simcli_apart("run", path, "-o", folder / "out.h5", "-q", "--force", *more)
+    return command("run", path, "-o", folder / "out.h5", "-q", "--force", *more)
 
 
 def switched(solver: str, integrator: str) -> dict:
@@ -146,7 +146,7 @@ def test_position_that_jumps_is_refused(tmp_path, name, solver):
     scene = two_arms(signals={"path": SIGNALS[name]}, solver={"type": solver, "dt": 1e-3})
     scene["joints"]["q"]["motion"] = {"position": "$path"}
     (tmp_path / "scene.json").write_text(json.dumps(scene))
-    ended = simcli_apart("check", tmp_path / "scene.json")
+    ended = command("check", tmp_path / "scene.json")
     if name in ("even", "late", "flat"):
         assert ended.returncode == 0, ended.stderr
     else:

@@ -17,7 +17,6 @@ from simcli.model.phases.stretches import build_phases, differences, representat
 from simcli.spec import resolve
 from simcli.spec.resolve import warnings
 
-CALLS = 3500  # of Python and of C, to lay out the tables of an event: 3284 were found, and less than a tenth
 REFUSED = {
     "solver.dt: 1e-4": "SC316", "run.duration: 2": "SC316", "output.every: 0.1": "SC316", "batch.worlds: 3": "SC316",
     "bodies.arm.mass: 2": "SC316", "bodies.arm.pose.xyz: [0, 0, 0]": "SC316", "joints.rail.q: 0.3": "SC316",
@@ -161,10 +160,11 @@ def test_models_that_stand_for_phases_are_looked_at_once():
     assert all(one.dof.tolist() == laws[0].dof.tolist() for one in laws)
 
 
-def test_the_tables_of_an_event_are_laid_out_in_few_calls(device):
-    """What no event changes, as cables that are not there and laws that do not act, takes no time of each of thousands."""
-    events = "".join(f"  - {{at: {0.01 * (k + 1)}, set: {{joints.rail.damping: {0.1 + k}}}}}\n" for k in range(10))
-    run = EventRun(SPRING[: SPRING.index("events:")] + "events:\n" + events, device)
+def calls_of_an_event(device, n_events=10, n_worlds=1, more=""):
+    """Calls of Python and of C that lay out the tables of one event."""
+    events = "".join(f"  - {{at: {0.01 * (k + 1)}, set: {{joints.rail.damping: {0.1 + k}}}}}\n" for k in range(n_events))
+    text = SPRING[: SPRING.index("events:")].replace("forces:\n", f"forces:\n{more}")
+    run = EventRun(f"{text}batch: {{worlds: {n_worlds}}}\nevents:\n{events}", device)
     count = 0
 
     def counted(frame, event, argument):
@@ -172,11 +172,22 @@ def test_the_tables_of_an_event_are_laid_out_in_few_calls(device):
         count += event in ("call", "c_call")
 
     later = run.phases[2:]  # the first one is the second that stands for all
-    arenas = [Arena(device, 1) for _ in later]
+    arenas = [Arena(device, n_worlds) for _ in later]
     sys.setprofile(counted)
     try:
         for phase, arena in zip(later, arenas, strict=True):
             run.solver.lay_out(run.solver.stated(phase.model), arena)
     finally:
         sys.setprofile(None)
-    assert 0 < count <= CALLS * len(later), count / len(later)
+    return count // len(later)  # the call that ends the counting is one more
+
+
+def test_the_tables_of_an_event_are_laid_out_in_as_many_calls_whatever_is_there(device):
+    """Of thousands of events each takes no time for worlds, other events, and what no event changes."""
+    cords = "".join(f"  c{k}: {{type: spring, a: {{world: [-2, {k}, 0]}}, b: m/hook, stiffness: 5, rest_length: 2}}\n"
+                    for k in range(20))  # fmt: skip
+    alone = calls_of_an_event(device)
+    assert alone > 0
+    assert calls_of_an_event(device, n_worlds=1000) == alone
+    assert calls_of_an_event(device, n_events=30) == alone
+    assert calls_of_an_event(device, more=cords) == alone

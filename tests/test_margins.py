@@ -28,7 +28,6 @@ FAR = 5.0  # [m], gap up to which every pair is reported
 OF_A, OF_B, OF_GROUND, OF_PAIR = 0.2, 0.15, 0.02, 0.4  # [m], margins
 TOGETHER = {"their own": OF_A + OF_B, "of the pair": OF_PAIR}
 ROUNDING = 1e-15  # [m]: cores, and all that is found of them, are the same
-TIE = 1e-8  # [m], of shapes of this size: what the common normal of two lines may lack of the least gap
 EXACT, SMOOTH = 1e-10, 1e-7  # [m], of test_collision.py: a ball with a margin is a larger ball, with tolerances of its size
 ROUND, CURVED = {"sphere", "point", "capsule"}, {"cylinder", "cone", "ellipsoid"}
 PAIRS = [(one, other) for one in SHAPES for other in SHAPES]
@@ -83,7 +82,7 @@ def test_gaps_are_less_by_margins(crowds, kinds, margins):
     np.testing.assert_allclose(gap, plain - less, atol=smooth if set(kinds) & ROUND else ROUNDING, rtol=0)
     along = [gap_along(SOLIDS[kinds[0]], SOLIDS[kinds[1]], pose, n) for pose, n in zip(crowds.poses, normal, strict=True)]
     free = plain > 0
-    np.testing.assert_allclose(gap[free], np.array(along)[free] - less, atol=max(smooth, TIE), rtol=0)
+    np.testing.assert_allclose(gap[free], np.array(along)[free] - less, atol=smooth, rtol=0)
 
 
 @pytest.mark.parametrize("margins", TOGETHER)

@@ -8,11 +8,12 @@ from support.scenes import scene
 
 from simcli import rotations as rot
 from simcli.errors import SceneError
-from simcli.model import build, build_worlds, from_scene
+from simcli.model import build, build_worlds
 from simcli.model.batch.param_units import param_unit
 from simcli.model.tables import WORLD, DriveMode, JointKind, Model
 from simcli.model.tree.reference import body_poses
 from simcli.spec import resolve
+from simcli.spec.batches import passes
 
 EXACT = 1e-14
 MASS = "mass: 1, inertia: {diag: [0.1, 0.2, 0.25]}"
@@ -356,7 +357,7 @@ def test_batches_are_the_same_in_any_chunks(chunk, monkeypatch):
     document = scene(BATCH)
     spec = resolve(document)
     whole = dict(arrays_of(build_worlds(document, spec)))
-    monkeypatch.setattr(from_scene, "CHUNK", chunk)
+    monkeypatch.setattr(passes, "MOST_TOGETHER", chunk)
     for name, pieced in arrays_of(build_worlds(document, spec)):
         assert pieced.shape == whole[name].shape, name
         assert pieced.tobytes() == whole[name].tobytes(), name

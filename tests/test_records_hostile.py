@@ -1,5 +1,9 @@
 """Files made to deceive: each is refused with a reason, fast, and without following anything out of the file."""
 
+import dataclasses
+import shutil
+import subprocess
+
 import h5py
 import numpy as np
 import pytest
@@ -8,6 +12,7 @@ from support.tiny_model import datasets, frames, tiny_model
 from simcli.errors import Exit, FileError
 from simcli.records.contents.layout import CHANNELS, axes_of
 from simcli.records.contents.provenance import collect_provenance
+from simcli.records.contents.seal import seal
 from simcli.records.reading import guard
 from simcli.records.reading.reader import open_trajectory
 from simcli.records.wholeness.integrity import verify
@@ -163,11 +168,11 @@ def test_hostile_files_are_refused_with_the_reason(good, tmp_path, name, monkeyp
 
 
 def test_groups_in_a_circle_do_not_trap_the_reader(good, tmp_path):
-    def change(file, folder):
-        cyclic_groups(file, folder)
-        del file["provenance"].attrs["seal"]  # which tells of the link
-
-    assert verify(make(good, tmp_path, change)) == []
+    path = make(good, tmp_path, cyclic_groups)
+    assert verify(path) == ["texts, units or structure of the file are not those that were written"]
+    with h5py.File(path, "r+") as file:
+        seal(file)
+    assert verify(path) == []
 
 
 def test_contact_offsets_that_lead_out_of_the_table(good, tmp_path):
@@ -182,12 +187,46 @@ def test_contact_offsets_that_lead_out_of_the_table(good, tmp_path):
 
 @pytest.mark.parametrize("compression", ["gzip", "lzf"])
 def test_packed_files_open(good, tmp_path, compression):
-    """What `pack` will write, and h5repack: built-in compression."""
+    """Built-in compression, and other chunks, of a dataset that says the same."""
     def change(file, folder):
-        data = file["energy/total"][...]
+        old = file["energy/total"]
+        new = file.create_dataset("new", data=old[...], maxshape=(None, 3), chunks=(N, 3), compression=compression,
+                                  shuffle=True, fletcher32=True)  # fmt: skip
+        for name in ("units", "long_name"):
+            new.attrs[name] = old.attrs[name]
+        for k, dim in enumerate(old.dims):
+            for scale in dim.values():
+                old.dims[k].detach_scale(scale)
+                new.dims[k].attach_scale(scale)
         del file["energy/total"]
-        file.create_dataset("energy/total", data=data, maxshape=(None, 3), chunks=(N, 3), compression=compression,
-                            shuffle=True, fletcher32=True).attrs["units"] = "J"  # fmt: skip
-        del file["provenance"].attrs["seal"]  # which tells of the attributes that are not copied here
+        file.move("new", "energy/total")
 
     assert verify(make(good, tmp_path, change)) == []
+
+
+def test_what_is_empty_is_in_chunks(tmp_path):
+    """h5repack -f GZIP=5 stops at an empty dataset in one piece; here of a model without a mesh, too."""
+    model, empty = tiny_model(), (np.zeros((0, 3)),) * 2
+    shapes = dataclasses.replace(model.shapes, vertices=empty, faces=tuple(one.astype(int) for one in empty))
+    with Recorder(tmp_path / "a.h5", dataclasses.replace(model, shapes=shapes),
+                  collect_provenance([("a", "x")], "x", "cpu", "float64", 7), CHANNELS, N):  # fmt: skip
+        pass
+    found = []
+    with h5py.File(tmp_path / "a.h5") as file:
+        file.visititems(lambda name, one: found.append((name, one.chunks)) if getattr(one, "size", None) == 0 else None)
+    assert len(found) > 20
+    assert [name for name, chunks in found if chunks is None] == []
+    assert verify(tmp_path / "a.h5") == []
+
+
+@pytest.mark.skipif(not shutil.which("h5repack"), reason="h5repack is not there")
+@pytest.mark.parametrize("words", ["-f GZIP=5", "-f SHUF -f GZIP=1", "-f NONE", "-l CONTI", "-l CHUNK=7x1x1", "-S PAGE"])
+def test_a_file_that_h5repack_has_packed_is_whole(good, tmp_path, words):
+    """Chunks, filters and places are no part of what a file says; a unit in it is."""
+    before, after = tmp_path / "a.h5", tmp_path / "b.h5"
+    before.write_bytes(good)
+    subprocess.run(["h5repack", *words.split(), before, after], check=True, capture_output=True)
+    assert verify(after) == []
+    with h5py.File(after, "r+") as file:
+        file["energy/total"].attrs["units"] = "K"
+    assert verify(after) == ["texts, units or structure of the file are not those that were written"]

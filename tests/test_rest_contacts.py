@@ -217,3 +217,10 @@ contact: {pairs: [{a: plank, b: log}]}
 """
     _, found, _ = asked(capfd, tmp_path, text, "modes")
     assert found["modes"][0]["omega"] == pytest.approx(math.sqrt(3 * G * 0.45 / (0.2 + 3 * 0.05**2)), rel=1e-7)
+
+
+def test_no_motion_left_is_said(capfd, tmp_path):
+    path = tmp_path / "s.yaml"
+    path.write_text("simcli: 1\n" + RAIL.replace("SOLVER", "maximal"))
+    assert doorman.run_command(["modes", str(path), *CPU], debug=False, as_json=False) == Exit.OK
+    assert "no mode: joints and contacts hold every motion" in capfd.readouterr().out

@@ -22,8 +22,17 @@ DECIDING = {"position", "orientation", "velocity", "angular_velocity", "q", "qd"
 
 README = Path(package.__file__).parent.parent / "README.md"
 ROW = re.compile(r"^\| `(\w+)` \| .* \| (\S+) \|$", re.MULTILINE)
-TABLE = ROW.findall(README.read_text(encoding="utf-8"))
+TABLE = dict(ROW.findall(README.read_text(encoding="utf-8")))
 SLACK = 1e3  # a bound of the README may be this much larger than what is measured, across processors; not more
+
+# Those that the default tier runs: each solver, and the README's first one. All share kernels, but these few have fewer.
+OFTEN = {"double_pendulum", "simple_pendulum", "driven_hinge", "fourbar_natural", "newtons_cradle", "servo"}
+
+
+def tiered(names) -> list:
+    """Names of scenes as parameters."""
+    return [pytest.param(name, id=name, marks=() if name in OFTEN else pytest.mark.full) for name in names]
+
 
 every_scene = pytest.mark.parametrize("scene", SCENES, ids=NAMES)
 
@@ -62,13 +71,14 @@ def test_scenes_that_are_shipped_warn_of_nothing(capsys, tmp_path):
     assert out.count(": ok (") > len(SHIPPED) + FEWEST
 
 
-@pytest.mark.parametrize("name", list(SHIPPED))
+@pytest.mark.parametrize("name", tiered(SHIPPED))
 def test_scene_meets_its_expectations(name, outcomes):
     code, talk = outcomes[name]
     assert code == 0, talk
     assert "expectations: all hold" in talk or "expect:" not in SHIPPED[name].read_text()
 
 
+@pytest.mark.full
 def test_scenes_share_kernels(outcomes, folder):
     assert len(outcomes) >= FEWEST
     assert 0 < len(step_kernels(folder)) <= MOST_KERNELS
@@ -109,8 +119,9 @@ def largest_error(talk):
     return max(float(line.split()[-1]) for line in talk.splitlines() if " within " in line)
 
 
-@pytest.mark.parametrize(("name", "bound"), TABLE)
-def test_readme_tells_the_errors(name, bound, outcomes):
+@pytest.mark.parametrize("name", tiered(TABLE))
+def test_readme_tells_the_errors(name, outcomes):
+    bound = TABLE[name]
     error = largest_error(outcomes[name][1])
     assert error < float(bound)
     assert error > float(bound) / SLACK

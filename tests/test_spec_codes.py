@@ -29,9 +29,9 @@ def faults(tmp_path, page, text, sets=()):
 
             model = build(spec, document)
         if page.stage == "check":
-            from simcli.cli.scenes.contact_findings import idle_faults, overlap_faults
+            from simcli.cli.scenes.check import start_faults
 
-            return {fault.code for fault in (*overlap_faults(document, spec, model), *idle_faults(document, spec, model))}
+            return {fault.code for fault in start_faults(document, spec, model)}
     except SceneError as error:
         return {fault.code for fault in error.faults}
     return {fault.code for fault in warnings(document)}

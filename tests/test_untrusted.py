@@ -5,11 +5,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.solver_modes import MODES
 
 import simcli as package
 from simcli.analysis.worlds.world_table import read_table
 from simcli.cli.doorman import run_command
 from simcli.errors import Exit
+from simcli.pipeline import execution
 from simcli.search.batches import Batches
 from simcli.search.fits.data import Log
 from simcli.search.fits.series import Rhythm, numbers_at
@@ -122,3 +124,60 @@ def test_searches_leave_it_out(tmp_path):
     with package.open(tmp_path / "s.h5") as file:
         found, _ = numbers_at(file, log, Rhythm(0.01, True, 0.02))
     np.testing.assert_allclose(found[:, :, 0], [[FAR, FAR], [np.nan, np.nan]])
+
+
+@pytest.mark.parametrize("solver", EVERY_SOLVER)
+@pytest.mark.parametrize(("more", "told"), [
+    (["output.channels=[state]"], True), (["output.channels=[state]"], False),
+    pytest.param(["output.channels=[joints]", "output.every=0.001"], True, marks=pytest.mark.slow),
+])  # fmt: skip
+def test_energy_that_is_not_written_stands_first_in_the_summary(solver, more, told, tmp_path, capfd):
+    """And changes neither the exit code nor a number of the file; in the first world alone nothing is gained."""
+    path = written(tmp_path, batch=BATCH if told else "")
+    words = ["-o", str(tmp_path / "s.h5"), "--device", "cpu", "--force", "--solver", solver]
+    words += [word for one in more for word in ("--set", one)]
+    assert run_command(["run", str(path), *words], debug=False, as_json=False) == Exit.OK
+    lines = [line for line in capfd.readouterr().err.splitlines() if line.startswith(("energy: ", "done: "))]
+    assert [line.split(":")[0] for line in lines] == ["energy", "done"][1 - told :]
+    if told:
+        assert lines[0].startswith("energy: the ledger of world 1 is off by 0.25 J, 100 %")
+        with package.open(tmp_path / "s.h5") as file:
+            assert "energy" not in file.channels
+
+
+# What the frames of a run with the channel show is what one without it has found, and both move alike.
+SWING = """
+simcli: 1
+bodies: {rod: {mass: 1, com: [0.5, 0, 0], inertia: {diag: [0.01, 0.1, 0.1]}}}
+joints: {pin: {type: revolute, parent: world, child: rod, at: [0, 0, 0], axis: [0, 1, 0], damping: 0.05,
+               drive: {mode: position, target: 1, stiffness: 3, damping: 0.1}}}
+forces: {push: {type: wrench, body: rod, force: [0, 0, 1], at: [1, 0, 0]}}
+solver: {type: SOLVER, integrator: INTEGRATOR, dt: 1e-3}
+run: {duration: 0.64}
+output: {every: 0.064, channels: CHANNELS}
+batch: {vary: {joints.pin.q: {list: [0, 0.7, -1]}}}
+"""
+CHEAP = ("generalized", "rk4"), ("natural", "zhong06")
+STEPS = [pytest.param(*mode, marks=[pytest.mark.slow] * (mode not in CHEAP)) for mode in MODES if mode[0] != "affine"]
+
+
+@pytest.mark.parametrize(("solver", "integrator"), STEPS)
+def test_extremes_are_those_that_frames_would_show(solver, integrator, tmp_path, monkeypatch):
+    seen, columns = [], []
+    judged = execution._judged
+
+    def note(job, outcome, account):
+        seen.append(account)
+        return judged(job, outcome, account)
+
+    monkeypatch.setattr(execution, "_judged", note)
+    for channels in ("[joints]", "[joints, energy]"):
+        text = SWING.replace("SOLVER", solver).replace("INTEGRATOR", integrator).replace("CHANNELS", channels)
+        (tmp_path / "s.yaml").write_text(text)
+        run_command(["run", str(tmp_path / "s.yaml"), "-o", str(tmp_path / "s.h5"), "--device", "cpu", "-q", "--force"],
+                    debug=False, as_json=False)  # fmt: skip
+        with package.open(tmp_path / "s.h5") as file:
+            columns.append(file.joint("pin").q[:].tobytes() + file.joint("pin").qd[:].tobytes())
+    assert columns[0] == columns[1]
+    np.testing.assert_array_equal(seen[0].numbers(), seen[1].numbers())
+    assert (seen[0].energy() > 0.1).all()

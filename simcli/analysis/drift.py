@@ -17,8 +17,9 @@ from simcli.spec.auto import FIRST_CHOICE, SECOND
 
 LIMIT = 0.01  # [1], part of a world's energy that may drift without a word
 LARGE_GAIN = 0.1  # [1], part of a world's energy that came from nothing, beside which nothing else of a run counts
-# [1] of the largest term of the ledger, below which a drift is rounding and tolerance.
-_ROUNDING = {"float64": 1e-6, "float32": 1e-4}
+TOLERANCE = 1e-6  # [1] of the largest term of the ledger, below which a drift is rounding and tolerance
+_SINGLE = float(np.finfo(np.float32).eps)
+_EVALUATIONS = 16  # roundings of the two energies that a drift compares
 CREEP, SETTLING = 1e-4, 1e-6  # [m/s, m] that solvers may leave of a body at rest; energies of that size are none
 _TERMS = ("kinetic", "potential", "elastic", "dissipated", "input", "drift")
 # Order in dt of the drift of each integrator.
@@ -38,17 +39,20 @@ class Drift:
         world: of the largest drift in relation to its energy.
         drift: [J].  energy: [J] of that world.
         advice: what would do better.
+        is_gain: whether so much came from nothing that nothing else of the run counts.
     """
 
     world: int
     drift: float
     energy: float
     advice: str
+    is_gain: bool = False
 
     @property
     def part(self) -> float:
         """[1], drift over energy."""
         return abs(self.drift) / self.energy
+
 
 class EnergyAccount:
     """Extremes of the energies of each world over the frames of a run.
@@ -58,14 +62,17 @@ class EnergyAccount:
         precision: of the run.
 
     Attributes:
-        rounding: [1], see _ROUNDING.
+        n_steps: of the run, up to the last frame that was seen; whoever steps keeps it.
         low, high: [J], by term, (W,); NaN before the first frame.  Frames of worlds that have ended, NaN, count for nothing.
         gain: [J], (W,), the most that came from nothing: that the ledger does not account for, and that is in the world or
             was dissipated. What a stiff drive is said to have taken, by the work of a step that is long for it, is none.
     """
 
     def __init__(self, model: Model, precision: str = "float64"):
-        self.rounding = _ROUNDING[precision]
+        self.n_steps, self._weight_at_distance = 0, np.zeros(model.n_worlds)
+        self._rounds = precision == "float32"
+        if self._rounds:
+            self._weight_at_distance = _weight_at_distance(model)
         self.low = {name: np.full(model.n_worlds, np.nan) for name in _TERMS}
         self.high = {name: np.full(model.n_worlds, np.nan) for name in _TERMS}
         self.gain = np.zeros(model.n_worlds)
@@ -86,6 +93,16 @@ class EnergyAccount:
         drift, given = (columns.get(f"energy/{name}") for name in ("drift", "input"))
         if drift is not None and given is not None and len(drift):
             self.gain = np.fmax(self.gain, np.fmax.reduce(np.fmin(drift, drift + given), axis=0))
+
+    def numbers(self) -> np.ndarray:
+        """[J], all that was seen, as `go_on` takes it: rows of low, high and gain, (13, W)."""
+        return np.stack([*self.low.values(), *self.high.values(), self.gain])
+
+    def go_on(self, numbers: np.ndarray) -> None:
+        """Go on from the `numbers` of the frames of a run so far."""
+        n = len(_TERMS)
+        self.low, self.high = (dict(zip(_TERMS, numbers[first : first + n], strict=True)) for first in (0, n))
+        self.gain = numbers[2 * n]
 
     def see_run(self, run: Trajectory, n_frames: int) -> None:
         """Take in the first frames of a file that has the channel."""
@@ -109,12 +126,26 @@ class EnergyAccount:
             drift: [J], (W,).
         """
         energy = self.energy()
-        rounding = self.rounding * np.fmax.reduce([self.largest(name) for name in _TERMS[:-1]])
-        counts = drift > np.fmax(rounding, self.none)
+        counts = drift > np.fmax(self.floor(), self.none)
         return np.nan_to_num(np.where(counts, drift / np.where(energy > 0, energy, np.nan), 0.0))
 
+    def floor(self) -> np.ndarray:
+        """[J], (W,), below which a drift is rounding and tolerance.
+
+            float64    1e-6 of the largest term of the ledger
+            float32    and, beside it,  eps (16 + N / 2) (sum of the largest terms + sum over the bodies of m |g| |x|)
+
+        A step that moves a body by less than half of the spacing of float32 at x, eps |x| / 2 at most, leaves it where it
+        is, while the work of the forces on it, up to its weight, is booked for the way that it was to go; and each work is
+        rounded by as much of the sum so far. Where a stack rests this has one sign: N eps / 2 of those terms at most after
+        N steps. Measured, of stacks of three and five boxes at the origin and 100 m up: 0.02 to 0.13 N eps.
+        """
+        sizes = [np.nan_to_num(self.largest(name)) for name in _TERMS[:-1]]
+        single = _SINGLE * (_EVALUATIONS + 0.5 * self.n_steps) * self._rounds
+        return TOLERANCE * np.fmax.reduce(sizes) + single * (sum(sizes) + self._weight_at_distance)
+
     def worst(self, solver: str, integrator: str, dt: float, touches: bool) -> Drift | None:
-        """The largest drift in relation to the energy of its world; None if all are below LIMIT.
+        """The largest drift in relation to the energy of its world, a large gain first; None if all are below LIMIT.
 
         Args:
             solver: of the run.
@@ -122,13 +153,22 @@ class EnergyAccount:
             dt: [s].
             touches: whether shapes may touch, which keeps some integrators away.
         """
-        part, energy = self.part(self.largest("drift")), self.energy()
+        part, low, high = self.part(self.gain), self.low["drift"], self.high["drift"]
+        is_gain = solver != "affine" and bool((part > LARGE_GAIN).any())
+        signed = self.gain if is_gain else np.where(-low > high, low, high)
+        part = part if is_gain else self.part(self.largest("drift"))
         world = int(part.argmax())
         if not part[world] > LIMIT:
             return None
-        low, high = self.low["drift"][world], self.high["drift"][world]
-        signed = float(low if -low > high else high)
-        return Drift(world, signed, float(energy[world]), advice_of(float(part[world]), solver, integrator, dt, touches))
+        advice = advice_of(float(part[world]), solver, integrator, dt, touches)
+        return Drift(world, float(signed[world]), float(self.energy()[world]), advice, is_gain)
+
+
+def _weight_at_distance(model: Model) -> np.ndarray:
+    """[J], (W,), the sum of m |g| |x| over the bodies as they are drawn."""
+    at = np.linalg.norm(model.bodies.q[..., :3], axis=-1) + np.linalg.norm(model.bodies.com, axis=-1)
+    sums = (np.broadcast_to(model.bodies.mass, np.broadcast_shapes(model.bodies.mass.shape, at.shape)) * at).sum(axis=-1)
+    return np.broadcast_to(sums * np.linalg.norm(model.gravity, axis=-1), model.n_worlds)
 
 
 def advice_of(part: float, solver: str, integrator: str, dt: float, touches: bool) -> str:

@@ -41,6 +41,8 @@ class Algorithms:
     joint_qd, body_q, body_qd). Source: the Newton engine (eval_fk, eval_ik), whose conventions these are.
     """
 
+    core_type = AlgorithmsCore
+
     def __init__(self, model: Model, device: Device, n_states: int = 1):
         if model.n_worlds not in (1, n_states):
             raise ValueError(f"a model of {model.n_worlds} worlds cannot serve {n_states} states")
@@ -48,7 +50,7 @@ class Algorithms:
         self.model, self.device = model, device
         slots = (GPU_SLOTS if device.is_gpu else CPU_SLOTS * device.lanes) if model.n_worlds == 1 else n_states
         self.arena = Arena(device, slots)
-        self.core = AlgorithmsCore(model, self.arena)
+        self.core = self.core_type(model, self.arena)
         self.arena.build()
         self.core.tables.arena.upload()
         for slot in (self.core.state.external, self.core.state.qd):
@@ -207,7 +209,7 @@ class Algorithms:
         if model.n_worlds != self.model.n_worlds:
             return False
         draft = Arena(self.device, self.arena.n_worlds)
-        core = AlgorithmsCore(model, draft)
+        core = self.core_type(model, draft)
         if _layout(core) != _layout(self.core) or draft.layout != self.arena.layout:
             return False
         if not draft.has_structure_of(self.arena):

@@ -1,5 +1,7 @@
 """What evaluates the rigid-body algorithms on the device: its memory, its kernels."""
 
+import numpy as np
+
 from simcli.kernels.algebra.values import Force, Motion, Vec3
 from simcli.kernels.chart.dynamics import (
     accelerate,
@@ -36,7 +38,7 @@ class AlgorithmsCore:
         self.state = TreeState(self.tables, arena, has_external=True)
         self.rows = FrameRows(self.tables, arena, 0)
         self.anchors = Anchors(model, self.tables)
-        self.forces = Forces(model, self.tables, arena)
+        self.forces = Forces(model, self.tables, arena, self.drives_by_law(model))
         self.signals = Signals(model, self.tables, arena, (self.forces, Prescribed(model, self.tables)))
         self.when = arena.slot(2)
         self.body_f = arena.slot(6 * model.n_bodies)
@@ -44,6 +46,10 @@ class AlgorithmsCore:
         self.columns = arena.slot(model.n_bodies * model.n_qd, Motion)
         self.hinges = Hinges(model, self.tables) if has_only_hinges(model) else None
         self.projected_q, self.projected_qd = self.tables.coordinates.slot(), self.tables.dofs.slot()
+
+    def drives_by_law(self, model: Model) -> np.ndarray | None:
+        """(NV,) where a law gives the effort of a drive; None where nobody asks."""
+        return None
 
 
 @ti.func

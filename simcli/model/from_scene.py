@@ -9,7 +9,7 @@ import numpy as np
 from simcli.errors import Where
 from simcli.model.affine.stiffness import read_affine
 from simcli.model.assemble import assemble
-from simcli.model.batch.gather import Worlds
+from simcli.model.batch.gather import Worlds, worlds_of
 from simcli.model.batch.join import join
 from simcli.model.batch.param_units import param_unit
 from simcli.model.batch.selection import choose_written
@@ -49,14 +49,21 @@ from simcli.model.tables import WORLD, Array, JointKind, Model
 from simcli.model.tree.placing import placing_order
 from simcli.model.tree.topology import Step, depth_first
 from simcli.spec import resolve
-from simcli.spec.batches.batch import world_seeds, world_values
+from simcli.spec.batches.batch import (
+    PathColumn,
+    n_worlds,
+    path_column,
+    taken_from,
+    values_of_world,
+    world_columns,
+    world_seeds,
+)
+from simcli.spec.batches.passes import ScenePass, passes_of
 from simcli.spec.document.scene_file import Document
 from simcli.spec.expansion.planes import AXES, NORMAL_INDEX, plane_normal
 from simcli.spec.names import structure
 from simcli.spec.resolve import resolve_world
 from simcli.spec.schema.scene import SceneSpec
-
-CHUNK = 2048  # worlds whose scenes are in memory at once, some 20 kB each; world 0 stands before each for comparison
 
 
 def build(spec: SceneSpec, document: Document | None = None) -> Model:
@@ -72,14 +79,14 @@ def build(spec: SceneSpec, document: Document | None = None) -> Model:
     Raises:
         SceneError: the scene makes no mechanism; all faults of a stage at once.
     """
-    model = begun(_build([spec], document, Mechanism([], [])), assembly_of(spec))
+    model = begun(_build(worlds_of([spec], _where(document)), document, Mechanism([], [])), assembly_of(spec))
     refuse_start(model, _where(document))
     return model
 
 
 def build_worlds(
-    document: Document, spec: SceneSpec, worlds: Sequence[int] | None = None,
-    changes: Mapping[str, object] | Sequence[Mapping[str, object]] | None = None, tries_all: bool = False,
+    document: Document, spec: SceneSpec, worlds: Sequence[int] | None = None, changes: Mapping[str, object] | None = None,
+    each: Mapping[str, PathColumn] | None = None, tries_all: bool = False,
 ) -> Model:
     """Turn a scene into a model of all its worlds.
 
@@ -87,8 +94,9 @@ def build_worlds(
         document: the scene as written.
         spec: it resolved, without the values of any world.
         worlds: numbers of the worlds of the batch that are built, in this order; None builds all.
-        changes: dotted path to value, laid over the scene and over what the batch varies; or one of these for each world.
-            Such a model does not begin a run, and its initial state is as the scene wrote it.
+        changes: dotted path to value, laid over the scene and over what the batch varies.
+        each: likewise, with a value for each world. With one of them the model does not begin a run, and its initial state
+            is as the scene wrote it.
         tries_all: take worlds that cannot begin, whose lack is in `start`, also if there are no others.
 
     Returns:
@@ -97,48 +105,54 @@ def build_worlds(
     Raises:
         SceneError: some world makes no mechanism, or none of them can begin.
     """
-    model = _worlds(document, spec, worlds, changes)
-    if changes is None:
+    model = _worlds(document, spec, worlds, changes or {}, each or {})
+    if changes is None and each is None:
         model = begun(model, assembly_of(spec))
         if not tries_all:
             refuse_start(model, _where(document), worlds)
     return model
 
 
-def _worlds(document: Document, spec: SceneSpec, worlds: Sequence[int] | None,
-            changes: Mapping[str, object] | Sequence[Mapping[str, object]] | None) -> Model:  # fmt: skip
+def _worlds(document: Document, spec: SceneSpec, worlds: Sequence[int] | None, changes: Mapping[str, object],
+            each: Mapping[str, PathColumn]) -> Model:  # fmt: skip
     """The model of `build_worlds` before it begins."""
-    values = world_values(spec)
-    seeds = np.asarray(world_seeds(spec), np.uint64)
+    columns, seeds = world_columns(spec), np.asarray(world_seeds(spec), np.uint64)
     if worlds is not None:
-        values, seeds = [values[world] for world in worlds], seeds[list(worlds)]
-    names = _parameters(values)
-    batch = Mechanism(
-        [],
-        [],
-        n_worlds=len(values),
-        param_name=tuple(_label(path, i) for path, i in names),
-        param_unit=tuple(param_unit(document, spec, path) for path, _ in names),
-        param_value=_table(values, names),
-        world_seed=seeds,
-    )
-    is_common = changes is None or isinstance(changes, Mapping)
-    if not names and is_common:
-        return _build([resolve(document, changes) if changes else spec], document, batch)
-    each = [changes or {}] * len(values) if is_common else changes
-    values = [{**one, **more} for one, more in zip(values, each, strict=True)]
-    numbers = list(range(len(values)) if worlds is None else worlds)
-    first = resolve_world(document, values[0], numbers[0])
-    if len(values) == 1:
-        return _build([first], document, batch)
-    pieces = []
-    for start in range(0, len(values), CHUNK):
-        chosen = slice(start, start + CHUNK)
-        specs = [first, *(resolve_world(document, one, k) for k, one in zip(numbers[chosen], values[chosen], strict=True))]
-        pieces.append(_build(specs, document, Mechanism([], [], n_worlds=len(specs))))
-    model = join(pieces, skip=1)
-    return replace(model, param_name=batch.param_name, param_unit=batch.param_unit, param_value=batch.param_value,
-                   world_seed=batch.world_seed)  # fmt: skip
+        seeds = seeds[list(worlds)]
+        columns = {path: taken_from(column, np.array(worlds)) for path, column in columns.items()}
+    names, table = _table(columns, len(seeds))
+    paths = (path for path, column in columns.items() for _ in _components(column))
+    of_batch = {"param_name": names, "param_unit": tuple(param_unit(document, spec, path) for path in paths),
+                "param_value": table, "world_seed": seeds}  # fmt: skip
+    if not columns and not each:
+        batch = Mechanism([], [], n_worlds=len(seeds), **of_batch)
+        return _build(worlds_of([resolve(document, changes) if changes else spec], _where(document)), document, batch)
+    columns |= {path: path_column([value] * len(seeds)) for path, value in changes.items()} | each
+    return replace(build_values(document, columns, list(range(len(seeds)) if worlds is None else worlds)), **of_batch)
+
+
+def build_values(document: Document, columns: Mapping[str, PathColumn], numbers: Sequence[int]) -> Model:
+    """Turn a scene into a model of worlds with these values, which belong to no batch and begin no run.
+
+    Args:
+        document: the scene as written, resolved before.
+        columns: dotted path to values, one for each world.
+        numbers: of the worlds, for messages.
+
+    Raises:
+        SceneError: some world makes no mechanism.
+    """
+    first = resolve_world(document, values_of_world(columns, 0), numbers[0])
+    if len(numbers) == 1:
+        return _build(worlds_of([first], _where(document)), document, Mechanism([], []))
+    pieces, places = [], []
+    for passes in passes_of(document, columns, numbers):
+        places += [one.worlds for one in passes]
+        ends = np.cumsum([1, *(len(one.worlds) for one in passes)])  # world 0 stands before all for comparison
+        here = [ScenePass(one.spec, np.arange(*ends[k : k + 2])) for k, one in enumerate(passes)]
+        held = Worlds([ScenePass(first, np.zeros(1, int)), *here], first, _where(document))
+        pieces.append(_build(held, document, Mechanism([], [], n_worlds=held.n_worlds)))
+    return join(pieces, np.argsort(np.concatenate(places)), skip=1)
 
 
 def build_together(document: Document, specs: list[SceneSpec]) -> Model:
@@ -151,7 +165,7 @@ def build_together(document: Document, specs: list[SceneSpec]) -> Model:
     Raises:
         SceneError: one of them makes no mechanism.
     """
-    return _build(specs, document, Mechanism([], [], n_worlds=len(specs)))
+    return _build(worlds_of(specs, _where(document)), document, Mechanism([], [], n_worlds=len(specs)))
 
 
 def world_table(spec: SceneSpec) -> tuple[tuple[str, ...], Array]:
@@ -163,26 +177,23 @@ def world_table(spec: SceneSpec) -> tuple[tuple[str, ...], Array]:
     Returns:
         Names of the varied parameters, (P,), and their values, (W, P).
     """
-    values = world_values(spec)
-    names = _parameters(values)
-    return tuple(_label(path, i) for path, i in names), _table(values, names)
+    return _table(world_columns(spec), n_worlds(spec))
 
 
-def _parameters(values: list[dict[str, object]]) -> list[tuple[str, int | None]]:
-    return [(path, i) for path, value in values[0].items() for i in _components(value)]
+def _table(columns: Mapping[str, PathColumn], count: int) -> tuple[tuple[str, ...], Array]:
+    """Names and values of the varied numbers, (P,) and (count, P)."""
+    names = tuple(_label(path, i) for path, column in columns.items() for i in _components(column))
+    values = [np.asarray(column, float).reshape(count, -1) for column in columns.values()]
+    return names, np.concatenate(values, axis=1) if values else np.zeros((count, 0))
 
 
 def _label(path: str, i: int | None) -> str:
     return path if i is None else f"{path}[{i}]"
 
 
-def _table(values: list[dict[str, object]], names: list[tuple[str, int | None]]) -> Array:
-    rows = [[one[path] if i is None else one[path][i] for path, i in names] for one in values]
-    return np.array(rows, float).reshape(len(values), len(names))
-
-
-def _components(value: object) -> list[int | None]:
-    return list(range(len(value))) if isinstance(value, list | tuple) else [None]
+def _components(column: PathColumn) -> list[int | None]:
+    first = column[0]
+    return list(range(len(first))) if isinstance(first, list | tuple | np.ndarray) else [None]
 
 
 def _where(document: Document | None) -> Callable[[str], Where | None]:
@@ -190,8 +201,7 @@ def _where(document: Document | None) -> Callable[[str], Where | None]:
     return document.where if document else lambda path: Where("", 0, 0, path=path)
 
 
-def _build(specs: list[SceneSpec], document: Document | None, batch: Mechanism) -> Model:
-    worlds = Worlds(specs, _where(document))
+def _build(worlds: Worlds, document: Document | None, batch: Mechanism) -> Model:
     folder = document.folder if document else Path()
     shapes = ShapeReader(worlds, folder)
     bodies = read_bodies(worlds, shapes)

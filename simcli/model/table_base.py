@@ -39,6 +39,10 @@ def kept(function: Callable) -> Callable:
 
 def handed_on(function: Callable, before: Any, after: Any) -> Any:
     """The model after, with what a function of `kept` finds in the one before, which differs in nothing that it reads."""
-    key = (function.__name__, ())
-    after.__dict__.setdefault("_kept", {})[key] = function(before)
-    return after
+    return with_answer(function, after, function(before))
+
+
+def with_answer(function: Callable, model: Any, answer: Any) -> Any:
+    """The model, with what a function of `kept` is to find in it."""
+    model.__dict__.setdefault("_kept", {})[function.__name__, ()] = answer
+    return model

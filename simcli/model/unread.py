@@ -1,223 +1,228 @@
 """Numbers of a scene that nothing reads: neither its model, nor an event, a signal, a sensor, a measure or what ends a run.
 
-A path is read if other numbers at it make another model, in columns that somebody reads, at the start or after an event.
-The numbers that are tried are not those of the run: they reach from a thousandth to hundredfold, so that a maximum or a
-threshold does not hide who reads it. What events, measures, expectations and the end of a run say is read as it stands.
+A path is judged by who reads it, not by what its numbers do: by references, and by the orders in which one place holds over
+another. Where no rule here says that nothing reads a value, it is read.
+
+    parameters          the values whose expressions name them, through other parameters, defaults and keyframes, too
+    starts              what holds of them (spec/expansion/starts.py)
+    signals             those that drive something or are named (spec/names/signal_readers.py)
+    materials, pairs    numbers of shapes that can touch, which no entry of `contact.pairs` says (model/contact/numbers.py)
+    shapes              those that can touch, that are looked at, or that give their body its mass
+    joints              what acts on joints that are on at some time
+    all                 what an event at the start sets is not read as written
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable
+from functools import cached_property
 
 import numpy as np
 
-from simcli.errors import Fault, SceneError
-from simcli.model.batch.join import NO_WORLD_AXIS
+from simcli.errors import Fault
+from simcli.model.contact.numbers import is_material_read, is_pair_read
 from simcli.model.from_scene import build_together
-from simcli.model.phases.stretches import EARLY, model_columns
-from simcli.model.tables import Array, Model
-from simcli.spec.batches.batch import world_values
-from simcli.spec.batches.worlds import dependent_leaves
-from simcli.spec.checks.runs.events import by_condition, events_are_tried, in_time
-from simcli.spec.document.lookup import value_at
-from simcli.spec.document.nodes import PathStep, find, format_path, locate, parse_path, plain
+from simcli.model.phases.stretches import EARLY
+from simcli.model.tables import WORLD, Model
+from simcli.spec.batches.batch import values_of_world, world_columns
+from simcli.spec.batches.worlds import dependent_leaves, tree_with_ranks
+from simcli.spec.checks.runs.events import events_are_tried, in_time
+from simcli.spec.document.nodes import PathStep, find, locate, parse_path, walk_nodes
 from simcli.spec.document.overrides import SET, overridden_path
 from simcli.spec.document.scene_file import Document
 from simcli.spec.expansion.expand import BEFORE_EXPANSION
-from simcli.spec.expansion.starts import is_of_start
+from simcli.spec.expansion.keyframes import CONTROLS
+from simcli.spec.expansion.starts import held_nodes, is_of_start
 from simcli.spec.names.signal_readers import signals_read
 from simcli.spec.resolve import resolve
 from simcli.spec.schema.scene import SceneSpec
+from simcli.spec.values.ranks import Rank, full_rank
 
-# Sections that are read as they stand.
-_LOOKED_AT = ("events", "measure", "expect", "run", "sensors", "output", "solver", "batch")
-_COMPARED = _LOOKED_AT[:-1]
 _SILENT = ("name", "description", "look", "articulations", "keyframes", "params", "simcli")  # sections that no run reads
-_WAYS = (lambda x, i: x * (1.013 + 0.007 * i) if x else 1e-3 * (i + 1), lambda x, i: 0.5 * x - 1e-3 * (i + 1) * (not x),
-         lambda x, i: 3.0 * x + 0.1 * (i + 1), lambda x, i: -x, lambda x, i: 100.0 * x, lambda x, i: 1e-3 * x,
-         lambda x, i: 0.0)  # fmt: skip
-_NOT_ZERO = 0.37
-_MOST_STRETCHES = 20  # after as many events a number is taken for one that is read
+_LOOKED_AT = ("events", "measure", "expect", "run", "sensors", "output", "solver", "batch")  # whose words may name shapes
+_COPIED = ("defaults", "keyframes")  # whose values stand in the scene as they are written
+_TEMPLATES = ("models", "instances", "replicate")
+_OF_DISABLED = ("limit", "drive", "damping", "friction", "armature", "velocity_limit", "compliance")  # rest with it
+_NO_MASS = ("margin", "grain", "look")  # of shapes
 _Path = tuple[PathStep, ...]
 
 
 def unread_paths(document: Document, spec: SceneSpec, paths: Iterable[str], typed: bool = False) -> list[str]:
-    """Those of some paths whose numbers nothing reads.
+    """Those of some paths that nothing reads.
 
     Args:
         document: the scene as written.
         spec: it resolved, without the values of any world.
-        paths: dotted; one that leads to no number counts as read.
+        paths: dotted; each is judged by itself, beside what the batch varies.
         typed: whether they are those of `--set`, over which others hold.
     """
-    base = dict(world_values(spec)[0])
-    targets = {path: _targets(document, spec, base, path) for path in dict.fromkeys(paths)}
-    left = {path: found for path, found in targets.items() if found is not None}
-    tried = {path for path, found in left.items() if not found}
-    for stretch, numbers in _settings(document, spec, base):
-        if not left:
-            break
-        try:
-            first = resolve(document, {**numbers, **stretch})
-        except SceneError:  # of a parameter that must be 0
-            continue
-        for way in _WAYS:
-            trials = list(_trials(document, {**numbers, **stretch}, stretch, left, way, typed))
-            tried |= {path for path, _ in trials}
-            read = _read(document, first, trials)
-            left = {path: found for path, found in left.items() if path not in read}
-    return [path for path in left if path in tried]
+    readers = _Readers(document, spec, typed)
+    return [path for path in dict.fromkeys(paths) if not readers.read(path)]
 
 
-def _settings(document: Document, spec: SceneSpec, base: dict[str, object]) -> Iterator[tuple[dict, dict]]:
-    """What events have set, and the numbers of a world: of the first one, and with one parameter that is 0 there raised.
+class _Readers:
+    """Who reads the values of a scene.
 
-    Of two factors one may be 0 in the first world and hide who reads the other one.
+    Args:
+        document, spec, typed: as of `unread_paths`.
     """
-    zeros = [path for name, value in spec.params.items() if isinstance(value, int | float)
-             and not base.get(path := f"params.{name}", value)]  # fmt: skip
-    for stretch in _stretches(document, spec):
-        yield stretch, base
-        yield from ((stretch, base | {path: _NOT_ZERO}) for path in zeros)
 
+    def __init__(self, document: Document, spec: SceneSpec, typed: bool):
+        self.document, self.spec, self.typed = document, spec, typed
 
-def _targets(document: Document, spec: SceneSpec, base: Mapping[str, object], path: str) -> dict[str, object] | None:
-    """The numbers that are tried for a path, by their own paths; None of one that is read as it stands, or is no number."""
-    steps = parse_path(path)
-    if steps is None or steps[0] in _LOOKED_AT:
-        return None
-    if steps[0] == "signals" and len(steps) > 1 and str(steps[1]) in set(spec.signals) - signals_read(spec):
-        return {}
-    found = {path: base[path]} if path in base else dict(_numbers(_value_of(document, spec, steps), steps))
-    if steps[0] == "params" and len(steps) == 2:
-        leaves = dependent_leaves(document.root, document.root.get("params"), {str(steps[1])})
-        if leaves is not None and any(leaf[0] in _LOOKED_AT for leaf in leaves):
+    def read(self, path: str) -> bool:
+        """Whether something reads a path."""
+        steps = parse_path(path)
+        leaves = None if steps is None else self.leaves(path, steps)
+        return leaves is None or any(self.reads(leaf, path) for leaf in leaves)
+
+    def leaves(self, path: str, steps: _Path) -> Iterable[_Path] | None:
+        """The values of the scene that a path is, or that are made of it; None where nobody can tell all of them."""
+        if steps[0] not in BEFORE_EXPANSION:
+            return [steps]
+        is_param = steps[0] == "params" and len(steps) == 2
+        found = dependent_leaves(self.document.root, self.document.root.get("params"), {str(steps[1])}) if is_param else None
+        if found is not None:
+            return found
+        if not (is_param and not self.has_templates) and steps[0] not in _COPIED:
             return None
-        for leaf in leaves or ():  # an expression may hide its parameter, as 0 * k
-            if leaf[0] not in _SILENT and not is_of_start(leaf):
-                found |= dict(_numbers(value_at(spec, leaf), leaf))
-        return found if all(map(_is_number, found.values())) and (found or leaves == {}) else None
-    return found or None
+        return self.copies(path, steps)
+
+    @cached_property
+    def has_templates(self) -> bool:
+        """Whether parts of the scene are worked out from others, which does not say from which."""
+        return any(key in self.document.root.items for key in _TEMPLATES)
+
+    def copies(self, path: str, steps: _Path) -> Iterable[_Path] | None:
+        """The values of the expanded scene that are those of a path, or expressions of it; None where there may be more."""
+        node = find(self.document.root, steps)
+        if node is None or full_rank(node) == Rank.RUN:  # whose marks do not tell it from others
+            return None
+        tree = tree_with_ranks(self.document, (path,))
+        found = [leaf for leaf, node in walk_nodes(tree) if leaf and leaf[0] not in BEFORE_EXPANSION
+                 and full_rank(node) > full_rank(find(self.document.expanded, leaf))]  # fmt: skip
+        may_hide = steps[0] == "keyframes" and CONTROLS in steps  # what a control has become has no mark of it
+        return None if may_hide and not found else found
+
+    def reads(self, leaf: _Path, path: str) -> bool:
+        """Whether something reads a value, of which another path may be the source."""
+        section, name, key = (str(step) for step in (*leaf, "", "")[:3])
+        if section in _SILENT or any(leaf[: len(one)] == one for one in self.set_at_start):
+            return False
+        if is_of_start(leaf) and key:
+            return self.reads_start(leaf, path)
+        if section == "signals":
+            return name in self.signals
+        if section == "materials" and name in self.spec.materials:
+            return self.reads_material(name, key)
+        if leaf[:2] == ("contact", "pairs") and len(leaf) > 3:
+            return is_pair_read(self.spec, *self.touching, leaf[2], str(leaf[3]))
+        if section == "joints" and key in _OF_DISABLED and name in self.spec.joints:
+            return self.spec.joints[name].enabled or self.is_switched(name)
+        return self.reads_shape(leaf)
+
+    @cached_property
+    def set_at_start(self) -> list[_Path]:
+        """What events set before the first step."""
+        if not events_are_tried(self.document):
+            return []
+        early = EARLY * self.spec.solver.dt
+        events = [self.spec.events[index] for index in in_time(self.spec)]
+        return [parse_path(path) or ("",) for event in events if event.at <= early for path in event.set]
+
+    @cached_property
+    def signals(self) -> set[str]:
+        """Those that are read."""
+        return signals_read(self.spec)
+
+    def is_switched(self, joint: str) -> bool:
+        """Whether an event puts a joint on or off."""
+        return any(f"joints.{joint}.enabled" in event.set for event in self.spec.events)
+
+    def reads_start(self, leaf: _Path, path: str) -> bool:
+        """Whether what a value says of the start holds for a coordinate, or a pose places a joint besides."""
+        if leaf[0] == "bodies" and leaf[2] == "pose" and self.places(str(leaf[1])):
+            return True
+        if leaf[0] == "initial" and leaf[1] not in ("joint_q", "joint_qd"):
+            return True
+        paths = tuple(dict.fromkeys((*self.spec.batch.paths, path)))
+        tree = tree_with_ranks(self.document, paths, (path,) if self.typed else ())
+        mine = find(tree, leaf)
+        if mine is None or (find(self.document.expanded, leaf) is None and path not in self.spec.batch.paths):
+            return True  # not written, so that the scene has no number of it
+        held = {id(node) for one in held_nodes(self.world, tree) for _, node in walk_nodes(one)}
+        return any(id(node) in held for _, node in walk_nodes(mine))
+
+    def places(self, body: str) -> bool:
+        """Whether the pose of a body says more than where it begins."""
+        for joint in self.spec.joints.values():
+            is_own = joint.type == "free" and joint.child == body
+            if body in (joint.parent, joint.child) and not (is_own and not joint.uses_frames and joint.at is None):
+                return True
+        expanded = self.document.expanded
+        return any(path[-1] == "in" and str(getattr(node, "value", "")).split("/")[0] == body
+                   for path, node in walk_nodes(expanded) if path)  # fmt: skip
+
+    def reads_material(self, name: str, key: str) -> bool:
+        """Whether the number of a material is one of a body or of a contact."""
+        if key != "density":
+            return is_material_read(self.spec, *self.touching, name, key)
+        return any(_needs_mass(body) and shape.material == name and shape.density is None
+                   for body in self.spec.bodies.values() for shape in body.shapes.values())  # fmt: skip
+
+    def reads_shape(self, leaf: _Path) -> bool:
+        """Whether a value is none of a shape, or one that can touch, that is looked at, or that gives its body its mass."""
+        at = 2 if leaf[0] == "bodies" else 1
+        if leaf[0] not in ("bodies", "world") or leaf[at : at + 1] != ("shapes",) or len(leaf) < at + 3:
+            return leaf[at : at + 1] != ("look",) or leaf[0] not in ("bodies", "world")
+        name, key = str(leaf[at + 1]), str(leaf[at + 2])
+        gives_mass = leaf[0] == "bodies" and key not in _NO_MASS and _needs_mass(self.spec.bodies[str(leaf[1])])
+        if gives_mass or self.spec.solver.type == "affine" or self.looks_at_all:
+            return key != "look"
+        label = (f"{leaf[1]}/{name}", str(leaf[1])) if leaf[0] == "bodies" else (name, "world")
+        return key != "look" and label in self.labels and self.acts[self.labels.index(label)]
+
+    @cached_property
+    def looks_at_all(self) -> bool:
+        """Whether sensors, or quantities that measure distances, may look at any shape."""
+        return bool(self.spec.sensors) or "distance." in self.spec.model_dump_json(include={"signals", *_LOOKED_AT})
+
+    @cached_property
+    def world(self) -> SceneSpec:
+        """The scene of the first world, with what varies."""
+        values = values_of_world(world_columns(self.spec), 0)
+        return resolve(self.document, values) if values else self.spec
+
+    @cached_property
+    def model(self) -> Model:
+        """Of the scene as it is."""
+        return build_together(self.document, [self.spec])
+
+    @cached_property
+    def labels(self) -> list[tuple[str, str]]:
+        """Name and body of each shape."""
+        bodies, shapes = list(self.spec.bodies), self.model.shapes
+        return [(name, "world" if b == WORLD else bodies[b]) for name, b in zip(shapes.name, shapes.body, strict=True)]
+
+    @cached_property
+    def acts(self) -> list[bool]:
+        """Whether each shape can touch another one."""
+        contacts = self.model.contacts
+        found = [] if contacts is None else contacts.touching
+        return np.isin(np.arange(len(self.labels)), found).tolist()
+
+    @cached_property
+    def touching(self) -> tuple[list[tuple[str, str]], np.ndarray, np.ndarray]:
+        """A shape of each group of them, and the groups of each combination that can touch."""
+        contacts = self.model.contacts
+        if contacts is None:
+            return [], np.zeros(0, int), np.zeros(0, int)
+        first = [int(np.argmax(contacts.group == k)) for k in range(len(contacts.combination))]
+        a, b = np.nonzero(np.triu(contacts.combination >= 0))
+        return [self.labels[s] for s in first], a, b
 
 
-def _value_of(document: Document, spec: SceneSpec, steps: _Path) -> object:
-    """What stands at a path: of templates the number as written, of all else that of the scene."""
-    if steps[0] not in BEFORE_EXPANSION:
-        return value_at(spec, steps)
-    held, node = value_at(spec, steps), find(document.root, steps)
-    return plain(node) if held is None and node is not None else held
-
-
-def _is_number(value: object) -> bool:
-    if isinstance(value, list | tuple):
-        return bool(value) and all(map(_is_number, value))
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _numbers(value: object, steps: _Path) -> Iterator[tuple[str, object]]:
-    """Numbers and lists of numbers at a path and below, by their paths."""
-    if _is_number(value):
-        yield format_path(steps), list(value) if isinstance(value, tuple) else value
-    elif isinstance(value, dict):
-        for key, one in value.items():
-            yield from _numbers(one, (*steps, key))
-    elif isinstance(value, list | tuple):
-        for index, one in enumerate(value):
-            yield from _numbers(one, (*steps, index))
-    else:
-        for key in getattr(type(value), "model_fields", ()):
-            yield from _numbers(getattr(value, key), (*steps, key))
-
-
-def _stretches(document: Document, spec: SceneSpec) -> Iterator[dict[str, object]]:
-    """What events have set at the start and after each of them."""
-    if not events_are_tried(document):
-        yield {}
-        return
-    sets: dict[str, object] = {}
-    timed = [spec.events[index] for index in in_time(spec)]
-    while timed and timed[0].at <= EARLY * spec.solver.dt:
-        sets |= timed.pop(0).set
-    yield dict(sets)
-    for event in timed[:_MOST_STRETCHES]:
-        sets |= event.set
-        yield dict(sets)
-    for index in by_condition(spec):
-        yield dict(spec.events[index].set)
-
-
-def _trials(document: Document, base: Mapping[str, object], stretch: Mapping[str, object],
-            left: Mapping[str, dict[str, object]], way: Callable[[float, int], float], typed: bool,
-) -> Iterator[tuple[str, SceneSpec]]:  # fmt: skip
-    """Paths and scenes in which a number of theirs is another one, where that is a valid scene."""
-    for path, targets in left.items():
-        for target, value in targets.items():
-            moved = [way(x, i) for i, x in enumerate(value)] if isinstance(value, list | tuple) else way(value, 0)
-            try:
-                yield path, resolve(document, {**base, target: moved, **stretch}, (target,) if typed else ())
-            except SceneError:
-                continue
-
-
-def _read(document: Document, first: SceneSpec, trials: Sequence[tuple[str, SceneSpec]]) -> set[str]:
-    """Paths of which another number makes another scene for who looks at a run, or another model."""
-    seen = {path for path, one in trials if any(getattr(one, key) != getattr(first, key) for key in _COMPARED)}
-    return seen | _differing(document, _as_read(first), [(path, _as_read(one)) for path, one in trials if path not in seen])
-
-
-def _as_read(spec: SceneSpec) -> SceneSpec:
-    """A scene without its signals that nothing reads, and without what acts on joints that do not act."""
-    read = signals_read(spec)
-    signals = {name: signal for name, signal in spec.signals.items() if name in read}
-    joints = {name: joint if joint.enabled else joint.model_copy(update=_idle(joint)) for name, joint in spec.joints.items()}
-    return spec.model_copy(update={"signals": signals, "joints": joints})
-
-
-def _idle(joint) -> dict[str, object]:
-    """What a joint that is disabled has of its own."""
-    none = (0.0,) * len(joint.dof_kinds)
-    return {"limit": None, "drive": None, "damping": none, "friction": none, "armature": none, "velocity_limit": None,
-            "compliance": 0.0}  # fmt: skip
-
-
-def _differing(document: Document, first: SceneSpec, trials: Sequence[tuple[str, SceneSpec]]) -> set[str]:
-    """Paths whose scenes make another model, or none."""
-    if not trials:
-        return set()
-    try:
-        model = build_together(document, [first, *(one for _, one in trials)])
-    except SceneError:
-        if len(trials) == 1:  # what a model refuses is read
-            return {trials[0][0]}
-        half = len(trials) // 2
-        return _differing(document, first, trials[:half]) | _differing(document, first, trials[half:])
-    differs = _rows_that_differ(model, _shapes_looked_at(first, model))
-    return {path for (path, _), is_other in zip(trials, differs[1:], strict=True) if is_other}
-
-
-def _shapes_looked_at(spec: SceneSpec, model: Model) -> Array:
-    """(S,) the shapes that a run looks at: those that can touch, with distances and range sensors all of them."""
-    watched = spec.model_dump_json(include={"signals", *_LOOKED_AT})
-    if spec.sensors or "distance." in watched:
-        return np.ones(len(model.shapes.name), bool)
-    return np.isin(np.arange(len(model.shapes.name)), model.contacts.touching if model.contacts is not None else [])
-
-
-def _rows_that_differ(model: Model, looked_at: Array) -> Array:
-    """(W,) whether a world has other numbers than the first one, in what a run looks at."""
-    found = np.zeros(model.n_worlds, bool)
-    for table, name, column in model_columns(model):
-        if not _has_world_axis(model, name, column):
-            continue
-        if table == "shapes":  # their masses are those of bodies, and drawings do not count
-            column = column[:, looked_at]
-        same = (column == column[:1]) | (np.isnan(column) & np.isnan(column[:1]))
-        found |= ~same.reshape(model.n_worlds, -1).all(axis=1)
-    return found
-
-
-def _has_world_axis(model: Model, name: str, column: object) -> bool:
-    """Whether worlds have numbers of their own in a column."""
-    is_float = isinstance(column, np.ndarray) and column.dtype.kind == "f" and column.ndim > 0
-    return is_float and name not in NO_WORLD_AXIS and len(column) == model.n_worlds
+def _needs_mass(body) -> bool:
+    """Whether shapes say something of the mass of their body."""
+    return body.mass is None or body.inertia is None
 
 
 _WHY = {

@@ -4,16 +4,20 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from simcli.errors import DeviceMemoryError
 from simcli.job import Job, Outcome, Tick, Watch, keep_going
 from simcli.model.snapshot import Status
 from simcli.pipeline.preparation import claim_space
-from simcli.pipeline.stepping import begin_run, heed_unsolved, note_events, step_all, unsolved_among
+from simcli.pipeline.stepping import ENERGIES, begin_run, heed_unsolved, note_events, step_all, unsolved_among
 
 if TYPE_CHECKING:
     from simcli.analysis.drift import Drift, EnergyAccount
     from simcli.analysis.expectations import Verdict
     from simcli.records.writing.spawn import Correspondent
+
+STEPS_PER_LEDGER = 64  # where no file shows energies: what they cost is then far below a hundredth of a step
 
 
 def execute(job: Job, watch: Watch = keep_going) -> Outcome:
@@ -67,7 +71,6 @@ def _execute_into(job: Job, watch: Watch, process: "Correspondent", goes_on: boo
     from simcli.kernels.device.runtime import start_device
     from simcli.records.contents.select import selection
     from simcli.records.going_on import checkpoint, continuation
-    from simcli.records.reading.reader import open_trajectory
     from simcli.records.writing.writer import Recorder
 
     spec, model, schedule = job.spec, job.model, job.schedule
@@ -77,11 +80,10 @@ def _execute_into(job: Job, watch: Watch, process: "Correspondent", goes_on: boo
     outcome = Outcome(job.output, n_worlds=model.n_worlds, device=_facts(device),
                       best_shown=_best_shown(job))  # fmt: skip
     watch(Tick("compiling", 0, schedule.n_frames, 0.0, 0, 0.0, 0))  # the start of some solvers is a solver, too
-    solver = solver_of(job, device)
+    solver = solver_of(job, device, _is_watched(job))
     account = EnergyAccount(model, spec.solver.precision)
-    if continues is not None and "energy" in job.channels:
-        with open_trajectory(job.output) as run:
-            account.see_run(run, continues.n_frames)
+    if continues is not None:
+        account.go_on(continues.checkpoint.arrays[ENERGIES])
     recorder = Recorder(  # which makes the file meanwhile, under another name
         job.output, model, provenance_of(job, device), job.channels, schedule.n_frames + 1,
         dtype=spec.output.dtype, title=spec.name,
@@ -99,6 +101,8 @@ def _execute_into(job: Job, watch: Watch, process: "Correspondent", goes_on: boo
     clock, compiled = time.perf_counter(), solver.compile_seconds or 0.0
     with recorder:
         step_all(job, solver, first, recorder, keeper, watch, outcome, account)
+        if _is_watched(job):
+            account.go_on(solver.stepper.energies())
         measured = (dict(zip(job.measures.names, job.measures.rows, strict=True)), *solver.measured())
         recorder.close(outcome.status, measured)
     keeper.write(recorder.n_committed)
@@ -107,7 +111,7 @@ def _execute_into(job: Job, watch: Watch, process: "Correspondent", goes_on: boo
         checkpoint.clear_checkpoints(job.output)
     outcome.compile = solver.compile_seconds or 0.0
     outcome.stepping = max(time.perf_counter() - clock - (outcome.compile - compiled), 0.0)
-    outcome.n_stopped = int(sum(status == Status.STOPPED for status in solver.status.tolist()))
+    outcome.n_stopped = int(np.count_nonzero(solver.status == Status.STOPPED))
     return _judged(job, outcome, account)
 
 
@@ -118,14 +122,29 @@ def _best_shown(job: Job) -> str:
     return "plot" if job.channels or job.recorded else "table"
 
 
-def solver_of(job: Job, device):
-    """The solver of a job, on a device that was started."""
+def solver_of(job: Job, device, is_watched: bool = False, by_age: bool = False):
+    """The solver of a job, on a device that was started.
+
+    Args:
+        job: of the run.
+        device: that was started.
+        is_watched: whether it keeps the extremes of energies that no frame shows.
+        by_age: whether worlds begin one by one.
+    """
     from simcli.solvers import SOLVERS, RunPlan
 
     spec, schedule = job.spec, job.schedule
-    plan = RunPlan(schedule.dt, schedule.steps_per_frame, schedule.n_frames, job.channels | job.measures.channels,
-                   schedule.last_steps, job.measures, job.channels, spec.run.on_unsolved.above)  # fmt: skip
+    channels, every = job.channels | job.measures.channels, 1
+    if is_watched and "energy" not in channels:
+        channels, every = channels | {"energy"}, STEPS_PER_LEDGER
+    plan = RunPlan(schedule.dt, schedule.steps_per_frame, schedule.n_frames, channels, schedule.last_steps, job.measures,
+                   job.channels, spec.run.on_unsolved.above, every, by_age)  # fmt: skip
     return SOLVERS[spec.solver.type](job.model, spec.solver, plan, device, job.phases)
+
+
+def _is_watched(job: Job) -> bool:
+    """Whether energies are judged that the file does not have."""
+    return job.spec.solver.type != "affine" and "energy" not in job.channels
 
 
 def take_kernels(job: Job) -> None:
@@ -136,7 +155,8 @@ def take_kernels(job: Job) -> None:
     """
     from simcli.kernels.device.runtime import start_device
 
-    solver = solver_of(job, start_device(job.request.device, job.spec.solver.precision, job.request.threads))
+    device = start_device(job.request.device, job.spec.solver.precision, job.request.threads)
+    solver = solver_of(job, device, _is_watched(job))
     solver.initial()
     last = max((phase.step for phase in job.phases), default=0)
     block = solver.advance(1)
@@ -163,6 +183,7 @@ def outcome_in_file(job: Job) -> Outcome:
     account = EnergyAccount(job.model, job.spec.solver.precision)
     with open_trajectory(job.output) as run:
         outcome = Outcome(job.output, run.status, run.n_worlds, int(run.step[-1]), run.n_frames, best_shown=_best_shown(job))
+        account.n_steps = outcome.n_steps
         note_events(job, outcome, run.events)
         outcome.device = {"name": run.provenance.device, "precision": run.provenance.precision}
         heed_unsolved(job, outcome, unsolved_among(run.events))
@@ -182,10 +203,7 @@ def _drift(job: Job, account: "EnergyAccount") -> "Drift | None":
 
 def _judged(job: Job, outcome: Outcome, account: "EnergyAccount") -> Outcome:
     """An outcome with what its file shows: energies, size, expectations."""
-    from simcli.analysis.drift import LARGE_GAIN
-
     outcome.drift = _drift(job, account)
-    outcome.gains = job.spec.solver.type != "affine" and bool((account.part(account.gain) > LARGE_GAIN).any())
     outcome.n_bytes = job.output.stat().st_size
     if outcome.status == "done" and job.spec.expect:
         outcome.verdicts = _judge(job)
@@ -203,15 +221,20 @@ def _judge(job: Job) -> "list[Verdict]":
 
 def _expected_of_worlds(job: Job) -> list:
     """The expectations of each world that is run, where the batch varies what their expressions may use; else none."""
-    from simcli.spec.batches.batch import world_values
-    from simcli.spec.document.nodes import parse_path
-    from simcli.spec.expansion.expand import BEFORE_EXPANSION
-    from simcli.spec.resolve import resolve_world
+    from simcli.spec.batches.batch import taken_from, world_columns
+    from simcli.spec.batches.passes import part_of_worlds, passes_of
+    from simcli.spec.batches.worlds import sections_made_of
 
-    values = world_values(job.spec)
-    if not any(parse_path(path)[0] in BEFORE_EXPANSION for path in values[0]):
+    columns = world_columns(job.spec)
+    if "expect" not in sections_made_of(job.document, columns):
         return []
-    return [resolve_world(job.document, values[k], k).expect for k in job.numbers]
+    numbers = np.array(job.numbers)
+    found: list = [None] * len(numbers)
+    for passes in passes_of(job.document, {path: taken_from(one, numbers) for path, one in columns.items()}, job.numbers):
+        for one in passes:
+            for place, world in enumerate(one.worlds.tolist()):
+                found[world] = part_of_worlds(one.spec.expect, np.array([place]))
+    return found
 
 
 def _circumstances(job: Job, device) -> dict[str, Any]:

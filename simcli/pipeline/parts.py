@@ -237,6 +237,8 @@ def _total(job: Job, outcomes: list[Outcome], sizes: tuple[int, ...]) -> Outcome
     total = outcome_in_file(job)
     total.parts, total.device = sizes, outcomes[0].device
     total.compile, total.stepping = (sum(getattr(one, name) for one in outcomes) for name in ("compile", "stepping"))
+    drifts = [one.drift for one in outcomes if one.drift]
+    total.drift = max(drifts, key=lambda one: (one.is_gain, one.part), default=None)
     total.kernels_compiled = [name for one in outcomes for name in one.kernels_compiled]
     total.kernels_from_cache = [name for one in outcomes for name in one.kernels_from_cache]
     total.problem = next((one.problem for one in outcomes if one.problem), "")

@@ -15,6 +15,7 @@ from simcli.pipeline.trust import distrust
 if TYPE_CHECKING:
     from simcli.analysis.drift import EnergyAccount
 
+ENERGIES = "energies"  # of a checkpoint, beside the arrays of its solver
 _WARNING, _ERROR = 1, 2  # severities of events; an error is a failure
 READING_PAYS = 20.0  # [s] that a run has still to go, so that kernels which it has compiled are read anew, finished
 _TELLING_CALL = 2  # of the kernel, whose time tells how long a run goes on: the first is of few frames
@@ -59,9 +60,12 @@ def step_all(job: Job, solver, first: FrameBlock | None, recorder, keeper, watch
     stop_at_failure = job.spec.run.on_failure == "stop"
     clock = time.perf_counter()
 
+    def state() -> dict:
+        return {**solver.state_arrays(), ENERGIES: account.numbers()}
+
     def record(block: FrameBlock) -> bool:
         account.see(block.columns)
-        outcome.n_steps = int(block.step[-1])
+        outcome.n_steps = account.n_steps = int(block.step[-1])
         outcome.ends |= ends_among(block.events)
         if outcome.n_steps == schedule.n_steps:
             block.events += distrust(job, outcome, block.events, account)
@@ -70,7 +74,7 @@ def step_all(job: Job, solver, first: FrameBlock | None, recorder, keeper, watch
         note_events(job, outcome, block.events)
         outcome.n_events += len(block.events)
         heed_unsolved(job, outcome, block.unsolved)
-        keeper.look(outcome.counts, recorder.n_committed, solver.state_arrays)
+        keeper.look(outcome.counts, recorder.n_committed, state)
         stepping = time.perf_counter() - clock - (solver.compile_seconds or 0.0)
         steps = outcome.n_steps * n_worlds
         rate = (outcome.n_steps - outcome.first_step) * n_worlds / stepping if stepping > 0 else 0.0
@@ -99,7 +103,7 @@ def step_all(job: Job, solver, first: FrameBlock | None, recorder, keeper, watch
         seconds = (time.perf_counter() - clock) / max(outcome.n_frames - outcome.first_frame, 1)
         _keep_last(seconds, schedule.n_frames, keeper, outcome, step_on)
         if outcome.n_frames % keeper.grain == 0:
-            keeper.take(outcome.counts, solver.state_arrays)
+            keeper.take(outcome.counts, state)
         if outcome.n_frames <= schedule.n_frames:
             outcome.status = "stopped"
 

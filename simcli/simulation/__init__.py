@@ -1,12 +1,11 @@
 """A simulation in this process: a program steps the worlds, sets what it likes, and looks at what it likes.
 
 In: a scene, and what a program asks for. Out: arrays, and files if it asks for them. Never here: how a step is made
-(solvers/shared/host/stepwise.py), printing, exits.
+(solvers/shared/by_hand/stepwise.py), printing, exits.
 
     process      which simulations are open in this process, and the device that they share; signals that wait
     quantities   where a quantity stands in a frame
     given        what a program gives for worlds: numbers, and which worlds
-    timed        what of a scene depends on time
     saved        a state that was saved
     controls     targets of drives and values of signals, by name and world
     starts       states to begin from: coordinates, velocities and poses by name

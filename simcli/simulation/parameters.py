@@ -19,7 +19,7 @@ from simcli.model.phases.stretches import aligned, differences, fixed_difference
 from simcli.model.signals.controlled import with_controls
 from simcli.model.tables import Model
 from simcli.model.unread import unread_paths, why_unread
-from simcli.spec.batches.batch import world_values
+from simcli.spec.batches.batch import path_column, taken_from, value_of_world, values_of_world, world_columns
 from simcli.spec.checks.runs.events import fixed_part
 from simcli.spec.document.lookup import value_at
 from simcli.spec.document.nodes import parse_path
@@ -46,25 +46,26 @@ class Parameters:
 
     def __init__(self, job: Job, paths: Iterable[str], controls: tuple[str, ...]):
         self.job, self.paths, self._controls = job, tuple(paths), controls
-        self._written = world_values(job.spec)
-        self._written = [self._written[number] for number in job.numbers] if self.paths else []
+        self._written = {path: taken_from(column, np.array(job.numbers)) for path, column in world_columns(job.spec).items()}
         self.values: dict[str, np.ndarray] = {}
         if self.paths and job.phases:
             raise UsageError("`vary` with a scene that has events: both set numbers while it runs; take the events out")
         if unread := unread_paths(job.document, job.spec, self.paths):
             raise UsageError(f"vary: `{unread[0]}` changes nothing: {why_unread(unread[0])}")
         for path in self.paths:
-            self.values[path] = np.array([self._value(path, k) for k in range(job.model.n_worlds)])
+            value = self._value(path)
+            column = self._written.get(path)
+            self.values[path] = np.array([value] * job.model.n_worlds) if column is None else np.array(column)
 
-    def _value(self, path: str, k: int) -> Any:
-        """What the scene says of a world."""
+    def _value(self, path: str) -> Any:
+        """What the scene says of the first world."""
         steps = parse_path(path)
         if not steps:
             raise UsageError(f"vary: `{path}` is no path; write one as joints.pin.damping")
         if fixed := fixed_part(steps):
             raise UsageError(f"vary: `{path}` cannot be set while it runs: that changes {fixed}")
-        value = self._written[k].get(path, None)
-        value = value_at(self.job.spec, steps) if value is None else value
+        column = self._written.get(path)
+        value = value_at(self.job.spec, steps) if column is None else value_of_world(column, 0)
         if not isinstance(value, bool | int | float | list | tuple):
             raise UsageError(f"vary: `{path}` is no number that the scene writes; write one there first")
         return value
@@ -88,7 +89,7 @@ class Parameters:
         return tuple(aligned([wide, row]))
 
     def _scene(self, values: dict[str, object]) -> Any:
-        return resolve_world(self.job.document, {**self._written[0], **values}, self.job.numbers[0])
+        return resolve_world(self.job.document, {**values_of_world(self._written, 0), **values}, self.job.numbers[0])
 
     def _another(self, base: dict[str, object]) -> Any:
         """A scene in which everything that may be set is another number, and no zero."""
@@ -103,7 +104,7 @@ class Parameters:
         own = replace(model, n_worlds=n_worlds)
         return with_controls(started_from(own, replace(self.job.model, n_worlds=n_worlds)), self._controls)
 
-    def model_with(self, path: str, values: np.ndarray, now: Model, time: float) -> Model:
+    def model_with(self, path: str, values: np.ndarray, now: Model, time: float, jumps: bool = False) -> Model:
         """The model with other numbers at a path.
 
         Args:
@@ -111,17 +112,18 @@ class Parameters:
             values: (W, ...).
             now: model that holds.
             time: [s].
+            jumps: whether prescribed positions may jump.
 
         Raises:
             UsageError: they change what cannot change while it runs, or a prescribed position jumps.
             SceneError: they make no scene.
         """
         wanted = {**self.values, path: values}
-        rows = [{name: one[k].tolist() for name, one in wanted.items()} for k in range(len(values))]
-        built = build_worlds(self.job.document, self.job.spec, self.job.request.worlds, rows)
+        each = {name: path_column(one.tolist()) for name, one in wanted.items()}
+        built = build_worlds(self.job.document, self.job.spec, self.job.request.worlds, each=each)
         built = self._finished(built, now.n_worlds)
         self._refuse(now, built, path)
-        if jump := jump_between(time, now, built):
+        if not jumps and (jump := jump_between(time, now, built)):
             raise UsageError(f"set `{path}`: {jump}; {HINT}")
         self.values = wanted
         return aligned([now, built])[1]

@@ -1,12 +1,26 @@
-"""A state of a simulation that was saved."""
+"""A state of a simulation that was saved, in memory or in a file.
 
-from dataclasses import dataclass
+A file is that of a checkpoint (records/going_on/checkpoint.py): arrays without pickles, and facts that must be the same.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from simcli.job import Failure
+from simcli.errors import FileError, OutputError, UsageError
+from simcli.job import Failure, Job
 from simcli.model.tables import Model
-from simcli.solvers.shared.host.stepwise import SavedState
+from simcli.records.contents.provenance import sha256
+from simcli.records.drafts import landing_of
+from simcli.records.going_on.checkpoint import Checkpoint, code_digest, read_checkpoint, write
+from simcli.solvers.shared.by_hand.stepwise import SavedState
+
+_STATE = ("packs", "status", "began", "episode", "entered")
+_PARAMETER, _CONSTANTS = "parameter:", "constants:"
+_WORDS = {"code": "the code of simcli", "scene": "the scene, or an option,"}
 
 
 @dataclass(frozen=True)
@@ -18,8 +32,7 @@ class Snapshot:
         state: what steps to come depend on.
         controls: (W, K), values of signals.
         parameters: by path.
-        model: with them.
-        began: (W,), steps before each world began.
+        model: with them; None of a file, which has none.
         failures: so far.
     """
 
@@ -27,6 +40,73 @@ class Snapshot:
     state: SavedState
     controls: np.ndarray
     parameters: dict
-    model: Model
-    began: np.ndarray
+    model: Model | None
     failures: tuple[Failure, ...]
+
+
+def facts_of_job(job: Job, device, names: Mapping[str, Any]) -> dict[str, Any]:
+    """What must be the same for a snapshot to go on to the same bits.
+
+    Args:
+        job: of the simulation.
+        device: of it.
+        names: what it was opened with, by name.
+    """
+    own = {"scene": sha256(job.resolved), "worlds": [int(number) for number in job.numbers], "device": device.arch,
+           "lanes": device.lanes, "precision": device.precision, "code": code_digest()}  # fmt: skip
+    return own | {name: list(value) for name, value in names.items()}
+
+
+def write_snapshot(path: Path, snapshot: Snapshot, facts: Mapping[str, Any], force: bool) -> None:
+    """Write a snapshot to a file.
+
+    Args:
+        path: of it.
+        snapshot: what is written.
+        facts: see `facts_of_job`.
+        force: whether an existing file is replaced.
+
+    Raises:
+        OutputError: the file exists, or cannot be written.
+    """
+    path = landing_of(path)
+    if path.exists() and not force:
+        raise OutputError(f"save: {path} exists; give force=True to replace it, or the name of another file")
+    state = snapshot.state
+    arrays = {name: getattr(state, name) for name in _STATE} | {"controls": snapshot.controls}
+    arrays |= {f"{_CONSTANTS}{what}": values for what, values in state.constants.items()}
+    arrays |= {f"{_PARAMETER}{name}": values for name, values in snapshot.parameters.items()}
+    own = {**facts, "n_phases": len(state.phases), "failures": [asdict(one) for one in snapshot.failures]}
+    try:
+        write(path, Checkpoint(1, state.n_steps, 0, arrays, own))
+    except OSError as error:
+        raise OutputError(f"save: {path}: {error.strerror or error}") from None
+
+
+def read_snapshot(path: Path, facts: Mapping[str, Any], owner: str, phases_left: Callable) -> Snapshot:
+    """A snapshot of a file; its state has no `present`.
+
+    Args:
+        path: of it.
+        facts: see `facts_of_job`, of the simulation at hand.
+        owner: that simulation.
+        phases_left: gives those that are to come, from how many these are, and from the steps before worlds began.
+
+    Raises:
+        UsageError: it is of another scene, or of other circumstances.
+        FileError: there is no such file, or it is damaged.
+    """
+    found = read_checkpoint(path) if path.is_file() else None
+    if found is None or "n_phases" not in found.facts:
+        raise FileError(f"restore: {path}: " + ("is no whole snapshot" if path.exists() else "there is no such file"))
+    for name, value in facts.items():
+        if found.facts.get(name) != value:
+            shown = "" if name in _WORDS else f": {found.facts.get(name)} then, {value} now"
+            raise UsageError(f"restore: {path}: cannot go on to the same bits, {_WORDS.get(name, name)} is another{shown}")
+    arrays = found.arrays
+    named = lambda lead: {name.removeprefix(lead): values for name, values in arrays.items() if name.startswith(lead)}  # noqa: E731
+    packs, status, *of_worlds = (arrays[name] for name in _STATE)
+    left = phases_left(int(found.facts["n_phases"]), int(of_worlds[0][0]))
+    state = SavedState(packs, named(_CONSTANTS), status, found.n_steps, *of_worlds, left, None)
+    failures = tuple(Failure(**one) for one in found.facts["failures"])
+    return Snapshot(owner, state, arrays["controls"], named(_PARAMETER), None, failures)

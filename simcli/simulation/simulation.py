@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from uuid import uuid4
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from simcli.arguments import by_name, flag_given, path_given, text_given, texts_of, whole_number
 from simcli.errors import UsageError
 from simcli.job import Failure, Request
-from simcli.model.phases.stretches import Phase
+from simcli.model.phases.stretches import Phase, widened
 from simcli.model.signals.controlled import with_controls
 from simcli.model.snapshot import Event
 from simcli.pipeline.execution import solver_of
@@ -21,16 +22,16 @@ from simcli.simulation.parameters import Parameters
 from simcli.simulation.process import MOST_THREADS, Hold, SignalsWait, device_for, forget_simulation
 from simcli.simulation.quantities import Places
 from simcli.simulation.recording import TOLD, OpenRecording
-from simcli.simulation.saved import Snapshot
-from simcli.simulation.starts import Starts, is_state
-from simcli.simulation.timed import timed_part
-from simcli.solvers.shared.host.on_device import view_of
+from simcli.simulation.saved import Snapshot, facts_of_job, read_snapshot, write_snapshot
+from simcli.simulation.starts import Starts, gives_all, is_state
+from simcli.solvers.shared.by_hand.on_device import view_of
+from simcli.solvers.shared.by_hand.stepwise import Stepwise
 from simcli.solvers.shared.host.solver import MANY_STEPS
-from simcli.solvers.shared.host.stepwise import Stepwise
 from simcli.spec.document.overrides import Override
 from simcli.spec.names.channel_names import canonical
 
 MOST_STEPS = 2**31 - 1  # of a call
+MOST_EPISODES = 2**24 - 1  # whole in single precision, too
 
 
 class Simulation:
@@ -98,17 +99,18 @@ class Simulation:
         job = self._job
         model = with_controls(job.model, driven)
         phases = tuple(replace(phase, model=with_controls(phase.model, driven)) for phase in job.phases)
+        model, *later = widened([model, *(phase.model for phase in phases)]) if phases else [model]
+        phases = tuple(replace(phase, model=one) for phase, one in zip(phases, later, strict=True))
         model, other = self._parameters.laid_out(model)
         self._controlled = replace(job, model=model, phases=phases if other is None else (Phase(MANY_STEPS, other, ()),))
         self._model = model
-        self._solver = solver_of(self._controlled, self.device)
-        self._stepwise = Stepwise(self._solver, SignalsWait)
-        self._tables = self._stepwise.save() if job.phases else None
+        self._solver = solver_of(self._controlled, self.device, by_age=True)
+        self._stepwise = Stepwise(self._solver, SignalsWait, own_phases=bool(job.phases))
+        self._tables = self._stepwise.save() if job.phases and self._stepwise.own is None else None
         self._controls = Controls(self._controlled, driven, self._solver.stepper)
         self._places = Places(job)
         self.events: list[Event] = []
         self.failures: list[Failure] = []
-        self._began = np.zeros(self.n_worlds, np.int64)
         self.closed = False
         self._note(list(self._stepwise.initial().events))
 
@@ -146,8 +148,14 @@ class Simulation:
 
     @property
     def age(self) -> np.ndarray:
-        """[s], (W,), time since each world began, which `reset` of some worlds sets to zero."""
-        return (self._ready().n_steps - self._began) * self.dt
+        """[s], (W,), time since each world began, which `reset` and `set` of a state set to zero."""
+        stepwise = self._ready()
+        return (stepwise.n_steps - stepwise.began) * self.dt
+
+    @property
+    def episode(self) -> np.ndarray:
+        """(W,), how often each world has begun anew; a copy."""
+        return self._ready().episode.copy()
 
     @property
     def status(self) -> np.ndarray:
@@ -208,8 +216,8 @@ class Simulation:
 
         A state is `joint.J.q` [m, rad, 1], `joint.J.qd` [m/s, rad/s], or of a free body `body.B.position` [m],
         `orientation` [1], `velocity` [m/s] of the centre of mass, `angular_velocity` [rad/s], world. What is not set stays.
-        In mechanisms with loops the other coordinates follow, as at the start of a run; set q and qd together there. The
-        ledger of energies and what measures have found begin anew, too; the clock goes on.
+        In mechanisms with loops the other coordinates follow, as at the start of a run; set q and qd together there.
+        Feedback, the ledger of energies and what measures have found begin anew, too, with age zero; the clock goes on.
 
         Args:
             name: of a state or a parameter; or several states, name to values, that are set together.
@@ -232,19 +240,20 @@ class Simulation:
             raise UsageError(f"set `{other}`: is no state; parameters are set one by one")
 
     def _set_states(self, states: Mapping[str, object], worlds: np.ndarray) -> None:
-        if self._job.model.feedback.n_states and self._stepwise.n_steps:
-            raise UsageError("set of a state: feedback of the scene has states (PID, filter, delay) from the motion before; "
-                             "reset all worlds, then set")  # fmt: skip
         if not worlds.any():
             return
-        columns = self._stepwise.show().columns
-        missing = {"frames/joint_q", "frames/joint_qd"} - columns.keys()
-        if missing:
+        if gives_all(self._job.model, states):
+            now = (np.zeros((int(worlds.sum()), n)) for n in (self._job.model.n_q, self._job.model.n_qd))
+        elif self._stepwise.shows_joints:
+            now = self._stepwise.coordinates(worlds)
+        else:
             raise UsageError("set of a state needs the coordinates of all joints: add `joints` to output.channels")
-        starts = Starts(self._job, columns["frames/joint_q"][0], columns["frames/joint_qd"][0], worlds)
+        starts = Starts(self._job, *now, np.flatnonzero(worlds))
         for one, given in states.items():
             starts.set(canonical(one), given)
-        self._begin(worlds, starts.model_of_start())
+        model = starts.model_of_start()
+        self._stepwise.episode[worlds & (self._stepwise.began < self._stepwise.n_steps)] += 1
+        self._begin(worlds, model)
         self._tell(f"set {', '.join(states)}", worlds)
 
     def _set_parameter(self, path: str, values: object, worlds) -> None:
@@ -263,43 +272,52 @@ class Simulation:
         self._note(events)
         self._pass_on(events)
 
-    def _begin(self, worlds: np.ndarray, model) -> None:
-        """Let some worlds begin at the start of a model."""
-        numbers = {self._job.numbers[k] for k in np.flatnonzero(worlds)}
-        self.failures = [one for one in self.failures if one.world not in numbers]
+    def _begin(self, worlds: np.ndarray, model=None) -> None:
+        """Let some worlds begin where the scene does, or at the start of a model of these worlds."""
+        if self.failures:
+            numbers = {self._job.numbers[k] for k in np.flatnonzero(worlds)}
+            self.failures = [one for one in self.failures if one.world not in numbers]
+        if self._stepwise.own and self._stepwise.own.begin(worlds):
+            self._controls.write_of(worlds)
         events = self._stepwise.begin_anew(worlds, model)
         self._note(events)
         self._pass_on(events)
 
-    def reset(self, worlds=None) -> None:
+    def reset(self, worlds=None, episode: int | None = None) -> None:
         """Let worlds begin anew: the bytes of a run that begins with the controls and parameters that hold now.
 
         Args:
-            worlds: a mask (W,) or numbers of worlds, to the others of which nothing happens and whose clock goes on; None
-                for all, with the clock at zero, and events of the scene still to come.
+            worlds: a mask (W,) or numbers of worlds, to the others of which nothing happens; None for all, with the clock at
+                zero.
+            episode: of these worlds, by which noise of sensors differs, 0 for that of a run; None counts up from the last.
 
         Raises:
-            UsageError: worlds that are not there; some worlds of a scene in which something depends on time, which worlds
-                have in common; all of them while a file is written.
+            UsageError: worlds that are not there; some worlds of a scene with an event that changes the times of a table;
+                all of them while a file is written.
         """
         stepwise = self._ready()
+        given = None if episode is None else whole_number("episode", episode, 0, MOST_EPISODES, "episodes")
         if worlds is None:
             self._refuse_recording("reset of all worlds")
+            before = stepwise.episode.copy()
             if self._tables is not None:
                 stepwise.restore(self._tables)
                 self._controls.write_all()
             stepwise.rewind()
+            stepwise.episode[:] = before + 1 if given is None else given
             self.failures, self.events = [], []
-            self._begin(np.ones(self.n_worlds, bool), self._job.model)
-            self._began[:] = 0
+            self._begin(np.ones(self.n_worlds, bool))
             return
         mask = mask_of_worlds(worlds, self.n_worlds)
-        if timed := timed_part(self._job):
-            raise UsageError(f"reset of some worlds: {timed} depends on time, which worlds have in common; reset all of "
-                             "them")  # fmt: skip
+        if self._tables is not None and not mask.all():
+            raise UsageError("reset of some worlds: an event of the scene changes what worlds have in common, as times of a "
+                             "table; reset all of them")  # fmt: skip
+        if self._tables is not None:
+            stepwise.begin_tables(self._tables)
+            self._controls.write_all()
         if mask.any():
-            self._begin(mask, self._job.model)
-            self._began[mask] = stepwise.n_steps
+            stepwise.episode[mask] = stepwise.episode[mask] + 1 if given is None else given
+            self._begin(mask)
             self._tell("reset", mask)
 
     def _tell(self, text: str, worlds: np.ndarray) -> None:
@@ -326,19 +344,42 @@ class Simulation:
         if self._recording is not None:
             raise UsageError(f"{what}: {self._recording.path} is being written, in which time only goes on; close it first")
 
-    def save(self) -> Snapshot:
-        """All that steps to come depend on, in memory; what was recorded is no part of it."""
-        state = self._ready().save()
-        return Snapshot(self._token, state, self._controls.values.copy(), dict(self._parameters.values), self._model,
-                        self._began.copy(), tuple(self.failures))  # fmt: skip
+    def save(self, path=None, force: bool = False) -> Snapshot:
+        """All that steps to come depend on, in memory; what was recorded is no part of it.
 
-    def restore(self, snapshot: Snapshot) -> None:
+        Args:
+            path: of a file that holds it, too, for another process that opens the same scene with the same arguments.
+            force: replace an existing file.
+
+        Raises:
+            OutputError: the file exists, or cannot be written.
+        """
+        state = self._ready().save()
+        snapshot = Snapshot(self._token, state, self._controls.values.copy(), dict(self._parameters.values), self._model,
+                            tuple(self.failures))  # fmt: skip
+        if path is not None:
+            write_snapshot(path_given("save", path, "state.npz"), snapshot, self._facts(), flag_given("force", force))
+        return snapshot
+
+    def _facts(self) -> dict:
+        names = {"vary": self._parameters.paths, "controls": self._controls.joints}
+        return facts_of_job(self._job, self._solver.stepper.device, names)
+
+    def restore(self, snapshot) -> None:
         """Go on from a snapshot of this simulation, to the same bits, controls and parameters included.
+
+        Args:
+            snapshot: what `save` gave, or the path of the file that it wrote, in any process.
 
         Raises:
             UsageError: it is of another simulation; a file is being written.
+            FileError: the file is not there, or damaged.
         """
         stepwise = self._ready()
+        if isinstance(snapshot, str | Path):
+            self._refuse_recording("restore")
+            snapshot = read_snapshot(Path(snapshot), self._facts(), self._token, stepwise.phases_left)
+            snapshot = self._with_parameters(snapshot)
         if not isinstance(snapshot, Snapshot):
             raise UsageError(f"restore: {snapshot!r} is no snapshot; give what `save` gave")
         if snapshot.owner != self._token:
@@ -347,7 +388,17 @@ class Simulation:
         stepwise.restore(snapshot.state)
         self._controls.values[...] = snapshot.controls
         self._parameters.values, self._model = dict(snapshot.parameters), snapshot.model
-        self._began, self.failures = snapshot.began.copy(), list(snapshot.failures)
+        self.failures = list(snapshot.failures)
+
+    def _with_parameters(self, snapshot: Snapshot) -> Snapshot:
+        """A snapshot of a file with the model of its parameters."""
+        if not self._parameters.paths:
+            return replace(snapshot, model=self._model)
+        model = self._model
+        for path, values in snapshot.parameters.items():
+            model = self._parameters.model_with(path, values, model, snapshot.state.n_steps * self.dt, jumps=True)
+        present = self._solver.stepper.stated(self._solver.formed(model))
+        return replace(snapshot, model=model, state=replace(snapshot.state, present=present))
 
     def record(self, path, force: bool = False) -> OpenRecording:
         """Write frames to a file from here on, one now, then one each `output.every`; as a run of the command line does.

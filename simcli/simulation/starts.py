@@ -1,5 +1,6 @@
 """States to begin from: coordinates and velocities of joints, poses and twists of free bodies, by name."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
@@ -7,6 +8,7 @@ import numpy as np
 from simcli import rotations as rot
 from simcli.errors import UsageError
 from simcli.job import Job
+from simcli.model.batch.join import model_of_worlds
 from simcli.model.closure.begin import assembly_of, begun
 from simcli.model.joints.catalogue import QUATERNIONS
 from simcli.model.phases.beginning import Beginning
@@ -25,21 +27,28 @@ def is_state(name: str) -> bool:
     return (group == "joint" and quantity in ("q", "qd")) or (group == "body" and quantity in _OF_BODIES)
 
 
+def gives_all(model: Model, names: Iterable[str]) -> bool:
+    """Whether states of these names leave nothing of a mechanism as it is."""
+    wanted = {f"joint.{joint}.{quantity}" for joint in model.joints.name for quantity in ("q", "qd")}
+    return bool(model.joints.is_tree.all()) and wanted <= set(map(canonical, names))
+
+
 class Starts:
-    """Coordinates and velocities of all worlds while some of them are replaced.
+    """Coordinates and velocities of worlds that will begin anew, while some of them are replaced.
 
     Args:
         job: of the simulation.
-        joint_q, joint_qd: (W, NQ), (W, NV), where the worlds are; NaN where a world has ended.
-        worlds: (W,) bool, those that will begin anew.
+        joint_q, joint_qd: (n, NQ), (n, NV), where they are; NaN where a world has ended.
+        worlds: (n,), numbers of those that will begin.
+
+    Attributes:
+        model: of these worlds alone.
+        q, qd: (n, NQ), (n, NV).
     """
 
     def __init__(self, job: Job, joint_q: Array, joint_qd: Array, worlds: Array):
-        self.job, self.model, self.worlds = job, job.model, worlds
-        n = self.model.n_worlds
-        first = [np.broadcast_to(column, (n, column.shape[1])) for column in (self.model.joint_q, self.model.joint_qd)]
-        self.q, self.qd = (np.where(worlds[:, None], now.astype(float), start)
-                           for now, start in zip((joint_q, joint_qd), first, strict=True))  # fmt: skip
+        self.job, self.model, self.worlds = job, model_of_worlds(job.model, worlds), worlds
+        self.q, self.qd = joint_q.astype(float), joint_qd.astype(float)
         self.q_given = np.zeros(self.model.n_qd, bool)
         self.qd_given = np.zeros(self.model.n_qd, bool)
 
@@ -48,7 +57,7 @@ class Starts:
 
         Args:
             name: of it.
-            values: broadcastable to (worlds that begin anew, n).
+            values: broadcastable to (worlds, n).
 
         Raises:
             UsageError: there is no such state, or the values do not fit.
@@ -74,7 +83,7 @@ class Starts:
             raise UsageError(f"set `{name}`: an angle is beyond {MOST_ANGLE:g} rad; leave whole turns out")
         if quantity == "q" and joints.kind[j] in QUATERNIONS:
             found = self._with_unit(name, found)
-        (self.q if quantity == "q" else self.qd)[self.worlds, first:end] = found
+        (self.q if quantity == "q" else self.qd)[:, first:end] = found
         dofs = slice(int(joints.qd_start[j]), int(joints.qd_start[j + 1]))
         (self.q_given if quantity == "q" else self.qd_given)[dofs] = True
 
@@ -88,27 +97,18 @@ class Starts:
         parent, child = (getattr(joints, one)[:, j] for one in ("X_p", "X_c"))
         if quantity in ("velocity", "angular_velocity"):
             first = int(joints.qd_start[j]) + (3 if quantity == "angular_velocity" else 0)
-            vector = rot.quat_rotate(rot.quat_inverse(parent[..., 3:]), self._all(name, values, 3))
-            self.qd[self.worlds, first : first + 3] = vector[self.worlds]
+            rate = self._fitting(name, values, 3)
+            self.qd[:, first : first + 3] = rot.quat_rotate(rot.quat_inverse(parent[..., 3:]), rate)
             return
         own = slice(int(joints.q_start[j]), int(joints.q_start[j + 1]))
         pose = rot.pose_compose(rot.pose_compose(parent, self.q[:, own]), rot.pose_inverse(child))
         n, part = (3, slice(0, 3)) if quantity == "position" else (4, slice(3, 7))
-        found = self._all(name, values, n)
-        pose[:, part] = found if quantity == "position" else np.where(
-            self.worlds[:, None], self._with_unit(name, np.where(self.worlds[:, None], found, rot.IDENTITY_POSE[3:])), found)
-        placed = rot.pose_compose(rot.pose_compose(rot.pose_inverse(parent), pose), child)
-        self.q[self.worlds, own] = placed[self.worlds]
-
-    def _all(self, name: str, values: object, n: int) -> Array:
-        """Values with rows for all worlds, of which only those count that begin anew."""
-        found = np.zeros((self.model.n_worlds, n))
-        found[self.worlds] = self._fitting(name, values, n)
-        return found
+        found = self._fitting(name, values, n)
+        pose[:, part] = found if quantity == "position" else self._with_unit(name, found)
+        self.q[:, own] = rot.pose_compose(rot.pose_compose(rot.pose_inverse(parent), pose), child)
 
     def _fitting(self, name: str, values: object, n: int) -> Array:
-        worlds = np.flatnonzero(self.worlds)
-        return fitting_numbers(f"set `{name}`", values, (len(worlds), n), worlds)
+        return fitting_numbers(f"set `{name}`", values, (len(self.worlds), n), self.worlds)
 
     def _with_unit(self, name: str, values: Array) -> Array:
         """Coordinates whose last four are a unit quaternion."""
@@ -126,7 +126,7 @@ class Starts:
         pairs = ((self.q, self.model.joint_q), (self.qd, self.model.joint_qd))
         unknown = np.any([np.isnan(np.where(np.isnan(first), 0.0, now)).any(axis=1) for now, first in pairs], axis=0)
         if unknown.any():
-            world = self.job.numbers[int(unknown.argmax())]
+            world = self.job.numbers[self.worlds[int(unknown.argmax())]]
             raise UsageError(f"world {world} has ended, so that it has no state of which a part could be set: reset it "
                              "first")  # fmt: skip
         dofs = replace(self.model.dofs, q_given=self.q_given, qd_given=self.qd_given)
@@ -134,9 +134,8 @@ class Starts:
         model = replace(self.model, joint_q=self.q, joint_qd=self.qd, dofs=dofs, drawing=drawing, start=Beginning())
         model = begun(model, assembly_of(self.job.spec))
         for lack in model.start.lacks:
-            if self.worlds[lack.world]:
-                which = f"world {self.job.numbers[lack.world]}: " if self.model.n_worlds > 1 else ""
-                raise UsageError(f"{which}{lack.text}")
-        moves = [move for move in model.start.moves if move.is_written and self.worlds[move.world]]
+            which = f"world {self.job.numbers[self.worlds[lack.world]]}: " if self.job.model.n_worlds > 1 else ""
+            raise UsageError(f"{which}{lack.text}")
+        moves = [move for move in model.start.moves if move.is_written]
         return replace(model, drawing=self.model.drawing, start=Beginning(tuple(moves)))
 

@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from support.process import simcli_apart
+from support.process import simcli as command
 
 from metamorphic.mechanisms import heap, mechanism, planar_loop
 from metamorphic.motions import difference
@@ -22,7 +22,7 @@ def test_planar_loop_rests_and_swings_the_same_in_an_oblique_plane(tmp_path, sli
         scene, path = scene_of(one), tmp_path / "scene.json"
         scene["joints"]["j0"] |= {"qd": 0, "drive": {"mode": "position", "stiffness": 200, "damping": 1, "target": 0}}
         path.write_text(json.dumps(scene))
-        answers = [json.loads(simcli_apart(command, path, "--json").stdout) for command in ("equilibrium", "modes")]
+        answers = [json.loads(command(verb, path, "--json").stdout) for verb in ("equilibrium", "modes")]
         rates = [mode["frequency"] for mode in answers[1]["modes"]]
         found.append(([answers[0]["joint_q"][name] for name in sorted(made["joints"])], rates))
     for plain, oblique in zip(*found, strict=True):

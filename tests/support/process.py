@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import simcli as package
+from support.touched import note_command
 
 TIMEOUT = 300.0  # [s], far beyond any of these commands
 COLUMNS = "120"  # of the terminal
@@ -89,7 +90,7 @@ def _files_for_streams():
 
 def simcli_apart(*words, cwd=None, **changes):
     """Run a command to its end in a process of its own, as a user does."""
-    return subprocess.run(
+    done = subprocess.run(
         [sys.executable, "-m", "simcli", *map(str, words)],
         capture_output=True,
         text=True,
@@ -97,11 +98,22 @@ def simcli_apart(*words, cwd=None, **changes):
         env=environment(**changes),
         timeout=TIMEOUT,
     )
+    note_command(words, done.returncode, "process")
+    return done
+
+
+class _Command(subprocess.Popen):
+    """A process of a command, whose end is noted by who asks for what it has said."""
+
+    def communicate(self, *args, **named):
+        said = super().communicate(*args, **named)
+        note_command(self.args[3:], self.returncode, "process")
+        return said
 
 
 def start(*words, cwd=None, **changes):
     """Start a command and leave it running."""
-    return subprocess.Popen(
+    return _Command(
         [sys.executable, "-m", "simcli", *map(str, words)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

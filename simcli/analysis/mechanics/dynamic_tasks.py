@@ -56,17 +56,22 @@ class Efforts(OnTree):
         """Efforts along the motion axes."""
         model, n = mechanics.model, mechanics.model.n_qd
         q, qd, qdd = states.values["joint_q"], field(states, "joint_qd", (n,)), field(states, "joint_qdd", (n,))
-        force = field(states, "body_f", (model.n_bodies, 6))
+        force, step = field(states, "body_f", (model.n_bodies, 6)), states.values.get("step")
+        when = np.stack([np.nan_to_num(states.time), field(states, "lean", ())], axis=1)
         if self.external and mechanics.has_external:
             if mechanics.has_timed and not np.isfinite(states.time).all():
                 raise UsageError("wrenches of this scene follow signals, and the states have no time: add a column `time`")
-            when = np.stack([np.nan_to_num(states.time), field(states, "lean", ())], axis=1)
             force = force + mechanics("external_forces", world, q, qd, when)[0]
-        loops = loop_joints(model)
+        loops, free = loop_joints(model), force
         if loops:
             pose, _ = mechanics("forward_kinematics", world, q, qd)
             force = force + loop_forces(model, loops, world, pose, states.values["joint_wrench"])
-        found = {"joint_effort": mechanics("inverse_dynamics", world, q, qd, qdd, force)[0]}
+        if step is None:
+            effort = mechanics("inverse_dynamics", world, q, qd, qdd, force)[0]
+        else:
+            times = np.concatenate([when, step], axis=1)
+            effort = mechanics("efforts_of_steps", world, q, qd, qdd, states.values["ends"], times, free, force)[0]
+        found = {"joint_effort": effort}
         return found | ({"recorded_effort": states.values["recorded_effort"]} if self.compare else {})
 
 

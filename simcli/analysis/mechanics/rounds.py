@@ -18,14 +18,15 @@ class Mechanics:
     Args:
         model: of one world, which serves all states, or of all worlds of a batch.
         device: from `start_device`, in float64.
+        algorithms: whose these are.
     """
 
-    def __init__(self, model: Model, device: Device):
+    def __init__(self, model: Model, device: Device, algorithms: type[Algorithms] = Algorithms):
         for name in acting_feedback(model, (Driven.WRENCH_FORCE, Driven.WRENCH_TORQUE)):
             raise UsageError(f"the signal `{name}` drives a wrench and follows the motion by steps: states do not tell what "
                              "the wrench is")  # fmt: skip
         self.model = model
-        self.algorithms = Algorithms(model, device, model.n_worlds)
+        self.algorithms = algorithms(model, device, model.n_worlds)
 
     @property
     def has_external(self) -> bool:

@@ -6,20 +6,24 @@ the coordinates at its start. Those are the frame before where every step has a 
 
     qd_0 = qd - h qdd,    q_0 = q (-) h qd,
 
-which undoes qd = qd_0 + h qdd, q = q_0 (+) h qd up to rounding.
+which undoes qd = qd_0 + h qdd, q = q_0 (+) h qd up to rounding; of bodies that stand alone what moved them is another
+velocity than that at the end (solvers/tree/inverse.py).
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simcli import rotations as rot
 from simcli.analysis.states.portions import Choice, States
 from simcli.errors import UsageError
-from simcli.model.tables import LinkKind, Model
+from simcli.model.tables import Model
 from simcli.records.reading.reader import Trajectory
 from simcli.records.reading.series import Column
+
+if TYPE_CHECKING:  # it brings Taichi, which a wrong input need not wait for
+    from simcli.analysis.mechanics.rounds import Mechanics
 
 _Array = np.ndarray
 LEAN_CHANNELS = 1e-6  # of a step: times of steps are rounded (Exact meaning 9 of the scene format)
@@ -39,7 +43,11 @@ class RunStates:
         model: of the mechanism.
         seats: world of the model for each world of the run, (W,).
         dt: [s], the step.
-        goes_back: True if accelerations belong to the start of the step that ends at a frame.
+        goes_back: the solver whose accelerations belong to the start of the step that ends at a frame; "" for those of
+            the frame.
+
+    Attributes:
+        mechanics: what goes back, of such steps.
     """
 
     run: Trajectory
@@ -48,8 +56,9 @@ class RunStates:
     model: Model
     seats: _Array
     dt: float = 0.0
-    goes_back: bool = False
+    goes_back: str = ""
     notes: list[str] = field(default_factory=list)
+    mechanics: "Mechanics | None" = None
 
     def __post_init__(self):
         if not self.run.n_frames:
@@ -110,51 +119,13 @@ class RunStates:
         Writes: values
         """
         before = np.maximum(frames - 1, 0)
-        is_next = self.run.step[frames] - self.run.step[before] <= 1  # frame 0 is its own start
+        is_next = (self.run.step[frames] - self.run.step[before] <= 1)[:, None, None]  # frame 0 is its own start
         earlier = {name: self.read(name, before) for name in ("joint_q", "joint_qd")}
-        h = np.where(is_next, 0.0, self.dt)[:, None, None]
-        com = self.model.links.com
-        q = step_back(self.model, values["joint_q"], values["joint_qd"], h,
-                      com if len(com) == 1 else com[self.seats[self.worlds]])  # fmt: skip
-        qd = values["joint_qd"] - h * values["joint_qdd"]
-        values["joint_q"] = np.where(is_next[:, None, None], earlier["joint_q"], q)
-        values["joint_qd"] = np.where(is_next[:, None, None], earlier["joint_qd"], qd)
-
-
-def step_back(model: Model, q: _Array, rate: _Array, h: _Array, com: _Array) -> _Array:
-    """Joint coordinates from which the rates led here in a time h: q (-) h rate.
-
-    Scalars subtract; rotations take the exponential of -h w from the left; of a free body the centre of mass moves back.
-
-    Args:
-        model: the tree. Coordinates of loop joints are left as they are.
-        q: (F, W, NQ).
-        rate: (F, W, NV).
-        h: [s], broadcasts with (F, W, 1).
-        com: [m], (W|1, L, 3), of the links.
-
-    Returns:
-        (F, W, NQ).
-    """
-    links, out = model.links, q.copy()
-    for i in range(model.n_links):
-        start, d, kind = links.q_start[i], links.qd_start[i], links.kind[i]
-        if kind == LinkKind.HELIX:
-            out[..., start] -= (h * rate[..., d : d + 1])[..., 0]
-        elif kind == LinkKind.BALL:
-            out[..., start : start + 4] = _turned_back(q[..., start : start + 4], h * rate[..., d : d + 3])
-        elif kind == LinkKind.FREE:
-            there = q[..., start + 3 : start + 7]
-            here = _turned_back(there, h * rate[..., d + 3 : d + 6])
-            arm = rot.turn(rot.quat_to_matrix(rot.unit(there)) - rot.quat_to_matrix(here), com[:, i])
-            out[..., start : start + 3] += arm - h * rate[..., d : d + 3]
-            out[..., start + 3 : start + 7] = here
-    return out
-
-
-def _turned_back(quat: _Array, turn: _Array) -> _Array:
-    """A quaternion before it turned by a rotation vector of its outer frame."""
-    angle = np.linalg.norm(turn, axis=-1, keepdims=True)
-    # sin(x/2)/x, which has the value 1/2 at zero
-    half = np.concatenate([-0.5 * np.sinc(angle / (2 * np.pi)) * turn, np.cos(0.5 * angle)], axis=-1)
-    return rot.unit(rot.quat_multiply(half, quat))
+        values["ends"], shape = values["joint_q"], values["joint_q"].shape[:2]
+        values["step"] = np.broadcast_to(np.where(frames > 0, self.dt, 0.0)[:, None, None], (*shape, 1))
+        given = (values["ends"], values["joint_qd"], values["joint_qdd"], values["step"])
+        flat = (array.reshape(-1, array.shape[-1]) for array in given)
+        q = self.mechanics("starts_of_steps", np.tile(self.seats[self.worlds], len(frames)), *flat)[0]
+        values["joint_q"] = np.where(is_next, earlier["joint_q"], q.reshape(values["ends"].shape))
+        qd = values["joint_qd"] - values["step"] * values["joint_qdd"]
+        values["joint_qd"] = np.where(is_next, earlier["joint_qd"], qd)

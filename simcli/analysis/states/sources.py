@@ -182,10 +182,10 @@ def _of_run(subject: Subject, run: Trajectory, choice: Choice, task: Task) -> Pr
         names += [name for name in ("signals", "events") if getattr(scene_of(run)[1], name) != getattr(subject.spec, name)]
     if names:
         notes.append(f"{run.path} was made with other numbers ({', '.join(names[:6])}); those of {subject.path} are used")
-    wants, dt, goes_back = task.wants(model, run), 0.0, False
+    wants, dt, goes_back = task.wants(model, run), 0.0, ""
     if "joint_qdd" in wants:
         spec = scene_of(run)[1]
-        dt, goes_back = spec.solver.dt, spec.solver.integrator == "semi_implicit"
+        dt, goes_back = spec.solver.dt, spec.solver.type if spec.solver.integrator == "semi_implicit" else ""
         _check_inputs(subject, run, spec, model, choice)
     numbers = np.arange(run.n_worlds) if subject.n_worlds == 1 else mine
     return Prepared(model, RunStates(run, choice, wants, model, seats, dt, goes_back, notes), seats, numbers)

@@ -171,10 +171,16 @@ def _compute(ask: Ask, subject, ready, task: "Task", look: _Look | None, report:
     from simcli.analysis.mechanics.verdicts import OpenLoops
     from simcli.analysis.states.run_states import RunStates
     from simcli.analysis.states.sources import renumbered
+    from simcli.kernels.algorithms import Algorithms
     from simcli.kernels.device.runtime import start_device
+    from simcli.solvers.tree.inverse import algorithms_of
 
     device = start_device(ask.device, "float64", ask.threads)
-    mechanics, axes = Mechanics(task.fitted(ready.model), device), task.axes(ready.model)
+    solver = ready.source.goes_back if isinstance(ready.source, RunStates) else ""
+    mechanics = Mechanics(task.fitted(ready.model), device, algorithms_of(solver) if solver else Algorithms)
+    axes = task.axes(ready.model)
+    if solver:
+        ready.source.mechanics = mechanics
     loops = None if isinstance(ready.source, RunStates) else OpenLoops(ready.model)  # a run has kept its loops closed
     portion = max(min(_PORTION_BYTES // (8 * max(width(task, axes), 1)), PORTION_STATES), 1)
     with _sink(ask, subject, ready, task, axes, device) as sink:

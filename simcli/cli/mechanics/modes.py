@@ -69,6 +69,8 @@ def _lines(study: "Study") -> str:
         ratio = "-" if mode.damping_ratio is None else number_text(mode.damping_ratio)
         rows.append((str(k + 1), mode.kind.value, number_text(mode.frequency), number_text(mode.omega), ratio,
                      number_text(mode.eigenvalue.real), leaders(study, rate[k])))  # fmt: skip
+    if not rows:
+        return "no mode: joints and contacts hold every motion"
     header = ("mode", "kind", "frequency [Hz]", "omega [rad/s]", "damping ratio", "real part [1/s]", "joint coordinates")
     return console.table(rows, header)
 

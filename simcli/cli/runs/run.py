@@ -115,7 +115,7 @@ def _announce(job, is_quiet: bool, verbose: int) -> None:
     """Say what is about to run, and what may be meant otherwise."""
     from simcli.cli.runs import summary
 
-    for text in () if is_quiet else summary.notes_on_starts(job.document):
+    for text in () if is_quiet else summary.notes_on_starts(job):
         console.note(text)
     if verbose:
         console.say(summary.job_text(job))
@@ -172,6 +172,7 @@ def _say_beginning(job, verbose: int) -> None:
     from simcli.cli.runs import summary
     from simcli.model.closure.moves import FORK_HINT
     from simcli.model.tree.explicit import stiff_text
+    from simcli.model.tree.gimbals import ADVICE, locks_at_start
 
     say_imported(job.document, job.request.scene)
     if text := summary.start_text(job.model, verbose):
@@ -181,6 +182,8 @@ def _say_beginning(job, verbose: int) -> None:
     trouble, advice = stiff_text(job.model, job.spec.solver)
     if trouble:
         console.warn(f"{trouble}; {advice}: simcli explain SC620")
+    for lock in locks_at_start(job.model, job.spec.solver):
+        console.warn(f"{lock.text(job.model.n_worlds)}; {ADVICE}: simcli explain SC640")
 
 
 def _refined(refinement, outcome, show, interrupt) -> "tuple[ErrorEstimate | None, SimcliError | None]":

@@ -9,7 +9,7 @@ from simcli.errors import Exit
 
 MAX_MOVES = 6  # joints that the line on the start names
 MOST_WORLDS = 8  # that it names of each
-_OF_STARTS = ("SC328", "SC329")  # notes whose scene may move otherwise than is meant
+_OF_STARTS = "SC329"  # notes whose scene may move otherwise than is meant
 _MAX_ROWS = 20  # rows of a table on a terminal; the JSON and the file hold all of them
 
 
@@ -30,11 +30,16 @@ def solver_text(job) -> str:
     return f"{job.spec.solver.type}, {job.spec.solver.integrator}" + (f" ({why})" if why else "")
 
 
-def notes_on_starts(document) -> list[str]:
+def notes_on_starts(job) -> list[str]:
     """Notes of the scene on where it begins, as lines; what `check` notes besides says nothing of the run."""
+    from simcli.model.joints.placeless import placeless_text
     from simcli.spec.resolve import warnings
 
-    return [f"{fault.where}: {fault.message}: {fault.hint}" for fault in warnings(document) if fault.code in _OF_STARTS]
+    document = job.document
+    name, text, hint = placeless_text(job.spec, job.model)
+    hinges = [f"{document.where(f'joints.{name}')}: {text}: {hint}"] if name else []
+    return hinges + [f"{fault.where}: {fault.message}: {fault.hint}" for fault in warnings(document)
+                     if fault.code == _OF_STARTS]  # fmt: skip
 
 
 def start_text(model, verbose: int = 0) -> str:
@@ -104,7 +109,7 @@ def outcome_text(outcome, solver: str = "", verbose: int = 0) -> str:
     good = outcome.status == "done" and not (outcome.failures or outcome.untrusted or outcome.unsolved_fails)
     head = console.paint(head, "good" if good else "warn")
     drift = [console.paint("energy: ", "warn") + drift_text(outcome.drift, bool(outcome.untrusted))] if outcome.drift else []
-    gains = drift if outcome.gains else []
+    gains = drift if outcome.drift and outcome.drift.is_gain else []
     lines = [
         *gains,
         f"{head}: {plural(outcome.n_worlds, 'world')} x {plural(outcome.n_steps, 'step')} in "

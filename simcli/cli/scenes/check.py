@@ -14,6 +14,7 @@ from simcli.cli.options import OUTPUT_SUFFIXES, FixInertia, JsonFlag, PackagePat
 from simcli.errors import Exit, Fault, SceneError, UsageError, Where
 
 SCENE_SUFFIXES = (".yaml", ".yml")
+_SHOWN = 5  # varied numbers in a message
 FILE_CODE = "SC701"  # of a damaged or foreign output file
 
 
@@ -138,22 +139,56 @@ def _check_sweep(path: Path, document) -> Finding:
 
 
 def _check_scene(path: Path, sets: list) -> Finding:
-    from simcli.cli.scenes.contact_findings import idle_faults, overlap_faults
     from simcli.cli.scenes.import_model import say_imported
     from simcli.model.describe import idle_names
-    from simcli.pipeline import build_model, read_scene
+    from simcli.pipeline import read_scene
     from simcli.spec.resolve import warnings
 
     try:
         document, spec = read_scene(path, sets)
         say_imported(document, path)
-        model = build_model(document, spec)
+        model, lacking = _begun(document, spec)
     except SceneError as error:
         return Finding(path, error.faults, document=error.document)
     note = f"{plural(len(spec.bodies), 'body')}, {plural(len(spec.joints), 'joint')}, {spec.solver.type}"
-    found = warnings(document) + _moved(model, document) + _stiff(model, spec, document)
-    found += overlap_faults(document, spec, model) + idle_faults(document, spec, model)
+    found = [*warnings(document), *lacking, *start_faults(document, spec, model)]
     return Finding(path, found, note, document, idle_names(model))
+
+
+def start_faults(document, spec, model) -> list[Fault]:
+    """What is to be said of where a run begins; `model` is that of world 0."""
+    from simcli.cli.scenes.contact_findings import idle_faults, overlap_faults
+
+    return [*_placeless(model, spec, document), *_moved(model, document), *_stiff(model, spec, document),
+            *_locked(model, spec, document), *overlap_faults(document, spec, model),
+            *idle_faults(document, spec, model)]  # fmt: skip
+
+
+def _begun(document, spec) -> tuple[Any, list[Fault]]:
+    """A world that can begin, and a warning about those of its batch that cannot.
+
+    Raises:
+        SceneError: the values of some world make no mechanism, or no world can begin.
+    """
+    from simcli.pipeline import build_model
+
+    whole = build_model(document, spec, None)
+    if whole.n_worlds == 1:
+        return whole, []
+    lacks = {lack.world: lack for lack in reversed(whole.start.lacks)}
+    model = build_model(document, spec, (next(k for k in range(whole.n_worlds) if k not in lacks),))
+    return model, [_lacking(document, whole, lacks)] if lacks else []
+
+
+def _lacking(document, model, lacks: dict) -> Fault:
+    """How many worlds cannot begin, and what the first of them lacks."""
+    world = min(lacks)
+    names = list(zip(model.param_name, model.param_unit, model.param_value[world].tolist(), strict=True))
+    values = ", ".join(f"{name} = {value:.6g} {unit}".rstrip() for name, unit, value in names[:_SHOWN])
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    text = (f"{len(lacks)} of {model.n_worlds} worlds cannot begin; the first is number {world}, with {values}{more}: "
+            f"{lacks[world].text}")  # fmt: skip
+    return Fault(lacks[world].code, text, document.where(lacks[world].path), lacks[world].hint, "warning")
 
 
 def _moved(model, document) -> list[Fault]:
@@ -173,6 +208,24 @@ def _stiff(model, spec, document) -> list[Fault]:
 
     text, hint = stiff_text(model, spec.solver)
     return [Fault("SC620", text, document.where("solver.dt"), hint, "warning")] if text else []
+
+
+def _placeless(model, spec, document) -> list[Fault]:
+    """A note, one for all, on hinges whose place is not written."""
+    from simcli.model.joints.placeless import placeless_text
+
+    name, text, hint = placeless_text(spec, model)
+    return [Fault("SC328", text, document.where(f"joints.{name}", on_key=True), hint, "note")] if name else []
+
+
+def _locked(model, spec, document) -> list[Fault]:
+    """Warnings of joints that begin at gimbal lock."""
+    from simcli.cli.scenes.contact_findings import batch_of
+    from simcli.model.tree.gimbals import ADVICE, locks_at_start
+
+    model = batch_of(document, spec, model)
+    return [Fault("SC640", lock.text(model.n_worlds), document.where(f"joints.{lock.joint}"), ADVICE, "warning")
+            for lock in locks_at_start(model, spec.solver)]  # fmt: skip
 
 
 def _check_output(path: Path) -> Finding:

@@ -22,14 +22,14 @@ def overlap_faults(document, spec, model) -> list[Fault]:
     """
     if model.contacts is None:
         return []
-    model = _batch(document, spec, model)
+    model = batch_of(document, spec, model)
     is_affine = spec.solver.type == "affine"
     found = find_cuts(model, spec.solver.contact.segments) if is_affine else find_overlaps(model)
     return [_fault(document, model, one, is_affine) for one in found]
 
 
-def _batch(document, spec, model):
-    """The worlds that are looked at; world 0 alone where others make no mechanism, or cannot begin."""
+def batch_of(document, spec, model):
+    """The worlds that `check` looks at; world 0 alone where others make no mechanism, or cannot begin."""
     from simcli.pipeline import build_model
     from simcli.spec import n_worlds
 

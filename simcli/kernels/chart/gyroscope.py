@@ -31,8 +31,11 @@ _TANGENT = (945.0, -105.0, 1.0), (945.0, -420.0, 15.0)
 _MOST = 1.0  # [1], square of half the angle that a body may turn by in a step
 
 
-def mean_spin(inertia: Sym3, momentum: Vec3, spin: Vec3, h, alone) -> Vec3:
+def mean_spin(inertia: Sym3, momentum: Vec3, spin: Vec3, h, alone, resisting: Sym3 | None = None) -> Vec3:
     """[rad/s], the mean spin m of a step, I m + s m x I m = L, by Newton's method from the spin where it begins.
+
+    What resists the acceleration besides, armature and what damping takes of it in a step, is no inertia that turns:
+    (I + D) m + s m x I m = L.
 
     All is taken in the trace of I, because the determinant of that of a small body, 1e-39 of 1e-13 kg m^2, is no number of
     float32. A step in which the method does not come nearer keeps the spin that it begins with.
@@ -43,17 +46,19 @@ def mean_spin(inertia: Sym3, momentum: Vec3, spin: Vec3, h, alone) -> Vec3:
         spin: [rad/s], where the step begins.
         h: [s], step.
         alone: 1 of a body that turns by h m; 0 where others answer, and s is h/2.
+        resisting: [kg m^2], I + D, if that is not I.
     """
     xx, yy, zz = inertia.parts[:3]
     unit = local(1.0 / (xx + yy + zz))
     I_w, aim = inertia * unit, momentum * unit
+    R_w = I_w if resisting is None or resisting is inertia else resisting * unit
     half = local(h * 0.5 + xx * 0.0)
-    slope = inverse(_slope(I_w, spin, _lever(spin, half, alone)))
-    lack = _lack(I_w, spin, aim, half, alone)
+    slope = inverse(_slope(R_w, I_w, spin, _lever(spin, half, alone)))
+    lack = _lack(R_w, I_w, spin, aim, half, alone)
     first, found = lack.dot(lack), spin - slope * lack
     for _ in range(_ROUNDS - 1):
-        found = found - slope * _lack(I_w, found, aim, half, alone)
-    last = _lack(I_w, found, aim, half, alone)
+        found = found - slope * _lack(R_w, I_w, found, aim, half, alone)
+    last = _lack(R_w, I_w, found, aim, half, alone)
     return select_parts(last.dot(last) < first, found, spin)
 
 
@@ -70,18 +75,18 @@ def _lever(m: Vec3, half, alone):
     return local(half * (1.0 + (part * above / below - 1.0) * alone))
 
 
-def _lack(I_w: Sym3, m: Vec3, aim: Vec3, half, alone) -> Vec3:
-    """I m + s m x I m - L."""
+def _lack(R_w: Sym3, I_w: Sym3, m: Vec3, aim: Vec3, half, alone) -> Vec3:
+    """(I + D) m + s m x I m - L."""
     carried = I_w * m
-    return carried + m.cross(carried) * _lever(m, half, alone) - aim
+    return (carried if R_w is I_w else R_w * m) + m.cross(carried) * _lever(m, half, alone) - aim
 
 
-def _slope(I_w: Sym3, m: Vec3, s) -> Mat3:
-    """I + s ([m] I - [I m])."""
+def _slope(R_w: Sym3, I_w: Sym3, m: Vec3, s) -> Mat3:
+    """I + D + s ([m] I - [I m])."""
     zero = s * 0.0
     carried = I_w * m
     axes = [Vec3(*(zero + float(n == k) for n in range(3))) for k in range(3)]
-    columns = [I_w * axis + (m.cross(I_w * axis) - carried.cross(axis)) * s for axis in axes]
+    columns = [R_w * axis + (m.cross(I_w * axis) - carried.cross(axis)) * s for axis in axes]
     return Mat3(*(column.parts[k] for k in range(3) for column in columns))
 
 

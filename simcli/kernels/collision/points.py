@@ -11,6 +11,7 @@ EQUAL = {"float64": 1e-9, "float32": 1e-5}  # [1] of the size of the shapes: len
 _LEVEL = {"float64": 1e-6, "float32": 1e-5}  # [1] of it: depths that differ by less are one depth, so noise chooses none
 _DEEPER = {"float64": 1e-8, "float32": 1e-5}  # [1] of it: above what rounding and the tolerance of steps do to depths
 _PLACE = 16.0  # [1] of the square of ties: what is clipped from both sides of a line is two ties apart
+_CUT = 256.0  # [1] of it: what two planes cut, of which one is aslant
 SPAN = 4  # points that span a face
 TIE = 1.0 + 1e-6  # [1], a farther point is farther than this times
 _EDGE = 1e-6  # [1], how far outside of a triangle its edge reaches; cosine from one, of normals that are one
@@ -88,6 +89,22 @@ def choose(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32, most
             best = next_candidate(c, w, n, m, chosen, first, line, side, tie)
     if has_more:
         add_deepest(c, w, n, deepest, low + deeper, tie)
+    lower_beside(c, w, n, deepest, low, tie)
+
+
+@ti.func
+def lower_beside(c: ti.template(), w: ti.i32, n: ti.i32, deepest: ti.i32, low: ti.template(), tie: ti.template()):
+    """Give the gap of the deepest candidate to those that are chosen beside it: what a face cuts lies beside it by ties.
+
+    Reads, writes: c.notes
+    """
+    p = c.notes.value(w, c.candidates + deepest * CANDIDATE, Vec3)
+    for k in range(n):
+        at = c.candidates + k * CANDIDATE
+        if c.notes.load(w, at + _AWAY) == CHOSEN:
+            off = c.notes.value(w, at, Vec3) - p
+            if off.dot(off) <= tie * tie * _CUT:
+                c.notes.store(w, at + GAP, low)
 
 
 @ti.func

@@ -9,10 +9,10 @@ import numpy as np
 
 from simcli.kernels.algebra.elementary import atan2, exponential, raised, select, sincos
 from simcli.kernels.language import ti
-from simcli.kernels.language.vectors import is_nan
-from simcli.kernels.memory.arena import Arena
+from simcli.kernels.language.vectors import is_nan, vector
+from simcli.kernels.memory.arena import Arena, any_lane, get_lane, local, put_lane
 from simcli.kernels.memory.tables import Tables
-from simcli.model.signals.tables import Op
+from simcli.model.signals.tables import Op, delays_of
 from simcli.model.tables import Model
 
 _CONSTANT, _QUANTITY, _SIGNAL, _TIME, _STATE, _KEEP, _DELAY = map(int, tuple(Op)[: Op.DELAY + 1])
@@ -33,7 +33,9 @@ class FeedbackLaws:
         seen: the quantities, at the sample.
         cells: values of the lines of a law.
         states: what lasts from one sample to the next, see `Op.STATE`.
+        delays_differ: whether laws take effect later in some worlds than in others.
         held: value of each signal since its last sample.
+        ages: of worlds, which the core gives.
     """
 
     _data_oriented = True
@@ -49,6 +51,8 @@ class FeedbackLaws:
         self.op, self.x, self.y, self.index, self.length = map(
             lines.ints, (feedback.op, feedback.x, feedback.y, feedback.index, feedback.length))  # fmt: skip
         self.constant = tables.column(feedback.constant)
+        lates = [delays_of(one.feedback, law) for one in tables.phases for law in range(self.n)]
+        self.delays_differ = any(bool((late != late[0]).any()) for late in lates)
         longest = int(np.diff(feedback.start).max(initial=0))
         self.seen, self.cells = arena.slot(self.n_seen), arena.slot(longest).scratch()
         self.states, self.held = arena.slot(feedback.n_states), arena.slot(len(model.signals.name))
@@ -77,10 +81,20 @@ def take_samples(f: ti.template(), values: ti.template(), w: ti.i32, number: ti.
     for k in range(f.n):
         every = ti.cast(f.every.at(k), ti.i64)
         signal = f.signal.at(k)
-        if number % every == 0:
-            take_law(f, values, w, k, number // every, t)
-            f.held.store(w, signal, f.cells.load(w, f.result.at(k)))
+        due = f.ages.due(w, number, every)
+        if any_lane(due):
+            f.ages.take(due, _take_due, f, values, w, k, number, t)
         values.store(w, ORDERS * signal, f.held.load(w, signal))
+
+
+@ti.func
+def _take_due(f: ti.template(), values: ti.template(), w: ti.i32, k: ti.i32, number: ti.i64, t: ti.template()):
+    """Take law k and hold its value.
+
+    Writes: f.{cells, states, held}
+    """
+    take_law(f, values, w, k, number, t)
+    f.held.store(w, f.signal.at(k), f.cells.load(w, f.result.at(k)))
 
 
 def hold_samples(f, values, w):
@@ -102,11 +116,11 @@ def _hold(f: ti.template(), values: ti.template(), w: ti.i32):
 
 
 @ti.func
-def take_law(f: ti.template(), values: ti.template(), w: ti.i32, k: ti.i32, sample: ti.i64, t: ti.template()):
+def take_law(f: ti.template(), values: ti.template(), w: ti.i32, k: ti.i32, number: ti.i64, t: ti.template()):
     """The lines of law k.
 
     Args:
-        sample: samples before this one.
+        number: of the step that begins.
 
     Reads:  f.{seen, states}, values
     Writes: f.{cells, states}
@@ -119,7 +133,8 @@ def take_law(f: ti.template(), values: ti.template(), w: ti.i32, k: ti.i32, samp
         if op <= _TIME:
             value = given_value(f, values, w, op, f.index.at(line), t)
         elif op <= _DELAY:
-            value = kept_value(f, w, line, op, x, sample)
+            late = f.cells.load(w, f.y.at(line))
+            value = kept_value(f, w, line, op, x, late, number, ti.cast(f.every.at(k), ti.i64))
         else:
             value = operation(op, x, f.cells.load(w, f.y.at(line)))
         f.cells.store(w, line - first, value)
@@ -142,18 +157,61 @@ def given_value(f: ti.template(), values: ti.template(), w: ti.i32, op: ti.i32, 
 
 
 @ti.func
-def kept_value(f: ti.template(), w: ti.i32, line: ti.i32, op: ti.i32, x: ti.template(), sample: ti.i64):
+def kept_value(f: ti.template(), w: ti.i32, line: ti.i32, op: ti.i32, x: ti.template(), late: ti.template(), number: ti.i64,
+               every: ti.i64):
     """A state, as it is, as it becomes, or in a line of delay, which is a ring of states.
+
+    Args:
+        late: samples of a line of delay.
+        number, every: of the step, and from one sample to the next.
 
     Reads and writes: f.states
     """
-    place = f.index.at(line) + ti.cast(sample % ti.cast(f.length.at(line), ti.i64), ti.i32)
-    value = f.states.load(w, place)
-    if op != _STATE:
-        f.states.store(w, place, x)
-    if op == _KEEP:
-        value = x
+    value = f.arena.zero()
+    if op == _DELAY:
+        value = late_value(f, w, line, x, late, number, every)
+    else:
+        value = f.states.load(w, f.index.at(line))
+        if op == _KEEP:
+            f.states.store(w, f.index.at(line), x)
+            value = x
     return value
+
+
+@ti.func
+def late_value(f: ti.template(), w: ti.i32, line: ti.i32, x: ti.template(), late: ti.template(), number: ti.i64,
+               every: ti.i64):
+    """The value of a line of delay, and the new one in the ring; lane by lane if each has its own place there.
+
+    Reads and writes: f.states
+    """
+    value = f.arena.zero()
+    if ti.static(f.ages.differ or f.delays_differ):
+        value = late_pack(f, w, line, x, late, number, every)
+    else:
+        place = place_in_ring(f, line, number // every)
+        value = f.states.load(w, place)
+        f.states.store(w, place, x)
+    return value
+
+
+@ti.func
+def place_in_ring(f: ti.template(), line: ti.i32, sample: ti.i64):
+    """The state of a line of delay in which a sample is kept."""
+    return f.index.at(line) + ti.cast(sample % ti.cast(f.length.at(line), ti.i64), ti.i32)
+
+
+def late_pack(f, w, line, x, late, number, every):
+    """`late_value`, lane by lane (inside kernels). A ring has room for the longest delay of all worlds."""
+    found = []
+    for lane in range(f.arena.device.lanes):
+        sample = local(f.ages.of_lane(w, lane, number) // every)
+        delay, new = local(ti.cast(get_lane(late, lane), ti.i64)), local(get_lane(x, lane))
+        before = local(get_lane(f.states.part(w, place_in_ring(f, line, sample - delay), 0), lane))
+        part = f.states.part(w, place_in_ring(f, line, sample), 0)
+        put_lane(part, lane, f.arena.written_lane(get_lane(part, lane), lane, new))
+        found.append(ti.select(delay == 0, new, before))
+    return vector(found) if len(found) > 1 else found[0]
 
 
 @ti.func

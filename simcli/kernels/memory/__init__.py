@@ -6,6 +6,7 @@ In: shapes and numbers of a model. Out: slots, tables and stages that take them.
     slots     quantities of items in memory: what slots and tables are inside kernels, and where their numbers stand
     arena     memory of all worlds, and packs inside kernels
     notes     scalars of a block for work that goes lane by lane: what branches by nature, and needs lists
+    ages      steps since each world began, where worlds begin one by one
     tables    the model's tables on the device, under the names they have on the host
     lists     lists of stages, as solvers write them
     programs  programs: a step is such a list, which a kernel takes one stage after another as a table says

@@ -51,16 +51,17 @@ class Arena:
         mask: in a stage that is compiled, the worlds that write slots; None where all do.
         of_kernel: the numbers that a kernel reads, whole and real, as the host has them.
         filled: slots of tables, which differ between worlds, once they are uploaded.
+        wide: slots that the host has written with a value for each world.
     """
 
     _data_oriented = True
-    _untraced = ("reach", "tables", "pending", "filled", "traced", "constants", "storage", "of_kernel")
+    _untraced = ("reach", "tables", "pending", "filled", "traced", "constants", "storage", "of_kernel", "wide")
     _numbers = ("n_worlds", "n_blocks", "stride")
 
     def __init__(self, device: Device, n_worlds: int):
         self.device, self.n_worlds, self.n_blocks = device, n_worlds, device.blocks(n_worlds)
         self.reach = bound_over(self.n_blocks)
-        self.all_records, self.tables, self.notes, self.filled = [], [], [], []
+        self.all_records, self.tables, self.notes, self.filled, self.wide = [], [], [], [], set()
         self.pending, self.traced, self.constants, self.is_own, self.mask = [], WeakKeyDictionary(), {}, False, None
         self.packs = Slot(self, *self.records(0).room(SLOTS, 1), 0, None)  # first, so that it begins where all packs do
         self.single, self.rows = self.records(1), self.records(0)

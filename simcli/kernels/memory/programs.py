@@ -246,6 +246,12 @@ def begin(program: ti.template(), w: ti.i32):
 
 
 @ti.func
+def end_program(program: ti.template(), w: ti.i32):
+    """Go behind the last line of a program."""
+    program.counters.store(w, program.line, program.n)
+
+
+@ti.func
 def run(program: ti.template(), owner: ti.template(), w: ti.i32):
     """Take the stages of a program that has begun.
 

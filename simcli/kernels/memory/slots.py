@@ -228,9 +228,13 @@ class Slot:
         """
         arena = arena or self.arena
         flat = np.asarray(values, arena.device.dtype).reshape(len(values), self.n_items * self.width)
-        if flat.size:
-            worlds = np.minimum(np.arange(arena.n_blocks * arena.device.lanes), min(len(flat), arena.n_worlds) - 1)
-            arena.write_rows(self.rows, flat[worlds])
+        n = arena.n_blocks * arena.device.lanes
+        if flat.size and len(flat) == 1:
+            arena.write_rows(self.rows, flat)
+        elif flat.size:
+            arena.wide |= {self}
+            worlds = np.minimum(np.arange(n), min(len(flat), arena.n_worlds) - 1)
+            arena.write_rows(self.rows, flat if len(flat) == n == arena.n_worlds else flat[worlds])
 
 
 class RowSlot(Slot):

@@ -51,12 +51,27 @@ class HostStorage:
     def read_rows(self, rows: np.ndarray) -> np.ndarray:
         """Packs of all blocks by their numbers, (W with the idle lanes, n)."""
         n_blocks, _, lanes = self.packs.shape
-        return self.packs[:, rows].swapaxes(1, 2).reshape(n_blocks * lanes, len(rows))
+        return self.packs[:, _as_slice(rows)].swapaxes(1, 2).copy(order="C").reshape(n_blocks * lanes, len(rows))
 
     def write_rows(self, rows: np.ndarray, values: np.ndarray) -> None:
-        """Set packs of all blocks, (W with the idle lanes, n)."""
+        """Set packs of all blocks, (W with the idle lanes, n), or (1, n) of numbers that are the same in all worlds."""
         n_blocks, _, lanes = self.packs.shape
-        self.packs[:, rows] = values.reshape(n_blocks, lanes, len(rows)).swapaxes(1, 2)
+        same = len(values) == 1
+        self.packs[:, _as_slice(rows)] = values.T if same else values.reshape(n_blocks, lanes, len(rows)).swapaxes(1, 2)
+
+    def read_first(self, rows: np.ndarray) -> np.ndarray:
+        """Packs of the first world by their numbers, (n,)."""
+        return self.packs[0, rows, 0]
+
+    def read_worlds(self, rows: np.ndarray, worlds: np.ndarray) -> np.ndarray:
+        """Packs of some worlds by their numbers, (worlds, n)."""
+        block, lane = np.divmod(worlds, self.packs.shape[2])
+        return self.packs[block[:, None], rows, lane[:, None]]
+
+    def write_worlds(self, rows: np.ndarray, worlds: np.ndarray, values: np.ndarray) -> None:
+        """Set packs of some worlds by their numbers, (worlds, n)."""
+        block, lane = np.divmod(worlds, self.packs.shape[2])
+        self.packs[block[:, None], rows, lane[:, None]] = values
 
     def read_notes(self, part: slice, shape: tuple[int, int, int], whole: bool) -> np.ndarray:
         """Scalars or vectors of all blocks, (blocks, scalars, numbers of each): a view.
@@ -69,6 +84,15 @@ class HostStorage:
         n_blocks, n, width = shape
         of_blocks = (self.whole if whole else self.real)[part].reshape(n_blocks, -1)
         return of_blocks[:, : n * width].reshape(shape)
+
+
+def _as_slice(rows: np.ndarray) -> np.ndarray | slice:
+    """Numbers at one distance from each other as a slice, which numpy copies three times as fast."""
+    if len(rows) < 2:
+        return slice(int(rows[0]), int(rows[0]) + 1) if len(rows) else rows
+    steps = np.diff(rows)
+    step = int(steps[0])
+    return slice(int(rows[0]), int(rows[-1]) + 1, step) if step > 0 and (steps == step).all() else rows
 
 
 class DeviceStorage:
@@ -113,8 +137,24 @@ class DeviceStorage:
 
     def write_rows(self, rows: np.ndarray, values: np.ndarray) -> None:
         """As of `HostStorage`."""
-        given = self.device.given
+        given, values = self.device.given, np.broadcast_to(values, (self.n_blocks, len(rows)))
         _write_rows(self.given, self.first, given(rows.astype(np.int32)), self.n_blocks, given(np.ascontiguousarray(values)))
+
+    def read_worlds(self, rows: np.ndarray, worlds: np.ndarray) -> np.ndarray:
+        """As of `HostStorage`."""
+        return self.read_rows(rows)[worlds]
+
+    def write_worlds(self, rows: np.ndarray, worlds: np.ndarray, values: np.ndarray) -> None:
+        """As of `HostStorage`."""
+        given = self.device.given
+        numbers = [given(one.astype(np.int32)) for one in (rows, worlds)]
+        _write_worlds(self.given, self.first, *numbers, self.n_blocks, given(np.ascontiguousarray(values)))
+
+    def read_first(self, rows: np.ndarray) -> np.ndarray:
+        """As of `HostStorage`."""
+        out = self.device.buffer((1, max(len(rows), 1)))
+        _read_first(self.given, self.first, self.device.given(rows.astype(np.int32)), self.n_blocks, out)
+        return self.device.fetch(out)[0, : len(rows)]
 
     def read_notes(self, part: slice, shape: tuple[int, int, int], whole: bool) -> np.ndarray:
         """As of `HostStorage`; a copy."""
@@ -183,8 +223,24 @@ def _write_rows(memory: ti.types.ndarray(), first: ti.i32, rows: ti.types.ndarra
 
 
 @ti.kernel
+def _write_worlds(memory: ti.types.ndarray(), first: ti.i32, rows: ti.types.ndarray(), worlds: ti.types.ndarray(),
+                  n_blocks: ti.i32, values: ti.types.ndarray()):
+    """Copy (worlds, n) into rows of a GPU's memory."""
+    for k, n in ti.ndrange(rows.shape[0], worlds.shape[0]):
+        memory[first + rows[k] * n_blocks + worlds[n]] = values[n, k]
+
+
+@ti.kernel
 def _read_rows(memory: ti.types.ndarray(), first: ti.i32, rows: ti.types.ndarray(), n_blocks: ti.i32,
                out: ti.types.ndarray()):
     """Copy rows of a GPU's memory into (W, n)."""
     for k, w in ti.ndrange(rows.shape[0], n_blocks):
         out[w, k] = memory[first + rows[k] * n_blocks + w]
+
+
+@ti.kernel
+def _read_first(memory: ti.types.ndarray(), first: ti.i32, rows: ti.types.ndarray(), n_blocks: ti.i32,
+                out: ti.types.ndarray()):
+    """Copy rows of the first world of a GPU's memory."""
+    for k in range(rows.shape[0]):
+        out[0, k] = memory[first + rows[k] * n_blocks]

@@ -12,12 +12,15 @@ own neighbours in turn.
 
 import numpy as np
 
+from simcli import rotations as rot
 from simcli.model.constraints.tables import Constraints, Form
 from simcli.model.joints.catalogue import POSES, SLOTTED
-from simcli.model.tables import WORLD, Array, Model
+from simcli.model.tables import WORLD, Array, LinkKind, Model
 from simcli.model.tree.reference import SINGULAR, dof_inertia
 from simcli.model.tree.topology import Step, depth_first
 
+_TINY = np.finfo(float).tiny
+_SURE = 1e3  # times what counts as no inertia: above, a bound from below leaves no doubt
 _HOLD_NOTHING = (*POSES, *SLOTTED)  # in the tree, where rows are beside it
 
 
@@ -73,6 +76,8 @@ def weightless(model: Model, bodies: Array | None = None) -> list[tuple[int, int
     if bodies is not None and not bodies.any():
         return []
     links, found = model.links, []
+    if (least_inertia(model) > _SURE * SINGULAR).all():
+        return []
     carries = {j: b for j, b in zip(links.joint.tolist(), links.body.tolist(), strict=True) if b >= 0}
     D, scale = dof_inertia(model, model.joint_q)
     for k in range(model.n_links):
@@ -80,10 +85,58 @@ def weightless(model: Model, bodies: Array | None = None) -> list[tuple[int, int
         known = model.motions.kind[first : first + n].all()  # prescribed, or no dof at all
         if known or (bodies is not None and not bodies[body]):
             continue
-        unit = np.sqrt(np.maximum(scale[k], np.finfo(float).tiny))
+        unit = np.sqrt(np.maximum(scale[k], _TINY))
         weakest = np.linalg.eigvalsh(D[k] / unit[:, :, None] / unit[:, None, :])[:, 0]
         if weakest.min() <= SINGULAR or scale[k].min() <= 0.0:
             found.append((k, body))
+    return found
+
+
+def least_inertia(model: Model) -> Array:
+    """[1], (L,), a lower bound of D / scale of `dof_inertia` in all worlds: of what each link itself has, and no other.
+
+    The articulated inertia of a link is at least its own, so that D is at least S^T I S of the link alone:
+
+        HELIX  turn^2 (J_zz + m (c_x^2 + c_y^2)), or of a slide advance^2 m
+        BALL   l, the least eigenvalue of J, l >= 4 det J / (tr J)^2
+        FREE   m |v + w x c|^2 + w J w >= min(m / 4, l / (8 c^2)) |v|^2 + l / 2 |w|^2
+
+    and the scale is at most that of all that hangs on the link, stretched out.
+
+    Args:
+        model: the tables.
+    """
+    links, n = model.links, model.n_links
+    J = [links.inertia[..., i] for i in range(6)]
+    trace = J[0] + J[1] + J[2]
+    about = (J[2] + links.mass * rot.square_of(links.com[..., :2])).min(axis=0)
+    det = J[0] * (J[1] * J[2] - J[5] ** 2) - J[3] * (J[3] * J[2] - J[5] * J[4]) + J[4] * (J[3] * J[5] - J[1] * J[4])
+    least = np.divide(4.0 * det, trace**2, out=np.zeros_like(det), where=trace > 0.0).min(axis=0)
+    mass, away = links.mass.min(axis=0), np.sqrt(rot.square_of(links.com)).max(axis=0)
+    total, bulk, radius = links.mass.max(axis=0), trace.max(axis=0), away.copy()
+    reach = np.sqrt(rot.square_of(links.offset)).max(axis=0)
+    found = np.zeros(n)
+    for k in range(n - 1, -1, -1):
+        q = np.abs(model.joint_q[:, links.q_start[k] :])
+        advance = np.abs(links.advance[:, k]).max()
+        around, p = bulk[k] + 2.0 * total[k] * radius[k] ** 2, links.parent[k]
+        if links.kind[k] == LinkKind.HELIX:
+            turns, moves = links.turn[k] ** 2, advance**2
+            own = turns * about[k] if turns else moves * mass[k]
+            found[k] = own / max(moves * total[k] + turns * around, _TINY)
+            reach[k] += advance * q[:, 0].max()
+        elif links.kind[k] == LinkKind.BALL:
+            found[k] = least[k] / max(around, _TINY)
+        elif links.kind[k] == LinkKind.FREE:
+            along = min(mass[k] / 4.0, least[k] / max(8.0 * away[k] ** 2, _TINY))
+            found[k] = min(along / max(total[k], _TINY), 0.5 * least[k] / max(around, _TINY))
+            reach[k] += np.sqrt(rot.square_of(q[:, :3])).max()
+        else:
+            found[k] = np.inf
+        if p != WORLD:
+            total[p] += total[k]
+            bulk[p] += bulk[k]
+            radius[p] = max(radius[p], reach[k] + radius[k])
     return found
 
 

@@ -247,7 +247,7 @@ def body_part(worlds: Worlds, name: str, index: int, reader: ShapeReader, writte
     """
     path = f"bodies.{name}"
     body = worlds.first.bodies[name]
-    if len(worlds.specs) > 1:
+    if worlds.n_worlds > 1:
         worlds.common(lambda s: _written(s.bodies[name]), path)
     solids, before = {}, len(worlds.faults)
     for key in body.shapes:

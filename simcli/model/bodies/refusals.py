@@ -7,6 +7,7 @@ from simcli.model.bodies.massless import carrying, lacks_inertia, weightless
 from simcli.model.natural.form import THIN
 from simcli.model.natural.led import leading_joints
 from simcli.model.tables import Array, LinkKind, Model
+from simcli.model.tree.gimbals import ADVICE, gimbal_locks
 from simcli.model.tree.reference import SINGULAR
 
 ARMATURE = "give the body inertia about this axis, or the joint armature"
@@ -37,10 +38,13 @@ def refuse_weightless(worlds: Worlds, model: Model, bodies: Array | None = None,
         bodies: (B,) bool, those whose dofs matter; all where it is left out.
         hint: what to do.
     """
+    locked = {one.joint for one in gimbal_locks(model, model.joint_q)}
     for k, b in weightless(model, bodies):
         name, body = model.joints.name[model.links.joint[k]], model.bodies.name[b]
         turning = "a rotation" if model.links.kind[k] != LinkKind.HELIX or model.links.turn[k] else "a displacement"
         message = f"joint `{name}` has {turning} that moves no inertia (body `{body}` and what hangs on it)"
+        if name in locked:
+            message, hint = f"joint `{name}` begins at gimbal lock, where two of its axes are one", ADVICE
         path = f"joints.{name}" if name in worlds.first.joints else f"bodies.{body}"
         worlds.fault("SC452", path, message, hint)
     worlds.raise_faults()

@@ -25,6 +25,7 @@ from simcli.model.constraints.build import constraints_of
 from simcli.model.constraints.tables import Constraints, Form
 from simcli.model.signals.prescribed import prescribed
 from simcli.model.signals.tables import MotionKind
+from simcli.model.table_base import with_answer
 from simcli.model.tables import Array, Model
 
 LEAST_GAP = 1e-12  # [m, rad, 1] gaps that are left as they are: the tolerance of the solvers' own corrections
@@ -118,6 +119,7 @@ class LoopProblem:
         own = {name: taken.array(getattr(self, name)) for name in ("q", "qd", "acts", "goal", "speed", "angle")}
         tables = {name: taken.table(getattr(self.constraints, name)) for name in ("couples", "rows", "laws")}
         meter = replace(taken.table(self.meter), constraints=replace(self.constraints, **tables))
+        model = with_answer(constraints_of, model, meter.constraints)  # whose joints are still those of all worlds
         return replace(self, model=model, constraints=meter.constraints, meter=meter, lead=len(worlds), **own)
 
     def drive(self) -> Array:

@@ -116,6 +116,49 @@ def _number(material: MaterialSpec | PairSpec, key: str) -> float | None:
     return material.friction if key in OF_SLIDING and value is None else value
 
 
+def is_material_read(scene: SceneSpec, labels: Labels, a: Array, b: Array, name: str, key: str) -> bool:
+    """Whether the number of a material is one of a pair of shapes that can touch, which `contact.pairs` does not say.
+
+    Args:
+        scene: as resolved.
+        labels: of one shape of each group.
+        a: (K,) first groups of the combinations.
+        b: (K,) second groups.
+        name: of the material.
+        key: of its number.
+    """
+    has = np.array([written_shape(scene, *label)[0].material == name for label in labels], bool)
+    return _is_left(scene, labels, a, b, has[a] | has[b], scene.materials[name], key, 0)
+
+
+def is_pair_read(scene: SceneSpec, labels: Labels, a: Array, b: Array, index: int, key: str) -> bool:
+    """Whether a number of an entry of `contact.pairs` is one of a pair of shapes, which no later entry says.
+
+    Args:
+        scene: as resolved.
+        labels: of one shape of each group.
+        a: (K,) first groups of the combinations.
+        b: (K,) second groups.
+        index: of the entry.
+        key: of its number.
+    """
+    pair = scene.contact.pairs[index]
+    return _is_left(scene, labels, a, b, named_pairs(labels, pair, a, b), pair, key, index + 1)
+
+
+def _is_left(scene: SceneSpec, labels: Labels, a: Array, b: Array, mine: Array, of: MaterialSpec | PairSpec, key: str,
+             first: int) -> bool:  # fmt: skip
+    """Whether some combinations have a number, or one that is like it, that no entry from the first one on says."""
+    keys = (key, *(one for one in OF_SLIDING if key == "friction" and getattr(of, one) is None))
+    later = [(pair, named_pairs(labels, pair, a, b)) for pair in scene.contact.pairs[first:]]
+    return any((mine & ~np.any([hit for pair, hit in later if _says(pair, one)] or [mine & False], axis=0)).any()
+               for one in keys)  # fmt: skip
+
+
+def _says(pair: PairSpec, key: str) -> bool:
+    return key in _NUMBERS + OF_PAIRS and _number(pair, key) is not None
+
+
 def _grains(worlds: Worlds, labels: Labels, shape: Array, a: Array, b: Array) -> dict[str, Array]:
     """Which shape of each combination has the grain, (K,), and its direction, (W|1, K, 3), in that shape's body.
 

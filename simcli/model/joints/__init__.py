@@ -8,6 +8,7 @@ make a tree (tree), constraint rows as tables (constraints).
     catalogue  the joint catalogue: one entry per joint type, with its motion axes and its bilateral rows
     rows       numbers of the joint catalogue at given poses: motion columns, gradients of rows
     anchors    anchors of joints as the scene writes them, where forces are reported and sensors stand
+    placeless  hinges whose place is not written, of bodies that are drawn about their centre of mass
     parts      joints of a scene: axes, anchors, the poses that follow from them, and what acts on each dof
     drives     which fields of a drive its mode reads, for all drives of a model at once
     gears      gears of a scene: which joint follows which, and how the initial state of the followers follows

@@ -1,5 +1,6 @@
 """Phases of a run: the stretches between events, each a model of its own with the same structure."""
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
@@ -13,13 +14,14 @@ from simcli.model.joints.combined import DOF_COLUMNS as COMBINED
 from simcli.model.phases.crossings import Switched, with_crossings
 from simcli.model.phases.jumps import refuse_jump
 from simcli.model.tables import Model
-from simcli.spec.batches.batch import world_values
+from simcli.spec.batches.batch import PathColumn, n_worlds, path_column, taken_from, value_of_world, world_columns
+from simcli.spec.batches.passes import passes_of
+from simcli.spec.batches.worlds import sections_made_of
 from simcli.spec.checks.runs.events import by_condition, events_are_tried, in_time, kinds_of_scenes, scenes_of_events
-from simcli.spec.document.nodes import locate, parse_path
+from simcli.spec.document.nodes import locate
 from simcli.spec.document.scene_file import Document
-from simcli.spec.expansion.expand import BEFORE_EXPANSION
-from simcli.spec.resolve import resolve_world
 from simcli.spec.schema.scene import SceneSpec
+from simcli.spec.values.varied import values_in_worlds
 
 EARLY = 1e-6  # of a step: an event so little after the start of a step belongs to it, since times are rounded
 
@@ -112,11 +114,10 @@ def build_phases(document: Document, spec: SceneSpec, worlds: Sequence[int] | No
 def _crossing_changes(document: Document, spec: SceneSpec, worlds: Sequence[int] | None, first: Model) -> list[Switched]:
     """What each value that an event by condition sets changes at the start."""
     found, crossed = [], by_condition(spec)
-    each = _sets_of_worlds(document, spec, worlds) if crossed else []
+    sets = _sets_of_worlds(document, spec, worlds) if crossed else []
     for index in crossed:
         for path in spec.events[index].set:
-            changes = [{path: sets[index][path]} for sets in each]
-            other = started_from(build_worlds(document, spec, worlds, changes if len(changes) > 1 else changes[0]), first)
+            other = started_from(_built(document, spec, worlds, {path: sets[index][path]}), first)
             found.append((index, path, other, differences(first, other)))
     return found
 
@@ -124,27 +125,39 @@ def _crossing_changes(document: Document, spec: SceneSpec, worlds: Sequence[int]
 def _build_one_by_one(document: Document, spec: SceneSpec, worlds: Sequence[int] | None, first: Model,
                       order: list[int]) -> list[Model]:  # fmt: skip
     """The model after each event, where the worlds of a batch differ."""
-    each = _sets_of_worlds(document, spec, worlds)
-    values: list[dict[str, object]] = [{} for _ in each]
-    models = []
+    sets, models = _sets_of_worlds(document, spec, worlds), []
+    held: dict[str, PathColumn] = {}
     for index in order:
-        for held, sets in zip(values, each, strict=True):
-            for path in sets[index]:  # what is set last counts, also of a list and one of its numbers
-                held.pop(path, None)
-            held |= sets[index]
-        model = started_from(build_worlds(document, spec, worlds, values if len(values) > 1 else values[0]), first)
+        for path in sets[index]:  # what is set last counts, also of a list and one of its numbers
+            held.pop(path, None)
+        held |= sets[index]
+        model = started_from(_built(document, spec, worlds, held), first)
         _refuse_structure(document, index, spec.events[index].set, fixed_differences(first, model))
         models.append(model)
     return models
 
 
-def _sets_of_worlds(document: Document, spec: SceneSpec, worlds: Sequence[int] | None) -> list[list[dict[str, object]]]:
-    """What each event sets, in each world; one list for all where nothing varies that expressions of events may use."""
-    values = world_values(spec)
-    if not any(parse_path(path)[0] in BEFORE_EXPANSION for path in values[0]):
-        return [[event.set for event in spec.events]]
-    numbers = range(len(values)) if worlds is None else worlds
-    return [[event.set for event in resolve_world(document, values[k], k).events] for k in numbers]
+def _built(document: Document, spec: SceneSpec, worlds: Sequence[int] | None, values: dict[str, PathColumn]) -> Model:
+    """The model with other values, in every world or one for all."""
+    if all(len(column) == 1 for column in values.values()):
+        return build_worlds(document, spec, worlds, {path: value_of_world(column, 0) for path, column in values.items()})
+    return build_worlds(document, spec, worlds, each=values)
+
+
+def _sets_of_worlds(document: Document, spec: SceneSpec, worlds: Sequence[int] | None) -> list[dict[str, PathColumn]]:
+    """What each event sets, in each world; one value for all where nothing varies that expressions of events may use."""
+    columns = world_columns(spec)
+    if "events" not in sections_made_of(document, columns):
+        return [{path: [value] for path, value in event.set.items()} for event in spec.events]
+    numbers = list(range(n_worlds(spec)) if worlds is None else worlds)
+    chosen = {path: taken_from(column, np.array(numbers)) for path, column in columns.items()}
+    found = [{path: [None] * len(numbers) for path in event.set} for event in spec.events]
+    for one in itertools.chain.from_iterable(passes_of(document, chosen, numbers)):
+        for held, event in zip(found, one.spec.events, strict=True):
+            for path, value in event.set.items():
+                for k, own in zip(one.worlds.tolist(), values_in_worlds(value, len(one.worlds)), strict=True):
+                    held[path][k] = own
+    return [{path: path_column(values) for path, values in held.items()} for held in found]
 
 
 def _build_together(document: Document, spec: SceneSpec, worlds: Sequence[int] | None, first: Model,
@@ -287,6 +300,20 @@ def aligned(models: list[Model]) -> list[Model]:
             full.setflags(write=False)
             update.setdefault(table, {})[name] = full
     return [with_columns(model, update) if update else model for model, update in zip(models, updates, strict=True)]
+
+
+def widened(models: list[Model]) -> list[Model]:
+    """Models of phases in which what they change has a number for each world, so that worlds may enter them one by one."""
+    n = models[0].n_worlds
+    found = {one for other in models[1:] for one in differences(models[0], other) if one[1] not in NO_WORLD_AXIS}
+    updates = []
+    for model in models:
+        update: dict[str, dict] = {}
+        for table, name in found:
+            value = getattr(getattr(model, table) if table else model, name)
+            update.setdefault(table, {})[name] = np.broadcast_to(value, (n, *value.shape[1:])).copy()
+        updates.append(update)
+    return aligned([with_columns(model, update) for model, update in zip(models, updates, strict=True)])
 
 
 def with_columns(model: Model, update: dict[str, dict]) -> Model:

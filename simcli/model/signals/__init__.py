@@ -13,5 +13,6 @@ In: signals of a scene, CSV files. Out: their tables, and the wiring by index. N
     feedback     feedback of a scene: the laws of its signals, in an order in which each comes after those that it names
     prescribed   prescribed motions at a time, and the initial state that follows from them
     inputs       what signals drive, and prescribed motions: the wiring of a scene, by index
+    timed        whether something of a mechanism depends on the time since it began
     controlled   drives whose targets a program sets while a simulation runs: a constant signal each
 """

@@ -20,20 +20,24 @@ import math
 
 from simcli.model.signals.formulas import Code, Term
 from simcli.model.signals.tables import Op
+from simcli.spec.values.varied import for_all_worlds
+
+_expm1 = for_all_worlds(math.expm1)
 
 
-def write_law(code: Code, signal, period: float, delay: int) -> int:
+def write_law(code: Code, signal, period: float, delay: float, longest: int) -> int:
     """Write the lines of a signal; gives the number of the one that has its value.
 
     Args:
         code: receives them.
         signal: of a scene, `SignalSpec`.
         period: [s], T.
-        delay: in samples.
+        delay: in samples, a whole number; it may differ between worlds.
+        longest: the most of all worlds.
     """
     value = {"expression": _expression, "pid": _pid, "filter": _filter}[signal.kind](code, signal, period)
-    if delay:
-        late = code.line(Op.DELAY, value.placed(), index=code.names.states(delay), length=delay)
+    if longest:
+        late = code.line(Op.DELAY, value.placed(), code.number(delay).placed(), code.names.states(longest), longest)
         value = code.of(Op.OTHERWISE, late, code.number(0.0))
     if signal.limits is not None:
         value = code.clip(value, *map(code.number, signal.limits))
@@ -72,7 +76,7 @@ def _filter(code: Code, signal, period: float) -> Term:
     """A first-order lag, see above."""
     lag = signal.filter
     part = period / lag.time_constant
-    part = -math.expm1(-part) if lag.method == "exact" else part
+    part = -_expm1(-part) if lag.method == "exact" else part
     place = code.names.states(1)
     now = _state(code, place, code.number(lag.initial))
     _keep(code, place, now + (code.formula(lag.input) - now) * code.number(part))

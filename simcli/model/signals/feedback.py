@@ -13,8 +13,10 @@ from simcli.model.signals.tables import Feedback, Signals, no_feedback
 from simcli.spec.schema.scene import SceneSpec
 from simcli.spec.signals.order import order_of_feedback
 from simcli.spec.values.expressions import ExpressionError
+from simcli.spec.values.varied import DivergedError, for_all_worlds, stacked_numbers
 
 _COLUMNS = 5  # of a line
+_rounded = for_all_worlds(round)
 
 
 def read_feedback(worlds: Worlds, signals: Signals) -> Feedback:
@@ -33,24 +35,43 @@ def read_feedback(worlds: Worlds, signals: Signals) -> Feedback:
         return no_feedback()
     for name in order:
         if name in first.signals:
-            worlds.common(lambda s, n=name: (s.signals[n].kind, s.signals[n].rate, s.signals[n].delay), f"signals.{name}")
-    laws = _Laws(first, order, signals)
+            worlds.common(lambda s, n=name: (s.signals[n].kind, s.signals[n].rate), f"signals.{name}")
+    longest = {name: int(worlds.numbers(lambda s, n=name: _delay_of(s, signals_of(s)[n])).max()) for name in order}
+    laws = _Laws(first, order, signals, longest)
     read = attrgetter("signals", "joints", "forces", "events")
-    same = all(read(spec) == read(first) for spec in worlds.specs[1:])
-    constants = [laws.constants]
-    for spec in () if same else worlds.specs[1:]:
-        other = _Laws(spec, order, signals)
+    constants = []
+    laws_of = lambda s: laws if _is_same(read(s), read(first)) else _Laws(s, order, signals, longest)  # noqa: E731
+    for other, numbers in worlds.each(laws_of):
         laws.fault = laws.fault or other.fault
         if other.columns != laws.columns and not laws.fault:
             worlds.fault("SC455", "signals", "the expressions of signals differ between worlds by more than numbers",
                          "batch.vary changes numbers, not the structure")  # fmt: skip
             return no_feedback()
-        constants.append(other.constants)
+        constants.append((other.constants, numbers))
     if laws.fault:
         name, key, message = laws.fault
         worlds.fault("SC221", f"signals.{name}.{key}", message, "what is constant in it must have a value")
         return no_feedback()
-    return laws.table(signals, np.array(constants, float).reshape(len(constants), -1))
+    rows = [(stacked_numbers(some, (len(some),)), numbers) for some, numbers in constants]
+    return laws.table(signals, worlds.joined(rows))
+
+
+def _is_same(one: tuple, other: tuple) -> bool:
+    """Whether parts of scenes are equal, in all worlds."""
+    try:
+        return one == other
+    except DivergedError:
+        return False
+
+
+def _delay_of(spec: SceneSpec, signal) -> float:
+    """Samples by which a signal takes effect late, which the checks have found to be whole."""
+    return _rounded(signal.delay / (_every(spec, signal) * spec.solver.dt))
+
+
+def _every(spec: SceneSpec, signal) -> int:
+    """Steps from one sample to the next."""
+    return 1 if signal.rate is None else whole_steps(1.0 / signal.rate, spec.solver.dt)
 
 
 def whole_steps(time: float, dt: float) -> int:
@@ -65,13 +86,14 @@ class _Laws:
         spec: the scene.
         order: names of the signals that have laws.
         signals: all of them.
+        longest: most samples by which each takes effect late, of all worlds.
 
     Attributes:
         columns: everything but the constants.
         fault: the name of a signal without a value, its key, and why; None if all have one.
     """
 
-    def __init__(self, spec: SceneSpec, order: list[str], signals: Signals):
+    def __init__(self, spec: SceneSpec, order: list[str], signals: Signals, longest: dict[str, int]):
         self.constants, self.fault = [], None
         index = {name: k for k, name in enumerate(signals.name)}
         self.names = LawNames(index, {name: [(index[latch], change) for latch, change in changes]
@@ -83,10 +105,10 @@ class _Laws:
         named = signals_of(spec)
         for name in order:
             signal = named[name]
-            every = 1 if signal.rate is None else whole_steps(1.0 / signal.rate, dt)
+            every = _every(spec, signal)
             code = Code(self.names, len(self.constants))
             try:
-                result = write_law(code, signal, every * dt, whole_steps(signal.delay, every * dt))
+                result = write_law(code, signal, every * dt, _delay_of(spec, signal), longest[name])
             except ExpressionError as error:
                 key = next(iter(signal.formulas()))
                 self.fault, result = self.fault or (name, key, str(error)), 0

@@ -29,7 +29,7 @@ class Op(IntEnum):
     TIME = 3  # [s], of the sample
     STATE = 4  # states[index]
     KEEP = 5  # x, which states[index] is from now on
-    DELAY = 6  # x of `length` samples ago, kept in the states from `index` on; NaN before there was one
+    DELAY = 6  # x of y samples ago, `length` at most, kept in the states from `index` on; NaN before there was one
     ADD = 7
     SUBTRACT = 8
     MULTIPLY = 9
@@ -129,7 +129,7 @@ class Feedback(Table):
         op: (L,) `Op`.
         x, y: (L,) lines of the same law, counted from its first; 0 where the line has none.
         index: (L,) of a constant, a quantity, a signal or a state; 0 where the line has none.
-        length: (L,) samples of a DELAY, else 1.
+        length: (L,) most samples of a DELAY, else 1.
         constant: (W|1, C), in the units of what the signals drive, and of what they see.
         quantity: (Q,) names of `channel_names`, each with its component.
         told: (E,) what events by condition say and do, a line each.
@@ -183,6 +183,13 @@ class Motions(Table):
 
     kind: Array
     value: Array
+
+
+def delays_of(feedback: Feedback, law: int) -> Array:
+    """Samples by which a law takes effect late, (W|1,)."""
+    first, end = feedback.start[law : law + 2]
+    late = first + np.flatnonzero(feedback.op[first:end] == Op.DELAY)
+    return feedback.constant[:, feedback.index[first + feedback.y[late]]].sum(axis=1)
 
 
 def acting_feedback(model, columns: tuple[Driven, ...] = tuple(Driven)) -> list[str]:

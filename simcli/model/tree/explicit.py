@@ -48,8 +48,10 @@ def stiff_damping(model: Model, dt: float) -> StiffDamping | None:
     if not model.joints.enabled.all() or not model.n_bodies:
         return None
     C, K = _laws(model)
+    if not C.any():
+        return None
     N = _free_directions(model)
-    if not C.any() or not N.shape[1]:
+    if not N.shape[1]:
         return None
     M = N.T @ mass_at_start(model) @ N
     strength = np.linalg.eigvalsh(M)

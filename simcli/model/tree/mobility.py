@@ -1,10 +1,11 @@
 """How many of the rows of a mechanism are independent at a configuration."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
 from simcli import rotations as rot
+from simcli.model.batch.join import has_world_axis
 from simcli.model.constraints.collected import keeps
 from simcli.model.joints.catalogue import CATALOGUE, TYPE_NAME, JointEntry, Row, distance_row
 from simcli.model.joints.motion_axes import MotionAxis
@@ -37,7 +38,9 @@ class _Placed:
     """World 0 at the initial state: anchors and centres of mass in the world. WORLD = -1 is the last entry."""
 
     def __init__(self, model: Model):
-        R, x = body_poses(model, model.joint_q)
+        links = {one.name: value[:1] for one in fields(model.links)
+                 if has_world_axis(one.name, value := getattr(model.links, one.name))}  # fmt: skip
+        R, x = body_poses(replace(model, links=replace(model.links, **links)), model.joint_q[:1])
         quat = rot.matrix_to_quat(R[:, 0])
         self.model = model
         self.pose = [*rot.make_pose(x[:, 0], quat), np.array(rot.IDENTITY_POSE)]

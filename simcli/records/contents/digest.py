@@ -10,6 +10,10 @@ rows in C order, little endian, as they stand in the file (fixed-length strings 
 
 The scales (/frames/world, names) are not in it: they do not depend on what was computed. Chunk shapes, commits and
 blocks do not enter, so the same run cut in other blocks has the same digest; float32 and float64 files differ.
+
+What /run itself says, as the status and the wall time, is under a digest of its own, /run/counters_digest: blake2b-256 of,
+for each dataset of /run in the order of the names, but for scales and for those called .._digest, name, one zero byte, type
+and shape, one zero byte, the bytes. It is written last of all; zeros, or none in files of before, say nothing.
 """
 
 from collections.abc import Iterable
@@ -21,6 +25,8 @@ import numpy as np
 
 from simcli.cores import cores
 
+COUNTERS = "counters_digest"  # in /run
+_OWN = "_digest"  # how datasets are called that say something of others
 _SIZE = 32  # [B]
 _MOST_THREADS = 4
 _CORES_OF_A_THREAD = 4  # a run needs the others
@@ -78,6 +84,25 @@ def static_digest(file: h5py.File) -> str:
             whole.update(f"{name}/{path}\0{dataset.dtype.str}{dataset.shape}\0".encode())
             whole.update(_content(dataset))
     return whole.hexdigest()
+
+
+def close_counters(run: h5py.Group) -> None:
+    """Write the digest of what /run says, as the last thing of a run."""
+    run[COUNTERS][...] = np.frombuffer(_counters(run), np.uint8)
+
+
+def are_counters_sound(run: h5py.Group) -> bool:
+    """Whether /run says what it did as its run ended; true as well where that has not been written."""
+    written = run[COUNTERS][...].tobytes() if COUNTERS in run else b""
+    return not any(written) or written == _counters(run)
+
+
+def _counters(run: h5py.Group) -> bytes:
+    whole = blake2b(digest_size=_SIZE)
+    for name in sorted(run, key=str.encode):
+        if not name.endswith(_OWN) and not run[name].is_scale:  # which are only a length
+            whole.update(f"{name}\0{run[name].dtype.str}{run[name].shape}\0".encode() + np.asarray(run[name][()]).tobytes())
+    return whole.digest()
 
 
 def _content(dataset: h5py.Dataset) -> bytes:

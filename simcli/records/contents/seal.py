@@ -1,10 +1,12 @@
 """The second seal of a file: texts, units and structure, which no digest of numbers covers.
 
     seal = blake2b-256 of, for each group and dataset in the order of their paths: its path, its kind, the type, shape and
-           chunks of a dataset, its attributes, and what it holds, if that was written once
+           that of a row of a dataset that grows, its attributes, and what it holds, if that was written once
 
 What grows (its length and rows), the counters of /run and the values of measures change after a file has been made, and have
 digests or checksums of their own; /model and /params have `static_digest`. Of them all the seal has types and attributes.
+How a file is stored is not under the seal: chunks, filters, and how far a dataset may grow are other ones in a file that
+h5repack has packed, and it holds the same.
 The seal depends on uuid, dates and the command line, so it is no part of what "the same bytes" means. A reference, or a
 further link, counts as the first path of what it leads to: HDF5 tells one of the names of an object with several, which
 changes with what was opened before.
@@ -18,7 +20,9 @@ import numpy as np
 
 _PLACE, _NAME = "provenance", "seal"  # an attribute
 _SIZE = 32  # [B]
-_LATER = ("run", "measures", "model", "params")  # groups whose numbers the seal leaves to others
+_GROWING = ("frames", "energy", "diag", "contacts", "events")  # groups with datasets that grow
+_LATER = (*_GROWING, "run", "measures", "model", "params")  # groups whose numbers the seal leaves to others
+_BACK = "REFERENCE_LIST"  # attribute of a scale: who uses it, in an order that means nothing
 
 
 def seal(file: h5py.File) -> None:
@@ -55,12 +59,12 @@ def _seal_of(file: h5py.File) -> str:
         attributes = one.attrs
         for name in sorted(attributes):
             if (path, name) != (_PLACE, _NAME):
-                whole.update(f"{name}\0".encode() + _bytes_of(attributes[name], leads_to) + b"\0")
+                held = _bytes_of(attributes[name], leads_to) if name != _BACK else _users(attributes[name], leads_to)
+                whole.update(f"{name}\0".encode() + held + b"\0")
         if isinstance(one, h5py.Dataset):
-            shape, most = one.shape, one.maxshape
-            grows = most != shape
-            whole.update(f"{one.dtype.str}{shape[1:] if grows else shape}{most}\0".encode())
-            if not grows and shape is not None and path.split("/")[0] not in _LATER:
+            group, shape = path.split("/")[0], one.shape
+            whole.update(f"{one.dtype.str}{shape[1:] if shape and group in _GROWING else shape}\0".encode())
+            if shape is not None and group not in _LATER:
                 whole.update(_bytes_of(one[()], leads_to))
     return whole.hexdigest()
 
@@ -82,6 +86,11 @@ def _objects(group: h5py.Group, path: str, met: set[int]) -> Iterator[tuple[str,
 
 def _address(id: h5py.h5g.GroupID | h5py.h5d.DatasetID) -> int:
     return h5py.h5o.get_info(id).addr
+
+
+def _users(entries: np.ndarray, leads_to: Callable[[h5py.Reference], str]) -> bytes:
+    """Who uses a scale, in the order of the paths."""
+    return repr(sorted((leads_to(dataset), int(axis)) for dataset, axis in entries)).encode()
 
 
 def _bytes_of(value, leads_to: Callable[[h5py.Reference], str]) -> bytes:

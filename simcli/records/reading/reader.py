@@ -201,7 +201,8 @@ class Trajectory:
     def world_origins(self) -> list[tuple[str, int]]:
         """For each world the uuid of the run that made it, and its number there; of a run its own."""
         if not self.provenance.origin:
-            return [(self.attributes["uuid"], world) for world in range(self.n_worlds)]
+            uuid = self.attributes["uuid"]
+            return [(uuid, world) for world in range(self.n_worlds)]
         with reading(self.path):
             roots = json.loads(self.provenance.origin)["roots"]
             found = [(str(root["uuid"]), int(world)) for root in roots for world in root["worlds"]]

@@ -9,7 +9,7 @@ import h5py
 import numpy as np
 
 from simcli.errors import FileError
-from simcli.records.contents.digest import Digest, static_digest
+from simcli.records.contents.digest import COUNTERS, Digest, are_counters_sound, static_digest
 from simcli.records.contents.layout import DATASETS, ORPHANED, STATUSES, Dataset, point_datasets
 from simcli.records.contents.measures import DIGEST_PLACE, are_measures_sound
 from simcli.records.contents.provenance import provenance_problems
@@ -78,6 +78,8 @@ def _counter_problems(run: Trajectory) -> Iterator[str]:
         yield f"/run/status is {run.status!r}"
     if run.digest is None and run.n_frames:
         yield f"/run: no digest belongs to the {run.n_frames} committed frames"
+    if not are_counters_sound(run._file["run"]):
+        yield f"/run/{COUNTERS}: status, counters or wall time are not those that were written"
 
 
 def _row_problems(run: Trajectory) -> Iterator[str]:

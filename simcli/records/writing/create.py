@@ -14,7 +14,7 @@ import h5py
 import numpy as np
 
 from simcli.records.contents.chunks import MAX_FRAMES, GrowingRows, chunk_shape
-from simcli.records.contents.digest import static_digest
+from simcli.records.contents.digest import COUNTERS, static_digest
 from simcli.records.contents.layout import (
     COMPONENTS,
     CONVENTIONS,
@@ -115,14 +115,14 @@ def _write_scales(file: h5py.File, axes: Axes) -> None:
 
 
 def _scale(group: h5py.Group, name: str, values: np.ndarray, dtype: object = None) -> h5py.Dataset:
-    dataset = group.create_dataset(name, shape=values.shape, data=values, dtype=dtype or values.dtype)
+    dataset = group.create_dataset(name, data=values, dtype=dtype or values.dtype, **_room_for_none(values.shape))
     dataset.make_scale(name)
     return dataset
 
 
 def _bare_scale(group: h5py.Group, name: str, size: int, growing: bool = False) -> h5py.Dataset:
     """A scale that is only a length: its data are never written, so it takes no space."""
-    options = {"maxshape": (None,), "chunks": (4096,)} if growing else {}
+    options = {"maxshape": (None,), "chunks": (4096,)} if growing else _room_for_none((size,))
     dataset = group.create_dataset(name, shape=(size,), dtype="<f4", **options)
     dataset.make_scale(NO_VARIABLE % size)
     return dataset
@@ -173,7 +173,7 @@ def _write_model(file: h5py.File, tables: WorldTables) -> None:
             dataset.dims[k].attach_scale(_model_scale(group, axis, array.shape[k]))
     for name, kept in tables.units.items():
         axis = "NQ" if name == "q_unit" else "NV"
-        dataset = group.create_dataset(name, shape=(len(kept),), data=np.array(kept, object), dtype=_TEXT)
+        dataset = group.create_dataset(name, data=np.array(kept, object), dtype=_TEXT, **_room_for_none((len(kept),)))
         dataset.dims[0].attach_scale(group[NAME_SCALES[axis]])
 
 
@@ -196,11 +196,18 @@ def _model_scale(group: h5py.Group, axis: str, size: int) -> h5py.Dataset:
 
 def _static(group: h5py.Group, name: str, array: np.ndarray) -> h5py.Dataset:
     """An array that never grows, with checksums unless it is empty."""
-    options = {}
+    options = _room_for_none(array.shape)
     if array.size and array.ndim:
         row = array.itemsize * prod(array.shape[1:])
         options = {"chunks": (min(len(array), max(1, STATIC_CHUNK // row)), *array.shape[1:]), "fletcher32": True}
     return group.create_dataset(name, data=array, **options)
+
+
+def _room_for_none(shape: Sequence[int]) -> dict:
+    """Options of a dataset that holds nothing: in chunks, because h5repack packs no others that are empty."""
+    if 0 not in shape:
+        return {}
+    return {"chunks": tuple(max(n, 1) for n in shape), "maxshape": tuple(n or None for n in shape)}
 
 
 def _write_params(file: h5py.File, tables: WorldTables, axes: Axes) -> None:
@@ -210,7 +217,7 @@ def _write_params(file: h5py.File, tables: WorldTables, axes: Axes) -> None:
     value = _static(group, "value", np.ascontiguousarray(tables.param_value, float))
     value.dims[0].attach_scale(world)
     value.dims[1].attach_scale(name)
-    unit = group.create_dataset("unit", shape=name.shape, data=np.array(tables.param_unit, object), dtype=_TEXT)
+    unit = group.create_dataset("unit", data=np.array(tables.param_unit, object), dtype=_TEXT, **_room_for_none(name.shape))
     unit.dims[0].attach_scale(name)
     seed = _static(group, "seed", np.asarray(tables.world_seed, np.uint64))
     seed.dims[0].attach_scale(world)
@@ -244,3 +251,6 @@ def _create_run(file: h5py.File, grain: int) -> None:
     digest.attrs["long_name"] = "blake2b over the committed rows, see simcli.records.contents.digest"
     digest.dims[0].attach_scale(slot)
     digest.dims[1].attach_scale(byte)
+    whole = group.create_dataset(COUNTERS, data=np.zeros(32, np.uint8))
+    whole.attrs["long_name"] = "blake2b over what else is here as the run ends, see simcli.records.contents.digest"
+    whole.dims[0].attach_scale(byte)

@@ -10,7 +10,7 @@ import h5py
 import numpy as np
 
 from simcli.records.contents.chunks import GrowingRows
-from simcli.records.contents.digest import Digest
+from simcli.records.contents.digest import Digest, close_counters
 from simcli.records.contents.layout import Axes, Dataset
 from simcli.records.contents.measures import write_measures
 from simcli.records.writing.create import BARE_SCALES, DIGEST_SLOTS
@@ -103,6 +103,8 @@ class GrowingFile:
             self._file.flush()
         self._file["run/wall_s"][()] = wall
         self._file["run/status"][()] = np.bytes_(status.encode())
+        self._file.flush()
+        close_counters(self._file["run"])
         self._file.flush()
         self._file.close()
 

@@ -7,7 +7,7 @@ from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.tables import Tables
 from simcli.model.contact.crossings import crossings
 from simcli.model.contact.surfaces import Surfaces, surfaces
-from simcli.model.snapshot import Event, FrameBlock, Status
+from simcli.model.snapshot import Event, Status
 from simcli.model.tables import Model
 
 PER_FEATURE, _SPARE = 16, 256  # candidates at `capacity: auto`: an edge on a face of a box meets about 12 features there
@@ -58,16 +58,15 @@ def tell_deviation(model: Model, options) -> list[Event]:
     return [Event(0, 0.0, -1, "SC633", 0, -1, -1, far, text)]
 
 
-def end_overlapping(solver, block: FrameBlock) -> None:
-    """End the worlds whose shapes cut each other at the start: NaN in the block, an event each, frozen on the device.
+def find_overlapping(solver, worlds: np.ndarray | None = None) -> tuple[list[Event], dict[int, Status]]:
+    """The worlds whose shapes cut each other at the start: an event each, and how they end.
 
     Args:
         solver: a stepper of affine bodies.
-        block: of frame 0.
+        worlds: (W,) bool, those that begin; None for all.
     """
-    pairs = overlapping(solver, solver.model)
-    block.events += _told(solver, pairs, "at the start")
-    solver.end_at_start(block, dict.fromkeys(pairs, Status.OVERLAPPING))
+    pairs = {world: pair for world, pair in overlapping(solver, solver.model).items() if worlds is None or worlds[world]}
+    return _told(solver, pairs, "at the start"), dict.fromkeys(pairs, Status.OVERLAPPING)
 
 
 def end_caught(solver, model: Model) -> list[Event]:

@@ -28,6 +28,7 @@ from simcli.solvers.affine.newton import pulls
 from simcli.solvers.affine.programs import frame_of_affine
 from simcli.solvers.affine.report import DIAGNOSTICS, affine_shows, affine_spins, affine_stores
 from simcli.solvers.affine.stages import gives, takes
+from simcli.solvers.shared.clock import ages_of
 from simcli.solvers.shared.contacts.report import ContactReport
 from simcli.solvers.shared.core import ENERGY, HEALTH
 from simcli.solvers.shared.host.plan import RunPlan
@@ -126,7 +127,7 @@ class AffineCore:
         given: bodies that move as prescribed.  holds: soft holds.  drags: of a medium.
         restarts: whether steps may be taken again.
         touches: whether shapes may touch, in some phase.  Then there are `barrier`, its `notes`, and `contacts`.
-        summarises: see `core.Core`; steps that are not solved end their worlds here.  has_friction: in contacts.
+        anew, ages, summarises: see `core.Core`; steps that are not solved end their worlds here.  has_friction: in contacts.
         now, program: of a frame.
         diagonal: entries of the factor on the diagonal.
         coordinate_dof: dof of each coordinate that has a law.
@@ -142,7 +143,7 @@ class AffineCore:
         self.tables = Tables(model, arena, phases)
         self.forces = Forces(model, self.tables, arena)
         self.forces.springs.by_rows = self.forces.drags.by_rows = self.forces.lifts.by_rows = True
-        self.keeps_account = False
+        self.keeps_account, self.aside = False, None
         energies = energies_of(model, self.tables.phases)
         self.potential = Potential(energies, model, self.tables, self.forces, arena, options.friction_speed * plan.dt)
         self.motions, self.coordinate_dof = self.potential.laws.motions, energies.coordinate_dof
@@ -168,8 +169,10 @@ class AffineCore:
             self.barrier = barrier_of(model, options, plan.dt, self.tables, arena)
             self.notes, self.has_friction = self.barrier.notes, self.barrier.has_friction
             self.contacts = ContactReport(arena, self.barrier.candidates.capacity, self.reports["contacts"], plan.lets_pass)
-        self.total_start, self.count = arena.single.slots(2)
+        self.total_start, self.count, self.anew = arena.single.slots(3)
         self.health = arena.slot(len(HEALTH))
+        self.ages = ages_of(model, plan, arena)
+        self.signals.feedback.ages = self.ages
         self.sight = sight_of(self.signals, model, plan.dt, self.tables, arena)
         self.guard = LoopGuard(model, self.signals.feedback.n > 0, self.potential.n, self.tables, arena)
         self.gauges = Gauges(plan.measures, model, self.tables, arena, np.full((2, model.n_qd), -1), is_alone=False)

@@ -7,7 +7,7 @@ import numpy as np
 from simcli.model.affine.switched_off import affine_form
 from simcli.model.snapshot import Event
 from simcli.model.tables import Model
-from simcli.solvers.affine.contact import end_caught, end_overlapping, tell_deviation
+from simcli.solvers.affine.contact import end_caught, find_overlapping, tell_deviation
 from simcli.solvers.affine.frames import begin_affine, find_affine_cause, judge_affine
 from simcli.solvers.affine.memory import AffineCore
 from simcli.solvers.affine.report import close_affine, finding_affine, open_affine, report_affine_drives, report_frame
@@ -52,6 +52,6 @@ def notes(model: Model, options, plan: RunPlan) -> list[Event]:
 
 
 ENGINE = Engine(AffineCore, begin_affine, report_frame, report_affine_drives, judge_affine, find_affine_cause,
-                close_affine, open_affine, finding_affine, exchange_affine_momenta, notes, end_overlapping,
+                close_affine, open_affine, finding_affine, exchange_affine_momenta, notes, find_overlapping,
                 end_caught)  # fmt: skip
 AffineSolver = partial(LooseSolver, affine_form, engine=ENGINE)

@@ -88,7 +88,7 @@ def follow_end(c: ti.template(), w: ti.i32):
     """What signals drive, where the step ends. The number of the step is whole: see `time_of`."""
     h = c.constants.load(w, H)
     number = steps_before(c, w) + c.now.load(w, "step") + 1
-    drive(c.signals, w, h * ti.cast(number, c.tables.arena.device.real), -h * LEAN[c.precision])
+    drive(c.signals, w, h * c.ages.pack(w, number), -h * LEAN[c.precision])
 
 
 @ti.func

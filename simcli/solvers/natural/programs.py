@@ -15,7 +15,7 @@ lambda is a force; velocities are projected before each step, which takes from t
 and changes no position. That of generalized_alpha is in alpha/generalized_alpha.py.
 """
 
-from simcli.kernels.memory.lists import only, only_blocks, repeat, repeat_blocks, set_registers
+from simcli.kernels.memory.lists import only, only_blocks, repeat, repeat_blocks, set_registers, when
 from simcli.solvers.impulses.memory import keep_impulses, look_ahead, look_back
 from simcli.solvers.impulses.programs import solving, watch_contacts
 from simcli.solvers.natural.alpha.balance import ask_for_balance, is_off_balance
@@ -44,7 +44,15 @@ from simcli.solvers.natural.excess import carry_excess, give_excess, owe_excess,
 from simcli.solvers.natural.forces import add_work
 from simcli.solvers.natural.led import begin_led, lead_bodies
 from simcli.solvers.natural.memory import MAX_PLACEMENTS, REFINEMENTS
-from simcli.solvers.natural.projection import end_projection, show_projection, state_projection, take_projection
+from simcli.solvers.natural.projection import (
+    end_projection,
+    go_to_end,
+    join_forces,
+    note_projection,
+    split_forces,
+    state_projection,
+    take_projection,
+)
 from simcli.solvers.natural.quadratic import (
     ask_for_accelerations,
     ask_for_place,
@@ -74,7 +82,7 @@ from simcli.solvers.natural.stages import (
     state_system,
 )
 from simcli.solvers.rows.corrections import ask_for_correction, correct
-from simcli.solvers.rows.report import reactions
+from simcli.solvers.rows.report import later_reactions, reactions
 from simcli.solvers.rows.stages import (
     account,
     assemble_system,
@@ -95,6 +103,7 @@ from simcli.solvers.shared.frames import frame, is_later
 from simcli.solvers.shared.motion_work import leave_led, work_of_step
 from simcli.solvers.shared.motions import follow_motions, lead_rows, lead_rows_to_end
 from simcli.solvers.shared.sampling import sampling
+from simcli.solvers.tree.aside import go_on_from_aside, set_aside
 from simcli.solvers.tree.stages import follow, load_forces, place_links
 
 FILTERED = (solve_saddle, filter_solution)  # a solution that has nothing of redundant rows
@@ -110,16 +119,18 @@ def frame_of_natural(c) -> tuple:
     leads = (lead_to_frame,) if c.leads.n else rows_of_motions(c, *signals(c))  # before velocities are projected on them
     end = (set_registers(node=0, instant=1), *leads, *led(c, begin_led), *projection(c), place_links, *sampling(c),
            *signals(c), *contacts(c, meet_contacts), *_evaluation(c, is_frame=True), *shows)  # fmt: skip
-    start = (*end, begin_recurrences) if c.integrator == "generalized_alpha" else end
+    recurrences = when(c.integrator == "generalized_alpha", begin_recurrences)
+    start, end = (*end, *recurrences, set_aside), (set_aside, *end)
     if c.looks_back:
-        measured = (*_measurement(c), *rows_of_motions(c, lead_rows))
-        end = (set_registers(node=c.stages, instant=1), look_back, *leads, place_links, *signals(c), *measured, *shows,
-               look_ahead, keep_answer, *led(c, begin_led), *projection(c), recall_answer, place_links,
-               *measured)  # fmt: skip
+        measured = (place_links, *_measurement(c), *rows_of_motions(c, lead_rows))
+        begun = (look_back, *signals(c), *measured, split_forces, *shows, look_ahead)
+        ended = (*measured, go_to_end, *later_reactions(c), join_forces)
+        end = (set_aside, set_registers(node=c.stages, instant=1), keep_answer, *leads, *led(c, begin_led), *projection(c),
+               note_projection, recall_answer, *begun, *ended)  # fmt: skip
     if not c.is_quadratic:
-        return frame(c, step_of_poses(c), start, end)
+        return only_blocks(is_later, go_on_from_aside), *frame(c, step_of_poses(c), start, end)
     step = step_of_alpha(c) if c.integrator == "generalized_alpha" else step_of_polynomials(c)
-    return set_registers(node=0), only_blocks(is_later, enter_steps), *frame(c, step, start, end)
+    return set_registers(node=0), only_blocks(is_later, go_on_from_aside, enter_steps), *frame(c, step, start, end)
 
 
 def step_of_polynomials(c) -> tuple:
@@ -172,7 +183,7 @@ def step_of_poses(c) -> tuple:
     return (*found, *((only(is_taken_again, *again),) if c.bound.switches else ()), *damped, advance_midpoint,
             set_registers(rates=0), corrections, *((keep_impulses,) if c.by_impulses else ()),
             *rotors, pull_vectors, *((work_of_step,) if c.bound.system.n_leads + c.led.n else ()), end_velocities,
-            *locks, *((show_projection,) if c.touches else ()))  # fmt: skip
+            *locks)  # fmt: skip
 
 
 def projection(c) -> tuple:

@@ -52,10 +52,9 @@ def end_projection(c: ti.template(), w: ti.i32):
     """Take the projected velocities. Rates and biases of the rows are measured anew: near singular positions they count.
 
     Reads:  c.bound.system
-    Writes: c.state.qd, c.bound.{impulse, owes, projected}, c.forces.account.work
+    Writes: c.state.qd, c.bound.{impulse, owes}, c.forces.account.work
     """
     y = c.bound.system
-    _note_projection(c, w)
     work_of_projection(c, w)
     add_rotor_work(c, w)
     for n in range(y.n_dofs):
@@ -65,28 +64,104 @@ def end_projection(c: ti.template(), w: ti.i32):
     c.bound.owes.store(w, 0, c.tables.arena.zero())
 
 
-@needs.touching
 @ti.func
-def _note_projection(c: ti.template(), w: ti.i32):
-    y = c.bound.system
-    for r in range(y.n_rows):
-        given = select(y.free.load(w, y.n_dofs + r) == 0.0, c.tables.arena.zero(), y.multiplier.load(w, r))
-        c.bound.projected.store(w, r, c.bound.projected.load(w, r) - given)
+def note_projection(c: ti.template(), w: ti.i32):
+    """Note the forces that the projection of a frame adds to the step that it ends: its impulses, over the step.
 
+    Velocities of steps of impulses are those half a step before their positions: projections take half of what turns them.
 
-@ti.func
-def show_projection(c: ti.template(), w: ti.i32):
-    """Add to the forces of a step of impulses what the projection before it has given.
-
-    Velocities of such steps are those half a step before their positions: the projection takes half of what turns them.
-
-    Reads:  c.bound.{jumps, projected}
-    Writes: c.bound.{projected, system.force}
+    Reads:  c.bound.system.{multiplier, effort, free}
+    Writes: c.bound.projected
     """
     y = c.bound.system
     h = c.constants.load(w, H)
-    jumps = c.bound.jumps.load(w, 0) > 0.0
     for r in range(y.n_rows):
-        given = c.bound.projected.load(w, r) / h
-        y.force.store(w, r, y.force.load(w, r) + select(jumps, given, given * 0.0))
-        c.bound.projected.store(w, r, given * 0.0)
+        given = select(y.free.load(w, y.n_dofs + r) == 0.0, c.tables.arena.zero(), y.multiplier.load(w, r))
+        c.bound.projected.store(w, r, -given / h)
+    _note_holds(c, w, h)
+
+
+@needs.led_bodies
+@ti.func
+def _note_holds(c: ti.template(), w: ti.i32, h: ti.template()):
+    y = c.bound.system
+    for n in range(y.n_dofs):
+        c.bound.projected.store(w, y.n_rows + n, y.effort.load(w, n) / h)
+
+
+@ti.func
+def split_forces(c: ti.template(), w: ti.i32):
+    """Leave of the forces of a step those that act along the directions where it begins.
+
+    A smooth step has half of them there, and half where it ends, as has the projection.
+
+    Reads:  c.bound.jumps
+    Writes: c.bound.{projected, system.force}
+    """
+    y = c.bound.system
+    smooth = c.bound.jumps.load(w, 0) == 0.0
+    for r in range(y.n_rows):
+        force = y.force.load(w, r)
+        later = select(smooth, force * 0.5, force * 0.0)
+        y.force.store(w, r, force - later)
+        c.bound.projected.store(w, r, c.bound.projected.load(w, r) + later)
+    _turn_rotors(c, w, smooth)
+
+
+@needs.laws
+@needs.armature
+@ti.func
+def _turn_rotors(c: ti.template(), w: ti.i32, smooth: ti.template()):
+    """Take what turned rotors in the first half of a smooth step off the forces there: `note_paces` has none of it."""
+    y = c.bound.system
+    h = c.constants.load(w, H)
+    for n in range(y.laws.n):
+        if y.laws.is_loop.at(n) != 0:
+            r = y.laws.row.at(n)
+            turned = (c.bound.pace.load(w, n) - y.laws.rate.load(w, n)) * c.forces.armature.load(w, y.laws.dof.at(n)) / h
+            turned = turned * (c.tables.arena.zero() + y.enabled.load(w, r))
+            y.force.store(w, r, y.force.load(w, r) - select(smooth, turned, turned * 0.0))
+
+
+@ti.func
+def go_to_end(c: ti.template(), w: ti.i32):
+    """Have the forces that act along the directions where the step ends; the others are kept.
+
+    Writes: c.bound.{projected, system.{force, effort}}
+    """
+    y = c.bound.system
+    for r in range(y.n_rows):
+        before = y.force.load(w, r)
+        y.force.store(w, r, c.bound.projected.load(w, r))
+        c.bound.projected.store(w, r, before)
+    _exchange_holds(c, w)
+
+
+@needs.led_bodies
+@ti.func
+def _exchange_holds(c: ti.template(), w: ti.i32):
+    y = c.bound.system
+    for n in range(y.n_dofs):
+        before = y.effort.load(w, n)
+        y.effort.store(w, n, c.bound.projected.load(w, y.n_rows + n))
+        c.bound.projected.store(w, y.n_rows + n, before)
+
+
+@ti.func
+def join_forces(c: ti.template(), w: ti.i32):
+    """The forces of a whole step.
+
+    Writes: c.bound.system.{force, effort}
+    """
+    y = c.bound.system
+    for r in range(y.n_rows):
+        y.force.store(w, r, y.force.load(w, r) + c.bound.projected.load(w, r))
+    _join_holds(c, w)
+
+
+@needs.led_bodies
+@ti.func
+def _join_holds(c: ti.template(), w: ti.i32):
+    y = c.bound.system
+    for n in range(y.n_dofs):
+        y.effort.store(w, n, y.effort.load(w, n) + c.bound.projected.load(w, y.n_rows + n))

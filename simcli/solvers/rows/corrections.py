@@ -182,8 +182,69 @@ def correct(c: ti.template(), w: ti.i32):
         for n in range(y.n_dofs):
             d = t.tree_dof.at(n)
             s.qd.store(w, d, s.qd.load(w, d) + c.bound.move.load(w, d))
+        note_rates(c, w)
     else:
         correct_coordinates(c, w)
+
+
+@needs.noted_rates
+@ti.func
+def note_rates(c: ti.template(), w: ti.i32):
+    """Add a correction of velocities, over the step, to the forces and accelerations of those of this step.
+
+    After a step of impulses velocities are not along the directions of rows where it ends; the next step turns them.
+
+    Reads:  c.bound.{system, move}
+    Writes: c.bound.projected
+    """
+    y = c.bound.system
+    h = c.constants.load(w, H)
+    kept = c.bound.projected
+    for r in range(y.n_rows):
+        x = get_unknown(y.factor, w, y.n_dofs + r) / h
+        kept.store(w, r, kept.load(w, r) - select(y.free.load(w, y.n_dofs + r) == 0.0, x * 0.0, x))
+    for n in range(y.n_dofs):
+        kept.store(w, y.n_rows + n, kept.load(w, y.n_rows + n) + c.bound.move.load(w, c.tables.tree_dof.at(n)) / h)
+
+
+@ti.func
+def forget_rates(c: ti.template(), w: ti.i32):
+    """No correction of velocities was made in this step.
+
+    Writes: c.bound.projected
+    """
+    for i in range(c.bound.system.n_rows + c.bound.system.n_dofs):
+        c.bound.projected.store(w, i, c.tables.arena.zero())
+
+
+@ti.func
+def have_rates(c: ti.template(), w: ti.i32):
+    """Have the forces and accelerations of these corrections, too.
+
+    Writes: c.bound.{projected, system.force}, c.state.qdd
+    """
+    _exchange_rates(c, w, 1.0)
+
+
+@ti.func
+def leave_rates(c: ti.template(), w: ti.i32):
+    """Have those of the instant again, to the same bits."""
+    _exchange_rates(c, w, 0.0)
+
+
+@ti.func
+def _exchange_rates(c: ti.template(), w: ti.i32, adds: ti.template()):
+    y = c.bound.system
+    kept = c.bound.projected
+    for r in range(y.n_rows):
+        before = y.force.load(w, r)
+        y.force.store(w, r, kept.load(w, r) + before * adds)
+        kept.store(w, r, before)
+    for n in range(y.n_dofs):
+        d = c.tables.tree_dof.at(n)
+        before = c.state.qdd.load(w, d)
+        c.state.qdd.store(w, d, kept.load(w, y.n_rows + n) + before * adds)
+        kept.store(w, y.n_rows + n, before)
 
 
 @needs.natural

@@ -103,7 +103,9 @@ class Constrained:
         excess: (2 n dofs) what the weights have too much, see natural/excess.py.  carried: (n dofs) with what a try begins.
         refinements: tries that refine the accelerations of a frame.
         move: (NV) displacement of a correction.
-        projected: (rows) [N s] by which velocities were projected since the last step, in natural coordinates with contact.
+        projected: (rows, n dofs) forces of the step that ends at a frame, of one of its ends, in natural coordinates with
+            contact: of rows, and of what holds kinematic bodies. In steps of several nodes with contact: forces of rows and
+            accelerations of the corrections of velocities.
         push: (NV) external forces along the coordinates, in the middle of the present step of zhong06.
     """
 
@@ -153,7 +155,8 @@ class Constrained:
         (self.pace, self.led_gain), self.owes = self.system.laws.items.slots(2), arena.single.slot()
         self.carried, self.refinements = tables.tree_dofs.slot(), REFINEMENTS
         self.excess, self.first = arena.slot(2 * n), self.system.unknowns.slot()
-        self.projected = self.system.rows.items.slot() if is_touching else arena.slot(0)
+        keeps = self.impulses is not None and (is_touching or stages > 1)
+        self.projected = arena.slot(self.system.n_rows + n if keeps else 0)
         self.push = tables.dofs.slot() if integrator == "zhong06" else arena.slot(0)
         self.move, self.q_start, self.q_kept = tables.dofs.slot(), tables.coordinates.slot(), tables.coordinates.slot()
 

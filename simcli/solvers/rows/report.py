@@ -78,6 +78,17 @@ def reactions(c) -> tuple:
     return when(c.reports["wrenches"], report_constrained_reactions if c.constrained else report_reactions)
 
 
+def later_reactions(c) -> tuple:
+    """The stage that adds the forces of rows where a step ends, if frames show joint wrenches."""
+    return when(c.reports["wrenches"], _add_later_reactions)
+
+
+def _add_later_reactions(c, w):
+    share_among_links(c, w)
+    report_couples(c.tables, c.bound.system, c.state, c.rows, w)
+    add_led_wrenches(c, w)
+
+
 @needs.cables
 def _report_cables(c, w):
     report_cables(c.forces.bushings, c.rows, w)

@@ -5,6 +5,7 @@ In reading order:
     host      the host's side of all solvers: what a run asks for, calls, events, and what ends
     core      what the kernel of a run reads and writes: tables, state, forces, steps, and the constants of the integrator
     rollout   the kernels of a run: every block of worlds by whole frames, and what changes tables between them
+    by_hand   runs that a program steps by hand: steps without frames, worlds that begin anew
     by_stages  the kernels of a run on devices whose compilers take long for long kernels: one stage each
     needs     what device functions are for: a run that has none of it leaves their calls out
     others    columns of frames that leave the device together in one buffer

@@ -8,16 +8,16 @@ The host is at the line of the program at which the last block of worlds is; blo
 """
 
 from simcli.kernels.language import ti
-from simcli.kernels.memory.programs import begin, enter_line, pass_line, take_alone
+from simcli.kernels.memory.programs import begin, end_program, enter_line, pass_line, take_alone
 from simcli.solvers.shared.clock import begin_program
 from simcli.solvers.shared.host.loop_bounds import count_turns
 from simcli.solvers.shared.looks.measures import look_at_frame
-from simcli.solvers.shared.rollout import unload_frame
+from simcli.solvers.shared.rollout import names_some, unload_frame
 
 
 @ti.kernel
-def begin_frame(c: ti.template(), goes_on: ti.i32, first: ti.i64, steps: ti.i32):
-    """What the program of a frame begins with, and, with goes_on = 0, a call of frames.
+def begin_frame(c: ti.template(), goes_on: ti.i32, first: ti.i64, steps: ti.i32, chosen: ti.i32):
+    """What the program of a frame begins with, and, with goes_on = 0, a call of frames; `chosen` as of `rollout`.
 
     Reads:  c
     Writes: c.count, c.now, c.program
@@ -26,11 +26,13 @@ def begin_frame(c: ti.template(), goes_on: ti.i32, first: ti.i64, steps: ti.i32)
     for w in range(c.arena.reach):
         if w < c.arena.n_blocks:
             c.arena.enter(w)
-            if goes_on == 0:
+            if goes_on == 0 and (chosen == 0 or names_some(c, w)):
                 c.count.store(w, 0, c.tables.arena.zero())
                 c.engine.begin(c, w, first)
             begin_program(c, w, first, steps)
             begin(c.program, w)
+            if chosen != 0 and not names_some(c, w):
+                end_program(c.program, w)
 
 
 @ti.kernel
@@ -65,14 +67,15 @@ def go_on(c: ti.template(), line: ti.i32, least: ti.types.ndarray()):
 
 
 @ti.kernel
-def show_frame(c: ti.template(), steps: ti.i32, last: ti.i64, turns: ti.i32):
-    """What a frame shows, after `last` steps."""
+def show_frame(c: ti.template(), steps: ti.i32, last: ti.i64, turns: ti.i32, chosen: ti.i32, moves: ti.i32):
+    """What a frame shows, after `last` steps; `chosen` and `moves` as of `rollout`."""
     ti.loop_config(block_dim=c.block_dim)
     for w in range(c.arena.reach):
         if w < c.arena.n_blocks:
             c.arena.enter(w)
-            c.engine.report(c, w, steps)
-            look_at_frame(c, w, last)
+            if chosen == 0 or names_some(c, w):
+                c.engine.report(c, w, steps)
+                look_at_frame(c, w, last, moves)
             count_turns(c, w, turns)
 
 

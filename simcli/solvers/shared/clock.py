@@ -2,6 +2,10 @@
 
 from simcli.kernels.forces.signals import drive
 from simcli.kernels.language import ti
+from simcli.kernels.memory.ages import Ages
+from simcli.kernels.memory.arena import Arena
+from simcli.model.signals.timed import depends_on_time
+from simcli.model.tables import Model
 from simcli.solvers.shared import needs
 from simcli.solvers.shared.ledger import close_account, open_account
 from simcli.solvers.tree.integrators import H
@@ -56,12 +60,23 @@ def time_of(c: ti.template(), w: ti.i32):
         side = ti.cast(1 - 2 * ti.min(c.now.load(w, "steps"), 1), real)
     whole = ti.cast(node, ti.i32)  # of a node at the end of the step
     step = steps_before(c, w) + c.now.load(w, "step") + whole
-    return h * (ti.cast(step, real) + (node - ti.cast(whole, real))), side
+    return h * (c.ages.pack(w, step) + (node - ti.cast(whole, real))), side
 
 
 def _side_of(c, node):
     """From which a jump at a node is seen; what jumps in the middle of a step of zhong06 does so at its end."""
     return ti.cast(-1.0, c.tables.arena.device.real) if c.integrator == "zhong06" else 1.0 - 2.0 * node
+
+
+def ages_of(model: Model, plan, arena: Arena) -> Ages:
+    """The ages of worlds, where a run lets them begin one by one and something depends on them.
+
+    Args:
+        model: host tables.
+        plan: of the run.
+        arena: receives them.
+    """
+    return Ages(arena, plan.by_age and (plan.measures.n > 0 or depends_on_time(model)))
 
 
 def begin_program(c, w, first, steps) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from simcli.errors import UsageError
+from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.chart.loops import Loops, closed_joints
 from simcli.kernels.chart.tree import TreeState
 from simcli.kernels.forces.columns import Forces
@@ -28,13 +29,15 @@ from simcli.solvers.natural.memory import ALL_STAGES, AlphaSteps, QuadraticSteps
 from simcli.solvers.natural.memory import NODES as NATURAL_NODES
 from simcli.solvers.natural.programs import frame_of_natural
 from simcli.solvers.rows.memory import CONTACT_DIAGNOSTICS, DIAGNOSTICS, Constrained, Limits, yields
+from simcli.solvers.shared.clock import ages_of
 from simcli.solvers.shared.contacts.report import ContactReport
 from simcli.solvers.shared.frames import ends, shows
 from simcli.solvers.shared.host.large_worlds import is_large
 from simcli.solvers.shared.host.plan import RunPlan
-from simcli.solvers.shared.ledger import powers, spins, stores
+from simcli.solvers.shared.ledger import EXTREMES, powers, spins, stores
 from simcli.solvers.shared.looks.gauges import Gauges, sight_of
 from simcli.solvers.shared.looks.loop_guard import LoopGuard
+from simcli.solvers.tree.aside import Aside
 from simcli.solvers.tree.gyroscopes import Gyroscopes
 from simcli.solvers.tree.integrators import IMPLICIT, NODES, RK4_WEIGHTS
 from simcli.solvers.tree.midpoint import Midpoint
@@ -82,8 +85,12 @@ class Core:
     Attributes:
         moves: whether motions prescribe something.
         turns: whether directions of rows turn in the passes of a step, see direction.py.
+        sums_momenta: whether wrenches of joints of the tree sum to the momenta of a step, see momenta.py.
+        notes_rates: whether wrenches have corrections of velocities, which follow steps of impulses.
+        aside: what steps go on from, where frames evaluate their instant.
         by_impulses: whether steps solve a complementarity problem.
         is_large: whether they keep nothing dense, see host/large_worlds.py.
+        anew: 1 for the worlds that begin anew.  ages: of worlds.
         sight: what signals see that follow the motion.
         looks_back: whether frames show the last step: its reactions are found where it began, with the impulses of all its
             passes.
@@ -93,6 +100,7 @@ class Core:
         is_loose: whether every body stands by itself, in maximal coordinates.
         keeps_account: whether the ledger takes work by the trapezoidal rule (ledger.py).
         closes_every_step: whether signals drive what does that work.
+        energy_every, keeps_extremes, n_steps: of the plan.  extremes: of energies, see ledger.py.
         is_quadratic: see `polynomials`.  steps, pushes: of these steps.
         now, b, g: see tree/stages.py.  nodes, parts: of the integrator.  program: of a frame.
     """
@@ -116,6 +124,11 @@ class Core:
             self.lay_constraints(model, options, plan, constraints, arena)
         self.lay_polynomials(options, constraints, arena)
         self.lay_steps()
+        self.sums_momenta = bool(self.reports["wrenches"] and not self.is_natural and not self.is_loose
+                                 and (self.stages == 1 or self.touches))  # fmt: skip
+        self.notes_rates = bool(self.reports["wrenches"] and self.stages > 1 and self.touches and self.bound.system.n_rows)
+        self.momenta = arena.slot(self.tables.n_links if self.sums_momenta else 0, Vec3)
+        self.aside = Aside(self, arena) if self.is_natural or self.stages > 1 else None
         self.gauges.within = not self.is_natural and not self.projects and self.gauges.are_placed
         self.shows, self.ends = shows(self), ends(self)
         self.stores, self.spins, self.powers, self.loads = stores(self), spins(self), powers(self), loads(self)
@@ -158,17 +171,21 @@ class Core:
         """The state, and what frames and measures show of it."""
         self.state = TreeState(self.tables, arena, self.forces.has_external, self.integrator == "implicit")
         self.reports = plan.reports()
+        self.energy_every, self.keeps_extremes, self.n_steps = plan.energy_every, plan.keeps_extremes, plan.n_steps
         self.reports["joints"] |= self.signals.feedback.n > 0
         self.reports["stretch"] = False  # of rigid bodies
         self.reports["contacts"] &= self.touches
-        self.total_start, self.count = arena.single.slots(2)
+        self.total_start, self.count, self.anew = arena.single.slots(3)
         self.health = arena.slot(len(HEALTH))
         self.gauges = Gauges(plan.measures, model, self.tables, arena, rows_of_dofs(constraints, model),
                              len(self.tables.phases) == 1)  # fmt: skip
+        self.ages = ages_of(model, plan, arena)
+        self.signals.feedback.ages = self.ages
         self.sight = sight_of(self.signals, model, plan.dt, self.tables, arena)
         count = self.tables.n_tree_dofs if self.tables.is_natural else 6 * self.tables.n_links
         self.guard = LoopGuard(model, self.signals.feedback.n > 0, count, self.tables, arena)
         self.rows = FrameRows(self.tables, arena, len(ENERGY))
+        self.extremes = arena.slot(EXTREMES * plan.keeps_extremes)
         has_loops = self.constrained or closed_joints(model).size > 0  # a free joint holds nothing
         self.loops = Loops(model, self.tables, arena) if has_loops else None
         self.projects = has_loops and self.loops.n > 0 and self.reports["joints"]

@@ -18,14 +18,14 @@ from simcli.solvers.natural.memory import FARTHEST_TURN
 from simcli.solvers.rows.repeat import open_again
 from simcli.solvers.rows.report import efforts_of_rows, report_rows, unwrap_rows
 from simcli.solvers.shared import needs
-from simcli.solvers.shared.clock import begin_program
+from simcli.solvers.shared.clock import begin_program, steps_before
 from simcli.solvers.shared.contacts.report import (
     is_crowded,
     needed_contacts,
     note_step,
     report_contacts,
 )
-from simcli.solvers.shared.ledger import energies, find_power, open_account, write_energies
+from simcli.solvers.shared.ledger import energies, find_power, note_energies, open_account, write_energies
 from simcli.solvers.shared.looks.loop_guard import is_lost
 from simcli.solvers.shared.watch import (
     CROWDED,
@@ -166,8 +166,7 @@ def report(c: ti.template(), w: ti.i32, steps: ti.i32):
     Writes: c.rows
     """
     take_all(c.shows, c, w)
-    _report_account(c, w, steps)
-    _report_energy(c, w, steps)
+    _report_ledger(c, w, steps)
 
 
 def shows(c) -> tuple:
@@ -226,6 +225,30 @@ def _report_applied(c, w):
 
 
 @needs.ledger
+def _report_ledger(c, w, steps):
+    (_balance if c.energy_every == 1 else _balance_now_and_then)(c, w, steps)
+
+
+@ti.func
+def _balance_now_and_then(c: ti.template(), w: ti.i32, steps: ti.i32):
+    before = steps_before(c, w)
+    after = before + steps
+    if steps == 0 or after // c.energy_every > before // c.energy_every or after == c.n_steps:
+        _balance(c, w, steps)
+
+
+@ti.func
+def _balance(c: ti.template(), w: ti.i32, steps: ti.i32):
+    _report_account(c, w, steps)
+    _report_energy(c, w, steps)
+    _note_extremes(c, w, steps)
+
+
+@needs.extremes
+def _note_extremes(c, w, steps):
+    note_energies(c, w, steps)
+
+
 @needs.account
 @ti.func
 def _report_account(c: ti.template(), w: ti.i32, steps: ti.i32):
@@ -240,7 +263,6 @@ def _report_account(c: ti.template(), w: ti.i32, steps: ti.i32):
         open_again(c, w)
 
 
-@needs.ledger
 @ti.func
 def _report_energy(c: ti.template(), w: ti.i32, steps: ti.i32):
     """The energy ledger.

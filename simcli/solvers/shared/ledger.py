@@ -5,10 +5,12 @@ forces do not jump: it is opened with the power at its start and closed with tha
 where one follows the other. The fourth-order integrator sums its own stages and keeps no account.
 """
 
+from simcli.kernels.algebra.elementary import select
 from simcli.kernels.forces.account import DISSIPATED, SUPPLIED
 from simcli.kernels.forces.external import load_links
 from simcli.kernels.forces.work import effort_power, elastic_energy
 from simcli.kernels.language import ti
+from simcli.kernels.memory.arena import local
 from simcli.kernels.memory.lists import sum_of, take_all, when
 from simcli.kernels.report import mechanical_energy, put
 from simcli.solvers.impulses.contacts import contact_energy
@@ -16,6 +18,9 @@ from simcli.solvers.rows.active_set import power_of_laws
 from simcli.solvers.rows.repeat import open_again
 from simcli.solvers.rows.report import law_energy, row_energy, spin_energy
 from simcli.solvers.tree.integrators import H
+
+_SEEN = (0, 1, 2, 3, 4, 6)  # of the ENERGY columns: those whose extremes are kept, the input and the drift last
+EXTREMES = 2 * len(_SEEN) + 1  # the least of each, the largest of each, and the largest gain, as `analysis.drift` has them
 
 
 @ti.func
@@ -67,6 +72,35 @@ def write_energies(c: ti.template(), w: ti.i32, steps: ti.i32, kinetic: ti.templ
     supplied = _done(c, w, SUPPLIED)
     drift = total - c.total_start.load(w, 0) + dissipated - supplied
     put(c.rows.energy, w, 0, kinetic, potential, elastic, dissipated, supplied, total, drift)
+
+
+def note_energies(c, w, steps):
+    """The extremes of the energies so far, of worlds that go on (inside kernels).
+
+    Args:
+        steps: of the frame, 0 at the start.
+
+    Reads:  c.rows.energy, c.health
+    Writes: c.extremes
+    """
+    n = len(_SEEN)
+    for k, column in enumerate(_SEEN):
+        value = local(c.rows.energy.load(w, column))
+        _note(c, w, steps, k, value, -1.0)
+        _note(c, w, steps, n + k, value, 1.0)
+    drift = local(c.rows.energy.load(w, _SEEN[-1]))
+    supplied = local(c.rows.energy.load(w, _SEEN[-2]))
+    _note(c, w, steps, 2 * n, select(supplied < 0.0, drift + supplied, drift), 1.0)
+
+
+@ti.func
+def _note(c: ti.template(), w: ti.i32, steps: ti.i32, at: ti.template(), value: ti.template(), side: ti.template()):
+    """A value that is the largest so far, or with side -1 the least."""
+    before = c.extremes.load(w, at)
+    if steps == 0:
+        before = value
+    further = (value - before) * side > 0.0
+    c.extremes.store(w, at, select(further & (c.health.load(w, 0) == 0.0), value, before))
 
 
 def _done(c, w, k):

@@ -34,12 +34,14 @@ touching = _something(lambda c: c.touches)  # shapes may touch
 summary = _something(lambda c: c.summarises)  # frames say what steps have left unsolved
 constraints = _something(lambda c: c.constrained)
 natural = _something(lambda c: c.is_natural)
+frames_aside = _something(lambda c: c.aside is not None)  # frames overwrite what steps go on from (tree/aside.py)
 gyroscopes = _something(lambda c: c.gyroscopes.n > 0)  # bodies that turn freely, in steps of first order
 lone_gyroscopes = _something(lambda c: c.gyroscopes.n_alone > 0)  # that keep their angular momentum
 held_gyroscopes = _something(lambda c: c.gyroscopes.n_held > 0)  # that others hold
 gyroscope_arms = _something(lambda c: c.gyroscopes.has_arms)  # that have others welded on
 one_node = _something(lambda c: c.stages == 1)  # steps have one evaluation
 many_nodes = _something(lambda c: c.stages > 1)
+noted_rates = _something(lambda c: c.notes_rates)  # frames show what corrections of velocities give
 slopes = _something(lambda c: c.integrator == "rk4")  # steps add them up
 repeats = _something(lambda c: c.bound.repeats)  # steps may be taken again
 no_laws_that_jump = _something(lambda c: not c.bound.notes_jumps)
@@ -101,4 +103,5 @@ short_accounts = _something(lambda c: c.closes_every_step)
 
 guarded_loops = _something(lambda c: c.guard.n > 0)  # signals that follow the motion drive it
 ledger = _something(lambda c: c.reports["energy"])
+extremes = _something(lambda c: c.keeps_extremes)  # of energies that no frame shows
 single_contacts = _something(lambda c: c.reports["contacts"])

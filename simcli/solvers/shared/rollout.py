@@ -7,20 +7,22 @@ and judges is in its engine (host/engine.py).
 from simcli.kernels.algebra.elementary import select
 from simcli.kernels.language import ti
 from simcli.kernels.language.numbers import number
-from simcli.kernels.memory.arena import local
+from simcli.kernels.language.vectors import vector
+from simcli.kernels.memory.arena import any_lane, get_lane, local, put_lane
 from simcli.kernels.report import unload
 from simcli.solvers.shared.contacts.report import unload_contacts
 from simcli.solvers.shared.frames import advance
 from simcli.solvers.shared.host.loop_bounds import count_turns
 from simcli.solvers.shared.looks.measures import look_at_frame, unload_quantities
 from simcli.solvers.shared.others import BUFFERS, slots_of_frames, unload_others
+from simcli.solvers.tree.aside import go_on_from_aside, set_aside
 
 _OF_ENDED = ("health", "touch")  # told of worlds that have ended, too
 
 
 @ti.kernel
 def rollout(c: ti.template(), n_frames: ti.i32, looks: ti.i32, steps: ti.i32, first: ti.i64, moves: ti.i32, shows: ti.i32,
-            turns: ti.i32,
+            turns: ti.i32, chosen: ti.i32,
             q: ti.types.ndarray(), qd: ti.types.ndarray(), qdd: ti.types.ndarray(), effort: ti.types.ndarray(),
             pose: ti.types.ndarray(), twist: ti.types.ndarray(), points: ti.types.ndarray(), wrench: ti.types.ndarray(),
             multiplier: ti.types.ndarray(), energy: ti.types.ndarray(), diag: ti.types.ndarray(),
@@ -29,7 +31,8 @@ def rollout(c: ti.template(), n_frames: ti.i32, looks: ti.i32, steps: ti.i32, fi
     """Advance every block by n_frames frames of `looks` times `steps` steps, the first of which is step number `first` (from
     0 on); steps = 0 reports the initial state. Measures take each look, frames the last. With moves = 0 frames are those of
     where the worlds stand, after the steps that were taken before; with shows = 0 none leaves the device, and what frames
-    alone show is not worked out. `turns`: see host/loop_bounds.py.
+    alone show is not worked out. `turns`: see host/loop_bounds.py. With chosen = 1 only blocks take part in which `c.anew`
+    names a world, and no frame leaves.
 
     Reads:  c
     Writes: c.state, c.forces.account.work, c.loop_turns, the buffers
@@ -37,17 +40,20 @@ def rollout(c: ti.template(), n_frames: ti.i32, looks: ti.i32, steps: ti.i32, fi
     ti.loop_config(block_dim=c.block_dim)
     for w in range(c.arena.n_blocks):
         c.arena.enter(w)
-        if moves != 0:
+        n = n_frames * looks
+        if chosen != 0:
+            n = ti.select(names_some(c, w), n, 0)
+        if moves != 0 and n != 0:
             c.count.store(w, 0, c.tables.arena.zero())
             c.engine.begin(c, w, first)
-        for f in range(n_frames * looks):
+        for f in range(n):
             before = first + ti.cast(f, ti.i64) * steps
             if moves != 0:
                 advance(c, w, before, steps)
             if shows != 0:
                 c.engine.report(c, w, steps)
-                look_at_frame(c, w, before + steps)
-                if (f + 1) % looks == 0:
+                look_at_frame(c, w, before + steps, moves)
+                if chosen == 0 and (f + 1) % looks == 0:
                     at = (f // looks * c.state.n_blocks + w) * c.lanes
                     unload_frame(c, w, at, q, qd, qdd, effort, pose, twist, points, wrench, multiplier, energy, diag,
                                  health, touch, contacts, quantity, others)
@@ -55,8 +61,8 @@ def rollout(c: ti.template(), n_frames: ti.i32, looks: ti.i32, steps: ti.i32, fi
 
 
 @ti.kernel
-def leave_phase(c: ti.template(), turns: ti.i32):
-    """Before tables change: take the stored energy out of the input.
+def leave_phase(c: ti.template(), turns: ti.i32, chosen: ti.i32):
+    """Before tables change: take the stored energy out of the input; `chosen` as of `rollout`.
 
     Reads:  c
     Writes: c.forces.account.work, c.loop_turns
@@ -64,14 +70,16 @@ def leave_phase(c: ti.template(), turns: ti.i32):
     ti.loop_config(block_dim=c.block_dim)
     for w in range(c.arena.n_blocks):
         c.arena.enter(w)
-        stored = c.engine.close(c, w)
-        c.forces.account.supply(w, -stored)
+        if chosen == 0 or names_some(c, w):
+            go_on_from_aside(c, w)
+            stored = c.engine.close(c, w)
+            c.forces.account.supply(w, -stored)
         count_turns(c, w, turns)
 
 
 @ti.kernel
-def enter_phase(c: ti.template(), turns: ti.i32):
-    """After tables have changed: what is stored now counts as input.
+def enter_phase(c: ti.template(), turns: ti.i32, chosen: ti.i32):
+    """After tables have changed: what is stored now counts as input; `chosen` as of `rollout`.
 
     Reads:  c
     Writes: c.forces.account.work, c.loop_turns
@@ -79,9 +87,80 @@ def enter_phase(c: ti.template(), turns: ti.i32):
     ti.loop_config(block_dim=c.block_dim)
     for w in range(c.arena.n_blocks):
         c.arena.enter(w)
-        stored = c.engine.open(c, w)
-        c.forces.account.supply(w, stored)
+        if chosen == 0 or names_some(c, w):
+            stored = c.engine.open(c, w)
+            c.forces.account.supply(w, stored)
+            set_aside(c, w)
         count_turns(c, w, turns)
+
+
+@ti.kernel
+def put_starts(c: ti.template(), rows: ti.types.ndarray(), common: ti.types.ndarray(), own_rows: ti.types.ndarray(),
+               own: ti.types.ndarray()):
+    """Let all worlds of the blocks in which `c.anew` names one be as before their first step.
+
+    Args:
+        rows: (N,) packs that are the same in all worlds then.  common: (N,), what is in them.
+        own_rows: (M,) those that are not.  own: (M, W with the idle lanes).
+
+    Reads:  c.anew
+    Writes: c
+    """
+    ti.loop_config(block_dim=c.block_dim)
+    for w in range(c.arena.n_blocks):
+        c.arena.enter(w)
+        if names_some(c, w):
+            for k in range(rows.shape[0]):
+                c.arena.packs.store(w, rows[k], c.tables.arena.zero() + common[k])
+            for k in range(own_rows.shape[0]):
+                for lane in ti.static(range(c.lanes)):
+                    put_lane(c.arena.packs.part(w, own_rows[k], 0), lane, own[k, w * c.lanes + lane])
+
+
+@ti.kernel
+def keep_blocks(c: ti.template(), n_rows: ti.i32, places: ti.types.ndarray(), kept: ti.types.ndarray()):
+    """Keep what blocks have.
+
+    Args:
+        n_rows: packs of a block.
+        places: (blocks,) where in `kept` the packs of a block are, -1 for blocks that are not kept.
+        kept: (packs of all of these).
+
+    Reads:  c
+    Writes: kept
+    """
+    for w in range(c.arena.n_blocks):
+        c.arena.enter(w)
+        if places[w] >= 0:
+            for k in range(n_rows):
+                pack = c.arena.packs.load(w, k)
+                for lane in ti.static(range(c.lanes)):
+                    kept[(places[w] * n_rows + k) * c.lanes + lane] = get_lane(pack, lane)
+
+
+@ti.kernel
+def keep_others(c: ti.template(), n_rows: ti.i32, places: ti.types.ndarray(), kept: ti.types.ndarray()):
+    """Give worlds of the blocks that were kept what they had, but for those that `c.anew` names.
+
+    Args:
+        n_rows, places, kept: as of `keep_blocks`.
+
+    Reads:  c.anew
+    Writes: c
+    """
+    for w in range(c.arena.n_blocks):
+        c.arena.enter(w)
+        if places[w] >= 0:
+            begins = local(c.anew.load(w, 0) != 0.0)
+            for k in range(n_rows):
+                first = (places[w] * n_rows + k) * c.lanes
+                before = vector([kept[first + lane] for lane in ti.static(range(c.lanes))])
+                c.arena.packs.store(w, k, ti.select(begins, c.arena.packs.load(w, k), before))
+
+
+def names_some(c, w):
+    """Whether a world of a block begins anew (inside kernels)."""
+    return any_lane(c.anew.load(w, 0) != 0.0)
 
 
 def unload_frame(c, w, at, *buffers):

@@ -8,6 +8,7 @@ from simcli.kernels.chart.tree import place_all
 from simcli.kernels.collision.clearance import find_clearances
 from simcli.kernels.forces.signals import sample
 from simcli.kernels.language import ti
+from simcli.kernels.memory.arena import any_lane
 from simcli.kernels.memory.lists import take_all, when
 from simcli.kernels.rows.quadratic import give_state
 from simcli.model.measures import Source
@@ -54,11 +55,19 @@ def take_sample(c: ti.template(), w: ti.i32):
     step = c.now.load(w, "step")
     steps = c.now.load(w, "steps")
     number = steps_before(c, w) + step
-    if steps == 0 or (step < steps and number > 0):  # the frame of the start has taken the first one
-        take_all(c.finding, c, w)
-        look_at_loops(c, w, number)
-        h = c.constants.load(w, H)
-        sample(c.signals, w, number, h * ti.cast(number, c.tables.arena.device.real), h * LEAN[c.precision])
+    is_start = ti.cast(steps == 0, ti.i32)
+    begun = c.ages.have_begun(w, number + is_start)  # the frame of the start has taken the first one
+    if step < steps + is_start and any_lane(begun):
+        c.ages.take(begun, _sample_now, c, w, number)
+
+
+@ti.func
+def _sample_now(c: ti.template(), w: ti.i32, number: ti.i64):
+    """Take samples where step `number` begins."""
+    take_all(c.finding, c, w)
+    look_at_loops(c, w, number)
+    h = c.constants.load(w, H)
+    sample(c.signals, w, number, h * c.ages.pack(w, number), h * LEAN[c.precision])
 
 
 def finding(c) -> tuple:

@@ -22,12 +22,14 @@ from typing import NamedTuple
 import numpy as np
 
 from simcli.kernels.algebra.values import Sym3, Vec3
+from simcli.kernels.forces.columns import laws_of
 from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.tables import Tables
 from simcli.model.constraints.tables import Constraints
 from simcli.model.tables import WORLD, LinkKind, Model
 
 _ROUND = 1e-9  # [1] of its trace by which the inertia of a ball or a cube may differ from that of one
+_GAINS = ("stiffness", "ball_stiffness", "rate_gain", "torsion", "soft_stiffness")  # of laws of coordinates
 _SINGULAR = 1e-12  # [1] of the largest moment of inertia: less is none
 
 
@@ -38,6 +40,7 @@ class Gyroscopes:
         model, tables, arena: of the run.
         phases: constraints of each phase.
         is_first: whether steps are of first order.
+        is_single: whether bodies are free that nothing hangs on, and no others: a tree whose steps move single bodies.
 
     Attributes:
         n, link: how many, and which links they are.  is_alone: 1 for those that keep their momentum, n_alone of them.
@@ -47,6 +50,7 @@ class Gyroscopes:
         inertia: [kg m^2], (n), about what it turns about, with all that is welded to it, in axes of its link.
         inverse: that of it.
         has_arms, is_off: whether some centre of mass is elsewhere with what is welded on; 1 for those.
+        is_resisted, has_laws: whether gains or armature resist some that are not alone; whether laws act on such.
         mass, arm: [kg], [m], (n), of all of it, and d in axes of the link.
         spins: (n) 1 in the worlds where it is not that of a ball.
         begun: [kg m^2], (n), inertia where the step begins.  rest: [kg m^2/s], (n), L + h T - I W*; of those that are held
@@ -56,9 +60,12 @@ class Gyroscopes:
 
     _data_oriented = True
 
-    def __init__(self, model: Model, tables: Tables, arena: Arena, phases: Sequence[Constraints], is_first: bool):
+    def __init__(self, model: Model, tables: Tables, arena: Arena, phases: Sequence[Constraints], is_first: bool,
+                 is_single: bool = False):  # fmt: skip
         links = model.links
         found, alone = _free_links(model, tables, phases) if is_first else ([], [])
+        if is_single:
+            found = alone = [i for i in alone if not _below(links, i)]
         self.n, items = len(found), arena.records(len(found))
         bodies = [_rigid(model, i) for i in found]
         carries = [len(_below(links, i)) > len(_welded(links, i)) for i in found]
@@ -76,6 +83,9 @@ class Gyroscopes:
         off = np.isin(found, alone) & tables.ever(lambda m: _arms(m, found) != 0.0).any(axis=-1)
         self.has_arms, self.is_off = bool(off.any()), items.ints(off)
         self.mass, self.arm = items.column(mass), items.column(arm, Vec3)
+        held = [d for i in found if i not in alone for d in range(links.qd_start[i], links.qd_start[i] + links.n_qd[i])]
+        self.is_resisted = bool(tables.ever(_resists)[held].any())
+        self.has_laws = any(np.isin(one.laws.dof, held).any() for one in phases)
         self.spins = items.column(1.0 * _is_no_ball(np.linalg.eigvalsh(inertia)))
         self.inertia, self.inverse = items.column(_six(inertia), Sym3), items.column(_six(_inverse(inertia)), Sym3)
         self.begun, self.rest, self.start = items.slot(Sym3), items.slot(Vec3), items.slot(Vec3)
@@ -177,13 +187,20 @@ def _is_no_ball(values: np.ndarray) -> np.ndarray:
     return values[..., 2] - values[..., 0] > _ROUND * values.sum(axis=-1)
 
 
+def _resists(model: Model) -> np.ndarray:
+    """(W|1, NV) whether efforts of a dof, or its armature, take something of its acceleration in a step."""
+    laws = laws_of(model)
+    gains = (laws[name] != 0.0 for name in _GAINS)
+    return sum(gains, start=(model.dofs.damping != 0.0) | (model.dofs.armature != 0.0))
+
+
 def _stands_alone(model: Model, tables: Tables, phases: Sequence[Constraints], i: int) -> bool:
-    """Whether link i is free, nothing moves on it, and no row, law or motion is stated for its velocity."""
+    """Whether link i is free, nothing moves on it, nothing resists, and no row, law or motion is stated for its velocity."""
     links = model.links
     parts, dofs = [i, *_welded(links, i)], np.arange(links.qd_start[i], links.qd_start[i] + links.n_qd[i])
     if links.kind[i] == LinkKind.BALL or len(_below(links, i)) >= len(parts):
         return False
-    if tables.ever(lambda m: m.motions.kind[None] != 0)[dofs].any():
+    if tables.ever(lambda m: (m.motions.kind[None] != 0) | _resists(m))[dofs].any():
         return False
     return not any(np.isin(one.couples.link_a, parts).any() or np.isin(one.couples.link_b, parts).any()
                    or np.isin(one.laws.dof, dofs).any() or np.isin(one.rows.term_dof, dofs).any()

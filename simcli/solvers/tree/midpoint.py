@@ -3,8 +3,9 @@
     M (v+ - v) = h (F - b(q, (v + v+) / 2))      b what velocities need; v+ by rounds, from that without contacts and rows
 
 With b where the step begins, what precesses or nutates at nu [rad/s] gains h nu^2 / 2 of its amplitude a second: the wheel
-of a gyroscope leaves its plane. Where no link of a tree turns far in a step the old velocities serve, since these rounds
-take as long as all else of a step. Each tree is judged by itself: what else is in the scene does not change its motion.
+of a gyroscope leaves its plane. After one round it still gains h^3 nu^4 / 8, after three h^5 nu^6: these are for trees of
+which a link turns farther. Where none turns far the old velocities serve, since three rounds take as long as all else of a
+step. Each tree is judged by itself: what else is in the scene does not change its motion.
 
 Trees in which no link can turn but about axes that stay parallel need none of it; those of one body have their own torques
 (gyroscopes.py).
@@ -21,7 +22,8 @@ from simcli.model.tables import WORLD, LinkKind, Model
 from simcli.solvers.tree.integrators import H
 
 _FAR = 0.02  # [rad], a turn of a link in a step from which on its velocity is that of the middle
-ROUNDS = 3  # of which the last ones differ by (h nu / 2)^3
+_FARTHER = 0.05  # [rad], one from which on a round does not find it well enough
+MORE_ROUNDS = 2  # further rounds of these
 _PARALLEL = 1e-12  # [1], 1 - |cos| of axes that count as parallel
 
 
@@ -36,7 +38,7 @@ class Midpoint:
     Attributes:
         n_trees: how many.  n_links, link: links of these trees.  n, dof: their dofs that nothing prescribes.
         tree: of each link of the model, the number of its tree, -1 of others.  dof_tree: (n) that of dofs.
-        start: (n) velocities where the step begins.  fast: (n_trees) 1 where a link turns far in the step.
+        start: (n) velocities where the step begins.  turns: (n_trees) the square of the largest turn of a link in the step.
     """
 
     _data_oriented = True
@@ -52,7 +54,7 @@ class Midpoint:
         self.n_trees, self.n_links, self.link = len(number), len(found), arena.ints(found)
         self.tree = arena.ints([number.get(int(root), -1) for root in links.root])
         self.n, self.dof, self.dof_tree = len(dofs), arena.ints([d for d, _ in dofs]), arena.ints([k for _, k in dofs])
-        self.start, self.fast = arena.slot(len(dofs)), arena.slot(len(number))
+        self.start, self.turns = arena.slot(len(dofs)), arena.slot(len(number))
 
 
 def _turns_about_many(model: Model, root: int) -> bool:
@@ -73,55 +75,82 @@ def _turns_about_many(model: Model, root: int) -> bool:
 
 @ti.func
 def find_fast(c: ti.template(), w: ti.i32):
-    """Note the trees of which a link turns far in a step.
+    """Note how far the links of each tree turn in a step.
 
     Reads:  c.state.v
-    Writes: c.midpoint.fast
+    Writes: c.midpoint.{turns, start}
     """
+    o = c.midpoint
     zero = c.tables.arena.zero()
     h = c.constants.load(w, H)
-    for k in range(c.midpoint.n_trees):
-        c.midpoint.fast.store(w, k, zero)
-    fastest = zero
-    for n in range(c.midpoint.n_links):
-        i = c.midpoint.link.at(n)
+    for k in range(o.n_trees):
+        o.turns.store(w, k, zero)
+    for n in range(o.n_links):
+        i = o.link.at(n)
+        k = o.tree.at(i)
         spin = c.state.v.load(w, i).angular
-        turn = spin.dot(spin) * (h * h)
-        k = c.midpoint.tree.at(i)
-        c.midpoint.fast.store(w, k, ti.select(turn > _FAR * _FAR, zero + 1.0, c.midpoint.fast.load(w, k)))
-        fastest = ti.max(fastest, turn)
-    if any_lane(fastest > _FAR * _FAR):
-        for n in range(c.midpoint.n):
-            c.midpoint.start.store(w, n, c.state.qd.load(w, c.midpoint.dof.at(n)))
+        o.turns.store(w, k, ti.max(o.turns.load(w, k), spin.dot(spin) * (h * h)))
+    if any_lane(_farthest(c, w) > _FAR * _FAR):
+        for n in range(o.n):
+            o.start.store(w, n, c.state.qd.load(w, o.dof.at(n)))
+
+
+@ti.func
+def _farthest(c: ti.template(), w: ti.i32):
+    """[rad^2], the square of the largest turn of a link of these trees."""
+    farthest = c.tables.arena.zero()
+    for k in range(c.midpoint.n_trees):
+        farthest = ti.max(farthest, c.midpoint.turns.load(w, k))
+    return farthest
 
 
 @ti.func
 def is_fast(c: ti.template(), w: ti.i32):
     """The worlds in which a link of some tree turns far in a step."""
-    fastest = c.tables.arena.zero()
-    for k in range(c.midpoint.n_trees):
-        fastest = ti.max(fastest, c.midpoint.fast.load(w, k))
-    return fastest != 0.0
+    return _farthest(c, w) > _FAR * _FAR
+
+
+@ti.func
+def is_faster(c: ti.template(), w: ti.i32):
+    """The worlds in which one turns so far that one round does not do."""
+    return _farthest(c, w) > _FARTHER * _FARTHER
 
 
 def is_fast_tree(c, w, i):
     """1 in the worlds in which the tree of link i turns far in a step (inside kernels)."""
-    return c.midpoint.fast.load(w, c.midpoint.tree.at(i))
+    turn = c.midpoint.turns.load(w, c.midpoint.tree.at(i))
+    return ti.select(turn > _FAR * _FAR, 0.0 * turn + 1.0, 0.0 * turn)
 
 
 @ti.func
 def move_to_middle(c: ti.template(), w: ti.i32):
     """Velocities of the middle of the step, by the accelerations that were found last; those of slow trees stay.
 
-    Reads:  c.midpoint.{start, fast}, c.state.qdd
+    Reads:  c.midpoint.{start, turns}, c.state.qdd
     Writes: c.state.qd
     """
+    _move_if_beyond(c, w, _FAR * _FAR)
+
+
+@ti.func
+def move_again(c: ti.template(), w: ti.i32):
+    """The same for trees that turn farther; those of the others stay.
+
+    Reads:  c.midpoint.{start, turns}, c.state.qdd
+    Writes: c.state.qd
+    """
+    _move_if_beyond(c, w, _FARTHER * _FARTHER)
+
+
+@ti.func
+def _move_if_beyond(c: ti.template(), w: ti.i32, least: ti.template()):
+    o = c.midpoint
     half = c.constants.load(w, H) * 0.5
-    for n in range(c.midpoint.n):
-        d = c.midpoint.dof.at(n)
-        start = c.midpoint.start.load(w, n)
-        is_far = c.midpoint.fast.load(w, c.midpoint.dof_tree.at(n)) != 0.0
-        c.state.qd.store(w, d, ti.select(is_far, start + c.state.qdd.load(w, d) * half, start))
+    for n in range(o.n):
+        d = o.dof.at(n)
+        middle = o.start.load(w, n) + c.state.qdd.load(w, d) * half
+        is_far = o.turns.load(w, o.dof_tree.at(n)) > least
+        c.state.qd.store(w, d, ti.select(is_far, middle, c.state.qd.load(w, d)))
 
 
 @ti.func

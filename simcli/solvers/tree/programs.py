@@ -18,7 +18,7 @@ Sources and formulas: integrators.py, rows/memory.py, impulses/memory.py, each w
 from simcli.kernels.memory.lists import only, only_blocks, repeat, set_registers, when
 from simcli.solvers.impulses.memory import finish_impulses, look_ahead, look_back, move_by_impulses, needs_end
 from simcli.solvers.impulses.programs import correcting, solving, watch_contacts
-from simcli.solvers.rows.corrections import ask_for_correction, correct
+from simcli.solvers.rows.corrections import ask_for_correction, correct, forget_rates, have_rates, leave_rates
 from simcli.solvers.rows.repeat import give_rates_back, go_back, go_back_in_account, keep_account, start_with_end
 from simcli.solvers.rows.report import reactions
 from simcli.solvers.rows.stages import (
@@ -40,11 +40,12 @@ from simcli.solvers.rows.stages import (
     settle,
     solve_system,
 )
-from simcli.solvers.shared.frames import frame, is_last_step
+from simcli.solvers.shared.frames import frame, is_last_step, is_later
 from simcli.solvers.shared.ledger import load_external
 from simcli.solvers.shared.looks.measures import look
 from simcli.solvers.shared.motions import follow_motions, lead_rows, lead_rows_to_end
 from simcli.solvers.shared.sampling import sampling
+from simcli.solvers.tree.aside import go_on_from_aside, set_aside
 from simcli.solvers.tree.impacts import forget_contacts, meet_contacts, were_smooth
 from simcli.solvers.tree.integrators import (
     combine_slopes,
@@ -54,7 +55,8 @@ from simcli.solvers.tree.integrators import (
     move_to_node,
     move_with_both,
 )
-from simcli.solvers.tree.midpoint import ROUNDS, find_fast, is_fast, move_back, move_to_middle
+from simcli.solvers.tree.midpoint import MORE_ROUNDS, find_fast, is_fast, is_faster, move_again, move_back, move_to_middle
+from simcli.solvers.tree.momenta import adding, noting
 from simcli.solvers.tree.stages import (
     advance_by_impulses,
     advance_smooth,
@@ -66,11 +68,12 @@ from simcli.solvers.tree.stages import (
     place_links,
     solve_tree,
 )
-from simcli.solvers.tree.turning import end_turns, forget_carriers, turn_carriers
+from simcli.solvers.tree.turning import end_turns, forget_carriers, turn_base, turn_carriers
 
 # Of each node: what uses its evaluation.
 MOVES = {"rk4": (*3 * ((keep_slopes, move_to_node),), (keep_slopes, combine_slopes)),
          "implicit": ((move_to_end,), (move_with_both,))}  # fmt: skip
+_TURNS = 3  # solutions for the torques of those before, of bodies that laws hold: each better by the turn in a step
 
 
 def frame_of_tree(c) -> tuple:
@@ -83,22 +86,25 @@ def frame_of_tree(c) -> tuple:
     start = (set_registers(node=0, instant=1), *_evaluation(c, samples=True), *shows)
     measured = _measurement(c, lead_rows)
     if c.stages > 1 and c.touches:
-        smooth = (set_registers(node=0, instant=1), *_evaluation(c, by_impulses=False), *shows)
+        shown = (have_rates, *shows, leave_rates) if c.notes_rates else shows
+        smooth = (set_registers(node=0, instant=1), *_evaluation(c, by_impulses=False), *shown)
         springs = when(c.forces.has_external and not c.keeps_account, load_external)  # what they store there
-        last = (look_back, *measured, *shows, look_ahead, *measured, *springs)
+        last = (look_back, *measured, *shows, *noting(c), look_ahead, *measured, *adding(c), *springs)
         end = (only(jumps, *last), only(were_smooth, *smooth))
     elif c.stages > 1:
         end = start
     elif c.looks_back:
-        end = (look_back, *measured, *shows, look_ahead, *measured)
+        end = (look_back, *measured, *shows, *noting(c), look_ahead, *measured, *adding(c))
     elif c.looks_at_end:
         end = (*measured, *shows)
     else:
-        end = measured
+        end = (*measured, *adding(c))
     if c.stages == 1 and not c.constrained:
         start = (*start, place_links)
     kind = step_of_nodes if c.stages > 1 else step_by_impulses if c.by_impulses else step_of_first_order
-    return *frame(c, kind(c), start, end), *looks(c)
+    back = when(c.aside, only_blocks(is_later, go_on_from_aside))
+    begins = when(c.aside, set_aside)
+    return *back, *frame(c, kind(c), (*start, *begins), (*begins, *end)), *looks(c)
 
 
 def looks(c) -> tuple:
@@ -108,7 +114,7 @@ def looks(c) -> tuple:
 
 def at_last_step(c) -> tuple:
     """Reactions of the last step of a frame, where no later evaluation shows them."""
-    shows = () if c.looks_back or c.looks_at_end else reactions(c)
+    shows = () if c.looks_back or c.looks_at_end else (*reactions(c), *noting(c, when(c.midpoint.n, place_links)))
     return (only_blocks(is_last_step, *shows),) if shows else ()
 
 
@@ -158,6 +164,7 @@ def step_of_nodes(c) -> tuple:
     both = (*_measurement(c, lead_rows), positions, velocities, count_correction)
     projections = repeat(*both, at_most=c.bound.max_corrections, wanted=lacks)
     projected = (set_registers(correction=0), projections) if c.bound.system.n_rows else ()
+    projected = (*when(c.notes_rates, forget_rates), *projected)
     again = (go_back, set_registers(node=c.stages))
     if c.touches:
         again = (*again, *_evaluation(c, to_end=True), go_back_in_account, *move_and_correct(c))
@@ -194,6 +201,8 @@ def _evaluation(c, first=None, starts: bool = False, by_impulses: bool | None = 
     rows = (measure_rows,) if c.bound.system.n_rows else ()
     leads = (lead_rows_to_end if to_end or (starts and c.stages == 1) else lead_rows,) if c.bound.system.n_leads else ()
     answer = (*when(c.touches, watch_contacts), *solving(c)) if by_impulses else _with_active_set(c)
+    if starts and not by_impulses and c.gyroscopes.has_laws and not c.bound.system.n_rows:  # else corrections do it
+        answer = (*answer, *_TURNS * (turn_base, *_with_active_set(c)))
     bias = _bias_of_middle() if is_middle else (find_bias,)
     return *begins, *bias, *rows, fill_system, *leads, *answer, account
 
@@ -205,14 +214,15 @@ def _with_tree(c, starts: bool) -> tuple:
     solve = (turn_carriers, solve_tree, forget_carriers) if c.gyroscopes.n_carriers else (solve_tree,)
     if not c.midpoint.n:
         return solve
-    rounds = repeat(move_to_middle, place_links, *solve, at_most=ROUNDS, where=is_fast, wanted=is_fast)
-    return find_fast, *solve, rounds, only(is_fast, move_back)
+    again = repeat(move_again, place_links, *solve, at_most=MORE_ROUNDS, where=is_faster, wanted=is_faster)
+    return find_fast, *solve, only(is_fast, move_to_middle, place_links, *solve, again, move_back)
 
 
 def _bias_of_middle() -> tuple:
     """What velocities need, those of the middle in worlds in which they matter, by what nothing constrains there."""
-    rounds = repeat(solve_tree, move_to_middle, place_links, at_most=ROUNDS, where=is_fast, wanted=is_fast)
-    return find_fast, rounds, find_bias, only(is_fast, move_back, place_links)
+    again = repeat(solve_tree, move_again, place_links, at_most=MORE_ROUNDS, where=is_faster, wanted=is_faster)
+    first = only(is_fast, solve_tree, move_to_middle, place_links, again)
+    return find_fast, first, find_bias, only(is_fast, move_back, place_links)
 
 
 def _with_active_set(c) -> tuple:

@@ -4,7 +4,7 @@ Source: kernels/chart/gyroscope.py. Deviation: none.
 """
 
 from simcli.kernels.algebra.elementary import select_parts
-from simcli.kernels.algebra.values import Force, Vec3
+from simcli.kernels.algebra.values import Force, Sym3, Vec3
 from simcli.kernels.chart.gyroscope import mean_spin, turning_rate
 from simcli.kernels.chart.tree import com_about_origin, quaternion_at, store_vector, vector_at
 from simcli.kernels.language import ti
@@ -42,10 +42,11 @@ def foresee_turns(c: ti.template(), w: ti.i32, base: ti.template(), by_force: ti
         else:
             inertia, spin, torque = _turning(c, w, n)
             if ti.static(by_force):
-                turned = inertia * _foresee(c, w, n, inertia, spin, torque + _about_centre(c, w, base, n, at, given))
+                about = torque + _about_centre(c, w, base, n, at, given)
+                turned = _resisting(c, w, n, inertia) * _foresee(c, w, n, inertia, spin, about)
                 found = turned + _push_arm(c, w, base, n, at, spins)
             else:
-                found = _foresee(c, w, n, inertia, spin, torque + inertia * given)
+                found = _foresee(c, w, n, inertia, spin, torque + _resisting(c, w, n, inertia) * given)
                 _shift_arm(c, w, base, n, at, given, found, spins)
         store_vector(base, w, at, select_parts(spins, found, given))
 
@@ -128,6 +129,14 @@ def _turning(c: ti.template(), w: ti.i32, n: ti.i32):
     return inertia, spin, spin.cross(inertia * spin)
 
 
+def _resisting(c, w, n, inertia):
+    """Inertia, with what efforts and armature take of accelerations (inside kernels). Reads: c.state.diagonal"""
+    if not c.gyroscopes.is_resisted:
+        return inertia
+    d, zero = c.gyroscopes.first_qd.at(n), c.tables.arena.zero()
+    return inertia + Sym3(*(c.state.diagonal.load(w, d + k) for k in range(3)), zero, zero, zero)
+
+
 @ti.func
 def _foresee(c: ti.template(), w: ti.i32, n: ti.i32, inertia: ti.template(), spin: ti.template(), torque: ti.template()):
     """[rad/s^2], what brings a body to the velocity that moves it in a step without contacts.
@@ -142,8 +151,9 @@ def _foresee(c: ti.template(), w: ti.i32, n: ti.i32, inertia: ti.template(), spi
     alone = 0.0 * h
     if o.is_alone.at(n) != 0:
         alone = alone + 1.0
-    aim = inertia * spin + torque * (h * 0.5 * (1.0 + alone))
-    mean = mean_spin(inertia, aim, spin, h, alone)
+    resisting = _resisting(c, w, n, inertia)
+    aim = resisting * spin + torque * (h * 0.5 * (1.0 + alone))
+    mean = mean_spin(inertia, aim, spin, h, alone, resisting)
     moved = mean * 2.0 - spin
     if o.is_alone.at(n) != 0:
         moved = turning_rate(mean, h)
@@ -194,6 +204,119 @@ def end_turns(c: ti.template(), w: ti.i32):
 
 
 @ti.func
+def held_torque(inertia: ti.template(), start: ti.template(), ends: ti.template()):
+    """[N m], the gyroscopic torque of a step of a body that is held: that of the mean of two angular velocities."""
+    mean = (start + ends) * 0.5
+    return mean.cross(inertia * mean)
+
+
+@needs.gyroscopes
+@ti.func
+def take_turns_away(c: ti.template(), w: ti.i32):
+    """From efforts that a state asks for to those of its step, whose gyroscopic torques are not those where it begins.
+
+    Reads:  c.state.{q, qd}, c.{qdd, ends, constants}
+    Writes: c.effort
+    """
+    o = c.gyroscopes
+    zero = c.tables.arena.zero()
+    h = c.constants.load(w, H)
+    for n in range(o.n):
+        d = o.first_qd.at(n)
+        acts = (zero + o.spins.load(w, n) != 0.0) & (h > 0.0)
+        given = vector_at(c.effort, w, d)
+        inertia, spin, torque = _turning(c, w, n)
+        ends = spin + vector_at(c.qdd, w, d) * h
+        found = given + held_torque(inertia, spin, ends) - torque
+        if o.carries.at(n) != 0:
+            found = given - gyroscopic_change(c, w, n) * _share_of_carrier(c, w, n)
+        if o.is_alone.at(n) != 0:
+            found = given + _gain_of_step(c, w, n, inertia, spin, ends) - torque + _push_of_arm(c, w, n, spin, ends, acts)
+        store_vector(c.effort, w, d, select_parts(acts, found, given))
+
+
+@ti.func
+def _gain_of_step(c: ti.template(), w: ti.i32, n: ti.i32, inertia: ti.template(), spin: ti.template(),
+                  ends: ti.template()):
+    """[N m], what the momentum of a body that stands alone gains in a step, without what its acceleration takes.
+
+    Reads: c.ends
+    """
+    o = c.gyroscopes
+    h = c.constants.load(w, H)
+    after = o.inertia.load(w, n).turned(quaternion_at(c.ends, w, o.first_q.at(n)).matrix())
+    return (after * ends - inertia * ends) * local(1.0 / h)
+
+
+def _push_of_arm(c, w, n, spin, ends, acts):
+    """The same of what is welded on: torque about the body's own centre, whose force is written (inside kernels).
+
+    Writes: c.effort
+    """
+    zero = c.tables.arena.zero()
+    return _pushed_off(c, w, n, spin, ends, acts) if c.gyroscopes.has_arms else Vec3(zero, zero, zero)
+
+
+@ti.func
+def _pushed_off(c: ti.template(), w: ti.i32, n: ti.i32, spin: ti.template(), ends: ti.template(), acts: ti.template()):
+    o = c.gyroscopes
+    zero = c.tables.arena.zero()
+    torque = Vec3(zero, zero, zero)
+    if o.is_off.at(n) != 0:
+        d = o.first_qd.at(n)
+        arm = _arm_of(c, w, n)
+        after = quaternion_at(c.ends, w, o.first_q.at(n)).matrix() * o.arm.load(w, n)
+        gained = (ends.cross(after) - spin.cross(arm)) * local(1.0 / c.constants.load(w, H))
+        force = (gained - vector_at(c.qdd, w, d).cross(arm) - spin.cross(spin.cross(arm))) * o.mass.load(w, n)
+        given = vector_at(c.effort, w, d - 3)
+        store_vector(c.effort, w, d - 3, select_parts(acts, given + force, given))
+        torque = arm.cross(force)
+    return torque
+
+
+@needs.lone_gyroscopes
+@ti.func
+def return_turns(c: ti.template(), w: ti.i32):
+    """The velocities that brought bodies that stand alone to where a step ends, from what its start is taken for.
+
+    Reads:  c.state.{q, qd}, c.{ends, qdd, constants}
+    Writes: c.moved
+    """
+    o = c.gyroscopes
+    h = c.constants.load(w, H)
+    for n in range(o.n):
+        if o.is_alone.at(n) != 0:
+            d = o.first_qd.at(n)
+            ends = vector_at(c.state.qd, w, d)
+            start = ends - vector_at(c.qdd, w, d) * h
+            before = quaternion_at(c.state.q, w, o.first_q.at(n)).matrix()
+            after = quaternion_at(c.ends, w, o.first_q.at(n)).matrix()
+            aim = o.inertia.load(w, n).turned(after) * ends
+            mean = mean_spin(o.inertia.load(w, n).turned(before), aim, start, h, 0.0 * h + 1.0)
+            moved = turning_rate(mean, h)
+            spins = c.tables.arena.zero() + o.spins.load(w, n) != 0.0
+            store_vector(c.moved, w, d, select_parts(spins, moved, ends))
+            _return_arm(c, w, n, moved, ends, before, after, spins)
+
+
+@needs.gyroscope_arms
+@ti.func
+def _return_arm(c: ti.template(), w: ti.i32, n: ti.i32, moved: ti.template(), ends: ti.template(), before: ti.template(),
+                after: ti.template(), spins: ti.template()):
+    """Undo `_end_arm`.
+
+    Writes: c.moved
+    """
+    o = c.gyroscopes
+    if o.is_off.at(n) != 0:
+        d = o.first_qd.at(n) - 3
+        v = vector_at(c.state.qd, w, d)
+        arm = o.arm.load(w, n)
+        found = v - moved.cross(before * arm) + ends.cross(after * arm)
+        store_vector(c.moved, w, d, select_parts(spins, found, v))
+
+
+@ti.func
 def change_of_torque(c: ti.template(), w: ti.i32, n: ti.i32, ends: ti.template(), moves: ti.template()):
     """[N m], what the torque of a body that is held gains, as the step ends with another angular velocity than before.
 
@@ -205,9 +328,8 @@ def change_of_torque(c: ti.template(), w: ti.i32, n: ti.i32, ends: ti.template()
     """
     o = c.gyroscopes
     zero = c.tables.arena.zero()
-    inertia, before = o.begun.load(w, n), o.rest.load(w, n)
-    mean = (o.start.load(w, n) + ends) * 0.5
-    after = mean.cross(inertia * mean)
+    before = o.rest.load(w, n)
+    after = held_torque(o.begun.load(w, n), o.start.load(w, n), ends)
     acts = moves & (zero + o.spins.load(w, n) != 0.0)
     o.rest.store(w, n, select_parts(acts, after, before))
     return select_parts(acts, before - after, Vec3(zero, zero, zero))
@@ -222,10 +344,27 @@ def gains_spin(c: ti.template(), w: ti.i32, n: ti.i32, ends: ti.template(), h: t
     """
     o = c.gyroscopes
     inertia = o.begun.load(w, n)
-    mean = (o.start.load(w, n) + ends) * 0.5
-    change = o.rest.load(w, n) - mean.cross(inertia * mean)
+    change = o.rest.load(w, n) - held_torque(inertia, o.start.load(w, n), ends)
     xx, yy, zz = inertia.parts[:3]
     return local(ti.sqrt(change.dot(change)) * h / (xx + yy + zz))
+
+
+@ti.func
+def turn_base(c: ti.template(), w: ti.i32):
+    """Give bodies that are held the torques of the accelerations found, of which laws have their part.
+
+    Reads:  c.state.qdd
+    Writes: c.bound.base, c.gyroscopes.rest
+    """
+    o = c.gyroscopes
+    h = c.constants.load(w, H)
+    for n in range(o.n):
+        if o.carries.at(n) + o.is_alone.at(n) == 0:
+            d = o.first_qd.at(n)
+            at = c.tables.unknown.at(d)
+            ends = o.start.load(w, n) + vector_at(c.state.qdd, w, d) * h
+            change = change_of_torque(c, w, n, ends, h > 0.0)
+            store_vector(c.bound.base, w, at, vector_at(c.bound.base, w, at) + change)
 
 
 @needs.held_gyroscopes
@@ -250,16 +389,19 @@ def load_turns(c: ti.template(), w: ti.i32, moves: ti.template()):
 @ti.func
 def _end_arm(c: ti.template(), w: ti.i32, n: ti.i32, moved: ti.template(), ends: ti.template(), R: ti.template(),
              spins: ti.template()):
-    """Velocity of a body's own centre of mass, where that of all of it is what moved it.
+    """Velocity of a body's own centre of mass, where that of all of it is what moved it, and its mean acceleration.
 
-    Writes: c.state.qd
+    Writes: c.state.{qd, qdd}
     """
     o = c.gyroscopes
     if o.is_off.at(n) != 0:
         d = o.first_qd.at(n) - 3
         v = vector_at(c.state.qd, w, d)
-        found = v + moved.cross(o.begun_arm.load(w, n)) - ends.cross(R * o.arm.load(w, n))
-        store_vector(c.state.qd, w, d, select_parts(spins, found, v))
+        change = moved.cross(o.begun_arm.load(w, n)) - ends.cross(R * o.arm.load(w, n))
+        store_vector(c.state.qd, w, d, select_parts(spins, v + change, v))
+        given = vector_at(c.state.qdd, w, d)
+        found = given + change * local(1.0 / c.constants.load(w, H))
+        store_vector(c.state.qdd, w, d, select_parts(spins, found, given))
 
 
 @ti.func

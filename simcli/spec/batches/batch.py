@@ -5,10 +5,12 @@ World = grid index * draws + draw. A draw is a function of (seed, path, draw) al
 ties it to more than that - strata, a dimension of the Sobol sequence, a correlation - stands beside it in the scene.
 """
 
-import bisect
 import itertools
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
+import numpy as np
 
 from simcli.spec.batches import sobol
 from simcli.spec.samples.normals import correlated, normal_quantiles
@@ -25,6 +27,79 @@ def n_worlds(spec: SceneSpec) -> int:
     return spec.batch.n_draws * math.prod(len(axis) for axis in _axes(spec.batch))
 
 
+PathColumn = np.ndarray | list  # values of a path, one per world: (W,) or (W, n) where all are floats, else a list of them
+
+
+def world_columns(spec: SceneSpec) -> dict[str, PathColumn]:
+    """Values of the varied paths, path by path; an empty dict where nothing varies.
+
+    Args:
+        spec: the resolved scene.
+
+    Returns:
+        Dotted path to SI numbers, or lists of them, one per world.
+    """
+    if _held.batch is not spec.batch:
+        _held.columns = _columns_of(spec.batch)
+        _held.batch = spec.batch
+    return dict(_held.columns)
+
+
+class _Held:
+    """The columns of the batch that was asked for last, which a run asks for several times."""
+
+    batch: BatchSpec | None = None
+    columns: Mapping[str, PathColumn] = MappingProxyType({})
+
+
+_held = _Held()
+
+
+def _columns_of(batch: BatchSpec) -> dict[str, PathColumn]:
+    axes, n_draws = _axes(batch), batch.n_draws
+    n_places = math.prod(map(len, axes))
+    found, inner = {}, n_places
+    for axis in axes:
+        inner //= len(axis)
+        order = np.tile(np.repeat(np.arange(len(axis)), inner * n_draws), n_places // (inner * len(axis)))
+        for path in axis[0]:
+            found[path] = taken_from(path_column([place[path] for place in axis]), order)
+    drawn = draws(batch)
+    if n_places > 1:
+        order = np.tile(np.arange(n_draws), n_places)
+        drawn = {path: taken_from(column, order) for path, column in drawn.items()}
+    found = drawn | found
+    for column in found.values():
+        if isinstance(column, np.ndarray):
+            column.setflags(write=False)
+    return {path: found[path] for path in batch.paths}
+
+
+def path_column(values: Sequence[object]) -> PathColumn:
+    """Values of worlds as a column."""
+    kinds = set(map(type, values))
+    if kinds == {float}:
+        return np.array(values)
+    if kinds == {list} and len(set(map(len, values))) == 1 and {type(one) for value in values for one in value} == {float}:
+        return np.array(values)
+    return list(values)
+
+
+def taken_from(column: PathColumn, worlds: np.ndarray) -> PathColumn:
+    """The values of some worlds."""
+    return [column[k] for k in worlds.tolist()] if isinstance(column, list) else column[worlds]
+
+
+def value_of_world(column: PathColumn, world: int) -> object:
+    """The value of a world: a number, or a list of them."""
+    return column[world] if isinstance(column, list) else column[world].tolist()
+
+
+def values_of_world(columns: Mapping[str, PathColumn], world: int) -> dict[str, object]:
+    """The values of a world by path."""
+    return {path: value_of_world(column, world) for path, column in columns.items()}
+
+
 def world_values(spec: SceneSpec) -> list[dict[str, object]]:
     """Values of the varied paths, per world; empty dicts where nothing varies.
 
@@ -34,14 +109,10 @@ def world_values(spec: SceneSpec) -> list[dict[str, object]]:
     Returns:
         One dict per world: dotted path to an SI number, or list of them.
     """
-    batch = spec.batch
-    columns, paths, n_draws = draws(batch), batch.paths, batch.n_draws
-    worlds = []
-    for combination in itertools.product(*_axes(batch)):
-        at_grid = {path: value for place in combination for path, value in place.items()}
-        for draw in range(n_draws):
-            worlds.append({path: at_grid[path] if path in at_grid else columns[path][draw] for path in paths})
-    return worlds
+    columns = world_columns(spec)
+    lists = [column if isinstance(column, list) else column.tolist() for column in columns.values()]
+    return [dict(zip(columns, row, strict=True)) for row in zip(*lists, strict=True)] if lists else [
+        {} for _ in range(n_worlds(spec))]  # fmt: skip
 
 
 def world_seeds(spec: SceneSpec) -> list[int]:
@@ -49,15 +120,16 @@ def world_seeds(spec: SceneSpec) -> list[int]:
     batch = spec.batch
     written = batch.table.read.seeds if batch.table is not None else None
     raw = random_words(batch.seed, "", batch.n_draws, 0) if written is None else written[: batch.n_draws]
-    return [int(word) for word in raw] * (n_worlds(spec) // batch.n_draws)
+    return np.tile(np.asarray(raw, np.uint64), n_worlds(spec) // batch.n_draws).tolist()
 
 
-def draws(batch: BatchSpec) -> dict[str, list[object]]:
+def draws(batch: BatchSpec) -> dict[str, PathColumn]:
     """Values for draws 0 .. n_draws - 1 of every path that is on no grid."""
     table = batch.table.read.values if batch.table is not None else {}
-    found = {path: list(column.values[: batch.n_draws]) for path, column in table.items()}
+    found = {path: path_column(column.values[: batch.n_draws]) for path, column in table.items()}
     normals = {path: vary for path, vary in batch.vary.items() if vary.kind == "normal"}
-    found |= correlated(normals, lambda path: even_fractions(batch.seed, path, batch.n_draws))
+    together = correlated(normals, lambda path: even_fractions(batch.seed, path, batch.n_draws).tolist())
+    found |= {path: np.array(values) for path, values in together.items()}
     return found | {path: _drawn(path, vary, batch) for path, vary in batch.vary.items()
                     if path not in found and vary.kind not in ON_GRID}  # fmt: skip
 
@@ -85,23 +157,28 @@ def _axes(batch: BatchSpec) -> list[list[dict[str, object]]]:
     return axes
 
 
-def _drawn(path: str, vary: VarySpec, batch: BatchSpec) -> list[object]:
+def _drawn(path: str, vary: VarySpec, batch: BatchSpec) -> PathColumn:
     """Values of one path by itself."""
     count, kind, value = batch.n_draws, vary.kind, vary.value
     if kind in ("list", "from"):
-        return [_plain(entry) for entry in (value if kind == "list" else value.column.values)[:count]]
+        return path_column([_plain(entry) for entry in (value if kind == "list" else value.column.values)[:count]])
     if kind == "linspace":
         first, last = value
-        return [first if count == 1 else _between(first, last, k / (count - 1)) for k in range(count)]
+        return np.array([first]) if count == 1 else _between(first, last, np.arange(count) / (count - 1))
     fractions = _fractions(path, vary, batch)
     if kind == "choice":
-        return list(_chosen(value, vary.weights or (1.0,) * len(value), fractions))
+        entries = path_column([_plain(entry) for entry in value])
+        return taken_from(entries, _chosen(vary.weights or (1.0,) * len(value), fractions))
     if kind == "normal":
-        return list(map(normal_quantiles(*value, vary.low, vary.high), fractions))
-    return list(map(_log(*value) if kind == "log_uniform" else _straight(*value), fractions))
+        return np.array(list(map(normal_quantiles(*value, vary.low, vary.high), fractions.tolist())))
+    if kind == "log_uniform":
+        first, last = map(math.log, value)
+        drawn = np.array(list(map(math.exp, _between(first, last, fractions).tolist())))
+        return np.minimum(np.maximum(drawn, value[0]), value[1])
+    return _between(*value, fractions)
 
 
-def _fractions(path: str, vary: VarySpec, batch: BatchSpec) -> list[float]:
+def _fractions(path: str, vary: VarySpec, batch: BatchSpec) -> np.ndarray:
     """Even fractions in [0, 1) of one path, one per draw."""
     count, seed = batch.n_draws, batch.seed
     if vary.kind == "lhs":
@@ -114,27 +191,16 @@ def _fractions(path: str, vary: VarySpec, batch: BatchSpec) -> list[float]:
     return even_fractions(seed, path, count)
 
 
-def _chosen(entries: tuple, weights: tuple[float, ...], fractions: Iterable[float]) -> Iterable[object]:
-    """Entries as often as their weights say."""
-    bounds = list(itertools.accumulate(weights))
-    for u in fractions:
-        k = bisect.bisect_right(bounds, u * bounds[-1])
-        while k == len(weights) or not weights[k]:  # rounding at the end of the last one
-            k -= 1
-        yield _plain(entries[k])
+def _chosen(weights: tuple[float, ...], fractions: np.ndarray) -> np.ndarray:
+    """Places of entries as often as their weights say."""
+    bounds = np.array(list(itertools.accumulate(weights)))
+    places = np.searchsorted(bounds, fractions * bounds[-1], side="right")
+    last = max(k for k, weight in enumerate(weights) if weight)
+    return np.minimum(places, last)  # rounding at the end of the last one
 
 
-def _straight(low: float, high: float) -> Callable[[float], float]:
-    return lambda u: _between(low, high, u)
-
-
-def _log(low: float, high: float) -> Callable[[float], float]:
-    first, last = math.log(low), math.log(high)
-    return lambda u: min(max(math.exp(_between(first, last, u)), low), high)
-
-
-def _between(a: float, b: float, u: float) -> float:
-    """Straight line from a to b that meets both ends and does not overflow between them."""
+def _between(a: float, b: float, u):
+    """Straight line from a to b that meets both ends and does not overflow between them; `u` is a number or an array."""
     return a * (1.0 - u) + b * u
 
 

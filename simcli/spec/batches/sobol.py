@@ -1,4 +1,6 @@
-"""Sobol points with the direction numbers of Joe and Kuo, for up to 21 dimensions. Imports nothing."""
+"""Sobol points with the direction numbers of Joe and Kuo, for up to 21 dimensions."""
+
+import numpy as np
 
 BITS = 53
 
@@ -46,19 +48,15 @@ def directions(dimension: int) -> list[int]:
     return v
 
 
-def points(dimension: int, count: int, shift: int = 0) -> list[float]:
-    """The first points of one dimension, in [0, 1).
+def points(dimension: int, count: int, shift: int = 0) -> np.ndarray:
+    """The first points of one dimension, (count,), in [0, 1).
 
     Args:
         dimension: from 0 to MAX_DIMENSIONS - 1.
         count: how many; point k does not depend on it.
         shift: 53-bit integer added digit by digit, which keeps the sequence's evenness.
     """
-    v = directions(dimension)
-    found = []
-    state = 0
-    for k in range(count):
-        found.append((state ^ shift) * 2.0**-BITS)
-        lowest_zero = (~k & (k + 1)).bit_length() - 1
-        state ^= v[lowest_zero]
-    return found
+    k = np.arange(1, count)
+    lowest_bit = np.frexp((k & -k).astype(float))[1] - 1
+    turns = np.concatenate(([shift], np.array(directions(dimension))[lowest_bit]))[:count]
+    return np.bitwise_xor.accumulate(turns) * 2.0**-BITS

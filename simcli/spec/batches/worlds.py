@@ -33,6 +33,7 @@ from simcli.spec.values.expressions import ExpressionError, has_expression, name
 from simcli.spec.values.joint_units import JointUnits
 from simcli.spec.values.ranks import Rank, RankedMark
 from simcli.spec.values.scopes import Scope
+from simcli.spec.values.varied import Varied, as_float
 
 Path = tuple[PathStep, ...]
 _KEYFRAME = "initial"  # whose value may name a keyframe
@@ -67,20 +68,21 @@ def updated_scene(document: Document, base: SceneSpec, values: dict[str, object]
     return _with_late(document, base, tree, late, faults, quick is None, ranks)[0]
 
 
-def tree_with_ranks(document: Document, paths: Sequence[str]) -> TableNode:
+def tree_with_ranks(document: Document, paths: Sequence[str], typed: Collection[str] = ()) -> TableNode:
     """The expanded tree of a scene whose worlds vary some paths, with the ranks of these, and of what is made of them.
 
     Args:
         document: the scene as written, resolved before.
         paths: dotted; their values are those of the scene.
+        typed: those of them that stand for paths of `--set`.
     """
     if not paths:
         return document.expanded
-    key = tuple(paths)
+    key = (*paths, None, *typed)
     found = document.cache.setdefault("trees_with_ranks", {})
     if key not in found:
         faults = Faults()  # told before
-        ranks = {parse_path(path) or ("",): rank_of_varied(document.root, path) for path in paths}
+        ranks = {parse_path(path) or ("",): rank_of_varied(document.root, path, typed) for path in paths}
         early = {path: plain(find(document.root, parse_path(path) or ("",)) or _ANY) for path in paths if _is_early(path)}
         tree = _expanded_with(document, early, ranks, faults) if early else document.expanded
         for steps, rank in ranks.items():
@@ -152,7 +154,7 @@ def _parameter_leaves(document: Document, early: dict[str, object]) -> dict[Path
     if find(document.expanded, ("initial", CONTROLS)) is not None:
         return None
     named = {(parse_path(path) or ())[1:]: value for path, value in early.items() if path.startswith("params.")}
-    if len(named) < len(early) or any(len(steps) != 1 or type(v) not in (int, float) for steps, v in named.items()):
+    if len(named) < len(early) or any(len(steps) != 1 or type(v) not in (int, float, Varied) for steps, v in named.items()):
         return None
     params = document.root.get("params")
     if not isinstance(params, TableNode) or any(steps[0] not in params.items for steps in named):
@@ -165,7 +167,7 @@ def _parameter_leaves(document: Document, early: dict[str, object]) -> dict[Path
         return None
     scope = Scope(None, Faults())
     scope.declare(params)
-    scope.values.update((steps[0], float(value)) for steps, value in named.items())
+    scope.values.update((steps[0], as_float(value)) for steps, value in named.items())
     try:
         new = {steps: substitute_names(text, scope.lookup) for steps, text in found[key].items()}
     except ExpressionError:
@@ -195,6 +197,23 @@ def dependent_leaves(root: TableNode, params: TableNode, names: set[str]) -> dic
             return None
         leaves[path] = node.value
     return leaves
+
+
+def sections_made_of(document: Document, paths: Iterable[str]) -> set[str]:
+    """Top-level sections that may be otherwise in a world because of what is gone after expansion, as parameters.
+
+    Args:
+        document: the scene as written, resolved before.
+        paths: that the world has values of its own for.
+    """
+    early = {parse_path(path) or ("",) for path in paths if _is_early(path)}
+    params = document.root.get("params")
+    if not early:
+        return set()
+    if not isinstance(params, TableNode) or any(steps[0] != "params" or len(steps) != 2 for steps in early):
+        return set(document.expanded.items)
+    leaves = dependent_leaves(document.root, params, {str(steps[1]) for steps in early})
+    return set(document.expanded.items) if leaves is None else {str(steps[0]) for steps in leaves}
 
 
 def _with_value(root: TableNode, steps: Path, value: object, faults: Faults, rank: Rank) -> TableNode:

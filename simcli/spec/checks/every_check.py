@@ -57,7 +57,6 @@ def check_spec(
         check_natural.check_natural(check, name, body)
     for name, joint in spec.joints.items():
         check_physics.check_joint(check, name, joint)
-    check_physics.check_anchors(check)
     check_run.check_times(check)
     check_refs.check_names(check)
     check_refs.check_references(check)

@@ -6,6 +6,7 @@ from simcli.spec.checks.checker import Checker
 from simcli.spec.schema.pose import norm
 from simcli.spec.schema.shape import ShapeSpec
 from simcli.spec.values.schema_parts import Part
+from simcli.spec.values.varied import smallest_number
 
 MASSLESS = ("plane", "heightfield")
 SMALLEST_AXIS = 1e-12  # [1], a shorter vector has no direction
@@ -33,6 +34,6 @@ def check_sizes(check: Checker, path: str, shapes: Mapping[str, Part]) -> None:
     """Lengths of shapes that are lists are larger than 0; arguments as of `check_shapes`, or shapes that are only seen."""
     for key, shape in shapes.items():
         size = _SIZES.get(shape.type)
-        if size and min(getattr(shape, size)) <= 0:
+        if size and smallest_number(*getattr(shape, size)) <= 0:
             message = f"a {size} of `{key}` is not larger than 0"
             check.fault("SC231", message, f"{path}.{key}.{size}", "write full lengths in metres")

@@ -29,6 +29,8 @@ _LAID_OVER = (SET, SWEEP, ADDED_MEASURE)  # options over which others may be lai
 _VARIED = "batch.vary."
 _DRAW = re.compile(r"(\s*)([a-z_]+)(\s*)\((.*)\)\s*\Z", re.DOTALL)
 _WORD = re.compile(r"\s*([a-z_]+)\s*(\(|\Z)")
+_FLOAT = r"-?\d+(?:\.\d+(?:e[-+]\d+)?|e[-+]\d+)"
+_NUMBERS = re.compile(rf"\{{list: \[({_FLOAT}(?:, {_FLOAT})*)\]\}}")
 _NAMED_VALUE = re.compile(r"\s*([a-z_]+)\s*=\s*(.*\S)", re.DOTALL)
 # Sections whose entries are named by the user: a path into a name that is not there is a fault, not a new entry.
 _NAMED = ("bodies", "joints", "forces", "signals", "materials", "models", "instances", "replicate", "params", "keyframes")
@@ -247,7 +249,7 @@ def _value(text: str, start: Mark, faults: Faults) -> Node:
 def spread_values(text: str, start: Mark, faults: Faults) -> Node:
     """The values of `--vary`: `0.1,0.2` is a grid, `normal(1, 0.1, low=0)` a draw; marks are those of the text as typed."""
     if text.lstrip().startswith("{"):
-        return _value(text, start, faults)
+        return _listed_numbers(text, start) or _value(text, start, faults)
     draw = _DRAW.match(text)
     if draw is None and (word := _WORD.match(text)):
         mark = start._replace(column=start.column + word.start(1), length=len(text.strip()))
@@ -277,6 +279,16 @@ def spread_values(text: str, start: Mark, faults: Faults) -> Node:
     if kind == "from":
         return _as_from(items, keys, at, faults)
     return TableNode(items, keys, at, block=False)
+
+
+def _listed_numbers(text: str, start: Mark) -> Node | None:
+    """A list of plain floats, as a search writes for all its worlds at once; None of any other text."""
+    found = _NUMBERS.fullmatch(text)
+    if found is None:
+        return None
+    mark = start._replace(length=len(text))
+    numbers = [Scalar(float(one), mark) for one in found[1].split(", ")]
+    return TableNode({"list": Listing(numbers, mark)}, {"list": mark}, mark, block=False)
 
 
 def _arguments(text: str) -> tuple[str, list[tuple[str, int, str, int]]]:

@@ -14,6 +14,7 @@ from simcli.spec.names.structure import WORLD_NAME, tree
 from simcli.spec.schema.body import BodySpec, WorldSpec
 from simcli.spec.schema.pose import PlacedPoseSpec, unit_length
 from simcli.spec.schema.scene import SceneSpec
+from simcli.spec.values.varied import plain_numbers
 
 Note = Callable[[str, str, str, str], None]  # code, message, path, hint
 
@@ -177,7 +178,7 @@ def _following(spec: SceneSpec) -> Iterable[str]:
 
 def _placed(pose: PlacedPoseSpec, found: np.ndarray) -> PlacedPoseSpec:
     """The pose as it was found, in no frame."""
-    numbers = found.tolist()
+    numbers = plain_numbers(found)
     return pose.model_copy(update={"xyz": tuple(numbers[:3]), "quat_xyzw": unit_length(tuple(numbers[3:])), "in_": None})
 
 

@@ -11,6 +11,7 @@ from simcli.spec.names import dofs
 from simcli.spec.names.channel_names import canonical
 from simcli.spec.schema.pose import PoseSpec
 from simcli.spec.values.braces import renamed_in_braces
+from simcli.spec.values.varied import number_row, plain_numbers
 
 _OWNERS = {"joint": "joints", "signal": "signals"}  # sections of what quantities name, else bodies
 
@@ -135,7 +136,7 @@ class Placement:
         changes: dict[str, Node] = {}
         point = _numbers(node.get("at"), 3)
         if point:
-            changes["at"] = _vector_node(rot.pose_apply(self.at, point), node.items["at"].mark)
+            changes["at"] = _vector_node(rot.pose_apply(self.at, number_row(point)), node.items["at"].mark)
         if "axis" in node.items:
             changes["axis"] = self._turned(node.items["axis"])
         elif type_name in dofs.AXIS:
@@ -161,7 +162,7 @@ class Placement:
         return self._vector(value, node.mark) if value else node
 
     def _vector(self, value: tuple[float, ...], mark: Mark) -> Node:
-        return _vector_node(rot.quat_rotate(self.at[3:], np.array(value, float)), mark)
+        return _vector_node(rot.quat_rotate(self.at[..., 3:], number_row(value)), mark)
 
     def force(self, node: Node) -> Node:
         """A force, moved into place."""
@@ -186,8 +187,8 @@ class Placement:
         axes = _pose(node.get("axes"))
         on_world = self.moves and "world" in table_at(node.get("a")).items
         if on_world and axes is not None and plain(node.get("type") or NO_VALUE) in WITH_AXES:
-            turned = compose_poses(np.array([*UNMOVED_POSE[:3], *self.at[3:]]), axes)
-            changes["axes"] = rebuild({"quat_xyzw": turned[3:].tolist()}, node.mark)
+            turned = compose_poses(np.where(np.arange(7) < 3, 0.0, self.at), axes)
+            changes["axes"] = rebuild({"quat_xyzw": plain_numbers(turned[..., 3:])}, node.mark)
         return node.replaced(changes)
 
     def sensor(self, node: Node) -> Node:
@@ -206,7 +207,7 @@ class Placement:
         changes = {"body": self._name(node.items["body"], "bodies")} if "body" in node.items else {}
         point = _numbers(node.get("world"), 3)
         if point and self.moves:
-            changes["world"] = _vector_node(rot.pose_apply(self.at, point), node.items["world"].mark)
+            changes["world"] = _vector_node(rot.pose_apply(self.at, number_row(point)), node.items["world"].mark)
         return node.replaced(changes)
 
 
@@ -222,13 +223,16 @@ EMPTY_TABLE = TableNode({}, {}, Mark("", 0, 0, 0))
 
 
 def compose_poses(outer: np.ndarray, inner: np.ndarray) -> np.ndarray:
-    """The inner pose seen from outside; exact where the outer one is the identity."""
-    return inner if np.array_equal(outer, UNMOVED_POSE) else rot.pose_compose(outer, inner)
+    """The inner pose seen from outside, of one or of all worlds; exact where the outer one is the identity."""
+    if np.array_equal(outer, UNMOVED_POSE):
+        return inner
+    is_unmoved = (outer == UNMOVED_POSE).all(axis=-1, keepdims=True)
+    return np.where(is_unmoved, inner, rot.pose_compose(outer, inner))
 
 
 def pose_array(pose: PoseSpec) -> np.ndarray:
-    """A pose as [m, 1], (7,)."""
-    return np.array([*pose.xyz, *pose.quat_xyzw])
+    """A pose as [m, 1], (7,); (W, 7) where it differs between worlds."""
+    return number_row([*pose.xyz, *pose.quat_xyzw])
 
 
 def _pose(node: Node | None) -> np.ndarray | None:
@@ -243,11 +247,11 @@ def _pose(node: Node | None) -> np.ndarray | None:
 
 
 def _pose_node(pose: np.ndarray, mark: Mark) -> Node:
-    return rebuild({"xyz": pose[:3].tolist(), "quat_xyzw": pose[3:].tolist()}, mark)
+    return rebuild({"xyz": plain_numbers(pose[..., :3]), "quat_xyzw": plain_numbers(pose[..., 3:])}, mark)
 
 
 def _vector_node(value: np.ndarray, mark: Mark) -> Node:
-    return rebuild(value.tolist(), mark)
+    return rebuild(plain_numbers(value), mark)
 
 
 def _numbers(node: Node | None, count: int) -> tuple[float, ...] | None:
@@ -258,4 +262,4 @@ def _numbers(node: Node | None, count: int) -> tuple[float, ...] | None:
         return PoseSpec.model_validate({"xyz": plain(node)}).xyz
     except ValidationError:
         values = plain(node)
-        return tuple(values) if all(type(v) in (int, float) for v in values) else None
+        return tuple(values) if all(isinstance(v, int | float) and not isinstance(v, bool) for v in values) else None

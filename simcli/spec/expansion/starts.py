@@ -10,7 +10,7 @@ What the ranks of the file decide is the order of `initial` alone, in which late
 Where a higher rank has spoken, `with_starts` writes what holds behind all others; so a resolved scene begins there, too.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,6 +23,7 @@ from simcli.spec.names.patterns import matching
 from simcli.spec.schema.pose import ORIENTATIONS
 from simcli.spec.schema.scene import SceneSpec
 from simcli.spec.values.ranks import Rank, full_rank, start_rank
+from simcli.spec.values.varied import in_all_worlds, number_row, plain_numbers
 
 STATES = {"joint_q": "q", "joint_qd": "qd"}  # tables of `initial` and of a keyframe, and the key of a joint
 _OF_BODIES = ("pose", "velocity")
@@ -125,15 +126,20 @@ class _Said:
 
     Attributes:
         value: numbers, or `center`; None where the model alone can tell them.
-        ranks: of each number.
+        parts: nodes that each number is made of.
         is_name: whether the place names the joint.
         is_entry: whether it stands in `initial`, where it holds over all that is said before.
     """
 
     value: Sequence[float] | str | None
-    ranks: list[Rank]
+    parts: list[list[Node]]
     is_name: bool = True
     is_entry: bool = False
+
+    @property
+    def ranks(self) -> list[Rank]:
+        """Of each number."""
+        return [max(map(start_rank, nodes), default=Rank.FILE) for nodes in self.parts]
 
 
 def _ranked_subjects(spec: SceneSpec, tree: TableNode, key: str) -> set[str | None]:
@@ -161,18 +167,26 @@ def _highest(node: Node | None, rank_of: Callable[[Node | None], Rank] = start_r
     return rank_of(node)
 
 
-def _ranks(node: Node | None, count: int) -> list[Rank]:
-    """The ranks of the numbers of a list, or of a number."""
+def _parts(node: Node | None, count: int) -> list[list[Node]]:
+    """What the numbers of a list, or a number, are made of."""
     if isinstance(node, Listing) and len(node.items) == count:
-        return [start_rank(item) for item in node.items]
-    return [start_rank(node)] * count
+        return [[item] for item in node.items]
+    return [[] if node is None else [node]] * count
+
+
+def _below(node: Node | None) -> list[Node]:
+    """The values below a node that are no tables and no lists, or itself."""
+    if isinstance(node, TableNode | Listing):
+        items = node.items.values() if isinstance(node, TableNode) else node.items
+        return [one for item in items for one in _below(item)] or [node]
+    return [] if node is None else [node]
 
 
 def _of_joint(spec: SceneSpec, tree: TableNode, key: str, name: str) -> _Said | None:
     """What `q` or `qd` of a joint says."""
     joint = spec.joints.get(name)
     value = getattr(joint, STATES[key]) if joint is not None else None
-    return None if value is None else _Said(value, _ranks(find(tree, ("joints", name, STATES[key])), len(value)))
+    return None if value is None else _Said(value, _parts(find(tree, ("joints", name, STATES[key])), len(value)))
 
 
 def _of_body(spec: SceneSpec, tree: TableNode, key: str, name: str) -> _Said | None:
@@ -188,16 +202,20 @@ def _of_body(spec: SceneSpec, tree: TableNode, key: str, name: str) -> _Said | N
     if pose is None or (joint is not None and (joint.uses_frames or joint.at is not None)):
         return None
     node = find(tree, ("bodies", body, "pose"))
-    turns = max((_highest(find(node, (one,))) for one in ORIENTATIONS), default=Rank.FILE) if node is not None else Rank.FILE
-    places = _ranks(find(node, ("xyz",)), 3) if node is not None else [Rank.FILE] * 3
+    turns = [one for key in ORIENTATIONS for one in _below(find(node, (key,)))] if node is not None else []
+    places = _parts(find(node, ("xyz",)), 3) if node is not None else [[]] * 3
     if isinstance(node, Scalar) or find(node, ("in",)) is not None:
-        places, turns = [_highest(node)] * 3, _highest(node)
+        places, turns = [_below(node)] * 3, _below(node)
     if joint is not None or spec.world.plane is None:
         return _Said((*pose.xyz, *pose.quat_xyzw), [*places, *[turns] * 4])
     axes, normal = np.array(AXES[spec.world.plane]), np.array(plane_normal(spec.world.plane))
-    angle = 2.0 * np.arctan2(normal @ np.array(pose.quat_xyzw[:3]), pose.quat_xyzw[3])
-    along = (axes @ np.array(pose.xyz)).tolist()
-    return _Said((*along, float(np.remainder(angle + np.pi, 2.0 * np.pi) - np.pi)),
+
+    def in_plane(pose: np.ndarray) -> np.ndarray:
+        angle = 2.0 * np.arctan2(rot.dot(pose[..., 3:6], normal), pose[..., 6])
+        along = [rot.dot(pose[..., :3], axis) for axis in axes]
+        return np.stack((*along, np.remainder(angle + np.pi, 2.0 * np.pi) - np.pi), axis=-1)
+
+    return _Said(in_all_worlds(in_plane, (*pose.xyz, *pose.quat_xyzw)),
                  [*(places[int(np.argmax(axis))] for axis in axes), turns])  # fmt: skip
 
 
@@ -209,13 +227,14 @@ def _velocity(spec: SceneSpec, tree: TableNode, body: str, plane: str | None, jo
     halves = [(getattr(velocity, half) or (0.0, 0.0, 0.0), find(tree, ("bodies", body, "velocity", half)))
               for half in ("linear", "angular")]  # fmt: skip
     if plane is not None:
-        return _Said(None, [max(_highest(node) for _, node in halves)] * 3)
-    ranks = [_ranks(node, 3) for _, node in halves]
-    values = [np.array(value) for value, _ in halves]
+        return _Said(None, [[one for _, node in halves for one in _below(node)]] * 3)
+    parts = [_parts(node, 3) for _, node in halves]
+    values = [number_row(value) for value, _ in halves]
     if joint is not None and joint.uses_frames and joint.parent_frame is not None:
-        back = rot.quat_inverse(np.array(joint.parent_frame.quat_xyzw))
-        values, ranks = [rot.quat_rotate(back, value) for value in values], [[max(one)] * 3 for one in ranks]
-    return _Said(tuple(np.concatenate(values).tolist()), [*ranks[0], *ranks[1]])
+        back = rot.quat_inverse(number_row(joint.parent_frame.quat_xyzw))
+        values = [rot.quat_rotate(back, value) for value in values]
+        parts = [[[node for nodes in one for node in nodes]] * 3 for one in parts]
+    return _Said((*plain_numbers(values[0]), *plain_numbers(values[1])), [*parts[0], *parts[1]])
 
 
 def _said_in_initial(spec: SceneSpec, tree: TableNode, key: str, names: Sequence[str]) -> dict[str, list[_Said]]:
@@ -228,8 +247,8 @@ def _said_in_initial(spec: SceneSpec, tree: TableNode, key: str, names: Sequence
         node = find(tree, ("initial", key, pattern))
         for place in matching(names, pattern, groups):
             count = len(value) if not isinstance(value, str) else 0
-            ranks = _ranks(node, count) or [start_rank(node)]
-            found.setdefault(names[place], []).append(_Said(value, ranks, names[place] == pattern, True))
+            parts = _parts(node, count or 1)
+            found.setdefault(names[place], []).append(_Said(value, parts, names[place] == pattern, True))
     return found
 
 
@@ -237,25 +256,44 @@ def _with_holding(entries: dict, name: str, said: list[_Said], names: Sequence[s
     """Entries of `initial` in which what holds of a joint stands last."""
     if not any(one.is_entry for one in said) and len(said) < 2:
         return entries
-    plain = said[-1]  # what holds by the order of places alone
+    best, whole = _best(said)
+    if all(one is said[-1] for one in best):
+        return entries  # what holds by the order of places alone
+    holds: Sequence[float] | str | None = best[0].value if whole else tuple(one.value[k] for k, one in enumerate(best))
+    left = _without(entries, name, names) if holds is None else {key: value for key, value in entries.items() if key != name}
+    return left if holds is None else {**left, name: holds}
+
+
+def _best(said: Sequence[_Said]) -> tuple[list[_Said], bool]:
+    """Who holds each number of a joint; where they do not say numbers alike, who holds all of them, and True."""
     order = {id(one): place for place, one in enumerate(said)}
 
     def wins(one: _Said, rank: Rank) -> tuple:
         return (rank, one.is_name and rank > Rank.FILE, order[id(one)])
 
-    numeric = [one for one in said if isinstance(one.value, tuple | list)]
-    if len(numeric) == len(said) and len({len(one.value) for one in numeric}) == 1:
-        best = [max(said, key=lambda one, k=k: wins(one, one.ranks[k])) for k in range(len(plain.value))]
-        if all(one is plain for one in best):
-            return entries
-        holds: Sequence[float] | str | None = tuple(one.value[k] for k, one in enumerate(best))
-    else:
-        best_one = max(said, key=lambda one: wins(one, max(one.ranks)))
-        if best_one is plain:
-            return entries
-        holds = best_one.value
-    left = _without(entries, name, names) if holds is None else {key: value for key, value in entries.items() if key != name}
-    return left if holds is None else {**left, name: holds}
+    counts = {len(one.value) if isinstance(one.value, tuple | list) else -1 for one in said}
+    if len(counts) > 1 or -1 in counts:
+        return [max(said, key=lambda one: wins(one, max(one.ranks)))], True
+    return [max(said, key=lambda one, k=k: wins(one, one.ranks[k])) for k in range(counts.pop())], False
+
+
+def held_nodes(spec: SceneSpec, tree: TableNode) -> Iterator[Node]:
+    """What is written of the start and holds, of coordinates and of velocities.
+
+    Args:
+        spec: the scene.
+        tree: it, expanded, with marks.
+    """
+    names = (*spec.joints, *(f"{body}_free" for body in structure.tree(spec).free_bodies))
+    for key in STATES:
+        entries = _said_in_initial(spec, tree, key, names)
+        for name in names:
+            own = (_of_body(spec, tree, key, name), _of_joint(spec, tree, key, name))
+            said = [*(one for one in own if one is not None), *entries.get(name, ())]
+            best, whole = _best(said) if said else ([], False)
+            for k, one in enumerate(best):
+                for nodes in one.parts if whole else [one.parts[k]]:
+                    yield from nodes
 
 
 def _without(entries: dict, name: str, names: Iterable[str]) -> dict:

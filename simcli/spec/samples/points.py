@@ -22,12 +22,12 @@ def _generator(seed: int, path: str, stream: object) -> np.random.Philox:
     return np.random.Philox(key=(seed & _MASK) << 64 | int.from_bytes(digest, "little"))
 
 
-def even_fractions(seed: int, path: str, count: int) -> list[float]:
-    """Independent even fractions in [0, 1)."""
-    return [(int(word) >> 11) * 2.0**-sobol.BITS for word in random_words(seed, path, count, 0)]
+def even_fractions(seed: int, path: str, count: int) -> np.ndarray:
+    """Independent even fractions in [0, 1), (count,)."""
+    return (random_words(seed, path, count, 0) >> np.uint64(11)) * 2.0**-sobol.BITS
 
 
-def latin_fractions(seed: int, path: str, count: int, strata: int) -> list[float]:
+def latin_fractions(seed: int, path: str, count: int, strata: int) -> np.ndarray:
     """Fractions of which each `strata` draws in a row, from draw 0 on, have one in every slice of length 1 / strata.
 
         u_k = (p_b(k mod n) + f_k) / n,   b = k div n
@@ -43,16 +43,16 @@ def latin_fractions(seed: int, path: str, count: int, strata: int) -> list[float
     Source: McKay, Beckman, Conover (1979), one column; paths are permuted apart, which pairs them at random. Deviation: the
     number of slices is not that of draws; further draws go on with another permutation.
     """
-    within = np.array(even_fractions(seed, path, count))
+    within = even_fractions(seed, path, count)
     cells = np.empty(count)
     for block in range(-(-count // strata)):
         order = np.argsort(_generator(seed, path, f"lhs-{block}").random_raw(strata), kind="stable")
         first = block * strata
         cells[first : first + strata] = order[: count - first]
-    return np.minimum((cells + within) / strata, np.nextafter((cells + 1.0) / strata, 0.0)).tolist()
+    return np.minimum((cells + within) / strata, np.nextafter((cells + 1.0) / strata, 0.0))
 
 
-def scrambled_fractions(seed: int, path: str, count: int, dimension: int) -> list[float]:
+def scrambled_fractions(seed: int, path: str, count: int, dimension: int) -> np.ndarray:
     """Sobol points of one dimension under nested uniform scrambling: a net stays a net, and every point is even by itself.
 
     Bit i of a point is flipped or not by a random bit that belongs to the path, to i, and to the bits before i.
@@ -66,7 +66,7 @@ def scrambled_fractions(seed: int, path: str, count: int, dimension: int) -> lis
     Source: A. B. Owen, "Randomly permuted (t, m, s)-nets and (t, s)-sequences" (1995), base 2, 53 bits; the random bits are
     those of SplitMix64 (Steele, Lea, Flood 2014), one generator for each i, at the place that the bits before i count.
     """
-    points = (np.array(sobol.points(dimension, count)) * 2.0**sobol.BITS).astype(np.uint64)
+    points = (sobol.points(dimension, count) * 2.0**sobol.BITS).astype(np.uint64)
     keys = random_words(seed, path, sobol.BITS, "owen")
     found = np.zeros_like(points)
     one = np.uint64(1)
@@ -75,7 +75,7 @@ def scrambled_fractions(seed: int, path: str, count: int, dimension: int) -> lis
         before = points >> np.uint64(sobol.BITS - i)
         flip = _split_mix(keys[i], before) >> np.uint64(63)
         found |= ((points >> below) & one ^ flip) << below
-    return (found * 2.0**-sobol.BITS).tolist()
+    return found * 2.0**-sobol.BITS
 
 
 def _split_mix(key: np.uint64, place: np.ndarray) -> np.ndarray:

@@ -1,6 +1,5 @@
 """Schema of poses."""
 
-import math
 from typing import Any
 
 from pydantic import model_validator
@@ -8,6 +7,7 @@ from pydantic import model_validator
 from simcli import rotations as rot
 from simcli.spec.values.quantities import REQUIRED, Direction, Point, Text, doc, one_of, quantity, refuse, vector
 from simcli.spec.values.schema_parts import Part
+from simcli.spec.values.varied import in_all_worlds, vector_length
 
 Quaternion = vector("", count=4)
 ORIENTATIONS = ("rpy", "quat_xyzw", "quat_wxyz", "axis_angle")
@@ -62,11 +62,12 @@ def _quaternion(pose: PoseSpec, given: str | None) -> tuple[float, float, float,
     if given is None:
         return _IDENTITY
     if given == "rpy":
-        return tuple(rot.quat_from_rpy(pose.rpy).tolist())
+        return in_all_worlds(rot.quat_from_rpy, pose.rpy)
     if given == "axis_angle":
         if norm(pose.axis_angle.axis) < _SMALLEST_NORM:
             raise refuse("SC421", "the axis of a rotation is zero", "give it a direction, as [0, 0, 1]", "axis_angle.axis")
-        return tuple(rot.quat_from_axis_angle(unit_length(pose.axis_angle.axis), pose.axis_angle.angle).tolist())
+        return in_all_worlds(lambda a: rot.quat_from_axis_angle(a[..., :3], a[..., 3]),
+                             (*unit_length(pose.axis_angle.axis), pose.axis_angle.angle))
     value = pose.quat_xyzw if given == "quat_xyzw" else (*pose.quat_wxyz[1:], pose.quat_wxyz[0])
     if norm(value) < _SMALLEST_NORM:
         raise refuse("SC422", "a quaternion of length zero is no rotation", "the identity is [0, 0, 0, 1] as xyzw", given)
@@ -75,7 +76,7 @@ def _quaternion(pose: PoseSpec, given: str | None) -> tuple[float, float, float,
 
 def norm(value: tuple[float, ...]) -> float:
     """Length of a vector, safe from overflow."""
-    return math.hypot(*value)
+    return vector_length(*value)
 
 
 def unit_length(value: tuple[float, ...]) -> tuple[float, ...]:

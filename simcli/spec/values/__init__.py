@@ -2,6 +2,7 @@
 
 In: texts and numbers of a tree. Out: floats in SI, and the field types of the schema. Never here: what a key stands for.
 
+    varied          a number that differs between worlds, in the place of a number
     units           numbers with units: "5 cm", "120 rpm", "10 N*m/rad" to SI, with the dimension checked
     expressions     arithmetic in `${...}`: a whitelist over Python's syntax tree, in double precision
     braces          arithmetic on names in braces, as that of signals and of conditions on columns

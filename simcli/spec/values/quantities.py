@@ -4,10 +4,11 @@ import re
 from collections.abc import Callable
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema
+from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema, WrapValidator
 from pydantic_core import PydanticCustomError
 
 from simcli.spec.values.units import UnitError, to_si
+from simcli.spec.values.varied import Varied, VariedText
 
 REQUIRED = ...
 SIGNAL_PATTERN = r"^\$[^{\s]"  # of a text that names a signal
@@ -129,7 +130,17 @@ def quantity(*units: str, **bounds: float) -> Any:
         **bounds: gt, ge, lt, le as of pydantic's Field.
     """
     schema = WithJsonSchema(number_json(*units, **bounds))
-    return Annotated[float, Field(strict=True, **bounds), BeforeValidator(_convert(units)), schema]
+    return Annotated[float, Field(strict=True, **bounds), _in_all_worlds(_convert(units)), schema]
+
+
+def _in_all_worlds(convert: Callable[[object], object]) -> WrapValidator:
+    """A validator that converts a number before its bounds are checked; one that differs between worlds is in SI already."""
+
+    def validated(value: object, check: Callable[[object], object]) -> object:
+        value = value.converted(convert) if type(value) is VariedText else value
+        return value.checked(check) if type(value) is Varied else check(convert(value))
+
+    return WrapValidator(validated)
 
 
 def _convert_signal(units: tuple[str, ...]) -> Callable[[object], object]:
@@ -157,7 +168,7 @@ def is_signal(value: object) -> bool:
 def drivable(*units: str) -> Any:
     """A float in SI, or `$name` of a signal."""
     schema = WithJsonSchema(number_json(*units, signal=True))
-    return Annotated[float | str, BeforeValidator(_convert_signal(units)), schema]
+    return Annotated[float | str, _in_all_worlds(_convert_signal(units)), schema]
 
 
 _NUMBER_WORD = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")

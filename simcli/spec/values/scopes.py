@@ -9,6 +9,7 @@ from simcli.spec.values.expressions import RESERVED, ExpressionError, has_expres
 from simcli.spec.values.quantities import own_unit
 from simcli.spec.values.ranks import Rank, full_rank, made_of
 from simcli.spec.values.units import UnitError, dimension_of, to_si, unit_behind, unit_fits
+from simcli.spec.values.varied import VariedText, as_float
 
 _SAME = 1e-12  # relative: a unit rounds
 
@@ -122,6 +123,8 @@ class Scope:
                 rank = max(rank, home.rank_in(text))
             if rank > Rank.FILE:
                 self.ranks[name] = rank
+            if type(value) is VariedText:
+                return value.converted(_any_unit)
             if isinstance(value, str):
                 return _any_unit(value)
         except (ExpressionError, UnitError) as error:
@@ -132,7 +135,7 @@ class Scope:
         if isinstance(value, bool) or not isinstance(value, int | float):
             self.faults.add("SC203", f"the parameter `{name}` must be a number", where, 'as `0.4`, "40 cm" or "${2*L}"')
             return 1.0
-        return float(value)
+        return as_float(value)
 
     def check_all(self) -> None:
         """Evaluate every parameter, so that unused wrong ones are reported too."""
@@ -214,7 +217,7 @@ def same_kind(one: Node | None, other: Node | None) -> bool:
 
 def says_same(one: Node | None, other: Node | None) -> bool:
     """Whether two values are one: equal, or the same number in other units; angles and plain numbers count in SI."""
-    if one is None or other is None:
+    if one is other or one is None or other is None:
         return one is other
     if plain(one) == plain(other):
         return True

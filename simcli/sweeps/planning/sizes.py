@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 # Steps of a body per second on two cores of 2026, from runs of pendulums in 640 worlds; of the right order, no more.
 BODY_STEPS = {"generalized": 2e7, "maximal": 1.5e6, "natural": 4e5, "affine": 4e5}
 CONTACT_PART = 0.05  # of that rate where bodies can touch
-BUILDING = 3e-4  # [s] of a body of a world whose scene is read and built in Python
+BUILDING = 5e-6  # [s] of a body of a world whose numbers are columns; 3e-4 where worlds are read one by one
 LONGEST = 120.0  # [s] of a chunk: what a worker that dies loses
 SHORTEST = 30.0  # [s], below which starting (1.5 s) would cost more than a twentieth of a chunk
 PIECES = 16  # chunks of a structure, at least, if they are not shorter than that: work for many workers

@@ -3,18 +3,27 @@
 from simcli.kernels.algebra.elementary import precision_of
 from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.collision.convex.gjk import difference
+from simcli.kernels.collision.convex.polytope import (
+    AWAY,
+    FLAT,
+    GONE,
+    NORMAL,
+    corner,
+    corners_of_face,
+    first_faces,
+    grow,
+    nearest_face,
+    note_corner,
+)
 from simcli.kernels.collision.convex.simplex import nearest_weights
-from simcli.kernels.collision.lanes import TINY, across, length, one, unit_or, vector
+from simcli.kernels.collision.lanes import across, length, one, unit_or, vector
 from simcli.kernels.collision.points import EQUAL
-from simcli.kernels.collision.tables import EPA_CORNER, EPA_CORNERS, EPA_EDGES, EPA_FACE, EPA_FACES
+from simcli.kernels.collision.tables import EPA_CORNER, EPA_CORNERS, EPA_FACE
 from simcli.kernels.language import ti
 
 CLOSE = {"float64": 1e-10, "float32": 1e-5}  # [1] of the size of the shapes, difference of the bounds on the depth
-VISIBLE = {"float64": 1e-13, "float32": 1e-6}  # [1] of it, height above a face from which on it is seen
-GONE, _FLAT = 1e30, 1e29  # distances that stand for a free place, and for a triangle without area
 _ALONG, _BACK = 0.999, -0.5  # cosines to the nearest face's normal of one that is the same, and of one that is opposite
 _TIED = 1e-6  # [1], cosines that differ by less are ties
-_NORMAL, _AWAY = 3, 6  # places in a face
 _START = 6  # points that the tetrahedron is chosen from
 
 
@@ -26,8 +35,9 @@ def penetration(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32)
     origin is still outside. So nothing is asked of the start but a volume, and touching cores need no other code.
 
     Where curved cores are so deep in each other that many normals are nearly as good, the polytope can be full before
-    its bounds meet, or rounding tears it. Then the best direction that was tried is returned: its depth separates the
-    cores, too. Its corner can be far from the deepest point, as the end of an edge is: all faces are asked.
+    its bounds meet. Then the best direction that was tried is returned: its depth separates the cores, too. Its corner can
+    be far from the deepest point, as the end of an edge is: all faces are asked. A nearest face above which nothing is found
+    to add has a normal of rounding only, and is asked no more.
 
     Where two faces are equally near, as where edges meet, the normal is in their middle: rounding would choose one.
 
@@ -39,7 +49,6 @@ def penetration(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32)
     Source: van den Bergen (2001). Deviation: any tetrahedron starts it.
     """
     size = one(c.bound, w, lane, a) + one(c.bound, w, lane, b)
-    tie = ti.static(VISIBLE[precision_of()]) * size
     d = unit_or(one(c.position, w, lane, b) - one(c.position, w, lane, a), vector(0.0, 0.0, 1.0))
     n_corners, n_faces, best = 0, 0, 0
     depth, n = GONE + 0.0 * size, d * 1.0
@@ -50,14 +59,14 @@ def penetration(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32)
             d = start_direction(c, w, turn, d)
         else:
             best = nearest_face(c, w, n_faces)
-            d = c.notes.value(w, c.faces + best * EPA_FACE + _NORMAL, Vec3)
+            d = c.notes.value(w, c.faces + best * EPA_FACE + NORMAL, Vec3)
         far, point = difference(c, w, lane, a, b, d)
         if turn < _START:
             start_corner(c, w, turn, far, point)
             if turn == _START - 1:
                 n_corners, n_faces = first_faces(c, w)
         else:
-            known = c.notes.load(w, c.faces + best * EPA_FACE + _AWAY)
+            known = c.notes.load(w, c.faces + best * EPA_FACE + AWAY)
             if d.dot(far) < depth:
                 depth, n, p = d.dot(far), d, point
                 off = far - d * depth
@@ -74,8 +83,7 @@ def penetration(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32)
                     is_held = is_held and is_closed
             if is_closed or turn == last:
                 break
-            n_faces = grow(c, w, n_corners, n_faces, far, point, tie)
-            n_corners += 1
+            n_corners, n_faces = grow(c, w, n_corners, n_faces, best, far, point)
     if not is_held:
         p = nearer_point(c, w, n_faces, p, off.dot(off), n * depth)
     return -depth, n, p
@@ -90,16 +98,10 @@ def nearer_point(c: ti.template(), w: ti.i32, n_faces: ti.i32, p: ti.template(),
         p, square: [m; m^2], what is known: the point, and how near it is.
         target: see `deepest_point`.
     """
-    q, least = deepest_point(c, w, n_faces, _FLAT, target)
+    q, least = deepest_point(c, w, n_faces, FLAT, target)
     if least > square:
         q = p * 1.0
     return q
-
-
-@ti.func
-def _corner(c: ti.template(), w: ti.i32, k: ti.i32):
-    """[m], corner k of the polytope."""
-    return c.notes.value(w, c.corners + k * EPA_CORNER, Vec3)
 
 
 @ti.func
@@ -109,9 +111,9 @@ def start_direction(c: ti.template(), w: ti.i32, turn: ti.i32, d: ti.template())
     if turn == 0:
         n = d * 1.0
     elif turn == 2:
-        n = across(unit_or(_corner(c, w, 1) - _corner(c, w, 0), d))
+        n = across(unit_or(corner(c, w, 1) - corner(c, w, 0), d))
     elif turn == 4:
-        n = unit_or((_corner(c, w, 1) - _corner(c, w, 0)).cross(_corner(c, w, 2) - _corner(c, w, 0)), across(d))
+        n = unit_or((corner(c, w, 1) - corner(c, w, 0)).cross(corner(c, w, 2) - corner(c, w, 0)), across(d))
     return n
 
 
@@ -121,72 +123,13 @@ def start_corner(c: ti.template(), w: ti.i32, turn: ti.i32, far: ti.template(), 
     k = ti.select(turn < 2, turn, turn // 2 + 1)
     is_better = True
     if turn == 3:
-        line = unit_or(_corner(c, w, 1) - _corner(c, w, 0), vector())
-        is_better = length(line.cross(far - _corner(c, w, 0))) > length(line.cross(_corner(c, w, 2) - _corner(c, w, 0)))
+        line = unit_or(corner(c, w, 1) - corner(c, w, 0), vector())
+        is_better = length(line.cross(far - corner(c, w, 0))) > length(line.cross(corner(c, w, 2) - corner(c, w, 0)))
     elif turn == 5:
-        normal = (_corner(c, w, 1) - _corner(c, w, 0)).cross(_corner(c, w, 2) - _corner(c, w, 0))
-        is_better = ti.abs(normal.dot(far - _corner(c, w, 0))) > ti.abs(normal.dot(_corner(c, w, 3) - _corner(c, w, 0)))
+        normal = (corner(c, w, 1) - corner(c, w, 0)).cross(corner(c, w, 2) - corner(c, w, 0))
+        is_better = ti.abs(normal.dot(far - corner(c, w, 0))) > ti.abs(normal.dot(corner(c, w, 3) - corner(c, w, 0)))
     if is_better:
-        _put_corner(c, w, k, far, point)
-
-
-@ti.func
-def _put_corner(c: ti.template(), w: ti.i32, k: ti.i32, far: ti.template(), point: ti.template()):
-    """Note corner k of the polytope."""
-    c.notes.store(w, c.corners + k * EPA_CORNER, far)
-    c.notes.store(w, c.corners + k * EPA_CORNER + 3, point)
-
-
-@ti.func
-def first_faces(c: ti.template(), w: ti.i32):
-    """Note the faces of the tetrahedron, outward.
-
-    Returns:
-        4 corners, 4 faces.
-    """
-    o = _corner(c, w, 0)
-    up = (_corner(c, w, 1) - o).cross(_corner(c, w, 2) - o).dot(_corner(c, w, 3) - o)
-    for f in range(4):
-        i = ti.select(f == 0, 1, 0)
-        j = ti.select(f <= 1, 2, 1)
-        k = ti.select(f <= 2, 3, 2)
-        # The faces opposite 0, 1, 2, 3 of a right-handed tetrahedron are outward as 123, 203, 013, 021.
-        if (up > 0.0) != (f % 2 == 0):
-            put_face(c, w, f, j, i, k)
-        else:
-            put_face(c, w, f, i, j, k)
-    return 4, 4
-
-
-@ti.func
-def put_face(c: ti.template(), w: ti.i32, f: ti.i32, i: ti.i32, j: ti.i32, k: ti.i32):
-    """Note face f with corners i, j, k, counter-clockwise seen from outside."""
-    at = c.faces + f * EPA_FACE
-    p = _corner(c, w, i)
-    normal = (_corner(c, w, j) - p).cross(_corner(c, w, k) - p)
-    size = length(normal)
-    away = _FLAT + 0.0 * size
-    if size > ti.static(TINY[precision_of()]):
-        normal = normal * (1.0 / size)
-        away = normal.dot(p)
-    c.notes.store(w, at, ti.cast(i, c.arena.device.real))
-    c.notes.store(w, at + 1, ti.cast(j, c.arena.device.real))
-    c.notes.store(w, at + 2, ti.cast(k, c.arena.device.real))
-    c.notes.store(w, at + _NORMAL, normal)
-    c.notes.store(w, at + _AWAY, away)
-
-
-@ti.func
-def nearest_face(c: ti.template(), w: ti.i32, n_faces: ti.i32):
-    """The face of least distance, the first of equals."""
-    best = 0
-    least = c.notes.load(w, c.faces + _AWAY)
-    for f in range(1, n_faces):
-        away = c.notes.load(w, c.faces + f * EPA_FACE + _AWAY)
-        if away < least:
-            least = away
-            best = f
-    return best
+        note_corner(c, w, k, far, point)
 
 
 @ti.func
@@ -202,7 +145,7 @@ def try_rival(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32, r
         Whether it is; the normal in the middle of both, of opposite ones the first, and the depth along it; else the point
         of the set that is beyond the rival, and that of core a [m].
     """
-    d = c.notes.value(w, c.faces + rival * EPA_FACE + _NORMAL, Vec3)
+    d = c.notes.value(w, c.faces + rival * EPA_FACE + NORMAL, Vec3)
     far, point = difference(c, w, lane, a, b, d)
     is_one = d.dot(far) <= limit
     middle = n * 1.0
@@ -226,67 +169,12 @@ def rival_face(c: ti.template(), w: ti.i32, n_faces: ti.i32, d: ti.template(), l
     least = _ALONG + 0.0 * limit
     for f in range(n_faces):
         at = c.faces + f * EPA_FACE
-        if c.notes.load(w, at + _AWAY) <= limit:
-            cosine = c.notes.value(w, at + _NORMAL, Vec3).dot(d)
+        if c.notes.load(w, at + AWAY) <= limit:
+            cosine = c.notes.value(w, at + NORMAL, Vec3).dot(d)
             if cosine < least - _TIED:
                 least = cosine
                 found = f
     return found
-
-
-@ti.func
-def grow(c: ti.template(), w: ti.i32, k: ti.i32, n_faces: ti.i32, far: ti.template(), point: ti.template(),
-         tie: ti.template()):
-    """Add corner k: what it sees goes, and the rim of that is joined to it.
-
-    Returns:
-        Number of faces, free places included.
-    """
-    _put_corner(c, w, k, far, point)
-    n_edges = 0
-    for f in range(n_faces):
-        at = c.faces + f * EPA_FACE
-        away = c.notes.load(w, at + _AWAY)
-        if away < _FLAT and c.notes.value(w, at + _NORMAL, Vec3).dot(far) - away > tie:
-            c.notes.store(w, at + _AWAY, GONE)
-            for side in range(3):
-                i = c.notes.load(w, at + side)
-                j = c.notes.load(w, at + (side + 1) % 3)
-                n_edges = toggle_edge(c, w, n_edges, i, j)
-    free = 0
-    for e in range(n_edges):
-        while free < n_faces and c.notes.load(w, c.faces + free * EPA_FACE + _AWAY) < GONE:
-            free += 1
-        if free < EPA_FACES:
-            i = ti.cast(c.notes.load(w, c.edges + 2 * e), ti.i32)
-            j = ti.cast(c.notes.load(w, c.edges + 2 * e + 1), ti.i32)
-            put_face(c, w, free, i, j, k)
-            free += 1
-            n_faces = ti.max(n_faces, free)
-    return n_faces
-
-
-@ti.func
-def toggle_edge(c: ti.template(), w: ti.i32, n_edges: ti.i32, i: ti.template(), j: ti.template()):
-    """Add edge ij to the rim, or take ji away: an edge between two faces that go.
-
-    Returns:
-        Number of edges.
-    """
-    found = -1
-    for e in range(n_edges):
-        if c.notes.load(w, c.edges + 2 * e) == j and c.notes.load(w, c.edges + 2 * e + 1) == i:
-            found = e
-    count = n_edges
-    if found >= 0:
-        count = n_edges - 1
-        c.notes.store(w, c.edges + 2 * found, c.notes.load(w, c.edges + 2 * count))
-        c.notes.store(w, c.edges + 2 * found + 1, c.notes.load(w, c.edges + 2 * count + 1))
-    elif n_edges < EPA_EDGES:
-        c.notes.store(w, c.edges + 2 * n_edges, i)
-        c.notes.store(w, c.edges + 2 * n_edges + 1, j)
-        count = n_edges + 1
-    return count
 
 
 @ti.func
@@ -303,11 +191,9 @@ def deepest_point(c: ti.template(), w: ti.i32, n_faces: ti.i32, limit: ti.templa
     least = GONE + 0.0 * target.parts[0]
     for f in range(n_faces):
         at = c.faces + f * EPA_FACE
-        if c.notes.load(w, at + _AWAY) <= limit:
-            i = ti.cast(c.notes.load(w, at), ti.i32)
-            j = ti.cast(c.notes.load(w, at + 1), ti.i32)
-            k = ti.cast(c.notes.load(w, at + 2), ti.i32)
-            weights = nearest_weights(_corner(c, w, i), _corner(c, w, j), _corner(c, w, k))
+        if c.notes.load(w, at + AWAY) <= limit:
+            i, j, k = corners_of_face(c, w, f, 0)
+            weights = nearest_weights(corner(c, w, i), corner(c, w, j), corner(c, w, k))
             x = _combined(c, w, i, j, k, 0, weights) - target
             if x.dot(x) < least:
                 least = x.dot(x)

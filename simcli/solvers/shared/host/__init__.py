@@ -13,7 +13,5 @@ In: a Model, a RunPlan. Out: calls of kernels, FrameBlocks, events. Never here: 
     open_joints   worlds that end because an event enables a joint whose frames are apart
     frame_buffers what a call of the kernel fills with frames, and the columns that they become
     solver        calls, frames, events, phases; and the generalized solver
-    stepwise      a run that a program steps by hand: steps without frames, worlds that begin anew
-    on_device     quantities of a frame where they are in the memory of a GPU
     loose         solvers that take the bodies one by one, every joint a set of rows: maximal and natural coordinates
 """

@@ -18,13 +18,14 @@ class CrossingEvents:
 
     Attributes:
         repeat: whether some may take place more than once, so that each frame is looked at.
-        told: (W, E), how often each was told in each world.
+        told: (W, E), how often each was told in each world.  began: (W,), steps before each world began.
     """
 
     def __init__(self, model: Model):
         self.texts, self.states = model.feedback.told, model.feedback.told_state
         self.repeat = bool(model.feedback.told_again.any())
         self.told = np.zeros((model.n_worlds, len(self.texts)))
+        self.began = np.zeros(model.n_worlds, np.int64)
 
     def new(self, feedback: FeedbackLaws, dt: float) -> list[Event]:
         """Events since the last time, by their times.
@@ -42,6 +43,8 @@ class CrossingEvents:
             often, when = int(count[world, event] - self.told[world, event]), float(time[world, event])
             more = f" ({often} times since the last frame; this is the last)" if often > 1 else ""
             text = self.texts[event] + more
-            events.append(Event(math.ceil(when / dt - EARLY), when, world, "SC606", 0, -1, -1, 0.0, text))
+            before = int(self.began[world])
+            step = before + math.ceil(when / dt - EARLY)
+            events.append(Event(step, before * dt + when, world, "SC606", 0, -1, -1, 0.0, text))
         self.told = np.maximum(count, self.told)
         return sorted(events, key=lambda event: (event.time, event.world))

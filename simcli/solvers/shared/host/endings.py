@@ -2,11 +2,14 @@
 
 from simcli.model.snapshot import Event, Status
 from simcli.model.tables import Model
+from simcli.model.tree.gimbals import turns_about_axes
 from simcli.solvers.natural.memory import FARTHEST_TURN
 from simcli.solvers.shared.contacts.report import crowded_text
 from simcli.solvers.shared.host.plan import RunPlan
 from simcli.spec.names.channel_names import split_name
 
+_OF_RATES = (Status.NOT_FINITE, Status.TOO_FAST, Status.SINGULAR)  # what ends a joint two of whose axes fall together
+_OF_LOCK = "; at gimbal lock? then take a ball joint, or the maximal solver"
 _NOTHING = -1  # body or joint of an event that names none
 RULE_CODES = {Status.NOT_FINITE: "SC601", Status.TOO_FAST: "SC602", Status.SINGULAR: "SC603", Status.STOPPED: "SC604",
               Status.TURNS_FAR: "SC608", Status.NOT_CONVERGED: "SC610", Status.CROWDED: "SC660",
@@ -34,6 +37,8 @@ def ending(model: Model, plan: RunPlan, world: int, status: Status, step: int, c
         joint = int(model.dofs.joint[cause])
         body = int(model.joints.child[joint])
         value, text = float(status), reason(status, model.bodies.name[body], model.dofs.label[cause])
+        if status in _OF_RATES and turns_about_axes(model)[joint] and cause != model.joints.qd_start[joint + 1] - 2:
+            text += _OF_LOCK
     severity = 2 if status.is_failure else 0
     return Event(step, step * plan.dt, world, RULE_CODES[status], severity, body, joint, value, text)
 

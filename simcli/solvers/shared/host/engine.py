@@ -24,7 +24,7 @@ class Engine:
         finding: from a core, what finds the quantities that signals see, where a step begins (sampling.py).
         exchange_momenta: (c, w, first), see looks/loop_guard.py.
         notes: events of the start, from model, options and plan.
-        end: takes the solver and frame 0, and ends the worlds that cannot begin.
+        end: takes the solver after frame 0, and a mask of worlds; gives events and status of those that cannot begin.
         enter: takes the solver and the model of a phase that begins, ends the worlds that cannot go on, gives the events.
     """
 

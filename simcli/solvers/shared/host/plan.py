@@ -23,7 +23,10 @@ class RunPlan:
         measures: quantities that are looked at: end conditions of worlds, numbers per world, columns of frames.
         last_steps: steps before the last frame, 0 for as many as before the others.
         written: of the channels, those that leave the device; None for all.
+        by_age: whether worlds begin one by one, and see the time since then.
         lets_pass: [m/s], what a step may lack without being counted as unsolved, beside the tolerance of the solver.
+        energy_every: steps from one ledger of energies to the next, at frames, and at the first and the last one; more than
+            1 only where they do not leave the device.
     """
 
     dt: float
@@ -34,6 +37,8 @@ class RunPlan:
     measures: Measures = NO_MEASURES
     written: frozenset[str] | None = None
     lets_pass: float = 0.0
+    energy_every: int = 1
+    by_age: bool = False
 
     def reports(self) -> dict[str, bool]:
         """What frames show, by name, whether it leaves the device or not."""
@@ -43,6 +48,11 @@ class RunPlan:
         """Of what frames show, by name, what leaves the device."""
         written = self.channels if self.written is None else self.written
         return {name: reports[name] and bool(of & written) for name, of in ASKED.items()}
+
+    @property
+    def keeps_extremes(self) -> bool:
+        """Whether energies are found that do not leave the device: their extremes do, at the end."""
+        return "energy" in self.channels and self.written is not None and "energy" not in self.written
 
     @property
     def n_steps(self) -> int:

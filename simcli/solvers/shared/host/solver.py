@@ -143,7 +143,9 @@ class Stepper:
         self.end_at_start(block, failed_starts(self.model.start))
         block.events += start_events(self.model)
         if self.engine.end:
-            self.engine.end(self, block)
+            events, ended = self.engine.end(self)
+            block.events += events
+            self.end_at_start(block, ended)
         block.events += self.engine.notes(self.model, self.options, self.plan)
         return block
 
@@ -218,13 +220,13 @@ class Stepper:
                 events += self.engine.enter(self, self.present)
         return events
 
-    def move_account(self, kernel) -> None:
-        """Call the kernel of one side of a change of tables.
+    def move_account(self, kernel, chosen: bool = False) -> None:
+        """Call the kernel of one side of a change of tables; `chosen` as of `take_frames`.
 
         Raises:
             DeviceError: SC713, its loops ended early.
         """
-        self.arena.launch(kernel, self.core, TURNS)
+        self.arena.launch(kernel, self.core, TURNS, int(chosen))
         try:
             self.core.loop_turns.refuse_few()
         except LoopsCutError:
@@ -240,6 +242,10 @@ class Stepper:
                  for source, first, part in zip(measures.source, measures.first, measures.part, strict=True)]  # fmt: skip
         value[:, blank] = time[:, blank] = np.nan
         return value, time
+
+    def energies(self) -> np.ndarray:
+        """[J], (EXTREMES, W), of the ledgers so far, where no frame shows them."""
+        return self.core.extremes.read()[: self.model.n_worlds, :, 0].T.astype(float)
 
     def state_arrays(self) -> dict[str, np.ndarray]:
         """All that the frames to come depend on, besides the model and the number of steps."""
@@ -317,20 +323,22 @@ class Stepper:
             events += self.judge_solutions(arrays["touch"][-1], before)
         return arrays, events
 
-    def take_frames(self, n_frames: int, steps: int, arrays: list, moves: bool = True, shows: bool = True) -> None:
+    def take_frames(self, n_frames: int, steps: int, arrays: list, moves: bool = True, shows: bool = True,
+                    chosen: bool = False) -> None:  # fmt: skip
         """Call the kernel, or the kernels of its stages.
 
         Args:
             n_frames, steps: as of `call_once`.
             arrays: its buffers.
-            moves, shows: as of the kernel.
+            moves, shows, chosen: as of the kernel.
         """
         looks, steps = (steps, 1) if self.looks_late and steps else (1, steps)
         if self.device.by_spirv:
-            take_frames_by_stages(self, n_frames, looks, steps, arrays, moves, shows)
+            take_frames_by_stages(self, n_frames, looks, steps, arrays, moves, shows, chosen)
             return
         first = self.n_steps if moves else self.n_steps - steps
-        self.arena.launch(rollout, self.core, n_frames, looks, steps, first, int(moves), int(shows), TURNS, *arrays)
+        self.arena.launch(rollout, self.core, n_frames, looks, steps, first, int(moves), int(shows), TURNS,
+                          int(chosen), *arrays)
 
     @property
     def looks_late(self) -> bool:

@@ -15,7 +15,7 @@ from simcli.solvers.shared.host.loop_bounds import TURNS
 
 
 def take_frames_by_stages(solver, n_frames: int, looks: int, steps: int, arrays: list, moves: bool = True,
-                          shows: bool = True) -> None:  # fmt: skip
+                          shows: bool = True, chosen: bool = False) -> None:  # fmt: skip
     """Frames of a call.
 
     Args:
@@ -23,7 +23,7 @@ def take_frames_by_stages(solver, n_frames: int, looks: int, steps: int, arrays:
         n_frames: of the call.
         looks, steps: of a frame, and of a look.
         arrays: buffers of columns.
-        moves, shows: as of the kernel `rollout`.
+        moves, shows, chosen: as of the kernel `rollout`.
     """
     c, launch = solver.core, solver.arena.launch
     if solver.compile_seconds is None:
@@ -32,11 +32,11 @@ def take_frames_by_stages(solver, n_frames: int, looks: int, steps: int, arrays:
     for frame in range(n_frames * looks):
         first = solver.n_steps + frame * steps
         if moves:
-            launch(begin_frame, c, int(frame > 0), first, steps)
+            launch(begin_frame, c, int(frame > 0), first, steps, int(chosen))
             take_program(solver)
         if shows:
-            launch(show_frame, c, steps, first + steps, TURNS)
-        if shows and (frame + 1) % looks == 0:
+            launch(show_frame, c, steps, first + steps, TURNS, int(chosen), int(moves))
+        if shows and not chosen and (frame + 1) % looks == 0:
             launch(give_frame, c, frame // looks, *arrays)
 
 

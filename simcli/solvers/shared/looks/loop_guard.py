@@ -26,9 +26,9 @@ import numpy as np
 from simcli.kernels.algebra.elementary import select
 from simcli.kernels.chart.tree import com_about_origin, point_velocity, store_vector, vector_at
 from simcli.kernels.language import ti
-from simcli.kernels.memory.arena import Arena
+from simcli.kernels.memory.arena import Arena, any_lane
 from simcli.kernels.memory.tables import Tables
-from simcli.model.signals.tables import Feedback, Op
+from simcli.model.signals.tables import delays_of
 from simcli.model.tables import Model
 from simcli.solvers.shared import needs
 
@@ -37,6 +37,7 @@ _SWUNG = 1e4  # of it: what peaks that grow turn by turn may reach, a hundred ti
 _SUDDEN = 100.0  # of the peak before: a larger one is none that has grown
 _FALL = 0.01  # [m], of all masses
 _MANY, _MOST = 3.0, 8.0  # samples that turn the motion round, less those that do not: from where it alternates, and at most
+_FIRST = 2.0  # likewise: from where the energy may be the loop's own, and is no longer counted as that of the scene
 _MANY_PEAKS = 6.0  # likewise, peaks that turn it round and are higher
 _STILL = 1e-4  # [m/s], of all masses: the least energy of a scene, below which bodies are at rest
 
@@ -51,7 +52,7 @@ class LoopGuard:
         tables, arena: of the run.
 
     Attributes:
-        n, period: [steps], distinct ones, of the loops.
+        n, period: [steps], distinct ones, of the loops; a column where worlds differ (`periods_differ`).
         momentum: (count n) at the sample before.  kinetic, largest: (n) [J], then, and of the scene.  least: [J].
         turns: samples that have turned the motion round, less those that have not.  is_lost: 1 in worlds to end.
         peak: (count) momenta at the last peak of the kinetic energy, seen in the first period; height: [J], of that peak.
@@ -62,12 +63,13 @@ class LoopGuard:
     _data_oriented = True
 
     def __init__(self, model: Model, acts: bool, count: int, tables: Tables, arena: Arena):
-        periods = periods_of(model) if acts else ()
-        self.n, self.count = len(periods), count
+        periods = periods_of(model) if acts else np.zeros((1, 0), int)
+        self.n, self.count, self.periods_differ = periods.shape[1], count, len(periods) > 1
         if not self.n:  # phases of a run are laid out by the thousand
             return
         loops = arena.records(self.n)
-        self.period, self.momentum = loops.ints(periods), arena.slot(count * self.n)
+        self.period = loops.column(periods * 1.0) if self.periods_differ else loops.ints(periods[0])
+        self.momentum = arena.slot(count * self.n)
         self.kinetic, self.largest, self.turns = loops.slots(3)
         self.peak = arena.slot(count)
         self.is_lost, self.height, self.rises, self.grown, self.summit = arena.single.slots(5)
@@ -82,26 +84,23 @@ class LoopGuard:
             slot.write(np.zeros((1, slot.n_items, 1)))
 
 
-def periods_of(model: Model) -> tuple[int, ...]:
-    """[steps], in which loops turn a motion round where they are unstable; () if nothing that follows it drives it.
+def periods_of(model: Model) -> np.ndarray:
+    """[steps], (W|1, n), in which loops turn a motion round where they are unstable.
 
-    The first one is a step, at which energies are seen, too.
+    There is none if nothing that follows the motion drives it. The first one is a step, at which energies are seen, too.
     """
     feedback, driven = model.feedback, set(model.inputs.signal.tolist())
-    if not feedback.quantity:
-        return ()
-    found = set()
-    for law, signal in enumerate(feedback.signal.tolist()):
-        if signal in driven:
-            late = _delay(feedback, law)
-            found.add(int(feedback.every[law]) * (2 * late + 1))
-    return tuple(sorted(found | {1})) if found else ()
+    of_laws = [int(feedback.every[law]) * (2 * delays_of(feedback, law).astype(int) + 1)
+               for law, signal in enumerate(feedback.signal.tolist()) if signal in driven and feedback.quantity]  # fmt: skip
+    if not of_laws:
+        return np.zeros((1, 0), int)
+    found = np.unique(np.stack(np.broadcast_arrays(np.ones(1, int), *of_laws), axis=-1), axis=1)
+    return found[:1] if (found == found[0]).all() else found
 
 
-def _delay(feedback: Feedback, law: int) -> int:
-    """Samples by which a law takes effect late."""
-    lines = slice(feedback.start[law], feedback.start[law + 1])
-    return int(feedback.length[lines][feedback.op[lines] == Op.DELAY].sum())
+def period_of(g, w, k):
+    """[steps], of a loop (inside kernels)."""
+    return g.period.load(w, k) if g.periods_differ else g.period.at(k)
 
 
 @needs.guarded_loops
@@ -116,10 +115,12 @@ def look_at_loops(c: ti.template(), w: ti.i32, number: ti.i64):
     Writes: c.guard
     """
     for k in range(c.guard.n):
-        if number % ti.cast(c.guard.period.at(k), ti.i64) == 0:
-            look_at_loop(c, w, k)
-        else:
-            see_energy(c.guard, w, k, c.guard.kinetic.load(w, 0))
+        due = c.ages.due(w, number, period_of(c.guard, w, k))
+        if any_lane(due):
+            c.ages.take(due, look_at_loop, c, w, k)
+        others = c.ages.others(due)
+        if any_lane(others):
+            c.ages.take(others, see_energy, c.guard, w, k, c.guard.kinetic.load(w, 0))
 
 
 @ti.func
@@ -150,7 +151,7 @@ def see_energy(g: ti.template(), w: ti.i32, k: ti.i32, kinetic: ti.template()):
     Writes: g.largest
     """
     largest = ti.max(g.largest.load(w, k), kinetic * 0.0 + g.least.load(w, 0))
-    g.largest.store(w, k, select(g.turns.load(w, k) >= _MANY, largest, ti.max(largest, kinetic)))
+    g.largest.store(w, k, select(g.turns.load(w, k) >= _FIRST, largest, ti.max(largest, kinetic)))
 
 
 @ti.func

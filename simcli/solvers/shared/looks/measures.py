@@ -9,9 +9,10 @@ from simcli.kernels.algebra.elementary import select
 from simcli.kernels.chart.tree import quaternion_at, vector_at
 from simcli.kernels.collision.clearance import find_clearances
 from simcli.kernels.language import ti
+from simcli.kernels.memory.arena import any_lane
 from simcli.kernels.memory.lists import take_all, when
 from simcli.kernels.report import report_orientation, report_point, report_velocity, write_pack
-from simcli.model.measures import LAST_STEP, NORM
+from simcli.model.measures import NORM
 from simcli.solvers.shared import needs
 from simcli.solvers.shared.clock import steps_before
 from simcli.solvers.shared.contacts.touches import add_touches
@@ -47,17 +48,19 @@ def look(c: ti.template(), w: ti.i32):
 
 @needs.gauges
 @ti.func
-def look_at_frame(c: ti.template(), w: ti.i32, step: ti.i64):
+def look_at_frame(c: ti.template(), w: ti.i32, step: ti.i64, moves: ti.i32):
     """Look at a frame that was just made.
 
     Args:
         step: steps since the start of the run.
+        moves: 0 for a frame of where worlds stand, at which measures have looked before.
 
     Reads:  c.{health, state, rows}
     Writes: c.{gauges, health, rows}
     """
     take_all(c.seeing, c, w)
-    _measure_frame(c, w, step)
+    if moves != 0:
+        _measure_frame(c, w, step)
 
 
 @needs.late_looks
@@ -151,12 +154,13 @@ def take_measures(c: ti.template(), w: ti.i32, step: ti.i64):
     """
     m = c.gauges
     zero = c.tables.arena.zero()
-    if step > 0:
+    begun = c.ages.have_begun(w, step)
+    if any_lane(begun):
         for n in range(m.n_stops):
-            _stop(c, w, quantity_now(m, c, w, n), n)
+            _stop(c, w, quantity_now(m, c, w, n), n, begun)
     status = c.health.load(w, 0)
-    t = (zero + c.constants.load(w, H)) * ti.cast(step, c.tables.arena.device.real)
-    number = ti.cast(ti.min(step, ti.cast(LAST_STEP, ti.i64)), ti.i32)
+    t = (zero + c.constants.load(w, H)) * c.ages.pack(w, step)
+    number = c.ages.number(w, step)
     takes = (m.alive.load(w, 0) != 0.0) & ((status == 0.0) | (status == STOPPED))
     m.alive.store(w, 0, select(status == 0.0, zero + 1.0, zero))
     m.last.store(w, 0, select(takes, t, m.last.load(w, 0)))
@@ -164,14 +168,16 @@ def take_measures(c: ti.template(), w: ti.i32, step: ti.i64):
         for n in range(m.limits.at(k), m.limits.at(k + 1)):
             KEEPS[k](m, w, n, m.arena.packs.load(w, m.places.at(n)), t, takes, number == 0)
     for n in range(m.limits.at(len(SERIES)), m.n - m.n_records):
-        if m.begin.at(n) <= number and number <= m.end.at(n):
-            take_other(c, w, n, number, t, takes)
-    if (number & (TERMS - 1)) == 0:
-        close_sums(m, w)
+        counts = (number >= m.begin.at(n)) & (number <= m.end.at(n))
+        if any_lane(counts):
+            take_other(c, w, n, number, t, takes & counts)
+    closes = c.ages.due(w, step, TERMS)
+    if any_lane(closes):
+        c.ages.take(closes, close_sums, m, w)
 
 
 @ti.func
-def take_other(c: ti.template(), w: ti.i32, n: ti.i32, number: ti.i32, t: ti.template(), takes: ti.template()):
+def take_other(c: ti.template(), w: ti.i32, n: ti.i32, number: ti.template(), t: ti.template(), takes: ti.template()):
     """A row of any kind, at a step that counts.
 
     Reads:  c.{state, rows}
@@ -202,7 +208,7 @@ def quantity_now(m: ti.template(), c: ti.template(), w: ti.i32, n: ti.i32):
 
 
 @ti.func
-def _stop(c: ti.template(), w: ti.i32, x: ti.template(), n: ti.i32):
+def _stop(c: ti.template(), w: ti.i32, x: ti.template(), n: ti.i32, begun: ti.template()):
     """End the worlds in which the number of row n is beyond its bounds.
 
     Reads:  c.{gauges, count}
@@ -211,7 +217,7 @@ def _stop(c: ti.template(), w: ti.i32, x: ti.template(), n: ti.i32):
     m = c.gauges
     zero = c.tables.arena.zero()
     status = c.health.load(w, 0)
-    ends = (status == 0.0) & ((x > zero + m.above.load(w, n)) | (x < zero + m.below.load(w, n)))
+    ends = begun & (status == 0.0) & ((x > zero + m.above.load(w, n)) | (x < zero + m.below.load(w, n)))
     c.health.store(w, 0, select(ends, zero + STOPPED, status))
     c.health.store(w, 1, select(ends, c.count.load(w, 0), c.health.load(w, 1)))
     c.health.store(w, 2, select(ends, zero - 1.0, c.health.load(w, 2)))

@@ -3,8 +3,8 @@
     b_k = b_(k-1) + walk sqrt(T) m_k,  b_0 = 0,     y_k = quantum round((x_k + b_k + sigma n_k) / quantum)
 
 n, m normal numbers, k samples at times k T. What is shown is y of the last sample that is at least `delay` old; before there
-is one, that of the start. Numbers depend on the seed of the world, the name of the sensor, its type, the component and the
-step alone. Nothing of it comes back to the motion.
+is one, that of the start. Numbers depend on the seed of the world, how often it has begun anew, the name of the sensor, its
+type, the component and the steps since then alone. Nothing of it comes back to the motion.
 
 Samples are taken once in a step, however often it is looked at; what is kept of them stands in the memory of checkpoints.
 """
@@ -37,7 +37,7 @@ class SensorNoise:
     Attributes:
         n: sensors.  is_noisy: whether each has noise.
         sigma, walk, quantum: of each sample, in the unit of the sensor; 0 without.
-        period, delay: [steps].  ring: where the samples of each that are kept begin.
+        period, delay, longest: [steps], delay by world.  ring: where the samples of each that are kept begin.
         name: words of the sensor's own key.  seed: words of those of the worlds.
         mark: of the last step that was sampled.  bias, held: of all numbers.  kept: samples of the steps before.
     """
@@ -51,7 +51,9 @@ class SensorNoise:
         self.has_normals = bool(np.any(table.sigma[:, s]) or np.any(table.density[:, s]) or np.any(table.walk[:, s]))
         self.sigma = items.column(np.hypot(table.sigma[:, s], table.density[:, s] / np.sqrt(interval)))
         self.walk, self.quantum = items.column(table.walk[:, s] * np.sqrt(interval)), items.column(table.quantum[:, s])
-        self.period, self.delay = (items.ints([getattr(one, name) for one in sensed]) for name in ("period", "delay"))
+        self.period, self.longest = (items.ints([getattr(one, name) for one in sensed]) for name in ("period", "delay"))
+        steps = np.array([one.interval / one.period for one in sensed])
+        self.delay = items.column(np.round(table.delay[:, s] / steps))
         lengths = [one.width * (one.delay + 1) if table.is_noisy[one.sensor] else 0 for one in sensed]
         self.ring = items.ints(np.cumsum([0, *lengths])[:-1])
         keys = [_words_of(f"{table.name[one.sensor]}.{one.type}") for one in sensed]
@@ -84,34 +86,38 @@ def add_noise(g: ti.template(), c: ti.template(), w: ti.i32):
     """
     m = g.sensors
     p = g.noise
-    zero = c.tables.arena.zero()
-    step = steps_before(c, w) + ti.cast(c.now.load(w, "step"), ti.i64)
-    mark = ti.cast(ti.cast(step & (_MARKS - 1), ti.i32), c.arena.device.real)
-    if get_lane(p.mark.part(w, 0, 0), 0) != mark:
-        p.mark.store(w, 0, zero + mark)
-        for n in range(m.n):
-            if p.is_noisy.at(n) != 0:
-                sample_sensor(g, c, w, n, step)
-    for n in range(m.n):
-        if p.is_noisy.at(n) != 0:
-            _show_sample(g, w, n, step)
+    number = steps_before(c, w) + ti.cast(c.now.load(w, "step"), ti.i64)
+    for lane in range(c.lanes):
+        step = c.ages.of_lane(w, lane, number)
+        mark = ti.cast(ti.cast(step & (_MARKS - 1), ti.i32), c.arena.device.real)
+        if c.arena.writes(lane) and get_lane(p.mark.part(w, 0, 0), lane) != mark:
+            put_lane(p.mark.part(w, 0, 0), lane, mark)
+            for n in range(m.n):
+                if p.is_noisy.at(n) != 0:
+                    sample_sensor(g, c, w, lane, n, step)
+        if c.arena.writes(lane):
+            for n in range(m.n):
+                if p.is_noisy.at(n) != 0:
+                    _show_sample(g, w, lane, n, step)
 
 
 @ti.func
-def sample_sensor(g: ti.template(), c: ti.template(), w: ti.i32, n: ti.i32, step: ti.i64):
-    """Take a sample of sensor n if it is due, and keep what is held for those who see it later.
+def sample_sensor(g: ti.template(), c: ti.template(), w: ti.i32, lane: ti.i32, n: ti.i32, step: ti.i64):
+    """Take a sample of sensor n of one world if it is due, and keep what is held for those who see it later.
+
+    Args:
+        step: age of the world.
 
     Writes: g.noise.{bias, held, kept}
     """
     m = g.sensors
     p = g.noise
     first, width = m.first.at(n), m.width.at(n)
-    place = p.ring.at(n) + ti.cast(step % (p.delay.at(n) + 1), ti.i32) * width
+    place = p.ring.at(n) + ti.cast(step % (p.longest.at(n) + 1), ti.i32) * width
     for i in range(width):
         if step % p.period.at(n) == 0:
-            for lane in range(c.lanes):
-                sample_number(g, c, w, lane, n, i, step)
-        p.kept.store(w, place + i, p.held.load(w, first + i))
+            sample_number(g, c, w, lane, n, i, step)
+        put_lane(p.kept.part(w, place + i, 0), lane, get_lane(p.held.part(w, first + i, 0), lane))
 
 
 @ti.func
@@ -125,7 +131,8 @@ def sample_number(g: ti.template(), c: ti.template(), w: ti.i32, lane: ti.i32, n
     at = m.first.at(n) + i
     x = get_lane(m.values.part(w, at, 0), lane)
     if ti.static(p.has_normals):
-        words = philox(_seed_of(p, w, lane), _name_of(p, n), ti.cast(step + 1, ti.u64), ti.cast(i, ti.u64))
+        place = ti.cast(i, ti.u64) | (c.ages.number_of(w, lane) << 32)
+        words = philox(_seed_of(p, w, lane), _name_of(p, n), ti.cast(step + 1, ti.u64), place)
         white, walk = normal_pair(words[0], words[1], c.arena.device.real)
         bias = get_lane(p.bias.part(w, at, 0), lane)
         if step > 0:
@@ -139,17 +146,17 @@ def sample_number(g: ti.template(), c: ti.template(), w: ti.i32, lane: ti.i32, n
 
 
 @ti.func
-def _show_sample(g: ti.template(), w: ti.i32, n: ti.i32, step: ti.i64):
-    """What sensor n shows: the sample that is `delay` old, before there is one the first.
+def _show_sample(g: ti.template(), w: ti.i32, lane: ti.i32, n: ti.i32, step: ti.i64):
+    """What sensor n of one world shows: the sample that is `delay` old, before there is one the first.
 
     Writes: g.sensors.values
     """
     m = g.sensors
     p = g.noise
-    seen = ti.max(step - p.delay.at(n), ti.cast(0, ti.i64))
-    place = p.ring.at(n) + ti.cast(seen % (p.delay.at(n) + 1), ti.i32) * m.width.at(n)
+    seen = ti.max(step - ti.cast(one(p.delay, w, lane, n), ti.i64), ti.cast(0, ti.i64))
+    place = p.ring.at(n) + ti.cast(seen % (p.longest.at(n) + 1), ti.i32) * m.width.at(n)
     for i in range(m.width.at(n)):
-        m.values.store(w, m.first.at(n) + i, p.kept.load(w, place + i))
+        put_lane(m.values.part(w, m.first.at(n) + i, 0), lane, get_lane(p.kept.part(w, place + i, 0), lane))
 
 
 def _name_of(p, n):

@@ -11,7 +11,7 @@ import numpy as np
 from simcli.kernels.algebra.elementary import select
 from simcli.kernels.language import ti
 from simcli.kernels.language.vectors import is_nan
-from simcli.kernels.memory.arena import any_lane, local
+from simcli.kernels.memory.arena import any_lane, is_pack, local
 from simcli.kernels.memory.slots import Records
 from simcli.model.measures import Reduction
 
@@ -168,8 +168,11 @@ def note_ends(m: ti.template(), w: ti.i32, n: ti.i32, x: ti.template(), takes: t
 
     Writes: m.{base, before}
     """
-    if starts:
-        m.base.store(w, n, select(takes, x, m.base.load(w, n)))
+    if ti.static(is_pack(starts)):
+        m.base.store(w, n, select(takes & starts, x, m.base.load(w, n)))
+    else:
+        if starts:
+            m.base.store(w, n, select(takes, x, m.base.load(w, n)))
     m.before.store(w, n, select(takes, x, m.before.load(w, n)))
 
 

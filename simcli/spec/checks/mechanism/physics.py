@@ -14,6 +14,7 @@ from simcli.spec.names import dofs, structure
 from simcli.spec.schema.body import BodySpec, InertiaSpec
 from simcli.spec.schema.joint import JointSpec
 from simcli.spec.schema.pose import ORIENTATIONS, norm
+from simcli.spec.values.varied import in_all_worlds, largest_number
 
 SYMMETRY = 1e-9  # relative difference of two mirrored entries that is rounding in the file
 TRIANGLE = 1e-6  # relative amount by which a principal moment may exceed the sum of the others, rounding in the file
@@ -21,7 +22,6 @@ VANISHING = 1e-12  # of the largest moment: a principal moment below it counts a
 ORTHOGONAL = 1e-6  # cosine between axes of a d6 that is rounding in the file
 _ROUNDED = 0.1  # [degrees] off a right angle: numbers of two digits and more
 _UNIT_QUATERNION = 1e-6
-_FREE_TO_SLIDE = 2  # directions; a point that slides along so many holds no place
 
 
 def check_body(check: Checker, name: str, body: BodySpec) -> None:
@@ -98,19 +98,24 @@ def _inertia(check: Checker, name: str, inertia: InertiaSpec) -> None:
         return
     key = "full" if inertia.full is not None else "diag"
     at = f"{path}.{key}" if not inertia.point else path
-    size = max(map(abs, inertia.diag or itertools.chain(*matrix)))
+    size = largest_number(*map(abs, inertia.diag or itertools.chain(*matrix)))
     for i, j in ((0, 1), (0, 2), (1, 2)) if inertia.full is not None else ():
         if abs(matrix[i][j] - matrix[j][i]) > SYMMETRY * size:
             values = f"[{i}][{j}] is {matrix[i][j]:g}, [{j}][{i}] is {matrix[j][i]:g}"
             message = f"the inertia of `{name}` is not symmetric: {values}"
             check.fault("SC402", message, at, "write the same value in both places")
             return
-    low, middle, high = np.linalg.eigvalsh(matrix)
-    if low < -VANISHING * size or math.isnan(low):
+    low, middle, high = in_all_worlds(_principal_moments, (*itertools.chain(*matrix),))
+    if low < -VANISHING * size or low != low:
         check.fault("SC403", f"a principal moment of `{name}` is {low:.4g} kg m^2", at, "moments of inertia are at least 0")
     elif check.spec.world.plane is None and low + middle < high * (1 - TRIANGLE):  # in a plane one moment counts
         message = f"no body has these moments: {low:.4g} + {middle:.4g} < {high:.4g}"
         check.fault("SC404", message, at, "the largest principal moment is at most the sum of the others")
+
+
+def _principal_moments(rows: np.ndarray) -> np.ndarray:
+    """Rising, (..., 3), of an inertia by rows, (..., 9)."""
+    return np.linalg.eigvalsh(rows.reshape(*rows.shape[:-1], 3, 3))
 
 
 def check_joint(check: Checker, name: str, joint: JointSpec) -> None:
@@ -145,41 +150,6 @@ def check_joint(check: Checker, name: str, joint: JointSpec) -> None:
     _needs(check, name, joint)
     if joint.type == "ball" and joint.q is not None and len(joint.q) == 4 and norm(joint.q) < SMALLEST_AXIS:
         check.fault("SC422", f"the quaternion `q` of joint `{name}` is zero", f"{path}.q", "the identity is [0, 0, 0, 1]")
-
-
-def check_anchors(check: Checker) -> None:
-    """A note, one for all, on hinges whose place is not written, of bodies that are drawn about their centre.
-
-    A body whose centre of mass is not its origin has its origin at the hinge, as in files of robots, and one that stands at
-    the origin of the world turns about that.
-    """
-    hinges = [name for name, joint in check.spec.joints.items() if _is_placeless_hinge(joint)
-              and _is_drawn_about_its_centre(check.spec.bodies.get(joint.child))]  # fmt: skip
-    if not hinges:
-        return
-    name, child = hinges[0], check.spec.joints[hinges[0]].child
-    more = f"; so do {len(hinges) - 1} more with theirs" if len(hinges) > 1 else ""
-    message = f"joint `{name}` has no `at`: it turns about the origin of `{child}`, its centre of mass{more}"
-    place = ", ".join(f"{x:g}" for x in check.spec.bodies[child].pose.xyz)
-    hint = f"write `at: [x, y, z]`, its place in the world; `at: [{place}]` says that the origin is meant"
-    check.fault("SC328", message, f"joints.{name}", hint, on_key=True, severity="note")
-
-
-def _is_placeless_hinge(joint: JointSpec) -> bool:
-    """Whether a joint turns about a point that it holds, and does not say where."""
-    kinds = joint.dof_kinds
-    if "A" not in kinds or kinds.count("L") >= _FREE_TO_SLIDE or joint.type in dofs.NO_DOFS:
-        return False
-    return joint.at is None and joint.parent_frame is None and joint.child_frame is None
-
-
-def _is_drawn_about_its_centre(body: BodySpec | None) -> bool:
-    """Whether the pose of a body is that of its centre of mass, as far as the text tells, and not that of the world."""
-    if body is None or body.kinematic or body.pose is None or not any(body.pose.xyz) or (body.mass == 0 and not body.shapes):
-        return False
-    if body.com is not None:
-        return not any(body.com)
-    return all(shape.type != "mesh" and not any(shape.pose.xyz) for shape in body.shapes.values())
 
 
 def _says_something(value: object) -> bool:

@@ -18,6 +18,8 @@ from simcli.kernels.language.backend import program
 from simcli.model.phases.stretches import Phase
 from simcli.model.snapshot import Event, FrameBlock
 from simcli.model.tables import Model
+from simcli.solvers.shared.by_hand.beginnings import Beginnings
+from simcli.solvers.shared.by_hand.own_phases import OwnPhases, has_own_columns
 from simcli.solvers.shared.host.frame_buffers import NOWHERE
 from simcli.solvers.shared.host.loop_bounds import TURNS, LoopsCutError, too_long
 from simcli.solvers.shared.host.solver import CALL_SECONDS
@@ -27,7 +29,7 @@ from simcli.solvers.shared.start import failed_starts, start_events
 
 _MOST_FRAMES = 4096  # of a call
 # Places of arguments of the kernel, behind the memory and the core.
-_N_FRAMES, _STEPS, _FIRST, _FIRST_BUFFER = 2, 4, 5, 9
+_N_FRAMES, _STEPS, _FIRST, _FIRST_BUFFER = 2, 4, 5, 10
 
 
 @dataclass(frozen=True)
@@ -39,16 +41,20 @@ class SavedState:
         constants: of the tables that all worlds share, by kind.
         status: (W,).
         n_steps: steps before.
+        began, episode, entered: (W,), of each world.
         phases: what is still to come.
-        present: model of the phase at hand.
+        present: model of the phase at hand; None where that follows from the phases.
     """
 
     packs: np.ndarray
     constants: Mapping[str, np.ndarray]
     status: np.ndarray
     n_steps: int
+    began: np.ndarray
+    episode: np.ndarray
+    entered: np.ndarray
     phases: tuple
-    present: Model
+    present: Model | None
 
 
 class FrameSink(Protocol):
@@ -73,17 +79,25 @@ class Stepwise:
     Args:
         solver: that has not begun.
         guard: makes a context for each call and what is noted of it.
+        own_phases: whether worlds enter phases one by one, if they can.
 
     Attributes:
         first_of_rhythm: step from which frames are counted.
+        began: (W,), steps before each world began.  episode: (W,), how often it has begun anew.
+        phases: all that were to come.
+        own: of worlds that enter them one by one; None where all do so together.
     """
 
-    def __init__(self, solver, guard: Callable = nullcontext):
+    def __init__(self, solver, guard: Callable = nullcontext, own_phases: bool = False):
         self.solver, self.stepper, self._guard = solver, solver.stepper, guard
         self._health = self.stepper.core.health.rows
         self._summary = self.stepper.core.contacts.summary.rows if self.stepper.core.summarises else None
-        self.blank = self.stepper.arena.read()[0].copy()
+        self._beginnings, self._at_start = Beginnings(self.stepper), ([], {})
+        self.phases = tuple(self.stepper.phases)
+        is_own = own_phases and bool(self.phases) and has_own_columns(self.stepper)
+        self.own = OwnPhases(self.stepper, self._beginnings) if is_own else None
         self.first_of_rhythm, self._block, self._seconds, self._ready = 0, None, None, {}
+        self.began, self.episode = self.stepper.crossings.began, np.zeros(self.stepper.model.n_worlds, np.int64)
         self._nothing = [np.empty(1, self.stepper.device.dtype) if not self.stepper.device.is_gpu
                          else self.stepper.device.buffer((1,)) for _ in BUFFERS]  # fmt: skip
 
@@ -95,6 +109,8 @@ class Stepwise:
     def initial(self) -> FrameBlock:
         """Frame 0; worlds that cannot begin end here."""
         self._block = self.solver.initial()
+        status = self.stepper.status
+        self._at_start = list(self._block.events), {int(world): int(status[world]) for world in np.flatnonzero(status)}
         return self._block
 
     def step(self, n: int, recording: "FrameSink | None" = None) -> list[Event]:
@@ -118,8 +134,9 @@ class Stepwise:
     def _stretch(self, n: int, recording: "FrameSink | None") -> tuple[int, list[Event]]:
         """Some of n steps, by one call of the kernel: how many, and what happened."""
         s = self.stepper
-        events = s.switch()
+        events = s.switch() + (self.own.enter(self.began) if self.own else [])
         rhythm, room = s.plan.steps_per_frame, min(n, s.steps_to_switch())
+        room = min(room, self.own.to_come(self.began)) if self.own else room
         left = rhythm - (s.n_steps - self.first_of_rhythm) % rhythm
         steps = min(room, left)
         n_frames = self._frames(room // rhythm) if steps == rhythm else 1
@@ -160,6 +177,7 @@ class Stepwise:
             s.n_steps += n_frames * steps
             health = s.arena.read_rows(self._health)[: s.model.n_worlds]
             events = s.new_events(health, before) if (health[:, 0] != s.status).any() else []
+            events += s.crossings.new(s.core.signals.feedback, s.plan.dt)
             if s.core.summarises:
                 events += s.judge_solutions(s.arena.read_rows(self._summary)[: s.model.n_worlds], before)
         self._seconds = max((time.perf_counter() - start) / n_frames, 1e-9)
@@ -171,22 +189,28 @@ class Stepwise:
         if s.device.is_gpu:
             self._launch(n_frames, steps, self._nothing, True, False)
             return
-        self._launch_ready(True, {_N_FRAMES: n_frames, _STEPS: steps, _FIRST: s.n_steps})
+        self._launch_ready((True, False, False), {_N_FRAMES: n_frames, _STEPS: steps, _FIRST: s.n_steps})
 
-    def _launch_ready(self, moves: bool, given: dict) -> None:
-        """Call the kernel with arguments that stand ready, for steps or for a frame."""
+    def _launch_ready(self, does: tuple[bool, bool, bool], given: dict) -> None:
+        """Call the kernel with arguments that stand ready.
+
+        Args:
+            does: `moves`, `shows` and `chosen` of the kernel.
+            given: other arguments, by their place.
+        """
         s = self.stepper
-        ready = self._ready.get(moves)
+        ready = self._ready.get(does)
         if ready is None or ready.program is not program():
-            ready = s.arena.ready(rollout, s.core, 1, 1, 1, 0, int(moves), int(not moves), TURNS, *self._nothing)
-            self._ready[moves] = ready
+            moves, shows, chosen = map(int, does)
+            ready = s.arena.ready(rollout, s.core, 1, 1, 1, 0, moves, shows, TURNS, chosen, *self._nothing)
+            self._ready[does] = ready
         s.arena.launch_ready(ready, given)
         ti.sync()
 
-    def _launch(self, n_frames: int, steps: int, arrays: list, moves: bool, shows: bool) -> None:
+    def _launch(self, n_frames: int, steps: int, arrays: list, moves: bool, shows: bool, chosen: bool = False) -> None:
         s = self.stepper
         try:
-            s.take_frames(n_frames, steps, arrays, moves, shows)
+            s.take_frames(n_frames, steps, arrays, moves, shows, chosen)
             ti.sync()
             s.core.loop_turns.refuse_few()
         except LoopsCutError:
@@ -205,7 +229,7 @@ class Stepwise:
             if s.device.is_gpu:
                 self._launch(1, 1, arrays, False, True)
             else:
-                self._launch_ready(False, {_FIRST: s.n_steps - 1, **dict(enumerate(arrays, _FIRST_BUFFER))})
+                self._launch_ready((False, True, False), {_FIRST: s.n_steps - 1, **dict(enumerate(arrays, _FIRST_BUFFER))})
             block = s.block_of(s.buffers.fetched(buffers, 1), np.array([s.n_steps], np.int64), [])
             self._block = self.solver.shown(block)
         return self._block
@@ -216,54 +240,85 @@ class Stepwise:
         self.show()
         return self.stepper.buffers.take(1, NOWHERE)
 
-    def begin_anew(self, worlds: np.ndarray, model: Model) -> list[Event]:
-        """Let some worlds begin at the initial state of a model; to the others nothing happens.
+    def coordinates(self, worlds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Coordinates and velocities of joints of some worlds, (n, NQ) and (n, NV), as a frame shows them; a copy.
 
         Args:
             worlds: (W,) bool.
-            model: of the scene, with a start; its tables are not looked at.
+        """
+        s, model = self.stepper, self.solver.model
+        if self._block is not None:
+            return tuple(self._block.columns[f"frames/{name}"][0, worlds] for name in ("joint_q", "joint_qd"))
+        s.core.anew.write(worlds[:, None, None])
+        if s.device.is_gpu:
+            self._launch(1, 1, self._nothing, False, True, True)
+        else:
+            self._launch_ready((False, True, True), {_FIRST: s.n_steps - 1})
+        numbers, found = np.flatnonzero(worlds), []
+        for name, slot, n in (("joint_q", s.core.state.q, model.n_q), ("joint_qd", s.core.state.qd, model.n_qd)):
+            values = s.arena.storage.read_worlds(slot.rows[:n], numbers)
+            values[:, s.placeholders[name][:n]] = np.nan
+            values[s.status[numbers] != 0] = np.nan
+            found.append(values)
+        return tuple(found)
+
+    @property
+    def shows_joints(self) -> bool:
+        """Whether frames hold the coordinates of joints."""
+        return bool(self.stepper.core.leaving["joints"])
+
+    def begin_anew(self, worlds: np.ndarray, model: Model | None = None) -> list[Event]:
+        """Let some worlds begin anew; to the others nothing happens.
+
+        Args:
+            worlds: (W,) bool.
+            model: of these worlds alone, in the form of the scene, with a start: where they begin; its tables are not
+                looked at. None for where the scene begins.
 
         Returns:
             Events of the start, as of frame 0.
         """
-        s, status = self.stepper, self.stepper.status.copy()
-        before = s.arena.read()
-        formed = self.solver.formed(model)
-        self._clear(before)
-        s.core.state.q.write(np.nan_to_num(formed.joint_q)[..., None])
-        s.core.state.qd.write(np.nan_to_num(formed.joint_qd)[..., None])
-        block = s.run(1, 0)
-        s.end_at_start(block, failed_starts(model.start))
-        block.events += start_events(model)
-        if s.engine.end:
-            s.engine.end(s, block)
-        if worlds.all():
-            block.events += s.engine.notes(formed, s.options, s.plan)
-        lanes = worlds[np.minimum(np.arange(len(before)), len(worlds) - 1)]
-        s.arena.write(np.where(lanes[:, None], s.arena.read(), before))
-        s.status = np.where(worlds, s.status, status)
+        s, chosen = self.stepper, np.flatnonzero(worlds)
+        self.began[worlds] = s.n_steps
+        s.core.ages.write(self.began, self.episode)
+        s.crossings.told[worlds] = 0
+        others = self._beginnings.choose(worlds)
+        self._beginnings.put(worlds, model and self.solver.formed(model))
+        if s.device.is_gpu:
+            self._launch(1, 0, self._nothing, True, True, True)
+        else:
+            self._launch_ready((True, True, True), {_STEPS: 0, _FIRST: s.n_steps})
+        events, ended = self._at_start if model is None else self._lacks_of(model, worlds)
+        self._beginnings.give_back(others)
+        s.status = np.where(worlds, 0, s.status)
+        self._end({world: status for world, status in ended.items() if worlds[world]})
         self._block = None
+        if worlds.all() and model is not None:
+            events += s.engine.notes(self.solver.formed(model), s.options, s.plan)
         when = {"step": s.n_steps, "time": s.n_steps * s.plan.dt}
-        return [replace(self._named(event), **when) for event in block.events
-                if (worlds[event.world] if event.world >= 0 else worlds.all())]  # fmt: skip
+        return [replace(self._named(event), **when) for event in events
+                if (worlds[event.world] if event.world >= 0 else len(chosen) == len(worlds))]  # fmt: skip
+
+    def _end(self, ended: dict[int, int]) -> None:
+        """End worlds that cannot begin: status by world."""
+        if ended:
+            self.stepper.end(ended)
+            self.stepper.core.gauges.forget(list(ended))
+
+    def _lacks_of(self, model: Model, worlds: np.ndarray) -> tuple[list[Event], dict[int, int]]:
+        """Events of where worlds were put, and status of those that cannot begin there, by world."""
+        s, chosen = self.stepper, np.flatnonzero(worlds)
+        events = [event if event.world < 0 else replace(event, world=int(chosen[event.world]))
+                  for event in start_events(model)]  # fmt: skip
+        ended = {int(chosen[world]): status for world, status in failed_starts(model.start).items()}
+        if s.engine.end:
+            found, more = s.engine.end(s, worlds)
+            events, ended = events + found, ended | more
+        return events, ended
 
     def rewind(self) -> None:
-        """Set the clock to zero."""
+        """Set the clock to zero; all worlds are to begin then."""
         self.stepper.n_steps, self.stepper.unsolved, self.first_of_rhythm = 0, None, 0
-
-    def _clear(self, packs: np.ndarray) -> None:
-        """Let all worlds be as before their first step, but for tables that differ between them.
-
-        Args:
-            packs: of all worlds.
-        """
-        s = self.stepper
-        kept = np.zeros(packs.shape[1], bool)
-        for slot in s.core.tables.arena.filled:
-            kept[slot.rows] = True
-        s.arena.write(np.where(kept, packs, self.blank))
-        s.core.clear()
-        s.status = np.zeros_like(s.status)
 
     def take_tables(self, model: Model, text: str) -> list[Event]:
         """Let the numbers of a model hold from here on, as an event of the scene would.
@@ -281,7 +336,8 @@ class Stepwise:
         """All that steps to come depend on; a copy."""
         s = self.stepper
         constants = {what: values.copy() for what, values in s.arena.constants.items()}
-        return SavedState(s.arena.read().copy(), constants, s.status.copy(), s.n_steps, tuple(s.phases), s.present)
+        return SavedState(s.arena.read().copy(), constants, s.status.copy(), s.n_steps, self.began.copy(),
+                          self.episode.copy(), self._entered.copy(), tuple(s.phases), s.present)  # fmt: skip
 
     def restore(self, saved: SavedState) -> None:
         """Go on from there, bit by bit."""
@@ -291,7 +347,41 @@ class Stepwise:
         s.arena.storage.send()
         s.arena.write(saved.packs)
         s.status, s.n_steps = saved.status.copy(), saved.n_steps
-        s.phases, s.present, self._block = list(saved.phases), saved.present, None
+        self.began[:], self.episode[:], self._entered[:] = saved.began, saved.episode, saved.entered
+        s.crossings.new(s.core.signals.feedback, s.plan.dt)  # those before are told
+        s.phases, s.present, self._block = list(saved.phases), saved.present or self._present(len(saved.phases)), None
+
+    def begin_tables(self, saved: SavedState) -> None:
+        """Take the tables of a start, and let phases come after now; the clock goes on, and all worlds are to begin.
+
+        Args:
+            saved: of the start.
+        """
+        now, episode = self.n_steps, self.episode.copy()
+        self.restore(saved)
+        self.stepper.n_steps, self.episode[:] = now, episode
+        self.stepper.phases = list(self.phases_left(len(saved.phases), now))
+
+    def phases_left(self, n: int, began: int) -> tuple:
+        """The last n phases, of worlds that began after so many steps."""
+        return tuple(_later(phase, began) for phase in self.phases[len(self.phases) - n :])
+
+    @property
+    def _entered(self) -> np.ndarray:
+        """(W,), how many phases each world has entered by itself."""
+        return self.own.entered if self.own else np.zeros(len(self.began), int)
+
+    def _present(self, n_left: int) -> Model:
+        """The model of the phase at hand where so many are still to come."""
+        before = len(self.phases) - n_left
+        return self.stepper.stated(self.phases[before - 1].model) if before > 0 else self.stepper.model
+
+
+def _later(phase, steps: int):
+    """A phase that begins so many steps later."""
+    if isinstance(phase, Phase):
+        return replace(phase, step=phase.step + steps)
+    return replace(phase, phase=_later(phase.phase, steps))
 
 
 def _last_of(block: FrameBlock) -> FrameBlock:
