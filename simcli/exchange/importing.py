@@ -117,9 +117,7 @@ def _read(path: Path, options: ImportOptions, meshes: MeshFiles, report: ImportR
     if root.tag != "mujoco":
         refuse_macros(path, root)
     if root.tag == "robot":
-        from simcli.exchange.urdf.reading import (
-            read_urdf,  # readers are for those who have such a file: scenes pass here, too
-        )
+        from simcli.exchange.urdf.reading import read_urdf  # only for such a file: scenes pass here, too
 
         mechanism = read_urdf(path, root, meshes, report)
         _group(mechanism, MODEL_LAYER)

@@ -15,8 +15,9 @@ from simcli.job import Failure, Job
 from simcli.model.tables import Model
 from simcli.records.contents.provenance import sha256
 from simcli.records.drafts import landing_of
-from simcli.records.going_on.checkpoint import Checkpoint, code_digest, read_checkpoint, write
+from simcli.records.going_on.checkpoint import Checkpoint, read_checkpoint, write
 from simcli.solvers.shared.by_hand.stepwise import SavedState
+from simcli.source_digest import code_digest
 
 _STATE = ("packs", "status", "began", "episode", "entered")
 _PARAMETER, _CONSTANTS = "parameter:", "constants:"
