@@ -34,6 +34,7 @@ class Request:
         resume: go on with an unfinished output of the same scene, to the bytes of an uninterrupted run.
         checkpoint_every: [s], wall time between checkpoints; None for the default.
         argv: command line, recorded with the result.
+        leaves_at_once: whether the process of the run is left by `os._exit`, whatever happens.
     """
 
     scene: Path
@@ -47,6 +48,7 @@ class Request:
     resume: bool = False
     checkpoint_every: float | None = None
     argv: tuple[str, ...] = ()
+    leaves_at_once: bool = False
 
 
 @dataclass(frozen=True)

@@ -23,11 +23,12 @@ from support.machine import workers_that_fit  # noqa: E402
 from support.slow_cases import SLOW_CASES  # noqa: E402
 from support.tiers import DEFAULT, mark_listed, tier_of  # noqa: E402
 
-# Files that take 20 s and more of CPU go first, so that no process is left with one at the end while the others are through.
-LONGEST = ("test_joint_cells", "test_quantities", "test_impacts", "test_gpu_devices", "test_drag", "test_measures",
-           "test_simulation", "test_scenes", "test_gpu_solvers", "test_programs", "test_couplings", "test_records_faults",
-           "test_sensors", "test_frames_with_contact", "test_diff", "test_solvers_agree", "test_sliding_points",
-           "test_pulleys", "test_cli_kinematics", "test_cases_closed_loops")  # fmt: skip
+# Files that take longest in the default tier (costs.py) go first, so that no process is left with one at the end.
+LONGEST = ("test_joint_cells", "test_cli_processes", "test_run_determinism", "test_relations",
+           "test_contact_closed_forms", "test_records_writer", "test_collision", "test_cli_run", "test_import_urdf",
+           "test_run_isolation", "test_run_resume", "test_run_kill", "test_margins", "test_barrier_runs", "test_diff",
+           "test_laws_energies", "test_affine_steps", "test_affine_stretch", "test_natural_quadratic",
+           "test_columns")  # fmt: skip
 MOST_KERNELS = 32  # of a device of tests, some 10 MB each
 FOR_GPU = ("for", "gpu")  # property of a test
 TOUCHED = "touched"  # what a worker hands to the session
@@ -140,6 +141,24 @@ def recorder_of_runs():
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("simcli.records.writing.spawn.RecorderProcess", RecorderHere)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def no_machine_code():
+    """No command starts a process that makes code of the machine while other tests run; test_machine_code.py has some."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SIMCLI_MACHINE_CODE", "0")
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def traces_of_this_process():
+    """Kernels are traced in this process: tests put other code in place of ours, of which no digest of files knows."""
+    from simcli.kernels.language import stubs
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(stubs, "STUB_ARCHS", ())
         yield
 
 

@@ -258,3 +258,19 @@ def test_schema_is_a_json_schema(tmp_path):
     assert {"bodies", "joints", "solver"} <= set(document["properties"])
     assert simcli("schema", "-o", "scene.json", cwd=tmp_path).returncode == Exit.OK
     assert json.loads((tmp_path / "scene.json").read_text()) == document
+
+
+@pytest.mark.parametrize(("angles", "wanted"), [
+    ([0.1, 0.2, 0.9, 0.3, 1.1], "2 of 5 worlds cannot begin; the first is number 2, with joints.pin.q = 0.9 rad"),
+    ([1.3, 0.2], "1 of 2 worlds cannot begin; the first is number 0, with joints.pin.q = 1.3 rad: joint"),
+    ([1.3, 1.2], "error[SC477]"),
+    ([0.1, 0.2], ""),
+])  # fmt: skip
+def test_check_tells_which_worlds_cannot_begin(tmp_path, angles, wanted):
+    text = GOOD.replace("damping: 0.1", f"limit: [-0.5, 0.5]}}\nbatch: {{vary: {{joints.pin.q: {{list: {angles}}}}}")
+    (tmp_path / "a.yaml").write_text(text)
+    done = simcli("check", str(tmp_path / "a.yaml"))
+    told = done.stdout + done.stderr
+    assert done.returncode == (Exit.NEGATIVE if wanted.startswith("error") else Exit.OK)
+    assert wanted in told
+    assert ("SC477" in told) == bool(wanted)

@@ -1,11 +1,14 @@
-"""Which side of a plane a point is on, against rational numbers: rounding decides nothing."""
+"""What is known exactly: sides of planes, against rational numbers; normals of faces, also under curved shapes."""
 
 from fractions import Fraction
 
 import numpy as np
 import pytest
+from support.contacts import SHAPES, Bench, random_poses, read_model, scene
 from support.device import live_device
 
+from simcli import Simulation
+from simcli import rotations as rot
 from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.collision.convex.orient import exact_side
 from simcli.kernels.language import ti
@@ -51,3 +54,57 @@ def test_a_side_is_exact(precision):
                                 points[:, 3] - points[:, 0]))  # fmt: skip
     assert (rounded != wanted).mean() > 0.1
     np.testing.assert_array_equal(side, wanted)
+
+
+LYING = {"ellipsoid": ((0, 0, 0), 0.5), "cylinder": ((0, np.pi / 2, 0), 0.3), "cone": ((0, 0, 0), 0.4)}  # height
+GAPS = (1e-3, 1e-6, 0.0, -1e-9, -1e-5, -1e-3)  # [m]
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory):
+    """All shapes in two bodies."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("simcli.spec.honours.solver_fields.check_honours", lambda check, tree: None)
+        model = read_model(tmp_path_factory.mktemp("scene"), scene({}, {"a": SHAPES, "b": SHAPES}))
+    bench = Bench(model, live_device(), 8 * len(GAPS))
+    yield bench
+    bench.destroy()
+
+
+@pytest.mark.parametrize("kind", LYING)
+def test_a_face_gives_its_own_normal_to_what_is_curved(bench, kind):
+    """An ellipsoid that rests on a box spun by 1e-4 rad/s, because the normal was that of an iteration."""
+    rpy, height = LYING[kind]
+    pose = np.tile(np.array((500.0, 0, 0, 0, 0, 0, 1)), (8 * len(GAPS), len(bench.model.shapes.name), 1))
+    pose[:, :, 1] = 100.0 * np.arange(pose.shape[1])
+    motion = np.repeat(random_poses(np.random.default_rng(4), 8, 1, 100.0)[:, 0], len(GAPS), axis=0)
+    pose[:, bench.shape("a/box")] = motion
+    above = np.tile(np.concatenate(((0.05, 0.02, 0), rot.quat_from_rpy(np.array(rpy)))), (len(motion), 1))
+    above[:, 2] = 0.45 + height + np.tile(GAPS, 8)
+    pose[:, bench.shape(f"b/{kind}")] = rot.pose_compose(motion, above)
+    found = bench.run(pose, 2e-3)
+    assert (found["count"] > 0).all()
+    there = ~np.isnan(found["gap"])
+    normal = rot.quat_rotate(motion[:, 3:], np.array((0.0, 0.0, 1.0)))[:, None]
+    assert np.abs(found["normal"] - normal)[there].max() < 1e-13
+    assert np.abs(found["gap"] - np.tile(GAPS, 8)[:, None])[there].max() < 1e-12
+
+
+def test_what_is_curved_rests_on_a_base_in_float32(tmp_path):
+    """The point below an ellipsoid was the middle of the base of a cone: it spun up to 3 rad/s in 0.1 s."""
+    turns = [0.0, -1.3, -1.2, 1.0, 2.4]
+    path = tmp_path / "base.yaml"
+    path.write_text(f"""simcli: 1
+params: {{a: 0, Y: 81}}
+world: {{shapes: {{c: {{type: cone, radius: 0.5, length: 0.4,
+                         pose: {{xyz: [0, "${{Y}}", 0], rpy: [180 deg, 0, "${{a}}"]}}}}}}}}
+bodies:
+  u: {{mass: 1, pose: {{xyz: ["${{0.05*cos(a)}}", "${{Y + 0.05*sin(a)}}", 0.3], rpy: [0, 0, "${{a}}"]}},
+      shapes: {{s: {{type: ellipsoid, radii: [0.2, 0.2, 0.1]}}}}}}
+solver: {{dt: 1 ms, precision: float32}}
+run: {{duration: 0.1}}
+batch: {{worlds: {len(turns)}, vary: {{params.a: {{list: {turns}}}}}}}
+""")
+    with Simulation(path, device="cpu") as sim:
+        sim.step(100)
+        assert np.abs(sim.get("joint.u_free.qd")[:, 3:]).max() < 1e-4

@@ -16,6 +16,7 @@ from simcli.model.phases.stretches import build_phases
 from simcli.model.places import places_of_value
 from simcli.spec import resolve
 from simcli.spec.batches import passes
+from simcli.spec.values.varied import DivergedError, Varied
 
 MACHINE = """
 params: {k: 2.0, L: 0.4, turn: 0.2}
@@ -205,18 +206,47 @@ SCENES = yaml.safe_load((Path(__file__).parent / "support/varied_scenes.yaml").r
 
 @pytest.mark.parametrize("name", SCENES)
 def test_paths_of_other_scenes(name, monkeypatch, resolved_alone):
-    """Templates, units, frames, laws, planes, events, solvers, contact, signals, keyframes; and what is no column."""
+    """Templates, units, frames, laws, planes, events, solvers, contact, signals, formulas, keyframes."""
     text = yaml.safe_dump(SCENES[name]["scene"])
     for path, ends in SCENES[name]["vary"].items():
         document = scene(f"{text}\n{batch_of({path: ends})}")
         spec = resolve(document)
         columns = build_phases(document, spec)
-        assert bool(resolved_alone) == (name == "formulas" and path == "params.k"), path  # a text is made of it
+        assert not resolved_alone, path
         with monkeypatch.context() as alone:
             alone.setattr(passes, "_MOST_GROUPS", 0)
             for one, other in zip(columns, build_phases(document, spec), strict=True):
                 assert_same(one.model, other.model)
         resolved_alone.clear()
+
+
+@pytest.mark.parametrize("name", SCENES)
+def test_worlds_of_other_scenes_in_other_places(name):
+    """All numbers of a scene at once; loops are closed, and what is not drawn follows."""
+    document = scene(f"{yaml.safe_dump(SCENES[name]['scene'])}\n{batch_of(SCENES[name]['vary'], 67)}")
+    spec = resolve(document)
+    whole = dict(arrays_of(build_worlds(document, spec)))
+    for n in (1, 16, 33):
+        chosen = np.random.default_rng(n).permutation(67)[:n]
+        for column, some in arrays_of(build_worlds(document, spec, chosen.tolist())):
+            many = whole[column][chosen] if len(whole[column]) == 67 else whole[column]
+            assert many.tobytes() == np.broadcast_to(some, many.shape).tobytes(), column
+
+
+@pytest.mark.parametrize("bounds", [(0.0, 1.0), (-np.inf, 0.3), (0.7, np.inf), (0.2, 0.2), (2.0, 3.0)])
+@pytest.mark.parametrize("n", [2, 3, 1000])
+def test_a_bound_tells_whose_numbers_it_takes(bounds, n):
+    def check(value):
+        if not bounds[0] <= value <= bounds[1]:
+            raise ValueError(value)
+        return value
+
+    values = np.append(np.random.default_rng(n).uniform(-1, 2, n), (0.2, -1.5, 1.9))
+    wanted = (values >= bounds[0]) & (values <= bounds[1])
+    with pytest.raises(DivergedError if wanted.any() else ValueError) as caught:
+        Varied(values).checked(check)
+    if wanted.any():
+        assert (caught.value.mask == wanted).all()
 
 
 # Of the generator of random mechanisms, in turn, and the solvers that take them.

@@ -25,6 +25,7 @@ FLOORS = {
     "cores": 0,
     "rotations": 0,
     "joint_types": 0,
+    "source_digest": 0,
     "spec": 1,
     "model": 2,
     "exchange": 3,

@@ -9,6 +9,7 @@ from support.random_models import SCALAR_TYPES, TREE_TYPES, random_mechanism, ra
 
 from simcli import rotations as rot
 from simcli.model.assemble import assemble
+from simcli.model.bodies.massless import least_inertia
 from simcli.model.tables import WORLD, LinkKind
 from simcli.model.tree.links import can_invert
 from simcli.model.tree.reference import body_poses, dof_inertia
@@ -126,6 +127,18 @@ def test_dof_inertia_times_to_the_determinant_of_the_mass_matrix(seed):
     expected = np.linalg.det(mass_matrix_by_differences(model))
     assert abs(product / expected - 1.0) < 1e-6  # central differences of step 1e-6
     assert all((np.diagonal(d[0]) > 1e-6 * s[0]).all() for d, s in zip(D, scale, strict=True))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("floating", [False, True])
+def test_inertia_of_a_link_alone_is_a_bound_of_what_its_dofs_meet(seed, floating):
+    """Of all joint types, in several worlds, to the least eigenvalue of D by its scale."""
+    model = random_model(np.random.default_rng(900 + seed), 5, floating=floating, n_worlds=3, vary=("bodies",))
+    D, scale = dof_inertia(model, model.joint_q)
+    units = [np.sqrt(one) for one in scale]
+    met = [np.linalg.eigvalsh(d / u[:, :, None] / u[:, None, :]).min(initial=np.inf) for d, u in zip(D, units, strict=True)]
+    assert (least_inertia(model) <= np.array(met) * (1.0 + 1e-9)).all()
+    assert (least_inertia(model)[model.links.body >= 0] > 0.0).all()
 
 
 def mass_matrix_by_differences(model, step=1e-6):

@@ -22,7 +22,7 @@ from simcli.records.contents.layout import CHANNELS, PARTS, axes_of
 from simcli.records.contents.provenance import collect_provenance
 from simcli.records.reading import guard
 from simcli.records.reading.named import UnknownNameError
-from simcli.records.reading.reader import open_trajectory
+from simcli.records.reading.reader import Trajectory, open_trajectory
 from simcli.records.wholeness.integrity import file_info, verify
 from simcli.records.wholeness.repair import repair_file, tidy_finished
 from simcli.records.wholeness.superblock import lookup3
@@ -381,3 +381,12 @@ def test_a_closed_file_is_called_closed(path):
             ask()
     assert len(run.time) == len(time)
     assert "closed" in repr(run)
+
+
+def test_what_all_worlds_share_is_read_once(path, monkeypatch):
+    read = []
+    attributes = Trajectory.attributes
+    monkeypatch.setattr(Trajectory, "attributes", property(lambda run: read.append(run) or attributes.__get__(run)))
+    with simcli.open(path) as run:
+        assert [world for _, world in run.world_origins] == list(run.batch_numbers) == list(range(run.n_worlds))
+        assert len(read) < run.n_worlds

@@ -29,8 +29,8 @@ RUN = ["--worlds", "3", "--vary", "joints.pin.q=linspace(1, 2)", "--set", f"run.
 # The command line as it is, but committing as often as its chunks allow: a run of this size commits twice otherwise.
 OFTEN = """
 import sys
-from simcli.records.writing import writer
-writer.PATIENCE_S = 0.0
+from simcli.records.writing import recorder_thread, writer
+writer.PATIENCE_S, recorder_thread.MOST_OF_THREAD = 0.0, MOST
 from simcli.cli import main
 sys.argv[0] = "simcli"
 sys.exit(main())
@@ -55,11 +55,15 @@ def whole(scene, tmp_path_factory):
     return rows
 
 
-def begin(scene, path, *more):
+WRITERS = {"process": "0", "thread": "1e12"}  # largest file of a thread, by who writes
+
+
+def begin(scene, path, writer, *more):
     """Start the run of `whole` in a child that commits often."""
     path.unlink(missing_ok=True)
     words = ["run", str(scene), "-o", str(path), *RUN, *more]
-    return subprocess.Popen([sys.executable, "-c", OFTEN, *words], stderr=subprocess.PIPE, text=True, env=environment(),
+    code = OFTEN.replace("= 0.0, MOST", f"= 0.0, {WRITERS[writer]}")
+    return subprocess.Popen([sys.executable, "-c", code, *words], stderr=subprocess.PIPE, text=True, env=environment(),
                             start_new_session=True)  # fmt: skip
 
 
@@ -89,14 +93,14 @@ def first_rows(whole, n):
     return {name: rows if name.startswith(("events/", "contacts/")) else rows[:n] for name, rows in whole.items()}
 
 
-def kill_one(scene, path, rng, victims):
+def kill_one(scene, path, rng, writer, victims):
     """Kill a run, or what writes its file, somewhere between EARLIEST and LATEST; again, if it was past that before."""
     code = Exit.OUTPUT if victims == ["recorder"] else -signal.SIGKILL
     for _ in range(TRIES):
-        process = begin(scene, path)
+        process = begin(scene, path, writer)
         if wait_until(path, process, rng.uniform(EARLIEST, LATEST)):
             time.sleep(rng.uniform(0.0, 2 * POLL))
-            numbers = {"run": process.pid, "recorder": recorder_of(process)}
+            numbers = {"run": process.pid} | ({"recorder": recorder_of(process)} if writer == "process" else {})
             for victim in victims:
                 os.kill(numbers[victim], signal.SIGKILL)
         _, said = process.communicate()  # until both are gone: both hold stderr
@@ -108,13 +112,18 @@ def kill_one(scene, path, rng, victims):
 
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="kill -9, and the children of a process")
-@pytest.mark.parametrize("victims", [["run"], ["recorder"], ["run", "recorder"]], ids="-".join)
-def test_killed_at_many_moments(scene, whole, tmp_path, victims):
+@pytest.mark.parametrize(("writer", "victims", "status"), [
+    ("process", ["run"], "stopped"), ("process", ["recorder"], "unfinished"), ("process", ["run", "recorder"], "unfinished"),
+    ("thread", ["run"], "unfinished")])  # fmt: skip
+def test_killed_at_many_moments(scene, whole, tmp_path, writer, victims, status):
+    def kill(k):
+        return kill_one(scene, tmp_path / f"{k}.h5", random.Random(k), writer, victims)
+
     with ThreadPoolExecutor(2) as pool:
-        killed = list(pool.map(lambda k: kill_one(scene, tmp_path / f"{k}.h5", random.Random(k), victims), range(KILLS)))
+        killed = list(pool.map(kill, range(KILLS)))
     for path in killed:
         with package.open(path) as run:
-            assert run.status == ("stopped" if victims == ["run"] else "unfinished")
+            assert run.status == status
             n = run.n_frames
             assert run.digest is not None
             assert run.time[-1] == whole["frames/time"][n - 1]
@@ -125,11 +134,13 @@ def test_killed_at_many_moments(scene, whole, tmp_path, victims):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
-@pytest.mark.parametrize(("number", "code"), [
-    pytest.param(signal.SIGINT, Exit.INTERRUPTED, marks=pytest.mark.slow), (signal.SIGTERM, Exit.STOPPED)])
-def test_a_polite_signal_leaves_a_stopped_file(scene, whole, tmp_path, number, code):
+@pytest.mark.parametrize(("number", "code", "writer"), [
+    (signal.SIGINT, Exit.INTERRUPTED, "thread"),
+    pytest.param(signal.SIGINT, Exit.INTERRUPTED, "process", marks=pytest.mark.slow),
+    (signal.SIGTERM, Exit.STOPPED, "process")])  # fmt: skip
+def test_a_polite_signal_leaves_a_stopped_file(scene, whole, tmp_path, number, code, writer):
     path = tmp_path / "a.h5"
-    process = begin(scene, path, "--set", f"run.duration={ENDLESS * N_FRAMES / 10}")
+    process = begin(scene, path, writer, "--set", f"run.duration={ENDLESS * N_FRAMES / 10}")
     assert wait_until(path, process, EARLIEST)
     os.killpg(process.pid, number)  # as a terminal and a scheduler do: the recorder, too, but the run decides
     _, err = process.communicate(timeout=GRACE)

@@ -239,7 +239,7 @@ def test_other_circumstances_are_refused(folder, tmp_path, monkeypatch):
         run(request(folder, tmp_path / "cut.h5", sets=("solver.integrator=implicit",), resume=True))
     with pytest.raises(OutputError, match="unfinished run; add --resume to continue it, --restart to begin anew"):
         run(asked)
-    monkeypatch.setattr(checkpoint, "CODE", ("kernels",))
+    monkeypatch.setattr("simcli.source_digest.code_digest", lambda: "other")
     with pytest.raises(OutputError, match="the code of simcli changed; --restart"):
         run(replace(asked, resume=True))
     assert (tmp_path / "cut.h5").read_bytes() == before
@@ -309,15 +309,17 @@ def test_what_is_read_from_a_checkpoint_is_not_trusted(tmp_path):
 
 
 # The command line as it is, but committing as often as its chunks allow.
-OFTEN = "from simcli.records.writing import writer\nwriter.PATIENCE_S = 0.0\nfrom simcli.cli import main\nmain()\n"
+OFTEN = ("from simcli.records.writing import recorder_thread, writer\n"
+         "writer.PATIENCE_S, recorder_thread.MOST_OF_THREAD = 0.0, MOST\nfrom simcli.cli import main\nmain()\n")
 MANY = 12_000
 WORDS = ["--worlds", "3", "--vary", "joints.pin.q=linspace(1, 2)", "--set", f"run.duration={MANY / 10}", "-q",
          "--set", "output.every=0.1"]  # fmt: skip
 
 
-def begin(folder, path, *more):
+def begin(folder, path, *more, has_thread=False):
+    code = OFTEN.replace("MOST\n", "1e12\n" if has_thread else "0\n")
     words = ["run", folder / "swing.yaml", "-o", path, *WORDS, "--checkpoint-every", "0", *more]
-    return subprocess.Popen([sys.executable, "-c", OFTEN, *map(str, words)], stderr=subprocess.PIPE, text=True,
+    return subprocess.Popen([sys.executable, "-c", code, *map(str, words)], stderr=subprocess.PIPE, text=True,
                             env=environment())  # fmt: skip
 
 
@@ -348,10 +350,13 @@ def wait_for(path, process, part):
 @pytest.mark.skipif(os.name == "nt", reason="kill -9")
 def test_killed_again_and_again_it_ends_with_the_same_bytes(folder, tmp_path, uninterrupted):
     path = tmp_path / "cut.h5"
-    for k, (part, victims) in enumerate(((0.1, ["run"]), (0.3, ["recorder"]), (0.5, ["run", "recorder"]), (0.7, ["run"]))):
-        process = begin(folder, path, *(["--resume"] if k else []))
+    for k, (part, victims) in enumerate(((0.1, ["run"]), (0.3, ["recorder"]), (0.5, ["run", "recorder"]), (0.6, ["run"]),
+                                          (0.7, ["thread"]))):  # fmt: skip
+        process = begin(folder, path, *(["--resume"] if k else []), has_thread=victims == ["thread"])
         wait_for(path, process, part)
-        numbers = {"run": process.pid, "recorder": recorder_of(process)}
+        numbers = {"run": process.pid, "thread": process.pid}
+        if victims != ["thread"]:
+            numbers["recorder"] = recorder_of(process)
         for victim in victims:
             os.kill(numbers[victim], signal.SIGKILL)
         process.communicate()

@@ -6,8 +6,11 @@ import pytest
 
 from simcli.errors import SceneError
 from simcli.spec import load_document, resolve, world_values
-from simcli.spec.document.overrides import Override
+from simcli.spec.document.loader import parse_text
+from simcli.spec.document.nodes import Mark, plain
+from simcli.spec.document.overrides import Override, spread_values
 from simcli.spec.document.scene_file import HeldScene, load_held
+from simcli.spec.faults.fault_list import Faults
 
 GOOD = "simcli: 1\nbodies:\n  a: {mass: 1, inertia: {diag: [1, 1, 1]}}\n"
 
@@ -209,3 +212,13 @@ def test_a_later_command_says_otherwise_than_the_run_that_it_reads(tmp_path):
 def test_a_list_where_a_word_is_expected_is_told_in_words(tmp_path):
     (fault,) = refused(write(tmp_path, GOOD), ["solver.type=[a]"])
     assert fault.message == "a list is not a value of `type`"
+
+
+@pytest.mark.parametrize("numbers", ["0.5, -1.25, 1e-05, 2.5e+20, 0.0", "0.5", "1, 2.5", ""])
+def test_lists_of_a_search_are_read_as_any_other(numbers):
+    text = f"{{list: [{numbers}]}}"
+    start = Mark("--vary", 3, 4, 1)
+    one, other = spread_values(text, start, Faults()), parse_text(text, "--vary", Faults(), at=(3, 4))
+    assert plain(one) == plain(other)
+    assert [type(x) for x in plain(one)["list"]] == [type(x) for x in plain(other)["list"]]
+    assert one.mark[:3] == other.mark[:3]

@@ -49,7 +49,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         words = list(sys.argv[1:] if argv is None else argv)
         # `--debug` is accepted anywhere: it is what one adds at the end of a line that has just failed.
         debug = DEBUG_FLAG in words
-        code = run_command([word for word in words if word != DEBUG_FLAG], debug=debug, as_json=JSON_FLAG in words)
-        leave_process(code, at_once=argv is None)
+        kept, at_once = [word for word in words if word != DEBUG_FLAG], argv is None
+        code = run_command(kept, debug=debug, as_json=JSON_FLAG in words, at_once=at_once)
+        leave_process(code, at_once=at_once)
     except KeyboardInterrupt:  # before or after the command itself, while Python imports or tidies up
         os._exit(INTERRUPTED)

@@ -48,17 +48,27 @@ def _open_closed_streams() -> None:
         sys.stderr = os.fdopen(os.dup(2), "w", encoding="utf-8")
 
 
-def run_command(words: Sequence[str], *, debug: bool, as_json: bool) -> int:
+def leaves_at_once() -> bool:
+    """Whether this process is left by `os._exit` when its command has ended, whatever happens."""
+    return _at_once[-1]
+
+
+_at_once = [False]
+
+
+def run_command(words: Sequence[str], *, debug: bool, as_json: bool, at_once: bool = False) -> int:
     """Parse and run one command; turn every exception into a message and an exit code.
 
     Args:
         words: command line without the program's name and without `--debug`.
         debug: let exceptions through with their traceback.
         as_json: errors go to stdout as one JSON document too.
+        at_once: the process is left by `leave_process` at once.
 
     Returns:
         the exit code.
     """
+    _at_once[:] = [at_once and not debug]  # a traceback leaves by the interpreter
     show_warnings()
     try:
         from simcli.cli import app

@@ -13,12 +13,9 @@ from simcli.exchange.looks import lost_looks
 from simcli.exchange.lumping import lump
 from simcli.exchange.mechanism import MODEL_LAYER, SourceJoint, SourceModel
 from simcli.exchange.meshes import MeshFiles
-from simcli.exchange.mjcf.reading import read_mjcf
 from simcli.exchange.neighbours import part_neighbours
 from simcli.exchange.report import ConvertedModel, ImportReport
 from simcli.exchange.scene_text import scene_text
-from simcli.exchange.sdf.reading import read_sdf
-from simcli.exchange.urdf.reading import read_urdf
 from simcli.exchange.xml_reader import XmlElement, read_xml, refuse_macros
 from simcli.spec.document.overrides import Override
 from simcli.spec.document.scene_file import Document, HeldScene, ReadRun, load_document, load_held
@@ -120,13 +117,19 @@ def _read(path: Path, options: ImportOptions, meshes: MeshFiles, report: ImportR
     if root.tag != "mujoco":
         refuse_macros(path, root)
     if root.tag == "robot":
+        from simcli.exchange.urdf.reading import read_urdf  # only for such a file: scenes pass here, too
+
         mechanism = read_urdf(path, root, meshes, report)
         _group(mechanism, MODEL_LAYER)
         return _completed(path, mechanism, options, options.base or "fixed", report)
     if root.tag == "mujoco":
+        from simcli.exchange.mjcf.reading import read_mjcf
+
         _refuse_choices(options)
         return read_mjcf(path, root, meshes, report)
     if root.tag == "sdf":
+        from simcli.exchange.sdf.reading import read_sdf
+
         mechanism = read_sdf(path, root, meshes, report)
         return _completed(path, mechanism, options, options.base or "floating", report)
     known = "models are <robot>, that is URDF, <mujoco>, that is MJCF, and <sdf>"

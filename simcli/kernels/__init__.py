@@ -7,6 +7,7 @@ float32, side by side in one `ti.Vector`) and a plain scalar on a GPU. From the 
 
     language         the language of device code: Taichi, as simcli uses it
     device           the device: where kernels run, how they compile, and where they are kept
+    machine_code     kernels as code of the machine, so that a process need not compile them
     memory           memory of all worlds, and how kernels see it
     algebra          small values on packs, and functions of them, free of branches
     chart            the tree chart: joint coordinates to poses and twists of links, and back

@@ -67,7 +67,7 @@ class Sensed(NamedTuple):
     Attributes:
         sensor: its number.  type: a name of SENSOR_TYPES.
         first: of its numbers among those of all that are looked at.  width: how many.
-        period, delay: [steps], of samples.  interval: [s], between samples.
+        period: [steps], of samples.  delay: [steps], the longest of all worlds.  interval: [s], between samples.
     """
 
     sensor: int
@@ -294,7 +294,7 @@ class _Rows:
         starts = self.model.joints.q_start if type_name == "encoder" else self.model.joints.qd_start
         j = self.model.sensors.joint[s]
         width = SENSOR_TYPES[type_name].width or int(starts[j + 1] - starts[j])
-        rate, delay = (float(getattr(self.model.sensors, name)[0, s]) for name in ("rate", "delay"))
+        rate, delay = float(self.model.sensors.rate[0, s]), float(self.model.sensors.delay[:, s].max())
         period = round(1.0 / (rate * self.dt)) if rate else 1
         first = sum(one.width for one in self.sensed)
         self.sensed.append(Sensed(s, type_name, first, width, period, round(delay / self.dt), period * self.dt))

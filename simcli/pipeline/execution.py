@@ -15,7 +15,7 @@ from simcli.pipeline.stepping import ENERGIES, begin_run, heed_unsolved, note_ev
 if TYPE_CHECKING:
     from simcli.analysis.drift import Drift, EnergyAccount
     from simcli.analysis.expectations import Verdict
-    from simcli.records.writing.spawn import RecorderProcess
+    from simcli.records.writing.spawn import Correspondent
 
 STEPS_PER_LEDGER = 64  # where no file shows energies: what they cost is then far below a hundredth of a step
 
@@ -34,7 +34,7 @@ def execute(job: Job, watch: Watch = keep_going) -> Outcome:
     """
     from simcli.pipeline.parts import execute_parts, planned_size
     from simcli.records.going_on import continuation, lock
-    from simcli.records.writing.spawn import RecorderProcess
+    from simcli.records.writing.recorder_thread import recorder_of
 
     lock.wait_for_orphan(job.output)
     if n_planned := planned_size(job):
@@ -45,7 +45,7 @@ def execute(job: Job, watch: Watch = keep_going) -> Outcome:
     if not goes_on:
         continuation.claim_output(job.output, job.request.force or job.request.resume)
     try:
-        with RecorderProcess(claim_space(job)) as process:  # it starts while Taichi is imported: on its way, that hangs
+        with recorder_of(claim_space(job), job.request.leaves_at_once) as process:  # before Taichi: on its way, that hangs
             return _execute_noted(job, watch, process, goes_on)
     except DeviceMemoryError as error:
         n_fit = error.n_fit
@@ -54,7 +54,7 @@ def execute(job: Job, watch: Watch = keep_going) -> Outcome:
     return execute_parts(job, n_fit, watch)
 
 
-def _execute_noted(job: Job, watch: Watch, process: "RecorderProcess", goes_on: bool) -> Outcome:
+def _execute_noted(job: Job, watch: Watch, process: "Correspondent", goes_on: bool) -> Outcome:
     """Run a job as `_execute_into` does, and note its kernels."""
     from simcli.kernels.language.compilations import kernels_noted
 
@@ -64,7 +64,7 @@ def _execute_noted(job: Job, watch: Watch, process: "RecorderProcess", goes_on: 
     return outcome
 
 
-def _execute_into(job: Job, watch: Watch, process: "RecorderProcess", goes_on: bool) -> Outcome:
+def _execute_into(job: Job, watch: Watch, process: "Correspondent", goes_on: bool) -> Outcome:
     """Run a job whose output may be written, by a process that waits for its orders; else as `execute`."""
     from simcli.analysis.drift import EnergyAccount
     from simcli.analysis.worlds.measure_layouts import layouts_of, recorded_columns
@@ -111,7 +111,7 @@ def _execute_into(job: Job, watch: Watch, process: "RecorderProcess", goes_on: b
         checkpoint.clear_checkpoints(job.output)
     outcome.compile = solver.compile_seconds or 0.0
     outcome.stepping = max(time.perf_counter() - clock - (outcome.compile - compiled), 0.0)
-    outcome.n_stopped = int(sum(status == Status.STOPPED for status in solver.status.tolist()))
+    outcome.n_stopped = int(np.count_nonzero(solver.status == Status.STOPPED))
     return _judged(job, outcome, account)
 
 
@@ -240,7 +240,7 @@ def _expected_of_worlds(job: Job) -> list:
 def _circumstances(job: Job, device) -> dict[str, Any]:
     """What must be the same for a run to go on to the same bytes, see `records.going_on.checkpoint`."""
     from simcli.records.contents.provenance import sha256, versions
-    from simcli.records.going_on.checkpoint import code_digest
+    from simcli.source_digest import code_digest
 
     kept = {name: version for name, version in versions().items() if name in ("simcli", "taichi")}
     worlds = None if job.request.worlds is None else list(job.request.worlds)

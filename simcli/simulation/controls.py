@@ -124,6 +124,19 @@ class Controls:
         """Write all constants, where something else has written the tables."""
         self._write(np.flatnonzero(self.model.signals.kind == SignalKind.CONSTANT))
 
+    def write_of(self, worlds: np.ndarray) -> None:
+        """Write all constants of some worlds.
+
+        Args:
+            worlds: (W,) bool.
+        """
+        numbers = np.flatnonzero(self.model.signals.kind == SignalKind.CONSTANT)
+        lanes = np.flatnonzero(worlds[self._world_of_lane])
+        for rows in self._rows:
+            if rows is not None and numbers.size:
+                values = self._lanes(numbers)[lanes]
+                self._arena.storage.write_worlds(rows[_PARAMETERS * numbers], lanes, values)
+
     def _write(self, numbers: np.ndarray) -> None:
         for column, rows in zip(self._columns, self._rows, strict=True):
             if rows is not None:

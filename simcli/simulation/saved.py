@@ -3,7 +3,7 @@
 A file is that of a checkpoint (records/going_on/checkpoint.py): arrays without pickles, and facts that must be the same.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -15,10 +15,11 @@ from simcli.job import Failure, Job
 from simcli.model.tables import Model
 from simcli.records.contents.provenance import sha256
 from simcli.records.drafts import landing_of
-from simcli.records.going_on.checkpoint import Checkpoint, code_digest, read_checkpoint, write
+from simcli.records.going_on.checkpoint import Checkpoint, read_checkpoint, write
 from simcli.solvers.shared.by_hand.stepwise import SavedState
+from simcli.source_digest import code_digest
 
-_STATE = ("packs", "status", "began", "episode")
+_STATE = ("packs", "status", "began", "episode", "entered")
 _PARAMETER, _CONSTANTS = "parameter:", "constants:"
 _WORDS = {"code": "the code of simcli", "scene": "the scene, or an option,"}
 
@@ -83,14 +84,14 @@ def write_snapshot(path: Path, snapshot: Snapshot, facts: Mapping[str, Any], for
         raise OutputError(f"save: {path}: {error.strerror or error}") from None
 
 
-def read_snapshot(path: Path, facts: Mapping[str, Any], owner: str, phases: tuple) -> Snapshot:
+def read_snapshot(path: Path, facts: Mapping[str, Any], owner: str, phases_left: Callable) -> Snapshot:
     """A snapshot of a file; its state has no `present`.
 
     Args:
         path: of it.
         facts: see `facts_of_job`, of the simulation at hand.
         owner: that simulation.
-        phases: all that it had to come when it was opened.
+        phases_left: gives those that are to come, from how many these are, and from the steps before worlds began.
 
     Raises:
         UsageError: it is of another scene, or of other circumstances.
@@ -105,8 +106,8 @@ def read_snapshot(path: Path, facts: Mapping[str, Any], owner: str, phases: tupl
             raise UsageError(f"restore: {path}: cannot go on to the same bits, {_WORDS.get(name, name)} is another{shown}")
     arrays = found.arrays
     named = lambda lead: {name.removeprefix(lead): values for name, values in arrays.items() if name.startswith(lead)}  # noqa: E731
-    left = phases[len(phases) - int(found.facts["n_phases"]) :]
-    packs, status, began, episode = (arrays[name] for name in _STATE)
-    state = SavedState(packs, named(_CONSTANTS), status, found.n_steps, began, episode, left, None)
+    packs, status, *of_worlds = (arrays[name] for name in _STATE)
+    left = phases_left(int(found.facts["n_phases"]), int(of_worlds[0][0]))
+    state = SavedState(packs, named(_CONSTANTS), status, found.n_steps, *of_worlds, left, None)
     failures = tuple(Failure(**one) for one in found.facts["failures"])
     return Snapshot(owner, state, arrays["controls"], named(_PARAMETER), None, failures)

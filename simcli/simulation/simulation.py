@@ -10,7 +10,7 @@ import numpy as np
 from simcli.arguments import by_name, flag_given, path_given, text_given, texts_of, whole_number
 from simcli.errors import UsageError
 from simcli.job import Failure, Request
-from simcli.model.phases.stretches import Phase
+from simcli.model.phases.stretches import Phase, widened
 from simcli.model.signals.controlled import with_controls
 from simcli.model.snapshot import Event
 from simcli.pipeline.execution import solver_of
@@ -99,12 +99,14 @@ class Simulation:
         job = self._job
         model = with_controls(job.model, driven)
         phases = tuple(replace(phase, model=with_controls(phase.model, driven)) for phase in job.phases)
+        model, *later = widened([model, *(phase.model for phase in phases)]) if phases else [model]
+        phases = tuple(replace(phase, model=one) for phase, one in zip(phases, later, strict=True))
         model, other = self._parameters.laid_out(model)
         self._controlled = replace(job, model=model, phases=phases if other is None else (Phase(MANY_STEPS, other, ()),))
         self._model = model
         self._solver = solver_of(self._controlled, self.device, by_age=True)
-        self._stepwise = Stepwise(self._solver, SignalsWait)
-        self._tables = self._stepwise.save() if job.phases else None
+        self._stepwise = Stepwise(self._solver, SignalsWait, own_phases=bool(job.phases))
+        self._tables = self._stepwise.save() if job.phases and self._stepwise.own is None else None
         self._controls = Controls(self._controlled, driven, self._solver.stepper)
         self._places = Places(job)
         self.events: list[Event] = []
@@ -275,6 +277,8 @@ class Simulation:
         if self.failures:
             numbers = {self._job.numbers[k] for k in np.flatnonzero(worlds)}
             self.failures = [one for one in self.failures if one.world not in numbers]
+        if self._stepwise.own and self._stepwise.own.begin(worlds):
+            self._controls.write_of(worlds)
         events = self._stepwise.begin_anew(worlds, model)
         self._note(events)
         self._pass_on(events)
@@ -288,8 +292,8 @@ class Simulation:
             episode: of these worlds, by which noise of sensors differs, 0 for that of a run; None counts up from the last.
 
         Raises:
-            UsageError: worlds that are not there; some worlds of a scene with events at times; all of them while a file is
-                written.
+            UsageError: worlds that are not there; some worlds of a scene with an event that changes the times of a table;
+                all of them while a file is written.
         """
         stepwise = self._ready()
         given = None if episode is None else whole_number("episode", episode, 0, MOST_EPISODES, "episodes")
@@ -305,9 +309,12 @@ class Simulation:
             self._begin(np.ones(self.n_worlds, bool))
             return
         mask = mask_of_worlds(worlds, self.n_worlds)
-        if self._job.phases:
-            raise UsageError("reset of some worlds: events of the scene happen at times that worlds have in common; reset "
-                             "all of them")  # fmt: skip
+        if self._tables is not None and not mask.all():
+            raise UsageError("reset of some worlds: an event of the scene changes what worlds have in common, as times of a "
+                             "table; reset all of them")  # fmt: skip
+        if self._tables is not None:
+            stepwise.begin_tables(self._tables)
+            self._controls.write_all()
         if mask.any():
             stepwise.episode[mask] = stepwise.episode[mask] + 1 if given is None else given
             self._begin(mask)
@@ -371,7 +378,7 @@ class Simulation:
         stepwise = self._ready()
         if isinstance(snapshot, str | Path):
             self._refuse_recording("restore")
-            snapshot = read_snapshot(Path(snapshot), self._facts(), self._token, stepwise.phases)
+            snapshot = read_snapshot(Path(snapshot), self._facts(), self._token, stepwise.phases_left)
             snapshot = self._with_parameters(snapshot)
         if not isinstance(snapshot, Snapshot):
             raise UsageError(f"restore: {snapshot!r} is no snapshot; give what `save` gave")

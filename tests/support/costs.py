@@ -27,6 +27,7 @@ from support.touched import notes, wanted
 FOLDER = "SIMCLI_COSTS"
 FIRST_CALL = 0.2  # of the time that a kernel compiles: the machine's code is made when it is first called
 COMPILED = 5.4  # times that tracing takes: compiling, of the kernels that were measured
+CHEAP = 0.05  # [s] of a test that is always taken
 SHOWN = 100
 LONGEST = 20  # files
 AT_ONCE = 20  # a part of the tests that are taken before prices are looked at again
@@ -228,6 +229,9 @@ def chosen(costs: dict[str, Cost], most: float) -> tuple[set[str], float]:
     for test in sorted(costs):
         functions[test.partition("[")[0]].append(test)
     fill([tests for tests in functions.values() if not taken & set(tests)])
+    for test in sorted(costs):  # to leave them out would save nothing
+        if test not in taken and price(test) <= CHEAP:
+            take(test)
     fill([[test] for test in sorted(costs) if test not in taken])
     return taken, sum_
 
@@ -243,12 +247,13 @@ def longest(costs: dict[str, Cost], tests: Iterable[str]) -> list[str]:
     return sorted(seconds, key=lambda name: -seconds[name] - sum(shared[name].values()))[:LONGEST]
 
 
-def listing(tests: Iterable[str]) -> str:
-    """The file of the cases that are left to the tier `full`."""
-    by_file = defaultdict(list)
-    for test in tests:
-        path, _, name = test.partition("::")
-        by_file[Path(path).stem].append(name)
+def listing(costs: dict[str, Cost], taken: set[str]) -> str:
+    """The file of the cases that are left to the tier `full`; of a function without any case in the other, its name."""
+    kept = {test.partition("[")[0] for test in taken}
+    by_file = defaultdict(set)
+    for test in set(costs) - taken:
+        path, _, name = (test if test.partition("[")[0] in kept else test.partition("[")[0]).partition("::")
+        by_file[Path(path).stem].add(name)
     lines = ['"""Tests of the tier `full` that their files do not mark, by file, as `costs.py --default` chooses them."""',
              "", "FULL_CASES: dict[str, tuple[str, ...]] = {"]  # fmt: skip
     for file in sorted(by_file):
@@ -262,7 +267,7 @@ def main() -> None:
         taken, seconds = chosen(costs, float(sys.argv[sys.argv.index("--default") + 1]))
         sys.stderr.write(f"{len(taken)} of {len(costs)} tests, {seconds:.0f} s; longest files, for conftest.py:\n")
         sys.stderr.write(", ".join(f'"{name}"' for name in longest(costs, taken)) + "\n")
-        sys.stdout.write(listing(set(costs) - taken))
+        sys.stdout.write(listing(costs, taken))
         return
     shared: dict[str, float] = {}
     for cost in costs.values():

@@ -294,11 +294,6 @@ SLOW_CASES = {
     "test_import_urdf": (
         "test_a_model_runs_as_its_scene_does",
     ),
-    "test_joint_cells": (
-        "test_what_is_taken_changes_the_motion[affine]",
-        "test_what_is_taken_changes_the_motion[maximal]",
-        "test_what_is_taken_changes_the_motion[natural]",
-    ),
     "test_joints_off": (
         "test_a_joint_that_is_off_does_nothing[affine-laws0]",
         "test_a_joint_that_is_off_does_nothing[affine-limit: {lower: -1, upper: 0.05, stiffness: 500}, drive: {mode: effort, target: $pull}]",  # noqa: E501
@@ -472,7 +467,6 @@ SLOW_CASES = {
     ),
     "test_run_worlds": (
         "test_any_of_them_have_the_bytes_of_the_whole[affine]",
-        "test_any_of_them_have_the_bytes_of_the_whole[generalized]",
     ),
     "test_sample_tables": (
         "test_cells_are_those_of_python",

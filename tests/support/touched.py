@@ -69,11 +69,12 @@ def note_run(solver: str, model, options) -> None:
     from simcli.model.tables import JointKind
 
     notes.add(("integrator", solver, str(getattr(options, "integrator", ""))))
-    notes.update(("joint", solver, JointKind(kind).name) for kind in set(model.joints.kind.tolist()))
-    for word, of_word in (("law", LAWS), ("force", FORCES)):
-        notes.update((word, solver, name) for name, has in of_word.items() if has(model))
+    for kind in set(model.joints.kind.tolist()):
+        notes.update({("joint", JointKind(kind).name), ("joint", solver, JointKind(kind).name)})
+    notes.update(("law", solver, name) for name, has in LAWS.items() if has(model))
+    notes.update(("force", name) for name, has in FORCES.items() if has(model))
     if model.contacts is not None:
-        notes.add(("contact", solver, str(getattr(options, "integrator", ""))))
+        notes.add(("contact", solver))
         note_shapes(model)
 
 
@@ -102,25 +103,27 @@ def note_command(words, code: int, word: str = "command") -> None:
 
 
 def wanted() -> set[Note]:
-    """What the default tier must touch, by the lists of the code."""
+    """What the default tier must touch, by the lists of the code.
+
+    Each joint in each solver that honours a field of it, each law in each solver that has it.
+    """
     from simcli.cli.app import COMMANDS
     from simcli.errors import Exit
     from simcli.model.contact.pairs import PAIR_ORDER
     from simcli.model.joints.catalogue import CATALOGUE
-    from simcli.model.tables import ShapeKind
+    from simcli.model.tables import JointKind, ShapeKind
     from simcli.spec.forces import FORCES as FORCE_SPECS
     from simcli.spec.honours.joint_fields import JOINTS
-    from simcli.spec.honours.solver_fields import CONTACT_INTEGRATORS
+    from simcli.spec.honours.solver_fields import CONTACT
     from support.solver_modes import MODES
 
     found = {("integrator", *mode) for mode in MODES}
-    found |= {("contact", *mode) for mode in MODES if mode[1] in CONTACT_INTEGRATORS}
+    found |= {("contact", solver) for solver in CONTACT} | {("joint", kind.name) for kind in JointKind}
     for solver, fields in JOINTS.items():
-        found |= {("joint", solver, CATALOGUE[name].kind.name) for name in fields.types}
+        honoured = frozenset().union(*fields.tree.values(), *fields.loop.values()) & fields.types
+        found |= {("joint", solver, CATALOGUE[name].kind.name) for name in honoured}
         found |= {("law", solver, field) for field in fields.tree if fields.tree[field] | fields.loop[field]}
-    for force in FORCE_SPECS:
-        (name,) = force.model_fields["type"].annotation.__args__
-        found |= {("force", solver, name) for solver in force.SOLVERS}
+    found |= {("force", force.model_fields["type"].annotation.__args__[0]) for force in FORCE_SPECS}
     unmoved = {ShapeKind.PLANE, ShapeKind.HEIGHTFIELD}
     found |= {("shapes", a.name, b.name) for a, b in combinations_with_replacement(PAIR_ORDER, 2) if not {a, b} <= unmoved}
     found |= {(word, command.name) for command in COMMANDS for word in ("command", "process")}

@@ -5,6 +5,7 @@ from json import dumps
 from typing import TYPE_CHECKING
 
 from simcli.cli import console
+from simcli.cli.doorman import leaves_at_once
 from simcli.cli.options import (
     FixInertia,
     JsonFlag,
@@ -86,6 +87,7 @@ def run(
         scene, output, sets, device, threads, force=force or restart, resume=resume, argv=("simcli", *sys.argv[1:]),
         worlds=None if world is None else tuple(sorted(set(parse_worlds(world)))),
         checkpoint_every=None if checkpoint_every is None else seconds("--checkpoint-every", checkpoint_every),
+        leaves_at_once=leaves_at_once(),
     )  # fmt: skip
     if dry_run:
         return _dry_run(request, json, error_estimate)

@@ -18,6 +18,7 @@ from functools import cache
 from pathlib import Path
 
 import simcli
+from simcli.kernels import machine_code
 from simcli.kernels.language import ti
 from simcli.kernels.language.finishing import finished_file
 
@@ -25,6 +26,8 @@ VARIABLE = "SIMCLI_KERNEL_CACHE"
 TAICHI_VARIABLE = "TI_OFFLINE_CACHE_FILE_PATH"  # is heeded where ours is not set
 SUFFIX = ".tic"  # Taichi's, of a kernel
 _FORM = 2  # of what is kept: another number where kernels are finished in another way
+NOTE = ".stub"  # our own, of a kernel that need not be traced: DIGEST-STUB-KERNEL.stub (language/stubs.py)
+KEPT_SUFFIXES = (SUFFIX, NOTE, machine_code.LIGHT_SUFFIX, machine_code.CODE_SUFFIX, machine_code.REFUSED_SUFFIX)
 _FACTS = ".bundle.json"  # our own, of the kernels that a scene takes
 MOST_BYTES = 2**30  # of all kernels below a folder
 MOST_KERNELS = 4000  # each costs every start some 6 us
@@ -125,6 +128,49 @@ def kernels_below(folder: Path) -> dict[str, str]:
     return {name.removesuffix(SUFFIX): f"{place}{os.sep}{name}" for name in names}
 
 
+def notes_below(folder: Path) -> dict[str, str]:
+    """Notes of kernels with stubs in a folder, of this code and of others: files by name without the suffix."""
+    place = place_in(folder)
+    try:
+        names = [name for name in os.listdir(place) if name.endswith(NOTE)]
+    except OSError:
+        return {}
+    return {name.removesuffix(NOTE): f"{place}{os.sep}{name}" for name in names}
+
+
+def machine_code_below(folder: Path) -> dict[str, tuple[str, str]]:
+    """Kernels of a folder that are there as code of this processor.
+
+    Args:
+        folder: of kernels.
+
+    Returns:
+        By the key of the stub, the files of what is left of the text, and of the code; no names for those that have none.
+    """
+    place, ours = place_in(folder), machine_code.processor_key()
+    try:
+        names = {name for name in os.listdir(place) if name.startswith(ours)}
+    except OSError:
+        return {}
+    found = {}
+    for name in names:
+        stem, suffix = os.path.splitext(name)
+        if suffix == machine_code.LIGHT_SUFFIX and stem + machine_code.CODE_SUFFIX in names:
+            found[stem.split("-")[1]] = f"{place}{os.sep}{name}", f"{place}{os.sep}{stem}{machine_code.CODE_SUFFIX}"
+        elif suffix == machine_code.REFUSED_SUFFIX:
+            found.setdefault(stem.split("-")[1], ("", ""))
+    return found
+
+
+def keep_note(folder: Path, name: str, text: str) -> None:
+    """Put a note into a folder, whole or not at all.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    _keep(place_in(folder) / f"{name}{NOTE}", text.encode())
+
+
 def bytes_below(folder: Path) -> int:
     """Size of all kernels below a folder, of other versions and processors, too."""
     n_bytes = 0
@@ -140,12 +186,15 @@ def keep_kernel(file: Path, folder: Path) -> None:
     Raises:
         OSError: it cannot be written.
     """
-    place = place_in(folder)
-    place.mkdir(parents=True, exist_ok=True)
-    part = place / f"{file.name}.{os.getpid()}"
+    _keep(place_in(folder) / file.name, finished_file(file.read_bytes()))
+
+
+def _keep(path: Path, data: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f"{path.name}.{os.getpid()}")
     try:
-        part.write_bytes(finished_file(file.read_bytes()))
-        part.replace(place / file.name)
+        part.write_bytes(data)
+        part.replace(path)
     finally:
         part.unlink(missing_ok=True)
 
@@ -185,21 +234,27 @@ def note_use(files: list[str]) -> None:
 
 
 def tidy(folder: Path) -> None:
-    """Remove the kernels that were used longest ago, of all versions, if there are too many, and parts of files."""
-    now, found = time.time(), []
+    """Remove what was used longest ago, of all versions, if there is too much of its kind, and parts of files."""
+    now, found = time.time(), {kind: [] for kind in KEPT_SUFFIXES}
     for path in folder.glob("simcli-*/*"):
         with contextlib.suppress(OSError):  # somebody else tidies, too
             facts = path.stat()
-            if path.suffix == SUFFIX:
-                found.append((facts.st_mtime, facts.st_size, path))
-            elif SUFFIX in path.name and now - facts.st_mtime > _SHORT:
+            if path.suffix in KEPT_SUFFIXES:
+                found[path.suffix].append((facts.st_mtime, facts.st_size, path))
+            elif any(f"{kind}." in path.name for kind in KEPT_SUFFIXES) and now - facts.st_mtime > _SHORT:
                 path.unlink()
-    n_bytes = sum(size for _, size, _ in found)
-    if n_bytes <= MOST_BYTES and len(found) <= MOST_KERNELS:
+    for files in found.values():
+        _remove_oldest(files)
+
+
+def _remove_oldest(files: list[tuple[float, int, Path]]) -> None:
+    """Remove of some files, with times and sizes, those that were used longest ago, if there are too many."""
+    n_bytes = sum(size for _, size, _ in files)
+    if n_bytes <= MOST_BYTES and len(files) <= MOST_KERNELS:
         return
-    found.sort(reverse=True)
-    while found and (n_bytes > KEPT * MOST_BYTES or len(found) > KEPT * MOST_KERNELS):
-        _, size, path = found.pop()
+    files.sort(reverse=True)
+    while files and (n_bytes > KEPT * MOST_BYTES or len(files) > KEPT * MOST_KERNELS):
+        _, size, path = files.pop()
         n_bytes -= size
         with contextlib.suppress(OSError):
             path.unlink()

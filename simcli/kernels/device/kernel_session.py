@@ -20,10 +20,12 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from simcli.errors import SimcliWarning
+from simcli.kernels import machine_code
 from simcli.kernels.device import kernel_cache
 from simcli.kernels.device.kernel_cache import SUFFIX
 from simcli.kernels.language import ti
 from simcli.kernels.language.compilations import Origin
+from simcli.kernels.language.stubs import StubNote
 
 try:
     import fcntl
@@ -49,23 +51,39 @@ class KernelSession:
     def __init__(self):
         self.keeper, self.reason = kernel_cache.keeper()
         self._folders = kernel_cache.folders()
-        self._files = self._found()
+        self._files, self._notes, self._code = self._found()
+        self._compiled: set[str] = set()  # keys of stubs whose text was compiled here, and might be kept as code
+        self._new_notes: dict[str, str] = {}  # texts by name
+        self._stubs: set[str] = set()  # keys that are never kept
         try:
             self.path, self._lock = _free_folder(self._folders)
             _offer(self._files, self.path)
         except OSError as error:
             self.keeper, self.reason, self.path = None, f"{tempfile.gettempdir()}: {error.strerror}", None
 
-    def _found(self) -> dict[str, str]:
-        """Files of all kernels, by key."""
-        files = {}
+    def _found(self) -> tuple[dict[str, str], dict[str, str], dict[str, tuple[str, str]]]:
+        """What the folders have.
+
+        Returns:
+            Files of all kernels, by their keys and those of their stubs; files of notes, by digest; of stubs that have code
+            of the machine, what is left of the text, and the code.
+        """
+        files, notes, code = {}, {}, {}
         for folder in reversed(self._folders):
             files |= kernel_cache.kernels_below(folder)
-        return files
+            notes |= kernel_cache.notes_below(folder)
+            code |= kernel_cache.machine_code_below(folder)
+        by_digest = {}
+        for name, file in notes.items():
+            digest, stub, kernel = [*name.split("-"), "", ""][:3]
+            if kernel in files:
+                light, _ = code.get(stub, ("", ""))
+                by_digest[digest], files[stub] = file, light or files[kernel]
+        return files, by_digest, code
 
     def is_up_to_date(self) -> bool:
         """Whether a new one would see the same kernels."""
-        return kernel_cache.folders() == self._folders and self._found() == self._files
+        return kernel_cache.folders() == self._folders and self._found() == (self._files, self._notes, self._code)
 
     def settings(self) -> dict:
         """Taichi's configuration for this folder; it removes nothing from it."""
@@ -83,6 +101,33 @@ class KernelSession:
             compiled = (key + SUFFIX for key, origin in origins.items() if origin == Origin.COMPILED)
             for name in (LIST, *compiled):
                 (self.path / name).unlink(missing_ok=True)
+
+    def note_of(self, digest: str) -> StubNote | None:
+        """As of `language.stubs.StubNotes`."""
+        with contextlib.suppress(KeyError, OSError, ValueError):
+            with open(self._notes[digest], encoding="utf-8") as file:
+                note = StubNote.of_text(file.read())
+            return note if note and note.stub in self._files and self._is_loaded(note) else None
+        return None
+
+    def _is_loaded(self, note: StubNote) -> bool:
+        """Whether the code of a kernel is loaded, if it has some; what is damaged goes."""
+        light, code = self._code.get(note.stub, ("", ""))
+        if light and not machine_code.load_code(code):
+            with contextlib.suppress(OSError):
+                os.unlink(code)
+            return False
+        if not light and note.stub not in self._code and os.stat(self._files[note.stub]).st_size >= machine_code.LEAST_TEXT:
+            self._compiled.add(note.stub)
+        return True
+
+    def keep_note(self, digest: str, note: StubNote) -> None:
+        """As of `language.stubs.StubNotes`."""
+        self._new_notes[f"{digest}-{note.stub}-{note.kernel}"] = note.text()
+
+    def forget_stub(self, key: str) -> None:
+        """As of `language.stubs.StubNotes`."""
+        self._stubs.add(key)
 
     def tell(self) -> None:
         """Warn, once in a process, if a kernel that was compiled is not kept where it was looked for."""
@@ -103,13 +148,20 @@ class KernelSession:
         if self.path is None:
             return
         try:
-            kernel_cache.note_use([self._files[key] for key in origins if key in self._files])
-            new = [path for path in _plain_files(self.path) if path.suffix == SUFFIX]
-            if self.keeper and new:
+            used = [key for key in origins if key in self._files]
+            code = [self._code[key][1] for key in used if key in self._code]
+            kernel_cache.note_use([self._files[key] for key in used] + code)
+            new = [path for path in _plain_files(self.path) if path.suffix == SUFFIX and path.stem not in self._stubs]
+            if self.keeper and (new or self._new_notes):
                 for file in new:
                     kernel_cache.keep_kernel(file, self.keeper)
+                for name, text in self._new_notes.items():
+                    kernel_cache.keep_note(self.keeper, name, text)
                 kernel_cache.tidy(self.keeper)
                 _remove_old()
+            if self.keeper and self._compiled and machine_code.is_code_wanted():
+                wanted = {stub: self._files[stub] for stub in self._compiled}
+                machine_code.make_code_later(kernel_cache.place_in(self.keeper), wanted)
         finally:
             self._leave()
 
@@ -174,9 +226,9 @@ def _offer(files: dict[str, str], folder: Path) -> None:
     """Links to kernels, or copies where links are not allowed, and Taichi's list of them; what else is there goes."""
     start, wanted = f"{folder}{os.sep}", {key + SUFFIX: file for key, file in files.items()}
     with os.scandir(folder) as entries:
-        there = {entry.name: entry.is_symlink() for entry in entries if entry.name != LOCK}
-    for name, is_link in there.items():
-        if not is_link or name not in wanted:  # as a process left it that was killed
+        there = {entry.name: entry.is_symlink() and os.readlink(entry.path) for entry in entries if entry.name != LOCK}
+    for name, target in there.items():
+        if wanted.get(name) != target:  # what a process left that was killed, or another file of this kernel
             os.unlink(start + name)
         else:
             del wanted[name]

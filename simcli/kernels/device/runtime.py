@@ -19,6 +19,7 @@ from simcli.kernels.language import ti
 from simcli.kernels.language.backend import configuration, is_arch_supported, memory_error, program, stop
 from simcli.kernels.language.compilations import KernelTaken, Origin, listeners, origins_of
 from simcli.kernels.language.rolling import keep_loops_rolled
+from simcli.kernels.language.stubs import stub_notes
 from simcli.kernels.language.vectors import keep_vectors
 
 # Lanes per pack, measured: 256-bit registers, twice filled lanes are slower.
@@ -62,6 +63,7 @@ class Device:
             it has no such bound.
     """
 
+    _untraced = ("name", "threads")  # of the machine: its kernels are those of others
     arch: str
     name: str
     precision: str
@@ -264,6 +266,7 @@ def _start_taichi(arch: str, settings: dict, options: dict) -> None:
         DeviceError: the device does not start, or Taichi takes another one.
     """
     _sessions[:] = [KernelSession()]
+    stub_notes[:] = _sessions
     with stdout_silenced(), warnings.catch_warnings(), variable_unread():
         warnings.simplefilter("ignore")
         try:
@@ -332,6 +335,7 @@ def live_device() -> Device | None:
 def stop_device() -> None:
     """Release the device of this process, if there is one, and keep the kernels that were compiled."""
     session = _sessions.pop() if _sessions else None
+    stub_notes.clear()
     origins = origins_of(program())
     if session:
         session.prepare_stop(origins)

@@ -14,6 +14,7 @@ In: Python functions. Out: kernels. Never found here: mechanics, memory of world
     finishing    compiled kernels, made faster where they are kept
     compilations  which kernels were compiled, and which came from a folder of kernels
     launches     launches of one kernel again and again: arguments are handed over once
+    stubs        kernels that another process has traced are taken from the folder by a digest
     traces       kernels that were traced: another run takes them if all that a trace can read of it is the same
 
 What gains less than a fifth of what it is for is not done. Gains are CPU seconds without a trick by those with it (median of
@@ -36,6 +37,8 @@ five balls that touch. Last comes what tells if it breaks: tests/test_FILE.py, t
     runtime.KERNEL_THREADS         compile  all   more cores  kernel_cache.kernels_serve_any_number_of_threads
     runtime._goes_on               read     all   next run    compilations.a_device_goes_on_while_nothing_is_new
     traces.Signature               trace    all   next run    traces.the_next_run_of_a_scene_traces_nothing
+    stubs.take_stub                start    1.4   balls       stubs.what_another_process_has_traced_is_not_traced
+    machine_code.make_code         start    1.6   balls       machine_code.a_kernel_is_compiled_once_for_a_processor
     launches.ReadyLaunch           step     7     two links   simulation.launches_that_stand_ready_take_the_same_steps
 """
 

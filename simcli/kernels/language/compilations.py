@@ -84,7 +84,7 @@ def kernels_noted() -> Iterator[KernelsTaken]:
 
 listeners: list[Callable[[KernelTaken], None]] = []  # are told of each kernel that is called first
 _known: WeakKeyDictionary = WeakKeyDictionary()  # Taichi's program -> its kernels, origin by key
-_materialize = Kernel.materialize
+own_materialize = Kernel.materialize  # Taichi's
 
 
 def materialize(self, key=None, args=None, arg_features=None) -> None:
@@ -92,7 +92,7 @@ def materialize(self, key=None, args=None, arg_features=None) -> None:
     if key in self.compiled_kernels:
         return
     start = time.perf_counter()
-    _materialize(self, key, args, arg_features)
+    own_materialize(self, key, args, arg_features)
     kernel, prog = self.compiled_kernels[key or (self.func, 0, self.autodiff_mode)], program()
     traced = time.perf_counter()
     try:
@@ -100,9 +100,13 @@ def materialize(self, key=None, args=None, arg_features=None) -> None:
     except Exception as error:
         raise handle_exception_from_cpp(error) from None
     end = time.perf_counter()
-    origin, code = _look_up(prog, kernel)
-    name = f"{self.func.__module__.removeprefix('simcli.')}.{self.func.__qualname__}"
-    tell(KernelTaken(name, code, origin, traced - start, end - traced))
+    origin, code = look_up(prog, kernel)
+    tell(KernelTaken(name_of(self), code, origin, traced - start, end - traced))
+
+
+def name_of(kernel) -> str:
+    """Module and function of a kernel of Taichi's."""
+    return f"{kernel.func.__module__.removeprefix('simcli.')}.{kernel.func.__qualname__}"
 
 
 def tell(kernel: KernelTaken) -> None:
@@ -119,9 +123,9 @@ def origins_of(prog) -> dict[str, Origin]:
     return _known.get(prog, {}) if prog else {}
 
 
-def _look_up(prog, kernel) -> tuple[Origin, str]:
+def look_up(prog, kernel) -> tuple[Origin, str]:
     """Where Taichi has a kernel from that it has just taken, and its key."""
-    said = _said_at_look_up(prog, kernel)
+    said = _said_atlook_up(prog, kernel)
     found = LOOKED_UP.search(said)
     where, code = (found[1], found[2].decode()) if found else (b"", f"unknown {id(kernel)}")
     origins = _known.setdefault(prog, {})
@@ -131,7 +135,7 @@ def _look_up(prog, kernel) -> tuple[Origin, str]:
     return origins[code], code
 
 
-def _said_at_look_up(prog, kernel) -> bytes:
+def _said_atlook_up(prog, kernel) -> bytes:
     level = next(level for level in _LEVELS if core.logging_effective(level))
     with _stderr_caught() as said:
         core.set_logging_level("debug")

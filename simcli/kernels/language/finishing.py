@@ -9,15 +9,11 @@ Taichi keeps the text in a file of its own for each kernel (1.7.4): a mark, two 
 and a checksum of both. Files that look otherwise, and kernels of a GPU, stay as they are.
 """
 
-import hashlib
 import re
-import struct
 
 from simcli.kernels.language.rolling import UNREACHED
+from simcli.kernels.machine_code import file_of, file_parts
 
-_HEAD = struct.Struct("<8sQQ")  # mark, bytes of the facts, bytes of the text
-_MARK = b"TIC\0\0\0\0\0"
-_CHECKSUM = 64  # hexadecimal digits of SHA-256
 _OF_CPU = b"@cpu_parallel_range_for_task("  # is in every kernel of a CPU that has a loop over blocks
 
 _OURS = "%arguments.at"  # is in a function that is finished
@@ -35,19 +31,11 @@ _LOAD = re.compile(rf"^  ({_NAME}) = load ({_POINTER}), {_POINTER}\* ({_NAME}), 
 
 def finished_file(data: bytes) -> bytes:
     """A file of Taichi's with the finished text of its kernel; as it is if it is not what it is thought to be."""
-    if len(data) < _HEAD.size + _CHECKSUM:
+    parts = file_parts(data)
+    if parts is None or not any(_OF_CPU in part for part in parts):
         return data
-    mark, n_facts, n_text = _HEAD.unpack_from(data)
-    body = data[_HEAD.size : -_CHECKSUM]
-    if mark != _MARK or len(body) != n_facts + n_text or _digest(body) != data[-_CHECKSUM:] or _OF_CPU not in body:
-        return data
-    text = finished_text(body[n_facts:].decode()).encode()
-    body = body[:n_facts] + text
-    return _HEAD.pack(mark, n_facts, len(text)) + body + _digest(body)
-
-
-def _digest(body: bytes) -> bytes:
-    return hashlib.sha256(body).hexdigest().encode()
+    facts, text = parts
+    return file_of(facts, finished_text(text.decode()).encode())
 
 
 def finished_text(text: str) -> str:

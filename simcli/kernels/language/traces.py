@@ -3,7 +3,8 @@
 Taichi makes its program of a kernel's text anew for each object that it is given, compiled before or not: 0.1 to 1 s for a
 step, and a compiled kernel of the folder becomes code of the machine anew in each program. Here objects are compared by
 their signatures instead, in a few milliseconds: whatever can be reached from them, in one order, as classes, names, values
-and functions. So a sweep, a run that is resumed, or the next scene of the same make begins at once.
+and functions. So a sweep, a run that is resumed, or the next scene of the same make begins at once. What another process
+has traced is found by the digest of its signature (stubs.py).
 
 Left out is what no trace reads: arrays of real numbers but for their types, because values are never part of a kernel, and
 the attributes that a class names in `_untraced`; and, where numbers come from tables, those in `_numbers`.
@@ -21,6 +22,7 @@ from simcli.kernels.language.backend import configuration, program
 from simcli.kernels.language.compilations import KernelTaken, Origin, kernels_noted, tell
 from simcli.kernels.language.internals import Func, Kernel, core
 from simcli.kernels.language.numbers import Numbers, listening
+from simcli.kernels.language.stubs import keep_stub, stub_digest, stub_notes, take_stub
 
 _PLAIN = (int, bool, str, bytes, type(None))
 _THEMSELVES = (Enum, type, ModuleType, BuiltinFunctionType, np.dtype, Func, Kernel)
@@ -162,8 +164,9 @@ _kept: WeakKeyDictionary = WeakKeyDictionary()  # Taichi's program -> its kernel
 
 
 def forget_traces() -> None:
-    """Let the next run of each kind trace its kernels."""
+    """Let the next run of each kind trace its kernels, while the device goes on."""
     _kept.clear()
+    stub_notes.clear()
 
 
 def traced(arena, kernel, args: tuple, key: tuple, features: tuple, of_all: Numbers | None = None) -> Traced:
@@ -184,6 +187,10 @@ def traced(arena, kernel, args: tuple, key: tuple, features: tuple, of_all: Numb
     if kept:
         tell(replace(kept.taken, origin=Origin.PROCESS, trace=0.0, compile=0.0))
         return Traced(kept.compiled, numbers_of(kept, arena, found))
+    digest = stub_digest(found.said) if found else None
+    if digest and (kept := taken_of_folder(arena, kernel, args, key, features, digest)):
+        kernels[like] = kept
+        return Traced(kept.compiled, numbers_of(kept, arena, found))
     numbers = of_all or Numbers(arena, arena.is_own)
     with listening(numbers), kernels_noted() as taken:
         kernel.materialize(key=key, args=args, arg_features=features)
@@ -193,7 +200,21 @@ def traced(arena, kernel, args: tuple, key: tuple, features: tuple, of_all: Numb
         if all(id(owner) in places for entries in numbers.entries.values() for owner, _ in entries):
             entries = {kind: [(places[id(owner)], name) for owner, name in pairs] for kind, pairs in numbers.entries.items()}
             kernels[like] = _Kept(compiled, taken[0], entries)
+            if digest:
+                named = {kind.__name__: pairs for kind, pairs in entries.items()}
+                with listening(Numbers(arena, arena.is_own)):
+                    keep_stub(kernel, key, args, features, digest, taken[0].key, named)
     return Traced(compiled, numbers)
+
+
+def taken_of_folder(arena, kernel, args: tuple, key: tuple, features: tuple, digest: str) -> _Kept | None:
+    """A kernel that another process has traced, None if there is none; arguments as of `traced`."""
+    with listening(Numbers(arena, arena.is_own)), kernels_noted() as taken:
+        found = take_stub(kernel, key, args, features, digest)
+    if found is None:
+        return None
+    compiled, note = found
+    return _Kept(compiled, taken[0], {kind: note.entries[kind.__name__] for kind in (int, float)})
 
 
 def numbers_of(kept: _Kept, arena, signature: Signature) -> Numbers:

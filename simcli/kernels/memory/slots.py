@@ -230,7 +230,7 @@ class Slot:
         flat = np.asarray(values, arena.device.dtype).reshape(len(values), self.n_items * self.width)
         n = arena.n_blocks * arena.device.lanes
         if flat.size and len(flat) == 1:
-            arena.write_rows(self.rows, np.broadcast_to(flat, (n, flat.shape[1])))
+            arena.write_rows(self.rows, flat)
         elif flat.size:
             arena.wide |= {self}
             worlds = np.minimum(np.arange(n), min(len(flat), arena.n_worlds) - 1)

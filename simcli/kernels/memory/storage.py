@@ -54,9 +54,10 @@ class HostStorage:
         return self.packs[:, _as_slice(rows)].swapaxes(1, 2).copy(order="C").reshape(n_blocks * lanes, len(rows))
 
     def write_rows(self, rows: np.ndarray, values: np.ndarray) -> None:
-        """Set packs of all blocks, (W with the idle lanes, n)."""
+        """Set packs of all blocks, (W with the idle lanes, n), or (1, n) of numbers that are the same in all worlds."""
         n_blocks, _, lanes = self.packs.shape
-        self.packs[:, _as_slice(rows)] = values.reshape(n_blocks, lanes, len(rows)).swapaxes(1, 2)
+        same = len(values) == 1
+        self.packs[:, _as_slice(rows)] = values.T if same else values.reshape(n_blocks, lanes, len(rows)).swapaxes(1, 2)
 
     def read_first(self, rows: np.ndarray) -> np.ndarray:
         """Packs of the first world by their numbers, (n,)."""
@@ -66,6 +67,11 @@ class HostStorage:
         """Packs of some worlds by their numbers, (worlds, n)."""
         block, lane = np.divmod(worlds, self.packs.shape[2])
         return self.packs[block[:, None], rows, lane[:, None]]
+
+    def write_worlds(self, rows: np.ndarray, worlds: np.ndarray, values: np.ndarray) -> None:
+        """Set packs of some worlds by their numbers, (worlds, n)."""
+        block, lane = np.divmod(worlds, self.packs.shape[2])
+        self.packs[block[:, None], rows, lane[:, None]] = values
 
     def read_notes(self, part: slice, shape: tuple[int, int, int], whole: bool) -> np.ndarray:
         """Scalars or vectors of all blocks, (blocks, scalars, numbers of each): a view.
@@ -131,12 +137,18 @@ class DeviceStorage:
 
     def write_rows(self, rows: np.ndarray, values: np.ndarray) -> None:
         """As of `HostStorage`."""
-        given = self.device.given
+        given, values = self.device.given, np.broadcast_to(values, (self.n_blocks, len(rows)))
         _write_rows(self.given, self.first, given(rows.astype(np.int32)), self.n_blocks, given(np.ascontiguousarray(values)))
 
     def read_worlds(self, rows: np.ndarray, worlds: np.ndarray) -> np.ndarray:
         """As of `HostStorage`."""
         return self.read_rows(rows)[worlds]
+
+    def write_worlds(self, rows: np.ndarray, worlds: np.ndarray, values: np.ndarray) -> None:
+        """As of `HostStorage`."""
+        given = self.device.given
+        numbers = [given(one.astype(np.int32)) for one in (rows, worlds)]
+        _write_worlds(self.given, self.first, *numbers, self.n_blocks, given(np.ascontiguousarray(values)))
 
     def read_first(self, rows: np.ndarray) -> np.ndarray:
         """As of `HostStorage`."""
@@ -208,6 +220,14 @@ def _write_rows(memory: ti.types.ndarray(), first: ti.i32, rows: ti.types.ndarra
     """Copy (W, n) into rows of a GPU's memory."""
     for k, w in ti.ndrange(rows.shape[0], n_blocks):  # no loop in an invocation: a driver may bound its turns
         memory[first + rows[k] * n_blocks + w] = values[w, k]
+
+
+@ti.kernel
+def _write_worlds(memory: ti.types.ndarray(), first: ti.i32, rows: ti.types.ndarray(), worlds: ti.types.ndarray(),
+                  n_blocks: ti.i32, values: ti.types.ndarray()):
+    """Copy (worlds, n) into rows of a GPU's memory."""
+    for k, n in ti.ndrange(rows.shape[0], worlds.shape[0]):
+        memory[first + rows[k] * n_blocks + worlds[n]] = values[n, k]
 
 
 @ti.kernel

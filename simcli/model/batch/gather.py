@@ -60,8 +60,10 @@ class Worlds:
             spec, worlds = waiting.pop()
             try:
                 found = get(spec)
-            except DivergedError as diverged:
-                groups = _groups(len(worlds), diverged.mask)
+            except Exception as error:  # code that takes no number but plain ones
+                if len(worlds) == 1:
+                    raise
+                groups = _groups(len(worlds), error.mask if isinstance(error, DivergedError) else None)
                 waiting += [(part_of_worlds(spec, group), worlds[group]) for group in reversed(groups)]
             else:
                 yield found, worlds
@@ -76,6 +78,8 @@ class Worlds:
         Returns:
             (W, *shape), or (1, *shape) if all worlds agree.
         """
+        if self.n_worlds == 1:
+            return np.array(get(self.first), dtype=float).reshape(1, *shape)
         found = list(self.each(get))
         if self._one_by_one(found):
             return _table([value for value, _ in found], shape)
@@ -92,6 +96,8 @@ class Worlds:
         Returns:
             Of each thing (W, *shape), or (1, *shape) if all worlds agree on it.
         """
+        if self.n_worlds == 1:
+            return list(np.array(get(self.first), dtype=float).reshape(count, 1, *shape))
         found = list(self.each(get))
         if self._one_by_one(found):
             table = _table([value for value, _ in found], (count, *shape)).swapaxes(0, 1)
@@ -100,7 +106,7 @@ class Worlds:
 
     def _one_by_one(self, found: list[tuple[Any, Array]]) -> bool:
         """Whether what was read is plain numbers of one world each."""
-        return len(found) == self.n_worlds and self.n_worlds > 1
+        return len(found) == self.n_worlds
 
     def joined(self, pieces: list[tuple[Array, Array]]) -> Array:
         """Numbers of groups of worlds as those of all, (W, ...), or (1, ...) where they agree.
@@ -129,7 +135,7 @@ class Worlds:
             That of world 0; a fault is noted if another world has another one.
         """
         first = get(self.first)
-        if not all(same for same, _ in self.each(lambda spec: get(spec) == first)):
+        if self.n_worlds > 1 and not all(same for same, _ in self.each(lambda spec: get(spec) == first)):
             hint = "batch.vary changes numbers, not the structure"
             self.fault("SC455", path, f"`{path}` differs between worlds", hint)
         return first

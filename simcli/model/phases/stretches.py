@@ -302,6 +302,20 @@ def aligned(models: list[Model]) -> list[Model]:
     return [with_columns(model, update) if update else model for model, update in zip(models, updates, strict=True)]
 
 
+def widened(models: list[Model]) -> list[Model]:
+    """Models of phases in which what they change has a number for each world, so that worlds may enter them one by one."""
+    n = models[0].n_worlds
+    found = {one for other in models[1:] for one in differences(models[0], other) if one[1] not in NO_WORLD_AXIS}
+    updates = []
+    for model in models:
+        update: dict[str, dict] = {}
+        for table, name in found:
+            value = getattr(getattr(model, table) if table else model, name)
+            update.setdefault(table, {})[name] = np.broadcast_to(value, (n, *value.shape[1:])).copy()
+        updates.append(update)
+    return aligned([with_columns(model, update) for model, update in zip(models, updates, strict=True)])
+
+
 def with_columns(model: Model, update: dict[str, dict]) -> Model:
     """A model with other columns, by table and name; "" for those of the model itself."""
     tables = {table: replace(getattr(model, table), **columns) for table, columns in update.items() if table}

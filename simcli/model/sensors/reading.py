@@ -50,9 +50,9 @@ def read_sensors(worlds: Worlds, model: Model) -> Sensors:
         reach=pile([worlds.numbers(lambda s, n=n: s.sensors[n].reach or ENDLESS) for n in specs], ()),
         is_noisy=np.array([one.noise is not None for one in specs.values()], bool),
         **{key: pile([worlds.numbers(lambda s, n=n, key=key: _of_noise(s, n, key)) for n in specs], ())
-           for key in ("sigma", "density", "walk", "quantum")},
-        **{key: np.array([[worlds.common(lambda s, n=n, key=key: _of_noise(s, n, key), f"sensors.{n}.noise.{key}")
-                           for n in specs]], float) for key in ("rate", "delay")},
+           for key in ("sigma", "density", "walk", "quantum", "delay")},
+        rate=np.array([[worlds.common(lambda s, n=n: _of_noise(s, n, "rate"), f"sensors.{n}.noise.rate")
+                        for n in specs]], float),
         half=pile([worlds.numbers(lambda s, n=n: _half(s.sensors[n].size), (3,)) for n in specs], (3,)),
     )
 

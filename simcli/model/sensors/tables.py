@@ -20,7 +20,7 @@ class Sensors(Table):
         radius: [m], (W|1, S), of a zone, -1 without.  half: [m], (W|1, S, 3), half the lengths of a zone, -1 without.
         reach: [m], (W|1, S), of range finders, 1e30 without an end.
         is_noisy: (S,) bool.  sigma, density, walk, quantum: (W|1, S), of noise, see `NoiseSpec`; 0 without.
-        rate: [Hz], (1, S), 0 for each step.  delay: [s], (1, S).
+        rate: [Hz], (1, S), 0 for each step.  delay: [s], (W|1, S).
         joint: (S,).  subtree: bodies of each, none of sensors of other types.
     """
 

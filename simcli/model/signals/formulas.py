@@ -9,12 +9,13 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import reduce
+from typing import Any
 
 from simcli.model.signals.tables import Op
 from simcli.spec.names.channel_names import split_component
 from simcli.spec.values.braces import parsed_with_names
-from simcli.spec.values.expressions import FUNCTIONS, Arithmetic, real_numbers, value_of
-from simcli.spec.values.varied import as_float, for_all_worlds
+from simcli.spec.values.expressions import FUNCTIONS, Arithmetic, ExpressionError, real_numbers, value_of
+from simcli.spec.values.varied import DivergedError, VariedFormula, as_float, for_all_worlds
 
 _FOLDED: dict[Op, Callable[..., float]] = {
     Op.ADD: lambda x, y: x + y, Op.SUBTRACT: lambda x, y: x - y, Op.MULTIPLY: lambda x, y: x * y,
@@ -85,21 +86,31 @@ class Code:
             return self.number(_FOLDED[op](*(value.constant for value in values)))
         return self.line(op, *(value.placed() for value in values))
 
-    def formula(self, text: str) -> "Term":
+    def formula(self, text: str | VariedFormula) -> "Term":
         """The value of a text with names in braces.
 
         Raises:
             ExpressionError: it is no arithmetic, or has no value.
         """
+        if type(text) is VariedFormula:
+            try:
+                return self._value_of(text.text, text.number)
+            except ExpressionError:
+                raise DivergedError from None  # whose words name the text of one world
+        return self._value_of(text, lambda name: None)
+
+    def _value_of(self, text: str, number_of: Callable[[str], Any]) -> "Term":
         tree, names = parsed_with_names(text)
         with real_numbers(text):
-            return value_of(tree, lambda word: self.named(word, names), text, self.arithmetic())
+            return value_of(tree, lambda word: self.named(word, names, number_of), text, self.arithmetic())
 
-    def named(self, word: str, names: dict[str, str]) -> "Term":
-        """A name of a formula."""
+    def named(self, word: str, names: dict[str, str], number_of: Callable[[str], Any]) -> "Term":
+        """A name of a formula, which may stand for a number."""
         if word == "t":
             return self.line(Op.TIME)
         name = names[word]
+        if (number := number_of(name)) is not None:
+            return self.number(number)
         if name.startswith("signal."):
             return self.signal(name.removeprefix("signal."))
         return self.line(Op.QUANTITY, index=self.names.quantity(name))

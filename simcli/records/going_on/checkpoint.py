@@ -12,7 +12,6 @@ import time
 import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +26,6 @@ COUNTS = ("n_frames", "n_steps", "n_events")
 _FACTS = "facts"  # name of the JSON among the arrays
 EVERY = 60.0  # [s] of wall time between checkpoints if nobody says otherwise
 _SHARE = 0.02  # of the wall time that such checkpoints may take
-CODE = ("kernels", "solvers", "model")  # rooms whose code decides what the bytes are
 
 
 @dataclass(frozen=True)
@@ -67,15 +65,6 @@ def clear_checkpoints(output: Path) -> None:
     for path in paths(output):
         path.unlink(missing_ok=True)
     remove_drafts(output)
-
-
-def code_digest() -> str:
-    """Digest of the code that decides what the bytes are."""
-    house = Path(__file__).parents[2]
-    whole = blake2b(digest_size=16)
-    for path in sorted(path for room in CODE for path in (house / room).rglob("*.py")):
-        whole.update(path.relative_to(house).as_posix().encode() + b"\0" + path.read_bytes())
-    return whole.hexdigest()
 
 
 def write(path: Path, checkpoint: Checkpoint) -> None:

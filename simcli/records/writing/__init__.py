@@ -13,4 +13,5 @@ In: a RunPlan's counts, FrameBlocks. Out: commits. Never here: what the numbers 
     backlog           what the recorder was handed and has not committed yet: when a commit is due, and what is in it
     writer            Recorder: what a run hands its frames to
     recorder_process  the process that writes
+    recorder_thread   a thread in its place, for small files
 """

@@ -26,13 +26,15 @@ from simcli.records.writing.ring import Ring, reserve
 
 
 class Correspondence:
-    """Both pipes."""
+    """What the run says, and what is answered.
 
-    def __init__(self):
-        # What a library may print goes to stderr: the answers stay clean.
-        self._answers = os.dup(1)
-        os.dup2(2, 1)
-        self.inbox = Inbox(0)
+    Args:
+        inbox: of the messages.
+        answers: descriptor.
+    """
+
+    def __init__(self, inbox: Inbox, answers: int):
+        self.inbox, self._answers = inbox, answers
 
     def answer(self, message: Any) -> None:
         """Send an answer, if there is still somebody to read it."""
@@ -123,33 +125,59 @@ class Recording:
 
 def main() -> None:
     """Make and write one file, or none if the run ends before it says which."""
-    memory, post, recording = int(sys.argv[1]), Correspondence(), None
+    memory = int(sys.argv[1])
     reserve(memory, int(sys.argv[2]))
+    answers = os.dup(1)
+    os.dup2(2, 1)  # what a library may print goes to stderr: the answers stay clean
+    code, _ = record(memory, Correspondence(Inbox(0), answers))
+    os._exit(int(code))  # HDF5 crashes at interpreter exit once a write has failed
+
+
+def record(memory: int, post: Correspondence, has_process: bool = True) -> tuple[Exit, list]:
+    """Make and write one file, or none if the run ends before it says which.
+
+    Args:
+        memory: descriptor of the memory in which the frames come.
+        post: with the run.
+        has_process: whether this process is here for the file alone; else it is made only when it is published.
+
+    Returns:
+        Exit code of a process, and what holds a file that could not be written.
+    """
+    recording, failed = None, None
     try:
-        try:
-            assignment = post.inbox.take()
-        except EOFError:
-            os._exit(int(Exit.OK))
-        os.chdir(assignment.folder)
-        recording = Recording(assignment, memory)
-        try:
-            post.inbox.take()
-        except EOFError:  # the run has ended before its first frame
-            recording.discard()
-            os._exit(int(Exit.OK))
+        recording = _begun(memory, post, has_process)
+        if recording is None:
+            return Exit.OK, []
         recording.publish()
         post.answer(recording.committed)
         last, code = recording.close(_write_until_closed(recording, post)), Exit.OK
     except OutputError as error:
-        last, code = Failed("", str(error)), Exit.OUTPUT
+        failed, last, code = error, Failed("", str(error)), Exit.OUTPUT
     except RefusedError as error:
-        last, code = error.message, Exit.OUTPUT
-    except BaseException:
-        last, code = Defect(traceback.format_exc()), Exit.INTERNAL
+        failed, last, code = error, error.message, Exit.OUTPUT
+    except BaseException as error:
+        failed, last, code = error, Defect(traceback.format_exc()), Exit.INTERNAL
     if recording:
         recording.release()
     post.answer(last)
-    os._exit(int(code))  # HDF5 crashes at interpreter exit once a write has failed
+    return code, [recording, failed] if failed else []
+
+
+def _begun(memory: int, post: Correspondence, has_process: bool) -> Recording | None:
+    """A file that may be published; None if the run ends before its first frame. Raises as `Recording`."""
+    recording = None
+    try:
+        assignment = post.inbox.take()
+        if has_process:
+            os.chdir(assignment.folder)
+            recording = Recording(assignment, memory)
+        post.inbox.take()
+    except EOFError:
+        if recording:
+            recording.discard()
+        return None
+    return recording or Recording(assignment, memory)
 
 
 def _write_until_closed(recording: Recording, post: Correspondence) -> Close:

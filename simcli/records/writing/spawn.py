@@ -1,6 +1,7 @@
 """Start the process that writes a file, and talk to it. It starts while the run imports Taichi and compiles."""
 
 import contextlib
+import io
 import os
 import signal
 import subprocess
@@ -24,35 +25,18 @@ class RecorderEndedError(Exception):
     """The recorder has ended without a word: it was killed."""
 
 
-class RecorderProcess:
-    """A process that will write one file, once it is told which.
-
-    It ends with its file; or, if it was given none, when it is `dismissed` or this process ends.
-
-    Args:
-        n_bytes: [B], that the file may take; the system gives the memory for its frames while nobody waits for it.
+class Correspondent:
+    """Who will write one file, as the run sees it.
 
     Attributes:
         memory: descriptor of the memory that both see.
-        pid: its process id.
-
-    Raises:
-        OutputError: the system has no such processes.
+        pid: process id of the one that writes.
     """
 
-    def __init__(self, n_bytes: int = 0):
-        if os.name != "posix":
-            raise OutputError("runs are recorded on Linux and macOS only")
-        self.memory = nameless_file()
-        command, environment = own_process("simcli.records.writing.recorder_process", str(self.memory), str(n_bytes))
-        with signals_kept_from_children():
-            self._process = subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, pass_fds=(self.memory,), bufsize=0, env=environment
-            )
-        self.pid = self._process.pid
-        self._inbox = Inbox(self._process.stdout.fileno())
+    _orders: io.RawIOBase
+    _inbox: Inbox
 
-    def __enter__(self) -> "RecorderProcess":
+    def __enter__(self) -> "Correspondent":
         return self
 
     def __exit__(self, *_) -> None:
@@ -65,11 +49,11 @@ class RecorderProcess:
             RecorderEndedError: nobody is there. What it said last can still be received.
         """
         try:
-            send(self._process.stdin.fileno(), message)
+            send(self._orders.fileno(), message)
         except (BrokenPipeError, ValueError) as error:  # ValueError: the pipe was closed
             raise RecorderEndedError from error
         except BaseException:
-            self._process.stdin.close()
+            self._orders.close()
             raise
 
     def receive(self, wait: bool) -> Any:
@@ -84,6 +68,35 @@ class RecorderProcess:
             return self._inbox.take()
         except EOFError as error:
             raise RecorderEndedError from error
+
+    def dismiss(self) -> int:
+        """Nothing more will be sent: wait until it has ended. Returns its exit status, as of `subprocess`."""
+        raise NotImplementedError
+
+
+class RecorderProcess(Correspondent):
+    """A process that will write one file, once it is told which.
+
+    It ends with its file; or, if it was given none, when it is `dismissed` or this process ends.
+
+    Args:
+        n_bytes: [B], that the file may take; the system gives the memory for its frames while nobody waits for it.
+
+    Raises:
+        OutputError: the system has no such processes.
+    """
+
+    def __init__(self, n_bytes: int = 0):
+        if os.name != "posix":
+            raise OutputError("runs are recorded on Linux and macOS only")
+        self.memory = nameless_file()
+        command, environment = own_process("simcli.records.writing.recorder_process", str(self.memory), str(n_bytes))
+        with signals_kept_from_children():
+            self._process = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, pass_fds=(self.memory,), bufsize=0, env=environment
+            )
+        self.pid, self._orders = self._process.pid, self._process.stdin
+        self._inbox = Inbox(self._process.stdout.fileno())
 
     def dismiss(self) -> int:
         """Nothing more will be sent: wait until it has ended. Returns its exit status, as of `subprocess`."""

@@ -21,7 +21,7 @@ from simcli.records.contents.layout import DATASETS, STATUSES, Axes, axes_of, re
 from simcli.records.writing.messages import Assignment, Close, Closed, Committed, Defect, Failed, Frames, Order, Publish
 from simcli.records.writing.ragged import misfit
 from simcli.records.writing.ring import Ring, most_bytes
-from simcli.records.writing.spawn import RecorderEndedError, RecorderProcess
+from simcli.records.writing.spawn import Correspondent, RecorderEndedError, RecorderProcess
 
 if TYPE_CHECKING:
     from simcli.records.contents.measures import MeasureLayout
@@ -61,7 +61,7 @@ class Recorder:
     def __init__(
         self, path: str | os.PathLike, model: Model, provenance: "Provenance", channels: Iterable[str], n_frames: int,
         dtype: str = "float64", title: str = "", axes: Axes | None = None, row_label: Iterable[str] = (),
-        continues: "Continuation | None" = None, process: RecorderProcess | None = None, waits: bool = False,
+        continues: "Continuation | None" = None, process: Correspondent | None = None, waits: bool = False,
         measures: "tuple[MeasureLayout, ...]" = (),
     ):  # fmt: skip
         self.path = Path(path)

@@ -61,8 +61,8 @@ def rollout(c: ti.template(), n_frames: ti.i32, looks: ti.i32, steps: ti.i32, fi
 
 
 @ti.kernel
-def leave_phase(c: ti.template(), turns: ti.i32):
-    """Before tables change: take the stored energy out of the input.
+def leave_phase(c: ti.template(), turns: ti.i32, chosen: ti.i32):
+    """Before tables change: take the stored energy out of the input; `chosen` as of `rollout`.
 
     Reads:  c
     Writes: c.forces.account.work, c.loop_turns
@@ -70,15 +70,16 @@ def leave_phase(c: ti.template(), turns: ti.i32):
     ti.loop_config(block_dim=c.block_dim)
     for w in range(c.arena.n_blocks):
         c.arena.enter(w)
-        go_on_from_aside(c, w)
-        stored = c.engine.close(c, w)
-        c.forces.account.supply(w, -stored)
+        if chosen == 0 or names_some(c, w):
+            go_on_from_aside(c, w)
+            stored = c.engine.close(c, w)
+            c.forces.account.supply(w, -stored)
         count_turns(c, w, turns)
 
 
 @ti.kernel
-def enter_phase(c: ti.template(), turns: ti.i32):
-    """After tables have changed: what is stored now counts as input.
+def enter_phase(c: ti.template(), turns: ti.i32, chosen: ti.i32):
+    """After tables have changed: what is stored now counts as input; `chosen` as of `rollout`.
 
     Reads:  c
     Writes: c.forces.account.work, c.loop_turns
@@ -86,32 +87,29 @@ def enter_phase(c: ti.template(), turns: ti.i32):
     ti.loop_config(block_dim=c.block_dim)
     for w in range(c.arena.n_blocks):
         c.arena.enter(w)
-        stored = c.engine.open(c, w)
-        c.forces.account.supply(w, stored)
-        set_aside(c, w)
+        if chosen == 0 or names_some(c, w):
+            stored = c.engine.open(c, w)
+            c.forces.account.supply(w, stored)
+            set_aside(c, w)
         count_turns(c, w, turns)
 
 
 @ti.kernel
 def put_starts(c: ti.template(), rows: ti.types.ndarray(), common: ti.types.ndarray(), own_rows: ti.types.ndarray(),
-               own: ti.types.ndarray(), n_rows: ti.i32, places: ti.types.ndarray(), kept: ti.types.ndarray()):
+               own: ti.types.ndarray()):
     """Let all worlds of the blocks in which `c.anew` names one be as before their first step.
 
     Args:
         rows: (N,) packs that are the same in all worlds then.  common: (N,), what is in them.
         own_rows: (M,) those that are not.  own: (M, W with the idle lanes).
-        n_rows: packs of a block.
-        places: (blocks,) where what a block had is kept, -1 where all of its worlds begin.  kept: (packs of all of these).
 
     Reads:  c.anew
-    Writes: c, kept
+    Writes: c
     """
     ti.loop_config(block_dim=c.block_dim)
     for w in range(c.arena.n_blocks):
         c.arena.enter(w)
         if names_some(c, w):
-            if ti.static(c.lanes > 1):
-                keep_block(c, w, n_rows, places[w], kept)
             for k in range(rows.shape[0]):
                 c.arena.packs.store(w, rows[k], c.tables.arena.zero() + common[k])
             for k in range(own_rows.shape[0]):
@@ -119,22 +117,33 @@ def put_starts(c: ti.template(), rows: ti.types.ndarray(), common: ti.types.ndar
                     put_lane(c.arena.packs.part(w, own_rows[k], 0), lane, own[k, w * c.lanes + lane])
 
 
-@ti.func
-def keep_block(c: ti.template(), w: ti.i32, n_rows: ti.i32, place: ti.i32, kept: ti.template()):
-    """Copy all packs of a block, if it has a place."""
-    if place >= 0:
-        for k in range(n_rows):
-            pack = c.arena.packs.load(w, k)
-            for lane in ti.static(range(c.lanes)):
-                kept[(place * n_rows + k) * c.lanes + lane] = get_lane(pack, lane)
+@ti.kernel
+def keep_blocks(c: ti.template(), n_rows: ti.i32, places: ti.types.ndarray(), kept: ti.types.ndarray()):
+    """Keep what blocks have.
+
+    Args:
+        n_rows: packs of a block.
+        places: (blocks,) where in `kept` the packs of a block are, -1 for blocks that are not kept.
+        kept: (packs of all of these).
+
+    Reads:  c
+    Writes: kept
+    """
+    for w in range(c.arena.n_blocks):
+        c.arena.enter(w)
+        if places[w] >= 0:
+            for k in range(n_rows):
+                pack = c.arena.packs.load(w, k)
+                for lane in ti.static(range(c.lanes)):
+                    kept[(places[w] * n_rows + k) * c.lanes + lane] = get_lane(pack, lane)
 
 
 @ti.kernel
 def keep_others(c: ti.template(), n_rows: ti.i32, places: ti.types.ndarray(), kept: ti.types.ndarray()):
-    """Give worlds that go on what they had before `put_starts`, whose neighbours have begun.
+    """Give worlds of the blocks that were kept what they had, but for those that `c.anew` names.
 
     Args:
-        n_rows, places, kept: as of `put_starts`.
+        n_rows, places, kept: as of `keep_blocks`.
 
     Reads:  c.anew
     Writes: c

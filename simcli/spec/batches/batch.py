@@ -69,6 +69,9 @@ def _columns_of(batch: BatchSpec) -> dict[str, PathColumn]:
         order = np.tile(np.arange(n_draws), n_places)
         drawn = {path: taken_from(column, order) for path, column in drawn.items()}
     found = drawn | found
+    for column in found.values():
+        if isinstance(column, np.ndarray):
+            column.setflags(write=False)
     return {path: found[path] for path in batch.paths}
 
 

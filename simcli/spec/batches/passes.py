@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from pydantic import BaseModel
 
-from simcli.errors import SceneError
 from simcli.spec.batches.batch import PathColumn, values_of_world
 from simcli.spec.document.scene_file import Document
 from simcli.spec.resolve import resolve, resolve_world
@@ -74,7 +73,7 @@ def _grouped(
                 alone.append(group)
             else:
                 waiting += [group[diverged.mask], group[~diverged.mask]]
-        except SceneError:  # the words of a fault name a world and its value
+        except Exception:  # a fault, whose words name a world and its value, or code that takes no number but plain ones
             alone.append(group)
     return found, np.sort(np.concatenate(alone))
 

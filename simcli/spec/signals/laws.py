@@ -1,8 +1,9 @@
 """Laws of signals that follow what the bodies do: expressions, PID controllers, lags."""
 
+from collections.abc import Callable
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, WithJsonSchema, model_validator
+from pydantic import BeforeValidator, WithJsonSchema, WrapValidator, model_validator
 
 from simcli.spec.values.quantities import (
     REQUIRED,
@@ -17,6 +18,7 @@ from simcli.spec.values.quantities import (
     spell,
 )
 from simcli.spec.values.schema_parts import Part
+from simcli.spec.values.varied import Varied, VariedFormula
 
 _PLUS = "a number, `$signal`, or an expression"
 
@@ -30,8 +32,14 @@ def _formula(value: object) -> object:
     return repr(float(value))
 
 
+def _formula_of_worlds(value: object, check: Callable[[object], object]) -> object:
+    if type(value) is Varied:
+        return VariedFormula("{number.0}", [value], lambda numbers: repr(numbers[0]))
+    return value if type(value) is VariedFormula else check(_formula(value))
+
+
 # Arithmetic on quantities in braces, as it is written; a number and `$signal` stand for themselves.
-Formula = Annotated[str, BeforeValidator(_formula), WithJsonSchema({"type": ["string", "number"]})]
+Formula = Annotated[str, WrapValidator(_formula_of_worlds), WithJsonSchema({"type": ["string", "number"]})]
 Range = Annotated[
     tuple[AnyNumber, AnyNumber],
     BeforeValidator(fixed_list(2, "numbers")),

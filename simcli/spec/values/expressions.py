@@ -1,20 +1,22 @@
 """Arithmetic in `${...}`: a whitelist over Python's syntax tree, in double precision, with bounds on everything."""
 
 import ast
+import itertools
 import math
 import re
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from simcli.spec.faults.fault_list import did_you_mean
 from simcli.spec.values.units import UnitError, parse_unit, to_si
-from simcli.spec.values.varied import Varied, VariedText, for_all_worlds, is_finite
+from simcli.spec.values.varied import DivergedError, Varied, VariedFormula, VariedText, for_all_worlds, is_finite
 
 MAX_TEXT = 1000  # characters of one expression
 MAX_DEPTH = 64
 _SLOT = re.compile(r"\$\{([^{}]*)\}")
+_AMONG_WORDS = re.compile(r"[\w.]\$\{[^{}]*\}|\$\{[^{}]*\}[\w.]|\{[^{}]*\$\{")
 _WITH_UNIT = re.compile(r"\s*\$\{([^{}]*)\}\s*([A-Za-zµ°%][^${}]*)")
 _ALLOWED = re.compile(r"[A-Za-z0-9_.+\-*/(), \t\n]*\Z")
 
@@ -100,10 +102,30 @@ def substitute_names(text: str, lookup: _Lookup) -> object:
     whole = _SLOT.fullmatch(text.strip())
     if whole:
         return evaluate(whole.group(1), lookup)
-    before_unit = _WITH_UNIT.fullmatch(text)
-    if before_unit and type(number := evaluate(before_unit.group(1), lookup)) is Varied:
-        return VariedText(number, before_unit.group(2))
-    return _PlacedText(_SLOT.sub(lambda match: _placed(text, match, evaluate(match.group(1), lookup)), text), text)
+    numbers = [evaluate(inner, lookup) for inner in _SLOT.findall(text)]
+    if any(type(number) is Varied for number in numbers):
+        return _varied_text(text, numbers)
+    return _placed_text(text, numbers)
+
+
+def _placed_text(text: str, numbers: Iterable[float]) -> "_PlacedText":
+    """A text with numbers in the place of its expressions."""
+    values = iter(numbers)
+    return _PlacedText(_SLOT.sub(lambda match: _placed(text, match, next(values)), text), text)
+
+
+def _varied_text(text: str, numbers: list[Any]) -> VariedText | VariedFormula:
+    """A text whose expressions differ between worlds: a number with a unit, or a formula."""
+    with_unit = _WITH_UNIT.fullmatch(text)
+    if with_unit:
+        return VariedText(numbers[0], with_unit.group(2))
+    if _AMONG_WORDS.search(text):
+        raise DivergedError  # whose numbers are parts of words
+    index = itertools.count()
+    named = _SLOT.sub(lambda match: f"{{number.{next(index)}}}", text)
+    # A text has no sign of zero.
+    plain = [number if type(number) is not Varied else number + 0.0 for number in numbers]
+    return VariedFormula(named, plain, lambda values: _placed_text(text, values))
 
 
 class _PlacedText(str):

@@ -7,6 +7,7 @@ Where the code asks whether, all worlds must answer alike; where they do not, `D
 and each group passes by itself. What is no arithmetic, as a text made of a number, has no answer for all worlds at all.
 """
 
+import bisect
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -61,7 +62,7 @@ class Varied:
             if [check(end) for end in ends] != ends:
                 raise DivergedError
         except ValueError:
-            passed = np.array([_passes(check, value) for value in self.values.tolist()])
+            passed = _within(check, self.values)
             if passed.any():
                 raise DivergedError(passed) from None
             raise
@@ -137,16 +138,23 @@ class Varied:
             return False
         return self._asked(other, lambda a, b: a == b)
 
-    __hash__ = None
+    def __hash__(self) -> int:
+        raise DivergedError
 
     def __bool__(self) -> bool:
         return answered(self.values != 0.0)
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(name) if name.startswith("__") else DivergedError
+
+    def __deepcopy__(self, _: object) -> "Varied":
+        return self
 
     def _unanswered(self, *_: object, **__: object) -> Any:
         raise DivergedError
 
     __float__ = __int__ = __index__ = __str__ = __format__ = __round__ = __floor__ = __ceil__ = __trunc__ = _unanswered
-    __divmod__ = __rdivmod__ = __mod__ = __rmod__ = __floordiv__ = __rfloordiv__ = __array__ = is_integer = _unanswered
+    __divmod__ = __rdivmod__ = __mod__ = __rmod__ = __floordiv__ = __rfloordiv__ = __array__ = __reduce_ex__ = _unanswered
 
 
 class VariedText:
@@ -175,9 +183,48 @@ class VariedText:
         return Varied((self.number.values + 0.0) * factor)  # a text has no sign of zero
 
 
+class VariedFormula:
+    """A formula of names in braces in which numbers differ between worlds; anything but its text and numbers diverges.
+
+    Attributes:
+        text: with a name in braces, as `{number.0}`, in the place of each number.
+        numbers: in their order.
+    """
+
+    __slots__ = ("numbers", "text", "written")
+
+    def __init__(self, text: str, numbers: Sequence[Any], written: Callable[[Sequence[float]], str]):
+        self.text, self.numbers, self.written = text, tuple(numbers), written
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(name) if name.startswith("__") else DivergedError
+
+    def number(self, name: str) -> Any:
+        """The number that a name in braces stands for; None where it is that of something else."""
+        group, _, index = name.partition(".")
+        return self.numbers[int(index)] if group == "number" else None
+
+    def of_worlds(self, worlds: np.ndarray) -> "VariedFormula | str":
+        """Itself in some worlds; the text as it would be written for a single one."""
+        numbers = [number_in_worlds(one, worlds) for one in self.numbers]
+        return self.written(numbers) if len(worlds) == 1 else VariedFormula(self.text, numbers, self.written)
+
+
+def _within(check: Callable[[float], Any], values: np.ndarray) -> np.ndarray:
+    """(n,) bool, which numbers a check takes that takes those between two bounds."""
+    rising = np.unique(values)
+    tried = range(0, len(rising), max(1, len(rising) // 64))
+    inside = next((k for k in tried if _passes(check, rising[k])), None)
+    if inside is None:
+        return np.array([_passes(check, value) for value in values.tolist()])
+    first = bisect.bisect_left(range(inside), True, key=lambda k: _passes(check, rising[k]))
+    end = bisect.bisect_left(range(inside, len(rising)), True, key=lambda k: not _passes(check, rising[k])) + inside
+    return (values >= rising[first]) & (values <= rising[end - 1])
+
+
 def _passes(check: Callable[[float], Any], value: float) -> bool:
     try:
-        check(value)
+        check(float(value))
     except ValueError:
         return False
     return True
@@ -332,6 +379,8 @@ def as_varied(column: np.ndarray) -> Any:
 
 def number_in_worlds(value: Any, worlds: np.ndarray) -> Any:
     """A number of some worlds: a plain one of a single world."""
+    if type(value) is VariedFormula:
+        return value.of_worlds(worlds)
     if type(value) is not Varied:
         return value
     return float(value.values[worlds[0]]) if len(worlds) == 1 else Varied(value.values[worlds])

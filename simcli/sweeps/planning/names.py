@@ -57,7 +57,7 @@ def digest_of(names: Iterable[str]) -> str:
 def _base(document: "Document", spec: "SceneSpec", device: str) -> "hashlib._Hash":
     """Digest of what all worlds of a batch share: scene, files, code, precision, class of device."""
     from simcli.records.contents.provenance import versions
-    from simcli.records.going_on.checkpoint import code_digest
+    from simcli.source_digest import code_digest
     from simcli.spec import resolved_yaml
     from simcli.spec.checks.references import named_files
     from simcli.spec.schema.look import LookSpec

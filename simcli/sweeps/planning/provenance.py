@@ -7,6 +7,6 @@ from functools import cache
 def own_version() -> str:
     """Version of simcli, and digest of the code that decides what the bytes of a result are."""
     import simcli
-    from simcli.records.going_on.checkpoint import code_digest
+    from simcli.source_digest import code_digest
 
     return f"simcli {simcli.__version__}, code {code_digest()[:12]}"

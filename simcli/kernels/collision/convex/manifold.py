@@ -5,9 +5,11 @@ from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.collision.convex.edges import line_pair
 from simcli.kernels.collision.convex.epa import CLOSE
 from simcli.kernels.collision.convex.features import feature, put_corner, ring_at
+from simcli.kernels.collision.convex.gjk import difference
+from simcli.kernels.collision.convex.support import support
 from simcli.kernels.collision.lanes import one, unit_or, vector, whole_of
 from simcli.kernels.collision.points import FAR, add_candidate
-from simcli.kernels.collision.tables import BOXES, MOST_CORNERS, RING
+from simcli.kernels.collision.tables import BOXES, CELL, CONE, CYLINDER, ELLIPSOID, MOST_CORNERS, RING
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import local
 
@@ -16,6 +18,7 @@ CLOSER = 1e-6  # [1], the face of B is preferred to that of A if its cosine is l
 _LABELS = 2 * MOST_CORNERS  # edges of the clipped polygon, then those of the clipping one
 EDGES = _LABELS * _LABELS  # pairs of edges that meet in a corner
 WITNESS = EDGES - 1  # in place of the edges, for a point that is no corner
+_ROUGH = {"float64": 3e-4, "float32": 1e-2}  # [1], what normals of curved shapes lack of true ones
 FACES = 2048  # numbers of pairs of faces; further ones share them
 _SPARE = 2  # the polygon that takes turns with the clipped one
 
@@ -49,7 +52,9 @@ def add_manifold(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32
     Writes: c.notes
     """
     reference, N, faces = facing_pair(c, w, lane, a, b, n, number, are_boxes)
-    normal = n * 1.0
+    blur = tie + ti.static(CLOSE[precision_of()]) * (one(c.bound, w, lane, a) + one(c.bound, w, lane, b))
+    true, point, high = along_face(c, w, lane, a, b, N, reference, n, p, gap, blur)
+    normal = true * 1.0
     slope = 0.0 * gap
     across = vector()
     if reference < 0:
@@ -58,12 +63,43 @@ def add_manifold(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32
             reference, normal, N, slope = 0, through, plane, rise
             faces = number_of_faces(further_face(further_face(number % FACES, k), m), 1)
             across = normal.cross(unit_or(_corner(c, w, 0, 1) - _corner(c, w, 0, 0), vector()))
-    blur = tie + ti.static(CLOSE[precision_of()]) * (one(c.bound, w, lane, a) + one(c.bound, w, lane, b))
     least = reach + 2.0 * blur
     if reference >= 0:
         least = ti.min(least, add_clipped(c, w, reference, normal, N, across * slope, tie, reach, origin, faces))
-    if has_witness == 1 and gap <= reach and gap < least - blur:
-        add_candidate(c, w, p + origin, n, gap, faces * EDGES + WITNESS)
+    if has_witness == 1 and high <= reach and high < least - blur:
+        add_candidate(c, w, point + origin, true, high, faces * EDGES + WITNESS)
+
+
+@ti.func
+def along_face(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32, N: ti.template(), reference: ti.i32,
+               n: ti.template(), p: ti.template(), gap: ti.template(), blur: ti.template()):
+    """Normal, point of a, and gap along the normal N of a face, if that is n but for its iteration; else n, p and gap.
+
+    Where shapes are curved n is good to the square root of what bounds its iteration, and a face's is known.
+
+    Args:
+        N: outward, of the face that clips.  reference: whose face it is, 0 of a, 1 of b, -1 of neither.
+        n, p, gap: as of `add_manifold`.
+        blur: [m], of depths.
+    """
+    normal = n * 1.0
+    point = p * 1.0
+    high = gap * 1.0
+    if ti.static(c.has[CYLINDER] or c.has[CONE] or c.has[ELLIPSOID]):
+        kind = ti.select(reference == 0, c.kind.at(b), c.kind.at(a))
+        is_curved = kind == CYLINDER or kind == CONE or kind == ELLIPSOID
+        d = N * ti.select(reference == 0, 1.0, -1.0)
+        is_near = (d - n).dot(d - n) < ti.static(_ROUGH[precision_of()]) ** 2
+        if is_curved and reference >= 0 and is_near and c.kind.at(a) != CELL:
+            far, at = difference(c, w, lane, a, b, d)
+            if -d.dot(far) >= gap - blur:
+                high = -d.dot(far)
+                normal = d * 1.0
+                point = at * 1.0
+                if reference == 0:  # where b is lowest
+                    below = support(c, w, lane, b, d * -1.0) + one(c.position, w, lane, b) - one(c.position, w, lane, a)
+                    point = below - d * high
+    return normal, point, high
 
 
 @ti.func

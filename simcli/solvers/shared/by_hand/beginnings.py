@@ -11,7 +11,7 @@ import numpy as np
 
 from simcli.kernels.memory.arena import Arena
 from simcli.model.tables import Model
-from simcli.solvers.shared.rollout import keep_others, put_starts
+from simcli.solvers.shared.rollout import keep_blocks, keep_others, put_starts
 
 
 class Beginnings:
@@ -43,28 +43,48 @@ class Beginnings:
         self._given = [self._device.given(one) for one in (self._rows, self._common, self.own_rows)]
         self._own_given = self._device.given(self.own)
 
-    def put(self, worlds: np.ndarray, model: Model | None = None) -> tuple[np.ndarray, np.ndarray] | None:
-        """Let blocks with worlds that begin stand before their first frame.
+    def put(self, worlds: np.ndarray, model: Model | None = None) -> None:
+        """Let blocks with worlds that begin, which `choose` was told, stand before their first frame.
 
         Args:
             worlds: (W,) bool, those that begin.
             model: of these worlds alone, in the form of the steps, with coordinates and velocities that they begin with
                 instead of those of the scene.
+        """
+        lanes = worlds[self._world_of_lane]
+        own = self._own_given if model is None else self._device.given(self._with(lanes, worlds, model))
+        self._arena.launch(put_starts, self._core, *self._given, own)
+
+    def choose(self, worlds: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+        """Tell kernels which worlds they are for, and keep what others of the same blocks have.
+
+        Args:
+            worlds: (W,) bool.
 
         Returns:
             What `give_back` needs.
         """
-        lanes = worlds[self._world_of_lane]
-        own = self._own_given if model is None else self._device.given(self._with(lanes, worlds, model))
         self._core.anew.write(worlds[:, None, None])
-        by_block = lanes.reshape(self._arena.n_blocks, -1)
+        by_block = worlds[self._world_of_lane].reshape(self._arena.n_blocks, -1)
         mixed = by_block.any(axis=1) & ~by_block.all(axis=1)
         places = np.where(mixed, np.cumsum(mixed) - 1, -1).astype(np.int32)
-        n = int(mixed.sum())
-        kept = np.empty(max(n * self._n_rows * self._device.lanes, 1), self._device.dtype)
-        places, kept = (self._device.given(one) for one in (places, kept))
-        self._arena.launch(put_starts, self._core, *self._given, own, self._n_rows, places, kept)
-        return (places, kept) if n else None
+        if not mixed.any():
+            return None
+        kept = np.empty(int(mixed.sum()) * self._n_rows * self._device.lanes, self._device.dtype)
+        self._arena.launch(keep_blocks, self._core, self._n_rows, places, kept)  # of a CPU: a GPU has one world in a block
+        return places, kept
+
+    def set_columns(self, rows: np.ndarray, worlds: np.ndarray, values: np.ndarray) -> None:
+        """Set packs of some worlds.
+
+        Args:
+            rows: (n,), their numbers.
+            worlds: (W,) bool.
+            values: (W|1, n), of all worlds.
+        """
+        lanes = np.flatnonzero(worlds[self._world_of_lane])
+        wide = np.broadcast_to(values, (len(worlds), len(rows)))[self._world_of_lane[lanes]]
+        self._arena.storage.write_worlds(rows, lanes, wide.astype(self._device.dtype))
 
     def _with(self, lanes: np.ndarray, worlds: np.ndarray, model: Model) -> np.ndarray:
         """`own` with other coordinates and velocities."""
@@ -76,6 +96,6 @@ class Beginnings:
         return own
 
     def give_back(self, others: tuple[np.ndarray, np.ndarray] | None) -> None:
-        """Give worlds that go on what they had before `put`, whose neighbours have begun."""
+        """Give worlds of the same blocks that were not chosen what they had."""
         if others is not None:
             self._arena.launch(keep_others, self._core, self._n_rows, *others)

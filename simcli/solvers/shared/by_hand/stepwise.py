@@ -19,6 +19,7 @@ from simcli.model.phases.stretches import Phase
 from simcli.model.snapshot import Event, FrameBlock
 from simcli.model.tables import Model
 from simcli.solvers.shared.by_hand.beginnings import Beginnings
+from simcli.solvers.shared.by_hand.own_phases import OwnPhases, has_own_columns
 from simcli.solvers.shared.host.frame_buffers import NOWHERE
 from simcli.solvers.shared.host.loop_bounds import TURNS, LoopsCutError, too_long
 from simcli.solvers.shared.host.solver import CALL_SECONDS
@@ -40,7 +41,7 @@ class SavedState:
         constants: of the tables that all worlds share, by kind.
         status: (W,).
         n_steps: steps before.
-        began, episode: (W,), of each world.
+        began, episode, entered: (W,), of each world.
         phases: what is still to come.
         present: model of the phase at hand; None where that follows from the phases.
     """
@@ -51,6 +52,7 @@ class SavedState:
     n_steps: int
     began: np.ndarray
     episode: np.ndarray
+    entered: np.ndarray
     phases: tuple
     present: Model | None
 
@@ -77,19 +79,23 @@ class Stepwise:
     Args:
         solver: that has not begun.
         guard: makes a context for each call and what is noted of it.
+        own_phases: whether worlds enter phases one by one, if they can.
 
     Attributes:
         first_of_rhythm: step from which frames are counted.
         began: (W,), steps before each world began.  episode: (W,), how often it has begun anew.
         phases: all that were to come.
+        own: of worlds that enter them one by one; None where all do so together.
     """
 
-    def __init__(self, solver, guard: Callable = nullcontext):
+    def __init__(self, solver, guard: Callable = nullcontext, own_phases: bool = False):
         self.solver, self.stepper, self._guard = solver, solver.stepper, guard
         self._health = self.stepper.core.health.rows
         self._summary = self.stepper.core.contacts.summary.rows if self.stepper.core.summarises else None
         self._beginnings, self._at_start = Beginnings(self.stepper), ([], {})
         self.phases = tuple(self.stepper.phases)
+        is_own = own_phases and bool(self.phases) and has_own_columns(self.stepper)
+        self.own = OwnPhases(self.stepper, self._beginnings) if is_own else None
         self.first_of_rhythm, self._block, self._seconds, self._ready = 0, None, None, {}
         self.began, self.episode = self.stepper.crossings.began, np.zeros(self.stepper.model.n_worlds, np.int64)
         self._nothing = [np.empty(1, self.stepper.device.dtype) if not self.stepper.device.is_gpu
@@ -128,8 +134,9 @@ class Stepwise:
     def _stretch(self, n: int, recording: "FrameSink | None") -> tuple[int, list[Event]]:
         """Some of n steps, by one call of the kernel: how many, and what happened."""
         s = self.stepper
-        events = s.switch()
+        events = s.switch() + (self.own.enter(self.began) if self.own else [])
         rhythm, room = s.plan.steps_per_frame, min(n, s.steps_to_switch())
+        room = min(room, self.own.to_come(self.began)) if self.own else room
         left = rhythm - (s.n_steps - self.first_of_rhythm) % rhythm
         steps = min(room, left)
         n_frames = self._frames(room // rhythm) if steps == rhythm else 1
@@ -275,7 +282,8 @@ class Stepwise:
         self.began[worlds] = s.n_steps
         s.core.ages.write(self.began, self.episode)
         s.crossings.told[worlds] = 0
-        others = self._beginnings.put(worlds, model and self.solver.formed(model))
+        others = self._beginnings.choose(worlds)
+        self._beginnings.put(worlds, model and self.solver.formed(model))
         if s.device.is_gpu:
             self._launch(1, 0, self._nothing, True, True, True)
         else:
@@ -329,7 +337,7 @@ class Stepwise:
         s = self.stepper
         constants = {what: values.copy() for what, values in s.arena.constants.items()}
         return SavedState(s.arena.read().copy(), constants, s.status.copy(), s.n_steps, self.began.copy(),
-                          self.episode.copy(), tuple(s.phases), s.present)  # fmt: skip
+                          self.episode.copy(), self._entered.copy(), tuple(s.phases), s.present)  # fmt: skip
 
     def restore(self, saved: SavedState) -> None:
         """Go on from there, bit by bit."""
@@ -339,14 +347,41 @@ class Stepwise:
         s.arena.storage.send()
         s.arena.write(saved.packs)
         s.status, s.n_steps = saved.status.copy(), saved.n_steps
-        self.began[:], self.episode[:] = saved.began, saved.episode
+        self.began[:], self.episode[:], self._entered[:] = saved.began, saved.episode, saved.entered
         s.crossings.new(s.core.signals.feedback, s.plan.dt)  # those before are told
         s.phases, s.present, self._block = list(saved.phases), saved.present or self._present(len(saved.phases)), None
+
+    def begin_tables(self, saved: SavedState) -> None:
+        """Take the tables of a start, and let phases come after now; the clock goes on, and all worlds are to begin.
+
+        Args:
+            saved: of the start.
+        """
+        now, episode = self.n_steps, self.episode.copy()
+        self.restore(saved)
+        self.stepper.n_steps, self.episode[:] = now, episode
+        self.stepper.phases = list(self.phases_left(len(saved.phases), now))
+
+    def phases_left(self, n: int, began: int) -> tuple:
+        """The last n phases, of worlds that began after so many steps."""
+        return tuple(_later(phase, began) for phase in self.phases[len(self.phases) - n :])
+
+    @property
+    def _entered(self) -> np.ndarray:
+        """(W,), how many phases each world has entered by itself."""
+        return self.own.entered if self.own else np.zeros(len(self.began), int)
 
     def _present(self, n_left: int) -> Model:
         """The model of the phase at hand where so many are still to come."""
         before = len(self.phases) - n_left
         return self.stepper.stated(self.phases[before - 1].model) if before > 0 else self.stepper.model
+
+
+def _later(phase, steps: int):
+    """A phase that begins so many steps later."""
+    if isinstance(phase, Phase):
+        return replace(phase, step=phase.step + steps)
+    return replace(phase, phase=_later(phase.phase, steps))
 
 
 def _last_of(block: FrameBlock) -> FrameBlock:

@@ -220,13 +220,13 @@ class Stepper:
                 events += self.engine.enter(self, self.present)
         return events
 
-    def move_account(self, kernel) -> None:
-        """Call the kernel of one side of a change of tables.
+    def move_account(self, kernel, chosen: bool = False) -> None:
+        """Call the kernel of one side of a change of tables; `chosen` as of `take_frames`.
 
         Raises:
             DeviceError: SC713, its loops ended early.
         """
-        self.arena.launch(kernel, self.core, TURNS)
+        self.arena.launch(kernel, self.core, TURNS, int(chosen))
         try:
             self.core.loop_turns.refuse_few()
         except LoopsCutError:

@@ -37,7 +37,7 @@ class SensorNoise:
     Attributes:
         n: sensors.  is_noisy: whether each has noise.
         sigma, walk, quantum: of each sample, in the unit of the sensor; 0 without.
-        period, delay: [steps].  ring: where the samples of each that are kept begin.
+        period, delay, longest: [steps], delay by world.  ring: where the samples of each that are kept begin.
         name: words of the sensor's own key.  seed: words of those of the worlds.
         mark: of the last step that was sampled.  bias, held: of all numbers.  kept: samples of the steps before.
     """
@@ -51,7 +51,9 @@ class SensorNoise:
         self.has_normals = bool(np.any(table.sigma[:, s]) or np.any(table.density[:, s]) or np.any(table.walk[:, s]))
         self.sigma = items.column(np.hypot(table.sigma[:, s], table.density[:, s] / np.sqrt(interval)))
         self.walk, self.quantum = items.column(table.walk[:, s] * np.sqrt(interval)), items.column(table.quantum[:, s])
-        self.period, self.delay = (items.ints([getattr(one, name) for one in sensed]) for name in ("period", "delay"))
+        self.period, self.longest = (items.ints([getattr(one, name) for one in sensed]) for name in ("period", "delay"))
+        steps = np.array([one.interval / one.period for one in sensed])
+        self.delay = items.column(np.round(table.delay[:, s] / steps))
         lengths = [one.width * (one.delay + 1) if table.is_noisy[one.sensor] else 0 for one in sensed]
         self.ring = items.ints(np.cumsum([0, *lengths])[:-1])
         keys = [_words_of(f"{table.name[one.sensor]}.{one.type}") for one in sensed]
@@ -111,7 +113,7 @@ def sample_sensor(g: ti.template(), c: ti.template(), w: ti.i32, lane: ti.i32, n
     m = g.sensors
     p = g.noise
     first, width = m.first.at(n), m.width.at(n)
-    place = p.ring.at(n) + ti.cast(step % (p.delay.at(n) + 1), ti.i32) * width
+    place = p.ring.at(n) + ti.cast(step % (p.longest.at(n) + 1), ti.i32) * width
     for i in range(width):
         if step % p.period.at(n) == 0:
             sample_number(g, c, w, lane, n, i, step)
@@ -151,8 +153,8 @@ def _show_sample(g: ti.template(), w: ti.i32, lane: ti.i32, n: ti.i32, step: ti.
     """
     m = g.sensors
     p = g.noise
-    seen = ti.max(step - p.delay.at(n), ti.cast(0, ti.i64))
-    place = p.ring.at(n) + ti.cast(seen % (p.delay.at(n) + 1), ti.i32) * m.width.at(n)
+    seen = ti.max(step - ti.cast(one(p.delay, w, lane, n), ti.i64), ti.cast(0, ti.i64))
+    place = p.ring.at(n) + ti.cast(seen % (p.longest.at(n) + 1), ti.i32) * m.width.at(n)
     for i in range(m.width.at(n)):
         put_lane(m.values.part(w, m.first.at(n) + i, 0), lane, get_lane(p.kept.part(w, place + i, 0), lane))
 
