@@ -8,8 +8,9 @@ import pytest
 from support.process import python, simcli_apart
 
 from simcli.kernels.device import kernel_cache
-from simcli.kernels.language.finishing import _HEAD, finished_file, finished_text
+from simcli.kernels.language.finishing import finished_file, finished_text
 from simcli.kernels.language.rolling import UNREACHED
+from simcli.kernels.machine_code import _HEAD
 
 LISTS = "{ { { i32 }, double* }, i32 }"
 FUNCTION = f"""
