@@ -72,7 +72,6 @@ class Impulses:
         awakened: 1 for the worlds whose rows are to be stated anew.
         spins: 1 for the worlds in which a contact has rolling or torsional friction.
         is_bounded: whether some law stops something: then all steps are of impulses.
-        answer: (n dofs, rows, n dofs) accelerations, forces and efforts of a step, for the frame where it ends.
         passes: solutions of a step, at most.
         rounds: proximal rounds of a solution: all of them in natural coordinates, which solve once in a step.
         searches: solutions that follow each other, each with the spins bounded by the normal impulses of the one before.
@@ -112,7 +111,6 @@ class Impulses:
         (self.iterations, self.residual, self.missed, self.first, self.lacked, self.finest,
          self.awakened) = (arena.single.slot() for _ in range(7))
         self.spins = arena.single.slot()
-        self.answer = arena.slot(2 * n + system.n_rows if tables.is_natural else 0)
 
     def clear(self):
         """Forget what earlier steps left."""
@@ -223,13 +221,26 @@ def _take_start(c, w):
 
     Writes: c.state.qd
     """
-    (_take_start_of_impulses if c.by_impulses else _take_start_of_accelerations)(c, w)
+    if c.by_impulses:
+        _take_start_of_impulses(c, w)
+    elif c.is_natural:
+        _take_start_of_answer(c, w)
+    elif c.stages > 1:
+        copy(c.state.qd, c.qd_base, c.tables.n_qd, w)
+    else:
+        _take_start_of_accelerations(c, w)
 
 
 @ti.func
 def _take_start_of_impulses(c: ti.template(), w: ti.i32):
     for n in range(c.bound.system.n_dofs):
         c.state.qd.store(w, c.tables.tree_dof.at(n), c.bound.impulses.start.load(w, mirrored(c.bound.system, n)))
+
+
+@ti.func
+def _take_start_of_answer(c: ti.template(), w: ti.i32):
+    for n in range(c.bound.system.n_dofs):
+        c.state.qd.store(w, c.tables.tree_dof.at(n), c.bound.begun.load(w, n))
 
 
 @ti.func

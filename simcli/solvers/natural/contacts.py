@@ -1,4 +1,4 @@
-"""Contact in natural coordinates: which steps are of impulses, and what a frame shows of them.
+"""Contact in natural coordinates: which steps are of impulses.
 
 A step in which nothing touches is smooth (programs.py), and a world finds that out by trying: where contacts are near it
 takes the step of impulses, and where none of them carries anything, nor would be passed by the smooth step, takes that.
@@ -68,36 +68,3 @@ def note_smooth(c: ti.template(), w: ti.i32):
         carries = p.contacts.impulse.load(w, n).parts[0] * p.contacts.metric.load(w, n).parts[0] > p.limits.tolerance
         parts = parts & ~(on & (passes | carries))
     c.bound.parts.store(w, 0, select(parts, zero + 1.0, zero))
-
-
-@ti.func
-def keep_answer(c: ti.template(), w: ti.i32):
-    """Keep what a step has found, because the projection of its velocities uses the same memory.
-
-    Reads:  c.bound.system.{acceleration, force, effort}
-    Writes: c.bound.impulses.answer
-    """
-    y = c.bound.system
-    m = c.bound.impulses
-    for n in range(y.n_dofs):
-        m.answer.store(w, n, y.acceleration.load(w, n))
-        m.answer.store(w, y.n + n, y.effort.load(w, n))
-    for r in range(y.n_rows):
-        m.answer.store(w, y.n_dofs + r, y.force.load(w, r))
-
-
-@ti.func
-def recall_answer(c: ti.template(), w: ti.i32):
-    """Put back what `keep_answer` has kept, and the accelerations that frames show.
-
-    Reads:  c.bound.impulses.answer
-    Writes: c.bound.system.{acceleration, force, effort}, c.state.qdd
-    """
-    y = c.bound.system
-    m = c.bound.impulses
-    for n in range(y.n_dofs):
-        y.acceleration.store(w, n, m.answer.load(w, n))
-        c.state.qdd.store(w, c.tables.tree_dof.at(n), m.answer.load(w, n))
-        y.effort.store(w, n, m.answer.load(w, y.n + n))
-    for r in range(y.n_rows):
-        y.force.store(w, r, m.answer.load(w, y.n_dofs + r))

@@ -34,14 +34,13 @@ from simcli.solvers.natural.alpha.generalized_alpha import (
 )
 from simcli.solvers.natural.alpha.work import begin_holds, end_holds
 from simcli.solvers.natural.contacts import (
-    keep_answer,
     meet_contacts,
     note_smooth,
     part_contacts,
-    recall_answer,
 )
 from simcli.solvers.natural.excess import carry_excess, give_excess, owe_excess, return_excess
 from simcli.solvers.natural.forces import add_work
+from simcli.solvers.natural.last_step import keep_answer, recall_answer, shows_step
 from simcli.solvers.natural.led import begin_led, lead_bodies
 from simcli.solvers.natural.memory import MAX_PLACEMENTS, REFINEMENTS
 from simcli.solvers.natural.projection import (
@@ -117,20 +116,28 @@ def frame_of_natural(c) -> tuple:
     """
     shows = reactions(c)
     leads = (lead_to_frame,) if c.leads.n else rows_of_motions(c, *signals(c))  # before velocities are projected on them
-    end = (set_registers(node=0, instant=1), *leads, *led(c, begin_led), *projection(c), place_links, *sampling(c),
-           *signals(c), *contacts(c, meet_contacts), *_evaluation(c, is_frame=True), *shows)  # fmt: skip
+    projected = (*leads, *led(c, begin_led), *projection(c))
+    evaluated = (place_links, *sampling(c), *signals(c), *contacts(c, meet_contacts), *_evaluation(c, is_frame=True), *shows)
     recurrences = when(c.integrator == "generalized_alpha", begin_recurrences)
-    start, end = (*end, *recurrences, set_aside), (set_aside, *end)
+    instant = (set_registers(node=0, instant=1), *projected)
+    start, end = (*instant, *evaluated, *recurrences, set_aside), (set_aside, *instant, *evaluated)
     if c.looks_back:
-        measured = (place_links, *_measurement(c), *rows_of_motions(c, lead_rows))
-        begun = (look_back, *signals(c), *measured, split_forces, *shows, look_ahead)
-        ended = (*measured, go_to_end, *later_reactions(c), join_forces)
-        end = (set_aside, set_registers(node=c.stages, instant=1), keep_answer, *leads, *led(c, begin_led), *projection(c),
-               note_projection, recall_answer, *begun, *ended)  # fmt: skip
+        end = (set_aside, set_registers(node=c.stages, instant=1), keep_answer, *projected, note_projection, *last_step(c))
+    elif c.looks_at_jumps:
+        last = only(shows_step, set_registers(node=c.stages), *last_step(c), set_registers(node=0), *signals(c))
+        end = (set_aside, keep_answer, *instant, note_projection, *evaluated, last)
     if not c.is_quadratic:
         return only_blocks(is_later, go_on_from_aside), *frame(c, step_of_poses(c), start, end)
     step = step_of_alpha(c) if c.integrator == "generalized_alpha" else step_of_polynomials(c)
     return set_registers(node=0), only_blocks(is_later, go_on_from_aside, enter_steps), *frame(c, step, start, end)
+
+
+def last_step(c) -> tuple:
+    """Reactions of the step that ends at a frame, whose projection has been noted: half of it at either end where smooth."""
+    shows = reactions(c)
+    measured = (place_links, *_measurement(c), *rows_of_motions(c, lead_rows))
+    begun = (look_back, *signals(c), *measured, split_forces, *shows, look_ahead)
+    return recall_answer, *begun, *measured, go_to_end, *later_reactions(c), join_forces
 
 
 def step_of_polynomials(c) -> tuple:

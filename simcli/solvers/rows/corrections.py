@@ -99,7 +99,7 @@ def find_lacks(c: ti.template(), w: ti.i32, k: ti.i32):
     _find_lacks_of_laws(c, w, k)
 
 
-@needs.laws
+@needs.corrected_laws
 @ti.func
 def _find_lacks_of_laws(c: ti.template(), w: ti.i32, k: ti.i32):
     y = c.bound.system
@@ -262,7 +262,7 @@ def correct_accelerations(c: ti.template(), w: ti.i32):
     """Add a correction to the accelerations of the step; its move is what the new velocities give.
 
     Reads:  c.{bound.{system, move}, g}
-    Writes: c.state.{qd, qdd}, c.bound.{move, excess, system.{acceleration, force}}
+    Writes: c.state.{qd, qdd}, c.bound.{move, excess, system.{acceleration, force, laws.effort}}
     """
     y = c.bound.system
     s = c.state
@@ -298,6 +298,17 @@ def _correct_forces(c: ti.template(), w: ti.i32):
         x = get_unknown(y.factor, w, y.n_dofs + r)
         x = select(y.free.load(w, y.n_dofs + r) == 0.0, x * 0.0, x)
         y.force.store(w, r, y.force.load(w, r) - x)
+    _correct_laws(c, w)
+
+
+@needs.laws
+@ti.func
+def _correct_laws(c: ti.template(), w: ti.i32):
+    y = c.bound.system
+    for k in range(y.laws.n):
+        i = y.laws.unknown.at(k)
+        if i >= y.n_dofs:
+            y.laws.effort.store(w, k, y.force.load(w, i - y.n_dofs))
 
 
 @ti.func

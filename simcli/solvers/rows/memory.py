@@ -103,9 +103,12 @@ class Constrained:
         excess: (2 n dofs) what the weights have too much, see natural/excess.py.  carried: (n dofs) with what a try begins.
         refinements: tries that refine the accelerations of a frame.
         move: (NV) displacement of a correction.
-        projected: (rows, n dofs) forces of the step that ends at a frame, of one of its ends, in natural coordinates with
-            contact: of rows, and of what holds kinematic bodies. In steps of several nodes with contact: forces of rows and
-            accelerations of the corrections of velocities.
+        projected: (rows, n dofs) forces of the step that ends at a frame, of one of its ends, in natural coordinates: of
+            rows, and of what holds kinematic bodies. In steps of several nodes: forces of rows and accelerations of the
+            corrections of velocities.
+        answer: (n dofs, rows, n dofs) accelerations, forces and efforts of a step of natural coordinates, for the frame where
+            it ends.  begun: (n dofs) velocities where it began.  of_laws: (3 K) effort, lock and rate of laws in it.
+            jumped: 1 if it was of impulses.
         push: (NV) external forces along the coordinates, in the middle of the present step of zhong06.
     """
 
@@ -155,8 +158,12 @@ class Constrained:
         (self.pace, self.led_gain), self.owes = self.system.laws.items.slots(2), arena.single.slot()
         self.carried, self.refinements = tables.tree_dofs.slot(), REFINEMENTS
         self.excess, self.first = arena.slot(2 * n), self.system.unknowns.slot()
-        keeps = self.impulses is not None and (is_touching or stages > 1)
+        keeps = self.switches or (stages > 1 and (self.repeats or self.impulses is not None))
         self.projected = arena.slot(self.system.n_rows + n if keeps else 0)
+        self.answer = arena.slot(2 * n + self.system.n_rows if self.switches else 0)
+        looks = self.switches and not is_touching
+        self.begun = arena.slot(n if looks else 0)
+        self.of_laws, self.jumped = arena.slot(3 * constraints.laws.n if looks else 0), arena.slot(int(looks))
         self.push = tables.dofs.slot() if integrator == "zhong06" else arena.slot(0)
         self.move, self.q_start, self.q_kept = tables.dofs.slot(), tables.coordinates.slot(), tables.coordinates.slot()
 

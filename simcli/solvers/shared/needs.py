@@ -44,12 +44,15 @@ many_nodes = _something(lambda c: c.stages > 1)
 noted_rates = _something(lambda c: c.notes_rates)  # frames show what corrections of velocities give
 slopes = _something(lambda c: c.integrator == "rk4")  # steps add them up
 repeats = _something(lambda c: c.bound.repeats)  # steps may be taken again
+laws_that_jump = _something(lambda c: c.bound.notes_jumps)  # steps in which one stops a coordinate are of impulses
 no_laws_that_jump = _something(lambda c: not c.bound.notes_jumps)
 turns = _something(lambda c: c.turns)  # directions of rows turn in the passes of a step
 fixed_directions = _something(lambda c: not c.turns)
 
 some_rows = _something(lambda c: c.bound.system.n_rows > 0)
 laws = _something(lambda c: c.bound.system.laws.n > 0)
+# Laws that are rows of the matrix of corrections: not of a natural step with contact, which takes that of the projection.
+corrected_laws = _something(lambda c: c.bound.system.laws.n > 0 and not (c.is_natural and c.by_impulses))
 shared_limits = _something(lambda c: c.bound.system.laws.has_shared_limit)  # efforts of balls are limited
 drag_rows = _something(lambda c: c.bound.system.n_drags > 0)
 spring_rows = _something(lambda c: c.bound.system.n_springs > 0)
