@@ -212,8 +212,13 @@ def look_back(c: ti.template(), w: ti.i32):
     s = c.state
     copy(c.bound.q_kept, s.q, c.tables.n_q, w)
     copy(c.bound.move, s.qd, c.tables.n_qd, w)
-    copy(s.q, c.bound.q_start, c.tables.n_q, w)
+    copy(s.q, _start_of(c), c.tables.n_q, w)
     _take_start(c, w)
+
+
+def _start_of(c):
+    """Coordinates where the last step began (inside kernels): those of corrections begin at its nodes, if it has several."""
+    return c.bound.q_start if c.stages == 1 or c.by_impulses else c.q_base
 
 
 def _take_start(c, w):

@@ -1,13 +1,15 @@
 """What frames in natural coordinates show of the step that ends there, where it is one of impulses.
 
 The projection of its velocities and the evaluation of the instant use the memory of the step: what it has found is kept
-before them, and recalled where the frame shows the step. With shapes that can touch, all frames do. Else those do that end a
-step in which a law stops a coordinate, and those in whose instant a law foresees a stop: that is of the step after it.
+before them, and recalled where the frame shows the step. With shapes that can touch, all frames do. Else those do in which a
+law holds a coordinate: where that ends a step, or begins one, and where the instant foresees a stop, of the step after it.
 
 Stages; rows/memory.py says what `c` holds.
 """
 
+from simcli.kernels.algebra.elementary import select
 from simcli.kernels.language import ti
+from simcli.kernels.laws.bounded import FREE
 from simcli.solvers.shared import needs
 from simcli.solvers.tree.integrators import H
 
@@ -32,22 +34,26 @@ def keep_answer(c: ti.template(), w: ti.i32):
 @needs.laws_that_jump
 @ti.func
 def _keep_laws(c: ti.template(), w: ti.i32):
-    """Velocities where the step began, what laws gave, and which kind of a step it was."""
+    """Velocities where the step began, what laws gave, and whether they held something in it or in the step before."""
     y = c.bound.system
     kept = c.bound.of_laws
     h = c.constants.load(w, H)
     c.bound.jumped.store(w, 0, c.bound.jumps.load(w, 0))
     for n in range(y.n_dofs):
         c.bound.begun.store(w, n, c.state.qd.load(w, c.tables.tree_dof.at(n)) - y.acceleration.load(w, n) * h)
+    holds = c.bound.jumps.load(w, 0)
     for k in range(y.laws.n):
+        held = (y.laws.lock.load(w, k) != FREE) | (y.laws.held.load(w, k) < ti.math.inf)
+        holds = select(held, holds * 0.0 + 1.0, holds)
         kept.store(w, 3 * k, y.laws.effort.load(w, k))
         kept.store(w, 3 * k + 1, y.laws.lock.load(w, k))
         kept.store(w, 3 * k + 2, y.laws.rate.load(w, k))
+    c.bound.jumped.store(w, 1, holds)
 
 
 def shows_step(c, w):
-    """The worlds whose frame shows the step: a law stopped a coordinate in it, or foresees that at the instant."""
-    return (c.bound.jumped.load(w, 0) != 0.0) | (c.bound.jumps.load(w, 0) != 0.0)
+    """The worlds whose frame shows the step: a law held a coordinate there, or foresees at the instant that it stops one."""
+    return (c.bound.jumped.load(w, 1) != 0.0) | (c.bound.jumps.load(w, 0) != 0.0)
 
 
 @ti.func

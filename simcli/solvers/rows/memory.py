@@ -106,9 +106,9 @@ class Constrained:
         projected: (rows, n dofs) forces of the step that ends at a frame, of one of its ends, in natural coordinates: of
             rows, and of what holds kinematic bodies. In steps of several nodes: forces of rows and accelerations of the
             corrections of velocities.
-        answer: (n dofs, rows, n dofs) accelerations, forces and efforts of a step of natural coordinates, for the frame where
-            it ends.  begun: (n dofs) velocities where it began.  of_laws: (3 K) effort, lock and rate of laws in it.
-            jumped: 1 if it was of impulses.
+        answer: (n dofs, rows, n dofs) accelerations, forces and efforts of a step of natural coordinates, for the frame
+            where it ends.  begun: (n dofs) velocities where it began.  of_laws: (3 K) effort, lock and rate of laws in it.
+            jumped: 1 if it was of impulses, and 1 if a law held a coordinate in it or in the one before.
         push: (NV) external forces along the coordinates, in the middle of the present step of zhong06.
     """
 
@@ -163,7 +163,7 @@ class Constrained:
         self.answer = arena.slot(2 * n + self.system.n_rows if self.switches else 0)
         looks = self.switches and not is_touching
         self.begun = arena.slot(n if looks else 0)
-        self.of_laws, self.jumped = arena.slot(3 * constraints.laws.n if looks else 0), arena.slot(int(looks))
+        self.of_laws, self.jumped = arena.slot(3 * constraints.laws.n if looks else 0), arena.slot(2 * looks)
         self.push = tables.dofs.slot() if integrator == "zhong06" else arena.slot(0)
         self.move, self.q_start, self.q_kept = tables.dofs.slot(), tables.coordinates.slot(), tables.coordinates.slot()
 

@@ -94,7 +94,7 @@ class Core:
         sight: what signals see that follow the motion.
         looks_back: whether frames show the last step: its reactions are found where it began, with the impulses of all its
             passes.
-        looks_at_jumps: whether frames of natural coordinates do that where a law stops a coordinate, alone.
+        looks_at_jumps: whether frames of natural coordinates do that where a law holds a coordinate, alone.
         looks_at_end: whether these are those of the poses where it ends, along whose directions forces act.
         touches: whether shapes may touch, in some phase.
         summarises: whether `contacts` holds what frames say of contacts and of steps that are not solved.
@@ -128,8 +128,9 @@ class Core:
         self.lay_steps()
         self.looks_at_jumps = self.is_natural and self.constrained and self.bound.repeats and not self.is_quadratic
         self.sums_momenta = bool(self.reports["wrenches"] and not self.is_natural and not self.is_loose
-                                 and (self.stages == 1 or self.touches))  # fmt: skip
-        self.notes_rates = bool(self.reports["wrenches"] and self.stages > 1 and self.touches and self.bound.system.n_rows)
+                                 and (self.stages == 1 or (self.constrained and self.bound.repeats)))  # fmt: skip
+        self.notes_rates = bool(self.reports["wrenches"] and self.stages > 1 and self.constrained and self.bound.repeats
+                                and self.bound.system.n_rows)  # fmt: skip
         self.momenta = arena.slot(self.tables.n_links if self.sums_momenta else 0, Vec3)
         self.aside = Aside(self, arena) if self.is_natural or self.stages > 1 else None
         self.gauges.within = not self.is_natural and not self.projects and self.gauges.are_placed

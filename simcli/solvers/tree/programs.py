@@ -85,11 +85,14 @@ def frame_of_tree(c) -> tuple:
     shows = reactions(c)
     start = (set_registers(node=0, instant=1), *_evaluation(c, samples=True), *shows)
     measured = _measurement(c, lead_rows)
-    if c.stages > 1 and c.touches:
+    if c.stages > 1 and c.constrained and c.bound.repeats:
         shown = (have_rates, *shows, leave_rates) if c.notes_rates else shows
-        smooth = (set_registers(node=0, instant=1), *_evaluation(c, by_impulses=False), *shown)
+        instant = set_registers(node=0, instant=1)
+        smooth = (instant, *_evaluation(c, by_impulses=False, samples=not c.touches), *shown)
         springs = when(c.forces.has_external and not c.keeps_account, load_external)  # what they store there
-        last = (look_back, *measured, *shows, *noting(c), look_ahead, *measured, *adding(c), *springs)
+        sights = when(not c.touches, instant, *sampling(c), *when(c.signals.n, follow))
+        shown = shows if c.touches else shown  # such steps are corrected by impulses
+        last = (look_back, *measured, *shown, *noting(c), look_ahead, *measured, *adding(c), *sights, *springs)
         end = (only(jumps, *last), only(were_smooth, *smooth))
     elif c.stages > 1:
         end = start
