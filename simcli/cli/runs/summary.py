@@ -169,7 +169,7 @@ def untrusted_lines(outcome, limit: int) -> list[str]:
 
 
 def drift_text(drift, is_untrusted: bool = False) -> str:
-    """By how much a ledger of energy does not close, and what would do better; where shapes overlap it is no matter of steps."""
+    """By how much a ledger of energy does not close, and what would do better: for overlaps, no smaller step."""
     is_bad_start = drift.touches and (is_untrusted or drift.is_gain)
     advice = "see what `simcli check` says of the start" if is_bad_start else f"better: {drift.advice}"
     return (f"the ledger of world {drift.world} is off by {drift.drift:.3g} J, {100 * drift.part:.3g} % of the "
