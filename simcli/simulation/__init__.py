@@ -9,6 +9,7 @@ In: a scene, and what a program asks for. Out: arrays, and files if it asks for 
     saved        a state that was saved
     controls     targets of drives and values of signals, by name and world
     starts       states to begin from: coordinates, velocities and poses by name
+    parameter_columns  where the numbers of a parameter stand, in tables and on the device
     parameters   numbers of a scene that are set while it runs
     recording    frames to a file
     simulation   Simulation: what a program holds

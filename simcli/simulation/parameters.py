@@ -19,6 +19,7 @@ from simcli.model.phases.stretches import aligned, differences, fixed_difference
 from simcli.model.signals.controlled import with_controls
 from simcli.model.tables import Model
 from simcli.model.unread import unread_paths, why_unread
+from simcli.simulation.parameter_columns import ParameterColumns
 from simcli.spec.batches.batch import path_column, taken_from, value_of_world, values_of_world, world_columns
 from simcli.spec.checks.runs.events import fixed_part
 from simcli.spec.document.lookup import value_at
@@ -48,6 +49,7 @@ class Parameters:
         self.job, self.paths, self._controls = job, tuple(paths), controls
         self._written = {path: taken_from(column, np.array(job.numbers)) for path, column in world_columns(job.spec).items()}
         self.values: dict[str, np.ndarray] = {}
+        self._columns: dict[str, ParameterColumns] = {}
         if self.paths and job.phases:
             raise UsageError("`vary` with a scene that has events: both set numbers while it runs; take the events out")
         if unread := unread_paths(job.document, job.spec, self.paths):
@@ -127,6 +129,24 @@ class Parameters:
             raise UsageError(f"set `{path}`: {jump}; {HINT}")
         self.values = wanted
         return aligned([now, built])[1]
+
+    def columns_of(self, path: str, now: Model, lay_out: Callable) -> ParameterColumns | None:
+        """Where the numbers of a path stand; None of flags.
+
+        Args:
+            path: of `paths`.
+            now: model that holds.
+            lay_out: as of `ParameterColumns`.
+        """
+        values = self.values[path]
+        if values.dtype.kind != "f":
+            return None
+        if path not in self._columns:
+            base = {name: one[0].tolist() for name, one in self.values.items()}
+            build = lambda value: self._finished(  # noqa: E731
+                build_together(self.job.document, [self._scene({**base, path: value.tolist()})]), 1)  # fmt: skip
+            self._columns[path] = ParameterColumns(values[0], build, lay_out, now)
+        return self._columns[path]
 
     def _refuse(self, now: Model, model: Model, path: str) -> None:
         if found := fixed_differences(now, model):

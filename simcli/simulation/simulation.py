@@ -221,8 +221,8 @@ class Simulation:
 
         Args:
             name: of a state or a parameter; or several states, name to values, that are set together.
-            values: broadcastable to (worlds, n); of a parameter one value for all worlds, or (W, ...).
-            worlds: which ones of a state, a mask (W,) or numbers; None for all.
+            values: broadcastable to (worlds, n); of a parameter one value for all of them, or (worlds, ...).
+            worlds: which ones, a mask (W,) or numbers; None for all.
 
         Raises:
             UsageError: a name that is not there or not in `vary`, values that do not fit, a state in which no world can
@@ -260,17 +260,41 @@ class Simulation:
         if path not in self._parameters.values:
             hint = "name it in `vary` when the simulation opens" if "." in path else "write one as joints.pin.damping"
             raise UsageError(f"set `{path}`: is no state, and no parameter that this simulation lets be set: {hint}")
-        if worlds is not None:
-            raise UsageError(f"set `{path}`: parameters are given for all worlds, one value or (worlds, ...) of them")
-        old = self._parameters.values[path]
-        given = fitting_numbers(f"set `{path}`", values, old.shape, dtype=bool if old.dtype == bool else float)
-        self._model = self._parameters.model_with(path, given, self._model, self.time)
-        low, high = given.min(axis=0), given.max(axis=0)
+        old, chosen = self._parameters.values[path], mask_of_worlds(worlds, self.n_worlds)
+        if not chosen.any():
+            return
+        numbers = None if worlds is None else np.flatnonzero(chosen)
+        shape, dtype = (int(chosen.sum()), *old.shape[1:]), bool if old.dtype == bool else float
+        given = old.copy()
+        given[chosen] = own = fitting_numbers(f"set `{path}`", values, shape, numbers, dtype)
+        low, high = own.min(axis=0), own.max(axis=0)
         spread = f"{low}" if np.array_equal(low, high) else f"{low} to {high} over the worlds"
-        events = self._stepwise.take_tables(self._model, f"{path} = {spread}")
-        self._controls.write_all()
+        text = f"{path} = {spread}" + ("" if chosen.all() else f" in {len(own)} world(s), the first of them {numbers[0]}")
+        events = self._written(path, given, chosen, text)
         self._note(events)
         self._pass_on(events)
+
+    def _written(self, path: str, given: np.ndarray, worlds: np.ndarray, text: str) -> list[Event]:
+        """Write a parameter, where that is numbers in columns, or build the tables of all worlds anew.
+
+        Args:
+            path: of the parameter.
+            given: (W, ...), of all worlds.
+            worlds: (W,) bool, those in which it is another.
+            text: what was set.
+        """
+        parameters, stepwise = self._parameters, self._stepwise
+        columns = parameters.columns_of(path, self._model, stepwise.columns_of_device)
+        if columns is not None and columns.has(given):
+            self._model = columns.model_with(self._model, given)
+            parameters.values = {**parameters.values, path: given}
+            return stepwise.write_columns(columns.rows, columns.numbers(given), worlds, text)
+        self._model = parameters.model_with(path, given, self._model, self.time)
+        if columns is not None:
+            columns.note(given)
+        events = stepwise.take_tables(self._model, text)
+        self._controls.write_all()
+        return events
 
     def _begin(self, worlds: np.ndarray, model=None) -> None:
         """Let some worlds begin where the scene does, or at the start of a model of these worlds."""

@@ -15,6 +15,7 @@ import numpy as np
 from simcli.kernels.device.self_test import unable
 from simcli.kernels.language import ti
 from simcli.kernels.language.backend import program
+from simcli.kernels.memory.arena import Arena
 from simcli.model.phases.stretches import Phase
 from simcli.model.snapshot import Event, FrameBlock
 from simcli.model.tables import Model
@@ -24,7 +25,7 @@ from simcli.solvers.shared.host.frame_buffers import NOWHERE
 from simcli.solvers.shared.host.loop_bounds import TURNS, LoopsCutError, too_long
 from simcli.solvers.shared.host.solver import CALL_SECONDS
 from simcli.solvers.shared.others import BUFFERS
-from simcli.solvers.shared.rollout import rollout
+from simcli.solvers.shared.rollout import enter_phase, leave_phase, rollout
 from simcli.solvers.shared.start import failed_starts, start_events
 
 _MOST_FRAMES = 4096  # of a call
@@ -331,6 +332,43 @@ class Stepwise:
         s.phases.insert(0, Phase(s.n_steps, self.solver.formed(model), (text,)))
         self._block = None
         return [self._named(event) for event in s.switch()]
+
+    def columns_of_device(self, model: Model) -> tuple[np.ndarray, np.ndarray] | None:
+        """What columns with a number for each world have in the first one with a model, (packs), and their packs.
+
+        Args:
+            model: of the scene, of the same layout.
+
+        Returns:
+            None if what worlds have in common is another.
+        """
+        s = self.stepper
+        arena = Arena(s.device, s.model.n_worlds)
+        s.lay_out(s.stated(self.solver.formed(model)), arena)
+        pairs = zip(s.arena.tables, arena.tables, strict=True)
+        if arena.layout != s.arena.layout or not all(np.array_equal(one, other) for (_, one), (_, other) in pairs):
+            return None
+        values = [values[0].reshape(-1).astype(s.device.dtype) for _, values in arena.pending]
+        rows = [slot.rows for slot, _ in arena.pending]
+        return np.concatenate([np.zeros(0), *values]), np.concatenate([np.zeros(0, int), *rows])
+
+    def write_columns(self, rows: np.ndarray, values: np.ndarray, worlds: np.ndarray, text: str) -> list[Event]:
+        """Let other numbers hold in some worlds, as an event of the scene would.
+
+        Args:
+            rows: (n,), packs of columns.
+            values: (W, n), what is in them then.
+            worlds: (W,) bool.
+            text: what was set.
+        """
+        s = self.stepper
+        others = self._beginnings.choose(worlds)
+        s.move_account(leave_phase, chosen=True)
+        self._beginnings.set_columns(rows, worlds, values)
+        s.move_account(enter_phase, chosen=True)
+        self._beginnings.give_back(others)
+        self._block = None
+        return [Event(s.n_steps, s.n_steps * s.plan.dt, -1, "SC606", 0, -1, -1, 0.0, text)]
 
     def save(self) -> SavedState:
         """All that steps to come depend on; a copy."""
