@@ -40,6 +40,7 @@ class Drift:
         drift: [J].  energy: [J] of that world.
         advice: what would do better.
         is_gain: whether so much came from nothing that nothing else of the run counts.
+        touches: whether shapes may touch, so that a start at which they overlap may be the cause.
     """
 
     world: int
@@ -47,6 +48,7 @@ class Drift:
     energy: float
     advice: str
     is_gain: bool = False
+    touches: bool = False
 
     @property
     def part(self) -> float:
@@ -161,7 +163,7 @@ class EnergyAccount:
         if not part[world] > LIMIT:
             return None
         advice = advice_of(float(part[world]), solver, integrator, dt, touches)
-        return Drift(world, float(signed[world]), float(self.energy()[world]), advice, is_gain)
+        return Drift(world, float(signed[world]), float(self.energy()[world]), advice, is_gain, touches)
 
 
 def _weight_at_distance(model: Model) -> np.ndarray:
