@@ -25,10 +25,10 @@ from support.tiers import DEFAULT, mark_listed, tier_of  # noqa: E402
 
 # Files that take longest in the default tier (costs.py) go first, so that no process is left with one at the end.
 LONGEST = ("test_joint_cells", "test_cli_processes", "test_run_determinism", "test_relations",
-           "test_contact_closed_forms", "test_records_writer", "test_collision", "test_cli_run", "test_import_urdf",
-           "test_run_isolation", "test_run_resume", "test_run_kill", "test_margins", "test_barrier_runs", "test_diff",
-           "test_laws_energies", "test_affine_steps", "test_affine_stretch", "test_natural_quadratic",
-           "test_columns")  # fmt: skip
+           "test_contact_closed_forms", "test_records_writer", "test_cli_run", "test_collision",
+           "test_reactions", "test_run_resume", "test_import_urdf", "test_run_worlds", "test_diff",
+           "test_margins", "test_barrier_runs", "test_laws_energies", "test_cams", "test_affine_steps",
+           "test_affine_stretch", "test_natural_quadratic")  # fmt: skip
 MOST_KERNELS = 32  # of a device of tests, some 10 MB each
 FOR_GPU = ("for", "gpu")  # property of a test
 TOUCHED = "touched"  # what a worker hands to the session
@@ -196,7 +196,7 @@ def packs_of_two():
 def scalar_code():
     """Packs of one world for a file that is not about packs: up to three times faster to compile, and the same bytes.
 
-    These bytes are promised by test_kernels_lanes.py, test_run_determinism.py, test_run_isolation.py,
+    These bytes are promised by test_kernels_shared.py, test_run_determinism.py, test_run_worlds.py,
     test_complementarity.py and test_contact_closed_forms.py.
     """
     yield from packs_of(1)

@@ -1,13 +1,21 @@
-"""How affine bodies are stretched: in files against closed forms and energies, and as the page, pictures and GLB draw it."""
+"""How affine bodies are stretched: in files against closed forms and energies, and as the page, pictures and GLB draw it.
+
+Quasi-static affine bodies: no velocity is kept, steps creep to equilibrium by a ratio that is known.
+
+The ledger of bdf2 is of second order, and a body that lands disturbs no other: orders over halvings of the step.
+"""
 
 import json
 import struct
+from itertools import pairwise
 
 import numpy as np
 import pytest
 from support.browser import CHROMIUM, Browser
+from support.contact_scenes import run
+from support.forward import Runner
 from support.process import run_here
-from support.runs import SWING
+from support.runs import SWING, committed
 
 import simcli
 from simcli import rotations as rot
@@ -253,3 +261,177 @@ def test_a_glb_has_scales_where_they_tell_it(path, tmp_path):
     assert np.abs(S[:, :3] - 1.0).max() > 1e-3
     np.testing.assert_allclose(scales(document, binary, "bar"), S[:, :3], atol=1e-6)
     assert scales(document, binary, "led") is None
+
+
+MASS, QUASI_STATIC_STIFFNESS, GRAVITY, REST = 2.0, 800.0, 9.81, 0.4
+
+
+def hanging(h, n, **body):
+    """A block on a spring, in a row beside one that falls, and one that swings on the spring and keeps its velocity."""
+    solid = {"mass": MASS, "inertia": {"diag": [0.1, 0.1, 0.1]}, "points": {"top": [0, 0, 0]}}
+    spring = {"type": "spring", "stiffness": QUASI_STATIC_STIFFNESS, "rest_length": REST}
+    quiet = {"affine": {"quasi_static": True, **body}}
+    return {
+        "simcli": 1,
+        "bodies": {"hangs": {**solid, **quiet, "pose": {"xyz": [0, 0, -REST]}},
+                   "falls": {**solid, **quiet, "pose": {"xyz": [3, 0, 0]}},
+                   "swings": {**solid, "pose": {"xyz": [6, 0, -REST]}}},
+        "forces": {"still": {**spring, "a": {"world": [0, 0, 0]}, "b": "hangs/top"},
+                   "free": {**spring, "a": {"world": [6, 0, 0]}, "b": "swings/top"}},
+        "solver": {"type": "affine", "dt": h, "integrator": "bdf1", "tolerance": 1e-10},
+        "run": {"duration": n * h},
+        "output": {"every": h, "channels": ["state", "energy"]},
+    }  # fmt: skip
+
+
+def rows(folder, content, name="run"):
+    code, found = run(folder, name, content)
+    found.close()
+    assert code == 0
+    return committed(folder / f"{name}.h5")
+
+
+def test_creep_is_the_closed_form(tmp_path):
+    """On the spring what is left shrinks by (m/h^2) / (m/h^2 + k) in each step; in free fall each step is g h^2."""
+    h, n = 0.02, 60
+    found = rows(tmp_path, hanging(h, n))
+    z, steps = found["frames/body_q"][:, 0, :, 2], np.arange(n + 1)
+    ratio = MASS / h**2 / (MASS / h**2 + QUASI_STATIC_STIFFNESS)
+    sag = MASS * GRAVITY / QUASI_STATIC_STIFFNESS
+    np.testing.assert_allclose(z[:, 0], -REST - sag * (1 - ratio**steps), atol=1e-8)
+    np.testing.assert_allclose(z[:, 1], -GRAVITY * h * h * steps, atol=1e-8)
+    np.testing.assert_allclose(found["frames/body_qd"][1:, 0, 1, 2], -GRAVITY * h, atol=1e-7)
+    assert z[:, 2].min() < -REST - 1.5 * sag  # one that keeps its velocity goes on
+
+
+def test_the_ledger_knows_what_is_taken(tmp_path):
+    """No kinetic energy is kept; what inertia takes is dissipated, and the drift is of first order."""
+    drift = []
+    for name, h in (("long", 0.02), ("short", 0.005)):
+        n = round(1.2 / h)
+        content = hanging(h, n)
+        del content["bodies"]["swings"], content["forces"]["free"], content["bodies"]["falls"]
+        found = rows(tmp_path, content, name)
+        assert found["energy/kinetic"].max() == 0.0
+        ratio = MASS / h**2 / (MASS / h**2 + QUASI_STATIC_STIFFNESS)
+        moves = MASS * GRAVITY / QUASI_STATIC_STIFFNESS * (1 - ratio) * ratio ** np.arange(n)
+        assert found["energy/dissipated"][-1, 0] == pytest.approx(MASS / h**2 * (moves**2).sum(), rel=1e-6)
+        drift.append(np.abs(found["energy/drift"][-1, 0]))
+        assert drift[-1] == pytest.approx(QUASI_STATIC_STIFFNESS / 2 * (moves**2).sum(), rel=1e-4)
+    assert drift[1] < 0.3 * drift[0]
+
+
+@pytest.mark.parametrize(("changes", "words"), [
+    ({"velocity": {"linear": [1, 0, 0]}}, "velocity of a quasi-static body"),
+    ({"kinematic": True}, "quasi-static kinematic body"),
+    ({"integrator": "bdf2"}, "quasi-static body with bdf2"),
+    ({"solver": "natural"}, "`affine` of a body"),
+    ({"joints": {"a": {"type": "revolute", "parent": "world", "child": "falls", "axis": [0, 0, 1], "qd": 1.0}}},
+     "`qd` of joint `a`"),
+])  # fmt: skip
+def test_what_makes_no_sense_is_refused_by_name(tmp_path, capsys, changes, words):
+    from support.contact_scenes import write
+
+    from simcli.cli.doorman import run_command
+
+    content = hanging(0.01, 2)
+    solver = {"integrator": changes.pop("integrator", "bdf1")}
+    if changes.pop("solver", None):
+        solver = {"type": "natural", "integrator": "zhong06", "tolerance": 1e-10}
+    content["solver"] |= solver
+    content["joints"] = changes.pop("joints", {})
+    content["bodies"]["falls"] |= changes
+    code = run_command(["check", str(write(tmp_path, "bad", content))], debug=False, as_json=False)
+    seen = capsys.readouterr()
+    assert code != 0
+    assert words in seen.out + seen.err
+
+
+def test_auto_takes_the_integrator_that_can(tmp_path):
+    content = hanging(0.01, 2)
+    content["solver"]["integrator"] = "auto"
+    rows(tmp_path, content)
+
+
+STEPS = (4e-3, 2e-3, 1e-3)
+RATIO = 0.4  # about 4, which differences of second order lose by a halving
+# Everything that takes and gives energy: dampers of a joint and of a spring, a wrench and a drive with signals, a carrier
+# that moves as prescribed, and a body that is pulled along. In world 1 the damper of the rotor is alone.
+WORK = """
+world: {gravity: [0, 0, 0]}
+params: {c: 0.8}
+batch: {worlds: 2, vary: {params.c: {list: [0.8, 0]}}}
+defaults: {body: {mass: 1, inertia: {diag: [0.5, 0.5, 0.5]}}, joint: {compliance: 1.0e-9}}
+bodies:
+  rotor: {}
+  slider: {pose: {xyz: [0, 5, 0]}}
+  wheel: {pose: {xyz: [0, 10, 0]}}
+  cart: {pose: {xyz: [0, 15, 0]}, kinematic: true, motion: {linear: [$pace, 0, 0]}}
+  bob: {pose: {xyz: [0, 15, 1]}}
+  drawn: {pose: {xyz: [0, 20, 0]},
+          affine: {transform: {pose: {xyz: [0, 20, 0]}, strength: [1.0e-4, 1.0e-4], shift: [$far, 0, 0]}}}
+joints:
+  pin: {type: revolute, parent: world, child: rotor, axis: [0, 0, 1], qd: 2, damping: 1}
+  rail: {type: prismatic, parent: world, child: slider, at: [0, 5, 0], axis: [1, 0, 0], qd: 0.5}
+  axle: {type: revolute, parent: world, child: wheel, at: [0, 10, 0], axis: [0, 0, 1], qd: -1,
+         drive: {mode: velocity, target_velocity: $pace, damping: "${c}"}}
+  hook: {type: revolute, parent: cart, child: bob, at: [0, 15, 0], axis: [0, 1, 0]}
+forces:
+  cord: {type: spring, a: {world: [-2, 5, 0]}, b: {body: slider, at: [0, 0, 0]}, stiffness: 50, damping: "${c}",
+         rest_length: 2}
+  push: {type: wrench, body: slider, force: [$force, 0, 0]}
+signals:
+  pace: {sine: {amplitude: 1.5, frequency: 1}}
+  force: {sine: {amplitude: 3, frequency: 2, phase: 1}}
+  far: {sine: {amplitude: 0.5, frequency: 1}}
+solver: {type: affine, integrator: bdf2, dt: 1.0e-3, stiffness: 1.0e+10, tolerance: 1.0e-12}
+"""
+
+
+def test_the_ledger_of_bdf2_is_of_second_order(device, scalar_code):
+    runner = Runner(WORK, "bdf2", device)
+    ends = [{name: column[-1] for name, column in runner(h, round(0.2 / h), 1).items()} for h in STEPS]
+    taken = 0.5 * 0.5 * 2.0**2 * (1.0 - np.exp(-2.0 * 0.2 / 0.5))
+    errors = [abs(end["energy/dissipated"][1] - taken) for end in ends]
+    assert errors[0] / errors[1] == pytest.approx(4.0, abs=RATIO)
+    assert errors[1] / errors[2] == pytest.approx(4.0, abs=RATIO)
+    for name in ("dissipated", "input", "drift"):
+        wide, narrow = (one[f"energy/{name}"][0] - other[f"energy/{name}"][0] for one, other in pairwise(ends))
+        assert wide / narrow == pytest.approx(4.0, abs=RATIO), name
+    assert abs(ends[-1]["energy/drift"]).max() < 1e-3 * ends[-1]["energy/input"][0]
+
+
+# A cube that lands in world 0 alone, beside a mass on a spring.
+LANDING = """
+params: {z: 0.106}
+batch: {worlds: 2, vary: {params.z: {list: [0.106, 9]}}}
+world: {shapes: {ground: {type: plane}}}
+defaults: {joint: {compliance: 1.0e-9}}
+bodies:
+  cube: {pose: {xyz: [0, 0, "${z}"], rpy: [0.02, 0.01, 0]},
+         shapes: {it: {type: box, size: [0.2, 0.2, 0.2], density: 1000}}}
+  far: {pose: {xyz: [5, 0, 9]}, mass: 2, inertia: {diag: [0.1, 0.1, 0.1]}}
+joints:
+  rail: {type: prismatic, parent: world, child: far, at: [5, 0, 9], axis: [1, 0, 0], qd: 1}
+forces:
+  cord: {type: spring, a: {world: [3, 0, 9]}, b: {body: far, at: [0, 0, 0]}, stiffness: 200, rest_length: 2}
+solver: {type: affine, integrator: bdf2, dt: 1.0e-3, stiffness: 1.0e+10, tolerance: 1.0e-12}
+"""
+SAME = 1e-10  # [m, m/s], of Newton's method, whose directions are those of other worlds
+ORDER = 1.9
+LASTS = 0.24
+
+
+@pytest.mark.slow  # test_the_ledger_of_bdf2_is_of_second_order tells most of it
+def test_bdf2_keeps_its_order_where_nothing_lands(device, scalar_code):
+    runner = Runner(LANDING, "bdf2", device, frozenset(("state",)))
+    w, errors = np.sqrt(200 / 2.0), []
+    for h in (8e-3, 4e-3):
+        last = {name: column[-1] for name, column in runner(h, round(LASTS / h), 1).items()}
+        age, n = runner.solver.core.step.age.read()[:, :2, 0], round(LASTS / h)
+        assert age[0, 0] < n  # it has landed,
+        assert (age[0, 1], *age[1]) == (n, n, n)  # and nothing else has begun anew
+        place, speed = last["frames/body_q"][:, 1, 0] - 5.0, last["frames/body_qd"][:, 1, 0]
+        np.testing.assert_allclose(place[0], place[1], atol=SAME)
+        errors.append(abs(place - np.sin(w * LASTS) / w).max() + abs(speed - np.cos(w * LASTS)).max() / w)
+    assert np.log2(errors[0] / errors[1]) >= ORDER

@@ -1,15 +1,24 @@
-"""Barrier contact alone: laws by differences, curvature, free parts of ways against many samples, closed forms."""
+"""Barrier contact alone: laws by differences, curvature, free parts of ways against many samples, closed forms.
+
+Stacks on flat faces: nothing pushes a corner along a face, what friction holds stays, and stacks lean to a balance.
+
+Scenes with barrier contact at the door: what is refused, and where; and the matrix that contact needs.
+"""
 
 from itertools import pairwise
 
 import numpy as np
 import pytest
-from support.barriers import Bench
+from support.barriers import Bench, Drop, box_mesh, rest_gap
 from support.contacts import read_model, scene
 from support.device import live_device
+from support.scenes import faults_of
 from support.scenes import scene as write_scene
+from support.stacks import balanced
 
 from simcli import rotations as rot
+from simcli.kernels.language import ti
+from simcli.kernels.linear.skyline import SkylineMatrix, factorize_skyline, packed_index, substitute_skyline
 from simcli.kernels.memory.arena import Arena
 from simcli.model import build
 from simcli.model.affine.switched_off import affine_form
@@ -293,3 +302,134 @@ def test_curved_surfaces_tell_how_far_they_lie_inside(tmp_path, all_honoured):
         radius = np.linalg.norm(np.einsum("nk,fkx->fnx", weights, corner), axis=-1)
         assert 0.5 * told["a/egg"] < 0.3 - radius.min() <= told["a/egg"]
         assert radius.max() <= 0.3 * (1 + 1e-12)
+
+
+FLAT_SIZE, MASS, D_HAT, FLAT_N = 0.2, 8.0, 1e-3, 5  # [m], [kg], [m], cubes
+KAPPA = 1e3 / D_HAT**3  # [J/m^4], where nobody says
+DT = 5e-3  # [s]
+STILL = 1e-6  # [m], sideways, from the start on
+CREEP = 5e-8  # [m/s], of the last of what the fall leaves; a law of the slip creeps by 3.8e-7 here, and does not end
+FLAT_SAME = 1e-2  # relative: statics of rigid cubes, whose own strain tilts the faces by half a percent as much
+ASIDE = [
+    0.01 * np.outer(k, (1.0, 1.0)) for k in (np.arange(FLAT_N) % 2, np.arange(FLAT_N))
+]  # in turn, and all in one direction
+
+
+def starts():
+    """Centres and slopes of the cubes in four worlds: both stacks in their balance, then both level at equal gaps."""
+    worlds = [balanced(aside, FLAT_SIZE, MASS, D_HAT, KAPPA) for aside in ASIDE]
+    gap = rest_gap(MASS * 9.81 * FLAT_N / 8, D_HAT, KAPPA)
+    height = (FLAT_SIZE + gap) * (np.arange(FLAT_N)[:, None] + 1.0) - 0.5 * FLAT_SIZE
+    return worlds + [(np.column_stack((aside, height)), np.zeros((FLAT_N, 2))) for aside in ASIDE]
+
+
+def stack(worlds, duration):
+    """Five cubes in a world each."""
+    lines, vary = [], []
+    for b in range(FLAT_N):
+        numbers = {f"{name}{b}": [float(x) for x in column] for name, column in zip(
+            "xyzrp", (*np.transpose([place[b] for place, _ in worlds]), *np.transpose(
+                [(slope[b, 1], -slope[b, 0]) for _, slope in worlds])), strict=True)}  # fmt: skip
+        vary += [f"params.{name}: {{list: {values}}}" for name, values in numbers.items()]
+        x, y, z, r, p = (f'"${{{name}}}"' for name in numbers)
+        box = f"{{type: box, size: [{FLAT_SIZE}, {FLAT_SIZE}, {FLAT_SIZE}]}}"
+        lines.append(f"  c{b}: {{pose: {{xyz: [{x}, {y}, {z}], rpy: [{r}, {p}, 0]}}, shapes: {{it: {box}}}}}")
+    params = ", ".join(f"{line.split(':')[0].removeprefix('params.')}: 0" for line in vary)
+    head = ["world: {shapes: {ground: {type: plane}}}", "materials: {stone: {friction: 0.5}}", f"params: {{{params}}}",
+            f"batch: {{worlds: {len(worlds)}, vary: {{{', '.join(vary)}}}}}",
+            "defaults: {shape: {density: 1000, material: stone}}", "bodies:"]  # fmt: skip
+    return "\n".join([*head, *lines, f"solver: {{type: affine, dt: {DT}, contact: {{d_hat: {D_HAT}}}}}",
+                      f"run: {{duration: {duration}}}"])  # fmt: skip
+
+
+def settled(run, since):
+    """Places sideways at every step, after what every stack must show: no creep since then, and nothing crosses."""
+    place = run.columns["frames/body_q"][..., :2]
+    late = place[round(since / DT) :]
+    assert np.abs(late[-1] - late[0]).max() < CREEP * DT * (len(late) - 1)
+    for world in range(place.shape[1]):
+        assert run.crossings([box_mesh((FLAT_SIZE,) * 3)] * FLAT_N, -1, world) == []
+    assert (run.columns["diag/gap"] > 0).all()
+    assert run.columns["diag/status"].max() == 0
+    assert (np.diff(run.columns["energy/dissipated"], axis=0) >= 0).all()
+    return place
+
+
+@pytest.mark.parametrize(("duration", "since"), [(0.8, 0.7), pytest.param(5.0, 1.0, marks=pytest.mark.slow)])
+def test_a_stack_stays_where_it_balances(tmp_path, duration, since):
+    place = settled(Drop(stack(starts()[:2], duration), live_device(), tmp_path), since)
+    assert np.abs(place - place[0]).max() < STILL
+
+
+@pytest.mark.slow
+def test_a_level_stack_leans_to_its_balance_and_no_farther(tmp_path):
+    place = settled(Drop(stack(starts()[2:], 5.0), live_device(), tmp_path), 1.0)
+    expected = np.array([at[:, :2] - aside for (at, _), aside in zip(starts(), ASIDE, strict=False)])
+    assert place[-1] - place[0] == pytest.approx(expected, rel=FLAT_SAME)
+
+
+START = """
+world: {shapes: {ground: {type: plane}}}
+materials:
+  good: {friction: 0.4, friction_static: 0.4}
+  far: {restitution: 0.9}
+bodies:
+  ball: {pose: {xyz: [0, 0, 1]}, shapes: {it: {type: sphere, radius: 0.1, density: 100, material: good}}}
+run: {duration: 1}
+"""
+SOLVER = "solver: {type: affine, dt: 0.01}\n"
+
+
+@pytest.mark.parametrize(("text", "words"), [
+    ("contact: {pairs: [{a: ball, b: ground, restitution: 0.1}]}\n" + SOLVER, "restitution"),
+    ("contact: {pairs: [{a: ball, b: ground, rolling_friction: 1e-3}]}\n" + SOLVER, "rolling friction"),
+    ("contact: {pairs: [{a: ball, b: ground, torsional_friction: 1e-3}]}\n" + SOLVER, "torsional friction"),
+    ("contact: {pairs: [{a: ball, b: ground, friction: 0.3, friction_static: 0.5}]}\n" + SOLVER, "friction at rest"),
+    ("contact: {enabled: true}\nsolver: {type: affine, dt: 0.01, precision: float32}\n", "single precision"),
+    ("contact: {pairs: [{a: ball, b: ground, d_hat: 1 mm}]}\nsolver: {type: maximal, dt: 0.01}\n", "barrier of a pair"),
+    ("contact: {pairs: [{a: ball, b: ground, barrier_stiffness: 1e9}]}\nsolver: {type: maximal, dt: 0.01}\n",
+     "stiffness of a barrier"),
+])  # fmt: skip
+def test_what_the_barrier_does_not_know_is_refused_by_name(text, words):
+    found = faults_of(text, START)
+    assert [code for code, _, _ in found] == ["SC501"]
+    assert words in found[0][2]
+    assert found[0][1] == 0
+
+
+def test_materials_that_nothing_collides_with_may_say_anything():
+    assert faults_of(SOLVER, START) == []
+    assert faults_of("contact: {pairs: [{a: ball, b: ground, d_hat: 2 mm, barrier_stiffness: 1e9}]}\n" + SOLVER, START) == []
+
+
+@ti.kernel
+def solve(m: ti.template()):
+    for w in range(m.arena.n_blocks):
+        m.arena.enter(w)
+        factorize_skyline(m, w)
+        substitute_skyline(m, w)
+
+
+@pytest.mark.parametrize("worlds", [1, 5])
+def test_the_skyline_solves_whatever_is_zero_in_some_worlds(worlds):
+    n_bodies = 5
+    n = 12 * n_bodies
+    rng = np.random.default_rng(worlds)
+    A = rng.normal(size=(worlds, n, n))
+    A = A + np.swapaxes(A, 1, 2) + 3 * n * np.eye(n) * np.where(np.arange(n) == n - 1, -1.0, 1.0)  # and indefinite
+    body = np.arange(n) // 12
+    for w in range(worlds):
+        A[w] *= np.abs(body[:, None] - body) <= 1 + w % 3  # each world has its own pattern
+    b = rng.normal(size=(worlds, n))
+    device = live_device().for_worlds(worlds)
+    arena = Arena(device, worlds)
+    m = SkylineMatrix(n_bodies, arena)
+    arena.build()
+    lower = np.tril_indices(n)
+    assert packed_index(n, 0) == len(lower[0])
+    m.value.write(A[:, *lower][..., None])
+    m.x.write(b[..., None])
+    arena.launch(solve, m)
+    assert m.x.read()[..., 0] == pytest.approx(np.linalg.solve(A, b[..., None])[..., 0], rel=1e-11, abs=1e-14)
+    assert (m.inverse.read()[..., 0] < 0).sum() == worlds
+    arena.destroy()

@@ -1,19 +1,29 @@
 """Contacts of every pair of kinds, against support functions, mujoco and the laws that hold for all of them.
 
 One kernel serves all: two bodies carry a shape of each kind, and the shapes of a world are placed one by one.
+
+Shapes that touch along a line: two points, at its ends, wherever the scene stands and however rounding goes.
+
+What is known exactly: sides of planes, against rational numbers; normals of faces, also under curved shapes.
 """
 
+from fractions import Fraction
 from itertools import product
 from types import SimpleNamespace
 
 import mujoco
 import numpy as np
 import pytest
-from support.contacts import ROCK, SHAPES, SOLIDS, Bench, random_poses, read_model, scene
+from support.contacts import ROCK, SHAPES, SOLIDS, Bench, random_poses, read_model, scene, terrain
 from support.device import live_device
 from support.supports import gap_along, reach
 
+from simcli import Simulation
 from simcli import rotations as rot
+from simcli.kernels.algebra.values import Vec3
+from simcli.kernels.collision.convex.orient import exact_side
+from simcli.kernels.language import ti
+from simcli.kernels.memory.arena import Arena
 
 KINDS = tuple(SHAPES)
 PAIRS = tuple(product(KINDS, KINDS))
@@ -275,3 +285,203 @@ def test_nan_touches_nothing_and_nobody_else(bench, crowd):
     assert found["count"][5] == 0
     for name, value in crowd.found.items():
         np.testing.assert_array_equal(found[name][others], value[others])
+
+
+CUBE = ("v -1 -1 -1\nv 1 -1 -1\nv 1 1 -1\nv -1 1 -1\nv -1 -1 1\nv 1 -1 1\nv 1 1 1\nv -1 1 1\n"
+        "f 4 3 2 1\nf 5 6 7 8\nf 1 2 6 5\nf 2 3 7 6\nf 3 4 8 7\nf 4 1 5 8\n")  # fmt: skip
+R, LENGTH = 0.2, 1.2  # [m], of what lies
+H = 0.3  # [m], half of the height of the cone
+EIGHTH, QUARTER, SLANT = np.pi / 4, np.pi / 2, np.arctan2(R, 2 * H)
+SIDE = np.hypot(R, 2 * H)  # [m], of the cone
+# Each shape, attitude in which a line of it lies along x at the top, height of that above its origin, and ends of the line.
+LYING = {
+    "box": (f"{{type: box, size: [{LENGTH}, 0.4, 0.4]}}", (EIGHTH, 0, 0), 0.2 * np.sqrt(2), (-LENGTH / 2, LENGTH / 2)),
+    "mesh": (f"{{type: mesh, file: cube.obj, scale: [{LENGTH / 2}, 0.2, 0.2]}}", (EIGHTH, 0, 0), 0.2 * np.sqrt(2),
+             (-LENGTH / 2, LENGTH / 2)),
+    "cylinder": (f"{{type: cylinder, radius: {R}, length: {LENGTH}}}", (0, QUARTER, 0), R, (-LENGTH / 2, LENGTH / 2)),
+    "capsule": (f"{{type: capsule, radius: {R}, length: {LENGTH}}}", (0, QUARTER, 0), R, (-LENGTH / 2, LENGTH / 2)),
+    "cone": (f"{{type: cone, radius: {R}, length: {2 * H}}}", (0, QUARTER - SLANT, 0), R * H / SIDE * 1.0,
+             (H * np.cos(SLANT) - SIDE, H * np.cos(SLANT))),
+}  # fmt: skip
+GRID = np.linspace(-2, 2, 9)  # [m]
+CRESTS = {"ridge": (-0.5 * np.abs(GRID)[:, None] * np.ones(9), 0.0),  # heights, and the direction of the crest
+          "furrow": (-0.5 * np.abs(GRID)[None, :] * np.ones((9, 1)), QUARTER),
+          "diagonal": (-0.5 * np.abs(GRID[:, None] - GRID[None, :]), EIGHTH)}  # fmt: skip
+LINES_SHIFT = 0.13  # [m], of the upper shape along the line
+GAPS = (2e-3, 1e-5, 0.0, -1e-5, -1e-3)  # [m]
+MARGIN = 5e-3  # [m]
+ROUNDING = 1e-8  # [m, 1], at 100 m, and ties
+SHARP = {"box", "mesh"}  # whose lines are edges
+LINES_PAIRS = [(a, b) for a in (*LYING, *CRESTS) for b in LYING]
+
+
+@pytest.fixture(scope="module")
+def bench_of_lines(tmp_path_factory):
+    """Each shape in body a and in body b, and crests in the world; a world for each gap and motion."""
+    folder = tmp_path_factory.mktemp("scene")
+    (folder / "cube.obj").write_text(CUBE)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("simcli.spec.honours.solver_fields.check_honours", lambda check, tree: None)
+        shapes = {name: text for name, (text, *_) in LYING.items()}
+        world = {name: terrain(heights, (4, 4)) for name, (heights, _) in CRESTS.items()}
+        model = read_model(folder, scene(world, {"a": shapes, "b": shapes}))
+    bench = Bench(model, live_device(), len(GAPS) * len(MOTIONS))
+    yield bench
+    bench.destroy()
+
+
+def _motions():
+    rng = np.random.default_rng(5)
+    quat = rot.unit(np.concatenate((np.array(((0, 0, 0, 1.0),)), rng.normal(size=(4, 4)))))
+    return np.concatenate((rng.uniform(-100, 100, (5, 3)) * np.arange(5)[:, None].clip(0, 1), quat), axis=1)
+
+
+MOTIONS = _motions()
+
+
+def contacts(bench, lower, upper, lateral=0.0, yaw=0.0):
+    """Contacts of two shapes that lie along x, the upper one a gap above the other, in a world for each gap and motion."""
+    pose = np.tile(np.array((500.0, 0, 0, 0, 0, 0, 1)), (len(GAPS) * len(MOTIONS), len(bench.model.shapes.name), 1))
+    pose[:, :, 1] = 100.0 * np.arange(len(bench.model.shapes.name))
+    first = lower if lower in CRESTS else f"a/{lower}"
+    below = (0, 0, 0, *rot.quat_from_rpy(np.array((0, 0, -CRESTS[lower][1])))) if lower in CRESTS else None
+    if below is None:
+        _, rpy, height, _ = LYING[lower]
+        below = (0, 0, -height, *rot.quat_from_rpy(np.array(rpy)))
+    _, rpy, height, _ = LYING[upper]
+    turn = rot.quat_multiply(rot.quat_from_rpy(np.array((np.pi, 0, yaw))), rot.quat_from_rpy(np.array(rpy)))
+    for k, (motion, gap) in enumerate((motion, gap) for motion in MOTIONS for gap in GAPS):
+        pose[k, bench.shape(first)] = rot.pose_compose(motion, np.array(below))
+        above = np.array((LINES_SHIFT, lateral, height + gap, *turn))
+        pose[k, bench.shape(f"b/{upper}")] = rot.pose_compose(motion, above)
+    found = bench.run(pose, MARGIN)
+    pair, is_turned = bench.pair(first, f"b/{upper}")
+    cases = []
+    for k, motion in enumerate(motion for motion in MOTIONS for _ in GAPS):
+        mine = found["pair"][k] == pair
+        back = rot.pose_inverse(motion)
+        points = rot.pose_apply(back, found["point"][k][mine])
+        normal = rot.quat_rotate(back[3:], found["normal"][k][mine]) * (-1 if is_turned else 1)
+        cases.append((points, normal, found["gap"][k][mine]))
+    return cases
+
+
+def ends(lower, upper):
+    """[m], where the line begins and ends along x."""
+    other = LYING[upper][3]
+    mine = (-2, 2) if lower in CRESTS else LYING[lower][3]
+    if lower == "diagonal":
+        mine = (-2 * np.sqrt(2), 2 * np.sqrt(2))
+    return max(mine[0], other[0] + LINES_SHIFT), min(mine[1], other[1] + LINES_SHIFT)
+
+
+@pytest.mark.parametrize(("lower", "upper"), LINES_PAIRS)
+def test_a_line_has_two_points(bench_of_lines, lower, upper):
+    for (points, normal, gap), true in zip(contacts(bench_of_lines, lower, upper), GAPS * len(MOTIONS), strict=True):
+        if lower in CRESTS and upper in SHARP and true <= 0:
+            assert np.abs(points[:, 1]).max() <= np.abs(true) + ROUNDING  # normals of both slopes
+            continue
+        assert np.abs(normal - (0, 0, 1)).max() < ROUNDING
+        assert np.abs(gap - true).max() < ROUNDING
+        assert np.abs(points[:, 1]).max() < ROUNDING
+        along = np.sort(points[:, 0])
+        np.testing.assert_allclose(along[[0, -1]], ends(lower, upper), atol=ROUNDING)
+        assert len(along) == 2
+
+
+EXACT_N = 1500
+EXACT_KINDS = {"float64": np.float64, "float32": np.float32}
+THIN = {"float64": 1e-9, "float32": 1e-4}  # [1]
+
+
+@ti.kernel
+def take_sides(points: ti.template(), side: ti.template(), arena: ti.template(), n: ti.i32):
+    """Side of the last of four points of each world."""
+    for w in range(n):
+        arena.enter(w)
+        side.store(w, 0, exact_side(points.load(w, 0), points.load(w, 1), points.load(w, 2), points.load(w, 3)))
+
+
+def side_of(p, q, r, x):
+    """Sign of (q - p) x (r - p) . (x - p), exactly."""
+    u, v, w = ([Fraction(float(a)) - Fraction(float(b)) for a, b in zip(end, p, strict=True)] for end in (q, r, x))
+    total = sum(w[i] * (u[j] * v[k] - u[k] * v[j]) for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)))
+    return (total > 0) - (total < 0)
+
+
+@pytest.mark.parametrize("precision", EXACT_KINDS)
+def test_a_side_is_exact(precision):
+    """Of points that lie in a plane but for rounding, and of triangles as thin as that: half of them, by float sums."""
+    rng = np.random.default_rng(7)
+    p, q, r = rng.normal(size=(3, EXACT_N, 3))
+    r[EXACT_N // 2 :] = (p + (q - p) * rng.uniform(-1, 2, (EXACT_N, 1)) + THIN[precision] * rng.normal(size=(EXACT_N, 3)))[
+        EXACT_N // 2 :
+    ]
+    s, t = rng.uniform(-1, 2, (2, EXACT_N, 1))
+    points = np.stack((p, q, r, p + (q - p) * s + (r - p) * t), axis=1).astype(EXACT_KINDS[precision])
+    wanted = np.array([side_of(*four) for four in points])
+    arena = Arena(live_device(precision), EXACT_N)
+    given, found = arena.slot(4, Vec3), arena.slot(1)
+    arena.build()
+    given.write(points)
+    arena.launch(take_sides, given, found, arena, arena.n_blocks)
+    side = np.sign(found.read()[:, 0, 0])
+    arena.destroy()
+    rounded = np.sign(np.einsum("ij,ij->i", np.cross(points[:, 1] - points[:, 0], points[:, 2] - points[:, 0]),
+                                points[:, 3] - points[:, 0]))  # fmt: skip
+    assert (rounded != wanted).mean() > 0.1
+    np.testing.assert_array_equal(side, wanted)
+
+
+EXACT_LYING = {"ellipsoid": ((0, 0, 0), 0.5), "cylinder": ((0, np.pi / 2, 0), 0.3), "cone": ((0, 0, 0), 0.4)}  # height
+EXACT_GAPS = (1e-3, 1e-6, 0.0, -1e-9, -1e-5, -1e-3)  # [m]
+
+
+@pytest.fixture(scope="module")
+def bench_of_exact(tmp_path_factory):
+    """All shapes in two bodies."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("simcli.spec.honours.solver_fields.check_honours", lambda check, tree: None)
+        model = read_model(tmp_path_factory.mktemp("scene"), scene({}, {"a": SHAPES, "b": SHAPES}))
+    bench = Bench(model, live_device(), 8 * len(EXACT_GAPS))
+    yield bench
+    bench.destroy()
+
+
+@pytest.mark.parametrize("kind", EXACT_LYING)
+def test_a_face_gives_its_own_normal_to_what_is_curved(bench_of_exact, kind):
+    """An ellipsoid that rests on a box spun by 1e-4 rad/s, because the normal was that of an iteration."""
+    rpy, height = EXACT_LYING[kind]
+    pose = np.tile(np.array((500.0, 0, 0, 0, 0, 0, 1)), (8 * len(EXACT_GAPS), len(bench_of_exact.model.shapes.name), 1))
+    pose[:, :, 1] = 100.0 * np.arange(pose.shape[1])
+    motion = np.repeat(random_poses(np.random.default_rng(4), 8, 1, 100.0)[:, 0], len(EXACT_GAPS), axis=0)
+    pose[:, bench_of_exact.shape("a/box")] = motion
+    above = np.tile(np.concatenate(((0.05, 0.02, 0), rot.quat_from_rpy(np.array(rpy)))), (len(motion), 1))
+    above[:, 2] = 0.45 + height + np.tile(EXACT_GAPS, 8)
+    pose[:, bench_of_exact.shape(f"b/{kind}")] = rot.pose_compose(motion, above)
+    found = bench_of_exact.run(pose, 2e-3)
+    assert (found["count"] > 0).all()
+    there = ~np.isnan(found["gap"])
+    normal = rot.quat_rotate(motion[:, 3:], np.array((0.0, 0.0, 1.0)))[:, None]
+    assert np.abs(found["normal"] - normal)[there].max() < 1e-13
+    assert np.abs(found["gap"] - np.tile(EXACT_GAPS, 8)[:, None])[there].max() < 1e-12
+
+
+def test_what_is_curved_rests_on_a_base_in_float32(tmp_path):
+    """The point below an ellipsoid was the middle of the base of a cone: it spun up to 3 rad/s in 0.1 s."""
+    turns = [0.0, -1.3, -1.2, 1.0, 2.4]
+    path = tmp_path / "base.yaml"
+    path.write_text(f"""simcli: 1
+params: {{a: 0, Y: 81}}
+world: {{shapes: {{c: {{type: cone, radius: 0.5, length: 0.4,
+                         pose: {{xyz: [0, "${{Y}}", 0], rpy: [180 deg, 0, "${{a}}"]}}}}}}}}
+bodies:
+  u: {{mass: 1, pose: {{xyz: ["${{0.05*cos(a)}}", "${{Y + 0.05*sin(a)}}", 0.3], rpy: [0, 0, "${{a}}"]}},
+      shapes: {{s: {{type: ellipsoid, radii: [0.2, 0.2, 0.1]}}}}}}
+solver: {{dt: 1 ms, precision: float32}}
+run: {{duration: 0.1}}
+batch: {{worlds: {len(turns)}, vary: {{params.a: {{list: {turns}}}}}}}
+""")
+    with Simulation(path, device="cpu") as sim:
+        sim.step(100)
+        assert np.abs(sim.get("joint.u_free.qd")[:, 3:]).max() < 1e-4

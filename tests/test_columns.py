@@ -116,7 +116,12 @@ def resolved_alone(monkeypatch):
     return found
 
 
-@pytest.mark.parametrize("path", NUMBERS)
+def often(values, step: int) -> list:
+    """Values as parameters, of which the default tier takes one of so many."""
+    return [pytest.param(value, marks=[pytest.mark.full] * (k % step > 0)) for k, value in enumerate(values)]
+
+
+@pytest.mark.parametrize("path", often(NUMBERS, 6))  # all of them at once below
 def test_a_path_makes_the_bytes_of_world_by_world(path, monkeypatch, resolved_alone):
     document = scene(MACHINE + batch_of({path: NUMBERS[path]}))
     spec = resolve(document)
@@ -220,6 +225,14 @@ def test_paths_of_other_scenes(name, monkeypatch, resolved_alone):
         resolved_alone.clear()
 
 
+def test_an_event_sets_the_number_of_each_world():
+    document = scene(f"{yaml.safe_dump(SCENES['events']['scene'])}\n{batch_of({'params.d': (0.1, 0.5)})}")
+    first, then, last = (phase.model for phase in build_phases(document, resolve(document)))
+    assert len(set(first.param_value[:, 0])) == N
+    for model in (then, last):
+        assert (model.dofs.damping[:, 0] == first.param_value[:, 0]).all()
+
+
 @pytest.mark.parametrize("name", SCENES)
 def test_worlds_of_other_scenes_in_other_places(name):
     """All numbers of a scene at once; loops are closed, and what is not drawn follows."""
@@ -296,7 +309,7 @@ def model_or_faults(document, spec):
         return [(fault.code, fault.message) for fault in error.faults]
 
 
-@pytest.mark.parametrize("seed", [*range(21), *(pytest.param(k, marks=pytest.mark.slow) for k in range(21, 200))])
+@pytest.mark.parametrize("seed", often(range(200), 15))
 def test_random_scenes_are_those_of_world_by_world(seed, monkeypatch, resolved_alone):
     document, spec = random_scene(seed)
     columns = model_or_faults(document, spec)

@@ -2,14 +2,26 @@
 
 Every world of one batch is a case. The steps are first order, and what they do to a body under constant forces is known
 exactly: v = a t, x = a t (t + h) / 2. So tolerances are those of the solver's velocities, not of the step.
+
+Contacts that their joints let nothing move along: what they see of velocities is rounding, and asks for no impulse.
+
+What is led needs no mass, beside contact as without: the motion is that of the same scene with masses.
 """
 
+import json
 import shutil
+from itertools import product
+from typing import get_args
 
 import numpy as np
 import pytest
 from support.contact_scenes import GRAVITY, NEUTRAL, RADIUS, YARD, batch, run, scene
+from support.process import simcli as command
 from support.runs import committed, differing, worlds_of
+
+import simcli
+from simcli.spec.honours.solver_fields import CONTACT_INTEGRATORS
+from simcli.spec.schema.scene import GeneralizedSolver, MaximalSolver, NaturalSolver
 
 DURATION = 2.0  # [s]
 VELOCITY = 1e-6  # [m/s], a hundred times `solver.contact.tolerance`: what a step may lack
@@ -268,3 +280,138 @@ def test_a_world_alone_is_the_same(yard, case):
     rows, alone = (committed(yard.folder / f"{name}.h5") for name in ("whole", "alone"))
     assert rows["diag/contacts"].std(axis=1).max() > 0
     assert not differing(worlds_of(rows, [WORLD[case]]), worlds_of(alone, [0]))
+
+
+UNMOVED_RADIUS, DIP, DT = 0.1, 1e-3, 1e-3  # [m, m, s]
+NORMAL = np.array([0.3, 0.5, 0.7]) / np.sqrt(0.83)
+UNMOVED_ACROSS = np.array([0.5, -0.3, 0.0]) / np.sqrt(0.34)
+SPEED = {"pin": 3.0, "slide": 0.1, "carriage": 3.0}  # [rad/s, m/s, rad/s]
+PRECISE = {"float64": 1e-4, "float32": 1e-3}  # [rad/s]
+SOLVERS = ("generalized", "maximal", "natural")
+SINKS = [(case, "float64", DIP) for case in SPEED]
+SINKS += [pytest.param(case, "float32", DIP, marks=pytest.mark.slow) for case in ("pin", "carriage")]
+OFTEN = ("generalized", "carriage", "float64")
+TOUCHES = [pytest.param(*each, marks=[] if each == OFTEN else pytest.mark.slow)
+           for each in product(SOLVERS, SPEED, PRECISE)]  # fmt: skip
+
+
+def ball_at(place) -> dict:
+    ball = {"type": "sphere", "radius": UNMOVED_RADIUS, "material": "m"}
+    return {"pose": {"xyz": [float(x) for x in place]}, "shapes": {"s": ball}}
+
+
+def scene_of(case: str, dip: float) -> dict:
+    """A ball on a joint that touches a wall, deeper by a dip, in a direction in which the joint moves nothing."""
+    base = {"mass": 1, "inertia": {"diag": [1, 1, 1]}, "pose": {"xyz": [0.7, 0.4, 1]}}
+    weld = {"type": "fixed", "parent": "world", "child": "base", "at": [0, 0, 1]}
+    wall = {"type": "plane", "normal": NORMAL.tolist(), "material": "m"}
+    joint = {"parent": "base", "child": "top", "at": [0, 0, 0], "qd": SPEED[case]}
+    scene = {"simcli": 1, "materials": {"m": {"density": 1000, "friction": 0 if case == "slide" else 0.5}},
+             "world": {"gravity": [0, 0, 0]}, "run": {"duration": 0.1, "on_unsolved": "warn"}}  # fmt: skip
+    if case == "carriage":  # a casing that flies and turns about the normal, and a wheel in it
+        base["velocity"] = {"linear": [0.1, 0.2, 0.3], "angular": [0, 0, 2]}
+        box = {"type": "box", "size": [1, 1, 0.2], "material": "m"}
+        plate = {"pose": {"xyz": [0, 0, -0.1]}, "shapes": {"s": box}}
+        scene["bodies"] = {"base": base, "plate": plate, "top": ball_at([0, 0, UNMOVED_RADIUS - dip])}
+        scene["joints"] = {"weld": {**weld, "parent": "base", "child": "plate"},
+                           "joint": {**joint, "type": "revolute", "axis": [0, 0, 1]}}  # fmt: skip
+    else:
+        kind = {"pin": ("revolute", NORMAL), "slide": ("prismatic", UNMOVED_ACROSS)}[case]
+        scene["world"]["shapes"] = {"wall": wall}
+        scene["bodies"] = {"base": base, "top": ball_at(NORMAL * (UNMOVED_RADIUS - dip))}
+        scene["joints"] = {"weld": weld, "joint": {**joint, "type": kind[0], "axis": kind[1].tolist()}}
+    return scene
+
+
+def last_speed(folder, scene, solver, precision) -> float:
+    """[rad/s or m/s], of the joint at the end of a run."""
+    path, out = folder / "scene.json", folder / "out.h5"
+    path.write_text(json.dumps({**scene, "solver": {"type": solver, "dt": DT, "precision": precision}}))
+    ended = command("run", path, "-o", out, "-q", "--force")
+    assert ended.returncode == 0, ended.stderr
+    with simcli.open(out) as run:
+        return float(run.joint("joint").qd[-1, 0, 0])
+
+
+def speed_without_contact(folder, case, precision) -> float:
+    free = {**scene_of(case, 0.0), "contact": {"exclude": [["plate", "top"]] if case == "carriage" else [["world", "top"]]}}
+    return last_speed(folder, free, "generalized", precision)
+
+
+@pytest.mark.parametrize(("case", "precision", "dip"), SINKS)
+def test_an_overlap_that_nothing_can_undo_moves_nothing(tmp_path, case, precision, dip):
+    """Metrics of 1e-33 gave worlds that flew apart at the first step (SC602)."""
+    speed = last_speed(tmp_path, scene_of(case, dip), "generalized", precision)
+    assert abs(speed - speed_without_contact(tmp_path, case, precision)) < PRECISE[precision]
+
+
+@pytest.mark.parametrize(("solver", "case", "precision"), TOUCHES)
+def test_a_touch_that_nothing_can_change_moves_nothing(tmp_path, solver, case, precision):
+    speed = last_speed(tmp_path, scene_of(case, 0.0), solver, precision)
+    assert abs(speed - speed_without_contact(tmp_path, case, precision)) < PRECISE[precision]
+
+
+@pytest.mark.parametrize("precision", PRECISE)
+def test_a_wheel_on_a_turret_that_turns_keeps_its_speed(tmp_path, precision):
+    """Its gap to a plate of the turret is 0 for all time: by a normal that stood still over a step it sank, and braked."""
+    speed, ball = 10.0, ball_at([0.5, 0, UNMOVED_RADIUS])
+    plate = {"mass": 1, "inertia": {"diag": [1, 1, 1]}, "pose": {"xyz": [0.5, 0, -0.1]},
+             "shapes": {"s": {"type": "box", "size": [1, 1, 0.2], "material": "m"}}}  # fmt: skip
+    hinge = {"type": "revolute", "axis": [0, 1, 0], "at": [0, 0, 0], "motion": {"velocity": 2}}
+    hub = {"type": "revolute", "axis": [1, 0, 0], "at": [0.5, 0, UNMOVED_RADIUS], "qd": speed}
+    scene = {"simcli": 1, "materials": {"m": {"density": 1000, "friction": 0.5}}, "world": {"gravity": [0, 0, 0]},
+             "bodies": {"turret": {"mass": 1, "inertia": {"diag": [1, 1, 1]}}, "plate": plate, "wheel": ball},
+             "joints": {"pivot": {**hinge, "parent": "world", "child": "turret"},
+                        "weld": {"type": "fixed", "parent": "turret", "child": "plate", "at": [0, 0, 0]},
+                        "joint": {**hub, "parent": "turret", "child": "wheel"}},
+             "run": {"duration": 0.1}}  # fmt: skip
+    assert abs(last_speed(tmp_path, scene, "generalized", precision) - speed) < PRECISE[precision]
+
+
+WHOLE = {"mass": 1, "inertia": {"diag": [0.02, 0.03, 0.04]}}
+BALL = {"mass": 4, "inertia": {"diag": [0.01, 0.01, 0.01]}, "shapes": {"s": {"type": "sphere", "radius": 0.1}}}
+POINT = {"mass": 1, "inertia": "point"}  # natural coordinates of joints in loops need some mass, no inertia
+HUNG = {"generalized": {"mass": 0, "inertia": "point"}, "maximal": {"mass": 0, "inertia": "point"}, "natural": POINT}
+WITHIN = {"generalized": 1e-9, "maximal": 1e-5, "natural": 1e-9}  # [m]; joints of maximal coordinates are met to 1e-8 m/s
+SPECS = {"generalized": GeneralizedSolver, "maximal": MaximalSolver, "natural": NaturalSolver}
+LED_CASES = [pytest.param(solver, integrator, marks=[] if integrator in ("semi_implicit", "moreau") else pytest.mark.slow)
+         for solver, spec in SPECS.items() for integrator in get_args(spec.model_fields["integrator"].annotation)
+         if integrator in CONTACT_INTEGRATORS]  # fmt: skip
+
+
+def scene_of_led(solver, integrator, led, hung) -> dict:
+    """A pendulum on a carrier that drives and turns, a crank, a disc that spins, a target; and a ball that lands."""
+    bodies = {"carrier": {"kinematic": True, "motion": {"linear": [1, 0, 0], "angular": [0, 0, 2]}, **led},
+              "arm": {"pose": {"xyz": [0.2, 0, 0]}, **BALL},
+              "target": {"pose": {"xyz": [3, 0, 0]}, "kinematic": True, **led},
+              "crank": {"pose": {"xyz": [5, 0, 0]}, **hung}, "bob": {"pose": {"xyz": [5.3, 0, 0]}, **WHOLE},
+              "disc": {"pose": {"xyz": [7, 0, 0]}, **hung}, "ball": {"pose": {"xyz": [1, 1, -0.8]}, **BALL}}  # fmt: skip
+    hinge = {"type": "revolute", "axis": [0, 1, 0]}
+    spun = {"type": "revolute", "axis": [0, 0, 1], "parent": "world"}
+    joints = {"swing": {**hinge, "parent": "carrier", "child": "arm", "at": [0, 0, 0]},
+              "turn": {**spun, "child": "crank", "at": [5, 0, 0], "motion": {"velocity": 3}},
+              "hang": {**hinge, "parent": "crank", "child": "bob", "at": [5.1, 0, 0]},
+              "spin": {**spun, "child": "disc", "at": [7, 0, 0], "motion": {"velocity": 2}}}  # fmt: skip
+    floor = {"type": "plane", "pose": {"xyz": [0, 0, -1]}}
+    return {"simcli": 1, "world": {"shapes": {"floor": floor}}, "bodies": bodies, "joints": joints,
+            "solver": {"type": solver, "integrator": integrator, "dt": 1e-3}, "run": {"duration": 0.3}}  # fmt: skip
+
+
+def places(folder, content) -> dict:
+    """[m], of each body in each frame."""
+    path, out = folder / "scene.json", folder / "out.h5"
+    path.write_text(json.dumps(content))
+    ended = command("run", path, "-o", out, "-q", "--force")
+    assert ended.returncode == 0, ended.stderr
+    with simcli.open(out) as run:
+        assert run.diag.residual[:].max() < 1e-6
+        return {name: run.body(name).position[:] for name in content["bodies"]}
+
+
+@pytest.mark.parametrize(("solver", "integrator"), LED_CASES)
+def test_what_is_led_needs_no_mass(tmp_path, solver, integrator):
+    """A kinematic body without mass made the matrix of impulses singular: the first step ended with SC601."""
+    expected = places(tmp_path, scene_of_led(solver, integrator, WHOLE, WHOLE))
+    found = places(tmp_path, scene_of_led(solver, integrator, {}, HUNG[solver]))
+    for name, position in expected.items():
+        assert np.abs(found[name] - position).max() < WITHIN[solver], name

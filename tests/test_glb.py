@@ -1,19 +1,35 @@
-"""`simcli export -o x.glb`: what a reader of glTF finds is the motion and the shapes of the run."""
+"""`simcli export -o x.glb`: what a reader of glTF finds is the motion and the shapes of the run.
+
+`simcli decompose`: the convex parts of a mesh are convex, fill it, and collide where it does; what goes wrong is said.
+
+Terrain from PNG pictures: greys of 8 and 16 bits, which way is up, the same as numbers, mistakes.
+"""
 
 import json
 import shutil
 import struct
 import subprocess
+import sys
 
 import numpy as np
 import pytest
+import yaml
+from PIL import Image
 from support.diff_files import write_run
+from support.forward import build_scene
+from support.process import simcli
 
 from simcli import rotations as rot
 from simcli.cli import doorman
-from simcli.errors import Exit
+from simcli.cli.doorman import run_command
+from simcli.errors import Exit, OutputError, SceneError, UsageError
+from simcli.model import build
+from simcli.model.bodies.hull import convex_hull
+from simcli.model.bodies.mesh import mesh_properties, read_mesh
 from simcli.records.reading.reader import open_trajectory
+from simcli.spec import load_document, resolve
 from simcli.view.drawing.parts import HERE, UPRIGHT, Item
+from simcli.view.subject import subject_of_scene
 from simcli.view.tessellation import triangles_of
 
 FLOAT32 = 1e-6  # relative: numbers of glTF are float32
@@ -256,3 +272,183 @@ def test_vtk_reads_the_same_places(run, path):
     ends = pill[:3] + rot.quat_rotate(pill[3:], np.array([[0, 0, -0.3], [0, 0, 0.3]]))
     for end in ends @ Y_UP.T:  # the poles of the capsule
         assert np.linalg.norm(points - end, axis=1).min() < 1e-5
+
+
+NEAR = 1e-3  # [1] of volumes and sizes: coacd cuts in steps of its own, and rebuilds the surface
+CORNERS = ((0, 0), (2, 0), (2, 1), (1, 1), (1, 2), (0, 2))  # of an angle of 1 m thickness, 3 m^3; its hull has 3.5
+ENDS = ((0, 1, 3), (1, 2, 3), (0, 3, 4), (0, 4, 5))
+DECOMPOSE_SCENE = """simcli: 1
+world: {shapes: {ground: {type: plane}}}
+bodies:
+  angle:
+    mass: 1
+    inertia: {diag: [1, 1, 1]}
+    shapes:
+SHAPES
+solver: {dt: 1 ms}
+run: {duration: 1}
+"""
+
+
+@pytest.fixture
+def angle(tmp_path, monkeypatch):
+    """The file of a mesh that is not convex, in the present folder."""
+    monkeypatch.chdir(tmp_path)
+    n = len(CORNERS)
+    lines = [f"v {x} {y} {z}" for z in (0, 1) for x, y in CORNERS]
+    lines += [f"f {c + 1} {b + 1} {a + 1}" for a, b, c in ENDS]
+    lines += [f"f {a + n + 1} {b + n + 1} {c + n + 1}" for a, b, c in ENDS]
+    lines += [f"f {k + 1} {(k + 1) % n + 1} {(k + 1) % n + n + 1} {k + n + 1}" for k in range(n)]
+    (tmp_path / "angle.obj").write_text("\n".join(lines) + "\n")
+    return tmp_path / "angle.obj"
+
+
+def command_of_decompose(*words):
+    return run_command(["decompose", *map(str, words)], debug=True, as_json="--json" in words)
+
+
+def model_of(folder, shapes):
+    path = folder / "scene.yaml"
+    path.write_text(DECOMPOSE_SCENE.replace("SHAPES", "".join(f"      {line}\n" for line in shapes.splitlines())))
+    document = load_document(path)
+    return build(resolve(document), document)
+
+
+def test_parts_are_convex_and_fill_the_mesh(angle, capfd):
+    pytest.importorskip("coacd")
+    assert command_of_decompose("angle.obj", "-o", "parts") == Exit.OK
+    out, err = capfd.readouterr()
+    shapes = yaml.safe_load(out)
+    assert "wrote 2 convex parts of angle.obj to parts/" in err
+    model = model_of(angle.parent, out)
+    assert {f"angle/{name}" for name in shapes} < set(model.shapes.name)
+    total = 0.0
+    for shape in shapes.values():
+        vertices, faces = read_mesh(angle.parent / shape["file"])
+        volume = float(mesh_properties(vertices, faces).mass)
+        corner, rings, normals = convex_hull(vertices)
+        planes = [(normal, corner[ring[0]] @ normal) for normal, ring in zip(normals, rings, strict=True)]
+        hull = sum(height * _area(corner[ring], normal) for (normal, height), ring in zip(planes, rings, strict=True)) / 3
+        assert hull == pytest.approx(volume, rel=NEAR)
+        notch = np.array((1.5, 1.5, 0.5))
+        assert any(normal @ notch > height for normal, height in planes)  # which the hull of the mesh fills
+        total += volume
+    assert total == pytest.approx(3.0, rel=NEAR)
+    assert command_of_decompose("angle.obj", "-o", "again", "--json") == Exit.OK
+    files = json.loads(capfd.readouterr().out)["files"]
+    assert files == [shape["file"].removeprefix("parts/") for shape in shapes.values()]
+    for name in files:
+        assert (angle.parent / "again" / name).read_bytes() == (angle.parent / "parts" / name).read_bytes()
+
+
+def _area(corners, normal):
+    """[m^2] of a polygon in the plane of a normal."""
+    return 0.5 * sum(np.cross(a, b) @ normal for a, b in zip(corners, np.roll(corners, -1, axis=0), strict=True))
+
+
+def test_what_is_there_is_kept(angle):
+    (angle.parent / "angle_parts").mkdir()
+    (angle.parent / "angle_parts" / "angle_1.obj").write_text("mine")
+    with pytest.raises(OutputError, match="add --force"):
+        command_of_decompose("angle.obj")
+    assert (angle.parent / "angle_parts" / "angle_1.obj").read_text() == "mine"
+
+
+def test_without_coacd_the_package_is_named(angle, monkeypatch):
+    monkeypatch.setitem(sys.modules, "coacd", None)
+    with pytest.raises(UsageError, match=r"simcli\[decompose\]"):
+        command_of_decompose("angle.obj")
+
+
+def test_a_mesh_that_would_collide_as_it_is_names_the_command(angle):
+    with pytest.raises(SceneError) as found:
+        model_of(angle.parent, "it: {type: mesh, file: angle.obj, convex: false}")
+    (fault,) = found.value.faults
+    assert (fault.code, fault.where.line) == ("SC481", 8)
+    assert "simcli decompose angle.obj" in fault.hint
+
+
+pytest.importorskip("PIL")
+
+TERRAIN_PICTURES_SCENE = """simcli: 1
+world: {shapes: {hills: {type: heightfield, file: hills.FORMAT, size: [4, 3, 2]}}}
+bodies: {ball: {mass: 1, shapes: {s: {type: sphere, radius: 0.1}}, pose: {xyz: [0, 0, 3]}}}
+"""
+
+
+def heights(tmp_path, name="png"):
+    path = tmp_path / "scene.yaml"
+    path.write_text(TERRAIN_PICTURES_SCENE.replace("FORMAT", name))
+    shapes = build_scene(path).shapes
+    return next(one for one in shapes.heights if one.size)
+
+
+@pytest.mark.parametrize(("dtype", "white"), [(np.uint8, 255), (np.uint16, 65535)])
+def test_greys_are_heights_whose_upper_edge_has_the_largest_y(tmp_path, dtype, white):
+    greys = np.random.default_rng(1).integers(0, white + 1, (5, 7)).astype(dtype)
+    greys[0, 0], greys[0, 1] = 0, white
+    Image.fromarray(greys).save(tmp_path / "hills.png")
+    found = heights(tmp_path)
+    np.testing.assert_array_equal(found, greys[::-1] / white * 2.0)
+    assert (found[-1, 0], found[-1, 1]) == (0.0, 2.0)
+    np.savetxt(tmp_path / "hills.csv", greys[::-1] / white, delimiter=",", fmt="%.17g")
+    np.testing.assert_array_equal(heights(tmp_path, "csv"), found)
+
+
+@pytest.mark.parametrize(("mode", "size", "words"), [
+    ("RGB", (3, 3), "not grey"), ("LA", (3, 3), "not grey"), ("L", (1, 9), "1 x 9 pixels"), ("L", (5000, 5000), "may be"),
+])  # fmt: skip
+def test_other_pictures_are_refused(tmp_path, mode, size, words):
+    Image.new(mode, size).save(tmp_path / "hills.png")
+    with pytest.raises(SceneError, match=words) as refused:
+        heights(tmp_path)
+    (fault,) = refused.value.faults
+    assert (fault.code, fault.where.path, fault.where.line) == ("SC480", "world.shapes.hills.file", 2)
+
+
+def test_what_is_cut_or_no_picture_is_refused(tmp_path):
+    Image.new("L", (64, 64)).save(tmp_path / "hills.png")
+    whole = (tmp_path / "hills.png").read_bytes()
+    for data in (whole[:40], b"GIF89a", b""):
+        (tmp_path / "hills.png").write_bytes(data)
+        with pytest.raises(SceneError, match="no whole PNG") as refused:
+            heights(tmp_path)
+        assert [fault.code for fault in refused.value.faults] == ["SC480"]
+
+
+def test_a_missing_pillow_is_told(tmp_path, monkeypatch):
+    Image.new("L", (3, 3)).save(tmp_path / "hills.png")
+    monkeypatch.setitem(sys.modules, "PIL", None)
+    with pytest.raises(SceneError, match="Pillow is missing") as refused:
+        heights(tmp_path)
+    assert "simcli[render]" in refused.value.faults[0].hint
+
+
+def test_pages_and_pictures_draw_terrain_of_a_picture_as_of_numbers(tmp_path):
+    greys = np.random.default_rng(2).integers(0, 256, (4, 5)).astype(np.uint8)
+    Image.fromarray(greys).save(tmp_path / "hills.png")
+    np.savetxt(tmp_path / "hills.csv", greys[::-1] / 255, delimiter=",", fmt="%.17g")
+    drawn = [drawing(tmp_path, name) for name in ("png", "csv")]
+    assert not drawn[0].notes
+    hills, same = (next(item for item in one.items if item.name == "hills") for one in drawn)
+    assert np.ptp(hills.vertices[:, 2]) > 1.0
+    np.testing.assert_array_equal(hills.vertices, same.vertices)
+
+
+def drawing(tmp_path, name):
+    (tmp_path / "scene.yaml").write_text(TERRAIN_PICTURES_SCENE.replace("FORMAT", name))
+    return subject_of_scene(tmp_path / "scene.yaml").drawings[0]
+
+
+def test_no_picture_replaces_the_terrain(tmp_path):
+    """Neither of the scene, nor of its run, whose picture has the name of the terrain where no other is given."""
+    Image.new("L", (3, 3)).save(tmp_path / "hills.png")
+    whole = (tmp_path / "hills.png").read_bytes()
+    (tmp_path / "hills.yaml").write_text(
+        TERRAIN_PICTURES_SCENE.replace("FORMAT", "png") + "run: {duration: 0.001}\noutput: {every: 0.001}\n"
+    )
+    assert simcli("run", "hills.yaml", "-o", "hills.h5", "-q", cwd=tmp_path).returncode == Exit.OK
+    for words in (["show", "hills.yaml", "-o", "hills.png"], ["render", "hills.h5"], ["plot", "hills.h5"]):
+        done = simcli(*words, cwd=tmp_path)
+        assert (done.returncode, "will not be replaced" in done.stderr) == (Exit.USAGE, True), done
+    assert (tmp_path / "hills.png").read_bytes() == whole

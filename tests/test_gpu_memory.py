@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
+import test_kernels_elementary as test_kernels_vectors
 import test_kernels_shared
-import test_kernels_vectors
 from support.gpu import GPUS, started
 
 from simcli.errors import DeviceError

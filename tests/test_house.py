@@ -1,21 +1,37 @@
-"""The floors of the house: imports only go down, and heavy libraries stay in the rooms that own them."""
+"""The floors of the house: imports only go down, and heavy libraries stay in the rooms that own them.
+
+`simcli docs house`: every file and function that the page names is there, and so are the lists of all integrators.
+
+Taichi gets the same texts of device functions as by its own search, which is most of the time of a start.
+"""
 
 import ast
+import inspect
 import os
+import pkgutil
 import re
 import shutil
 import subprocess
 import sys
+import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import cache
+from importlib import import_module
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from support.process import TIMEOUT, environment, python
 from support.slow_cases import SLOW_CASES
 
 import simcli
+import simcli.kernels
+import simcli.solvers
+from simcli.kernels.language import source_text, ti
+from simcli.kernels.language.internals import kernel_impl
+from simcli.spec.forces import FORCES
+from simcli.spec.schema.scene import AffineSolver, GeneralizedSolver, MaximalSolver, NaturalSolver
 
 HOUSE = Path(simcli.__file__).parent
 MAX_LINES = 500  # hard limit per file; about 350 is the aim
@@ -347,3 +363,128 @@ def test_slow_cases_are_those_of_tests_that_exist(name):
     text = Path(__file__).with_name(f"{name}.py").read_text()
     functions = {case.partition("[")[0] for case in SLOW_CASES[name]}
     assert {function for function in functions if f"def {function}(" not in text} == set()
+
+
+PAGE_HOUSE = Path(simcli.__file__).parent
+PAGE = (PAGE_HOUSE / "docs" / "house.md").read_text(encoding="utf-8")
+NAMED = sorted(set(re.findall(r"`([\w/]+\.py)(?::(\w+))?`", PAGE)))
+FOLDERS = sorted(set(re.findall(r"`((?:\w+/)+)`", PAGE)))
+
+
+def names_in(path):
+    """Functions, classes and constants at the top of a file."""
+    found = set()
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            found.add(node.name)
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            found |= {name.id for target in targets for name in ast.walk(target) if isinstance(name, ast.Name)}
+    return found
+
+
+@pytest.mark.parametrize(("file", "name"), NAMED)
+def test_what_is_named_exists(file, name):
+    path = PAGE_HOUSE.parent / file if file.startswith("tests/") else PAGE_HOUSE / file
+    assert path.is_file()
+    assert not name or name in names_in(path)
+
+
+def test_folders_exist():
+    assert FOLDERS
+    assert [name for name in FOLDERS if not (PAGE_HOUSE / name).is_dir()] == []
+
+
+def test_the_step_of_every_integrator_is_named():
+    """Lines as `- solver, solver with integrator, integrator: file`."""
+    part = PAGE.partition("## Where a step is spelled")[2].partition("##")[0]
+    listed = set()
+    for solvers, integrators in re.findall(r"^- ([\w, ]+) with ([\w, ]+):", part, re.MULTILINE):
+        listed |= {(solver, word) for solver in solvers.split(", ") for word in integrators.split(", ")}
+    for spec in (GeneralizedSolver, MaximalSolver, NaturalSolver, AffineSolver):
+        (solver,) = get_args(spec.model_fields["type"].annotation)
+        for integrator in get_args(spec.model_fields["integrator"].annotation):
+            assert integrator == "auto" or (solver, integrator) in listed
+
+
+def test_the_spelling_of_every_force_is_named():
+    """Lines as `- element, element: gauge; law`."""
+    part = PAGE.partition("## Where a force is spelled")[2].partition("##")[0]
+    told = {word for words in re.findall(r"^- ([\w, ]+):", part, re.MULTILINE) for word in words.split(", ")}
+    assert {get_args(force.model_fields["type"].annotation)[0] for force in FORCES} <= told
+
+
+def device_functions():
+    """Every function of kernels and solvers that Taichi compiles: (Python's function, whether it stands in a class)."""
+    for room in (simcli.kernels, simcli.solvers):
+        for module in pkgutil.walk_packages(room.__path__, room.__name__ + "."):
+            names = vars(import_module(module.name))
+            for owner in [names, *(vars(value) for value in names.values() if inspect.isclass(value))]:
+                for value in owner.values():
+                    made = getattr(value, "_primal", None) or getattr(value, "func", None)
+                    if isinstance(made, kernel_impl.Func | kernel_impl.Kernel):
+                        is_method = getattr(value, "_is_classfunc", False) or getattr(value, "_is_classkernel", False)
+                        yield made.func, is_method
+
+
+def meaning(lines):
+    return ast.dump(ast.parse(textwrap.dedent("".join(lines))))
+
+
+def test_texts_of_all_device_functions_are_those_of_the_file():
+    found = dict(device_functions())
+    assert len(found) > 300
+    for function, in_class in found.items():
+        lines, first = source_text.source_lines(function)
+        expected, line = inspect.getsourcelines(function)
+        assert (meaning(lines), first) == (meaning(expected), line), function
+        assert in_class == ("." in function.__qualname__.rpartition("<locals>.")[2]), function
+
+
+@ti.data_oriented
+class SourceTextCounter:
+    @ti.kernel
+    def next(self, x: ti.i32) -> ti.i32:
+        return self.add(x)
+
+    @ti.func
+    def add(self, x):
+        y = x + 1
+        if y > 10:
+            y = 0
+        else:
+            pass
+        return (
+            y
+        )
+
+
+def test_methods_and_odd_ends_are_found(device):
+    assert SourceTextCounter().next(4) == 5
+    assert SourceTextCounter().next(10) == 0
+
+
+def ends_with_pass(x):
+    if x > 0:
+        x += 1
+    else:
+        pass
+
+
+def test_what_leaves_no_code_is_part_of_the_text():
+    lines, _ = source_text.source_lines(ends_with_pass)
+    assert meaning(lines) == meaning(inspect.getsourcelines(ends_with_pass)[0])
+
+
+def test_python_keeps_its_own_functions():
+    assert python("import inspect; mine = inspect.getframeinfo\n"
+                  "import simcli.kernels; print(mine is inspect.getframeinfo)") == "True\n"  # fmt: skip
+
+
+@pytest.mark.parametrize("room", ["simcli.kernels.device.runtime", "simcli.solvers"])
+def test_modules_are_not_searched_at_a_start(room):
+    """Taichi looks through all modules of Python at each function that is decorated: a second of every start."""
+    code = ("import inspect\ncalls, own = [], inspect.getmodule\n"
+            "inspect.getmodule = lambda *found: calls.append(found) or own(*found)\n"
+            f"import simcli.kernels, {room}; print(len(calls))")  # fmt: skip
+    assert int(python(code)) < 20

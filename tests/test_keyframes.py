@@ -1,13 +1,41 @@
-"""Keyframes: states by name, values on top of them, overrides, worlds, units, the resolved scene, mistakes."""
+"""Keyframes: states by name, values on top of them, overrides, worlds, units, the resolved scene, mistakes.
+
+The same mechanism in other units moves alike: lengths, masses and times that are larger by powers of two.
+
+A power of two changes no digit of a number, so that what holds of a mechanism of metres holds bit by bit of one of
+millimetres, unless an order of operations or an absolute threshold depends on the size. What a scene says in metres and
+seconds by itself (tolerances, the stiffness of affine bodies) is scaled with it.
+
+Robots that others published, where their packages are installed: each becomes a scene with the mechanics of pinocchio.
+
+`pip install example-robot-data icub-models` (150 MB); their files are never copied into this project.
+
+Models that others published, where their packages are installed: each becomes a scene with the mechanics of MuJoCo.
+
+`pip install gymnasium`, `pip install --no-deps dm_control`; their files are never copied into this project.
+"""
 
 import json
+import os
+import sys
+from itertools import product
+from pathlib import Path
 
+import h5py
 import numpy as np
 import pytest
+from support.mjcf import DT as IMPORT_MJCF_MODELS_DT
+from support.mjcf import DURATION, Pair
 from support.scenes import faults_of
+from support.solver_modes import MODES
+from support.urdf import agreement
 
+import simcli
 from simcli.cli.doorman import run_command
-from simcli.model import build_worlds
+from simcli.errors import FileError
+from simcli.exchange.importing import ImportOptions, import_model, load_scene
+from simcli.exchange.xml_reader import read_xml
+from simcli.model import build, build_worlds
 from simcli.pipeline import read_scene
 from simcli.spec import resolve, resolved_yaml
 from simcli.spec.document.scene_file import load_document
@@ -165,3 +193,269 @@ def test_mistakes_are_told_once_and_where_they_stand(old, new, code, line):
     text = ARM.replace("simcli: 1\n", "").replace("INITIAL", "initial: home").replace(old, new)
     faults = faults_of(text)
     assert [fault[:2] for fault in faults] == [(code, line - 1)], faults
+
+
+STEPS, DT = 32, 2.0**-10  # [1, s]
+SMALL = (2.0**-10, 2.0**-30, 2.0**-5)  # millimetres, micrograms, steps of 31 us
+LARGE = (2.0**7, 2.0**21, 2.0**3)
+OTHERS = [(2.0**-12, 1.0, 1.0), (1.0, 2.0**-40, 1.0), (1.0, 2.0**40, 1.0), (1.0, 1.0, 2.0**-7), LARGE]
+# Relative to the largest number: rounding, where the order of operations depends on the size, in 32 steps; and the absolute
+# tolerance of corrections, 1e-12 m, which is more of a small mechanism.
+BOUND = {"float64": 1e-8, "float32": 1e-3}
+CONTACT_BOUND = {"float64": 1e-6, "float32": 3e-3}  # the tolerance of contact, 1e-8 and 1e-4 m/s, of 1 m/s, and its history
+
+
+class Units:
+    """Quantities of a mechanism whose lengths, masses and times are so many times as large."""
+
+    def __init__(self, length: float, mass: float, time: float):
+        self.length, self.mass, self.time = length, mass, time
+        self.speed, self.spin = length / time, 1.0 / time
+        self.inertia = mass * length**2
+        self.torque, self.force = self.inertia / time**2, mass * length / time**2
+
+    def body(self, *xyz: float, mass: float = 1.0, **more) -> dict:
+        diag = [n * mass * self.inertia for n in (0.02, 0.03, 0.025)]
+        com = [n * self.length for n in (0.03, -0.02, 0.05)]
+        return {"pose": {"xyz": self.lengths(*xyz)}, "mass": mass * self.mass, "com": com, "inertia": {"diag": diag}, **more}
+
+    def shape(self, kind: str, *xyz: float, **more) -> dict:
+        sizes = {"box": {"size": self.lengths(0.2, 0.2, 0.2)}, "sphere": {"radius": 0.1 * self.length}}
+        shape = {"type": kind, "material": "m", **sizes[kind]}
+        return {"pose": {"xyz": self.lengths(*xyz)}, "shapes": {"s": shape}, **more}
+
+    def lengths(self, *numbers: float) -> list[float]:
+        return [n * self.length for n in numbers]
+
+
+def loop(u: Units) -> tuple[dict, dict]:
+    """A four-bar in space, which two hinges would hold as well: nine rows say nothing new."""
+    hinge = {"type": "revolute", "axis": [0, 1, 0]}
+    return {"a": u.body(0, 0, 0.5), "b": u.body(0.5, 0, 1), "c": u.body(1, 0, 0.5)}, {
+        "p": {**hinge, "parent": "world", "child": "a", "at": [0, 0, 0], "qd": 2 * u.spin},
+        "q": {**hinge, "parent": "a", "child": "b", "at": u.lengths(0, 0, 0.5), "damping": 0.02 * u.torque * u.time},
+        "r": {**hinge, "parent": "b", "child": "c", "at": u.lengths(0.5, 0, 0)},
+        "s": {**hinge, "parent": "world", "child": "c", "at": u.lengths(1, 0, 0)},
+    }
+
+
+def arm(u: Units) -> tuple[dict, dict]:
+    """Joints that turn, slide, and do both, with drives."""
+    drive = {"mode": "position", "stiffness": 30 * u.mass / u.time**2, "damping": u.mass / u.time, "target": 0.1 * u.length}
+    bodies = {"a": u.body(0.3, 0, 0), "b": u.body(0.6, 0.1, 0, mass=0.5), "c": u.body(0.9, 0.1, 0.2, mass=0.7),
+              "d": u.body(1.1, 0.1, 0.2)}  # fmt: skip
+    return bodies, {
+        "p": {"type": "ball", "parent": "world", "child": "a", "at": [0, 0, 0], "qd": [u.spin, 0.5 * u.spin, 0.2 * u.spin]},
+        "q": {"type": "prismatic", "parent": "a", "child": "b", "at": u.lengths(0.15, 0, 0), "axis": [1, 0, 0],
+              "qd": 0.3 * u.speed, "drive": drive},
+        "r": {"type": "universal", "parent": "b", "child": "c", "at": u.lengths(0.15, 0, 0),
+              "axes": {"angular": [[1, 0, 0], [0, 1, 0]]}},
+        "s": {"type": "cylindrical", "parent": "c", "child": "d", "at": u.lengths(0.1, 0, 0), "axis": [0, 0, 1]},
+    }  # fmt: skip
+
+
+def pendulum(u: Units) -> tuple[dict, dict]:
+    """A rod on a hinge."""
+    pin = {"type": "revolute", "parent": "world", "child": "a", "at": [0, 0, 0], "axis": [0, 1, 0], "qd": u.spin}
+    return {"a": u.body(0.25, 0, 0)}, {"p": pin}
+
+
+def stack(u: Units) -> tuple[dict, dict]:
+    """What falls on each other."""
+    ball = u.shape("sphere", 0, 0, 0.55, velocity={"linear": [0.3 * u.speed, 0, 0]})
+    return {"a": u.shape("box", 0, 0, 0.105), "b": u.shape("box", 0.02, 0.01, 0.32), "c": ball}, {}
+
+
+def hammer(u: Units) -> tuple[dict, dict]:
+    """A box that slides, and a ball hinged to it that falls."""
+    box = u.shape("box", 0, 0, 0.105, velocity={"linear": [0.5 * u.speed, 0, 0]})
+    pin = {"type": "revolute", "parent": "a", "child": "b", "at": u.lengths(0.1, 0, 0.1), "axis": [0, 1, 0]}
+    return {"a": box, "b": u.shape("sphere", 0.3, 0, 0.3)}, {"p": pin}
+
+
+def scene_of(case, solver: str, integrator: str, precision: str, units: tuple[float, float, float]) -> dict:
+    u = Units(*units)
+    bodies, joints = case(u)
+    material = {"density": 1000 * u.mass / u.length**3, "friction": 0.4}
+    gravity = [0.5 * u.length / u.time**2, 0, -9.81 * u.length / u.time**2]
+    options = {"type": solver, "integrator": integrator, "dt": DT * u.time, "precision": precision}
+    if solver == "affine":
+        options |= {"tolerance": 1e-9 * u.length, "stiffness": 1e8 * u.mass / (u.length * u.time**2)}
+    scene = {"simcli": 1, "materials": {"m": material}, "world": {"gravity": gravity}, "bodies": bodies, "joints": joints,
+             "run": {"duration": STEPS * DT * u.time}, "output": {"every": STEPS * DT * u.time}}  # fmt: skip
+    if case in (stack, hammer):
+        options["contact"] = {"tolerance": {"float64": 1e-8, "float32": 1e-4}[precision] * u.speed,
+                              "push_out_speed": u.speed, "restitution_threshold": 0.01 * u.speed}  # fmt: skip
+        scene["world"]["shapes"] = {"g": {"type": "plane", "normal": [0.05, 0, 1], "material": "m"}}
+    return {**scene, "solver": options}
+
+
+def motion_of(folder, case, *cell, units) -> np.ndarray:
+    """Positions and velocities of all bodies at the end, in the units of the first mechanism."""
+    path, u = folder / "scene.json", Units(*units)
+    path.write_text(json.dumps(scene_of(case, *cell, units)))
+    with simcli.Simulation(str(path)) as sim:
+        sim.step(STEPS)
+        assert not sim.failures
+        found = [(f"body.{name}.position", u.length) for name in case(u)[0]]
+        found += [(f"body.{name}.velocity", u.speed) for name in case(u)[0]]
+        found += [(f"body.{name}.angular_velocity", u.spin) for name in case(u)[0]]
+        return np.concatenate([np.ravel(sim.get(name)) / unit for name, unit in found])
+
+
+def difference(folder, case, solver, integrator, precision, units) -> float:
+    """Of the motion from that of the first mechanism, relative to its largest number."""
+    cell = case, solver, integrator, precision
+    first = motion_of(folder, *cell, units=(1.0, 1.0, 1.0))
+    return float(np.abs(motion_of(folder, *cell, units=units) - first).max() / np.abs(first).max())
+
+
+RIGID = [mode for mode in MODES if mode[0] != "affine"]
+OFTEN = {(loop, "maximal", "semi_implicit"), (loop, "generalized", "semi_implicit")}
+CELLS = [pytest.param(case, *mode, precision, SMALL,
+                      marks=[] if (case, *mode) in OFTEN and precision == "float64" else pytest.mark.slow)
+         for case, mode, precision in product((loop, arm), RIGID, BOUND)]  # fmt: skip
+CELLS += [pytest.param(case, *mode, "float64", units, marks=pytest.mark.slow)
+          for case, mode, units in product((loop, arm), RIGID, OTHERS)]  # fmt: skip
+CELLS += [(pendulum, "maximal", "semi_implicit", "float32", (2.0**-11, 2.0**-24, 2.0**-7))]  # inertia: its cube is no number
+
+
+@pytest.mark.parametrize(("case", "solver", "integrator", "precision", "units"), CELLS)
+def test_mechanism_of_other_units_moves_alike(tmp_path, case, solver, integrator, precision, units):
+    assert difference(tmp_path, case, solver, integrator, precision, units) < BOUND[precision]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("units", [SMALL, LARGE])
+@pytest.mark.parametrize("precision", CONTACT_BOUND)
+@pytest.mark.parametrize(("solver", "integrator"), [("generalized", "semi_implicit"), ("generalized", "rk4"),
+                                                    ("maximal", "semi_implicit"), ("natural", "moreau")])  # fmt: skip
+@pytest.mark.parametrize("case", [stack, hammer])
+def test_contact_of_other_units_is_alike(tmp_path, case, solver, integrator, precision, units):
+    assert difference(tmp_path, case, solver, integrator, precision, units) < CONTACT_BOUND[precision]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("integrator", [name for solver, name in MODES if solver == "affine"])
+@pytest.mark.parametrize("case", [loop, arm])
+def test_affine_mechanism_of_other_units_moves_alike(tmp_path, case, integrator):
+    assert difference(tmp_path, case, "affine", integrator, "float64", SMALL) < 1e-6
+
+
+FOLDERS = ("cmeel.prefix/share/example-robot-data/robots", "share/iCub/robots")
+MODELS = sorted(path for root in {*sys.path, sys.prefix, *os.environ.get("SIMCLI_MODELS", "").split(os.pathsep)} if root
+                for folder in FOLDERS for path in Path(root, folder).rglob("*.urdf"))  # fmt: skip
+# What is wrong with a file that is refused.
+REFUSED = {"alex_psyonic_hands": "mimics the unknown joint `index_q1`"}
+PEER_REFUSES = ("ur3",)  # whose robot has no name
+
+
+@pytest.mark.slow
+@pytest.mark.reference
+@pytest.mark.skipif(not MODELS, reason="example-robot-data and icub-models are not installed")
+@pytest.mark.parametrize("path", MODELS, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_a_published_robot_has_the_mechanics_of_pinocchio(path, tmp_path):
+    """Of those whose inertias no body has, only that they can be mended: then the mechanics are others."""
+    if path.stem in REFUSED:
+        with pytest.raises(FileError, match=REFUSED[path.stem]):
+            import_model(path)
+        return
+    mended = import_model(path, ImportOptions(fix_inertia=True)).report
+    is_whole = not any(entry.kind == "inertial" and entry.fate == "changed" for entry in mended.entries)
+    scene = tmp_path / "robot.yaml"
+    words = ["import", str(path), "-o", str(scene), "--fix-inertia"]
+    assert run_command(words, debug=True, as_json=False) == 0
+    document = load_scene(scene)
+    build(resolve(document), document)
+    if is_whole and path.stem not in PEER_REFUSES:
+        held = [entry.name for entry in mended.entries if (entry.kind, entry.fate) == ("joint", "dropped")]
+        matrix, effort = agreement(path, scene, tmp_path, held)
+        assert matrix < 1e-12
+        assert effort < 1e-12
+
+
+IMPORT_MJCF_MODELS_FOLDERS = ("gymnasium/envs/mujoco/assets", "dm_control/suite")
+MJCF_MODELS = sorted({path for root in {*sys.path, *os.environ.get("SIMCLI_MODELS", "").split(os.pathsep)} if root
+                 for folder in IMPORT_MJCF_MODELS_FOLDERS for path in Path(root, folder).glob("*.xml")})  # fmt: skip
+# Coordinates so stiff or so light that MuJoCo's explicit steps of 1 ms diverge as well: step that they take.
+FINE = {"dog": 1e-4}
+STIFF = ("manipulator", "stacker")  # not even by 2e-5 s: implicit steps, MuJoCo's of first order, extrapolated
+MASS_BAR, MOTION_BAR = 1e-12, 1e-8
+# Seconds until a model that was dropped rests, the rates of what rests, and how deep shapes overlap at most on the way [m].
+# Hopper and walker stand upright for six seconds, until rounding has tipped them over.
+FALLS = {"hopper": 12.0, "half_cheetah": 10.0, "walker2d": 12.0, "ant": 6.0, "humanoid": 12.0}
+REST, DEEPEST, DEEPEST_AT_REST = 1e-6, 1e-4, 1e-9
+every_model = pytest.mark.parametrize(
+    "path", MJCF_MODELS, ids=lambda path: f"{path.parent.parent.name}-{path.stem}"
+)
+
+
+@pytest.mark.slow
+@pytest.mark.reference
+@pytest.mark.skipif(not MJCF_MODELS, reason='gymnasium and dm_control are not installed')
+@every_model
+def test_a_published_model_is_imported_and_every_element_is_told(path, tmp_path):
+    scene = tmp_path / "scene.yaml"
+    assert run_command(["import", str(path), "-o", str(scene)], debug=True, as_json=False) == 0
+    document = load_scene(scene)
+    build(resolve(document), document)
+    entries = import_model(path).report.entries
+    told = sorted((entry.kind, entry.file, entry.line) for entry in entries if "@" not in entry.kind)
+    assert told == sorted(elements(path, path, ""))
+
+
+def elements(path, file, name):
+    """(tag, file, line) of all elements of a file and of those that it includes."""
+    for element in list(read_xml(file).below())[bool(name) :]:
+        yield element.tag, name, element.line
+        if element.tag == "include":
+            yield from elements(path, path.parent / element.get("file"), os.path.normpath(element.get("file")))
+
+
+@pytest.mark.slow
+@pytest.mark.reference
+@pytest.mark.skipif(not MJCF_MODELS, reason='gymnasium and dm_control are not installed')
+@every_model
+def test_a_published_model_has_the_mass_matrix_of_mujoco(path, tmp_path):
+    pair = Pair(path, tmp_path)
+    if pair.model.nv:
+        assert pair.mass_difference() < MASS_BAR
+
+
+@pytest.mark.slow
+@pytest.mark.reference
+@pytest.mark.skipif(not MJCF_MODELS, reason='gymnasium and dm_control are not installed')
+@every_model
+def test_a_published_model_moves_as_in_mujoco(path, tmp_path):
+    """Random rates; contacts, limits, equalities, dry friction and actuation off in both."""
+    if path.stem in STIFF:
+        assert extrapolated(path, tmp_path) < MOTION_BAR
+    elif Pair(path, tmp_path).model.nv:
+        assert Pair(path, tmp_path, step=FINE.get(path.stem, IMPORT_MJCF_MODELS_DT)).difference() < MOTION_BAR
+
+
+def extrapolated(path, folder):
+    """[m] the difference of implicit steps to MuJoCo's, whose error of first order falls out of two step sizes."""
+    places = []
+    for step in (IMPORT_MJCF_MODELS_DT / 10, IMPORT_MJCF_MODELS_DT / 20):
+        pair = Pair(path, folder, step=step, integrator="implicit")
+        pair.draw_rates()
+        found = pair.run_scene()
+        places.append(pair.run_mujoco(round(DURATION / step)))
+    return max(np.abs(found[name] - 2 * places[1][name] + at).max() for name, at in places[0].items() if name in found)
+
+
+@pytest.mark.slow
+@pytest.mark.reference
+@pytest.mark.skipif(not MJCF_MODELS, reason='gymnasium and dm_control are not installed')
+@pytest.mark.parametrize("path", [path for path in MJCF_MODELS if path.stem in FALLS and "gymnasium" in path.parts],
+                         ids=lambda path: path.stem)  # fmt: skip
+def test_what_is_dropped_comes_to_rest(path, tmp_path):
+    out = tmp_path / "out.h5"
+    words = ["run", str(path), "--duration", str(FALLS[path.stem]), "-o", str(out), "-q"]
+    assert run_command(words, debug=True, as_json=False) == 0
+    with h5py.File(out) as file:
+        assert np.abs(file["frames/joint_qd"][-1]).max() < REST
+        assert file["diag/penetration"][:].max() < DEEPEST
+        assert file["diag/penetration"][-1].max() < DEEPEST_AT_REST
+        assert file["diag/contacts"][-1].min() >= 1

@@ -1,7 +1,7 @@
 """Every joint type and every field of the table of joint fields: the law of each coordinate, in the tree and in loops.
 
 All joints stand side by side in one scene (support/joint_laws.py), where one closed form serves all dofs of a law. What the
-table refuses is refused by name: test_spec_joint_fields.py.
+table refuses is refused by name: test_spec_units.py.
 """
 
 import numpy as np

@@ -1,14 +1,27 @@
-"""Mass properties against closed forms, fine meshes, and the laws of sums and frames; mesh files and broken meshes."""
+"""Mass properties against closed forms, fine meshes, and the laws of sums and frames; mesh files and broken meshes.
 
+Body Jacobians by differences, ranks of loops with known mobility, and the texts made of them.
+
+Rotations and poses: group laws, agreement of the spellings, exactness on the coordinate axes.
+"""
+
+import json
 from itertools import pairwise
 
 import numpy as np
 import pytest
+from support.random_models import TREE_TYPES, random_body, random_mechanism, random_model
 
 from simcli import rotations as rot
+from simcli.model import describe
+from simcli.model.assemble import assemble
 from simcli.model.bodies.inertia import SOLIDS, MassProperties, combine, shape_properties, shift_inertia
 from simcli.model.bodies.mesh import MeshError, mesh_properties, read_mesh, weld
-from simcli.model.tables import ShapeKind
+from simcli.model.joints.catalogue import CATALOGUE
+from simcli.model.mechanism import JointPart, Mechanism
+from simcli.model.tables import WORLD, ShapeKind
+from simcli.model.tree.mobility import body_jacobian, loop_ranks
+from simcli.model.tree.reference import body_poses
 
 EXACT = 1e-13  # relative, some hundred roundings
 N_TURN, N_PROFILE = 128, 96
@@ -208,3 +221,158 @@ def test_damaged_files_are_refused(tmp_path, name, content, words):
         (tmp_path / name).write_bytes(content)
     with pytest.raises(MeshError, match=words):
         read_mesh(tmp_path / name)
+
+
+STEP = 1e-6
+DIFFERENCE = 1e-7
+Z = np.array([[0.0, 0.0, 1.0]])
+
+
+@pytest.mark.parametrize("inverted", [False, True])
+def test_body_jacobian_is_the_rate_of_the_poses(inverted):
+    types = [name for name in TREE_TYPES if CATALOGUE[name].coordinates == "scalars"]
+    mechanism = random_mechanism(np.random.default_rng(3), 8, types=types, floating=False)
+    if inverted:
+        for part in mechanism.joints[1:]:
+            part.parent, part.child = part.child, part.parent
+    model = assemble(mechanism)
+    J = body_jacobian(model)
+    R0, _ = body_poses(model, model.joint_q)
+    for i in range(model.n_qd):
+        states = []
+        for sign in (1, -1):
+            q = model.joint_q.copy()
+            q[0, i] += sign * STEP
+            R, x = body_poses(model, q)
+            states.append((R[:, 0], x[:, 0] + rot.turn(R[:, 0], model.bodies.com[0])))
+        velocity = (states[0][1] - states[1][1]) / (2 * STEP)
+        spin = (states[0][0] - states[1][0]) @ rot.transpose(R0[:, 0]) / (2 * STEP)
+        omega = np.stack((spin[:, 2, 1], spin[:, 0, 2], spin[:, 1, 0]), axis=-1)
+        assert np.abs(J[:, :3, i] - velocity).max() < DIFFERENCE
+        assert np.abs(J[:, 3:, i] - omega).max() < DIFFERENCE
+
+
+def pose_at(x, y):
+    return np.array([[x, y, 0.0, 0, 0, 0, 1.0]])
+
+
+def four_bar(closing="revolute", axes=(Z, Z, Z, Z)):
+    """Planar four-bar: crank, coupler, rocker; the last joint closes the loop."""
+    bodies = [random_body(np.random.default_rng(k), name) for k, name in enumerate(("crank", "coupler", "rocker"))]
+    pins = [(WORLD, 0, (0, 0), (0, 0)), (0, 1, (0, 1), (0, 0)), (1, 2, (2, 0), (0, 0)), (WORLD, 2, (2, 0), (0, -1))]
+    joints = []
+    for k, (parent, child, at_parent, at_child) in enumerate(pins):
+        entry = CATALOGUE[closing if k == 3 else "revolute"]
+        joints.append(JointPart(f"pin{k}", entry.kind, parent, child, entry.motion(axis=axes[k]), pose_at(*at_parent),
+                                pose_at(*at_child), is_tree=k < 3))  # fmt: skip
+    return assemble(Mechanism(bodies, joints))
+
+
+@pytest.mark.parametrize(("closing", "dof", "redundant"), [("revolute", 1, 3), ("ball", 1, 1), ("cylindrical", 1, 2)])
+def test_four_bar_moves_with_one_degree_of_freedom(closing, dof, redundant):
+    """Planar loop in space: Gruebler's 3 * 3 - 2 * 4 = 1; out-of-plane rows say nothing new."""
+    data = describe.freedom(four_bar(closing))
+    assert data["tree_dofs"] == 3
+    assert data["dof"] == dof
+    assert data["redundant"] == [{"joint": "pin3", "rows": redundant, "with": []}]
+
+
+def test_crossed_axes_lock_the_four_bar():
+    data = describe.freedom(four_bar(axes=(Z, Z, Z, np.array([[1.0, 0.0, 0.0]]))))
+    assert data["dof"] == 0
+
+
+def test_trees_have_no_loops():
+    model = random_model(np.random.default_rng(1), 9)
+    assert loop_ranks(model) == []
+    assert describe.freedom(model)["dof"] == model.n_qd
+
+
+def test_descriptions_are_json_and_name_everything():
+    model = four_bar()
+    data = {"tree": describe.describe_tree(model), "layout": describe.layout(model), "freedom": describe.freedom(model)}
+    assert json.loads(json.dumps(data)) == data
+    text = "\n".join(describe.tree_lines(model) + describe.layout_lines(model) + describe.freedom_lines(model))
+    for name in (*model.joints.name, *model.bodies.name):
+        assert name in text
+    assert "      pin2 (revolute) -> rocker" in text
+
+
+def test_layout_covers_the_coordinates_in_order():
+    model = random_model(np.random.default_rng(5), 15)
+    data = describe.layout(model)
+    assert [row["index"] for row in data["joint_q"]] == list(range(model.n_q))
+    assert [row["index"] for row in data["joint_qd"]] == list(range(model.n_qd))
+    assert {row["unit"] for row in data["joint_q"]} <= {"m", "rad", "1"}
+
+
+TOLERANCE = 1e-14  # some 50 roundings of numbers of size one
+
+
+@pytest.fixture
+def quats():
+    rng = np.random.default_rng(1)
+    return rot.unit(rng.normal(size=(500, 4)))
+
+
+def axis_matrix(axis, angle):
+    """Rodrigues' formula, written independently of the quaternions."""
+    k = rot.skew(np.asarray(axis, float))
+    return np.eye(3) + np.sin(angle) * k + (1 - np.cos(angle)) * k @ k
+
+
+def test_quaternion_rotation_equals_its_matrix(quats):
+    v = np.random.default_rng(2).normal(size=(500, 3))
+    R = rot.quat_to_matrix(quats)
+    assert np.abs(rot.turn(R, v) - rot.quat_rotate(quats, v)).max() < TOLERANCE * 10
+    assert np.abs(R @ rot.transpose(R) - np.eye(3)).max() < TOLERANCE
+    assert np.abs(np.linalg.det(R) - 1).max() < TOLERANCE
+
+
+def test_matrix_of_axis_angle_is_rodrigues_formula():
+    rng = np.random.default_rng(3)
+    for _ in range(100):
+        axis, angle = rot.unit(rng.normal(size=3)), rng.uniform(-10, 10)
+        R = rot.quat_to_matrix(rot.quat_from_axis_angle(axis, angle))
+        assert np.abs(R - axis_matrix(axis, angle)).max() < TOLERANCE
+
+
+def test_rpy_is_yaw_after_pitch_after_roll():
+    roll, pitch, yaw = 0.3, -1.1, 2.5
+    expected = axis_matrix([0, 0, 1], yaw) @ axis_matrix([0, 1, 0], pitch) @ axis_matrix([1, 0, 0], roll)
+    assert np.abs(rot.quat_to_matrix(rot.quat_from_rpy([roll, pitch, yaw])) - expected).max() < TOLERANCE
+
+
+@pytest.mark.parametrize("angle", [0.0, 1e-9, 1.0, np.pi - 1e-9, np.pi, np.pi + 1e-9, 6.0])
+def test_matrix_to_quat_inverts_at_every_angle(angle):
+    axes = np.concatenate((np.eye(3), -np.eye(3), rot.unit(np.random.default_rng(4).normal(size=(50, 3)))))
+    q = rot.quat_from_axis_angle(axes, np.full(len(axes), angle))
+    back = rot.matrix_to_quat(rot.quat_to_matrix(q))
+    sign = np.sign(rot.quat_multiply(rot.quat_inverse(q), back)[:, 3:])
+    assert np.abs(back * sign - q).max() < TOLERANCE
+    assert (back[:, 3] >= 0).all()
+
+
+def test_poses_form_a_group(quats):
+    p = np.random.default_rng(5).normal(size=(500, 3))
+    a = rot.make_pose(p, quats)
+    b = rot.make_pose(p[::-1], quats[::-1])
+    x = np.random.default_rng(6).normal(size=(500, 3))
+    twice = rot.pose_apply(a, rot.pose_apply(b, x))
+    assert np.abs(rot.pose_apply(rot.pose_compose(a, b), x) - twice).max() < 10 * TOLERANCE
+    shift, angle = rot.pose_distance(rot.pose_compose(a, rot.pose_inverse(a)), np.array(rot.IDENTITY_POSE))
+    assert max(shift.max(), angle.max()) < 10 * TOLERANCE
+
+
+def test_frame_along_is_a_rotation_with_its_z_on_the_axis():
+    axes = rot.unit(np.random.default_rng(7).normal(size=(500, 3)))
+    frames = rot.frame_along(axes)
+    assert np.abs(frames[..., 2] - axes).max() == 0.0
+    assert np.abs(frames @ rot.transpose(frames) - np.eye(3)).max() < TOLERANCE
+    assert np.abs(np.linalg.det(frames) - 1).max() < TOLERANCE
+
+
+def test_frame_along_coordinate_axes_is_cyclic_and_exact():
+    x, y, z = np.eye(3)
+    for axis, expected in ((z, (x, y, z)), (x, (y, z, x)), (y, (z, x, y)), (-z, (x, -y, -z))):
+        assert (rot.frame_along(axis) == np.stack(expected, axis=-1)).all()

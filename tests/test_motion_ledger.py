@@ -1,15 +1,31 @@
 """The ledger of energy has the work of prescribed motions: what it lacks falls with the step, in every solver.
 
 Scenes: a joint with armature on a kinematic body that turns; rates that jump, at the edge of a step and within one.
+
+Prescribed motions whose rate jumps: what moves with them gets the impulse, in every solver and integrator.
+
+What friction holds on a turntable stays where it is, and what rolls there goes in circles; bounces keep their height.
+
+What single precision rounds is no energy from nothing, however long a stack stands; a gain is one there, too.
 """
 
+import copy
+import json
 from itertools import product
 
 import numpy as np
 import pytest
-from support.forward import Runner
+from support.forward import Runner, blocks_of, columns_of
+from support.process import simcli as command
+from support.process import simcli_apart
 from support.solver_modes import MODES
 from support.tiers import covering
+
+import simcli
+from simcli.analysis.drift import _TERMS, EnergyAccount
+from simcli.errors import Exit
+from simcli.pipeline import build_model, read_scene
+from simcli.spec import document_of_text
 
 STEPS = (2e-3, 1e-3)
 ORDERS = {"rk4": 2, "implicit": 2, "zhong06": 2, "moreau": 2, "generalized_alpha": 2}  # at least; 1 of the others
@@ -157,3 +173,246 @@ def test_what_laws_hold_is_in_the_ledger_whichever_directions_rows_have(device, 
     wide, narrow = (abs(runner(h, round(DURATION / h), 1)["energy/drift"][-1, 0]) for h in STEPS)
     assert narrow < wide / (SLACK * 2) + LEAST
     assert narrow < 2e-2
+
+
+BODIES = {"cart": {"mass": 1, "inertia": {"diag": [0.1, 0.1, 0.1]}},
+          "arm": {"mass": 1, "com": [0.5, 0, 0], "inertia": {"diag": [0.01, 0.1, 0.1]}}}  # fmt: skip
+TIMES, ANGLES = [0, 0.1, 0.3, 0.6], [0, 0, 1.5, 0.5]  # [s, rad]
+RAIL = {"type": "prismatic", "parent": "world", "child": "cart", "at": [0, 0, 0], "axis": [1, 0, 0]}
+LED = {"type": "revolute", "parent": "cart", "child": "arm", "at": [0, 0, 0], "axis": [0, 1, 0]}
+EVERY, PULL = 0.1, 0.25  # [s]; [m] of the cart, by a quarter turn of the arm
+RIGID = [mode for mode in MODES if mode[0] != "affine"]
+NODES = [("generalized", "rk4"), ("generalized", "implicit")]
+# What tells of each jump: the signal of the angle, that of its rate, or events.
+TOLD = {
+    "position": {"motion": {"position": "$path"}, "signals": {"path": {"table": {"time": TIMES, "value": ANGLES}}}},
+    "velocity": {"motion": {"velocity": "$path"}, "signals": {"path": {"table": {
+        "time": TIMES[:3], "value": [0, 7.5, -1 / 0.3], "interpolate": "previous"}}}},
+    "event": {"motion": {"velocity": 0}, "events": [{"at": 0.1, "set": {"joints.led.motion.velocity": 7.5}},
+                                                    {"at": 0.3, "set": {"joints.led.motion.velocity": -1 / 0.3}}]},
+}  # fmt: skip
+
+
+def scene_of(told: dict, solver: str, integrator: str, dt: float = 1e-3) -> dict:
+    """An arm on a free cart, with its angle or its rate prescribed."""
+    more = {key: value for key, value in told.items() if key != "motion"}
+    return {"simcli": 1, "bodies": copy.deepcopy(BODIES), "run": {"duration": 0.5},
+            "joints": {"rail": copy.deepcopy(RAIL), "led": {**LED, "motion": told["motion"]}},
+            "solver": {"type": solver, "integrator": integrator, "dt": dt},
+            "output": {"every": EVERY, "channels": ["state", "energy"]}, **copy.deepcopy(more)}  # fmt: skip
+
+
+def run(scene: dict, device) -> dict[str, np.ndarray]:
+    """Columns of all frames, those of the only world."""
+    found = columns_of(blocks_of(document_of_text(json.dumps(scene), "scene.json"), device))
+    assert not found["diag/status"].any()
+    return {name: column[:, 0] for name, column in found.items()}
+
+
+def error_of_place(scene: dict, device) -> float:
+    """[m], of the cart, against the momentum along the rail, which stays."""
+    place, angle = run(scene, device)["frames/joint_q"][:, :2].T
+    np.testing.assert_allclose(angle, np.interp(EVERY * np.arange(len(angle)), TIMES, ANGLES), atol=1e-9)
+    return float(np.abs(place - PULL * (1.0 - np.cos(angle))).max())
+
+
+@pytest.mark.parametrize(("solver", "integrator"), RIGID)
+def test_cart_keeps_its_momentum(device, solver, integrator):
+    first_order = (solver, integrator) == ("generalized", "semi_implicit")  # two jumps, half a step late
+    assert error_of_place(scene_of(TOLD["position"], solver, integrator), device) < (4e-3 if first_order else 1e-5)
+
+
+@pytest.mark.parametrize(("solver", "integrator", "told"), [
+    (*mode, told) for mode in NODES for told in TOLD if told != "event" or mode[1] == "implicit"])  # fmt: skip
+def test_order_stays_two(device, solver, integrator, told):
+    """Steps that are taken again at jumps are as exact as the others: forces there are those after the jump."""
+    coarse, fine = (error_of_place(scene_of(TOLD[told], solver, integrator, dt), device) for dt in (2e-3, 1e-3))
+    assert fine < 1e-5
+    assert coarse / fine == pytest.approx(4.0, rel=0.1)
+
+
+def test_jump_within_a_step_is_late_by_less_than_it(device):
+    told = copy.deepcopy(TOLD["position"])
+    told["signals"]["path"]["table"]["time"][1] = 0.1004
+    place, angle = run(scene_of(told, "generalized", "implicit"), device)["frames/joint_q"].T
+    assert np.abs(place - PULL * (1.0 - np.cos(angle))).max() < 3e-3
+
+
+def ball(scene: dict) -> None:
+    """Two ramps turn a ball, about two axes."""
+    scene["signals"] = {"r": {"ramp": {"from": 0, "to": 1, "start": 0.1, "end": 0.3}},
+                        "q": {"ramp": {"from": 0, "to": 1.5, "start": 0.2, "end": 0.4}}}  # fmt: skip
+    scene["joints"]["led"] = {"type": "ball", "parent": "cart", "child": "arm", "at": [0, 0, 0],
+                              "motion": [{"position": "$r"}, {"position": 0}, {"position": "$q"}]}  # fmt: skip
+
+
+def body(scene: dict) -> None:
+    """A kinematic body jerks a pendulum."""
+    scene["signals"] = {"v": {"step": {"before": 0, "after": 2, "time": 0.1}}}
+    scene["bodies"]["cart"] = {"kinematic": True, "motion": {"linear": ["$v", 0, 0]}}
+    scene["joints"] = {"led": {**LED, "axis": [0, 0.6, 0.8]}}
+
+
+def loop(scene: dict) -> None:
+    """A joint that closes a loop of four bars is led by a ramp."""
+    scene["signals"] = {"r": {"ramp": {"from": 0, "to": 0.5, "start": 0.1, "end": 0.3}}}
+    arm, hinge = scene["bodies"]["arm"], {"type": "revolute", "axis": [0, 1, 0]}
+    scene["bodies"] = {"a": arm, "b": {**arm, "pose": {"xyz": [1, 0, 0]}}, "c": {**arm, "pose": {"xyz": [0, 0, 1]}}}
+    scene["joints"] = {"p": {**hinge, "parent": "world", "child": "a", "at": [0, 0, 0]},
+                       "q": {**hinge, "parent": "a", "child": "b", "at": [1, 0, 0]},
+                       "r": {**hinge, "parent": "world", "child": "c", "at": [0, 0, 1]},
+                       "s": {**hinge, "parent": "c", "child": "b", "at": [1, 0, 1], "loop": True,
+                             "motion": {"position": "$r"}}}  # fmt: skip
+
+
+@pytest.mark.parametrize(("case", "drift"), [(ball, 5e-2), (body, 1e-3), (loop, 1e-1)])
+@pytest.mark.parametrize(("solver", "integrator"), NODES)
+def test_other_motions_agree_with_natural_coordinates(device, case, drift, solver, integrator):
+    found = []
+    for mode in ((solver, integrator), ("natural", "zhong06")):
+        scene = scene_of(TOLD["velocity"], *mode)
+        case(scene)
+        one = run(scene, device)
+        found.append(one["frames/body_q"][:, -1])
+        if mode == (solver, integrator):
+            assert np.abs(one["energy/drift"]).max() < drift
+    np.testing.assert_allclose(*found, atol=3e-5)
+
+
+CREEP = 1e-6  # [1] of the radius in 5 s at 2 rad/s and 2 ms; h^4 w^4 / 8 of each step is 8e-8
+ROLLS = 1e-4  # [m], of a ball that rolls two metres
+LOST = 1e-4  # [m], of a height of one
+SOLVERS = ["generalized", "maximal", "natural"]
+SCENE = """
+simcli: 1
+bodies:
+  moved: {mass: 1, inertia: {diag: [1, 1, 1]}, shapes: {s: {type: cylinder, radius: 2, length: 0.1}}}
+  driven: {mass: 1, inertia: {diag: [1, 1, 1]}, pose: {xyz: [9, 0, 0]},
+           shapes: {s: {type: cylinder, radius: 2, length: 0.1}}}
+  box: {mass: 1, inertia: {diag: [0.01, 0.01, 0.01]}, pose: {xyz: [0.5, 0, 0.15]},
+        velocity: {linear: [0, 1, 0], angular: [0, 0, 2]}, shapes: {s: {type: box, size: [0.2, 0.2, 0.2]}}}
+  crate: {mass: 1, inertia: {diag: [0.01, 0.01, 0.01]}, pose: {xyz: [9.6, 0.8, 0.15], rpy: [0, 0, 0.4]},
+          velocity: {linear: [-1.6, 1.2, 0], angular: [0, 0, 2]}, shapes: {s: {type: box, size: [0.2, 0.2, 0.2]}}}
+  ball: {mass: 1, inertia: {diag: [0.01, 0.01, 0.01]}, pose: {xyz: [-0.5, 0, 0.15]},
+         velocity: {linear: [0, -1, 0], angular: [0, 0, 2]}, shapes: {s: {type: sphere, radius: 0.1}}}
+joints:
+  axle: {type: revolute, parent: world, child: moved, axis: [0, 0, 1], motion: {velocity: 2}}
+  shaft: {type: revolute, parent: world, child: driven, axis: [0, 0, 1], at: [9, 0, 0], qd: 2,
+          drive: {mode: velocity, target_velocity: 2, damping: 1000}}
+solver: {type: SOLVER, dt: 2 ms, contact: {passes: 8}}
+run: {duration: 5}
+output: {every: 0.5, channels: [state]}
+"""
+BOUNCES = """
+simcli: 1
+materials: {m: {restitution: 1, friction: 0}}
+world: {shapes: {floor: {type: plane, material: m}}}
+bodies:
+  ball: {mass: 1, inertia: {diag: [0.01, 0.01, 0.01]}, pose: {xyz: [0, 0, 1.1]},
+         shapes: {s: {type: sphere, radius: 0.1, material: m}}}
+  RESTS
+solver: {type: SOLVER, dt: 1 ms}
+run: {duration: 2}
+output: {every: 1 ms, channels: [state]}
+"""
+RESTING = """rests: {mass: 1, inertia: {diag: [1, 1, 1]}, pose: {xyz: [5, 0, 0.1]},
+          shapes: {s: {type: box, size: [0.2, 0.2, 0.2]}}}"""
+
+
+def places(folder, text: str, body: str) -> np.ndarray:
+    """[m], (F, 3)."""
+    (folder / "scene.yaml").write_text(text)
+    ended = command("run", folder / "scene.yaml", "-o", folder / "out.h5", "-q", "--force")
+    assert ended.returncode == 0, ended.stderr
+    with simcli.open(folder / "out.h5") as run:
+        return {name: run.body(name).position[:, 0] for name in body.split()}
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_what_friction_holds_on_a_turntable_stays_there(tmp_path, solver):
+    """A ball whose inertia is m R^2 rolls in a circle, with half of the turntable's spin: v' = 1/2 Omega x v."""
+    found = places(tmp_path, SCENE.replace("SOLVER", solver), "box crate ball")
+    for name, centre, radius in (("box", 0.0, 0.5), ("crate", 9.0, 1.0)):
+        away = np.hypot(found[name][:, 0] - centre, found[name][:, 1])
+        np.testing.assert_allclose(away, radius, rtol=CREEP)
+    t = np.linspace(0, 5, len(found["ball"]))
+    circle = np.stack((0.5 - np.cos(t), -np.sin(t)), axis=1)
+    np.testing.assert_allclose(found["ball"][:, :2], circle, atol=ROLLS)
+
+
+@pytest.mark.parametrize("rests", ["", RESTING], ids=["alone", "beside what rests"])
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_bounces_keep_their_height_whatever_rests_beside(tmp_path, solver, rests):
+    height = places(tmp_path, BOUNCES.replace("SOLVER", solver).replace("RESTS", rests), "ball")["ball"][:, 2]
+    peaks = height[1:-1][(height[1:-1] >= height[:-2]) & (height[1:-1] > height[2:])]
+    assert len(peaks) >= 2
+    np.testing.assert_allclose(peaks, 1.1, atol=LOST)
+
+
+BOX = "shapes: {s: {type: box, size: [0.2, 0.2, 0.2]}}"
+# Boxes on each other: from the ground at the origin up; with the origin amid them, so that their energies cancel; far away.
+STACK = f"""simcli: 1
+params: {{z: 0, x: 0}}
+world: {{shapes: {{floor: {{type: plane, pose: {{xyz: [0, 0, "${{z}}"]}}}}}}}}
+bodies:
+  a: {{pose: {{xyz: ["${{x}}", 0, "${{z + 0.1}}"]}}, mass: 1, {BOX}}}
+  b: {{pose: {{xyz: ["${{x}}", 0, "${{z + 0.3}}"]}}, mass: 2, {BOX}}}
+  c: {{pose: {{xyz: ["${{x}}", 0, "${{z + 0.5}}"]}}, mass: 3, {BOX}}}
+solver: {{dt: 1 ms, precision: float32}}
+run: {{duration: 10}}
+output: {{every: 0.1, channels: [energy]}}
+batch: {{vary: {{params.z: {{list: [0, -0.3667, 100, 0]}}, params.x: {{list: [0, 0, 0, 300]}}}}}}
+"""
+# Two balls that overlap are pushed apart: energy from nothing. The second pair stands still.
+GAIN = """simcli: 1
+params: {x: 0.15}
+world: {gravity: [0, 0, -9.81]}
+bodies:
+  a: {mass: 1, inertia: {diag: [0.01, 0.01, 0.01]}, shapes: {s: {type: sphere, radius: 0.1}}}
+  b: {mass: 1, inertia: {diag: [0.01, 0.01, 0.01]}, shapes: {s: {type: sphere, radius: 0.1}}, pose: {xyz: ["${x}", 0, 0]}}
+solver: {dt: 1 ms, precision: float32}
+run: {duration: 0.02}
+output: {every: 0.01}
+batch: {vary: {params.x: {list: [0.5, 0.15]}}}
+"""
+DRIFT_FLOAT32_SOLVERS = ["generalized", *(pytest.param(other, marks=pytest.mark.slow) for other in ("maximal", "natural"))]
+
+
+def ran(folder, text, solver):
+    (folder / "s.yaml").write_text(text)
+    words = "-q", "--device", "cpu", "--set", f"solver.type={solver}"
+    return simcli_apart("run", folder / "s.yaml", "-o", folder / "s.h5", *words)
+
+
+@pytest.mark.parametrize("solver", DRIFT_FLOAT32_SOLVERS)
+def test_a_stack_at_rest_gains_nothing(solver, tmp_path):
+    done = ran(tmp_path, STACK, solver)
+    assert done.returncode == Exit.OK, done.stderr
+    account = EnergyAccount(build_model(*read_scene(tmp_path / "s.yaml", ()), None), "float32")
+    with simcli.open(tmp_path / "s.h5") as file:
+        account.see_run(file, file.n_frames)
+        account.n_steps = int(file.step[-1])
+    assert account.gain.max() > 1e-4  # [J]: there is something to be judged
+    assert (account.gain < 0.5 * account.floor()).all(), account.gain / account.floor()
+
+
+@pytest.mark.parametrize("solver", DRIFT_FLOAT32_SOLVERS)
+def test_a_gain_is_told(solver, tmp_path):
+    done = ran(tmp_path, GAIN, solver)
+    assert done.returncode == Exit.SIMULATION
+    assert "error: world 1: " in done.stderr
+    assert "world 0" not in done.stderr
+
+
+def test_the_floor_is_that_of_the_bodies_and_of_the_steps(tmp_path):
+    """Against the sum by hand; in double precision it is a millionth of the largest term, as it was."""
+    (tmp_path / "s.yaml").write_text(STACK)
+    model = build_model(*read_scene(tmp_path / "s.yaml", ()), None)
+    weights = [9.81 * sum(m * np.hypot(z + 0.2 * m - 0.1, x) for m in (1, 2, 3))
+               for z, x in ((0, 0), (-0.3667, 0), (100, 0), (0, 300))]  # fmt: skip
+    terms = {f"energy/{name}": np.full((1, 4), value) for name, value in zip(_TERMS, (3.0, 0, 0, 2.0, 0, 0), strict=True)}
+    for precision, single in (("float32", 2.0**-23 * (16 + 500)), ("float64", 0.0)):
+        account = EnergyAccount(model, precision)
+        account.see(terms)
+        account.n_steps = 1000
+        np.testing.assert_allclose(account.floor(), 3e-6 + single * (5.0 + np.array(weights)), rtol=1e-12)

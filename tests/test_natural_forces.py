@@ -1,16 +1,25 @@
-"""Forces in natural coordinates, in steps without poses and in those of the general way: orders, closed forms, powers."""
+"""Forces in natural coordinates, in steps without poses and in those of the general way: orders, closed forms, powers.
 
+Flat bodies in contact in natural coordinates, where masses vanish; what contact does not take is refused; tables.
+
+Natural coordinates in files: those that the scene chooses, from the same run; and what describes no body is refused.
+"""
+
+import json
 from itertools import pairwise
 
 import numpy as np
 import pytest
 import yaml
-from support.forward import Runner
+from support.forward import Runner, model_of
 from support.process import simcli as command
+from support.scenes import faults_of
 
 import simcli
 from simcli import rotations as rot
 from simcli.model.affine.forms import Forms
+from simcli.model.natural import constructors as con
+from simcli.model.natural.constructors import Basis
 from simcli.model.natural.form import natural_form
 from simcli.model.natural.pushes import pushes_of
 from simcli.model.state import State
@@ -261,3 +270,174 @@ def test_what_switches_is_refused_by_name(tmp_path):
         assert f"{words} with generalized_alpha" in ended.stderr, ended.stderr
     for words in ("a drive", "damping", "armature", "a torque"):
         assert f"{words} on a `universal` joint of several turns with generalized_alpha" in ended.stderr, ended.stderr
+
+
+GRAVITY = 9.81
+FIRST_ORDER = 1.0  # [m/s]: a third of the speed of a fall
+SOLVER = "solver: {type: natural, dt: 1.0e-3, integrator: moreau}\n"
+# A plate on three feet that slides and spins on the ground; its inertias make it flat.
+PLATE = """
+world: {shapes: {ground: {type: plane, material: rubber}}}
+materials: {rubber: {friction: MU}}
+bodies:
+  plate:
+    mass: 2
+    inertia: {diag: [0.04, 0.03, 0.07]}
+    pose: {xyz: [0, 0, 0.05]}
+    velocity: {linear: [1, 0, 0], angular: [0, 0, SPIN]}
+    shapes:
+      a: {type: sphere, radius: 0.05, pose: {xyz: [0.3, 0.2, 0]}, material: rubber}
+      b: {type: sphere, radius: 0.05, pose: {xyz: [-0.3, 0.2, 0]}, material: rubber}
+      c: {type: sphere, radius: 0.05, pose: {xyz: [0, -0.3, 0]}, material: rubber}
+"""
+ROD = """
+world: {shapes: {ground: {type: plane}}}
+bodies:
+  rod: {mass: 1, inertia: {diag: [0, 0.1, 0.1]}, pose: {xyz: [0, 0, 1]}, shapes: {s: {type: sphere, radius: 0.1}}}
+"""
+
+
+@pytest.mark.slow
+def test_a_flat_plate_slides_to_rest(device):
+    h, mu, time = 1e-3, 0.2, 0.2
+    runner = Runner(PLATE.replace("MU", str(mu)).replace("SPIN", "0") + SOLVER, "moreau", device)
+    one = runner(h, round(time / h), 1)
+    slowed = mu * GRAVITY * time
+    assert one["diag/status"].max() == 0
+    assert one["frames/body_qd"][-1, 0, 0] == pytest.approx([1 - slowed, 0, 0, 0, 0, 0], abs=1e-6)
+    assert one["frames/body_q"][-1, 0, 0, 0] == pytest.approx(time - 0.5 * slowed * time, abs=slowed * h)
+    assert one["energy/dissipated"][-1, 0] == pytest.approx(1 - (1 - slowed) ** 2, abs=1e-6)
+    assert abs(one["energy/drift"][-1, 0]) < 1e-8
+
+
+@pytest.mark.slow
+def test_a_flat_plate_falls_as_in_maximal_coordinates(device):
+    """From heights and tilted: the mean of where plates come to rest differs by order one in the step.
+
+    Each plate alone does not: where in a step a foot lands decides how friction shares the impulse of two steps, 1 mm.
+    """
+    heights = 0.5 + 0.012 * np.arange(16) / 16  # of a few steps of falling, at 3 m/s
+    text = PLATE.replace("MU", "0.5").replace("SPIN", "3").replace("[0, 0, 0.05]", "[0, 0, '${z}'], rpy: [0.3, 0.2, 0]")
+    text += f"params: {{z: 0.5}}\nbatch: {{worlds: {len(heights)}, vary: {{params.z: {{list: {heights.tolist()}}}}}}}\n"
+    runners = [Runner(text + solver, integrator, device) for solver, integrator in (
+        (SOLVER, "moreau"), ("solver: {type: maximal, dt: 1.0e-3}\n", "semi_implicit"))]
+    for h in (2e-3, 1e-3, 5e-4):
+        found = [runner(h, round(0.6 / h), 1) for runner in runners]
+        assert all(one["diag/status"].max() == 0 for one in found)
+        rest, other = (one["frames/body_q"][-1, :, 0].mean(axis=0) for one in found)
+        assert np.abs(rest - other).max() < FIRST_ORDER * h
+
+
+def test_a_rod_that_contact_would_spin_is_refused():
+    found = faults_of(ROD + SOLVER)
+    assert [code for code, _, _ in found] == ["SC452"], found
+    assert "no inertia about its axis" in found[0][2]
+
+
+def test_a_joint_that_leads_a_kinematic_body_cannot_yield():
+    found = faults_of("""bodies: {k: {kinematic: true}}
+joints: {j: {type: revolute, parent: world, child: k, at: [0, 0, 0], motion: {velocity: 1}, loop: false, compliance: 0.01}}
+""" + SOLVER)
+    assert [code for code, _, _ in found] == ["SC470"], found
+    assert "`compliance` would be ignored" in found[0][2]
+
+
+@pytest.mark.parametrize(("told", "worlds"), [
+    ("inertia: {diag: [0.1, 0.1, 0.1]}", 1), ("inertia: point, natural: {kind: 1P}", 2)])  # fmt: skip
+def test_starts_that_differ_between_worlds_change_no_table(told, worlds):
+    """Vectors tell the attitude of a body; where it has none, nothing tells it, and it stays as it begins."""
+    vary = "{'bodies.b.pose.rpy[1]': {list: [0.1, 0.4]}}"
+    model, _ = model_of(f"bodies: {{b: {{mass: 1, {told}, pose: {{rpy: [0, 0.1, 0]}}}}}}\n"
+                        f"batch: {{worlds: 2, vary: {vary}}}\nsolver: {{type: natural}}\n")  # fmt: skip
+    links = natural_form(model, State.of(model)).links
+    assert len(links.body_rotation) == len(links.body_offset) == worlds
+
+
+SCENE = """
+simcli: 1
+bodies:
+  crank: {mass: 1, com: [0.2, 0, 0], inertia: {diag: [0.01, 0.02, 0.02]}, pose: {rpy: [0.3, 0.1, 0.2]}}
+  plate:
+    mass: 1
+    com: [0, 0.1, 0]
+    inertia: {diag: [0.02, 0.03, 0.05]}
+    pose: {xyz: [0, 1, 0], rpy: [1, 0.5, 0]}
+    points: {a: [0, 0, 0.1], b: [0.4, 0, 0]}
+    natural: {kind: 2P2V, points: [a, b], vectors: [[0, 2, 0.3], [0.1, 0, 1]]}
+  quad: {mass: 1, inertia: {diag: [0.02, 0.03, 0.05]}, pose: {xyz: [0, 2, 0]}, natural: 4P}
+  trio: {mass: 1, inertia: {diag: [0.02, 0.03, 0.04]}, pose: {xyz: [0, 3, 0]}, natural: 3P1V}
+  rod: {mass: 1, com: [0.5, 0, 0], inertia: {diag: [0, 0.1, 0.1]}, pose: {xyz: [0, 4, 0]}, natural: 2P}
+  bead: {mass: 1, inertia: point, pose: {xyz: [0, 5, 0], rpy: [0.3, 0, 0.5]}, natural: 1P}
+joints: {pin: {type: revolute, parent: world, child: crank, axis: [0, 1, 0], qd: 2}}
+run: {duration: 0.02}
+output: {every: 0.01, select: SELECT}
+solver: {type: natural, dt: 1.0e-3}
+"""
+CHOSEN = {  # points, vectors in the body frame; those that are not written by the rules of docs/natural.md
+    "crank": ("1P3V", [[0, 0, 0]], np.eye(3)),
+    "plate": ("2P2V", [[0, 0, 0.1], [0.4, 0, 0]], [[0, 2, 0.3], [0.1, 0, 1]]),
+    "quad": ("4P", [[0, 0, 0], *np.eye(3)], np.zeros((0, 3))),
+    "trio": ("3P1V", [[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 0, 1]]),
+    "bead": ("1P", [[0, 0, 0]], np.zeros((0, 3))),
+}
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("natural")
+    (folder / "a.yaml").write_text(SCENE.replace("SELECT", '["*"]'))
+    ended = command("run", folder / "a.yaml", "-o", folder / "a.h5", "-q")
+    assert ended.returncode == 0, ended.stderr
+    return folder / "a.h5"
+
+
+def test_frames_hold_the_coordinates_that_the_scene_chooses(run):
+    with simcli.open(run) as seen:
+        for name, (kind, points, vectors) in CHOSEN.items():
+            basis = Basis(kind, np.array(points, float), np.array(vectors, float))
+            expected = con.coordinates(basis, seen.body(name).pose[...])
+            assert seen.body(name).natural_q.shape == expected.shape
+            np.testing.assert_allclose(seen.body(name).natural_q, expected, atol=1e-14, rtol=0)
+        turn = rot.quat_from_rpy(np.array([0.3, 0.0, 0.5]))  # a point keeps the attitude of its shapes
+        np.testing.assert_allclose(seen.body("bead").pose[:, 0, 3:], np.tile(turn, (3, 1)), atol=1e-15, rtol=0)
+        rod, p = seen.body("rod").natural_q[...], seen.body("rod").position[...]
+        assert np.abs(np.linalg.norm(rod[..., 3:] - rod[..., :3], axis=-1) - 1.0).max() < 1e-12
+        assert np.abs(np.linalg.norm(rod[..., :3] - p, axis=-1) - 0.5).max() < 1e-12
+        assert np.ptp(seen.body("crank").natural_q[:, 0], axis=0).max() > 0.01
+        assert seen.naturals[12:18] == ("plate:2P2V.a.x", "plate:2P2V.a.y", "plate:2P2V.a.z",
+                                        "plate:2P2V.b.x", "plate:2P2V.b.y", "plate:2P2V.b.z")  # fmt: skip
+
+
+def test_info_names_the_kinds(run):
+    found = json.loads(command("info", run, "--json").stdout)
+    assert found["naturals"] == ["crank:1P3V", "plate:2P2V", "quad:4P", "trio:3P1V", "rod:2P", "bead:1P"]
+    assert "plate:2P2V" in command("info", run).stdout
+
+
+@pytest.mark.slow
+def test_a_selection_cuts_them(tmp_path, run):
+    (tmp_path / "b.yaml").write_text(SCENE.replace("SELECT", "[plate, rod]"))
+    ended = command("run", tmp_path / "b.yaml", "-o", tmp_path / "b.h5", "-q")
+    assert ended.returncode == 0, ended.stderr
+    with simcli.open(run) as whole, simcli.open(tmp_path / "b.h5") as part:
+        assert len(part.naturals) == 18
+        for name in ("plate", "rod"):
+            assert np.array_equal(part.body(name).natural_q[...], whole.body(name).natural_q[...])
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("natural: 4P", "natural: 3P", "describes a body in a plane"),
+        ("vectors: [[0, 2, 0.3], [0.1, 0, 1]]", "vectors: [[0, 2, 0.3]]", "`2P2V` has 2 vectors, but 1 are given"),
+        ("b: [0.4, 0, 0]", "b: [0, 0, 0.1]", "body `plate` has two points at one place"),
+        ("[[0, 2, 0.3], [0.1, 0, 1]]", "[[0, 2, 0.3], [0, 4, 0.6]]", "body `plate` has dependent points and vectors"),
+        ("[a, b]", "[a, c]", "has no point `c`"),
+    ],
+)
+def test_what_describes_no_body_is_refused(tmp_path, old, new, words):
+    (tmp_path / "a.yaml").write_text(SCENE.replace("SELECT", '["*"]').replace(old, new))
+    ended = command("run", tmp_path / "a.yaml", "--dry-run")
+    assert ended.returncode == 3
+    assert words in ended.stderr
+    assert "a.yaml:" in ended.stderr

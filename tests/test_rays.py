@@ -314,6 +314,7 @@ def test_ghosts_close_to_a_solid_leave_no_gap():
 def test_edges_are_smooth_and_inner_parts_are_not_drawn_twice(monkeypatch):
     drawn = []
     kernel = picture.draw_pixels
+    monkeypatch.setattr(picture, "_last", picture._Last())
     monkeypatch.setattr(picture, "draw_pixels", lambda pixels, offsets, *rest: (drawn.append((len(pixels), len(offsets))),
                                                                                 kernel(pixels, offsets, *rest)))
     found = draw(solids(solid(BOX, size=(0.7, 0.7, 0.7))), NO_MESH, camera_from((0, -4, 0.0)), plain_light(key=0, around=1))
@@ -339,6 +340,33 @@ def test_pictures_are_the_same_whoever_draws_them():
     for one in found[1:]:
         assert np.array_equal(one.colour, found[0].colour)
         assert np.array_equal(one.solid, found[0].solid)
+
+
+PLANES = [solid(PLANE, centre=(0, 0, -1), top=9.0, lines=0.5, colour=(0.7, 0.7, 0.6))]
+SLANTED = solid(PLANE, size=turned(np.random.default_rng(5)), centre=(-2, 0, 0), top=5.0)
+
+
+@pytest.mark.parametrize("planes", [[], PLANES, [*PLANES, SLANTED]])
+def test_what_stays_in_a_film_is_not_drawn_again_and_looks_the_same(planes, monkeypatch):
+    """Bodies, half transparent ones, thin rods and their shadows move over planes, out of the picture and behind the eye."""
+    rng = np.random.default_rng(3)
+    view, light = camera_from((5.0, -4.0, 2.5), width=224, height=160), plain_light((0.5, -0.4, 0.77), around=0.3)
+    taken, drawn, film, fewer = [], picture.draw_pixels, picture._Last(), 0
+    monkeypatch.setattr(picture, "draw_pixels", lambda pixels, *more: (taken.append(len(pixels)), drawn(pixels, *more)))
+    for k in range(10):
+        places = rng.uniform((-2, -2, -0.8), (2, 2, 1.5), (4, 3)) * (1.0 if k < 7 else 4.0)
+        parts = [solid(BALL, places[0], 0.3), solid(BOX, places[1], (0.2, 0.3, 0.4)),
+                 solid(CAPSULE, places[2], 0.03 * turned(rng), length=20.0), solid(BALL, places[3], 0.4, opacity=0.4)]
+        shown = solids(*parts[:2][: k % 5], *planes, *parts[2:][: k % 4], solid(BALL, (0, 0, 0), 0.1))
+        monkeypatch.setattr(picture, "_last", picture._Last())
+        whole = draw(shown, NO_MESH, view, light)
+        monkeypatch.setattr(picture, "_last", film)
+        taken.clear()
+        found = draw(shown, NO_MESH, view, light)
+        assert found.colour.tobytes() == whole.colour.tobytes(), k
+        assert found.solid.tobytes() == whole.solid.tobytes(), k
+        fewer += sum(taken) < 0.7 * whole.solid.size
+    assert fewer > 4
 
 
 def test_one_kernel_draws_all_scenes():

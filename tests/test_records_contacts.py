@@ -1,8 +1,15 @@
-"""Contacts on disk: a list per frame and world, cut, chosen, continued, repaired and read back bit for bit."""
+"""Contacts on disk: a list per frame and world, cut, chosen, continued, repaired and read back bit for bit.
+
+Columns made where the recorder wants them: the same bytes as elsewhere, and nothing is copied.
+
+Every object of our files has a form that HDF5 1.10 reads: no newer library may slip its own in. Budget: 5 s.
+"""
 
 import csv
+import shutil
+import subprocess
 from dataclasses import replace
-from itertools import pairwise
+from itertools import pairwise, product
 
 import h5py
 import numpy as np
@@ -10,12 +17,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.damage import assert_damage_is_named
+from support.device import live_device
+from support.hdf5_objects import DATATYPE, NAMES, NEWEST, headers
 from support.recorder_here import RecorderHere
+from support.records_child import write
 from support.tiny_model import contacts, datasets, frames, tiny_model
 
 from simcli.cli import doorman
 from simcli.errors import Exit, FileError, UsageError
 from simcli.model.snapshot import CONTACT_WIDTHS, joined_blocks, no_contacts
+from simcli.pipeline import Request, prepare
+from simcli.records.contents.layout import CHANNELS as PUT_CHANNELS
 from simcli.records.contents.layout import axes_of
 from simcli.records.contents.provenance import collect_provenance
 from simcli.records.contents.select import selection
@@ -23,11 +35,13 @@ from simcli.records.going_on.checkpoint import Checkpoint
 from simcli.records.going_on.continuation import Continuation
 from simcli.records.reading.named import UnknownNameError
 from simcli.records.reading.reader import open_trajectory
+from simcli.records.reading.results import FIELDS, ResultWriter, result_axes
 from simcli.records.wholeness.integrity import file_info, verify
 from simcli.records.wholeness.repair import repair_file
-from simcli.records.wholeness.superblock import FORMAT_BOUNDS
+from simcli.records.wholeness.superblock import FORMAT_BOUNDS, VERSION, VERSION_AT, is_marked, read_superblock
 from simcli.records.writing import writer
 from simcli.records.writing.writer import Recorder
+from simcli.solvers import SOLVERS, RunPlan
 
 N = 64
 CHANNELS = ("joints", "contacts")
@@ -239,3 +253,145 @@ def test_export_writes_a_row_for_each_contact(path, tmp_path, capsys):
 def test_contacts_are_no_channel(path, words, capsys):
     assert doorman.run_command([words[0], str(path), *words[1:]], debug=False, as_json=False) == Exit.USAGE
     assert "simcli export -c contacts" in capsys.readouterr().err
+
+
+N_FRAMES, N_STEPS = 40, 3
+PUT_MODEL = tiny_model()
+PUT_ROWS, PUT_AXES = datasets(PUT_MODEL, PUT_CHANNELS), axes_of(PUT_MODEL)
+PUT_WHOLE = frames(PUT_ROWS, PUT_AXES, 0, N_FRAMES)
+QUICK = ("generalized", 4)  # the others compile for longer
+# A ball leaves joint_q with numbers that are not of the tree; the four worlds fill a pack, the five do not.
+SCENE = """
+simcli: 1
+bodies:
+  arm: {mass: 1, inertia: {diag: [0.1, 0.2, 0.15]}, com: [0, 0, -0.5]}
+  hand: {mass: 0.5, inertia: {diag: [0.1, 0.1, 0.1]}, com: [0, 0.1, -0.3]}
+joints:
+  shoulder: {type: revolute, parent: world, child: arm, axis: [0, 1, 0], q: 0.3}
+  wrist: {type: ball, parent: arm, child: hand, parent_frame: {xyz: [0, 0, -1]}, qd: [0.1, 0.2, 0.3]}
+solver: {type: SOLVER, dt: 1 ms}
+run: {duration: 6 ms}
+batch: {worlds: WORLDS}
+"""
+
+
+def recorder(path, **options):
+    return Recorder(path, PUT_MODEL, collect_provenance([("a.yaml", "x")], "x", "cpu", "float64", 1), PUT_CHANNELS, N_FRAMES,
+                    process=RecorderHere(), **options)  # fmt: skip
+
+
+def record_in_place(out):
+    """Put everything, made at its places where those are of its type; returns the paths and the addresses of these."""
+    first, lent, addresses = 0, set(), set()
+    while first < N_FRAMES:
+        n = min(out.frames_wanted, N_FRAMES - first)
+        block = frames(PUT_ROWS, PUT_AXES, first, n)
+        for path, place in out.places(n).items():
+            if place.dtype == block.columns[path].dtype:
+                place[...] = block.columns[path]
+                block.columns[path] = place
+                lent.add(path)
+                addresses.add(place.ctypes.data)
+        out.put(block)
+        first += n
+    out.close("done")
+    return lent, addresses
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_what_is_made_in_place_is_not_copied(tmp_path, monkeypatch, dtype):
+    copied, copy = set(), np.copyto
+
+    def noting(place, rows, **options):
+        copied.add(place.ctypes.data)
+        copy(place, rows, **options)
+
+    monkeypatch.setattr(writer.np, "copyto", noting)
+    lent, addresses = record_in_place(recorder(tmp_path / "a.h5", dtype=dtype))
+    assert ("frames/body_q" in lent) == (dtype == "float64")
+    assert copied
+    assert not copied & addresses
+    with h5py.File(tmp_path / "a.h5") as file:
+        for path in PUT_WHOLE.columns.keys() & {row.path for row in PUT_ROWS if row.by_frame}:
+            assert file[path][...].tobytes() == PUT_WHOLE.columns[path].astype(file[path].dtype).tobytes(), path
+
+
+def test_columns_that_a_file_has_in_part_have_no_place(tmp_path):
+    cut = replace(PUT_AXES, label=PUT_AXES.label | {"B": PUT_AXES.label["B"][:1]}, index={"B": np.array([0])})
+    out = recorder(tmp_path / "a.h5", axes=cut)
+    places = out.places(1)
+    assert "frames/joint_q" in places
+    assert "frames/body_q" not in places
+    out.close("stopped")
+
+
+def test_there_are_no_places_while_the_memory_is_full(tmp_path):
+    out = recorder(tmp_path / "a.h5")
+    free = out._ring.length
+    assert out.places(1)
+    out._n_put += free  # nothing of it is committed
+    assert out.places(1) == {}
+    out._n_put -= free
+    out.close("stopped")
+
+
+@pytest.mark.parametrize(
+    ("name", "worlds"),
+    [pytest.param(*one, marks=() if one == QUICK else pytest.mark.slow) for one in product(SOLVERS, (4, 5))],
+)
+def test_solvers_make_columns_in_place(tmp_path, name, worlds):
+    path = tmp_path / "s.yaml"
+    path.write_text(SCENE.replace("SOLVER", name).replace("WORLDS", str(worlds)))
+    job = prepare(Request(path))
+    plan = RunPlan(1e-3, 1, 2 * N_STEPS, frozenset(("state", "energy", "reactions")))
+    device = live_device()
+    solver = SOLVERS[name](job.model, job.spec.solver, plan, device)
+    start, kept = solver.initial(), solver.state_arrays()
+    elsewhere = {path: np.copy(column) for path, column in solver.advance(N_STEPS).columns.items()}
+    solver.restore(kept, 0)
+    places = {path: np.full((N_STEPS, *column.shape[1:]), np.nan, column.dtype) for path, column in start.columns.items()
+              if path.startswith("frames/") and column.size}  # fmt: skip
+    block = solver.advance(N_STEPS, places)
+    in_place = {path for path, place in places.items() if np.shares_memory(place, block.columns[path])}
+    fits = worlds % device.lanes == 0
+    assert ("frames/body_q" in in_place) == fits
+    assert name != "generalized" or in_place == (places.keys() if fits else set())
+    for path, column in block.columns.items():
+        assert column.tobytes() == elsewhere[path].tobytes(), path
+        assert path not in in_place or places[path].tobytes() == column.tobytes(), path
+
+
+HEADER_VERSION = 2
+FEWEST = 30  # objects of the smaller file, so that an empty list does not pass
+READERS = {"h5dump": ["h5dump"], "ncdump": ["ncdump"]}
+
+
+@pytest.fixture(scope="module", params=["run", "result"])
+def path_of_versions(request, tmp_path_factory):
+    path = tmp_path_factory.mktemp(request.param) / "a.h5"
+    if request.param == "run":
+        write(path, n_frames=20, n_worlds=2)
+        return path
+    model, source = tiny_model(), collect_provenance([("a", "x")], "x", "cpu", "float64", 7)
+    with ResultWriter(path, "fk", [name for name in FIELDS if "residual" not in name], result_axes(model), source):
+        return path
+
+
+def test_no_object_is_newer_than_hdf5_1_10(path_of_versions):
+    assert read_superblock(path_of_versions)[VERSION_AT] == VERSION
+    assert not is_marked(read_superblock(path_of_versions))
+    found = list(headers(path_of_versions.read_bytes()))
+    assert len(found) > FEWEST
+    assert {version for version, _ in found} == {HEADER_VERSION}
+    messages = {message for _, messages in found for message in messages}
+    assert DATATYPE in {kind for kind, _ in messages}
+    assert [f"{NAMES[kind]} {version}" for kind, version in messages if version > NEWEST[kind]] == []
+
+
+@pytest.mark.parametrize("tool", READERS)
+def test_the_usual_programs_read_it(path_of_versions, tool):
+    if shutil.which(tool) is None:
+        pytest.skip(f"{tool} is not installed")
+    done = subprocess.run([*READERS[tool], str(path_of_versions)], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr[-1000:]
+    assert "joint_name" in done.stdout

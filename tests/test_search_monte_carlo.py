@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from simcli.pipeline import build_model
 from simcli.search.batches import Batches
 from simcli.search.fits.data import Log
 from simcli.search.fits.fitting import fit_log
@@ -71,13 +72,13 @@ class Together:
 def test_standard_errors_are_the_scatter_of_fits(tmp_path):
     scene = tmp_path / "block.yaml"
     scene.write_text(SCENE)
-    _, spec = read_single(scene, (), "fit")
+    document, spec = read_single(scene, (), "fit")
     time = np.linspace(0.0, 1.0, N_TIMES)
     sigma = np.full((N_TIMES, 1), NOISE)
     log = Log(Path("log.csv"), time, np.arange(N_TIMES), ("joint.rail.q",), ("m",), np.zeros((N_TIMES, 1)), sigma)
     rhythm = rhythm_of(log, spec)
     assert rhythm.on_frames
-    free = free_numbers(scene, (), spec, list(TRUE), [])
+    free = free_numbers(scene, (), document, spec, build_model(document, spec), list(TRUE), [])
     run = runner(Batches(scene, output_sets(log, rhythm), list(TRUE), "cpu"), log, rhythm)
     truth = run(np.array([list(TRUE.values())]))[0][0]
     noise = NOISE * np.random.default_rng(SEED).standard_normal((N_LOGS, N_TIMES, 1))

@@ -1,14 +1,31 @@
-"""Worlds that begin anew in process: nothing of what was before is left, in every solver, with loops, laws and contacts."""
+"""Worlds that begin anew in process: nothing of what was before is left, in every solver, with loops, laws and contacts.
+
+World k has the same bytes whatever its neighbours are: other worlds of its pack, in other lanes, that fail, or none.
+
+Every integrator, with what a scene can hold that branches: terrain, meshes, rolling, bounces, limits, dry friction, drives
+with effort limits, a loop, feedback. Neighbours differ in what they start with, and in what they have at all.
+
+Worlds that begin anew one by one, in scenes where something depends on time: they see their own.
+
+Parameters that are written where they stand, against tables that are built anew: the same bytes and refusals.
+"""
 
 import numpy as np
 import pytest
+from support.device import live_device
 from test_run_resume import LOOP
-from test_simulation import ARM, CASES, fresh, opened, same
+from test_simulation import ARM, CASES, fresh, opened, run, same
 
 from simcli.errors import SceneError, UsageError
 from simcli.joint_types import COORDINATES_OF, IN_A_TREE, RIBLE, has_quaternion
+from simcli.pipeline import Request, prepare
+from simcli.simulation.parameter_columns import ParameterColumns
+from simcli.solvers import SOLVERS, RunPlan
+from simcli.solvers.affine.programs import STEPS
+from simcli.solvers.tree.integrators import STAGES
 
-pytestmark = pytest.mark.usefixtures("packs_of_two")
+pytestmark = pytest.mark.usefixtures('packs_of_two')
+
 BALLS = """
 simcli: 1
 materials: {m: {friction: 0.5}}
@@ -188,3 +205,366 @@ def test_quaternions_of_all_joints_are_normed(tmp_path):
             place = [] if kind == "ball" else [0.0, 0.6, -0.8]
             sim.set(f"joint.{kind}.q", [*place, 0, 0, 3, 4])
             np.testing.assert_allclose(sim.get(f"joint.{kind}.q")[0], [*place, 0, 0, 0.6, 0.8], atol=1e-12)
+
+
+TOUCHING = """
+simcli: 1
+params: {u: 0.7, e: 0.1, roll: 0.0}
+materials: {m: {density: 800, friction: 0.5, restitution: "${e}", rolling_friction: "${roll}"}}
+world:
+  shapes:
+    land: {type: heightfield, size: [4, 4, 0.4], material: m,
+           data: [[0, 0.2, 0.1, 0.4], [0.3, 0.5, 0.2, 0.1], [0.1, 0.2, 0.7, 0.3], [0, 0.1, 0.2, 0.3]]}
+bodies:
+  stone: {pose: {xyz: [0.1, 0.1, 0.5]}, velocity: {linear: ["${u}", 0.2, -1]},
+          shapes: {s: {type: mesh, file: tet.obj, material: m}}}
+  ball: {pose: {xyz: [-0.7, 0.6, 0.47]}, velocity: {linear: ["${u}", 0, -1]},
+         shapes: {s: {type: sphere, radius: 0.1, material: m}}}
+  box: {pose: {xyz: [0.7, -0.6, 0.5]}, velocity: {linear: [0, "${u}", -1]},
+        shapes: {s: {type: box, size: [0.2, 0.2, 0.2], material: m}}}
+solver: {type: SOLVER, integrator: INTEGRATOR, dt: 2 ms, precision: PRECISION}
+run: {duration: 0.3}
+output: {every: 0.01, channels: [state, contacts, energy]}
+"""
+TET = "v 0 0 0.2\nv 0.2 0 -0.1\nv -0.1 0.17 -0.1\nv -0.1 -0.17 -0.1\nf 1 2 3\nf 1 3 4\nf 1 4 2\nf 2 4 3\n"
+SWUNG = """
+simcli: 1
+params: {u: 0.7, e: 0.1, roll: 0.0}
+defaults: {body: {inertia: {diag: [0.01, 0.02, 0.015]}, mass: 1}, joint: {type: revolute, axis: [0, 1, 0]}}
+bodies:
+  crank: {pose: {xyz: [0.1, 0, 0]}}
+  rod: {pose: {xyz: [0.4, 0, 0]}}
+  slider: {pose: {xyz: [0.6, 0, 0]}}
+  arm: {com: [0.5, 0, 0]}
+joints:
+  pin: {parent: world, child: crank, at: [0, 0, 0], qd: "${4 + 2 * u}", drive: {mode: effort, target: $u}}
+  knee: {parent: crank, child: rod, at: [0.2, 0, 0], damping: "${e}"}
+  wrist: {parent: rod, child: slider, at: [0.6, 0, 0]}
+  rail: {type: prismatic, parent: world, child: slider, at: [0.6, 0, 0], axis: [1, 0, 0], loop: true}
+  hinge: {parent: world, child: arm, at: [0, 5, 3], q: "${0.05 * e}", qd: "${-u}"LAWS}
+sensors: {e: {type: tachometer, joint: pin}}
+signals: {u: {expression: "-0.5*({sensor.e.tachometer} - 6) + {joint.rail.q}"}}
+solver: {type: SOLVER, integrator: INTEGRATOR, dt: 2 ms, precision: PRECISION}
+run: {duration: 0.3}
+output: {every: 0.01, channels: [state, energy]}
+"""
+LAWS = (', limit: [-0.35, 1], friction: "${roll}", drive: {mode: position, target: 0.5, stiffness: 5, damping: 1, '
+        "effort_limit: 2}")
+SMOOTH = ', drive: {mode: position, target: 0.5, stiffness: 5, damping: "${roll}"}'
+NAMES = "u", "e", "roll"
+# Of worlds: first those that are looked at, then all kinds of neighbours, of which the last one fails. A world that
+# lacks what its neighbours have differs in roundings: without a damper a mechanism has fewer equations.
+SEEN = [(0.7, 0.2, 0.004), (0.1, 0.6, 0.01)]
+OTHERS = [(1.2, 0.0, 0.0), (0.3, 0.3, 0.0), (1.9, 0.0, 0.02), (-0.8, 0.9, 0.001), (0.71, 0.0, 0.0), (1e7, 0.0, 0.0)]
+BATCHES = [SEEN[:1], SEEN[1:], [*SEEN, *OTHERS[:3]], [OTHERS[4], SEEN[0], OTHERS[5], OTHERS[3], OTHERS[1], *SEEN[::-1]]]
+WORLDS_AMONG_OTHERS_CASES = {
+    **{f"touching-generalized-{name}": (TOUCHING, "generalized", name) for name in STAGES},
+    "touching-maximal-semi_implicit": (TOUCHING, "maximal", "semi_implicit"),
+    "touching-natural-moreau": (TOUCHING, "natural", "moreau"),
+    **{f"touching-affine-{name}": (TOUCHING, "affine", name) for name in STEPS},
+    **{f"swung-generalized-{name}": (SWUNG.replace("LAWS", LAWS), "generalized", name) for name in STAGES},
+    "swung-maximal-semi_implicit": (SWUNG.replace("LAWS", LAWS), "maximal", "semi_implicit"),
+    "swung-natural-moreau": (SWUNG.replace("LAWS", LAWS), "natural", "moreau"),
+    "swung-natural-zhong06": (SWUNG.replace("LAWS", LAWS), "natural", "zhong06"),
+    "smooth-natural-zhong06": (SWUNG.replace("LAWS", SMOOTH), "natural", "zhong06"),
+    "smooth-natural-generalized_alpha": (SWUNG.replace("LAWS", SMOOTH), "natural", "generalized_alpha"),
+    **{f"swung-affine-{name}": (SWUNG.replace("LAWS", LAWS), "affine", name) for name in STEPS},
+}
+
+
+def columns_of(folder, text, worlds, precision):
+    """All columns of a run of some worlds."""
+    path = folder / "scene.yaml"
+    lists = ", ".join(f"params.{name}: {{list: {[world[k] for world in worlds]}}}" for k, name in enumerate(NAMES))
+    path.write_text(f"{text}batch: {{vary: {{{lists}}}}}\n")
+    (folder / "tet.obj").write_text(TET)
+    job = prepare(Request(path, tries_all=True))
+    plan = RunPlan(job.schedule.dt, job.schedule.steps_per_frame, job.schedule.n_frames, job.channels)
+    solver = SOLVERS[job.spec.solver.type](job.model, job.spec.solver, plan, live_device(precision), job.phases)
+    blocks = [solver.initial()]
+    while sum(len(block.step) for block in blocks) <= plan.n_frames:
+        blocks.append(solver.advance(plan.n_frames))
+    return {name: np.concatenate([block.columns[name] for block in blocks]) for name in blocks[0].columns}
+
+
+# In the default run: what worlds remember of contacts that are off, and feedback in float32.
+DEFAULT = {("touching-natural-moreau", "float64"), ("smooth-natural-generalized_alpha", "float32")}
+
+
+@pytest.mark.parametrize(("case", "precision"), [
+    pytest.param(case, precision, marks=[pytest.mark.slow] * ((case, precision) not in DEFAULT))
+    for case in WORLDS_AMONG_OTHERS_CASES for precision in ("float64", "float32")])  # fmt: skip
+def test_a_world_does_not_see_its_neighbours(case, precision, tmp_path):
+    text, solver, integrator = WORLDS_AMONG_OTHERS_CASES[case]
+    for word, value in (("SOLVER", solver), ("INTEGRATOR", integrator), ("PRECISION", precision)):
+        text = text.replace(word, value)
+    found = [columns_of(tmp_path, text, worlds, precision) for worlds in BATCHES]
+    for world in SEEN:
+        first, *others = [{name: np.ascontiguousarray(column[:, worlds.index(world)]) for name, column in columns.items()}
+                          for worlds, columns in zip(BATCHES, found, strict=True) if world in worlds]
+        assert not first["diag/status"].any()
+        for other in others:
+            differing = [name for name, column in first.items() if column.tobytes() != other[name].tobytes()]
+            assert not differing, world
+
+
+SCENE = """
+simcli: 1
+bodies:
+  a: {mass: 1, com: [0.5, 0, 0], inertia: {diag: [0.01, 0.1, 0.1]}}
+  b: {pose: {xyz: [0, 1, 0]}, mass: 1, com: [0.5, 0, 0], inertia: {diag: [0.01, 0.1, 0.1]}}
+  c: {pose: {xyz: [0, 2, 0]}, mass: 1, com: [0.5, 0, 0], inertia: {diag: [0.01, 0.1, 0.1]}}
+  d: {pose: {xyz: [0, 3, 0]}, mass: 1, com: [0.5, 0, 0], inertia: {diag: [0.01, 0.1, 0.1]}}
+  e: {pose: {xyz: [0, 4, 0]}, mass: 1, com: [0.5, 0, 0], inertia: {diag: [0.01, 0.1, 0.1]}}
+joints:
+  a: {type: revolute, parent: world, child: a, axis: [0, 1, 0], q: 0.2, drive: {mode: effort, target: $push}}
+  b: {type: revolute, parent: world, child: b, axis: [0, 1, 0], q: 0.2, drive: {mode: effort, target: $pid}}
+  c: {type: revolute, parent: world, child: c, axis: [0, 1, 0], q: 0.2, drive: {mode: effort, target: $late}}
+  d: {type: revolute, parent: world, child: d, axis: [0, 1, 0], q: 0.2, drive: {mode: effort, target: $slow}}
+  e: {type: revolute, parent: world, child: e, axis: [0, 1, 0], motion: {position: $wave}}
+signals:
+  push: {table: {time: [0, 0.01, 0.03, 0.05], value: [0, 3, -2, 1]}}
+  wave: {sine: {amplitude: 0.3, frequency: 20}}
+  pid: {pid: {input: "{joint.b.q}", target: "{signal.aim}", kp: 60, ki: 40, kd: 5}}
+  aim: {filter: {input: "0.1 + {signal.push}/100", time_constant: 0.01}}
+  more: {constant: 0}
+  late: {expression: "{signal.more} + 30*(0.1 - {joint.c.q}) - 5*{joint.c.qd}", delay: 0.004}
+  slow: {expression: "30*(0.1*sin(40*t) - {joint.d.q}) - 5*{sensor.turning.tachometer}", rate: 100 Hz, delay: 0.01}
+sensors:
+  turning: {type: tachometer, joint: d, noise: {density: 0.01, walk: 0.01, quantum: 1e-4, rate: 250 Hz, delay: 0.004}}
+measure:
+  top: {max: joint.a.q}
+  mean: {mean: joint.b.q}
+  part: {std: joint.c.qd, from: 0.01, until: 0.025}
+  first: {first: joint.a.qd, below: 0}
+events:
+  - {when: {joint.a.qd: {above: 0.1}}, set: {signals.more.constant: 0.5}}
+  - {at: 0.008, set: {joints.b.damping: 0.4, world.gravity: [0, 0, -5]}}
+  - {at: 0.0175, set: {joints.b.damping: 0.1}}
+solver: {type: generalized, dt: 1.0e-3}
+run: {duration: 0.04}
+output: {every: 0.01, channels: [state, energy], quantities: [sensor.turning.tachometer]}
+"""
+AGES_QUICK = {("generalized", "semi_implicit"), ("affine", "bdf2")}
+
+
+@pytest.fixture(scope="module")
+def scene(tmp_path_factory):
+    path = tmp_path_factory.mktemp("ages") / "timed.yaml"
+    path.write_text(SCENE)
+    return path
+
+
+def measured(sim, worlds=slice(None)):
+    """Values and times of what was measured, of some worlds."""
+    return [one[worlds].copy() for one in sim._solver.measured()]
+
+
+CASES_OF_TIME = [(*case, "float64") for case in CASES if case[1] != "generalized_alpha"] + [
+    ("generalized", "implicit", "float32")]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("solver", "integrator", "precision"),
+    [pytest.param(*case, marks=() if case[:2] in AGES_QUICK else (pytest.mark.slow,)) for case in CASES_OF_TIME],
+)
+def test_worlds_begin_at_any_time_to_the_bytes_of_a_run(scene, tmp_path, solver, integrator, precision):
+    sets = (f"solver.type={solver}", f"solver.integrator={integrator}", f"solver.precision={precision}", "batch.worlds=5")
+    wanted = run(scene, tmp_path / "run.h5", *sets)
+    with opened(scene, *sets, controls=()) as sim, opened(scene, *sets, controls=()) as whole:
+        start, found, numbers = fresh(whole), [], []
+        for _ in range(4):
+            whole.step(10)
+            found.append(fresh(whole))
+            numbers.append(measured(whole))
+        for path in ("frames/joint_q", "frames/joint_qd", "frames/quantity", "frames/body_q"):
+            for k, one in enumerate([start, *found]):
+                assert np.array_equal(one[path][0], wanted[path][k], equal_nan=True), (path, k)
+        sim.step(13)
+        sim.reset([1, 4], episode=0)
+        assert not same(fresh(sim), start, [1, 4])
+        sim.step(7)
+        assert not same(fresh(sim), found[1], [0, 2, 3])  # they do not notice
+        sim.reset([2], episode=0)
+        sim.step(3)
+        assert not same(fresh(sim), found[0], [1, 4])
+        sim.step(7)
+        assert not same(fresh(sim), found[0], [2])
+        sim.step(10)
+        assert not same(fresh(sim), found[1], [2])
+        assert not same(fresh(sim), found[3], [0, 3])
+        assert all(map(np.array_equal, measured(sim, [2]), [one[[2]] for one in numbers[1]], [True] * 2))
+        sim.step(3)
+        assert not same(fresh(sim), found[2], [1, 4])
+        assert all(map(np.array_equal, measured(sim, [1, 4]), [one[[1, 4]] for one in numbers[2]], [True] * 2))
+        assert np.abs(sim.age - [0.043, 0.03, 0.023, 0.043, 0.03]).max() < 1e-9
+        sim.reset(np.ones(5, bool), episode=0)
+        sim.step(20)
+        assert not same(fresh(sim), found[1])
+        sim.reset(episode=0)
+        assert sim.time == 0.0
+        sim.step(20)
+        assert not same(fresh(sim), found[1])
+
+
+def test_noise_is_that_of_the_episode(scene):
+    with opened(scene, worlds=5) as sim:
+        read = lambda: sim.get("sensor.turning.tachometer").ravel().copy()  # noqa: E731
+        first = read()
+        sim.step(4)
+        later = read()
+        sim.reset([1, 3])
+        assert sim.episode.tolist() == [0, 1, 0, 1, 0]
+        second = read()
+        assert (second[[1, 3]] != first[[1, 3]]).all()
+        sim.reset([1], episode=0)
+        assert read()[1] == first[1]
+        sim.step(4)
+        assert read()[1] == later[1]
+        sim.reset([1], episode=1)
+        assert read()[1] == second[1]
+        sim.set("joint.d.q", 0.3, worlds=[1])  # where it has just begun: the same episode
+        assert read()[1] == second[1]
+        sim.step(1)
+        sim.set("joint.d.q", 0.3, worlds=[1, 4])
+        assert sim.episode.tolist() == [0, 2, 0, 1, 1]
+        kept = sim.save()
+        sim.reset()
+        assert sim.episode.tolist() == [1, 3, 1, 2, 2]
+        assert read()[0] != first[0]
+        sim.restore(kept)
+        assert sim.episode.tolist() == [0, 2, 0, 1, 1]
+        sim.reset(episode=0)
+        assert np.array_equal(read(), first)
+
+
+def test_worlds_that_are_put_begin_with_age_zero(scene):
+    q = [0.3, -0.1]
+    with opened(scene, worlds=5) as sim, opened(scene, worlds=5) as other:
+        other.set({"joint.b.q": [[0.3]] * 5, "joint.b.qd": 0.0, "joint.c.q": -0.1, "joint.c.qd": 0.0})
+        sim.step(17)
+        every = {f"joint.{name}.{one}": 0.2 * (one == "q") for name in "ad" for one in ("q", "qd")}
+        sim.reset([1, 2], episode=0)
+        sim.set({**every, "joint.b.q": q[0], "joint.b.qd": 0.0, "joint.c.q": q[1], "joint.c.qd": 0.0}, worlds=[1, 2])
+        assert np.array_equal(sim.age[[0, 1]], [0.017, 0.0])
+        sim.step(30)
+        other.step(30)
+        assert not same(fresh(sim), fresh(other), [1, 2])
+
+
+def test_events_are_told_by_the_clock(scene, tmp_path):
+    with opened(scene, worlds=3) as sim:
+        sim.step(40)
+        told = [(event.step, event.world) for event in sim.events if event.code == "SC606"]
+        at = [step for step, world in told if world == 1]
+        assert sorted(told) == sorted([*((at[0], world) for world in range(3)), (8, -1), (18, -1)])
+        sim.reset([1], episode=0)
+        sim.step(40)
+        again = [(event.step, event.world) for event in sim.events if event.code == "SC606"][len(told) :]
+        assert sorted(again) == [(40 + step, 1) for step in sorted((8, 18, at[0]))]
+
+
+@pytest.mark.parametrize("every", [2, 3, 40])
+def test_worlds_in_many_packs_begin_and_others_do_not_notice(scene, every):
+    """Packs that the host keeps, and those that a kernel keeps: up to 50 of them, of two worlds each."""
+    some = np.arange(101) % every == 0
+    with opened(scene, worlds=101) as sim, opened(scene, worlds=101) as whole:
+        for one in (sim, whole):
+            one.step(13)
+        sim.reset(some, episode=0)
+        assert not same(fresh(sim), fresh(whole), ~some)
+        sim.step(9)
+        whole.step(9)
+        assert not same(fresh(sim), fresh(whole), ~some)
+        whole.reset(episode=0)
+        whole.step(9)
+        assert not same(fresh(sim), fresh(whole), some)
+
+
+PARAMETERS_SCENE = """
+simcli: 1
+bodies:
+  a: {mass: 1, com: [0.5, 0, 0], inertia: {diag: [0.01, 0.1, 0.1]}}
+  b: {pose: {xyz: [1, 0, 0]}, mass: 1, com: [0.5, 0, 0], inertia: {diag: [0.01, 0.1, 0.1]}}
+joints:
+  a: {type: revolute, parent: world, child: a, axis: [0, 1, 0], q: 0.2, damping: 0.02, limit: {lower: -2, upper: 2}}
+  b:
+    {type: revolute, parent: a, child: b, axis: [0, 1, 0], q: 0.2,
+     drive: {mode: position, target: 0.4, stiffness: 20, damping: 1}}
+world: {gravity: [0, 0, -9.81]}
+solver: {type: generalized, dt: 1.0e-3}
+run: {duration: 0.2}
+output: {channels: [state, energy]}
+"""
+VARIED = ["joints.a.damping", "joints.b.drive.stiffness", "world.gravity", "joints.a.limit.upper"]
+LEDGER = ("energy/input", "energy/drift")  # to rounding, where tables of other worlds are moved, too
+PARAMETERS_QUICK = (("generalized", "semi_implicit"),)
+
+
+@pytest.fixture(scope="module")
+def scene_of_parameters(tmp_path_factory):
+    path = tmp_path_factory.mktemp("set") / "arm.yaml"
+    path.write_text(PARAMETERS_SCENE)
+    return path
+
+
+def written(sim, path):
+    """Whether the next numbers of a path, among those before, are written where they stand."""
+    return sim._parameters._columns[path].has(sim._parameters.values[path])
+
+
+@pytest.mark.parametrize(
+    ("solver", "integrator"),
+    [pytest.param(*case, marks=() if case in PARAMETERS_QUICK else (pytest.mark.slow,)) for case in CASES],
+)
+def test_what_is_written_is_what_is_built(scene_of_parameters, monkeypatch, solver, integrator):
+    sets = (f"solver.type={solver}", f"solver.integrator={integrator}")
+    if integrator == "generalized_alpha":
+        sets = (*sets, "joints.a.limit=null", "joints.b.drive.stiffness=20")
+    varied = VARIED[:3]
+    found = []
+    for built_anew in (False, True):
+        with opened(scene_of_parameters, *sets, worlds=5, vary=varied) as sim:
+            if built_anew:
+                monkeypatch.setattr(ParameterColumns, "has", lambda self, values: False)
+            draw = np.random.default_rng(3)
+            sim.set("joints.a.damping", np.linspace(0.01, 0.5, 5))
+            sim.set("joints.b.drive.stiffness", np.linspace(60, 10, 5))
+            sim.set("world.gravity", np.linspace([-1, -1, -10.0], [1, 1, -1], 5))
+            if not built_anew:
+                assert written(sim, "joints.a.damping")
+                assert written(sim, "joints.b.drive.stiffness")
+            for _ in range(3):
+                sim.step(4)
+                sim.set("joints.a.damping", draw.uniform(0.01, 0.5, 5))
+                sim.set("joints.b.drive.stiffness", draw.uniform(10, 60, 5))
+                sim.set("world.gravity", draw.uniform([-1, -1, -9], [1, 1, -2], (5, 3)))
+            sim.set("joints.a.damping", [0.3, 0.4], worlds=[1, 4])
+            assert np.array_equal(sim.get("joints.a.damping")[[1, 4], 0], [0.3, 0.4])
+            sim.set("joints.a.damping", [0.0, 0.1, 0.2, 0.0, 0.3])
+            sim.step(4)
+            found.append(fresh(sim))
+            sim.reset()
+            sim.step(4)
+            found.append(fresh(sim))
+    for one, other in ((0, 2), (1, 3)):
+        assert not same(found[one], found[other], but=LEDGER)
+        for path in LEDGER:
+            assert np.abs(found[one][path] - found[other][path]).max() < 1e-13
+
+
+def test_what_was_never_checked_is_built(scene_of_parameters):
+    with opened(scene_of_parameters, worlds=3, vary=VARIED) as sim:
+        sim.set("joints.a.damping", [0.1, 0.2, 0.3])
+        sim.step(2)
+        before = fresh(sim)
+        with pytest.raises(SceneError):
+            sim.set("joints.a.damping", [0.1, -0.2, 0.3])
+        with pytest.raises(SceneError, match="target"):
+            sim.set("joints.b.drive.stiffness", [1, 0, 2])  # a target without stiffness
+        with pytest.raises(SceneError):
+            sim.set("joints.a.limit.upper", [1, -3, 2])  # below the lower one
+        assert not same(fresh(sim), before)
+        sim.set("joints.a.limit.upper", [0.01, 2, 2])  # beyond which the joint is
+        assert sim.status.tolist() == [8, 0, 0] or sim.failures
+        assert not written(sim, "joints.a.limit.upper")

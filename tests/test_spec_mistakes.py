@@ -2,15 +2,31 @@
 
 Measured over scenes of the gallery that are spoilt by a slip of the hand (support/mutations.py), so that what is expected
 does not come from the code that finds it.
+
+Every fault code has a page whose failing example has that fault and whose mended example has none.
+
+One mistake, one fault: what follows from a section or an entry that is at fault is not told. And how many are printed.
 """
 
+import json
+import re
+from pathlib import Path
+
 import pytest
+import yaml
 from support.mutations import KINDS, combine, draw
+from support.process import simcli
 
 from simcli.cli.runs.run_options import vary_override
-from simcli.errors import SceneError, UsageError
+from simcli.errors import Exit, Fault, SceneError, UsageError
 from simcli.spec import document_of_text, load_document, resolve
+from simcli.spec.document.scene_file import document_of_text as document_of_text_of_consequences
+from simcli.spec.faults import codes
+from simcli.spec.faults.diagnostics import MOST_SHOWN, render_faults
+from simcli.spec.resolve import resolve as resolve_of_consequences
+from simcli.spec.resolve import warnings
 from simcli.spec.schema.batch import VARY_KINDS as WAYS
+from simcli.spec.schema.scene import ENTRY_SECTIONS
 
 PER_KIND = 15  # scenes of each kind of mistake: above 300 in all
 SEVERAL = 100  # scenes with two to four mistakes
@@ -315,3 +331,154 @@ def test_a_span_to_vary_is_told_its_distributions(values):
 @pytest.mark.parametrize("values", ["0,1", "0.1", "uniform(0, 1)", "linspace(0 cm, 1 cm)", "[0, 1]", "list([a:b])"])
 def test_values_to_vary_are_left_alone(values):
     assert vary_override(f"params.l={values}").text == f"params.l={values}"
+
+
+ROOM = Path(__file__).parent.parent / "simcli"
+NO_EXAMPLE = ("SC451", "SC455", "SC461")  # guards of the model behind checks of the spec
+
+
+def faults(tmp_path, page, text, sets=()):
+    folder = tmp_path / "scene"
+    folder.mkdir(exist_ok=True)
+    for name, content in page.files.items():
+        (folder / name).write_text(content)
+    path = folder / "scene.yaml"
+    path.write_text(page.scene(text))
+    try:
+        document = load_document(path, sets)
+        spec = resolve(document)
+        if page.stage in ("model", "check"):
+            from simcli.model import build
+
+            model = build(spec, document)
+        if page.stage == "check":
+            from simcli.cli.scenes.check import start_faults
+
+            return {fault.code for fault in start_faults(document, spec, model)}
+    except SceneError as error:
+        return {fault.code for fault in error.faults}
+    return {fault.code for fault in warnings(document)}
+
+
+@pytest.mark.parametrize("code", codes.codes())
+def test_examples(tmp_path, code, request):
+    page = codes.code_page(code)
+    if code not in ("SC501", "SC502"):  # what solvers honour changes; what a scene means does not
+        request.getfixturevalue("all_honoured")
+    assert page.title
+    assert page.why
+    if page.stage == "run" or code in NO_EXAMPLE:
+        assert not page.bad
+        return
+    assert faults(tmp_path, page, page.bad, page.sets) == {code, *page.also}
+    assert faults(tmp_path, page, page.good) == set()
+
+
+def test_every_code_in_the_source_has_a_page():
+    used = set()
+    for path in ROOM.rglob("*.py"):
+        used |= set(re.findall(r"\bSC\d{3}\b", path.read_text(encoding="utf-8")))
+    assert used <= set(codes.codes())
+
+
+def test_every_page_is_of_a_code_in_the_source():
+    text = "".join(path.read_text(encoding="utf-8") for path in ROOM.rglob("*.py"))
+    assert [code for code in codes.codes() if code not in text] == []
+
+
+def test_text_of_a_page():
+    text = str(codes.code_page("SC204"))
+    assert text.startswith("SC204: An unknown key\n")
+    assert "mas: 1.0" in text
+    assert "Mended:" in text
+
+
+# Every section is named from others: by entry, by path, by pattern.
+SCENE = """\
+simcli: 1
+solver: {type: maximal, dt: 1 ms}
+run: {duration: 1, stop_when: {quantity: joint_q, joint: pin, above: 3}}
+materials: {steel: {density: 1000, friction: 0.5}}
+bodies:
+  arm: {mass: 1, inertia: {diag: [1, 1, 1]}, shapes: {s: {type: sphere, radius: 0.1, material: steel}}}
+  leg: {mass: 1, inertia: {diag: [1, 1, 1]}, pose: {xyz: [1, 0, 0]}, points: {p: [0, 0, 0]},
+    shapes: {s: {type: sphere, radius: 0.1}}}
+joints:
+  pin: {type: revolute, parent: world, child: arm, axis: [0, 1, 0], at: [0, 0, 0.5]}
+  pan: {type: revolute, parent: arm, child: leg, axis: [0, 1, 0], at: [0, 0, 1.5], mimic: {joint: pin, ratio: 2}}
+articulations: {one: [pin, pan]}
+signals: {push: {sine: {amplitude: 1, frequency: 1}}}
+sensors: {spin: {type: gyro, at: arm}}
+forces:
+  pull: {type: wrench, body: leg, force: [$push, 0, 0]}
+  cord: {type: spring, stiffness: 1, rest_length: 1, a: {body: arm, at: [0, 0, 0]}, b: {body: leg, point: p}}
+initial: {joint_q: {pin: 0.1}}
+contact: {exclude: [[arm, leg/s]]}
+output: {every: 0.1, select: [pin, leg]}
+batch: {worlds: 2, vary: {joints.pin.damping: {uniform: [0, 1]}, bodies.arm.mass: {uniform: [1, 2]}}}
+events:
+  - {at: 0.1, set: {joints.pin.damping: 0.2}}
+  - {at: 0.2, set: {forces.cord.damping: 0.2}}
+  - {at: 0.3, set: {signals.push.sine.amplitude: 0.2}}
+expect:
+  - {max: joint.pin.q, below: 100}
+  - {max: body.leg.position, below: 100}
+"""
+
+
+def faults_of_of_consequences(text: str) -> list[Fault]:
+    try:
+        resolve_of_consequences(document_of_text_of_consequences(text, "scene.yaml"))
+    except SceneError as error:
+        return error.faults
+    return []
+
+
+def as_list(section: str) -> str:
+    """The scene with the entries of a section as a list, each with its name as a key."""
+    data = yaml.safe_load(SCENE)
+    entries = data[section].items()
+    data[section] = [{"name": name, **(entry if isinstance(entry, dict) else {})} for name, entry in entries]
+    return yaml.safe_dump(data, sort_keys=False)
+
+
+def test_the_scene_is_sound():
+    assert faults_of_of_consequences(SCENE) == []
+
+
+@pytest.mark.parametrize("section", [*ENTRY_SECTIONS, "articulations"])
+def test_a_section_that_is_a_list_is_one_fault(section):
+    found = faults_of_of_consequences(as_list(section))
+    assert [(fault.code, fault.where.path) for fault in found] == [("SC203", section)]
+
+
+@pytest.mark.parametrize(("key", "told"), [("damping", []), ("dampng", ["SC303"])])
+def test_a_path_into_an_entry_that_is_at_fault(key, told):
+    """A key that the schema knows may be meant as it stands; one that it does not know is a fault of its own."""
+    text = SCENE.replace("at: [0, 0, 0.5]}", "at: [0, 0, 0.5], armature: x}")
+    text = text.replace("set: {joints.pin.damping: 0.2}", f"set: {{joints.pin.{key}: 0.2}}")
+    assert [fault.code for fault in faults_of_of_consequences(text)] == ["SC203", *told]
+
+
+def test_people_read_the_first_faults_and_programs_get_all(tmp_path):
+    n = MOST_SHOWN + 50
+    (tmp_path / "many.yaml").write_text("simcli: 1\nbodies:\n" + "".join(f"  b{k}: {{mas: 1}}\n" for k in range(n)))
+    shown = simcli("check", "many.yaml", cwd=tmp_path)
+    data = simcli("check", "--json", "many.yaml", cwd=tmp_path)
+    assert shown.returncode == data.returncode == Exit.NEGATIVE
+    found = json.loads(data.stdout)["files"][0]["faults"]
+    assert len(found) >= n
+    assert shown.stderr.count("error[") == MOST_SHOWN
+    assert f"and {len(found) - MOST_SHOWN} more; --json has them all" in shown.stderr
+    assert f"{len(found)} errors" in shown.stderr
+
+
+def test_errors_are_shown_before_warnings():
+    few = [Fault("SC433", "warned", None, "", "warning")] * MOST_SHOWN + [Fault("SC203", "wrong", None)]
+    assert "wrong" in render_faults(few, None)
+
+
+@pytest.mark.parametrize("written", ["gyroo", "[gyroo]"])
+def test_an_entry_that_is_refused_makes_no_list_too_short(written):
+    found = faults_of_of_consequences(SCENE.replace("type: gyro", f"type: {written}"))
+    assert [(fault.code, fault.hint) for fault in found] == [("SC206", "did you mean `gyro`?")]

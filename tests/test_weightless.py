@@ -1,17 +1,30 @@
-"""Bodies that lack inertia of their own move by their joints, in every solver; the rest is refused by name."""
+"""Bodies that lack inertia of their own move by their joints, in every solver; the rest is refused by name.
 
+Bodies without mass between joints: the joints on both sides act as one, in every solver that takes them.
+
+Kinds of bodies in forward kinematics and projection: what is of another kind keeps its values, or is left out.
+"""
+
+import json
+
+import h5py
 import numpy as np
 import pytest
-from support.forward import Runner
+from support.forward import Runner, slope
+from support.process import run_here
 from support.scenes import faults_of
 from support.weightless import LAWS, MATTER, alone, mechanisms, moving, text, textbook, types_of
 
+import simcli as package
+from simcli.errors import Exit
+from simcli.solvers import SOLVERS as MASSLESS_BODIES_SOLVERS
+from simcli.solvers.tree.integrators import STAGES
 from simcli.spec.honours.joint_fields import JOINTS
 from simcli.spec.names import dofs
 
-pytestmark = pytest.mark.usefixtures("scalar_code")
+pytestmark = pytest.mark.usefixtures('scalar_code')
 
-SOLVERS = ("maximal", "affine")  # natural: test_natural_massless.py
+SOLVERS = ("maximal", "affine")  # natural: test_natural_impulses.py
 INTEGRATOR = {"maximal": "semi_implicit", "affine": "bdf2"}
 CODES = {"SC423", "SC452"}  # what lacks inertia against its motion; the former is told before there is a model
 SPAN, STEPS = 0.16, (2e-3, 1e-3)  # [s]
@@ -181,3 +194,238 @@ solver: {type: maximal}
     assert (code, line) == ("SC452", 2)
     assert "`pin` yields" in message
     assert "`p`" in message
+
+
+# A universal joint, and the same as two hinges with a massless cross; a slide on a hinge, and the same as a d6 joint.
+TWINS = """
+world: {gravity: [0.5, 1, -9.81]}
+defaults:
+  body: {mass: 2, com: [0.3, 0.02, -0.05], inertia: {full: [[0.02, 0.003, 0], [0.003, 0.1, 0.002], [0, 0.002, 0.11]]}}
+bodies:
+  one: {pose: {xyz: [0, 0, 0]}}
+  cross: {mass: 0, inertia: point}
+  other: {pose: {xyz: [0, 0, 0]}}
+  arm: {pose: {xyz: [0, 5, 0]}}
+  sleeve: {pose: {xyz: [0, 5, 0]}, mass: 0, inertia: point}
+  rod: {pose: {xyz: [0, 5, 0]}}
+joints:
+  universal: {type: universal, parent: world, child: one, at: [0, 0, 0], axes: {angular: [[0, 0, 1], [0, 1, 0]]},
+              q: [0.3, -0.4], qd: [1.5, 0.7], damping: [0.1, 0.2]}
+  first: {type: revolute, parent: world, child: cross, at: [0, 0, 0], axis: [0, 0, 1], q: 0.3, qd: 1.5, damping: 0.1}
+  second: {type: revolute, parent: cross, child: other, at: [0, 0, 0], axis: [0, 1, 0], q: -0.4, qd: 0.7, damping: 0.2}
+  slides: {type: d6, parent: world, child: arm, at: [0, 5, 0], axes: {linear: [[1, 0, 0]], angular: [[0, 1, 0]]},
+           q: [0.1, 0.2], qd: [0.4, -0.6]}
+  rail: {type: prismatic, parent: world, child: sleeve, at: [0, 5, 0], axis: [1, 0, 0], q: 0.1, qd: 0.4}
+  pin: {type: revolute, parent: sleeve, child: rod, at: [0, 5, 0], axis: [0, 1, 0], q: 0.2, qd: -0.6}
+"""
+INTEGRATORS = list(STAGES)
+SAME = 1e-11  # [rad, m], after SPAN
+MASSLESS_BODIES_SPAN = 0.5  # [s]
+EXTRAPOLATED = 2e-3  # [rad, m], of errors of 0.02 at the finest step
+
+
+@pytest.mark.parametrize("integrator", INTEGRATORS)
+def test_two_joints_about_a_massless_body_are_one_joint(integrator, device):
+    """To rounding, because the rates of all of these coordinates are velocities of the solver."""
+    runner = Runner(f"{TWINS}solver: {{type: generalized, dt: 1}}\n", integrator, device)
+    apart = []
+    for n in (200, 400):
+        q = runner(MASSLESS_BODIES_SPAN / n, n, 1)["frames/joint_q"][-1, 0]
+        assert np.isfinite(q).all()
+        apart.append(np.abs(q[[0, 1, 4, 5]] - q[[2, 3, 6, 7]]).max())
+    assert max(apart) < SAME
+
+
+def test_the_maximal_solver_takes_them_and_tends_to_the_same(device):
+    """It keeps them on the joints of the tree, because no velocity follows from a force on what has no mass."""
+    peer = Runner(f"{TWINS}solver: {{type: generalized, dt: 1}}\n", "rk4", device)
+    peer = peer(MASSLESS_BODIES_SPAN / 400, 400, 1)["frames/joint_q"][-1, 0]
+    runner = Runner(f"{TWINS}solver: {{type: maximal, dt: 1}}\n", "semi_implicit", device)
+    steps = MASSLESS_BODIES_SPAN / np.array([200, 400, 800])
+    q = [runner(dt, round(MASSLESS_BODIES_SPAN / dt), 1)["frames/joint_q"][-1, 0, :8] for dt in steps]
+    assert slope(steps, [np.abs(one - peer).max() for one in q]) == pytest.approx(1.0, abs=0.2)
+    assert np.abs(2 * q[2] - q[1] - peer).max() < EXTRAPOLATED
+
+
+REFUSED = {
+    "mass: 0, inertia: {diag: [1, 1, 1]}": "SC401",  # inertia without mass
+    "mass: 0": "SC401",
+    "mass: -1, inertia: point": "SC401",
+}
+
+
+@pytest.mark.parametrize("words", REFUSED)
+def test_what_is_no_massless_body(words):
+    text = TWINS.replace("cross: {mass: 0, inertia: point}", f"cross: {{{words}}}")
+    text += "solver: {type: generalized, dt: 1e-3}\n"
+    assert REFUSED[words] in [code for code, _, _ in faults_of(text)]
+
+
+@pytest.mark.parametrize("solver", sorted(MASSLESS_BODIES_SOLVERS))
+def test_nothing_holds_a_massless_body_that_stands_alone(solver):
+    """And solvers whose bodies need mass refuse it by name."""
+    text = f"bodies: {{p: {{mass: 0, inertia: point}}}}\nsolver: {{type: {solver}, dt: 1e-3}}\n"
+    found = faults_of(text)
+    assert found
+    assert all("`p" in message for _, _, message in found)
+
+
+@pytest.mark.parametrize("solver", ["natural", "affine"])
+def test_solvers_whose_bodies_need_mass_refuse_it_by_name(solver):
+    found = faults_of(f"{TWINS}solver: {{type: {solver}, dt: 1e-3}}\n")
+    assert {name for name in ("cross", "sleeve") if any(f"`{name}` has no mass" in message for *_, message in found)} == {
+        "cross", "sleeve"}  # fmt: skip
+
+
+@pytest.mark.parametrize("solver", MASSLESS_BODIES_SOLVERS)
+@pytest.mark.parametrize(("mass", "inertia", "words"), [
+    ("1e-200", "[0.1, 0.1, 0.1]", "the mass of body `a` is 1e-200 kg"),
+    ("1", "[1e-200, 1e-200, 1e-200]", "the inertia of body `a` is 1e-200 kg m^2"),
+])  # fmt: skip
+def test_what_is_too_small_to_divide_by_is_refused_at_its_line(solver, mass, inertia, words):
+    text = f"""bodies:
+  a: {{mass: {mass}, inertia: {{diag: {inertia}}}}}
+solver: {{type: {solver}, dt: 1 ms}}
+run: {{duration: 0.01}}
+"""
+    code, line, message = faults_of(text)[0]
+    assert (code, line) == ("SC401", 1)
+    assert words in message
+    assert "too small to divide by" in message
+
+
+BodyFlags = package.BodyFlags
+
+ROUNDING = 1e-14  # [m], of lengths of order one
+OLD = 777.0
+SCENE = """
+simcli: 1
+bodies:
+  rod: {pose: {xyz: [0, 0, 1]}, mass: 1, com: [0, 0, 0.5], inertia: {diag: [0.1, 0.1, 0.1]}}
+  table: {kinematic: true}
+  stone: {pose: {xyz: [5, 0, 0]}, mass: 1, inertia: {diag: [1, 1, 1]}}
+joints:
+  pin: {type: revolute, parent: rod, child: table, at: [0, 0, 1], axis: [0, 1, 0]}  # places the rod, which is its parent
+  slide: {type: prismatic, parent: world, child: table, at: [0, 0, 0], axis: [1, 0, 0], motion: {position: 0.0}}
+run: {duration: 0.1}
+batch: {worlds: 2}
+"""
+STILL = ("--set", "bodies.table={mass: 1, inertia: {diag: [1, 1, 1]}}")
+SHIFT, ANGLE = 0.3, 0.4
+
+
+@pytest.fixture
+def scene_of_flags(tmp_path):
+    path = tmp_path / "scene.yaml"
+    path.write_text(SCENE)
+    return path
+
+
+def poses():
+    """By hand: the rod turns with the table as its child, so by minus the angle about y."""
+    half = -ANGLE / 2
+    rod = [SHIFT, 0, 1, 0, np.sin(half), 0, np.cos(half)]
+    return np.array([rod, [SHIFT, 0, 0, 0, 0, 0, 1], [5, 0, 0, 0, 0, 0, 1]])
+
+
+def moved(scene):
+    """Model, a state with coordinates of its own whose bodies hold an old value, and where the coordinates lie."""
+    model, state = package.load(scene)
+    place = {name: slice(*model.joints.q_start[j : j + 2]) for j, name in enumerate(model.joints.name)}
+    state.joint_q[:, place["slide"]], state.joint_q[:, place["pin"]] = SHIFT, ANGLE
+    state.body_q[...] = OLD
+    return model, state, place
+
+
+@pytest.mark.parametrize(("flags", "kept"), [(BodyFlags.ALL, ()), (BodyFlags.DYNAMIC, (1,)), (BodyFlags.KINEMATIC, (0, 2)),
+                                         (1, (1,)), (0, (0, 1, 2))])  # fmt: skip
+def test_bodies_of_other_kinds_keep_their_poses(scene_of_flags, flags, kept, device):
+    model, state, _ = moved(scene_of_flags)
+    package.eval_fk(model, state, body_flag_filter=flags)
+    wanted = poses()
+    wanted[list(kept)] = OLD
+    assert np.abs(state.body_q - wanted).max() < ROUNDING
+
+
+def test_joints_that_place_bodies_of_other_kinds_keep_their_coordinates(scene_of_flags, device):
+    model, state, place = moved(scene_of_flags)
+    cases = ((BodyFlags.DYNAMIC, "pin", ANGLE, "slide"), (BodyFlags.KINEMATIC, "slide", SHIFT, "pin"))
+    for flags, written, value, kept in cases:
+        state.body_q[...], state.joint_q[...] = poses(), OLD
+        package.eval_ik(model, state, body_flag_filter=flags)
+        assert np.abs(state.joint_q[:, place[written]] - value).max() < ROUNDING
+        assert (state.joint_q[:, place[kept]] == OLD).all()
+
+
+def test_views_filter_together_with_masks(scene_of_flags, device):
+    model, state, place = moved(scene_of_flags)
+    view = package.ArticulationView(model, "table")
+    view.eval_fk(state, mask=np.array([True, False]), body_flag_filter=BodyFlags.DYNAMIC)
+    assert np.abs(state.body_q[0, 0] - poses()[0]).max() < ROUNDING
+    assert (state.body_q[0, 1:] == OLD).all()
+    assert (state.body_q[1] == OLD).all()
+    state.body_q[...], state.joint_q[...] = poses(), OLD
+    view.eval_ik(state, mask=np.array([False, True]), body_flag_filter=BodyFlags.KINEMATIC)
+    assert np.abs(state.joint_q[1, place["slide"]] - SHIFT).max() < ROUNDING
+    assert (state.joint_q[1, place["pin"]] == OLD).all()
+    assert (state.joint_q[0] == OLD).all()
+
+
+def test_a_flag_that_means_nothing_is_refused(scene_of_flags, device):
+    model, state, _ = moved(scene_of_flags)
+    with pytest.raises(ValueError, match="BodyFlags"):
+        package.eval_fk(model, state, body_flag_filter=4)
+
+
+def command(*words):
+    return run_here(*words)
+
+
+def test_commands_give_bodies_and_joints_of_one_kind(scene_of_flags, capfd):
+    folder = scene_of_flags.parent
+    q = ("--q", f"slide={SHIFT}", "--q", f"pin={ANGLE}", "--world", "0")
+    for kind, bodies, joints in (("dynamic", [0, 2], {"pin": [ANGLE], "stone_free": [5, 0, 0, 0, 0, 0, 1]}),
+                                 ("kinematic", [1], {"slide": [SHIFT]})):  # fmt: skip
+        assert command("fk", scene_of_flags, *q, "--body-flags", kind, "-o", folder / f"{kind}.h5") == Exit.OK
+        with package.open(folder / f"{kind}.h5") as result:
+            assert result.labels("body_q")[0] == tuple(("rod", "table", "stone")[b] for b in bodies)
+            assert np.abs(result["body_q"][0] - poses()[bodies]).max() < ROUNDING
+        assert command("fk", scene_of_flags, *q, "-o", folder / "all.csv", "--force") == Exit.OK
+        words = ("--states", folder / "all.csv", "--body-flags", kind, "-o", folder / f"{kind}-q.h5")
+        assert command("ik", scene_of_flags, *words) == Exit.OK
+        with package.open(folder / f"{kind}-q.h5") as result:
+            found = dict(zip(result.labels("joint_q")[0], result["joint_q"][0], strict=True))
+        wanted = {}
+        for name, values in joints.items():
+            wanted |= {name if len(values) == 1 else f"{name}:{k}": value for k, value in enumerate(values)}
+        assert found.keys() == wanted.keys()
+        assert all(abs(found[name] - wanted[name]) < ROUNDING for name in wanted)
+    capfd.readouterr()
+
+
+def test_a_residual_of_another_kind_does_not_count(scene_of_flags, capfd):
+    folder = scene_of_flags.parent
+    command("fk", scene_of_flags, "--world", "0", "-o", folder / "all.h5")
+    with h5py.File(folder / "all.h5", "r+") as file:
+        file["states/body_q"][0, 1, 1] += 0.25  # the table leaves its slide sideways, and the rod with it
+        file["states/body_q"][0, 0, 1] += 0.25
+    capfd.readouterr()
+    assert (
+        command("ik", scene_of_flags, "--states", folder / "all.h5", "--body-flags", "kinematic", "--json") == Exit.NEGATIVE
+    )
+    assert json.loads(capfd.readouterr().out)["residual_position"][0] == pytest.approx(0.25, abs=ROUNDING)
+    with h5py.File(folder / "all.h5", "r+") as file:
+        file["states/body_q"][0, :2, 1] -= 0.25
+        file["states/body_q"][0, 0, 1] += 0.25
+    assert command("ik", scene_of_flags, "--states", folder / "all.h5", "--body-flags", "kinematic") == Exit.OK
+    assert command("ik", scene_of_flags, "--states", folder / "all.h5", "--body-flags", "dynamic") == Exit.NEGATIVE
+    capfd.readouterr()
+
+
+def test_a_kind_that_no_body_is_of_is_refused(scene_of_flags, capfd):
+    command("fk", scene_of_flags, "-o", scene_of_flags.parent / "all.csv")
+    for words in (("fk", scene_of_flags, "--select", "stone", "--body-flags", "kinematic"),
+                  ("ik", scene_of_flags, *STILL, "--states", scene_of_flags.parent / "all.csv", "--body-flags",
+                   "kinematic")):  # fmt: skip
+        assert command(*words) == Exit.USAGE
+        assert "--body-flags kinematic: none" in "".join(capfd.readouterr())

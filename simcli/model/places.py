@@ -16,7 +16,7 @@ from simcli.spec.batches.batch import path_column
 from simcli.spec.document.scene_file import Document
 
 # Of a number: factors and shifts, so that a formula that gives back one of the values does not give back all.
-_TRIALS = ((1.0, 0.0), (1.01, 1e-3), (0.99, 2e-3), (1.02, -1e-3))
+_TRIALS = ((1.0, 0.0), (1.01, 1e-3), (0.99, 2e-3), (1.02, 3e-3))
 
 
 class ValuePlace(NamedTuple):

@@ -25,6 +25,7 @@ from simcli.kernels.rays.shapes import (
 BIAS = 2e-4  # [1]: rays to the light start so far above the surface
 FEW = 8  # rays to the lamp: if all of them are blocked, so are the others
 _REACH = 1.02  # of the square of a distance: the cone of the lamp is wider than its middle plane by the square of its spread
+_ABOVE = 1.1  # of the tangent of half the lamp's angle: all of it is above the horizon
 LINE, _DARK = 0.006, 0.11  # width of a line of a plane by their distance; what it takes of the light
 # Places in the table of numbers of a picture.
 EYE, RIGHT, UP, FORWARD, LIGHT, LIGHT_U, LIGHT_V = range(0, 21, 3)
@@ -124,30 +125,30 @@ def behind_rod(s, p, numbers: ti.template(), solids: ti.template()):
 
 
 @ti.func
-def behind_rods(own, p, numbers: ti.template(), first, last, light_solid: ti.template(), solids: ti.template()):
-    """What is left of the lamp by thin round solids other than `own`, and whether other solids can hide a part of it."""
+def behind_rods(own, spared, p, numbers: ti.template(), first, last, light_solid: ti.template(), solids: ti.template()):
+    """What is left of the lamp by thin round solids other than `own`, and whether others but `spared` can hide a part."""
     left, others = 1.0, 0
     for m in range(first, last):
         s = light_solid[m]
-        if solids[s, 22] == 0.0:
+        if solids[s, 22] == 0.0 and s != spared:
             offset = of_solid(s, solids, 9) - p
             along = offset.dot(vec3_at(numbers, LIGHT))
             reach = solids[s, 12] + numbers[SPREAD] * ti.max(0.0, along)
             if along > -solids[s, 12] and offset.dot(offset) - along * along < reach * reach * _REACH:
                 others = 1
-        elif s != own:
+        elif solids[s, 22] != 0.0 and s != own:
             left *= 1.0 - solids[s, 24] * behind_rod(s, p, numbers, solids)
     return left, others
 
 
 @ti.func
-def left_on(p, d, first, last, light_solid: ti.template(), solids: ti.template(), names: ti.template(),
+def left_on(spared, p, d, first, last, light_solid: ti.template(), solids: ti.template(), names: ti.template(),
             nodes: ti.template(), links: ti.template(), triangles: ti.template()):
-    """What solids that are not thin and round leave of the light on one ray."""
+    """What solids that are not thin and round, but `spared`, leave of the light on one ray."""
     left, m = 1.0, first
     while m < last and left > 0.0:
         s = light_solid[m]
-        if solids[s, 22] == 0.0:
+        if solids[s, 22] == 0.0 and s != spared:
             if against(s, p, d, BIAS, 1, solids, names, nodes, links, triangles)[0] < NEVER:
                 left *= 1.0 - solids[s, 24]
         m += 1
@@ -155,22 +156,26 @@ def left_on(p, d, first, last, light_solid: ti.template(), solids: ti.template()
 
 
 @ti.func
-def seen_light(own, p, first_ray, stride, lamp: ti.template(), numbers: ti.template(), light_start: ti.template(),
+def seen_light(own, p, normal, first_ray, stride, lamp: ti.template(), numbers: ti.template(), light_start: ti.template(),
                light_solid: ti.template(), n_tiles, solids: ti.template(), names: ti.template(), nodes: ti.template(),
                links: ti.template(), triangles: ti.template()):
-    """How much of the lamp a point p of the solid `own` sees, 0 to 1: by each `stride`-th of its rays from `first_ray`."""
+    """How much of the lamp a point p of the solid `own` sees, 0 to 1: by each `stride`-th of its rays from `first_ray`.
+
+    A solid without hollows does not stand before its own lamp where all of that is above the horizon.
+    """
     light, u, v = vec3_at(numbers, LIGHT), vec3_at(numbers, LIGHT_U), vec3_at(numbers, LIGHT_V)
     i = ti.cast(ti.floor((p.dot(u) - numbers[TILES_U]) * numbers[PER_U]), ti.i32)
     j = ti.cast(ti.floor((p.dot(v) - numbers[TILES_V]) * numbers[PER_V]), ti.i32)
     found = 1.0
     if 0 <= i < n_tiles and 0 <= j < n_tiles:
         first, last = light_start[j * n_tiles + i], light_start[j * n_tiles + i + 1]
-        left, others = behind_rods(own, p, numbers, first, last, light_solid, solids)
+        spared = own if names[own, 0] != MESH and normal.dot(light) > _ABOVE * numbers[SPREAD] else -1
+        left, others = behind_rods(own, spared, p, numbers, first, last, light_solid, solids)
         seen, taken = 0.0, 0
         k, most = first_ray % stride, lamp.shape[0] if others == 1 and left > 0.0 else 0
         while k < most:
             d = (light + numbers[SPREAD] * (lamp[k, 0] * u + lamp[k, 1] * v)).normalized()
-            seen += left_on(p, d, first, last, light_solid, solids, names, nodes, links, triangles)
+            seen += left_on(spared, p, d, first, last, light_solid, solids, names, nodes, links, triangles)
             taken += 1
             k += stride
             if taken == FEW and seen == 0.0:

@@ -8,7 +8,7 @@ from simcli.kernels.device.runtime import live_device, start_device
 from simcli.kernels.language import ti
 from simcli.kernels.rays import lit
 from simcli.kernels.rays.lit import against, background, colour_of, of_solid, seen_light, vec3_at
-from simcli.kernels.rays.screens import LIGHT_TILES, TILE, Camera, light_tiles_of, tiles_of
+from simcli.kernels.rays.screens import LIGHT_TILES, TILE, Camera, light_tiles_of, tiles_changed, tiles_of
 from simcli.kernels.rays.shapes import NEVER, PLANE, vec3
 from simcli.kernels.rays.solids import Meshes, Solids
 from simcli.model.table_base import Array
@@ -66,6 +66,9 @@ class Picture:
 def draw(solids: Solids, meshes: Meshes, camera: Camera, light: Light) -> Picture:
     """Draw solids; the bytes depend on nothing else than what is given.
 
+    Of a film, from the second picture on, rays go only to where something stands or throws its shadow: the rest is that of
+    the planes alone, as long as these, the camera and the light stay.
+
     Args:
         solids: `kept` ones.
         meshes: that they name.
@@ -73,25 +76,117 @@ def draw(solids: Solids, meshes: Meshes, camera: Camera, light: Light) -> Pictur
         light: and background.
     """
     ready_device()
-    shadows = light_tiles_of(solids, light.direction, light.spread)
-    seen = tiles_of(solids, camera)
-    rows, names = solids.table(meshes)
-    layers = MOST_LAYERS if (solids.opacity < 1.0).any() or solids.is_plane.any() else 1
-    counts = np.array((camera.width, camera.height, -(-camera.width // TILE), LIGHT_TILES, layers), np.int32)
-    numbers = _numbers(camera, light, shadows)
-    tables = (numbers, counts, lamp_points(light.n_rays), rows, names, meshes.nodes, meshes.links, meshes.triangles,
-              seen.start, seen.solid, shadows.lists.start, shadows.lists.solid)  # fmt: skip
-    every = np.arange(camera.width * camera.height, dtype=np.int32)
-    linear, solid = np.empty((len(every), 3), np.float32), np.empty(len(every), np.int32)
-    draw_pixels(every, _MIDDLE, 1, linear, solid, *tables)
-    is_plane = np.append(solids.is_plane, False)[solid]
-    edge = _edges(_encoded(linear).reshape(camera.height, camera.width, 3), is_plane.reshape(camera.height, camera.width))
-    if len(edge):
-        finer, unused = np.empty((len(edge), 3), np.float32), np.empty(len(edge), np.int32)
-        draw_pixels(edge, LATTICE, LATTICE_STRIDE, finer, unused, *tables)
-        linear[edge] = finer
-    size = (camera.height, camera.width)
-    return Picture(np.round(255.0 * _encoded(linear)).astype(np.uint8).reshape(*size, 3), solid.reshape(size))
+    planes = solids.of(solids.is_plane)
+    key = _key_of(planes, camera, light)
+    if _last.key != key:
+        _last.key, _last.base = key, None
+        return _whole(_Rays(solids, meshes, camera, light)).picture
+    if _last.base is None:
+        _last.base = _whole(_Rays(planes, meshes, camera, light))
+    return _over(_last.base, _Rays(solids, meshes, camera, light), tiles_changed(solids, camera, light))
+
+
+@dataclass
+class _Last:
+    """What the picture before had: planes, camera and light, and the picture of these alone, if that was wanted."""
+
+    key: bytes = b""
+    base: "_Drawn | None" = None
+
+
+_last = _Last()
+
+
+def _key_of(planes: Solids, camera: Camera, light: Light) -> bytes:
+    parts = [*vars(planes).values(), *vars(camera).values(), *vars(light).values()]
+    return b"|".join(np.asarray(part).tobytes() for part in parts)
+
+
+class _Rays:
+    """What rays of a picture meet; arguments as of `draw`."""
+
+    def __init__(self, solids: Solids, meshes: Meshes, camera: Camera, light: Light):
+        self.solids, self.size = solids, (camera.height, camera.width)
+        shadows, seen = light_tiles_of(solids, light.direction, light.spread), tiles_of(solids, camera)
+        rows, names = solids.table(meshes)
+        layers = MOST_LAYERS if (solids.opacity < 1.0).any() or solids.is_plane.any() else 1
+        counts = np.array((camera.width, camera.height, -(-camera.width // TILE), LIGHT_TILES, layers), np.int32)
+        self._tables = (
+            _numbers(camera, light, shadows), counts, lamp_points(light.n_rays), rows, names, meshes.nodes, meshes.links,
+            meshes.triangles, seen.start, seen.solid, shadows.lists.start, shadows.lists.solid)  # fmt: skip
+
+    def through(self, pixels: Array, is_fine: bool = False) -> tuple[Array, Array]:
+        """Linear light (n, 3) of some pixels, by one ray each, or by those of the lattice, and the solids that are met."""
+        linear, solid = np.empty((len(pixels), 3), np.float32), np.empty(len(pixels), np.int32)
+        if len(pixels):
+            pattern = (LATTICE, LATTICE_STRIDE) if is_fine else (_MIDDLE, 1)
+            draw_pixels(pixels.astype(np.int32), *pattern, linear, solid, *self._tables)
+        return linear, solid
+
+
+@dataclass(frozen=True)
+class _Drawn:
+    """A picture, and how it came about.
+
+    Attributes:
+        picture: the picture.
+        shown: (h, w, 3), sRGB of the middles of the pixels.
+        is_plane: (h, w), whether these show a plane.
+        is_edge: (h, w), pixels that were drawn with more rays.
+    """
+
+    picture: Picture
+    shown: Array
+    is_plane: Array
+    is_edge: Array
+
+
+def _whole(rays: _Rays) -> _Drawn:
+    """All of a picture."""
+    linear, solid = rays.through(np.arange(rays.size[0] * rays.size[1]))
+    shown = _encoded(linear).reshape(*rays.size, 3)
+    is_plane = np.append(rays.solids.is_plane, False)[solid].reshape(rays.size)
+    is_edge, colour = _edges(shown, is_plane), _bytes_of(shown)
+    colour[is_edge] = _bytes_of(_encoded(rays.through(np.flatnonzero(is_edge), is_fine=True)[0]))
+    return _Drawn(Picture(colour, solid.reshape(rays.size)), shown, is_plane, is_edge)
+
+
+def _over(base: _Drawn, rays: _Rays, tiles: Array) -> Picture:
+    """A picture in which only some tiles can differ from that of the planes alone; the bytes are those of `_whole`.
+
+    Args:
+        base: the picture of the planes.
+        rays: of all solids.
+        tiles: (rows, columns) bool.
+    """
+    number = np.append(np.flatnonzero(rays.solids.is_plane), -1).astype(np.int32)  # of planes among all solids
+    colour, solid = base.picture.colour.copy(), number[base.picture.solid]
+    if not tiles.any():
+        return Picture(colour, solid)
+    # Two pixels beyond: an edge is seen from its neighbour, and that of one there is the one before.
+    rows, columns = (_span(tiles.any(axis=1 - k), rays.size[k]) for k in range(2))
+    box = np.s_[rows[0] : rows[1], columns[0] : columns[1]]
+    again = np.repeat(np.repeat(tiles, TILE, axis=0), TILE, axis=1)[: rays.size[0], : rays.size[1]][box]
+    every = (np.arange(*rows)[:, None] * rays.size[1] + np.arange(*columns)).astype(np.int32)
+    shown, is_plane = base.shown[box].copy(), base.is_plane[box].copy()
+    linear, met = rays.through(every[again])
+    shown[again], solid[box][again] = _encoded(linear), met
+    is_plane[again] = np.append(rays.solids.is_plane, False)[met]
+    is_edge, was_edge = _edges(shown, is_plane), base.is_edge[box]
+    for side, at_end in ((np.s_[0], rows[0] == 0), (np.s_[-1], rows[1] == rays.size[0])):
+        is_edge[side] = is_edge[side] if at_end else was_edge[side]
+    for side, at_end in ((np.s_[:, 0], columns[0] == 0), (np.s_[:, -1], columns[1] == rays.size[1])):
+        is_edge[side] = is_edge[side] if at_end else was_edge[side]
+    middle, fine = (again | was_edge) & ~is_edge, is_edge & (again | ~was_edge)
+    colour[box][middle] = _bytes_of(shown[middle])
+    colour[box][fine] = _bytes_of(_encoded(rays.through(every[fine], is_fine=True)[0]))
+    return Picture(colour, solid)
+
+
+def _span(tiles: Array, size: int) -> tuple[int, int]:
+    """First pixel of some tiles and one past the last, and two more on either side."""
+    found = np.flatnonzero(tiles)
+    return max(int(found[0]) * TILE - 2, 0), min((int(found[-1]) + 1) * TILE + 2, size)
 
 
 def ready_device() -> None:
@@ -123,17 +218,26 @@ def lamp_points(n: int) -> Array:
     return np.stack((radius * np.cos(angle), radius * np.sin(angle)), axis=-1).astype(np.float32)
 
 
+def _bytes_of(shown: Array) -> Array:
+    """Colours from 0 to 1 as uint8."""
+    return np.round(255.0 * shown).astype(np.uint8)
+
+
 def _edges(shown: Array, is_plane: Array) -> Array:
-    """Numbers of pixels that differ from a neighbour, and of their neighbours, which may hide a thin thing: (n,) int32.
+    """Pixels that differ from a neighbour, and their neighbours, which may hide a thin thing: (h, w) bool.
 
     Lines and shadows on planes are smooth by themselves.
     """
     found = np.zeros(shown.shape[:2], bool)
+    parts = [np.ascontiguousarray(shown[..., k]) for k in range(3)]
     for one, other in ((np.s_[:, 1:], np.s_[:, :-1]), (np.s_[1:], np.s_[:-1])):
-        differ = (np.abs(shown[one] - shown[other]).max(axis=-1) > _EDGE) & ~(is_plane[one] & is_plane[other])
+        differ = np.abs(parts[0][one] - parts[0][other]) > _EDGE
+        for part in parts[1:]:
+            differ |= np.abs(part[one] - part[other]) > _EDGE
+        differ &= ~(is_plane[one] & is_plane[other])
         found[one] |= differ
         found[other] |= differ
-    return np.flatnonzero(found).astype(np.int32)
+    return found
 
 
 def _numbers(camera: Camera, light: Light, shadows) -> Array:
@@ -185,8 +289,8 @@ def _colour_at(s, eye, d, hit, k, stride, lamp: ti.template(), numbers: ti.templ
     normal = vec3(hit[1], hit[2], hit[3]).normalized()
     seen = 0.0
     if normal.dot(vec3_at(numbers, lit.LIGHT)) > 0.0:
-        seen = seen_light(s, p + lit.BIAS * normal, k, stride, lamp, numbers, light_start, light_solid, counts[3], solids,
-                          names, nodes, links, triangles)
+        seen = seen_light(s, p + lit.BIAS * normal, normal, k, stride, lamp, numbers, light_start, light_solid, counts[3],
+                          solids, names, nodes, links, triangles)
     return colour_of(s, p, normal, d, seen, hit[0], numbers, solids, names)
 
 

@@ -10,6 +10,8 @@ from simcli.model.table_base import Array
 TILE = 16  # pixels of a tile's edge
 LIGHT_TILES = 64  # along either side of the light's picture
 _NEAR = 1e-3  # [1], least depth that is projected
+_FAR = 1e6  # [1], of a shadow
+_BOX = np.array([(x, y, z) for x in (-1.0, 1.0) for y in (-1.0, 1.0) for z in (-1.0, 1.0)])
 
 
 @dataclass(frozen=True)
@@ -56,14 +58,50 @@ class Camera:
 
 def tiles_of(solids: Solids, camera: Camera) -> Lists:
     """Lists of the tiles of a picture, row by row."""
-    shown = camera.project(solids.corners())
-    depth = shown[..., 2]
-    behind = (depth <= _NEAR).all(axis=1) & ~solids.is_plane
-    whole = (depth <= _NEAR).any(axis=1) | solids.is_plane
     count = np.array((-(-camera.width // TILE), -(-camera.height // TILE)))
+    low, high = _rectangles(camera, solids.corners())
+    low, high = (np.where(solids.is_plane[:, None], all_of_it, part) for part, all_of_it in ((low, 0.0), (high, count)))
+    return _lists(low, high, count)
+
+
+def tiles_changed(solids: Solids, camera: Camera, light) -> Array:
+    """Tiles of a picture that can differ from that of its planes alone, (rows, columns) bool.
+
+    Args:
+        solids: all of them.
+        camera: and the size of the picture.
+        light: see `picture.Light`.
+    """
+    bodies, planes = solids.of(~solids.is_plane), solids.of(solids.is_plane)
+    corners = bodies.corners()
+    seen = [corners]
+    for normal, centre in zip(planes.map[:, :, 2], planes.centre, strict=True):
+        normal = normal / np.linalg.norm(normal)
+        slope, height = float(normal @ light.direction), (corners - centre) @ normal
+        if slope > 0.0:  # else it is not lit
+            least = max(slope - light.spread, _NEAR)  # of the rim of the lamp
+            reach = light.spread * (1.0 + light.spread) * np.abs(height).max(axis=1, initial=0.0) / least**2 + _NEAR
+            shadow = corners - (height / slope)[..., None] * light.direction
+            wider = shadow[:, :, None] + reach[:, None, None, None] * _BOX
+            seen.append(wider.reshape(len(corners), 64, 3).clip(-_FAR, _FAR))
+    count = np.array((-(-camera.width // TILE), -(-camera.height // TILE)))
+    found = np.zeros(count[::-1], bool)
+    for points in seen:
+        low, high = _rectangles(camera, points)
+        for (x, y), (right, top) in zip(np.floor(np.clip(low, 0, count)).astype(int),
+                                        np.floor(np.clip(high, -1, count - 1)).astype(int), strict=True):  # fmt: skip
+            found[y : top + 1, x : right + 1] = True
+    return found
+
+
+def _rectangles(camera: Camera, corners: Array) -> tuple[Array, Array]:
+    """Tiles that hold some boxes, (N, 8, 3): first and last along x and y, (N, 2); the last -1 of what is behind the eye."""
+    shown = camera.project(corners)
+    depth = shown[..., 2]
+    behind, whole = (depth <= _NEAR).all(axis=1), (depth <= _NEAR).any(axis=1)
     low = np.where(whole[:, None], 0.0, shown[..., :2].min(axis=1) - 1.0)
     high = np.where(whole[:, None], (camera.width, camera.height), shown[..., :2].max(axis=1) + 1.0)
-    return _lists(low / TILE, np.where(behind[:, None], -1.0, high / TILE), count)
+    return low / TILE, np.where(behind[:, None], -1.0, high / TILE)
 
 
 @dataclass(frozen=True)

@@ -93,8 +93,12 @@ class Solids:
     def kept(self) -> "Solids":
         """Those that can be drawn: poses are numbers, opacities are not 0; none is too flat."""
         good = np.isfinite(self.map).all(axis=(1, 2)) & np.isfinite(self.centre).all(axis=1) & (self.opacity > 0.0)
-        found = Solids(**{name: value[good] for name, value in vars(self).items()})
+        found = self.of(good)
         return Solids(**{**vars(found), "map": _thick(found.map)})
+
+    def of(self, mask: Array) -> "Solids":
+        """Some of them."""
+        return Solids(**{name: value[mask] for name, value in vars(self).items()})
 
     @property
     def is_plane(self) -> Array:

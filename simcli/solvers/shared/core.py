@@ -106,6 +106,7 @@ class Core:
     """
 
     _data_oriented = True
+    _numbers = ("n_steps",)
 
     def __init__(self, model: Model, options, plan: RunPlan, arena: Arena, phases: Sequence[Model] = ()):
         self.precision = arena.device.precision

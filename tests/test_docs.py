@@ -1,0 +1,449 @@
+"""`simcli docs`: every page renders, every key of a scene has one, and what the pages show works.
+
+The pages on units, expressions, names and coordinates: all that the code has stands there, and what they say holds.
+
+The page on selection says what happens: its scene loads, its commands run, its Python holds.
+"""
+
+import json
+import re
+import shlex
+from importlib.resources import files
+
+import pytest
+from support.process import simcli, told_here
+from support.scenes import scene
+
+import simcli as package
+from simcli.cli import console
+from simcli.cli.markdown_text import CODE_INDENT, about, markdown_text
+from simcli.cli.scenes.docs import READING_ORDER
+from simcli.errors import Exit, SceneError
+from simcli.model import build
+from simcli.model.joints.catalogue import CATALOGUE
+from simcli.spec import resolve
+from simcli.spec.document.scene_file import load_document
+from simcli.spec.faults.codes import over
+from simcli.spec.manual.keys import fields
+from simcli.spec.manual.reference import overview, places_of, section
+from simcli.spec.names import dofs
+from simcli.spec.names.channel_names import CHANNEL_GROUPS, ON_DEMAND, SCALARS, of_group
+from simcli.spec.names.patterns import matching
+from simcli.spec.schema.body import BodySpec
+from simcli.spec.schema.joint import JointSpec
+from simcli.spec.schema.scene import AUTHORING, SceneSpec
+from simcli.spec.values.expressions import CONSTANTS, FUNCTIONS, ExpressionError, evaluate
+from simcli.spec.values.units import UNITS, UnitError, describe, to_si
+
+PAGES = sorted(entry.name.removesuffix(".md") for entry in files("simcli").joinpath("docs").iterdir()
+               if entry.name.endswith(".md"))  # fmt: skip
+
+
+def text_of(page):
+    return files("simcli").joinpath("docs", f"{page}.md").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def command(capsys):
+    def run(*words):
+        return told_here(capsys, *words)
+
+    return run
+
+
+def test_pages_are_listed_with_what_they_are_about(command):
+    code, out, _ = command("docs", "--json")
+    assert code == Exit.OK
+    topics = {entry["name"]: entry["about"] for entry in json.loads(out)["topics"]}
+    assert sorted(topics) == sorted([*PAGES, "scene"])
+    listed = [name for name in READING_ORDER if name in topics]
+    assert list(topics)[: len(listed)] == listed
+    assert all(topics.values())
+
+
+@pytest.mark.parametrize("page", [*PAGES, "scene"])
+def test_every_page_is_plain_text_that_fits(command, page):
+    code, out, err = command("docs", page)
+    assert (code, err) == (Exit.OK, "")
+    source = overview() if page == "scene" else text_of(page)
+    in_code = {line for block in re.findall(r"```\w*\n(.*?)```", source, re.DOTALL) for line in block.splitlines()}
+    for line in out.splitlines():
+        if line[4:] in in_code:
+            continue
+        assert len(line) <= 100, line
+        assert not line.startswith(("#", "```", "|")), line
+
+
+@pytest.mark.parametrize("coloured", [False, True])
+def test_every_word_of_a_page_is_shown(coloured):
+    for page in PAGES:
+        source = re.sub(r"^```\w*$", "", text_of(page), flags=re.MULTILINE)
+        words = re.findall(r"\w+", re.sub(r"\]\([^)]*\)", "]", source))
+        shown = re.sub(r"\x1b\[[0-9;]*m", "", markdown_text(text_of(page), 100, coloured))
+        assert sorted(re.findall(r"\w+", shown)) == sorted(words), page
+        assert "\x1b" not in shown
+
+
+def test_elements_of_markdown():
+    page = "# T\n\nFirst\nparagraph with **bold** and [a link](x.md) and `L**2`.\n\n- one\n  more\n- two\n\n"
+    page += "| a | b |\n|---|:-:|\n| 1 | 2 |\n\n## U\n\n```yaml\n# b\n\nc: " + 99 * "1" + "\n```\n"
+    plain = markdown_text(page, 60, False).splitlines()
+    assert plain == [
+        "T", "=", "", "First paragraph with bold and a link and `L**2`.", "", " - one more", " - two", "", " a  b", " ----",
+        " 1  2", "", "U", "-", "", f"{CODE_INDENT}# b", "", f"{CODE_INDENT}c: {99 * '1'}",
+    ]  # fmt: skip
+    assert "\x1b[1mbold\x1b[0m" in markdown_text(page, 60, True)
+    assert about(page) == "First paragraph with bold and a link and `L**2`."
+
+
+@pytest.mark.parametrize("colours", [True, False])
+def test_a_terminal_gets_colours_unless_it_wants_none(command, monkeypatch, colours):
+    monkeypatch.setattr(console, "on_terminal", lambda: True)
+    monkeypatch.setenv("FORCE_COLOR", "1") if colours else monkeypatch.setenv("NO_COLOR", "1")
+    code, out, _ = command("docs", "convert")
+    assert code == Exit.OK
+    assert ("\x1b[" in out) == colours
+
+
+@pytest.mark.parametrize("key", [*fields(SceneSpec), *AUTHORING])
+def test_every_key_of_a_scene_has_a_section(command, key):
+    code, out, _ = command("docs", key)
+    assert code == Exit.OK
+    assert key in overview()
+    assert key in out
+
+
+def test_sections_below_keys_and_names():
+    assert all(f"- `{name}`: " in section("joints") for name in fields(JointSpec))
+    assert all(f"- `{name}`: " in section("bodies") for name in fields(BodySpec))
+    assert "## Limit\n" in section("joints.limit")
+    assert "- `radius`: " in section("bodies.shapes")
+    assert section("bodies.mass").startswith("# bodies.mass\n\n- `mass`: Mass")
+    assert "revolute" in section("joints.type")
+
+
+@pytest.mark.parametrize(("topic", "words"), [
+    ("shapes", ["bodies.shapes", "Box shape", "Full lengths"]), ("drive", ["joints.drive", "`stiffness`", "forces.drive"]),
+    ("limit", ["joints.limit", "Bounds of one coordinate"]), ("forces.spring", ["forces.spring", "`stiffness`", "pulleys"]),
+    ("friction", ["joints.friction", "materials.friction", "forces.friction"]), ("spring", ["forces.spring", "pulleys"]),
+    ("joint", ["joints", "`parent`"]), ("gears", ["`coordinates`"]), ("revolute", ["joints.revolute", "`parent`"]),
+    ("bodies.shapes.box", ["Box shape"]), ("sine", ["signals.sine", "Amplitude"]),
+])  # fmt: skip
+def test_a_word_leads_to_its_keys_types_and_headings(command, topic, words):
+    code, out, _ = command("docs", topic)
+    assert code == Exit.OK
+    assert [word for word in words if word not in out] == []
+
+
+@pytest.mark.parametrize("name", sorted({*fields(JointSpec), *fields(BodySpec), *fields(SceneSpec)}))
+def test_every_key_leads_somewhere(name):
+    """As a topic of its own: each place that is found has a section, which speaks of the key."""
+    places = places_of(name)
+    assert places
+    assert all(f"`{name}`" in section(place) or f".{name}" in section(place) or place == name for place in places)
+
+
+def test_a_search_lists_pages_and_lines(command):
+    code, out, _ = command("docs", "--search", "NOT-A-KNOT")
+    assert code == Exit.OK
+    assert {line.split(":")[0] for line in out.splitlines()} >= {"signals"}
+    page, number, text = out.splitlines()[0].split(":", 2)
+    assert text_of(page).splitlines()[int(number) - 1].strip() == text.strip()
+    code, out, _ = command("docs", "signals", "--search", "not-a-knot", "--json")
+    assert {line["topic"] for line in json.loads(out)["lines"]} == {"signals"}
+    code, out, err = command("docs", "--search", "no such words")
+    assert (code, out, "no page contains" in err) == (Exit.USAGE, "", True)
+
+
+@pytest.mark.parametrize(
+    ("topic", "hint"),
+    [("jonts", "`joints`"), ("strat", "`start`"), ("unit", "`units`"), ("joints.limt", "`limit`"),
+     ("bodies.mass.x", "no key `bodies.mass.x`")],
+)
+def test_an_unknown_topic_is_wrong_usage_with_a_guess(command, topic, hint):
+    code, out, err = command("docs", topic)
+    assert (code, out) == (Exit.USAGE, "")
+    assert hint in err
+
+
+def test_commands_of_the_first_steps_work(command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    blocks = re.findall(r"```console\n(.*?)```", text_of("start"), re.DOTALL)
+    lines = [line for block in blocks for line in block.splitlines()]
+    assert len(lines) > 10
+    for line in lines:
+        program, *words = shlex.split(line)
+        assert program == "simcli"
+        code, _, err = command(*words)
+        assert code == Exit.OK, (line, err)
+    expect = re.search(r"```yaml\n(.*?)```", text_of("start"), re.DOTALL).group(1)
+    scene = (tmp_path / "swing.yaml").read_text()
+    (tmp_path / "swing.yaml").write_text(scene.split("\nexpect:")[0] + "\n" + expect)
+    code, _, err = command("run", "swing.yaml", "--force")
+    assert code == Exit.OK, err
+
+
+def test_python_of_the_results_page_works(command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert command("new", "swing", "--template", "pendulum")[0] == Exit.OK
+    assert command("run", "swing.yaml", "--duration", "0.1", "-q")[0] == Exit.OK
+    (code,) = re.findall(r"```python\n(.*?)```", text_of("results"), re.DOTALL)
+    exec(compile(code, "results.md", "exec"), {})
+
+
+def test_exit_codes_of_the_results_page_are_those_of_the_program():
+    rows = dict(re.findall(r"^\| (\d+) \| (.*) \|$", text_of("results"), re.MULTILINE))
+    assert sorted(map(int, rows)) == sorted(map(int, Exit))
+
+
+ROUNDING = 1e-14  # relative: a product or two
+
+
+def page(name):
+    return files("simcli").joinpath("docs", f"{name}.md").read_text(encoding="utf-8")
+
+
+def tables(name):
+    """The tables of a page: header, rows."""
+    for block in re.findall(r"(?:^\|.*\|\n)+", page(name), re.MULTILINE):
+        rows = [[cell.strip() for cell in line.strip().strip("|").split("|")] for line in block.splitlines()]
+        yield rows[0], rows[2:]
+
+
+def rows_of(name, *header):
+    return [row for head, rows in tables(name) if tuple(head) == header for row in rows]
+
+
+def scenes(name):
+    return [text for text in re.findall(r"```yaml\n(.*?)```", page(name), re.DOTALL) if text.startswith("simcli: 1\n")]
+
+
+def spec_of(text):
+    return resolve(scene(text.removeprefix("simcli: 1\n")))
+
+
+def code(cell):
+    return cell.strip("`")
+
+
+def number_of(cell):
+    """A number of a page, where stars that are none of Markdown's are escaped."""
+    return cell.strip().replace("\\*", "*")
+
+
+def known(name):
+    """The parameters of the page on expressions."""
+    if name != "L":
+        raise ExpressionError(f"unknown parameter `{name}`", code="SC222")
+    return 0.4
+
+
+@pytest.mark.parametrize("name", ["units", "expressions", "names"])
+def test_scenes_of_the_pages_are_valid(name):
+    assert scenes(name)
+    for text in scenes(name):
+        assert spec_of(text)
+
+
+def test_every_unit_stands_on_the_page_with_its_dimension_and_value():
+    found = {}
+    for words, symbols in rows_of("units", "dimension", "symbols"):
+        for symbol, value in re.findall(r"`([^`]+)` ([^,]+)", symbols):
+            assert symbol not in found
+            found[symbol] = words
+            factor, dimension = UNITS[symbol]
+            assert re.sub("^an? ", "", describe(dimension)) == words, symbol
+            assert evaluate(number_of(value), {}) == pytest.approx(factor, rel=ROUNDING), symbol
+    assert set(found) == set(UNITS)
+
+
+def test_examples_of_units_have_the_numbers_of_the_page():
+    rows = rows_of("units", "text", "of a key in", "number")
+    assert len(rows) > 10
+    for text, unit, number in rows:
+        assert to_si(code(text), code(unit)) == pytest.approx(evaluate(number_of(number), {}), rel=ROUNDING), text
+
+
+def test_refusals_of_units_are_those_of_the_page():
+    rows = rows_of("units", "text", "of a key in", "fault")
+    assert len(rows) > 5
+    for text, unit, fault in rows:
+        with pytest.raises(UnitError) as caught:
+            to_si(code(text), code(unit))
+        assert caught.value.code == fault, text
+
+
+def test_numbers_of_the_scene_on_units():
+    (text,) = scenes("units")
+    spec = spec_of(text)
+    rod, pin = spec.bodies["rod"], spec.joints["pin"]
+    assert (rod.mass, rod.com[0], spec.solver.dt) == (0.5, 0.2, 0.0005)
+    assert spec.world.gravity[2] == -9.80665
+    assert rod.inertia.diag[0] == pytest.approx(3e-4, rel=ROUNDING)
+    assert pin.damping == pytest.approx((0.005,), rel=ROUNDING)
+    assert pin.qd == pytest.approx((evaluate("2*pi", {}),), rel=ROUNDING)
+
+
+def test_every_function_and_constant_stands_on_the_page():
+    rows = {code(name): (takes, what) for name, takes, what in rows_of("expressions", "name", "takes", "is")}
+    assert set(rows) == {*FUNCTIONS, *CONSTANTS}
+    for name, (_, least, most) in FUNCTIONS.items():
+        assert rows[name][0] == (f"{least}" if least == most else f"{least} to {most}")
+    for name, value in CONSTANTS.items():
+        assert float(rows[name][1]) == value
+
+
+def test_expressions_of_the_page_have_its_values_and_faults():
+    rows = rows_of("expressions", "expression", "at L = 0.4")
+    assert len(rows) > 5
+    for text, number in rows:
+        assert evaluate(code(text), known) == pytest.approx(float(number), rel=ROUNDING), text
+    rows = rows_of("expressions", "expression", "fault", "because")
+    assert len(rows) > 5
+    for text, fault, _ in rows:
+        with pytest.raises(ExpressionError) as caught:
+            evaluate(code(text), known)
+        assert caught.value.code == fault, text
+
+
+def test_numbers_of_the_scenes_on_expressions():
+    pendulum, models = map(spec_of, scenes("expressions"))
+    rod, pin = pendulum.bodies["rod"], pendulum.joints["pin"]
+    assert (rod.mass, rod.com[0]) == (0.8, 0.2)
+    assert pin.q == pytest.approx((evaluate("pi/6", {}),), rel=ROUNDING)
+    assert pin.at[2] == pytest.approx(0.4 * evaluate("sqrt(3)/2", {}), rel=ROUNDING)
+    assert pin.damping == (4.0,)
+    masses = {name: body.mass for name, body in models.bodies.items()}
+    assert masses == {"left/rod": 0.8, "right/rod": 0.5}
+
+
+def test_patterns_of_the_page_on_names():
+    (text,) = scenes("names")
+    spec = spec_of(text)
+    joints = [*spec.joints, "ball_free"]
+    rows = rows_of("names", "pattern", "means")
+    assert len(rows) > 5
+    for pattern, means in rows:
+        assert ", ".join(joints[k] for k in matching(joints, code(pattern))) == means, pattern
+
+
+def test_every_quantity_stands_on_the_page_on_names():
+    rows = {code(group): tuple(map(code, words.split(", "))) for group, words in rows_of("names", "group", "quantities")}
+    named = {group: of_group(group) for group in {**CHANNEL_GROUPS, **ON_DEMAND} if of_group(group)}
+    assert rows == {**named, **SCALARS}
+
+
+def test_conditions_of_the_page_on_names_are_valid():
+    (text,) = scenes("names")
+    (conditions,) = re.findall(r"```yaml\n(run:.*?)```", page("names"), re.DOTALL)
+    spec = spec_of(over(text, conditions))
+    assert spec.run.stop_when.above == pytest.approx(evaluate("pi/3", {}), rel=ROUNDING)
+    assert [one.channel for one in spec.expect] == ["energy.drift", "joint.right/pin.qd"]
+
+
+VALUES = {"gravity": -3.0, "damping": 0.5, "mass": 2.0, "dt": 0.002}
+
+
+@pytest.mark.parametrize("row", rows_of("names", "path", "`--set`", "`batch.vary`", "`events.set`"), ids=lambda row: row[0])
+def test_paths_of_the_page_on_names(tmp_path, row):
+    path, *cells = code(row[0]), *row[1:]
+    (text,) = scenes("names")
+    file = tmp_path / "scene.yaml"
+    value = VALUES[re.findall("[a-z]+", path)[-1]]
+    uses = {
+        "--set": ("", [f"{path}={value}"]),
+        "batch.vary": (f"batch: {{vary: {{'{path}': {{grid: [{value}, {value / 2}]}}}}}}\n", []),
+        "events.set": (f"events: [{{at: 0.5, set: {{'{path}': {value}}}}}]\n", []),
+    }
+    for (use, (more, sets)), cell in zip(uses.items(), cells, strict=True):
+        file.write_text(text + more)
+        found = set()
+        try:
+            resolve(load_document(file, sets=sets))
+        except SceneError as error:
+            found = {fault.code for fault in error.faults}
+        assert cell == ("refused" if found else "yes"), use
+        assert found <= {"SC316", "SC317"}, use
+
+
+def units_in(cell):
+    return [unit for unit in cell.split(", ") if unit]
+
+
+def test_every_joint_type_stands_on_the_page_with_its_units():
+    rows = {code(name): cells for name, *cells in rows_of("coordinates", "type", "q", "units of q", "units of qd")}
+    others = {code(name): re.findall("`([^`]+)`", same)[0] for name, same in rows_of("coordinates", "name", "the same as")}
+    assert {*rows, *others} == set(dofs.TYPES) == set(CATALOGUE)
+    assert others == dofs.SAME
+    for name, (_, of_q, of_qd) in rows.items():
+        if name == "d6":  # by its axes
+            continue
+        kinds = dofs.kinds(name)
+        q_kinds = dofs.q_kinds(name, kinds)
+        assert units_in(of_q) == [unit or "1" for unit in dofs.units("position", q_kinds)], name
+        assert units_in(of_qd) == dofs.units("velocity", kinds), name
+        motion = CATALOGUE[name]
+        if name != "cable":
+            assert ("quaternion" in rows[name][0]) == motion.has_quaternion, name
+
+
+def test_a_free_joint_has_the_velocity_of_the_centre_of_mass_along_the_parent_anchor_frame():
+    """The parent anchor is turned by 90 deg about z: its x axis is the world's y, its y axis the world's -x."""
+    document = scene("""
+bodies:
+  b:
+    mass: 1
+    com: [0.5, 0, 0]
+    inertia: {diag: [0.1, 0.1, 0.1]}
+    velocity: {linear: [1, 2, 3], angular: [4, 5, 6]}
+joints:
+  j: {type: free, parent: world, child: b, parent_frame: {rpy: [0, 0, 90 deg]}, child_frame: {xyz: [0.1, 0, 0]}}
+run: {duration: 1}
+""")
+    model = build(resolve(document), document)
+    assert model.joint_qd[0] == pytest.approx([2, -1, 3, 5, -4, 6], rel=ROUNDING)
+
+
+PAGE = files("simcli").joinpath("docs/selection.md").read_text(encoding="utf-8")
+
+
+def blocks(language):
+    return re.findall(rf"^```{language}\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    scene = blocks("yaml")[0]
+    (tmp_path / "robots.yaml").write_text(scene)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_the_python_of_the_page_holds(folder, device):
+    names = {}
+    for block in blocks("python"):
+        exec(compile(block, "selection.md", "exec"), names)
+    assert names["carts"].get_root_transforms(names["state"]).shape == (4, 2, 7)
+    assert sum(block.count("assert") for block in blocks("python")) >= 8
+
+
+@pytest.mark.slow
+def test_the_commands_of_the_page_run(folder):
+    (commands,) = blocks("console")
+    for line in commands.splitlines():
+        done = simcli(*shlex.split(line)[1:], cwd=folder)
+        assert done.returncode == 0, done.stderr
+    with package.open(folder / "carts.h5") as run:
+        assert run.joints == (*(f"row/{k}-0-0/elbow" for k in range(3)), *(f"fleet/{k}-0-0/slew" for k in range(2)),
+                              *(f"fleet/{k}-0-0/deck_free" for k in range(2)))  # fmt: skip
+    assert "joint.fleet/1-0-0/slew.q" in (folder / "slew.csv").read_text().splitlines()[0]
+
+
+def test_the_selection_of_the_page_s_scene_is_what_it_says(folder):
+    done = simcli("run", "robots.yaml", "-q", "-o", "run.h5", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    with package.open(folder / "run.h5") as run:
+        assert len(run.bodies) == 6 + 2
+        assert not [name for name in run.joints if name.endswith("_free")]
+        assert abs(run.joint("row/2-0-0/shoulder").q[0] - 0.1).max() == 0
+        assert abs(run.joint("row/2-0-0/elbow").q[0] - 1.0).max() == 0
