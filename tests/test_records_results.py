@@ -22,8 +22,10 @@ from test_simulation_starts import SCENE as SIMULATION_SAVED_SCENE
 
 import simcli
 import simcli as package
+from simcli.analysis.drift import Drift
 from simcli.analysis.worlds.world_table import read_table
 from simcli.cli.doorman import run_command
+from simcli.cli.runs.summary import drift_text
 from simcli.errors import Exit, FileError, OutputError, UsageError
 from simcli.pipeline import execution
 from simcli.records.contents.layout import CHANNELS, axes_of
@@ -340,8 +342,19 @@ def test_energy_that_is_not_written_stands_first_in_the_summary(solver, more, to
     assert [line.split(":")[0] for line in lines] == ["energy", "done"][1 - told :]
     if told:
         assert lines[0].startswith("energy: the ledger of world 1 is off by 0.25 J, 100 %")
+        assert lines[0].endswith("see what `simcli check` says of the start")  # as where the energy is written
         with package.open(tmp_path / "s.h5") as file:
             assert "energy" not in file.channels
+
+
+@pytest.mark.parametrize(("touches", "gains", "untrusted", "says"), [
+    (True, True, False, "check"), (True, False, True, "check"), (True, False, False, "dt"),
+    (False, True, True, "dt"), (False, True, False, "dt"),  # as of a spring that is too stiff for its step
+])  # fmt: skip
+def test_what_is_advised_of_a_drift(touches, gains, untrusted, says):
+    """The start where shapes may overlap there, whether or not the energy is written; else the step."""
+    text = drift_text(Drift(0, 2.0, 1.0, "solver.dt of 0.01 s", gains, touches), untrusted)
+    assert text.endswith({"check": "see what `simcli check` says of the start", "dt": "better: solver.dt of 0.01 s"}[says])
 
 
 # What the frames of a run with the channel show is what one without it has found, and both move alike.

@@ -464,6 +464,23 @@ def test_events_are_told_by_the_clock(scene, tmp_path):
         assert sorted(again) == [(40 + step, 1) for step in sorted((8, 18, at[0]))]
 
 
+@pytest.mark.parametrize("every", [2, 3, 40])
+def test_worlds_in_many_packs_begin_and_others_do_not_notice(scene, every):
+    """Packs that the host keeps, and those that a kernel keeps: up to 50 of them, of two worlds each."""
+    some = np.arange(101) % every == 0
+    with opened(scene, worlds=101) as sim, opened(scene, worlds=101) as whole:
+        for one in (sim, whole):
+            one.step(13)
+        sim.reset(some, episode=0)
+        assert not same(fresh(sim), fresh(whole), ~some)
+        sim.step(9)
+        whole.step(9)
+        assert not same(fresh(sim), fresh(whole), ~some)
+        whole.reset(episode=0)
+        whole.step(9)
+        assert not same(fresh(sim), fresh(whole), some)
+
+
 PARAMETERS_SCENE = """
 simcli: 1
 bodies:

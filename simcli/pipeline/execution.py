@@ -81,7 +81,7 @@ def _execute_into(job: Job, watch: Watch, process: "Correspondent", goes_on: boo
                       best_shown=_best_shown(job))  # fmt: skip
     watch(Tick("compiling", 0, schedule.n_frames, 0.0, 0, 0.0, 0))  # the start of some solvers is a solver, too
     solver = solver_of(job, device, _is_watched(job))
-    account = EnergyAccount(model, spec.solver.precision)
+    account = EnergyAccount(model, spec.solver.precision, spec.solver.type)
     if continues is not None:
         account.go_on(continues.checkpoint.arrays[ENERGIES])
     recorder = Recorder(  # which makes the file meanwhile, under another name
@@ -180,7 +180,7 @@ def outcome_in_file(job: Job) -> Outcome:
     from simcli.analysis.drift import EnergyAccount
     from simcli.records.reading.reader import open_trajectory
 
-    account = EnergyAccount(job.model, job.spec.solver.precision)
+    account = EnergyAccount(job.model, job.spec.solver.precision, job.spec.solver.type)
     with open_trajectory(job.output) as run:
         outcome = Outcome(job.output, run.status, run.n_worlds, int(run.step[-1]), run.n_frames, best_shown=_best_shown(job))
         account.n_steps = outcome.n_steps

@@ -169,8 +169,9 @@ def untrusted_lines(outcome, limit: int) -> list[str]:
 
 
 def drift_text(drift, is_untrusted: bool = False) -> str:
-    """By how much a ledger of energy does not close, and what would do better; a run that is wrong is no matter of steps."""
-    advice = "see what `simcli check` says of the start" if is_untrusted else f"better: {drift.advice}"
+    """By how much a ledger of energy does not close, and what would do better: for overlaps, no smaller step."""
+    is_bad_start = drift.touches and (is_untrusted or drift.is_gain)
+    advice = "see what `simcli check` says of the start" if is_bad_start else f"better: {drift.advice}"
     return (f"the ledger of world {drift.world} is off by {drift.drift:.3g} J, {100 * drift.part:.3g} % of the "
             f"{drift.energy:.3g} J that changed hands; {advice}")  # fmt: skip
 

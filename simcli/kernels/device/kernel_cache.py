@@ -172,11 +172,11 @@ def keep_note(folder: Path, name: str, text: str) -> None:
 
 
 def bytes_below(folder: Path) -> int:
-    """Size of all kernels below a folder, of other versions and processors, too."""
+    """Size of all kernels below a folder, of other versions and processors, too, with what is kept beside them."""
     n_bytes = 0
-    for path in folder.glob(f"simcli-*/*{SUFFIX}"):
+    for path in folder.glob("simcli-*/*"):
         with contextlib.suppress(OSError):
-            n_bytes += path.stat().st_size
+            n_bytes += path.stat().st_size if path.suffix in KEPT_SUFFIXES else 0
     return n_bytes
 
 

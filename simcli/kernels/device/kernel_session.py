@@ -25,7 +25,7 @@ from simcli.kernels.device import kernel_cache
 from simcli.kernels.device.kernel_cache import SUFFIX
 from simcli.kernels.language import ti
 from simcli.kernels.language.compilations import Origin
-from simcli.kernels.language.stubs import StubNote
+from simcli.kernels.language.stubs import StubNote, code_mark
 
 try:
     import fcntl
@@ -76,7 +76,7 @@ class KernelSession:
         by_digest = {}
         for name, file in notes.items():
             digest, stub, kernel = [*name.split("-"), "", ""][:3]
-            if kernel in files:
+            if kernel in files and digest.startswith(code_mark()):
                 light, _ = code.get(stub, ("", ""))
                 by_digest[digest], files[stub] = file, light or files[kernel]
         return files, by_digest, code

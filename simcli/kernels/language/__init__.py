@@ -22,20 +22,20 @@ pairs, an AMD EPYC in 2026-11) on a chain of 7 hinges by rk4, two four-bars in n
 five balls that touch. Last comes what tells if it breaks: tests/test_FILE.py, test_NAME.
 
     Trick                          for      gain  on          told by
-    internals._caller_named_only   import   2.9   Taichi      source_text.python_keeps_its_own_functions
-    source_text.stands_in_class    import   2.8   solvers     source_text.modules_are_not_searched_at_a_start
-    source_text.source_lines       trace    1.3   four-bars   source_text.texts_of_all_device_functions_are_those_of_the_file
-    tracing._place_of              trace    2.0   four-bars   tracing.mistakes_are_told_with_their_place
-    tracing.expression             trace    1.25  balls       tracing.programs_are_those_of_taichis_own_front_end
-    rolling.GUARD                  compile  2.2   four-bars   kernels_rolling.the_bytes_are_those_of_unrolled_loops
-    procedures.procedure           compile  2.2   balls       language.a_procedure_is_compiled_once_and_called_or_inlined
+    internals._caller_named_only   import   2.9   Taichi      house.python_keeps_its_own_functions
+    source_text.stands_in_class    import   2.8   solvers     house.modules_are_not_searched_at_a_start
+    source_text.source_lines       trace    1.3   four-bars   house.texts_of_all_device_functions_are_those_of_the_file
+    tracing._place_of              trace    2.0   four-bars   finishing.mistakes_are_told_with_their_place
+    tracing.expression             trace    1.25  balls       finishing.programs_are_those_of_taichis_own_front_end
+    rolling.GUARD                  compile  2.2   four-bars   finishing.the_bytes_are_those_of_unrolled_loops
+    procedures.procedure           compile  2.2   balls       finishing.a_procedure_is_compiled_once_and_called_or_inlined
     vectors.keep_vectors           step     2.6   chain       gpu_code.the_lane_code_is_packed_arithmetic
     storage.MASK                   step     1.25  chain       kernels_shared.memory_that_kernels_do_not_reach_is_refused
     finishing.finished_text        step     1.3  stacks      finishing.kept_kernels_load_addresses_once
     numbers.load                   compile  all   next scene  kernels_shared.another_scene_of_a_kind_needs_no_other_kernel
-    runtime.advanced_optimization  compile  7.1   balls       language.only_what_is_compiled_thoroughly_is
+    runtime.advanced_optimization  compile  7.1   balls       finishing.only_what_is_compiled_thoroughly_is
     runtime.KERNEL_THREADS         compile  all   more cores  kernel_cache.kernels_serve_any_number_of_threads
-    runtime._goes_on               read     all   next run    compilations.a_device_goes_on_while_nothing_is_new
+    runtime._goes_on               read     all   next run    cli_precompile.a_device_goes_on_while_nothing_is_new
     traces.Signature               trace    all   next run    traces.the_next_run_of_a_scene_traces_nothing
     stubs.take_stub                start    1.4   balls       stubs.what_another_process_has_traced_is_not_traced
     machine_code.make_code         start    1.6   balls       machine_code.a_kernel_is_compiled_once_for_a_processor

@@ -93,7 +93,12 @@ def stub_digest(said: list) -> str | None:
         words += map(_word_of, said)
     except _UnvouchedError:
         return None
-    return _digest_of("\0".join(words))
+    return code_mark() + _digest_of("\0".join(words))[len(code_mark()) :]
+
+
+def code_mark() -> str:
+    """How digests of stubs of this code begin."""
+    return _digest_of(traced_digest())[:8]
 
 
 def _digest_of(text: str) -> str:

@@ -13,6 +13,8 @@ from simcli.kernels.memory.arena import Arena
 from simcli.model.tables import Model
 from simcli.solvers.shared.rollout import keep_blocks, keep_others, put_starts
 
+_FEW = 32  # blocks whose packs the host copies in less time than a kernel takes to begin
+
 
 class Beginnings:
     """The numbers of a run before its first frame.
@@ -55,7 +57,7 @@ class Beginnings:
         own = self._own_given if model is None else self._device.given(self._with(lanes, worlds, model))
         self._arena.launch(put_starts, self._core, *self._given, own)
 
-    def choose(self, worlds: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+    def choose(self, worlds: np.ndarray) -> tuple | None:
         """Tell kernels which worlds they are for, and keep what others of the same blocks have.
 
         Args:
@@ -67,9 +69,10 @@ class Beginnings:
         self._core.anew.write(worlds[:, None, None])
         by_block = worlds[self._world_of_lane].reshape(self._arena.n_blocks, -1)
         mixed = by_block.any(axis=1) & ~by_block.all(axis=1)
+        blocks = np.flatnonzero(mixed)
+        if blocks.size <= _FEW:
+            return (blocks, (by_block[blocks], self._arena.storage.read_blocks(blocks))) if blocks.size else None
         places = np.where(mixed, np.cumsum(mixed) - 1, -1).astype(np.int32)
-        if not mixed.any():
-            return None
         kept = np.empty(int(mixed.sum()) * self._n_rows * self._device.lanes, self._device.dtype)
         self._arena.launch(keep_blocks, self._core, self._n_rows, places, kept)  # of a CPU: a GPU has one world in a block
         return places, kept
@@ -95,7 +98,14 @@ class Beginnings:
             own[np.ix_(places, lanes)] = wide[row].T
         return own
 
-    def give_back(self, others: tuple[np.ndarray, np.ndarray] | None) -> None:
+    def give_back(self, others: tuple | None) -> None:
         """Give worlds of the same blocks that were not chosen what they had."""
-        if others is not None:
-            self._arena.launch(keep_others, self._core, self._n_rows, *others)
+        if others is None:
+            return
+        places, kept = others
+        if isinstance(kept, np.ndarray):
+            self._arena.launch(keep_others, self._core, self._n_rows, places, kept)
+            return
+        begin, before = kept
+        storage = self._arena.storage
+        storage.write_blocks(places, np.where(begin[:, None], storage.read_blocks(places), before))

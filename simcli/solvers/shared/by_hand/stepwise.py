@@ -93,7 +93,7 @@ class Stepwise:
         self.solver, self.stepper, self._guard = solver, solver.stepper, guard
         self._health = self.stepper.core.health.rows
         self._summary = self.stepper.core.contacts.summary.rows if self.stepper.core.summarises else None
-        self._beginnings, self._at_start = Beginnings(self.stepper), ([], {})
+        self._beginnings, self._at_start, self._by_world = Beginnings(self.stepper), ([], {}), None
         self.phases = tuple(self.stepper.phases)
         is_own = own_phases and bool(self.phases) and has_own_columns(self.stepper)
         self.own = OwnPhases(self.stepper, self._beginnings) if is_own else None
@@ -289,7 +289,7 @@ class Stepwise:
             self._launch(1, 0, self._nothing, True, True, True)
         else:
             self._launch_ready((True, True, True), {_STEPS: 0, _FIRST: s.n_steps})
-        events, ended = self._at_start if model is None else self._lacks_of(model, worlds)
+        events, ended = self._known_lacks(chosen) if model is None else self._lacks_of(model, worlds)
         self._beginnings.give_back(others)
         s.status = np.where(worlds, 0, s.status)
         self._end({world: status for world, status in ended.items() if worlds[world]})
@@ -305,6 +305,18 @@ class Stepwise:
         if ended:
             self.stepper.end(ended)
             self.stepper.core.gauges.forget(list(ended))
+
+    def _known_lacks(self, worlds: np.ndarray) -> tuple[list[Event], dict[int, int]]:
+        """As `_lacks_of`, of worlds by their numbers that begin where the scene does."""
+        events, ended = self._at_start
+        if len(worlds) == len(self.began):
+            return events, ended
+        if self._by_world is None:
+            self._by_world = {}
+            for event in events:
+                self._by_world.setdefault(event.world, []).append(event)
+        some = self._by_world and [event for world in worlds.tolist() for event in self._by_world.get(world, ())]
+        return some or [], ended
 
     def _lacks_of(self, model: Model, worlds: np.ndarray) -> tuple[list[Event], dict[int, int]]:
         """Events of where worlds were put, and status of those that cannot begin there, by world."""
