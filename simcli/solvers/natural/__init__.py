@@ -6,6 +6,7 @@ In: a Model in its natural form, options. Out: frames. Never found here: the row
     memory        what steps keep beyond the memory of rows
     stages        stages, whatever acts
     projection    velocities projected on the rows before a step
+    last_step     what frames show of the step that ends there
     excess        what weights of flat bodies and thin rods have too much
     quadratic     stages of steps whose rows are polynomials
     saddle        the saddle point of such steps: softness, right-hand sides, solutions
