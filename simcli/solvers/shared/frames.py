@@ -39,6 +39,7 @@ from simcli.solvers.shared.watch import (
     watch,
     worse_of,
 )
+from simcli.solvers.tree.aside import set_aside
 from simcli.solvers.tree.integrators import H
 
 
@@ -254,10 +255,11 @@ def _note_extremes(c, w, steps):
 def _report_account(c: ti.template(), w: ti.i32, steps: ti.i32):
     """The powers that end the stretch at hand.
 
-    Writes: c.forces.account
+    Writes: c.forces.account, c.aside
     """
     if steps == 0:
         open_account(c, w)
+        set_aside(c, w)
     else:
         find_power(c, w)
         open_again(c, w)
