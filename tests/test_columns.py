@@ -13,7 +13,6 @@ from support.scenes import scene
 from simcli.errors import SceneError
 from simcli.model import build_worlds
 from simcli.model.phases.stretches import build_phases
-from simcli.model.places import places_of_value
 from simcli.spec import resolve
 from simcli.spec.batches import passes
 from simcli.spec.values.varied import DivergedError, Varied
@@ -153,27 +152,6 @@ def test_a_world_has_the_same_bytes_in_every_place(n):
     for name, some in arrays_of(build_worlds(document, spec, chosen.tolist())):
         many = whole[name]
         assert (many[chosen] if len(many) == 1000 else many).tobytes() == some.tobytes(), name
-
-
-@pytest.mark.parametrize(
-    ("path", "value", "wanted"),
-    [
-        ("joints.ab.damping", 0.2, {("dofs", "damping", 1)}),
-        ("forces.spring.stiffness", 5.0, {("springs", "stiffness", 0)}),
-        ("world.gravity", [0.0, 0.0, -9.81], {("", "gravity", 0), ("", "gravity", 1), ("", "gravity", 2)}),
-        ("joints.wa.drive.target", 0.5, {("dofs", "drive_target", 0)}),
-        ("signals.push.constant", 0.4, {("signals", "parameter", 0)}),
-        ("bodies.b.mass", 2.0, None),  # its inertia follows
-        ("bodies.a.pose.xyz[1]", 0.2, None),
-    ],
-)
-def test_where_a_value_stands(path, value, wanted):
-    document = scene(MACHINE)
-    resolve(document)
-    found = places_of_value(document, path, value)
-    assert (found and {(one.table, one.column, one.index[0]) for one in found}) == wanted
-    for one in found or ():
-        assert one.component == ((one.index[-1],) if isinstance(value, list) else ())
 
 
 # Loops that stand open in some worlds alone, and anchors that differ between worlds.

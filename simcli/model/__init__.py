@@ -21,7 +21,6 @@ mass properties, and what `simcli show` prints. Never found here: text and marks
     batch        many worlds as one model, and parts of it
     closure      the state in which a run begins: loops closed, velocities of least kinetic energy, limits kept
     phases       where a run begins, and the stretches between its events
-    places       where the value of a path of a scene stands in the tables
     unread       numbers of a scene that nothing reads
     state        State: where the bodies and joints of all worlds are, and how they move, as plain numpy arrays
     measures     quantities that a run looks at

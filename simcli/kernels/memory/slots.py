@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from simcli.kernels.language import ti
 from simcli.kernels.language.expressions import local
 from simcli.kernels.language.numbers import number
 
@@ -262,3 +263,10 @@ class RowSlot(Slot):
     def rows(self) -> np.ndarray:
         """Of the arena, of all items."""
         return self.strip.row + self.first + np.arange(self.n_items * self.width)
+
+
+@ti.func
+def copy(target: ti.template(), source: ti.template(), n: ti.template(), w: ti.i32):
+    """Copy n packs of a block."""
+    for i in range(n):
+        target.store(w, i, source.load(w, i))

@@ -13,11 +13,11 @@ from simcli.kernels.linear.blocks import (
     AFFINE_DOFS,
 )
 from simcli.kernels.memory.lists import sum_of, when
+from simcli.kernels.memory.slots import copy
 from simcli.kernels.potentials.coordinates import raise_limits
 from simcli.kernels.potentials.energy import find_energy
 from simcli.solvers.affine.drags import energy_of_drags
 from simcli.solvers.affine.holds import energy_of_holds
-from simcli.solvers.tree.integrators import copy
 
 MAX_HALVINGS = 12
 

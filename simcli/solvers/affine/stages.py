@@ -13,6 +13,7 @@ from simcli.kernels.forces.signals import drive
 from simcli.kernels.language import ti
 from simcli.kernels.linear.blocks import AFFINE_DOFS
 from simcli.kernels.memory.lists import sum_of, when
+from simcli.kernels.memory.slots import copy
 from simcli.kernels.potentials.energy import find_slopes, follow_rows, work_of_step
 from simcli.kernels.potentials.paces import aim_laws, commit_laws, open_laws
 from simcli.kernels.potentials.shares import carried_on, mean_force
@@ -24,7 +25,7 @@ from simcli.solvers.affine.holds import work_of_holds
 from simcli.solvers.affine.places import place_affine
 from simcli.solvers.shared import needs
 from simcli.solvers.shared.clock import LEAN, steps_before
-from simcli.solvers.tree.integrators import H, copy
+from simcli.solvers.tree.integrators import H
 
 SQRT_2 = 2.0**0.5
 

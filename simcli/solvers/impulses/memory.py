@@ -22,6 +22,7 @@ from simcli.kernels.complementarity.problem import LIMITS, Problem
 from simcli.kernels.language import ti
 from simcli.kernels.linear.system import System
 from simcli.kernels.memory.arena import Arena
+from simcli.kernels.memory.slots import copy
 from simcli.kernels.memory.tables import Tables
 from simcli.model.bodies.massless import holding_rows
 from simcli.model.constraints.tables import Constraints
@@ -38,7 +39,7 @@ from simcli.solvers.impulses.mass import mirrored
 from simcli.solvers.shared import needs
 from simcli.solvers.shared.host.large_worlds import pattern_of
 from simcli.solvers.shared.motion_work import add_late_holds
-from simcli.solvers.tree.integrators import H, copy
+from simcli.solvers.tree.integrators import H
 
 _LOOSE = 100.0  # of `tolerance`: what a step may lack where it ends
 FAST = 0.01  # of what the solution before lacked: with less, kappa is small enough

@@ -13,6 +13,7 @@ from simcli.kernels.language import ti
 from simcli.kernels.linear.sparse import get_unknown
 from simcli.kernels.linear.system import fill
 from simcli.kernels.memory.arena import local
+from simcli.kernels.memory.slots import copy
 from simcli.kernels.rows.pulls import pull_links
 from simcli.solvers.natural.memory import MOST_SOFT, SOFTNESS_OF_TURN
 from simcli.solvers.rows.corrections import is_rigid
@@ -21,7 +22,7 @@ from simcli.solvers.rows.repeat import foreseen
 from simcli.solvers.rows.report import share_among_links
 from simcli.solvers.shared import needs
 from simcli.solvers.shared.ledger import load_external
-from simcli.solvers.tree.integrators import H, book_efforts, copy
+from simcli.solvers.tree.integrators import H, book_efforts
 
 
 @ti.func

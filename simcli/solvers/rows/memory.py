@@ -22,6 +22,7 @@ from simcli.kernels.language import ti
 from simcli.kernels.laws.bounded import FREE
 from simcli.kernels.linear.system import System
 from simcli.kernels.memory.arena import Arena
+from simcli.kernels.memory.slots import copy
 from simcli.kernels.memory.tables import Tables
 from simcli.model.constraints.tables import Constraints
 from simcli.model.tables import Model
@@ -35,7 +36,7 @@ from simcli.solvers.natural.memory import (
 from simcli.solvers.rows.repeat import JUMP, SAME_RATE
 from simcli.solvers.shared import needs
 from simcli.solvers.shared.motions import follow_motions
-from simcli.solvers.tree.integrators import book_efforts, copy
+from simcli.solvers.tree.integrators import book_efforts
 
 DIAGNOSTICS = ("iterations", "position_violation", "velocity_violation")
 CONTACT_DIAGNOSTICS = ("residual", "penetration", "contacts")

@@ -35,9 +35,9 @@ from simcli.solvers.shared.frames import ends, shows
 from simcli.solvers.shared.host.large_worlds import is_large
 from simcli.solvers.shared.host.plan import RunPlan
 from simcli.solvers.shared.ledger import EXTREMES, powers, spins, stores
+from simcli.solvers.shared.looks.aside import Aside
 from simcli.solvers.shared.looks.gauges import Gauges, sight_of
 from simcli.solvers.shared.looks.loop_guard import LoopGuard
-from simcli.solvers.tree.aside import Aside
 from simcli.solvers.tree.gyroscopes import Gyroscopes
 from simcli.solvers.tree.integrators import IMPLICIT, NODES, RK4_WEIGHTS
 from simcli.solvers.tree.midpoint import Midpoint

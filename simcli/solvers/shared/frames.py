@@ -26,6 +26,7 @@ from simcli.solvers.shared.contacts.report import (
     report_contacts,
 )
 from simcli.solvers.shared.ledger import energies, find_power, note_energies, open_account, write_energies
+from simcli.solvers.shared.looks.aside import set_aside
 from simcli.solvers.shared.looks.loop_guard import is_lost
 from simcli.solvers.shared.watch import (
     CROWDED,
@@ -39,7 +40,6 @@ from simcli.solvers.shared.watch import (
     watch,
     worse_of,
 )
-from simcli.solvers.tree.aside import set_aside
 from simcli.solvers.tree.integrators import H
 
 

@@ -13,9 +13,9 @@ from simcli.kernels.report import unload
 from simcli.solvers.shared.contacts.report import unload_contacts
 from simcli.solvers.shared.frames import advance
 from simcli.solvers.shared.host.loop_bounds import count_turns
+from simcli.solvers.shared.looks.aside import go_on_from_aside, set_aside
 from simcli.solvers.shared.looks.measures import look_at_frame, unload_quantities
 from simcli.solvers.shared.others import BUFFERS, slots_of_frames, unload_others
-from simcli.solvers.tree.aside import go_on_from_aside, set_aside
 
 _OF_ENDED = ("health", "touch")  # told of worlds that have ended, too
 

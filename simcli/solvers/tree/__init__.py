@@ -8,7 +8,6 @@ In: the core of a run. Out: frames. Never found here: constraints (rows), contac
     gyroscopes   bodies that turn freely in steps of first order: which, and what is kept of them
     turning      stages for their gyroscopic torques
     midpoint     velocities in the middle of a step, where links of trees turn far in it
-    aside        what steps go on from, and frames overwrite
     inverse      efforts that steps of first order took, and where they began, from what a table holds of them
     momenta      wrenches of joints that sum to the momentum of a step of first order
     impacts      worlds in which shapes meet within a step of several nodes

@@ -14,6 +14,7 @@ from simcli.kernels.chart.tree import FREE, store_vector, vector_at
 from simcli.kernels.forces.work import effort_power
 from simcli.kernels.language import ti
 from simcli.kernels.laws.coordinate import foresee_again
+from simcli.kernels.memory.slots import copy
 from simcli.solvers.shared import needs
 
 STAGES = {"semi_implicit": 1, "rk4": 4, "implicit": 2}  # evaluations per step
@@ -215,10 +216,3 @@ def correct_efforts(c: ti.template(), w: ti.i32, b: ti.template()):
         gain = s.diagonal.load(w, d) - c.tables.armature.load(w, d)
         added = foresee_again(s.stiffness.load(w, d), gain, c.k1_q.load(w, d), c.k1_qd.load(w, d), b)
         s.tau.store(w, d, s.tau.load(w, d) + added)
-
-
-@ti.func
-def copy(target: ti.template(), source: ti.template(), n: ti.template(), w: ti.i32):
-    """Copy n packs of a block."""
-    for i in range(n):
-        target.store(w, i, source.load(w, i))

@@ -18,11 +18,12 @@ from simcli.kernels.forces.efforts import efforts
 from simcli.kernels.forces.signals import drive
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import Arena, any_lane
+from simcli.kernels.memory.slots import copy
 from simcli.model.constraints.build import constraints_of
 from simcli.model.joints.lawful import drives_by_law
 from simcli.model.tables import Model
 from simcli.solvers.tree.gyroscopes import Gyroscopes
-from simcli.solvers.tree.integrators import H, copy
+from simcli.solvers.tree.integrators import H
 from simcli.solvers.tree.midpoint import MORE_ROUNDS, Midpoint, find_fast, is_fast, move_again, move_back, move_to_middle
 from simcli.solvers.tree.stages import solve_tree
 from simcli.solvers.tree.turning import return_turns, take_turns_away

@@ -42,10 +42,10 @@ from simcli.solvers.rows.stages import (
 )
 from simcli.solvers.shared.frames import frame, is_last_step, is_later
 from simcli.solvers.shared.ledger import load_external
+from simcli.solvers.shared.looks.aside import go_on_from_aside, set_aside
 from simcli.solvers.shared.looks.measures import look
 from simcli.solvers.shared.motions import follow_motions, lead_rows, lead_rows_to_end
 from simcli.solvers.shared.sampling import sampling
-from simcli.solvers.tree.aside import go_on_from_aside, set_aside
 from simcli.solvers.tree.impacts import forget_contacts, meet_contacts, were_smooth
 from simcli.solvers.tree.integrators import (
     combine_slopes,

@@ -18,10 +18,11 @@ from simcli.kernels.chart.tree import place_all
 from simcli.kernels.forces.efforts import efforts
 from simcli.kernels.language import ti
 from simcli.kernels.memory.lists import take_all, when
+from simcli.kernels.memory.slots import copy
 from simcli.solvers.impulses.memory import move_by_impulses
 from simcli.solvers.shared.clock import follow_signals, time_of
 from simcli.solvers.shared.ledger import load_external, no_power
-from simcli.solvers.tree.integrators import H, book_efforts, copy, correct_efforts, use_semi_implicit
+from simcli.solvers.tree.integrators import H, book_efforts, correct_efforts, use_semi_implicit
 from simcli.solvers.tree.turning import foresee_turns
 
 

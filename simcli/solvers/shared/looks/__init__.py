@@ -9,6 +9,7 @@ In: the core of a run. Out: rows of quantities and what worlds have found. Never
     noise            what sensors show of what they find: white noise, bias, steps of a converter, sampling, delay
     gauges           where what a run looks at stands on the device: rows of quantities
     reductions       what becomes of the numbers of a measure, step by step: extremes, sums, crossings; see measures.py
+    aside            what steps go on from, and frames overwrite
     loop_guard       loops of signals that drive themselves by their samples, which ends their worlds
     measures         quantities that a run looks at, on the device: what a look at the end of a step adds to each
 """

@@ -6,8 +6,8 @@ go on from none of it: the motion and its ledger would depend, in their last dig
 
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import Arena
+from simcli.kernels.memory.slots import copy
 from simcli.solvers.shared import needs
-from simcli.solvers.tree.integrators import copy
 
 
 class Aside:
