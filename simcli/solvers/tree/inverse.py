@@ -26,7 +26,7 @@ from simcli.solvers.tree.gyroscopes import Gyroscopes
 from simcli.solvers.tree.integrators import H
 from simcli.solvers.tree.midpoint import MORE_ROUNDS, Midpoint, find_fast, is_fast, move_again, move_back, move_to_middle
 from simcli.solvers.tree.stages import solve_tree
-from simcli.solvers.tree.turning import return_turns, take_turns_away
+from simcli.solvers.tree.turning_back import return_turns, take_turns_away
 
 _RETURNS = 30  # rounds from the end of a step to where it began, each better by the turn in a step
 _MOST_ROUNDS = 40  # of efforts and middles

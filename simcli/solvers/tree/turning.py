@@ -38,9 +38,9 @@ def foresee_turns(c: ti.template(), w: ti.i32, base: ti.template(), by_force: ti
         spins = zero + o.spins.load(w, n) != 0.0
         if o.carries.at(n) != 0:
             if ti.static(by_force):
-                found = given + gyroscopic_change(c, w, n) * _share_of_carrier(c, w, n)
+                found = given + gyroscopic_change(c, w, n) * share_of_carrier(c, w, n)
         else:
-            inertia, spin, torque = _turning(c, w, n)
+            inertia, spin, torque = inertia_and_spin(c, w, n)
             if ti.static(by_force):
                 about = torque + _about_centre(c, w, base, n, at, given)
                 turned = _resisting(c, w, n, inertia) * _foresee(c, w, n, inertia, spin, about)
@@ -51,12 +51,12 @@ def foresee_turns(c: ti.template(), w: ti.i32, base: ti.template(), by_force: ti
         store_vector(base, w, at, select_parts(spins, found, given))
 
 
-def _share_of_carrier(c, w, n):
+def share_of_carrier(c, w, n):
     """1, or 0 where what velocities need is that of the middle of the step (inside kernels)."""
     return 1.0 - is_fast_tree(c, w, c.gyroscopes.link.at(n)) if c.midpoint.n else 1.0
 
 
-def _arm_of(c, w, n):
+def arm_of_centre(c, w, n):
     """[m], d of a body where the step begins (inside kernels). Reads: c.state.q"""
     return quaternion_at(c.state.q, w, c.gyroscopes.first_q.at(n)).matrix() * c.gyroscopes.arm.load(w, n)
 
@@ -70,7 +70,7 @@ def _about_centre(c, w, base, n, at, torque):
 def _moved_torque(c: ti.template(), w: ti.i32, base: ti.template(), n: ti.i32, at: ti.i32, torque: ti.template()):
     found = torque * 1.0
     if c.gyroscopes.is_off.at(n) != 0:
-        found = torque - _arm_of(c, w, n).cross(vector_at(base, w, at - 3))
+        found = torque - arm_of_centre(c, w, n).cross(vector_at(base, w, at - 3))
     return found
 
 
@@ -89,7 +89,7 @@ def _pushed_arm(c: ti.template(), w: ti.i32, base: ti.template(), n: ti.i32, at:
     zero = c.tables.arena.zero()
     torque = Vec3(zero, zero, zero)
     if o.is_off.at(n) != 0:
-        arm = _arm_of(c, w, n)
+        arm = arm_of_centre(c, w, n)
         o.begun_arm.store(w, n, arm)
         spin = vector_at(c.state.qd, w, o.first_qd.at(n))
         given = vector_at(base, w, at - 3)
@@ -109,7 +109,7 @@ def _shift_arm(c: ti.template(), w: ti.i32, base: ti.template(), n: ti.i32, at: 
     """
     o = c.gyroscopes
     if o.is_off.at(n) != 0:
-        arm = _arm_of(c, w, n)
+        arm = arm_of_centre(c, w, n)
         o.begun_arm.store(w, n, arm)
         spin = vector_at(c.state.qd, w, o.first_qd.at(n))
         given = vector_at(base, w, at - 3)
@@ -118,7 +118,7 @@ def _shift_arm(c: ti.template(), w: ti.i32, base: ti.template(), n: ti.i32, at: 
 
 
 @ti.func
-def _turning(c: ti.template(), w: ti.i32, n: ti.i32):
+def inertia_and_spin(c: ti.template(), w: ti.i32, n: ti.i32):
     """Inertia, angular velocity and its gyroscopic torque w x I w, where the step begins.
 
     Reads: c.state.{q, qd}
@@ -173,7 +173,7 @@ def gyroscopic_change(c: ti.template(), w: ti.i32, n: ti.i32):
     Reads: c.state.{q, qd}
     """
     h = c.constants.load(w, H)
-    inertia, spin, torque = _turning(c, w, n)
+    inertia, spin, torque = inertia_and_spin(c, w, n)
     mean = mean_spin(inertia, inertia * spin, spin, h, 0.0)
     return inertia * ((mean - spin) * local(2.0 / h)) + torque
 
@@ -208,112 +208,6 @@ def held_torque(inertia: ti.template(), start: ti.template(), ends: ti.template(
     """[N m], the gyroscopic torque of a step of a body that is held: that of the mean of two angular velocities."""
     mean = (start + ends) * 0.5
     return mean.cross(inertia * mean)
-
-
-@needs.gyroscopes
-@ti.func
-def take_turns_away(c: ti.template(), w: ti.i32):
-    """From efforts that a state asks for to those of its step, whose gyroscopic torques are not those where it begins.
-
-    Reads:  c.state.{q, qd}, c.{qdd, ends, constants}
-    Writes: c.effort
-    """
-    o = c.gyroscopes
-    zero = c.tables.arena.zero()
-    h = c.constants.load(w, H)
-    for n in range(o.n):
-        d = o.first_qd.at(n)
-        acts = (zero + o.spins.load(w, n) != 0.0) & (h > 0.0)
-        given = vector_at(c.effort, w, d)
-        inertia, spin, torque = _turning(c, w, n)
-        ends = spin + vector_at(c.qdd, w, d) * h
-        found = given + held_torque(inertia, spin, ends) - torque
-        if o.carries.at(n) != 0:
-            found = given - gyroscopic_change(c, w, n) * _share_of_carrier(c, w, n)
-        if o.is_alone.at(n) != 0:
-            found = given + _gain_of_step(c, w, n, inertia, spin, ends) - torque + _push_of_arm(c, w, n, spin, ends, acts)
-        store_vector(c.effort, w, d, select_parts(acts, found, given))
-
-
-@ti.func
-def _gain_of_step(c: ti.template(), w: ti.i32, n: ti.i32, inertia: ti.template(), spin: ti.template(),
-                  ends: ti.template()):
-    """[N m], what the momentum of a body that stands alone gains in a step, without what its acceleration takes.
-
-    Reads: c.ends
-    """
-    o = c.gyroscopes
-    h = c.constants.load(w, H)
-    after = o.inertia.load(w, n).turned(quaternion_at(c.ends, w, o.first_q.at(n)).matrix())
-    return (after * ends - inertia * ends) * local(1.0 / h)
-
-
-def _push_of_arm(c, w, n, spin, ends, acts):
-    """The same of what is welded on: torque about the body's own centre, whose force is written (inside kernels).
-
-    Writes: c.effort
-    """
-    zero = c.tables.arena.zero()
-    return _pushed_off(c, w, n, spin, ends, acts) if c.gyroscopes.has_arms else Vec3(zero, zero, zero)
-
-
-@ti.func
-def _pushed_off(c: ti.template(), w: ti.i32, n: ti.i32, spin: ti.template(), ends: ti.template(), acts: ti.template()):
-    o = c.gyroscopes
-    zero = c.tables.arena.zero()
-    torque = Vec3(zero, zero, zero)
-    if o.is_off.at(n) != 0:
-        d = o.first_qd.at(n)
-        arm = _arm_of(c, w, n)
-        after = quaternion_at(c.ends, w, o.first_q.at(n)).matrix() * o.arm.load(w, n)
-        gained = (ends.cross(after) - spin.cross(arm)) * local(1.0 / c.constants.load(w, H))
-        force = (gained - vector_at(c.qdd, w, d).cross(arm) - spin.cross(spin.cross(arm))) * o.mass.load(w, n)
-        given = vector_at(c.effort, w, d - 3)
-        store_vector(c.effort, w, d - 3, select_parts(acts, given + force, given))
-        torque = arm.cross(force)
-    return torque
-
-
-@needs.lone_gyroscopes
-@ti.func
-def return_turns(c: ti.template(), w: ti.i32):
-    """The velocities that brought bodies that stand alone to where a step ends, from what its start is taken for.
-
-    Reads:  c.state.{q, qd}, c.{ends, qdd, constants}
-    Writes: c.moved
-    """
-    o = c.gyroscopes
-    h = c.constants.load(w, H)
-    for n in range(o.n):
-        if o.is_alone.at(n) != 0:
-            d = o.first_qd.at(n)
-            ends = vector_at(c.state.qd, w, d)
-            start = ends - vector_at(c.qdd, w, d) * h
-            before = quaternion_at(c.state.q, w, o.first_q.at(n)).matrix()
-            after = quaternion_at(c.ends, w, o.first_q.at(n)).matrix()
-            aim = o.inertia.load(w, n).turned(after) * ends
-            mean = mean_spin(o.inertia.load(w, n).turned(before), aim, start, h, 0.0 * h + 1.0)
-            moved = turning_rate(mean, h)
-            spins = c.tables.arena.zero() + o.spins.load(w, n) != 0.0
-            store_vector(c.moved, w, d, select_parts(spins, moved, ends))
-            _return_arm(c, w, n, moved, ends, before, after, spins)
-
-
-@needs.gyroscope_arms
-@ti.func
-def _return_arm(c: ti.template(), w: ti.i32, n: ti.i32, moved: ti.template(), ends: ti.template(), before: ti.template(),
-                after: ti.template(), spins: ti.template()):
-    """Undo `_end_arm`.
-
-    Writes: c.moved
-    """
-    o = c.gyroscopes
-    if o.is_off.at(n) != 0:
-        d = o.first_qd.at(n) - 3
-        v = vector_at(c.state.qd, w, d)
-        arm = o.arm.load(w, n)
-        found = v - moved.cross(before * arm) + ends.cross(after * arm)
-        store_vector(c.moved, w, d, select_parts(spins, found, v))
 
 
 @ti.func
@@ -429,7 +323,7 @@ def _push_carriers(c: ti.template(), w: ti.i32, sign: ti.template()):
         if o.carries.at(n) != 0:
             d = o.first_qd.at(n)
             tau = vector_at(c.state.tau, w, d)
-            changed = tau + gyroscopic_change(c, w, n) * (_share_of_carrier(c, w, n) * sign)
+            changed = tau + gyroscopic_change(c, w, n) * (share_of_carrier(c, w, n) * sign)
             spins = c.tables.arena.zero() + o.spins.load(w, n) != 0.0
             store_vector(c.state.tau, w, d, select_parts(spins, changed, tau))
 
