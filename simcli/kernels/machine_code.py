@@ -164,7 +164,7 @@ def make_or_refuse(kernel: str, stub: str, folder: Path) -> None:
 
 
 def compiled_code(text: str, place: Path) -> bytes:
-    """A shared object of a text of LLVM; raises as `make`."""
+    """A shared object of a text of LLVM; raises as `make_code`."""
     compiler, linker = code_tools()
     (place / "a.ll").write_text(text)
     steps = ([compiler, "-O2", "-mcpu=native", "-relocation-model=pic", "-filetype=obj", "a.ll", "-o", "a.o"],
