@@ -289,7 +289,7 @@ def columns_of(folder, text, worlds, precision):
 
 # In the default run: what worlds remember of contacts that are off, and feedback in float32.
 DEFAULT = {("touching-natural-moreau", "float64"), ("smooth-natural-generalized_alpha", "float32"),
-              ("smooth-natural-zhong06", "float32")}
+           ("smooth-natural-zhong06", "float32")}
 
 
 @pytest.mark.parametrize(("case", "precision"), [
