@@ -21,7 +21,8 @@ from typing import NamedTuple
 
 import pytest
 
-from support.tiers import PROMISES, function_of
+from support.full_cases import FULL_CASES
+from support.tiers import PROMISES, function_of, tier_of
 from support.touched import notes, wanted
 
 FOLDER = "SIMCLI_COSTS"
@@ -42,6 +43,7 @@ class Cost(NamedTuple):
     own: float
     shared: dict[str, float]
     notes: frozenset = frozenset()
+    is_marked: bool = False  # by its file as one of another tier than the default one
 
 
 def pytest_configure():
@@ -119,7 +121,13 @@ def pytest_runtest_protocol(item, nextitem):
         if definitions[-1].scope != "function":
             used.append(_key(definitions[-1], callspec.indices.get(name, 0) if callspec else 0))
     _write(test=item.nodeid, time=whole - _within[0], used=whole / wall, kernels=_kernels(_taken), fixtures=used,
-           notes=sorted(touched))  # fmt: skip
+           notes=sorted(touched), is_marked=_is_marked(item))  # fmt: skip
+
+
+def _is_marked(item) -> bool:
+    """Whether its file leaves a test out of the default tier, whatever the list says."""
+    listed = FULL_CASES.get(item.path.stem, ())
+    return tier_of(item) != "default" and item.name not in listed and item.originalname not in listed
 
 
 def read_costs(folder: Path) -> dict[str, Cost]:
@@ -142,12 +150,12 @@ def read_costs(folder: Path) -> dict[str, Cost]:
     found = {}
     for row in rows:
         if "test" in row:
-            own, shared, touched = _cost(row, compiled)
+            own, shared, touched, _ = _cost(row, compiled)
             for name in row["fixtures"]:
                 if name in fixtures:
                     shared = shared | fixtures[name].shared | {name: fixtures[name].own}
                     touched |= fixtures[name].notes
-            found[row["test"]] = Cost(own, shared, touched)
+            found[row["test"]] = Cost(own, shared, touched, row.get("is_marked", False))
     return found
 
 
@@ -264,6 +272,7 @@ def listing(costs: dict[str, Cost], taken: set[str]) -> str:
 def main() -> None:
     costs = read_costs(Path(sys.argv[1]))
     if "--default" in sys.argv:
+        costs = {test: cost for test, cost in costs.items() if not cost.is_marked}
         taken, seconds = chosen(costs, float(sys.argv[sys.argv.index("--default") + 1]))
         sys.stderr.write(f"{len(taken)} of {len(costs)} tests, {seconds:.0f} s; longest files, for conftest.py:\n")
         sys.stderr.write(", ".join(f'"{name}"' for name in longest(costs, taken)) + "\n")
