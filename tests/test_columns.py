@@ -12,6 +12,7 @@ from support.scenes import scene
 
 from simcli.errors import SceneError
 from simcli.model import build_worlds
+from simcli.model.closure import close
 from simcli.model.phases.stretches import build_phases
 from simcli.spec import resolve
 from simcli.spec.batches import passes
@@ -181,6 +182,39 @@ def test_loops_close_in_the_worlds_in_which_they_stand_open(monkeypatch):
         assert columns.joint_q[k].tobytes() == alone.joint_q[0].tobytes()
     monkeypatch.setattr(passes, "_MOST_GROUPS", 0)
     assert_same(columns, build_worlds(document, spec))
+
+
+TURNS = OPEN[: OPEN.index("batch:")].replace("q: 0}", "q: 0.1, qd: 2}")
+
+
+@pytest.mark.parametrize("path", ["bodies.rod.mass", "bodies.rod.inertia.diag[1]", "joints.shaft.q", "joints.shaft.qd",
+                                  "bodies.rod.pose.xyz[2]", "joints.pin.damping"])  # fmt: skip
+def test_loops_close_alike_in_portions_of_any_size(path, monkeypatch):
+    document = scene(f"{TURNS}{batch_of({path: (0.01, 0.012)}, 11)}")
+    spec = resolve(document)
+    whole = build_worlds(document, spec)
+    assert not whole.start.lacks
+    for size in (1, 3):
+        monkeypatch.setattr(close, "_PORTION", size)
+        some = build_worlds(document, spec)
+        assert_same(whole, some)
+        assert whole.start == some.start
+    alone = build_worlds(document, spec, [7])
+    for name in ("joint_q", "joint_qd"):
+        one, all_worlds = getattr(alone, name), getattr(whole, name)
+        assert one[0].tobytes() == all_worlds[7 if len(all_worlds) > 1 else 0].tobytes()
+
+
+def test_worlds_that_stand_alike_are_measured_once(monkeypatch):
+    """Masses tell how fast links turn, but not where they are."""
+    measured = []
+    chart_at = close.chart_at
+    monkeypatch.setattr(close, "chart_at", lambda model, q: measured.append(len(q)) or chart_at(model, q))
+    text = TURNS.replace("q: 0.1, ", "")  # at the dead centre, where the loop is closed
+    document = scene(f"{text}{batch_of({'bodies.rod.mass': (1.0, 2.0)}, 40)}")
+    model = build_worlds(document, resolve(document))
+    assert len(np.unique(model.links.mass, axis=0)) == 40
+    assert sum(measured) <= 3
 
 
 # By name the scene, and dotted path to the range of its numbers.

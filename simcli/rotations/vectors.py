@@ -3,6 +3,7 @@
 import numpy as np
 
 _Array = np.ndarray
+_MANY = 4096  # numbers, from which on loops over worlds are worth that their numbers are laid side by side
 
 
 def dot(a: _Array, b: _Array) -> _Array:
@@ -91,7 +92,10 @@ def multiply(A: _Array, B: _Array) -> _Array:
     Returns:
         (..., 3, n).
     """
-    return sum(A[..., :, i : i + 1] * B[..., i : i + 1, :] for i in range(3))
+    if A.ndim != B.ndim or A.size + B.size < _MANY:
+        return sum(A[..., :, i : i + 1] * B[..., i : i + 1, :] for i in range(3))
+    A, B = (np.ascontiguousarray(np.moveaxis(a, (-2, -1), (0, 1))) for a in (A, B))  # the same sums, in the same order
+    return np.ascontiguousarray(np.moveaxis(sum(A[:, i, None] * B[None, i] for i in range(3)), (0, 1), (-2, -1)))
 
 
 def transpose(R: _Array) -> _Array:

@@ -56,13 +56,13 @@ def begun(model: Model, assembly: Assembly = Assembly.CLOSED) -> Model:
     acts, lacks = mechanism.acts.any(), []
     if acts and assembly is Assembly.CLOSED:
         done = assembled(mechanism)
-        mechanism.q, mechanism.angle = done.posture.q, done.posture.angle
-        lacks += _open(mechanism, mechanism.measure()[2], False)
-        lacks += _slipping(mechanism, mechanism.drive(), lacks, False)
+        mechanism.q, mechanism.angle, mechanism.qd = done.posture.q, done.posture.angle, done.qd
+        lacks += _open(mechanism, done.lacks, False)
+        lacks += _slipping(mechanism, done.slip, lacks, False)
     elif acts and assembly is Assembly.REFUSED:
         chart, gaps, found = mechanism.measure()
         lacks += _open(mechanism, found, True)
-        speed = np.where(mechanism.acts, mechanism.rates(chart, gaps) - mechanism.speed, 0.0)
+        speed = np.where(mechanism.acts, mechanism.rates(mechanism.slopes(chart, gaps)) - mechanism.speed, 0.0)
         lacks += _slipping(mechanism, speed, lacks, True)
     lacks += _outside(mechanism, lacks)
     changed = at_rest(_with_start(model, mechanism, before))

@@ -149,7 +149,7 @@ def own_inertias(links: Links, chart: Chart) -> Inertias:
     com = rot.turn(R, links.com)
     first = links.mass[..., None] * com
     second = rot.multiply(rot.multiply(R, central), rot.transpose(R)) - rot.multiply(rot.skew(first), rot.skew(com))
-    return Inertias(*np_lead(len(first), links.mass, first, second))
+    return Inertias(*np_lead(max(len(first), len(second)), links.mass, first, second))
 
 
 def np_lead(lead: int, *arrays: Array) -> list[Array]:
@@ -157,13 +157,17 @@ def np_lead(lead: int, *arrays: Array) -> list[Array]:
     return [np.array(np.broadcast_to(a, (lead, *a.shape[1:]))) for a in arrays]
 
 
-def composites(links: Links, chart: Chart) -> Inertias:
+def composites(links: Links, chart: Chart, own: Inertias) -> Inertias:
     """Inertias of the links with all that hangs on them.
+
+    Args:
+        links: the table.
+        chart: of the posture.
+        own: `own_inertias`, which become what is found.
 
     Source: Featherstone, Rigid Body Dynamics Algorithms (2008), section 6.2, composite rigid bodies. No deviation.
     """
-    found = own_inertias(links, chart)
-    mass, first, second = found.mass, found.first, found.second
+    mass, first, second = own.mass, own.first, own.second
     for k in range(len(links.parent) - 1, -1, -1):
         p = links.parent[k]
         if p == WORLD:
@@ -173,7 +177,7 @@ def composites(links: Links, chart: Chart) -> Inertias:
         mass[:, p] += mass[:, k]
         first[:, p] += first[:, k] + mass[:, k, None] * gap
         second[:, p] += second[:, k] - rot.multiply(h, g) - rot.multiply(g, h + mass[:, k, None, None] * g)
-    return found
+    return own
 
 
 def mass_block(model: Model, chart: Chart, bulk: Inertias, dofs: Array, related: list[list[int]]) -> Array:
@@ -206,12 +210,13 @@ def mass_block(model: Model, chart: Chart, bulk: Inertias, dofs: Array, related:
     return M
 
 
-def momenta(model: Model, chart: Chart, joint_q: Array, joint_qd: Array) -> Array:
+def momenta(model: Model, chart: Chart, own: Inertias, joint_q: Array, joint_qd: Array) -> Array:
     """M qd over all dofs of the tree but for armature: the momentum that each would feel.
 
     Args:
         model: the tables.
         chart: at joint_q.
+        own: `own_inertias`.
         joint_q: [m, rad, 1], (W|1, NQ).
         joint_qd: [m/s, rad/s], (W|1, NV), without NaN.
 
@@ -221,7 +226,6 @@ def momenta(model: Model, chart: Chart, joint_q: Array, joint_qd: Array) -> Arra
     links = model.links
     R, o = (np.moveaxis(a[:, :-1], 1, 0) for a in (chart.R, chart.o))
     v, w = (np.moveaxis(a, 0, 1) for a in link_twists(links, joint_q, joint_qd, R, o))
-    own = own_inertias(links, chart)
     force = own.mass[..., None] * v + rot.cross(w, own.first)
     torque = rot.turn(own.second, w) + rot.cross(own.first, v)
     for k in range(len(links.parent) - 1, -1, -1):

@@ -17,6 +17,7 @@ from simcli.model.closure.chart import (
     link_of_dof,
     mass_block,
     momenta,
+    own_inertias,
 )
 from simcli.model.closure.gaps import Gaps, Meter
 from simcli.model.closure.gradients import Entries, entries_of, gradients
@@ -30,6 +31,8 @@ from simcli.model.tables import Array, Model
 
 LEAST_GAP = 1e-12  # [m, rad, 1] gaps that are left as they are: the tolerance of the solvers' own corrections
 OPEN_LOOP = 1e-9  # [m, rad, 1] gaps that count as such: far above what corrections reach, far below what is seen
+_PORTION = 2048  # worlds that are closed together: what arises on the way stays in the caches
+_NO_PLACE = ("mass", "inertia", "enabled", "compliance", "scale")  # columns of links and rows that place nothing
 
 
 @dataclass
@@ -41,6 +44,7 @@ class LoopProblem:
         lead: worlds that differ: 1 or W.
         q, qd: [m, rad, 1] and [m/s, rad/s], (lead, NQ) and (lead, NV).
         acts: (lead, R) bool, rows that hold from the first instant on.
+        acting: rows that do so in some world of the model.
         goal, speed: (lead, R), prescribed coordinates and rates of rows, else 0; the meter knows where balls shall be.
         tells_place: (R,) bool, False for rows that prescribe a velocity alone.
         is_tree: (NV,) bool.  is_led: (NV,) bool, dofs with prescribed motions.
@@ -56,6 +60,7 @@ class LoopProblem:
     q: Array
     qd: Array
     acts: Array
+    acting: Array
     goal: Array
     speed: Array
     tells_place: Array
@@ -83,16 +88,29 @@ class LoopProblem:
         goal = np.where(by_position & (rows.form != Form.ROLL), motion[..., 0], 0.0)
         return LoopProblem(
             model, constraints, meter, entries_of(meter, paths), lead, q, qd, _full(acts, lead),
-            _full(goal, lead), _full(np.where(leads, speed, 0.0), lead),
+            np.flatnonzero(acts.any(axis=0)), _full(goal, lead), _full(np.where(leads, speed, 0.0), lead),
             by_position | ~leads, is_tree, model.motions.kind != MotionKind.NONE, _full(meter.first_angle, lead),
             paths, link_of_dof(model),
         )  # fmt: skip
 
     def measure(self) -> tuple[Chart, Gaps, Array]:
-        """The posture, its gaps, and what the acting rows lack there, (lead, R)."""
-        chart, gaps, lacks = self.measure_at(self.q, self.angle, self.goal)
-        self.angle = gaps.angle
+        """The posture, its gaps, of one world where all stand alike, and what the acting rows lack there, (lead, R)."""
+        chart, gaps, lacks = self.measured()
+        self.angle = _full(gaps.angle, self.lead)
         return chart, gaps, lacks
+
+    def measured(self) -> tuple[Chart, Gaps, Array]:
+        """The same, with turns that are not counted on."""
+        some = slice(0, 1) if self._stand_alike() else slice(None)
+        return self.measure_at(self.q[some], self.angle[some], self.goal)
+
+    def _stand_alike(self) -> bool:
+        """Whether worlds differ in nothing but masses, rates and what is asked of them."""
+        tables = {"links": self.model.links, "rows": self.constraints.rows, "couples": self.constraints.couples}
+        places = [getattr(table, one.name) for table in tables.values() for one in fields(table)
+                  if one.name not in _NO_PLACE and has_world_axis(one.name, getattr(table, one.name))]  # fmt: skip
+        alike = all(len(one) == 1 or _is_same(one) for one in (*places, self.meter.aim))
+        return alike and _is_same(self.q) and _is_same(self.angle)
 
     def measure_at(self, q: Array, angle: Array, goal: Array) -> tuple[Chart, Gaps, Array]:
         """The same of another posture.
@@ -122,30 +140,52 @@ class LoopProblem:
         model = with_answer(constraints_of, model, meter.constraints)  # whose joints are still those of all worlds
         return replace(self, model=model, constraints=meter.constraints, meter=meter, lead=len(worlds), **own)
 
-    def drive(self) -> Array:
-        """Give the unwritten rates that rows see their least values; gives what rows still lack, (lead, R)."""
+    def portions(self) -> list[Array]:
+        """Worlds in portions that are worked on one after another; none needs anything of another."""
+        return np.split(np.arange(self.lead), range(_PORTION, self.lead, _PORTION))
+
+    def settle(self, here: tuple[Chart, Gaps, Array] | None = None) -> tuple[Array, Array]:
+        """Give the unwritten rates that rows see their least values.
+
+        Args:
+            here: what `measure` finds; None: measure.
+
+        Returns:
+            What rows lack, and what their rates lack, (lead, R).
+        """
         free = self.is_tree & ~self.model.dofs.qd_given & ~self.is_led
         seen = np.zeros(self.model.n_qd, bool)
-        for r in np.flatnonzero(self.acts.any(axis=0)):
+        for r in self.acting:
             seen[self.entries.seen[r]] = True
         free &= seen
         self.qd[:, free] = 0.0
-        chart, gaps, _ = self.measure()
-        lacks = np.where(self.acts, self.rates(chart, gaps) - self.speed, 0.0)
-        pushed, bulk = momenta(self.model, chart, self.q, self.qd), composites(self.model.links, chart)
-        if not (lacks.any() or pushed[:, free].any()):  # rest is the least motion, and its zeros are exact
-            return lacks
+        chart, gaps, open_by = here or self.measure()
+        slopes = self.slopes(chart, gaps)
+        slip = np.where(self.acts, self.rates(slopes) - self.speed, 0.0)
+        own = own_inertias(self.model.links, chart)
+        pushed = momenta(self.model, chart, own, self.q, self.qd)
+        if not (slip.any() or pushed[:, free].any()):  # rest is the least motion, and its zeros are exact
+            return open_by, slip
+        bulk = composites(self.model.links, chart, own)
         for rows, dofs in self.groups(free, with_mass=True):
             J = gradients(self.entries, chart, gaps, rows, dofs) * self.acts[:, rows, None]
             M = _full(mass_block(self.model, chart, bulk, dofs, self.relatives(dofs)), self.lead)
-            self.qd[:, dofs] = least_motion(J, M, pushed[:, dofs], -lacks[:, rows])
-        return np.where(self.acts, self.rates(chart, gaps) - self.speed, 0.0)
+            self.qd[:, dofs] = least_motion(J, M, pushed[:, dofs], -slip[:, rows])
+        return open_by, np.where(self.acts, self.rates(slopes) - self.speed, 0.0)
 
-    def rates(self, chart: Chart, gaps: Gaps) -> Array:
-        """J qd of all rows, (lead, R)."""
+    def slopes(self, chart: Chart, gaps: Gaps) -> list[tuple[Array, Array, Array]]:
+        """Rows and dofs that belong together, and J of them, of all rows."""
+        return [(rows, dofs, gradients(self.entries, chart, gaps, rows, dofs))
+                for rows, dofs in self.groups(self.is_tree, with_mass=False)]  # fmt: skip
+
+    def rates(self, slopes: list[tuple[Array, Array, Array]]) -> Array:
+        """J qd of all rows, (lead, R).
+
+        Args:
+            slopes: what `slopes` finds.
+        """
         found = np.zeros((self.lead, self.constraints.rows.n))
-        for rows, dofs in self.groups(self.is_tree, with_mass=False):
-            J = gradients(self.entries, chart, gaps, rows, dofs)
+        for rows, dofs, J in slopes:
             for n, d in enumerate(dofs):
                 found[:, rows] += J[:, :, n] * self.qd[:, d, None]
         return found
@@ -165,8 +205,7 @@ class LoopProblem:
                 d = owner[d]
             return d
 
-        acting = np.flatnonzero(self.acts.any(axis=0))
-        seen = {int(r): [d for d in self.entries.seen[r] if may[d]] for r in acting}
+        seen = {int(r): [d for d in self.entries.seen[r] if may[d]] for r in self.acting}
         chains = [dofs for dofs in seen.values() if dofs]
         if with_mass:
             chains += self.carried(may)
@@ -224,6 +263,12 @@ def _lead(model: Model, constraints: Constraints, motion: Array) -> int:
               rows.enabled, rows.coefficient, couples.point_a, couples.point_b, couples.frame_a, couples.frame_b,
               constraints.laws.lower, constraints.laws.upper]  # fmt: skip
     return max(map(len, matter))
+
+
+def _is_same(array: Array) -> bool:
+    """Whether all worlds have the same numbers, bit by bit."""
+    bits = np.ascontiguousarray(array).view(np.int64)
+    return bool((bits == bits[:1]).all())
 
 
 def _full(array: Array, lead: int) -> Array:

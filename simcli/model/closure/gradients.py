@@ -101,4 +101,5 @@ def gradients(entries: Entries, chart: Chart, gaps: Gaps, rows: Array, dofs: Arr
 
 def _size(vectors: Array) -> Array:
     """Sum of the sizes of the parts."""
-    return np.abs(vectors).sum(axis=-1)
+    sizes = np.abs(vectors)
+    return sizes[..., 0] + sizes[..., 1] + sizes[..., 2]

@@ -12,13 +12,14 @@ from enum import IntEnum
 
 import numpy as np
 
-from simcli.model.closure.chart import moved
+from simcli.model.closure.chart import Chart, moved
 from simcli.model.closure.close import LEAST_GAP, OPEN_LOOP, LoopProblem
 from simcli.model.closure.continuation.branches import SAME_BRANCH, Judge, parted, scattered
 from simcli.model.closure.continuation.held import Wishes, chosen, counted, displacement, generic, wrapped
 from simcli.model.closure.continuation.newton import Closer, Configuration, Probe
 from simcli.model.closure.continuation.travel import travel
 from simcli.model.closure.continuation.ways import as_far, jumped, other_ways, put, travelled
+from simcli.model.closure.gaps import Gaps
 from simcli.model.closure.limits import OUTSIDE, bounds_of
 from simcli.model.tables import Array
 
@@ -47,6 +48,8 @@ class Assembled:
         held: (W, NV) bool, what was to be held.
         forks: (W, G), branches that nothing chose between, less one.
         closer: whose groups they are.
+        qd: [m/s, rad/s], (W, NV), with the least rates.
+        lacks, slip: (W, R), what rows and their rates lack there.
     """
 
     posture: Configuration
@@ -54,30 +57,56 @@ class Assembled:
     held: Array
     forks: Array
     closer: Closer
+    qd: Array
+    lacks: Array
+    slip: Array
 
 
 def assembled(problem: LoopProblem) -> Assembled:
-    """Coordinates at which loops are closed.
+    """Coordinates at which loops are closed, and rates that keep them so.
 
     Args:
         problem: at the coordinates that are written.
     """
-    closer, start, bounds = Closer(problem), Configuration(problem.q, problem.angle), bounds_of(problem.model)
+    closer, wishes = Closer(problem), Wishes.of(problem)
     shape = (problem.lead, len(closer.groups))
-    found = Assembled(start.copy(), np.zeros(shape, int), np.zeros(problem.qd.shape, bool), np.zeros(shape, int), closer)
-    seen = closer.look(start, problem.goal)
-    found.posture.angle = seen.gaps.angle
-    wishes = Wishes.of(problem)
-    todo = (seen.gap > LEAST_GAP) | (Judge(closer, wishes, found.held, bounds, start, problem.goal).excess(start) > 0.0)
+    found = Assembled(Configuration(problem.q, problem.angle).copy(), np.zeros(shape, int), np.zeros(problem.qd.shape, bool),
+                      np.zeros(shape, int), closer, problem.qd.copy(), *np.zeros((2, *problem.acts.shape)))  # fmt: skip
+    for worlds in problem.portions():
+        part = closer.of_worlds(worlds)
+        own, here = part.problem, _assemble(found, worlds, part, wishes.of_worlds(worlds, problem.lead))
+        own.q, own.angle = found.posture.q[worlds], found.posture.angle[worlds]
+        found.lacks[worlds], found.slip[worlds] = own.settle(here)
+        found.qd[worlds], found.posture.angle[worlds] = own.qd, own.angle
+    return found
+
+
+def _assemble(found: Assembled, portion: Array, closer: Closer, wishes: Wishes) -> tuple[Chart, Gaps, Array] | None:
+    """Find the coordinates of some worlds; gives what is measured there, None where something has moved.
+
+    Args:
+        found: of all worlds, written to.
+        portion: (W,), numbers of these worlds.
+        closer: of them.
+        wishes: of them.
+    """
+    problem, bounds = closer.problem, bounds_of(closer.problem.model)
+    start = Configuration(problem.q, problem.angle)
+    seen = closer.look_here()
+    found.posture.angle[portion] = seen.gaps.angle
+    nothing = np.zeros(problem.qd.shape, bool)
+    todo = (seen.gap > LEAST_GAP) | (Judge(closer, wishes, nothing, bounds, start, problem.goal).excess(start) > 0.0)
+    if not todo.any():
+        return seen.chart, seen.gaps, seen.lacks
     blocked = None
     while todo.any():
         worlds = np.flatnonzero(todo.any(axis=1))
         some = None if blocked is None else blocked[worlds]
         part = _Assembly(closer.of_worlds(worlds), wishes.of_worlds(worlds, problem.lead), todo[worlds], some)
-        part.put_into(found, worlds)
+        part.put_into(found, portion[worlds])
         todo[worlds], blocked = part.rest, np.zeros(todo.shape, bool)
         blocked[worlds] = part.blocked
-    return found
+    return None
 
 
 class _Assembly:

@@ -6,11 +6,12 @@ is halved until the sum of their squares falls. What is held does not move.
 """
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
 from simcli import rotations as rot
-from simcli.model.closure.chart import Chart, composites, mass_block, moved
+from simcli.model.closure.chart import Chart, composites, mass_block, moved, own_inertias
 from simcli.model.closure.close import OPEN_LOOP, LoopProblem
 from simcli.model.closure.gaps import Gaps
 from simcli.model.closure.gradients import gradients
@@ -118,7 +119,6 @@ class Closer:
             self.group_of_row[some], self.group_of_dof[dofs] = g, g
         self.group_of_q, self.is_length = np.full(problem.q.shape[1], -1), np.zeros(model.n_qd, bool)
         self._tell_coordinates()
-        self.reach = self._reach(self.look(Configuration(problem.q, problem.angle), problem.goal))
 
     def _tell_coordinates(self) -> None:
         links = self.problem.model.links
@@ -131,7 +131,10 @@ class Closer:
             if links.kind[k] == LinkKind.FREE:
                 self.is_length[d : d + 3] = True
 
-    def _reach(self, look: Probe) -> Array:
+    @cached_property
+    def reach(self) -> Array:
+        """[m], (W, G), the longest lever of a group where it is written; 1 where it has none."""
+        look = self.look(Configuration(self.problem.q, self.problem.angle), self.problem.goal)
         entries, found = self.problem.entries, np.zeros((self.problem.lead, len(self.groups)))
         at = np.where(entries.on_b[:, None], look.gaps.at_b[:, entries.row], look.gaps.at_a[:, entries.row])
         lever = at - look.chart.o[:, self.problem.link[entries.dof]]
@@ -154,7 +157,8 @@ class Closer:
         found = object.__new__(Closer)
         found.__dict__ |= self.__dict__
         found.problem = self.problem.of_worlds(worlds)
-        found.reach = self.reach[worlds] if self.problem.lead > 1 else self.reach
+        if self.problem.lead > 1 and "reach" in self.__dict__:
+            found.reach = self.reach[worlds]
         return found
 
     def look(self, posture: Configuration, goal: Array) -> Probe:
@@ -164,7 +168,13 @@ class Closer:
             posture: whose turns are counted on.
             goal: (W, R), as of `LoopProblem`.
         """
-        chart, gaps, lacks = self.problem.measure_at(posture.q, posture.angle, goal)
+        return self._probe(*self.problem.measure_at(posture.q, posture.angle, goal))
+
+    def look_here(self) -> Probe:
+        """The same of the coordinates of the problem; chart and gaps are of one world where all stand alike."""
+        return self._probe(*self.problem.measured())
+
+    def _probe(self, chart: Chart, gaps: Gaps, lacks: Array) -> Probe:
         gap, merit = np.zeros((2, self.problem.lead, len(self.groups)))
         for g, (rows, _) in enumerate(self.groups):
             gap[:, g] = np.abs(lacks[:, rows]).max(axis=1, initial=0.0)
@@ -197,8 +207,8 @@ class Closer:
 
     def mass(self, chart: Chart, wanted: Array) -> dict[int, Array]:
         """Mass matrices at a posture, [kg, kg m, kg m^2], (W, n, n), of groups that some world, (W, G) bool, asks for."""
-        problem = self.problem
-        bulk, found = composites(problem.model.links, chart), {}
+        problem, links = self.problem, self.problem.model.links
+        bulk, found = composites(links, chart, own_inertias(links, chart)), {}
         for g in np.flatnonzero(wanted.any(axis=0)).tolist():
             dofs = self.groups[g][1]
             M = mass_block(problem.model, chart, bulk, dofs, problem.relatives(dofs))
