@@ -87,8 +87,8 @@ class LoopProblem:
         is_tree = link_of_dof(model) >= 0
         goal = np.where(by_position & (rows.form != Form.ROLL), motion[..., 0], 0.0)
         return LoopProblem(
-            model, constraints, meter, entries_of(meter, paths), lead, q, qd, _full(acts, lead),
-            np.flatnonzero(acts.any(axis=0)), _full(goal, lead), _full(np.where(leads, speed, 0.0), lead),
+            model, constraints, meter, entries_of(meter, paths), lead, q, qd, _shared(acts, lead),
+            np.flatnonzero(acts.any(axis=0)), _shared(goal, lead), _shared(np.where(leads, speed, 0.0), lead),
             by_position | ~leads, is_tree, model.motions.kind != MotionKind.NONE, _full(meter.first_angle, lead),
             paths, link_of_dof(model),
         )  # fmt: skip
@@ -269,6 +269,11 @@ def _is_same(array: Array) -> bool:
     """Whether all worlds have the same numbers, bit by bit."""
     bits = np.ascontiguousarray(array).view(np.int64)
     return bool((bits == bits[:1]).all())
+
+
+def _shared(array: Array, lead: int) -> Array:
+    """Rows of each world that nobody writes."""
+    return np.broadcast_to(array, (lead, *array.shape[1:]))
 
 
 def _full(array: Array, lead: int) -> Array:
