@@ -153,6 +153,7 @@ def test_dry_run_touches_nothing(scene, here, command):
     assert (document["dof"], document["worlds"], document["frames"]) == (1, 100, 21)
     assert document["file_bytes"] > 100 * 21 * 8
     assert not (here / "outputs").exists()
+    assert 0.0 < json.loads(done.stdout)["preparation_seconds"] < 60.0
 
 
 def test_estimated_file_size_is_near_the_real_one(scene, command):

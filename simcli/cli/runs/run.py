@@ -1,6 +1,7 @@
 """`simcli run`: a scene to a trajectory."""
 
 import sys
+import time
 from json import dumps
 from typing import TYPE_CHECKING
 
@@ -99,11 +100,13 @@ def _dry_run(request, as_json: bool, refined: bool) -> int:
     from simcli.analysis.estimate import estimate, free_bytes
     from simcli.cli.runs import refined_runs, summary
 
+    begun = time.perf_counter()
     job = pipeline.prepare(request)
+    preparation = time.perf_counter() - begun
     finer = refined_runs.refinement_of(job).finer if refined else ()
     found = {**estimate(job.spec, job.model, job.schedule, job.channels), "output": job.output,
              "steps_for_error_estimate": sum(one.schedule.n_steps for one in finer),
-             "free_bytes": free_bytes(job.output)}  # fmt: skip
+             "free_bytes": free_bytes(job.output), "preparation_seconds": preparation}  # fmt: skip
     if as_json:
         console.emit("run.estimate", found)
     else:

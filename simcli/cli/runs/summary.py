@@ -91,11 +91,12 @@ def estimate_text(estimate: dict[str, Any]) -> str:
         ("channels", ", ".join(estimate["channels"])),
         ("file", f"about {console.size_text(estimate['file_bytes'])}: {estimate['output']}"),
         ("memory", f"about {console.size_text(estimate['memory_bytes'])}"),
+        ("preparation", f"{console.duration_text(estimate['preparation_seconds'])}, as measured"),
     ]
     if estimate.get("steps_for_error_estimate"):
         rows.insert(5, ("error estimate", f"{estimate['steps_for_error_estimate']} more steps, of a half and a quarter"))
     if estimate["most_contact_bytes"]:
-        rows.insert(-1, ("contacts", f"up to {console.size_text(estimate['most_contact_bytes'])} more in the file"))
+        rows.insert(-2, ("contacts", f"up to {console.size_text(estimate['most_contact_bytes'])} more in the file"))
     if estimate["file_bytes"] > estimate["free_bytes"]:
         rows.append(("does not fit", f"{console.size_text(estimate['free_bytes'])} are free there"))
     return console.table(rows, indent="")
