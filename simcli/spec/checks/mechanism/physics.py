@@ -169,7 +169,7 @@ def _axes(check: Checker, name: str, joint: JointSpec) -> None:
                 return
         for i in range(len(axes)):
             for j in range(i):
-                cosine = np.dot(axes[i], axes[j]) / (norm(axes[i]) * norm(axes[j]))
+                cosine = sum(a * b for a, b in zip(axes[i], axes[j], strict=True)) / (norm(axes[i]) * norm(axes[j]))
                 if abs(cosine) > ORTHOGONAL:
                     off = math.degrees(math.asin(min(1.0, abs(cosine))))
                     message = f"two {group} axes of joint `{name}` are {off:.3g} degrees off a right angle"
