@@ -26,7 +26,7 @@ from simcli.solvers.tree.integrators import H, book_efforts
 
 
 @ti.func
-def soften(c: ti.template(), w: ti.i32, fastest: ti.template()):
+def soften(c: ti.template(), w: ti.i32, fastest: ti.template(), turned: ti.template()):
     """Softness of hard rows in this step, SOFTNESS_OF_TURN (h omega)^2 of their size.
 
     Where branches of a mechanism meet, an eigenvalue of J M^-1 J^T is the square of the distance from there. A step is
@@ -34,29 +34,33 @@ def soften(c: ti.template(), w: ti.i32, fastest: ti.template()):
     Everywhere else the solutions that follow take the softness away.
 
     Args:
-        fastest: [1/s^2], omega^2 of what turns fastest.
+        fastest: [1/s^2], omega^2 of what turns fastest, by velocities that are not yet those of the rows.
+        turned: the same without what these have along a length.
 
     Writes: c.bound.{turn, system.softness}
     """
     y = c.bound.system
     h = c.constants.load(w, H)
-    turn = fastest * (h * h)
-    c.bound.turn.store(w, 0, turn)
-    y.softness.store(w, 0, ti.min(ti.max(turn * SOFTNESS_OF_TURN, y.least), MOST_SOFT))
+    c.bound.turn.store(w, 0, turned * (h * h))
+    y.softness.store(w, 0, ti.min(ti.max(fastest * (h * h) * SOFTNESS_OF_TURN, y.least), MOST_SOFT))
 
 
 @ti.func
 def soften_step(c: ti.template(), w: ti.i32):
     """`soften` by the rows that have just been measured.
 
-    Reads:  c.bound.system.rows.bias
-    Writes: c.bound.system.softness
+    Reads:  c.bound.system.rows.{bias, rate}
+    Writes: c.bound.{turn, system.softness}
     """
-    fastest = c.tables.arena.zero()
+    rows = c.bound.system.rows
+    fastest, turned = c.tables.arena.zero(), c.tables.arena.zero()
     for k in range(c.bound.n_turning):
-        turn = ti.abs(c.bound.system.rows.bias.load(w, c.bound.turning.at(k)))
-        fastest = ti.max(fastest, turn * c.bound.turn_weight.load(w, k))
-    soften(c, w, fastest)
+        r = c.bound.turning.at(k)
+        weight, bias, rate = c.bound.turn_weight.load(w, k), rows.bias.load(w, r), rows.rate.load(w, r)
+        fastest = ti.max(fastest, ti.abs(bias) * weight)
+        along = rate * rate * (0.5 * c.bound.radial.at(k))
+        turned = ti.max(turned, ti.abs(bias - along) * weight)
+    soften(c, w, fastest, turned)
 
 
 @ti.func
