@@ -10,13 +10,11 @@ from simcli.kernels.chart.tree import AFFINE, place_all, store_vector, vector_at
 from simcli.kernels.forces.account import DISSIPATED, SUPPLIED
 from simcli.kernels.forces.external import load_links
 from simcli.kernels.language import ti
-from simcli.kernels.linear.sparse import get_unknown
 from simcli.kernels.linear.system import fill
 from simcli.kernels.memory.arena import local
 from simcli.kernels.memory.slots import copy
 from simcli.kernels.rows.pulls import pull_links
 from simcli.solvers.natural.memory import MOST_SOFT, SOFTNESS_OF_TURN
-from simcli.solvers.rows.corrections import is_rigid
 from simcli.solvers.rows.equations import state_equations
 from simcli.solvers.rows.repeat import foreseen
 from simcli.solvers.rows.report import share_among_links
@@ -224,26 +222,6 @@ def advance_midpoint(c: ti.template(), w: ti.i32):
         c.bound.move.store(w, d, (s.qd.load(w, d) + s.qdd.load(w, d) * g) * h)
     copy(c.bound.q_start, s.q, c.tables.n_q, w)
     retract(c.tables, c.bound.q_start, s.q, c.bound.move, w, 1.0)
-
-
-@ti.func
-def filter_correction(c: ti.template(), w: ti.i32):
-    """Ask for the second solution x2 of a correction, centred at the first: 2 x1 - x2 has nothing of what rows contradict.
-
-    With a an eigenvalue of J M^-1 J^T its part of a residual is a / (a + e)^2, which is 0 where rows are redundant. There
-    the first solution has residual / e: no motion, but a force that the gradients of the step's end would turn into one.
-
-    Reads:  c.bound.system
-    Writes: c.bound.{first, system.load}
-    """
-    y = c.bound.system
-    for i in range(y.n):
-        c.bound.first.store(w, i, get_unknown(y.factor, w, i))
-    for r in range(y.n_rows):
-        i = y.n_dofs + r
-        acts = y.free.load(w, i) != 0.0
-        moved = y.load.load(w, i) - y.soft.load(w, r) * c.bound.first.load(w, i)
-        y.load.store(w, i, select(acts & is_rigid(y, w, r), moved, y.load.load(w, i)))
 
 
 @ti.func
