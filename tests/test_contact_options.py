@@ -199,7 +199,7 @@ SUNK = 1e-6  # [m], issue 5
 STEP = 1e-6  # [m/s], what a step may lack
 UP = np.array([0, 0, GRAVITY])
 HEIGHT = 10  # boxes of a tower
-WARN = ("--set", "run.on_unsolved.action=warn")  # more than a tenth of these steps end above the tolerance; how far is tested
+WARN = ("--set", "run.on_unsolved.action=warn")  # more than a tenth of these steps end above the tolerance
 RATIOS = (1.0, 100.0, 1000.0)  # of the mass of the top box to that of the others
 
 
