@@ -382,7 +382,8 @@ SINGLE = 2e-5  # [m], gaps in float32: bounds of the polytope that meet to 1e-5 
 def test_single_precision(tmp_path, all_honoured):
     _, wanted = everything(tmp_path, live_device(), 1.0)
     _, found = everything(tmp_path, live_device("float32"), 1.0)
-    near = np.isfinite(wanted["least"]) & (wanted["least"] < 0.99)
+    # Deeper than the hills are high there are several ways out of them, of which rounding may choose another one.
+    near = np.isfinite(wanted["least"]) & (wanted["least"] < 0.99) & (wanted["least"] > -0.3)
     error = np.abs(found["least"] - wanted["least"])
     assert np.isfinite(found["least"][near]).all()
     assert error[near].max() < SINGLE

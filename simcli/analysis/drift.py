@@ -21,7 +21,7 @@ TOLERANCE = 1e-6  # [1] of the largest term of the ledger, below which a drift i
 _SINGLE = float(np.finfo(np.float32).eps)
 _EVALUATIONS = 16  # roundings of the two energies that a drift compares
 _ROUNDINGS, _ROUNDINGS_OF_NATURAL = 0.5, 2.0  # of a step
-CREEP, SETTLING = 1e-4, 1e-6  # [m/s, m] that solvers may leave of a body at rest; energies of that size are none
+CREEP, SETTLING = 1e-4, 1e-6  # [m/s, m] that solvers may leave of a body at rest, settling with all that are below it
 _TERMS = ("kinetic", "potential", "elastic", "dissipated", "input", "drift")
 # Order in dt of the drift of each integrator.
 ORDER_OF_INTEGRATOR = {"semi_implicit": 1, "implicit": 2, "rk4": 4, "moreau": 1, "zhong06": 2, "generalized_alpha": 2,
@@ -81,7 +81,8 @@ class EnergyAccount:
         self.high = {name: np.full(model.n_worlds, np.nan) for name in _TERMS}
         self.gain = np.zeros(model.n_worlds)
         mass = np.broadcast_to(model.bodies.mass, (len(model.bodies.mass), model.n_bodies)).sum(axis=1)
-        self.none = mass * (0.5 * CREEP**2 + np.linalg.norm(model.gravity, axis=-1) * SETTLING)
+        settling = SETTLING * model.n_bodies  # of the top of a tower of all of them
+        self.none = mass * (0.5 * CREEP**2 + np.linalg.norm(model.gravity, axis=-1) * settling)
 
     def see(self, columns: Mapping[str, np.ndarray]) -> None:
         """Take frames in.

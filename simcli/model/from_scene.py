@@ -16,6 +16,7 @@ from simcli.model.batch.selection import choose_written
 from simcli.model.bodies.parts import ShapeReader, read_bodies
 from simcli.model.bodies.points import read_points, refuse_clashes
 from simcli.model.bodies.refusals import (
+    refuse_differing,
     refuse_points,
     refuse_spins,
     refuse_unnatural,
@@ -236,6 +237,7 @@ def _build(worlds: Worlds, document: Document | None, batch: Mechanism) -> Model
         refuse_weightless(worlds, model)
     elif worlds.first.solver.type == "maximal":
         refuse_points(worlds, model)
+        refuse_differing(worlds, model)
     elif worlds.first.solver.type == "affine":
         refuse_points(worlds, model)
         model = replace(model, affine=read_affine(worlds, model, bodies))

@@ -22,8 +22,8 @@ from simcli.errors import SceneError
 from simcli.spec.honours.solver_fields import CONTACT_INTEGRATORS
 
 SEEDS = range(4)
-# Maximal coordinates and affine bodies end at a tolerance.
-SMOOTH = {"generalized": 1e-9, "natural": 1e-8, "maximal": 1e-9, "affine": 1e-6}  # [m, m/s, rad/s]
+# Maximal coordinates and affine bodies end at a tolerance: 1e-12 m in a step of 1 ms, 0.2 m from where a body turns.
+SMOOTH = {"generalized": 1e-9, "natural": 1e-8, "maximal": 5e-9, "affine": 1e-6}  # [m, m/s, rad/s]
 TOUCHING = 2e-5  # [m, m/s, rad/s], tolerance of contact and how it grows
 AT_ONCE = 1e-6  # [m, m/s, rad/s], where joints are solved with contacts of strangers: their tolerance is 1e-8 m/s
 LOADS = 1e-5  # of the largest force or torque
@@ -88,7 +88,9 @@ CASES = {
     "mechanism beside a gyroscope": Case(mechanism, by.beside_a_gyroscope, RIGID, often=(GENERALIZED,)),
     "mechanism beside a stop": Case(mechanism, by.beside_a_stop, FIRST),
     "mechanism beside touching": Case(mechanism, by.beside_touching, FIRST, AT_ONCE, often=(MAXIMAL,)),
-    "loop beside touching": Case(loop, by.beside_touching, [GENERALIZED, MAXIMAL], AT_ONCE, often=(GENERALIZED,)),
+    "loop beside touching": Case(loop, by.beside_touching, [GENERALIZED], AT_ONCE, often=(GENERALIZED,)),
+    # Rows of a planar loop are redundant: contact weighs them in another way, and what they share differs by 0.2 %.
+    "loop of bodies beside touching": Case(loop, by.beside_touching, [MAXIMAL], AT_ONCE, loads=False),
     "mechanism by d6": Case(mechanism, by.by_d6, RIGID),
     "mechanism by other names": Case(mechanism, by.by_other_names, [mode for mode in RIGID if mode[0] == "natural"]),
     "mechanism by wrenches": Case(mechanism, by.by_wrenches, RIGID, loads=False),

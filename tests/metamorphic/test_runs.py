@@ -36,9 +36,10 @@ def poses(sim, names) -> np.ndarray:
 def test_a_world_has_the_same_bytes_among_other_neighbours(tmp_path, kind, mode):
     path, names = written(tmp_path, kind, mode)
     found = []
+    kinds = ["solver.joint_direction=explicit"] if mode[0] == "maximal" else []  # such worlds would choose otherwise: SC645
     for others in ([], [3.0, -2.0, 12.0], [-9.0, 1e3, 0.1, -1.0, 7.0, 2.0]):
         worlds = 1 + len(others)
-        sets = [f"batch.vary={{'world.gravity[2]': {{list: {[-9.81, *others]}}}}}"]
+        sets = [f"batch.vary={{'world.gravity[2]': {{list: {[-9.81, *others]}}}}}", *kinds]
         with simcli.Simulation(path, worlds=worlds, sets=sets) as sim:
             sim.step(STEPS)
             found.append(poses(sim, names)[0])

@@ -52,7 +52,8 @@ def _finer(job: "Job", part: int) -> "Job":
     from simcli.analysis.refinement.estimate import COMPARED
 
     step = Override(OPTION, repr(job.schedule.dt / part), "solver.dt")
-    request = replace(job.request, sets=(*job.request.sets, step), output=_folder(job.output) / f"{part}.h5", resume=False,
+    others = [one for one in job.request.sets if not (isinstance(one, Override) and one.path == step.path)]  # no --dt
+    request = replace(job.request, sets=(*others, step), output=_folder(job.output) / f"{part}.h5", resume=False,
                       force=job.request.force)  # fmt: skip
     finer = pipeline.prepare(request)
     spec = finer.spec.model_copy(update={"expect": []})

@@ -38,8 +38,8 @@ GPUS_WITHOUT_FLOAT64 = ("metal",)  # Vulkan: the driver says, when it starts
 
 
 def _note(taken: KernelTaken) -> None:
-    """Count a kernel that is traced, and warn if it was compiled and cannot be kept."""
-    if taken.trace:
+    """Count a kernel that the process did not have, and warn if it was compiled and cannot be kept."""
+    if taken.origin != Origin.PROCESS:
         _made.append(taken)
     if taken.origin == Origin.COMPILED and _sessions:
         _sessions[0].tell()

@@ -7,6 +7,7 @@ from simcli.model.bodies.massless import carrying, lacks_inertia, weightless
 from simcli.model.natural.form import THIN
 from simcli.model.natural.led import leading_joints
 from simcli.model.tables import Array, LinkKind, Model
+from simcli.model.tree.directions import turning_worlds
 from simcli.model.tree.gimbals import ADVICE, gimbal_locks
 from simcli.model.tree.reference import SINGULAR
 
@@ -60,6 +61,18 @@ def refuse_points(worlds: Worlds, model: Model) -> None:
             message = f"joint `{name}` yields, and nothing else gives inertia to body `{model.bodies.name[body]}`"
             worlds.fault("SC452", f"joints.{name}.compliance", message, "leave it out, or give the body inertia")
     worlds.raise_faults()
+
+
+def refuse_differing(worlds: Worlds, model: Model) -> None:
+    """Refuse a batch of which some worlds would take other steps of maximal coordinates than others."""
+    solver = worlds.first.solver
+    turning = turning_worlds(model, solver.dt) if solver.joint_direction == "auto" else np.zeros(1, bool)
+    if turning.any() and not turning.all():
+        one, other = int(np.argmax(turning)), int(np.argmin(turning))
+        message = (f"world {one} has loads on light bodies that are too heavy for steps of {solver.dt:g} s along "
+                   f"directions of their start, world {other} has not, and one kind of steps serves a batch")  # fmt: skip
+        hint = "write `joint_direction: implicit` in `solver`, which stands both, or a smaller `dt`"
+        worlds.fault("SC645", "solver", message, hint)
 
 
 def refuse_spins(worlds: Worlds, model: Model) -> None:

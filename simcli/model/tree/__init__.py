@@ -13,5 +13,6 @@ In: joints and bodies by index. Out: links, order, kinematics in numpy, symbolic
     mobility     how many of the rows of a mechanism are independent at a configuration
     explicit     damping that explicit steps cannot follow, found at the start
     gimbals      joints of three angles whose axes fall together
+    directions   which worlds need the directions of joints where steps end
     loosen       the loose form of a model: every body on a free joint of its own, every joint of the scene a set of rows
 """

@@ -36,7 +36,7 @@ def loosen(model: Model, start: State) -> Model:
         Tables whose first joints, dofs and coordinates are those of the model.
     """
     carried = carrying(model)
-    stays = [j for j in range(model.n_joints) if _is_loose(model, j)]
+    stays = [j for j in range(model.n_joints) if is_loose(model, j)]
     held = {*model.joints.child[stays].tolist(), *(step.outer for step in carried)}
     stays += [step.joint for step in carried]
     free = [_free_joint(model, b) for b in range(model.n_bodies) if b not in held]
@@ -55,7 +55,7 @@ def loosen(model: Model, start: State) -> Model:
     )  # fmt: skip
 
 
-def _is_loose(model: Model, j: int) -> bool:
+def is_loose(model: Model, j: int) -> bool:
     """True for a joint of the tree that holds nothing: free from the world, or planar in a planar scene."""
     joints = model.joints
     holds_nothing = joints.kind[j] == JointKind.FREE or (joints.kind[j] == JointKind.PLANAR and model.plane >= 0)

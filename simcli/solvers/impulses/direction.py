@@ -6,13 +6,12 @@ forces give when a body turns, so that Newton's method goes the right way:
 
     (M + K) v - h J(q(v))^T lambda = M vf + K v_found,    K = h sum a (1 - r r^T / |r|^2),  a = (|r| |f| + r.f) / 2
 
-with f an impulse. K is never negative, and where the passes have converged it says nothing.
+with f an impulse. K is never negative, and where the passes have converged it says nothing. Which scenes turn directions is
+said by model/tree/directions.py.
 
 Source: Jean (1999), the step in impulses. Deviations: K by a bound for each point instead of a clamped sum; the choice
 is that of a scene, by the weight that its joints could carry, and not of a step.
 """
-
-import numpy as np
 
 from simcli.kernels.algebra.elementary import select
 from simcli.kernels.algebra.values import Mat3, Vec3
@@ -21,32 +20,7 @@ from simcli.kernels.chart.tree import com_about_origin
 from simcli.kernels.complementarity.large import DOFS, mass_place
 from simcli.kernels.language import ti
 from simcli.kernels.linear.system import fill_rows
-from simcli.model.tables import Model
 from simcli.solvers.shared import needs
-
-STABLE = 0.5  # h^2 f r / I from which on directions turn
-
-
-def directions_turn(model: Model, choice: str, h: float) -> bool:
-    """Whether directions turn in the passes of a scene.
-
-    Args:
-        model: in its loose form.
-        choice: auto, explicit or implicit.
-        h: [s], step.
-    """
-    if choice != "auto":
-        return choice == "implicit"
-    joints, bodies = model.joints, model.bodies
-    load = np.linalg.norm(model.gravity, axis=-1).max() * bodies.mass.sum(axis=-1).max()  # [N]
-    inertia = np.linalg.eigvalsh(bodies.inertia)[..., 1].min(axis=0)  # that of a rod across it
-    worst = 0.0
-    for j in np.flatnonzero(~joints.is_tree):
-        for body, pose in ((joints.parent[j], joints.X_p[:, j]), (joints.child[j], joints.X_c[:, j])):
-            if body >= 0 and inertia[body] > 0.0:
-                arm = np.linalg.norm(pose[..., :3] - bodies.com[:, body], axis=-1).max()
-                worst = max(worst, arm * load / inertia[body])
-    return worst * h * h > STABLE
 
 
 @ti.func

@@ -46,17 +46,18 @@ NONE_BEFORE = 1e30  # [m], what a round lacks that has none before it
 BALANCE_ROUNDS = {"float64": 1e-14, "float32": 4e-6}
 
 
-def turning_rows(constraints: Constraints) -> tuple[np.ndarray, np.ndarray]:
+def turning_rows(constraints: Constraints) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Rows whose bias tells how fast something turns: lengths of vectors, and distances.
 
     Returns:
-        (K,) rows, (W|1, K): omega^2 over the bias.
+        (K,) rows, (W|1, K): omega^2 over the bias, (K,) whether the bias of a row has the square of its rate, too: twice the
+        square of a' of a length a . a, of which 2 (a . a') is the rate.
     """
     rows = constraints.rows
     own = (rows.form == Form.RIGID) & (rows.vector_a == rows.vector_b)
     chosen = np.flatnonzero(own | (rows.form == Form.APART))
     length = np.where(own[chosen], 2.0, rows.constant[:, chosen])
-    return chosen, 1.0 / length
+    return chosen, 1.0 / length, own[chosen]
 
 
 class QuadraticSteps:

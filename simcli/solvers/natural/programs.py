@@ -70,7 +70,6 @@ from simcli.solvers.natural.stages import (
     begin_evaluation,
     end_velocities,
     fill_matrix,
-    filter_correction,
     harden_instant,
     is_taken_again,
     load_midpoint,
@@ -80,7 +79,7 @@ from simcli.solvers.natural.stages import (
     soften_step,
     state_system,
 )
-from simcli.solvers.rows.corrections import ask_for_correction, correct
+from simcli.solvers.rows.corrections import ask_for_correction, correct, filter_correction
 from simcli.solvers.rows.report import later_reactions, reactions
 from simcli.solvers.rows.stages import (
     account,

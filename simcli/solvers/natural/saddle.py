@@ -23,7 +23,7 @@ def soften_rows(c: ti.template(), w: ti.i32):
     fastest = c.tables.arena.zero()
     for k in range(c.bound.n_turning):
         fastest = ti.max(fastest, ti.abs(bias(f, f.v, w, c.bound.turning.at(k))) * c.bound.turn_weight.load(w, k))
-    soften(c, w, fastest)
+    soften(c, w, fastest, fastest)
     spread_softness(c, w)
 
 

@@ -10,13 +10,11 @@ from simcli.kernels.chart.tree import AFFINE, place_all, store_vector, vector_at
 from simcli.kernels.forces.account import DISSIPATED, SUPPLIED
 from simcli.kernels.forces.external import load_links
 from simcli.kernels.language import ti
-from simcli.kernels.linear.sparse import get_unknown
 from simcli.kernels.linear.system import fill
 from simcli.kernels.memory.arena import local
 from simcli.kernels.memory.slots import copy
 from simcli.kernels.rows.pulls import pull_links
 from simcli.solvers.natural.memory import MOST_SOFT, SOFTNESS_OF_TURN
-from simcli.solvers.rows.corrections import is_rigid
 from simcli.solvers.rows.equations import state_equations
 from simcli.solvers.rows.repeat import foreseen
 from simcli.solvers.rows.report import share_among_links
@@ -26,7 +24,7 @@ from simcli.solvers.tree.integrators import H, book_efforts
 
 
 @ti.func
-def soften(c: ti.template(), w: ti.i32, fastest: ti.template()):
+def soften(c: ti.template(), w: ti.i32, fastest: ti.template(), turned: ti.template()):
     """Softness of hard rows in this step, SOFTNESS_OF_TURN (h omega)^2 of their size.
 
     Where branches of a mechanism meet, an eigenvalue of J M^-1 J^T is the square of the distance from there. A step is
@@ -34,29 +32,33 @@ def soften(c: ti.template(), w: ti.i32, fastest: ti.template()):
     Everywhere else the solutions that follow take the softness away.
 
     Args:
-        fastest: [1/s^2], omega^2 of what turns fastest.
+        fastest: [1/s^2], omega^2 of what turns fastest, by velocities that are not yet those of the rows.
+        turned: the same without what these have along a length.
 
     Writes: c.bound.{turn, system.softness}
     """
     y = c.bound.system
     h = c.constants.load(w, H)
-    turn = fastest * (h * h)
-    c.bound.turn.store(w, 0, turn)
-    y.softness.store(w, 0, ti.min(ti.max(turn * SOFTNESS_OF_TURN, y.least), MOST_SOFT))
+    c.bound.turn.store(w, 0, turned * (h * h))
+    y.softness.store(w, 0, ti.min(ti.max(fastest * (h * h) * SOFTNESS_OF_TURN, y.least), MOST_SOFT))
 
 
 @ti.func
 def soften_step(c: ti.template(), w: ti.i32):
     """`soften` by the rows that have just been measured.
 
-    Reads:  c.bound.system.rows.bias
-    Writes: c.bound.system.softness
+    Reads:  c.bound.system.rows.{bias, rate}
+    Writes: c.bound.{turn, system.softness}
     """
-    fastest = c.tables.arena.zero()
+    rows = c.bound.system.rows
+    fastest, turned = c.tables.arena.zero(), c.tables.arena.zero()
     for k in range(c.bound.n_turning):
-        turn = ti.abs(c.bound.system.rows.bias.load(w, c.bound.turning.at(k)))
-        fastest = ti.max(fastest, turn * c.bound.turn_weight.load(w, k))
-    soften(c, w, fastest)
+        r = c.bound.turning.at(k)
+        weight, bias, rate = c.bound.turn_weight.load(w, k), rows.bias.load(w, r), rows.rate.load(w, r)
+        fastest = ti.max(fastest, ti.abs(bias) * weight)
+        along = rate * rate * (0.5 * c.bound.radial.at(k))
+        turned = ti.max(turned, ti.abs(bias - along) * weight)
+    soften(c, w, fastest, turned)
 
 
 @ti.func
@@ -220,26 +222,6 @@ def advance_midpoint(c: ti.template(), w: ti.i32):
         c.bound.move.store(w, d, (s.qd.load(w, d) + s.qdd.load(w, d) * g) * h)
     copy(c.bound.q_start, s.q, c.tables.n_q, w)
     retract(c.tables, c.bound.q_start, s.q, c.bound.move, w, 1.0)
-
-
-@ti.func
-def filter_correction(c: ti.template(), w: ti.i32):
-    """Ask for the second solution x2 of a correction, centred at the first: 2 x1 - x2 has nothing of what rows contradict.
-
-    With a an eigenvalue of J M^-1 J^T its part of a residual is a / (a + e)^2, which is 0 where rows are redundant. There
-    the first solution has residual / e: no motion, but a force that the gradients of the step's end would turn into one.
-
-    Reads:  c.bound.system
-    Writes: c.bound.{first, system.load}
-    """
-    y = c.bound.system
-    for i in range(y.n):
-        c.bound.first.store(w, i, get_unknown(y.factor, w, i))
-    for r in range(y.n_rows):
-        i = y.n_dofs + r
-        acts = y.free.load(w, i) != 0.0
-        moved = y.load.load(w, i) - y.soft.load(w, r) * c.bound.first.load(w, i)
-        y.load.store(w, i, select(acts & is_rigid(y, w, r), moved, y.load.load(w, i)))
 
 
 @ti.func

@@ -130,8 +130,9 @@ class Constrained:
         self.jump, self.same_rate = JUMP[arena.device.precision], SAME_RATE[arena.device.precision]
         self.tight, self.max_corrections = max(limits.tolerance, _TIGHT[arena.device.precision]), limits.corrections
         self.rounding = _ROUNDING[arena.device.precision]
-        turning, weight = turning_rows(constraints)
+        turning, weight, radial = turning_rows(constraints)
         self.turning, self.n_turning, self.turn_weight = arena.ints(turning), len(turning), tables.column(weight)
+        self.radial = arena.ints(radial)
         is_touching = tables.is_natural and impulses is not None
         n_motions = n_locks + self.system.n_leads
         self.watches_motions = integrator in ("rk4", "implicit") and n_motions > 0

@@ -22,7 +22,7 @@ from simcli.model.joints.lawful import drives_by_law, is_smooth
 from simcli.model.natural.quadratic import Quadratic, quadratic_of
 from simcli.model.signals.tables import MotionKind
 from simcli.model.tables import Model
-from simcli.solvers.impulses.direction import directions_turn
+from simcli.model.tree.directions import directions_turn
 from simcli.solvers.impulses.memory import Impulses
 from simcli.solvers.natural.force_memory import CoordinateForces, yielding_rows
 from simcli.solvers.natural.memory import ALL_STAGES, AlphaSteps, QuadraticSteps

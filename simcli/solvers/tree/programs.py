@@ -18,7 +18,16 @@ Sources and formulas: integrators.py, rows/memory.py, impulses/memory.py, each w
 from simcli.kernels.memory.lists import only, only_blocks, repeat, set_registers, when
 from simcli.solvers.impulses.memory import finish_impulses, look_ahead, look_back, move_by_impulses, needs_end
 from simcli.solvers.impulses.programs import correcting, solving, watch_contacts
-from simcli.solvers.rows.corrections import ask_for_correction, correct, forget_rates, have_rates, leave_rates
+from simcli.solvers.rows.corrections import (
+    ask_for_correction,
+    correct,
+    filter_correction,
+    filter_forces,
+    filter_rates,
+    forget_rates,
+    have_rates,
+    leave_rates,
+)
 from simcli.solvers.rows.repeat import give_rates_back, go_back, go_back_in_account, keep_account, start_with_end
 from simcli.solvers.rows.report import reactions
 from simcli.solvers.rows.stages import (
@@ -129,7 +138,8 @@ def step_of_first_order(c) -> tuple:
     steps = (set_registers(node=0), *_evaluation(c, starts=True), *at_last_step(c), advance_constrained)
     if not c.bound.system.n_rows:
         return *steps, *ends_of(c)
-    correction = (*_measurement(c, lead_rows_to_end), ask_for_correction, solve_system, correct)
+    filtered = when(c.looks_back, filter_correction, solve_system, filter_forces)  # which frames show
+    correction = (*_measurement(c, lead_rows_to_end), ask_for_correction, solve_system, correct, *filtered)
     corrections = repeat(*correction, at_most=c.bound.max_corrections, wanted=lacks)
     return *steps, set_registers(rates=0, correction=0), corrections, *ends_of(c)
 
@@ -163,7 +173,8 @@ def step_of_nodes(c) -> tuple:
     if not c.constrained:
         return tuple(nodes)
     correction = (ask_for_correction, solve_system, correct)
-    positions, velocities = (set_registers(rates=0), *correction), (set_registers(rates=1), *correction)
+    filtered = when(c.notes_rates, filter_correction, solve_system, filter_rates)  # which frames show
+    positions, velocities = (set_registers(rates=0), *correction), (set_registers(rates=1), *correction, *filtered)
     both = (*_measurement(c, lead_rows), positions, velocities, count_correction)
     projections = repeat(*both, at_most=c.bound.max_corrections, wanted=lacks)
     projected = (set_registers(correction=0), projections) if c.bound.system.n_rows else ()

@@ -77,7 +77,9 @@ class MaximalSolver(_Correcting):
     integrator: Literal["auto", "semi_implicit"] = doc("auto", _STEPPING, "", "semi_implicit")
     joint_direction: Literal["auto", "explicit", "implicit"] = doc(
         "auto", "Forces of joints along directions of the step's start, or of its end, which damps and stands heavy loads "
-        "on light bodies; auto: implicit where dt^2 times the weight of all would turn a body too far", "", "implicit")
+        "on light bodies; auto: the end where dt^2 times the weight of bodies that hang together would turn one too far", "",
+        "implicit",
+    )
 
 
 class NaturalSolver(_Correcting):

@@ -1,0 +1,59 @@
+"""Which worlds take the forces of joints along the directions where a step ends: solver `maximal`, `joint_direction: auto`.
+
+Along the directions of its start a step is stable while h^2 f r / I is below about 4: f a force at the distance r from the
+centre of a body of inertia I. The joints of a body can carry the weight of all bodies that hang together with it; what else
+is in the scene changes nothing. Steps of one kind serve a whole batch, so that its worlds must agree: else a world would
+move otherwise alone.
+"""
+
+import numpy as np
+
+from simcli.model.bodies.massless import carrying
+from simcli.model.tables import Array, Model
+from simcli.model.tree.loosen import is_loose
+
+STABLE = 0.5  # h^2 f r / I from which on directions turn
+
+
+def directions_turn(model: Model, choice: str, h: float) -> bool:
+    """Whether directions turn in the passes of a scene whose worlds agree.
+
+    Args:
+        model: in its loose form.
+        choice: auto, explicit or implicit.
+        h: [s], step.
+    """
+    return bool(turning_worlds(model, h).any()) if choice == "auto" else choice == "implicit"
+
+
+def turning_worlds(model: Model, h: float) -> Array:
+    """Whether a step could turn a body too far by what its joints could carry, for each world: (W|1,).
+
+    Args:
+        model: in its loose form or as the scene has it.
+        h: [s], step.
+    """
+    carried = {step.joint for step in carrying(model)}
+    holds = np.array([j not in carried and not is_loose(model, j) for j in range(model.n_joints)], bool)
+    joints, bodies = model.joints, model.bodies
+    g = np.linalg.norm(model.gravity, axis=-1)
+    inertia = np.linalg.eigvalsh(bodies.inertia)[..., 1]  # that of a rod across it
+    inertia = np.where(inertia > 0.0, inertia, np.inf)
+    groups = _groups(inertia.shape[1], joints.parent, joints.child)
+    worst = np.zeros(1)
+    for j in np.flatnonzero(holds):
+        for body, pose in ((joints.parent[j], joints.X_p[:, j]), (joints.child[j], joints.X_c[:, j])):
+            if body >= 0:
+                load = g * bodies.mass[:, groups == groups[body]].sum(axis=-1)  # [N]
+                arm = np.linalg.norm(pose[..., :3] - bodies.com[:, body], axis=-1)
+                worst = np.maximum(worst, arm * load / inertia[:, body])
+    return worst * h * h > STABLE
+
+
+def _groups(n: int, parent: Array, child: Array) -> Array:
+    """A number for each body, one for those that joints hold together, not by way of the world."""
+    group = np.arange(n)
+    for a, b in zip(parent.tolist(), child.tolist(), strict=True):
+        if a >= 0 and b >= 0:
+            group[group == group[a]] = group[b]
+    return group
