@@ -344,7 +344,7 @@ def test_a_driven_machine_on_a_cart(device, speed):
         errors = [np.nanmax(np.abs(np.atleast_1d(one[name])[:n] - wanted[name])) for one in found]
         order = slope(steps, errors)
         assert order > 1.85, (name, errors)
-        assert order < 2.15 or (speed, name) == ("jumps", "energy/input"), (name, errors)  # the work of a jump: 2.3, then 3
+        assert order < 2.15 or (speed == "jumps" and "energy" in name), (name, errors)  # its work: 2.3, then 3
     turn = found[-1]["frames/joint_q"][model.joints.q_start[model.joints.name.index("pin")]]
     assert turn == pytest.approx(9 * np.sin(0.5 * np.pi + 0.3), abs=1e-9)
 
