@@ -19,6 +19,7 @@ from support.process import simcli
 
 from simcli.cli.runs.run_options import vary_override
 from simcli.errors import Exit, Fault, SceneError, UsageError
+from simcli.model.from_scene import build_worlds
 from simcli.spec import document_of_text, load_document, resolve
 from simcli.spec.document.scene_file import document_of_text as document_of_text_of_consequences
 from simcli.spec.faults import codes
@@ -334,7 +335,7 @@ def test_values_to_vary_are_left_alone(values):
 
 
 ROOM = Path(__file__).parent.parent / "simcli"
-NO_EXAMPLE = ("SC451", "SC455", "SC461")  # guards of the model behind checks of the spec
+NO_EXAMPLE = ("SC451", "SC455", "SC461", "SC645")  # guards of the model behind checks of the spec; a batch, below
 
 
 def faults(tmp_path, page, text, sets=()):
@@ -482,3 +483,29 @@ def test_errors_are_shown_before_warnings():
 def test_an_entry_that_is_refused_makes_no_list_too_short(written):
     found = faults_of_of_consequences(SCENE.replace("type: gyro", f"type: {written}"))
     assert [(fault.code, fault.hint) for fault in found] == [("SC206", "did you mean `gyro`?")]
+
+
+HANGING = """
+simcli: 1
+bodies:
+  rod: {mass: 1, inertia: {diag: [1, 1, 1]}}
+  other: {mass: MASS, inertia: {diag: [1, 1, 1]}}
+joints:
+  pin: {type: revolute, parent: world, child: rod, at: [1, 0, 0], axis: [0, 1, 0]}
+solver: {type: maximal, dt: 0.1WAY}
+run: {duration: 1}
+batch: {worlds: 4, vary: {bodies.rod.mass: {list: [1, 1, 1, HEAVY]}}}
+"""
+
+
+@pytest.mark.parametrize(("mass", "way", "heavy", "found"), [
+    (1, "", 100, "world 3 has loads on light bodies"), (1, ", joint_direction: implicit", 100, None),
+    (1e6, "", 2, None)])  # of bodies that hang together alone, whatever else there is  # fmt: skip
+def test_worlds_that_need_other_steps_are_refused(tmp_path, mass, way, heavy, found):
+    (tmp_path / "scene.yaml").write_text(HANGING.replace("MASS", str(mass)).replace("WAY", way).replace("HEAVY", str(heavy)))
+    document = load_document(tmp_path / "scene.yaml")
+    if found is None:
+        build_worlds(document, resolve(document))
+        return
+    with pytest.raises(SceneError, match=rf"SC645: {found}"):
+        build_worlds(document, resolve(document))

@@ -108,6 +108,8 @@ def build_worlds(
     """
     model = _worlds(document, spec, worlds, changes or {}, each or {})
     if changes is None and each is None:
+        if spec.solver.type == "maximal":
+            refuse_differing(model, spec.solver, _where(document), worlds)
         model = begun(model, assembly_of(spec))
         if not tries_all:
             refuse_start(model, _where(document), worlds)
@@ -237,7 +239,6 @@ def _build(worlds: Worlds, document: Document | None, batch: Mechanism) -> Model
         refuse_weightless(worlds, model)
     elif worlds.first.solver.type == "maximal":
         refuse_points(worlds, model)
-        refuse_differing(worlds, model)
     elif worlds.first.solver.type == "affine":
         refuse_points(worlds, model)
         model = replace(model, affine=read_affine(worlds, model, bodies))
