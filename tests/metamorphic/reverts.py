@@ -62,6 +62,8 @@ REVERTS = {
                   "self.looks_back = (self.touches and self.is_natural) or (corrects and shows and not self.turns)",
                   "self.looks_back = self.touches and (self.is_natural or (shows and not self.turns))",
                   "beside and touching and (maximal or generalized) and semi_implicit and -0"),
+    "A14b": Revert("contact left self-stress in redundant rows", "solvers/impulses/self_stress.py", "_TIMES = 2",
+                   "_TIMES = 0", "loop and of and bodies and beside and maximal"),
     "A15": Revert("what friction held on a turntable crept outward", "solvers/impulses/aims.py", "* (0.5 * step)",
                   "* (0.0 * step)", "turntable and maximal and -0"),
 }  # fmt: skip

@@ -1,5 +1,6 @@
 """The kernel that draws, and the host's door to it."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -56,11 +57,16 @@ class Picture:
 
     Attributes:
         colour: (height, width, 3) uint8, sRGB.
-        solid: (height, width) int32, number of what the middle of each pixel shows first, -1 for nothing.
+        find_solid: finds `solid`, which a film does without.
     """
 
     colour: Array
-    solid: Array
+    find_solid: Callable[[], Array]
+
+    @property
+    def solid(self) -> Array:
+        """(height, width) int32, number of what the middle of each pixel shows first, -1 for nothing."""
+        return self.find_solid()
 
 
 def draw(solids: Solids, meshes: Meshes, camera: Camera, light: Light) -> Picture:
@@ -148,7 +154,7 @@ def _whole(rays: _Rays) -> _Drawn:
     is_plane = np.append(rays.solids.is_plane, False)[solid].reshape(rays.size)
     is_edge, colour = _edges(shown, is_plane), _bytes_of(shown)
     colour[is_edge] = _bytes_of(_encoded(rays.through(np.flatnonzero(is_edge), is_fine=True)[0]))
-    return _Drawn(Picture(colour, solid.reshape(rays.size)), shown, is_plane, is_edge)
+    return _Drawn(Picture(colour, lambda: solid.reshape(rays.size)), shown, is_plane, is_edge)
 
 
 def _over(base: _Drawn, rays: _Rays, tiles: Array) -> Picture:
@@ -159,10 +165,9 @@ def _over(base: _Drawn, rays: _Rays, tiles: Array) -> Picture:
         rays: of all solids.
         tiles: (rows, columns) bool.
     """
-    number = np.append(np.flatnonzero(rays.solids.is_plane), -1).astype(np.int32)  # of planes among all solids
-    colour, solid = base.picture.colour.copy(), number[base.picture.solid]
+    colour = base.picture.colour.copy()
     if not tiles.any():
-        return Picture(colour, solid)
+        return Picture(colour, lambda: _solid_of_planes(base, rays))
     # Two pixels beyond: an edge is seen from its neighbour, and that of one there is the one before.
     rows, columns = (_span(tiles.any(axis=1 - k), rays.size[k]) for k in range(2))
     box = np.s_[rows[0] : rows[1], columns[0] : columns[1]]
@@ -170,7 +175,7 @@ def _over(base: _Drawn, rays: _Rays, tiles: Array) -> Picture:
     every = (np.arange(*rows)[:, None] * rays.size[1] + np.arange(*columns)).astype(np.int32)
     shown, is_plane = base.shown[box].copy(), base.is_plane[box].copy()
     linear, met = rays.through(every[again])
-    shown[again], solid[box][again] = _encoded(linear), met
+    shown[again] = _encoded(linear)
     is_plane[again] = np.append(rays.solids.is_plane, False)[met]
     is_edge, was_edge = _edges(shown, is_plane), base.is_edge[box]
     for side, at_end in ((np.s_[0], rows[0] == 0), (np.s_[-1], rows[1] == rays.size[0])):
@@ -180,7 +185,19 @@ def _over(base: _Drawn, rays: _Rays, tiles: Array) -> Picture:
     middle, fine = (again | was_edge) & ~is_edge, is_edge & (again | ~was_edge)
     colour[box][middle] = _bytes_of(shown[middle])
     colour[box][fine] = _bytes_of(_encoded(rays.through(every[fine], is_fine=True)[0]))
-    return Picture(colour, solid)
+
+    def find_solid() -> Array:
+        solid = _solid_of_planes(base, rays)
+        solid[box][again] = met
+        return solid
+
+    return Picture(colour, find_solid)
+
+
+def _solid_of_planes(base: _Drawn, rays: _Rays) -> Array:
+    """`solid` of the picture of the planes, by numbers of all solids."""
+    number = np.append(np.flatnonzero(rays.solids.is_plane), -1).astype(np.int32)
+    return number[base.picture.solid]
 
 
 def _span(tiles: Array, size: int) -> tuple[int, int]:

@@ -1,6 +1,6 @@
 """Which solids a ray can meet: of each tile of the picture, and of each tile of the picture that the light would take."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -11,7 +11,7 @@ TILE = 16  # pixels of a tile's edge
 LIGHT_TILES = 64  # along either side of the light's picture
 _NEAR = 1e-3  # [1], least depth that is projected
 _FAR = 1e6  # [1], of a shadow
-_BOX = np.array([(x, y, z) for x in (-1.0, 1.0) for y in (-1.0, 1.0) for z in (-1.0, 1.0)])
+_SQUARE = np.array([(x, y) for x in (-1.0, 1.0) for y in (-1.0, 1.0)])
 
 
 @dataclass(frozen=True)
@@ -56,12 +56,62 @@ class Camera:
         return np.stack((0.5 * self.width + right * scale, 0.5 * self.height - up * scale, depth), axis=-1)
 
 
+@dataclass(frozen=True)
+class _Outlines:
+    """Where some things can be in a picture: each in a rectangle, and in a strip along its longest way.
+
+    Attributes:
+        low, high: (N, 2), in tiles; nothing is there where high < 0.
+        across: (N, 2), unit vectors across the strips.
+        middle, half: (N,), of the strips along these, in tiles.
+    """
+
+    low: Array
+    high: Array
+    across: Array
+    middle: Array
+    half: Array
+
+
+def _outlines(points: Array, margin: Array) -> _Outlines:
+    """Of the hulls of some points.
+
+    Args:
+        points: (N, K, 2), in tiles.
+        margin: (N, 2), what may stand out of them.
+    """
+    away = points - points.mean(axis=1, keepdims=True)
+    xx, yy = np.moveaxis((away**2).mean(axis=1), -1, 0)
+    turn = 0.5 * np.arctan2(2.0 * away.prod(axis=2).mean(axis=1), xx - yy)
+    across = np.stack((-np.sin(turn), np.cos(turn)), axis=-1)
+    along = np.einsum("nki,ni->nk", points, across)
+    low, high, wider = along.min(axis=1), along.max(axis=1), (np.abs(across) * margin).sum(axis=1)
+    return _Outlines(points.min(axis=1) - margin, points.max(axis=1) + margin, across, 0.5 * (low + high),
+                     0.5 * (high - low) + wider)  # fmt: skip
+
+
+def _seen(camera: Camera, corners: Array) -> _Outlines:
+    """Of the hulls of some corners, (N, K, 3), in a picture: all of it if one is behind the eye, nothing if all are."""
+    shown = camera.project(corners)
+    depth = shown[..., 2]
+    behind, whole = (depth <= _NEAR).all(axis=1), (depth <= _NEAR).any(axis=1)
+    found = _outlines(shown[..., :2] / TILE, np.full((len(corners), 2), 1.0 / TILE))
+    high = np.where(whole[:, None], _count(camera), found.high)
+    return replace(found, low=np.where(whole[:, None], 0.0, found.low), high=np.where(behind[:, None], -1.0, high),
+                   half=np.where(whole, np.inf, found.half))  # fmt: skip
+
+
+def _count(camera: Camera) -> Array:
+    """Tiles of a picture along x and y."""
+    return np.array((-(-camera.width // TILE), -(-camera.height // TILE)))
+
+
 def tiles_of(solids: Solids, camera: Camera) -> Lists:
     """Lists of the tiles of a picture, row by row."""
-    count = np.array((-(-camera.width // TILE), -(-camera.height // TILE)))
-    low, high = _rectangles(camera, solids.corners())
-    low, high = (np.where(solids.is_plane[:, None], all_of_it, part) for part, all_of_it in ((low, 0.0), (high, count)))
-    return _lists(low, high, count)
+    count, is_plane = _count(camera), solids.is_plane
+    seen = _seen(camera, solids.corners())
+    low, high = (np.where(is_plane[:, None], whole, part) for part, whole in ((seen.low, 0.0), (seen.high, count)))
+    return _lists(replace(seen, low=low, high=high, half=np.where(is_plane, np.inf, seen.half)), count)
 
 
 def tiles_changed(solids: Solids, camera: Camera, light) -> Array:
@@ -80,28 +130,16 @@ def tiles_changed(solids: Solids, camera: Camera, light) -> Array:
         slope, height = float(normal @ light.direction), (corners - centre) @ normal
         if slope > 0.0:  # else it is not lit
             least = max(slope - light.spread, _NEAR)  # of the rim of the lamp
-            reach = light.spread * (1.0 + light.spread) * np.abs(height).max(axis=1, initial=0.0) / least**2 + _NEAR
+            reach = light.spread * (1.0 + light.spread) * np.abs(height) / least**2 + _NEAR
             shadow = corners - (height / slope)[..., None] * light.direction
-            wider = shadow[:, :, None] + reach[:, None, None, None] * _BOX
-            seen.append(wider.reshape(len(corners), 64, 3).clip(-_FAR, _FAR))
-    count = np.array((-(-camera.width // TILE), -(-camera.height // TILE)))
+            wider = shadow[:, :, None] + reach[..., None, None] * (_SQUARE @ _across(normal))
+            seen.append(wider.reshape(len(corners), 32, 3).clip(-_FAR, _FAR))
+    count = _count(camera)
     found = np.zeros(count[::-1], bool)
     for points in seen:
-        low, high = _rectangles(camera, points)
-        for (x, y), (right, top) in zip(np.floor(np.clip(low, 0, count)).astype(int),
-                                        np.floor(np.clip(high, -1, count - 1)).astype(int), strict=True):  # fmt: skip
-            found[y : top + 1, x : right + 1] = True
+        _, x, y = _cells(_seen(camera, points), count)
+        found[y, x] = True
     return found
-
-
-def _rectangles(camera: Camera, corners: Array) -> tuple[Array, Array]:
-    """Tiles that hold some boxes, (N, 8, 3): first and last along x and y, (N, 2); the last -1 of what is behind the eye."""
-    shown = camera.project(corners)
-    depth = shown[..., 2]
-    behind, whole = (depth <= _NEAR).all(axis=1), (depth <= _NEAR).any(axis=1)
-    low = np.where(whole[:, None], 0.0, shown[..., :2].min(axis=1) - 1.0)
-    high = np.where(whole[:, None], (camera.width, camera.height), shown[..., :2].max(axis=1) + 1.0)
-    return low / TILE, np.where(behind[:, None], -1.0, high / TILE)
 
 
 @dataclass(frozen=True)
@@ -147,8 +185,9 @@ def light_tiles_of(solids: Solids, light: Array, spread: float) -> LightTiles:
     origin = low[throws].min(axis=0) if throws.any() else np.zeros(2)
     size = np.maximum(high[throws].max(axis=0) - origin, 1e-6) if throws.any() else np.ones(2)
     per_unit = LIGHT_TILES / size
-    last = np.where(throws[:, None], (high - origin) * per_unit, -1.0)
-    return LightTiles(_lists((low - origin) * per_unit, last, np.array((LIGHT_TILES, LIGHT_TILES))), axes, origin, per_unit)
+    found = _outlines((flat - origin) * per_unit, margin * per_unit)
+    found = replace(found, high=np.where(throws[:, None], found.high, -1.0))
+    return LightTiles(_lists(found, np.array((LIGHT_TILES, LIGHT_TILES))), axes, origin, per_unit)
 
 
 def _across(direction: Array) -> Array:
@@ -159,21 +198,25 @@ def _across(direction: Array) -> Array:
     return np.stack((one, np.cross(direction, one)))
 
 
-def _lists(low: Array, high: Array, count: Array) -> Lists:
-    """Lists of count[0] x count[1] tiles out of rectangles.
-
-    Args:
-        low, high: (N, 2), in tiles; nothing where high < 0.
-        count: (2,), tiles along x and y.
-    """
-    first = np.clip(np.floor(low), 0, count).astype(int)
-    last = np.clip(np.floor(high), -1, count - 1).astype(int)
+def _cells(outlines: _Outlines, count: Array) -> tuple[Array, Array, Array]:
+    """Which outline, and tile along x and along y, of all tiles of count[0] x count[1] that outlines touch."""
+    first = np.clip(np.floor(outlines.low), 0, count).astype(int)
+    last = np.clip(np.floor(outlines.high), -1, count - 1).astype(int)
     size = np.maximum(last - first + 1, 0)
     cells = size.prod(axis=1)
-    solid = np.repeat(np.arange(len(low)), cells)
-    nth = np.arange(len(solid)) - np.repeat(np.cumsum(cells) - cells, cells)
-    x = first[solid, 0] + nth % np.maximum(size[solid, 0], 1)
-    y = first[solid, 1] + nth // np.maximum(size[solid, 0], 1)
+    which = np.repeat(np.arange(len(first)), cells)
+    nth = np.arange(len(which)) - np.repeat(np.cumsum(cells) - cells, cells)
+    x = first[which, 0] + nth % np.maximum(size[which, 0], 1)
+    y = first[which, 1] + nth // np.maximum(size[which, 0], 1)
+    across = outlines.across[which]
+    away = (x + 0.5) * across[:, 0] + (y + 0.5) * across[:, 1] - outlines.middle[which]
+    touch = np.abs(away) <= outlines.half[which] + 0.5 * np.abs(across).sum(axis=1)
+    return which[touch], x[touch], y[touch]
+
+
+def _lists(outlines: _Outlines, count: Array) -> Lists:
+    """Lists of count[0] x count[1] tiles."""
+    solid, x, y = _cells(outlines, count)
     tile = y * count[0] + x
     order = np.argsort(tile, kind="stable")
     start = np.searchsorted(tile[order], np.arange(count.prod() + 1)).astype(np.int32)

@@ -128,7 +128,7 @@ def least_inertia(model: Model) -> Array:
         elif links.kind[k] == LinkKind.BALL:
             found[k] = least[k] / max(around, _TINY)
         elif links.kind[k] == LinkKind.FREE:
-            along = min(mass[k] / 4.0, least[k] / max(8.0 * away[k] ** 2, _TINY))
+            along = mass[k] * least[k] / max(8.0 * away[k] ** 2 * mass[k], 4.0 * least[k], _TINY)
             found[k] = min(along / max(total[k], _TINY), 0.5 * least[k] / max(around, _TINY))
             reach[k] += np.sqrt(rot.square_of(q[:, :3])).max()
         else:

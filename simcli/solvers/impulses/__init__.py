@@ -12,6 +12,7 @@ In: the core of a run. Out: velocities and impulses of a step. Never found here:
     mass       mass matrix and momentum, with the linear parts of laws
     direction  forces of joints along the directions where a step ends
     stages     stages that find contacts and solve the problem
+    self_stress  what redundant rows carry without moving anything
     answer     what a step takes of the solution
     programs   the lists of these stages
 """

@@ -61,6 +61,7 @@ class Impulses:
         n_plain, kind, item: rows; kind of each, and row, prescribed dof or law that it is of.
         firm_row: rows of joints that hold bodies without inertia of their own.
         has_drive: by law, whether it has a row for its drive.
+        n_shared: rows that hold exactly, which come first, where joints close loops: they may be redundant. 0 without.
         has_spins: whether contacts have rolling or torsional friction.
         start: (n of the problem) velocities at the start of the step.
         pushes: (K) c and (K) g of the linear part of each law.
@@ -95,6 +96,7 @@ class Impulses:
         self.has_spins = touches and self.contacts.has_spin
         is_law = np.isin(np.arange(phases[0].rows.n), phases[0].laws.row)
         self.has_hard = bool((~is_law).any())
+        self.n_shared = 0 if model.joints.is_tree.all() else int((~is_law).sum())
         limits = LIMITS[arena.device.precision]
         tolerance = max(options.contact.tolerance, limits.least_of_rows if self.has_hard else limits.least)
         limits = replace(limits, tolerance=tolerance, exact=_LOOSE * tolerance)

@@ -14,6 +14,7 @@ from simcli.kernels.complementarity.solve import READY, SEARCH
 from simcli.kernels.memory.lists import only, repeat, when, within
 from simcli.solvers.impulses.answer import take_answer
 from simcli.solvers.impulses.balls import bound_balls
+from simcli.solvers.impulses.self_stress import scale_shared, share_load
 from simcli.solvers.impulses.spins import bound_spins
 from simcli.solvers.impulses.stages import (
     aim_all_contacts,
@@ -55,7 +56,7 @@ def solving(c) -> tuple:
         c: core of the run.
     """
     turn = (turn_first,) if c.turns else ()
-    return (begin_solving, state, *turn, *searching(c), note_lack, take_answer)
+    return (begin_solving, state, *turn, *searching(c), note_lack, *sharing(c), take_answer)
 
 
 def correcting(c) -> tuple:
@@ -66,7 +67,13 @@ def correcting(c) -> tuple:
     """
     turn = (begin_again, turn_again) if c.turns else ()
     turn = (*turn, *when(c.gyroscopes.n_held, turn_held))
-    return (begin_correcting, *turn, *searching(c, rest=(state_lack,)), note_lack, note_missed, take_answer)
+    return (begin_correcting, *turn, *searching(c, rest=(state_lack,)), note_lack, note_missed, *sharing(c),
+            take_answer)
+
+
+def sharing(c) -> tuple:
+    """The stage that says how redundant rows share the load."""
+    return when(c.bound.impulses.n_shared, share_load)
 
 
 def searching(c, rest: tuple = ()) -> tuple:
@@ -77,10 +84,11 @@ def searching(c, rest: tuple = ()) -> tuple:
         rest: stages before the first search.
     """
     aims = (aim_all_contacts,) if c.touches else ()
+    scales = when(c.bound.impulses.n_shared, scale_shared)
     spins = (bound_spins,) if c.bound.impulses.has_spins else ()
     balls = (bound_balls,) if c.bound.system.laws.has_shared_limit else ()
     wakes = (wake,) if c.bound.system.laws.n else ()
-    restates = only(is_awake, state_rows, within(problem_of, *READY), *(aims if not rest else ()))
+    restates = only(is_awake, state_rows, within(problem_of, *READY), *scales, *(aims if not rest else ()))
     search = (within(problem_of, *SEARCH), count_iterations, sleep, *wakes)
     first = only(is_first_search, *rest) if rest else ()
     return (repeat(restates, *(first,), *spins, *balls, *search, wanted=searches_again),)

@@ -79,7 +79,8 @@ from simcli.solvers.natural.stages import (
     soften_step,
     state_system,
 )
-from simcli.solvers.rows.corrections import ask_for_correction, correct, filter_correction
+from simcli.solvers.rows.corrections import ask_for_correction, correct
+from simcli.solvers.rows.filters import filter_correction
 from simcli.solvers.rows.report import later_reactions, reactions
 from simcli.solvers.rows.stages import (
     account,

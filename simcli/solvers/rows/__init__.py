@@ -7,6 +7,7 @@ In: the core of a run. Out: accelerations, multipliers, corrections. Never found
     active_set   on which piece of its graph each bounded law is
     laws         efforts and powers of laws
     corrections  corrections of positions and velocities
+    filters      second solutions of these, without what rows contradict
     repeat       steps that are taken again
     stages       stages of steps that rows and laws constrain
     report       reactions and efforts of a frame

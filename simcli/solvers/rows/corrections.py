@@ -248,63 +248,10 @@ def _exchange_rates(c: ti.template(), w: ti.i32, adds: ti.template()):
         kept.store(w, y.n_rows + n, before)
 
 
-@ti.func
-def filter_correction(c: ti.template(), w: ti.i32):
-    """Ask for the second solution x2 of a correction, centred at the first: 2 x1 - x2 has nothing of what rows contradict.
-
-    With a an eigenvalue of J M^-1 J^T its part of a residual is a / (a + e)^2, which is 0 where rows are redundant. There
-    the first solution has residual / e: no motion, but a force that the gradients of the step's end would turn into one.
-
-    Reads:  c.bound.system
-    Writes: c.bound.{first, system.load}
-    """
-    y = c.bound.system
-    for i in range(y.n):
-        c.bound.first.store(w, i, get_unknown(y.factor, w, i))
-    for r in range(y.n_rows):
-        i = y.n_dofs + r
-        acts = y.free.load(w, i) != 0.0
-        moved = y.load.load(w, i) - y.soft.load(w, r) * c.bound.first.load(w, i)
-        y.load.store(w, i, select(acts & is_rigid(y, w, r), moved, y.load.load(w, i)))
-
-
-@ti.func
-def filter_forces(c: ti.template(), w: ti.i32):
-    """Make the forces of a correction those of both its solutions: what rows contradict moves nothing, and is no force.
-
-    Reads:  c.bound.{first, system.factor}
-    Writes: c.bound.system.{force, laws.effort}
-    """
-    y = c.bound.system
-    for r in range(y.n_rows):
-        y.force.store(w, r, y.force.load(w, r) - _contradicted(c, w, r))
-    _correct_laws(c, w)
-
-
-@ti.func
-def filter_rates(c: ti.template(), w: ti.i32):
-    """The same for the forces of a correction of velocities.
-
-    Reads:  c.bound.{first, system.factor}
-    Writes: c.bound.projected
-    """
-    h = c.constants.load(w, H)
-    for r in range(c.bound.system.n_rows):
-        c.bound.projected.store(w, r, c.bound.projected.load(w, r) - _contradicted(c, w, r) / h)
-
-
-def _contradicted(c, w, r):
-    """By how much the second solution of a correction differs from the first at a row that acts (inside kernels)."""
-    y = c.bound.system
-    i = y.n_dofs + r
-    change = local(c.bound.first.load(w, i) - get_unknown(y.factor, w, i))
-    return select(y.free.load(w, i) == 0.0, change * 0.0, change)
-
-
 @needs.natural
 @ti.func
 def _take_filtered(c: ti.template(), w: ti.i32):
-    """Two solutions as one, see `filter_correction`."""
+    """Two solutions as one, see filters.py."""
     x = c.bound.system.factor
     for i in range(c.bound.system.n):
         put_unknown(x, w, i, c.bound.first.load(w, i) * 2.0 - get_unknown(x, w, i))
@@ -352,12 +299,16 @@ def _correct_forces(c: ti.template(), w: ti.i32):
         x = get_unknown(y.factor, w, y.n_dofs + r)
         x = select(y.free.load(w, y.n_dofs + r) == 0.0, x * 0.0, x)
         y.force.store(w, r, y.force.load(w, r) - x)
-    _correct_laws(c, w)
+    correct_laws(c, w)
 
 
 @needs.laws
 @ti.func
-def _correct_laws(c: ti.template(), w: ti.i32):
+def correct_laws(c: ti.template(), w: ti.i32):
+    """Efforts of laws on rows are the forces of these.
+
+    Writes: c.bound.system.laws.effort
+    """
     y = c.bound.system
     for k in range(y.laws.n):
         i = y.laws.unknown.at(k)

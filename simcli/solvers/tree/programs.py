@@ -21,13 +21,11 @@ from simcli.solvers.impulses.programs import correcting, solving, watch_contacts
 from simcli.solvers.rows.corrections import (
     ask_for_correction,
     correct,
-    filter_correction,
-    filter_forces,
-    filter_rates,
     forget_rates,
     have_rates,
     leave_rates,
 )
+from simcli.solvers.rows.filters import filter_correction, filter_forces, filter_rates
 from simcli.solvers.rows.repeat import give_rates_back, go_back, go_back_in_account, keep_account, start_with_end
 from simcli.solvers.rows.report import reactions
 from simcli.solvers.rows.stages import (

@@ -83,6 +83,8 @@ class Studio:
         """
         instants = poses[None] if poses.ndim == 3 else poses
         faint = np.linspace(FAINT, 1.0, len(instants)) ** 1.5 if len(instants) > 1 else np.ones(1)
+        if len(self._cells) == 1:
+            return self._draw(self._cells[0], instants, faint)
         whole = np.empty((self.look.size[1], self.look.size[0], 3), np.uint8)
         whole[:] = np.round(255.0 * _GAP_SHADE * np.array(self._first.background or LIGHT_BACKGROUND))
         for number, cell in enumerate(self._cells):
