@@ -11,7 +11,7 @@ from simcli.kernels.memory.slots import Slot
 from simcli.model.signals.controlled import CONTROL_OF, controlled_dofs, signal_of
 from simcli.model.signals.tables import SignalKind
 from simcli.model.tables import Model
-from simcli.simulation.given import fitting_numbers
+from simcli.simulation.given import fitting_numbers, spread_of
 
 _PARAMETERS = 4  # of a signal; a constant is the first
 
@@ -160,6 +160,4 @@ class Controls:
 
     def describe(self, name: str) -> str:
         """A name and its values, for people."""
-        values = self.values[:, self.find(name)]
-        low, high = (" ".join(f"{x:.6g}" for x in end) for end in (values.min(axis=0), values.max(axis=0)))
-        return f"{name} = {low}" if low == high else f"{name} = {low} to {high} over the worlds"
+        return f"{name} = {spread_of(self.values[:, self.find(name)])}"

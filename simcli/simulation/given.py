@@ -67,3 +67,11 @@ def mask_of_worlds(worlds: object, n_worlds: int) -> np.ndarray:
         raise UsageError(f"worlds: a mask of {n_worlds}, or numbers from 0 to {n_worlds - 1}")
     mask[given] = True
     return mask
+
+
+def spread_of(values: np.ndarray) -> str:
+    """Numbers of worlds, (worlds, ...), for people."""
+    flat = values.reshape(len(values), -1)
+    low, high = (" ".join(f"{x:.6g}" if isinstance(x, float) else str(x) for x in end.tolist())
+                 for end in (flat.min(axis=0), flat.max(axis=0)))  # fmt: skip
+    return low if low == high else f"{low} to {high} over the worlds"

@@ -100,10 +100,11 @@ class ParameterColumns:
         return with_columns(model, update)
 
     def has(self, values: np.ndarray) -> bool:
-        """Whether values, (W, ...), may be written: their signs are known, and they are among what was checked."""
+        """Whether values, (n, ...), may be written: their signs are known, and they are among what was checked."""
         flat = values.reshape(len(values), -1)
         within = (flat >= self._low).all() and (flat <= self._high).all()
-        return bool(self.signs) and within and set(np.unique(np.sign(flat)).tolist()) <= self.signs
+        signs = {sign for sign, found in ((1.0, flat > 0), (0.0, flat == 0), (-1.0, flat < 0)) if found.any()}
+        return bool(self.signs) and within and signs <= self.signs
 
     def note(self, values: np.ndarray) -> None:
         """Values, (W, ...), that a scene was built with and checked."""
@@ -115,7 +116,7 @@ class ParameterColumns:
         return self._with(model, self._places, values.reshape(len(values), -1))
 
     def numbers(self, values: np.ndarray) -> np.ndarray:
-        """What `rows` have then, (W, rows)."""
+        """What `rows` have then, (n, rows)."""
         return values.reshape(len(values), -1)[:, self._component]
 
 

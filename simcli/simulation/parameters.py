@@ -4,7 +4,7 @@ What is set is what an event of the scene could set, by the same rules (model/ph
 acts during the run. Which of them will be set is told when the simulation opens, because memory is laid out for them.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -50,6 +50,7 @@ class Parameters:
         self._written = {path: taken_from(column, np.array(job.numbers)) for path, column in world_columns(job.spec).items()}
         self.values: dict[str, np.ndarray] = {}
         self._columns: dict[str, ParameterColumns] = {}
+        self._behind: dict[str, None] = {}  # whose values the model at hand has not yet, in order
         if self.paths and job.phases:
             raise UsageError("`vary` with a scene that has events: both set numbers while it runs; take the events out")
         if unread := unread_paths(job.document, job.spec, self.paths):
@@ -130,12 +131,36 @@ class Parameters:
         self.values = wanted
         return aligned([now, built])[1]
 
-    def columns_of(self, path: str, now: Model, lay_out: Callable) -> ParameterColumns | None:
+    def with_values(self, path: str, given: np.ndarray, worlds: np.ndarray) -> np.ndarray:
+        """Values of all worlds, (W, ...), with those that are given, (n, ...), in some, (n,)."""
+        values = self.values[path].copy()
+        values[worlds] = given
+        return values
+
+    def note_written(self, path: str, values: np.ndarray) -> None:
+        """Values, (W, ...), that stand in columns of the device, and that `caught_up` will give the model."""
+        self.values = {**self.values, path: values}
+        self._behind.pop(path, None)
+        self._behind[path] = None
+
+    def caught_up(self, model: Model) -> Model:
+        """A model with all values that were written since the last one."""
+        for path in self._behind:
+            model = self._columns[path].model_with(model, self.values[path])
+        self._behind.clear()
+        return model
+
+    def hold(self, values: Mapping[str, np.ndarray]) -> None:
+        """Take the values of a snapshot, whose model has them."""
+        self.values = dict(values)
+        self._behind.clear()
+
+    def columns_of(self, path: str, now: Callable[[], Model], lay_out: Callable) -> ParameterColumns | None:
         """Where the numbers of a path stand; None of flags.
 
         Args:
             path: of `paths`.
-            now: model that holds.
+            now: gives the model that holds.
             lay_out: as of `ParameterColumns`.
         """
         values = self.values[path]
@@ -145,7 +170,7 @@ class Parameters:
             base = {name: one[0].tolist() for name, one in self.values.items()}
             build = lambda value: self._finished(  # noqa: E731
                 build_together(self.job.document, [self._scene({**base, path: value.tolist()})]), 1)  # fmt: skip
-            self._columns[path] = ParameterColumns(values[0], build, lay_out, now)
+            self._columns[path] = ParameterColumns(values[0], build, lay_out, now())
         return self._columns[path]
 
     def _refuse(self, now: Model, model: Model, path: str) -> None:

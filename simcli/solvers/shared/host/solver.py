@@ -5,7 +5,7 @@ The device's side is rollout.py, which takes the steps, and frames.py, which sho
 """
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -220,13 +220,20 @@ class Stepper:
                 events += self.engine.enter(self, self.present)
         return events
 
-    def move_account(self, kernel, chosen: bool = False) -> None:
-        """Call the kernel of one side of a change of tables; `chosen` as of `take_frames`.
+    def move_account(self, kernel, of_chosen: Callable | None = None) -> None:
+        """Call the kernel of one side of a change of tables.
+
+        Args:
+            kernel: of it.
+            of_chosen: calls it for the blocks with worlds that were chosen; None for all.
 
         Raises:
             DeviceError: SC713, its loops ended early.
         """
-        self.arena.launch(kernel, self.core, TURNS, int(chosen))
+        if of_chosen:
+            of_chosen(kernel, TURNS, 1)
+        else:
+            self.arena.launch(kernel, self.core, TURNS, 0)
         try:
             self.core.loop_turns.refuse_few()
         except LoopsCutError:
