@@ -8,6 +8,8 @@ with effort limits, a loop, feedback. Neighbours differ in what they start with,
 Worlds that begin anew one by one, in scenes where something depends on time: they see their own.
 
 Parameters that are written where they stand, against tables that are built anew: the same bytes and refusals.
+
+Memory is laid out for every kind of parameter, whatever its values are; where it is not, they are refused by name.
 """
 
 import numpy as np
@@ -571,3 +573,125 @@ def test_what_was_never_checked_is_built(scene_of_parameters):
         sim.set("joints.a.limit.upper", [0.01, 2, 2])  # beyond which the joint is
         assert sim.status.tolist() == [8, 0, 0] or sim.failures
         assert not written(sim, "joints.a.limit.upper")
+
+
+KINDS_SCENE = """
+simcli: 1
+materials: {m: {friction: 0.5}}
+signals:
+  line: {table: {time: [0, 0.1, 0.2], value: [0.1, 0.2, 0.3]}}
+  curve: {table: {time: [0, 0.1, 0.2], value: [0.1, 0.2, 0.3], interpolate: cubic}}
+  jump: {step: {time: 0.1, before: 0, after: 1}}
+  still: {constant: 0.3}
+  wave: {sine: {amplitude: 0.2, frequency: 1}}
+world: {gravity: [0, 0, -9.81], shapes: {ground: {type: plane, material: m, pose: {xyz: [0, 0, -5]}}}}
+bodies:
+  a: {mass: 1, com: [0.5, 0, 0], inertia: {diag: [0.01, 0.1, 0.1]}}
+  b:
+    {pose: {xyz: [1, 0, 0]}, mass: 1, com: [0.5, 0, 0], inertia: {diag: [0.01, 0.1, 0.1]},
+     shapes: {tip: {type: sphere, radius: 0.1, material: m}}}
+  c: {pose: {xyz: [0, 3, 0]}, mass: 1, inertia: {diag: [0.1, 0.1, 0.1]}, gravity_compensation: 0.5}
+joints:
+  a:
+    {type: revolute, parent: world, child: a, axis: [0, 1, 0], q: 0.2, damping: 0.02, friction: 0.1, armature: 0.01,
+     limit: {lower: -2, upper: 2, stiffness: 100, damping: 1}}
+  b:
+    {type: revolute, parent: a, child: b, axis: [0, 1, 0], q: 0.2, velocity_limit: 50,
+     drive: {mode: position, target: 0.4, stiffness: 20, damping: 1, effort_limit: 40}}
+  c:
+    {type: prismatic, parent: world, child: c, at: [0, 3, 0], axis: [0, 0, 1],
+     drive: {mode: velocity, target_velocity: 0.1, damping: 5}}
+forces:
+  cord: {type: spring, a: {world: [0, 3, 2]}, b: {body: c, at: [0, 0, 0.1]}, stiffness: 5, damping: 1, rest_length: 1}
+  push: {type: wrench, body: c, force: [$line, $curve, $still]}
+  more: {type: wrench, body: c, force: [$jump, $wave, 0.1], torque: [0.1, 0, 0]}
+contact: {pairs: [{a: ground, b: b/tip, friction: 0.4}]}
+solver: {type: generalized, dt: 1.0e-3}
+run: {duration: 0.2}
+"""
+KINDS_OF_PATHS = (
+    "world.gravity", "world.gravity[0]", "bodies.c.gravity_compensation",
+    *(f"joints.a.{key}" for key in ("damping", "friction", "armature", "limit.lower", "limit.upper", "limit.stiffness",
+                                    "limit.damping")),
+    *(f"joints.b.drive.{key}" for key in ("target", "stiffness", "damping", "effort_limit")), "joints.b.velocity_limit",
+    "joints.c.drive.target_velocity", "joints.c.drive.damping",
+    *(f"forces.cord.{key}" for key in ("stiffness", "damping", "rest_length")),
+    "forces.more.torque", "forces.more.force[2]", "signals.line.table.value", "signals.line.table.value[1]",
+    "signals.curve.table.value[1]", "signals.jump.step.time", "signals.jump.step.after", "signals.still.constant",
+    "signals.wave.sine.amplitude", "signals.wave.sine.frequency", "contact.pairs[0].friction",
+)  # fmt: skip
+
+
+def numbers_to_try(values):
+    """Of three worlds: others, zeros in all and in one, all alike, and from far away."""
+    one = values.astype(float)
+    some = one * 1.1
+    some[1] = 0.0
+    return [one * np.linspace(1.1, 1.3, 3).reshape(3, *[1] * (one.ndim - 1)), one * 0.0, some, one * 1.2, one * 40, -one]
+
+
+def rooms(job, path):
+    """For a path that may be set: what gives the model with other values, and the stepper that has to take its tables."""
+    from dataclasses import replace
+
+    from simcli.model.phases.stretches import Phase
+    from simcli.model.signals.controlled import with_controls
+    from simcli.pipeline.execution import solver_of
+    from simcli.simulation.parameters import Parameters
+    from simcli.solvers.shared.host.solver import MANY_STEPS
+
+    parameters = Parameters(job, (path,), ())
+    model, other = parameters.laid_out(with_controls(job.model, ()))
+    solver = solver_of(replace(job, model=model, phases=(Phase(MANY_STEPS, other, ()),)), live_device(), by_age=True)
+    takes = lambda found: solver.stepper.takes(solver.formed(found))  # noqa: E731
+    return parameters.values[path], lambda values: parameters.model_with(path, values, model, takes)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_there_is_room_for_whatever_is_set(tmp_path, solver):
+    path, n_taken = tmp_path / "kinds.yaml", {}
+    path.write_text(KINDS_SCENE.replace("type: generalized", f"type: {solver}"))
+    job = prepare(Request(path, None, ("batch.worlds=3",), "cpu", 1))
+    for name in KINDS_OF_PATHS:
+        before, model_with = rooms(job, name)
+        for values in numbers_to_try(before):
+            try:
+                model_with(values)
+            except (SceneError, UsageError) as error:
+                assert "no memory was laid out" not in str(error), name
+            else:
+                n_taken[name] = n_taken.get(name, 0) + 1
+    assert min(n_taken.get(name, 0) for name in KINDS_OF_PATHS) >= 2, n_taken
+
+
+@pytest.mark.parametrize("start", [0.0, 0.4])
+def test_friction_of_barriers_comes_and_goes(tmp_path, start):
+    path = tmp_path / "kinds.yaml"
+    path.write_text(KINDS_SCENE.replace("type: generalized", "type: affine"))
+    job = prepare(Request(path, None, ("batch.worlds=3", f"contact.pairs[0].friction={start}"), "cpu", 1))
+    _, model_with = rooms(job, "contact.pairs[0].friction")
+    for values in ([0.2, 0.2, 0.2], [0.0, 0.0, 0.0], [0.1, 0.0, 0.3]):
+        assert np.array_equal(np.unique(model_with(np.array(values)).contacts.friction), np.unique([*values]))
+
+
+def test_what_there_is_no_room_for_is_refused_by_name(scene_of_parameters, monkeypatch):
+    from simcli.simulation.parameters import Parameters
+
+    monkeypatch.setattr(Parameters, "laid_out", lambda self, model: (model, None))  # as if nothing depended on it
+    with opened(scene_of_parameters, worlds=3, vary=["joints.a.damping"]) as sim:
+        sim.step(2)
+        before = fresh(sim)
+        with pytest.raises(UsageError, match=r"set `joints.a.damping`: no memory was laid out .* sets=\['joints.a.damping="):
+            sim.set("joints.a.damping", [0.1, 0.2, 0.3])
+        assert np.unique(sim.get("joints.a.damping")).tolist() == [0.02]
+        assert not same(fresh(sim), before)
+
+
+def test_what_worlds_have_in_common_is_no_parameter(tmp_path):
+    path = tmp_path / "kinds.yaml"
+    path.write_text(KINDS_SCENE)
+    for name, words in {"contact.enabled": "`contact.enabled` .* let an event of the scene set it",
+                        "joints.a.limit": "`joints.a.limit` is no number"}.items():  # fmt: skip
+        with pytest.raises(UsageError, match=f"vary: {words}"):
+            opened(path, "contact.enabled=true", worlds=2, vary=[name])

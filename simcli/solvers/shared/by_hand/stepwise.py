@@ -310,6 +310,10 @@ class Stepwise:
         """Set the clock to zero; all worlds are to begin then."""
         self.stepper.n_steps, self.stepper.unsolved, self.first_of_rhythm = 0, None, 0
 
+    def takes(self, model: Model) -> bool:
+        """Whether there is room for the tables of a model of the scene."""
+        return self.stepper.takes(self.solver.formed(model))
+
     def take_tables(self, model: Model, text: str) -> list[Event]:
         """Let the numbers of a model hold from here on, as an event of the scene would.
 

@@ -130,6 +130,12 @@ class Stepper:
         core.seeing, core.further, core.finding = seeing(core), further(core), self.engine.finding(core)
         return core
 
+    def takes(self, model: Model) -> bool:
+        """Whether there is room for the tables of a model, as of a phase: whether they are laid out as those at hand."""
+        arena = Arena(self.device, self.model.n_worlds)
+        self.lay_out(self.stated(model), arena)
+        return arena.layout == self.arena.layout
+
     def suggest_frames(self) -> int:
         """Frames per `advance` call that keep a call short and a block of frames in memory; one before any was timed."""
         if self.frame_seconds is None or self.crossings.repeat:
