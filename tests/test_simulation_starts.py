@@ -194,6 +194,67 @@ def test_arrays_of_a_device_are_taken_without_a_copy(tmp_path, monkeypatch):
     stop_device()
 
 
+class Lent:
+    """An array that offers nothing but DLPack, as of a library that is not numpy."""
+
+    def __init__(self, array):
+        self.array = np.array(array)
+
+    def __dlpack__(self, **named):
+        return self.array.__dlpack__(**named)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+
+ARM_SCENE = ARM.replace("TARGET", "0.5").replace("EFFORT", "constant: 0.3")
+
+
+@pytest.mark.parametrize("like_gpu", [False, True])
+def test_arrays_of_others_are_taken(tmp_path, monkeypatch, like_gpu):
+    """On a GPU, whose memory is on the CPU here: controls stay there, and the host learns of them where it asks."""
+    from functools import partial
+
+    from simcli.kernels.device.runtime import stop_device
+    from simcli.simulation import controls, process
+
+    stop_device()
+    if like_gpu:
+        monkeypatch.setattr(process, "start_device", partial(process.start_device, like_gpu=True))
+    (tmp_path / "arm.yaml").write_text(ARM_SCENE)
+    draw, given = np.random.default_rng(4), {"worlds": 5, "vary": ["joints.pin.damping"]}
+    with opened(tmp_path / "arm.yaml", **given) as sim, opened(tmp_path / "arm.yaml", **given) as plain:
+        for k in range(4):
+            target, effort = draw.normal(size=5), draw.normal(size=(5, 1))
+            plain.step(3, control={"pin": target, "elbow": effort})
+            with monkeypatch.context() as patch:
+                if like_gpu:  # nothing goes over the host
+                    patch.setattr(controls, "fitting_numbers", None)
+                sim.step(3, control={"pin": Lent(target), "elbow": Lent(effort)})
+            assert not same(fresh(sim), fresh(plain)), k
+        kept = sim.save()
+        assert kept.controls.tolist() == plain.save().controls.tolist()
+        for one, wrapped in ((sim, Lent), (plain, np.asarray)):
+            one.step(1, control={"pin": wrapped(np.arange(5.0)), "elbow": 0.25})
+            one.set("joints.pin.damping", wrapped([0.1, 0.2]), worlds=wrapped([1, 3]))
+            one.set({"joint.pin.q": wrapped(np.linspace(0, 0.4, 3)[:, None])}, worlds=wrapped([True, False, True, True, False]))
+            one.reset(wrapped([4]))
+            one.step(2, control={"elbow": wrapped(np.float32([[0.5], [1], [2], [3], [4]]))})
+        assert not same(fresh(sim), fresh(plain))
+        for wrong, words in ((np.array([0, 1, np.nan, 0, np.inf]), "the value for world 2 is not finite"),
+                             (np.zeros(4), r"values of shape \(4,\) do not fit")):  # fmt: skip
+            with pytest.raises(UsageError, match=f"control of `pin`: {words}"):
+                sim.step(1, control={"elbow": Lent(np.ones(5)), "pin": Lent(wrong)})
+        assert not same(fresh(sim), fresh(plain))
+        sim.restore(kept)
+        sim.step(2)
+        first = fresh(sim)
+        sim.restore(kept)
+        sim.step(2)
+        assert not same(fresh(sim), first)
+    stop_device()
+
+
 def test_quaternions_of_all_joints_are_normed(tmp_path):
     """Every type of a tree whose coordinates end with a quaternion: what is set is the direction of the four numbers."""
     kinds = [name for name, one in COORDINATES_OF.items() if one in IN_A_TREE and has_quaternion(one) and name not in RIBLE]

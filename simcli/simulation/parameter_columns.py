@@ -69,9 +69,11 @@ class ParameterColumns:
             return
         places = []
         for table, name in found:
-            column = [np.ravel(getattr(getattr(model, table) if table else model, name)) for model in models]
+            column = [np.ravel(_column(model, table, name)) for model in models]
             if column[0].dtype.kind != "f" or column[0].shape != column[1].shape:
                 return
+            if len(_column(wide, table, name)) != wide.n_worlds:
+                return  # worlds have it in common
             entry = np.flatnonzero(column[0] != column[1])
             component = _which(first, other, column[0][entry], column[1][entry])
             if component is None:
@@ -93,7 +95,7 @@ class ParameterColumns:
         """The model of all worlds with values, (W, components)."""
         update: dict[str, dict] = {}
         for place in places:
-            column = getattr(getattr(model, place.table) if place.table else model, place.name)
+            column = _column(model, place.table, place.name)
             new = column.reshape(len(column), -1).copy()
             new[:, place.entry] = values[:, place.component]
             update.setdefault(place.table, {})[place.name] = new.reshape(column.shape)
@@ -118,6 +120,10 @@ class ParameterColumns:
     def numbers(self, values: np.ndarray) -> np.ndarray:
         """What `rows` have then, (n, rows)."""
         return values.reshape(len(values), -1)[:, self._component]
+
+
+def _column(model: Model, table: str, name: str) -> np.ndarray:
+    return getattr(getattr(model, table) if table else model, name)
 
 
 def _which(first: np.ndarray, other: np.ndarray, before: np.ndarray, after: np.ndarray) -> np.ndarray | None:

@@ -108,7 +108,7 @@ class Simulation:
         self._solver = solver_of(self._controlled, self.device, by_age=True)
         self._stepwise = Stepwise(self._solver, SignalsWait, own_phases=bool(job.phases))
         self._tables = self._stepwise.save() if job.phases and self._stepwise.own is None else None
-        self._controls = Controls(self._controlled, driven, self._solver.stepper)
+        self._controls = Controls(self._controlled, driven, self._solver.stepper, bool(job.phases))
         self._places = Places(job)
         self.events: list[Event] = []
         self.failures: list[Failure] = []
@@ -289,6 +289,7 @@ class Simulation:
         self._model = parameters.model_with(path, whole, self._model_now(), stepwise.takes, self.time)
         if columns is not None:
             columns.note(whole)
+        self._controls.fetch()
         events = stepwise.take_tables(self._model, text)
         self._controls.write_all()
         return events
