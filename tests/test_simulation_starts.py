@@ -237,7 +237,8 @@ def test_arrays_of_others_are_taken(tmp_path, monkeypatch, like_gpu):
         for one, wrapped in ((sim, Lent), (plain, np.asarray)):
             one.step(1, control={"pin": wrapped(np.arange(5.0)), "elbow": 0.25})
             one.set("joints.pin.damping", wrapped([0.1, 0.2]), worlds=wrapped([1, 3]))
-            one.set({"joint.pin.q": wrapped(np.linspace(0, 0.4, 3)[:, None])}, worlds=wrapped([True, False, True, True, False]))
+            some = wrapped([True, False, True, True, False])
+            one.set({"joint.pin.q": wrapped(np.linspace(0, 0.4, 3)[:, None])}, worlds=some)
             one.reset(wrapped([4]))
             one.step(2, control={"elbow": wrapped(np.float32([[0.5], [1], [2], [3], [4]]))})
         assert not same(fresh(sim), fresh(plain))
@@ -711,7 +712,7 @@ def rooms(job, path):
 @pytest.mark.slow
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_there_is_room_for_whatever_is_set(tmp_path, solver):
-    path, n_taken = tmp_path / "kinds.yaml", {}
+    path, n_taken, refused = tmp_path / "kinds.yaml", {}, []
     path.write_text(KINDS_SCENE.replace("type: generalized", f"type: {solver}"))
     job = prepare(Request(path, None, ("batch.worlds=3",), "cpu", 1))
     for name in KINDS_OF_PATHS:
@@ -719,10 +720,10 @@ def test_there_is_room_for_whatever_is_set(tmp_path, solver):
         for values in numbers_to_try(before):
             try:
                 model_with(values)
-            except (SceneError, UsageError) as error:
-                assert "no memory was laid out" not in str(error), name
-            else:
                 n_taken[name] = n_taken.get(name, 0) + 1
+            except (SceneError, UsageError) as error:
+                refused.append((name, str(error)))
+    assert not [name for name, text in refused if "no memory was laid out" in text]
     assert min(n_taken.get(name, 0) for name in KINDS_OF_PATHS) >= 2, n_taken
 
 

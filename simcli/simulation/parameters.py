@@ -99,8 +99,8 @@ class Parameters:
             fault = error.faults[0]
             if fault.code != _SHARED:
                 raise
-            raise UsageError(f"vary: {fault.message}, which it must not: one number or flag holds for all of them; leave it "
-                             "out of `vary`, and let an event of the scene set it") from None  # fmt: skip
+            raise UsageError(f"vary: {fault.message}, which it must not: one number or flag holds for all of them; leave "
+                             "it out of `vary`, and let an event of the scene set it") from None  # fmt: skip
 
     def _scene(self, values: dict[str, object]) -> Any:
         return resolve_world(self.job.document, {**values_of_world(self._written, 0), **values}, self.job.numbers[0])

@@ -382,8 +382,8 @@ class Simulation:
             OutputError: the file exists, or cannot be written.
         """
         state = self._ready().save()
-        snapshot = Snapshot(self._token, state, self._controls.values.copy(), dict(self._parameters.values), self._model_now(),
-                            tuple(self.failures))  # fmt: skip
+        controls, parameters = self._controls.values.copy(), dict(self._parameters.values)
+        snapshot = Snapshot(self._token, state, controls, parameters, self._model_now(), tuple(self.failures))
         if path is not None:
             write_snapshot(path_given("save", path, "state.npz"), snapshot, self._facts(), flag_given("force", force))
         return snapshot

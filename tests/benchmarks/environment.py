@@ -1,4 +1,4 @@
-"""What the environment of the manual costs beside a run: `python tests/benchmarks/environment.py [--worlds N ...] [--turns N]`.
+"""What the environment of the manual costs beside a run: `python tests/benchmarks/environment.py [--turns N]`.
 
 The carts of page `python` are stepped as an environment with random actions, and worlds that end begin anew; the same scene
 runs without frames. Both go on in turns, in one process; a line for each number of worlds gives the world-steps of the
@@ -8,19 +8,17 @@ what follows from it on as many cores as `--cores` says, of which the environmen
 
 import argparse
 import os
-import sys
+import re
 import tempfile
 import time
+from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
-from support.pages import blocks, page  # noqa: E402
-
-from simcli import pipeline  # noqa: E402
-from simcli.cli import console  # noqa: E402
+import simcli
+from simcli import pipeline
+from simcli.cli import console
 
 FRAMES = ("output.channels=[]",)
 RUNS = (400, 4400)  # steps of two runs, of which the longer one takes more by those between
@@ -30,11 +28,11 @@ SETTLED = 60  # calls after which worlds end at any time
 
 def programs(folder: Path) -> dict:
     """What the last program of the page defines; its scene is in the folder."""
-    found = {}
-    kept = [text for kind, text in blocks(page("python")) if kind == "python"]
-    scene = next(text for kind, text in blocks(page("python")) if kind == "yaml")
+    page = files("simcli").joinpath("docs", "python.md").read_text(encoding="utf-8")
+    scene, *_, program = re.findall(r"```(?:yaml|python)\n(.*?)```", page, re.DOTALL)
     (folder / "cartpole.yaml").write_text(scene)
-    exec(compile("import numpy as np\nimport simcli\n" + kept[-1], "python.md", "exec"), found)
+    found = {"np": np, "simcli": simcli}
+    exec(compile(program, "python.md", "exec"), found)
     return found
 
 
@@ -53,7 +51,8 @@ class Runs:
         for steps in RUNS:
             end = f"{steps * dt!r}"
             sets = (*own, f"run.duration={end}", f"output.every={end}")
-            self._jobs.append(pipeline.prepare(pipeline.Request(scene, scene.with_suffix(".h5"), sets, "cpu", None, force=True)))
+            request = pipeline.Request(scene, scene.with_suffix(".h5"), sets, "cpu", None, force=True)
+            self._jobs.append(pipeline.prepare(request))
         self.turn()  # compiles
 
     def turn(self) -> float:
@@ -104,8 +103,9 @@ def main() -> None:
             both[1].env.close()
             low, middle, high = np.quantile(ratios, (0.25, 0.5, 0.75))
             shared = 1 / (1 + args.cores * (1 / middle - 1))
-            console.data(f"{worlds} worlds: {middle:.2f} of a run ({low:.2f} to {high:.2f}), {shared:.2f} on {args.cores} cores; "
-                         f"{both[1].ended / (args.turns * CALLS):.0f} worlds end in a call")  # fmt: skip
+            ended = both[1].ended / (args.turns * CALLS)
+            console.data(f"{worlds} worlds: {middle:.2f} of a run ({low:.2f} to {high:.2f}), {shared:.2f} on {args.cores} "
+                         f"cores; {ended:.0f} worlds end in a call")  # fmt: skip
 
 
 if __name__ == "__main__":
