@@ -143,8 +143,8 @@ class Parameters:
             raise UsageError(f"set `{path}`: {jump}; {HINT}")
         found = aligned([now, built])[1]
         if not takes(found):
-            raise UsageError(f"set `{path}`: no memory was laid out for such values when the simulation opened: open it with "
-                             f"one of them in the scene, as by sets=['{path}=...'], which makes room for both")  # fmt: skip
+            raise UsageError(f"set `{path}`: no memory was laid out for such values when the simulation opened: open it "
+                             f"with one of them in the scene, as by sets=['{path}=...'], which makes room for both")  # fmt: skip
         self.values = wanted
         return found
 

@@ -170,7 +170,8 @@ class Simulation:
             n: steps.
             control: by name of a joint, the target of its drive [m, rad], in velocity mode the target velocity, in effort
                 mode the effort [N, N m]; or by name of a constant signal, `$u` or `signal.u`, its value. Broadcastable to
-                (W, n) of n drives or numbers. Values hold until they are set again, also those of other names.
+                (W, n) of n drives or numbers; arrays of other libraries by `__dlpack__`. Values hold until they are set
+                again, also those of other names.
 
         Raises:
             UsageError: a name that is not there, or values that do not fit or are not finite; nothing was done.
@@ -222,7 +223,8 @@ class Simulation:
 
         Args:
             name: of a state or a parameter; or several states, name to values, that are set together.
-            values: broadcastable to (worlds, n); of a parameter one value for all of them, or (worlds, ...).
+            values: broadcastable to (worlds, n); of a parameter one value for all of them, or (worlds, ...). Arrays of
+                other libraries by `__dlpack__`.
             worlds: which ones, a mask (W,) or numbers; None for all.
 
         Raises:

@@ -89,7 +89,8 @@ class Beginnings:
         """
         if self._age_rows.size:
             lanes = np.flatnonzero(worlds[self._world_of_lane])
-            self._write(self._age_rows, lanes, words_of_age(began, episode)[self._world_of_lane[lanes]])
+            own = self._world_of_lane[lanes]
+            self._write(self._age_rows, lanes, words_of_age(began[own], episode[own]))
 
     def _write(self, rows: np.ndarray, lanes: np.ndarray, values: np.ndarray) -> None:
         """Set packs of some lanes, (lanes, rows)."""
