@@ -144,7 +144,7 @@ class Parameters:
         found = aligned([now, built])[1]
         if not takes(found):
             raise UsageError(f"set `{path}`: no memory was laid out for such values when the simulation opened: open it "
-                             f"with one of them in the scene, as by sets=['{path}=...'], which makes room for both")  # fmt: skip
+                             f"with one of them in the scene, as by sets=['{path}=...'], for which there is room then")
         self.values = wanted
         return found
 

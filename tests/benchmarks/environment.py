@@ -21,8 +21,8 @@ from simcli import pipeline
 from simcli.cli import console
 
 FRAMES = ("output.channels=[]",)
-RUNS = (400, 4400)  # steps of two runs, of which the longer one takes more by those between
-CALLS = 200  # of the environment in a turn
+RUNS = (200, 1200)  # steps of two runs, of which the longer one takes more by those between
+CALLS = 100  # of the environment in a turn
 SETTLED = 60  # calls after which worlds end at any time
 
 
