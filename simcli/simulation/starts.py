@@ -81,7 +81,7 @@ class Starts:
         found = self._fitting(name, values, end - first)
         if quantity == "q" and far_angles(found, joints.dof_dim[j]).any():
             raise UsageError(f"set `{name}`: an angle is beyond {MOST_ANGLE:g} rad; leave whole turns out")
-        if quantity == "q" and joints.kind[j] in QUATERNIONS:
+        if quantity == "q" and int(joints.kind[j]) in QUATERNIONS:  # numpy compares whole numbers with an enum slowly
             found = self._with_unit(name, found)
         (self.q if quantity == "q" else self.qd)[:, first:end] = found
         dofs = slice(int(joints.qd_start[j]), int(joints.qd_start[j + 1]))
