@@ -329,13 +329,13 @@ def test_an_interrupt_waits_for_the_end_of_a_call(folder, monkeypatch, request):
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background processes ignore it
     request.addfinalizer(lambda: signal.signal(signal.SIGINT, before))
     with opened(folder / "arm.yaml", worlds=5) as sim, opened(folder / "arm.yaml", worlds=5) as calm:
-        take = type(sim._stepwise)._take
+        launch = type(sim._stepwise)._launch
 
         def interrupted(self, *given):
             signal.raise_signal(signal.SIGINT)
-            take(self, *given)
+            launch(self, *given)
 
-        monkeypatch.setattr(type(sim._stepwise), "_take", interrupted)
+        monkeypatch.setattr(type(sim._stepwise), "_launch", interrupted)
         with pytest.raises(KeyboardInterrupt):
             sim.step(25)
         monkeypatch.undo()
@@ -346,14 +346,27 @@ def test_an_interrupt_waits_for_the_end_of_a_call(folder, monkeypatch, request):
         assert not same(fresh(sim), fresh(calm))
 
 
-def test_launches_that_stand_ready_take_the_same_steps(folder):
-    with opened(folder / "arm.yaml", worlds=5) as ready, opened(folder / "arm.yaml", worlds=5) as plain:
-        s = plain._stepwise
-        s._take = lambda n_frames, steps: s._launch(n_frames, steps, s._nothing, True, False)
+def test_launches_that_stand_ready_do_the_same(folder):
+    paths = {"worlds": 5, "vary": ["joints.pin.damping"]}
+    with opened(folder / "arm.yaml", **paths) as ready, opened(folder / "arm.yaml", **paths) as plain:
+        s, plainly = plain._stepwise, []
+
+        def call(kernel, *args, way=()):
+            plainly.append(kernel)
+            s.stepper.arena.launch(kernel, s.stepper.core, *args)
+
+        s._calls.call = call
         for n in (1, 3, 40):
-            ready.step(n, control={"pin": 0.1 * n})
-            plain.step(n, control={"pin": 0.1 * n})
+            for sim in (ready, plain):
+                sim.step(n, control={"pin": 0.1 * n})
+                sim.set("joints.pin.damping", np.linspace(0.1, 0.5, 5))
+                sim.set("joints.pin.damping", 0.1 * n % 0.4 + 0.1, worlds=[1, 3])
+                sim.step(2)
+                sim.set("joint.pin.q", 0.1, worlds=[2])
+                sim.reset([0, 4])
+                sim.step(n)
             assert not same(fresh(ready), fresh(plain))
+        assert len(set(plainly)) > 3
 
 
 def test_a_file_says_what_was_set(folder, tmp_path, capsys):

@@ -8,6 +8,8 @@ with effort limits, a loop, feedback. Neighbours differ in what they start with,
 Worlds that begin anew one by one, in scenes where something depends on time: they see their own.
 
 Parameters that are written where they stand, against tables that are built anew: the same bytes and refusals.
+
+Memory is laid out for every kind of parameter, whatever its values are; where it is not, they are refused by name.
 """
 
 import numpy as np
@@ -189,6 +191,68 @@ def test_arrays_of_a_device_are_taken_without_a_copy(tmp_path, monkeypatch):
             sim.get("joint.pin.q", dlpack=True).__dlpack__(copy=True)
     from simcli.kernels.device.runtime import stop_device
 
+    stop_device()
+
+
+class Lent:
+    """An array that offers nothing but DLPack, as of a library that is not numpy."""
+
+    def __init__(self, array):
+        self.array = np.array(array)
+
+    def __dlpack__(self, **named):
+        return self.array.__dlpack__(**named)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+
+ARM_SCENE = ARM.replace("TARGET", "0.5").replace("EFFORT", "constant: 0.3")
+
+
+@pytest.mark.parametrize("like_gpu", [False, True])
+def test_arrays_of_others_are_taken(tmp_path, monkeypatch, like_gpu):
+    """On a GPU, whose memory is on the CPU here: controls stay there, and the host learns of them where it asks."""
+    from functools import partial
+
+    from simcli.kernels.device.runtime import stop_device
+    from simcli.simulation import controls, process
+
+    stop_device()
+    if like_gpu:
+        monkeypatch.setattr(process, "start_device", partial(process.start_device, like_gpu=True))
+    (tmp_path / "arm.yaml").write_text(ARM_SCENE)
+    draw, given = np.random.default_rng(4), {"worlds": 5, "vary": ["joints.pin.damping"]}
+    with opened(tmp_path / "arm.yaml", **given) as sim, opened(tmp_path / "arm.yaml", **given) as plain:
+        for k in range(4):
+            target, effort = draw.normal(size=5), draw.normal(size=(5, 1))
+            plain.step(3, control={"pin": target, "elbow": effort})
+            with monkeypatch.context() as patch:
+                if like_gpu:  # nothing goes over the host
+                    patch.setattr(controls, "fitting_numbers", None)
+                sim.step(3, control={"pin": Lent(target), "elbow": Lent(effort)})
+            assert not same(fresh(sim), fresh(plain)), k
+        kept = sim.save()
+        assert kept.controls.tolist() == plain.save().controls.tolist()
+        for one, wrapped in ((sim, Lent), (plain, np.asarray)):
+            one.step(1, control={"pin": wrapped(np.arange(5.0)), "elbow": 0.25})
+            one.set("joints.pin.damping", wrapped([0.1, 0.2]), worlds=wrapped([1, 3]))
+            some = wrapped([True, False, True, True, False])
+            one.set({"joint.pin.q": wrapped(np.linspace(0, 0.4, 3)[:, None])}, worlds=some)
+            one.reset(wrapped([4]))
+            one.step(2, control={"elbow": wrapped(np.float32([[0.5], [1], [2], [3], [4]]))})
+        assert not same(fresh(sim), fresh(plain))
+        for wrong, words in ((np.array([0, 1, np.nan, 0, np.inf]), "the value for world 2 is not finite"),
+                             (np.zeros(4), r"values of shape \(4,\) do not fit")):  # fmt: skip
+            with pytest.raises(UsageError, match=f"control of `pin`: {words}"):
+                sim.step(1, control={"elbow": Lent(np.ones(5)), "pin": Lent(wrong)})
+        assert not same(fresh(sim), fresh(plain))
+        sim.restore(kept)
+        sim.step(2)
+        first = fresh(sim)
+        sim.restore(kept)
+        sim.step(2)
+        assert not same(fresh(sim), first)
     stop_device()
 
 
@@ -571,3 +635,125 @@ def test_what_was_never_checked_is_built(scene_of_parameters):
         sim.set("joints.a.limit.upper", [0.01, 2, 2])  # beyond which the joint is
         assert sim.status.tolist() == [8, 0, 0] or sim.failures
         assert not written(sim, "joints.a.limit.upper")
+
+
+KINDS_SCENE = """
+simcli: 1
+materials: {m: {friction: 0.5}}
+signals:
+  line: {table: {time: [0, 0.1, 0.2], value: [0.1, 0.2, 0.3]}}
+  curve: {table: {time: [0, 0.1, 0.2], value: [0.1, 0.2, 0.3], interpolate: cubic}}
+  jump: {step: {time: 0.1, before: 0, after: 1}}
+  still: {constant: 0.3}
+  wave: {sine: {amplitude: 0.2, frequency: 1}}
+world: {gravity: [0, 0, -9.81], shapes: {ground: {type: plane, material: m, pose: {xyz: [0, 0, -5]}}}}
+bodies:
+  a: {mass: 1, com: [0.5, 0, 0], inertia: {diag: [0.01, 0.1, 0.1]}}
+  b:
+    {pose: {xyz: [1, 0, 0]}, mass: 1, com: [0.5, 0, 0], inertia: {diag: [0.01, 0.1, 0.1]},
+     shapes: {tip: {type: sphere, radius: 0.1, material: m}}}
+  c: {pose: {xyz: [0, 3, 0]}, mass: 1, inertia: {diag: [0.1, 0.1, 0.1]}, gravity_compensation: 0.5}
+joints:
+  a:
+    {type: revolute, parent: world, child: a, axis: [0, 1, 0], q: 0.2, damping: 0.02, friction: 0.1, armature: 0.01,
+     limit: {lower: -2, upper: 2, stiffness: 100, damping: 1}}
+  b:
+    {type: revolute, parent: a, child: b, axis: [0, 1, 0], q: 0.2, velocity_limit: 50,
+     drive: {mode: position, target: 0.4, stiffness: 20, damping: 1, effort_limit: 40}}
+  c:
+    {type: prismatic, parent: world, child: c, at: [0, 3, 0], axis: [0, 0, 1],
+     drive: {mode: velocity, target_velocity: 0.1, damping: 5}}
+forces:
+  cord: {type: spring, a: {world: [0, 3, 2]}, b: {body: c, at: [0, 0, 0.1]}, stiffness: 5, damping: 1, rest_length: 1}
+  push: {type: wrench, body: c, force: [$line, $curve, $still]}
+  more: {type: wrench, body: c, force: [$jump, $wave, 0.1], torque: [0.1, 0, 0]}
+contact: {pairs: [{a: ground, b: b/tip, friction: 0.4}]}
+solver: {type: generalized, dt: 1.0e-3}
+run: {duration: 0.2}
+"""
+KINDS_OF_PATHS = (
+    "world.gravity", "world.gravity[0]", "bodies.c.gravity_compensation",
+    *(f"joints.a.{key}" for key in ("damping", "friction", "armature", "limit.lower", "limit.upper", "limit.stiffness",
+                                    "limit.damping")),
+    *(f"joints.b.drive.{key}" for key in ("target", "stiffness", "damping", "effort_limit")), "joints.b.velocity_limit",
+    "joints.c.drive.target_velocity", "joints.c.drive.damping",
+    *(f"forces.cord.{key}" for key in ("stiffness", "damping", "rest_length")),
+    "forces.more.torque", "forces.more.force[2]", "signals.line.table.value", "signals.line.table.value[1]",
+    "signals.curve.table.value[1]", "signals.jump.step.time", "signals.jump.step.after", "signals.still.constant",
+    "signals.wave.sine.amplitude", "signals.wave.sine.frequency", "contact.pairs[0].friction",
+)  # fmt: skip
+
+
+def numbers_to_try(values):
+    """Of three worlds: others, zeros in all and in one, all alike, and from far away."""
+    one = values.astype(float)
+    some = one * 1.1
+    some[1] = 0.0
+    return [one * np.linspace(1.1, 1.3, 3).reshape(3, *[1] * (one.ndim - 1)), one * 0.0, some, one * 1.2, one * 40, -one]
+
+
+def rooms(job, path):
+    """For a path that may be set: what gives the model with other values, and the stepper that has to take its tables."""
+    from dataclasses import replace
+
+    from simcli.model.phases.stretches import Phase
+    from simcli.model.signals.controlled import with_controls
+    from simcli.pipeline.execution import solver_of
+    from simcli.simulation.parameters import Parameters
+    from simcli.solvers.shared.host.solver import MANY_STEPS
+
+    parameters = Parameters(job, (path,), ())
+    model, other = parameters.laid_out(with_controls(job.model, ()))
+    solver = solver_of(replace(job, model=model, phases=(Phase(MANY_STEPS, other, ()),)), live_device(), by_age=True)
+    takes = lambda found: solver.stepper.takes(solver.formed(found))  # noqa: E731
+    return parameters.values[path], lambda values: parameters.model_with(path, values, model, takes)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_there_is_room_for_whatever_is_set(tmp_path, solver):
+    path, n_taken, refused = tmp_path / "kinds.yaml", {}, []
+    path.write_text(KINDS_SCENE.replace("type: generalized", f"type: {solver}"))
+    job = prepare(Request(path, None, ("batch.worlds=3",), "cpu", 1))
+    for name in KINDS_OF_PATHS:
+        before, model_with = rooms(job, name)
+        for values in numbers_to_try(before):
+            try:
+                model_with(values)
+                n_taken[name] = n_taken.get(name, 0) + 1
+            except (SceneError, UsageError) as error:
+                refused.append((name, str(error)))
+    assert not [name for name, text in refused if "no memory was laid out" in text]
+    assert min(n_taken.get(name, 0) for name in KINDS_OF_PATHS) >= 2, n_taken
+
+
+@pytest.mark.parametrize("start", [0.0, 0.4])
+def test_friction_of_barriers_comes_and_goes(tmp_path, start):
+    path = tmp_path / "kinds.yaml"
+    path.write_text(KINDS_SCENE.replace("type: generalized", "type: affine"))
+    job = prepare(Request(path, None, ("batch.worlds=3", f"contact.pairs[0].friction={start}"), "cpu", 1))
+    _, model_with = rooms(job, "contact.pairs[0].friction")
+    for values in ([0.2, 0.2, 0.2], [0.0, 0.0, 0.0], [0.1, 0.0, 0.3]):
+        assert np.array_equal(np.unique(model_with(np.array(values)).contacts.friction), np.unique([*values]))
+
+
+def test_what_there_is_no_room_for_is_refused_by_name(scene_of_parameters, monkeypatch):
+    from simcli.simulation.parameters import Parameters
+
+    monkeypatch.setattr(Parameters, "laid_out", lambda self, model: (model, None))  # as if nothing depended on it
+    with opened(scene_of_parameters, worlds=3, vary=["joints.a.damping"]) as sim:
+        sim.step(2)
+        before = fresh(sim)
+        with pytest.raises(UsageError, match=r"set `joints.a.damping`: no memory was laid out .* sets=\['joints.a.damping="):
+            sim.set("joints.a.damping", [0.1, 0.2, 0.3])
+        assert np.unique(sim.get("joints.a.damping")).tolist() == [0.02]
+        assert not same(fresh(sim), before)
+
+
+def test_what_worlds_have_in_common_is_no_parameter(tmp_path):
+    path = tmp_path / "kinds.yaml"
+    path.write_text(KINDS_SCENE)
+    for name, words in {"contact.enabled": "`contact.enabled` .* let an event of the scene set it",
+                        "joints.a.limit": "`joints.a.limit` is no number"}.items():  # fmt: skip
+        with pytest.raises(UsageError, match=f"vary: {words}"):
+            opened(path, "contact.enabled=true", worlds=2, vary=[name])

@@ -7,11 +7,13 @@ import numpy as np
 
 from simcli.errors import UsageError
 from simcli.job import Job
+from simcli.kernels.device.dlpack import is_lent_by, lent_array
 from simcli.kernels.memory.slots import Slot
+from simcli.kernels.memory.storage import all_finite
 from simcli.model.signals.controlled import CONTROL_OF, controlled_dofs, signal_of
 from simcli.model.signals.tables import SignalKind
 from simcli.model.tables import Model
-from simcli.simulation.given import fitting_numbers
+from simcli.simulation.given import fitting_numbers, spread_of
 
 _PARAMETERS = 4  # of a signal; a constant is the first
 
@@ -40,22 +42,37 @@ class Controls:
         job: of the simulation, its model with a signal for each target (`with_controls`).
         joints: those that are controlled by name.
         stepper: whose signals are written.
+        has_events: whether something else writes them, too.
 
-    Attributes:
-        values: (W, K), of all signals; those that are no constants mean nothing.
+    Values of an array in the memory of a GPU stay there; the host fetches them where it needs them.
     """
 
-    def __init__(self, job: Job, joints: Sequence[str], stepper):
+    def __init__(self, job: Job, joints: Sequence[str], stepper, has_events: bool):
         self.model, self.joints = job.model, tuple(joints)
         self._arena, self.n_worlds = stepper.arena, job.model.n_worlds
         core = stepper.core
         self._columns = [one.parameter for one in (core.signals, getattr(core, "leads", None)) if one is not None and one.n]
         signals = self.model.signals
-        self.values = np.broadcast_to(signals.parameter[..., 0], (self.n_worlds, len(signals.name))).copy()
+        self._values = np.broadcast_to(signals.parameter[..., 0], (self.n_worlds, len(signals.name))).copy()
         self._known: dict[str, np.ndarray] = {}
         lanes = self._arena.n_blocks * self._arena.device.lanes
         self._world_of_lane = np.minimum(np.arange(lanes), self.n_worlds - 1)
         self._rows = [column.rows if isinstance(column, Slot) else None for column in self._columns]
+        self._takes_lent = stepper.device.is_gpu and not has_events and all(rows is not None for rows in self._rows)
+        self._afar: set[int] = set()  # signals whose values the device alone has
+
+    @property
+    def values(self) -> np.ndarray:
+        """(W, K), of all signals; those that are no constants mean nothing."""
+        self.fetch()
+        return self._values
+
+    def fetch(self) -> None:
+        """Let the host have what the device alone has."""
+        if self._afar:
+            numbers = np.array(sorted(self._afar))
+            self._values[:, numbers] = self._arena.read_rows(self._rows[0][_PARAMETERS * numbers])[: self.n_worlds]
+            self._afar.clear()
 
     def find(self, name: str) -> np.ndarray:
         """Signals behind a name: of a joint, or `$u`, `signal.u`.
@@ -101,24 +118,47 @@ class Controls:
         """Let values hold from now on.
 
         Args:
-            control: name to values, broadcastable to (W, n).
+            control: name to values, broadcastable to (W, n); what a GPU has, (W, n) of its own type, is taken where it is.
 
         Returns:
-            Names whose values have changed.
+            Names whose values have changed, or may have.
 
         Raises:
             UsageError: a name that is not there, or values that do not fit or are not finite.
         """
-        wanted = [(name, self.find(name), value) for name, value in control.items()]
-        given = [(name, numbers, fitting_numbers(f"control of `{name}`", value, (self.n_worlds, len(numbers))))
-                 for name, numbers, value in wanted]  # fmt: skip
+        given = [(name, self.find(name)) for name in control]
+        given = [(name, numbers, self._fitting(name, numbers, control[name])) for name, numbers in given]
         changed = []
         for name, numbers, values in given:
-            if not np.array_equal(self.values[:, numbers], values):
-                self.values[:, numbers] = values
+            if not isinstance(values, np.ndarray):
+                for rows in self._rows:
+                    self._arena.storage.take_rows(rows[_PARAMETERS * numbers], values)
+                self._afar |= set(numbers.tolist())
+                changed.append(name)
+            elif not np.array_equal(self.values[:, numbers], values):
+                self._values[:, numbers] = values
                 self._write(numbers)
                 changed.append(name)
         return changed
+
+    def _fitting(self, name: str, numbers: np.ndarray, value: object):
+        """Values of signals, (W, n): an array of the host, or of the device, without a way over the host.
+
+        Raises:
+            UsageError: they do not fit, or are not finite.
+        """
+        what, shape, device = f"control of `{name}`", (self.n_worlds, len(numbers)), self._arena.device
+        if not self._takes_lent or not is_lent_by(value, device.arch):
+            return fitting_numbers(what, value, shape)
+        try:
+            lent = lent_array(value)
+        except BufferError as error:
+            raise UsageError(f"{what}: {error}") from None
+        if lent.dtype != device.dtype or lent.shape not in (shape, shape[: 1 + (shape[1] > 1)]):
+            return fitting_numbers(what, value, shape)
+        buffer = device.buffer(shape)
+        lent.copy_into(buffer, device.arch)
+        return buffer if all_finite(device, buffer) else fitting_numbers(what, device.fetch(buffer), shape)
 
     def write_all(self) -> None:
         """Write all constants, where something else has written the tables."""
@@ -160,6 +200,4 @@ class Controls:
 
     def describe(self, name: str) -> str:
         """A name and its values, for people."""
-        values = self.values[:, self.find(name)]
-        low, high = (" ".join(f"{x:.6g}" for x in end) for end in (values.min(axis=0), values.max(axis=0)))
-        return f"{name} = {low}" if low == high else f"{name} = {low} to {high} over the worlds"
+        return f"{name} = {spread_of(self.values[:, self.find(name)])}"

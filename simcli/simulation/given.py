@@ -3,6 +3,7 @@
 import numpy as np
 
 from simcli.errors import UsageError
+from simcli.kernels.device.dlpack import on_host
 
 
 def fitting_numbers(what: str, value: object, shape: tuple[int, ...], worlds: np.ndarray | None = None,
@@ -11,7 +12,8 @@ def fitting_numbers(what: str, value: object, shape: tuple[int, ...], worlds: np
 
     Args:
         what: what they are of, for messages, as "control of `pin`".
-        value: broadcastable to the shape; of one number for each world also (worlds,).
+        value: broadcastable to the shape; of one number for each world also (worlds,). Arrays of other libraries have
+            `__dlpack__`.
         shape: (worlds, ...).
         worlds: numbers of the worlds behind the rows; None for all.
         dtype: float, or bool.
@@ -22,6 +24,7 @@ def fitting_numbers(what: str, value: object, shape: tuple[int, ...], worlds: np
     Raises:
         UsageError: they do not fit, or are not finite.
     """
+    value = on_host_of(what, value)
     try:
         values = np.asarray(value, dtype)
     except (ValueError, TypeError, OverflowError):
@@ -42,6 +45,20 @@ def fitting_numbers(what: str, value: object, shape: tuple[int, ...], worlds: np
     return values
 
 
+def on_host_of(what: str, value: object) -> object:
+    """A value, or the numbers of an array of another library.
+
+    Raises:
+        UsageError: they cannot be had.
+    """
+    if not hasattr(value, "__dlpack__") or isinstance(value, np.ndarray | np.generic):
+        return value
+    try:
+        return on_host(value)
+    except (BufferError, RuntimeError, TypeError, ValueError) as error:
+        raise UsageError(f"{what}: the array cannot be taken by dlpack: {str(error) or type(error).__name__}") from None
+
+
 def mask_of_worlds(worlds: object, n_worlds: int) -> np.ndarray:
     """Worlds as a mask (W,).
 
@@ -54,6 +71,7 @@ def mask_of_worlds(worlds: object, n_worlds: int) -> np.ndarray:
     """
     if worlds is None:
         return np.ones(n_worlds, bool)
+    worlds = on_host_of("worlds", worlds)
     try:
         given = np.asarray(worlds)
     except ValueError:  # rows of several lengths
@@ -67,3 +85,11 @@ def mask_of_worlds(worlds: object, n_worlds: int) -> np.ndarray:
         raise UsageError(f"worlds: a mask of {n_worlds}, or numbers from 0 to {n_worlds - 1}")
     mask[given] = True
     return mask
+
+
+def spread_of(values: np.ndarray) -> str:
+    """Numbers of worlds, (worlds, ...), for people."""
+    flat = values.reshape(len(values), -1)
+    low, high = (" ".join(f"{x:.6g}" if isinstance(x, float) else str(x) for x in end.tolist())
+                 for end in (flat.min(axis=0), flat.max(axis=0)))  # fmt: skip
+    return low if low == high else f"{low} to {high} over the worlds"

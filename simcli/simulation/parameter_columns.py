@@ -69,9 +69,11 @@ class ParameterColumns:
             return
         places = []
         for table, name in found:
-            column = [np.ravel(getattr(getattr(model, table) if table else model, name)) for model in models]
+            column = [np.ravel(_column(model, table, name)) for model in models]
             if column[0].dtype.kind != "f" or column[0].shape != column[1].shape:
                 return
+            if len(_column(wide, table, name)) != wide.n_worlds:
+                return  # worlds have it in common
             entry = np.flatnonzero(column[0] != column[1])
             component = _which(first, other, column[0][entry], column[1][entry])
             if component is None:
@@ -93,17 +95,18 @@ class ParameterColumns:
         """The model of all worlds with values, (W, components)."""
         update: dict[str, dict] = {}
         for place in places:
-            column = getattr(getattr(model, place.table) if place.table else model, place.name)
+            column = _column(model, place.table, place.name)
             new = column.reshape(len(column), -1).copy()
             new[:, place.entry] = values[:, place.component]
             update.setdefault(place.table, {})[place.name] = new.reshape(column.shape)
         return with_columns(model, update)
 
     def has(self, values: np.ndarray) -> bool:
-        """Whether values, (W, ...), may be written: their signs are known, and they are among what was checked."""
+        """Whether values, (n, ...), may be written: their signs are known, and they are among what was checked."""
         flat = values.reshape(len(values), -1)
         within = (flat >= self._low).all() and (flat <= self._high).all()
-        return bool(self.signs) and within and set(np.unique(np.sign(flat)).tolist()) <= self.signs
+        signs = {sign for sign, found in ((1.0, flat > 0), (0.0, flat == 0), (-1.0, flat < 0)) if found.any()}
+        return bool(self.signs) and within and signs <= self.signs
 
     def note(self, values: np.ndarray) -> None:
         """Values, (W, ...), that a scene was built with and checked."""
@@ -115,8 +118,12 @@ class ParameterColumns:
         return self._with(model, self._places, values.reshape(len(values), -1))
 
     def numbers(self, values: np.ndarray) -> np.ndarray:
-        """What `rows` have then, (W, rows)."""
+        """What `rows` have then, (n, rows)."""
         return values.reshape(len(values), -1)[:, self._component]
+
+
+def _column(model: Model, table: str, name: str) -> np.ndarray:
+    return getattr(getattr(model, table) if table else model, name)
 
 
 def _which(first: np.ndarray, other: np.ndarray, before: np.ndarray, after: np.ndarray) -> np.ndarray | None:

@@ -4,7 +4,7 @@ What is set is what an event of the scene could set, by the same rules (model/ph
 acts during the run. Which of them will be set is told when the simulation opens, because memory is laid out for them.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -28,6 +28,7 @@ from simcli.spec.resolve import resolve_world
 
 _TRIED = (1.01, 0.99)  # factors that show which columns depend on a number, and that a scene may have
 _SMALL = 1e-3  # in place of zero
+_SHARED = "SC455"  # the fault of what differs between worlds and must not
 
 
 class Parameters:
@@ -50,6 +51,7 @@ class Parameters:
         self._written = {path: taken_from(column, np.array(job.numbers)) for path, column in world_columns(job.spec).items()}
         self.values: dict[str, np.ndarray] = {}
         self._columns: dict[str, ParameterColumns] = {}
+        self._behind: dict[str, None] = {}  # whose values the model at hand has not yet, in order
         if self.paths and job.phases:
             raise UsageError("`vary` with a scene that has events: both set numbers while it runs; take the events out")
         if unread := unread_paths(job.document, job.spec, self.paths):
@@ -68,7 +70,7 @@ class Parameters:
             raise UsageError(f"vary: `{path}` cannot be set while it runs: that changes {fixed}")
         column = self._written.get(path)
         value = value_at(self.job.spec, steps) if column is None else value_of_world(column, 0)
-        if not isinstance(value, bool | int | float | list | tuple):
+        if not _has_numbers(value):
             raise UsageError(f"vary: `{path}` is no number that the scene writes; write one there first")
         return value
 
@@ -81,14 +83,24 @@ class Parameters:
         if not self.paths:
             return model, None
         base = {path: values[0].tolist() for path, values in self.values.items()}
-        other = self._another(base)
-        together = self._finished(build_together(self.job.document, [self._scene(base), other]), 2)
+        together = self._finished(self._side_by_side(base), 2)
         alike = self._finished(build_together(self.job.document, [self._scene(base)] * 2), 2)
         found = [(table, name) for table, name in differences(alike, together) if name not in NO_WORLD_AXIS]
         row = with_columns(model, _columns(together, found, lambda column: column[1:2]))
         self._refuse(model, row, ", ".join(self.paths))
         wide = with_columns(model, _columns(model, found, lambda column: _of_worlds(column, model.n_worlds)))
         return tuple(aligned([wide, row]))
+
+    def _side_by_side(self, base: dict[str, object]) -> Model:
+        """A world with the numbers of the scene, and one with others."""
+        try:
+            return build_together(self.job.document, [self._scene(base), self._another(base)])
+        except SceneError as error:
+            fault = error.faults[0]
+            if fault.code != _SHARED:
+                raise
+            raise UsageError(f"vary: {fault.message}, which it must not: one number or flag holds for all of them; leave "
+                             "it out of `vary`, and let an event of the scene set it") from None  # fmt: skip
 
     def _scene(self, values: dict[str, object]) -> Any:
         return resolve_world(self.job.document, {**values_of_world(self._written, 0), **values}, self.job.numbers[0])
@@ -106,18 +118,20 @@ class Parameters:
         own = replace(model, n_worlds=n_worlds)
         return with_controls(started_from(own, replace(self.job.model, n_worlds=n_worlds)), self._controls)
 
-    def model_with(self, path: str, values: np.ndarray, now: Model, time: float, jumps: bool = False) -> Model:
+    def model_with(self, path: str, values: np.ndarray, now: Model, takes: Callable[[Model], bool],
+                   time: float | None = None) -> Model:  # fmt: skip
         """The model with other numbers at a path.
 
         Args:
             path: of `paths`.
             values: (W, ...).
             now: model that holds.
-            time: [s].
-            jumps: whether prescribed positions may jump.
+            takes: whether there is room for the tables of a model.
+            time: [s], at which no prescribed position may jump; None where they may.
 
         Raises:
-            UsageError: they change what cannot change while it runs, or a prescribed position jumps.
+            UsageError: they change what cannot change while it runs, there is no room for them, or a prescribed position
+                jumps.
             SceneError: they make no scene.
         """
         wanted = {**self.values, path: values}
@@ -125,17 +139,45 @@ class Parameters:
         built = build_worlds(self.job.document, self.job.spec, self.job.request.worlds, each=each)
         built = self._finished(built, now.n_worlds)
         self._refuse(now, built, path)
-        if not jumps and (jump := jump_between(time, now, built)):
+        if time is not None and (jump := jump_between(time, now, built)):
             raise UsageError(f"set `{path}`: {jump}; {HINT}")
+        found = aligned([now, built])[1]
+        if not takes(found):
+            raise UsageError(f"set `{path}`: no memory was laid out for such values when the simulation opened: open it "
+                             f"with one of them in the scene, as by sets=['{path}=...'], for which there is room then")
         self.values = wanted
-        return aligned([now, built])[1]
+        return found
 
-    def columns_of(self, path: str, now: Model, lay_out: Callable) -> ParameterColumns | None:
+    def with_values(self, path: str, given: np.ndarray, worlds: np.ndarray) -> np.ndarray:
+        """Values of all worlds, (W, ...), with those that are given, (n, ...), in some, (n,)."""
+        values = self.values[path].copy()
+        values[worlds] = given
+        return values
+
+    def note_written(self, path: str, values: np.ndarray) -> None:
+        """Values, (W, ...), that stand in columns of the device, and that `caught_up` will give the model."""
+        self.values = {**self.values, path: values}
+        self._behind.pop(path, None)
+        self._behind[path] = None
+
+    def caught_up(self, model: Model) -> Model:
+        """A model with all values that were written since the last one."""
+        for path in self._behind:
+            model = self._columns[path].model_with(model, self.values[path])
+        self._behind.clear()
+        return model
+
+    def hold(self, values: Mapping[str, np.ndarray]) -> None:
+        """Take the values of a snapshot, whose model has them."""
+        self.values = dict(values)
+        self._behind.clear()
+
+    def columns_of(self, path: str, now: Callable[[], Model], lay_out: Callable) -> ParameterColumns | None:
         """Where the numbers of a path stand; None of flags.
 
         Args:
             path: of `paths`.
-            now: model that holds.
+            now: gives the model that holds.
             lay_out: as of `ParameterColumns`.
         """
         values = self.values[path]
@@ -145,7 +187,7 @@ class Parameters:
             base = {name: one[0].tolist() for name, one in self.values.items()}
             build = lambda value: self._finished(  # noqa: E731
                 build_together(self.job.document, [self._scene({**base, path: value.tolist()})]), 1)  # fmt: skip
-            self._columns[path] = ParameterColumns(values[0], build, lay_out, now)
+            self._columns[path] = ParameterColumns(values[0], build, lay_out, now())
         return self._columns[path]
 
     def _refuse(self, now: Model, model: Model, path: str) -> None:
@@ -163,6 +205,11 @@ def _columns(model: Model, names: Iterable[tuple[str, str]], change: Callable[[n
 
 def _of_worlds(column: np.ndarray, n_worlds: int) -> np.ndarray:
     return np.broadcast_to(column, (n_worlds, *column.shape[1:])).copy()
+
+
+def _has_numbers(value: Any) -> bool:
+    """Whether a value is a number or a flag, or a list of them."""
+    return all(map(_has_numbers, value)) if type(value) in (list, tuple) else isinstance(value, bool | int | float)
 
 
 def _moved(value: Any, factor: float) -> Any:

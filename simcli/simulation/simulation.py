@@ -13,11 +13,12 @@ from simcli.job import Failure, Request
 from simcli.model.phases.stretches import Phase, widened
 from simcli.model.signals.controlled import with_controls
 from simcli.model.snapshot import Event
+from simcli.model.tables import Model
 from simcli.pipeline.execution import solver_of
 from simcli.pipeline.preparation import prepare
 from simcli.pipeline.stepping import failures_among
 from simcli.simulation.controls import Controls, joints_with_drives, known_joints
-from simcli.simulation.given import fitting_numbers, mask_of_worlds
+from simcli.simulation.given import fitting_numbers, mask_of_worlds, spread_of
 from simcli.simulation.parameters import Parameters
 from simcli.simulation.process import MOST_THREADS, Hold, SignalsWait, device_for, forget_simulation
 from simcli.simulation.quantities import Places
@@ -107,7 +108,7 @@ class Simulation:
         self._solver = solver_of(self._controlled, self.device, by_age=True)
         self._stepwise = Stepwise(self._solver, SignalsWait, own_phases=bool(job.phases))
         self._tables = self._stepwise.save() if job.phases and self._stepwise.own is None else None
-        self._controls = Controls(self._controlled, driven, self._solver.stepper)
+        self._controls = Controls(self._controlled, driven, self._solver.stepper, bool(job.phases))
         self._places = Places(job)
         self.events: list[Event] = []
         self.failures: list[Failure] = []
@@ -169,7 +170,8 @@ class Simulation:
             n: steps.
             control: by name of a joint, the target of its drive [m, rad], in velocity mode the target velocity, in effort
                 mode the effort [N, N m]; or by name of a constant signal, `$u` or `signal.u`, its value. Broadcastable to
-                (W, n) of n drives or numbers. Values hold until they are set again, also those of other names.
+                (W, n) of n drives or numbers; arrays of other libraries by `__dlpack__`. Values hold until they are set
+                again, also those of other names.
 
         Raises:
             UsageError: a name that is not there, or values that do not fit or are not finite; nothing was done.
@@ -221,7 +223,8 @@ class Simulation:
 
         Args:
             name: of a state or a parameter; or several states, name to values, that are set together.
-            values: broadcastable to (worlds, n); of a parameter one value for all of them, or (worlds, ...).
+            values: broadcastable to (worlds, n); of a parameter one value for all of them, or (worlds, ...). Arrays of
+                other libraries by `__dlpack__`.
             worlds: which ones, a mask (W,) or numbers; None for all.
 
         Raises:
@@ -260,17 +263,13 @@ class Simulation:
         if path not in self._parameters.values:
             hint = "name it in `vary` when the simulation opens" if "." in path else "write one as joints.pin.damping"
             raise UsageError(f"set `{path}`: is no state, and no parameter that this simulation lets be set: {hint}")
-        old, chosen = self._parameters.values[path], mask_of_worlds(worlds, self.n_worlds)
-        if not chosen.any():
+        old, chosen = self._parameters.values[path], np.flatnonzero(mask_of_worlds(worlds, self.n_worlds))
+        if not chosen.size:
             return
-        numbers = None if worlds is None else np.flatnonzero(chosen)
-        shape, dtype = (int(chosen.sum()), *old.shape[1:]), bool if old.dtype == bool else float
-        given = old.copy()
-        given[chosen] = own = fitting_numbers(f"set `{path}`", values, shape, numbers, dtype)
-        low, high = own.min(axis=0), own.max(axis=0)
-        spread = f"{low}" if np.array_equal(low, high) else f"{low} to {high} over the worlds"
-        text = f"{path} = {spread}" + ("" if chosen.all() else f" in {len(own)} world(s), the first of them {numbers[0]}")
-        events = self._written(path, given, chosen, text)
+        shape, dtype = (len(chosen), *old.shape[1:]), bool if old.dtype == bool else float
+        given = fitting_numbers(f"set `{path}`", values, shape, None if worlds is None else chosen, dtype)
+        some = "" if len(chosen) == self.n_worlds else f" in {len(chosen)} world(s), the first of them {chosen[0]}"
+        events = self._written(path, given, chosen, f"{path} = {spread_of(given)}{some}")
         self._note(events)
         self._pass_on(events)
 
@@ -279,22 +278,28 @@ class Simulation:
 
         Args:
             path: of the parameter.
-            given: (W, ...), of all worlds.
-            worlds: (W,) bool, those in which it is another.
+            given: (n, ...), of these worlds.
+            worlds: (n,), their numbers.
             text: what was set.
         """
         parameters, stepwise = self._parameters, self._stepwise
-        columns = parameters.columns_of(path, self._model, stepwise.columns_of_device)
+        columns = parameters.columns_of(path, self._model_now, stepwise.columns_of_device)
         if columns is not None and columns.has(given):
-            self._model = columns.model_with(self._model, given)
-            parameters.values = {**parameters.values, path: given}
+            parameters.note_written(path, parameters.with_values(path, given, worlds))
             return stepwise.write_columns(columns.rows, columns.numbers(given), worlds, text)
-        self._model = parameters.model_with(path, given, self._model, self.time)
+        whole = parameters.with_values(path, given, worlds)
+        self._model = parameters.model_with(path, whole, self._model_now(), stepwise.takes, self.time)
         if columns is not None:
-            columns.note(given)
+            columns.note(whole)
+        self._controls.fetch()
         events = stepwise.take_tables(self._model, text)
         self._controls.write_all()
         return events
+
+    def _model_now(self) -> Model:
+        """The model with all that was set."""
+        self._model = self._parameters.caught_up(self._model)
+        return self._model
 
     def _begin(self, worlds: np.ndarray, model=None) -> None:
         """Let some worlds begin where the scene does, or at the start of a model of these worlds."""
@@ -379,8 +384,8 @@ class Simulation:
             OutputError: the file exists, or cannot be written.
         """
         state = self._ready().save()
-        snapshot = Snapshot(self._token, state, self._controls.values.copy(), dict(self._parameters.values), self._model,
-                            tuple(self.failures))  # fmt: skip
+        controls, parameters = self._controls.values.copy(), dict(self._parameters.values)
+        snapshot = Snapshot(self._token, state, controls, parameters, self._model_now(), tuple(self.failures))
         if path is not None:
             write_snapshot(path_given("save", path, "state.npz"), snapshot, self._facts(), flag_given("force", force))
         return snapshot
@@ -411,16 +416,17 @@ class Simulation:
         self._refuse_recording("restore")
         stepwise.restore(snapshot.state)
         self._controls.values[...] = snapshot.controls
-        self._parameters.values, self._model = dict(snapshot.parameters), snapshot.model
+        self._parameters.hold(snapshot.parameters)
+        self._model = snapshot.model
         self.failures = list(snapshot.failures)
 
     def _with_parameters(self, snapshot: Snapshot) -> Snapshot:
         """A snapshot of a file with the model of its parameters."""
         if not self._parameters.paths:
             return replace(snapshot, model=self._model)
-        model = self._model
+        model = self._model_now()
         for path, values in snapshot.parameters.items():
-            model = self._parameters.model_with(path, values, model, snapshot.state.n_steps * self.dt, jumps=True)
+            model = self._parameters.model_with(path, values, model, self._stepwise.takes)
         present = self._solver.stepper.stated(self._solver.formed(model))
         return replace(snapshot, model=model, state=replace(snapshot.state, present=present))
 
@@ -451,5 +457,5 @@ class Simulation:
 
     def _held(self) -> list[Event]:
         """What was set before a file begins, and holds."""
-        numbers = [f"{path} = {values.min()} to {values.max()}" for path, values in self._parameters.values.items()]
+        numbers = [f"{path} = {spread_of(values)}" for path, values in self._parameters.values.items()]
         return [self._event(text) for text in (*numbers, *self._controls.described())]

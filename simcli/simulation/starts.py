@@ -9,7 +9,7 @@ from simcli import rotations as rot
 from simcli.errors import UsageError
 from simcli.job import Job
 from simcli.model.batch.join import model_of_worlds
-from simcli.model.closure.begin import assembly_of, begun
+from simcli.model.closure.begin import assembly_of, begins_anywhere, begun
 from simcli.model.joints.catalogue import QUATERNIONS
 from simcli.model.phases.beginning import Beginning
 from simcli.model.phases.start import MOST_ANGLE, far_angles
@@ -81,7 +81,7 @@ class Starts:
         found = self._fitting(name, values, end - first)
         if quantity == "q" and far_angles(found, joints.dof_dim[j]).any():
             raise UsageError(f"set `{name}`: an angle is beyond {MOST_ANGLE:g} rad; leave whole turns out")
-        if quantity == "q" and joints.kind[j] in QUATERNIONS:
+        if quantity == "q" and int(joints.kind[j]) in QUATERNIONS:  # numpy compares whole numbers with an enum slowly
             found = self._with_unit(name, found)
         (self.q if quantity == "q" else self.qd)[:, first:end] = found
         dofs = slice(int(joints.qd_start[j]), int(joints.qd_start[j + 1]))
@@ -129,6 +129,8 @@ class Starts:
             world = self.job.numbers[self.worlds[int(unknown.argmax())]]
             raise UsageError(f"world {world} has ended, so that it has no state of which a part could be set: reset it "
                              "first")  # fmt: skip
+        if begins_anywhere(self.job.model):
+            return replace(self.model, joint_q=self.q, joint_qd=self.qd, start=Beginning())
         dofs = replace(self.model.dofs, q_given=self.q_given, qd_given=self.qd_given)
         drawing = replace(self.model.drawing, named=self.q_given * Rank.RUN, stays=~self.q_given)
         model = replace(self.model, joint_q=self.q, joint_qd=self.qd, dofs=dofs, drawing=drawing, start=Beginning())

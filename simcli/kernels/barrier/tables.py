@@ -142,7 +142,7 @@ class Barrier:
         self.thickest = shapes.column(np.maximum(host.radius, host.bare + model.contacts.widest()))
         self.near, self.stiffness = tables.column(near), tables.column(numbers["stiffness"])
         self.widest = tables.column(near.max(axis=1, keepdims=True))
-        self.give, self.has_friction = numbers["give"], bool(np.any(friction))
+        self.give, self.has_friction = numbers["give"], bool(tables.ever(lambda m: m.contacts.friction != 0).any())
         self.acts = tables.column(model.contacts.enabled)
         self.can_rest = bool(tables.ever(lambda m: m.contacts.enabled == 0).any())
         self.vertex_start = arena.ints(host.vertex_start)

@@ -105,12 +105,36 @@ def fetched(array, part: slice = slice(None)) -> np.ndarray:
     if configuration().arch != ti.cuda:
         return array.to_numpy()[part]
     first, end, _ = part.indices(array.shape[0])
-    out = np.empty((end - first, *array.shape[1:]), _DTYPES[array.dtype])
-    place = data_pointer(array) + first * out.itemsize * math.prod(array.shape[1:])
+    dtype = np.dtype(_DTYPES[array.dtype])
+    place = data_pointer(array) + first * dtype.itemsize * math.prod(array.shape[1:])
+    return copied_from(place, (end - first, *array.shape[1:]), dtype)
+
+
+def copied_from(place: int, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    """Numbers of a CUDA device on the host.
+
+    Args:
+        place: address of the first one, as the device counts.
+        shape, dtype: of all, which stand one after another.
+
+    Raises:
+        DeviceError: the driver refuses.
+    """
+    out = np.empty(shape, dtype)
     with _context():
         _try(driver().cuMemcpyDtoH_v2, ctypes.c_void_p(out.ctypes.data), ctypes.c_uint64(place),
              ctypes.c_size_t(out.nbytes))  # fmt: skip
     return out
+
+
+def copy_on_device(place: int, to: int, n_bytes: int) -> None:
+    """Copy within the memory of a CUDA device, from one address to another.
+
+    Raises:
+        DeviceError: the driver refuses.
+    """
+    with _context():
+        _try(driver().cuMemcpyDtoD_v2, ctypes.c_uint64(to), ctypes.c_uint64(place), ctypes.c_size_t(n_bytes))
 
 
 def free_device_bytes() -> int:

@@ -1,4 +1,4 @@
-"""Arrays of a device for other libraries, without a copy: the protocol of DLPack, version 0.
+"""Arrays of a device for other libraries, and theirs for us, without a copy: the protocol of DLPack, version 0.
 
 torch.from_dlpack(view), cupy.from_dlpack(view), jax.dlpack.from_dlpack(view)
 """
@@ -10,12 +10,15 @@ from typing import Any
 import numpy as np
 
 from simcli.errors import DeviceError
+from simcli.kernels.device.cuda import copied_from, copy_on_device
 from simcli.kernels.language import ti
 from simcli.kernels.language.backend import data_pointer
 
 _CPU, _CUDA = 1, 2  # kinds of devices of the protocol
 _KINDS = {"cpu": _CPU, "cuda": _CUDA}
 _FLOAT = 2  # code of a type
+_LETTERS = {0: "i", 1: "u", _FLOAT: "f"}  # numpy's, of codes
+_DEFAULT_STREAM = 1  # of CUDA, in the protocol's words: the one in which the driver copies
 _NAME = b"dltensor"  # of a capsule that nobody has taken
 
 
@@ -43,6 +46,8 @@ _CAPSULE = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p,
     ("PyCapsule_New", ctypes.pythonapi))  # fmt: skip
 _IS_VALID = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)(("PyCapsule_IsValid", ctypes.pythonapi))
 _POINTER = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)(
+    ("PyCapsule_GetPointer", ctypes.pythonapi))  # fmt: skip
+_POINTER_OF_OBJECT = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
     ("PyCapsule_GetPointer", ctypes.pythonapi))  # fmt: skip
 _DESTRUCTOR = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
 _handed_out: dict[int, tuple] = {}  # by address of the structure: what has to live as long as somebody holds it
@@ -113,3 +118,63 @@ class DeviceView:
         address = ctypes.addressof(managed)
         _handed_out[address] = (managed, shape, strides, self.buffer)
         return _CAPSULE(address, _NAME, ctypes.cast(_forget_untaken, ctypes.c_void_p))
+
+
+@dataclass(frozen=True)
+class LentArray:
+    """An array of another library, as it says where it is.
+
+    Attributes:
+        owner: keeps it there.
+        place: address of its first number, as its device counts.
+        dtype, shape: of its numbers, which stand one after another.
+    """
+
+    owner: Any
+    place: int
+    dtype: np.dtype
+    shape: tuple[int, ...]
+
+    def copy_into(self, buffer, arch: str) -> None:
+        """Copy all numbers into Taichi's array of as many, of the same type, where the device has it."""
+        n_bytes = int(np.prod(self.shape)) * self.dtype.itemsize
+        if arch == "cuda":
+            copy_on_device(self.place, data_pointer(buffer), n_bytes)
+        else:
+            ctypes.memmove(data_pointer(buffer), self.place, n_bytes)
+
+
+def is_lent_by(value: object, arch: str) -> bool:
+    """Whether a value is an array of another library, or numpy's, in the memory of a device."""
+    return hasattr(value, "__dlpack__") and int(value.__dlpack_device__()[0]) == _KINDS.get(arch)
+
+
+def lent_array(value) -> LentArray:
+    """What an array of another library says of itself.
+
+    Raises:
+        BufferError: its numbers are no numbers of a machine, or do not stand one after another.
+    """
+    kind = int(value.__dlpack_device__()[0])
+    capsule = value.__dlpack__(stream=_DEFAULT_STREAM) if kind == _CUDA else value.__dlpack__()
+    t = _Managed.from_address(_POINTER_OF_OBJECT(capsule, _NAME)).tensor
+    shape = tuple(t.shape[k] for k in range(t.ndim))
+    if t.dtype.code not in _LETTERS or t.dtype.lanes != 1:
+        raise BufferError("its numbers are of a type that numpy has not")
+    dense = [int(np.prod(shape[k + 1 :])) for k in range(t.ndim)]
+    if t.strides and any(n > 1 and t.strides[k] != dense[k] for k, n in enumerate(shape)):
+        raise BufferError("its numbers do not stand one after another: make it contiguous")
+    dtype = np.dtype(f"{_LETTERS[t.dtype.code]}{t.dtype.bits // 8}")
+    return LentArray((value, capsule), (t.data or 0) + t.byte_offset, dtype, shape)
+
+
+def on_host(value) -> np.ndarray:
+    """The numbers of an array of another library: where they are if the host can see them, else a copy.
+
+    Raises:
+        BufferError, RuntimeError: it cannot be had.
+    """
+    if int(value.__dlpack_device__()[0]) != _CUDA:
+        return np.from_dlpack(value)
+    lent = lent_array(value)
+    return copied_from(lent.place, lent.shape, lent.dtype)

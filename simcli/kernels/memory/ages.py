@@ -15,6 +15,16 @@ _MOST = 2**31 - 1
 _WORD = 1 << 20  # steps are kept as multiples of it and the rest, which are whole in single precision, too
 
 
+def words_of_age(began: np.ndarray, episode: np.ndarray) -> np.ndarray:
+    """What `Ages.slots` have, (W, 3).
+
+    Args:
+        began: (W,) steps before each world began.
+        episode: (W,).
+    """
+    return np.stack([*np.divmod(began, _WORD), episode], axis=1)
+
+
 class Ages:
     """When worlds have begun.
 
@@ -36,16 +46,6 @@ class Ages:
     def slots(self) -> tuple:
         """What stands in memory."""
         return (self.high, self.low, self.episode) if self.differ else ()
-
-    def write(self, began: np.ndarray, episode: np.ndarray) -> None:
-        """Set, from the host.
-
-        Args:
-            began: (W,) steps before each world began.
-            episode: (W,).
-        """
-        for slot, values in zip(self.slots, (*np.divmod(began, _WORD), episode), strict=False):
-            slot.write(values[:, None, None])
 
     def of_lane(self, w, lane, number):
         """The age of a world at the step of a number, a whole number of 64 bits (inside kernels)."""

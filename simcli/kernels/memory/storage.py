@@ -145,8 +145,12 @@ class DeviceStorage:
 
     def write_rows(self, rows: np.ndarray, values: np.ndarray) -> None:
         """As of `HostStorage`."""
-        given, values = self.device.given, np.broadcast_to(values, (self.n_blocks, len(rows)))
-        _write_rows(self.given, self.first, given(rows.astype(np.int32)), self.n_blocks, given(np.ascontiguousarray(values)))
+        wide = np.ascontiguousarray(np.broadcast_to(values, (self.n_blocks, len(rows))))
+        self.take_rows(rows, self.device.given(wide))
+
+    def take_rows(self, rows: np.ndarray, values) -> None:
+        """Set packs of all worlds by their numbers from an array that kernels can read, (W, n)."""
+        _write_rows(self.given, self.first, self.device.given(rows.astype(np.int32)), self.n_blocks, values)
 
     def read_worlds(self, rows: np.ndarray, worlds: np.ndarray) -> np.ndarray:
         """As of `HostStorage`."""
@@ -228,6 +232,23 @@ def _write_rows(memory: ti.types.ndarray(), first: ti.i32, rows: ti.types.ndarra
     """Copy (W, n) into rows of a GPU's memory."""
     for k, w in ti.ndrange(rows.shape[0], n_blocks):  # no loop in an invocation: a driver may bound its turns
         memory[first + rows[k] * n_blocks + w] = values[w, k]
+
+
+def all_finite(device: Device, values) -> bool:
+    """Whether all numbers of an array of a GPU, (W, n), are finite: one number goes to the host."""
+    found = device.buffer((1,), np.int32)
+    _find_infinite(values, found)
+    return not device.fetch(found)[0]
+
+
+@ti.kernel
+def _find_infinite(values: ti.types.ndarray(), found: ti.types.ndarray()):
+    """Set `found` to 1 if a number is none, or infinite, else to 0."""
+    for _ in range(1):
+        found[0] = 0
+    for w, k in ti.ndrange(values.shape[0], values.shape[1]):
+        if not values[w, k] - values[w, k] == 0.0:
+            found[0] = 1
 
 
 @ti.kernel

@@ -18,7 +18,7 @@ from simcli.model.constraints.tables import Constraints, Form
 from simcli.model.forces.rest import at_rest
 from simcli.model.joints.catalogue import CATALOGUE, TYPE_NAME
 from simcli.model.phases.beginning import Beginning, Lack
-from simcli.model.table_base import handed_on
+from simcli.model.table_base import handed_on, kept
 from simcli.model.tables import Array, JointKind, Model
 from simcli.spec.honours.solver_fields import JOINT_ENERGIES
 from simcli.spec.schema.scene import SceneSpec
@@ -49,7 +49,7 @@ def begun(model: Model, assembly: Assembly = Assembly.CLOSED) -> Model:
         model: the tables, in tree form, as the scene wrote them.
         assembly: what becomes of loops that are open.
     """
-    if not (has_rows(model) or has_bounds(model)):
+    if begins_anywhere(model):
         return at_rest(replace(model, start=Beginning()))
     mechanism = LoopProblem.of(model)
     before, done = mechanism.q.copy(), None
@@ -72,6 +72,12 @@ def begun(model: Model, assembly: Assembly = Assembly.CLOSED) -> Model:
     return handed_on(constraints_of, model, changed)
 
 
+def begins_anywhere(model: Model) -> bool:
+    """Whether a run can begin with any coordinates and velocities: nothing closes a loop, and nothing is limited."""
+    return not (has_rows(model) or has_bounds(model))
+
+
+@kept
 def has_rows(model: Model) -> bool:
     """True if something closes a loop, gears joints, or keeps a length."""
     joints = model.joints

@@ -7,6 +7,7 @@ import numpy as np
 from simcli.model.closure.close import LoopProblem
 from simcli.model.constraints.build import constraints_of
 from simcli.model.joints.lawful import has_hard_limit
+from simcli.model.table_base import kept
 from simcli.model.tables import Array, JointKind, Model
 
 OUTSIDE = 1e-9  # [m, rad] beyond a bound that is rounding of what the scene writes
@@ -63,6 +64,7 @@ class Bound:
                 for world in np.flatnonzero(numbers[-1] > most).tolist()]  # fmt: skip
 
 
+@kept
 def has_bounds(model: Model) -> bool:
     """True if a coordinate has a hard limit, or a distance has two lengths."""
     return bool(has_hard_limit(model).any() or (model.joints.kind == JointKind.DISTANCE).any())

@@ -9,8 +9,10 @@ that stages need no masks, and no byte depends on who begins beside whom. Blocks
 
 import numpy as np
 
+from simcli.kernels.memory.ages import words_of_age
 from simcli.kernels.memory.arena import Arena
 from simcli.model.tables import Model
+from simcli.solvers.shared.by_hand.ready_calls import ReadyCalls
 from simcli.solvers.shared.rollout import keep_blocks, keep_others, put_starts
 
 _FEW = 32  # blocks whose packs the host copies in less time than a kernel takes to begin
@@ -21,13 +23,14 @@ class Beginnings:
 
     Args:
         stepper: that has not begun.
+        calls: of its kernels.
 
     Attributes:
         own_rows: packs of a block that differ between worlds.  own: (own_rows, W with the idle lanes), what is in them.
     """
 
-    def __init__(self, stepper):
-        self._core, self._arena, self._device = stepper.core, stepper.arena, stepper.device
+    def __init__(self, stepper, calls: ReadyCalls):
+        self._arena, self._device, self._calls = stepper.arena, stepper.device, calls
         arena: Arena = stepper.arena
         self._n_rows = arena.n_rows
         q, qd = stepper.core.state.q.rows, stepper.core.state.qd.rows
@@ -40,10 +43,12 @@ class Beginnings:
         self._rows, self.own_rows = (one.astype(np.int32) for one in (rows[~differs], rows[differs]))
         self._common = arena.storage.read_first(self._rows)
         self.own = np.ascontiguousarray(arena.read_rows(self.own_rows).T)
-        self._places = [np.searchsorted(self.own_rows, one) for one in (q, qd)]
         self._world_of_lane = np.minimum(np.arange(self.own.shape[1]), arena.n_worlds - 1)
-        self._given = [self._device.given(one) for one in (self._rows, self._common, self.own_rows)]
-        self._own_given = self._device.given(self.own)
+        self._given = [self._device.given(one) for one in (self._rows, self._common, self.own_rows, self.own)]
+        self._state_rows, self._mark_row = np.concatenate([q, qd]), stepper.core.anew.rows
+        self._age_rows = np.concatenate([np.zeros(0, int), *(slot.rows for slot in stepper.core.ages.slots)])
+        self._kept = np.empty(0, self._device.dtype)
+        self.read_marks()
 
     def put(self, worlds: np.ndarray, model: Model | None = None) -> None:
         """Let blocks with worlds that begin, which `choose` was told, stand before their first frame.
@@ -53,9 +58,44 @@ class Beginnings:
             model: of these worlds alone, in the form of the steps, with coordinates and velocities that they begin with
                 instead of those of the scene.
         """
+        self._calls.call(put_starts, *self._given)
+        if model is not None:
+            n, (lanes, row) = int(worlds.sum()), self._lanes(worlds)
+            state = [np.broadcast_to(np.nan_to_num(one), (n, one.shape[1])) for one in (model.joint_q, model.joint_qd)]
+            self._write(self._state_rows, lanes, np.concatenate(state, axis=1)[row])
+
+    def mark(self, worlds: np.ndarray) -> None:
+        """Tell kernels which worlds they are for.
+
+        Args:
+            worlds: (W,) bool.
+        """
         lanes = worlds[self._world_of_lane]
-        own = self._own_given if model is None else self._device.given(self._with(lanes, worlds, model))
-        self._arena.launch(put_starts, self._core, *self._given, own)
+        changed = np.flatnonzero(lanes != self._marked)
+        self._write(self._mark_row, changed, lanes[changed, None])
+        self._marked = lanes
+
+    def read_marks(self) -> None:
+        """Look which worlds kernels are for, after something else has written the memory."""
+        self._marked = self._arena.read_rows(self._mark_row)[:, 0] != 0.0
+
+    def set_ages(self, worlds: np.ndarray, began: np.ndarray, episode: np.ndarray) -> None:
+        """Tell kernels since when worlds have been there.
+
+        Args:
+            worlds: (W,) bool.
+            began: (W,) steps before each world began.
+            episode: (W,).
+        """
+        if self._age_rows.size:
+            lanes = np.flatnonzero(worlds[self._world_of_lane])
+            own = self._world_of_lane[lanes]
+            self._write(self._age_rows, lanes, words_of_age(began[own], episode[own]))
+
+    def _write(self, rows: np.ndarray, lanes: np.ndarray, values: np.ndarray) -> None:
+        """Set packs of some lanes, (lanes, rows)."""
+        if lanes.size and len(rows):
+            self._arena.storage.write_worlds(rows, lanes, values.astype(self._device.dtype))
 
     def choose(self, worlds: np.ndarray) -> tuple | None:
         """Tell kernels which worlds they are for, and keep what others of the same blocks have.
@@ -66,16 +106,17 @@ class Beginnings:
         Returns:
             What `give_back` needs.
         """
-        self._core.anew.write(worlds[:, None, None])
+        self.mark(worlds)
         by_block = worlds[self._world_of_lane].reshape(self._arena.n_blocks, -1)
         mixed = by_block.any(axis=1) & ~by_block.all(axis=1)
         blocks = np.flatnonzero(mixed)
         if blocks.size <= _FEW:
             return (blocks, (by_block[blocks], self._arena.storage.read_blocks(blocks))) if blocks.size else None
         places = np.where(mixed, np.cumsum(mixed) - 1, -1).astype(np.int32)
-        kept = np.empty(int(mixed.sum()) * self._n_rows * self._device.lanes, self._device.dtype)
-        self._arena.launch(keep_blocks, self._core, self._n_rows, places, kept)  # of a CPU: a GPU has one world in a block
-        return places, kept
+        size = blocks.size * self._n_rows * self._device.lanes
+        self._kept = self._kept if self._kept.size >= size else np.empty(size, self._device.dtype)
+        self._calls.call(keep_blocks, self._n_rows, places, self._kept)  # of a CPU: a GPU has one world in a block
+        return places, self._kept
 
     def set_columns(self, rows: np.ndarray, worlds: np.ndarray, values: np.ndarray) -> None:
         """Set packs of some worlds.
@@ -83,20 +124,15 @@ class Beginnings:
         Args:
             rows: (n,), their numbers.
             worlds: (W,) bool.
-            values: (W|1, n), of all worlds.
+            values: (worlds, n), of these.
         """
-        lanes = np.flatnonzero(worlds[self._world_of_lane])
-        wide = np.broadcast_to(values, (len(worlds), len(rows)))[self._world_of_lane[lanes]]
-        self._arena.storage.write_worlds(rows, lanes, wide.astype(self._device.dtype))
+        lanes, row = self._lanes(worlds)
+        self._write(rows, lanes, values[row])
 
-    def _with(self, lanes: np.ndarray, worlds: np.ndarray, model: Model) -> np.ndarray:
-        """`own` with other coordinates and velocities."""
-        own, n = self.own.copy(), int(worlds.sum())
-        row = (np.cumsum(worlds) - 1)[self._world_of_lane[lanes]]  # of the model, by lane that begins
-        for places, values in zip(self._places, (model.joint_q, model.joint_qd), strict=True):
-            wide = np.broadcast_to(np.nan_to_num(values), (n, values.shape[1]))
-            own[np.ix_(places, lanes)] = wide[row].T
-        return own
+    def _lanes(self, worlds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Lanes of some worlds, (W,) bool, and for each of them which of these worlds it is."""
+        lanes = np.flatnonzero(worlds[self._world_of_lane])
+        return lanes, np.searchsorted(np.flatnonzero(worlds), self._world_of_lane[lanes])
 
     def give_back(self, others: tuple | None) -> None:
         """Give worlds of the same blocks that were not chosen what they had."""
@@ -104,7 +140,7 @@ class Beginnings:
             return
         places, kept = others
         if isinstance(kept, np.ndarray):
-            self._arena.launch(keep_others, self._core, self._n_rows, places, kept)
+            self._calls.call(keep_others, self._n_rows, places, kept)
             return
         begin, before = kept
         storage = self._arena.storage

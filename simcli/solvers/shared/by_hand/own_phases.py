@@ -12,6 +12,7 @@ import numpy as np
 from simcli.kernels.memory.arena import Arena
 from simcli.model.snapshot import Event
 from simcli.solvers.shared.by_hand.beginnings import Beginnings
+from simcli.solvers.shared.by_hand.ready_calls import ReadyCalls
 from simcli.solvers.shared.host.limit_events import end_outside
 from simcli.solvers.shared.host.open_joints import end_open
 from simcli.solvers.shared.host.solver import MANY_STEPS
@@ -26,13 +27,14 @@ class OwnPhases:
     Args:
         stepper: that has not begun; its phases are taken from it.
         beginnings: of it.
+        calls: of its kernels.
 
     Attributes:
         entered: (W,), how many phases each world has entered.
     """
 
-    def __init__(self, stepper, beginnings: Beginnings):
-        self._stepper, self._beginnings = stepper, beginnings
+    def __init__(self, stepper, beginnings: Beginnings, calls: ReadyCalls):
+        self._stepper, self._beginnings, self._calls = stepper, beginnings, calls
         self._phases, stepper.phases = list(stepper.phases), []
         self._steps = np.array([*(phase.step for phase in self._phases), MANY_STEPS], np.int64)
         self.entered = np.zeros(stepper.model.n_worlds, int)
@@ -75,9 +77,9 @@ class OwnPhases:
         s, before = self._stepper, self._phase(k - 1)[0] if k else self._stepper.model
         model, columns = self._phase(k)
         others = self._beginnings.choose(worlds)
-        s.move_account(leave_phase, chosen=True)
+        s.move_account(leave_phase, self._calls.call)
         self._write(worlds, columns)
-        s.move_account(enter_phase, chosen=True)
+        s.move_account(enter_phase, self._calls.call)
         self.entered[worlds] += 1
         which = np.flatnonzero(worlds)
         some = "" if len(which) == len(worlds) else f" in {len(which)} world(s), the first of them {which[0]}"
@@ -101,7 +103,7 @@ class OwnPhases:
     def _write(self, worlds: np.ndarray, columns: list[np.ndarray]) -> None:
         """Write what phases have changed so far."""
         n = len(worlds)
-        wide = np.concatenate([np.broadcast_to(column, (n, column.shape[1])) for column in columns], axis=1)
+        wide = np.concatenate([np.broadcast_to(column, (n, column.shape[1]))[worlds] for column in columns], axis=1)
         self._beginnings.set_columns(self._rows[self._changed], worlds, wide[:, self._changed])
 
     def begin(self, worlds: np.ndarray) -> bool:

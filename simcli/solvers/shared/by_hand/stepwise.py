@@ -14,13 +14,13 @@ import numpy as np
 
 from simcli.kernels.device.self_test import unable
 from simcli.kernels.language import ti
-from simcli.kernels.language.backend import program
 from simcli.kernels.memory.arena import Arena
 from simcli.model.phases.stretches import Phase
 from simcli.model.snapshot import Event, FrameBlock
 from simcli.model.tables import Model
 from simcli.solvers.shared.by_hand.beginnings import Beginnings
 from simcli.solvers.shared.by_hand.own_phases import OwnPhases, has_own_columns
+from simcli.solvers.shared.by_hand.ready_calls import ReadyCalls
 from simcli.solvers.shared.host.frame_buffers import NOWHERE
 from simcli.solvers.shared.host.loop_bounds import TURNS, LoopsCutError, too_long
 from simcli.solvers.shared.host.solver import CALL_SECONDS
@@ -29,8 +29,6 @@ from simcli.solvers.shared.rollout import enter_phase, leave_phase, rollout
 from simcli.solvers.shared.start import failed_starts, start_events
 
 _MOST_FRAMES = 4096  # of a call
-# Places of arguments of the kernel, behind the memory and the core.
-_N_FRAMES, _STEPS, _FIRST, _FIRST_BUFFER = 2, 4, 5, 10
 
 
 @dataclass(frozen=True)
@@ -93,11 +91,12 @@ class Stepwise:
         self.solver, self.stepper, self._guard = solver, solver.stepper, guard
         self._health = self.stepper.core.health.rows
         self._summary = self.stepper.core.contacts.summary.rows if self.stepper.core.summarises else None
-        self._beginnings, self._at_start, self._by_world = Beginnings(self.stepper), ([], {}), None
+        self._calls = ReadyCalls(self.stepper)
+        self._beginnings, self._at_start, self._by_world = Beginnings(self.stepper, self._calls), ([], {}), None
         self.phases = tuple(self.stepper.phases)
         is_own = own_phases and bool(self.phases) and has_own_columns(self.stepper)
-        self.own = OwnPhases(self.stepper, self._beginnings) if is_own else None
-        self.first_of_rhythm, self._block, self._seconds, self._ready = 0, None, None, {}
+        self.own = OwnPhases(self.stepper, self._beginnings, self._calls) if is_own else None
+        self.first_of_rhythm, self._block, self._seconds = 0, None, None
         self.began, self.episode = self.stepper.crossings.began, np.zeros(self.stepper.model.n_worlds, np.int64)
         self._nothing = [np.empty(1, self.stepper.device.dtype) if not self.stepper.device.is_gpu
                          else self.stepper.device.buffer((1,)) for _ in BUFFERS]  # fmt: skip
@@ -174,7 +173,7 @@ class Stepwise:
             events = block.events
         else:
             before = s.n_steps
-            self._take(n_frames, steps)
+            self._launch(n_frames, steps, s.n_steps, self._nothing, True, False)
             s.n_steps += n_frames * steps
             health = s.arena.read_rows(self._health)[: s.model.n_worlds]
             events = s.new_events(health, before) if (health[:, 0] != s.status).any() else []
@@ -184,32 +183,21 @@ class Stepwise:
         self._seconds = max((time.perf_counter() - start) / n_frames, 1e-9)
         return events
 
-    def _take(self, n_frames: int, steps: int) -> None:
-        """Take steps, by a launch whose other arguments stand since the first one."""
-        s = self.stepper
-        if s.device.is_gpu:
-            self._launch(n_frames, steps, self._nothing, True, False)
-            return
-        self._launch_ready((True, False, False), {_N_FRAMES: n_frames, _STEPS: steps, _FIRST: s.n_steps})
-
-    def _launch_ready(self, does: tuple[bool, bool, bool], given: dict) -> None:
-        """Call the kernel with arguments that stand ready.
+    def _launch(self, n_frames: int, steps: int, first: int, arrays: list, moves: bool, shows: bool,
+                chosen: bool = False) -> None:  # fmt: skip
+        """Call the kernel of a run.
 
         Args:
-            does: `moves`, `shows` and `chosen` of the kernel.
-            given: other arguments, by their place.
+            n_frames, steps, moves, shows, chosen: as of the kernel.
+            first: number of the first step; a GPU counts by itself.
+            arrays: buffers of frames.
         """
         s = self.stepper
-        ready = self._ready.get(does)
-        if ready is None or ready.program is not program():
-            moves, shows, chosen = map(int, does)
-            ready = s.arena.ready(rollout, s.core, 1, 1, 1, 0, moves, shows, TURNS, chosen, *self._nothing)
-            self._ready[does] = ready
-        s.arena.launch_ready(ready, given)
-        ti.sync()
-
-    def _launch(self, n_frames: int, steps: int, arrays: list, moves: bool, shows: bool, chosen: bool = False) -> None:
-        s = self.stepper
+        if not s.device.is_gpu:
+            way = (moves, shows, chosen)
+            self._calls.call(rollout, n_frames, 1, steps, first, *map(int, way[:2]), TURNS, int(chosen), *arrays, way=way)
+            ti.sync()
+            return
         try:
             s.take_frames(n_frames, steps, arrays, moves, shows, chosen)
             ti.sync()
@@ -217,8 +205,6 @@ class Stepwise:
         except LoopsCutError:
             raise too_long(s.device) from None
         except RuntimeError as error:
-            if not s.device.is_gpu:
-                raise
             raise unable(s.device, error) from error
 
     def show(self) -> FrameBlock:
@@ -227,10 +213,7 @@ class Stepwise:
             s = self.stepper
             buffers = s.buffers.take(1, NOWHERE)
             arrays = [buffer for buffer, _ in buffers.values()]
-            if s.device.is_gpu:
-                self._launch(1, 1, arrays, False, True)
-            else:
-                self._launch_ready((False, True, False), {_FIRST: s.n_steps - 1, **dict(enumerate(arrays, _FIRST_BUFFER))})
+            self._launch(1, 1, s.n_steps - 1, arrays, False, True)
             block = s.block_of(s.buffers.fetched(buffers, 1), np.array([s.n_steps], np.int64), [])
             self._block = self.solver.shown(block)
         return self._block
@@ -250,11 +233,8 @@ class Stepwise:
         s, model = self.stepper, self.solver.model
         if self._block is not None:
             return tuple(self._block.columns[f"frames/{name}"][0, worlds] for name in ("joint_q", "joint_qd"))
-        s.core.anew.write(worlds[:, None, None])
-        if s.device.is_gpu:
-            self._launch(1, 1, self._nothing, False, True, True)
-        else:
-            self._launch_ready((False, True, True), {_FIRST: s.n_steps - 1})
+        self._beginnings.mark(worlds)
+        self._launch(1, 1, s.n_steps - 1, self._nothing, False, True, True)
         numbers, found = np.flatnonzero(worlds), []
         for name, slot, n in (("joint_q", s.core.state.q, model.n_q), ("joint_qd", s.core.state.qd, model.n_qd)):
             values = s.arena.storage.read_worlds(slot.rows[:n], numbers)
@@ -281,14 +261,11 @@ class Stepwise:
         """
         s, chosen = self.stepper, np.flatnonzero(worlds)
         self.began[worlds] = s.n_steps
-        s.core.ages.write(self.began, self.episode)
+        self._beginnings.set_ages(worlds, self.began, self.episode)
         s.crossings.told[worlds] = 0
         others = self._beginnings.choose(worlds)
         self._beginnings.put(worlds, model and self.solver.formed(model))
-        if s.device.is_gpu:
-            self._launch(1, 0, self._nothing, True, True, True)
-        else:
-            self._launch_ready((True, True, True), {_STEPS: 0, _FIRST: s.n_steps})
+        self._launch(1, 0, s.n_steps, self._nothing, True, True, True)
         events, ended = self._known_lacks(chosen) if model is None else self._lacks_of(model, worlds)
         self._beginnings.give_back(others)
         s.status = np.where(worlds, 0, s.status)
@@ -333,6 +310,10 @@ class Stepwise:
         """Set the clock to zero; all worlds are to begin then."""
         self.stepper.n_steps, self.stepper.unsolved, self.first_of_rhythm = 0, None, 0
 
+    def takes(self, model: Model) -> bool:
+        """Whether there is room for the tables of a model of the scene."""
+        return self.stepper.takes(self.solver.formed(model))
+
     def take_tables(self, model: Model, text: str) -> list[Event]:
         """Let the numbers of a model hold from here on, as an event of the scene would.
 
@@ -369,15 +350,17 @@ class Stepwise:
 
         Args:
             rows: (n,), packs of columns.
-            values: (W, n), what is in them then.
-            worlds: (W,) bool.
+            values: (worlds, n), what is in them then.
+            worlds: their numbers.
             text: what was set.
         """
-        s = self.stepper
+        s, numbers = self.stepper, worlds
+        worlds = np.zeros(len(self.began), bool)
+        worlds[numbers] = True
         others = self._beginnings.choose(worlds)
-        s.move_account(leave_phase, chosen=True)
+        s.move_account(leave_phase, self._calls.call)
         self._beginnings.set_columns(rows, worlds, values)
-        s.move_account(enter_phase, chosen=True)
+        s.move_account(enter_phase, self._calls.call)
         self._beginnings.give_back(others)
         self._block = None
         return [Event(s.n_steps, s.n_steps * s.plan.dt, -1, "SC606", 0, -1, -1, 0.0, text)]
@@ -396,6 +379,7 @@ class Stepwise:
             s.arena.constants[what][...] = values
         s.arena.storage.send()
         s.arena.write(saved.packs)
+        self._beginnings.read_marks()
         s.status, s.n_steps = saved.status.copy(), saved.n_steps
         self.began[:], self.episode[:], self._entered[:] = saved.began, saved.episode, saved.entered
         s.crossings.new(s.core.signals.feedback, s.plan.dt)  # those before are told

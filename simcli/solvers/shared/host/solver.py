@@ -5,7 +5,7 @@ The device's side is rollout.py, which takes the steps, and frames.py, which sho
 """
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -130,6 +130,12 @@ class Stepper:
         core.seeing, core.further, core.finding = seeing(core), further(core), self.engine.finding(core)
         return core
 
+    def takes(self, model: Model) -> bool:
+        """Whether there is room for the tables of a model, as of a phase: whether they are laid out as those at hand."""
+        arena = Arena(self.device, self.model.n_worlds)
+        self.lay_out(self.stated(model), arena)
+        return arena.layout == self.arena.layout
+
     def suggest_frames(self) -> int:
         """Frames per `advance` call that keep a call short and a block of frames in memory; one before any was timed."""
         if self.frame_seconds is None or self.crossings.repeat:
@@ -220,13 +226,20 @@ class Stepper:
                 events += self.engine.enter(self, self.present)
         return events
 
-    def move_account(self, kernel, chosen: bool = False) -> None:
-        """Call the kernel of one side of a change of tables; `chosen` as of `take_frames`.
+    def move_account(self, kernel, of_chosen: Callable | None = None) -> None:
+        """Call the kernel of one side of a change of tables.
+
+        Args:
+            kernel: of it.
+            of_chosen: calls it for the blocks with worlds that were chosen; None for all.
 
         Raises:
             DeviceError: SC713, its loops ended early.
         """
-        self.arena.launch(kernel, self.core, TURNS, int(chosen))
+        if of_chosen:
+            of_chosen(kernel, TURNS, 1)
+        else:
+            self.arena.launch(kernel, self.core, TURNS, 0)
         try:
             self.core.loop_turns.refuse_few()
         except LoopsCutError:
