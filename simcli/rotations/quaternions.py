@@ -5,7 +5,7 @@ from functools import reduce
 
 import numpy as np
 
-from simcli.rotations.vectors import cross, dot, each, square_of, unit
+from simcli.rotations.vectors import cross, dot, each, is_by_components, joined, square_of, unit
 
 _Array = np.ndarray
 SMALL_SINE = 1e-6  # of half an angle, below which 2 asin(s) / s is 2
@@ -33,7 +33,7 @@ def quat_multiply(a: _Array, b: _Array) -> _Array:
     y = aw * by - ax * bz + ay * bw + az * bx
     z = aw * bz + ax * by - ay * bx + az * bw
     w = aw * bw - ax * bx - ay * by - az * bz
-    return np.stack((x, y, z, w), axis=-1)
+    return joined((x, y, z, w), a if is_by_components(a) else b)
 
 
 def quat_inverse(q: _Array) -> _Array:
@@ -83,7 +83,7 @@ def quat_to_matrix(q: _Array) -> _Array:
         x * ys + w * zs, 1.0 - (x * xs + z * zs), y * zs - w * xs,
         x * zs - w * ys, y * zs + w * xs, 1.0 - (x * xs + y * ys),
     )  # fmt: skip
-    return np.stack(rows, axis=-1).reshape(*q.shape[:-1], 3, 3)
+    return joined(rows, q, (3, 3))
 
 
 def matrix_to_quat(R: _Array) -> _Array:

@@ -1,6 +1,7 @@
 """Motion of the links of a tree by its dofs: axes, moves, kinetic energy. All worlds at once.
 
-Arrays have the world axis first, of length 1 where all worlds agree. Notation: o_k origin of link k; a dof d moves its own
+Arrays have the world axis first, of length 1 where all worlds agree, and lie component by component in memory, worlds side
+by side (Fortran's order), so that a sum runs along the worlds. Notation: o_k origin of link k; a dof d moves its own
 link, and what hangs on it, with the velocity v_d of o_k and the angular velocity w_d, both in world axes.
 """
 
@@ -45,9 +46,9 @@ def chart_at(model: Model, joint_q: Array) -> Chart:
     links = model.links
     R, o = (np.moveaxis(a, 0, 1) for a in link_poses(links, joint_q))
     lead = len(R)
-    R = np.concatenate((R, np.broadcast_to(np.eye(3), (lead, 1, 3, 3))), axis=1)
-    o = np.concatenate((o, np.zeros((lead, 1, 3))), axis=1)
-    linear, angular = np.zeros((2, lead, model.n_qd, 3))
+    R = _with_world(R, np.eye(3))
+    o = _with_world(o, np.zeros(3))
+    linear, angular = (np.zeros((lead, model.n_qd, 3), order="F") for _ in range(2))
     for k in range(model.n_links):
         d, kind = int(links.qd_start[k]), links.kind[k]
         if kind == LinkKind.WELD:
@@ -64,6 +65,12 @@ def chart_at(model: Model, joint_q: Array) -> Chart:
             lever = rot.turn(R[:, k], links.com[:, k])
             linear[:, turns : turns + 3] = -rot.cross(rot.transpose(Q), lever[:, None])
     return Chart(R, o, link_of_dof(model), linear, angular)
+
+
+def _with_world(parts: Array, world: Array) -> Array:
+    found = np.empty((len(parts), parts.shape[1] + 1, *parts.shape[2:]), order="F")
+    found[:, :-1], found[:, -1] = parts, world
+    return found
 
 
 def link_of_dof(model: Model) -> Array:
@@ -143,7 +150,7 @@ class Inertias:
 def own_inertias(links: Links, chart: Chart) -> Inertias:
     """Inertias of the links by themselves."""
     R = chart.R[:, :-1]
-    central = np.zeros((*links.inertia.shape[:2], 3, 3))
+    central = np.zeros((*links.inertia.shape[:2], 3, 3), order="F")
     for n, (i, j) in enumerate(SIX):
         central[..., i, j] = central[..., j, i] = links.inertia[..., n]
     com = rot.turn(R, links.com)
@@ -154,7 +161,7 @@ def own_inertias(links: Links, chart: Chart) -> Inertias:
 
 def np_lead(lead: int, *arrays: Array) -> list[Array]:
     """Arrays with a world axis of full length, not shared."""
-    return [np.array(np.broadcast_to(a, (lead, *a.shape[1:]))) for a in arrays]
+    return [np.array(np.broadcast_to(a, (lead, *a.shape[1:])), order="F") for a in arrays]
 
 
 def composites(links: Links, chart: Chart, own: Inertias) -> Inertias:
@@ -195,7 +202,7 @@ def mass_block(model: Model, chart: Chart, bulk: Inertias, dofs: Array, related:
     """
     link = chart.link[dofs]
     lead = max(len(bulk.mass), len(model.dofs.armature))
-    M = np.zeros((lead, len(dofs), len(dofs)))
+    M = np.zeros((lead, len(dofs), len(dofs)), order="F")
     j = np.repeat(np.arange(len(dofs)), [len(above) for above in related])
     i = np.array([place for above in related for place in above], int)
     v, w, k = chart.linear[:, dofs[j]], chart.angular[:, dofs[j]], link[j]

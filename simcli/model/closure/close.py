@@ -184,7 +184,7 @@ class LoopProblem:
         Args:
             slopes: what `slopes` finds.
         """
-        found = np.zeros((self.lead, self.constraints.rows.n))
+        found = np.zeros((self.lead, self.constraints.rows.n), order="F")
         for rows, dofs, J in slopes:
             for n, d in enumerate(dofs):
                 found[:, rows] += J[:, :, n] * self.qd[:, d, None]
@@ -246,13 +246,23 @@ class _Taken:
 
     def array(self, array: Array) -> Array:
         """Rows of some worlds; an array that serves all of them as it is."""
-        return array[self.worlds] if len(array) == self.lead else array
+        return in_worlds(array, self.worlds) if len(array) == self.lead else array
 
     def table(self, table):
         """A table of some worlds."""
         found = {one.name: self.array(getattr(table, one.name)) for one in fields(table)
                  if has_world_axis(one.name, getattr(table, one.name))}  # fmt: skip
         return replace(table, **found)
+
+
+def in_worlds(array: Array, worlds: Array) -> Array:
+    """Rows of some worlds, (n, ...), laid component by component, worlds side by side.
+
+    Args:
+        array: (W, ...).
+        worlds: (n,).
+    """
+    return np.take(array.T, worlds, axis=-1).T
 
 
 def _lead(model: Model, constraints: Constraints, motion: Array) -> int:
@@ -277,4 +287,4 @@ def _shared(array: Array, lead: int) -> Array:
 
 
 def _full(array: Array, lead: int) -> Array:
-    return np.array(np.broadcast_to(array, (lead, *array.shape[1:])))
+    return np.array(np.broadcast_to(array, (lead, *array.shape[1:])), order="F")

@@ -126,9 +126,9 @@ def _aims(model: Model, rows: Rows) -> Array:
 
 
 def _blank(lead: int, rows: Rows) -> Gaps:
-    force, couple, at_a, at_b = np.zeros((4, lead, rows.n, 3))
-    residual, angle = np.zeros((2, lead, rows.n))
-    return Gaps(residual, force, couple, at_a, at_b, angle, np.zeros((lead, len(rows.term_dof))))
+    force, couple, at_a, at_b = (np.zeros((lead, rows.n, 3), order="F") for _ in range(4))
+    residual, angle = (np.zeros((lead, rows.n), order="F") for _ in range(2))
+    return Gaps(residual, force, couple, at_a, at_b, angle, np.zeros((lead, len(rows.term_dof)), order="F"))
 
 
 class _Ends:

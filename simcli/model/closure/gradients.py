@@ -87,7 +87,7 @@ def gradients(entries: Entries, chart: Chart, gaps: Gaps, rows: Array, dofs: Arr
     of_force = _size(gaps.force[:, r]) * (_size(chart.linear[:, d]) + _size(chart.angular[:, d]) * reach)
     terms = of_force + _size(gaps.couple[:, r]) * _size(chart.angular[:, d])
     value = np.where(np.abs(value) > _ROUNDED * terms, value, 0.0)
-    every = np.zeros((lead, len(needed), len(dofs)))
+    every = np.zeros((lead, len(needed), len(dofs)), order="F")
     every[:, number[r], place[d]] = np.where(on_b, value, -value)
     for gear in sorted(set(at) & set(entries.geared)):
         for where, is_row, term in entries.geared[gear]:

@@ -21,14 +21,15 @@ def link_poses(links: Links, joint_q: Array) -> tuple[Array, Array]:
     Returns:
         R [1], (L, W|1, 3, 3) and o [m], (L, W|1, 3), world.
     """
-    R, o = [], []
+    R, o, order = [], [], "F" if rot.is_by_components(joint_q) else "C"
     for k in range(len(links.parent)):
         p = links.parent[k]
         R_p, o_p = (np.eye(3)[None], np.zeros((1, 3))) if p == WORLD else (R[p], o[p])
         C, move, turn = links.rotation[:, k], links.offset[:, k], np.eye(3)[None]
         q = joint_q[:, links.q_start[k] :]
         if links.kind[k] == LinkKind.HELIX:
-            turn = rot.quat_to_matrix(rot.quat_from_axis_angle(np.array((0.0, 0.0, 1.0)), links.turn[k] * q[:, 0]))
+            quat = rot.quat_from_axis_angle(np.array((0.0, 0.0, 1.0)), links.turn[k] * q[:, 0])
+            turn = rot.quat_to_matrix(np.asarray(quat, order=order))
             move = move + (links.advance[:, k] * q[:, 0])[:, None] * C[..., 2]
         elif links.kind[k] == LinkKind.BALL:
             turn = rot.quat_to_matrix(q[:, :4])
@@ -38,8 +39,18 @@ def link_poses(links: Links, joint_q: Array) -> tuple[Array, Array]:
         R.append(rot.multiply(rot.multiply(R_p, C), turn))
         o.append(o_p + rot.turn(R_p, move))
     lead = max((len(a) for a in [*R, *o]), default=1)
-    R = np.array([np.broadcast_to(a, (lead, 3, 3)) for a in R]).reshape(-1, lead, 3, 3)
-    return R, np.array([np.broadcast_to(a, (lead, 3)) for a in o]).reshape(-1, lead, 3)
+    if order == "C":
+        R = np.array([np.broadcast_to(a, (lead, 3, 3)) for a in R]).reshape(-1, lead, 3, 3)
+        return R, np.array([np.broadcast_to(a, (lead, 3)) for a in o]).reshape(-1, lead, 3)
+    return _side_by_side(R, (lead, 3, 3)), _side_by_side(o, (lead, 3))
+
+
+def _side_by_side(parts: list[Array], shape: tuple[int, ...]) -> Array:
+    """Arrays of links, (L, *shape), component by component in memory."""
+    found = np.empty((shape[0], len(parts), *shape[1:]), order="F")
+    for k, one in enumerate(parts):
+        found[:, k] = one
+    return found.swapaxes(0, 1)
 
 
 def body_poses(model: Model, joint_q: Array) -> tuple[Array, Array]:

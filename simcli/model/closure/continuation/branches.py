@@ -62,7 +62,7 @@ class Judge:
     def excess(self, posture: Configuration) -> Array:
         """[m, rad], (W, G), how far coordinates that are not held are beyond their limits; 0 within."""
         closer = self.closer
-        found, laws = np.zeros((closer.problem.lead, len(closer.groups))), closer.problem.constraints.laws
+        found, laws = np.zeros((closer.problem.lead, len(closer.groups)), order="F"), closer.problem.constraints.laws
         has_rows = any(laws.row[one.law] >= 0 for one in self.bounds)
         residual = closer.look(posture, self.goal).gaps.residual if has_rows else None
         for one in self.bounds:
@@ -84,7 +84,7 @@ class Judge:
     def score(self, posture: Configuration, near: Configuration | None = None) -> Array:
         """(W, G, 3), of `Best`; the last by where its branch begins, `near`, if that is known."""
         away = wrapped(self.wishes.turns, displacement(self.closer, self.drawn.q, (near or posture).q))
-        work = np.zeros((self.closer.problem.lead, len(self.closer.groups)))
+        work = np.zeros((self.closer.problem.lead, len(self.closer.groups)), order="F")
         for g, (_, dofs) in enumerate(self.closer.groups):
             M, x = self.masses[g], away[:, dofs]
             momentum = np.zeros(x.shape)
@@ -171,7 +171,7 @@ def parted(judge: Judge, start: Configuration, goals: tuple[Array, Array], chang
 
 def _ways(closer: Closer, look, free: Array, wanted: Array) -> list[Array]:
     """Directions that rows leave to what is free, each of size one, [rad, or m], (W, NV)."""
-    found = [np.zeros((closer.problem.lead, closer.problem.model.n_qd)) for _ in range(3)]
+    found = [np.zeros((closer.problem.lead, closer.problem.model.n_qd), order="F") for _ in range(3)]
     for g, (_, dofs) in enumerate(closer.groups):
         if not wanted[:, g].any():
             continue

@@ -13,6 +13,7 @@ from simcli import rotations as rot
 from simcli.model.closure.chart import moved
 from simcli.model.closure.close import OPEN_LOOP, LoopProblem
 from simcli.model.closure.continuation.newton import Closer, Configuration, Probe
+from simcli.model.closure.spans import across, span_of
 from simcli.model.phases.beginning import AsDrawn
 from simcli.model.signals.tables import MotionKind
 from simcli.model.tables import Array, DriveMode, LinkKind
@@ -20,7 +21,7 @@ from simcli.spec.values.ranks import Rank
 
 WHOLE_TURN = 2.0 * np.pi
 _ASIDE = (0.1, -0.1, 0.03, -0.03)  # [rad, or lengths of the loop] from the drawing to where freedoms are counted
-_RANK = 1e-6  # singular values of rows of length one below this part of the largest are none
+_RANK = 1e-6  # directions of rows of length one that are shorter than this part of the longest are none
 _MOVES = 1e-5  # of a direction of length one: coordinates that change by less along it do not choose it
 _CORRECTIONS = 15
 
@@ -100,7 +101,7 @@ def _turns(problem: LoopProblem) -> Array:
 def displacement(closer: Closer, before: Array, after: Array) -> Array:
     """[m, rad], (W, NV), the move along the dofs from coordinates to others, both (W, NQ): see `chart.moved`."""
     links = closer.problem.model.links
-    found = np.zeros((len(before), closer.problem.model.n_qd))
+    found = np.zeros((len(before), closer.problem.model.n_qd), order="F")
     for k in range(closer.problem.model.n_links):
         d, n, at = int(links.qd_start[k]), int(links.n_qd[k]), int(links.q_start[k])
         if links.kind[k] == LinkKind.HELIX:
@@ -139,14 +140,9 @@ def counted(closer: Closer, look: Probe, g: int, free: Array | None = None) -> t
     J = np.nan_to_num(J if free is None else J * free[:, None, dofs], posinf=0.0, neginf=0.0)
     length = np.sqrt(np.square(J).max(axis=2))
     J = J / np.where(length > 0.0, length, 1.0)[..., None]
-    _, values, right = np.linalg.svd(np.ascontiguousarray(J))
-    sees = np.zeros(right.shape[:2], bool)
-    sees[:, : values.shape[1]] = (values > _RANK * values.max(axis=1, initial=0.0)[:, None]) & (values > 0.0)
-    P = np.zeros(right.shape)
-    for k in range(right.shape[1]):
-        P += np.where(sees[:, k], 0.0, 1.0)[:, None, None] * right[:, k, :, None] * right[:, k, None, :]
+    span = span_of(J, _RANK)
     n_free = len(dofs) if free is None else free[:, dofs].sum(axis=1)
-    return n_free - sees.sum(axis=1), P
+    return n_free - span.counts.sum(axis=1), across(span)
 
 
 def generic(closer: Closer, start: Configuration, goal: Array, free: Array, wanted: Array) -> Configuration:
@@ -159,12 +155,12 @@ def generic(closer: Closer, start: Configuration, goal: Array, free: Array, want
         free: (W, NV) bool, what may move.
         wanted: (W, G) bool, groups that are asked for.
     """
-    look, away = closer.look(start, goal), np.zeros((closer.problem.lead, closer.problem.model.n_qd))
+    look, away = closer.look(start, goal), np.zeros((closer.problem.lead, closer.problem.model.n_qd), order="F")
     for g, (_, dofs) in enumerate(closer.groups):
         if wanted[:, g].any():
             _, P = counted(closer, look, g, free)
             uneven = 1.0 + np.modf(np.arange(1, len(dofs) + 1) * 0.6180339887498949)[0]  # along no direction of a scene
-            along = np.zeros((closer.problem.lead, len(dofs)))
+            along = np.zeros((closer.problem.lead, len(dofs)), order="F")
             for k in range(len(dofs)):
                 along += P[:, :, k] * uneven[k]
             away[:, dofs] = along * np.where(closer.is_length[dofs], closer.reach[:, g, None], 1.0) * free[:, dofs]

@@ -12,10 +12,11 @@ import numpy as np
 
 from simcli import rotations as rot
 from simcli.model.closure.chart import Chart, composites, mass_block, moved, own_inertias
-from simcli.model.closure.close import OPEN_LOOP, LoopProblem
+from simcli.model.closure.close import OPEN_LOOP, LoopProblem, in_worlds
 from simcli.model.closure.gaps import Gaps
 from simcli.model.closure.gradients import gradients
 from simcli.model.closure.least import least_motion
+from simcli.model.closure.spans import product
 from simcli.model.tables import Array, LinkKind
 
 _HALVINGS = 5  # of a step that makes the gaps larger
@@ -38,11 +39,11 @@ class Configuration:
 
     def copy(self) -> "Configuration":
         """Another one, at the same place."""
-        return Configuration(self.q.copy(), self.angle.copy())
+        return Configuration(self.q.copy("K"), self.angle.copy("K"))
 
     def of_worlds(self, worlds: Array) -> "Configuration":
         """That of some worlds."""
-        return Configuration(self.q[worlds], self.angle[worlds])
+        return Configuration(in_worlds(self.q, worlds), in_worlds(self.angle, worlds))
 
     def with_worlds(self, worlds: Array, other: "Configuration") -> "Configuration":
         """This one with another one of some worlds."""
@@ -84,8 +85,8 @@ class _Way:
     @staticmethod
     def none(closer: "Closer", look: Probe, wanted: Array) -> "_Way":
         """Before the first one."""
-        return _Way(0, closer.mass(look.chart, wanted), np.zeros((closer.problem.lead, closer.problem.model.n_qd)),
-                    np.zeros(look.gap.shape), np.zeros(look.gap.shape, int))  # fmt: skip
+        return _Way(0, closer.mass(look.chart, wanted), np.zeros((closer.problem.lead, closer.problem.model.n_qd), order="F"),
+                    np.zeros(look.gap.shape, order="F"), np.zeros(look.gap.shape, int, order="F"))  # fmt: skip
 
     def add(self, step: Array, size: Array, is_slow: Array) -> None:
         """Another one."""
@@ -93,8 +94,8 @@ class _Way:
 
     def of_worlds(self, worlds: Array) -> "_Way":
         """Those of some worlds."""
-        masses = {g: M[worlds] for g, M in self.masses.items()}
-        return _Way(self.n, masses, self.total[worlds], self.way[worlds], self.slow[worlds])
+        masses = {g: in_worlds(M, worlds) for g, M in self.masses.items()}
+        return _Way(self.n, masses, *(in_worlds(one, worlds) for one in (self.total, self.way, self.slow)))
 
 
 class Closer:
@@ -135,7 +136,7 @@ class Closer:
     def reach(self) -> Array:
         """[m], (W, G), the longest lever of a group where it is written; 1 where it has none."""
         look = self.look(Configuration(self.problem.q, self.problem.angle), self.problem.goal)
-        entries, found = self.problem.entries, np.zeros((self.problem.lead, len(self.groups)))
+        entries, found = self.problem.entries, np.zeros((self.problem.lead, len(self.groups)), order="F")
         at = np.where(entries.on_b[:, None], look.gaps.at_b[:, entries.row], look.gaps.at_a[:, entries.row])
         lever = at - look.chart.o[:, self.problem.link[entries.dof]]
         length, group = np.sqrt(rot.dot(lever, lever)), self.group_of_dof[entries.dof]
@@ -158,7 +159,7 @@ class Closer:
         found.__dict__ |= self.__dict__
         found.problem = self.problem.of_worlds(worlds)
         if self.problem.lead > 1 and "reach" in self.__dict__:
-            found.reach = self.reach[worlds]
+            found.reach = in_worlds(self.reach, worlds)
         return found
 
     def look(self, posture: Configuration, goal: Array) -> Probe:
@@ -175,7 +176,7 @@ class Closer:
         return self._probe(*self.problem.measured())
 
     def _probe(self, chart: Chart, gaps: Gaps, lacks: Array) -> Probe:
-        gap, merit = np.zeros((2, self.problem.lead, len(self.groups)))
+        gap, merit = (np.zeros((self.problem.lead, len(self.groups)), order="F") for _ in range(2))
         for g, (rows, _) in enumerate(self.groups):
             gap[:, g] = np.abs(lacks[:, rows]).max(axis=1, initial=0.0)
             for r in rows:
@@ -189,7 +190,7 @@ class Closer:
             step: [m, rad], (W, NV).
             some: (W, NV) bool, dofs that count.
         """
-        found = np.zeros((self.problem.lead, len(self.groups)))
+        found = np.zeros((self.problem.lead, len(self.groups)), order="F")
         for g, (_, dofs) in enumerate(self.groups):
             size = np.abs(step[:, dofs]) if some is None else np.abs(step[:, dofs]) * some[:, dofs]
             found[:, g] = np.where(self.is_length[dofs], size / self.reach[:, g, None], size).max(axis=1, initial=0.0)
@@ -237,20 +238,19 @@ class Closer:
                 motion counts, of those that are.
             evenly: of `least_motion`.
         """
-        step = np.zeros((self.problem.lead, self.problem.model.n_qd))
+        step = np.zeros((self.problem.lead, self.problem.model.n_qd), order="F")
         for g, (rows, dofs) in enumerate(self.groups):
             worlds = np.flatnonzero(todo[:, g])
             if not len(worlds):
                 continue
-            J, M, may = self.gradients(look, g)[worlds], masses[g][worlds], free[worlds][:, dofs]
-            beside = np.zeros((len(worlds), len(dofs))) if given is None else given[worlds][:, dofs]
-            push, asked = _product(M, beside), pull[worlds][:, rows] - _product(J, np.where(may, 0.0, beside))
-            patterns, which = np.unique(may, axis=0, return_inverse=True)
-            for n, pattern in enumerate(patterns):
-                mine = np.flatnonzero(which.reshape(-1) == n)
-                k = np.flatnonzero(pattern)
+            J, M, may, asked, beside = (in_worlds(one, worlds) for one in (
+                self.gradients(look, g), masses[g], free[:, dofs], pull[:, rows], (step if given is None else given)[:, dofs]))
+            push, asked = product(M, beside), asked - product(J, np.where(may, 0.0, beside))
+            for mine in alike(may):
+                k = np.flatnonzero(may[mine[0]])
                 if len(k):
-                    x = least_motion(J[mine][:, :, k], M[mine][:, k][:, :, k], push[mine][:, k], asked[mine], evenly)
+                    own = (J[:, :, k], M[:, k][:, :, k], push[:, k], asked)
+                    x = least_motion(*(in_worlds(one, mine) for one in own), evenly)
                     step[np.ix_(worlds[mine], dofs[k])] = x
         return step
 
@@ -306,8 +306,8 @@ class Closer:
         worlds = np.flatnonzero(wanted.any(axis=1))
         *same, most = options
         there, _, part = self.of_worlds(worlds).close(
-            start.of_worlds(worlds), goal[worlds], free[worlds], wanted[worlds], *same,
-            None if most is None else most[worlds], begun and begun.of_worlds(worlds))  # fmt: skip
+            start.of_worlds(worlds), *(in_worlds(one, worlds) for one in (goal, free, wanted)), *same,
+            None if most is None else in_worlds(most, worlds), begun and begun.of_worlds(worlds))  # fmt: skip
         found, way = start.with_worlds(worlds, there), np.zeros(wanted.shape) if begun is None else begun.way
         way[worlds] = part
         return found, self.look(found, goal), way
@@ -334,9 +334,14 @@ class Closer:
         return found, kept, part
 
 
-def _product(A: Array, x: Array) -> Array:
-    """Matrices times vectors, the columns summed one after another: a world comes out the same in any batch."""
-    found = np.zeros(A.shape[:2])
-    for k in range(A.shape[2]):
-        found = found + A[:, :, k] * x[:, k, None]
-    return found
+
+def alike(patterns: Array) -> list[Array]:
+    """Worlds by their patterns, each (n,).
+
+    Args:
+        patterns: (W, n) bool.
+    """
+    if (patterns == patterns[:1]).all():
+        return [np.arange(len(patterns))]
+    _, which = np.unique(patterns, axis=0, return_inverse=True)
+    return [np.flatnonzero(which.reshape(-1) == k) for k in range(which.max() + 1)]

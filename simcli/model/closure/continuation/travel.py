@@ -8,8 +8,9 @@ on its branch, and goes straight on where branches cross.
 import numpy as np
 
 from simcli.model.closure.chart import moved
-from simcli.model.closure.close import OPEN_LOOP
+from simcli.model.closure.close import OPEN_LOOP, in_worlds
 from simcli.model.closure.continuation.newton import Closer, Configuration, Probe
+from simcli.model.closure.spans import orientation
 from simcli.model.tables import Array
 
 _STRIDE = 0.4  # [rad, or lengths of the loop] of one step at most
@@ -53,8 +54,9 @@ def travel(closer: Closer, start: Configuration, goals: tuple[Array, Array], hel
             break
         if closer.is_few(todo):
             some = np.flatnonzero(todo.any(axis=1))
-            there, made = travel(closer.of_worlds(some), now.of_worlds(some), (goals[0][some], goals[1][some]), held[some],
-                                 change[some], todo[some], (part[some], stride[some], growth[some]))  # fmt: skip
+            there, made = travel(closer.of_worlds(some), now.of_worlds(some), tuple(in_worlds(one, some) for one in goals), in_worlds(held, some),
+                                 *(in_worlds(one, some) for one in (change, todo)),
+                                 tuple(in_worlds(one, some) for one in (part, stride, growth)))  # fmt: skip
             part[some] = made
             return now.with_worlds(some, there), part
         x = closer.direction(look, closer.mass(look.chart, todo), ~held, todo, lead, change) + change
@@ -93,12 +95,11 @@ def is_turned(closer: Closer, before: Probe, after: Probe, held: Array, wanted: 
         worlds = np.flatnonzero(wanted[:, g])
         if not len(worlds):
             continue
-        may = ~held[worlds][:, dofs]
-        J, K = (np.ascontiguousarray(closer.gradients(look, g)[worlds] * may[:, None]) for look in (before, after))
-        product = np.zeros((len(worlds), len(dofs), len(dofs)))
+        may = ~in_worlds(held[:, dofs], worlds)
+        J, K = (in_worlds(closer.gradients(look, g), worlds) * may[:, None] for look in (before, after))
+        product = np.zeros((len(worlds), len(dofs), len(dofs)), order="F")
         for r in range(J.shape[1]):
             product += J[:, r, :, None] * K[:, r, None, :]
         product += np.where(may, 0.0, 1.0)[:, None] * np.eye(len(dofs))
-        values = np.linalg.svd(product, compute_uv=False)
-        found[worlds, g] = (np.linalg.slogdet(product)[0] < 0.0) & (values[:, -1] > _SINGULAR * values[:, 0])
+        found[worlds, g] = orientation(product, _SINGULAR) < 0.0
     return found
