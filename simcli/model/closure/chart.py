@@ -102,7 +102,7 @@ def moved(links: Links, joint_q: Array, step: Array) -> Array:
         joint_q: [m, rad, 1], (W, NQ).
         step: [m, rad], (W, NV).
     """
-    q = joint_q.copy()
+    q = joint_q.copy("K")
     for k in range(len(links.parent)):
         d, n, at = int(links.qd_start[k]), int(links.n_qd[k]), int(links.q_start[k])
         touched = (step[:, d : d + n] != 0.0).any(axis=1)

@@ -16,7 +16,7 @@ import numpy as np
 
 from simcli import rotations as rot
 from simcli.model.closure.chart import Chart, angle_between
-from simcli.model.closure.turned import far_rotation, held_turns
+from simcli.model.closure.turned import far_rotation, held_turns, may_be_far
 from simcli.model.constraints.places import coordinate_rows, couple_of_row, start_angles
 from simcli.model.constraints.tables import Constraints, Form, Rows
 from simcli.model.joints.gears import polynomial_at
@@ -199,10 +199,17 @@ def _hold_frames(e: _Ends, found: Gaps, chosen: Array) -> None:
     held = np.where(e.rows.is_hard[chosen], e.held[e.couples.joint[e.k]], 0)
     if not held.any():
         return
-    F_a, F_b = e.frames
     frame_a, frame_b = (frame[:, e.k] for frame in (e.couples.frame_a, e.couples.frame_b))
     axis, across = (rot.turn(rot.transpose(frame), e.column(name)) for frame, name in
                     ((frame_a, "on_a"), (frame_b, "on_b")))  # fmt: skip
+
+    def cosine(v: Array) -> Array:
+        a, b = (rot.turn(R, rot.turn(frame, v)) for R, frame in ((e.R_a, frame_a), (e.R_b, frame_b)))
+        return rot.dot(a, b)
+
+    if not may_be_far(held, e.is_flat, cosine, axis, across):
+        return
+    F_a, F_b = e.frames
     turn = rot.multiply(rot.transpose(F_a), F_b)
     axis, across = (np.broadcast_to(v, turn.shape[:-1]) for v in (axis, across))
     phi = far_rotation(held, e.is_flat, turn, axis, across)

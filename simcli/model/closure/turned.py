@@ -10,6 +10,7 @@ The one row of a universal joint has no such second place: each rotation at whic
 """
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from simcli.model.tables import Array, LinkKind, Model
 from simcli.model.tree.reference import link_poses
 
 _FAR = math.cos(0.5)  # cosine of an angle [rad] below which the products lead to the rotation that is meant
+_CLEAR = 1e-6  # of a cosine, far above rounding
 _ALL_TURNS, _TWO_TURNS = 3, 2  # rows that hold a rotation, and those that leave a turn about an axis
 _ASIDE = np.array([math.cos(1.0), math.sin(1.0), 0.0])  # about which opposite axes are turned: along no axis of a scene
 
@@ -66,6 +68,22 @@ def far_rotation(held: Array, is_flat: bool, turn: Array, axis: Array, across: A
     normal = rot.cross(across, axis)
     angle = angle_between(rot.dot(across, after), rot.dot(normal, rot.cross(across, after)))
     return np.where((far & flat)[..., None], angle[..., None] * normal, found)
+
+
+def may_be_far(held: Array, is_flat: bool, cosine: Callable[[Array], Array], axis: Array, across: Array) -> bool:
+    """Whether `far_rotation` may have an answer for some world: nothing of that is worked out where it has none.
+
+    Args:
+        held, is_flat, axis, across: of `far_rotation`.
+        cosine: of vectors, (W|1, n, 3) in anchor axes, the scalar products of them in both frames, (W, n).
+    """
+    whole, holds = (held == _ALL_TURNS) & (not is_flat), held >= _TWO_TURNS
+    found = cosine(across if is_flat else axis)
+    if is_flat and (held == _TWO_TURNS).any():
+        found = np.where(held == _TWO_TURNS, cosine(axis), found)
+    if whole.any():
+        found = np.where(whole, 0.5 * (sum(cosine(np.eye(3)[k]) for k in range(3)) - 1.0), found)
+    return bool((holds & (found < _FAR + _CLEAR)).any())
 
 
 def _least_turn(before: Array, after: Array) -> Array:
