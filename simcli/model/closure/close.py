@@ -5,6 +5,7 @@ some row sees. Dofs that no row sees, and those that are prescribed, stay.
 """
 
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -111,6 +112,14 @@ class LoopProblem:
                   if one.name not in _NO_PLACE and has_world_axis(one.name, getattr(table, one.name))]  # fmt: skip
         alike = all(len(one) == 1 or _is_same(one) for one in (*places, self.meter.aim))
         return alike and _is_same(self.q) and _is_same(self.angle)
+
+    @cached_property
+    def is_shared(self) -> bool:
+        """Whether all worlds have one mechanism, and differ in coordinates and goals alone."""
+        own, model = self.constraints, self.model
+        columns = [getattr(table, one.name) for table in (model.links, model.dofs, own.couples, own.rows, own.laws)
+                   for one in fields(table) if has_world_axis(one.name, getattr(table, one.name))]  # fmt: skip
+        return all(len(one) == 1 for one in (*columns, self.meter.aim)) and bool((self.acts == self.acts[:1]).all())
 
     def measure_at(self, q: Array, angle: Array, goal: Array) -> tuple[Chart, Gaps, Array]:
         """The same of another posture.

@@ -15,7 +15,8 @@ import numpy as np
 from simcli.model.closure.chart import Chart, moved
 from simcli.model.closure.close import LEAST_GAP, OPEN_LOOP, LoopProblem
 from simcli.model.closure.continuation.branches import SAME_BRANCH, Judge, parted, scattered
-from simcli.model.closure.continuation.held import Wishes, chosen, counted, displacement, generic, wrapped
+from simcli.model.closure.continuation.drawing import drawn, parting
+from simcli.model.closure.continuation.held import Wishes, chosen, displacement, generic, wrapped
 from simcli.model.closure.continuation.newton import Closer, Configuration, Probe
 from simcli.model.closure.continuation.travel import travel
 from simcli.model.closure.continuation.ways import as_far, jumped, other_ways, put, travelled
@@ -23,7 +24,7 @@ from simcli.model.closure.gaps import Gaps
 from simcli.model.closure.limits import OUTSIDE, bounds_of
 from simcli.model.tables import Array
 
-_CORRECTIONS = 60  # of an open drawing; a gap of singular dofs is halved by each
+_CORRECTIONS = 60  # of a posture; a gap of singular dofs is halved by each
 _MET = 0.02  # [rad, or lengths of the loop] from the hints: rounding of what is written
 _FAR_HINT = 0.1  # [rad, or lengths of the loop] from the hints: other branches are looked for
 _MANY_TURNS = 4.0 * np.pi  # [rad] beyond, whole turns are not travelled
@@ -68,7 +69,8 @@ def assembled(problem: LoopProblem) -> Assembled:
     Args:
         problem: at the coordinates that are written.
     """
-    closer, wishes = Closer(problem), Wishes.of(problem)
+    wishes = Wishes.of(problem)
+    closer = Closer(problem, wishes.drawn)
     shape = (problem.lead, len(closer.groups))
     found = Assembled(Configuration(problem.q, problem.angle).copy(), np.zeros(shape, int), np.zeros(problem.qd.shape, bool),
                       np.zeros(shape, int), closer, problem.qd.copy(), *np.zeros((2, *problem.acts.shape)))  # fmt: skip
@@ -145,39 +147,30 @@ class _Assembly:
             column[worlds] = np.where(done, getattr(self, name), column[worlds])
 
     def draw(self) -> None:
-        """The drawing, closed; prescribed coordinates of rows are as drawn."""
-        closer, wishes, problem = self.closer, self.wishes, self.problem
+        """The drawing, closed, and what is held; prescribed coordinates of rows are as drawn."""
+        closer, wishes = self.closer, self.wishes
         writes = np.array([wishes.given[dofs].any() for _, dofs in closer.groups])
-        from_drawing = self.todo & writes
-        q = np.where(closer.spread(from_drawing, closer.group_of_q), wishes.drawn, problem.q)
-        start = Configuration(q, problem.angle)
-        leads = (problem.constraints.rows.dof >= 0) & problem.tells_place & closer.spread(from_drawing, closer.group_of_row)
-        self.first_goal = np.where(leads, closer.look(start, self.goal).gaps.residual, self.goal)
-        may = self.tree & ~(wishes.led & ~closer.spread(from_drawing, closer.group_of_dof))
-        self.drawn, seen, _ = closer.close(start, self.first_goal, may, self.todo, 0.0, _CORRECTIONS, is_least=True)
-        gap = seen.gap
-        for evenly in (True, False):
-            again = self.todo & (gap > OPEN_LOOP)
-            if again.any():
-                there, seen, _ = closer.close(start, self.first_goal, may, again, 0.0, _CORRECTIONS, evenly)
-                better = again & (seen.gap < gap)
-                self.drawn, gap = closer.taken(self.drawn, there, better), np.where(better, seen.gap, gap)
-        self.is_drawn = self.todo & (gap <= OPEN_LOOP)
+        q = np.where(closer.spread(self.todo & writes, closer.group_of_q), wishes.drawn, self.problem.q)
+
+        def find(own: Closer, *state: Array) -> tuple[Array, ...]:
+            return drawn(own, wishes, writes, *state)
+
+        found = closer.once(find, q, self.problem.angle, self.goal, self.todo)
+        self.drawn, self.beside = Configuration(*found[:2]), Configuration(*found[2:4])
+        self.first_goal, self.is_drawn, self.held = found[4:]
 
     def hold(self) -> None:
-        """What is held, by how much it moves, and whether branches part at the drawing."""
+        """By how much moves what is held, and whether branches part at the drawing."""
         closer, turns = self.closer, self.wishes.turns
-        beside = closer.look(generic(closer, self.drawn, self.first_goal, self.tree, self.is_drawn), self.first_goal)
-        self.held = chosen(closer, self.wishes, beside, self.todo)
         change = displacement(closer, self.drawn.q, self.wishes.aim)
         self.change = np.where(turns & (np.abs(change) > _MANY_TURNS), wrapped(turns, change), change) * self.held
         led = [(self.goal - self.first_goal)[:, rows].any(axis=1) for rows, _ in closer.groups]
         self.moves = self.is_drawn & ((closer.sizes(self.change) > 0.0) | np.stack(led, axis=1))
         self.parts = np.zeros(self.todo.shape, bool)
-        here = closer.look(self.drawn, self.first_goal)
-        for g in np.flatnonzero(self.moves.any(axis=0)):
-            more, some = (counted(closer, seen, g, self.tree & ~self.held)[0] for seen in (here, beside))
-            self.parts[:, g] = self.moves[:, g] & (more > some)
+        if self.moves.any():
+            here, beside = self.drawn, self.beside
+            (self.parts,) = closer.once(parting, here.q, here.angle, beside.q, beside.angle, self.first_goal, self.held)
+            self.parts = self.parts & self.moves
 
     def go(self) -> None:
         """From the drawing to what is held."""

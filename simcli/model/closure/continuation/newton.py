@@ -5,6 +5,8 @@ another, and nothing to the other worlds. A step is the least motion (kinetic en
 is halved until the sum of their squares falls. What is held does not move.
 """
 
+import math
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -102,7 +104,8 @@ class Closer:
     """Groups of a problem, and steps that close them.
 
     Args:
-        problem: its coordinates are where the scale of each group is measured.
+        problem: with its mechanism.
+        drawn: [m, rad, 1], (W, NQ), where the scale of each group is measured.
 
     Attributes:
         groups: rows and dofs of each.
@@ -111,14 +114,15 @@ class Closer:
         reach: [m], (W, G), the largest lever of each group: what makes lengths angles.
     """
 
-    def __init__(self, problem: LoopProblem):
-        self.problem = problem
+    def __init__(self, problem: LoopProblem, drawn: Array):
+        self.problem, self.drawn = problem, drawn
         self.groups = problem.groups(problem.is_tree, with_mass=False)
         rows, model = problem.constraints.rows, problem.model
         self.group_of_dof, self.group_of_row = np.full(model.n_qd, -1), np.full(rows.n, -1)
         for g, (some, dofs) in enumerate(self.groups):
             self.group_of_row[some], self.group_of_dof[dofs] = g, g
         self.group_of_q, self.is_length = np.full(problem.q.shape[1], -1), np.zeros(model.n_qd, bool)
+        self.known: dict[tuple, object] = {}  # what has been found of worlds that others may be the same as
         self._tell_coordinates()
 
     def _tell_coordinates(self) -> None:
@@ -134,8 +138,8 @@ class Closer:
 
     @cached_property
     def reach(self) -> Array:
-        """[m], (W, G), the longest lever of a group where it is written; 1 where it has none."""
-        look = self.look(Configuration(self.problem.q, self.problem.angle), self.problem.goal)
+        """[m], (W, G), the longest lever of a group as drawn; 1 where it has none."""
+        look = self.look(Configuration(self.drawn, self.problem.angle), self.problem.goal)
         entries, found = self.problem.entries, np.zeros((self.problem.lead, len(self.groups)), order="F")
         at = np.where(entries.on_b[:, None], look.gaps.at_b[:, entries.row], look.gaps.at_a[:, entries.row])
         lever = at - look.chart.o[:, self.problem.link[entries.dof]]
@@ -158,9 +162,46 @@ class Closer:
         found = object.__new__(Closer)
         found.__dict__ |= self.__dict__
         found.problem = self.problem.of_worlds(worlds)
+        if self.problem.lead > 1:
+            found.drawn = in_worlds(self.drawn, worlds)
         if self.problem.lead > 1 and "reach" in self.__dict__:
             found.reach = in_worlds(self.reach, worlds)
         return found
+
+    def distinct(self, arrays: Iterable[Array]) -> tuple[Array, Array] | tuple[None, None]:
+        """Worlds that differ, if many others are the same as they are.
+
+        Args:
+            arrays: (W, ...), what is to be the same, beside the mechanism.
+
+        Returns:
+            One world of each kind, (n,), and the kind of each world, (W,); None if there are few of the same.
+        """
+        lead = self.problem.lead
+        if lead == 1 or not self.problem.is_shared:
+            return None, None
+        columns = [np.ascontiguousarray(one).reshape(lead, math.prod(one.shape[1:])).view(np.uint8) for one in arrays]
+        bits = np.concatenate(columns, axis=1)
+        if (bits == bits[:1]).all():
+            return np.zeros(1, int), np.zeros(lead, int)
+        _, first, which = np.unique(bits.view(f"V{bits.shape[1]}"), return_index=True, return_inverse=True)
+        return (first, which.reshape(-1)) if 2 * len(first) <= lead else (None, None)
+
+    def once(self, find: Callable[..., tuple[Array, ...]], *arrays: Array) -> tuple[Array, ...]:
+        """What is found for each world, worked out once for all that are the same.
+
+        Args:
+            find: what finds it, (n, ...) each, of a closer of n worlds and of their arrays.
+            arrays: (W, ...), all that it needs to know beside the mechanism.
+        """
+        first, which = self.distinct((*arrays, self.reach))
+        if first is None:
+            return find(self, *arrays)
+        own = [in_worlds(one, first) for one in (*arrays, self.reach)]
+        key = (find.__qualname__, *(one.tobytes() for one in own))
+        if key not in self.known:
+            self.known[key] = find(self.of_worlds(first), *own[:-1])
+        return tuple(in_worlds(one, which) for one in self.known[key])
 
     def look(self, posture: Configuration, goal: Array) -> Probe:
         """What is found at a posture.

@@ -3,7 +3,12 @@
 A step is a tangent and Newton corrections with what is held in its place. It is taken if it ends closed, near its tangent,
 and with the same orientation of the gradients, which changes where two branches meet; else a shorter one is. So a loop stays
 on its branch, and goes straight on where branches cross.
+
+Where a step begins and how long it is depends on its direction, and not on where the way ends, but for the last one. So
+worlds that begin alike and go the same way share their steps but for those, which are the only ones that each takes alone.
 """
+
+from dataclasses import dataclass, fields
 
 import numpy as np
 
@@ -24,8 +29,72 @@ _ROUGH = 1e-9  # [m, rad, 1] gaps on the way
 _SINGULAR = 1e-12  # [1] of the products of gradients: less is rounding, or dofs that no row sees
 
 
-def travel(closer: Closer, start: Configuration, goals: tuple[Array, Array], held: Array, change: Array, wanted: Array,
-           begun: tuple[Array, Array, Array] | None = None) -> tuple[Configuration, Array]:  # fmt: skip
+@dataclass
+class _Course:
+    """Directions in which worlds go; one unit of a way is the largest of what is prescribed on it.
+
+    Attributes:
+        goal: (W, R), prescribed coordinates of rows at the beginning.  lead: (W, R), by how much these change in a unit.
+        held: (W, NV) bool.  change: [m, rad], (W, NV), by how much these move in a unit.
+    """
+
+    goal: Array
+    lead: Array
+    held: Array
+    change: Array
+
+    def of_worlds(self, worlds: Array) -> "_Course":
+        """That of some worlds."""
+        return _Course(*(in_worlds(getattr(self, one.name), worlds) for one in fields(self)))
+
+    def goal_at(self, closer: Closer, done: Array) -> Array:
+        """Prescribed coordinates of rows, (W, R), after so many units, (W, G)."""
+        return self.goal + closer.spread(done, closer.group_of_row) * self.lead
+
+
+@dataclass
+class _Progress:
+    """How far groups have come.
+
+    Attributes:
+        q, angle: of the posture.
+        done: units of the way that are made.  stride, growth: of the next step, and what it may grow by.
+        tries: steps so far.  todo: bool, groups that go on. All (W, G).
+    """
+
+    q: Array
+    angle: Array
+    done: Array
+    stride: Array
+    growth: Array
+    tries: Array
+    todo: Array
+
+    @staticmethod
+    def at(start: Configuration, wanted: Array) -> "_Progress":
+        """Before the first step."""
+        blank = [np.full(wanted.shape, value, order="F") for value in (0.0, _STRIDE, _GROWTH, 0)]
+        return _Progress(start.q, start.angle, *blank, wanted)
+
+    @property
+    def posture(self) -> Configuration:
+        """Where the links are."""
+        return Configuration(self.q, self.angle)
+
+    def of_worlds(self, worlds: Array) -> "_Progress":
+        """That of some worlds."""
+        return _Progress(*(in_worlds(getattr(self, one.name), worlds) for one in fields(self)))
+
+    def with_worlds(self, worlds: Array, other: "_Progress") -> "_Progress":
+        """This one with another one of some worlds."""
+        found = [getattr(self, one.name).copy("K") for one in fields(self)]
+        for mine, one in zip(found, fields(self), strict=True):
+            mine[worlds] = getattr(other, one.name)
+        return _Progress(*found)
+
+
+def travel(closer: Closer, start: Configuration, goals: tuple[Array, Array], held: Array, change: Array,
+           wanted: Array) -> tuple[Configuration, Array]:  # fmt: skip
     """Move what is held, the loops closed.
 
     Args:
@@ -35,49 +104,120 @@ def travel(closer: Closer, start: Configuration, goals: tuple[Array, Array], hel
         held: (W, NV) bool, dofs that move as said; the others follow with the least motion.
         change: [m, rad], (W, NV), by how much these move.
         wanted: (W, G) bool, groups that are asked for.
-        begun: part of the way that is made already, size of the next step, and what it may grow by, all (W, G).
 
     Returns:
         The posture where each group ends, closed, and the part of its way that it has made, (W, G), 1 at the end.
     """
-    now, change = start.copy(), np.where(held, change, 0.0)
-    part, stride = np.where(wanted, 0.0, 1.0), np.full(wanted.shape, _STRIDE)
-    part, stride, growth = begun or (part, stride, np.full(wanted.shape, _GROWTH))
-    lead, todo = goals[1] - goals[0], wanted.copy()
+    lead, change = goals[1] - goals[0], np.where(held, change, 0.0)
+    far = np.zeros(wanted.shape, order="F")
+    for g, (rows, dofs) in enumerate(closer.groups):
+        far[:, g] = np.abs(np.concatenate((change[:, dofs], lead[:, rows]), axis=1)).max(axis=1)
+    far = np.where(far > 0.0, far, 1.0)
+    of_row, of_dof = (closer.spread(far, places) for places in (closer.group_of_row, closer.group_of_dof))
+    lead, change = (np.where(of > 0.0, one / np.where(of > 0.0, of, 1.0), 0.0) for one, of in ((lead, of_row), (change, of_dof)))
+    course = _Course(goals[0], lead, held, change)
+    end = _walk(closer, course, _with_others(closer, course, _Progress.at(start, wanted), far), far)
+    return end.posture, np.where(wanted & (end.done < far), end.done / far, 1.0)
 
-    def goal_at(s: Array) -> Array:
-        return goals[0] + closer.spread(s, closer.group_of_row) * lead
 
-    look = closer.look(now, goal_at(part))
-    for _ in range(_STEPS):
-        if not todo.any():
-            break
-        if closer.is_few(todo):
-            some = np.flatnonzero(todo.any(axis=1))
-            there, made = travel(closer.of_worlds(some), now.of_worlds(some), tuple(in_worlds(one, some) for one in goals), in_worlds(held, some),
-                                 *(in_worlds(one, some) for one in (change, todo)),
-                                 tuple(in_worlds(one, some) for one in (part, stride, growth)))  # fmt: skip
-            part[some] = made
-            return now.with_worlds(some, there), part
-        x = closer.direction(look, closer.mass(look.chart, todo), ~held, todo, lead, change) + change
-        size = closer.sizes(x)
-        ahead = np.minimum(1.0 - part, stride / np.maximum(size, 1e-300))
-        goal = goal_at(part + ahead * todo)
-        there = Configuration(moved(closer.problem.model.links, now.q, x * closer.spread(ahead * todo, closer.group_of_dof)),
-                        look.gaps.angle)  # fmt: skip
-        length = ahead * size
-        near = _NEAR * length + OPEN_LOOP
-        there, seen, way = closer.close(there, goal, ~held, todo, _ROUGH, _CORRECTIONS, most=near)
-        good = todo & (seen.gap <= OPEN_LOOP) & (way <= near)
-        good &= ~is_turned(closer, look, seen, held, good & (length > _CROSSING))
-        is_one, now = np.array_equal(good, todo), closer.taken(now, there, good)
-        part = np.where(good, np.where(ahead >= 1.0 - part, 1.0, part + ahead), part)
-        longer = np.where(way <= _STRAIGHT * length, length * growth, np.minimum(length * growth, _STRIDE))
-        stride = np.where(good, longer, np.where(todo, length * _SHRINKAGE, stride))
-        growth = np.where(good, _GROWTH, 1.0)  # none after a step that was not taken
-        todo &= (part < 1.0) & (stride > _LEAST_STRIDE)
-        look = seen if is_one else closer.look(now, goal_at(part))
-    return now, part
+def _walk(closer: Closer, course: _Course, now: _Progress, far: Array) -> _Progress:
+    """Go on to the end of the way, `far` units, (W, G), or as far as it leads."""
+    look = None
+    while now.todo.any():
+        if closer.is_few(now.todo):
+            some = np.flatnonzero(now.todo.any(axis=1))
+            end = _walk(closer.of_worlds(some), course.of_worlds(some), now.of_worlds(some), in_worlds(far, some))
+            return now.with_worlds(some, end)
+        look = look or closer.look(now.posture, course.goal_at(closer, now.done))
+        x, size, stride = _aimed(closer, course, now, look)
+        now, look = _stepped(closer, course, now, look, x, size, stride, far)
+        now.todo = now.todo & (now.done < far)
+    return now
+
+
+def _aimed(closer: Closer, course: _Course, now: _Progress, look: Probe) -> tuple[Array, Array, Array]:
+    """The tangent, its size, and the units that the next step would like to go."""
+    mass = closer.mass(look.chart, now.todo)
+    x = closer.direction(look, mass, ~course.held, now.todo, course.lead, course.change) + course.change
+    size = closer.sizes(x)
+    return x, size, now.stride / np.maximum(size, 1e-300)
+
+
+def _stepped(closer: Closer, course: _Course, now: _Progress, look: Probe, x: Array, size: Array, stride: Array,
+             far: Array) -> tuple[_Progress, Probe | None]:  # fmt: skip
+    """A step on, or none and a shorter stride; what is found there, if that is known."""
+    todo, rest = now.todo, far - now.done
+    ahead = np.minimum(rest, stride)
+    step = x * closer.spread(ahead * todo, closer.group_of_dof)
+    length = ahead * size
+    near = _NEAR * length + OPEN_LOOP
+    there = Configuration(moved(closer.problem.model.links, now.q, step), look.gaps.angle)
+    goal = course.goal_at(closer, now.done + ahead * todo)
+    there, seen, way = closer.close(there, goal, ~course.held, todo, _ROUGH, _CORRECTIONS, most=near)
+    good = todo & (seen.gap <= OPEN_LOOP) & (way <= near)
+    good &= ~is_turned(closer, look, seen, course.held, good & (length > _CROSSING))
+    posture = closer.taken(now.posture, there, good)
+    done = np.where(good, np.where(ahead >= rest, far, now.done + ahead), now.done)
+    longer = np.where(way <= _STRAIGHT * length, length * now.growth, np.minimum(length * now.growth, _STRIDE))
+    stride = np.where(good, longer, np.where(todo, length * _SHRINKAGE, now.stride))
+    growth = np.where(good, _GROWTH, 1.0)  # none after a step that was not taken
+    tries = now.tries + todo
+    todo = todo & (stride > _LEAST_STRIDE) & (tries < _STEPS)
+    return (_Progress(posture.q, posture.angle, done, stride, growth, tries, todo), seen if np.array_equal(good, now.todo) else None)
+
+
+class _Route:
+    """Steps of some worlds in their directions, none of them the last, as far as somebody has asked for."""
+
+    def __init__(self, closer: Closer, course: _Course, begun: _Progress):
+        self.closer, self.course, self.now, self.look = closer, course, begun, None
+        self.stations: list[tuple[_Progress, Array]] = []  # where a step begins, and the units that it goes
+
+    def reach(self, far: Array) -> None:
+        """Go on as far as ways of some units, (W, G), need it."""
+        while not (self.stations and self._is_beyond(far)):
+            look = self.look or self.closer.look(self.now.posture, self.course.goal_at(self.closer, self.now.done))
+            x, size, stride = _aimed(self.closer, self.course, self.now, look)
+            self.stations.append((self.now, stride))
+            if self.now.todo.any():
+                self.now, self.look = _stepped(self.closer, self.course, self.now, look, x, size, stride,
+                                               np.full(far.shape, np.inf))  # fmt: skip
+
+    def _is_beyond(self, far: Array) -> bool:
+        last, stride = self.stations[-1]
+        return not (last.todo & (far - last.done > stride)).any()
+
+    def left(self, which: Array, far: Array) -> _Progress:
+        """Where worlds leave it for their last step, or where it ends.
+
+        Args:
+            which: (n,), the one of its worlds that each of them goes with.
+            far: (n, G), units of their ways.
+        """
+        found, waits = self.stations[0][0].of_worlds(which), np.ones(len(which), bool)
+        for station, stride in self.stations:
+            todo, rest = in_worlds(station.todo, which), far - in_worlds(station.done, which)
+            leaves = waits & ((todo & (rest <= in_worlds(stride, which))).any(axis=1) | ~todo.any(axis=1))
+            some = np.flatnonzero(leaves)
+            if len(some):
+                found = found.with_worlds(some, station.of_worlds(which[some]))
+                waits &= ~leaves
+        return found
+
+
+def _with_others(closer: Closer, course: _Course, begun: _Progress, far: Array) -> _Progress:
+    """Where worlds are after the steps that they share with others."""
+    everything = (course.goal, course.lead, course.held, course.change, begun.q, begun.angle, begun.todo, closer.reach)
+    first, which = closer.distinct(everything)
+    if first is None:
+        return begun
+    key = ("route", *(in_worlds(one, first).tobytes() for one in everything))
+    if key not in closer.known:
+        closer.known[key] = _Route(closer.of_worlds(first), course.of_worlds(first), begun.of_worlds(first))
+    route, farthest = closer.known[key], np.zeros((len(first), far.shape[1]))
+    np.maximum.at(farthest, which, far)
+    route.reach(farthest)
+    return route.left(which, far)
 
 
 def is_turned(closer: Closer, before: Probe, after: Probe, held: Array, wanted: Array) -> Array:
