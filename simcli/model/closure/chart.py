@@ -53,11 +53,11 @@ def chart_at(model: Model, joint_q: Array) -> Chart:
         d, kind = int(links.qd_start[k]), links.kind[k]
         if kind == LinkKind.WELD:
             continue
-        Q = rot.multiply(R[:, links.parent[k]], links.rotation[:, k])  # the world is the last entry, -1
-        if kind == LinkKind.HELIX:
-            angular[:, d] = links.turn[k] * Q[..., 2]
-            linear[:, d] = links.advance[:, k, None] * Q[..., 2]
+        if kind == LinkKind.HELIX:  # the turn leaves its own axis
+            angular[:, d] = links.turn[k] * R[:, k, :, 2]
+            linear[:, d] = links.advance[:, k, None] * R[:, k, :, 2]
             continue
+        Q = rot.multiply(R[:, links.parent[k]], links.rotation[:, k])  # the world is the last entry, -1
         turns = d + 3 * int(kind == LinkKind.FREE)
         angular[:, turns : turns + 3] = rot.transpose(Q)
         if kind == LinkKind.FREE:

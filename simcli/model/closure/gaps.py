@@ -137,6 +137,8 @@ class _Ends:
     def __init__(self, meter: Meter, chart: Chart):
         self.couples, self.rows, self.chart = meter.constraints.couples, meter.constraints.rows, chart
         self.of_row, self.aim, self.held, self.is_flat = meter.couple, meter.aim, meter.held, meter.is_flat
+        self.anchors = [chart.o[:, link] + rot.turn(chart.R[:, link], point) for link, point in
+                        ((self.couples.link_a, self.couples.point_a), (self.couples.link_b, self.couples.point_b))]  # fmt: skip
 
     def pick(self, chosen: Array) -> None:
         """Turn to some rows."""
@@ -144,8 +146,7 @@ class _Ends:
         self.k, self.chosen = k, chosen
         a, b = c.link_a[k], c.link_b[k]
         self.R_a, self.R_b = chart.R[:, a], chart.R[:, b]
-        self.x_a = chart.o[:, a] + rot.turn(self.R_a, c.point_a[:, k])
-        self.x_b = chart.o[:, b] + rot.turn(self.R_b, c.point_b[:, k])
+        self.x_a, self.x_b = (anchor[:, k] for anchor in self.anchors)
         self.gap = self.x_b - self.x_a
         self.constant = self.rows.constant[:, chosen]
 

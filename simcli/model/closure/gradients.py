@@ -80,12 +80,14 @@ def gradients(entries: Entries, chart: Chart, gaps: Gaps, rows: Array, dofs: Arr
     number[needed] = np.arange(len(needed))
     chosen = np.flatnonzero((number[entries.row] >= 0) & (place[entries.dof] >= 0))
     r, d, on_b = entries.row[chosen], entries.dof[chosen], entries.on_b[chosen]
-    lever = np.where(on_b[:, None], gaps.at_b[:, r], gaps.at_a[:, r]) - chart.o[:, chart.link[d]]
-    velocity = chart.linear[:, d] + rot.cross(chart.angular[:, d], lever)
-    value = rot.dot(gaps.force[:, r], velocity) + rot.dot(gaps.couple[:, r], chart.angular[:, d])
-    reach = _size(chart.o[:, chart.link[d]]) + _size(lever)
-    of_force = _size(gaps.force[:, r]) * (_size(chart.linear[:, d]) + _size(chart.angular[:, d]) * reach)
-    terms = of_force + _size(gaps.couple[:, r]) * _size(chart.angular[:, d])
+    anchors = np.concatenate((gaps.at_a, gaps.at_b), axis=1)
+    lever = anchors[:, np.where(on_b, r + gaps.at_a.shape[1], r)] - chart.o[:, chart.link[d]]
+    angular = chart.angular[:, d]
+    velocity = chart.linear[:, d] + rot.cross(angular, lever)
+    value = rot.dot(gaps.force[:, r], velocity) + rot.dot(gaps.couple[:, r], angular)
+    reach, spins = _size(chart.o)[:, chart.link[d]] + _size(lever), _size(chart.angular)[:, d]
+    of_force = _size(gaps.force)[:, r] * (_size(chart.linear)[:, d] + spins * reach)
+    terms = of_force + _size(gaps.couple)[:, r] * spins
     value = np.where(np.abs(value) > _ROUNDED * terms, value, 0.0)
     every = np.zeros((lead, len(needed), len(dofs)), order="F")
     every[:, number[r], place[d]] = np.where(on_b, value, -value)

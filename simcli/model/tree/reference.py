@@ -3,6 +3,8 @@
 Slow and short: what `build` needs for its checks, and what device code is compared with in tests.
 """
 
+import math
+
 import numpy as np
 
 from simcli import rotations as rot
@@ -25,24 +27,36 @@ def link_poses(links: Links, joint_q: Array) -> tuple[Array, Array]:
     for k in range(len(links.parent)):
         p = links.parent[k]
         R_p, o_p = (np.eye(3)[None], np.zeros((1, 3))) if p == WORLD else (R[p], o[p])
-        C, move, turn = links.rotation[:, k], links.offset[:, k], np.eye(3)[None]
-        q = joint_q[:, links.q_start[k] :]
+        C, move = links.rotation[:, k], links.offset[:, k]
+        q, Q = joint_q[:, links.q_start[k] :], rot.multiply(R_p, C)
         if links.kind[k] == LinkKind.HELIX:
-            quat = rot.quat_from_axis_angle(np.array((0.0, 0.0, 1.0)), links.turn[k] * q[:, 0])
-            turn = rot.quat_to_matrix(np.asarray(quat, order=order))
+            Q = _about_z(Q, links.turn[k] * q[:, 0]) if links.turn[k] else Q
             move = move + (links.advance[:, k] * q[:, 0])[:, None] * C[..., 2]
         elif links.kind[k] == LinkKind.BALL:
-            turn = rot.quat_to_matrix(q[:, :4])
+            Q = rot.multiply(Q, rot.quat_to_matrix(q[:, :4]))
         elif links.kind[k] == LinkKind.FREE:
-            turn = rot.quat_to_matrix(q[:, 3:7])
+            Q = rot.multiply(Q, rot.quat_to_matrix(q[:, 3:7]))
             move = move + rot.turn(C, q[:, :3])
-        R.append(rot.multiply(rot.multiply(R_p, C), turn))
+        R.append(Q)
         o.append(o_p + rot.turn(R_p, move))
     lead = max((len(a) for a in [*R, *o]), default=1)
     if order == "C":
         R = np.array([np.broadcast_to(a, (lead, 3, 3)) for a in R]).reshape(-1, lead, 3, 3)
         return R, np.array([np.broadcast_to(a, (lead, 3)) for a in o]).reshape(-1, lead, 3)
     return _side_by_side(R, (lead, 3, 3)), _side_by_side(o, (lead, 3))
+
+
+def _about_z(Q: Array, angle: Array) -> Array:
+    """Rotations, (W|1, 3, 3), and then a turn about their z axis, [rad], (W,): Q times the matrix of its quaternion."""
+    half = 0.5 * angle
+    z, w = rot.each(math.sin, half), rot.each(math.cos, half)
+    scaled = z * (2.0 / (z * z + w * w))
+    cosine, sine = (1.0 - z * scaled)[:, None], (w * scaled)[:, None]
+    x, y, found = Q[..., 0], Q[..., 1], np.empty((len(angle), 3, 3), order="F")
+    found[..., 0] = x * cosine + y * sine
+    found[..., 1] = y * cosine - x * sine
+    found[..., 2] = Q[..., 2]
+    return found
 
 
 def _side_by_side(parts: list[Array], shape: tuple[int, ...]) -> Array:

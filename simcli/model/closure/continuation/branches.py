@@ -56,8 +56,11 @@ class Judge:
     @cached_property
     def masses(self) -> dict[int, Array]:
         """Mass matrix of each group at the drawing."""
-        look = self.closer.look(self.drawn, self.goal)
-        return self.closer.mass(look.chart, np.ones(look.gap.shape, bool))
+        def find(closer: Closer, q: Array, angle: Array, goal: Array) -> tuple[Array, ...]:
+            look = closer.look(Configuration(q, angle), goal)
+            return tuple(closer.mass(look.chart, np.ones(look.gap.shape, bool)).values())
+
+        return dict(enumerate(self.closer.once(find, self.drawn.q, self.drawn.angle, self.goal)))
 
     def excess(self, posture: Configuration) -> Array:
         """[m, rad], (W, G), how far coordinates that are not held are beyond their limits; 0 within."""

@@ -24,6 +24,7 @@ from simcli.model.tables import Array, LinkKind
 _HALVINGS = 5  # of a step that makes the gaps larger
 _LARGEST_MOVE = 0.5  # [rad, or lengths of the loop] of one step: linear gradients say little about what is farther
 _SLOW, _MOST_SLOW = 0.8, 3  # steps that leave more than this of the squares, and how many of them are taken
+_ROUNDED = 2.0 * np.finfo(float).eps  # [rad, or lengths of the loop if that is short] of gaps: less is rounding of coordinates
 _FALL = 1e-3  # part of the fall that gradients promise, at least
 
 
@@ -139,8 +140,15 @@ class Closer:
     @cached_property
     def reach(self) -> Array:
         """[m], (W, G), the longest lever of a group as drawn; 1 where it has none."""
-        look = self.look(Configuration(self.drawn, self.problem.angle), self.problem.goal)
-        entries, found = self.problem.entries, np.zeros((self.problem.lead, len(self.groups)), order="F")
+        drawing = (self.drawn, self.problem.angle, self.problem.goal)
+        first, which = self.distinct(drawing)
+        if first is None:
+            return self._longest_levers(*drawing)
+        return in_worlds(self.of_worlds(first)._longest_levers(*(in_worlds(one, first) for one in drawing)), which)
+
+    def _longest_levers(self, q: Array, angle: Array, goal: Array) -> Array:
+        look, entries = self.look(Configuration(q, angle), goal), self.problem.entries
+        found = np.zeros((self.problem.lead, len(self.groups)), order="F")
         at = np.where(entries.on_b[:, None], look.gaps.at_b[:, entries.row], look.gaps.at_a[:, entries.row])
         lever = at - look.chart.o[:, self.problem.link[entries.dof]]
         length, group = np.sqrt(rot.dot(lever, lever)), self.group_of_dof[entries.dof]
@@ -319,8 +327,8 @@ class Closer:
         options = bound, tries, evenly, is_least, most
         if begun is None and self.is_few(wanted):
             return self._close_few(start, goal, free, wanted, options, None)
-        look = self.look(start, goal)
-        now, todo = Configuration(start.q, look.gaps.angle), wanted & (look.gap > bound) & np.isfinite(look.merit)
+        look, least = self.look(start, goal), np.maximum(bound, _ROUNDED * np.minimum(self.reach, 1.0))
+        now, todo = Configuration(start.q, look.gaps.angle), wanted & (look.gap > least) & np.isfinite(look.merit)
         so_far = begun or _Way.none(self, look, todo)
         while todo.any() and so_far.n < tries:
             if self.is_few(todo):
@@ -332,7 +340,7 @@ class Closer:
             now, look, part = self._damped(now, look, goal, x, todo)
             so_far.add(x * self.spread(part, self.group_of_dof), self.sizes(x) * part, look.merit > _SLOW * before.merit)
             rounded = (look.gap < OPEN_LOOP) & (look.gap > 0.5 * before.gap)
-            todo = todo & (part > 0.0) & (look.gap > bound) & ~rounded & (so_far.slow < _MOST_SLOW)
+            todo = todo & (part > 0.0) & (look.gap > least) & ~rounded & (so_far.slow < _MOST_SLOW)
             todo = todo if most is None else todo & (so_far.way <= most)
         return now, look, so_far.way
 
