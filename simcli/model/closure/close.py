@@ -9,6 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
+from simcli import rotations as rot
 from simcli.model.batch.join import has_world_axis
 from simcli.model.closure.chart import (
     Chart,
@@ -271,7 +272,9 @@ def in_worlds(array: Array, worlds: Array) -> Array:
         array: (W, ...).
         worlds: (n,).
     """
-    return np.take(array.T, worlds, axis=-1).T
+    if rot.is_by_components(array):
+        return np.take(array.T, worlds, axis=-1).T
+    return np.array(array[worlds], order="F")
 
 
 def _lead(model: Model, constraints: Constraints, motion: Array) -> int:
