@@ -46,3 +46,14 @@ def with_answer(function: Callable, model: Any, answer: Any) -> Any:
     """The model, with what a function of `kept` is to find in it."""
     model.__dict__.setdefault("_kept", {})[function.__name__, ()] = answer
     return model
+
+
+def is_same(array: Array) -> bool:
+    """Whether all worlds have the same numbers, bit by bit."""
+    bits = np.ascontiguousarray(array).view(np.int64)
+    return bool((bits == bits[:1]).all())
+
+
+def agreed(array: Array) -> Array:
+    """Numbers of all worlds, (W, ...), as those of one, (1, ...), where they are the same."""
+    return array[:1] if len(array) > 1 and is_same(array) else array

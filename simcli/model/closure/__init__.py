@@ -7,6 +7,7 @@ was done (`tables.Beginning`). All solvers begin there. A world comes out the sa
     turned     rotations by which joints are away from what they allow, where products of directions do not tell them
     gaps       residuals of the constraint rows, and their pulls on the two links
     gradients  gradients of the rows along the dofs of the tree
+    spans      directions along which rows lie, least squares, signs of determinants
     least      the least motion that satisfies rows
     close      a model ready to be closed, and velocities that keep it closed
     continuation  positions that close the loops, from the drawing to what is written

@@ -28,7 +28,7 @@ from simcli.model.constraints.build import constraints_of
 from simcli.model.constraints.tables import Constraints, Form
 from simcli.model.signals.prescribed import prescribed
 from simcli.model.signals.tables import MotionKind
-from simcli.model.table_base import with_answer
+from simcli.model.table_base import is_same, with_answer
 from simcli.model.tables import Array, Model
 
 LEAST_GAP = 1e-12  # [m, rad, 1] gaps that are left as they are: the tolerance of the solvers' own corrections
@@ -111,8 +111,8 @@ class LoopProblem:
         tables = {"links": self.model.links, "rows": self.constraints.rows, "couples": self.constraints.couples}
         places = [getattr(table, one.name) for table in tables.values() for one in fields(table)
                   if one.name not in _NO_PLACE and has_world_axis(one.name, getattr(table, one.name))]  # fmt: skip
-        alike = all(len(one) == 1 or _is_same(one) for one in (*places, self.meter.aim))
-        return alike and _is_same(self.q) and _is_same(self.angle)
+        alike = all(len(one) == 1 or is_same(one) for one in (*places, self.meter.aim))
+        return alike and is_same(self.q) and is_same(self.angle)
 
     @cached_property
     def is_shared(self) -> bool:
@@ -285,12 +285,6 @@ def _lead(model: Model, constraints: Constraints, motion: Array) -> int:
               rows.enabled, rows.coefficient, couples.point_a, couples.point_b, couples.frame_a, couples.frame_b,
               constraints.laws.lower, constraints.laws.upper]  # fmt: skip
     return max(map(len, matter))
-
-
-def _is_same(array: Array) -> bool:
-    """Whether all worlds have the same numbers, bit by bit."""
-    bits = np.ascontiguousarray(array).view(np.int64)
-    return bool((bits == bits[:1]).all())
 
 
 def _shared(array: Array, lead: int) -> Array:

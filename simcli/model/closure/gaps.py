@@ -137,8 +137,9 @@ class _Ends:
     def __init__(self, meter: Meter, chart: Chart):
         self.couples, self.rows, self.chart = meter.constraints.couples, meter.constraints.rows, chart
         self.of_row, self.aim, self.held, self.is_flat = meter.couple, meter.aim, meter.held, meter.is_flat
-        self.anchors = [chart.o[:, link] + rot.turn(chart.R[:, link], point) for link, point in
-                        ((self.couples.link_a, self.couples.point_a), (self.couples.link_b, self.couples.point_b))]  # fmt: skip
+        c = self.couples
+        self.anchors = [chart.o[:, link] + rot.turn(chart.R[:, link], point)
+                        for link, point in ((c.link_a, c.point_a), (c.link_b, c.point_b))]  # fmt: skip
 
     def pick(self, chosen: Array) -> None:
         """Turn to some rows."""

@@ -9,7 +9,7 @@ motions is taken.
 
 import numpy as np
 
-from simcli.model.closure.spans import product, span_of
+from simcli.model.closure.spans import columns_times, span_of
 from simcli.model.tables import Array
 
 _RANK = 1e-9  # rows of length one whose rest is below this part of the longest are redundant
@@ -39,4 +39,4 @@ def least_motion(J: Array, M: Array, p: Array, b: Array, evenly: bool = True) ->
     length = np.where((length > 0.0) & evenly, length, 1.0)
     span = span_of(A / length[..., None], _RANK)
     x, S = span.solved(b / length), M * unit[:, :, None] * unit[:, None]
-    return (x + span.rest(S, product(S, x) + p * unit)) * unit
+    return (x + span.rest(S, columns_times(S, x) + p * unit)) * unit

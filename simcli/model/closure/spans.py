@@ -10,8 +10,6 @@ import numpy as np
 
 from simcli.model.tables import Array
 
-
-
 _SINGULAR = 1e-13  # of a mass matrix with a diagonal of ones: what is below this part of the largest is rounding
 _FEW = 6  # columns, up to which sums along worlds take less time than a library's routine for each world
 
@@ -52,7 +50,7 @@ class Spectrum:
         """As of a chain."""
         k = self.values.shape[1]
         inverse = np.where(self.counts, 1.0 / np.where(self.counts, self.values, 1.0), 0.0)
-        return product(self.Q[:, :k].swapaxes(1, 2), product(self.left.swapaxes(1, 2), b)[:, :k] * inverse)
+        return columns_times(self.Q[:, :k].swapaxes(1, 2), columns_times(self.left.swapaxes(1, 2), b)[:, :k] * inverse)
 
     def rest(self, S: Array, push: Array) -> Array:
         """As of a chain; by the eigenvalues of S."""
@@ -66,8 +64,8 @@ class Spectrum:
         values, vectors = np.linalg.eigh(np.matmul(back, np.matmul(np.ascontiguousarray(S[some]), N)))
         yields = (values > _SINGULAR * values.max(axis=1, initial=0.0)[:, None]) & (values > 0.0)
         inverse = np.where(yields, 1.0 / np.where(yields, values, 1.0), 0.0)
-        asked = inverse * product(vectors.swapaxes(1, 2), product(back, push[some]))
-        found[some] = product(N, -product(vectors, asked))
+        asked = inverse * columns_times(vectors.swapaxes(1, 2), columns_times(back, push[some]))
+        found[some] = columns_times(N, -columns_times(vectors, asked))
         return found
 
 
@@ -102,7 +100,7 @@ class Chain:
             if not counts[:, k].any():
                 return Chain(Q[:, :k], R[:, :, :k], counts[:, :k])
             Q[:, k] = _beside(longest, Q[:, :k], counts[:, k])
-            R[:, :, k] = product(rest, Q[:, k])
+            R[:, :, k] = columns_times(rest, Q[:, k])
             rest -= R[:, :, k, None] * Q[:, k, None]
         return Chain(Q, R, counts)
 
@@ -132,8 +130,8 @@ class Chain:
             return np.zeros(push.shape, order="F")
         H = np.zeros((len(S), N.shape[1], N.shape[1]), order="F")
         for k in range(N.shape[1]):
-            H[:, :, k] = product(N, product(S, N[:, k]))
-        return product(N.swapaxes(1, 2), Chain.of(H, _SINGULAR).solved(-product(N, push)))
+            H[:, :, k] = columns_times(N, columns_times(S, N[:, k]))
+        return columns_times(N.swapaxes(1, 2), Chain.of(H, _SINGULAR).solved(-columns_times(N, push)))
 
     def solved(self, b: Array) -> Array:
         """The shortest x that makes |A x - b| least, (W, n), of b (W, m).
@@ -146,20 +144,20 @@ class Chain:
             u = U[:, :, k]
             T[:, k, k] = size = np.sqrt(dotted(u, u))
             u /= np.where(size > 0.0, size, 1.0)[:, None]
-            T[:, k, k + 1 :] = product(U[:, :, k + 1 :].swapaxes(1, 2), u)
+            T[:, k, k + 1 :] = columns_times(U[:, :, k + 1 :].swapaxes(1, 2), u)
             U[:, :, k + 1 :] -= u[:, :, None] * T[:, k, None, k + 1 :]
             asked[:, k] = dotted(u, rest)
             rest -= asked[:, k, None] * u
         for k in range(n - 1, -1, -1):
             asked[:, k] /= np.where(self.counts[:, k], T[:, k, k], 1.0)
             asked[:, :k] -= T[:, :k, k] * asked[:, k, None]
-        return product(self.Q.swapaxes(1, 2), np.where(self.counts, asked, 0.0))
+        return columns_times(self.Q.swapaxes(1, 2), np.where(self.counts, asked, 0.0))
 
 
 Span = Chain | Spectrum
 
 
-def across(span: Span) -> Array:
+def null_projection(span: Span) -> Array:
     """Projections on what no row has a part along, (W, n, n)."""
     P = np.zeros((len(span.counts), span.Q.shape[2], span.Q.shape[2]), order="F")
     P[:, np.arange(P.shape[1]), np.arange(P.shape[1])] = 1.0
@@ -192,7 +190,7 @@ def orientation(A: Array, singular: float) -> Array:
     return np.where(least > singular * largest, sign, 0.0)
 
 
-def product(A: Array, x: Array) -> Array:
+def columns_times(A: Array, x: Array) -> Array:
     """Matrices times vectors, (W, m), the columns summed one after another: a world comes out the same in any batch."""
     return _summed([A[:, :, k] * x[:, k, None] for k in range(A.shape[2])], A.shape[:2])
 

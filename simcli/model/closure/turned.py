@@ -74,8 +74,11 @@ def may_be_far(held: Array, is_flat: bool, cosine: Callable[[Array], Array], axi
     """Whether `far_rotation` may have an answer for some world: nothing of that is worked out where it has none.
 
     Args:
-        held, is_flat, axis, across: of `far_rotation`.
+        held: as of `far_rotation`.
+        is_flat: likewise.
         cosine: of vectors, (W|1, n, 3) in anchor axes, the scalar products of them in both frames, (W, n).
+        axis: as of `far_rotation`.
+        across: likewise.
     """
     whole, holds = (held == _ALL_TURNS) & (not is_flat), held >= _TWO_TURNS
     found = cosine(across if is_flat else axis)

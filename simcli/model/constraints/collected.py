@@ -13,6 +13,7 @@ from simcli.model.joints.catalogue import BALLS, CATALOGUE, KINDS_ALONG_ROWS, TY
 from simcli.model.joints.combinations import terms_of
 from simcli.model.joints.motion_axes import MotionAxis
 from simcli.model.signals.tables import Lawful, MotionKind
+from simcli.model.table_base import agreed
 from simcli.model.tables import WORLD, Array, JointKind, Model
 from simcli.model.tree.link_frames import body_rotations
 
@@ -55,7 +56,7 @@ class RowCollector:
         self.turn_b = self._anchor_axes(model.joints.child, model.joints.X_c)
 
     def _anchor_axes(self, body: Array, X: Array) -> Array:
-        return body_rotations(self.model, body) @ rot.quat_to_matrix(X[..., 3:])
+        return body_rotations(self.model, body) @ rot.quat_to_matrix(agreed(X[..., 3:]))
 
     def add_joint(self, j: int) -> None:
         """The rows of a joint, and the laws on them."""
@@ -107,8 +108,12 @@ class RowCollector:
         first, count = int(model.joints.qd_start[j]), int(model.joints.dof_dim[j].sum())
         for k in range(count):
             d = first + k
-            geared = bool(np.any(model.mimics.follower == d) or np.any(model.mimics.leader == d)
-                          or np.any(model.combinations.term_dof == d) or np.any(model.holds.term_dof == d))
+            geared = bool(
+                np.any(model.mimics.follower == d)
+                or np.any(model.mimics.leader == d)
+                or np.any(model.combinations.term_dof == d)
+                or np.any(model.holds.term_dof == d)
+            )
             if self.lawful.acts[d]:
                 self.laws.append((d, len(self.rows)))
             if self.lawful.acts[d] or geared:

@@ -21,6 +21,7 @@ from simcli.joint_types import Coordinates
 from simcli.model.bodies.tables import Bodies
 from simcli.model.joints.catalogue import QUATERNIONS, SLOTTED
 from simcli.model.mechanism import ZERO, JointPart
+from simcli.model.table_base import agreed
 from simcli.model.tables import WORLD, Array, JointKind, LinkKind
 from simcli.model.tree.tables import Links
 from simcli.model.tree.topology import Step
@@ -218,15 +219,14 @@ def together(pieces: list[Array]) -> Array:
 def _anchors(X: list[Array]) -> list[tuple[Array, ...]]:
     """Rotation matrices (W|1, 3, 3) and offsets (W|1, 3) of poses (W|1, 7), and both of the inverse poses.
 
-    Poses of one length are turned in one go.
+    Poses of one length are turned in one go; rotations on which all worlds agree are those of one world.
     """
     found: list[tuple[Array, ...]] = [() for _ in X]
-    by_length: dict[int, list[int]] = {}
+    quats, by_length = [agreed(pose[:, 3:]) for pose in X], {}
     for j, pose in enumerate(X):
-        by_length.setdefault(len(pose), []).append(j)
+        by_length.setdefault((len(pose), len(quats[j])), []).append(j)
     for mine in by_length.values():
-        poses = together([X[j] for j in mine])
-        rotations, offsets = rot.quat_to_matrix(poses[..., 3:]), poses[..., :3]
+        rotations, offsets = rot.quat_to_matrix(together([quats[j] for j in mine])), together([X[j][:, :3] for j in mine])
         back = rot.transpose(rotations)
         for j, one in zip(mine, zip(rotations, offsets, back, -rot.turn(back, offsets), strict=True), strict=True):
             found[j] = one

@@ -47,12 +47,12 @@ def link_poses(links: Links, joint_q: Array) -> tuple[Array, Array]:
 
 
 def _about_z(Q: Array, angle: Array) -> Array:
-    """Rotations, (W|1, 3, 3), and then a turn about their z axis, [rad], (W,): Q times the matrix of its quaternion."""
+    """Rotations, (W|1, 3, 3), and then a turn about their z axis, [rad], (W|1,): Q times the matrix of its quaternion."""
     half = 0.5 * angle
     z, w = rot.each(math.sin, half), rot.each(math.cos, half)
     scaled = z * (2.0 / (z * z + w * w))
     cosine, sine = (1.0 - z * scaled)[:, None], (w * scaled)[:, None]
-    x, y, found = Q[..., 0], Q[..., 1], np.empty((len(angle), 3, 3), order="F")
+    x, y, found = Q[..., 0], Q[..., 1], np.empty((max(len(Q), len(angle)), 3, 3), order="F")
     found[..., 0] = x * cosine + y * sine
     found[..., 1] = y * cosine - x * sine
     found[..., 2] = Q[..., 2]

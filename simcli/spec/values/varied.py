@@ -298,9 +298,27 @@ def for_all_worlds(function: Callable[..., float]) -> Callable[..., Any]:
     return lambda *arguments: world_by_world(function, *arguments)
 
 
-largest_number = for_all_worlds(max)
-smallest_number = for_all_worlds(min)
-vector_length = for_all_worlds(math.hypot)  # of a vector, safe from overflow
+def largest_number(*numbers: Any) -> Any:
+    """`max` of numbers of all worlds: the first of those that are equal."""
+    return _first_beyond(lambda a, b: a > b, numbers)
+
+
+def smallest_number(*numbers: Any) -> Any:
+    """`min` of numbers of all worlds: the first of those that are equal."""
+    return _first_beyond(lambda a, b: a < b, numbers)
+
+
+def _first_beyond(is_beyond: Callable[[Any, Any], Any], numbers: Sequence[Any]) -> Any:
+    best, *others = (one.values if type(one) is Varied else float(one) for one in numbers)
+    for one in others:
+        best = np.where(is_beyond(one, best), one, best)
+    return Varied(best) if np.ndim(best) else float(best)
+
+
+def vector_length(*components: Any) -> Any:
+    """`math.hypot` of numbers of all worlds, safe from overflow; exactly the size of the only one that is not zero."""
+    others = [one for one in components if type(one) is Varied or one != 0.0]
+    return abs(others[0]) if len(others) == 1 else world_by_world(math.hypot, *components)
 
 
 def as_float(value: Any) -> Any:

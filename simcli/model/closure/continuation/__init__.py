@@ -5,6 +5,7 @@ and groups of loops that have no dof in common, do not know of each other.
 
     newton    damped steps that close gaps, for all worlds and groups at once
     held      which of the written coordinates a loop holds, and which are hints
+    drawing   the drawing, closed, and what is held of what is written
     travel    coordinates go to other values in steps, the loops closed at each
     branches  others on which a loop closes: where two meet, where hints ask for one, where limits exclude one
     ways      where the straight way does not close: others, the end without a way, as far as it goes

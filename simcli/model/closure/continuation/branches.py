@@ -56,6 +56,7 @@ class Judge:
     @cached_property
     def masses(self) -> dict[int, Array]:
         """Mass matrix of each group at the drawing."""
+
         def find(closer: Closer, q: Array, angle: Array, goal: Array) -> tuple[Array, ...]:
             look = closer.look(Configuration(q, angle), goal)
             return tuple(closer.mass(look.chart, np.ones(look.gap.shape, bool)).values())
@@ -240,4 +241,3 @@ def _unwound(judge: Judge, start: Configuration, q: Array) -> Array:
     own = np.flatnonzero(judge.wishes.turns)
     found[:, at[own]] += back[:, own]
     return found
-

@@ -18,7 +18,8 @@ def drawn(closer: Closer, wishes: Wishes, writes: Array, q: Array, angle: Array,
         closer: of the problem.
         wishes: of the same; of other worlds as well.
         writes: (G,) bool, groups of which something is written.
-        q, angle: where it begins.
+        q: [m, rad, 1], (W, NQ), where it begins.
+        angle: [rad], (W, R), likewise.
         goal: (W, R), as of `LoopProblem`.
         todo: (W, G) bool, groups that are asked for.
 
@@ -45,13 +46,16 @@ def drawn(closer: Closer, wishes: Wishes, writes: Array, q: Array, angle: Array,
     return found.q, found.angle, beside.q, beside.angle, first_goal, is_drawn, held
 
 
-def parting(closer: Closer, q: Array, angle: Array, q_beside: Array, angle_beside: Array, goal: Array,
+def branches_meet(closer: Closer, q: Array, angle: Array, q_beside: Array, angle_beside: Array, goal: Array,
             held: Array) -> tuple[Array]:  # fmt: skip
     """Whether branches meet at a drawing, which has more freedoms than what is beside it, (W, G) bool.
 
     Args:
         closer: of the problem.
-        q, angle, q_beside, angle_beside: of the drawing, and beside it.
+        q: [m, rad, 1], (W, NQ), of the drawing.
+        angle: [rad], (W, R), likewise.
+        q_beside: beside it.
+        angle_beside: likewise.
         goal: (W, R), prescribed coordinates of rows there.
         held: (W, NV) bool.
     """

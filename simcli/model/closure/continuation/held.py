@@ -13,7 +13,7 @@ from simcli import rotations as rot
 from simcli.model.closure.chart import moved
 from simcli.model.closure.close import OPEN_LOOP, LoopProblem
 from simcli.model.closure.continuation.newton import Closer, Configuration, Probe
-from simcli.model.closure.spans import across, span_of
+from simcli.model.closure.spans import null_projection, span_of
 from simcli.model.phases.beginning import AsDrawn
 from simcli.model.signals.tables import MotionKind
 from simcli.model.tables import Array, DriveMode, LinkKind
@@ -142,7 +142,7 @@ def counted(closer: Closer, look: Probe, g: int, free: Array | None = None) -> t
     J = J / np.where(length > 0.0, length, 1.0)[..., None]
     span = span_of(J, _RANK)
     n_free = len(dofs) if free is None else free[:, dofs].sum(axis=1)
-    return n_free - span.counts.sum(axis=1), across(span)
+    return n_free - span.counts.sum(axis=1), null_projection(span)
 
 
 def generic(closer: Closer, start: Configuration, goal: Array, free: Array, wanted: Array) -> Configuration:

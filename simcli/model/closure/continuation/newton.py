@@ -18,13 +18,13 @@ from simcli.model.closure.close import OPEN_LOOP, LoopProblem, in_worlds
 from simcli.model.closure.gaps import Gaps
 from simcli.model.closure.gradients import gradients
 from simcli.model.closure.least import least_motion
-from simcli.model.closure.spans import product
+from simcli.model.closure.spans import columns_times
 from simcli.model.tables import Array, LinkKind
 
 _HALVINGS = 5  # of a step that makes the gaps larger
 _LARGEST_MOVE = 0.5  # [rad, or lengths of the loop] of one step: linear gradients say little about what is farther
 _SLOW, _MOST_SLOW = 0.8, 3  # steps that leave more than this of the squares, and how many of them are taken
-_ROUNDED = 2.0 * np.finfo(float).eps  # [rad, or lengths of the loop if that is short] of gaps: less is rounding of coordinates
+_ROUNDED = 2.0 * np.finfo(float).eps  # [rad, or lengths of a short loop] of gaps: less is rounding of coordinates
 _FALL = 1e-3  # part of the fall that gradients promise, at least
 
 
@@ -88,8 +88,9 @@ class _Way:
     @staticmethod
     def none(closer: "Closer", look: Probe, wanted: Array) -> "_Way":
         """Before the first one."""
-        return _Way(0, closer.mass(look.chart, wanted), np.zeros((closer.problem.lead, closer.problem.model.n_qd), order="F"),
-                    np.zeros(look.gap.shape, order="F"), np.zeros(look.gap.shape, int, order="F"))  # fmt: skip
+        total = np.zeros((closer.problem.lead, closer.problem.model.n_qd), order="F")
+        way, slow = (np.zeros(look.gap.shape, kind, order="F") for kind in (float, int))
+        return _Way(0, closer.mass(look.chart, wanted), total, way, slow)
 
     def add(self, step: Array, size: Array, is_slow: Array) -> None:
         """Another one."""
@@ -292,9 +293,10 @@ class Closer:
             worlds = np.flatnonzero(todo[:, g])
             if not len(worlds):
                 continue
+            beside = (step if given is None else given)[:, dofs]
             J, M, may, asked, beside = (in_worlds(one, worlds) for one in (
-                self.gradients(look, g), masses[g], free[:, dofs], pull[:, rows], (step if given is None else given)[:, dofs]))
-            push, asked = product(M, beside), asked - product(J, np.where(may, 0.0, beside))
+                self.gradients(look, g), masses[g], free[:, dofs], pull[:, rows], beside))  # fmt: skip
+            push, asked = columns_times(M, beside), asked - columns_times(J, np.where(may, 0.0, beside))
             for mine in alike(may):
                 k = np.flatnonzero(may[mine[0]])
                 if len(k):
@@ -381,7 +383,6 @@ class Closer:
         if part.any():
             kept = self.look(found, goal)
         return found, kept, part
-
 
 
 def alike(patterns: Array) -> list[Array]:

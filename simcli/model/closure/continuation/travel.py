@@ -113,11 +113,16 @@ def travel(closer: Closer, start: Configuration, goals: tuple[Array, Array], hel
     for g, (rows, dofs) in enumerate(closer.groups):
         far[:, g] = np.abs(np.concatenate((change[:, dofs], lead[:, rows]), axis=1)).max(axis=1)
     far = np.where(far > 0.0, far, 1.0)
-    of_row, of_dof = (closer.spread(far, places) for places in (closer.group_of_row, closer.group_of_dof))
-    lead, change = (np.where(of > 0.0, one / np.where(of > 0.0, of, 1.0), 0.0) for one, of in ((lead, of_row), (change, of_dof)))
+    lead, change = _per_unit(closer, far, lead, closer.group_of_row), _per_unit(closer, far, change, closer.group_of_dof)
     course = _Course(goals[0], lead, held, change)
     end = _walk(closer, course, _with_others(closer, course, _Progress.at(start, wanted), far), far)
     return end.posture, np.where(wanted & (end.done < far), end.done / far, 1.0)
+
+
+def _per_unit(closer: Closer, far: Array, change: Array, places: Array) -> Array:
+    """Changes on ways of some units, (W, G), in one of them; 0 outside of groups."""
+    units = closer.spread(far, places)
+    return np.where(units > 0.0, change / np.where(units > 0.0, units, 1.0), 0.0)
 
 
 def _walk(closer: Closer, course: _Course, now: _Progress, far: Array) -> _Progress:
@@ -163,7 +168,8 @@ def _stepped(closer: Closer, course: _Course, now: _Progress, look: Probe, x: Ar
     growth = np.where(good, _GROWTH, 1.0)  # none after a step that was not taken
     tries = now.tries + todo
     todo = todo & (stride > _LEAST_STRIDE) & (tries < _STEPS)
-    return (_Progress(posture.q, posture.angle, done, stride, growth, tries, todo), seen if np.array_equal(good, now.todo) else None)
+    here = seen if np.array_equal(good, now.todo) else None
+    return _Progress(posture.q, posture.angle, done, stride, growth, tries, todo), here
 
 
 class _Route:

@@ -11,8 +11,24 @@ from simcli.spec.names import dofs
 from simcli.spec.schema.joint import JointSpec
 from simcli.spec.schema.pose import PoseSpec, norm
 
-_TYPES = frozenset(("fixed", "revolute", "prismatic", "planar", "distance", "d6", "cable", "nc_fixed", "nc_revolute",
-                   "nc_prismatic", "nc_planar", "nc_planar_revolute", "nc_orbital", "nc_orbital_revolute"))  # that fit in
+_TYPES = frozenset(
+    (
+        "fixed",
+        "revolute",
+        "prismatic",
+        "planar",
+        "distance",
+        "d6",
+        "cable",
+        "nc_fixed",
+        "nc_revolute",
+        "nc_prismatic",
+        "nc_planar",
+        "nc_planar_revolute",
+        "nc_orbital",
+        "nc_orbital_revolute",
+    )
+)  # that fit in
 _FLAT = ("natural", "maximal")  # solvers whose bodies have no coordinates across the plane
 _OUTSIDE = 1e-9  # [m], or of a unit vector: rounding in the file
 
@@ -93,7 +109,8 @@ def _fault(check: Checker, plane: str, words: str, path: str, hint: str) -> None
 
 def _point(check: Checker, plane: str, value: PlaneVector | None, path: str) -> None:
     """A place or direction in the plane."""
-    if value is not None and abs(value[NORMAL_INDEX[plane]]) > _OUTSIDE * max(1.0, norm(value)):
+    away = 0.0 if value is None else abs(value[NORMAL_INDEX[plane]])
+    if away > _OUTSIDE and away > _OUTSIDE * norm(value):
         axis = "xyz"[NORMAL_INDEX[plane]]
         _fault(check, plane, f"`{path}` has {axis} = {value[NORMAL_INDEX[plane]]:g}", path, f"write 0 for {axis}")
 
