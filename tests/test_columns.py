@@ -8,11 +8,13 @@ import pytest
 import yaml
 from metamorphic import mechanisms
 from metamorphic.written import scene_of
+from support.column_kinds import kinds, kinds_of
 from support.scenes import scene
 
 from simcli.errors import SceneError
 from simcli.model import build_worlds
 from simcli.model.closure import close
+from simcli.model.closure.continuation import newton
 from simcli.model.phases.stretches import build_phases
 from simcli.spec import resolve
 from simcli.spec.batches import passes
@@ -67,16 +69,18 @@ NUMBERS = {
     "bodies.b.shapes.s.pose.rpy[0]": (-1, 1), "bodies.c.pose.quat_xyzw[1]": (-0.5, 0.5),
     "bodies.c.velocity.linear[1]": (-1, 1), "bodies.c.shapes.s.radius": (0.05, 0.2),
     "bodies.c.shapes.t.size[2]": (0.1, 0.5), "bodies.c.shapes.t.density": (300, 900),
-    "bodies.d.pose.axis_angle.angle": (-2, 2), "bodies.d.inertia.full[1][1]": (0.2, 0.3),
+    "bodies.d.pose.axis_angle.angle": (-2, 2), "bodies.d.pose.axis_angle.axis[0]": (-1, 1), 
+    "bodies.d.inertia.full[1][1]": (0.2, 0.3),
     "materials.steel.density": (500, 900), "materials.steel.friction": (0.1, 0.9), "materials.steel.restitution": (0, 0.5),
- "joints.wa.at[2]": (0.1, 1), "joints.wa.axis[0]": (-1, 1),
+    "joints.wa.at[2]": (0.1, 1), "joints.wa.axis[0]": (-1, 1),
     "joints.wa.init_angle": (-1, 1), "joints.wa.armature": (0, 0.1), "joints.wa.friction": (0, 0.3),
     "joints.wa.drive.target": (-1, 1), "joints.wa.drive.stiffness": (1, 50), "joints.wa.drive.damping": (0, 5),
     "joints.wa.drive.effort_limit": (1, 20), "joints.wa.limit[0]": (-3, -1.5), "joints.ab.pitch": (0.05, 0.2),
     "joints.ab.damping": (0, 1), "joints.ab.q": (-0.5, 0.5), "joints.ab.qd": (-1, 1),
     "joints.ab.parent_frame.xyz[0]": (0, 1), "joints.ab.child_frame.rpy[1]": (-1, 1), "joints.ab.limit.stiffness": (10, 90),
     "joints.ab.velocity_limit": (1, 9), "joints.ball.q[2]": (-0.5, 0.5), "joints.ball.damping": (0, 1),
-    "forces.spring.stiffness": (1, 9), "forces.spring.rest_length": (0.1, 1), "forces.spring.b.at[0]": (-1, 1),
+    "forces.spring.stiffness": (1, 9), 
+    "forces.spring.a.world[0]": (0.5, 2), "forces.spring.rest_length": (0.1, 1), "forces.spring.b.at[0]": (-1, 1),
     "forces.blow.force[0]": (-1, 1), "forces.push.value": (-1, 1), "forces.air.damping": (0, 1),
     "forces.coil.rest_angle": (-1, 1), "signals.push.constant": (-1, 1), "signals.wave.sine.phase": (0, 3),
     "signals.law.pid.kp": (1, 5), "signals.late.filter.time_constant": (0.05, 0.5), "initial.joint_qd.be": (-1, 1),
@@ -236,6 +240,75 @@ def test_paths_of_other_scenes(name, monkeypatch, resolved_alone):
             for one, other in zip(columns, build_phases(document, spec), strict=True):
                 assert_same(one.model, other.model)
         resolved_alone.clear()
+
+
+# Numbers that no scene here varies: texts or numbers, data and times that worlds share, and laws that few scenes have.
+UNTRIED = {
+    "PidSignal.input", "FilterSignal.input", "SignalSpec.expression", "SignalSpec.rate", "SignalSpec.delay",
+    "NoiseSpec.rate",    "NoiseSpec.delay", "TableSignal.time", "HeightfieldShape.data", "MeshShape.scale", "NaturalSpec.vectors",
+    "InertiaSpec.normal", "CouplingForce.friction", "CouplingForce.hold", "CouplingForce.velocity_limit",
+    "DrivingSpec.aim_distance", "DrivingSpec.stiffness", "JointSpec.bend", "JointSpec.bend_damping", "JointSpec.poisson",
+    "JointSpec.stretch", "JointSpec.stretch_damping", "JointSpec.twist", "JointSpec.twist_damping", "TermSpec.polynomial",
+    "PairSpec.barrier_stiffness", "PairSpec.compliance", "PairSpec.d_hat", "PoseSpec.quat_wxyz", "PoseSpec.quat_xyzw",
+    "PoseSpec.rpy", "TransformSpec.angular", "TransformSpec.linear", "TransformSpec.shift", "TransformSpec.strength",
+    "TransformSpec.turn",
+}  # fmt: skip
+
+
+def test_every_kind_of_number_is_tried_both_ways():
+    """A number that the schema gains is varied here, or named above; so is one that is not varied any more."""
+    paths = [*NUMBERS, *(path for one in SCENES.values() for path in one["vary"])]
+    tried = set().union(*map(kinds_of, paths))
+    assert kinds() - tried == UNTRIED
+
+
+# Of loops, which travel from the drawing: alone, with a way of their own, or in a mechanism of their own.
+WAYS = {"one crank": ["joints.shaft.q"], "crank and place": ["joints.shaft.q", "bodies.rod.pose.xyz[2]"],
+        "crank and mass": ["joints.shaft.q", "bodies.rod.mass"]}  # fmt: skip
+RANGES = {"joints.shaft.q": (-3.0, 3.0), "bodies.rod.pose.xyz[2]": (0.0, 0.02), "bodies.rod.mass": (0.5, 2.0)}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_loops_travel_alike_in_every_place(way):
+    """Every place modulo 16 and batches of 1, 7, 64 and 1000, though worlds that go the same way share their steps."""
+    n = 1000
+    text = OPEN[: OPEN.index("batch:")].replace("limit: [-0.3, 0.3]", "damping: 1")
+    document = scene(text + batch_of({path: RANGES[path] for path in WAYS[way]}, n))
+    spec = resolve(document)
+    whole = build_worlds(document, spec)
+    assert not whole.start.lacks
+    assert len(whole.joint_q) == n
+    rng = np.random.default_rng(3)
+    picks = [[int(k)] for k in rng.choice(n, 5)] + [rng.permutation(n)[:size].tolist() for size in (7, 64, n)]
+    first = rng.permutation(n)[:31]
+    picks += [np.roll(first, shift).tolist() for shift in range(16)] if way == "one crank" else []
+    for chosen in picks:
+        some = build_worlds(document, spec, chosen)
+        for name in ("joint_q", "joint_qd"):
+            assert getattr(some, name).tobytes() == getattr(whole, name)[chosen].tobytes(), (name, len(chosen))
+
+
+def test_a_way_that_is_shared_is_the_way_alone(monkeypatch):
+    """As far as it goes where a loop does not close, too."""
+    text = OPEN[: OPEN.index("batch:")].replace("xyz: [0.45, 0, 0]", "xyz: [0.25, 0, 0]").replace("0.7, 0, 0", "0.3, 0, 0")
+    document = scene(text + batch_of({"joints.shaft.q": (-3.0, 3.0)}, 60))
+    spec = resolve(document)
+    shared = build_worlds(document, spec)
+    monkeypatch.setattr(newton.Closer, "distinct", lambda *_: (None, None))
+    alone = build_worlds(document, spec)
+    assert_same(shared, alone)
+    assert shared.start == alone.start
+
+
+@pytest.mark.parametrize("start", range(16))
+def test_numbers_are_the_same_in_every_place_modulo_16(start):
+    document = scene(MACHINE + batch_of(NUMBERS, 48))
+    spec = resolve(document)
+    whole = dict(arrays_of(build_worlds(document, spec)))
+    chosen = np.roll(np.arange(48), start)[:31]
+    for name, some in arrays_of(build_worlds(document, spec, chosen.tolist())):
+        many = whole[name]
+        assert (many[chosen] if len(many) == 48 else many).tobytes() == some.tobytes(), name
 
 
 def test_an_event_sets_the_number_of_each_world():

@@ -1,4 +1,4 @@
-"""Kinds of numbers that may differ between worlds, out of the schema of scenes; and of which kind the number of a path is."""
+"""Kinds of numbers that may differ between worlds, out of the schema of scenes, and those that a path may lead to."""
 
 import re
 from collections.abc import Iterator
@@ -44,7 +44,7 @@ def is_number(node: dict) -> bool:
 def kinds() -> set[Kind]:
     """All of them."""
     found, seen = set(), set()
-    waiting = [(child, owner) for key, child, owner in below(SCHEMA, "") if key not in _FIXED]
+    waiting = [(child, owner) for key, child, owner in below(SCHEMA, "") if key not in _FIXED]  # what no world changes
     while waiting:
         node, owner = waiting.pop()
         for one, mine in alternatives(node, owner):
@@ -53,7 +53,7 @@ def kinds() -> set[Kind]:
             seen.add((id(one), mine))
             if is_number(one):
                 found.add(mine)
-            waiting += [(child, name) for _, child, name in below(one, mine)]
+            waiting += [(child, name) for key, child, name in below(one, mine) if key != "look"]
     return found
 
 

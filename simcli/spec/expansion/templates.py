@@ -21,6 +21,7 @@ from simcli.spec.names.structure import WORLD_NAME
 from simcli.spec.schema.pose import PoseSpec
 from simcli.spec.schema.scene import InstanceSpec, ReplicaSpec
 from simcli.spec.values.scopes import Scope, evaluated, same_kind, where_of
+from simcli.spec.values.varied import number_row
 
 MAX_COPIES = 100_000
 MAX_EXPANDED = 2_000_000  # nodes
@@ -202,7 +203,7 @@ class Expander:
                 message = f"more than {MAX_EXPANDED} values after expansion"
                 self.faults.add("SC105", message, where, "make fewer copies")
                 raise TooLargeError
-            base = compose_poses(pose_array(spec.at), np.array([*shift, *UNMOVED_POSE[3:]]))
+            base = compose_poses(pose_array(spec.at), number_row([*shift, *UNMOVED_POSE[3:]]))
             self.content(model, f"{prefix}{name}/{tag}", compose_poses(at, base), inner, [*stack, spec.model])
 
     def inner_scope(self, model: TableNode, instance: TableNode, name: str, scope: Scope) -> Scope:
@@ -256,5 +257,3 @@ def _places(spec: InstanceSpec):
         return
     for index in itertools.product(*(range(n) for n in spec.count)):
         yield "-".join(str(i) for i in index) + "/", tuple(i * d for i, d in zip(index, spec.spacing, strict=True))
-
-

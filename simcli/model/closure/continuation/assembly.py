@@ -15,7 +15,7 @@ import numpy as np
 from simcli.model.closure.chart import Chart, moved
 from simcli.model.closure.close import LEAST_GAP, OPEN_LOOP, LoopProblem
 from simcli.model.closure.continuation.branches import SAME_BRANCH, Judge, parted, scattered
-from simcli.model.closure.continuation.drawing import drawn, branches_meet
+from simcli.model.closure.continuation.drawing import branches_meet, drawn
 from simcli.model.closure.continuation.held import Wishes, chosen, displacement, generic, wrapped
 from simcli.model.closure.continuation.newton import Closer, Configuration, Probe
 from simcli.model.closure.continuation.travel import travel
@@ -169,7 +169,9 @@ class _Assembly:
         self.parts = np.zeros(self.todo.shape, bool)
         if self.moves.any():
             here, beside = self.drawn, self.beside
-            (self.parts,) = closer.once(branches_meet, here.q, here.angle, beside.q, beside.angle, self.first_goal, self.held)
+            (self.parts,) = closer.once(
+                branches_meet, here.q, here.angle, beside.q, beside.angle, self.first_goal, self.held
+            )
             self.parts = self.parts & self.moves
 
     def go(self) -> None:
