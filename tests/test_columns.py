@@ -69,7 +69,7 @@ NUMBERS = {
     "bodies.b.shapes.s.pose.rpy[0]": (-1, 1), "bodies.c.pose.quat_xyzw[1]": (-0.5, 0.5),
     "bodies.c.velocity.linear[1]": (-1, 1), "bodies.c.shapes.s.radius": (0.05, 0.2),
     "bodies.c.shapes.t.size[2]": (0.1, 0.5), "bodies.c.shapes.t.density": (300, 900),
-    "bodies.d.pose.axis_angle.angle": (-2, 2), "bodies.d.pose.axis_angle.axis[0]": (-1, 1), 
+    "bodies.d.pose.axis_angle.angle": (-2, 2), "bodies.d.pose.axis_angle.axis[0]": (-1, 1),
     "bodies.d.inertia.full[1][1]": (0.2, 0.3),
     "materials.steel.density": (500, 900), "materials.steel.friction": (0.1, 0.9), "materials.steel.restitution": (0, 0.5),
     "joints.wa.at[2]": (0.1, 1), "joints.wa.axis[0]": (-1, 1),
@@ -79,7 +79,7 @@ NUMBERS = {
     "joints.ab.damping": (0, 1), "joints.ab.q": (-0.5, 0.5), "joints.ab.qd": (-1, 1),
     "joints.ab.parent_frame.xyz[0]": (0, 1), "joints.ab.child_frame.rpy[1]": (-1, 1), "joints.ab.limit.stiffness": (10, 90),
     "joints.ab.velocity_limit": (1, 9), "joints.ball.q[2]": (-0.5, 0.5), "joints.ball.damping": (0, 1),
-    "forces.spring.stiffness": (1, 9), 
+    "forces.spring.stiffness": (1, 9),
     "forces.spring.a.world[0]": (0.5, 2), "forces.spring.rest_length": (0.1, 1), "forces.spring.b.at[0]": (-1, 1),
     "forces.blow.force[0]": (-1, 1), "forces.push.value": (-1, 1), "forces.air.damping": (0, 1),
     "forces.coil.rest_angle": (-1, 1), "signals.push.constant": (-1, 1), "signals.wave.sine.phase": (0, 3),
@@ -245,8 +245,9 @@ def test_paths_of_other_scenes(name, monkeypatch, resolved_alone):
 # Numbers that no scene here varies: texts or numbers, data and times that worlds share, and laws that few scenes have.
 UNTRIED = {
     "PidSignal.input", "FilterSignal.input", "SignalSpec.expression", "SignalSpec.rate", "SignalSpec.delay",
-    "NoiseSpec.rate",    "NoiseSpec.delay", "TableSignal.time", "HeightfieldShape.data", "MeshShape.scale", "NaturalSpec.vectors",
-    "InertiaSpec.normal", "CouplingForce.friction", "CouplingForce.hold", "CouplingForce.velocity_limit",
+    "NoiseSpec.rate", "NoiseSpec.delay", "TableSignal.time", "HeightfieldShape.data", "MeshShape.scale",
+    "NaturalSpec.vectors", "InertiaSpec.normal", "CouplingForce.friction", "CouplingForce.hold",
+    "CouplingForce.velocity_limit",
     "DrivingSpec.aim_distance", "DrivingSpec.stiffness", "JointSpec.bend", "JointSpec.bend_damping", "JointSpec.poisson",
     "JointSpec.stretch", "JointSpec.stretch_damping", "JointSpec.twist", "JointSpec.twist_damping", "TermSpec.polynomial",
     "PairSpec.barrier_stiffness", "PairSpec.compliance", "PairSpec.d_hat", "PoseSpec.quat_wxyz", "PoseSpec.quat_xyzw",
@@ -280,18 +281,20 @@ def test_loops_travel_alike_in_every_place(way):
     assert len(whole.joint_q) == n
     rng = np.random.default_rng(3)
     picks = [[int(k)] for k in rng.choice(n, 5)] + [rng.permutation(n)[:size].tolist() for size in (7, 64, n)]
-    first = rng.permutation(n)[:31]
+    first = rng.permutation(n)[:17]
     picks += [np.roll(first, shift).tolist() for shift in range(16)] if way == "one crank" else []
     for chosen in picks:
         some = build_worlds(document, spec, chosen)
         for name in ("joint_q", "joint_qd"):
-            assert getattr(some, name).tobytes() == getattr(whole, name)[chosen].tobytes(), (name, len(chosen))
+            one, many = getattr(some, name), getattr(whole, name)
+            wanted = many[chosen] if len(many) == n else many
+            assert np.broadcast_to(one, wanted.shape).tobytes() == wanted.tobytes(), (name, len(chosen))
 
 
 def test_a_way_that_is_shared_is_the_way_alone(monkeypatch):
     """As far as it goes where a loop does not close, too."""
     text = OPEN[: OPEN.index("batch:")].replace("xyz: [0.45, 0, 0]", "xyz: [0.25, 0, 0]").replace("0.7, 0, 0", "0.3, 0, 0")
-    document = scene(text + batch_of({"joints.shaft.q": (-3.0, 3.0)}, 60))
+    document = scene(text + batch_of({"joints.shaft.q": (-1.5, 1.5)}, 14))
     spec = resolve(document)
     shared = build_worlds(document, spec)
     monkeypatch.setattr(newton.Closer, "distinct", lambda *_: (None, None))
