@@ -9,7 +9,6 @@ from support.barriers import Drop, box_mesh, rest_gap
 from support.device import live_device
 from test_affine_steps import Run
 
-
 pytestmark = pytest.mark.usefixtures('scalar_code')
 
 G = 9.8

@@ -306,7 +306,8 @@ def bench(request):
     Factors of all bodies are those of test_complementarity.py, too.
     """
     with pytest.MonkeyPatch.context() as patch:
-        yield request.param, Bench(live_device(), patch, request.param)
+        made = Bench(live_device(), patch, request.param)
+    return request.param, made  # other tests of the file have the room that worlds have
 
 
 def close(found, expected, factor=1.0):

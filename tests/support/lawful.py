@@ -67,8 +67,8 @@ def lawful_forest(rng, sizes, n_worlds) -> Model:
 class Step:
     """One first-order step of all worlds: M (v - v0) / h + bias + c v = lambda, with lambda on the graphs of the laws.
 
-    What velocities need is taken where the step begins, or in its middle, at (v0 + v) / 2 with a v that nothing bounds, found
-    by one round or by three; each tree has one of them. Where the step begins the gyroscopic torque of a base that is free
+    What velocities need is taken where the step begins, or in its middle, at (v0 + v) / 2 with a v that nothing bounds, of
+    one round or of three; each tree has one of them. Where the step begins the gyroscopic torque of a base that is free
     is that of the middle of a step of itself alone.
 
     Attributes:
@@ -149,7 +149,7 @@ class Step:
 
 
 def gyroscopic_changes(model, q, qd, h):
-    """[N m], (W, NV): m x I m - w x I w of bodies on free joints, m in the middle of a step in which nothing else turns them.
+    """[N m], (W, NV): m x I m - w x I w of bodies on free joints, m the middle of a step in which nothing else turns them.
 
     Euler's equations by the midpoint rule, I (w+ - w) / h = - m x I m, m = (w + w+) / 2, by repetition.
     """
@@ -157,12 +157,16 @@ def gyroscopic_changes(model, q, qd, h):
     for i in np.flatnonzero(model.links.kind == LinkKind.FREE):
         own = slice(model.links.qd_start[i] + 3, model.links.qd_start[i] + 6)
         inertia, w = turned_inertia(model, q, i), qd[:, own]
-        torque = lambda m, I=inertia: np.cross(m, np.einsum("wij,wj->wi", I, m))  # noqa: E731
         m = w
         for _ in range(REPEATS):
-            m = w - 0.5 * h * np.linalg.solve(inertia, torque(m)[..., None])[..., 0]
-        changes[:, own] = torque(m) - torque(w)
+            m = w - 0.5 * h * np.linalg.solve(inertia, torque_of(inertia, m)[..., None])[..., 0]
+        changes[:, own] = torque_of(inertia, m) - torque_of(inertia, w)
     return changes
+
+
+def torque_of(inertia, w):
+    """[N m], (W, 3): w x I w."""
+    return np.cross(w, np.einsum("wij,wj->wi", inertia, w))
 
 
 def turned_inertia(model, q, i):
