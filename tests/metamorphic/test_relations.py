@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 from support.solver_modes import MODES
+from support.tiers import in_turns
 
 import simcli
 from metamorphic import mechanisms as of
@@ -131,8 +132,7 @@ CASES = {
 
 def cells_of(modes, seeds, often=()) -> list[tuple]:
     """Modes with seeds: each of both at least once, and the first seed where it found a mistake."""
-    turns = {(modes[k % len(modes)], seeds[k % len(seeds)]) for k in range(max(len(modes), len(seeds)))}
-    return sorted({*turns, *((mode, seeds[0]) for mode in often)})
+    return sorted({*in_turns(modes, seeds), *((mode, seeds[0]) for mode in often)})
 
 
 CELLS = [pytest.param(name, mode, seed, id=f"{name}-{'-'.join(mode)}-{seed}",
