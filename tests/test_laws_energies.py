@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from support.device import live_device
 from support.forward import Runner, model_of
-from support.lawful import Step, lawful_forest
+from support.lawful import Step, lawful_forest, turned_inertia
 
 from simcli.kernels.algorithms import Algorithms
 from simcli.kernels.forces.columns import Forces
@@ -188,6 +188,7 @@ def test_the_ledger_closes_as_steps_grow_small(ledgers, solver, integrator):
 SIZES, N_WORLDS = (1, 3, 6, 9), 500  # trees side by side, each in so many random states
 STEPS = (1e-3, 1e-2, 5e-2)  # [s]
 NEAR = 1e-11  # relative, of a velocity to a vertical piece: the choice takes 1e-13 as rounding
+FAR_TURNS = (0.02, 0.05)  # [rad] in a step, from which on velocities are those of its middle, by one round or by three
 AGREE = 1e-9  # [m/s, rad/s], issue 3; the bound behind it has the smallest eigenvalue of M, about 1e-4, in it
 
 
@@ -206,18 +207,46 @@ def forest():
 @pytest.mark.slow
 def test_steps_solve_the_convex_problem(forest, device):
     runner = runner_of(forest, "semi_implicit", device)
-    algorithms, tries = Algorithms(forest, device, N_WORLDS), []
+    algorithms, tries, links = Algorithms(forest, device, N_WORLDS), [], forest.links
+    ranks = {root: [] for root in np.unique(links.root).tolist()}
     for h in STEPS:
         columns = runner(h, 1, 1)
-        q, qd = columns["frames/joint_q"][0], columns["frames/joint_qd"]
-        step = Step.at(forest, algorithms, q, qd[0], h)
-        errors = step.errors(qd[1], NEAR)
-        assert errors.max() < AGREE, (h, errors.argmax())
-        assert (step.errors(qd[1] + 1e-6, NEAR) > AGREE).all()  # the bound notices what is wrong
+        q, qd = columns["frames/joint_q"], columns["frames/joint_qd"]
+        step = Step.at(forest, algorithms, q[0], qd[0], h)
+        for root, found in ranks.items():
+            own = dofs_of_tree(links, root)
+            if (links.root == root).sum() == 1:
+                check_momentum(forest, root, q, qd)
+                continue
+            errors = step.errors(qd[1], NEAR, own)
+            assert errors.min(axis=0).max() < AGREE, (h, root, errors.min(axis=0).argmax())
+            assert (step.errors(qd[1] + 1e-6, NEAR, own) > AGREE).all()  # the bound notices what is wrong
+            found.append(errors.argmin(axis=0))
+            turns = h * turns_of_tree(forest, algorithms, q[0], qd[0], root)  # of bodies; links between turn farther
+            assert (found[-1] >= np.searchsorted(FAR_TURNS, turns)).all(), (h, root)
         tries.append(columns["diag/iterations"][1])
+    assert all(set(np.ravel(found).tolist()) == {0, 1, 2} for found in ranks.values() if found)
     tries = np.concatenate(tries)
     assert tries.max() < runner.solver.core.bound.max_choices // 2  # all ended by themselves, with room
     assert (tries > NEWTON_CHOICES).mean() > 0.02  # and some of them run in circles without the walk
+
+
+def dofs_of_tree(links, root):
+    return np.concatenate([links.qd_start[i] + np.arange(links.n_qd[i]) for i in np.flatnonzero(links.root == root)])
+
+
+def turns_of_tree(model, algorithms, q, qd, root):
+    """[rad/s], (W,), of its body that turns fastest."""
+    _, twist = algorithms.forward_kinematics(q, qd)
+    own = model.links.body[(model.links.root == root) & (model.links.body >= 0)]
+    return np.linalg.norm(twist[:, own, 3:], axis=-1).max(axis=1)
+
+
+def check_momentum(model, i, q, qd):
+    """A body alone on a free joint keeps its angular momentum: I(q+) w+ = I(q) w."""
+    own = slice(model.links.qd_start[i] + 3, model.links.qd_start[i] + 6)
+    before, after = (np.einsum("wij,wj->wi", turned_inertia(model, q[k], i), qd[k][:, own]) for k in (0, 1))
+    assert after == pytest.approx(before, abs=AGREE * np.abs(before).max())
 
 
 # A slider with everything, a ball with a drive, and springs, of which one is slack.

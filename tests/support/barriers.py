@@ -114,7 +114,11 @@ def _reach(c: ti.template(), x: ti.template(), dx: ti.template(), most: ti.templ
 
 
 class Drop:
-    """A run of a scene of the affine solver, every step a frame."""
+    """A run of a scene of the affine solver, every step a frame.
+
+    Attributes:
+        by_bdf2: (F - 1, B), which bodies of the first world have taken the step to the next frame by bdf2.
+    """
 
     def __init__(self, text, device, folder, channels=()):
         document = write_scene(text, folder)
@@ -123,7 +127,11 @@ class Drop:
         n = round(spec.run.duration / spec.solver.dt)
         plan = RunPlan(spec.solver.dt, 1, n, frozenset(("state", "energy", *channels)))
         self.solver = SOLVERS["affine"](self.model, spec.solver, plan, device)
-        blocks = [self.solver.initial(), *(self.solver.advance(1) for _ in range(n))]
+        blocks, weights = [self.solver.initial()], []
+        for _ in range(n):
+            blocks.append(self.solver.advance(1))
+            weights.append(self.solver.stepper.core.step.weight.read()[0, : self.model.n_bodies, 0] > 0.0)
+        self.by_bdf2 = np.array(weights)
         columns = {name: [block.columns[name] for block in blocks] for name in blocks[0].columns}
         self.columns = {name: np.concatenate(parts) for name, parts in columns.items()}
         self.events = [event for block in blocks for event in block.events]
@@ -135,6 +143,20 @@ class Drop:
         R = rot.quat_to_matrix(pose[:, 3:])
         placed = [(vertices @ R[b].T + pose[b, :3], faces) for b, (vertices, faces) in enumerate(meshes)]
         return [(i, j) for j in range(len(placed)) for i in range(j) if crosses(*placed[i], *placed[j])]
+
+    def kept_aside(self):
+        """[J], (F - 1,): kinetic energy of what the velocities have changed by in the step before, of bodies in bdf2.
+
+        Of each body as of a rigid one: m |dv|^2 / 2 + tr(dA' S dA'^T) / 2, A' = [w] R, S = tr(I) / 2 - I.
+        """
+        pose, twist = self.columns["frames/body_q"][:, 0], self.columns["frames/body_qd"][:, 0]
+        axes = rot.quat_to_matrix(pose[..., 3:])
+        inertia = self.model.bodies.inertia[0]
+        second = 0.5 * np.trace(inertia, axis1=-2, axis2=-1)[:, None, None] * np.eye(3) - inertia
+        turned = np.diff(np.cross(twist[..., None, 3:], np.swapaxes(axes, -1, -2)), axis=0)  # rows: rates of vectors
+        moved = np.diff(twist[..., :3], axis=0)
+        energy = self.model.bodies.mass[0] * (moved**2).sum(axis=-1) + np.einsum("fbki,bkl,fbli->fb", turned, second, turned)
+        return np.concatenate(([0.0], 0.5 * (energy[:-1] * self.by_bdf2[1:]).sum(axis=1)))
 
 
 def box_mesh(size):

@@ -50,6 +50,11 @@ def covering(rows: Iterable[Sequence], width: int = 2) -> list:
             for k, row in enumerate(rows)]  # fmt: skip
 
 
+def in_turns(first: Sequence, second: Sequence, shift: int = 0) -> list[tuple]:
+    """Few pairs in which each value of both stands: the second ones go round from `shift` on, as the first ones do."""
+    return [(first[k % len(first)], second[(k + shift) % len(second)]) for k in range(max(len(first), len(second)))]
+
+
 def covered(rows: Sequence[Sequence], width: int) -> set[int]:
     """Indices of few rows in which all combinations of so many values stand that stand in any row.
 

@@ -36,7 +36,7 @@ class _Limits:
     Attributes:
         tolerance: [m/s], of the natural map of a proximal problem.
         exact: [m/s], of the natural map without the proximal term, at which no further round is wanted.
-        least, least_of_rows: [m/s], tolerances that can be met, without and with rigid rows, whose positions round.
+        least: [m/s], tolerance that can be met.  least_of_rows: that of rigid rows wherever they are: positions round.
         rounding: distance of neighbouring numbers, relative to them.
         kappa: proximal compliance that a step begins with, relative to d.
         slack: added to C in the Newton matrix alone, relative to d. A Newton step leaves this share of what it is to take

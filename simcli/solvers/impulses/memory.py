@@ -67,6 +67,8 @@ class Impulses:
         pushes: (K) c and (K) g of the linear part of each law.
         kept: (rows) impulses at the end of the last step.  awake: (rows) 1 for bounds that the first attempt has passed.
         load, stiff, stiffness: (n) [N s] given, without K; K of each link; its entries, see direction.py.
+        tolerance: [m/s], that of the scene, or the least that velocities can be found to.
+        finest_of_rows: [m/s], tolerance that rigid rows can be held to wherever they are; 0 without any.
         enough: [m/s], what a step may lack.
         finest: [m/s], how finely velocities of a step can be found: the tolerance, or what the fastest of them rounds by.
         missed: [m/s], what the first solution of the last step lacked at the poses reached.  first: 1 until that is known.
@@ -98,7 +100,9 @@ class Impulses:
         self.has_hard = bool((~is_law).any())
         self.n_shared = 0 if model.joints.is_tree.all() else int((~is_law).sum())
         limits = LIMITS[arena.device.precision]
-        tolerance = max(options.contact.tolerance, limits.least_of_rows if self.has_hard else limits.least)
+        self.tolerance = max(options.contact.tolerance, limits.least)
+        self.finest_of_rows = limits.least_of_rows if self.has_hard else 0.0
+        tolerance = max(self.tolerance, self.finest_of_rows)
         limits = replace(limits, tolerance=tolerance, exact=_LOOSE * tolerance)
         pattern = pattern_of(rows, phases[0].laws, system, model, tables) if is_large else None
         self.problem = Problem(arena, n, self.n_plain, capacity, limits=limits, pattern=pattern, has_spins=self.has_spins)

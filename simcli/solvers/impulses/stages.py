@@ -7,7 +7,7 @@ from simcli.kernels.complementarity.preparation import push_free
 from simcli.kernels.language import ti
 from simcli.kernels.language.numbers import number
 from simcli.kernels.memory.arena import any_lane, local
-from simcli.solvers.impulses.aims import aim_contacts, rub
+from simcli.solvers.impulses.aims import BLURRED, aim_contacts, rub
 from simcli.solvers.impulses.contacts import recall_contacts, watch_shapes
 from simcli.solvers.impulses.direction import turn_directions
 from simcli.solvers.impulses.law_rows import BOUNDLESS, wake_bounds
@@ -85,13 +85,35 @@ def begin_solving(c: ti.template(), w: ti.i32):
 def find_finest(c: ti.template(), w: ti.i32):
     """[m/s], how finely velocities can be found: the tolerance, or what the fastest of them rounds by.
 
-    Reads: c.state.qd
+    Reads: c.state.{qd, origin, o}
     """
     p = c.bound.impulses.problem
     fastest = c.tables.arena.zero()
     for n in range(c.bound.system.n_dofs):
         fastest = ti.max(fastest, ti.abs(c.state.qd.load(w, c.tables.tree_dof.at(n))))
-    return local(ti.max(fastest * p.limits.rounding, p.limits.tolerance))
+    return local(ti.max(fastest * p.limits.rounding, _tolerance(c, w)))
+
+
+def _tolerance(c, w):
+    """[m/s], that of the scene, or what can be met (inside kernels)."""
+    m = c.bound.impulses
+    return _tolerance_of_rows(c, w) if m.finest_of_rows > 0.0 else m.tolerance
+
+
+@ti.func
+def _tolerance_of_rows(c: ti.template(), w: ti.i32):
+    """[m/s], what rigid rows can be held to: in a step they see what places round by.
+
+    Reads: c.state.{origin, o}
+    """
+    m = c.bound.impulses
+    far = c.tables.arena.zero()
+    for i in range(c.tables.n_links):
+        place = c.state.origin.load(w, c.tables.root.at(i)) + c.state.o.load(w, i)
+        for x in ti.static(place.parts):
+            far = ti.max(far, ti.abs(x))
+    rounds = far * (BLURRED * m.problem.limits.rounding) / c.constants.load(w, H)
+    return ti.max(ti.min(rounds, m.finest_of_rows), m.tolerance)
 
 
 @needs.rolling
