@@ -16,7 +16,6 @@ from simcli.model.batch.selection import choose_written
 from simcli.model.bodies.parts import ShapeReader, read_bodies
 from simcli.model.bodies.points import read_points, refuse_clashes
 from simcli.model.bodies.refusals import (
-    refuse_differing,
     refuse_points,
     refuse_spins,
     refuse_unnatural,
@@ -47,6 +46,7 @@ from simcli.model.signals.feedback import read_feedback
 from simcli.model.signals.inputs import with_signals
 from simcli.model.signals.values import read_signals
 from simcli.model.tables import WORLD, Array, JointKind, Model
+from simcli.model.tree.directions import refuse_differing
 from simcli.model.tree.placing import placing_order
 from simcli.model.tree.topology import Step, depth_first
 from simcli.spec import resolve

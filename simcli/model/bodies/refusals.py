@@ -1,19 +1,15 @@
 """Bodies that lack inertia where something would move them are refused, with what to do."""
 
-from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from simcli.errors import Fault, SceneError, Where
 from simcli.model.batch.gather import Worlds
 from simcli.model.bodies.massless import carrying, lacks_inertia, weightless
 from simcli.model.natural.form import THIN
 from simcli.model.natural.led import leading_joints
 from simcli.model.tables import Array, LinkKind, Model
-from simcli.model.tree.directions import turning_worlds
 from simcli.model.tree.gimbals import ADVICE, gimbal_locks
 from simcli.model.tree.reference import SINGULAR
-from simcli.spec.schema.scene import MaximalSolver
 
 ARMATURE = "give the body inertia about this axis, or the joint armature"
 LEAST_INERTIA = 1e-150  # [kg, kg m^2]: the square of its inverse is still a number in float64
@@ -65,28 +61,6 @@ def refuse_points(worlds: Worlds, model: Model) -> None:
             message = f"joint `{name}` yields, and nothing else gives inertia to body `{model.bodies.name[body]}`"
             worlds.fault("SC452", f"joints.{name}.compliance", message, "leave it out, or give the body inertia")
     worlds.raise_faults()
-
-
-def refuse_differing(model: Model, solver: MaximalSolver, where: Callable[[str], Where | None],
-                     numbers: Sequence[int] | None = None) -> None:  # fmt: skip
-    """Refuse a batch of which some worlds would take other steps of maximal coordinates than others.
-
-    Args:
-        model: of the worlds.
-        solver: of the scene.
-        where: place of a dotted path.
-        numbers: of the worlds in their batch; None counts from 0.
-
-    Raises:
-        SceneError: SC645.
-    """
-    turning = turning_worlds(model, solver.dt) if solver.joint_direction == "auto" else np.zeros(1, bool)
-    if turning.any() and not turning.all():
-        one, other = (int(k) if numbers is None else numbers[int(k)] for k in (np.argmax(turning), np.argmin(turning)))
-        message = (f"world {one} has loads on light bodies that are too heavy for steps of {solver.dt:g} s along "
-                   f"directions of their start, world {other} has not, and one kind of steps serves a batch")  # fmt: skip
-        hint = "write `joint_direction: implicit` in `solver`, which stands both, or a smaller `dt`"
-        raise SceneError([Fault("SC645", message, where("solver"), hint)])
 
 
 def refuse_spins(worlds: Worlds, model: Model) -> None:

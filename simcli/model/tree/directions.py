@@ -6,11 +6,15 @@ is in the scene changes nothing. Steps of one kind serve a whole batch, so that 
 move otherwise alone.
 """
 
+from collections.abc import Callable, Sequence
+
 import numpy as np
 
+from simcli.errors import Fault, SceneError, Where
 from simcli.model.bodies.massless import carrying
 from simcli.model.tables import Array, Model
 from simcli.model.tree.loosen import is_loose
+from simcli.spec.schema.scene import MaximalSolver
 
 STABLE = 0.5  # h^2 f r / I from which on directions turn
 
@@ -48,6 +52,28 @@ def turning_worlds(model: Model, h: float) -> Array:
                 arm = np.linalg.norm(pose[..., :3] - bodies.com[:, body], axis=-1)
                 worst = np.maximum(worst, arm * load / inertia[:, body])
     return worst * h * h > STABLE
+
+
+def refuse_differing(model: Model, solver: MaximalSolver, where: Callable[[str], Where | None],
+                     numbers: Sequence[int] | None = None) -> None:  # fmt: skip
+    """Refuse a batch of which some worlds would take other steps of maximal coordinates than others.
+
+    Args:
+        model: of the worlds.
+        solver: of the scene.
+        where: place of a dotted path.
+        numbers: of the worlds in their batch; None counts from 0.
+
+    Raises:
+        SceneError: SC645.
+    """
+    turning = turning_worlds(model, solver.dt) if solver.joint_direction == "auto" else np.zeros(1, bool)
+    if turning.any() and not turning.all():
+        one, other = (int(k) if numbers is None else numbers[int(k)] for k in (np.argmax(turning), np.argmin(turning)))
+        message = (f"world {one} has loads on light bodies that are too heavy for steps of {solver.dt:g} s along "
+                   f"directions of their start, world {other} has not, and one kind of steps serves a batch")  # fmt: skip
+        hint = "write `joint_direction: implicit` in `solver`, which stands both, or a smaller `dt`"
+        raise SceneError([Fault("SC645", message, where("solver"), hint)])
 
 
 def _groups(n: int, parent: Array, child: Array) -> Array:
