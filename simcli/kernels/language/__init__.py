@@ -39,7 +39,7 @@ five balls that touch. Last comes what tells if it breaks: tests/test_FILE.py, t
     traces.Signature               trace    all   next run    traces.the_next_run_of_a_scene_traces_nothing
     stubs.take_stub                start    1.4   balls       stubs.what_another_process_has_traced_is_not_traced
     machine_code.make_code         start    1.6   balls       machine_code.a_kernel_is_compiled_once_for_a_processor
-    launches.ReadyLaunch           step     7     two links   simulation.launches_that_stand_ready_take_the_same_steps
+    launches.ReadyLaunch           step     7     two links   simulation.launches_that_stand_ready_do_the_same
 """
 
 from simcli.kernels.language.internals import ti
