@@ -2,7 +2,7 @@
 
 Where rows say the same twice, impulses x with J^T x = 0 are states of self-stress. Each Newton step adds to them what
 rounding leaves in such rows over their slack e, and warm starts keep it: forces of joints would walk at random. With F the
-matrix of the last Newton step, whose contacts and bounds are parts of H,
+matrix of the last Newton step, whose masses, contacts and bounds are H,
 
     x - J F^-1 J^T x / e = e (J H^-1 J^T + e)^-1 x,    F = H + J^T J / e
 
@@ -14,10 +14,12 @@ Source: derived.
 
 from simcli.kernels.algebra.elementary import select
 from simcli.kernels.algebra.values import Vec3
-from simcli.kernels.complementarity.dense import solve_mass, substitute, whole
+from simcli.kernels.complementarity.condensed import condense, renew_large
+from simcli.kernels.complementarity.dense import factorize, solve_mass, substitute, whole
 from simcli.kernels.complementarity.krylov import solve_large
 from simcli.kernels.complementarity.large import solve_blocks
 from simcli.kernels.complementarity.measure import pull, row_speed
+from simcli.kernels.complementarity.problem import NEWTON
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import local
 
@@ -41,12 +43,32 @@ def share_load(c: ti.template(), w: ti.i32):
 
     Writes: p.rows.impulse
     """
-    _drop_self_stress(c.bound.impulses.problem, w, c.bound.impulses.n_shared)
+    m = c.bound.impulses
+    _renew_factors(m.problem, w)
+    _drop_self_stress(m.problem, w, m.n_shared, m.finest.load(w, 0))
 
 
 @ti.func
-def _drop_self_stress(p: ti.template(), w: ti.i32, n: ti.template()):
+def _renew_factors(p: ti.template(), w: ti.i32):
+    """Factors of the last Newton step of each world, where those of the block are of sweeps of one of them.
+
+    Writes: p.{matrix, pivot}, or p.large; p.swept
+    """
+    if whole(p.swept, w, 0) != 0:
+        if ti.static(p.is_large):
+            renew_large(p, w, NEWTON)
+        else:
+            condense(p, w, NEWTON)
+            factorize(p, w)
+        p.swept.store(w, 0, p.arena.zero())
+
+
+@ti.func
+def _drop_self_stress(p: ti.template(), w: ti.i32, n: ti.template(), finest: ti.template()):
     """Take the self-stress out of the impulses that a search has found for the first n rows, those that hold exactly.
+
+    Args:
+        finest: [m/s], below which velocities are none.
 
     Reads:  factors of the last Newton step, rows, contacts
     Writes: p.rows.impulse, step of all, p.{force, momentum}
@@ -66,17 +88,16 @@ def _drop_self_stress(p: ti.template(), w: ti.i32, n: ti.template()):
         for s in range(ti.min(n, whole(p.live, w, 0))):
             rest = p.rows.step.load(w, s) - p.rows.gain.load(w, s) * row_speed(p, w, s, p.force)
             p.rows.step.store(w, s, select(_may_share(p, w, s, n), rest, zero))
-    moves_nothing = local(_speed_of_steps(p, w) < p.goal.load(w, 0))
+    moves_nothing = local(_speed_of_steps(p, w) < finest)
     for s in range(ti.min(n, whole(p.live, w, 0))):
         x = p.rows.impulse.load(w, s)
         p.rows.impulse.store(w, s, select(moves_nothing, x - p.rows.step.load(w, s), x))
 
 
 def _may_share(p, w, s, n):
-    """Mask of the worlds in which row s holds exactly, and the factors are those of a Newton step (inside kernels)."""
-    found = (p.iterations.load(w, 0) > 0.0) & (p.swept.load(w, 0) == 0.0)
+    """Mask of the worlds in which row s holds exactly, and a Newton step was made (inside kernels)."""
     is_first = p.arena.zero() + ti.cast(s < n, p.arena.device.real) != 0.0
-    return found & is_first & (p.rows.on.load(w, s) != 0.0) & (p.rows.soft.load(w, s) == 0.0)
+    return (p.iterations.load(w, 0) > 0.0) & is_first & (p.rows.on.load(w, s) != 0.0) & (p.rows.soft.load(w, s) == 0.0)
 
 
 @ti.func
@@ -92,7 +113,7 @@ def _pull_steps(p: ti.template(), w: ti.i32):
 
 @ti.func
 def _speed_of_steps(p: ti.template(), w: ti.i32):
-    """[m/s, rad/s], the largest velocity that the steps give.
+    """[m/s, rad/s], the largest velocity that the steps give; no number if one of them is none.
 
     Writes: p.force
     """
@@ -101,7 +122,8 @@ def _speed_of_steps(p: ti.template(), w: ti.i32):
         solve_blocks(p, w, p.force)
     else:
         solve_mass(p, w, p.force)
-    most = p.arena.zero()
+    most = poison = p.arena.zero()
     for a in range(p.n):
-        most = ti.max(most, ti.abs(p.force.load(w, a)))
-    return most
+        speed = p.force.load(w, a)
+        most, poison = ti.max(most, ti.abs(speed)), poison + speed * 0.0
+    return most + poison
