@@ -69,9 +69,10 @@ class Beginnings:
         lanes, state = None, None
         if model is not None:
             lanes, row = self._lanes(worlds)
-            shape = int(worlds.sum()), -1
-            state = [np.broadcast_to(one, (shape[0], one.shape[1])) for one in (model.joint_q, model.joint_qd)]
-            state = np.nan_to_num(np.concatenate(state, axis=1))[row]
+            n = int(worlds.sum())
+            state = [np.broadcast_to(one, (n, one.shape[1])) for one in (model.joint_q, model.joint_qd)]
+            state = np.concatenate(state, axis=1)[row]
+            state[np.isnan(state)] = 0.0
         if self._device.is_gpu:
             self._calls.call(put_starts, *self._given)
             if model is not None:
@@ -94,7 +95,7 @@ class Beginnings:
 
     def _blocks(self, worlds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Blocks with some worlds that begin, (W,) bool, and with others, and blocks of which all begin."""
-        by_block = worlds[self._world_of_lane].reshape(self._arena.n_blocks, -1)
+        by_block = self._of_lanes(worlds).reshape(self._arena.n_blocks, -1)
         some, all_of_it = by_block.any(axis=1), by_block.all(axis=1)
         return np.flatnonzero(some & ~all_of_it).astype(np.int32), np.flatnonzero(all_of_it).astype(np.int32)
 
@@ -111,10 +112,10 @@ class Beginnings:
         Args:
             worlds: (W,) bool.
         """
-        lanes = worlds[self._world_of_lane]
+        lanes = self._of_lanes(worlds)
         changed = np.flatnonzero(lanes != self._marked)
         self._write(self._mark_row, changed, lanes[changed, None])
-        self._marked = lanes
+        self._marked = lanes.copy()  # of the caller
 
     def read_marks(self) -> None:
         """Look which worlds kernels are for, after something else has written the memory."""
@@ -129,7 +130,7 @@ class Beginnings:
             episode: (W,).
         """
         if self._age_rows.size:
-            lanes = np.flatnonzero(worlds[self._world_of_lane])
+            lanes = np.flatnonzero(self._of_lanes(worlds))
             own = self._world_of_lane[lanes]
             self._write(self._age_rows, lanes, words_of_age(began[own], episode[own]))
 
@@ -168,8 +169,12 @@ class Beginnings:
 
     def _lanes(self, worlds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Lanes of some worlds, (W,) bool, and for each of them which of these worlds it is."""
-        lanes = np.flatnonzero(worlds[self._world_of_lane])
+        lanes = np.flatnonzero(self._of_lanes(worlds))
         return lanes, np.searchsorted(np.flatnonzero(worlds), self._world_of_lane[lanes])
+
+    def _of_lanes(self, worlds: np.ndarray) -> np.ndarray:
+        """What is of each world, (W,), of each lane: idle lanes are like the last world."""
+        return worlds if len(worlds) == len(self._world_of_lane) else worlds[self._world_of_lane]
 
     def give_back(self, others: tuple | None) -> None:
         """Give worlds of the same blocks that were not chosen what they had."""

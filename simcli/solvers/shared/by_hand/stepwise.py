@@ -206,7 +206,6 @@ class Stepwise:
             given = (whole if blocks is None else blocks, *(starts or (whole, real, whole, real, real)), *self._told.given)
             numbers = n_frames, 1, steps, first, *map(int, way[:2]), TURNS, int(way[2])
             self._calls.call(rollout, *numbers, *given, *arrays, way=way)
-            ti.sync()
             self._told.is_whole |= blocks is None
             return
         try:
