@@ -235,7 +235,7 @@ class Stepwise:
         return self.stepper.buffers.take(1, NOWHERE)
 
     def columns(self, path: str) -> Mapping[str, np.ndarray]:
-        """Columns of the frame of where the worlds stand, among them that of a path, if frames hold it; they stay as they are."""
+        """Columns of the frame of where the worlds stand, which stay as they are; that of a path is among them."""
         if self._block is None and path in PATHS_OF_JOINTS and self._joints is None:
             self._joints = self._told.joints()
         joints = self._joints if self._block is None else None
