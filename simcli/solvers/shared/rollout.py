@@ -75,7 +75,7 @@ def rollout(c: ti.template(), n_frames: ti.i32, looks: ti.i32, steps: ti.i32, fi
             if ti.static(c.lanes > 1):
                 if chosen != 0 and moves != 0:
                     give_back(c, w, k, kept)
-            tell(c, w, chosen, told_rows, told)
+            tell_host(c, w, chosen, told_rows, told)
         count_turns(c, w, turns)
 
 
@@ -202,7 +202,7 @@ def give_back(c: ti.template(), w: ti.i32, place: ti.i32, kept: ti.template()):
 
 
 @ti.func
-def tell(c: ti.template(), w: ti.i32, chosen: ti.i32, rows: ti.template(), told: ti.template()):
+def tell_host(c: ti.template(), w: ti.i32, chosen: ti.i32, rows: ti.template(), told: ti.template()):
     """Packs of a block for the host; with chosen = 1 of the worlds that `c.anew` names."""
     n = rows.shape[0]
     if (w + 1) * n * c.lanes <= told.shape[0]:
