@@ -12,6 +12,7 @@ from support.runs import committed, differing
 import simcli
 from simcli import pipeline
 from simcli.errors import DeviceError, OutputError, SceneError, UsageError
+from simcli.solvers.shared.by_hand.stepwise import Stepwise
 from simcli.spec.schema import scene as schema
 
 pytestmark = pytest.mark.usefixtures("packs_of_two")
@@ -136,6 +137,40 @@ def test_looks_between_frames_change_no_byte(folder, tmp_path):
             sim.step(n)
             sim.get("energy.total")
     assert not differing(rows_of(tmp_path / "hand.h5"), wanted)
+
+
+def test_joints_without_a_frame_are_those_of_the_frame(folder, monkeypatch):
+    shown, show = [], Stepwise.show
+    monkeypatch.setattr(Stepwise, "show", lambda self: shown.append(1) or show(self))
+    with opened(folder / "arm.yaml", "solver.max_velocity=50", worlds=5, vary=["joints.pin.damping"]) as sim:
+        sim.set("joint.pin.qd", [[0.0], [3.0], [1.0], [-2.0], [0.0]])
+        sim.step(1)
+        kept = sim.save()
+        changes = (
+            lambda: sim.step(7, control={"elbow": [[0.0], [1e6], [1.0], [0.1], [0.2]]}),  # world 1 ends
+            lambda: sim.set({"joint.pin.q": 0.2}, worlds=[0, 3]),
+            lambda: sim.reset([1, 4]),
+            lambda: sim.step(2),
+            lambda: sim.set("joints.pin.damping", 0.3),
+            lambda: sim.restore(kept),
+            lambda: sim.set({"joint.elbow.qd": 0.4}, worlds=[2]),
+            lambda: sim.reset(),
+        )
+        names, ended, framed = [f"joint.{joint}.{part}" for joint in ("pin", "elbow") for part in ("q", "qd")], 0, []
+        for k, change in enumerate(changes):
+            change()
+            shown.clear()
+            told = [sim.get(name) for name in names]
+            framed += [k] if shown else []
+            copies = [one.copy() for one in told]
+            sim.get("energy.total")  # makes the frame
+            assert all(np.array_equal(sim.get(name), one, equal_nan=True) for name, one in zip(names, told, strict=True))
+            assert [bool(np.isnan(one).any()) for one in told] == [bool(sim.status.any())] * len(told)
+            ended += int(sim.status.any())
+            sim.step(1)
+            assert all(np.array_equal(one, copy, equal_nan=True) for one, copy in zip(told, copies, strict=True))
+        assert ended > 0
+        assert framed == [4, 5]  # after tables and memory are others
 
 
 def test_some_worlds_begin_anew_and_others_do_not_notice(folder):

@@ -34,13 +34,13 @@ def fitting_numbers(what: str, value: object, shape: tuple[int, ...], worlds: np
     if values.shape == shape[:1] and shape[1:] == (1,):
         values = values[:, None]
     try:
-        values = np.broadcast_to(values, shape)
+        values = values if values.shape == shape else np.broadcast_to(values, shape)
     except ValueError:
         fits = f"values of shape {values.shape} do not fit (worlds, numbers) = {shape}"
         raise UsageError(f"{what}: {fits}") from None
-    finite = np.isfinite(values).reshape(shape[0], -1).all(axis=1)
+    finite = np.isfinite(values)
     if not finite.all():
-        row = int(np.flatnonzero(~finite)[0])
+        row = int(np.argwhere(~finite)[0, 0])
         raise UsageError(f"{what}: the value for world {row if worlds is None else worlds[row]} is not finite")
     return values
 

@@ -211,7 +211,7 @@ class Simulation:
             return self._controls.values[:, self._controls.find(name)]
         if flag_given("dlpack", dlpack) and self.device.is_gpu:
             return view_of(self._solver.stepper, stepwise.show_on_device(), *self._places.find(name))
-        return self._places.take(stepwise.show().columns, name)
+        return self._places.take(stepwise.columns(self._places.find(name)[0]), name)
 
     def set(self, name: str | Mapping[str, object], values: object = None, worlds=None) -> None:
         """Set a state, or a parameter of `vary`; of a state the worlds begin anew where they then are.

@@ -3,7 +3,7 @@
 The carts of page `python` are stepped as an environment with random actions, and worlds that end begin anew; the same scene
 runs without frames. Both go on in turns, in one process; a line for each number of worlds gives the world-steps of the
 environment over those of the run in the same time: of the processor, which other work on the machine disturbs little, and
-what follows from it on as many cores as `--cores` says, of which the environment's own lines keep one busy.
+what follows from it on as many cores as `--cores` says, which share the kernels, while Python's lines keep one busy.
 """
 
 import argparse
@@ -21,7 +21,7 @@ from simcli import pipeline
 from simcli.cli import console
 
 FRAMES = ("output.channels=[]",)
-RUNS = (200, 1200)  # steps of two runs, of which the longer one takes more by those between
+RUNS = (700, 1700)  # steps of two runs, of which the longer one takes more by those between; kernels are compiled alike
 CALLS = 100  # of the environment in a turn
 SETTLED = 60  # calls after which worlds end at any time
 
@@ -34,6 +34,27 @@ def programs(folder: Path) -> dict:
     found = {"np": np, "simcli": simcli}
     exec(compile(program, "python.md", "exec"), found)
     return found
+
+
+class Clock:
+    """Time of the processor [s]: of the thread of Python, and of all threads."""
+
+    def __init__(self):
+        self._start = self._now()
+
+    @staticmethod
+    def _now() -> np.ndarray:
+        return np.array([time.thread_time(), time.process_time()])
+
+    @property
+    def passed(self) -> np.ndarray:
+        """(2,), since the clock was made."""
+        return self._now() - self._start
+
+
+def on_cores(seconds: np.ndarray, cores: int) -> float:
+    """[s] by the wall, of what takes so long of the processor, (2,) as of `Clock`."""
+    return seconds[0] + (seconds[1] - seconds[0]) / cores
 
 
 class Runs:
@@ -55,13 +76,13 @@ class Runs:
             self._jobs.append(pipeline.prepare(request))
         self.turn()  # compiles
 
-    def turn(self) -> float:
-        """[s], of the processor, of a step of all worlds."""
+    def turn(self) -> np.ndarray:
+        """[s], (2,) as of `Clock`, of a step of all worlds."""
         seconds = []
         for job in self._jobs:
-            start = time.process_time()
+            clock = Clock()
             pipeline.execute(job)
-            seconds.append(time.process_time() - start)
+            seconds.append(clock.passed)
         return (seconds[1] - seconds[0]) / (RUNS[1] - RUNS[0])
 
 
@@ -76,12 +97,12 @@ class Environment:
         for k in range(SETTLED):
             self.env.step(self._actions[k])
 
-    def turn(self) -> float:
+    def turn(self) -> np.ndarray:
         """As of `Runs`."""
-        start = time.process_time()
+        clock = Clock()
         for actions in self._actions:
             self.ended += int(self.env.step(actions)[2].sum())
-        return (time.process_time() - start) / (CALLS * self.env.steps)
+        return clock.passed / (CALLS * self.env.steps)
 
 
 def main() -> None:
@@ -99,10 +120,9 @@ def main() -> None:
             ratios = []
             for turn in range(args.turns):
                 seconds = {k: both[k].turn() for k in ((0, 1) if turn % 2 else (1, 0))}
-                ratios.append(seconds[0] / seconds[1])
+                ratios.append([on_cores(seconds[0], cores) / on_cores(seconds[1], cores) for cores in (1, args.cores)])
             both[1].env.close()
-            low, middle, high = np.quantile(ratios, (0.25, 0.5, 0.75))
-            shared = 1 / (1 + args.cores * (1 / middle - 1))
+            (low, middle, high), (_, shared, _) = np.quantile(ratios, (0.25, 0.5, 0.75), axis=0).T
             ended = both[1].ended / (args.turns * CALLS)
             console.data(f"{worlds} worlds: {middle:.2f} of a run ({low:.2f} to {high:.2f}), {shared:.2f} on {args.cores} "
                          f"cores; {ended:.0f} worlds end in a call")  # fmt: skip

@@ -23,6 +23,8 @@ _OF_ENDED = ("health", "touch")  # told of worlds that have ended, too
 @ti.kernel
 def rollout(c: ti.template(), n_frames: ti.i32, looks: ti.i32, steps: ti.i32, first: ti.i64, moves: ti.i32, shows: ti.i32,
             turns: ti.i32, chosen: ti.i32,
+            blocks: ti.types.ndarray(), rows: ti.types.ndarray(), common: ti.types.ndarray(), own_rows: ti.types.ndarray(),
+            own: ti.types.ndarray(), kept: ti.types.ndarray(), told_rows: ti.types.ndarray(), told: ti.types.ndarray(),
             q: ti.types.ndarray(), qd: ti.types.ndarray(), qdd: ti.types.ndarray(), effort: ti.types.ndarray(),
             pose: ti.types.ndarray(), twist: ti.types.ndarray(), points: ti.types.ndarray(), wrench: ti.types.ndarray(),
             multiplier: ti.types.ndarray(), energy: ti.types.ndarray(), diag: ti.types.ndarray(),
@@ -31,19 +33,31 @@ def rollout(c: ti.template(), n_frames: ti.i32, looks: ti.i32, steps: ti.i32, fi
     """Advance every block by n_frames frames of `looks` times `steps` steps, the first of which is step number `first` (from
     0 on); steps = 0 reports the initial state. Measures take each look, frames the last. With moves = 0 frames are those of
     where the worlds stand, after the steps that were taken before; with shows = 0 none leaves the device, and what frames
-    alone show is not worked out. `turns`: see host/loop_bounds.py. With chosen = 1 only blocks take part in which `c.anew`
-    names a world, and no frame leaves.
+    alone show is not worked out. `turns`: see host/loop_bounds.py. With chosen = 1 only `blocks` take part, and no frame
+    leaves; with moves = 1, too, the worlds in them that `c.anew` names begin, and the others keep what they have.
+
+    Args:
+        rows, common, own_rows, own: as of `put_start`, which a CPU calls where worlds begin.
+        kept: room for the packs of the first blocks, those in which not all worlds begin.
+        told_rows: (N,) packs that the host wants to know after each call.  told: (worlds with the idle lanes, N), flat; of
+            fewer worlds for none.
 
     Reads:  c
-    Writes: c.state, c.forces.account.work, c.loop_turns, the buffers
+    Writes: c.state, c.forces.account.work, c.loop_turns, kept, told, the buffers
     """
     ti.loop_config(block_dim=c.block_dim)
-    for w in range(c.arena.n_blocks):
+    for k in range(ti.select(chosen != 0, blocks.shape[0], c.arena.n_blocks)):
+        w = k
+        if chosen != 0:
+            w = blocks[k]
         c.arena.enter(w)
         n = n_frames * looks
-        if chosen != 0:
-            n = ti.select(names_some(c, w), n, 0)
-        if moves != 0 and n != 0:
+        if moves != 0:
+            if ti.static(not c.arena.device.is_gpu):
+                if chosen != 0:
+                    if ti.static(c.lanes > 1):
+                        keep_block(c, w, k, kept)
+                    put_start(c, w, rows, common, own_rows, own)
             c.count.store(w, 0, c.tables.arena.zero())
             c.engine.begin(c, w, first)
         for f in range(n):
@@ -57,6 +71,11 @@ def rollout(c: ti.template(), n_frames: ti.i32, looks: ti.i32, steps: ti.i32, fi
                     at = (f // looks * c.state.n_blocks + w) * c.lanes
                     unload_frame(c, w, at, q, qd, qdd, effort, pose, twist, points, wrench, multiplier, energy, diag,
                                  health, touch, contacts, quantity, others)
+        if ti.static(not c.arena.device.is_gpu):
+            if ti.static(c.lanes > 1):
+                if chosen != 0 and moves != 0:
+                    give_back(c, w, k, kept)
+            tell_host(c, w, chosen, told_rows, told)
         count_turns(c, w, turns)
 
 
@@ -97,11 +116,7 @@ def enter_phase(c: ti.template(), turns: ti.i32, chosen: ti.i32):
 @ti.kernel
 def put_starts(c: ti.template(), rows: ti.types.ndarray(), common: ti.types.ndarray(), own_rows: ti.types.ndarray(),
                own: ti.types.ndarray()):
-    """Let all worlds of the blocks in which `c.anew` names one be as before their first step.
-
-    Args:
-        rows: (N,) packs that are the same in all worlds then.  common: (N,), what is in them.
-        own_rows: (M,) those that are not.  own: (M, W with the idle lanes).
+    """Let all worlds of the blocks in which `c.anew` names one be as before their first step; as `put_start`.
 
     Reads:  c.anew
     Writes: c
@@ -110,52 +125,93 @@ def put_starts(c: ti.template(), rows: ti.types.ndarray(), common: ti.types.ndar
     for w in range(c.arena.n_blocks):
         c.arena.enter(w)
         if names_some(c, w):
-            for k in range(rows.shape[0]):
-                c.arena.packs.store(w, rows[k], c.tables.arena.zero() + common[k])
-            for k in range(own_rows.shape[0]):
-                for lane in ti.static(range(c.lanes)):
-                    put_lane(c.arena.packs.part(w, own_rows[k], 0), lane, own[k, w * c.lanes + lane])
+            put_start(c, w, rows, common, own_rows, own)
+
+
+@ti.func
+def put_start(c: ti.template(), w: ti.i32, rows: ti.template(), common: ti.template(), own_rows: ti.template(),
+              own: ti.template()):
+    """Let all worlds of a block be as before their first step.
+
+    Args:
+        rows: (N,) packs that are the same in all worlds then.  common: (N,), what is in them.
+        own_rows: (M,) those that are not.  own: (worlds with the idle lanes, M), flat.
+
+    Writes: c
+    """
+    for k in range(rows.shape[0]):
+        c.arena.packs.store(w, rows[k], c.tables.arena.zero() + common[k])
+    n = own_rows.shape[0]
+    for k in range(n):
+        for lane in ti.static(range(c.lanes)):
+            put_lane(c.arena.packs.part(w, own_rows[k], 0), lane, own[(w * c.lanes + lane) * n + k])
 
 
 @ti.kernel
-def keep_blocks(c: ti.template(), n_rows: ti.i32, places: ti.types.ndarray(), kept: ti.types.ndarray()):
+def keep_blocks(c: ti.template(), blocks: ti.types.ndarray(), kept: ti.types.ndarray()):
     """Keep what blocks have.
 
     Args:
-        n_rows: packs of a block.
-        places: (blocks,) where in `kept` the packs of a block are, -1 for blocks that are not kept.
-        kept: (packs of all of these).
+        blocks: (n,), their numbers.
+        kept: (n, packs of a block, lanes), flat.
 
     Reads:  c
     Writes: kept
     """
-    for w in range(c.arena.n_blocks):
-        c.arena.enter(w)
-        if places[w] >= 0:
-            for k in range(n_rows):
-                pack = c.arena.packs.load(w, k)
-                for lane in ti.static(range(c.lanes)):
-                    kept[(places[w] * n_rows + k) * c.lanes + lane] = get_lane(pack, lane)
+    for k in range(blocks.shape[0]):
+        c.arena.enter(blocks[k])
+        keep_block(c, blocks[k], k, kept)
 
 
 @ti.kernel
-def keep_others(c: ti.template(), n_rows: ti.i32, places: ti.types.ndarray(), kept: ti.types.ndarray()):
+def keep_others(c: ti.template(), blocks: ti.types.ndarray(), kept: ti.types.ndarray()):
     """Give worlds of the blocks that were kept what they had, but for those that `c.anew` names.
 
     Args:
-        n_rows, places, kept: as of `keep_blocks`.
+        blocks, kept: as of `keep_blocks`.
 
     Reads:  c.anew
     Writes: c
     """
-    for w in range(c.arena.n_blocks):
-        c.arena.enter(w)
-        if places[w] >= 0:
-            begins = local(c.anew.load(w, 0) != 0.0)
-            for k in range(n_rows):
-                first = (places[w] * n_rows + k) * c.lanes
-                before = vector([kept[first + lane] for lane in ti.static(range(c.lanes))])
-                c.arena.packs.store(w, k, ti.select(begins, c.arena.packs.load(w, k), before))
+    for k in range(blocks.shape[0]):
+        c.arena.enter(blocks[k])
+        give_back(c, blocks[k], k, kept)
+
+
+@ti.func
+def keep_block(c: ti.template(), w: ti.i32, place: ti.i32, kept: ti.template()):
+    """Keep what a block has, if there is room in this place."""
+    n = number(c.arena, "stride")
+    if (place + 1) * n * c.lanes <= kept.shape[0]:
+        for k in range(n):
+            pack = c.arena.packs.load(w, k)
+            for lane in ti.static(range(c.lanes)):
+                kept[(place * n + k) * c.lanes + lane] = get_lane(pack, lane)
+
+
+@ti.func
+def give_back(c: ti.template(), w: ti.i32, place: ti.i32, kept: ti.template()):
+    """Give worlds of a block that was kept what they had, but for those that `c.anew` names."""
+    n = number(c.arena, "stride")
+    if (place + 1) * n * c.lanes <= kept.shape[0]:
+        begins = local(c.anew.load(w, 0) != 0.0)
+        for k in range(n):
+            first = (place * n + k) * c.lanes
+            before = vector([kept[first + lane] for lane in ti.static(range(c.lanes))])
+            c.arena.packs.store(w, k, ti.select(begins, c.arena.packs.load(w, k), before))
+
+
+@ti.func
+def tell_host(c: ti.template(), w: ti.i32, chosen: ti.i32, rows: ti.template(), told: ti.template()):
+    """Packs of a block for the host; with chosen = 1 of the worlds that `c.anew` names."""
+    n = rows.shape[0]
+    if (w + 1) * n * c.lanes <= told.shape[0]:
+        named = c.anew.load(w, 0)
+        for k in range(n):
+            pack = c.arena.packs.load(w, rows[k])
+            for lane in ti.static(range(c.lanes)):
+                if chosen == 0 or get_lane(named, lane) != 0.0:
+                    told[(w * c.lanes + lane) * n + k] = get_lane(pack, lane)
 
 
 def names_some(c, w):

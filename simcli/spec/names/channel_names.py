@@ -15,6 +15,7 @@ Older spellings mean the same: the first word in the plural (`joints.pin.q`, as 
 
 import re
 from collections.abc import Collection, Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
 from simcli.spec.names.sensor_types import SENSOR_TYPES
@@ -76,6 +77,7 @@ def canonical(text: str) -> str:
     return PLURAL.get(group, group) + dot + rest
 
 
+@lru_cache(maxsize=4096)
 def split_name(text: str) -> ChannelName:
     """The parts of a name; a text that is none gives parts that no list above has."""
     group, _, rest = canonical(text).partition(".")

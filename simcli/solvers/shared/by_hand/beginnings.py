@@ -7,6 +7,9 @@ A block is put to its start as a whole, takes the frame of the start, and its wo
 that stages need no masks, and no byte depends on who begins beside whom. Blocks without a world that begins are not touched.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import numpy as np
 
 from simcli.kernels.memory.ages import words_of_age
@@ -14,8 +17,6 @@ from simcli.kernels.memory.arena import Arena
 from simcli.model.tables import Model
 from simcli.solvers.shared.by_hand.ready_calls import ReadyCalls
 from simcli.solvers.shared.rollout import keep_blocks, keep_others, put_starts
-
-_FEW = 32  # blocks whose packs the host copies in less time than a kernel takes to begin
 
 
 class Beginnings:
@@ -26,13 +27,12 @@ class Beginnings:
         calls: of its kernels.
 
     Attributes:
-        own_rows: packs of a block that differ between worlds.  own: (own_rows, W with the idle lanes), what is in them.
+        own_rows: packs of a block that differ between worlds.  own: (W with the idle lanes, own_rows), what is in them.
     """
 
     def __init__(self, stepper, calls: ReadyCalls):
         self._arena, self._device, self._calls = stepper.arena, stepper.device, calls
         arena: Arena = stepper.arena
-        self._n_rows = arena.n_rows
         q, qd = stepper.core.state.q.rows, stepper.core.state.qd.rows
         wide = np.concatenate([q, qd, *(slot.rows for slot in arena.wide)])
         is_state = np.ones(arena.n_rows, bool)
@@ -42,27 +42,69 @@ class Beginnings:
         differs = np.isin(rows, wide)
         self._rows, self.own_rows = (one.astype(np.int32) for one in (rows[~differs], rows[differs]))
         self._common = arena.storage.read_first(self._rows)
-        self.own = np.ascontiguousarray(arena.read_rows(self.own_rows).T)
-        self._world_of_lane = np.minimum(np.arange(self.own.shape[1]), arena.n_worlds - 1)
-        self._given = [self._device.given(one) for one in (self._rows, self._common, self.own_rows, self.own)]
+        self.own = arena.read_rows(self.own_rows)
+        self._own_now = self.own.copy()  # but for worlds that begin elsewhere
+        self._world_of_lane = np.minimum(np.arange(len(self.own)), arena.n_worlds - 1)
+        given = self._rows, self._common, self.own_rows, self._own_now.reshape(-1)
+        self._given = [self._device.given(one) for one in given]
         self._state_rows, self._mark_row = np.concatenate([q, qd]), stepper.core.anew.rows
+        self._state_places = np.searchsorted(self.own_rows, self._state_rows)
         self._age_rows = np.concatenate([np.zeros(0, int), *(slot.rows for slot in stepper.core.ages.slots)])
-        self._kept = np.empty(0, self._device.dtype)
+        self._kept = np.empty(1, self._device.dtype)
         self.read_marks()
 
-    def put(self, worlds: np.ndarray, model: Model | None = None) -> None:
-        """Let blocks with worlds that begin, which `choose` was told, stand before their first frame.
+    @contextmanager
+    def put(self, worlds: np.ndarray, model: Model | None = None) -> Iterator[tuple[np.ndarray, tuple]]:
+        """Let some worlds stand before their first frame; those of a CPU do so in the call of `rollout` that takes it.
 
         Args:
             worlds: (W,) bool, those that begin.
             model: of these worlds alone, in the form of the steps, with coordinates and velocities that they begin with
                 instead of those of the scene.
+
+        Yields:
+            The blocks with such worlds, and what `rollout` is to put there; in those that come first some worlds go on.
         """
-        self._calls.call(put_starts, *self._given)
+        self.mark(worlds)
+        lanes, state = None, None
         if model is not None:
-            n, (lanes, row) = int(worlds.sum()), self._lanes(worlds)
-            state = [np.broadcast_to(np.nan_to_num(one), (n, one.shape[1])) for one in (model.joint_q, model.joint_qd)]
-            self._write(self._state_rows, lanes, np.concatenate(state, axis=1)[row])
+            lanes, row = self._lanes(worlds)
+            n = int(worlds.sum())
+            state = [np.broadcast_to(one, (n, one.shape[1])) for one in (model.joint_q, model.joint_qd)]
+            state = np.concatenate(state, axis=1)[row]
+            state[np.isnan(state)] = 0.0
+        if self._device.is_gpu:
+            self._calls.call(put_starts, *self._given)
+            if model is not None:
+                self._write(self._state_rows, lanes, state)
+            yield self._device.given(self._blocks(worlds)[1]), ()
+            return
+        if model is not None:
+            self._own_now[lanes[:, None], self._state_places] = state
+        mixed, whole = self._blocks(worlds)
+        try:
+            yield np.concatenate([mixed, whole]), (*self._given, self._room_for(mixed.size))
+        finally:
+            if model is not None:
+                self._own_now[lanes] = self.own[lanes]
+
+    def chosen(self, worlds: np.ndarray):
+        """Tell kernels which worlds they are for, (W,) bool; gives the blocks with such worlds, as kernels take them."""
+        self.mark(worlds)
+        return self._device.given(np.concatenate(self._blocks(worlds)))
+
+    def _blocks(self, worlds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Blocks with some worlds that begin, (W,) bool, and with others, and blocks of which all begin."""
+        by_block = self._of_lanes(worlds).reshape(self._arena.n_blocks, -1)
+        some, all_of_it = by_block.any(axis=1), by_block.all(axis=1)
+        return np.flatnonzero(some & ~all_of_it).astype(np.int32), np.flatnonzero(all_of_it).astype(np.int32)
+
+    def _room_for(self, n_blocks: int) -> np.ndarray:
+        """Room for what so many blocks have."""
+        size = n_blocks * self._arena.stride * self._device.lanes
+        if self._kept.size < size:
+            self._kept = np.empty(size, self._device.dtype)
+        return self._kept[:size] if size else self._kept[:1]
 
     def mark(self, worlds: np.ndarray) -> None:
         """Tell kernels which worlds they are for.
@@ -70,10 +112,10 @@ class Beginnings:
         Args:
             worlds: (W,) bool.
         """
-        lanes = worlds[self._world_of_lane]
+        lanes = self._of_lanes(worlds)
         changed = np.flatnonzero(lanes != self._marked)
         self._write(self._mark_row, changed, lanes[changed, None])
-        self._marked = lanes
+        self._marked = lanes.copy()  # of the caller
 
     def read_marks(self) -> None:
         """Look which worlds kernels are for, after something else has written the memory."""
@@ -88,7 +130,7 @@ class Beginnings:
             episode: (W,).
         """
         if self._age_rows.size:
-            lanes = np.flatnonzero(worlds[self._world_of_lane])
+            lanes = np.flatnonzero(self._of_lanes(worlds))
             own = self._world_of_lane[lanes]
             self._write(self._age_rows, lanes, words_of_age(began[own], episode[own]))
 
@@ -107,16 +149,12 @@ class Beginnings:
             What `give_back` needs.
         """
         self.mark(worlds)
-        by_block = worlds[self._world_of_lane].reshape(self._arena.n_blocks, -1)
-        mixed = by_block.any(axis=1) & ~by_block.all(axis=1)
-        blocks = np.flatnonzero(mixed)
-        if blocks.size <= _FEW:
-            return (blocks, (by_block[blocks], self._arena.storage.read_blocks(blocks))) if blocks.size else None
-        places = np.where(mixed, np.cumsum(mixed) - 1, -1).astype(np.int32)
-        size = blocks.size * self._n_rows * self._device.lanes
-        self._kept = self._kept if self._kept.size >= size else np.empty(size, self._device.dtype)
-        self._calls.call(keep_blocks, self._n_rows, places, self._kept)  # of a CPU: a GPU has one world in a block
-        return places, self._kept
+        blocks, _ = self._blocks(worlds)
+        if not blocks.size:  # a GPU has one world in a block
+            return None
+        others = blocks, self._room_for(blocks.size)
+        self._calls.call(keep_blocks, *others)
+        return others
 
     def set_columns(self, rows: np.ndarray, worlds: np.ndarray, values: np.ndarray) -> None:
         """Set packs of some worlds.
@@ -131,17 +169,14 @@ class Beginnings:
 
     def _lanes(self, worlds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Lanes of some worlds, (W,) bool, and for each of them which of these worlds it is."""
-        lanes = np.flatnonzero(worlds[self._world_of_lane])
+        lanes = np.flatnonzero(self._of_lanes(worlds))
         return lanes, np.searchsorted(np.flatnonzero(worlds), self._world_of_lane[lanes])
+
+    def _of_lanes(self, worlds: np.ndarray) -> np.ndarray:
+        """What is of each world, (W,), of each lane: idle lanes are like the last world."""
+        return worlds if len(worlds) == len(self._world_of_lane) else worlds[self._world_of_lane]
 
     def give_back(self, others: tuple | None) -> None:
         """Give worlds of the same blocks that were not chosen what they had."""
-        if others is None:
-            return
-        places, kept = others
-        if isinstance(kept, np.ndarray):
-            self._calls.call(keep_others, self._n_rows, places, kept)
-            return
-        begin, before = kept
-        storage = self._arena.storage
-        storage.write_blocks(places, np.where(begin[:, None], storage.read_blocks(places), before))
+        if others is not None:
+            self._calls.call(keep_others, *others)

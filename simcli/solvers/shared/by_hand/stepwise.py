@@ -21,6 +21,7 @@ from simcli.model.tables import Model
 from simcli.solvers.shared.by_hand.beginnings import Beginnings
 from simcli.solvers.shared.by_hand.own_phases import OwnPhases, has_own_columns
 from simcli.solvers.shared.by_hand.ready_calls import ReadyCalls
+from simcli.solvers.shared.by_hand.told import PATHS_OF_JOINTS, Told
 from simcli.solvers.shared.host.frame_buffers import NOWHERE
 from simcli.solvers.shared.host.loop_bounds import TURNS, LoopsCutError, too_long
 from simcli.solvers.shared.host.solver import CALL_SECONDS
@@ -89,14 +90,13 @@ class Stepwise:
 
     def __init__(self, solver, guard: Callable = nullcontext, own_phases: bool = False):
         self.solver, self.stepper, self._guard = solver, solver.stepper, guard
-        self._health = self.stepper.core.health.rows
-        self._summary = self.stepper.core.contacts.summary.rows if self.stepper.core.summarises else None
+        self._told = Told(solver)
         self._calls = ReadyCalls(self.stepper)
         self._beginnings, self._at_start, self._by_world = Beginnings(self.stepper, self._calls), ([], {}), None
         self.phases = tuple(self.stepper.phases)
         is_own = own_phases and bool(self.phases) and has_own_columns(self.stepper)
         self.own = OwnPhases(self.stepper, self._beginnings, self._calls) if is_own else None
-        self.first_of_rhythm, self._block, self._seconds = 0, None, None
+        self.first_of_rhythm, self._block, self._joints, self._seconds = 0, None, None, None
         self.began, self.episode = self.stepper.crossings.began, np.zeros(self.stepper.model.n_worlds, np.int64)
         self._nothing = [np.empty(1, self.stepper.device.dtype) if not self.stepper.device.is_gpu
                          else self.stepper.device.buffer((1,)) for _ in BUFFERS]  # fmt: skip
@@ -146,10 +146,15 @@ class Stepwise:
             block.events[:0] = events
             block = self.solver.shown(block)
             recording.put(block)
+            self._forget()
             self._block, events = _last_of(block), block.events
         else:
             events = [self._named(event) for event in (*events, *self._go(n_frames, steps))]
         return n_frames * steps, events
+
+    def _forget(self, is_told: bool = False) -> None:
+        """Forget frames of where the worlds stood, and, but where the device has told of what has changed, what it told."""
+        self._block, self._joints, self._told.is_whole = None, None, is_told
 
     def _named(self, event: Event) -> Event:
         return event if event.joint < self.solver.model.n_joints else replace(event, joint=-1)
@@ -166,7 +171,8 @@ class Stepwise:
         Raises:
             DeviceError: the device cannot do it.
         """
-        s, start, self._block = self.stepper, time.perf_counter(), None
+        s, start = self.stepper, time.perf_counter()
+        self._forget()
         if s.looks_late:
             block = s.run(n_frames, steps)
             self._block = self.solver.shown(_last_of(block))
@@ -175,31 +181,35 @@ class Stepwise:
             before = s.n_steps
             self._launch(n_frames, steps, s.n_steps, self._nothing, True, False)
             s.n_steps += n_frames * steps
-            health = s.arena.read_rows(self._health)[: s.model.n_worlds]
+            health = self._told.of("health")
             events = s.new_events(health, before) if (health[:, 0] != s.status).any() else []
             events += s.crossings.new(s.core.signals.feedback, s.plan.dt)
             if s.core.summarises:
-                events += s.judge_solutions(s.arena.read_rows(self._summary)[: s.model.n_worlds], before)
+                events += s.judge_solutions(self._told.of("summary"), before)
         self._seconds = max((time.perf_counter() - start) / n_frames, 1e-9)
         return events
 
     def _launch(self, n_frames: int, steps: int, first: int, arrays: list, moves: bool, shows: bool,
-                chosen: bool = False) -> None:  # fmt: skip
+                blocks=None, starts: tuple = ()) -> None:  # fmt: skip
         """Call the kernel of a run.
 
         Args:
-            n_frames, steps, moves, shows, chosen: as of the kernel.
+            n_frames, steps, moves, shows: as of the kernel.
             first: number of the first step; a GPU counts by itself.
             arrays: buffers of frames.
+            blocks: those that take part; None for all.
+            starts: what worlds begin with there, of a CPU.
         """
         s = self.stepper
         if not s.device.is_gpu:
-            way = (moves, shows, chosen)
-            self._calls.call(rollout, n_frames, 1, steps, first, *map(int, way[:2]), TURNS, int(chosen), *arrays, way=way)
-            ti.sync()
+            (real, whole), way = s.nothing, (moves, shows, blocks is not None)
+            given = (whole if blocks is None else blocks, *(starts or (whole, real, whole, real, real)), *self._told.given)
+            numbers = n_frames, 1, steps, first, *map(int, way[:2]), TURNS, int(way[2])
+            self._calls.call(rollout, *numbers, *given, *arrays, way=way)
+            self._told.is_whole |= blocks is None
             return
         try:
-            s.take_frames(n_frames, steps, arrays, moves, shows, chosen)
+            s.take_frames(n_frames, steps, arrays, moves, shows, blocks)
             ti.sync()
             s.core.loop_turns.refuse_few()
         except LoopsCutError:
@@ -224,6 +234,13 @@ class Stepwise:
         self.show()
         return self.stepper.buffers.take(1, NOWHERE)
 
+    def columns(self, path: str) -> Mapping[str, np.ndarray]:
+        """Columns of the frame of where the worlds stand, which stay as they are; that of a path is among them."""
+        if self._block is None and path in PATHS_OF_JOINTS and self._joints is None:
+            self._joints = self._told.joints()
+        joints = self._joints if self._block is None else None
+        return joints if joints is not None and path in joints else self.show().columns
+
     def coordinates(self, worlds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Coordinates and velocities of joints of some worlds, (n, NQ) and (n, NV), as a frame shows them; a copy.
 
@@ -231,10 +248,10 @@ class Stepwise:
             worlds: (W,) bool.
         """
         s, model = self.stepper, self.solver.model
-        if self._block is not None:
-            return tuple(self._block.columns[f"frames/{name}"][0, worlds] for name in ("joint_q", "joint_qd"))
-        self._beginnings.mark(worlds)
-        self._launch(1, 1, s.n_steps - 1, self._nothing, False, True, True)
+        if self._block is not None or (self._told.shows_joints and self._told.is_whole):
+            return tuple(self.columns(path)[path][0, worlds] for path in PATHS_OF_JOINTS)
+        blocks = self._beginnings.chosen(worlds)
+        self._launch(1, 1, s.n_steps - 1, self._nothing, False, True, blocks)
         numbers, found = np.flatnonzero(worlds), []
         for name, slot, n in (("joint_q", s.core.state.q, model.n_q), ("joint_qd", s.core.state.qd, model.n_qd)):
             values = s.arena.storage.read_worlds(slot.rows[:n], numbers)
@@ -263,14 +280,12 @@ class Stepwise:
         self.began[worlds] = s.n_steps
         self._beginnings.set_ages(worlds, self.began, self.episode)
         s.crossings.told[worlds] = 0
-        others = self._beginnings.choose(worlds)
-        self._beginnings.put(worlds, model and self.solver.formed(model))
-        self._launch(1, 0, s.n_steps, self._nothing, True, True, True)
+        with self._beginnings.put(worlds, model and self.solver.formed(model)) as (blocks, starts):
+            self._launch(1, 0, s.n_steps, self._nothing, True, True, blocks, starts)
         events, ended = self._known_lacks(chosen) if model is None else self._lacks_of(model, worlds)
-        self._beginnings.give_back(others)
         s.status = np.where(worlds, 0, s.status)
         self._end({world: status for world, status in ended.items() if worlds[world]})
-        self._block = None
+        self._forget(self._told.is_whole)
         if worlds.all() and model is not None:
             events += s.engine.notes(self.solver.formed(model), s.options, s.plan)
         when = {"step": s.n_steps, "time": s.n_steps * s.plan.dt}
@@ -323,7 +338,7 @@ class Stepwise:
         """
         s = self.stepper
         s.phases.insert(0, Phase(s.n_steps, self.solver.formed(model), (text,)))
-        self._block = None
+        self._forget()
         return [self._named(event) for event in s.switch()]
 
     def columns_of_device(self, model: Model) -> tuple[np.ndarray, np.ndarray] | None:
@@ -362,7 +377,7 @@ class Stepwise:
         self._beginnings.set_columns(rows, worlds, values)
         s.move_account(enter_phase, self._calls.call)
         self._beginnings.give_back(others)
-        self._block = None
+        self._forget()
         return [Event(s.n_steps, s.n_steps * s.plan.dt, -1, "SC606", 0, -1, -1, 0.0, text)]
 
     def save(self) -> SavedState:
@@ -383,7 +398,8 @@ class Stepwise:
         s.status, s.n_steps = saved.status.copy(), saved.n_steps
         self.began[:], self.episode[:], self._entered[:] = saved.began, saved.episode, saved.entered
         s.crossings.new(s.core.signals.feedback, s.plan.dt)  # those before are told
-        s.phases, s.present, self._block = list(saved.phases), saved.present or self._present(len(saved.phases)), None
+        s.phases, s.present = list(saved.phases), saved.present or self._present(len(saved.phases))
+        self._forget()
 
     def begin_tables(self, saved: SavedState) -> None:
         """Take the tables of a start, and let phases come after now; the clock goes on, and all worlds are to begin.

@@ -235,9 +235,9 @@ def worst_step(summary: np.ndarray, dt: float) -> Unsolved | None:
         summary: (W, len(SUMMARY)), at the last frame of a call.
         dt: [s], step.
     """
-    counts = np.nan_to_num(summary[:, _UNSOLVED])
-    if not counts.any():
+    if not (summary[:, _UNSOLVED] > 0).any():
         return None
+    counts = np.nan_to_num(summary[:, _UNSOLVED])
     left = np.where(counts > 0, summary[:, WORST], -1.0)
     world = int(np.argmax(np.where(np.isnan(left), np.inf, left)))
     step = int(summary[world, WORST_STEP])

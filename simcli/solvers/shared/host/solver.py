@@ -71,6 +71,7 @@ class Stepper:
         present: model of the phase that runs.
         placeholders: columns of joints by path: which of their numbers stand for nothing.
         buffers: what a call of the kernel fills.
+        nothing: of real and of whole numbers, for kernels that are given nothing.
         status: (W,), Status of each world.
         unsolved: steps so far that were not solved, None if there are none.
         row_label: names of the constraint rows.
@@ -99,6 +100,7 @@ class Stepper:
         slots = {name: np.isnan(getattr(model, name)).any(axis=0) for name in ("joint_q", "joint_qd")}
         self.placeholders = {**slots, "joint_qdd": slots["joint_qd"], "joint_effort": slots["joint_qd"]}
         self.buffers = FrameBuffers(self.core, model, plan, self.device, self.arena, self.placeholders)
+        self.nothing = self.device.given(np.zeros(1, self.device.dtype)), self.device.given(np.zeros(1, np.int32))
         self.status, self.unsolved = np.zeros(model.n_worlds, int), None
         self.crossings = CrossingEvents(model)
         self.compile_seconds = self.frame_seconds = None
@@ -337,21 +339,24 @@ class Stepper:
         return arrays, events
 
     def take_frames(self, n_frames: int, steps: int, arrays: list, moves: bool = True, shows: bool = True,
-                    chosen: bool = False) -> None:  # fmt: skip
+                    blocks=None) -> None:  # fmt: skip
         """Call the kernel, or the kernels of its stages.
 
         Args:
             n_frames, steps: as of `call_once`.
             arrays: its buffers.
-            moves, shows, chosen: as of the kernel.
+            moves, shows: as of the kernel.
+            blocks: numbers of those that take part, as kernels take them; None for all.
         """
         looks, steps = (steps, 1) if self.looks_late and steps else (1, steps)
         if self.device.by_spirv:
-            take_frames_by_stages(self, n_frames, looks, steps, arrays, moves, shows, chosen)
+            take_frames_by_stages(self, n_frames, looks, steps, arrays, moves, shows, blocks is not None)
             return
         first = self.n_steps if moves else self.n_steps - steps
+        real, whole = self.nothing
+        of_blocks = (whole if blocks is None else blocks, whole, real, whole, real, real, whole, real)
         self.arena.launch(rollout, self.core, n_frames, looks, steps, first, int(moves), int(shows), TURNS,
-                          int(chosen), *arrays)
+                          int(blocks is not None), *of_blocks, *arrays)
 
     @property
     def looks_late(self) -> bool:

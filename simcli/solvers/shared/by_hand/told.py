@@ -1,0 +1,51 @@
+"""What the host knows of each world after each call: how it is, and where its joints are, without a frame."""
+
+import numpy as np
+
+_OF_JOINTS = ("joint_q", "joint_qd")
+PATHS_OF_JOINTS = tuple(f"frames/{name}" for name in _OF_JOINTS)
+
+
+class Told:
+    """Numbers that a CPU tells of all worlds at the end of each call, while their block is in the cache; a GPU is asked.
+
+    Args:
+        solver: that has not begun.
+
+    Attributes:
+        shows_joints: whether that is all that frames hold of coordinates and velocities of joints.
+        is_whole: whether it is how all worlds are now.
+        given: what the kernel of a run takes.
+    """
+
+    def __init__(self, solver):
+        self._stepper = stepper = solver.stepper
+        core, model, is_tree = stepper.core, stepper.model, solver is stepper  # others have other coordinates
+        self.shows_joints = not stepper.device.is_gpu and is_tree and core.leaving["joints"] and not core.projects
+        rows = {"health": core.health.rows}
+        rows |= {"summary": core.contacts.summary.rows} if core.summarises else {}
+        if self.shows_joints:
+            rows |= {"joint_q": core.state.q.rows[: model.n_q], "joint_qd": core.state.qd.rows[: model.n_qd]}
+        self._rows, self._columns, n = rows, {}, 0
+        for name, one in rows.items():
+            self._columns[name], n = slice(n, n + len(one)), n + len(one)
+        self._numbers = np.zeros((stepper.arena.n_blocks * stepper.device.lanes, n), stepper.device.dtype)
+        self.given = np.concatenate(list(rows.values())).astype(np.int32), self._numbers.reshape(-1)
+        self.is_whole = False
+
+    def of(self, name: str) -> np.ndarray:
+        """What the last call told of all worlds, (W, n), until the next one."""
+        if self._stepper.device.is_gpu:
+            return self._stepper.arena.read_rows(self._rows[name])[: self._stepper.model.n_worlds]
+        return self._numbers[: self._stepper.model.n_worlds, self._columns[name]]
+
+    def joints(self) -> dict[str, np.ndarray] | None:
+        """Columns of a frame of now, (1, W, n), of coordinates and velocities alone; None where that takes a frame."""
+        if not (self.shows_joints and self.is_whole):
+            return None
+        ended, found = self._stepper.status != 0, {}
+        for name, path in zip(_OF_JOINTS, PATHS_OF_JOINTS, strict=True):
+            found[path] = values = self.of(name)[None].copy()
+            values[..., self._stepper.placeholders[name]] = np.nan
+            values[:, ended] = np.nan
+        return found
