@@ -217,6 +217,9 @@ def test_steps_solve_the_convex_problem(forest, device):
             own = dofs_of_tree(links, root)
             if (links.root == root).sum() == 1:
                 check_momentum(forest, root, q, qd)
+                first = links.qd_start[root]  # of the velocity of its centre of mass
+                fall = np.linalg.norm(qd[1][:, first : first + 3] - qd[0][:, first : first + 3], axis=1)
+                assert np.abs(fall - h * np.linalg.norm(forest.gravity, axis=1)).max() < AGREE
                 continue
             errors = step.errors(qd[1], NEAR, own)
             assert errors.min(axis=0).max() < AGREE, (h, root, errors.min(axis=0).argmax())

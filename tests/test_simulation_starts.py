@@ -207,6 +207,45 @@ class Lent:
         return self.array.__dlpack_device__()
 
 
+def test_masks_are_read_as_those_of_a_gpu_are(monkeypatch):
+    """By what the protocol says of a type, which numpy does not for us there."""
+    from simcli.kernels.device.dlpack import lent_array
+
+    for values in (np.array([True, False]), np.array([3], np.uint8), np.array([[1.5]], np.float32)):
+        lent = lent_array(Lent(values))
+        assert (lent.dtype, lent.shape) == (values.dtype, values.shape)
+    with pytest.raises(BufferError, match="numpy has no numbers of its type, 5 of the protocol"):
+        lent_array(Lent(np.array([1j])))
+
+
+LIMITED = """
+simcli: 1
+bodies: {b: {mass: 1.0, com: [0.3, 0, 0], inertia: {diag: [0.1, 0.1, 0.1]}}}
+joints: {h: {type: revolute, parent: world, child: b, axis: [0, 1, 0], damping: 0.1,
+             limit: {lower: -1.0, upper: 1.0, stiffness: 50.0, damping: 1.0}}}
+solver: {dt: 0.01}
+run: {duration: 1.0}
+"""
+
+
+def test_parameters_of_a_file_are_restored_together(tmp_path):
+    """One after the other they would not be a scene: the new lower limit is above the old upper one."""
+    (tmp_path / "limited.yaml").write_text(LIMITED)
+    limit = "joints.h.limit"
+    given = {"worlds": 2, "vary": ["joints.h.damping", f"{limit}.lower", f"{limit}.upper"]}
+    with opened(tmp_path / "limited.yaml", **given) as sim, opened(tmp_path / "limited.yaml", **given) as other:
+        for path, value in (("joints.h.damping", 0.7), (f"{limit}.upper", 5.0), (f"{limit}.lower", 2.0)):
+            sim.set(path, value)
+        sim.step(3)
+        sim.save(tmp_path / "snapshot.h5")
+        other.restore(tmp_path / "snapshot.h5")
+        for path in given["vary"]:
+            assert np.array_equal(sim.get(path), other.get(path))
+        for one in (sim, other):
+            one.step(20)
+        assert not same(fresh(sim), fresh(other))
+
+
 ARM_SCENE = ARM.replace("TARGET", "0.5").replace("EFFORT", "constant: 0.3")
 
 
@@ -706,7 +745,7 @@ def rooms(job, path):
     model, other = parameters.laid_out(with_controls(job.model, ()))
     solver = solver_of(replace(job, model=model, phases=(Phase(MANY_STEPS, other, ()),)), live_device(), by_age=True)
     takes = lambda found: solver.stepper.takes(solver.formed(found))  # noqa: E731
-    return parameters.values[path], lambda values: parameters.model_with(path, values, model, takes)
+    return parameters.values[path], lambda values: parameters.model_with({path: values}, model, takes)
 
 
 @pytest.mark.slow

@@ -13,7 +13,7 @@ from simcli.kernels.memory.storage import all_finite
 from simcli.model.signals.controlled import CONTROL_OF, controlled_dofs, signal_of
 from simcli.model.signals.tables import SignalKind
 from simcli.model.tables import Model
-from simcli.simulation.given import fitting_numbers, spread_of
+from simcli.simulation.given import NOT_LENT, fitting_numbers, spread_of
 
 _PARAMETERS = 4  # of a signal; a constant is the first
 
@@ -152,8 +152,8 @@ class Controls:
             return fitting_numbers(what, value, shape)
         try:
             lent = lent_array(value)
-        except BufferError as error:
-            raise UsageError(f"{what}: {error}") from None
+        except NOT_LENT as error:
+            raise UsageError(f"{what}: the array cannot be taken by dlpack: {str(error) or type(error).__name__}") from None
         if lent.dtype != device.dtype or lent.shape not in (shape, shape[: 1 + (shape[1] > 1)]):
             return fitting_numbers(what, value, shape)
         buffer = device.buffer(shape)

@@ -45,6 +45,9 @@ def fitting_numbers(what: str, value: object, shape: tuple[int, ...], worlds: np
     return values
 
 
+NOT_LENT = (BufferError, RuntimeError, TypeError, ValueError)  # what arrays of other libraries raise that cannot be had
+
+
 def on_host_of(what: str, value: object) -> object:
     """A value, or the numbers of an array of another library.
 
@@ -55,7 +58,7 @@ def on_host_of(what: str, value: object) -> object:
         return value
     try:
         return on_host(value)
-    except (BufferError, RuntimeError, TypeError, ValueError) as error:
+    except NOT_LENT as error:
         raise UsageError(f"{what}: the array cannot be taken by dlpack: {str(error) or type(error).__name__}") from None
 
 

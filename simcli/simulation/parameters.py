@@ -87,7 +87,7 @@ class Parameters:
         alike = self._finished(build_together(self.job.document, [self._scene(base)] * 2), 2)
         found = [(table, name) for table, name in differences(alike, together) if name not in NO_WORLD_AXIS]
         row = with_columns(model, _columns(together, found, lambda column: column[1:2]))
-        self._refuse(model, row, ", ".join(self.paths))
+        self._refuse(model, row, ", ".join(f"`{path}`" for path in self.paths))
         wide = with_columns(model, _columns(model, found, lambda column: _of_worlds(column, model.n_worlds)))
         return tuple(aligned([wide, row]))
 
@@ -118,13 +118,12 @@ class Parameters:
         own = replace(model, n_worlds=n_worlds)
         return with_controls(started_from(own, replace(self.job.model, n_worlds=n_worlds)), self._controls)
 
-    def model_with(self, path: str, values: np.ndarray, now: Model, takes: Callable[[Model], bool],
+    def model_with(self, given: Mapping[str, np.ndarray], now: Model, takes: Callable[[Model], bool],
                    time: float | None = None) -> Model:  # fmt: skip
-        """The model with other numbers at a path.
+        """The model with other numbers at some paths; the values are these from now on.
 
         Args:
-            path: of `paths`.
-            values: (W, ...).
+            given: (W, ...), by path of `paths`.
             now: model that holds.
             takes: whether there is room for the tables of a model.
             time: [s], at which no prescribed position may jump; None where they may.
@@ -134,17 +133,17 @@ class Parameters:
                 jumps.
             SceneError: they make no scene.
         """
-        wanted = {**self.values, path: values}
+        wanted, named = {**self.values, **given}, ", ".join(f"`{path}`" for path in given)
         each = {name: path_column(one.tolist()) for name, one in wanted.items()}
         built = build_worlds(self.job.document, self.job.spec, self.job.request.worlds, each=each)
         built = self._finished(built, now.n_worlds)
-        self._refuse(now, built, path)
+        self._refuse(now, built, named)
         if time is not None and (jump := jump_between(time, now, built)):
-            raise UsageError(f"set `{path}`: {jump}; {HINT}")
+            raise UsageError(f"set {named}: {jump}; {HINT}")
         found = aligned([now, built])[1]
         if not takes(found):
-            raise UsageError(f"set `{path}`: no memory was laid out for such values when the simulation opened: open it "
-                             f"with one of them in the scene, as by sets=['{path}=...'], for which there is room then")
+            raise UsageError(f"set {named}: no memory was laid out for such values when the simulation opened: open it with "
+                             f"one of them in the scene, as by sets=['{next(iter(given))}=...']: then there is room for it")
         self.values = wanted
         return found
 
@@ -190,9 +189,9 @@ class Parameters:
             self._columns[path] = ParameterColumns(values[0], build, lay_out, now())
         return self._columns[path]
 
-    def _refuse(self, now: Model, model: Model, path: str) -> None:
+    def _refuse(self, now: Model, model: Model, named: str) -> None:
         if found := fixed_differences(now, model):
-            raise UsageError(f"`{path}` cannot be set while it runs: that changes {', '.join(found[:3])}")
+            raise UsageError(f"{named} cannot be set while it runs: that changes {', '.join(found[:3])}")
 
 
 def _columns(model: Model, names: Iterable[tuple[str, str]], change: Callable[[np.ndarray], np.ndarray]) -> dict[str, dict]:

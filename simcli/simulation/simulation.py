@@ -288,7 +288,7 @@ class Simulation:
             parameters.note_written(path, parameters.with_values(path, given, worlds))
             return stepwise.write_columns(columns.rows, columns.numbers(given), worlds, text)
         whole = parameters.with_values(path, given, worlds)
-        self._model = parameters.model_with(path, whole, self._model_now(), stepwise.takes, self.time)
+        self._model = parameters.model_with({path: whole}, self._model_now(), stepwise.takes, self.time)
         if columns is not None:
             columns.note(whole)
         self._controls.fetch()
@@ -424,9 +424,7 @@ class Simulation:
         """A snapshot of a file with the model of its parameters."""
         if not self._parameters.paths:
             return replace(snapshot, model=self._model)
-        model = self._model_now()
-        for path, values in snapshot.parameters.items():
-            model = self._parameters.model_with(path, values, model, self._stepwise.takes)
+        model = self._parameters.model_with(snapshot.parameters, self._model_now(), self._stepwise.takes)
         present = self._solver.stepper.stated(self._solver.formed(model))
         return replace(snapshot, model=model, state=replace(snapshot.state, present=present))
 

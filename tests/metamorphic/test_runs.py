@@ -9,6 +9,7 @@ from support.solver_modes import MODES
 import simcli
 from metamorphic.mechanisms import floating_pushed, heap, mechanism, with_laws
 from metamorphic.motions import skipping_refusals, with_solver
+from metamorphic.reverts import REVERTS, ROOT
 from metamorphic.written import scene_of
 from simcli.spec.honours.solver_fields import CONTACT_INTEGRATORS
 
@@ -83,3 +84,8 @@ def test_a_file_holds_the_motion_of_this_process(tmp_path, kind, mode):
         there = np.concatenate([np.ravel(getattr(run.body(name), what)[-1, 0]) for name in names
                                 for what in ("position", "orientation", "velocity", "angular_velocity")])  # fmt: skip
     np.testing.assert_array_equal(there, here)
+
+
+def test_what_reverts_take_out_stands_once():
+    for name, revert in REVERTS.items():
+        assert (ROOT / "simcli" / revert.file).read_text().count(revert.mended) == 1, name

@@ -17,7 +17,7 @@ from simcli.kernels.language.backend import data_pointer
 _CPU, _CUDA = 1, 2  # kinds of devices of the protocol
 _KINDS = {"cpu": _CPU, "cuda": _CUDA}
 _FLOAT = 2  # code of a type
-_LETTERS = {0: "i", 1: "u", _FLOAT: "f"}  # numpy's, of codes
+_LETTERS = {0: "i", 1: "u", _FLOAT: "f", 6: "b"}  # numpy's, of codes
 _DEFAULT_STREAM = 1  # of CUDA, in the protocol's words: the one in which the driver copies
 _NAME = b"dltensor"  # of a capsule that nobody has taken
 
@@ -145,22 +145,24 @@ class LentArray:
 
 
 def is_lent_by(value: object, arch: str) -> bool:
-    """Whether a value is an array of another library, or numpy's, in the memory of a device."""
-    return hasattr(value, "__dlpack__") and int(value.__dlpack_device__()[0]) == _KINDS.get(arch)
+    """Whether a value is an array of another library, or numpy's, in the memory of a device, the first one of its kind."""
+    return hasattr(value, "__dlpack__") and tuple(map(int, value.__dlpack_device__())) == (_KINDS.get(arch), 0)
 
 
 def lent_array(value) -> LentArray:
     """What an array of another library says of itself.
 
     Raises:
-        BufferError: its numbers are no numbers of a machine, or do not stand one after another.
+        BufferError: its numbers are no numbers of a machine, or do not stand one after another; it is of a second GPU.
     """
-    kind = int(value.__dlpack_device__()[0])
+    kind, number = map(int, value.__dlpack_device__())
+    if kind == _CUDA and number:
+        raise BufferError(f"it is in the memory of GPU {number}, and GPU 0 is taken: copy it there")
     capsule = value.__dlpack__(stream=_DEFAULT_STREAM) if kind == _CUDA else value.__dlpack__()
     t = _Managed.from_address(_POINTER_OF_OBJECT(capsule, _NAME)).tensor
     shape = tuple(t.shape[k] for k in range(t.ndim))
     if t.dtype.code not in _LETTERS or t.dtype.lanes != 1:
-        raise BufferError("its numbers are of a type that numpy has not")
+        raise BufferError(f"numpy has no numbers of its type, {t.dtype.code} of the protocol with {t.dtype.lanes} lanes")
     dense = [int(np.prod(shape[k + 1 :])) for k in range(t.ndim)]
     if t.strides and any(n > 1 and t.strides[k] != dense[k] for k, n in enumerate(shape)):
         raise BufferError("its numbers do not stand one after another: make it contiguous")

@@ -74,7 +74,7 @@ class ContactSolvingSpec(Part):
     push_out_speed: quantity("m/s", gt=0) = doc(1.0, "Fastest removal of an overlap", "m/s", 0.5)
     tolerance: quantity("m/s", gt=0) = doc(
         1e-8, "Error of velocities that the impulses of a pass may leave, a hundredth of what a step may; single "
-        "precision takes 1e-5 at least, 1e-4 for most joints", "m/s", 1e-10
+        "precision takes 1e-5 at least, up to 1e-4 where joints are constraint equations", "m/s", 1e-10
     )  # fmt: skip
     linear: Literal["auto", "dense", "sparse"] = doc(
         "auto", "Linear systems of a step: dense, of all velocities; sparse, of bodies that touch or are joined, in the "
