@@ -52,14 +52,18 @@ def share_load(c: ti.template(), w: ti.i32):
 def _renew_factors(p: ti.template(), w: ti.i32):
     """Factors of the last Newton step of each world, where those of the block are of sweeps of one of them.
 
+    A world that begins anew still does so after that: its matrix does not depend on what others have swept.
+
     Writes: p.{matrix, pivot}, or p.large; p.swept
     """
     if whole(p.swept, w, 0) != 0:
         if ti.static(p.is_large):
             renew_large(p, w, NEWTON)
         else:
+            fresh = local(p.progress.fresh.load(w, 0))
             condense(p, w, NEWTON)
             factorize(p, w)
+            p.progress.fresh.store(w, 0, fresh)
         p.swept.store(w, 0, p.arena.zero())
 
 
