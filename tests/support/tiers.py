@@ -14,7 +14,7 @@ from itertools import combinations
 import pytest
 
 MARKS = ("slow", "full")
-DEFAULT, OTHERS = "not slow and not full", "full or slow"  # what `-m` says, here and in .ci/run
+DEFAULT, FULL = "not slow and not full", "full and not slow"  # what `-m` says, here and in .ci/run
 
 # Promises of the README, by the words with which they begin, and functions of tests that show them.
 PROMISES = {
