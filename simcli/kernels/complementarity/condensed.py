@@ -9,6 +9,7 @@ from simcli.kernels.complementarity.admm import reciprocals, swept_row, swept_tr
 from simcli.kernels.complementarity.dense import (
     any_entry,
     diagonal,
+    factorize,
     is_anywhere,
     scaled_columns,
     three,
@@ -20,6 +21,21 @@ from simcli.kernels.complementarity.measure import seen
 from simcli.kernels.complementarity.problem import ADMM
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import any_lane, local
+
+
+def renew_factors(p, w, kind):
+    """Factors of the condensed matrix (inside kernels).
+
+    Reads:  rows, contacts, p.mass
+    Writes: p.{matrix, pivot}, or p.large
+    """
+    (renew_large if p.is_large else _renew_dense)(p, w, kind)
+
+
+@ti.func
+def _renew_dense(p: ti.template(), w: ti.i32, kind: ti.i32):
+    condense(p, w, kind)
+    factorize(p, w)
 
 
 def _outer(a: Vec3, b: Vec3) -> Mat3:

@@ -81,6 +81,15 @@ def triple_speed(p: ti.template(), side: ti.template(), w: ti.i32, c: ti.i32, v:
     return total
 
 
+def solve_masses(p, w, x):
+    """M^-1 x in place (inside kernels).
+
+    Reads:  p.root, or p.large.inverse
+    Writes: x
+    """
+    (solve_blocks if p.is_large else solve_mass)(p, w, x)
+
+
 @ti.func
 def respond(p: ti.template(), w: ti.i32):
     """The velocity that the present impulses give: vf + M^-1 J^T x.
@@ -91,10 +100,7 @@ def respond(p: ti.template(), w: ti.i32):
     for a in range(p.n):
         p.trial.store(w, a, p.arena.zero())
     pull(p, w, "impulse", p.trial)
-    if ti.static(p.is_large):
-        solve_blocks(p, w, p.trial)
-    else:
-        solve_mass(p, w, p.trial)
+    solve_masses(p, w, p.trial)
     for a in range(p.n):
         p.trial.store(w, a, p.trial.load(w, a) + p.free.load(w, a))
 

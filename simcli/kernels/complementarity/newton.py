@@ -109,6 +109,11 @@ def linearize(p: ti.template(), w: ti.i32):
     pull(p, w, "step", p.force)
 
 
+def solve_condensed(p, w, x):
+    """(M + J^T G J)^-1 x in place, with the factors at hand (inside kernels)."""
+    (solve_large if p.is_large else substitute)(p, w, x)
+
+
 @ti.func
 def direct(p: ti.template(), w: ti.i32):
     """The direction of a Newton step: of impulses and of what rows see.
@@ -118,10 +123,7 @@ def direct(p: ti.template(), w: ti.i32):
     Reads:  factors, p.force, gain of all
     Writes: p.force, {step, rate} of all
     """
-    if ti.static(p.is_large):
-        solve_large(p, w, p.force)
-    else:
-        substitute(p, w, p.force)
+    solve_condensed(p, w, p.force)
     for s in range(whole(p.live, w, 0)):
         if is_anywhere(p.rows, w, s):
             speed = row_speed(p, w, s, p.force)

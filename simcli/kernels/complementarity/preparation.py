@@ -9,13 +9,11 @@ from simcli.kernels.complementarity.dense import (
     put_three,
     root_below,
     root_forward,
-    solve_mass,
     three,
     whole,
 )
-from simcli.kernels.complementarity.large import solve_blocks
 from simcli.kernels.complementarity.large_problem import prepare_large
-from simcli.kernels.complementarity.measure import seen
+from simcli.kernels.complementarity.measure import seen, solve_masses
 from simcli.kernels.language import ti
 from simcli.kernels.language.numbers import number
 from simcli.kernels.linear.skyline import packed_index
@@ -93,10 +91,7 @@ def push_free(p: ti.template(), w: ti.i32):
     Reads:  p.root, or p.large.inverse
     Writes: p.{free, push}
     """
-    if ti.static(p.is_large):
-        solve_blocks(p, w, p.push)
-    else:
-        solve_mass(p, w, p.push)
+    solve_masses(p, w, p.push)
     for a in range(p.n):
         p.free.store(w, a, p.free.load(w, a) + p.push.load(w, a))
 

@@ -13,8 +13,8 @@ does gives one round to each of its own.
 from simcli.kernels.algebra.elementary import select, select_parts
 from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.complementarity.admm import FIRST_RHO, ROUND, begin_sweeps, sweep
-from simcli.kernels.complementarity.condensed import condense, renew_large
-from simcli.kernels.complementarity.dense import factorize, whole
+from simcli.kernels.complementarity.condensed import renew_factors
+from simcli.kernels.complementarity.dense import whole
 from simcli.kernels.complementarity.measure import STARTING, measure_residual, respond
 from simcli.kernels.complementarity.newton import (
     COARSE,
@@ -194,11 +194,7 @@ def _renew(p: ti.template(), w: ti.i32):
     Writes: p.{matrix, pivot}, or p.large; p.swept
     """
     kind = p.now.load(w, "kind")
-    if ti.static(p.is_large):
-        renew_large(p, w, kind)
-    else:
-        condense(p, w, kind)
-        factorize(p, w)
+    renew_factors(p, w, kind)
     p.swept.store(w, 0, p.arena.zero() + ti.cast(kind == ADMM, p.arena.device.real))
 
 

@@ -14,11 +14,10 @@ Source: derived.
 
 from simcli.kernels.algebra.elementary import select
 from simcli.kernels.algebra.values import Vec3
-from simcli.kernels.complementarity.condensed import condense, renew_large
-from simcli.kernels.complementarity.dense import factorize, solve_mass, substitute, whole
-from simcli.kernels.complementarity.krylov import solve_large
-from simcli.kernels.complementarity.large import solve_blocks
-from simcli.kernels.complementarity.measure import pull, row_speed
+from simcli.kernels.complementarity.condensed import renew_factors
+from simcli.kernels.complementarity.dense import whole
+from simcli.kernels.complementarity.measure import pull, row_speed, solve_masses
+from simcli.kernels.complementarity.newton import solve_condensed
 from simcli.kernels.complementarity.problem import NEWTON
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import local
@@ -57,13 +56,9 @@ def _renew_factors(p: ti.template(), w: ti.i32):
     Writes: p.{matrix, pivot}, or p.large; p.swept
     """
     if whole(p.swept, w, 0) != 0:
-        if ti.static(p.is_large):
-            renew_large(p, w, NEWTON)
-        else:
-            fresh = local(p.progress.fresh.load(w, 0))
-            condense(p, w, NEWTON)
-            factorize(p, w)
-            p.progress.fresh.store(w, 0, fresh)
+        fresh = local(p.progress.fresh.load(w, 0))
+        renew_factors(p, w, NEWTON)
+        p.progress.fresh.store(w, 0, fresh)
         p.swept.store(w, 0, p.arena.zero())
 
 
@@ -75,7 +70,7 @@ def _drop_self_stress(p: ti.template(), w: ti.i32, n: ti.template(), finest: ti.
         finest: [m/s], below which velocities are none.
 
     Reads:  factors of the last Newton step, rows, contacts
-    Writes: p.rows.impulse, step of all, p.{force, momentum}
+    Writes: p.rows.impulse, step of all, p.force
     """
     zero = p.arena.zero()
     for s in range(whole(p.live, w, 0)):
@@ -85,10 +80,7 @@ def _drop_self_stress(p: ti.template(), w: ti.i32, n: ti.template(), finest: ti.
             side.step.store(w, c, Vec3(zero, zero, zero))
     for _k in ti.static(range(_TIMES)):
         _pull_steps(p, w)
-        if ti.static(p.is_large):
-            solve_large(p, w, p.force)
-        else:
-            substitute(p, w, p.force)
+        solve_condensed(p, w, p.force)
         for s in range(ti.min(n, whole(p.live, w, 0))):
             rest = p.rows.step.load(w, s) - p.rows.gain.load(w, s) * row_speed(p, w, s, p.force)
             p.rows.step.store(w, s, select(_may_share(p, w, s, n), rest, zero))
@@ -122,10 +114,7 @@ def _speed_of_steps(p: ti.template(), w: ti.i32):
     Writes: p.force
     """
     _pull_steps(p, w)
-    if ti.static(p.is_large):
-        solve_blocks(p, w, p.force)
-    else:
-        solve_mass(p, w, p.force)
+    solve_masses(p, w, p.force)
     most = poison = p.arena.zero()
     for a in range(p.n):
         speed = p.force.load(w, a)

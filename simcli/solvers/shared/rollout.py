@@ -24,7 +24,7 @@ _OF_ENDED = ("health", "touch")  # told of worlds that have ended, too
 def rollout(c: ti.template(), n_frames: ti.i32, looks: ti.i32, steps: ti.i32, first: ti.i64, moves: ti.i32, shows: ti.i32,
             turns: ti.i32, chosen: ti.i32,
             blocks: ti.types.ndarray(), rows: ti.types.ndarray(), common: ti.types.ndarray(), own_rows: ti.types.ndarray(),
-            own: ti.types.ndarray(), kept: ti.types.ndarray(), told_rows: ti.types.ndarray(), told: ti.types.ndarray(),
+            own: ti.types.ndarray(), kept: ti.types.ndarray(), copied_rows: ti.types.ndarray(), copied: ti.types.ndarray(),
             q: ti.types.ndarray(), qd: ti.types.ndarray(), qdd: ti.types.ndarray(), effort: ti.types.ndarray(),
             pose: ti.types.ndarray(), twist: ti.types.ndarray(), points: ti.types.ndarray(), wrench: ti.types.ndarray(),
             multiplier: ti.types.ndarray(), energy: ti.types.ndarray(), diag: ti.types.ndarray(),
@@ -39,11 +39,11 @@ def rollout(c: ti.template(), n_frames: ti.i32, looks: ti.i32, steps: ti.i32, fi
     Args:
         rows, common, own_rows, own: as of `put_start`, which a CPU calls where worlds begin.
         kept: room for the packs of the first blocks, those in which not all worlds begin.
-        told_rows: (N,) packs that the host wants to know after each call.  told: (worlds with the idle lanes, N), flat; of
-            fewer worlds for none.
+        copied_rows: (N,) packs that the host wants to know after each call.
+        copied: (worlds with the idle lanes, N), flat; of fewer worlds for none.
 
     Reads:  c
-    Writes: c.state, c.forces.account.work, c.loop_turns, kept, told, the buffers
+    Writes: c.state, c.forces.account.work, c.loop_turns, kept, copied, the buffers
     """
     ti.loop_config(block_dim=c.block_dim)
     for k in range(ti.select(chosen != 0, blocks.shape[0], c.arena.n_blocks)):
@@ -53,11 +53,8 @@ def rollout(c: ti.template(), n_frames: ti.i32, looks: ti.i32, steps: ti.i32, fi
         c.arena.enter(w)
         n = n_frames * looks
         if moves != 0:
-            if ti.static(not c.arena.device.is_gpu):
-                if chosen != 0:
-                    if ti.static(c.lanes > 1):
-                        keep_block(c, w, k, kept)
-                    put_start(c, w, rows, common, own_rows, own)
+            if chosen != 0:
+                _begin_chosen(c, w, k, rows, common, own_rows, own, kept)
             c.count.store(w, 0, c.tables.arena.zero())
             c.engine.begin(c, w, first)
         for f in range(n):
@@ -71,11 +68,7 @@ def rollout(c: ti.template(), n_frames: ti.i32, looks: ti.i32, steps: ti.i32, fi
                     at = (f // looks * c.state.n_blocks + w) * c.lanes
                     unload_frame(c, w, at, q, qd, qdd, effort, pose, twist, points, wrench, multiplier, energy, diag,
                                  health, touch, contacts, quantity, others)
-        if ti.static(not c.arena.device.is_gpu):
-            if ti.static(c.lanes > 1):
-                if chosen != 0 and moves != 0:
-                    give_back(c, w, k, kept)
-            tell_host(c, w, chosen, told_rows, told)
+        _end_call(c, w, k, chosen, moves, kept, copied_rows, copied)
         count_turns(c, w, turns)
 
 
@@ -111,6 +104,28 @@ def enter_phase(c: ti.template(), turns: ti.i32, chosen: ti.i32):
             c.forces.account.supply(w, stored)
             set_aside(c, w)
         count_turns(c, w, turns)
+
+
+def _begin_chosen(c, w, k, rows, common, own_rows, own, kept):
+    """Put a block to its start, after keeping what its other worlds have (inside kernels); a GPU is put there before."""
+    if not c.arena.device.is_gpu:
+        if c.lanes > 1:
+            keep_block(c, w, k, kept)
+        put_start(c, w, rows, common, own_rows, own)
+
+
+def _end_call(c, w, k, chosen, moves, kept, copied_rows, copied):
+    """What a CPU does with a block at the end of a call (inside kernels)."""
+    if not c.arena.device.is_gpu:
+        if c.lanes > 1:
+            _give_back_others(c, w, k, chosen, moves, kept)
+        copy_to_host(c, w, chosen, copied_rows, copied)
+
+
+@ti.func
+def _give_back_others(c: ti.template(), w: ti.i32, k: ti.i32, chosen: ti.i32, moves: ti.i32, kept: ti.template()):
+    if chosen != 0 and moves != 0:
+        give_back(c, w, k, kept)
 
 
 @ti.kernel
@@ -202,16 +217,16 @@ def give_back(c: ti.template(), w: ti.i32, place: ti.i32, kept: ti.template()):
 
 
 @ti.func
-def tell_host(c: ti.template(), w: ti.i32, chosen: ti.i32, rows: ti.template(), told: ti.template()):
+def copy_to_host(c: ti.template(), w: ti.i32, chosen: ti.i32, rows: ti.template(), copied: ti.template()):
     """Packs of a block for the host; with chosen = 1 of the worlds that `c.anew` names."""
     n = rows.shape[0]
-    if (w + 1) * n * c.lanes <= told.shape[0]:
+    if (w + 1) * n * c.lanes <= copied.shape[0]:
         named = c.anew.load(w, 0)
         for k in range(n):
             pack = c.arena.packs.load(w, rows[k])
             for lane in ti.static(range(c.lanes)):
                 if chosen == 0 or get_lane(named, lane) != 0.0:
-                    told[(w * c.lanes + lane) * n + k] = get_lane(pack, lane)
+                    copied[(w * c.lanes + lane) * n + k] = get_lane(pack, lane)
 
 
 def names_some(c, w):

@@ -6,7 +6,7 @@ a step does, files.
     ready_calls  kernels that are called again and again
     beginnings   what worlds begin with, from which some of them begin anew
     own_phases   events at a time in worlds that begin one by one
-    told         what the host knows of each world after each call, without a frame
+    host_copy    what the host knows of each world after each call, without a frame
     stepwise     a run that a program steps by hand: steps without frames, worlds that begin anew
     on_device    quantities of a frame where they are in the memory of a GPU
 """

@@ -19,9 +19,9 @@ from simcli.model.phases.stretches import Phase
 from simcli.model.snapshot import Event, FrameBlock
 from simcli.model.tables import Model
 from simcli.solvers.shared.by_hand.beginnings import Beginnings
+from simcli.solvers.shared.by_hand.host_copy import PATHS_OF_JOINTS, HostCopy
 from simcli.solvers.shared.by_hand.own_phases import OwnPhases, has_own_columns
 from simcli.solvers.shared.by_hand.ready_calls import ReadyCalls
-from simcli.solvers.shared.by_hand.told import PATHS_OF_JOINTS, Told
 from simcli.solvers.shared.host.frame_buffers import NOWHERE
 from simcli.solvers.shared.host.loop_bounds import TURNS, LoopsCutError, too_long
 from simcli.solvers.shared.host.solver import CALL_SECONDS
@@ -90,7 +90,7 @@ class Stepwise:
 
     def __init__(self, solver, guard: Callable = nullcontext, own_phases: bool = False):
         self.solver, self.stepper, self._guard = solver, solver.stepper, guard
-        self._told = Told(solver)
+        self._host_copy = HostCopy(solver)
         self._calls = ReadyCalls(self.stepper)
         self._beginnings, self._at_start, self._by_world = Beginnings(self.stepper, self._calls), ([], {}), None
         self.phases = tuple(self.stepper.phases)
@@ -154,7 +154,7 @@ class Stepwise:
 
     def _forget(self, is_told: bool = False) -> None:
         """Forget frames of where the worlds stood, and, but where the device has told of what has changed, what it told."""
-        self._block, self._joints, self._told.is_whole = None, None, is_told
+        self._block, self._joints, self._host_copy.is_whole = None, None, is_told
 
     def _named(self, event: Event) -> Event:
         return event if event.joint < self.solver.model.n_joints else replace(event, joint=-1)
@@ -181,11 +181,11 @@ class Stepwise:
             before = s.n_steps
             self._launch(n_frames, steps, s.n_steps, self._nothing, True, False)
             s.n_steps += n_frames * steps
-            health = self._told.of("health")
+            health = self._host_copy.of("health")
             events = s.new_events(health, before) if (health[:, 0] != s.status).any() else []
             events += s.crossings.new(s.core.signals.feedback, s.plan.dt)
             if s.core.summarises:
-                events += s.judge_solutions(self._told.of("summary"), before)
+                events += s.judge_solutions(self._host_copy.of("summary"), before)
         self._seconds = max((time.perf_counter() - start) / n_frames, 1e-9)
         return events
 
@@ -203,10 +203,11 @@ class Stepwise:
         s = self.stepper
         if not s.device.is_gpu:
             (real, whole), way = s.nothing, (moves, shows, blocks is not None)
-            given = (whole if blocks is None else blocks, *(starts or (whole, real, whole, real, real)), *self._told.given)
+            starts = starts or (whole, real, whole, real, real)
+            given = (whole if blocks is None else blocks, *starts, *self._host_copy.given)
             numbers = n_frames, 1, steps, first, *map(int, way[:2]), TURNS, int(way[2])
             self._calls.call(rollout, *numbers, *given, *arrays, way=way)
-            self._told.is_whole |= blocks is None
+            self._host_copy.is_whole |= blocks is None
             return
         try:
             s.take_frames(n_frames, steps, arrays, moves, shows, blocks)
@@ -237,7 +238,7 @@ class Stepwise:
     def columns(self, path: str) -> Mapping[str, np.ndarray]:
         """Columns of the frame of where the worlds stand, which stay as they are; that of a path is among them."""
         if self._block is None and path in PATHS_OF_JOINTS and self._joints is None:
-            self._joints = self._told.joints()
+            self._joints = self._host_copy.joints()
         joints = self._joints if self._block is None else None
         return joints if joints is not None and path in joints else self.show().columns
 
@@ -248,7 +249,7 @@ class Stepwise:
             worlds: (W,) bool.
         """
         s, model = self.stepper, self.solver.model
-        if self._block is not None or (self._told.shows_joints and self._told.is_whole):
+        if self._block is not None or (self._host_copy.shows_joints and self._host_copy.is_whole):
             return tuple(self.columns(path)[path][0, worlds] for path in PATHS_OF_JOINTS)
         blocks = self._beginnings.chosen(worlds)
         self._launch(1, 1, s.n_steps - 1, self._nothing, False, True, blocks)
@@ -285,7 +286,7 @@ class Stepwise:
         events, ended = self._known_lacks(chosen) if model is None else self._lacks_of(model, worlds)
         s.status = np.where(worlds, 0, s.status)
         self._end({world: status for world, status in ended.items() if worlds[world]})
-        self._forget(self._told.is_whole)
+        self._forget(self._host_copy.is_whole)
         if worlds.all() and model is not None:
             events += s.engine.notes(self.solver.formed(model), s.options, s.plan)
         when = {"step": s.n_steps, "time": s.n_steps * s.plan.dt}

@@ -6,8 +6,8 @@ _OF_JOINTS = ("joint_q", "joint_qd")
 PATHS_OF_JOINTS = tuple(f"frames/{name}" for name in _OF_JOINTS)
 
 
-class Told:
-    """Numbers that a CPU tells of all worlds at the end of each call, while their block is in the cache; a GPU is asked.
+class HostCopy:
+    """Numbers of all worlds that a CPU copies at the end of each call, while their block is in the cache; a GPU is read.
 
     Args:
         solver: that has not begun.
@@ -34,7 +34,7 @@ class Told:
         self.is_whole = False
 
     def of(self, name: str) -> np.ndarray:
-        """What the last call told of all worlds, (W, n), until the next one."""
+        """What the last call has copied of all worlds, (W, n), until the next one."""
         if self._stepper.device.is_gpu:
             return self._stepper.arena.read_rows(self._rows[name])[: self._stepper.model.n_worlds]
         return self._numbers[: self._stepper.model.n_worlds, self._columns[name]]
