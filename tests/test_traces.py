@@ -123,3 +123,25 @@ def test_a_signature_tells_structures_apart_and_values_of_memory_not():
     assert said(np.zeros(3)) == said(np.ones(4))
     with pytest.raises(traces.UnknownError):
         said(iter([1]))
+
+
+def test_what_was_asked_of_a_model_before_is_no_part_of_a_signature():
+    """Answers that tables remember depend on the command: one that only compiles asks less than a run."""
+    from dataclasses import replace
+
+    from simcli.model.closure.begin import begins_anywhere
+
+    def said(model):
+        found = traces.Signature(False)
+        found.add(model)
+        return found.said
+
+    bodies = "{mass: 1, inertia: {diag: [1, 1, 1]}, shapes: {ball: {type: sphere, radius: 0.1}}}"
+    model, _ = model_of(f"bodies:\n  a: {bodies}\n  b: {bodies}\ncontact: {{}}\nsolver: {{dt: 1e-3}}\nrun: {{duration: 1}}\n")
+    contacts = replace(model.contacts)  # nobody has asked it anything
+    before, of_contacts = said(model), said(contacts)
+    begins_anywhere(model)
+    assert len(contacts.pairs.shape_a) == len(model.contacts.pairs.shape_a)
+    assert "_kept" in vars(model)
+    assert "pairs" in vars(contacts)
+    assert (said(model), said(contacts)) == (before, of_contacts)

@@ -105,6 +105,8 @@ class Model:
         combinations: of coordinates; in the form that solvers step (joints/combined.py) joints stand for them.
     """
 
+    _untraced = ("_kept",)  # what is remembered of it (`kept`): it follows from the tables, and depends on what was asked
+
     n_worlds: int
     bodies: Bodies
     joints: Joints

@@ -7,12 +7,13 @@ and functions. So a sweep, a run that is resumed, or the next scene of the same 
 has traced is found by the digest of its signature (stubs.py).
 
 Left out is what no trace reads: arrays of real numbers but for their types, because values are never part of a kernel, and
-the attributes that a class names in `_untraced`; and, where numbers come from tables, those in `_numbers`.
+the attributes that a class names in `_untraced`; what follows from the rest and is there if somebody has asked for it
+(`cached_property`); and, where numbers come from tables, the attributes in `_numbers`.
 """
 
 from dataclasses import dataclass, replace
 from enum import Enum
-from functools import partial
+from functools import cached_property, partial
 from types import BuiltinFunctionType, FunctionType, MappingProxyType, MethodType, ModuleType
 from weakref import WeakKeyDictionary
 
@@ -119,7 +120,7 @@ class Signature:
         elif hasattr(x, "__dict__"):
             left_out = getattr(kind, "_untraced", ()) + (() if self.own else getattr(kind, "_numbers", ()))
             for name, value in vars(x).items():
-                if name not in left_out:
+                if name not in left_out and type(getattr(kind, name, None)) is not cached_property:
                     self.said.append(name)
                     self.add(value)
         else:
