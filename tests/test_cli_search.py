@@ -103,7 +103,7 @@ SPRING, REST, PEAK = "forces.spring.stiffness=10..20", "joints.rail.q=0..1", "me
     (SPRING, "modes.1.frequenzy=3", Exit.USAGE, "did you mean `frequency`"),
     (SPRING, "modes.1.frequency=3 m", Exit.USAGE, "a frequency"),
     (SPRING, "peak", Exit.USAGE, "write QUANTITY=VALUE"),
-    ("forces.spring.stifness=10..20", PEAK, Exit.SCENE, "leads nowhere"),
+    ("forces.spring.stifness=10..20", PEAK, Exit.SCENE, "no such key"),
     ("forces.spring.stiffness=10..20 N", PEAK, Exit.SCENE, "a stiffness [N/m] is expected"),
     ("forces.spring.stiffness=20..10", PEAK, Exit.USAGE, "the first end is the lower"),
     ("forces.spring.stiffness=10", PEAK, Exit.USAGE, "write KEY=LOW..HIGH"),

@@ -274,7 +274,7 @@ def test_check_and_run_say_it_with_its_code(tmp_path, capsys):
     run._say_beginning(prepare(Request(path, tmp_path / "rod.h5", ())), 0)
     said = capsys.readouterr().err
     assert "warning: the damping of joint `pin` takes its velocity away at 40 1/s, which steps of 0.1 s" in said
-    assert "take a solver.dt of at most 0.07 s, or solver.integrator: implicit: simcli explain SC620" in said
+    assert "take solver.dt <= 0.07 s, or solver.integrator: implicit: simcli explain SC620" in said
     path.write_text(GOOD.replace("rk4", "implicit"))
     assert doorman.run_command(["check", str(path)], debug=False, as_json=False) == Exit.OK
     assert "SC620" not in capsys.readouterr().err

@@ -296,7 +296,7 @@ def test_energy_is_judged_where_it_is_written(tmp_path, capfd):
     words = ["-o", str(tmp_path / "s.h5"), "--device", "cpu", "--force", "--set", "run.on_drift=warn"]
     assert run_command(["run", str(path), *words], debug=False, as_json=False) == Exit.OK
     lines = [line for line in capfd.readouterr().err.splitlines() if line.startswith(("energy: ", "done: "))]
-    assert lines[0].startswith("energy: the ledger of world 1 is off by 0.25 J, 100 %")
+    assert lines[0].startswith("energy: balance error in world 1: 0.25 J (100 %")
 
 
 @pytest.mark.slow
@@ -341,7 +341,7 @@ def test_energy_that_is_not_written_stands_first_in_the_summary(solver, more, to
     lines = [line for line in capfd.readouterr().err.splitlines() if line.startswith(("energy: ", "done: "))]
     assert [line.split(":")[0] for line in lines] == ["energy", "done"][1 - told :]
     if told:
-        assert lines[0].startswith("energy: the ledger of world 1 is off by 0.25 J, 100 %")
+        assert lines[0].startswith("energy: balance error in world 1: 0.25 J (100 %")
         assert lines[0].endswith("see what `simcli check` says of the start")  # as where the energy is written
         with package.open(tmp_path / "s.h5") as file:
             assert "energy" not in file.channels
@@ -353,8 +353,8 @@ def test_energy_that_is_not_written_stands_first_in_the_summary(solver, more, to
 ])  # fmt: skip
 def test_what_is_advised_of_a_drift(touches, gains, untrusted, says):
     """The start where shapes may overlap there, whether or not the energy is written; else the step."""
-    text = drift_text(Drift(0, 2.0, 1.0, "solver.dt of 0.01 s", gains, touches), untrusted)
-    assert text.endswith({"check": "see what `simcli check` says of the start", "dt": "better: solver.dt of 0.01 s"}[says])
+    text = drift_text(Drift(0, 2.0, 1.0, "solver.dt = 0.01 s", gains, touches), untrusted)
+    assert text.endswith({"check": "see what `simcli check` says of the start", "dt": "try solver.dt = 0.01 s"}[says])
 
 
 # What the frames of a run with the channel show is what one without it has found, and both move alike.

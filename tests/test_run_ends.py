@@ -26,7 +26,6 @@ import simcli as simcli_of_world
 from simcli import pipeline
 from simcli.analysis.drift import LIMIT, EnergyAccount, advice_of, round_down
 from simcli.cli import doorman
-from simcli.cli.console import plural
 from simcli.cli.doorman import run_command
 from simcli.cli.runs import run as run_of_gimbal_lock
 from simcli.cli.runs.run import exit_code
@@ -251,7 +250,7 @@ def test_what_a_scene_makes_of_it(wanted, tells, code, tmp_path):
     heed_unsolved(job, outcome, Unsolved(0, 90, 0.09, 2e-3, 8, 1))
     assert exit_code(outcome, None) == code
     text, told = outcome_text(outcome), outcome_json(outcome)["unsolved"]
-    line = "8 steps in 1 world left unsolved; the worst is step 90 of world 5 (t = 0.09 s), by 0.002 m/s"
+    line = "8 steps did not converge (1 world); largest residual 0.002 m/s at t = 0.09 s (step 90 of world 5)"
     assert (line in text) == tells
     assert told == ({"world": 5, "step": 90, "time": 0.09, "residual": 2e-3, "n_steps": 8, "n_worlds": 1} if tells else None)
 
@@ -313,11 +312,11 @@ def test_what_is_left_of_rest_is_no_energy():
 def test_advice_has_a_step_by_the_order_and_an_integrator_that_the_scene_allows():
     assert [round_down(x) for x in (1e-3, 9.9e-4, 3e-4, 0.02)] == pytest.approx([1e-3, 5e-4, 2e-4, 0.02])
     advice = advice_of(0.04, "generalized", "semi_implicit", 1e-3, False)
-    assert advice.startswith("solver.dt of 0.0002 s, or integrator: implicit")
-    assert advice_of(0.04, "generalized", "semi_implicit", 1e-3, True) == "solver.dt of 0.0002 s"
-    assert advice_of(0.04, "natural", "zhong06", 1e-3, False) == "solver.dt of 0.0002 s"
-    assert advice_of(0.16, "generalized", "rk4", 1e-3, False) == "solver.dt of 0.0002 s"
-    assert advice_of(0.04, "maximal", "semi_implicit", 1e-3, False) == "solver.dt of 0.0002 s"  # which has no other
+    assert advice.startswith("solver.dt = 0.0002 s, or integrator: implicit")
+    assert advice_of(0.04, "generalized", "semi_implicit", 1e-3, True) == "solver.dt = 0.0002 s"
+    assert advice_of(0.04, "natural", "zhong06", 1e-3, False) == "solver.dt = 0.0002 s"
+    assert advice_of(0.16, "generalized", "rk4", 1e-3, False) == "solver.dt = 0.0002 s"
+    assert advice_of(0.04, "maximal", "semi_implicit", 1e-3, False) == "solver.dt = 0.0002 s"  # which has no other
     assert "bdf2" in advice_of(0.04, "affine", "bdf1", 1e-3, True)
 
 
@@ -342,8 +341,8 @@ def test_a_quiet_run_tells_the_worst_step_and_fails_where_that_is_wanted(solver,
             left = file.diag.residual[:, 0]
             steps = 1 + np.flatnonzero(left[1:] > 1e-17)
             worst = steps[left[steps].argmax()]
-        line = f"the worst is step {worst} of world 0 (t = {worst * DT:.6g} s), by {left[worst]:.3g} m/s"
-        assert f"error: {plural(len(steps), 'step')} in 1 world left unsolved; {line}" in told.err
+        line = f"largest residual {left[worst]:.3g} m/s at t = {worst * DT:.6g} s (step {worst} of world 0)"
+        assert f"error: {len(steps)} of {len(left) - 1} steps did not converge (1 world); {line}" in told.err
     assert json.loads(told.out)["unsolved"]["residual"] == left[worst]
 
 
@@ -377,7 +376,7 @@ def test_a_loop_that_cannot_close_is_told(solver, integrator, tmp_path, capfd):
     """A crank that is led beyond the reach of its rod leaves steps unsolved from there on, and none before."""
     scene(tmp_path, BEYOND, solver, integrator=integrator)
     run_of_unsolved(tmp_path, "-q")
-    assert "left unsolved; the worst is step" in capfd.readouterr().err
+    assert "did not converge (1 world); largest residual" in capfd.readouterr().err
     with package.open(tmp_path / "s.h5") as file:
         first = min(event.time for event in file.events if event.code == "SC661")
     assert REACH - 2 * DT <= first <= REACH + 2 * DT

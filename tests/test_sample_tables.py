@@ -160,7 +160,7 @@ BROKEN = {
     "one path twice": ("params.l [m],params.l [mm]\n1,2\n", 1, 14, "both for `params.l`", "keep one"),
     "no path": ("params.l,note\n1,2\n", 1, 10, "`note` is no path", "columns"),
     "the name of a parameter": ("l\n1\n", 1, 1, "`l` is no path", "did you mean `params.l`"),
-    "an unknown path": ("params.l,joints.pin.dampin\n1,2\n", 1, 10, "leads nowhere", "did you mean `damping`"),
+    "an unknown path": ("params.l,joints.pin.dampin\n1,2\n", 1, 10, "no such key", "did you mean `damping`"),
     "a path that is fixed": ("solver.dt [ms]\n1\n", 1, 1, "cannot differ", ""),
     "a path of a mapping": ("joints.pin\n1\n", 1, 1, "no number", ""),
     "an unknown unit": ("params.l [mmm]\n1\n", 1, 1, "unknown unit `mmm`", "did you mean `mm`"),
@@ -218,8 +218,8 @@ def test_all_faults_at_once_up_to_a_number(tmp_path):
 COLUMNS = {
     "no such column": ("{lenght: params.l}", "no column `lenght`", "did you mean `length [mm]`", "lenght"),
     "another unit": ('{"length [cm]": params.l}', "no column `length [cm]`", "did you mean `length [mm]`", '"length'),
-    "a path nowhere": ("{length: params.x}", "leads nowhere", "", "params.x"),
-    "no path": ("{length: 'a b..'}", "leads nowhere", "", "'a b"),
+    "a path nowhere": ("{length: params.x}", "no such key", "", "params.x"),
+    "no path": ("{length: 'a b..'}", "no such key", "", "'a b"),
     "a number for a path": ("{length: 5}", "not a text", "", "5"),
     "a list": ("[length]", "is a list", "{length: params.l}", "[length"),
     "none": ("{}", "empty", "leave it out", "{}"),
@@ -363,7 +363,7 @@ PARQUETS = {
     "no rows": ({"params.l": np.zeros(0)}, "0 rows"),
     "no columns of paths": ({"world": [1]}, "no column is for a number"),
     "negative seeds": ({"params.l": [1.0], "seed": [-1]}, "damaged"),
-    "a path nowhere": ({"params.x": [1.0]}, "leads nowhere"),
+    "a path nowhere": ({"params.x": [1.0]}, "no such key"),
     "another kind": ({"bodies.a.mass [m]": [1.0]}, "is a length, but a mass"),
 }  # fmt: skip
 

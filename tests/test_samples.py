@@ -318,7 +318,7 @@ def test_refusals(tmp_path, monkeypatch, name):
 
 
 TOGETHER = {
-    "a path nowhere beside a good one": ("SC303", "params.a=zip(1, 2)", "params.x=zip(1, 2)", "leads nowhere"),
+    "a path nowhere beside a good one": ("SC303", "params.a=zip(1, 2)", "params.x=zip(1, 2)", "no such key"),
     "zips of two lengths": ("SC322", "params.a=zip(1, 2)", "params.d=zip(1, 2, 3)", "params.a"),
     "one dimension": ("SC322", "params.a=sobol(0, 1, dimension=1)", "params.d=sobol(0, 1)", "dimension 1"),
     "said twice": ("SC322", "params.a=normal(1, 1, correlation={params.d: 0.5})",

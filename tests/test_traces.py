@@ -137,7 +137,7 @@ def test_what_was_asked_of_a_model_before_is_no_part_of_a_signature():
         return found.said
 
     bodies = "{mass: 1, inertia: {diag: [1, 1, 1]}, shapes: {ball: {type: sphere, radius: 0.1}}}"
-    model, _ = model_of(f"bodies:\n  a: {bodies}\n  b: {bodies}\ncontact: {{}}\nsolver: {{dt: 1e-3}}\nrun: {{duration: 1}}\n")
+    model, _ = model_of(f"bodies:\n a: {bodies}\n b: {bodies}\ncontact: {{}}\nsolver: {{dt: 1e-3}}\nrun: {{duration: 1}}\n")
     contacts = replace(model.contacts)  # nobody has asked it anything
     before, of_contacts = said(model), said(contacts)
     begins_anywhere(model)

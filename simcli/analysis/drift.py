@@ -1,7 +1,7 @@
 """How far the ledger of energy of a run is off, and what would do better.
 
 Comes in: energies of frames, block by block. Goes out: the world whose drift is the largest part of its energy. The energy
-of a world is the largest that changed hands: its kinetic or elastic energy, the range of its potential energy (whose zero
+of a world is the largest exchanged: its kinetic or elastic energy, the range of its potential energy (whose zero
 means nothing), or what was dissipated or put in.
 """
 
@@ -116,7 +116,7 @@ class EnergyAccount:
             self.see({f"energy/{name}": np.asarray(getattr(run.energy, name)[part]) for name in _TERMS})
 
     def energy(self) -> np.ndarray:
-        """[J], (W,), the largest energy that changed hands."""
+        """[J], (W,), the largest energy exchanged."""
         largest = [self.high["kinetic"], self.high["elastic"], self.high["potential"] - self.low["potential"]]
         return np.fmax.reduce([*largest, self.largest("dissipated"), self.largest("input")])
 
@@ -190,7 +190,7 @@ def advice_of(part: float, solver: str, integrator: str, dt: float, touches: boo
         touches: whether shapes may touch.
     """
     step = round_down(_MARGIN * dt * (LIMIT / part) ** (1.0 / ORDER_OF_INTEGRATOR.get(integrator, 1)))
-    text = f"solver.dt of {step:g} s"
+    text = f"solver.dt = {step:g} s"
     better = SECOND.get(solver) if integrator == FIRST_CHOICE[solver] else None
     if better and not (touches and better in ("implicit", "zhong06")):
         text += f", or integrator: {better}, which is of second order"

@@ -202,12 +202,13 @@ def freedom(model: Model, joints: Container[str] | None = None) -> dict:
 def freedom_lines(model: Model, joints: Container[str] | None = None) -> list[str]:
     """The degrees of freedom as text."""
     data = freedom(model, joints)
-    lines = [f"dof {data['dof']} = {data['tree_dofs']} of the tree - {data['rank']} independent rows"]
+    lines = [f"dof {data['dof']} = {data['tree_dofs']} of the tree - {data['rank']} independent constraint equations"]
     width = max((len(one["joint"]) for one in data["joints"]), default=0)
     for one in data["joints"]:
         place = "tree" if one["in_tree"] else "loop"
         lines.append(f"  {one['joint']:<{width}}  {one['type']:<11}  {place}  dofs {one['dofs']}  rows {one['rows']}")
     for one in data["redundant"]:
         among = f", given {', '.join(one['with'])}" if one["with"] else ""
-        lines.append(f"redundant: {one['rows']} row(s) of {one['joint']} say nothing new{among}")
+        several = "s" if one["rows"] > 1 else ""
+        lines.append(f"{one['rows']} redundant constraint equation{several} in joint `{one['joint']}`{among}")
     return lines

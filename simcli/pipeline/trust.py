@@ -50,7 +50,7 @@ def _unsolved(job: Job, outcome: Outcome, events: list[Event]) -> list[tuple[int
 
 
 def _drifting(job: Job, account: "EnergyAccount") -> list[tuple[int, str, float, str]]:
-    """Worlds whose energy does not add up, with the drift in relation to the energy that changed hands."""
+    """Worlds whose energy does not add up, with the drift in relation to the energy exchanged."""
     wanted = job.spec.run.on_drift
     is_judged = wanted.action == "fail" or (wanted.action == "auto" and job.spec.solver.type != "affine")
     if "energy" not in job.channels or not is_judged:
@@ -58,5 +58,5 @@ def _drifting(job: Job, account: "EnergyAccount") -> list[tuple[int, str, float,
     drift = account.largest("drift") if wanted.action == "fail" else account.gain
     part, what = account.part(drift), "unaccounted for" if wanted.action == "fail" else "from nothing"
     worlds = np.flatnonzero((part > wanted.share) & (drift > wanted.above)).tolist()
-    return [(w, _GAINED, float(part[w]), f"{drift[w]:.3g} J are {what}, {100 * part[w]:.3g} % of what changed hands")
+    return [(w, _GAINED, float(part[w]), f"{drift[w]:.3g} J are {what}, {100 * part[w]:.3g} % of the energy exchanged")
             for w in worlds]  # fmt: skip

@@ -153,11 +153,13 @@ def parts_text(outcome) -> str:
 
 
 def unsolved_line(outcome) -> str:
-    """The worst of the steps that were not solved, and how many there are; a quiet run says it too."""
+    """How many steps did not converge, and the largest residual; a quiet run says it too."""
     u = outcome.unsolved
     word = console.paint("error:", "bad") if outcome.unsolved_fails else console.paint("warning:", "warn")
-    count = f"{plural(u.n_steps, 'step')} in {plural(u.n_worlds, 'world')} left unsolved"
-    worst = f"the worst is step {u.step} of world {u.world} (t = {u.time:.6g} s), by {u.residual:.3g} m/s"
+    total = outcome.n_steps * u.n_worlds
+    steps = f"{u.n_steps} of {plural(total, 'step')}" if total else plural(u.n_steps, "step")
+    count = f"{steps} did not converge ({plural(u.n_worlds, 'world')})"
+    worst = f"largest residual {u.residual:.3g} m/s at t = {u.time:.6g} s (step {u.step} of world {u.world})"
     return f"{word} {count}; {worst}: simcli explain SC661"
 
 
@@ -170,11 +172,11 @@ def untrusted_lines(outcome, limit: int) -> list[str]:
 
 
 def drift_text(drift, is_untrusted: bool = False) -> str:
-    """By how much a ledger of energy does not close, and what would do better: for overlaps, no smaller step."""
+    """The error of the energy balance, and what to try: for overlaps, no smaller step."""
     is_bad_start = drift.touches and (is_untrusted or drift.is_gain)
-    advice = "see what `simcli check` says of the start" if is_bad_start else f"better: {drift.advice}"
-    return (f"the ledger of world {drift.world} is off by {drift.drift:.3g} J, {100 * drift.part:.3g} % of the "
-            f"{drift.energy:.3g} J that changed hands; {advice}")  # fmt: skip
+    advice = "see what `simcli check` says of the start" if is_bad_start else f"try {drift.advice}"
+    share = f"{100 * drift.part:.3g} % of the {drift.energy:.3g} J exchanged"
+    return f"balance error in world {drift.world}: {drift.drift:.3g} J ({share}); {advice}"
 
 
 def problem_line(outcome, code: int) -> str:

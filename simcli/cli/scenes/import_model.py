@@ -114,7 +114,7 @@ def _holds(path: Path, data: bytes) -> bool:
 def say_report(report) -> None:
     """The sums of a report, and what was changed or dropped with the reason, on stderr."""
     notes = report.count_notes()
-    apart = f" (without {notes} of them nothing moves otherwise)" if notes else ""
+    apart = f", {notes} of which do not affect the motion" if notes else ""
     console.say("elements: " + ", ".join(f"{count} {fate}" for fate, count in report.counts().items()) + apart)
     for fate in ("changed", "dropped"):
         for kind, why, entries in report.sums(fate):

@@ -27,7 +27,7 @@ def show(
     resolved: Annotated[bool, typer.Option("--resolved", help="The scene with everything expanded, in SI.")] = False,
     tree: Annotated[bool, typer.Option("--tree", help="Bodies and joints; which joints close loops.")] = False,
     layout: Annotated[bool, typer.Option("--layout", help="What stands where in joint_q and joint_qd.")] = False,
-    dof: Annotated[bool, typer.Option("--dof", help="Degrees of freedom, and rows that say nothing new.")] = False,
+    dof: Annotated[bool, typer.Option("--dof", help="Degrees of freedom, and redundant constraint equations.")] = False,
     select: SelectPatterns = [],  # noqa: B006
     sets: SetValues = [],  # noqa: B006
     output: Annotated[

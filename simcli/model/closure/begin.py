@@ -179,8 +179,8 @@ def _slipping(mechanism: LoopProblem, lacks: Array, before: list[Lack], is_kept:
         name, path, j = _joint_of(mechanism, row)
         rate = f"{size:.3g} {unit_of_row(mechanism.constraints, row)}/s"
         suspected = _suspected(mechanism.model, j)
-        text = f"joint `{name}` cannot be closed: its rows move at {rate} with the written velocities{suspected}"
-        code, hint = "SC605", "check the axes of its loop, and write fewer velocities, or those that go with each other"
+        text = f"the initial velocities violate the closure of joint `{name}` by {rate}{suspected}"
+        code, hint = "SC605", "check the axes of its loop, and give fewer, or consistent, velocities"
         if is_kept:
             text = f"the velocities open joint `{name}` at {rate}, and `initial: {{assemble: false}}` changes none"
             code, hint = "SC476", "leave `assemble: false` out, or write the velocities of all joints of the loop"

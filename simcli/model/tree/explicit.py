@@ -83,7 +83,7 @@ def stiff_text(model: Model, options) -> tuple[str, str]:
         return "", ""
     text = (f"the damping of joint `{found.joint}` takes its velocity away at {found.rate:.3g} 1/s, which steps of "
             f"{options.dt:g} s cannot follow, because rk4 is explicit: errors grow without bound")
-    return text, f"take a solver.dt of at most {found.largest_dt:.2g} s, or solver.integrator: implicit"
+    return text, f"take solver.dt <= {found.largest_dt:.2g} s, or solver.integrator: implicit"
 
 
 def _laws(model: Model) -> tuple[Array, Array]:

@@ -221,7 +221,7 @@ def _with_value(root: TableNode, steps: Path, value: object, faults: Faults, ran
     mark = RankedMark.of(old.mark if old is not None else root.mark, rank)
     changed = replace(root, steps, rebuild(value, mark)) if steps else None
     if changed is None:
-        faults.add("SC303", f"the path `{format_path(steps)}` leads nowhere", None, "name a value of the scene")
+        faults.add("SC303", f"no such key: `{format_path(steps)}`", None, "name a value of the scene")
         return root
     return changed
 

@@ -20,22 +20,22 @@ def nowhere(check: Checker, text: str, path: list | Where) -> None:
     if _into_refused(check, steps):
         return
     if close := _beyond(check, steps):
-        check.fault("SC303", f"the path `{text[:80]}` leads nowhere", path, close, on_key=True)
+        check.fault("SC303", f"no such key: `{text[:80]}`", path, close, on_key=True)
         return
     known: list[str] = []
     for length in range(len(steps), 0, -1):
         above = find(check.tree, steps[: length - 1])
         if close := no_way(above, steps, length - 1):
-            check.fault("SC303", f"the path `{text[:80]}` leads nowhere", path, close, on_key=True)
+            check.fault("SC303", f"no such key: `{text[:80]}`", path, close, on_key=True)
             return
         if above is not None and hasattr(above, "items") and not isinstance(above, Listing):
             known = [*above.items, *known_keys(tuple(steps[: length - 1]))]
             close = did_you_mean(str(steps[length - 1]), dict.fromkeys(known), "there")
             if str(steps[length - 1]) in known:
                 close = f"`{format_path(steps[:length])}` is not written in the scene; write it first"
-            check.fault("SC303", f"the path `{text[:80]}` leads nowhere", path, close, on_key=True)
+            check.fault("SC303", f"no such key: `{text[:80]}`", path, close, on_key=True)
             return
-    check.fault("SC303", f"the path `{text[:80]}` leads nowhere", path, "as joints.pin.damping", on_key=True)
+    check.fault("SC303", f"no such key: `{text[:80]}`", path, "as joints.pin.damping", on_key=True)
 
 
 def no_way(node: Node | None, steps: tuple, n: int) -> str:

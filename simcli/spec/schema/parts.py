@@ -125,13 +125,13 @@ class _TrustSpec(Part):
 
 
 class UnsolvedSpec(_TrustSpec):
-    """What a run comes to if steps leave their equations unsolved; `on_unsolved: fail` for short."""
+    """What a run comes to if steps do not converge; `on_unsolved: fail` for short."""
 
     action: Literal["auto", "warn", "fail"] = doc(
         "auto", "Exit code 4 where such steps of a world reach the share (auto), at any (fail), never (warn)", "", "fail"
     )
-    above: quantity("m/s", ge=0) = doc(0.0, "What a step may lack without a word, where that is more than the tolerance of "
-                                       "the solver", "m/s", 1e-3)  # fmt: skip
+    above: quantity("m/s", ge=0) = doc(0.0, "Residual below which a step that did not converge is not reported, where that "
+                                       "is more than the tolerance of the solver", "m/s", 1e-3)  # fmt: skip
     share: quantity("", gt=0, le=1) = doc(0.1, "Share of the steps of a world that makes it untrusted, with auto", "", 0.5)
 
 
@@ -143,7 +143,7 @@ class DriftSpec(_TrustSpec):
         "warn"
     )
     above: quantity("J", ge=0) = doc(0.0, "Drift of energy that passes", "J", 1e-3)
-    share: quantity("", gt=0) = doc(0.1, "Share of the energy that changed hands, above which a world is untrusted", "", 0.5)
+    share: quantity("", gt=0) = doc(0.1, "Share of the energy exchanged, above which a world is untrusted", "", 0.5)
 
 
 class RunSpec(Part):

@@ -246,7 +246,7 @@ def worst_step(summary: np.ndarray, dt: float) -> Unsolved | None:
 
 def worst_event(worst: Unsolved) -> Event:
     """The event of it at the end of a run."""
-    text = f"of all {worst.n_steps} unsolved step(s), in {worst.n_worlds} world(s), this one lacks most"
+    text = f"largest residual of the {worst.n_steps} step(s) that did not converge, in {worst.n_worlds} world(s)"
     return Event(worst.step, worst.time, worst.world, "SC668", 0, -1, -1, worst.residual, text)
 
 
