@@ -9,7 +9,7 @@ from support.contacts import SHAPES, Bench, random_poses, read_model, scene, ter
 from support.device import live_device
 
 from simcli import rotations as rot
-from simcli.kernels.chart.tree import TreeState, place_all
+from simcli.kernels.articulation.kinematics import TreeState, place_all
 from simcli.kernels.collision.detect import detect, place_shapes
 from simcli.kernels.device.runtime import start_device
 from simcli.kernels.language import ti

@@ -1,4 +1,4 @@
-"""Numbers on the device: lane algebra, charts, rigid-body algorithms and forces, in Taichi.
+"""Numbers on the device: lane algebra, articulations, rigid-body algorithms and forces, in Taichi.
 
 In: a `model.Model` and arrays. Out: arrays. Never found here: time stepping, files, scenes, printing.
 
@@ -10,7 +10,7 @@ float32, side by side in one `ti.Vector`) and a plain scalar on a GPU. From the 
     machine_code     kernels as code of the machine, so that a process need not compile them
     memory           memory of all worlds, and how kernels see it
     algebra          small values on packs, and functions of them, free of branches
-    chart            the tree chart: joint coordinates to poses and twists of links, and back
+    articulation     kinematics and dynamics of trees in joint coordinates: rnea, crba, aba
     laws             laws of single coordinates: force, stiffness, damping, energy, bounds
     forces           forces on links and coordinates as columns of numbers
     rows             constraint rows: residuals, rates, and how a multiplier pulls

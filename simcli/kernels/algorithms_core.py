@@ -3,18 +3,12 @@
 import numpy as np
 
 from simcli.kernels.algebra.values import Force, Motion, Vec3
-from simcli.kernels.chart.dynamics import (
-    accelerate,
-    collect,
-    compose,
-    demand,
-    eliminate,
-    own_inertia,
-    place_and_demand,
-)
-from simcli.kernels.chart.hinges import Hinges, gather_efforts, has_only_hinges, swing, turn_links
-from simcli.kernels.chart.projection import Anchors, project_joints
-from simcli.kernels.chart.tree import TreeState, com_about_origin, place_all, point_velocity, vector_at
+from simcli.kernels.articulation.aba import aba_backward, aba_forward
+from simcli.kernels.articulation.crba import crba
+from simcli.kernels.articulation.hinges import Hinges, gather_efforts, has_only_hinges, swing, turn_links
+from simcli.kernels.articulation.kinematics import TreeState, com_about_origin, place_all, point_velocity, vector_at
+from simcli.kernels.articulation.projection import Anchors, project_joints
+from simcli.kernels.articulation.rnea import rnea_backward, rnea_forward, rnea_link_forces
 from simcli.kernels.forces.columns import Forces
 from simcli.kernels.forces.external import load_links
 from simcli.kernels.forces.prescribed import Prescribed
@@ -165,12 +159,12 @@ def accelerations_to_efforts(c: ti.template(), n_states: ti.i32, has_force: ti.t
             take(c, w, block, c.state.qd, c.tables.n_qd, qd)
             take(c, w, block, c.state.qdd, c.tables.n_qd, qdd)
             if ti.static(not has_force):
-                place_and_demand(c.tables, c.state, w)
+                rnea_forward(c.tables, c.state, w)
             else:
                 place_all(c.tables, c.state, w)
                 load_body_forces(c, w, block, force)
-                demand(c.tables, c.state, w)
-            collect(c.tables, c.state, c.state.u, w)
+                rnea_link_forces(c.tables, c.state, w)
+            rnea_backward(c.tables, c.state, c.state.u, w)
             give(c, w, block, c.state.u, c.tables.n_qd, out)
 
 
@@ -209,8 +203,8 @@ def efforts_to_accelerations(c: ti.template(), n_states: ti.i32, has_force: ti.t
                 load_body_forces(c, w, block, force)
             for d in range(c.tables.n_qd):
                 c.state.diagonal.store(w, d, c.tables.arena.zero() + c.tables.armature.load(w, d))
-            eliminate(c.tables, c.state, w)
-            accelerate(c.tables, c.state, w)
+            aba_backward(c.tables, c.state, w)
+            aba_forward(c.tables, c.state, w)
             give(c, w, block, c.state.qdd, c.tables.n_qd, out)
 
 
@@ -224,46 +218,8 @@ def states_to_masses(c: ti.template(), n_states: ti.i32, q: ti.types.ndarray(), 
             block = w + k * c.n_slots
             take(c, w, block, c.state.q, c.tables.n_q, q)
             place_all(c.tables, c.state, w)
-            composite_matrix(c, w)
+            crba(c.tables, c.state, c.matrix, w)
             give(c, w, block, c.matrix, c.tables.n_qd * c.tables.n_qd, out)
-
-
-@ti.func
-def _put_entries(c: ti.template(), w: ti.i32, d: ti.i32, p: ti.i32, force: ti.template()):
-    """M[d, e] and M[e, d] of the dofs e of link p.
-
-    Writes: c.matrix
-    """
-    s, t = c.state, c.tables
-    for e in range(t.link_qd.at(p), t.link_qd.at(p) + t.link_n_qd.at(p)):
-        value = s.S.load(w, e).dot(force)
-        if e == d:
-            value = value + t.armature.load(w, d)
-        c.matrix.store(w, d * t.n_qd + e, value)
-        c.matrix.store(w, e * t.n_qd + d, value)
-
-
-@ti.func
-def composite_matrix(c: ti.template(), w: ti.i32):
-    """Composite rigid bodies: M[d, e] = S_e . I S_d for every dof e between the root and dof d.
-
-    Reads:  c.state.{R, o, v, S}, c.tables
-    Writes: c.state.I, c.matrix
-    """
-    s, t = c.state, c.tables
-    n = t.n_qd
-    for k in range(n * n):
-        c.matrix.store(w, k, t.arena.zero())
-    for i in range(t.n_links):
-        s.I.store(w, i, own_inertia(t, s, w, i))
-    compose(t, s, w)
-    for i in range(t.n_links):
-        for d in range(t.link_qd.at(i), t.link_qd.at(i) + t.link_n_qd.at(i)):
-            force = s.I.load(w, i).times(s.S.load(w, d))
-            p = i
-            while p >= 0:
-                _put_entries(c, w, d, p, force)
-                p = t.parent.at(p)
 
 
 @ti.kernel

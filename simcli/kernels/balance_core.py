@@ -4,9 +4,9 @@ import numpy as np
 
 from simcli.kernels.algebra.elementary import select
 from simcli.kernels.algorithms_core import blocks_of_slot, give, take
-from simcli.kernels.chart.dynamics import collect, demand
-from simcli.kernels.chart.retraction import retract
-from simcli.kernels.chart.tree import TreeState, place_all
+from simcli.kernels.articulation.kinematics import TreeState, place_all
+from simcli.kernels.articulation.retraction import retract
+from simcli.kernels.articulation.rnea import rnea_backward, rnea_link_forces
 from simcli.kernels.forces.bushings import report_cables
 from simcli.kernels.forces.columns import Forces
 from simcli.kernels.forces.efforts import coordinate_of_law, efforts
@@ -106,7 +106,7 @@ def balance_of(c: ti.template(), w: ti.i32, time: ti.f64):
     efforts(t, c.forces, s, w, 0.0)
     for n in range(t.n_tree_dofs):
         s.qdd.store(w, t.tree_dof.at(n), t.arena.zero())
-    demand(t, s, w)
+    rnea_link_forces(t, s, w)
     measure_tree_rows(t, s, y.rows, w)
     for m in range(y.n_leads):  # a velocity at rest holds what it finds
         r = y.lead_row.at(m)
@@ -115,7 +115,7 @@ def balance_of(c: ti.template(), w: ti.i32, time: ti.f64):
     _push_rows(c, w)
     push_laws(c, w)
     pull_links(y, s, w, -1.0, False)
-    collect(t, s, s.u, w)
+    rnea_backward(t, s, s.u, w)
     report_wrenches(t, s, c.rows, w)
     report_loops(c, w)
     if ti.static(c.forces.bushings.n_cables > 0):

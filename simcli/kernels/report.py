@@ -5,7 +5,7 @@ The buffers are host memory on the CPU, so that nothing is copied twice. Values 
 
 from simcli.kernels.algebra.elementary import select
 from simcli.kernels.algebra.values import Mat3, Quat, Vec3
-from simcli.kernels.chart.tree import (
+from simcli.kernels.articulation.kinematics import (
     TreeState,
     body_pose,
     com_about_origin,
@@ -194,7 +194,7 @@ def report_point(t: ti.template(), s: ti.template(), rows: ti.template(), w: ti.
 def report_wrenches(t: ti.template(), s: ti.template(), rows: ti.template(), w: ti.i32):
     """Joint reactions: force and torque on the child at the child anchor, world. Loop joints have none before rows.
 
-    Reads:  s.{f, R, o} after `collect`, t.{joint_link, anchor}
+    Reads:  s.{f, R, o} after `rnea_backward`, t.{joint_link, anchor}
     Writes: rows.joint_wrench
     """
     for j in range(t.n_joints):

@@ -87,7 +87,7 @@ class _ContactTable:
         core_a, core_b: [m], (C), in the links of the shapes (in the world for the world).
         radius_a, radius_b: [m], (C).
         along, across: [1], (C), tangents, right-handed with n; of a length that makes the cone of friction a round one.
-        reach: [m], (C), gap at another pose (chart/contact_places.py).
+        reach: [m], (C), gap at another pose (articulation/contact_places.py).
         alike: (C), 1 where all worlds of a block have the contact, between the same shapes.
     """
 

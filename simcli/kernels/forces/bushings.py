@@ -21,7 +21,7 @@ import numpy as np
 
 from simcli.kernels.algebra.rotation_log import pulled_back, rotation_log
 from simcli.kernels.algebra.values import Force, Mat3, Vec3
-from simcli.kernels.chart.points import world_point, world_turn
+from simcli.kernels.articulation.points import world_point, world_turn
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import local
 from simcli.kernels.memory.tables import Tables

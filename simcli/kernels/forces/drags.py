@@ -10,7 +10,7 @@ Source: Rayleigh (1876), drag that grows with the square of the speed; Stokes (1
 import numpy as np
 
 from simcli.kernels.algebra.values import Vec3
-from simcli.kernels.chart.points import world_point
+from simcli.kernels.articulation.points import world_point
 from simcli.kernels.language import ti
 from simcli.kernels.laws.coordinate import drag_law
 from simcli.kernels.memory.arena import local

@@ -6,7 +6,7 @@ nothing.
 
 from simcli.kernels.algebra.elementary import exp_rotation
 from simcli.kernels.algebra.rotation_log import rotation_log
-from simcli.kernels.chart.tree import BALL, quaternion_at, vector_at
+from simcli.kernels.articulation.kinematics import BALL, quaternion_at, vector_at
 from simcli.kernels.language import ti
 from simcli.kernels.laws.coordinate import Response, add_applied, bound_law, foresee, servo_law, turn_law
 

@@ -8,7 +8,7 @@ and supplies [W]; and what it stores [J]. What it measures, and its law, are ins
 """
 
 from simcli.kernels.algebra.values import Force, Vec3
-from simcli.kernels.chart.points import add_force
+from simcli.kernels.articulation.points import add_force
 from simcli.kernels.language import ti
 
 

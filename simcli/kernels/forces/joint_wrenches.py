@@ -6,15 +6,15 @@
 R_p: the parent's anchor frame; f: the efforts, which signals and events may drive. Their power is f.qd, for qd are the
 velocity of c against the parent's body there, and the angular velocity against it, in that frame.
 
-Source: virtual work of the coordinates of kernels/chart/projection.py. No deviation.
+Source: virtual work of the coordinates of kernels/articulation/projection.py. No deviation.
 """
 
 import numpy as np
 
 from simcli import rotations as rot
 from simcli.kernels.algebra.values import Force, Mat3, Vec3
-from simcli.kernels.chart.points import world_point, world_turn
-from simcli.kernels.chart.tree import point_velocity
+from simcli.kernels.articulation.kinematics import point_velocity
+from simcli.kernels.articulation.points import world_point, world_turn
 from simcli.kernels.language import ti
 from simcli.kernels.memory.tables import Tables
 from simcli.model.joints.lawful import joints_with_wrench

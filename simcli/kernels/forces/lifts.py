@@ -6,7 +6,7 @@ They do no work that the account sees: the potential energy is that of what grav
 import numpy as np
 
 from simcli.kernels.algebra.values import Vec3
-from simcli.kernels.chart.tree import com_about_origin
+from simcli.kernels.articulation.kinematics import com_about_origin
 from simcli.kernels.language import ti
 from simcli.kernels.memory.tables import Tables
 from simcli.model.tables import Model

@@ -9,7 +9,7 @@ import numpy as np
 from simcli.kernels.algebra.elementary import exp_rotation, polynomial, select, sincos
 from simcli.kernels.algebra.rotation_log import rotation_log
 from simcli.kernels.algebra.values import Quat, Vec3
-from simcli.kernels.chart.tree import store_vector, upright, vector_at
+from simcli.kernels.articulation.kinematics import store_vector, upright, vector_at
 from simcli.kernels.forces.efforts import component_of
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import Arena, local

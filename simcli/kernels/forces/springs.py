@@ -9,7 +9,7 @@ so that a pulley takes T (e_i+1 - e_i), and no torque about its own point.
 
 from simcli.kernels.algebra.elementary import select
 from simcli.kernels.algebra.values import Vec3
-from simcli.kernels.chart.points import world_point
+from simcli.kernels.articulation.points import world_point
 from simcli.kernels.language import ti
 from simcli.kernels.laws.coordinate import Response
 from simcli.kernels.memory.arena import local

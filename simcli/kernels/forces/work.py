@@ -1,6 +1,6 @@
 """The account of work: powers of joint efforts, what springs and soft limits store, and work done since the start."""
 
-from simcli.kernels.chart.tree import BALL
+from simcli.kernels.articulation.kinematics import BALL
 from simcli.kernels.forces.efforts import ball_error, coordinate_of, is_smooth_drive
 from simcli.kernels.language import ti
 from simcli.kernels.laws.coordinate import bound_law, servo_law, torsion_law, turn_law

@@ -3,7 +3,7 @@
 import numpy as np
 
 from simcli.kernels.algebra.values import Vec3
-from simcli.kernels.chart.points import world_point
+from simcli.kernels.articulation.points import world_point
 from simcli.kernels.language import ti
 from simcli.kernels.memory.tables import Tables
 from simcli.model.tables import Model

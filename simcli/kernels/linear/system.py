@@ -15,7 +15,7 @@ from itertools import pairwise
 import numpy as np
 
 from simcli.kernels.algebra.elementary import select
-from simcli.kernels.chart.dynamics import compose, own_inertia
+from simcli.kernels.articulation.crba import composite_inertias, own_inertia
 from simcli.kernels.language import ti
 from simcli.kernels.laws.bounded import Laws
 from simcli.kernels.linear.entries import mass_entries, row_entries
@@ -134,7 +134,7 @@ def fill(y: ti.template(), t: ti.template(), s: ti.template(), w: ti.i32):
     else:
         for i in range(t.n_links):
             s.I.store(w, i, own_inertia(t, s, w, i))
-        compose(t, s, w)
+        composite_inertias(t, s, w)
         for i in range(t.n_links):
             inertia = s.I.load(w, i)
             first = t.link_qd.at(i)

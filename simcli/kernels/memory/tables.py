@@ -16,7 +16,7 @@ from simcli.model.tables import LinkKind, Model
 from simcli.model.tree.link_frames import link_points
 from simcli.model.tree.unknowns import tree_dofs, unknown_of_dof
 
-# How a link hands its articulated inertia to its parent (see dynamics.eliminate).
+# How a link hands its articulated inertia to its parent (see `aba_backward`).
 CARRY, START, ADD = 0, 1, 2
 
 

@@ -5,7 +5,7 @@ In: poses and twists of links, or natural coordinates. Out: rows. Never here: th
     forms       what rows of each form measure, in the world, of the gap between two points and the turning of two links
     powers      polynomials of one coordinate, of any degree
     successive  successive turns of a joint outside the tree, as functions of the poses of its two links
-    tree_rows   constraint rows on the tree chart: residuals, rates, biases
+    tree_rows   constraint rows between links of trees: residuals, rates, biases
     pulls       what the forces of rows give: to links, and as wrenches of joints
     frames      pairs of frames in natural coordinates, and the stiffness of what acts between them
     quadratic   rows in natural coordinates from their polynomials (model/natural/quadratic.py)

@@ -4,7 +4,7 @@ y is a `System`, whose forces are known and whose rows have been measured.
 """
 
 from simcli.kernels.algebra.values import Force
-from simcli.kernels.chart.dynamics import no_force
+from simcli.kernels.articulation.rnea import no_force
 from simcli.kernels.language import ti
 
 

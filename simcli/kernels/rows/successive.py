@@ -8,13 +8,13 @@ their dual basis D_k
 The first axis rests in the parent, the last one in the child. Notation: F the anchor frames in the world; a, b the sides of
 parent and child; u the first axis as the child carries it.
 
-Source: kernels.chart.projection, whose angles these are. Deviation: on the branch nearest to the angle before, and with
-rates.
+Source: kernels.articulation.projection, whose angles these are. Deviation: on the branch nearest to the angle before, and
+with rates.
 """
 
 from simcli.kernels.algebra.elementary import atan2, nearest_turn, select
 from simcli.kernels.algebra.values import Mat3, Vec3
-from simcli.kernels.chart.projection import angle_about
+from simcli.kernels.articulation.projection import angle_about
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import local
 

@@ -1,4 +1,4 @@
-"""Constraint rows on the tree chart: residuals, rates, biases, and the pull of a unit multiplier on two links.
+"""Constraint rows between links of trees: residuals, rates, biases, and the pull of a unit multiplier on two links.
 
     residual phi,  rate J qd,  bias: what phi'' is at qdd = 0,  pull: the force on B and its opposite on A per unit lambda
 
@@ -10,9 +10,9 @@ reaction exactly. Notation: x about the tree's O; p in the world; a, b the sides
 import numpy as np
 
 from simcli.kernels.algebra.values import Force, Mat3, Vec3
-from simcli.kernels.chart.dynamics import gravity_motion
-from simcli.kernels.chart.points import world_point, world_turn
-from simcli.kernels.chart.tree import point_velocity, vector_at
+from simcli.kernels.articulation.kinematics import point_velocity, vector_at
+from simcli.kernels.articulation.points import world_point, world_turn
+from simcli.kernels.articulation.rnea import gravity_motion
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.tables import Tables
@@ -147,7 +147,7 @@ def turning(t: ti.template(), s: ti.template(), w: ti.i32, link: ti.i32):
 def measure_tree_rows(t: ti.template(), s: ti.template(), r: ti.template(), w: ti.i32):
     """Residuals, rates, biases and pulls of all rows at the present poses.
 
-    Reads:  r columns, s.{R, o, v, a, origin, q, qd}; s.a of `demand` at qdd = 0
+    Reads:  r columns, s.{R, o, v, a, origin, q, qd}; s.a of `rnea_link_forces` at qdd = 0
     Writes: r.{residual, rate, bias, pull_a, pull_b, angle}
     """
     for k in range(r.n_couples):

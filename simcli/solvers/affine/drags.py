@@ -11,7 +11,7 @@ Source: Rayleigh (1873), the dissipation function; the incremental potential of 
 """
 
 from simcli.kernels.algebra.values import Vec3
-from simcli.kernels.chart.tree import store_vector, vector_at
+from simcli.kernels.articulation.kinematics import store_vector, vector_at
 from simcli.kernels.forces.drags import drag_along
 from simcli.kernels.language import ti
 from simcli.kernels.linear.blocks import AFFINE_DOFS, add_entry

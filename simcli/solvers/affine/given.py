@@ -12,7 +12,7 @@ what they give.
 import numpy as np
 
 from simcli.kernels.algebra.elementary import select
-from simcli.kernels.chart.tree import store_vector, vector_at
+from simcli.kernels.articulation.kinematics import store_vector, vector_at
 from simcli.kernels.forces.prescribed import (
     LedBodies,
     add_efforts_of_led,

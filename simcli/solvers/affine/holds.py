@@ -10,7 +10,7 @@ import numpy as np
 from simcli import rotations as rot
 from simcli.kernels.algebra.elementary import exp_rotation, select
 from simcli.kernels.algebra.values import Vec3
-from simcli.kernels.chart.tree import store_vector, vector_at
+from simcli.kernels.articulation.kinematics import store_vector, vector_at
 from simcli.kernels.forces.signals import driven_columns
 from simcli.kernels.language import ti
 from simcli.kernels.linear.blocks import AFFINE_DOFS, add_entry

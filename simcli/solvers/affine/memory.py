@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from simcli.kernels.chart.loops import Loops
-from simcli.kernels.chart.tree import TreeState
+from simcli.kernels.articulation.kinematics import TreeState
+from simcli.kernels.articulation.loops import Loops
 from simcli.kernels.forces.columns import Forces
 from simcli.kernels.forces.signals import Signals
 from simcli.kernels.memory.arena import Arena

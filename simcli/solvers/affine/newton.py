@@ -4,10 +4,10 @@ Stages of the lists in programs.py. Everything is evaluated in one place, once p
 """
 
 from simcli.kernels.algebra.elementary import exp_rotation, select
+from simcli.kernels.articulation.kinematics import store_vector, vector_at
 from simcli.kernels.barrier.advance import cap
 from simcli.kernels.barrier.contact import measure_barrier, search_along
 from simcli.kernels.barrier.friction import grip
-from simcli.kernels.chart.tree import store_vector, vector_at
 from simcli.kernels.language import ti
 from simcli.kernels.linear.blocks import (
     AFFINE_DOFS,

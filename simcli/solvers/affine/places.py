@@ -2,7 +2,7 @@
 
 from simcli.kernels.algebra.polar import rotation_of
 from simcli.kernels.algebra.values import Motion, Vec3
-from simcli.kernels.chart.tree import vector_at
+from simcli.kernels.articulation.kinematics import vector_at
 from simcli.kernels.language import ti
 
 

@@ -2,10 +2,10 @@
 
 from simcli.kernels.algebra.elementary import select
 from simcli.kernels.algebra.values import Sym3, Vec3
+from simcli.kernels.articulation.kinematics import vector_at
 from simcli.kernels.barrier.contact import renew
 from simcli.kernels.barrier.tables import INFINITE_GAP
 from simcli.kernels.barrier.touch import touch_of
-from simcli.kernels.chart.tree import vector_at
 from simcli.kernels.collision.lanes import one
 from simcli.kernels.language import ti
 from simcli.kernels.linear.blocks import AFFINE_DOFS

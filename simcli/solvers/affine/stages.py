@@ -5,9 +5,9 @@ of the step before, the pace alpha, the lead of the trial at t = 0 (`StepMemory`
 """
 
 from simcli.kernels.algebra.elementary import select
+from simcli.kernels.articulation.kinematics import vector_at
+from simcli.kernels.articulation.loops import follow_turns
 from simcli.kernels.barrier.friction import keep_anchors
-from simcli.kernels.chart.loops import follow_turns
-from simcli.kernels.chart.tree import vector_at
 from simcli.kernels.forces.external import load_links
 from simcli.kernels.forces.signals import drive
 from simcli.kernels.language import ti

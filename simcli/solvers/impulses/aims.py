@@ -6,7 +6,7 @@ flight, see `rebound`.
 
 from simcli.kernels.algebra.elementary import select_parts
 from simcli.kernels.algebra.values import Vec3
-from simcli.kernels.chart.contact_places import bend_of_contact
+from simcli.kernels.articulation.contact_places import bend_of_contact
 from simcli.kernels.collision.lanes import one, put, vector, whole_of
 from simcli.kernels.collision.table_rows import contacts_of
 from simcli.kernels.complementarity.dense import whole

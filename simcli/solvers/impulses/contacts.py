@@ -10,8 +10,8 @@ import numpy as np
 
 from simcli.kernels.algebra.elementary import select, select_parts
 from simcli.kernels.algebra.values import Vec3
-from simcli.kernels.chart.contacts import force_of_contact, impulse_of_contact, state_contacts
-from simcli.kernels.chart.tree import point_velocity
+from simcli.kernels.articulation.contacts import force_of_contact, impulse_of_contact, state_contacts
+from simcli.kernels.articulation.kinematics import point_velocity
 from simcli.kernels.collision.lanes import one, put, vector, whole_of
 from simcli.kernels.collision.table_rows import contacts_of, most_contacts
 from simcli.kernels.collision.tables import Collider

@@ -15,8 +15,8 @@ is that of a scene, by the weight that its joints could carry, and not of a step
 
 from simcli.kernels.algebra.elementary import select
 from simcli.kernels.algebra.values import Mat3, Vec3
-from simcli.kernels.chart.dynamics import no_force
-from simcli.kernels.chart.tree import com_about_origin
+from simcli.kernels.articulation.kinematics import com_about_origin
+from simcli.kernels.articulation.rnea import no_force
 from simcli.kernels.complementarity.large import DOFS, mass_place
 from simcli.kernels.language import ti
 from simcli.kernels.linear.system import fill_rows

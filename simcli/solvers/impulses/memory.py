@@ -15,8 +15,8 @@ from dataclasses import replace
 import numpy as np
 
 from simcli.kernels.algebra.values import Mat3
-from simcli.kernels.chart.contact_places import find_gaps
-from simcli.kernels.chart.retraction import retract
+from simcli.kernels.articulation.contact_places import find_gaps
+from simcli.kernels.articulation.retraction import retract
 from simcli.kernels.complementarity.large import DOFS
 from simcli.kernels.complementarity.problem import LIMITS, Problem
 from simcli.kernels.language import ti

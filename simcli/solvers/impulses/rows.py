@@ -19,7 +19,7 @@ Source: Jean (1999), the step in impulses. Deviation: bounds that are far are ro
 """
 
 from simcli.kernels.algebra.elementary import select
-from simcli.kernels.chart.contact_places import find_gaps
+from simcli.kernels.articulation.contact_places import find_gaps
 from simcli.kernels.language import ti
 from simcli.kernels.language.numbers import number
 from simcli.kernels.memory.arena import local

@@ -10,7 +10,7 @@ Stages and what they call; rows/memory.py says what `c` holds.
 """
 
 from simcli.kernels.algebra.values import Vec3
-from simcli.kernels.chart.tree import store_vector, vector_at
+from simcli.kernels.articulation.kinematics import store_vector, vector_at
 from simcli.kernels.forces.prescribed import add_efforts_of_led, add_wrench_of_led, lever_of, rates_of_led, way_of_led
 from simcli.kernels.language import ti
 from simcli.solvers.shared import needs

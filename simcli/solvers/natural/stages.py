@@ -4,9 +4,9 @@ The lists, and what they are for, are in natural/programs.py.
 """
 
 from simcli.kernels.algebra.elementary import select
-from simcli.kernels.chart.dynamics import no_force
-from simcli.kernels.chart.retraction import retract
-from simcli.kernels.chart.tree import AFFINE, place_all, store_vector, vector_at
+from simcli.kernels.articulation.kinematics import AFFINE, place_all, store_vector, vector_at
+from simcli.kernels.articulation.retraction import retract
+from simcli.kernels.articulation.rnea import no_force
 from simcli.kernels.forces.account import DISSIPATED, SUPPLIED
 from simcli.kernels.forces.external import load_links
 from simcli.kernels.language import ti

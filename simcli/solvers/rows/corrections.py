@@ -4,7 +4,7 @@ Stages of trees, free bodies and natural coordinates, and what they call; rows/m
 """
 
 from simcli.kernels.algebra.elementary import select
-from simcli.kernels.chart.retraction import retract
+from simcli.kernels.articulation.retraction import retract
 from simcli.kernels.language import ti
 from simcli.kernels.laws.bounded import FREE
 from simcli.kernels.linear.sparse import get_unknown, put_unknown

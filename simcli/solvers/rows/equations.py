@@ -4,7 +4,7 @@ Called by stages of trees and of natural coordinates; rows/memory.py says what `
 """
 
 from simcli.kernels.algebra.elementary import select
-from simcli.kernels.chart.tree import vector_at
+from simcli.kernels.articulation.kinematics import vector_at
 from simcli.kernels.forces.drags import drag_of_row
 from simcli.kernels.forces.springs import spring_law
 from simcli.kernels.language import ti

@@ -17,7 +17,7 @@ import numpy as np
 
 from simcli.kernels.algebra.elementary import select
 from simcli.kernels.algebra.values import Mat3
-from simcli.kernels.chart.retraction import retract
+from simcli.kernels.articulation.retraction import retract
 from simcli.kernels.language import ti
 from simcli.kernels.laws.bounded import FREE
 from simcli.kernels.linear.system import System

@@ -10,7 +10,7 @@ stages found. Where the rate of a motion jumps, that step passes its impulse on,
 """
 
 from simcli.kernels.algebra.elementary import select
-from simcli.kernels.chart.retraction import retract
+from simcli.kernels.articulation.retraction import retract
 from simcli.kernels.forces.work import effort_power
 from simcli.kernels.language import ti
 from simcli.kernels.language.numbers import number

@@ -1,8 +1,8 @@
 """Reactions and efforts of a constrained evaluation: what rows, laws and locks give, added to what the tree shows."""
 
 from simcli.kernels.algebra.elementary import nearest_turn, select
-from simcli.kernels.chart.contacts import push_links
-from simcli.kernels.chart.dynamics import collect, demand
+from simcli.kernels.articulation.contacts import push_links
+from simcli.kernels.articulation.rnea import rnea_backward, rnea_link_forces
 from simcli.kernels.forces.bushings import report_cables
 from simcli.kernels.forces.joint_wrenches import report_joint_wrenches
 from simcli.kernels.language import ti
@@ -40,8 +40,8 @@ def report_reactions(c: ti.template(), w: ti.i32):
     Reads:  c.state
     Writes: c.state.{a, f, u}, c.rows.joint_wrench
     """
-    demand(c.tables, c.state, w)
-    collect(c.tables, c.state, c.state.u, w)
+    rnea_link_forces(c.tables, c.state, w)
+    rnea_backward(c.tables, c.state, c.state.u, w)
     _forget_wrenches(c, w)
     hold_turns(c, w)
     report_wrenches(c.tables, c.state, c.rows, w)
@@ -60,11 +60,11 @@ def report_constrained_reactions(c: ti.template(), w: ti.i32):
     s = c.state
     y = c.bound.system
     clear_wrenches(c, w)
-    demand(t, s, w)
+    rnea_link_forces(t, s, w)
     share_among_links(c, w)
     pull_links(y, s, w, -1.0, True)
     _push_links(c, w)
-    collect(t, s, s.u, w)
+    rnea_backward(t, s, s.u, w)
     hold_turns(c, w)
     report_wrenches(t, s, c.rows, w)
     _report_cables(c, w)

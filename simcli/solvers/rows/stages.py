@@ -1,6 +1,6 @@
 """Stages of steps that rows and laws constrain: equations, the active set, corrections. See tree/stages.py."""
 
-from simcli.kernels.chart.dynamics import collect, demand
+from simcli.kernels.articulation.rnea import rnea_backward, rnea_link_forces
 from simcli.kernels.language import ti
 from simcli.kernels.linear.sparse import substitute
 from simcli.kernels.linear.system import assemble, enter, extrapolate, fill, keep_try, leave
@@ -25,8 +25,8 @@ def find_bias(c: ti.template(), w: ti.i32):
     """
     for n in range(c.tables.n_tree_dofs):
         c.state.qdd.store(w, c.tables.tree_dof.at(n), c.tables.arena.zero())
-    demand(c.tables, c.state, w)
-    collect(c.tables, c.state, c.state.u, w)
+    rnea_link_forces(c.tables, c.state, w)
+    rnea_backward(c.tables, c.state, c.state.u, w)
 
 
 @ti.func

@@ -6,8 +6,8 @@ import numpy as np
 
 from simcli.errors import UsageError
 from simcli.kernels.algebra.values import Vec3
-from simcli.kernels.chart.loops import Loops, closed_joints
-from simcli.kernels.chart.tree import TreeState
+from simcli.kernels.articulation.kinematics import TreeState
+from simcli.kernels.articulation.loops import Loops, closed_joints
 from simcli.kernels.forces.columns import Forces
 from simcli.kernels.forces.prescribed import LedBodies, Prescribed
 from simcli.kernels.forces.signals import Signals

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from simcli.kernels.algebra.elementary import select
-from simcli.kernels.chart.tree import quaternion_at
+from simcli.kernels.articulation.kinematics import quaternion_at
 from simcli.kernels.forces.efforts import component_of, turn_to_target
 from simcli.kernels.language import ti
 from simcli.kernels.laws.bounded import part_within

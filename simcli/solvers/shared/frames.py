@@ -1,9 +1,15 @@
 """The frames of all solvers that have accelerations: a list of stages, whose steps each solver gives, and a report."""
 
-from simcli.kernels.chart.dynamics import demand
-from simcli.kernels.chart.loops import follow_natural_turns, follow_turns, report_applied_efforts, report_rods, unwrap_turns
-from simcli.kernels.chart.projected_accelerations import project_accelerations, report_accelerations
-from simcli.kernels.chart.projection import project_joints
+from simcli.kernels.articulation.loops import (
+    follow_natural_turns,
+    follow_turns,
+    report_applied_efforts,
+    report_rods,
+    unwrap_turns,
+)
+from simcli.kernels.articulation.projected_accelerations import project_accelerations, report_accelerations
+from simcli.kernels.articulation.projection import project_joints
+from simcli.kernels.articulation.rnea import rnea_link_forces
 from simcli.kernels.language import ti
 from simcli.kernels.language.numbers import number
 from simcli.kernels.language.vectors import is_nan
@@ -199,7 +205,7 @@ def show_points(c, w):
 
 
 def _show_accelerations(c, w):
-    demand(c.tables, c.state, w)
+    rnea_link_forces(c.tables, c.state, w)
     report_accelerations(c.tables, c.state, c.rows, w)
 
 

@@ -10,7 +10,7 @@ Called by stages of trees and of natural coordinates; rows/memory.py says what `
 
 from simcli.kernels.algebra.elementary import exp_rotation, select
 from simcli.kernels.algebra.values import Vec3
-from simcli.kernels.chart.tree import quaternion_at, upright, vector_at
+from simcli.kernels.articulation.kinematics import quaternion_at, upright, vector_at
 from simcli.kernels.forces.prescribed import gap_of_lead, goal_of_ball, turn_between
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import local

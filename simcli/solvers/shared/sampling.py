@@ -4,7 +4,7 @@ What is seen is the state that a step begins with, as a frame of that time shows
 of the start, so that the first step finds it.
 """
 
-from simcli.kernels.chart.tree import place_all
+from simcli.kernels.articulation.kinematics import place_all
 from simcli.kernels.collision.clearance import find_clearances
 from simcli.kernels.forces.signals import sample
 from simcli.kernels.language import ti

@@ -1,8 +1,8 @@
 """The gyroscopic torque of bodies on free and ball joints with the world, in steps of first order.
 
 A body that stands alone, on a free joint with nothing that is stated for its velocity, keeps its angular momentum: what
-moves it in a step is not the velocity that it ends with (kernels/chart/gyroscope.py). Contacts act on what moves it, and the
-momentum takes their impulses, so that L is exact whatever touches.
+moves it in a step is not the velocity that it ends with (kernels/articulation/gyroscope.py). Contacts act on what moves it,
+and the momentum takes their impulses, so that L is exact whatever touches.
 
     L+ = L + h T + I (W - W*)     W what moved it, W* what would have without contacts;   w+ = I(q+)^-1 L+
 

@@ -14,7 +14,7 @@ Stages; tree/programs.py has the lists.
 
 from simcli.kernels.algebra.elementary import select
 from simcli.kernels.algebra.values import Vec3
-from simcli.kernels.chart.contact_places import find_gaps
+from simcli.kernels.articulation.contact_places import find_gaps
 from simcli.kernels.collision.lanes import one, put
 from simcli.kernels.collision.table_rows import contacts_of
 from simcli.kernels.language import ti

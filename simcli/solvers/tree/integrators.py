@@ -9,8 +9,8 @@ Each evaluates the accelerations at some nodes of a step; tree/programs.py has t
 
 import math
 
-from simcli.kernels.chart.retraction import retract
-from simcli.kernels.chart.tree import FREE, store_vector, vector_at
+from simcli.kernels.articulation.kinematics import FREE, store_vector, vector_at
+from simcli.kernels.articulation.retraction import retract
 from simcli.kernels.forces.work import effort_power
 from simcli.kernels.language import ti
 from simcli.kernels.laws.coordinate import foresee_again

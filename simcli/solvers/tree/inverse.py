@@ -11,9 +11,9 @@ import numpy as np
 
 from simcli.kernels.algorithms import Algorithms
 from simcli.kernels.algorithms_core import AlgorithmsCore, blocks_of_slot, give, load_body_forces, take
-from simcli.kernels.chart.dynamics import collect, demand
-from simcli.kernels.chart.retraction import retract
-from simcli.kernels.chart.tree import place_all
+from simcli.kernels.articulation.kinematics import place_all
+from simcli.kernels.articulation.retraction import retract
+from simcli.kernels.articulation.rnea import rnea_backward, rnea_link_forces
 from simcli.kernels.forces.efforts import efforts
 from simcli.kernels.forces.signals import drive
 from simcli.kernels.language import ti
@@ -183,8 +183,8 @@ def find_efforts(c: ti.template(), w: ti.i32, block: ti.i32, force: ti.template(
     """
     copy(c.state.qdd, c.qdd, c.tables.n_qd, w)
     load_body_forces(c, w, block, force)
-    demand(c.tables, c.state, w)
-    collect(c.tables, c.state, c.effort, w)
+    rnea_link_forces(c.tables, c.state, w)
+    rnea_backward(c.tables, c.state, c.effort, w)
 
 
 @ti.func

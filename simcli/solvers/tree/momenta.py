@@ -10,7 +10,7 @@ Source: derived.
 
 from simcli.kernels.algebra.elementary import select
 from simcli.kernels.algebra.values import Vec3
-from simcli.kernels.chart.tree import com_about_origin, point_velocity, vector_at
+from simcli.kernels.articulation.kinematics import com_about_origin, point_velocity, vector_at
 from simcli.kernels.language import ti
 from simcli.kernels.memory.lists import when
 from simcli.kernels.report import put
@@ -36,7 +36,7 @@ def adding(c) -> tuple:
 def note_changes(c: ti.template(), w: ti.i32):
     """By what the forces just shown change the velocities of centres of mass in the step.
 
-    Reads:  c.state of `place_all` and `demand`
+    Reads:  c.state of `place_all` and `rnea_link_forces`
     Writes: c.momenta
     """
     t, s = c.tables, c.state

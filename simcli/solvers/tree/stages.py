@@ -13,8 +13,8 @@ What differs between integrators is another stage (integrators.py, repeat.py, im
 The lists are in tree/programs.py.
 """
 
-from simcli.kernels.chart.dynamics import accelerate, eliminate
-from simcli.kernels.chart.tree import place_all
+from simcli.kernels.articulation.aba import aba_backward, aba_forward
+from simcli.kernels.articulation.kinematics import place_all
 from simcli.kernels.forces.efforts import efforts
 from simcli.kernels.language import ti
 from simcli.kernels.memory.lists import take_all, when
@@ -98,8 +98,8 @@ def foresee_torques(c: ti.template(), w: ti.i32):
 @ti.func
 def solve_tree(c: ti.template(), w: ti.i32):
     """Accelerations by the articulated-body algorithm."""
-    eliminate(c.tables, c.state, w)
-    accelerate(c.tables, c.state, w)
+    aba_backward(c.tables, c.state, w)
+    aba_forward(c.tables, c.state, w)
 
 
 @ti.func

@@ -1,12 +1,12 @@
 """Stages of steps of first order for the gyroscopic torques of bodies that turn freely, see gyroscopes.py.
 
-Source: kernels/chart/gyroscope.py. Deviation: none.
+Source: kernels/articulation/gyroscope.py. Deviation: none.
 """
 
 from simcli.kernels.algebra.elementary import select_parts
 from simcli.kernels.algebra.values import Force, Sym3, Vec3
-from simcli.kernels.chart.gyroscope import mean_spin, turning_rate
-from simcli.kernels.chart.tree import com_about_origin, quaternion_at, store_vector, vector_at
+from simcli.kernels.articulation.gyroscope import mean_spin, turning_rate
+from simcli.kernels.articulation.kinematics import com_about_origin, quaternion_at, store_vector, vector_at
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import local
 from simcli.kernels.report import effort_now
@@ -338,7 +338,7 @@ def _efforts_from(t, s, w, d):
 def hold_turns(c: ti.template(), w: ti.i32):
     """What turns bodies that stand alone is nothing but the efforts of their joints: the acceleration is one of momentum.
 
-    Reads:  c.state.{tau, diagonal, qdd} and what `demand` reads
+    Reads:  c.state.{tau, diagonal, qdd} and what `rnea_link_forces` reads
     Writes: c.state.f
     """
     o = c.gyroscopes

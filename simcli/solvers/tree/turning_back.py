@@ -1,12 +1,12 @@
 """The gyroscopic torques of steps of first order that states tell, for inverse dynamics: the way back of turning.py.
 
-Source: kernels/chart/gyroscope.py. Deviation: none.
+Source: kernels/articulation/gyroscope.py. Deviation: none.
 """
 
 from simcli.kernels.algebra.elementary import select_parts
 from simcli.kernels.algebra.values import Vec3
-from simcli.kernels.chart.gyroscope import mean_spin, turning_rate
-from simcli.kernels.chart.tree import quaternion_at, store_vector, vector_at
+from simcli.kernels.articulation.gyroscope import mean_spin, turning_rate
+from simcli.kernels.articulation.kinematics import quaternion_at, store_vector, vector_at
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import local
 from simcli.solvers.shared import needs

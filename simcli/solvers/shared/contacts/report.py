@@ -6,8 +6,8 @@ import numpy as np
 
 from simcli.kernels.algebra.elementary import select
 from simcli.kernels.algebra.values import Value
-from simcli.kernels.chart.contact_places import place_of_contact
-from simcli.kernels.chart.contacts import force_of_contact
+from simcli.kernels.articulation.contact_places import place_of_contact
+from simcli.kernels.articulation.contacts import force_of_contact
 from simcli.kernels.collision.lanes import one
 from simcli.kernels.collision.table_rows import contacts_of
 from simcli.kernels.complementarity.problem import LIMITS

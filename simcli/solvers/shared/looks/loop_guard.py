@@ -24,7 +24,7 @@ Deviation: none.
 import numpy as np
 
 from simcli.kernels.algebra.elementary import select
-from simcli.kernels.chart.tree import com_about_origin, point_velocity, store_vector, vector_at
+from simcli.kernels.articulation.kinematics import com_about_origin, point_velocity, store_vector, vector_at
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import Arena, any_lane
 from simcli.kernels.memory.tables import Tables

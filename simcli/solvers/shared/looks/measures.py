@@ -6,7 +6,7 @@ or of the frame; else the steps of a run are frames of one step each, of which o
 """
 
 from simcli.kernels.algebra.elementary import select
-from simcli.kernels.chart.tree import quaternion_at, vector_at
+from simcli.kernels.articulation.kinematics import quaternion_at, vector_at
 from simcli.kernels.collision.clearance import find_clearances
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import any_lane

@@ -4,7 +4,7 @@ import numpy as np
 
 from simcli import rotations as rot
 from simcli.kernels.algebra.values import Mat3, Vec3
-from simcli.kernels.chart.tree import quaternion_at, upright, vector_at
+from simcli.kernels.articulation.kinematics import quaternion_at, upright, vector_at
 from simcli.kernels.collision.lanes import one
 from simcli.kernels.collision.rays import distance_along, stretch_within
 from simcli.kernels.language import ti

@@ -9,7 +9,7 @@ which it is seen.
 from typing import NamedTuple
 
 from simcli.kernels.algebra.values import Mat3, Vec3
-from simcli.kernels.chart.tree import quaternion_at, vector_at
+from simcli.kernels.articulation.kinematics import quaternion_at, vector_at
 from simcli.kernels.language import ti
 from simcli.kernels.report import motion_of_body, put, quaternion_of
 

@@ -5,9 +5,9 @@ Notation: as there. A vector u seen from the parent anchor frame changes by R_p^
 
 from simcli.kernels.algebra.elementary import select
 from simcli.kernels.algebra.values import Vec3
-from simcli.kernels.chart.dynamics import gravity_motion
-from simcli.kernels.chart.projection import ON_AXIS, anchor_motion, turned
-from simcli.kernels.chart.tree import com_about_origin, point_velocity, vector_at
+from simcli.kernels.articulation.kinematics import com_about_origin, point_velocity, vector_at
+from simcli.kernels.articulation.projection import ON_AXIS, anchor_motion, turned
+from simcli.kernels.articulation.rnea import gravity_motion
 from simcli.kernels.language import ti
 from simcli.kernels.report import put
 
@@ -16,7 +16,7 @@ from simcli.kernels.report import put
 def report_accelerations(t: ti.template(), s: ti.template(), rows: ti.template(), w: ti.i32):
     """Accelerations of the centres of mass and angular ones; world.
 
-    Reads:  s.{R, o, v, a} after `demand`, t links
+    Reads:  s.{R, o, v, a} after `rnea_link_forces`, t links
     Writes: rows.body_qdd
     """
     rest = gravity_motion(t, w).linear

@@ -1,4 +1,4 @@
-"""Contacts against the tree chart: what they see of each velocity, and the forces that they put on links.
+"""Contacts of trees: what they see of each velocity, and the forces that they put on links.
 
 Which links touch differs between the worlds of a pack, so that this goes lane by lane on scalars, with the same bits as for
 all worlds at once, where they are alike.
@@ -6,7 +6,7 @@ all worlds at once, where they are alike.
 
 from simcli.kernels.algebra.elementary import select, select_parts, share
 from simcli.kernels.algebra.values import Vec3
-from simcli.kernels.chart.contact_columns import (
+from simcli.kernels.articulation.contact_columns import (
     forget_links,
     forget_rounding,
     list_of_alike,
@@ -18,7 +18,7 @@ from simcli.kernels.chart.contact_columns import (
     pull_marked,
     see_link,
 )
-from simcli.kernels.chart.contact_places import pushed_points
+from simcli.kernels.articulation.contact_places import pushed_points
 from simcli.kernels.collision.lanes import across as perpendicular
 from simcli.kernels.collision.lanes import one, put, vector, whole_of
 from simcli.kernels.collision.table_rows import contacts_of, most_contacts

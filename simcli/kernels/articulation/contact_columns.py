@@ -6,7 +6,7 @@ contacts of the same number between other links, each of them marks the links th
 
 from simcli.kernels.algebra.elementary import select, select_parts
 from simcli.kernels.algebra.values import Vec3
-from simcli.kernels.chart.tree import point_velocity
+from simcli.kernels.articulation.kinematics import point_velocity
 from simcli.kernels.collision.lanes import one, put, whole_of
 from simcli.kernels.complementarity.dense import whole
 from simcli.kernels.complementarity.large import DOFS, SEEN, see_body

@@ -2,7 +2,16 @@
 
 from simcli.kernels.algebra.elementary import exp_rotation, normalized
 from simcli.kernels.algebra.values import Quat
-from simcli.kernels.chart.tree import AFFINE, BALL, FREE, HELIX, quaternion_at, raw_quaternion, store_vector, vector_at
+from simcli.kernels.articulation.kinematics import (
+    AFFINE,
+    BALL,
+    FREE,
+    HELIX,
+    quaternion_at,
+    raw_quaternion,
+    store_vector,
+    vector_at,
+)
 from simcli.kernels.language import ti
 
 

@@ -5,8 +5,8 @@ import numpy as np
 from simcli import rotations as rot
 from simcli.kernels.algebra.elementary import nearest_turn
 from simcli.kernels.algebra.values import Vec3
-from simcli.kernels.chart.projection import Anchors, anchor_motion
-from simcli.kernels.chart.tree import attitude, natural_spin, vector_at
+from simcli.kernels.articulation.kinematics import attitude, natural_spin, vector_at
+from simcli.kernels.articulation.projection import Anchors, anchor_motion
 from simcli.kernels.forces.joint_wrenches import applied_efforts
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import Arena

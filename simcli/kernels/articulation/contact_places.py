@@ -104,7 +104,7 @@ def place_of_contact(k: ti.template(), t: ti.template(), s: ti.template(), w: ti
 def _motion_of_core(t: ti.template(), s: ti.template(), w: ti.i32, lane: ti.template(), link: ti.i32, core: ti.template()):
     """Velocity [m/s] of a core point of a link, or the world, acceleration [m/s^2] where no velocity changes, and spin.
 
-    Reads:  s.{R, o, origin, v}, in joint coordinates s.a, of `demand`
+    Reads:  s.{R, o, origin, v}, in joint coordinates s.a, of `rnea_link_forces`
     """
     v = core * 0.0
     a = core * 0.0

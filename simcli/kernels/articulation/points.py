@@ -1,7 +1,7 @@
 """Points of links in the world, and forces that act there."""
 
 from simcli.kernels.algebra.values import Force, Vec3
-from simcli.kernels.chart.tree import point_velocity, upright
+from simcli.kernels.articulation.kinematics import point_velocity, upright
 from simcli.kernels.language import ti
 
 

@@ -1,4 +1,4 @@
-"""The tree chart: joint coordinates to poses and twists of links.
+"""Forward kinematics of trees: joint coordinates to poses and twists of links.
 
 Everything is expressed in world axes about one reference point O per tree, the origin of the tree's first link, taken as
 fixed in the world at the instant. Then no quantity needs a transform between parent and child: motions, forces and

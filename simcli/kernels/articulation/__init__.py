@@ -1,11 +1,13 @@
-"""The tree chart: joint coordinates to poses and twists of links, and back.
+"""Articulations: kinematics and dynamics of trees in joint coordinates, and back to these from poses.
 
 In: coordinates, velocities, forces on links. Out: poses, twists, accelerations, joint coordinates. Never here: laws, rows.
 
-    tree                     the tree chart: joint coordinates to poses and twists of links
+    kinematics               forward kinematics: joint coordinates to poses and twists of links
     points                   points of links in the world, and forces that act there
     retraction               the retraction of joint coordinates: the move along rates that keeps rotations what they are
-    dynamics                 articulated-body algorithm, recursive Newton-Euler, composite inertias
+    rnea                     recursive Newton-Euler: forces from accelerations
+    crba                     composite rigid bodies: the mass matrix
+    aba                      articulated bodies: accelerations from forces
     hinges                   inverse dynamics of trees of hinges, each link in its own axes
     gyroscope                how a body turns in a step of first order: the mean angular velocity
     projection               poses and twists of bodies to joint coordinates
@@ -13,5 +15,5 @@ In: coordinates, velocities, forces on links. Out: poses, twists, accelerations,
     loops                    coordinates of joints that close loops: projected from the bodies
     contact_columns          what contacts see of the velocities that carry links
     contact_places           where contacts are at other poses: surfaces, normals, gaps
-    contacts                 contacts against the tree chart: their frames, and their forces on links
+    contacts                 contacts of trees: their frames, and their forces on links
 """
