@@ -99,10 +99,10 @@ def residuals(model, constraints, unknown, x):
         places.append(numbers[0])
         axes.append(A if A.size else np.eye(3))
     places, axes = [*places, np.zeros(3)], [*axes, np.eye(3)]  # the world
-    couples, rows, out = constraints.couples, constraints.rows, []
-    for p, (a, b) in enumerate(zip(couples.link_a, couples.link_b, strict=True)):
-        gap = places[b] + axes[b] @ couples.point_b[0, p] - places[a] - axes[a] @ couples.point_a[0, p]
-        for r in range(couples.row_start[p], couples.row_start[p + 1]):
+    anchor_pairs, rows, out = constraints.anchor_pairs, constraints.rows, []
+    for p, (a, b) in enumerate(zip(anchor_pairs.link_a, anchor_pairs.link_b, strict=True)):
+        gap = places[b] + axes[b] @ anchor_pairs.point_b[0, p] - places[a] - axes[a] @ anchor_pairs.point_a[0, p]
+        for r in range(anchor_pairs.row_start[p], anchor_pairs.row_start[p + 1]):
             c, d_a = rows.constant[0, r], axes[a] @ rows.on_a[0, r]
             out.append({
                 Form.MEET: rows.on_a[0, r] @ gap - c, Form.APART: (gap @ gap - c * c) / (2 * c or 1.0),

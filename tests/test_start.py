@@ -242,7 +242,7 @@ def test_rows_are_those_of_the_model_where_it_begins(started):
     for model in (started, built(together(OPEN, forces=PULL))):
         kept, fresh = constraints_of(model), constraints_of.__wrapped__(model)
         assert constraints_of(model) is kept is stated_alike([model], False)[0].__dict__["_kept"]["constraints_of", ()]
-        for table in ("couples", "rows", "laws"):
+        for table in ("anchor_pairs", "rows", "laws"):
             one, other = getattr(kept, table), getattr(fresh, table)
             for column in fields(one):
                 np.testing.assert_array_equal(*(getattr(each, column.name) for each in (one, other)))

@@ -20,7 +20,7 @@ from simcli.kernels.linear.system import System, fill
 from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.tables import Tables
 from simcli.kernels.report import FrameRows, report_bodies, report_wrenches
-from simcli.kernels.rows.pulls import pull_links, report_couples, share_gears
+from simcli.kernels.rows.jacobian_transpose import apply_jacobian_transpose, report_anchor_pairs, share_gears
 from simcli.kernels.rows.tree_rows import measure_tree_rows
 from simcli.model.joints.lawful import drives_by_law
 from simcli.model.tables import Model
@@ -114,7 +114,7 @@ def balance_of(c: ti.template(), w: ti.i32, time: ti.f64):
     fill(y, t, s, w)
     _push_rows(c, w)
     push_laws(c, w)
-    pull_links(y, s, w, -1.0, False)
+    apply_jacobian_transpose(y, s, w, -1.0, False)
     rnea_backward(t, s, s.u, w)
     report_wrenches(t, s, c.rows, w)
     report_loops(c, w)
@@ -194,7 +194,7 @@ def report_loops(c: ti.template(), w: ti.i32):
         if t.joint_link.at(j) < 0:
             for m in ti.static(range(6)):
                 c.rows.joint_wrench.store(w, 6 * j + m, t.arena.zero())
-    report_couples(t, c.system, c.state, c.rows, w)
+    report_anchor_pairs(t, c.system, c.state, c.rows, w)
 
 
 @ti.func

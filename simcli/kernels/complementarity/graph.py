@@ -52,7 +52,7 @@ class Graph:
 
 
 @ti.func
-def couple(g: ti.template(), w: ti.i32, a: ti.i32, b: ti.i32):
+def connect(g: ti.template(), w: ti.i32, a: ti.i32, b: ti.i32):
     """Make two bodies neighbours.
 
     Writes: g.near
@@ -73,7 +73,7 @@ def clear_graph(g: ti.template(), w: ti.i32, n_edges: ti.i32):
     for k in range(g.n * g.words):
         g.notes.store(w, g.near + k, 0)
     for e in range(n_edges):
-        couple(g, w, g.edge.at(2 * e), g.edge.at(2 * e + 1))
+        connect(g, w, g.edge.at(2 * e), g.edge.at(2 * e + 1))
 
 
 @ti.func

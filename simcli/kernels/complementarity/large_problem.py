@@ -7,7 +7,7 @@ from simcli.kernels.complementarity.graph import (
     COMPLETE,
     OPEN,
     clear_graph,
-    couple,
+    connect,
     find_entry,
     is_as_before,
     order_bodies,
@@ -164,7 +164,7 @@ def couple_touching(p: ti.template(), w: ti.i32):
         if p.contacts.on.load(w, c) != 0.0:
             a, b = body_of(p, w, c, 0), body_of(p, w, c, 1)
             if a >= 0 and b >= 0:
-                couple(p.large.graph, w, a, b)
+                connect(p.large.graph, w, a, b)
 
 
 @ti.func

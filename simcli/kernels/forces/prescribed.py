@@ -14,7 +14,7 @@ from simcli.kernels.forces.efforts import component_of
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import Arena, local
 from simcli.kernels.memory.tables import Tables
-from simcli.kernels.rows.tree_rows import first_numbers, turn_of_couple
+from simcli.kernels.rows.tree_rows import first_numbers, turn_of_anchor_pair
 from simcli.model.natural.led import SUCCESSIVE, led_of
 from simcli.model.signals.prescribed import balls_by_position, balls_of_dofs
 from simcli.model.signals.tables import Driven, MotionKind, SignalKind
@@ -158,7 +158,7 @@ def gap_of_lead(t: ti.template(), s: ti.template(), y: ti.template(), m: ti.temp
         if ti.static(y.leads_balls):
             component = y.lead_component.at(k)
             if component >= 0:
-                R = turn_of_couple(t, s, y.rows, w, y.rows.couple.at(r))
+                R = turn_of_anchor_pair(t, s, y.rows, w, y.rows.anchor_pair.at(r))
                 lacks = turn_between(R, goal_of_ball(m, w, d - component).matrix(), component)
     return lacks
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from simcli.kernels.memory.tables import Tables
 from simcli.kernels.rows.tree_rows import first_numbers
-from simcli.model.constraints.places import couple_of_row, rows_of_terms
+from simcli.model.constraints.places import anchor_pair_of_row, rows_of_terms
 from simcli.model.constraints.tables import Constraints, Form
 from simcli.model.tables import Model
 
@@ -46,7 +46,7 @@ def row_entries(constraints: Constraints, model: Model, tables: Tables):
         terms on rows the entry of that row, else 0; term: of gears; pairs: (n, 2) of unknowns. A dof of several coordinates
         of a gear has as many entries.
     """
-    links, rows, couples = model.links, constraints.rows, constraints.couples
+    links, rows, anchor_pairs = model.links, constraints.rows, constraints.anchor_pairs
     path: list[list[int]] = []
     for i in range(model.n_links):
         own = own_dofs(model, tables, i)
@@ -54,7 +54,7 @@ def row_entries(constraints: Constraints, model: Model, tables: Tables):
     path.append([])  # the world
     start, dofs, sides, others, terms, pairs = [0], [], [], [], [], []
     first_q, row_of_term = first_numbers(tables), rows_of_terms(rows, tables.n_qd)
-    couple = couple_of_row(constraints)
+    anchor_pair = anchor_pair_of_row(constraints)
     for r in range(rows.n):
         if rows.form[r] == Form.GEAR:
             ends = []
@@ -67,7 +67,7 @@ def row_entries(constraints: Constraints, model: Model, tables: Tables):
             ends += [(b + k, 4, first_q[a + k], 0) for k in range(3)] if a != b else []
             ends = [end for end in ends if tables.unknown_of_dof[end[0]] >= 0]
         else:
-            a, b = (path[side[couple[r]]] for side in (couples.link_a, couples.link_b))
+            a, b = (path[side[anchor_pair[r]]] for side in (anchor_pairs.link_a, anchor_pairs.link_b))
             ends = [(d, 0, 0, 0) for d in a if d not in b] + [(d, 1, 0, 0) for d in b if d not in a]
         for d, side, other, term in ends:
             dofs.append(d)

@@ -170,9 +170,9 @@ def entry_of_row(y: ti.template(), t: ti.template(), s: ti.template(), w: ti.i32
     side = y.j_side.at(e)
     value = t.arena.zero() + 1.0
     if side < 2:
-        pull = y.rows.pull_a.load(w, r)
+        pull = y.rows.jacobian_a.load(w, r)
         if side == 1:
-            pull = y.rows.pull_b.load(w, r)
+            pull = y.rows.jacobian_b.load(w, r)
         value = s.S.load(w, y.j_dof.at(e)).dot(pull)
     if ti.static(y.rows.n_gears > 0):
         if side == 2 or side == 3:

@@ -28,7 +28,7 @@ from simcli.kernels.rows.forms import (
 )
 from simcli.kernels.rows.powers import Powers, value_and_slopes
 from simcli.kernels.rows.successive import successive_turn
-from simcli.model.constraints.places import couple_of_row, rows_of_terms, start_angles
+from simcli.model.constraints.places import anchor_pair_of_row, rows_of_terms, start_angles
 from simcli.model.constraints.tables import Constraints, Form
 from simcli.model.tables import LinkKind
 
@@ -36,11 +36,11 @@ _MEET, _APART, _ALONG, _DOT, PITCH, _TURN, _LENGTH, SPIN, GEAR, _RIGID, CARDAN, 
 
 
 class Rows:
-    """Device columns of couples and rows, and what `measure_tree_rows` leaves.
+    """Device columns of pairs of anchors and rows, and what `measure_tree_rows` leaves.
 
     Attributes:
         residual, rate, bias: per row.
-        pull_a, pull_b: Force per row on the links of A and B, each about its own tree's O.
+        jacobian_a, jacobian_b: Force per row on the links of A and B, each about its own tree's O.
         angle: of rows that are or have an angle, over full turns.
         n_geared: gears between coordinates of joints, which come before those that are lengths of cables.
         term_start: (gears + 1).  term_q, term_dof: of terms of gears, as in `constraints.tables.Rows`; term_row: the row
@@ -51,16 +51,16 @@ class Rows:
     _data_oriented = True
 
     def __init__(self, constraints: Constraints, tables: Tables, arena: Arena):
-        couples, rows = constraints.couples, constraints.rows
-        self.n, self.n_couples = rows.n, len(couples.joint)
-        items, pairs = arena.records(rows.n), arena.records(self.n_couples)
+        anchor_pairs, rows = constraints.anchor_pairs, constraints.rows
+        self.n, self.n_anchor_pairs = rows.n, len(anchor_pairs.joint)
+        items, pairs = arena.records(rows.n), arena.records(self.n_anchor_pairs)
         self.items = items
-        self.link_a, self.link_b = pairs.ints(couples.link_a), pairs.ints(couples.link_b)
-        self.point_a, self.point_b = pairs.column(couples.point_a, Vec3), pairs.column(couples.point_b, Vec3)
-        self.frame_a, self.frame_b = pairs.column(couples.frame_a, Mat3), pairs.column(couples.frame_b, Mat3)
-        self.row_start, self.joint = arena.ints(couples.row_start), pairs.ints(couples.joint)
-        self.couple = items.ints(couple_of_row(constraints))
-        self.is_swapped, self.has_swapped = pairs.ints(couples.is_swapped), bool(couples.is_swapped.any())
+        self.link_a, self.link_b = pairs.ints(anchor_pairs.link_a), pairs.ints(anchor_pairs.link_b)
+        self.point_a, self.point_b = pairs.column(anchor_pairs.point_a, Vec3), pairs.column(anchor_pairs.point_b, Vec3)
+        self.frame_a, self.frame_b = pairs.column(anchor_pairs.frame_a, Mat3), pairs.column(anchor_pairs.frame_b, Mat3)
+        self.row_start, self.joint = arena.ints(anchor_pairs.row_start), pairs.ints(anchor_pairs.joint)
+        self.anchor_pair = items.ints(anchor_pair_of_row(constraints))
+        self.is_swapped, self.has_swapped = pairs.ints(anchor_pairs.is_swapped), bool(anchor_pairs.is_swapped.any())
         self.form = items.ints(rows.form)
         forms = set(rows.form.tolist())
         self.has_meet, self.has_apart, self.has_dot = _MEET in forms, _APART in forms, _DOT in forms
@@ -71,8 +71,8 @@ class Rows:
         self.on_b, self.constant = items.column(rows.on_b, Vec3), items.column(rows.constant)
         self.residual, self.rate, self.bias = items.slot(), items.slot(), items.slot()
         self.angle, self.angle_start = items.slot(), start_angles(constraints, tables.model)
-        self.pull_a, self.pull_b = items.slot(Force), items.slot(Force)
-        for slot in (self.residual, self.rate, self.bias, self.pull_a, self.pull_b):
+        self.jacobian_a, self.jacobian_b = items.slot(Force), items.slot(Force)
+        for slot in (self.residual, self.rate, self.bias, self.jacobian_a, self.jacobian_b):
             slot.scratch()
         gears = np.flatnonzero(rows.form == GEAR)
         rigid = np.flatnonzero(rows.form == _RIGID)
@@ -119,8 +119,8 @@ def anchor(t: ti.template(), s: ti.template(), w: ti.i32, link: ti.i32, point: t
 
 
 @ti.func
-def turn_of_couple(t: ti.template(), s: ti.template(), r: ti.template(), w: ti.i32, k: ti.i32):
-    """Rotation of the anchor frame of B against that of A, of couple k.
+def turn_of_anchor_pair(t: ti.template(), s: ti.template(), r: ti.template(), w: ti.i32, k: ti.i32):
+    """Rotation of the anchor frame of B against that of A, of pair k.
 
     Reads: s.R
     """
@@ -148,9 +148,9 @@ def measure_tree_rows(t: ti.template(), s: ti.template(), r: ti.template(), w: t
     """Residuals, rates, biases and pulls of all rows at the present poses.
 
     Reads:  r columns, s.{R, o, v, a, origin, q, qd}; s.a of `rnea_link_forces` at qdd = 0
-    Writes: r.{residual, rate, bias, pull_a, pull_b, angle}
+    Writes: r.{residual, rate, bias, jacobian_a, jacobian_b, angle}
     """
-    for k in range(r.n_couples):
+    for k in range(r.n_anchor_pairs):
         link_a = r.link_a.at(k)
         link_b = r.link_b.at(k)
         x_a, p_a, v_a, a_a = anchor(t, s, w, link_a, r.point_a.load(w, k))
@@ -167,8 +167,8 @@ def measure_tree_rows(t: ti.template(), s: ti.template(), r: ti.template(), w: t
             r.residual.store(w, n, turned[0])
             r.rate.store(w, n, turned[1])
             r.bias.store(w, n, turned[2])
-            r.pull_b.store(w, n, Force.of(force, x_b.cross(force) + couple))
-            r.pull_a.store(w, n, -Force.of(force, arm.cross(force) + couple))
+            r.jacobian_b.store(w, n, Force.of(force, x_b.cross(force) + couple))
+            r.jacobian_a.store(w, n, -Force.of(force, arm.cross(force) + couple))
     for g in range(r.n_gears):
         measure_gear(s, r, w, g)
     for g in range(r.n_rigid):
@@ -276,7 +276,7 @@ def add_angle(r: ti.template(), w: ti.i32, n: ti.i32, a: ti.template(), b: ti.te
 @ti.func
 def successive_angle(r: ti.template(), w: ti.i32, k: ti.i32, n: ti.i32, a: ti.template(), b: ti.template(),
                      count: ti.template()):
-    """Row n of couple k, one of `count` successive turns (successive.py).
+    """Row n of pair k, one of `count` successive turns (successive.py).
 
     Reads:  r columns
     Writes: r.angle of row n

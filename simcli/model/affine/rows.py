@@ -192,14 +192,15 @@ def _add_joint(found: _Collection, j: int, rows: list[Polynomial]) -> None:
 
 def _other_rows(found: _Collection, constraints: Constraints) -> None:
     """The rows of the catalogue, of joints of other types."""
-    couples, table, model = constraints.couples, constraints.rows, found.model
-    for p, j in enumerate(couples.joint.tolist()):
+    anchor_pairs, table, model = constraints.anchor_pairs, constraints.rows, found.model
+    for p, j in enumerate(anchor_pairs.joint.tolist()):
         if j < 0 or model.joints.kind[j] in OWN or j in model.columns.led:
             continue
-        ends = [int(couples.link_a[p]), int(couples.link_b[p])]
+        ends = [int(anchor_pairs.link_a[p]), int(anchor_pairs.link_b[p])]
         x_a, x_b = (found.forms.point(link, place[:, p]) for link, place in zip(
-            ends, (couples.point_a, couples.point_b), strict=True))  # fmt: skip
-        chosen = [r for r in range(couples.row_start[p], couples.row_start[p + 1]) if table.is_hard[r] and table.dof[r] < 0]
+            ends, (anchor_pairs.point_a, anchor_pairs.point_b), strict=True))  # fmt: skip
+        first, end = anchor_pairs.row_start[p : p + 2]
+        chosen = [r for r in range(first, end) if table.is_hard[r] and table.dof[r] < 0]
         _add_joint(found, j, [couple_row(found.forms, table, r, minus(x_b, x_a), ends) for r in chosen])
 
 

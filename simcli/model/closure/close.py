@@ -108,7 +108,7 @@ class LoopProblem:
 
     def _stand_alike(self) -> bool:
         """Whether worlds differ in nothing but masses, rates and what is asked of them."""
-        tables = {"links": self.model.links, "rows": self.constraints.rows, "couples": self.constraints.couples}
+        tables = {"links": self.model.links, "rows": self.constraints.rows, "anchor_pairs": self.constraints.anchor_pairs}
         places = [getattr(table, one.name) for table in tables.values() for one in fields(table)
                   if one.name not in _NO_PLACE and has_world_axis(one.name, getattr(table, one.name))]  # fmt: skip
         alike = all(len(one) == 1 or is_same(one) for one in (*places, self.meter.aim))
@@ -118,7 +118,7 @@ class LoopProblem:
     def is_shared(self) -> bool:
         """Whether all worlds have one mechanism, and differ in coordinates and goals alone."""
         own, model = self.constraints, self.model
-        columns = [getattr(table, one.name) for table in (model.links, model.dofs, own.couples, own.rows, own.laws)
+        columns = [getattr(table, one.name) for table in (model.links, model.dofs, own.anchor_pairs, own.rows, own.laws)
                    for one in fields(table) if has_world_axis(one.name, getattr(table, one.name))]  # fmt: skip
         return all(len(one) == 1 for one in (*columns, self.meter.aim)) and bool((self.acts == self.acts[:1]).all())
 
@@ -145,7 +145,7 @@ class LoopProblem:
         taken = _Taken(worlds, self.lead)
         model = replace(self.model, links=taken.table(self.model.links), dofs=taken.table(self.model.dofs))
         own = {name: taken.array(getattr(self, name)) for name in ("q", "qd", "acts", "goal", "speed", "angle")}
-        tables = {name: taken.table(getattr(self.constraints, name)) for name in ("couples", "rows", "laws")}
+        tables = {name: taken.table(getattr(self.constraints, name)) for name in ("anchor_pairs", "rows", "laws")}
         meter = replace(taken.table(self.meter), constraints=replace(self.constraints, **tables))
         model = with_answer(constraints_of, model, meter.constraints)  # whose joints are still those of all worlds
         return replace(self, model=model, constraints=meter.constraints, meter=meter, lead=len(worlds), **own)
@@ -279,11 +279,11 @@ def in_worlds(array: Array, worlds: Array) -> Array:
 
 def _lead(model: Model, constraints: Constraints, motion: Array) -> int:
     """Worlds whose starts can differ: 1 if nothing that matters has a world axis."""
-    links, rows, couples = model.links, constraints.rows, constraints.couples
+    links, rows, anchor_pairs = model.links, constraints.rows, constraints.anchor_pairs
     matter = [links.rotation, links.offset, links.advance, links.mass, links.com, links.inertia, model.dofs.armature,
               model.joint_q, model.joint_qd, motion, rows.on_a, rows.across_a, rows.on_b, rows.constant, rows.compliance,
-              rows.enabled, rows.coefficient, couples.point_a, couples.point_b, couples.frame_a, couples.frame_b,
-              constraints.laws.lower, constraints.laws.upper]  # fmt: skip
+              rows.enabled, rows.coefficient, anchor_pairs.point_a, anchor_pairs.point_b,
+              anchor_pairs.frame_a, anchor_pairs.frame_b, constraints.laws.lower, constraints.laws.upper]  # fmt: skip
     return max(map(len, matter))
 
 

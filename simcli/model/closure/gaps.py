@@ -17,7 +17,7 @@ import numpy as np
 from simcli import rotations as rot
 from simcli.model.closure.chart import Chart, angle_between
 from simcli.model.closure.turned import far_rotation, held_turns, may_be_far
-from simcli.model.constraints.places import coordinate_rows, couple_of_row, start_angles
+from simcli.model.constraints.places import anchor_pair_of_row, coordinate_rows, start_angles
 from simcli.model.constraints.tables import Constraints, Form, Rows
 from simcli.model.joints.gears import polynomial_at
 from simcli.model.signals.prescribed import balls_by_position, prescribed
@@ -56,7 +56,7 @@ class Meter:
 
     Attributes:
         constraints: of the model in tree form.
-        couple: (R,) couple of each row, -1 for gears.
+        anchor_pair: (R,) pair of anchors of each row, -1 for gears.
         row_of_dof: (NV,) row that is the coordinate of a dof outside the tree, else -1.
         q_of_dof: (NV,) index into joint_q of a dof with one coordinate.
         first_angle: [rad], (W|1, R), what each turn begins with.
@@ -66,7 +66,7 @@ class Meter:
     """
 
     constraints: Constraints
-    couple: Array
+    anchor_pair: Array
     row_of_dof: Array
     q_of_dof: Array
     first_angle: Array
@@ -79,7 +79,7 @@ class Meter:
         """The meter of a model and its rows."""
         joints, joint = model.joints, model.dofs.joint
         q_of_dof = joints.q_start[joint] + np.arange(model.n_qd) - joints.qd_start[joint]
-        return Meter(constraints, couple_of_row(constraints), coordinate_rows(constraints.rows, model.n_qd), q_of_dof,
+        return Meter(constraints, anchor_pair_of_row(constraints), coordinate_rows(constraints.rows, model.n_qd), q_of_dof,
                      start_angles(constraints, model), _aims(model, constraints.rows),
                      held_turns(model, np.append(np.arange(model.n_joints), -1)), model.plane >= 0)  # fmt: skip
 
@@ -135,15 +135,15 @@ class _Ends:
     """Anchors and directions of the rows of one kind."""
 
     def __init__(self, meter: Meter, chart: Chart):
-        self.couples, self.rows, self.chart = meter.constraints.couples, meter.constraints.rows, chart
-        self.of_row, self.aim, self.held, self.is_flat = meter.couple, meter.aim, meter.held, meter.is_flat
-        c = self.couples
+        self.anchor_pairs, self.rows, self.chart = meter.constraints.anchor_pairs, meter.constraints.rows, chart
+        self.of_row, self.aim, self.held, self.is_flat = meter.anchor_pair, meter.aim, meter.held, meter.is_flat
+        c = self.anchor_pairs
         self.anchors = [chart.o[:, link] + rot.turn(chart.R[:, link], point)
                         for link, point in ((c.link_a, c.point_a), (c.link_b, c.point_b))]  # fmt: skip
 
     def pick(self, chosen: Array) -> None:
         """Turn to some rows."""
-        c, chart, k = self.couples, self.chart, self.of_row[chosen]
+        c, chart, k = self.anchor_pairs, self.chart, self.of_row[chosen]
         self.k, self.chosen = k, chosen
         a, b = c.link_a[k], c.link_b[k]
         self.R_a, self.R_b = chart.R[:, a], chart.R[:, b]
@@ -158,7 +158,7 @@ class _Ends:
     @property
     def frames(self) -> tuple[Array, Array]:
         """Anchor axes of both sides in the world."""
-        frame_a, frame_b = (frame[:, self.k] for frame in (self.couples.frame_a, self.couples.frame_b))
+        frame_a, frame_b = (frame[:, self.k] for frame in (self.anchor_pairs.frame_a, self.anchor_pairs.frame_b))
         return rot.multiply(self.R_a, frame_a), rot.multiply(self.R_b, frame_b)
 
 
@@ -198,10 +198,10 @@ def _hold_frames(e: _Ends, found: Gaps, chosen: Array) -> None:
 
     The couple is exact along phi, so that a body that is free gets there in one step.
     """
-    held = np.where(e.rows.is_hard[chosen], e.held[e.couples.joint[e.k]], 0)
+    held = np.where(e.rows.is_hard[chosen], e.held[e.anchor_pairs.joint[e.k]], 0)
     if not held.any():
         return
-    frame_a, frame_b = (frame[:, e.k] for frame in (e.couples.frame_a, e.couples.frame_b))
+    frame_a, frame_b = (frame[:, e.k] for frame in (e.anchor_pairs.frame_a, e.anchor_pairs.frame_b))
     axis, across = (rot.turn(rot.transpose(frame), e.column(name)) for frame, name in
                     ((frame_a, "on_a"), (frame_b, "on_b")))  # fmt: skip
 

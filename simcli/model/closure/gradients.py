@@ -18,7 +18,7 @@ class Entries:
     """Which dofs rows see: those that move one of the two links and not the other.
 
     Attributes:
-        row, dof: (E,) of couples.
+        row, dof: (E,) of rows of pairs of anchors.
         on_b: (E,) bool, whether the dof moves B.
         geared: row of a gear to its terms (dof or row, whether it is a row, number of the term).
         seen: (R,) lists of dofs.
@@ -38,7 +38,7 @@ def entries_of(meter: Meter, paths: list[list[int]]) -> Entries:
         meter: of the model.
         paths: `dof_paths`.
     """
-    rows, couples = meter.constraints.rows, meter.constraints.couples
+    rows, anchor_pairs = meter.constraints.rows, meter.constraints.anchor_pairs
     found, geared, seen = [], {}, []
     for r in range(rows.n):
         if rows.form[r] == Form.GEAR:
@@ -47,7 +47,7 @@ def entries_of(meter: Meter, paths: list[list[int]]) -> Entries:
             geared[r] = [(row, True, n) if row >= 0 else (d, False, n) for row, d, n in places]
             seen.append(sorted({d for at, is_row, _ in geared[r] for d in (seen[at] if is_row else [at])}))
             continue
-        a, b = (paths[link[meter.couple[r]]] for link in (couples.link_a, couples.link_b))
+        a, b = (paths[link[meter.anchor_pair[r]]] for link in (anchor_pairs.link_a, anchor_pairs.link_b))
         both = set(a) & set(b)
         own = [(r, d, False) for d in a if d not in both] + [(r, d, True) for d in b if d not in both]
         found += own

@@ -108,16 +108,16 @@ def turned_apart(model: Model, joint: int, joint_q: Array) -> Array:
         joint_q: [m, rad, 1], (W, NQ), without NaN.
     """
     constraints = constraints_of(model)
-    couples, rows = constraints.couples, constraints.rows
+    anchor_pairs, rows = constraints.anchor_pairs, constraints.rows
     dots = np.flatnonzero((rows.joint == joint) & rows.is_hard & (rows.form == Form.DOT))
-    k = np.flatnonzero(couples.joint == joint)
+    k = np.flatnonzero(anchor_pairs.joint == joint)
     if not len(dots) or not len(k):
         return np.zeros(len(joint_q))
     R = _rotations(model, joint_q)
     F_a, F_b = (rot.multiply(R[:, link[k]], frame[:, k]) for link, frame in
-                ((couples.link_a, couples.frame_a), (couples.link_b, couples.frame_b)))  # fmt: skip
+                ((anchor_pairs.link_a, anchor_pairs.frame_a), (anchor_pairs.link_b, anchor_pairs.frame_b)))  # fmt: skip
     axis, across = (rot.turn(rot.transpose(frame[:, k]), column[:, dots[:1]]) for frame, column in
-                    ((couples.frame_a, rows.on_a), (couples.frame_b, rows.on_b)))  # fmt: skip
+                    ((anchor_pairs.frame_a, rows.on_a), (anchor_pairs.frame_b, rows.on_b)))  # fmt: skip
     turn = rot.multiply(rot.transpose(F_a), F_b)
     axis, across = (np.broadcast_to(v, turn.shape[:-1]) for v in (axis, across))
     found = far_rotation(held_turns(model, np.array([joint])), model.plane >= 0, turn, axis, across)

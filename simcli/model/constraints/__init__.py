@@ -4,7 +4,7 @@ In: a Model with its tree. Out: tables of rows, which any solver reads. Never he
 
     tables           constraint rows of a model: loop joints, gears, and the coordinates that laws bound
     coordinate_rows  rows whose residual is a coordinate of a joint outside the tree: what laws and motions act on
-    collected        couples, rows and laws of a model as they are found, joint by joint
+    collected        pairs of anchors, rows and laws of a model as they are found, joint by joint
     build            the same laid out as tables
-    places           where rows belong: their couples, the dofs whose coordinates they are
+    places           where rows belong: their pairs of anchors, the dofs whose coordinates they are
 """

@@ -7,7 +7,7 @@ import numpy as np
 
 from simcli.model.bodies.massless import arms
 from simcli.model.constraints.collected import RowCollector, RowPart
-from simcli.model.constraints.tables import Constraints, Couples, Form, Laws, Rows
+from simcli.model.constraints.tables import AnchorPairs, Constraints, Form, Laws, Rows
 from simcli.model.forces.spring import segments_of
 from simcli.model.joints.catalogue import BALLS
 from simcli.model.joints.gears import terms_act
@@ -61,7 +61,7 @@ def constraints_of(model: Model) -> Constraints:
     for d in np.flatnonzero(lawful.acts & tree).tolist():
         if d not in spins or lawful.beyond_limits[d]:
             builder.laws.append((d, -1))
-    return Constraints(_couples(builder), _rows(builder), _laws(builder))
+    return Constraints(_anchor_pairs(builder), _rows(builder), _laws(builder))
 
 
 def _stack(parts: list[Array], shape: tuple[int, ...]) -> Array:
@@ -71,9 +71,9 @@ def _stack(parts: list[Array], shape: tuple[int, ...]) -> Array:
     return np.stack(rows, axis=1) if rows else np.zeros((1, 0, *shape))
 
 
-def _couples(builder: RowCollector) -> Couples:
+def _anchor_pairs(builder: RowCollector) -> AnchorPairs:
     model, joints = builder.model, builder.model.joints
-    table = np.array(builder.couples, int).reshape(-1, 4)
+    table = np.array(builder.anchor_pairs, int).reshape(-1, 4)
     joint, a, b, segment = table.T
     places = _places_of_forces(model)
     is_joint, none = (joint >= 0)[:, None], np.eye(3)
@@ -88,11 +88,11 @@ def _couples(builder: RowCollector) -> Couples:
         points.append(link_points(model, body, np.where(is_joint, x, ends)))
         frames.append(np.where(is_joint[..., None], turn, none))
     row_start = np.array(builder.row_start, int)
-    return Couples(joint, links_of(model, a), links_of(model, b), *points, *frames, row_start, is_swapped)
+    return AnchorPairs(joint, links_of(model, a), links_of(model, b), *points, *frames, row_start, is_swapped)
 
 
 def _places_of_forces(model: Model) -> Array:
-    """[m], (W|1, n, 2, 3), places in both bodies of what forces have as couples: segments of springs, then drags."""
+    """[m], (W|1, n, 2, 3), places in both bodies of the pairs of anchors of forces: segments of springs, then drags."""
     springs, drags = segments_of(model.springs).point, model.drags.point
     worlds = max(len(springs), len(drags))
     on_bodies = np.stack((np.zeros_like(drags), drags), axis=2)

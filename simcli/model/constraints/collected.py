@@ -1,4 +1,4 @@
-"""Couples, rows and laws of a model as they are found, joint by joint."""
+"""Pairs of anchors, rows and laws of a model as they are found, joint by joint."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -43,11 +43,11 @@ class RowPart:
 
 
 class RowCollector:
-    """Collects couples, rows and laws joint by joint."""
+    """Collects pairs of anchors, rows and laws joint by joint."""
 
     def __init__(self, model: Model, lawful: Lawful):
         self.model, self.lawful = model, lawful
-        self.couples: list[tuple[int, ...]] = []  # joint, parent, child, segment of a spring, or drag
+        self.anchor_pairs: list[tuple[int, ...]] = []  # joint, parent, child, segment of a spring, or drag
         self.row_start: list[int] = [0]
         self.segment_row: list[int] = []  # of each segment of the springs
         self.rows: list[RowPart] = []
@@ -80,7 +80,7 @@ class RowCollector:
             self._add_spins(j)
         if len(self.rows) > before:
             ends = model.joints.parent[j], model.joints.child[j]
-            self.couples.append((j, *(ends[::-1] if swapped else ends), -1))
+            self.anchor_pairs.append((j, *(ends[::-1] if swapped else ends), -1))
             self.row_start.append(len(self.rows))
 
     def _add_row(self, j: int, row: Row) -> None:
@@ -166,7 +166,7 @@ class RowCollector:
             length.spring, length.rests = (k, False) if alone else (-1, True)
             self.segment_row.append(len(self.rows))
             self.rows.append(length)
-            self.couples.append((-1, a, b, g))
+            self.anchor_pairs.append((-1, a, b, g))
             self.row_start.append(len(self.rows))
 
     def add_drags(self) -> None:
@@ -179,7 +179,7 @@ class RowCollector:
                     along = np.eye(3)[None, axis]
                     self.rows.append(RowPart(label, form, -1, False, along, NO_VECTOR, NO_VECTOR, np.zeros(1),
                                              ends=(WORLD, b), drag=2 * k + n))  # fmt: skip
-            self.couples.append((-1, WORLD, b, first + k))
+            self.anchor_pairs.append((-1, WORLD, b, first + k))
             self.row_start.append(len(self.rows))
 
     def add_cables(self) -> None:

@@ -1,4 +1,4 @@
-"""Where rows belong: their couples, the dofs whose coordinates they are, and the turns that they begin with."""
+"""Where rows belong: their pairs of anchors, the dofs whose coordinates they are, and the turns that they begin with."""
 
 import numpy as np
 
@@ -6,9 +6,9 @@ from simcli.model.constraints.tables import Constraints, Form, Rows
 from simcli.model.tables import Array, Model
 
 
-def couple_of_row(constraints: Constraints) -> Array:
-    """Couple of each row, (R,); -1 for gears and rows of rigidity."""
-    starts = constraints.couples.row_start
+def anchor_pair_of_row(constraints: Constraints) -> Array:
+    """Pair of anchors of each row, (R,); -1 for gears and rows of rigidity."""
+    starts = constraints.anchor_pairs.row_start
     found = np.full(constraints.rows.n, -1)
     found[: starts[-1]] = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
     return found

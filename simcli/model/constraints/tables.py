@@ -1,6 +1,6 @@
 """Constraint rows of a model: loop joints, gears, and the coordinates that laws bound, as tables for any solver.
 
-A couple is a pair of anchors, one in each of two links; its rows are residuals on them (joints/catalogue.py lists the
+A pair of anchors has one in each of two links; its rows are residuals on them (joints/catalogue.py lists the
 kinds). More kinds are added to those of the catalogue, most of them because laws act on them:
 
     TURN    angle about d, over full turns       the coordinate of a hinge that closes a loop
@@ -43,7 +43,7 @@ class Form(IntEnum):
 
 
 @dataclass(frozen=True)
-class Couples(Table):
+class AnchorPairs(Table):
     """Pairs of anchors.
 
     Attributes:
@@ -68,7 +68,7 @@ class Couples(Table):
 
 @dataclass(frozen=True)
 class Rows(Table):
-    """Rows, couple by couple, then gears, then those of rigidity.
+    """Rows, pair by pair of anchors, then gears, then those of rigidity.
 
     Attributes:
         label: (R,) as `rod:0`.
@@ -158,6 +158,6 @@ class Laws(Table):
 class Constraints:
     """All that constrains the tree's coordinates."""
 
-    couples: Couples
+    anchor_pairs: AnchorPairs
     rows: Rows
     laws: Laws

@@ -87,16 +87,16 @@ def product(a: Vector, b: Vector, weight: Array) -> Polynomial:
 
 def expand_rows(forms: Forms, constraints: Constraints) -> list[Polynomial] | None:
     """All rows, in the order of the tables; None if one of them is no such polynomial, and no such function of one."""
-    couples, table = constraints.couples, constraints.rows
+    anchor_pairs, table = constraints.anchor_pairs, constraints.rows
     rows: list[Polynomial] = []
-    for p in range(len(couples.joint)):
-        ends = couples.link_a[p], couples.link_b[p]
+    for p in range(len(anchor_pairs.joint)):
+        ends = anchor_pairs.link_a[p], anchor_pairs.link_b[p]
         x_a, x_b = (forms.point(int(link), place[:, p]) for link, place in zip(
-            ends, (couples.point_a, couples.point_b), strict=True))  # fmt: skip
+            ends, (anchor_pairs.point_a, anchor_pairs.point_b), strict=True))  # fmt: skip
         if x_a is None or x_b is None:
             return None
         gap = [b + a.times(-np.ones(1)) for a, b in zip(x_a, x_b, strict=True)]
-        for r in range(couples.row_start[p], couples.row_start[p + 1]):
+        for r in range(anchor_pairs.row_start[p], anchor_pairs.row_start[p + 1]):
             expand = couple_row if table.is_hard[r] and table.dof[r] < 0 else _coordinate
             row = expand(forms, table, r, gap, [int(link) for link in ends])
             if row is None:

@@ -29,15 +29,15 @@ def refuse_beside(worlds: Worlds, model: Model) -> None:
     """
     form = replace(natural_form(model, State.of(model)), spring_rows=True)
     forms, constraints = Forms(form), constraints_of(form)
-    couples = constraints.couples
-    for p in range(len(couples.joint)):
-        for link, place in ((couples.link_a[p], couples.point_a), (couples.link_b[p], couples.point_b)):
+    anchor_pairs = constraints.anchor_pairs
+    for p in range(len(anchor_pairs.joint)):
+        for link, place in ((anchor_pairs.link_a[p], anchor_pairs.point_a), (anchor_pairs.link_b[p], anchor_pairs.point_b)):
             if forms.point(int(link), place[:, p]) is None:
-                _refuse(worlds, form, couples, p, int(link), "an anchor beside the axis of bar")
-        for r in range(couples.row_start[p], couples.row_start[p + 1]):
+                _refuse(worlds, form, anchor_pairs, p, int(link), "an anchor beside the axis of bar")
+        for r in range(anchor_pairs.row_start[p], anchor_pairs.row_start[p + 1]):
             link = _link_across(forms, constraints, p, r)
             if link is not None:
-                _refuse(worlds, form, couples, p, link, "a direction across the axis of bar")
+                _refuse(worlds, form, anchor_pairs, p, link, "a direction across the axis of bar")
     places = link_points(form, form.wrenches.body, form.wrenches.point)
     for k, body in enumerate(form.wrenches.body.tolist()):
         if forms.point(int(form.links.tip[body]), places[:, k]) is None:
@@ -69,9 +69,9 @@ def _fault(worlds: Worlds, path: str, words: str, bar: str) -> None:
 
 
 def _link_across(forms: Forms, constraints: Constraints, p: int, r: int) -> int | None:
-    """The link of couple p that has no affine form of a direction of row r; None if both have."""
-    rows, couples = constraints.rows, constraints.couples
-    a, b = int(couples.link_a[p]), int(couples.link_b[p])
+    """The link of pair p that has no affine form of a direction of row r; None if both have."""
+    rows, anchor_pairs = constraints.rows, constraints.anchor_pairs
+    a, b = int(anchor_pairs.link_a[p]), int(anchor_pairs.link_b[p])
     asked = {
         Form.ALONG: [(a, rows.on_a)], Form.DOT: [(a, rows.on_a), (b, rows.on_b)],
         Form.TURN: [(a, rows.on_a), (a, rows.across_a), (b, rows.on_b)],
@@ -79,11 +79,11 @@ def _link_across(forms: Forms, constraints: Constraints, p: int, r: int) -> int 
     return next((link for link, d in asked if forms.direction(link, d[:, r]) is None), None)
 
 
-def _refuse(worlds: Worlds, form: Model, couples, p: int, link: int, words: str) -> None:
-    """The fault of one end of a couple, at its joint or spring."""
+def _refuse(worlds: Worlds, form: Model, anchor_pairs, p: int, link: int, words: str) -> None:
+    """The fault of one end of a pair of anchors, at its joint or spring."""
     body = form.bodies.name[form.links.body[link]]
-    j = int(couples.joint[p])
-    at = [k for k, joint in enumerate(couples.joint.tolist()) if joint < 0]
+    j = int(anchor_pairs.joint[p])
+    at = [k for k, joint in enumerate(anchor_pairs.joint.tolist()) if joint < 0]
     spring = segments_of(form.springs).spring
     path = f"joints.{form.joints.name[j]}" if j >= 0 else f"forces.{form.springs.name[spring[at.index(p)]]}"
     message = f"generalized_alpha does not take {words} `{body}`"

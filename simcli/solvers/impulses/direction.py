@@ -54,10 +54,10 @@ def find_stiffness(c: ti.template(), w: ti.i32, h: ti.template()):
     zero = t.arena.zero()
     for i in range(t.n_links):
         c.bound.impulses.stiff.store(w, i, Mat3(*(zero,) * 9))
-    for k in range(r.n_couples):
+    for k in range(r.n_anchor_pairs):
         force = no_force(zero)
         for n in range(r.row_start.at(k), r.row_start.at(k + 1)):
-            force = force + r.pull_b.load(w, n) * y.force.load(w, n)
+            force = force + r.jacobian_b.load(w, n) * y.force.load(w, n)
         a = r.link_a.at(k)
         b = r.link_b.at(k)
         place = Vec3(zero, zero, zero) + r.point_b.load(w, k)

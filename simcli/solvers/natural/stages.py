@@ -13,7 +13,7 @@ from simcli.kernels.language import ti
 from simcli.kernels.linear.system import fill
 from simcli.kernels.memory.arena import local
 from simcli.kernels.memory.slots import copy
-from simcli.kernels.rows.pulls import pull_links
+from simcli.kernels.rows.jacobian_transpose import apply_jacobian_transpose
 from simcli.solvers.natural.memory import MOST_SOFT, SOFTNESS_OF_TURN
 from simcli.solvers.rows.equations import state_equations
 from simcli.solvers.rows.repeat import foreseen
@@ -237,7 +237,7 @@ def pull_vectors(c: ti.template(), w: ti.i32):
     share_among_links(c, w)
     for i in range(t.n_links):
         s.f.store(w, i, no_force(t.arena.zero()))
-    pull_links(y, s, w, 1.0, True)
+    apply_jacobian_transpose(y, s, w, 1.0, True)
     for i in range(t.n_links):
         if t.kind.at(i) == AFFINE:
             force = s.f.load(w, i)

@@ -206,7 +206,7 @@ def turn_of_roll(c: ti.template(), w: ti.i32, n: ti.i32, b: ti.template()):
     """
     laws = c.bound.system.laws
     rows = c.bound.system.rows
-    k = rows.couple.at(laws.row.at(n))
+    k = rows.anchor_pair.at(laws.row.at(n))
     R_a, spin_a, _alpha_a = turning(c.tables, c.state, w, rows.link_a.at(k))
     R_b, spin_b, _alpha_b = turning(c.tables, c.state, w, rows.link_b.at(k))
     F_a = R_a * rows.frame_a.load(w, k)

@@ -9,7 +9,7 @@ from simcli.kernels.language import ti
 from simcli.kernels.laws.bounded import FREE, elastic_law
 from simcli.kernels.memory.lists import when
 from simcli.kernels.report import report_wrenches
-from simcli.kernels.rows.pulls import pull_links, report_couples, share_gears
+from simcli.kernels.rows.jacobian_transpose import apply_jacobian_transpose, report_anchor_pairs, share_gears
 from simcli.kernels.rows.tree_rows import turning
 from simcli.solvers.natural.led import add_led_efforts, add_led_wrenches
 from simcli.solvers.rows.active_set import acceleration_of_law
@@ -62,14 +62,14 @@ def report_constrained_reactions(c: ti.template(), w: ti.i32):
     clear_wrenches(c, w)
     rnea_link_forces(t, s, w)
     share_among_links(c, w)
-    pull_links(y, s, w, -1.0, True)
+    apply_jacobian_transpose(y, s, w, -1.0, True)
     _push_links(c, w)
     rnea_backward(t, s, s.u, w)
     hold_turns(c, w)
     report_wrenches(t, s, c.rows, w)
     _report_cables(c, w)
     _report_efforts(c, w)
-    report_couples(t, y, s, c.rows, w)
+    report_anchor_pairs(t, y, s, c.rows, w)
     add_led_wrenches(c, w)
 
 
@@ -85,7 +85,7 @@ def later_reactions(c) -> tuple:
 
 def _add_later_reactions(c, w):
     share_among_links(c, w)
-    report_couples(c.tables, c.bound.system, c.state, c.rows, w)
+    report_anchor_pairs(c.tables, c.bound.system, c.state, c.rows, w)
     add_led_wrenches(c, w)
 
 
@@ -180,9 +180,9 @@ def add_limit_of_ball(c: ti.template(), w: ti.i32, k: ti.i32):
     laws = c.bound.system.laws
     rows = c.bound.system.rows
     n = laws.row.at(k)
-    at = rows.couple.at(n)
+    at = rows.anchor_pair.at(n)
     R_a, _spin, _alpha = turning(c.tables, c.state, w, rows.link_a.at(at))
-    couple = (R_a * rows.frame_a.load(w, at)).T * rows.pull_b.load(w, n).moment * laws.effort.load(w, k)
+    couple = (R_a * rows.frame_a.load(w, at)).T * rows.jacobian_b.load(w, n).moment * laws.effort.load(w, k)
     first = laws.dof.at(k) - laws.component.at(k)
     for i in ti.static(range(3)):
         c.rows.effort.store(w, first + i, c.rows.effort.load(w, first + i) + couple.parts[i])

@@ -14,7 +14,7 @@ from simcli.kernels.articulation.kinematics import quaternion_at, upright, vecto
 from simcli.kernels.forces.prescribed import gap_of_lead, goal_of_ball, turn_between
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import local
-from simcli.kernels.rows.tree_rows import turn_of_couple
+from simcli.kernels.rows.tree_rows import turn_of_anchor_pair
 from simcli.solvers.rows.repeat import foreseen
 from simcli.solvers.shared import needs
 from simcli.solvers.tree.integrators import H
@@ -247,7 +247,7 @@ def gap_of_ball(c: ti.template(), w: ti.i32, m: ti.i32, goal: ti.template()):
     Reads: c.state.R
     """
     rows = c.bound.system.rows
-    R = turn_of_couple(c.tables, c.state, rows, w, rows.couple.at(c.bound.system.lead_row.at(m)))
+    R = turn_of_anchor_pair(c.tables, c.state, rows, w, rows.anchor_pair.at(c.bound.system.lead_row.at(m)))
     return turn_between(R, goal, c.bound.system.lead_component.at(m))
 
 
@@ -261,5 +261,5 @@ def keep_turns(c: ti.template(), w: ti.i32):
     rows = c.bound.system.rows
     for m in range(c.bound.system.n_leads):
         if c.bound.system.lead_component.at(m) >= 0:
-            k = rows.couple.at(c.bound.system.lead_row.at(m))
-            c.bound.turned.store(w, m, turn_of_couple(c.tables, c.state, rows, w, k))
+            k = rows.anchor_pair.at(c.bound.system.lead_row.at(m))
+            c.bound.turned.store(w, m, turn_of_anchor_pair(c.tables, c.state, rows, w, k))

@@ -202,6 +202,6 @@ def _stands_alone(model: Model, tables: Tables, phases: Sequence[Constraints], i
         return False
     if tables.ever(lambda m: (m.motions.kind[None] != 0) | _resists(m))[dofs].any():
         return False
-    return not any(np.isin(one.couples.link_a, parts).any() or np.isin(one.couples.link_b, parts).any()
+    return not any(np.isin(one.anchor_pairs.link_a, parts).any() or np.isin(one.anchor_pairs.link_b, parts).any()
                    or np.isin(one.laws.dof, dofs).any() or np.isin(one.rows.term_dof, dofs).any()
                    for one in phases)  # fmt: skip

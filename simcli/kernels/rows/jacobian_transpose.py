@@ -28,7 +28,7 @@ def share_gears(y: ti.template(), w: ti.i32):
 
 @ti.func
 def force_of_row(y: ti.template(), w: ti.i32, r: ti.i32):
-    """Force of a row of a couple, with what gears give along it.
+    """Force of a row of a pair of anchors, with what gears give along it.
 
     Reads: y.{force, shared}, after `share_gears`
     """
@@ -39,34 +39,34 @@ def force_of_row(y: ti.template(), w: ti.i32, r: ti.i32):
 
 
 @ti.func
-def wrench_of_couple(t: ti.template(), y: ti.template(), s: ti.template(), w: ti.i32, k: ti.i32):
-    """What the rows of couple k, which is a joint's, give the child, about the child's anchor, world; after `share_gears`.
+def wrench_of_anchor_pair(t: ti.template(), y: ti.template(), s: ti.template(), w: ti.i32, k: ti.i32):
+    """What the rows of pair k, which is a joint's, give the child, about the child's anchor, world; after `share_gears`.
 
     Reads: t.{child_link, anchor}, y.{force, shared, rows}, s.{R, o}
     """
     r = y.rows
     total = no_force(y.entry.arena.zero())
     for n in range(r.row_start.at(k), r.row_start.at(k + 1)):
-        total = total + r.pull_b.load(w, n) * force_of_row(y, w, n)
+        total = total + r.jacobian_b.load(w, n) * force_of_row(y, w, n)
     if ti.static(r.has_swapped):
         if r.is_swapped.at(k) != 0:
             total = no_force(y.entry.arena.zero())
             for n in range(r.row_start.at(k), r.row_start.at(k + 1)):
-                total = total + r.pull_a.load(w, n) * force_of_row(y, w, n)
+                total = total + r.jacobian_a.load(w, n) * force_of_row(y, w, n)
     child = t.child_link.at(r.joint.at(k))
     x = s.o.load(w, child) + s.R.load(w, child) * t.anchor.load(w, r.joint.at(k))
     return Force.of(total.force, total.moment - x.cross(total.force))
 
 
 @ti.func
-def pull_links(y: ti.template(), s: ti.template(), w: ti.i32, sign: ti.template(), with_gears: ti.template()):
+def apply_jacobian_transpose(y: ti.template(), s: ti.template(), w: ti.i32, sign: ti.template(), with_gears: ti.template()):
     """Add what rows give the links, times a sign; with what gears give along them, after `share_gears`.
 
     Reads:  y.{force, shared, rows}
     Writes: s.f
     """
     r = y.rows
-    for k in range(r.n_couples):
+    for k in range(r.n_anchor_pairs):
         a = r.link_a.at(k)
         b = r.link_b.at(k)
         for n in range(r.row_start.at(k), r.row_start.at(k + 1)):
@@ -74,21 +74,21 @@ def pull_links(y: ti.template(), s: ti.template(), w: ti.i32, sign: ti.template(
             if ti.static(with_gears):
                 force = force_of_row(y, w, n)
             if a >= 0:
-                s.f.store(w, a, s.f.load(w, a) + r.pull_a.load(w, n) * (force * sign))
+                s.f.store(w, a, s.f.load(w, a) + r.jacobian_a.load(w, n) * (force * sign))
             if b >= 0:
-                s.f.store(w, b, s.f.load(w, b) + r.pull_b.load(w, n) * (force * sign))
+                s.f.store(w, b, s.f.load(w, b) + r.jacobian_b.load(w, n) * (force * sign))
 
 
 @ti.func
-def report_couples(t: ti.template(), y: ti.template(), s: ti.template(), rows: ti.template(), w: ti.i32):
+def report_anchor_pairs(t: ti.template(), y: ti.template(), s: ti.template(), rows: ti.template(), w: ti.i32):
     """Add the wrenches of joints that are rows, on the child at the child anchor, world; after `share_gears`.
 
     Reads:  t.{child_link, anchor}, y.{force, shared, rows}, s.{R, o}
     Writes: rows.joint_wrench
     """
-    for k in range(y.rows.n_couples):
+    for k in range(y.rows.n_anchor_pairs):
         first = 6 * y.rows.joint.at(k)
         if first >= 0:
-            at_anchor = wrench_of_couple(t, y, s, w, k)
+            at_anchor = wrench_of_anchor_pair(t, y, s, w, k)
             for m in ti.static(range(6)):
                 rows.joint_wrench.store(w, first + m, rows.joint_wrench.load(w, first + m) + at_anchor.parts[m])
