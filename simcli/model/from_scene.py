@@ -16,11 +16,11 @@ from simcli.model.batch.selection import choose_written
 from simcli.model.bodies.parts import ShapeReader, read_bodies
 from simcli.model.bodies.points import read_points, refuse_clashes
 from simcli.model.bodies.refusals import (
+    refuse_massless,
+    refuse_not_representable,
     refuse_points,
     refuse_spins,
-    refuse_unnatural,
     refuse_vanishing,
-    refuse_weightless,
 )
 from simcli.model.closure.begin import assembly_of, begun, refuse_start
 from simcli.model.contact.pairs import read_contacts, refuse_flat
@@ -236,14 +236,14 @@ def _build(worlds: Worlds, document: Document | None, batch: Mechanism) -> Model
     model = replace(with_signals(worlds, assemble(mechanism), signals), feedback=feedback)
     refuse_vanishing(worlds, model)
     if worlds.first.solver.type == "generalized":
-        refuse_weightless(worlds, model)
+        refuse_massless(worlds, model)
     elif worlds.first.solver.type == "maximal":
         refuse_points(worlds, model)
     elif worlds.first.solver.type == "affine":
         refuse_points(worlds, model)
         model = replace(model, affine=read_affine(worlds, model, bodies))
     else:
-        refuse_unnatural(worlds, model)
+        refuse_not_representable(worlds, model)
         model = replace(model, naturals=read_naturals(worlds, model))
         worlds.raise_faults()
     contacts = read_contacts(worlds, model.shapes)

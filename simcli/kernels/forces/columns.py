@@ -8,8 +8,8 @@ import numpy as np
 from simcli.kernels.forces.account import Account
 from simcli.kernels.forces.bushings import Bushings
 from simcli.kernels.forces.drags import DragColumns
+from simcli.kernels.forces.gravity_compensation import GravityCompensation
 from simcli.kernels.forces.joint_wrenches import JointWrenches
-from simcli.kernels.forces.lifts import Lifts
 from simcli.kernels.forces.signals import driven_columns
 from simcli.kernels.forces.springs import Springs
 from simcli.kernels.forces.wrenches import Wrenches
@@ -33,7 +33,8 @@ class Forces:
         soft_lower, soft_upper, soft_stiffness, soft_damping: soft limits per dof; while one acts, the drive rests.
         armature: [kg, kg m^2], per dof.
         by_law: per dof, 1 where a law (laws/bounded.py) gives the drive's effort instead.
-        bushings, springs, wrenches, joint_wrenches, drags, lifts, on_links: forces on links, and those of them that there
+        bushings, springs, wrenches, joint_wrenches, drags, gravity_compensation, on_links: forces on links, and those of
+        them that there
             are, see external.py.
         account: work done since the start, and power now.
         drives_links: whether signals drive forces on links.
@@ -64,9 +65,9 @@ class Forces:
         self.wrenches = Wrenches(model, tables, driven)
         self.wrench_force, self.wrench_torque = self.wrenches.force, self.wrenches.torque  # which signals may drive
         self.drags = DragColumns(model, tables)
-        self.lifts = Lifts(model, tables)
+        self.gravity_compensation = GravityCompensation(model, tables)
         self.joint_wrenches = JointWrenches(model, tables, self.constant)
-        on_links = self.bushings, self.springs, self.wrenches, self.joint_wrenches, self.drags, self.lifts
+        on_links = self.bushings, self.springs, self.wrenches, self.joint_wrenches, self.drags, self.gravity_compensation
         self.on_links = tuple(one for one in on_links if one.n)
         self.has_external, self.need_poses = bool(self.on_links), any(one.need_poses for one in self.on_links)
         self.damps_links = any(one.damps for one in self.on_links)

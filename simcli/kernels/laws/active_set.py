@@ -7,8 +7,9 @@ from simcli.kernels.memory.arena import local
 
 
 @ti.func
-def choose_piece(law: ti.template(), w: ti.i32, k: ti.i32, aim: ti.template(), slack: ti.template(), may: ti.template()):
-    """Choose the piece of law k on which v - delta lambda(v) = aim, unless the one that is chosen gives that speed.
+def choose_linear_piece(law: ti.template(), w: ti.i32, k: ti.i32, aim: ti.template(), slack: ti.template(),
+                        may: ti.template()):
+    """Choose the linear piece of law k on which v - delta lambda(v) = aim, unless the one that is chosen gives that speed.
 
     Args:
         slack: difference of speeds that is rounding.
@@ -18,7 +19,7 @@ def choose_piece(law: ti.template(), w: ti.i32, k: ti.i32, aim: ti.template(), s
     Writes: law.{lock, slide, full, speed} of law k, law.changed
     """
     one = law.changed.arena.zero() + 1.0
-    lock, side, full, speed = piece_at(law, w, k, aim)
+    lock, side, full, speed = linear_piece_at(law, w, k, aim)
     same = (side == law.slide.load(w, k)) & (full == law.full.load(w, k))
     same = (lock == law.lock.load(w, k)) & ((lock != FREE) | same)
     stays = ((ti.abs(speed - law.found.load(w, k)) <= slack) & ~same) | ~may
@@ -30,8 +31,8 @@ def choose_piece(law: ti.template(), w: ti.i32, k: ti.i32, aim: ti.template(), s
 
 
 @ti.func
-def piece_at(law: ti.template(), w: ti.i32, k: ti.i32, aim: ti.template()):
-    """The piece of law k on which v - delta lambda(v) = aim: lock, sign of sliding, sign of a full drive, and v.
+def linear_piece_at(law: ti.template(), w: ti.i32, k: ti.i32, aim: ti.template()):
+    """The linear piece of law k on which v - delta lambda(v) = aim: lock, sign of sliding, sign of a full drive, and v.
 
     Reads: law.{graph, delta}, columns
     """
@@ -67,14 +68,14 @@ def piece_at(law: ti.template(), w: ti.i32, k: ti.i32, aim: ti.template()):
 
 @ti.func
 def find_reach(law: ti.template(), w: ti.i32, k: ti.i32):
-    """How far the aim of law k can go to its goal before its piece ends, and where it goes on from there.
+    """How far the aim of law k can go to its goal before its linear piece ends, and where it goes on from there.
 
     Reads:  law.{aim, goal, graph}, columns
     Writes: law.{reach, brink, beyond} of law k, law.least
     """
     goal = law.goal.load(w, k)
     way = goal - law.aim.load(w, k)
-    first, brink, beyond = next_pieces(law, w, k, law.aim.load(w, k), way)
+    first, brink, beyond = next_linear_pieces(law, w, k, law.aim.load(w, k), way)
     law.brink.store(w, k, brink)
     law.beyond.store(w, k, beyond)
     reach = select(way == 0.0, way + ti.math.inf, first / ti.abs(way))
@@ -82,8 +83,8 @@ def find_reach(law: ti.template(), w: ti.i32, k: ti.i32):
     law.least.store(w, 0, ti.min(law.least.load(w, 0), reach))
 
 
-def next_pieces(law: Laws, w, k, start, way):
-    """The way from an aim to the end of its piece, that end, and an aim on the piece behind it.
+def next_linear_pieces(law: Laws, w, k, start, way):
+    """The way from an aim to the end of its linear piece, that end, and an aim on the linear piece behind it.
 
     Pieces end at the bounds, where sliding begins, and where the drive comes to its limit.
     """
@@ -114,7 +115,7 @@ def next_pieces(law: Laws, w, k, start, way):
 
 @ti.func
 def draw_line(law: ti.template(), w: ti.i32, k: ti.i32, h: ti.template()):
-    """Put the line of the chosen piece of law k over the acceleration J qdd: lambda = push - gain J qdd.
+    """Put the line of the chosen linear piece of law k over the acceleration J qdd: lambda = push - gain J qdd.
 
     Reads:  law.{slide, full, graph}, columns
     Writes: law.{push, gain} of law k

@@ -63,7 +63,7 @@ def carrying(model: Model) -> list[Step]:
             and (lacks[step.outer] or (step.inner != WORLD and lacks[step.inner]))]  # fmt: skip
 
 
-def weightless(model: Model, bodies: Array | None = None) -> list[tuple[int, int]]:
+def massless_dofs(model: Model, bodies: Array | None = None) -> list[tuple[int, int]]:
     """Links of the tree along whose coordinates nothing has inertia: their acceleration has no value.
 
     Args:

@@ -4,7 +4,7 @@
 import numpy as np
 
 from simcli.model.batch.gather import Worlds
-from simcli.model.bodies.massless import carrying, lacks_inertia, weightless
+from simcli.model.bodies.massless import carrying, lacks_inertia, massless_dofs
 from simcli.model.natural.form import THIN
 from simcli.model.natural.led import leading_joints
 from simcli.model.tables import Array, LinkKind, Model
@@ -30,7 +30,7 @@ def refuse_vanishing(worlds: Worlds, model: Model) -> None:
     worlds.raise_faults()
 
 
-def refuse_weightless(worlds: Worlds, model: Model, bodies: Array | None = None, hint: str = ARMATURE) -> None:
+def refuse_massless(worlds: Worlds, model: Model, bodies: Array | None = None, hint: str = ARMATURE) -> None:
     """Refuse dofs along which nothing has inertia: their acceleration has no value.
 
     Args:
@@ -40,7 +40,7 @@ def refuse_weightless(worlds: Worlds, model: Model, bodies: Array | None = None,
         hint: what to do.
     """
     locked = {one.joint for one in gimbal_locks(model, model.joint_q)}
-    for k, b in weightless(model, bodies):
+    for k, b in massless_dofs(model, bodies):
         name, body = model.joints.name[model.links.joint[k]], model.bodies.name[b]
         turning = "a rotation" if model.links.kind[k] != LinkKind.HELIX or model.links.turn[k] else "a displacement"
         message = f"joint `{name}` has {turning} that moves no inertia (body `{body}` and what hangs on it)"
@@ -53,7 +53,7 @@ def refuse_weightless(worlds: Worlds, model: Model, bodies: Array | None = None,
 
 def refuse_points(worlds: Worlds, model: Model) -> None:
     """Refuse bodies that lack inertia along or about some axis along which their joints let them move, or joints yield."""
-    refuse_weightless(worlds, model, lacks_inertia(model), HOLD)
+    refuse_massless(worlds, model, lacks_inertia(model), HOLD)
     for step in carrying(model) if worlds.first.solver.type == "maximal" else ():
         name = model.joints.name[step.joint]
         if model.joints.compliance[:, step.joint].any():
@@ -68,7 +68,7 @@ def refuse_spins(worlds: Worlds, model: Model) -> None:
     bodies, plane = model.bodies, model.plane
     inertia = np.linalg.eigvalsh(bodies.inertia)
     whole = ((bodies.n_vectors == 3) | (bodies.n_vectors < 0)) & (plane < 0) & ~bodies.kinematic
-    spins = np.isin(np.arange(model.n_bodies), [b for _, b in weightless(model, lacks_inertia(model))])
+    spins = np.isin(np.arange(model.n_bodies), [b for _, b in massless_dofs(model, lacks_inertia(model))])
     thin = (inertia[..., 0] <= SINGULAR * inertia[..., 2]) & spins
     least, most = (inertia[..., 1] + side * (inertia[..., 0] - inertia[..., 2]) for side in (1, -1))  # second moments, twice
     flat = least <= THIN * most
@@ -88,7 +88,7 @@ def _fault_bodies(worlds: Worlds, model: Model, lacks: Array, words: str, hint: 
         worlds.fault("SC452", f"bodies.{name}", f"body `{name}` {words}", hint)
 
 
-def refuse_unnatural(worlds: Worlds, model: Model) -> None:
+def refuse_not_representable(worlds: Worlds, model: Model) -> None:
     """Refuse bodies whose natural coordinates would lack inertia, or would ignore some; and leading joints that give way."""
     bodies, asked = model.bodies, model.bodies.n_vectors
     leading = leading_joints(model)
@@ -111,4 +111,4 @@ def refuse_unnatural(worlds: Worlds, model: Model) -> None:
     for words, lacks in faults.items():
         _fault_bodies(worlds, model, lacks, words, "change mass, inertia or natural")
     points = (inertia[..., 2] <= 0).any(axis=0) & (asked != 0) & ~bodies.kinematic
-    refuse_weightless(worlds, model, points, f"{HOLD}, or write natural: 1P")
+    refuse_massless(worlds, model, points, f"{HOLD}, or write natural: 1P")

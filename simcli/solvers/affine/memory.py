@@ -142,7 +142,7 @@ class AffineCore:
         self.arena, self.lanes, self.block_dim = arena, arena.device.lanes, arena.device.block_dim
         self.tables = Tables(model, arena, phases)
         self.forces = Forces(model, self.tables, arena)
-        self.forces.springs.by_rows = self.forces.drags.by_rows = self.forces.lifts.by_rows = True
+        self.forces.springs.by_rows = self.forces.drags.by_rows = self.forces.gravity_compensation.by_rows = True
         self.keeps_account, self.aside = False, None
         energies = energies_of(model, self.tables.phases)
         self.potential = Potential(energies, model, self.tables, self.forces, arena, options.friction_speed * plan.dt)

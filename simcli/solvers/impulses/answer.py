@@ -5,7 +5,7 @@ Notation: g the time over which accelerations act; p the problem (impulses/memor
 
 from simcli.kernels.algebra.elementary import select
 from simcli.kernels.language import ti
-from simcli.kernels.laws.active_set import choose_piece
+from simcli.kernels.laws.active_set import choose_linear_piece
 from simcli.kernels.laws.bounded import FREE
 from simcli.solvers.impulses.law_rows import HARD, LINEAR, MOTION, UPPER
 from simcli.solvers.impulses.mass import mirrored
@@ -47,7 +47,7 @@ def take_answer(c: ti.template(), w: ti.i32):
             y.effort.store(w, c.tables.unknown.at(c.motions.lock_dof.at(item)), force)
         elif kind != LINEAR:
             _add_effort_of_law(c, w, item, force * ti.select(kind == UPPER, -1.0, 1.0))
-    find_pieces(c, w, g)
+    find_linear_pieces(c, w, g)
 
 
 @needs.moved_apart
@@ -80,7 +80,7 @@ def _add_effort_of_law(c, w, k, effort):
 
 @needs.laws
 @ti.func
-def find_pieces(c: ti.template(), w: ti.i32, g: ti.template()):
+def find_linear_pieces(c: ti.template(), w: ti.i32, g: ti.template()):
     """The pieces of the laws on which the answer is.
 
     Reads:  c.bound
@@ -92,7 +92,7 @@ def find_pieces(c: ti.template(), w: ti.i32, g: ti.template()):
     for k in range(y.laws.n):
         aim = y.laws.goal.load(w, k)
         y.laws.aim.store(w, k, aim)
-        choose_piece(y.laws, w, k, aim, zero - 1.0, zero == 0.0)
+        choose_linear_piece(y.laws, w, k, aim, zero - 1.0, zero == 0.0)
         i = y.laws.unknown.at(k)
         effort = y.laws.effort.load(w, k)
         if i < y.n_dofs:

@@ -13,7 +13,7 @@ from simcli.kernels.algebra.rotation_log import pulled_back
 from simcli.kernels.forces.account import DISSIPATED, SUPPLIED
 from simcli.kernels.forces.efforts import coordinate_of_law, turn_to_target
 from simcli.kernels.language import ti
-from simcli.kernels.laws.active_set import choose_piece, find_reach
+from simcli.kernels.laws.active_set import choose_linear_piece, find_reach
 from simcli.kernels.laws.bounded import share_limits, split_power, state_law
 from simcli.kernels.rows.tree_rows import turning
 from simcli.solvers.rows.repeat import chooses, foreseen, meets_end
@@ -273,7 +273,7 @@ def update_law(c: ti.template(), w: ti.i32, n: ti.i32, k: ti.i32, may: ti.templa
         walks = may & ~arrives
         y.laws.changed.store(w, 0, select(walks, zero + 1.0, y.laws.changed.load(w, 0)))
     y.laws.aim.store(w, n, goal)
-    choose_piece(y.laws, w, n, point, slack, acts)
+    choose_linear_piece(y.laws, w, n, point, slack, acts)
 
 
 @ti.func

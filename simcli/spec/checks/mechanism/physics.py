@@ -276,11 +276,11 @@ def check_structure(check: Checker) -> structure.Tree | None:
             hint = "list it in `articulations`" + ("" if generalized else ", or write allow_orphan_joints: true")
             check.fault("SC413", message, f"joints.{name}", hint, on_key=True)
     if generalized:
-        _spinning_points(check, tree)
+        _massless_and_free_to_turn(check, tree)
     return tree
 
 
-def _spinning_points(check: Checker, tree: structure.Tree) -> None:
+def _massless_and_free_to_turn(check: Checker, tree: structure.Tree) -> None:
     """Leaf bodies that could spin without inertia."""
     spec = check.spec
     of_child = {spec.joints[name].child: spec.joints[name] for name in tree.tree_joints}

@@ -14,7 +14,7 @@ from simcli.model.tree.link_frames import links_of
 
 
 @ti.func
-def act_of_lift(t: ti.template(), u: ti.template(), s: ti.template(), w: ti.i32, k: ti.i32):
+def act_of_gravity_compensation(t: ti.template(), u: ti.template(), s: ti.template(), w: ti.i32, k: ti.i32):
     """What holds body k up; see external.py.
 
     Reads: u columns, t.{gravity, com}, s.{R, o}
@@ -26,7 +26,7 @@ def act_of_lift(t: ti.template(), u: ti.template(), s: ti.template(), w: ti.i32,
     return force, none, none, com_about_origin(t, s, w, link), zero, zero, zero
 
 
-class Lifts:
+class GravityCompensation:
     """Device columns of bodies whose gravity is compensated, in some phase.
 
     Attributes:
@@ -35,17 +35,17 @@ class Lifts:
     """
 
     _data_oriented = True
-    act = staticmethod(act_of_lift)
+    act = staticmethod(act_of_gravity_compensation)
     stores = need_poses = damps = False
 
     def __init__(self, model: Model, tables: Tables):
         self.by_rows = False
-        body = np.flatnonzero(tables.ever(lambda m: lifted_mass(m) != 0))
+        body = np.flatnonzero(tables.ever(lambda m: compensated_mass(m) != 0))
         self.n, items = len(body), tables.arena.records(len(body))
         self.link_a, self.link_b = items.ints(np.full(self.n, -1)), items.ints(links_of(model, body))
-        self.mass = items.column(lifted_mass(model)[:, body])
+        self.mass = items.column(compensated_mass(model)[:, body])
 
 
-def lifted_mass(model: Model) -> np.ndarray:
+def compensated_mass(model: Model) -> np.ndarray:
     """[kg], (W|1, B), of each body, that is held up."""
     return model.bodies.mass * model.bodies.gravity_compensation
