@@ -3,13 +3,13 @@
 In: poses, twists, signals. Out: forces on links, efforts, work. Never here: bounds (laws), energies of affine bodies
 (potentials).
 
-    prescribed            prescribed motions on the device: where a coordinate shall be, its rate and acceleration
+    prescribed            prescribed motions on the device: where a coordinate shall be, its rates
     feedback              laws of signals that follow the motion, on the device: an interpreter of three-address code
-    signals               signals on the device: their values with two rates at a time, and the way from there to what they drive
-    efforts               joint efforts: applied ones, dampers, torsion springs, soft limits and drives, as forces of a coordinate
+    signals               signals on the device: their values with two rates at a time, and what they drive
+    efforts               joint efforts: applied, dampers, torsion springs, soft limits, drives, by coordinate
     external              forces on links: what all of these have in common
     springs               springs and dampers between two points; slack ones are ropes
-    bushings              bushings: springs and dampers of six axes between two frames; and cables, which are bushings of joints
+    bushings              bushings: springs and dampers of six axes between two frames; cables are bushings of joints
     joint_wrenches        applied efforts on joints whose coordinates are a pose, where no tree moves along them
     drags                 drag on points of bodies, and on their turning
     wrenches              wrenches: forces at points of bodies, and torques
