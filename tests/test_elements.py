@@ -349,12 +349,12 @@ def test_what_frames_show_costs_no_step(tmp_path):
     sets = ("solver.integrator=semi_implicit",)
     with simcli.Simulation(path, sets=sets, device="cpu") as sim:
         core = sim._solver.stepper.core
-        assert core.gauges.within
+        assert core.accumulators.within
         assert not sim._solver.stepper.looks_late
-        assert core.gauges.has["drives at steps"]
+        assert core.accumulators.has["drives at steps"]
     with simcli.Simulation(path, sets=(*sets, "measure={far: {max: joint.idle.q}}"), device="cpu") as sim:
         core = sim._solver.stepper.core
-        assert core.gauges.within
+        assert core.accumulators.within
         assert core.further == ()
 
 

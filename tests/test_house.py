@@ -408,7 +408,7 @@ def test_the_step_of_every_integrator_is_named():
 
 
 def test_the_spelling_of_every_force_is_named():
-    """Lines as `- element, element: gauge; law`."""
+    """Lines as `- element, element: transmission; law`."""
     part = PAGE.partition("## Where a force is spelled")[2].partition("##")[0]
     told = {word for words in re.findall(r"^- ([\w, ]+):", part, re.MULTILINE) for word in words.split(", ")}
     assert {get_args(force.model_fields["type"].annotation)[0] for force in FORCES} <= told

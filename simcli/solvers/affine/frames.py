@@ -3,7 +3,7 @@
 from simcli.kernels.language import ti
 from simcli.kernels.memory.lists import when
 from simcli.kernels.rows.quadratic import start_gradients
-from simcli.solvers.shared.looks.loop_guard import is_lost
+from simcli.solvers.shared.probes.loop_guard import is_lost
 from simcli.solvers.shared.watch import CROWDED, LOOP_LOST, NOT_CONVERGED, End, cause_of, code_of, judge_speed, worse_of
 
 

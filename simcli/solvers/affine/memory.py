@@ -32,8 +32,8 @@ from simcli.solvers.shared.clock import ages_of
 from simcli.solvers.shared.contacts.report import ContactReport
 from simcli.solvers.shared.core import ENERGY, HEALTH
 from simcli.solvers.shared.host.plan import RunPlan
-from simcli.solvers.shared.looks.gauges import Gauges, sight_of
-from simcli.solvers.shared.looks.loop_guard import LoopGuard
+from simcli.solvers.shared.probes.accumulators import Accumulators, probed_by_feedback
+from simcli.solvers.shared.probes.loop_guard import LoopGuard
 
 _CONTACT_DIAGNOSTICS = ("penetration", "gap", "contacts")
 _NOW = ("first_high", "first_low", "steps", "step", "instant")  # see shared/core.py
@@ -173,9 +173,10 @@ class AffineCore:
         self.health = arena.slot(len(HEALTH))
         self.ages = ages_of(model, plan, arena)
         self.signals.feedback.ages = self.ages
-        self.sight = sight_of(self.signals, model, plan.dt, self.tables, arena)
+        self.probed = probed_by_feedback(self.signals, model, plan.dt, self.tables, arena)
         self.guard = LoopGuard(model, self.signals.feedback.n > 0, self.potential.n, self.tables, arena)
-        self.gauges = Gauges(plan.measures, model, self.tables, arena, np.full((2, model.n_qd), -1), is_alone=False)
+        self.accumulators = Accumulators(plan.measures, model, self.tables, arena, np.full((2, model.n_qd), -1),
+                                         is_alone=False)
         self.constants = self.tables.column(np.array([[plan.dt, np.square(float(options.max_velocity))]]))
         self.constrained, self.diagnostics = True, DIAGNOSTICS + self.touches * _CONTACT_DIAGNOSTICS
         self.n_rows, self.row_label = self.potential.n_rows, energies.label
@@ -227,8 +228,8 @@ class AffineCore:
         self.forces.account.clear()
         self.signals.feedback.clear()
         self.guard.clear()
-        self.gauges.clear()
-        self.sight.clear()
+        self.accumulators.clear()
+        self.probed.clear()
         self.step.clear()
         self.given.clear()
         self.potential.laws.clear()

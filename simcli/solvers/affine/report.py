@@ -23,7 +23,7 @@ from simcli.solvers.shared.contacts.report import CONTACTS, put_row
 from simcli.solvers.shared.drives import add_drive_power
 from simcli.solvers.shared.frames import show_joint_accelerations, show_joints, show_points, show_rods
 from simcli.solvers.shared.ledger import write_energies
-from simcli.solvers.shared.sampling import distances, needs_joints, place_sight, see, sensors_of
+from simcli.solvers.shared.sampling import distances, needs_joints, place_probed, see, sensors_of
 
 DIAGNOSTICS = ("iterations", "residual", "position_violation", "velocity_violation")
 
@@ -46,9 +46,9 @@ def report_frame(c: ti.template(), w: ti.i32, steps: ti.i32):
 
 def finding_affine(c) -> tuple:
     """What finds the quantities that signals see, where a step begins."""
-    if not c.sight.n:
+    if not c.probed.n:
         return ()
-    return (_place_bodies, *when(needs_joints(c.sight), show_joints), place_sight, *distances(c), *sensors_of(c), see)
+    return (_place_bodies, *when(needs_joints(c.probed), show_joints), place_probed, *distances(c), *sensors_of(c), see)
 
 
 @ti.func
@@ -139,10 +139,10 @@ def report_affine_drives(c: ti.template(), w: ti.i32):
     """Efforts of drives, driving joints and motions: all that puts work in, less the efforts that are applied.
 
     Reads:  c.potential.laws, c.forces.constant, c.given
-    Writes: c.gauges.drives.{effort, power}
+    Writes: c.accumulators.drives.{effort, power}
     """
     y = c.potential.laws
-    p = c.gauges.drives
+    p = c.accumulators.drives
     for d in range(c.tables.n_qd):
         p.effort.store(w, d, c.tables.arena.zero())
     for m in range(y.n_points):

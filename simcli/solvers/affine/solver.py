@@ -14,7 +14,7 @@ from simcli.solvers.affine.report import close_affine, finding_affine, open_affi
 from simcli.solvers.shared.host.engine import Engine
 from simcli.solvers.shared.host.loose import LooseSolver
 from simcli.solvers.shared.host.plan import RunPlan
-from simcli.solvers.shared.looks.loop_guard import exchange_affine_momenta
+from simcli.solvers.shared.probes.loop_guard import exchange_affine_momenta
 
 WORTH_A_WORD = 0.01  # part of a spin that bdf1 may take in a run before it is said
 

@@ -99,9 +99,9 @@ from simcli.solvers.rows.stages import (
 )
 from simcli.solvers.shared.clock import lead_to_end, lead_to_frame, lead_to_start
 from simcli.solvers.shared.frames import frame, is_later
-from simcli.solvers.shared.looks.aside import go_on_from_aside, set_aside
 from simcli.solvers.shared.motion_work import leave_led, work_of_step
 from simcli.solvers.shared.motions import follow_motions, lead_rows, lead_rows_to_end
+from simcli.solvers.shared.probes.aside import go_on_from_aside, set_aside
 from simcli.solvers.shared.sampling import sampling
 from simcli.solvers.tree.stages import follow, load_forces, place_links
 

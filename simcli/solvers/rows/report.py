@@ -117,7 +117,7 @@ def efforts_of_rows(c) -> tuple:
     if not c.constrained:
         return ()
     y = c.bound.system
-    led = (*when(c.gauges.has["motions"], keep_before), add_led_efforts)
+    led = (*when(c.accumulators.has["motions"], keep_before), add_led_efforts)
     return (_add_dofs, *when(y.laws.n, _add_laws), _add_rows, *when(y.rows.n_gears, _add_gears), *when(c.led.n, *led))
 
 

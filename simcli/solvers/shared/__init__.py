@@ -18,6 +18,6 @@ In reading order:
     sampling  samples of the signals that follow the motion, where a step begins
     watch     worlds that end: what each step is watched for
     start     what was done to begin a run, as the status of its worlds and the events of its first frame
-    looks     what a run looks at besides its frames: measures, and ends of worlds that depend on them
+    probes    what a run probes besides its frames: measures, and ends of worlds that depend on them
     contacts  contacts as frames show them
 """

@@ -11,7 +11,7 @@ from simcli.kernels.language import ti
 from simcli.kernels.memory.programs import begin, end_program, enter_line, pass_line, take_alone
 from simcli.solvers.shared.clock import begin_program
 from simcli.solvers.shared.host.loop_bounds import count_turns
-from simcli.solvers.shared.looks.measures import look_at_frame
+from simcli.solvers.shared.probes.measures import probe_frame
 from simcli.solvers.shared.rollout import names_some, unload_frame
 
 
@@ -75,7 +75,7 @@ def show_frame(c: ti.template(), steps: ti.i32, last: ti.i64, turns: ti.i32, cho
             c.arena.enter(w)
             if chosen == 0 or names_some(c, w):
                 c.engine.report(c, w, steps)
-                look_at_frame(c, w, last, moves)
+                probe_frame(c, w, last, moves)
             count_turns(c, w, turns)
 
 

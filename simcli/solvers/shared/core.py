@@ -35,9 +35,9 @@ from simcli.solvers.shared.frames import ends, shows
 from simcli.solvers.shared.host.large_worlds import is_large
 from simcli.solvers.shared.host.plan import RunPlan
 from simcli.solvers.shared.ledger import EXTREMES, powers, spins, stores
-from simcli.solvers.shared.looks.aside import Aside
-from simcli.solvers.shared.looks.gauges import Gauges, sight_of
-from simcli.solvers.shared.looks.loop_guard import LoopGuard
+from simcli.solvers.shared.probes.accumulators import Accumulators, probed_by_feedback
+from simcli.solvers.shared.probes.aside import Aside
+from simcli.solvers.shared.probes.loop_guard import LoopGuard
 from simcli.solvers.tree.gyroscopes import Gyroscopes
 from simcli.solvers.tree.integrators import IMPLICIT, NODES, RK4_WEIGHTS
 from simcli.solvers.tree.midpoint import Midpoint
@@ -91,7 +91,7 @@ class Core:
         by_impulses: whether steps solve a complementarity problem.
         is_large: whether they keep nothing dense, see host/large_worlds.py.
         anew: 1 for the worlds that begin anew.  ages: of worlds.
-        sight: what signals see that follow the motion.
+        probed: what signals see that follow the motion.
         looks_back: whether frames show the last step: its reactions are found where it began, with the impulses of all its
             passes.
         looks_at_jumps: whether frames of natural coordinates do that where a law holds a coordinate, alone.
@@ -133,7 +133,7 @@ class Core:
                                 and self.bound.system.n_rows)  # fmt: skip
         self.momenta = arena.slot(self.tables.n_links if self.sums_momenta else 0, Vec3)
         self.aside = Aside(self, arena) if self.is_natural or self.stages > 1 else None
-        self.gauges.within = not self.is_natural and not self.projects and self.gauges.are_placed
+        self.accumulators.within = not self.is_natural and not self.projects and self.accumulators.are_placed
         self.shows, self.ends = shows(self), ends(self)
         self.stores, self.spins, self.powers, self.loads = stores(self), spins(self), powers(self), loads(self)
         self.write_programs(arena)
@@ -181,11 +181,11 @@ class Core:
         self.reports["contacts"] &= self.touches
         self.total_start, self.count, self.anew = arena.single.slots(3)
         self.health = arena.slot(len(HEALTH))
-        self.gauges = Gauges(plan.measures, model, self.tables, arena, rows_of_dofs(constraints, model),
+        self.accumulators = Accumulators(plan.measures, model, self.tables, arena, rows_of_dofs(constraints, model),
                              len(self.tables.phases) == 1)  # fmt: skip
         self.ages = ages_of(model, plan, arena)
         self.signals.feedback.ages = self.ages
-        self.sight = sight_of(self.signals, model, plan.dt, self.tables, arena)
+        self.probed = probed_by_feedback(self.signals, model, plan.dt, self.tables, arena)
         count = self.tables.n_tree_dofs if self.tables.is_natural else 6 * self.tables.n_links
         self.guard = LoopGuard(model, self.signals.feedback.n > 0, count, self.tables, arena)
         self.rows = FrameRows(self.tables, arena, len(ENERGY))
@@ -314,8 +314,8 @@ class Core:
         self.signals.feedback.clear()
         self.guard.clear()
         self.led.clear()
-        self.gauges.clear()
-        self.sight.clear()
+        self.accumulators.clear()
+        self.probed.clear()
         if self.constrained:
             self.contacts.clear()
             self.bound.clear()

@@ -79,9 +79,9 @@ def report_drives(c: ti.template(), w: ti.i32):
     """Efforts of drives now, and what each joint's put in.
 
     Reads:  c.{forces, state, rows.effort}
-    Writes: c.gauges.drives.{effort, power}
+    Writes: c.accumulators.drives.{effort, power}
     """
-    p = c.gauges.drives
+    p = c.accumulators.drives
     for n in range(p.n):
         effort = effort_of_drive(c, w, n)
         p.effort.store(w, p.dof.at(n), effort)
@@ -93,9 +93,9 @@ def add_drive_power(c: ti.template(), w: ti.i32, n: ti.i32, effort: ti.template(
     """Power of drive n, after those of the dofs of its joint before it, where it is asked for.
 
     Reads:  c.state.qd
-    Writes: c.gauges.drives.power
+    Writes: c.accumulators.drives.power
     """
-    p = c.gauges.drives
+    p = c.accumulators.drives
     j = p.joint.at(n)
     if j >= 0:
         power = effort * c.state.qd.load(w, p.dof.at(n))
@@ -110,7 +110,7 @@ def effort_of_drive(c: ti.template(), w: ti.i32, n: ti.i32):
 
     Reads: c.{forces, state, rows.effort}
     """
-    p = c.gauges.drives
+    p = c.accumulators.drives
     d = p.dof.at(n)
     zero = c.tables.arena.zero()
     x = c.state.q.load(w, p.q.at(n))
@@ -143,7 +143,7 @@ def share_of_ball(c: ti.template(), w: ti.i32, n: ti.i32, error: ti.template()):
 
     Reads: c.{forces, state}
     """
-    p = c.gauges.drives
+    p = c.accumulators.drives
     zero = c.tables.arena.zero()
     limit = zero + p.effort_limit.load(w, n)  # it may be infinite
     first = p.dof.at(n) - p.component.at(n)
@@ -158,9 +158,9 @@ def share_of_ball(c: ti.template(), w: ti.i32, n: ti.i32, error: ti.template()):
 def keep_before(c: ti.template(), w: ti.i32):
     """Remember the efforts of motions before those are added that hold kinematic bodies.
 
-    Writes: c.gauges.drives.before
+    Writes: c.accumulators.drives.before
     """
-    p = c.gauges.drives
+    p = c.accumulators.drives
     for n in range(p.n):
         p.before.store(w, n, c.rows.effort.load(w, p.dof.at(n)))
 
@@ -171,7 +171,7 @@ def effort_of_motion(c: ti.template(), w: ti.i32, n: ti.i32):
 
     Reads: c.bound.system.{effort, force}, c.rows.effort
     """
-    p = c.gauges.drives
+    p = c.accumulators.drives
     y = c.bound.system
     total = c.tables.arena.zero()
     if p.unknown.at(n) >= 0:

@@ -32,8 +32,8 @@ from simcli.solvers.shared.contacts.report import (
     report_contacts,
 )
 from simcli.solvers.shared.ledger import energies, find_power, note_energies, open_account, write_energies
-from simcli.solvers.shared.looks.aside import set_aside
-from simcli.solvers.shared.looks.loop_guard import is_lost
+from simcli.solvers.shared.probes.aside import set_aside
+from simcli.solvers.shared.probes.loop_guard import is_lost
 from simcli.solvers.shared.watch import (
     CROWDED,
     LOOP_LOST,

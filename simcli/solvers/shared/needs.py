@@ -34,7 +34,7 @@ touching = _something(lambda c: c.touches)  # shapes may touch
 summary = _something(lambda c: c.summarises)  # frames say what steps have left unsolved
 constraints = _something(lambda c: c.constrained)
 natural = _something(lambda c: c.is_natural)
-frames_aside = _something(lambda c: c.aside is not None)  # frames overwrite what steps go on from (looks/aside.py)
+frames_aside = _something(lambda c: c.aside is not None)  # frames overwrite what steps go on from (probes/aside.py)
 gyroscopes = _something(lambda c: c.gyroscopes.n > 0)  # bodies that turn freely, in steps of first order
 lone_gyroscopes = _something(lambda c: c.gyroscopes.n_alone > 0)  # that keep their angular momentum
 held_gyroscopes = _something(lambda c: c.gyroscopes.n_held > 0)  # that others hold
@@ -98,8 +98,8 @@ holds = _something(lambda c: c.holds.n > 0)
 thin_pushes = _something(lambda c: c.pushes_thin)  # forces along coordinates without mass
 resting_contacts = _something(lambda c: c.touches and c.barrier.can_rest)
 
-gauges = _something(lambda c: c.gauges.n > 0)
-late_looks = _something(lambda c: not c.gauges.within)  # frames are looked at, and no stage of the next step does it
+accumulators = _something(lambda c: c.accumulators.n > 0)
+late_probes = _something(lambda c: not c.accumulators.within)  # frames are probed, and no stage of the next step does it
 loop_bounds = _something(lambda c: c.loop_turns.are_bounded)  # of the driver (host/loop_bounds.py)
 
 short_accounts = _something(lambda c: c.closes_every_step)

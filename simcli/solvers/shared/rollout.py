@@ -13,15 +13,15 @@ from simcli.kernels.report import unload
 from simcli.solvers.shared.contacts.report import unload_contacts
 from simcli.solvers.shared.frames import advance
 from simcli.solvers.shared.host.loop_bounds import count_turns
-from simcli.solvers.shared.looks.aside import go_on_from_aside, set_aside
-from simcli.solvers.shared.looks.measures import look_at_frame, unload_quantities
 from simcli.solvers.shared.others import BUFFERS, slots_of_frames, unload_others
+from simcli.solvers.shared.probes.aside import go_on_from_aside, set_aside
+from simcli.solvers.shared.probes.measures import probe_frame, unload_quantities
 
 _OF_ENDED = ("health", "touch")  # told of worlds that have ended, too
 
 
 @ti.kernel
-def rollout(c: ti.template(), n_frames: ti.i32, looks: ti.i32, steps: ti.i32, first: ti.i64, moves: ti.i32, shows: ti.i32,
+def rollout(c: ti.template(), n_frames: ti.i32, probes: ti.i32, steps: ti.i32, first: ti.i64, moves: ti.i32, shows: ti.i32,
             turns: ti.i32, chosen: ti.i32,
             blocks: ti.types.ndarray(), rows: ti.types.ndarray(), common: ti.types.ndarray(), own_rows: ti.types.ndarray(),
             own: ti.types.ndarray(), kept: ti.types.ndarray(), copied_rows: ti.types.ndarray(), copied: ti.types.ndarray(),
@@ -30,11 +30,11 @@ def rollout(c: ti.template(), n_frames: ti.i32, looks: ti.i32, steps: ti.i32, fi
             multiplier: ti.types.ndarray(), energy: ti.types.ndarray(), diag: ti.types.ndarray(),
             health: ti.types.ndarray(), touch: ti.types.ndarray(), contacts: ti.types.ndarray(),
             quantity: ti.types.ndarray(), others: ti.types.ndarray()):
-    """Advance every block by n_frames frames of `looks` times `steps` steps, the first of which is step number `first` (from
-    0 on); steps = 0 reports the initial state. Measures take each look, frames the last. With moves = 0 frames are those of
-    where the worlds stand, after the steps that were taken before; with shows = 0 none leaves the device, and what frames
-    alone show is not worked out. `turns`: see host/loop_bounds.py. With chosen = 1 only `blocks` take part, and no frame
-    leaves; with moves = 1, too, the worlds in them that `c.anew` names begin, and the others keep what they have.
+    """Advance every block by n_frames frames of `probes` times `steps` steps, the first of which is step number `first`
+    (from 0 on); steps = 0 reports the initial state. Measures take each probe, frames the last. With moves = 0 frames are
+    those of where the worlds stand, after the steps that were taken before; with shows = 0 none leaves the device, and what
+    frames alone show is not worked out. `turns`: see host/loop_bounds.py. With chosen = 1 only `blocks` take part, and no
+    frame leaves; with moves = 1, too, the worlds in them that `c.anew` names begin, and the others keep what they have.
 
     Args:
         rows, common, own_rows, own: as of `put_start`, which a CPU calls where worlds begin.
@@ -51,7 +51,7 @@ def rollout(c: ti.template(), n_frames: ti.i32, looks: ti.i32, steps: ti.i32, fi
         if chosen != 0:
             w = blocks[k]
         c.arena.enter(w)
-        n = n_frames * looks
+        n = n_frames * probes
         if moves != 0:
             if chosen != 0:
                 _begin_chosen(c, w, k, rows, common, own_rows, own, kept)
@@ -63,9 +63,9 @@ def rollout(c: ti.template(), n_frames: ti.i32, looks: ti.i32, steps: ti.i32, fi
                 advance(c, w, before, steps)
             if shows != 0:
                 c.engine.report(c, w, steps)
-                look_at_frame(c, w, before + steps, moves)
-                if chosen == 0 and (f + 1) % looks == 0:
-                    at = (f // looks * c.state.n_blocks + w) * c.lanes
+                probe_frame(c, w, before + steps, moves)
+                if chosen == 0 and (f + 1) % probes == 0:
+                    at = (f // probes * c.state.n_blocks + w) * c.lanes
                     unload_frame(c, w, at, q, qd, qdd, effort, pose, twist, points, wrench, multiplier, energy, diag,
                                  health, touch, contacts, quantity, others)
         _end_call(c, w, k, chosen, moves, kept, copied_rows, copied)
@@ -251,8 +251,8 @@ def unload_frame(c, w, at, *buffers):
     *_, contacts, quantity, others = buffers
     if c.leaving["contacts"]:
         unload_contacts(contacts, c, at * number(c.contacts, "width"), w)
-    if c.gauges.n_records:
-        unload_quantities(quantity, c, at * number(c.gauges, "n_records"), w, poison)
+    if c.accumulators.n_records:
+        unload_quantities(quantity, c, at * number(c.accumulators, "n_records"), w, poison)
     unload_others(others, c, at, w, poison)
 
 

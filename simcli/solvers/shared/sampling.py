@@ -14,8 +14,8 @@ from simcli.kernels.rows.quadratic import give_state
 from simcli.model.measures import Source
 from simcli.solvers.shared.clock import LEAN, steps_before
 from simcli.solvers.shared.frames import show_bodies, show_joints
-from simcli.solvers.shared.looks.loop_guard import look_at_loops
-from simcli.solvers.shared.looks.measures import place_quantities, quantity_now, sensing
+from simcli.solvers.shared.probes.loop_guard import probe_loops
+from simcli.solvers.shared.probes.measures import place_quantities, quantity_now, sensing
 from simcli.solvers.tree.integrators import H
 from simcli.spec.names.sensor_types import ON_JOINT, SENSOR_TYPES
 
@@ -27,16 +27,16 @@ def sampling(c) -> tuple:
 
 def distances(c) -> tuple:
     """What finds the distances that signals see."""
-    return when(c.sight.has.get("clearances"), _find_distances)
+    return when(c.probed.has.get("clearances"), _find_distances)
 
 
 def sensors_of(c) -> tuple:
     """What finds what sensors show to signals."""
-    return when(c.sight.has.get("sensors"), _find_sensed_by_signals)
+    return when(c.probed.has.get("sensors"), _find_sensed_by_signals)
 
 
 def _find_sensed_by_signals(c, w):
-    take_all(sensing(c.sight), c.sight, c, w)
+    take_all(sensing(c.probed), c.probed, c, w)
 
 
 def needs_joints(m) -> bool:
@@ -50,7 +50,7 @@ def take_sample(c: ti.template(), w: ti.i32):
     """A stage: samples where a step begins, and for the frame of the start.
 
     Reads:  c.{state, now}
-    Writes: c.{signals, sight, rows, guard}
+    Writes: c.{signals, probed, rows, guard}
     """
     step = c.now.load(w, "step")
     steps = c.now.load(w, "steps")
@@ -65,7 +65,7 @@ def take_sample(c: ti.template(), w: ti.i32):
 def _sample_now(c: ti.template(), w: ti.i32, number: ti.i64):
     """Take samples where step `number` begins."""
     take_all(c.finding, c, w)
-    look_at_loops(c, w, number)
+    probe_loops(c, w, number)
     h = c.constants.load(w, H)
     sample(c.signals, w, number, h * c.ages.pack(w, number), h * LEAN[c.precision])
 
@@ -76,12 +76,12 @@ def finding(c) -> tuple:
     Args:
         c: core of the run, whose links stand where the step begins, but in steps of polynomials.
     """
-    m = c.sight
+    m = c.probed
     projects = c.projects and needs_joints(m)
     if not m.n:
         return ()
     return (*when(c.is_natural and c.is_quadratic, _place_polynomials),
-            *when(projects, show_bodies, show_joints), place_sight, *distances(c), *sensors_of(c), see)
+            *when(projects, show_bodies, show_joints), place_probed, *distances(c), *sensors_of(c), see)
 
 
 @ti.func
@@ -98,14 +98,14 @@ def see(c: ti.template(), w: ti.i32):
 
     Writes: c.signals.feedback.seen
     """
-    for n in range(c.sight.n):
-        c.signals.feedback.seen.store(w, n, quantity_now(c.sight, c, w, n))
+    for n in range(c.probed.n):
+        c.signals.feedback.seen.store(w, n, quantity_now(c.probed, c, w, n))
 
 
-def place_sight(c, w):
+def place_probed(c, w):
     """Places and velocities of what signals see (inside kernels)."""
-    place_quantities(c.sight, c, w)
+    place_quantities(c.probed, c, w)
 
 
 def _find_distances(c, w):
-    find_clearances(c.sight.clearances, c.tables, c.state, w)
+    find_clearances(c.probed.clearances, c.tables, c.state, w)

@@ -49,9 +49,9 @@ from simcli.solvers.rows.stages import (
 )
 from simcli.solvers.shared.frames import frame, is_last_step, is_later
 from simcli.solvers.shared.ledger import load_external
-from simcli.solvers.shared.looks.aside import go_on_from_aside, set_aside
-from simcli.solvers.shared.looks.measures import look
 from simcli.solvers.shared.motions import follow_motions, lead_rows, lead_rows_to_end
+from simcli.solvers.shared.probes.aside import go_on_from_aside, set_aside
+from simcli.solvers.shared.probes.measures import probe_step
 from simcli.solvers.shared.sampling import sampling
 from simcli.solvers.tree.impacts import forget_contacts, meet_contacts, were_smooth
 from simcli.solvers.tree.integrators import (
@@ -97,9 +97,9 @@ def frame_of_tree(c) -> tuple:
         instant = set_registers(node=0, instant=1)
         smooth = (instant, *_evaluation(c, by_impulses=False, samples=not c.touches), *shown)
         springs = when(c.forces.has_external and not c.keeps_account, load_external)  # what they store there
-        sights = when(not c.touches, instant, *sampling(c), *when(c.signals.n, follow))
+        feedback_probes = when(not c.touches, instant, *sampling(c), *when(c.signals.n, follow))
         shown = shows if c.touches else shown  # such steps are corrected by impulses
-        last = (look_back, *measured, *shown, *noting(c), look_ahead, *measured, *adding(c), *sights, *springs)
+        last = (look_back, *measured, *shown, *noting(c), look_ahead, *measured, *adding(c), *feedback_probes, *springs)
         end = (only(jumps, *last), only(were_smooth, *smooth))
     elif c.stages > 1:
         end = start
@@ -114,12 +114,12 @@ def frame_of_tree(c) -> tuple:
     kind = step_of_nodes if c.stages > 1 else step_by_impulses if c.by_impulses else step_of_first_order
     back = when(c.aside, only_blocks(is_later, go_on_from_aside))
     begins = when(c.aside, set_aside)
-    return *back, *frame(c, kind(c), (*start, *begins), (*begins, *end)), *looks(c)
+    return *back, *frame(c, kind(c), (*start, *begins), (*begins, *end)), *probe_stages(c)
 
 
-def looks(c) -> tuple:
-    """The stage that looks at a step, where looks are stages."""
-    return (look,) if c.gauges.within else ()
+def probe_stages(c) -> tuple:
+    """The stage that probes a step, where probes are stages."""
+    return (probe_step,) if c.accumulators.within else ()
 
 
 def at_last_step(c) -> tuple:
@@ -203,9 +203,9 @@ def _evaluation(c, first=None, starts: bool = False, by_impulses: bool | None = 
         after_places: a stage between the poses and the forces, if there is one.
     """
     by_impulses = c.by_impulses if by_impulses is None else by_impulses
-    looking = (*when(starts, *looks(c)), *when(starts or samples, *sampling(c)))
+    probing = (*when(starts, *probe_stages(c)), *when(starts or samples, *sampling(c)))
     places = (place_links, after_places) if after_places else (place_links,)
-    begins = (*places, *looking, *when(c.signals.n, follow), begin_evaluation, load_forces)
+    begins = (*places, *probing, *when(c.signals.n, follow), begin_evaluation, load_forces)
     begins = (first, *begins) if first else begins
     is_middle = starts and c.midpoint.n > 0
     if not c.constrained:

@@ -173,7 +173,7 @@ class Stepwise:
         """
         s, start = self.stepper, time.perf_counter()
         self._forget()
-        if s.looks_late:
+        if s.probes_late:
             block = s.run(n_frames, steps)
             self._block = self.solver.shown(_last_of(block))
             events = block.events
@@ -297,7 +297,7 @@ class Stepwise:
         """End worlds that cannot begin: status by world."""
         if ended:
             self.stepper.end(ended)
-            self.stepper.core.gauges.forget(list(ended))
+            self.stepper.core.accumulators.forget(list(ended))
 
     def _known_lacks(self, worlds: np.ndarray) -> tuple[list[Event], dict[int, int]]:
         """As `_lacks_of`, of worlds by their numbers that begin where the scene does."""

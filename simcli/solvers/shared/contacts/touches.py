@@ -45,9 +45,9 @@ def add_touches(c: ti.template(), w: ti.i32):
     """Sum the contacts that the frame shows.
 
     Reads:  c.contacts.{rows, summary}
-    Writes: c.gauges.touches.sums
+    Writes: c.accumulators.touches.sums
     """
-    m = c.gauges.touches
+    m = c.accumulators.touches
     for i in range(SUM * m.n):
         m.sums.store(w, i, c.tables.arena.zero())
     for lane in range(c.lanes):
@@ -70,9 +70,9 @@ def add_touch(c: ti.template(), w: ti.i32, lane: ti.i32, n: ti.i32, k: ti.i32, s
         sign: 1 if the force is on its first body, -1 if that is the other side.
 
     Reads:  c.contacts.rows
-    Writes: c.gauges.touches.sums
+    Writes: c.accumulators.touches.sums
     """
-    sums = c.gauges.touches.sums
+    sums = c.accumulators.touches.sums
     for i in ti.static(range(3)):
         force = get_lane(c.contacts.rows.part(w, k * ROW + FORCE + i, 0), lane)
         add_in_lane(sums, w, lane, SUM * n + i, sign * force)

@@ -22,7 +22,7 @@ class Engine:
         find_cause: (c, w, code), the dof, or another number, that is the cause.
         close, open: (c, w), before and after the tables change; give what is stored [J].
         finding: from a core, what finds the quantities that signals see, where a step begins (sampling.py).
-        exchange_momenta: (c, w, first), see looks/loop_guard.py.
+        exchange_momenta: (c, w, first), see probes/loop_guard.py.
         notes: events of the start, from model, options and plan.
         end: takes the solver after frame 0, and a mask of worlds; gives events and status of those that cannot begin.
         enter: takes the solver and the model of a phase that begins, ends the worlds that cannot go on, gives the events.

@@ -35,8 +35,8 @@ from simcli.solvers.shared.host.open_joints import end_open
 from simcli.solvers.shared.host.plan import RunPlan
 from simcli.solvers.shared.host.walk import take_frames_by_stages
 from simcli.solvers.shared.ledger import close, open_new
-from simcli.solvers.shared.looks.loop_guard import exchange_momenta
-from simcli.solvers.shared.looks.measures import further, seeing
+from simcli.solvers.shared.probes.loop_guard import exchange_momenta
+from simcli.solvers.shared.probes.measures import further, seeing
 from simcli.solvers.shared.rollout import enter_phase, leave_phase, rollout
 from simcli.solvers.shared.sampling import finding
 from simcli.solvers.shared.start import failed_starts, start_events
@@ -127,8 +127,8 @@ class Stepper:
         """The tables of a phase in an arena, and the room for the state; `model` from `stated`."""
         core = self.engine.core(model, self.options, self.plan, arena, self.models)
         core.engine, core.loop_turns = self.engine, Turns(self.device, arena)
-        core.gauges.find(core)
-        core.sight.find(core)
+        core.accumulators.find(core)
+        core.probed.find(core)
         core.seeing, core.further, core.finding = seeing(core), further(core), self.engine.finding(core)
         return core
 
@@ -162,7 +162,7 @@ class Stepper:
         if not ended:
             return
         self.end(ended)
-        self.core.gauges.forget(list(ended))
+        self.core.accumulators.forget(list(ended))
         ends = list(ended)
         if block.contacts:
             block.contacts = block.contacts.of_worlds(~np.isin(np.arange(self.model.n_worlds), ends))
@@ -252,7 +252,7 @@ class Stepper:
         measures = self.plan.measures
         if not measures.n:
             return np.zeros((self.model.n_worlds, 0)), np.zeros((self.model.n_worlds, 0))
-        value, time = self.core.gauges.found(self.plan.dt)
+        value, time = self.core.accumulators.found(self.plan.dt)
         blank = [source in OF_JOINTS and bool(self.placeholders[OF_JOINTS[source]][first + max(part, 0)])
                  for source, first, part in zip(measures.source, measures.first, measures.part, strict=True)]  # fmt: skip
         value[:, blank] = time[:, blank] = np.nan
@@ -348,20 +348,20 @@ class Stepper:
             moves, shows: as of the kernel.
             blocks: numbers of those that take part, as kernels take them; None for all.
         """
-        looks, steps = (steps, 1) if self.looks_late and steps else (1, steps)
+        probes, steps = (steps, 1) if self.probes_late and steps else (1, steps)
         if self.device.by_spirv:
-            take_frames_by_stages(self, n_frames, looks, steps, arrays, moves, shows, blocks is not None)
+            take_frames_by_stages(self, n_frames, probes, steps, arrays, moves, shows, blocks is not None)
             return
         first = self.n_steps if moves else self.n_steps - steps
         real, whole = self.nothing
         of_blocks = (whole if blocks is None else blocks, whole, real, whole, real, real, whole, real)
-        self.arena.launch(rollout, self.core, n_frames, looks, steps, first, int(moves), int(shows), TURNS,
+        self.arena.launch(rollout, self.core, n_frames, probes, steps, first, int(moves), int(shows), TURNS,
                           int(blocks is not None), *of_blocks, *arrays)
 
     @property
-    def looks_late(self) -> bool:
+    def probes_late(self) -> bool:
         """Whether measures need all that frames show of each step."""
-        return self.plan.measures.needs_every_step and not self.core.gauges.within
+        return self.plan.measures.needs_every_step and not self.core.accumulators.within
 
     def judge_solutions(self, summary: np.ndarray, before: int) -> list[Event]:
         """Events of the steps of a call that were not solved; updates `unsolved`.

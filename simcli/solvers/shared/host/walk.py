@@ -14,14 +14,14 @@ from simcli.solvers.shared.by_stages import (
 from simcli.solvers.shared.host.loop_bounds import TURNS
 
 
-def take_frames_by_stages(solver, n_frames: int, looks: int, steps: int, arrays: list, moves: bool = True,
+def take_frames_by_stages(solver, n_frames: int, probes: int, steps: int, arrays: list, moves: bool = True,
                           shows: bool = True, chosen: bool = False) -> None:  # fmt: skip
     """Frames of a call.
 
     Args:
         solver: of the run.
         n_frames: of the call.
-        looks, steps: of a frame, and of a look.
+        probes, steps: of a frame, and of a probe.
         arrays: buffers of columns.
         moves, shows, chosen: as of the kernel `rollout`.
     """
@@ -29,15 +29,15 @@ def take_frames_by_stages(solver, n_frames: int, looks: int, steps: int, arrays:
     if solver.compile_seconds is None:
         for stage in range(c.program.n_stages):  # in an order that does not depend on which of them a run takes
             solver.arena.compiled(take_stage, c, stage, 0, 0, TURNS)
-    for frame in range(n_frames * looks):
+    for frame in range(n_frames * probes):
         first = solver.n_steps + frame * steps
         if moves:
             launch(begin_frame, c, int(frame > 0), first, steps, int(chosen))
             take_program(solver)
         if shows:
             launch(show_frame, c, steps, first + steps, TURNS, int(chosen), int(moves))
-        if shows and not chosen and (frame + 1) % looks == 0:
-            launch(give_frame, c, frame // looks, *arrays)
+        if shows and not chosen and (frame + 1) % probes == 0:
+            launch(give_frame, c, frame // probes, *arrays)
 
 
 def take_program(solver) -> None:

@@ -7,8 +7,8 @@ from simcli.kernels.memory.arena import get_lane
 from simcli.kernels.report import put
 from simcli.solvers.shared.contacts.report import CONTACTS, ROW
 from simcli.solvers.shared.contacts.touches import SHAPE_A, SHAPE_B, add_in_lane
-from simcli.solvers.shared.looks.sensor_formulas import OWN_SIDE, motion_of_frame
-from simcli.solvers.shared.looks.sensors import RANGE_KIND, TOUCH_KIND
+from simcli.solvers.shared.probes.sensor_formulas import OWN_SIDE, motion_of_frame
+from simcli.solvers.shared.probes.sensors import RANGE_KIND, TOUCH_KIND
 
 _POINT, _NORMAL, _CONTACT_FORCE = 2, 5, ROW - 3  # places in a row of contacts
 

@@ -10,7 +10,7 @@ from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import Arena
 from simcli.model.measures import Sensed
 from simcli.model.tables import Array, Model
-from simcli.solvers.shared.looks.sensor_formulas import FORMULAS
+from simcli.solvers.shared.probes.sensor_formulas import FORMULAS
 from simcli.spec.names.sensor_types import OF_SUBTREE, SENSOR_TYPES
 
 _NUMBER = {name: n for n, name in enumerate(SENSOR_TYPES)}

@@ -105,7 +105,7 @@ def period_of(g, w, k):
 
 @needs.guarded_loops
 @ti.func
-def look_at_loops(c: ti.template(), w: ti.i32, number: ti.i64):
+def probe_loops(c: ti.template(), w: ti.i32, number: ti.i64):
     """Whether loops have put in what no law asks for, before the samples of a step are taken.
 
     Args:
@@ -117,14 +117,14 @@ def look_at_loops(c: ti.template(), w: ti.i32, number: ti.i64):
     for k in range(c.guard.n):
         due = c.ages.due(w, number, period_of(c.guard, w, k))
         if any_lane(due):
-            c.ages.take(due, look_at_loop, c, w, k)
+            c.ages.take(due, probe_loop, c, w, k)
         others = c.ages.others(due)
         if any_lane(others):
             c.ages.take(others, see_energy, c.guard, w, k, c.guard.kinetic.load(w, 0))
 
 
 @ti.func
-def look_at_loop(c: ti.template(), w: ti.i32, k: ti.i32):
+def probe_loop(c: ti.template(), w: ti.i32, k: ti.i32):
     """A sample of one period.
 
     Writes: c.guard
@@ -133,7 +133,7 @@ def look_at_loop(c: ti.template(), w: ti.i32, k: ti.i32):
     zero = c.tables.arena.zero()
     kinetic, turned, swung = c.engine.exchange_momenta(c, w, g.count * k)
     if k == 0:
-        look_at_peak(c, w, kinetic, swung)
+        probe_peak(c, w, kinetic, swung)
     before = g.kinetic.load(w, k)
     turns = g.turns.load(w, k) + select((turned < 0.0) & (kinetic > 0.0), zero + 1.0, zero - 1.0)
     g.turns.store(w, k, ti.min(ti.max(turns, zero), zero + _MOST))
@@ -155,7 +155,7 @@ def see_energy(g: ti.template(), w: ti.i32, k: ti.i32, kinetic: ti.template()):
 
 
 @ti.func
-def look_at_peak(c: ti.template(), w: ti.i32, kinetic: ti.template(), swung: ti.template()):
+def probe_peak(c: ti.template(), w: ti.i32, kinetic: ti.template(), swung: ti.template()):
     """Whether the kinetic energy has been at a peak, and whether peaks have grown beyond bounds.
 
     Args:

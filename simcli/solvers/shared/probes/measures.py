@@ -1,7 +1,7 @@
-"""Quantities that a run looks at, on the device: what a look at the end of a step adds to each; see model/measures.py.
+"""Quantities that a run probes, on the device: what a probe at the end of a step adds to each; see model/measures.py.
 
 A measure takes what a frame of that step would show, so that it is what a file with every step would give. Where all that is
-measured follows from coordinates, velocities and poses, a look is a stage of the next step, which has just placed them,
+measured follows from coordinates, velocities and poses, a probe is a stage of the next step, which has just placed them,
 or of the frame; else the steps of a run are frames of one step each, of which only some leave the device.
 """
 
@@ -16,9 +16,9 @@ from simcli.model.measures import NORM
 from simcli.solvers.shared import needs
 from simcli.solvers.shared.clock import steps_before
 from simcli.solvers.shared.contacts.touches import add_touches
-from simcli.solvers.shared.looks.noise import add_noise
-from simcli.solvers.shared.looks.range_sensors import sense_range
-from simcli.solvers.shared.looks.reductions import (
+from simcli.solvers.shared.probes.noise import add_noise
+from simcli.solvers.shared.probes.range_sensors import sense_range
+from simcli.solvers.shared.probes.reductions import (
     FIRST,
     KEEPS,
     SERIES,
@@ -26,51 +26,51 @@ from simcli.solvers.shared.looks.reductions import (
     close_sums,
     reduce_crossing,
 )
-from simcli.solvers.shared.looks.sensors import find_sensors
-from simcli.solvers.shared.looks.touch_sensors import sense_touch
+from simcli.solvers.shared.probes.sensors import find_sensors
+from simcli.solvers.shared.probes.touch_sensors import sense_touch
 from simcli.solvers.shared.watch import STOPPED
 from simcli.solvers.tree.integrators import H
 
 
 @ti.func
-def look(c: ti.template(), w: ti.i32):
-    """A stage: look at the step whose end was just placed, as the next one starts or as a frame ends.
+def probe_step(c: ti.template(), w: ti.i32):
+    """A stage: probe the step whose end was just placed, as the next one starts or as a frame ends.
 
     Reads:  c.{health, state, now}
-    Writes: c.{gauges, health, rows}
+    Writes: c.{accumulators, health, rows}
     """
     step = c.now.load(w, "step")
-    if step > 0 or c.now.load(w, "steps") == 0:  # else the frame before has looked
+    if step > 0 or c.now.load(w, "steps") == 0:  # else the frame before was a probe
         place_seen(c, w)
         take_all(c.further, c, w)
         take_measures(c, w, steps_before(c, w) + step)
 
 
-@needs.gauges
+@needs.accumulators
 @ti.func
-def look_at_frame(c: ti.template(), w: ti.i32, step: ti.i64, moves: ti.i32):
-    """Look at a frame that was just made.
+def probe_frame(c: ti.template(), w: ti.i32, step: ti.i64, moves: ti.i32):
+    """Probe a frame that was just made.
 
     Args:
         step: steps since the start of the run.
-        moves: 0 for a frame of where worlds stand, at which measures have looked before.
+        moves: 0 for a frame of where worlds stand, which measures have probed before.
 
     Reads:  c.{health, state, rows}
-    Writes: c.{gauges, health, rows}
+    Writes: c.{accumulators, health, rows}
     """
     take_all(c.seeing, c, w)
     if moves != 0:
         _measure_frame(c, w, step)
 
 
-@needs.late_looks
+@needs.late_probes
 def _measure_frame(c, w, step):
     take_measures(c, w, step)
 
 
 def seeing(c) -> tuple:
     """What finds the quantities of a frame that no frame shows."""
-    has = c.gauges.n and (not c.gauges.within or c.gauges.n_records)
+    has = c.accumulators.n and (not c.accumulators.within or c.accumulators.n_records)
     return when(has, *when(not c.reports["bodies"], place_seen), *further(c, "drives"))
 
 
@@ -79,18 +79,18 @@ def further(c, drives: str = "drives at steps") -> tuple:
 
     Args:
         c: core of the run.
-        drives: which of what the gauges have: frames show drives that no step looks at.
+        drives: which of what the accumulators have: frames show drives that no step probes.
     """
-    has = c.gauges.has
+    has = c.accumulators.has
     return (*when(has[drives], c.engine.report_drives), *when(has["clearances"], _find_clearances),
-            *when(has["touches"], add_touches), *when(has["sensors"], _find_sensed)) if c.gauges.n else ()  # fmt: skip
+            *when(has["touches"], add_touches), *when(has["sensors"], _find_sensed)) if c.accumulators.n else ()  # fmt: skip
 
 
 def sensing(g) -> tuple:
     """What finds what sensors show, that know poses, velocities, accelerations and wrenches of bodies.
 
     Args:
-        g: gauges; stages take them before the core.
+        g: accumulators; stages take them before the core.
     """
     has = g.has
     return (*when(has.get("sensors"), find_sensors), *when(has.get("touching"), sense_touch),
@@ -98,21 +98,21 @@ def sensing(g) -> tuple:
 
 
 def _find_sensed(c, w):
-    take_all(sensing(c.gauges), c.gauges, c, w)
+    take_all(sensing(c.accumulators), c.accumulators, c, w)
 
 
 def _find_clearances(c, w):
-    find_clearances(c.gauges.clearances, c.tables, c.state, w)
+    find_clearances(c.accumulators.clearances, c.tables, c.state, w)
 
 
 def place_seen(c, w):
-    """Places and velocities of the bodies and points that measures look at (inside kernels)."""
-    place_quantities(c.gauges, c, w)
+    """Places and velocities of the bodies and points that measures probe (inside kernels)."""
+    place_quantities(c.accumulators, c, w)
 
 
 @ti.func
 def place_quantities(m: ti.template(), c: ti.template(), w: ti.i32):
-    """Places and velocities of the bodies and points that gauges look at.
+    """Places and velocities of the bodies and points that accumulators probe.
 
     Reads:  c.state
     Writes: c.rows.{body_q, body_qd, points}
@@ -144,15 +144,15 @@ def place_component(m: ti.template(), c: ti.template(), w: ti.i32, k: ti.i32):
 
 @ti.func
 def take_measures(c: ti.template(), w: ti.i32, step: ti.i64):
-    """Look at a step: the state that is reported now.
+    """Probe a step: the state that is reported now.
 
     Args:
         step: steps since the start of the run.
 
     Reads:  c.{state, rows}
-    Writes: c.{gauges, health}
+    Writes: c.{accumulators, health}
     """
-    m = c.gauges
+    m = c.accumulators
     zero = c.tables.arena.zero()
     begun = c.ages.have_begun(w, step)
     if any_lane(begun):
@@ -181,9 +181,9 @@ def take_other(c: ti.template(), w: ti.i32, n: ti.i32, number: ti.template(), t:
     """A row of any kind, at a step that counts.
 
     Reads:  c.{state, rows}
-    Writes: c.gauges
+    Writes: c.accumulators
     """
-    m = c.gauges
+    m = c.accumulators
     kind = m.kind.at(n)
     x = quantity_now(m, c, w, n)
     for k in ti.static(range(len(SERIES))):
@@ -195,7 +195,7 @@ def take_other(c: ti.template(), w: ti.i32, n: ti.i32, number: ti.template(), t:
 
 @ti.func
 def quantity_now(m: ti.template(), c: ti.template(), w: ti.i32, n: ti.i32):
-    """The number of row n of gauges now.
+    """The number of row n of accumulators now.
 
     Reads:  c.{state, rows}, m
     Writes: m.parts
@@ -211,10 +211,10 @@ def quantity_now(m: ti.template(), c: ti.template(), w: ti.i32, n: ti.i32):
 def _stop(c: ti.template(), w: ti.i32, x: ti.template(), n: ti.i32, begun: ti.template()):
     """End the worlds in which the number of row n is beyond its bounds.
 
-    Reads:  c.{gauges, count}
+    Reads:  c.{accumulators, count}
     Writes: c.health
     """
-    m = c.gauges
+    m = c.accumulators
     zero = c.tables.arena.zero()
     status = c.health.load(w, 0)
     ends = begun & (status == 0.0) & ((x > zero + m.above.load(w, n)) | (x < zero + m.below.load(w, n)))
@@ -229,7 +229,7 @@ def unload_quantities(out: ti.template(), c: ti.template(), first: ti.i32, w: ti
 
     Writes: out
     """
-    m = c.gauges
+    m = c.accumulators
     for i in range(m.n_records):
         x = m.arena.packs.load(w, m.places.at(m.n - m.n_records + i))
         write_pack(out, c.lanes, first + i, m.n_records, x + poison)

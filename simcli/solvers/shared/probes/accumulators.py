@@ -1,4 +1,4 @@
-"""Where what a run looks at stands on the device: rows of quantities, and what each world has found of them so far."""
+"""What a run probes, on the device: rows of quantities, and what each world has found of them so far."""
 
 import numpy as np
 
@@ -10,10 +10,10 @@ from simcli.model.measures import LAST_STEP, NO_BODY, NO_MEASURES, NORM, Measure
 from simcli.model.tables import Model
 from simcli.solvers.shared.contacts.touches import Touches
 from simcli.solvers.shared.drives import Drives
-from simcli.solvers.shared.looks.noise import SensorNoise
-from simcli.solvers.shared.looks.range_sensors import RayTargets
-from simcli.solvers.shared.looks.reductions import FINAL, RECORD, SERIES, STOP, Sum, sums_found
-from simcli.solvers.shared.looks.sensors import SensorReadings
+from simcli.solvers.shared.probes.noise import SensorNoise
+from simcli.solvers.shared.probes.range_sensors import RayTargets
+from simcli.solvers.shared.probes.reductions import FINAL, RECORD, SERIES, STOP, Sum, sums_found
+from simcli.solvers.shared.probes.sensors import SensorReadings
 from simcli.spec.names.sensor_types import BY_CONTACTS
 
 # Known where a step has placed its bodies.
@@ -57,28 +57,28 @@ class Positions:
                          state.R.rows[9 * self.links + 3 * k], rows.body_q.rows[self.rows])  # fmt: skip
 
 
-def sight_of(signals: Signals, model: Model, dt: float, tables: Tables, arena: Arena) -> "Gauges":
-    """The gauges of what signals see that follow the motion."""
+def probed_by_feedback(signals: Signals, model: Model, dt: float, tables: Tables, arena: Arena) -> "Accumulators":
+    """Accumulators of what signals see that follow the motion."""
     measures = seen_by_feedback(model, dt) if signals.feedback.n else NO_MEASURES
-    return Gauges(measures, model, tables, arena, np.full((2, model.n_qd), -1), is_alone=False)
+    return Accumulators(measures, model, tables, arena, np.full((2, model.n_qd), -1), is_alone=False)
 
 
-def _has_motion(looked: list[tuple[Source, int]], model: Model, tables: Tables) -> bool:
-    """Whether a motion prescribes one of the joints whose drive is looked at.
+def _has_motion(probed: list[tuple[Source, int]], model: Model, tables: Tables) -> bool:
+    """Whether a motion prescribes one of the joints whose drive is probed.
 
     Args:
-        looked: source and first row of what is looked at.
+        probed: source and first row of what is probed.
         model: host tables.
         tables: device tables.
     """
     moved = model.dofs.joint[tables.ever(lambda m: m.motions.kind[None] != 0)]
-    joints = [first if source == Source.DRIVE_POWER else model.dofs.joint[first] for source, first in looked
+    joints = [first if source == Source.DRIVE_POWER else model.dofs.joint[first] for source, first in probed
               if source in DRIVEN]  # fmt: skip
     return bool(np.isin(joints, moved).any())
 
 
-class Gauges:
-    """The rows of all quantities that a run looks at, and what each world has found so far.
+class Accumulators:
+    """The rows of all quantities that a run probes, and what each world has found so far.
 
     Args:
         measures: of the run.
@@ -95,11 +95,11 @@ class Gauges:
         limits: first rows of the series, and of the others.
         places: rows of the arena's packs in which the quantities begin.  apart: from one component to the next.
         is_plain: 1 for one component as it stands there.
-        positions: components of positions that are looked at.
-        orientations, velocities, points: bodies and points that are looked at.
+        positions: components of positions that are probed.
+        orientations, velocities, points: bodies and points that are probed.
         drives, clearances, touches, sensors, noise, targets: those that are asked for, else None; `has` tells which are.
         are_placed: whether something is done at every step, and needs no more than a step has placed.
-        within: whether a look is a stage of the next step.
+        within: whether a probe is a stage of the next step.
         value: of a row, NaN before its first step.  time: [s], of an extreme or a crossing.
         base: value at the first step.  before: at the step before.  NaN where there is none.
         total, square: see reductions.py.
@@ -165,11 +165,11 @@ class Gauges:
         self.has["noise"] = self.noise is not None
         self.has["touching"] = bool(self.sensors and self.sensors.has_some(BY_CONTACTS))
         self.has["motions"] = bool(self.drives and self.drives.has_motion)
-        looked = [(source, first) for source, first, kind in zip(measures.source, measures.first, measures.kind, strict=True)
+        probed = [(source, first) for source, first, kind in zip(measures.source, measures.first, measures.kind, strict=True)
                   if kind != Reduction.RECORD]  # fmt: skip
-        steps = {source for source, _ in looked}
+        steps = {source for source, _ in probed}
         self.has["drives at steps"] = not steps.isdisjoint(DRIVEN)
-        stays = is_alone and not _has_motion(looked, model, tables)
+        stays = is_alone and not _has_motion(probed, model, tables)
         placed = PLACED | {Source.SENSOR} if self.sensors and self.sensors.are_placed else PLACED
         self.are_placed = bool(steps) and steps <= (placed | DRIVEN if stays else placed)
 

@@ -11,8 +11,8 @@ from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import Arena, get_lane, put_lane
 from simcli.model.contact.colliders import colliders
 from simcli.model.tables import Model, ShapeKind
-from simcli.solvers.shared.looks.sensor_formulas import OWN_SIDE, motion_of_frame
-from simcli.solvers.shared.looks.sensors import RANGE_KIND
+from simcli.solvers.shared.probes.sensor_formulas import OWN_SIDE, motion_of_frame
+from simcli.solvers.shared.probes.sensors import RANGE_KIND
 
 NOTHING_SEEN = -1.0  # [m], what a range finder says if it meets nothing
 
