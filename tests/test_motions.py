@@ -11,7 +11,7 @@ from support.scenes import faults_of, scene
 from simcli import rotations as rot
 from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.forces.columns import Forces
-from simcli.kernels.forces.prescribed import Prescribed, spin_of_vector
+from simcli.kernels.forces.prescribed_target import Prescribed, spin_of_vector
 from simcli.kernels.forces.signals import Signals, drive
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import Arena

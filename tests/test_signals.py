@@ -11,7 +11,7 @@ from support.runs import MIXED
 from support.scenes import faults_of, scene
 
 from simcli.kernels.forces.columns import Forces
-from simcli.kernels.forces.prescribed import Prescribed
+from simcli.kernels.forces.prescribed_target import Prescribed
 from simcli.kernels.forces.signals import ORDERS as NUMBERS
 from simcli.kernels.forces.signals import Signals, evaluate_signals
 from simcli.kernels.language import ti

@@ -11,7 +11,7 @@ from simcli.kernels.articulation.projection import Anchors, project_joints
 from simcli.kernels.articulation.rnea import rnea_backward, rnea_forward, rnea_link_forces
 from simcli.kernels.forces.columns import Forces
 from simcli.kernels.forces.external import load_links
-from simcli.kernels.forces.prescribed import Prescribed
+from simcli.kernels.forces.prescribed_target import Prescribed
 from simcli.kernels.forces.signals import Signals, drive
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import Arena, put_lane

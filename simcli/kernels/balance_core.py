@@ -12,7 +12,7 @@ from simcli.kernels.forces.columns import Forces
 from simcli.kernels.forces.efforts import coordinate_of_law, efforts
 from simcli.kernels.forces.external import load_links
 from simcli.kernels.forces.joint_wrenches import report_joint_wrenches
-from simcli.kernels.forces.prescribed import Prescribed, gap_of_lead
+from simcli.kernels.forces.prescribed_target import Prescribed, gap_to_target
 from simcli.kernels.forces.signals import Signals, drive
 from simcli.kernels.language import ti
 from simcli.kernels.laws.bounded import law_terms, limited_drive
@@ -108,9 +108,9 @@ def balance_of(c: ti.template(), w: ti.i32, time: ti.f64):
         s.qdd.store(w, t.tree_dof.at(n), t.arena.zero())
     rnea_link_forces(t, s, w)
     measure_tree_rows(t, s, y.rows, w)
-    for m in range(y.n_leads):  # a velocity at rest holds what it finds
-        r = y.lead_row.at(m)
-        y.rows.residual.store(w, r, gap_of_lead(t, s, y, c.motions, w, m))
+    for m in range(y.n_prescribed_rows):  # a velocity at rest holds what it finds
+        r = y.prescribed_row.at(m)
+        y.rows.residual.store(w, r, gap_to_target(t, s, y, c.motions, w, m))
     fill(y, t, s, w)
     _push_rows(c, w)
     push_laws(c, w)

@@ -51,7 +51,8 @@ class Controls:
         self.model, self.joints = job.model, tuple(joints)
         self._arena, self.n_worlds = stepper.arena, job.model.n_worlds
         core = stepper.core
-        self._columns = [one.parameter for one in (core.signals, getattr(core, "leads", None)) if one is not None and one.n]
+        driving = core.signals, getattr(core, "prescribed", None)
+        self._columns = [one.parameter for one in driving if one is not None and one.n]
         signals = self.model.signals
         self._values = np.broadcast_to(signals.parameter[..., 0], (self.n_worlds, len(signals.name))).copy()
         self._known: dict[str, np.ndarray] = {}

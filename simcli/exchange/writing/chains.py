@@ -59,7 +59,7 @@ class ChainLink:
     joint: int
     name: str
     path: str
-    hold: Literal["fixed", "axes", "ball", "free", "led"]
+    hold: Literal["fixed", "axes", "ball", "free", "prescribed"]
     anchor_inner: Array
     anchor_beyond: Array
     axes: tuple[ChainAxis, ...] = ()
@@ -99,7 +99,7 @@ def _link(scene: WrittenScene, step) -> ChainLink:
     path = f"joints.{model.joints.name[j]}" if written else f"bodies.{model.bodies.name[step.outer]}"
     axes: tuple[ChainAxis, ...] = ()
     if step.inner == WORLD and model.bodies.kinematic[step.outer]:
-        hold = "led"
+        hold = "prescribed"
     elif kind == JointKind.FIXED:
         hold = "fixed"
     elif kind in BALLS:
@@ -140,6 +140,6 @@ def poses_at_zero(links: tuple[ChainLink, ...], place) -> dict[int, Array]:
     """
     found: dict[int, Array] = {WORLD: np.array(rot.IDENTITY_POSE)}
     for link in links:
-        is_loose = link.hold in ("free", "led")
+        is_loose = link.hold in ("free", "prescribed")
         found[link.body] = place(link) if is_loose else rot.pose_compose(found[link.inner], link.at_zero)
     return found

@@ -3,7 +3,7 @@
 In: poses, twists, signals. Out: forces on links, efforts, work. Never here: bounds (laws), energies of affine bodies
 (potentials).
 
-    prescribed            prescribed motions on the device: where a coordinate shall be, its rates
+    prescribed_target     prescribed motions on the device: where a coordinate shall be, its rates
     feedback              laws of signals that follow the motion, on the device: an interpreter of three-address code
     signals               signals on the device: their values with two rates at a time, and what they drive
     efforts               joint efforts: applied, dampers, torsion springs, soft limits, drives, by coordinate

@@ -10,7 +10,7 @@ import numpy as np
 
 from simcli.kernels.algebra.elementary import select, sincos
 from simcli.kernels.forces.feedback import ORDERS, FeedbackLaws, hold_samples, take_samples
-from simcli.kernels.forces.prescribed import columns_of_motion, turn_balls
+from simcli.kernels.forces.prescribed_target import columns_of_motion, turn_balls
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import Arena, get_lane, is_pack, local, put_lane
 from simcli.kernels.memory.tables import Tables

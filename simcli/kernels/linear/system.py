@@ -56,8 +56,8 @@ class System:
         acceleration, multiplier: the solution: qdd by unknown, mu by row.  force: lambda by row, of idle rows too.
         effort: (n dofs) what holds a locked dof.
         shared: (rows) what gears add to the forces of coordinates, see `share_gears`; empty if they join dofs of the tree.
-        lead_row, lead_dof: rows that follow prescribed motions, and the dofs whose motions these are.  lead_component: which
-            dof of a ball each is, else -1.  lead_by_position: 0 for velocities.
+        prescribed_row, prescribed_dof: rows that follow prescribed motions, and the dofs whose motions these are.
+        prescribed_component: which dof of a ball each is, else -1.  prescribed_by_position: 0 for velocities.
         turn_row, turn_q: rows of successive turns, and their coordinates in joint_q.
     """
 
@@ -88,11 +88,12 @@ class System:
         self.is_hard = rows_of.ints(rows.is_hard)
         own = (rows.joint >= 0) & model.joints.is_tree[rows.joint] if rows.n else np.zeros(0)  # on dofs of their own joints
         self.is_own = rows_of.ints(np.where(rows.form == Form.GEAR, 0, own))
-        leads = np.flatnonzero((rows.dof >= 0) & rows.is_hard)
-        self.n_leads, self.lead_row, self.lead_dof = len(leads), arena.ints(leads), arena.ints(rows.dof[leads])
-        component = balls_of_dofs(model)[1][rows.dof[leads]]
-        self.lead_component, self.leads_balls = arena.ints(component), bool((component >= 0).any())
-        self.lead_by_position = arena.ints(model.motions.kind[rows.dof[leads]] == MotionKind.POSITION)
+        prescribed = np.flatnonzero((rows.dof >= 0) & rows.is_hard)
+        self.n_prescribed_rows, self.prescribed_row = len(prescribed), arena.ints(prescribed)
+        self.prescribed_dof = arena.ints(rows.dof[prescribed])
+        component = balls_of_dofs(model)[1][rows.dof[prescribed]]
+        self.prescribed_component, self.prescribes_balls = arena.ints(component), bool((component >= 0).any())
+        self.prescribed_by_position = arena.ints(model.motions.kind[rows.dof[prescribed]] == MotionKind.POSITION)
         turns = np.flatnonzero((rows.dof >= 0) & np.isin(rows.form, (Form.CARDAN, Form.EULER)))
         shown = model.joints.q_start[rows.joint[turns]] + rows.dof[turns] - model.joints.qd_start[rows.joint[turns]]
         self.n_turns, self.turn_row, self.turn_q = len(turns), arena.ints(turns), arena.ints(shown)

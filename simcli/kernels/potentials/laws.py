@@ -22,7 +22,7 @@ import numpy as np
 from simcli.kernels.algebra.elementary import FULL_TURN, nearest_turn, select
 from simcli.kernels.barrier.law import smooth_step
 from simcli.kernels.forces.columns import Forces
-from simcli.kernels.forces.prescribed import Prescribed
+from simcli.kernels.forces.prescribed_target import Prescribed
 from simcli.kernels.language import ti
 from simcli.kernels.laws.coordinate import bound_law, servo_law, torsion_law
 from simcli.kernels.memory.arena import Arena, local

@@ -42,7 +42,7 @@ class SaddlePoint(Polynomials):
         weight, excess = tables.model.columns.weight[:, self.order], tables.model.columns.excess[:, self.order]
         self.mass = self.unknowns.column(np.where(prescribed, 1.0, weight))
         self.inertia = self.unknowns.column(np.where(prescribed, 1.0, weight - excess))
-        self.moves, self.has_led = self.unknowns.ints(~prescribed), bool(prescribed.any())
+        self.moves, self.has_prescribed = self.unknowns.ints(~prescribed), bool(prescribed.any())
         row_of = np.repeat(np.arange(self.n_rows), np.diff(rows.entry_start[: self.n_rows + 1])) + self.n
         diagonal = np.arange(self.n + self.n_rows)
         entries = np.stack((row_of, rows.entry_at[: self.n_own_entries]), axis=1)
@@ -87,7 +87,7 @@ def factorize_saddle(f: ti.template(), w: ti.i32):
     first = f.n + f.n_rows
     for e in range(f.n_own_entries):
         value = f.gradient.load(w, e)
-        if ti.static(f.has_led):
+        if ti.static(f.has_prescribed):
             value = value * ti.cast(f.moves.at(f.entry_at.at(e)), f.gradient.arena.device.real)
         f.factor.value.store(w, f.place.at(first + e), value)
     if ti.static(f.bends):

@@ -148,7 +148,7 @@ def energies_of(model: Model, phases: tuple[Model, ...] = ()) -> Energies:
     found = _Collection(model, Forms(model))
     constraints = constraints_of(model)
     for j in range(model.n_joints):
-        if model.joints.kind[j] in OWN and not model.joints.is_tree[j] and j not in model.columns.led:
+        if model.joints.kind[j] in OWN and not model.joints.is_tree[j] and j not in model.columns.prescribed:
             _own_rows(found, j)
     _other_rows(found, constraints)
     _rigidity(found, constraints)
@@ -194,7 +194,7 @@ def _other_rows(found: _Collection, constraints: Constraints) -> None:
     """The rows of the catalogue, of joints of other types."""
     anchor_pairs, table, model = constraints.anchor_pairs, constraints.rows, found.model
     for p, j in enumerate(anchor_pairs.joint.tolist()):
-        if j < 0 or model.joints.kind[j] in OWN or j in model.columns.led:
+        if j < 0 or model.joints.kind[j] in OWN or j in model.columns.prescribed:
             continue
         ends = [int(anchor_pairs.link_a[p]), int(anchor_pairs.link_b[p])]
         x_a, x_b = (found.forms.point(link, place[:, p]) for link, place in zip(
@@ -236,7 +236,7 @@ def _driven_dofs(phases: tuple[Model, ...]) -> Array:
         efforts = (dofs.damping, dofs.spring_stiffness, dofs.friction, dofs.armature, one.joint_f)
         acts |= np.any([np.any(x[:, :n], axis=0) for x in efforts], axis=0) | (one.motions.kind[:n] > 0)
         acts |= np.isfinite(dofs.velocity_limit[:, :n]).any(axis=0)
-    acts &= ~np.isin(model.dofs.joint[:n], model.columns.led)  # they are where they are
+    acts &= ~np.isin(model.dofs.joint[:n], model.columns.prescribed)  # they are where they are
     acts[np.concatenate((model.mimics.follower, model.mimics.leader)).astype(int)] = True
     acts[inputs.item[np.isin(inputs.column, (Driven.JOINT_F, Driven.AIM))]] = True
     return np.flatnonzero(acts & np.isin(model.joints.kind[model.dofs.joint[:n]], WITH_COORDINATES))

@@ -6,7 +6,7 @@ import numpy as np
 from simcli.model.batch.gather import Worlds
 from simcli.model.bodies.massless import carrying, lacks_inertia, massless_dofs
 from simcli.model.natural.form import THIN
-from simcli.model.natural.led import leading_joints
+from simcli.model.natural.kinematic_bodies import prescribing_joints
 from simcli.model.tables import Array, LinkKind, Model
 from simcli.model.tree.gimbals import ADVICE, gimbal_locks
 from simcli.model.tree.reference import SINGULAR
@@ -89,9 +89,9 @@ def _fault_bodies(worlds: Worlds, model: Model, lacks: Array, words: str, hint: 
 
 
 def refuse_not_representable(worlds: Worlds, model: Model) -> None:
-    """Refuse bodies whose natural coordinates would lack inertia, or would ignore some; and leading joints that give way."""
+    """Refuse bodies whose natural coordinates would lack or ignore inertia; and prescribing joints that give way."""
     bodies, asked = model.bodies, model.bodies.n_vectors
-    leading = leading_joints(model)
+    leading = prescribing_joints(model)
     for j in leading[leading >= 0].tolist():
         name = model.joints.name[j]
         for field, asks in (("compliance", model.joints.compliance[:, j].any()), ("enabled", not model.joints.enabled[j])):

@@ -67,7 +67,7 @@ class LoopProblem:
     speed: Array
     tells_place: Array
     is_tree: Array
-    is_led: Array
+    is_prescribed: Array
     angle: Array
     paths: list[list[int]]
     link: Array
@@ -80,8 +80,8 @@ class LoopProblem:
         meter = Meter.of(model, constraints)
         motion = np.pad(prescribed(model, 0.0), ((0, 0), (0, 1), (0, 0)))  # its last entry is for rows without a dof
         lead = _lead(model, constraints, motion)
-        leads = (rows.dof >= 0) & rows.is_hard
-        by_position = leads & (np.append(model.motions.kind, MotionKind.NONE)[rows.dof] == MotionKind.POSITION)
+        are_prescribed = (rows.dof >= 0) & rows.is_hard
+        by_position = are_prescribed & (np.append(model.motions.kind, MotionKind.NONE)[rows.dof] == MotionKind.POSITION)
         motion = motion[:, rows.dof]
         speed = np.where(by_position, motion[..., 1], motion[..., 0])
         acts = rows.is_hard & (rows.enabled > 0.0) & (rows.compliance == 0.0)
@@ -90,8 +90,8 @@ class LoopProblem:
         goal = np.where(by_position & (rows.form != Form.ROLL), motion[..., 0], 0.0)
         return LoopProblem(
             model, constraints, meter, entries_of(meter, paths), lead, q, qd, _shared(acts, lead),
-            np.flatnonzero(acts.any(axis=0)), _shared(goal, lead), _shared(np.where(leads, speed, 0.0), lead),
-            by_position | ~leads, is_tree, model.motions.kind != MotionKind.NONE, _full(meter.first_angle, lead),
+            np.flatnonzero(acts.any(axis=0)), _shared(goal, lead), _shared(np.where(are_prescribed, speed, 0.0), lead),
+            by_position | ~are_prescribed, is_tree, model.motions.kind != MotionKind.NONE, _full(meter.first_angle, lead),
             paths, link_of_dof(model),
         )  # fmt: skip
 
@@ -163,7 +163,7 @@ class LoopProblem:
         Returns:
             What rows lack, and what their rates lack, (lead, R).
         """
-        free = self.is_tree & ~self.model.dofs.qd_given & ~self.is_led
+        free = self.is_tree & ~self.model.dofs.qd_given & ~self.is_prescribed
         seen = np.zeros(self.model.n_qd, bool)
         for r in self.acting:
             seen[self.entries.seen[r]] = True

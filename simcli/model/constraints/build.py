@@ -185,8 +185,8 @@ def _laws(builder: RowCollector) -> Laws:
         "lower": np.where(hard, dofs.limit_lower, -np.inf), "upper": np.where(hard, dofs.limit_upper, np.inf),
         "friction": dofs.friction, "velocity_limit": dofs.velocity_limit, "effort_limit": dofs.effort_limit,
     }  # fmt: skip
-    leads = model.motions.kind != MotionKind.NONE  # a prescribed coordinate has no bounds
-    tables |= {name: np.where(leads, bound, tables[name])
+    are_prescribed = model.motions.kind != MotionKind.NONE  # a prescribed coordinate has no bounds
+    tables |= {name: np.where(are_prescribed, bound, tables[name])
                for name, bound in (("lower", -np.inf), ("upper", np.inf), ("velocity_limit", np.inf))}  # fmt: skip
     neutral = {"lower": -np.inf, "upper": np.inf, "friction": 0.0, "velocity_limit": np.inf, "effort_limit": np.inf}
     columns = {name: np.where(dof >= 0, table[:, dof], neutral[name]) for name, table in tables.items()}

@@ -64,17 +64,17 @@ class RowCollector:
         kind, before, swapped = JointKind(model.joints.kind[j]), len(self.rows), False
         if kind == JointKind.CABLE or model.joints.child[j] == WORLD:  # that stands for a combination
             return
-        is_led = model.columns is not None and j in model.columns.led
-        if (not model.joints.is_tree[j] or kind == JointKind.DISTANCE) and not is_led:  # the tree leaves a distance free
+        is_prescribed = model.columns is not None and j in model.columns.prescribed
+        if (not model.joints.is_tree[j] or kind == JointKind.DISTANCE) and not is_prescribed:  # the tree leaves it free
             rows = hard_rows(model, j)
             swapped = bool(rows) and rows[0].swapped
             for row in rows:
                 self._add_row(j, row)
         if not model.joints.is_tree[j] and kind in BALLS:
-            self._add_rolls(j, is_led)
+            self._add_rolls(j, is_prescribed)
         elif not model.joints.is_tree[j] and kind in KINDS_ALONG_ROWS:
-            self._add_loop_coordinates(j, is_led)
-        if kind == JointKind.DISTANCE and not is_rod(model, j) and not is_led:
+            self._add_loop_coordinates(j, is_prescribed)
+        if kind == JointKind.DISTANCE and not is_rod(model, j) and not is_prescribed:
             self._add_length(j)
         if kind in BALLS:
             self._add_spins(j)
@@ -99,10 +99,10 @@ class RowCollector:
         label = f"{self.model.joints.name[j]}:{count}"
         self.rows.append(RowPart(label, form, j, is_hard, on_a, across, on_b, constant))
 
-    def _add_loop_coordinates(self, j: int, is_led: bool) -> None:
+    def _add_loop_coordinates(self, j: int, is_prescribed: bool) -> None:
         """Coordinates of a loop joint that a law, a smooth effort, a gear or a prescribed motion acts on.
 
-        A joint that leads a kinematic body in natural coordinates (natural/led.py) prescribes without a row.
+        A joint that leads a kinematic body in natural coordinates (natural/kinematic_bodies.py) prescribes without a row.
         """
         model = self.model
         first, count = int(model.joints.qd_start[j]), int(model.joints.dof_dim[j].sum())
@@ -119,7 +119,7 @@ class RowCollector:
             if self.lawful.acts[d] or geared:
                 self._add_coordinate(j, k, is_hard=False)
                 self.rows[-1].rests = not self.lawful.acts[d]
-            if model.motions.kind[d] != MotionKind.NONE and not is_led:
+            if model.motions.kind[d] != MotionKind.NONE and not is_prescribed:
                 self._add_coordinate(j, k, is_hard=True)
 
     def _add_coordinate(self, j: int, k: int, is_hard: bool) -> None:
@@ -135,11 +135,11 @@ class RowCollector:
         self.laws.append((-1, len(self.rows)))
         self._append(j, Form.LENGTH, False, NO_VECTOR, NO_VECTOR, NO_VECTOR, np.zeros(1))
 
-    def _add_rolls(self, j: int, is_led: bool) -> None:
+    def _add_rolls(self, j: int, is_prescribed: bool) -> None:
         """Velocities of a ball joint outside the tree on which laws, but for its limits, or prescribed motions act."""
         first = int(self.model.joints.qd_start[j])
         for k in range(3):
-            moves = self.model.motions.kind[first + k] != MotionKind.NONE and not is_led
+            moves = self.model.motions.kind[first + k] != MotionKind.NONE and not is_prescribed
             for is_hard, acts in ((False, self.lawful.beyond_limits[first + k]), (True, moves)):
                 if acts:
                     self._append(j, Form.ROLL, is_hard, np.eye(3)[None, k], NO_VECTOR, NO_VECTOR, np.zeros(1))
@@ -224,7 +224,7 @@ class RowCollector:
         """Rows that keep the vectors of natural coordinates unit and at right angles."""
         links, columns = self.model.links, self.model.columns
         for k in np.flatnonzero(columns.n_vectors).tolist():
-            if columns.led[k] >= 0:
+            if columns.prescribed[k] >= 0:
                 continue
             first, name = int(links.qd_start[k]) + 3, self.model.bodies.name[links.body[k]]
             for i in range(columns.n_vectors[k]):

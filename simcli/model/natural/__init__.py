@@ -6,7 +6,7 @@ In: a Model. Out: the same in natural coordinates. Never here: steps.
     constructors  natural coordinates as a user chooses them: points and vectors of a body
     bases         which points and vectors describe each body of a scene for the natural solver, and their values at poses
     form          the natural form of a model: every body by its centre of mass and up to three vectors
-    led           kinematic bodies in natural coordinates: the joints of the scene that lead them
+    kinematic_bodies  kinematic bodies in natural coordinates: the joints of the scene that prescribe them
     polynomials   rows in natural coordinates as polynomials of second degree
     quadratic     tables of these rows, made once per scene
     frames        pairs of frames that bushings, cables and drags act between, as affine forms

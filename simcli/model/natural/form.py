@@ -19,7 +19,7 @@ from simcli import rotations as rot
 from simcli.model.bodies.massless import arms
 from simcli.model.joints.motion_axes import MotionAxis
 from simcli.model.mechanism import JointPart
-from simcli.model.natural.led import leading_joints
+from simcli.model.natural.kinematic_bodies import prescribing_joints
 from simcli.model.natural.tables import Columns
 from simcli.model.signals.tables import MotionKind
 from simcli.model.state import State
@@ -44,15 +44,15 @@ def natural_form(model: Model, start: State) -> Model:
     Returns:
         Tables whose first joints, dofs and coordinates are those of the model; the others are natural coordinates.
     """
-    led = leading_joints(model)
-    n_vectors = np.where((model.bodies.n_vectors < 0) | (led >= 0), 3 if model.plane < 0 else 1, model.bodies.n_vectors)
+    joint = prescribing_joints(model)
+    n_vectors = np.where((model.bodies.n_vectors < 0) | (joint >= 0), 3 if model.plane < 0 else 1, model.bodies.n_vectors)
     R_0, x_0 = rot.quat_to_matrix(start.body_q[..., 3:]), start.body_q[..., :3]
     axes, moments = principal_axes(model, n_vectors)
     p = x_0 + rot.turn(R_0, model.bodies.com)
     A = rot.multiply(R_0, axes)
     turn = start.body_qd[..., 3:]
     q, qd, weight, excess = [], [], [], []
-    full = np.where((led >= 0)[:, None], moments, np.maximum(moments, THIN * largest_moments(model, moments)[..., None]))
+    full = np.where((joint >= 0)[:, None], moments, np.maximum(moments, THIN * largest_moments(model, moments)[..., None]))
     for b in range(model.n_bodies):
         vectors = [A[:, b, :, k] for k in range(n_vectors[b])]
         q.append(np.concatenate([p[:, b], *vectors], axis=-1))
@@ -69,11 +69,11 @@ def natural_form(model: Model, start: State) -> Model:
         active[model.n_qd + model.plane :: 3] = False
     model = replace(model, dofs=with_damping(model))
     begun = with_state(model, start, q, qd)
-    prescribed = np.repeat(np.where(led >= 0, MotionKind.POSITION, MotionKind.NONE), n)
+    prescribed = np.repeat(np.where(joint >= 0, MotionKind.POSITION, MotionKind.NONE), n)
     return replace(
         begun, motions=replace(begun.motions, kind=np.append(model.motions.kind, prescribed).astype(np.int32)),
         joints=joints, dofs=with_dofs(model.dofs, added, model.n_joints),
-        columns=Columns(n_vectors, *(beside([np.zeros((1, model.n_qd)), *x]) for x in (weight, excess)), active, led),
+        columns=Columns(n_vectors, *(beside([np.zeros((1, model.n_qd)), *x]) for x in (weight, excess)), active, joint),
         links=_links(model, joints.q_start[model.n_joints :], n, axes, A, n_vectors),
     )  # fmt: skip
 

@@ -16,14 +16,14 @@ class Columns(Table):
         weight: [kg, kg m^2], (W|1, NV), mass that each velocity moves, and a little where it has none; 0 of other dofs.
         excess: [kg m^2], (W|1, NV), that little.
         active: (NV,) bool, False for dofs that leave the plane of a planar scene.
-        led: (L,) joint that leads a kinematic body, else -1 (model/natural/led.py).
+        prescribed: (L,) joint that leads a kinematic body, else -1 (model/natural/kinematic_bodies.py).
     """
 
     n_vectors: Array
     weight: Array
     excess: Array
     active: Array
-    led: Array
+    prescribed: Array
 
 
 @dataclass(frozen=True)

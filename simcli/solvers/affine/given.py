@@ -1,25 +1,25 @@
 """Affine bodies that move as prescribed: kinematic ones. Their coordinates leave the linear system of every iteration.
 
-    m = m_n + weight (m_n - m_(n-1)) + m' / alpha,   or as prescribed        the coordinates of the joint that leads the body
+    m = m_n + weight (m_n - m_(n-1)) + m' / alpha,   or as prescribed        the coordinates of the joint of the body
     p = o + exp([phi]x) (p_n - o) + s,   A = exp([phi]x) A_n,   phi = sum W_i (m_i - m_i,n),   s = sum L_i (m_i - m_i,n)
 
-which is the step's own formula for the centre and for turning about a fixed axis (model/natural/led.py): rates, and
-positions that are prescribed, come out as they are, other places to the order of the integrator. Within a step the bodies
-go there together with Newton's directions, as far as contact allows; until they have arrived the energy may grow, which is
-what they give.
+which is the step's own formula for the centre and for turning about a fixed axis (model/natural/kinematic_bodies.py): rates,
+and positions that are prescribed, come out as they are, other places to the order of the integrator. Within a step the
+bodies go there together with Newton's directions, as far as contact allows; until they have arrived the energy may grow,
+which is what they give.
 """
 
 import numpy as np
 
 from simcli.kernels.algebra.elementary import select
 from simcli.kernels.articulation.kinematics import store_vector, vector_at
-from simcli.kernels.forces.prescribed import (
-    LedBodies,
-    add_efforts_of_led,
-    add_wrench_of_led,
+from simcli.kernels.forces.prescribed_target import (
+    KinematicBodies,
+    add_efforts_of_kinematic,
+    add_wrench_of_kinematic,
     lever_of,
-    rates_of_led,
-    way_of_led,
+    rates_of_kinematic,
+    way_of_kinematic,
 )
 from simcli.kernels.language import ti
 from simcli.kernels.linear.blocks import AFFINE_DOFS
@@ -30,7 +30,7 @@ from simcli.model.tables import Model
 from simcli.solvers.shared import needs
 
 
-class Given(LedBodies):
+class Given(KinematicBodies):
     """The bodies that move as prescribed.
 
     Args:
@@ -49,7 +49,7 @@ class Given(LedBodies):
 
     def __init__(self, model: Model, matrix, tables: Tables, arena: Arena):
         super().__init__(model, tables, arena)
-        bodies = np.flatnonzero(model.columns.led >= 0)
+        bodies = np.flatnonzero(model.columns.prescribed >= 0)
         self.n_unknowns = AFFINE_DOFS * len(bodies)
         unknowns = [AFFINE_DOFS * int(b) + k for b in bodies for k in range(AFFINE_DOFS)]
         partners = [matrix.partners(i) for i in unknowns]
@@ -72,7 +72,7 @@ def unknown_of(g: Given, n):
 
 
 @ti.func
-def lead(c: ti.template(), w: ti.i32):
+def prescribe_bodies(c: ti.template(), w: ti.i32):
     """Where the given bodies shall be at the end of the step.
 
     Reads:  c.step.{start, alpha, weight}, c.motions
@@ -91,8 +91,8 @@ def lead(c: ti.template(), w: ti.i32):
                 way = c.motions.motion_q.load(w, d) - g.begun.load(w, i)
             g.moving.store(w, i, way)
             g.reached.store(w, i, g.begun.load(w, i) + way)
-        rate, spin, _pull, _twist = rates_of_led(g, c.motions, w, k, g.reached)
-        shift, turn = way_of_led(g, w, k)
+        rate, spin, _pull, _twist = rates_of_kinematic(g, c.motions, w, k, g.reached)
+        shift, turn = way_of_kinematic(g, w, k)
         first = AFFINE_DOFS * b
         place = vector_at(z.start, w, first)
         lever = lever_of(g, w, k, place, g.begun)
@@ -236,7 +236,7 @@ def give_rates(c: ti.template(), w: ti.i32):
 
 @ti.func
 def follow_given(c: ti.template(), w: ti.i32):
-    """The work of what it took to lead the given bodies: forces times ways, see `work_of_step`.
+    """The work of what it took to move the given bodies: forces times ways, see `work_of_step`.
 
     Reads:  c.given, c.step.{start, weight}
     Writes: c.given.{moved, begun, pull_before}
@@ -282,17 +282,17 @@ def report_holds(c: ti.template(), w: ti.i32):
     for k in range(g.n):
         force, couple = hold_of(c, w, k)
         arm = c.state.R.load(w, g.body.at(k)) * c.tables.anchor.load(w, g.joint.at(k))
-        add_wrench_of_led(g, c.rows.joint_wrench, w, k, force, couple, arm)
+        add_wrench_of_kinematic(g, c.rows.joint_wrench, w, k, force, couple, arm)
 
 
 @needs.given_bodies
 @ti.func
 def report_efforts_of_holds(c: ti.template(), w: ti.i32, effort: ti.template()):
-    """Add the efforts of motions along the coordinates of the joints that lead given bodies.
+    """Add the efforts of motions along the coordinates of the joints that prescribe given bodies.
 
     Writes: effort, (NV)
     """
     for k in range(c.given.n):
         force, couple = hold_of(c, w, k)
         x = vector_at(c.potential.rows.x, w, AFFINE_DOFS * c.given.body.at(k))
-        add_efforts_of_led(c.given, effort, w, k, force, couple, x)
+        add_efforts_of_kinematic(c.given, effort, w, k, force, couple, x)

@@ -214,10 +214,10 @@ class AffineCore:
         """
         residual = self.potential.rows.residual.read()[:, : self.n_rows, 0]
         gap = np.abs(residual * ((self.of_joint == joint) & self.squares)).max(axis=1, initial=0.0)
-        led = (model.dofs.joint == joint) & (model.motions.kind == MotionKind.POSITION)
+        is_prescribed = (model.dofs.joint == joint) & (model.motions.kind == MotionKind.POSITION)
         now = self.potential.laws.now.read()[..., 0]
         for place, d in enumerate(self.coordinate_dof):
-            if d >= 0 and led[d]:
+            if d >= 0 and is_prescribed[d]:
                 gap = np.maximum(gap, np.abs(now[:, place] - aims[:, d]))
         return np.maximum(gap, turned_apart(model, joint, self.state.q.read()[..., 0]))
 

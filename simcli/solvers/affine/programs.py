@@ -28,7 +28,7 @@ from simcli.kernels.memory.lists import Repeat, only, only_blocks, repeat, repea
 from simcli.solvers.affine import direction, newton, stages
 from simcli.solvers.affine.breaks import begin_anew, find_breaks, go_back, keep_regimes, returns
 from simcli.solvers.affine.drags import aim_drags
-from simcli.solvers.affine.given import arrive, go_straight, keep_pulls, lead, let_arrive, stay, take_given
+from simcli.solvers.affine.given import arrive, go_straight, keep_pulls, let_arrive, prescribe_bodies, stay, take_given
 from simcli.solvers.affine.holds import find_aims
 from simcli.solvers.shared.frames import end_step, has_steps, is_start
 from simcli.solvers.shared.sampling import sampling
@@ -83,7 +83,7 @@ def minimum(c) -> tuple:
     quiet = when(c.step.has_quasi_static, stages.come_to_rest)
     drags = when(c.drags.n, aim_drags)
     flight = quiet, stages.fly, when(c.signals.n, stages.follow_end), loads, drags, stages.fall
-    aims = stages.aim, when(c.holds.n, find_aims), when(c.given.n, lead)
+    aims = stages.aim, when(c.holds.n, find_aims), when(c.given.n, prescribe_bodies)
     running = newton.is_running
     first = only(running, trial(c, begins=True), halvings(c), settlement(c))
     iterations = repeat(_direction(c), trial(c), halvings(c), settlement(c), where=running, wanted=running)

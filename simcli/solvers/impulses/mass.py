@@ -77,7 +77,7 @@ def firm_up(c: ti.template(), w: ti.i32, h: ti.template()):
         thin bodies: their rigidity, K of what the weights add
         bodies that lack inertia: the rows of their joints, K = 1 / scale of the row
 
-    A body that is led may have no mass, alone or with what hangs on it: a massless carrier with a body on a hinge.
+    A kinematic body may have no mass, alone or with what hangs on it: a massless carrier with a body on a hinge.
 
     Reads:  c.bound.system, c.motions, c.state.q
     Writes: p.mass, c.bound.system.load

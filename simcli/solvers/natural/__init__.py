@@ -16,5 +16,5 @@ In: a Model in its natural form, options. Out: frames. Never found here: the row
     frame_forces  bushings, cables and drags in them
     contacts      which steps are of impulses
     rotors        armature
-    led           kinematic bodies
+    kinematic_bodies  kinematic bodies
 """

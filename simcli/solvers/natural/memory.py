@@ -95,8 +95,8 @@ class AlphaSteps:
 
     Args:
         n: coordinates.
-        n_led: coordinates of a scene that has prescribed ones, else 0.
-        n_leads: rows of prescribed motions.
+        n_prescribed: coordinates of a scene that has prescribed ones, else 0.
+        n_prescribed_rows: rows of prescribed motions.
         arena: where memory is.
         radius: spectral radius at high frequencies.
         jumps: whether forces may jump.
@@ -107,21 +107,23 @@ class AlphaSteps:
         lack: [m] what the last round of a step found to lack, as a way.  excess: [m] by how much that is too much.
         a, w: (n) accelerations, true ones and those of the recurrence.  next_a, next_w: at the end of the step.
         v: (n) velocities at its start.
-        led, led_rate: (n_leads) accelerations and rates that motions prescribed where the last step ended.
-        n_holds: n_led + n_leads.  force, mean_force, next_force: (n_holds) [N, N m] of motions, see alpha/work.py.
+        prescribed, prescribed_rate: (n_prescribed_rows) accelerations and rates that motions prescribed where the last step
+            ended.
+        n_holds: n_prescribed + n_prescribed_rows.  force, mean_force, next_force: (n_holds) [N, N m] of motions, see
+            alpha/work.py.
     """
 
     _data_oriented = True
 
-    def __init__(self, n: int, n_led: int, n_leads: int, arena: Arena, radius: float, jumps: bool):
+    def __init__(self, n: int, n_prescribed: int, n_prescribed_rows: int, arena: Arena, radius: float, jumps: bool):
         self.alpha_m, self.alpha_f = (2.0 * radius - 1.0) / (radius + 1.0), radius / (radius + 1.0)
         self.gamma = 0.5 + self.alpha_f - self.alpha_m
         self.beta = 0.25 * (self.gamma + 0.5) ** 2
         self.share = self.beta * (1.0 - self.alpha_f) / (1.0 - self.alpha_m)
         self.rate_share, self.jumps = self.gamma * (1.0 - self.alpha_f) / (1.0 - self.alpha_m), jumps
-        self.n_led, self.n_holds = n_led, n_led + n_leads
-        leads, holds = arena.records(n_leads), arena.records(self.n_holds)
-        (self.lack, self.excess), (self.led, self.led_rate) = arena.single.slots(2), leads.slots(2)
+        self.n_prescribed, self.n_holds = n_prescribed, n_prescribed + n_prescribed_rows
+        prescribed, holds = arena.records(n_prescribed_rows), arena.records(self.n_holds)
+        (self.lack, self.excess), (self.prescribed, self.prescribed_rate) = arena.single.slots(2), prescribed.slots(2)
         self.coarse, self.rounding = COARSE_STEP[arena.device.precision], BALANCE_ROUNDS[arena.device.precision]
         self.force, self.mean_force, self.next_force = holds.slots(3)
         self.a, self.w, self.next_a, self.next_w, self.v = arena.records(n).slots(5)

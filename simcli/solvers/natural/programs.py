@@ -40,8 +40,8 @@ from simcli.solvers.natural.contacts import (
 )
 from simcli.solvers.natural.excess import carry_excess, give_excess, owe_excess, return_excess
 from simcli.solvers.natural.forces import add_work
+from simcli.solvers.natural.kinematic_bodies import begin_kinematic, move_kinematic_bodies
 from simcli.solvers.natural.last_step import keep_answer, recall_answer, shows_step
-from simcli.solvers.natural.led import begin_led, lead_bodies
 from simcli.solvers.natural.memory import MAX_PLACEMENTS, REFINEMENTS
 from simcli.solvers.natural.projection import (
     end_projection,
@@ -97,10 +97,10 @@ from simcli.solvers.rows.stages import (
     set_changes,
     solve_system,
 )
-from simcli.solvers.shared.clock import lead_to_end, lead_to_frame, lead_to_start
+from simcli.solvers.shared.clock import prescribe_end, prescribe_frame, prescribe_start
 from simcli.solvers.shared.frames import frame, is_later
-from simcli.solvers.shared.motion_work import leave_led, work_of_step
-from simcli.solvers.shared.motions import follow_motions, lead_rows, lead_rows_to_end
+from simcli.solvers.shared.motion_work import leave_kinematic, work_of_step
+from simcli.solvers.shared.motions import follow_motions, prescribe_rows, prescribe_rows_to_end
 from simcli.solvers.shared.probes.aside import go_on_from_aside, set_aside
 from simcli.solvers.shared.sampling import sampling
 from simcli.solvers.tree.stages import follow, load_forces, place_links
@@ -115,8 +115,8 @@ def frame_of_natural(c) -> tuple:
         c: core of the run.
     """
     shows = reactions(c)
-    leads = (lead_to_frame,) if c.leads.n else rows_of_motions(c, *signals(c))  # before velocities are projected on them
-    projected = (*leads, *led(c, begin_led), *projection(c))
+    prescribes = (prescribe_frame,) if c.prescribed.n else rows_of_motions(c, *signals(c))  # before the projection
+    projected = (*prescribes, *kinematic(c, begin_kinematic), *projection(c))
     evaluated = (place_links, *sampling(c), *signals(c), *contacts(c, meet_contacts), *_evaluation(c, is_frame=True), *shows)
     recurrences = when(c.integrator == "generalized_alpha", begin_recurrences)
     instant = (set_registers(node=0, instant=1), *projected)
@@ -135,7 +135,7 @@ def frame_of_natural(c) -> tuple:
 def last_step(c) -> tuple:
     """Reactions of the step that ends at a frame, whose projection has been noted: half of it at either end where smooth."""
     shows = reactions(c)
-    measured = (place_links, *_measurement(c), *rows_of_motions(c, lead_rows))
+    measured = (place_links, *_measurement(c), *rows_of_motions(c, prescribe_rows))
     begun = (look_back, *signals(c), *measured, split_forces, *shows, look_ahead)
     return recall_answer, *begun, *measured, go_to_end, *later_reactions(c), join_forces
 
@@ -151,7 +151,7 @@ def step_of_polynomials(c) -> tuple:
 
 def step_of_alpha(c) -> tuple:
     """A step of generalized_alpha."""
-    bodies, works = led(c, lead_bodies), (add_work,) if c.pushes.has_power else ()
+    bodies, works = kinematic(c, move_kinematic_bodies), (add_work,) if c.pushes.has_power else ()
     begun, ended = ((begin_holds,), (end_holds,)) if c.alpha.n_holds else ((), ())
     jump = ()
     if c.alpha.jumps or c.pushes.has_power:
@@ -163,7 +163,7 @@ def step_of_alpha(c) -> tuple:
     rounds = repeat(evaluate_forces, ask_for_balance, better, at_most=c.steps.corrections, wanted=is_off_balance)
     refined = repeat_blocks(ask_for_excess, *FILTERED, at_most=REFINEMENTS) if c.has_excess else ()
     projected = (begin_projection, factorize_rows, *FILTERED, refined, end_alpha)
-    begins = (*sampling(c), begin_alpha, *led(c, begin_led))
+    begins = (*sampling(c), begin_alpha, *kinematic(c, begin_kinematic))
     return (*begins, *jump, *signals(c), *bodies, move_alpha, rounds, placements(move_alpha_to_place), *works,
             *ended, *projected)  # fmt: skip
 
@@ -176,20 +176,22 @@ def placements(move) -> tuple:
 
 def step_of_poses(c) -> tuple:
     """A step of zhong06 or moreau, whatever acts."""
-    start, end = ((lead_to_start,), (lead_to_end,)) if c.leads.n else ((), ())
-    found = (set_registers(node=0), *start, *led(c, begin_led), *projection(c), *end, place_links, *sampling(c), *signals(c),
+    start, end = ((prescribe_start,), (prescribe_end,)) if c.prescribed.n else ((), ())
+    found = (set_registers(node=0), *start, *kinematic(c, begin_kinematic), *projection(c), *end, place_links, *sampling(c),
+             *signals(c),
              *contacts(c, meet_contacts), *_evaluation(c))  # fmt: skip
     again = (set_registers(node=c.stages), *contacts(c, part_contacts), *_evaluation(c))
     correction = (solve_system, filter_correction, solve_system, correct)
-    measured = (place_links, *_measurement(c), *rows_of_motions(c, lead_rows_to_end), ask_for_correction)
+    measured = (place_links, *_measurement(c), *rows_of_motions(c, prescribe_rows_to_end), ask_for_correction)
     corrections = repeat(*measured, only(lacks, *correction), at_most=c.bound.max_corrections,
                                 wanted=lacks)  # fmt: skip
-    locks = (follow_motions, *led(c, leave_led)) if c.motions.n_locks else ()
+    locks = (follow_motions, *kinematic(c, leave_kinematic)) if c.motions.n_locks else ()
     rotors = (note_paces,) if c.forces.has_armature and c.bound.system.laws.n else ()
     damped = (load_second_half,) if c.is_midpoint and c.forces.damps_links else ()
     return (*found, *((only(is_taken_again, *again),) if c.bound.switches else ()), *damped, advance_midpoint,
             set_registers(rates=0), corrections, *((keep_impulses,) if c.by_impulses else ()),
-            *rotors, pull_vectors, *((work_of_step,) if c.bound.system.n_leads + c.led.n else ()), end_velocities,
+            *rotors, pull_vectors, *((work_of_step,) if c.bound.system.n_prescribed_rows + c.kinematic.n else ()),
+            end_velocities,
             *locks)  # fmt: skip
 
 
@@ -198,7 +200,7 @@ def projection(c) -> tuple:
     soft = (*_measurement(c), soften_step) if c.bound.system.n_rows else ()
     excess = (return_excess,) if c.has_excess else ()
     further = repeat_blocks(harden_rows, *excess, solve_system, take_projection, at_most=c.bound.projections - 1)
-    return (place_links, find_bias, *soft, fill_matrix, *rows_of_motions(c, lead_rows), state_projection, solve_system,
+    return (place_links, find_bias, *soft, fill_matrix, *rows_of_motions(c, prescribe_rows), state_projection, solve_system,
             take_projection, further, end_projection)  # fmt: skip
 
 
@@ -211,9 +213,10 @@ def _evaluation(c, is_frame: bool = False) -> tuple:
     """
     late = c.is_midpoint and not is_frame
     hard = (harden_instant,) if is_frame and c.bound.system.n_rows else ()
-    motions = rows_of_motions(c, lead_rows if is_frame else lead_rows_to_end)
+    motions = rows_of_motions(c, prescribe_rows if is_frame else prescribe_rows_to_end)
     answer = (*solving(c), note_smooth) if c.by_impulses else _with_active_set(c, is_frame)
-    return (begin_evaluation, *led(c, lead_bodies), load_midpoint if late else load_forces, find_bias, *_measurement(c),
+    return (begin_evaluation, *kinematic(c, move_kinematic_bodies), load_midpoint if late else load_forces, find_bias,
+            *_measurement(c),
             *hard, begin_system if c.bound.is_plain else fill_system, *((push_midpoint,) if late else ()), *motions,
             *answer, account)  # fmt: skip
 
@@ -241,12 +244,12 @@ def _measurement(c) -> tuple:
 
 def rows_of_motions(c, *stages) -> tuple:
     """Stages for rows of prescribed motions, if there are some."""
-    return stages if c.bound.system.n_leads else ()
+    return stages if c.bound.system.n_prescribed_rows else ()
 
 
-def led(c, stage) -> tuple:
+def kinematic(c, stage) -> tuple:
     """A stage for kinematic bodies, if there are some."""
-    return (stage,) if c.led.n else ()
+    return (stage,) if c.kinematic.n else ()
 
 
 def signals(c) -> tuple:

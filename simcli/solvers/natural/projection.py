@@ -81,7 +81,7 @@ def note_projection(c: ti.template(), w: ti.i32):
     _note_holds(c, w, h)
 
 
-@needs.led_bodies
+@needs.kinematic_bodies
 @ti.func
 def _note_holds(c: ti.template(), w: ti.i32, h: ti.template()):
     y = c.bound.system
@@ -137,7 +137,7 @@ def go_to_end(c: ti.template(), w: ti.i32):
     _exchange_holds(c, w)
 
 
-@needs.led_bodies
+@needs.kinematic_bodies
 @ti.func
 def _exchange_holds(c: ti.template(), w: ti.i32):
     y = c.bound.system
@@ -159,7 +159,7 @@ def join_forces(c: ti.template(), w: ti.i32):
     _join_holds(c, w)
 
 
-@needs.led_bodies
+@needs.kinematic_bodies
 @ti.func
 def _join_holds(c: ti.template(), w: ti.i32):
     y = c.bound.system

@@ -57,13 +57,13 @@ def note_paces(c: ti.template(), w: ti.i32):
             c.bound.pace.store(w, n, y.laws.rate.load(w, n) + change * g)
             given = select(smooth, given, zero)
             y.force.store(w, r, y.force.load(w, r) + given)
-            _supply_by_led(c, w, n, r, given * g)
+            _supply_by_kinematic(c, w, n, r, given * g)
     c.bound.owes.store(w, 0, select(smooth, zero + 1.0, zero))
 
 
-@needs.led_bodies
+@needs.kinematic_bodies
 @ti.func
-def _supply_by_led(c: ti.template(), w: ti.i32, n: ti.i32, r: ti.i32, impulse: ti.template()):
+def _supply_by_kinematic(c: ti.template(), w: ti.i32, n: ti.i32, r: ti.i32, impulse: ti.template()):
     """Work that kinematic bodies do on a rotor in the first half of a step, by the mean of their velocities of that half.
 
     The second half is one of the projection, which takes the mean of the velocities where the step ends and those that are
@@ -91,10 +91,10 @@ def _supply_by_led(c: ti.template(), w: ti.i32, n: ti.i32, r: ti.i32, impulse: t
 
 @needs.laws
 @needs.armature
-@needs.led_bodies
+@needs.kinematic_bodies
 @ti.func
 def add_rotor_work(c: ti.template(), w: ti.i32):
-    """What kinematic bodies do less on rotors in a projection than its mean velocities say, see `_supply_by_led`.
+    """What kinematic bodies do less on rotors in a projection than its mean velocities say, see `_supply_by_kinematic`.
 
     A smooth step ends as far beyond the velocity of its middle as that is beyond the one of its start.
 

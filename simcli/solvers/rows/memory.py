@@ -89,7 +89,7 @@ class Constrained:
         turned: (rows of prescribed motions) rotation of child against parent at the start of a step, of balls.
         tries: active sets of the last evaluation.  choosing: 1 where a piece of the set is another than before.
         repeats: whether steps may be taken again.  notes_jumps: whether laws or prescribed motions may want that.
-        watches_motions: whether prescribed motions may.  even_rate: (locks, then rows that lead) their rates where the step
+        watches_motions: whether prescribed motions may.  even_rate: (locks, then rows of motions) their rates where the step
             begins.
         jumps: 1 if this one is.  opens: 1 if the last one was, and at the start where the account opens late.
         opens_late: whether the first node opens the account: implicit steps know nothing of the contacts that frame 0 shows.
@@ -123,8 +123,8 @@ class Constrained:
         stiff |= bool(((constraints.rows.spring >= 0) | (constraints.rows.drag >= 0)).any())
         idles = bool(tables.ever(lambda m: ~m.joints.enabled).any())
         idles |= bool((constraints.rows.enabled == 0).any())
-        leads = (constraints.rows.is_hard & (constraints.rows.dof >= 0)).sum()
-        special = constraints.laws.n or stiff or n_locks or leads
+        prescribes = (constraints.rows.is_hard & (constraints.rows.dof >= 0)).sum()
+        special = constraints.laws.n or stiff or n_locks or prescribes
         self.is_plain = not special  # one matrix serves velocities and positions
         self.system = System(constraints, model, tables, arena, idles or not self.is_plain)
         self.jump, self.same_rate = JUMP[arena.device.precision], SAME_RATE[arena.device.precision]
@@ -134,7 +134,7 @@ class Constrained:
         self.turning, self.n_turning, self.turn_weight = arena.ints(turning), len(turning), tables.column(weight)
         self.radial = arena.ints(radial)
         is_touching = tables.is_natural and impulses is not None
-        n_motions = n_locks + self.system.n_leads
+        n_motions = n_locks + self.system.n_prescribed_rows
         self.watches_motions = integrator in ("rk4", "implicit") and n_motions > 0
         self.notes_jumps = (stages > 1 or integrator == "zhong06") and constraints.laws.n > 0 and not is_touching
         self.notes_jumps |= self.watches_motions
@@ -146,7 +146,7 @@ class Constrained:
         self.max_choices = MAX_CHOICES + CHOICES_PER_LAW * constraints.laws.n
         n = tables.n_tree_dofs
         self.even_rate = arena.slot(n_motions if self.watches_motions else 0)
-        self.turned = arena.slot(self.system.n_leads if self.system.leads_balls else 0, Mat3)
+        self.turned = arena.slot(self.system.n_prescribed_rows if self.system.prescribes_balls else 0, Mat3)
         self.start, self.base, self.worst = self.system.rows.items.slot(), tables.tree_dofs.slot(), arena.single.slot()
         self.impulses = impulses(self.system, n_locks) if impulses else None
         has_contacts = self.impulses is not None and self.impulses.contacts is not None

@@ -138,9 +138,9 @@ def note_motions(c: ti.template(), w: ti.i32):
             d = c.motions.lock_dof.at(m)
             gains = c.motions.motion_qd.load(w, d) - c.state.qd.load(w, d)
             jumps = ti.max(jumps, _jump_of_motion(c, w, d, m, stage, gains, True))
-        for m in range(y.n_leads):
-            lacks = y.rows.rate.load(w, y.lead_row.at(m))
-            jumps = ti.max(jumps, _jump_of_motion(c, w, y.lead_dof.at(m), c.motions.n_locks + m, stage, lacks, False))
+        for m in range(y.n_prescribed_rows):
+            lacks = y.rows.rate.load(w, y.prescribed_row.at(m))
+            jumps = ti.max(jumps, _jump_of_motion(c, w, y.prescribed_dof.at(m), c.motions.n_locks + m, stage, lacks, False))
         c.bound.jumps.store(w, 0, jumps)
 
 

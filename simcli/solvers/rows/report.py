@@ -11,7 +11,7 @@ from simcli.kernels.memory.lists import when
 from simcli.kernels.report import report_wrenches
 from simcli.kernels.rows.jacobian_transpose import apply_jacobian_transpose, report_anchor_pairs, share_gears
 from simcli.kernels.rows.tree_rows import turning
-from simcli.solvers.natural.led import add_led_efforts, add_led_wrenches
+from simcli.solvers.natural.kinematic_bodies import add_kinematic_efforts, add_kinematic_wrenches
 from simcli.solvers.rows.active_set import acceleration_of_law
 from simcli.solvers.shared import needs
 from simcli.solvers.shared.drives import keep_before
@@ -70,7 +70,7 @@ def report_constrained_reactions(c: ti.template(), w: ti.i32):
     _report_cables(c, w)
     _report_efforts(c, w)
     report_anchor_pairs(t, y, s, c.rows, w)
-    add_led_wrenches(c, w)
+    add_kinematic_wrenches(c, w)
 
 
 def reactions(c) -> tuple:
@@ -86,7 +86,7 @@ def later_reactions(c) -> tuple:
 def _add_later_reactions(c, w):
     share_among_links(c, w)
     report_anchor_pairs(c.tables, c.bound.system, c.state, c.rows, w)
-    add_led_wrenches(c, w)
+    add_kinematic_wrenches(c, w)
 
 
 @needs.cables
@@ -117,8 +117,9 @@ def efforts_of_rows(c) -> tuple:
     if not c.constrained:
         return ()
     y = c.bound.system
-    led = (*when(c.accumulators.has["motions"], keep_before), add_led_efforts)
-    return (_add_dofs, *when(y.laws.n, _add_laws), _add_rows, *when(y.rows.n_gears, _add_gears), *when(c.led.n, *led))
+    kinematic = (*when(c.accumulators.has["motions"], keep_before), add_kinematic_efforts)
+    return (_add_dofs, *when(y.laws.n, _add_laws), _add_rows, *when(y.rows.n_gears, _add_gears),
+            *when(c.kinematic.n, *kinematic))
 
 
 def _add_effort(c, w, d, effort):
@@ -166,8 +167,8 @@ def _add_rows(c: ti.template(), w: ti.i32):
         if y.is_own.at(r) != 0:
             for e in range(y.j_start.at(r), y.j_start.at(r + 1)):
                 _add_effort(c, w, y.j_dof.at(e), y.entry.load(w, y.n_mass + e) * y.force.load(w, r))
-    for m in range(y.n_leads):
-        _add_effort(c, w, y.lead_dof.at(m), y.force.load(w, y.lead_row.at(m)))
+    for m in range(y.n_prescribed_rows):
+        _add_effort(c, w, y.prescribed_dof.at(m), y.force.load(w, y.prescribed_row.at(m)))
 
 
 @ti.func

@@ -12,7 +12,7 @@ In reading order:
     frames    the frames of all solvers that have accelerations: a list of stages, whose steps each solver gives
     clock     the time of an evaluation, and what depends on it: signals, and the work of forces that jump
     motions   prescribed motions: dofs of the tree that are locked to them, and rows of other joints that follow them
-    motion_work  their work: forces that hold what they lead, times the ways of it
+    motion_work  their work: forces that hold what they prescribe, times the ways of it
     drives    what the drives of joints give: their laws at the coordinates and rates that a frame shows
     ledger    the energy ledger: energies, and the work of forces by the trapezoidal rule
     sampling  samples of the signals that follow the motion, where a step begins

@@ -99,27 +99,27 @@ def steps_before(c, w):
 
 
 @ti.func
-def lead_to_start(c: ti.template(), w: ti.i32):
+def prescribe_start(c: ti.template(), w: ti.i32):
     """Prescribed motions where a step begins whose forces are those of its middle, after what jumps there.
 
-    Reads:  c.leads
+    Reads:  c.prescribed
     Writes: the driven slots
     """
     t, _side = time_of(c, w)
     h = c.constants.load(w, H)
-    drive(c.leads, w, t - h * 0.5, h * LEAN[c.precision])
+    drive(c.prescribed, w, t - h * 0.5, h * LEAN[c.precision])
 
 
 @ti.func
-def lead_to_end(c: ti.template(), w: ti.i32):
-    """Prescribed motions where such a step ends, before what jumps there; else as `lead_to_start`."""
+def prescribe_end(c: ti.template(), w: ti.i32):
+    """Prescribed motions where such a step ends, before what jumps there; else as `prescribe_start`."""
     t, _side = time_of(c, w)
     h = c.constants.load(w, H)
-    drive(c.leads, w, t + h * 0.5, -h * LEAN[c.precision])
+    drive(c.prescribed, w, t + h * 0.5, -h * LEAN[c.precision])
 
 
 @ti.func
-def lead_to_frame(c: ti.template(), w: ti.i32):
-    """Prescribed motions at the time of a frame, before what jumps there, at the start after it; else as `lead_to_start`."""
+def prescribe_frame(c: ti.template(), w: ti.i32):
+    """Prescribed motions at the time of a frame, before what jumps there, at the start after it; else `prescribe_start`."""
     t, side = time_of(c, w)
-    drive(c.leads, w, t, side * c.constants.load(w, H) * LEAN[c.precision])
+    drive(c.prescribed, w, t, side * c.constants.load(w, H) * LEAN[c.precision])

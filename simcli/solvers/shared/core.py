@@ -9,7 +9,7 @@ from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.articulation.kinematics import TreeState
 from simcli.kernels.articulation.loops import Loops, closed_joints
 from simcli.kernels.forces.columns import Forces
-from simcli.kernels.forces.prescribed import LedBodies, Prescribed
+from simcli.kernels.forces.prescribed_target import KinematicBodies, Prescribed
 from simcli.kernels.forces.signals import Signals
 from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.programs import Program, Registers
@@ -55,10 +55,10 @@ HEALTH = ("status", "steps into the call", "dof")
 def rows_of_dofs(constraints: Constraints, model: Model) -> tuple[np.ndarray, np.ndarray]:
     """Rows by which the joint of each dof is switched on and off, and by which it follows its motion, -1 for none, (NV,)."""
     laws, rows = constraints.laws, constraints.rows
-    switches, leads = np.full((2, model.n_qd), -1)
-    own, led = (laws.dof >= 0) & (laws.row >= 0), np.flatnonzero((rows.dof >= 0) & rows.is_hard)
-    switches[laws.dof[own]], leads[rows.dof[led]] = laws.row[own], led
-    return switches, leads
+    switches, prescribed = np.full((2, model.n_qd), -1)
+    own, of_rows = (laws.dof >= 0) & (laws.row >= 0), np.flatnonzero((rows.dof >= 0) & rows.is_hard)
+    switches[laws.dof[own]], prescribed[rows.dof[of_rows]] = laws.row[own], of_rows
+    return switches, prescribed
 
 
 def springs_are_rows(model: Model, options) -> bool:
@@ -166,10 +166,10 @@ class Core:
         self.forces.springs.by_rows, self.forces.drags.by_rows = model.spring_rows, model.drag_rows
         self.forces.has_work |= self.constrained and (constraints.laws.n > 0 or self.moves or self.touches)
         self.motions = Prescribed(model, self.tables)
-        self.led = LedBodies(model, self.tables, arena)
+        self.kinematic = KinematicBodies(model, self.tables, arena)
         late = self.integrator == "zhong06"  # forces of the middle of a step, motions of its ends
         self.signals = Signals(model, self.tables, arena, (self.forces,) if late else (self.forces, self.motions))
-        self.leads = Signals(model, self.tables, arena, (self.motions,) if late else ())
+        self.prescribed = Signals(model, self.tables, arena, (self.motions,) if late else ())
 
     def lay_frames(self, model: Model, plan: RunPlan, constraints: Constraints, arena: Arena):
         """The state, and what frames and measures show of it."""
@@ -219,15 +219,15 @@ class Core:
             b = self.bound
             self.steps = QuadraticSteps(rows, self.tables, arena, b.system.rows.angle, b.tight, b.max_corrections, alpha)
             self.pushes = CoordinateForces(rows, constraints, self.tables, arena)
-            self.pushes.has_power |= self.led.n + b.system.n_leads > 0
+            self.pushes.has_power |= self.kinematic.n + b.system.n_prescribed_rows > 0
         elif alpha:
             raise UsageError("generalized_alpha does not take this mechanism: an event changes which coordinates an "
                              "equation or a spring depends on, or nothing is joined or rigid; use zhong06")  # fmt: skip
         if alpha:
             jumps = self.signals.n > 0 or len(self.tables.phases) > 1
             n = self.steps.rows.n
-            self.alpha = AlphaSteps(n, n if self.led.n else 0, self.bound.system.n_leads, arena, options.spectral_radius,
-                                    jumps)  # fmt: skip
+            self.alpha = AlphaSteps(n, n if self.kinematic.n else 0, self.bound.system.n_prescribed_rows, arena,
+                                    options.spectral_radius, jumps)  # fmt: skip
 
     def lay_steps(self):
         """What the account of work and the integrator keep."""
@@ -258,8 +258,8 @@ class Core:
         """The rows of steps that need no poses, where there are such steps: in natural coordinates, with smooth forces."""
         rows, tables = constraints.rows, self.tables
         direct = self.integrator == "generalized_alpha"
-        leads = bool((rows.is_hard & (rows.dof >= 0)).any()) or self.led.n > 0
-        if self.touches or not self.is_natural or (leads and not direct) or not rows.n:
+        prescribes = bool((rows.is_hard & (rows.dof >= 0)).any()) or self.kinematic.n > 0
+        if self.touches or not self.is_natural or (prescribes and not direct) or not rows.n:
             return None
         if not direct and (self.forces.need_poses or self.signals.feedback.n):  # which sees projected velocities
             return None
@@ -313,7 +313,7 @@ class Core:
         self.forces.account.clear()
         self.signals.feedback.clear()
         self.guard.clear()
-        self.led.clear()
+        self.kinematic.clear()
         self.accumulators.clear()
         self.probed.clear()
         if self.constrained:

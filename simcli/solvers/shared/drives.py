@@ -31,12 +31,12 @@ class Drives:
         arena: receives the columns.
         joints: indices of the joints, rising.
         powers: those whose power is asked for, too.
-        switches, leads: (NV,) rows of constraints by which a joint outside the tree is switched, and by which it follows
-            its motion; -1 where there is none.
+        switches, prescribed: (NV,) rows of constraints by which a joint outside the tree is switched, and by which it
+            follows its motion; -1 where there is none.
 
     Attributes:
         n: dofs.  dof: of each.  q: index into joint_q, of a ball of its quaternion.  kind: DRIVE, BALL_DRIVE or MOTION.
-        component: of a dof of a ball, which of the three.  row, lead: see `switches` and `leads`.
+        component: of a dof of a ball, which of the three.  row, lead: see `switches` and `prescribed`.
         unknown: of a motion of the tree, the number of its acceleration in the system, else -1.
         before: of a motion, the effort without what kinematic bodies are held by.
         effort_limit: [N, N m], infinite where there is none.
@@ -47,7 +47,7 @@ class Drives:
     _data_oriented = True
 
     def __init__(self, model: Model, tables: Tables, arena: Arena, joints: Sequence[int], powers: Sequence[int],
-                 switches: np.ndarray, leads: np.ndarray):
+                 switches: np.ndarray, prescribed: np.ndarray):
         of, starts = model.joints, model.joints.qd_start
         dofs = np.concatenate([np.zeros(0, int), *(np.arange(starts[j], starts[j + 1]) for j in joints)]).astype(int)
         owner = model.dofs.joint[dofs]
@@ -60,7 +60,7 @@ class Drives:
         self.q = items.ints(of.q_start[owner] + np.where(is_ball, 0, component))
         self.kind = items.ints(np.select([moved, is_ball], [_MOTION, BALL_DRIVE], _DRIVE))
         self.has_motion, self.has_ball = bool(moved.any()), bool(is_ball.any())
-        self.row, self.lead = items.ints(switches[dofs]), items.ints(leads[dofs])
+        self.row, self.prescribed_row = items.ints(switches[dofs]), items.ints(prescribed[dofs])
         self.unknown, self.before = items.ints(np.where(moved, tables.unknown_of_dof[dofs], -1)), items.slot()
         self.effort_limit = items.column(model.dofs.effort_limit[:, dofs])
         self.has_limit = bool(tables.ever(lambda m: np.isfinite(m.dofs.effort_limit))[dofs].any())
@@ -167,7 +167,7 @@ def keep_before(c: ti.template(), w: ti.i32):
 
 @ti.func
 def effort_of_motion(c: ti.template(), w: ti.i32, n: ti.i32):
-    """What a motion gives: the effort of its lock or of its row, or what holds the kinematic body that it leads.
+    """What a motion gives: the effort of its lock or of its row, or what holds the kinematic body that it prescribed.
 
     Reads: c.bound.system.{effort, force}, c.rows.effort
     """
@@ -176,9 +176,9 @@ def effort_of_motion(c: ti.template(), w: ti.i32, n: ti.i32):
     total = c.tables.arena.zero()
     if p.unknown.at(n) >= 0:
         total = total + y.effort.load(w, p.unknown.at(n))
-    if p.lead.at(n) >= 0:
-        total = total + y.force.load(w, p.lead.at(n))
-    if ti.static(c.led.n > 0):
+    if p.prescribed_row.at(n) >= 0:
+        total = total + y.force.load(w, p.prescribed_row.at(n))
+    if ti.static(c.kinematic.n > 0):
         total = total + c.rows.effort.load(w, p.dof.at(n)) - p.before.load(w, n)
     return total
 

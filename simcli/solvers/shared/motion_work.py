@@ -1,4 +1,4 @@
-"""Work of prescribed motions, for the ledger: the forces that hold what they lead, times the ways of it.
+"""Work of prescribed motions, for the ledger: the forces that hold what they prescribe, times the ways of it.
 
     power        force times velocity, where a step ends or an instant is shown
     step         force times way; of kinematic bodies in a smooth step of natural coordinates, whose forces act by the
@@ -10,12 +10,12 @@ affine bodies: `solvers/affine/given.py:follow_given`.
 """
 
 from simcli.kernels.forces.account import SUPPLIED
-from simcli.kernels.forces.prescribed import turn_between
+from simcli.kernels.forces.prescribed_target import turn_between
 from simcli.kernels.language import ti
 from simcli.kernels.linear.system import hold
 from simcli.solvers.rows.repeat import meets_end
 from simcli.solvers.shared import needs
-from simcli.solvers.shared.motions import goal_of_lead, goal_of_led_ball
+from simcli.solvers.shared.motions import target_of_ball_row, target_of_row
 from simcli.solvers.tree.integrators import H
 
 
@@ -31,7 +31,7 @@ def motion_power(c, w, b):
         power = _power_of_locks(c, w, b, power)
     _keep_hold(c, w, power)
     if not c.is_natural:
-        power = _power_of_leads(c, w, b, power)
+        power = _power_of_prescribed(c, w, b, power)
     if c.integrator == "implicit":
         power = _book_nodes(c, w, power)
     c.forces.account.add_power(w, c.tables.arena.zero(), power)
@@ -97,15 +97,15 @@ def share_of_impulses(c, w):
 
 
 @ti.func
-def _power_of_leads(c: ti.template(), w: ti.i32, b: ti.template(), before: ti.template()):
-    """[W] of rows that lead, and before them."""
+def _power_of_prescribed(c: ti.template(), w: ti.i32, b: ti.template(), before: ti.template()):
+    """[W] of rows of prescribed motions, and before them."""
     y = c.bound.system
     supplied = before
-    for m in range(y.n_leads):
-        r = y.lead_row.at(m)
+    for m in range(y.n_prescribed_rows):
+        r = y.prescribed_row.at(m)
         mid = y.rows.rate.load(w, r)
         if meets_end(c, w) == 0:  # that is what the rate lacks
-            mid = mid + c.motions.motion_qd.load(w, y.lead_dof.at(m))
+            mid = mid + c.motions.motion_qd.load(w, y.prescribed_dof.at(m))
         for e in range(y.j_start.at(r), y.j_start.at(r + 1)):
             a = y.acceleration.load(w, c.tables.unknown.at(y.j_dof.at(e)))
             mid = mid + y.entry.load(w, y.n_mass + e) * a * (b * 0.5)
@@ -125,37 +125,37 @@ def work_of_step(c: ti.template(), w: ti.i32):
     """
     y = c.bound.system
     done = c.forces.account.work.load(w, SUPPLIED)
-    for m in range(y.n_leads):
-        r = y.lead_row.at(m)
-        way = goal_of_lead(c, w, m) - c.bound.start.load(w, r)
+    for m in range(y.n_prescribed_rows):
+        r = y.prescribed_row.at(m)
+        way = target_of_row(c, w, m) - c.bound.start.load(w, r)
         done = done + y.force.load(w, r) * _way_of_ball(c, w, m, way)
     c.forces.account.work.store(w, SUPPLIED, done)
-    add_led_work(c, w)
+    add_kinematic_work(c, w)
 
 
 def _way_of_ball(c, w, m, way):
-    """[rad] of row m if it leads a ball, else as it is (inside kernels)."""
-    return _turn_of_ball(c, w, m, way) if c.bound.system.leads_balls else way
+    """[rad] of row m if it prescribes a ball, else as it is (inside kernels)."""
+    return _turn_of_ball(c, w, m, way) if c.bound.system.prescribes_balls else way
 
 
 @ti.func
 def _turn_of_ball(c: ti.template(), w: ti.i32, m: ti.i32, way: ti.template()):
-    component = c.bound.system.lead_component.at(m)
+    component = c.bound.system.prescribed_component.at(m)
     found = way
     if component >= 0:
-        found = turn_between(goal_of_led_ball(c, w, m), c.bound.turned.load(w, m), component)
+        found = turn_between(target_of_ball_row(c, w, m), c.bound.turned.load(w, m), component)
     return found
 
 
-@needs.led_bodies
+@needs.kinematic_bodies
 @ti.func
-def add_led_work(c: ti.template(), w: ti.i32):
+def add_kinematic_work(c: ti.template(), w: ti.i32):
     """The part of kinematic bodies.
 
     A smooth step ends with the velocity that its way and its start give, as that of other bodies; from there to the one
     prescribed it is a matter of the next projection, wherever in the step a rate has jumped.
 
-    Writes: adds to c.forces.account.work; c.bound.move: velocities of these where the step ends, for `leave_led`
+    Writes: adds to c.forces.account.work; c.bound.move: velocities of these where the step ends, for `leave_kinematic`
     """
     y = c.bound.system
     t = c.tables
@@ -191,10 +191,10 @@ def _change_of_half(c, w, d):
     return c.bound.push.load(w, d) if damped else c.tables.arena.zero()
 
 
-@needs.led_bodies
+@needs.kinematic_bodies
 @ti.func
-def leave_led(c: ti.template(), w: ti.i32):
-    """Velocities of kinematic bodies where a step ends, see `add_led_work`.
+def leave_kinematic(c: ti.template(), w: ti.i32):
+    """Velocities of kinematic bodies where a step ends, see `add_kinematic_work`.
 
     Reads:  c.bound.move
     Writes: c.state.qd
@@ -219,11 +219,11 @@ def work_of_projection(c: ti.template(), w: ti.i32):
     """
     y = c.bound.system
     done = c.forces.account.work.load(w, SUPPLIED)
-    for m in range(y.n_leads):
-        r = y.lead_row.at(m)
-        mean = c.motions.motion_qd.load(w, y.lead_dof.at(m)) + y.rows.rate.load(w, r) * 0.5
+    for m in range(y.n_prescribed_rows):
+        r = y.prescribed_row.at(m)
+        mean = c.motions.motion_qd.load(w, y.prescribed_dof.at(m)) + y.rows.rate.load(w, r) * 0.5
         done = done + y.force.load(w, r) * mean
-    _hold_led(c, w)
+    _hold_kinematic(c, w)
     for m in range(c.motions.n_locks):
         d = c.motions.lock_dof.at(m)
         mean = (c.bound.move.load(w, d) + c.state.qd.load(w, d)) * 0.5
@@ -231,6 +231,6 @@ def work_of_projection(c: ti.template(), w: ti.i32):
     c.forces.account.work.store(w, SUPPLIED, done)
 
 
-@needs.led_bodies
-def _hold_led(c, w):
+@needs.kinematic_bodies
+def _hold_kinematic(c, w):
     hold(c.bound.system, w)

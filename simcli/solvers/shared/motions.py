@@ -11,7 +11,7 @@ Called by stages of trees and of natural coordinates; rows/memory.py says what `
 from simcli.kernels.algebra.elementary import exp_rotation, select
 from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.articulation.kinematics import quaternion_at, upright, vector_at
-from simcli.kernels.forces.prescribed import gap_of_lead, goal_of_ball, turn_between
+from simcli.kernels.forces.prescribed_target import gap_to_target, goal_of_ball, turn_between
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import local
 from simcli.kernels.rows.tree_rows import turn_of_anchor_pair
@@ -140,17 +140,17 @@ def store_near(c, w, at, goal):
 
 
 @ti.func
-def lead_rows(c: ti.template(), w: ti.i32):
+def prescribe_rows(c: ti.template(), w: ti.i32):
     """Measure rows of prescribed motions against them, as they are now; in a step that is taken again, to its end.
 
     Reads:  c.motions
     Writes: c.bound.system.rows.{residual, rate, bias} of these rows
     """
     y = c.bound.system
-    for m in range(y.n_leads):
-        r = y.lead_row.at(m)
-        d = y.lead_dof.at(m)
-        y.rows.residual.store(w, r, gap_of_lead(c.tables, c.state, y, c.motions, w, m))
+    for m in range(y.n_prescribed_rows):
+        r = y.prescribed_row.at(m)
+        d = y.prescribed_dof.at(m)
+        y.rows.residual.store(w, r, gap_to_target(c.tables, c.state, y, c.motions, w, m))
         rate = y.rows.rate.load(w, r) - c.motions.motion_qd.load(w, d)
         y.rows.rate.store(w, r, rate)
         bias = y.rows.bias.load(w, r) - c.motions.motion_qdd.load(w, d)
@@ -158,7 +158,7 @@ def lead_rows(c: ti.template(), w: ti.i32):
 
 
 def _bias_to_end(c, w, rate, bias):
-    """With which a row that leads gets the rate of the end, where a step is taken again; else as it is (inside kernels)."""
+    """With which a row of a motion gets the rate of the end, where a step is taken again; else as it is (inside kernels)."""
     if not c.bound.watches_motions:
         return bias
     again = c.now.load(w, "instant") == 0 and c.now.load(w, "node") == c.stages
@@ -166,41 +166,41 @@ def _bias_to_end(c, w, rate, bias):
 
 
 @ti.func
-def lead_rows_to_end(c: ti.template(), w: ti.i32):
+def prescribe_rows_to_end(c: ti.template(), w: ti.i32):
     """Measure rows of prescribed motions against where they are at the end of a step of one evaluation.
 
     Reads:  c.motions, c.bound.start
     Writes: c.bound.system.rows.residual of these rows
     """
     rows = c.bound.system.rows
-    for m in range(c.bound.system.n_leads):
-        r = c.bound.system.lead_row.at(m)
-        lacks = rows.residual.load(w, r) - goal_of_lead(c, w, m)
+    for m in range(c.bound.system.n_prescribed_rows):
+        r = c.bound.system.prescribed_row.at(m)
+        lacks = rows.residual.load(w, r) - target_of_row(c, w, m)
         rows.residual.store(w, r, lacks)
-    _lead_balls_to_end(c, w)
+    _prescribe_balls_to_end(c, w)
 
 
 @needs.led_balls
 @ti.func
-def _lead_balls_to_end(c: ti.template(), w: ti.i32):
+def _prescribe_balls_to_end(c: ti.template(), w: ti.i32):
     y = c.bound.system
-    for m in range(y.n_leads):
-        if y.lead_component.at(m) >= 0:
-            y.rows.residual.store(w, y.lead_row.at(m), gap_of_ball(c, w, m, goal_of_led_ball(c, w, m)))
+    for m in range(y.n_prescribed_rows):
+        if y.prescribed_component.at(m) >= 0:
+            y.rows.residual.store(w, y.prescribed_row.at(m), gap_of_ball(c, w, m, target_of_ball_row(c, w, m)))
 
 
 @ti.func
-def goal_of_lead(c: ti.template(), w: ti.i32, m: ti.i32):
+def target_of_row(c: ti.template(), w: ti.i32, m: ti.i32):
     """Coordinate of a row of a prescribed motion at the end of a step of one stage, but for balls.
 
     Reads: c.motions, c.bound.start
     """
-    d = c.bound.system.lead_dof.at(m)
+    d = c.bound.system.prescribed_dof.at(m)
     goal = c.tables.arena.zero()
-    if c.bound.system.lead_by_position.at(m) != 0:
+    if c.bound.system.prescribed_by_position.at(m) != 0:
         goal = goal + c.motions.motion_q.load(w, d)
     else:
-        goal = c.bound.start.load(w, c.bound.system.lead_row.at(m)) + way_by_velocity(c, w, d)
+        goal = c.bound.start.load(w, c.bound.system.prescribed_row.at(m)) + way_by_velocity(c, w, d)
     return goal
 
 
@@ -223,16 +223,16 @@ def _speed_of_middle(c, w, d, speed):
 
 
 @ti.func
-def goal_of_led_ball(c: ti.template(), w: ti.i32, m: ti.i32):
+def target_of_ball_row(c: ti.template(), w: ti.i32, m: ti.i32):
     """Rotation of a ball of a prescribed motion at the end of a step of one stage, of which m is a row.
 
     Reads: c.motions, c.bound.turned
     """
-    first = c.bound.system.lead_dof.at(m) - c.bound.system.lead_component.at(m)
+    first = c.bound.system.prescribed_dof.at(m) - c.bound.system.prescribed_component.at(m)
     start = c.bound.turned.load(w, m)
     zero = c.tables.arena.zero()
     goal = Vec3(zero, zero, zero)
-    if c.bound.system.lead_by_position.at(m) != 0:
+    if c.bound.system.prescribed_by_position.at(m) != 0:
         goal = goal + vector_at(c.motions.motion_q, w, first)
         start = upright(zero)
     else:
@@ -247,19 +247,19 @@ def gap_of_ball(c: ti.template(), w: ti.i32, m: ti.i32, goal: ti.template()):
     Reads: c.state.R
     """
     rows = c.bound.system.rows
-    R = turn_of_anchor_pair(c.tables, c.state, rows, w, rows.anchor_pair.at(c.bound.system.lead_row.at(m)))
-    return turn_between(R, goal, c.bound.system.lead_component.at(m))
+    R = turn_of_anchor_pair(c.tables, c.state, rows, w, rows.anchor_pair.at(c.bound.system.prescribed_row.at(m)))
+    return turn_between(R, goal, c.bound.system.prescribed_component.at(m))
 
 
 @needs.led_balls
 @ti.func
 def keep_turns(c: ti.template(), w: ti.i32):
-    """Rotations of balls that rows lead, where a step begins.
+    """Rotations of balls that rows prescribe, where a step begins.
 
     Writes: c.bound.turned
     """
     rows = c.bound.system.rows
-    for m in range(c.bound.system.n_leads):
-        if c.bound.system.lead_component.at(m) >= 0:
-            k = rows.anchor_pair.at(c.bound.system.lead_row.at(m))
+    for m in range(c.bound.system.n_prescribed_rows):
+        if c.bound.system.prescribed_component.at(m) >= 0:
+            k = rows.anchor_pair.at(c.bound.system.prescribed_row.at(m))
             c.bound.turned.store(w, m, turn_of_anchor_pair(c.tables, c.state, rows, w, k))

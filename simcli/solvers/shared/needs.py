@@ -66,11 +66,11 @@ watched_motions = _something(lambda c: c.bound.watches_motions)  # whose rates m
 locked_balls = _something(lambda c: c.motions.locks_balls)
 late_rates = _something(lambda c: c.stages > 1 or c.is_natural)  # a step does not end with the velocity that moved it
 moved_apart = _something(lambda c: c.stages > 1 and c.motions.n_locks > 0)  # late rates of prescribed dofs
-motions = _something(lambda c: c.motions.n_locks + c.bound.system.n_leads > 0)  # or lead rows
+motions = _something(lambda c: c.motions.n_locks + c.bound.system.n_prescribed_rows > 0)  # or prescribe rows
 late_holds = _something(lambda c: c.by_impulses and not c.is_natural and c.motions.n_locks > 0)  # locks in corrected steps
-leads = _something(lambda c: c.bound.system.n_leads > 0)
-led_balls = _something(lambda c: c.bound.system.leads_balls)
-led_bodies = _something(lambda c: c.led.n > 0)
+prescribed_rows = _something(lambda c: c.bound.system.n_prescribed_rows > 0)
+led_balls = _something(lambda c: c.bound.system.prescribes_balls)
+kinematic_bodies = _something(lambda c: c.kinematic.n > 0)
 
 armature = _something(lambda c: c.forces.has_armature)
 work = _something(lambda c: c.forces.has_work)  # efforts of joints do some
@@ -88,9 +88,9 @@ bushings = _something(lambda c: c.forces.bushings.n > 0)
 drags_of_links = _something(lambda c: c.forces.drags.n > 0)
 power = _something(lambda c: c.pushes.has_power)
 yielding = _something(lambda c: c.pushes.n_yielding > 0)
-moved_residuals = _something(lambda c: c.pushes.n_yielding + c.bound.system.n_leads > 0)  # lacks are not those of rows
+moved_residuals = _something(lambda c: c.pushes.n_yielding + c.bound.system.n_prescribed_rows > 0)  # not those of rows
 stresses = _something(lambda c: c.steps.rows.bends)
-led_coordinates = _something(lambda c: c.steps.rows.has_led)
+led_coordinates = _something(lambda c: c.steps.rows.has_prescribed)
 
 given_bodies = _something(lambda c: c.given.n > 0)  # affine bodies that move as prescribed
 drags = _something(lambda c: c.drags.n > 0)

@@ -49,7 +49,7 @@ from simcli.solvers.rows.stages import (
 )
 from simcli.solvers.shared.frames import frame, is_last_step, is_later
 from simcli.solvers.shared.ledger import load_external
-from simcli.solvers.shared.motions import follow_motions, lead_rows, lead_rows_to_end
+from simcli.solvers.shared.motions import follow_motions, prescribe_rows, prescribe_rows_to_end
 from simcli.solvers.shared.probes.aside import go_on_from_aside, set_aside
 from simcli.solvers.shared.probes.measures import probe_step
 from simcli.solvers.shared.sampling import sampling
@@ -91,7 +91,7 @@ def frame_of_tree(c) -> tuple:
     """
     shows = reactions(c)
     start = (set_registers(node=0, instant=1), *_evaluation(c, samples=True), *shows)
-    measured = _measurement(c, lead_rows)
+    measured = _measurement(c, prescribe_rows)
     if c.stages > 1 and c.constrained and c.bound.repeats:
         shown = (have_rates, *shows, leave_rates) if c.notes_rates else shows
         instant = set_registers(node=0, instant=1)
@@ -137,7 +137,7 @@ def step_of_first_order(c) -> tuple:
     if not c.bound.system.n_rows:
         return *steps, *ends_of(c)
     filtered = when(c.looks_back, filter_correction, solve_system, filter_forces)  # which frames show
-    correction = (*_measurement(c, lead_rows_to_end), ask_for_correction, solve_system, correct, *filtered)
+    correction = (*_measurement(c, prescribe_rows_to_end), ask_for_correction, solve_system, correct, *filtered)
     corrections = repeat(*correction, at_most=c.bound.max_corrections, wanted=lacks)
     return *steps, set_registers(rates=0, correction=0), corrections, *ends_of(c)
 
@@ -154,7 +154,7 @@ def step_by_impulses(c) -> tuple:
 
 def move_and_correct(c) -> tuple:
     """From the start of a step to its end, along the velocities that impulses give there."""
-    correction = (*_measurement(c, lead_rows_to_end), *correcting(c), move_by_impulses)
+    correction = (*_measurement(c, prescribe_rows_to_end), *correcting(c), move_by_impulses)
     corrections = repeat(*correction, at_most=c.bound.max_corrections, where=needs_end, wanted=lacks_impulses)
     return advance_by_impulses, corrections, finish_impulses, settle, *ends_of(c)
 
@@ -173,7 +173,7 @@ def step_of_nodes(c) -> tuple:
     correction = (ask_for_correction, solve_system, correct)
     filtered = when(c.notes_rates, filter_correction, solve_system, filter_rates)  # which frames show
     positions, velocities = (set_registers(rates=0), *correction), (set_registers(rates=1), *correction, *filtered)
-    both = (*_measurement(c, lead_rows), positions, velocities, count_correction)
+    both = (*_measurement(c, prescribe_rows), positions, velocities, count_correction)
     projections = repeat(*both, at_most=c.bound.max_corrections, wanted=lacks)
     projected = (set_registers(correction=0), projections) if c.bound.system.n_rows else ()
     projected = (*when(c.notes_rates, forget_rates), *projected)
@@ -183,7 +183,7 @@ def step_of_nodes(c) -> tuple:
         return (*nodes, settle, *projected, place_links, meet_contacts, only(jumps, *again),
                 only(were_smooth, forget_contacts))  # fmt: skip
     first = (*_evaluation(c), advance_again)
-    if not c.bound.system.laws.n + c.bound.system.n_leads:  # which look at the rates where the step begins
+    if not c.bound.system.laws.n + c.bound.system.n_prescribed_rows:  # which look at the rates where the step begins
         first = (*first, start_with_end, *_evaluation(c, after_places=give_rates_back), advance_again)
     again = only(jumps, *again, *first, *when(c.motions.n_locks, follow_motions))
     return *nodes, settle, *((again,) if repeats else ()), *projected
@@ -211,12 +211,13 @@ def _evaluation(c, first=None, starts: bool = False, by_impulses: bool | None = 
     if not c.constrained:
         return *begins, *_with_tree(c, starts)
     rows = (measure_rows,) if c.bound.system.n_rows else ()
-    leads = (lead_rows_to_end if to_end or (starts and c.stages == 1) else lead_rows,) if c.bound.system.n_leads else ()
+    prescribe = prescribe_rows_to_end if to_end or (starts and c.stages == 1) else prescribe_rows
+    prescribes = (prescribe,) if c.bound.system.n_prescribed_rows else ()
     answer = (*when(c.touches, watch_contacts), *solving(c)) if by_impulses else _with_active_set(c)
     if starts and not by_impulses and c.gyroscopes.has_laws and not c.bound.system.n_rows:  # else corrections do it
         answer = (*answer, *_TURNS * (turn_base, *_with_active_set(c)))
     bias = _bias_of_middle() if is_middle else (find_bias,)
-    return *begins, *bias, *rows, fill_system, *leads, *answer, account
+    return *begins, *bias, *rows, fill_system, *prescribes, *answer, account
 
 
 def _with_tree(c, starts: bool) -> tuple:
@@ -249,12 +250,12 @@ def _with_active_set(c) -> tuple:
     return set_registers(choice=0), repeat(find_active_set, tries, at_most=most, wanted=set_changes)
 
 
-def _measurement(c, leading) -> tuple:
+def _measurement(c, prescribing) -> tuple:
     """Poses, and how rows stand there.
 
     Args:
         c: core of the run.
-        leading: the stage for rows of prescribed motions.
+        prescribing: the stage for rows of prescribed motions.
     """
     rows = (measure_rows,) if c.constrained and c.bound.system.n_rows else ()
-    return place_links, *rows, *((leading,) if rows and c.bound.system.n_leads else ())
+    return place_links, *rows, *((prescribing,) if rows and c.bound.system.n_prescribed_rows else ())

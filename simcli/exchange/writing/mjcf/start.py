@@ -49,7 +49,7 @@ def _state(parts: MjcfParts, state: WrittenState) -> dict[str, list[float]]:
     q, qd = model.joint_q[0], model.joint_qd[0]
     qpos, qvel, mpos, mquat = [], [], [], []
     for link in parts.tree.links:
-        if link.hold == "led":
+        if link.hold == "prescribed":
             pose = parts.start_pose(link, model)
             mpos += pose[:3].tolist()
             mquat += wxyz(pose[3:]).tolist()

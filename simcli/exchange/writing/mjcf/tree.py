@@ -23,10 +23,10 @@ _COLUMNS = ("damping", "armature", "friction")
 def write_bodies(parts: MjcfParts) -> None:
     """All bodies of the tree, with joints and points."""
     for link in parts.tree.links:
-        inner = WORLD if link.hold in ("free", "led") else link.inner  # what floats is no part of a tree
-        pose = parts.start_pose(link) if link.hold in ("free", "led") else link.at_zero
+        inner = WORLD if link.hold in ("free", "prescribed") else link.inner  # what floats is no part of a tree
+        pose = parts.start_pose(link) if link.hold in ("free", "prescribed") else link.at_zero
         element = parts.bodies[inner].add("body", name=parts.scene.name_of(link.body), **placed(pose),
-                                          mocap=True if link.hold == "led" else None,
+                                          mocap=True if link.hold == "prescribed" else None,
                                           gravcomp=_body_of(parts.scene, link).gravity_compensation or None)  # fmt: skip
         parts.bodies[link.body] = element
         _write_joint(parts, link, element)
@@ -43,7 +43,7 @@ def _write_body(parts: MjcfParts, link: ChainLink, element: Tag) -> None:
     name = scene.model.bodies.name[b]
     spec, path = scene.spec.bodies[name], f"bodies.{name}"
     changes = [scene.renaming(name, scene.name_of(b))]
-    if link.hold == "led":
+    if link.hold == "prescribed":
         changes.append("is a mocap body")
     elif scene.first(scene.model.bodies, "mass")[b] > 0.0 or _moves(link):
         changes.append(_write_inertial(scene, link, element))

@@ -58,7 +58,7 @@ def write_joint(held: HeldLinks, link: ChainLink) -> None:
     if link.hold in ("axes", "ball"):
         change = _write_chain(held, link, origin, *ends)
     else:
-        if link.hold == "led":
+        if link.hold == "prescribed":
             first = scene.model.joints.q_start[link.joint]
             origin = rot.pose_compose(origin, scene.first(scene.model, "joint_q")[first : first + 7])
         held.connect(link.name, "floating" if link.hold == "free" else "fixed", origin, *ends)
@@ -70,7 +70,7 @@ def write_joint(held: HeldLinks, link: ChainLink) -> None:
         else:
             scene.tell("joint", given, link.path, change)
         _tell_laws(scene, link, spec, given)
-    if link.hold != "led":
+    if link.hold != "prescribed":
         _tell_start(scene, link, given)
 
 

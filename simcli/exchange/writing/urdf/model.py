@@ -55,7 +55,7 @@ def _write_link(scene: WrittenScene, meshes: MeshCopies, root: Tag, link: ChainL
     body, path, given = scene.spec.bodies[name], f"bodies.{name}", scene.name_of(b)
     element, back = root.add("link", name=given), rot.pose_inverse(link.anchor_beyond)
     changes = [scene.renaming(name, given)]
-    if link.hold == "led":
+    if link.hold == "prescribed":
         changes.append("is fixed: URDF has no prescribed motion")
     elif scene.first(model.bodies, "mass")[b] > 0.0:
         _write_inertial(scene, element, b, back)

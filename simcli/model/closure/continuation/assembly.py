@@ -164,8 +164,8 @@ class _Assembly:
         closer, turns = self.closer, self.wishes.turns
         change = displacement(closer, self.drawn.q, self.wishes.aim)
         self.change = np.where(turns & (np.abs(change) > _MANY_TURNS), wrapped(turns, change), change) * self.held
-        led = [(self.goal - self.first_goal)[:, rows].any(axis=1) for rows, _ in closer.groups]
-        self.moves = self.is_drawn & ((closer.sizes(self.change) > 0.0) | np.stack(led, axis=1))
+        prescribed = [(self.goal - self.first_goal)[:, rows].any(axis=1) for rows, _ in closer.groups]
+        self.moves = self.is_drawn & ((closer.sizes(self.change) > 0.0) | np.stack(prescribed, axis=1))
         self.parts = np.zeros(self.todo.shape, bool)
         if self.moves.any():
             here, beside = self.drawn, self.beside
@@ -233,7 +233,7 @@ class _Assembly:
     def _near_hints(self, unmet: Array) -> None:
         """Weigh postures near hints: what is held goes on from a posture that they make alone, or they give way to it."""
         closer, hints = self.closer, self.wishes.hints(self.held)
-        alone, seen = self._with_hints(self.drawn, self.tree & ~self.wishes.led, unmet)
+        alone, seen = self._with_hints(self.drawn, self.tree & ~self.wishes.prescribed, unmet)
         met = unmet & (seen.gap <= OPEN_LOOP) & (self.judge.from_hints(alone) <= _MET)
         change = displacement(closer, alone.q, self.wishes.aim) * self.held
         there, part = travel(closer, alone, (self.goal, self.goal), self.held, change, met)

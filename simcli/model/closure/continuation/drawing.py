@@ -29,9 +29,9 @@ def drawn(closer: Closer, wishes: Wishes, writes: Array, q: Array, angle: Array,
     """
     rows, tree = closer.problem.constraints.rows, np.broadcast_to(closer.problem.is_tree, closer.problem.qd.shape)
     start, from_drawing = Configuration(q, angle), todo & writes
-    leads = (rows.dof >= 0) & closer.problem.tells_place & closer.spread(from_drawing, closer.group_of_row)
-    first_goal = np.where(leads, closer.look(start, goal).gaps.residual, goal)
-    may = tree & ~(wishes.led & ~closer.spread(from_drawing, closer.group_of_dof))
+    are_prescribed = (rows.dof >= 0) & closer.problem.tells_place & closer.spread(from_drawing, closer.group_of_row)
+    first_goal = np.where(are_prescribed, closer.look(start, goal).gaps.residual, goal)
+    may = tree & ~(wishes.prescribed & ~closer.spread(from_drawing, closer.group_of_dof))
     found, seen, _ = closer.close(start, first_goal, may, todo, 0.0, _CORRECTIONS, is_least=True)
     gap = seen.gap
     for evenly in (True, False):

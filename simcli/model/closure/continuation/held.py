@@ -34,7 +34,8 @@ class Wishes:
         aim: [m, rad, 1], (W, NQ), as written; where nothing is written as drawn.
         drawn: [m, rad, 1], (W, NQ).
         units: dofs that are held together, in the order in which they are.
-        given: (NV,) bool, what is written.  led: (NV,) bool, what is prescribed.  written: (NV,) bool, either of them.
+        given: (NV,) bool, what is written.  prescribed: (NV,) bool, what is prescribed.  written: (NV,) bool, either of
+        them.
         stays: (NV,) bool, what is held where it is, if there is freedom for it, and is no hint.
         turns: (NV,) bool, angles whose full turns change no pose.
     """
@@ -44,7 +45,7 @@ class Wishes:
     units: list[list[int]]
     given: Array
     written: Array
-    led: Array
+    prescribed: Array
     stays: Array
     turns: Array
 
@@ -53,18 +54,18 @@ class Wishes:
         """The wishes of a model's scene."""
         model, dofs = problem.model, problem.model.dofs
         drawing = model.drawing or AsDrawn(model.joint_q, np.zeros(model.n_qd, int), np.zeros(model.n_qd, bool))
-        led = problem.is_led & problem.is_tree
-        written, stays = (dofs.q_given | led) & problem.is_tree, drawing.stays & problem.is_tree
-        by_rate = led & (model.motions.kind == MotionKind.VELOCITY) & ~dofs.q_given
+        prescribed = problem.is_prescribed & problem.is_tree
+        written, stays = (dofs.q_given | prescribed) & problem.is_tree, drawing.stays & problem.is_tree
+        by_rate = prescribed & (model.motions.kind == MotionKind.VELOCITY) & ~dofs.q_given
         drawn = np.broadcast_to(np.nan_to_num(drawing.q), problem.q.shape).copy()
         own = problem.meter.q_of_dof[by_rate]
         drawn[:, own] = problem.q[:, own]  # nothing says another place
         is_driven = dofs.drive_mode != DriveMode.NONE
         named = Rank.RUN + 1 - drawing.named  # the highest rank first
-        rank = np.select([led, (drawing.named > 0) & written, written & is_driven, written],
+        rank = np.select([prescribed, (drawing.named > 0) & written, written & is_driven, written],
                          [0, named, Rank.RUN + 1, Rank.RUN + 2], Rank.RUN + 3)  # fmt: skip
         return Wishes(problem.q.copy(), drawn, _units(problem, written | stays, rank),
-                      dofs.q_given & problem.is_tree, written, led, stays & ~written,
+                      dofs.q_given & problem.is_tree, written, prescribed, stays & ~written,
                       _turns(problem))  # fmt: skip
 
     def hints(self, held: Array) -> Array:
@@ -187,7 +188,7 @@ def chosen(closer: Closer, wishes: Wishes, look: Probe, wanted: Array, barred: A
         barred: (W, NV) bool, what is not to be held.
     """
     held = np.zeros((closer.problem.lead, closer.problem.model.n_qd), bool)
-    held[:, wishes.led] = True
+    held[:, wishes.prescribed] = True
     for g, (_, dofs) in enumerate(closer.groups):
         if not wanted[:, g].any():
             continue

@@ -108,11 +108,12 @@ def as_far(judge: Judge, goals: tuple[Array, Array], drawn: Configuration, wante
         change = displacement(closer, now.q, wishes.aim) * own
         now, _ = travel(closer, now, (goals[min(n, 1)], goals[1]), held, change, wanted & is_drawn)
     start = closer.taken(Configuration(wishes.aim, drawn.angle), now, wanted & is_drawn)
-    led = np.broadcast_to(wishes.led, judge.held.shape)
-    start = Configuration(put(closer.problem, start.q, wishes.aim, led), start.angle)
+    prescribed = np.broadcast_to(wishes.prescribed, judge.held.shape)
+    start = Configuration(put(closer.problem, start.q, wishes.aim, prescribed), start.angle)
     found, rest = start, wanted
     for evenly in (True, False):
-        there, seen, _ = closer.close(start, judge.goal, ~led & closer.problem.is_tree, rest, 0.0, _CORRECTIONS, evenly)
+        there, seen, _ = closer.close(start, judge.goal, ~prescribed & closer.problem.is_tree, rest, 0.0, _CORRECTIONS,
+                                      evenly)
         found = closer.taken(found, there, rest)
         rest = rest & (seen.gap > OPEN_LOOP)
     return found

@@ -5,6 +5,6 @@ In: the core of a run whose rows are polynomials. Out: its coordinates and veloc
     generalized_alpha  the stages
     balance            what equations and rows lack in a round
     forces             forces, and the stiffness that the iteration includes
-    leads              prescribed motions of joints
+    prescribed_rows    prescribed motions of joints
     work               the work of prescribed motions
 """

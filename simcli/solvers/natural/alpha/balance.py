@@ -7,7 +7,7 @@ begins, with `instant` set, it asks for the jump of the accelerations instead.
 from simcli.kernels.algebra.elementary import select
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import local
-from simcli.solvers.natural.alpha.leads import lag_of_leads
+from simcli.solvers.natural.alpha.prescribed_rows import lag_of_prescribed
 from simcli.solvers.natural.memory import NONE_BEFORE, STALLS
 from simcli.solvers.natural.saddle import add_row_forces
 from simcli.solvers.shared import needs
@@ -78,17 +78,17 @@ def _find_excess(c: ti.template(), w: ti.i32, worst: ti.template(), span: ti.tem
 
 
 def _lag(c, w):
-    return lag_of_leads(c, w) if c.bound.system.n_leads else c.tables.arena.zero()
+    return lag_of_prescribed(c, w) if c.bound.system.n_prescribed_rows else c.tables.arena.zero()
 
 
-@needs.leads
+@needs.prescribed_rows
 @ti.func
 def _ask_for_jumps(c: ti.template(), w: ti.i32, lacks: ti.template(), begins: ti.i32):
     """Where a step begins rows of prescribed motions change their accelerations as these do."""
     if begins != 0:
-        for m in range(c.bound.system.n_leads):
-            i = c.steps.rows.n + c.bound.system.lead_row.at(m)
-            change = c.motions.motion_qdd.load(w, c.bound.system.lead_dof.at(m)) - c.alpha.led.load(w, m)
+        for m in range(c.bound.system.n_prescribed_rows):
+            i = c.steps.rows.n + c.bound.system.prescribed_row.at(m)
+            change = c.motions.motion_qdd.load(w, c.bound.system.prescribed_dof.at(m)) - c.alpha.prescribed.load(w, m)
             c.steps.load.store(w, i, c.steps.load.load(w, i) + select(lacks, change, change * 0.0))
 
 

@@ -11,8 +11,8 @@ F holds springs, wrenches and smooth efforts at q1, v1 and the end of the step; 
 (forces.py). Where forces jump at the start of a step, both recurrences start anew from there: an evaluation with
 `instant` set, at q0 and v0.
 
-Rows of prescribed motions are measured against them (leads.py), so that phi, phi' and their multipliers are those of
-rows that depend on time.
+Rows of prescribed motions are measured against them (prescribed_rows.py), so that phi, phi' and their multipliers are those
+of rows that depend on time.
 
 Source: Arnold and Bruels (2007), Convergence of the generalized-alpha scheme for constrained mechanical systems, in the
 constants of Chung and Hulbert (1993), equations 17, 20 and 25. Deviations: the projection, which index-3 codes leave out;
@@ -23,11 +23,11 @@ rounds take the rest away.
 
 from simcli.kernels.language import ti
 from simcli.kernels.rows.quadratic import bend_gradients, extend, give_state
-from simcli.solvers.natural.alpha.leads import (
-    ask_for_led_rates,
-    begin_leads,
-    keep_led_accelerations,
-    measure_leads,
+from simcli.solvers.natural.alpha.prescribed_rows import (
+    ask_for_prescribed_rates,
+    begin_prescribed,
+    keep_prescribed_accelerations,
+    measure_prescribed,
 )
 from simcli.solvers.natural.alpha.work import forget_holds, project_holds
 from simcli.solvers.natural.forces import idle_coordinates
@@ -52,7 +52,7 @@ def begin_recurrences(c: ti.template(), w: ti.i32):
         c.alpha.w.store(w, i, a)
     for r in range(f.n_rows):
         c.steps.force.store(w, r, c.bound.system.force.load(w, r))
-    keep_led_accelerations(c, w)
+    keep_prescribed_accelerations(c, w)
     forget_holds(c, w)
 
 
@@ -70,7 +70,7 @@ def begin_alpha(c: ti.template(), w: ti.i32):
         f.next_x.store(w, i, f.x.load(w, i))
     extend(f, f.next_x, w, 1.0)
     extend(f, f.v, w, 0.0)
-    begin_leads(c, w)
+    begin_prescribed(c, w)
     soften_rows(c, w)
     c.now.store(w, "correction", 0)
 
@@ -92,14 +92,14 @@ def move_alpha(c: ti.template(), w: ti.i32):
         c.alpha.next_w.store(w, i, w_1)
         f.next_x.store(w, i, f.x.load(w, i) + (v + (w_0 * (0.5 - c.alpha.beta) + w_1 * c.alpha.beta) * h) * h)
         f.v.store(w, i, v + (w_0 * (1.0 - c.alpha.gamma) + w_1 * c.alpha.gamma) * h)
-    _move_led(c, w)
+    _move_kinematic(c, w)
     measure_next(c, w)
     measure_lacks(c, w)
 
 
 @needs.led_coordinates
 @ti.func
-def _move_led(c: ti.template(), w: ti.i32):
+def _move_kinematic(c: ti.template(), w: ti.i32):
     f = c.steps.rows
     for i in range(f.n):
         if f.moves.at(i) == 0:
@@ -121,7 +121,7 @@ def measure_lacks(c: ti.template(), w: ti.i32):
     f = c.steps.rows
     worst = c.tables.arena.zero()
     _measure_yielding(c, w)
-    measure_leads(c, w)
+    measure_prescribed(c, w)
     for r in range(f.n_rows):
         if f.is_hard.at(r) != 0:
             worst = ti.max(worst, ti.abs(f.residual.load(w, r)))
@@ -206,7 +206,7 @@ def begin_projection(c: ti.template(), w: ti.i32):
     bend_gradients(c.steps.rows, c.steps.rows.next_x, w)
     idle_coordinates(c, w)
     ask_for_velocities(c, w)
-    ask_for_led_rates(c, w)
+    ask_for_prescribed_rates(c, w)
     _ask_for_rotors(c, w)
 
 
@@ -253,11 +253,11 @@ def ask_for_excess(c: ti.template(), w: ti.i32):
 def end_alpha(c: ti.template(), w: ti.i32):
     """Velocities as they are projected, the accelerations for the next step, and the state.
 
-    Writes: c.alpha.{a, w, led}, c.steps.rows.{x, v}, c.state.{q, qd}, c.forces.account.work
+    Writes: c.alpha.{a, w, prescribed}, c.steps.rows.{x, v}, c.state.{q, qd}, c.forces.account.work
     """
     f = c.steps.rows
     project_holds(c, w)
-    keep_led_accelerations(c, w)
+    keep_prescribed_accelerations(c, w)
     for i in range(f.n):
         f.v.store(w, i, f.v.load(w, i) + c.steps.solution.load(w, i))
         c.alpha.a.store(w, i, c.alpha.next_a.load(w, i))

@@ -25,7 +25,7 @@ def forget_holds(c: ti.template(), w: ti.i32):
     for k in range(c.alpha.n_holds):
         c.alpha.force.store(w, k, c.tables.arena.zero())
         c.alpha.mean_force.store(w, k, c.tables.arena.zero())
-    _keep_led_rates(c, w)
+    _keep_prescribed_rates(c, w)
 
 
 @needs.motions
@@ -64,7 +64,7 @@ def end_holds(c: ti.template(), w: ti.i32):
         c.alpha.mean_force.store(w, k, after)
         impulse = (before * (1.0 - c.alpha.gamma) + after * c.alpha.gamma) * h
         done = done + impulse * _mean_rate(c, w, k)
-    for i in range(c.alpha.n_led):
+    for i in range(c.alpha.n_prescribed):
         if f.moves.at(i) == 0:
             v = f.v.load(w, i)
             before = c.alpha.v.load(w, i)
@@ -78,23 +78,23 @@ def project_holds(c: ti.template(), w: ti.i32):
     """Work of motions in the projection that ends a step, after `end_holds`.
 
     Reads:  c.steps, c.alpha.{v, led_rate}, c.motions
-    Writes: c.alpha.led_rate, c.forces.account.work
+    Writes: c.alpha.prescribed_rate, c.forces.account.work
     """
     f = c.steps.rows
     done = c.tables.arena.zero()
-    for m in range(c.bound.system.n_leads):
-        impulse = c.steps.solution.load(w, f.n + c.bound.system.lead_row.at(m))
-        done = done - impulse * _mean_rate(c, w, c.alpha.n_led + m)
-    _keep_led_rates(c, w)
-    c.forces.account.supply(w, done + _projection_of_led(c, w))
+    for m in range(c.bound.system.n_prescribed_rows):
+        impulse = c.steps.solution.load(w, f.n + c.bound.system.prescribed_row.at(m))
+        done = done - impulse * _mean_rate(c, w, c.alpha.n_prescribed + m)
+    _keep_prescribed_rates(c, w)
+    c.forces.account.supply(w, done + _projection_of_kinematic(c, w))
 
 
-def _projection_of_led(c, w):
-    return _impulses_of_led(c, w) if c.led.n else c.tables.arena.zero()
+def _projection_of_kinematic(c, w):
+    return _impulses_of_kinematic(c, w) if c.kinematic.n else c.tables.arena.zero()
 
 
 @ti.func
-def _impulses_of_led(c: ti.template(), w: ti.i32):
+def _impulses_of_kinematic(c: ti.template(), w: ti.i32):
     f = c.steps.rows
     done = c.tables.arena.zero()
     for r in range(f.n_rows):
@@ -106,9 +106,10 @@ def _impulses_of_led(c: ti.template(), w: ti.i32):
 
 
 @ti.func
-def _keep_led_rates(c: ti.template(), w: ti.i32):
-    for m in range(c.bound.system.n_leads):
-        c.alpha.led_rate.store(w, m, c.tables.arena.zero() + c.motions.motion_qd.load(w, c.bound.system.lead_dof.at(m)))
+def _keep_prescribed_rates(c: ti.template(), w: ti.i32):
+    for m in range(c.bound.system.n_prescribed_rows):
+        d = c.bound.system.prescribed_dof.at(m)
+        c.alpha.prescribed_rate.store(w, m, c.tables.arena.zero() + c.motions.motion_qd.load(w, d))
 
 
 @ti.func
@@ -119,16 +120,16 @@ def _find_holds(c: ti.template(), w: ti.i32):
     Writes: c.alpha.next_force
     """
     f = c.steps.rows
-    for i in range(c.alpha.n_led):
+    for i in range(c.alpha.n_prescribed):
         c.alpha.next_force.store(w, i, -c.pushes.pull.load(w, i) * ti.cast(1 - f.moves.at(i), c.tables.arena.device.real))
-    _pull_led(c, w)
-    for m in range(c.bound.system.n_leads):
-        c.alpha.next_force.store(w, c.alpha.n_led + m, c.steps.force.load(w, c.bound.system.lead_row.at(m)))
+    _pull_kinematic(c, w)
+    for m in range(c.bound.system.n_prescribed_rows):
+        c.alpha.next_force.store(w, c.alpha.n_prescribed + m, c.steps.force.load(w, c.bound.system.prescribed_row.at(m)))
 
 
-@needs.led_bodies
+@needs.kinematic_bodies
 @ti.func
-def _pull_led(c: ti.template(), w: ti.i32):
+def _pull_kinematic(c: ti.template(), w: ti.i32):
     f = c.steps.rows
     for r in range(f.n_rows):
         for e in range(f.entry_start.at(r), f.entry_start.at(r + 1)):
@@ -142,9 +143,9 @@ def _pull_led(c: ti.template(), w: ti.i32):
 def _mean_rate(c: ti.template(), w: ti.i32, k: ti.i32):
     """[m/s, rad/s], of hold k: half of it that where the last step ended, half that where this one ends."""
     both = c.tables.arena.zero()
-    if k < c.alpha.n_led:
+    if k < c.alpha.n_prescribed:
         both = c.alpha.v.load(w, k) + c.steps.rows.v.load(w, k)
     else:
-        m = k - c.alpha.n_led
-        both = c.alpha.led_rate.load(w, m) + c.motions.motion_qd.load(w, c.bound.system.lead_dof.at(m))
+        m = k - c.alpha.n_prescribed
+        both = c.alpha.prescribed_rate.load(w, m) + c.motions.motion_qd.load(w, c.bound.system.prescribed_dof.at(m))
     return both * 0.5

@@ -85,7 +85,7 @@ class Accumulators:
         model: host tables.
         tables: device tables.
         arena: of the core.
-        rows_of_dof: `switches` and `leads` of `Drives`.
+        rows_of_dof: `switches` and `prescribed` of `Drives`.
         is_alone: whether no event changes the tables.
 
     Attributes:

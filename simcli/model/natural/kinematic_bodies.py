@@ -1,4 +1,4 @@
-"""Kinematic bodies in natural coordinates: the joints of the scene that lead them, as motions in the world.
+"""Kinematic bodies in natural coordinates: the joints of the scene that prescribe them, as motions in the world.
 
 A kinematic body hangs on the world, and all dofs of its joint are prescribed or stand still. So its velocity is a sum of
 motions times the prescribed velocities,
@@ -23,11 +23,11 @@ CONSTANT, SUCCESSIVE, VECTOR = range(3)  # how the turns of a joint depend on it
 
 
 @dataclass(frozen=True)
-class Led:
+class PrescribedBodies:
     """Motions of the kinematic bodies.
 
     Attributes:
-        joint: (B,) number of the joint that leads each body, -1 for bodies that are free to move.
+        joint: (B,) number of the joint that prescribes each body, -1 for bodies that are free to move.
         bodies: (n,) kinematic bodies.  dof_start: (n + 1,) offsets.  dof: (N,) dofs of their joints.
         linear, angular: [1 or m] and [1], (W|1, N, 3), L and W, world.
         anchor: [m], (W|1, n, 3), world.  is_anchored: (n,) bool.
@@ -48,20 +48,20 @@ class Led:
     curve: Array
 
 
-def leading_joints(model: Model) -> Array:
-    """(B,) joint of the scene that leads each kinematic body, -1 for bodies that are free to move."""
+def prescribing_joints(model: Model) -> Array:
+    """(B,) joint of the scene that prescribes each kinematic body, -1 for bodies that are free to move."""
     joints, found = model.joints, np.full(model.n_bodies, -1)
     roots = np.flatnonzero(joints.is_tree & (joints.parent == WORLD))
     found[joints.child[roots]] = roots
     return np.where(model.bodies.kinematic, found, -1)
 
 
-def led_of(model: Model, joint: Array) -> Led:
+def prescribed_bodies_of(model: Model, joint: Array) -> PrescribedBodies:
     """The motions of the kinematic bodies of a model.
 
     Args:
         model: the tables, in any form.
-        joint: from `leading_joints` of the scene's own form.
+        joint: from `prescribing_joints` of the scene's own form.
     """
     joints, bodies = model.joints, np.flatnonzero(joint >= 0)
     chosen = joint[bodies]
@@ -81,7 +81,7 @@ def led_of(model: Model, joint: Array) -> Led:
     several = (joints.dof_dim[chosen].sum(axis=1) > 1) & ~np.isin(joints.kind[chosen], POSES)
     vector = np.isin(joints.qd_start[chosen], balls[:, 0])
     curve = np.select([vector, several & ~np.isin(joints.kind[chosen], BALLS)], [VECTOR, SUCCESSIVE], CONSTANT)
-    return Led(
+    return PrescribedBodies(
         joint, bodies, np.concatenate(([0], np.cumsum(counts))).astype(int), dof, axis * pitch[..., None],
         axis * turns[:, None], joints.X_p[:, chosen, :3], several | (np.array(counts, int) == 1), by_position, start, curve,
     )  # fmt: skip

@@ -11,7 +11,13 @@ Stages and what they call; rows/memory.py says what `c` holds.
 
 from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.articulation.kinematics import store_vector, vector_at
-from simcli.kernels.forces.prescribed import add_efforts_of_led, add_wrench_of_led, lever_of, rates_of_led, way_of_led
+from simcli.kernels.forces.prescribed_target import (
+    add_efforts_of_kinematic,
+    add_wrench_of_kinematic,
+    lever_of,
+    rates_of_kinematic,
+    way_of_kinematic,
+)
 from simcli.kernels.language import ti
 from simcli.solvers.shared import needs
 from simcli.solvers.shared.motions import way_by_velocity
@@ -19,28 +25,28 @@ from simcli.solvers.tree.integrators import H
 
 
 @ti.func
-def begin_led(c: ti.template(), w: ti.i32):
+def begin_kinematic(c: ti.template(), w: ti.i32):
     """At the start of a step: coordinates reached; velocities in case that they jump there, with the work of that.
 
     Reads:  c.motions, c.state.q
-    Writes: c.led.begun, c.state.qd, c.bound.move: velocities before, c.forces.account.work
+    Writes: c.kinematic.begun, c.state.qd, c.bound.move: velocities before, c.forces.account.work
     """
     t = c.tables
     for m in range(c.motions.n_locks):
         d = c.motions.lock_dof.at(m)
         c.bound.move.store(w, d, c.state.qd.load(w, d))
-    for i in range(c.led.n_dofs):
-        c.led.begun.store(w, i, c.led.reached.load(w, i))
-    for k in range(c.led.n):
+    for i in range(c.kinematic.n_dofs):
+        c.kinematic.begun.store(w, i, c.kinematic.reached.load(w, i))
+    for k in range(c.kinematic.n):
         if ti.static(c.integrator == "zhong06"):
-            rate, spin, _pull, _twist = rates_of_led(c.led, c.motions, w, k, c.led.begun)
-            link = c.led.body.at(k)
+            rate, spin, _pull, _twist = rates_of_kinematic(c.kinematic, c.motions, w, k, c.kinematic.begun)
+            link = c.kinematic.body.at(k)
             q = t.link_q.at(link)
             d = t.link_qd.at(link)
             for n in range(1 + t.n_vectors.at(link)):
                 v = spin.cross(vector_at(c.state.q, w, q + 3 * n))
                 if n == 0:
-                    v = rate + spin.cross(lever_of(c.led, w, k, vector_at(c.state.q, w, q), c.led.begun))
+                    v = rate + spin.cross(lever_of(c.kinematic, w, k, vector_at(c.state.q, w, q), c.kinematic.begun))
                 before = vector_at(c.state.qd, w, d + 3 * n)
                 gained = (v.dot(v) - before.dot(before)) * 0.5 * t.weight.load(w, d + 3 * n)
                 c.forces.account.supply(w, gained)
@@ -48,19 +54,19 @@ def begin_led(c: ti.template(), w: ti.i32):
 
 
 @ti.func
-def lead_bodies(c: ti.template(), w: ti.i32):
+def move_kinematic_bodies(c: ti.template(), w: ti.i32):
     """Where the coordinates of kinematic bodies are at the end of the step; at an instant what they do there.
 
-    Reads:  c.motions of the joints, c.state.q, c.led.begun, c.{g, now}
-    Writes: c.motions.{motion_q, motion_qd, motion_qdd} of the coordinates, c.led.reached
+    Reads:  c.motions of the joints, c.state.q, c.kinematic.begun, c.{g, now}
+    Writes: c.motions.{motion_q, motion_qd, motion_qdd} of the coordinates, c.kinematic.reached
     """
     t = c.tables
     h = c.constants.load(w, H)
-    move_led(c, w)
-    for k in range(c.led.n):
-        rate, spin, pull, twist = rates_of_led(c.led, c.motions, w, k, c.led.reached)
-        shift, R = way_of_led(c.led, w, k)
-        link = c.led.body.at(k)
+    move_kinematic(c, w)
+    for k in range(c.kinematic.n):
+        rate, spin, pull, twist = rates_of_kinematic(c.kinematic, c.motions, w, k, c.kinematic.reached)
+        shift, R = way_of_kinematic(c.kinematic, w, k)
+        link = c.kinematic.body.at(k)
         q = t.link_q.at(link)
         d = t.link_qd.at(link)
         for n in range(1 + t.n_vectors.at(link)):
@@ -68,9 +74,9 @@ def lead_bodies(c: ti.template(), w: ti.i32):
             arm = R * x
             end = arm * 1.0
             if n == 0:
-                lever = lever_of(c.led, w, k, x, c.led.begun)
+                lever = lever_of(c.kinematic, w, k, x, c.kinematic.begun)
                 end = x + (R * lever - lever) + shift
-                arm = lever_of(c.led, w, k, end, c.led.reached)
+                arm = lever_of(c.kinematic, w, k, end, c.kinematic.reached)
             v = spin.cross(arm)
             a = twist.cross(arm) + spin.cross(v)
             if n == 0:
@@ -84,20 +90,20 @@ def lead_bodies(c: ti.template(), w: ti.i32):
 
 
 @ti.func
-def move_led(c: ti.template(), w: ti.i32):
-    """How far the coordinates of led bodies go in a step, in an instant nowhere.
+def move_kinematic(c: ti.template(), w: ti.i32):
+    """How far the coordinates of kinematic bodies go in a step, in an instant nowhere.
 
-    Reads:  c.motions of the joints, c.led.begun, c.now
-    Writes: c.led.{moving, reached}
+    Reads:  c.motions of the joints, c.kinematic.begun, c.now
+    Writes: c.kinematic.{moving, reached}
     """
-    for i in range(c.led.n_dofs):
-        d = c.led.dof.at(i)
+    for i in range(c.kinematic.n_dofs):
+        d = c.kinematic.dof.at(i)
         way = way_by_velocity(c, w, d)
-        if c.led.by_position.at(i) != 0:
-            way = c.motions.motion_q.load(w, d) - c.led.begun.load(w, i)
+        if c.kinematic.by_position.at(i) != 0:
+            way = c.motions.motion_q.load(w, d) - c.kinematic.begun.load(w, i)
         way = way * ti.cast(c.now.load(w, "instant") == 0, c.tables.arena.device.real)
-        c.led.moving.store(w, i, way)
-        c.led.reached.store(w, i, c.led.begun.load(w, i) + way)
+        c.kinematic.moving.store(w, i, way)
+        c.kinematic.reached.store(w, i, c.kinematic.begun.load(w, i) + way)
 
 
 def _held(c, w, d):
@@ -108,13 +114,13 @@ def _held(c, w, d):
 
 
 @ti.func
-def hold_led(c: ti.template(), w: ti.i32, k: ti.i32):
-    """Force and couple about its centre of mass that hold led body k, after an evaluation.
+def hold_kinematic(c: ti.template(), w: ti.i32, k: ti.i32):
+    """Force and couple about its centre of mass that hold kinematic body k, after an evaluation.
 
     Reads: c.bound.system.effort, c.state.q
     """
     t = c.tables
-    link = c.led.body.at(k)
+    link = c.kinematic.body.at(k)
     force = _held(c, w, t.link_qd.at(link))
     couple = force * 0.0
     for n in range(1, 1 + t.n_vectors.at(link)):
@@ -122,28 +128,28 @@ def hold_led(c: ti.template(), w: ti.i32, k: ti.i32):
     return force, couple
 
 
-@needs.led_bodies
+@needs.kinematic_bodies
 @ti.func
-def add_led_wrenches(c: ti.template(), w: ti.i32):
+def add_kinematic_wrenches(c: ti.template(), w: ti.i32):
     """Add what holds kinematic bodies to the wrenches of their joints.
 
     Reads:  c.bound.system.effort, c.state.{q, R}
     Writes: c.rows.joint_wrench
     """
-    for k in range(c.led.n):
-        force, couple = hold_led(c, w, k)
-        arm = c.state.R.load(w, c.led.body.at(k)) * c.tables.anchor.load(w, c.led.joint.at(k))
-        add_wrench_of_led(c.led, c.rows.joint_wrench, w, k, force, couple, arm)
+    for k in range(c.kinematic.n):
+        force, couple = hold_kinematic(c, w, k)
+        arm = c.state.R.load(w, c.kinematic.body.at(k)) * c.tables.anchor.load(w, c.kinematic.joint.at(k))
+        add_wrench_of_kinematic(c.kinematic, c.rows.joint_wrench, w, k, force, couple, arm)
 
 
 @ti.func
-def add_led_efforts(c: ti.template(), w: ti.i32):
+def add_kinematic_efforts(c: ti.template(), w: ti.i32):
     """Add what holds kinematic bodies to the efforts along the dofs of their joints.
 
     Reads:  c.bound.system.effort, c.state.q
     Writes: c.rows.effort
     """
-    for k in range(c.led.n):
-        force, couple = hold_led(c, w, k)
-        x = vector_at(c.state.q, w, c.tables.link_q.at(c.led.body.at(k)))
-        add_efforts_of_led(c.led, c.rows.effort, w, k, force, couple, x)
+    for k in range(c.kinematic.n):
+        force, couple = hold_kinematic(c, w, k)
+        x = vector_at(c.state.q, w, c.tables.link_q.at(c.kinematic.body.at(k)))
+        add_efforts_of_kinematic(c.kinematic, c.rows.effort, w, k, force, couple, x)

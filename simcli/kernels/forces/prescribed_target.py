@@ -15,7 +15,7 @@ from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import Arena, local
 from simcli.kernels.memory.tables import Tables
 from simcli.kernels.rows.tree_rows import first_numbers, turn_of_anchor_pair
-from simcli.model.natural.led import SUCCESSIVE, led_of
+from simcli.model.natural.kinematic_bodies import SUCCESSIVE, prescribed_bodies_of
 from simcli.model.signals.prescribed import balls_by_position, balls_of_dofs
 from simcli.model.signals.tables import Driven, MotionKind, SignalKind
 from simcli.model.tables import Model
@@ -59,7 +59,7 @@ class Prescribed:
         driven = {name for dof in moved for name in columns_of_motion(model, int(dof))}
         balls = [d for d in balls_by_position(model) if np.isin(moved, (d, d + 1, d + 2)).any()]
         self.n_balls, self.ball = len(balls), tables.arena.ints(balls)
-        if balls or (model.columns is not None and np.any(model.columns.led >= 0)):  # solvers/natural/led.py writes them
+        if balls or (model.columns is not None and np.any(model.columns.prescribed >= 0)):  # kinematic_bodies.py writes
             driven |= {"motion_q", "motion_qd", "motion_qdd"}
         value, by_position = model.motions.value, self.kind == MotionKind.POSITION
         columns = {"motion_q": np.where(by_position, value, 0.0), "motion_qd": np.where(by_position, 0.0, value),
@@ -140,7 +140,7 @@ def turn_between(R: ti.template(), goal: ti.template(), component: ti.i32):
 
 
 @ti.func
-def gap_of_lead(t: ti.template(), s: ti.template(), y: ti.template(), m: ti.template(), w: ti.i32, k: ti.i32):
+def gap_to_target(t: ti.template(), s: ti.template(), y: ti.template(), m: ti.template(), w: ti.i32, k: ti.i32):
     """[m, rad], from the position that the k-th row of a motion follows to its coordinate; none where it follows a velocity.
 
     Args:
@@ -149,21 +149,21 @@ def gap_of_lead(t: ti.template(), s: ti.template(), y: ti.template(), m: ti.temp
 
     Reads: y.rows.residual, m.motion_q, s.R
     """
-    r = y.lead_row.at(k)
-    d = y.lead_dof.at(k)
+    r = y.prescribed_row.at(k)
+    d = y.prescribed_dof.at(k)
     x = y.rows.residual.load(w, r)
     lacks = x * 0.0
-    if y.lead_by_position.at(k) != 0:
+    if y.prescribed_by_position.at(k) != 0:
         lacks = x - m.motion_q.load(w, d)
-        if ti.static(y.leads_balls):
-            component = y.lead_component.at(k)
+        if ti.static(y.prescribes_balls):
+            component = y.prescribed_component.at(k)
             if component >= 0:
                 R = turn_of_anchor_pair(t, s, y.rows, w, y.rows.anchor_pair.at(r))
                 lacks = turn_between(R, goal_of_ball(m, w, d - component).matrix(), component)
     return lacks
 
 
-class LedBodies:
+class KinematicBodies:
     """Kinematic bodies in natural coordinates: the joints by which they hang on the world prescribe these.
 
         p+ = p + (R l - l) + s,  x+ = R x     s = sum L_i D_i,  R = exp(sum W_i D_i),   l = p - o
@@ -178,24 +178,25 @@ class LedBodies:
 
     Attributes:
         n: bodies.  body, joint: of each.  dof_start: offsets of their dofs.  n_dofs, dof, by_position: dofs.
-        linear, angular, anchor, is_anchored, curve: see model/natural/led.py.
+        linear, angular, anchor, is_anchored, curve: see model/natural/kinematic_bodies.py.
         begun, reached, moving: (n_dofs) [m, rad], coordinates at the start and at the end of a step, and between them.
     """
 
     _data_oriented = True
 
     def __init__(self, model: Model, tables: Tables, arena: Arena):
-        led = led_of(model, model.columns.led) if model.columns is not None else None
-        self.n, self.n_dofs = (len(led.bodies), len(led.dof)) if led else (0, 0)
+        found = prescribed_bodies_of(model, model.columns.prescribed) if model.columns is not None else None
+        self.n, self.n_dofs = (len(found.bodies), len(found.dof)) if found else (0, 0)
         self.begun, self.reached, self.moving = arena.records(self.n_dofs).slots(3)
         if not self.n:
             return
-        self.body, self.joint = arena.ints(led.bodies), arena.ints(led.joint[led.bodies])
-        self.dof_start, self.dof, self.by_position = (arena.ints(x) for x in (led.dof_start, led.dof, led.by_position))
-        self.linear, self.angular, self.anchor = (tables.column(x, Vec3) for x in (led.linear, led.angular, led.anchor))
-        self.is_anchored, self.curve = arena.ints(led.is_anchored), arena.ints(led.curve)
-        self.has_curve = bool(led.curve.any())
-        self.coordinates = led.start
+        self.body, self.joint = arena.ints(found.bodies), arena.ints(found.joint[found.bodies])
+        self.dof_start, self.dof, self.by_position = (arena.ints(x) for x in (found.dof_start, found.dof, found.by_position))
+        vectors = found.linear, found.angular, found.anchor
+        self.linear, self.angular, self.anchor = (tables.column(x, Vec3) for x in vectors)
+        self.is_anchored, self.curve = arena.ints(found.is_anchored), arena.ints(found.curve)
+        self.has_curve = bool(found.curve.any())
+        self.coordinates = found.start
 
     def clear(self):
         """Begin where the motions do."""
@@ -207,10 +208,10 @@ class LedBodies:
 
 @ti.func
 def lever_of(p: ti.template(), w: ti.i32, k: ti.i32, x: ti.template(), at: ti.template()):
-    """[m], from the point whose velocity the motions give to the centre of mass x of led body k.
+    """[m], from the point whose velocity the motions give to the centre of mass x of kinematic body k.
 
     Args:
-        at: coordinates, of all led bodies.
+        at: coordinates, of all kinematic bodies.
     """
     lever = x * 0.0
     if p.is_anchored.at(k) != 0:
@@ -223,12 +224,12 @@ def lever_of(p: ti.template(), w: ti.i32, k: ti.i32, x: ti.template(), at: ti.te
 
 
 @ti.func
-def rates_of_led(p: ti.template(), m: ti.template(), w: ti.i32, k: ti.i32, at: ti.template()):
-    """Velocity and spin that motions give to led body k, and the rates of both.
+def rates_of_kinematic(p: ti.template(), m: ti.template(), w: ti.i32, k: ti.i32, at: ti.template()):
+    """Velocity and spin that motions give to kinematic body k, and the rates of both.
 
     Args:
         m: `Prescribed`.
-        at: coordinates, of all led bodies.
+        at: coordinates, of all kinematic bodies.
     """
     zero = at.arena.zero()
     rate = Vec3(zero, zero, zero)
@@ -255,8 +256,8 @@ def rates_of_led(p: ti.template(), m: ti.template(), w: ti.i32, k: ti.i32, at: t
 
 
 @ti.func
-def way_of_led(p: ti.template(), w: ti.i32, k: ti.i32):
-    """How far led body k goes in a step: the shift of the point whose velocity the motions give, and the rotation.
+def way_of_kinematic(p: ti.template(), w: ti.i32, k: ti.i32):
+    """How far kinematic body k goes in a step: the shift of the point whose velocity the motions give, and the rotation.
 
     Reads: p.{begun, reached, moving}
     """
@@ -270,13 +271,13 @@ def way_of_led(p: ti.template(), w: ti.i32, k: ti.i32):
     R = exp_rotation(turn).matrix()
     if ti.static(p.has_curve):
         if p.curve.at(k) != 0:
-            R = turn_of_led(p, w, k, p.reached) * turn_of_led(p, w, k, p.begun).T
+            R = turn_of_kinematic(p, w, k, p.reached) * turn_of_kinematic(p, w, k, p.begun).T
     return shift, R
 
 
 @ti.func
-def turn_of_led(p: ti.template(), w: ti.i32, k: ti.i32, at: ti.template()):
-    """Rotation of the joint of led body k at coordinates, from where they are 0: one after another, or by their vector."""
+def turn_of_kinematic(p: ti.template(), w: ti.i32, k: ti.i32, at: ti.template()):
+    """Rotation of the joint of kinematic body k at coordinates, from where they are 0: in turns, or by their vector."""
     zero = at.arena.zero()
     turned = upright(zero)
     vector = Vec3(zero, zero, zero)
@@ -289,9 +290,9 @@ def turn_of_led(p: ti.template(), w: ti.i32, k: ti.i32, at: ti.template()):
 
 
 @ti.func
-def add_wrench_of_led(p: ti.template(), wrench: ti.template(), w: ti.i32, k: ti.i32, force: ti.template(),
+def add_wrench_of_kinematic(p: ti.template(), wrench: ti.template(), w: ti.i32, k: ti.i32, force: ti.template(),
                       couple: ti.template(), arm: ti.template()):  # fmt: skip
-    """Add what holds led body k to the wrench of its joint, at the child's anchor.
+    """Add what holds kinematic body k to the wrench of its joint, at the child's anchor.
 
     Args:
         force, couple: on the body, about its centre of mass, world.
@@ -307,9 +308,9 @@ def add_wrench_of_led(p: ti.template(), wrench: ti.template(), w: ti.i32, k: ti.
 
 
 @ti.func
-def add_efforts_of_led(p: ti.template(), effort: ti.template(), w: ti.i32, k: ti.i32, force: ti.template(),
+def add_efforts_of_kinematic(p: ti.template(), effort: ti.template(), w: ti.i32, k: ti.i32, force: ti.template(),
                        couple: ti.template(), x: ti.template()):  # fmt: skip
-    """Add what holds led body k to the efforts along the dofs of its joint.
+    """Add what holds kinematic body k to the efforts along the dofs of its joint.
 
     Args:
         force, couple: on the body, about its centre of mass x, world.
