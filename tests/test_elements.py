@@ -350,7 +350,7 @@ def test_what_frames_show_costs_no_step(tmp_path):
     with simcli.Simulation(path, sets=sets, device="cpu") as sim:
         core = sim._solver.stepper.core
         assert core.accumulators.within
-        assert not sim._solver.stepper.looks_late
+        assert not sim._solver.stepper.probes_late
         assert core.accumulators.has["drives at steps"]
     with simcli.Simulation(path, sets=(*sets, "measure={far: {max: joint.idle.q}}"), device="cpu") as sim:
         core = sim._solver.stepper.core

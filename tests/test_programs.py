@@ -123,7 +123,7 @@ CASES = {"generalized": TOUCHING.replace("SOLVER", "generalized"), "maximal": TO
          **{f"smooth {name}": SMOOTH.replace("INTEGRATOR", name) for name in ("zhong06", "generalized_alpha")},
          **{name: AFFINE.replace("INTEGRATOR", name) for name in STEPS}}  # fmt: skip
 # Stages that find nothing to change here, or whose numbers they set to what they are.
-QUIET = ("end_iteration", "tire", "_keep", "bound_spins", "count_iterations", "sleep", "wake", "note_lack", "note_missed",
+QUIET = ("end_iteration", "tire", "_keep", "bound_spins", "count_iterations", "sleep", "wake", "note_residual", "note_missed",
          "solve_system", "ask_for_correction", "count_correction", "cut_way", "stop_crowded", "raise_forces",
          "grip_contacts", "let_arrive", "count_iteration", "cut_at_limits", "choose_pace", "find_aims",
          "end_search", "note_smooth")  # fmt: skip

@@ -64,7 +64,7 @@ class XmlElement:
         names = (key for key in self.attributes if key not in self.asked)
         return [key for key in names if key.partition(":")[0] not in ("xmlns", "xml", "xsi")]
 
-    def settle(self) -> None:
+    def mark_reported(self) -> None:
         """Count all attributes of this element and of those below it as read."""
         for one in self.below():
             one.asked.update(one.attributes)

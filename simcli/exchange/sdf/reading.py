@@ -108,7 +108,7 @@ class _Sdf:
             if id(one) not in source.known:
                 source.lose(one.tag, "physics", one, _UNREAD["physics"], is_note=True)
         for physics in [] if world is None else world.all("physics"):
-            physics.settle()
+            physics.mark_reported()
 
     def _group(self, model: XmlElement, n_models: int) -> str:
         """The group of the shapes of a model, which do not touch each other unless it says so."""
@@ -256,7 +256,7 @@ class _Sdf:
             if id(one) in self.source.known:
                 self._tell_unread(one, one.get("name") or owner, within)
             elif one.tag in _AT_ZERO and _is_zero(one):
-                one.settle()
+                one.mark_reported()
                 self.source.report.carried(one.tag, one.get("name") or owner, one.line, one.file)
             else:
                 is_second = any(other.tag == one.tag and id(other) in self.source.known for other in element.children)

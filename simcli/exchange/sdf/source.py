@@ -128,6 +128,6 @@ class SdfSource:
 
     def lose(self, kind: str, name: str, element: XmlElement, why: str, is_note: bool = False) -> None:
         """An element, with all that stands in it, is not in the scene; `is_note` if nothing moves otherwise without it."""
-        element.settle()
+        element.mark_reported()
         self.known.update(map(id, element.below()))
         self.report.dropped(kind, name, element.line, why, element.file, is_note=is_note or kind in NOTED_TAGS)

@@ -51,7 +51,7 @@ def _joint(source: UrdfSource, element: XmlElement, mechanism: SourceModel) -> N
         if not any(joint.axis):
             raise FileError(f"{source.at(element)}: the axis of joint `{before}` is zero")
     elif axis is not None:
-        axis.settle()
+        axis.mark_reported()
         source.report.changed("axis", name, axis.line, f"means nothing for a {kind} joint")
     _limit(source, element, kind, joint)
     _dynamics(source, element, kind, joint)
@@ -98,7 +98,7 @@ def _dynamics(source: UrdfSource, element: XmlElement, kind: str, joint: SourceJ
     wrong = [key for key, value in numbers.items() if value < 0.0]
     joint.words |= {key: value for key, value in numbers.items() if value > 0.0}
     others = sorted(dynamics.unread())
-    dynamics.settle()
+    dynamics.mark_reported()
     words = [f"`{key}` is negative and left out" for key in wrong]
     words += [f"the attributes {', '.join(others)} are not of the format"] if others else []
     source.tell("dynamics", joint.name, dynamics, "; ".join(words))

@@ -125,6 +125,6 @@ class UrdfSource:
 
     def drop(self, kind: str, name: str, element: XmlElement, why: str, is_note: bool = False) -> None:
         """An element is lost with all that stands in it; `is_note` if nothing moves otherwise without it."""
-        element.settle()
+        element.mark_reported()
         self.known.update(map(id, element.below()))
         self.report.dropped(kind, name, element.line, why, is_note=is_note or kind in _NOTES)

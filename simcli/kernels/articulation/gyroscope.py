@@ -54,11 +54,11 @@ def mean_spin(inertia: Sym3, momentum: Vec3, spin: Vec3, h, alone, resisting: Sy
     R_w = I_w if resisting is None or resisting is inertia else resisting * unit
     half = local(h * 0.5 + xx * 0.0)
     slope = inverse(_slope(R_w, I_w, spin, _lever(spin, half, alone)))
-    lack = _lack(R_w, I_w, spin, aim, half, alone)
-    first, found = lack.dot(lack), spin - slope * lack
+    residual = _residual(R_w, I_w, spin, aim, half, alone)
+    first, found = residual.dot(residual), spin - slope * residual
     for _ in range(_ROUNDS - 1):
-        found = found - slope * _lack(R_w, I_w, found, aim, half, alone)
-    last = _lack(R_w, I_w, found, aim, half, alone)
+        found = found - slope * _residual(R_w, I_w, found, aim, half, alone)
+    last = _residual(R_w, I_w, found, aim, half, alone)
     return select_parts(last.dot(last) < first, found, spin)
 
 
@@ -75,7 +75,7 @@ def _lever(m: Vec3, half, alone):
     return local(half * (1.0 + (part * above / below - 1.0) * alone))
 
 
-def _lack(R_w: Sym3, I_w: Sym3, m: Vec3, aim: Vec3, half, alone) -> Vec3:
+def _residual(R_w: Sym3, I_w: Sym3, m: Vec3, aim: Vec3, half, alone) -> Vec3:
     """(I + D) m + s m x I m - L."""
     carried = I_w * m
     return (carried if R_w is I_w else R_w * m) + m.cross(carried) * _lever(m, half, alone) - aim

@@ -61,7 +61,7 @@ def find_anchor(c: ti.template(), w: ti.i32, lane: ti.i32, g: ti.i32, after: ti.
 
 
 @ti.func
-def recall(c: ti.template(), w: ti.i32, lane: ti.i32, g: ti.i32, anchor: ti.i32):
+def load_stick_state(c: ti.template(), w: ti.i32, lane: ti.i32, g: ti.i32, anchor: ti.i32):
     """Stiffness of a grip, and how far it is stretched as its step begins, along the axes of its first body.
 
     Reads:  c.{grips.load, anchors}

@@ -11,7 +11,7 @@ stuck instead of a law of the slip of one step, by which everything creeps; the 
 """
 
 from simcli.kernels.algebra.values import Vec3
-from simcli.kernels.barrier.anchors import find_anchor, keep_anchor, recall, stored
+from simcli.kernels.barrier.anchors import find_anchor, keep_anchor, load_stick_state, stored
 from simcli.kernels.barrier.closest import EDGE_EDGE, blend, direction, slide, weigh
 from simcli.kernels.barrier.law import barrier, mollifier, stick
 from simcli.kernels.barrier.nearest import count_nearest, counts
@@ -140,7 +140,7 @@ def stretch_grip(c: ti.template(), w: ti.i32, lane: ti.i32, g: ti.i32, anchor: t
 
     Writes: c.grips.{stiffness, slip, lost}
     """
-    stretch = turned_out(c, w, lane, x, whole_of(c.grips.first, w, lane, g), recall(c, w, lane, g, anchor))
+    stretch = turned_out(c, w, lane, x, whole_of(c.grips.first, w, lane, g), load_stick_state(c, w, lane, g, anchor))
     delta = grip_difference(c, w, lane, g, x)
     s, t = one(c.grips.along, w, lane, g), one(c.grips.across, w, lane, g)
     along, across = s.dot(stretch), t.dot(stretch)

@@ -329,7 +329,7 @@ def metric_of(p, side, diagonal: Vec3) -> Vec3:
 
 
 @ti.func
-def soften(p: ti.template(), w: ti.i32):
+def regularize_problem(p: ti.template(), w: ti.i32):
     """C and b of a round: with the proximal compliance and what it pulls to.
 
     Reads:  rows, contacts, spins, p.progress.kappa

@@ -133,13 +133,13 @@ class Problem:
         torsion, rolling: (contacts) [N m s], not negative: bounds of their spins.
         kappa: (1) proximal compliance relative to d, 0 for none; `limits.kappa` is good.
         goal: (1) [m/s], natural map at which a proximal problem is solved; `limits.tolerance` is good.
-        share: (1) of `lack`, that is as good as the goal, `limits.exact` at most.
+        share: (1) of `first_residual`, that is as good as the goal, `limits.exact` at most.
         enough: (1) [m/s], that of the impulses that are given at which none others are wanted.
         centre: (contacts) [N s], what it pulls to: the impulses of the step before. Moved to those found.
 
     Attributes, found:
         rows.impulse, contacts.impulse: [N s].  velocity: (n) v.  residual: (1) [m/s], natural map without the proximal term.
-        lack: (1) [m/s], natural map of the impulses that the search began with.
+        first_residual: (1) [m/s], natural map of the impulses that the search began with.
         proximal: (1) [m/s], with it, of the round that was last; `progress.kappa` is what the next one would have.
         iterations, sweeps: (1) Newton steps, ADMM iterations.  status: (1) SOLVED, PROXIMAL (the proximal problem alone),
         UNSOLVED, BROKEN (no number; the free velocity).
@@ -193,7 +193,7 @@ class Problem:
         self.n_stages = len(schedule)
         stages = arena.records(self.n_stages)
         self.kind, self.most, self.patience = (stages.ints([stage[k] for stage in schedule]) for k in range(3))
-        (self.kappa, self.goal, self.enough, self.residual, self.lack, self.proximal, self.iterations, self.sweeps,
+        (self.kappa, self.goal, self.enough, self.residual, self.first_residual, self.proximal, self.iterations, self.sweeps,
          self.status, self.share) = ones(arena, 10)
         self.progress = Progress(arena)
 

@@ -26,7 +26,7 @@ from simcli.kernels.complementarity.newton import (
     linearize,
     try_length,
 )
-from simcli.kernels.complementarity.preparation import prepare_problem, soften
+from simcli.kernels.complementarity.preparation import prepare_problem, regularize_problem
 from simcli.kernels.complementarity.problem import ADMM, BROKEN, PROXIMAL, SOLVED, UNSOLVED
 from simcli.kernels.language import ti
 from simcli.kernels.memory.lists import only, repeat
@@ -59,7 +59,7 @@ def _begin_search(p: ti.template(), w: ti.i32):
     start = select(empty, zero, zero + STARTING)
     p.residual.store(w, 0, start)
     p.proximal.store(w, 0, start)
-    p.lack.store(w, 0, zero)
+    p.first_residual.store(w, 0, zero)
     p.iterations.store(w, 0, zero)
     p.sweeps.store(w, 0, zero)
     p.status.store(w, 0, select(empty, zero + SOLVED, zero + UNSOLVED))
@@ -92,7 +92,7 @@ def begin_attempt(p: ti.template(), w: ti.i32):
     p.now.store(w, "attempt", attempt)
     p.now.store(w, "stage", -1)
     if attempt != 1:
-        soften(p, w)
+        regularize_problem(p, w)
         g.proximal.store(w, 0, zero + STARTING)
         g.residual.store(w, 0, zero + STARTING)
     g.rho.store(w, 0, zero + FIRST_RHO)
@@ -263,7 +263,7 @@ def _keep(p: ti.template(), w: ti.i32):
 def end_attempt(p: ti.template(), w: ti.i32):
     """What each world does next: more compliance and all stages, the next round, or nothing.
 
-    Writes: p.progress.{kappa, stale, fresh, thorough, rounds_over, open}, p.{centre, goal, lack, status}
+    Writes: p.progress.{kappa, stale, fresh, thorough, rounds_over, open}, p.{centre, goal, first_residual, status}
     """
     g = p.progress
     zero = p.arena.zero()
@@ -271,7 +271,7 @@ def end_attempt(p: ti.template(), w: ti.i32):
     residual = p.residual.load(w, 0)
     solved = g.proximal.load(w, 0) < p.goal.load(w, 0)
     if p.now.load(w, "attempt") == 0:
-        p.lack.store(w, 0, residual)
+        p.first_residual.store(w, 0, residual)
         coarse = ti.min(p.share.load(w, 0) * residual, p.limits.exact)
         p.goal.store(w, 0, ti.max(p.goal.load(w, 0), coarse))
         g.open.store(w, 0, select((residual >= p.enough.load(w, 0)) & (residual < STARTING), one, zero))

@@ -152,15 +152,15 @@ def gap_to_target(t: ti.template(), s: ti.template(), y: ti.template(), m: ti.te
     r = y.prescribed_row.at(k)
     d = y.prescribed_dof.at(k)
     x = y.rows.residual.load(w, r)
-    lacks = x * 0.0
+    violation = x * 0.0
     if y.prescribed_by_position.at(k) != 0:
-        lacks = x - m.motion_q.load(w, d)
+        violation = x - m.motion_q.load(w, d)
         if ti.static(y.prescribes_balls):
             component = y.prescribed_component.at(k)
             if component >= 0:
                 R = turn_of_anchor_pair(t, s, y.rows, w, y.rows.anchor_pair.at(r))
-                lacks = turn_between(R, goal_of_ball(m, w, d - component).matrix(), component)
-    return lacks
+                violation = turn_between(R, goal_of_ball(m, w, d - component).matrix(), component)
+    return violation
 
 
 class KinematicBodies:

@@ -110,17 +110,17 @@ def servo_law(fo, w, d, x, v):
     effort, k, c, energy, loss = local(none + fo.driving.load(w, d)), none, none, none, none
     if fo.has_drives:
         k, c = local(none + fo.stiffness.load(w, d)), local(none + fo.rate_gain.load(w, d))
-        lack, lag = local(fo.target.load(w, d) - x), local(fo.target_rate.load(w, d) - v)
-        effort = local(effort + lack * k + lag * c)
-        energy, loss = k * lack * lack * 0.5, c * lag * lag * 0.5
+        error, lag = local(fo.target.load(w, d) - x), local(fo.target_rate.load(w, d) - v)
+        effort = local(effort + error * k + lag * c)
+        energy, loss = k * error * error * 0.5, c * lag * lag * 0.5
     return Response(effort, k, c, energy, loss)
 
 
-def turn_law(fo, w, d, lack):
+def turn_law(fo, w, d, error):
     """Spring of the drive of a ball, along one of its dofs, by what it lacks to its target, a part of a rotation vector."""
     none = fo.stored.arena.zero()
     k = local(none + fo.ball_stiffness.load(w, d))
-    return Response(lack * k, k, none, lack * lack * k * 0.5, none)
+    return Response(error * k, k, none, error * error * k * 0.5, none)
 
 
 def add_applied(law: Response, fo, w, d, x, v, lag=None) -> Response:

@@ -114,12 +114,12 @@ def raise_limits(p: ti.template(), w: ti.i32, tolerance: ti.template()):
     gives = p.gradient.arena.zero()
     for k in range(y.n):
         gives = ti.max(gives, excess_of(y, w, k))
-    lacks = ~(gives <= tolerance)
+    not_converged = ~(gives <= tolerance)
     for m in range(y.n_points):
         x, weight = point_of(p, w, m)
-        steepen(y, w, m, x, weight, lacks)
+        steepen(y, w, m, x, weight, not_converged)
     for k in range(y.n):
-        raise_pushes(y, w, k, lacks)
+        raise_pushes(y, w, k, not_converged)
     return gives
 
 

@@ -129,12 +129,12 @@ def find_residuals(f: ti.template(), x: ti.template(), w: ti.i32):
             phi = phi + term
             size = size + size_of(term)
         f.residual.store(w, r, phi)
-        lacks = ti.abs(phi) - size * ti.static(ROUNDED[precision_of()])
+        violation = ti.abs(phi) - size * ti.static(ROUNDED[precision_of()])
         if ti.static(f.has_soft):
             if f.is_hard.at(r) != 0:
-                worst = ti.max(worst, lacks)
+                worst = ti.max(worst, violation)
         else:
-            worst = ti.max(worst, lacks)
+            worst = ti.max(worst, violation)
     if ti.static(f.n_bent > 0):
         find_coordinates(f, w)
     if ti.static(f.n_sums > 0):

@@ -30,7 +30,7 @@ class SaddlePoint(Polynomials):
         soft: (R) e.  lent: (R) what of it `solve` takes away again.
         mass: (n) weights, 1 of prescribed coordinates.  inertia: (n) what of them is true.
         factor: of the saddle point; unknowns are the coordinates, then
-            the rows.  moves: (n) 0 for coordinates that are prescribed.  has_led: whether there are any.
+            the rows.  moves: (n) 0 for coordinates that are prescribed.  has_prescribed: whether there are any.
         stress: (R) factor of the second derivatives of each row that M gets, which are bend_weight at bend_place.
         cross_place: where M gets -stress times products of entries of the gradients of parts of sums.
         frames: see `PairedFrames`; frame_place: where M gets their stiffness.

@@ -49,7 +49,7 @@ class LoopProblem:
         acting: rows that do so in some world of the model.
         goal, speed: (lead, R), prescribed coordinates and rates of rows, else 0; the meter knows where balls shall be.
         tells_place: (R,) bool, False for rows that prescribe a velocity alone.
-        is_tree: (NV,) bool.  is_led: (NV,) bool, dofs with prescribed motions.
+        is_tree: (NV,) bool.  is_prescribed: (NV,) bool, dofs with prescribed motions.
         angle: [rad], (lead, R), of rows that count turns.
         paths: (L + 1,) dofs that move each link.  link: (NV,) link of each dof.
     """

@@ -79,8 +79,8 @@ def factorize(c: ti.template(), w: ti.i32):
     Writes: c.potential.matrix, c.step.curve
     """
     factorize_blocks(c.potential.matrix, w)
-    lacks = least_pivot(c.potential.matrix, w) <= 0.0
-    c.step.curve.store(w, 0, select(lacks, c.tables.arena.zero(), c.step.curve.load(w, 0)))
+    is_indefinite = least_pivot(c.potential.matrix, w) <= 0.0
+    c.step.curve.store(w, 0, select(is_indefinite, c.tables.arena.zero(), c.step.curve.load(w, 0)))
 
 
 def lacks_curvature(c, w):

@@ -218,7 +218,7 @@ def shorten(c: ti.template(), w: ti.i32):
 
 
 @ti.func
-def settle(c: ti.template(), w: ti.i32):
+def accept_step(c: ti.template(), w: ti.i32):
     """Take next_x.
 
     Reads:  c.step.{size, length, energy}, c.potential.rows.next_x

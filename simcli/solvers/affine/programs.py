@@ -127,4 +127,4 @@ def halvings(c) -> Repeat:
 def settlement(c) -> tuple:
     """Take the point. Where hard limits still give, their forces are raised, and the search goes on."""
     raised = when(c.potential.laws.n, only(newton.has_arrived, newton.raise_forces))
-    return newton.settle, raised, when(c.given.n, let_arrive), newton.count_iteration
+    return newton.accept_step, raised, when(c.given.n, let_arrive), newton.count_iteration

@@ -106,8 +106,8 @@ def _aim_contact(k: ti.template(), t: ti.template(), s: ti.template(), p: ti.tem
     found = one(table.gap, w, lane, c)
     blur = ti.select(compliance > 0.0, 0.0 * found, terms_of_gap(k, w, lane, c) * p.limits.rounding * BLURRED)
     gap = certain(found, blur)
-    out = ti.min(k.options.push_out * ti.max(-gap, gap * 0.0), k.options.push_out_speed * step)
-    target = ti.select(compliance > 0.0, 0.0 * gap, ti.min(gap + out, gap * 0.0))
+    depenetration = ti.min(k.options.push_out * ti.max(-gap, gap * 0.0), k.options.push_out_speed * step)
+    target = ti.select(compliance > 0.0, 0.0 * gap, ti.min(gap + depenetration, gap * 0.0))
     bounces = 0.0 * gap
     bias = (gap - target) / step + one(k.bent, w, lane, c)
     if ti.static(k.has_bounce):
@@ -185,8 +185,8 @@ def aim_again(k: ti.template(), p: ti.template(), w: ti.i32, h: ti.template()):
     Writes: p.contacts.bias
     """
     for c in range(whole(p.live, w, 1)):
-        lacks = certain(k.collider.contacts.reach.load(w, c), k.blur.load(w, c)) - k.target.load(w, c)
-        bias = lacks / h - contact_speed(p, w, c, p.velocity).parts[0]
+        violation = certain(k.collider.contacts.reach.load(w, c), k.blur.load(w, c)) - k.target.load(w, c)
+        bias = violation / h - contact_speed(p, w, c, p.velocity).parts[0]
         moves = (k.bounces.load(w, c) == 0.0) & (p.contacts.on.load(w, c) != 0.0)
         before = p.contacts.bias.load(w, c)
         p.contacts.bias.store(w, c, select_parts(moves, Vec3(bias, before.parts[1], before.parts[2]), before))

@@ -113,7 +113,7 @@ def watch_shapes(k: ti.template(), t: ti.template(), s: ti.template(), w: ti.i32
 
 
 @ti.func
-def recall_contacts(k: ti.template(), t: ti.template(), s: ti.template(), p: ti.template(), w: ti.i32):
+def warm_start_contacts(k: ti.template(), t: ti.template(), s: ti.template(), p: ti.template(), w: ti.i32):
     """What contacts that were found say of velocities, with what they carried before as the first impulses.
 
     Reads:  s of `place_all`, k
@@ -123,7 +123,7 @@ def recall_contacts(k: ti.template(), t: ti.template(), s: ti.template(), p: ti.
     n = _count_as_before(k, w)
     for c in range(n):
         k.taken.store(w, c, p.arena.zero() + 1.0)
-        _recall(k, p, w, None, c, c)
+        _warm_start(k, p, w, None, c, c)
     for lane in range(k.collider.lanes):
         for c in range(n, ti.cast(get_lane(k.known.part(w, 0, 0), lane), ti.i32)):
             put(k.taken, w, lane, c, 0.0)
@@ -136,7 +136,7 @@ def recall_contacts(k: ti.template(), t: ti.template(), s: ti.template(), p: ti.
             else:
                 found = match(k, w, lane, c)
             if found >= 0:
-                _recall(k, p, w, lane, c, found)
+                _warm_start(k, p, w, lane, c, found)
             else:
                 _begin_with(k, p, w, lane, c, vector(), -1.0, 0.0)
 
@@ -228,7 +228,7 @@ def known_of_pair(k: ti.template(), w: ti.i32, lane: ti.i32, low: ti.i32, high: 
 
 
 @ti.func
-def _recall(k: ti.template(), p: ti.template(), w: ti.i32, lane: ti.template(), c: ti.i32, j: ti.i32):
+def _warm_start(k: ti.template(), p: ti.template(), w: ti.i32, lane: ti.template(), c: ti.i32, j: ti.i32):
     """Begin contact c of one world, or without a lane of all, with what contact j of the step before carried.
 
     Reads:  k.{impulse, slips, bend}, the table

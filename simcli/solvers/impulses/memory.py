@@ -72,7 +72,7 @@ class Impulses:
         enough: [m/s], what a step may lack.
         finest: [m/s], how finely velocities of a step can be found: the tolerance, or what the fastest of them rounds by.
         missed: [m/s], what the first solution of the last step lacked at the poses reached.  first: 1 until that is known.
-        lacked: [m/s], what the solution before the last one began with.
+        earlier_residual: [m/s], that with which the solution before the last one began.
         awakened: 1 for the worlds whose rows are to be stated anew.
         spins: 1 for the worlds in which a contact has rolling or torsional friction.
         is_bounded: whether some law stops something: then all steps are of impulses.
@@ -115,7 +115,7 @@ class Impulses:
         self.load, self.stiff = arena.slot(n if turns else 0), arena.slot(tables.n_links if turns else 0, Mat3)
         self.stiffness = arena.slot(DOFS * DOFS * tables.n_links if turns else 0)
         self.push, self.gain = system.laws.items.slot(), system.laws.items.slot()
-        (self.iterations, self.residual, self.missed, self.first, self.lacked, self.finest,
+        (self.iterations, self.residual, self.missed, self.first, self.earlier_residual, self.finest,
          self.awakened) = (arena.single.slot() for _ in range(7))
         self.spins = arena.single.slot()
 
@@ -193,7 +193,7 @@ def _remember(c, w):
     if c.is_natural:
         find_gaps(m.contacts.collider, c.tables, c.state, w)
     if m.contacts.lag is None:  # velocities of steps of impulses are those half a step before their positions
-        m.contacts.lagging.store(w, 0, c.bound.jumps.load(w, 0) * 0.5)
+        m.contacts.lagging.store(w, 0, c.bound.velocity_jump.load(w, 0) * 0.5)
     drop_open_contacts(m.contacts, m.problem, w, c.constants.load(w, H))
 
 

@@ -25,18 +25,18 @@ from simcli.solvers.impulses.stages import (
     detect_all,
     is_awake,
     is_first_search,
-    note_lack,
     note_missed,
-    recall_all,
+    note_residual,
     searches_again,
     sleep,
     state,
-    state_lack,
+    state_residual,
     state_rows,
     turn_again,
     turn_first,
     turn_held,
     wake,
+    warm_start_all,
     watch_places,
 )
 
@@ -46,7 +46,7 @@ def problem_of(c):
     return c.bound.impulses.problem
 
 
-watch_contacts = watch_places, detect_all, recall_all  # of a step
+watch_contacts = watch_places, detect_all, warm_start_all  # of a step
 
 
 def solving(c) -> tuple:
@@ -56,7 +56,7 @@ def solving(c) -> tuple:
         c: core of the run.
     """
     turn = (turn_first,) if c.turns else ()
-    return (begin_solving, state, *turn, *searching(c), note_lack, *sharing(c), take_answer)
+    return (begin_solving, state, *turn, *searching(c), note_residual, *sharing(c), take_answer)
 
 
 def correcting(c) -> tuple:
@@ -67,7 +67,7 @@ def correcting(c) -> tuple:
     """
     turn = (begin_again, turn_again) if c.turns else ()
     turn = (*turn, *when(c.gyroscopes.n_held, turn_held))
-    return (begin_correcting, *turn, *searching(c, rest=(state_lack,)), note_lack, note_missed, *sharing(c),
+    return (begin_correcting, *turn, *searching(c, rest=(state_residual,)), note_residual, note_missed, *sharing(c),
             take_answer)
 
 

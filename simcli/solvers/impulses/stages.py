@@ -8,7 +8,7 @@ from simcli.kernels.language import ti
 from simcli.kernels.language.numbers import number
 from simcli.kernels.memory.arena import any_lane, local
 from simcli.solvers.impulses.aims import BLURRED, aim_contacts, rub
-from simcli.solvers.impulses.contacts import recall_contacts, watch_shapes
+from simcli.solvers.impulses.contacts import warm_start_contacts, watch_shapes
 from simcli.solvers.impulses.direction import turn_directions
 from simcli.solvers.impulses.law_rows import BOUNDLESS, wake_bounds
 from simcli.solvers.impulses.memory import FAST, FINER
@@ -40,14 +40,14 @@ def detect_all(c: ti.template(), w: ti.i32):
 
 
 @ti.func
-def recall_all(c: ti.template(), w: ti.i32):
+def warm_start_all(c: ti.template(), w: ti.i32):
     """State the contacts that were found, and what they carried before.
 
     Reads:  c.state of `place_all`
     Writes: c.bound.impulses, p.contacts
     """
     m = c.bound.impulses
-    recall_contacts(m.contacts, c.tables, c.state, m.problem, w)
+    warm_start_contacts(m.contacts, c.tables, c.state, m.problem, w)
 
 
 @ti.func
@@ -55,7 +55,7 @@ def begin_solving(c: ti.template(), w: ti.i32):
     """What a search of an evaluation begins with.
 
     Reads:  c.state.qd
-    Writes: c.now, p.{goal, enough, kappa}, c.bound.impulses.{finest, missed, first, lacked, iterations, awakened}
+    Writes: c.now, p.{goal, enough, kappa}, c.bound.impulses.{finest, missed, first, earlier_residual, iterations, awakened}
     """
     m = c.bound.impulses
     p = m.problem
@@ -67,7 +67,7 @@ def begin_solving(c: ti.template(), w: ti.i32):
     p.goal.store(w, 0, ti.max(finest, m.missed.load(w, 0) * FINER))
     m.missed.store(w, 0, zero)
     m.first.store(w, 0, zero + 1.0)
-    m.lacked.store(w, 0, zero + BOUNDLESS)
+    m.earlier_residual.store(w, 0, zero + BOUNDLESS)
     p.kappa.store(w, 0, zero + p.limits.kappa)
     m.iterations.store(w, 0, zero)
     m.awakened.store(w, 0, zero + 1.0)
@@ -125,8 +125,8 @@ def _search_often(c, w):
 def begin_correcting(c: ti.template(), w: ti.i32):
     """What a search of a correction begins with: the proximal compliance stays, and the factors with it, while that is fast.
 
-    Reads:  p.{lack, progress.kappa}
-    Writes: c.now, p.{goal, enough, kappa}, c.bound.impulses.{lacked, awakened}
+    Reads:  p.{first_residual, progress.kappa}
+    Writes: c.now, p.{goal, enough, kappa}, c.bound.impulses.{earlier_residual, awakened}
     """
     m = c.bound.impulses
     p = m.problem
@@ -134,11 +134,11 @@ def begin_correcting(c: ti.template(), w: ti.i32):
     p.goal.store(w, 0, m.finest.load(w, 0))
     p.share.store(w, 0, zero + FINER)
     p.enough.store(w, 0, ti.max(m.finest.load(w, 0), m.enough))
-    lacks = p.lack.load(w, 0)
+    residual = p.first_residual.load(w, 0)
     before, after = p.kappa.load(w, 0), p.progress.kappa.load(w, 0)
-    is_fast = (after < before) & (lacks < FAST * m.lacked.load(w, 0))
+    is_fast = (after < before) & (residual < FAST * m.earlier_residual.load(w, 0))
     p.kappa.store(w, 0, select(is_fast, before, after))
-    m.lacked.store(w, 0, lacks)
+    m.earlier_residual.store(w, 0, residual)
     m.awakened.store(w, 0, zero)
     _wake_all(c, w)
     c.now.store(w, "search", 0)
@@ -260,7 +260,7 @@ def aim_all_contacts(c: ti.template(), w: ti.i32):
 
 
 @ti.func
-def state_lack(c: ti.template(), w: ti.i32):
+def state_residual(c: ti.template(), w: ti.i32):
     """What rigid rows and contacts lack at the poses reached."""
     state_rest(c, w, c.constants.load(w, H))
 
@@ -305,27 +305,27 @@ def searches_again(c, w):
 
 
 @ti.func
-def note_lack(c: ti.template(), w: ti.i32):
+def note_residual(c: ti.template(), w: ti.i32):
     """Note what the last search began with, and whether that is too much.
 
-    Reads:  p.{lack, enough, residual}
+    Reads:  p.{first_residual, enough, residual}
     Writes: c.bound.{worst, impulses.residual}
     """
     m = c.bound.impulses
     zero = c.tables.arena.zero()
-    lacks = m.problem.lack.load(w, 0)
-    too_much = lacks >= m.problem.enough.load(w, 0)
+    residual = m.problem.first_residual.load(w, 0)
+    too_much = residual >= m.problem.enough.load(w, 0)
     c.bound.worst.store(w, 0, select(too_much, zero + 1.0, zero))
-    m.residual.store(w, 0, select(too_much, m.problem.residual.load(w, 0), lacks))
+    m.residual.store(w, 0, select(too_much, m.problem.residual.load(w, 0), residual))
 
 
 @ti.func
 def note_missed(c: ti.template(), w: ti.i32):
     """Note what the first solution of a step lacks at the poses reached.
 
-    Reads:  p.lack
+    Reads:  p.first_residual
     Writes: c.bound.impulses.{missed, first}
     """
     m = c.bound.impulses
-    m.missed.store(w, 0, select(m.first.load(w, 0) != 0.0, m.problem.lack.load(w, 0), m.missed.load(w, 0)))
+    m.missed.store(w, 0, select(m.first.load(w, 0) != 0.0, m.problem.first_residual.load(w, 0), m.missed.load(w, 0)))
     m.first.store(w, 0, c.tables.arena.zero())

@@ -18,12 +18,12 @@ from simcli.solvers.tree.integrators import H
 def meet_contacts(c: ti.template(), w: ti.i32):
     """Take a step of impulses in the worlds that have contacts; where laws stop something, in all.
 
-    Writes: c.bound.{jumps, parts}
+    Writes: c.bound.{velocity_jump, parts}
     """
     m = c.bound.impulses
     zero = c.tables.arena.zero()
     smooth = _may_be_smooth(c) & (m.contacts.collider.contacts.count.load(w, 0) == 0.0)
-    c.bound.jumps.store(w, 0, select(smooth, zero, zero + 1.0))
+    c.bound.velocity_jump.store(w, 0, select(smooth, zero, zero + 1.0))
     c.bound.parts.store(w, 0, zero)
 
 
@@ -37,12 +37,12 @@ def _may_be_smooth(c):
 def part_contacts(c: ti.template(), w: ti.i32):
     """Take a world where `note_smooth` has seen that nothing touches as one without contacts.
 
-    Writes: c.bound.jumps, p.{contacts, centre}
+    Writes: c.bound.velocity_jump, p.{contacts, centre}
     """
     m = c.bound.impulses
     p = m.problem
     zero = c.tables.arena.zero()
-    c.bound.jumps.store(w, 0, zero)
+    c.bound.velocity_jump.store(w, 0, zero)
     for n in range(whole(p.stated, w, 0)):
         p.contacts.on.store(w, n, zero)
         p.contacts.impulse.store(w, n, Vec3(zero, zero, zero))
@@ -53,14 +53,14 @@ def part_contacts(c: ti.template(), w: ti.i32):
 def note_smooth(c: ti.template(), w: ti.i32):
     """Note the worlds in which no contact carries anything, nor would be passed by a step without impulses.
 
-    Reads:  p.{contacts, velocity}, c.bound.{jumps, impulses}
+    Reads:  p.{contacts, velocity}, c.bound.{velocity_jump, impulses}
     Writes: c.bound.parts
     """
     m = c.bound.impulses
     p = m.problem
     zero = c.tables.arena.zero()
     h = c.constants.load(w, H)
-    parts = _may_be_smooth(c) & (c.bound.jumps.load(w, 0) > 0.0)
+    parts = _may_be_smooth(c) & (c.bound.velocity_jump.load(w, 0) > 0.0)
     for n in range(whole(p.live, w, 1)):
         on = p.contacts.on.load(w, n) != 0.0
         speed = contact_speed(p, w, n, m.start) + contact_speed(p, w, n, p.velocity)

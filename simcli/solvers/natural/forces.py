@@ -172,7 +172,7 @@ def bias_of_cable(c: ti.template(), w: ti.i32, k: ti.i32):
 
 
 @ti.func
-def soften_coordinates(c: ti.template(), w: ti.i32):
+def regularize_coordinates(c: ti.template(), w: ti.i32):
     """Soft rows of a step of length h: forces at the end of half of it, linear in the acceleration, as in `equations.py`.
 
     Reads:  c.steps.rows.{residual, rate, v}
@@ -180,12 +180,12 @@ def soften_coordinates(c: ti.template(), w: ti.i32):
     """
     for k in range(c.pushes.n):
         _idle_part(c, w, k)
-        _soften_spring(c, w, k)
-        _soften_law(c, w, k)
+        _regularize_spring(c, w, k)
+        _regularize_law(c, w, k)
 
 
 @ti.func
-def _soften(c: ti.template(), w: ti.i32, k: ti.i32, push: ti.template(), gain: ti.template()):
+def _regularize(c: ti.template(), w: ti.i32, k: ti.i32, push: ti.template(), gain: ti.template()):
     """Soft row k gives push - gain x''."""
     f = c.steps.rows
     r = c.pushes.row.at(k)
@@ -197,23 +197,23 @@ def _soften(c: ti.template(), w: ti.i32, k: ti.i32, push: ti.template(), gain: t
 
 @needs.cable_parts
 def _idle_part(c, w, k):
-    _soften(c, w, k, c.tables.arena.zero(), c.tables.arena.zero())
+    _regularize(c, w, k, c.tables.arena.zero(), c.tables.arena.zero())
 
 
 @needs.soft_springs
 @ti.func
-def _soften_spring(c: ti.template(), w: ti.i32, k: ti.i32):
+def _regularize_spring(c: ti.template(), w: ti.i32, k: ti.i32):
     if c.pushes.spring.at(k) >= 0:
         zero = c.tables.arena.zero()
         law, _taken, acts, _inertia = response_now(c, w, k)
         foreseen, yielded = foresee(law, c.steps.rows.rate.load(w, c.pushes.row.at(k)), c.constants.load(w, H) * 0.5)
         gain = select(acts, yielded, zero)
-        _soften(c, w, k, select(acts, foreseen, zero) - bias_of(c, w, k) * gain, gain)
+        _regularize(c, w, k, select(acts, foreseen, zero) - bias_of(c, w, k) * gain, gain)
 
 
 @needs.soft_laws
 @ti.func
-def _soften_law(c: ti.template(), w: ti.i32, k: ti.i32):
+def _regularize_law(c: ti.template(), w: ti.i32, k: ti.i32):
     n = c.pushes.law.at(k)
     if n >= 0:
         f = c.steps.rows
@@ -225,7 +225,7 @@ def _soften_law(c: ti.template(), w: ti.i32, k: ti.i32):
         laws.shift.store(w, n, bias_of(c, w, k))
         state_law(laws, c.forces, w, n, f.residual.load(w, r), f.rate.load(w, r), zero, zero, b, h, b)
         draw_line(laws, w, n, b)
-        _soften(c, w, k, laws.push.load(w, n), laws.gain.load(w, n))
+        _regularize(c, w, k, laws.push.load(w, n), laws.gain.load(w, n))
 
 
 @ti.func

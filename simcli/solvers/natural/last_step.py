@@ -18,7 +18,7 @@ from simcli.solvers.tree.integrators import H
 def keep_answer(c: ti.template(), w: ti.i32):
     """Keep what a step has found.
 
-    Reads:  c.bound.{jumps, system}, c.state.qd
+    Reads:  c.bound.{velocity_jump, system}, c.state.qd
     Writes: c.bound.{answer, begun, of_laws, jumped}
     """
     y = c.bound.system
@@ -38,10 +38,10 @@ def _keep_laws(c: ti.template(), w: ti.i32):
     y = c.bound.system
     kept = c.bound.of_laws
     h = c.constants.load(w, H)
-    c.bound.jumped.store(w, 0, c.bound.jumps.load(w, 0))
+    c.bound.jumped.store(w, 0, c.bound.velocity_jump.load(w, 0))
     for n in range(y.n_dofs):
         c.bound.begun.store(w, n, c.state.qd.load(w, c.tables.tree_dof.at(n)) - y.acceleration.load(w, n) * h)
-    holds = c.bound.jumps.load(w, 0)
+    holds = c.bound.velocity_jump.load(w, 0)
     for k in range(y.laws.n):
         held = (y.laws.lock.load(w, k) != FREE) | (y.laws.held.load(w, k) < ti.math.inf)
         holds = select(held, holds * 0.0 + 1.0, holds)
@@ -53,7 +53,7 @@ def _keep_laws(c: ti.template(), w: ti.i32):
 
 def shows_step(c, w):
     """The worlds whose frame shows the step: a law held a coordinate there, or foresees at the instant that it stops one."""
-    return (c.bound.jumped.load(w, 1) != 0.0) | (c.bound.jumps.load(w, 0) != 0.0)
+    return (c.bound.jumped.load(w, 1) != 0.0) | (c.bound.velocity_jump.load(w, 0) != 0.0)
 
 
 @ti.func
@@ -61,7 +61,7 @@ def recall_answer(c: ti.template(), w: ti.i32):
     """Put back what `keep_answer` has kept, and the accelerations that frames show.
 
     Reads:  c.bound.{answer, of_laws, jumped}
-    Writes: c.bound.{jumps, system.{acceleration, force, effort, laws}}, c.state.qdd
+    Writes: c.bound.{velocity_jump, system.{acceleration, force, effort, laws}}, c.state.qdd
     """
     y = c.bound.system
     kept = c.bound.answer
@@ -79,7 +79,7 @@ def recall_answer(c: ti.template(), w: ti.i32):
 def _recall_laws(c: ti.template(), w: ti.i32):
     laws = c.bound.system.laws
     kept = c.bound.of_laws
-    c.bound.jumps.store(w, 0, c.bound.jumped.load(w, 0))
+    c.bound.velocity_jump.store(w, 0, c.bound.jumped.load(w, 0))
     for k in range(laws.n):
         laws.effort.store(w, k, kept.load(w, 3 * k))
         laws.lock.store(w, k, kept.load(w, 3 * k + 1))

@@ -104,7 +104,7 @@ class AlphaSteps:
     Attributes:
         alpha_m, alpha_f, gamma, beta: see alpha/generalized_alpha.py.
         share: d q1 / d a1 over h^2.  rate_share: d v1 / d a1 over h.
-        lack: [m] what the last round of a step found to lack, as a way.  excess: [m] by how much that is too much.
+        residual: [m] of the last round of a step, as a way.  excess: [m] by how much that is too much.
         a, w: (n) accelerations, true ones and those of the recurrence.  next_a, next_w: at the end of the step.
         v: (n) velocities at its start.
         prescribed, prescribed_rate: (n_prescribed_rows) accelerations and rates that motions prescribed where the last step
@@ -123,7 +123,7 @@ class AlphaSteps:
         self.rate_share, self.jumps = self.gamma * (1.0 - self.alpha_f) / (1.0 - self.alpha_m), jumps
         self.n_prescribed, self.n_holds = n_prescribed, n_prescribed + n_prescribed_rows
         prescribed, holds = arena.records(n_prescribed_rows), arena.records(self.n_holds)
-        (self.lack, self.excess), (self.prescribed, self.prescribed_rate) = arena.single.slots(2), prescribed.slots(2)
+        (self.residual, self.excess), (self.prescribed, self.prescribed_rate) = arena.single.slots(2), prescribed.slots(2)
         self.coarse, self.rounding = COARSE_STEP[arena.device.precision], BALANCE_ROUNDS[arena.device.precision]
         self.force, self.mean_force, self.next_force = holds.slots(3)
         self.a, self.w, self.next_a, self.next_w, self.v = arena.records(n).slots(5)

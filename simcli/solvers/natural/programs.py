@@ -60,7 +60,7 @@ from simcli.solvers.natural.quadratic import (
     end_midpoint,
     enter_steps,
     move_to_place,
-    rows_lack,
+    rows_not_converged,
     take_accelerations,
 )
 from simcli.solvers.natural.rotors import note_paces
@@ -70,13 +70,13 @@ from simcli.solvers.natural.stages import (
     begin_evaluation,
     end_velocities,
     fill_matrix,
-    harden_instant,
     is_taken_again,
     load_midpoint,
     load_second_half,
     pull_vectors,
     push_midpoint,
-    soften_step,
+    regularize_step,
+    shift_instant_multipliers,
     state_system,
 )
 from simcli.solvers.rows.corrections import ask_for_correction, correct
@@ -90,11 +90,11 @@ from simcli.solvers.rows.stages import (
     find_active_set,
     find_bias,
     finish_solutions,
-    harden_rows,
     keep_solution,
-    lacks,
     measure_rows,
+    not_converged,
     set_changes,
+    shift_multipliers,
     solve_system,
 )
 from simcli.solvers.shared.clock import prescribe_end, prescribe_frame, prescribe_start
@@ -144,7 +144,7 @@ def step_of_polynomials(c) -> tuple:
     """A step of zhong06 whose rows are polynomials and whose forces are smooth."""
     mixed = (factorize_rows,) if c.pushes.is_mixed else ()
     correction = (ask_for_rows, *FILTERED, take_accelerations)
-    corrections = repeat(*correction, at_most=c.steps.corrections, where=rows_lack, wanted=rows_lack)
+    corrections = repeat(*correction, at_most=c.steps.corrections, where=rows_not_converged, wanted=rows_not_converged)
     return (*signals(c), begin_midpoint, factorize_rows, solve_saddle, ask_for_accelerations, *mixed, *FILTERED,
             take_accelerations, corrections, placements(move_to_place), end_midpoint)  # fmt: skip
 
@@ -171,7 +171,7 @@ def step_of_alpha(c) -> tuple:
 def placements(move) -> tuple:
     """Stages that place the coordinates where corrections have not brought them, by a matrix each."""
     placement = (ask_for_place, factorize_rows, *FILTERED, move)
-    return (repeat(*placement, at_most=MAX_PLACEMENTS, where=rows_lack, wanted=rows_lack),)
+    return (repeat(*placement, at_most=MAX_PLACEMENTS, where=rows_not_converged, wanted=rows_not_converged),)
 
 
 def step_of_poses(c) -> tuple:
@@ -183,8 +183,8 @@ def step_of_poses(c) -> tuple:
     again = (set_registers(node=c.stages), *contacts(c, part_contacts), *_evaluation(c))
     correction = (solve_system, filter_correction, solve_system, correct)
     measured = (place_links, *_measurement(c), *rows_of_motions(c, prescribe_rows_to_end), ask_for_correction)
-    corrections = repeat(*measured, only(lacks, *correction), at_most=c.bound.max_corrections,
-                                wanted=lacks)  # fmt: skip
+    corrections = repeat(*measured, only(not_converged, *correction), at_most=c.bound.max_corrections,
+                                wanted=not_converged)  # fmt: skip
     locks = (follow_motions, *kinematic(c, leave_kinematic)) if c.motions.n_locks else ()
     rotors = (note_paces,) if c.forces.has_armature and c.bound.system.laws.n else ()
     damped = (load_second_half,) if c.is_midpoint and c.forces.damps_links else ()
@@ -197,9 +197,9 @@ def step_of_poses(c) -> tuple:
 
 def projection(c) -> tuple:
     """Velocities projected on the rows, with the least kinetic energy; the matrix serves accelerations, too."""
-    soft = (*_measurement(c), soften_step) if c.bound.system.n_rows else ()
+    soft = (*_measurement(c), regularize_step) if c.bound.system.n_rows else ()
     excess = (return_excess,) if c.has_excess else ()
-    further = repeat_blocks(harden_rows, *excess, solve_system, take_projection, at_most=c.bound.projections - 1)
+    further = repeat_blocks(shift_multipliers, *excess, solve_system, take_projection, at_most=c.bound.projections - 1)
     return (place_links, find_bias, *soft, fill_matrix, *rows_of_motions(c, prescribe_rows), state_projection, solve_system,
             take_projection, further, end_projection)  # fmt: skip
 
@@ -212,7 +212,7 @@ def _evaluation(c, is_frame: bool = False) -> tuple:
         is_frame: whether a frame shows them, else a step takes them.
     """
     late = c.is_midpoint and not is_frame
-    hard = (harden_instant,) if is_frame and c.bound.system.n_rows else ()
+    hard = (shift_instant_multipliers,) if is_frame and c.bound.system.n_rows else ()
     motions = rows_of_motions(c, prescribe_rows if is_frame else prescribe_rows_to_end)
     answer = (*solving(c), note_smooth) if c.by_impulses else _with_active_set(c, is_frame)
     return (begin_evaluation, *kinematic(c, move_kinematic_bodies), load_midpoint if late else load_forces, find_bias,
@@ -228,7 +228,8 @@ def _with_active_set(c, is_frame: bool) -> tuple:
     tries = [state_system if c.bound.is_plain and not is_frame else assemble_system, *carries, solve_system, keep_solution]
     for k in range(1, y.solutions):
         last = k == y.solutions - 1
-        tries += [set_registers(solution=k), harden_rows, *gives, solve_system, finish_solutions if last else keep_solution]
+        tries += [set_registers(solution=k), shift_multipliers, *gives, solve_system,
+                  finish_solutions if last else keep_solution]
     tries = (set_registers(solution=0), *tries, *owes)
     if not y.laws.n and not (c.has_excess and is_frame):
         return set_registers(choice=0), find_active_set, *tries

@@ -95,11 +95,11 @@ def split_forces(c: ti.template(), w: ti.i32):
 
     A smooth step has half of them there, and half where it ends, as has the projection.
 
-    Reads:  c.bound.jumps
+    Reads:  c.bound.velocity_jump
     Writes: c.bound.{projected, system.force}
     """
     y = c.bound.system
-    smooth = c.bound.jumps.load(w, 0) == 0.0
+    smooth = c.bound.velocity_jump.load(w, 0) == 0.0
     for r in range(y.n_rows):
         force = y.force.load(w, r)
         later = select(smooth, force * 0.5, force * 0.0)

@@ -22,11 +22,11 @@ from simcli.solvers.natural.forces import (
     idle_coordinates,
     note_coordinate_paces,
     pull_coordinates,
+    regularize_coordinates,
     response_now,
-    soften_coordinates,
 )
 from simcli.solvers.natural.memory import KEPT_FORCE
-from simcli.solvers.natural.saddle import add_row_forces, ask_for_velocities, measure_next, soften_rows
+from simcli.solvers.natural.saddle import add_row_forces, ask_for_velocities, measure_next, regularize_rows
 from simcli.solvers.shared import needs
 from simcli.solvers.tree.integrators import H
 
@@ -55,7 +55,7 @@ def begin_midpoint(c: ti.template(), w: ti.i32):
     Writes: c.steps.{load, rows}
     """
     extend(c.steps.rows, c.steps.rows.v, w, 0.0)
-    soften_rows(c, w)
+    regularize_rows(c, w)
     idle_coordinates(c, w)
     ask_for_velocities(c, w)
 
@@ -86,9 +86,9 @@ def ask_for_accelerations(c: ti.template(), w: ti.i32):
     extend(f, f.next_x, w, 0.0)
     find_rates(f, w)
     for r in range(f.n_rows):
-        lacks = f.residual.load(w, r) / h + f.rate.load(w, r) + bias(f, f.next_x, w, r) * (h * 0.5)
-        c.steps.load.store(w, f.n + r, -lacks / (h * 0.5))
-    soften_coordinates(c, w)
+        violation = f.residual.load(w, r) / h + f.rate.load(w, r) + bias(f, f.next_x, w, r) * (h * 0.5)
+        c.steps.load.store(w, f.n + r, -violation / (h * 0.5))
+    regularize_coordinates(c, w)
     foresee_forces(c, w)
     _add_work_of_start(c, w)
 
@@ -113,13 +113,13 @@ def foresee_forces(c: ti.template(), w: ti.i32):
         foreseen = select(f.soft.load(w, r) == f.lent.load(w, r), foreseen * kept, c.tables.arena.zero())
         c.steps.earlier_force.store(w, r, last)
         c.steps.force.store(w, r, foreseen)
-        lacks = c.steps.load.load(w, f.n + r)
+        violation = c.steps.load.load(w, f.n + r)
         for e in range(f.entry_start.at(r), f.entry_start.at(r + 1)):
             i = f.entry_at.at(e)
             gradient = f.gradient.load(w, e)
             c.steps.load.store(w, i, c.steps.load.load(w, i) + gradient * foreseen)
-            lacks = lacks - gradient * c.steps.acceleration.load(w, i)
-        c.steps.load.store(w, f.n + r, lacks)
+            violation = violation - gradient * c.steps.acceleration.load(w, i)
+        c.steps.load.store(w, f.n + r, violation)
 
 
 @needs.power
@@ -151,7 +151,7 @@ def take_accelerations(c: ti.template(), w: ti.i32):
     measure_next(c, w)
 
 
-def rows_lack(c, w):
+def rows_not_converged(c, w):
     """The worlds whose rows are not where they shall be."""
     return c.steps.worst.load(w, 0) > c.steps.tight
 
@@ -160,7 +160,7 @@ def rows_lack(c, w):
 def ask_for_rows(c: ti.template(), w: ti.i32):
     """A correction of the accelerations, in worlds whose rows lack something."""
     h = c.constants.load(w, H)
-    ask_for_lacks(c, w, -1.0 / (h * (h * 0.5)))
+    ask_for_residuals(c, w, -1.0 / (h * (h * 0.5)))
 
 
 @ti.func
@@ -176,11 +176,11 @@ def ask_for_place(c: ti.template(), w: ti.i32):
         f.lent.store(w, r, soft)
     idle_coordinates(c, w)
     bend_gradients(f, f.next_x, w)
-    ask_for_lacks(c, w, -1.0)
+    ask_for_residuals(c, w, -1.0)
 
 
 @ti.func
-def ask_for_lacks(c: ti.template(), w: ti.i32, factor: ti.template()):
+def ask_for_residuals(c: ti.template(), w: ti.i32, factor: ti.template()):
     """What rows lack, by a factor, in worlds where they lack something.
 
     Reads:  c.steps.{worst, rows.residual}

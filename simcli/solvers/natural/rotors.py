@@ -74,7 +74,7 @@ def _supply_by_kinematic(c: ti.template(), w: ti.i32, n: ti.i32, r: ti.i32, impu
         impulse: what row r gives the rotor.
 
     Reads:  c.bound.system, c.state.qd
-    Writes: c.forces.account.work, c.bound.led_gain
+    Writes: c.forces.account.work, c.bound.prescribed_gain
     """
     y = c.bound.system
     rate = c.tables.arena.zero()
@@ -85,7 +85,7 @@ def _supply_by_kinematic(c: ti.template(), w: ti.i32, n: ti.i32, r: ti.i32, impu
             rate = rate + y.entry.load(w, y.n_mass + e) * c.state.qd.load(w, d)
             gain = gain + y.entry.load(w, y.n_mass + e) * y.acceleration.load(w, c.tables.unknown.at(d))
     gain = gain * (c.constants.load(w, H) * 0.5)
-    c.bound.led_gain.store(w, n, gain)
+    c.bound.prescribed_gain.store(w, n, gain)
     c.forces.account.supply(w, impulse * (rate + gain * 0.5))
 
 
@@ -107,10 +107,10 @@ def add_rotor_work(c: ti.template(), w: ti.i32):
         if y.laws.is_loop.at(n) != 0:
             r = y.laws.row.at(n)
             turns = c.forces.armature.load(w, y.laws.dof.at(n)) * y.enabled.load(w, r) > done * 0.0
-            given = y.force.load(w, r) * c.bound.led_gain.load(w, n) * 0.5
+            given = y.force.load(w, r) * c.bound.prescribed_gain.load(w, n) * 0.5
             done = done + select(turns, given, given * 0.0)
     c.forces.account.supply(w, done * c.bound.owes.load(w, 0))
 
 
 def _is_smooth(c, w):
-    return c.bound.jumps.load(w, 0) == 0.0 if c.bound.switches else c.tables.arena.zero() == 0.0
+    return c.bound.velocity_jump.load(w, 0) == 0.0 if c.bound.switches else c.tables.arena.zero() == 0.0

@@ -9,12 +9,12 @@ from simcli.kernels.linear.sparse import get_unknown, put_unknown, substitute
 from simcli.kernels.rows.quadratic import bias, extend, find_rates, find_residuals
 from simcli.kernels.rows.saddle import factorize_saddle
 from simcli.solvers.natural.forces import demand_paces
-from simcli.solvers.natural.stages import soften
+from simcli.solvers.natural.stages import regularize
 
 
 @ti.func
-def soften_rows(c: ti.template(), w: ti.i32):
-    """Softness of the rows in this step, see `soften`.
+def regularize_rows(c: ti.template(), w: ti.i32):
+    """Softness of the rows in this step, see `regularize`.
 
     Reads:  c.steps.rows.v
     Writes: c.bound.system.softness, c.steps.rows.{soft, lent}
@@ -23,7 +23,7 @@ def soften_rows(c: ti.template(), w: ti.i32):
     fastest = c.tables.arena.zero()
     for k in range(c.bound.n_turning):
         fastest = ti.max(fastest, ti.abs(bias(f, f.v, w, c.bound.turning.at(k))) * c.bound.turn_weight.load(w, k))
-    soften(c, w, fastest, fastest)
+    regularize(c, w, fastest, fastest)
     spread_softness(c, w)
 
 

@@ -24,7 +24,7 @@ from simcli.solvers.tree.integrators import H, book_efforts
 
 
 @ti.func
-def soften(c: ti.template(), w: ti.i32, fastest: ti.template(), turned: ti.template()):
+def regularize(c: ti.template(), w: ti.i32, fastest: ti.template(), turned: ti.template()):
     """Softness of hard rows in this step, SOFTNESS_OF_TURN (h omega)^2 of their size.
 
     Where branches of a mechanism meet, an eigenvalue of J M^-1 J^T is the square of the distance from there. A step is
@@ -44,8 +44,8 @@ def soften(c: ti.template(), w: ti.i32, fastest: ti.template(), turned: ti.templ
 
 
 @ti.func
-def soften_step(c: ti.template(), w: ti.i32):
-    """`soften` by the rows that have just been measured.
+def regularize_step(c: ti.template(), w: ti.i32):
+    """`regularize` by the rows that have just been measured.
 
     Reads:  c.bound.system.rows.{bias, rate}
     Writes: c.bound.{turn, system.softness}
@@ -58,11 +58,11 @@ def soften_step(c: ti.template(), w: ti.i32):
         fastest = ti.max(fastest, ti.abs(bias) * weight)
         along = rate * rate * (0.5 * c.bound.radial.at(k))
         turned = ti.max(turned, ti.abs(bias - along) * weight)
-    soften(c, w, fastest, turned)
+    regularize(c, w, fastest, turned)
 
 
 @ti.func
-def harden_instant(c: ti.template(), w: ti.i32):
+def shift_instant_multipliers(c: ti.template(), w: ti.i32):
     """The least softness: softness is of what a step moves, and nothing moves at an instant.
 
     Writes: c.bound.system.softness
@@ -85,7 +85,7 @@ def begin_evaluation(c: ti.template(), w: ti.i32):
 
     A step that is one of impulses takes them for all of it, any other for half of it.
 
-    Reads:  c.{bound.jumps, now}
+    Reads:  c.{bound.velocity_jump, now}
     Writes: c.{b, g}
     """
     g = _span_of_accelerations(c, w)
@@ -101,7 +101,7 @@ def _span_of_accelerations(c, w):
         return zero + h
     if not c.bound.switches:
         return zero + h * 0.5
-    jumps = c.bound.jumps.load(w, 0) > 0.0
+    jumps = c.bound.velocity_jump.load(w, 0) > 0.0
     if c.bound.repeats:
         jumps = jumps & (c.now.load(w, "node") > 0)
     return select(jumps, zero + h, zero + h * 0.5)
@@ -203,7 +203,7 @@ def state_system(c: ti.template(), w: ti.i32):
 
 def is_taken_again(c, w):
     """The worlds that evaluate the step again: a law stops something in them, or nothing touches."""
-    return (c.bound.jumps if c.bound.repeats else c.bound.parts).load(w, 0) > 0.0
+    return (c.bound.velocity_jump if c.bound.repeats else c.bound.parts).load(w, 0) > 0.0
 
 
 @ti.func
@@ -286,4 +286,4 @@ def _without_rest(c, w, n, d, a, found):
 
 def where_smooth(c, w, smooth, other):
     """One number in smooth steps, another one in those of impulses (inside kernels)."""
-    return select(c.bound.jumps.load(w, 0) > 0.0, other, smooth) if c.bound.switches else smooth
+    return select(c.bound.velocity_jump.load(w, 0) > 0.0, other, smooth) if c.bound.switches else smooth

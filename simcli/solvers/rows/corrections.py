@@ -25,7 +25,7 @@ def is_rigid(y, w, r):
 
 
 @ti.func
-def harden(y: ti.template(), w: ti.i32, r: ti.i32):
+def shift_multiplier(y: ti.template(), w: ti.i32, r: ti.i32):
     """Take the softness of a rigid row away again: center it at the multiplier that the last solution found.
 
         J qdd - e (mu - mu_0) = rho
@@ -53,7 +53,7 @@ def ask_for_correction(c: ti.template(), w: ti.i32):
     """
     y = c.bound.system
     zero = c.tables.arena.zero()
-    find_lacks(c, w, c.now.load(w, "rates"))
+    find_violations(c, w, c.now.load(w, "rates"))
     if c.now.load(w, "rates") == 0:
         find_worst(c, w)
     factor = select(needs_correction(c, w), zero - 1.0, zero) / _span_of_correction(c, w)
@@ -81,7 +81,7 @@ def _ask_for_excess(c: ti.template(), w: ti.i32, factor: ti.template()):
 
 
 @ti.func
-def find_lacks(c: ti.template(), w: ti.i32, k: ti.i32):
+def find_violations(c: ti.template(), w: ti.i32, k: ti.i32):
     """What the rows lack, in positions or for k = 1 in velocities: hard rows that do not yield, and laws that are locked.
 
     Reads:  c.bound.system
@@ -90,13 +90,13 @@ def find_lacks(c: ti.template(), w: ti.i32, k: ti.i32):
     y = c.bound.system
     zero = c.tables.arena.zero()
     for r in range(y.n_rows):
-        lacks = zero
+        violation = zero
         if y.is_hard.at(r) != 0:
-            lacks = y.rows.residual.load(w, r)
+            violation = y.rows.residual.load(w, r)
             if k == 1:
-                lacks = y.rows.rate.load(w, r)
-            lacks = select(zero + y.compliance.load(w, r) > 0.0, zero, lacks)
-        y.load.store(w, y.n_dofs + r, lacks)
+                violation = y.rows.rate.load(w, r)
+            violation = select(zero + y.compliance.load(w, r) > 0.0, zero, violation)
+        y.load.store(w, y.n_dofs + r, violation)
     _find_lacks_of_laws(c, w, k)
 
 
@@ -107,18 +107,18 @@ def _find_lacks_of_laws(c: ti.template(), w: ti.i32, k: ti.i32):
     for n in range(y.laws.n):
         i = y.laws.unknown.at(n)
         if i >= y.n_dofs:
-            lacks = _lack_of_law(c, w, n, i - y.n_dofs)
+            violation = _violation_of_law(c, w, n, i - y.n_dofs)
             if k == 1:
-                lacks = y.rows.rate.load(w, i - y.n_dofs) - y.laws.speed.load(w, n)
-            y.load.store(w, i, select(y.laws.lock.load(w, n) != FREE, lacks, c.tables.arena.zero()))
+                violation = y.rows.rate.load(w, i - y.n_dofs) - y.laws.speed.load(w, n)
+            y.load.store(w, i, select(y.laws.lock.load(w, n) != FREE, violation, c.tables.arena.zero()))
 
 
-def _lack_of_law(c, w, n, r):
+def _violation_of_law(c, w, n, r):
     """What law n on row r lacks of where its lock is; a velocity of a ball has no coordinate (inside kernels)."""
     y = c.bound.system
-    lacks = y.rows.residual.load(w, r) - y.laws.target.load(w, n)
+    violation = y.rows.residual.load(w, r) - y.laws.target.load(w, n)
     zero = c.tables.arena.zero()
-    return select(zero + y.laws.is_roll.at(n) != 0.0, zero, lacks) if y.laws.has_roll else lacks
+    return select(zero + y.laws.is_roll.at(n) != 0.0, zero, violation) if y.laws.has_roll else violation
 
 
 @ti.func
@@ -144,8 +144,8 @@ def _find_worst_excess(c: ti.template(), w: ti.i32):
     h = c.constants.load(w, H)
     worst = c.bound.worst.load(w, 0)
     for n in range(c.bound.system.n_dofs):
-        lacks = c.bound.excess.load(w, n) / c.tables.weight.load(w, c.tables.tree_dof.at(n))
-        worst = ti.max(worst, ti.abs(lacks) * h * c.g.load(w, 0))
+        violation = c.bound.excess.load(w, n) / c.tables.weight.load(w, c.tables.tree_dof.at(n))
+        worst = ti.max(worst, ti.abs(violation) * h * c.g.load(w, 0))
     c.bound.worst.store(w, 0, worst)
 
 
@@ -158,11 +158,11 @@ def needs_correction(c, w):
     Reads: c.{bound.worst, now}
     """
     worst = local(c.bound.worst.load(w, 0))
-    lacks = worst > c.bound.tight
+    wanted = worst > c.bound.tight
     if c.stages > 1:
         is_first = c.tables.arena.zero() + ti.cast(c.now.load(w, "correction") == 0, c.tables.arena.device.real) != 0.0
-        lacks = lacks | (is_first & (worst >= 0.0))
-    return local(lacks)
+        wanted = wanted | (is_first & (worst >= 0.0))
+    return local(wanted)
 
 
 @ti.func
@@ -327,9 +327,9 @@ def correct_coordinates(c: ti.template(), w: ti.i32):
     copy(c.bound.q_kept, s.q, c.tables.n_q, w)
     _begin_here(c, w)
     retract(c.tables, c.bound.q_start, s.q, c.bound.move, w, 1.0)
-    lacks = needs_correction(c, w)
+    moves = needs_correction(c, w)
     for i in range(c.tables.n_q):  # a world that lacks nothing keeps its bits: to normalise again may change the last one
-        s.q.store(w, i, select(lacks, s.q.load(w, i), c.bound.q_kept.load(w, i)))
+        s.q.store(w, i, select(moves, s.q.load(w, i), c.bound.q_kept.load(w, i)))
 
 
 @needs.many_nodes

@@ -15,7 +15,7 @@ def account_laws(c: ti.template(), w: ti.i32, stage: ti.i32, h: ti.template(), g
     """Powers of laws, and the jumps that they make.
 
     Reads:  c
-    Writes: c.forces.account.power, c.bound.{jumps, system.laws}
+    Writes: c.forces.account.power, c.bound.{velocity_jump, system.laws}
     """
     law_power(c, w, _span_of_power(c, stage, h), g)
     note_jumps(c, w, stage, h, instant)

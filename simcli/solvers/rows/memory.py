@@ -91,9 +91,10 @@ class Constrained:
         repeats: whether steps may be taken again.  notes_jumps: whether laws or prescribed motions may want that.
         watches_motions: whether prescribed motions may.  even_rate: (locks, then rows of motions) their rates where the step
             begins.
-        jumps: 1 if this one is.  opens: 1 if the last one was, and at the start where the account opens late.
+        velocity_jump: 1 if this one is.  opens: 1 if the last one was, and at the start where the account opens late.
         opens_late: whether the first node opens the account: implicit steps know nothing of the contacts that frame 0 shows.
-        switches: whether steps of zhong06 may be of first order, those with jumps = 1: something stops or touches in them.
+        switches: whether steps of zhong06 may be of first order, those with velocity_jump = 1: something stops or touches in
+            them.
         held_power: [W] of locked dofs before the corrections of a step of impulses.
         parts: 1 where a step is taken again because nothing touches in it.
         work_kept: [J] done before this step.  first_power: [W] of motions at the first node of an implicit step.
@@ -155,9 +156,9 @@ class Constrained:
         self.choosing = arena.single.slot()
         if impulses and not tables.is_natural:
             self.max_corrections = self.impulses.passes
-        (self.jumps, self.opens, self.first_power), self.work_kept = arena.single.slots(3), arena.slot(2)
+        (self.velocity_jump, self.opens, self.first_power), self.work_kept = arena.single.slots(3), arena.slot(2)
         self.impulse, self.turn = tables.tree_dofs.slot(), arena.single.slot()
-        (self.pace, self.led_gain), self.owes = self.system.laws.items.slots(2), arena.single.slot()
+        (self.pace, self.prescribed_gain), self.owes = self.system.laws.items.slots(2), arena.single.slot()
         self.carried, self.refinements = tables.tree_dofs.slot(), REFINEMENTS
         self.excess, self.first = arena.slot(2 * n), self.system.unknowns.slot()
         keeps = self.switches or (stages > 1 and (self.repeats or self.impulses is not None))
@@ -174,8 +175,9 @@ class Constrained:
         self.system.clear()
         if self.impulses:
             self.impulses.clear()
-        kept = (self.start, self.base, self.worst, self.excess, self.impulse, self.move, self.tries, self.diag, self.jumps)
-        rotors = (self.pace, self.led_gain, self.owes)
+        kept = (self.start, self.base, self.worst, self.excess, self.impulse, self.move, self.tries, self.diag,
+                self.velocity_jump)
+        rotors = (self.pace, self.prescribed_gain, self.owes)
         for slot in (*kept, self.projected, self.carried, self.opens, self.parts, self.turn, *rotors):
             slot.write(np.zeros((1, slot.n_items, 1)))
         if self.opens_late:

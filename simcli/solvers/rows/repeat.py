@@ -42,11 +42,11 @@ def note_jumps(c: ti.template(), w: ti.i32, stage: ti.i32, h: ti.template(), ins
         instant: 1 for the evaluation that a frame shows, which ends no step.
 
     Reads:  c.bound.system.laws
-    Writes: c.bound.jumps, c.bound.system.laws.{base, target, held, ended}
+    Writes: c.bound.velocity_jump, c.bound.system.laws.{base, target, held, ended}
     """
     y = c.bound.system
     _begin_noting(c, w, stage)
-    jumps = c.bound.jumps.load(w, 0)
+    jumps = c.bound.velocity_jump.load(w, 0)
     may = chooses(c, w, stage)
     for n in range(y.laws.n):
         locked = y.laws.lock.load(w, n) != FREE
@@ -73,7 +73,7 @@ def chooses(c, w, stage):
 def _jumps_or_first(c: ti.template(), w: ti.i32, stage: ti.i32):
     may = c.tables.arena.zero() == 0.0
     if stage == c.stages:
-        may = c.bound.jumps.load(w, 0) > 0.0
+        may = c.bound.velocity_jump.load(w, 0) > 0.0
     return may
 
 
@@ -81,14 +81,14 @@ def _jumps_or_first(c: ti.template(), w: ti.i32, stage: ti.i32):
 @ti.func
 def _begin_noting(c: ti.template(), w: ti.i32, stage: ti.i32):
     if stage == 0:
-        c.bound.jumps.store(w, 0, c.tables.arena.zero())
+        c.bound.velocity_jump.store(w, 0, c.tables.arena.zero())
 
 
 @needs.repeats
 @ti.func
 def _end_noting(c: ti.template(), w: ti.i32, stage: ti.i32, jumps: ti.template()):
     if stage < c.stages:
-        c.bound.jumps.store(w, 0, jumps)
+        c.bound.velocity_jump.store(w, 0, jumps)
 
 
 def _change_of_speed(c, w, n, speed, h):
@@ -128,7 +128,7 @@ def note_motions(c: ti.template(), w: ti.i32):
     jumps is another one than at the start.
 
     Reads:  c.motions, c.state.qd, c.bound.system.rows.rate
-    Writes: c.bound.{jumps, even_rate}
+    Writes: c.bound.{velocity_jump, even_rate}
     """
     stage = c.now.load(w, "node")
     if c.now.load(w, "instant") == 0 and stage < c.stages:
@@ -139,14 +139,15 @@ def note_motions(c: ti.template(), w: ti.i32):
             gains = c.motions.motion_qd.load(w, d) - c.state.qd.load(w, d)
             jumps = ti.max(jumps, _jump_of_motion(c, w, d, m, stage, gains, True))
         for m in range(y.n_prescribed_rows):
-            lacks = y.rows.rate.load(w, y.prescribed_row.at(m))
-            jumps = ti.max(jumps, _jump_of_motion(c, w, y.prescribed_dof.at(m), c.motions.n_locks + m, stage, lacks, False))
-        c.bound.jumps.store(w, 0, jumps)
+            violation = y.rows.rate.load(w, y.prescribed_row.at(m))
+            d = y.prescribed_dof.at(m)
+            jumps = ti.max(jumps, _jump_of_motion(c, w, d, c.motions.n_locks + m, stage, violation, False))
+        c.bound.velocity_jump.store(w, 0, jumps)
 
 
 def _noted(c, w, stage):
     """What laws have noted in this step (inside kernels)."""
-    noted = c.bound.jumps.load(w, 0)
+    noted = c.bound.velocity_jump.load(w, 0)
     return noted if c.bound.system.laws.n else select(stage == 0, c.tables.arena.zero(), noted)
 
 
@@ -194,7 +195,7 @@ def foreseen(c, w):
     The velocity of these is that of half a step before (natural/programs.py).
     """
     if c.is_natural and c.bound.switches and not c.bound.repeats:
-        return 1.0 - c.bound.jumps.load(w, 0)
+        return 1.0 - c.bound.velocity_jump.load(w, 0)
     return c.tables.arena.zero() + 1.0
 
 

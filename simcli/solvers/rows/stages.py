@@ -6,7 +6,7 @@ from simcli.kernels.linear.sparse import substitute
 from simcli.kernels.linear.system import assemble, enter, extrapolate, fill, keep_try, leave
 from simcli.kernels.rows.tree_rows import measure_tree_rows
 from simcli.solvers.rows.active_set import update_active_set
-from simcli.solvers.rows.corrections import harden
+from simcli.solvers.rows.corrections import shift_multiplier
 from simcli.solvers.rows.equations import state_equations
 from simcli.solvers.rows.laws import account_laws, finish_try
 from simcli.solvers.rows.memory import settle_speeds, use_constrained
@@ -130,10 +130,10 @@ def keep_solution(c: ti.template(), w: ti.i32):
 
 
 @ti.func
-def harden_rows(c: ti.template(), w: ti.i32):
+def shift_multipliers(c: ti.template(), w: ti.i32):
     """Centre rigid rows at the multipliers that the last solution found."""
     for r in range(c.bound.system.n_rows):
-        harden(c.bound.system, w, r)
+        shift_multiplier(c.bound.system, w, r)
 
 
 @ti.func
@@ -157,15 +157,15 @@ def advance_constrained(c: ti.template(), w: ti.i32):
 
 
 @ti.func
-def settle(c: ti.template(), w: ti.i32):
+def finish_prescribed(c: ti.template(), w: ti.i32):
     """Locked and prescribed coordinates, as they are where a step ends."""
     settle_speeds(c, w)
     follow_motions(c, w)
 
 
-def jumps(c, w):
+def has_velocity_jump(c, w):
     """The worlds in which a law stops a coordinate in this step."""
-    return c.bound.jumps.load(w, 0) > 0.0
+    return c.bound.velocity_jump.load(w, 0) > 0.0
 
 
 @ti.func
@@ -183,6 +183,6 @@ def count_correction(c: ti.template(), w: ti.i32):
     c.now.store(w, "correction", c.now.load(w, "correction") + 1)
 
 
-def lacks(c, w):
+def not_converged(c, w):
     """The worlds whose rows were not where they shall be before the last correction."""
     return c.bound.worst.load(w, 0) > c.bound.tight

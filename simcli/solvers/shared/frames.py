@@ -141,8 +141,8 @@ def ends(c) -> tuple[End, ...]:
 
 
 def _is_lost(c, w):
-    lack = c.alpha.lack.load(w, 0)
-    return (lack > number(c.bound, "jump")) | is_nan(lack)
+    residual = c.alpha.residual.load(w, 0)
+    return (residual > number(c.bound, "jump")) | is_nan(residual)
 
 
 def _turns_far(c, w):

@@ -93,7 +93,7 @@ def _power_of_locks(c: ti.template(), w: ti.i32, b: ti.template(), before: ti.te
 
 def share_of_impulses(c, w):
     """1 where a step is of impulses, or of an integrator that has no smooth ones; else 0 (inside kernels)."""
-    return c.bound.jumps.load(w, 0) if c.integrator == "zhong06" else c.tables.arena.zero() + 1.0
+    return c.bound.velocity_jump.load(w, 0) if c.integrator == "zhong06" else c.tables.arena.zero() + 1.0
 
 
 @ti.func
@@ -206,7 +206,7 @@ def leave_kinematic(c: ti.template(), w: ti.i32):
 
 def share_of_smooth(c, w):
     """0 where a step of zhong06 is of impulses with contact, else 1 (inside kernels)."""
-    return 1.0 - c.bound.jumps.load(w, 0) if c.by_impulses else c.tables.arena.zero() + 1.0
+    return 1.0 - c.bound.velocity_jump.load(w, 0) if c.by_impulses else c.tables.arena.zero() + 1.0
 
 
 @needs.motions

@@ -175,8 +175,8 @@ def prescribe_rows_to_end(c: ti.template(), w: ti.i32):
     rows = c.bound.system.rows
     for m in range(c.bound.system.n_prescribed_rows):
         r = c.bound.system.prescribed_row.at(m)
-        lacks = rows.residual.load(w, r) - target_of_row(c, w, m)
-        rows.residual.store(w, r, lacks)
+        violation = rows.residual.load(w, r) - target_of_row(c, w, m)
+        rows.residual.store(w, r, violation)
     _prescribe_balls_to_end(c, w)
 
 

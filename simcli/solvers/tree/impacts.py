@@ -23,11 +23,11 @@ from simcli.solvers.tree.integrators import H
 
 
 @ti.func
-def meet_contacts(c: ti.template(), w: ti.i32):
+def select_impulse_worlds(c: ti.template(), w: ti.i32):
     """Add to the worlds that jump those in which a contact overlaps at the present poses.
 
     Reads:  c.state of `place_all`, c.bound.impulses
-    Writes: c.bound.jumps, c.bound.impulses.contacts
+    Writes: c.bound.velocity_jump, c.bound.impulses.contacts
     """
     k = c.bound.impulses.contacts.collider
     find_gaps(k, c.tables, c.state, w)
@@ -35,17 +35,17 @@ def meet_contacts(c: ti.template(), w: ti.i32):
     for lane in range(k.lanes):
         for n in range(contacts_of(k, w, lane)):
             if one(k.contacts.reach, w, lane, n) < 0.0:
-                put(c.bound.jumps, w, lane, 0, 1.0)
+                put(c.bound.velocity_jump, w, lane, 0, 1.0)
 
 
 @needs.no_laws_that_jump
 def _forget_jumps(c, w):
-    c.bound.jumps.store(w, 0, c.tables.arena.zero())
+    c.bound.velocity_jump.store(w, 0, c.tables.arena.zero())
 
 
-def were_smooth(c, w):
+def is_smooth_step(c, w):
     """The worlds whose last step was smooth."""
-    return c.bound.jumps.load(w, 0) == 0.0
+    return c.bound.velocity_jump.load(w, 0) == 0.0
 
 
 @ti.func
@@ -63,12 +63,12 @@ def forget_contacts(c: ti.template(), w: ti.i32):
         p.contacts.impulse.store(w, n, Vec3(zero, zero, zero))
     m.iterations.store(w, 0, zero)
     m.residual.store(w, 0, zero)
-    _keep_lack(c, w)
+    _keep_violation(c, w)
 
 
 @needs.some_rows
 @ti.func
-def _keep_lack(c: ti.template(), w: ti.i32):
-    lacks = c.bound.worst.load(w, 0)
-    lost = select(lacks > c.bound.tight, lacks / c.constants.load(w, H), c.tables.arena.zero())
+def _keep_violation(c: ti.template(), w: ti.i32):
+    violation = c.bound.worst.load(w, 0)
+    lost = select(violation > c.bound.tight, violation / c.constants.load(w, H), c.tables.arena.zero())
     c.bound.impulses.residual.store(w, 0, lost)

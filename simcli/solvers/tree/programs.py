@@ -37,14 +37,14 @@ from simcli.solvers.rows.stages import (
     fill_system,
     find_active_set,
     find_bias,
+    finish_prescribed,
     finish_solutions,
-    harden_rows,
-    jumps,
+    has_velocity_jump,
     keep_solution,
-    lacks,
     measure_rows,
+    not_converged,
     set_changes,
-    settle,
+    shift_multipliers,
     solve_system,
 )
 from simcli.solvers.shared.frames import frame, is_last_step, is_later
@@ -53,7 +53,7 @@ from simcli.solvers.shared.motions import follow_motions, prescribe_rows, prescr
 from simcli.solvers.shared.probes.aside import go_on_from_aside, set_aside
 from simcli.solvers.shared.probes.measures import probe_step
 from simcli.solvers.shared.sampling import sampling
-from simcli.solvers.tree.impacts import forget_contacts, meet_contacts, were_smooth
+from simcli.solvers.tree.impacts import forget_contacts, is_smooth_step, select_impulse_worlds
 from simcli.solvers.tree.integrators import (
     combine_slopes,
     keep_slopes,
@@ -70,7 +70,7 @@ from simcli.solvers.tree.stages import (
     begin_evaluation,
     follow,
     foresee_torques,
-    lacks_impulses,
+    impulses_not_converged,
     load_forces,
     place_links,
     solve_tree,
@@ -100,7 +100,7 @@ def frame_of_tree(c) -> tuple:
         feedback_probes = when(not c.touches, instant, *sampling(c), *when(c.signals.n, follow))
         shown = shows if c.touches else shown  # such steps are corrected by impulses
         last = (look_back, *measured, *shown, *noting(c), look_ahead, *measured, *adding(c), *feedback_probes, *springs)
-        end = (only(jumps, *last), only(were_smooth, *smooth))
+        end = (only(has_velocity_jump, *last), only(is_smooth_step, *smooth))
     elif c.stages > 1:
         end = start
     elif c.looks_back:
@@ -138,7 +138,7 @@ def step_of_first_order(c) -> tuple:
         return *steps, *ends_of(c)
     filtered = when(c.looks_back, filter_correction, solve_system, filter_forces)  # which frames show
     correction = (*_measurement(c, prescribe_rows_to_end), ask_for_correction, solve_system, correct, *filtered)
-    corrections = repeat(*correction, at_most=c.bound.max_corrections, wanted=lacks)
+    corrections = repeat(*correction, at_most=c.bound.max_corrections, wanted=not_converged)
     return *steps, set_registers(rates=0, correction=0), corrections, *ends_of(c)
 
 
@@ -155,8 +155,8 @@ def step_by_impulses(c) -> tuple:
 def move_and_correct(c) -> tuple:
     """From the start of a step to its end, along the velocities that impulses give there."""
     correction = (*_measurement(c, prescribe_rows_to_end), *correcting(c), move_by_impulses)
-    corrections = repeat(*correction, at_most=c.bound.max_corrections, where=needs_end, wanted=lacks_impulses)
-    return advance_by_impulses, corrections, finish_impulses, settle, *ends_of(c)
+    corrections = repeat(*correction, at_most=c.bound.max_corrections, where=needs_end, wanted=impulses_not_converged)
+    return advance_by_impulses, corrections, finish_impulses, finish_prescribed, *ends_of(c)
 
 
 def step_of_nodes(c) -> tuple:
@@ -174,19 +174,19 @@ def step_of_nodes(c) -> tuple:
     filtered = when(c.notes_rates, filter_correction, solve_system, filter_rates)  # which frames show
     positions, velocities = (set_registers(rates=0), *correction), (set_registers(rates=1), *correction, *filtered)
     both = (*_measurement(c, prescribe_rows), positions, velocities, count_correction)
-    projections = repeat(*both, at_most=c.bound.max_corrections, wanted=lacks)
+    projections = repeat(*both, at_most=c.bound.max_corrections, wanted=not_converged)
     projected = (set_registers(correction=0), projections) if c.bound.system.n_rows else ()
     projected = (*when(c.notes_rates, forget_rates), *projected)
     again = (go_back, set_registers(node=c.stages))
     if c.touches:
         again = (*again, *_evaluation(c, to_end=True), go_back_in_account, *move_and_correct(c))
-        return (*nodes, settle, *projected, place_links, meet_contacts, only(jumps, *again),
-                only(were_smooth, forget_contacts))  # fmt: skip
+        return (*nodes, finish_prescribed, *projected, place_links, select_impulse_worlds, only(has_velocity_jump, *again),
+                only(is_smooth_step, forget_contacts))  # fmt: skip
     first = (*_evaluation(c), advance_again)
     if not c.bound.system.laws.n + c.bound.system.n_prescribed_rows:  # which look at the rates where the step begins
         first = (*first, start_with_end, *_evaluation(c, after_places=give_rates_back), advance_again)
-    again = only(jumps, *again, *first, *when(c.motions.n_locks, follow_motions))
-    return *nodes, settle, *((again,) if repeats else ()), *projected
+    again = only(has_velocity_jump, *again, *first, *when(c.motions.n_locks, follow_motions))
+    return *nodes, finish_prescribed, *((again,) if repeats else ()), *projected
 
 
 def _evaluation(c, first=None, starts: bool = False, by_impulses: bool | None = None, samples: bool = False,
@@ -244,7 +244,7 @@ def _with_active_set(c) -> tuple:
     tries = [assemble_system, solve_system, keep_solution]
     for k in range(1, y.solutions):
         last = k == y.solutions - 1
-        tries += [set_registers(solution=k), harden_rows, solve_system, finish_solutions if last else keep_solution]
+        tries += [set_registers(solution=k), shift_multipliers, solve_system, finish_solutions if last else keep_solution]
     most = c.bound.max_choices if y.laws.n else 1
     tries = only(set_changes, set_registers(solution=0), *tries)
     return set_registers(choice=0), repeat(find_active_set, tries, at_most=most, wanted=set_changes)

@@ -108,7 +108,7 @@ def advance_smooth(c: ti.template(), w: ti.i32):
     use_semi_implicit(c, w, c.constants.load(w, H))
 
 
-def lacks_impulses(c, w):
+def impulses_not_converged(c, w):
     """The worlds whose last solution began with too large a lack."""
     return c.bound.worst.load(w, 0) > 0.0
 

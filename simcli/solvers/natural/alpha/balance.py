@@ -21,7 +21,7 @@ def ask_for_balance(c: ti.template(), w: ti.i32):
     At the begin of a step forces alone may lack something, by a jump.
 
     Reads:  c.steps.{force, worst, rows.gradient}, c.alpha.next_a, c.pushes.pull
-    Writes: c.steps.load, c.alpha.{lack, excess}
+    Writes: c.steps.load, c.alpha.{residual, excess}
     """
     f = c.steps.rows
     zero = c.tables.arena.zero()
@@ -39,16 +39,16 @@ def ask_for_balance(c: ti.template(), w: ti.i32):
     if begins != 0:
         worst = _lag(c, w) * span
     _find_excess(c, w, worst, span, largest)
-    lacks = is_off_balance(c, w)
+    not_converged = is_off_balance(c, w)
     for i in range(f.n):
-        c.steps.load.store(w, i, select(lacks, c.steps.load.load(w, i), zero))
+        c.steps.load.store(w, i, select(not_converged, c.steps.load.load(w, i), zero))
     for r in range(f.n_rows):
-        asked = select(lacks, -f.residual.load(w, r) / span, zero) * ti.cast(begins == 0, c.tables.arena.device.real)
+        asked = select(not_converged, -f.residual.load(w, r) / span, zero) * ti.cast(begins == 0, c.tables.arena.device.real)
         c.steps.load.store(w, f.n + r, asked)
         _ask_for_change(c, w, r, begins)
     for n in range(c.pushes.n):
         c.steps.load.store(w, f.n + c.pushes.row.at(n), zero)
-    _ask_for_jumps(c, w, lacks, begins)
+    _ask_for_jumps(c, w, not_converged, begins)
 
 
 @ti.func
@@ -60,21 +60,22 @@ def _find_excess(c: ti.template(), w: ti.i32, worst: ti.template(), span: ti.tem
         span: [s^2], d q1 / d a1.
         largest: [m/s^2], of what balances.
 
-    A round that leaves more than STALLS of what the one before lacked has met rounding, of which stiff rows have more.
+    A round that leaves more than STALLS of what the one before left has met rounding, of which stiff rows have more.
 
-    Reads:  c.steps.load, c.alpha.lack of the round before
-    Writes: c.alpha.{lack, excess}
+    Reads:  c.steps.load, c.alpha.residual of the round before
+    Writes: c.alpha.{residual, excess}
     """
     f = c.steps.rows
-    lacked = worst * 0.0
+    residual = worst * 0.0
     for i in range(f.n):
-        lacked = ti.max(lacked, ti.abs(c.steps.load.load(w, i) / f.mass.load(w, i)) * span)
+        residual = ti.max(residual, ti.abs(c.steps.load.load(w, i) / f.mass.load(w, i)) * span)
     part = c.constants.load(w, H) / c.alpha.coarse
     enough = ti.min(ti.max(part * part * c.steps.tight, largest * span * c.alpha.rounding), c.steps.tight)
-    before = c.alpha.lack.load(w, 0) + ti.cast(c.now.load(w, "correction") == 0, c.tables.arena.device.real) * NONE_BEFORE
-    enough = select(lacked > before * STALLS, worst * 0.0 + c.steps.tight, enough)
-    c.alpha.lack.store(w, 0, ti.max(worst, lacked))
-    c.alpha.excess.store(w, 0, ti.max(worst - c.steps.tight, lacked - enough))
+    is_first = ti.cast(c.now.load(w, "correction") == 0, c.tables.arena.device.real)
+    before = c.alpha.residual.load(w, 0) + is_first * NONE_BEFORE
+    enough = select(residual > before * STALLS, worst * 0.0 + c.steps.tight, enough)
+    c.alpha.residual.store(w, 0, ti.max(worst, residual))
+    c.alpha.excess.store(w, 0, ti.max(worst - c.steps.tight, residual - enough))
 
 
 def _lag(c, w):
@@ -83,13 +84,13 @@ def _lag(c, w):
 
 @needs.prescribed_rows
 @ti.func
-def _ask_for_jumps(c: ti.template(), w: ti.i32, lacks: ti.template(), begins: ti.i32):
+def _ask_for_jumps(c: ti.template(), w: ti.i32, not_converged: ti.template(), begins: ti.i32):
     """Where a step begins rows of prescribed motions change their accelerations as these do."""
     if begins != 0:
         for m in range(c.bound.system.n_prescribed_rows):
             i = c.steps.rows.n + c.bound.system.prescribed_row.at(m)
             change = c.motions.motion_qdd.load(w, c.bound.system.prescribed_dof.at(m)) - c.alpha.prescribed.load(w, m)
-            c.steps.load.store(w, i, c.steps.load.load(w, i) + select(lacks, change, change * 0.0))
+            c.steps.load.store(w, i, c.steps.load.load(w, i) + select(not_converged, change, change * 0.0))
 
 
 @needs.led_coordinates
@@ -104,7 +105,7 @@ def is_off_balance(c, w):
     zero = c.tables.arena.zero()
     begins = zero + ti.cast(c.now.load(w, "instant"), c.tables.arena.device.real) != 0.0
     jump = c.steps.tight if c.signals.feedback.n else c.bound.jump  # feedback jumps at each sample, however little
-    return local(select(begins, c.alpha.lack.load(w, 0) - jump, c.alpha.excess.load(w, 0)) > zero)
+    return local(select(begins, c.alpha.residual.load(w, 0) - jump, c.alpha.excess.load(w, 0)) > zero)
 
 
 @needs.led_coordinates

@@ -81,11 +81,11 @@ def stiffen_rows(c: ti.template(), w: ti.i32):
         f.lent.store(w, p.row.at(n), zero)
     find_stresses(c, w, span)
     stiffen_frames(c, w, span, rate_span)
-    soften_yielding(c, w, span)
+    regularize_yielding(c, w, span)
 
 
 @ti.func
-def soften_yielding(c: ti.template(), w: ti.i32, span: ti.template()):
+def regularize_yielding(c: ti.template(), w: ti.i32, span: ti.template()):
     """Softness of rows that have compliance.
 
     Writes: c.steps.rows.{soft, lent} of these

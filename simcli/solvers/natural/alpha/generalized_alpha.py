@@ -33,7 +33,7 @@ from simcli.solvers.natural.alpha.work import forget_holds, project_holds
 from simcli.solvers.natural.forces import idle_coordinates
 from simcli.solvers.natural.memory import ROUNDS_PER_MATRIX
 from simcli.solvers.natural.quadratic import move_to_place
-from simcli.solvers.natural.saddle import ask_for_velocities, measure_next, soften_rows, spread_softness
+from simcli.solvers.natural.saddle import ask_for_velocities, measure_next, regularize_rows, spread_softness
 from simcli.solvers.shared import needs
 from simcli.solvers.tree.integrators import H
 
@@ -71,7 +71,7 @@ def begin_alpha(c: ti.template(), w: ti.i32):
     extend(f, f.next_x, w, 1.0)
     extend(f, f.v, w, 0.0)
     begin_prescribed(c, w)
-    soften_rows(c, w)
+    regularize_rows(c, w)
     c.now.store(w, "correction", 0)
 
 
@@ -94,7 +94,7 @@ def move_alpha(c: ti.template(), w: ti.i32):
         f.v.store(w, i, v + (w_0 * (1.0 - c.alpha.gamma) + w_1 * c.alpha.gamma) * h)
     _move_kinematic(c, w)
     measure_next(c, w)
-    measure_lacks(c, w)
+    measure_violations(c, w)
 
 
 @needs.led_coordinates
@@ -113,7 +113,7 @@ def _move_kinematic(c: ti.template(), w: ti.i32):
 
 @needs.moved_residuals
 @ti.func
-def measure_lacks(c: ti.template(), w: ti.i32):
+def measure_violations(c: ti.template(), w: ti.i32):
     """What rows lack that yield or follow a motion in place of their phi, and the largest lack of all hard rows.
 
     Writes: c.steps.{worst, rows.residual}
@@ -190,7 +190,7 @@ def add_balance(c: ti.template(), w: ti.i32):
 def move_alpha_to_place(c: ti.template(), w: ti.i32):
     """Move the coordinates alone; rows that yield or follow a motion lack something else than their residual."""
     move_to_place(c, w)
-    measure_lacks(c, w)
+    measure_violations(c, w)
 
 
 @ti.func

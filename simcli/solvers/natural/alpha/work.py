@@ -20,7 +20,7 @@ def forget_holds(c: ti.template(), w: ti.i32):
     """At frame 0 motions have given nothing.
 
     Reads:  c.motions
-    Writes: c.alpha.{force, mean_force, led_rate}
+    Writes: c.alpha.{force, mean_force, prescribed_rate}
     """
     for k in range(c.alpha.n_holds):
         c.alpha.force.store(w, k, c.tables.arena.zero())
@@ -48,7 +48,7 @@ def begin_holds(c: ti.template(), w: ti.i32):
 def end_holds(c: ti.template(), w: ti.i32):
     """Work of motions in a step, but for its projection.
 
-    Reads:  see `_find_holds`, c.alpha.{v, led_rate}, c.motions
+    Reads:  see `_find_holds`, c.alpha.{v, prescribed_rate}, c.motions
     Writes: c.alpha.{force, mean_force}, c.forces.account.work
     """
     f = c.steps.rows
@@ -77,7 +77,7 @@ def end_holds(c: ti.template(), w: ti.i32):
 def project_holds(c: ti.template(), w: ti.i32):
     """Work of motions in the projection that ends a step, after `end_holds`.
 
-    Reads:  c.steps, c.alpha.{v, led_rate}, c.motions
+    Reads:  c.steps, c.alpha.{v, prescribed_rate}, c.motions
     Writes: c.alpha.prescribed_rate, c.forces.account.work
     """
     f = c.steps.rows

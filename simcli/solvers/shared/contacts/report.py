@@ -94,12 +94,12 @@ def note_step(c: ti.template(), w: ti.i32, step: ti.template(), alive: ti.templa
     """
     r = c.contacts
     residual, allowed = lack_of_step(c, w)
-    lacks = alive & ~(residual <= allowed) & ~(residual <= r.allowed.load(w, 0))
+    not_converged = alive & ~(residual <= allowed) & ~(residual <= r.allowed.load(w, 0))
     before = r.summary.load(w, _UNSOLVED)
-    is_first = lacks & (before == 0.0)
+    is_first = not_converged & (before == 0.0)
     worst = r.summary.load(w, WORST)
-    r.summary.store(w, _UNSOLVED, select(lacks, before + 1.0, before))
-    is_worst = lacks & ~(residual <= worst)
+    r.summary.store(w, _UNSOLVED, select(not_converged, before + 1.0, before))
+    is_worst = not_converged & ~(residual <= worst)
     r.summary.store(w, WORST, select(is_worst, residual, worst))
     r.summary.store(w, WORST_STEP, select(is_worst, r.before.load(w, 0) + step, r.summary.load(w, WORST_STEP)))
     r.summary.store(w, _FIRST, select(is_first, step, r.summary.load(w, _FIRST)))
