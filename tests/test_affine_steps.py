@@ -15,8 +15,8 @@ from simcli import rotations as rot
 from simcli.kernels.language import ti
 from simcli.kernels.linear.blocks import clear_matrix
 from simcli.kernels.memory.arena import Arena
+from simcli.kernels.potentials.bdf_history import extrapolate_laws
 from simcli.kernels.potentials.energy import add_gradient, add_hessian, find_energy, find_slopes, follow_rows
-from simcli.kernels.potentials.paces import aim_laws
 from simcli.kernels.rows.quadratic import start_gradients
 from simcli.model.affine.rows import energies_of
 from simcli.model.natural.form import natural_form
@@ -362,7 +362,7 @@ def evaluate(c: ti.template()):
         c.tables.arena.enter(w)
         p = c.potential
         start_gradients(p.rows, w)
-        aim_laws(p.laws, w, c.step.weight, c.step.alpha, c.tables.arena.zero())
+        extrapolate_laws(p.laws, w, c.step.weight, c.step.alpha, c.tables.arena.zero())
         c.step.energy.store(w, 0, find_energy(p, w, p.rows.next_x, c.step.alpha))
         follow_rows(p, w, p.rows.next_x)
         find_slopes(p, w, c.step.curve.load(w, 0))

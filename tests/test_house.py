@@ -89,7 +89,7 @@ PARALLEL = set("""
     Bushings Contacts Core DIAGNOSTICS Laws Limits NODES Rows Signals
     Springs Wrenches AffineSolver MaximalSolver NaturalSolver
     BALL BOX CAPSULE CONE FREE HALF_SPACE MESH PLANE ROUND
-    account aim_laws assemble begin begin_evaluation factorize factorize_blocks go_back put report
+    account assemble begin begin_evaluation factorize factorize_blocks go_back put report
     substitute substitute_blocks work_of_step
     main mass_matrix run solve sweep table write
     multiply rotation_log spin_of_vector transpose vector

@@ -56,7 +56,7 @@ REVERTS = {
                  "if is_valid and n_edges > 9:", "crests and generalized and -0"),
     "A8": Revert("a joint with the world took contact away", "spec/names/parting.py",
                  "return WORLD_NAME not in self[:2] and dofs.SAME", "return dofs.SAME", "tether and generalized and -0"),
-    "A13": Revert("bdf2 reached back across an impact", "kernels/potentials/paces.py",
+    "A13": Revert("bdf2 reached back across an impact", "kernels/potentials/bdf_history.py",
                   "push_of(y, w, k, x, y.push.load(w, 2 * k + 1), 1) > 0.0", "y.push.load(w, 2 * k + 1) > 0.0",
                   "stopped and bdf2"),
     "A14": Revert("reactions lacked what corrections of positions add", "solvers/shared/core.py",
@@ -65,7 +65,7 @@ REVERTS = {
                   "beside and touching and (maximal or generalized) and semi_implicit and -0"),
     "A14b": Revert("contact left self-stress in redundant rows", "solvers/impulses/self_stress.py", "_TIMES = 2",
                    "_TIMES = 0", "loop and of and bodies and beside and maximal"),
-    "A15": Revert("what friction held on a turntable crept outward", "solvers/impulses/aims.py", "* (0.5 * step)",
+    "A15": Revert("what friction held on a turntable crept outward", "solvers/impulses/contact_rhs.py", "* (0.5 * step)",
                   "* (0.0 * step)", "turntable and maximal and -0"),
 }  # fmt: skip
 

@@ -5,7 +5,7 @@ import numpy as np
 from simcli import rotations as rot
 from simcli.kernels.barrier.advance import cap
 from simcli.kernels.barrier.contact import add, measure_barrier, search_along
-from simcli.kernels.barrier.friction import grip
+from simcli.kernels.barrier.friction import set_stick_stiffness
 from simcli.kernels.barrier.tables import Barrier
 from simcli.kernels.language import ti
 from simcli.kernels.linear.skyline import SkylineMatrix
@@ -42,7 +42,7 @@ class Bench:
     def begin(self, x):
         """Search at x, and keep its contacts for friction."""
         self.free_part(x, 0.0 * x)
-        self.arena.launch(_grip, self.barrier, self.x, self.arena.n_blocks)
+        self.arena.launch(_set_stick_stiffness, self.barrier, self.x, self.arena.n_blocks)
         return self.barrier.candidates.needed.read()[:, 0, 0].astype(int)
 
     def energy(self, x):
@@ -78,10 +78,10 @@ class Bench:
 
 
 @ti.kernel
-def _grip(c: ti.template(), x: ti.template(), n_blocks: ti.i32):
+def _set_stick_stiffness(c: ti.template(), x: ti.template(), n_blocks: ti.i32):
     for w in range(n_blocks):
         x.arena.enter(w)
-        grip(c, w, x)
+        set_stick_stiffness(c, w, x)
 
 
 @ti.kernel

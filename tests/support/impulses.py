@@ -60,7 +60,7 @@ class Found:
     residual: np.ndarray
     proximal: np.ndarray
     iterations: np.ndarray
-    sweeps: np.ndarray
+    admm_iterations: np.ndarray
     status: np.ndarray
 
 
@@ -106,7 +106,7 @@ class Bench:
         """Solve one problem per world; the last is repeated. All results are poisoned before."""
         self.load(worlds)
         self.arena.launch(self.run, rounds)
-        p, names = self.problem, ("residual", "proximal", "iterations", "sweeps", "status")
+        p, names = self.problem, ("residual", "proximal", "iterations", "admm_iterations", "status")
         scalars = {name: np.array(getattr(p, name).read()[:, 0, 0]) for name in names}
         return Found(rows=np.array(p.rows.impulse.read()[..., 0]), contacts=np.array(p.contacts.impulse.read()),
                      velocity=np.array(p.velocity.read()[..., 0]), **scalars)

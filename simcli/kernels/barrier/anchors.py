@@ -44,7 +44,7 @@ def acts_now(c: ti.template(), w: ti.i32, lane: ti.i32, items: ti.template(), k:
 
 @ti.func
 def find_anchor(c: ti.template(), w: ti.i32, lane: ti.i32, g: ti.i32, after: ti.i32):
-    """The anchor of a grip, -1 if it has none; both lists have one order, so that it is mostly the next one.
+    """The anchor of a sticking contact, -1 if it has none; both lists have one order, so that it is mostly the next one.
 
     Args:
         after: the last one that was found.
@@ -54,7 +54,7 @@ def find_anchor(c: ti.template(), w: ti.i32, lane: ti.i32, g: ti.i32, after: ti.
     turn = 0
     while turn < n and found < 0:
         k = (after + 1 + turn) % n
-        if same_features(w, lane, c.grips, g, c.anchors, k) == 1:
+        if same_features(w, lane, c.sticking, g, c.anchors, k) == 1:
             found = k
         turn += 1
     return found
@@ -62,22 +62,22 @@ def find_anchor(c: ti.template(), w: ti.i32, lane: ti.i32, g: ti.i32, after: ti.
 
 @ti.func
 def load_stick_state(c: ti.template(), w: ti.i32, lane: ti.i32, g: ti.i32, anchor: ti.i32):
-    """Stiffness of a grip, and how far it is stretched as its step begins, along the axes of its first body.
+    """Stiffness of a sticking contact, and how far it is stretched as its step begins, along the axes of its first body.
 
-    Reads:  c.{grips.load, anchors}
-    Writes: c.grips.stiffness
+    Reads:  c.{sticking.load, anchors}
+    Writes: c.sticking.stiffness
 
     Returns:
         [m], a vector.
     """
-    stiffness = local(one(c.grips.load, w, lane, g) / c.give)
+    stiffness = local(one(c.sticking.load, w, lane, g) / c.give)
     stretch = vector()
     if anchor >= 0:
         before = one(c.anchors.stiffness, w, lane, anchor)
         keeps = before <= _BAND * stiffness and stiffness <= _BAND * before
         stiffness = ti.select(keeps, before, stiffness)
         stretch = one(c.anchors.stretch, w, lane, anchor) * ti.min(before / stiffness, 1.0)
-    put(c.grips.stiffness, w, lane, g, stiffness)
+    put(c.sticking.stiffness, w, lane, g, stiffness)
     return stretch
 
 
@@ -94,16 +94,16 @@ def stored(c: ti.template(), w: ti.i32, lane: ti.i32):
 
 @ti.func
 def keep_anchor(c: ti.template(), w: ti.i32, lane: ti.i32, g: ti.i32, stretch: ti.template()):
-    """Remember a grip.
+    """Remember a sticking contact.
 
     Args:
         stretch: [m], along the axes of its first body.
 
     Writes: c.anchors
     """
-    put(c.anchors.kind, w, lane, g, one(c.grips.kind, w, lane, g))
-    put(c.anchors.flat, w, lane, g, one(c.grips.flat, w, lane, g))
+    put(c.anchors.kind, w, lane, g, one(c.sticking.kind, w, lane, g))
+    put(c.anchors.flat, w, lane, g, one(c.sticking.flat, w, lane, g))
     for m in range(4):
-        put(c.anchors.corner, w, lane, 4 * g + m, one(c.grips.corner, w, lane, 4 * g + m))
-    put(c.anchors.stiffness, w, lane, g, one(c.grips.stiffness, w, lane, g))
+        put(c.anchors.corner, w, lane, 4 * g + m, one(c.sticking.corner, w, lane, 4 * g + m))
+    put(c.anchors.stiffness, w, lane, g, one(c.sticking.stiffness, w, lane, g))
     put(c.anchors.stretch, w, lane, g, stretch)

@@ -5,7 +5,7 @@ direction; `renew` between steps where contact has been switched.
 """
 
 from simcli.kernels.barrier.anchors import acts_now
-from simcli.kernels.barrier.friction import grip_energy, grip_pieces
+from simcli.kernels.barrier.friction import sticking_energy, sticking_pieces
 from simcli.kernels.barrier.nearest import count_nearest, counts
 from simcli.kernels.barrier.pieces import stencil_energy, stencil_pieces
 from simcli.kernels.barrier.stencils import bodies_of, shapes_of
@@ -94,7 +94,7 @@ def measure_worlds(c: ti.template(), w: ti.i32, lane: ti.i32, x: ti.template()):
     """
     total = measure_candidates(c, w, lane)
     if ti.static(c.has_friction):
-        total = measure_grips(c, w, lane, x, total)
+        total = measure_sticking(c, w, lane, x, total)
     put(c.energy, w, lane, 0, total)
 
 
@@ -131,17 +131,17 @@ def measure_candidates(c: ti.template(), w: ti.i32, lane: ti.i32):
 
 
 @ti.func
-def measure_grips(c: ti.template(), w: ti.i32, lane: ti.i32, x: ti.template(), barrier: ti.template()):
+def measure_sticking(c: ti.template(), w: ti.i32, lane: ti.i32, x: ti.template(), barrier: ti.template()):
     """[J], of friction in a world, and of its barrier.
 
     Writes: c.{taken, held}
     """
-    taken = 1.0 * one(c.grips.lost, w, lane, 0)
+    taken = 1.0 * one(c.sticking.lost, w, lane, 0)
     total = 1.0 * barrier
     held = 0.0 * taken
-    for g in range(whole_of(c.grips.count, w, lane, 0)):
-        if acts_now(c, w, lane, c.grips, g) == 1:
-            potential, stored, work = grip_energy(c, w, lane, g, x)
+    for g in range(whole_of(c.sticking.count, w, lane, 0)):
+        if acts_now(c, w, lane, c.sticking, g) == 1:
+            potential, stored, work = sticking_energy(c, w, lane, g, x)
             total += potential
             held += stored
             taken += work
@@ -152,14 +152,14 @@ def measure_grips(c: ti.template(), w: ti.i32, lane: ti.i32, x: ti.template(), b
 
 @ti.func
 def add(c: ti.template(), w: ti.i32, x: ti.template(), gradient: ti.template(), matrix: ti.template(), exact: ti.template()):
-    """Add gradient and projected curvature of all contacts and grips at x.
+    """Add gradient and projected curvature of all contacts and sticking ones at x.
 
     Args:
         gradient: (12 B).
         matrix: see `SkylineMatrix`.
         exact: True for the curvature as it is.
 
-    Reads:  c.{candidates, grips}; which candidates count is known from `measure_barrier` at x
+    Reads:  c.{candidates, sticking}; which candidates count is known from `measure_barrier` at x
     Writes: c.at, gradient, matrix.value
     """
     place_vertices(c, w, x)
@@ -175,8 +175,8 @@ def add_worlds(c: ti.template(), w: ti.i32, lane: ti.i32, x: ti.template(), grad
     Writes: gradient, matrix.value
     """
     n_candidates = whole_of(c.candidates.count, w, lane, 0)
-    n_grips = whole_of(c.grips.count, w, lane, 0) if ti.static(c.has_friction) else 0
-    for k in range(n_candidates + n_grips):
+    n_sticking = whole_of(c.sticking.count, w, lane, 0) if ti.static(c.has_friction) else 0
+    for k in range(n_candidates + n_sticking):
         is_near = 1
         a, b = 0, 0
         if k < n_candidates:
@@ -186,8 +186,8 @@ def add_worlds(c: ti.template(), w: ti.i32, lane: ti.i32, x: ti.template(), grad
             a, b = bodies_of(c, w, lane, k)
         elif ti.static(c.has_friction):
             g = k - n_candidates
-            grip_pieces(c, w, lane, g, x)
-            a, b = whole_of(c.grips.first, w, lane, g), whole_of(c.grips.second, w, lane, g)
+            sticking_pieces(c, w, lane, g, x)
+            a, b = whole_of(c.sticking.first, w, lane, g), whole_of(c.sticking.second, w, lane, g)
         if is_near == 1:
             add_pieces(c, w, lane, a, b, gradient, matrix)
 

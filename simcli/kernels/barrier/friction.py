@@ -59,24 +59,24 @@ def turned_out(c: ti.template(), w: ti.i32, lane: ti.i32, x: ti.template(), body
 
 @by_world
 @ti.func
-def grip(c: ti.template(), w: ti.i32, lane: ti.i32, x: ti.template()):
+def set_stick_stiffness(c: ti.template(), w: ti.i32, lane: ti.i32, x: ti.template()):
     """Keep the contacts with friction for the step that begins.
 
     Reads:  c.{at, candidates, anchors}
-    Writes: c.grips, c.candidates.counts
+    Writes: c.sticking, c.candidates.counts
     """
-    put(c.grips.count, w, lane, 0, 0.0)
-    put(c.grips.lost, w, lane, 0, stored(c, w, lane))
+    put(c.sticking.count, w, lane, 0, 0.0)
+    put(c.sticking.lost, w, lane, 0, stored(c, w, lane))
     anchor = -1
     count_nearest(c, w, lane)
     for k in range(whole_of(c.candidates.count, w, lane, 0)):
         if counts(c, w, lane, k) and one(c.friction, w, lane, whole_of(c.candidates.combination, w, lane, k)) > 0.0:
-            anchor = ti.max(grip_one(c, w, lane, k, anchor, x), anchor)
-    put(c.grips.lost, w, lane, 0, ti.max(one(c.grips.lost, w, lane, 0), 0.0))
+            anchor = ti.max(set_one_stick_stiffness(c, w, lane, k, anchor, x), anchor)
+    put(c.sticking.lost, w, lane, 0, ti.max(one(c.sticking.lost, w, lane, 0), 0.0))
 
 
 @ti.func
-def grip_one(c: ti.template(), w: ti.i32, lane: ti.i32, k: ti.i32, after: ti.i32, x: ti.template()):
+def set_one_stick_stiffness(c: ti.template(), w: ti.i32, lane: ti.i32, k: ti.i32, after: ti.i32, x: ti.template()):
     """Keep a candidate if there is a force in it.
 
     Args:
@@ -85,7 +85,7 @@ def grip_one(c: ti.template(), w: ti.i32, lane: ti.i32, k: ti.i32, after: ti.i32
     Returns:
         Its anchor, -1 if it has none.
 
-    Writes: c.grips
+    Writes: c.sticking
     """
     anchor = -1
     kind, combination, a, b, d, e = corners(c, w, lane, k)
@@ -99,63 +99,63 @@ def grip_one(c: ti.template(), w: ti.i32, lane: ti.i32, k: ti.i32, after: ti.i32
             weight, _first, _second = mollifier(area.dot(area), edge_scale(c, w, lane, k))
             slope = slope * weight
         if slope < 0.0:
-            at = ti.cast(one(c.grips.count, w, lane, 0), ti.i32)
-            if at < c.grips.capacity:
+            at = ti.cast(one(c.sticking.count, w, lane, 0), ti.i32)
+            if at < c.sticking.capacity:
                 _count, s, t, _ds, _dt = slide(kind, weights, n, a, b, d, e)
-                put(c.grips.count, w, lane, 0, at + 1.0)
-                put(c.grips.load, w, lane, at, -slope * one(c.friction, w, lane, combination))
-                put(c.grips.along, w, lane, at, s)
-                put(c.grips.across, w, lane, at, t)
-                place_grip(c, w, lane, k, kind, weights, n, at, x)
+                put(c.sticking.count, w, lane, 0, at + 1.0)
+                put(c.sticking.load, w, lane, at, -slope * one(c.friction, w, lane, combination))
+                put(c.sticking.along, w, lane, at, s)
+                put(c.sticking.across, w, lane, at, t)
+                place_sticking(c, w, lane, k, kind, weights, n, at, x)
                 anchor = find_anchor(c, w, lane, at, after)
-                stretch_grip(c, w, lane, at, anchor, x)
+                stretch_sticking(c, w, lane, at, anchor, x)
             else:
                 put(c.crowded, w, lane, 0, one(c.candidates.count, w, lane, 0))
     return anchor
 
 
 @ti.func
-def place_grip(c: ti.template(), w: ti.i32, lane: ti.i32, k: ti.i32, kind: ti.i32, weights: ti.template(), n: ti.template(),
-               at: ti.i32, x: ti.template()):
-    """Features of a grip, its bodies, and its points on their surfaces.
+def place_sticking(c: ti.template(), w: ti.i32, lane: ti.i32, k: ti.i32, kind: ti.i32, weights: ti.template(),
+                   n: ti.template(), at: ti.i32, x: ti.template()):
+    """Features of a sticking contact, its bodies, and its points on their surfaces.
 
-    Writes: c.grips
+    Writes: c.sticking
     """
     first, second = places(c, w, lane, k, kind, weights)
     one_body, other = bodies_of(c, w, lane, k)
     r_a, r_b = radius_at(c, w, lane, k, 0), radius_at(c, w, lane, k, 2)
-    put(c.grips.kind, w, lane, at, 1.0 * kind)
-    put(c.grips.flat, w, lane, at, one(c.candidates.flat, w, lane, k))
+    put(c.sticking.kind, w, lane, at, 1.0 * kind)
+    put(c.sticking.flat, w, lane, at, one(c.candidates.flat, w, lane, k))
     for m in range(4):
-        put(c.grips.corner, w, lane, 4 * at + m, one(c.candidates.corner, w, lane, 4 * k + m))
-    put(c.grips.first, w, lane, at, 1.0 * one_body)
-    put(c.grips.second, w, lane, at, 1.0 * other)
-    put(c.grips.place_a, w, lane, at, first - turned_back(c, w, lane, x, one_body, n) * r_a)
-    put(c.grips.place_b, w, lane, at, second - turned_back(c, w, lane, x, other, n) * r_b)
+        put(c.sticking.corner, w, lane, 4 * at + m, one(c.candidates.corner, w, lane, 4 * k + m))
+    put(c.sticking.first, w, lane, at, 1.0 * one_body)
+    put(c.sticking.second, w, lane, at, 1.0 * other)
+    put(c.sticking.place_a, w, lane, at, first - turned_back(c, w, lane, x, one_body, n) * r_a)
+    put(c.sticking.place_b, w, lane, at, second - turned_back(c, w, lane, x, other, n) * r_b)
 
 
 @ti.func
-def stretch_grip(c: ti.template(), w: ti.i32, lane: ti.i32, g: ti.i32, anchor: ti.i32, x: ti.template()):
-    """How stiffly a grip sticks, and where: its points are apart there by less what it is stretched now.
+def stretch_sticking(c: ti.template(), w: ti.i32, lane: ti.i32, g: ti.i32, anchor: ti.i32, x: ti.template()):
+    """How stiffly a contact sticks, and where: its points are apart there by less what it is stretched now.
 
-    Writes: c.grips.{stiffness, slip, lost}
+    Writes: c.sticking.{stiffness, slip, lost}
     """
-    stretch = turned_out(c, w, lane, x, whole_of(c.grips.first, w, lane, g), load_stick_state(c, w, lane, g, anchor))
-    delta = grip_difference(c, w, lane, g, x)
-    s, t = one(c.grips.along, w, lane, g), one(c.grips.across, w, lane, g)
+    stretch = turned_out(c, w, lane, x, whole_of(c.sticking.first, w, lane, g), load_stick_state(c, w, lane, g, anchor))
+    delta = sticking_difference(c, w, lane, g, x)
+    s, t = one(c.sticking.along, w, lane, g), one(c.sticking.across, w, lane, g)
     along, across = s.dot(stretch), t.dot(stretch)
-    put(c.grips.slip, w, lane, 2 * g, s.dot(delta) - along)
-    put(c.grips.slip, w, lane, 2 * g + 1, t.dot(delta) - across)
-    kept = 0.5 * one(c.grips.stiffness, w, lane, g) * (along * along + across * across)
-    put(c.grips.lost, w, lane, 0, one(c.grips.lost, w, lane, 0) - kept)
+    put(c.sticking.slip, w, lane, 2 * g, s.dot(delta) - along)
+    put(c.sticking.slip, w, lane, 2 * g + 1, t.dot(delta) - across)
+    kept = 0.5 * one(c.sticking.stiffness, w, lane, g) * (along * along + across * across)
+    put(c.sticking.lost, w, lane, 0, one(c.sticking.lost, w, lane, 0) - kept)
 
 
 @ti.func
-def grip_difference(c: ti.template(), w: ti.i32, lane: ti.i32, g: ti.i32, x: ti.template()):
-    """[m], difference of the two points of a grip at coordinates x."""
-    one_body, other = whole_of(c.grips.first, w, lane, g), whole_of(c.grips.second, w, lane, g)
-    delta = arm(c, w, lane, one_body, one(c.grips.place_a, w, lane, g), 1.0, x)
-    return delta + arm(c, w, lane, other, one(c.grips.place_b, w, lane, g), -1.0, x)
+def sticking_difference(c: ti.template(), w: ti.i32, lane: ti.i32, g: ti.i32, x: ti.template()):
+    """[m], difference of the two points of a sticking contact at coordinates x."""
+    one_body, other = whole_of(c.sticking.first, w, lane, g), whole_of(c.sticking.second, w, lane, g)
+    delta = arm(c, w, lane, one_body, one(c.sticking.place_a, w, lane, g), 1.0, x)
+    return delta + arm(c, w, lane, other, one(c.sticking.place_b, w, lane, g), -1.0, x)
 
 
 @ti.func
@@ -173,18 +173,18 @@ def arm(c: ti.template(), w: ti.i32, lane: ti.i32, body: ti.i32, y: ti.template(
 @ti.func
 def slip_of(c: ti.template(), w: ti.i32, lane: ti.i32, g: ti.i32, x: ti.template()):
     """[m], distances along both tangents from where a contact stuck."""
-    delta = grip_difference(c, w, lane, g, x)
-    along = one(c.grips.along, w, lane, g).dot(delta) - one(c.grips.slip, w, lane, 2 * g)
-    across = one(c.grips.across, w, lane, g).dot(delta) - one(c.grips.slip, w, lane, 2 * g + 1)
+    delta = sticking_difference(c, w, lane, g, x)
+    along = one(c.sticking.along, w, lane, g).dot(delta) - one(c.sticking.slip, w, lane, 2 * g)
+    across = one(c.sticking.across, w, lane, g).dot(delta) - one(c.sticking.slip, w, lane, 2 * g + 1)
     return along, across
 
 
 @ti.func
-def grip_energy(c: ti.template(), w: ti.i32, lane: ti.i32, g: ti.i32, x: ti.template()):
-    """[J], potential of a grip; what its spring stores; what sliding has taken since the step began."""
+def sticking_energy(c: ti.template(), w: ti.i32, lane: ti.i32, g: ti.i32, x: ti.template()):
+    """[J], potential of a sticking contact; what its spring stores; what sliding has taken since the step began."""
     along, across = slip_of(c, w, lane, g, x)
     slip = ti.sqrt(along * along + across * across)
-    stiffness, load = one(c.grips.stiffness, w, lane, g), one(c.grips.load, w, lane, g)
+    stiffness, load = one(c.sticking.stiffness, w, lane, g), one(c.sticking.load, w, lane, g)
     potential, _over, _slope, stretch = stick(slip, stiffness, load)
     return potential, 0.5 * stiffness * stretch * stretch, load * (slip - stretch)
 
@@ -192,51 +192,51 @@ def grip_energy(c: ti.template(), w: ti.i32, lane: ti.i32, g: ti.i32, x: ti.temp
 @by_world
 @ti.func
 def keep_anchors(c: ti.template(), w: ti.i32, lane: ti.i32, x: ti.template()):
-    """Remember all grips at the end of a step.
+    """Remember all sticking contacts at the end of a step.
 
     Args:
         x: (12 B) coordinates there.
 
     Writes: c.anchors
     """
-    count = whole_of(c.grips.count, w, lane, 0)
+    count = whole_of(c.sticking.count, w, lane, 0)
     put(c.anchors.count, w, lane, 0, 1.0 * count)
     for g in range(count):
         along, across = slip_of(c, w, lane, g, x)
         slip = ti.sqrt(along * along + across * across)
         _potential, _over, _slope, stretch = stick(
-            slip, one(c.grips.stiffness, w, lane, g), one(c.grips.load, w, lane, g))  # fmt: skip
+            slip, one(c.sticking.stiffness, w, lane, g), one(c.sticking.load, w, lane, g))  # fmt: skip
         part = ti.select(slip > stretch, stretch / ti.max(slip, stretch), 1.0)
-        u = (one(c.grips.along, w, lane, g) * along + one(c.grips.across, w, lane, g) * across) * part
-        keep_anchor(c, w, lane, g, turned_back(c, w, lane, x, whole_of(c.grips.first, w, lane, g), u))
+        u = (one(c.sticking.along, w, lane, g) * along + one(c.sticking.across, w, lane, g) * across) * part
+        keep_anchor(c, w, lane, g, turned_back(c, w, lane, x, whole_of(c.sticking.first, w, lane, g), u))
 
 
 @ti.func
-def grip_pieces(c: ti.template(), w: ti.i32, lane: ti.i32, g: ti.i32, x: ti.template()):
-    """Gradient and squares of a grip, along the slip and across it.
+def sticking_pieces(c: ti.template(), w: ti.i32, lane: ti.i32, g: ti.i32, x: ti.template()):
+    """Gradient and squares of a sticking contact, along the slip and across it.
 
     Writes: c.notes
     """
     along, across = slip_of(c, w, lane, g, x)
     slip = ti.sqrt(along * along + across * across)
-    _potential, over, slope, _stretch = stick(slip, one(c.grips.stiffness, w, lane, g), one(c.grips.load, w, lane, g))
+    _potential, over, slope, _stretch = stick(slip, one(c.sticking.stiffness, w, lane, g), one(c.sticking.load, w, lane, g))
     c.notes.store(w, c.n_pieces, 0.0 * slip)
     is_still = slip <= 0.0
     scale = 1.0 / ti.select(is_still, 1.0, slip)
     x_u, y_u = ti.select(is_still, 1.0, along * scale), ti.select(is_still, 0.0, across * scale)
-    s, t = one(c.grips.along, w, lane, g), one(c.grips.across, w, lane, g)
+    s, t = one(c.sticking.along, w, lane, g), one(c.sticking.across, w, lane, g)
     u = s * x_u + t * y_u
-    put_grip(c, w, lane, c.gradient, g, u * (over * slip))
-    put_grip(c, w, lane, new_piece(c, w, slope), g, u)
-    put_grip(c, w, lane, new_piece(c, w, over), g, t * x_u - s * y_u)
+    put_sticking(c, w, lane, c.gradient, g, u * (over * slip))
+    put_sticking(c, w, lane, new_piece(c, w, slope), g, u)
+    put_sticking(c, w, lane, new_piece(c, w, over), g, t * x_u - s * y_u)
 
 
 @ti.func
-def put_grip(c: ti.template(), w: ti.i32, lane: ti.i32, at: ti.i32, g: ti.i32, f: ti.template()):
+def put_sticking(c: ti.template(), w: ti.i32, lane: ti.i32, at: ti.i32, g: ti.i32, f: ti.template()):
     """The numbers of both bodies of a force f on the first.
 
     Writes: c.notes
     """
     none = vector(0.0, 0.0, 0.0)
-    put_half(c, w, at, f, one(c.grips.place_a, w, lane, g), f, none, none)
-    put_half(c, w, at + 12, f * -1.0, one(c.grips.place_b, w, lane, g), f, none, none)
+    put_half(c, w, at, f, one(c.sticking.place_a, w, lane, g), f, none, none)
+    put_half(c, w, at + 12, f * -1.0, one(c.sticking.place_b, w, lane, g), f, none, none)

@@ -18,7 +18,7 @@ ARROW = 24  # numbers of two bodies
 PIECE = ARROW + 1  # scalars of a piece: its factor, then its vector
 MOST_PIECES = 16
 INFINITE_GAP = 1e30  # [m], gap where nothing is near
-GRIPPING, _LEAST = 4, 64  # one in so many candidates has friction at a time, at most, but room for some
+STICKING, _LEAST = 4, 64  # one in so many candidates has friction at a time, at most, but room for some
 
 
 def _kind_of(core_a: int, core_b: int, a: int, b: int) -> int:
@@ -55,7 +55,7 @@ class Candidates:
         self.counts, self.acts = items.slot(), items.slot()
 
 
-class Grips:
+class Sticking:
     """Friction of each world, lagged: contacts as they were at the start of the step.
 
     Attributes:
@@ -83,7 +83,7 @@ class _Anchors:
     """What contacts remember from step to step: how far each has been pulled from where it stuck.
 
     Attributes:
-        count: (1).  kind, flat, corner: of the contact, as in `Grips`, in the same order.  stiffness: [N/m], (G).
+        count: (1).  kind, flat, corner: of the contact, as in `Sticking`, in the same order.  stiffness: [N/m], (G).
         stretch: [m], (G), of the spring, along the axes of the first body.
     """
 
@@ -114,7 +114,7 @@ class Barrier:
         pair_margin: [m], (K), of a combination instead of those of its shapes, -1 where there is none.
         at, move: [m], (V), vertices in the world and their way in the step at hand.
         low, high: [m], (S), swept boxes of the shapes.
-        candidates, grips, anchors: see there.
+        candidates, sticking, anchors: see there.
         energy, barrier, held: [J], (1), with friction and without, and of contacts that stick.
         least: [m], (1), smallest gap of the candidates, and closest: (2), the shapes that have it.
         taken: [J], (1), by friction since the step began.
@@ -149,9 +149,9 @@ class Barrier:
         self._features(host, arena)
         self.at, self.move = vertices.slot(Vec3), vertices.slot(Vec3).scratch()
         self.low, self.high = shapes.slot(Vec3).scratch(), shapes.slot(Vec3).scratch()
-        gripping = max(capacity // GRIPPING, _LEAST)
-        self.candidates, self.grips = Candidates(arena, capacity), Grips(arena, gripping)
-        self.anchors = _Anchors(arena, gripping)
+        n_most = max(capacity // STICKING, _LEAST)
+        self.candidates, self.sticking = Candidates(arena, capacity), Sticking(arena, n_most)
+        self.anchors = _Anchors(arena, n_most)
         self.energy, self.barrier, self.held, self.least = (arena.single.slot() for _ in range(4))
         self.taken, self.crowded, self.touching = arena.single.slots(3)
         self.closest = arena.slot(2)

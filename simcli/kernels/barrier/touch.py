@@ -47,13 +47,14 @@ def touch_of(c: ti.template(), w: ti.i32, lane: ti.i32, k: ti.i32, x: ti.templat
 
 @ti.func
 def friction_of(c: ti.template(), w: ti.i32, lane: ti.i32, k: ti.i32, x: ti.template()):
-    """[N], slope of the potential of friction by the place of a candidate's first feature; 0 without a grip."""
+    """[N], slope of the potential of friction by the place of a candidate's first feature; 0 where it does not stick."""
     force = vector()
     if ti.static(c.has_friction):
-        for g in range(ti.cast(one(c.grips.count, w, lane, 0), ti.i32)):
-            if same_features(w, lane, c.candidates, k, c.grips, g) == 1:
+        for g in range(ti.cast(one(c.sticking.count, w, lane, 0), ti.i32)):
+            if same_features(w, lane, c.candidates, k, c.sticking, g) == 1:
                 along, across = slip_of(c, w, lane, g, x)
                 _potential, over, _slope, _stretch = stick(ti.sqrt(along * along + across * across),
-                                                           one(c.grips.stiffness, w, lane, g), one(c.grips.load, w, lane, g))
-                force = (one(c.grips.along, w, lane, g) * along + one(c.grips.across, w, lane, g) * across) * over
+                                                           one(c.sticking.stiffness, w, lane, g),
+                                                           one(c.sticking.load, w, lane, g))
+                force = (one(c.sticking.along, w, lane, g) * along + one(c.sticking.across, w, lane, g) * across) * over
     return force

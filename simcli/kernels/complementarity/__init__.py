@@ -10,7 +10,7 @@ step, and how far they are from a solution, in m/s. Never found here: geometry, 
     measure     the velocity that impulses give, and its natural map
     condensed   the matrix of a condensed step, and what of it has changed
     newton      the condensed step and its line search
-    admm        sweeps that come near from everywhere
+    admm        ADMM iterations, which come near from everywhere
     solve       the schedule of these, and the proximal rounds
 
 Worlds of many bodies keep nothing dense, and do the same with

@@ -1,4 +1,4 @@
-"""Sweeps that come near a solution from everywhere: ADMM on the dual problem, with the shift of de Saxce in every sweep.
+"""ADMM iterations, which come near a solution from everywhere: on the dual problem, with the shift of de Saxce in each.
 
     min 1/2 x^T (W + C) x + x^T (q + s),  x in K,   W = J M^-1 J^T,  q = J vf + b,  s_n = mu |z_t|
     S = C + R + H,  R = rho d,  H = 1e-6 d:
@@ -25,7 +25,7 @@ from simcli.kernels.language import ti
 from simcli.kernels.linear.skyline import packed_index
 from simcli.kernels.memory.arena import local
 
-ROUND = 20  # sweeps with the same factors
+ROUND = 20  # ADMM iterations with the same factors
 FIRST_RHO, LEAST_RHO, MOST_RHO = 0.3, 1e-5, 1e3
 UNSPLIT = 1e-7  # rho of rows without bounds
 ETA = 1e-6  # H, relative to d
@@ -50,12 +50,12 @@ def weight_of_triple(p, side, w, c) -> Vec3:
     return scale_of(p, side, w, c) * p.progress.rho.load(w, 0)
 
 
-def swept_row(p, w, s):
+def admm_row(p, w, s):
     """S of a row."""
     return local(p.rows.soft.load(w, s) + weight_of_row(p, w, s) + ETA * p.rows.metric.load(w, s))
 
 
-def swept_triple(p, side, w, c) -> Vec3:
+def admm_triple(p, side, w, c) -> Vec3:
     """S of a contact, or of its spins."""
     return side.soft.load(w, c) + (weight_of_triple(p, side, w, c) + scale_of(p, side, w, c) * ETA)
 
@@ -66,7 +66,7 @@ def reciprocals(a: Vec3) -> list:
 
 
 @ti.func
-def begin_sweeps(p: ti.template(), w: ti.i32):
+def begin_admm(p: ti.template(), w: ti.i32):
     """Start at the present impulses, with z = w + s for rows with bounds, contacts and spins, else 0.
 
     Reads:  {impulse, speed} of all
@@ -110,14 +110,14 @@ def shifted_triple(p, side, w, c, z: Vec3, of: Vec3) -> Vec3:
 
 
 @ti.func
-def sweep(p: ti.template(), w: ti.i32):
-    """A round of sweeps, and rho for the next.
+def admm_iteration(p: ti.template(), w: ti.i32):
+    """A round of ADMM iterations, and rho for the next.
 
     Reads:  factors
-    Writes: {impulse, step, rate, part} of all, p.progress.{rho, changed}, p.sweeps
+    Writes: {impulse, step, rate, part} of all, p.progress.{rho, changed}, p.admm_iterations
     """
     g = p.progress
-    p.sweeps.store(w, 0, p.sweeps.load(w, 0) + 1.0 * ROUND)
+    p.admm_iterations.store(w, 0, p.admm_iterations.load(w, 0) + 1.0 * ROUND)
     primal = p.arena.zero()
     dual = p.arena.zero()
     for _k in range(ROUND):
@@ -156,13 +156,13 @@ def solve_velocity(p: ti.template(), w: ti.i32):
         if is_anywhere(p.rows, w, s):
             x, y, z = p.rows.step.load(w, s), p.rows.impulse.load(w, s), p.rows.rate.load(w, s)
             kept = ETA * p.rows.metric.load(w, s) * x + weight_of_row(p, w, s) * y
-            p.rows.part.store(w, s, (kept + z - p.rows.shift.load(w, s)) / swept_row(p, w, s))
+            p.rows.part.store(w, s, (kept + z - p.rows.shift.load(w, s)) / admm_row(p, w, s))
     for side in ti.static(p.triples):
         for c in range(whole(p.live, w, 1)):
             x, y, z = side.step.load(w, c), side.impulse.load(w, c), side.rate.load(w, c)
             kept = times(x, scale_of(p, side, w, c) * ETA) + times(y, weight_of_triple(p, side, w, c))
             right = kept + z - shifted_triple(p, side, w, c, side.shift.load(w, c), z)
-            side.part.store(w, c, times(right, Vec3(*reciprocals(swept_triple(p, side, w, c)))))
+            side.part.store(w, c, times(right, Vec3(*reciprocals(admm_triple(p, side, w, c)))))
     pull(p, w, "part", p.force)
     if ti.static(p.is_large):
         solve_large(p, w, p.force)
@@ -177,7 +177,7 @@ def project_row(p: ti.template(), w: ti.i32, s: ti.i32):
     Reads:  p.force, p.rows.part
     Writes: p.rows.{step, rate, impulse}
     """
-    x = p.rows.part.load(w, s) - row_speed(p, w, s, p.force) / swept_row(p, w, s)
+    x = p.rows.part.load(w, s) - row_speed(p, w, s, p.force) / admm_row(p, w, s)
     before, z, weight = p.rows.impulse.load(w, s), p.rows.rate.load(w, s), weight_of_row(p, w, s)
     y = clipped(x - z / weight, p.lower.load(w, s), p.upper.load(w, s))
     p.rows.step.store(w, s, x)
@@ -201,7 +201,7 @@ def project_triple(p: ti.template(), side: ti.template(), w: ti.i32, c: ti.i32):
     Reads:  p.force, side.part
     Writes: side.{step, rate, impulse}
     """
-    inverse = Vec3(*reciprocals(swept_triple(p, side, w, c)))
+    inverse = Vec3(*reciprocals(admm_triple(p, side, w, c)))
     x = side.part.load(w, c) - times(inverse, triple_speed(p, side, w, c, p.force))
     before, z, weight = side.impulse.load(w, c), side.rate.load(w, c), weight_of_triple(p, side, w, c)
     y = projected(p, side, w, c, x - times(z, Vec3(*reciprocals(weight))))

@@ -1,11 +1,11 @@
 """The matrix of a condensed step, M + J^T G J: its blocks, and what of them has changed since the last step.
 
-It serves Newton steps (newton.py) and sweeps (admm.py), each with a G of its own.
+It serves Newton steps (newton.py) and ADMM iterations (admm.py), each with a G of its own.
 """
 
 from simcli.kernels.algebra.elementary import select, select_parts
 from simcli.kernels.algebra.values import Mat3, Vec3
-from simcli.kernels.complementarity.admm import reciprocals, swept_row, swept_triple
+from simcli.kernels.complementarity.admm import admm_row, admm_triple, reciprocals
 from simcli.kernels.complementarity.dense import (
     any_entry,
     diagonal,
@@ -63,7 +63,7 @@ def condense(p: ti.template(), w: ti.i32, kind: ti.i32):
         for c in range(whole(p.live, w, 1)):
             gain = diagonal([zero, zero, zero])
             if kind == ADMM:
-                gain = diagonal(reciprocals(swept_triple(p, side, w, c)))
+                gain = diagonal(reciprocals(admm_triple(p, side, w, c)))
             else:
                 gain = change_of(side, w, c, fresh)
             condense_triple(p, side, w, c, first, gain)
@@ -71,7 +71,7 @@ def condense(p: ti.template(), w: ti.i32, kind: ti.i32):
         if is_anywhere(p.rows, w, s):
             gain = zero
             if kind == ADMM:
-                gain = 1.0 / swept_row(p, w, s)
+                gain = 1.0 / admm_row(p, w, s)
             else:
                 gain = change_of(p.rows, w, s, fresh)
             condense_row(p, w, s, first, gain)
@@ -129,13 +129,13 @@ def renew_large(p: ti.template(), w: ti.i32, kind: ti.i32):
     for s in range(whole(p.live, w, 0)):
         gain = p.rows.gain.load(w, s)
         if kind == ADMM:
-            gain = 1.0 / swept_row(p, w, s)
+            gain = 1.0 / admm_row(p, w, s)
         p.large.row_gain.store(w, s, gain)
     for side, gains in ti.static(list(zip(p.triples, p.large.gains, strict=True))):
         for c in range(whole(p.live, w, 1)):
             gain = side.gain.load(w, c)
             if kind == ADMM:
-                gain = diagonal(reciprocals(swept_triple(p, side, w, c)))
+                gain = diagonal(reciprocals(admm_triple(p, side, w, c)))
             gains.store(w, c, gain)
     factorize_large(p, w)
 

@@ -4,7 +4,7 @@ The factors are then those of joints and single bodies, and precondition from th
 is found loosely, so that the search goes nearly to rounding, in the norm of impulses over masses.
 
 Source: Saad 2003, sections 6.5.3 and 9.3.2. Deviations: no restarts, as the basis is
-long; sweeps are solved in the same way, though their matrix is symmetric: there is one search to compile.
+long; ADMM iterations are solved in the same way, though their matrix is symmetric: there is one search to compile.
 """
 
 from simcli.kernels.complementarity.block_factor import substitute_blocks

@@ -23,7 +23,7 @@ from simcli.kernels.linear.skyline import packed_index
 from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.programs import Registers
 
-NEWTON, CONE, ADMM = 0, 1, 2  # kinds of stages: Alart-Curnier, Fischer-Burmeister on the cone, sweeps
+NEWTON, CONE, ADMM = 0, 1, 2  # kinds of stages: Alart-Curnier, Fischer-Burmeister on the cone, ADMM
 # Kind, most iterations, iterations without progress after which it gives up.
 SCHEDULE = ((NEWTON, 8, 3), (ADMM, 100, 99), (NEWTON, 12, 99), (ADMM, 300, 99), (CONE, 20, 99), (ADMM, 1000, 99),
             (CONE, 20, 99))
@@ -141,7 +141,7 @@ class Problem:
         rows.impulse, contacts.impulse: [N s].  velocity: (n) v.  residual: (1) [m/s], natural map without the proximal term.
         first_residual: (1) [m/s], natural map of the impulses that the search began with.
         proximal: (1) [m/s], with it, of the round that was last; `progress.kappa` is what the next one would have.
-        iterations, sweeps: (1) Newton steps, ADMM iterations.  status: (1) SOLVED, PROXIMAL (the proximal problem alone),
+        iterations, admm_iterations: (1) Newton steps, those of ADMM.  status: (1) SOLVED, PROXIMAL (the proximal problem alone),
         UNSOLVED, BROKEN (no number; the free velocity).
 
     Attributes, on the way:
@@ -149,7 +149,7 @@ class Problem:
         triples: what has three numbers each: contacts, and spins if there are any.
         live: how many rows, and contacts, to look at.  known: 1 where `trial` is the velocity of the present impulses.
         matrix: (2 threes^2) what is factorized, and that of Newton steps.  rooted: (threes) see `condensed.condense_triple`.
-        swept: 1 if the factors of a block are of sweeps: `renew` alone knows, which makes those of all its worlds.
+        has_admm_factors: 1 if the factors of a block are of ADMM: `renew` alone knows, which makes those of all its worlds.
         now: number of the attempt, of the stage, its kind; iterations that it has left; rounds that a search may have.
     """
 
@@ -187,14 +187,14 @@ class Problem:
         self.reach, self.reached = threes.slot(Mat3).scratch(), threes.slot().of_block()
         self.live, self.stated = arena.slot(2).of_block(), arena.slot(1).of_block()
         self.now = Registers(arena, "attempt", "stage", "kind", "iterations", "rounds")
-        self.known, self.swept = arena.single.slot(), arena.single.slot().of_block()
+        self.known, self.has_admm_factors = arena.single.slot(), arena.single.slot().of_block()
         self.large = Large(arena, pattern, n_rows, n_contacts, has_spins) if pattern else None
         self.limits = limits or LIMITS[arena.device.precision]
         self.n_stages = len(schedule)
         stages = arena.records(self.n_stages)
         self.kind, self.most, self.patience = (stages.ints([stage[k] for stage in schedule]) for k in range(3))
-        (self.kappa, self.goal, self.enough, self.residual, self.first_residual, self.proximal, self.iterations, self.sweeps,
-         self.status, self.share) = ones(arena, 10)
+        (self.kappa, self.goal, self.enough, self.residual, self.first_residual, self.proximal, self.iterations,
+         self.admm_iterations, self.status, self.share) = ones(arena, 10)
         self.progress = Progress(arena)
 
 
@@ -205,7 +205,7 @@ class Progress:
         busy: 1 in the stage that runs.  trying: 1 in the search of a step's length.
         length, least: of the best one tried, and the merit there.  part: of the step, to be tried.
         idle: iterations without progress.  sigma: [m/s], smoothing.  merit: [m^2/s^2].
-        rho: weight of the sweeps.  changed: 1 if rho has.
+        rho: weight of ADMM.  changed: 1 if rho has.
         kappa: of the round.  thorough: 1 for all stages, 0 for the first alone.  proximal, residual: of the best iterate.
         open: 1 until the world is through.  rounds_over: how many.  rows: how many are on, three for a contact.
         stale: 1 if the next Newton step wants a new matrix.  fresh: 1 if nothing of the present problem is in it.

@@ -12,7 +12,7 @@ does gives one round to each of its own.
 
 from simcli.kernels.algebra.elementary import select, select_parts
 from simcli.kernels.algebra.values import Vec3
-from simcli.kernels.complementarity.admm import FIRST_RHO, ROUND, begin_sweeps, sweep
+from simcli.kernels.complementarity.admm import FIRST_RHO, ROUND, admm_iteration, begin_admm
 from simcli.kernels.complementarity.condensed import renew_factors
 from simcli.kernels.complementarity.dense import whole
 from simcli.kernels.complementarity.measure import STARTING, measure_residual, respond
@@ -46,7 +46,7 @@ def everywhere(p, condition):
 def _begin_search(p: ti.template(), w: ti.i32):
     """Nothing is found yet: no impulse, the free velocity.
 
-    Writes: p.{velocity, trial, residual, proximal, iterations, sweeps, status}, p.progress, kept of all
+    Writes: p.{velocity, trial, residual, proximal, iterations, admm_iterations, status}, p.progress, kept of all
     """
     g = p.progress
     zero = p.arena.zero()
@@ -61,7 +61,7 @@ def _begin_search(p: ti.template(), w: ti.i32):
     p.proximal.store(w, 0, start)
     p.first_residual.store(w, 0, zero)
     p.iterations.store(w, 0, zero)
-    p.sweeps.store(w, 0, zero)
+    p.admm_iterations.store(w, 0, zero)
     p.status.store(w, 0, select(empty, zero + SOLVED, zero + UNSOLVED))
     for a in range(p.n):
         p.trial.store(w, a, p.velocity.load(w, a))
@@ -151,8 +151,8 @@ def begin_iterations(p: ti.template(), w: ti.i32):
     g.changed.store(w, 0, p.arena.zero() + 1.0)
 
 
-def by_sweeps(p, w):
-    """Whether the present kind is one of sweeps."""
+def by_admm(p, w):
+    """Whether the present kind is ADMM."""
     return everywhere(p, p.now.load(w, "kind") == ADMM)
 
 
@@ -182,7 +182,7 @@ def wants_factors(p, w):
     """The worlds that want new factors: of another rho, or of slopes of now, or because the present ones are of sweeps."""
     g = p.progress
     newton = by_newton(p, w)
-    stale = (g.stale.load(w, 0) != 0.0) | (p.swept.load(w, 0) != 0.0)
+    stale = (g.stale.load(w, 0) != 0.0) | (p.has_admm_factors.load(w, 0) != 0.0)
     return (newton & stale) | (~newton & (g.changed.load(w, 0) != 0.0))
 
 
@@ -191,11 +191,11 @@ def _renew(p: ti.template(), w: ti.i32):
     """Factors of the condensed matrix.
 
     Reads:  rows, contacts, p.mass
-    Writes: p.{matrix, pivot}, or p.large; p.swept
+    Writes: p.{matrix, pivot}, or p.large; p.has_admm_factors
     """
     kind = p.now.load(w, "kind")
     renew_factors(p, w, kind)
-    p.swept.store(w, 0, p.arena.zero() + ti.cast(kind == ADMM, p.arena.device.real))
+    p.has_admm_factors.store(w, 0, p.arena.zero() + ti.cast(kind == ADMM, p.arena.device.real))
 
 
 @ti.func
@@ -313,9 +313,9 @@ def finish(p: ti.template(), w: ti.i32):
 
 MEASURE = (only(is_unknown, respond), measure)
 NEWTON_STEP = (find_direction, repeat(try_length, at_most=HALVINGS, wanted=is_trying), go)
-ITERATE = (only(by_newton, linearize), only(wants_factors, _renew), only(by_newton, *NEWTON_STEP), only(by_sweeps, sweep),
-           *MEASURE, end_iteration)
-WALK = (begin_kind, only(is_unmeasured, *MEASURE), begin_iterations, only(by_sweeps, begin_sweeps), tire,
+ITERATE = (only(by_newton, linearize), only(wants_factors, _renew), only(by_newton, *NEWTON_STEP),
+           only(by_admm, admm_iteration), *MEASURE, end_iteration)
+WALK = (begin_kind, only(is_unmeasured, *MEASURE), begin_iterations, only(by_admm, begin_admm), tire,
         repeat(*ITERATE, where=goes_on, wanted=goes_on), restore)
 READY = (prepare_problem,)
 AT_START = (begin_attempt, *MEASURE, _keep, end_attempt)

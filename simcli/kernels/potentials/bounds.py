@@ -6,25 +6,25 @@ Source: augmented Lagrangian (Rockafellar). No deviation.
 from simcli.kernels.algebra.elementary import select
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import local
-from simcli.kernels.potentials.shares import Share
+from simcli.kernels.potentials.potential_terms import PotentialTerms
 
 
-def add_hard(share: Share, y, w, k, d, x, zero):
+def add_hard(terms: PotentialTerms, y, w, k, d, x, zero):
     """Hard limits at their present forces."""
     stiff = zero + y.hard.load(w, d)
     for side in range(2):
         force = y.push.load(w, 2 * k + side)
         push = push_of(y, w, k, x, force, side)
         sign = 2.0 * side - 1.0
-        share.add((push * push - force * force) * 0.5 / stiff, push * sign, select(push > 0.0, stiff, zero))
+        terms.add((push * push - force * force) * 0.5 / stiff, push * sign, select(push > 0.0, stiff, zero))
 
 
-def add_motion(share: Share, y, w, k, d, x):
+def add_motion(terms: PotentialTerms, y, w, k, d, x):
     """The force that holds a coordinate where its motion is, and a spring."""
     prescribed = x * 0.0 + ti.cast(y.motion.at(d), y.start.arena.device.real) > 0.0
     stiff, force = y.hard.load(w, d), y.pull.load(w, k)
     off, zero = local(x - y.goal.load(w, k)), local(x * 0.0)
-    share.add(select(prescribed, (off * stiff * 0.5 + force) * off, zero), select(prescribed, force + off * stiff, zero),
+    terms.add(select(prescribed, (off * stiff * 0.5 + force) * off, zero), select(prescribed, force + off * stiff, zero),
               select(prescribed, zero + stiff, zero))  # fmt: skip
 
 

@@ -5,7 +5,7 @@ from simcli.kernels.language import ti
 from simcli.kernels.potentials.bounds import excess_of, raise_pushes, steepen, way_to_limit
 from simcli.kernels.potentials.gears import find_gears
 from simcli.kernels.potentials.laws import evaluate_law
-from simcli.kernels.potentials.shares import Share, mean_force, slopes_of_turn
+from simcli.kernels.potentials.potential_terms import PotentialTerms, mean_force, slopes_of_turn
 
 
 @ti.func
@@ -60,11 +60,11 @@ def point_of(p: ti.template(), w: ti.i32, m: ti.i32):
     return x, weight
 
 
-def _whole(shares) -> Share:
-    """The sum of shares."""
-    total = Share(shares[0].energy * 0.0)
-    for share in shares:
-        total.add(share.energy, share.slope, share.bend)
+def _whole(terms) -> PotentialTerms:
+    """The sum of several."""
+    total = PotentialTerms(terms[0].energy * 0.0)
+    for one in terms:
+        total.add(one.energy, one.slope, one.bend)
     return total
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import Arena
 from simcli.kernels.potentials.arms import Arms, add_products, clear_arms
-from simcli.kernels.potentials.shares import slopes_of_turn
+from simcli.kernels.potentials.potential_terms import slopes_of_turn
 from simcli.kernels.rows.powers import Powers, value_and_slopes
 from simcli.model.affine.rows import Energies
 from simcli.model.joints.gears import terms_act

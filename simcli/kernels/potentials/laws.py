@@ -28,7 +28,7 @@ from simcli.kernels.laws.coordinate import bound_law, servo_law, torsion_law
 from simcli.kernels.memory.arena import Arena, local
 from simcli.kernels.memory.tables import Tables
 from simcli.kernels.potentials.bounds import add_hard, add_motion
-from simcli.kernels.potentials.shares import Share, damper
+from simcli.kernels.potentials.potential_terms import PotentialTerms, damper
 from simcli.model.affine.rows import Energies, Kind
 from simcli.model.tables import Model
 
@@ -117,7 +117,7 @@ def evaluate_law(y: Laws, w, k, x, alpha):
     """
     fo, d = y.forces, y.dof.at(k)
     zero = local(x * 0.0)
-    stored, driven, damped, hard, inert = (Share(zero) for _ in range(5))
+    stored, driven, damped, hard, inert = (PotentialTerms(zero) for _ in range(5))
     start = y.start.load(w, k)
     rate = local((x - y.past.load(w, k)) * alpha)
     applied = local(y.on.load(w, d) * fo.constant.load(w, d) + zero)
@@ -138,9 +138,9 @@ def evaluate_law(y: Laws, w, k, x, alpha):
     return stored, driven, damped, hard, inert
 
 
-def add_drive(share: Share, y: Laws, w, d, x, rate, alpha, acts):
+def add_drive(terms: PotentialTerms, y: Laws, w, d, x, rate, alpha, acts):
     """A drive: an effort, a spring and a damper, as far as its effort limit goes; nothing in lanes where it rests."""
-    fo, zero, own = y.forces, local(x * 0.0), Share(local(x * 0.0))
+    fo, zero, own = y.forces, local(x * 0.0), PotentialTerms(local(x * 0.0))
     most = local(zero + y.effort_limit.load(w, d))
     effort = local(ti.max(ti.min(zero + fo.driving.load(w, d), most), -most))
     law = servo_law(fo, w, d, x, rate)
@@ -151,17 +151,17 @@ def add_drive(share: Share, y: Laws, w, d, x, rate, alpha, acts):
     over = select(passes, over, zero)  # infinity less infinity is none
     slope = own.slope - select(own.slope > 0.0, over, -over)
     given = (own.energy - over * over * 0.5 / bend - effort * x, slope - effort, select(passes, zero, own.bend))
-    share.add(*(select(acts, part, zero) for part in given))
+    terms.add(*(select(acts, part, zero) for part in given))
 
 
-def add_friction(share: Share, y: Laws, w, d, slip):
+def add_friction(terms: PotentialTerms, y: Laws, w, d, slip):
     """Dry friction over a slip since the step began."""
     potential, over, slope = smooth_step(ti.abs(slip), y.creep)
     load = local(slip * 0.0 + y.friction.load(w, d))
-    share.add(load * potential, load * over * slip, load * slope)
+    terms.add(load * potential, load * over * slip, load * slope)
 
 
-def add_cubic(share: Share, y: Laws, w, d, x, zero):
+def add_cubic(terms: PotentialTerms, y: Laws, w, d, x, zero):
     """Libuipc's limits: s (excess / width)^3, the width 1 where the bounds are one."""
     s = zero + y.strength.load(w, d)
     lower, upper = zero + y.lower.load(w, d), zero + y.upper.load(w, d)
@@ -169,7 +169,7 @@ def add_cubic(share: Share, y: Laws, w, d, x, zero):
     width = select(acts & (upper > lower), upper - lower, zero + 1.0)
     above, below = select(acts, ti.max(x - upper, zero), zero), select(acts, ti.max(lower - x, zero), zero)
     scale = s / (width * width * width)
-    share.add(scale * (above * above * above + below * below * below), scale * 3.0 * (above * above - below * below),
+    terms.add(scale * (above * above * above + below * below * below), scale * 3.0 * (above * above - below * below),
               scale * 6.0 * (above + below))  # fmt: skip
 
 

@@ -5,7 +5,7 @@ from simcli.kernels.forces.springs import spring_law
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import local
 from simcli.kernels.potentials.cables import length_of_spring, rate_of_spring
-from simcli.kernels.potentials.shares import Share, carried_on, damper, mean_force
+from simcli.kernels.potentials.potential_terms import PotentialTerms, carried_on, damper, mean_force
 from simcli.kernels.potentials.tables import Potential
 from simcli.kernels.rows.quadratic import find_rates
 
@@ -19,7 +19,7 @@ def spring_energies(p: Potential, w, k, length, alpha):
     hung as the step began, its damper does not act. What is not stored is the damper's.
     """
     u, zero = p.forces.springs, length * 0.0
-    stored, damped = Share(zero), Share(zero)
+    stored, damped = PotentialTerms(zero), PotentialTerms(zero)
     is_slack = u.is_slack(k)
     still, _taken, pulls = spring_law(u, w, k, length, zero)
     stored.store(still.where(pulls))
@@ -85,7 +85,7 @@ def measure_rates(p: ti.template(), w: ti.i32):
 
 
 @ti.func
-def aim_springs(p: ti.template(), w: ti.i32, weight: ti.template(), lead: ti.template()):
+def extrapolate_springs(p: ti.template(), w: ti.i32, weight: ti.template(), lead: ti.template()):
     """L_h = l_n + weight (l_n - l_(n-1)) + lead l_0'; lead is 0 but at t = 0.
 
     Args:

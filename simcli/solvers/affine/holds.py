@@ -16,7 +16,7 @@ from simcli.kernels.language import ti
 from simcli.kernels.linear.blocks import AFFINE_DOFS, add_entry
 from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.tables import Tables
-from simcli.kernels.potentials.shares import mean_force
+from simcli.kernels.potentials.potential_terms import mean_force
 from simcli.model.tables import Array, Model
 from simcli.solvers.shared import needs
 from simcli.solvers.tree.integrators import H

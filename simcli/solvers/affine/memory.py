@@ -54,9 +54,9 @@ class StepMemory:
         tolerance: [m] of the last displacement.
 
     Attributes:
-        alpha, weight, age, breaks, pattern: (B), of the formula of each body.
+        alpha, weight, age, restarts, pattern: (B), of the formula of each body.
         alpha: [1/s].  weight: of the step before, 1/3 in bdf2.  age: steps since the formula began, -1 after an impact.
-        breaks: 1 where something else acts at the end of the step than at its start; pattern: what touched there.
+        restarts: 1 where something else acts at the end of the step than at its start; pattern: what touched there.
         lead: [s], of the velocity in x_h, 0 but at t = 0.  returns: 1 in worlds that take the step again.
         start, past, target, force: x_n, x_h, y, external forces, by unknown.  x_before, v_before, force_before: one step
             earlier.
@@ -79,7 +79,7 @@ class StepMemory:
         self.tolerance = max(tolerance, _TIGHT[arena.device.precision])
         self.rounding = _ROUNDING[arena.device.precision]
         unknowns = arena.records(n)
-        for name in ("alpha", "weight", "age", "breaks", "pattern"):
+        for name in ("alpha", "weight", "age", "restarts", "pattern"):
             setattr(self, name, tables.bodies.slot())
         for name in ("lead", "returns", "length", "cap", "running", "done", "curve", "energy", "bound", "size", "iterations",
                      "allowed", "failed"):  # fmt: skip
@@ -101,7 +101,7 @@ class StepMemory:
 
     def clear(self):
         """Before the first step."""
-        for name in ("age", "breaks", "pattern", "weight", "iterations", "failed", "size", "x_before", "v_before", "force",
+        for name in ("age", "restarts", "pattern", "weight", "iterations", "failed", "size", "x_before", "v_before", "force",
                      "force_before"):  # fmt: skip
             slot = getattr(self, name)
             slot.write(np.zeros((1, slot.n_items, 1)))

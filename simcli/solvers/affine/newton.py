@@ -7,7 +7,7 @@ from simcli.kernels.algebra.elementary import exp_rotation, select
 from simcli.kernels.articulation.kinematics import store_vector, vector_at
 from simcli.kernels.barrier.advance import cap
 from simcli.kernels.barrier.contact import measure_barrier, search_along
-from simcli.kernels.barrier.friction import grip
+from simcli.kernels.barrier.friction import set_stick_stiffness
 from simcli.kernels.language import ti
 from simcli.kernels.linear.blocks import (
     AFFINE_DOFS,
@@ -130,9 +130,9 @@ def take_way(c: ti.template(), w: ti.i32):
 
 
 @ti.func
-def grip_contacts(c: ti.template(), w: ti.i32):
+def stick_contacts(c: ti.template(), w: ti.i32):
     """What friction holds at the start of a step."""
-    grip(c.barrier, w, c.potential.rows.x)
+    set_stick_stiffness(c.barrier, w, c.potential.rows.x)
 
 
 @ti.func

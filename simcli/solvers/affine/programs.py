@@ -18,7 +18,7 @@ is tried, then the state is evaluated where it was.
 
 The minimum is found by Newton's method (direction.py) with a line search (newton.py). Every repetition has a mask of worlds,
 so that one that has converged keeps its numbers to the bit while others go on: arcs that contact cuts, within halvings of a
-direction, within iterations, within a step that is taken again (breaks.py).
+direction, within iterations, within a step that is taken again (bdf_restart.py).
 
 Source: Li et al. 2020 (IPC), the incremental potential; Lan et al. 2022 (ABD), its bodies. Deviation: energies are physical
 (J), external forces act in both formulas, and bdf2 starts by a step of bdf1 rather than by a copy of the state.
@@ -26,7 +26,7 @@ Source: Li et al. 2020 (IPC), the incremental potential; Lan et al. 2022 (ABD), 
 
 from simcli.kernels.memory.lists import Repeat, only, only_blocks, repeat, repeat_blocks, when
 from simcli.solvers.affine import direction, newton, stages
-from simcli.solvers.affine.breaks import begin_anew, find_breaks, go_back, keep_regimes, returns
+from simcli.solvers.affine.bdf_restart import begin_anew, find_restarts, go_back, keep_regimes, returns
 from simcli.solvers.affine.drags import aim_drags
 from simcli.solvers.affine.given import arrive, go_straight, keep_pulls, let_arrive, prescribe_bodies, stay, take_given
 from simcli.solvers.affine.holds import find_aims
@@ -53,7 +53,7 @@ def bdf1(c) -> tuple:
 
 def bdf2(c) -> tuple:
     """A step of order 2, taken again by bdf1 in worlds and by bodies where something else acts than at its start."""
-    again = find_breaks, only(returns, go_back, stages.choose_pace, minimum(c))
+    again = find_restarts, only(returns, go_back, stages.choose_pace, minimum(c))
     opened = stages.count_anew, stages.open_step, *sampling(c), stages.weigh_past
     return (*opened, stages.choose_pace, minimum(c), when(c.restarts, *again), stages.find_motion, stages.count_steps,
             when(c.restarts, begin_anew, keep_regimes), end(c))  # fmt: skip
@@ -115,7 +115,7 @@ def trial(c, begins: bool = False) -> tuple:
     if not c.touches:
         return way, there, newton.find_energies
     arcs = repeat(way, newton.search_contacts, newton.cut_way, there, at_most=MOST_ARCS, wanted=newton.is_cut)
-    held = when(begins and c.has_friction, newton.grip_contacts)
+    held = when(begins and c.has_friction, newton.stick_contacts)
     return arcs, held, newton.stop_crowded, newton.find_energies, newton.add_contact_energy
 
 

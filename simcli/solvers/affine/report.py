@@ -11,8 +11,8 @@ from simcli.kernels.language import ti
 from simcli.kernels.linear.blocks import AFFINE_DOFS
 from simcli.kernels.memory.arena import put_lane
 from simcli.kernels.memory.lists import sum_of, take_all, when
+from simcli.kernels.potentials.bdf_history import energy_of_armature
 from simcli.kernels.potentials.energy import find_energy, follow_rows
-from simcli.kernels.potentials.paces import energy_of_armature
 from simcli.kernels.report import put, report_bodies
 from simcli.kernels.rows.quadratic import find_rates, give_state
 from simcli.solvers.affine.given import report_efforts_of_holds, report_holds

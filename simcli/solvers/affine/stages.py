@@ -14,10 +14,10 @@ from simcli.kernels.language import ti
 from simcli.kernels.linear.blocks import AFFINE_DOFS
 from simcli.kernels.memory.lists import sum_of, when
 from simcli.kernels.memory.slots import copy
+from simcli.kernels.potentials.bdf_history import commit_laws, extrapolate_laws, open_laws
 from simcli.kernels.potentials.energy import find_slopes, follow_rows, work_of_step
-from simcli.kernels.potentials.paces import aim_laws, commit_laws, open_laws
-from simcli.kernels.potentials.shares import carried_on, mean_force
-from simcli.kernels.potentials.springs import aim_springs, measure_rates, open_springs
+from simcli.kernels.potentials.potential_terms import carried_on, mean_force
+from simcli.kernels.potentials.springs import extrapolate_springs, measure_rates, open_springs
 from simcli.kernels.rows.quadratic import take_state
 from simcli.solvers.affine.drags import work_of_drags
 from simcli.solvers.affine.given import follow_given, give_rates
@@ -239,8 +239,8 @@ def aim(c: ti.template(), w: ti.i32):
     Writes: c.potential
     """
     z = c.step
-    aim_laws(c.potential.laws, w, z.weight, z.alpha, z.lead.load(w, 0))
-    aim_springs(c.potential, w, z.weight, z.lead.load(w, 0))
+    extrapolate_laws(c.potential.laws, w, z.weight, z.alpha, z.lead.load(w, 0))
+    extrapolate_springs(c.potential, w, z.weight, z.lead.load(w, 0))
 
 
 @ti.func

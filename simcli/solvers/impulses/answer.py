@@ -9,7 +9,7 @@ from simcli.kernels.laws.active_set import choose_linear_piece
 from simcli.kernels.laws.bounded import FREE
 from simcli.solvers.impulses.law_rows import HARD, LINEAR, MOTION, UPPER
 from simcli.solvers.impulses.mass import mirrored
-from simcli.solvers.rows.active_set import acceleration_of_law, aim_laws
+from simcli.solvers.rows.active_set import acceleration_of_law, find_reference_velocities
 from simcli.solvers.shared import needs
 
 
@@ -88,7 +88,7 @@ def find_linear_pieces(c: ti.template(), w: ti.i32, g: ti.template()):
     """
     y = c.bound.system
     zero = c.tables.arena.zero()
-    aim_laws(c, w, 1, g)
+    find_reference_velocities(c, w, 1, g)
     for k in range(y.laws.n):
         aim = y.laws.goal.load(w, k)
         y.laws.aim.store(w, k, aim)

@@ -5,7 +5,7 @@ from simcli.kernels.complementarity.measure import row_speed
 from simcli.kernels.language import ti
 from simcli.kernels.laws.bounded import share_limits
 from simcli.solvers.impulses.law_rows import BOUNDLESS, DRIVE
-from simcli.solvers.rows.active_set import aim_laws
+from simcli.solvers.rows.active_set import find_reference_velocities
 
 
 @ti.func
@@ -18,7 +18,7 @@ def bound_balls(c: ti.template(), w: ti.i32):
     y = c.bound.system
     m = c.bound.impulses
     if c.now.load(w, "statement") == 0 and c.now.load(w, "search") == 0:
-        aim_laws(c, w, 0, c.g.load(w, 0))
+        find_reference_velocities(c, w, 0, c.g.load(w, 0))
         share_limits(y.laws, w, c.tables.arena.zero() == 0.0, c.tables.arena.zero())
         for n in range(m.n_plain):
             if m.kind.at(n) == DRIVE:

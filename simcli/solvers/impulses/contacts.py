@@ -21,7 +21,7 @@ from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import Arena, any_lane, get_lane, local
 from simcli.kernels.memory.tables import Tables
 from simcli.model.tables import Model
-from simcli.solvers.impulses.aims import STILL, certain
+from simcli.solvers.impulses.contact_rhs import STILL, gap_above_rounding
 
 _NEAR = 0.02  # [1] of the size of a shape, at most, from where a contact is known again by its place
 MOST_BOUND = 100.0  # [m] from the middle of a shape: a turning plane does not watch all the world
@@ -48,7 +48,7 @@ class Contacts:
         bend: [m/s], (C), what the gaps of a step before have grown by beyond J v, over h: the first guess of this one.
         bent: (C) that of the contacts of this step.
         bounces: (C) 1 for impacts.  target: [m/s], (C), normal velocity after an impact; else [m], gap to reach.
-        blur: [m], (C), what rounding may make of a gap; 0 where it is compliant.
+        rounding_bound: [m], (C), what rounding may make of a gap; 0 where it is compliant.
         stored: [J], (1), see `contact_energy`.
     """
 
@@ -64,7 +64,7 @@ class Contacts:
         self.low, self.high = items.slot(), items.slot()
         self.impulse, self.place, self.slips = items.slot(Vec3), items.slot(Vec3), items.slot()
         self.taken, self.slid, self.bounces, self.target = items.slots(4)
-        self.bend, self.bent, self.blur = items.slots(3)
+        self.bend, self.bent, self.rounding_bound = items.slots(3)
         self.stored = arena.single.slot()
         self.has_static = bool(tables.ever(lambda m: m.contacts.friction_static != m.contacts.friction).any())
         self.has_bounce = bool(tables.ever(lambda m: m.contacts.restitution > 0).any())
@@ -271,7 +271,7 @@ def remember(k: ti.template(), p: ti.template(), w: ti.i32, h: ti.template()):
         force = force_of_contact(k.collider, p.contacts.impulse, w, None, c)
         k.impulse.store(w, c, select_parts(on, force, no_impulse))
         u = (p.contacts.speed.load(w, c) + p.contacts.bias.load(w, c)).parts
-        sought = (certain(table.gap.load(w, c), k.blur.load(w, c)) - k.target.load(w, c)) / h
+        sought = (gap_above_rounding(table.gap.load(w, c), k.rounding_bound.load(w, c)) - k.target.load(w, c)) / h
         bend = p.contacts.bias.load(w, c).parts[0] - sought
         k.bend.store(w, c, select(on & (k.bounces.load(w, c) == 0.0), bend, zero))
         slips = select(u[1] * u[1] + u[2] * u[2] > STILL * STILL, zero + 1.0, zero)
@@ -288,7 +288,7 @@ def drop_open_contacts(k: ti.template(), p: ti.template(), w: ti.i32, h: ti.temp
     for c in range(whole(p.live, w, 1)):
         x = p.contacts.impulse.load(w, c)
         none = Vec3(x.parts[0] * 0.0, x.parts[0] * 0.0, x.parts[0] * 0.0)
-        gap = k.collider.contacts.reach.load(w, c) - k.blur.load(w, c)
+        gap = k.collider.contacts.reach.load(w, c) - k.rounding_bound.load(w, c)
         is_open = (p.contacts.on.load(w, c) != 0.0) & (k.bounces.load(w, c) == 0.0) & (gap > h * p.limits.exact)
         is_open = is_open & (x.parts[0] * p.contacts.metric.load(w, c).parts[0] < p.limits.exact)
         p.contacts.impulse.store(w, c, select_parts(is_open, none, x))

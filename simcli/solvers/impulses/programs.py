@@ -17,10 +17,10 @@ from simcli.solvers.impulses.balls import bound_balls
 from simcli.solvers.impulses.self_stress import scale_shared, share_load
 from simcli.solvers.impulses.spins import bound_spins
 from simcli.solvers.impulses.stages import (
-    aim_all_contacts,
     begin_again,
     begin_correcting,
     begin_solving,
+    contact_rhs_of_all,
     count_iterations,
     detect_all,
     is_awake,
@@ -83,12 +83,12 @@ def searching(c, rest: tuple = ()) -> tuple:
         c: core of the run.
         rest: stages before the first search.
     """
-    aims = (aim_all_contacts,) if c.touches else ()
+    rhs = (contact_rhs_of_all,) if c.touches else ()
     scales = when(c.bound.impulses.n_shared, scale_shared)
     spins = (bound_spins,) if c.bound.impulses.has_spins else ()
     balls = (bound_balls,) if c.bound.system.laws.has_shared_limit else ()
     wakes = (wake,) if c.bound.system.laws.n else ()
-    restates = only(is_awake, state_rows, within(problem_of, *READY), *scales, *(aims if not rest else ()))
+    restates = only(is_awake, state_rows, within(problem_of, *READY), *scales, *(rhs if not rest else ()))
     search = (within(problem_of, *SEARCH), count_iterations, sleep, *wakes)
     first = only(is_first_search, *rest) if rest else ()
     return (repeat(restates, *(first,), *spins, *balls, *search, wanted=searches_again),)

@@ -23,7 +23,7 @@ from simcli.kernels.articulation.contact_places import find_gaps
 from simcli.kernels.language import ti
 from simcli.kernels.language.numbers import number
 from simcli.kernels.memory.arena import local
-from simcli.solvers.impulses.aims import aim_again
+from simcli.solvers.impulses.contact_rhs import contact_rhs_again
 from simcli.solvers.impulses.direction import find_stiffness
 from simcli.solvers.impulses.law_rows import BOUNDLESS, HARD, MOTION, UPPER, row_of_law
 from simcli.solvers.impulses.mass import mirrored, row_velocity, state_mass
@@ -279,11 +279,11 @@ def state_rest(c: ti.template(), w: ti.i32, h: ti.template()):
             r = m.item.at(n)
             if is_soft(y, r) == 0:
                 p.rows.bias.store(w, n, y.rows.residual.load(w, r) / h - row_velocity(c, w, r, p.velocity))
-    _aim_again(c, w, h)
+    _contact_rhs_again(c, w, h)
 
 
 @needs.touching
-def _aim_again(c, w, h):
+def _contact_rhs_again(c, w, h):
     m = c.bound.impulses
     find_gaps(m.contacts.collider, c.tables, c.state, w)
-    aim_again(m.contacts, m.problem, w, h)
+    contact_rhs_again(m.contacts, m.problem, w, h)

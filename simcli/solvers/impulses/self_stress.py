@@ -49,17 +49,17 @@ def share_load(c: ti.template(), w: ti.i32):
 
 @ti.func
 def _renew_factors(p: ti.template(), w: ti.i32):
-    """Factors of the last Newton step of each world, where those of the block are of sweeps of one of them.
+    """Factors of the last Newton step of each world, where those of the block are of ADMM of one of them.
 
     A world that begins anew still does so after that: its matrix does not depend on what others have swept.
 
-    Writes: p.{matrix, pivot}, or p.large; p.swept
+    Writes: p.{matrix, pivot}, or p.large; p.has_admm_factors
     """
-    if whole(p.swept, w, 0) != 0:
+    if whole(p.has_admm_factors, w, 0) != 0:
         fresh = local(p.progress.fresh.load(w, 0))
         renew_factors(p, w, NEWTON)
         p.progress.fresh.store(w, 0, fresh)
-        p.swept.store(w, 0, p.arena.zero())
+        p.has_admm_factors.store(w, 0, p.arena.zero())
 
 
 @ti.func

@@ -7,7 +7,7 @@ from simcli.kernels.complementarity.preparation import push_free
 from simcli.kernels.language import ti
 from simcli.kernels.language.numbers import number
 from simcli.kernels.memory.arena import any_lane, local
-from simcli.solvers.impulses.aims import BLURRED, aim_contacts, rub
+from simcli.solvers.impulses.contact_rhs import BLURRED, contact_rhs, set_friction
 from simcli.solvers.impulses.contacts import warm_start_contacts, watch_shapes
 from simcli.solvers.impulses.direction import turn_directions
 from simcli.solvers.impulses.law_rows import BOUNDLESS, wake_bounds
@@ -252,11 +252,11 @@ def state_rows(c: ti.template(), w: ti.i32):
 
 
 @ti.func
-def aim_all_contacts(c: ti.template(), w: ti.i32):
+def contact_rhs_of_all(c: ti.template(), w: ti.i32):
     """Friction of contacts, and what they are to reach."""
     m = c.bound.impulses
-    rub(m.contacts, m.problem, w, m.start)
-    aim_contacts(m.contacts, c.tables, c.state, m.problem, w, m.start, c.constants.load(w, H))
+    set_friction(m.contacts, m.problem, w, m.start)
+    contact_rhs(m.contacts, c.tables, c.state, m.problem, w, m.start, c.constants.load(w, H))
 
 
 @ti.func

@@ -47,7 +47,7 @@ def update_active_set(c: ti.template(), w: ti.i32, k: ti.i32, stage: ti.i32, b: 
 def _update_laws(c: ti.template(), w: ti.i32, k: ti.i32, may: ti.template(), g: ti.template()):
     """The pieces of all laws, after they have been stated."""
     y = c.bound.system
-    aim_laws(c, w, k, g)
+    find_reference_velocities(c, w, k, g)
     _share_limits(c, w, k, may)
     for n in range(y.laws.n):
         update_law(c, w, n, k, may)
@@ -226,7 +226,7 @@ def _turned_ahead(c, x, error, factor, to_parent, change, component, b):
 
 
 @ti.func
-def aim_laws(c: ti.template(), w: ti.i32, k: ti.i32, g: ti.template()):
+def find_reference_velocities(c: ti.template(), w: ti.i32, k: ti.i32, g: ti.template()):
     """Speeds and aims that the last try found; in the walk also how far each law can go to them.
 
     Reads:  c.bound

@@ -180,7 +180,7 @@ def prescribe_rows_to_end(c: ti.template(), w: ti.i32):
     _prescribe_balls_to_end(c, w)
 
 
-@needs.led_balls
+@needs.prescribed_balls
 @ti.func
 def _prescribe_balls_to_end(c: ti.template(), w: ti.i32):
     y = c.bound.system
@@ -251,7 +251,7 @@ def gap_of_ball(c: ti.template(), w: ti.i32, m: ti.i32, goal: ti.template()):
     return turn_between(R, goal, c.bound.system.prescribed_component.at(m))
 
 
-@needs.led_balls
+@needs.prescribed_balls
 @ti.func
 def keep_turns(c: ti.template(), w: ti.i32):
     """Rotations of balls that rows prescribe, where a step begins.

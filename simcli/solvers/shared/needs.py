@@ -69,7 +69,7 @@ moved_apart = _something(lambda c: c.stages > 1 and c.motions.n_locks > 0)  # la
 motions = _something(lambda c: c.motions.n_locks + c.bound.system.n_prescribed_rows > 0)  # or prescribe rows
 late_holds = _something(lambda c: c.by_impulses and not c.is_natural and c.motions.n_locks > 0)  # locks in corrected steps
 prescribed_rows = _something(lambda c: c.bound.system.n_prescribed_rows > 0)
-led_balls = _something(lambda c: c.bound.system.prescribes_balls)
+prescribed_balls = _something(lambda c: c.bound.system.prescribes_balls)
 kinematic_bodies = _something(lambda c: c.kinematic.n > 0)
 
 armature = _something(lambda c: c.forces.has_armature)
@@ -90,7 +90,7 @@ power = _something(lambda c: c.pushes.has_power)
 yielding = _something(lambda c: c.pushes.n_yielding > 0)
 moved_residuals = _something(lambda c: c.pushes.n_yielding + c.bound.system.n_prescribed_rows > 0)  # not those of rows
 stresses = _something(lambda c: c.steps.rows.bends)
-led_coordinates = _something(lambda c: c.steps.rows.has_prescribed)
+prescribed_coordinates = _something(lambda c: c.steps.rows.has_prescribed)
 
 given_bodies = _something(lambda c: c.given.n > 0)  # affine bodies that move as prescribed
 drags = _something(lambda c: c.drags.n > 0)

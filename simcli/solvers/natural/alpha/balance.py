@@ -93,7 +93,7 @@ def _ask_for_jumps(c: ti.template(), w: ti.i32, not_converged: ti.template(), be
             c.steps.load.store(w, i, c.steps.load.load(w, i) + select(not_converged, change, change * 0.0))
 
 
-@needs.led_coordinates
+@needs.prescribed_coordinates
 @ti.func
 def _ask_for_change(c: ti.template(), w: ti.i32, r: ti.i32, begins: ti.i32):
     if begins != 0:
@@ -108,7 +108,7 @@ def is_off_balance(c, w):
     return local(select(begins, c.alpha.residual.load(w, 0) - jump, c.alpha.excess.load(w, 0)) > zero)
 
 
-@needs.led_coordinates
+@needs.prescribed_coordinates
 @ti.func
 def _find_changes(c: ti.template(), w: ti.i32, begins: ti.i32):
     """What accelerations of prescribed coordinates lack where a step begins; nothing later.

@@ -97,7 +97,7 @@ def move_alpha(c: ti.template(), w: ti.i32):
     measure_violations(c, w)
 
 
-@needs.led_coordinates
+@needs.prescribed_coordinates
 @ti.func
 def _move_kinematic(c: ti.template(), w: ti.i32):
     f = c.steps.rows
@@ -211,7 +211,7 @@ def begin_projection(c: ti.template(), w: ti.i32):
 
 
 @needs.rotors
-@needs.led_coordinates
+@needs.prescribed_coordinates
 @ti.func
 def _ask_for_rotors(c: ti.template(), w: ti.i32):
     """Rotors keep their pace where prescribed coordinates gain a velocity that no acceleration of the step has: a jump.

@@ -3,7 +3,7 @@
 from simcli.kernels.algebra.elementary import FULL_TURN, select
 from simcli.kernels.language import ti
 from simcli.kernels.potentials.bounds import push_of
-from simcli.kernels.potentials.shares import carried_on
+from simcli.kernels.potentials.potential_terms import carried_on
 from simcli.model.signals.tables import MotionKind
 
 
@@ -28,7 +28,7 @@ def open_laws(y: ti.template(), w: ti.i32):
 
 
 @ti.func
-def aim_laws(y: ti.template(), w: ti.i32, weight: ti.template(), alpha: ti.template(), lead: ti.template()):
+def extrapolate_laws(y: ti.template(), w: ti.i32, weight: ti.template(), alpha: ti.template(), lead: ti.template()):
     """X_h = x_n + weight (x_n - x_(n-1)) + lead x_n', and what follows from it: bounds, motions, flights.
 
     Args:

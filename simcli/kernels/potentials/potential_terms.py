@@ -18,7 +18,7 @@ def mean_force(now, before, w, row, weight):
     return local(select(weight > 0.0, (end + before.load(w, row)) * 0.5, end))
 
 
-class Share:
+class PotentialTerms:
     """An energy with its two derivatives."""
 
     _data_oriented = True

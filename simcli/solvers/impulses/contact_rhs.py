@@ -19,7 +19,7 @@ BLURRED = 8.0  # roundings of its terms by which a gap may be off
 
 
 @ti.func
-def rub(k: ti.template(), p: ti.template(), w: ti.i32, v: ti.template()):
+def set_friction(k: ti.template(), p: ti.template(), w: ti.i32, v: ti.template()):
     """Friction of the contacts: that at rest, unless they slipped before or, if they are new, slip now.
 
     Args:
@@ -31,15 +31,15 @@ def rub(k: ti.template(), p: ti.template(), w: ti.i32, v: ti.template()):
     for c in range(whole(p.live, w, 1)):
         if ti.static(k.collider.lanes > 1 and not k.has_static):
             if whole(k.collider.contacts.alike, w, c) != 0:
-                _rub_contact(k, p, w, None, c, v)
+                _set_friction_of(k, p, w, None, c, v)
         if ti.static(k.has_static) or whole(k.collider.contacts.alike, w, c) == 0:
             for lane in range(k.collider.lanes):
                 if c < contacts_of(k.collider, w, lane):
-                    _rub_contact(k, p, w, lane, c, v)
+                    _set_friction_of(k, p, w, lane, c, v)
 
 
 @ti.func
-def _rub_contact(k: ti.template(), p: ti.template(), w: ti.i32, lane: ti.template(), c: ti.i32, v: ti.template()):
+def _set_friction_of(k: ti.template(), p: ti.template(), w: ti.i32, lane: ti.template(), c: ti.i32, v: ti.template()):
     """Friction of one contact, of one world, or without a lane of all."""
     combination = whole_of(k.collider.contacts.combination, w, lane, c)
     mu = one(k.collider.friction, w, lane, combination)
@@ -69,7 +69,7 @@ def _dense_speed(p: ti.template(), w: ti.i32, lane: ti.i32, c: ti.i32, v: ti.tem
 
 
 @ti.func
-def aim_contacts(k: ti.template(), t: ti.template(), s: ti.template(), p: ti.template(), w: ti.i32, v: ti.template(),
+def contact_rhs(k: ti.template(), t: ti.template(), s: ti.template(), p: ti.template(), w: ti.i32, v: ti.template(),
                  h: ti.template()):
     """What contacts are to reach: the gap that is left of an overlap, or the speed after an impact.
 
@@ -84,28 +84,28 @@ def aim_contacts(k: ti.template(), t: ti.template(), s: ti.template(), p: ti.tem
         v: (n) velocities at the start of the step.
 
     Reads:  p.{contacts.jacobian, free}, k.collider, s of `bend_of_contact`
-    Writes: k.{blur, bounces, target}, k.collider.contacts.reach, p.contacts.{bias, compliance}
+    Writes: k.{rounding_bound, bounces, target}, k.collider.contacts.reach, p.contacts.{bias, compliance}
     """
     for c in range(whole(p.live, w, 1)):
         if ti.static(k.collider.lanes > 1 and not k.has_bounce):
             if whole(k.collider.contacts.alike, w, c) != 0:
-                _aim_contact(k, t, s, p, w, None, c, v, h)
+                _rhs_of_contact(k, t, s, p, w, None, c, v, h)
         if ti.static(k.has_bounce) or whole(k.collider.contacts.alike, w, c) == 0:
             for lane in range(k.collider.lanes):
                 if c < contacts_of(k.collider, w, lane):
-                    _aim_contact(k, t, s, p, w, lane, c, v, get_lane(h, lane))
+                    _rhs_of_contact(k, t, s, p, w, lane, c, v, get_lane(h, lane))
 
 
 @ti.func
-def _aim_contact(k: ti.template(), t: ti.template(), s: ti.template(), p: ti.template(), w: ti.i32, lane: ti.template(),
+def _rhs_of_contact(k: ti.template(), t: ti.template(), s: ti.template(), p: ti.template(), w: ti.i32, lane: ti.template(),
                  c: ti.i32, v: ti.template(), step: ti.template()):
     """What one contact is to reach, of one world, or without a lane of all."""
     table = k.collider.contacts
     combination = whole_of(table.combination, w, lane, c)
     compliance = one(k.collider.compliance, w, lane, combination)
     found = one(table.gap, w, lane, c)
-    blur = ti.select(compliance > 0.0, 0.0 * found, terms_of_gap(k, w, lane, c) * p.limits.rounding * BLURRED)
-    gap = certain(found, blur)
+    rounding_bound = ti.select(compliance > 0.0, 0.0 * found, terms_of_gap(k, w, lane, c) * p.limits.rounding * BLURRED)
+    gap = gap_above_rounding(found, rounding_bound)
     depenetration = ti.min(k.options.push_out * ti.max(-gap, gap * 0.0), k.options.push_out_speed * step)
     target = ti.select(compliance > 0.0, 0.0 * gap, ti.min(gap + depenetration, gap * 0.0))
     bounces = 0.0 * gap
@@ -121,7 +121,7 @@ def _aim_contact(k: ti.template(), t: ti.template(), s: ti.template(), p: ti.tem
             bounces = 1.0 + 0.0 * gap
     zero = gap * 0.0
     put(table.reach, w, lane, c, found)
-    put(k.blur, w, lane, c, blur)
+    put(k.rounding_bound, w, lane, c, rounding_bound)
     put(k.target, w, lane, c, target)
     put(k.bounces, w, lane, c, bounces)
     bend = bend_of_contact(k.collider, t, s, w, lane, c) * (0.5 * step)
@@ -147,10 +147,10 @@ def terms_of_gap(k, w, lane, c):
     return sum((ti.abs(n * x) for n, x in place), ti.min(a, b))
 
 
-def certain(gap, blur):
+def gap_above_rounding(gap, rounding_bound):
     """What is certain of a gap: 0 of less than its blur (inside kernels)."""
     none = gap * 0.0
-    return ti.max(gap - blur, none) + ti.min(gap + blur, none)
+    return ti.max(gap - rounding_bound, none) + ti.min(gap + rounding_bound, none)
 
 
 @ti.func
@@ -176,16 +176,17 @@ def rebound(e: ti.template(), before: ti.template(), a: ti.template(), gap: ti.t
 
 
 @ti.func
-def aim_again(k: ti.template(), p: ti.template(), w: ti.i32, h: ti.template()):
+def contact_rhs_again(k: ti.template(), p: ti.template(), w: ti.i32, h: ti.template()):
     """Biases of contacts for the gaps that the velocities found have reached.
 
         w_n = (gap - target) / h + J (v - v found)
 
-    Reads:  k.{blur, bounces, target}, k.collider.contacts.reach, p.velocity
+    Reads:  k.{rounding_bound, bounces, target}, k.collider.contacts.reach, p.velocity
     Writes: p.contacts.bias
     """
     for c in range(whole(p.live, w, 1)):
-        violation = certain(k.collider.contacts.reach.load(w, c), k.blur.load(w, c)) - k.target.load(w, c)
+        gap = gap_above_rounding(k.collider.contacts.reach.load(w, c), k.rounding_bound.load(w, c))
+        violation = gap - k.target.load(w, c)
         bias = violation / h - contact_speed(p, w, c, p.velocity).parts[0]
         moves = (k.bounces.load(w, c) == 0.0) & (p.contacts.on.load(w, c) != 0.0)
         before = p.contacts.bias.load(w, c)

@@ -20,26 +20,26 @@ from simcli.kernels.collision.lanes import one, put
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import any_lane
 from simcli.kernels.memory.slots import copy
-from simcli.kernels.potentials.paces import find_regimes
+from simcli.kernels.potentials.bdf_history import find_regimes
 from simcli.solvers.shared import needs
 
 
 @ti.func
-def find_breaks(c: ti.template(), w: ti.i32):
+def find_restarts(c: ti.template(), w: ti.i32):
     """The worlds where a step of bdf2 has ended with something else acting than at its start.
 
     Reads:  c.step.{weight, pattern}, c.barrier.pattern, c.potential.laws
-    Writes: c.step.{breaks, returns}, c.potential.laws.regime
+    Writes: c.step.{restarts, returns}, c.potential.laws.regime
     """
     z = c.step
     zero = c.tables.arena.zero()
     find_regimes(c.potential.laws, w)
     mark_changes(c, w)
-    spread_breaks(c, w)
+    spread_restarts(c, w)
     back = zero
     for b in range(c.tables.n_bodies):
-        breaks = (z.breaks.load(w, b) > 0.0) & (z.weight.load(w, b) > 0.0) & (c.health.load(w, 0) == 0.0)
-        back = select(breaks, zero + 1.0, back)
+        restarts = (z.restarts.load(w, b) > 0.0) & (z.weight.load(w, b) > 0.0) & (c.health.load(w, 0) == 0.0)
+        back = select(restarts, zero + 1.0, back)
     z.returns.store(w, 0, back)
 
 
@@ -52,13 +52,13 @@ def returns(c, w):
 def go_back(c: ti.template(), w: ti.i32):
     """To the start of the step, by bdf1 for the bodies that a break has reached.
 
-    Reads:  c.step.{start, breaks}
+    Reads:  c.step.{start, restarts}
     Writes: c.potential.rows.x, c.step.weight
     """
     z = c.step
     zero = c.tables.arena.zero()
     for b in range(c.tables.n_bodies):
-        z.weight.store(w, b, select(z.breaks.load(w, b) > 0.0, zero, z.weight.load(w, b)))
+        z.weight.store(w, b, select(z.restarts.load(w, b) > 0.0, zero, z.weight.load(w, b)))
     copy(c.potential.rows.x, z.start, c.potential.n, w)
 
 
@@ -67,18 +67,18 @@ def mark_changes(c: ti.template(), w: ti.i32):
     """The free bodies whose own contacts, limits or friction act otherwise than at the start.
 
     Reads:  c.step.pattern, c.barrier.pattern, c.potential.laws
-    Writes: c.step.breaks
+    Writes: c.step.restarts
     """
     z = c.step
     y = c.potential.laws
     zero = c.tables.arena.zero()
     for b in range(c.tables.n_bodies):
-        z.breaks.store(w, b, zero)
+        z.restarts.store(w, b, zero)
         _mark_contacts(c, w, b)
     for k in range(y.n):
         b = y.body.at(k)
         differs = y.regime.load(w, k) != y.regime_before.load(w, k)
-        z.breaks.store(w, b, select(differs, zero + 1.0, z.breaks.load(w, b)))
+        z.restarts.store(w, b, select(differs, zero + 1.0, z.restarts.load(w, b)))
 
 
 @needs.touching
@@ -87,15 +87,15 @@ def _mark_contacts(c: ti.template(), w: ti.i32, b: ti.i32):
     z = c.step
     zero = c.tables.arena.zero()
     differs = (c.barrier.pattern.load(w, b) != z.pattern.load(w, b)) & (c.potential.is_free.at(b) != 0)
-    z.breaks.store(w, b, select(differs, zero + 1.0, zero))
+    z.restarts.store(w, b, select(differs, zero + 1.0, zero))
 
 
 @ti.func
-def spread_breaks(c: ti.template(), w: ti.i32):
+def spread_restarts(c: ti.template(), w: ti.i32):
     """What breaks a body breaks those that energies and contacts join to it.
 
     Reads:  c.potential.tie, c.barrier.candidates
-    Writes: c.step.breaks
+    Writes: c.step.restarts
     """
     going = 1
     for _ in range(c.tables.n_bodies):
@@ -113,18 +113,18 @@ def _spread_once(c, w):
 def spread_along_ties(c: ti.template(), w: ti.i32):
     """One round along the energies; 1 if it reached a body.
 
-    Writes: c.step.breaks
+    Writes: c.step.restarts
     """
-    breaks = c.step.breaks
+    restarts = c.step.restarts
     reached = 0
     for e in range(c.potential.n_ties):
-        first = breaks.load(w, c.potential.tie.at(2 * e))
-        second = breaks.load(w, c.potential.tie.at(2 * e + 1))
+        first = restarts.load(w, c.potential.tie.at(2 * e))
+        second = restarts.load(w, c.potential.tie.at(2 * e + 1))
         both = ti.max(first, second)
         if any_lane(first != second):
             reached = 1
-        breaks.store(w, c.potential.tie.at(2 * e), both)
-        breaks.store(w, c.potential.tie.at(2 * e + 1), both)
+        restarts.store(w, c.potential.tie.at(2 * e), both)
+        restarts.store(w, c.potential.tie.at(2 * e + 1), both)
     return reached
 
 
@@ -133,16 +133,16 @@ def spread_along_contacts(c: ti.template(), w: ti.i32):
     """One round along the contacts between free bodies; 1 if it reached a body.
 
     Reads:  c.barrier.candidates
-    Writes: c.step.breaks
+    Writes: c.step.restarts
     """
-    breaks = c.step.breaks
+    restarts = c.step.restarts
     reached = 0
     for lane in range(c.lanes):
         for k in range(ti.cast(one(c.barrier.candidates.count, w, lane, 0), ti.i32)):
             a, b = bodies_of(c.barrier, w, lane, k)
-            if joins(c, w, lane, k, a, b) == 1 and one(breaks, w, lane, a) != one(breaks, w, lane, b):
-                put(breaks, w, lane, a, 1.0)
-                put(breaks, w, lane, b, 1.0)
+            if joins(c, w, lane, k, a, b) == 1 and one(restarts, w, lane, a) != one(restarts, w, lane, b):
+                put(restarts, w, lane, a, 1.0)
+                put(restarts, w, lane, b, 1.0)
                 reached = 1
     return reached
 
@@ -164,7 +164,7 @@ def begin_anew(c: ti.template(), w: ti.i32):
     """
     for b in range(c.tables.n_bodies):
         age = c.step.age.load(w, b)
-        c.step.age.store(w, b, select(c.step.breaks.load(w, b) > 0.0, c.tables.arena.zero() - 1.0, age))
+        c.step.age.store(w, b, select(c.step.restarts.load(w, b) > 0.0, c.tables.arena.zero() - 1.0, age))
 
 
 @ti.func
