@@ -21,7 +21,7 @@ from simcli.cli import doorman
 from simcli.errors import Exit, SceneError
 from simcli.model.natural.form import natural_form
 from simcli.model.state import State
-from simcli.model.tree.loosen import loosen
+from simcli.model.tree.maximal_form import maximal_form
 from simcli.pipeline import build_model
 from simcli.solvers import RunPlan, Stepper
 from simcli.spec import resolve
@@ -109,9 +109,9 @@ def model_of(text):
 
 
 def forms_of(model):
-    """The tree, the loose and the natural form of a model."""
+    """The tree, the maximal and the natural form of a model."""
     start = State.of(model)
-    return {"tree": model, "loose": loosen(model, start), "natural": natural_form(model, start)}
+    return {"tree": model, "loose": maximal_form(model, start), "natural": natural_form(model, start)}
 
 
 def studied(form, device, stable=False):
@@ -296,7 +296,7 @@ def test_trees_in_space_are_the_same_in_every_form(device):
 
 @pytest.mark.slow
 def test_geometric_stiffness_of_multipliers_is_what_holds_a_pendulum(device):
-    """In natural and loose form a pendulum is held by its multipliers alone: without them K = 0."""
+    """In natural and maximal form a pendulum is held by its multipliers alone: without them K = 0."""
     pin = next(line for line in LABORATORY.splitlines() if line.startswith("  bob: {type"))
     text = LABORATORY.split("  post:")[0] + f"joints:\n{pin}\nsolver: {{type: natural, dt: 1e-3}}\nrun: {{duration: 1}}\n"
     forms = forms_of(model_of(text))

@@ -4,7 +4,7 @@
 
 F has gravity, springs, cables, wrenches, the efforts of joints and the smooth parts of laws; compliant rows and rows of
 laws push by what they measure, the others by the multipliers that are given. Every form of a model has a balance: its tree,
-the loose one, the natural one. What one state needs is what a step of the solvers evaluates.
+the maximal one, the natural one. What one state needs is what a step of the solvers evaluates.
 """
 
 from dataclasses import dataclass

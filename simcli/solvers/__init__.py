@@ -11,8 +11,8 @@ between solvers, no registry and no event bus: one dictionary of classes. Never 
     affine    points and vectors, rigidity and joints as energies
 """
 
-from simcli.solvers.shared.host.loose import MaximalSolver, NaturalSolver, generalized_solver
 from simcli.solvers.shared.host.plan import RunPlan
+from simcli.solvers.shared.host.single_bodies import MaximalSolver, NaturalSolver, generalized_solver
 from simcli.solvers.shared.host.solver import Stepper
 
 

@@ -1,7 +1,7 @@
 """Small motions of a scene about an equilibrium: what can be linearised, the equilibrium, its modes, in the scene's words.
 
 The tree of the scene is the chart, whatever its solver: equilibria and modes are of the mechanism. Only a tree joint that
-yields (compliance, in maximal and natural coordinates) asks for the loose form, in which its rows are springs.
+yields (compliance, in maximal and natural coordinates) asks for the maximal form, in which its rows are springs.
 """
 
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ from simcli.model.constraints.tables import Form
 from simcli.model.signals.tables import Driven, MotionKind, SignalKind
 from simcli.model.state import State
 from simcli.model.tables import Array, DriveMode, JointKind, Model
-from simcli.model.tree.loosen import loosen
+from simcli.model.tree.maximal_form import maximal_form
 from simcli.spec import Document
 
 _CODE = "SC607"
@@ -96,7 +96,7 @@ def charted(model: Model) -> Model:
     yields = (model.joints.compliance[0] > 0) | ~model.joints.enabled
     if not (yields & model.joints.is_tree).any():
         return model
-    return loosen(model, State.of(model))
+    return maximal_form(model, State.of(model))
 
 
 @dataclass

@@ -140,6 +140,6 @@ def poses_at_zero(links: tuple[ChainLink, ...], place) -> dict[int, Array]:
     """
     found: dict[int, Array] = {WORLD: np.array(rot.IDENTITY_POSE)}
     for link in links:
-        is_loose = link.hold in ("free", "prescribed")
-        found[link.body] = place(link) if is_loose else rot.pose_compose(found[link.inner], link.at_zero)
+        floats = link.hold in ("free", "prescribed")
+        found[link.body] = place(link) if floats else rot.pose_compose(found[link.inner], link.at_zero)
     return found

@@ -141,7 +141,7 @@ class Problem:
         rows.impulse, contacts.impulse: [N s].  velocity: (n) v.  residual: (1) [m/s], natural map without the proximal term.
         first_residual: (1) [m/s], natural map of the impulses that the search began with.
         proximal: (1) [m/s], with it, of the round that was last; `progress.kappa` is what the next one would have.
-        iterations, admm_iterations: (1) Newton steps, those of ADMM.  status: (1) SOLVED, PROXIMAL (the proximal problem alone),
+        iterations, admm_iterations: (1) Newton steps, of ADMM.  status: (1) SOLVED, PROXIMAL (the proximal problem alone),
         UNSOLVED, BROKEN (no number; the free velocity).
 
     Attributes, on the way:

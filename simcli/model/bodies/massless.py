@@ -2,7 +2,8 @@
 
 A point mass on an arm, or a rod without inertia about its axis, has a singular mass matrix as a body that stands alone: no
 velocity follows from the forces on it. Its joint makes the motion regular, because the coordinates of the joint move mass.
-So the loose form of a model (tree/loosen.py) keeps such a body on the joints by which the tree holds it, and its mass
+So the maximal form of a model (tree/maximal_form.py) keeps such a body on the joints by which the tree holds it, and its
+mass
 matrix is that of the small tree which these join: no inertia is made up, and nothing that is solved has another solution.
 
 The articulated inertia that a body meets in the small tree is regular where that of the whole tree is: a neighbour with a
@@ -46,7 +47,7 @@ def is_singular(model: Model) -> Array:
 
 
 def carrying(model: Model) -> list[Step]:
-    """Joints of the tree between a body that lacks inertia and its neighbours: those on which the loose form keeps it.
+    """Joints of the tree between a body that lacks inertia and its neighbours: those on which the maximal form keeps it.
 
     Args:
         model: the tables.

@@ -10,7 +10,7 @@ from simcli.model.joints.motion_axes import MotionAxis
 from simcli.model.mechanism import DOF_DEFAULTS, JointPart
 from simcli.model.state import State
 from simcli.model.tables import WORLD, Array, JointKind, Model
-from simcli.model.tree.loosen import LOOSE_SUFFIX, beside, with_dofs, with_joints, with_state
+from simcli.model.tree.maximal_form import FREE_SUFFIX, beside, with_dofs, with_joints, with_state
 
 DOF_COLUMNS = tuple(one.name for one in fields(Combinations) if one.name in DOF_DEFAULTS)  # as of dofs
 
@@ -30,7 +30,7 @@ def combined(model: Model) -> Model:
     if not combinations.name:
         return model
     none, axis = np.zeros((1, 0, 3)), np.array([[[1.0, 0.0, 0.0]]])
-    parts = [JointPart(f"{name}{LOOSE_SUFFIX}", JointKind.PRISMATIC if linear else JointKind.REVOLUTE, WORLD, WORLD,
+    parts = [JointPart(f"{name}{FREE_SUFFIX}", JointKind.PRISMATIC if linear else JointKind.REVOLUTE, WORLD, WORLD,
                        MotionAxis(axis, none) if linear else MotionAxis(none, axis), is_tree=False)
              for name, linear in zip(combinations.name, combinations.is_linear.tolist(), strict=True)]  # fmt: skip
     joints = with_joints(model.joints, parts)

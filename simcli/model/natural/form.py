@@ -24,7 +24,7 @@ from simcli.model.natural.tables import Columns
 from simcli.model.signals.tables import MotionKind
 from simcli.model.state import State
 from simcli.model.tables import WORLD, Array, JointKind, LinkKind, Model
-from simcli.model.tree.loosen import LOOSE_SUFFIX, beside, with_damping, with_dofs, with_joints, with_state
+from simcli.model.tree.maximal_form import FREE_SUFFIX, beside, with_damping, with_dofs, with_joints, with_state
 from simcli.model.tree.tables import Links
 
 # Least second moment, relative to the largest, on the diagonal that is inverted; what flat bodies and thin rods lack of it
@@ -61,7 +61,7 @@ def natural_form(model: Model, start: State) -> Model:
         weight.append(np.repeat(beside([mass, full[:, b, kept]]), 3, axis=-1))
         excess.append(np.repeat(beside([0.0 * mass, (full - moments)[:, b, kept]]), 3, axis=-1))
     n = 3 * (1 + n_vectors)
-    added = [_Columns(f"{name}{LOOSE_SUFFIX}", b, int(n[b])) for b, name in enumerate(model.bodies.name)]
+    added = [_Columns(f"{name}{FREE_SUFFIX}", b, int(n[b])) for b, name in enumerate(model.bodies.name)]
     joints = with_joints(model.joints, added)
     joints = replace(joints, is_tree=np.arange(len(joints.name)) >= model.n_joints)
     active = np.ones(model.n_qd + n.sum(), bool)

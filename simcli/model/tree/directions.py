@@ -13,7 +13,7 @@ import numpy as np
 from simcli.errors import Fault, SceneError, Where
 from simcli.model.bodies.massless import carrying
 from simcli.model.tables import Array, Model
-from simcli.model.tree.loosen import is_loose
+from simcli.model.tree.maximal_form import has_own_free_joint
 from simcli.spec.schema.scene import MaximalSolver
 
 STABLE = 0.5  # h^2 f r / I from which on directions turn
@@ -23,7 +23,7 @@ def directions_turn(model: Model, choice: str, h: float) -> bool:
     """Whether directions turn in the passes of a scene whose worlds agree.
 
     Args:
-        model: in its loose form.
+        model: in its maximal form.
         choice: auto, explicit or implicit.
         h: [s], step.
     """
@@ -34,11 +34,11 @@ def turning_worlds(model: Model, h: float) -> Array:
     """Whether a step could turn a body too far by what its joints could carry, for each world: (W|1,).
 
     Args:
-        model: in its loose form or as the scene has it.
+        model: in its maximal form or as the scene has it.
         h: [s], step.
     """
     carried = {step.joint for step in carrying(model)}
-    holds = np.array([j not in carried and not is_loose(model, j) for j in range(model.n_joints)], bool)
+    holds = np.array([j not in carried and not has_own_free_joint(model, j) for j in range(model.n_joints)], bool)
     joints, bodies = model.joints, model.bodies
     g = np.linalg.norm(model.gravity, axis=-1)
     inertia = np.linalg.eigvalsh(bodies.inertia)[..., 1]  # that of a rod across it

@@ -12,8 +12,8 @@ from simcli.solvers.affine.frames import begin_affine, find_affine_cause, judge_
 from simcli.solvers.affine.memory import AffineCore
 from simcli.solvers.affine.report import close_affine, finding_affine, open_affine, report_affine_drives, report_frame
 from simcli.solvers.shared.host.engine import Engine
-from simcli.solvers.shared.host.loose import LooseSolver
 from simcli.solvers.shared.host.plan import RunPlan
+from simcli.solvers.shared.host.single_bodies import SingleBodySolver
 from simcli.solvers.shared.probes.loop_guard import exchange_affine_momenta
 
 WORTH_A_WORD = 0.01  # part of a spin that bdf1 may take in a run before it is said
@@ -54,4 +54,4 @@ def notes(model: Model, options, plan: RunPlan) -> list[Event]:
 ENGINE = Engine(AffineCore, begin_affine, report_frame, report_affine_drives, judge_affine, find_affine_cause,
                 close_affine, open_affine, finding_affine, exchange_affine_momenta, notes, find_overlapping,
                 end_caught)  # fmt: skip
-AffineSolver = partial(LooseSolver, affine_form, engine=ENGINE)
+AffineSolver = partial(SingleBodySolver, affine_form, engine=ENGINE)

@@ -98,7 +98,7 @@ def add_rotor_work(c: ti.template(), w: ti.i32):
 
     A smooth step ends as far beyond the velocity of its middle as that is beyond the one of its start.
 
-    Reads:  c.bound.{led_gain, owes, system.force}
+    Reads:  c.bound.{prescribed_gain, owes, system.force}
     Writes: c.forces.account.work
     """
     y = c.bound.system

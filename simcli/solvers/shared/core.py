@@ -98,7 +98,7 @@ class Core:
         looks_at_end: whether these are those of the poses where it ends, along whose directions forces act.
         touches: whether shapes may touch, in some phase.
         summarises: whether `contacts` holds what frames say of contacts and of steps that are not solved.
-        is_loose: whether every body stands by itself, in maximal coordinates.
+        is_maximal: whether every body stands by itself, in maximal coordinates.
         keeps_account: whether the ledger takes work by the trapezoidal rule (ledger.py).
         closes_every_step: whether signals drive what does that work.
         energy_every, keeps_extremes, n_steps: of the plan.  extremes: of energies, see ledger.py.
@@ -119,7 +119,7 @@ class Core:
         self.lay_frames(model, plan, constraints, arena)
         self.gyroscopes = Gyroscopes(model, self.tables, arena, [constraints_of(one) for one in self.tables.phases],
                                      self.integrator == "semi_implicit")  # fmt: skip
-        self.midpoint = Midpoint(model, self.tables, arena, self.integrator == "semi_implicit" and not self.is_loose,
+        self.midpoint = Midpoint(model, self.tables, arena, self.integrator == "semi_implicit" and not self.is_maximal,
                                  self.gyroscopes.apart)  # fmt: skip
         self.constants = self.tables.column(np.array([[plan.dt, np.square(float(options.max_velocity))]]))
         if self.constrained:
@@ -127,7 +127,7 @@ class Core:
         self.lay_polynomials(options, constraints, arena)
         self.lay_steps()
         self.looks_at_jumps = self.is_natural and self.constrained and self.bound.repeats and not self.is_quadratic
-        self.sums_momenta = bool(self.reports["wrenches"] and not self.is_natural and not self.is_loose
+        self.sums_momenta = bool(self.reports["wrenches"] and not self.is_natural and not self.is_maximal
                                  and (self.stages == 1 or (self.constrained and self.bound.repeats)))  # fmt: skip
         self.notes_rates = bool(self.reports["wrenches"] and self.stages > 1 and self.constrained and self.bound.repeats
                                 and self.bound.system.n_rows)  # fmt: skip
@@ -143,11 +143,11 @@ class Core:
         """What kind of a run it is, from what all its phases have."""
         self.integrator = "zhong06" if options.integrator == "moreau" else options.integrator  # see natural/programs.py
         self.stages = ALL_STAGES[self.integrator]
-        self.is_loose = getattr(options, "type", "") == "maximal"
+        self.is_maximal = getattr(options, "type", "") == "maximal"
         self.is_natural = self.tables.is_natural
         self.has_excess = self.is_natural and self.tables.has_excess
         self.touches = any(m.contacts is not None for m in self.tables.phases)
-        self.turns = self.is_loose and directions_turn(model, options.joint_direction, plan.dt)
+        self.turns = self.is_maximal and directions_turn(model, options.joint_direction, plan.dt)
         self.by_impulses = self.touches or self.turns
         self.is_large = is_large(self.tables.phases, options)
         self.moves = bool(np.any(model.motions.kind))

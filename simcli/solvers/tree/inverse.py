@@ -44,13 +44,13 @@ class StepCore(AlgorithmsCore):
         change: [1], of the last round.
     """
 
-    is_loose = False  # whether steps move single bodies, and rows join them
+    is_maximal = False  # whether steps move single bodies, and rows join them
 
     def __init__(self, model: Model, arena: Arena):
         super().__init__(model, arena)
         constraints = constraints_of(model)
-        self.gyroscopes = Gyroscopes(model, self.tables, arena, [constraints], True, self.is_loose)
-        self.midpoint = Midpoint(model, self.tables, arena, not self.is_loose, self.gyroscopes.apart)
+        self.gyroscopes = Gyroscopes(model, self.tables, arena, [constraints], True, self.is_maximal)
+        self.midpoint = Midpoint(model, self.tables, arena, not self.is_maximal, self.gyroscopes.apart)
         self.constants, self.times, self.change = arena.slot(1), arena.slot(3), arena.slot(1)
         self.ends = self.tables.coordinates.slot()
         self.moved, self.qdd, self.known, self.effort = self.tables.dofs.slots(4)
@@ -63,10 +63,10 @@ class StepCore(AlgorithmsCore):
         return drives_by_law(model, constraints_of(model).laws)
 
 
-class LooseStepCore(StepCore):
+class MaximalStepCore(StepCore):
     """The same of steps in maximal coordinates; what joints hold there is not known to rounding."""
 
-    is_loose = True
+    is_maximal = True
 
 
 class StepAlgorithms(Algorithms):
@@ -106,15 +106,15 @@ class StepAlgorithms(Algorithms):
         return self.of_tree(self.fetch(out, q, self.model.n_qd))
 
 
-class LooseStepAlgorithms(StepAlgorithms):
+class MaximalStepAlgorithms(StepAlgorithms):
     """The same in maximal coordinates."""
 
-    core_type = LooseStepCore
+    core_type = MaximalStepCore
 
 
 def algorithms_of(solver: str) -> type[StepAlgorithms]:
     """Those of the steps of first order of a solver."""
-    return LooseStepAlgorithms if solver == "maximal" else StepAlgorithms
+    return MaximalStepAlgorithms if solver == "maximal" else StepAlgorithms
 
 
 @ti.kernel

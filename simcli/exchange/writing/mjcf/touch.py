@@ -101,5 +101,5 @@ class _Touching:
 
     def _above(self, body: int) -> int:
         top = self._root(body)
-        is_loose = top == WORLD or self.links[top].hold in ("free", "prescribed")
-        return WORLD if is_loose else self._root(self.links[top].inner)
+        floats = top == WORLD or self.links[top].hold in ("free", "prescribed")
+        return WORLD if floats else self._root(self.links[top].inner)

@@ -1,8 +1,8 @@
-"""The loose form of a model: every body on a free joint of its own, every joint of the scene a set of rows.
+"""The maximal form of a model: every body on a free joint of its own, every joint of the scene a set of rows.
 
-The maximal solver steps it. Joints of the scene keep their numbers and coordinates, so that the frames of a loose model are
+The maximal solver steps it. Joints of the scene keep their numbers and coordinates, so that the frames of a maximal form are
 those of the scene with more columns at their ends. A free joint from the world, and in a planar scene a planar one, is what
-a loose body has anyhow: it stays. So do the joints of bodies that have no inertia without them (bodies/massless.py).
+a body alone has anyhow: it stays. So do the joints of bodies that have no inertia without them (bodies/massless.py).
 """
 
 from dataclasses import replace
@@ -22,11 +22,11 @@ from simcli.model.tables import WORLD, Array, DriveMode, JointKind, Model
 from simcli.model.tree.links import build_links
 from simcli.model.tree.topology import depth_first
 
-LOOSE_SUFFIX = "~"  # of the names of joints that are added; no name in a scene has it
+FREE_SUFFIX = "~"  # of the names of joints that are added; no name in a scene has it
 
 
-def loosen(model: Model, start: State) -> Model:
-    """The loose form of a model at a state.
+def maximal_form(model: Model, start: State) -> Model:
+    """The maximal form of a model at a state.
 
     Args:
         model: the tables.
@@ -36,7 +36,7 @@ def loosen(model: Model, start: State) -> Model:
         Tables whose first joints, dofs and coordinates are those of the model.
     """
     carried = carrying(model)
-    stays = [j for j in range(model.n_joints) if is_loose(model, j)]
+    stays = [j for j in range(model.n_joints) if has_own_free_joint(model, j)]
     held = {*model.joints.child[stays].tolist(), *(step.outer for step in carried)}
     stays += [step.joint for step in carried]
     free = [_free_joint(model, b) for b in range(model.n_bodies) if b not in held]
@@ -55,7 +55,7 @@ def loosen(model: Model, start: State) -> Model:
     )  # fmt: skip
 
 
-def is_loose(model: Model, j: int) -> bool:
+def has_own_free_joint(model: Model, j: int) -> bool:
     """True for a joint of the tree that holds nothing: free from the world, or planar in a planar scene."""
     joints = model.joints
     holds_nothing = joints.kind[j] == JointKind.FREE or (joints.kind[j] == JointKind.PLANAR and model.plane >= 0)
@@ -63,8 +63,8 @@ def is_loose(model: Model, j: int) -> bool:
 
 
 def _free_joint(model: Model, body: int) -> JointPart:
-    """The joint on which a body of the loose model moves; in a planar scene, from where the body was authored."""
-    name = f"{model.bodies.name[body]}{LOOSE_SUFFIX}"
+    """The joint on which a body of the maximal form moves; in a planar scene, from where the body was authored."""
+    name = f"{model.bodies.name[body]}{FREE_SUFFIX}"
     if model.plane < 0:
         return JointPart(name, JointKind.FREE, WORLD, body, CATALOGUE["free"].motion())
     normal = np.eye(3)[model.plane]

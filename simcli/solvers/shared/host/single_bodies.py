@@ -1,6 +1,6 @@
 """Solvers that take the bodies one by one, every joint a set of rows: maximal and natural coordinates.
 
-Another form of the model (model/tree/loosen.py, model/natural/form.py) goes under the constrained steps of
+Another form of the model (model/tree/maximal_form.py, model/natural/form.py) goes under the constrained steps of
 solvers/rows/memory.py: the mass matrix is that of single bodies, and limits, drives and friction act on coordinates that
 are rows. What closes a loop makes no difference.
 """
@@ -20,7 +20,7 @@ from simcli.model.phases.stretches import representatives
 from simcli.model.snapshot import Event, FrameBlock
 from simcli.model.state import State
 from simcli.model.tables import Model
-from simcli.model.tree.loosen import loosen
+from simcli.model.tree.maximal_form import maximal_form
 from simcli.solvers.shared.host.engine import Engine
 from simcli.solvers.shared.host.frame_buffers import NOWHERE
 from simcli.solvers.shared.host.plan import RunPlan
@@ -39,7 +39,7 @@ class FormedPhase:
 
     Attributes:
         phase: in the form of the scene.
-        form, start: see `LooseSolver`.
+        form, start: see `SingleBodySolver`.
     """
 
     phase: "Phase"
@@ -62,7 +62,7 @@ class FormedPhase:
         return self.form(combined(self.phase.model), self.start)
 
 
-class LooseSolver:
+class SingleBodySolver:
     """Steps all worlds of a model in another form; else as `Stepper`.
 
     Args:
@@ -138,7 +138,7 @@ class LooseSolver:
         return event if event.joint < self.model.n_joints else replace(event, joint=-1)
 
 
-def generalized_solver(model: Model, *args, **named) -> Stepper | LooseSolver:
+def generalized_solver(model: Model, *args, **named) -> Stepper | SingleBodySolver:
     """A solver in joint coordinates; combinations are coordinates of their own, which frames do not show.
 
     Args:
@@ -146,7 +146,7 @@ def generalized_solver(model: Model, *args, **named) -> Stepper | LooseSolver:
         *args, **named: as of `Stepper`.
     """
     if model.combinations.name:
-        return LooseSolver(_as_it_is, model, *args, **named)
+        return SingleBodySolver(_as_it_is, model, *args, **named)
     return Stepper(model, *args, **named)
 
 
@@ -154,5 +154,5 @@ def _as_it_is(model: Model, _start: State) -> Model:
     return model
 
 
-MaximalSolver = partial(LooseSolver, loosen)
-NaturalSolver = partial(LooseSolver, natural_form)
+MaximalSolver = partial(SingleBodySolver, maximal_form)
+NaturalSolver = partial(SingleBodySolver, natural_form)
